@@ -61,7 +61,8 @@ func TestStateOfAnotherStream(t *testing.T) {
 		t.Errorf("iterable: %v", err)
 	}
 	// What may change is accepted.
-	for _, o := range []options{{BatchSize: 9}, {GlobalBatch: 10, World: 3}, {Workers: 2, OutOfOrder: true}, {DropLast: true, BatchSize: 5}, {SnapshotEvery: 9}} {
+	for _, o := range []options{{BatchSize: 9}, {GlobalBatch: 10, World: 3}, {Workers: 2, OutOfOrder: true},
+		{DropLast: true, BatchSize: 5}, {SnapshotEvery: 9}} {
 		o.Shuffle, o.Seed = true, 7
 		restore(t, open(t, named{ids(100), "a"}, o), saved)
 	}
@@ -183,7 +184,8 @@ func TestStateIsADocument(t *testing.T) {
 		t.Errorf("%d bytes", len(b))
 	}
 	check(snapshot(t, l))
-	m := open(t, failing(40, 3, always), options{BatchSize: 2, Sampler: &countingSampler{n: 40}, OnError: faults.Policy{Action: faults.Skip}})
+	m := open(t, failing(40, 3, always), options{BatchSize: 2, Sampler: &countingSampler{n: 40},
+		OnError: faults.Policy{Action: faults.Skip}})
 	take(t, m, 5)
 	check(snapshot(t, m))
 	o := open(t, newGate(40, 2), options{BatchSize: 2, Workers: 2, OutOfOrder: true})
@@ -214,7 +216,8 @@ func TestIDOutOfRange(t *testing.T) {
 		l := open(t, ids(4), o)
 		take(t, l, 1)
 		for range 2 {
-			if _, err := l.Next(context.Background()); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "from the order") {
+			if _, err := l.Next(context.Background()); !errors.Is(err, errs.Invalid) ||
+				!strings.Contains(err.Error(), "from the order") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -268,14 +271,16 @@ func TestDataSetThatChangesItsLength(t *testing.T) {
 	take(t, l, 1)
 	saved := snapshot(t, l)
 	ds.n = 9
-	if err := open(t, ds, options{BatchSize: 2}).SetState(saved); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "samples") {
+	if err := open(t, ds, options{BatchSize: 2}).SetState(saved); !errors.Is(err, errs.Mismatch) ||
+		!strings.Contains(err.Error(), "samples") {
 		t.Errorf("error %v", err)
 	}
 	short := openIterable(t, plain(20), options{BatchSize: 4})
 	take(t, short, 3)
 	other := openIterable(t, plain(10), options{BatchSize: 4})
 	restore(t, other, snapshot(t, short))
-	if _, err := other.Next(context.Background()); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "shrunk") {
+	if _, err := other.Next(context.Background()); !errors.Is(err, errs.Mismatch) ||
+		!strings.Contains(err.Error(), "shrunk") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -56,12 +56,14 @@ func collatorOf[S, B any](custom func([]S) (B, error), batched bool) (func([]S) 
 	}
 	to := reflect.TypeFor[B]()
 	if from := reflect.TypeFor[S](); from != to && to.Kind() != reflect.Interface {
-		return nil, invalid("Collate", fmt.Sprintf("a function that makes %v of %v, where samples are not batched", to, from), nil)
+		return nil, invalid("Collate", fmt.Sprintf("a function that makes %v of %v, where samples are not batched", to, from),
+			nil)
 	}
 	return func(samples []S) (batch B, err error) {
 		b, ok := any(samples[0]).(B)
 		if !ok && any(samples[0]) != nil {
-			return b, &errs.Error{Kind: errs.Mismatch, Op: "loader.Collate", Want: fmt.Sprint(to), Got: fmt.Sprintf("%T", samples[0])}
+			return b, &errs.Error{Kind: errs.Mismatch, Op: "loader.Collate", Want: fmt.Sprint(to),
+				Got: fmt.Sprintf("%T", samples[0])}
 		}
 		return b, nil
 	}, nil
@@ -146,7 +148,8 @@ func concrete(path string, column []reflect.Value) ([]reflect.Value, error) {
 // fit returns a value as type to, which is its own or an interface that it has.
 func fit(path string, v reflect.Value, to reflect.Type) (reflect.Value, error) {
 	if !v.Type().AssignableTo(to) {
-		return v, &errs.Error{Kind: errs.Invalid, Op: "loader.Collate", Subject: named(path), Want: "a batch of " + v.Type().String(), Got: "one of " + to.String()}
+		return v, &errs.Error{Kind: errs.Invalid, Op: "loader.Collate", Subject: named(path),
+			Want: "a batch of " + v.Type().String(), Got: "one of " + to.String()}
 	}
 	return v, nil
 }
@@ -173,5 +176,6 @@ func noRule(path, got string) error {
 }
 
 func disagree(path string, sample int, want, got string) error {
-	return &errs.Error{Kind: errs.Mismatch, Op: "loader.Collate", Subject: fmt.Sprintf("%s of sample %d in the batch", named(path), sample), Want: want + ", as in the first", Got: got}
+	return &errs.Error{Kind: errs.Mismatch, Op: "loader.Collate",
+		Subject: fmt.Sprintf("%s of sample %d in the batch", named(path), sample), Want: want + ", as in the first", Got: got}
 }

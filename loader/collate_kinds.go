@@ -10,7 +10,8 @@ import (
 )
 
 // collateNumbers makes a tensor of numbers, or of rows of them.
-func collateNumbers(path string, column []reflect.Value, d tensor.DType, row tensor.Shape, to reflect.Type) (reflect.Value, error) {
+func collateNumbers(path string, column []reflect.Value, d tensor.DType, row tensor.Shape,
+	to reflect.Type) (reflect.Value, error) {
 	t := tensor.New(d, append([]int{len(column)}, row...)...)
 	size := len(t.Data) / len(column)
 	for i, v := range column {

@@ -48,14 +48,18 @@ func TestDefaultCollate(t *testing.T) {
 	check("bytes", e, err, [][]byte{{1}, {2, 3}})
 	f, err := loader.DefaultCollate[any, any]([]any{[]any{int64(1), "x"}, []any{int64(2), "y"}})
 	check("list", f, err, []any{numbers([]int64{1, 2}), []string{"x", "y"}})
-	g, err := loader.DefaultCollate[map[string]any, map[string]any]([]map[string]any{{"a": 1.5, "b": map[string]any{"c": int64(3)}}, {"a": 2.5, "b": map[string]any{"c": int64(4)}}})
-	check("map", g, err, map[string]any{"a": tensor.FromSlice([]float64{1.5, 2.5}), "b": map[string]any{"c": numbers([]int64{3, 4})}})
+	g, err := loader.DefaultCollate[map[string]any, map[string]any]([]map[string]any{{"a": 1.5,
+		"b": map[string]any{"c": int64(3)}}, {"a": 2.5, "b": map[string]any{"c": int64(4)}}})
+	check("map", g, err, map[string]any{"a": tensor.FromSlice([]float64{1.5, 2.5}),
+		"b": map[string]any{"c": numbers([]int64{3, 4})}})
 	list := []point{{1, 2, "p", 0}, {3, 4, "q", 0}}
 	h, err := loader.DefaultCollate[point, any](list)
-	check("struct", h, err, map[string]any{"X": tensor.FromSlice([]float32{1, 3}), "Y": tensor.FromSlice([]float32{2, 4}), "Name": []string{"p", "q"}})
+	check("struct", h, err, map[string]any{"X": tensor.FromSlice([]float32{1, 3}), "Y": tensor.FromSlice([]float32{2, 4}),
+		"Name": []string{"p", "q"}})
 	i, err := loader.DefaultCollate[*point, points]([]*point{&list[0], &list[1]})
 	check("struct to struct", i, err, points{tensor.FromSlice([]float32{1, 3}), []string{"p", "q"}})
-	j, err := loader.DefaultCollate[tensor.Tensor, tensor.Tensor]([]tensor.Tensor{numbers([]int64{1, 2}), numbers([]int64{3, 4})})
+	j, err := loader.DefaultCollate[tensor.Tensor, tensor.Tensor]([]tensor.Tensor{numbers([]int64{1, 2}),
+		numbers([]int64{3, 4})})
 	check("stack", j, err, numbers([]int64{1, 2, 3, 4}, 2, 2))
 	k, err := loader.DefaultCollate[[2]complex64, any]([][2]complex64{{1, 2i}})
 	check("array", k, err, tensor.FromSlice([]complex64{1, 2i}, 1, 2))
@@ -144,7 +148,8 @@ func TestPinMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := tensor.FromSlice([]int64{n, n + 1})
-			parts := []tensor.Tensor{b.Image, b.More["a"].(tensor.Tensor), b.List[0], b.List[1], {DType: tensor.Int64, Shape: tensor.Shape{2}, Data: b.Own.data}}
+			parts := []tensor.Tensor{b.Image, b.More["a"].(tensor.Tensor), b.List[0], b.List[1],
+				{DType: tensor.Int64, Shape: tensor.Shape{2}, Data: b.Own.data}}
 			for i, p := range parts {
 				if !p.Equal(want) || !aligned(p.Data) {
 					t.Errorf("part %d: %v at %p", i, p.Data, p.Data)

@@ -148,12 +148,15 @@ func (o *Options[S, B]) setOwn(name string, v configValue) (err error) {
 }
 
 // configNames are the names of options that a configuration may have.
-var configNames = []string{"batch_size", "shuffle", "num_workers", "prefetch_factor", "persistent_workers", "drop_last", "timeout", "pin_memory",
-	"pin_memory_device", "multiprocessing_context", "snapshot_every_n_steps", "in_order", "seed", "name", "global_batch", "rank", "world", "streams", "uneven", "settle_every_n_steps", "on_error"}
+var configNames = []string{"batch_size", "shuffle", "num_workers", "prefetch_factor", "persistent_workers", "drop_last",
+	"timeout", "pin_memory",
+	"pin_memory_device", "multiprocessing_context", "snapshot_every_n_steps", "in_order", "seed", "name", "global_batch",
+	"rank", "world", "streams", "uneven", "settle_every_n_steps", "on_error"}
 
 // unknown returns the error for a name that is not one of names.
 func (v configValue) unknown(name string, names []string) error {
-	return &errs.Error{Kind: errs.Invalid, Op: "loader.FromConfig", Subject: v.name + " in line " + strconv.Itoa(v.node.Line), Want: "a name that is known",
+	return &errs.Error{Kind: errs.Invalid, Op: "loader.FromConfig",
+		Subject: v.name + " in line " + strconv.Itoa(v.node.Line), Want: "a name that is known",
 		Got: strconv.Quote(document.CutText(name, 60)), Remedy: errs.DidYouMean(name, names)}
 }
 
@@ -289,7 +292,8 @@ func (v configValue) oneOf(texts ...string) error {
 
 func (v configValue) seconds() (time.Duration, error) {
 	var s float64
-	if !v.is("!!int") && !v.is("!!float") || v.node.Decode(&s) != nil || !(s >= 0) || s > float64(math.MaxInt64/int64(time.Second)) {
+	if !v.is("!!int") && !v.is("!!float") || v.node.Decode(&s) != nil || !(s >= 0) ||
+		s > float64(math.MaxInt64/int64(time.Second)) {
 		return 0, v.wrong("a number of seconds, 0 or more")
 	}
 	return time.Duration(s * float64(time.Second)), nil

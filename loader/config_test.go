@@ -18,8 +18,9 @@ import (
 
 func TestFromConfig(t *testing.T) {
 	base := options{BatchSize: 3, Streams: 9}
-	want := options{BatchSize: 64, Shuffle: true, Workers: 4, Prefetch: 3, Persistent: true, DropLast: true, Timeout: 1500 * time.Millisecond,
-		Pinned: true, SnapshotEvery: 5, OutOfOrder: true, Seed: 1<<64 - 1, Rank: 2, World: 8, Streams: 9,
+	want := options{BatchSize: 64, Shuffle: true, Workers: 4, Prefetch: 3, Persistent: true, DropLast: true,
+		Timeout: 1500 * time.Millisecond,
+		Pinned:  true, SnapshotEvery: 5, OutOfOrder: true, Seed: 1<<64 - 1, Rank: 2, World: 8, Streams: 9,
 		OnError: faults.Policy{Action: faults.Skip, Retries: 2, Backoff: 100 * time.Millisecond}}
 	yaml := `
 batch_size: 64
@@ -43,7 +44,8 @@ on_error: {action: skip, retries: 2, backoff: 0.1}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(options{}, "Collate", "WorkerInit", "Warn", "Generator")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(options{}, "Collate", "WorkerInit", "Warn",
+		"Generator")); diff != "" {
 		t.Error(diff)
 	}
 	for text, check := range map[string]func(options) bool{
@@ -80,12 +82,15 @@ func TestFromConfigRefuses(t *testing.T) {
 // A misspelt name is told with its line and the name that was meant: of each option that
 // a configuration may have, and of their parts.
 func TestFromConfigSuggests(t *testing.T) {
-	names := []string{"batch_size", "shuffle", "num_workers", "prefetch_factor", "persistent_workers", "drop_last", "timeout", "pin_memory", "pin_memory_device",
-		"multiprocessing_context", "snapshot_every_n_steps", "in_order", "seed", "name", "global_batch", "rank", "world", "streams", "uneven", "settle_every_n_steps", "on_error"}
+	names := []string{"batch_size", "shuffle", "num_workers", "prefetch_factor", "persistent_workers", "drop_last",
+		"timeout", "pin_memory", "pin_memory_device",
+		"multiprocessing_context", "snapshot_every_n_steps", "in_order", "seed", "name", "global_batch", "rank", "world",
+		"streams", "uneven", "settle_every_n_steps", "on_error"}
 	for _, name := range names {
 		wrong := name[:len(name)-1] + "x"
 		_, err := loader.FromConfig([]byte("# options\n"+wrong+": 1"), options{})
-		if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), "did you mean "+strconv.Quote(name)+"?") {
+		if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "line 2") ||
+			!strings.Contains(err.Error(), "did you mean "+strconv.Quote(name)+"?") {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}
@@ -95,7 +100,8 @@ func TestFromConfigSuggests(t *testing.T) {
 		"batch_size: 1\nseed: {": "line 2",
 		"{":                      "want YAML or JSON, got text that is neither",
 	} {
-		if _, err := loader.FromConfig([]byte(text), options{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "yaml:") {
+		if _, err := loader.FromConfig([]byte(text), options{}); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "yaml:") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -45,8 +45,10 @@ func checkHistory(p *document.Place) error {
 		if i == 0 && len(p.History) < document.MaxSegments && (h.Step != 0 || h.Position != 0) {
 			return document.Corrupt("extra.history", "a first entry at step 0", fmt.Sprint(h.Step, ", ", h.Position))
 		}
-		if h.Global < 1 || h.Step < before.Step || h.Position < before.Position || h.Step > p.Step || h.Position > p.Position {
-			return document.Corrupt("extra.history", fmt.Sprintf("entries that rise up to step %d and position %d", p.Step, p.Position), fmt.Sprint(h.Step, ", ", h.Position, ", ", h.Global))
+		if h.Global < 1 || h.Step < before.Step || h.Position < before.Position || h.Step > p.Step ||
+			h.Position > p.Position {
+			return document.Corrupt("extra.history", fmt.Sprintf("entries that rise up to step %d and position %d", p.Step,
+				p.Position), fmt.Sprint(h.Step, ", ", h.Position, ", ", h.Global))
 		}
 		before = h
 	}
@@ -151,8 +153,10 @@ func checkStreams(p *document.Place, s *protocol.Setup) error {
 	}
 	switch {
 	case p.Turn < p.Batch || !ended && p.Turn > p.Batch:
-		return document.Corrupt("extra.turn", fmt.Sprint(p.Batch, ", as many as batches, or more where streams have ended"), p.Turn)
-	case items < p.Index, items > p.Index && s.InOrder && s.OnError.Action != faults.PassOn && known && least == most && p.Ledger.Count == 0 && p.Since == 0 && !full:
+		return document.Corrupt("extra.turn", fmt.Sprint(p.Batch, ", as many as batches, or more where streams have ended"),
+			p.Turn)
+	case items < p.Index, items > p.Index && s.InOrder && s.OnError.Action != faults.PassOn && known && least == most &&
+		p.Ledger.Count == 0 && p.Since == 0 && !full:
 		return document.Corrupt("extra.index", fmt.Sprint(items, ", the items of all streams"), p.Index)
 	}
 	return nil

@@ -88,7 +88,8 @@ func (c *crew[T]) close(grace time.Duration) error {
 		if s.pool.CloseWithin(max(0, time.Until(until))) || busy != nil {
 			continue
 		}
-		busy = &errs.Error{Kind: errs.Busy, Subject: fmt.Sprintf("workers %v", s.working()), Want: "an end within " + grace.String(), Got: "a data set that blocks"}
+		busy = &errs.Error{Kind: errs.Busy, Subject: fmt.Sprintf("workers %v", s.working()),
+			Want: "an end within " + grace.String(), Got: "a data set that blocks"}
 	}
 	c.lost, c.now = nil, &shift[T]{pool: flow.NewPool[T](0, nil)}
 	return busy

@@ -161,7 +161,8 @@ func TestNoNumberOfAnOldStateGivesOtherSamples(t *testing.T) {
 					continue
 				}
 				if got := follows(t, l); got != want {
-					t.Errorf("%s: %d instead of %d is accepted, and gives other samples:\n%s\n%s", name, other, value, saved, strings.TrimSpace(b))
+					t.Errorf("%s: %d instead of %d is accepted, and gives other samples:\n%s\n%s", name, other, value, saved,
+						strings.TrimSpace(b))
 				}
 			}
 		}

@@ -17,7 +17,8 @@ import (
 )
 
 // worldOf opens the loaders of that many ranks and sets them to a state.
-func worldOf(t *testing.T, n int64, world int, base options, saved []byte) (ranks []*loader.Loader[int64, tensor.Tensor]) {
+func worldOf(t *testing.T, n int64, world int, base options,
+	saved []byte) (ranks []*loader.Loader[int64, tensor.Tensor]) {
 	t.Helper()
 	for rank := range world {
 		o := base
@@ -73,7 +74,8 @@ func TestOutOfOrderStateBelongsToItsRank(t *testing.T) {
 		for _, other := range []options{{World: 2, Rank: 1}, {World: 1}, {World: 4}} {
 			other.BatchSize = 2
 			err := open(t, newGate(40), other).SetState(saved)
-			if !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "SettleEvery") || !strings.Contains(err.Error(), "rank 0 of 2") {
+			if !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "SettleEvery") ||
+				!strings.Contains(err.Error(), "rank 0 of 2") {
 				t.Errorf("held %v, rank %d of %d: %v", held, other.Rank, other.World, err)
 			}
 		}
@@ -84,7 +86,8 @@ func TestOutOfOrderStateBelongsToItsRank(t *testing.T) {
 			t.Errorf("the next state goes anywhere: %v", err)
 		}
 		take(t, next, -1)
-		restore(t, open(t, newGate(40), options{BatchSize: 3, World: 5, Rank: 4, Warn: func(string) {}}), snapshot(t, next)) // the epoch is over
+		restore(t, open(t, newGate(40), options{BatchSize: 3, World: 5, Rank: 4, Warn: func(string) {}}),
+			snapshot(t, next)) // the epoch is over
 	}
 }
 

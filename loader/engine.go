@@ -77,7 +77,8 @@ func (e *engine[S, B]) Open(ctx context.Context, p protocol.Plan) error {
 	e.drop()
 	n := p.Lanes()
 	if n < 1 {
-		return &errs.Error{Kind: errs.Invalid, Op: "loader.Engine.Open", Subject: "lanes", Want: "1 or more", Got: fmt.Sprint(n)}
+		return &errs.Error{Kind: errs.Invalid, Op: "loader.Engine.Open", Subject: "lanes", Want: "1 or more",
+			Got: fmt.Sprint(n)}
 	}
 	pass, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
@@ -264,7 +265,8 @@ func (e *engine[S, B]) Skip(ctx context.Context, n int64) error {
 // Lane implements protocol.Engine.
 func (e *engine[S, B]) Lane(i int) (protocol.LaneState, error) {
 	if i < 0 || i >= len(e.lanes) {
-		return protocol.LaneState{}, &errs.Error{Kind: errs.Invalid, Op: "loader.Engine.Lane", Want: fmt.Sprintf("0 to %d", len(e.lanes)-1), Got: fmt.Sprint(i)}
+		return protocol.LaneState{}, &errs.Error{Kind: errs.Invalid, Op: "loader.Engine.Lane",
+			Want: fmt.Sprintf("0 to %d", len(e.lanes)-1), Got: fmt.Sprint(i)}
 	}
 	return e.lanes[i].state()
 }

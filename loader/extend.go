@@ -51,7 +51,8 @@ func (n *native) parseEarlier(b []byte, refused error) (at document.Place, err e
 	case err != nil || before < 0:
 		return at, refused
 	case before > samples:
-		return at, &errs.Error{Kind: errs.Mismatch, Subject: "samples", Want: fmt.Sprint(before, " or more, as there were"), Got: fmt.Sprint(samples), Remedy: "an extended data set keeps its samples"}
+		return at, &errs.Error{Kind: errs.Mismatch, Subject: "samples", Want: fmt.Sprint(before, " or more, as there were"),
+			Got: fmt.Sprint(samples), Remedy: "an extended data set keeps its samples"}
 	}
 	for _, version := range []int{0, 1} {
 		n.version = version
@@ -72,10 +73,12 @@ func (n *native) parseEarlier(b []byte, refused error) (at document.Place, err e
 		}
 	}
 	if prints, ok := n.setup.FingerprintOf(before); !ok && d.Fingerprint != n.setup.Fingerprint {
-		return at, &errs.Error{Kind: errs.Mismatch, Subject: "data set fingerprint", Want: d.Fingerprint, Got: n.setup.Fingerprint,
+		return at, &errs.Error{Kind: errs.Mismatch, Subject: "data set fingerprint", Want: d.Fingerprint,
+			Got:    n.setup.Fingerprint,
 			Remedy: "implement loader.Growing, so that the data set proves that the samples that there were are the same"}
 	} else if ok && prints != d.Fingerprint && d.Fingerprint != n.setup.Fingerprint {
-		return at, &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("fingerprint of the first %d samples", before), Want: d.Fingerprint, Got: prints, Remedy: "the samples that there were have changed"}
+		return at, &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("fingerprint of the first %d samples", before),
+			Want: d.Fingerprint, Got: prints, Remedy: "the samples that there were have changed"}
 	}
 	return at, refused
 }
@@ -114,7 +117,9 @@ func (n *native) extendPlace(at *document.Place, until, before, samples int64) e
 		drawn = length // packs do not tell how many samples they have
 	}
 	if pos := n.epochStart(at, o, length) + drawn; pos > until {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "order", Want: fmt.Sprintf("one that is extended from position %d on, or later", pos), Got: fmt.Sprintf("one that is another from position %d on", until),
+		return &errs.Error{Kind: errs.Mismatch, Subject: "order",
+			Want:   fmt.Sprintf("one that is extended from position %d on, or later", pos),
+			Got:    fmt.Sprintf("one that is another from position %d on", until),
 			Remedy: "what was delivered does not change: extend the order from where the state stands"}
 	}
 	if _, ends := o.Len(); ends && at.Epoch > 0 && until < length {

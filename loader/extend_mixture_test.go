@@ -74,7 +74,8 @@ func TestGrownSourceOfAMixture(t *testing.T) {
 				}
 			}
 			as := order.At(m, at).(*order.Mixture)
-			world, batch := rapid.IntRange(1, 4).Draw(t, fmt.Sprint("world ", leg)), rapid.IntRange(1, 6).Draw(t, fmt.Sprint("batch ", leg))
+			world, batch := rapid.IntRange(1, 4).Draw(t, fmt.Sprint("world ", leg)),
+				rapid.IntRange(1, 6).Draw(t, fmt.Sprint("batch ", leg))
 			o := loader.Options[int64, []int64]{Seed: 5, BatchSize: batch, Order: m, Warn: func(string) {}}
 			o.Collate = func(b []int64) ([]int64, error) { return slices.Clone(b), nil }
 			first := o
@@ -162,7 +163,8 @@ func idsOf(o order.Order, n int) []int64 {
 // A source grows from the next pass over it on. A state behind the start of that pass is
 // refused, and so is a state of a source whose samples were others.
 func TestGrownSourceRefused(t *testing.T) {
-	list := []order.Source{{Order: order.NewShuffled(10, 1, "a"), Weight: 1}, {Order: order.NewShuffled(10, 1, "b"), Weight: 1}}
+	list := []order.Source{{Order: order.NewShuffled(10, 1, "a"), Weight: 1},
+		{Order: order.NewShuffled(10, 1, "b"), Weight: 1}}
 	was := mixed(t, list)
 	grow := func(from int64) *order.Mixture {
 		m, err := was.Extend(from, order.Extension{Grown: []order.Growth{{Source: 0, Order: order.NewShuffled(15, 1, "a")}}})
@@ -202,7 +204,8 @@ func TestGrownSourceOfPacks(t *testing.T) {
 		}
 		return ds, tokenOptions{BatchSize: 2, Order: p, CollatePacks: loader.PackTokens[int32](8, 0)}
 	}
-	was := mixed(t, []order.Source{{Order: order.NewShuffled(30, 1, "a"), Weight: 1}, {Order: order.NewShuffled(30, 1, "b"), Weight: 1}})
+	was := mixed(t, []order.Source{{Order: order.NewShuffled(30, 1, "a"), Weight: 1},
+		{Order: order.NewShuffled(30, 1, "b"), Weight: 1}})
 	more, err := was.Extend(33, order.Extension{Grown: []order.Growth{{Source: 0, Order: order.NewShuffled(44, 1, "a")}}})
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +256,8 @@ func TestGrownSourceOfPacks(t *testing.T) {
 // A mixture that ends begins again in each epoch, so that another future of it is another past
 // from the second epoch on: it is refused there, and taken in the first.
 func TestExtendOfAMixtureThatEnds(t *testing.T) {
-	was, err := order.NewMixture([]order.Source{{Order: order.Sequential(10), Weight: 1}, {Order: order.NewPermutation(30, 1), Weight: 1}}, order.DropEnded)
+	was, err := order.NewMixture([]order.Source{{Order: order.Sequential(10), Weight: 1},
+		{Order: order.NewPermutation(30, 1), Weight: 1}}, order.DropEnded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +272,8 @@ func TestExtendOfAMixtureThatEnds(t *testing.T) {
 	for steps := range 2 {
 		take(t, l, steps)
 		next := open(t, ids(40), options{BatchSize: 4, Order: more})
-		if err := next.Extend(snapshot(t, l)); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "epoch 0 had all 40 positions") {
+		if err := next.Extend(snapshot(t, l)); !errors.Is(err, errs.Mismatch) ||
+			!strings.Contains(err.Error(), "epoch 0 had all 40 positions") {
 			t.Errorf("%d steps of epoch 1: %v", steps, err)
 		}
 	}

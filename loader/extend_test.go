@@ -95,7 +95,8 @@ func TestExtendedDataSet(t *testing.T) {
 }
 
 // grownOrders are the kinds of orders of a caller that grow with a data set.
-var grownOrders = []string{"sequential", "cycle", "shuffled", "permutation", "windows", "packs", "buckets", "filtered", "selected", "repeated"}
+var grownOrders = []string{"sequential", "cycle", "shuffled", "permutation", "windows", "packs", "buckets", "filtered",
+	"selected", "repeated"}
 
 // grownOrder returns an order of n samples of a kind of ordertest, or nil if kind is "".
 func grownOrder(t *rapid.T, kind string, n int64) order.Order {
@@ -111,7 +112,8 @@ func grownOrder(t *rapid.T, kind string, n int64) order.Order {
 
 // extendedRanks opens all ranks of a run that goes on from a state, or starts anew if it is nil.
 // They close with t.
-func extendedRanks[B any](t *rapid.T, ds loader.Map[int64], o loader.Options[int64, B], world int, saved []byte) []*loader.Loader[int64, B] {
+func extendedRanks[B any](t *rapid.T, ds loader.Map[int64], o loader.Options[int64, B], world int,
+	saved []byte) []*loader.Loader[int64, B] {
 	ranks := make([]*loader.Loader[int64, B], world)
 	for r := range ranks {
 		o.Rank, o.World, o.Workers = r, world, r%2
@@ -132,7 +134,8 @@ func extendedRanks[B any](t *rapid.T, ds loader.Map[int64], o loader.Options[int
 
 // stateOfRanks returns the state that all ranks have. A loader of one rank takes it like any other
 // state.
-func stateOfRanks[B any](t *rapid.T, ds loader.Map[int64], o loader.Options[int64, B], ranks []*loader.Loader[int64, B]) (state []byte) {
+func stateOfRanks[B any](t *rapid.T, ds loader.Map[int64], o loader.Options[int64, B],
+	ranks []*loader.Loader[int64, B]) (state []byte) {
 	for _, l := range ranks {
 		b, err := l.AppendState(nil)
 		if err != nil {
@@ -167,14 +170,17 @@ func TestExtendedMixture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	added, err := was.Extend(100, order.Extension{Sources: []order.Source{{Order: order.NewShuffled(40, 3, "more"), Weight: 5}}})
+	added, err := was.Extend(100, order.Extension{Sources: []order.Source{{Order: order.NewShuffled(40, 3, "more"),
+		Weight: 5}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
 		o       order.Order
 		samples int
-	}{"a phase": {mixed(t, list, order.Phase{From: 90, Weights: []float64{1, 1, 4}}, order.Phase{From: 91, Weights: []float64{5, 1, 1}}), samples}, "another future": {future, samples}, "a source": {added, samples + 40}} {
+	}{"a phase": {mixed(t, list, order.Phase{From: 90, Weights: []float64{1, 1, 4}},
+		order.Phase{From: 91, Weights: []float64{5, 1, 1}}), samples}, "another future": {future, samples},
+		"a source": {added, samples + 40}} {
 		for world := 1; world <= 3; world++ {
 			base := options{BatchSize: 4, Order: c.o}
 			ranks := make([]*loader.Loader[int64, tensor.Tensor], world)
@@ -208,7 +214,8 @@ func TestExtendedMixture(t *testing.T) {
 	}
 }
 
-func worldOfMixture(t *testing.T, samples, world int, base options, saved []byte) (ranks []*loader.Loader[int64, tensor.Tensor]) {
+func worldOfMixture(t *testing.T, samples, world int, base options,
+	saved []byte) (ranks []*loader.Loader[int64, tensor.Tensor]) {
 	t.Helper()
 	for rank := range world {
 		o := base

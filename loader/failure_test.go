@@ -52,7 +52,8 @@ func TestErrorKeepsThePosition(t *testing.T) {
 		got := take(t, l, 3)
 		for range 2 {
 			_, err := l.Next(context.Background())
-			if !errors.Is(err, errBad) || !strings.Contains(err.Error(), "sample 13") || !strings.Contains(err.Error(), "worker") {
+			if !errors.Is(err, errBad) || !strings.Contains(err.Error(), "sample 13") ||
+				!strings.Contains(err.Error(), "worker") {
 				t.Fatalf("error %v", err)
 			}
 		}
@@ -92,7 +93,8 @@ func restoreAnyData(t *testing.T, l *loader.Loader[int64, tensor.Tensor], saved 
 // With PassOn the error comes at its position and the loader goes on behind it.
 func TestPassOnGoesBehindTheBatch(t *testing.T) {
 	for _, workers := range []int{0, 2} {
-		l := open(t, failing(20, 5, always), options{BatchSize: 4, Workers: workers, OnError: faults.Policy{Action: faults.PassOn}})
+		l := open(t, failing(20, 5, always), options{BatchSize: 4, Workers: workers,
+			OnError: faults.Policy{Action: faults.PassOn}})
 		var got []string
 		for b, err := range l.Epoch(context.Background()) {
 			if err != nil {
@@ -120,7 +122,8 @@ func TestSkipLeavesOutAndNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(d.Extra["ledger"]); !strings.HasPrefix(got, `{"count":1,"last":[[5,5]],"reason":"`) || !strings.Contains(got, "bad sample") {
+	if got := string(d.Extra["ledger"]); !strings.HasPrefix(got, `{"count":1,"last":[[5,5]],"reason":"`) ||
+		!strings.Contains(got, "bad sample") {
 		t.Errorf("ledger %s", got)
 	}
 	l = open(t, failing(3, 1, always), options{OnError: faults.Policy{Action: faults.Skip}})
@@ -226,7 +229,8 @@ func TestDeadWorker(t *testing.T) {
 			for range 2 {
 				_, err := l.Next(context.Background())
 				var dead *loader.Dead
-				if !errors.As(err, &dead) || !strings.Contains(err.Error(), "worker ") || !strings.Contains(err.Error(), "sample 7") {
+				if !errors.As(err, &dead) || !strings.Contains(err.Error(), "worker ") ||
+					!strings.Contains(err.Error(), "sample 7") {
 					t.Fatalf("%s: error %v", name, err)
 				}
 				if name == "panic" && (dead.Value != "boom" || !strings.Contains(dead.Stack, "failure_test")) {
@@ -245,14 +249,16 @@ func TestDeadWorker(t *testing.T) {
 func TestHangingWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
-		l, err := loader.New(failing(12, 4, func() error { <-release; return nil }), options{BatchSize: 3, Workers: 2, Timeout: time.Second})
+		l, err := loader.New(failing(12, 4, func() error { <-release; return nil }),
+			options{BatchSize: 3, Workers: 2, Timeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
 		take(t, l, 1)
 		for range 2 {
 			_, err := l.Next(context.Background())
-			if !errors.Is(err, errs.Exhausted) || !strings.Contains(err.Error(), "worker 1") && !strings.Contains(err.Error(), "worker 0") || !strings.Contains(err.Error(), "1s") {
+			if !errors.Is(err, errs.Exhausted) || !strings.Contains(err.Error(), "worker 1") &&
+				!strings.Contains(err.Error(), "worker 0") || !strings.Contains(err.Error(), "1s") {
 				t.Fatalf("error %v", err)
 			}
 		}

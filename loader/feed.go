@@ -43,7 +43,8 @@ func (f *orderFeed) draw(r *record, global int) error {
 	}
 	r.ids = r.ids[:n]
 	if got := f.order.Fill(f.start+f.index, r.ids); got < n {
-		return &errs.Error{Kind: errs.Invalid, Subject: "order", Want: fmt.Sprint(n, " ids at position ", f.start+f.index), Got: strconv.Itoa(got)}
+		return &errs.Error{Kind: errs.Invalid, Subject: "order", Want: fmt.Sprint(n, " ids at position ", f.start+f.index),
+			Got: strconv.Itoa(got)}
 	}
 	f.deal(r)
 	if err := checkIDs(r.ids, f.samples); err != nil {
@@ -63,7 +64,8 @@ func (f *orderFeed) drawPacks(r *record, global int) error {
 		case !ok || n < 1:
 			return &errs.Error{Kind: errs.Invalid, Subject: "order", Want: fmt.Sprint("a pack at position ", pos), Got: "none"}
 		case first != pos:
-			return &errs.Error{Kind: errs.Mismatch, Subject: "position", Want: fmt.Sprint(first, " or ", first+n, ", where a pack begins"), Got: fmt.Sprint(pos),
+			return &errs.Error{Kind: errs.Mismatch, Subject: "position",
+				Want: fmt.Sprint(first, " or ", first+n, ", where a pack begins"), Got: fmt.Sprint(pos),
 				Remedy: "another order of packs wrote the state, or batches that did not keep to them"}
 		}
 		pos += n
@@ -78,7 +80,8 @@ func (f *orderFeed) drawPacks(r *record, global int) error {
 	}
 	r.ids = r.ids[:n]
 	if got := f.order.Fill(at, r.ids); got < n {
-		return &errs.Error{Kind: errs.Invalid, Subject: "order", Want: fmt.Sprint(n, " ids at position ", at), Got: strconv.Itoa(got)}
+		return &errs.Error{Kind: errs.Invalid, Subject: "order", Want: fmt.Sprint(n, " ids at position ", at),
+			Got: strconv.Itoa(got)}
 	}
 	f.deal(r)
 	f.index += int64(n)
@@ -241,7 +244,8 @@ func openCursor[T any](sampler any, open func() order.Cursor[T], at *document.Pl
 	}
 	for range at.Draws {
 		if _, ok, err := c.Next(); err != nil || !ok {
-			return nil, &errs.Error{Kind: errs.Mismatch, Subject: "sampler", Want: fmt.Sprint(at.Draws, " draws, as many as the state says"), Got: "an end before", Err: err}
+			return nil, &errs.Error{Kind: errs.Mismatch, Subject: "sampler",
+				Want: fmt.Sprint(at.Draws, " draws, as many as the state says"), Got: "an end before", Err: err}
 		}
 	}
 	return c, nil

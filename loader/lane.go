@@ -91,7 +91,8 @@ func (l *lane[S]) openIterator() error {
 	l.iterator, l.items, l.ended = it, l.start.Items, l.start.Ended
 	if l.self = same(it, l.data.iterable); l.self && l.of > 1 && !l.cloned {
 		l.iterator = nil
-		return &errs.Error{Kind: errs.Invalid, Subject: "data set", Want: "a Clone for each of several streams", Got: "a data set that is its own iterator, without one"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "data set", Want: "a Clone for each of several streams",
+			Got: "a data set that is its own iterator, without one"}
 	}
 	if l.start.Iterator != nil {
 		if err := setState(it, "iterator", l.start.Iterator); err != nil {
@@ -105,8 +106,9 @@ func (l *lane[S]) openIterator() error {
 func (l *lane[S]) skip(n int64) error {
 	for range n {
 		if _, err := l.iterator.Next(l.ctx); errors.Is(err, io.EOF) {
-			return &errs.Error{Kind: errs.Mismatch, Subject: "data set", Want: strconv.FormatInt(n, 10) + " items, as many as the state says were read",
-				Got: "an end before", Remedy: "the data set has shrunk"}
+			return &errs.Error{Kind: errs.Mismatch, Subject: "data set",
+				Want: strconv.FormatInt(n, 10) + " items, as many as the state says were read",
+				Got:  "an end before", Remedy: "the data set has shrunk"}
 		}
 		if err := l.ctx.Err(); err != nil {
 			return context.Cause(l.ctx)

@@ -138,7 +138,8 @@ func (l *Loader[S, B]) failed(ctx context.Context, err error) error {
 	if l.failures < 2 {
 		return errs.Wrap("loader.Next", "", err)
 	}
-	return &errs.Error{Kind: errs.KindOf(err), Op: "loader.Next", Subject: fmt.Sprintf("the same batch, for the %s time", ordinal(l.failures)), Err: err,
+	return &errs.Error{Kind: errs.KindOf(err), Op: "loader.Next",
+		Subject: fmt.Sprintf("the same batch, for the %s time", ordinal(l.failures)), Err: err,
 		Remedy: "an error keeps the position, so that Next tries the batch again: end the loop, or set Options.OnError to PassOn or Skip"}
 }
 

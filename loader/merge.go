@@ -61,7 +61,8 @@ func mergePlaces(places []document.Place) (document.Place, error) {
 	for rank := range places {
 		p := &places[rank]
 		differ := func(what string, want, got any) error {
-			return &errs.Error{Kind: errs.Mismatch, Subject: rankName(rank) + ", " + what, Want: fmt.Sprint(want), Got: fmt.Sprint(got)}
+			return &errs.Error{Kind: errs.Mismatch, Subject: rankName(rank) + ", " + what, Want: fmt.Sprint(want),
+				Got: fmt.Sprint(got)}
 		}
 		switch {
 		case p.Epoch != m.Epoch && (p.Epoch != m.Epoch+1 || p.Batch > 0):
@@ -71,7 +72,8 @@ func mergePlaces(places []document.Place) (document.Place, error) {
 		case len(p.Streams) != len(m.Streams) || len(m.Streams)%world != 0:
 			return m, differ("streams", fmt.Sprint("a multiple of ", world, " and ", len(m.Streams)), len(p.Streams))
 		case p.Own && (p.Rank != int64(rank) || p.World != int64(world)):
-			return m, differ("place among the states", fmt.Sprintf("rank %d of %d", rank, world), fmt.Sprintf("rank %d of %d", p.Rank, p.World))
+			return m, differ("place among the states", fmt.Sprintf("rank %d of %d", rank, world),
+				fmt.Sprintf("rank %d of %d", p.Rank, p.World))
 		}
 		for i := rank; i < len(m.Streams); i += world {
 			m.Streams[i] = p.Streams[i]

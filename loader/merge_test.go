@@ -16,7 +16,8 @@ import (
 )
 
 // ranksOf opens the loaders of all ranks over 12 streams of an iterable data set.
-func ranksOf(t *testing.T, world int, saved []byte, dataset func() loader.Iterable[int64]) (all []*loader.Loader[int64, tensor.Tensor]) {
+func ranksOf(t *testing.T, world int, saved []byte,
+	dataset func() loader.Iterable[int64]) (all []*loader.Loader[int64, tensor.Tensor]) {
 	t.Helper()
 	for rank := range world {
 		l := openIterable(t, dataset(), options{BatchSize: 2, Streams: 12, World: world, Rank: rank, Workers: rank % 3})
@@ -125,7 +126,8 @@ func TestMergeRefuses(t *testing.T) {
 		t.Errorf("streams that ranks cannot share: %v", err)
 	}
 	l := openIterable(t, dataset(), options{World: 5, Streams: 5})
-	if err := l.SetState(a); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "divisor of the 12 streams") {
+	if err := l.SetState(a); !errors.Is(err, errs.Mismatch) ||
+		!strings.Contains(err.Error(), "divisor of the 12 streams") {
 		t.Errorf("%v", err)
 	}
 }

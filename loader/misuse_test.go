@@ -24,7 +24,8 @@ func (g gated) At(_ context.Context, i int64, _ loader.Random) (int64, error) {
 // alone.
 func TestCallsAtTheSameTime(t *testing.T) {
 	g := gated{make(chan struct{}, 8), make(chan struct{})}
-	l, err := loader.New(loader.Map[int64](g), loader.Options[int64, []int64]{BatchSize: 2, Collate: func(s []int64) ([]int64, error) { return s, nil }})
+	l, err := loader.New(loader.Map[int64](g), loader.Options[int64, []int64]{BatchSize: 2,
+		Collate: func(s []int64) ([]int64, error) { return s, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,8 @@ func TestStateOfAThousandSources(t *testing.T) {
 		}
 		other := slices.Clone(list)
 		other[7].Weight = 9
-		if err := open(t, ids(samples), options{BatchSize: 8, Order: mixed(t, other)}).SetState(saved); !errors.Is(err, errs.Mismatch) {
+		if err := open(t, ids(samples), options{BatchSize: 8, Order: mixed(t, other)}).SetState(saved); !errors.Is(err,
+			errs.Mismatch) {
 			t.Errorf("a mixture of other weights: %v", err)
 		}
 	}
@@ -84,10 +85,12 @@ func TestDigestNeedsTheDescription(t *testing.T) {
 	take(t, l, 5)
 	saved := snapshot(t, l)
 	want := take(t, l, 1)[0]
-	if _, err := timeline.Open(saved, timeline.Options{}); !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "Description") {
+	if _, err := timeline.Open(saved, timeline.Options{}); !errors.Is(err, errs.Unsupported) ||
+		!strings.Contains(err.Error(), "Description") {
 		t.Errorf("without a description: %v", err)
 	}
-	if _, err := timeline.Open(saved, timeline.Options{Description: "sequential(n=2000)"}); !errors.Is(err, errs.Mismatch) {
+	if _, err := timeline.Open(saved, timeline.Options{Description: "sequential(n=2000)"}); !errors.Is(err,
+		errs.Mismatch) {
 		t.Errorf("with another: %v", err)
 	}
 	line, err := timeline.Open(saved, timeline.Options{Order: mixed(t, list)})

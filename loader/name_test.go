@@ -14,12 +14,14 @@ import (
 // state belongs to the loader of its name.
 func TestNamesTellLoadersApart(t *testing.T) {
 	named := func(name string) options { return options{BatchSize: 4, Shuffle: true, Name: name} }
-	plain, images, texts := open(t, ids(100), named("")), open(t, ids(100), named("images")), open(t, ids(100), named("texts"))
+	plain, images, texts := open(t, ids(100), named("")), open(t, ids(100), named("images")),
+		open(t, ids(100), named("texts"))
 	a, b, c := follows(t, plain), follows(t, images), follows(t, texts)
 	if a == b || a == c || b == c {
 		t.Errorf("the same order:\n%s\n%s\n%s", a, b, c)
 	}
-	if err := texts.SetState(snapshot(t, images)); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "name") {
+	if err := texts.SetState(snapshot(t, images)); !errors.Is(err, errs.Mismatch) ||
+		!strings.Contains(err.Error(), "name") {
 		t.Errorf("the state of another name: %v", err)
 	}
 	if err := images.SetState(snapshot(t, images)); err != nil {

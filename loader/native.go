@@ -116,7 +116,8 @@ func (n *native) replay(ctx context.Context, since int64) error {
 		err := n.engine.Skip(ctx, 1)
 		switch {
 		case errors.Is(err, io.EOF):
-			return &errs.Error{Kind: errs.Mismatch, Subject: "data set", Want: fmt.Sprint(since, " batches behind the snapshot, as there were"), Got: "an end before"}
+			return &errs.Error{Kind: errs.Mismatch, Subject: "data set",
+				Want: fmt.Sprint(since, " batches behind the snapshot, as there were"), Got: "an end before"}
 		case err != nil && (n.setup.OnError.Action != faults.PassOn || ctx.Err() != nil):
 			return err
 		}
@@ -145,7 +146,8 @@ func (n *native) newPass() (*pass, error) {
 	default:
 		o, length := orderOf(s, at.SpanOf(at.Epoch).Samples, n.version)
 		start := n.epochStart(at, o, length)
-		f := &orderFeed{order: o, start: start, length: length, index: at.Index, samples: samples, dealer: deal, dropLast: s.DropLast}
+		f := &orderFeed{order: o, start: start, length: length, index: at.Index, samples: samples, dealer: deal,
+			dropLast: s.DropLast}
 		if s.Packs {
 			f.packs, _ = o.(order.Packer)
 		}
@@ -305,15 +307,19 @@ func (n *native) parse(b []byte) (at document.Place, err error) {
 func (n *native) fits(at *document.Place) error {
 	s := n.setup
 	if n.laned() != (len(at.Streams) > 0) {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "streams", Want: strconv.Itoa(len(n.at.Streams)), Got: strconv.Itoa(len(at.Streams)),
+		return &errs.Error{Kind: errs.Mismatch, Subject: "streams", Want: strconv.Itoa(len(n.at.Streams)),
+			Got:    strconv.Itoa(len(at.Streams)),
 			Remedy: "the state belongs to another kind of data set"}
 	}
 	if s.Iterable && len(at.Streams)%s.World != 0 {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprintf("a divisor of the %d streams of the state", len(at.Streams)), Got: strconv.Itoa(s.World)}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world",
+			Want: fmt.Sprintf("a divisor of the %d streams of the state", len(at.Streams)), Got: strconv.Itoa(s.World)}
 	}
 	if s.Iterable && at.Since > 0 && at.World != int64(s.World) {
 		// Which of the batches behind the snapshot are of which streams is not in the state.
-		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprint(at.World, " ranks, for ", at.Since, " batches were handed out behind the snapshot that the state has"), Got: strconv.Itoa(s.World),
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world",
+			Want: fmt.Sprint(at.World, " ranks, for ", at.Since,
+				" batches were handed out behind the snapshot that the state has"), Got: strconv.Itoa(s.World),
 			Remedy: "take the state right behind a snapshot, as Options.SnapshotEvery 1 always does: go on with as many ranks as there were up to such a step, or to the end of the epoch"}
 	}
 	if err := fitsRank(at, s); err != nil {
@@ -341,14 +347,17 @@ func fitsRank(at *document.Place, s *protocol.Setup) error {
 	rank := fmt.Sprintf("rank %d of %d", s.Rank, s.World)
 	switch {
 	case at.Own && (at.World != int64(s.World) || at.Rank != int64(s.Rank)) && s.Iterable:
-		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprintf("rank %d of %d, which has read its own streams", at.Rank, at.World), Got: rank,
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world",
+			Want: fmt.Sprintf("rank %d of %d, which has read its own streams", at.Rank, at.World), Got: rank,
 			Remedy: "merge the states of all ranks with loader.Merge: any number of ranks goes on from the merged state"}
-	case at.Own && (at.World != int64(s.World) || at.Rank != int64(s.Rank)), !at.Own && len(at.Ahead.Bits) > 0 && world != int64(s.World) && (world != 1 || s.BatchSampler != nil):
+	case at.Own && (at.World != int64(s.World) || at.Rank != int64(s.Rank)), !at.Own && len(at.Ahead.Bits) > 0 &&
+		world != int64(s.World) && (world != 1 || s.BatchSampler != nil):
 		want := fmt.Sprint(world, " ranks")
 		if at.Own {
 			want = fmt.Sprintf("rank %d of %d", at.Rank, at.World)
 		}
-		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: want + ", for batches were handed out out of order", Got: rank,
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: want + ", for batches were handed out out of order",
+			Got:    rank,
 			Remedy: "go on with the same ranks, each from its own state, to the end of the epoch; or take states at the steps of Options.SettleEvery, from which any number of ranks goes on"}
 	}
 	return nil

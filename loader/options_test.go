@@ -113,7 +113,8 @@ func (s sized) Len() (int64, bool) { return s.n, true }
 func TestOverrunWarning(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		var warnings []string
-		l := openIterable(t, sized{plain(12), 7}, options{BatchSize: 2, Warn: func(m string) { warnings = append(warnings, m) }})
+		l := openIterable(t, sized{plain(12), 7}, options{BatchSize: 2,
+			Warn: func(m string) { warnings = append(warnings, m) }})
 		if asked {
 			l.Len()
 		}

@@ -52,7 +52,8 @@ func (g *gate) At(ctx context.Context, id int64, _ loader.Random) (int64, error)
 // a run that goes on delivers each of the others once, in order or not, with batches
 // of another size or not.
 func TestOutOfOrderIsExactlyOnce(t *testing.T) {
-	for _, after := range []options{{BatchSize: 2, OutOfOrder: true, Workers: 3}, {BatchSize: 2}, {BatchSize: 5, Workers: 1}} {
+	for _, after := range []options{{BatchSize: 2, OutOfOrder: true, Workers: 3}, {BatchSize: 2},
+		{BatchSize: 5, Workers: 1}} {
 		l := open(t, newGate(20, 2), options{BatchSize: 2, Workers: 2, Prefetch: 2, OutOfOrder: true})
 		got := take(t, l, 4) // batch 1 hangs; 0, 2, 3 and 4 come
 		first := slices.Concat(got...)
@@ -186,8 +187,9 @@ func TestOutOfOrderLaw(t *testing.T) {
 		for i := range 4 {
 			held := rapid.SliceOfN(rapid.Int64Range(0, max(n, 1)-1), 0, 2).Draw(t, fmt.Sprint("held ", i))
 			g := newGate(n, held...)
-			l, err := loader.New(g, options{BatchSize: rapid.IntRange(1, 7).Draw(t, fmt.Sprint("batch ", i)), Shuffle: true, OutOfOrder: true,
-				Workers: 3, Prefetch: rapid.IntRange(1, 3).Draw(t, fmt.Sprint("prefetch ", i))})
+			l, err := loader.New(g, options{BatchSize: rapid.IntRange(1, 7).Draw(t, fmt.Sprint("batch ", i)), Shuffle: true,
+				OutOfOrder: true,
+				Workers:    3, Prefetch: rapid.IntRange(1, 3).Draw(t, fmt.Sprint("prefetch ", i))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +234,8 @@ func TestOutOfOrderLaw(t *testing.T) {
 			}
 		}
 		slices.Sort(all)
-		if diff := cmp.Diff([]int64(ids(int(n))), all, cmp.Transformer("nil", func(s []int64) []int64 { return append([]int64{}, s...) })); diff != "" {
+		if diff := cmp.Diff([]int64(ids(int(n))), all, cmp.Transformer("nil",
+			func(s []int64) []int64 { return append([]int64{}, s...) })); diff != "" {
 			t.Fatal(diff)
 		}
 	})
@@ -263,7 +266,8 @@ func TestStatesOfStreamsAreTakenWhateverWroteThem(t *testing.T) {
 		})
 		ahead, action := rapid.Bool().Draw(t, "out of order"), faults.Action(rapid.IntRange(1, 2).Draw(t, "action"))
 		draw := func(name string) options {
-			o := options{Streams: streams, BatchSize: rapid.IntRange(1, 3).Draw(t, name+" batch"), Workers: rapid.IntRange(0, 2).Draw(t, name+" workers"),
+			o := options{Streams: streams, BatchSize: rapid.IntRange(1, 3).Draw(t, name+" batch"),
+				Workers:    rapid.IntRange(0, 2).Draw(t, name+" workers"),
 				OutOfOrder: ahead, SnapshotEvery: rapid.IntRange(0, 3).Draw(t, name+" snapshot"), Warn: func(string) {}}
 			o.OnError.Action = action
 			return o
@@ -291,7 +295,8 @@ func TestStatesOfStreamsAreTakenWhateverWroteThem(t *testing.T) {
 		if ahead && len(bad) > 0 {
 			return // such a state is like a damaged one
 		}
-		strict, err := loader.NewIterable[int64, tensor.Tensor](ds, options{Streams: streams, BatchSize: 2, Warn: func(string) {}})
+		strict, err := loader.NewIterable[int64, tensor.Tensor](ds,
+			options{Streams: streams, BatchSize: 2, Warn: func(string) {}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,8 +30,9 @@ func PackTokens[T tensor.Element](capacity int, pad T) func(packs [][][]T) (Pack
 			at := 0
 			for k, tokens := range samples {
 				if len(tokens) > capacity-at {
-					return Packed{}, &errs.Error{Kind: errs.Invalid, Op: "loader.PackTokens", Subject: fmt.Sprintf("sample %d of pack %d", k, i),
-						Want: fmt.Sprintf("at most %d tokens, which are left of %d", capacity-at, capacity), Got: fmt.Sprint(len(tokens)),
+					return Packed{}, &errs.Error{Kind: errs.Invalid, Op: "loader.PackTokens",
+						Subject: fmt.Sprintf("sample %d of pack %d", k, i),
+						Want:    fmt.Sprintf("at most %d tokens, which are left of %d", capacity-at, capacity), Got: fmt.Sprint(len(tokens)),
 						Remedy: "cut longer samples in the data set, and give order.NewPacks the lengths that it returns"}
 				}
 				rows.put(i, at, int32(k+1), tokens)
@@ -66,7 +67,8 @@ type rows[T tensor.Element] struct {
 }
 
 func newRows[T tensor.Element](n, length int, pad T) *rows[T] {
-	r := &rows[T]{n: n, length: length, tokens: make([]T, n*length), segments: make([]int32, n*length), positions: make([]int32, n*length)}
+	r := &rows[T]{n: n, length: length, tokens: make([]T, n*length), segments: make([]int32, n*length),
+		positions: make([]int32, n*length)}
 	for i := range r.tokens {
 		r.tokens[i] = pad
 	}
@@ -83,5 +85,6 @@ func (r *rows[T]) put(row, at int, segment int32, tokens []T) {
 }
 
 func (r *rows[T]) batch() Packed {
-	return Packed{tensor.FromSlice(r.tokens, r.n, r.length), tensor.FromSlice(r.segments, r.n, r.length), tensor.FromSlice(r.positions, r.n, r.length)}
+	return Packed{tensor.FromSlice(r.tokens, r.n, r.length), tensor.FromSlice(r.segments, r.n, r.length),
+		tensor.FromSlice(r.positions, r.n, r.length)}
 }

@@ -46,12 +46,14 @@ func packsOf(t testing.TB, n int, lengths *order.Lengths) *order.Packs {
 type tokenOptions = loader.Options[[]int32, loader.Packed]
 
 // packedRanks opens the loaders of ranks of packs, and sets them to a state.
-func packedRanks(t *testing.T, n, world int, base tokenOptions, saved []byte) (ranks []*loader.Loader[[]int32, loader.Packed]) {
+func packedRanks(t *testing.T, n, world int, base tokenOptions,
+	saved []byte) (ranks []*loader.Loader[[]int32, loader.Packed]) {
 	t.Helper()
 	ds, lengths := sentences(n)
 	for rank := range world {
 		o := base
-		o.Order, o.CollatePacks, o.Rank, o.World, o.Warn = packsOf(t, n, lengths), loader.PackTokens[int32](8, 0), rank, world, func(string) {}
+		o.Order, o.CollatePacks, o.Rank, o.World, o.Warn = packsOf(t, n, lengths), loader.PackTokens[int32](8, 0), rank,
+			world, func(string) {}
 		l, err := loader.New(ds, o)
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +89,8 @@ func rowsUntilEnd(t *testing.T, ranks []*loader.Loader[[]int32, loader.Packed], 
 				continue
 			}
 			for i := range b.Tokens.Shape[0] {
-				rows = append(rows, fmt.Sprint(b.Tokens.Data[i*32:(i+1)*32], b.SegmentIDs.Data[i*32:(i+1)*32], b.Positions.Data[i*32:(i+1)*32]))
+				rows = append(rows, fmt.Sprint(b.Tokens.Data[i*32:(i+1)*32], b.SegmentIDs.Data[i*32:(i+1)*32],
+					b.Positions.Data[i*32:(i+1)*32]))
 			}
 		}
 		if over > 0 && over < len(ranks) {
@@ -134,7 +137,8 @@ func TestBatchesArePacks(t *testing.T) {
 func TestLenOfPacks(t *testing.T) {
 	const n = 150
 	var saved []byte
-	for i, o := range []tokenOptions{{BatchSize: 1}, {BatchSize: 4, DropLast: true}, {BatchSize: 3}, {BatchSize: 2, OutOfOrder: true, Workers: 3}} {
+	for i, o := range []tokenOptions{{BatchSize: 1}, {BatchSize: 4, DropLast: true}, {BatchSize: 3},
+		{BatchSize: 2, OutOfOrder: true, Workers: 3}} {
 		l := packedRanks(t, n, 1, o, saved)[0]
 		for range 3 {
 			steps := int64(0)
@@ -208,7 +212,8 @@ func TestPackTokens(t *testing.T) {
 	}
 	check("padded tokens", values(t, p.Tokens), []int32{7, 8, 9, 0})
 	check("padded segment_ids", values(t, p.SegmentIDs), []int32{1, 1, 1, 0})
-	if _, err := loader.PackTokens[int32](2, 0)([][][]int32{{{1, 2, 3}}}); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "cut longer samples") {
+	if _, err := loader.PackTokens[int32](2, 0)([][][]int32{{{1, 2, 3}}}); !errors.Is(err, errs.Invalid) ||
+		!strings.Contains(err.Error(), "cut longer samples") {
 		t.Errorf("a pack that does not fit: %v", err)
 	}
 }
@@ -224,18 +229,19 @@ func TestPacksWithoutSkippedSamples(t *testing.T) {
 	})
 	packs := packsOf(t, 40, lengths)
 	var got [][][]int64
-	l, err := loader.New(bad, loader.Options[[]int32, int]{Order: packs, BatchSize: 2, OnError: faults.Policy{Action: faults.Skip}, CollatePacks: func(b [][][]int32) (int, error) {
-		var batch [][]int64
-		for _, p := range b {
-			var pack []int64
-			for _, s := range p {
-				pack = append(pack, int64(s[0])-1)
+	l, err := loader.New(bad, loader.Options[[]int32, int]{Order: packs, BatchSize: 2,
+		OnError: faults.Policy{Action: faults.Skip}, CollatePacks: func(b [][][]int32) (int, error) {
+			var batch [][]int64
+			for _, p := range b {
+				var pack []int64
+				for _, s := range p {
+					pack = append(pack, int64(s[0])-1)
+				}
+				batch = append(batch, pack)
 			}
-			batch = append(batch, pack)
-		}
-		got = append(got, batch)
-		return len(b), nil
-	}})
+			got = append(got, batch)
+			return len(b), nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +271,8 @@ func TestPacksWithoutSkippedSamples(t *testing.T) {
 func TestPacksAndRaggedSamplesAreTold(t *testing.T) {
 	ds, lengths := sentences(40)
 	var warnings []string
-	l, err := loader.New(ds, tokenOptions{Order: packsOf(t, 40, lengths), BatchSize: 4, Collate: loader.PadTokens[int32](0), Warn: func(m string) { warnings = append(warnings, m) }})
+	l, err := loader.New(ds, tokenOptions{Order: packsOf(t, 40, lengths), BatchSize: 4,
+		Collate: loader.PadTokens[int32](0), Warn: func(m string) { warnings = append(warnings, m) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +285,8 @@ func TestPacksAndRaggedSamplesAreTold(t *testing.T) {
 		t.Error(take, err)
 	}
 	packed := packedRanks(t, 40, 1, tokenOptions{BatchSize: 4}, nil)[0]
-	if err := packed.SetState(snapshot(t, l)); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "batches") {
+	if err := packed.SetState(snapshot(t, l)); !errors.Is(err, errs.Mismatch) ||
+		!strings.Contains(err.Error(), "batches") {
 		t.Errorf("the state of batches of samples: %v", err)
 	}
 	_, err = loader.DefaultCollate[[]int32, any]([][]int32{{1}, {1, 2}})
@@ -287,7 +295,8 @@ func TestPacksAndRaggedSamplesAreTold(t *testing.T) {
 			t.Errorf("ragged samples: %v, want %s", err, word)
 		}
 	}
-	if _, err := loader.New(ds, tokenOptions{CollatePacks: loader.PackTokens[int32](8, 0)}); !errors.Is(err, errs.Invalid) {
+	if _, err := loader.New(ds, tokenOptions{CollatePacks: loader.PackTokens[int32](8, 0)}); !errors.Is(err,
+		errs.Invalid) {
 		t.Errorf("no packs: %v", err)
 	}
 }

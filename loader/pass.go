@@ -70,7 +70,8 @@ func (p *pass) stream(lane int) int {
 func (p *pass) Lane(i int) protocol.LaneStart {
 	n, s := p.native, p.native.setup
 	id := p.stream(i)
-	start := protocol.LaneStart{Seed: order.Key(s.Seed, n.at.Epoch, domainOf(s, "worker "+strconv.Itoa(id))), Keep: s.Persistent}
+	start := protocol.LaneStart{Seed: order.Key(s.Seed, n.at.Epoch, domainOf(s, "worker "+strconv.Itoa(id))),
+		Keep: s.Persistent}
 	if !n.laned() {
 		return start
 	}
@@ -154,7 +155,8 @@ func (p *pass) draw(global int) *record {
 	} else {
 		r = &record{}
 	}
-	*r = record{seq: p.seq, global: global, ids: r.ids, ends: r.ends[:0], own: r.own[:0], sampler: r.sampler[:0], cursor: r.cursor[:0], pos: p.drawn.Position}
+	*r = record{seq: p.seq, global: global, ids: r.ids, ends: r.ends[:0], own: r.own[:0], sampler: r.sampler[:0],
+		cursor: r.cursor[:0], pos: p.drawn.Position}
 	if !p.takeTurn(r) {
 		p.ended = true
 		return nil
@@ -193,7 +195,8 @@ func (p *pass) takeTurn(r *record) bool {
 
 func (p *pass) task(r *record) protocol.Task {
 	n, s := p.native, p.native.setup
-	t := protocol.Task{Lane: protocol.AnyLane, IDs: r.ids[r.lo:r.hi], N: s.BatchSize, Pos: r.pos + int64(r.lo), Seq: r.seq, Ends: r.own, Repeated: r.repeated}
+	t := protocol.Task{Lane: protocol.AnyLane, IDs: r.ids[r.lo:r.hi], N: s.BatchSize, Pos: r.pos + int64(r.lo), Seq: r.seq,
+		Ends: r.own, Repeated: r.repeated}
 	if s.OnError.Action == faults.Skip && s.World > 1 && s.Uneven == order.RepeatSample {
 		t.Spare, t.SparePos = r.ids, r.pos
 	}
@@ -252,7 +255,8 @@ func (p *pass) Settle(t protocol.Task, o *protocol.Outcome, dst []protocol.Task)
 	if o.State != nil {
 		st := &n.at.Streams[p.stream(t.Lane)]
 		r.items = o.State.Items - st.Items
-		*st = document.Stream{Items: o.State.Items, Ended: o.State.Ended || o.Ended, Dataset: o.State.Dataset, Iterator: o.State.Iterator}
+		*st = document.Stream{Items: o.State.Items, Ended: o.State.Ended || o.Ended, Dataset: o.State.Dataset,
+			Iterator: o.State.Iterator}
 	}
 	n.at.Note(o.Faults)
 	n.markOwn()

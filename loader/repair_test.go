@@ -37,7 +37,8 @@ func TestSnapshotsGoOnWhenStreamsHaveEnded(t *testing.T) {
 func TestOrderOutOfRange(t *testing.T) {
 	l := open(t, ids(10), options{BatchSize: 5, Order: order.Sequential(12)})
 	take(t, l, 2)
-	if _, err := l.Next(context.Background()); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "id 10 from the order") {
+	if _, err := l.Next(context.Background()); !errors.Is(err, errs.Invalid) ||
+		!strings.Contains(err.Error(), "id 10 from the order") {
 		t.Error(err)
 	}
 }
@@ -127,7 +128,8 @@ func TestStreamsMustBeThere(t *testing.T) {
 	with := open(t, fingerprinted{&counter{N: 10}}, options{})
 	without := open(t, named{ids(10), "a"}, options{})
 	for _, pair := range [][2]*loader.Loader[int64, tensor.Tensor]{{with, without}, {without, with}} {
-		if err := pair[0].SetState(snapshot(t, pair[1])); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "streams") {
+		if err := pair[0].SetState(snapshot(t, pair[1])); !errors.Is(err, errs.Mismatch) ||
+			!strings.Contains(err.Error(), "streams") {
 			t.Error(err)
 		}
 	}

@@ -283,7 +283,8 @@ func TestStreamsLaw(t *testing.T) {
 			if i == legs-1 {
 				steps = -1
 			}
-			o := options{BatchSize: 3, Streams: streams, Workers: rapid.IntRange(0, 4).Draw(t, fmt.Sprint("workers ", i)), SnapshotEvery: every.Draw(t, fmt.Sprint("every ", i))}
+			o := options{BatchSize: 3, Streams: streams, Workers: rapid.IntRange(0, 4).Draw(t, fmt.Sprint("workers ", i)),
+				SnapshotEvery: every.Draw(t, fmt.Sprint("every ", i))}
 			o.Persistent = o.Workers > 0 && rapid.Bool().Draw(t, fmt.Sprint("persistent ", i))
 			part, b := streamLeg(t, kinds[kind](), o, saved, steps)
 			got, saved = append(got, part...), b

@@ -37,7 +37,8 @@ type slot[S, B any] struct {
 func (s *slot[S, B]) reset() {
 	var none B
 	clear(s.samples)
-	s.task, s.lane, s.batch, s.outcome, s.state, s.samples, s.pinned = protocol.Task{}, nil, none, protocol.Outcome{}, protocol.LaneState{}, s.samples[:0], nil
+	s.task, s.lane, s.batch, s.outcome, s.state, s.samples, s.pinned = protocol.Task{}, nil, none, protocol.Outcome{},
+		protocol.LaneState{}, s.samples[:0], nil
 	s.reading = 0
 	s.begun.Store(false)
 	s.done.Store(false)
@@ -161,7 +162,8 @@ func (e *engine[S, B]) readIDs(s *slot[S, B]) error {
 			s.samples = samples
 			return nil
 		case err == nil:
-			return &errs.Error{Kind: errs.Mismatch, Subject: "AtAll", Want: fmt.Sprint(len(t.IDs), " samples"), Got: fmt.Sprint(len(samples))}
+			return &errs.Error{Kind: errs.Mismatch, Subject: "AtAll", Want: fmt.Sprint(len(t.IDs), " samples"),
+				Got: fmt.Sprint(len(samples))}
 		case e.setup.OnError == faults.Policy{} || l.ctx.Err() != nil:
 			return err
 		}

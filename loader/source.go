@@ -43,7 +43,8 @@ func (s source[S]) clone(ctx context.Context) (c source[S], own bool, err error)
 
 // same reports whether an iterator is the data set itself.
 func same(iterator, dataset any) bool {
-	return reflect.TypeOf(iterator) == reflect.TypeOf(dataset) && reflect.TypeOf(iterator).Comparable() && iterator == dataset
+	return reflect.TypeOf(iterator) == reflect.TypeOf(dataset) && reflect.TypeOf(iterator).Comparable() &&
+		iterator == dataset
 }
 
 func (s source[S]) length() (n int64, known bool) {

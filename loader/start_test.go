@@ -67,7 +67,8 @@ func TestTheSameErrorAgainSaysSo(t *testing.T) {
 	take(t, l, 1)
 	for i := range 4 {
 		_, err := l.Next(t.Context())
-		again := i > 0 && strings.Contains(err.Error(), fmt.Sprintf("for the %s time", []string{"", "second", "third", "4th"}[i])) && strings.Contains(err.Error(), "OnError")
+		again := i > 0 && strings.Contains(err.Error(), fmt.Sprintf("for the %s time",
+			[]string{"", "second", "third", "4th"}[i])) && strings.Contains(err.Error(), "OnError")
 		if !errors.Is(err, errs.Corrupt) || again != (i > 0) {
 			t.Errorf("error %d: %v", i, err)
 		}

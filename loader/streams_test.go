@@ -48,13 +48,15 @@ func TestStreamsGoOnWhereTheyWere(t *testing.T) {
 		if n := len(slices.Concat(whole[0]...)); n != 61 {
 			t.Fatalf("%s: %d items", kind, n)
 		}
-		for _, o := range []options{{}, {Workers: 1}, {Workers: 2, Prefetch: 3}, {Workers: 3, Persistent: true}, {SnapshotEvery: 5}, {Workers: 2, SnapshotEvery: 4}, {SnapshotEvery: loader.SnapshotNever}} {
+		for _, o := range []options{{}, {Workers: 1}, {Workers: 2, Prefetch: 3}, {Workers: 3, Persistent: true},
+			{SnapshotEvery: 5}, {Workers: 2, SnapshotEvery: 4}, {SnapshotEvery: loader.SnapshotNever}} {
 			o.BatchSize, o.Streams = 4, streams
 			t.Run(fmt.Sprintf("%s workers=%d every=%d", kind, o.Workers, o.SnapshotEvery), func(t *testing.T) {
 				for k := range len(whole[0]) + 1 {
 					a := openIterable(t, dataset(), o)
 					got := take(t, a, k)
-					b := openIterable(t, dataset(), options{BatchSize: 4, Workers: (o.Workers + 1) % 4, SnapshotEvery: o.SnapshotEvery})
+					b := openIterable(t, dataset(), options{BatchSize: 4, Workers: (o.Workers + 1) % 4,
+						SnapshotEvery: o.SnapshotEvery})
 					restore(t, b, snapshot(t, a))
 					more := min(2, len(whole[0])-k)
 					got = append(got, take(t, b, more)...)

@@ -38,7 +38,8 @@ func TestUnevenEndIsToldAtConstruction(t *testing.T) {
 		var warnings []string
 		c.o.Warn = func(m string) { warnings = append(warnings, m) }
 		open(t, ids(c.n), c.o)
-		if told := slices.ContainsFunc(warnings, func(m string) bool { return strings.Contains(m, "ranks") && strings.Contains(m, "DropLast") }); told != c.told {
+		if told := slices.ContainsFunc(warnings,
+			func(m string) bool { return strings.Contains(m, "ranks") && strings.Contains(m, "DropLast") }); told != c.told {
 			t.Errorf("%d samples, %+v: %q", c.n, c.o.BatchSize, warnings)
 		}
 	}
@@ -47,7 +48,8 @@ func TestUnevenEndIsToldAtConstruction(t *testing.T) {
 // A state with two gaps, which batches that hang have left, loses none of them: each
 // sample comes once, in whatever order and size the rest is read.
 func TestNoBatchIsLostInTwoGaps(t *testing.T) {
-	for _, after := range []options{{BatchSize: 2}, {BatchSize: 2, OutOfOrder: true, Workers: 3}, {BatchSize: 5, Workers: 1}} {
+	for _, after := range []options{{BatchSize: 2}, {BatchSize: 2, OutOfOrder: true, Workers: 3},
+		{BatchSize: 5, Workers: 1}} {
 		l := open(t, newGate(24, 2, 6), options{BatchSize: 2, Workers: 3, Prefetch: 3, OutOfOrder: true})
 		first := slices.Concat(take(t, l, 5)...) // batches 1 and 3 hang
 		saved := snapshot(t, l)
@@ -69,7 +71,8 @@ func TestNoBatchIsLostInTwoGaps(t *testing.T) {
 
 // ranksUntilEnd steps all ranks to the end of an epoch, checks that they end it in the same
 // step, and returns the samples in their order, repeated ones apart.
-func ranksUntilEnd(t *testing.T, ranks []*loader.Loader[int64, tensor.Tensor], steps int) (own, repeated []int64, ended bool) {
+func ranksUntilEnd(t *testing.T, ranks []*loader.Loader[int64, tensor.Tensor],
+	steps int) (own, repeated []int64, ended bool) {
 	t.Helper()
 	for step := 0; step != steps; step++ {
 		over := 0
@@ -170,10 +173,12 @@ func TestRanksOfABatchSamplerEndTogether(t *testing.T) {
 			}
 			var ranks []*loader.Loader[int64, tensor.Tensor]
 			for rank := range world {
-				ranks = append(ranks, open(t, ids(20), options{BatchSampler: batches, Rank: rank, World: world, Warn: func(string) {}}))
+				ranks = append(ranks, open(t, ids(20), options{BatchSampler: batches, Rank: rank, World: world,
+					Warn: func(string) {}}))
 			}
 			own, repeated, _ := ranksUntilEnd(t, ranks, -1)
-			if diff := cmp.Diff([]int64(ids(2*n)), own, cmpopts.EquateEmpty()); diff != "" || len(repeated) != 2*((world-n%world)%world) {
+			if diff := cmp.Diff([]int64(ids(2*n)), own, cmpopts.EquateEmpty()); diff != "" ||
+				len(repeated) != 2*((world-n%world)%world) {
 				t.Errorf("%d batches, %d ranks: %s, repeated %v", n, world, diff, repeated)
 			}
 		}
@@ -198,7 +203,8 @@ func TestEndEarly(t *testing.T) {
 	steps, own := map[int]int{}, []int64(nil)
 	for rank := range 4 {
 		var warnings []string
-		l := open(t, ids(9), options{BatchSize: 2, Rank: rank, World: 4, Uneven: order.EndEarly, Warn: func(m string) { warnings = append(warnings, m) }})
+		l := open(t, ids(9), options{BatchSize: 2, Rank: rank, World: 4, Uneven: order.EndEarly,
+			Warn: func(m string) { warnings = append(warnings, m) }})
 		b := take(t, l, -1)
 		steps[len(b)]++
 		own = append(own, slices.Concat(b...)...)
@@ -224,7 +230,8 @@ func TestSkippedBatchKeepsRanksTogether(t *testing.T) {
 	})
 	var ranks []*loader.Loader[int64, tensor.Tensor]
 	for rank := range 2 {
-		ranks = append(ranks, open(t, bad, options{BatchSize: 2, Rank: rank, World: 2, OnError: faults.Policy{Action: faults.Skip}, Warn: func(string) {}}))
+		ranks = append(ranks, open(t, bad, options{BatchSize: 2, Rank: rank, World: 2,
+			OnError: faults.Policy{Action: faults.Skip}, Warn: func(string) {}}))
 	}
 	own, repeated, _ := ranksUntilEnd(t, ranks, -1)
 	want := slices.DeleteFunc([]int64(ids(16)), func(id int64) bool { return id == 4 || id == 5 })

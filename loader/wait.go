@@ -35,7 +35,8 @@ func (e *engine[S, B]) wait(ctx context.Context, s *slot[S, B]) error {
 // lane are handed out in their order.
 func (e *engine[S, B]) waitAny(ctx context.Context) (at int, err error) {
 	err = e.waitFor(ctx, func() (*slot[S, B], bool) {
-		i, ok := oldestDone(len(e.flight), func(i int) int { return e.flight[i].task.Lane }, func(i int) bool { return e.flight[i].done.Load() })
+		i, ok := oldestDone(len(e.flight), func(i int) int { return e.flight[i].task.Lane },
+			func(i int) bool { return e.flight[i].done.Load() })
 		at = i
 		return e.flight[i], ok
 	})
@@ -103,7 +104,8 @@ func (e *engine[S, B]) late(s *slot[S, B]) error {
 	if s.begun.Load() {
 		name, what = s.lane.name(), "the worker is still busy with it"
 	}
-	return &errs.Error{Kind: errs.Exhausted, Subject: name, Want: fmt.Sprintf("a batch within %v", e.options.Timeout), Got: "none: " + what,
+	return &errs.Error{Kind: errs.Exhausted, Subject: name, Want: fmt.Sprintf("a batch within %v", e.options.Timeout),
+		Got:    "none: " + what,
 		Remedy: "the next call waits again", Err: context.DeadlineExceeded}
 }
 

@@ -80,7 +80,8 @@ func TestDocumentShowsNames(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-compat/orbax/names.tsv +docs/compat/orbax.md\n%s", d)
 	}
-	if s := fmt.Sprintf("%d yes, %d differs, %d no", count[orbax.Yes], count[orbax.Differs], count[orbax.No]); !strings.Contains(string(b), s) {
+	if s := fmt.Sprintf("%d yes, %d differs, %d no", count[orbax.Yes], count[orbax.Differs],
+		count[orbax.No]); !strings.Contains(string(b), s) {
 		t.Errorf("the document does not say %q", s)
 	}
 }

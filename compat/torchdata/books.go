@@ -181,7 +181,8 @@ func (p *books) overrun(announced *int64, yielded int64) {
 	if p.setup.Workers > 0 {
 		hint = " Each worker must give a part of its own: loader.WorkerInfoOf tells which."
 	}
-	p.setup.Warn(fmt.Sprintf("the length of the data set was announced as %d, but %d batches have been fetched.%s", *announced, yielded, hint))
+	p.setup.Warn(fmt.Sprintf("the length of the data set was announced as %d, but %d batches have been fetched.%s",
+		*announced, yielded, hint))
 }
 
 // replay passes over n batches that were delivered before. What failed among them
@@ -194,7 +195,8 @@ func (p *books) replay(ctx context.Context, n int64, failed *error) error {
 		case err == nil:
 			n--
 		case errors.Is(err, io.EOF):
-			return &errs.Error{Kind: errs.Mismatch, Op: "torchdata.Begin", Want: fmt.Sprintf("%d more batches that were delivered before", n), Got: "the end of the data set",
+			return &errs.Error{Kind: errs.Mismatch, Op: "torchdata.Begin",
+				Want: fmt.Sprintf("%d more batches that were delivered before", n), Got: "the end of the data set",
 				Remedy: "it may have shrunk"}
 		case *failed == nil:
 			return errs.Wrap("torchdata.Begin", fmt.Sprintf("%d batches that were delivered before", n), err)

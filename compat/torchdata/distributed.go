@@ -40,7 +40,8 @@ func NewDistributed(o DistributedOptions) (*Distributed, error) {
 		return nil, badCount(op, "N", o.N, 0)
 	}
 	if o.Rank < 0 || o.Rank >= o.Replicas || o.Replicas > MaxSamples {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Want: "0 <= rank < replicas <= 2^32", Got: fmt.Sprintf("rank %d, replicas %d", o.Rank, o.Replicas)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Want: "0 <= rank < replicas <= 2^32",
+			Got: fmt.Sprintf("rank %d, replicas %d", o.Rank, o.Replicas)}
 	}
 	if o.Seed < 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "Seed", Want: "0 or more", Got: fmt.Sprint(o.Seed)}

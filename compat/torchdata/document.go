@@ -139,7 +139,8 @@ func parseWorkers(b []byte, workers int) (*workersDoc, *mainDoc, error) {
 		return nil, nil, err
 	}
 	if m.Workers != workers || len(d.Snapshot.Workers) != workers {
-		return nil, nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: "_num_workers", Want: fmt.Sprint(workers), Got: fmt.Sprint(m.Workers, " with ", len(d.Snapshot.Workers), " states"),
+		return nil, nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: "_num_workers", Want: fmt.Sprint(workers),
+			Got:    fmt.Sprint(m.Workers, " with ", len(d.Snapshot.Workers), " states"),
 			Remedy: "torchdata's states are for one number of workers; Bivouac's own are for any"}
 	}
 	for i := range workers {

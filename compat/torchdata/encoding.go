@@ -36,7 +36,8 @@ func DecodeGenerator(raw json.RawMessage) (Generator, error) {
 		return Generator{}, err
 	}
 	if t.DType != "uint8" || len(t.Shape) != 1 || t.Shape[0] != StateSize || t.Hex == nil {
-		return Generator{}, &errs.Error{Kind: errs.Corrupt, Op: op, Want: fmt.Sprint("a tensor of ", StateSize, " uint8 in hex"), Got: clip(raw)}
+		return Generator{}, &errs.Error{Kind: errs.Corrupt, Op: op,
+			Want: fmt.Sprint("a tensor of ", StateSize, " uint8 in hex"), Got: clip(raw)}
 	}
 	b, err := hex.DecodeString(*t.Hex)
 	if err != nil {

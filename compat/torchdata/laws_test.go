@@ -25,7 +25,8 @@ func anyOrder(t *rapid.T) epochs {
 		o, err = NewRandom(RandomOptions{N: n, NumSamples: num, Generator: &g, Torch: rapid.Bool().Draw(t, "torch"),
 			BaseSeeds: anyBaseSeeds.Draw(t, "seeds"), Resumed: rapid.Bool().Draw(t, "resumed")})
 	case 1:
-		o, err = NewRandom(RandomOptions{N: n, NumSamples: num, Generator: &g, Replacement: true, Torch: rapid.Bool().Draw(t, "torch"),
+		o, err = NewRandom(RandomOptions{N: n, NumSamples: num, Generator: &g, Replacement: true,
+			Torch:     rapid.Bool().Draw(t, "torch"),
 			BaseSeeds: anyBaseSeeds.Draw(t, "seeds"), Resumed: rapid.Bool().Draw(t, "resumed")})
 	case 2:
 		o, err = NewSubsetRandom(make([]int64, n), &g)
@@ -38,7 +39,8 @@ func anyOrder(t *rapid.T) epochs {
 		o, err = NewWeighted(WeightedOptions{Weights: weights, NumSamples: num, WithoutReplacement: without, Generator: &g})
 	default:
 		replicas := rapid.Int64Range(1, 9).Draw(t, "replicas")
-		o, err = NewDistributed(DistributedOptions{N: n, Replicas: replicas, Rank: rapid.Int64Range(0, replicas-1).Draw(t, "rank"),
+		o, err = NewDistributed(DistributedOptions{N: n, Replicas: replicas,
+			Rank: rapid.Int64Range(0, replicas-1).Draw(t, "rank"),
 			Seed: rapid.Int64Range(0, math.MaxInt64).Draw(t, "seed"), Sequential: rapid.Bool().Draw(t, "sequential"),
 			DropLast: rapid.Bool().Draw(t, "drop"), Fixed: rapid.Bool().Draw(t, "fixed")})
 	}
@@ -82,7 +84,8 @@ func TestOrdersArePure(t *testing.T) {
 func TestOrdersContinueFromGenerators(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := RandomOptions{N: rapid.Int64Range(1, 50).Draw(t, "n"), NumSamples: rapid.Int64Range(1, 120).Draw(t, "num"),
-			Replacement: rapid.Bool().Draw(t, "replacement"), Torch: rapid.Bool().Draw(t, "torch"), BaseSeeds: anyBaseSeeds.Draw(t, "seeds")}
+			Replacement: rapid.Bool().Draw(t, "replacement"), Torch: rapid.Bool().Draw(t, "torch"),
+			BaseSeeds: anyBaseSeeds.Draw(t, "seeds")}
 		all, err := NewRandom(o)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +103,8 @@ func TestOrdersContinueFromGenerators(t *testing.T) {
 		if err := read.UnmarshalBinary(b); err != nil {
 			t.Fatal(err)
 		}
-		o.Generator, o.Resumed = &read, o.BaseSeeds == TorchLoader || o.BaseSeeds == StatefulWorkers // their seeds are before the state
+		o.Generator, o.Resumed = &read, o.BaseSeeds == TorchLoader ||
+			o.BaseSeeds == StatefulWorkers // their seeds are before the state
 		rest, err := NewRandom(o)
 		if err != nil {
 			t.Fatal(err)
@@ -245,19 +249,23 @@ func TestNames(t *testing.T) {
 		}
 		names[o.String()] = true
 	}
-	for _, o := range []RandomOptions{{N: 5}, {N: 6}, {N: 5, NumSamples: 6}, {N: 5, Generator: &g}, {N: 5, Replacement: true}, {N: 5, Torch: true},
+	for _, o := range []RandomOptions{{N: 5}, {N: 6}, {N: 5, NumSamples: 6}, {N: 5, Generator: &g},
+		{N: 5, Replacement: true}, {N: 5, Torch: true},
 		{N: 5, BaseSeeds: TorchLoader}, {N: 5, BaseSeeds: StatefulLoader}, {N: 5, BaseSeeds: StatefulLoader, Resumed: true}} {
 		add(NewRandom(o))
 	}
-	for _, o := range []WeightedOptions{{Weights: []float64{1, 2}, NumSamples: 2}, {Weights: []float64{2, 1}, NumSamples: 2}, {Weights: []float64{1, 2}, NumSamples: 1},
-		{Weights: []float64{1, 2}, NumSamples: 2, WithoutReplacement: true}, {Weights: []float64{1, 2}, NumSamples: 2, Generator: &g}} {
+	for _, o := range []WeightedOptions{{Weights: []float64{1, 2}, NumSamples: 2},
+		{Weights: []float64{2, 1}, NumSamples: 2}, {Weights: []float64{1, 2}, NumSamples: 1},
+		{Weights: []float64{1, 2}, NumSamples: 2, WithoutReplacement: true},
+		{Weights: []float64{1, 2}, NumSamples: 2, Generator: &g}} {
 		add(NewWeighted(o))
 	}
 	for _, ids := range [][]int64{nil, {1, 2}, {2, 1}} {
 		add(NewSubsetRandom(ids, nil))
 	}
 	add(NewSubsetRandom([]int64{1, 2}, &g))
-	for _, o := range []DistributedOptions{{N: 5, Replicas: 2}, {N: 6, Replicas: 2}, {N: 5, Replicas: 3}, {N: 5, Replicas: 2, Rank: 1}, {N: 5, Replicas: 2, Sequential: true},
+	for _, o := range []DistributedOptions{{N: 5, Replicas: 2}, {N: 6, Replicas: 2}, {N: 5, Replicas: 3},
+		{N: 5, Replicas: 2, Rank: 1}, {N: 5, Replicas: 2, Sequential: true},
 		{N: 5, Replicas: 2, Seed: 1}, {N: 5, Replicas: 2, DropLast: true}, {N: 5, Replicas: 2, Fixed: true}} {
 		add(NewDistributed(o))
 	}

@@ -25,7 +25,8 @@ func (o *outOfOrder) resume(w *workersPass, d *outOfOrderDoc, replay bool) error
 		return nil
 	}
 	if len(d.Items) != len(w.lanes) || w.p.setup.InOrder {
-		return &errs.Error{Kind: errs.Mismatch, Op: "torchdata.SetState", Subject: "in_order", Want: "the option of the loader that was saved", Got: fmt.Sprint(w.p.setup.InOrder)}
+		return &errs.Error{Kind: errs.Mismatch, Op: "torchdata.SetState", Subject: "in_order",
+			Want: "the option of the loader that was saved", Got: fmt.Sprint(w.p.setup.InOrder)}
 	}
 	if replay {
 		w.skip = d.Items

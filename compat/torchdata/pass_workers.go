@@ -61,7 +61,8 @@ type snapshot struct {
 
 func (w *workersPass) open(ctx context.Context, saved []byte) error {
 	if w.p.setup.Prefetch < 1 {
-		return &errs.Error{Kind: errs.Invalid, Op: "torchdata.Begin", Subject: "prefetch_factor", Want: "1 or more with workers", Got: fmt.Sprint(w.p.setup.Prefetch)}
+		return &errs.Error{Kind: errs.Invalid, Op: "torchdata.Begin", Subject: "prefetch_factor",
+			Want: "1 or more with workers", Got: fmt.Sprint(w.p.setup.Prefetch)}
 	}
 	w.index = drawing{of: w.p.index}
 	w.index.restart()
@@ -175,7 +176,8 @@ func (w *workersPass) fastForward(ctx context.Context, d *workersDoc) error {
 		return err
 	}
 	if w.last != d.Snapshot.Last {
-		return &errs.Error{Kind: errs.Mismatch, Op: "torchdata.SetState", Subject: "_last_yielded_worker_id", Want: fmt.Sprint(d.Snapshot.Last), Got: fmt.Sprint(w.last), Remedy: "the data set may have changed"}
+		return &errs.Error{Kind: errs.Mismatch, Op: "torchdata.SetState", Subject: "_last_yielded_worker_id",
+			Want: fmt.Sprint(d.Snapshot.Last), Got: fmt.Sprint(w.last), Remedy: "the data set may have changed"}
 	}
 	err := w.p.replay(ctx, d.Since, &w.fault)
 	w.over = d.Finished

@@ -212,7 +212,8 @@ func (r *Random) BaseSeed(epoch int64) (seed int64, ok bool) {
 // String implements order.Order.
 func (r *Random) String() string {
 	return fmt.Sprintf("torchdata.random(n=%d samples=%d replacement=%t torch=%t seeds=%d resumed=%t generator=%s)",
-		r.o.N, r.num, r.o.Replacement, r.o.Torch, r.o.BaseSeeds, r.o.BaseSeeds != NoBaseSeeds && r.o.Resumed, r.words.start.digest())
+		r.o.N, r.num, r.o.Replacement, r.o.Torch, r.o.BaseSeeds, r.o.BaseSeeds != NoBaseSeeds && r.o.Resumed,
+		r.words.start.digest())
 }
 
 // digest tells generators apart.

@@ -28,7 +28,8 @@ func Randperm(n int64, g *Generator) ([]int64, error) {
 
 // badCount is the error of a number of samples that is out of range.
 func badCount(op, subject string, got, least int64) error {
-	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: subject, Want: fmt.Sprintf("%d to %d", least, int64(MaxSamples)), Got: fmt.Sprint(got)}
+	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: subject,
+		Want: fmt.Sprintf("%d to %d", least, int64(MaxSamples)), Got: fmt.Sprint(got)}
 }
 
 func randperm(n int64, g *Generator) []uint32 {

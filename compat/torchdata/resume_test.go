@@ -279,7 +279,8 @@ func TestDistributedSamplerBeginsAnew(t *testing.T) {
 		for _, batch := range []int{loader.NoBatching, 2} {
 			s := &setting{kind: "map", n: 12, batch: batch, workers: workers, every: loader.SnapshotNever}
 			s.sampler = func() order.Sampler {
-				d, err := torchdata.NewStatefulDistributedSampler(torchdata.Range(12), torchdata.DistributedOptions{Replicas: 2, Sequential: true})
+				d, err := torchdata.NewStatefulDistributedSampler(torchdata.Range(12),
+					torchdata.DistributedOptions{Replicas: 2, Sequential: true})
 				if err != nil {
 					t.Fatal(err)
 				}

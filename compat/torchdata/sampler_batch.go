@@ -130,7 +130,8 @@ func (c *batchCursor) SetState(b []byte) error {
 		if _, ok, err := c.ids.Next(); err != nil {
 			return err
 		} else if !ok {
-			return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: "samples_yielded", Want: countWant(c.of.sampler.Len()), Got: jsonText(s.Samples)}
+			return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: "samples_yielded", Want: countWant(c.of.sampler.Len()),
+				Got: jsonText(s.Samples)}
 		}
 	}
 	return nil
@@ -138,7 +139,8 @@ func (c *batchCursor) SetState(b []byte) error {
 
 // unexpected is the error of a state that the loader has nothing for.
 func unexpected(op, subject, got string) error {
-	return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: subject, Want: "a loader like the one that was saved", Got: got}
+	return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: subject, Want: "a loader like the one that was saved",
+		Got: got}
 }
 
 // TorchBatchSampler is the BatchSampler of torch.utils.data, which has no state.

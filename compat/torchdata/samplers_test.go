@@ -33,7 +33,8 @@ func all[T any](t fataler, c order.Cursor[T]) (out []T) {
 func TestRanksShareAnEpoch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, ranks := rapid.Int64Range(1, 307).Draw(t, "n"), rapid.Int64Range(1, 13).Draw(t, "ranks")
-		o := torchdata.DistributedOptions{Replicas: ranks, Seed: rapid.Int64Range(0, 1<<40).Draw(t, "seed"), DropLast: rapid.Bool().Draw(t, "drop"), Sequential: rapid.Bool().Draw(t, "sequential")}
+		o := torchdata.DistributedOptions{Replicas: ranks, Seed: rapid.Int64Range(0, 1<<40).Draw(t, "seed"),
+			DropLast: rapid.Bool().Draw(t, "drop"), Sequential: rapid.Bool().Draw(t, "sequential")}
 		epoch := rapid.Int64Range(0, 9).Draw(t, "epoch")
 		count, each := map[int64]int{}, (n+ranks-1)/ranks
 		if o.DropLast {
@@ -107,7 +108,8 @@ func samplersOf(t fataler, n int64, seed uint64) map[string]func() order.Sampler
 // after k batches is the same whether it was gone on from or not.
 func TestBatchesGoOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, size, seed := rapid.Int64Range(1, 97).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "size"), rapid.Uint64().Draw(t, "seed")
+		n, size, seed := rapid.Int64Range(1, 97).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "size"),
+			rapid.Uint64().Draw(t, "seed")
 		for name, make := range samplersOf(t, n, seed) {
 			open := func() (order.Cursor[[]int64], state.Stateful) {
 				b, err := torchdata.NewBatchSampler(make(), size, false)

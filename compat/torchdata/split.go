@@ -18,12 +18,14 @@ func RandomSplit(n int64, lengths []int64, g *Generator) ([][]int64, error) {
 	left := n
 	for i, length := range lengths {
 		if length < 0 || length > left {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("length ", i), Want: fmt.Sprint("0 to ", left), Got: fmt.Sprint(length)}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("length ", i),
+				Want: fmt.Sprint("0 to ", left), Got: fmt.Sprint(length)}
 		}
 		left -= length
 	}
 	if left > 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "sum of the lengths", Want: fmt.Sprint(n), Got: fmt.Sprint(n - left)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "sum of the lengths", Want: fmt.Sprint(n),
+			Got: fmt.Sprint(n - left)}
 	}
 	perm, err := Randperm(n, g)
 	if err != nil {
@@ -49,7 +51,8 @@ func SplitLengths(n int64, fractions []float64) ([]int64, error) {
 	lengths := make([]int64, len(fractions))
 	for i, f := range fractions {
 		if !(f >= 0 && f <= 1) {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("fraction ", i), Want: "0 to 1", Got: fmt.Sprint(f)}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("fraction ", i), Want: "0 to 1",
+				Got: fmt.Sprint(f)}
 		}
 		sum += f
 		lengths[i] = int64(math.Floor(float64(n) * f))

@@ -24,7 +24,8 @@ func NewSubsetRandom(ids []int64, g *Generator) (*SubsetRandom, error) {
 	const op = "torchdata.NewSubsetRandom"
 	for i, id := range ids {
 		if id < 0 {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("index ", i), Want: "0 or more", Got: fmt.Sprint(id)}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("index ", i), Want: "0 or more",
+				Got: fmt.Sprint(id)}
 		}
 	}
 	s := &SubsetRandom{ids: slices.Clone(ids)}
@@ -74,5 +75,6 @@ func (s *SubsetRandom) String() string {
 	for _, id := range s.ids {
 		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
 	}
-	return fmt.Sprintf("torchdata.subset(n=%d ids=%x generator=%s)", len(s.ids), h.Sum(nil)[:8], s.places.words.start.digest())
+	return fmt.Sprintf("torchdata.subset(n=%d ids=%x generator=%s)", len(s.ids), h.Sum(nil)[:8],
+		s.places.words.start.digest())
 }

@@ -263,9 +263,11 @@ func (c *samplerCase) order(t *testing.T) epochs {
 	var err error
 	switch c.Kind {
 	case "random", "torch_random":
-		o, err = NewRandom(RandomOptions{N: c.N, Generator: g, Replacement: replacement, NumSamples: c.NumSamples, Torch: c.Kind == "torch_random"})
+		o, err = NewRandom(RandomOptions{N: c.N, Generator: g, Replacement: replacement, NumSamples: c.NumSamples,
+			Torch: c.Kind == "torch_random"})
 	case "weighted":
-		o, err = NewWeighted(WeightedOptions{Weights: c.Weights, NumSamples: c.NumSamples, WithoutReplacement: c.Replacement != nil && !replacement, Generator: g})
+		o, err = NewWeighted(WeightedOptions{Weights: c.Weights, NumSamples: c.NumSamples,
+			WithoutReplacement: c.Replacement != nil && !replacement, Generator: g})
 	case "subset_random":
 		o, err = NewSubsetRandom(c.Indices, g)
 	default:
@@ -304,8 +306,9 @@ func TestDistributed(t *testing.T) {
 	eachVectors(t, func(t *testing.T, v *vectors) {
 		for _, c := range v.Distributed {
 			for rank, want := range c.ByRank {
-				o, err := NewDistributed(DistributedOptions{N: c.N, Replicas: c.NumReplicas, Rank: int64(rank), Sequential: !c.Shuffle,
-					Seed: int64(number(t, c.Seed)), DropLast: c.DropLast})
+				o, err := NewDistributed(DistributedOptions{N: c.N, Replicas: c.NumReplicas, Rank: int64(rank),
+					Sequential: !c.Shuffle,
+					Seed:       int64(number(t, c.Seed)), DropLast: c.DropLast})
 				if err != nil {
 					t.Fatal(err)
 				}

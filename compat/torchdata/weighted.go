@@ -56,7 +56,8 @@ func NewWeighted(o WeightedOptions) (*Weighted, error) {
 		most = positive
 	}
 	if o.NumSamples < 1 || o.NumSamples > most {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "torchdata.NewWeighted", Subject: "NumSamples", Want: fmt.Sprint("1 to ", most), Got: fmt.Sprint(o.NumSamples)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "torchdata.NewWeighted", Subject: "NumSamples",
+			Want: fmt.Sprint("1 to ", most), Got: fmt.Sprint(o.NumSamples)}
 	}
 	w := &Weighted{weights: slices.Clone(o.Weights), num: o.NumSamples, words: newStream(startOf(o.Generator))}
 	w.sorted, w.epochWords = o.WithoutReplacement || w.num == 1, 2*uint64(w.num)
@@ -79,11 +80,13 @@ func NewWeighted(o WeightedOptions) (*Weighted, error) {
 func checkWeights(weights []float64) (sum float64, positive int64, err error) {
 	const op = "torchdata.NewWeighted"
 	if len(weights) > maxWeights {
-		return 0, 0, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "Weights", Want: "at most 2^24", Got: fmt.Sprint(len(weights))}
+		return 0, 0, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "Weights", Want: "at most 2^24",
+			Got: fmt.Sprint(len(weights))}
 	}
 	for i, w := range weights {
 		if !(w >= 0) || math.IsInf(w, 1) {
-			return 0, 0, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("weight ", i), Want: "a finite number of 0 or more", Got: fmt.Sprint(w)}
+			return 0, 0, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("weight ", i),
+				Want: "a finite number of 0 or more", Got: fmt.Sprint(w)}
 		}
 		sum += w
 		if w > 0 {
@@ -91,7 +94,8 @@ func checkWeights(weights []float64) (sum float64, positive int64, err error) {
 		}
 	}
 	if !(sum > 0) || math.IsInf(sum, 1) {
-		return 0, 0, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "sum of the weights", Want: "a finite number above 0", Got: fmt.Sprint(sum)}
+		return 0, 0, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "sum of the weights", Want: "a finite number above 0",
+			Got: fmt.Sprint(sum)}
 	}
 	return sum, positive, nil
 }

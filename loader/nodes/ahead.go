@@ -108,7 +108,8 @@ func (a *ahead[S, T]) Reset(ctx context.Context, state []byte) error {
 		if a.workers > 0 {
 			a.callers = flow.NewPool(a.workers, func(_ int, f *slot[S, T]) { a.apply(f) })
 		}
-		a.ring = flow.NewRing(stage[S, T]{a}, a.depth, func() *slot[S, T] { return &slot[S, T]{done: make(chan struct{}, 1)} }, 0)
+		a.ring = flow.NewRing(stage[S, T]{a}, a.depth,
+			func() *slot[S, T] { return &slot[S, T]{done: make(chan struct{}, 1)} }, 0)
 	}
 	a.ctx, a.cancel = run, cancel
 	return nil

@@ -24,7 +24,8 @@ func parse(op string, state []byte, names ...string) *document {
 	d := &document{op: "nodes." + op}
 	dec := json.NewDecoder(bytes.NewReader(state))
 	if err := dec.Decode(&d.fields); err != nil || d.fields == nil || dec.More() {
-		d.err = &errs.Error{Kind: errs.Mismatch, Op: d.op, Subject: "state", Want: "an object with the fields " + list(names), Got: excerpt(state)}
+		d.err = &errs.Error{Kind: errs.Mismatch, Op: d.op, Subject: "state", Want: "an object with the fields " + list(names),
+			Got: excerpt(state)}
 		return d
 	}
 	got := slices.Sorted(maps.Keys(d.fields))

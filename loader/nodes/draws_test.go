@@ -14,7 +14,8 @@ import (
 // to the sums of weights as there are, and for weights of any size.
 func TestWheelIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		weight := rapid.OneOf(rapid.SampledFrom([]float64{.1, .3, 1, 2, 1.0 / 3, 1e-300, 5e-324, 1e300, math.MaxFloat64}), rapid.Float64Range(1e-12, 1e12))
+		weight := rapid.OneOf(rapid.SampledFrom([]float64{.1, .3, 1, 2, 1.0 / 3, 1e-300, 5e-324, 1e300, math.MaxFloat64}),
+			rapid.Float64Range(1e-12, 1e12))
 		w := newWheel(rapid.SliceOfN(weight, 1, 60).Draw(t, "weights"))
 		check := func(u float64) {
 			if got, want := w.at(u), w.subtract(u); got != want {

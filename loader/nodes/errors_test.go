@@ -168,7 +168,8 @@ func TestUnbatchReadsAFailedSliceAgain(t *testing.T) {
 		return v, nil
 	}
 	build := func() *nodes.Loader[int] {
-		return nodes.NewLoader(nodes.Unbatch(nodes.Map(must(nodes.Batch(numbers(8), 4, false)), flaky)), nodes.LoaderOptions{})
+		return nodes.NewLoader(nodes.Unbatch(nodes.Map(must(nodes.Batch(numbers(8), 4, false)), flaky)),
+			nodes.LoaderOptions{})
 	}
 	l := build()
 	defer l.Close()
@@ -269,7 +270,8 @@ func TestForeignStates(t *testing.T) {
 	}
 	l := nodes.NewLoader(built["slice"](), nodes.LoaderOptions{})
 	defer l.Close()
-	for _, bad := range []string{``, `{`, `[]`, `{}`, `{"num_yielded":1}`, `{"num_yielded":1,"root":{},"x":0}`, `{"num_yielded":1.5,"root":{}}`, `{"num_yielded":1,"num_yielded":1,"root":{}}`} {
+	for _, bad := range []string{``, `{`, `[]`, `{}`, `{"num_yielded":1}`, `{"num_yielded":1,"root":{},"x":0}`,
+		`{"num_yielded":1.5,"root":{}}`, `{"num_yielded":1,"num_yielded":1,"root":{}}`} {
 		if err := l.SetState([]byte(bad)); !errors.Is(err, errs.Mismatch) && !errors.Is(err, errs.Corrupt) {
 			t.Errorf("%s: %v", bad, err)
 		}

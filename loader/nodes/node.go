@@ -80,7 +80,8 @@ type Node[T any] interface {
 func call[S, T any](ctx context.Context, fn func(context.Context, S) (T, error), in S) (out T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &errs.Error{Kind: errs.Other, Op: "nodes", Subject: "function of a node", Got: fmt.Sprintf("panic: %v\n%s", p, debug.Stack())}
+			err = &errs.Error{Kind: errs.Other, Op: "nodes", Subject: "function of a node",
+				Got: fmt.Sprintf("panic: %v\n%s", p, debug.Stack())}
 		}
 	}()
 	return fn(ctx, in)

@@ -58,7 +58,8 @@ func text[T any](n nodes.Node[T]) nodes.Node[string] {
 }
 
 func three(stop nodes.Stop, weighted bool) nodes.Node[string] {
-	all := []nodes.Source[int]{{Name: "a", Node: numbers(5), Weight: 0.1}, {Name: "b", Node: numbers(9), Weight: 0.7}, {Name: "c", Node: numbers(3), Weight: 0.2}}
+	all := []nodes.Source[int]{{Name: "a", Node: numbers(5), Weight: 0.1}, {Name: "b", Node: numbers(9), Weight: 0.7},
+		{Name: "c", Node: numbers(3), Weight: 0.2}}
 	for i := range all {
 		all[i].Node = nodes.Map(all[i].Node, func(_ context.Context, v int) (int, error) { return 100*i + v, nil })
 	}
@@ -256,11 +257,13 @@ func TestWeightedDrawsByWeight(t *testing.T) {
 func TestRunningAheadIsInvisible(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(0, 40).Draw(rt, "n")
-		o := nodes.ParallelOptions{Workers: rapid.IntRange(1, 4).Draw(rt, "workers"), SnapshotEvery: rapid.IntRange(nodes.Never, 5).Draw(rt, "every"),
-			Prebatch: rapid.IntRange(0, 5).Draw(rt, "prebatch")}
+		o := nodes.ParallelOptions{Workers: rapid.IntRange(1, 4).Draw(rt, "workers"),
+			SnapshotEvery: rapid.IntRange(nodes.Never, 5).Draw(rt, "every"),
+			Prebatch:      rapid.IntRange(0, 5).Draw(rt, "prebatch")}
 		factor := rapid.IntRange(1, 6).Draw(rt, "factor")
 		build := func() *nodes.Loader[int] {
-			return nodes.NewLoader(must(nodes.Prefetch(must(nodes.ParallelMap(numbers(n), double, o)), factor, o.SnapshotEvery)), nodes.LoaderOptions{NoRestart: true})
+			return nodes.NewLoader(must(nodes.Prefetch(must(nodes.ParallelMap(numbers(n), double, o)), factor, o.SnapshotEvery)),
+				nodes.LoaderOptions{NoRestart: true})
 		}
 		l := build()
 		defer func() { l.Close() }()

@@ -26,7 +26,8 @@ const Never = -1
 
 // ParallelMap returns the node that yields fn of each value, in the order of the
 // source, called by several goroutines at once. The error is of kind errs.Invalid.
-func ParallelMap[S, T any](source Node[S], fn func(ctx context.Context, v S) (T, error), o ParallelOptions) (Node[T], error) {
+func ParallelMap[S, T any](source Node[S], fn func(ctx context.Context, v S) (T, error),
+	o ParallelOptions) (Node[T], error) {
 	const op = "ParallelMap"
 	switch {
 	case o.Workers < 0:

@@ -37,9 +37,12 @@ func (n *roundRobin[T]) Reset(ctx context.Context, state []byte) error {
 	}
 	d := parse(n.op, state, "current_dataset_index", "dataset_keys", "dataset_node_states", "datasets_exhausted")
 	keys := read[[]string](d, "dataset_keys", "a list of names", nil)
-	current := read(d, "current_dataset_index", "the index of a source", func(i int) bool { return i >= 0 && i < len(n.all) })
-	exhausted := read(d, "datasets_exhausted", fmt.Sprint("a list of ", len(n.all)), func(l []bool) bool { return len(l) == len(n.all) })
-	states := read(d, "dataset_node_states", fmt.Sprint("an object of ", len(n.all)), func(m map[string]json.RawMessage) bool { return len(m) == len(n.all) })
+	current := read(d, "current_dataset_index", "the index of a source",
+		func(i int) bool { return i >= 0 && i < len(n.all) })
+	exhausted := read(d, "datasets_exhausted", fmt.Sprint("a list of ", len(n.all)),
+		func(l []bool) bool { return len(l) == len(n.all) })
+	states := read(d, "dataset_node_states", fmt.Sprint("an object of ", len(n.all)),
+		func(m map[string]json.RawMessage) bool { return len(m) == len(n.all) })
 	if d.err != nil {
 		return d.err
 	}
@@ -50,7 +53,8 @@ func (n *roundRobin[T]) Reset(ctx context.Context, state []byte) error {
 		}
 		var ok bool
 		if ordered[i], ok = states[strconv.Itoa(i)]; !ok {
-			return &errs.Error{Kind: errs.Mismatch, Op: d.op, Subject: "state: dataset_node_states", Want: fmt.Sprintf("a member %q", strconv.Itoa(i)), Got: "none"}
+			return &errs.Error{Kind: errs.Mismatch, Op: d.op, Subject: "state: dataset_node_states",
+				Want: fmt.Sprintf("a member %q", strconv.Itoa(i)), Got: "none"}
 		}
 	}
 	if err := n.resume(ctx, ordered, exhausted); err != nil {

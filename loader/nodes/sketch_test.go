@@ -77,7 +77,8 @@ func TestSnapshotsCostWhatChanged(t *testing.T) {
 func TestSketchesAreTheStates(t *testing.T) {
 	for k, n := range []int{1, 31, 32, 33, 1025, 1, 33} {
 		inTurn := k > 4
-		often := nodes.NewLoader(text(must(nodes.Prefetch(must(nodes.Batch(many(n, new(int), inTurn), 3, false)), 2, 1))), nodes.LoaderOptions{})
+		often := nodes.NewLoader(text(must(nodes.Prefetch(must(nodes.Batch(many(n, new(int), inTurn), 3, false)), 2, 1))),
+			nodes.LoaderOptions{})
 		plain := nodes.NewLoader(text(must(nodes.Batch(many(n, new(int), inTurn), 3, false))), nodes.LoaderOptions{})
 		defer often.Close()
 		defer plain.Close()
@@ -96,7 +97,8 @@ func TestSketchesAreTheStates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rest := nodes.NewLoader(text(must(nodes.Prefetch(must(nodes.Batch(many(n, new(int), inTurn), 3, false)), 2, 1))), nodes.LoaderOptions{})
+			rest := nodes.NewLoader(text(must(nodes.Prefetch(must(nodes.Batch(many(n, new(int), inTurn), 3, false)), 2, 1))),
+				nodes.LoaderOptions{})
 			if err := rest.SetState(saved); err != nil {
 				t.Fatal(err)
 			}

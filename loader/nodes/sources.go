@@ -203,7 +203,8 @@ func (s *sources[T]) close() (err error) {
 }
 
 // appendNamed appends an object with a member for each source.
-func (s *sources[T]) appendNamed(dst []byte, field string, value func(dst []byte, i int) ([]byte, error)) ([]byte, error) {
+func (s *sources[T]) appendNamed(dst []byte, field string,
+	value func(dst []byte, i int) ([]byte, error)) ([]byte, error) {
 	dst = append(appendKey(dst, field), '{')
 	for i, source := range s.all {
 		if i > 0 {
@@ -228,7 +229,8 @@ func named[V, T any](s *sources[T], d *document, field string) []V {
 	for i, source := range s.all {
 		v, ok := members[source.Name]
 		if !ok || len(members) != len(s.all) {
-			d.err = &errs.Error{Kind: errs.Mismatch, Op: d.op, Subject: "state: " + field, Want: "a member for each of " + s.names(), Got: excerpt(d.fields[field])}
+			d.err = &errs.Error{Kind: errs.Mismatch, Op: d.op, Subject: "state: " + field,
+				Want: "a member for each of " + s.names(), Got: excerpt(d.fields[field])}
 			return nil
 		}
 		values[i] = v

@@ -71,9 +71,11 @@ func checkStates(t *testing.T, at int, values, states, gotValues, gotStates []st
 // epoch where nothing more of the source was taken behind the interruption.
 func TestNestedWeightedCountsEpochs(t *testing.T) {
 	build := func() nodes.Node[string] {
-		inner := must(nodes.Weighted([]nodes.Source[int]{{Name: "x", Node: numbers(2), Weight: 1}, {Name: "y", Node: numbers(3), Weight: 1}}, nodes.WeightedOptions{Stop: nodes.All}))
+		inner := must(nodes.Weighted([]nodes.Source[int]{{Name: "x", Node: numbers(2), Weight: 1},
+			{Name: "y", Node: numbers(3), Weight: 1}}, nodes.WeightedOptions{Stop: nodes.All}))
 		plus := nodes.Map(numbers(9), func(_ context.Context, v int) (int, error) { return 100 + v, nil })
-		return text(must(nodes.Weighted([]nodes.Source[int]{{Name: "inner", Node: inner, Weight: 5}, {Name: "plus", Node: plus, Weight: 1}}, nodes.WeightedOptions{Stop: nodes.All})))
+		return text(must(nodes.Weighted([]nodes.Source[int]{{Name: "inner", Node: inner, Weight: 5},
+			{Name: "plus", Node: plus, Weight: 1}}, nodes.WeightedOptions{Stop: nodes.All})))
 	}
 	l := nodes.NewLoader(build(), nodes.LoaderOptions{})
 	defer l.Close()
@@ -91,7 +93,8 @@ func TestReadingAheadCountsNoEpoch(t *testing.T) {
 		if ahead {
 			ids = must(nodes.Prefetch(ids, 2, 1))
 		}
-		root := text(must(nodes.Weighted([]nodes.Source[int]{{Name: "often", Node: numbers(3), Weight: 1}, {Name: "never", Node: ids, Weight: 1e-9}}, nodes.WeightedOptions{Stop: nodes.First})))
+		root := text(must(nodes.Weighted([]nodes.Source[int]{{Name: "often", Node: numbers(3), Weight: 1},
+			{Name: "never", Node: ids, Weight: 1e-9}}, nodes.WeightedOptions{Stop: nodes.First})))
 		l := nodes.NewLoader(root, nodes.LoaderOptions{})
 		defer l.Close()
 		_, states = run(t, l, 3)
@@ -122,14 +125,17 @@ func TestStatesThatDoNotSayWhetherTheEpochEnded(t *testing.T) {
 		checkResumes(t, build, nodes.LoaderOptions{}, sealed(s), []string{"0", "1", "2", "end", "0"})
 		checkResumes(t, build, nodes.LoaderOptions{NoRestart: true}, sealed(s), []string{"end", "0", "1"})
 	}
-	checkResumes(t, build, nodes.LoaderOptions{}, sealed(`{"ended":false,"num_yielded":3,"root":{"it_state":{"source":{"_num_yielded":3}}}}`), []string{"end", "0", "1"})
+	checkResumes(t, build, nodes.LoaderOptions{},
+		sealed(`{"ended":false,"num_yielded":3,"root":{"it_state":{"source":{"_num_yielded":3}}}}`),
+		[]string{"end", "0", "1"})
 }
 
 // A source without values does not end the epoch of a weighted node: the others go on. In
 // torchdata it ends it.
 func TestSourcesWithoutValues(t *testing.T) {
 	build := func() nodes.Node[string] {
-		return text(must(nodes.Weighted([]nodes.Source[int]{{Name: "none", Node: numbers(0), Weight: 1}, {Name: "some", Node: numbers(3), Weight: 1}}, nodes.WeightedOptions{})))
+		return text(must(nodes.Weighted([]nodes.Source[int]{{Name: "none", Node: numbers(0), Weight: 1},
+			{Name: "some", Node: numbers(3), Weight: 1}}, nodes.WeightedOptions{})))
 	}
 	l := nodes.NewLoader(build(), nodes.LoaderOptions{})
 	defer l.Close()

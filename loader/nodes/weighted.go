@@ -97,12 +97,14 @@ func (n *weighted[T]) Reset(ctx context.Context, state []byte) error {
 func (n *weighted[T]) resumeFrom(ctx context.Context, state []byte) error {
 	d := parse(n.op, state, "dataset_node_states", "datasets_exhausted", "epoch", "num_yielded", "weighted_sampler_state")
 	epoch, yielded := d.count("epoch"), d.count("num_yielded")
-	states, exhausted := named[json.RawMessage](&n.sources, d, "dataset_node_states"), named[bool](&n.sources, d, "datasets_exhausted")
+	states, exhausted := named[json.RawMessage](&n.sources, d, "dataset_node_states"),
+		named[bool](&n.sources, d, "datasets_exhausted")
 	if d.err != nil {
 		return d.err
 	}
 	drawn := parse(n.op, d.object("weighted_sampler_state"), "g_state", "offset")
-	offset := read(drawn, "offset", "0 to "+strconv.Itoa(blockDraws), func(k int) bool { return k >= 0 && k <= blockDraws })
+	offset := read(drawn, "offset", "0 to "+strconv.Itoa(blockDraws),
+		func(k int) bool { return k >= 0 && k <= blockDraws })
 	if drawn.err != nil {
 		return drawn.err
 	}
@@ -228,7 +230,8 @@ func (s *weightedState[T]) appendTo(dst []byte) []byte {
 	dst, _ = s.node.appendNamed(append(dst, '{'), "datasets_exhausted", func(dst []byte, i int) ([]byte, error) {
 		return strconv.AppendBool(dst, all[i].exhausted), nil
 	})
-	dst, _ = s.node.appendNamed(dst, "dataset_node_states", func(dst []byte, i int) ([]byte, error) { return append(dst, all[i].text...), nil })
+	dst, _ = s.node.appendNamed(dst, "dataset_node_states",
+		func(dst []byte, i int) ([]byte, error) { return append(dst, all[i].text...), nil })
 	return appendDraws(dst, s.epoch, s.yielded, s.before, s.offset)
 }
 

@@ -40,12 +40,14 @@ func drawPacks(t *rapid.T) (order.Order, []order.Table) {
 	case 0:
 		below = order.NewPermutation(n, 3)
 	case 1:
-		below, err = order.NewMixture([]order.Source{{Order: order.NewShuffled(30, 7, "a"), Weight: .7}, {Order: order.NewCycle(10), Weight: .3}}, order.CycleOn)
+		below, err = order.NewMixture([]order.Source{{Order: order.NewShuffled(30, 7, "a"), Weight: .7},
+			{Order: order.NewCycle(10), Weight: .3}}, order.CycleOn)
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	p, err := order.NewPacks(below, l, order.PackOptions{Capacity: rapid.Int64Range(20, 90).Draw(t, "capacity"), Block: 16, Padded: rapid.Bool().Draw(t, "padded")})
+	p, err := order.NewPacks(below, l, order.PackOptions{Capacity: rapid.Int64Range(20, 90).Draw(t, "capacity"), Block: 16,
+		Padded: rapid.Bool().Draw(t, "padded")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,8 @@ func drawPacks(t *rapid.T) (order.Order, []order.Table) {
 func TestTimelineOfBatchesOfPacks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, tables := drawPacks(t)
-		opt := loader.Options[int64, []int64]{Order: o, Seed: 3, DropLast: rapid.Bool().Draw(t, "drop"), CollatePacks: func(packs [][]int64) ([]int64, error) { return slices.Concat(packs...), nil }}
+		opt := loader.Options[int64, []int64]{Order: o, Seed: 3, DropLast: rapid.Bool().Draw(t, "drop"),
+			CollatePacks: func(packs [][]int64) ([]int64, error) { return slices.Concat(packs...), nil }}
 		var legs []leg
 		for range rapid.IntRange(1, 4).Draw(t, "legs") {
 			world := rapid.IntRange(1, 3).Draw(t, "world")
@@ -67,7 +70,8 @@ func TestTimelineOfBatchesOfPacks(t *testing.T) {
 		// The state with which the last leg began tells of all the steps of that leg, too.
 		last := len(r.states) - 1
 		for _, at := range []int{last, last - legs[len(legs)-1].steps} {
-			l, err := timeline.Open([]byte(r.states[at]), timeline.Options{Tables: tables, Description: o.String(), DropLast: opt.DropLast})
+			l, err := timeline.Open([]byte(r.states[at]), timeline.Options{Tables: tables, Description: o.String(),
+				DropLast: opt.DropLast})
 			if err != nil {
 				t.Fatalf("%s: %v", r.states[at], err)
 			}
@@ -113,7 +117,8 @@ func checkPackedStep(t *rapid.T, l *timeline.Timeline, r run, step int) {
 		if !slices.Equal(b.Rank(rank, world), part) {
 			t.Fatalf("step %d rank %d of %d: %v, want %v", step, rank, world, b.Rank(rank, world), part)
 		}
-		if packs := b.PacksOf(rank, world); !slices.Equal(slices.Concat(packs...), part) || len(packs) != max(1, len(b.Packs)*(rank+1)/world-len(b.Packs)*rank/world) {
+		if packs := b.PacksOf(rank, world); !slices.Equal(slices.Concat(packs...), part) ||
+			len(packs) != max(1, len(b.Packs)*(rank+1)/world-len(b.Packs)*rank/world) {
 			t.Fatalf("step %d rank %d of %d: packs %v, want %v", step, rank, world, packs, part)
 		}
 	}
@@ -133,7 +138,8 @@ func checkPackedStep(t *rapid.T, l *timeline.Timeline, r run, step int) {
 }
 
 // grow plays a run whose data set grows: a leg with each number of samples.
-func grow(t *rapid.T, o loader.Options[int64, []int64], orderOf func(int64) order.Order, samples []int64, steps []int) (r run) {
+func grow(t *rapid.T, o loader.Options[int64, []int64], orderOf func(int64) order.Order, samples []int64,
+	steps []int) (r run) {
 	var saved []byte
 	epoch := int64(0)
 	for i, n := range samples {
@@ -142,7 +148,8 @@ func grow(t *rapid.T, o loader.Options[int64, []int64], orderOf func(int64) orde
 		}
 		o.Warn = func(string) {}
 		o.Collate = func(s []int64) ([]int64, error) { return slices.Clone(s), nil }
-		l, err := loader.New(loader.Func(n, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil }), o)
+		l, err := loader.New(loader.Func(n,
+			func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil }), o)
 		if err == nil && saved != nil {
 			err = l.Extend(saved)
 		}
@@ -176,7 +183,8 @@ func grow(t *rapid.T, o loader.Options[int64, []int64], orderOf func(int64) orde
 // stands: of those before, which were shorter, and of those that come.
 func TestTimelineOfAGrownDataSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := loader.Options[int64, []int64]{Seed: 3, BatchSize: rapid.IntRange(1, 7).Draw(t, "batch"), DropLast: rapid.Bool().Draw(t, "drop")}
+		o := loader.Options[int64, []int64]{Seed: 3, BatchSize: rapid.IntRange(1, 7).Draw(t, "batch"),
+			DropLast: rapid.Bool().Draw(t, "drop")}
 		var orderOf func(int64) order.Order
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
 		case 0:
@@ -187,7 +195,8 @@ func TestTimelineOfAGrownDataSet(t *testing.T) {
 		case 3:
 			orderOf = func(n int64) order.Order { return windowsOf(t, n) }
 		case 4: // without epochs: the data set's length makes them
-			m, err := order.NewMixture([]order.Source{{Order: order.NewShuffled(5, 7, "a"), Weight: 2}, {Order: order.NewCycle(4), Weight: 1}}, order.CycleOn)
+			m, err := order.NewMixture([]order.Source{{Order: order.NewShuffled(5, 7, "a"), Weight: 2},
+				{Order: order.NewCycle(4), Weight: 1}}, order.CycleOn)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +223,8 @@ func TestTimelineOfAGrownDataSet(t *testing.T) {
 			}
 			for row, id := range want {
 				all, err := l.All(t.Context(), b.Epoch, id, 1000)
-				if err != nil || !slices.ContainsFunc(all, func(s timeline.Seen) bool { return s.Step == int64(step) && s.Row == row }) {
+				if err != nil || !slices.ContainsFunc(all,
+					func(s timeline.Seen) bool { return s.Step == int64(step) && s.Row == row }) {
 					t.Fatalf("sample %d: %+v (%v), want row %d of step %d\n%s", id, all, err, row, step, r.states[0])
 				}
 			}
@@ -263,10 +273,12 @@ func TestTimelineOfUnequalShards(t *testing.T) {
 			for shard := range 4 {
 				t.Run(fmt.Sprint(samples, " ", last, " shard ", shard), func(t *testing.T) {
 					const batches = 40
-					def, err := pipeline.Define(pipeline.Options{BatchSize: 2, Seed: 7, LastBatch: last}, func(p *pipeline.Builder) []pipeline.Node {
-						_, labels := fn.ReadersFile(p, fn.ReadersFileArgs{Files: slices.Repeat([]string{file}, samples), RandomShuffle: true, NumShards: op.Const(4), ShardId: shard})
-						return []pipeline.Node{labels}
-					})
+					def, err := pipeline.Define(pipeline.Options{BatchSize: 2, Seed: 7, LastBatch: last},
+						func(p *pipeline.Builder) []pipeline.Node {
+							_, labels := fn.ReadersFile(p, fn.ReadersFileArgs{Files: slices.Repeat([]string{file}, samples),
+								RandomShuffle: true, NumShards: op.Const(4), ShardId: shard})
+							return []pipeline.Node{labels}
+						})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -354,7 +366,8 @@ func TestTimelineOfPacksIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ld, err := loader.New(loader.Func(n, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil }),
+	ld, err := loader.New(loader.Func(n,
+		func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil }),
 		loader.Options[int64, int]{Order: o, CollatePacks: func(packs [][]int64) (int, error) { return len(packs), nil }})
 	if err != nil {
 		t.Fatal(err)

@@ -46,11 +46,14 @@ func drawOrders(t *rapid.T) (order.Order, []order.Table) {
 	case 4:
 		o = order.NewSelected(order.NewShuffled(int64(len(ids)), 3, "loader"), s)
 	case 5:
-		o, err = order.NewMixture([]order.Source{{Order: order.NewShuffled(30, 7, "a"), Weight: .7}, {Order: order.NewCycle(10), Weight: .3}}, order.CycleOn)
+		o, err = order.NewMixture([]order.Source{{Order: order.NewShuffled(30, 7, "a"), Weight: .7},
+			{Order: order.NewCycle(10), Weight: .3}}, order.CycleOn)
 	case 6:
-		o, err = order.NewMixture([]order.Source{{Order: order.NewPermutation(30, 7), Weight: 2}, {Order: order.Sequential(10), Weight: 1}}, order.CycleAll)
+		o, err = order.NewMixture([]order.Source{{Order: order.NewPermutation(30, 7), Weight: 2},
+			{Order: order.Sequential(10), Weight: 1}}, order.CycleAll)
 	case 7:
-		o, err = order.NewSegments(order.Segment{Order: order.NewShuffled(8, 1, "easy"), Len: 13}, order.Segment{Order: w, First: 5})
+		o, err = order.NewSegments(order.Segment{Order: order.NewShuffled(8, 1, "easy"), Len: 13},
+			order.Segment{Order: w, First: 5})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +85,8 @@ func TestTimelineOfEveryOrder(t *testing.T) {
 			}
 			for row, id := range want {
 				all, err := l.All(t.Context(), b.Epoch, id, 1000)
-				if err != nil || !slices.ContainsFunc(all, func(s timeline.Seen) bool { return s.Step == int64(step) && s.Row == row }) {
+				if err != nil || !slices.ContainsFunc(all,
+					func(s timeline.Seen) bool { return s.Step == int64(step) && s.Row == row }) {
 					t.Fatalf("sample %d: %+v (%v), want row %d of step %d", id, all, err, row, step)
 				}
 			}
@@ -120,13 +124,15 @@ func (r readers) play(t *testing.T, dir string, last pipeline.LastBatch, batches
 	if err := os.WriteFile(file, []byte("x"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	def, err := pipeline.Define(pipeline.Options{BatchSize: 4, Seed: 7, LastBatch: last}, func(p *pipeline.Builder) (outputs []pipeline.Node) {
-		for _, one := range r {
-			_, labels := fn.ReadersFile(p, fn.ReadersFileArgs{Name: one.name, Files: slices.Repeat([]string{file}, one.samples), RandomShuffle: one.shuffle})
-			outputs = append(outputs, labels)
-		}
-		return outputs
-	})
+	def, err := pipeline.Define(pipeline.Options{BatchSize: 4, Seed: 7, LastBatch: last},
+		func(p *pipeline.Builder) (outputs []pipeline.Node) {
+			for _, one := range r {
+				_, labels := fn.ReadersFile(p, fn.ReadersFileArgs{Name: one.name, Files: slices.Repeat([]string{file}, one.samples),
+					RandomShuffle: one.shuffle})
+				outputs = append(outputs, labels)
+			}
+			return outputs
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +210,8 @@ func TestTimelineOfSeveralReaders(t *testing.T) {
 									before, err2 := of.All(t.Context(), b.Epoch+1, id, 1000)
 									all, err = append(all, before...), errors.Join(err, err2)
 								}
-								if err != nil || !slices.ContainsFunc(all, func(s timeline.Seen) bool { return s.Step == int64(step) && s.Row == row }) {
+								if err != nil || !slices.ContainsFunc(all,
+									func(s timeline.Seen) bool { return s.Step == int64(step) && s.Row == row }) {
 									t.Fatalf("reader %s, sample %d: %v (%v), want row %d of step %d", name, id, all, err, row, step)
 								}
 							}

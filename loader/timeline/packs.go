@@ -97,7 +97,8 @@ func (t *Timeline) walkTo(key walkKey, k, index int64) (w *walked, err error) {
 		}
 		first, size, ok := packs.Pack(begin + w.at)
 		if !ok || size < 1 || first != begin+w.at {
-			return nil, corrupt("extra.index", fmt.Sprint("a place where a pack begins, in an epoch of ", length, " samples"), fmt.Sprintf("sample %d of epoch %d", w.at, key.epoch))
+			return nil, corrupt("extra.index", fmt.Sprint("a place where a pack begins, in an epoch of ", length, " samples"),
+				fmt.Sprintf("sample %d of epoch %d", w.at, key.epoch))
 		}
 		w.at += size
 		if w.packs++; w.packs == key.global {
@@ -152,7 +153,8 @@ func (t *Timeline) packedNumber(key walkKey, index int64) (k int64, ok bool, err
 // packedCount returns how many batches an epoch has.
 func (t *Timeline) packedCount(key walkKey) (int64, error) {
 	if t.lengthOf(key.epoch) == math.MaxInt64 {
-		return 0, &errs.Error{Kind: errs.Unsupported, Op: "timeline", Subject: fmt.Sprint("epoch ", key.epoch), Want: "an epoch that ends", Got: "one without end"}
+		return 0, &errs.Error{Kind: errs.Unsupported, Op: "timeline", Subject: fmt.Sprint("epoch ", key.epoch),
+			Want: "an epoch that ends", Got: "one without end"}
 	}
 	_, _, total, _, err := t.packedBatch(key, math.MaxInt64)
 	return total, err
@@ -233,8 +235,10 @@ func (t *Timeline) checkPast(s segment) error {
 	}
 	ok, err := t.consistent(Place{Step: t.epochStep, Epoch: t.here.Epoch})
 	if err == nil && !ok {
-		err = &errs.Error{Kind: errs.Unsupported, Op: "timeline", Subject: fmt.Sprint("steps before ", t.epochStep), Want: "batches of packs that lead to the epoch of the state",
-			Got: "another number of them: short batches are left out, or are not, or an epoch was broken off", Remedy: "say with Options.DropLast, or --drop-last, that the loader leaves short batches out"}
+		err = &errs.Error{Kind: errs.Unsupported, Op: "timeline", Subject: fmt.Sprint("steps before ", t.epochStep),
+			Want:   "batches of packs that lead to the epoch of the state",
+			Got:    "another number of them: short batches are left out, or are not, or an epoch was broken off",
+			Remedy: "say with Options.DropLast, or --drop-last, that the loader leaves short batches out"}
 	}
 	w.mu.Lock()
 	w.past = &err

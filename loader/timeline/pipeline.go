@@ -77,7 +77,8 @@ func (t *Timeline) readReaders(o Options) error {
 	case names == nil:
 		names = have
 	case !slices.Equal(slices.Sorted(slices.Values(names)), have):
-		return &errs.Error{Kind: errs.Invalid, Op: "timeline.Open", Subject: "readers", Want: "each of " + strings.Join(have, ", "), Got: strings.Join(names, ", ")}
+		return &errs.Error{Kind: errs.Invalid, Op: "timeline.Open", Subject: "readers",
+			Want: "each of " + strings.Join(have, ", "), Got: strings.Join(names, ", ")}
 	}
 	t.sorted = o.Readers != nil || len(have) == 1
 	for _, name := range names {
@@ -125,8 +126,10 @@ func (t *Timeline) firstReader(size int64) (int, error) {
 			continue
 		}
 		if first >= 0 && !t.readers[first].epochsOf(r) {
-			return 0, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Open", Subject: "fields", Want: "to know which reader is the first in the graph, since its epochs count",
-				Got: fmt.Sprintf("epochs of %d samples of %s, and of %d of %s", t.readers[first].length, t.readers[first].name, r.length, r.name), Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
+			return 0, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Open", Subject: "fields",
+				Want: "to know which reader is the first in the graph, since its epochs count",
+				Got: fmt.Sprintf("epochs of %d samples of %s, and of %d of %s", t.readers[first].length, t.readers[first].name,
+					r.length, r.name), Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
 		}
 		if first < 0 {
 			first = i
@@ -201,7 +204,8 @@ func (t *Timeline) Of(name string) (*Timeline, error) {
 			return &of, nil
 		}
 	}
-	return nil, &errs.Error{Kind: errs.NotFound, Op: "timeline.Of", Subject: "reader " + strconv.Quote(name), Want: "one of " + strings.Join(t.Readers(), ", "), Remedy: errs.DidYouMean(name, t.Readers())}
+	return nil, &errs.Error{Kind: errs.NotFound, Op: "timeline.Of", Subject: "reader " + strconv.Quote(name),
+		Want: "one of " + strings.Join(t.Readers(), ", "), Remedy: errs.DidYouMean(name, t.Readers())}
 }
 
 // epochLen returns the number of samples of an epoch of an order, if all have as many.

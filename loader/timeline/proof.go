@@ -25,7 +25,8 @@ func (t *Timeline) Prove(ctx context.Context, step int64, progress func(done, to
 		return Proof{}, err
 	}
 	if t.first > 0 {
-		return Proof{}, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Want: "a state that tells of all steps", Got: fmt.Sprint("one that begins with step ", t.first)}
+		return Proof{}, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Want: "a state that tells of all steps",
+			Got: fmt.Sprint("one that begins with step ", t.first)}
 	}
 	if len(t.readers) > 1 {
 		return t.proveReaders(ctx, step, end, progress)
@@ -89,7 +90,8 @@ const mostReaders = 4
 // proveReaders proves a pipeline with several readers, whose ids enter the digest batch by
 // batch, reader by reader. Where their order is not known, all are tried, and the one that
 // leads to the digest of the document is taken.
-func (t *Timeline) proveReaders(ctx context.Context, step int64, end Place, progress func(done, total int64)) (Proof, error) {
+func (t *Timeline) proveReaders(ctx context.Context, step int64, end Place,
+	progress func(done, total int64)) (Proof, error) {
 	orders, err := t.readerOrders(ctx)
 	if err != nil {
 		return Proof{}, err
@@ -109,8 +111,10 @@ func (t *Timeline) proveReaders(ctx context.Context, step int64, end Place, prog
 	}
 	for i, d := range digests {
 		if d != digests[0] {
-			return Proof{}, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Subject: "readers", Want: "to know their order in the graph, in which the digest has their ids",
-				Got: fmt.Sprintf("%s, or %s", t.named(orders[0]), t.named(orders[i])), Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
+			return Proof{}, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Subject: "readers",
+				Want:   "to know their order in the graph, in which the digest has their ids",
+				Got:    fmt.Sprintf("%s, or %s", t.named(orders[0]), t.named(orders[i])),
+				Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
 		}
 	}
 	return p, nil
@@ -127,8 +131,10 @@ func (t *Timeline) readerOrders(ctx context.Context) ([][]int, error) {
 		return [][]int{own}, nil
 	}
 	if len(own) > mostReaders {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Subject: "readers", Want: fmt.Sprintf("their order in the graph, which is not found by trying for more than %d", mostReaders),
-			Got: fmt.Sprint(len(own), " readers"), Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Subject: "readers",
+			Want:   fmt.Sprintf("their order in the graph, which is not found by trying for more than %d", mostReaders),
+			Got:    fmt.Sprint(len(own), " readers"),
+			Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
 	}
 	all := permutations(own)
 	_, digests, err := t.digests(ctx, t.here.Step, t.here, all, nil)
@@ -172,7 +178,8 @@ func (t *Timeline) named(readers []int) string {
 
 // digests goes through the batches before a step, and returns the digest for each order of
 // the readers.
-func (t *Timeline) digests(ctx context.Context, step int64, end Place, orders [][]int, progress func(done, total int64)) (p Proof, sums []string, err error) {
+func (t *Timeline) digests(ctx context.Context, step int64, end Place, orders [][]int,
+	progress func(done, total int64)) (p Proof, sums []string, err error) {
 	digests := make([]state.Digest, len(orders))
 	ids := make([][]int64, len(t.readers))
 	total, _ := t.begin(end.Epoch)
@@ -237,7 +244,8 @@ func (t *Timeline) PlaceOf(step int64) (Place, error) {
 		return t.here, nil
 	}
 	if step < t.first {
-		return Place{}, &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("step ", step), Want: fmt.Sprint("step ", t.first, " or later"), Got: "one of which the state does not tell"}
+		return Place{}, &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("step ", step),
+			Want: fmt.Sprint("step ", t.first, " or later"), Got: "one of which the state does not tell"}
 	}
 	return t.at(t.segmentOf(step), step)
 }
@@ -259,7 +267,8 @@ func (t *Timeline) Verify(ctx context.Context, progress func(done, total int64))
 	}
 	for i, c := range t.extra.Coverage {
 		if i < len(p.Coverage) && c != p.Coverage[i] {
-			return p, corrupt(fmt.Sprintf("extra.coverage[%d]", i), fmt.Sprintf("%+v, as the order says", p.Coverage[i]), fmt.Sprintf("%+v", c))
+			return p, corrupt(fmt.Sprintf("extra.coverage[%d]", i), fmt.Sprintf("%+v, as the order says", p.Coverage[i]),
+				fmt.Sprintf("%+v", c))
 		}
 	}
 	return p, nil

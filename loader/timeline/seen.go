@@ -54,7 +54,8 @@ func (t *Timeline) All(ctx context.Context, epoch, id int64, most int) (all []Se
 		if t.samples == 0 {
 			want = "a sample from 0 on"
 		}
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.In", Subject: fmt.Sprint("sample ", id, " in epoch ", epoch), Want: want}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.In",
+			Subject: fmt.Sprint("sample ", id, " in epoch ", epoch), Want: want}
 	}
 	if t.alone && epoch > 0 {
 		return nil, nil
@@ -154,7 +155,8 @@ func (t *Timeline) Delivered(p Place) bool { return p.Step < t.here.Step }
 // Begin returns where an epoch begins; ok is false where the document does not tell.
 func (t *Timeline) Begin(epoch int64) (p Place, ok bool, err error) {
 	if epoch < 0 {
-		return p, false, &errs.Error{Kind: errs.Invalid, Op: "timeline.Begin", Subject: fmt.Sprint("epoch ", epoch), Want: "0 or more"}
+		return p, false, &errs.Error{Kind: errs.Invalid, Op: "timeline.Begin", Subject: fmt.Sprint("epoch ", epoch),
+			Want: "0 or more"}
 	}
 	s, ok, err := t.find(epoch, 0)
 	return s.Place, ok, err

@@ -117,7 +117,8 @@ func OpenDocument(doc state.Document, o Options) (_ *Timeline, err error) {
 		return nil, errs.Wrap("timeline.Open", "", err)
 	}
 	if t.extra.Window != nil || t.extra.Since > 0 {
-		return nil, unsupported("extra", "a state of batches in order", "one with batches handed out out of order, or since a snapshot")
+		return nil, unsupported("extra", "a state of batches in order",
+			"one with batches handed out out of order, or since a snapshot")
 	}
 	switch unit := doc.Fields["batches"]; unit {
 	case "":
@@ -130,7 +131,8 @@ func OpenDocument(doc state.Document, o Options) (_ *Timeline, err error) {
 		return nil, err
 	}
 	t.here = Place{Step: t.extra.Step, Epoch: doc.Epoch, Index: t.extra.Index}
-	if t.here.Epoch < 0 || t.here.Index < 0 || t.here.Index > t.lengthOf(t.here.Epoch) || t.here.Step < 0 || t.lengthOf(t.here.Epoch) == 0 && len(t.eras) == 1 && t.here.Step > 0 {
+	if t.here.Epoch < 0 || t.here.Index < 0 || t.here.Index > t.lengthOf(t.here.Epoch) || t.here.Step < 0 ||
+		t.lengthOf(t.here.Epoch) == 0 && len(t.eras) == 1 && t.here.Step > 0 {
 		return nil, corrupt("extra", fmt.Sprint("a place in an epoch of ", t.lengthOf(t.here.Epoch), " samples"), t.here)
 	}
 	if t.packs {
@@ -160,7 +162,8 @@ func (t *Timeline) readOrder(o Options) (err error) {
 		spans = [][3]int64{{0, t.samples, 0}}
 	}
 	for i, span := range spans {
-		if span[0] < 0 || span[1] < 0 || span[2] < 0 || i > 0 && span[0] < spans[i-1][0] || i == len(spans)-1 && span[1] != t.samples {
+		if span[0] < 0 || span[1] < 0 || span[2] < 0 || i > 0 && span[0] < spans[i-1][0] || i == len(spans)-1 &&
+			span[1] != t.samples {
 			return corrupt("extra.spans", fmt.Sprint("epochs that rise, up to ", t.samples, " samples"), span)
 		}
 		t.addEra(last, span)
@@ -201,7 +204,8 @@ func (t *Timeline) addEra(o order.Order, span [3]int64) {
 // orderOf returns the order of which a document has the identity.
 func (o Options) orderOf(identity string) (order.Order, error) {
 	differs := func(what, got string) error {
-		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: identity + ", as in the state", Got: got, Remedy: "it is the order of another run, or of the run before it was extended"}
+		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: identity + ", as in the state", Got: got,
+			Remedy: "it is the order of another run, or of the run before it was extended"}
 	}
 	if o.Order != nil {
 		for _, version := range []int{order.Version, 1} {
@@ -246,7 +250,8 @@ func (t *Timeline) readHistory() error {
 	t.segments = []segment{{Place: t.here, global: last.global}}
 	t.first = t.here.Step
 	if back := min(t.doc.Batch, t.here.Step-last.Step); back > 0 && back*last.global <= t.here.Index+last.global-1 {
-		t.segments[0].Place = Place{Step: t.here.Step - back, Epoch: t.here.Epoch, Index: max(0, t.here.Index-back*last.global)}
+		t.segments[0].Place = Place{Step: t.here.Step - back, Epoch: t.here.Epoch,
+			Index: max(0, t.here.Index-back*last.global)}
 		t.first = t.segments[0].Step
 	}
 	return nil
@@ -422,14 +427,16 @@ func (b Batch) PacksOf(rank, world int) (packs [][]int64) {
 // does not tell of.
 func (t *Timeline) Batch(step int64) (Batch, error) {
 	if step < t.first {
-		return Batch{}, &errs.Error{Kind: errs.Invalid, Op: "timeline.Batch", Subject: fmt.Sprint("step ", step), Want: fmt.Sprint("step ", t.first, " or later"), Got: "one of which the state does not tell"}
+		return Batch{}, &errs.Error{Kind: errs.Invalid, Op: "timeline.Batch", Subject: fmt.Sprint("step ", step),
+			Want: fmt.Sprint("step ", t.first, " or later"), Got: "one of which the state does not tell"}
 	}
 	p, n, err := t.span(step)
 	if err != nil {
 		return Batch{}, err
 	}
 	if n < 1 {
-		return Batch{}, &errs.Error{Kind: errs.Invalid, Op: "timeline.Batch", Subject: fmt.Sprint("step ", step), Got: "epochs have no batches"}
+		return Batch{}, &errs.Error{Kind: errs.Invalid, Op: "timeline.Batch", Subject: fmt.Sprint("step ", step),
+			Got: "epochs have no batches"}
 	}
 	if t.alone && p.Epoch > 0 {
 		return Batch{}, t.unknownEpoch(p.Epoch)
@@ -450,7 +457,8 @@ func (t *Timeline) fill(epoch, index int64, dst []int64) error {
 func (t *Timeline) fillFrom(o order.Order, epoch, index int64, dst []int64) error {
 	_, first, ok := t.orderAt(epoch)
 	if !ok || first > math.MaxInt64-index {
-		return &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("epoch ", epoch), Got: "beyond the largest position"}
+		return &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("epoch ", epoch),
+			Got: "beyond the largest position"}
 	}
 	pos := first + index
 	if n := o.Fill(pos, dst); n < len(dst) {
@@ -467,14 +475,16 @@ func OneEpoch(o order.Order, global, delivered int64, opt Options) (*Timeline, e
 	t := &Timeline{samples: n, alone: true, dropLast: opt.DropLast, segments: []segment{{global: global}}}
 	t.oneEra(o, n, true)
 	if !once || global < 1 || delivered < 0 || delivered > t.batches(n, global) {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.OneEpoch", Want: "an order that ends, and batches of it", Got: fmt.Sprint(delivered, " batches of ", global, " from ", o)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.OneEpoch", Want: "an order that ends, and batches of it",
+			Got: fmt.Sprint(delivered, " batches of ", global, " from ", o)}
 	}
 	t.here = Place{Step: delivered, Index: min(n, delivered*global)}
 	return t, nil
 }
 
 func (t *Timeline) unknownEpoch(epoch int64) error {
-	return &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("epoch ", epoch), Want: "the epoch of the state", Got: "one of which it does not tell"}
+	return &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("epoch ", epoch),
+		Want: "the epoch of the state", Got: "one of which it does not tell"}
 }
 
 func corrupt(subject, want string, got any) error {

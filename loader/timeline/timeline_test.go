@@ -80,7 +80,8 @@ func play(t *rapid.T, o loader.Options[int64, []int64], samples int64, legs []le
 				clear(ended)
 				continue
 			}
-			r.batches, r.ranks, r.epochs, r.states = append(r.batches, all), append(r.ranks, parts), append(r.epochs, epoch), append(r.states, string(state))
+			r.batches, r.ranks, r.epochs, r.states = append(r.batches, all), append(r.ranks, parts), append(r.epochs, epoch),
+				append(r.states, string(state))
 			steps++
 		}
 		if ended[0] {
@@ -98,11 +99,13 @@ func play(t *rapid.T, o loader.Options[int64, []int64], samples int64, legs []le
 // drawRun draws a run with changes of its batches and ranks.
 func drawRun(t *rapid.T) (run, loader.Options[int64, []int64], int64) {
 	samples := int64(rapid.IntRange(1, 60).Draw(t, "samples"))
-	o := loader.Options[int64, []int64]{Seed: rapid.Uint64().Draw(t, "seed"), Shuffle: rapid.Bool().Draw(t, "shuffle"), DropLast: rapid.Bool().Draw(t, "drop")}
+	o := loader.Options[int64, []int64]{Seed: rapid.Uint64().Draw(t, "seed"), Shuffle: rapid.Bool().Draw(t, "shuffle"),
+		DropLast: rapid.Bool().Draw(t, "drop")}
 	var legs []leg
 	for range rapid.IntRange(1, 5).Draw(t, "legs") {
 		world := rapid.IntRange(1, min(4, int(samples))).Draw(t, "world")
-		legs = append(legs, leg{rapid.IntRange(world, int(samples)).Draw(t, "global"), world, rapid.IntRange(1, 12).Draw(t, "steps")})
+		legs = append(legs, leg{rapid.IntRange(world, int(samples)).Draw(t, "global"), world,
+			rapid.IntRange(1, 12).Draw(t, "steps")})
 	}
 	return play(t, o, samples, legs), o, samples
 }
@@ -162,7 +165,8 @@ func TestSeekIsTheStateOfTheRun(t *testing.T) {
 		}
 		o.GlobalBatch, o.World = len(r.batches[step]), 1
 		o.Collate = func(s []int64) ([]int64, error) { return slices.Clone(s), nil }
-		on, err := loader.New(loader.Func(samples, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil }), o)
+		on, err := loader.New(loader.Func(samples,
+			func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil }), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,8 +194,10 @@ func TestSeekIsTheStateOfTheRun(t *testing.T) {
 // example is a state of a run: 3 epochs of 10 samples by 4.
 func example(t *testing.T, change func(m map[string]any)) []byte {
 	t.Helper()
-	l, err := loader.New(loader.Func(10, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil }),
-		loader.Options[int64, []int64]{BatchSize: 4, Shuffle: true, Seed: 7, Collate: func(s []int64) ([]int64, error) { return s, nil }})
+	l, err := loader.New(loader.Func(10,
+		func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil }),
+		loader.Options[int64, []int64]{BatchSize: 4, Shuffle: true, Seed: 7,
+			Collate: func(s []int64) ([]int64, error) { return s, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,8 +268,10 @@ func TestOpenRefuses(t *testing.T) {
 
 // An epoch that was broken off leaves the timeline of the epoch after it.
 func TestBrokenOffEpoch(t *testing.T) {
-	l, err := loader.New(loader.Func(10, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil }),
-		loader.Options[int64, []int64]{BatchSize: 4, Shuffle: true, Seed: 7, Collate: func(s []int64) ([]int64, error) { return slices.Clone(s), nil }})
+	l, err := loader.New(loader.Func(10,
+		func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil }),
+		loader.Options[int64, []int64]{BatchSize: 4, Shuffle: true, Seed: 7,
+			Collate: func(s []int64) ([]int64, error) { return slices.Clone(s), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +308,8 @@ func TestConstantTime(t *testing.T) {
 	const n = 1_000_000_000
 	o := order.NewShuffled(n, 3, "loader")
 	doc := []byte(`{"config":"x","epoch":1000,"extra":{"history":[[0,0,64]],"index":64,"step":15625000001,"world":8},"fields":{"order":` +
-		string(mustJSON(o.String())) + `,"samples":"1000000000","seed":"3"},"kind":"loader","position":1000000000064,"version":1}`)
+		string(mustJSON(o.String())) +
+		`,"samples":"1000000000","seed":"3"},"kind":"loader","position":1000000000064,"version":1}`)
 	l, err := timeline.Open(doc, timeline.Options{})
 	if err != nil {
 		t.Fatal(err)

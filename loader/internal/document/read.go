@@ -127,7 +127,8 @@ func (f *Extra) into(at *Place, s Scope) error {
 	for _, c := range []struct {
 		field string
 		value int64
-	}{{"index", f.Index}, {"since", f.Since}, {"step", f.Step}, {"turn", f.Turn}, {"repeated", f.Repeated}, {"settle", f.Settle}} {
+	}{{"index", f.Index}, {"since", f.Since}, {"step", f.Step}, {"turn", f.Turn}, {"repeated", f.Repeated},
+		{"settle", f.Settle}} {
 		if c.value < 0 {
 			return Corrupt("extra."+c.field, "0 or more", c.value)
 		}
@@ -227,7 +228,8 @@ func (f *Extra) windowInto(at *Place) error {
 		return nil
 	}
 	if w.Global < 1 || w.Global > 1<<31 || w.World < 1 || len(w.Bits) > maxWindow || strings.Trim(w.Bits, "01") != "" {
-		return Corrupt("extra.window", "batches as 0 and 1, and their size", fmt.Sprintf("%q of %d samples", CutText(w.Bits, 20), w.Global))
+		return Corrupt("extra.window", "batches as 0 and 1, and their size",
+			fmt.Sprintf("%q of %d samples", CutText(w.Bits, 20), w.Global))
 	}
 	at.Ahead = Window{Global: w.Global, World: w.World}
 	for _, b := range w.Bits {

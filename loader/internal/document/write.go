@@ -133,7 +133,8 @@ func appendStreams(dst []byte, streams []Stream) []byte {
 	for i := 0; i < len(streams); {
 		st := &streams[i]
 		alike := 1
-		for i+alike < len(streams) && st.plain() && streams[i+alike].plain() && streams[i+alike].Items == st.Items && streams[i+alike].Ended == st.Ended {
+		for i+alike < len(streams) && st.plain() && streams[i+alike].plain() && streams[i+alike].Items == st.Items &&
+			streams[i+alike].Ended == st.Ended {
 			alike++
 		}
 		dst = append(comma(dst, i), '{')
