@@ -97,7 +97,8 @@ func TestAbstractLeaf(t *testing.T) {
 	} {
 		o := c.o
 		o.Store = st
-		abstract := map[string]any{"i": nil, "f": nil, "m": nil, "n": nil, "x": nil, "one": nil, "big": nil, "s": nil, "none": nil, "zero": nil}
+		abstract := map[string]any{"i": nil, "f": nil, "m": nil, "n": nil, "x": nil, "one": nil, "big": nil, "s": nil,
+			"none": nil, "zero": nil}
 		abstract[c.leaf] = c.want
 		o.Abstract = abstract
 		n, err := checkpoint.Load(t.Context(), "c", &o)
@@ -134,17 +135,21 @@ func sameLeaf(a, b any) bool {
 // The tree that is given back has the containers, and their order, of the abstract
 // one; what the report says is what was done.
 func TestAbstractTree(t *testing.T) {
-	st := saved(t, map[string]any{"a": map[string]any{"w": grid(3, 2), "b": []float32{1, 2}}, "l": []any{1, 2}, "opt": map[string]any{"m": grid(2, 2), "s": "x"}})
+	st := saved(t, map[string]any{"a": map[string]any{"w": grid(3, 2), "b": []float32{1, 2}}, "l": []any{1, 2},
+		"opt": map[string]any{"m": grid(2, 2), "s": "x"}})
 	want := tree.NewDict().
 		Set("opt", tree.NewLeaf(checkpoint.Placeholder{})).
 		Set("l", &tree.Node{Kind: tree.Tuple, Items: []*tree.Node{{}, tree.NewLeaf(0.0)}}).
-		Set("a", tree.NewDict().Set("w", tree.NewLeaf(checkpoint.Abstract{Shape: tensor.Shape{2, 3}})).Set("b", tree.NewLeaf(checkpoint.Abstract{DType: tensor.BFloat16})))
+		Set("a", tree.NewDict().Set("w", tree.NewLeaf(checkpoint.Abstract{Shape: tensor.Shape{2, 3}})).Set("b",
+			tree.NewLeaf(checkpoint.Abstract{DType: tensor.BFloat16})))
 	var report checkpoint.LoadReport
-	n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Options: padding, Store: st, Abstract: want, Report: &report})
+	n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Options: padding, Store: st, Abstract: want,
+		Report: &report})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(n.Keys, []string{"opt", "l", "a"}) || n.Get("opt").Value != any(checkpoint.Placeholder{}) || n.Get("l").Kind != tree.Tuple {
+	if !slices.Equal(n.Keys, []string{"opt", "l", "a"}) || n.Get("opt").Value != any(checkpoint.Placeholder{}) ||
+		n.Get("l").Kind != tree.Tuple {
 		t.Errorf("got %v, %v, %v", n.Keys, n.Get("opt"), n.Get("l"))
 	}
 	const told = `state: opt.s: not read
@@ -179,7 +184,8 @@ func TestAbstractStructure(t *testing.T) {
 		"partial, container":   {map[string]any{"b": []any{1}}, partly, []string{"~ b"}},
 	} {
 		var report checkpoint.LoadReport
-		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Options: c.o, Store: st, Abstract: c.abstract, Report: &report})
+		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Options: c.o, Store: st, Abstract: c.abstract,
+			Report: &report})
 		if c.says == nil {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -192,7 +198,9 @@ func TestAbstractStructure(t *testing.T) {
 			if d := tree.Structure(want, n); len(d) > 0 {
 				t.Errorf("%s: %s", name, tree.FormatDiff(d))
 			}
-			if name == "partial, kept" && report.String() != "state: zz: not saved: kept\nstate: b.c: not read\nstate: b.s: not read\n" && len(report.Leaves) != 3 {
+			if name == "partial, kept" &&
+				report.String() != "state: zz: not saved: kept\nstate: b.c: not read\nstate: b.s: not read\n" &&
+				len(report.Leaves) != 3 {
 				t.Errorf("%s: the report says\n%s", name, report.String())
 			}
 			continue
@@ -207,7 +215,8 @@ func TestAbstractStructure(t *testing.T) {
 			}
 		}
 	}
-	if _, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st, Abstract: map[string]any{}, Want: func(checkpoint.LeafInfo) checkpoint.Want { return checkpoint.Want{} }}); errs.KindOf(err) != errs.Invalid {
+	if _, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st, Abstract: map[string]any{},
+		Want: func(checkpoint.LeafInfo) checkpoint.Want { return checkpoint.Want{} }}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("Abstract and Want: %v", err)
 	}
 }
@@ -249,27 +258,35 @@ func TestLoadIntoCasts(t *testing.T) {
 	}{tensor.New(tensor.Float64, 2), make([]float64, 2), tensor.New(tensor.Float32)}
 	memory := &dst.W.Data[0]
 	var report checkpoint.LoadReport
-	if err := checkpoint.LoadInto(t.Context(), "c", &dst, &checkpoint.LoadOptions{Store: st, Report: &report}); err != nil {
+	if err := checkpoint.LoadInto(t.Context(), "c", &dst,
+		&checkpoint.LoadOptions{Store: st, Report: &report}); err != nil {
 		t.Fatal(err)
 	}
-	if !dst.W.Equal(tensor.FromSlice([]float64{1, 2.5}, 2)) || !slices.Equal(dst.V, []float64{3, 4}) || !dst.N.Equal(tensor.ScalarOf(float32(5))) {
+	if !dst.W.Equal(tensor.FromSlice([]float64{1, 2.5}, 2)) || !slices.Equal(dst.V, []float64{3, 4}) ||
+		!dst.N.Equal(tensor.ScalarOf(float32(5))) {
 		t.Errorf("got %+v", dst)
 	}
 	if &dst.W.Data[0] != memory || len(report.Leaves) != 3 {
 		t.Errorf("not in place, or the report says %s", report.String())
 	}
 	narrow := map[string]any{"w": make([]int32, 2), "v": make([]int8, 2), "n": 0}
-	if err := checkpoint.LoadInto(t.Context(), "c", narrow, &checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Mismatch {
+	if err := checkpoint.LoadInto(t.Context(), "c", narrow,
+		&checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Mismatch {
 		t.Errorf("a fraction as an int32: %v", err)
 	}
-	if err := checkpoint.LoadInto(t.Context(), "c", narrow, &checkpoint.LoadOptions{Store: st, LossyCast: true}); err != nil || !slices.Equal(narrow["w"].([]int32), []int32{1, 2}) {
+	if err := checkpoint.LoadInto(t.Context(), "c", narrow,
+		&checkpoint.LoadOptions{Store: st, LossyCast: true}); err != nil ||
+		!slices.Equal(narrow["w"].([]int32), []int32{1, 2}) {
 		t.Errorf("lossy: %v, %v", narrow, err)
 	}
 	wrong := map[string]any{"w": make([]float32, 3), "v": make([]int64, 2), "n": 0}
-	if err := checkpoint.LoadInto(t.Context(), "c", wrong, &checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), `"w"`) {
+	if err := checkpoint.LoadInto(t.Context(), "c", wrong,
+		&checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), `"w"`) {
 		t.Errorf("another shape: %v", err)
 	}
-	if err := checkpoint.LoadInto(t.Context(), "c", wrong, &checkpoint.LoadOptions{Store: st, Options: padding}); err != nil || !slices.Equal(wrong["w"].([]float32), []float32{1, 2.5, 0}) {
+	if err := checkpoint.LoadInto(t.Context(), "c", wrong,
+		&checkpoint.LoadOptions{Store: st, Options: padding}); err != nil ||
+		!slices.Equal(wrong["w"].([]float32), []float32{1, 2.5, 0}) {
 		t.Errorf("padded: %v, %v", wrong, err)
 	}
 }
@@ -323,7 +340,8 @@ func TestLoadAsync(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	late := options.Options{Asynchronous: options.Asynchronous{LoadTimeout: 1}}
-	if _, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: stuck{st}, Options: late}); errs.KindOf(err) != errs.Canceled {
+	if _, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: stuck{st},
+		Options: late}); errs.KindOf(err) != errs.Canceled {
 		t.Errorf("late: %v", err)
 	}
 }
@@ -367,7 +385,8 @@ func TestCastFindsDamage(t *testing.T) {
 		if err := os.WriteFile(file, b, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		_, err = checkpoint.Load(t.Context(), filepath.Join(dir, name), &checkpoint.LoadOptions{LossyCast: true, Abstract: map[string]any{"w": checkpoint.Abstract{DType: tensor.Float32}}})
+		_, err = checkpoint.Load(t.Context(), filepath.Join(dir, name),
+			&checkpoint.LoadOptions{LossyCast: true, Abstract: map[string]any{"w": checkpoint.Abstract{DType: tensor.Float32}}})
 		if errs.KindOf(err) != errs.Corrupt {
 			t.Errorf("%s: %v, want Corrupt", name, err)
 		}

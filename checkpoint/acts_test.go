@@ -34,7 +34,8 @@ func factsOf(ctx context.Context, t *testing.T) facts {
 	t.Helper()
 	at := filepath.Join(t.TempDir(), "c")
 	type pair struct{ A, B int }
-	state := map[string]any{"w": tensor.New(tensor.Float32, 1024, 1024), "v": tensor.New(tensor.Float32, 1024, 256), "p": pair{1, 2}}
+	state := map[string]any{"w": tensor.New(tensor.Float32, 1024, 1024), "v": tensor.New(tensor.Float32, 1024, 256),
+		"p": pair{1, 2}}
 	if err := checkpoint.Save(ctx, at, state, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +210,8 @@ func loadsWith(t *testing.T, o options.Options, abstract any, without, with errs
 	t.Helper()
 	b := newBlunder(t)
 	for ctx, want := range map[context.Context]errs.Kind{t.Context(): without, options.With(t.Context(), o): with} {
-		if _, err := checkpoint.Load(ctx, b.path("ok"), &checkpoint.LoadOptions{Abstract: abstract}); errs.KindOf(err) != want {
+		if _, err := checkpoint.Load(ctx, b.path("ok"),
+			&checkpoint.LoadOptions{Abstract: abstract}); errs.KindOf(err) != want {
 			t.Errorf("got %v, want %v", err, want)
 		}
 	}
@@ -239,7 +241,8 @@ func signs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for label, want := range map[string]errs.Kind{"mine": 0, "": 0, "other": errs.Corrupt} {
-		ctx := options.With(t.Context(), options.Options{Bivouac: options.Bivouac{Verification: key.Public().(ed25519.PublicKey), Label: label}})
+		ctx := options.With(t.Context(),
+			options.Options{Bivouac: options.Bivouac{Verification: key.Public().(ed25519.PublicKey), Label: label}})
 		if _, err := checkpoint.Load(ctx, b.path("new"), nil); errs.KindOf(err) != want {
 			t.Errorf("%q: %v", label, err)
 		}
@@ -331,7 +334,8 @@ func optionTable(t *testing.T) map[string]string {
 	_, table, _ := strings.Cut(string(b), "here\n")
 	out := map[string]string{}
 	for line := range strings.Lines(table) {
-		if name, does, ok := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "//")), " "); ok && strings.HasPrefix(line, "//\t") {
+		if name, does, ok := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "//")), " "); ok &&
+			strings.HasPrefix(line, "//\t") {
 			out[name] = strings.TrimSpace(does)
 		}
 	}

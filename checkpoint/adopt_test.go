@@ -127,7 +127,8 @@ func TestAdoptLooksAgain(t *testing.T) {
 		}
 		return nil
 	})
-	if errs.KindOf(err) != errs.Corrupt || !strings.Contains(err.Error(), "could not be removed") || !strings.Contains(err.Error(), manifest.Name) {
+	if errs.KindOf(err) != errs.Corrupt || !strings.Contains(err.Error(), "could not be removed") ||
+		!strings.Contains(err.Error(), manifest.Name) {
 		t.Errorf("a manifest that does not hold and stays: %v", err)
 	}
 	mem, err = adoptedWhile(t, func(mem vfs.FS) error {

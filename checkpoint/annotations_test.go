@@ -47,7 +47,8 @@ func TestAnnotations(t *testing.T) {
 		if in, err := checkpoint.Metadata(ctx, "c", &checkpoint.LoadOptions{Store: st}); err != nil || len(in.Custom) > 2 {
 			t.Errorf("custom metadata %s, %v", in.Custom, err)
 		}
-		if err := checkpoint.Convert(t.Context(), "c", "d", &checkpoint.ConvertOptions{Store: st, Options: annotated(map[string]string{"site": "b"})}); err != nil {
+		if err := checkpoint.Convert(t.Context(), "c", "d",
+			&checkpoint.ConvertOptions{Store: st, Options: annotated(map[string]string{"site": "b"})}); err != nil {
 			t.Fatal(err)
 		}
 		wantAnnotations(t, st, "d", map[string]string{"owner": "vision", "licence": notes["licence"], "site": "b"})
@@ -67,10 +68,12 @@ func TestAnnotationsOfParts(t *testing.T) {
 	st := local.New(vfstest.NewMem(), "/", nil)
 	for i, n := range []map[string]string{{"owner": "a", "first": "1"}, nil, {"owner": "b"}} {
 		part := map[string]any{string(rune('x' + i)): []float32{1}}
-		if err := checkpoint.Save(t.Context(), "u", part, &checkpoint.SaveOptions{Store: st, PartialUpdate: true, Options: annotated(n)}); err != nil {
+		if err := checkpoint.Save(t.Context(), "u", part,
+			&checkpoint.SaveOptions{Store: st, PartialUpdate: true, Options: annotated(n)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := parts.Save(t.Context(), "p", part, &parts.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st, Options: annotated(n)}}); err != nil {
+		if err := parts.Save(t.Context(), "p", part, &parts.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st,
+			Options: annotated(n)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,7 +90,8 @@ func TestAnnotationsOfParts(t *testing.T) {
 
 func TestAnnotationsOfSteps(t *testing.T) {
 	st := local.New(vfstest.NewMem(), "/", nil)
-	c, err := training.Open(t.Context(), "run", &training.Options{Store: st, Options: annotated(map[string]string{"owner": "a"})})
+	c, err := training.Open(t.Context(), "run", &training.Options{Store: st,
+		Options: annotated(map[string]string{"owner": "a"})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,8 @@ func TestLoadsByCommitFile(t *testing.T) {
 	}
 	for name, mode := range modes {
 		o := &checkpoint.LoadOptions{Options: mode.o}
-		for _, path := range []string{whole, "../testdata/orbax/v0-standard/checkpoint", "../testdata/orbax/v1-scalars/checkpoint"} {
+		for _, path := range []string{whole, "../testdata/orbax/v0-standard/checkpoint",
+			"../testdata/orbax/v1-scalars/checkpoint"} {
 			if _, err := checkpoint.Load(ctx, path, o); err != nil {
 				t.Errorf("%s: %s: %v", name, path, err)
 			}
@@ -63,9 +64,11 @@ func TestLoadsByCommitFile(t *testing.T) {
 func TestSavesRefuseCommitFile(t *testing.T) {
 	for name, mode := range modes {
 		st := local.New(vfstest.NewMem(), "/", nil)
-		err := checkpoint.Save(t.Context(), "c", map[string]any{"a": grid(9, 9)}, &checkpoint.SaveOptions{Options: mode.o, Store: st})
+		err := checkpoint.Save(t.Context(), "c", map[string]any{"a": grid(9, 9)},
+			&checkpoint.SaveOptions{Options: mode.o, Store: st})
 		refused := mode.o.InPlace()
-		if (errs.KindOf(err) == errs.Unsupported) != refused || (err != nil) != refused || (len(names(t, st)) == 0) != refused {
+		if (errs.KindOf(err) == errs.Unsupported) != refused || (err != nil) != refused ||
+			(len(names(t, st)) == 0) != refused {
 			t.Errorf("%s: %v; there is %q", name, err, names(t, st))
 		}
 	}

@@ -46,7 +46,8 @@ func TestSaveFromBase(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"a", "b"} {
-			if got, err := checkpoint.Load(t.Context(), c.path(name), &checkpoint.LoadOptions{Store: c.st}); err != nil || !tree.Equal(got, want) {
+			if got, err := checkpoint.Load(t.Context(), c.path(name), &checkpoint.LoadOptions{Store: c.st}); err != nil ||
+				!tree.Equal(got, want) {
 				t.Errorf("%s, %s: %v", c.name, name, err)
 			}
 		}

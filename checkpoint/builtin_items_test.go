@@ -60,10 +60,12 @@ func TestBuiltInItems(t *testing.T) {
 	}
 	for _, r := range rows {
 		it, ok := in.Item(r.name)
-		if !ok || it.Handler != r.handler || it.Kind != r.kind || len(it.Leaves) != r.leaves || cmp.Diff(r.metadata, it.Metadata) != "" {
+		if !ok || it.Handler != r.handler || it.Kind != r.kind || len(it.Leaves) != r.leaves ||
+			cmp.Diff(r.metadata, it.Metadata) != "" {
 			t.Errorf("%s: %+v", r.name, it)
 		}
-		got, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: o, Abstract: map[string]any{r.name: r.abstract}})
+		got, err := checkpoint.LoadCheckpointables(ctx, "c",
+			&checkpoint.LoadOptions{Store: st, Options: o, Abstract: map[string]any{r.name: r.abstract}})
 		if err != nil || len(got) != 1 {
 			t.Errorf("%s: %v, %v", r.name, got, err)
 			continue
@@ -84,12 +86,15 @@ func TestBuiltInItems(t *testing.T) {
 		}
 	}
 	// What the metadata say can be asked for, of all items at once.
-	if got, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: o, Abstract: in}); err != nil || len(got) != len(rows) {
+	if got, err := checkpoint.LoadCheckpointables(ctx, "c",
+		&checkpoint.LoadOptions{Store: st, Options: o, Abstract: in}); err != nil || len(got) != len(rows) {
 		t.Errorf("%v, %v", got, err)
 	}
 	// What cannot be is refused, and names the item.
-	for name, abstract := range map[string]any{"tree": map[string]any{"w": "text", "s": nil}, "array": "text", "text": &position, "words": nil} {
-		_, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: o, Abstract: map[string]any{name: abstract}})
+	for name, abstract := range map[string]any{"tree": map[string]any{"w": "text", "s": nil}, "array": "text",
+		"text": &position, "words": nil} {
+		_, err := checkpoint.LoadCheckpointables(ctx, "c",
+			&checkpoint.LoadOptions{Store: st, Options: o, Abstract: map[string]any{name: abstract}})
 		if errs.KindOf(err) == errs.Other || !strings.Contains(err.Error(), "item "+name) {
 			t.Errorf("%s as %T: %v", name, abstract, err)
 		}

@@ -66,7 +66,8 @@ func TestCastMemory(t *testing.T) {
 					continue
 				}
 				if peak := peakOf(t, func() error {
-					_, err := checkpoint.Load(t.Context(), filepath.Join(dir, name), &checkpoint.LoadOptions{Abstract: map[string]any{"x": a}})
+					_, err := checkpoint.Load(t.Context(), filepath.Join(dir, name),
+						&checkpoint.LoadOptions{Abstract: map[string]any{"x": a}})
 					return err
 				}); peak > result+most {
 					t.Errorf("%s: %s as %v takes %d MiB beyond the result", name, what, d, (peak-result)>>20)

@@ -25,7 +25,8 @@ func TestCheckingMemory(t *testing.T) {
 		{}, {Layout: options.PlainZarr3, Compression: options.Zstd}, {Layout: options.SafetensorsLayout},
 	} {
 		name := filepath.Join(dir, b.Layout.String())
-		if err := checkpoint.Save(t.Context(), name, state, &checkpoint.SaveOptions{Options: options.Options{Bivouac: b}}); err != nil {
+		if err := checkpoint.Save(t.Context(), name, state,
+			&checkpoint.SaveOptions{Options: options.Options{Bivouac: b}}); err != nil {
 			t.Fatal(err)
 		}
 		names = append(names, name)

@@ -28,7 +28,8 @@ func SaveCheckpointables(ctx context.Context, path string, items map[string]any,
 
 // SaveCheckpointablesAsync copies the items, which the caller may change when it
 // returns, and saves them in the background, as SaveAsync does.
-func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string]any, o *SaveOptions) (*Response[SaveStats], error) {
+func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string]any,
+	o *SaveOptions) (*Response[SaveStats], error) {
 	r, s, err := startSave(ctx, path, items, o, true)
 	if err != nil {
 		return nil, err
@@ -101,7 +102,8 @@ func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[
 
 // loadItem reads an item by its handler; trees are read as such, with what the
 // options want of them.
-func (o *LoadOptions) loadItem(ctx context.Context, c *layout.Checkpoint, it layout.Item, by handler.CheckpointableHandler, abstract any) (any, error) {
+func (o *LoadOptions) loadItem(ctx context.Context, c *layout.Checkpoint, it layout.Item,
+	by handler.CheckpointableHandler, abstract any) (any, error) {
 	if _, ok := by.(handler.Tree); ok {
 		return loadTree(ctx, c, it.Name, nil, o.with(abstract))
 	}
@@ -150,5 +152,6 @@ func ofType(registry *handler.Registry, name, typeString string) (handler.Checkp
 			return h, nil
 		}
 	}
-	return nil, &errs.Error{Kind: errs.NotFound, Subject: "handler of item " + name, Want: typeString, Remedy: "add the handler that saved it"}
+	return nil, &errs.Error{Kind: errs.NotFound, Subject: "handler of item " + name, Want: typeString,
+		Remedy: "add the handler that saved it"}
 }

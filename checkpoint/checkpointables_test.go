@@ -158,7 +158,8 @@ func TestCheckpointables(t *testing.T) {
 	if _, err := f.WriteAt([]byte("bB"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Corrupt {
+	if _, err := checkpoint.LoadCheckpointables(ctx, "c",
+		&checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("a changed byte in the file of a handler: %v", err)
 	}
 }
@@ -174,7 +175,8 @@ func TestRefusedCheckpointables(t *testing.T) {
 		"no JSON":       {"a": json.RawMessage("{")},
 	} {
 		st := local.New(vfstest.NewMem(), "/", nil)
-		if err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: st}); errs.KindOf(err) != errs.Invalid {
+		if err := checkpoint.SaveCheckpointables(ctx, "c", items,
+			&checkpoint.SaveOptions{Store: st}); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
 		if checkpoint.IsCheckpoint(ctx, "c", &checkpoint.LoadOptions{Store: st}) {
@@ -188,7 +190,8 @@ func TestLeavesOfTypes(t *testing.T) {
 	st := local.New(vfstest.NewMem(), "/", nil)
 	o, lo := &checkpoint.SaveOptions{Store: st}, &checkpoint.LoadOptions{Store: st}
 	key := checkpoint.Key{Impl: "threefry2x32", Data: tensor.FromSlice([]uint32{1, 2, 3, 4}, 2, 2)}
-	state := map[string]any{"key": key, "bytes": []byte{1, 2, 255}, "none": []byte{}, "zero": tensor.New(tensor.Float32, 0, 3)}
+	state := map[string]any{"key": key, "bytes": []byte{1, 2, 255}, "none": []byte{},
+		"zero": tensor.New(tensor.Float32, 0, 3)}
 	r, err := checkpoint.SaveAsync(ctx, "c", state, o)
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +214,8 @@ func TestLeavesOfTypes(t *testing.T) {
 		Zero  tensor.Tensor `bivouac:"zero"`
 		Key   any           `bivouac:"key"`
 	}
-	if err := checkpoint.LoadInto(ctx, "c", &into, lo); err != nil || !bytes.Equal(into.Bytes, []byte{1, 2, 255}) || len(into.None) != 0 || !into.Zero.Shape.Equal(tensor.Shape{0, 3}) {
+	if err := checkpoint.LoadInto(ctx, "c", &into, lo); err != nil || !bytes.Equal(into.Bytes, []byte{1, 2, 255}) ||
+		len(into.None) != 0 || !into.Zero.Shape.Equal(tensor.Shape{0, 3}) {
 		t.Errorf("%+v, %v", into, err)
 	}
 	if err := checkpoint.Save(ctx, "again", n, o); err != nil {
@@ -256,7 +260,8 @@ func TestCheckpointablesMetadata(t *testing.T) {
 	if err != nil || len(in.Items) != 1 || in.Items[0].Name != "data" || in.Items[0].Handler != handler.TypeJSON {
 		t.Errorf("of one item: %+v, %v", in, err)
 	}
-	if _, err := checkpoint.Metadata(ctx, "c", &checkpoint.LoadOptions{Store: st, Name: "none"}); errs.KindOf(err) != errs.NotFound {
+	if _, err := checkpoint.Metadata(ctx, "c", &checkpoint.LoadOptions{Store: st,
+		Name: "none"}); errs.KindOf(err) != errs.NotFound {
 		t.Errorf("of no item: %v", err)
 	}
 	got, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: st})

@@ -84,7 +84,8 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 		return errs.Wrap(op, dst, err)
 	}
 	if o.Salvage && (o.Report == nil || fn != nil) {
-		return errs.Wrap(op, dst, &errs.Error{Kind: errs.Invalid, Subject: "ConvertOptions.Salvage", Want: "Convert, and a Report, which names what is lost"})
+		return errs.Wrap(op, dst, &errs.Error{Kind: errs.Invalid, Subject: "ConvertOptions.Salvage",
+			Want: "Convert, and a Report, which names what is lost"})
 	}
 	src := strings.Join(srcs, ", ")
 	var from crowd
@@ -193,13 +194,15 @@ func (c *conversion) plan(ctx context.Context) error {
 		}
 		switch {
 		case single && len(items) > 1:
-			return &errs.Error{Kind: errs.Unsupported, Subject: "items " + itemNames(items), Want: "one tree, as the layout " + options.SafetensorsLayout.String() + " has it",
-				Got: strconv.Itoa(len(items)) + " items", Remedy: "choose one of them (ConvertOptions.Item), or another layout"}
+			return &errs.Error{Kind: errs.Unsupported, Subject: "items " + itemNames(items),
+				Want: "one tree, as the layout " + options.SafetensorsLayout.String() + " has it",
+				Got:  strconv.Itoa(len(items)) + " items", Remedy: "choose one of them (ConvertOptions.Item), or another layout"}
 		case it.Kind == layout.Unknown && !single && it.Handler != "":
 			err = c.copiedItem(ctx, &out, it.Name)
 		case it.Kind == layout.Unknown, single && it.Kind != layout.Tree:
 			return &errs.Error{Kind: errs.Unsupported, Subject: "item " + strconv.Quote(it.Name), Got: it.Kind.String(),
-				Want: "what the layout " + options.SafetensorsLayout.String() + " has a place for", Remedy: "choose other items (ConvertOptions.Item), or another layout"}
+				Want:   "what the layout " + options.SafetensorsLayout.String() + " has a place for",
+				Remedy: "choose other items (ConvertOptions.Item), or another layout"}
 		case it.Kind == layout.Tree:
 			out.Tree, out.Rich, err = c.tree(ctx, it.Name, out.Name, transforms && it.Name == target)
 			out.Handler = orbax.HandlerTree

@@ -35,7 +35,8 @@ func TestConvertKeepsContainers(t *testing.T) {
 			continue // the tree has a string
 		}
 		dst := filepath.Join(dir, l.String())
-		if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
+		if err := checkpoint.Convert(ctx, src, dst,
+			&checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
 			t.Fatal(err)
 		}
 		if want, got := recorded(src), recorded(dst); want != got || want == "" {
@@ -60,7 +61,8 @@ func TestConvertKeepsKeys(t *testing.T) {
 	from := filepath.Join(orbaxCases, "v1-prng-keys", "checkpoint")
 	for _, l := range append(allLayouts, options.DefaultLayout) {
 		to := filepath.Join(t.TempDir(), "dst")
-		if err := checkpoint.Convert(ctx, from, to, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
+		if err := checkpoint.Convert(ctx, from, to,
+			&checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
 			t.Fatal(err)
 		}
 		n, err := checkpoint.Load(ctx, to, nil)

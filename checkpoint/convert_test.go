@@ -23,7 +23,8 @@ import (
 
 var allCompressions = []options.Compression{options.Uncompressed, options.Zstd, options.ByteSplit}
 
-var allLayouts = []options.Layout{options.DefaultLayout, options.OCDBTZarr2, options.PlainZarr3, options.PlainZarr2, options.SafetensorsLayout}
+var allLayouts = []options.Layout{options.DefaultLayout, options.OCDBTZarr2, options.PlainZarr3, options.PlainZarr2,
+	options.SafetensorsLayout}
 
 // differences lists what Diff finds; st nil is the local file system.
 func differences(ctx context.Context, st store.Store, a, b string) (out []string, err error) {
@@ -52,7 +53,8 @@ func TestConversionsKeepTheTree(t *testing.T) {
 		from := first
 		for i, l := range rapid.SliceOfN(rapid.SampledFrom(allLayouts), 1, 5).Draw(t, "layouts") {
 			to := string(rune('a' + i))
-			o := &checkpoint.ConvertOptions{Store: st, Options: options.Options{Bivouac: options.Bivouac{Layout: l, MemoryBudget: options.Limit(rapid.Int64Range(32<<20, 64<<20).Draw(t, "budget"))}}}
+			o := &checkpoint.ConvertOptions{Store: st, Options: options.Options{Bivouac: options.Bivouac{Layout: l,
+				MemoryBudget: options.Limit(rapid.Int64Range(32<<20, 64<<20).Draw(t, "budget"))}}}
 			if l != options.SafetensorsLayout {
 				o.Compression = rapid.SampledFrom(allCompressions).Draw(t, "compression")
 			}
@@ -108,7 +110,8 @@ func TestConvertForeign(t *testing.T) {
 		for _, l := range allLayouts {
 			t.Run(c.name+"/"+l.String(), func(t *testing.T) {
 				src, dst := filepath.Join(orbaxCases, c.name, "checkpoint"), filepath.Join(t.TempDir(), "dst")
-				err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}})
+				err := checkpoint.Convert(ctx, src, dst,
+					&checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}})
 				if slices.Contains(c.refuses, l) {
 					if left, _ := os.ReadDir(filepath.Dir(dst)); errs.KindOf(err) != errs.Unsupported || len(left) > 0 {
 						t.Fatalf("got %v, want Unsupported and nothing left", err)
@@ -136,13 +139,16 @@ func TestConvertRefusals(t *testing.T) {
 	if err := checkpoint.Convert(ctx, src, dst, nil); errs.KindOf(err) != errs.Exists {
 		t.Errorf("taken: %v", err)
 	}
-	if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr2}}, Overwrite: true}); err != nil {
+	if err := checkpoint.Convert(ctx, src, dst,
+		&checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr2}},
+			Overwrite: true}); err != nil {
 		t.Errorf("overwrite: %v", err)
 	}
 	if err := checkpoint.Convert(ctx, dir, dst, nil); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("no checkpoint: %v", err)
 	}
-	if err := checkpoint.Convert(ctx, src, dir, &checkpoint.ConvertOptions{Overwrite: true}); errs.KindOf(err) != errs.Invalid {
+	if err := checkpoint.Convert(ctx, src, dir,
+		&checkpoint.ConvertOptions{Overwrite: true}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("over what is no checkpoint: %v", err)
 	}
 }
@@ -159,7 +165,8 @@ func TestConvertCompares(t *testing.T) {
 		mem := vfstest.NewMem()
 		o := &checkpoint.SaveOptions{Store: local.New(mem, "/", nil)}
 		err := errors.Join(
-			checkpoint.SaveCheckpointables(named, "from", map[string]any{"w": words{"a"}, "state": map[string]any{"x": []float32{1, 2}}}, o),
+			checkpoint.SaveCheckpointables(named, "from", map[string]any{"w": words{"a"},
+				"state": map[string]any{"x": []float32{1, 2}}}, o),
 			checkpoint.SaveCheckpointables(named, "other", other, o))
 		if err != nil {
 			t.Fatal(err)
@@ -172,7 +179,8 @@ func TestConvertCompares(t *testing.T) {
 			return err
 		})
 		err = checkpoint.Convert(named, "from", "to", &checkpoint.ConvertOptions{Store: local.New(fsys, "/", nil)})
-		if (err == nil) != (name == "nothing") || err != nil && (errs.KindOf(err) != errs.Corrupt || !strings.Contains(err.Error(), "after writing")) {
+		if (err == nil) != (name == "nothing") || err != nil &&
+			(errs.KindOf(err) != errs.Corrupt || !strings.Contains(err.Error(), "after writing")) {
 			t.Errorf("%s is another one: %v", name, err)
 		}
 	}

@@ -34,7 +34,8 @@ func filesOf(t testing.TB, dir string) content {
 }
 
 // foreignCases are checkpoints that Orbax and others wrote.
-var foreignCases = []string{"v1-scalars", "v1-containers", "v1-keys", "v1-shapes", "v1-noocdbt-zarr2", "v1-noocdbt-zarr3", "v1-two-processes", "st-single", "v0-standard"}
+var foreignCases = []string{"v1-scalars", "v1-containers", "v1-keys", "v1-shapes", "v1-noocdbt-zarr2",
+	"v1-noocdbt-zarr3", "v1-two-processes", "st-single", "v0-standard"}
 
 func foreignDir(t testing.TB, name string) string {
 	t.Helper()
@@ -168,7 +169,8 @@ func TestVerdicts(t *testing.T) {
 		if r.Verdict() != c.want || len(r.Orbax) > 0 != c.orbax {
 			t.Errorf("%s: %v, %v, Orbax %v; want %v", c.name, r.Verdict(), r.Problems, r.Orbax, c.want)
 		}
-		if c.name == "v0-standard" && c.want == integrity.Damaged && !strings.Contains(fmt.Sprint(r.Problems), "integrity.Verify: _METADATA: ") {
+		if c.name == "v0-standard" && c.want == integrity.Damaged &&
+			!strings.Contains(fmt.Sprint(r.Problems), "integrity.Verify: _METADATA: ") {
 			t.Errorf("%s: the document that is gone is not told: %v", c.name, r.Problems)
 		}
 		size := int64(0)
@@ -196,7 +198,8 @@ func dropBelow(f content, prefix string) {
 // all is covered.
 func TestSoundCountsOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
-	root := tree.NewDict().Set("w", tree.NewLeaf(tensor.FromSlice(make([]float32, 3000), 30, 100))).Set("s", tree.NewLeaf("text")).Set("n", tree.NewLeaf(int64(3)))
+	root := tree.NewDict().Set("w", tree.NewLeaf(tensor.FromSlice(make([]float32, 3000), 30, 100))).Set("s",
+		tree.NewLeaf("text")).Set("n", tree.NewLeaf(int64(3)))
 	if err := checkpoint.Save(t.Context(), dir, root, nil); err != nil {
 		t.Fatal(err)
 	}

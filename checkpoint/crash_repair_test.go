@@ -51,10 +51,12 @@ func TestRepairIsDurable(t *testing.T) {
 				return putTree(fsys, c.at, from, func(name string) bool { return c.late(name) || c.skip != nil && c.skip(name) })
 			}
 			work := func(fsys vfs.FS, ack func(string)) error {
-				if err := putLate(fsys, c.at, from, func(name string) bool { return c.late(name) && (c.skip == nil || !c.skip(name)) }); err != nil {
+				if err := putLate(fsys, c.at, from,
+					func(name string) bool { return c.late(name) && (c.skip == nil || !c.skip(name)) }); err != nil {
 					return err
 				}
-				r, err := integrity.Repair(context.Background(), c.path, &integrity.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
+				r, err := integrity.Repair(context.Background(), c.path,
+					&integrity.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
 				if err == nil && (len(r.Problems) > 0 || len(r.Actions) != 1 || !r.Actions[0].Done) {
 					err = fmt.Errorf("%+v", r)
 				}
@@ -77,9 +79,10 @@ func TestRepairIsDurable(t *testing.T) {
 			}
 			t.Log(report)
 			for _, op := range c.needs {
-				_, err = crash.Run(work, check, &crash.Options{Setup: setup, Limit: 64, Samples: 16, Wrap: func(fsys vfs.FS) vfs.FS {
-					return withoutSyncBelow(fsys, op, c.at)
-				}})
+				_, err = crash.Run(work, check, &crash.Options{Setup: setup, Limit: 64, Samples: 16,
+					Wrap: func(fsys vfs.FS) vfs.FS {
+						return withoutSyncBelow(fsys, op, c.at)
+					}})
 				if !crash.IsFailure(err) {
 					t.Errorf("without %v of what was there: %v", op, err)
 				}

@@ -29,7 +29,8 @@ func version(n int) map[string]any {
 
 func saveVersion(n int, overwrite bool) crash.Workload {
 	return func(fsys vfs.FS, ack func(string)) error {
-		err := checkpoint.Save(context.Background(), "ckpt", version(n), &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), Overwrite: overwrite})
+		err := checkpoint.Save(context.Background(), "ckpt", version(n),
+			&checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), Overwrite: overwrite})
 		if err == nil {
 			ack(fmt.Sprint(n))
 		}
@@ -116,7 +117,8 @@ func TestAsyncIsolation(t *testing.T) {
 	o := &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)}
 	w := make([]float32, 1<<20)
 	state := map[string]any{"w": w, "step": 1, "names": []string{"a"}, "nested": map[string]any{"x": []int32{1}}}
-	want, err := tree.From(map[string]any{"w": append([]float32(nil), w...), "step": 1, "names": []string{"a"}, "nested": map[string]any{"x": []int32{1}}})
+	want, err := tree.From(map[string]any{"w": append([]float32(nil), w...), "step": 1, "names": []string{"a"},
+		"nested": map[string]any{"x": []int32{1}}})
 	if err != nil {
 		t.Fatal(err)
 	}

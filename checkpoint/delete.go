@@ -155,7 +155,8 @@ func (d *deletion) without(ctx context.Context, item string, scope options.Optio
 	case item == orbax.MetricsItem:
 		return &errs.Error{Kind: errs.Invalid, Subject: "DeleteOptions.Name", Want: "an item of the caller's", Got: item}
 	case others == 0:
-		return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item), Got: "the only item", Remedy: "delete the checkpoint"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item), Got: "the only item",
+			Remedy: "delete the checkpoint"}
 	}
 	d.key = scope.Signing
 	if d.rest, err = parts.Open(ctx, old, d.name, d.key); err != nil {
@@ -169,7 +170,8 @@ func trashName(at, name, trash string, local bool) (string, error) {
 	if trash == "" {
 		return "", nil
 	}
-	bad := &errs.Error{Kind: errs.Invalid, Subject: "Deletion.GCS.TodeleteFullPath", Want: "a directory below the directory of the checkpoint", Got: strconv.Quote(trash)}
+	bad := &errs.Error{Kind: errs.Invalid, Subject: "Deletion.GCS.TodeleteFullPath",
+		Want: "a directory below the directory of the checkpoint", Got: strconv.Quote(trash)}
 	if filepath.IsAbs(trash) {
 		abs, err := filepath.Abs(at)
 		if !local || err != nil {
@@ -179,7 +181,8 @@ func trashName(at, name, trash string, local bool) (string, error) {
 			return "", bad
 		}
 	}
-	to := path.Join(path.Dir(name), filepath.ToSlash(trash), path.Base(name)+"-"+time.Now().UTC().Format("20060102-150405.000000000"))
+	to := path.Join(path.Dir(name), filepath.ToSlash(trash),
+		path.Base(name)+"-"+time.Now().UTC().Format("20060102-150405.000000000"))
 	if store.CheckName("trash", to) != nil || strings.HasPrefix(to, name+"/") {
 		return "", bad
 	}
@@ -219,7 +222,8 @@ func (d *deletion) move(ctx context.Context) error {
 		return err
 	}
 	if !info.Dir {
-		return &errs.Error{Kind: errs.Unsupported, Got: "a checkpoint that is a single file", Want: "a directory to move", Remedy: "delete it without Deletion.GCS.TodeleteFullPath"}
+		return &errs.Error{Kind: errs.Unsupported, Got: "a checkpoint that is a single file", Want: "a directory to move",
+			Remedy: "delete it without Deletion.GCS.TodeleteFullPath"}
 	}
 	files, err := parts.Files(ctx, d.st, d.name, nil)
 	if err != nil {

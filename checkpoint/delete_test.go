@@ -94,7 +94,9 @@ func TestDeleteItemOfSigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	items := map[string]any{"a": map[string]any{"x": make([]float32, 5000)}, "b": map[string]any{"y": 7}}
-	if err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run 1", Signing: private}}, Store: st}); err != nil {
+	if err := checkpoint.SaveCheckpointables(ctx, "c", items,
+		&checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run 1", Signing: private}},
+			Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	o := &checkpoint.DeleteOptions{Store: st, Name: "b"}
@@ -105,7 +107,9 @@ func TestDeleteItemOfSigned(t *testing.T) {
 	if deleted, err := checkpoint.Delete(ctx, "c", o); err != nil || !deleted {
 		t.Fatal(deleted, err)
 	}
-	got, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run 1", Verification: public}}, Store: st})
+	got, err := checkpoint.LoadCheckpointables(ctx, "c",
+		&checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run 1", Verification: public}},
+			Store: st})
 	if err != nil || len(got) != 1 || got["a"] == nil {
 		t.Errorf("what is left: %v, %v", got, err)
 	}

@@ -123,7 +123,8 @@ func obtainable(n int) error {
 		err = a.Close()
 	}
 	if err != nil {
-		return &errs.Error{Kind: errs.Exhausted, Want: strconv.Itoa(n) + " bytes of memory", Err: err, Remedy: "load boxes of it, or leave it out (LoadOptions.Want)"}
+		return &errs.Error{Kind: errs.Exhausted, Want: strconv.Itoa(n) + " bytes of memory", Err: err,
+			Remedy: "load boxes of it, or leave it out (LoadOptions.Want)"}
 	}
 	return nil
 }

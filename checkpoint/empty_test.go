@@ -26,7 +26,8 @@ func TestOverwriteEmptyDirectory(t *testing.T) {
 			}
 		}
 		save := func(name string, overwrite bool) error {
-			return checkpoint.Save(ctx, name, partOf(1), &checkpoint.SaveOptions{Store: st, Overwrite: overwrite, PartialUpdate: update})
+			return checkpoint.Save(ctx, name, partOf(1), &checkpoint.SaveOptions{Store: st, Overwrite: overwrite,
+				PartialUpdate: update})
 		}
 		if err := save("a", false); err == nil {
 			t.Error("an empty directory was overwritten without Overwrite")
@@ -51,14 +52,16 @@ func TestFinalizeWithoutSession(t *testing.T) {
 	ctx := context.Background()
 	st := local.New(vfstest.NewMem(), "/", nil)
 	err := partial.Finalize(ctx, "a", &partial.FinalizeOptions{Store: st})
-	if !errors.Is(err, errs.NotFound) || strings.Contains(err.Error(), "stat") || !strings.Contains(err.Error(), "session of partial saves") {
+	if !errors.Is(err, errs.NotFound) || strings.Contains(err.Error(), "stat") ||
+		!strings.Contains(err.Error(), "session of partial saves") {
 		t.Errorf("nothing is there: %v", err)
 	}
 	if err := checkpoint.Save(ctx, "a", partOf(1), &checkpoint.SaveOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	err = partial.Finalize(ctx, "a", &partial.FinalizeOptions{Store: st})
-	if !errors.Is(err, errs.Exists) || strings.Contains(err.Error(), "stat") || !strings.Contains(err.Error(), "session of partial saves") {
+	if !errors.Is(err, errs.Exists) || strings.Contains(err.Error(), "stat") ||
+		!strings.Contains(err.Error(), "session of partial saves") {
 		t.Errorf("a checkpoint is there: %v", err)
 	}
 }

@@ -186,7 +186,8 @@ func TestEveryCallFails(t *testing.T) {
 	for _, d := range deeds {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			runs, err := crash.Faults(d.setup, d.work, func(o crash.Outcome) error { return errors.Join(told(o), d.left(o)) }, kinds...)
+			runs, err := crash.Faults(d.setup, d.work, func(o crash.Outcome) error { return errors.Join(told(o), d.left(o)) },
+				kinds...)
 			if err != nil {
 				t.Error(err)
 			}

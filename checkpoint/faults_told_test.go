@@ -326,7 +326,8 @@ func halfFinalized(fsys vfs.FS) error {
 // overwrites has something to tidy up, what adopts asks for a free name twice: there all
 // may have been done instead.
 func (u turn) told() error {
-	lenient := slices.ContainsFunc([]string{"adopt", "convert with parity", "links", "repair of a run", "update", "overwriting"}, func(s string) bool { return strings.Contains(u.name, s) })
+	lenient := slices.ContainsFunc([]string{"adopt", "convert with parity", "links", "repair of a run", "update",
+		"overwriting"}, func(s string) bool { return strings.Contains(u.name, s) })
 	mem := vfstest.NewMem()
 	if err := u.setup(mem); err != nil {
 		return err

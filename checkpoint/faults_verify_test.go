@@ -18,12 +18,14 @@ import (
 // part of it, and need not be readable.
 func TestEveryFailureOfVerifyIsTold(t *testing.T) {
 	orbax, own := vfstest.NewMem(), vfstest.NewMem()
-	if err := errors.Join(putTree(orbax, "/c", filepath.Join(orbaxCases, "v0-standard", "checkpoint"), nil), savedFrom("c", 1, "")(own)); err != nil {
+	if err := errors.Join(putTree(orbax, "/c", filepath.Join(orbaxCases, "v0-standard", "checkpoint"), nil),
+		savedFrom("c", 1, "")(own)); err != nil {
 		t.Fatal(err)
 	}
 	for name, mem := range map[string]*vfstest.Mem{"of Orbax": orbax, "one's own": own} {
 		for n := 1; ; n++ {
-			f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EACCES, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose && strings.HasPrefix(c.Name, "/c") }})
+			f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EACCES,
+				Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose && strings.HasPrefix(c.Name, "/c") }})
 			r, err := integrity.Verify(t.Context(), "c", &integrity.VerifyOptions{Store: local.New(f, "/", nil)})
 			call, hits := f.Hit()
 			if hits == 0 {
@@ -48,9 +50,11 @@ func TestEveryFailureOfASalvageIsTold(t *testing.T) {
 	}
 	for n := 1; ; n++ {
 		mem := whole.Clone()
-		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EACCES, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EACCES,
+			Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 		var report checkpoint.LoadReport
-		err := checkpoint.Convert(t.Context(), "c", "copy", &checkpoint.ConvertOptions{Store: local.New(f, "/", nil), Salvage: true, Report: &report})
+		err := checkpoint.Convert(t.Context(), "c", "copy",
+			&checkpoint.ConvertOptions{Store: local.New(f, "/", nil), Salvage: true, Report: &report})
 		call, hits := f.Hit()
 		switch {
 		case err != nil && !errors.Is(err, syscall.EACCES):

@@ -118,7 +118,8 @@ func partOf(version int) map[string]any {
 
 func savedFrom(name string, version int, base string) func(vfs.FS) error {
 	return func(fsys vfs.FS) error {
-		return checkpoint.Save(context.Background(), name, partOf(version), &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), Base: base})
+		return checkpoint.Save(context.Background(), name, partOf(version),
+			&checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), Base: base})
 	}
 }
 
@@ -273,7 +274,8 @@ func TestPowerLossAfterUncertainFinalize(t *testing.T) {
 		t.Fatal(err)
 	}
 	mem.SyncAll()
-	f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpSyncDir && c.Name == "/" }})
+	f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO,
+		Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpSyncDir && c.Name == "/" }})
 	if err := finalize(f, nil); !errors.Is(err, store.ErrUncertain) {
 		t.Fatalf("the last sync failed: %v", err)
 	}

@@ -27,8 +27,10 @@ func flaxTree() *tree.Node {
 	return tree.NewDict().
 		Set("params", tree.NewDict().
 			Set("w", tree.NewLeaf(tensor.FromSlice([]float32{0, 1, 2, 3, 4, 5}, 2, 3))).
-			Set("b", tree.NewLeaf(tensor.Tensor{DType: tensor.BFloat16, Shape: tensor.Shape{2}, Data: []byte{0xc0, 0x3f, 0x00, 0xc0}}))).
-		Set("step", tree.NewLeaf(7)).Set("lr", tree.NewLeaf(0.5)).Set("neg", tree.NewLeaf(-300)).Set("on", tree.NewLeaf(true)).
+			Set("b", tree.NewLeaf(tensor.Tensor{DType: tensor.BFloat16, Shape: tensor.Shape{2},
+				Data: []byte{0xc0, 0x3f, 0x00, 0xc0}}))).
+		Set("step", tree.NewLeaf(7)).Set("lr", tree.NewLeaf(0.5)).Set("neg", tree.NewLeaf(-300)).Set("on",
+		tree.NewLeaf(true)).
 		Set("name", tree.NewLeaf("run")).Set("none", tree.NewLeaf(nil)).
 		Set("list", tree.NewList(tree.NewLeaf(1), tree.NewLeaf("x"))).Set("empty", tree.NewDict()).
 		Set("c", tree.NewLeaf(c)).Set("np", tree.NewLeaf(tensor.ScalarOf(float32(0.25)))).
@@ -75,7 +77,8 @@ func TestFlaxBox(t *testing.T) {
 	defer r.Close() //nolint:errcheck // only read
 	l, err := r.Leaf("big")
 	got := tensor.New(tensor.Int32, 2, 2)
-	if err = errors.Join(err, r.ReadBox(context.Background(), l, []int{1, 1}, []int{2, 2}, got.Data)); err != nil || string(got.Data) != string(want.Data) {
+	if err = errors.Join(err, r.ReadBox(context.Background(), l, []int{1, 1}, []int{2, 2}, got.Data)); err != nil ||
+		string(got.Data) != string(want.Data) {
 		t.Errorf("box: got %v, %v", got.Data, err)
 	}
 }
@@ -97,7 +100,8 @@ func TestFlaxDamage(t *testing.T) {
 		}
 	}
 	legacy := filepath.Join(dir, "legacy")
-	if err := errors.Join(os.CopyFS(legacy, os.DirFS(filepath.Join(flaxFiles, "legacy"))), os.RemoveAll(filepath.Join(legacy, "params.w"))); err != nil {
+	if err := errors.Join(os.CopyFS(legacy, os.DirFS(filepath.Join(flaxFiles, "legacy"))),
+		os.RemoveAll(filepath.Join(legacy, "params.w"))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := checkpoint.Load(context.Background(), legacy, nil); !errors.Is(err, errs.Corrupt) {

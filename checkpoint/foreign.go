@@ -38,7 +38,8 @@ func (f *foreign) add(by *handler.AnyLeaf, from origin, abstract *any, at int) {
 }
 
 // each gives what the handlers return for their leaves, by a method of them.
-func (f foreign) each(ctx context.Context, read func(*handler.AnyLeaf, context.Context, handler.Reader, []handler.Wanted[any]) ([]any, error), give func(at int, v any)) error {
+func (f foreign) each(ctx context.Context, read func(*handler.AnyLeaf, context.Context, handler.Reader,
+	[]handler.Wanted[any]) ([]any, error), give func(at int, v any)) error {
 	for _, h := range f {
 		values, err := read(h.by, ctx, h.of.Directory(), h.wanted)
 		if err != nil {
@@ -69,7 +70,8 @@ func (ld *loading) readForeign(ctx context.Context, t *layout.OpenTree, entries 
 			continue
 		}
 		if w.Boxes != nil || w.Shape != nil || w.DType != tensor.Invalid {
-			return &errs.Error{Kind: errs.Invalid, Subject: "leaf " + strconv.Quote(l.Param), Want: "an array to take boxes of, cast or reshape", Got: l.ValueType}
+			return &errs.Error{Kind: errs.Invalid, Subject: "leaf " + strconv.Quote(l.Param),
+				Want: "an array to take boxes of, cast or reshape", Got: l.ValueType}
 		}
 		by := w.by
 		if by == nil {
@@ -162,18 +164,21 @@ func converted(v any, t reflect.Type) (any, bool) {
 		if x.Int() < 0 || reflect.Zero(t).OverflowUint(uint64(x.Int())) {
 			return nil, false
 		}
-	case x.Kind() != t.Kind() && !(x.CanFloat() && reflect.Zero(t).CanFloat()), x.Kind() > reflect.Complex128 && x.Kind() != reflect.String:
+	case x.Kind() != t.Kind() && !(x.CanFloat() && reflect.Zero(t).CanFloat()), x.Kind() > reflect.Complex128 &&
+		x.Kind() != reflect.String:
 		return nil, false
 	}
 	return x.Convert(t).Interface(), true
 }
 
 func foreignMismatch(by *handler.AnyLeaf, l *layout.Leaf, got string) error {
-	return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("a leaf of type %s, of which nil, a %v or a %v can be asked", l.ValueType, by.LeafType(), by.AbstractType()), Got: got}
+	return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("a leaf of type %s, of which nil, a %v or a %v can be asked",
+		l.ValueType, by.LeafType(), by.AbstractType()), Got: got}
 }
 
 func foreignError(l *layout.Leaf) error {
-	return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param), Want: "a type that is known", Got: l.ValueType,
+	return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param), Want: "a type that is known",
+		Got:    l.ValueType,
 		Remedy: "add its handler to Options.PyTree.LeafHandlers, or leave it out (Placeholder, Want.Skip)"}
 }
 

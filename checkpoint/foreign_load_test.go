@@ -21,8 +21,10 @@ import (
 func notebook(t *testing.T) *local.Store {
 	t.Helper()
 	st := local.New(vfstest.NewMem(), "/", nil)
-	state := map[string]any{"x": []float32{1, 2}, "a": note{"first"}, "b": map[string]any{"c": note{"second"}}, "s": "text"}
-	if err := checkpoint.Save(t.Context(), "c", state, &checkpoint.SaveOptions{Store: st, Options: withNotes(notes{})}); err != nil {
+	state := map[string]any{"x": []float32{1, 2}, "a": note{"first"}, "b": map[string]any{"c": note{"second"}},
+		"s": "text"}
+	if err := checkpoint.Save(t.Context(), "c", state,
+		&checkpoint.SaveOptions{Store: st, Options: withNotes(notes{})}); err != nil {
 		t.Fatal(err)
 	}
 	return st
@@ -46,7 +48,8 @@ func TestLeafHandlersDescribe(t *testing.T) {
 		t.Errorf("%+v, %v", in, err)
 	}
 	// The options of a context count like the options of a call.
-	items, err := checkpoint.CheckpointablesMetadata(options.With(ctx, withNotes(notes{})), "c", &checkpoint.LoadOptions{Store: st})
+	items, err := checkpoint.CheckpointablesMetadata(options.With(ctx, withNotes(notes{})), "c",
+		&checkpoint.LoadOptions{Store: st})
 	if err != nil || cmp.Diff(want, abstracts(items)) != "" {
 		t.Errorf("%+v, %v", items, err)
 	}
@@ -106,7 +109,8 @@ func TestLeafHandlersAbstract(t *testing.T) {
 			text: []string{"leaf s", "want a leaf of type test.Note, got string"}},
 		{name: "a leaf that is not there", abstract: map[string]any{"x": nil, "a": nil, "b": nil, "s": nil, "new": noteInfo{}}, kind: errs.Mismatch, text: []string{"new"}},
 	} {
-		n, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: withNotes(notes{}), Abstract: c.abstract})
+		n, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: withNotes(notes{}),
+			Abstract: c.abstract})
 		if c.kind == errs.Other {
 			if err != nil || n.Get("a").Value != c.want || n.Get("b").Get("c").Value != (note{"second"}) {
 				t.Errorf("%s: %v, %v", c.name, n, err)
@@ -121,7 +125,8 @@ func TestLeafHandlersAbstract(t *testing.T) {
 	}
 	// Without the handler what describes a leaf is not a leaf; that it is there is told.
 	_, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Abstract: whole(nil)})
-	if errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), "test.Note") || !strings.Contains(err.Error(), "LeafHandlers") {
+	if errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), "test.Note") ||
+		!strings.Contains(err.Error(), "LeafHandlers") {
 		t.Errorf("without the handler: %v", err)
 	}
 	only := map[string]any{"x": nil, "a": checkpoint.Placeholder{}, "b": checkpoint.Placeholder{}, "s": nil}
@@ -129,9 +134,10 @@ func TestLeafHandlersAbstract(t *testing.T) {
 	if err != nil || n.Get("a").Value != (checkpoint.Placeholder{}) {
 		t.Errorf("passed over: %v, %v", n, err)
 	}
-	_, err = checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: withNotes(notes{}), Want: func(l checkpoint.LeafInfo) checkpoint.Want {
-		return checkpoint.Want{Boxes: []checkpoint.Box{{}}, Skip: l.Kind != checkpoint.HandledLeaf}
-	}})
+	_, err = checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: withNotes(notes{}),
+		Want: func(l checkpoint.LeafInfo) checkpoint.Want {
+			return checkpoint.Want{Boxes: []checkpoint.Box{{}}, Skip: l.Kind != checkpoint.HandledLeaf}
+		}})
 	if errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), `leaf "a"`) {
 		t.Errorf("boxes: %v", err)
 	}
@@ -148,7 +154,8 @@ func TestLeafHandlersPartialLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := tree.Node{Kind: tree.Dict, Keys: []string{"b", "new"}}
-	if n.Get("b").Get("c").Value != (note{"sec"}) || n.Get("new").Value != (note{"kept"}) || cmp.Diff(want.Keys, n.Keys) != "" {
+	if n.Get("b").Get("c").Value != (note{"sec"}) || n.Get("new").Value != (note{"kept"}) ||
+		cmp.Diff(want.Keys, n.Keys) != "" {
 		t.Errorf("%v", n)
 	}
 	missing := 0
@@ -161,7 +168,8 @@ func TestLeafHandlersPartialLoad(t *testing.T) {
 		t.Errorf("%+v", report.Leaves)
 	}
 	// A description of a leaf is not a leaf, and cannot stand for a leaf that was not saved.
-	_, err = checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: o, Abstract: map[string]any{"new": noteInfo{1}}})
+	_, err = checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: o,
+		Abstract: map[string]any{"new": noteInfo{1}}})
 	if errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), "new") {
 		t.Errorf("%v", err)
 	}
@@ -178,14 +186,16 @@ func TestLeafHandlersInto(t *testing.T) {
 		S string `bivouac:"s"`
 	}
 	dst := state{X: make([]float32, 2), A: note{"old"}}
-	if err := checkpoint.LoadInto(ctx, "c", &dst, &checkpoint.LoadOptions{Store: st, Options: withNotes(notes{})}); err != nil || dst.A.Text != "first" || dst.B.C.Text != "second" || dst.X[1] != 2 {
+	if err := checkpoint.LoadInto(ctx, "c", &dst, &checkpoint.LoadOptions{Store: st,
+		Options: withNotes(notes{})}); err != nil || dst.A.Text != "first" || dst.B.C.Text != "second" || dst.X[1] != 2 {
 		t.Errorf("%+v, %v", dst, err)
 	}
 	dst = state{A: note{"old"}, S: "old"}
 	dst.B.C = &note{"old"}
-	o := &checkpoint.LoadOptions{Store: st, Options: withNotes(notes{}), Want: func(l checkpoint.LeafInfo) checkpoint.Want {
-		return checkpoint.Want{Skip: l.Kind == checkpoint.HandledLeaf && l.Param == "a"}
-	}}
+	o := &checkpoint.LoadOptions{Store: st, Options: withNotes(notes{}),
+		Want: func(l checkpoint.LeafInfo) checkpoint.Want {
+			return checkpoint.Want{Skip: l.Kind == checkpoint.HandledLeaf && l.Param == "a"}
+		}}
 	if err := checkpoint.LoadInto(ctx, "c", &dst, o); err != nil || dst.A.Text != "old" || dst.B.C.Text != "second" {
 		t.Errorf("%+v, %v", dst, err)
 	}
@@ -199,14 +209,16 @@ func TestLeafHandlersOfNumbers(t *testing.T) {
 	}
 	ctx := options.With(context.Background(), options.Options{PyTree: options.PyTree{LeafHandlers: leaves}})
 	st := local.New(vfstest.NewMem(), "/", nil)
-	if err := checkpoint.Save(ctx, "c", map[string]any{"v": Tokens{[]string{"p"}}, "n": 3}, &checkpoint.SaveOptions{Store: st}); err != nil {
+	if err := checkpoint.Save(ctx, "c", map[string]any{"v": Tokens{[]string{"p"}}, "n": 3},
+		&checkpoint.SaveOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	n, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Abstract: map[string]any{"v": 1, "n": 1}})
 	if err != nil || len(n.Get("v").Value.(Tokens).List) != 1 || n.Get("n").Value != int64(3) {
 		t.Errorf("%v, %v", n, err)
 	}
-	if _, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Abstract: map[string]any{"v": 1.5, "n": 1}}); errs.KindOf(err) != errs.Mismatch {
+	if _, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st,
+		Abstract: map[string]any{"v": 1.5, "n": 1}}); errs.KindOf(err) != errs.Mismatch {
 		t.Errorf("%v", err)
 	}
 	in, err := checkpoint.Metadata(ctx, "c", &checkpoint.LoadOptions{Store: st})
@@ -265,12 +277,14 @@ func TestTreesInItems(t *testing.T) {
 	ctx, st := options.With(t.Context(), o), local.New(vfstest.NewMem(), "/", nil)
 	big := make([]float32, 5000)
 	big[4999] = 7
-	items := map[string]any{"album": pages{map[string]any{"w": big, "n": note{"within"}, "s": "text"}}, "state": map[string]any{"y": 1}}
+	items := map[string]any{"album": pages{map[string]any{"w": big, "n": note{"within"}, "s": "text"}},
+		"state": map[string]any{"y": 1}}
 	if err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	load := func(abstract any) (*tree.Node, error) {
-		got, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: st, Abstract: map[string]any{"album": pages{abstract}}})
+		got, err := checkpoint.LoadCheckpointables(ctx, "c",
+			&checkpoint.LoadOptions{Store: st, Abstract: map[string]any{"album": pages{abstract}}})
 		if err != nil {
 			return nil, err
 		}
@@ -280,8 +294,10 @@ func TestTreesInItems(t *testing.T) {
 	if err != nil || n.Get("n").Value != (note{"within"}) || n.Get("s").Value != "text" {
 		t.Errorf("%v, %v", n, err)
 	}
-	n, err = load(map[string]any{"w": checkpoint.Abstract{Boxes: []checkpoint.Box{{Origin: []int{4998}, Shape: []int{2}}}}, "n": noteInfo{4}, "s": checkpoint.Placeholder{}})
-	if err != nil || n.Get("n").Value != (note{"with"}) || n.Get("s").Value != (checkpoint.Placeholder{}) || n.Get("w").String() != "float32[2]" {
+	n, err = load(map[string]any{"w": checkpoint.Abstract{Boxes: []checkpoint.Box{{Origin: []int{4998}, Shape: []int{2}}}},
+		"n": noteInfo{4}, "s": checkpoint.Placeholder{}})
+	if err != nil || n.Get("n").Value != (note{"with"}) || n.Get("s").Value != (checkpoint.Placeholder{}) ||
+		n.Get("w").String() != "float32[2]" {
 		t.Errorf("%v, %v", n, err)
 	}
 	for name, abstract := range map[string]any{

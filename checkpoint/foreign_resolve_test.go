@@ -23,11 +23,13 @@ func (momentary) Serialize(context.Context, []handler.Saved[time.Time]) (handler
 	return nil, nil
 }
 
-func (momentary) Deserialize(_ context.Context, _ handler.Reader, leaves []handler.Wanted[*time.Location]) ([]time.Time, error) {
+func (momentary) Deserialize(_ context.Context, _ handler.Reader,
+	leaves []handler.Wanted[*time.Location]) ([]time.Time, error) {
 	return make([]time.Time, len(leaves)), nil
 }
 
-func (momentary) Metadata(_ context.Context, _ handler.Reader, leaves []handler.Wanted[*time.Location]) ([]*time.Location, error) {
+func (momentary) Metadata(_ context.Context, _ handler.Reader,
+	leaves []handler.Wanted[*time.Location]) ([]*time.Location, error) {
 	return make([]*time.Location, len(leaves)), nil
 }
 
@@ -70,7 +72,8 @@ func TestWhatIsATree(t *testing.T) {
 		{"a function beside a leaf of a handler", map[string]any{"f": func() {}, "at": time.Unix(1, 0)}, with, "f", errs.Unsupported},
 	} {
 		st := local.New(vfstest.NewMem(), "/", nil)
-		err := checkpoint.SaveCheckpointables(t.Context(), "c", map[string]any{"item": c.value}, &checkpoint.SaveOptions{Store: st, Options: c.o})
+		err := checkpoint.SaveCheckpointables(t.Context(), "c", map[string]any{"item": c.value},
+			&checkpoint.SaveOptions{Store: st, Options: c.o})
 		if c.kind != 0 {
 			if errs.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v", c.name, err)

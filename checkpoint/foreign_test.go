@@ -22,7 +22,8 @@ func TestLeafHandlers(t *testing.T) {
 	plain := context.Background()
 	ctx := options.With(plain, options.Options{PyTree: options.PyTree{LeafHandlers: leaves}})
 	st := local.New(vfstest.NewMem(), "/", nil)
-	state := map[string]any{"x": []float32{1}, "a": Tokens{[]string{"p"}}, "b": map[string]any{"c": Tokens{[]string{"q", "r"}}}}
+	state := map[string]any{"x": []float32{1}, "a": Tokens{[]string{"p"}},
+		"b": map[string]any{"c": Tokens{[]string{"q", "r"}}}}
 	if err := checkpoint.Save(ctx, "c", state, &checkpoint.SaveOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,8 @@ func TestLeafHandlers(t *testing.T) {
 	if got := n.Get("b").Get("c").Value.(Tokens); len(got.List) != 2 {
 		t.Errorf("%+v", got)
 	}
-	if _, err := checkpoint.Load(plain, "c", &checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), "example.Tokens") {
+	if _, err := checkpoint.Load(plain, "c", &checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Unsupported ||
+		!strings.Contains(err.Error(), "example.Tokens") {
 		t.Errorf("without the handler: %v", err)
 	}
 	if r, err := integrity.Verify(plain, "c", &integrity.VerifyOptions{Store: st}); err != nil || len(r.Problems) > 0 {
@@ -44,7 +46,8 @@ func TestLeafHandlers(t *testing.T) {
 		t.Errorf("what was loaded: %v", err)
 	}
 	in, err := checkpoint.Metadata(plain, "c", &checkpoint.LoadOptions{Store: st})
-	if err != nil || in.Items[0].Leaves[0].Kind != checkpoint.HandledLeaf || in.Items[0].Leaves[0].ValueType != "example.Tokens" {
+	if err != nil || in.Items[0].Leaves[0].Kind != checkpoint.HandledLeaf ||
+		in.Items[0].Leaves[0].ValueType != "example.Tokens" {
 		t.Errorf("%+v, %v", in, err)
 	}
 }

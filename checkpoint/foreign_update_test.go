@@ -39,7 +39,8 @@ func TestUpdateHandled(t *testing.T) {
 		o.Layout = layout
 		st := local.New(vfstest.NewMem(), "/", nil)
 		save := func(overwrite bool, items map[string]any) error {
-			return checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: st, Options: o, PartialUpdate: true, Overwrite: overwrite})
+			return checkpoint.SaveCheckpointables(ctx, "c", items,
+				&checkpoint.SaveOptions{Store: st, Options: o, PartialUpdate: true, Overwrite: overwrite})
 		}
 		big := make([]float32, 3000)
 		if err := save(false, map[string]any{"state": map[string]any{"n": note{"one"}, "v": Tokens{[]string{"p"}}, "w": big},
@@ -47,12 +48,14 @@ func TestUpdateHandled(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Files of names of their own are joined, the items of other handlers kept.
-		if err := save(false, map[string]any{"state": map[string]any{"m": note{"two"}, "u": big}, "more": words{"c"}}); err != nil {
+		if err := save(false, map[string]any{"state": map[string]any{"m": note{"two"}, "u": big},
+			"more": words{"c"}}); err != nil {
 			t.Fatalf("%v: %v", layout, err)
 		}
 		// One file for all leaves is not.
 		err := save(false, map[string]any{"state": map[string]any{"t": Tokens{[]string{"q"}}}})
-		if errs.KindOf(err) != errs.Exists || !strings.Contains(err.Error(), "tokens.json") || !strings.Contains(err.Error(), "example.Tokens") {
+		if errs.KindOf(err) != errs.Exists || !strings.Contains(err.Error(), "tokens.json") ||
+			!strings.Contains(err.Error(), "example.Tokens") {
 			t.Errorf("%v: a file that is there: %v", layout, err)
 		}
 		for name, items := range map[string]map[string]any{
@@ -92,7 +95,8 @@ func TestUpdateHandled(t *testing.T) {
 		if n.Get("u").String() != "float32[3000]" || n.Get("w").String() != "float32[3000]" {
 			t.Errorf("%v: %v", layout, n)
 		}
-		if _, there := got["gone"]; there || cmp.Diff(words{"z"}, got["words"]) != "" || cmp.Diff(words{"c"}, got["more"]) != "" || got["album"].(pages).Tree.(*tree.Node).Get("y").Value != int64(1) {
+		if _, there := got["gone"]; there || cmp.Diff(words{"z"}, got["words"]) != "" ||
+			cmp.Diff(words{"c"}, got["more"]) != "" || got["album"].(pages).Tree.(*tree.Node).Get("y").Value != int64(1) {
 			t.Errorf("%v: %v", layout, got)
 		}
 		if r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st}); err != nil || !r.OK() || !r.Manifest {

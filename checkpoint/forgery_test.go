@@ -66,18 +66,22 @@ func forgeables() []forgeable {
 	for _, l := range allLayouts {
 		out = append(out,
 			forgeable{l.String(), checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}},
-			forgeable{l.String() + ", linked", checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}, Base: "base"}})
+			forgeable{l.String() + ", linked",
+				checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}, Base: "base"}})
 		if l == options.SafetensorsLayout {
 			continue
 		}
-		all := forgeable{l.String() + ", all", checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{1}}}}, Bivouac: options.Bivouac{Compression: options.ByteSplit, Layout: l}}, Base: "base"}}
+		all := forgeable{l.String() + ", all",
+			checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{1}}}}, Bivouac: options.Bivouac{Compression: options.ByteSplit, Layout: l}}, Base: "base"}}
 		if sampled() && l != allLayouts[0] {
 			out[len(out)-1] = all
 			continue
 		}
-		out = append(out, all, forgeable{l.String() + ", axes", checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{1}}}}, Bivouac: options.Bivouac{Layout: l}}}})
+		out = append(out, all, forgeable{l.String() + ", axes",
+			checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{1}}}}, Bivouac: options.Bivouac{Layout: l}}}})
 		for _, c := range []options.Compression{options.Zstd, options.ByteSplit} {
-			out = append(out, forgeable{l.String() + ", " + c.String(), checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: c, Layout: l}}}})
+			out = append(out, forgeable{l.String() + ", " + c.String(),
+				checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: c, Layout: l}}}})
 		}
 	}
 	return out
@@ -193,9 +197,11 @@ func TestForgedData(t *testing.T) {
 }
 
 // deceived loads a checkpoint of which an array was forged at a byte, in a file.
-func deceived(ctx context.Context, path, file, param string, where int, state map[string]any, withKey *checkpoint.LoadOptions) error {
+func deceived(ctx context.Context, path, file, param string, where int, state map[string]any,
+	withKey *checkpoint.LoadOptions) error {
 	n, err := checkpoint.Load(ctx, path, nil)
-	inNodes := param == "inline" && strings.Contains(filepath.ToSlash(file), "/d/") // which have a hash beside their checksums
+	inNodes := param == "inline" && strings.Contains(filepath.ToSlash(file),
+		"/d/") // which have a hash beside their checksums
 	switch {
 	case inNodes && !errors.Is(err, errs.Corrupt), !inNodes && err != nil:
 		return fmt.Errorf("without a key: %v", err)
@@ -285,7 +291,8 @@ func TestForgedFiles(t *testing.T) {
 	public, private := signingKey(1)
 	for _, s := range signedSpecimens(t, private) {
 		load := func(files content) error {
-			o := &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, Store: contentStore{files: files}}
+			o := &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}},
+				Store: contentStore{files: files}}
 			items, err := checkpoint.LoadCheckpointables(ctx, "c", o)
 			if err == nil && len(items) != len(s.items) {
 				err = fmt.Errorf("items %v, want %v", items, s.items)
@@ -333,7 +340,9 @@ func TestForgedFiles(t *testing.T) {
 			if !ok || bytes.Equal(mine, b) {
 				continue
 			}
-			_, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, Store: contentStore{files: s.files.with(name, b)}})
+			_, err := checkpoint.LoadCheckpointables(ctx, "c",
+				&checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}},
+					Store: contentStore{files: s.files.with(name, b)}})
 			if errs.KindOf(err) != errs.Corrupt {
 				t.Errorf("%s with %s of another: %v", s.name, name, err)
 			}
@@ -364,7 +373,8 @@ func TestForgedBase(t *testing.T) {
 	public, private := signingKey(1)
 	dir := t.TempDir()
 	state := forgeableState()
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: private}}, Base: filepath.Join(dir, "1"), VerifyEvery: 1}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: private}},
+		Base: filepath.Join(dir, "1"), VerifyEvery: 1}
 	if err := checkpoint.Save(ctx, filepath.Join(dir, "1"), state, &o); err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +395,8 @@ func TestForgedBase(t *testing.T) {
 	if err != nil || stats.Damaged != 1 || stats.Linked > 0 {
 		t.Errorf("%+v, %v: want the damaged file written anew", stats, err)
 	}
-	if err := sameState(ctx, filepath.Join(dir, "2"), state, &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}); err != nil {
+	if err := sameState(ctx, filepath.Join(dir, "2"), state,
+		&checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}); err != nil {
 		t.Error(err)
 	}
 }

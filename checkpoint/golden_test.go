@@ -57,9 +57,11 @@ func TestCallLists(t *testing.T) {
 			mem, names = vfstest.NewMem(), &masks{data: map[string]string{}}
 			st = local.New(vfstest.NewLog(mem, &log, nil), "/runs", nil)
 		case "save":
-			err = checkpoint.Save(ctx, arg(0), goldenState(1), &checkpoint.SaveOptions{Store: st, Overwrite: arg(1) == "overwrite"})
+			err = checkpoint.Save(ctx, arg(0), goldenState(1),
+				&checkpoint.SaveOptions{Store: st, Overwrite: arg(1) == "overwrite"})
 		case "open":
-			steps, err = training.Open(ctx, "", &training.Options{Store: st, Clean: arg(0) == "clean", Preserve: training.LatestN{N: 1}, Now: clock})
+			steps, err = training.Open(ctx, "", &training.Options{Store: st, Clean: arg(0) == "clean",
+				Preserve: training.LatestN{N: 1}, Now: clock})
 		case "step":
 			err = saveStep(ctx, steps, arg(0))
 		case "close":
@@ -95,7 +97,8 @@ func saveStep(ctx context.Context, c *training.Checkpointer, step string) error 
 		return err
 	}
 	items := map[string]any{"state": goldenState(n), "data": position(int(n))}
-	if _, err = c.SaveCheckpointables(ctx, n, items, &training.SaveOptions{Force: true, Metrics: map[string]float64{"loss": 0.5}}); err != nil {
+	if _, err = c.SaveCheckpointables(ctx, n, items, &training.SaveOptions{Force: true,
+		Metrics: map[string]float64{"loss": 0.5}}); err != nil {
 		return err
 	}
 	return c.Wait(ctx) // for the bytes of what was removed to go

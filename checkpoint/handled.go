@@ -47,8 +47,10 @@ func (c *conversion) copied(ctx context.Context, out *writer.Item, from *layout.
 		}
 		same := slices.EqualFunc(e.Path, h.leaf.Path, func(a, b tree.Key) bool { return a.Name == b.Name })
 		if h.of != from || !same {
-			return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(e.Path.Param()), Want: h.String() + " under its name in the first source",
-				Got: "one that was " + strconv.Quote(h.leaf.Param), Remedy: "drop it; or load it transformed, with its handler, and save that"}
+			return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(e.Path.Param()),
+				Want:   h.String() + " under its name in the first source",
+				Got:    "one that was " + strconv.Quote(h.leaf.Param),
+				Remedy: "drop it; or load it transformed, with its handler, and save that"}
 		}
 		if out.Foreign == nil {
 			out.Foreign = map[*tree.Node]string{}
@@ -100,7 +102,8 @@ type copiedFiles struct {
 func (f copiedFiles) compare(ctx context.Context, to *layout.Checkpoint) error {
 	name, err := parts.Differing(ctx, f.names, f.from, to.Directory(f.item))
 	if err == nil && name != "" {
-		err = &errs.Error{Kind: errs.Corrupt, Subject: name, Got: "other bytes after writing", Remedy: "check memory and disk"}
+		err = &errs.Error{Kind: errs.Corrupt, Subject: name, Got: "other bytes after writing",
+			Remedy: "check memory and disk"}
 	}
 	return err
 }

@@ -58,7 +58,8 @@ func TestConvertHandled(t *testing.T) {
 		st := local.New(vfstest.NewMem(), "/", nil)
 		saved := o
 		saved.Layout = from
-		if err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: st, Options: saved}); err != nil {
+		if err := checkpoint.SaveCheckpointables(ctx, "c", items,
+			&checkpoint.SaveOptions{Store: st, Options: saved}); err != nil {
 			t.Fatal(err)
 		}
 		for i, to := range []options.Layout{options.OCDBTZarr3, options.OCDBTZarr2, options.PlainZarr3, options.PlainZarr2} {
@@ -75,8 +76,10 @@ func TestConvertHandled(t *testing.T) {
 				continue
 			}
 			n := got["state"].(*tree.Node)
-			if n.Get("a").Value != (note{"first"}) || n.Get("b").Get("c").Value != (note{"second"}) || cmp.Diff(Tokens{[]string{"p"}}, n.Get("v").Value) != "" ||
-				cmp.Diff(items["words"], got["words"]) != "" || got["album"].(pages).Tree.(*tree.Node).Get("p").String() != "float32[2000]" {
+			if n.Get("a").Value != (note{"first"}) || n.Get("b").Get("c").Value != (note{"second"}) ||
+				cmp.Diff(Tokens{[]string{"p"}}, n.Get("v").Value) != "" ||
+				cmp.Diff(items["words"], got["words"]) != "" ||
+				got["album"].(pages).Tree.(*tree.Node).Get("p").String() != "float32[2000]" {
 				t.Errorf("%v to %v: %v", from, to, got)
 			}
 			for d, err := range diff.Leaves(ctx, "c", dst, &diff.Options{Store: st}) {
@@ -90,7 +93,8 @@ func TestConvertHandled(t *testing.T) {
 		}
 		co := &checkpoint.ConvertOptions{Store: st, Item: "state"}
 		co.Layout = options.SafetensorsLayout
-		if err := checkpoint.Convert(ctx, "c", "z", co); errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), "leaves of type ") {
+		if err := checkpoint.Convert(ctx, "c", "z", co); errs.KindOf(err) != errs.Unsupported ||
+			!strings.Contains(err.Error(), "leaves of type ") {
 			t.Errorf("to safetensors: %v", err)
 		}
 	}
@@ -147,7 +151,8 @@ func TestVerifyHandled(t *testing.T) {
 	for _, file := range []string{"/c/words/w/1", `/c/state/notes/"a"`, "/c/state/tokens.json", "/c/album/_METADATA"} {
 		mem := vfstest.NewMem()
 		st := local.New(mem, "/", nil)
-		if err := checkpoint.SaveCheckpointables(ctx, "c", handledItems(), &checkpoint.SaveOptions{Store: st, Options: o}); err != nil {
+		if err := checkpoint.SaveCheckpointables(ctx, "c", handledItems(),
+			&checkpoint.SaveOptions{Store: st, Options: o}); err != nil {
 			t.Fatal(err)
 		}
 		if err := mem.Remove(file); err != nil {
@@ -167,43 +172,54 @@ func TestVerifyHandled(t *testing.T) {
 func TestTransformHandled(t *testing.T) {
 	ctx, o := t.Context(), handledOptions(t)
 	st := local.New(vfstest.NewMem(), "/", nil)
-	if err := checkpoint.SaveCheckpointables(ctx, "c", handledItems(), &checkpoint.SaveOptions{Store: st, Options: o}); err != nil {
+	if err := checkpoint.SaveCheckpointables(ctx, "c", handledItems(),
+		&checkpoint.SaveOptions{Store: st, Options: o}); err != nil {
 		t.Fatal(err)
 	}
-	rename := surgery.Script{Rules: []surgery.Rule{surgery.Rename{Match: surgery.Match{Pattern: `a`}, To: "moved.here"}, surgery.Drop{Match: surgery.Match{Pattern: `v|s`}}}}
-	n, err := checkpoint.LoadAndTransform(ctx, []string{"c"}, nil, rename.Transform, &checkpoint.LoadOptions{Store: st, Options: o})
-	if err != nil || n.Get("moved").Get("here").Value != (note{"first"}) || n.Get("b").Get("c").Value != (note{"second"}) || n.Get("v") != nil {
+	rename := surgery.Script{Rules: []surgery.Rule{surgery.Rename{Match: surgery.Match{Pattern: `a`}, To: "moved.here"},
+		surgery.Drop{Match: surgery.Match{Pattern: `v|s`}}}}
+	n, err := checkpoint.LoadAndTransform(ctx, []string{"c"}, nil, rename.Transform,
+		&checkpoint.LoadOptions{Store: st, Options: o})
+	if err != nil || n.Get("moved").Get("here").Value != (note{"first"}) ||
+		n.Get("b").Get("c").Value != (note{"second"}) || n.Get("v") != nil {
 		t.Errorf("%v, %v", n, err)
 	}
 	// What is asked for of them reaches the handler.
 	abstract := map[string]any{"moved": map[string]any{"here": noteInfo{2}}, "b": checkpoint.Placeholder{}, "w": nil}
-	n, err = checkpoint.LoadAndTransform(ctx, []string{"c"}, abstract, rename.Transform, &checkpoint.LoadOptions{Store: st, Options: o})
+	n, err = checkpoint.LoadAndTransform(ctx, []string{"c"}, abstract, rename.Transform,
+		&checkpoint.LoadOptions{Store: st, Options: o})
 	if err != nil || n.Get("moved").Get("here").Value != (note{"fi"}) || n.Get("b").Value != (checkpoint.Placeholder{}) {
 		t.Errorf("%v, %v", n, err)
 	}
 	// Only what is left of them needs a handler.
 	drop := surgery.Script{Rules: []surgery.Rule{surgery.Drop{Match: surgery.Match{Pattern: `a|v|b\.c`}}}}
-	if n, err = checkpoint.LoadAndTransform(ctx, []string{"c"}, nil, drop.Transform, &checkpoint.LoadOptions{Store: st}); err != nil || n.Get("w").String() != "float32[3000]" {
+	if n, err = checkpoint.LoadAndTransform(ctx, []string{"c"}, nil, drop.Transform,
+		&checkpoint.LoadOptions{Store: st}); err != nil || n.Get("w").String() != "float32[3000]" {
 		t.Errorf("%v, %v", n, err)
 	}
-	if _, err = checkpoint.LoadAndTransform(ctx, []string{"c"}, nil, rename.Transform, &checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), "test.Note") {
+	if _, err = checkpoint.LoadAndTransform(ctx, []string{"c"}, nil, rename.Transform,
+		&checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Unsupported ||
+		!strings.Contains(err.Error(), "test.Note") {
 		t.Errorf("without the handler: %v", err)
 	}
 	// Two sources give their leaves to one tree.
 	both := func(_ context.Context, in []*tree.Node) (*tree.Node, error) {
 		return &tree.Node{Kind: tree.Dict, Keys: []string{"x", "y"}, Items: []*tree.Node{in[0].Get("a"), in[1].Get("b")}}, nil
 	}
-	n, err = checkpoint.LoadAndTransform(ctx, []string{"c", "c"}, nil, both, &checkpoint.LoadOptions{Store: st, Options: o})
+	n, err = checkpoint.LoadAndTransform(ctx, []string{"c", "c"}, nil, both,
+		&checkpoint.LoadOptions{Store: st, Options: o})
 	if err != nil || n.Get("x").Value != (note{"first"}) || n.Get("y").Get("c").Value != (note{"second"}) {
 		t.Errorf("%v, %v", n, err)
 	}
 	stack := surgery.Script{Rules: []surgery.Rule{surgery.Cast{Match: surgery.Match{Pattern: `a`}, DType: tensor.Float64}}}
-	if _, err = checkpoint.LoadAndTransform(ctx, []string{"c"}, nil, stack.Transform, &checkpoint.LoadOptions{Store: st, Options: o}); err == nil || !strings.Contains(err.Error(), "test.Note") {
+	if _, err = checkpoint.LoadAndTransform(ctx, []string{"c"}, nil, stack.Transform,
+		&checkpoint.LoadOptions{Store: st, Options: o}); err == nil || !strings.Contains(err.Error(), "test.Note") {
 		t.Errorf("a leaf of a handler as an array: %v", err)
 	}
 
 	// A tree that is written keeps those that stay where they are.
-	keep := surgery.Script{Rules: []surgery.Rule{surgery.Rename{Match: surgery.Match{Pattern: `w`}, To: "weights"}, surgery.Drop{Match: surgery.Match{Pattern: `v`}}}}
+	keep := surgery.Script{Rules: []surgery.Rule{surgery.Rename{Match: surgery.Match{Pattern: `w`}, To: "weights"},
+		surgery.Drop{Match: surgery.Match{Pattern: `v`}}}}
 	co := &checkpoint.ConvertOptions{Store: st}
 	if err := checkpoint.ConvertAndTransform(ctx, []string{"c"}, "d", keep.Transform, co); err != nil {
 		t.Fatal(err)
@@ -212,14 +228,17 @@ func TestTransformHandled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := got["state"].(*tree.Node); n.Get("a").Value != (note{"first"}) || n.Get("weights").String() != "float32[3000]" || n.Get("v") != nil || cmp.Diff(words{"x", "y"}, got["words"]) != "" {
+	if n := got["state"].(*tree.Node); n.Get("a").Value != (note{"first"}) ||
+		n.Get("weights").String() != "float32[3000]" || n.Get("v") != nil || cmp.Diff(words{"x", "y"}, got["words"]) != "" {
 		t.Errorf("%v", got)
 	}
 	err = checkpoint.ConvertAndTransform(ctx, []string{"c"}, "e", rename.Transform, co)
-	if errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), `leaf "moved.here"`) || !strings.Contains(err.Error(), "drop it") {
+	if errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), `leaf "moved.here"`) ||
+		!strings.Contains(err.Error(), "drop it") {
 		t.Errorf("moved: %v", err)
 	}
-	if err := checkpoint.ConvertAndTransform(ctx, []string{"c", "c"}, "e", both, co); errs.KindOf(err) != errs.Unsupported {
+	if err := checkpoint.ConvertAndTransform(ctx, []string{"c", "c"}, "e", both,
+		co); errs.KindOf(err) != errs.Unsupported {
 		t.Errorf("of two sources: %v", err)
 	}
 }

@@ -34,7 +34,8 @@ func TestPowerLossHandled(t *testing.T) {
 	save := func(fsys vfs.FS, n int) error {
 		so := &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), Options: o, Overwrite: true}
 		if n == 3 { // the last one adds to what is there
-			return checkpoint.SaveCheckpointables(ctx, "c", map[string]any{"more": words{"added"}, "state": map[string]any{"second": note{"added"}}},
+			return checkpoint.SaveCheckpointables(ctx, "c",
+				map[string]any{"more": words{"added"}, "state": map[string]any{"second": note{"added"}}},
 				&checkpoint.SaveOptions{Store: so.Store, Options: o, PartialUpdate: true})
 		}
 		return checkpoint.SaveCheckpointables(ctx, "c", generation(n), so)
@@ -49,7 +50,8 @@ func TestPowerLossHandled(t *testing.T) {
 		return nil
 	}
 	check := func(fsys vfs.FS, acked []string) error {
-		got, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: local.New(fsys, "/", nil), Options: o})
+		got, err := checkpoint.LoadCheckpointables(ctx, "c",
+			&checkpoint.LoadOptions{Store: local.New(fsys, "/", nil), Options: o})
 		if errs.KindOf(err) == errs.NotFound && len(acked) == 0 {
 			return nil
 		}
@@ -63,7 +65,8 @@ func TestPowerLossHandled(t *testing.T) {
 			return errors.New("one half of what was added")
 		}
 		want := generation(n)
-		if diff := cmp.Diff(want["words"], got["words"]); diff != "" || state.Get("note").Value != want["state"].(map[string]any)["note"] {
+		if diff := cmp.Diff(want["words"], got["words"]); diff != "" ||
+			state.Get("note").Value != want["state"].(map[string]any)["note"] {
 			return fmt.Errorf("parts of several generations: %s, %v", diff, state)
 		}
 		if added {

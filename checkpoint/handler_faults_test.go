@@ -69,7 +69,8 @@ func TestLeafHandlersFail(t *testing.T) {
 					t.Errorf("%s: %v\nwant %q", name, err, text)
 				}
 			}
-			if how != "error" && errs.KindOf(err) != errs.Invalid || strings.HasSuffix(how, "error") != errors.Is(err, errHandler) {
+			if how != "error" && errs.KindOf(err) != errs.Invalid ||
+				strings.HasSuffix(how, "error") != errors.Is(err, errHandler) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -175,7 +176,8 @@ func TestHandlersFail(t *testing.T) {
 					t.Errorf("%s: %v\nwant %q", name, err, text)
 				}
 			}
-			if how != "error" && (errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), "a panic at handler_faults_test.go:")) {
+			if how != "error" && (errs.KindOf(err) != errs.Invalid ||
+				!strings.Contains(err.Error(), "a panic at handler_faults_test.go:")) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -234,7 +236,8 @@ func TestHandlersNames(t *testing.T) {
 		if errs.KindOf(err) != c.kind || (err == nil) != (c.kind == errs.Other) {
 			t.Errorf("%q: %v", c.name, err)
 		}
-		if err != nil && (!strings.Contains(err.Error(), "leaf handler test.Note") || !strings.Contains(err.Error(), strings.Trim(strconv.Quote(c.name), `"`))) {
+		if err != nil && (!strings.Contains(err.Error(), "leaf handler test.Note") ||
+			!strings.Contains(err.Error(), strings.Trim(strconv.Quote(c.name), `"`))) {
 			t.Errorf("%q: %v", c.name, err)
 		}
 		if err != nil && checkpoint.IsCheckpoint(ctx, "c", &checkpoint.LoadOptions{Store: st}) {

@@ -42,7 +42,8 @@ func TestEmptyTensorsTakeLittle(t *testing.T) {
 	}
 	text := "{" + header.String()[1:] + "}"
 	path := filepath.Join(t.TempDir(), "m.safetensors")
-	if err := os.WriteFile(path, append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), 0o600); err != nil {
+	if err := os.WriteFile(path, append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats

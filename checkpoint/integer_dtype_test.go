@@ -72,7 +72,8 @@ func TestIntegerHasOneDType(t *testing.T) {
 		n++
 		at := filepath.Join(dir, fmt.Sprint(n))
 		var o checkpoint.SaveOptions
-		o.Bivouac.Layout = rapid.SampledFrom([]options.Layout{options.OCDBTZarr3, options.PlainZarr2, options.SafetensorsLayout}).Draw(rt, "layout")
+		o.Bivouac.Layout = rapid.SampledFrom([]options.Layout{options.OCDBTZarr3, options.PlainZarr2,
+			options.SafetensorsLayout}).Draw(rt, "layout")
 		if err := checkpoint.Save(t.Context(), at, &v, &o); err != nil {
 			rt.Fatal(err)
 		}
@@ -101,7 +102,8 @@ func TestIntegerHasOneDType(t *testing.T) {
 // uint64, and the other way round where the value fits.
 func TestIntegerFromOtherDType(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "c")
-	if err := checkpoint.Save(t.Context(), at, map[string]any{"a": int64(7), "b": uint64(8), "c": int64(-1)}, nil); err != nil {
+	if err := checkpoint.Save(t.Context(), at, map[string]any{"a": int64(7), "b": uint64(8), "c": int64(-1)},
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {

@@ -33,7 +33,8 @@ func storages() (out []checkpoint.SaveOptions) {
 	for _, l := range allLayouts {
 		for _, c := range allCompressions {
 			if l != options.SafetensorsLayout || c == options.Uncompressed {
-				out = append(out, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: c, Layout: l}}})
+				out = append(out, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: c,
+					Layout: l}}})
 			}
 		}
 	}
@@ -152,10 +153,11 @@ func saveIn(ctx context.Context, m manner, state *tree.Node, o checkpoint.SaveOp
 func lazy(n *tree.Node) *tree.Node {
 	out := &tree.Node{Kind: n.Kind, Keys: n.Keys, Value: n.Value, Type: n.Type}
 	if x, ok := n.Value.(tensor.Tensor); ok {
-		out.Value = writer.Lazy{DType: x.DType, Shape: x.Shape, Read: func(_ context.Context, box zarr.Box, dst []byte) error {
-			zarr.CopyBox(box, dst, zarr.WholeBox(x.Shape), x.Data, x.DType.Size())
-			return nil
-		}}
+		out.Value = writer.Lazy{DType: x.DType, Shape: x.Shape,
+			Read: func(_ context.Context, box zarr.Box, dst []byte) error {
+				zarr.CopyBox(box, dst, zarr.WholeBox(x.Shape), x.Data, x.DType.Size())
+				return nil
+			}}
 	}
 	for _, c := range n.Items {
 		out.Items = append(out.Items, lazy(c))
@@ -178,11 +180,13 @@ func TestLayoutsRoundTrip(t *testing.T) {
 			root := tree.NewDict()
 			for _, d := range dtypes() {
 				if fits(o.Layout, d) {
-					root.Set(d.String(), tree.NewDict().Set("some", tree.NewLeaf(noise(r, d, 3, 700, 2))).Set("few", tree.NewLeaf(noise(r, d, 8))).Set("none", tree.NewLeaf(noise(r, d, 0, 4))))
+					root.Set(d.String(), tree.NewDict().Set("some", tree.NewLeaf(noise(r, d, 3, 700, 2))).Set("few",
+						tree.NewLeaf(noise(r, d, 8))).Set("none", tree.NewLeaf(noise(r, d, 0, 4))))
 				}
 			}
 			root.Set("large", tree.NewList(
-				tree.NewLeaf(noise(r, tensor.Float32, 3, rows)), tree.NewLeaf(noise(r, tensor.Uint8, 5_000_001)), tree.NewLeaf(noise(r, tensor.BFloat16, 2049, columns))))
+				tree.NewLeaf(noise(r, tensor.Float32, 3, rows)), tree.NewLeaf(noise(r, tensor.Uint8, 5_000_001)),
+				tree.NewLeaf(noise(r, tensor.BFloat16, 2049, columns))))
 			root.Set("number", tree.NewLeaf(7)).Set("rank0", tree.NewLeaf(tensor.ScalarOf(float32(3))))
 			for m := range manners {
 				if sampled() && m != manner(n)%manners && m != manner(n+2)%manners {
@@ -266,15 +270,19 @@ func TestLayoutsNames(t *testing.T) {
 		}
 	}
 	clash := tree.NewDict().Set("a", tree.NewLeaf(x)).Set("a/c/0", tree.NewLeaf(x))
-	if err := checkpoint.Save(ctx, "c", clash, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}, Store: local.New(vfstest.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Unsupported {
+	if err := checkpoint.Save(ctx, "c", clash,
+		&checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}},
+			Store: local.New(vfstest.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Unsupported {
 		t.Errorf("an array in the chunks of another: %v", err)
 	}
 }
 
 // What has no content takes no tensor, and is in the metadata of the file.
 func TestSafetensorsWithoutContent(t *testing.T) {
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: local.New(vfstest.NewMem(), "/", nil)}
-	root := tree.NewDict().Set("nothing", tree.NewLeaf(nil)).Set("empty", tree.NewDict()).Set("list", tree.NewList(tree.NewList(), tree.NewLeaf(int64(1))))
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}},
+		Store: local.New(vfstest.NewMem(), "/", nil)}
+	root := tree.NewDict().Set("nothing", tree.NewLeaf(nil)).Set("empty", tree.NewDict()).Set("list",
+		tree.NewList(tree.NewList(), tree.NewLeaf(int64(1))))
 	if err := checkpoint.Save(t.Context(), "c", root, &o); err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +294,9 @@ func TestSafetensorsRefusals(t *testing.T) {
 	for name, v := range map[string]any{
 		"int4": tensor.New(tensor.Int4, 2), "double": tensor.New(tensor.Complex128, 1),
 	} {
-		err := checkpoint.Save(context.Background(), "c", map[string]any{name: v}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: local.New(vfstest.NewMem(), "/", nil)})
+		err := checkpoint.Save(context.Background(), "c", map[string]any{name: v},
+			&checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}},
+				Store: local.New(vfstest.NewMem(), "/", nil)})
 		if errs.KindOf(err) != errs.Unsupported || !strings.Contains(fmt.Sprint(err), name) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -310,7 +320,8 @@ func TestLayoutsNoticeFlips(t *testing.T) {
 	}
 	for n, o := range storages() {
 		r := rand.New(rand.NewPCG(uint64(n), 9))
-		root := tree.NewDict().Set("a", tree.NewLeaf(noise(r, tensor.Float32, 3, 400))).Set("b", tree.NewLeaf(noise(r, tensor.Uint8, 70))).Set("c", tree.NewLeaf(5))
+		root := tree.NewDict().Set("a", tree.NewLeaf(noise(r, tensor.Float32, 3, 400))).Set("b",
+			tree.NewLeaf(noise(r, tensor.Uint8, 70))).Set("c", tree.NewLeaf(5))
 		fsys := vfstest.NewMem()
 		o.Store = local.New(fsys, "/", nil)
 		if err := checkpoint.Save(ctx, "c", root, &o); err != nil {
@@ -348,7 +359,8 @@ func TestLayoutsNoticeFlips(t *testing.T) {
 // that was written is an error.
 func TestSafetensorsIsTiedToItsManifest(t *testing.T) {
 	ctx := context.Background()
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: local.New(vfstest.NewMem(), "/", nil), Custom: map[string]int{"epoch": 3}}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}},
+		Store: local.New(vfstest.NewMem(), "/", nil), Custom: map[string]int{"epoch": 3}}
 	if err := checkpoint.Save(ctx, "c", map[string]any{"w": small(), "n": map[string]any{"x": 4}}, &o); err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +373,8 @@ func TestSafetensorsIsTiedToItsManifest(t *testing.T) {
 	}
 	files := allFiles(t, o)
 	delete(files, "bivouac.manifest")
-	if _, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: contentStore{Store: o.Store, files: files}}); !errors.Is(err, errs.Corrupt) {
+	if _, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: contentStore{Store: o.Store,
+		files: files}}); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("without manifest: %v", err)
 	}
 }
@@ -373,7 +386,8 @@ func TestSafetensorsPartsAreChecked(t *testing.T) {
 	var n atomic.Int64
 	st := tallying{local.New(vfstest.NewMem(), "/", nil), &n}
 	x := noise(rand.New(rand.NewPCG(5, 1)), tensor.Float32, 3, 1100, 1024) // rows of 4.3 MiB: two sub-chunks each
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: st}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}},
+		Store: st}
 	if err := checkpoint.Save(ctx, "c", map[string]any{"x": x}, &o); err != nil {
 		t.Fatal(err)
 	}

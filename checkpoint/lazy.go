@@ -45,8 +45,9 @@ func (l Lazy) String() string { return l.DType.String() + l.Shape.String() }
 func (l Lazy) ReadBox(ctx context.Context, box Box, dst []byte) error {
 	b := zarr.Box(box)
 	if !b.Inside(l.Shape) || len(dst) != b.Len()*l.DType.Size() {
-		return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Lazy", Want: "a box inside of " + l.Shape.String() + " and memory of its size",
-			Got: b.String() + " and " + strconv.Itoa(len(dst)) + " bytes"}
+		return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Lazy",
+			Want: "a box inside of " + l.Shape.String() + " and memory of its size",
+			Got:  b.String() + " and " + strconv.Itoa(len(dst)) + " bytes"}
 	}
 	if len(dst) == 0 {
 		return nil
@@ -82,9 +83,10 @@ func (l Lazy) castTo(d tensor.DType) Lazy {
 
 // leaf returns the Lazy as package writer takes it.
 func (l Lazy) leaf() writer.Lazy {
-	return writer.Lazy{DType: l.DType, Shape: l.Shape, KeyImpl: l.KeyImpl, Read: func(ctx context.Context, box zarr.Box, dst []byte) error {
-		return l.ReadBox(ctx, Box(box), dst)
-	}}
+	return writer.Lazy{DType: l.DType, Shape: l.Shape, KeyImpl: l.KeyImpl,
+		Read: func(ctx context.Context, box zarr.Box, dst []byte) error {
+			return l.ReadBox(ctx, Box(box), dst)
+		}}
 }
 
 // lazyArray returns the value of a leaf with an array that is read by way of a
@@ -103,12 +105,13 @@ func lazyArray(l *layout.Leaf, cells *layout.Cells) Lazy {
 		proven = err == nil
 		return err
 	}
-	return Lazy{DType: l.DType, Shape: l.Shape, KeyImpl: l.KeyImpl, Read: func(ctx context.Context, box Box, dst []byte) error {
-		if err := prove(ctx); err != nil {
-			return err
-		}
-		return read(ctx, zarr.Box(box), dst)
-	}}
+	return Lazy{DType: l.DType, Shape: l.Shape, KeyImpl: l.KeyImpl,
+		Read: func(ctx context.Context, box Box, dst []byte) error {
+			if err := prove(ctx); err != nil {
+				return err
+			}
+			return read(ctx, zarr.Box(box), dst)
+		}}
 }
 
 // lazyTree makes the tree of an item: small leaves are read, arrays are Lazy.

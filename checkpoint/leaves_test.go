@@ -39,7 +39,8 @@ func TestLeaves(t *testing.T) {
 		B float32
 	}{1, 2}
 
-	saves("python complex", complex(1, 2), tensor.Tensor{DType: tensor.Complex128, Shape: tensor.Shape{}, Data: append(tensor.ScalarOf(1.0).Data, tensor.ScalarOf(2.0).Data...)})
+	saves("python complex", complex(1, 2), tensor.Tensor{DType: tensor.Complex128, Shape: tensor.Shape{},
+		Data: append(tensor.ScalarOf(1.0).Data, tensor.ScalarOf(2.0).Data...)})
 	same("numpy scalar int64", int64(-7))
 	same("numpy scalar float32", float32(0.5))
 	same("numpy bool_", true)

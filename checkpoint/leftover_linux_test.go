@@ -27,13 +27,14 @@ func TestStoppedSave(t *testing.T) {
 		t.Skip("this is the child of TestKilledSaveIsFreed")
 	}
 	asked := false
-	err := checkpoint.Save(context.Background(), path, map[string]any{"w": make([]float32, 1<<20)}, &checkpoint.SaveOptions{Progress: func(done, total int64) {
-		if !asked {
-			asked = true
-			fmt.Println("in the middle")
-			io.Copy(io.Discard, os.Stdin) //nolint:errcheck // its end is what counts
-		}
-	}})
+	err := checkpoint.Save(context.Background(), path, map[string]any{"w": make([]float32, 1<<20)},
+		&checkpoint.SaveOptions{Progress: func(done, total int64) {
+			if !asked {
+				asked = true
+				fmt.Println("in the middle")
+				io.Copy(io.Discard, os.Stdin) //nolint:errcheck // its end is what counts
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

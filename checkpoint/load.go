@@ -181,7 +181,8 @@ func (o *LoadOptions) excused(ctx context.Context, c *layout.Checkpoint, err err
 }
 
 // opening says what opens the checkpoint that is to be loaded.
-func (o *LoadOptions) opening(ctx context.Context, path string) (lo layout.Options, st store.Store, name string, err error) {
+func (o *LoadOptions) opening(ctx context.Context,
+	path string) (lo layout.Options, st store.Store, name string, err error) {
 	lo, st, name, err = plan.Open(ctx, path, o.Options, o.Store)
 	lo.AllowNoManifest = o.AllowNoManifest
 	if o.reads != nil {
@@ -234,7 +235,8 @@ func (o *LoadOptions) admits(layout string) error {
 		found = options.Orbax
 	}
 	if asked := o.CheckpointLayout; asked != 0 && asked != options.Auto && asked != found {
-		return &errs.Error{Kind: errs.Invalid, Subject: "CheckpointLayout", Want: asked.String(), Got: "a checkpoint of layout " + layout,
+		return &errs.Error{Kind: errs.Invalid, Subject: "CheckpointLayout", Want: asked.String(),
+			Got:    "a checkpoint of layout " + layout,
 			Remedy: "leave it out: layouts are recognised"}
 	}
 	return nil
@@ -251,7 +253,8 @@ func checkCheckpoint(ctx context.Context, st store.Store, name string) error {
 
 // loadTree reads the leaves of an item, into memory of their own unless there is
 // a destination, and builds the tree.
-func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *destination, o *LoadOptions) (*tree.Node, error) {
+func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *destination,
+	o *LoadOptions) (*tree.Node, error) {
 	open := c.Tree
 	if o.Salvage {
 		open = c.Salvage
@@ -266,7 +269,8 @@ func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *dest
 
 // loadOpen is loadTree of an item that is open. origins are of leaves that leaf
 // handlers read elsewhere.
-func loadOpen(ctx context.Context, t *layout.OpenTree, origins map[*layout.Leaf]origin, item string, into *destination, o *LoadOptions) (*tree.Node, error) {
+func loadOpen(ctx context.Context, t *layout.OpenTree, origins map[*layout.Leaf]origin, item string, into *destination,
+	o *LoadOptions) (*tree.Node, error) {
 	ld, err := o.newLoading(ctx, item, into)
 	if err != nil {
 		return nil, err

@@ -82,10 +82,12 @@ func TestNotACheckpoint(t *testing.T) {
 			t.Errorf("%s: got %v, want kind %v", name, err, c.kind)
 		}
 	}
-	if _, err := checkpoint.Load(ctx, filepath.Join(steps, "3"), &checkpoint.LoadOptions{Name: "dataset"}); !errors.Is(err, errs.Mismatch) {
+	if _, err := checkpoint.Load(ctx, filepath.Join(steps, "3"), &checkpoint.LoadOptions{Name: "dataset"}); !errors.Is(err,
+		errs.Mismatch) {
 		t.Errorf("a JSON item as a tree: %v", err)
 	}
-	if _, err := checkpoint.Load(ctx, filepath.Join(steps, "3"), &checkpoint.LoadOptions{Name: "none"}); !errors.Is(err, errs.NotFound) {
+	if _, err := checkpoint.Load(ctx, filepath.Join(steps, "3"), &checkpoint.LoadOptions{Name: "none"}); !errors.Is(err,
+		errs.NotFound) {
 		t.Errorf("no such item: %v", err)
 	}
 }

@@ -56,8 +56,9 @@ func (o *LoadOptions) bound(ctx context.Context) (context.Context, context.Cance
 	if limit == 0 {
 		return ctx, func() {}, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, &errs.Error{Kind: errs.Canceled, Want: "a load within " + limit.Round(time.Millisecond).String(),
-		Got: "a longer one", Remedy: "Options.Asynchronous.LoadTimeout"})
+	ctx, cancel := context.WithTimeoutCause(ctx, limit,
+		&errs.Error{Kind: errs.Canceled, Want: "a load within " + limit.Round(time.Millisecond).String(),
+			Got: "a longer one", Remedy: "Options.Asynchronous.LoadTimeout"})
 	return ctx, cancel, nil
 }
 
@@ -122,7 +123,8 @@ func (ld *loading) fit(l *layout.Leaf, w Want) (tensor.Shape, error) {
 	}
 	for i, n := range w.Shape {
 		if n > l.Shape[i] && !ld.pad || n < l.Shape[i] && !ld.truncate {
-			return nil, fail("Options.Array.Loading.EnablePaddingAndTruncation pads with zeros and truncates, at the end of each axis")
+			return nil,
+				fail("Options.Array.Loading.EnablePaddingAndTruncation pads with zeros and truncates, at the end of each axis")
 		}
 	}
 	return w.Shape, nil
@@ -130,7 +132,8 @@ func (ld *loading) fit(l *layout.Leaf, w Want) (tensor.Shape, error) {
 
 // told notes what became of a leaf.
 func (ld *loading) told(l *layout.Leaf, w Want, given tensor.Spec) {
-	r := LeafReport{Item: ld.item, Path: l.Path, Saved: tensor.Spec{DType: l.DType, Shape: l.Shape}, Given: given, Skipped: w.Skip}
+	r := LeafReport{Item: ld.item, Path: l.Path, Saved: tensor.Spec{DType: l.DType, Shape: l.Shape}, Given: given,
+		Skipped: w.Skip}
 	if !w.Skip {
 		r.Cast = given.DType != l.DType
 		for i, n := range given.Shape {

@@ -210,7 +210,8 @@ func TestIsPrioritizedKey(t *testing.T) {
 	for _, o := range storages() {
 		r := rand.New(rand.NewPCG(1, 6))
 		x, y := noise(r, tensor.Uint8, 3, 1<<20), noise(r, tensor.Uint8, 3, 1<<20)
-		state := tree.NewDict().Set("first", tree.NewList(tree.NewLeaf(x))).Set("later", tree.NewLeaf(y)).Set("a", tree.NewLeaf(int64(3)))
+		state := tree.NewDict().Set("first", tree.NewList(tree.NewLeaf(x))).Set("later", tree.NewLeaf(y)).Set("a",
+			tree.NewLeaf(int64(3)))
 		wantX, wantY := x.Clone(), tensor.New(tensor.Uint8, 3, 1<<20)
 		if o.Layout == options.SafetensorsLayout {
 			wantY = y.Clone() // is in one file with the other
@@ -238,11 +239,13 @@ func TestIsPrioritizedKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := tree.NewDict().Set("first", tree.NewList(tree.NewLeaf(wantX))).Set("later", tree.NewLeaf(wantY)).Set("a", tree.NewLeaf(int64(3)))
+		want := tree.NewDict().Set("first", tree.NewList(tree.NewLeaf(wantX))).Set("later", tree.NewLeaf(wantY)).Set("a",
+			tree.NewLeaf(int64(3)))
 		if d := tree.Diff(want, got); len(d) > 0 {
 			t.Errorf("%s: loaded differs:\n%s", labelOf(o), tree.FormatDiff(d))
 		}
-		if i, j := seen.at("written first.0"), seen.at("transfer later"); o.Layout != options.SafetensorsLayout && (i < 0 || j < i) {
+		if i, j := seen.at("written first.0"), seen.at("transfer later"); o.Layout != options.SafetensorsLayout &&
+			(i < 0 || j < i) {
 			t.Errorf("%s: %v", labelOf(o), seen)
 		}
 	}
@@ -349,7 +352,8 @@ func TestSerializationStatus(t *testing.T) {
 	for n, o := range storages() {
 		state := tree.NewDict().Set("large", tree.NewLeaf(noise(r, tensor.Uint8, rows, 1<<20))).Set("empty", tree.NewDict()).
 			Set("mid", tree.NewLeaf(noise(r, tensor.Uint8, 9000))).Set("small", tree.NewLeaf(noise(r, tensor.Uint8, 9))).
-			Set("none", tree.NewLeaf(nil)).Set("zero", tree.NewLeaf(noise(r, tensor.Uint8, 0))).Set("step", tree.NewLeaf(int64(1)))
+			Set("none", tree.NewLeaf(nil)).Set("zero", tree.NewLeaf(noise(r, tensor.Uint8, 0))).Set("step",
+			tree.NewLeaf(int64(1)))
 		names := []string{"large", "mid", "small", "zero", "step"}
 		if o.Layout != options.SafetensorsLayout {
 			state.Set("text", tree.NewLeaf("word"))

@@ -29,15 +29,18 @@ func damagedRun(t *testing.T) *vfstest.Mem {
 	ctx := t.Context()
 	mem := vfstest.NewMem()
 	st := local.New(mem, "/", nil)
-	if err := checkpoint.Save(ctx, "run/7", partOf(1), &checkpoint.SaveOptions{Store: st, Options: withParity(5, options.Bivouac{})}); err != nil {
+	if err := checkpoint.Save(ctx, "run/7", partOf(1),
+		&checkpoint.SaveOptions{Store: st, Options: withParity(5, options.Bivouac{})}); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := store.ReadAll(ctx, st, "run/7/"+manifest.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := scrub.Entry{Step: 7, Directory: "7", Manifest: manifest.HashOf(raw), At: time.Unix(1, 0), Damages: []scrub.Damage{{File: "a", What: "b"}}}
-	if err := errors.Join(scrub.Write(ctx, st, "run", []scrub.Entry{found}), cutOff(mem, "/run/7", "_METADATA"), mem.Remove("/run/7/_CHECKPOINT_METADATA")); err != nil {
+	found := scrub.Entry{Step: 7, Directory: "7", Manifest: manifest.HashOf(raw), At: time.Unix(1, 0),
+		Damages: []scrub.Damage{{File: "a", What: "b"}}}
+	if err := errors.Join(scrub.Write(ctx, st, "run", []scrub.Entry{found}), cutOff(mem, "/run/7", "_METADATA"),
+		mem.Remove("/run/7/_CHECKPOINT_METADATA")); err != nil {
 		t.Fatal(err)
 	}
 	mem.SyncAll()
@@ -46,7 +49,8 @@ func damagedRun(t *testing.T) *vfstest.Mem {
 
 // repairedRun repairs the run and returns what is still wrong.
 func repairedRun(fsys vfs.FS) error {
-	r, err := integrity.Repair(context.Background(), "run", &integrity.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
+	r, err := integrity.Repair(context.Background(), "run",
+		&integrity.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
 	if err == nil {
 		err = errors.Join(r.Problems...)
 	}
@@ -66,7 +70,8 @@ func failureOfAMend(t *testing.T, errno syscall.Errno, forever bool) {
 	whole := damagedRun(t)
 	for n := 1; ; n++ {
 		mem := whole.Clone()
-		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Forever: forever, Err: errno, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Forever: forever, Err: errno,
+			Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 		err := repairedRun(f)
 		call, hits := f.Hit()
 		if errno == syscall.EIO && strings.Contains(call.Name, ".bivouac.parity.") && there("/run/7.damaged")(mem) == nil {
@@ -123,7 +128,8 @@ func TestLostManifestOfAMendIsTold(t *testing.T) {
 func TestEveryFailureOfALookIsTold(t *testing.T) {
 	mem := damagedRun(t)
 	for n := 1; ; n++ {
-		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EACCES, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EACCES,
+			Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 		r, err := integrity.Verify(t.Context(), "run/7", &integrity.VerifyOptions{Store: local.New(f, "/", nil)})
 		call, hits := f.Hit()
 		if err == nil && (r.OK() || !r.Mendable) || err != nil && !errors.Is(err, syscall.EACCES) {

@@ -115,7 +115,8 @@ func (l LeafInfo) Bytes() int64 {
 // item is errs.NotFound. A leaf that cannot be read is described with LeafInfo.Err, beside the
 // others.
 func Metadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
-	return metadata(ctx, "checkpoint.Metadata", path, o, func(*layout.Checkpoint, layout.Item, *ItemInfo) error { return nil })
+	return metadata(ctx, "checkpoint.Metadata", path, o,
+		func(*layout.Checkpoint, layout.Item, *ItemInfo) error { return nil })
 }
 
 // CheckpointablesMetadata is Metadata with ItemInfo.Metadata: what the handler of each item that is
@@ -144,7 +145,8 @@ func CheckpointablesMetadata(ctx context.Context, path string, o *LoadOptions) (
 	})
 }
 
-func metadata(ctx context.Context, op, path string, o *LoadOptions, more func(*layout.Checkpoint, layout.Item, *ItemInfo) error) (*Info, error) {
+func metadata(ctx context.Context, op, path string, o *LoadOptions,
+	more func(*layout.Checkpoint, layout.Item, *ItemInfo) error) (*Info, error) {
 	o, err := o.resolve(ctx)
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
@@ -158,7 +160,8 @@ func metadata(ctx context.Context, op, path string, o *LoadOptions, more func(*l
 }
 
 // describe is metadata of an open checkpoint.
-func (o *LoadOptions) describe(ctx context.Context, path string, c *layout.Checkpoint, more func(*layout.Checkpoint, layout.Item, *ItemInfo) error) (in *Info, err error) {
+func (o *LoadOptions) describe(ctx context.Context, path string, c *layout.Checkpoint,
+	more func(*layout.Checkpoint, layout.Item, *ItemInfo) error) (in *Info, err error) {
 	in = &Info{Path: path, Layout: c.Layout, Custom: c.Meta.Custom, Manifest: c.Manifest != nil}
 	if in.Annotations, err = c.Annotations(ctx); err != nil {
 		return nil, err
@@ -208,7 +211,8 @@ func (o *LoadOptions) describer(c *layout.Checkpoint) describer {
 	return c.Describe
 }
 
-func describeTree(ctx context.Context, open describer, item string, handlers *handler.LeafRegistry, info *ItemInfo) error {
+func describeTree(ctx context.Context, open describer, item string, handlers *handler.LeafRegistry,
+	info *ItemInfo) error {
 	t, err := open(ctx, item)
 	if err != nil {
 		return err

@@ -89,7 +89,8 @@ func TestZarrMetadataMissing(t *testing.T) {
 				}
 			}
 		}
-		if _, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st, AllowNoManifest: true}); errs.KindOf(err) != errs.Corrupt {
+		if _, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st,
+			AllowNoManifest: true}); errs.KindOf(err) != errs.Corrupt {
 			t.Errorf("%q: %v", more, err)
 		}
 	}

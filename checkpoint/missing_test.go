@@ -75,12 +75,14 @@ func TestRaiseArrayDataMissingError(t *testing.T) {
 		if zeros == 0 || !tree.Equal(got.Get("whole"), whole.Get("whole")) {
 			t.Errorf("%v: %d elements were filled", layout, zeros)
 		}
-		if len(report.Leaves) != 1 || !report.Leaves[0].Filled || report.Leaves[0].Path.Param() != "x" || report.String() != "state: x: filled where chunks are missing\n" {
+		if len(report.Leaves) != 1 || !report.Leaves[0].Filled || report.Leaves[0].Path.Param() != "x" ||
+			report.String() != "state: x: filled where chunks are missing\n" {
 			t.Errorf("%v: %v", layout, report.String())
 		}
 		report.Leaves = nil
 		bare.Abstract = map[string]any{"whole": nil, "x": checkpoint.Abstract{DType: tensor.Int64}}
-		if _, err := checkpoint.Load(t.Context(), dir, &bare); err != nil || len(report.Leaves) != 1 || !report.Leaves[0].Filled || !report.Leaves[0].Cast {
+		if _, err := checkpoint.Load(t.Context(), dir, &bare); err != nil || len(report.Leaves) != 1 ||
+			!report.Leaves[0].Filled || !report.Leaves[0].Cast {
 			t.Errorf("%v: %v, %v", layout, report.String(), err)
 		}
 		restore, err := options.Configure(fill.Options)

@@ -66,14 +66,16 @@ func TestEveryReadFails(t *testing.T) {
 		}
 	}
 	for n := 1; ; n++ {
-		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO,
+			Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 		r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: local.New(f, "/", nil)})
 		if call, hits := f.Hit(); hits == 0 {
 			if err != nil || !r.OK() {
 				t.Fatalf("undamaged: %v", err)
 			}
 			break
-		} else if err == nil && (r.OK() || !errors.Is(errors.Join(r.Problems...), syscall.EIO)) || err != nil && !errors.Is(err, syscall.EIO) {
+		} else if err == nil && (r.OK() || !errors.Is(errors.Join(r.Problems...), syscall.EIO)) || err != nil &&
+			!errors.Is(err, syscall.EIO) {
 			t.Errorf("Verify: call %d, %v, failed: %v", n, call, err)
 		}
 	}
@@ -92,7 +94,8 @@ func rewritten(t *testing.T, files content, change func(*manifest.Manifest)) con
 }
 
 func load(files content) error {
-	_, err := checkpoint.LoadCheckpointables(context.Background(), "c", &checkpoint.LoadOptions{Store: contentStore{files: files}})
+	_, err := checkpoint.LoadCheckpointables(context.Background(), "c",
+		&checkpoint.LoadOptions{Store: contentStore{files: files}})
 	return err
 }
 
@@ -152,7 +155,8 @@ func TestArraysDocumentDamage(t *testing.T) {
 		t.Fatalf("undamaged: %v", err)
 	}
 	bad := bytes.Replace(good, []byte("[]"), []byte("[ "), 1)
-	for what, b := range map[string][]byte{"flipped": bad, "cut": good[:5], "of other text": []byte(`{"array_metadatas" :[]}`)} {
+	for what, b := range map[string][]byte{"flipped": bad, "cut": good[:5],
+		"of other text": []byte(`{"array_metadatas" :[]}`)} {
 		if err := load(files.with(name, b)); errs.KindOf(err) != errs.Corrupt {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -190,7 +194,8 @@ func plain(t *testing.T, codecs ...zarr.CodecSpec) (files content, array string)
 			files[name] = b
 		}
 	}
-	files["state/_METADATA"] = bytes.Replace(files["state/_METADATA"], []byte(`"use_ocdbt":true`), []byte(`"use_ocdbt":false`), 1)
+	files["state/_METADATA"] = bytes.Replace(files["state/_METADATA"], []byte(`"use_ocdbt":true`),
+		[]byte(`"use_ocdbt":false`), 1)
 	files["state/x/zarr.json"], files[array] = document, shard[:n]
 	leaf := manifest.Leaf{Item: "state", Param: "x", Size: int64(len(x.Data)), CRC: crc.Sum(x.Data)}
 	if len(codecs) > 0 {
@@ -254,7 +259,8 @@ func TestEveryReadOfCompressedFails(t *testing.T) {
 	for n := int64(0); ; n++ {
 		var left atomic.Int64
 		left.Store(n)
-		_, err := checkpoint.LoadCheckpointables(context.Background(), "c", &checkpoint.LoadOptions{Store: failingStore{contentStore{files: files}, &left}})
+		_, err := checkpoint.LoadCheckpointables(context.Background(), "c",
+			&checkpoint.LoadOptions{Store: failingStore{contentStore{files: files}, &left}})
 		if left.Load() >= 0 {
 			if err != nil || n < 5 {
 				t.Errorf("%d reads, error %v", n, err)
@@ -326,7 +332,8 @@ func foreign(s specimen) content {
 // Nor does Verify need checksums for what is no JSON, nor a load for what is not a bool.
 func TestForeignValues(t *testing.T) {
 	ctx := t.Context()
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr2}}, Store: local.New(vfstest.NewMem(), "/", nil)}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr2}},
+		Store: local.New(vfstest.NewMem(), "/", nil)}
 	items := map[string]any{"state": map[string]any{"w": []bool{true, false, true}}, "data": json.RawMessage(`{"a": 1}`)}
 	if err := checkpoint.SaveCheckpointables(ctx, "c", items, &o); err != nil {
 		t.Fatal(err)
@@ -394,21 +401,28 @@ func TestForeignDamage(t *testing.T) {
 // What cannot be saved is refused before anything is written.
 func TestSaveRefusals(t *testing.T) {
 	ctx := context.Background()
-	if err := checkpoint.Save(ctx, "", 1, &checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Invalid {
+	if err := checkpoint.Save(ctx, "", 1, &checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/",
+		nil)}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("no name: %v", err)
 	}
 	mem := vfstest.NewMem()
-	st := local.New(vfstest.NewFault(mem, vfstest.Plan{N: 1, Forever: true, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpStat }}), "/", nil)
-	if err := checkpoint.Save(ctx, "c", map[string]any{"a": 1}, &checkpoint.SaveOptions{Store: st}); !errors.Is(err, syscall.EIO) {
+	st := local.New(vfstest.NewFault(mem, vfstest.Plan{N: 1, Forever: true, Err: syscall.EIO,
+		Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpStat }}), "/", nil)
+	if err := checkpoint.Save(ctx, "c", map[string]any{"a": 1}, &checkpoint.SaveOptions{Store: st}); !errors.Is(err,
+		syscall.EIO) {
 		t.Errorf("not known whether the name is free: %v", err)
 	}
-	if _, err := checkpoint.SaveAsync(ctx, "c", map[string]any{"a": 1}, &checkpoint.SaveOptions{Store: st}); !errors.Is(err, syscall.EIO) {
+	if _, err := checkpoint.SaveAsync(ctx, "c", map[string]any{"a": 1},
+		&checkpoint.SaveOptions{Store: st}); !errors.Is(err, syscall.EIO) {
 		t.Errorf("in the background, not known whether the name is free: %v", err)
 	}
-	if err := checkpoint.Save(ctx, "d", map[string]any{"a": 1}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -2}}, Store: local.New(mem, "/", nil)}); errs.KindOf(err) != errs.Invalid {
+	if err := checkpoint.Save(ctx, "d", map[string]any{"a": 1},
+		&checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -2}},
+			Store: local.New(mem, "/", nil)}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("a negative budget: %v", err)
 	}
-	if _, err := (writer.Handlers{}).Collect(ctx, map[string]any{"data": json.RawMessage("{")}); errs.KindOf(err) != errs.Invalid {
+	if _, err := (writer.Handlers{}).Collect(ctx,
+		map[string]any{"data": json.RawMessage("{")}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("an item that is no JSON: %v", err)
 	}
 }

@@ -25,7 +25,8 @@ func saveSmall(t *testing.T, path string, l options.Layout, x float64, mid ...fl
 	if mid != nil {
 		state["mid"] = mid
 	}
-	if err := checkpoint.Save(context.Background(), path, state, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
+	if err := checkpoint.Save(context.Background(), path, state,
+		&checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(path, "state", "d", "*"))
@@ -129,7 +130,8 @@ func TestSmallArraysWithRecords(t *testing.T) {
 	rewrite(t, path, func(m *manifest.Manifest) { m.Nodes, m.Leaves = nil, append(m.Leaves, records...) })
 	for _, l := range records {
 		want := func(i checkpoint.LeafInfo) checkpoint.Want { return checkpoint.Want{Skip: i.Param != l.Param} }
-		if _, err := checkpoint.Load(t.Context(), path, &checkpoint.LoadOptions{Want: want}); errs.KindOf(err) != errs.Corrupt {
+		if _, err := checkpoint.Load(t.Context(), path,
+			&checkpoint.LoadOptions{Want: want}); errs.KindOf(err) != errs.Corrupt {
 			t.Errorf("%s, with the checksum of something else: %v", l.Param, err)
 		}
 	}
@@ -164,7 +166,8 @@ func TestBoxesInNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	dst := make([]byte, 8)
-	if err := r.ReadBox(t.Context(), l, []int{1}, []int{2}, dst); err != nil || !bytes.Equal(dst, []byte{0, 0, 0, 0x40, 0, 0, 0x40, 0x40}) {
+	if err := r.ReadBox(t.Context(), l, []int{1}, []int{2}, dst); err != nil ||
+		!bytes.Equal(dst, []byte{0, 0, 0, 0x40, 0, 0, 0x40, 0x40}) {
 		t.Errorf("% x, %v", dst, err)
 	}
 }

@@ -58,7 +58,8 @@ func (h notes) Deserialize(ctx context.Context, dir handler.Reader, leaves []han
 		}
 		if l.Abstract != nil {
 			if l.Abstract.Bytes > len(b) {
-				return nil, &errs.Error{Kind: errs.Mismatch, Subject: l.Name(), Want: strconv.Itoa(l.Abstract.Bytes) + " bytes", Got: strconv.Itoa(len(b))}
+				return nil, &errs.Error{Kind: errs.Mismatch, Subject: l.Name(), Want: strconv.Itoa(l.Abstract.Bytes) + " bytes",
+					Got: strconv.Itoa(len(b))}
 			}
 			b = b[:l.Abstract.Bytes]
 		}
@@ -67,7 +68,8 @@ func (h notes) Deserialize(ctx context.Context, dir handler.Reader, leaves []han
 	return out, nil
 }
 
-func (h notes) Metadata(ctx context.Context, dir handler.Reader, leaves []handler.Wanted[noteInfo]) ([]noteInfo, error) {
+func (h notes) Metadata(ctx context.Context, dir handler.Reader,
+	leaves []handler.Wanted[noteInfo]) ([]noteInfo, error) {
 	if err := h.first("Metadata"); err != nil {
 		return nil, err
 	}

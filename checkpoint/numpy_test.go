@@ -23,7 +23,8 @@ func numpyState() map[string]tensor.Tensor {
 	for i := range w.Data {
 		w.Data[i] = byte(i * 7)
 	}
-	return map[string]tensor.Tensor{"enc.w": w, "empty": tensor.New(tensor.Int16, 0, 3), "z": tensor.ScalarOf(complex64(complex(1, 2))), "on": tensor.ScalarOf(true)}
+	return map[string]tensor.Tensor{"enc.w": w, "empty": tensor.New(tensor.Int16, 0, 3),
+		"z": tensor.ScalarOf(complex64(complex(1, 2))), "on": tensor.ScalarOf(true)}
 }
 
 // writeNpz makes an archive of numpyState, and returns its name.
@@ -55,7 +56,8 @@ func TestNumpyArchives(t *testing.T) {
 		for _, l := range allLayouts {
 			t.Run(name+"/"+l.String(), func(t *testing.T) {
 				dst := filepath.Join(dir, l.String())
-				if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
+				if err := checkpoint.Convert(ctx, src, dst,
+					&checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
 					t.Fatal(err)
 				}
 				if d, err := differences(ctx, nil, src, dst); err != nil || len(d) > 0 {
@@ -153,7 +155,8 @@ func TestNumpyIsNoDirectory(t *testing.T) {
 	if checkpoint.IsCheckpoint(ctx, dir, nil) || !checkpoint.IsCheckpoint(ctx, src, nil) {
 		t.Error("a directory with one file .npz passes for a checkpoint, or the file does not")
 	}
-	err := checkpoint.Convert(ctx, filepath.Join(orbaxCases, "v1-shapes", "checkpoint"), src, &checkpoint.ConvertOptions{Overwrite: true})
+	err := checkpoint.Convert(ctx, filepath.Join(orbaxCases, "v1-shapes", "checkpoint"), src,
+		&checkpoint.ConvertOptions{Overwrite: true})
 	if err == nil {
 		t.Error("a file was replaced with a directory")
 	}

@@ -160,7 +160,8 @@ func TestOvertakenDelete(t *testing.T) {
 func TestOvertakenRepair(t *testing.T) {
 	ctx, st := t.Context(), local.New(vfstest.NewMem(), "/", nil)
 	save := func() error {
-		return checkpoint.Save(ctx, "run/1", map[string]any{"a": count(600, 1)}, &checkpoint.SaveOptions{Store: st, Overwrite: true})
+		return checkpoint.Save(ctx, "run/1", map[string]any{"a": count(600, 1)},
+			&checkpoint.SaveOptions{Store: st, Overwrite: true})
 	}
 	if err := save(); err != nil {
 		t.Fatal(err)
@@ -212,7 +213,8 @@ func TestRepairLooksAgain(t *testing.T) {
 	for nth := 1; ; nth++ {
 		ctx, st := t.Context(), local.New(vfstest.NewMem(), "/", nil)
 		save := func() {
-			if err := checkpoint.Save(ctx, "c", map[string]any{"a": count(600, 1)}, &checkpoint.SaveOptions{Store: st, Overwrite: true}); err != nil {
+			if err := checkpoint.Save(ctx, "c", map[string]any{"a": count(600, 1)},
+				&checkpoint.SaveOptions{Store: st, Overwrite: true}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -235,7 +237,8 @@ func TestRepairOfDamagedLooksAgain(t *testing.T) {
 		ctx, mem := t.Context(), vfstest.NewMem()
 		st := local.New(mem, "/", nil)
 		save := func() {
-			if err := checkpoint.Save(ctx, "c", map[string]any{"a": count(600, 1)}, &checkpoint.SaveOptions{Store: st, Overwrite: true, Options: withParity(3, options.Bivouac{})}); err != nil {
+			if err := checkpoint.Save(ctx, "c", map[string]any{"a": count(600, 1)},
+				&checkpoint.SaveOptions{Store: st, Overwrite: true, Options: withParity(3, options.Bivouac{})}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -266,7 +269,8 @@ func TestRepairOfDamagedLooksAgain(t *testing.T) {
 func addAll(ctx context.Context, path, who string) (overtaken int, err error) {
 	for i := range leavesEach {
 		for {
-			err := checkpoint.Save(ctx, path, map[string]any{fmt.Sprint(who, i): count(300, float32(i))}, &checkpoint.SaveOptions{PartialUpdate: true})
+			err := checkpoint.Save(ctx, path, map[string]any{fmt.Sprint(who, i): count(300, float32(i))},
+				&checkpoint.SaveOptions{PartialUpdate: true})
 			if errs.KindOf(err) != errs.Busy {
 				if err != nil {
 					return overtaken, err

@@ -64,8 +64,10 @@ func TestOneLeafRewritesLittle(t *testing.T) {
 func inParts(t *testing.T) (checkpoint.SaveOptions, *tree.Node) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(5, 5))
-	state := tree.NewDict().Set("a", tree.NewLeaf(noise(r, tensor.Float32, 700))).Set("b", tree.NewLeaf(noise(r, tensor.Uint8, 9000))).
-		Set("c", tree.NewList(tree.NewLeaf(noise(r, tensor.BFloat16, 30, 11)), tree.NewLeaf(noise(r, tensor.Bool, 0, 4)), tree.NewLeaf(int64(7))))
+	state := tree.NewDict().Set("a", tree.NewLeaf(noise(r, tensor.Float32, 700))).Set("b",
+		tree.NewLeaf(noise(r, tensor.Uint8, 9000))).
+		Set("c", tree.NewList(tree.NewLeaf(noise(r, tensor.BFloat16, 30, 11)), tree.NewLeaf(noise(r, tensor.Bool, 0, 4)),
+			tree.NewLeaf(int64(7))))
 	o := checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: 4000}}, Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: local.New(vfstest.NewMem(), "/", nil), Custom: map[string]any{"epoch": 3}}
 	if err := checkpoint.Save(t.Context(), "c", state, &o); err != nil {
 		t.Fatal(err)
@@ -79,11 +81,13 @@ func TestSafetensorsParts(t *testing.T) {
 	o, state := inParts(t)
 	checkSaved(t, o, state)
 	files := allFiles(t, o)
-	want := []string{"bivouac.manifest", "model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors", "model-00003-of-00003.safetensors", "model.safetensors.index.json"}
+	want := []string{"bivouac.manifest", "model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors",
+		"model-00003-of-00003.safetensors", "model.safetensors.index.json"}
 	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
 		t.Fatalf("%q", got)
 	}
-	if index := string(files["model.safetensors.index.json"]); !strings.Contains(index, `"b": "model-00002-of-00003.safetensors"`) || !strings.Contains(index, `"total_size": 12468`) {
+	if index := string(files["model.safetensors.index.json"]); !strings.Contains(index,
+		`"b": "model-00002-of-00003.safetensors"`) || !strings.Contains(index, `"total_size": 12468`) {
 		t.Errorf("%s", index)
 	}
 	info, err := checkpoint.Metadata(t.Context(), "c", &checkpoint.LoadOptions{Store: o.Store})
@@ -93,7 +97,8 @@ func TestSafetensorsParts(t *testing.T) {
 	// What is lost, changed or swapped is noticed, whichever file it is.
 	for _, name := range want {
 		other := files[want[1+(slices.Index(want, name)+1)%3]]
-		for how, b := range map[string][]byte{"lost": nil, "cut short": files[name][:len(files[name])/2], "changed": flipped(files[name]), "another": other} {
+		for how, b := range map[string][]byte{"lost": nil, "cut short": files[name][:len(files[name])/2],
+			"changed": flipped(files[name]), "another": other} {
 			st := contentStore{files: files.with(name, b)}
 			if _, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st}); err == nil {
 				t.Errorf("%s, %s: loaded", name, how)
@@ -138,7 +143,8 @@ func TestDataFileSize(t *testing.T) {
 		errs.Unsupported: {Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: 1 << 20}}, Bivouac: options.Bivouac{Layout: options.PlainZarr3}}},
 	} {
 		o.Store = local.New(vfstest.NewMem(), "/", nil)
-		if err := checkpoint.Save(t.Context(), "c", state, &o); errs.KindOf(err) != kind || !strings.Contains(strings.ReplaceAll(strings.ToLower(err.Error()), "_", ""), "ocdbttargetdatafilesize") {
+		if err := checkpoint.Save(t.Context(), "c", state, &o); errs.KindOf(err) != kind ||
+			!strings.Contains(strings.ReplaceAll(strings.ToLower(err.Error()), "_", ""), "ocdbttargetdatafilesize") {
 			t.Errorf("%v", err)
 		}
 	}

@@ -96,7 +96,8 @@ func TestPathPermissionModeOfTheContext(t *testing.T) {
 // A store without permissions refuses to be given some, before anything is written.
 func TestPathPermissionModeIsRefused(t *testing.T) {
 	st := struct{ store.Store }{local.New(vfstest.NewMem(), "/", nil)}
-	err := checkpoint.Save(t.Context(), "c", map[string]any{"a": grid(3, 3)}, &checkpoint.SaveOptions{Options: private(), Store: st})
+	err := checkpoint.Save(t.Context(), "c", map[string]any{"a": grid(3, 3)},
+		&checkpoint.SaveOptions{Options: private(), Store: st})
 	if errs.KindOf(err) != errs.Unsupported || len(names(t, st)) > 0 {
 		t.Errorf("%v, left %q", err, names(t, st))
 	}

@@ -100,7 +100,8 @@ func TestSaveOverRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := namesBelow(t, dir)
-	for call, o := range map[string]*checkpoint.SaveOptions{"save": nil, "overwrite": {Overwrite: true}, "partial update": {PartialUpdate: true, Overwrite: true}} {
+	for call, o := range map[string]*checkpoint.SaveOptions{"save": nil, "overwrite": {Overwrite: true},
+		"partial update": {PartialUpdate: true, Overwrite: true}} {
 		err := checkpoint.Save(ctx, dir, state, o)
 		want := errs.Invalid
 		if o == nil {
@@ -122,7 +123,8 @@ func TestSaveOverRun(t *testing.T) {
 func TestItemsThatDifferInCase(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	item := map[string]any{"w": count(600, 1)}
-	for _, names := range [][2]string{{"params", "Params"}, {"straße", "STRAßE"}, {"k", "\u212a"}} { // the last is the sign of kelvin
+	for _, names := range [][2]string{{"params", "Params"}, {"straße", "STRAßE"},
+		{"k", "\u212a"}} { // the last is the sign of kelvin
 		both := map[string]any{names[0]: item, names[1]: item}
 		for call, err := range map[string]error{
 			"save": checkpoint.SaveCheckpointables(ctx, filepath.Join(dir, "c"), both, nil),
@@ -149,7 +151,8 @@ func TestItemsThatDifferInCase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = run.SaveCheckpointables(ctx, 1, map[string]any{"Metrics": item}, &training.SaveOptions{Metrics: map[string]float64{"loss": 1}})
+	_, err = run.SaveCheckpointables(ctx, 1, map[string]any{"Metrics": item},
+		&training.SaveOptions{Metrics: map[string]float64{"loss": 1}})
 	if errs.KindOf(err) != errs.Invalid {
 		t.Errorf("an item beside metrics: %v", err)
 	}

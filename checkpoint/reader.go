@@ -83,7 +83,8 @@ func (r *Reader) Leaf(name string) (LeafInfo, error) {
 		}
 	}
 	e := &errs.Error{Kind: errs.NotFound, Op: "checkpoint.Reader", Subject: "leaf " + strconv.Quote(name),
-		Want: "one of the " + strconv.Itoa(len(r.info.Leaves)) + " leaves of " + strconv.Quote(r.info.Name), Remedy: "bivouac info lists them"}
+		Want:   "one of the " + strconv.Itoa(len(r.info.Leaves)) + " leaves of " + strconv.Quote(r.info.Name),
+		Remedy: "bivouac info lists them"}
 	names := make([]string, len(r.info.Leaves))
 	for i, l := range r.info.Leaves {
 		names[i] = l.Param
@@ -108,7 +109,8 @@ func (r *Reader) ReadBox(ctx context.Context, l LeafInfo, origin, shape []int, d
 		}
 		box := zarr.Box{Origin: origin, Shape: shape}
 		if !box.Inside(leaf.Shape) || len(dst) != box.Len()*leaf.DType.Size() {
-			return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param, Want: "a part of " + leaf.Shape.String() + " and memory of its size", Got: box.String()}
+			return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param,
+				Want: "a part of " + leaf.Shape.String() + " and memory of its size", Got: box.String()}
 		}
 		return r.c.Explain(ctx, r.cells.Reader(leaf)(ctx, box, dst))
 	}

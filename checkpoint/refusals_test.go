@@ -162,7 +162,8 @@ func edited(pairs ...string) func(vfs.FS) error {
 		for _, p := range parts {
 			name := session + "/" + p.Name() + "/state/_METADATA"
 			b, rerr := store.ReadAll(context.Background(), local.New(fsys, "/", nil), strings.TrimPrefix(name, "/"))
-			err = errors.Join(err, rerr, fsys.Remove(name), putFile(fsys, name, []byte(strings.NewReplacer(pairs...).Replace(string(b)))))
+			err = errors.Join(err, rerr, fsys.Remove(name),
+				putFile(fsys, name, []byte(strings.NewReplacer(pairs...).Replace(string(b)))))
 		}
 		return err
 	}
@@ -238,7 +239,8 @@ func TestDamagedSessions(t *testing.T) {
 				}
 				err = sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st})
 				switch {
-				case err == nil && c.after != nil && !strings.Contains(file, "0_guard") && (how != "not there" || path.Base(file) != manifest.Name):
+				case err == nil && c.after != nil && !strings.Contains(file, "0_guard") &&
+					(how != "not there" || path.Base(file) != manifest.Name):
 					err = errors.New("it was not noticed")
 				case err == nil && c.after != nil: // without a manifest they are as Orbax's
 					err = c.after(fsys)
@@ -324,7 +326,8 @@ func TestFailingHandlers(t *testing.T) {
 		ctx := options.With(t.Context(), options.Options{Checkpointables: options.Checkpointables{Registry: r}})
 		mem := vfstest.NewMem()
 		items := map[string]any{"x": 1, "y": own}
-		if err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: local.New(mem, "/", nil)}); !c.want(err) {
+		if err := checkpoint.SaveCheckpointables(ctx, "c", items,
+			&checkpoint.SaveOptions{Store: local.New(mem, "/", nil)}); !c.want(err) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if err := absent("c")(mem); err != nil {
@@ -396,7 +399,8 @@ func TestUnsoundSession(t *testing.T) {
 		if err := errors.Join(fsys.Remove(file), putFile(fsys, file, flippedAt(b, 8))); err != nil {
 			t.Fatal(err)
 		}
-		f := vfstest.NewFault(fsys, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpRename && c.Name == "/c" }})
+		f := vfstest.NewFault(fsys, vfstest.Plan{N: 1, Err: syscall.EIO,
+			Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpRename && c.Name == "/c" }})
 		err = sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: local.New(f, "/", nil)})
 		if _, hits := f.Hit(); hits == 0 {
 			continue // it was noticed before, or is nobody's
@@ -521,7 +525,9 @@ func TestSignedWithoutDocument(t *testing.T) {
 	public, private := signingKey(1)
 	s := preserveAs(t, "signed", writer.Options{Signing: private}, 31, map[string]any{"state": values(31)})
 	load := func(files content) error {
-		_, err := checkpoint.LoadCheckpointables(t.Context(), "c", &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, Store: contentStore{files: files}})
+		_, err := checkpoint.LoadCheckpointables(t.Context(), "c",
+			&checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}},
+				Store: contentStore{files: files}})
 		return err
 	}
 	if err := load(s.files); err != nil {
@@ -537,7 +543,8 @@ func TestSignedWithoutDocument(t *testing.T) {
 			fresh.Files = append(fresh.Files, f)
 		}
 	}
-	if err := load(s.files.with(manifest.Name, manifest.Sign(fresh.Append(nil), private))); errs.KindOf(err) != errs.Corrupt {
+	if err := load(s.files.with(manifest.Name, manifest.Sign(fresh.Append(nil),
+		private))); errs.KindOf(err) != errs.Corrupt {
 		t.Error(err)
 	}
 }

@@ -79,7 +79,8 @@ func sessionCase(name, to string) func(vfs.FS) error {
 // holds.
 func sameAs(fsys vfs.FS, name, disk string) error {
 	state := func(fsys vfs.FS, name string) (string, error) {
-		items, err := checkpoint.LoadCheckpointables(context.Background(), name, &checkpoint.LoadOptions{Store: local.New(fsys, "/", nil)})
+		items, err := checkpoint.LoadCheckpointables(context.Background(), name,
+			&checkpoint.LoadOptions{Store: local.New(fsys, "/", nil)})
 		return fmt.Sprint(treeText(items["state"])), err
 	}
 	want, known := onDisk.Load(disk)
@@ -124,7 +125,8 @@ func TestRepairIsRepeatable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			repair := func(fsys vfs.FS) (*integrity.RepairReport, error) {
-				return integrity.Repair(context.Background(), c.path, &integrity.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
+				return integrity.Repair(context.Background(), c.path,
+					&integrity.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
 			}
 			check := func(fsys vfs.FS) error {
 				path := c.path
@@ -133,7 +135,8 @@ func TestRepairIsRepeatable(t *testing.T) {
 				} else if err != nil || len(r.Problems) > 0 {
 					return fmt.Errorf("second repair: %w, %v", err, r.Problems)
 				}
-				r, err := integrity.Repair(context.Background(), strings.TrimSuffix(path, ".partial_save"), &integrity.RepairOptions{Store: local.New(fsys, "/", nil)})
+				r, err := integrity.Repair(context.Background(), strings.TrimSuffix(path, ".partial_save"),
+					&integrity.RepairOptions{Store: local.New(fsys, "/", nil)})
 				if err != nil || len(r.Problems)+len(r.Actions) > 0 {
 					return fmt.Errorf("third repair: %w, %v %v", err, r.Problems, r.Actions)
 				}
@@ -146,7 +149,8 @@ func TestRepairIsRepeatable(t *testing.T) {
 				}
 				return err
 			}
-			report, err := crash.Run(work, func(fsys vfs.FS, _ []string) error { return check(fsys) }, &crash.Options{Setup: c.setup, Limit: 16, Samples: 4})
+			report, err := crash.Run(work, func(fsys vfs.FS, _ []string) error { return check(fsys) },
+				&crash.Options{Setup: c.setup, Limit: 16, Samples: 4})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,7 +215,8 @@ func TestRepairHarmsNothing(t *testing.T) {
 			}
 			before := mem.Hash()
 			for _, apply := range []bool{false, true} {
-				r, err := integrity.Repair(context.Background(), c.path, &integrity.RepairOptions{Store: local.New(mem, "/", nil), Apply: apply})
+				r, err := integrity.Repair(context.Background(), c.path,
+					&integrity.RepairOptions{Store: local.New(mem, "/", nil), Apply: apply})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -275,7 +280,8 @@ func find(fsys vfs.FS, dir, base string, f func(name string) error) error {
 
 // cutOff cuts a file off.
 func cutOff(fsys vfs.FS, dir, base string) error {
-	return find(fsys, dir, base, func(name string) error { return errors.Join(fsys.Remove(name), putFile(fsys, name, []byte("{"))) })
+	return find(fsys, dir, base,
+		func(name string) error { return errors.Join(fsys.Remove(name), putFile(fsys, name, []byte("{"))) })
 }
 
 // again makes a later part that saves the string s once more.

@@ -26,7 +26,8 @@ type request struct {
 
 // newRequest finds what abstract wants of the leaves that saved has.
 func newRequest(abstract, saved *tree.Node, entries []tree.Entry, leaves []layout.Leaf, ld *loading) (*request, error) {
-	r := &request{leaves: leaves, at: make(map[*tree.Node]int, len(entries)), wants: make(map[*layout.Leaf]Want, len(leaves)),
+	r := &request{leaves: leaves, at: make(map[*tree.Node]int, len(entries)),
+		wants:   make(map[*layout.Leaf]Want, len(leaves)),
 		partial: ld.partial, keep: ld.into != nil, report: &ld.report, handlers: ld.handlers}
 	for i, e := range entries {
 		r.at[e.Node] = i
@@ -52,8 +53,9 @@ func (r *request) compare(abstract, saved *tree.Node) error {
 	if !r.partial && !slices.ContainsFunc(left, func(d tree.Difference) bool { return d.Kind != tree.Extra }) {
 		remedy = "Options.PyTree.Loading.PartialLoad loads what is asked for only"
 	}
-	return &errs.Error{Kind: errs.Mismatch, Subject: "LoadOptions.Abstract", Remedy: remedy, Want: "the structure that was saved",
-		Got: "another (- asked for, not saved; + saved, not asked for; ~ of another kind):\n" + tree.Summary(left, 0)}
+	return &errs.Error{Kind: errs.Mismatch, Subject: "LoadOptions.Abstract", Remedy: remedy,
+		Want: "the structure that was saved",
+		Got:  "another (- asked for, not saved; + saved, not asked for; ~ of another kind):\n" + tree.Summary(left, 0)}
 }
 
 // structureOf returns the tree with nil for each Placeholder: both stand for
@@ -184,13 +186,15 @@ func wantOf(v any, l *layout.Leaf) (Want, error) {
 }
 
 func unknownAbstract(got string) error {
-	return &errs.Error{Kind: errs.Unsupported, Want: "Abstract, TypeOf, Placeholder, nil, a tensor, a number or a string", Got: got}
+	return &errs.Error{Kind: errs.Unsupported, Want: "Abstract, TypeOf, Placeholder, nil, a tensor, a number or a string",
+		Got: got}
 }
 
 // sameClass reports whether d is of the same class as widest, Go's widest type of the class: an int
 // asks for an integer of any width.
 func sameClass(widest, d tensor.DType) bool {
-	return widest == d || widest.IsInteger() && d.IsInteger() || widest.IsFloat() && d.IsFloat() || widest.IsComplex() && d.IsComplex()
+	return widest == d || widest.IsInteger() && d.IsInteger() || widest.IsFloat() && d.IsFloat() || widest.IsComplex() &&
+		d.IsComplex()
 }
 
 // admits refuses a leaf that cannot have the form.
@@ -233,7 +237,8 @@ func (r *request) assemble(want, saved *tree.Node) *tree.Node {
 	default:
 		return saved
 	}
-	n := &tree.Node{Kind: want.Kind, Type: want.Type, Keys: slices.Clone(want.Keys), Items: make([]*tree.Node, len(want.Items))}
+	n := &tree.Node{Kind: want.Kind, Type: want.Type, Keys: slices.Clone(want.Keys),
+		Items: make([]*tree.Node, len(want.Items))}
 	for i, child := range want.Items {
 		n.Items[i] = r.assemble(child, saved.Get(want.Key(i).Name))
 	}

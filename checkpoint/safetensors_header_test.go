@@ -20,7 +20,8 @@ func TestNamesInSafetensorsHeader(t *testing.T) {
 	const leaves = 50
 	d := tree.NewDict()
 	for i := range leaves {
-		d.Set(fmt.Sprintf("name%03d%s", i, strings.Repeat("x", 500)), tree.NewLeaf(tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{1}, Data: make([]byte, 4)}))
+		d.Set(fmt.Sprintf("name%03d%s", i, strings.Repeat("x", 500)),
+			tree.NewLeaf(tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{1}, Data: make([]byte, 4)}))
 	}
 	path := filepath.Join(t.TempDir(), "c")
 	o := checkpoint.SaveOptions{Options: options.Options{CheckpointLayout: options.SafetensorsFile}}

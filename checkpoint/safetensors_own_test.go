@@ -70,8 +70,10 @@ func (o *ours) file(t *testing.T) []byte {
 // A file and a manifest of which each is intact, and which do not belong together,
 // or say what no save of ours does.
 func TestSafetensorsOfAnotherManifest(t *testing.T) {
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: local.New(vfstest.NewMem(), "/", nil), Custom: map[string]int{"epoch": 3}}
-	if err := checkpoint.Save(t.Context(), "c", map[string]any{"a": []float32{1, 2}, "b": []float32{3}, "c": []float32{4}, "s": "text"}, &o); err != nil {
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}},
+		Store: local.New(vfstest.NewMem(), "/", nil), Custom: map[string]int{"epoch": 3}}
+	if err := checkpoint.Save(t.Context(), "c", map[string]any{"a": []float32{1, 2}, "b": []float32{3}, "c": []float32{4},
+		"s": "text"}, &o); err != nil {
 		t.Fatal(err)
 	}
 	saved := allFiles(t, o)

@@ -98,7 +98,8 @@ func TestSafetensorsReads(t *testing.T) {
 			total += n
 		}
 		if len(sizes) > c.reads || slices.Max(sizes) > c.most || total > c.bytes {
-			t.Errorf("%s: %d reads of up to %d, %d bytes; want %d, %d, %d", name, len(sizes), slices.Max(sizes), total, c.reads, c.most, c.bytes)
+			t.Errorf("%s: %d reads of up to %d, %d bytes; want %d, %d, %d", name, len(sizes), slices.Max(sizes), total, c.reads,
+				c.most, c.bytes)
 		}
 		if slices.Max(sizes)*2 < c.most && c.most > 400 {
 			t.Errorf("%s: reads of up to %d only", name, slices.Max(sizes))

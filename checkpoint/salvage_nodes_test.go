@@ -63,7 +63,8 @@ func manyLeaves() map[string]any {
 		for k := range wide {
 			wide[k] = float32(i * k)
 		}
-		state[fmt.Sprintf("layer%02d", i)] = map[string]any{"bias": []float32{float32(i), 2, 3}, "kernel": wide, "step": int64(i), "name": fmt.Sprint("of layer ", i)}
+		state[fmt.Sprintf("layer%02d", i)] = map[string]any{"bias": []float32{float32(i), 2, 3}, "kernel": wide,
+			"step": int64(i), "name": fmt.Sprint("of layer ", i)}
 	}
 	return state
 }
@@ -206,7 +207,8 @@ func TestSalvageBesideDamagedNodes(t *testing.T) {
 			lost := c.salvaged(t, what)
 			switch {
 			case n.Offset == c.root.Offset:
-				if len(lost) != leavesInNodes || !strings.Contains(fmt.Sprint(lost["layer07.step"]), "nothing can be found: the root") {
+				if len(lost) != leavesInNodes || !strings.Contains(fmt.Sprint(lost["layer07.step"]),
+					"nothing can be found: the root") {
 					t.Errorf("%s: %d leaves are lost with the root: %v", what, len(lost), lost["layer07.step"])
 				}
 			case len(lost) == 0 || len(lost) == leavesInNodes:
@@ -313,7 +315,8 @@ func TestSalvageSigned(t *testing.T) {
 		switch {
 		case salvaged && (err != nil || len(r.Lost()) != leavesInNodes):
 			t.Errorf("without the key: %d are lost: %v", len(r.Lost()), err)
-		case !salvaged && (errs.KindOf(err) != errs.Corrupt || !strings.Contains(fmt.Sprint(err), "proves nothing against a forger")):
+		case !salvaged && (errs.KindOf(err) != errs.Corrupt ||
+			!strings.Contains(fmt.Sprint(err), "proves nothing against a forger")):
 			t.Errorf("with the key: %v", err)
 		}
 	}
@@ -326,11 +329,13 @@ func TestConvertBesideDamagedNodes(t *testing.T) {
 	c := newManyNodes(t)
 	c.flip(t, c.data, c.nodes[1].Offset+9)
 	lost := c.salvaged(t, "node 1")
-	if err := checkpoint.Convert(ctx, "c", "copy", &checkpoint.ConvertOptions{Store: c.st}); errs.KindOf(err) != errs.Corrupt {
+	if err := checkpoint.Convert(ctx, "c", "copy",
+		&checkpoint.ConvertOptions{Store: c.st}); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("without Salvage: %v", err)
 	}
 	var r checkpoint.LoadReport
-	if err := checkpoint.Convert(ctx, "c", "copy", &checkpoint.ConvertOptions{Store: c.st, Salvage: true, Report: &r}); err != nil {
+	if err := checkpoint.Convert(ctx, "c", "copy", &checkpoint.ConvertOptions{Store: c.st, Salvage: true,
+		Report: &r}); err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Lost()) != len(lost) {

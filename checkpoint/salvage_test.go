@@ -62,7 +62,8 @@ func TestSalvageMetadata(t *testing.T) {
 				mem := vfstest.NewMem()
 				st := local.New(mem, "/", nil)
 				o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l.layout}}, Store: st}
-				if err := checkpoint.Save(ctx, "c", map[string]any{"a": []float32{1, 2, 3}, "b": make([]float64, 3000)}, o); err != nil {
+				if err := checkpoint.Save(ctx, "c", map[string]any{"a": []float32{1, 2, 3}, "b": make([]float64, 3000)},
+					o); err != nil {
 					t.Fatal(err)
 				}
 				if spoil(t, mem, "/c/state/b/"+l.file, gone); bare {
@@ -82,7 +83,8 @@ func TestSalvageMetadata(t *testing.T) {
 				if x, ok := n.Get("a").Tensor(); !ok || x.Shape.Len() != 3 {
 					t.Errorf("%v, gone %v, without manifest %v: a is %v", l.layout, gone, bare, n.Get("a"))
 				}
-				if lost := r.Lost(); len(lost) != 1 || lost[0].Path.String() != "b" || n.Get("b").Value != (checkpoint.Placeholder{}) {
+				if lost := r.Lost(); len(lost) != 1 || lost[0].Path.String() != "b" ||
+					n.Get("b").Value != (checkpoint.Placeholder{}) {
 					t.Errorf("%v, gone %v, without manifest %v: lost are %v", l.layout, gone, bare, lost)
 				}
 			}
@@ -98,7 +100,8 @@ func TestSalvage(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		mem := vfstest.NewMem()
 		st := local.New(mem, "/", nil)
-		o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}, Store: st}
+		o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}},
+			Store: st}
 		if err := checkpoint.Save(ctx, "c", state, o); err != nil {
 			t.Fatal(err)
 		}
@@ -111,21 +114,25 @@ func TestSalvage(t *testing.T) {
 		if err != nil {
 			t.Fatalf("gone %v: %v", gone, err)
 		}
-		want, err := tree.From(map[string]any{"a": state["a"], "b": checkpoint.Placeholder{}, "n": state["n"], "s": state["s"]})
+		want, err := tree.From(map[string]any{"a": state["a"], "b": checkpoint.Placeholder{}, "n": state["n"],
+			"s": state["s"]})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n.Get("b").Value != (checkpoint.Placeholder{}) || !tree.Equal(want.Get("a"), n.Get("a")) || !tree.Equal(want.Get("n"), n.Get("n")) || !tree.Equal(want.Get("s"), n.Get("s")) {
+		if n.Get("b").Value != (checkpoint.Placeholder{}) || !tree.Equal(want.Get("a"), n.Get("a")) ||
+			!tree.Equal(want.Get("n"), n.Get("n")) || !tree.Equal(want.Get("s"), n.Get("s")) {
 			t.Errorf("gone %v: loaded %v", gone, n)
 		}
-		if lost := r.Lost(); len(lost) != 1 || lost[0].Path.String() != `b` || !errors.Is(lost[0].Lost, errs.Corrupt) || !strings.Contains(r.String(), "lost: ") {
+		if lost := r.Lost(); len(lost) != 1 || lost[0].Path.String() != `b` || !errors.Is(lost[0].Lost, errs.Corrupt) ||
+			!strings.Contains(r.String(), "lost: ") {
 			t.Errorf("gone %v: lost are %v", gone, lost)
 		}
 		items, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: st, Salvage: true, Report: &r})
 		if err != nil || !tree.Equal(items["state"].(*tree.Node).Get("a"), want.Get("a")) {
 			t.Errorf("gone %v: all items: %v", gone, err)
 		}
-		if _, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Salvage: true}); !errors.Is(err, errs.Invalid) {
+		if _, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Salvage: true}); !errors.Is(err,
+			errs.Invalid) {
 			t.Errorf("without a report nobody is told what is lost: %v", err)
 		}
 		rd, err := checkpoint.OpenReader(ctx, "c", &checkpoint.LoadOptions{Store: st})
@@ -151,24 +158,29 @@ func TestSalvage(t *testing.T) {
 // there is no copy.
 func TestConvertSalvages(t *testing.T) {
 	ctx := context.Background()
-	state := map[string]any{"a": []float32{1, 2, 3}, "b": make([]float64, 3000), "c": map[string]any{"d": make([]int16, 500), "e": "text"}}
+	state := map[string]any{"a": []float32{1, 2, 3}, "b": make([]float64, 3000),
+		"c": map[string]any{"d": make([]int16, 500), "e": "text"}}
 	for _, gone := range []bool{false, true} {
 		mem := vfstest.NewMem()
 		st := local.New(mem, "/", nil)
-		o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}, Store: st}
+		o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}},
+			Store: st}
 		if err := checkpoint.Save(ctx, "c", state, o); err != nil {
 			t.Fatal(err)
 		}
 		spoil(t, mem, "/c/state/b/zarr.json", gone)
 		spoil(t, mem, "/c/state/c.d/c/0", false)
-		if err := checkpoint.Convert(ctx, "c", "refused", &checkpoint.ConvertOptions{Store: st}); errs.KindOf(err) != errs.Corrupt {
+		if err := checkpoint.Convert(ctx, "c", "refused",
+			&checkpoint.ConvertOptions{Store: st}); errs.KindOf(err) != errs.Corrupt {
 			t.Fatalf("without Salvage: %v", err)
 		}
-		if err := checkpoint.Convert(ctx, "c", "refused", &checkpoint.ConvertOptions{Store: st, Salvage: true}); errs.KindOf(err) != errs.Invalid {
+		if err := checkpoint.Convert(ctx, "c", "refused",
+			&checkpoint.ConvertOptions{Store: st, Salvage: true}); errs.KindOf(err) != errs.Invalid {
 			t.Fatalf("without a Report: %v", err)
 		}
 		var report checkpoint.LoadReport
-		if err := checkpoint.Convert(ctx, "c", "copy", &checkpoint.ConvertOptions{Store: st, Salvage: true, Report: &report}); err != nil {
+		if err := checkpoint.Convert(ctx, "c", "copy", &checkpoint.ConvertOptions{Store: st, Salvage: true,
+			Report: &report}); err != nil {
 			t.Fatal(err)
 		}
 		var lost []string

@@ -92,7 +92,8 @@ func (o *SaveOptions) named(state any) map[string]any {
 
 // startSave lays the state out, copies it where that is asked for and fits, and
 // saves in the background.
-func startSave(ctx context.Context, path string, values map[string]any, o *SaveOptions, background bool) (*Response[SaveStats], *saving.Save, error) {
+func startSave(ctx context.Context, path string, values map[string]any, o *SaveOptions,
+	background bool) (*Response[SaveStats], *saving.Save, error) {
 	const op = "checkpoint.Save"
 	o, err := o.resolve(ctx)
 	if err != nil {
@@ -129,12 +130,14 @@ func absent(ctx context.Context, release func()) *Response[SaveStats] {
 
 // prepare admits the save, and says what is written and where to. o is resolved. With
 // an error there may be a save, which is given up in its Snapshot.
-func (o *SaveOptions) prepare(ctx context.Context, path string, values map[string]any, background bool) (s *saving.Save, to saving.Target, err error) {
+func (o *SaveOptions) prepare(ctx context.Context, path string, values map[string]any,
+	background bool) (s *saving.Save, to saving.Target, err error) {
 	st, name, err := locate.Target(path, o.Store, o.File.PathPermissionMode)
 	if err != nil {
 		return nil, to, err
 	}
-	s, err = saving.Resolve(saving.Call{Options: o.Options, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
+	s, err = saving.Resolve(saving.Call{Options: o.Options, Background: background, Custom: o.Custom, Release: o.Release,
+		Watch: o.Watch, Progress: o.Progress})
 	if err != nil {
 		return nil, to, err
 	}
@@ -187,7 +190,8 @@ func admit(ctx context.Context, st store.Store, name string, overwrite bool) err
 		return err
 	}
 	if step != "" {
-		e := &errs.Error{Kind: errs.Invalid, Want: "the path of a checkpoint", Got: "the directory of a run, in which there is " + step,
+		e := &errs.Error{Kind: errs.Invalid, Want: "the path of a checkpoint",
+			Got:    "the directory of a run, in which there is " + step,
 			Remedy: "save below it, under the name of a step; training.Open saves steps there"}
 		if !overwrite {
 			e.Kind = errs.Exists

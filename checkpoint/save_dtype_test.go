@@ -125,7 +125,8 @@ func TestStorageDTypeRefusesLoss(t *testing.T) {
 					t.Fatal(err)
 				}
 				err = saveIn(t.Context(), m, state, o)
-				if errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), "model.w") && !strings.Contains(err.Error(), "model/w") {
+				if errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), "model.w") &&
+					!strings.Contains(err.Error(), "model/w") {
 					t.Errorf("%s, %v, %v: %v", name, l, m, err)
 				}
 				if checkpoint.IsCheckpoint(t.Context(), "c", &checkpoint.LoadOptions{Store: o.Store}) {
@@ -166,7 +167,8 @@ func TestStorageDTypeAsOrbax(t *testing.T) {
 		}
 		o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 		o.Array.Saving.Storage.DType = tensor.BFloat16
-		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{6}, Data: b}}, &o); err != nil {
+		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": tensor.Tensor{DType: tensor.Float32,
+			Shape: tensor.Shape{6}, Data: b}}, &o); err != nil {
 			t.Fatal(err)
 		}
 		got, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: o.Store})
@@ -201,7 +203,8 @@ func TestConvertCasts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := tree.Diff(tree.NewDict().Set("w", tree.NewLeaf(want)).Set("step", tree.NewLeaf(int64(12345))), got); len(d) > 0 {
+	if d := tree.Diff(tree.NewDict().Set("w", tree.NewLeaf(want)).Set("step", tree.NewLeaf(int64(12345))),
+		got); len(d) > 0 {
 		t.Errorf("%s", tree.FormatDiff(d))
 	}
 }

@@ -48,7 +48,8 @@ func TestRichTypes(t *testing.T) {
 		want string
 		kind tree.Kind
 		pair tree.Kind
-	}{{options.On, want, tree.Tuple, tree.Named}, {options.Off, "", tree.List, tree.Dict}, {options.Inherit, "", tree.List, tree.Dict}} {
+	}{{options.On, want, tree.Tuple, tree.Named}, {options.Off, "", tree.List, tree.Dict},
+		{options.Inherit, "", tree.List, tree.Dict}} {
 		for m := range manners {
 			o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 			o.PyTree.Saving.Metadata.SupportRichTypes = c.on
@@ -78,7 +79,8 @@ func TestRichTypes(t *testing.T) {
 // A Go struct keeps its name, and is one in safetensors files too.
 func TestRichTypesOfStructs(t *testing.T) {
 	type Moments struct{ Mu, Nu []float32 }
-	state := map[string]any{"opt": Moments{[]float32{1, 2}, []float32{3}}, "list": []any{int64(1), map[string]any{"x": 2.5}}}
+	state := map[string]any{"opt": Moments{[]float32{1, 2}, []float32{3}},
+		"list": []any{int64(1), map[string]any{"x": 2.5}}}
 	for _, l := range allLayouts {
 		o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 		o.Layout, o.PyTree.Saving.Metadata.SupportRichTypes = l, options.On

@@ -44,7 +44,8 @@ func sound(fsys vfs.FS, acked bool) error {
 		for _, p := range parts {
 			copy(w.Data[p.Origin[0]*300*8:], p.Data.Data)
 		}
-		want, err := tree.From(map[string]any{"w": w, "step": float64(v), "bias": []float64{float64(v), float64(v), float64(v)}})
+		want, err := tree.From(map[string]any{"w": w, "step": float64(v),
+			"bias": []float64{float64(v), float64(v), float64(v)}})
 		if err != nil {
 			return err
 		}
@@ -61,7 +62,8 @@ func sound(fsys vfs.FS, acked bool) error {
 // twoAgain is the save after a failure: it succeeds, and leaves nothing but itself.
 func twoAgain(fsys vfs.FS) error {
 	s := together(2, fsys)
-	if err := failed(s.save(waiting, func(p int) any { return job(p, 2) }, checkpoint.SaveOptions{Overwrite: true})); err != nil {
+	if err := failed(s.save(waiting, func(p int) any { return job(p, 2) },
+		checkpoint.SaveOptions{Overwrite: true})); err != nil {
 		return fmt.Errorf("the save after: %w", err)
 	}
 	list, err := fsys.ReadDir("/")
@@ -154,7 +156,8 @@ func TestBarrierFails(t *testing.T) {
 			if early := op == "begin" || op == "plan" || op == "written"; early && (list[0] == nil || list[1] == nil) {
 				t.Errorf("%s at process %d: %v", op, p, list)
 			}
-			if all := failed(list); op == "leave" && all != nil && (p != 0 || list[0] != nil || !errors.Is(all, store.ErrUncertain)) {
+			if all := failed(list); op == "leave" && all != nil &&
+				(p != 0 || list[0] != nil || !errors.Is(all, store.ErrUncertain)) {
 				t.Errorf("%s at process %d: %v", op, p, list) // when the primary leaves early the other one may not have heard
 			}
 			if err := twoAgain(mem); err != nil {

@@ -100,7 +100,8 @@ func drawn(t *rapid.T, n int) (whole *tree.Node, has []*tree.Node) {
 			}
 			continue
 		}
-		x := noise(rng, rapid.SampledFrom([]tensor.DType{tensor.Float32, tensor.Uint8, tensor.BFloat16}).Draw(t, "dtype"), rapid.SliceOfN(rapid.IntRange(1, 40), 0, 3).Draw(t, "shape")...)
+		x := noise(rng, rapid.SampledFrom([]tensor.DType{tensor.Float32, tensor.Uint8, tensor.BFloat16}).Draw(t, "dtype"),
+			rapid.SliceOfN(rapid.IntRange(1, 40), 0, 3).Draw(t, "shape")...)
 		cuts := make([][]int, len(x.Shape))
 		for k, most := range x.Shape {
 			for at := rapid.IntRange(1, most).Draw(t, "cut"); at < most; at += rapid.IntRange(1, most).Draw(t, "cut") {
@@ -126,7 +127,8 @@ func TestSeveralProcessesAreOne(t *testing.T) {
 		whole, has := drawn(t, n)
 		var o checkpoint.SaveOptions
 		o.Layout = rapid.SampledFrom([]options.Layout{options.OCDBTZarr3, options.OCDBTZarr2}).Draw(t, "layout")
-		o.Compression = rapid.SampledFrom([]options.Compression{options.DefaultCompression, options.Zstd}).Draw(t, "compression")
+		o.Compression = rapid.SampledFrom([]options.Compression{options.DefaultCompression, options.Zstd}).Draw(t,
+			"compression")
 		o.Array.Saving.Storage.ChunkByteSize = rapid.SampledFrom([]int64{0, 64, 700}).Draw(t, "chunks")
 		if rapid.Bool().Draw(t, "dedup") {
 			o.Base = "c"
@@ -157,12 +159,13 @@ func TestSeveralProcessesAreOne(t *testing.T) {
 			}
 			want := tensor.New(x.DType, box.Shape...)
 			zarr.CopyBox(box, want.Data, zarr.WholeBox(x.Shape), x.Data, x.DType.Size())
-			n, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Want: func(l checkpoint.LeafInfo) checkpoint.Want {
-				if l.Path.String() != e.Path.String() {
-					return checkpoint.Want{}
-				}
-				return checkpoint.Want{Boxes: []checkpoint.Box{{Origin: box.Origin, Shape: box.Shape}}}
-			}})
+			n, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st,
+				Want: func(l checkpoint.LeafInfo) checkpoint.Want {
+					if l.Path.String() != e.Path.String() {
+						return checkpoint.Want{}
+					}
+					return checkpoint.Want{Boxes: []checkpoint.Box{{Origin: box.Origin, Shape: box.Shape}}}
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -199,7 +202,8 @@ func rows(p int, v float64) any {
 	for i := range part {
 		part[i] = v + float64(p*len(part)+i)
 	}
-	return checkpoint.Shards{DType: tensor.Float64, Shape: tensor.Shape{4, 300}, Parts: []checkpoint.Shard{{Origin: []int{2 * p, 0}, Data: tensor.FromSlice(part, 2, 300)}}}
+	return checkpoint.Shards{DType: tensor.Float64, Shape: tensor.Shape{4, 300},
+		Parts: []checkpoint.Shard{{Origin: []int{2 * p, 0}, Data: tensor.FromSlice(part, 2, 300)}}}
 }
 
 func job(p int, v float64) any {
@@ -314,7 +318,8 @@ func TestPrimaryHost(t *testing.T) {
 			t.Fatal(p, err)
 		}
 	}
-	got, err := checkpoint.LoadCheckpointables(t.Context(), "c", &checkpoint.LoadOptions{Store: local.New(s.fsys, "/", nil)})
+	got, err := checkpoint.LoadCheckpointables(t.Context(), "c",
+		&checkpoint.LoadOptions{Store: local.New(s.fsys, "/", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -425,7 +430,8 @@ func TestSeveralProcessesUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := together(2, mem)
-	if err := failed(s.save(copying, func(p int) any { return map[string]any{"more": map[string]any{"w": rows(p, 5)}} }, checkpoint.SaveOptions{PartialUpdate: true})); err != nil {
+	if err := failed(s.save(copying, func(p int) any { return map[string]any{"more": map[string]any{"w": rows(p, 5)}} },
+		checkpoint.SaveOptions{PartialUpdate: true})); err != nil {
 		t.Fatal(err)
 	}
 	st := local.New(mem, "/", nil)

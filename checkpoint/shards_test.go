@@ -37,7 +37,8 @@ func divide(x tensor.Tensor, cuts [][]int) checkpoint.Shards {
 		from := 0
 		for _, to := range append(append([]int{}, cuts[axis]...), x.Shape[axis]) {
 			if to > from {
-				walk(axis+1, zarr.Box{Origin: append(append([]int{}, box.Origin...), from), Shape: append(append([]int{}, box.Shape...), to-from)})
+				walk(axis+1, zarr.Box{Origin: append(append([]int{}, box.Origin...), from),
+					Shape: append(append([]int{}, box.Shape...), to-from)})
 			}
 			from = max(from, to)
 		}
@@ -101,8 +102,10 @@ func TestShardsMustTile(t *testing.T) {
 	} {
 		s := divide(x, [][]int{{3}, {2}})
 		spoil(&s)
-		err := checkpoint.Save(context.Background(), "c", map[string]any{"leaf": s}, &checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)})
-		if text := fmt.Sprint(err); errs.KindOf(err) != errs.Invalid || !strings.Contains(text, want) || !strings.Contains(text, "leaf") {
+		err := checkpoint.Save(context.Background(), "c", map[string]any{"leaf": s},
+			&checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)})
+		if text := fmt.Sprint(err); errs.KindOf(err) != errs.Invalid || !strings.Contains(text, want) ||
+			!strings.Contains(text, "leaf") {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
@@ -150,7 +153,8 @@ func TestReshardReadsItsBytes(t *testing.T) {
 	} {
 		var n atomic.Int64
 		st := tallying{local.New(vfstest.NewMem(), "/", nil), &n}
-		if err := checkpoint.Save(ctx, "c", map[string]any{"x": c.value}, &checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: c.axes}}}}, Store: st}); err != nil {
+		if err := checkpoint.Save(ctx, "c", map[string]any{"x": c.value},
+			&checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: c.axes}}}}, Store: st}); err != nil {
 			t.Fatal(err)
 		}
 		total := int64(0)

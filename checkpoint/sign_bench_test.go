@@ -32,7 +32,8 @@ func BenchmarkSigning(b *testing.B) {
 	b.SetBytes(256 << 20)
 	dir := b.TempDir()
 	for b.Loop() {
-		for signed, o := range []checkpoint.SaveOptions{{}, {Options: options.Options{Bivouac: options.Bivouac{Signing: private}}}} {
+		for signed, o := range []checkpoint.SaveOptions{{},
+			{Options: options.Options{Bivouac: options.Bivouac{Signing: private}}}} {
 			o.Overwrite = true
 			path := filepath.Join(dir, []string{"plain", "signed"}[signed])
 			l := checkpoint.LoadOptions{}

@@ -35,7 +35,8 @@ func TestSigning(t *testing.T) {
 	public, private := signingKey(1)
 	stranger, _ := signingKey(2)
 	for name, key := range map[string]ed25519.PrivateKey{"signed": private, "plain": nil} {
-		if err := checkpoint.Save(ctx, name, goldenState(1), &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: key}}, Store: st}); err != nil {
+		if err := checkpoint.Save(ctx, name, goldenState(1),
+			&checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: key}}, Store: st}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +65,9 @@ func TestSigning(t *testing.T) {
 			t.Errorf("verify of %s with %x: %v %+v", c.name, c.key, err, r)
 		}
 	}
-	if err := checkpoint.Save(ctx, "bad", goldenState(1), &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: private[:9]}}, Store: st}); errs.KindOf(err) != errs.Invalid {
+	if err := checkpoint.Save(ctx, "bad", goldenState(1),
+		&checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: private[:9]}},
+			Store: st}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("a private key of 9 bytes: %v, want Invalid", err)
 	}
 }
@@ -74,7 +77,8 @@ func TestSigningSteps(t *testing.T) {
 	ctx := t.Context()
 	public, private := signingKey(1)
 	stranger, _ := signingKey(2)
-	c, err := training.Open(ctx, t.TempDir(), &training.Options{Options: options.Options{Bivouac: options.Bivouac{Signing: private}}})
+	c, err := training.Open(ctx, t.TempDir(),
+		&training.Options{Options: options.Options{Bivouac: options.Bivouac{Signing: private}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,10 +86,12 @@ func TestSigningSteps(t *testing.T) {
 	if err := saveStep(ctx, c, "3"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Load(ctx, 3, &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}); err != nil {
+	if _, err := c.Load(ctx, 3,
+		&checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Load(ctx, 3, &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: stranger}}}); errs.KindOf(err) != errs.Corrupt {
+	if _, err := c.Load(ctx, 3,
+		&checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: stranger}}}); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("another key: %v, want Corrupt", err)
 	}
 }
@@ -107,7 +113,8 @@ func TestAllowNoManifest(t *testing.T) {
 		{checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, AllowNoManifest: true}, errs.Corrupt},
 	} {
 		c.o.Store = contentStore{files: files}
-		if _, err := checkpoint.Load(t.Context(), "c", &c.o); errs.KindOf(err) != c.want || c.want == errs.Other && err != nil {
+		if _, err := checkpoint.Load(t.Context(), "c", &c.o); errs.KindOf(err) != c.want || c.want == errs.Other &&
+			err != nil {
 			t.Errorf("%+v: %v, want %v", c.o, err, c.want)
 		}
 	}
@@ -118,7 +125,9 @@ func TestLabel(t *testing.T) {
 	ctx := t.Context()
 	public, private := signingKey(1)
 	path := t.TempDir() + "/c"
-	if err := checkpoint.Save(ctx, path, goldenState(1), &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a", Signing: private}}}); err != nil {
+	if err := checkpoint.Save(ctx, path, goldenState(1),
+		&checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a",
+			Signing: private}}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -142,7 +151,8 @@ func TestSignedRun(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	public, private := signingKey(1)
 	save := func(signing ed25519.PrivateKey, steps ...string) {
-		c, err := training.Open(ctx, dir, &training.Options{Options: options.Options{Bivouac: options.Bivouac{Signing: signing}}})
+		c, err := training.Open(ctx, dir,
+			&training.Options{Options: options.Options{Bivouac: options.Bivouac{Signing: signing}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,15 +170,18 @@ func TestSignedRun(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "3"), filepath.Join(dir, "5")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := training.Open(ctx, dir, &training.Options{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}); errs.KindOf(err) != errs.Corrupt {
+	if _, err := training.Open(ctx, dir,
+		&training.Options{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("without step 3: %v, want Corrupt", err)
 	}
 	var skipped []string
-	c, err := training.Open(ctx, dir, &training.Options{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, Clean: true, AcceptMissing: true, OnEvent: func(e training.Event) {
-		if e.Kind == training.Skipped {
-			skipped = append(skipped, e.Name)
-		}
-	}})
+	c, err := training.Open(ctx, dir,
+		&training.Options{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, Clean: true,
+			AcceptMissing: true, OnEvent: func(e training.Event) {
+				if e.Kind == training.Skipped {
+					skipped = append(skipped, e.Name)
+				}
+			}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +201,8 @@ func TestSignedRun(t *testing.T) {
 		if _, err := unaware.Load(ctx, step, nil); err != nil {
 			t.Error(err)
 		}
-		if _, err := unaware.Load(ctx, step, &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}); errs.KindOf(err) != errs.Corrupt {
+		if _, err := unaware.Load(ctx, step,
+			&checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}); errs.KindOf(err) != errs.Corrupt {
 			t.Errorf("step %d with the key: %v, want Corrupt", step, err)
 		}
 	}
@@ -200,17 +214,24 @@ func TestConvertSigned(t *testing.T) {
 	public, private := signingKey(1)
 	stranger, second := signingKey(2)
 	src := dir + "/src"
-	if err := checkpoint.Save(ctx, src, goldenState(1), &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a", Signing: private}}}); err != nil {
+	if err := checkpoint.Save(ctx, src, goldenState(1),
+		&checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a",
+			Signing: private}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkpoint.Convert(ctx, src, dir+"/a", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: stranger}}}); errs.KindOf(err) != errs.Corrupt {
+	if err := checkpoint.Convert(ctx, src, dir+"/a",
+		&checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: stranger}}}); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("a source of another: %v, want Corrupt", err)
 	}
-	err := checkpoint.Convert(ctx, src, dir+"/b", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a", Layout: options.PlainZarr2, Signing: second, Verification: public}}})
+	err := checkpoint.Convert(ctx, src, dir+"/b",
+		&checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a",
+			Layout: options.PlainZarr2, Signing: second, Verification: public}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := checkpoint.Load(ctx, dir+"/b", &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a", Verification: stranger}}}); err != nil {
+	if _, err := checkpoint.Load(ctx, dir+"/b",
+		&checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a",
+			Verification: stranger}}}); err != nil {
 		t.Error(err)
 	}
 	for l, err := range diff.Leaves(ctx, src, dir+"/b", &diff.Options{Keys: [2]ed25519.PublicKey{public, stranger}}) {

@@ -28,7 +28,8 @@ func TestNamesThatEndInASlash(t *testing.T) {
 			Set("tail/", ascending32(3, 1)).Set("ok", ascending32(3, 2)).
 			Set("a/", tree.NewDict().Set("b/", ascending32(4, 3)).Set("c", ascending32(2, 4)))
 		if ocdbt == options.On { // they would be directories "." and ".."
-			state.Set("x/", tree.NewDict().Set("", ascending32(2, 5))).Set("..", ascending32(1, 6)).Set("two//", ascending32(1, 7))
+			state.Set("x/", tree.NewDict().Set("", ascending32(2, 5))).Set("..", ascending32(1, 6)).Set("two//",
+				ascending32(1, 7))
 		}
 		var o checkpoint.SaveOptions
 		o.Array.Saving.UseOCDBT = ocdbt
@@ -60,7 +61,8 @@ func TestNamesThatShareKeys(t *testing.T) {
 // An array that is replaced takes none away whose name begins with its own and a slash.
 func TestUpdateBesideLongerNames(t *testing.T) {
 	for _, ocdbt := range []options.Toggle{options.On, options.Off} {
-		state := tree.NewDict().Set("mlp", ascending32(300, 1)).Set("mlp/x", ascending32(300, 2)).Set("mlp/x/y", ascending32(3, 3)).Set("z", ascending32(1, 4))
+		state := tree.NewDict().Set("mlp", ascending32(300, 1)).Set("mlp/x", ascending32(300, 2)).Set("mlp/x/y",
+			ascending32(3, 3)).Set("z", ascending32(1, 4))
 		var o checkpoint.SaveOptions
 		o.Array.Saving.UseOCDBT = ocdbt
 		path := filepath.Join(t.TempDir(), "c")

@@ -228,7 +228,8 @@ func specimens(t testing.TB, seed byte, n int) []specimen {
 // layouts are one checkpoint of each other layout, and of the compressions.
 func layouts(t testing.TB, seed byte, n int) []specimen {
 	v := values(n)
-	tensors := map[string]any{"left": v["left"], "right": v["right"], "a": v["a"], "b": v["b"], "c": tensor.New(tensor.BFloat16, 3), "note": v["note"]}
+	tensors := map[string]any{"left": v["left"], "right": v["right"], "a": v["a"], "b": v["b"],
+		"c": tensor.New(tensor.BFloat16, 3), "note": v["note"]}
 	var out []specimen
 	for _, l := range []struct {
 		name  string

@@ -141,7 +141,8 @@ func TestLeafStorage(t *testing.T) {
 		} {
 			plain, size := stored(t, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}})
 			c.storage.Match = "one"
-			one, oneSize := stored(t, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, LeafStorage: []options.LeafStorage{c.storage}}}})
+			one, oneSize := stored(t, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l,
+				LeafStorage: []options.LeafStorage{c.storage}}}})
 			if !slices.Equal(one["one"].ReadShape, c.read) || !slices.Equal(one["two"].ReadShape, plain["two"].ReadShape) {
 				t.Errorf("%v, %s: %v and %v are read at once", l, name, one["one"].ReadShape, one["two"].ReadShape)
 			}
@@ -151,17 +152,20 @@ func TestLeafStorage(t *testing.T) {
 			o := checkpoint.SaveOptions{Options: forAll(c.storage)}
 			o.Layout = l
 			all, allSize := stored(t, o)
-			o.LeafStorage = []options.LeafStorage{{Match: "one", Storage: options.Storage{ChunkByteSize: 4 << 20, ShardAxes: []int{}}, Compression: options.Uncompressed}}
+			o.LeafStorage = []options.LeafStorage{{Match: "one",
+				Storage: options.Storage{ChunkByteSize: 4 << 20, ShardAxes: []int{}}, Compression: options.Uncompressed}}
 			told := map[string]bool{}
 			o.Array.Saving.ScopedStorage = func(key tree.Path, leaf any) *options.Storage {
 				told[key.Param()] = true
-				if leaf, ok := leaf.(tensor.Spec); !ok || leaf.DType != tensor.Int32 || !slices.Equal(leaf.Shape, []int{512, 2048}) {
+				if leaf, ok := leaf.(tensor.Spec); !ok || leaf.DType != tensor.Int32 ||
+					!slices.Equal(leaf.Shape, []int{512, 2048}) {
 					t.Errorf("told of %v", leaf)
 				}
 				return nil
 			}
 			but, butSize := stored(t, o)
-			if !slices.Equal(all["one"].ReadShape, c.read) || !slices.Equal(but["two"].ReadShape, c.read) || !slices.Equal(but["one"].ReadShape, plain["one"].ReadShape) {
+			if !slices.Equal(all["one"].ReadShape, c.read) || !slices.Equal(but["two"].ReadShape, c.read) ||
+				!slices.Equal(but["one"].ReadShape, plain["one"].ReadShape) {
 				t.Errorf("%v, %s of all: %v; but one: %v", l, name, all, but)
 			}
 			if !told["one"] || !told["two"] {
@@ -176,7 +180,8 @@ func TestLeafStorage(t *testing.T) {
 
 // forAll are the options that store all arrays so.
 func forAll(s options.LeafStorage) checkpoint.Options {
-	return options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: s.Storage}}, Bivouac: options.Bivouac{Compression: s.Compression}}
+	return options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: s.Storage}},
+		Bivouac: options.Bivouac{Compression: s.Compression}}
 }
 
 // What a layout has no place for, or makes no sense, is refused; the error names
@@ -207,7 +212,8 @@ func TestLeafStorageRefused(t *testing.T) {
 		} {
 			o.Store, o.Layout = local.New(vfstest.NewMem(), "/", nil), c.layout
 			err := checkpoint.Save(t.Context(), "c", state, o)
-			if errs.KindOf(err) != c.kind || !strings.Contains(err.Error(), option) || option[0] == 'C' && o.LeafStorage != nil && !strings.Contains(err.Error(), "the leaf") {
+			if errs.KindOf(err) != c.kind || !strings.Contains(err.Error(), option) || option[0] == 'C' &&
+				o.LeafStorage != nil && !strings.Contains(err.Error(), "the leaf") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -226,7 +232,8 @@ func chunks(bytes int64) options.LeafStorage {
 func TestLeafStorageByPath(t *testing.T) {
 	x := tensor.New(tensor.Float32, 100)
 	state := tree.NewDict().Set("w", tree.NewLeaf(x)).Set("a.b", tree.NewLeaf(x)).Set("x/y", tree.NewLeaf(x)).
-		Set("layers", tree.NewList(tree.NewDict().Set("w", tree.NewLeaf(x)), tree.NewDict().Set("w", tree.NewLeaf(x)).Set("bias", tree.NewLeaf(x))))
+		Set("layers", tree.NewList(tree.NewDict().Set("w", tree.NewLeaf(x)),
+			tree.NewDict().Set("w", tree.NewLeaf(x)).Set("bias", tree.NewLeaf(x))))
 	for pattern, want := range map[string][]string{
 		"w":             {"w"},
 		"*":             {"a.b", "w", "x/y"},
@@ -262,7 +269,8 @@ func TestLeafStorageByPath(t *testing.T) {
 		}
 	}
 	o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{LeafStorage: []options.LeafStorage{{Match: "lay[ers"}}}}, Store: local.New(vfstest.NewMem(), "/", nil)}
-	if err := checkpoint.Save(t.Context(), "c", state, o); errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), "lay[ers") {
+	if err := checkpoint.Save(t.Context(), "c", state, o); errs.KindOf(err) != errs.Invalid ||
+		!strings.Contains(err.Error(), "lay[ers") {
 		t.Errorf("a malformed pattern: %v", err)
 	}
 }
@@ -290,9 +298,10 @@ func TestCompressedShards(t *testing.T) {
 		}
 		st.read.Store(0)
 		box := split(rows, columns, 4, axes)[1]
-		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st, Want: func(checkpoint.LeafInfo) checkpoint.Want {
-			return checkpoint.Want{Boxes: []checkpoint.Box{box}}
-		}})
+		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st,
+			Want: func(checkpoint.LeafInfo) checkpoint.Want {
+				return checkpoint.Want{Boxes: []checkpoint.Box{box}}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +318,8 @@ func TestCompressedShardsInLittleMemory(t *testing.T) {
 	x := grid(3000, 4096) // 47 MiB
 	for budget, most := range map[options.Limit]int{0: 4, 12 << 20: 12, 64 << 20: 6} {
 		for _, m := range []manner{waiting, streaming} {
-			o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: options.Zstd, Layout: options.PlainZarr3, MemoryBudget: budget}}, Store: local.New(vfstest.NewMem(), "/", nil)}
+			o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: options.Zstd,
+				Layout: options.PlainZarr3, MemoryBudget: budget}}, Store: local.New(vfstest.NewMem(), "/", nil)}
 			state := tree.NewDict().Set("x", tree.NewLeaf(x))
 			if err := saveIn(t.Context(), m, state, o); err != nil {
 				t.Fatalf("%d bytes: %v", budget, err)

@@ -22,14 +22,16 @@ import (
 func TestInfo(t *testing.T) {
 	b := newBlunder(t)
 	before := time.Now()
-	if err := checkpoint.Save(t.Context(), b.path("new"), map[string]any{"a": 1}, &checkpoint.SaveOptions{Custom: map[string]any{"n": 1}}); err != nil {
+	if err := checkpoint.Save(t.Context(), b.path("new"), map[string]any{"a": 1},
+		&checkpoint.SaveOptions{Custom: map[string]any{"n": 1}}); err != nil {
 		t.Fatal(err)
 	}
 	info, err := checkpoint.Metadata(t.Context(), b.path("new"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Path != b.path("new") || info.Began.Before(before) || info.Commit.Before(info.Began) || info.Commit.After(time.Now()) {
+	if info.Path != b.path("new") || info.Began.Before(before) || info.Commit.Before(info.Began) ||
+		info.Commit.After(time.Now()) {
 		t.Errorf("%+v, saved from %v on", info, before)
 	}
 	if string(info.Custom) != `{"n":1}` {

@@ -139,7 +139,8 @@ func TestHandlersAreGivenUp(t *testing.T) {
 				r.Cancel()
 			}
 			_, err = r.Result(t.Context())
-			if errs.KindOf(err) != c.kind || c.kind == errs.Canceled && !errors.Is(err, why) || c.kind == errs.Other && !errors.Is(err, own) {
+			if errs.KindOf(err) != c.kind || c.kind == errs.Canceled && !errors.Is(err, why) || c.kind == errs.Other &&
+				!errors.Is(err, own) {
 				t.Errorf("%s, too late %v: %v", name, late, err)
 			}
 			if left := names(t, st); len(left) > 0 {

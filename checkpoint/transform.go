@@ -32,16 +32,19 @@ type Transform func(ctx context.Context, sources []*tree.Node) (*tree.Node, erro
 //
 // It fails as Load and fn do. A leaf of the result that is not an array, scalar, string, PRNG key,
 // Handled or nil is errs.Invalid.
-func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Transform, o *LoadOptions) (*tree.Node, error) {
+func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Transform,
+	o *LoadOptions) (*tree.Node, error) {
 	const op = "checkpoint.LoadAndTransform"
 	if o == nil {
 		o = &LoadOptions{}
 	}
 	switch {
 	case o.Want != nil:
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "LoadOptions.Want", Want: "none", Remedy: "have the transformation leave out what is not wanted"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "LoadOptions.Want", Want: "none",
+			Remedy: "have the transformation leave out what is not wanted"}
 	case abstract != nil && o.Abstract != nil:
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "LoadOptions.Abstract", Want: "one abstract tree", Got: "two"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "LoadOptions.Abstract", Want: "one abstract tree",
+			Got: "two"}
 	}
 	o, err := o.resolve(ctx)
 	if err != nil {
@@ -111,7 +114,8 @@ func (s *sources) add(ctx context.Context, c *layout.Checkpoint, item string, ce
 
 // salvage is add of what is whole of a tree: it reads all arrays, makes None of those that
 // are damaged and returns them.
-func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string, cells *layout.Cells) ([]LeafReport, error) {
+func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string,
+	cells *layout.Cells) ([]LeafReport, error) {
 	t, err := c.Salvage(ctx, item)
 	if err != nil {
 		return nil, err
@@ -133,7 +137,8 @@ func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string
 			}
 		}
 		if why[l] != nil {
-			lost = append(lost, LeafReport{Item: item, Path: l.Path, Saved: tensor.Spec{DType: l.DType, Shape: l.Shape}, Lost: why[l]})
+			lost = append(lost, LeafReport{Item: item, Path: l.Path, Saved: tensor.Spec{DType: l.DType, Shape: l.Shape},
+				Lost: why[l]})
 			l.Kind = layout.None
 			if l.Err != nil { // then the form is of this leaf alone
 				l.Err = nil
@@ -230,7 +235,8 @@ func replaced(n *tree.Node, value func(*tree.Node) any) *tree.Node {
 // where the leaves of leaf handlers are.
 func madeTree(n *tree.Node) (*layout.OpenTree, map[*layout.Leaf]origin) {
 	entries := tree.Flatten(n)
-	t, origins := &layout.OpenTree{Rich: orbax.RichOf(n), Leaves: make([]layout.Leaf, len(entries))}, map[*layout.Leaf]origin{}
+	t, origins := &layout.OpenTree{Rich: orbax.RichOf(n), Leaves: make([]layout.Leaf, len(entries))},
+		map[*layout.Leaf]origin{}
 	for i, e := range entries {
 		t.Leaves[i] = madeLeaf(e)
 		if h, ok := e.Node.Value.(Handled); ok {

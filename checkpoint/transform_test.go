@@ -73,7 +73,8 @@ func TestTransformReadsWhatItTouches(t *testing.T) {
 func TestTransformKeepsLeaves(t *testing.T) {
 	ctx := t.Context()
 	identity := func(_ context.Context, in []*tree.Node) (*tree.Node, error) { return in[0], nil }
-	for _, name := range []string{"v1-containers", "v1-containers-rich", "v1-prng-keys", "v1-shapes", "v1-scalars", "v0-standard", "st-sharded"} {
+	for _, name := range []string{"v1-containers", "v1-containers-rich", "v1-prng-keys", "v1-shapes", "v1-scalars",
+		"v0-standard", "st-sharded"} {
 		src := filepath.Join(orbaxCases, name, "checkpoint")
 		want, err := checkpoint.Load(ctx, src, nil)
 		if err != nil {
@@ -85,7 +86,8 @@ func TestTransformKeepsLeaves(t *testing.T) {
 		}
 		sameTree(t, name, want, got)
 		dst := filepath.Join(t.TempDir(), "dst")
-		if err := checkpoint.ConvertAndTransform(ctx, []string{src}, dst, identity, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}}); err != nil {
+		if err := checkpoint.ConvertAndTransform(ctx, []string{src}, dst, identity,
+			&checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if got, err = checkpoint.Load(ctx, dst, nil); err != nil {
@@ -127,7 +129,8 @@ func TestTransformSources(t *testing.T) {
 	both := func(_ context.Context, in []*tree.Node) (*tree.Node, error) {
 		return tree.NewDict().Set("a", in[0]).Set("b", in[1]).Set("new", tree.NewLeaf(tensor.FromSlice([]int8{5}))), nil
 	}
-	want, err := tree.From(map[string]any{"a": was["state"], "b": map[string]any{"w": []float32{3}, "s": "text"}, "new": []int8{5}})
+	want, err := tree.From(map[string]any{"a": was["state"], "b": map[string]any{"w": []float32{3}, "s": "text"},
+		"new": []int8{5}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,17 +185,20 @@ func TestTransformRefusals(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 		if c.o.Want == nil && c.o.Name == "" {
-			if err := checkpoint.ConvertAndTransform(t.Context(), c.paths, "dst", c.fn, &checkpoint.ConvertOptions{Store: st}); errs.KindOf(err) != c.want {
+			if err := checkpoint.ConvertAndTransform(t.Context(), c.paths, "dst", c.fn,
+				&checkpoint.ConvertOptions{Store: st}); errs.KindOf(err) != c.want {
 				t.Errorf("%s, converted: %v, want %v", c.name, err, c.want)
 			}
 		}
 	}
 	fails := func(context.Context, []*tree.Node) (*tree.Node, error) { return nil, bad }
-	if _, err := checkpoint.LoadAndTransform(t.Context(), []string{"c"}, nil, fails, &checkpoint.LoadOptions{Store: st}); !errors.Is(err, bad) {
+	if _, err := checkpoint.LoadAndTransform(t.Context(), []string{"c"}, nil, fails,
+		&checkpoint.LoadOptions{Store: st}); !errors.Is(err, bad) {
 		t.Error(err)
 	}
 	w := checkpoint.LazyOf(grid(2, 2))
-	for _, b := range []checkpoint.Box{{}, {Origin: []int{0, 1}, Shape: []int{1, 2}}, {Origin: []int{0, 0}, Shape: []int{1, 1}}} {
+	for _, b := range []checkpoint.Box{{}, {Origin: []int{0, 1}, Shape: []int{1, 2}},
+		{Origin: []int{0, 0}, Shape: []int{1, 1}}} {
 		if err := w.ReadBox(t.Context(), b, make([]byte, 8)); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("box %v: %v", b, err)
 		}
@@ -207,10 +213,12 @@ func TestTransformReadFails(t *testing.T) {
 		return tree.NewDict().Set("x", tree.NewLeaf(checkpoint.Lazy{DType: tensor.Int8, Shape: tensor.Shape{3},
 			Read: func(context.Context, checkpoint.Box, []byte) error { return bad }})), nil
 	}
-	if _, err := checkpoint.LoadAndTransform(t.Context(), []string{"c"}, nil, fn, &checkpoint.LoadOptions{Store: st}); !errors.Is(err, bad) {
+	if _, err := checkpoint.LoadAndTransform(t.Context(), []string{"c"}, nil, fn,
+		&checkpoint.LoadOptions{Store: st}); !errors.Is(err, bad) {
 		t.Error(err)
 	}
-	if err := checkpoint.ConvertAndTransform(t.Context(), []string{"c"}, "dst", fn, &checkpoint.ConvertOptions{Store: st}); !errors.Is(err, bad) {
+	if err := checkpoint.ConvertAndTransform(t.Context(), []string{"c"}, "dst", fn,
+		&checkpoint.ConvertOptions{Store: st}); !errors.Is(err, bad) {
 		t.Error(err)
 	}
 	if checkpoint.IsCheckpoint(t.Context(), "dst", &checkpoint.LoadOptions{Store: st}) {
@@ -220,8 +228,10 @@ func TestTransformReadFails(t *testing.T) {
 		return tree.NewDict().Set("x", tree.NewLeaf(checkpoint.Lazy{DType: tensor.Int8, Shape: tensor.Shape{4, 4},
 			Read: func(context.Context, checkpoint.Box, []byte) error { return bad }})), nil
 	}
-	columns := checkpoint.Abstract{Boxes: []checkpoint.Box{{Origin: []int{0, 1}, Shape: []int{4, 1}}, {Origin: []int{0, 3}, Shape: []int{4, 1}}}}
-	if n, err := checkpoint.LoadAndTransform(t.Context(), []string{"c"}, map[string]any{"x": columns}, wide, &checkpoint.LoadOptions{Store: st}); !errors.Is(err, bad) {
+	columns := checkpoint.Abstract{Boxes: []checkpoint.Box{{Origin: []int{0, 1}, Shape: []int{4, 1}},
+		{Origin: []int{0, 3}, Shape: []int{4, 1}}}}
+	if n, err := checkpoint.LoadAndTransform(t.Context(), []string{"c"}, map[string]any{"x": columns}, wide,
+		&checkpoint.LoadOptions{Store: st}); !errors.Is(err, bad) {
 		t.Errorf("two columns: %v, %v", n, err)
 	}
 }
@@ -261,7 +271,8 @@ func TestPartsAreProven(t *testing.T) {
 		w, out := in[0].Get("w").Value.(checkpoint.Lazy), tree.NewDict()
 		for i, name := range []string{"top", "bottom"} {
 			b := make([]byte, rows/2*columns*w.DType.Size())
-			if err := w.ReadBox(ctx, checkpoint.Box{Origin: []int{i * rows / 2, 0}, Shape: []int{rows / 2, columns}}, b); err != nil {
+			if err := w.ReadBox(ctx, checkpoint.Box{Origin: []int{i * rows / 2, 0}, Shape: []int{rows / 2, columns}},
+				b); err != nil {
 				return nil, err
 			}
 			out.Set(name, tree.NewLeaf(int64(b[0])))
@@ -283,7 +294,8 @@ func TestPartsAreProven(t *testing.T) {
 	for _, l := range []options.Layout{options.PlainZarr2, options.PlainZarr3} {
 		for _, c := range []options.Compression{options.Uncompressed, options.Zstd} {
 			mem := vfstest.NewMem()
-			o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, Compression: c}}, Store: local.New(mem, "/", nil)}
+			o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, Compression: c}},
+				Store: local.New(mem, "/", nil)}
 			o.Array.Saving.Storage.ChunkByteSize = 1 << 20
 			for seed, at := range []string{"a", "b"} {
 				if err := checkpoint.Save(ctx, at, map[string]any{"w": random(uint64(seed))}, o); err != nil {
@@ -293,8 +305,10 @@ func TestPartsAreProven(t *testing.T) {
 			name := fmt.Sprint(l, c)
 			listWhole(t, mem, "a")
 			for n := 1; ; n++ { // a read that fails is no damage
-				f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpReadAt && c.Size > rows }})
-				_, err := checkpoint.LoadAndTransform(ctx, []string{"a"}, nil, halves, &checkpoint.LoadOptions{Store: local.New(f, "/", nil)})
+				f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO,
+					Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpReadAt && c.Size > rows }})
+				_, err := checkpoint.LoadAndTransform(ctx, []string{"a"}, nil, halves,
+					&checkpoint.LoadOptions{Store: local.New(f, "/", nil)})
 				if _, hits := f.Hit(); hits == 0 {
 					break
 				}
@@ -341,7 +355,8 @@ func TestTransformToAbstract(t *testing.T) {
 	st := saved(t, map[string]any{"w": grid(4, 2), "n": 7})
 	o := &checkpoint.LoadOptions{Store: st, Report: &checkpoint.LoadReport{}}
 	box := checkpoint.Box{Origin: []int{1, 0}, Shape: []int{2, 2}}
-	want := map[string]any{"it": checkpoint.Abstract{DType: tensor.Float32, Shape: tensor.Shape{4, 2}, Boxes: []checkpoint.Box{box}}}
+	want := map[string]any{"it": checkpoint.Abstract{DType: tensor.Float32, Shape: tensor.Shape{4, 2},
+		Boxes: []checkpoint.Box{box}}}
 	n, err := checkpoint.LoadAndTransform(t.Context(), []string{"c"}, want, first("w"), o)
 	if err != nil {
 		t.Fatal(err)
@@ -352,8 +367,10 @@ func TestTransformToAbstract(t *testing.T) {
 	if l := o.Report.Leaves; len(l) != 1 || !l[0].Cast {
 		t.Errorf("report: %v", o.Report)
 	}
-	for _, bad := range []any{map[string]any{"other": nil}, map[string]any{"it": checkpoint.Abstract{Shape: tensor.Shape{3}}}} {
-		if _, err := checkpoint.LoadAndTransform(t.Context(), []string{"c"}, bad, first("w"), o); errs.KindOf(err) != errs.Mismatch {
+	for _, bad := range []any{map[string]any{"other": nil},
+		map[string]any{"it": checkpoint.Abstract{Shape: tensor.Shape{3}}}} {
+		if _, err := checkpoint.LoadAndTransform(t.Context(), []string{"c"}, bad, first("w"),
+			o); errs.KindOf(err) != errs.Mismatch {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}

@@ -22,7 +22,8 @@ import (
 // the endings cannot be read.
 func badSectors(dir string, endings ...string) *local.Store {
 	fsys := vfstest.Intercept(vfs.OS(), func(c *vfstest.Call, do func() error) error {
-		if c.Op == vfstest.OpReadAt && slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(c.Name, e) }) {
+		if c.Op == vfstest.OpReadAt && slices.ContainsFunc(endings,
+			func(e string) bool { return strings.HasSuffix(c.Name, e) }) {
 			return syscall.EIO
 		}
 		return do()
@@ -40,7 +41,8 @@ func TestUnreadableFilesAreDamage(t *testing.T) {
 			ctx := t.Context()
 			dir := t.TempDir()
 			step := filepath.Join(dir, "run", "7")
-			if err := checkpoint.Save(ctx, step, parityState(1), &checkpoint.SaveOptions{Options: withParity(percent, options.Bivouac{})}); err != nil {
+			if err := checkpoint.Save(ctx, step, parityState(1),
+				&checkpoint.SaveOptions{Options: withParity(percent, options.Bivouac{})}); err != nil {
 				t.Fatal(err)
 			}
 			whole := bytesBelow(t, step)
@@ -77,13 +79,15 @@ func TestUnreadableFilesAreDamage(t *testing.T) {
 					t.Errorf("%s: mendable is %v, want %v: %v", n, r.Mendable, want, text)
 				}
 				done, err := integrity.Repair(ctx, "run", &integrity.RepairOptions{Store: st})
-				if err != nil || r.Mendable != (len(done.Actions) == 1 && done.Actions[0].Kind == integrity.RepairMend) || !r.Mendable && n != other && len(done.Actions) > 0 && done.Actions[0].Kind != integrity.RepairSetAside {
+				if err != nil || r.Mendable != (len(done.Actions) == 1 && done.Actions[0].Kind == integrity.RepairMend) ||
+					!r.Mendable && n != other && len(done.Actions) > 0 && done.Actions[0].Kind != integrity.RepairSetAside {
 					t.Errorf("%s: repair says %v %+v", n, err, done)
 				}
 				if err := os.WriteFile(filepath.Join(step, other), whole[other], 0o666); err != nil {
 					t.Fatal(err)
 				}
-				done, err = integrity.Repair(ctx, "run", &integrity.RepairOptions{Store: st, Apply: !r.Mendable && n != ".bivouac.parity.0"})
+				done, err = integrity.Repair(ctx, "run", &integrity.RepairOptions{Store: st, Apply: !r.Mendable &&
+					n != ".bivouac.parity.0"})
 				switch {
 				case err != nil:
 					t.Errorf("%s: repair says %v", n, err)

@@ -20,9 +20,11 @@ import (
 // checkpoint holds, joins documents and databases, and exchanges the two checkpoints at once. It
 // returns the directory that was read, which the new one is to replace, or nil if the checkpoint
 // does not exist.
-func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, items []writer.Item, o *writer.Options) (store.Pinned, error) {
+func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, items []writer.Item,
+	o *writer.Options) (store.Pinned, error) {
 	if s.Base != "" {
-		return nil, &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Base", Want: "no base in a partial update, which links what is there"}
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Base",
+			Want: "no base in a partial update, which links what is there"}
 	}
 	pin, err := store.Pin(ctx, st, name)
 	switch {
@@ -38,14 +40,16 @@ func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, i
 }
 
 // join is update of a checkpoint that is there.
-func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, items []writer.Item, o *writer.Options) error {
+func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, items []writer.Item,
+	o *writer.Options) error {
 	old, err := layout.Options{AllowNoManifest: true}.Open(ctx, st, name)
 	if err != nil {
 		return err
 	}
 	defer old.Close()
 	if old.Layout == "safetensors" || old.Layout == "orbax v0 flat" || strings.HasPrefix(old.Layout, "npy") {
-		return &errs.Error{Kind: errs.Unsupported, Subject: name, Got: "a checkpoint of the layout " + old.Layout + ", to which nothing can be added",
+		return &errs.Error{Kind: errs.Unsupported, Subject: name,
+			Got:    "a checkpoint of the layout " + old.Layout + ", to which nothing can be added",
 			Remedy: "convert it: bivouac convert"}
 	}
 	a, err := parts.Open(ctx, st, name, o.Signing)
@@ -91,7 +95,8 @@ func (s *SaveOptions) replace(a *parts.Assembly, it writer.Item) error {
 		what = "leaf " + strings.Join(removal[it.Name][0], ".")
 	}
 	if !s.Overwrite {
-		return &errs.Error{Kind: errs.Exists, Subject: what, Got: "it is in the checkpoint", Remedy: "set Overwrite to replace it, or leave it out"}
+		return &errs.Error{Kind: errs.Exists, Subject: what, Got: "it is in the checkpoint",
+			Remedy: "set Overwrite to replace it, or leave it out"}
 	}
 	return a.Remove(removal)
 }
@@ -107,7 +112,8 @@ func sameLayout(a *parts.Assembly, items []writer.Item, o *writer.Options) error
 			continue
 		}
 		if o.Layout != options.OCDBTZarr3 && o.Layout != want {
-			return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: want.String() + ", as the checkpoint has it", Got: o.Layout.String()}
+			return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout",
+				Want: want.String() + ", as the checkpoint has it", Got: o.Layout.String()}
 		}
 		o.Layout = want
 	}
@@ -129,11 +135,13 @@ func (s *SaveOptions) overtaken(ctx context.Context, to saving.Target, err error
 	}
 	switch kind := errs.KindOf(err); {
 	case to.Options.Replaces != nil && (kind == errs.NotFound || kind == errs.Corrupt || kind == errs.Mismatch):
-		if why := store.Overtaken(context.WithoutCancel(ctx), to.Store, to.Options.Replaces, to.Name); errs.KindOf(why) == errs.Busy {
+		if why := store.Overtaken(context.WithoutCancel(ctx), to.Store, to.Options.Replaces,
+			to.Name); errs.KindOf(why) == errs.Busy {
 			return why
 		}
 	case to.Options.Replaces == nil && kind == errs.Exists:
-		return &errs.Error{Kind: errs.Busy, Want: "no checkpoint, as when the update began", Got: "one that another writer has made since", Err: store.ErrReplaced,
+		return &errs.Error{Kind: errs.Busy, Want: "no checkpoint, as when the update began",
+			Got: "one that another writer has made since", Err: store.ErrReplaced,
 			Remedy: "run it again: it adds to what is there now"}
 	}
 	return err

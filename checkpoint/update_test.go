@@ -64,7 +64,8 @@ func TestPartialUpdate(t *testing.T) {
 			t.Run(fmt.Sprint(l, signed), func(t *testing.T) {
 				st := local.New(vfstest.NewMem(), "/", nil)
 				o := func(overwrite bool) *checkpoint.SaveOptions {
-					o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}, Store: st, PartialUpdate: true, Overwrite: overwrite}
+					o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}, Store: st,
+						PartialUpdate: true, Overwrite: overwrite}
 					if signed {
 						o.Signing = private
 					}
@@ -78,7 +79,8 @@ func TestPartialUpdate(t *testing.T) {
 				if err := checkpoint.Save(ctx, "c", state, o(false)); err != nil {
 					t.Fatal(err)
 				}
-				if err := checkpoint.Save(ctx, "c", map[string]any{"b": map[string]any{"w": count(4000, 2), "t": "two"}}, o(false)); err != nil {
+				if err := checkpoint.Save(ctx, "c", map[string]any{"b": map[string]any{"w": count(4000, 2), "t": "two"}},
+					o(false)); err != nil {
 					t.Fatal(err)
 				}
 				state["b"] = map[string]any{"w": count(4000, 2), "t": "two"}
@@ -88,7 +90,8 @@ func TestPartialUpdate(t *testing.T) {
 				if err := checkpoint.Save(ctx, "c", map[string]any{"a": count(300, 7)}, o(false)); errs.KindOf(err) != errs.Exists {
 					t.Fatalf("a leaf that is there: %v", err)
 				}
-				if err := checkpoint.Save(ctx, "c", map[string]any{"a": count(300, 7), "s": map[string]any{"x": 5}}, o(true)); err != nil {
+				if err := checkpoint.Save(ctx, "c", map[string]any{"a": count(300, 7), "s": map[string]any{"x": 5}},
+					o(true)); err != nil {
 					t.Fatal(err)
 				}
 				state["a"], state["s"] = count(300, 7), map[string]any{"x": 5}
@@ -134,7 +137,8 @@ func TestPartialUpdateOf(t *testing.T) {
 	if err := run.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkpoint.Save(ctx, filepath.Join(dir, "run/3"), map[string]any{"b": "x"}, &checkpoint.SaveOptions{PartialUpdate: true}); err != nil {
+	if err := checkpoint.Save(ctx, filepath.Join(dir, "run/3"), map[string]any{"b": "x"},
+		&checkpoint.SaveOptions{PartialUpdate: true}); err != nil {
 		t.Fatal(err)
 	}
 	if run, err = training.Open(ctx, filepath.Join(dir, "run"), nil); err != nil {
@@ -156,7 +160,8 @@ func TestPartialUpdateOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := checkpoint.Save(ctx, "c", map[string]any{"added": count(3000, 1)}, &checkpoint.SaveOptions{Store: st, PartialUpdate: true}); err != nil {
+	if err := checkpoint.Save(ctx, "c", map[string]any{"added": count(3000, 1)},
+		&checkpoint.SaveOptions{Store: st, PartialUpdate: true}); err != nil {
 		t.Fatal(err)
 	}
 	all := before.Set("added", tree.NewLeaf(nil))
@@ -168,13 +173,18 @@ func TestPartialUpdateOf(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := checkpoint.Save(ctx, "s", map[string]any{"a": count(30, 0)}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: st}); err != nil {
+	if err := checkpoint.Save(ctx, "s", map[string]any{"a": count(30, 0)},
+		&checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}},
+			Store: st}); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkpoint.Save(ctx, "s", map[string]any{"b": 1}, &checkpoint.SaveOptions{Store: st, PartialUpdate: true}); errs.KindOf(err) != errs.Unsupported {
+	if err := checkpoint.Save(ctx, "s", map[string]any{"b": 1},
+		&checkpoint.SaveOptions{Store: st, PartialUpdate: true}); errs.KindOf(err) != errs.Unsupported {
 		t.Errorf("an update of safetensors: %v", err)
 	}
-	if err := checkpoint.Save(ctx, "c", map[string]any{"q": 1}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}, Store: st, PartialUpdate: true}); errs.KindOf(err) != errs.Mismatch {
+	if err := checkpoint.Save(ctx, "c", map[string]any{"q": 1},
+		&checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}, Store: st,
+			PartialUpdate: true}); errs.KindOf(err) != errs.Mismatch {
 		t.Errorf("an update in another layout: %v", err)
 	}
 }
@@ -195,7 +205,8 @@ func TestPartialUpdateCrash(t *testing.T) {
 			if n > 0 {
 				part[fmt.Sprint("l", n-1)] = count(300, float32(n-1))
 			}
-			if err := checkpoint.Save(context.Background(), "c", part, &checkpoint.SaveOptions{Store: st, PartialUpdate: true, Overwrite: true}); err != nil {
+			if err := checkpoint.Save(context.Background(), "c", part,
+				&checkpoint.SaveOptions{Store: st, PartialUpdate: true, Overwrite: true}); err != nil {
 				return err
 			}
 			ack("saved")
@@ -225,11 +236,13 @@ func TestPartialUpdates(t *testing.T) {
 		sum := map[string]any{}
 		for i := range rapid.IntRange(1, 5).Draw(t, "updates") {
 			part := map[string]any{}
-			for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 1, 3, rapid.ID[string]).Draw(t, "keys") {
+			for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 1, 3,
+				rapid.ID[string]).Draw(t, "keys") {
 				part[k] = rapid.SampledFrom([]any{count(1, float32(i)), count(700, float32(i)), "text", i, nil}).Draw(t, "value")
 				sum[k] = part[k]
 			}
-			if err := checkpoint.Save(ctx, "c", part, &checkpoint.SaveOptions{Store: st, PartialUpdate: true, Overwrite: true}); err != nil {
+			if err := checkpoint.Save(ctx, "c", part, &checkpoint.SaveOptions{Store: st, PartialUpdate: true,
+				Overwrite: true}); err != nil {
 				t.Fatal(err)
 			}
 			if err := holds(ctx, "c", sum, &checkpoint.LoadOptions{Store: st}); err != nil {
@@ -249,7 +262,8 @@ func TestPartialUpdateOfDamaged(t *testing.T) {
 	}
 	mem.SyncAll()
 	update := func(fsys vfs.FS) error {
-		return checkpoint.Save(ctx, "c", map[string]any{"x": 1}, &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), PartialUpdate: true})
+		return checkpoint.Save(ctx, "c", map[string]any{"x": 1},
+			&checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), PartialUpdate: true})
 	}
 	documents := 0
 	for _, name := range allNames(t, mem, "/c") {

@@ -197,7 +197,8 @@ func (rs *readings) read(ctx context.Context, t *layout.OpenTree, entries []tree
 	for _, r := range rs.list {
 		if why := lost[r.at]; why != nil {
 			entries[r.at].Node.Value = Placeholder{}
-			ld.report.add(LeafReport{Item: ld.item, Path: r.leaf.Path, Saved: tensor.Spec{DType: r.leaf.DType, Shape: r.leaf.Shape}, Lost: why})
+			ld.report.add(LeafReport{Item: ld.item, Path: r.leaf.Path,
+				Saved: tensor.Spec{DType: r.leaf.DType, Shape: r.leaf.Shape}, Lost: why})
 			continue
 		}
 		if r.leaf.Filled() {
@@ -228,7 +229,8 @@ func (ld *loading) leaveOut(t *layout.OpenTree, entries []tree.Entry) error {
 			return l.Err
 		}
 		entries[i].Node.Value = Placeholder{}
-		ld.report.add(LeafReport{Item: ld.item, Path: l.Path, Saved: tensor.Spec{DType: l.DType, Shape: l.Shape}, Lost: l.Err})
+		ld.report.add(LeafReport{Item: ld.item, Path: l.Path, Saved: tensor.Spec{DType: l.DType, Shape: l.Shape},
+			Lost: l.Err})
 	}
 	return nil
 }
@@ -281,7 +283,8 @@ func leafValue(l *layout.Leaf, t tensor.Tensor) (any, error) {
 		return Key{Impl: l.KeyImpl, Data: t}, nil
 	case l.Kind == layout.Scalar:
 		if len(l.Shape) != 0 {
-			return nil, &errs.Error{Kind: errs.Corrupt, Subject: "scalar " + strconv.Quote(l.Param), Want: "rank 0", Got: l.Shape.String()}
+			return nil, &errs.Error{Kind: errs.Corrupt, Subject: "scalar " + strconv.Quote(l.Param), Want: "rank 0",
+				Got: l.Shape.String()}
 		}
 		if v := tree.Scalar(t); v != nil {
 			return v, nil

@@ -88,9 +88,10 @@ func TestReshardReadsOnce(t *testing.T) {
 	}{{"columns", 1, 8}, {"uneven columns", 1, 7}, {"rows", 0, 5}} {
 		st.read.Store(0)
 		boxes := split(rows, columns, c.n, c.axis)
-		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st, Want: func(checkpoint.LeafInfo) checkpoint.Want {
-			return checkpoint.Want{Boxes: boxes}
-		}})
+		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st,
+			Want: func(checkpoint.LeafInfo) checkpoint.Want {
+				return checkpoint.Want{Boxes: boxes}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,9 +129,10 @@ func TestOneBoxReadsItsPart(t *testing.T) {
 	st := saved(t, map[string]any{"w": grid(rows, columns), "other": grid(512, 1024)})
 	for _, box := range split(rows, columns, 4, 0) {
 		st.read.Store(0)
-		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st, Want: func(l checkpoint.LeafInfo) checkpoint.Want {
-			return checkpoint.Want{Skip: l.Param != "w", Boxes: []checkpoint.Box{box}}
-		}})
+		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st,
+			Want: func(l checkpoint.LeafInfo) checkpoint.Want {
+				return checkpoint.Want{Skip: l.Param != "w", Boxes: []checkpoint.Box{box}}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,16 +170,18 @@ func TestOneColumnReadsItsPart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = checkpoint.Save(t.Context(), "c", map[string]any{"w": c.leaf}, &checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: c.axes}}}, Bivouac: options.Bivouac{Layout: l}}, Store: st})
+			err = checkpoint.Save(t.Context(), "c", map[string]any{"w": c.leaf},
+				&checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: c.axes}}}, Bivouac: options.Bivouac{Layout: l}}, Store: st})
 			if err != nil {
 				t.Fatal(err)
 			}
 			counting := countingStore{st, &atomic.Int64{}}
 			for _, box := range split(rows, columns, 4, 1)[1:3] {
 				counting.read.Store(0)
-				n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: counting, Want: func(checkpoint.LeafInfo) checkpoint.Want {
-					return checkpoint.Want{Boxes: []checkpoint.Box{box}}
-				}})
+				n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: counting,
+					Want: func(checkpoint.LeafInfo) checkpoint.Want {
+						return checkpoint.Want{Boxes: []checkpoint.Box{box}}
+					}})
 				if err != nil {
 					t.Fatalf("%v, %s: %v", l, name, err)
 				}
@@ -200,12 +204,13 @@ func TestLoadIntoBox(t *testing.T) {
 		Kept []float32     `bivouac:"kept"`
 	}{tensor.New(tensor.Int32, 20, 30), []float32{7, 8}}
 	memory := &dst.W.Data[0]
-	err := checkpoint.LoadInto(t.Context(), "c", &dst, &checkpoint.LoadOptions{Store: st, Want: func(l checkpoint.LeafInfo) checkpoint.Want {
-		if l.Param == "kept" {
-			return checkpoint.Want{Skip: true}
-		}
-		return checkpoint.Want{Boxes: []checkpoint.Box{box}}
-	}})
+	err := checkpoint.LoadInto(t.Context(), "c", &dst,
+		&checkpoint.LoadOptions{Store: st, Want: func(l checkpoint.LeafInfo) checkpoint.Want {
+			if l.Param == "kept" {
+				return checkpoint.Want{Skip: true}
+			}
+			return checkpoint.Want{Boxes: []checkpoint.Box{box}}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +226,8 @@ func TestWantRefused(t *testing.T) {
 		"beyond": {Boxes: []checkpoint.Box{{Origin: []int{1, 0}, Shape: []int{4, 4}}}},
 		"rank":   {Boxes: []checkpoint.Box{{Origin: []int{0}, Shape: []int{4}}}},
 	} {
-		_, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st, Want: func(checkpoint.LeafInfo) checkpoint.Want { return w }})
+		_, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st,
+			Want: func(checkpoint.LeafInfo) checkpoint.Want { return w }})
 		if errs.KindOf(err) != errs.Invalid {
 			t.Errorf("%s: %v, want Invalid", name, err)
 		}
@@ -310,9 +316,10 @@ func TestBoxFindsDamage(t *testing.T) {
 	}
 	for row, damaged := range map[int]bool{0: false, 2040: false, 2050: true, 4000: false} {
 		box := checkpoint.Box{Origin: []int{row, 3}, Shape: []int{4, 9}}
-		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: contentStore{files: files}, Want: func(checkpoint.LeafInfo) checkpoint.Want {
-			return checkpoint.Want{Boxes: []checkpoint.Box{box}}
-		}})
+		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: contentStore{files: files},
+			Want: func(checkpoint.LeafInfo) checkpoint.Want {
+				return checkpoint.Want{Boxes: []checkpoint.Box{box}}
+			}})
 		if damaged != (errs.KindOf(err) == errs.Corrupt) || !damaged && err != nil {
 			t.Errorf("row %d: %v, want damage: %t", row, err, damaged)
 		}

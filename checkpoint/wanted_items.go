@@ -15,7 +15,8 @@ import (
 // every layout. Cancel ends the load. o and what its Abstract holds must not be
 // changed before it is done.
 func LoadCheckpointablesAsync(ctx context.Context, path string, o *LoadOptions) *Response[map[string]any] {
-	return inBackground(ctx, func(ctx context.Context) (map[string]any, error) { return LoadCheckpointables(ctx, path, o) })
+	return inBackground(ctx,
+		func(ctx context.Context) (map[string]any, error) { return LoadCheckpointables(ctx, path, o) })
 }
 
 // wantedItems returns what Abstract wants of each item that it names; nil is all
@@ -47,7 +48,8 @@ func (o *LoadOptions) wantedItems(has []layout.Item) (map[string]any, error) {
 			wanted[name] = v
 		}
 	default:
-		return nil, &errs.Error{Kind: errs.Invalid, Subject: subject, Want: "a map[string]any of items, or *Info", Got: fmt.Sprintf("%T", a)}
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: subject, Want: "a map[string]any of items, or *Info",
+			Got: fmt.Sprintf("%T", a)}
 	}
 	var names []string
 	for _, it := range has {

@@ -63,12 +63,14 @@ func TestWhatIsJSON(t *testing.T) {
 	type cycle struct{ Next *cycle }
 	endless := &cycle{}
 	endless.Next = endless
-	for _, v := range []any{1, "a", []string{"a"}, map[string]any{"a": nil}, struct{ A *int }{}, json.RawMessage("1"), time.Now(), []float32{1}} {
+	for _, v := range []any{1, "a", []string{"a"}, map[string]any{"a": nil}, struct{ A *int }{}, json.RawMessage("1"),
+		time.Now(), []float32{1}} {
 		if !(JSON{}).Handles(v) {
 			t.Errorf("%T is no JSON", v)
 		}
 	}
-	for _, v := range []any{[]byte("a"), [2]byte{}, tensor.New(tensor.Int8, 1), map[string]any{"a": []any{tensor.New(tensor.Int8, 1)}},
+	for _, v := range []any{[]byte("a"), [2]byte{}, tensor.New(tensor.Int8, 1),
+		map[string]any{"a": []any{tensor.New(tensor.Int8, 1)}},
 		tree.NewLeaf(1), struct{ B []byte }{}, math.NaN(), func() {}, endless, ProtoText{}, &counter{}, 1i} {
 		if (JSON{}).Handles(v) {
 			t.Errorf("%T is JSON", v)
@@ -145,7 +147,8 @@ func TestJSONValues(t *testing.T) {
 }
 
 func FuzzJSON(f *testing.F) {
-	for _, s := range []string{`{"a": [1, 2.5, NaN, "\"NaN"]}`, "-Infinity", `"`, "1e999", "123456789012345678901234567890"} {
+	for _, s := range []string{`{"a": [1, 2.5, NaN, "\"NaN"]}`, "-Infinity", `"`, "1e999",
+		"123456789012345678901234567890"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -247,7 +250,8 @@ func TestObjects(t *testing.T) {
 }
 
 func TestTreeWithoutEngine(t *testing.T) {
-	if !(Tree{}).Handles(values["json"]) || (Tree{}).Handles(&counter{}) || (Tree{}).Handles(ProtoText{}) || (Tree{}).Handles(foo{}) {
+	if !(Tree{}).Handles(values["json"]) || (Tree{}).Handles(&counter{}) || (Tree{}).Handles(ProtoText{}) ||
+		(Tree{}).Handles(foo{}) {
 		t.Error("what is a tree")
 	}
 	none := noEngine{} // of this program the examples have one
@@ -349,7 +353,8 @@ func TestDirectories(t *testing.T) {
 	if _, err := m.Create(ctx, "../a"); !errors.Is(err, errs.Invalid) {
 		t.Error(err)
 	}
-	for name, r := range map[string]Reader{"memory": m, "dir": Dir(fstest.MapFS{"a/b": {Data: []byte("text")}, "empty": {Mode: fs.ModeDir}})} {
+	for name, r := range map[string]Reader{"memory": m,
+		"dir": Dir(fstest.MapFS{"a/b": {Data: []byte("text")}, "empty": {Mode: fs.ModeDir}})} {
 		names, err := r.List(ctx)
 		if d := cmp.Diff([]string{"a/b"}, names); d != "" || err != nil {
 			t.Errorf("%s: %s, %v", name, d, err)

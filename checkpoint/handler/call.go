@@ -96,7 +96,8 @@ func protected(who string, commit Commit) Commit {
 			return err
 		case <-late.C:
 			return &errs.Error{Kind: errs.Canceled, Op: who + ".Commit", Want: "to return when its context ends",
-				Got: fmt.Sprintf("one that was still at it %s later, and is left behind", patience), Remedy: "the handler is at fault", Err: context.Cause(ctx)}
+				Got:    fmt.Sprintf("one that was still at it %s later, and is left behind", patience),
+				Remedy: "the handler is at fault", Err: context.Cause(ctx)}
 		}
 	}
 }
@@ -114,7 +115,8 @@ func protect(who, method string, call func() error) (err error) {
 
 // panicked is the error for a panic. It is called by the function that recovered.
 func panicked(who, method string, p any) error {
-	e := &errs.Error{Kind: errs.Invalid, Op: who + "." + method, Got: fmt.Sprintf("a panic%s: %v", thrown.At(), p), Remedy: "the handler is at fault"}
+	e := &errs.Error{Kind: errs.Invalid, Op: who + "." + method, Got: fmt.Sprintf("a panic%s: %v", thrown.At(), p),
+		Remedy: "the handler is at fault"}
 	if cause, ok := p.(error); ok {
 		e.Err, e.Got = cause, "a panic"+thrown.At()
 	}

@@ -51,7 +51,8 @@ type File interface {
 // absolute path, one with "..", ".", empty elements, backslashes or NUL.
 func CheckName(name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
-		return &errs.Error{Kind: errs.Invalid, Subject: strconv.Quote(name), Want: "a relative path of a file, with forward slashes and without .."}
+		return &errs.Error{Kind: errs.Invalid, Subject: strconv.Quote(name),
+			Want: "a relative path of a file, with forward slashes and without .."}
 	}
 	return nil
 }

@@ -76,7 +76,8 @@ func (g *guard) take(name string, open bool) error {
 		return &errs.Error{Kind: errs.Exists, Subject: name, Got: "a file twice"}
 	}
 	if other, ok := g.folded[fold.Name(name)]; ok {
-		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "one that does not",
+		return &errs.Error{Kind: errs.Invalid, Subject: name,
+			Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "one that does not",
 			Remedy: "some file systems would take both for one file"}
 	}
 	g.names[name], g.folded[fold.Name(name)] = open, name

@@ -55,7 +55,8 @@ func TestCommitIsLeftBehind(t *testing.T) {
 			late <- f.Close()
 			return nil
 		})
-		if !errors.Is(err, errs.Canceled) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "handler test.of.Commit") {
+		if !errors.Is(err, errs.Canceled) || !errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(err.Error(), "handler test.of.Commit") {
 			t.Errorf("%v", err)
 		}
 		if took := time.Since(began); took < time.Minute || took > 2*time.Minute {

@@ -52,7 +52,8 @@ func (JSON) HandlesAbstract(any) Verdict { return Ask }
 // Save encodes v.
 func (h JSON) Save(_ context.Context, v any) (Commit, error) {
 	if hasArrays(reflect.ValueOf(v), 0) {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "handler.JSON.Save", Want: "JSON", Got: "tensors or bytes", Remedy: "save it as a tree"}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "handler.JSON.Save", Want: "JSON", Got: "tensors or bytes",
+			Remedy: "save it as a tree"}
 	}
 	if raw, ok := v.(json.RawMessage); ok && json.Valid(raw) {
 		text := bytes.Clone(raw)

@@ -118,7 +118,8 @@ func erased[T any](from []T, n int, err error) ([]any, error) {
 		return nil, err
 	}
 	if len(from) != n {
-		return nil, &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("%d leaves", n), Got: fmt.Sprint(len(from)), Remedy: "the handler is at fault"}
+		return nil, &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("%d leaves", n), Got: fmt.Sprint(len(from)),
+			Remedy: "the handler is at fault"}
 	}
 	out := make([]any, n)
 	for i, v := range from {
@@ -128,7 +129,8 @@ func erased[T any](from []T, n int, err error) ([]any, error) {
 }
 
 func leafError(p tree.Path, want reflect.Type, got any) error {
-	return &errs.Error{Kind: errs.Mismatch, Subject: "leaf " + strconv.Quote(p.Param()), Want: want.String(), Got: fmt.Sprintf("%T", got)}
+	return &errs.Error{Kind: errs.Mismatch, Subject: "leaf " + strconv.Quote(p.Param()), Want: want.String(),
+		Got: fmt.Sprintf("%T", got)}
 }
 
 // TypeString returns the handler's type string.

@@ -93,10 +93,12 @@ func TestLeaf(t *testing.T) {
 	if d := cmp.Diff([]any{noon.Add(time.Hour), noon}, got); d != "" || err != nil {
 		t.Error(d, err)
 	}
-	if m, err := h.Metadata(ctx, dir, []Wanted[any]{{Path: key("b")}}); err != nil || cmp.Diff([]any{zone("UTC")}, m) != "" {
+	if m, err := h.Metadata(ctx, dir, []Wanted[any]{{Path: key("b")}}); err != nil ||
+		cmp.Diff([]any{zone("UTC")}, m) != "" {
 		t.Error(m, err)
 	}
-	if h.TypeString() != "test.Moments" || h.LeafType() != reflect.TypeFor[time.Time]() || h.AbstractType() != reflect.TypeFor[zone]() {
+	if h.TypeString() != "test.Moments" || h.LeafType() != reflect.TypeFor[time.Time]() ||
+		h.AbstractType() != reflect.TypeFor[zone]() {
 		t.Error("types")
 	}
 	_, serr := h.Serialize(ctx, []Saved[any]{{key("x"), 7}})
@@ -144,7 +146,8 @@ func TestLeafRegistry(t *testing.T) {
 	if err := r.Add(again, false); !errors.Is(err, errs.Exists) {
 		t.Error(err)
 	}
-	if err := r.Add(again, true); err != nil || r.ForValue(time.Now()) != again || len(r.All()) != 2 || r.ForType("old.test.Moments") != nil {
+	if err := r.Add(again, true); err != nil || r.ForValue(time.Now()) != again || len(r.All()) != 2 ||
+		r.ForType("old.test.Moments") != nil {
 		t.Error("override", err)
 	}
 	var none *LeafRegistry

@@ -40,8 +40,10 @@ func (r *LeafRegistry) Add(h *AnyLeaf, override bool, secondary ...string) error
 	}
 	if i := slices.IndexFunc(r.entries, conflicts); i >= 0 && !override {
 		e := r.entries[i]
-		return &errs.Error{Kind: errs.Exists, Op: "handler.LeafRegistry.Add", Subject: h.leaf.String() + " as " + h.abstract.String(),
-			Got: e.typeString + " for " + e.leaf.String() + " as " + e.abstract.String(), Remedy: "override it, or give it types and a type string of its own"}
+		return &errs.Error{Kind: errs.Exists, Op: "handler.LeafRegistry.Add",
+			Subject: h.leaf.String() + " as " + h.abstract.String(),
+			Got:     e.typeString + " for " + e.leaf.String() + " as " + e.abstract.String(),
+			Remedy:  "override it, or give it types and a type string of its own"}
 	}
 	r.entries = append(slices.DeleteFunc(r.entries, conflicts), leafEntry{h, slices.Clone(secondary)})
 	return nil
@@ -50,7 +52,8 @@ func (r *LeafRegistry) Add(h *AnyLeaf, override bool, secondary ...string) error
 // check refuses what no leaf could be found again by.
 func (h *AnyLeaf) check() error {
 	bad := func(subject, want, got, remedy string) error {
-		return &errs.Error{Kind: errs.Invalid, Op: "handler.LeafRegistry.Add", Subject: subject, Want: want, Got: got, Remedy: remedy}
+		return &errs.Error{Kind: errs.Invalid, Op: "handler.LeafRegistry.Add", Subject: subject, Want: want, Got: got,
+			Remedy: remedy}
 	}
 	if h == nil {
 		return bad("", "a handler", "nil", "make one with handler.Leaf")
@@ -64,7 +67,8 @@ func (h *AnyLeaf) check() error {
 	case h.typeString == "":
 		return bad("leaf handler of "+h.leaf.String(), "a type string", "none", "")
 	case h.typeString == orbax.TypeJAX, h.typeString == orbax.TypeNumpy, !strings.Contains(h.typeString, "."):
-		return bad("leaf handler of "+h.leaf.String(), "a type string with a dot that is not one of Orbax's", strconv.Quote(h.typeString), `name it like "example.Tokens"`)
+		return bad("leaf handler of "+h.leaf.String(), "a type string with a dot that is not one of Orbax's",
+			strconv.Quote(h.typeString), `name it like "example.Tokens"`)
 	}
 	return nil
 }
@@ -98,7 +102,8 @@ func (r *LeafRegistry) Handles(t reflect.Type) bool {
 // leaves, and what describes them. Numbers, strings and bools do not by
 // themselves, whatever abstract types are.
 func (r *LeafRegistry) Describes(t reflect.Type) bool {
-	return slices.ContainsFunc(r.All(), func(h *AnyLeaf) bool { return !isPlain(t) && (h.isLeaf(t) || satisfies(t, h.abstract)) })
+	return slices.ContainsFunc(r.All(),
+		func(h *AnyLeaf) bool { return !isPlain(t) && (h.isLeaf(t) || satisfies(t, h.abstract)) })
 }
 
 // isPlain reports whether t is a number, a string or a bool as Go has them.

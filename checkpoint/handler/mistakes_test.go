@@ -110,7 +110,8 @@ func TestSecondaryTypeStrings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for abstract, want := range map[any]*AnyLeaf{nil: second, zone("UTC"): first, time.Time{}: first, int32(1): second, time.Second: second, 7: second} {
+	for abstract, want := range map[any]*AnyLeaf{nil: second, zone("UTC"): first, time.Time{}: first, int32(1): second,
+		time.Second: second, 7: second} {
 		if got := r.ForWanted("old.Times", abstract); got != want {
 			t.Errorf("%T: %v, want %v", abstract, got, want)
 		}
@@ -151,7 +152,8 @@ func TestPanicsOfVerdicts(t *testing.T) {
 	_, lerr := r.ForLoad("x", 1, "test.Panicky")
 	_, terr := Takes(panicky{}, 1)
 	for _, err := range []error{serr, lerr, terr} {
-		if errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), "test.Panicky.Handles") || !strings.Contains(err.Error(), "no idea") || !strings.Contains(err.Error(), "mistakes_test.go:") {
+		if errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), "test.Panicky.Handles") ||
+			!strings.Contains(err.Error(), "no idea") || !strings.Contains(err.Error(), "mistakes_test.go:") {
 			t.Error(err)
 		}
 	}

@@ -53,7 +53,8 @@ func (Objects) Load(ctx context.Context, dir Reader, abstract any) (any, error) 
 
 // Metadata is errs.Unsupported: only the object can read it, see MetadataOf.
 func (Objects) Metadata(context.Context, Reader) (any, error) {
-	return nil, &errs.Error{Kind: errs.Unsupported, Op: "handler.Objects.Metadata", Got: "an item that an object saved by itself",
+	return nil, &errs.Error{Kind: errs.Unsupported, Op: "handler.Objects.Metadata",
+		Got:    "an item that an object saved by itself",
 		Remedy: "ask the object's Metadata"}
 }
 

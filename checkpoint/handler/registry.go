@@ -63,10 +63,12 @@ func (r *Registry) Add(h CheckpointableHandler, name string, secondary ...string
 	defer r.mu.Unlock()
 	for _, e := range r.entries {
 		if name != "" && e.Name == name {
-			return &errs.Error{Kind: errs.Exists, Op: "handler.Registry.Add", Subject: "item " + strconv.Quote(name), Got: "bound to " + e.Handler.TypeString(), Remedy: "bind it to another name, or to none"}
+			return &errs.Error{Kind: errs.Exists, Op: "handler.Registry.Add", Subject: "item " + strconv.Quote(name),
+				Got: "bound to " + e.Handler.TypeString(), Remedy: "bind it to another name, or to none"}
 		}
 		if name == "" && e.Handler.TypeString() == h.TypeString() {
-			return &errs.Error{Kind: errs.Exists, Op: "handler.Registry.Add", Subject: h.TypeString(), Remedy: "bind it to the name of an item"}
+			return &errs.Error{Kind: errs.Exists, Op: "handler.Registry.Add", Subject: h.TypeString(),
+				Remedy: "bind it to the name of an item"}
 		}
 	}
 	r.entries = append(r.entries, Entry{h, name})
@@ -97,7 +99,8 @@ func (r *Registry) Get(name string) (CheckpointableHandler, error) {
 	if h := bound(r.Entries(), name); h != nil {
 		return h, nil
 	}
-	return nil, &errs.Error{Kind: errs.NotFound, Op: "handler.Registry.Get", Subject: "handler of item " + strconv.Quote(name)}
+	return nil, &errs.Error{Kind: errs.NotFound, Op: "handler.Registry.Get",
+		Subject: "handler of item " + strconv.Quote(name)}
 }
 
 // SecondaryTypeStrings returns the secondary type strings of a handler.

@@ -19,7 +19,8 @@ func (r *Registry) ForSave(name string, v any) (h CheckpointableHandler, err err
 		}
 	}()
 	if v == nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "handler.Registry.ForSave", Subject: "item " + strconv.Quote(name), Want: "a value", Got: "nil"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "handler.Registry.ForSave", Subject: "item " + strconv.Quote(name),
+			Want: "a value", Got: "nil"}
 	}
 	entries := r.Entries()
 	able := last(entries, func(h CheckpointableHandler) bool {
@@ -35,8 +36,10 @@ func (r *Registry) ForSave(name string, v any) (h CheckpointableHandler, err err
 	if able != nil {
 		return able, nil
 	}
-	return nil, &errs.Error{Kind: errs.NotFound, Op: "handler.Registry.ForSave", Subject: "handler of item " + strconv.Quote(name),
-		Want: fmt.Sprintf("one that takes a %T", v), Got: describe(entries), Remedy: "add a handler to the registry, or bind one to the name"}
+	return nil, &errs.Error{Kind: errs.NotFound, Op: "handler.Registry.ForSave",
+		Subject: "handler of item " + strconv.Quote(name),
+		Want:    fmt.Sprintf("one that takes a %T", v), Got: describe(entries),
+		Remedy: "add a handler to the registry, or bind one to the name"}
 }
 
 // ForLoad returns the handler that loads the item of that name as abstract,
@@ -79,8 +82,9 @@ func (r *Registry) ForLoad(name string, abstract any, typeString string) (h Chec
 	if abstract != nil {
 		want += fmt.Sprintf(", or one that takes a %T", abstract)
 	}
-	return nil, &errs.Error{Kind: errs.NotFound, Op: "handler.Registry.ForLoad", Subject: "handler of item " + strconv.Quote(name),
-		Want: want, Got: describe(entries), Remedy: "add the handler that saved it"}
+	return nil, &errs.Error{Kind: errs.NotFound, Op: "handler.Registry.ForLoad",
+		Subject: "handler of item " + strconv.Quote(name),
+		Want:    want, Got: describe(entries), Remedy: "add the handler that saved it"}
 }
 
 // bound returns the handler that is bound to name, or nil.

@@ -160,7 +160,8 @@ func TestResolutionIsOrbaxs(t *testing.T) {
 		got := short(built[row[0]].ForLoad(row[1], abstract, row[3]))
 		if got != row[4] {
 			if wrong++; wrong < 10 {
-				t.Errorf("registry %q: %q, saved by %q, is loaded as %s by %s, in Orbax by %s", row[0], row[1], row[3], row[2], got, row[4])
+				t.Errorf("registry %q: %q, saved by %q, is loaded as %s by %s, in Orbax by %s", row[0], row[1], row[3], row[2], got,
+					row[4])
 			}
 		}
 	}

@@ -29,7 +29,8 @@ func (v *verifier) refuse(kind errs.Kind, subject, got, remedy string) {
 func (v *verifier) forOrbax(ctx context.Context, items []layout.Item) error {
 	switch v.c.Layout {
 	case "numpy", "flax":
-		v.refuse(errs.Unsupported, v.r.Path, "a layout that Orbax does not load: "+v.c.Layout, "bivouac convert writes one that it does")
+		v.refuse(errs.Unsupported, v.r.Path, "a layout that Orbax does not load: "+v.c.Layout,
+			"bivouac convert writes one that it does")
 		return nil
 	case "safetensors":
 		return nil
@@ -50,7 +51,8 @@ func (v *verifier) itemForOrbax(ctx context.Context, it layout.Item) error {
 	handler := orbax.LoadsWith(it.Name, it.Handler)
 	switch {
 	case it.Name == orbax.MetricsItem || it.Name == autoItem: // no load of Orbax looks at them
-	case it.Kind == layout.Unknown && (it.Name == "" || len(v.r.Problems) > 0): // a tree that lost its document is told as damage
+	case it.Kind == layout.Unknown && (it.Name == "" ||
+		len(v.r.Problems) > 0): // a tree that lost its document is told as damage
 	case it.Kind == layout.Unknown && orbax.OwnHandler(it.Handler):
 		v.refuse(errs.Mismatch, it.Name, "an item of the handler "+it.Handler+", which Orbax does not have",
 			"register a handler for it there, or load the other items by their names")
@@ -58,14 +60,16 @@ func (v *verifier) itemForOrbax(ctx context.Context, it layout.Item) error {
 		v.refuse(errs.Mismatch, it.Name, "a directory that is no item: v1.load_checkpointables tries to load it",
 			"move it out of the checkpoint, or load the items by their names")
 	case handler != it.Kind.Handler():
-		v.refuse(errs.Mismatch, it.Name, "an item of the kind "+it.Kind.String()+", which Orbax gives to "+handler, "register the right handler there")
+		v.refuse(errs.Mismatch, it.Name, "an item of the kind "+it.Kind.String()+", which Orbax gives to "+handler,
+			"register the right handler there")
 	}
 	if it.Kind != layout.Tree {
 		return nil
 	}
 	dirs, err := v.c.Unmerged(ctx, it.Name)
 	if len(dirs) > 0 {
-		v.refuse(errs.Mismatch, path.Join(it.Name, ocdbt.ManifestName), "the databases of "+strconv.Itoa(len(dirs))+" processes were never merged", "bivouac repair --apply merges them")
+		v.refuse(errs.Mismatch, path.Join(it.Name, ocdbt.ManifestName),
+			"the databases of "+strconv.Itoa(len(dirs))+" processes were never merged", "bivouac repair --apply merges them")
 	}
 	return err
 }
@@ -85,7 +89,8 @@ func (v *verifier) levelForOrbax(ctx context.Context) error {
 	}
 	marker := slices.Contains(root, orbax.MarkerFile)
 	if marker && !slices.Contains(root, orbax.CheckpointFile) {
-		v.refuse(errs.Mismatch, orbax.CheckpointFile, "the file is missing", "bivouac convert writes a checkpoint that Orbax loads")
+		v.refuse(errs.Mismatch, orbax.CheckpointFile, "the file is missing",
+			"bivouac convert writes a checkpoint that Orbax loads")
 	}
 	if marker {
 		return nil // of v1: what lies above is not looked at
@@ -109,12 +114,14 @@ func (v *verifier) levelForOrbax(ctx context.Context) error {
 func (v *verifier) flatForOrbax(ctx context.Context) error {
 	if !v.c.Has("") {
 		if v.c.Meta.Flat != "" && len(v.r.Problems) == 0 {
-			v.refuse(errs.Mismatch, orbax.CheckpointFile, "it says that the checkpoint is one tree, and there are several items", "")
+			v.refuse(errs.Mismatch, orbax.CheckpointFile, "it says that the checkpoint is one tree, and there are several items",
+				"")
 		}
 		return nil
 	}
 	if v.c.Meta.Handlers != nil {
-		v.refuse(errs.Mismatch, orbax.CheckpointFile, "it says that there are several items, and the checkpoint is one tree", "")
+		v.refuse(errs.Mismatch, orbax.CheckpointFile, "it says that there are several items, and the checkpoint is one tree",
+			"")
 	}
 	dirs, err := v.c.Dirs(ctx, "")
 	if err != nil {
@@ -129,7 +136,8 @@ func (v *verifier) flatForOrbax(ctx context.Context) error {
 			return err
 		}
 		if slices.Contains(below, orbax.TreeFile) {
-			v.refuse(errs.Mismatch, path.Join(d, orbax.TreeFile), "a file where Orbax looks for an item: it loads that and not the checkpoint", "move it away")
+			v.refuse(errs.Mismatch, path.Join(d, orbax.TreeFile),
+				"a file where Orbax looks for an item: it loads that and not the checkpoint", "move it away")
 		}
 	}
 	return nil
@@ -147,7 +155,8 @@ func (v *verifier) treeForOrbax(ctx context.Context, item string, t *layout.Open
 	if v.c.Layout == "safetensors" {
 		for i := range t.Leaves {
 			if l := &t.Leaves[i]; l.HasArray() && !slices.Contains(orbaxDTypes, l.DType) {
-				v.refuse(errs.Mismatch, at(l), l.DType.String()+" in a safetensors file", "bivouac convert writes a checkpoint of Orbax")
+				v.refuse(errs.Mismatch, at(l), l.DType.String()+" in a safetensors file",
+					"bivouac convert writes a checkpoint of Orbax")
 			}
 		}
 		return nil
@@ -166,11 +175,14 @@ func (v *verifier) treeForOrbax(ctx context.Context, item string, t *layout.Open
 		l := &t.Leaves[i]
 		switch {
 		case l.Kind == layout.Foreign:
-			v.refuse(errs.Mismatch, at(l), "a leaf of the handler "+l.ValueType+", which Orbax does not have", "load it there as a placeholder")
+			v.refuse(errs.Mismatch, at(l), "a leaf of the handler "+l.ValueType+", which Orbax does not have",
+				"load it there as a placeholder")
 		case l.Kind == layout.Array && l.ValueType != orbax.TypeJAX && l.ValueType != orbax.TypeNumpy && l.ValueType != "":
-			v.refuse(errs.Mismatch, at(l), "the type "+strconv.Quote(l.ValueType)+", for which Orbax has no handler", "load it there as a placeholder")
+			v.refuse(errs.Mismatch, at(l), "the type "+strconv.Quote(l.ValueType)+", for which Orbax has no handler",
+				"load it there as a placeholder")
 		case l.HasArray() && (l.Format == zarr.V3) != t.UseZarr3:
-			v.refuse(errs.Mismatch, path.Join(item, orbax.TreeFile), "use_zarr3 is "+strconv.FormatBool(t.UseZarr3)+", and array "+strconv.Quote(l.Param)+" is stored otherwise", "")
+			v.refuse(errs.Mismatch, path.Join(item, orbax.TreeFile),
+				"use_zarr3 is "+strconv.FormatBool(t.UseZarr3)+", and array "+strconv.Quote(l.Param)+" is stored otherwise", "")
 			return nil
 		case l.HasArray() && l.ValueType == orbax.TypeJAX:
 			placed = append(placed, orbax.Placed{Param: l.Param, Shape: l.Shape, Key: l.Kind == layout.PRNGKey})
@@ -227,7 +239,8 @@ func (v *verifier) placesForOrbax(ctx context.Context, item string, placed []orb
 	b, err := v.c.Document(ctx, path.Join(item, orbax.ShardingFile))
 	switch {
 	case errs.KindOf(err) == errs.NotFound:
-		v.refuse(errs.Mismatch, path.Join(item, orbax.ShardingFile), "the file is missing, and there are arrays of JAX", remedy)
+		v.refuse(errs.Mismatch, path.Join(item, orbax.ShardingFile), "the file is missing, and there are arrays of JAX",
+			remedy)
 	case err != nil:
 		return err
 	default:

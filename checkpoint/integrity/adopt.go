@@ -58,7 +58,8 @@ func Adopt(ctx context.Context, path string, o *AdoptOptions) (*Report, error) {
 	}
 	old, err := store.Pin(ctx, st, name)
 	if errs.KindOf(err) == errs.Invalid {
-		err = &errs.Error{Kind: errs.Unsupported, Want: "a layout of Orbax", Got: "a single file", Remedy: "bivouac convert writes a copy with a manifest"}
+		err = &errs.Error{Kind: errs.Unsupported, Want: "a layout of Orbax", Got: "a single file",
+			Remedy: "bivouac convert writes a copy with a manifest"}
 	}
 	if err != nil {
 		return r, errs.Wrap(op, path, err)
@@ -67,7 +68,8 @@ func Adopt(ctx context.Context, path string, o *AdoptOptions) (*Report, error) {
 	var m manifest.Manifest
 	err = open.Read(ctx, st, name, func(c *layout.Checkpoint) error {
 		if !strings.HasPrefix(c.Layout, "orbax") {
-			return &errs.Error{Kind: errs.Unsupported, Want: "a layout of Orbax", Got: c.Layout, Remedy: "bivouac convert writes a copy with a manifest"}
+			return &errs.Error{Kind: errs.Unsupported, Want: "a layout of Orbax", Got: c.Layout,
+				Remedy: "bivouac convert writes a copy with a manifest"}
 		}
 		return adoptAll(ctx, c, &m)
 	})
@@ -91,7 +93,8 @@ func Adopt(ctx context.Context, path string, o *AdoptOptions) (*Report, error) {
 	}
 	if err != nil {
 		if rerr := st.RemoveTree(context.WithoutCancel(ctx), file); rerr != nil {
-			return r, errs.Wrap(op, path, &errs.Error{Kind: errs.KindOf(err), Subject: file, Got: "a manifest that does not hold, and could not be removed: " + rerr.Error(), Err: err})
+			return r, errs.Wrap(op, path, &errs.Error{Kind: errs.KindOf(err), Subject: file,
+				Got: "a manifest that does not hold, and could not be removed: " + rerr.Error(), Err: err})
 		}
 		return r, errs.Wrap(op, path, err)
 	}

@@ -153,14 +153,16 @@ func (v *verifier) lostTree(it layout.Item, files []store.Info) error {
 			continue
 		}
 		switch first, _, _ := strings.Cut(below, "/"); {
-		case first == ocdbt.ManifestName, first == orbax.StringsFile, ocdbt.IsProcessDir(first), path.Base(below) == ".zarray", path.Base(below) == "zarr.json":
+		case first == ocdbt.ManifestName, first == orbax.StringsFile, ocdbt.IsProcessDir(first),
+			path.Base(below) == ".zarray", path.Base(below) == "zarr.json":
 			lost = true
 		}
 	}
 	if !lost {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: path.Join(it.Name, orbax.TreeFile), Got: "the file is missing",
+	return &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: path.Join(it.Name, orbax.TreeFile),
+		Got:    "the file is missing",
 		Remedy: "without it nobody knows the leaves of " + strconv.Quote(it.Name)}
 }
 
@@ -168,7 +170,8 @@ func (v *verifier) lostTree(it layout.Item, files []store.Info) error {
 func lostRoot(files []store.Info) error {
 	for _, f := range files {
 		if f.Name == ocdbt.ManifestName || path.Dir(f.Name) == orbax.ArraysDir {
-			return &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: orbax.TreeFile, Got: "the file is missing", Remedy: "without it nobody knows the leaves"}
+			return &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: orbax.TreeFile, Got: "the file is missing",
+				Remedy: "without it nobody knows the leaves"}
 		}
 	}
 	return nil

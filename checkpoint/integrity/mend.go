@@ -44,7 +44,8 @@ func (x *examined) files() (names []string) {
 // examine looks at a damaged checkpoint. It returns nil for one without parity, unless
 // any is set, and for one whose manifest cannot be had; beyond says why it cannot, where
 // there is a copy of it.
-func examine(ctx context.Context, st store.Store, name string, anyway bool, progress func(done, total int64)) (x *examined, beyond, err error) {
+func examine(ctx context.Context, st store.Store, name string, anyway bool,
+	progress func(done, total int64)) (x *examined, beyond, err error) {
 	x = &examined{}
 	if x.found, err = readable(ctx, st, path.Join(name, manifest.Name)); errs.KindOf(err) == errs.Canceled {
 		return nil, nil, err
@@ -176,7 +177,8 @@ func (r *repairer) replace(ctx context.Context, name, final string, old store.Pi
 		return err
 	}
 	if !bytes.Equal(now, x.found) {
-		return &errs.Error{Kind: errs.Mismatch, Subject: name, Want: "a checkpoint that nobody changes", Got: "another one than before", Remedy: "repair it again, while no other process writes there"}
+		return &errs.Error{Kind: errs.Mismatch, Subject: name, Want: "a checkpoint that nobody changes",
+			Got: "another one than before", Remedy: "repair it again, while no other process writes there"}
 	}
 	if err := txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: x.raw}); err != nil {
 		return err

@@ -153,7 +153,8 @@ func (r *repairer) problem(err error) { r.report.Problems = append(r.report.Prob
 
 func (r *repairer) run(ctx context.Context) error {
 	if store.IsStaging(r.root) {
-		return &errs.Error{Kind: errs.Invalid, Want: "a checkpoint, a session or a directory of them", Got: "what an interrupted save left",
+		return &errs.Error{Kind: errs.Invalid, Want: "a checkpoint, a session or a directory of them",
+			Got:    "what an interrupted save left",
 			Remedy: "name the directory that it is in"}
 	}
 	if parts.IsSession(r.root) {
@@ -394,7 +395,8 @@ func (r *repairer) unreadable(ctx context.Context, name string, oneOfMany bool, 
 	case err != nil:
 		return err
 	}
-	if len(r.report.Problems) > problems || slices.ContainsFunc(r.report.Actions[done:], func(a RepairAction) bool { return a.Kind == RepairMend || a.Kind == RepairSetAside }) {
+	if len(r.report.Problems) > problems || slices.ContainsFunc(r.report.Actions[done:],
+		func(a RepairAction) bool { return a.Kind == RepairMend || a.Kind == RepairSetAside }) {
 		return nil
 	}
 	return why
@@ -461,7 +463,8 @@ func (r *repairer) setAside(ctx context.Context, name string, old store.Pinned, 
 		to, err := layout.SetAside(ctx, r.st, name)
 		a.To = path.Base(to)
 		if err == nil && errors.Is(old.Fate(ctx, to), store.ErrReplaced) {
-			err = errors.Join(&errs.Error{Kind: errs.Busy, Subject: name, Want: "the directory that was read", Got: "another one", Err: store.ErrReplaced,
+			err = errors.Join(&errs.Error{Kind: errs.Busy, Subject: name, Want: "the directory that was read",
+				Got: "another one", Err: store.ErrReplaced,
 				Remedy: "run it again: it reads the present contents"}, r.st.Rename(ctx, to, name))
 		}
 		return err

@@ -243,7 +243,8 @@ func asDamage(err error) error {
 	}
 	e := &errs.Error{Kind: errs.Corrupt, Err: err}
 	if layout.IsUnreadable(err) {
-		e.Got, e.Remedy = "bytes that the disk does not give back", "look at the disk, and load another step; bivouac repair mends files of a checkpoint with parity"
+		e.Got, e.Remedy = "bytes that the disk does not give back",
+			"look at the disk, and load another step; bivouac repair mends files of a checkpoint with parity"
 	}
 	return e
 }
@@ -286,7 +287,8 @@ func (v *verifier) files(ctx context.Context, there []store.Info) error {
 	}
 	for _, f := range v.c.Manifest.Files {
 		if !names[f.Name] {
-			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: f.Name, Got: "the file is missing"})
+			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: f.Name,
+				Got: "the file is missing"})
 			continue
 		}
 		if err := v.found(v.file(ctx, f)); err != nil {
@@ -339,7 +341,8 @@ func (v *verifier) content(ctx context.Context, there []store.Info) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.c.Meta.Handlers)) {
 		if !v.c.Has(name) {
-			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: "item " + strconv.Quote(name), Got: "the item is missing"})
+			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify",
+				Subject: "item " + strconv.Quote(name), Got: "the item is missing"})
 		}
 	}
 	if !v.items[""] && strings.HasPrefix(v.c.Layout, "orbax") {

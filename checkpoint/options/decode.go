@@ -142,7 +142,8 @@ func decodeStrings(out reflect.Value, v value, name string, mismatch func(string
 	out.Set(reflect.MakeMap(out.Type()))
 	for i, k := range v.keys {
 		if v.items[i].kind != kindString {
-			return at(v.items[i].line, v.items[i].col, join(name, k.name), kindString.String(), v.items[i].kind.String(), "put it in quotes")
+			return at(v.items[i].line, v.items[i].col, join(name, k.name), kindString.String(), v.items[i].kind.String(),
+				"put it in quotes")
 		}
 		out.SetMapIndex(reflect.ValueOf(k.name), reflect.ValueOf(v.items[i].text))
 	}
@@ -165,7 +166,8 @@ func unknown(t reflect.Type, k key, name string) error {
 	remedy := errs.DidYouMean(k.name, near)
 	if remedy == "" {
 		walk(Options{}, func(f field) bool {
-			if f.text && f.name != name && (f.name == k.name || len(f.name) > len(k.name) && f.name[len(f.name)-len(k.name)-1:] == "."+k.name) {
+			if f.text && f.name != name && (f.name == k.name || len(f.name) > len(k.name) &&
+				f.name[len(f.name)-len(k.name)-1:] == "."+k.name) {
 				remedy = errs.DidYouMean(f.name, []string{f.name})
 			}
 			return remedy == ""

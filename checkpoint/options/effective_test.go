@@ -74,7 +74,8 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%v: %v", d, got)
 		}
 	}
-	if a := Default().Asynchronous; a.SaveBound(true) != 1200*time.Second || a.SaveBound(false) != 0 || a.LoadBound() != 0 {
+	if a := Default().Asynchronous; a.SaveBound(true) != 1200*time.Second || a.SaveBound(false) != 0 ||
+		a.LoadBound() != 0 {
 		t.Errorf("defaults: %+v", a)
 	}
 }

@@ -46,7 +46,8 @@ func TestOverlayEveryField(t *testing.T) {
 		walk(Overlay(over, under), func(f field) bool { out[f.name] = f.value.Interface(); return true })
 		lower := map[string]any{}
 		walk(under, func(f field) bool { lower[f.name] = f.value.Interface(); return true })
-		twofold := []string{"checkpoint_layout", "array.saving.use_ocdbt", "array.saving.use_zarr3", "array.saving.use_compression",
+		twofold := []string{"checkpoint_layout", "array.saving.use_ocdbt", "array.saving.use_zarr3",
+			"array.saving.use_compression",
 			"bivouac.layout", "bivouac.compression", "bivouac.annotations"}
 		walk(over, func(f field) bool {
 			want := f.value.Interface()
@@ -84,8 +85,10 @@ func TestOverlayShares(t *testing.T) {
 	o.Bivouac.LeafStorage = []LeafStorage{{Match: "a", Storage: Storage{ShardAxes: []int{1}}}}
 	o.Multiprocessing.PrimaryHost = new(Host(1))
 	got := Overlay(Options{}, o)
-	got.Array.Saving.Storage.ShardAxes[0], got.Bivouac.LeafStorage[0].Storage.ShardAxes[0], *got.Multiprocessing.PrimaryHost = 7, 7, 7
-	if o.Array.Saving.Storage.ShardAxes[0] != 0 || o.Bivouac.LeafStorage[0].Storage.ShardAxes[0] != 1 || *o.Multiprocessing.PrimaryHost != 1 {
+	got.Array.Saving.Storage.ShardAxes[0], got.Bivouac.LeafStorage[0].Storage.ShardAxes[0],
+		*got.Multiprocessing.PrimaryHost = 7, 7, 7
+	if o.Array.Saving.Storage.ShardAxes[0] != 0 || o.Bivouac.LeafStorage[0].Storage.ShardAxes[0] != 1 ||
+		*o.Multiprocessing.PrimaryHost != 1 {
 		t.Error("the result shares memory with its argument")
 	}
 }

@@ -42,7 +42,8 @@ func printValue(b *bytes.Buffer, v reflect.Value, depth int) {
 	case reflect.Interface, reflect.Pointer:
 		if s, ok := v.Interface().(fmt.Stringer); ok && v.Kind() == reflect.Interface {
 			printText(b, s.String())
-		} else if v.Kind() == reflect.Interface && depth < maxDepth && v.Elem().Kind() == reflect.Struct && v.Elem().NumField() < 8 {
+		} else if v.Kind() == reflect.Interface && depth < maxDepth && v.Elem().Kind() == reflect.Struct &&
+			v.Elem().NumField() < 8 {
 			printValue(b, v.Elem(), depth+1)
 		} else {
 			printText(b, v.Type().String())

@@ -78,7 +78,8 @@ func TestWithNests(t *testing.T) {
 	o.Array.Saving.Storage.ShardAxes = []int{1}
 	inner := With(outer, o)
 	o.Array.Saving.Storage.ShardAxes[0] = 7
-	if got := From(inner); got.Array.Saving.Storage.ChunkByteSize != 2 || got.CheckpointLayout != Auto || got.Array.Saving.Storage.ShardAxes[0] != 1 {
+	if got := From(inner); got.Array.Saving.Storage.ChunkByteSize != 2 || got.CheckpointLayout != Auto ||
+		got.Array.Saving.Storage.ShardAxes[0] != 1 {
 		t.Errorf("inner: %v", got)
 	}
 	if got := From(outer); got.Array.Saving.Storage.ChunkByteSize != 1 {
@@ -135,7 +136,8 @@ func TestConfigureConcurrently(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if c, r := o.Array.Saving.Storage.ChunkByteSize, int64(o.Memory.ReadConcurrentBytes); c != r && (c != 0 || r != Unlimited) {
+				if c, r := o.Array.Saving.Storage.ChunkByteSize, int64(o.Memory.ReadConcurrentBytes); c != r &&
+					(c != 0 || r != Unlimited) {
 					t.Errorf("half of one configuration: %d, %d", c, r)
 				}
 				restore()
@@ -175,7 +177,8 @@ func TestComplete(t *testing.T) {
 		if err := o.Validate(); err != nil {
 			t.Errorf("%s: alone %v", name, err)
 		}
-		if _, err := Resolve(t.Context(), o, Options{}); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), name) {
+		if _, err := Resolve(t.Context(), o, Options{}); !errors.Is(err, errs.Invalid) ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

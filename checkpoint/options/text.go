@@ -72,7 +72,8 @@ const maxText = 1 << 20
 
 func parse(op string, b []byte, read func([]byte) (value, error)) (Options, error) {
 	if len(b) > maxText {
-		return Options{}, &errs.Error{Kind: errs.Invalid, Op: op, Want: fmt.Sprintf("at most %d bytes", maxText), Got: fmt.Sprint(len(b))}
+		return Options{}, &errs.Error{Kind: errs.Invalid, Op: op, Want: fmt.Sprintf("at most %d bytes", maxText),
+			Got: fmt.Sprint(len(b))}
 	}
 	v, err := read(b)
 	var o Options

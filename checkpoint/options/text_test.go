@@ -168,7 +168,8 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestYAMLRefuses(t *testing.T) {
-	for _, text := range []string{"file: &a {}", "file: {}\narray: *a", "a: &a [*a]", "file: !!map {}", "? [a]\n: 1", "1: 2", "<<: {file: {}}", "file: {<<: {}}"} {
+	for _, text := range []string{"file: &a {}", "file: {}\narray: *a", "a: &a [*a]", "file: !!map {}", "? [a]\n: 1",
+		"1: 2", "<<: {file: {}}", "file: {<<: {}}"} {
 		if o, err := ParseYAML([]byte(text)); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%q: %v, %v", text, o, err)
 		}
@@ -197,7 +198,8 @@ func TestPositions(t *testing.T) {
 			t.Errorf("%s\n%v, want %s", text, err, want)
 		}
 	}
-	if _, err := ParseYAML([]byte("array:\n  saving:\n    use_zarr3: 7\n")); err == nil || !strings.Contains(err.Error(), "line 3, column 16") {
+	if _, err := ParseYAML([]byte("array:\n  saving:\n    use_zarr3: 7\n")); err == nil ||
+		!strings.Contains(err.Error(), "line 3, column 16") {
 		t.Error(err)
 	}
 }
@@ -250,7 +252,8 @@ func FuzzParseJSON(f *testing.F) {
 }
 
 func FuzzParseYAML(f *testing.F) {
-	for _, s := range []string{seedJSON, "file: {path_permission_mode: 0o750}", "a: &a [*a, *a]", "array:\n  saving: {use_ocdbt: true}\n", "bivouac: {annotations: {'1': \"\\0\"}}"} {
+	for _, s := range []string{seedJSON, "file: {path_permission_mode: 0o750}", "a: &a [*a, *a]",
+		"array:\n  saving: {use_ocdbt: true}\n", "bivouac: {annotations: {'1': \"\\0\"}}"} {
 		f.Add([]byte(s))
 	}
 	fuzz(f, ParseYAML, func(o Options) ([]byte, error) { return yaml.Marshal(o) })

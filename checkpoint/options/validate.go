@@ -38,11 +38,13 @@ func (o Options) complete() error {
 		return err
 	}
 	if o.Bivouac.ZarrMetadataKey != "" && l != OCDBTZarr2 && l != PlainZarr2 {
-		return invalid("bivouac.zarr_metadata_key", "a layout of zarr v2", "layout "+l.String(), "leave it out, zarr v3 says zarr.json")
+		return invalid("bivouac.zarr_metadata_key", "a layout of zarr v2", "layout "+l.String(),
+			"leave it out, zarr v3 says zarr.json")
 	}
 	m := o.Multiprocessing
 	if m.ProcessIndex != nil && int(*m.ProcessIndex) >= m.ProcessCount {
-		return invalid("multiprocessing.process_index", fmt.Sprintf("less than process_count, %d", m.ProcessCount), strconv.Itoa(int(*m.ProcessIndex)), "")
+		return invalid("multiprocessing.process_index", fmt.Sprintf("less than process_count, %d", m.ProcessCount),
+			strconv.Itoa(int(*m.ProcessIndex)), "")
 	}
 	if m.ProcessCount > 1 && m.Barrier == nil && *m.PrimaryHost != EveryHost {
 		return invalid("multiprocessing.process_count", "a barrier for more than one process", "none",
@@ -50,11 +52,13 @@ func (o Options) complete() error {
 	}
 	for _, p := range m.ActiveProcesses {
 		if p >= m.ProcessCount {
-			return invalid("multiprocessing.active_processes", fmt.Sprintf("less than process_count, %d", m.ProcessCount), strconv.Itoa(p), "")
+			return invalid("multiprocessing.active_processes", fmt.Sprintf("less than process_count, %d", m.ProcessCount),
+				strconv.Itoa(p), "")
 		}
 	}
 	if m.PrimaryHost != nil && int(*m.PrimaryHost) >= m.ProcessCount {
-		return invalid("multiprocessing.primary_host", fmt.Sprintf("less than process_count, %d", m.ProcessCount), strconv.Itoa(int(*m.PrimaryHost)), "")
+		return invalid("multiprocessing.primary_host", fmt.Sprintf("less than process_count, %d", m.ProcessCount),
+			strconv.Itoa(int(*m.PrimaryHost)), "")
 	}
 	return nil
 }
@@ -144,7 +148,8 @@ func (o Options) checkNumbers() error {
 		return invalid("safetensors.max_over_read_ratio", "1 or more", fmt.Sprint(r), "1 reads nothing in vain")
 	}
 	if f := l.BroadcastMemoryScalingFactor; !(f >= 0 && f <= 1) {
-		return invalid("array.loading.load_and_broadcast_options.broadcast_memory_scaling_factor", "0 to 1", fmt.Sprint(f), "")
+		return invalid("array.loading.load_and_broadcast_options.broadcast_memory_scaling_factor", "0 to 1", fmt.Sprint(f),
+			"")
 	}
 	if m.Regulator != nil {
 		return &errs.Error{Kind: errs.Unsupported, Op: "options.Validate", Subject: "memory.regulator_options",
@@ -161,10 +166,13 @@ func (o Options) checkStorage() error {
 	for i, l := range o.Bivouac.LeafStorage {
 		at := fmt.Sprintf("bivouac.leaf_storage[%d]", i)
 		if _, err := MatchPath(l.Match, nil); err != nil {
-			return invalid(at+".match", "keys separated by slashes, with *, ? and [a-z] within keys and ** for any number of them", strconv.Quote(l.Match), "")
+			return invalid(at+".match",
+				"keys separated by slashes, with *, ? and [a-z] within keys and ** for any number of them", strconv.Quote(l.Match),
+				"")
 		}
 		if int(l.Compression) >= len(compressionNames) {
-			return invalid(at+".compression", "one of "+strings.Join(compressionNames[1:], ", "), strconv.Itoa(int(l.Compression)), "")
+			return invalid(at+".compression", "one of "+strings.Join(compressionNames[1:], ", "),
+				strconv.Itoa(int(l.Compression)), "")
 		}
 		if err := l.Storage.check(at + ".storage_options"); err != nil {
 			return err
@@ -206,7 +214,8 @@ func (o Options) checkProcesses() error {
 			return invalid("multiprocessing.active_processes", "one process or more", "none", "leave it out for all")
 		}
 		if m.PrimaryHost != nil && *m.PrimaryHost != EveryHost && !slices.Contains(a, int(*m.PrimaryHost)) {
-			return invalid("multiprocessing.active_processes", fmt.Sprintf("the primary host %d among them", *m.PrimaryHost), fmt.Sprint(a), "")
+			return invalid("multiprocessing.active_processes", fmt.Sprintf("the primary host %d among them", *m.PrimaryHost),
+				fmt.Sprint(a), "")
 		}
 	}
 	if p := m.BarrierSyncKeyPrefix; strings.ContainsAny(p, "/\x00") {
@@ -217,14 +226,16 @@ func (o Options) checkProcesses() error {
 
 func (o Options) checkFiles() error {
 	if m := o.File.PathPermissionMode; m != 0 && (m&^0o777 != 0 || m&0o700 != 0o700) {
-		return invalid("file.path_permission_mode", "permission bits that include rwx of the owner", fmt.Sprintf("%#o", uint32(m)),
+		return invalid("file.path_permission_mode", "permission bits that include rwx of the owner",
+			fmt.Sprintf("%#o", uint32(m)),
 			"rwxr-x--- is 0o750 in Go and YAML and 488 in JSON")
 	}
 	a, t := o.Atomicity.Mode, o.File.TemporaryPath
 	if a != 0 && a != AutoAtomicity && t != 0 && t != AutoAtomicity && a != t {
 		return contradiction("atomicity.mode", a.String(), "file.temporary_path_class", t.String())
 	}
-	if d := o.Deletion.GCS.TodeleteFullPath; d != "" && (strings.ContainsRune(d, 0) || slices.Contains(strings.Split(d, "/"), "..") || path.Clean(d) == ".") {
+	if d := o.Deletion.GCS.TodeleteFullPath; d != "" &&
+		(strings.ContainsRune(d, 0) || slices.Contains(strings.Split(d, "/"), "..") || path.Clean(d) == ".") {
 		return invalid("deletion.gcs_deletion_options.todelete_full_path", "a directory, without ..", strconv.Quote(d), "")
 	}
 	return nil
@@ -240,16 +251,20 @@ const maxParity = 50
 func (o Options) checkOurs() error {
 	b := o.Bivouac
 	if b.Signing != nil && len(b.Signing) != ed25519.PrivateKeySize {
-		return invalid("bivouac.signing_key", fmt.Sprintf("an Ed25519 private key of %d bytes", ed25519.PrivateKeySize), fmt.Sprintf("%d bytes", len(b.Signing)), "")
+		return invalid("bivouac.signing_key", fmt.Sprintf("an Ed25519 private key of %d bytes", ed25519.PrivateKeySize),
+			fmt.Sprintf("%d bytes", len(b.Signing)), "")
 	}
 	if b.Verification != nil && len(b.Verification) != ed25519.PublicKeySize {
-		return invalid("bivouac.verification_key", fmt.Sprintf("an Ed25519 public key of %d bytes", ed25519.PublicKeySize), fmt.Sprintf("%d bytes", len(b.Verification)), "")
+		return invalid("bivouac.verification_key", fmt.Sprintf("an Ed25519 public key of %d bytes", ed25519.PublicKeySize),
+			fmt.Sprintf("%d bytes", len(b.Verification)), "")
 	}
-	if k := b.ZarrMetadataKey; k != "" && (strings.ContainsAny(k, "/\\\x00") || k == "." || k == ".." || k == "zarr.json" || strings.Trim(k, "0123456789.") == "") {
+	if k := b.ZarrMetadataKey; k != "" && (strings.ContainsAny(k, "/\\\x00") || k == "." || k == ".." ||
+		k == "zarr.json" || strings.Trim(k, "0123456789.") == "") {
 		return invalid("bivouac.zarr_metadata_key", "a file name that no chunk has", strconv.Quote(k), "")
 	}
 	if b.Parity < -1 || b.Parity > maxParity {
-		return invalid("bivouac.parity", fmt.Sprintf("1 to %d blocks for 100 blocks of data, or -1 for none", maxParity), strconv.Itoa(b.Parity), "")
+		return invalid("bivouac.parity", fmt.Sprintf("1 to %d blocks for 100 blocks of data, or -1 for none", maxParity),
+			strconv.Itoa(b.Parity), "")
 	}
 	size := 0
 	for k, v := range b.Annotations {

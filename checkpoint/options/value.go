@@ -105,5 +105,6 @@ func parseName(names []string, name, what string) (int, error) {
 		return i, nil
 	}
 	want := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" })
-	return 0, &errs.Error{Kind: errs.Invalid, Subject: what + " " + strconv.Quote(name), Want: "one of " + strings.Join(want, ", "), Remedy: errs.DidYouMean(name, want)}
+	return 0, &errs.Error{Kind: errs.Invalid, Subject: what + " " + strconv.Quote(name),
+		Want: "one of " + strings.Join(want, ", "), Remedy: errs.DidYouMean(name, want)}
 }

@@ -113,7 +113,8 @@ func TestFaults(t *testing.T) {
 			return nil
 		}
 	}
-	runs, err := crash.Faults(func(vfs.FS) error { return nil }, work, func(o crash.Outcome) error { return recovered(o.FS, o.Acked) })
+	runs, err := crash.Faults(func(vfs.FS) error { return nil }, work,
+		func(o crash.Outcome) error { return recovered(o.FS, o.Acked) })
 	if err != nil {
 		t.Fatal(err)
 	}

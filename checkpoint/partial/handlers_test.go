@@ -105,7 +105,8 @@ func handled(t *testing.T, h marks) options.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return options.Options{PyTree: options.PyTree{LeafHandlers: leaves}, Checkpointables: options.Checkpointables{Registry: r}}
+	return options.Options{PyTree: options.PyTree{LeafHandlers: leaves},
+		Checkpointables: options.Checkpointables{Registry: r}}
 }
 
 // TestHandled saves leaves and items of handlers in parts.
@@ -126,7 +127,8 @@ func TestHandled(t *testing.T) {
 	for name, items := range map[string]map[string]any{
 		"leaf a": {"state": map[string]any{"a": mark{"x"}}}, "item blob": {"blob": blob("x")}, "leaf c": {"state": map[string]any{"c": 1}},
 	} {
-		if err := partial.SaveCheckpointables(ctx, "c", items, o); errs.KindOf(err) != errs.Exists || !strings.Contains(err.Error(), name) {
+		if err := partial.SaveCheckpointables(ctx, "c", items, o); errs.KindOf(err) != errs.Exists ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -141,14 +143,17 @@ func TestHandled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := map[string]any{"a": mark{"one"}, "w": ramp(3000, 0), "b": mark{"two"}, "s": "text", "c": map[string]any{"d": mark{"three"}}}
+	state := map[string]any{"a": mark{"one"}, "w": ramp(3000, 0), "b": mark{"two"}, "s": "text",
+		"c": map[string]any{"d": mark{"three"}}}
 	loaded := got["state"]
 	delete(got, "state")
-	if diff := cmp.Diff(map[string]any{"blob": blob("replaced"), "other": blob("second"), "data": json.RawMessage(`{"k": 1}`)}, got); diff != "" {
+	if diff := cmp.Diff(map[string]any{"blob": blob("replaced"), "other": blob("second"),
+		"data": json.RawMessage(`{"k": 1}`)}, got); diff != "" {
 		t.Error(diff)
 	}
 	leaves := o.Options
-	n, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: leaves, Abstract: map[string]any{"a": int8(0), "w": nil, "b": nil, "s": nil, "c": nil}})
+	n, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: leaves,
+		Abstract: map[string]any{"a": int8(0), "w": nil, "b": nil, "s": nil, "c": nil}})
 	if err != nil || n.Get("c").Get("d").Value != state["c"].(map[string]any)["d"] || n.Get("a").Value != state["a"] {
 		t.Errorf("%v, %v; all items %v", n, err, loaded)
 	}
@@ -169,7 +174,8 @@ func TestHandledInOneFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := save(map[string]any{"b": mark{"two"}})
-	if errs.KindOf(err) != errs.Exists || !strings.Contains(err.Error(), "leaf handler test.Mark") || !strings.Contains(err.Error(), "state/marks") {
+	if errs.KindOf(err) != errs.Exists || !strings.Contains(err.Error(), "leaf handler test.Mark") ||
+		!strings.Contains(err.Error(), "state/marks") {
 		t.Errorf("%v", err)
 	}
 	o.Replace = true

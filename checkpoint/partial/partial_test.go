@@ -73,14 +73,17 @@ func TestParts(t *testing.T) {
 	ctx := t.Context()
 	o := on(st)
 	o.Custom = map[string]any{"a": 1}
-	if err := partial.Save(ctx, "c", map[string]any{"enc": map[string]any{"w": ramp(4000, 0), "b": ramp(3, 1)}, "step": 7}, o); err != nil {
+	if err := partial.Save(ctx, "c", map[string]any{"enc": map[string]any{"w": ramp(4000, 0), "b": ramp(3, 1)}, "step": 7},
+		o); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := checkpoint.Load(ctx, "c.partial_save", &checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Invalid {
+	if _, err := checkpoint.Load(ctx, "c.partial_save",
+		&checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Invalid {
 		t.Fatalf("a session was loaded: %v", err)
 	}
 	o.Custom = map[string]any{"b": 2}
-	if err := partial.Save(ctx, "c", map[string]any{"enc": map[string]any{"g": ramp(2000, 5)}, "name": "x", "none": nil, "empty": map[string]any{}}, o); err != nil {
+	if err := partial.Save(ctx, "c", map[string]any{"enc": map[string]any{"g": ramp(2000, 5)}, "name": "x", "none": nil,
+		"empty": map[string]any{}}, o); err != nil {
 		t.Fatal(err)
 	}
 	r, err := partial.SaveAsync(ctx, "c.partial_save", map[string]any{"dec": []any{ramp(10, 0), ramp(5000, 2)}}, on(st))
@@ -159,7 +162,8 @@ func TestClashes(t *testing.T) {
 func TestRemove(t *testing.T) {
 	ctx := t.Context()
 	st, _ := mem(t)
-	if err := partial.Save(ctx, "c", map[string]any{"a": map[string]any{"x": ramp(3000, 0), "y": "s"}, "b": "t", "c": 1}, on(st)); err != nil {
+	if err := partial.Save(ctx, "c", map[string]any{"a": map[string]any{"x": ramp(3000, 0), "y": "s"}, "b": "t", "c": 1},
+		on(st)); err != nil {
 		t.Fatal(err)
 	}
 	o := on(st)
@@ -235,10 +239,12 @@ func TestAbort(t *testing.T) {
 func TestItems(t *testing.T) {
 	ctx := t.Context()
 	st, _ := mem(t)
-	if err := partial.SaveCheckpointables(ctx, "c", map[string]any{"model": map[string]any{"w": ramp(3000, 0)}, "opt": map[string]any{"m": ramp(9, 1)}}, on(st)); err != nil {
+	if err := partial.SaveCheckpointables(ctx, "c", map[string]any{"model": map[string]any{"w": ramp(3000, 0)},
+		"opt": map[string]any{"m": ramp(9, 1)}}, on(st)); err != nil {
 		t.Fatal(err)
 	}
-	if err := partial.SaveCheckpointables(ctx, "c", map[string]any{"model": map[string]any{"b": ramp(9, 0)}}, on(st)); err != nil {
+	if err := partial.SaveCheckpointables(ctx, "c", map[string]any{"model": map[string]any{"b": ramp(9, 0)}},
+		on(st)); err != nil {
 		t.Fatal(err)
 	}
 	if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); err != nil {
@@ -354,7 +360,8 @@ func TestOneAtATime(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := partial.Save(ctx, "c", map[string]any{"b": 1}, on(st)); errs.KindOf(err) != errs.Canceled || !errors.Is(err, context.Canceled) {
+	if err := partial.Save(ctx, "c", map[string]any{"b": 1}, on(st)); errs.KindOf(err) != errs.Canceled ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("save while another is under way: %v", err)
 	}
 	close(release)
@@ -379,7 +386,8 @@ func TestGuard(t *testing.T) {
 	for i, p := range []struct {
 		state   any
 		guarded bool
-	}{{map[string]any{"a": 1, "s": "x"}, false}, {map[string]any{"b": 1}, false}, {map[string]any{"t": "y"}, true}, {map[string]any{"c": 3}, true}} {
+	}{{map[string]any{"a": 1, "s": "x"}, false}, {map[string]any{"b": 1}, false}, {map[string]any{"t": "y"}, true},
+		{map[string]any{"c": 3}, true}} {
 		if err := partial.Save(ctx, at, p.state, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -413,14 +421,16 @@ func TestSigned(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st, Options: checkpoint.Options{Bivouac: options.Bivouac{Signing: key}}})
+		err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st,
+			Options: checkpoint.Options{Bivouac: options.Bivouac{Signing: key}}})
 		if (err != nil) != (unsigned != nil) {
 			t.Fatalf("with %v: %v", unsigned, err)
 		}
 		if err != nil {
 			continue
 		}
-		if r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st, Key: key.Public().(ed25519.PublicKey)}); err != nil || !r.OK() {
+		if r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st,
+			Key: key.Public().(ed25519.PublicKey)}); err != nil || !r.OK() {
 			t.Fatal(err, r)
 		}
 	}

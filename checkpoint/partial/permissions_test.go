@@ -34,7 +34,8 @@ func TestPathPermissionMode(t *testing.T) {
 	}
 	o := options.Options{File: options.File{PathPermissionMode: 0o700}}
 	for _, name := range []string{"a", "b"} {
-		if err := partial.Save(t.Context(), path, map[string]any{name: ramp(1000, 0)}, &partial.SaveOptions{SaveOptions: checkpoint.SaveOptions{Options: o}}); err != nil {
+		if err := partial.Save(t.Context(), path, map[string]any{name: ramp(1000, 0)},
+			&partial.SaveOptions{SaveOptions: checkpoint.SaveOptions{Options: o}}); err != nil {
 			t.Fatal(err)
 		}
 	}

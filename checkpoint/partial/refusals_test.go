@@ -29,10 +29,12 @@ func TestRefusedParts(t *testing.T) {
 		"chunks":          {"c", 1, checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ChunkByteSize: -1}}}}}},
 	} {
 		c.o.Store = st
-		if err := partial.Save(ctx, c.name, c.state, &partial.SaveOptions{SaveOptions: c.o}); errs.KindOf(err) != errs.Invalid && errs.KindOf(err) != errs.Unsupported {
+		if err := partial.Save(ctx, c.name, c.state,
+			&partial.SaveOptions{SaveOptions: c.o}); errs.KindOf(err) != errs.Invalid && errs.KindOf(err) != errs.Unsupported {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, err := partial.SaveAsync(ctx, c.name, c.state, &partial.SaveOptions{SaveOptions: c.o}); errs.KindOf(err) != errs.Invalid && errs.KindOf(err) != errs.Unsupported {
+		if _, err := partial.SaveAsync(ctx, c.name, c.state,
+			&partial.SaveOptions{SaveOptions: c.o}); errs.KindOf(err) != errs.Invalid && errs.KindOf(err) != errs.Unsupported {
 			t.Errorf("%s, in the background: %v", what, err)
 		}
 	}
@@ -45,7 +47,8 @@ func TestRefusedParts(t *testing.T) {
 func TestSeveralProcesses(t *testing.T) {
 	st, _ := mem(t)
 	o := on(st)
-	o.Multiprocessing = options.Multiprocessing{ProcessCount: 2, Barrier: func(context.Context, string) error { return nil }}
+	o.Multiprocessing = options.Multiprocessing{ProcessCount: 2,
+		Barrier: func(context.Context, string) error { return nil }}
 	err := partial.Save(t.Context(), "c", map[string]any{"a": 1}, o)
 	if errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), "PartialUpdate") {
 		t.Error(err)

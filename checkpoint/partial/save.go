@@ -49,7 +49,8 @@ func Save(ctx context.Context, path string, state any, o *SaveOptions) error {
 
 // SaveAsync is Save that returns when the state is copied. A part of the same
 // session that is still being saved is waited for first.
-func SaveAsync(ctx context.Context, path string, state any, o *SaveOptions) (*checkpoint.Response[checkpoint.SaveStats], error) {
+func SaveAsync(ctx context.Context, path string, state any,
+	o *SaveOptions) (*checkpoint.Response[checkpoint.SaveStats], error) {
 	return SaveCheckpointablesAsync(ctx, path, named(state, o), o)
 }
 
@@ -72,7 +73,8 @@ func SaveCheckpointables(ctx context.Context, path string, items map[string]any,
 // SaveCheckpointablesAsync is SaveCheckpointables that returns when everything is
 // copied. A failure that no Result has returned is returned by Finalize, which
 // then makes nothing.
-func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string]any, o *SaveOptions) (*checkpoint.Response[checkpoint.SaveStats], error) {
+func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string]any,
+	o *SaveOptions) (*checkpoint.Response[checkpoint.SaveStats], error) {
 	r, s, err := startSave(ctx, path, items, o, true)
 	if err != nil {
 		return nil, err
@@ -82,7 +84,8 @@ func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string
 }
 
 // startSave finds out what the part may add, lays it out, and saves in the background.
-func startSave(ctx context.Context, path string, values map[string]any, o *SaveOptions, background bool) (*checkpoint.Response[checkpoint.SaveStats], *saving.Save, error) {
+func startSave(ctx context.Context, path string, values map[string]any, o *SaveOptions,
+	background bool) (*checkpoint.Response[checkpoint.SaveStats], *saving.Save, error) {
 	const op = "partial.Save"
 	o, err := o.resolve(ctx)
 	if err != nil {
@@ -106,15 +109,16 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 		return nil, nil, errs.Wrap(op, path, err)
 	}
 	f := &failure{}
-	r := (*checkpoint.Response[checkpoint.SaveStats])(pending.Go(ctx, func(ctx context.Context) (checkpoint.SaveStats, error) {
-		defer turn.leave()
-		err := errs.Wrap(op, path, s.Write(ctx, p.target()))
-		if err != nil {
-			f.err = err
-			turn.keep(f)
-		}
-		return checkpoint.SaveStats(s.Stats()), err
-	}))
+	r := (*checkpoint.Response[checkpoint.SaveStats])(pending.Go(ctx,
+		func(ctx context.Context) (checkpoint.SaveStats, error) {
+			defer turn.leave()
+			err := errs.Wrap(op, path, s.Write(ctx, p.target()))
+			if err != nil {
+				f.err = err
+				turn.keep(f)
+			}
+			return checkpoint.SaveStats(s.Stats()), err
+		}))
 	f.response.Store(r)
 	return r, s, nil
 }
@@ -136,11 +140,13 @@ func (p *part) prepare(ctx context.Context, values map[string]any, background bo
 		return nil, err
 	}
 	if _, err := p.st.Stat(ctx, p.name); err == nil {
-		return nil, &errs.Error{Kind: errs.Exists, Got: "a finished checkpoint", Remedy: "choose another path, or add to it with SaveOptions.PartialUpdate"}
+		return nil, &errs.Error{Kind: errs.Exists, Got: "a finished checkpoint",
+			Remedy: "choose another path, or add to it with SaveOptions.PartialUpdate"}
 	} else if errs.KindOf(err) != errs.NotFound {
 		return nil, err
 	}
-	s, err := saving.Resolve(saving.Call{Options: o.Options, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
+	s, err := saving.Resolve(saving.Call{Options: o.Options, Background: background, Custom: o.Custom, Release: o.Release,
+		Watch: o.Watch, Progress: o.Progress})
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +195,8 @@ func (o *SaveOptions) validate() error {
 		return bad("Base", "a base; parts link nothing of earlier checkpoints")
 	}
 	if m := o.Multiprocessing; m.ProcessCount > 1 && *m.PrimaryHost != options.EveryHost {
-		return &errs.Error{Kind: errs.Unsupported, Subject: "Multiprocessing.ProcessCount", Got: "a part by several processes",
+		return &errs.Error{Kind: errs.Unsupported, Subject: "Multiprocessing.ProcessCount",
+			Got:    "a part by several processes",
 			Remedy: "add to a checkpoint with SaveOptions.PartialUpdate, which several can do; or save the part from one process"}
 	}
 	if l, err := o.Options.StoredLayout(); err != nil {
@@ -245,7 +252,8 @@ func (p *part) compareItem(before *parts.Assembly, it writer.Item, removal parts
 	if l, err := p.opts.Options.StoredLayout(); err != nil {
 		return err
 	} else if zarr3 := l != options.OCDBTZarr2; zarr3 != old.UseZarr3 {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: "the layout of the parts before", Got: l.String()}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: "the layout of the parts before",
+			Got: l.String()}
 	}
 	added := tree.Flatten(it.Tree)
 	clash := parts.Clash(old, added)
@@ -279,9 +287,11 @@ func (p *part) item() string {
 }
 
 func exists(what string) error {
-	return &errs.Error{Kind: errs.Exists, Subject: what, Got: "it is in an earlier part of the session", Remedy: "set Replace, or leave it out"}
+	return &errs.Error{Kind: errs.Exists, Subject: what, Got: "it is in an earlier part of the session",
+		Remedy: "set Replace, or leave it out"}
 }
 
 func (p *part) notThere(names []string) error {
-	return &errs.Error{Kind: errs.NotFound, Subject: "SaveOptions.Remove: " + strings.Join(names, "."), Want: "a leaf or container of the parts before"}
+	return &errs.Error{Kind: errs.NotFound, Subject: "SaveOptions.Remove: " + strings.Join(names, "."),
+		Want: "a leaf or container of the parts before"}
 }

@@ -69,7 +69,8 @@ func enter(ctx context.Context, at place) (*session, error) {
 		return s, nil
 	case <-ctx.Done():
 		s.forget()
-		return nil, &errs.Error{Kind: errs.Canceled, Subject: fmt.Sprint(at.name), Err: ctx.Err(), Remedy: "another part of the session is still being saved"}
+		return nil, &errs.Error{Kind: errs.Canceled, Subject: fmt.Sprint(at.name), Err: ctx.Err(),
+			Remedy: "another part of the session is still being saved"}
 	}
 }
 

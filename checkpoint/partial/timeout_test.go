@@ -15,7 +15,8 @@ func TestSaveTimeout(t *testing.T) {
 	st, _ := mem(t)
 	late := on(st)
 	late.Asynchronous.SaveTimeout = 1
-	if err := partial.Save(t.Context(), "c", map[string]any{"a": ramp(1000, 0)}, late); !errors.Is(err, errs.Canceled) || !errors.Is(err, context.DeadlineExceeded) {
+	if err := partial.Save(t.Context(), "c", map[string]any{"a": ramp(1000, 0)}, late); !errors.Is(err, errs.Canceled) ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, want a save that took too long", err)
 	}
 	late.Asynchronous.SaveTimeout, late.Asynchronous.Timeout = 0, 1

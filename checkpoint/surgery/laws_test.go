@@ -17,7 +17,8 @@ import (
 // drawArray draws an array of one of several dtypes; at least one axis where least
 // is 1.
 func drawArray(t *rapid.T, least int) tensor.Tensor {
-	d := rapid.SampledFrom([]tensor.DType{tensor.Int8, tensor.Int32, tensor.Float64, tensor.BFloat16, tensor.Bool}).Draw(t, "dtype")
+	d := rapid.SampledFrom([]tensor.DType{tensor.Int8, tensor.Int32, tensor.Float64, tensor.BFloat16, tensor.Bool}).Draw(t,
+		"dtype")
 	shape := rapid.SliceOfN(rapid.IntRange(1, 4), least, 4).Draw(t, "shape")
 	x := tensor.New(d, shape...)
 	for i := range x.Data {
@@ -101,7 +102,8 @@ func TestRenameInverts(t *testing.T) {
 			}
 			n.Set(outer, inner)
 		}
-		there, back := surgery.Rename{Match: surgery.Match{Pattern: `(\w+)\.(.*)`}, To: "model.${1}_x.$2"}, surgery.Rename{Match: surgery.Match{Pattern: `model\.(\w+)_x\.(.*)`}, To: "$1.$2"}
+		there, back := surgery.Rename{Match: surgery.Match{Pattern: `(\w+)\.(.*)`}, To: "model.${1}_x.$2"},
+			surgery.Rename{Match: surgery.Match{Pattern: `model\.(\w+)_x\.(.*)`}, To: "$1.$2"}
 		moved := applied(t, n, there)
 		if moved.Get("model") == nil {
 			t.Fatal(moved)
@@ -148,7 +150,9 @@ func drawRule(t *rapid.T, w *tree.Node) []surgery.Rule {
 	x, _ := w.Tensor()
 	match := surgery.Match{Pattern: "w"}
 	rank := len(x.Shape)
-	cast := []surgery.Rule{surgery.Cast{Match: match, DType: rapid.SampledFrom([]tensor.DType{tensor.Int16, tensor.Float32, tensor.Float64, tensor.Uint8}).Draw(t, "dtype")}}
+	cast := []surgery.Rule{surgery.Cast{Match: match,
+		DType: rapid.SampledFrom([]tensor.DType{tensor.Int16, tensor.Float32, tensor.Float64, tensor.Uint8}).Draw(t,
+			"dtype")}}
 	stack := []surgery.Rule{
 		surgery.Rename{Match: match, To: "w0"}, surgery.Copy{Match: surgery.Match{Pattern: "w0"}, To: "w2"},
 		surgery.Stack{Match: surgery.Match{Pattern: `w(\d)`}, To: "w", Axis: rapid.IntRange(0, rank).Draw(t, "axis"), Count: 3, Fill: new(float64)},
@@ -157,7 +161,8 @@ func drawRule(t *rapid.T, w *tree.Node) []surgery.Rule {
 		return cast
 	}
 	axis := rapid.IntRange(0, rank-1).Draw(t, "axis")
-	repeat := surgery.Repeat{Match: match, Axis: axis, Times: rapid.IntRange(1, 3).Draw(t, "times"), Whole: rapid.Bool().Draw(t, "whole")}
+	repeat := surgery.Repeat{Match: match, Axis: axis, Times: rapid.IntRange(1, 3).Draw(t, "times"),
+		Whole: rapid.Bool().Draw(t, "whole")}
 	at := rapid.IntRange(0, x.Shape[axis]).Draw(t, "at")
 	return rapid.SampledFrom([][]surgery.Rule{
 		cast, stack, {repeat},
@@ -165,7 +170,8 @@ func drawRule(t *rapid.T, w *tree.Node) []surgery.Rule {
 		{surgery.Split{Match: match, To: []string{"b", "a"}, Axis: axis, Sizes: []int{at, x.Shape[axis] - at}}, surgery.Fuse{Keys: []string{"a", "b"}, To: "w", Axis: axis}},
 		{surgery.Split{Match: match, To: []string{"b", "w"}, Axis: axis, Sizes: []int{at, x.Shape[axis] - at}}, surgery.Drop{Match: surgery.Match{Pattern: "b"}}},
 		{surgery.Unstack{Match: match, To: "x${index}", Axis: axis}, surgery.Rename{Match: surgery.Match{Pattern: "x0"}, To: "w"}, surgery.Drop{Match: surgery.Match{Pattern: `x\d`, Optional: true}}},
-	}).Filter(func(r []surgery.Rule) bool { _, cuts := r[0].(surgery.Unstack); return !cuts || x.Shape[axis] > 0 }).Draw(t, "rule")
+	}).Filter(func(r []surgery.Rule) bool { _, cuts := r[0].(surgery.Unstack); return !cuts || x.Shape[axis] > 0 }).Draw(t,
+		"rule")
 }
 
 func upTo(n int) []int {

@@ -117,20 +117,22 @@ func stacked(arrays []checkpoint.Lazy, axis int) checkpoint.Lazy {
 func cut(a checkpoint.Lazy, axis, from, n int) checkpoint.Lazy {
 	shape := a.Shape.Clone()
 	shape[axis] = n
-	return checkpoint.Lazy{DType: a.DType, Shape: shape, Read: func(ctx context.Context, box checkpoint.Box, dst []byte) error {
-		origin := slices.Clone(box.Origin)
-		origin[axis] += from
-		return a.ReadBox(ctx, checkpoint.Box{Origin: origin, Shape: box.Shape}, dst)
-	}}
+	return checkpoint.Lazy{DType: a.DType, Shape: shape,
+		Read: func(ctx context.Context, box checkpoint.Box, dst []byte) error {
+			origin := slices.Clone(box.Origin)
+			origin[axis] += from
+			return a.ReadBox(ctx, checkpoint.Box{Origin: origin, Shape: box.Shape}, dst)
+		}}
 }
 
 // element is one element of an array along an axis, without that axis.
 func element(a checkpoint.Lazy, axis, i int) checkpoint.Lazy {
 	shape := slices.Delete(a.Shape.Clone(), axis, axis+1)
-	return checkpoint.Lazy{DType: a.DType, Shape: shape, Read: func(ctx context.Context, box checkpoint.Box, dst []byte) error {
-		in := checkpoint.Box{Origin: slices.Insert(slices.Clone(box.Origin), axis, i), Shape: slices.Insert(slices.Clone(box.Shape), axis, 1)}
-		return a.ReadBox(ctx, in, dst)
-	}}
+	return checkpoint.Lazy{DType: a.DType, Shape: shape,
+		Read: func(ctx context.Context, box checkpoint.Box, dst []byte) error {
+			in := checkpoint.Box{Origin: slices.Insert(slices.Clone(box.Origin), axis, i), Shape: slices.Insert(slices.Clone(box.Shape), axis, 1)}
+			return a.ReadBox(ctx, in, dst)
+		}}
 }
 
 // converted is an array in another dtype.
@@ -139,7 +141,8 @@ func converted(a checkpoint.Lazy, d tensor.DType) checkpoint.Lazy {
 		return a
 	}
 	wide := max(d.Size(), a.DType.Size())
-	return checkpoint.Lazy{DType: d, Shape: a.Shape, Read: func(ctx context.Context, box checkpoint.Box, dst []byte) error {
+	return checkpoint.Lazy{DType: d, Shape: a.Shape, Read: func(ctx context.Context, box checkpoint.Box,
+		dst []byte) error {
 		return inPieces(zarr.Box(box), wide, func(piece zarr.Box) error {
 			memory := make([]byte, piece.Len()*a.DType.Size())
 			if err := a.ReadBox(ctx, checkpoint.Box(piece), memory); err != nil {
@@ -160,21 +163,22 @@ func transposed(a checkpoint.Lazy, axes []int) checkpoint.Lazy {
 		shape[i] = a.Shape[k]
 	}
 	size := a.DType.Size()
-	return checkpoint.Lazy{DType: a.DType, Shape: shape, Read: func(ctx context.Context, box checkpoint.Box, dst []byte) error {
-		return inPieces(zarr.Box(box), size, func(piece zarr.Box) error {
-			from := checkpoint.Box{Origin: make([]int, len(axes)), Shape: make([]int, len(axes))}
-			for i, k := range axes {
-				from.Origin[k], from.Shape[k] = piece.Origin[i], piece.Shape[i]
-			}
-			memory := make([]byte, piece.Len()*size)
-			if err := a.ReadBox(ctx, from, memory); err != nil {
-				return err
-			}
-			permute(dst[:len(memory)], piece.Shape, memory, from.Shape, axes, size)
-			dst = dst[len(memory):]
-			return nil
-		})
-	}}
+	return checkpoint.Lazy{DType: a.DType, Shape: shape,
+		Read: func(ctx context.Context, box checkpoint.Box, dst []byte) error {
+			return inPieces(zarr.Box(box), size, func(piece zarr.Box) error {
+				from := checkpoint.Box{Origin: make([]int, len(axes)), Shape: make([]int, len(axes))}
+				for i, k := range axes {
+					from.Origin[k], from.Shape[k] = piece.Origin[i], piece.Shape[i]
+				}
+				memory := make([]byte, piece.Len()*size)
+				if err := a.ReadBox(ctx, from, memory); err != nil {
+					return err
+				}
+				permute(dst[:len(memory)], piece.Shape, memory, from.Shape, axes, size)
+				dst = dst[len(memory):]
+				return nil
+			})
+		}}
 }
 
 // permute writes the elements of src, of shape from, to dst, of shape to, whose
@@ -206,20 +210,21 @@ func repeated(a checkpoint.Lazy, axis, n int) checkpoint.Lazy {
 	shape := a.Shape.Clone()
 	shape[axis] *= n
 	size := a.DType.Size()
-	return checkpoint.Lazy{DType: a.DType, Shape: shape, Read: func(ctx context.Context, box checkpoint.Box, dst []byte) error {
-		return inPieces(zarr.Box(box), size, func(piece zarr.Box) error {
-			from := zarr.Box{Origin: slices.Clone(piece.Origin), Shape: slices.Clone(piece.Shape)}
-			from.Origin[axis] = piece.Origin[axis] / n
-			from.Shape[axis] = (piece.Origin[axis]+piece.Shape[axis]-1)/n + 1 - from.Origin[axis]
-			memory := make([]byte, from.Len()*size)
-			if err := a.ReadBox(ctx, checkpoint.Box(from), memory); err != nil {
-				return err
-			}
-			spread(dst, piece, memory, from, axis, n, size)
-			dst = dst[piece.Len()*size:]
-			return nil
-		})
-	}}
+	return checkpoint.Lazy{DType: a.DType, Shape: shape,
+		Read: func(ctx context.Context, box checkpoint.Box, dst []byte) error {
+			return inPieces(zarr.Box(box), size, func(piece zarr.Box) error {
+				from := zarr.Box{Origin: slices.Clone(piece.Origin), Shape: slices.Clone(piece.Shape)}
+				from.Origin[axis] = piece.Origin[axis] / n
+				from.Shape[axis] = (piece.Origin[axis]+piece.Shape[axis]-1)/n + 1 - from.Origin[axis]
+				memory := make([]byte, from.Len()*size)
+				if err := a.ReadBox(ctx, checkpoint.Box(from), memory); err != nil {
+					return err
+				}
+				spread(dst, piece, memory, from, axis, n, size)
+				dst = dst[piece.Len()*size:]
+				return nil
+			})
+		}}
 }
 
 // spread fills piece, a box of an array with n times the elements of from along
@@ -249,16 +254,17 @@ func tiled(a checkpoint.Lazy, axis, n int) checkpoint.Lazy {
 	shape := a.Shape.Clone()
 	extent := shape[axis]
 	shape[axis] *= n
-	return checkpoint.Lazy{DType: a.DType, Shape: shape, Read: func(ctx context.Context, box checkpoint.Box, dst []byte) error {
-		first, last := box.Origin[axis]/extent, (box.Origin[axis]+box.Shape[axis]-1)/extent
-		for i := first; i <= last; i++ {
-			whole := zarr.WholeBox(a.Shape)
-			whole.Origin[axis] = i * extent
-			p := part{whole, a, -1}
-			if err := p.read(ctx, zarr.Box(box), dst, a.DType.Size()); err != nil {
-				return err
+	return checkpoint.Lazy{DType: a.DType, Shape: shape,
+		Read: func(ctx context.Context, box checkpoint.Box, dst []byte) error {
+			first, last := box.Origin[axis]/extent, (box.Origin[axis]+box.Shape[axis]-1)/extent
+			for i := first; i <= last; i++ {
+				whole := zarr.WholeBox(a.Shape)
+				whole.Origin[axis] = i * extent
+				p := part{whole, a, -1}
+				if err := p.read(ctx, zarr.Box(box), dst, a.DType.Size()); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	}}
+			return nil
+		}}
 }

@@ -57,7 +57,8 @@ func (l leaf) renamed(name string, index int) (leaf, error) {
 		path[i].name = strings.ReplaceAll(n, indexMark, strconv.Itoa(index))
 		path[i].index = n == indexMark
 		if n == "" {
-			return leaf{}, &errs.Error{Kind: errs.Invalid, Subject: "leaf " + strconv.Quote(l.name), Want: "a name without empty keys", Got: strconv.Quote(name)}
+			return leaf{}, &errs.Error{Kind: errs.Invalid, Subject: "leaf " + strconv.Quote(l.name),
+				Want: "a name without empty keys", Got: strconv.Quote(name)}
 		}
 	}
 	was, is := len(l.path), len(path)
@@ -129,7 +130,8 @@ func branch(leaves []leaf, depth int) (*tree.Node, error) {
 	below := map[string][]leaf{}
 	for _, l := range leaves {
 		if len(l.path) == depth {
-			return nil, &errs.Error{Kind: errs.Exists, Subject: "leaf " + strconv.Quote(l.name), Want: "a leaf", Got: "others whose names begin with its name: " + others(leaves, l)}
+			return nil, &errs.Error{Kind: errs.Exists, Subject: "leaf " + strconv.Quote(l.name), Want: "a leaf",
+				Got: "others whose names begin with its name: " + others(leaves, l)}
 		}
 		name := l.path[depth].name
 		if below[name] == nil {

@@ -22,7 +22,8 @@ type found struct {
 func compile(pattern string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile(`\A(?:` + pattern + `)\z`)
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Subject: "pattern", Want: "a regular expression", Got: strconv.Quote(pattern), Err: err}
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: "pattern", Want: "a regular expression",
+			Got: strconv.Quote(pattern), Err: err}
 	}
 	return re, nil
 }
@@ -45,8 +46,10 @@ func (m Match) find(leaves []leaf) ([]found, error) {
 		}
 	}
 	if len(out) == 0 && !m.Optional {
-		return nil, &errs.Error{Kind: errs.NotFound, Subject: "pattern " + strconv.Quote(m.Pattern), Want: "a leaf whose whole name matches",
-			Got: "none of " + strconv.Itoa(len(leaves)) + examples(leaves), Remedy: "mend the pattern, or let the rule be optional"}
+		return nil, &errs.Error{Kind: errs.NotFound, Subject: "pattern " + strconv.Quote(m.Pattern),
+			Want:   "a leaf whose whole name matches",
+			Got:    "none of " + strconv.Itoa(len(leaves)) + examples(leaves),
+			Remedy: "mend the pattern, or let the rule be optional"}
 	}
 	return out, nil
 }

@@ -80,7 +80,8 @@ func (s Script) Plan(sources []*tree.Node) (*Plan, error) {
 // leaves lists the leaves of all sources.
 func (s Script) leaves(sources []*tree.Node) ([]leaf, error) {
 	if len(s.Sources) > 0 && len(s.Sources) != len(sources) {
-		return nil, &errs.Error{Kind: errs.Invalid, Want: strconv.Itoa(len(s.Sources)) + " of them: " + strings.Join(s.Sources, ", "), Got: strconv.Itoa(len(sources))}
+		return nil, &errs.Error{Kind: errs.Invalid, Want: strconv.Itoa(len(s.Sources)) + " of them: " +
+			strings.Join(s.Sources, ", "), Got: strconv.Itoa(len(sources))}
 	}
 	var out []leaf
 	for i, n := range sources {
@@ -94,7 +95,8 @@ func (s Script) leaves(sources []*tree.Node) ([]leaf, error) {
 	}
 	err := distinct(out)
 	if err != nil && len(sources) > 1 && len(s.Sources) == 0 {
-		err = &errs.Error{Kind: errs.Exists, Err: err, Remedy: "name the sources in the script (sources: [a, b]): their leaves then begin with these names"}
+		err = &errs.Error{Kind: errs.Exists, Err: err,
+			Remedy: "name the sources in the script (sources: [a, b]): their leaves then begin with these names"}
 	}
 	return out, err
 }
@@ -144,7 +146,8 @@ func distinct(leaves []leaf) error {
 	seen := make(map[string]bool, len(leaves))
 	for _, l := range leaves {
 		if seen[l.name] {
-			return &errs.Error{Kind: errs.Exists, Subject: "leaf " + strconv.Quote(l.name), Want: "one leaf of the name", Got: "two"}
+			return &errs.Error{Kind: errs.Exists, Subject: "leaf " + strconv.Quote(l.name), Want: "one leaf of the name",
+				Got: "two"}
 		}
 		seen[l.name] = true
 	}

@@ -60,8 +60,9 @@ func (r Stack) ordered(f *family) ([]*leaf, error) {
 	for i := range n {
 		l, ok := at[i]
 		if !ok && r.Fill == nil {
-			return nil, &errs.Error{Kind: errs.Mismatch, Subject: "leaf " + strconv.Quote(f.to), Want: "index " + strconv.Itoa(i) + " of " + strconv.Itoa(n),
-				Got: "none", Remedy: "mend the pattern, or fill what is missing"}
+			return nil, &errs.Error{Kind: errs.Mismatch, Subject: "leaf " + strconv.Quote(f.to),
+				Want: "index " + strconv.Itoa(i) + " of " + strconv.Itoa(n),
+				Got:  "none", Remedy: "mend the pattern, or fill what is missing"}
 		}
 		members = append(members, l)
 		delete(at, i)
@@ -88,7 +89,8 @@ func (f *family) byIndex() (map[int]*leaf, error) {
 		case i >= mostParts:
 			return nil, m.leaf.mismatch("an index below "+strconv.Itoa(mostParts), strconv.Itoa(i))
 		case at[i] != nil:
-			return nil, m.leaf.mismatch("index "+strconv.Itoa(i)+" once for "+strconv.Quote(f.to), "leaf "+strconv.Quote(at[i].name)+" with it too")
+			return nil, m.leaf.mismatch("index "+strconv.Itoa(i)+" once for "+strconv.Quote(f.to),
+				"leaf "+strconv.Quote(at[i].name)+" with it too")
 		}
 		at[i] = &m.leaf
 	}
@@ -122,7 +124,8 @@ func (r Stack) stack(f *family, members []*leaf) (leaf, error) {
 		}
 	}
 	if _, err := slices.Insert(like.Shape.Clone(), axis, len(arrays)).Bytes(like.DType); err != nil {
-		return leaf{}, first.mismatch("arrays that memory can address together", strconv.Itoa(len(arrays))+" of "+like.String())
+		return leaf{}, first.mismatch("arrays that memory can address together",
+			strconv.Itoa(len(arrays))+" of "+like.String())
 	}
 	return first.with(stacked(arrays, axis)).renamed(f.to, 0)
 }
@@ -138,7 +141,8 @@ func filling(x float64, like checkpoint.Lazy) (checkpoint.Lazy, error) {
 		return checkpoint.Lazy{}, err
 	}
 	if v, _ := back.Float64(0); like.DType.IsInteger() && v != x || math.IsInf(v, 0) && !math.IsInf(x, 0) {
-		return checkpoint.Lazy{}, &errs.Error{Kind: errs.Mismatch, Subject: "fill", Want: "a value of " + like.DType.String(), Got: strconv.FormatFloat(x, 'g', -1, 64)}
+		return checkpoint.Lazy{}, &errs.Error{Kind: errs.Mismatch, Subject: "fill", Want: "a value of " + like.DType.String(),
+			Got: strconv.FormatFloat(x, 'g', -1, 64)}
 	}
 	return filled(like.DType, like.Shape, t.Data), nil
 }
@@ -218,7 +222,8 @@ func (r Fuse) byKeys(leaves []leaf) ([]edit, error) {
 			if r.Optional {
 				return nil, nil
 			}
-			return nil, &errs.Error{Kind: errs.NotFound, Subject: "leaf " + strconv.Quote(key), Got: "none of " + strconv.Itoa(len(leaves)) + examples(leaves)}
+			return nil, &errs.Error{Kind: errs.NotFound, Subject: "leaf " + strconv.Quote(key),
+				Got: "none of " + strconv.Itoa(len(leaves)) + examples(leaves)}
 		}
 		members, in = append(members, leaves[i]), append(in, i)
 	}
@@ -252,12 +257,14 @@ func (r Fuse) ordered(f *family) ([]leaf, error) {
 		case !known:
 			return nil, m.leaf.mismatch("one of the parts", strconv.Quote(m.group(g)))
 		case have[i]:
-			return nil, m.leaf.mismatch("part "+strconv.Quote(r.Parts[i])+" once for "+strconv.Quote(f.to), "leaf "+strconv.Quote(out[i].name)+" for it too")
+			return nil, m.leaf.mismatch("part "+strconv.Quote(r.Parts[i])+" once for "+strconv.Quote(f.to),
+				"leaf "+strconv.Quote(out[i].name)+" for it too")
 		}
 		out[i], have[i] = m.leaf, true
 	}
 	if i := slices.Index(have, false); i >= 0 {
-		return nil, f.members[0].leaf.mismatch("part "+strconv.Quote(r.Parts[i])+" beside it for "+strconv.Quote(f.to), "none")
+		return nil, f.members[0].leaf.mismatch("part "+strconv.Quote(r.Parts[i])+" beside it for "+strconv.Quote(f.to),
+			"none")
 	}
 	return out, nil
 }
@@ -282,7 +289,8 @@ func (r Fuse) fuse(members []leaf, to string) (leaf, error) {
 			return leaf{}, err
 		}
 		if !joins(like, a, axis) {
-			return leaf{}, m.mismatch(like.String()+" except for axis "+strconv.Itoa(axis)+", as "+strconv.Quote(first.name), m.describe())
+			return leaf{}, m.mismatch(like.String()+" except for axis "+strconv.Itoa(axis)+", as "+strconv.Quote(first.name),
+				m.describe())
 		}
 		arrays[i] = a
 		sum[axis] += a.Shape[axis]

@@ -133,7 +133,8 @@ func (r Split) sizes(l leaf, n int) ([]int, error) {
 			total += s
 		}
 		if total != n {
-			return nil, l.mismatch(strconv.Itoa(total)+" along axis "+strconv.Itoa(r.Axis)+", as the sizes add up to", l.describe())
+			return nil, l.mismatch(strconv.Itoa(total)+" along axis "+strconv.Itoa(r.Axis)+", as the sizes add up to",
+				l.describe())
 		}
 		return r.Sizes, nil
 	}
@@ -167,7 +168,8 @@ func (r Cast) check() error {
 func (r Transpose) check() error {
 	for i := range r.Axes {
 		if !slices.Contains(r.Axes, i) {
-			return &errs.Error{Kind: errs.Invalid, Subject: "axes", Want: "each axis once, from 0 on", Got: "no " + strconv.Itoa(i)}
+			return &errs.Error{Kind: errs.Invalid, Subject: "axes", Want: "each axis once, from 0 on",
+				Got: "no " + strconv.Itoa(i)}
 		}
 	}
 	return r.Match.check()
@@ -182,7 +184,8 @@ func (r Repeat) check() error {
 
 func (r Split) check() error {
 	if len(r.To) == 0 || len(r.Sizes) > 0 && len(r.Sizes) != len(r.To) {
-		return &errs.Error{Kind: errs.Invalid, Subject: "to", Want: "names, as many as there are sizes", Got: strconv.Itoa(len(r.To)) + " names, " + strconv.Itoa(len(r.Sizes)) + " sizes"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "to", Want: "names, as many as there are sizes",
+			Got: strconv.Itoa(len(r.To)) + " names, " + strconv.Itoa(len(r.Sizes)) + " sizes"}
 	}
 	for _, s := range r.Sizes {
 		if s < 0 || s > 1<<48 {

@@ -120,7 +120,8 @@ func TestRules(t *testing.T) {
 // Types of containers stay with the leaves that keep their keys.
 func TestContainersStay(t *testing.T) {
 	in := tree.NewDict().Set("opt", &tree.Node{Kind: tree.Tuple, Items: []*tree.Node{
-		{Kind: tree.Named, Type: "optax.Adam", Keys: []string{"mu", "nu"}, Items: []*tree.Node{tree.NewLeaf(1), tree.NewLeaf(2)}}, {Kind: tree.Named, Type: "optax.Empty"}}})
+		{Kind: tree.Named, Type: "optax.Adam", Keys: []string{"mu", "nu"},
+			Items: []*tree.Node{tree.NewLeaf(1), tree.NewLeaf(2)}}, {Kind: tree.Named, Type: "optax.Empty"}}})
 	for _, c := range []struct {
 		rule surgery.Rule
 		want string
@@ -224,10 +225,12 @@ func TestRefusals(t *testing.T) {
 func TestSources(t *testing.T) {
 	a, b := node(t, dict{"w": 1, "x": 2}), node(t, dict{"w": 3})
 	both := []*tree.Node{a, b}
-	if _, err := (surgery.Script{}).Transform(t.Context(), both); errs.KindOf(err) != errs.Exists || !strings.Contains(err.Error(), "sources: [a, b]") {
+	if _, err := (surgery.Script{}).Transform(t.Context(), both); errs.KindOf(err) != errs.Exists ||
+		!strings.Contains(err.Error(), "sources: [a, b]") {
 		t.Error(err)
 	}
-	got, err := surgery.Script{Sources: []string{"a", "b"}, Rules: []surgery.Rule{surgery.Rename{surgery.Match{Pattern: `a\.(.*)`}, "$1"}}}.Transform(t.Context(), both)
+	got, err := surgery.Script{Sources: []string{"a", "b"},
+		Rules: []surgery.Rule{surgery.Rename{surgery.Match{Pattern: `a\.(.*)`}, "$1"}}}.Transform(t.Context(), both)
 	if err != nil {
 		t.Fatal(err)
 	}

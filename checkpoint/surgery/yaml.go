@@ -131,7 +131,8 @@ func parse(b []byte) (Script, error) {
 // notYAML says where a text is no YAML. What the library says of it is for those who know
 // its grammar.
 func notYAML(err error) error {
-	e := &errs.Error{Kind: errs.Invalid, Want: "rules in YAML", Got: "text that is not YAML", Remedy: "see docs/guide/surgery.md"}
+	e := &errs.Error{Kind: errs.Invalid, Want: "rules in YAML", Got: "text that is not YAML",
+		Remedy: "see docs/guide/surgery.md"}
 	if errors.Is(err, io.EOF) {
 		e.Got = "nothing"
 	}
@@ -173,11 +174,13 @@ func known(n *yaml.Node, t reflect.Type, name string) error {
 			key := n.Content[i]
 			member, ok := types[key.Value]
 			if !ok || key.Kind != yaml.ScalarNode {
-				return &errs.Error{Kind: errs.Invalid, Subject: "line " + strconv.Itoa(key.Line), Want: "one of " + strings.Join(names, ", ") + after(" in ", name),
-					Got: strconv.Quote(key.Value), Remedy: errs.DidYouMean(key.Value, names)}
+				return &errs.Error{Kind: errs.Invalid, Subject: "line " + strconv.Itoa(key.Line),
+					Want: "one of " + strings.Join(names, ", ") + after(" in ", name),
+					Got:  strconv.Quote(key.Value), Remedy: errs.DidYouMean(key.Value, names)}
 			}
 			if seen[key.Value] {
-				return &errs.Error{Kind: errs.Invalid, Subject: "line " + strconv.Itoa(key.Line), Want: "each member once", Got: strconv.Quote(key.Value) + " twice"}
+				return &errs.Error{Kind: errs.Invalid, Subject: "line " + strconv.Itoa(key.Line), Want: "each member once",
+					Got: strconv.Quote(key.Value) + " twice"}
 			}
 			seen[key.Value] = true
 			if err := known(n.Content[i+1], member, key.Value); err != nil {
@@ -187,7 +190,8 @@ func known(n *yaml.Node, t reflect.Type, name string) error {
 		return nil
 	}
 	if n.Kind != yaml.ScalarNode || n.Decode(reflect.New(t).Interface()) != nil {
-		want := map[reflect.Kind]string{reflect.String: "a text", reflect.Bool: "true or false", reflect.Int: "an integer", reflect.Float64: "a number"}[t.Kind()]
+		want := map[reflect.Kind]string{reflect.String: "a text", reflect.Bool: "true or false", reflect.Int: "an integer",
+			reflect.Float64: "a number"}[t.Kind()]
 		return bad(cmp.Or(want, "a value")+after(" in ", name), shape(n))
 	}
 	return nil
@@ -234,7 +238,8 @@ func shape(n *yaml.Node) string {
 // and aliases, which make much of little.
 func plain(n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode || n.ShortTag() == "!!null" {
-		return &errs.Error{Kind: errs.Invalid, Subject: "line " + strconv.Itoa(n.Line), Want: "a value", Got: "null, or an alias"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "line " + strconv.Itoa(n.Line), Want: "a value",
+			Got: "null, or an alias"}
 	}
 	for _, c := range n.Content {
 		if err := plain(c); err != nil {
@@ -247,7 +252,8 @@ func plain(n *yaml.Node) error {
 // rule returns the one rule of the document.
 func (d document) rule() (Rule, error) {
 	var found []Rule
-	for _, r := range []Rule{value(d.Rename), value(d.Copy), value(d.Drop), value(d.Transpose), value(d.Repeat), value(d.Stack), value(d.Unstack), value(d.Fuse), value(d.Split)} {
+	for _, r := range []Rule{value(d.Rename), value(d.Copy), value(d.Drop), value(d.Transpose), value(d.Repeat),
+		value(d.Stack), value(d.Unstack), value(d.Fuse), value(d.Split)} {
 		if r != nil {
 			found = append(found, r)
 		}
@@ -279,7 +285,8 @@ func (s Script) Check() error {
 	seen := make(map[string]bool, len(s.Sources))
 	for _, name := range s.Sources {
 		if name == "" || strings.Contains(name, ".") || seen[name] {
-			return &errs.Error{Kind: errs.Invalid, Subject: "sources", Want: "names, without dots and each once", Got: strconv.Quote(name)}
+			return &errs.Error{Kind: errs.Invalid, Subject: "sources", Want: "names, without dots and each once",
+				Got: strconv.Quote(name)}
 		}
 		seen[name] = true
 	}

@@ -38,7 +38,8 @@ func TestParse(t *testing.T) {
 	if got := fmt.Sprint(s.Rules[3]); got != "cast: {pattern: .*, dtype: bfloat16}" {
 		t.Error(got)
 	}
-	if want := (surgery.Cast{Match: surgery.Match{Pattern: ".*"}, DType: tensor.BFloat16}); s.Rules[3] != surgery.Rule(want) {
+	if want := (surgery.Cast{Match: surgery.Match{Pattern: ".*"},
+		DType: tensor.BFloat16}); s.Rules[3] != surgery.Rule(want) {
 		t.Error(s.Rules[3])
 	}
 	again, err := surgery.Parse([]byte(s.String()))

@@ -12,7 +12,8 @@ import (
 
 // LoadAsync is Load in the background. Which step Latest is, is decided at once.
 // Cancel ends it.
-func (c *Checkpointer) LoadAsync(ctx context.Context, step int64, o *checkpoint.LoadOptions) *checkpoint.Response[*tree.Node] {
+func (c *Checkpointer) LoadAsync(ctx context.Context, step int64,
+	o *checkpoint.LoadOptions) *checkpoint.Response[*tree.Node] {
 	in, err := c.find("training.LoadAsync", step)
 	return inBackground(ctx, func(ctx context.Context) (*tree.Node, error) {
 		if err != nil {
@@ -23,7 +24,8 @@ func (c *Checkpointer) LoadAsync(ctx context.Context, step int64, o *checkpoint.
 }
 
 // LoadCheckpointablesAsync is LoadCheckpointables in the background, as LoadAsync.
-func (c *Checkpointer) LoadCheckpointablesAsync(ctx context.Context, step int64, o *checkpoint.LoadOptions) *checkpoint.Response[map[string]any] {
+func (c *Checkpointer) LoadCheckpointablesAsync(ctx context.Context, step int64,
+	o *checkpoint.LoadOptions) *checkpoint.Response[map[string]any] {
 	in, err := c.find("training.LoadCheckpointablesAsync", step)
 	return inBackground(ctx, func(ctx context.Context) (map[string]any, error) {
 		if err != nil {
@@ -55,7 +57,8 @@ func (c *Checkpointer) Cancel(ctx context.Context) (bool, error) {
 	select {
 	case <-r.Done():
 	case <-ctx.Done():
-		return false, &errs.Error{Kind: errs.Canceled, Op: "training.Cancel", Subject: c.dir, Err: ctx.Err(), Remedy: "the save is being given up; call Wait"}
+		return false, &errs.Error{Kind: errs.Canceled, Op: "training.Cancel", Subject: c.dir, Err: ctx.Err(),
+			Remedy: "the save is being given up; call Wait"}
 	}
 	_, err := r.Result(ctx)
 	if !errors.Is(err, errs.Canceled) {

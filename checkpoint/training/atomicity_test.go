@@ -26,7 +26,8 @@ func TestListsByCommitFile(t *testing.T) {
 		}
 		steps := stepsOf(c)
 		if o.Mode == options.CommitFile {
-			if _, err := c.Save(t.Context(), 1000, model(1), &training.SaveOptions{Force: true}); errs.KindOf(err) != errs.Unsupported {
+			if _, err := c.Save(t.Context(), 1000, model(1),
+				&training.SaveOptions{Force: true}); errs.KindOf(err) != errs.Unsupported {
 				t.Errorf("a save in place: %v", err)
 			}
 		}

@@ -80,7 +80,8 @@ func TestReadsBesideAWriter(t *testing.T) {
 					if removed {
 						err = plain.RemoveTree(ctx, "10")
 					} else {
-						err = checkpoint.SaveCheckpointables(ctx, "10", map[string]any{"state": model(11), "data": position(11)}, &checkpoint.SaveOptions{Store: plain, Overwrite: true})
+						err = checkpoint.SaveCheckpointables(ctx, "10", map[string]any{"state": model(11), "data": position(11)},
+							&checkpoint.SaveOptions{Store: plain, Overwrite: true})
 					}
 					if err != nil {
 						t.Error(err)
@@ -92,7 +93,8 @@ func TestReadsBesideAWriter(t *testing.T) {
 				}
 				switch {
 				case err == nil:
-				case removed && errors.Is(err, errs.NotFound) && (errors.Is(err, store.ErrRemoved) || n <= 3): // before it was opened it was not there
+				case removed && errors.Is(err, errs.NotFound) &&
+					(errors.Is(err, store.ErrRemoved) || n <= 3): // before it was opened it was not there
 				default:
 					t.Errorf("%s, removed %v, call %d: %v", name, removed, n, err)
 				}
@@ -132,11 +134,12 @@ func TestReloadBesideOverwriting(t *testing.T) {
 			return do()
 		})
 		var err error
-		c, err = training.Open(ctx, "", &training.Options{Store: local.New(fsys, "/run", nil), Clean: true, OnEvent: func(e training.Event) {
-			if e.Kind == training.Quarantined || e.Kind == training.Skipped {
-				t.Errorf("call %d: %v of step %d: %v", n, e.Kind, e.Step, e.Err)
-			}
-		}})
+		c, err = training.Open(ctx, "", &training.Options{Store: local.New(fsys, "/run", nil), Clean: true,
+			OnEvent: func(e training.Event) {
+				if e.Kind == training.Quarantined || e.Kind == training.Skipped {
+					t.Errorf("call %d: %v of step %d: %v", n, e.Kind, e.Step, e.Err)
+				}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,18 +179,20 @@ func TestReloadBesideAnotherWriter(t *testing.T) {
 			if began {
 				if calls++; calls == n {
 					began = false
-					if err := checkpoint.Save(ctx, "20", model(21), &checkpoint.SaveOptions{Store: local.New(mem, "/run", nil), Overwrite: true}); err != nil {
+					if err := checkpoint.Save(ctx, "20", model(21),
+						&checkpoint.SaveOptions{Store: local.New(mem, "/run", nil), Overwrite: true}); err != nil {
 						t.Error(err)
 					}
 				}
 			}
 			return do()
 		})
-		c, err := training.Open(ctx, "", &training.Options{Store: local.New(fsys, "/run", nil), Clean: true, OnEvent: func(e training.Event) {
-			if e.Kind == training.Quarantined || e.Kind == training.Skipped {
-				t.Errorf("call %d: %v of step %d: %v", n, e.Kind, e.Step, e.Err)
-			}
-		}})
+		c, err := training.Open(ctx, "", &training.Options{Store: local.New(fsys, "/run", nil), Clean: true,
+			OnEvent: func(e training.Event) {
+				if e.Kind == training.Quarantined || e.Kind == training.Skipped {
+					t.Errorf("call %d: %v of step %d: %v", n, e.Kind, e.Step, e.Err)
+				}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -95,7 +95,8 @@ func (p BestN) Validate() error {
 		}
 	}
 	if given != 1 {
-		return &errs.Error{Kind: errs.Invalid, Op: "training", Subject: "BestN", Want: "one of Metric, Value and Compare", Got: strconv.Itoa(given)}
+		return &errs.Error{Kind: errs.Invalid, Op: "training", Subject: "BestN", Want: "one of Metric, Value and Compare",
+			Got: strconv.Itoa(given)}
 	}
 	return count("BestN.N", p.N)
 }

@@ -88,7 +88,8 @@ func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 	if err != nil {
 		return nil, errs.Wrap("training.Open", dir, err)
 	}
-	c := &Checkpointer{opts: opts, store: st, root: root, dir: dir, limit: eff.Budget(), writer: !saving.Follows(eff) && !saving.Absent(eff), trust: eff.Verification, signing: eff.Signing}
+	c := &Checkpointer{opts: opts, store: st, root: root, dir: dir, limit: eff.Budget(), writer: !saving.Follows(eff) &&
+		!saving.Absent(eff), trust: eff.Verification, signing: eff.Signing}
 	if c.trust == nil && eff.Signing != nil {
 		c.trust = eff.Signing.Public().(ed25519.PublicKey)
 	}
@@ -163,7 +164,8 @@ func (c *Checkpointer) writeRoot(ctx context.Context) error {
 	if err != nil {
 		return errs.Wrap("", "Options.Custom", err)
 	}
-	err = c.store.Put(ctx, c.path(orbax.RootDir, orbax.RootFile), orbax.AppendRoot(nil, custom), store.PutOptions{IfAbsent: true})
+	err = c.store.Put(ctx, c.path(orbax.RootDir, orbax.RootFile), orbax.AppendRoot(nil, custom),
+		store.PutOptions{IfAbsent: true})
 	if errors.Is(err, errs.Exists) {
 		return nil
 	}
@@ -176,7 +178,8 @@ func (c *Checkpointer) writeRoot(ctx context.Context) error {
 func (c *Checkpointer) PutMetadata(ctx context.Context, name string, b []byte) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 	if name == "" || name[0] == '.' || strings.Trim(name, letters) != "" || name == orbax.RootFile {
-		return &errs.Error{Kind: errs.Invalid, Op: "training.PutMetadata", Subject: strconv.Quote(name), Want: "a name of letters, digits, '.', '-' and '_'"}
+		return &errs.Error{Kind: errs.Invalid, Op: "training.PutMetadata", Subject: strconv.Quote(name),
+			Want: "a name of letters, digits, '.', '-' and '_'"}
 	}
 	err := c.store.Put(ctx, c.path(orbax.RootDir, name), b, store.PutOptions{IfAbsent: true})
 	if errors.Is(err, errs.Exists) {
@@ -271,10 +274,12 @@ func (c *Checkpointer) find(op string, step int64) (Info, error) {
 	if step == Latest && len(list) > 0 {
 		return list[len(list)-1], nil
 	}
-	if i, ok := slices.BinarySearchFunc(list, step, func(in Info, step int64) int { return cmp.Compare(in.Step, step) }); ok {
+	if i, ok := slices.BinarySearchFunc(list, step,
+		func(in Info, step int64) int { return cmp.Compare(in.Step, step) }); ok {
 		return list[i], nil
 	}
-	e := &errs.Error{Kind: errs.NotFound, Op: op, Subject: c.dir, Want: "step " + strconv.FormatInt(step, 10), Got: steps(list)}
+	e := &errs.Error{Kind: errs.NotFound, Op: op, Subject: c.dir, Want: "step " + strconv.FormatInt(step, 10),
+		Got: steps(list)}
 	if step == Latest {
 		e.Want = "a checkpoint"
 	}
@@ -288,7 +293,8 @@ func steps(list []Info) string {
 	case 1:
 		return "only step " + strconv.FormatInt(list[0].Step, 10)
 	default:
-		return strconv.Itoa(n) + " checkpoints from step " + strconv.FormatInt(list[0].Step, 10) + " to " + strconv.FormatInt(list[n-1].Step, 10)
+		return strconv.Itoa(n) + " checkpoints from step " + strconv.FormatInt(list[0].Step, 10) + " to " +
+			strconv.FormatInt(list[n-1].Step, 10)
 	}
 }
 

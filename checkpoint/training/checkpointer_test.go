@@ -33,7 +33,8 @@ func TestFailureIsToldOnce(t *testing.T) {
 	mem := vfstest.NewMem()
 	fault := vfstest.NewFault(mem, vfstest.Plan{N: 90, Err: syscall.ENOSPC})
 	var kinds []string
-	c, err := training.Open(ctx, "run", &training.Options{Store: local.New(fault, "/", nil), OnEvent: func(e training.Event) { kinds = append(kinds, e.Kind.String()) }})
+	c, err := training.Open(ctx, "run", &training.Options{Store: local.New(fault, "/", nil),
+		OnEvent: func(e training.Event) { kinds = append(kinds, e.Kind.String()) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,8 @@ func TestFailureIsToldOnce(t *testing.T) {
 // A failure that nobody asked for is told by Close.
 func TestCloseTellsFailure(t *testing.T) {
 	ctx := context.Background()
-	c, err := training.Open(ctx, "run", &training.Options{Store: local.New(vfstest.NewFault(vfstest.NewMem(), vfstest.Plan{N: 14, Forever: true, Err: syscall.EIO}), "/", nil)})
+	c, err := training.Open(ctx, "run", &training.Options{Store: local.New(vfstest.NewFault(vfstest.NewMem(),
+		vfstest.Plan{N: 14, Forever: true, Err: syscall.EIO}), "/", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,8 @@ func TestCloseTellsFailure(t *testing.T) {
 func TestSaveRules(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
-	c, err := training.Open(ctx, dir, &training.Options{Save: training.FixedInterval{Steps: 2}, Custom: map[string]any{"run": 1}})
+	c, err := training.Open(ctx, dir, &training.Options{Save: training.FixedInterval{Steps: 2},
+		Custom: map[string]any{"run": 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +133,8 @@ func TestSaveRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if d := cmp.Diff(c.Checkpoints(), again.Checkpoints(), cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })); d != "" {
+	if d := cmp.Diff(c.Checkpoints(), again.Checkpoints(),
+		cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })); d != "" {
 		t.Errorf("another process lists something else:\n%s", d)
 	}
 	if raw, err := again.RootMetadata(ctx); err != nil || string(raw) != `{"run":1}` {
@@ -160,12 +164,14 @@ func TestSaveRules(t *testing.T) {
 // One save in flight: the next waits, and all are there in the end.
 func TestSavesQueue(t *testing.T) {
 	ctx := context.Background()
-	c, err := training.Open(ctx, t.TempDir(), &training.Options{Save: training.FixedInterval{Steps: 1}, Preserve: training.LatestN{N: 2}})
+	c, err := training.Open(ctx, t.TempDir(), &training.Options{Save: training.FixedInterval{Steps: 1},
+		Preserve: training.LatestN{N: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := int64(1); n <= 20; n++ {
-		if _, err := c.SaveCheckpointablesAsync(ctx, n, map[string]any{"state": model(n), "data": position(n)}, nil); err != nil {
+		if _, err := c.SaveCheckpointablesAsync(ctx, n, map[string]any{"state": model(n), "data": position(n)},
+			nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -208,14 +214,16 @@ func TestCancelledSave(t *testing.T) {
 func TestBest(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
-	c, err := training.Open(ctx, dir, &training.Options{Save: training.FixedInterval{Steps: 1}, Preserve: training.AnyPreservation{
-		training.LatestN{N: 1}, training.BestN{Metric: "loss", Lowest: true, N: 1}}})
+	c, err := training.Open(ctx, dir, &training.Options{Save: training.FixedInterval{Steps: 1},
+		Preserve: training.AnyPreservation{
+			training.LatestN{N: 1}, training.BestN{Metric: "loss", Lowest: true, N: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	for n, loss := range []float64{3, 1, 2, 1, 5} {
-		if _, err := c.Save(ctx, int64(n), model(int64(n)), &training.SaveOptions{Metrics: map[string]float64{"loss": loss}}); err != nil {
+		if _, err := c.Save(ctx, int64(n), model(int64(n)),
+			&training.SaveOptions{Metrics: map[string]float64{"loss": loss}}); err != nil {
 			t.Fatal(err)
 		}
 	}

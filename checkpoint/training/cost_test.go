@@ -27,7 +27,8 @@ func TestSaveAmongManySteps(t *testing.T) {
 		"all": training.PreserveAll{}, "interval": training.EveryNSteps{Interval: 1},
 	} {
 		ctx := t.Context()
-		c, err := training.Open(ctx, "run", &training.Options{Store: local.New(withoutDirSync(), "/", nil), Save: training.FixedInterval{Steps: 1}, Preserve: policy, Foreground: true})
+		c, err := training.Open(ctx, "run", &training.Options{Store: local.New(withoutDirSync(), "/", nil),
+			Save: training.FixedInterval{Steps: 1}, Preserve: policy, Foreground: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +82,8 @@ func TestOpenOfManySteps(t *testing.T) {
 	}
 	c := open()
 	for step := range int64(300) {
-		if _, err := c.Save(ctx, step, map[string]any{"n": step}, &training.SaveOptions{Metrics: map[string]float64{"loss": float64(step)}}); err != nil {
+		if _, err := c.Save(ctx, step, map[string]any{"n": step},
+			&training.SaveOptions{Metrics: map[string]float64{"loss": float64(step)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

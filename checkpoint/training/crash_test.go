@@ -32,7 +32,8 @@ func model(n int64) map[string]any {
 	for i := range w {
 		w[i] = float32(n) + float32(i)/1000
 	}
-	return map[string]any{"w": w, "b": []float64{float64(n)}, "step": n, "name": "step " + strconv.FormatInt(n, 10), "none": map[string]any{}}
+	return map[string]any{"w": w, "b": []float64{float64(n)}, "step": n, "name": "step " + strconv.FormatInt(n, 10),
+		"none": map[string]any{}}
 }
 
 func position(n int64) json.RawMessage { return json.RawMessage(fmt.Sprintf(`{"position":%d}`, n)) }
@@ -57,7 +58,8 @@ func saving(steps ...int64) crash.Workload {
 			return err
 		}
 		for _, n := range steps {
-			r, err := c.SaveCheckpointablesAsync(ctx, n, map[string]any{"state": model(n), "data": position(n)}, &training.SaveOptions{Force: true})
+			r, err := c.SaveCheckpointablesAsync(ctx, n, map[string]any{"state": model(n), "data": position(n)},
+				&training.SaveOptions{Force: true})
 			if err != nil {
 				return errors.Join(err, c.Close())
 			}

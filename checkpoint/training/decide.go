@@ -181,5 +181,6 @@ func positive(field string, n int64) error {
 	if n > 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Invalid, Op: "training", Subject: field, Want: "at least 1", Got: strconv.FormatInt(n, 10)}
+	return &errs.Error{Kind: errs.Invalid, Op: "training", Subject: field, Want: "at least 1",
+		Got: strconv.FormatInt(n, 10)}
 }

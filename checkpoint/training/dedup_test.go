@@ -78,7 +78,9 @@ func TestDedupWritesWhatChanged(t *testing.T) {
 		}},
 	} {
 		dir := t.TempDir()
-		c, stats := linking(t, dir, training.Options{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: how.budget}}, Preserve: training.LatestN{N: 2}})
+		c, stats := linking(t, dir,
+			training.Options{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: how.budget}},
+				Preserve: training.LatestN{N: 2}})
 		state := layers(count, size)
 		save := func(step int64) checkpoint.SaveStats {
 			if err := how.save(c, step, state); err != nil {
@@ -225,7 +227,9 @@ func equalsModel(ctx context.Context, c *training.Checkpointer, step, n int64) e
 
 // Where nothing can be linked every step is whole, and the statistics say so.
 func TestDedupWithoutLinks(t *testing.T) {
-	st := local.New(vfstest.NewFault(vfstest.NewMem(), vfstest.Plan{N: 1, Forever: true, Err: syscall.EMLINK, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLink }}), "/", nil)
+	st := local.New(vfstest.NewFault(vfstest.NewMem(),
+		vfstest.Plan{N: 1, Forever: true, Err: syscall.EMLINK,
+			Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLink }}), "/", nil)
 	c, stats := linking(t, "run", training.Options{Store: st})
 	for step := range int64(2) {
 		if _, err := c.Save(t.Context(), step, model(1), &training.SaveOptions{Force: true}); err != nil {
@@ -241,7 +245,8 @@ func TestDedupWithoutLinks(t *testing.T) {
 }
 
 func TestBadDedup(t *testing.T) {
-	if _, err := training.Open(t.Context(), t.TempDir(), &training.Options{Dedup: training.Dedup{VerifyEvery: -1}}); !errors.Is(err, errs.Invalid) {
+	if _, err := training.Open(t.Context(), t.TempDir(),
+		&training.Options{Dedup: training.Dedup{VerifyEvery: -1}}); !errors.Is(err, errs.Invalid) {
 		t.Error(err)
 	}
 }

@@ -162,7 +162,8 @@ func TestWhatIsNoStepAnyMoreStays(t *testing.T) {
 		}
 	}
 	precious := filepath.Join(dir, "1", "thesis")
-	err = errors.Join(os.RemoveAll(filepath.Dir(precious)), os.Mkdir(filepath.Dir(precious), 0o777), os.WriteFile(precious, []byte("x"), 0o666))
+	err = errors.Join(os.RemoveAll(filepath.Dir(precious)), os.Mkdir(filepath.Dir(precious), 0o777),
+		os.WriteFile(precious, []byte("x"), 0o666))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,8 @@ func deviceCrashes(t *testing.T, kind string) {
 	d := crash.NewDevice(contents)
 	serveDevice(t, d, at("fuse"))
 	command(t, "mount", "-o", "loop,noatime", at("fuse")+"/device", at("disk"))
-	c, err := training.Open(t.Context(), at("disk/run"), &training.Options{Clean: true, Preserve: training.LatestN{N: keep}})
+	c, err := training.Open(t.Context(), at("disk/run"),
+		&training.Options{Clean: true, Preserve: training.LatestN{N: keep}})
 	if err != nil {
 		t.Fatal(err)
 	}

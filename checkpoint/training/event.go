@@ -28,7 +28,8 @@ const (
 	DamageFound                        // a scrub found a damaged file of a step, which Err names; Open tells what was found before
 )
 
-var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned", "settled", "declined", "spared", "moved aside", "unfreed", "step missing", "damage found"}
+var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped",
+	"cleaned", "settled", "declined", "spared", "moved aside", "unfreed", "step missing", "damage found"}
 
 // String returns the kind in words.
 func (k EventKind) String() string {

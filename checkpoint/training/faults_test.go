@@ -89,7 +89,8 @@ func savingWithin(patience time.Duration, step int64) crash.Workload {
 		if err != nil {
 			return err
 		}
-		_, err = c.SaveCheckpointables(ctx, step, map[string]any{"state": model(step), "data": position(step)}, &training.SaveOptions{Force: true})
+		_, err = c.SaveCheckpointables(ctx, step, map[string]any{"state": model(step), "data": position(step)},
+			&training.SaveOptions{Force: true})
 		return errors.Join(err, c.Close())
 	}
 }

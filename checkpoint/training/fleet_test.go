@@ -44,7 +44,8 @@ const fleetMember = "BIVOUAC_FLEET_MEMBER" // role, directory and seed of a chil
 
 // fleetHistory is what all members know of what is saved.
 func fleetHistory(dir string) *history {
-	return &history{title: "fleet", more: true, updates: map[update]int{}, root: dir, run: training.Options{Preserve: training.LatestN{N: 3}}}
+	return &history{title: "fleet", more: true, updates: map[update]int{}, root: dir,
+		run: training.Options{Preserve: training.LatestN{N: 3}}}
 }
 
 // TestFleetMember is a child of TestFleet.
@@ -81,7 +82,8 @@ func (m *member) finding(format string, a ...any) { m.say("finding " + fmt.Sprin
 // disk is one that is full at times.
 func (m *member) disk(full *atomic.Bool) vfs.FS {
 	return vfstest.Intercept(vfs.OS(), func(c *vfstest.Call, do func() error) error {
-		if full.Load() && (c.Op == vfstest.OpCreate || c.Op == vfstest.OpMkdir || c.Op == vfstest.OpAllocate || c.Op == vfstest.OpWriteAt) {
+		if full.Load() && (c.Op == vfstest.OpCreate || c.Op == vfstest.OpMkdir || c.Op == vfstest.OpAllocate ||
+			c.Op == vfstest.OpWriteAt) {
 			return syscall.ENOSPC
 		}
 		return do()
@@ -150,12 +152,14 @@ func (m *member) train() {
 // save saves the next version of a step.
 func (m *member) save(l *life, step int64, overwrite bool) error {
 	items := m.h.items(step, l.begin(m.h.name(step)))
-	_, err := l.c.SaveCheckpointables(context.Background(), step, items, &training.SaveOptions{Force: true, Overwrite: overwrite})
+	_, err := l.c.SaveCheckpointables(context.Background(), step, items,
+		&training.SaveOptions{Force: true, Overwrite: overwrite})
 	if err != nil {
 		return err
 	}
 	// What Save has returned for is there, unless it was given up since.
-	if _, err := os.Stat(filepath.Join(m.dir, m.h.name(step))); err != nil && overwrite && step == l.c.Steps()[len(l.c.Steps())-1] {
+	if _, err := os.Stat(filepath.Join(m.dir, m.h.name(step))); err != nil && overwrite &&
+		step == l.c.Steps()[len(l.c.Steps())-1] {
 		m.finding("step %d was saved and is not there: %v", step, err)
 	}
 	return nil
@@ -247,7 +251,8 @@ func (m *member) notary() {
 			_, err = checkpoint.Delete(ctx, name, &checkpoint.DeleteOptions{MissingOK: true})
 		case 1, 2:
 			if _, serr := os.Stat(name); serr == nil {
-				err = checkpoint.Save(ctx, name, map[string]any{"version": int64(version)}, &checkpoint.SaveOptions{Name: "note", PartialUpdate: true, Overwrite: true})
+				err = checkpoint.Save(ctx, name, map[string]any{"version": int64(version)},
+					&checkpoint.SaveOptions{Name: "note", PartialUpdate: true, Overwrite: true})
 			}
 		default:
 			err = checkpoint.Save(ctx, name, m.h.items(0, version)["state"], &checkpoint.SaveOptions{Overwrite: true})
@@ -265,7 +270,8 @@ func (m *member) repair() {
 		if n%100 == 0 {
 			m.say("alive")
 		}
-		r, err := integrity.Repair(context.Background(), m.dir, &integrity.RepairOptions{Apply: true, Quick: m.r.IntN(2) == 0})
+		r, err := integrity.Repair(context.Background(), m.dir,
+			&integrity.RepairOptions{Apply: true, Quick: m.r.IntN(2) == 0})
 		if !expected(err) && !errors.Is(err, errs.Busy) {
 			m.finding("repair: %v", err)
 			continue

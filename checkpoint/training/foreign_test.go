@@ -162,7 +162,8 @@ func TestDeleteItem(t *testing.T) {
 	}
 	defer c.Close() //nolint:errcheck // nothing is in flight
 	items := map[string]any{"state": model(1), "data": position(1)}
-	if _, err := c.SaveCheckpointables(ctx, 1, items, &training.SaveOptions{Metrics: map[string]float64{"loss": 1}}); err != nil {
+	if _, err := c.SaveCheckpointables(ctx, 1, items,
+		&training.SaveOptions{Metrics: map[string]float64{"loss": 1}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, try := range []struct {

@@ -99,13 +99,15 @@ func withLabels(t *testing.T, h labels) options.Options {
 func TestHandledSteps(t *testing.T) {
 	ctx := t.Context()
 	st := local.New(vfstest.NewMem(), "/", nil)
-	c, err := training.Open(ctx, "run", &training.Options{Store: st, Options: withLabels(t, labels{}), Dedup: training.Dedup{On: true}})
+	c, err := training.Open(ctx, "run", &training.Options{Store: st, Options: withLabels(t, labels{}),
+		Dedup: training.Dedup{On: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	big := make([]float32, 5000)
 	for step := range int64(3) {
-		items := map[string]any{"state": map[string]any{"l": label{strings.Repeat("x", int(step)+1)}, "w": big}, "count": &counter{byte(step)}}
+		items := map[string]any{"state": map[string]any{"l": label{strings.Repeat("x", int(step)+1)}, "w": big},
+			"count": &counter{byte(step)}}
 		r, err := c.SaveCheckpointablesAsync(ctx, step, items, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -129,8 +131,10 @@ func TestHandledSteps(t *testing.T) {
 			t.Errorf("step %d: %+v", step, l)
 		}
 		got := &counter{}
-		items, err := c.LoadCheckpointables(ctx, step, &checkpoint.LoadOptions{Abstract: map[string]any{"count": got, "state": map[string]any{"l": int32(1), "w": nil}}})
-		if err != nil || got.n != byte(step) || items["count"] != any(got) || items["state"].(*tree.Node).Get("l").Value != (label{"x"}) {
+		items, err := c.LoadCheckpointables(ctx, step, &checkpoint.LoadOptions{Abstract: map[string]any{"count": got,
+			"state": map[string]any{"l": int32(1), "w": nil}}})
+		if err != nil || got.n != byte(step) || items["count"] != any(got) ||
+			items["state"].(*tree.Node).Get("l").Value != (label{"x"}) {
 			t.Errorf("step %d: %v, %v", step, items, err)
 		}
 	}
@@ -139,7 +143,9 @@ func TestHandledSteps(t *testing.T) {
 	if _, there := items["count"]; there || err != nil || len(items) != 1 {
 		t.Errorf("%v, %v", items, err)
 	}
-	if _, err := c.LoadCheckpointables(ctx, training.Latest, &checkpoint.LoadOptions{Abstract: map[string]any{"count": nil}}); errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), "count") {
+	if _, err := c.LoadCheckpointables(ctx, training.Latest,
+		&checkpoint.LoadOptions{Abstract: map[string]any{"count": nil}}); errs.KindOf(err) != errs.Invalid ||
+		!strings.Contains(err.Error(), "count") {
 		t.Errorf("an object that is asked for and not given: %v", err)
 	}
 	in, err := c.CheckpointablesMetadata(ctx, training.Latest)
@@ -165,10 +171,12 @@ func TestHandledSteps(t *testing.T) {
 	if diff := cmp.Diff([]int64{0, 1, 2}, stepsOf(plain)); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := plain.Load(ctx, 1, nil); errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), "test.Label") {
+	if _, err := plain.Load(ctx, 1, nil); errs.KindOf(err) != errs.Unsupported ||
+		!strings.Contains(err.Error(), "test.Label") {
 		t.Errorf("%v", err)
 	}
-	if n, err := plain.Load(ctx, 1, &checkpoint.LoadOptions{Options: withLabels(t, labels{})}); err != nil || n.Get("l").Value != (label{"xx"}) {
+	if n, err := plain.Load(ctx, 1, &checkpoint.LoadOptions{Options: withLabels(t, labels{})}); err != nil ||
+		n.Get("l").Value != (label{"xx"}) {
 		t.Errorf("with the handler for the call: %v, %v", n, err)
 	}
 }
@@ -177,7 +185,8 @@ func TestHandledSteps(t *testing.T) {
 func TestHandledStepFails(t *testing.T) {
 	ctx := t.Context()
 	st := local.New(vfstest.NewMem(), "/", nil)
-	c, err := training.Open(ctx, "run", &training.Options{Store: st, Options: withLabels(t, labels{err: context.DeadlineExceeded})})
+	c, err := training.Open(ctx, "run", &training.Options{Store: st,
+		Options: withLabels(t, labels{err: context.DeadlineExceeded})})
 	if err != nil {
 		t.Fatal(err)
 	}

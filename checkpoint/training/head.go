@@ -98,7 +98,8 @@ func parseHead(b []byte, key ed25519.PublicKey) ([]headStep, error) {
 		return nil, bad("a whole document", "one whose checksum does not match")
 	}
 	if !bytes.HasPrefix(b, []byte(headHeader)) {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "training", Subject: headName, Want: "version 1", Remedy: "use a newer Bivouac"}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "training", Subject: headName, Want: "version 1",
+			Remedy: "use a newer Bivouac"}
 	}
 	if key != nil && !ed25519.Verify(key, headMessage(doc), signature) {
 		return nil, bad("a signature by the key of the run", "another")
@@ -124,7 +125,8 @@ type head struct {
 }
 
 // readHead reads the head of a run; there is false if the run has no head.
-func readHead(ctx context.Context, st store.Store, root string, key ed25519.PublicKey) (list []headStep, there bool, err error) {
+func readHead(ctx context.Context, st store.Store, root string,
+	key ed25519.PublicKey) (list []headStep, there bool, err error) {
 	b, err := store.ReadAll(ctx, st, path.Join(root, headName))
 	if errs.KindOf(err) == errs.NotFound {
 		return nil, false, nil
@@ -326,12 +328,14 @@ func (c *Checkpointer) missingSteps(ctx context.Context, key ed25519.PublicKey) 
 		if err != nil {
 			return nil, err
 		}
-		if !ok || there && before == last || slices.ContainsFunc(listed, func(o Info) bool { return there && !on[o.Directory] && o.Step == before.step }) {
+		if !ok || there && before == last || slices.ContainsFunc(listed,
+			func(o Info) bool { return there && !on[o.Directory] && o.Step == before.step }) {
 			continue
 		}
 		if !there {
 			return append(out, Missing{-1, headName, &errs.Error{Kind: errs.Corrupt, Subject: headName,
-				Want: "the list of the steps of the run", Got: "none, although " + in.Directory + " was saved after another step"}}), nil
+				Want: "the list of the steps of the run", Got: "none, although " + in.Directory +
+					" was saved after another step"}}), nil
 		}
 		if why, err := c.holdsStep(ctx, before); err != nil || why == nil {
 			if err != nil {
@@ -370,7 +374,8 @@ func (c *Checkpointer) holdsStep(ctx context.Context, h headStep) (why, err erro
 	if perr != nil {
 		return nil, nil // damaged, and told elsewhere
 	}
-	return &errs.Error{Kind: errs.Corrupt, Subject: h.directory, Want: "the step that was saved last", Got: "another one, signed as " + strconv.Quote(m.Label)}, nil
+	return &errs.Error{Kind: errs.Corrupt, Subject: h.directory, Want: "the step that was saved last",
+		Got: "another one, signed as " + strconv.Quote(m.Label)}, nil
 }
 
 func sumOf(b []byte) string {

@@ -61,7 +61,8 @@ func saves(step int64) func(*testing.T, *training.Checkpointer) error {
 // writes reports whether a call is one without which nothing new is committed. Looks may
 // fail, and what removes bytes that were given up.
 func writes(c vfstest.Call) bool {
-	return slices.Contains([]vfstest.Op{vfstest.OpCreate, vfstest.OpWriteAt, vfstest.OpSync, vfstest.OpSyncDir, vfstest.OpLink, vfstest.OpMkdir, vfstest.OpRename, vfstest.OpRenameNoReplace, vfstest.OpExchange}, c.Op)
+	return slices.Contains([]vfstest.Op{vfstest.OpCreate, vfstest.OpWriteAt, vfstest.OpSync, vfstest.OpSyncDir,
+		vfstest.OpLink, vfstest.OpMkdir, vfstest.OpRename, vfstest.OpRenameNoReplace, vfstest.OpExchange}, c.Op)
 }
 
 // signedRun is a run in memory of which the head is there, and of which one step was
@@ -70,7 +71,8 @@ func signedRun(t *testing.T, torn bool) *vfstest.Mem {
 	t.Helper()
 	mem := vfstest.NewMem()
 	c := opened(t, mem, signedOptions(training.Options{}), 1)
-	if _, err := c.SaveCheckpointables(t.Context(), 2, map[string]any{"state": model(2), "data": position(2)}, &training.SaveOptions{Force: true}); err != nil {
+	if _, err := c.SaveCheckpointables(t.Context(), 2, map[string]any{"state": model(2), "data": position(2)},
+		&training.SaveOptions{Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Close(); err != nil {
@@ -100,7 +102,8 @@ func TestEveryFailureOfTheHeadIsTold(t *testing.T) {
 			for n := 1; ; n++ {
 				mem := whole.Clone()
 				armed := d.opens // else Open has passed over what it could not read
-				f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return armed && c.Op != vfstest.OpClose }})
+				f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO,
+					Only: func(c vfstest.Call) bool { return armed && c.Op != vfstest.OpClose }})
 				o := signedOptions(d.o)
 				o.Store = local.New(f, "/run", nil)
 				c, err := training.Open(t.Context(), "", &o)
@@ -153,12 +156,14 @@ func TestEveryFailureBehindTheHeadIsTold(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(st.RemoveTree(t.Context(), "2"), st.Put(t.Context(), ".bivouac.head", old, store.PutOptions{})); err != nil {
+	if err := errors.Join(st.RemoveTree(t.Context(), "2"),
+		st.Put(t.Context(), ".bivouac.head", old, store.PutOptions{})); err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; ; n++ {
 		armed := false
-		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return armed && c.Op != vfstest.OpClose }})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO,
+			Only: func(c vfstest.Call) bool { return armed && c.Op != vfstest.OpClose }})
 		c, err := training.Open(t.Context(), "", &training.Options{Store: local.New(f, "/run", nil), NoLock: true})
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +172,8 @@ func TestEveryFailureBehindTheHeadIsTold(t *testing.T) {
 		missing, err := c.MissingSteps(t.Context(), nil)
 		call, hits := f.Hit()
 		c.Close() //nolint:errcheck // nothing was saved
-		if err == nil && (len(missing) != 1 || missing[0].Step != 2 || missing[0].Name != "2") || err != nil && !errors.Is(err, syscall.EIO) {
+		if err == nil && (len(missing) != 1 || missing[0].Step != 2 || missing[0].Name != "2") || err != nil &&
+			!errors.Is(err, syscall.EIO) {
 			t.Errorf("call %d, %v, failed: missing are %v, %v", n, call, missing, err)
 		}
 		if hits == 0 {

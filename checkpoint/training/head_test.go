@@ -75,7 +75,8 @@ func (r *chained) refuses(want ...string) {
 				r.Errorf("%s: %v, want %q", name, err, w)
 			}
 		}
-		if _, there := os.Stat(filepath.Join(r.dir, "4.damaged")); there != nil && strings.Contains(err.Error(), "lies there") {
+		if _, there := os.Stat(filepath.Join(r.dir, "4.damaged")); there != nil &&
+			strings.Contains(err.Error(), "lies there") {
 			r.Errorf("%s: %v, and nothing lies there", name, err)
 		}
 	}
@@ -218,7 +219,8 @@ func TestRunsWithoutHead(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, ".bivouac.head")); err == nil {
 		t.Error("a head of steps that are not signed")
 	}
-	o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: chainKey(1), Label: training.Label(2)}}}
+	o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: chainKey(1),
+		Label: training.Label(2)}}}
 	if err := checkpoint.Save(ctx, filepath.Join(dir, "2"), layers(1, 64), o); err != nil { // as it was signed before
 		t.Fatal(err)
 	}
@@ -245,7 +247,8 @@ func TestRunsWithoutHead(t *testing.T) {
 func TestHeadBesideAWriter(t *testing.T) {
 	r := &chained{T: t, dir: filepath.Join(t.TempDir(), "run")}
 	r.save(training.Options{}, 1, 2, 3)
-	writer, err := training.Open(t.Context(), r.dir, &training.Options{Options: options.Options{Bivouac: options.Bivouac{Signing: chainKey(1)}}})
+	writer, err := training.Open(t.Context(), r.dir,
+		&training.Options{Options: options.Options{Bivouac: options.Bivouac{Signing: chainKey(1)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +286,8 @@ func TestHeadBesideAWriter(t *testing.T) {
 func TestFailedOpenOfSignedRunRenamesNothing(t *testing.T) {
 	r := &chained{T: t, dir: t.TempDir()}
 	r.save(training.Options{}, 1, 2, 3, 4)
-	if err := errors.Join(os.Remove(filepath.Join(r.dir, "2/_CHECKPOINT_METADATA")), os.RemoveAll(filepath.Join(r.dir, "4"))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(r.dir, "2/_CHECKPOINT_METADATA")),
+		os.RemoveAll(filepath.Join(r.dir, "4"))); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

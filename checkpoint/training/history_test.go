@@ -346,14 +346,15 @@ func (h *history) starts(e effort) ([]start, error) {
 	var found []start
 	var mu sync.Mutex
 	seen := map[[16]byte]bool{}
-	_, err = base.playFrom(from[0], effort{limit: e.limit, samples: e.samples, quick: e.quick, onward: 255}, 0, nil, func(before, after *vfstest.Mem, events []string) {
-		mu.Lock()
-		defer mu.Unlock()
-		if k := after.Hash(); !seen[k] {
-			seen[k] = true
-			found = append(found, start{before, events})
-		}
-	})
+	_, err = base.playFrom(from[0], effort{limit: e.limit, samples: e.samples, quick: e.quick, onward: 255}, 0, nil,
+		func(before, after *vfstest.Mem, events []string) {
+			mu.Lock()
+			defer mu.Unlock()
+			if k := after.Hash(); !seen[k] {
+				seen[k] = true
+				found = append(found, start{before, events})
+			}
+		})
 	var some []start
 	for i, n := 0, min(e.starts, len(found)); i < n; i++ {
 		some = append(some, found[(2*i+1)*len(found)/(2*n)])
@@ -363,7 +364,8 @@ func (h *history) starts(e effort) ([]start, error) {
 
 // playFrom runs a history from one start; found is told of every state that was
 // judged, as it was before and after.
-func (h *history) playFrom(s start, e effort, seed uint64, states *crash.States, found func(before, after *vfstest.Mem, events []string)) (crash.Report, error) {
+func (h *history) playFrom(s start, e effort, seed uint64, states *crash.States,
+	found func(before, after *vfstest.Mem, events []string)) (crash.Report, error) {
 	work := func(fsys vfs.FS, ack func(string)) error {
 		l := h.live(fsys, ack, s.acked)
 		h.script(l)
@@ -457,13 +459,15 @@ func playAll(t *testing.T, e effort, want int) {
 				t.Fatal(err)
 			}
 			played++
-			t.Logf("%-44s %8d %8d %8d %8d  %v", h.title, r.Moments, r.Sampled, r.Checks, r.New, time.Since(began).Round(time.Millisecond))
+			t.Logf("%-44s %8d %8d %8d %8d  %v", h.title, r.Moments, r.Sampled, r.Checks, r.New,
+				time.Since(began).Round(time.Millisecond))
 		})
 	}
 	if t.Failed() {
 		return
 	}
-	t.Logf("%d histories, %d distinct states; 0 acknowledged steps lost, 0 wrong bytes loaded, no leftovers", played, states.Len())
+	t.Logf("%d histories, %d distinct states; 0 acknowledged steps lost, 0 wrong bytes loaded, no leftovers", played,
+		states.Len())
 	if played == len(histories) && states.Len() < want {
 		t.Errorf("%d distinct states, want %d", states.Len(), want)
 	}

@@ -28,7 +28,8 @@ type Saver interface {
 	Save(ctx context.Context, step int64, state any, o *SaveOptions) (bool, error)
 	SaveAsync(ctx context.Context, step int64, state any, o *SaveOptions) (*checkpoint.Response[bool], error)
 	SaveCheckpointables(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (bool, error)
-	SaveCheckpointablesAsync(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (*checkpoint.Response[bool], error)
+	SaveCheckpointablesAsync(ctx context.Context, step int64, items map[string]any,
+		o *SaveOptions) (*checkpoint.Response[bool], error)
 	IsSavingInProgress() bool
 	Cancel(ctx context.Context) (bool, error)
 }
@@ -38,9 +39,11 @@ type Loader interface {
 	Load(ctx context.Context, step int64, o *checkpoint.LoadOptions) (*tree.Node, error)
 	LoadAsync(ctx context.Context, step int64, o *checkpoint.LoadOptions) *checkpoint.Response[*tree.Node]
 	LoadInto(ctx context.Context, step int64, dst any, o *checkpoint.LoadOptions) error
-	LoadAndTransform(ctx context.Context, from []Source, abstract any, fn checkpoint.Transform, o *checkpoint.LoadOptions) (*tree.Node, error)
+	LoadAndTransform(ctx context.Context, from []Source, abstract any, fn checkpoint.Transform,
+		o *checkpoint.LoadOptions) (*tree.Node, error)
 	LoadCheckpointables(ctx context.Context, step int64, o *checkpoint.LoadOptions) (map[string]any, error)
-	LoadCheckpointablesAsync(ctx context.Context, step int64, o *checkpoint.LoadOptions) *checkpoint.Response[map[string]any]
+	LoadCheckpointablesAsync(ctx context.Context, step int64,
+		o *checkpoint.LoadOptions) *checkpoint.Response[map[string]any]
 }
 
 // Catalog tells which steps there are, and about them.

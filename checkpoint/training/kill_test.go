@@ -173,7 +173,8 @@ func checkKilled(t *testing.T, n int, dir string, acknowledged int64) {
 		if err := equals(ctx, c, in.Step); err != nil {
 			t.Fatalf("kill %d: %v", n, err)
 		}
-		if items, err := c.LoadCheckpointables(ctx, in.Step, nil); err != nil || !same(map[string]any{"frozen": frozen()}, map[string]any{"frozen": items["frozen"]}) {
+		if items, err := c.LoadCheckpointables(ctx, in.Step, nil); err != nil ||
+			!same(map[string]any{"frozen": frozen()}, map[string]any{"frozen": items["frozen"]}) {
 			t.Fatalf("kill %d: step %d holds another tree that never changes: %v", n, in.Step, err)
 		}
 	}

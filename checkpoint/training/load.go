@@ -50,7 +50,8 @@ func (c *Checkpointer) LoadInto(ctx context.Context, step int64, dst any, o *che
 
 // LoadCheckpointables reads all items of a step: trees as *tree.Node, JSON as
 // json.RawMessage, text protobufs as checkpoint.ProtoText.
-func (c *Checkpointer) LoadCheckpointables(ctx context.Context, step int64, o *checkpoint.LoadOptions) (map[string]any, error) {
+func (c *Checkpointer) LoadCheckpointables(ctx context.Context, step int64,
+	o *checkpoint.LoadOptions) (map[string]any, error) {
 	in, err := c.find("training.LoadCheckpointables", step)
 	if err != nil {
 		return nil, err
@@ -94,7 +95,8 @@ func Label(step int64) string { return "step " + strconv.FormatInt(step, 10) }
 
 // loadOptions returns the options for a load of a step. With a key, the step must be the one that
 // its name claims, not one of another time.
-func (c *Checkpointer) loadOptions(ctx context.Context, in Info, o *checkpoint.LoadOptions) (*checkpoint.LoadOptions, error) {
+func (c *Checkpointer) loadOptions(ctx context.Context, in Info,
+	o *checkpoint.LoadOptions) (*checkpoint.LoadOptions, error) {
 	var d checkpoint.LoadOptions
 	if o != nil {
 		d = *o
@@ -296,10 +298,11 @@ func (c *Checkpointer) inspect(ctx context.Context, step int64, e store.Info) (I
 		return in, err
 	}
 	// Whose signature it has is for trusted to say.
-	err = layout.Options{Committed: o.NeedsCommitFile()}.Read(ctx, c.store, c.path(e.Name), func(cp *layout.Checkpoint) (err error) {
-		in, err = described(ctx, in, cp)
-		return err
-	})
+	err = layout.Options{Committed: o.NeedsCommitFile()}.Read(ctx, c.store, c.path(e.Name),
+		func(cp *layout.Checkpoint) (err error) {
+			in, err = described(ctx, in, cp)
+			return err
+		})
 	return in, err
 }
 

@@ -17,7 +17,8 @@ func (c *Checkpointer) openToWrite(ctx context.Context) error {
 		return nil // the first save makes it
 	}
 	// Who may not write there, or finds the disk full, may still look at what is there.
-	if err := c.takeLock(ctx); err != nil && (c.opts.StartFresh || errs.KindOf(err) != errs.Permission && errs.KindOf(err) != errs.Exhausted) {
+	if err := c.takeLock(ctx); err != nil && (c.opts.StartFresh || errs.KindOf(err) != errs.Permission &&
+		errs.KindOf(err) != errs.Exhausted) {
 		return err
 	}
 	if err := c.store.Settle(ctx, c.root); err != nil {
@@ -76,7 +77,8 @@ func (c *Checkpointer) checkLock(ctx context.Context) error {
 	}
 	_, err := c.store.Stat(ctx, c.root)
 	if errs.KindOf(err) == errs.NotFound {
-		return &errs.Error{Kind: errs.NotFound, Subject: c.dir, Want: "the directory of the run", Got: "none: it was removed while the run was open",
+		return &errs.Error{Kind: errs.NotFound, Subject: c.dir, Want: "the directory of the run",
+			Got:    "none: it was removed while the run was open",
 			Remedy: "find out who removes it, and open the run again"}
 	}
 	return err

@@ -32,13 +32,14 @@ func TestWaysToSave(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ctx := t.Context()
 			var stats checkpoint.SaveStats
-			s, err := training.Open(ctx, t.TempDir(), &training.Options{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: c.budget}}, Reserve: c.reserve,
-				OnEvent: func(e training.Event) {
-					if e.Kind == training.SaveCommitted {
-						stats = e.Stats
-					}
-				},
-			})
+			s, err := training.Open(ctx, t.TempDir(),
+				&training.Options{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: c.budget}}, Reserve: c.reserve,
+					OnEvent: func(e training.Event) {
+						if e.Kind == training.SaveCommitted {
+							stats = e.Stats
+						}
+					},
+				})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +72,8 @@ func TestWaysToSave(t *testing.T) {
 			if c.handed != (released.Load() == 1) {
 				t.Errorf("released %d times", released.Load())
 			}
-			if stats.Copied != c.copied || stats.Bytes < 16<<20 || stats.Files == 0 || done.Load() < 16<<20 || stats.Blocked == 0 {
+			if stats.Copied != c.copied || stats.Bytes < 16<<20 || stats.Files == 0 || done.Load() < 16<<20 ||
+				stats.Blocked == 0 {
 				t.Errorf("%+v, progress %d", stats, done.Load())
 			}
 			a[0], a[len(a)-1] = -1, -1
@@ -117,7 +119,8 @@ func TestReleaseOfSkipped(t *testing.T) {
 }
 
 func TestBadBudget(t *testing.T) {
-	for _, o := range []training.Options{{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -2}}}, {Reserve: -1}} {
+	for _, o := range []training.Options{{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -2}}},
+		{Reserve: -1}} {
 		if _, err := training.Open(t.Context(), t.TempDir(), &o); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%+v: %v", o, err)
 		}

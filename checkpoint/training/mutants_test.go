@@ -35,7 +35,8 @@ func TestRetentionFailureIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	saved, err := c.SaveCheckpointables(ctx, 30, map[string]any{"state": model(30), "data": position(30)}, &training.SaveOptions{Force: true})
+	saved, err := c.SaveCheckpointables(ctx, 30, map[string]any{"state": model(30), "data": position(30)},
+		&training.SaveOptions{Force: true})
 	if !saved || !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), "is committed") {
 		t.Errorf("saved %v, error %v", saved, err)
 	}
@@ -149,7 +150,8 @@ func TestEveryFailureOfRemovalIsTold(t *testing.T) {
 	} {
 		for n := 1; ; n++ {
 			armed := false
-			f := vfstest.NewFault(mem.Clone(), vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return armed && c.Op != vfstest.OpClose }})
+			f := vfstest.NewFault(mem.Clone(), vfstest.Plan{N: n, Err: syscall.EIO,
+				Only: func(c vfstest.Call) bool { return armed && c.Op != vfstest.OpClose }})
 			c := opened(t, f, try.o)
 			armed = true
 			err := try.do(c)

@@ -70,10 +70,12 @@ func (f StandardNames) Parse(name string) (step int64, ok bool) {
 // Validate implements NameFormat.
 func (f StandardNames) Validate() error {
 	if f.FixedLength < 0 || f.FixedLength > 19 {
-		return &errs.Error{Kind: errs.Invalid, Op: "training.StandardNames", Subject: "FixedLength", Want: "0 to 19", Got: strconv.Itoa(f.FixedLength)}
+		return &errs.Error{Kind: errs.Invalid, Op: "training.StandardNames", Subject: "FixedLength", Want: "0 to 19",
+			Got: strconv.Itoa(f.FixedLength)}
 	}
 	if f.Prefix != nil && (strings.ContainsAny(*f.Prefix, "/\\\x00") || store.IsStaging(*f.Prefix)) {
-		return &errs.Error{Kind: errs.Invalid, Op: "training.StandardNames", Subject: "Prefix", Got: strconv.Quote(*f.Prefix), Remedy: "use a prefix without separators"}
+		return &errs.Error{Kind: errs.Invalid, Op: "training.StandardNames", Subject: "Prefix", Got: strconv.Quote(*f.Prefix),
+			Remedy: "use a prefix without separators"}
 	}
 	return nil
 }

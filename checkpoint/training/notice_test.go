@@ -80,7 +80,8 @@ func TestSignalNotice(t *testing.T) {
 func TestRetention(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	open := func(p training.PreservationPolicy) *training.Checkpointer {
-		c, err := training.Open(ctx, dir, &training.Options{Save: training.FixedInterval{Steps: 1}, Preserve: p, NoLock: true})
+		c, err := training.Open(ctx, dir, &training.Options{Save: training.FixedInterval{Steps: 1}, Preserve: p,
+			NoLock: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,12 +90,16 @@ func TestRetention(t *testing.T) {
 	}
 	all := open(nil)
 	for step := range int64(5) {
-		if _, err := all.Save(ctx, step, map[string]any{"w": []float32{1}}, &training.SaveOptions{Metrics: map[string]float64{"loss": float64(step)}}); err != nil {
+		if _, err := all.Save(ctx, step, map[string]any{"w": []float32{1}},
+			&training.SaveOptions{Metrics: map[string]float64{"loss": float64(step)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c := open(training.AnyPreservation{training.EveryNSteps{Interval: 2, Max: 2}, training.CustomSteps{1, 2}, training.BestN{Value: func(in training.Info) (float64, bool) { return -in.Metrics["loss"], true }, N: 1}})
-	want := []string{"BestN", `CustomSteps{"steps":[1,2]}`, `EveryNSteps{"interval_steps":2,"max_to_keep":2}, CustomSteps{"steps":[1,2]}`, "", `EveryNSteps{"interval_steps":2,"max_to_keep":2}`}
+	c := open(training.AnyPreservation{training.EveryNSteps{Interval: 2, Max: 2}, training.CustomSteps{1, 2},
+		training.BestN{Value: func(in training.Info) (float64, bool) { return -in.Metrics["loss"], true }, N: 1}})
+	want := []string{"BestN", `CustomSteps{"steps":[1,2]}`,
+		`EveryNSteps{"interval_steps":2,"max_to_keep":2}, CustomSteps{"steps":[1,2]}`, "",
+		`EveryNSteps{"interval_steps":2,"max_to_keep":2}`}
 	for i, r := range c.Retention() {
 		if r.Step != int64(i) || r.Keep != (want[i] != "") || r.Reason != want[i] {
 			t.Errorf("step %d: got %v %q, want %q", r.Step, r.Keep, r.Reason, want[i])
@@ -133,7 +138,8 @@ func TestCompositeNamesOfDirectory(t *testing.T) {
 	save(both, 2, &training.SaveOptions{Overwrite: true})
 	save(written, 1, &training.SaveOptions{Force: true})
 	var others []string
-	c, err := training.Open(ctx, dir, &training.Options{Names: both, OnEvent: func(e training.Event) { others = append(others, e.Kind.String()+" "+e.Name) }})
+	c, err := training.Open(ctx, dir, &training.Options{Names: both,
+		OnEvent: func(e training.Event) { others = append(others, e.Kind.String()+" "+e.Name) }})
 	if err != nil {
 		t.Fatal(err)
 	}

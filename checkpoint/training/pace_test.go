@@ -86,7 +86,8 @@ func TestPace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := c.SaveCheckpointablesAsync(ctx, 10, map[string]any{"state": model(10), "data": position(10)}, &training.SaveOptions{Force: true})
+		r, err := c.SaveCheckpointablesAsync(ctx, 10, map[string]any{"state": model(10), "data": position(10)},
+			&training.SaveOptions{Force: true})
 		if err == nil {
 			_, err = r.Result(ctx)
 		}

@@ -30,7 +30,8 @@ func TestPathPermissionMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for step, mode := range map[int64]fs.FileMode{1: 0, 2: 0, 3: 0o710} {
-		if _, err := c.Save(t.Context(), step, model(step), &training.SaveOptions{Options: with(mode), Force: true}); err != nil {
+		if _, err := c.Save(t.Context(), step, model(step),
+			&training.SaveOptions{Options: with(mode), Force: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

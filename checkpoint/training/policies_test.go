@@ -150,7 +150,8 @@ func TestNamesAsOrbax(t *testing.T) {
 		}
 		wantFind, _ := get[map[string]any](t, c, "find")["result"].(string)
 		if find != wantFind {
-			t.Errorf("case %d: format %s, directories %s: find %d: got %q, want %q", i, c["format"], c["directories"], probe, find, wantFind)
+			t.Errorf("case %d: format %s, directories %s: find %d: got %q, want %q", i, c["format"], c["directories"], probe,
+				find, wantFind)
 		}
 	}
 }

@@ -203,7 +203,8 @@ func (p AllPreservation) Preserve(cs []Info, now time.Time) []bool {
 // Validate implements PreservationPolicy. At least one policy is needed: all of
 // none would keep everything.
 func (p AllPreservation) Validate() error {
-	return errors.Join(positive("number of policies in AllPreservation", int64(len(p))), validateEach("AllPreservation", p))
+	return errors.Join(positive("number of policies in AllPreservation", int64(len(p))),
+		validateEach("AllPreservation", p))
 }
 
 func fill(n int, v bool) []bool {
@@ -253,5 +254,6 @@ func count(field string, n int) error {
 	if n >= Unlimited {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Invalid, Op: "training", Subject: field, Want: "at least 0, or Unlimited", Got: strconv.Itoa(n)}
+	return &errs.Error{Kind: errs.Invalid, Op: "training", Subject: field, Want: "at least 0, or Unlimited",
+		Got: strconv.Itoa(n)}
 }

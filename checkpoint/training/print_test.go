@@ -27,7 +27,8 @@ func TestPrintedOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Bivouac.Signing, o.Bivouac.Layout = key, layout
-	own := training.Options{Options: o, Clean: true, Reserve: 7, Preserve: training.LatestN{N: 3}, Dedup: training.Dedup{On: true}, OnEvent: func(training.Event) {}}
+	own := training.Options{Options: o, Clean: true, Reserve: 7, Preserve: training.LatestN{N: 3},
+		Dedup: training.Dedup{On: true}, OnEvent: func(training.Event) {}}
 	for _, c := range []struct {
 		v    any
 		want []string
@@ -44,7 +45,9 @@ func TestPrintedOptions(t *testing.T) {
 	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 			text := fmt.Sprintf(verb, c.v)
-			for _, secret := range []string{string(key[:8]), hex.EncodeToString(key[:8]), base64.StdEncoding.EncodeToString(key[:6]), strings.Trim(fmt.Sprint([]byte(key[:4])), "[]"), strings.Trim(fmt.Sprintf("%#v", []byte(key[:4])), "[]byte{}")} {
+			for _, secret := range []string{string(key[:8]), hex.EncodeToString(key[:8]),
+				base64.StdEncoding.EncodeToString(key[:6]), strings.Trim(fmt.Sprint([]byte(key[:4])), "[]"),
+				strings.Trim(fmt.Sprintf("%#v", []byte(key[:4])), "[]byte{}")} {
 				if strings.Contains(text, secret) {
 					t.Errorf("%s of %T prints the key: %s", verb, c.v, text)
 				}

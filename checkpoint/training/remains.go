@@ -69,7 +69,8 @@ func (c *Checkpointer) remains(ctx context.Context, e store.Info) (why, err erro
 	}
 	switch {
 	case named && !e.Dir:
-		return &errs.Error{Kind: errs.Invalid, Subject: e.Name, Want: "the directory of a step", Got: "a file or a symbolic link"}, nil
+		return &errs.Error{Kind: errs.Invalid, Subject: e.Name, Want: "the directory of a step",
+			Got: "a file or a symbolic link"}, nil
 	case !named && (!e.Dir || !numbered(e.Name)):
 		return nil, nil
 	}

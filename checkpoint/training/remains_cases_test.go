@@ -82,7 +82,8 @@ func TestRemainsByName(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "0007"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := remainsOf(t, dir, nil), []string{"8 invalid", "9 invalid", "step_4 invalid", "step_5.damaged corrupt", "step_8 corrupt"}; !slices.Equal(got, want) {
+	if got, want := remainsOf(t, dir, nil), []string{"8 invalid", "9 invalid", "step_4 invalid", "step_5.damaged corrupt",
+		"step_8 corrupt"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -94,7 +95,8 @@ func TestRemainsOfTwoNames(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(dir, "step_5"), os.DirFS(filepath.Join(dir, "5"))); err != nil {
 		t.Fatal(err)
 	}
-	names := training.CompositeNames{Write: training.StandardNames{}, Read: []training.NameFormat{training.StandardNames{}, training.StandardNames{Prefix: &prefix}}}
+	names := training.CompositeNames{Write: training.StandardNames{},
+		Read: []training.NameFormat{training.StandardNames{}, training.StandardNames{Prefix: &prefix}}}
 	c, err := training.Open(t.Context(), dir, &training.Options{Names: names})
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +177,8 @@ func TestRemainsOnBadDisk(t *testing.T) {
 		tried := 0
 		for n := 1; ; n++ {
 			var armed bool
-			fault := vfstest.NewFault(runInMemory(t), vfstest.Plan{N: n, Err: errno, Only: func(c vfstest.Call) bool { return armed && c.Op != vfstest.OpClose }})
+			fault := vfstest.NewFault(runInMemory(t), vfstest.Plan{N: n, Err: errno,
+				Only: func(c vfstest.Call) bool { return armed && c.Op != vfstest.OpClose }})
 			c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fault, "/", nil)})
 			if err != nil {
 				t.Fatal(err)
@@ -239,9 +242,10 @@ func TestRemainsOnBadDisk(t *testing.T) {
 func TestRemainsBesideRemoval(t *testing.T) {
 	for n := 1; ; n++ {
 		var armed bool
-		fault := vfstest.NewFault(runInMemory(t), vfstest.Plan{N: n, Forever: true, Err: syscall.ENOENT, Only: func(c vfstest.Call) bool {
-			return armed && (c.Name == "/run/50" || strings.HasPrefix(c.Name, "/run/50/"))
-		}})
+		fault := vfstest.NewFault(runInMemory(t), vfstest.Plan{N: n, Forever: true, Err: syscall.ENOENT,
+			Only: func(c vfstest.Call) bool {
+				return armed && (c.Name == "/run/50" || strings.HasPrefix(c.Name, "/run/50/"))
+			}})
 		c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fault, "/", nil)})
 		if err != nil {
 			t.Fatal(err)
@@ -275,7 +279,8 @@ func TestRemainsOfNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	below, err := training.Open(t.Context(), "run", &training.Options{NoLock: true, Store: local.New(vfstest.NewMem(), "/", nil)})
+	below, err := training.Open(t.Context(), "run", &training.Options{NoLock: true,
+		Store: local.New(vfstest.NewMem(), "/", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,8 +297,10 @@ func TestStartFreshOnBadDisk(t *testing.T) {
 	tried := 0
 	for n := 2; ; n++ { // once, and from then on
 		mem := runInMemory(t)
-		fault := vfstest.NewFault(mem, vfstest.Plan{N: n / 2, Forever: n%2 == 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
-		c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fault, "/", nil), StartFresh: true, Clean: true})
+		fault := vfstest.NewFault(mem, vfstest.Plan{N: n / 2, Forever: n%2 == 1, Err: syscall.EIO,
+			Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
+		c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fault, "/", nil), StartFresh: true,
+			Clean: true})
 		call, hits := fault.Hit()
 		if err == nil {
 			if len(c.Steps()) > 0 {
@@ -303,7 +310,8 @@ func TestStartFreshOnBadDisk(t *testing.T) {
 		} else if tried++; !errors.Is(err, syscall.EIO) {
 			t.Errorf("call %d, %v: %v", n, call, err)
 		}
-		c, err = training.Open(t.Context(), "run", &training.Options{Store: local.New(mem, "/", nil), StartFresh: true, Clean: true})
+		c, err = training.Open(t.Context(), "run", &training.Options{Store: local.New(mem, "/", nil), StartFresh: true,
+			Clean: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,7 +390,8 @@ func TestWrongLevelInStore(t *testing.T) {
 // A step that is missing, or that the disk refuses, gets no lease.
 func TestLeaseRefusals(t *testing.T) {
 	mem := runInMemory(t)
-	fault := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLockDir }})
+	fault := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO,
+		Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLockDir }})
 	c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fault, "/", nil), NoLock: true})
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,8 @@ func TestRemains(t *testing.T) {
 	must(os.Rename(filepath.Join(dir, "50"), filepath.Join(dir, "ckpt_00000050")))
 	must(os.Symlink(filepath.Join(dir, "10"), filepath.Join(dir, "60")))
 	must(os.Mkdir(filepath.Join(dir, "70"), 0o777))
-	for _, mine := range []string{"80", "notes", "notes.damaged", "0005", "step_9", "aside-20200101T000000Z", store.StagingName("5", "0123456789abcdef")} {
+	for _, mine := range []string{"80", "notes", "notes.damaged", "0005", "step_9", "aside-20200101T000000Z",
+		store.StagingName("5", "0123456789abcdef")} {
 		must(os.MkdirAll(filepath.Join(dir, mine, "mine"), 0o777))
 	}
 	c, err := training.Open(t.Context(), dir, nil)
@@ -66,7 +67,8 @@ func TestRemains(t *testing.T) {
 	for _, r := range remains {
 		got = append(got, fmt.Sprint(r.Name, " ", errs.KindOf(r.Err)))
 	}
-	want := []string{"20.damaged-2 corrupt", "30 invalid", "40 corrupt", "60 invalid", "70 invalid", "ckpt_00000050 invalid"}
+	want := []string{"20.damaged-2 corrupt", "30 invalid", "40 corrupt", "60 invalid", "70 invalid",
+		"ckpt_00000050 invalid"}
 	if !slices.Equal(got, want) || !slices.Equal(c.Steps(), []int64{10}) {
 		t.Errorf("got %q, want %q; steps %v", got, want, c.Steps())
 	}
@@ -119,11 +121,12 @@ func TestStartFresh(t *testing.T) {
 		{"aside-20260701T120000Z-2/3"},
 	} {
 		var moved []string
-		c, err := training.Open(t.Context(), dir, &training.Options{Clean: true, StartFresh: true, Now: func() time.Time { return now }, OnEvent: func(e training.Event) {
-			if e.Kind == training.MovedAside {
-				moved = append(moved, e.Name)
-			}
-		}})
+		c, err := training.Open(t.Context(), dir, &training.Options{Clean: true, StartFresh: true,
+			Now: func() time.Time { return now }, OnEvent: func(e training.Event) {
+				if e.Kind == training.MovedAside {
+					moved = append(moved, e.Name)
+				}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +178,8 @@ func TestWrongLevel(t *testing.T) {
 	before := contents(t, dir)
 	for _, below := range []string{"640", "640/state", "640/state/d", "640/new"} {
 		at := filepath.Join(dir, below)
-		if _, err := training.Open(t.Context(), at, nil); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), dir+")") {
+		if _, err := training.Open(t.Context(), at, nil); !errors.Is(err, errs.Invalid) ||
+			!strings.Contains(err.Error(), dir+")") {
 			t.Errorf("training.Open of %s: got %v, want the remedy to open %s", below, err, dir)
 		}
 	}
@@ -189,9 +193,11 @@ func TestWrongLevel(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	for below, remedy := range map[string]string{"640/state": "open " + filepath.Join(dir, "640"), "640/state/d": "open the checkpoint above " + filepath.Join(dir, "640/state")} {
+	for below, remedy := range map[string]string{"640/state": "open " + filepath.Join(dir, "640"),
+		"640/state/d": "open the checkpoint above " + filepath.Join(dir, "640/state")} {
 		at := filepath.Join(dir, below)
-		if _, err := checkpoint.Load(t.Context(), at, nil); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), remedy) {
+		if _, err := checkpoint.Load(t.Context(), at, nil); !errors.Is(err, errs.Invalid) ||
+			!strings.Contains(err.Error(), remedy) {
 			t.Errorf("checkpoint.Load of %s: got %v", below, err)
 		}
 	}

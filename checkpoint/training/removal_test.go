@@ -47,7 +47,8 @@ func TestSaveDoesNotWaitForBytesToGo(t *testing.T) {
 			}
 			return false
 		}})
-		c, err := training.Open(ctx, "run", &training.Options{Store: local.New(held, "/", nil), Preserve: training.LatestN{N: 1}})
+		c, err := training.Open(ctx, "run", &training.Options{Store: local.New(held, "/", nil),
+			Preserve: training.LatestN{N: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,11 +101,12 @@ func TestBytesThatCannotBeFreed(t *testing.T) {
 		mem := vfstest.NewMem()
 		fault := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: freeing})
 		var events []training.Event
-		o := training.Options{Store: local.New(fault, "/", nil), Preserve: training.LatestN{N: 1}, OnEvent: func(e training.Event) {
-			if e.Kind == training.Removed || e.Kind == training.Unfreed {
-				events = append(events, e)
-			}
-		}}
+		o := training.Options{Store: local.New(fault, "/", nil), Preserve: training.LatestN{N: 1},
+			OnEvent: func(e training.Event) {
+				if e.Kind == training.Removed || e.Kind == training.Unfreed {
+					events = append(events, e)
+				}
+			}}
 		c, err := training.Open(ctx, "run", &o)
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +119,8 @@ func TestBytesThatCannotBeFreed(t *testing.T) {
 		if err := c.Wait(ctx); errs.KindOf(err) != errs.IO {
 			t.Errorf("Wait: %v, want why the bytes are still there", err)
 		}
-		if len(events) != 2 || events[0].Kind != training.Removed || events[1].Kind != training.Unfreed || events[1].Step != 0 || events[1].Err == nil {
+		if len(events) != 2 || events[0].Kind != training.Removed || events[1].Kind != training.Unfreed ||
+			events[1].Step != 0 || events[1].Err == nil {
 			t.Errorf("events %+v", events)
 		}
 		if got := entries(t, mem); len(got) != 2 {

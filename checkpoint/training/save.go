@@ -39,7 +39,8 @@ func (c *Checkpointer) shouldSave(step int64, preempted bool) (bool, string) {
 	if n := len(c.list); n > 0 && step <= c.list[n-1].Step {
 		return false, "not above the latest step, " + strconv.FormatInt(c.list[n-1].Step, 10)
 	}
-	return c.opts.Save.ShouldSave(Decision{Step: step, Now: c.opts.Now(), Previous: c.list, Saving: c.inFlight(), Preempt: preempted})
+	return c.opts.Save.ShouldSave(Decision{Step: step, Now: c.opts.Now(), Previous: c.list, Saving: c.inFlight(),
+		Preempt: preempted})
 }
 
 // Save saves state as the item "state" of step and waits for the commit. It
@@ -50,7 +51,8 @@ func (c *Checkpointer) Save(ctx context.Context, step int64, state any, o *SaveO
 }
 
 // SaveAsync is Save that returns when the state is copied.
-func (c *Checkpointer) SaveAsync(ctx context.Context, step int64, state any, o *SaveOptions) (*checkpoint.Response[bool], error) {
+func (c *Checkpointer) SaveAsync(ctx context.Context, step int64, state any,
+	o *SaveOptions) (*checkpoint.Response[bool], error) {
 	return c.SaveCheckpointablesAsync(ctx, step, map[string]any{orbax.StateItem: state}, o)
 }
 
@@ -58,7 +60,8 @@ func (c *Checkpointer) SaveAsync(ctx context.Context, step int64, state any, o *
 // until the steps that the preservation policy gives up are no longer there. Their bytes
 // go in the background: the next save, Wait and Close wait for that and return its
 // failure. When ctx ends first the save is cancelled, and nothing of it visible.
-func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (bool, error) {
+func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, items map[string]any,
+	o *SaveOptions) (bool, error) {
 	r, _, err := c.startSave(ctx, step, items, o, false)
 	if err != nil {
 		return false, err
@@ -87,7 +90,8 @@ func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, item
 // Result is there when the step is committed, and false when the policy did not
 // want it. What the preservation policy gives up is removed afterwards; the next
 // save, Wait and Close wait for that and return its failure.
-func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (*checkpoint.Response[bool], error) {
+func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64, items map[string]any,
+	o *SaveOptions) (*checkpoint.Response[bool], error) {
 	r, s, err := c.startSave(ctx, step, items, o, true)
 	if err != nil {
 		return nil, err
@@ -100,7 +104,8 @@ func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64,
 
 // startSave lays the state out, copies it where that is asked for and fits, and
 // saves in the background. There is no save when the policy did not want the step.
-func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[string]any, o *SaveOptions, background bool) (*checkpoint.Response[bool], *saving.Save, error) {
+func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[string]any, o *SaveOptions,
+	background bool) (*checkpoint.Response[bool], *saving.Save, error) {
 	if o == nil {
 		o = &SaveOptions{}
 	}
@@ -118,7 +123,8 @@ func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[stri
 	if err != nil {
 		return fail(err)
 	}
-	s, err := saving.Resolve(saving.Call{Options: eff, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
+	s, err := saving.Resolve(saving.Call{Options: eff, Background: background, Custom: o.Custom, Release: o.Release,
+		Watch: o.Watch, Progress: o.Progress})
 	if err != nil {
 		return fail(err)
 	}
@@ -136,7 +142,8 @@ func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[stri
 	if in.Custom, err = c.prepare(ctx, s, to, step, items, o, background, err); err != nil {
 		return fail(err)
 	}
-	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: s.Writer.Size(), Blocked: time.Since(start)})
+	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: s.Writer.Size(),
+		Blocked: time.Since(start)})
 	r := inBackground(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, s, to, in, start) })
 	c.mu.Lock()
 	c.pending = r
@@ -165,7 +172,8 @@ func (c *Checkpointer) target(st store.Store, step int64, overwrite bool) saving
 
 // prepare plans and copies a step, or gives it up because of err. It returns the metadata of the
 // step.
-func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, to saving.Target, step int64, items map[string]any, o *SaveOptions, background bool, err error) (custom json.RawMessage, _ error) {
+func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, to saving.Target, step int64, items map[string]any,
+	o *SaveOptions, background bool, err error) (custom json.RawMessage, _ error) {
 	if err == nil {
 		err = s.Collect(ctx, items)
 	}
@@ -230,7 +238,8 @@ func (c *Checkpointer) pace(background bool) writer.Pace {
 // whether this one takes place.
 // The policy is asked before the wait: "nothing is being saved" is for it to see.
 // Where several processes save and might decide differently, the primary one decides.
-func (c *Checkpointer) admit(ctx context.Context, s *saving.Save, to saving.Target, step int64, o *SaveOptions) (skip bool, err error) {
+func (c *Checkpointer) admit(ctx context.Context, s *saving.Save, to saving.Target, step int64,
+	o *SaveOptions) (skip bool, err error) {
 	preempted := c.preempted()
 	c.mu.Lock()
 	closed := c.closed
@@ -260,7 +269,8 @@ func (c *Checkpointer) admit(ctx context.Context, s *saving.Save, to saving.Targ
 }
 
 // follows asks the primary process, or tells the others, whether this step is saved.
-func (c *Checkpointer) follows(ctx context.Context, s *saving.Save, to saving.Target, save bool, reason string, why error) (bool, string, error) {
+func (c *Checkpointer) follows(ctx context.Context, s *saving.Save, to saving.Target, save bool, reason string,
+	why error) (bool, string, error) {
 	decline := reason
 	if save || why != nil {
 		decline = ""
@@ -306,12 +316,14 @@ func (c *Checkpointer) replaceable(ctx context.Context, step int64) error {
 	name := c.directory(step)
 	_, err := c.store.Stat(ctx, c.path(name))
 	if err == nil {
-		err = layout.Options{AllowNoManifest: true}.Read(ctx, c.store, c.path(name), func(*layout.Checkpoint) error { return nil })
+		err = layout.Options{AllowNoManifest: true}.Read(ctx, c.store, c.path(name),
+			func(*layout.Checkpoint) error { return nil })
 		if errs.KindOf(err) == errs.Invalid && c.empty(ctx, name) {
 			return nil
 		}
 		if errs.KindOf(err) == errs.Invalid || errs.KindOf(err) == errs.NotFound {
-			return &errs.Error{Kind: errs.Exists, Subject: name, Got: "something that is no checkpoint", Err: err, Remedy: "move it away"}
+			return &errs.Error{Kind: errs.Exists, Subject: name, Got: "something that is no checkpoint", Err: err,
+				Remedy: "move it away"}
 		}
 	}
 	switch errs.KindOf(err) {
@@ -360,13 +372,15 @@ func addMetrics(s *saving.Save, values map[string]any, metrics map[string]float6
 		return nil
 	}
 	if _, taken := values[orbax.MetricsItem]; taken {
-		return &errs.Error{Kind: errs.Invalid, Subject: orbax.MetricsItem, Got: "both an item of this name and metrics", Remedy: "rename the item"}
+		return &errs.Error{Kind: errs.Invalid, Subject: orbax.MetricsItem, Got: "both an item of this name and metrics",
+			Remedy: "rename the item"}
 	}
 	raw, err := json.Marshal(metrics)
 	if err != nil {
 		return &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Metrics", Want: "finite numbers", Err: err}
 	}
-	s.Items = append(s.Items, writer.Item{Name: orbax.MetricsItem, JSON: raw, File: orbax.MetricsFile, Handler: orbax.HandlerMetrics})
+	s.Items = append(s.Items, writer.Item{Name: orbax.MetricsItem, JSON: raw, File: orbax.MetricsFile,
+		Handler: orbax.HandlerMetrics})
 	if err := writer.CheckNames(s.Items); err != nil {
 		return err
 	}
@@ -375,7 +389,8 @@ func addMetrics(s *saving.Save, values map[string]any, metrics map[string]float6
 
 // write commits one step and has the preservation policy speak. It runs in
 // the background; its failure is kept until a call returns it.
-func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Target, in Info, start time.Time) (bool, error) {
+func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Target, in Info,
+	start time.Time) (bool, error) {
 	subject := "step " + strconv.FormatInt(in.Step, 10) + " of " + c.dir
 	to.Committed = func(at time.Time) {
 		in.Time = at
@@ -389,7 +404,8 @@ func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Targ
 	}
 	unlisted := c.listed(ctx, s, in)
 	c.noticeCommit()
-	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: s.Writer.Size(), Took: time.Since(start), Stats: checkpoint.SaveStats(s.Stats())})
+	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: s.Writer.Size(),
+		Took: time.Since(start), Stats: checkpoint.SaveStats(s.Stats())})
 	if s.Follows() {
 		c.follow(ctx)
 		return true, nil

@@ -303,7 +303,8 @@ func (s *scrubber) step(ctx context.Context, in Info) {
 	s.c.unsound.note(e)
 	s.keep(ctx)
 	for _, d := range e.Damages {
-		if before.Manifest != e.Manifest || !slices.ContainsFunc(before.Damages, func(o scrub.Damage) bool { return o.File == d.File }) {
+		if before.Manifest != e.Manifest || !slices.ContainsFunc(before.Damages,
+			func(o scrub.Damage) bool { return o.File == d.File }) {
 			s.c.opts.OnEvent(damageFound(e, d))
 		}
 	}

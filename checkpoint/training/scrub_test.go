@@ -260,7 +260,8 @@ func TestScrubReadsOnceAndSlowly(t *testing.T) {
 			t.Errorf("%d bytes were read of two arrays of 4 MiB that three steps share", data)
 		}
 		first := time.Since(start)
-		if r := s.results(); len(r) != 3 || r["1"].At.Sub(start) < 5*time.Second || r["1"].At.After(r["2"].At) || r["2"].At.After(r["3"].At) {
+		if r := s.results(); len(r) != 3 || r["1"].At.Sub(start) < 5*time.Second || r["1"].At.After(r["2"].At) ||
+			r["2"].At.After(r["3"].At) {
 			t.Errorf("after %v: %+v", first, r)
 		}
 		s.close()
@@ -343,7 +344,8 @@ func TestScrubOnBadDisk(t *testing.T) {
 		if r, ok := s.results()["2"]; ok || s.found() != nil {
 			t.Errorf("a step of which nobody has read all: %+v", r)
 		}
-		if _, err := training.ScrubResults(t.Context(), "../run", local.New(vfstest.NewMem(), "/", nil)); errs.KindOf(err) != errs.Invalid {
+		if _, err := training.ScrubResults(t.Context(), "../run",
+			local.New(vfstest.NewMem(), "/", nil)); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("a name that a store cannot have: %v", err)
 		}
 	})
@@ -384,7 +386,8 @@ func TestScrubDocumentIsNeverTrusted(t *testing.T) {
 			s.close()
 		}
 		s.open(training.Options{})
-		if _, err := s.c.Save(t.Context(), 1, layers(1, 1<<20), &training.SaveOptions{Force: true, Overwrite: true}); err != nil {
+		if _, err := s.c.Save(t.Context(), 1, layers(1, 1<<20),
+			&training.SaveOptions{Force: true, Overwrite: true}); err != nil {
 			t.Fatal(err)
 		}
 		if r := s.results(); len(r) != 0 {

@@ -23,9 +23,10 @@ func TestEveryCallOfSettlingFails(t *testing.T) {
 	for n := 1; ; n++ {
 		mem := prior.Clone()
 		var counting atomic.Bool
-		f := vfstest.NewFault(vfstest.NewFault(mem, unsure(2, false)), vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool {
-			return counting.Load() && c.Op != vfstest.OpClose
-		}})
+		f := vfstest.NewFault(vfstest.NewFault(mem, unsure(2, false)),
+			vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool {
+				return counting.Load() && c.Op != vfstest.OpClose
+			}})
 		c, err := openOn(f, training.Options{Clean: true})
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +64,8 @@ func TestRefusedContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close() //nolint:errcheck // nothing was saved
-	if saved, err := c.Save(ctx, 1, model(1), &training.SaveOptions{Force: true}); saved || errs.KindOf(err) != errs.Invalid {
+	if saved, err := c.Save(ctx, 1, model(1), &training.SaveOptions{Force: true}); saved ||
+		errs.KindOf(err) != errs.Invalid {
 		t.Errorf("saved %v, %v", saved, err)
 	}
 }

@@ -29,7 +29,8 @@ import (
 
 // processes returns the options of process p of a job of n processes, with barrier.
 func processes(p, n int, barrier func(context.Context, string) error) options.Options {
-	return options.Options{Multiprocessing: options.Multiprocessing{ProcessIndex: new(options.Host(p)), ProcessCount: n, Barrier: barrier}}
+	return options.Options{Multiprocessing: options.Multiprocessing{ProcessIndex: new(options.Host(p)), ProcessCount: n,
+		Barrier: barrier}}
 }
 
 // slice is row p of an array of n rows, and what all have alike.
@@ -109,7 +110,8 @@ func TestSeveralTrain(t *testing.T) {
 		if d := cmp.Diff([]int64{2, 5}, lists[p]); d != "" {
 			t.Errorf("process %d: %s", p, d)
 		}
-		if removed := slices.ContainsFunc(events[p], func(e string) bool { return strings.HasPrefix(e, fmt.Sprint(training.Removed)) }); removed != (p == 0) {
+		if removed := slices.ContainsFunc(events[p],
+			func(e string) bool { return strings.HasPrefix(e, fmt.Sprint(training.Removed)) }); removed != (p == 0) {
 			t.Errorf("process %d: %q", p, events[p])
 		}
 	}
@@ -128,7 +130,8 @@ func TestSeveralTrain(t *testing.T) {
 func TestAlikeDecisions(t *testing.T) {
 	fsys, barrier := vfstest.NewMem(), crewtest.NewBarrier(2, nil)
 	for _, err := range crewtest.Run(2, func(p int) error {
-		c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fsys, "/", nil), Save: training.FixedInterval{Steps: 3}, Options: processes(p, 2, barrier.Of(p))})
+		c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fsys, "/", nil),
+			Save: training.FixedInterval{Steps: 3}, Options: processes(p, 2, barrier.Of(p))})
 		if err != nil {
 			return err
 		}
@@ -151,7 +154,8 @@ func TestAlikeDecisions(t *testing.T) {
 	for _, k := range barrier.Keys() {
 		ops = append(ops, strings.TrimPrefix(k, "run/"))
 	}
-	want := []string{"0:begin", "0:plan", "0:written", "0:end", "0:leave", "3:begin", "3:plan", "3:written", "3:end", "3:leave"}
+	want := []string{"0:begin", "0:plan", "0:written", "0:end", "0:leave", "3:begin", "3:plan", "3:written", "3:end",
+		"3:leave"}
 	if d := cmp.Diff(want, ops); d != "" {
 		t.Error(d)
 	}
@@ -237,7 +241,8 @@ func TestOneOfSeveral(t *testing.T) {
 	}
 	ctx, dir := context.Background(), os.Getenv(oneOfDir)
 	barrier := onDisk(filepath.Join(dir, "barrier", os.Getenv(oneOfEpoch)), p, n)
-	c, err := training.Open(ctx, filepath.Join(dir, "run"), &training.Options{Clean: true, Preserve: training.LatestN{N: 2}, Options: processes(p, n, barrier)})
+	c, err := training.Open(ctx, filepath.Join(dir, "run"),
+		&training.Options{Clean: true, Preserve: training.LatestN{N: 2}, Options: processes(p, n, barrier)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +285,8 @@ func TestSeveralProcesses(t *testing.T) {
 				defer stop()
 			}
 			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestOneOfSeveral$", "-test.count=1")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d of %d", oneOf, p, n), oneOfDir+"="+dir, oneOfEpoch+"="+strconv.Itoa(epoch))
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d of %d", oneOf, p, n), oneOfDir+"="+dir,
+				oneOfEpoch+"="+strconv.Itoa(epoch))
 			out, err := cmd.Output()
 			said[p] = string(out)
 			return err

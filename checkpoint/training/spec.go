@@ -121,7 +121,8 @@ func (s PolicySpec) Preservation() (PreservationPolicy, error) {
 		return build(s, func(a stepsArgs) (PreservationPolicy, error) { return CustomSteps(a.Steps), nil })
 	case "BestN":
 		return build(s, func(a bestArgs) (PreservationPolicy, error) {
-			return BestN{Metric: a.Metric, Lowest: a.Reverse, N: orUnlimited(a.N), DropWithoutMetrics: a.Keep != nil && !*a.Keep}, nil
+			return BestN{Metric: a.Metric, Lowest: a.Reverse, N: orUnlimited(a.N), DropWithoutMetrics: a.Keep != nil &&
+				!*a.Keep}, nil
 		})
 	case "AnyPreservationPolicy":
 		return build(s, func(a policiesArgs) (PreservationPolicy, error) {
@@ -148,7 +149,8 @@ func build[A any, P interface{ Validate() error }](s PolicySpec, of func(A) (P, 
 			err = &errs.Error{Kind: errs.Invalid, Want: "one object"}
 		}
 		if err != nil {
-			return p, &errs.Error{Kind: errs.Invalid, Op: "training.PolicySpec", Subject: s.Policy, Got: "args " + string(raw), Err: err}
+			return p, &errs.Error{Kind: errs.Invalid, Op: "training.PolicySpec", Subject: s.Policy, Got: "args " + string(raw),
+				Err: err}
 		}
 	}
 	if p, err = of(a); err != nil {
@@ -236,11 +238,13 @@ func specOf[P any](name string, parts []P, convert func(P) (PolicySpec, error)) 
 }
 
 func noSpec(p any) error {
-	return &errs.Error{Kind: errs.Unsupported, Op: "training.PolicySpec", Got: typeName(p), Want: "a policy of this package, without functions"}
+	return &errs.Error{Kind: errs.Unsupported, Op: "training.PolicySpec", Got: typeName(p),
+		Want: "a policy of this package, without functions"}
 }
 
 func (s PolicySpec) unknown(what string) error {
-	return &errs.Error{Kind: errs.Invalid, Op: "training.PolicySpec", Subject: strconv.Quote(s.Policy), Got: "no " + what + " policy of this name"}
+	return &errs.Error{Kind: errs.Invalid, Op: "training.PolicySpec", Subject: strconv.Quote(s.Policy),
+		Got: "no " + what + " policy of this name"}
 }
 
 func orZero[T any](p *T) (v T) {

@@ -74,7 +74,8 @@ func TestPolicySpecsRefused(t *testing.T) {
 			t.Errorf("%s: got %v, %v", text, p, err)
 		}
 	}
-	for _, p := range []PreservationPolicy{BestN{Value: metricOf("loss"), N: 1}, AnyPreservation{BestN{Compare: func(a, b Info) int { return 0 }}}} {
+	for _, p := range []PreservationPolicy{BestN{Value: metricOf("loss"), N: 1},
+		AnyPreservation{BestN{Compare: func(a, b Info) int { return 0 }}}} {
 		if _, err := PreservationSpec(p); errs.KindOf(err) != errs.Unsupported {
 			t.Errorf("%T: %v", p, err)
 		}
@@ -162,7 +163,8 @@ func TestPreservationBeyondOrbax(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}
-	for _, p := range []interface{ Validate() error }{AllPreservation{}, AnyPreservation{nil}, AllSave{}, AnySave{nil}, AllSave{FixedInterval{0}}, LatestDuration{}} {
+	for _, p := range []interface{ Validate() error }{AllPreservation{}, AnyPreservation{nil}, AllSave{}, AnySave{nil},
+		AllSave{FixedInterval{0}}, LatestDuration{}} {
 		if errs.KindOf(p.Validate()) != errs.Invalid {
 			t.Errorf("%#v is valid", p)
 		}
@@ -213,7 +215,8 @@ func TestCompositeNames(t *testing.T) {
 		t.Error(d)
 	}
 	f.Read = []NameFormat{old, padded}
-	if steps, others = Resolve(f, []string{"step_0007", "7"}); steps[7] != "7" || !cmp.Equal(others, []string{"step_0007"}) {
+	if steps, others = Resolve(f, []string{"step_0007", "7"}); steps[7] != "7" ||
+		!cmp.Equal(others, []string{"step_0007"}) {
 		t.Errorf("the other order: %v, %v", steps, others)
 	}
 	for name, bad := range map[string]CompositeNames{

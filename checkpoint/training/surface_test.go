@@ -41,14 +41,16 @@ func TestReload(t *testing.T) {
 // one, of metadata and deletions.
 func TestBackground(t *testing.T) {
 	ctx, tr := t.Context(), newTrainer(t)
-	r, err := tr.SaveCheckpointablesAsync(ctx, 9, map[string]any{"model": map[string]any{"w": []float32{9}}, "opt": map[string]any{"m": 1}}, nil)
+	r, err := tr.SaveCheckpointablesAsync(ctx, 9, map[string]any{"model": map[string]any{"w": []float32{9}},
+		"opt": map[string]any{"m": 1}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if saved, err := r.Result(ctx); !saved || err != nil || tr.IsSavingInProgress() {
 		t.Fatalf("%v, %v", saved, err)
 	}
-	items, err := tr.LoadCheckpointablesAsync(ctx, 9, &checkpoint.LoadOptions{Abstract: map[string]any{"model": nil}}).Result(ctx)
+	items, err := tr.LoadCheckpointablesAsync(ctx, 9,
+		&checkpoint.LoadOptions{Abstract: map[string]any{"model": nil}}).Result(ctx)
 	if err != nil || len(items) != 1 || items["model"].(*tree.Node).Get("w") == nil {
 		t.Errorf("%v, %v", items, err)
 	}

@@ -23,7 +23,8 @@ type Source struct {
 // shape of the model, or weights of another run to begin with. abstract and o are
 // as there; with a key all sources must be signed by it, and steps as the steps
 // that they are.
-func (c *Checkpointer) LoadAndTransform(ctx context.Context, from []Source, abstract any, fn checkpoint.Transform, o *checkpoint.LoadOptions) (*tree.Node, error) {
+func (c *Checkpointer) LoadAndTransform(ctx context.Context, from []Source, abstract any, fn checkpoint.Transform,
+	o *checkpoint.LoadOptions) (*tree.Node, error) {
 	var lo checkpoint.LoadOptions
 	if o != nil {
 		lo = *o

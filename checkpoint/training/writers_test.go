@@ -22,7 +22,8 @@ import (
 
 // step saves one step, whatever the policy says.
 func step(c *training.Checkpointer, n int64) error {
-	_, err := c.SaveCheckpointables(context.Background(), n, map[string]any{"state": model(n), "data": position(n)}, &training.SaveOptions{Force: true})
+	_, err := c.SaveCheckpointables(context.Background(), n, map[string]any{"state": model(n), "data": position(n)},
+		&training.SaveOptions{Force: true})
 	return err
 }
 
@@ -90,7 +91,8 @@ func TestWithoutLocks(t *testing.T) {
 		if err := prepared(10)(mem); err != nil {
 			t.Fatal(err)
 		}
-		f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Forever: true, Err: c.err, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLock }})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Forever: true, Err: c.err,
+			Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLock }})
 		ck, err := openOn(f, training.Options{Clean: true})
 		if err != nil {
 			t.Errorf("%v: %v", c.err, err)
@@ -107,7 +109,8 @@ func TestWithoutLocks(t *testing.T) {
 	if err := prepared(10)(mem); err != nil {
 		t.Fatal(err)
 	}
-	f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLock }})
+	f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO,
+		Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLock }})
 	if _, err := openOn(f, training.Options{Clean: true}); !errors.Is(err, syscall.EIO) {
 		t.Errorf("a lock that fails: %v", err)
 	}
@@ -146,7 +149,8 @@ func TestKilledWriterLeavesNoLock(t *testing.T) {
 
 // unsure fails the Nth sync of the directory of the run.
 func unsure(n int, forever bool) vfstest.Plan {
-	return vfstest.Plan{N: n, Forever: forever, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpSyncDir && c.Name == "/run" }}
+	return vfstest.Plan{N: n, Forever: forever, Err: syscall.EIO,
+		Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpSyncDir && c.Name == "/run" }}
 }
 
 // A commit whose last sync failed is told for what it is, and the next save
@@ -158,17 +162,19 @@ func TestUncertainSave(t *testing.T) {
 			t.Fatal(err)
 		}
 		var events []string
-		c, err := openOn(vfstest.NewFault(mem, unsure(2, false)), training.Options{Clean: true, OnEvent: func(e training.Event) {
-			if e.Kind == training.SaveBegin {
-				return
-			}
-			events = append(events, fmt.Sprint(e.Kind, " ", e.Step, " ", e.Uncertain, " ", e.Err != nil))
-		}})
+		c, err := openOn(vfstest.NewFault(mem, unsure(2, false)),
+			training.Options{Clean: true, OnEvent: func(e training.Event) {
+				if e.Kind == training.SaveBegin {
+					return
+				}
+				events = append(events, fmt.Sprint(e.Kind, " ", e.Step, " ", e.Uncertain, " ", e.Err != nil))
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if background {
-			if _, err = c.SaveCheckpointablesAsync(t.Context(), 30, map[string]any{"state": model(30), "data": position(30)}, &training.SaveOptions{Force: true}); err == nil {
+			if _, err = c.SaveCheckpointablesAsync(t.Context(), 30, map[string]any{"state": model(30), "data": position(30)},
+				&training.SaveOptions{Force: true}); err == nil {
 				err = c.Wait(t.Context())
 			}
 		} else {
@@ -224,7 +230,8 @@ func TestUncertainForLong(t *testing.T) {
 	if _, err := mem.Stat("/run/40"); err == nil {
 		t.Error("step 40 was saved on top of what is unknown")
 	}
-	if _, err := openOn(vfstest.NewFault(mem, unsure(1, false)), training.Options{Clean: true}); !errors.Is(err, store.ErrUncertain) {
+	if _, err := openOn(vfstest.NewFault(mem, unsure(1, false)), training.Options{Clean: true}); !errors.Is(err,
+		store.ErrUncertain) {
 		t.Errorf("Open of a writer: %v", err)
 	}
 	c, err = openOn(mem, training.Options{Clean: true})
@@ -278,7 +285,8 @@ func TestUncertainRename(t *testing.T) {
 	if err := step(c, 20); !errors.Is(err, store.ErrUncertain) {
 		t.Fatalf("a rename of which nothing is known: %v", err)
 	}
-	if _, err := c.SaveCheckpointables(t.Context(), 30, nil, &training.SaveOptions{Force: true}); err == nil || errors.Is(err, store.ErrUncertain) {
+	if _, err := c.SaveCheckpointables(t.Context(), 30, nil, &training.SaveOptions{Force: true}); err == nil ||
+		errors.Is(err, store.ErrUncertain) {
 		t.Errorf("nothing to save: %v", err)
 	}
 	if !errors.Is(settled, errs.NotFound) {

@@ -27,7 +27,8 @@ func (codec) IsMessage(v any) bool {
 func (codec) Marshal(v any) ([]byte, error) {
 	m := v.(proto.Message)
 	if !m.ProtoReflect().IsValid() {
-		return nil, &errs.Error{Kind: errs.Invalid, Want: "a message", Got: "a nil " + string(m.ProtoReflect().Descriptor().FullName())}
+		return nil, &errs.Error{Kind: errs.Invalid, Want: "a message",
+			Got: "a nil " + string(m.ProtoReflect().Descriptor().FullName())}
 	}
 	return prototext.MarshalOptions{Multiline: true}.Marshal(m)
 }

@@ -30,7 +30,8 @@ func TestMessages(t *testing.T) {
 	if err := handler.Run(ctx, commit, dir); err != nil {
 		t.Fatal(err)
 	}
-	for _, abstract := range []any{&wrapperspb.StringValue{}, (*wrapperspb.StringValue)(nil), wrapperspb.String("not used")} {
+	for _, abstract := range []any{&wrapperspb.StringValue{}, (*wrapperspb.StringValue)(nil),
+		wrapperspb.String("not used")} {
 		h, err := handler.Global().ForLoad("config", abstract, handler.TypeProto)
 		if err != nil {
 			t.Fatal(err)

@@ -98,7 +98,8 @@ func storable(o *writer.Options) error {
 	if writer.InDatabase(o.Layout) {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Unsupported, Subject: "Bivouac.Layout", Got: "a layout without a database, into which several processes cannot write",
+	return &errs.Error{Kind: errs.Unsupported, Subject: "Bivouac.Layout",
+		Got:    "a layout without a database, into which several processes cannot write",
 		Remedy: "save with a database, then bivouac convert"}
 }
 

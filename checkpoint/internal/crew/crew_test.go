@@ -127,7 +127,8 @@ func TestSearch(t *testing.T) {
 	if err := errors.Join(another.Abort(), guest.close(), host.close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := guest.search(t.Context()); errs.KindOf(err) != errs.NotFound || !strings.Contains(err.Error(), "process 0, the primary") {
+	if _, err := guest.search(t.Context()); errs.KindOf(err) != errs.NotFound ||
+		!strings.Contains(err.Error(), "process 0, the primary") {
 		t.Error(err)
 	}
 }

@@ -207,13 +207,15 @@ func (m *Meeting) search(ctx context.Context) (string, error) {
 			return "", err
 		case !in.Dir || !isStaging(in.Name, meetingOf(path.Base(m.call.Name))):
 		case found != "":
-			return "", &errs.Error{Kind: errs.Busy, Subject: m.call.Name, Want: "one save by several processes at a time", Got: found + " and " + in.Name}
+			return "", &errs.Error{Kind: errs.Busy, Subject: m.call.Name, Want: "one save by several processes at a time",
+				Got: found + " and " + in.Name}
 		default:
 			found = in.Name
 		}
 	}
 	if found == "" {
-		return "", &errs.Error{Kind: errs.NotFound, Subject: m.call.Name, Want: "a save that process " + strconv.Itoa(m.group.Primary) + ", the primary, has begun", Got: "none",
+		return "", &errs.Error{Kind: errs.NotFound, Subject: m.call.Name,
+			Want: "a save that process " + strconv.Itoa(m.group.Primary) + ", the primary, has begun", Got: "none",
 			Remedy: "see why it could not; or give all processes the same directory, or primary_host null where each has its own"}
 	}
 	return path.Join(dir, found), nil

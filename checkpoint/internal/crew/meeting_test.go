@@ -104,7 +104,8 @@ func TestReports(t *testing.T) {
 		m.next = func(context.Context, store.Txn, *writer.Draft) error { return nil }
 		draft := &writer.Draft{Manifest: &manifest.Manifest{Leaves: []manifest.Leaf{{Item: "state", Param: "w", Size: 8}}}}
 		err := m.Join(t.Context(), m.txn, draft)
-		if errs.KindOf(err) != c.want || (c.want != errs.Other && !strings.Contains(err.Error(), "process 1")) || (c.want == errs.Other && err != nil) {
+		if errs.KindOf(err) != c.want || (c.want != errs.Other && !strings.Contains(err.Error(), "process 1")) ||
+			(c.want == errs.Other && err != nil) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
@@ -128,7 +129,8 @@ func TestBrokenBarriers(t *testing.T) {
 func TestBrokenBarrierOfOthers(t *testing.T) {
 	mem := vfstest.NewMem()
 	meet(t, one(0), mem)
-	if _, err := broken(1, begin).Meet(t.Context(), Call{Store: local.New(mem, "/", nil), Name: "c", Key: "k"}); !errors.Is(err, syscall.ECONNRESET) {
+	if _, err := broken(1, begin).Meet(t.Context(), Call{Store: local.New(mem, "/", nil), Name: "c",
+		Key: "k"}); !errors.Is(err, syscall.ECONNRESET) {
 		t.Error(err)
 	}
 }
@@ -168,14 +170,16 @@ func TestUnreadableOpening(t *testing.T) {
 	if err := errors.Join(f.Close(), mem.Rename(name+".new", name)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := one(1).Meet(t.Context(), Call{Store: local.New(mem, "/", nil), Name: "c", Key: "k"}); errs.KindOf(err) != errs.Corrupt {
+	if _, err := one(1).Meet(t.Context(), Call{Store: local.New(mem, "/", nil), Name: "c",
+		Key: "k"}); errs.KindOf(err) != errs.Corrupt {
 		t.Error(err)
 	}
 }
 
 // Shards that make no array are no part of what a process brings.
 func TestUnsoundShards(t *testing.T) {
-	w := writer.Parts{DType: tensor.Int8, Shape: tensor.Shape{4}, Parts: []writer.Part{{Origin: []int{3}, Data: tensor.New(tensor.Int8, 2)}}}
+	w := writer.Parts{DType: tensor.Int8, Shape: tensor.Shape{4},
+		Parts: []writer.Part{{Origin: []int{3}, Data: tensor.New(tensor.Int8, 2)}}}
 	items := []writer.Item{{Name: "state", Tree: tree.NewDict().Set("w", tree.NewLeaf(w))}}
 	if r, err := rollOf(items, nil); err == nil || !strings.Contains(err.Error(), "state") {
 		t.Errorf("%+v, %v", r, err)
@@ -216,7 +220,8 @@ func TestWriteWithoutPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	draft := &writer.Draft{Manifest: &manifest.Manifest{}}
-	if err := leads.Join(t.Context(), leads.txn, draft); err == nil || !strings.Contains(err.Error(), syscall.EIO.Error()) {
+	if err := leads.Join(t.Context(), leads.txn, draft); err == nil ||
+		!strings.Contains(err.Error(), syscall.EIO.Error()) {
 		t.Errorf("the primary heard: %v", err)
 	}
 	if _, err := joins.Write(t.Context(), nil, syscall.EIO); !errors.Is(err, syscall.EIO) {
@@ -239,7 +244,8 @@ func TestEveryFailureIsTold(t *testing.T) {
 				leads := meet(t, one(0), mem)
 				say(t, leads, of("plan", 0), roll{})
 			}
-			f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
+			f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO,
+				Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 			g := one(self)
 			g.Active = []int{0, self}[:self+1]
 			m, err := g.Meet(t.Context(), Call{Store: local.New(f, "/", nil), Name: "c", Key: "k"})

@@ -92,8 +92,10 @@ func (m *Meeting) hearReport(ctx context.Context, process int) (r report, err er
 	if err := m.hear(ctx, of("report", process), &s); err != nil {
 		return r, err
 	}
-	if m.signing != nil && !ed25519.Verify(m.signing.Public().(ed25519.PublicKey), m.message(process, s.Report), s.Signature) {
-		return r, &errs.Error{Kind: errs.Corrupt, Subject: "report", Want: "the signature of the key that signs the checkpoint", Got: "another, or none"}
+	if m.signing != nil && !ed25519.Verify(m.signing.Public().(ed25519.PublicKey), m.message(process, s.Report),
+		s.Signature) {
+		return r, &errs.Error{Kind: errs.Corrupt, Subject: "report",
+			Want: "the signature of the key that signs the checkpoint", Got: "another, or none"}
 	}
 	if e := json.Unmarshal(s.Report, &r); e != nil {
 		return r, &errs.Error{Kind: errs.Corrupt, Subject: "report", Err: e}
@@ -147,7 +149,8 @@ func (m *Meeting) add(ctx context.Context, r report, draft *writer.Draft) error 
 			err = &errs.Error{Kind: errs.NotFound, Subject: f.Name, Want: "a file that the process has reported", Got: "none"}
 		}
 		if err == nil && in.Size != f.Size {
-			err = &errs.Error{Kind: errs.Corrupt, Subject: f.Name, Want: strconv.FormatInt(f.Size, 10) + " bytes", Got: strconv.FormatInt(in.Size, 10)}
+			err = &errs.Error{Kind: errs.Corrupt, Subject: f.Name, Want: strconv.FormatInt(f.Size, 10) + " bytes",
+				Got: strconv.FormatInt(in.Size, 10)}
 		}
 		if err != nil {
 			return err
@@ -176,7 +179,8 @@ func addEntries(draft *writer.Draft, item string, list []entry) error {
 	}
 	for _, e := range list {
 		if b, twice := inline[e.Key]; twice && (b == nil || !bytes.Equal(b, e.Inline)) {
-			return &errs.Error{Kind: errs.Mismatch, Subject: item + ": " + e.Key, Want: "an array that is stored alike on all processes", Got: "another",
+			return &errs.Error{Kind: errs.Mismatch, Subject: item + ": " + e.Key,
+				Want: "an array that is stored alike on all processes", Got: "another",
 				Remedy: "give all processes the same storage options of leaves"}
 		}
 		draft.Entries[item] = append(draft.Entries[item], e.ocdbt())
@@ -194,7 +198,8 @@ func addLeaf(m *manifest.Manifest, l manifest.Leaf) error {
 	}
 	k := &m.Leaves[i]
 	if k.Size != l.Size || len(k.Chunks) != len(l.Chunks) {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "array " + strconv.Quote(l.Param), Want: "an array that is cut alike", Got: "another"}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "array " + strconv.Quote(l.Param),
+			Want: "an array that is cut alike", Got: "another"}
 	}
 	k.CRC ^= l.CRC
 	for n, c := range l.Chunks {

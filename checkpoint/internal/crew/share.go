@@ -30,7 +30,8 @@ func (g Group) shareOf(leaves map[int]leafRoll) (share, error) {
 	var all []owned
 	for _, p := range g.Active {
 		for _, b := range leaves[p].Boxes {
-			if !slices.ContainsFunc(all, func(o owned) bool { return slices.Equal(o.Origin, b.Origin) && slices.Equal(o.Data.Shape, b.Shape) }) {
+			if !slices.ContainsFunc(all,
+				func(o owned) bool { return slices.Equal(o.Origin, b.Origin) && slices.Equal(o.Data.Shape, b.Shape) }) {
 				all = append(all, owned{writer.Part{Origin: b.Origin, Data: tensor.Tensor{DType: mine.DType, Shape: b.Shape}}, p})
 			}
 		}
@@ -40,7 +41,8 @@ func (g Group) shareOf(leaves map[int]leafRoll) (share, error) {
 		parts[i] = o.Part
 	}
 	if err := writer.Tiles(shape, parts); err != nil {
-		return share{}, &errs.Error{Err: err, Remedy: "the shards of all processes together have to tile the array; " + who(leaves, g.Active)}
+		return share{}, &errs.Error{Err: err, Remedy: "the shards of all processes together have to tile the array; " +
+			who(leaves, g.Active)}
 	}
 	var s share
 	alone := g.Leads()

@@ -103,12 +103,14 @@ func boxIsPart(ctx context.Context, t *rapid.T, dir string, l *layout.Leaf, whol
 
 // boxesTogether reads several boxes of several leaves at once, into memory that
 // is not zero.
-func boxesTogether(ctx context.Context, t *rapid.T, dir string, open *layout.OpenTree, leaves []*layout.Leaf, wholes map[*layout.Leaf][]byte) {
+func boxesTogether(ctx context.Context, t *rapid.T, dir string, open *layout.OpenTree, leaves []*layout.Leaf,
+	wholes map[*layout.Leaf][]byte) {
 	var targets []layout.Target
 	for _, l := range leaves {
 		for range rapid.IntRange(0, 3).Draw(t, "boxes") {
 			box := drawBox(t, l.Shape)
-			targets = append(targets, layout.Target{Leaf: l, Box: box, Dst: bytes.Repeat([]byte{0xa5}, box.Len()*l.DType.Size())})
+			targets = append(targets, layout.Target{Leaf: l, Box: box,
+				Dst: bytes.Repeat([]byte{0xa5}, box.Len()*l.DType.Size())})
 		}
 	}
 	if err := open.Read(ctx, targets); err != nil {

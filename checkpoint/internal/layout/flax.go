@@ -28,7 +28,8 @@ const (
 // isFlax reports whether a file has the name of one of Flax.
 func isFlax(name string) bool {
 	step, ok := strings.CutPrefix(name, flaxFile+"_")
-	return name == flaxFile || strings.HasSuffix(name, flaxSuffix) || ok && step != "" && strings.Trim(step, "0123456789") == ""
+	return name == flaxFile || strings.HasSuffix(name, flaxSuffix) || ok && step != "" &&
+		strings.Trim(step, "0123456789") == ""
 }
 
 // flax returns the name of the file, which lies by itself or beside arrays, or "" if there is no

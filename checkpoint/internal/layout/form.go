@@ -39,7 +39,8 @@ func (f *forms) share(form *Form) *Form {
 
 // like reports whether two forms without an Err say the same.
 func (f *Form) like(g *Form) bool {
-	return f.ValueType == g.ValueType && f.Text == g.Text && f.KeyImpl == g.KeyImpl && f.DType == g.DType && f.File == g.File &&
+	return f.ValueType == g.ValueType && f.Text == g.Text && f.KeyImpl == g.KeyImpl && f.DType == g.DType &&
+		f.File == g.File &&
 		f.Format == g.Format && f.slab == g.slab && same(f.WriteShape, g.WriteShape) && same(f.Shape, g.Shape) &&
 		same(f.ChunkShape, g.ChunkShape) && same(f.ReadShape, g.ReadShape)
 }

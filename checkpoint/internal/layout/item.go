@@ -72,7 +72,8 @@ func (c *Checkpoint) Has(item string) bool { return slices.Contains(c.items, ite
 // Item describes one item. One that is not there is errs.NotFound.
 func (c *Checkpoint) Item(ctx context.Context, name string) (Item, error) {
 	if !c.Has(name) {
-		return Item{}, &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: c.name, Want: "item " + strconv.Quote(name), Got: "items " + quoted(c.items)}
+		return Item{}, &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: c.name,
+			Want: "item " + strconv.Quote(name), Got: "items " + quoted(c.items)}
 	}
 	return c.kind.item(c, ctx, name)
 }
@@ -102,7 +103,8 @@ func (c *Checkpoint) openTree(ctx context.Context, name string, how func(*Item))
 		return nil, err
 	}
 	if it.Kind != Tree {
-		return nil, &errs.Error{Kind: errs.Mismatch, Op: "checkpoint", Subject: c.path(name), Want: "a tree of arrays", Got: it.Kind.String()}
+		return nil, &errs.Error{Kind: errs.Mismatch, Op: "checkpoint", Subject: c.path(name), Want: "a tree of arrays",
+			Got: it.Kind.String()}
 	}
 	how(&it)
 	t, err := c.kind.tree(c, ctx, it)
@@ -205,7 +207,8 @@ func (c *Checkpoint) document(ctx context.Context, item string, want ItemKind) (
 		return nil, err
 	}
 	if it.Kind != want {
-		return nil, &errs.Error{Kind: errs.Mismatch, Op: "checkpoint", Subject: c.path(item), Want: "a " + want.String() + " item", Got: it.Kind.String()}
+		return nil, &errs.Error{Kind: errs.Mismatch, Op: "checkpoint", Subject: c.path(item),
+			Want: "a " + want.String() + " item", Got: it.Kind.String()}
 	}
 	return c.file(ctx, it.File)
 }
@@ -265,7 +268,8 @@ func (c *Checkpoint) Default(ctx context.Context) (string, error) {
 		}
 	}
 	if !found {
-		return "", &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: c.name, Want: "a tree of arrays", Got: "items " + quoted(c.items)}
+		return "", &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: c.name, Want: "a tree of arrays",
+			Got: "items " + quoted(c.items)}
 	}
 	return first, nil
 }

@@ -29,7 +29,8 @@ const (
 
 // String returns what checkpoint.LeafKind calls the kind.
 func (k Kind) String() string {
-	return [...]string{"array", "scalar", "string", "none", "empty_dict", "empty_list", "empty_tuple", "empty_namedtuple", "prng_key", "handled"}[k]
+	return [...]string{"array", "scalar", "string", "none", "empty_dict", "empty_list", "empty_tuple", "empty_namedtuple",
+		"prng_key", "handled"}[k]
 }
 
 // Leaf is one leaf or empty container of a tree.

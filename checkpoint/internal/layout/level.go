@@ -56,8 +56,10 @@ func CheckOutside(ctx context.Context, at string, st store.Store) error {
 	if !ok {
 		return err
 	}
-	return &errs.Error{Kind: errs.Invalid, Want: "a path outside of checkpoints", Got: "one inside of the checkpoint " + dir,
-		Remedy: "save beside it; to add items to it, or replace them, save to " + dir + " with SaveOptions.Name and PartialUpdate"}
+	return &errs.Error{Kind: errs.Invalid, Want: "a path outside of checkpoints",
+		Got: "one inside of the checkpoint " + dir,
+		Remedy: "save beside it; to add items to it, or replace them, save to " + dir +
+			" with SaveOptions.Name and PartialUpdate"}
 }
 
 // StepIn tells the directory of a run from others: it returns the name of a checkpoint in it, or
@@ -94,8 +96,10 @@ func (c *Checkpoint) wrongLevel(ctx context.Context) error {
 			}
 			remedy = "open the checkpoint above "
 		}
-		return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "a checkpoint", Got: "a part of one",
-			Remedy: remedy + path.Join(strings.TrimPrefix(c.st.Properties().Name, "local:"), name) + ", and name the item in the options of the load"}
+		return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "a checkpoint",
+			Got: "a part of one",
+			Remedy: remedy + path.Join(strings.TrimPrefix(c.st.Properties().Name, "local:"), name) +
+				", and name the item in the options of the load"}
 	}
 	return nil
 }

@@ -59,7 +59,8 @@ func (t *OpenTree) metadataKey(ctx context.Context, param string, missing error)
 }
 
 // documents lie beside the chunks of an array that is an item by itself.
-var documents = []string{orbax.TreeFile, orbax.StringsFile, orbax.ShardingFile, orbax.CommitFile, orbax.MarkerFile, orbax.CheckpointFile, orbax.AnnotationsFile, manifest.Name}
+var documents = []string{orbax.TreeFile, orbax.StringsFile, orbax.ShardingFile, orbax.CommitFile, orbax.MarkerFile,
+	orbax.CheckpointFile, orbax.AnnotationsFile, manifest.Name}
 
 // isChunkKey reports whether a name names a chunk: numbers between dots or slashes.
 func isChunkKey(name string) bool { return strings.Trim(name, "0123456789./") == "" }

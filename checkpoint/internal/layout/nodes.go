@@ -75,8 +75,9 @@ func (f *files) speakFor(db *ocdbt.DB) bool {
 // admit refuses a node that does not lie where the manifest lists the nodes.
 func (f *files) admit(n ocdbt.Node) error {
 	if name := n.File.Path(); !f.nodes(name).holds(n.Offset, n.Length) {
-		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: name + " at offset " + strconv.FormatInt(n.Offset, 10),
-			Want: "a node among those that the manifest lists", Got: strconv.FormatInt(n.Length, 10) + " bytes beside them"}
+		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint",
+			Subject: name + " at offset " + strconv.FormatInt(n.Offset, 10),
+			Want:    "a node among those that the manifest lists", Got: strconv.FormatInt(n.Length, 10) + " bytes beside them"}
 	}
 	return nil
 }

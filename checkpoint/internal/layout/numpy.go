@@ -103,7 +103,8 @@ func (c *Checkpoint) fillNpy(ctx context.Context, t *OpenTree) error {
 // add makes the leaf of an array.
 func (t *OpenTree) add(a numpyArray) {
 	l := Leaf{Path: tree.Path{{Name: a.name, Kind: tree.KeyDict}}, Param: a.name, Kind: Array, array: a,
-		Form: &Form{ValueType: orbax.TypeNumpy, DType: a.h.DType, Shape: a.h.Shape, ChunkShape: a.h.Shape, ReadShape: a.h.Shape}}
+		Form: &Form{ValueType: orbax.TypeNumpy, DType: a.h.DType, Shape: a.h.Shape, ChunkShape: a.h.Shape,
+			ReadShape: a.h.Shape}}
 	if a.inPlace() {
 		l.File = a.file.name
 	}
@@ -173,7 +174,8 @@ func (a numpyArray) readRegion(ctx context.Context, region, box zarr.Box, dst []
 	if !a.inPlace() {
 		t, err := a.decode(ctx)
 		if err == nil && (t.DType != a.h.DType || !t.Shape.Equal(a.h.Shape)) {
-			err = &errs.Error{Kind: errs.Corrupt, Want: a.h.DType.String() + a.h.Shape.String(), Got: "another array than before"}
+			err = &errs.Error{Kind: errs.Corrupt, Want: a.h.DType.String() + a.h.Shape.String(),
+				Got: "another array than before"}
 		}
 		if err == nil && region.Equal(zarr.WholeBox(a.h.Shape)) {
 			zarr.CopyBox(box, dst, region, t.Data, size)

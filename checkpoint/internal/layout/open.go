@@ -161,11 +161,13 @@ func (o Options) Open(ctx context.Context, st store.Store, name string) (c *Chec
 func (o Options) open(ctx context.Context, st store.Store, name string) (*Checkpoint, error) {
 	const op = "checkpoint.Open"
 	if store.IsStaging(name) {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "one that was never committed",
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint",
+			Got:    "one that was never committed",
 			Remedy: "load another; a save that was interrupted left this behind"}
 	}
 	if strings.Contains(path.Base(name), ".partial_save") {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "a session of partial saves",
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint",
+			Got:    "a session of partial saves",
 			Remedy: "finalize it: bivouac repair --apply, partial.Finalize, or the library that began it"}
 	}
 	c := &Checkpoint{name: name, opts: o}
@@ -195,7 +197,8 @@ func (c *Checkpoint) begin(ctx context.Context) error {
 		return c.unrecognised(ctx, in)
 	}
 	if c.opts.Committed && strings.HasPrefix(c.Layout, "orbax") && !in.file(orbax.CommitFile) {
-		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "one without " + orbax.CommitFile,
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint",
+			Got:    "one without " + orbax.CommitFile,
 			Remedy: "load another; where an Orbax before 0.12.3 saved it set atomicity.allow_legacy_atomic_rename"}
 	}
 	if in.file(manifest.Name) {
@@ -252,7 +255,8 @@ func (c *Checkpoint) trust(in entries) error {
 	case c.opts.Key == nil:
 		return nil
 	case c.Manifest == nil:
-		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(manifest.Name), Want: "a signed manifest", Got: "no manifest",
+		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(manifest.Name), Want: "a signed manifest",
+			Got:    "no manifest",
 			Remedy: "load without a key if you trust it all the same"}
 	}
 	if err := c.Manifest.CheckSignature(c.opts.Key); err != nil {
@@ -315,7 +319,8 @@ func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 			return in, nil
 		}
 		if !info.Dir {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "the directory of a checkpoint, or a file .safetensors, .npz, .npy or .msgpack", Got: "another file"}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name,
+				Want: "the directory of a checkpoint, or a file .safetensors, .npz, .npy or .msgpack", Got: "another file"}
 		}
 	}
 	in := entries{}
@@ -330,7 +335,8 @@ func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 
 // unrecognised says what a directory is that is not a checkpoint.
 func (c *Checkpoint) unrecognised(ctx context.Context, in entries) error {
-	e := &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "a checkpoint", Got: "a directory without " + orbax.CheckpointFile}
+	e := &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "a checkpoint",
+		Got: "a directory without " + orbax.CheckpointFile}
 	switch {
 	case len(in) == 0:
 		e.Got = "an empty directory"

@@ -174,7 +174,8 @@ func TestManyChunkFiles(t *testing.T) {
 	}
 	// What was read last is still open.
 	before := st.opens
-	if err := a.ReadBox(t.Context(), zarr.Box{Origin: []int{files - bound/2}, Shape: []int{bound / 2}}, got[:bound/2]); err != nil {
+	if err := a.ReadBox(t.Context(), zarr.Box{Origin: []int{files - bound/2}, Shape: []int{bound / 2}},
+		got[:bound/2]); err != nil {
 		t.Error(err)
 	}
 	if n := st.opens - before; n != 0 {

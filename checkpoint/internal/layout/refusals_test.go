@@ -80,7 +80,8 @@ func TestDirectoryRefuses(t *testing.T) {
 		good := make([]byte, size)
 		bad, short := bytes.Clone(good), good[:size-1]
 		bad[size/2] = 1
-		for what, b := range map[string][]byte{"a flipped bit": bad, "a byte less": short, "a byte more": append(bytes.Clone(good), 0)} {
+		for what, b := range map[string][]byte{"a flipped bit": bad, "a byte less": short,
+			"a byte more": append(bytes.Clone(good), 0)} {
 			_, err := under(t, map[string][]byte{"x/f": b}, map[string][]byte{"x/f": good}).Directory("x").Open(ctx, "f")
 			wantCorrupt(t, what, err)
 		}
@@ -123,7 +124,8 @@ func TestSealedRefuses(t *testing.T) {
 // Sub-chunks without the checksum that they should end in.
 func TestSubChunkRefused(t *testing.T) {
 	region := zarr.WholeBox([]int{2})
-	s := &sums{leaf: manifest.Leaf{Chunks: []uint32{7}}, tied: true, shape: []int{2}, grid: []int{1}, sub: []int{2}, size: 4}
+	s := &sums{leaf: manifest.Leaf{Chunks: []uint32{7}}, tied: true, shape: []int{2}, grid: []int{1}, sub: []int{2},
+		size: 4}
 	for n := range 4 {
 		wantCorrupt(t, "too short", s.suffix(bySuffix, region, make([]byte, n)))
 	}

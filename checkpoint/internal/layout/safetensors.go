@@ -57,7 +57,8 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 	}
 	in := map[string]string{} // tensor → file, where there are several
 	for _, file := range c.parts {
-		m, err := safetensors.Open(ctx, t.files, file, &safetensors.Options{OverRead: c.opts.OverRead, MaxRead: c.opts.ReadBytes})
+		m, err := safetensors.Open(ctx, t.files, file, &safetensors.Options{OverRead: c.opts.OverRead,
+			MaxRead: c.opts.ReadBytes})
 		if err != nil {
 			return err
 		}
@@ -68,7 +69,8 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 		t.Leaves = slices.Grow(t.Leaves, len(entries))
 		for _, e := range entries {
 			if other, dup := in[e.Name]; dup {
-				return &errs.Error{Kind: errs.Corrupt, Subject: "tensor " + strconv.Quote(e.Name), Got: "in " + other + " and in " + file}
+				return &errs.Error{Kind: errs.Corrupt, Subject: "tensor " + strconv.Quote(e.Name),
+					Got: "in " + other + " and in " + file}
 			}
 			if len(c.parts) > 1 {
 				in[e.Name] = file
@@ -108,7 +110,8 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 func noneTwice(m *safetensors.Model, file string) error {
 	for _, p := range m.Parts() {
 		if twice := p.Header.Duplicates; len(twice) > 0 {
-			return &errs.Error{Kind: errs.Corrupt, Subject: file, Want: "each tensor once", Got: strconv.Quote(twice[0]) + " more than once in the header",
+			return &errs.Error{Kind: errs.Corrupt, Subject: file, Want: "each tensor once",
+				Got:    strconv.Quote(twice[0]) + " more than once in the header",
 				Remedy: "write the file again: nobody can tell which one was meant"}
 		}
 	}
@@ -207,7 +210,8 @@ func (a safetensorsArray) readRegion(ctx context.Context, region, box zarr.Box, 
 
 // readInto reads a region, of which a part is wanted, and puts what the box has
 // of it into dst, the memory of box. It returns the bytes of the region.
-func (a safetensorsArray) readInto(ctx context.Context, region, part, box zarr.Box, dst []byte, w *worker) ([]byte, error) {
+func (a safetensorsArray) readInto(ctx context.Context, region, part, box zarr.Box, dst []byte,
+	w *worker) ([]byte, error) {
 	size := a.spec.DType.Size()
 	if place, ok := box.Run(region, size); ok && region.Equal(part) {
 		b := dst[place.Offset : place.Offset+place.Length]

@@ -24,7 +24,8 @@ func (c *Checkpoint) checkHeads(ctx context.Context, f *files) error {
 	for _, file := range c.parts {
 		head, ok := c.Manifest.Head(file)
 		if !ok {
-			return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: file, Got: "a header that the manifest does not list"}
+			return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: file,
+				Got: "a header that the manifest does not list"}
 		}
 		b := make([]byte, head.Size)
 		if err := f.ReadAt(ctx, file, b, 0); err != nil {
@@ -43,7 +44,8 @@ func (c *Checkpoint) ownMeta(all map[string]string) (ok bool, err error) {
 	doc, ok := all[orbax.TreeMember]
 	if !ok {
 		if c.Manifest != nil {
-			return false, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.name, Want: "the metadata " + orbax.TreeMember, Got: "none, and a manifest"}
+			return false, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.name,
+				Want: "the metadata " + orbax.TreeMember, Got: "none, and a manifest"}
 		}
 		return false, nil
 	}
@@ -56,7 +58,8 @@ func (c *Checkpoint) ownMeta(all map[string]string) (ok bool, err error) {
 	}
 	if custom, has := all[orbax.CustomMember]; has {
 		if !json.Valid([]byte(custom)) {
-			return true, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: "the metadata " + orbax.CustomMember, Want: "JSON"}
+			return true, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: "the metadata " + orbax.CustomMember,
+				Want: "JSON"}
 		}
 		c.Meta.Custom = json.RawMessage(custom)
 	}
@@ -68,7 +71,8 @@ func (c *Checkpoint) ownMeta(all map[string]string) (ok bool, err error) {
 	c.texts = nil
 	if texts, has := all[orbax.StringsMember]; has {
 		if err := json.Unmarshal([]byte(texts), &c.texts); err != nil {
-			return true, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: "the metadata " + orbax.StringsMember, Want: "strings by name", Err: err}
+			return true, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: "the metadata " + orbax.StringsMember,
+				Want: "strings by name", Err: err}
 		}
 	}
 	c.structure = &t
@@ -78,7 +82,8 @@ func (c *Checkpoint) ownMeta(all map[string]string) (ok bool, err error) {
 // manifestMissing is the error for a checkpoint that says that it has one.
 func (c *Checkpoint) manifestMissing() error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(manifest.Name), Got: "the file is missing",
-		Want: "the manifest that was written with this checkpoint", Remedy: "restore the file; without it damage would go unnoticed"}
+		Want:   "the manifest that was written with this checkpoint",
+		Remedy: "restore the file; without it damage would go unnoticed"}
 }
 
 // arrange gives the tensors of our files their paths and kinds, and puts them in
@@ -93,7 +98,8 @@ func (c *Checkpoint) arrange(t *OpenTree) error {
 	types := newTyped(t.Rich)
 	for _, e := range c.structure.Entries {
 		if e.Skip {
-			out = append(out, Leaf{Path: types.path(e.Path), Param: e.Path.Param(), Kind: kindOf(e, false), Form: &Form{ValueType: e.ValueType}})
+			out = append(out, Leaf{Path: types.path(e.Path), Param: e.Path.Param(), Kind: kindOf(e, false),
+				Form: &Form{ValueType: e.ValueType}})
 			continue
 		}
 		if e.ValueType == orbax.TypeString {
@@ -101,7 +107,8 @@ func (c *Checkpoint) arrange(t *OpenTree) error {
 			if !ok {
 				return &errs.Error{Kind: errs.Corrupt, Subject: "string " + strconv.Quote(e.Path.Param()), Got: "no such string"}
 			}
-			out = append(out, Leaf{Path: types.path(e.Path), Param: e.Path.Param(), Kind: String, Form: &Form{ValueType: e.ValueType, Text: text}})
+			out = append(out, Leaf{Path: types.path(e.Path), Param: e.Path.Param(), Kind: String,
+				Form: &Form{ValueType: e.ValueType, Text: text}})
 			continue
 		}
 		i, ok := byName[e.Path.Param()]

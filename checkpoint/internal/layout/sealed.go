@@ -78,7 +78,8 @@ func (s *sealed) Stat(ctx context.Context, name string) (store.Info, error) {
 }
 
 func unlisted(name string) error {
-	return &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: name, Got: "nothing of that name in the signed manifest"}
+	return &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: name,
+		Got: "nothing of that name in the signed manifest"}
 }
 
 // from returns where in the list the names below a directory begin.

@@ -52,7 +52,8 @@ func TestStagedTargets(t *testing.T) {
 					b.Shape[i] += rapid.IntRange(0, 2).Draw(t, "beyond")
 				}
 				d := rapid.SampledFrom(all).Draw(t, "dtype")
-				targets = append(targets, layout.Target{Leaf: l, Box: b, DType: d, Lossy: true, Dst: bytes.Repeat([]byte{0xa5}, b.Len()*d.Size())})
+				targets = append(targets, layout.Target{Leaf: l, Box: b, DType: d, Lossy: true,
+					Dst: bytes.Repeat([]byte{0xa5}, b.Len()*d.Size())})
 			}
 			if err := open.Read(ctx, targets); err != nil {
 				t.Fatal(err)

@@ -136,7 +136,8 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 			}
 			s, ok := texts.Get(l.Param)
 			if l.Text = s; !ok && l.Err == nil {
-				err := &errs.Error{Kind: errs.Corrupt, Subject: orbax.StringsFile, Want: "string " + strconv.Quote(l.Param), Got: "no such member"}
+				err := &errs.Error{Kind: errs.Corrupt, Subject: orbax.StringsFile, Want: "string " + strconv.Quote(l.Param),
+					Got: "no such member"}
 				if err := t.tolerate(l, err); err != nil {
 					return err
 				}
@@ -250,7 +251,8 @@ func uniqueParams(entries []orbax.Entry) error {
 	}
 	for _, list := range [][]tree.Entry{arrays, texts} {
 		if err := tree.Collisions(list); err != nil {
-			return &errs.Error{Kind: errs.Corrupt, Err: err, Remedy: "the writer stored one leaf over the other; only one of them could be right"}
+			return &errs.Error{Kind: errs.Corrupt, Err: err,
+				Remedy: "the writer stored one leaf over the other; only one of them could be right"}
 		}
 	}
 	return nil

@@ -60,7 +60,8 @@ func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values
 		}
 	}
 	if errs.KindOf(err) == errs.NotFound {
-		return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(l.Param), Got: "no metadata where the arrays are", Err: err}
+		return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(l.Param),
+			Got: "no metadata where the arrays are", Err: err}
 	}
 	if err != nil {
 		return err
@@ -237,7 +238,8 @@ func (l *zarrArray) again(ctx context.Context, p *zarr.Part, around zarr.Box) it
 
 // decodePart reads one range of encoded bytes and puts its region into dst, the
 // memory of box.
-func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, box zarr.Box, dst []byte, w *worker) error {
+func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, box zarr.Box, dst []byte,
+	w *worker) error {
 	if p.Missing {
 		w.cover.add(p.Region.Len()*l.array.Metadata().DType.Size(), l.nodes)
 		return l.fillPart(p, box, dst)
@@ -295,7 +297,8 @@ func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, t
 
 // readRows reads a part by tiles of rows, and sums each and copies it into place
 // while it is in the cache.
-func (l *zarrArray) readRows(ctx context.Context, p *zarr.Part, check check, count, size int, box zarr.Box, dst []byte, w *worker) error {
+func (l *zarrArray) readRows(ctx context.Context, p *zarr.Part, check check, count, size int, box zarr.Box, dst []byte,
+	w *worker) error {
 	step := min(count, max(1, crc.Tile/size))
 	behind := int(p.Length) - count*size
 	b := w.take(&w.encoded, step*size+behind)

@@ -53,7 +53,8 @@ func Checkpoint(path string, st store.Store) (store.Store, string, error) {
 	}
 	dir, name := filepath.Split(abs)
 	if name == "" {
-		return nil, "", &errs.Error{Kind: errs.Invalid, Op: "path", Subject: path, Got: "the root of the file system", Remedy: "name a directory below it"}
+		return nil, "", &errs.Error{Kind: errs.Invalid, Op: "path", Subject: path, Got: "the root of the file system",
+			Remedy: "name a directory below it"}
 	}
 	s, err := local.Open(dir, nil)
 	return s, name, err

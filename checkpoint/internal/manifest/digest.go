@@ -106,7 +106,8 @@ func (f *File) parseRuns(fields []string) error {
 	for i, s := range fields {
 		size, digest, _ := strings.Cut(s, ":")
 		n, err := strconv.ParseInt(size, 10, 64)
-		if err != nil || n < 0 || n > RunBytes || n == 0 && f.Size > 0 || len(digest) != base64.RawStdEncoding.EncodedLen(sha256.Size) {
+		if err != nil || n < 0 || n > RunBytes || n == 0 && f.Size > 0 ||
+			len(digest) != base64.RawStdEncoding.EncodedLen(sha256.Size) {
 			return fmt.Errorf("run %.60q", s)
 		}
 		r := &f.Runs[i]

@@ -40,7 +40,8 @@ func TestRunsLaw(t *testing.T) {
 
 func TestTouched(t *testing.T) {
 	f := File{Size: 10, Runs: []Run{{Off: 0, Size: 4}, {Off: 4, Size: 4}, {Off: 8, Size: 2}}}
-	for _, c := range []struct{ off, end, first, n int64 }{{0, 10, 0, 3}, {3, 5, 0, 2}, {4, 8, 4, 1}, {8, 9, 8, 1}, {5, 5, 0, 0}, {10, 10, 0, 0}} {
+	for _, c := range []struct{ off, end, first, n int64 }{{0, 10, 0, 3}, {3, 5, 0, 2}, {4, 8, 4, 1}, {8, 9, 8, 1},
+		{5, 5, 0, 0}, {10, 10, 0, 0}} {
 		got := f.Touched(c.off, c.end)
 		if c.n > 0 && (int64(len(got)) != c.n || got[0].Off != c.first) {
 			t.Errorf("%d to %d: %v", c.off, c.end, got)

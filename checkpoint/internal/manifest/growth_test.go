@@ -28,29 +28,30 @@ func TestParseGrowth(t *testing.T) {
 		},
 	} {
 		for _, reversed := range []bool{false, true} {
-			growth.Check(t, growth.Op{Name: fmt.Sprintf("%s, reversed %v", name, reversed), N: 1000, Prepare: func(tb growth.TB, n int) func() error {
-				m := &Manifest{}
-				for i := range n {
-					m.Files = append(m.Files, File{Name: fmt.Sprintf("file%07d", i), Size: 4, Hash: h})
-				}
-				make(m, n)
-				doc := m.Append(nil)
-				if reversed {
-					doc = backwards(doc)
-				}
-				return func() error {
-					m, err := Parse(doc)
-					if err != nil {
-						return err
+			growth.Check(t, growth.Op{Name: fmt.Sprintf("%s, reversed %v", name, reversed), N: 1000,
+				Prepare: func(tb growth.TB, n int) func() error {
+					m := &Manifest{}
+					for i := range n {
+						m.Files = append(m.Files, File{Name: fmt.Sprintf("file%07d", i), Size: 4, Hash: h})
 					}
-					for _, f := range m.Files {
-						if _, ok := m.File(f.Name); !ok {
-							return fmt.Errorf("%s is not found", f.Name)
+					make(m, n)
+					doc := m.Append(nil)
+					if reversed {
+						doc = backwards(doc)
+					}
+					return func() error {
+						m, err := Parse(doc)
+						if err != nil {
+							return err
 						}
+						for _, f := range m.Files {
+							if _, ok := m.File(f.Name); !ok {
+								return fmt.Errorf("%s is not found", f.Name)
+							}
+						}
+						return nil
 					}
-					return nil
-				}
-			}})
+				}})
 		}
 	}
 }

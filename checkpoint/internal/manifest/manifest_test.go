@@ -203,7 +203,8 @@ func TestVersions(t *testing.T) {
 		if errs.KindOf(err) != c.kind {
 			t.Errorf("%q: %v", c.header+c.line, err)
 		}
-		if err == nil && bytes.HasPrefix(m.Append(nil), []byte(headerPlain)) != (m.Files[0].Hash == Hash{} && m.Files[0].Runs == nil && m.Label == "" && m.Nodes == nil) {
+		if err == nil && bytes.HasPrefix(m.Append(nil), []byte(headerPlain)) != (m.Files[0].Hash == Hash{} &&
+			m.Files[0].Runs == nil && m.Label == "" && m.Nodes == nil) {
 			t.Errorf("%q is written as %q", c.header+c.line, m.Append(nil))
 		}
 	}

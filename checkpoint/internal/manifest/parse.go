@@ -36,12 +36,14 @@ func Parse(b []byte) (*Manifest, error) {
 	if !bytes.Equal(end, append(appendCRC(append(want[:0], "end "...), crc32.Checksum(body, castagnoli)), '\n')) {
 		return nil, corrupt("the document's own checksum does not match")
 	}
-	if !slices.ContainsFunc([]string{headerPlain, headerHashed, headerRuns, headerNodes}, func(h string) bool { return bytes.HasPrefix(b, []byte(h)) }) {
+	if !slices.ContainsFunc([]string{headerPlain, headerHashed, headerRuns, headerNodes},
+		func(h string) bool { return bytes.HasPrefix(b, []byte(h)) }) {
 		line, _, _ := bytes.Cut(b, []byte("\n"))
 		if len(line) > 40 {
 			line = line[:40]
 		}
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "manifest", Subject: Name, Want: "version 1, 2, 3 or 4", Got: fmt.Sprintf("%q", line),
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "manifest", Subject: Name, Want: "version 1, 2, 3 or 4",
+			Got:    fmt.Sprintf("%q", line),
 			Remedy: "use a newer Bivouac"}
 	}
 	m := &Manifest{signature: signature, signed: message(b)}

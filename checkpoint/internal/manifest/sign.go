@@ -36,7 +36,8 @@ func CheckSigning(key ed25519.PrivateKey) error {
 }
 
 func keySize(want, got int) error {
-	return &errs.Error{Kind: errs.Invalid, Op: "manifest", Subject: "key", Want: "an Ed25519 key of " + strconv.Itoa(want) + " bytes", Got: strconv.Itoa(got)}
+	return &errs.Error{Kind: errs.Invalid, Op: "manifest", Subject: "key",
+		Want: "an Ed25519 key of " + strconv.Itoa(want) + " bytes", Got: strconv.Itoa(got)}
 }
 
 func message(doc []byte) []byte {
@@ -92,7 +93,8 @@ func (m *Manifest) CheckLabel(label string) error {
 	if m.Label == label {
 		return nil
 	}
-	e := &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name, Want: "what was signed as " + strconv.Quote(label), Got: "no label",
+	e := &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name, Want: "what was signed as " + strconv.Quote(label),
+		Got:    "no label",
 		Remedy: "another checkpoint of the same signer lies here: do not trust it"}
 	if m.Label != "" {
 		e.Got = strconv.Quote(m.Label)
@@ -107,7 +109,8 @@ func (m *Manifest) CheckSignature(key ed25519.PublicKey) error {
 	if len(key) != ed25519.PublicKeySize {
 		return keySize(ed25519.PublicKeySize, len(key))
 	}
-	refused := &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name, Want: "a signature by the key " + base64.StdEncoding.EncodeToString(key)}
+	refused := &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name,
+		Want: "a signature by the key " + base64.StdEncoding.EncodeToString(key)}
 	switch {
 	case m.signature == nil:
 		refused.Got = "no signature"

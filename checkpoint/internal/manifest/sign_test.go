@@ -15,7 +15,8 @@ func key(n byte) (ed25519.PublicKey, ed25519.PrivateKey) {
 }
 
 func signedDocument(private ed25519.PrivateKey) []byte {
-	m := &Manifest{Files: []File{{Name: "a", Size: 3, CRC: 1, Runs: Runs([]byte("abc"), 0)}}, Leaves: []Leaf{{Item: "state", Param: "w", Size: 8, CRC: 2}}}
+	m := &Manifest{Files: []File{{Name: "a", Size: 3, CRC: 1, Runs: Runs([]byte("abc"), 0)}},
+		Leaves: []Leaf{{Item: "state", Param: "w", Size: 8, CRC: 2}}}
 	return Sign(m.Append(nil), private)
 }
 

@@ -112,7 +112,8 @@ func refusedMesh(doc exactObject, a Placed) string {
 	case len(*shape) != len(axes):
 		return "the mesh of the array has " + strconv.Itoa(len(*shape)) + " axes and " + strconv.Itoa(len(axes)) + " names"
 	case len(types) > 0 && len(types) != len(axes):
-		return "the mesh of the array has " + strconv.Itoa(len(axes)) + " axes and " + strconv.Itoa(len(types)) + " axis_types"
+		return "the mesh of the array has " + strconv.Itoa(len(axes)) + " axes and " + strconv.Itoa(len(types)) +
+			" axis_types"
 	}
 	for _, t := range types {
 		if !slices.Contains(axisTypes, t) {
@@ -159,7 +160,8 @@ func refusedSpec(spec []json.RawMessage, extent map[string]int, a Placed) string
 		for _, name := range names {
 			n, there := extent[name]
 			if !there || used[name] {
-				return "the partition_spec of the array names " + strconv.Quote(name) + ", which its mesh lacks or which was used before"
+				return "the partition_spec of the array names " + strconv.Quote(name) +
+					", which its mesh lacks or which was used before"
 			}
 			used[name] = true
 			parts *= n

@@ -117,7 +117,8 @@ func ParseCheckpoint(b []byte) (Checkpoint, error) {
 }
 
 // checkpointMembers are the members of _CHECKPOINT_METADATA that Orbax 0.12.8 writes.
-var checkpointMembers = []string{"item_handlers", "metrics", "performance_metrics", "init_timestamp_nsecs", "commit_timestamp_nsecs", "custom_metadata"}
+var checkpointMembers = []string{"item_handlers", "metrics", "performance_metrics", "init_timestamp_nsecs",
+	"commit_timestamp_nsecs", "custom_metadata"}
 
 // add makes members that this version of Orbax does not know custom metadata.
 func (c *Checkpoint) add(unknown []member) error {

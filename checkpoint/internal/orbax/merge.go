@@ -18,7 +18,8 @@ type clash func(at string, a, b json.RawMessage) (json.RawMessage, error)
 func later(_ string, _, b json.RawMessage) (json.RawMessage, error) { return b, nil }
 
 func refuse(at string, a, b json.RawMessage) (json.RawMessage, error) {
-	return nil, &errs.Error{Kind: errs.Mismatch, Op: "orbax", Subject: at, Want: brief(a) + ", as in the part before", Got: brief(b)}
+	return nil, &errs.Error{Kind: errs.Mismatch, Op: "orbax", Subject: at, Want: brief(a) + ", as in the part before",
+		Got: brief(b)}
 }
 
 func brief(raw json.RawMessage) string {
@@ -84,7 +85,8 @@ func withoutFilled(doc []byte) ([]byte, error) {
 	for _, e := range t.Entries {
 		if name := TupleRepr(e.Path); inner[name] {
 			if !emptyContainer(e.ValueType) {
-				return nil, &errs.Error{Kind: errs.Mismatch, Op: "orbax", Subject: TreeFile + ": " + name, Got: "a leaf, and leaves below it in another part"}
+				return nil, &errs.Error{Kind: errs.Mismatch, Op: "orbax", Subject: TreeFile + ": " + name,
+					Got: "a leaf, and leaves below it in another part"}
 			}
 			filled[name] = true
 		}

@@ -23,9 +23,11 @@ func FuzzMerge(f *testing.F) {
 	f.Add([]byte(`{"a":"x"}`), []byte(`{"b":"y"}`))
 	f.Add([]byte(`{"a":{"b":1}}`), []byte(`{"a":{"c":[1, 2]}, "d":null}`))
 	f.Add([]byte(`{"a":1}`), []byte(`{"a":1,"a":2}`))
-	f.Add([]byte(`{"array_metadatas":[{"array_metadata":{"param_name":"k"}}]}`), []byte(`{"array_metadatas":[{"array_metadata":{"param_name":"l"}}]}`))
+	f.Add([]byte(`{"array_metadatas":[{"array_metadata":{"param_name":"k"}}]}`),
+		[]byte(`{"array_metadatas":[{"array_metadata":{"param_name":"l"}}]}`))
 	f.Add([]byte(`{"value_metadata_tree":"{\"a\":1}"}`), []byte(`{"value_metadata_tree":"{\"b\":{}}","tree_metadata":{}}`))
-	f.Add([]byte(`{"item_handlers":{"a":"h"},"init_timestamp_nsecs":1}`), []byte(`{"item_handlers":{"b":"h"},"init_timestamp_nsecs":2}`))
+	f.Add([]byte(`{"item_handlers":{"a":"h"},"init_timestamp_nsecs":1}`),
+		[]byte(`{"item_handlers":{"b":"h"},"init_timestamp_nsecs":2}`))
 	for _, name := range []string{TreeFile, CheckpointFile, StringsFile, ShardingFile} {
 		parts, err := filepath.Glob("../../../testdata/orbax/partial-*/pending.partial_save/*/" + name)
 		more, err2 := filepath.Glob("../../../testdata/orbax/partial-*/pending.partial_save/*/*/" + name)
@@ -45,7 +47,8 @@ func FuzzMerge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		for name, merge := range merges {
 			joined(t, name, merge, a, b)
-			if first, err := merge(a, a); err == nil && json.Valid(a) && !sameJSON(a, first) && name != "trees" && name != "arrays" {
+			if first, err := merge(a, a); err == nil && json.Valid(a) && !sameJSON(a, first) && name != "trees" &&
+				name != "arrays" {
 				t.Errorf("%s: joined to itself:\n%s\nis\n%s", name, a, first)
 			}
 		}

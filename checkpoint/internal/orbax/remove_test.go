@@ -28,11 +28,13 @@ func TestRemove(t *testing.T) {
 	if err != nil || len(got.Entries) != 1 || got.Entries[0].Path.Param() != "b" || !got.UseZarr3 {
 		t.Fatalf("%v %s", err, left)
 	}
-	if same, none, err := RemoveEntries(doc, func(tree.Path) bool { return false }); err != nil || none != nil || string(same) != string(doc) {
+	if same, none, err := RemoveEntries(doc, func(tree.Path) bool { return false }); err != nil || none != nil ||
+		string(same) != string(doc) {
 		t.Fatal("nothing was to be removed")
 	}
 	rich := `{"tree_metadata": {}, "value_metadata_tree": "{}", "other": 1}`
-	if out, _, err := RemoveEntries([]byte(rich), func(tree.Path) bool { return true }); err != nil || string(out) != rich {
+	if out, _, err := RemoveEntries([]byte(rich), func(tree.Path) bool { return true }); err != nil ||
+		string(out) != rich {
 		t.Errorf("%s %v", out, err)
 	}
 
@@ -50,10 +52,12 @@ func TestRemove(t *testing.T) {
 	}
 
 	arrays := `{"array_metadatas": [{"array_metadata": {"param_name": "a"}}, {"array_metadata": {"param_name": "b"}}], "z": 1}`
-	if out, err := RemoveArrays([]byte(arrays), []string{"a"}); err != nil || strings.Contains(string(out), `"a"`) || !strings.Contains(string(out), `"b"`) || !strings.Contains(string(out), `"z"`) {
+	if out, err := RemoveArrays([]byte(arrays), []string{"a"}); err != nil || strings.Contains(string(out), `"a"`) ||
+		!strings.Contains(string(out), `"b"`) || !strings.Contains(string(out), `"z"`) {
 		t.Errorf("%s %v", out, err)
 	}
-	if out, err := RemoveSharding([]byte(`{"YQ==": "1", "Yg==": "2"}`), []string{"a"}); err != nil || strings.Contains(string(out), "YQ==") || !strings.Contains(string(out), "Yg==") {
+	if out, err := RemoveSharding([]byte(`{"YQ==": "1", "Yg==": "2"}`), []string{"a"}); err != nil ||
+		strings.Contains(string(out), "YQ==") || !strings.Contains(string(out), "Yg==") {
 		t.Errorf("%s %v", out, err)
 	}
 	meta := Checkpoint{Handlers: map[string]string{"a": "x", "b": "y"}}.Append(nil)
@@ -92,7 +96,8 @@ func TestMarked(t *testing.T) {
 
 // No document, however broken, makes a removal panic or give what cannot be read.
 func FuzzRemove(f *testing.F) {
-	f.Add(Tree{Entries: []Entry{{Path: path("a", "x"), ValueType: TypeNumpy}, {Path: path("b"), ValueType: TypeScalar}}}.Append(nil), "a")
+	f.Add(Tree{Entries: []Entry{{Path: path("a", "x"), ValueType: TypeNumpy},
+		{Path: path("b"), ValueType: TypeScalar}}}.Append(nil), "a")
 	f.Add([]byte(`{"a.y": "1", "p": {"q": "2"}}`), "p/q")
 	f.Add([]byte(`{"array_metadatas": [{"array_metadata": {"param_name": "a"}}]}`), "a")
 	f.Add([]byte(`{"item_handlers": {"a": "x"}}`), "a")

@@ -190,7 +190,8 @@ func (w richWriter) append(dst []byte, r *Rich, at tree.Path) []byte {
 }
 
 func (w richWriter) entry(dst []byte, e Entry) []byte {
-	dst = appendString(append(dst, `{"category": "custom", "clazz": "ValueMetadataEntry", "data": {"value_type": `...), e.ValueType)
+	dst = appendString(append(dst, `{"category": "custom", "clazz": "ValueMetadataEntry", "data": {"value_type": `...),
+		e.ValueType)
 	dst = strconv.AppendBool(append(dst, `, "skip_deserialize": `...), e.Skip)
 	if e.WriteShape != nil {
 		dst = append(dst, `, "write_shape": [`...)

@@ -62,7 +62,8 @@ func partOf(parity, first, n int) (reedsolomon.Encoder, error) {
 			matrix[p][i] = column[p][0]
 		}
 	}
-	c, err := reedsolomon.New(n, parity, reedsolomon.WithMaxGoroutines(1), reedsolomon.WithCustomMatrix(matrix), reedsolomon.WithInversionCache(false))
+	c, err := reedsolomon.New(n, parity, reedsolomon.WithMaxGoroutines(1), reedsolomon.WithCustomMatrix(matrix),
+		reedsolomon.WithInversionCache(false))
 	if err != nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "parity", Err: err}
 	}

@@ -67,7 +67,8 @@ func Manifest(ctx context.Context, st store.Store, name string, raw []byte) ([]b
 	doc, err := store.ReadAll(ctx, st, path.Join(name, CopyName))
 	if err != nil {
 		if lost(err) {
-			err = &errs.Error{Kind: errs.Corrupt, Op: "parity", Subject: manifest.Name, Got: "no copy of it that can be read", Err: err}
+			err = &errs.Error{Kind: errs.Corrupt, Op: "parity", Subject: manifest.Name, Got: "no copy of it that can be read",
+				Err: err}
 		}
 		return nil, err
 	}
@@ -83,7 +84,8 @@ func Manifest(ctx context.Context, st store.Store, name string, raw []byte) ([]b
 	}
 	line, ok := manifest.SignatureLine(raw)
 	if !ok {
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: "parity", Subject: manifest.Name, Want: "the signature, of which there is no copy", Got: "a damaged one, or none",
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: "parity", Subject: manifest.Name,
+			Want: "the signature, of which there is no copy", Got: "a damaged one, or none",
 			Remedy: "load another step; the bytes can be loaded without a key, and be saved and signed again"}
 	}
 	return append(doc, line...), nil

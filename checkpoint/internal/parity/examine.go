@@ -40,7 +40,8 @@ func Percent(ctx context.Context, st store.Store, name string, m *manifest.Manif
 		if kind == errs.NotFound || kind == errs.Invalid {
 			kind = errs.Corrupt // the checkpoint is there, and its parity is not
 		}
-		failed = &errs.Error{Kind: kind, Op: "parity", Got: "no parity file that can be read", Err: failed, Remedy: "bivouac repair makes lost parity anew"}
+		failed = &errs.Error{Kind: kind, Op: "parity", Got: "no parity file that can be read", Err: failed,
+			Remedy: "bivouac repair makes lost parity anew"}
 	}
 	return 0, failed
 }
@@ -93,7 +94,8 @@ func (r *Report) Beyond() error {
 // Examine reads all files that the manifest m of the checkpoint name lists, and finds out which are
 // damaged and whether they can be mended: each is computed and compared with the manifest, and
 // nothing is written. progress, when not nil, receives how many bytes of how many were read.
-func Examine(ctx context.Context, st store.Store, name string, m *manifest.Manifest, progress func(done, total int64)) (*Report, error) {
+func Examine(ctx context.Context, st store.Store, name string, m *manifest.Manifest,
+	progress func(done, total int64)) (*Report, error) {
 	x := &examination{st: st, name: name, m: m, bad: map[string]error{}}
 	r := &Report{x: x}
 	done, total := int64(0), int64(0)
@@ -146,7 +148,8 @@ func (x *examination) check(ctx context.Context, f manifest.File) (why, err erro
 	if err == nil {
 		defer r.Close() //nolint:errcheck // nothing was written
 		if r.Size() != f.Size {
-			return &errs.Error{Kind: errs.Corrupt, Subject: f.Name, Want: strconv.FormatInt(f.Size, 10) + " bytes", Got: strconv.FormatInt(r.Size(), 10)}, nil
+			return &errs.Error{Kind: errs.Corrupt, Subject: f.Name, Want: strconv.FormatInt(f.Size, 10) + " bytes",
+				Got: strconv.FormatInt(r.Size(), 10)}, nil
 		}
 		err = copyOf(ctx, r, checked(f, nil))
 	}
@@ -183,7 +186,8 @@ func checked(f manifest.File, next func(b []byte) error) func(b []byte) error {
 		if b == nil {
 			switch {
 			case size != f.Size:
-				return &errs.Error{Kind: errs.Corrupt, Subject: f.Name, Want: strconv.FormatInt(f.Size, 10) + " bytes", Got: strconv.FormatInt(size, 10)}
+				return &errs.Error{Kind: errs.Corrupt, Subject: f.Name, Want: strconv.FormatInt(f.Size, 10) + " bytes",
+					Got: strconv.FormatInt(size, 10)}
 			case sum != f.CRC:
 				return manifest.ChecksumError(f.Name, f.CRC, sum)
 			}
@@ -378,7 +382,8 @@ func (x *examination) remakeShared(ctx context.Context, to files, f manifest.Fil
 		}
 		return err
 	}
-	return &errs.Error{Kind: errs.Corrupt, Op: "parity", Subject: f.Name, Got: "files from which another parity file is made"}
+	return &errs.Error{Kind: errs.Corrupt, Op: "parity", Subject: f.Name,
+		Got: "files from which another parity file is made"}
 }
 
 // members are the files that share a parity file, and its redundancy, 0 where its tables

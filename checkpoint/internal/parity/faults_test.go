@@ -234,7 +234,8 @@ func TestEveryFailureOfASaveIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for n := 1; ; n++ {
 				f := &faulty{n: n, kind: errs.IO}
-				to := Wrap(&faultyTxn{kept: kept{}, faulty: f}, Options{Percent: percent, Large: large, Store: faultyStore{st, f}, Bases: []Base{{"old", old}}})
+				to := Wrap(&faultyTxn{kept: kept{}, faulty: f},
+					Options{Percent: percent, Large: large, Store: faultyStore{st, f}, Bases: []Base{{"old", old}}})
 				err := do(to)
 				if err == nil {
 					mark := store.Blob{Name: "mark", Data: medium}
@@ -359,7 +360,8 @@ func mendsOrTells(t *testing.T, hurt *disk, r *Report, b Bad, want []byte, f *fa
 	read := strings.HasPrefix(f.hit, "read") || strings.HasPrefix(f.hit, "open")
 	switch {
 	case err == nil && (b.Beyond != nil || !bytes.Equal(to.kept[b.File.Name], want)):
-		t.Fatalf("%s, call %d, the %s, failed as %v: other bytes were written, and nothing was told", b.File.Name, f.n, f.hit, f.kind)
+		t.Fatalf("%s, call %d, the %s, failed as %v: other bytes were written, and nothing was told", b.File.Name, f.n, f.hit,
+			f.kind)
 	case f.hit != "" && (f.kind == errs.Permission || !read) && !errors.Is(err, f.kind):
 		t.Fatalf("%s, call %d, the %s, failed as %v: it was not told, but %v", b.File.Name, f.n, f.hit, f.kind, err)
 	case to.open > 0:
@@ -537,7 +539,8 @@ func TestCopyThatDoesNotHold(t *testing.T) {
 	if _, err := Manifest(ctx, d, "ckpt", nil); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("damaged: %v", err)
 	}
-	if _, err := Manifest(ctx, faultyStore{d, &faulty{n: 1, kind: errs.Permission}}, "ckpt", nil); !errors.Is(err, errs.Permission) {
+	if _, err := Manifest(ctx, faultyStore{d, &faulty{n: 1, kind: errs.Permission}}, "ckpt", nil); !errors.Is(err,
+		errs.Permission) {
 		t.Errorf("not to be looked at: %v", err)
 	}
 	m.Files = append(m.Files, manifest.File{Name: CopyName, Size: 11, CRC: 1})
@@ -578,7 +581,8 @@ func TestPercent(t *testing.T) {
 	} {
 		hurt := d.clone()
 		c.damage(hurt)
-		if got, err := Percent(ctx, hurt, "ckpt", m); got != c.want || errs.KindOf(err) != c.kind || (err != nil) != (c.want == 0) {
+		if got, err := Percent(ctx, hurt, "ckpt", m); got != c.want || errs.KindOf(err) != c.kind ||
+			(err != nil) != (c.want == 0) {
 			t.Errorf("%s: %d per cent, %v, want %d", name, got, err, c.want)
 		}
 	}

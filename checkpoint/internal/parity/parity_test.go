@@ -340,7 +340,8 @@ func TestRandomDamage(t *testing.T) {
 func TestShareOfBytes(t *testing.T) {
 	for _, percent := range []int{1, 3, 10} {
 		s := shapeOf(1<<30, percent)
-		if share := float64(newTable(s, nil).fileSize()) / float64(s.size) * 100; share < float64(percent) || share > float64(percent)*1.1+0.02 {
+		if share := float64(newTable(s, nil).fileSize()) / float64(s.size) * 100; share < float64(percent) ||
+			share > float64(percent)*1.1+0.02 {
 			t.Errorf("%d per cent takes %.2f", percent, share)
 		}
 	}

@@ -28,7 +28,8 @@ func sharedTable(small []manifest.File, percent int) *table {
 }
 
 // writeShared writes the parity file of small files.
-func writeShared(ctx context.Context, to files, small []blob, name string, percent int, signed bool) (manifest.File, error) {
+func writeShared(ctx context.Context, to files, small []blob, name string, percent int,
+	signed bool) (manifest.File, error) {
 	slices.SortFunc(small, func(a, b blob) int { return strings.Compare(a.name, b.name) })
 	list := make([]manifest.File, len(small))
 	for i, b := range small {

@@ -104,9 +104,11 @@ func parse(b []byte) (*table, error) {
 	}
 	f := b[len(magic):fixedLen]
 	t := &table{}
-	t.block, t.percent, t.shared, t.size = int(le.Uint32(f)), int(le.Uint32(f[4:])), le.Uint32(f[8:]) == 1, int64(le.Uint64(f[12:]))
+	t.block, t.percent, t.shared, t.size = int(le.Uint32(f)), int(le.Uint32(f[4:])), le.Uint32(f[8:]) == 1,
+		int64(le.Uint64(f[12:]))
 	count, at := int(le.Uint32(f[20:])), fixedLen
-	if le.Uint32(f[8:]) > 1 || t.block < leastBlock || t.block > largeBlock || t.block%leastBlock != 0 || t.percent < 1 || t.percent > MaxPercent ||
+	if le.Uint32(f[8:]) > 1 || t.block < leastBlock || t.block > largeBlock || t.block%leastBlock != 0 || t.percent < 1 ||
+		t.percent > MaxPercent ||
 		t.size < 0 || t.size/int64(t.block) > int64(len(b)) || count > len(b) || t.shared != (count > 0) {
 		return nil, damaged("numbers that do not go together")
 	}

@@ -36,7 +36,8 @@ func lost(err error) bool {
 
 // openVolume opens a parity file of which one of the two tables must be whole. file is
 // the one that it is for, "" of several.
-func openVolume(ctx context.Context, name, file string, open func(ctx context.Context, file string) (store.Reader, error)) (*volume, error) {
+func openVolume(ctx context.Context, name, file string,
+	open func(ctx context.Context, file string) (store.Reader, error)) (*volume, error) {
 	r, err := open(ctx, name)
 	if err != nil {
 		return nil, err
@@ -187,7 +188,8 @@ func (v *volume) readParity(ctx context.Context, i int, b []byte) (bool, error) 
 	return v.readAt(ctx, v.parityFile, b, v.head()+int64(i)*int64(v.block), b, v.parity[i])
 }
 
-func (v *volume) readAt(ctx context.Context, r store.Reader, b []byte, off int64, summed []byte, sum uint32) (bool, error) {
+func (v *volume) readAt(ctx context.Context, r store.Reader, b []byte, off int64, summed []byte,
+	sum uint32) (bool, error) {
 	if off+int64(len(b)) > r.Size() {
 		return false, nil
 	}
@@ -265,7 +267,8 @@ func (v *volume) mend(ctx context.Context, r region, i int) error {
 		spare++
 	}
 	if missing > spare {
-		return &errs.Error{Kind: errs.Corrupt, Op: "parity", Want: "at most " + strconv.Itoa(spare) + " damaged blocks of a group", Got: strconv.Itoa(missing),
+		return &errs.Error{Kind: errs.Corrupt, Op: "parity",
+			Want: "at most " + strconv.Itoa(spare) + " damaged blocks of a group", Got: strconv.Itoa(missing),
 			Remedy: "more is lost than the parity can compute; load another step"}
 	}
 	if err := code.ReconstructSome(blocks, required); err != nil {

@@ -271,7 +271,8 @@ func (a *Assembly) link(ctx context.Context, name, from string, m *manifest.Mani
 	}
 	same, err := sameBytes(ctx, a.st, before, from)
 	if err == nil && !same {
-		err = &errs.Error{Kind: errs.Mismatch, Subject: name, Want: "one part with this file, or the same bytes", Got: "others in " + before}
+		err = &errs.Error{Kind: errs.Mismatch, Subject: name, Want: "one part with this file, or the same bytes",
+			Got: "others in " + before}
 	}
 	return err
 }
@@ -322,7 +323,8 @@ func (a *Assembly) IsAt(ctx context.Context, name string) (bool, error) {
 		}
 		return false, err
 	}
-	other := &errs.Error{Kind: errs.Exists, Subject: name, Got: "something else than the checkpoint of this session", Remedy: "move it, or the session, away"}
+	other := &errs.Error{Kind: errs.Exists, Subject: name, Got: "something else than the checkpoint of this session",
+		Remedy: "move it, or the session, away"}
 	files, err := Files(ctx, a.st, name, nil)
 	if err != nil {
 		return false, err
@@ -374,7 +376,8 @@ func (a *Assembly) Parity() (percent int, bases []parity.Base) {
 func (a *Assembly) Sign(key ed25519.PrivateKey) error {
 	a.signing = key
 	if key != nil && (a.bare || !a.covered) {
-		return &errs.Error{Kind: errs.Invalid, Subject: a.source, Want: "parts signed with the key", Got: "one without a manifest"}
+		return &errs.Error{Kind: errs.Invalid, Subject: a.source, Want: "parts signed with the key",
+			Got: "one without a manifest"}
 	}
 	for _, m := range a.parts {
 		if err := sameSigner(m, key); err != nil {

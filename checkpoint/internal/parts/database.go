@@ -129,7 +129,8 @@ func (d *database) build(ctx context.Context, files ocdbt.Files) (built, error) 
 	if err != nil {
 		return built{}, err
 	}
-	c, err := merged.Commit(ctx, b, &ocdbt.CommitOptions{Time: last.Add(time.Nanosecond), Name: "d/" + hex.EncodeToString(sum[16:])})
+	c, err := merged.Commit(ctx, b, &ocdbt.CommitOptions{Time: last.Add(time.Nanosecond),
+		Name: "d/" + hex.EncodeToString(sum[16:])})
 	if err != nil {
 		return built{}, err
 	}
@@ -169,7 +170,8 @@ func (a *Assembly) merge(ctx context.Context, item string, d *database) error {
 	}
 	a.nodes = slices.DeleteFunc(a.nodes, func(n manifest.File) bool { return strings.HasPrefix(n.Name, item+"/") })
 	for _, f := range c.Files {
-		a.nodes = append(a.nodes, manifest.File{Name: path.Join(item, f.Name), Size: int64(len(f.Data)), Hash: manifest.HashOf(f.Data)})
+		a.nodes = append(a.nodes, manifest.File{Name: path.Join(item, f.Name), Size: int64(len(f.Data)),
+			Hash: manifest.HashOf(f.Data)})
 	}
 	return nil
 }

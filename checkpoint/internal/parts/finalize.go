@@ -14,7 +14,8 @@ type Check func(ctx context.Context, st store.Store, name string) (damage, err e
 
 // Finalize makes the checkpoint name of its session, signed with signing and with parity
 // of percent, and removes the session when check finds the checkpoint sound.
-func Finalize(ctx context.Context, st store.Store, name string, signing ed25519.PrivateKey, percent int, check Check) error {
+func Finalize(ctx context.Context, st store.Store, name string, signing ed25519.PrivateKey, percent int,
+	check Check) error {
 	a, err := Assemble(ctx, st, Session(name))
 	if err == nil {
 		err = a.Sign(signing)
@@ -56,12 +57,14 @@ func withoutSession(ctx context.Context, st store.Store, name string, err error)
 	_, serr := st.Stat(ctx, name)
 	switch {
 	case serr == nil:
-		return &errs.Error{Kind: errs.Exists, Subject: name, Want: "a session of partial saves", Got: "a finished checkpoint and no session",
+		return &errs.Error{Kind: errs.Exists, Subject: name, Want: "a session of partial saves",
+			Got:    "a finished checkpoint and no session",
 			Remedy: "there is nothing left to do"}
 	case errs.KindOf(serr) != errs.NotFound:
 		return serr
 	}
-	return &errs.Error{Kind: errs.NotFound, Subject: name, Want: "a session of partial saves, " + session, Got: "neither a session nor a checkpoint",
+	return &errs.Error{Kind: errs.NotFound, Subject: name, Want: "a session of partial saves, " + session,
+		Got:    "neither a session nor a checkpoint",
 		Remedy: "begin one with partial.Save, or name the directory that it lies in"}
 }
 
@@ -77,7 +80,8 @@ func finish(ctx context.Context, st store.Store, name string, check Check) error
 		if err := st.RemoveTree(ctx, name); err != nil {
 			return err
 		}
-		return &errs.Error{Kind: errs.Corrupt, Subject: session, Got: "parts that do not make a sound checkpoint", Err: damage,
+		return &errs.Error{Kind: errs.Corrupt, Subject: session, Got: "parts that do not make a sound checkpoint",
+			Err:    damage,
 			Remedy: "the session was left as it was"}
 	}
 	return st.RemoveTree(ctx, session)

@@ -23,7 +23,8 @@ func TestNames(t *testing.T) {
 	if !ok || got.Time != p.Time || got.ID != p.ID {
 		t.Fatal(got, ok)
 	}
-	for _, n := range []string{base + "0", base[:len(base)-1], "c.partial_save.pending_" + guard, "c", base + ".orbax-checkpoint-tmp", "c.partial_save.pending_x_" + p.ID} {
+	for _, n := range []string{base + "0", base[:len(base)-1], "c.partial_save.pending_" + guard, "c",
+		base + ".orbax-checkpoint-tmp", "c.partial_save.pending_x_" + p.ID} {
 		if _, ok := parsePending(store.Info{Name: n, Dir: true}); ok {
 			t.Errorf("%s is taken for a part", n)
 		}
@@ -31,7 +32,8 @@ func TestNames(t *testing.T) {
 	if g := "c.partial_save.pending_" + guard; !isGuard(g) || g >= base {
 		t.Error("the guard does not come first")
 	}
-	for name, want := range map[string]bool{"c.partial_save": true, "a/c.partial_save": true, ".partial_save": false, "a/.partial_save": false, "c": false} {
+	for name, want := range map[string]bool{"c.partial_save": true, "a/c.partial_save": true, ".partial_save": false,
+		"a/.partial_save": false, "c": false} {
 		if IsSession(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}

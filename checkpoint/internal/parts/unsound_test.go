@@ -80,7 +80,8 @@ func TestUnsoundRemoval(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := assemblyOf(map[string]string{orbax.TreeFile: treeOf("a", "b"), orbax.ShardingFile: `{}`}).Remove(leaf); err != nil {
+	if err := assemblyOf(map[string]string{orbax.TreeFile: treeOf("a", "b"),
+		orbax.ShardingFile: `{}`}).Remove(leaf); err != nil {
 		t.Error(err)
 	}
 	for _, doc := range []string{`{`, `{"remove": 3}`, `[]`} {

@@ -52,7 +52,8 @@ func (r *Response[T]) Result(ctx context.Context) (T, error) {
 		case <-r.done:
 		case <-ctx.Done():
 			var zero T
-			return zero, &errs.Error{Kind: errs.Canceled, Op: "checkpoint.Result", Err: ctx.Err(), Remedy: "the operation continues; call Result again, or Cancel"}
+			return zero, &errs.Error{Kind: errs.Canceled, Op: "checkpoint.Result", Err: ctx.Err(),
+				Remedy: "the operation continues; call Result again, or Cancel"}
 		}
 	}
 	r.mu.Lock()

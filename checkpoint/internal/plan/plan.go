@@ -19,7 +19,8 @@ import (
 // o is what options.Resolve returned.
 func Save(o options.Options) (writer.Options, error) {
 	if o.InPlace() {
-		return writer.Options{}, &errs.Error{Kind: errs.Unsupported, Subject: "atomicity.mode", Want: "a save that becomes visible whole", Got: options.CommitFile.String(),
+		return writer.Options{}, &errs.Error{Kind: errs.Unsupported, Subject: "atomicity.mode",
+			Want: "a save that becomes visible whole", Got: options.CommitFile.String(),
 			Remedy: "leave it out: what is saved has commit_success.txt for readers that ask for it"}
 	}
 	l, err := o.StoredLayout()
@@ -93,7 +94,8 @@ func leaf(o options.Options) func(tree.Path, tensor.Spec, writer.Storage) (write
 // storage returns storage options as package writer takes them.
 func storage(s options.Storage, c options.Compression) (writer.Storage, error) {
 	if s.ChunkByteSize > math.MaxInt32 {
-		return writer.Storage{}, &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "2 GiB at most", Got: strconv.FormatInt(s.ChunkByteSize, 10)}
+		return writer.Storage{}, &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "2 GiB at most",
+			Got: strconv.FormatInt(s.ChunkByteSize, 10)}
 	}
 	return writer.Storage{DType: s.DType, Compression: c, ShardAxes: s.ShardAxes, ChunkBytes: int(s.ChunkByteSize)}, nil
 }

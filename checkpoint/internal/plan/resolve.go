@@ -56,7 +56,8 @@ type read struct {
 
 // Open returns how the checkpoint at path is opened, its store, and its name there. o and st come
 // from the call.
-func Open(ctx context.Context, path string, o options.Options, st store.Store) (layout.Options, store.Store, string, error) {
+func Open(ctx context.Context, path string, o options.Options,
+	st store.Store) (layout.Options, store.Store, string, error) {
 	r, err := Reading(ctx, &read{o, st}, func(r *read) (*options.Options, *store.Store) { return &r.Options, &r.Store })
 	if err != nil {
 		return layout.Options{}, nil, "", err
@@ -67,7 +68,8 @@ func Open(ctx context.Context, path string, o options.Options, st store.Store) (
 
 // OpenSigned is Open for a checkpoint that key must have signed as label, where there is a
 // key, and of which nothing may be missing.
-func OpenSigned(ctx context.Context, path string, key ed25519.PublicKey, label string, st store.Store) (layout.Options, store.Store, string, error) {
+func OpenSigned(ctx context.Context, path string, key ed25519.PublicKey, label string,
+	st store.Store) (layout.Options, store.Store, string, error) {
 	o := options.Options{Bivouac: options.Bivouac{Verification: key, Label: label}}
 	o.Array.Loading.RaiseArrayDataMissingError = options.On
 	return Open(ctx, path, o, st)

@@ -31,7 +31,8 @@ func (r *Registry) Enter(role Role, part any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, taken := r.parts[role]; taken {
-		panic(&errs.Error{Kind: errs.Exists, Op: "provided.Enter", Subject: string(role), Remedy: "link one package that provides it"})
+		panic(&errs.Error{Kind: errs.Exists, Op: "provided.Enter", Subject: string(role),
+			Remedy: "link one package that provides it"})
 	}
 	if r.parts == nil {
 		r.parts = map[Role]any{}

@@ -56,7 +56,8 @@ func (s *Save) Follows() bool { return s.role.joint && !s.role.group.Leads() }
 // does not count. err is why this process cannot go on. What the primary says is
 // returned; where that is no, or an error, the save is over.
 func (s *Save) Meet(ctx context.Context, t Target, decline string, err error) (declined string, _ error) {
-	s.meeting, err = s.role.group.Meet(ctx, crew.Call{Store: t.Store, Name: t.Name, Key: t.Key, Txn: t.Options, Decline: decline, Err: err})
+	s.meeting, err = s.role.group.Meet(ctx, crew.Call{Store: t.Store, Name: t.Name, Key: t.Key, Txn: t.Options,
+		Decline: decline, Err: err})
 	if err != nil {
 		s.over = true
 		return "", err

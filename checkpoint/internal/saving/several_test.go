@@ -19,7 +19,8 @@ import (
 // half is what a process has of an array.
 func half(p int) writer.Parts {
 	const n = 5000
-	return writer.Parts{DType: tensor.Float32, Shape: tensor.Shape{2 * n}, Parts: []writer.Part{{Origin: []int{p * n}, Data: tensor.New(tensor.Float32, n)}}}
+	return writer.Parts{DType: tensor.Float32, Shape: tensor.Shape{2 * n},
+		Parts: []writer.Part{{Origin: []int{p * n}, Data: tensor.New(tensor.Float32, n)}}}
 }
 
 // A process that cannot lay out what it agreed to write tells the others, who fail

@@ -95,7 +95,8 @@ func TestForget(t *testing.T) {
 		if err := st.Put(ctx, "run/"+dir+"/"+manifest.Name, doc, store.PutOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		kept = append(kept, Entry{Step: int64(i + 1), Directory: dir, Manifest: manifest.HashOf(doc), At: time.Unix(9, 0), Damages: []Damage{{"a", "b"}}})
+		kept = append(kept, Entry{Step: int64(i + 1), Directory: dir, Manifest: manifest.HashOf(doc), At: time.Unix(9, 0),
+			Damages: []Damage{{"a", "b"}}})
 	}
 	if err := Write(ctx, st, "run", kept); err != nil {
 		t.Fatal(err)
@@ -103,7 +104,8 @@ func TestForget(t *testing.T) {
 	if d := cmp.Diff(kept, Read(ctx, st, "run")); d != "" {
 		t.Error(d)
 	}
-	bad := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpStat }})
+	bad := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO,
+		Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpStat }})
 	if err := Forget(ctx, local.New(bad, "/", nil), "run", "1"); !errors.Is(err, syscall.EIO) {
 		t.Errorf("on a disk that does not answer: %v", err)
 	}

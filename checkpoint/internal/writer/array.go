@@ -162,7 +162,8 @@ func (c *chunk) encode(ctx context.Context, p *piece, dst []byte) (sum uint32, e
 // elements returns memory that holds the elements of a region. It is the memory of the
 // source, where one piece of it holds the region. Otherwise the elements are read or gathered:
 // into dst if bare, else into scratch memory, which done gives back.
-func (a *array) elements(ctx context.Context, region zarr.Box, bare bool, dst []byte) (src zarr.Source, done func(), err error) {
+func (a *array) elements(ctx context.Context, region zarr.Box, bare bool,
+	dst []byte) (src zarr.Source, done func(), err error) {
 	done = func() {}
 	if src, ok := a.src.view(region); ok {
 		return src, done, nil
@@ -209,7 +210,8 @@ func (c *chunk) sumSource(i int, src zarr.Source) {
 // sumRuns returns the checksum of the elements of region, in C order, and what they add to the
 // checksum of an array of that shape. If known, sum is the checksum of the elements, and a region
 // that forms one run of the array is not read.
-func sumRuns(region zarr.Box, src zarr.Source, shape tensor.Shape, size int, sum uint32, known bool) (plain, share uint32) {
+func sumRuns(region zarr.Box, src zarr.Source, shape tensor.Shape, size int, sum uint32,
+	known bool) (plain, share uint32) {
 	total := shape.Len() * size
 	zarr.Runs(region, src.Box, shape, size, func(at, whole, n int) {
 		one := sum

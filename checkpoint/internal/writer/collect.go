@@ -59,7 +59,8 @@ func (h Handlers) CollectTree(ctx context.Context, name string, v any) (it Item,
 // handlers is still saved as a tree, unless a handler other than handler.JSON takes it.
 func (h Handlers) handlerOf(registry *handler.Registry, name string, v any) (handler.CheckpointableHandler, error) {
 	by, err := registry.ForSave(name, v)
-	if _, isJSON := by.(handler.JSON); err == nil && !isJSON || err != nil && errs.KindOf(err) != errs.NotFound || len(h.Leaves.All()) == 0 {
+	if _, isJSON := by.(handler.JSON); err == nil && !isJSON || err != nil && errs.KindOf(err) != errs.NotFound ||
+		len(h.Leaves.All()) == 0 {
 		return by, err
 	}
 	n, bad := tree.Options{KeepUnknown: true, IsLeaf: h.Leaves.Handles}.From(v)

@@ -144,7 +144,8 @@ func Grid(shape tensor.Shape, parts []Part) (tensor.Shape, error) {
 		}
 	}
 	if checkCount(shape, grid) != nil {
-		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "shards", Got: "chunks of " + grid.String() + " in " + shape.String() + ", which are too many",
+		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "shards",
+			Got:    "chunks of " + grid.String() + " in " + shape.String() + ", which are too many",
 			Remedy: "cut the array at multiples of a common length"}
 	}
 	return grid, nil
@@ -164,7 +165,8 @@ func regular(shape tensor.Shape, parts []Part) []int {
 	if len(parts) < 2 {
 		return nil
 	}
-	first := slices.IndexFunc(parts, func(p Part) bool { return slices.Max(append([]int{0}, p.Origin...)) == 0 && p.Data.Len() > 0 })
+	first := slices.IndexFunc(parts,
+		func(p Part) bool { return slices.Max(append([]int{0}, p.Origin...)) == 0 && p.Data.Len() > 0 })
 	if first < 0 {
 		return nil
 	}

@@ -43,7 +43,8 @@ type series struct {
 }
 
 func newSeries(fsys vfs.FS, root string) *series {
-	return &series{fsys: fsys, root: root, state: map[string]tensor.Tensor{}, kept: map[string]map[string]tensor.Tensor{}, how: Copy}
+	return &series{fsys: fsys, root: root, state: map[string]tensor.Tensor{}, kept: map[string]map[string]tensor.Tensor{},
+		how: Copy}
 }
 
 func (s *series) store() store.Store { return local.New(s.fsys, s.root, direct) }
@@ -69,7 +70,8 @@ func (s *series) save(ctx context.Context) (Stats, error) {
 	bases := slices.Clone(s.saved)
 	slices.Reverse(bases)
 	o := s.form
-	o.Memory, o.Budget, o.FileBytes, o.Dedup = memory, int64(s.budget), 2000, &Dedup{Store: st, Bases: bases, VerifyEvery: s.every}
+	o.Memory, o.Budget, o.FileBytes, o.Dedup = memory, int64(s.budget), 2000,
+		&Dedup{Store: st, Bases: bases, VerifyEvery: s.every}
 	w, err := snapshot(items, s.how, o)
 	if err != nil {
 		return Stats{}, err
@@ -165,7 +167,8 @@ func TestDedupLaw(t *testing.T) {
 		if l := s.form.Layout; InDatabase(l) || l == options.SafetensorsLayout {
 			s.form.MaxFileBytes = rapid.SampledFrom([]int64{0, 2500, 20_000, 100_000}).Draw(t, "most")
 		}
-		s.budget = rapid.SampledFrom([]int{0, 60 << 20, 14 << 20}).Draw(t, "budget") // of all saves: shards are as large as it lets them be
+		s.budget = rapid.SampledFrom([]int{0, 60 << 20, 14 << 20}).Draw(t,
+			"budget") // of all saves: shards are as large as it lets them be
 		for range rapid.IntRange(2, 6).Draw(t, "steps") {
 			s.how = rapid.SampledFrom([]Mode{Copy, InPlace, HandOver}).Draw(t, "mode")
 			changed := rapid.SliceOfNDistinct(rapid.SampledFrom(names), 0, 2, rapid.ID[string]).Draw(t, "changed")
@@ -218,7 +221,8 @@ func (s *series) rewritten(before map[string]tensor.Tensor) (limit int64, ok boo
 			limit += max(s.form.MaxFileBytes, int64(len(x.Data))) + alignment
 		}
 	}
-	return limit, before != nil && (s.form.MaxFileBytes > 0 || !InDatabase(s.form.Layout) && s.form.Layout != options.SafetensorsLayout)
+	return limit, before != nil && (s.form.MaxFileBytes > 0 || !InDatabase(s.form.Layout) &&
+		s.form.Layout != options.SafetensorsLayout)
 }
 
 // unchanged reports whether the state equals the newest checkpoint.
@@ -302,9 +306,11 @@ func TestRottenBase(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			linked, verified, damaged = append(linked, stats.Linked), append(verified, stats.Verified), append(damaged, stats.Damaged)
+			linked, verified, damaged = append(linked, stats.Linked), append(verified, stats.Verified),
+				append(damaged, stats.Damaged)
 		}
-		if !slices.Equal(linked, []int{0, 2, 2, 2}) || !slices.Equal(verified, []int{0, 0, 2, 0}) || !slices.Equal(damaged, []int{0, 0, 0, 0}) {
+		if !slices.Equal(linked, []int{0, 2, 2, 2}) || !slices.Equal(verified, []int{0, 0, 2, 0}) ||
+			!slices.Equal(damaged, []int{0, 0, 0, 0}) {
 			t.Errorf("linked %v, verified %v, damaged %v", linked, verified, damaged)
 		}
 		if a := s.ages(ctx, t, "3"); !slices.Equal(a, []int{1, 1}) {
@@ -361,7 +367,8 @@ func TestLinksRefused(t *testing.T) {
 		syscall.EIO: errs.IO, syscall.ENOSPC: errs.Exhausted,
 	} {
 		mem := vfstest.NewMem()
-		s := newSeries(vfstest.NewFault(mem, vfstest.Plan{N: 1, Forever: true, Err: err, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLink }}), "/run")
+		s := newSeries(vfstest.NewFault(mem, vfstest.Plan{N: 1, Forever: true, Err: err,
+			Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLink }}), "/run")
 		s.state["a"] = fill(5000, 1)
 		if _, err := s.save(ctx); err != nil {
 			t.Fatal(err)
@@ -421,7 +428,8 @@ func TestGroup(t *testing.T) {
 		plan := func(sizes []int) (out []string) {
 			var arrays []*array
 			for i, n := range sizes {
-				a, err := newArray(nil, fmt.Sprint(i), source{Tensor: tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{n}, Data: make([]byte, min(n, inlineBytes))}}, Storage{}, known)
+				a, err := newArray(nil, fmt.Sprint(i), source{Tensor: tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{n},
+					Data: make([]byte, min(n, inlineBytes))}}, Storage{}, known)
 				if err != nil {
 					t.Fatal(err)
 				}

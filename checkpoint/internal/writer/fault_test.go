@@ -142,7 +142,8 @@ func TestBudget(t *testing.T) {
 		budget int
 		copied bool
 		kind   errs.Kind
-	}{{0, true, errs.Other}, {64 << 20, true, errs.Other}, {12 << 20, false, errs.Other}, {1 << 20, false, errs.Exhausted}} {
+	}{{0, true, errs.Other}, {64 << 20, true, errs.Other}, {12 << 20, false, errs.Other},
+		{1 << 20, false, errs.Exhausted}} {
 		items, err := testItems(map[string]any{"state": map[string]any{"x": x, "y": x}})
 		if err != nil {
 			t.Fatal(err)
@@ -228,12 +229,13 @@ func TestFirstLeafFails(t *testing.T) {
 	bad := errors.New("bad")
 	for _, name := range []string{"a", "b"} {
 		lazy := func(n string) *tree.Node {
-			return tree.NewLeaf(Lazy{DType: tensor.Int32, Shape: tensor.Shape{1 << 16}, Read: func(context.Context, zarr.Box, []byte) error {
-				if n == name {
-					return bad
-				}
-				return nil
-			}})
+			return tree.NewLeaf(Lazy{DType: tensor.Int32, Shape: tensor.Shape{1 << 16},
+				Read: func(context.Context, zarr.Box, []byte) error {
+					if n == name {
+						return bad
+					}
+					return nil
+				}})
 		}
 		items := []Item{{Name: "state", Tree: tree.NewDict().Set("a", lazy("a")).Set("b", lazy("b"))}}
 		w, err := snapshot(items, HandOver, Options{

@@ -79,13 +79,14 @@ func (w *Writer) writeWave(ctx context.Context, txn store.Txn, files []*file) er
 		}
 	}
 	s := newSchedule(files)
-	return w.runWorkers(ctx, w.within(min(w.opts.Pace.writers(), units), largest), room, room, func(ctx context.Context, memory []byte) error {
-		err := w.work(ctx, txn, s, memory)
-		if err != nil {
-			s.stop()
-		}
-		return err
-	})
+	return w.runWorkers(ctx, w.within(min(w.opts.Pace.writers(), units), largest), room, room,
+		func(ctx context.Context, memory []byte) error {
+			err := w.work(ctx, txn, s, memory)
+			if err != nil {
+				s.stop()
+			}
+			return err
+		})
 }
 
 // within is how many of n may be on their way at once that have up to size bytes
@@ -99,7 +100,8 @@ func (w *Writer) within(n, size int) int {
 
 // runWorkers runs work in n goroutines, each with memory of its own: room bytes, or
 // least where there is not as much. There are fewer where memory does not suffice.
-func (w *Writer) runWorkers(ctx context.Context, n, room, least int, work func(ctx context.Context, memory []byte) error) error {
+func (w *Writer) runWorkers(ctx context.Context, n, room, least int,
+	work func(ctx context.Context, memory []byte) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	failures := make([]error, max(n, 1))
@@ -205,7 +207,8 @@ func (w *Writer) note(f *file, u *unit, b []byte) {
 
 // compareUnit takes the hash of a unit, and decides about the file when it was the
 // last one.
-func (w *Writer) compareUnit(ctx context.Context, txn store.Txn, s *schedule, f *file, u *unit, memory []byte) (err error) {
+func (w *Writer) compareUnit(ctx context.Context, txn store.Txn, s *schedule, f *file, u *unit,
+	memory []byte) (err error) {
 	if w.signed() {
 		var b []byte
 		b, err = u.bytes(ctx, memory)

@@ -48,11 +48,13 @@ func (d *itemWriter) admit(name string) error {
 	if name == orbax.CommitFile || name == manifest.Name {
 		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that no document of the checkpoint has"}
 	}
-	if first, _, _ := strings.Cut(name, "/"); d.tree == nil && strings.EqualFold(first, orbax.TreeFile) && name != orbax.TreeFile {
+	if first, _, _ := strings.Cut(name, "/"); d.tree == nil && strings.EqualFold(first, orbax.TreeFile) &&
+		name != orbax.TreeFile {
 		return notTree(name, nil)
 	}
 	if d.tree != nil && d.tree.has(name) {
-		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that the arrays and documents of the tree do not have"}
+		return &errs.Error{Kind: errs.Invalid, Subject: name,
+			Want: "a name that the arrays and documents of the tree do not have"}
 	}
 	if d.writer.opts.Admit != nil {
 		return d.writer.opts.Admit(d.item, name)
@@ -62,7 +64,9 @@ func (d *itemWriter) admit(name string) error {
 
 // notTree refuses a file that would have its item taken for a tree of arrays.
 func notTree(name string, err error) error {
-	return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "in " + orbax.TreeFile + " of an item the document of a tree, as handler.Tree writes it, or another name", Err: err}
+	return &errs.Error{Kind: errs.Invalid, Subject: name,
+		Want: "in " + orbax.TreeFile + " of an item the document of a tree, as handler.Tree writes it, or another name",
+		Err:  err}
 }
 
 // has reports whether a file, or one above or below it, is the tree's own.

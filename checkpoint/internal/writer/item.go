@@ -146,7 +146,8 @@ func CheckNames(items []Item) error {
 
 // NameClash returns the error of two items whose names differ in case only.
 func NameClash(item, other string) error {
-	return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item), Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "one that does not",
+	return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item),
+		Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "one that does not",
 		Remedy: "some file systems would take both for one directory"}
 }
 

@@ -24,7 +24,8 @@ type Draft struct {
 }
 
 // join has Options.Join make what is committed.
-func (w *Writer) join(ctx context.Context, txn store.Txn, docs []store.Blob, m *manifest.Manifest) (_ []store.Blob, bare bool, _ error) {
+func (w *Writer) join(ctx context.Context, txn store.Txn, docs []store.Blob,
+	m *manifest.Manifest) (_ []store.Blob, bare bool, _ error) {
 	if w.opts.Join == nil {
 		return docs, false, nil
 	}

@@ -58,14 +58,16 @@ func (o *Options) validate(items []Item) error {
 	case o.MaxFileBytes < -1:
 		return &errs.Error{Kind: errs.Invalid, Subject: "OCDBTTargetDataFileSize", Want: "bytes, or -1 for no bound"}
 	case o.MaxFileBytes > 0 && !InDatabase(o.Layout) && o.Layout != options.SafetensorsLayout:
-		return &errs.Error{Kind: errs.Unsupported, Subject: "OCDBTTargetDataFileSize", Want: "files of single arrays, or of chunks of them", Got: "a layout without a database",
+		return &errs.Error{Kind: errs.Unsupported, Subject: "OCDBTTargetDataFileSize",
+			Want: "files of single arrays, or of chunks of them", Got: "a layout without a database",
 			Remedy: "choose a layout with a database, or bound chunks"}
 	case o.Layout != options.SafetensorsLayout:
 		return nil
 	case len(items) != 1 || items[0].Tree == nil:
 		return unsupported("", "one tree of tensors")
 	case items[0].Commit != nil:
-		return unsupported("leaves of type "+slices.Min(slices.Collect(maps.Values(items[0].Foreign))), "leaves that are tensors")
+		return unsupported("leaves of type "+slices.Min(slices.Collect(maps.Values(items[0].Foreign))),
+			"leaves that are tensors")
 	case items[0].Name != safetensorsItem:
 		return unsupported("item "+items[0].Name, `the item "`+safetensorsItem+`"`)
 	}
@@ -74,6 +76,7 @@ func (o *Options) validate(items []Item) error {
 
 // unsupported says what a safetensors file cannot hold.
 func unsupported(subject, want string) error {
-	return &errs.Error{Kind: errs.Unsupported, Subject: subject, Want: want, Got: "something that a safetensors file has no place for",
+	return &errs.Error{Kind: errs.Unsupported, Subject: subject, Want: want,
+		Got:    "something that a safetensors file has no place for",
 		Remedy: "choose another layout"}
 }

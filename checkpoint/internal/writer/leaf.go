@@ -113,11 +113,13 @@ func newLeaf(e tree.Entry, entry *orbax.Entry) (leaf, error) {
 	}
 	switch value.(type) {
 	case big.Int, *big.Int:
-		return l, &errs.Error{Kind: errs.Unsupported, Got: "an integer of any size", Want: "one of 64 bits", Remedy: "keep it in an item of JSON (handler.JSON)"}
+		return l, &errs.Error{Kind: errs.Unsupported, Got: "an integer of any size", Want: "one of 64 bits",
+			Remedy: "keep it in an item of JSON (handler.JSON)"}
 	}
 	src, ok, err := newSource(value)
 	if !ok {
-		return l, &errs.Error{Kind: errs.Unsupported, Got: fmt.Sprintf("a leaf of type %T", value), Want: "tensors, numbers, strings, bytes, nil"}
+		return l, &errs.Error{Kind: errs.Unsupported, Got: fmt.Sprintf("a leaf of type %T", value),
+			Want: "tensors, numbers, strings, bytes, nil"}
 	}
 	l.entry.ValueType, l.isArray, l.source = orbax.TypeNumpy, true, &src
 	l.entry.WriteShape = src.cells()

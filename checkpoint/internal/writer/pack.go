@@ -103,7 +103,8 @@ func (w *Writer) writePackedArrays(ctx context.Context, txn store.Txn, which fun
 		}
 		return p.flush(ctx)
 	}
-	return w.runWorkers(ctx, w.within(min(runtime.GOMAXPROCS(0), writers/2, len(todo)), int(room)), int(room), largest, work)
+	return w.runWorkers(ctx, w.within(min(runtime.GOMAXPROCS(0), writers/2, len(todo)), int(room)), int(room), largest,
+		work)
 }
 
 // batch is what a packer takes at once.

@@ -37,7 +37,8 @@ func (w *Writer) addParity(ctx context.Context, guard *parity.Txn, m *manifest.M
 }
 
 // finishParity lists the parity files of what was written.
-func (w *Writer) finishParity(ctx context.Context, guard *parity.Txn, m *manifest.Manifest, markers ...store.Blob) error {
+func (w *Writer) finishParity(ctx context.Context, guard *parity.Txn, m *manifest.Manifest,
+	markers ...store.Blob) error {
 	files, err := guard.Finish(ctx, markers...)
 	for _, f := range files {
 		w.stats.ParityBytes += f.Size

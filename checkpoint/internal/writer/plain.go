@@ -65,7 +65,8 @@ func (t *treePlan) checkPrefixes() error {
 		prefix := zarr.KeyPrefix(l.param)
 		if other, taken := of[prefix]; taken {
 			return &errs.Error{Kind: errs.Invalid, Subject: "array " + strconv.Quote(l.param), Want: "keys of its own",
-				Got: "the keys of array " + strconv.Quote(other) + ": a slash at the end of a name does not tell them apart", Remedy: "rename one of them"}
+				Got:    "the keys of array " + strconv.Quote(other) + ": a slash at the end of a name does not tell them apart",
+				Remedy: "rename one of them"}
 		}
 		of[prefix] = l.param
 	}
@@ -83,7 +84,8 @@ func (t *treePlan) checkNames() error {
 			Remedy: "rename a key, or choose a layout with a database"}
 	}
 	used := map[string]string{} // file or directory → parameter, "" for documents
-	files := map[string]bool{orbax.TreeFile: true, orbax.StringsFile: true, orbax.ArraysDir: true, orbax.ShardingFile: true, orbax.CommitFile: true}
+	files := map[string]bool{orbax.TreeFile: true, orbax.StringsFile: true, orbax.ArraysDir: true,
+		orbax.ShardingFile: true, orbax.CommitFile: true}
 	for f := range files {
 		used[f] = ""
 	}

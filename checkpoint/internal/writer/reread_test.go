@@ -66,7 +66,8 @@ func savedBeside(t *testing.T, read func(p []byte) error) error {
 	t.Helper()
 	ctx, st := t.Context(), local.New(vfstest.NewMem(), "/", nil)
 	save := func(name string, read func(p []byte) error) error {
-		lazy := Lazy{DType: tensor.Float32, Shape: tensor.Shape{1 << 15}, Read: func(_ context.Context, _ zarr.Box, dst []byte) error { return read(dst) }}
+		lazy := Lazy{DType: tensor.Float32, Shape: tensor.Shape{1 << 15},
+			Read: func(_ context.Context, _ zarr.Box, dst []byte) error { return read(dst) }}
 		items, err := testItems(map[string]any{"state": tree.NewDict().Set("x", tree.NewLeaf(lazy))})
 		if err != nil {
 			return err
@@ -143,7 +144,8 @@ func TestNamesRunOut(t *testing.T) {
 // saveDrawing saves an array, and draws names from random.
 func saveDrawing(t *testing.T, compression options.Compression, random io.Reader) error {
 	t.Helper()
-	items, err := testItems(map[string]any{"state": tree.NewDict().Set("x", tree.NewLeaf(tensor.New(tensor.Float32, 1<<15)))})
+	items, err := testItems(map[string]any{"state": tree.NewDict().Set("x",
+		tree.NewLeaf(tensor.New(tensor.Float32, 1<<15)))})
 	if err != nil {
 		return err
 	}
@@ -168,7 +170,9 @@ func saveDrawing(t *testing.T, compression options.Compression, random io.Reader
 // refused.
 func TestKeysRefused(t *testing.T) {
 	words := tensor.New(tensor.Uint32, 2)
-	for what, k := range map[string]Key{"no name": {Data: words}, "no words": {Impl: "fry", Data: tensor.New(tensor.Int8, 2)}, "one word": {Impl: "fry", Data: tensor.New(tensor.Uint32)}} {
+	for what, k := range map[string]Key{"no name": {Data: words},
+		"no words": {Impl: "fry", Data: tensor.New(tensor.Int8, 2)},
+		"one word": {Impl: "fry", Data: tensor.New(tensor.Uint32)}} {
 		if _, _, err := newSource(k); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("%s: %v", what, err)
 		}

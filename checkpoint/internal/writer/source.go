@@ -224,7 +224,8 @@ func checkParts(d tensor.DType, shape tensor.Shape, parts []Part) error {
 // data only the shapes count.
 func Tiles(shape tensor.Shape, parts []Part) error {
 	if i, j, ok := overlap(parts, shape); ok {
-		return &errs.Error{Kind: errs.Invalid, Subject: "shard at " + parts[i].box().String(), Want: "shards that do not overlap", Got: "one at " + parts[j].box().String()}
+		return &errs.Error{Kind: errs.Invalid, Subject: "shard at " + parts[i].box().String(),
+			Want: "shards that do not overlap", Got: "one at " + parts[j].box().String()}
 	}
 	total := 0
 	for _, p := range parts {
@@ -232,7 +233,8 @@ func Tiles(shape tensor.Shape, parts []Part) error {
 	}
 	if total != shape.Len() {
 		gap := firstGap(shape, parts)
-		return &errs.Error{Kind: errs.Invalid, Subject: "shards", Want: "all elements of " + shape.String(), Got: "a gap at " + gap.String(),
+		return &errs.Error{Kind: errs.Invalid, Subject: "shards", Want: "all elements of " + shape.String(),
+			Got:    "a gap at " + gap.String(),
 			Remedy: "give every element in one shard"}
 	}
 	return nil

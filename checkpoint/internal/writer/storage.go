@@ -44,7 +44,8 @@ func (o *Options) storageOf(p tree.Path, s tensor.Spec) (Storage, error) {
 		s.DType = one.DType
 	}
 	if err == nil && one.ChunkBytes > 0 && one.ChunkBytes < s.DType.Size() && len(s.Shape) > 0 {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "an element of " + s.DType.String() + " at least", Got: strconv.Itoa(one.ChunkBytes)}
+		err = &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize",
+			Want: "an element of " + s.DType.String() + " at least", Got: strconv.Itoa(one.ChunkBytes)}
 	}
 	return one, err
 }
@@ -67,7 +68,8 @@ func (n namedAxes) add(name string, s tensor.Spec, axes []int) {
 func (n namedAxes) check() error {
 	for _, k := range slices.Sorted(maps.Keys(n)) {
 		if n[k] != "" {
-			return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes that arrays have, counted from 0", Got: strconv.Itoa(k) + " for " + n[k]}
+			return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes that arrays have, counted from 0",
+				Got: strconv.Itoa(k) + " for " + n[k]}
 		}
 	}
 	return nil
@@ -85,7 +87,8 @@ func (s *Storage) validate(l options.Layout) error {
 	case slices.ContainsFunc(s.ShardAxes, func(k int) bool { return k < 0 }):
 		return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes, counted from 0"}
 	case s.ChunkBytes < 0 || s.ChunkBytes > maxChunkBytes:
-		return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "bytes, 0 to " + strconv.Itoa(maxChunkBytes), Got: strconv.Itoa(s.ChunkBytes)}
+		return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "bytes, 0 to " + strconv.Itoa(maxChunkBytes),
+			Got: strconv.Itoa(s.ChunkBytes)}
 	case l != options.SafetensorsLayout:
 		return nil
 	case s.Compression != options.Uncompressed:
@@ -118,7 +121,8 @@ func checkCount(shape tensor.Shape, sub []int) error {
 	count := 1
 	for k, n := range sub {
 		if count *= (shape[k] + n - 1) / max(n, 1); count > maxChunks {
-			return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "at most " + strconv.Itoa(maxChunks) + " chunks in an array", Got: "more"}
+			return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize",
+				Want: "at most " + strconv.Itoa(maxChunks) + " chunks in an array", Got: "more"}
 		}
 	}
 	return nil

@@ -44,7 +44,8 @@ func planTree(it Item, o Options) (*treePlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &treePlan{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending, joins: o.Join != nil, layout: o.Layout, rich: it.Rich, told: o.Status != nil, leaves: ls, listed: listed}
+	t := &treePlan{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending,
+		joins: o.Join != nil, layout: o.Layout, rich: it.Rich, told: o.Status != nil, leaves: ls, listed: listed}
 	if o.Rich && t.rich == nil {
 		t.rich = orbax.RichOf(it.Tree)
 	}
@@ -171,7 +172,8 @@ func (t *treePlan) documents(uuid [16]byte, now time.Time) ([]store.Blob, error)
 		small = append(small, t.plainFiles()...)
 	}
 	if len(keys) > 0 {
-		small = append(small, store.Blob{Name: path.Join(t.dir, orbax.ArraysDir, "process_0"), Data: orbax.AppendArrays(nil, keys)},
+		small = append(small, store.Blob{Name: path.Join(t.dir, orbax.ArraysDir, "process_0"),
+			Data: orbax.AppendArrays(nil, keys)},
 			store.Blob{Name: path.Join(t.dir, orbax.ShardingFile), Data: orbax.AppendSharding(nil, keys)})
 	}
 	if len(texts) == 0 {

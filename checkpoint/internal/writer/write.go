@@ -163,7 +163,8 @@ func (w *Writer) annotations() []store.Blob {
 	if len(w.opts.Annotations) == 0 {
 		return nil
 	}
-	return []store.Blob{{Name: path.Join(path.Dir(w.manifestName()), orbax.AnnotationsFile), Data: w.opts.Annotations.Append(nil)}}
+	return []store.Blob{{Name: path.Join(path.Dir(w.manifestName()), orbax.AnnotationsFile),
+		Data: w.opts.Annotations.Append(nil)}}
 }
 
 // markers are the files that say that a checkpoint is whole.
@@ -192,11 +193,13 @@ func (w *Writer) listWritten(m *manifest.Manifest) error {
 			m.Leaves = append(m.Leaves, l)
 		}
 		for _, f := range t.files {
-			m.Files = append(m.Files, manifest.File{Name: path.Join(t.data, f.name), Size: f.size, CRC: f.sum(), Hash: f.hash(), Age: f.age, Runs: f.digests()})
+			m.Files = append(m.Files, manifest.File{Name: path.Join(t.data, f.name), Size: f.size, CRC: f.sum(), Hash: f.hash(),
+				Age: f.age, Runs: f.digests()})
 		}
 		for _, f := range t.files {
 			if f.head != nil {
-				m.Heads = append(m.Heads, manifest.File{Name: path.Join(t.data, f.name), Size: int64(len(f.head)), CRC: crc.Sum(f.head)})
+				m.Heads = append(m.Heads, manifest.File{Name: path.Join(t.data, f.name), Size: int64(len(f.head)),
+					CRC: crc.Sum(f.head)})
 			}
 		}
 		if t.nodes != nil {

@@ -25,7 +25,8 @@ func TestCut(t *testing.T) {
 		d := rapid.SampledFrom([]tensor.DType{tensor.Uint8, tensor.Float32, tensor.Complex128}).Draw(t, "dtype")
 		shape := tensor.Shape{}
 		for range rapid.IntRange(0, 4).Draw(t, "rank") {
-			shape = append(shape, rapid.OneOf(rapid.IntRange(1, 9), rapid.IntRange(1, 20_000), rapid.IntRange(1, 40_000_000)).Draw(t, "extent"))
+			shape = append(shape, rapid.OneOf(rapid.IntRange(1, 9), rapid.IntRange(1, 20_000),
+				rapid.IntRange(1, 40_000_000)).Draw(t, "extent"))
 			if shape.Len() > 1<<32 {
 				shape = shape[:len(shape)-1]
 			}
@@ -52,7 +53,8 @@ func TestCut(t *testing.T) {
 		}
 		for i := range max(last, 0) {
 			if l.SubChunk[i] != 1 {
-				t.Fatalf("%v%v: sub-chunks %v are not runs of the source: axis %d and axis %d are cut", d, shape, l.SubChunk, i, last)
+				t.Fatalf("%v%v: sub-chunks %v are not runs of the source: axis %d and axis %d are cut", d, shape, l.SubChunk, i,
+					last)
 			}
 		}
 		if _, err := newForm(d, shape, l); err != nil {
