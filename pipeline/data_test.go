@@ -10,7 +10,6 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -148,17 +147,6 @@ func digestOf(b *pipeline.Batch) string {
 }
 
 func ints(v ...int32) tensor.Tensor { return tensor.FromSlice(v, len(v)) }
-
-// sequence yields the values of a list.
-func sequence[T any](list []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, v := range list {
-			if !yield(v, nil) {
-				return
-			}
-		}
-	}
-}
 
 // firsts returns the first number of each sample.
 func firsts(t testing.TB, b *pipeline.Batch) []any {
