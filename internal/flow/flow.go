@@ -1,5 +1,4 @@
-// Package flow runs ahead of a consumer. Pipelines and nodes run on its rings. A loader has a
-// queue of its own, because it hands out batches out of order, too; its goroutines are a Pool.
+// Package flow runs ahead of a consumer.
 //
 // A [Ring] keeps a number of values in the making and hands them out in order. Each slot carries
 // the token of the stream after its value, so that the state of the ring belongs to the value
