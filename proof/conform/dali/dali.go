@@ -23,6 +23,7 @@ var daliSections = []func(set *dalivec.Set) ([]suite.Case, error){
 	opsCases, orderCases, rngCases, ckptCases, generatorCases, dynamicReaderCases, ruleCases, graphCases, execCases, errorCases, dynamicCases, dynamicRngCases,
 }
 
+// Cases returns the cases in a folder, by section.
 func Cases(dir string) ([]suite.Case, error) {
 	set, err := dalivec.Open(dir)
 	if err != nil {

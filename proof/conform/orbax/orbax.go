@@ -20,6 +20,7 @@ import (
 	"github.com/bivouac-ml/bivouac/proof/conform/suite"
 )
 
+// Suite has the checkpoints that Orbax wrote.
 var Suite = suite.Suite{
 	Cases:       orbaxCases,
 	Divergences: Divergences,

@@ -58,10 +58,12 @@ type Report struct {
 	Divergence string
 }
 
+// Fail notes a failure.
 func (r *Report) Fail(format string, args ...any) {
 	r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
 }
 
+// Grade returns what the case counts as. Divergent cases pass unless they are counted.
 func (r *Report) Grade(counted bool) Grade {
 	switch {
 	case len(r.Failures) > 0:
@@ -83,6 +85,7 @@ func (r *Report) Diverge(kind, format string, args ...any) {
 	r.Divergence = kind + ": " + fmt.Sprintf(format, args...)
 }
 
+// Print writes a line for each failure, and one for a skip and a divergence.
 func (r *Report) Print(w io.Writer, c Case) {
 	for _, f := range r.Failures {
 		fmt.Fprintf(w, "FAIL %s: %s\n", c.Name, f)
@@ -95,6 +98,7 @@ func (r *Report) Print(w io.Writer, c Case) {
 	}
 }
 
+// AsJSON returns the report as -json prints it.
 func (r *Report) AsJSON(c Case) map[string]any {
 	return map[string]any{
 		"case": c.Name, "family": c.Family, "core": c.Core,

@@ -35,6 +35,7 @@ func Expectation(r *Report, file string) (*Object, error) {
 	return NewObject(r, "", m), nil
 }
 
+// Decode reads a JSON object. Numbers are kept exact.
 func Decode(b []byte) (map[string]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
@@ -42,6 +43,7 @@ func Decode(b []byte) (map[string]any, error) {
 	return m, dec.Decode(&m)
 }
 
+// NewObject returns v as an Object. It fails the case if v is no object.
 func NewObject(r *Report, where string, v any) *Object {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -63,11 +65,13 @@ func (o *Object) Get(key string) any {
 	return o.Members[key]
 }
 
+// Str takes a text, "" if it is absent.
 func (o *Object) Str(key string) string {
 	s, _ := o.Get(key).(string)
 	return s
 }
 
+// Integer takes an integer. It fails the case if the member is something else.
 func (o *Object) Integer(key string) int64 {
 	n, _ := o.Get(key).(json.Number)
 	v, err := n.Int64()
@@ -77,16 +81,19 @@ func (o *Object) Integer(key string) int64 {
 	return v
 }
 
+// Boolean takes a truth value, false if it is absent.
 func (o *Object) Boolean(key string) bool {
 	b, _ := o.Get(key).(bool)
 	return b
 }
 
+// List takes a list, nil if it is absent.
 func (o *Object) List(key string) []any {
 	l, _ := o.Get(key).([]any)
 	return l
 }
 
+// Strings takes a list of texts.
 func (o *Object) Strings(key string) []string {
 	var out []string
 	for _, v := range o.List(key) {
@@ -96,6 +103,7 @@ func (o *Object) Strings(key string) []string {
 	return out
 }
 
+// Ints takes a list of integers.
 func (o *Object) Ints(key string) []int {
 	var out []int
 	for _, v := range o.List(key) {
@@ -183,6 +191,7 @@ func ParseJSON(raw json.RawMessage) (any, error) {
 	return v, dec.Decode(&v)
 }
 
+// NumbersOf returns a list of integers, or of their texts. where names it in failures.
 func NumbersOf(r *Report, where string, v any) []int64 {
 	l, _ := v.([]any)
 	out := make([]int64, len(l))
