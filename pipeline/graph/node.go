@@ -53,7 +53,7 @@ func (e Edge) Spec() tensor.Spec { return e.Node.Specs[e.Output] }
 // OpValue makes an edge an argument.
 func (e Edge) OpValue() {}
 
-// String returns the name of the node and the number of its output.
+// String returns the name of the node, with the number of the output if the node has several.
 func (e Edge) String() string { return e.named(e.Node.Name) }
 
 // named is the name of the edge if its node has that name.
