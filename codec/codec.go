@@ -27,6 +27,7 @@ import (
 	"github.com/bivouac-ml/bivouac/codec/tiff"
 	"github.com/bivouac-ml/bivouac/codec/webp"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/enum"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -46,15 +47,10 @@ const (
 	JP2 // not decoded
 )
 
-var names = [...]string{"unknown", "jpeg", "png", "bmp", "pnm", "tiff", "webp", "gif", "jp2"}
+var names = []string{"unknown", "jpeg", "png", "bmp", "pnm", "tiff", "webp", "gif", "jp2"}
 
 // String returns the name in lower case: "jpeg".
-func (f Format) String() string {
-	if int(f) < len(names) {
-		return names[f]
-	}
-	return names[Unknown]
-}
+func (f Format) String() string { return enum.Name(f, names, names[Unknown]) }
 
 // Detect returns the format of the file in data.
 func Detect(data []byte) Format {

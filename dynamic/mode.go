@@ -2,10 +2,10 @@ package dynamic
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/enum"
 )
 
 // Mode says when calls are computed. Results do not depend on it.
@@ -18,15 +18,10 @@ const (
 	Sync                     // before the call returns
 )
 
-var modeNames = [...]string{"", "deferred", "eager", "sync"}
+var modeNames = []string{"", "deferred", "eager", "sync"}
 
 // String returns the name of the mode, as ParseMode takes it.
-func (m Mode) String() string {
-	if int(m) < len(modeNames) {
-		return modeNames[m]
-	}
-	return fmt.Sprintf("mode %d", uint8(m))
-}
+func (m Mode) String() string { return enum.Name(m, modeNames, "mode %d") }
 
 // ParseMode returns the mode of that name: "deferred", "eager" or "sync", and DALI's
 // "default", which is eager, "sync_cpu" and "sync_full", which are the same where there

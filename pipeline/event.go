@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/internal/enum"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
@@ -28,16 +29,11 @@ const (
 	SampleOverdue
 )
 
-var eventNames = [...]string{"", "batch delivered", "sample excused", "epoch ended", "batch failed", "moved",
+var eventNames = []string{"", "batch delivered", "sample excused", "epoch ended", "batch failed", "moved",
 	"sample overdue"}
 
 // String returns the kind in words.
-func (k EventKind) String() string {
-	if int(k) < len(eventNames) {
-		return eventNames[k]
-	}
-	return "event " + strconv.Itoa(int(k))
-}
+func (k EventKind) String() string { return enum.Name(k, eventNames, "event %d") }
 
 // Event is something that Options.OnEvent is told, by the goroutine that calls the
 // pipeline, before the call returns. It is for logs and displays of progress; Statistics and

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/enum"
 	"github.com/bivouac-ml/bivouac/internal/toggle"
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
@@ -81,7 +82,7 @@ const (
 
 // String returns DALI's name in lower case.
 func (p StreamPolicy) String() string {
-	return nameOf("StreamPolicy", []string{"default", "single", "per_backend", "per_operator"}, uint8(p))
+	return enum.Name(p, []string{"default", "single", "per_backend", "per_operator"}, "StreamPolicy(%d)")
 }
 
 // Concurrency is DALI's choice of operators that run at the same time.
@@ -97,14 +98,7 @@ const (
 
 // String returns DALI's name in lower case.
 func (c Concurrency) String() string {
-	return nameOf("Concurrency", []string{"default", "none", "backend", "full"}, uint8(c))
-}
-
-func nameOf(kind string, names []string, v uint8) string {
-	if int(v) < len(names) {
-		return names[v]
-	}
-	return fmt.Sprintf("%s(%d)", kind, v)
+	return enum.Name(c, []string{"default", "none", "backend", "full"}, "Concurrency(%d)")
 }
 
 // Override returns o with the fields that are set in by replaced; nil replaces none.

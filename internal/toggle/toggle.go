@@ -1,7 +1,7 @@
 // Package toggle has the one option with three states: a bool that can be left open.
 package toggle
 
-import "strconv"
+import "github.com/bivouac-ml/bivouac/internal/enum"
 
 // Toggle is a bool that can be left open. In text it is true or false.
 type Toggle uint8
@@ -15,10 +15,7 @@ const (
 
 // String returns "inherit", "true" or "false".
 func (t Toggle) String() string {
-	if t > Off {
-		return "toggle " + strconv.Itoa(int(t))
-	}
-	return [...]string{"inherit", "true", "false"}[t]
+	return enum.Name(t, []string{"inherit", "true", "false"}, "toggle %d")
 }
 
 // IsOn reports whether t is On.

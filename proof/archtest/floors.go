@@ -13,7 +13,8 @@ func Module() Rules {
 				{Packages: "internal/loan", Beside: []string{"errs"}},
 				{Packages: "internal/thrown"},
 				{Packages: "internal/flow", Beside: []string{"errs", "internal/loan"}},
-				{Packages: "internal/toggle"},
+				{Packages: "internal/enum", Beside: []string{"errs"}},
+				{Packages: "internal/toggle", Beside: []string{"internal/enum"}},
 				{Packages: "errs"}, // pure, and below everything that can fail
 				{Packages: "stream/faults", Beside: []string{"errs"}},
 			}},
