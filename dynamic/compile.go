@@ -62,7 +62,6 @@ type Loop struct {
 	depth  int
 	verify *verifier // or nil
 	turn   flow.Turn
-	closed bool
 
 	steps, queue atomic.Int64
 }
@@ -168,13 +167,10 @@ func (l *Loop) build(e *EvalContext, rec *recording, threads int) {
 // as a call that failed does. When ctx ends, Next returns an errs.Canceled and delivers nothing;
 // the work that was begun goes on.
 func (l *Loop) Next(ctx context.Context) ([]Value, error) {
-	if err := l.turn.Take("dynamic.Loop.Next"); err != nil {
+	if err := l.turn.Enter("dynamic.Loop.Next"); err != nil {
 		return nil, err
 	}
 	defer l.turn.Leave()
-	if l.closed {
-		return nil, &errs.Error{Kind: errs.Closed, Op: "dynamic.Loop.Next"}
-	}
 	if l.verify != nil {
 		if err := l.verify.check(l.runner.delivered); err != nil {
 			return nil, errs.Wrap("dynamic.Loop.Next", "", err)
@@ -261,10 +257,9 @@ func (l *Loop) Close() error {
 		return err
 	}
 	defer l.turn.Leave()
-	if l.closed {
+	if !l.turn.Close() {
 		return nil
 	}
-	l.closed = true
 	l.ring.Reset(l.ring.Token())
 	if l.feeder != nil {
 		l.feeder.close()

@@ -17,13 +17,10 @@ import (
 // is not ready is no error. A source that was not fed is one, of kind errs.Invalid.
 func (p *Pipeline) Begin(ctx context.Context, wait bool) (bool, error) {
 	const what = "pipeline.Begin"
-	if err := p.turn.Take(what); err != nil {
+	if err := p.turn.Enter(what); err != nil {
 		return false, err
 	}
 	defer p.turn.Leave()
-	if p.closed {
-		return false, &errs.Error{Kind: errs.Closed, Op: what}
-	}
 	switch p.ring.Schedule(ctx, wait) {
 	case flow.Started:
 		return true, nil
@@ -47,13 +44,10 @@ func (p *Pipeline) Begin(ctx context.Context, wait bool) (bool, error) {
 // position, as an error of Next does.
 func (p *Pipeline) Take(ctx context.Context) (*Batch, error) {
 	const what = "pipeline.Take"
-	if err := p.turn.Take(what); err != nil {
+	if err := p.turn.Enter(what); err != nil {
 		return nil, err
 	}
 	defer p.turn.Leave()
-	if p.closed {
-		return nil, &errs.Error{Kind: errs.Closed, Op: what}
-	}
 	s, ok, err := p.ring.Share(ctx)
 	if !ok && err == nil {
 		return nil, io.EOF
@@ -63,14 +57,10 @@ func (p *Pipeline) Take(ctx context.Context) (*Batch, error) {
 
 // Release gives back the batch that the caller has held longest, if there is one.
 func (p *Pipeline) Release() error {
-	const what = "pipeline.Release"
-	if err := p.turn.Take(what); err != nil {
+	if err := p.turn.Enter("pipeline.Release"); err != nil {
 		return err
 	}
 	defer p.turn.Leave()
-	if p.closed {
-		return &errs.Error{Kind: errs.Closed, Op: what}
-	}
 	p.ring.Release()
 	return nil
 }

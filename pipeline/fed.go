@@ -30,13 +30,10 @@ type FeedOptions struct {
 // name, errs.Invalid and errs.Mismatch for data that does not fit.
 func (p *Pipeline) Feed(name string, data []Data, o *FeedOptions) error {
 	const what = "pipeline.Feed"
-	if err := p.turn.Take(what); err != nil {
+	if err := p.turn.Enter(what); err != nil {
 		return err
 	}
 	defer p.turn.Leave()
-	if p.closed {
-		return &errs.Error{Kind: errs.Closed, Op: what}
-	}
 	in, err := p.input(what, name)
 	if err != nil {
 		return err
@@ -84,8 +81,7 @@ func (p *Pipeline) input(what, name string) (*input, error) {
 // Unfed returns the names of the external sources that were not fed enough for the next n batches
 // after the one delivered last.
 func (p *Pipeline) Unfed(n int) ([]string, error) {
-	const what = "pipeline.Unfed"
-	if err := p.turn.Take(what); err != nil {
+	if err := p.turn.Take("pipeline.Unfed"); err != nil {
 		return nil, err
 	}
 	defer p.turn.Leave()

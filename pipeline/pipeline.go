@@ -80,8 +80,7 @@ type Pipeline struct {
 	saving  // states
 	tally   // what was delivered
 
-	turn   flow.Turn
-	closed bool
+	turn flow.Turn
 }
 
 var _ stream.Stream[*Batch] = (*Pipeline)(nil)
@@ -187,13 +186,10 @@ func (p *Pipeline) openInputs(externals map[string]*sourceNode) error {
 // tries the same batch again; Skip leaves it out. When ctx ends, Next returns at once with an
 // errs.Canceled, and the work that was begun goes on.
 func (p *Pipeline) Next(ctx context.Context) (*Batch, error) {
-	if err := p.turn.Take("pipeline.Next"); err != nil {
+	if err := p.turn.Enter("pipeline.Next"); err != nil {
 		return nil, err
 	}
 	defer p.turn.Leave()
-	if p.closed {
-		return nil, &errs.Error{Kind: errs.Closed, Op: "pipeline.Next"}
-	}
 	s, ok, err := p.ring.Next(ctx)
 	return p.deliver(ctx, "pipeline.Next", s, ok, err)
 }
@@ -227,13 +223,10 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 
 // Skip passes over the next batch without making it. Its samples do not enter the digest.
 func (p *Pipeline) Skip() error {
-	if err := p.turn.Take("pipeline.Skip"); err != nil {
+	if err := p.turn.Enter("pipeline.Skip"); err != nil {
 		return err
 	}
 	defer p.turn.Leave()
-	if p.closed {
-		return &errs.Error{Kind: errs.Closed, Op: "pipeline.Skip"}
-	}
 	at := p.ring.Token()
 	n, after := p.schedule.next(at.Position)
 	if len(p.inputs) > 0 {
@@ -263,13 +256,10 @@ func (p *Pipeline) Skip() error {
 // Reset begins the next epoch after io.EOF: external sources start again. Before
 // the end of an epoch it does nothing.
 func (p *Pipeline) Reset() error {
-	if err := p.turn.Take("pipeline.Reset"); err != nil {
+	if err := p.turn.Enter("pipeline.Reset"); err != nil {
 		return err
 	}
 	defer p.turn.Leave()
-	if p.closed {
-		return &errs.Error{Kind: errs.Closed, Op: "pipeline.Reset"}
-	}
 	if p.ring.Outcome() != flow.Ended || p.ring.InFlight() > 0 {
 		return nil
 	}
@@ -352,10 +342,9 @@ func (p *Pipeline) Close() error {
 		return err
 	}
 	defer p.turn.Leave()
-	if p.closed {
+	if !p.turn.Close() {
 		return nil
 	}
-	p.closed = true
 	p.ring.Reset(p.ring.Token())
 	for _, in := range p.inputs {
 		if in.gives != nil {

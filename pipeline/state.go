@@ -169,13 +169,10 @@ func (p *Pipeline) Consumer() []byte { return p.consumer }
 // errs.Corrupt; the pipeline stays where it was then.
 func (p *Pipeline) SetState(b []byte) error {
 	const what = "pipeline.SetState"
-	if err := p.turn.Take(what); err != nil {
+	if err := p.turn.Enter(what); err != nil {
 		return err
 	}
 	defer p.turn.Leave()
-	if p.closed {
-		return &errs.Error{Kind: errs.Closed, Op: what}
-	}
 	if p.noStates != nil {
 		return errs.Wrap(what, "", p.noStates)
 	}
