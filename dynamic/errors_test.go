@@ -28,7 +28,6 @@ func init() {
 type panicKernel struct{}
 
 func (panicKernel) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return in, nil }
-func (panicKernel) Grain() op.Grain                               { return op.PerSample }
 func (panicKernel) Run(*op.Block) error                           { panic("out of order") }
 
 // TestMistakes makes calls that go wrong. Each error is of the kind that is named, says what is

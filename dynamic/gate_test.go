@@ -60,8 +60,6 @@ func (g *gate) call(ctx context.Context, x *dynamic.Tensor) *dynamic.Tensor {
 type gateKernel int
 
 func (gateKernel) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return in, nil }
-func (gateKernel) Grain() op.Grain                               { return op.PerSample }
-
 func (k gateKernel) Run(b *op.Block) error {
 	gates.Lock()
 	g := gates.list[k]

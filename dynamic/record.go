@@ -406,7 +406,7 @@ func (rec *recording) refuse(err error) {
 // checkGrains refuses operators that would see the same tensor for every sample as a batch.
 func (rec *recording) checkGrains(g *graph.Graph) error {
 	for _, n := range g.Nodes {
-		if n.Kernel != nil && n.Kernel.Grain() == op.PerBatch && !rec.batched[n.Name] && rec.size > 1 {
+		if n.Kernel != nil && op.IsBatched(n.Kernel) && !rec.batched[n.Name] && rec.size > 1 {
 			return &errs.Error{Kind: errs.Unsupported, Op: "dynamic.Compile", Subject: n.Schema.FullName(),
 				Want: "a batch", Got: "a single tensor, in a loop of batches", Remedy: "call it outside the loop"}
 		}

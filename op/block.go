@@ -10,17 +10,28 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Kernel computes an operator. See the package comment for what it may keep.
+// Kernel computes an operator. It treats every sample by itself, in any block, on any worker,
+// unless it is [Batched]. See the package comment for what it may keep.
 type Kernel interface {
 	// Infer returns the specs of Run's outputs for such inputs, or an error that names the input at
 	// fault. A dimension of -1 is known only from the data. If no dimension is -1, Run must produce
 	// exactly these shapes.
 	Infer(in []tensor.Spec) ([]tensor.Spec, error)
-	// Grain returns the unit that Run takes at a time.
-	Grain() Grain
 	// Run computes all samples of the block. An error fails all of them; a single
 	// sample is failed with Block.Fail. Run must not keep b nor its memory.
 	Run(b *Block) error
+}
+
+// Batched is implemented by kernels that may need all samples of a batch in one block.
+type Batched interface {
+	// Batched reports whether this kernel does.
+	Batched() bool
+}
+
+// IsBatched reports whether a kernel needs all samples of the batch in one block.
+func IsBatched(k Kernel) bool {
+	b, ok := k.(Batched)
+	return ok && b.Batched()
 }
 
 // Identifier is implemented by kernels whose results depend on more than their

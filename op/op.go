@@ -31,26 +31,10 @@
 //	└──────────────────────────────────────────────────────┘
 //
 // How many samples a block has is up to the executor, and never enters the
-// result of an operator whose grain is [PerSample].
+// result of an operator unless its kernel is [Batched].
 package op
 
-// Grain says how much of a batch an operator has to see at once.
-type Grain uint8
-
-const (
-	// PerSample operators treat every sample by itself: any block, any worker, concurrently.
-	PerSample Grain = iota
-	// PerBatch operators see all samples of the batch in one block.
-	PerBatch
-)
-
-// String returns "per sample" or "per batch".
-func (g Grain) String() string {
-	if g == PerBatch {
-		return "per batch"
-	}
-	return "per sample"
-}
+import "github.com/bivouac-ml/bivouac/internal/enum"
 
 // ImageType is the colour space of a decoded image, with DALI's numbers.
 type ImageType uint8
@@ -65,9 +49,9 @@ const (
 )
 
 // String returns DALI's name: "RGB".
-func (t ImageType) String() string { return enumName(imageTypeNames[:], int(t)) }
+func (t ImageType) String() string { return enum.Name(t, imageTypeNames, "unknown") }
 
-var imageTypeNames = [...]string{"RGB", "BGR", "GRAY", "YCbCr", "ANY_DATA"}
+var imageTypeNames = []string{"RGB", "BGR", "GRAY", "YCbCr", "ANY_DATA"}
 
 // InterpType is a resampling filter, with DALI's numbers.
 type InterpType uint8
@@ -83,17 +67,10 @@ const (
 )
 
 // String returns DALI's name: "INTERP_LINEAR".
-func (t InterpType) String() string { return enumName(interpTypeNames[:], int(t)) }
+func (t InterpType) String() string { return enum.Name(t, interpTypeNames, "unknown") }
 
-var interpTypeNames = [...]string{
+var interpTypeNames = []string{
 	"INTERP_NN", "INTERP_LINEAR", "INTERP_CUBIC", "INTERP_LANCZOS3", "INTERP_TRIANGULAR", "INTERP_GAUSSIAN",
-}
-
-func enumName(names []string, i int) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return "unknown"
 }
 
 // Region is a part of an image: a row, a column, and how many of both.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/enum"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -30,13 +31,13 @@ const (
 	DTypes                  // []tensor.DType; a single dtype stands for a list of one
 )
 
-var typeNames = [...]string{
+var typeNames = []string{
 	"", "bool", "int", "float", "string", "list of int", "list of float", "list of string", "dtype", "image type", "interpolation",
 	"list of bool", "list of dtype",
 }
 
 // String returns the type in words.
-func (t Type) String() string { return enumName(typeNames[:], int(t)) }
+func (t Type) String() string { return enum.Name(t, typeNames, "unknown") }
 
 // Parameter describes one argument that an operator takes.
 type Parameter struct {

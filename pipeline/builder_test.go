@@ -30,7 +30,6 @@ func init() {
 type countedRuns int
 
 func (countedRuns) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return in, nil }
-func (countedRuns) Grain() op.Grain                               { return op.PerSample }
 func (k countedRuns) Run(b *op.Block) error {
 	for s := range b.Len() {
 		runs[k].Add(1)

@@ -34,7 +34,7 @@ type count struct{}
 func (count) Infer([]tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{2}}}, nil
 }
-func (count) Grain() op.Grain { return op.PerBatch }
+func (count) Batched() bool { return true }
 func (count) Run(b *op.Block) error {
 	for s := range b.Len() {
 		t := b.Out(0, s, 2)
@@ -48,7 +48,6 @@ type rankless struct{}
 func (rankless) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: in[0].DType}}, nil
 }
-func (rankless) Grain() op.Grain { return op.PerSample }
 func (rankless) Run(b *op.Block) error {
 	for s := range b.Len() {
 		b.Alias(0, s, b.In(0, s))
@@ -59,7 +58,6 @@ func (rankless) Run(b *op.Block) error {
 type negate struct{}
 
 func (negate) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return in, nil }
-func (negate) Grain() op.Grain                               { return op.PerSample }
 func (negate) Run(b *op.Block) error {
 	for s := range b.Len() {
 		v := float(b.In(0, s))

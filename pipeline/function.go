@@ -90,13 +90,8 @@ type arguments struct {
 // Infer implements op.Kernel.
 func (f *function) Infer([]tensor.Spec) ([]tensor.Spec, error) { return f.Outputs, nil }
 
-// Grain implements op.Kernel.
-func (f *function) Grain() op.Grain {
-	if f.Batch != nil || f.Stateful {
-		return op.PerBatch
-	}
-	return op.PerSample
-}
+// Batched implements op.Batched.
+func (f *function) Batched() bool { return f.Batch != nil || f.Stateful }
 
 // Run implements op.Kernel.
 func (f *function) Run(b *op.Block) error {

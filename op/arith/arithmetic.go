@@ -67,8 +67,6 @@ func (k *arithmetic) check(e *expression) error {
 	return nil
 }
 
-func (k *arithmetic) Grain() op.Grain { return op.PerSample }
-
 func (k *arithmetic) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	types := make([]tensor.DType, len(in))
 	layout := ""

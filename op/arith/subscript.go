@@ -101,8 +101,6 @@ func newSubscript(c *op.Config) (op.Kernel, error) {
 	return k, nil
 }
 
-func (k *subscript) Grain() op.Grain { return op.PerSample }
-
 func (k *subscript) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := tensor.Spec{DType: in[0].DType}
 	rank := len(in[0].Shape)

@@ -31,8 +31,6 @@ type subscriptCheck struct {
 	count  int
 }
 
-func (k *subscriptCheck) Grain() op.Grain { return op.PerSample }
-
 func (k *subscriptCheck) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if in[0].Shape != nil {
 		if err := checkSubscripts(k.config, k.count, len(in[0].Shape)); err != nil {

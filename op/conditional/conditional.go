@@ -61,9 +61,6 @@ type split struct{ condition condition }
 // Infer implements op.Kernel.
 func (split) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return []tensor.Spec{in[0], in[0]}, nil }
 
-// Grain implements op.Kernel.
-func (split) Grain() op.Grain { return op.PerSample }
-
 // Run implements op.Kernel.
 func (k split) Run(b *op.Block) error {
 	for s := range b.Len() {
@@ -127,9 +124,6 @@ func (merge) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	a.Shape = shape
 	return []tensor.Spec{a}, nil
 }
-
-// Grain implements op.Kernel.
-func (merge) Grain() op.Grain { return op.PerSample }
 
 // Run implements op.Kernel.
 func (k merge) Run(b *op.Block) error {

@@ -54,9 +54,6 @@ func (not) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-// Grain implements op.Kernel.
-func (not) Grain() op.Grain { return op.PerSample }
-
 // Run implements op.Kernel.
 func (not) Run(b *op.Block) error {
 	for s := range b.Len() {
@@ -84,9 +81,6 @@ type validate struct{ subject string }
 func (k validate) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return in[:1], truth(k.subject, in[0].DType, in[0].Shape)
 }
-
-// Grain implements op.Kernel.
-func (validate) Grain() op.Grain { return op.PerSample }
 
 // Run implements op.Kernel.
 func (k validate) Run(b *op.Block) error {

@@ -61,9 +61,6 @@ func check(s tensor.Shape) error {
 	return nil
 }
 
-// Grain implements op.Kernel.
-func (*dump) Grain() op.Grain { return op.PerSample }
-
 // Run implements op.Kernel.
 func (k *dump) Run(b *op.Block) error {
 	for s := range b.Len() {

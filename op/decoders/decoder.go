@@ -123,9 +123,6 @@ func (w *worker) part(b *op.Block, s int, data []byte, h codec.Header, o codec.O
 	return nil
 }
 
-// Grain implements op.Kernel.
-func (k *decoder) Grain() op.Grain { return op.PerSample }
-
 // Identity implements op.Identifier: not all builds have the fast transform.
 func (k *decoder) Identity() string { return codec.Pixels(k.output) }
 

@@ -32,9 +32,6 @@ func init() {
 // fileRead is the kernel of io.file.read.
 type fileRead struct{ config *op.Config }
 
-// Grain implements op.Kernel.
-func (k *fileRead) Grain() op.Grain { return op.PerSample }
-
 // Infer implements op.Kernel.
 func (k *fileRead) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1}}}, checkEncoded(k.config, in[0])

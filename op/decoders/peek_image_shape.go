@@ -48,9 +48,6 @@ func newPeek(c *op.Config) (op.Kernel, error) {
 	return k, nil
 }
 
-// Grain implements op.Kernel.
-func (k *peek) Grain() op.Grain { return op.PerSample }
-
 // Infer implements op.Kernel.
 func (k *peek) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: k.dtype, Shape: tensor.Shape{3}}}, checkEncoded(k.config, in[0])

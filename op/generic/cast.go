@@ -38,8 +38,6 @@ type cast struct {
 	dtype  tensor.DType
 }
 
-func (k *cast) Grain() op.Grain { return op.PerSample }
-
 func (k *cast) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	for i := range in {
 		if err := numbers(k.config, i, in[i]); err != nil {

@@ -84,8 +84,6 @@ func makeConstant(c *op.Config, from tensor.Tensor, dtype tensor.DType, shape te
 	return &constant{value: value}, nil
 }
 
-func (k *constant) Grain() op.Grain { return op.PerSample }
-
 func (k *constant) Infer([]tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{k.value.Spec()}, nil
 }

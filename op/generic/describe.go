@@ -43,8 +43,6 @@ func newShapes(c *op.Config) (op.Kernel, error) {
 	return k, nil
 }
 
-func (k *shapes) Grain() op.Grain { return op.PerSample }
-
 func (k *shapes) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	rank := -1
 	if in[0].Shape != nil {
@@ -84,8 +82,6 @@ func init() {
 }
 
 type getProperty struct{ layout bool }
-
-func (k *getProperty) Grain() op.Grain { return op.PerSample }
 
 func (k *getProperty) Infer([]tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1}}}, nil

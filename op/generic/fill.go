@@ -61,8 +61,6 @@ func constantShape(c *op.Config, v op.Vector[int], layout string, d tensor.DType
 	return fits(c, "layout", layout, len(shape))
 }
 
-func (k *fill) Grain() op.Grain { return op.PerSample }
-
 func (k *fill) Infer([]tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: k.dtype, Shape: inferredShape(k.shape, k.layout), Layout: k.layout}}, nil
 }
@@ -127,8 +125,6 @@ type full struct {
 	layout string
 }
 
-func (k *full) Grain() op.Grain { return op.PerSample }
-
 func (k *full) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := tensor.Spec{DType: in[0].DType, Shape: inferredShape(k.shape, k.layout), Layout: k.layout}
 	if op.Static(in[0]) && op.Static(out) {
@@ -175,8 +171,6 @@ func registerLike(name, what string, value float32) {
 		},
 	})
 }
-
-func (k *like) Grain() op.Grain { return op.PerSample }
 
 func (k *like) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := in[0]
@@ -225,8 +219,6 @@ func init() {
 }
 
 type fullLike struct{ config *op.Config }
-
-func (k *fullLike) Grain() op.Grain { return op.PerSample }
 
 func (k *fullLike) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	for i := range in {

@@ -31,8 +31,6 @@ func newJoining(c *op.Config, stack bool) (op.Kernel, error) {
 	return k, nil
 }
 
-func (k *joining) Grain() op.Grain { return op.PerSample }
-
 // along returns the axis along which data of that rank and layout are joined.
 func (k *joining) along(rank int, layout string) (int, error) {
 	if k.name != "" && !k.stack {

@@ -60,13 +60,8 @@ func newOneHot(c *op.Config) (op.Kernel, error) {
 	return k, truncate(k.dtype, k.off, op.Get[float64](c, "off_value"))
 }
 
-// Grain returns PerBatch if the rank of the output depends on all samples.
-func (k *oneHot) Grain() op.Grain {
-	if k.axis < 0 {
-		return op.PerBatch
-	}
-	return op.PerSample
-}
+// Batched implements op.Batched: without an axis the rank of the output depends on all samples.
+func (k *oneHot) Batched() bool { return k.axis < 0 }
 
 func (k *oneHot) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if d := in[0].DType; !element.Known(d) || d == tensor.Float16 || d == tensor.Bool {

@@ -60,12 +60,7 @@ func newPad(c *op.Config) (op.Kernel, error) {
 	return k, nil
 }
 
-func (k *pad) Grain() op.Grain {
-	if k.alone {
-		return op.PerSample
-	}
-	return op.PerBatch
-}
+func (k *pad) Batched() bool { return !k.alone }
 
 func (k *pad) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if err := numbers(k.config, 0, in[0]); err != nil {

@@ -21,8 +21,6 @@ func init() {
 // pass returns its input. Samples are never written to, so it copies nothing.
 type pass struct{}
 
-func (pass) Grain() op.Grain { return op.PerSample }
-
 func (pass) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return same(in) }
 
 func (pass) Run(b *op.Block) error {
@@ -51,7 +49,7 @@ type permuteBatch struct {
 	indices op.Vector[int]
 }
 
-func (k *permuteBatch) Grain() op.Grain { return op.PerBatch }
+func (k *permuteBatch) Batched() bool { return true }
 
 func (k *permuteBatch) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := in[0]
@@ -138,8 +136,6 @@ func sequence(c *op.Config, in tensor.Spec) error {
 	return nil
 }
 
-func (k *elementExtract) Grain() op.Grain { return op.PerSample }
-
 func (k *elementExtract) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if err := sequence(k.config, in[0]); err != nil {
 		return nil, err
@@ -200,8 +196,6 @@ type sequenceRearrange struct {
 	config *op.Config
 	order  op.Vector[int]
 }
-
-func (k *sequenceRearrange) Grain() op.Grain { return op.PerSample }
 
 func (k *sequenceRearrange) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if err := sequence(k.config, in[0]); err != nil {

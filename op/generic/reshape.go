@@ -91,8 +91,6 @@ func oneWildcard[T int | float64](shape []T) error {
 	return nil
 }
 
-func (k *reshaping) Grain() op.Grain { return op.PerSample }
-
 func (k *reshaping) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := tensor.Spec{DType: in[0].DType}
 	if k.dtype != tensor.Invalid {

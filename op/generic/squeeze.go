@@ -37,8 +37,6 @@ type squeeze struct {
 	names  string
 }
 
-func (k *squeeze) Grain() op.Grain { return op.PerSample }
-
 // removed appends the axes to remove to axes; numbers are the values of the argument.
 func (k *squeeze) removed(axes, numbers []int, shape tensor.Shape, layout string) ([]int, error) {
 	if k.config.Given("axis_names") {
@@ -153,8 +151,6 @@ func newExpandDims(c *op.Config) (op.Kernel, error) {
 	}
 	return k, nil
 }
-
-func (k *expandDims) Grain() op.Grain { return op.PerSample }
 
 func (k *expandDims) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := tensor.Spec{DType: in[0].DType}

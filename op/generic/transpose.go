@@ -49,8 +49,6 @@ func newTranspose(c *op.Config) (op.Kernel, error) {
 	return k, fits(c, "output_layout", k.layout, len(k.perm))
 }
 
-func (k *transpose) Grain() op.Grain { return op.PerSample }
-
 // from returns which axis of the input axis i of the output is.
 func (k *transpose) from(i, rank int) int {
 	if k.perm == nil {

@@ -47,8 +47,6 @@ func newCoordFlip(c *op.Config) (op.Kernel, error) {
 	return k, nil
 }
 
-func (k *coordFlip) Grain() op.Grain { return op.PerSample }
-
 func (k *coordFlip) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if err := flippable(in[0]); err != nil {
 		return nil, k.config.InvalidInput(0, err.(*errs.Error).Want, err.(*errs.Error).Got, "")

@@ -52,8 +52,6 @@ func newCoordTransform(c *op.Config) (op.Kernel, error) {
 	return k, nil
 }
 
-func (k *coordTransform) Grain() op.Grain { return op.PerSample }
-
 func (k *coordTransform) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if !slices.Contains(coordTypes(), in[0].DType) {
 		return nil, k.config.InvalidInput(0, fmt.Sprint(coordTypes()), in[0].DType.String(), "cast it")

@@ -43,8 +43,6 @@ type gridMask struct {
 	angle, ratio, shiftX, shiftY op.Scalar[float64]
 }
 
-func (k *gridMask) Grain() op.Grain { return op.PerSample }
-
 func (k *gridMask) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if !slices.Contains(warpTypes(), in[0].DType) {
 		return nil, k.config.InvalidInput(0, fmt.Sprint(warpTypes()), in[0].DType.String(), "cast it")

@@ -68,12 +68,7 @@ func newMultiPaste(c *op.Config) (op.Kernel, error) {
 	return k, nil
 }
 
-func (k *multiPaste) Grain() op.Grain {
-	if k.byID {
-		return op.PerBatch
-	}
-	return op.PerSample
-}
+func (k *multiPaste) Batched() bool { return k.byID }
 
 func (k *multiPaste) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := tensor.Spec{DType: in[0].DType, Shape: tensor.Shape{-1, -1, -1}, Layout: "HWC"}

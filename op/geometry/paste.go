@@ -47,8 +47,6 @@ func newPaste(c *op.Config) (op.Kernel, error) {
 	return k, nil
 }
 
-func (k *paste) Grain() op.Grain { return op.PerSample }
-
 func (k *paste) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if in[0].DType != tensor.Uint8 || in[0].Shape != nil && len(in[0].Shape) != 3 || in[0].Layout != "" && in[0].Layout != "HWC" {
 		return nil, k.config.InvalidInput(0, "pictures of uint8 and layout HWC", fmt.Sprintf("%s%s, layout %q", in[0].DType, in[0].Shape, in[0].Layout), "")

@@ -41,8 +41,6 @@ func registerTransform(name, doc string, params []op.Parameter, precision op.Pre
 	})
 }
 
-func (k *transform) Grain() op.Grain { return op.PerSample }
-
 func (k *transform) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	n, given := -1, 0
 	if len(in) > 0 {

@@ -314,8 +314,6 @@ type combine struct {
 	reverse bool
 }
 
-func (k *combine) Grain() op.Grain { return op.PerSample }
-
 func (k *combine) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	shape := tensor.Shape{-1, -1}
 	for i, s := range in {

@@ -76,8 +76,6 @@ func newWarping(c *op.Config) (warping, error) {
 	return k, nil
 }
 
-func (k *warping) Grain() op.Grain { return op.PerSample }
-
 // warpLayouts are the layouts that can be warped, by rank.
 func warpLayouts(rank int) []string {
 	switch rank {

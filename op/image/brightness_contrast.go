@@ -72,8 +72,6 @@ func newBrightnessContrast(c *op.Config) (op.Kernel, error) {
 	return k, nil
 }
 
-func (k *brightnessContrast) Grain() op.Grain { return op.PerSample }
-
 func (k *brightnessContrast) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return inferColor(k.config, in[0], k.dtype, tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Float32)
 }

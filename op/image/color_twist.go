@@ -91,8 +91,6 @@ func newColorTwist(c *op.Config) (op.Kernel, error) {
 		brightness: arg("brightness", 1), contrast: arg("contrast", 1), dtype: op.Get[tensor.DType](c, "dtype")}, nil
 }
 
-func (k *colorTwist) Grain() op.Grain { return op.PerSample }
-
 func (k *colorTwist) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out, err := inferColor(k.config, in[0], k.dtype, tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Float16, tensor.Float32)
 	if err == nil && in[0].Shape != nil {

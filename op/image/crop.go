@@ -150,8 +150,6 @@ type crop struct {
 	window *window.Crop
 }
 
-func (k *crop) Grain() op.Grain { return op.PerSample }
-
 func (k *crop) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	layout, err := layoutOf(k.config, in[0])
 	if err != nil {
@@ -261,8 +259,6 @@ type slice struct {
 	cutter
 	window *window.Slice
 }
-
-func (k *slice) Grain() op.Grain { return op.PerSample }
 
 func (k *slice) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	dtype, err := k.output(in[0].DType)

@@ -75,8 +75,6 @@ func newCropMirrorNormalize(c *op.Config) (op.Kernel, error) {
 	return k, nil
 }
 
-func (k *cropMirrorNormalize) Grain() op.Grain { return op.PerSample }
-
 // channels returns the number of output channels.
 func (k *cropMirrorNormalize) channels(in int) int {
 	if k.padOutput && in > 0 {

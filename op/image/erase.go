@@ -58,8 +58,6 @@ func newErase(c *op.Config) (op.Kernel, error) {
 	return k, nil
 }
 
-func (k *erase) Grain() op.Grain { return op.PerSample }
-
 func (k *erase) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if in[0].Shape != nil {
 		if _, err := k.resolve(nil, len(in[0].Shape), in[0].Layout); err != nil {

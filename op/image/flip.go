@@ -32,8 +32,6 @@ type flip struct {
 	axes   [3]op.Scalar[int] // D, H, W
 }
 
-func (k *flip) Grain() op.Grain { return op.PerSample }
-
 func (k *flip) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	layout, err := flipLayout(k.config, in[0])
 	if err != nil {

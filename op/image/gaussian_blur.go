@@ -40,8 +40,6 @@ type gaussianBlur struct {
 	dtype  tensor.DType
 }
 
-func (k *gaussianBlur) Grain() op.Grain { return op.PerSample }
-
 func (k *gaussianBlur) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := in[0]
 	if k.dtype != tensor.Invalid {

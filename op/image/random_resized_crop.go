@@ -45,8 +45,6 @@ func newRandomResizedCrop(c *op.Config) (op.Kernel, error) {
 	return &randomResizedCrop{resizer: newResizer(c), height: size[0], width: size[1], windows: windows}, err
 }
 
-func (k *randomResizedCrop) Grain() op.Grain { return op.PerSample }
-
 func (k *randomResizedCrop) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out, err := k.infer(in[0])
 	if err != nil {

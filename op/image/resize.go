@@ -44,8 +44,6 @@ type resize struct {
 	save bool
 }
 
-func (k *resize) Grain() op.Grain { return op.PerSample }
-
 func (k *resize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	resized, err := k.infer(in[0])
 	if err != nil {

@@ -39,8 +39,6 @@ type resizeCropMirror struct {
 	mirror op.Scalar[int]
 }
 
-func (k *resizeCropMirror) Grain() op.Grain { return op.PerSample }
-
 func (k *resizeCropMirror) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out, err := k.infer(in[0])
 	if err != nil {

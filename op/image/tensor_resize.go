@@ -79,8 +79,6 @@ func newTensorResize(c *op.Config) (op.Kernel, error) {
 	return k, err
 }
 
-func (k *tensorResize) Grain() op.Grain { return op.PerSample }
-
 func (k *tensorResize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	dtype, err := k.output(in[0])
 	if err != nil {

@@ -36,12 +36,12 @@ func init() {
 			},
 			Open: func(context.Context, *op.Config) (reader.Source, error) { return &numbers{}, nil },
 		})
-	register := func(name string, params []op.Parameter, infer []tensor.Spec, grain op.Grain, run func(c *op.Config, b *op.Block) error) {
+	register := func(name string, params []op.Parameter, infer []tensor.Spec, whole bool, run func(c *op.Config, b *op.Block) error) {
 		op.Register(op.Schema{Name: name, Module: []string{"test"}, Inputs: []op.Port{{Name: "in"}},
 			Outputs: []op.Port{{Name: "out"}}, Params: params,
-			New: func(c *op.Config) (op.Kernel, error) { return &kernel{c, infer, grain, run}, nil }})
+			New: func(c *op.Config) (op.Kernel, error) { return &kernel{c, infer, whole, run}, nil }})
 	}
-	register("scale", []op.Parameter{{Name: "by", Type: op.Int, Default: 2, PerSample: true}}, spec, op.PerSample,
+	register("scale", []op.Parameter{{Name: "by", Type: op.Int, Default: 2, PerSample: true}}, spec, false,
 		func(c *op.Config, b *op.Block) error {
 			by := op.GetScalar[int](c, "by")
 			for s := range b.Len() {
@@ -58,7 +58,7 @@ func init() {
 			}
 			return nil
 		})
-	register("total", nil, spec, op.PerBatch, func(_ *op.Config, b *op.Block) error {
+	register("total", nil, spec, true, func(_ *op.Config, b *op.Block) error {
 		sum := int64(0)
 		for s := range b.Len() {
 			for _, v := range list(b.In(0, s)) {
@@ -70,14 +70,14 @@ func init() {
 		}
 		return nil
 	})
-	register("pass", nil, spec, op.PerSample, func(_ *op.Config, b *op.Block) error {
+	register("pass", nil, spec, false, func(_ *op.Config, b *op.Block) error {
 		for s := range b.Len() {
 			b.Alias(0, s, b.In(0, s))
 		}
 		return nil
 	})
 	register("odd", []op.Parameter{{Name: "way", Type: op.String, Required: true}},
-		[]tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{1}}}, op.PerSample,
+		[]tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{1}}}, false,
 		func(c *op.Config, b *op.Block) error {
 			switch op.Get[string](c, "way") {
 			case "panic":
@@ -100,12 +100,12 @@ func init() {
 type kernel struct {
 	config *op.Config
 	infer  []tensor.Spec
-	grain  op.Grain
+	whole  bool // it needs whole batches
 	run    func(c *op.Config, b *op.Block) error
 }
 
 func (k *kernel) Infer([]tensor.Spec) ([]tensor.Spec, error) { return k.infer, nil }
-func (k *kernel) Grain() op.Grain                            { return k.grain }
+func (k *kernel) Batched() bool                              { return k.whole }
 func (k *kernel) Run(b *op.Block) error                      { return k.run(k.config, b) }
 
 func list(t tensor.Tensor) []int64 {

@@ -20,7 +20,7 @@ func init() {
 		Params: []op.Parameter{{Name: "way", Type: op.String, Default: ""}},
 		New: func(c *op.Config) (op.Kernel, error) {
 			way := op.Get[string](c, "way")
-			return &kernel{c, []tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{1}}}, op.PerSample,
+			return &kernel{c, []tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{1}}}, false,
 				func(_ *op.Config, b *op.Block) error {
 					for s := range b.Len() {
 						bad := b.Position(s) == 105

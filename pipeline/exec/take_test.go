@@ -18,7 +18,7 @@ func init() {
 	op.Register(op.Schema{Name: "length", Module: []string{"test"}, Inputs: []op.Port{{Name: "in"}},
 		Outputs: []op.Port{{Name: "out"}},
 		New: func(c *op.Config) (op.Kernel, error) {
-			return &kernel{c, []tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{1}}}, op.PerSample,
+			return &kernel{c, []tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{1}}}, false,
 				func(_ *op.Config, b *op.Block) error {
 					for s := range b.Len() {
 						put(b, s, []int64{int64(b.In(0, s).Len())})

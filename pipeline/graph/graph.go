@@ -10,7 +10,7 @@
 //
 // Nodes are cut into stages at the operators that need a whole batch. Within an
 // even stage, a segment, every sample goes through all nodes by itself; an odd
-// stage holds operators of grain PerBatch:
+// stage holds kernels that are op.Batched:
 //
 //	stage 0        stage 1       stage 2
 //	┌───────────┐  ┌──────────┐  ┌───────────┐
@@ -97,7 +97,7 @@ func (g *Graph) Behind(picked func(n *Node) bool) *Graph {
 		if n.Kernel == nil {
 			return nil
 		}
-		n.Stage = stage(n.Kernel.Grain(), n.from())
+		n.Stage = stage(n.Kernel, n.from())
 		for _, e := range n.from() {
 			if picked(n) && e.Node.Stage == n.Stage {
 				n.Stage += 2

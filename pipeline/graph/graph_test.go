@@ -22,7 +22,7 @@ func init() {
 type batchLevel struct{}
 
 func (batchLevel) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return in, nil }
-func (batchLevel) Grain() op.Grain                               { return op.PerBatch }
+func (batchLevel) Batched() bool                                 { return true }
 func (batchLevel) Run(*op.Block) error                           { return nil }
 
 func add(t *testing.T, b *Builder, operator, name string, args op.Args, in ...Edge) Edge {

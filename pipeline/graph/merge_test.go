@@ -31,7 +31,6 @@ type perSample struct{ outputs int }
 func (k perSample) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{in[0], in[0]}[:k.outputs], nil
 }
-func (perSample) Grain() op.Grain     { return op.PerSample }
 func (perSample) Run(*op.Block) error { return nil }
 
 func names(g *Graph) string {

@@ -167,7 +167,7 @@ func (n *Node) compute() error {
 		return n.at(err)
 	}
 	n.Specs = make([]tensor.Spec, outputs)
-	n.Stage = stage(n.Kernel.Grain(), n.from())
+	n.Stage = stage(n.Kernel, n.from())
 	n.Partial = n.partial()
 	return nil
 }
@@ -249,10 +249,10 @@ func (n *Node) checkPort(i int, got tensor.Spec) error {
 	return nil
 }
 
-// stage returns the stage of a node into which the given edges flow.
-func stage(grain op.Grain, from []Edge) int {
+// stage returns the stage of a node with kernel k into which the given edges flow.
+func stage(k op.Kernel, from []Edge) int {
 	stage := 0
-	if grain == op.PerBatch {
+	if op.IsBatched(k) {
 		stage = 1
 	}
 	for _, e := range from {

@@ -6,9 +6,6 @@ func PeersAllowed() []Named {
 	return []Named{
 		{"checkpoint/internal/orbax", "the format is Orbax's"},
 		{"format/ocdbt: OrbaxConfig", "the settings of the format as Orbax writes it"},
-		{"op: Grain", "how a kernel divides its work, no system's name"},
-		{"op: Grain.*", "as above"},
-		{"op: Kernel.Grain", "as above"},
 		{"tensor: DType.DALI", "types have names in several formats: numpy, zarr, safetensors and DALI"},
 		{"tensor: FromDALI", "as above"},
 
