@@ -4,38 +4,22 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // loopFor returns the loop of a function for operands of one type, which is also the type of the
 // result, except for comparisons.
 func loopFor(name string, d tensor.DType) loop {
-	switch d {
-	case tensor.Bool:
+	if d == tensor.Bool {
 		if f := boolLoop(name); f != nil {
 			return f
 		}
-		return integerLoop[uint8](name)
-	case tensor.Uint8:
-		return integerLoop[uint8](name)
-	case tensor.Uint16:
-		return integerLoop[uint16](name)
-	case tensor.Uint32:
-		return integerLoop[uint32](name)
-	case tensor.Uint64:
-		return integerLoop[uint64](name)
-	case tensor.Int8:
-		return integerLoop[int8](name)
-	case tensor.Int16:
-		return integerLoop[int16](name)
-	case tensor.Int32:
-		return integerLoop[int32](name)
-	case tensor.Int64:
-		return integerLoop[int64](name)
-	case tensor.Float32:
-		return realLoop[float32](name)
 	}
-	return realLoop[float64](name)
+	named := element.Pick(d, integerLoop[uint8], integerLoop[int8], integerLoop[uint16], integerLoop[int16],
+		integerLoop[uint32], integerLoop[int32], integerLoop[uint64], integerLoop[int64],
+		realLoop[float32], realLoop[float64])
+	return named(name)
 }
 
 // numberLoop returns the loops that integers and floats have alike, or nil.

@@ -67,8 +67,6 @@ func newLookupTable(c *op.Config) (op.Kernel, error) {
 	return k, element.Convert(out, tensor.FromSlice(table))
 }
 
-func (k *lookupTable) Grain() op.Grain { return op.PerSample }
-
 func (k *lookupTable) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if d := in[0].DType; !element.Known(d) || !d.IsInteger() {
 		return nil, k.config.InvalidInput(0, "integers of 8 to 64 bits", d.String(), "cast it")
@@ -101,23 +99,9 @@ func (k *lookupTable) look(out, in tensor.Tensor) error {
 }
 
 func lookFrom[T any](k *lookupTable, out []byte, in tensor.Tensor) error {
-	switch in.DType {
-	case tensor.Uint8:
-		return look[T, uint8](k, out, in)
-	case tensor.Uint16:
-		return look[T, uint16](k, out, in)
-	case tensor.Uint32:
-		return look[T, uint32](k, out, in)
-	case tensor.Uint64:
-		return look[T, uint64](k, out, in)
-	case tensor.Int8:
-		return look[T, int8](k, out, in)
-	case tensor.Int16:
-		return look[T, int16](k, out, in)
-	case tensor.Int32:
-		return look[T, int32](k, out, in)
-	}
-	return look[T, int64](k, out, in)
+	look := element.Pick(in.DType, look[T, uint8], look[T, int8], look[T, uint16], look[T, int16],
+		look[T, uint32], look[T, int32], look[T, uint64], look[T, int64], nil, nil)
+	return look(k, out, in)
 }
 
 // look copies entries as bits of type T. A negative index is a large one when its sign is ignored.

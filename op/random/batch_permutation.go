@@ -25,7 +25,7 @@ func init() {
 
 type batchPermutation struct{ repeat, derange bool }
 
-func (k *batchPermutation) Grain() op.Grain { return op.PerBatch }
+func (k *batchPermutation) Batched() bool { return true }
 
 func (k *batchPermutation) Infer([]tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: tensor.Int32, Shape: tensor.Shape{}}}, nil

@@ -64,8 +64,6 @@ type choice struct {
 	extent   extent
 }
 
-func (k *choice) Grain() op.Grain { return op.PerSample }
-
 func (k *choice) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	a, out := in[0], tensor.Spec{DType: in[0].DType}
 	if a.Shape == nil {

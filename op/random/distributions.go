@@ -30,12 +30,7 @@ func init() {
 			if v, constant := k.values.Const(); constant && k.choose && len(v) == 0 {
 				return nil, c.Invalid("values", "at least one", "none", "")
 			}
-			var err error
-			if k.dtype, err = dtypeOf(c, tensor.Float32, append(numbers, tensor.Float64)...); err != nil {
-				return nil, err
-			}
-			k.extent, err = newExtent(c, 0)
-			return k, err
+			return newDistribution(c, k.draw, tensor.Float32, append(numbers, tensor.Float64)...)
 		},
 	})
 }
@@ -49,23 +44,9 @@ func isRange(v []float64) bool {
 type uniform struct {
 	limits, values op.Vector[float64]
 	choose         bool
-	dtype          tensor.DType
-	extent         extent
 }
 
-func (k *uniform) Grain() op.Grain { return op.PerSample }
-
-func (k *uniform) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	return []tensor.Spec{{DType: k.dtype, Shape: k.extent.infer(in)}}, nil
-}
-
-func (k *uniform) Run(b *op.Block) error { return perSample(b, k.sample) }
-
-func (k *uniform) sample(b *op.Block, s int, w *worker) error {
-	shape, err := k.extent.at(b, s, &w.shape)
-	if err != nil {
-		return err
-	}
+func (k *uniform) draw(b *op.Block, s int, shape tensor.Shape, w *worker) error {
 	out := b.Out(0, s, shape...)
 	from := &k.limits
 	if k.choose {
@@ -88,7 +69,7 @@ func (k *uniform) sample(b *op.Block, s int, w *worker) error {
 	if !isRange(v) {
 		return invalid("range", wantRange, v)
 	}
-	lo, hi := limit(k.dtype, float64(float32(v[0]))), limit(k.dtype, float64(float32(v[1])))
+	lo, hi := limit(out.DType, float64(float32(v[0]))), limit(out.DType, float64(float32(v[1])))
 	return fill(out, b.RNG(s), w,
 		func(int) float32 { return rng.Uniform32(&w.philox, float32(lo), float32(hi)) },
 		func(int) float64 { return rng.Uniform64(&w.philox, lo, hi) })
@@ -109,35 +90,16 @@ func init() {
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
 			k := &normal{mean: op.GetScalar[float64](c, "mean"), stddev: op.GetScalar[float64](c, "stddev")}
-			var err error
-			if k.dtype, err = dtypeOf(c, tensor.Float32, append(numbers, tensor.Float64)...); err != nil {
-				return nil, err
-			}
-			k.extent, err = newExtent(c, 0)
-			return k, err
+			return newDistribution(c, k.draw, tensor.Float32, append(numbers, tensor.Float64)...)
 		},
 	})
 }
 
 type normal struct {
 	mean, stddev op.Scalar[float64]
-	dtype        tensor.DType
-	extent       extent
 }
 
-func (k *normal) Grain() op.Grain { return op.PerSample }
-
-func (k *normal) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	return []tensor.Spec{{DType: k.dtype, Shape: k.extent.infer(in)}}, nil
-}
-
-func (k *normal) Run(b *op.Block) error { return perSample(b, k.sample) }
-
-func (k *normal) sample(b *op.Block, s int, w *worker) error {
-	shape, err := k.extent.at(b, s, &w.shape)
-	if err != nil {
-		return err
-	}
+func (k *normal) draw(b *op.Block, s int, shape tensor.Shape, w *worker) error {
 	mean, stddev, err := moments(b, s, &k.mean, &k.stddev)
 	if err != nil {
 		return err
@@ -177,12 +139,7 @@ func init() {
 					return nil, c.Invalid(name, "a positive float32 number", fmt.Sprint(v), "")
 				}
 			}
-			var err error
-			if k.dtype, err = dtypeOf(c, tensor.Float32, tensor.Float32, tensor.Float64); err != nil {
-				return nil, err
-			}
-			k.extent, err = newExtent(c, 0)
-			return k, err
+			return newDistribution(c, k.draw, tensor.Float32, tensor.Float32, tensor.Float64)
 		},
 	})
 }
@@ -191,23 +148,9 @@ func isPositive(v float64) bool { return float32(v) > 0 && v <= math.MaxFloat32 
 
 type beta struct {
 	alpha, beta op.Scalar[float64]
-	dtype       tensor.DType
-	extent      extent
 }
 
-func (k *beta) Grain() op.Grain { return op.PerSample }
-
-func (k *beta) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	return []tensor.Spec{{DType: k.dtype, Shape: k.extent.infer(in)}}, nil
-}
-
-func (k *beta) Run(b *op.Block) error { return perSample(b, k.sample) }
-
-func (k *beta) sample(b *op.Block, s int, w *worker) error {
-	shape, err := k.extent.at(b, s, &w.shape)
-	if err != nil {
-		return err
-	}
+func (k *beta) draw(b *op.Block, s int, shape tensor.Shape, w *worker) error {
 	x, y, err := moments(b, s, &k.alpha, &k.beta)
 	if err != nil {
 		return err
@@ -215,10 +158,11 @@ func (k *beta) sample(b *op.Block, s int, w *worker) error {
 	if !isPositive(float64(x)) || !isPositive(float64(y)) {
 		return invalid("alpha or beta", "a positive float32 number", fmt.Sprint(x, " ", y))
 	}
-	if k.dtype == tensor.Float64 {
-		return fillBeta(b.Out(0, s, shape...), b.RNG(s), w, float64(x), float64(y))
+	out := b.Out(0, s, shape...)
+	if out.DType == tensor.Float64 {
+		return fillBeta(out, b.RNG(s), w, float64(x), float64(y))
 	}
-	return fillBeta(b.Out(0, s, shape...), b.RNG(s), w, x, y)
+	return fillBeta(out, b.RNG(s), w, x, y)
 }
 
 // fillBeta draws by two numbers of gamma distributions, whose state, a number of a
@@ -265,35 +209,16 @@ func init() {
 			if p, constant := k.probability.Const(); constant && p != p {
 				return nil, c.Invalid("probability", "a number", "NaN", "")
 			}
-			var err error
-			if k.dtype, err = dtypeOf(c, tensor.Int32, tensor.Int32, tensor.Bool, tensor.Uint8); err != nil {
-				return nil, err
-			}
-			k.extent, err = newExtent(c, 0)
-			return k, err
+			return newDistribution(c, k.draw, tensor.Int32, tensor.Int32, tensor.Bool, tensor.Uint8)
 		},
 	})
 }
 
 type coinFlip struct {
 	probability op.Scalar[float64]
-	dtype       tensor.DType
-	extent      extent
 }
 
-func (k *coinFlip) Grain() op.Grain { return op.PerSample }
-
-func (k *coinFlip) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	return []tensor.Spec{{DType: k.dtype, Shape: k.extent.infer(in)}}, nil
-}
-
-func (k *coinFlip) Run(b *op.Block) error { return perSample(b, k.sample) }
-
-func (k *coinFlip) sample(b *op.Block, s int, w *worker) error {
-	shape, err := k.extent.at(b, s, &w.shape)
-	if err != nil {
-		return err
-	}
+func (k *coinFlip) draw(b *op.Block, s int, shape tensor.Shape, w *worker) error {
 	p, err := k.probability.At(b, s)
 	if err != nil {
 		return err
@@ -301,8 +226,8 @@ func (k *coinFlip) sample(b *op.Block, s int, w *worker) error {
 	if p != p {
 		return invalid("probability", "a number", p)
 	}
-	out, size := b.Out(0, s, shape...), k.dtype.Size()
-	stream := b.RNG(s)
+	out, stream := b.Out(0, s, shape...), b.RNG(s)
+	size := out.DType.Size()
 	clear(out.Data)
 	for e := range out.Shape.Len() {
 		element := rng.Element(stream, e)

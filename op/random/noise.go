@@ -8,6 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -28,29 +29,6 @@ func inferNoise(c *op.Config, in tensor.Spec) ([]tensor.Spec, error) {
 			Want: fmt.Sprint(numbers), Got: in.DType.String(), Remedy: "cast it"}
 	}
 	return []tensor.Spec{in}, nil
-}
-
-// pick returns the one of functions that is for a type.
-func pick[F any](d tensor.DType, u8, i8, u16, i16, u32, i32, u64, i64, f32 F) F {
-	switch d {
-	case tensor.Uint8:
-		return u8
-	case tensor.Int8:
-		return i8
-	case tensor.Uint16:
-		return u16
-	case tensor.Int16:
-		return i16
-	case tensor.Uint32:
-		return u32
-	case tensor.Int32:
-		return i32
-	case tensor.Uint64:
-		return u64
-	case tensor.Int64:
-		return i64
-	}
-	return f32
 }
 
 // pair returns the elements of the input of a sample and of its output, which is alike.
@@ -137,11 +115,9 @@ type gaussian struct {
 	add          func(k *gaussian, b *op.Block, s int, w *worker) error // for the type, known from Infer on
 }
 
-func (k *gaussian) Grain() op.Grain { return op.PerSample }
-
 func (k *gaussian) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	k.add = pick(in[0].DType, addGaussian[uint8], addGaussian[int8], addGaussian[uint16], addGaussian[int16],
-		addGaussian[uint32], addGaussian[int32], addGaussian[uint64], addGaussian[int64], addGaussian[float32])
+	k.add = element.Pick(in[0].DType, addGaussian[uint8], addGaussian[int8], addGaussian[uint16], addGaussian[int16],
+		addGaussian[uint32], addGaussian[int32], addGaussian[uint64], addGaussian[int64], addGaussian[float32], nil)
 	return inferNoise(k.config, in[0])
 }
 
@@ -198,11 +174,9 @@ type saltAndPepper struct {
 	set                       func(k *saltAndPepper, b *op.Block, s int) error // for the type, known from Infer on
 }
 
-func (k *saltAndPepper) Grain() op.Grain { return op.PerSample }
-
 func (k *saltAndPepper) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	k.set = pick(in[0].DType, season[uint8], season[int8], season[uint16], season[int16],
-		season[uint32], season[int32], season[uint64], season[int64], season[float32])
+	k.set = element.Pick(in[0].DType, season[uint8], season[int8], season[uint16], season[int16],
+		season[uint32], season[int32], season[uint64], season[int64], season[float32], nil)
 	return inferNoise(k.config, in[0])
 }
 
@@ -304,11 +278,9 @@ type shot struct {
 	count  func(k *shot, b *op.Block, s int, w *worker) error // for the type, known from Infer on
 }
 
-func (k *shot) Grain() op.Grain { return op.PerSample }
-
 func (k *shot) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	k.count = pick(in[0].DType, countPhotons[uint8], countPhotons[int8], countPhotons[uint16], countPhotons[int16],
-		countPhotons[uint32], countPhotons[int32], countPhotons[uint64], countPhotons[int64], countPhotons[float32])
+	k.count = element.Pick(in[0].DType, countPhotons[uint8], countPhotons[int8], countPhotons[uint16], countPhotons[int16],
+		countPhotons[uint32], countPhotons[int32], countPhotons[uint64], countPhotons[int64], countPhotons[float32], nil)
 	return inferNoise(k.config, in[0])
 }
 

@@ -83,6 +83,42 @@ func (e *extent) at(b *op.Block, s int, buf *[]int) (tensor.Shape, error) {
 	return shape, err
 }
 
+// drawing makes the output of a sample, of that shape.
+type drawing func(b *op.Block, s int, shape tensor.Shape, w *worker) error
+
+// distribution is the kernel of operators that fill a shape with numbers of one type.
+type distribution struct {
+	dtype  tensor.DType
+	extent extent
+	draw   drawing
+}
+
+// newDistribution returns the kernel whose samples draw makes: of one of the allowed types, or of
+// def if none was given.
+func newDistribution(c *op.Config, draw drawing, def tensor.DType, allowed ...tensor.DType) (op.Kernel, error) {
+	k := &distribution{draw: draw}
+	var err error
+	if k.dtype, err = dtypeOf(c, def, allowed...); err != nil {
+		return nil, err
+	}
+	k.extent, err = newExtent(c, 0)
+	return k, err
+}
+
+func (k *distribution) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	return []tensor.Spec{{DType: k.dtype, Shape: k.extent.infer(in)}}, nil
+}
+
+func (k *distribution) Run(b *op.Block) error {
+	return perSample(b, func(b *op.Block, s int, w *worker) error {
+		shape, err := k.extent.at(b, s, &w.shape)
+		if err != nil {
+			return err
+		}
+		return k.draw(b, s, shape, w)
+	})
+}
+
 // numbers are the types that most operators give.
 var numbers = []tensor.DType{tensor.Uint8, tensor.Int8, tensor.Uint16, tensor.Int16, tensor.Uint32, tensor.Int32, tensor.Uint64, tensor.Int64, tensor.Float32}
 

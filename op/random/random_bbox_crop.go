@@ -150,8 +150,6 @@ func (k *boxCrop) sizes() error {
 	return nil
 }
 
-func (k *boxCrop) Grain() op.Grain { return op.PerSample }
-
 func (k *boxCrop) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	axes, width := -1, -1
 	if s := in[0].Shape; s != nil && (len(s) != 2 || s[1] >= 0) {

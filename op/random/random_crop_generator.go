@@ -30,8 +30,6 @@ type cropGenerator struct {
 	windows *cropgen.Generator
 }
 
-func (k *cropGenerator) Grain() op.Grain { return op.PerSample }
-
 func (k *cropGenerator) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if !isIndex(in[0].DType) || in[0].DType == tensor.Uint64 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: k.config.Schema.FullName(), Subject: "node " + k.config.Node + ", input shapes",

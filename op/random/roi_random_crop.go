@@ -46,8 +46,6 @@ type roiRandomCrop struct {
 	crop, start, end, extent, in op.Vector[int]
 }
 
-func (k *roiRandomCrop) Grain() op.Grain { return op.PerSample }
-
 func (k *roiRandomCrop) Infer([]tensor.Spec) ([]tensor.Spec, error) {
 	rank := -1
 	if crop, constant := k.crop.Const(); constant {

@@ -54,8 +54,7 @@ func (k *deviating) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 
 func (k *deviating) Run(b *op.Block) error {
 	return b.Each(func(s int) error {
-		var buf [8]int
-		axes, n, out, err := k.sample(b, s, buf[:0])
+		axes, n, out, err := k.sample(b, s)
 		if err != nil {
 			return err
 		}

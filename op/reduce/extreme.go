@@ -40,8 +40,7 @@ func (k *extreme) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 
 func (k *extreme) Run(b *op.Block) error {
 	return b.Each(func(s int) error {
-		var buf [8]int
-		axes, _, out, err := k.sample(b, s, buf[:0])
+		axes, _, out, err := k.sample(b, s)
 		if err != nil {
 			return err
 		}

@@ -93,12 +93,7 @@ func newNormalize(c *op.Config) (op.Kernel, error) {
 // normal reports whether normalize takes and gives elements of that type.
 func normal(d tensor.DType) bool { return summable(d) && d.Bits() <= 32 }
 
-func (k *normalize) Grain() op.Grain {
-	if k.batch && !(k.mean.set && k.stddev.set) {
-		return op.PerBatch
-	}
-	return op.PerSample
-}
+func (k *normalize) Batched() bool { return k.batch && !(k.mean.set && k.stddev.set) }
 
 func (k *normalize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if !normal(in[0].DType) {
@@ -115,13 +110,12 @@ func (k *normalize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 }
 
 func (k *normalize) Run(b *op.Block) error {
-	if k.Grain() == op.PerBatch {
+	if k.Batched() {
 		return k.whole(b)
 	}
 	return b.Each(func(s int) error {
-		var buf [8]int
 		in := b.In(0, s)
-		axes, err := k.axesOf(b, s, buf[:0])
+		axes, err := k.axesOf(b, s)
 		if err != nil {
 			return err
 		}
@@ -152,8 +146,7 @@ func (k *normalize) whole(b *op.Block) error {
 	if b.Len() == 0 {
 		return nil
 	}
-	var buf [8]int
-	axes, err := k.axesOf(b, 0, buf[:0])
+	axes, err := k.axesOf(b, 0)
 	if err != nil {
 		return err
 	}
@@ -194,9 +187,9 @@ func (k *normalize) whole(b *op.Block) error {
 
 // axesOf returns the axes that are folded in a sample: the axes of the arguments, or the axes in
 // which a given mean or deviation has the extent 1.
-func (k *normalize) axesOf(b *op.Block, s int, buf []int) ([]int, error) {
+func (k *normalize) axesOf(b *op.Block, s int) ([]int, error) {
 	in := b.In(0, s)
-	axes, err := k.axes.Of(b, s, len(in.Shape), in.Layout, buf)
+	axes, err := k.axes.Of(b, s, len(in.Shape), in.Layout, op.PerWorker[statistics](b).room[:0])
 	if err != nil || k.axes.Given() {
 		return axes, err
 	}

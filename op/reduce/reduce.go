@@ -43,8 +43,6 @@ func newFrame(c *op.Config) (frame, error) {
 	return frame{config: c, axes: axes, keep: op.Get[bool](c, "keep_dims")}, err
 }
 
-func (f *frame) Grain() op.Grain { return op.PerSample }
-
 // infer returns the output for that input.
 func (f *frame) infer(in tensor.Spec, dtype tensor.DType) ([]tensor.Spec, error) {
 	out := tensor.Spec{DType: dtype}
@@ -83,9 +81,10 @@ func (f *frame) folded(out, shape tensor.Shape, axes []int) tensor.Shape {
 
 // sample finds the axes of a sample, makes its output and returns both, with the
 // number of elements that are folded into each of the output.
-func (f *frame) sample(b *op.Block, s int, buf []int) (axes []int, n int, out tensor.Tensor, err error) {
+func (f *frame) sample(b *op.Block, s int) (axes []int, n int, out tensor.Tensor, err error) {
 	in := b.In(0, s)
-	if axes, err = f.axes.Of(b, s, len(in.Shape), in.Layout, buf); err != nil {
+	room := op.PerWorker[[8]int](b)
+	if axes, err = f.axes.Of(b, s, len(in.Shape), in.Layout, room[:0]); err != nil {
 		return nil, 0, out, err
 	}
 	n = 1

@@ -19,6 +19,7 @@ type statistics struct {
 	sums           []float64
 	integers       []int64 // the memory of sums, while integers are summed
 	squares        []int64 // of bytes, where deviations are wanted: sums of squares are exact, and faster
+	room           [8]int  // for axes
 }
 
 // newStatistics returns the statistics of data of that shape, in scratch memory.
@@ -32,7 +33,9 @@ func newStatistics(b *op.Block, shape tensor.Shape, axes []int) *statistics {
 		}
 	}
 	p := op.PerWorker[statistics](b)
-	*p = statistics{n: n, means: op.Scratch[float32](b, places), factors: op.Scratch[float32](b, places), sums: op.Scratch[float64](b, places)}
+	p.n, p.integers, p.squares = n, nil, nil
+	p.means, p.factors = op.Scratch[float32](b, places), op.Scratch[float32](b, places)
+	p.sums = op.Scratch[float64](b, places)
 	clear(p.sums)
 	return p
 }
@@ -151,27 +154,15 @@ func (p *statistics) finishFactors(k *normalize) {
 
 // apply writes (in - mean) * factor + shift, element by element.
 func (p *statistics) apply(out []float32, in tensor.Tensor, axes []int, shift float32) {
-	switch in.DType {
-	case tensor.Uint8:
-		apply(p, out, element.View[uint8](in.Data), in.Shape, axes, shift)
-	case tensor.Uint16:
-		apply(p, out, element.View[uint16](in.Data), in.Shape, axes, shift)
-	case tensor.Uint32:
-		apply(p, out, element.View[uint32](in.Data), in.Shape, axes, shift)
-	case tensor.Int8:
-		apply(p, out, element.View[int8](in.Data), in.Shape, axes, shift)
-	case tensor.Int16:
-		apply(p, out, element.View[int16](in.Data), in.Shape, axes, shift)
-	case tensor.Int32:
-		apply(p, out, element.View[int32](in.Data), in.Shape, axes, shift)
-	case tensor.Float32:
-		apply(p, out, element.View[float32](in.Data), in.Shape, axes, shift)
-	}
+	apply := element.Pick(in.DType, apply[uint8], apply[int8], apply[uint16], apply[int16],
+		apply[uint32], apply[int32], nil, nil, apply[float32], nil)
+	apply(p, out, in, axes, shift)
 }
 
-func apply[T number](p *statistics, out []float32, in []T, shape tensor.Shape, axes []int, shift float32) {
-	strided.Fold(shape, axes, func(r strided.Run) {
-		from, to := in[r.In:r.In+r.Rows*r.N], out[r.In:r.In+r.Rows*r.N]
+func apply[T number](p *statistics, out []float32, in tensor.Tensor, axes []int, shift float32) {
+	elements := element.View[T](in.Data)
+	strided.Fold(in.Shape, axes, func(r strided.Run) {
+		from, to := elements[r.In:r.In+r.Rows*r.N], out[r.In:r.In+r.Rows*r.N]
 		if r.Along {
 			for i := range r.Rows {
 				applyOne(to[i*r.N:(i+1)*r.N], from[i*r.N:(i+1)*r.N], p.means[r.Out+i], p.factors[r.Out+i], shift)

@@ -68,8 +68,7 @@ func (k *summing) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 
 func (k *summing) Run(b *op.Block) error {
 	return b.Each(func(s int) error {
-		var buf [8]int
-		axes, n, out, err := k.sample(b, s, buf[:0])
+		axes, n, out, err := k.sample(b, s)
 		if err != nil {
 			return err
 		}
@@ -100,35 +99,23 @@ func (k *summing) Run(b *op.Block) error {
 
 // finish writes the results of sums of n elements each.
 func finish[A total](k *summing, out tensor.Tensor, sums []A, n int) {
-	switch out.DType {
-	case tensor.Uint8:
-		narrow[uint8](k, out, sums, n)
-	case tensor.Uint16:
-		narrow[uint16](k, out, sums, n)
-	case tensor.Uint32:
-		narrow[uint32](k, out, sums, n)
-	case tensor.Uint64:
-		narrow[uint64](k, out, sums, n)
-	case tensor.Int8:
-		narrow[int8](k, out, sums, n)
-	case tensor.Int16:
-		narrow[int16](k, out, sums, n)
-	case tensor.Int32:
-		narrow[int32](k, out, sums, n)
-	case tensor.Int64:
-		narrow[int64](k, out, sums, n)
-	case tensor.Float32:
-		to := element.View[float32](out.Data)
-		for i, sum := range sums {
-			v := float64(sum)
-			if k.quotient != whole {
-				v /= float64(n)
-			}
-			if k.quotient == root {
-				v = math.Sqrt(v)
-			}
-			to[i] = float32(v)
+	write := element.Pick(out.DType, narrow[uint8, A], narrow[int8, A], narrow[uint16, A], narrow[int16, A],
+		narrow[uint32, A], narrow[int32, A], narrow[uint64, A], narrow[int64, A], rounded[A], nil)
+	write(k, out, sums, n)
+}
+
+// rounded writes results as float32.
+func rounded[A total](k *summing, out tensor.Tensor, sums []A, n int) {
+	to := element.View[float32](out.Data)
+	for i, sum := range sums {
+		v := float64(sum)
+		if k.quotient != whole {
+			v /= float64(n)
 		}
+		if k.quotient == root {
+			v = math.Sqrt(v)
+		}
+		to[i] = float32(v)
 	}
 }
 

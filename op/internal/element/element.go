@@ -42,6 +42,32 @@ func Known(d tensor.DType) bool {
 	return false
 }
 
+// Pick returns the one of several functions that is for the type d. Bools are bytes. other is for
+// all types that have no function of their own.
+func Pick[F any](d tensor.DType, u8, i8, u16, i16, u32, i32, u64, i64, f32, other F) F {
+	switch d {
+	case tensor.Uint8, tensor.Bool:
+		return u8
+	case tensor.Int8:
+		return i8
+	case tensor.Uint16:
+		return u16
+	case tensor.Int16:
+		return i16
+	case tensor.Uint32:
+		return u32
+	case tensor.Int32:
+		return i32
+	case tensor.Uint64:
+		return u64
+	case tensor.Int64:
+		return i64
+	case tensor.Float32:
+		return f32
+	}
+	return other
+}
+
 // number are the types that Go computes with.
 type number interface{ op.Integer | float32 | float64 }
 
