@@ -22,6 +22,25 @@ type Kernel interface {
 	Run(b *Block) error
 }
 
+// SampleKernel computes an operator one sample at a time. [Each] makes it a Kernel.
+type SampleKernel interface {
+	// Infer is Kernel.Infer.
+	Infer(in []tensor.Spec) ([]tensor.Spec, error)
+	// Sample computes sample s of the block. An error fails that sample alone.
+	Sample(b *Block, s int) error
+}
+
+// Each returns the kernel that computes every sample of a block by k. It implements none of the
+// other interfaces of kernels.
+func Each(k SampleKernel) Kernel { return each{k} }
+
+type each struct{ SampleKernel }
+
+// Run implements Kernel.
+func (k each) Run(b *Block) error {
+	return b.Each(func(s int) error { return k.Sample(b, s) })
+}
+
 // Batched is implemented by kernels that may need all samples of a batch in one block.
 type Batched interface {
 	// Batched reports whether this kernel does.

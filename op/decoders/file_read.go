@@ -25,7 +25,7 @@ func init() {
 		},
 		// What a file holds may change.
 		Stateful: true,
-		New:      func(c *op.Config) (op.Kernel, error) { return &fileRead{c}, nil },
+		New:      func(c *op.Config) (op.Kernel, error) { return op.Each(&fileRead{c}), nil },
 	})
 }
 
@@ -37,32 +37,30 @@ func (k *fileRead) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1}}}, checkEncoded(k.config, in[0])
 }
 
-// Run implements op.Kernel.
-func (k *fileRead) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		path, _, _ := strings.Cut(string(b.In(0, s).Data), "\x00")
-		f, err := os.Open(path)
-		if err != nil {
-			return fileError(path, err)
-		}
-		defer f.Close() //nolint:errcheck // nothing was written
-		info, err := f.Stat()
-		if err != nil {
-			return fileError(path, err)
-		}
-		if !info.Mode().IsRegular() {
-			return &errs.Error{Kind: errs.Invalid, Subject: path, Want: "a file", Got: info.Mode().Type().String()}
-		}
-		const largest = 1 << 40
-		if info.Size() > largest {
-			return &errs.Error{Kind: errs.Exhausted, Subject: path, Want: fmt.Sprintf("at most %d bytes", int64(largest)), Got: fmt.Sprint(info.Size())}
-		}
-		out := b.Out(0, s, int(info.Size()))
-		if _, err := io.ReadFull(f, out.Data); err != nil {
-			return fileError(path, err)
-		}
-		return nil
-	})
+// Sample implements op.SampleKernel.
+func (k *fileRead) Sample(b *op.Block, s int) error {
+	path, _, _ := strings.Cut(string(b.In(0, s).Data), "\x00")
+	f, err := os.Open(path)
+	if err != nil {
+		return fileError(path, err)
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	info, err := f.Stat()
+	if err != nil {
+		return fileError(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return &errs.Error{Kind: errs.Invalid, Subject: path, Want: "a file", Got: info.Mode().Type().String()}
+	}
+	const largest = 1 << 40
+	if info.Size() > largest {
+		return &errs.Error{Kind: errs.Exhausted, Subject: path, Want: fmt.Sprintf("at most %d bytes", int64(largest)), Got: fmt.Sprint(info.Size())}
+	}
+	out := b.Out(0, s, int(info.Size()))
+	if _, err := io.ReadFull(f, out.Data); err != nil {
+		return fileError(path, err)
+	}
+	return nil
 }
 
 func fileError(path string, err error) error {

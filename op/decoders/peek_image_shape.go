@@ -45,7 +45,7 @@ func newPeek(c *op.Config) (op.Kernel, error) {
 	if !slices.Contains(known, k.dtype) {
 		return nil, c.Invalid("dtype", "int32, uint32, int64, uint64, float32 or float64", k.dtype.String(), "")
 	}
-	return k, nil
+	return op.Each(k), nil
 }
 
 // Infer implements op.Kernel.
@@ -53,20 +53,18 @@ func (k *peek) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: k.dtype, Shape: tensor.Shape{3}}}, checkEncoded(k.config, in[0])
 }
 
-// Run implements op.Kernel.
-func (k *peek) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		h, err := codec.ReadHeader(b.In(0, s).Data)
-		if err != nil {
-			return err
-		}
-		width, height, channels := k.output.Size(h)
-		out := b.Out(0, s, 3)
-		for i, v := range [3]int{height, width, channels} {
-			store(out, i, v)
-		}
-		return nil
-	})
+// Sample implements op.SampleKernel.
+func (k *peek) Sample(b *op.Block, s int) error {
+	h, err := codec.ReadHeader(b.In(0, s).Data)
+	if err != nil {
+		return err
+	}
+	width, height, channels := k.output.Size(h)
+	out := b.Out(0, s, 3)
+	for i, v := range [3]int{height, width, channels} {
+		store(out, i, v)
+	}
+	return nil
 }
 
 // store makes v element i of a tensor of a dtype of peek_image_shape.

@@ -18,7 +18,7 @@ func init() {
 		},
 		New: func(c *op.Config) (op.Kernel, error) {
 			dtype, err := elementType(c, "dtype")
-			return &cast{config: c, dtype: dtype}, err
+			return op.Each(&cast{config: c, dtype: dtype}), err
 		},
 	})
 }
@@ -51,18 +51,16 @@ func (k *cast) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-func (k *cast) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		in, dtype := b.In(0, s), k.dtype
-		if b.Inputs() > 1 {
-			dtype = b.In(1, s).DType
-		}
-		if in.DType == dtype {
-			b.Alias(0, s, in)
-			return nil
-		}
-		return element.Convert(b.Out(0, s, in.Shape...), in)
-	})
+func (k *cast) Sample(b *op.Block, s int) error {
+	in, dtype := b.In(0, s), k.dtype
+	if b.Inputs() > 1 {
+		dtype = b.In(1, s).DType
+	}
+	if in.DType == dtype {
+		b.Alias(0, s, in)
+		return nil
+	}
+	return element.Convert(b.Out(0, s, in.Shape...), in)
 }
 
 func init() {
@@ -74,6 +72,6 @@ func init() {
 			{Name: "like", Doc: "data whose type is taken; its contents are not read"},
 		},
 		Outputs: []op.Port{{Name: "output", Doc: "the shape of the input in the other type"}},
-		New:     func(c *op.Config) (op.Kernel, error) { return &cast{config: c}, nil },
+		New:     func(c *op.Config) (op.Kernel, error) { return op.Each(&cast{config: c}), nil },
 	})
 }

@@ -40,7 +40,7 @@ func newShapes(c *op.Config) (op.Kernel, error) {
 	if !slices.Contains(shapeTypes(), k.dtype) {
 		return nil, c.Unsupported(param, "an integer type of 32 or 64 bits, float32 or float64", k.dtype.String())
 	}
-	return k, nil
+	return op.Each(k), nil
 }
 
 func (k *shapes) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -51,16 +51,14 @@ func (k *shapes) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: k.dtype, Shape: tensor.Shape{rank}}}, nil
 }
 
-func (k *shapes) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		shape := b.In(0, s).Shape
-		extents := op.Scratch[int64](b, len(shape))
-		for i, d := range shape {
-			extents[i] = int64(d)
-		}
-		out := b.Out(0, s, len(shape))
-		return element.Convert(out, tensor.Tensor{DType: tensor.Int64, Shape: out.Shape, Data: element.Bytes(extents)})
-	})
+func (k *shapes) Sample(b *op.Block, s int) error {
+	shape := b.In(0, s).Shape
+	extents := op.Scratch[int64](b, len(shape))
+	for i, d := range shape {
+		extents[i] = int64(d)
+	}
+	out := b.Out(0, s, len(shape))
+	return element.Convert(out, tensor.Tensor{DType: tensor.Int64, Shape: out.Shape, Data: element.Bytes(extents)})
 }
 
 func init() {

@@ -44,7 +44,7 @@ func registerFill(name string, value float32) {
 			if err := constantShape(c, k.shape, k.layout, dtype); err != nil {
 				return nil, err
 			}
-			return k, element.Convert(k.value, tensor.ScalarOf(value))
+			return op.Each(k), element.Convert(k.value, tensor.ScalarOf(value))
 		},
 	})
 }
@@ -77,15 +77,13 @@ func inferredShape(v op.Vector[int], layout string) tensor.Shape {
 	return nil
 }
 
-func (k *fill) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		var buf [8]int
-		shape, err := shapeAt(k.config, b, s, k.shape, k.layout, k.dtype, buf[:0])
-		if err == nil {
-			repeat(b.Out(0, s, shape...).Data, k.value.Data)
-		}
-		return err
-	})
+func (k *fill) Sample(b *op.Block, s int) error {
+	var buf [8]int
+	shape, err := shapeAt(k.config, b, s, k.shape, k.layout, k.dtype, buf[:0])
+	if err == nil {
+		repeat(b.Out(0, s, shape...).Data, k.value.Data)
+	}
+	return err
 }
 
 // shapeAt returns the shape of a sample, checked.
@@ -114,7 +112,7 @@ func init() {
 		Params:  []op.Parameter{layoutParam("Layout of the output."), shapeParam()},
 		New: func(c *op.Config) (op.Kernel, error) {
 			k := &full{config: c, shape: op.GetVector[int](c, "shape"), layout: op.Get[string](c, "layout")}
-			return k, constantShape(c, k.shape, k.layout, tensor.Float64)
+			return op.Each(k), constantShape(c, k.shape, k.layout, tensor.Float64)
 		},
 	})
 }
@@ -135,19 +133,17 @@ func (k *full) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-func (k *full) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		in := b.In(0, s)
-		var buf [8]int
-		shape, err := shapeAt(k.config, b, s, k.shape, k.layout, in.DType, buf[:0])
-		if err == nil {
-			err = broadcasts(in.Shape, shape)
-		}
-		if err == nil {
-			broadcast(b.Out(0, s, shape...), in)
-		}
-		return err
-	})
+func (k *full) Sample(b *op.Block, s int) error {
+	in := b.In(0, s)
+	var buf [8]int
+	shape, err := shapeAt(k.config, b, s, k.shape, k.layout, in.DType, buf[:0])
+	if err == nil {
+		err = broadcasts(in.Shape, shape)
+	}
+	if err == nil {
+		broadcast(b.Out(0, s, shape...), in)
+	}
+	return err
 }
 
 // like is the kernel of zeros_like and ones_like.
@@ -167,7 +163,7 @@ func registerLike(name, what string, value float32) {
 		Params:  []op.Parameter{{Name: "dtype", Type: op.DType, Doc: "Type of the output; by default the input's type."}},
 		New: func(c *op.Config) (op.Kernel, error) {
 			dtype, err := elementType(c, "dtype")
-			return &like{config: c, dtype: dtype, value: tensor.ScalarOf(value)}, err
+			return op.Each(&like{config: c, dtype: dtype, value: tensor.ScalarOf(value)}), err
 		},
 	})
 }
@@ -180,24 +176,22 @@ func (k *like) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, numbers(k.config, 0, out)
 }
 
-func (k *like) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		in := b.In(0, s).Spec()
-		if k.dtype != tensor.Invalid {
-			in.DType = k.dtype
-		}
-		if err := size(in.Shape, in.DType); err != nil {
-			return err
-		}
-		out := b.Out(0, s, in.Shape...)
-		var one [8]byte
-		value := tensor.Tensor{DType: out.DType, Data: one[:out.DType.Size()]}
-		if err := element.Convert(value, k.value); err != nil {
-			return err
-		}
-		repeat(out.Data, value.Data)
-		return nil
-	})
+func (k *like) Sample(b *op.Block, s int) error {
+	in := b.In(0, s).Spec()
+	if k.dtype != tensor.Invalid {
+		in.DType = k.dtype
+	}
+	if err := size(in.Shape, in.DType); err != nil {
+		return err
+	}
+	out := b.Out(0, s, in.Shape...)
+	var one [8]byte
+	value := tensor.Tensor{DType: out.DType, Data: one[:out.DType.Size()]}
+	if err := element.Convert(value, k.value); err != nil {
+		return err
+	}
+	repeat(out.Data, value.Data)
+	return nil
 }
 
 func init() {
@@ -214,7 +208,7 @@ func init() {
 			{Name: "fill_value", Doc: "the data to repeat"},
 		},
 		Outputs: []op.Port{{Name: "output", Doc: "the repeated data"}},
-		New:     func(c *op.Config) (op.Kernel, error) { return &fullLike{config: c}, nil },
+		New:     func(c *op.Config) (op.Kernel, error) { return op.Each(&fullLike{config: c}), nil },
 	})
 }
 
@@ -229,19 +223,17 @@ func (k *fullLike) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return same(in)
 }
 
-func (k *fullLike) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		like, in := b.In(0, s), b.In(1, s)
-		if err := broadcasts(in.Shape, like.Shape); err != nil {
-			return err
-		}
-		value := tensor.Tensor{DType: like.DType, Shape: in.Shape, Data: op.Scratch[uint8](b, in.Len()*like.DType.Size())}
-		if err := element.Convert(value, in); err != nil {
-			return err
-		}
-		broadcast(b.Out(0, s, like.Shape...), value)
-		return nil
-	})
+func (k *fullLike) Sample(b *op.Block, s int) error {
+	like, in := b.In(0, s), b.In(1, s)
+	if err := broadcasts(in.Shape, like.Shape); err != nil {
+		return err
+	}
+	value := tensor.Tensor{DType: like.DType, Shape: in.Shape, Data: op.Scratch[uint8](b, in.Len()*like.DType.Size())}
+	if err := element.Convert(value, in); err != nil {
+		return err
+	}
+	broadcast(b.Out(0, s, like.Shape...), value)
+	return nil
 }
 
 // truncate writes v, as a float32, as an element of type d the way C converts it: towards zero, and

@@ -28,7 +28,7 @@ func newJoining(c *op.Config, stack bool) (op.Kernel, error) {
 	case c.Given("axis_name") && c.Given("axis") && !stack:
 		return nil, c.Invalid("axis_name", "axis or axis_name", "both", "leave one of them out")
 	}
-	return k, nil
+	return op.Each(k), nil
 }
 
 // along returns the axis along which data of that rank and layout are joined.
@@ -120,11 +120,7 @@ func (k *joining) stackedLayout(first tensor.Spec, at int) (string, error) {
 	return first.Layout[:at] + k.name + first.Layout[at:], nil
 }
 
-func (k *joining) Run(b *op.Block) error {
-	return b.Each(func(s int) error { return k.sample(b, s) })
-}
-
-func (k *joining) sample(b *op.Block, s int) error {
+func (k *joining) Sample(b *op.Block, s int) error {
 	first := b.In(0, s)
 	at, err := k.along(len(first.Shape), first.Layout)
 	if err != nil {

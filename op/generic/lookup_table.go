@@ -64,7 +64,7 @@ func newLookupTable(c *op.Config) (op.Kernel, error) {
 	}
 	out := tensor.New(dtype, len(table))
 	k.entries = out.Data
-	return k, element.Convert(out, tensor.FromSlice(table))
+	return op.Each(k), element.Convert(out, tensor.FromSlice(table))
 }
 
 func (k *lookupTable) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -76,14 +76,12 @@ func (k *lookupTable) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-func (k *lookupTable) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		in := b.In(0, s)
-		if err := size(in.Shape, k.dtype); err != nil {
-			return err
-		}
-		return k.look(b.Out(0, s, in.Shape...), in)
-	})
+func (k *lookupTable) Sample(b *op.Block, s int) error {
+	in := b.In(0, s)
+	if err := size(in.Shape, k.dtype); err != nil {
+		return err
+	}
+	return k.look(b.Out(0, s, in.Shape...), in)
 }
 
 func (k *lookupTable) look(out, in tensor.Tensor) error {

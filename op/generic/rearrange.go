@@ -101,7 +101,7 @@ func init() {
 		},
 		New: func(c *op.Config) (op.Kernel, error) {
 			elements, err := elementMap(c)
-			return &elementExtract{config: c, elements: elements}, err
+			return op.Each(&elementExtract{config: c, elements: elements}), err
 		},
 	})
 }
@@ -159,20 +159,18 @@ func (k *elementExtract) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return out, nil
 }
 
-func (k *elementExtract) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		in := b.In(0, s)
-		if err := sequence(k.config, in.Spec()); err != nil {
-			return err
+func (k *elementExtract) Sample(b *op.Block, s int) error {
+	in := b.In(0, s)
+	if err := sequence(k.config, in.Spec()); err != nil {
+		return err
+	}
+	for o, i := range k.elements {
+		if i >= in.Shape[0] {
+			return mismatch(fmt.Sprintf("a sequence of %d elements or more", i+1), in.String())
 		}
-		for o, i := range k.elements {
-			if i >= in.Shape[0] {
-				return mismatch(fmt.Sprintf("a sequence of %d elements or more", i+1), in.String())
-			}
-			b.Alias(o, s, in.Index(i))
-		}
-		return nil
-	})
+		b.Alias(o, s, in.Index(i))
+	}
+	return nil
 }
 
 func init() {
@@ -187,7 +185,7 @@ func init() {
 			if order, ok := k.order.Const(); ok && len(order) == 0 {
 				return nil, c.Invalid("new_order", "an index or more", "none", "")
 			}
-			return k, nil
+			return op.Each(k), nil
 		},
 	})
 }
@@ -226,11 +224,7 @@ func within(order []int, n int) error {
 	return nil
 }
 
-func (k *sequenceRearrange) Run(b *op.Block) error {
-	return b.Each(func(s int) error { return k.sample(b, s) })
-}
-
-func (k *sequenceRearrange) sample(b *op.Block, s int) error {
+func (k *sequenceRearrange) Sample(b *op.Block, s int) error {
 	in := b.In(0, s)
 	if err := sequence(k.config, in.Spec()); err != nil {
 		return err

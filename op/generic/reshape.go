@@ -42,7 +42,7 @@ type reshaping struct {
 	dtype       tensor.DType // Invalid: the input's
 }
 
-func newReshaping(c *op.Config) (*reshaping, error) {
+func newReshaping(c *op.Config) (op.Kernel, error) {
 	k := &reshaping{
 		config: c, shape: op.GetVector[int](c, "shape"), relative: op.GetVector[float64](c, "rel_shape"),
 		source: op.GetVector[int](c, "src_dims"), layout: op.Get[string](c, "layout"), hasLayout: c.Given("layout"),
@@ -74,7 +74,7 @@ func newReshaping(c *op.Config) (*reshaping, error) {
 			return nil, c.Invalid("rel_shape", "parts other than 0, at most one of them negative", fmt.Sprint(shape), "")
 		}
 	}
-	return k, nil
+	return op.Each(k), nil
 }
 
 // oneWildcard returns an error when more than one extent is negative.
@@ -160,11 +160,7 @@ func (k *reshaping) inferShape(in []tensor.Spec, dtype tensor.DType) (tensor.Sha
 	return unknown(len(in[0].Shape)), nil
 }
 
-func (k *reshaping) Run(b *op.Block) error {
-	return b.Each(func(s int) error { return k.sample(b, s) })
-}
-
-func (k *reshaping) sample(b *op.Block, s int) error {
+func (k *reshaping) Sample(b *op.Block, s int) error {
 	in := b.In(0, s)
 	w := op.PerWorker[workspace](b)
 	shape, err := k.shape.At(b, s, w.arguments[0])
@@ -324,7 +320,7 @@ func init() {
 		Inputs:  reshapingInputs(),
 		Outputs: []op.Port{{Name: "output", Doc: "the same elements in the other shape"}},
 		Params:  reshapingParams(),
-		New:     func(c *op.Config) (op.Kernel, error) { return newReshaping(c) },
+		New:     newReshaping,
 	})
 }
 
@@ -337,6 +333,6 @@ func init() {
 		Outputs: []op.Port{{Name: "output", Doc: "the same bytes with the other type and shape"}},
 		Params: append(reshapingParams(),
 			op.Parameter{Name: "dtype", Type: op.DType, Doc: "Type of the output; by default the input's type."}),
-		New: func(c *op.Config) (op.Kernel, error) { return newReshaping(c) },
+		New: newReshaping,
 	})
 }

@@ -26,7 +26,7 @@ func init() {
 			if c.Given("axes") == c.Given("axis_names") {
 				return nil, c.Invalid("axes", "one of axes and axis_names", "both or neither", "")
 			}
-			return k, nil
+			return op.Each(k), nil
 		},
 	})
 }
@@ -89,24 +89,22 @@ func keep(out, shape tensor.Shape, removed []int) tensor.Shape {
 	return out
 }
 
-func (k *squeeze) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		in := b.In(0, s)
-		w := op.PerWorker[workspace](b)
-		numbers, err := k.axes.At(b, s, w.arguments[0])
-		if err != nil {
-			return err
-		}
-		axes, err := k.removed(w.axes[:0], numbers, in.Shape, in.Layout)
-		if err != nil {
-			return err
-		}
-		w.axes, w.shape = axes, keep(w.shape[:0], in.Shape, axes)
-		out := in
-		out.Shape, out.Layout = w.shape, without(in.Layout, axes)
-		b.Alias(0, s, out)
-		return nil
-	})
+func (k *squeeze) Sample(b *op.Block, s int) error {
+	in := b.In(0, s)
+	w := op.PerWorker[workspace](b)
+	numbers, err := k.axes.At(b, s, w.arguments[0])
+	if err != nil {
+		return err
+	}
+	axes, err := k.removed(w.axes[:0], numbers, in.Shape, in.Layout)
+	if err != nil {
+		return err
+	}
+	w.axes, w.shape = axes, keep(w.shape[:0], in.Shape, axes)
+	out := in
+	out.Shape, out.Layout = w.shape, without(in.Layout, axes)
+	b.Alias(0, s, out)
+	return nil
 }
 
 func init() {
@@ -149,7 +147,7 @@ func newExpandDims(c *op.Config) (op.Kernel, error) {
 			k.names += names[i : i+1]
 		}
 	}
-	return k, nil
+	return op.Each(k), nil
 }
 
 func (k *expandDims) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -200,17 +198,15 @@ func (k *expandDims) layout(layout string) string {
 	return out + layout
 }
 
-func (k *expandDims) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		in := b.In(0, s)
-		if err := k.fits(in.Shape, in.Layout); err != nil {
-			return err
-		}
-		w := op.PerWorker[workspace](b)
-		w.shape = k.expand(w.shape[:0], in.Shape)
-		out := in
-		out.Shape, out.Layout = w.shape, k.layout(in.Layout)
-		b.Alias(0, s, out)
-		return nil
-	})
+func (k *expandDims) Sample(b *op.Block, s int) error {
+	in := b.In(0, s)
+	if err := k.fits(in.Shape, in.Layout); err != nil {
+		return err
+	}
+	w := op.PerWorker[workspace](b)
+	w.shape = k.expand(w.shape[:0], in.Shape)
+	out := in
+	out.Shape, out.Layout = w.shape, k.layout(in.Layout)
+	b.Alias(0, s, out)
+	return nil
 }

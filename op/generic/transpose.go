@@ -36,7 +36,7 @@ func newTranspose(c *op.Config) (op.Kernel, error) {
 		return nil, c.Invalid("output_layout", "a letter for each axis", `""`, "leave it out")
 	}
 	if !c.Given("perm") {
-		return k, nil
+		return op.Each(k), nil
 	}
 	k.perm = append([]int{}, op.Get[[]int](c, "perm")...)
 	seen := make([]bool, len(k.perm))
@@ -46,7 +46,7 @@ func newTranspose(c *op.Config) (op.Kernel, error) {
 		}
 		seen[i] = true
 	}
-	return k, fits(c, "output_layout", k.layout, len(k.perm))
+	return op.Each(k), fits(c, "output_layout", k.layout, len(k.perm))
 }
 
 // from returns which axis of the input axis i of the output is.
@@ -90,11 +90,7 @@ func (k *transpose) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-func (k *transpose) Run(b *op.Block) error {
-	return b.Each(func(s int) error { return k.sample(b, s) })
-}
-
-func (k *transpose) sample(b *op.Block, s int) error {
+func (k *transpose) Sample(b *op.Block, s int) error {
 	in := b.In(0, s)
 	rank := len(in.Shape)
 	if k.perm != nil && len(k.perm) != rank {

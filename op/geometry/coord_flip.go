@@ -44,7 +44,7 @@ func newCoordFlip(c *op.Config) (op.Kernel, error) {
 	} else if !strings.Contains(k.layout, "x") {
 		return nil, c.Invalid("layout", "letters of which one is x", fmt.Sprintf("%q", k.layout), "")
 	}
-	return k, nil
+	return op.Each(k), nil
 }
 
 func (k *coordFlip) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -61,40 +61,38 @@ func flippable(s tensor.Spec) error {
 	return &errs.Error{Kind: errs.Invalid, Want: "float32 points: a row for each, of 1 to 3 coordinates", Got: s.DType.String() + s.Shape.String()}
 }
 
-func (k *coordFlip) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		t := b.In(0, s)
-		if err := flippable(t.Spec()); err != nil {
-			return err
-		}
-		in, err := tensor.Of[float32](t)
+func (k *coordFlip) Sample(b *op.Block, s int) error {
+	t := b.In(0, s)
+	if err := flippable(t.Spec()); err != nil {
+		return err
+	}
+	in, err := tensor.Of[float32](t)
+	if err != nil {
+		return err
+	}
+	out, err := tensor.Of[float32](b.Out(0, s, t.Shape...))
+	if err != nil {
+		return err
+	}
+	copy(out, in)
+	columns := t.Shape[1]
+	for i, axis := range []byte("xyz") {
+		at := strings.IndexByte(k.layout, axis)
+		flip, err := k.flip[i].At(b, s)
 		if err != nil {
 			return err
 		}
-		out, err := tensor.Of[float32](b.Out(0, s, t.Shape...))
+		center, err := k.center[i].At(b, s)
 		if err != nil {
 			return err
 		}
-		copy(out, in)
-		columns := t.Shape[1]
-		for i, axis := range []byte("xyz") {
-			at := strings.IndexByte(k.layout, axis)
-			flip, err := k.flip[i].At(b, s)
-			if err != nil {
-				return err
-			}
-			center, err := k.center[i].At(b, s)
-			if err != nil {
-				return err
-			}
-			if at < 0 || at >= columns || flip == 0 {
-				continue
-			}
-			twice := 2 * float32(center)
-			for j := at; j < len(out); j += columns {
-				out[j] = twice - in[j]
-			}
+		if at < 0 || at >= columns || flip == 0 {
+			continue
 		}
-		return nil
-	})
+		twice := 2 * float32(center)
+		for j := at; j < len(out); j += columns {
+			out[j] = twice - in[j]
+		}
+	}
+	return nil
 }

@@ -49,7 +49,7 @@ func newCoordTransform(c *op.Config) (op.Kernel, error) {
 		}
 		k.matrix, k.combined = readVector(c, "MT"), true
 	}
-	return k, nil
+	return op.Each(k), nil
 }
 
 func (k *coordTransform) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -157,35 +157,33 @@ func (p *points) multiply(v float32) error {
 	return nil
 }
 
-func (k *coordTransform) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		in := b.In(0, s)
-		if len(in.Shape) < 2 {
-			return &errs.Error{Kind: errs.Mismatch, Want: "data of two axes or more", Got: in.String()}
-		}
-		last := len(in.Shape) - 1
-		var p points
-		if err := k.read(b, s, in.Shape[last], &p); err != nil {
-			return err
-		}
-		var buf [8]int
-		shape := append(append(tensor.Shape(buf[:0]), in.Shape[:last]...), p.rows)
-		if _, err := shape.Bytes(tensor.Float32); err != nil {
-			return err
-		}
-		floats, err := toFloats(b, in)
-		if err != nil {
-			return err
-		}
-		out := b.Out(0, s, shape...)
-		if k.dtype == tensor.Float32 {
-			p.apply(element.View[float32](out.Data), floats)
-			return nil
-		}
-		moved := op.Scratch[float32](b, shape.Len())
-		p.apply(moved, floats)
-		return element.Convert(out, tensor.Tensor{DType: tensor.Float32, Shape: shape, Data: element.Bytes(moved)})
-	})
+func (k *coordTransform) Sample(b *op.Block, s int) error {
+	in := b.In(0, s)
+	if len(in.Shape) < 2 {
+		return &errs.Error{Kind: errs.Mismatch, Want: "data of two axes or more", Got: in.String()}
+	}
+	last := len(in.Shape) - 1
+	var p points
+	if err := k.read(b, s, in.Shape[last], &p); err != nil {
+		return err
+	}
+	var buf [8]int
+	shape := append(append(tensor.Shape(buf[:0]), in.Shape[:last]...), p.rows)
+	if _, err := shape.Bytes(tensor.Float32); err != nil {
+		return err
+	}
+	floats, err := toFloats(b, in)
+	if err != nil {
+		return err
+	}
+	out := b.Out(0, s, shape...)
+	if k.dtype == tensor.Float32 {
+		p.apply(element.View[float32](out.Data), floats)
+		return nil
+	}
+	moved := op.Scratch[float32](b, shape.Len())
+	p.apply(moved, floats)
+	return element.Convert(out, tensor.Tensor{DType: tensor.Float32, Shape: shape, Data: element.Bytes(moved)})
 }
 
 // toFloats returns the elements of a sample as float32.

@@ -35,7 +35,7 @@ func registerDisplacement(name, doc string, params []op.Parameter, newMoves func
 		New: func(c *op.Config) (op.Kernel, error) {
 			w, err := newWarping(c)
 			w.clamp, w.cut = false, true
-			return &displacement{warping: w, mask: op.GetScalar[int](c, "mask"), moves: newMoves(c)}, err
+			return op.Each(&displacement{warping: w, mask: op.GetScalar[int](c, "mask"), moves: newMoves(c)}), err
 		},
 	})
 }
@@ -50,24 +50,22 @@ func (k *displacement) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return k.infer(in[0], true)
 }
 
-func (k *displacement) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		in := b.In(0, s)
-		f, err := framesOf(in)
-		if err != nil {
-			return err
-		}
-		mask, err := k.mask.At(b, s)
-		if err != nil {
-			return err
-		}
-		if mask == 0 {
-			in.Layout = "HWC"
-			b.Alias(0, s, in)
-			return nil
-		}
-		return k.warp(b, s, f, f.volume, k.moves(b, f.volume))
-	})
+func (k *displacement) Sample(b *op.Block, s int) error {
+	in := b.In(0, s)
+	f, err := framesOf(in)
+	if err != nil {
+		return err
+	}
+	mask, err := k.mask.At(b, s)
+	if err != nil {
+		return err
+	}
+	if mask == 0 {
+		in.Layout = "HWC"
+		b.Alias(0, s, in)
+		return nil
+	}
+	return k.warp(b, s, f, f.volume, k.moves(b, f.volume))
 }
 
 func init() {

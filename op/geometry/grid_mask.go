@@ -32,7 +32,7 @@ func init() {
 			if tile, ok := k.tile.Const(); ok && tile <= 0 {
 				return nil, c.Invalid("tile", "a side of 1 or more", fmt.Sprint(tile), "")
 			}
-			return k, nil
+			return op.Each(k), nil
 		},
 	})
 }
@@ -54,33 +54,31 @@ func (k *gridMask) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return in[:1:1], nil
 }
 
-func (k *gridMask) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		in := b.In(0, s)
-		rank := len(in.Shape)
-		if rank != 3 && rank != 4 {
-			return &errs.Error{Kind: errs.Mismatch, Want: "a picture of layout HWC, or a sequence of them", Got: in.String()}
-		}
-		g, err := k.grid(b, s)
-		if err != nil {
-			return err
-		}
-		out := b.Out(0, s, in.Shape...)
-		copy(out.Data, in.Data)
-		h, w, n := in.Shape[rank-3], in.Shape[rank-2], in.Shape[rank-1]*in.DType.Size()
-		frame := h * w * n
-		for y := range h {
-			for x := range w {
-				if !g.black(x, y) {
-					continue
-				}
-				for at := (y*w + x) * n; at < len(out.Data); at += frame {
-					blacken(in.DType, out.Data[at:at+n])
-				}
+func (k *gridMask) Sample(b *op.Block, s int) error {
+	in := b.In(0, s)
+	rank := len(in.Shape)
+	if rank != 3 && rank != 4 {
+		return &errs.Error{Kind: errs.Mismatch, Want: "a picture of layout HWC, or a sequence of them", Got: in.String()}
+	}
+	g, err := k.grid(b, s)
+	if err != nil {
+		return err
+	}
+	out := b.Out(0, s, in.Shape...)
+	copy(out.Data, in.Data)
+	h, w, n := in.Shape[rank-3], in.Shape[rank-2], in.Shape[rank-1]*in.DType.Size()
+	frame := h * w * n
+	for y := range h {
+		for x := range w {
+			if !g.black(x, y) {
+				continue
+			}
+			for at := (y*w + x) * n; at < len(out.Data); at += frame {
+				blacken(in.DType, out.Data[at:at+n])
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // blacken multiplies elements by 0.

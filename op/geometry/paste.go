@@ -44,7 +44,7 @@ func newPaste(c *op.Config) (op.Kernel, error) {
 	for _, v := range colour {
 		k.fill = append(k.fill, byte(v)) // the low bits, as in DALI
 	}
-	return k, nil
+	return op.Each(k), nil
 }
 
 func (k *paste) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -58,11 +58,7 @@ func (k *paste) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: tensor.Uint8, Shape: shape, Layout: "HWC"}}, nil
 }
 
-func (k *paste) Run(b *op.Block) error {
-	return b.Each(func(s int) error { return k.sample(b, s) })
-}
-
-func (k *paste) sample(b *op.Block, s int) error {
+func (k *paste) Sample(b *op.Block, s int) error {
 	in := b.In(0, s)
 	if len(in.Shape) != 3 || len(k.fill) > 1 && len(k.fill) != in.Shape[2] {
 		return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("a picture of %d channels", len(k.fill)), Got: in.String()}

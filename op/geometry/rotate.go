@@ -36,33 +36,31 @@ type rotate struct {
 
 func newRotate(c *op.Config) (op.Kernel, error) {
 	w, err := newWarping(c)
-	return &rotate{warping: w, angle: op.GetScalar[float64](c, "angle"), axis: readVector(c, "axis"), keep: op.Get[bool](c, "keep_size")}, err
+	return op.Each(&rotate{warping: w, angle: op.GetScalar[float64](c, "angle"), axis: readVector(c, "axis"), keep: op.Get[bool](c, "keep_size")}), err
 }
 
 func (k *rotate) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return k.infer(in[0], k.keep) }
 
-func (k *rotate) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		f, err := framesOf(b.In(0, s))
-		if err != nil {
-			return err
-		}
-		kept := op.PerWorker[affineMap](b)
-		sin, cos, err := k.turn(b, s, f.spatial, kept)
-		if err != nil {
-			return err
-		}
-		natural := f.volume
-		if !k.keep {
-			natural = kept.canvas(f.volume, sin, cos)
-		}
-		size, err := k.outputSize(b, s, f, natural)
-		if err != nil {
-			return err
-		}
-		kept.centre(f.volume, size)
-		return k.warp(b, s, f, size, kept)
-	})
+func (k *rotate) Sample(b *op.Block, s int) error {
+	f, err := framesOf(b.In(0, s))
+	if err != nil {
+		return err
+	}
+	kept := op.PerWorker[affineMap](b)
+	sin, cos, err := k.turn(b, s, f.spatial, kept)
+	if err != nil {
+		return err
+	}
+	natural := f.volume
+	if !k.keep {
+		natural = kept.canvas(f.volume, sin, cos)
+	}
+	size, err := k.outputSize(b, s, f, natural)
+	if err != nil {
+		return err
+	}
+	kept.centre(f.volume, size)
+	return k.warp(b, s, f, size, kept)
 }
 
 // turn sets m to the rotation from the output to the input, without an offset, and returns sine

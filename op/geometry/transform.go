@@ -36,7 +36,7 @@ func registerTransform(name, doc string, params []op.Parameter, precision op.Pre
 		Precision: precision,
 		New: func(c *op.Config) (op.Kernel, error) {
 			m, err := newMaker(c)
-			return &transform{config: c, maker: m, reverse: op.Get[bool](c, "reverse_order")}, err
+			return op.Each(&transform{config: c, maker: m, reverse: op.Get[bool](c, "reverse_order")}), err
 		},
 	})
 }
@@ -77,33 +77,31 @@ func subject(err error) string {
 	return "ndim"
 }
 
-func (k *transform) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		if b.Inputs() == 0 {
-			t, err := k.maker.make(b, s, 0)
-			if err != nil {
-				return err
-			}
-			return t.write(b, s)
-		}
-		first, err := read(b.In(0, s))
+func (k *transform) Sample(b *op.Block, s int) error {
+	if b.Inputs() == 0 {
+		t, err := k.maker.make(b, s, 0)
 		if err != nil {
 			return err
-		}
-		t, err := k.maker.make(b, s, first.n)
-		if err != nil {
-			return err
-		}
-		if t.n != first.n {
-			return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("an input of %d dimensions", t.n), Got: b.In(0, s).String()}
-		}
-		if k.reverse {
-			t = t.then(&first)
-		} else {
-			t = first.then(&t)
 		}
 		return t.write(b, s)
-	})
+	}
+	first, err := read(b.In(0, s))
+	if err != nil {
+		return err
+	}
+	t, err := k.maker.make(b, s, first.n)
+	if err != nil {
+		return err
+	}
+	if t.n != first.n {
+		return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("an input of %d dimensions", t.n), Got: b.In(0, s).String()}
+	}
+	if k.reverse {
+		t = t.then(&first)
+	} else {
+		t = first.then(&t)
+	}
+	return t.write(b, s)
 }
 
 // vector is a parameter with a value for each dimension, or one for all.

@@ -304,7 +304,7 @@ func init() {
 		},
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
-			return &combine{config: c, reverse: op.Get[bool](c, "reverse_order")}, nil
+			return op.Each(&combine{config: c, reverse: op.Get[bool](c, "reverse_order")}), nil
 		},
 	})
 }
@@ -332,25 +332,23 @@ func (k *combine) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: tensor.Float32, Shape: shape, Layout: layoutMatrix}}, nil
 }
 
-func (k *combine) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		t, err := read(b.In(0, s))
-		if err != nil {
+func (k *combine) Sample(b *op.Block, s int) error {
+	t, err := read(b.In(0, s))
+	if err != nil {
+		return err
+	}
+	for i := 1; i < b.Inputs(); i++ {
+		u, err := read(b.In(i, s))
+		switch {
+		case err != nil:
 			return err
+		case u.n != t.n:
+			return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("transforms of %d dimensions", t.n), Got: b.In(i, s).String()}
+		case k.reverse:
+			t = u.then(&t)
+		default:
+			t = t.then(&u)
 		}
-		for i := 1; i < b.Inputs(); i++ {
-			u, err := read(b.In(i, s))
-			switch {
-			case err != nil:
-				return err
-			case u.n != t.n:
-				return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("transforms of %d dimensions", t.n), Got: b.In(i, s).String()}
-			case k.reverse:
-				t = u.then(&t)
-			default:
-				t = t.then(&u)
-			}
-		}
-		return t.write(b, s)
-	})
+	}
+	return t.write(b, s)
 }

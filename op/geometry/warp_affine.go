@@ -44,7 +44,7 @@ func newWarpAffine(c *op.Config) (op.Kernel, error) {
 	if !k.matrix.given && c.Inputs < 2 {
 		return nil, c.Invalid("matrix", "the argument or a second input", "none", "")
 	}
-	return k, nil
+	return op.Each(k), nil
 }
 
 func (k *warpAffine) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -58,24 +58,22 @@ func (k *warpAffine) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return out, err
 }
 
-func (k *warpAffine) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		f, err := framesOf(b.In(0, s))
-		if err != nil {
-			return err
-		}
-		size, err := k.outputSize(b, s, f, f.volume)
-		if err != nil {
-			return err
-		}
-		m, err := k.transform(b, s, f.spatial)
-		if err != nil {
-			return err
-		}
-		kept := op.PerWorker[affineMap](b)
-		*kept = m
-		return k.warp(b, s, f, size, kept)
-	})
+func (k *warpAffine) Sample(b *op.Block, s int) error {
+	f, err := framesOf(b.In(0, s))
+	if err != nil {
+		return err
+	}
+	size, err := k.outputSize(b, s, f, f.volume)
+	if err != nil {
+		return err
+	}
+	m, err := k.transform(b, s, f.spatial)
+	if err != nil {
+		return err
+	}
+	kept := op.PerWorker[affineMap](b)
+	*kept = m
+	return k.warp(b, s, f, size, kept)
 }
 
 // transform returns the map of a sample from the output to the input.

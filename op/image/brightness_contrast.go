@@ -69,7 +69,7 @@ func newBrightnessContrast(c *op.Config) (op.Kernel, error) {
 		hasBrightness: c.Has("brightness"), hasContrast: c.Has("contrast"),
 		centered: c.Given("contrast_center"), dtype: op.Get[tensor.DType](c, "dtype"),
 	}
-	return k, nil
+	return op.Each(k), nil
 }
 
 func (k *brightnessContrast) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -144,10 +144,6 @@ func (k *brightnessContrast) line(b *op.Block, s int, in, out tensor.DType) (lin
 
 func (l line) at(v float32) float32 { return float32(v*l.factor) + l.offset }
 
-func (k *brightnessContrast) Run(b *op.Block) error {
-	return b.Each(func(s int) error { return k.sample(b, s) })
-}
-
 // colorState is a worker's state: the table of bytes and its parameters.
 type colorState struct {
 	line  line
@@ -156,7 +152,7 @@ type colorState struct {
 	row   [256]float32
 }
 
-func (k *brightnessContrast) sample(b *op.Block, s int) error {
+func (k *brightnessContrast) Sample(b *op.Block, s int) error {
 	in, spec := b.In(0, s), b.Binding().Specs[0]
 	if err := checkRank(in, spec.Layout); err != nil {
 		return err

@@ -87,8 +87,8 @@ func newColorTwist(c *op.Config) (op.Kernel, error) {
 	if t := op.Get[op.ImageType](c, "image_type"); t != op.RGB {
 		return nil, c.Unsupported("image_type", op.RGB.String(), t.String())
 	}
-	return &colorTwist{config: c, hue: arg("hue", 0), saturation: arg("saturation", 1), value: arg("value", 1),
-		brightness: arg("brightness", 1), contrast: arg("contrast", 1), dtype: op.Get[tensor.DType](c, "dtype")}, nil
+	return op.Each(&colorTwist{config: c, hue: arg("hue", 0), saturation: arg("saturation", 1), value: arg("value", 1),
+		brightness: arg("brightness", 1), contrast: arg("contrast", 1), dtype: op.Get[tensor.DType](c, "dtype")}), nil
 }
 
 func (k *colorTwist) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -174,11 +174,7 @@ type twistState struct {
 	row [3 * 128]float32
 }
 
-func (k *colorTwist) Run(b *op.Block) error {
-	return b.Each(func(s int) error { return k.sample(b, s) })
-}
-
-func (k *colorTwist) sample(b *op.Block, s int) error {
+func (k *colorTwist) Sample(b *op.Block, s int) error {
 	in, spec := b.In(0, s), b.Binding().Specs[0]
 	if err := checkRank(in, spec.Layout); err != nil {
 		return err

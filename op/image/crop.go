@@ -250,7 +250,7 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
-			return &slice{window: w, cutter: cut}, nil
+			return op.Each(&slice{window: w, cutter: cut}), nil
 		},
 	})
 }
@@ -268,9 +268,7 @@ func (k *slice) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: dtype, Shape: k.window.Infer(in[0].Shape, in[0].Layout), Layout: in[0].Layout}}, nil
 }
 
-func (k *slice) Run(b *op.Block) error { return b.Each(func(s int) error { return k.sample(b, s) }) }
-
-func (k *slice) sample(b *op.Block, s int) (err error) {
+func (k *slice) Sample(b *op.Block, s int) (err error) {
 	in := b.In(0, s)
 	st := op.PerWorker[cutState](b)
 	if st.spans, err = k.window.At(b, s, in.Shape, in.Layout, st.spans[:0]); err != nil {

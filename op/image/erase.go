@@ -55,7 +55,7 @@ func newErase(c *op.Config) (op.Kernel, error) {
 	if v, constant := k.fill.Const(); constant && len(v) == 0 {
 		return nil, c.Invalid("fill_value", "at least one value", "none", "")
 	}
-	return k, nil
+	return op.Each(k), nil
 }
 
 func (k *erase) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -96,9 +96,7 @@ type eraseState struct {
 	eraser              region.Eraser
 }
 
-func (k *erase) Run(b *op.Block) error { return b.Each(func(s int) error { return k.sample(b, s) }) }
-
-func (k *erase) sample(b *op.Block, s int) (err error) {
+func (k *erase) Sample(b *op.Block, s int) (err error) {
 	in := b.In(0, s)
 	st := op.PerWorker[eraseState](b)
 	if st.axes, err = k.resolve(st.axes[:0], len(in.Shape), in.Layout); err != nil {

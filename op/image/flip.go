@@ -20,9 +20,9 @@ func init() {
 			{Name: "vertical", Type: op.Int, Default: 0, PerSample: true, Doc: "Not 0: top and bottom are exchanged."},
 		},
 		New: func(c *op.Config) (op.Kernel, error) {
-			return &flip{config: c, axes: [3]op.Scalar[int]{
+			return op.Each(&flip{config: c, axes: [3]op.Scalar[int]{
 				op.GetScalar[int](c, "depthwise"), op.GetScalar[int](c, "vertical"), op.GetScalar[int](c, "horizontal"),
-			}}, nil
+			}}), nil
 		},
 	})
 }
@@ -48,9 +48,7 @@ func flipLayout(c *op.Config, in tensor.Spec) (string, error) {
 	return layoutOf(c, in)
 }
 
-func (k *flip) Run(b *op.Block) error { return b.Each(func(s int) error { return k.sample(b, s) }) }
-
-func (k *flip) sample(b *op.Block, s int) error {
+func (k *flip) Sample(b *op.Block, s int) error {
 	in, layout := b.In(0, s), b.Binding().Specs[0].Layout
 	if err := checkRank(in, layout); err != nil {
 		return err

@@ -28,7 +28,7 @@ func init() {
 		},
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
-			return &gaussianBlur{config: c, sigma: op.GetVector[float64](c, "sigma"), window: op.GetVector[int](c, "window_size"), dtype: op.Get[tensor.DType](c, "dtype")}, nil
+			return op.Each(&gaussianBlur{config: c, sigma: op.GetVector[float64](c, "sigma"), window: op.GetVector[int](c, "window_size"), dtype: op.Get[tensor.DType](c, "dtype")}), nil
 		},
 	})
 }
@@ -85,11 +85,7 @@ type blurState struct {
 	window []int
 }
 
-func (k *gaussianBlur) Run(b *op.Block) error {
-	return b.Each(func(s int) error { return k.sample(b, s) })
-}
-
-func (k *gaussianBlur) sample(b *op.Block, s int) error {
+func (k *gaussianBlur) Sample(b *op.Block, s int) error {
 	in, st := b.In(0, s), op.PerWorker[blurState](b)
 	first, n, err := blurAxes(in.Layout, len(in.Shape))
 	if err != nil {

@@ -76,7 +76,7 @@ func newTensorResize(c *op.Config) (op.Kernel, error) {
 		return nil, c.Invalid("size_rounding", `"round", "truncate" or "ceil"`, fmt.Sprintf("%q", r), "")
 	}
 	k.roi, err = readROI(c)
-	return k, err
+	return op.Each(k), err
 }
 
 func (k *tensorResize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -135,11 +135,7 @@ func (k *tensorResize) resolve(axes []int, rank int, layout string) ([]int, erro
 	return axes, nil
 }
 
-func (k *tensorResize) Run(b *op.Block) error {
-	return b.Each(func(s int) error { return k.sample(b, s) })
-}
-
-func (k *tensorResize) sample(b *op.Block, s int) (err error) {
+func (k *tensorResize) Sample(b *op.Block, s int) (err error) {
 	in, st := b.In(0, s), op.PerWorker[resizeState](b)
 	var buf [maxRank]int
 	axes, err := k.resolve(buf[:0], len(in.Shape), in.Layout)

@@ -159,10 +159,10 @@ func init() {
 		},
 		Random: true,
 		New: func(c *op.Config) (op.Kernel, error) {
-			return &saltAndPepper{
+			return op.Each(&saltAndPepper{
 				config: c, prob: op.GetScalar[float64](c, "prob"), ratio: op.GetScalar[float64](c, "salt_vs_pepper"),
 				salt: op.GetScalar[float64](c, "salt_val"), pepper: op.GetScalar[float64](c, "pepper_val"), perChannel: op.Get[bool](c, "per_channel"),
-			}, nil
+			}), nil
 		},
 	})
 }
@@ -180,9 +180,7 @@ func (k *saltAndPepper) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return inferNoise(k.config, in[0])
 }
 
-func (k *saltAndPepper) Run(b *op.Block) error {
-	return b.Each(func(s int) error { return k.set(k, b, s) })
-}
+func (k *saltAndPepper) Sample(b *op.Block, s int) error { return k.set(k, b, s) }
 
 // probability returns a number from 0 to 1, as float32.
 func probability(p *op.Scalar[float64], name string, b *op.Block, s int) (float32, error) {

@@ -20,7 +20,7 @@ func init() {
 		Random:  true,
 		New: func(c *op.Config) (op.Kernel, error) {
 			g, err := cropgen.New(c)
-			return &cropGenerator{config: c, windows: g}, err
+			return op.Each(&cropGenerator{config: c, windows: g}), err
 		},
 	})
 }
@@ -46,11 +46,7 @@ func shapeError(got string) error {
 	return &errs.Error{Kind: errs.Mismatch, Subject: "input shapes", Want: "2 or 3 numbers", Got: got}
 }
 
-func (k *cropGenerator) Run(b *op.Block) error {
-	return b.Each(func(s int) error { return k.sample(b, s) })
-}
-
-func (k *cropGenerator) sample(b *op.Block, s int) error {
+func (k *cropGenerator) Sample(b *op.Block, s int) error {
 	in := b.In(0, s)
 	if len(in.Shape) != 1 || in.Shape[0] != 2 && in.Shape[0] != 3 {
 		return shapeError(in.String())

@@ -33,7 +33,7 @@ func registerDeviation(name, doc string, root bool) {
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
 			f, err := newFrame(c)
-			return &deviating{frame: f, ddof: op.Get[int](c, "ddof"), root: root}, err
+			return op.Each(&deviating{frame: f, ddof: op.Get[int](c, "ddof"), root: root}), err
 		},
 	})
 }
@@ -52,38 +52,36 @@ func (k *deviating) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return out, err
 }
 
-func (k *deviating) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		axes, n, out, err := k.sample(b, s)
-		if err != nil {
-			return err
+func (k *deviating) Sample(b *op.Block, s int) error {
+	axes, n, out, err := k.sample(b, s)
+	if err != nil {
+		return err
+	}
+	means, err := tensor.Of[float32](b.In(1, s))
+	if err != nil {
+		return err
+	}
+	if len(means) == 1 && out.Len() != 1 {
+		mean := means[0]
+		means = op.Scratch[float32](b, out.Len())
+		for i := range means {
+			means[i] = mean
 		}
-		means, err := tensor.Of[float32](b.In(1, s))
-		if err != nil {
-			return err
+	}
+	if len(means) != out.Len() {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "input 1", Want: fmt.Sprintf("1 or %d means", out.Len()), Got: b.In(1, s).String()}
+	}
+	sums := op.Scratch[float64](b, out.Len())
+	clear(sums)
+	addDeviations(sums, b.In(0, s), axes, means)
+	to := element.View[float32](out.Data)
+	for i, sum := range sums {
+		if sum /= float64(n - k.ddof); k.root {
+			sum = math.Sqrt(sum)
 		}
-		if len(means) == 1 && out.Len() != 1 {
-			mean := means[0]
-			means = op.Scratch[float32](b, out.Len())
-			for i := range means {
-				means[i] = mean
-			}
-		}
-		if len(means) != out.Len() {
-			return &errs.Error{Kind: errs.Mismatch, Subject: "input 1", Want: fmt.Sprintf("1 or %d means", out.Len()), Got: b.In(1, s).String()}
-		}
-		sums := op.Scratch[float64](b, out.Len())
-		clear(sums)
-		addDeviations(sums, b.In(0, s), axes, means)
-		to := element.View[float32](out.Data)
-		for i, sum := range sums {
-			if sum /= float64(n - k.ddof); k.root {
-				sum = math.Sqrt(sum)
-			}
-			to[i] = float32(sum)
-		}
-		return nil
-	})
+		to[i] = float32(sum)
+	}
+	return nil
 }
 
 func init() {

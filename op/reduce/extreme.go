@@ -26,7 +26,7 @@ func registerExtreme(name, doc, none string, largest bool) {
 		Params:  params(),
 		New: func(c *op.Config) (op.Kernel, error) {
 			f, err := newFrame(c)
-			return &extreme{frame: f, largest: largest}, err
+			return op.Each(&extreme{frame: f, largest: largest}), err
 		},
 	})
 }
@@ -38,34 +38,32 @@ func (k *extreme) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return k.infer(in[0], in[0].DType)
 }
 
-func (k *extreme) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		axes, _, out, err := k.sample(b, s)
-		if err != nil {
-			return err
-		}
-		switch in := b.In(0, s); in.DType {
-		case tensor.Uint8:
-			fold(k, out, in, axes, 0, uint8(math.MaxUint8))
-		case tensor.Uint16:
-			fold(k, out, in, axes, 0, uint16(math.MaxUint16))
-		case tensor.Uint32:
-			fold(k, out, in, axes, 0, uint32(math.MaxUint32))
-		case tensor.Uint64:
-			fold(k, out, in, axes, 0, uint64(math.MaxUint64))
-		case tensor.Int8:
-			fold(k, out, in, axes, math.MinInt8, int8(math.MaxInt8))
-		case tensor.Int16:
-			fold(k, out, in, axes, math.MinInt16, int16(math.MaxInt16))
-		case tensor.Int32:
-			fold(k, out, in, axes, math.MinInt32, int32(math.MaxInt32))
-		case tensor.Int64:
-			fold(k, out, in, axes, math.MinInt64, int64(math.MaxInt64))
-		case tensor.Float32:
-			fold(k, out, in, axes, -math.MaxFloat32, float32(math.MaxFloat32))
-		}
-		return nil
-	})
+func (k *extreme) Sample(b *op.Block, s int) error {
+	axes, _, out, err := k.sample(b, s)
+	if err != nil {
+		return err
+	}
+	switch in := b.In(0, s); in.DType {
+	case tensor.Uint8:
+		fold(k, out, in, axes, 0, uint8(math.MaxUint8))
+	case tensor.Uint16:
+		fold(k, out, in, axes, 0, uint16(math.MaxUint16))
+	case tensor.Uint32:
+		fold(k, out, in, axes, 0, uint32(math.MaxUint32))
+	case tensor.Uint64:
+		fold(k, out, in, axes, 0, uint64(math.MaxUint64))
+	case tensor.Int8:
+		fold(k, out, in, axes, math.MinInt8, int8(math.MaxInt8))
+	case tensor.Int16:
+		fold(k, out, in, axes, math.MinInt16, int16(math.MaxInt16))
+	case tensor.Int32:
+		fold(k, out, in, axes, math.MinInt32, int32(math.MaxInt32))
+	case tensor.Int64:
+		fold(k, out, in, axes, math.MinInt64, int64(math.MaxInt64))
+	case tensor.Float32:
+		fold(k, out, in, axes, -math.MaxFloat32, float32(math.MaxFloat32))
+	}
+	return nil
 }
 
 // fold writes the extremes of elements between least and most.

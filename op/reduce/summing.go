@@ -44,7 +44,7 @@ func registerSumming(name, doc, dtypeDoc string, make summing) {
 			k.dtype = op.Get[tensor.DType](c, "dtype")
 			var err error
 			k.frame, err = newFrame(c)
-			return &k, err
+			return op.Each(&k), err
 		},
 	})
 }
@@ -66,35 +66,33 @@ func (k *summing) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return k.infer(in[0], out)
 }
 
-func (k *summing) Run(b *op.Block) error {
-	return b.Each(func(s int) error {
-		axes, n, out, err := k.sample(b, s)
-		if err != nil {
-			return err
-		}
-		in := b.In(0, s)
-		if n == 0 && k.quotient != whole && out.DType.IsInteger() {
-			return &errs.Error{Kind: errs.Invalid, Want: "elements to divide among", Got: fmt.Sprintf("%s without any", in)}
-		}
-		switch wide(in.DType) {
-		case tensor.Int64:
-			sums := op.Scratch[int64](b, out.Len())
-			clear(sums)
-			add(sums, in, axes, k.squares)
-			finish(k, out, sums, n)
-		case tensor.Uint64:
-			sums := element.View[uint64](op.Scratch[uint8](b, 8*out.Len()))
-			clear(sums)
-			add(sums, in, axes, k.squares)
-			finish(k, out, sums, n)
-		default:
-			sums := op.Scratch[float64](b, out.Len())
-			clear(sums)
-			add(sums, in, axes, k.squares)
-			finish(k, out, sums, n)
-		}
-		return nil
-	})
+func (k *summing) Sample(b *op.Block, s int) error {
+	axes, n, out, err := k.sample(b, s)
+	if err != nil {
+		return err
+	}
+	in := b.In(0, s)
+	if n == 0 && k.quotient != whole && out.DType.IsInteger() {
+		return &errs.Error{Kind: errs.Invalid, Want: "elements to divide among", Got: fmt.Sprintf("%s without any", in)}
+	}
+	switch wide(in.DType) {
+	case tensor.Int64:
+		sums := op.Scratch[int64](b, out.Len())
+		clear(sums)
+		add(sums, in, axes, k.squares)
+		finish(k, out, sums, n)
+	case tensor.Uint64:
+		sums := element.View[uint64](op.Scratch[uint8](b, 8*out.Len()))
+		clear(sums)
+		add(sums, in, axes, k.squares)
+		finish(k, out, sums, n)
+	default:
+		sums := op.Scratch[float64](b, out.Len())
+		clear(sums)
+		add(sums, in, axes, k.squares)
+		finish(k, out, sums, n)
+	}
+	return nil
 }
 
 // finish writes the results of sums of n elements each.

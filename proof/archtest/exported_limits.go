@@ -46,7 +46,7 @@ func ExportedLimits() map[string]int {
 		"loader/nodes":                    42,
 		"loader/protocol":                 9,
 		"loader/timeline":                 33,
-		"op":                              125,
+		"op":                              127,
 		"op/arith":                        12,
 		"op/conditional":                  0,
 		"op/debug":                        0,
