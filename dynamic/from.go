@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"image"
 	"image/draw"
-	"math"
 	"reflect"
 	"strconv"
+	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -143,11 +143,12 @@ func (f *Form) nested(v reflect.Value) (tensor.Tensor, error) {
 	if err != nil {
 		return tensor.Tensor{}, err
 	}
-	t := tensor.New(d, shape...)
-	p := &packer{dst: t.Data[:0:bytes], shape: shape, size: d.Size()}
-	if err := p.pack(v, 0); err != nil {
+	flat := reflect.MakeSlice(reflect.SliceOf(typ), shape.Len(), shape.Len())
+	if _, err := flatten(flat, v, shape, 0); err != nil {
 		return tensor.Tensor{}, err
 	}
+	t := tensor.New(d, shape...)
+	copy(t.Data, unsafe.Slice((*byte)(flat.UnsafePointer()), bytes))
 	switch {
 	case f.DType != tensor.Invalid:
 	case typ.Kind() == reflect.Int:
@@ -178,63 +179,28 @@ func narrowed(t tensor.Tensor, d tensor.DType) (tensor.Tensor, error) {
 	return out, nil
 }
 
-// packer writes the elements of nested slices one behind the other.
-type packer struct {
-	dst   []byte
-	shape tensor.Shape
-	size  int
-}
-
-func (p *packer) pack(v reflect.Value, axis int) error {
-	if axis == len(p.shape) {
-		p.dst = appendElement(p.dst, v, p.size)
-		return nil
+// flatten copies the elements of nested slices to flat, one behind the other, and returns the rest
+// of flat.
+func flatten(flat, v reflect.Value, shape tensor.Shape, axis int) (reflect.Value, error) {
+	if axis == len(shape) {
+		flat.Index(0).Set(v)
+		return flat, nil
 	}
-	if v.Len() != p.shape[axis] {
-		return &errs.Error{Kind: errs.Invalid, Subject: fmt.Sprintf("axis %d", axis),
-			Want: fmt.Sprintf("%d elements everywhere", p.shape[axis]), Got: fmt.Sprint(v.Len())}
+	if v.Len() != shape[axis] {
+		return flat, &errs.Error{Kind: errs.Invalid, Subject: fmt.Sprintf("axis %d", axis),
+			Want: fmt.Sprintf("%d elements everywhere", shape[axis]), Got: fmt.Sprint(v.Len())}
+	}
+	if axis == len(shape)-1 {
+		n := reflect.Copy(flat, v)
+		return flat.Slice(n, flat.Len()), nil
 	}
 	for i := range v.Len() {
-		if err := p.pack(v.Index(i), axis+1); err != nil {
-			return err
+		var err error
+		if flat, err = flatten(flat, v.Index(i), shape, axis+1); err != nil {
+			return flat, err
 		}
 	}
-	return nil
-}
-
-// appendElement appends a number of size bytes.
-func appendElement(dst []byte, v reflect.Value, size int) []byte {
-	put := func(x uint64, size int) {
-		for range size {
-			dst = append(dst, byte(x))
-			x >>= 8
-		}
-	}
-	switch v.Kind() {
-	case reflect.Bool:
-		if v.Bool() {
-			put(1, 1)
-		} else {
-			put(0, 1)
-		}
-	case reflect.Float32:
-		put(uint64(math.Float32bits(float32(v.Float()))), 4)
-	case reflect.Float64:
-		put(math.Float64bits(v.Float()), 8)
-	case reflect.Complex64:
-		put(uint64(math.Float32bits(float32(real(v.Complex())))), 4)
-		put(uint64(math.Float32bits(float32(imag(v.Complex())))), 4)
-	case reflect.Complex128:
-		put(math.Float64bits(real(v.Complex())), 8)
-		put(math.Float64bits(imag(v.Complex())), 8)
-	default:
-		if v.CanInt() {
-			put(uint64(v.Int()), size)
-		} else {
-			put(v.Uint(), size)
-		}
-	}
-	return dst
+	return flat, nil
 }
 
 // pixels returns an image as an array, HWC, without its alpha.
