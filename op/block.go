@@ -246,40 +246,28 @@ func element[T bool | int | float64](t tensor.Tensor, i int) T {
 	le := binary.LittleEndian
 	switch t.DType {
 	case tensor.Float32:
-		return fromFloat[T](float64(math.Float32frombits(le.Uint32(t.Data[4*i:]))))
+		return from[T](float64(math.Float32frombits(le.Uint32(t.Data[4*i:]))))
 	case tensor.Float64:
-		return fromFloat[T](math.Float64frombits(le.Uint64(t.Data[8*i:])))
+		return from[T](math.Float64frombits(le.Uint64(t.Data[8*i:])))
 	case tensor.Int8:
-		return fromInt[T](int64(int8(t.Data[i])))
+		return from[T](int64(int8(t.Data[i])))
 	case tensor.Uint8, tensor.Bool:
-		return fromInt[T](int64(t.Data[i]))
+		return from[T](int64(t.Data[i]))
 	case tensor.Int16:
-		return fromInt[T](int64(int16(le.Uint16(t.Data[2*i:]))))
+		return from[T](int64(int16(le.Uint16(t.Data[2*i:]))))
 	case tensor.Uint16:
-		return fromInt[T](int64(le.Uint16(t.Data[2*i:])))
+		return from[T](int64(le.Uint16(t.Data[2*i:])))
 	case tensor.Int32:
-		return fromInt[T](int64(int32(le.Uint32(t.Data[4*i:]))))
+		return from[T](int64(int32(le.Uint32(t.Data[4*i:]))))
 	case tensor.Uint32:
-		return fromInt[T](int64(le.Uint32(t.Data[4*i:])))
+		return from[T](int64(le.Uint32(t.Data[4*i:])))
 	case tensor.Uint64:
-		return fromInt[T](int64(min(le.Uint64(t.Data[8*i:]), math.MaxInt64)))
+		return from[T](int64(min(le.Uint64(t.Data[8*i:]), math.MaxInt64)))
 	}
-	return fromInt[T](int64(le.Uint64(t.Data[8*i:])))
+	return from[T](int64(le.Uint64(t.Data[8*i:])))
 }
 
-func fromFloat[T bool | int | float64](v float64) (out T) {
-	switch p := any(&out).(type) {
-	case *float64:
-		*p = v
-	case *int:
-		*p = int(v)
-	case *bool:
-		*p = v != 0
-	}
-	return out
-}
-
-func fromInt[T bool | int | float64](v int64) (out T) {
+func from[T bool | int | float64, N int64 | float64](v N) (out T) {
 	switch p := any(&out).(type) {
 	case *float64:
 		*p = float64(v)

@@ -2,7 +2,9 @@ package op
 
 import (
 	"cmp"
+	_ "embed" // planned.txt
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -42,7 +44,7 @@ func Lookup(name string) (*Schema, error) {
 	if s, ok := registry.byName[name]; ok {
 		return s, nil
 	}
-	if planned[name] {
+	if Planned(name) {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "operator", Subject: name, Got: "an operator of DALI that is not there yet", Remedy: "docs/compat/dali.md lists what is"}
 	}
 	names := make([]string, 0, len(registry.byName))
@@ -53,7 +55,7 @@ func Lookup(name string) (*Schema, error) {
 }
 
 // Planned reports whether name belongs to an operator that is listed and not there yet.
-func Planned(name string) bool { return planned[name] }
+func Planned(name string) bool { return slices.Contains(planned, name) }
 
 // Schemas returns all registered operators, sorted by full name.
 func Schemas() []*Schema {
@@ -73,76 +75,7 @@ func Nearest(name string, names []string) string { return errs.DidYouMean(name, 
 
 // planned are the operators of DALI 2.4.0, by their names in nvidia.dali.fn, that are
 // not there yet. A name that an operator is registered under is looked up first.
-var planned = map[string]bool{
-	"audio_decoder":                   true,
-	"audio_resample":                  true,
-	"bb_flip":                         true,
-	"bbox_paste":                      true,
-	"bbox_rotate":                     true,
-	"box_encoder":                     true,
-	"caffe2_reader":                   true,
-	"caffe_reader":                    true,
-	"clahe":                           true,
-	"coco_reader":                     true,
-	"color_space_conversion":          true,
-	"debayer":                         true,
-	"decoders.audio":                  true,
-	"decoders.inflate":                true,
-	"decoders.numpy":                  true,
-	"decoders.video":                  true,
-	"dl_tensor_python_function":       true,
-	"equalize":                        true,
-	"experimental.audio_resample":     true,
-	"experimental.debayer":            true,
-	"experimental.decoders.video":     true,
-	"experimental.dilate":             true,
-	"experimental.equalize":           true,
-	"experimental.erode":              true,
-	"experimental.filter":             true,
-	"experimental.inflate":            true,
-	"experimental.inputs.video":       true,
-	"experimental.median_blur":        true,
-	"experimental.readers.fits":       true,
-	"experimental.readers.video":      true,
-	"experimental.remap":              true,
-	"experimental.resize":             true,
-	"experimental.tensor_resize":      true,
-	"experimental.warp_perspective":   true,
-	"fast_resize_crop_mirror":         true,
-	"filter":                          true,
-	"jitter":                          true,
-	"jpeg_compression_distortion":     true,
-	"laplacian":                       true,
-	"mel_filter_bank":                 true,
-	"mfcc":                            true,
-	"mxnet_reader":                    true,
-	"nemo_asr_reader":                 true,
-	"nonsilent_region":                true,
-	"numpy_reader":                    true,
-	"optical_flow":                    true,
-	"per_frame":                       true,
-	"power_spectrum":                  true,
-	"preemphasis_filter":              true,
-	"python_function":                 true,
-	"readers.caffe":                   true,
-	"readers.caffe2":                  true,
-	"readers.coco":                    true,
-	"readers.mxnet":                   true,
-	"readers.nemo_asr":                true,
-	"readers.numpy":                   true,
-	"readers.sequence":                true,
-	"readers.tfrecord":                true,
-	"readers.video":                   true,
-	"readers.video_resize":            true,
-	"readers.webdataset":              true,
-	"segmentation.random_mask_pixel":  true,
-	"segmentation.random_object_bbox": true,
-	"segmentation.select_masks":       true,
-	"sequence_reader":                 true,
-	"spectrogram":                     true,
-	"ssd_random_crop":                 true,
-	"tfrecord_reader":                 true,
-	"to_decibels":                     true,
-	"video_reader":                    true,
-	"video_reader_resize":             true,
-}
+var planned = strings.Fields(plannedText)
+
+//go:embed planned.txt
+var plannedText string

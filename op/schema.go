@@ -211,57 +211,43 @@ func (s *Schema) Validate() error {
 // Convert returns v as the Go type of the parameter's type: integers become
 // floats where floats are wanted and single values lists where lists are.
 func (p *Parameter) Convert(v any) (any, error) {
+	var out any
+	var ok bool
 	switch p.Type {
 	case Bool:
-		if b, ok := v.(bool); ok {
-			return b, nil
-		}
+		out, ok = v.(bool)
 	case Int:
-		if i, ok := toInt(v); ok {
-			return i, nil
-		}
+		out, ok = toInt(v)
 	case Float:
-		if f, ok := toFloat(v); ok {
-			return f, nil
-		}
+		out, ok = toFloat(v)
 	case String:
-		if s, ok := v.(string); ok {
-			return s, nil
-		}
+		out, ok = v.(string)
 	case Ints:
-		if l, ok := toList(v, toInt); ok {
-			return l, nil
-		}
+		out, ok = toList(v, toInt)
 	case Floats:
-		if l, ok := toList(v, toFloat); ok {
-			return l, nil
-		}
+		out, ok = toList(v, toFloat)
 	case Strings:
-		if l, ok := toList(v, func(v any) (string, bool) { s, ok := v.(string); return s, ok }); ok {
-			return l, nil
-		}
+		out, ok = toList(v, as[string])
 	case Bools:
-		if l, ok := toList(v, func(v any) (bool, bool) { b, ok := v.(bool); return b, ok }); ok {
-			return l, nil
-		}
+		out, ok = toList(v, as[bool])
 	case DTypes:
-		if l, ok := toList(v, func(v any) (tensor.DType, bool) { d, ok := v.(tensor.DType); return d, ok }); ok {
-			return l, nil
-		}
+		out, ok = toList(v, as[tensor.DType])
 	case DType:
-		if d, ok := v.(tensor.DType); ok {
-			return d, nil
-		}
+		out, ok = v.(tensor.DType)
 	case Image:
-		if t, ok := v.(ImageType); ok {
-			return t, nil
-		}
+		out, ok = v.(ImageType)
 	case Interp:
-		if t, ok := v.(InterpType); ok {
-			return t, nil
-		}
+		out, ok = v.(InterpType)
 	}
-	return nil, &errs.Error{Kind: errs.Invalid, Want: p.Type.String(), Got: fmt.Sprintf("%v of type %T", v, v)}
+	if !ok {
+		return nil, &errs.Error{Kind: errs.Invalid, Want: p.Type.String(), Got: fmt.Sprintf("%v of type %T", v, v)}
+	}
+	return out, nil
+}
+
+func as[T any](v any) (T, bool) {
+	t, ok := v.(T)
+	return t, ok
 }
 
 // DefaultText writes the default for people: strings quoted, elements of lists separated by blanks.

@@ -8,8 +8,8 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strings"
 
+	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -318,36 +318,24 @@ func (it *Iterator) resume() (bool, error) {
 	return true, it.count.parse(text)
 }
 
-// counters are the counters of an iterator as DALI names them.
-type counters struct {
-	Counter  int64   `json:"_counter"`
-	PerShard []int64 `json:"_counter_per_gpu,omitempty"`
-	Sizes    []int64 `json:"_shard_sizes_per_gpu,omitempty"`
-	IDs      []int64 `json:"_shards_id,omitempty"`
-	Size     int64   `json:"_size"`
-}
-
 // text returns the counters in the spelling of Python.
 func (c *epochCount) text() string {
-	b, err := json.Marshal(counters{c.counter, c.ahead, c.sizes, c.ids, c.size})
-	if err != nil {
-		return ""
-	}
-	return strings.NewReplacer(":", ": ", ",", ", ").Replace(string(b))
+	return string(stateproto.Iterator{Counter: c.counter, CounterPerGPU: c.ahead, ShardSizePerGPU: c.sizes,
+		ShardsID: c.ids, Size: c.size}.Append(nil))
 }
 
 // parse takes counters that text wrote.
 func (c *epochCount) parse(text []byte) error {
-	var t counters
+	var t stateproto.Iterator
 	if err := json.Unmarshal(text, &t); err != nil {
 		return &errs.Error{Kind: errs.Corrupt, Subject: "counters of the iterator", Err: err}
 	}
 	outside := func(i int64) bool { return i < 0 || i >= int64(len(c.sizes)) }
-	if len(t.PerShard) != len(c.ahead) || len(t.Sizes) != len(c.sizes) || len(t.IDs) != len(c.ids) ||
+	if len(t.CounterPerGPU) != len(c.ahead) || len(t.ShardSizePerGPU) != len(c.sizes) || len(t.ShardsID) != len(c.ids) ||
 		t.Counter < 0 || t.Size == 0 ||
-		slices.ContainsFunc(t.IDs, outside) {
+		slices.ContainsFunc(t.ShardsID, outside) {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "counters of the iterator", Want: c.text(), Got: string(text)}
 	}
-	c.counter, c.ahead, c.sizes, c.ids, c.size = t.Counter, t.PerShard, t.Sizes, t.IDs, t.Size
+	c.counter, c.ahead, c.sizes, c.ids, c.size = t.Counter, t.CounterPerGPU, t.ShardSizePerGPU, t.ShardsID, t.Size
 	return nil
 }

@@ -172,7 +172,7 @@ func (k *coordTransform) Sample(b *op.Block, s int) error {
 	if _, err := shape.Bytes(tensor.Float32); err != nil {
 		return err
 	}
-	floats, err := toFloats(b, in)
+	floats, err := element.Floats(b, in)
 	if err != nil {
 		return err
 	}
@@ -184,15 +184,6 @@ func (k *coordTransform) Sample(b *op.Block, s int) error {
 	moved := op.Scratch[float32](b, shape.Len())
 	p.apply(moved, floats)
 	return element.Convert(out, tensor.Tensor{DType: tensor.Float32, Shape: shape, Data: element.Bytes(moved)})
-}
-
-// toFloats returns the elements of a sample as float32.
-func toFloats(b *op.Block, in tensor.Tensor) ([]float32, error) {
-	if in.DType == tensor.Float32 {
-		return tensor.Of[float32](in)
-	}
-	floats := op.Scratch[float32](b, in.Len())
-	return floats, element.Convert(tensor.Tensor{DType: tensor.Float32, Shape: in.Shape, Data: element.Bytes(floats)}, in)
 }
 
 // apply transforms points one after the other.

@@ -79,17 +79,6 @@ type blurJob struct {
 	channels int
 }
 
-// get returns n elements from element at of the volume on as float32, in dst.
-func (j *blurJob) get(dst []float32, at int) error {
-	size := j.src.DType.Size()
-	src := j.src.Data[(j.at+at)*size : (j.at+at+len(dst))*size]
-	if j.src.DType == tensor.Uint8 {
-		kernel.Widen(dst, src)
-		return nil
-	}
-	return element.Into(tensor.Float32, element.Bytes(dst), j.src.DType, src)
-}
-
 func (j *blurJob) put(at int, row []float32) error {
 	size := j.dst.DType.Size()
 	dst := j.dst.Data[(j.at+at)*size : (j.at+at+len(row))*size]
@@ -103,10 +92,10 @@ func (j *blurJob) put(at int, row []float32) error {
 func (r *blurrer) run(j blurJob) error {
 	row := j.size[2] * j.channels
 	plane := j.size[1] * row
-	r.sum = growFloats(r.sum, row)
+	r.sum = grow(r.sum, row)
 	deep := len(r.windows[0].weights) > 1
 	if deep {
-		r.volume = growFloats(r.volume, j.size[0]*plane)
+		r.volume = grow(r.volume, j.size[0]*plane)
 	}
 	for z := range j.size[0] {
 		if err := r.plane(&j, z, deep); err != nil {
@@ -117,7 +106,7 @@ func (r *blurrer) run(j blurJob) error {
 		return nil
 	}
 	w := r.windows[0].weights
-	r.offsets = growInts(r.offsets, len(w))
+	r.offsets = grow(r.offsets, len(w))
 	for z := range j.size[0] {
 		for y := range j.size[1] {
 			for k := range w {
@@ -137,7 +126,7 @@ func (r *blurrer) plane(j *blurJob, z int, deep bool) error {
 	row, h := j.size[2]*j.channels, j.size[1]
 	w := r.windows[1].weights
 	slots := min(len(w), h)
-	r.ring, r.have, r.offsets = growFloats(r.ring, slots*row), growInts(r.have, slots), growInts(r.offsets, len(w))
+	r.ring, r.have, r.offsets = grow(r.ring, slots*row), grow(r.have, slots), grow(r.offsets, len(w))
 	for i := range r.have {
 		r.have[i] = -1
 	}
@@ -171,16 +160,16 @@ func (r *blurrer) plane(j *blurJob, z int, deep bool) error {
 func (r *blurrer) row(dst []float32, j *blurJob, at int) error {
 	w, c, n := r.windows[2].weights, j.channels, j.size[2]
 	radius := len(w) / 2
-	r.wide = growFloats(r.wide, (n+2*radius)*c)
+	r.wide = grow(r.wide, (n+2*radius)*c)
 	row := r.wide[radius*c : (radius+n)*c]
-	if err := j.get(row, at); err != nil {
+	if err := loadRow(row, j.src, j.at+at); err != nil {
 		return err
 	}
 	for i := range radius {
 		copy(r.wide[i*c:(i+1)*c], row[reflect(i-radius, n)*c:])
 		copy(r.wide[(radius+n+i)*c:(radius+n+i+1)*c], row[reflect(n+i, n)*c:])
 	}
-	r.columns = growInts(r.columns, len(w))
+	r.columns = grow(r.columns, len(w))
 	for k := range w {
 		r.columns[k] = k * c
 	}
@@ -188,16 +177,9 @@ func (r *blurrer) row(dst []float32, j *blurJob, at int) error {
 	return nil
 }
 
-func growFloats(s []float32, n int) []float32 {
+func grow[T any](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]float32, n)
-	}
-	return s[:n]
-}
-
-func growInts(s []int, n int) []int {
-	if cap(s) < n {
-		return make([]int, n)
+		return make([]T, n)
 	}
 	return s[:n]
 }

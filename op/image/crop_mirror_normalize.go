@@ -268,7 +268,7 @@ func (k *cropMirrorNormalize) normalize(b *op.Block, st *cmnState, out, in tenso
 		st.look(out, in.Data, tables)
 		return nil
 	}
-	src, err := asFloat32(b, in)
+	src, err := element.Floats(b, in)
 	if err != nil {
 		return err
 	}
@@ -288,14 +288,4 @@ func (k *cropMirrorNormalize) normalize(b *op.Block, st *cmnState, out, in tenso
 	}
 	st.compute(wide, src, st.channels)
 	return element.Into(k.dtype, out.Data, tensor.Float32, element.Bytes(wide))
-}
-
-// asFloat32 returns the elements of a tensor as float32, in scratch memory where they are of
-// another type.
-func asFloat32(b *op.Block, t tensor.Tensor) ([]float32, error) {
-	if t.DType == tensor.Float32 {
-		return floats(t)
-	}
-	wide := op.Scratch[float32](b, t.Shape.Len())
-	return wide, element.Into(tensor.Float32, element.Bytes(wide), t.DType, t.Data)
 }

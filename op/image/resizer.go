@@ -76,6 +76,15 @@ func newResizer(c *op.Config) resizer {
 	return k
 }
 
+// filters returns the filters of a sample: of axes that shrink, and of the others.
+func (k *resizer) filters(b *op.Block, s int) (minimum, magnify resample.Filter, err error) {
+	minimum.Antialias, magnify.Antialias = k.antialias, k.antialias
+	if minimum.Kind, err = k.min.at(b, s); err == nil {
+		magnify.Kind, err = k.mag.at(b, s)
+	}
+	return minimum, magnify, err
+}
+
 // output checks the type of the input and returns the type of the output.
 func (k *resizer) output(in tensor.Spec) (tensor.DType, error) {
 	if err := inputDType(k.config, in, tensor.Uint8, tensor.Int16, tensor.Uint16, tensor.Float32); err != nil {
@@ -124,18 +133,15 @@ func spatial(layout string) (first, n int) {
 // before them are frames, axes after them channels.
 func (k *resizer) run(b *op.Block, s int, st *resizeState, first, n int) error {
 	in := b.In(0, s)
-	minimum, err := k.min.at(b, s)
-	if err != nil {
-		return err
-	}
-	magnify, err := k.mag.at(b, s)
+	minimum, magnify, err := k.filters(b, s)
 	if err != nil {
 		return err
 	}
 	dtype := b.Binding().Specs[0].DType
 	job := resample.Job{Src: in.Data, SrcType: in.DType, DstType: dtype, Frames: 1, Channels: 1}
 	for i := range maxSpatial - n {
-		job.Axes[i] = resample.Axis{In: 1, Out: 1, Hi: 1, Min: resample.Filter{Kind: minimum}, Mag: resample.Filter{Kind: magnify}}
+		job.Axes[i] = resample.Axis{In: 1, Out: 1, Hi: 1, Min: resample.Filter{Kind: minimum.Kind},
+			Mag: resample.Filter{Kind: magnify.Kind}}
 	}
 	st.shape = append(st.shape[:0], in.Shape...)
 	for i, extent := range in.Shape {
@@ -148,7 +154,7 @@ func (k *resizer) run(b *op.Block, s int, st *resizeState, first, n int) error {
 			t := st.targets[i-first]
 			st.shape[i] = t.size
 			job.Axes[maxSpatial-n+i-first] = resample.Axis{In: extent, Out: t.size, Lo: float32(t.lo), Hi: float32(t.hi),
-				Min: resample.Filter{Kind: minimum, Antialias: k.antialias}, Mag: resample.Filter{Kind: magnify, Antialias: k.antialias}}
+				Min: minimum, Mag: magnify}
 		}
 	}
 	if err := checkSize(st.shape, dtype); err != nil {

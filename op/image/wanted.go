@@ -68,17 +68,13 @@ func (k *resizeCropMirror) Region(b *op.Block, s, height, width int) (op.Region,
 
 // reach returns the part of an image that is read to compute targets.
 func (k *resizer) reach(b *op.Block, s, height, width int, t [2]target) (op.Region, bool) {
-	minimum, err := k.min.at(b, s)
-	if err != nil {
-		return op.Region{}, false
-	}
-	magnify, err := k.mag.at(b, s)
+	minimum, magnify, err := k.filters(b, s)
 	if err != nil {
 		return op.Region{}, false
 	}
 	reach := func(in int, t target) (from, n int) {
 		a := resample.Axis{In: in, Out: t.size, Lo: float32(t.lo), Hi: float32(t.hi),
-			Min: resample.Filter{Kind: minimum, Antialias: k.antialias}, Mag: resample.Filter{Kind: magnify, Antialias: k.antialias}}
+			Min: minimum, Mag: magnify}
 		from, to := a.Reach()
 		return from, to - from
 	}

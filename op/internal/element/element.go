@@ -129,6 +129,16 @@ func View[T any](data []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(zero)))
 }
 
+// Floats returns the elements of a tensor as float32, in scratch memory where they are of another
+// type.
+func Floats(b *op.Block, t tensor.Tensor) ([]float32, error) {
+	if t.DType == tensor.Float32 {
+		return tensor.Of[float32](t)
+	}
+	floats := op.Scratch[float32](b, t.Len())
+	return floats, Into(tensor.Float32, Bytes(floats), t.DType, t.Data)
+}
+
 // fromHalves converts float16 over float32, a block at a time.
 func fromHalves(out, in tensor.Tensor) error {
 	const block = 256
