@@ -15,15 +15,31 @@ type total interface{ int64 | uint64 | float64 }
 
 // add adds the elements of in to the sums, or their squares.
 func add[A total](sums []A, in tensor.Tensor, axes []int, squares bool) {
-	add := element.Pick(in.DType, addAll[A, uint8], addAll[A, int8], addAll[A, uint16], addAll[A, int16],
-		addAll[A, uint32], addAll[A, int32], addAll[A, uint64], addAll[A, int64], addAll[A, float32], nil)
-	add(sums, in, axes, squares)
+	switch in.DType {
+	case tensor.Uint8:
+		addAll(sums, element.View[uint8](in.Data), in.Shape, axes, squares)
+	case tensor.Uint16:
+		addAll(sums, element.View[uint16](in.Data), in.Shape, axes, squares)
+	case tensor.Uint32:
+		addAll(sums, element.View[uint32](in.Data), in.Shape, axes, squares)
+	case tensor.Uint64:
+		addAll(sums, element.View[uint64](in.Data), in.Shape, axes, squares)
+	case tensor.Int8:
+		addAll(sums, element.View[int8](in.Data), in.Shape, axes, squares)
+	case tensor.Int16:
+		addAll(sums, element.View[int16](in.Data), in.Shape, axes, squares)
+	case tensor.Int32:
+		addAll(sums, element.View[int32](in.Data), in.Shape, axes, squares)
+	case tensor.Int64:
+		addAll(sums, element.View[int64](in.Data), in.Shape, axes, squares)
+	case tensor.Float32:
+		addAll(sums, element.View[float32](in.Data), in.Shape, axes, squares)
+	}
 }
 
-func addAll[A total, T number](sums []A, in tensor.Tensor, axes []int, squares bool) {
-	elements := element.View[T](in.Data)
-	strided.Fold(in.Shape, axes, func(r strided.Run) {
-		block := elements[r.In : r.In+r.Rows*r.N]
+func addAll[A total, T number](sums []A, in []T, shape tensor.Shape, axes []int, squares bool) {
+	strided.Fold(shape, axes, func(r strided.Run) {
+		block := in[r.In : r.In+r.Rows*r.N]
 		switch {
 		case r.Along && squares:
 			for i := range r.Rows {
@@ -103,15 +119,31 @@ func addLongRows[A total, T number](sums []A, rows []T, squares bool) {
 // addDeviations adds the squares of the distances of the elements from the means,
 // one for each sum.
 func addDeviations(sums []float64, in tensor.Tensor, axes []int, means []float32) {
-	add := element.Pick(in.DType, deviations[uint8], deviations[int8], deviations[uint16], deviations[int16],
-		deviations[uint32], deviations[int32], deviations[uint64], deviations[int64], deviations[float32], nil)
-	add(sums, in, axes, means)
+	switch in.DType {
+	case tensor.Uint8:
+		deviations(sums, element.View[uint8](in.Data), in.Shape, axes, means)
+	case tensor.Uint16:
+		deviations(sums, element.View[uint16](in.Data), in.Shape, axes, means)
+	case tensor.Uint32:
+		deviations(sums, element.View[uint32](in.Data), in.Shape, axes, means)
+	case tensor.Uint64:
+		deviations(sums, element.View[uint64](in.Data), in.Shape, axes, means)
+	case tensor.Int8:
+		deviations(sums, element.View[int8](in.Data), in.Shape, axes, means)
+	case tensor.Int16:
+		deviations(sums, element.View[int16](in.Data), in.Shape, axes, means)
+	case tensor.Int32:
+		deviations(sums, element.View[int32](in.Data), in.Shape, axes, means)
+	case tensor.Int64:
+		deviations(sums, element.View[int64](in.Data), in.Shape, axes, means)
+	case tensor.Float32:
+		deviations(sums, element.View[float32](in.Data), in.Shape, axes, means)
+	}
 }
 
-func deviations[T number](sums []float64, in tensor.Tensor, axes []int, means []float32) {
-	elements := element.View[T](in.Data)
-	strided.Fold(in.Shape, axes, func(r strided.Run) {
-		block := elements[r.In : r.In+r.Rows*r.N]
+func deviations[T number](sums []float64, in []T, shape tensor.Shape, axes []int, means []float32) {
+	strided.Fold(shape, axes, func(r strided.Run) {
+		block := in[r.In : r.In+r.Rows*r.N]
 		if r.Along {
 			for i := range r.Rows {
 				sums[r.Out+i] += deviation(block[i*r.N:(i+1)*r.N], float64(means[r.Out+i]))
