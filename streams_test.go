@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/loader/nodes"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/stream"
 	"github.com/bivouac-ml/bivouac/stream/streamtest"
 )
@@ -33,7 +34,7 @@ func openLoader(n int64, workers int) (stream.Stream[[]int64], error) {
 }
 
 func openNodes() (stream.Stream[[]int64], error) {
-	batches, err := nodes.Batch(nodes.FromSlice([]int64{1, 2, 3, 4, 5, 6, 7, 8, 9}), 4, false)
+	batches, err := nodes.Batch(nodes.FromSlice([]int64{1, 2, 3, 4, 5, 6, 7, 8, 9}), 4, order.Short)
 	if err != nil {
 		return nil, err
 	}

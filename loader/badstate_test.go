@@ -62,7 +62,7 @@ func TestStateOfAnotherStream(t *testing.T) {
 	}
 	// What may change is accepted.
 	for _, o := range []options{{BatchSize: 9}, {GlobalBatch: 10, World: 3}, {Workers: 2, OutOfOrder: true},
-		{DropLast: true, BatchSize: 5}, {SnapshotEvery: 9}} {
+		{Tail: order.Drop, BatchSize: 5}, {SnapshotEvery: 9}} {
 		o.Shuffle, o.Seed = true, 7
 		restore(t, open(t, named{ids(100), "a"}, o), saved)
 	}

@@ -89,7 +89,12 @@ func (o *Options[S, B]) set(name string, v configValue) (err error) {
 	case "persistent_workers":
 		o.Persistent, err = v.boolean()
 	case "drop_last":
-		o.DropLast, err = v.boolean()
+		var drop bool
+		if drop, err = v.boolean(); drop {
+			o.Tail = order.Drop
+		} else {
+			o.Tail = order.Short
+		}
 	case "timeout":
 		o.Timeout, err = v.seconds()
 	case "pin_memory":

@@ -12,13 +12,14 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 func TestFromConfig(t *testing.T) {
 	base := options{BatchSize: 3, Streams: 9}
-	want := options{BatchSize: 64, Shuffle: true, Workers: 4, Prefetch: 3, Persistent: true, DropLast: true,
+	want := options{BatchSize: 64, Shuffle: true, Workers: 4, Prefetch: 3, Persistent: true, Tail: order.Drop,
 		Timeout: 1500 * time.Millisecond,
 		Pinned:  true, SnapshotEvery: 5, OutOfOrder: true, Seed: 1<<64 - 1, Rank: 2, World: 8, Streams: 9,
 		OnError: faults.Policy{Action: faults.Skip, Retries: 2, Backoff: 100 * time.Millisecond}}

@@ -124,7 +124,7 @@ func (n *native) checkPosition(at *document.Place) error {
 	}
 	// Epochs were broken off, or the data set had another length. Then the steps tell how
 	// many samples there can have been; each epoch can have had one batch that was not
-	// full, or samples that DropLast left out.
+	// full, or samples that Tail left out.
 	least, most, known := sizes(at, 0)
 	if known && (at.Position > at.Step*most+(at.Epoch+1)*most || at.Position < (at.Step-at.Epoch-1)*least) {
 		return document.Corrupt("position", fmt.Sprintf("%d, or what %d steps give", whole, at.Step), at.Position)

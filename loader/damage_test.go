@@ -32,7 +32,7 @@ func first(t testing.TB, b []byte) []byte {
 func damaged(t *testing.T) map[string]func() (*loader.Loader[int64, tensor.Tensor], []byte) {
 	all := map[string]func() (*loader.Loader[int64, tensor.Tensor], []byte){}
 	for name, o := range map[string]options{
-		"sequential": {BatchSize: 4}, "shuffled": {BatchSize: 4, Shuffle: true, Seed: 7}, "drop last": {BatchSize: 4, Shuffle: true, DropLast: true},
+		"sequential": {BatchSize: 4}, "shuffled": {BatchSize: 4, Shuffle: true, Seed: 7}, "drop last": {BatchSize: 4, Shuffle: true, Tail: order.Drop},
 		"sampler":  {BatchSize: 4, Sampler: &everySampler{n: 23}},
 		"an order": {BatchSize: 3, Order: order.NewCycle(23)},
 	} {

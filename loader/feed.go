@@ -26,8 +26,8 @@ type orderFeed struct {
 	index   int64
 	samples int64 // of the data set
 	dealer
-	dropLast bool
-	packs    order.Packer // nil: batches are of samples
+	tail  order.Tail
+	packs order.Packer // nil: batches are of samples
 }
 
 func (f *orderFeed) draw(r *record, global int) error {
@@ -35,7 +35,7 @@ func (f *orderFeed) draw(r *record, global int) error {
 		return f.drawPacks(r, global)
 	}
 	n := int(min(int64(global), f.length-f.index))
-	if n <= 0 || n < global && f.dropLast {
+	if n <= 0 || n < global && f.tail == order.Drop {
 		return io.EOF
 	}
 	if cap(r.ids) < n {
@@ -71,7 +71,7 @@ func (f *orderFeed) drawPacks(r *record, global int) error {
 		pos += n
 		r.ends = append(r.ends, int(pos-at))
 	}
-	if len(r.ends) == 0 || len(r.ends) < global && f.dropLast {
+	if len(r.ends) == 0 || len(r.ends) < global && f.tail == order.Drop {
 		return io.EOF
 	}
 	n := int(pos - at)
@@ -141,7 +141,7 @@ type samplerFeed struct {
 	cursor  order.Cursor[int64]
 	samples int64
 	dealer
-	dropLast bool
+	tail order.Tail
 }
 
 func (f *samplerFeed) draw(r *record, global int) error {
@@ -156,7 +156,7 @@ func (f *samplerFeed) draw(r *record, global int) error {
 		}
 		r.ids = append(r.ids, id)
 	}
-	if n := len(r.ids); n == 0 || n < global && f.dropLast {
+	if n := len(r.ids); n == 0 || n < global && f.tail == order.Drop {
 		return io.EOF
 	}
 	r.draws = int64(len(r.ids))

@@ -3,6 +3,7 @@ package loader
 import (
 	"math"
 
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/order"
 )
 
@@ -32,12 +33,13 @@ func (e *engine[S, B]) length() (n int64, known bool) {
 	if s.Iterable {
 		e.announced.Store(n + 1)
 	}
-	return batchesOf(n, int64(s.Global), s.DropLast && s.Batched), true
+	return batchesOf(s, n), true
 }
 
 // batchesOf is the number of batches that n samples, or packs, make.
-func batchesOf(n, size int64, dropLast bool) int64 {
-	if dropLast {
+func batchesOf(s *protocol.Setup, n int64) int64 {
+	size := int64(s.Global)
+	if s.Tail == order.Drop && s.Batched {
 		return n / size
 	}
 	return (n + size - 1) / size
@@ -66,6 +68,6 @@ func (n *native) packsLen() (batches int64, known bool) {
 		}
 		index += size
 	}
-	n.counted = &counted{at.Epoch, length, at.Batch + batchesOf(left, int64(s.Global), s.DropLast)}
+	n.counted = &counted{at.Epoch, length, at.Batch + batchesOf(s, left)}
 	return n.counted.batches, true
 }

@@ -140,14 +140,14 @@ func (n *native) newPass() (*pass, error) {
 		f.cursor, err = openCursor(s.BatchSampler, s.BatchSampler.Open, at)
 		p.feed = f
 	case s.Sampler != nil:
-		f := &samplerFeed{sampler: s.Sampler, samples: samples, dealer: deal, dropLast: s.DropLast}
+		f := &samplerFeed{sampler: s.Sampler, samples: samples, dealer: deal, tail: s.Tail}
 		f.cursor, err = openCursor(s.Sampler, s.Sampler.Open, at)
 		p.feed = f
 	default:
 		o, length := orderOf(s, at.SpanOf(at.Epoch).Samples, n.version)
 		start := n.epochStart(at, o, length)
 		f := &orderFeed{order: o, start: start, length: length, index: at.Index, samples: samples, dealer: deal,
-			dropLast: s.DropLast}
+			tail: s.Tail}
 		if s.Packs {
 			f.packs, _ = o.(order.Packer)
 		}
@@ -402,7 +402,7 @@ func (n *native) endSampler() (err error) {
 // overrun warns of an Iterable that gives more batches than it announced.
 func (n *native) overrun() {
 	announced, known := n.setup.AnnouncedLen()
-	announced = batchesOf(announced, int64(n.setup.Global), n.setup.DropLast && n.setup.Batched)
+	announced = batchesOf(n.setup, announced)
 	if !known || n.lenWarn || n.at.Batch <= announced {
 		return
 	}

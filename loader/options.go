@@ -32,7 +32,7 @@ type Options[S, B any] struct {
 	// Sampler gives the order instead. Maps only; not with Shuffle.
 	Sampler order.Sampler
 	// BatchSampler gives the batches instead. Maps only; not with BatchSize, Shuffle,
-	// Sampler or DropLast.
+	// Sampler or Tail.
 	BatchSampler order.BatchSampler
 	// Workers is the number of goroutines that read. 0 reads in the caller.
 	Workers int
@@ -49,8 +49,9 @@ type Options[S, B any] struct {
 	// aligned to pages and locked. The memory belongs to the loader, which uses it again
 	// after the next Next. There is one warning if the system refuses to lock it.
 	Pinned bool
-	// DropLast leaves out the last batch of an epoch where it is short.
-	DropLast bool
+	// Tail is the end of an epoch: Short, or Drop, which leaves out its last batch where that is
+	// short.
+	Tail order.Tail
 	// Timeout bounds the wait for one batch. It needs workers. 0: no bound.
 	Timeout time.Duration
 	// WorkerInit is called in each worker after it is seeded and before it reads;
@@ -147,14 +148,14 @@ func (o *Options[S, B]) workerRules() []rule {
 
 func (o *Options[S, B]) samplerRules(iterable bool) []rule {
 	_, packs := o.Order.(order.Packer)
-	own := o.BatchSize != 0 && o.BatchSize != 1 || o.Shuffle || o.Sampler != nil || o.DropLast || o.GlobalBatch != 0
+	own := o.BatchSize != 0 && o.BatchSize != 1 || o.Shuffle || o.Sampler != nil || o.Tail != order.Short || o.GlobalBatch != 0
 	return []rule{
 		{iterable && o.Shuffle, "Shuffle", "a Map", "an Iterable"},
 		{iterable && o.Sampler != nil, "Sampler", "a Map", "an Iterable"},
 		{iterable && o.BatchSampler != nil, "BatchSampler", "a Map", "an Iterable"},
 		{o.Sampler != nil && o.Shuffle, "Sampler", "no Shuffle beside it", "both"},
-		{o.BatchSampler != nil && own, "BatchSampler", "neither BatchSize, GlobalBatch, Shuffle, Sampler nor DropLast beside it", "one of them"},
-		{o.BatchSize == NoBatching && o.DropLast, "DropLast", "batches", "NoBatching"},
+		{o.BatchSampler != nil && own, "BatchSampler", "neither BatchSize, GlobalBatch, Shuffle, Sampler nor Tail beside it", "one of them"},
+		{o.BatchSize == NoBatching && o.Tail != order.Short, "Tail", "batches", "NoBatching"},
 		{o.BatchSize < NoBatching, "BatchSize", "1 or more, or NoBatching", o.BatchSize},
 		{o.CollatePacks != nil && !packs, "CollatePacks", "an Order of packs, such as order.Packs", "another"},
 		{o.CollatePacks != nil && (o.Collate != nil || o.BatchSize == NoBatching || o.Protocol != nil), "CollatePacks", "neither Collate, NoBatching nor Protocol beside it", "one of them"},
@@ -173,6 +174,7 @@ func (o *Options[S, B]) ownRules(iterable bool) []rule {
 		{o.BatchSize > math.MaxInt32/w || o.GlobalBatch > math.MaxInt32, "BatchSize", "less than 2147483648 over all ranks", o.BatchSize},
 		{o.Streams < 0 || o.Streams > document.MaxStreams, "Streams", fmt.Sprintf("0 to %d", document.MaxStreams), o.Streams},
 		{o.Uneven > order.EndEarly, "Uneven", "RepeatSample or EndEarly", o.Uneven},
+		{o.Tail != order.Short && o.Tail != order.Drop, "Tail", "order.Short or order.Drop (Uneven fills up ranks)", o.Tail},
 		{o.SettleEvery < 0, "SettleEvery", "0 or more", o.SettleEvery},
 		{o.OnError.Action > faults.Skip, "OnError.Action", "Fail, PassOn or Skip", o.OnError.Action},
 		{o.OnError.Retries < 0 || o.OnError.Backoff < 0, "OnError", "no negative Retries or Backoff", o.OnError},
@@ -186,7 +188,7 @@ func invalid(field, want string, got any) error {
 // setup returns what a protocol needs of checked options.
 func (o *Options[S, B]) setup(iterable bool) protocol.Setup {
 	s := protocol.Setup{
-		Iterable: iterable, Batched: o.BatchSize != NoBatching, BatchSize: max(1, o.BatchSize), DropLast: o.DropLast,
+		Iterable: iterable, Batched: o.BatchSize != NoBatching, BatchSize: max(1, o.BatchSize), Tail: o.Tail,
 		Workers: o.Workers, Persistent: o.Persistent, InOrder: !o.OutOfOrder, SnapshotEvery: o.SnapshotEvery,
 		Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Order: o.Order, Streams: o.Streams,
 		Seed: o.Seed, Name: o.Name, Rank: o.Rank, World: o.world(), OnError: o.OnError, NoDigest: o.NoDigest, Warn: o.Warn,

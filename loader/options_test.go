@@ -35,8 +35,10 @@ func TestChecksComeInOrder(t *testing.T) {
 		{options{BatchSampler: batches, BatchSize: 2}, false, "BatchSampler"},
 		{options{BatchSampler: batches, Shuffle: true}, false, "BatchSampler"},
 		{options{BatchSampler: batches, Sampler: sampler}, false, "BatchSampler"},
-		{options{BatchSampler: batches, DropLast: true}, false, "BatchSampler"},
-		{options{BatchSize: loader.NoBatching, DropLast: true}, false, "DropLast"},
+		{options{BatchSampler: batches, Tail: order.Drop}, false, "BatchSampler"},
+		{options{BatchSize: loader.NoBatching, Tail: order.Drop}, false, "Tail"},
+		{options{Tail: order.Span}, false, "Tail"},
+		{options{Tail: order.Pad}, true, "Tail"},
 		{options{BatchSize: -2}, false, "BatchSize"},
 		{options{Timeout: time.Second}, false, "Timeout"},
 		{options{SnapshotEvery: -2}, false, "SnapshotEvery"},
@@ -80,7 +82,7 @@ func TestLen(t *testing.T) {
 		o    options
 		want int64
 	}{
-		{options{}, 10}, {options{BatchSize: 3}, 4}, {options{BatchSize: 3, DropLast: true}, 3}, {options{BatchSize: 2, World: 2}, 3},
+		{options{}, 10}, {options{BatchSize: 3}, 4}, {options{BatchSize: 3, Tail: order.Drop}, 3}, {options{BatchSize: 2, World: 2}, 3},
 		{options{GlobalBatch: 4}, 3}, {options{Sampler: listSampler{1, 2, 3}, BatchSize: 2}, 2}, {options{BatchSampler: batchList{{1}, {2}, {3}}}, 3},
 		{options{Order: order.Sequential(7), BatchSize: 2}, 4},
 	} {

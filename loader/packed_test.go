@@ -137,7 +137,7 @@ func TestBatchesArePacks(t *testing.T) {
 func TestLenOfPacks(t *testing.T) {
 	const n = 150
 	var saved []byte
-	for i, o := range []tokenOptions{{BatchSize: 1}, {BatchSize: 4, DropLast: true}, {BatchSize: 3},
+	for i, o := range []tokenOptions{{BatchSize: 1}, {BatchSize: 4, Tail: order.Drop}, {BatchSize: 3},
 		{BatchSize: 2, OutOfOrder: true, Workers: 3}} {
 		l := packedRanks(t, n, 1, o, saved)[0]
 		for range 3 {

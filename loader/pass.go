@@ -225,7 +225,7 @@ func (p *pass) Next() (protocol.Task, bool, error) {
 	}
 	position := n.at.Position
 	if f, ok := p.feed.(*orderFeed); ok {
-		position += f.length - n.at.Index // with what DropLast left out
+		position += f.length - n.at.Index // with what order.Drop left out
 	}
 	n.pass = nil
 	n.nextEpoch(position)

@@ -68,7 +68,7 @@ func TestSamplersGoOn(t *testing.T) {
 	samplers := map[string]func() options{
 		"list":     func() options { return options{BatchSize: 3, Sampler: listSampler{5, 4, 3, 2, 1, 0, 9}} },
 		"stateful": func() options { return options{BatchSize: 3, Sampler: &countingSampler{n: 10}} },
-		"epoch":    func() options { return options{BatchSize: 3, Sampler: &epochSampler{n: 10}, DropLast: true} },
+		"epoch":    func() options { return options{BatchSize: 3, Sampler: &epochSampler{n: 10}, Tail: order.Drop} },
 		"batches":  func() options { return options{BatchSampler: batchList{{1, 2}, {3}, {}, {4, 5, 6}}} },
 		"ranks":    func() options { return options{BatchSize: 2, World: 2, Rank: 1, Sampler: &countingSampler{n: 10}} },
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/loader/protocol"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
@@ -287,7 +288,7 @@ func (e *engine[S, B]) readItems(s *slot[S, B]) error {
 		s.outcome.Faults = append(s.outcome.Faults, skippedAs(l.items-1, -1, err))
 	}
 	s.reading = 0
-	if len(s.samples) == 0 || len(s.samples) < t.N && e.setup.DropLast && e.setup.Batched {
+	if len(s.samples) == 0 || len(s.samples) < t.N && e.setup.Tail == order.Drop && e.setup.Batched {
 		s.outcome.Ended = true
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 // an epoch, and what becomes of them.
 func (n *native) warnOfUnevenEnd() {
 	s := n.setup
-	if s.Iterable || s.DropLast || s.World < 2 || s.Packs {
+	if s.Iterable || s.Tail == order.Drop || s.World < 2 || s.Packs {
 		return
 	}
 	samples, _ := s.DataLen()
@@ -37,12 +37,12 @@ func (n *native) tellUneven(rest int64, what string) {
 	world := int64(n.setup.World)
 	if n.setup.Uneven == order.RepeatSample {
 		n.setup.Warn(fmt.Sprintf("the last batch of an epoch has %d %s for %d ranks: %d of them repeat what another rank has, so that all ranks end the epoch in the same step; "+
-			"LastBatch tells which, the state counts them apart; set DropLast to leave that batch out", rest, what, world,
+			"LastBatch tells which, the state counts them apart; set Tail to order.Drop to leave that batch out", rest, what, world,
 			world-rest))
 		return
 	}
 	n.setup.Warn(fmt.Sprintf("the last batch of an epoch has %d %s for %d ranks: %d of them end the epoch a step before the others, and a collective call in that step waits for ever; "+
-		"set DropLast, another batch size, or Uneven to RepeatSample", rest, what, world, world-rest))
+		"set Tail to order.Drop, another batch size, or Uneven to RepeatSample", rest, what, world, world-rest))
 }
 
 // warnOfPacks says that packs are cut.

@@ -31,7 +31,7 @@ func TestUnevenEndIsToldAtConstruction(t *testing.T) {
 		{9, options{BatchSize: 2, World: 4}, true},
 		{8, options{BatchSize: 2, World: 4}, false},
 		{12, options{BatchSize: 2, World: 4}, false},
-		{9, options{BatchSize: 2, World: 4, DropLast: true}, false},
+		{9, options{BatchSize: 2, World: 4, Tail: order.Drop}, false},
 		{9, options{BatchSize: 2}, false},
 		{11, options{GlobalBatch: 5, World: 3, Rank: 1}, true},
 	} {
@@ -39,7 +39,7 @@ func TestUnevenEndIsToldAtConstruction(t *testing.T) {
 		c.o.Warn = func(m string) { warnings = append(warnings, m) }
 		open(t, ids(c.n), c.o)
 		if told := slices.ContainsFunc(warnings,
-			func(m string) bool { return strings.Contains(m, "ranks") && strings.Contains(m, "DropLast") }); told != c.told {
+			func(m string) bool { return strings.Contains(m, "ranks") && strings.Contains(m, "Tail") }); told != c.told {
 			t.Errorf("%d samples, %+v: %q", c.n, c.o.BatchSize, warnings)
 		}
 	}

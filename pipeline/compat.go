@@ -36,8 +36,8 @@ type Arrangement struct {
 	Orders []order.Order // of its readers
 	// Epochs are the epochs of the first reader; nil without readers.
 	Epochs Epochs
-	// LastBatch is the policy that cuts the stream into batches.
-	LastBatch LastBatch
+	// Tail is how the stream is cut into batches at the end of an epoch.
+	Tail order.Tail
 	// Counted marks the nodes of a branch whose Keyer gets numbers counted at the node: as the
 	// position, the number of a sample among all samples that came to the node; as the slot, its
 	// number among the samples of the batch that came there. nil marks no node.
@@ -101,7 +101,7 @@ func (native) DrawsAlike(bool) bool { return false }
 
 // Arrange implements Compat.
 func (native) Arrange(g *graph.Graph, sources []reader.Source, o Options) (*Arrangement, error) {
-	a := &Arrangement{LastBatch: o.LastBatch}
+	a := &Arrangement{Tail: o.Tail}
 	for _, n := range g.Nodes {
 		a.Keyers = append(a.Keyers, rng.NewKeyer(n.SeedOr(o.Seed)))
 	}

@@ -7,29 +7,10 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
-
-// LastBatch says what becomes of the samples that do not fill the last batch of
-// an epoch.
-type LastBatch uint8
-
-// The policies.
-const (
-	// Partial delivers them as a smaller batch; the next epoch begins with a new one.
-	Partial LastBatch = iota
-	// Drop leaves them out; they may well come in the next epoch, whose order is another.
-	Drop
-	// Fill makes up the batch with the first samples of the next epoch, which then
-	// goes on behind them: every sample comes once an epoch, all batches are full.
-	Fill
-)
-
-// String returns the name of the policy in lower case.
-func (l LastBatch) String() string {
-	return name("LastBatch", []string{"partial", "drop", "fill"}, uint8(l))
-}
 
 // NoPrefetch as Options.Prefetch makes each batch when it is asked for.
 const NoPrefetch = -1
@@ -66,8 +47,9 @@ type Options struct {
 	BatchSize int
 	// Seed of everything random that has no seed of its own. Identity.
 	Seed uint64
-	// LastBatch is the policy at the end of an epoch. Identity.
-	LastBatch LastBatch
+	// Tail is the end of an epoch: Short, Drop, or Span, where the last batch is made up with the
+	// first samples of the next epoch, which then goes on behind them. Identity.
+	Tail order.Tail
 
 	// Compat makes the pipeline work as another system does; nil is Bivouac's own
 	// way. Identity.
@@ -196,8 +178,8 @@ func (o Options) Validate() error {
 	switch {
 	case o.BatchSize < 1 || o.BatchSize > largest:
 		return invalid("BatchSize", fmt.Sprintf("1 to %d", largest), o.BatchSize)
-	case o.LastBatch > Fill:
-		return invalid("LastBatch", "Partial, Drop or Fill", o.LastBatch)
+	case o.Tail > order.Drop:
+		return invalid("Tail", "order.Short, order.Drop or order.Span (pad_last_batch of a reader pads)", o.Tail)
 	case o.World < 1 || o.World > o.BatchSize:
 		return invalid("World", fmt.Sprintf("1 to BatchSize, which is %d", o.BatchSize), o.World)
 	case o.Rank < 0 || o.Rank >= o.World:

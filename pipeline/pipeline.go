@@ -26,7 +26,7 @@
 //
 // # Epochs
 //
-// An epoch is the data set of the first reader of the graph, once; Options.LastBatch says what
+// An epoch is the data set of the first reader of the graph, once; Options.Tail says what
 // happens at its end. Further readers give their samples for the same positions,
 // in an order of their own. A graph without readers has no epochs.
 package pipeline
@@ -41,6 +41,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/flow"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline/exec"
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
@@ -95,8 +96,8 @@ func newPipeline(
 	p := &Pipeline{options: o, graph: g, seen: seen, sources: sources, declared: o.declared()}
 	p.saving = saving{codec: a.Codec, noStates: a.NoStates}
 	p.course = course{orders: a.Orders, newest: a.Orders,
-		schedule: schedule{epochs: a.Epochs, batch: int64(o.BatchSize), last: a.LastBatch}}
-	if n := p.schedule.length(); len(sources) > 0 && a.LastBatch == Drop && n < int64(o.BatchSize) {
+		schedule: schedule{epochs: a.Epochs, batch: int64(o.BatchSize), tail: a.Tail}}
+	if n := p.schedule.length(); len(sources) > 0 && a.Tail == order.Drop && n < int64(o.BatchSize) {
 		return nil, invalid("BatchSize", fmt.Sprintf("at most the %d samples of an epoch when the last batch is dropped", n),
 			o.BatchSize)
 	}
@@ -112,7 +113,7 @@ func newPipeline(
 	}
 	largest := 0
 	for n := range o.BatchSize + 1 { // of the rank's shares, the largest batch need not give the largest
-		lo, hi := share(n, o.Rank, o.World)
+		lo, hi := order.Slice(n, o.Rank, o.World)
 		largest = max(largest, hi-lo)
 	}
 	policies, err := o.onError(g.Readers())
@@ -230,7 +231,7 @@ func (p *Pipeline) Skip() error {
 	at := p.ring.Token()
 	n, after := p.schedule.next(at.Position)
 	if len(p.inputs) > 0 {
-		lo, hi := share(n, p.options.Rank, p.options.World)
+		lo, hi := order.Slice(n, p.options.Rank, p.options.World)
 		var s slot
 		fed, outcome, err := p.takeInputs(context.Background(), &s, at, span{n: hi - lo, whole: n, slot: lo}, true)
 		if err != nil {
@@ -332,7 +333,7 @@ func (p *Pipeline) NumSamples() int64 { return p.samples }
 // EpochSize returns how many samples of an epoch are delivered, over all ranks.
 func (p *Pipeline) EpochSize() int64 { return p.schedule.delivered() }
 
-// EpochBatches returns the number of batches of an epoch; with Fill, of the first.
+// EpochBatches returns the number of batches of an epoch; with order.Span, of the first.
 func (p *Pipeline) EpochBatches() int64 { return p.schedule.batches() }
 
 // Close stops all work, waits for it and releases everything. The pipeline and

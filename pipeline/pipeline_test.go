@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/loan"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -93,14 +94,14 @@ func TestDefinitionErrors(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for field, o := range map[string]pipeline.Options{
-		"BatchSize": {BatchSize: -1}, "Workers": {Workers: -1}, "Prefetch": {Prefetch: -2}, "LastBatch": {LastBatch: 9},
+		"BatchSize": {BatchSize: -1}, "Workers": {Workers: -1}, "Prefetch": {Prefetch: -2}, "Tail": {Tail: order.Pad},
 		"World": {BatchSize: 2, World: 3}, "Rank": {BatchSize: 2, World: 2, Rank: 2}, "IOWorkers": {IOWorkers: -1}, "ReadAheadBytes": {ReadAheadBytes: -1},
 	} {
 		if err := o.Validate(); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "Options."+field) {
 			t.Errorf("%s: got %v", field, err)
 		}
 	}
-	d, err := pipeline.Define(pipeline.Options{BatchSize: 100, LastBatch: pipeline.Drop}, files(dataset(t, 5)))
+	d, err := pipeline.Define(pipeline.Options{BatchSize: 100, Tail: order.Drop}, files(dataset(t, 5)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if o := p.Options(); o.BatchSize != 2 || o.Workers != 3 || o.LastBatch != pipeline.Drop || o.World != 1 {
+	if o := p.Options(); o.BatchSize != 2 || o.Workers != 3 || o.Tail != order.Drop || o.World != 1 {
 		t.Errorf("options in force: %+v", o)
 	}
 }

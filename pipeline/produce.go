@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/flow"
 	"github.com/bivouac-ml/bivouac/internal/loan"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline/exec"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -44,7 +45,7 @@ func (m producer) Start(ctx context.Context, s *slot, at Progress, wait bool) (P
 		return at, flow.Starved
 	}
 	n, after := p.schedule.next(at.Position)
-	lo, hi := share(n, p.options.Rank, p.options.World)
+	lo, hi := order.Slice(n, p.options.Rank, p.options.World)
 	if len(p.inputs) > 0 {
 		fed, outcome, err := p.takeInputs(ctx, s, at, span{n: hi - lo, whole: n, slot: lo}, wait)
 		switch {

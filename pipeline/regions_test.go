@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/proof/photos"
@@ -71,7 +72,7 @@ func TestRegionsChangeNothing(t *testing.T) {
 // digests runs a graph for n samples and returns a digest of each of its first output's.
 func digests(t *testing.T, n int, define func(p *pipeline.Builder) []pipeline.Node) []string {
 	t.Helper()
-	def, err := pipeline.Define(pipeline.Options{BatchSize: 4, Workers: 2, Seed: 5, LastBatch: pipeline.Fill}, define)
+	def, err := pipeline.Define(pipeline.Options{BatchSize: 4, Workers: 2, Seed: 5, Tail: order.Span}, define)
 	if err != nil {
 		t.Fatal(err)
 	}

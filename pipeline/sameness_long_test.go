@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
@@ -65,10 +66,10 @@ func TestSamenessOfThreadsAndPrefetchLong(t *testing.T) {
 func TestSamenessAfterInterruptionLong(t *testing.T) {
 	dir := dataset(t, many())
 	for _, last := range policies {
-		if !long() && last != pipeline.Partial {
+		if !long() && last != order.Short {
 			continue
 		}
-		o := pipeline.Options{BatchSize: manyBatch, Seed: 12, LastBatch: last, Workers: 2}
+		o := pipeline.Options{BatchSize: manyBatch, Seed: 12, Tail: last, Workers: 2}
 		want, states := stream(t, o, dir)
 		for at := range want {
 			o.Workers, o.Prefetch = 1+at%8, 1+(at/3)%8

@@ -3,12 +3,14 @@ package pipeline_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
 )
@@ -33,7 +35,7 @@ func batches(t *testing.T, p *pipeline.Pipeline, epochs int) []string {
 	return list
 }
 
-var policies = []pipeline.LastBatch{pipeline.Partial, pipeline.Drop, pipeline.Fill}
+var policies = []order.Tail{order.Short, order.Drop, order.Span}
 
 func TestSameForThreadsAndPrefetch(t *testing.T) {
 	dir := dataset(t, prime)
@@ -41,7 +43,7 @@ func TestSameForThreadsAndPrefetch(t *testing.T) {
 		var want []string
 		for threads := 1; threads <= 4; threads++ {
 			for _, prefetch := range []int{pipeline.NoPrefetch, 1, 2, 3, 4} {
-				o := pipeline.Options{BatchSize: 4, Seed: 5, LastBatch: last, Workers: threads, Prefetch: prefetch}
+				o := pipeline.Options{BatchSize: 4, Seed: 5, Tail: last, Workers: threads, Prefetch: prefetch}
 				if threads == 3 {
 					o.IOWorkers, o.ReadAheadBytes = 1, 1 // every file waits for the one before
 				}
@@ -67,7 +69,7 @@ func TestSameForThreadsAndPrefetch(t *testing.T) {
 func TestSameAfterInterruptionAtEveryBatch(t *testing.T) {
 	dir := dataset(t, prime)
 	for _, last := range policies {
-		o := pipeline.Options{BatchSize: 4, Seed: 5, LastBatch: last, Workers: 2}
+		o := pipeline.Options{BatchSize: 4, Seed: 5, Tail: last, Workers: 2}
 		whole := start(t, o, training(dir))
 		n := epochs * int(whole.EpochBatches())
 		var want, states []string
@@ -172,15 +174,15 @@ func TestRanks(t *testing.T) {
 func TestEpochs(t *testing.T) {
 	dir := dataset(t, prime)
 	for _, c := range []struct {
-		last      pipeline.LastBatch
+		last      order.Tail
 		sizes     [][]int
 		positions []int64
 	}{
-		{pipeline.Partial, [][]int{{10, 10, 3}, {10, 10, 3}, {10, 10, 3}}, []int64{0, 10, 20, 23, 33, 43, 46, 56, 66}},
-		{pipeline.Drop, [][]int{{10, 10}, {10, 10}, {10, 10}}, []int64{0, 10, 23, 33, 46, 56}},
-		{pipeline.Fill, [][]int{{10, 10, 10}, {10, 10}, {10, 10}}, []int64{0, 10, 20, 30, 40, 50, 60}},
+		{order.Short, [][]int{{10, 10, 3}, {10, 10, 3}, {10, 10, 3}}, []int64{0, 10, 20, 23, 33, 43, 46, 56, 66}},
+		{order.Drop, [][]int{{10, 10}, {10, 10}, {10, 10}}, []int64{0, 10, 23, 33, 46, 56}},
+		{order.Span, [][]int{{10, 10, 10}, {10, 10}, {10, 10}}, []int64{0, 10, 20, 30, 40, 50, 60}},
 	} {
-		p := start(t, pipeline.Options{BatchSize: 10, LastBatch: c.last}, training(dir))
+		p := start(t, pipeline.Options{BatchSize: 10, Tail: c.last}, training(dir))
 		var sizes [][]int
 		var positions []int64
 		delivered := map[int64]int{}
@@ -203,7 +205,7 @@ func TestEpochs(t *testing.T) {
 					}
 				}
 			}
-			if c.last != pipeline.Fill && int64(len(ids)) != p.EpochSize() {
+			if c.last != order.Span && int64(len(ids)) != p.EpochSize() {
 				t.Errorf("%v: epoch %d has %d different samples, want %d", c.last, epoch, len(ids), p.EpochSize())
 			}
 			sizes = append(sizes, inEpoch)
@@ -214,7 +216,7 @@ func TestEpochs(t *testing.T) {
 		if d := cmp.Diff(c.positions, positions); d != "" {
 			t.Errorf("%v: positions (-want +got):\n%s", c.last, d)
 		}
-		if c.last == pipeline.Drop {
+		if c.last == order.Drop {
 			continue
 		}
 		for id := range int64(prime) {
@@ -243,12 +245,17 @@ func TestAddingANodeChangesNothingElse(t *testing.T) {
 	}
 }
 
-func ExampleLastBatch() {
-	for _, l := range policies {
-		fmt.Println(l)
+// TestTailsKeepTheirWords: states say the tail in the words of last_batch.
+func TestTailsKeepTheirWords(t *testing.T) {
+	dir := dataset(t, 5)
+	for i, word := range []string{"partial", "drop", "fill"} {
+		b, err := start(t, pipeline.Options{BatchSize: 2, Tail: policies[i]}, training(dir)).AppendState(nil)
+		if err != nil || !strings.Contains(string(b), `"last_batch":"`+word+`"`) {
+			t.Errorf("%v: %v, no %q in %s", policies[i], err, word, b)
+		}
 	}
-	// Output:
-	// partial
-	// drop
-	// fill
+	_, err := pipeline.Define(pipeline.Options{Tail: order.Pad}, training(dir))
+	if errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), "Options.Tail") {
+		t.Error(err)
+	}
 }

@@ -16,19 +16,19 @@ type course struct {
 type schedule struct {
 	epochs Epochs // nil: no epochs
 	batch  int64
-	last   LastBatch
+	tail   order.Tail
 }
 
 // next returns the number of samples in the batch at position at, and where the
 // batch after it begins.
 func (s schedule) next(at int64) (n int, after int64) {
-	if s.epochs == nil || s.last == Fill {
+	if s.epochs == nil || s.tail == order.Span {
 		return int(s.batch), at + s.batch
 	}
 	epoch, in := s.epochs.Locate(at)
 	left := s.epochs.EpochLength(epoch) - in
 	after = at + min(s.batch, left)
-	if s.last == Drop && left < 2*s.batch {
+	if s.tail == order.Drop && left < 2*s.batch {
 		return int(s.batch), at + left
 	}
 	return int(after - at), after
@@ -39,11 +39,11 @@ func (s schedule) valid(at int64) bool {
 	switch {
 	case at < 0:
 		return false
-	case s.epochs == nil || s.last == Fill:
+	case s.epochs == nil || s.tail == order.Span:
 		return at%s.batch == 0
 	}
 	epoch, in := s.epochs.Locate(at)
-	return in%s.batch == 0 && (s.last == Partial || in+s.batch <= s.epochs.EpochLength(epoch))
+	return in%s.batch == 0 && (s.tail == order.Short || in+s.batch <= s.epochs.EpochLength(epoch))
 }
 
 // epoch returns the epoch of the batch at position at, and its number among those
@@ -54,7 +54,7 @@ func (s schedule) epoch(at int64) (epoch, index int64) {
 	}
 	epoch, in := s.epochs.Locate(at)
 	start := at - in
-	if s.last == Fill { // the first multiple of batch in the epoch
+	if s.tail == order.Span { // the first multiple of batch in the epoch
 		start = (start + s.batch - 1) / s.batch * s.batch
 	}
 	return epoch, (at - start) / s.batch
@@ -70,7 +70,7 @@ func (s schedule) length() int64 {
 
 // batches returns the number of batches of the first epoch.
 func (s schedule) batches() int64 {
-	if s.last == Drop {
+	if s.tail == order.Drop {
 		return s.length() / s.batch
 	}
 	return (s.length() + s.batch - 1) / s.batch
@@ -78,11 +78,8 @@ func (s schedule) batches() int64 {
 
 // delivered returns the number of samples of the first epoch that are delivered.
 func (s schedule) delivered() int64 {
-	if s.last == Drop {
+	if s.tail == order.Drop {
 		return s.length() / s.batch * s.batch
 	}
 	return s.length()
 }
-
-// share returns the part of a batch of n samples that a rank gets.
-func share(n, rank, world int) (lo, hi int) { return n * rank / world, n * (rank + 1) / world }

@@ -34,6 +34,9 @@ type identity struct {
 	pieces      pieces
 }
 
+// lastBatch are the words for tails in identities.
+var lastBatch = [...]string{order.Short: "partial", order.Drop: "drop", order.Span: "fill"}
+
 // newIdentity is the identity of a pipeline. full has the descriptions of orders as they are,
 // however long, as states had them before there were digests.
 func newIdentity(
@@ -42,7 +45,7 @@ func newIdentity(
 	id := identity{fields: map[string]string{
 		"seed":       strconv.FormatUint(o.Seed, 10),
 		"batch_size": strconv.Itoa(o.BatchSize),
-		"last_batch": o.LastBatch.String(),
+		"last_batch": lastBatch[o.Tail],
 	}}
 	if mode := o.compat().String(); mode != "" {
 		id.fields["compat"] = mode

@@ -30,7 +30,7 @@ func TestStateOfAnotherStreamIsRefused(t *testing.T) {
 	}{
 		{"seed", change(func(o *pipeline.Options) { o.Seed = 4 }), training(dir), []string{"seed"}},
 		{"batch size", change(func(o *pipeline.Options) { o.BatchSize = 3 }), training(dir), []string{"batch_size", "3", "2"}},
-		{"last batch", change(func(o *pipeline.Options) { o.LastBatch = pipeline.Fill }), training(dir), []string{"last_batch", "fill", "partial"}},
+		{"last batch", change(func(o *pipeline.Options) { o.Tail = order.Span }), training(dir), []string{"last_batch", "fill", "partial"}},
 		{"data set", o, training(other), []string{"data set fingerprint"}},
 		{"graph", o, files(dir), []string{"node"}},
 	} {

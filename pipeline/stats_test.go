@@ -14,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/loan"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/stream/faults"
@@ -135,7 +136,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		"files": 4*4 + 2, // opening a file, and the context of the batch
 	} {
 		for _, timing := range []bool{false, true} {
-			p := start(t, pipeline.Options{BatchSize: 4, LastBatch: pipeline.Fill, Workers: 2, EnableTiming: timing},
+			p := start(t, pipeline.Options{BatchSize: 4, Tail: order.Span, Workers: 2, EnableTiming: timing},
 				graphs[name])
 			for range 40 {
 				next(t, p)

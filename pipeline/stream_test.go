@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	contract "github.com/bivouac-ml/bivouac/stream"
 	"github.com/bivouac-ml/bivouac/stream/streamtest"
@@ -18,7 +19,7 @@ func TestStreams(t *testing.T) {
 	dir := dataset(t, 10)
 	own := pipeline.Options{BatchSize: 4, Seed: 3, Workers: 2}
 	dropped, ahead, alone, theirs := own, own, own, own
-	dropped.LastBatch = pipeline.Drop
+	dropped.Tail = order.Drop
 	ahead.Prefetch = 5
 	alone.Prefetch = pipeline.NoPrefetch
 	theirs.Compat = dali.CheckpointMode()

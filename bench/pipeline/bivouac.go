@@ -8,6 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/bench/internal/turns"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -23,7 +24,7 @@ func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 	if !ok {
 		return nil, fmt.Errorf("no case %q", r.Case)
 	}
-	o := pipeline.Options{BatchSize: batchSize, Workers: r.Threads, Seed: 1, LastBatch: pipeline.Fill}
+	o := pipeline.Options{BatchSize: batchSize, Workers: r.Threads, Seed: 1, Tail: order.Span}
 	if r.Case == "constant-1" {
 		o.BatchSize = 1
 	}

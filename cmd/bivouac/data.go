@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/dynamic/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader/timeline"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -197,7 +199,14 @@ type dataOptions struct {
 func (o *dataOptions) addFlags(cmd *cobra.Command, g *global) {
 	o.stateSource.addFlags(cmd, g)
 	o.tableOptions.addFlags(cmd)
-	cmd.Flags().BoolVar(&o.DropLast, "drop-last", false, "short batches at the end of epochs are left out, where the state is of the first epoch and does not tell")
+	cmd.Flags().BoolFunc("drop-last", "short batches at the end of epochs are left out, where the state is of the first epoch and does not tell",
+		func(text string) error {
+			drop, err := strconv.ParseBool(text)
+			if o.Tail = order.Short; drop {
+				o.Tail = order.Drop
+			}
+			return err
+		})
 }
 
 // read reads a state. Going through the packs of a run shows how far it has come.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // epochCount counts the samples that an Iterator took, and knows where its epochs end.
@@ -16,7 +16,7 @@ import (
 type epochCount struct {
 	batch   int64
 	pipes   int64
-	last    pipeline.LastBatch
+	last    order.Tail
 	padded  bool
 	counter int64
 	size    int64 // where the epoch ends; -1: nowhere
@@ -61,7 +61,7 @@ func (c *epochCount) shard(pipes []*Pipeline, reader string) error {
 	}
 	c.initial, c.ahead = slices.Clone(c.sizes), make([]int64, shards)
 	switch {
-	case c.last == pipeline.Drop:
+	case c.last == order.Drop:
 		c.size = n / shards
 	case c.padded:
 		c.size = first.EpochSizePadded / shards
@@ -90,7 +90,7 @@ func (c *epochCount) after() int64 {
 
 // dropsNext reports whether the next batch is dropped, for it would not be full.
 func (c *epochCount) dropsNext() bool {
-	if c.last != pipeline.Drop {
+	if c.last != order.Drop {
 		return false
 	}
 	after := c.after()
@@ -114,7 +114,7 @@ func (c *epochCount) advance() (dropped bool) {
 
 // kept returns how many samples of each pipeline's last batch are of the epoch; nil: all.
 func (c *epochCount) kept() []int64 {
-	if c.last != pipeline.Partial || c.counter <= c.size && !c.sharded() {
+	if c.last != order.Short || c.counter <= c.size && !c.sharded() {
 		return nil
 	}
 	kept := make([]int64, c.pipes)
@@ -131,7 +131,7 @@ func (c *epochCount) kept() []int64 {
 
 // reset begins the next epoch.
 func (c *epochCount) reset() {
-	carries := c.last == pipeline.Fill && !c.padded // samples of the next epoch came already
+	carries := c.last == order.Span && !c.padded // samples of the next epoch came already
 	switch {
 	case !carries:
 		c.counter = 0
@@ -193,7 +193,7 @@ func (c *epochCount) length() int64 {
 	switch {
 	case c.size < 0:
 		return 0
-	case c.last == pipeline.Drop:
+	case c.last == order.Drop:
 		return c.size / step
 	}
 	return (c.size + step - 1) / step

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -22,10 +23,11 @@ type IteratorOptions struct {
 	// Size is the number of samples of an epoch, over all pipelines, instead of a reader's.
 	// Without both, an epoch ends where the only pipeline returns io.EOF.
 	Size int64
-	// LastBatch is what the last batch of an epoch has when samples do not fill it: with Fill it is
-	// filled with what the reader gives, the last sample repeated or samples of the next epoch; with
-	// Partial it has only samples of the epoch; with Drop it is left out.
-	LastBatch pipeline.LastBatch
+	// LastBatch is last_batch_policy: what the last batch of an epoch has when samples do not fill
+	// it. FILL is order.Span: it is filled with what the reader gives, the last sample repeated or
+	// samples of the next epoch. PARTIAL is order.Short: it has only samples of the epoch. DROP is
+	// order.Drop: it is left out.
+	LastBatch order.Tail
 	// LastBatchPadded says that the last batch is padded, where no ReaderName tells.
 	LastBatchPadded bool
 	// AutoReset begins the next epoch at the end of one.
@@ -71,8 +73,8 @@ func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*It
 		}
 	}
 	switch {
-	case o.LastBatch > pipeline.Fill:
-		return nil, bad("IteratorOptions.LastBatch", "Partial, Drop or Fill", o.LastBatch.String())
+	case o.LastBatch > order.Drop:
+		return nil, bad("IteratorOptions.LastBatch", "order.Short, order.Drop or order.Span", o.LastBatch.String())
 	case o.Size < 0:
 		return nil, bad("IteratorOptions.Size", "0 or more", fmt.Sprint(o.Size))
 	case o.ReaderName != "" && o.Size > 0:
@@ -93,7 +95,7 @@ func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*It
 			return nil, errs.Wrap(what, "", err)
 		}
 	} else if o.Size == 0 {
-		it.count.last, it.count.padded = pipeline.Fill, false
+		it.count.last, it.count.padded = order.Span, false
 	}
 	resumed, err := it.resume()
 	states, noStates := it.states()
@@ -103,7 +105,7 @@ func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*It
 		if errors.Is(err, io.EOF) {
 			it.ended, err = true, nil
 			if !resumed {
-				err = bad("pipelines", "data for a batch", "none: with Drop, no batch of a shard is full")
+				err = bad("pipelines", "data for a batch", "none: with order.Drop, no batch of a shard is full")
 			}
 		}
 	}
@@ -194,7 +196,7 @@ func (it *Iterator) checkFull() error {
 			if n := int64(o.NumSamples()); n != it.count.batch && it.count.size > 0 {
 				return &errs.Error{Kind: errs.Invalid, Op: "dali.Iterator",
 					Want: fmt.Sprintf("full batches of %d samples", it.count.batch), Got: fmt.Sprint(n),
-					Remedy: "make the pipelines with Mode or with LastBatch Fill, or go without ReaderName and Size"}
+					Remedy: "make the pipelines with Mode or with Tail order.Span, or go without ReaderName and Size"}
 			}
 		}
 	}

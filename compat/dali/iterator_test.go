@@ -18,6 +18,7 @@ import (
 	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -75,8 +76,8 @@ func iterate(t *testing.T, it *dali.Iterator, reset bool, number func(tensor.Ten
 	return r
 }
 
-var policyNames = map[string]pipeline.LastBatch{"FILL": pipeline.Fill, "DROP": pipeline.Drop,
-	"PARTIAL": pipeline.Partial}
+var policyNames = map[string]order.Tail{"FILL": order.Span, "DROP": order.Drop,
+	"PARTIAL": order.Short}
 
 // closeAll ends pipelines before the end of the test: there are hundreds.
 func closeAll(pipes []*dali.Pipeline) {
@@ -189,7 +190,7 @@ func TestIteratorWithoutReaderAsDALI(t *testing.T) {
 func TestIteratorsResume(t *testing.T) {
 	const shards, files = 3, 17
 	dir := numbered(t, files)
-	for _, last := range []pipeline.LastBatch{pipeline.Partial, pipeline.Drop, pipeline.Fill} {
+	for _, last := range []order.Tail{order.Short, order.Drop, order.Span} {
 		for _, pad := range []bool{false, true} {
 			pipes := func(states [][]byte) []*dali.Pipeline {
 				var list []*dali.Pipeline
@@ -288,12 +289,12 @@ func withCounters(t *testing.T, st []byte, counters string) []byte {
 func TestIteratorCountersAreChecked(t *testing.T) {
 	dir := numbered(t, 7)
 	make := func(state []byte) *dali.Pipeline {
-		return startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, LastBatch: pipeline.Fill},
+		return startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, Tail: order.Span},
 			Native: true, Checkpoint: state}, func(p *pipeline.Builder) []pipeline.Node {
 			return p.Op("readers.file", op.Args{"name": "r", "file_root": dir})
 		})
 	}
-	o := dali.IteratorOptions{ReaderName: "r", LastBatch: pipeline.Fill}
+	o := dali.IteratorOptions{ReaderName: "r", LastBatch: order.Span}
 	p := make(nil)
 	it, err := dali.NewIterator(t.Context(), []*dali.Pipeline{p}, o)
 	if err != nil {
@@ -306,7 +307,7 @@ func TestIteratorCountersAreChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := dali.NewIterator(t.Context(), []*dali.Pipeline{make(states[0])}, dali.IteratorOptions{ReaderName: "r", LastBatch: pipeline.Fill, Lazy: true}); err != nil || again.State() != it.State() {
+	if again, err := dali.NewIterator(t.Context(), []*dali.Pipeline{make(states[0])}, dali.IteratorOptions{ReaderName: "r", LastBatch: order.Span, Lazy: true}); err != nil || again.State() != it.State() {
 		t.Errorf("goes on with %s, want %s; %v", again.State(), it.State(), err)
 	}
 	for name, counters := range map[string]string{

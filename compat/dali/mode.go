@@ -42,7 +42,7 @@ func (mode) DrawsAlike(seeded bool) bool { return seeded }
 // Arrange implements pipeline.Compat.
 func (m mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Options) (*pipeline.Arrangement, error) {
 	seeds := dealSeeds(g, o.Seed)
-	a := &pipeline.Arrangement{LastBatch: pipeline.Fill, Keyers: make([]rng.Keyer, len(g.Nodes))}
+	a := &pipeline.Arrangement{Tail: order.Span, Keyers: make([]rng.Keyer, len(g.Nodes))}
 	for _, n := range g.Nodes {
 		a.Keyers[n.Index] = slotKeyer{key: seeds[n.Index]}
 		if o.World == 1 && counted(n) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader/protocol"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // books is the protocol that imitates StatefulDataLoader of torchdata 0.11:
@@ -85,7 +86,7 @@ func (p *books) indexOf(s *protocol.Setup) (index, error) {
 	if !s.Batched {
 		return singleIndex{sampler}, nil
 	}
-	b, err := NewBatchSampler(sampler, s.BatchSize, s.DropLast)
+	b, err := NewBatchSampler(sampler, s.BatchSize, s.Tail == order.Drop)
 	if err != nil {
 		return nil, err
 	}

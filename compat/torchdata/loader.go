@@ -108,7 +108,7 @@ func inTorchsWords(err error) error {
 	}
 	names := map[string]string{
 		"Workers": "NumWorkers", "Prefetch": "PrefetchFactor", "Persistent": "PersistentWorkers",
-		"SnapshotEvery": "SnapshotEveryNSteps",
+		"SnapshotEvery": "SnapshotEveryNSteps", "Tail": "DropLast",
 	}
 	own := *e
 	own.Op = "torchdata.New"

@@ -74,9 +74,13 @@ type Options[S, B any] struct {
 
 // engine returns the options of the loader below.
 func (o *Options[S, B]) engine() loader.Options[S, B] {
+	tail := order.Short
+	if o.DropLast {
+		tail = order.Drop
+	}
 	return loader.Options[S, B]{
 		BatchSize: o.BatchSize, Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Workers: o.NumWorkers,
-		Collate: o.CollateFn, Pinned: o.PinMemory, DropLast: o.DropLast, Timeout: o.Timeout, WorkerInit: o.WorkerInitFn,
+		Collate: o.CollateFn, Pinned: o.PinMemory, Tail: tail, Timeout: o.Timeout, WorkerInit: o.WorkerInitFn,
 		Prefetch: o.PrefetchFactor, Persistent: o.PersistentWorkers, OutOfOrder: o.OutOfOrder,
 		SnapshotEvery: o.SnapshotEveryNSteps, Seed: o.Seed, Name: o.Name, OnError: o.OnError, Warn: o.Warn,
 	}
@@ -99,7 +103,7 @@ func FromConfig[S, B any](text []byte, base Options[S, B]) (Options[S, B], error
 		return base, &errs.Error{Kind: errs.Invalid, Op: "torchdata.FromConfig", Want: "YAML or JSON", Err: err}
 	}
 	o.MultiprocessingContext, o.PinMemoryDevice = only.Context, only.Device
-	o.BatchSize, o.Shuffle, o.DropLast, o.PinMemory = e.BatchSize, e.Shuffle, e.DropLast, e.Pinned
+	o.BatchSize, o.Shuffle, o.DropLast, o.PinMemory = e.BatchSize, e.Shuffle, e.Tail == order.Drop, e.Pinned
 	o.NumWorkers, o.PrefetchFactor, o.PersistentWorkers = e.Workers, e.Prefetch, e.Persistent
 	o.Timeout, o.OutOfOrder, o.SnapshotEveryNSteps = e.Timeout, e.OutOfOrder, e.SnapshotEvery
 	o.Seed, o.Name, o.OnError = e.Seed, e.Name, e.OnError

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
 )
@@ -24,7 +25,7 @@ const mean, deviation = 128, 64
 // contrast. A batch has BatchSize images, float32 [1, Side, Side], and labels,
 // int32 [1].
 func TrainPipeline(ctx context.Context, d Dataset, o PipelineOptions) (*pipeline.Pipeline, error) {
-	return open(ctx, o, pipeline.Fill, func(p *pipeline.Builder) []pipeline.Node {
+	return open(ctx, o, order.Span, func(p *pipeline.Builder) []pipeline.Node {
 		jpegs, labels := fn.ReadersFile(p, fn.ReadersFileArgs{Name: "digits", FileRoot: d.TrainDir(), RandomShuffle: true})
 		images := fn.DecodersImage(p, jpegs, fn.DecodersImageArgs{OutputType: op.Gray})
 		images = fn.RandomResizedCrop(p, images, fn.RandomResizedCropArgs{
@@ -40,16 +41,16 @@ func TrainPipeline(ctx context.Context, d Dataset, o PipelineOptions) (*pipeline
 // TestPipeline opens the test digits in their order, cropped at the centre. An
 // epoch ends with a smaller batch.
 func TestPipeline(ctx context.Context, d Dataset, o PipelineOptions) (*pipeline.Pipeline, error) {
-	return open(ctx, o, pipeline.Partial, func(p *pipeline.Builder) []pipeline.Node {
+	return open(ctx, o, order.Short, func(p *pipeline.Builder) []pipeline.Node {
 		jpegs, labels := fn.ReadersFile(p, fn.ReadersFileArgs{Name: "digits", FileRoot: d.TestDir()})
 		images := fn.DecodersImage(p, jpegs, fn.DecodersImageArgs{OutputType: op.Gray})
 		return []pipeline.Node{normalize(p, images), labels}
 	})
 }
 
-func open(ctx context.Context, o PipelineOptions, last pipeline.LastBatch, define func(*pipeline.Builder) []pipeline.Node) (*pipeline.Pipeline, error) {
+func open(ctx context.Context, o PipelineOptions, last order.Tail, define func(*pipeline.Builder) []pipeline.Node) (*pipeline.Pipeline, error) {
 	def, err := pipeline.Define(pipeline.Options{
-		BatchSize: BatchSize, Seed: o.Seed, LastBatch: last, Workers: o.Threads, Prefetch: o.Prefetch,
+		BatchSize: BatchSize, Seed: o.Seed, Tail: last, Workers: o.Threads, Prefetch: o.Prefetch,
 	}, define)
 	if err != nil {
 		return nil, err

@@ -3,24 +3,29 @@ package nodes
 import (
 	"context"
 	"io"
+
+	"github.com/bivouac-ml/bivouac/order"
 )
 
-// Batch returns the node that yields slices of size values, the last one of an
-// epoch with fewer unless they are dropped. The slices are the consumer's. The
-// error is of kind errs.Invalid.
-func Batch[T any](source Node[T], size int, dropLast bool) (Node[[]T], error) {
+// Batch returns the node that yields slices of size values. The last one of an epoch has fewer, or
+// is left out, as tail says: Short or Drop. The slices are the consumer's. The error is of kind
+// errs.Invalid.
+func Batch[T any](source Node[T], size int, tail order.Tail) (Node[[]T], error) {
 	if size < 1 {
 		return nil, invalid("Batch", "size", "1 or more", size)
 	}
-	return &batcher[T]{source: source, size: size, dropLast: dropLast}, nil
+	if tail != order.Short && tail != order.Drop {
+		return nil, invalid("Batch", "tail", "order.Short or order.Drop", tail)
+	}
+	return &batcher[T]{source: source, size: size, tail: tail}, nil
 }
 
 type batcher[T any] struct {
-	source   Node[T]
-	size     int
-	dropLast bool
-	part     []T      // values of a batch that an error interrupted
-	before   snapshot // of the source before them
+	source Node[T]
+	size   int
+	tail   order.Tail
+	part   []T      // values of a batch that an error interrupted
+	before snapshot // of the source before them
 	keeper
 }
 
@@ -40,7 +45,7 @@ func (n *batcher[T]) Next(ctx context.Context) (batch []T, err error) {
 	for len(batch) < n.size {
 		v, err := n.source.Next(ctx)
 		if err == io.EOF {
-			if len(batch) == 0 || n.dropLast {
+			if len(batch) == 0 || n.tail == order.Drop {
 				return nil, io.EOF
 			}
 			return batch, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/loader/nodes"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -130,7 +131,7 @@ func TestErrorInABatchLosesNothing(t *testing.T) {
 		return v, nil
 	}
 	build := func() *nodes.Loader[[]int] {
-		return nodes.NewLoader(must(nodes.Batch(nodes.Map(numbers(8), flaky), 4, false)), nodes.LoaderOptions{})
+		return nodes.NewLoader(must(nodes.Batch(nodes.Map(numbers(8), flaky), 4, order.Short)), nodes.LoaderOptions{})
 	}
 	l := build()
 	defer l.Close()
@@ -168,7 +169,7 @@ func TestUnbatchReadsAFailedSliceAgain(t *testing.T) {
 		return v, nil
 	}
 	build := func() *nodes.Loader[int] {
-		return nodes.NewLoader(nodes.Unbatch(nodes.Map(must(nodes.Batch(numbers(8), 4, false)), flaky)),
+		return nodes.NewLoader(nodes.Unbatch(nodes.Map(must(nodes.Batch(numbers(8), 4, order.Short)), flaky)),
 			nodes.LoaderOptions{})
 	}
 	l := build()

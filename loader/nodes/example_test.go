@@ -21,7 +21,7 @@ func ExampleParallelMap() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	batches, err := nodes.Batch(read, 3, false)
+	batches, err := nodes.Batch(read, 3, order.Short)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,7 +3,7 @@
 //
 //	ids  := nodes.FromSampler(sampler, nodes.SamplerOptions{})
 //	read := nodes.Map(ids, dataset.At)
-//	b, _ := nodes.Batch(read, 64, false)
+//	b, _ := nodes.Batch(read, 64, order.Short)
 //	p, _ := nodes.Prefetch(b, 4, 1)
 //	l    := nodes.NewLoader(p, nodes.LoaderOptions{})
 //

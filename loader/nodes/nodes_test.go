@@ -86,9 +86,9 @@ var built = map[string]func() nodes.Node[string]{
 	"stateful": func() nodes.Node[string] { return text(nodes.FromIterable[int](&counter{n: 7})) },
 	"sampler":  func() nodes.Node[string] { return text(shuffled(101)) },
 	"map":      func() nodes.Node[string] { return text(nodes.Map(numbers(7), double)) },
-	"batch":    func() nodes.Node[string] { return text(must(nodes.Batch(numbers(11), 4, false))) },
-	"drop":     func() nodes.Node[string] { return text(must(nodes.Batch(numbers(11), 4, true))) },
-	"unbatch":  func() nodes.Node[string] { return text(nodes.Unbatch(must(nodes.Batch(numbers(11), 4, false)))) },
+	"batch":    func() nodes.Node[string] { return text(must(nodes.Batch(numbers(11), 4, order.Short))) },
+	"drop":     func() nodes.Node[string] { return text(must(nodes.Batch(numbers(11), 4, order.Drop))) },
+	"unbatch":  func() nodes.Node[string] { return text(nodes.Unbatch(must(nodes.Batch(numbers(11), 4, order.Short)))) },
 	"filter":   func() nodes.Node[string] { return text(nodes.Filter(numbers(11), even)) },
 	"head":     func() nodes.Node[string] { return text(must(nodes.Head(nodes.Cycle(numbers(3)), 10))) },
 	"prefetch": func() nodes.Node[string] { return text(must(nodes.Prefetch(numbers(11), 3, 1))) },
@@ -113,7 +113,7 @@ var built = map[string]func() nodes.Node[string]{
 	"chain over all of it": func() nodes.Node[string] {
 		ids := nodes.Map(shuffled(53), func(_ context.Context, v int64) (int, error) { return int(v), nil })
 		mapped := must(nodes.ParallelMap(nodes.Filter(ids, even), double, nodes.ParallelOptions{Workers: 2, SnapshotEvery: 3}))
-		return text(must(nodes.Prefetch(must(nodes.Batch(mapped, 4, false)), 2, 2)))
+		return text(must(nodes.Prefetch(must(nodes.Batch(mapped, 4, order.Short)), 2, 2)))
 	},
 }
 
@@ -330,8 +330,10 @@ func TestConstructorsRefuse(t *testing.T) {
 	check("concurrent", parallel(nodes.ParallelOptions{Workers: 2, Prefetch: 3}))
 	check("prebatch", parallel(nodes.ParallelOptions{Prebatch: -1}))
 	check("snapshots", parallel(nodes.ParallelOptions{SnapshotEvery: -2}))
-	_, err := nodes.Batch(numbers(1), 0, false)
+	_, err := nodes.Batch(numbers(1), 0, order.Short)
 	check("batch", err)
+	_, err = nodes.Batch(numbers(1), 2, order.Span)
+	check("tail", err)
 	_, err = nodes.Prefetch(numbers(1), 0, 1)
 	check("prefetch", err)
 	_, err = nodes.Head(numbers(1), -1)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/loader/nodes"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // asked counts how often the states of sources are taken.
@@ -36,11 +37,11 @@ func TestSnapshotsCostWhatChanged(t *testing.T) {
 	for name, build := range map[string]func(n nodes.Node[int]) nodes.Node[string]{
 		"prefetch": func(n nodes.Node[int]) nodes.Node[string] { return text(must(nodes.Prefetch(n, 2, 1))) },
 		"prefetch batches": func(n nodes.Node[int]) nodes.Node[string] {
-			return text(must(nodes.Prefetch(must(nodes.Batch(n, 4, false)), 2, 1)))
+			return text(must(nodes.Prefetch(must(nodes.Batch(n, 4, order.Short)), 2, 1)))
 		},
-		"batches": func(n nodes.Node[int]) nodes.Node[string] { return text(must(nodes.Batch(n, 4, false))) },
+		"batches": func(n nodes.Node[int]) nodes.Node[string] { return text(must(nodes.Batch(n, 4, order.Short))) },
 		"unbatched": func(n nodes.Node[int]) nodes.Node[string] {
-			return text(must(nodes.Prefetch(nodes.Unbatch(must(nodes.Batch(nodes.Filter(n, even), 4, false))), 2, 1)))
+			return text(must(nodes.Prefetch(nodes.Unbatch(must(nodes.Batch(nodes.Filter(n, even), 4, order.Short))), 2, 1)))
 		},
 		"twice": func(n nodes.Node[int]) nodes.Node[string] {
 			return text(must(nodes.Prefetch(must(nodes.ParallelMap(n, double, nodes.ParallelOptions{Workers: 2})), 2, 1)))
@@ -77,9 +78,9 @@ func TestSnapshotsCostWhatChanged(t *testing.T) {
 func TestSketchesAreTheStates(t *testing.T) {
 	for k, n := range []int{1, 31, 32, 33, 1025, 1, 33} {
 		inTurn := k > 4
-		often := nodes.NewLoader(text(must(nodes.Prefetch(must(nodes.Batch(many(n, new(int), inTurn), 3, false)), 2, 1))),
+		often := nodes.NewLoader(text(must(nodes.Prefetch(must(nodes.Batch(many(n, new(int), inTurn), 3, order.Short)), 2, 1))),
 			nodes.LoaderOptions{})
-		plain := nodes.NewLoader(text(must(nodes.Batch(many(n, new(int), inTurn), 3, false))), nodes.LoaderOptions{})
+		plain := nodes.NewLoader(text(must(nodes.Batch(many(n, new(int), inTurn), 3, order.Short))), nodes.LoaderOptions{})
 		defer often.Close()
 		defer plain.Close()
 		for i := range 15 {
@@ -97,7 +98,7 @@ func TestSketchesAreTheStates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rest := nodes.NewLoader(text(must(nodes.Prefetch(must(nodes.Batch(many(n, new(int), inTurn), 3, false)), 2, 1))),
+			rest := nodes.NewLoader(text(must(nodes.Prefetch(must(nodes.Batch(many(n, new(int), inTurn), 3, order.Short)), 2, 1))),
 				nodes.LoaderOptions{})
 			if err := rest.SetState(saved); err != nil {
 				t.Fatal(err)

@@ -53,7 +53,7 @@ type Setup struct {
 	Batched   bool // items are collated; else BatchSize is 1 and they are handed out one by one
 	BatchSize int  // of this rank
 	Global    int  // over all ranks
-	DropLast  bool
+	Tail      order.Tail
 	Workers   int // goroutines; 0: the caller
 	Prefetch  int // batches in flight for each worker; 0 without workers
 	// Persistent says that workers keep their data sets from pass to pass.
@@ -132,7 +132,7 @@ type Task struct {
 // Outcome is what came of a task.
 type Outcome struct {
 	Err error
-	// Ended: the stream had nothing left, or too little with DropLast. There is no batch.
+	// Ended: the stream had nothing left, or too little with order.Drop. There is no batch.
 	Ended bool
 	// Empty: all samples were skipped. There is no batch.
 	Empty bool

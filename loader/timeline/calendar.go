@@ -94,7 +94,7 @@ func (t *Timeline) alike(epoch int64) int64 {
 
 // batches is how many batches of a size n samples give.
 func (t *Timeline) batches(n, global int64) int64 {
-	if t.dropLast {
+	if t.tail == order.Drop {
 		return n / global
 	}
 	return (n + global - 1) / global
@@ -129,12 +129,12 @@ func (t *Timeline) number(epoch, from, global, index int64) (k int64, ok bool, e
 		return t.packedNumber(walkKey{epoch, from, global}, index)
 	}
 	k = (index - from) / global
-	return k, !t.dropLast || from+(k+1)*global <= t.lengthOf(epoch), nil
+	return k, t.tail != order.Drop || from+(k+1)*global <= t.lengthOf(epoch), nil
 }
 
 // at returns where a step of a segment begins.
 func (t *Timeline) at(s segment, step int64) (Place, error) {
-	if t.wrap {
+	if t.tail == order.Span {
 		return t.around(s, step), nil
 	}
 	p, _, err := t.place(s, step)
@@ -266,7 +266,7 @@ func (t *Timeline) normal(p Place, global int64) (Place, error) {
 // span returns where a step begins, and its samples.
 func (t *Timeline) span(step int64) (p Place, n int64, err error) {
 	s := t.segmentOf(step)
-	if t.wrap {
+	if t.tail == order.Span {
 		return t.around(s, step), s.global, nil
 	}
 	return t.place(s, step)

@@ -59,7 +59,7 @@ func drawPacks(t *rapid.T) (order.Order, []order.Table) {
 func TestTimelineOfBatchesOfPacks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, tables := drawPacks(t)
-		opt := loader.Options[int64, []int64]{Order: o, Seed: 3, DropLast: rapid.Bool().Draw(t, "drop"),
+		opt := loader.Options[int64, []int64]{Order: o, Seed: 3, Tail: rapid.SampledFrom([]order.Tail{order.Short, order.Drop}).Draw(t, "tail"),
 			CollatePacks: func(packs [][]int64) ([]int64, error) { return slices.Concat(packs...), nil }}
 		var legs []leg
 		for range rapid.IntRange(1, 4).Draw(t, "legs") {
@@ -71,7 +71,7 @@ func TestTimelineOfBatchesOfPacks(t *testing.T) {
 		last := len(r.states) - 1
 		for _, at := range []int{last, last - legs[len(legs)-1].steps} {
 			l, err := timeline.Open([]byte(r.states[at]), timeline.Options{Tables: tables, Description: o.String(),
-				DropLast: opt.DropLast})
+				Tail: opt.Tail})
 			if err != nil {
 				t.Fatalf("%s: %v", r.states[at], err)
 			}
@@ -93,7 +93,7 @@ func TestTimelineOfBatchesOfPacks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := timeline.Open(moved, timeline.Options{Tables: tables, Description: o.String(), DropLast: opt.DropLast})
+			again, err := timeline.Open(moved, timeline.Options{Tables: tables, Description: o.String(), Tail: opt.Tail})
 			if err == nil {
 				_, err = again.Verify(t.Context(), nil)
 			}
@@ -184,7 +184,7 @@ func grow(t *rapid.T, o loader.Options[int64, []int64], orderOf func(int64) orde
 func TestTimelineOfAGrownDataSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := loader.Options[int64, []int64]{Seed: 3, BatchSize: rapid.IntRange(1, 7).Draw(t, "batch"),
-			DropLast: rapid.Bool().Draw(t, "drop")}
+			Tail: rapid.SampledFrom([]order.Tail{order.Short, order.Drop}).Draw(t, "tail")}
 		var orderOf func(int64) order.Order
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
 		case 0:
@@ -212,7 +212,7 @@ func TestTimelineOfAGrownDataSet(t *testing.T) {
 		for range samples[len(samples)-1] / 4 {
 			sizes = append(sizes, 4)
 		}
-		l, err := timeline.Open([]byte(r.states[0]), timeline.Options{DropLast: o.DropLast, Tables: []order.Table{sizes}})
+		l, err := timeline.Open([]byte(r.states[0]), timeline.Options{Tail: o.Tail, Tables: []order.Table{sizes}})
 		if err != nil {
 			t.Fatalf("%s: %v", r.states[0], err)
 		}
@@ -237,7 +237,7 @@ func TestTimelineOfAGrownDataSet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := timeline.Open(moved, timeline.Options{DropLast: o.DropLast, Tables: []order.Table{sizes}})
+		again, err := timeline.Open(moved, timeline.Options{Tail: o.Tail, Tables: []order.Table{sizes}})
 		if err == nil {
 			_, err = again.Verify(t.Context(), nil)
 		}
@@ -269,11 +269,11 @@ func TestTimelineOfUnequalShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, samples := range []int{23, 26} {
-		for _, last := range []pipeline.LastBatch{pipeline.Partial, pipeline.Drop, pipeline.Fill} {
+		for _, last := range []order.Tail{order.Short, order.Drop, order.Span} {
 			for shard := range 4 {
 				t.Run(fmt.Sprint(samples, " ", last, " shard ", shard), func(t *testing.T) {
 					const batches = 40
-					def, err := pipeline.Define(pipeline.Options{BatchSize: 2, Seed: 7, LastBatch: last},
+					def, err := pipeline.Define(pipeline.Options{BatchSize: 2, Seed: 7, Tail: last},
 						func(p *pipeline.Builder) []pipeline.Node {
 							_, labels := fn.ReadersFile(p, fn.ReadersFileArgs{Files: slices.Repeat([]string{file}, samples),
 								RandomShuffle: true, NumShards: op.Const(4), ShardId: shard})
@@ -335,7 +335,7 @@ func TestTimelineOfUnequalShards(t *testing.T) {
 								t.Fatalf("step %d: %v\n%s\n%s", step, err, moved, want)
 							}
 						}
-						if last != pipeline.Fill {
+						if last != order.Span {
 							for row, id := range ids[17] {
 								b, _ := l.Batch(17)
 								all, err := l.All(t.Context(), b.Epoch, id, 10)

@@ -118,13 +118,13 @@ type readers []struct {
 
 // play runs a pipeline with several readers whose outputs are the ids, and returns the ids
 // of each reader by batches, and its state.
-func (r readers) play(t *testing.T, dir string, last pipeline.LastBatch, batches int) (ids [][][]int64, state []byte) {
+func (r readers) play(t *testing.T, dir string, last order.Tail, batches int) (ids [][][]int64, state []byte) {
 	t.Helper()
 	file := filepath.Join(dir, "x")
 	if err := os.WriteFile(file, []byte("x"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	def, err := pipeline.Define(pipeline.Options{BatchSize: 4, Seed: 7, LastBatch: last},
+	def, err := pipeline.Define(pipeline.Options{BatchSize: 4, Seed: 7, Tail: last},
 		func(p *pipeline.Builder) (outputs []pipeline.Node) {
 			for _, one := range r {
 				_, labels := fn.ReadersFile(p, fn.ReadersFileArgs{Name: one.name, Files: slices.Repeat([]string{file}, one.samples),
@@ -178,7 +178,7 @@ func TestTimelineOfSeveralReaders(t *testing.T) {
 		"shorter":      {{"z", 10, true}, {"a", 7, true}, {"m", 25, false}},
 		"shorter last": {{"b", 9, true}, {"a", 14, false}},
 	} {
-		for _, last := range []pipeline.LastBatch{pipeline.Partial, pipeline.Drop, pipeline.Fill} {
+		for _, last := range []order.Tail{order.Short, order.Drop, order.Span} {
 			t.Run(fmt.Sprint(name, " ", last), func(t *testing.T) {
 				dir := t.TempDir()
 				ids, state := r.play(t, dir, last, 17)
@@ -206,7 +206,7 @@ func TestTimelineOfSeveralReaders(t *testing.T) {
 							}
 							for row, id := range want[i] {
 								all, err := of.All(t.Context(), b.Epoch, id, 1000)
-								if last == pipeline.Fill {
+								if last == order.Span {
 									before, err2 := of.All(t.Context(), b.Epoch+1, id, 1000)
 									all, err = append(all, before...), errors.Join(err, err2)
 								}
@@ -237,7 +237,7 @@ func TestTimelineOfSeveralReaders(t *testing.T) {
 // A state at the start, or in the first epoch, does not tell which of two readers with
 // different epochs is the first: that is said, and how to tell it.
 func TestTimelineAsksForTheFirstReader(t *testing.T) {
-	_, state := readers{{"z", 10, true}, {"a", 7, true}}.play(t, t.TempDir(), pipeline.Partial, 1)
+	_, state := readers{{"z", 10, true}, {"a", 7, true}}.play(t, t.TempDir(), order.Short, 1)
 	_, err := timeline.Open(state, timeline.Options{})
 	if e := (*errs.Error)(nil); !errors.As(err, &e) || e.Kind != errs.Unsupported || e.Remedy == "" {
 		t.Fatal(err)

@@ -165,7 +165,7 @@ func (t *Timeline) packedCount(key walkKey) (int64, error) {
 func (t *Timeline) whole(w *walked) (int64, error) {
 	total := w.batches()
 	if w.short {
-		drop, err := t.drops()
+		drop, err := t.dropsPacks()
 		if err != nil {
 			return 0, err
 		}
@@ -177,10 +177,10 @@ func (t *Timeline) whole(w *walked) (int64, error) {
 	return total, nil
 }
 
-// drops reports whether short batches of packs are left out. The coverage of the epoch
+// dropsPacks reports whether short batches of packs are left out. The coverage of the epoch
 // before tells it, unless that epoch had no short batch; then the options say. The caller
 // holds the lock.
-func (t *Timeline) drops() (bool, error) {
+func (t *Timeline) dropsPacks() (bool, error) {
 	w := t.walker
 	if w.resolved {
 		return w.drop, nil
@@ -238,7 +238,7 @@ func (t *Timeline) checkPast(s segment) error {
 		err = &errs.Error{Kind: errs.Unsupported, Op: "timeline", Subject: fmt.Sprint("steps before ", t.epochStep),
 			Want:   "batches of packs that lead to the epoch of the state",
 			Got:    "another number of them: short batches are left out, or are not, or an epoch was broken off",
-			Remedy: "say with Options.DropLast, or --drop-last, that the loader leaves short batches out"}
+			Remedy: "say with Options.Tail, or --drop-last, that the loader leaves short batches out"}
 	}
 	w.mu.Lock()
 	w.past = &err

@@ -38,9 +38,9 @@ func (t *Timeline) readPipeline(o Options) (err error) {
 	t.segments = []segment{{global: size}}
 	switch t.doc.Fields["last_batch"] {
 	case "fill":
-		t.wrap = true
+		t.tail = order.Span
 	case "drop":
-		t.dropLast = true
+		t.tail = order.Drop
 	case "", "partial":
 	default:
 		return unsupported("fields: last_batch", "partial, drop or fill", t.doc.Fields["last_batch"])
@@ -122,7 +122,7 @@ func (t *Timeline) firstReader(size int64) (int, error) {
 		as := *t
 		as.follow(r)
 		p, err := as.placeOf(size)
-		if begin, _ := as.begin(p.Epoch); err != nil || !t.wrap && t.doc.Position != begin+p.Index {
+		if begin, _ := as.begin(p.Epoch); err != nil || t.tail != order.Span && t.doc.Position != begin+p.Index {
 			continue
 		}
 		if first >= 0 && !t.readers[first].epochsOf(r) {
@@ -149,7 +149,7 @@ func (r reader) epochsOf(other reader) bool {
 
 // placeOf returns the place of the document.
 func (t *Timeline) placeOf(size int64) (Place, error) {
-	if t.wrap {
+	if t.tail == order.Span {
 		position := t.doc.Position
 		if position%size != 0 {
 			return Place{}, corrupt("position", fmt.Sprint("a multiple of ", size), position)
@@ -170,7 +170,7 @@ func (t *Timeline) placeOf(size int64) (Place, error) {
 	}
 	before, _, err := t.stepsTo(segment{global: size}, epoch)
 	p := Place{before + batch, epoch, min(n, batch*size)}
-	if t.dropLast && batch == t.batches(n, size) {
+	if t.tail == order.Drop && batch == t.batches(n, size) {
 		p.Index = batch * size
 	}
 	return p, err

@@ -222,7 +222,7 @@ func (t *Timeline) digests(ctx context.Context, step int64, end Place, orders []
 // batch that is left out at its end.
 func (t *Timeline) delivered(epoch int64) (int64, error) {
 	length := t.lengthOf(epoch)
-	if !t.DropLast() {
+	if !t.drops() {
 		return length, nil
 	}
 	s, from := t.lastOf(epoch)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/loader/internal/document"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // Seek returns the document of the same run before another step, with its digest and coverage, as
@@ -50,7 +51,7 @@ func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, tot
 
 // batchesBefore returns how many batches of its epoch come before a place.
 func (t *Timeline) batchesBefore(p Place) (int64, error) {
-	if t.wrap {
+	if t.tail == order.Span {
 		return p.Index / t.segments[0].global, nil
 	}
 	first, ok, err := t.find(p.Epoch, 0)

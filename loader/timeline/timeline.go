@@ -55,10 +55,9 @@ type Timeline struct {
 	epochStep int64 // of packs: the step with which the epoch of the state begins
 	samples   int64 // ids of orders are below; 0: not known
 	alone     bool  // no other epoch than the first is known
-	wrap      bool  // batches go on over the end of an epoch
 	here      Place
 	segments  []segment // in order of their steps
-	dropLast  bool
+	tail      order.Tail
 	first     int64 // the first step that can be told
 	doc       state.Document
 	extra     document.Extra // of a loader
@@ -72,9 +71,8 @@ type Coverage = document.Coverage
 
 // Options say what a document may leave open.
 type Options struct {
-	// DropLast says that short batches at the end of epochs are left out, where the
-	// steps counted so far do not tell.
-	DropLast bool
+	// Tail is the end of epochs, Short or Drop, where the steps counted so far do not tell.
+	Tail order.Tail
 	// Walk, if not nil, receives how many of the samples of an epoch have been gone through to find
 	// its batches of packs: every 65,536 packs, and then at the end, where done is total. total is 0
 	// where it is not known. An error of Walk ends that, and is returned.
@@ -91,6 +89,14 @@ type Options struct {
 	Readers []string
 }
 
+func (o Options) check() error {
+	if o.Tail != order.Short && o.Tail != order.Drop {
+		return &errs.Error{Kind: errs.Invalid, Op: "timeline.Open", Subject: "Options.Tail",
+			Want: "order.Short or order.Drop", Got: o.Tail.String()}
+	}
+	return nil
+}
+
 // Open reads the state document of a loader or of a pipeline. It fails as state.Unmarshal and
 // OpenDocument do.
 func Open(text []byte, o Options) (*Timeline, error) {
@@ -105,7 +111,10 @@ func Open(text []byte, o Options) (*Timeline, error) {
 // errs.Unsupported if the document does not tell the order; it wraps an *order.MissingTables if
 // tables are missing. It is of kind errs.Corrupt if the document contradicts itself.
 func OpenDocument(doc state.Document, o Options) (_ *Timeline, err error) {
-	t := &Timeline{doc: doc, dropLast: o.DropLast}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	t := &Timeline{doc: doc, tail: o.Tail}
 	switch doc.Kind {
 	case "loader":
 	case "pipeline":
@@ -123,7 +132,7 @@ func OpenDocument(doc state.Document, o Options) (_ *Timeline, err error) {
 	switch unit := doc.Fields["batches"]; unit {
 	case "":
 	case "packs":
-		t.packs, t.walker = true, &walker{counts: map[walkKey]int64{}, told: o.Walk, drop: o.DropLast}
+		t.packs, t.walker = true, &walker{counts: map[walkKey]int64{}, told: o.Walk, drop: o.Tail == order.Drop}
 	default:
 		return nil, unsupported("fields: batches", "batches of a number of samples or packs", "batches of "+unit)
 	}
@@ -239,8 +248,11 @@ func (t *Timeline) readHistory() error {
 		t.segments = append(t.segments, s)
 	}
 	t.first = t.segments[0].Step
-	for _, drop := range []bool{t.dropLast, !t.dropLast} {
-		t.dropLast = drop
+	other := order.Drop
+	if t.tail == order.Drop {
+		other = order.Short
+	}
+	for _, t.tail = range []order.Tail{t.tail, other} {
 		if ok, err := t.consistent(t.here); ok && !t.broken || err != nil {
 			return err
 		}
@@ -344,7 +356,7 @@ func (t *Timeline) EpochLen() int64 { return t.lengthOf(t.here.Epoch) }
 // Batches returns the number of batches of the epoch in which the run stands: the batches left in
 // it and the batches of which the document tells.
 func (t *Timeline) Batches() (int64, error) {
-	if t.wrap {
+	if t.tail == order.Span {
 		return 0, unsupported("fields: last_batch", "batches that end with their epoch", "fill")
 	}
 	before, err := t.batchesBefore(t.here)
@@ -364,15 +376,15 @@ func (t *Timeline) Document() state.Document { return t.doc }
 // World returns the number of ranks of the loader that wrote the document.
 func (t *Timeline) World() int { return int(max(1, t.extra.World)) }
 
-// DropLast reports whether short batches at the end of epochs are left out.
-func (t *Timeline) DropLast() bool {
+// drops reports whether short batches at the end of epochs are left out.
+func (t *Timeline) drops() bool {
 	if t.packs {
 		t.walker.mu.Lock()
 		defer t.walker.mu.Unlock()
-		drop, err := t.drops()
+		drop, err := t.dropsPacks()
 		return drop && err == nil
 	}
-	return t.dropLast
+	return t.tail == order.Drop
 }
 
 // FirstStep returns the first step that the document tells of: 0, unless the size
@@ -471,8 +483,11 @@ func (t *Timeline) fillFrom(o order.Order, epoch, index int64, dst []int64) erro
 // some were delivered: what states of others tell. The error is of kind errs.Invalid
 // for an order that does not end, sizes below 1, or more batches than there are.
 func OneEpoch(o order.Order, global, delivered int64, opt Options) (*Timeline, error) {
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
 	n, once := o.Len()
-	t := &Timeline{samples: n, alone: true, dropLast: opt.DropLast, segments: []segment{{global: global}}}
+	t := &Timeline{samples: n, alone: true, tail: opt.Tail, segments: []segment{{global: global}}}
 	t.oneEra(o, n, true)
 	if !once || global < 1 || delivered < 0 || delivered > t.batches(n, global) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.OneEpoch", Want: "an order that ends, and batches of it",

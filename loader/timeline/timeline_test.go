@@ -100,7 +100,7 @@ func play(t *rapid.T, o loader.Options[int64, []int64], samples int64, legs []le
 func drawRun(t *rapid.T) (run, loader.Options[int64, []int64], int64) {
 	samples := int64(rapid.IntRange(1, 60).Draw(t, "samples"))
 	o := loader.Options[int64, []int64]{Seed: rapid.Uint64().Draw(t, "seed"), Shuffle: rapid.Bool().Draw(t, "shuffle"),
-		DropLast: rapid.Bool().Draw(t, "drop")}
+		Tail: rapid.SampledFrom([]order.Tail{order.Short, order.Drop}).Draw(t, "tail")}
 	var legs []leg
 	for range rapid.IntRange(1, 5).Draw(t, "legs") {
 		world := rapid.IntRange(1, min(4, int(samples))).Draw(t, "world")
@@ -115,7 +115,7 @@ func TestTimelineIsTheRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, o, _ := drawRun(t)
 		last := len(r.states) - 1
-		l, err := timeline.Open([]byte(r.states[last]), timeline.Options{DropLast: o.DropLast})
+		l, err := timeline.Open([]byte(r.states[last]), timeline.Options{Tail: o.Tail})
 		if err != nil {
 			t.Fatalf("%s: %v", r.states[last], err)
 		}
@@ -154,7 +154,7 @@ func TestTimelineIsTheRun(t *testing.T) {
 func TestSeekIsTheStateOfTheRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, o, samples := drawRun(t)
-		l, err := timeline.Open([]byte(r.states[len(r.states)-1]), timeline.Options{DropLast: o.DropLast})
+		l, err := timeline.Open([]byte(r.states[len(r.states)-1]), timeline.Options{Tail: o.Tail})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestSeekIsTheStateOfTheRun(t *testing.T) {
 		if err != nil || !slices.Equal(b, r.batches[step]) {
 			t.Fatalf("step %d is %v (%v), want %v: %s", step, b, err, r.batches[step], moved)
 		}
-		again, err := timeline.Open(moved, timeline.Options{DropLast: o.DropLast})
+		again, err := timeline.Open(moved, timeline.Options{Tail: o.Tail})
 		if err != nil {
 			t.Fatal(err)
 		}

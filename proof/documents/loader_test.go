@@ -224,7 +224,7 @@ func loaderSpecimens() []specimen {
 	same("last-batch", set, options{BatchSize: 4, Shuffle: true, Seed: 7}, 6)
 	same("end-of-epoch", set, options{BatchSize: 4, Shuffle: true, Seed: 7}, 7)
 	same("third-epoch", set, options{BatchSize: 4, Shuffle: true, Seed: 7}, 17)
-	same("drop-last", set, options{BatchSize: 4, Shuffle: true, Seed: 7, DropLast: true}, 9)
+	same("drop-last", set, options{BatchSize: 4, Shuffle: true, Seed: 7, Tail: order.Drop}, 9)
 	same("no-batching", set, options{BatchSize: loader.NoBatching, Shuffle: true, Seed: 7}, 9)
 	same("no-digest", set, options{BatchSize: 4, Shuffle: true, Seed: 7, NoDigest: true}, 9)
 	same("no-fingerprint", numbers{n: 23}, options{BatchSize: 4, Shuffle: true, Seed: 7}, 9)

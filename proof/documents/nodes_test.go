@@ -52,8 +52,8 @@ var built = map[string]func() nodes.Node[string]{
 	"sampler-ordered": func() nodes.Node[string] {
 		return asText(nodes.FromSampler[int64](&nodes.Ordered{Of: func(epoch int64) order.Order { return order.Sequential(5 + epoch) }}, nodes.SamplerOptions{InitialEpoch: 2}))
 	},
-	"batch":    func() nodes.Node[string] { return asText(must(nodes.Batch(upTo(11), 4, false))) },
-	"unbatch":  func() nodes.Node[string] { return asText(nodes.Unbatch(must(nodes.Batch(upTo(11), 4, false)))) },
+	"batch":    func() nodes.Node[string] { return asText(must(nodes.Batch(upTo(11), 4, order.Short))) },
+	"unbatch":  func() nodes.Node[string] { return asText(nodes.Unbatch(must(nodes.Batch(upTo(11), 4, order.Short)))) },
 	"filter":   func() nodes.Node[string] { return asText(nodes.Filter(upTo(25), isEven)) },
 	"head":     func() nodes.Node[string] { return asText(must(nodes.Head(nodes.Cycle(upTo(3)), 10))) },
 	"prefetch": func() nodes.Node[string] { return asText(must(nodes.Prefetch(upTo(11), 3, 4))) },
@@ -69,7 +69,7 @@ var built = map[string]func() nodes.Node[string]{
 	},
 	"chain": func() nodes.Node[string] {
 		mapped := must(nodes.ParallelMap(nodes.Filter(upTo(53), isEven), twice, nodes.ParallelOptions{Workers: 2, SnapshotEvery: 3}))
-		return asText(must(nodes.Prefetch(must(nodes.Batch(mapped, 4, false)), 2, 2)))
+		return asText(must(nodes.Prefetch(must(nodes.Batch(mapped, 4, order.Short)), 2, 2)))
 	},
 }
 

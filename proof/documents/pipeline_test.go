@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/compat/dali/pipeproto"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/stream/faults"
@@ -136,8 +137,8 @@ func pipelineSpecimens() []specimen {
 	add("end-of-epoch.json", own, reading, 5)
 	add("third-epoch.json", own, reading, 13)
 	add("ordered.json", own, ordered, 6)
-	add("fill.json", pipeline.Options{BatchSize: 4, Seed: 7, LastBatch: pipeline.Fill}, reading, 6)
-	add("drop.json", pipeline.Options{BatchSize: 4, Seed: 7, LastBatch: pipeline.Drop}, reading, 6)
+	add("fill.json", pipeline.Options{BatchSize: 4, Seed: 7, Tail: order.Span}, reading, 6)
+	add("drop.json", pipeline.Options{BatchSize: 4, Seed: 7, Tail: order.Drop}, reading, 6)
 	add("squares.json", own, squares, 3)
 	add("counter.json", pipeline.Options{BatchSize: 2, Seed: 7}, counted, 3)
 	add("noise.json", own, noisy, 3)
@@ -153,7 +154,7 @@ func pipelineSpecimens() []specimen {
 	add("dali-noise.bin", mode, noisy, 3)
 
 	for name, o := range map[string]dali.PipelineOptions{
-		"iterator.json":     {Options: pipeline.Options{BatchSize: 4, Seed: 7, LastBatch: pipeline.Fill}, Native: true},
+		"iterator.json":     {Options: pipeline.Options{BatchSize: 4, Seed: 7, Tail: order.Span}, Native: true},
 		"dali-iterator.bin": {Options: mode},
 	} {
 		all = append(all, specimen{

@@ -58,7 +58,7 @@ bivouac: {compression: zstd, label: run 7}
 		for _, field := range recordedFields {
 			from, name := v, field
 			switch field {
-			case "MultiprocessingContext", "PinMemoryDevice": // have no effect in a loader
+			case "MultiprocessingContext", "PinMemoryDevice", "DropLast": // torch's, of which two have no effect in a loader
 				from = reflect.ValueOf(torch)
 			case "PinMemory":
 				name = "Pinned"

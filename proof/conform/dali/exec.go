@@ -12,6 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/proof/conform/suite"
 	"github.com/bivouac-ml/bivouac/proof/dalivec"
@@ -187,8 +188,8 @@ func (c *iteratorOfSize) run(ctx context.Context) (any, error) {
 		firstNumber)
 }
 
-func lastBatch(policy string) (pipeline.LastBatch, error) {
-	for name, l := range map[string]pipeline.LastBatch{"FILL": pipeline.Fill, "DROP": pipeline.Drop, "PARTIAL": pipeline.Partial} {
+func lastBatch(policy string) (order.Tail, error) {
+	for name, l := range map[string]order.Tail{"FILL": order.Span, "DROP": order.Drop, "PARTIAL": order.Short} {
 		if name == policy {
 			return l, nil
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/loader/nodes"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -200,7 +201,7 @@ func (d *tdNode) over(source nodes.Node[any]) (nodes.Node[any], error) {
 	case "Prefetcher":
 		return nodes.Prefetch(source, d.Factor, every)
 	case "Batcher":
-		n, err := nodes.Batch(source, d.BatchSize, d.DropLast)
+		n, err := nodes.Batch(source, d.BatchSize, tailOf(d.DropLast))
 		if err != nil {
 			return nil, err
 		}
@@ -283,4 +284,12 @@ func (r *tdRange) Open(context.Context) (loader.Iterator[any], error) {
 		r.i++
 		return int64(r.i - 1), nil
 	}}, nil
+}
+
+// tailOf is drop_last.
+func tailOf(dropLast bool) order.Tail {
+	if dropLast {
+		return order.Drop
+	}
+	return order.Short
 }
