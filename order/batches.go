@@ -35,6 +35,7 @@ type Batches struct {
 	epoch    int64 // positions of an epoch; of everything, where batches span epochs
 	perEpoch int64 // batches of an epoch
 	epochs   int64 // 0: without end
+	most     int64 // the last epoch whose positions can be counted
 }
 
 // NewBatches cuts an order into batches of size samples. Its epochs are those that
@@ -55,6 +56,7 @@ func NewBatches(o Order, size int64, tail Tail) (*Batches, error) {
 	case ends && b.epoch > 0:
 		b.epochs = total / b.epoch
 	}
+	b.most = math.MaxInt64/max(b.epoch, 1) - 1
 	b.perEpoch = b.epoch / size
 	if tail != Drop && b.epoch%size > 0 {
 		b.perEpoch++
@@ -78,7 +80,7 @@ func (b *Batches) At(t int64) (batch Batch, ok bool) {
 		return Batch{}, false
 	}
 	epoch, k := t/b.perEpoch, t%b.perEpoch
-	if b.epochs > 0 && epoch >= b.epochs || epoch > math.MaxInt64/b.epoch-1 {
+	if b.epochs > 0 && epoch >= b.epochs || epoch > b.most {
 		return Batch{}, false
 	}
 	own := min(b.size, b.epoch-k*b.size)
@@ -108,6 +110,11 @@ func (b *Batches) Fill(t, place int64, dst []int64) int {
 	if !ok || place < 0 || place >= batch.Len {
 		return 0
 	}
+	return b.fill(batch, place, dst)
+}
+
+// fill is Fill of a batch that is there, from a place in it on.
+func (b *Batches) fill(batch Batch, place int64, dst []int64) int {
 	dst = dst[:min(int64(len(dst)), batch.Len-place)]
 	done := 0
 	if place < batch.Own {
@@ -136,8 +143,10 @@ func (b *Batches) String() string {
 type Rank struct {
 	batches     *Batches
 	rank, world int64
-	full, last  int64 // samples of a whole batch, and of the last one of an epoch
+	first, full int64 // the slice of a whole batch
+	last        int64 // samples of the last batch of an epoch
 	epoch       int64 // samples of an epoch; the samples of all epochs may be too many to count
+	shard       bool  // NewShard made it
 }
 
 // NewRank returns a rank's part of b. The error is of kind errs.Invalid unless 0 <= rank < world <=
@@ -147,20 +156,45 @@ func NewRank(b *Batches, rank, world int64) (*Rank, error) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewRank", Want: fmt.Sprintf("0 <= rank < world <= %d, the size of a batch", b.size),
 			Got: fmt.Sprintf("rank %d, world %d", rank, world)}
 	}
-	r := &Rank{batches: b, rank: rank, world: world}
-	_, r.full = r.slice(b.size)
-	r.last = r.full
+	return newRank(b, rank, world, false), nil
+}
+
+// NewShard returns a rank's part of batches of o that span epochs. If the end of o cuts the last
+// batch short, each rank has the samples that fall into its slice of a whole batch, where NewRank
+// shares out what is left. With batch = world a rank has every world-th sample. The error is of
+// kind errs.Invalid unless 0 <= rank < world <= batch.
+func NewShard(o Order, batch, rank, world int) (*Rank, error) {
+	if rank < 0 || rank >= world || batch < world || batch > math.MaxInt/world {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewShard", Want: "0 <= rank < world <= batch",
+			Got: fmt.Sprintf("rank %d, world %d, batch %d", rank, world, batch)}
+	}
+	b, err := NewBatches(o, int64(batch), Span)
+	if err != nil {
+		return nil, err
+	}
+	return newRank(b, int64(rank), int64(world), true), nil
+}
+
+func newRank(b *Batches, rank, world int64, shard bool) *Rank {
+	first, end := Slice(b.size, rank, world)
+	r := &Rank{batches: b, rank: rank, world: world, first: first, full: end - first, last: end - first, shard: shard}
 	if b.tail == Short || b.tail == Span {
 		if rest := b.epoch % b.size; rest > 0 {
 			_, r.last = r.slice(rest)
 		}
 	}
 	r.epoch = max(b.perEpoch-1, 0)*r.full + min(b.perEpoch, 1)*r.last
-	return r, nil
+	return r
 }
 
 // slice returns the part of a batch of n samples that belongs to the rank.
 func (r *Rank) slice(n int64) (first, length int64) {
+	switch {
+	case n == r.batches.size:
+		return r.first, r.full
+	case r.shard:
+		return min(r.first, n), min(max(n-r.first, 0), r.full)
+	}
 	first, end := Slice(n, r.rank, r.world)
 	return first, end - first
 }
@@ -202,7 +236,7 @@ func (r *Rank) Fill(pos int64, dst []int64) int {
 		}
 		first, n := r.slice(batch.Len)
 		want := min(n-skip, int64(len(dst)-done))
-		got := r.batches.Fill(t, first+skip, dst[done:int64(done)+want])
+		got := r.batches.fill(batch, first+skip, dst[done:int64(done)+want])
 		done += got
 		if int64(got) < want {
 			break
@@ -221,5 +255,8 @@ func (r *Rank) Len() (n int64, ok bool) {
 
 // String implements Order.
 func (r *Rank) String() string {
+	if r.shard {
+		return fmt.Sprintf("shard(batch=%d rank=%d/%d of %s)", r.batches.size, r.rank, r.world, r.batches.order)
+	}
 	return fmt.Sprintf("rank(%d/%d of %s)", r.rank, r.world, r.batches)
 }

@@ -14,7 +14,6 @@
 //	Packs, Buckets  samples that fit together, or are alike in length, side by side
 //	Segments        pieces of orders one behind the other; Repeat the same again
 //	Batches         global batches with their Tail; Rank, what a rank sees of them
-//	Shard           a rank's slices of batches that span epochs
 //
 // They combine: Rank of Batches of Packs of a Mixture of Windows is a function of its
 // position still.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-
-	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // Sequential is the order 0, 1, … of that many samples, once.
@@ -115,68 +113,4 @@ func fillEpochs(n, pos int64, dst []int64, fill func(epoch, i int64, part []int6
 		done += len(part)
 	}
 	return done
-}
-
-// Shard is one rank's part of an order. Global batch t is the positions [t*batch, (t+1)*batch) of
-// the order, and rank r of w takes the slice [r*batch/w, (r+1)*batch/w) of it, rounded down. For
-// every w the slices of the ranks make up the batch, so that a run can continue from the same
-// global position with another world size, and no sample is lost or repeated.
-type Shard struct {
-	order              Order
-	batch              int64
-	rank, world        int
-	first, share       int64 // the slice of a batch
-	batches, remainder int64 // of the order, where it ends
-	finite             bool
-}
-
-// NewShard returns the slices of one rank. With batch = world it is every
-// world-th sample. The error is of kind errs.Invalid unless 0 <= rank < world <=
-// batch.
-func NewShard(o Order, batch, rank, world int) (*Shard, error) {
-	if rank < 0 || rank >= world || batch < world || batch > math.MaxInt/world {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewShard", Want: "0 <= rank < world <= batch",
-			Got: fmt.Sprintf("rank %d, world %d, batch %d", rank, world, batch)}
-	}
-	s := &Shard{order: o, batch: int64(batch), rank: rank, world: world}
-	lo, hi := Slice(batch, rank, world)
-	s.first, s.share = int64(lo), int64(hi-lo)
-	if n, ok := o.Len(); ok {
-		s.finite, s.batches, s.remainder = true, n/s.batch, n%s.batch
-	}
-	return s, nil
-}
-
-// Fill implements Order; positions count the samples of this rank.
-func (s *Shard) Fill(pos int64, dst []int64) int {
-	if pos < 0 {
-		return 0
-	}
-	done := 0
-	for t, i := pos/s.share, pos%s.share; done < len(dst); t, i = t+1, 0 {
-		if t > (math.MaxInt64-s.first-i)/s.batch {
-			break
-		}
-		want := dst[done:min(done+int(s.share-i), len(dst))]
-		got := s.order.Fill(t*s.batch+s.first+i, want)
-		done += got
-		if got < len(want) {
-			break
-		}
-	}
-	return done
-}
-
-// Len implements Order. If the end of the order cuts the last batch short, each rank has the
-// samples that fall into its slice.
-func (s *Shard) Len() (n int64, ok bool) {
-	if !s.finite {
-		return 0, false
-	}
-	return s.batches*s.share + min(max(s.remainder-s.first, 0), s.share), true
-}
-
-// String implements Order.
-func (s *Shard) String() string {
-	return fmt.Sprintf("shard(batch=%d rank=%d/%d of %s)", s.batch, s.rank, s.world, s.order)
 }

@@ -129,7 +129,7 @@ func TestShardLaw(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got = append(got, take(s, step*s.share, s.share, rapid.Int64Range(1, 30).Draw(t, "block"))...)
+				got = append(got, take(s, step*s.full, s.full, rapid.Int64Range(1, 30).Draw(t, "block"))...)
 				if n, ok := s.Len(); ok && n != int64(len(take(s, 0, end, 7))) {
 					t.Fatalf("%s: Len %d", s, n)
 				}

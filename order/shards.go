@@ -7,9 +7,9 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Shards is the arithmetic of epochs over a list of samples that is cut into
-// shards, as DALI counts. An epoch passes over one shard: the Count ones follow
-// each other from ID on, or it is always ID with Stick.
+// Shards is the arithmetic of epochs over a list of samples that is cut into shards, as DALI
+// counts. An epoch passes over one shard: the Count ones follow each other from ID on, or it is
+// always ID with Stick. A Rank is something else: a slice of every batch, in every epoch.
 //
 //	list    │ shard 0 │ shard 1 │ shard 2 │      shard s begins at Samples*s/Count
 //	ID 1               epoch 0   epoch 1

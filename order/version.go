@@ -86,10 +86,6 @@ func rebuild(o Order, version int, name string) Order {
 		return s
 	case *Repeated:
 		return &Repeated{order: below(o.order), n: o.n, epochs: o.epochs}
-	case *Shard:
-		s := *o
-		s.order = below(o.order)
-		return &s
 	case *Sharded:
 		s := *o
 		s.order = below(o.order)

@@ -24,14 +24,9 @@ func (s Seen) Rank(world int) (rank, row int) {
 	if s.Packs != nil {
 		row, size = sort.SearchInts(s.Packs, s.Row+1), len(s.Packs)
 	}
-	rank = row * world / size
-	for size*(rank+1)/world <= row {
-		rank++
-	}
-	for size*rank/world > row {
-		rank--
-	}
-	return rank, row - size*rank/world
+	rank = ((row+1)*world - 1) / size
+	first, _ := order.Slice(size, rank, world)
+	return rank, row - first
 }
 
 // In returns where in an epoch a sample is delivered first; ok is false where it is not:
@@ -112,7 +107,7 @@ func (t *Timeline) indices(ctx context.Context, epoch, id int64, yield func(int6
 
 // find returns the batch that holds an index of an epoch.
 func (t *Timeline) find(epoch, index int64) (seen Seen, ok bool, err error) {
-	if t.wrap {
+	if t.tail == order.Span {
 		return t.findAround(epoch, index), true, nil
 	}
 	for i, s := range t.segments {

@@ -58,7 +58,7 @@ func ExportedLimits() map[string]int {
 		"op/optest":                       16,
 		"op/random":                       0,
 		"op/reduce":                       0,
-		"order":                           173,
+		"order":                           169,
 		"pipeline":                        136,
 		"pipeline/exec":                   29,
 		"pipeline/fn":                     236,
