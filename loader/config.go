@@ -90,11 +90,8 @@ func (o *Options[S, B]) set(name string, v configValue) (err error) {
 		o.Persistent, err = v.boolean()
 	case "drop_last":
 		var drop bool
-		if drop, err = v.boolean(); drop {
-			o.Tail = order.Drop
-		} else {
-			o.Tail = order.Short
-		}
+		drop, err = v.boolean()
+		o.Tail = order.DropLast(drop)
 	case "timeout":
 		o.Timeout, err = v.seconds()
 	case "pin_memory":

@@ -148,7 +148,8 @@ func (o *Options[S, B]) workerRules() []rule {
 
 func (o *Options[S, B]) samplerRules(iterable bool) []rule {
 	_, packs := o.Order.(order.Packer)
-	own := o.BatchSize != 0 && o.BatchSize != 1 || o.Shuffle || o.Sampler != nil || o.Tail != order.Short || o.GlobalBatch != 0
+	own := o.BatchSize != 0 && o.BatchSize != 1 || o.Shuffle || o.Sampler != nil || o.Tail != order.Short ||
+		o.GlobalBatch != 0
 	return []rule{
 		{iterable && o.Shuffle, "Shuffle", "a Map", "an Iterable"},
 		{iterable && o.Sampler != nil, "Sampler", "a Map", "an Iterable"},

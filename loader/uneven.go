@@ -37,8 +37,8 @@ func (n *native) tellUneven(rest int64, what string) {
 	world := int64(n.setup.World)
 	if n.setup.Uneven == order.RepeatSample {
 		n.setup.Warn(fmt.Sprintf("the last batch of an epoch has %d %s for %d ranks: %d of them repeat what another rank has, so that all ranks end the epoch in the same step; "+
-			"LastBatch tells which, the state counts them apart; set Tail to order.Drop to leave that batch out", rest, what, world,
-			world-rest))
+			"LastBatch tells which, the state counts them apart; set Tail to order.Drop to leave that batch out",
+			rest, what, world, world-rest))
 		return
 	}
 	n.setup.Warn(fmt.Sprintf("the last batch of an epoch has %d %s for %d ranks: %d of them end the epoch a step before the others, and a collective call in that step waits for ever; "+

@@ -43,6 +43,14 @@ func ParseTail(name string) (Tail, error) {
 	return 0, &errs.Error{Kind: errs.Invalid, Op: "order.ParseTail", Want: "short, span, drop or pad", Got: fmt.Sprintf("%q", name)}
 }
 
+// DropLast returns Drop, or Short unless drop.
+func DropLast(drop bool) Tail {
+	if drop {
+		return Drop
+	}
+	return Short
+}
+
 // Uneven says what a rank does that gets no sample of the last batch of an epoch.
 type Uneven uint8
 

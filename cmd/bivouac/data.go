@@ -202,9 +202,7 @@ func (o *dataOptions) addFlags(cmd *cobra.Command, g *global) {
 	cmd.Flags().BoolFunc("drop-last", "short batches at the end of epochs are left out, where the state is of the first epoch and does not tell",
 		func(text string) error {
 			drop, err := strconv.ParseBool(text)
-			if o.Tail = order.Short; drop {
-				o.Tail = order.Drop
-			}
+			o.Tail = order.DropLast(drop)
 			return err
 		})
 }

@@ -74,13 +74,9 @@ type Options[S, B any] struct {
 
 // engine returns the options of the loader below.
 func (o *Options[S, B]) engine() loader.Options[S, B] {
-	tail := order.Short
-	if o.DropLast {
-		tail = order.Drop
-	}
 	return loader.Options[S, B]{
 		BatchSize: o.BatchSize, Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Workers: o.NumWorkers,
-		Collate: o.CollateFn, Pinned: o.PinMemory, Tail: tail, Timeout: o.Timeout, WorkerInit: o.WorkerInitFn,
+		Collate: o.CollateFn, Pinned: o.PinMemory, Tail: order.DropLast(o.DropLast), Timeout: o.Timeout, WorkerInit: o.WorkerInitFn,
 		Prefetch: o.PrefetchFactor, Persistent: o.PersistentWorkers, OutOfOrder: o.OutOfOrder,
 		SnapshotEvery: o.SnapshotEveryNSteps, Seed: o.Seed, Name: o.Name, OnError: o.OnError, Warn: o.Warn,
 	}

@@ -78,7 +78,8 @@ func TestSnapshotsCostWhatChanged(t *testing.T) {
 func TestSketchesAreTheStates(t *testing.T) {
 	for k, n := range []int{1, 31, 32, 33, 1025, 1, 33} {
 		inTurn := k > 4
-		often := nodes.NewLoader(text(must(nodes.Prefetch(must(nodes.Batch(many(n, new(int), inTurn), 3, order.Short)), 2, 1))),
+		often := nodes.NewLoader(text(must(nodes.Prefetch(
+			must(nodes.Batch(many(n, new(int), inTurn), 3, order.Short)), 2, 1))),
 			nodes.LoaderOptions{})
 		plain := nodes.NewLoader(text(must(nodes.Batch(many(n, new(int), inTurn), 3, order.Short))), nodes.LoaderOptions{})
 		defer often.Close()
@@ -98,7 +99,8 @@ func TestSketchesAreTheStates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rest := nodes.NewLoader(text(must(nodes.Prefetch(must(nodes.Batch(many(n, new(int), inTurn), 3, order.Short)), 2, 1))),
+			rest := nodes.NewLoader(text(must(nodes.Prefetch(
+				must(nodes.Batch(many(n, new(int), inTurn), 3, order.Short)), 2, 1))),
 				nodes.LoaderOptions{})
 			if err := rest.SetState(saved); err != nil {
 				t.Fatal(err)

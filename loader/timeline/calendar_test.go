@@ -59,7 +59,7 @@ func drawPacks(t *rapid.T) (order.Order, []order.Table) {
 func TestTimelineOfBatchesOfPacks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, tables := drawPacks(t)
-		opt := loader.Options[int64, []int64]{Order: o, Seed: 3, Tail: rapid.SampledFrom([]order.Tail{order.Short, order.Drop}).Draw(t, "tail"),
+		opt := loader.Options[int64, []int64]{Order: o, Seed: 3, Tail: order.DropLast(rapid.Bool().Draw(t, "drop")),
 			CollatePacks: func(packs [][]int64) ([]int64, error) { return slices.Concat(packs...), nil }}
 		var legs []leg
 		for range rapid.IntRange(1, 4).Draw(t, "legs") {
@@ -184,7 +184,7 @@ func grow(t *rapid.T, o loader.Options[int64, []int64], orderOf func(int64) orde
 func TestTimelineOfAGrownDataSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := loader.Options[int64, []int64]{Seed: 3, BatchSize: rapid.IntRange(1, 7).Draw(t, "batch"),
-			Tail: rapid.SampledFrom([]order.Tail{order.Short, order.Drop}).Draw(t, "tail")}
+			Tail: order.DropLast(rapid.Bool().Draw(t, "drop"))}
 		var orderOf func(int64) order.Order
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
 		case 0:

@@ -89,14 +89,6 @@ type Options struct {
 	Readers []string
 }
 
-func (o Options) check() error {
-	if o.Tail != order.Short && o.Tail != order.Drop {
-		return &errs.Error{Kind: errs.Invalid, Op: "timeline.Open", Subject: "Options.Tail",
-			Want: "order.Short or order.Drop", Got: o.Tail.String()}
-	}
-	return nil
-}
-
 // Open reads the state document of a loader or of a pipeline. It fails as state.Unmarshal and
 // OpenDocument do.
 func Open(text []byte, o Options) (*Timeline, error) {
@@ -111,8 +103,9 @@ func Open(text []byte, o Options) (*Timeline, error) {
 // errs.Unsupported if the document does not tell the order; it wraps an *order.MissingTables if
 // tables are missing. It is of kind errs.Corrupt if the document contradicts itself.
 func OpenDocument(doc state.Document, o Options) (_ *Timeline, err error) {
-	if err := o.check(); err != nil {
-		return nil, err
+	if o.Tail != order.Short && o.Tail != order.Drop {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.Open", Subject: "Options.Tail",
+			Want: "order.Short or order.Drop", Got: o.Tail.String()}
 	}
 	t := &Timeline{doc: doc, tail: o.Tail}
 	switch doc.Kind {
@@ -483,9 +476,6 @@ func (t *Timeline) fillFrom(o order.Order, epoch, index int64, dst []int64) erro
 // some were delivered: what states of others tell. The error is of kind errs.Invalid
 // for an order that does not end, sizes below 1, or more batches than there are.
 func OneEpoch(o order.Order, global, delivered int64, opt Options) (*Timeline, error) {
-	if err := opt.check(); err != nil {
-		return nil, err
-	}
 	n, once := o.Len()
 	t := &Timeline{samples: n, alone: true, tail: opt.Tail, segments: []segment{{global: global}}}
 	t.oneEra(o, n, true)

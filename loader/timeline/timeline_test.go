@@ -100,7 +100,7 @@ func play(t *rapid.T, o loader.Options[int64, []int64], samples int64, legs []le
 func drawRun(t *rapid.T) (run, loader.Options[int64, []int64], int64) {
 	samples := int64(rapid.IntRange(1, 60).Draw(t, "samples"))
 	o := loader.Options[int64, []int64]{Seed: rapid.Uint64().Draw(t, "seed"), Shuffle: rapid.Bool().Draw(t, "shuffle"),
-		Tail: rapid.SampledFrom([]order.Tail{order.Short, order.Drop}).Draw(t, "tail")}
+		Tail: order.DropLast(rapid.Bool().Draw(t, "drop"))}
 	var legs []leg
 	for range rapid.IntRange(1, 5).Draw(t, "legs") {
 		world := rapid.IntRange(1, min(4, int(samples))).Draw(t, "world")
@@ -263,6 +263,10 @@ func TestOpenRefuses(t *testing.T) {
 		if _, err := timeline.Open(example(t, c.change), timeline.Options{}); !errors.Is(err, c.kind) {
 			t.Errorf("%s: %v, want %v", name, err, c.kind)
 		}
+	}
+	whole := example(t, func(map[string]any) {})
+	if _, err := timeline.Open(whole, timeline.Options{Tail: order.Span}); !errors.Is(err, errs.Invalid) {
+		t.Errorf("a tail that a loader does not have: %v", err)
 	}
 }
 

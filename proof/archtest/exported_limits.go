@@ -58,7 +58,7 @@ func ExportedLimits() map[string]int {
 		"op/optest":                       16,
 		"op/random":                       0,
 		"op/reduce":                       0,
-		"order":                           169,
+		"order":                           170,
 		"pipeline":                        136,
 		"pipeline/exec":                   29,
 		"pipeline/fn":                     236,

@@ -207,7 +207,7 @@ func (g *nodesGraph) build() (nodes.Node[any], error) {
 	case "prefetch":
 		return nodes.Prefetch(below, g.Factor, g.Every)
 	case "batch":
-		n, err := nodes.Batch(below, g.Size, tailOf(g.Drop))
+		n, err := nodes.Batch(below, g.Size, order.DropLast(g.Drop))
 		return valued[[]any]{n, func(v []any) any { return v }}, err
 	case "unbatch":
 		return nodes.Unbatch[any](lists{below}), nil
@@ -429,12 +429,4 @@ func writeNodes(ctx context.Context, root string, seed uint64, cases int) error 
 		}
 	}
 	return nil
-}
-
-// tailOf is drop_last.
-func tailOf(dropLast bool) order.Tail {
-	if dropLast {
-		return order.Drop
-	}
-	return order.Short
 }

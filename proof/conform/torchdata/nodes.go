@@ -201,7 +201,7 @@ func (d *tdNode) over(source nodes.Node[any]) (nodes.Node[any], error) {
 	case "Prefetcher":
 		return nodes.Prefetch(source, d.Factor, every)
 	case "Batcher":
-		n, err := nodes.Batch(source, d.BatchSize, tailOf(d.DropLast))
+		n, err := nodes.Batch(source, d.BatchSize, order.DropLast(d.DropLast))
 		if err != nil {
 			return nil, err
 		}
@@ -284,12 +284,4 @@ func (r *tdRange) Open(context.Context) (loader.Iterator[any], error) {
 		r.i++
 		return int64(r.i - 1), nil
 	}}, nil
-}
-
-// tailOf is drop_last.
-func tailOf(dropLast bool) order.Tail {
-	if dropLast {
-		return order.Drop
-	}
-	return order.Short
 }
