@@ -79,7 +79,10 @@ func (b *Batches) At(t int64) (batch Batch, ok bool) {
 	if t < 0 || b.perEpoch == 0 {
 		return Batch{}, false
 	}
-	epoch, k := t/b.perEpoch, t%b.perEpoch
+	epoch, k := int64(0), t
+	if t >= b.perEpoch {
+		epoch, k = t/b.perEpoch, t%b.perEpoch
+	}
 	if b.epochs > 0 && epoch >= b.epochs || epoch > b.most {
 		return Batch{}, false
 	}
@@ -115,6 +118,9 @@ func (b *Batches) Fill(t, place int64, dst []int64) int {
 
 // fill is Fill of a batch that is there, from a place in it on.
 func (b *Batches) fill(batch Batch, place int64, dst []int64) int {
+	if place+int64(len(dst)) <= batch.Own {
+		return b.order.Fill(batch.First+place, dst)
+	}
 	dst = dst[:min(int64(len(dst)), batch.Len-place)]
 	done := 0
 	if place < batch.Own {
@@ -224,7 +230,7 @@ func (r *Rank) Fill(pos int64, dst []int64) int {
 	}
 	per := r.batches.perEpoch
 	epoch, i := pos/r.epoch, pos%r.epoch
-	if epoch > math.MaxInt64/per-1 {
+	if epoch > r.batches.most {
 		return 0
 	}
 	k := min(i/r.full, per-1)
