@@ -66,9 +66,20 @@ type Loop struct {
 	steps, queue atomic.Int64
 }
 
-// Compile calls body once, and returns the loop of what it does. With a nil root the
-// loop is endless and the body is given nothing. The first step of the root is asked for at
-// once: for the types of its values. Close must be called.
+// Compile calls body once with values that have no contents, and makes of the calls in it one
+// graph, which runs ahead of who takes its results:
+//
+//	loop, err := dynamic.Compile(ctx, reader.Root(64), func(ctx context.Context, in []dynamic.Value) []dynamic.Value {
+//		images := fn.DecodersImage(ctx, in[0].(*dynamic.Batch), fn.DecodersImageArgs{})
+//		return []dynamic.Value{fn.RandomResizedCrop(ctx, rng, images, args), in[1]}
+//	}, dynamic.LoopOptions{})
+//	for values, err := range loop.Steps(ctx) {
+//
+// The loop gives the same results as the calls. Generators and root stand where the calls would
+// have left them after the step that was delivered, so checkpoints do not differ either.
+//
+// With a nil root the loop is endless and the body is given nothing. The first step of the root is
+// asked for at once: for the types of its values. Close must be called.
 //
 // Compile fails with the error of a call in the body, which names the line of the program, or with
 // the body's panic; with errs.Unsupported if the body takes a Go value out of a tensor, or draws

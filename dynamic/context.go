@@ -27,8 +27,11 @@ type Limits = op.Limits
 // NoLimit as a field of Limits lifts the limit.
 const NoLimit = op.NoLimit
 
-// EvalContext computes calls: it has the threads, the operators that were made ready
-// for earlier calls, and the calls that wait. It is safe for concurrent use.
+// EvalContext computes calls: it has the threads, the operators that were made ready for earlier
+// calls, and the calls that wait. Each call is a graph of one operator, kept for calls with equal
+// arguments and inputs of the same types, numbers of axes and layouts, for batches up to the same
+// power of two. [With] says which one a context.Context means; [Default] is there for those that
+// name none. It is safe for concurrent use.
 type EvalContext struct {
 	threads int
 	limits  Limits

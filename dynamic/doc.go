@@ -1,5 +1,6 @@
-// Package dynamic calls operators like functions: the same kernels, run by the same
-// executor as graphs of package pipeline, with the same results, one call at a time.
+// Package dynamic calls operators like functions: the same kernels, run by the same executor as
+// graphs of package pipeline, with the same results, one call at a time. The functions of operators
+// are in dynamic/fn, random ones in dynamic/random, readers in dynamic/readers.
 //
 //	ctx := context.Background()
 //	jpegs := dynamic.ReadFiles(ctx, paths...)
@@ -10,25 +11,14 @@
 //		fmt.Println(i, t.Shape())
 //	}
 //
-// The functions of operators are in dynamic/fn, random ones in dynamic/random, readers in
-// dynamic/readers.
-//
 // # Values
 //
 // A [Tensor] is one array, a [Batch] a list of arrays of one type. They are lazy, immutable and
 // safe for concurrent use: a method that returns elements or a shape waits until they are computed.
 // A call gives Batches where an input or an argument is a Batch; Tensors among them serve all
 // samples. Batches of different sizes are an error, errs.Invalid.
-//
-// # Modes
-//
-//	mode      computed                                       errors are seen
-//	Deferred  when wanted, or by EvalContext.EvaluateAll     when wanted
-//	Eager     in the background, in the order of the calls   when wanted
-//	Sync      before the call returns                        at once
-//
-// The context has the mode, see [WithMode]; Eager is the default. Random numbers are drawn when the
-// call is made. So results depend neither on the mode nor on the number of threads.
+// The outputs of a call are its own. They stay until nobody has them any more, or until Release,
+// which gives large ones to the next calls without a detour through the garbage collector.
 //
 // # Errors
 //
@@ -40,29 +30,9 @@
 //
 // Err returns it without waiting, once the value was waited for; Evaluate waits.
 //
-// # Contexts of evaluation
+// # Contexts
 //
-// An [EvalContext] has the threads and what was made ready for earlier calls: each call is a graph
-// of one operator, kept for calls with equal arguments and inputs of the same types, numbers of
-// axes and layouts, for batches up to the same power of two. [With] says which one a
-// context.Context means; [Default] is there for those that name none.
-//
-// # Compiled loops
-//
-// [Compile] calls a function once with values that have no contents, and makes of the
-// calls in it one graph, which runs ahead of who takes its results:
-//
-//	loop, err := dynamic.Compile(ctx, reader.Root(64), func(ctx context.Context, in []dynamic.Value) []dynamic.Value {
-//		images := fn.DecodersImage(ctx, in[0].(*dynamic.Batch), fn.DecodersImageArgs{})
-//		return []dynamic.Value{fn.RandomResizedCrop(ctx, rng, images, args), in[1]}
-//	}, dynamic.LoopOptions{})
-//	for values, err := range loop.Steps(ctx) {
-//
-// The loop gives the same results as the calls. Generators and root stand where the calls would
-// have left them after the step that was delivered, so checkpoints do not differ either.
-//
-// # Memory
-//
-// The outputs of a call are its own. They stay until nobody has them any more, or until
-// Release, which gives large ones to the next calls without a detour through the garbage collector.
+// The context.Context of a call says when it is computed, see [Mode], and by which threads, see
+// [EvalContext]: by default at once in the background, by the threads of [Default]. [Compile] makes
+// one graph of many calls, which runs ahead of who takes its results.
 package dynamic

@@ -10,26 +10,23 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// sourcePlace is where an external source stands.
+// sourcePlace is where an external source stands. Its text is a state.Document.
 type sourcePlace struct {
 	Index int64  // of the next item in its round
 	Ended bool   // for good
 	Saved []byte // the state of a SourceReader
 }
 
-// SourceState is where an external source stands. Its text is a state.Document.
-type SourceState struct{ place sourcePlace }
-
 const sourceKind = "external_source"
 
 // String returns the text of the state.
-func (s SourceState) String() string {
-	d := state.Document{Version: state.Version, Kind: sourceKind, Position: s.place.Index}
-	if s.place.Ended {
+func (p sourcePlace) String() string {
+	d := state.Document{Version: state.Version, Kind: sourceKind, Position: p.Index}
+	if p.Ended {
 		d.Fields = map[string]string{"ended": "true"}
 	}
-	if s.place.Saved != nil {
-		saved, err := json.Marshal(s.place.Saved)
+	if p.Saved != nil {
+		saved, err := json.Marshal(p.Saved)
 		if err != nil {
 			return ""
 		}
@@ -42,40 +39,40 @@ func (s SourceState) String() string {
 	return string(text)
 }
 
-// ParseSourceState reads what SourceState.String wrote. Errors are of kind
-// errs.Corrupt for what is no document, and errs.Mismatch for one of something else.
-func ParseSourceState(text string) (SourceState, error) {
+// parsePlace reads what sourcePlace.String wrote. Errors are of kind errs.Corrupt for text that is
+// no document, and errs.Mismatch for a document of something else.
+func parsePlace(text string) (p sourcePlace, err error) {
 	d, err := state.Unmarshal([]byte(text))
 	if err != nil {
-		return SourceState{}, errs.Wrap("dynamic.ParseSourceState", "", err)
+		return p, errs.Wrap("ExternalSource.SetState", "", err)
 	}
-	p := sourcePlace{Index: d.Position, Ended: d.Fields["ended"] == "true"}
+	p = sourcePlace{Index: d.Position, Ended: d.Fields["ended"] == "true"}
 	if d.Kind != sourceKind {
-		return SourceState{}, &errs.Error{Kind: errs.Mismatch, Op: "dynamic.ParseSourceState",
+		return p, &errs.Error{Kind: errs.Mismatch, Op: "ExternalSource.SetState",
 			Want: "a state of kind " + sourceKind, Got: d.Kind}
 	}
 	if saved, ok := d.Extra["source"]; ok {
 		if err := json.Unmarshal(saved, &p.Saved); err != nil || p.Saved == nil {
-			return SourceState{}, &errs.Error{Kind: errs.Corrupt, Op: "dynamic.ParseSourceState", Subject: "source",
+			return p, &errs.Error{Kind: errs.Corrupt, Op: "ExternalSource.SetState", Subject: "source",
 				Want: "base64", Got: "something else", Err: err}
 		}
 	}
-	return SourceState{p}, nil
+	return p, nil
 }
 
-// GetState returns where the source stands, a SourceState. It fails with errs.Unsupported for a
-// SourceFunc, or with the error of a SourceReader.
+// GetState returns where the source stands: a value that prints as a state.Document. It fails with
+// errs.Unsupported for a SourceFunc, or with the error of a SourceReader.
 func (s *ExternalSource) GetState() (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shown != nil {
-		return SourceState{*s.shown}, nil
+		return *s.shown, nil
 	}
 	p, err := s.here()
 	if err != nil {
 		return nil, errs.Wrap("dynamic.ExternalSource", "state", err)
 	}
-	return SourceState{p}, nil
+	return p, nil
 }
 
 // here is the place with what the supply saves.
@@ -86,34 +83,34 @@ func (s *ExternalSource) here() (sourcePlace, error) {
 	return p, err
 }
 
-// SetState goes to a state: a SourceState or its text. A sequence is walked to it.
-// Errors, which are of the kinds of ParseSourceState, errs.Invalid for another type, and
+// SetState goes to a state: what GetState returned or its text. A sequence is walked to it.
+// Errors, of kind errs.Corrupt for text that is no state, errs.Invalid for another type, and
 // errs.Mismatch where the data ends before, leave the source at its beginning or where it was.
 func (s *ExternalSource) SetState(to any) error {
-	var st SourceState
+	var p sourcePlace
 	switch to := to.(type) {
-	case SourceState:
-		st = to
+	case sourcePlace:
+		p = to
 	case string:
 		var err error
-		if st, err = ParseSourceState(to); err != nil {
+		if p, err = parsePlace(to); err != nil {
 			return err
 		}
 	default:
-		return &errs.Error{Kind: errs.Invalid, Op: "ExternalSource.SetState", Want: "a SourceState or its text",
+		return &errs.Error{Kind: errs.Invalid, Op: "ExternalSource.SetState", Want: "what GetState returned or its text",
 			Got: fmt.Sprintf("%T", to)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, stateful := s.from.(read); stateful != (st.place.Saved != nil) {
+	if _, stateful := s.from.(read); stateful != (p.Saved != nil) {
 		return &errs.Error{Kind: errs.Mismatch, Op: "ExternalSource.SetState", Want: "a state of a source of this kind",
 			Got: "a state of another kind"}
 	}
 	s.place, s.shown = sourcePlace{}, nil
-	if err := s.from.rewind(context.Background(), st.place.Index, bytes.Clone(st.place.Saved)); err != nil {
+	if err := s.from.rewind(context.Background(), p.Index, bytes.Clone(p.Saved)); err != nil {
 		return errs.Wrap("ExternalSource.SetState", "", err)
 	}
-	s.place = st.place
+	s.place = p
 	s.place.Saved = nil
 	return nil
 }
@@ -126,7 +123,7 @@ func (s *ExternalSource) Here() any {
 	if err != nil { // no state to show
 		return nil
 	}
-	return SourceState{p}
+	return p
 }
 
 // Show makes GetState return a place that Here returned, until it is told another or
@@ -134,7 +131,7 @@ func (s *ExternalSource) Here() any {
 func (s *ExternalSource) Show(place any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if st, ok := place.(SourceState); ok {
-		s.shown = &st.place
+	if st, ok := place.(sourcePlace); ok {
+		s.shown = &st
 	}
 }

@@ -329,7 +329,7 @@ func FuzzParseSourceState(f *testing.F) {
 	f.Add(`{"kind":"external_source","position":3,"version":1}`)
 	f.Add(`{"extra":{"source":"AAAA"},"fields":{"ended":"true"},"kind":"external_source","position":0,"version":1}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := dynamic.ParseSourceState(text)
+		s, err := dynamic.ParsePlace(text)
 		if err != nil {
 			var e *errs.Error
 			if !errors.As(err, &e) {
@@ -337,7 +337,7 @@ func FuzzParseSourceState(f *testing.F) {
 			}
 			return
 		}
-		again, err := dynamic.ParseSourceState(s.String())
+		again, err := dynamic.ParsePlace(s.String())
 		if err != nil || again.String() != s.String() {
 			t.Errorf("%q is written as %q: %v", text, s, err)
 		}

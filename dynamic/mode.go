@@ -8,7 +8,15 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/enum"
 )
 
-// Mode says when calls are computed. Results do not depend on it.
+// Mode says when calls are computed:
+//
+//	mode      computed                                       errors are seen
+//	Deferred  when wanted, or by EvalContext.EvaluateAll     when wanted
+//	Eager     in the background, in the order of the calls   when wanted
+//	Sync      before the call returns                        at once
+//
+// The context has the mode, see [WithMode]; Eager is the default. Random numbers are drawn when the
+// call is made. So results depend neither on the mode nor on the number of threads.
 type Mode uint8
 
 // The modes, in the order of DALI's.

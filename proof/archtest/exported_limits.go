@@ -31,7 +31,7 @@ func ExportedLimits() map[string]int {
 		"compat/orbax":                    7,
 		"compat/streaming":                37,
 		"compat/torchdata":                127,
-		"dynamic":                         104,
+		"dynamic":                         101,
 		"dynamic/checkpoint":              27,
 		"dynamic/fn":                      236,
 		"dynamic/random":                  35,

@@ -1,0 +1,4 @@
+package dynamic
+
+// ParsePlace is parsePlace.
+var ParsePlace = parsePlace
