@@ -21,7 +21,7 @@ func (o *AdoptOptions) AddFlags(cmd *cobra.Command) {
 
 func newAdoptCommand(g *global) *cobra.Command {
 	var o AdoptOptions
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "adopt PATH",
 		Short: "Give a checkpoint that Orbax wrote a manifest, so that every byte is covered",
 		Long: `Verify a checkpoint that Orbax wrote, or a step of a run, and give it a manifest: from
@@ -31,11 +31,7 @@ and Orbax loads it as before. A damaged checkpoint is not adopted.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runAdopt(cmd.Context(), args[0], o, g) },
-	}
-	o.AddFlags(cmd)
-	g.addStepPrefix(cmd)
-	g.addJSON(cmd)
-	return cmd
+	}, o.AddFlags, g.addStepPrefix, g.addJSON)
 }
 
 func runAdopt(ctx context.Context, path string, o AdoptOptions, g *global) error {
@@ -50,9 +46,7 @@ func runAdopt(ctx context.Context, path string, o AdoptOptions, g *global) error
 		return err
 	}
 	v := newVerdict(found.path, r)
-	if g.json {
-		return g.printJSON(v)
-	}
-	g.printf("adopted   %s  %d files, %d leaves, %s; covered: %s\n", v.Path, v.Files, v.Leaves, size(v.Bytes), v.Coverage)
-	return nil
+	return g.show(v, func() {
+		g.printf("adopted   %s  %d files, %d leaves, %s; covered: %s\n", v.Path, v.Files, v.Leaves, size(v.Bytes), v.Coverage)
+	})
 }

@@ -45,7 +45,7 @@ type leafContent struct {
 
 func newCatCommand(g *global) *cobra.Command {
 	var o CatOptions
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "cat PATH LEAF",
 		Short: "Print one leaf of a checkpoint, or an item that is not a tree",
 		Long: `Print one leaf of a checkpoint or of a step of a run: type, shape and values; of
@@ -57,11 +57,7 @@ large arrays only the values at the edges. A leaf is named by its keys joined wi
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCat(cmd.Context(), args[0], args[1], o, g)
 		},
-	}
-	o.AddFlags(cmd)
-	g.addStepPrefix(cmd)
-	g.addJSON(cmd)
-	return cmd
+	}, o.AddFlags, g.addStepPrefix, g.addJSON)
 }
 
 func runCat(ctx context.Context, path, name string, o CatOptions, g *global) error {

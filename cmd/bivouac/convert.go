@@ -65,9 +65,7 @@ A file that DALI's Pipeline.serialize wrote, with a name that ends in .bin, .pb 
 	}
 	o.AddFlags(cmd)
 	cmd.Flags().BoolVar(&o.Salvage, "salvage", false, "of a damaged checkpoint, convert what is whole, leave None in place of the rest, name it, and exit with 4")
-	g.addStepPrefix(cmd)
-	g.addJSON(cmd)
-	return cmd
+	return with(cmd, g.addStepPrefix, g.addJSON)
 }
 
 func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *global) error {

@@ -196,8 +196,8 @@ type dataOptions struct {
 	tableOptions
 }
 
-func (o *dataOptions) addFlags(cmd *cobra.Command, g *global) {
-	o.stateSource.addFlags(cmd, g)
+func (o *dataOptions) addFlags(cmd *cobra.Command) {
+	o.stateSource.addFlags(cmd)
 	o.tableOptions.addFlags(cmd)
 	cmd.Flags().BoolFunc("drop-last", "short batches at the end of epochs are left out, where the state is of the first epoch and does not tell",
 		func(text string) error {

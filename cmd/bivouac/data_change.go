@@ -17,8 +17,8 @@ type moveOptions struct {
 	Output string
 }
 
-func (o *moveOptions) addFlags(cmd *cobra.Command, g *global) {
-	o.dataOptions.addFlags(cmd, g)
+func (o *moveOptions) addFlags(cmd *cobra.Command) {
+	o.dataOptions.addFlags(cmd)
 	cmd.Flags().StringVarP(&o.Output, "output", "o", "-", "file for the new state, or - for standard output")
 }
 
@@ -68,7 +68,7 @@ order, some ten nanoseconds a sample.
 			return o.move(cmd, t, args[0], step, g)
 		},
 	}
-	o.addFlags(cmd, g)
+	with(cmd, o.addFlags, g.addStepPrefix)
 	atLeast(cmd.Flags(), &step, "step", 0, -1, "the step that comes next, from 0")
 	atLeast(cmd.Flags(), &epoch, "epoch", 0, -1, "the epoch that begins")
 	return cmd
@@ -105,7 +105,7 @@ leaves them out. The digest is the digest of a run that delivered them.
 			return o.move(cmd, t, args[0], t.Here().Step+batches, g)
 		},
 	}
-	o.addFlags(cmd, g)
+	with(cmd, o.addFlags, g.addStepPrefix)
 	atLeast(cmd.Flags(), &batches, "batches", 1, 0, "how many batches to leave out")
 	return cmd
 }
@@ -136,20 +136,14 @@ States of runs that differ are exit status 4.`,
 			if err != nil {
 				return err
 			}
-			if g.json {
-				err = g.printJSON(facts)
-			} else {
-				printFacts(g, facts)
-			}
+			err = g.show(facts, func() { printFacts(g, facts) })
 			if differ != "" {
 				return &errs.Error{Kind: errs.Mismatch, Op: "data diff", Subject: a.name + " and " + b.name, Got: differ}
 			}
 			return err
 		},
 	}
-	o.addFlags(cmd, g)
-	g.addJSON(cmd)
-	return cmd
+	return with(cmd, o.addFlags, g.addStepPrefix, g.addJSON)
 }
 
 // compare returns facts about two states, and how their runs differ.

@@ -23,7 +23,7 @@ type fact struct {
 
 func newDataInspectCommand(g *global) *cobra.Command {
 	var src stateSource
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "inspect STATE|RUN|STEP",
 		Short: "Say in words what a saved state holds",
 		Long: `Say in words what a saved state holds: where the run stands, in which order, with
@@ -38,16 +38,9 @@ which batches, what was skipped.
 			}
 			facts := append([]fact{{"form", s.form}, {"size", fmt.Sprint(len(s.raw), " bytes")}}, s.job...)
 			facts = append(facts, s.facts()...)
-			if g.json {
-				return g.printJSON(facts)
-			}
-			printFacts(g, facts)
-			return nil
+			return g.show(facts, func() { printFacts(g, facts) })
 		},
-	}
-	src.addFlags(cmd, g)
-	g.addJSON(cmd)
-	return cmd
+	}, src.addFlags, g.addStepPrefix, g.addJSON)
 }
 
 func printFacts(g *global, facts []fact) {

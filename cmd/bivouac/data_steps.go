@@ -135,12 +135,11 @@ type stepsOptions struct {
 }
 
 // addFlags also adds --json.
-func (o *stepsOptions) addFlags(cmd *cobra.Command, g *global) {
-	o.data.addFlags(cmd, g)
+func (o *stepsOptions) addFlags(cmd *cobra.Command) {
+	o.data.addFlags(cmd)
 	o.data.addTorchFlags(cmd)
 	o.ranks.addFlags(cmd)
 	o.reader.addFlags(cmd)
-	g.addJSON(cmd)
 }
 
 // open returns the timeline of a state, and the number of ranks.
@@ -184,16 +183,14 @@ are of packs, | is between the samples of two packs.
 				}
 				all = append(all, s...)
 			}
-			if g.json {
-				return g.printJSON(all)
-			}
-			for _, s := range all {
-				s.print(g)
-			}
-			return nil
+			return g.show(all, func() {
+				for _, s := range all {
+					s.print(g)
+				}
+			})
 		},
 	}
-	o.addFlags(cmd, g)
+	with(cmd, o.addFlags, g.addStepPrefix, g.addJSON)
 	atLeast(cmd.Flags(), &step, "step", 0, -1, "the step; by default the next one")
 	atLeast(cmd.Flags(), &count, "count", 1, 1, "how many steps")
 	return cmd
@@ -252,7 +249,7 @@ for each step, and each reader of a pipeline with several, is an object.
 			return nil
 		},
 	}
-	o.addFlags(cmd, g)
+	with(cmd, o.addFlags, g.addStepPrefix, g.addJSON)
 	atLeast(cmd.Flags(), &from, "from", 0, 0, "the first step")
 	atLeast(cmd.Flags(), &to, "to", 0, -1, "the step before which to end; by default where the state is")
 	return cmd
@@ -323,16 +320,14 @@ of its places are listed.
 					all = append(all, sighting{Epoch: e})
 				}
 			}
-			if g.json {
-				return g.printJSON(all)
-			}
-			for _, s := range all {
-				s.print(g, sample)
-			}
-			return nil
+			return g.show(all, func() {
+				for _, s := range all {
+					s.print(g, sample)
+				}
+			})
 		},
 	}
-	o.addFlags(cmd, g)
+	with(cmd, o.addFlags, g.addStepPrefix, g.addJSON)
 	f := cmd.Flags()
 	atLeast(f, &sample, "sample", 0, -1, "the id of the sample")
 	atLeast(f, &epoch, "epoch", 0, -1, "the first epoch to look at")

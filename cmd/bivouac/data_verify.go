@@ -25,7 +25,7 @@ type stateProof struct {
 
 func newDataVerifyCommand(g *global) *cobra.Command {
 	var o dataOptions
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "verify STATE|RUN|STEP",
 		Short: "Check a saved state against its order",
 		Long: `Check a saved state. For a state of Bivouac's loader or pipeline the ids of all
@@ -51,11 +51,7 @@ a known form is damaged.
 			}
 			if t == nil {
 				p.Why = "only the form of such a state can be checked" + why
-				if g.json {
-					return g.printJSON(p)
-				}
-				g.printf("well formed: %s; %s\n", s.form, p.Why)
-				return nil
+				return g.show(p, func() { g.printf("well formed: %s; %s\n", s.form, p.Why) })
 			}
 			w := newWork(g)
 			proof, err := t.Verify(cmd.Context(), samplesDone(w, "verify"))
@@ -75,10 +71,7 @@ a known form is damaged.
 			g.printf("digest %s\n", proof.Digest)
 			return err
 		},
-	}
-	o.addFlags(cmd, g)
-	g.addJSON(cmd)
-	return cmd
+	}, o.addFlags, g.addStepPrefix, g.addJSON)
 }
 
 // provable returns the timeline of a state of Bivouac's; nil where the state does not

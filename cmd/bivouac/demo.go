@@ -46,10 +46,8 @@ Trainings that differ are exit status 4.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o, g) },
 	}
-	o.AddFlags(cmd)
-	g.addJSON(cmd)
 	cmd.AddCommand(newDemoElasticCommand(g))
-	return cmd
+	return with(cmd, o.AddFlags, g.addJSON)
 }
 
 func runDemo(ctx context.Context, o DemoOptions, g *global) error {
@@ -76,11 +74,7 @@ func runDemo(ctx context.Context, o DemoOptions, g *global) error {
 
 // printReport prints what a demo found. The first failure is the error.
 func (g *global) printReport(op string, report interface{ Print(io.Writer) }, failures []string) (err error) {
-	if g.json {
-		err = g.printJSON(report)
-	} else {
-		report.Print(g.stdout)
-	}
+	err = g.show(report, func() { report.Print(g.stdout) })
 	if len(failures) > 0 {
 		return &errs.Error{Kind: errs.Mismatch, Op: op, Got: failures[0]}
 	}

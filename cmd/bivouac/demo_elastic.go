@@ -28,8 +28,7 @@ Runs that differ are exit status 4.`,
 	atLeast(f, &o.Samples, "samples", 1, d.Samples, "samples of the data set")
 	atLeast(f, &o.Epochs, "epochs", 1, d.Epochs, "how often to read it")
 	f.Uint64Var(&o.Seed, "seed", 7, "seed of order and augmentation")
-	g.addJSON(cmd)
-	return cmd
+	return with(cmd, g.addJSON)
 }
 
 func runDemoElastic(ctx context.Context, o elastic.Options, g *global) error {

@@ -37,7 +37,7 @@ type difference struct {
 
 func newDiffCommand(g *global) *cobra.Command {
 	var o DiffOptions
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "diff PATH PATH",
 		Short: "Compare two checkpoints leaf by leaf",
 		Long: `Compare two checkpoints of any layout leaf by leaf, bit for bit: what changed and
@@ -48,11 +48,7 @@ for its newest step.
 Checkpoints that differ are exit status 4.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), args[0], args[1], o, g) },
-	}
-	o.AddFlags(cmd)
-	g.addStepPrefix(cmd)
-	g.addJSON(cmd)
-	return cmd
+	}, o.AddFlags, g.addStepPrefix, g.addJSON)
 }
 
 func runDiff(ctx context.Context, a, b string, o DiffOptions, g *global) error {
@@ -79,18 +75,14 @@ func runDiff(ctx context.Context, a, b string, o DiffOptions, g *global) error {
 		}
 		list = append(list, newDifference(l))
 	}
-	if g.json {
-		if err := g.printJSON(list); err != nil {
-			return err
-		}
-	} else {
+	err := g.show(list, func() {
 		printDifferences(g, list)
 		g.printf("%d of %d leaves differ\n", differ, leaves)
-	}
-	if differ > 0 {
+	})
+	if err == nil && differ > 0 {
 		return &errs.Error{Kind: errs.Mismatch, Op: "diff", Subject: paths[0] + " and " + paths[1], Got: fmt.Sprintf("%d of %d leaves differ", differ, leaves)}
 	}
-	return nil
+	return err
 }
 
 func newDifference(l diff.Leaf) difference {

@@ -33,7 +33,7 @@ func (o *ExtractOptions) AddFlags(cmd *cobra.Command) {
 
 func newExtractCommand(g *global) *cobra.Command {
 	var o ExtractOptions
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "extract PATH LEAF… -o DIR|FILE.npy|FILE.npz|FILE.safetensors",
 		Short: "Write some arrays of a checkpoint to files for other programs",
 		Long: `Write arrays of a checkpoint, or of a step of a run, to numpy or safetensors
@@ -46,11 +46,7 @@ when they are whole.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runExtract(cmd.Context(), args[0], args[1:], o, g)
 		},
-	}
-	o.AddFlags(cmd)
-	g.addStepPrefix(cmd)
-	g.addJSON(cmd)
-	return cmd
+	}, o.AddFlags, g.addStepPrefix, g.addJSON)
 }
 
 // extracted is what `extract --json` prints.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -75,7 +76,7 @@ type leafJSON struct {
 
 func newInfoCommand(g *global) *cobra.Command {
 	var o InfoOptions
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "info PATH",
 		Short: "Describe a checkpoint: its items, and type and shape of every leaf",
 		Long: `Describe a checkpoint, or a step of a run directory. Checkpoints that Orbax wrote
@@ -84,11 +85,7 @@ are described as well.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runInfo(cmd.Context(), args[0], o, g) },
-	}
-	o.AddFlags(cmd)
-	g.addStepPrefix(cmd)
-	g.addJSON(cmd)
-	return cmd
+	}, o.AddFlags, g.addStepPrefix, g.addJSON)
 }
 
 func runInfo(ctx context.Context, path string, o InfoOptions, g *global) error {
@@ -120,14 +117,7 @@ func runInfo(ctx context.Context, path string, o InfoOptions, g *global) error {
 	if o.Files {
 		d.Files = files
 	}
-	if g.json {
-		if err := g.printJSON(d); err != nil {
-			return err
-		}
-		return unreadable(path, info)
-	}
-	d.print(g, info, o)
-	return unreadable(path, info)
+	return cmp.Or(g.show(d, func() { d.print(g, info, o) }), unreadable(path, info))
 }
 
 // unreadable returns an error for leaves that cannot be read, after all were listed.

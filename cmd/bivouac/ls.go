@@ -40,7 +40,7 @@ type listedScrub struct {
 }
 
 func newLsCommand(g *global) *cobra.Command {
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "ls PATH",
 		Short: "List the steps of a run directory, or the leaves of a checkpoint",
 		Long: `List the committed steps of a run directory, oldest first. Directories that look
@@ -52,10 +52,7 @@ checkpoint, what bivouac info prints.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runLs(cmd.Context(), args[0], g) },
-	}
-	g.addStepPrefix(cmd)
-	g.addJSON(cmd)
-	return cmd
+	}, g.addStepPrefix, g.addJSON)
 }
 
 func runLs(ctx context.Context, dir string, g *global) error {

@@ -42,7 +42,7 @@ type argumentInfo struct {
 }
 
 func newOpsCommand(g *global) *cobra.Command {
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "ops [NAME]",
 		Short: "List the operators of pipelines, or describe one",
 		Long: `List the operators of pipelines with the first sentence about each, or describe
@@ -58,15 +58,10 @@ one: inputs, outputs, and arguments with types and defaults.
 			if err != nil {
 				return err
 			}
-			if g.json {
-				return g.printJSON(operator(s))
-			}
-			g.describeOperator(operator(s))
-			return nil
+			o := operator(s)
+			return g.show(o, func() { g.describeOperator(o) })
 		},
-	}
-	g.addJSON(cmd)
-	return cmd
+	}, g.addJSON)
 }
 
 func (g *global) listOperators() error {
@@ -76,14 +71,12 @@ func (g *global) listOperators() error {
 		all = append(all, operator(s))
 		width = max(width, len(s.FullName()))
 	}
-	if g.json {
-		return g.printJSON(all)
-	}
-	for _, o := range all {
-		summary, _, _ := strings.Cut(o.Doc, ". ")
-		g.printf("%-*s  %s\n", width, o.Name, strings.TrimSuffix(summary, "."))
-	}
-	return nil
+	return g.show(all, func() {
+		for _, o := range all {
+			summary, _, _ := strings.Cut(o.Doc, ". ")
+			g.printf("%-*s  %s\n", width, o.Name, strings.TrimSuffix(summary, "."))
+		}
+	})
 }
 
 func (g *global) describeOperator(o operatorInfo) {

@@ -138,6 +138,15 @@ func (g *global) printJSON(v any) error {
 	return err
 }
 
+// show prints v as JSON if the command has the flag --json, and calls text otherwise.
+func (g *global) show(v any, text func()) error {
+	if g.json {
+		return g.printJSON(v)
+	}
+	text()
+	return nil
+}
+
 // printJSONLine prints v as one line.
 func (g *global) printJSONLine(v any) error {
 	b, err := encodeJSON(v, "")

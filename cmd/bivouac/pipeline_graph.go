@@ -32,7 +32,7 @@ func (o *GraphOptions) AddFlags(cmd *cobra.Command) {
 
 func newGraphCommand(g *global) *cobra.Command {
 	var o GraphOptions
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "graph FILE",
 		Short: "Show the operators of a pipeline that DALI serialized, or of one in YAML",
 		Long: `Show the operators of a pipeline from a file: bytes that DALI's
@@ -41,10 +41,7 @@ Pipeline.serialize wrote, or YAML. No data is read.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return showGraph(args[0], o, g) },
-	}
-	o.AddFlags(cmd)
-	g.addJSON(cmd)
-	return cmd
+	}, o.AddFlags, g.addJSON)
 }
 
 func showGraph(path string, o GraphOptions, g *global) error {
@@ -63,16 +60,14 @@ func showGraph(path string, o GraphOptions, g *global) error {
 	for _, n := range d.Graph().Nodes {
 		nodes = append(nodes, newGraphNode(n))
 	}
-	if g.json {
-		return g.printJSON(nodes)
-	}
-	for _, n := range nodes {
-		n.print(g)
-	}
-	for i, e := range d.Graph().Outputs {
-		g.printf("output %d  %s\n", i, e)
-	}
-	return nil
+	return g.show(nodes, func() {
+		for _, n := range nodes {
+			n.print(g)
+		}
+		for i, e := range d.Graph().Outputs {
+			g.printf("output %d  %s\n", i, e)
+		}
+	})
 }
 
 // graphNode is an operator as `graph --json` prints it.

@@ -40,7 +40,7 @@ func (o *RunOptions) AddFlags(cmd *cobra.Command) {
 
 func newRunCommand(g *global) *cobra.Command {
 	var o RunOptions
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "run FILE",
 		Short: "Run a pipeline that DALI serialized, or one in YAML",
 		Long: `Run a pipeline from a file: bytes that DALI's Pipeline.serialize wrote, or YAML
@@ -50,10 +50,7 @@ in the pipeline are relative to the current directory.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runPipeline(cmd.Context(), args[0], o, g) },
-	}
-	o.AddFlags(cmd)
-	g.addJSON(cmd)
-	return cmd
+	}, o.AddFlags, g.addJSON)
 }
 
 // ran is what `run --json` prints.
@@ -97,11 +94,7 @@ func runPipeline(ctx context.Context, path string, o RunOptions, g *global) (err
 	if err := keep(p.Pipeline, o.CheckpointOut); err != nil {
 		return err
 	}
-	if g.json {
-		return g.printJSON(out)
-	}
-	out.print(g)
-	return nil
+	return g.show(out, func() { out.print(g) })
 }
 
 // restore moves the pipeline to the state in a file.

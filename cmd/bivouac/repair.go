@@ -47,7 +47,7 @@ type repairActionJSON struct {
 
 func newRepairCommand(g *global) *cobra.Command {
 	var o RepairOptions
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "repair PATH",
 		Short: "Repair what interrupted programs left behind; by default only print the plan",
 		Long: `Look at a checkpoint, a session of partial saves or a run directory, and with
@@ -63,11 +63,7 @@ there meanwhile.
 Damage that cannot be repaired is exit status 4.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runRepair(cmd.Context(), args[0], o, g) },
-	}
-	o.AddFlags(cmd)
-	g.addStepPrefix(cmd)
-	g.addJSON(cmd)
-	return cmd
+	}, o.AddFlags, g.addStepPrefix, g.addJSON)
 }
 
 func runRepair(ctx context.Context, path string, o RepairOptions, g *global) error {
@@ -87,11 +83,7 @@ func runRepair(ctx context.Context, path string, o RepairOptions, g *global) err
 	if err != nil {
 		return err
 	}
-	if g.json {
-		err = g.printJSON(newRepairJSON(r, o.Apply))
-	} else {
-		printRepair(g, r, o.Apply)
-	}
+	err = g.show(newRepairJSON(r, o.Apply), func() { printRepair(g, r, o.Apply) })
 	if err == nil && r.Checked+len(r.Actions)+len(r.Problems) == 0 {
 		return nothingToRepair(ctx, path, g)
 	}

@@ -69,6 +69,14 @@ carries on as if nothing had happened.
 	return root
 }
 
+// with gives a command flags, and returns it.
+func with(cmd *cobra.Command, flags ...func(*cobra.Command)) *cobra.Command {
+	for _, add := range flags {
+		add(cmd)
+	}
+	return cmd
+}
+
 // addJSON gives a command the flag --json.
 func (g *global) addJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&g.json, "json", false, "print JSON for programs")

@@ -40,7 +40,7 @@ const (
 
 func newStateCommand(g *global) *cobra.Command {
 	var src stateSource
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "state FILE|RUN|STEP",
 		Short: "Print a saved state in readable form",
 		Long: `Print what a file with saved states holds: a checkpoint of dynamic mode, with the state of
@@ -59,16 +59,9 @@ state that it kept. bivouac data looks into the samples of a loader's.
 			if d.Entries, err = s.entries(); err != nil {
 				return errs.Wrap("state", args[0], err)
 			}
-			if g.json {
-				return g.printJSON(d)
-			}
-			g.printState(d)
-			return nil
+			return g.show(d, func() { g.printState(d) })
 		},
-	}
-	src.addFlags(cmd, g)
-	g.addJSON(cmd)
-	return cmd
+	}, src.addFlags, g.addStepPrefix, g.addJSON)
 }
 
 func (g *global) printState(d stateDump) {

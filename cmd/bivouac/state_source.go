@@ -23,10 +23,9 @@ type stateSource struct {
 }
 
 // addFlags declares the flags, and --step-prefix.
-func (s *stateSource) addFlags(cmd *cobra.Command, g *global) {
+func (s *stateSource) addFlags(cmd *cobra.Command) {
 	atLeast(cmd.Flags(), &s.At, "at", 0, anyStep, "step of a run; by default the newest")
 	cmd.Flags().StringVar(&s.Item, "item", "", "item of a checkpoint that is a state; by default data, or the only one")
-	g.addStepPrefix(cmd)
 }
 
 // read reads a saved state: a file, - for standard input, an item of a checkpoint, or

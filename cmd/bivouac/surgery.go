@@ -31,7 +31,7 @@ func (o *SurgeryOptions) AddFlags(cmd *cobra.Command) {
 
 func newSurgeryCommand(g *global) *cobra.Command {
 	var o SurgeryOptions
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "surgery RULES.yaml SRC... DST",
 		Short: "Change the tree of a checkpoint by rules: rename, stack, split, cast and so on",
 		Long: `Change the tree of a checkpoint, or put trees of several together, by rules, and
@@ -58,11 +58,7 @@ With --dry-run DST is not needed.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runSurgery(cmd.Context(), args[0], args[1:], o, g)
 		},
-	}
-	o.AddFlags(cmd)
-	g.addStepPrefix(cmd)
-	g.addJSON(cmd)
-	return cmd
+	}, o.AddFlags, g.addStepPrefix, g.addJSON)
 }
 
 func runSurgery(ctx context.Context, rules string, paths []string, o SurgeryOptions, g *global) error {
@@ -187,9 +183,11 @@ func steps(p *surgery.Plan) []operatedStep {
 
 // reportSurgery prints the result: each leaf for a dry run, else each rule.
 func reportSurgery(g *global, o operated) error {
-	if g.json {
-		return g.printJSON(o)
-	}
+	return g.show(o, func() { o.print(g) })
+}
+
+// print prints what surgery did, or would do.
+func (o operated) print(g *global) {
 	for _, s := range o.Steps {
 		g.printf("%s\n", s.Rule)
 		if o.Destination != "" {
@@ -205,10 +203,9 @@ func reportSurgery(g *global, o operated) error {
 	}
 	if o.Destination == "" {
 		g.printf("leaves: %d; nothing was written\n", o.Leaves)
-		return nil
+		return
 	}
 	g.printf("%s: %s, %d leaves, compared with what the rules make of %s\n", o.Destination, o.Layout, o.Leaves, strings.Join(o.Sources, ", "))
-	return nil
 }
 
 // became describes the new leaves.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"fmt"
@@ -94,7 +95,7 @@ type cover struct {
 
 func newVerifyCommand(g *global) *cobra.Command {
 	var o VerifyOptions
-	cmd := &cobra.Command{
+	return with(&cobra.Command{
 		Use:   "verify PATH",
 		Short: "Read a checkpoint, or all steps of a run, and check every byte",
 		Long: `Read a checkpoint, or all steps of a run directory, and hold every byte against
@@ -116,11 +117,7 @@ when it is told nothing of the checkpoint. Both say which and why.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runVerify(cmd.Context(), args[0], o, g) },
-	}
-	o.AddFlags(cmd)
-	g.addStepPrefix(cmd)
-	g.addJSON(cmd)
-	return cmd
+	}, o.AddFlags, g.addStepPrefix, g.addJSON)
 }
 
 func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) error {
@@ -149,14 +146,7 @@ func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) err
 		verdicts = append(verdicts, v)
 	}
 	work.close()
-	if g.json {
-		if err := g.printJSON(verdicts); err != nil {
-			return err
-		}
-	} else {
-		printVerdicts(g, verdicts, o)
-	}
-	return o.judge(path, verdicts)
+	return cmp.Or(g.show(verdicts, func() { printVerdicts(g, verdicts, o) }), o.judge(path, verdicts))
 }
 
 // judge returns the error of the verdicts: damage, a smaller share than demanded, or a checkpoint

@@ -41,19 +41,14 @@ with version and licence, followed by the texts of the licences.
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := currentVersion()
-			switch {
-			case licences:
+			if licences {
 				return g.printLicences(v)
-			case g.json:
-				return g.printJSON(v)
 			}
-			g.print(v.text())
-			return nil
+			return g.show(v, func() { g.print(v.text()) })
 		},
 	}
 	cmd.Flags().BoolVar(&licences, "licenses", false, "list the licences of all that is linked")
-	g.addJSON(cmd)
-	return cmd
+	return with(cmd, g.addJSON)
 }
 
 // currentVersion describes the running program.
