@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
@@ -144,13 +145,9 @@ func handlerOf(registry *handler.Registry, it layout.Item, abstract any) (handle
 // ofType returns the handler that is bound to the name, or has the type string.
 func ofType(registry *handler.Registry, name, typeString string) (handler.CheckpointableHandler, error) {
 	h, err := registry.ForLoad(name, nil, typeString)
-	if err != nil || registry.Has(name) || h.TypeString() == typeString {
+	if err != nil || registry.Has(name) || h.TypeString() == typeString ||
+		slices.Contains(registry.SecondaryTypeStrings(h), typeString) {
 		return h, err
-	}
-	for _, s := range registry.SecondaryTypeStrings(h) {
-		if s == typeString {
-			return h, nil
-		}
 	}
 	return nil, &errs.Error{Kind: errs.NotFound, Subject: "handler of item " + name, Want: typeString,
 		Remedy: "add the handler that saved it"}

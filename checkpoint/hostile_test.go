@@ -172,7 +172,7 @@ var hostiles = map[string]struct {
 			return b
 		}, []string{"left"}},
 	}, documents...)},
-	"zarr2": {writer.Options{Layout: options.PlainZarr2, Compression: options.Zstd}, append([]hostile{
+	"zarr2": {writer.Options{Layout: options.PlainZarr2, Storage: writer.Storage{Compression: options.Zstd}}, append([]hostile{
 		{"a decompression bomb", "state/left/0", bomb, []string{"left"}},
 		{"an absurd shape", "state/left/.zarray", replace(`"shape":[300]`, `"shape":[`+absurd+`]`), []string{"left"}},
 		{"an absurd chunk", "state/left/.zarray", replace(`"chunks":[300]`, `"chunks":[`+absurd+`]`), []string{"left"}},

@@ -319,14 +319,8 @@ func leafEntries(t *layout.OpenTree) (entries []tree.Entry, arrays []int) {
 			arrays = append(arrays, i)
 		case layout.String:
 			entries[i].Node = tree.NewLeaf(l.Text)
-		case layout.EmptyDict:
-			entries[i].Node = tree.NewDict()
-		case layout.EmptyList:
-			entries[i].Node = tree.NewList()
-		case layout.EmptyTuple:
-			entries[i].Node = &tree.Node{Kind: tree.Tuple}
-		case layout.EmptyNamed:
-			entries[i].Node = &tree.Node{Kind: tree.Named}
+		case layout.EmptyDict, layout.EmptyList, layout.EmptyTuple, layout.EmptyNamed:
+			entries[i].Node = emptyNode(LeafKind(l.Kind))
 		}
 	}
 	return entries, arrays

@@ -114,7 +114,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 	return inBackground(ctx, func(ctx context.Context) (SaveStats, error) {
 		defer letGo(to)
 		err := o.overtaken(ctx, to, s.Write(ctx, to))
-		return SaveStats(s.Stats()), errs.Wrap(op, path, err)
+		return SaveStats(s.Writer.Stats()), errs.Wrap(op, path, err)
 	}), s, nil
 }
 

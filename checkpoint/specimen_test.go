@@ -240,9 +240,9 @@ func layouts(t testing.TB, seed byte, n int) []specimen {
 		{"zarr3", writer.Options{Layout: options.PlainZarr3}, map[string]any{"state": v, "data": position(n)}},
 		{"zarr2", writer.Options{Layout: options.PlainZarr2, Style: writer.Step}, map[string]any{"state": v}},
 		{"safetensors", writer.Options{Layout: options.SafetensorsLayout}, map[string]any{"state": tensors}},
-		{"ocdbt-zarr3, zstd", writer.Options{Compression: options.Zstd}, map[string]any{"state": tensors}},
-		{"zarr2, byte-split", writer.Options{Layout: options.PlainZarr2, Compression: options.ByteSplit}, map[string]any{"state": tensors}},
-		{"zarr3 in shards, zstd", writer.Options{Layout: options.PlainZarr3, Compression: options.Zstd, ChunkBytes: 400}, map[string]any{"state": tensors}},
+		{"ocdbt-zarr3, zstd", writer.Options{Storage: writer.Storage{Compression: options.Zstd}}, map[string]any{"state": tensors}},
+		{"zarr2, byte-split", writer.Options{Layout: options.PlainZarr2, Storage: writer.Storage{Compression: options.ByteSplit}}, map[string]any{"state": tensors}},
+		{"zarr3 in shards, zstd", writer.Options{Layout: options.PlainZarr3, Storage: writer.Storage{Compression: options.Zstd, ChunkBytes: 400}}, map[string]any{"state": tensors}},
 		{"safetensors in parts", writer.Options{Layout: options.SafetensorsLayout, MaxFileBytes: 1300}, map[string]any{"state": tensors}},
 	} {
 		s := preserveAs(t, l.name, l.o, seed, l.items)

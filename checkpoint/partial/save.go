@@ -44,21 +44,14 @@ type SaveOptions struct {
 // session has already, naming them; Invalid for leaves that no file could hold;
 // what the store says.
 func Save(ctx context.Context, path string, state any, o *SaveOptions) error {
-	return SaveCheckpointables(ctx, path, named(state, o), o)
+	return SaveCheckpointables(ctx, path, map[string]any{o.item(): state}, o)
 }
 
 // SaveAsync is Save that returns when the state is copied. A part of the same
 // session that is still being saved is waited for first.
 func SaveAsync(ctx context.Context, path string, state any,
 	o *SaveOptions) (*checkpoint.Response[checkpoint.SaveStats], error) {
-	return SaveCheckpointablesAsync(ctx, path, named(state, o), o)
-}
-
-func named(state any, o *SaveOptions) map[string]any {
-	if o != nil && o.Name != "" {
-		return map[string]any{o.Name: state}
-	}
-	return map[string]any{orbax.StateItem: state}
+	return SaveCheckpointablesAsync(ctx, path, map[string]any{o.item(): state}, o)
 }
 
 // SaveCheckpointables adds several items, or leaves of several, as one part.
@@ -117,7 +110,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 				f.err = err
 				turn.keep(f)
 			}
-			return checkpoint.SaveStats(s.Stats()), err
+			return checkpoint.SaveStats(s.Writer.Stats()), err
 		}))
 	f.response.Store(r)
 	return r, s, nil
@@ -261,7 +254,7 @@ func (p *part) compareItem(before *parts.Assembly, it writer.Item, removal parts
 		return exists("leaf " + strings.Join(clash[0], "."))
 	}
 	removal[it.Name] = append(removal[it.Name], clash...)
-	if it.Name == p.item() {
+	if it.Name == p.opts.item() {
 		held := parts.Held(old)
 		for _, names := range p.opts.Remove {
 			if !held(names) {
@@ -278,10 +271,10 @@ func (p *part) compareItem(before *parts.Assembly, it writer.Item, removal parts
 	return nil
 }
 
-// item is the one that Remove speaks of.
-func (p *part) item() string {
-	if p.opts.Name != "" {
-		return p.opts.Name
+// item is the name of the item that Save saves, and Remove is about.
+func (o *SaveOptions) item() string {
+	if o != nil && o.Name != "" {
+		return o.Name
 	}
 	return orbax.StateItem
 }

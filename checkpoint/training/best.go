@@ -31,7 +31,7 @@ type BestN struct {
 // Preserve implements PreservationPolicy.
 func (p BestN) Preserve(cs []Info, _ time.Time) []bool {
 	if p.N == Unlimited || len(cs) <= p.N {
-		return fill(len(cs), true)
+		return slices.Repeat([]bool{true}, len(cs))
 	}
 	keep := make([]bool, len(cs))
 	if p.N == 0 {

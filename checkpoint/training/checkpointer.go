@@ -274,8 +274,7 @@ func (c *Checkpointer) find(op string, step int64) (Info, error) {
 	if step == Latest && len(list) > 0 {
 		return list[len(list)-1], nil
 	}
-	if i, ok := slices.BinarySearchFunc(list, step,
-		func(in Info, step int64) int { return cmp.Compare(in.Step, step) }); ok {
+	if i, ok := indexOf(list, step); ok {
 		return list[i], nil
 	}
 	e := &errs.Error{Kind: errs.NotFound, Op: op, Subject: c.dir, Want: "step " + strconv.FormatInt(step, 10),
@@ -284,6 +283,11 @@ func (c *Checkpointer) find(op string, step int64) (Info, error) {
 		e.Want = "a checkpoint"
 	}
 	return Info{}, e
+}
+
+// indexOf is the place of a step in an ascending list, or where it belongs.
+func indexOf(list []Info, step int64) (int, bool) {
+	return slices.BinarySearchFunc(list, step, func(in Info, step int64) int { return cmp.Compare(in.Step, step) })
 }
 
 func steps(list []Info) string {

@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -105,12 +106,7 @@ func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOpti
 		return c.changed(ctx, in, func() (bool, error) { return c.deleteAt(ctx, in, do) })
 	}
 	if !o.Last {
-		var others []Info
-		for _, other := range c.snapshot() {
-			if other.Step != in.Step {
-				others = append(others, other)
-			}
-		}
+		others := slices.DeleteFunc(c.Checkpoints(), func(other Info) bool { return other.Step == in.Step })
 		whole, err := c.newestWhole(ctx, others)
 		if err != nil {
 			return false, err

@@ -2,6 +2,7 @@ package training
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,11 +70,8 @@ func NameFamilies(names []string) []NameFamily {
 		if fam.Format.Validate() != nil {
 			continue
 		}
-		steps, _ := Resolve(fam.Format, values(f.digits))
-		for step := range steps {
-			fam.Steps = append(fam.Steps, step)
-		}
-		slices.Sort(fam.Steps)
+		steps, _ := Resolve(fam.Format, slices.Collect(maps.Values(f.digits)))
+		fam.Steps = slices.Sorted(maps.Keys(steps))
 		for _, step := range fam.Steps {
 			fam.Names = append(fam.Names, steps[step])
 		}
@@ -90,14 +88,6 @@ func NameFamilies(names []string) []NameFamily {
 		}
 		return cmp.Compare(*a.Prefix, *b.Prefix)
 	})
-	return out
-}
-
-func values(m map[string]string) []string {
-	out := make([]string, 0, len(m))
-	for _, v := range m {
-		out = append(out, v)
-	}
 	return out
 }
 

@@ -24,87 +24,82 @@ import (
 
 // Load reads the item "state" of a step, or of the newest for Latest.
 func (c *Checkpointer) Load(ctx context.Context, step int64, o *checkpoint.LoadOptions) (*tree.Node, error) {
-	in, err := c.find("training.Load", step)
+	path, lo, err := c.step(ctx, "training.Load", step, o)
 	if err != nil {
 		return nil, err
 	}
-	lo, err := c.loadOptions(ctx, in, o)
-	if err != nil {
-		return nil, err
-	}
-	return checkpoint.Load(ctx, c.path(in.Directory), lo)
+	return checkpoint.Load(ctx, path, lo)
 }
 
 // LoadInto reads the item "state" of a step into dst, as checkpoint.LoadInto does.
 func (c *Checkpointer) LoadInto(ctx context.Context, step int64, dst any, o *checkpoint.LoadOptions) error {
-	in, err := c.find("training.LoadInto", step)
+	path, lo, err := c.step(ctx, "training.LoadInto", step, o)
 	if err != nil {
 		return err
 	}
-	lo, err := c.loadOptions(ctx, in, o)
-	if err != nil {
-		return err
-	}
-	return checkpoint.LoadInto(ctx, c.path(in.Directory), dst, lo)
+	return checkpoint.LoadInto(ctx, path, dst, lo)
 }
 
 // LoadCheckpointables reads all items of a step: trees as *tree.Node, JSON as
 // json.RawMessage, text protobufs as checkpoint.ProtoText.
 func (c *Checkpointer) LoadCheckpointables(ctx context.Context, step int64,
 	o *checkpoint.LoadOptions) (map[string]any, error) {
-	in, err := c.find("training.LoadCheckpointables", step)
+	path, lo, err := c.step(ctx, "training.LoadCheckpointables", step, o)
 	if err != nil {
 		return nil, err
 	}
-	lo, err := c.loadOptions(ctx, in, o)
-	if err != nil {
-		return nil, err
-	}
-	return checkpoint.LoadCheckpointables(ctx, c.path(in.Directory), lo)
+	return checkpoint.LoadCheckpointables(ctx, path, lo)
 }
 
 // Metadata describes a step without reading its arrays.
 func (c *Checkpointer) Metadata(ctx context.Context, step int64) (*checkpoint.Info, error) {
-	in, err := c.find("training.Metadata", step)
+	path, lo, err := c.step(ctx, "training.Metadata", step, nil)
 	if err != nil {
 		return nil, err
 	}
-	lo, err := c.loadOptions(ctx, in, nil)
-	if err != nil {
-		return nil, err
-	}
-	return checkpoint.Metadata(ctx, c.path(in.Directory), lo)
+	return checkpoint.Metadata(ctx, path, lo)
 }
 
 // CheckpointablesMetadata is Metadata with what the handlers of items say of them,
 // as checkpoint.CheckpointablesMetadata.
 func (c *Checkpointer) CheckpointablesMetadata(ctx context.Context, step int64) (*checkpoint.Info, error) {
-	in, err := c.find("training.CheckpointablesMetadata", step)
+	path, lo, err := c.step(ctx, "training.CheckpointablesMetadata", step, nil)
 	if err != nil {
 		return nil, err
 	}
-	lo, err := c.loadOptions(ctx, in, nil)
+	return checkpoint.CheckpointablesMetadata(ctx, path, lo)
+}
+
+// step returns the path of a step, and the options to read it with.
+func (c *Checkpointer) step(ctx context.Context, op string, step int64,
+	o *checkpoint.LoadOptions) (string, *checkpoint.LoadOptions, error) {
+	in, err := c.find(op, step)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return checkpoint.CheckpointablesMetadata(ctx, c.path(in.Directory), lo)
+	lo, err := c.loadOptions(ctx, in, o)
+	return c.path(in.Directory), lo, err
 }
 
 // Label is what a step is signed as: "step 12".
 func Label(step int64) string { return "step " + strconv.FormatInt(step, 10) }
 
+// merged returns the options of a call with what is left out taken from the Checkpointer.
+func (c *Checkpointer) merged(ctx context.Context, o *checkpoint.LoadOptions) (d checkpoint.LoadOptions, err error) {
+	if o != nil {
+		d = *o
+	}
+	asked := d.CheckpointLayout
+	d.Options, err = options.Resolve(ctx, d.Options, c.opts.Options)
+	d.CheckpointLayout = asked // the Checkpointer's layout is for what it saves
+	return d, err
+}
+
 // loadOptions returns the options for a load of a step. With a key, the step must be the one that
 // its name claims, not one of another time.
 func (c *Checkpointer) loadOptions(ctx context.Context, in Info,
 	o *checkpoint.LoadOptions) (*checkpoint.LoadOptions, error) {
-	var d checkpoint.LoadOptions
-	if o != nil {
-		d = *o
-	}
-	var err error
-	asked := d.CheckpointLayout
-	d.Options, err = options.Resolve(ctx, d.Options, c.opts.Options)
-	d.CheckpointLayout = asked // the Checkpointer's layout is for what it saves
+	d, err := c.merged(ctx, o)
 	d.Store, d.Label = c.store, ""
 	if d.Verification != nil {
 		d.Label = Label(in.Step)

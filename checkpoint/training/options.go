@@ -156,18 +156,13 @@ func (o Options) Validate() error {
 	if o.Scrub.Every < 0 || o.Scrub.Rate < 0 {
 		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Scrub", Want: "a duration and bytes a second, 0 or more"}
 	}
-	if o.Names != nil {
-		if err := o.Names.Validate(); err != nil {
+	for _, part := range []interface{ Validate() error }{o.Names, o.Save, o.Preserve} {
+		if part == nil {
+			continue
+		}
+		if err := part.Validate(); err != nil {
 			return err
 		}
-	}
-	if o.Save != nil {
-		if err := o.Save.Validate(); err != nil {
-			return err
-		}
-	}
-	if o.Preserve != nil {
-		return o.Preserve.Validate()
 	}
 	return nil
 }

@@ -24,7 +24,9 @@ type PreservationPolicy interface {
 type PreserveAll struct{}
 
 // Preserve implements PreservationPolicy.
-func (PreserveAll) Preserve(cs []Info, _ time.Time) []bool { return fill(len(cs), true) }
+func (PreserveAll) Preserve(cs []Info, _ time.Time) []bool {
+	return slices.Repeat([]bool{true}, len(cs))
+}
 
 // Validate implements PreservationPolicy.
 func (PreserveAll) Validate() error { return nil }
@@ -191,7 +193,7 @@ type AllPreservation []PreservationPolicy
 
 // Preserve implements PreservationPolicy.
 func (p AllPreservation) Preserve(cs []Info, now time.Time) []bool {
-	keep := fill(len(cs), true)
+	keep := slices.Repeat([]bool{true}, len(cs))
 	for _, q := range p {
 		for i, k := range q.Preserve(cs, now) {
 			keep[i] = keep[i] && k
@@ -205,14 +207,6 @@ func (p AllPreservation) Preserve(cs []Info, now time.Time) []bool {
 func (p AllPreservation) Validate() error {
 	return errors.Join(positive("number of policies in AllPreservation", int64(len(p))),
 		validateEach("AllPreservation", p))
-}
-
-func fill(n int, v bool) []bool {
-	out := make([]bool, n)
-	for i := range out {
-		out[i] = v
-	}
-	return out
 }
 
 // newest clears all but the last max set flags; max <= 0 clears none.

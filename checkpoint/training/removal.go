@@ -91,20 +91,16 @@ func (c *Checkpointer) free(hidden []hiddenStep) error {
 func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err error) {
 	list := c.snapshot()
 	keep := c.keeps(ctx, list)
-	var doomed []Info
+	var kept, doomed []Info
 	for i, in := range list {
-		if !keep[i] {
+		if keep[i] {
+			kept = append(kept, in)
+		} else {
 			doomed = append(doomed, in)
 		}
 	}
 	if len(doomed) == 0 {
 		return nil, nil
-	}
-	kept := make([]Info, 0, len(list)-len(doomed))
-	for i, in := range list {
-		if keep[i] {
-			kept = append(kept, in)
-		}
 	}
 	if doomed, err = c.spare(ctx, kept, doomed); err != nil {
 		return nil, err

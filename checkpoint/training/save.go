@@ -354,17 +354,7 @@ func (c *Checkpointer) directory(step int64) string {
 }
 
 // index finds a step in the list. c.mu is held.
-func (c *Checkpointer) index(step int64) (int, bool) {
-	return slices.BinarySearchFunc(c.list, step, func(in Info, s int64) int {
-		switch {
-		case in.Step < s:
-			return -1
-		case in.Step > s:
-			return 1
-		}
-		return 0
-	})
-}
+func (c *Checkpointer) index(step int64) (int, bool) { return indexOf(c.list, step) }
 
 // addMetrics adds the metrics to the items, which were made of values.
 func addMetrics(s *saving.Save, values map[string]any, metrics map[string]float64) error {
@@ -381,10 +371,7 @@ func addMetrics(s *saving.Save, values map[string]any, metrics map[string]float6
 	}
 	s.Items = append(s.Items, writer.Item{Name: orbax.MetricsItem, JSON: raw, File: orbax.MetricsFile,
 		Handler: orbax.HandlerMetrics})
-	if err := writer.CheckNames(s.Items); err != nil {
-		return err
-	}
-	return nil
+	return writer.CheckNames(s.Items)
 }
 
 // write commits one step and has the preservation policy speak. It runs in
@@ -405,7 +392,7 @@ func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Targ
 	unlisted := c.listed(ctx, s, in)
 	c.noticeCommit()
 	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: s.Writer.Size(),
-		Took: time.Since(start), Stats: checkpoint.SaveStats(s.Stats())})
+		Took: time.Since(start), Stats: checkpoint.SaveStats(s.Writer.Stats())})
 	if s.Follows() {
 		c.follow(ctx)
 		return true, nil

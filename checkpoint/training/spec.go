@@ -81,19 +81,13 @@ func (s PolicySpec) Save() (SavePolicy, error) {
 	case "InitialSavePolicy":
 		return build(s, func(noArgs) (SavePolicy, error) { return InitialSave{}, nil })
 	case "ContinuousCheckpointingPolicy":
-		return build(s, func(a continuousArgs) (SavePolicy, error) { return Continuous{seconds(orZero(a.Seconds))}, nil })
+		return build(s, func(a continuousArgs) (SavePolicy, error) { return Continuous{seconds(or(a.Seconds, 0))}, nil })
 	case "PreemptionCheckpointingPolicy":
 		return build(s, func(noArgs) (SavePolicy, error) { return Preemption{}, nil })
 	case "AnySavePolicy":
-		return build(s, func(a policiesArgs) (SavePolicy, error) {
-			parts, err := each(a.Policies, PolicySpec.Save)
-			return AnySave(parts), err
-		})
+		return buildOf(s, PolicySpec.Save, func(parts []SavePolicy) SavePolicy { return AnySave(parts) })
 	case "AllSavePolicy":
-		return build(s, func(a policiesArgs) (SavePolicy, error) {
-			parts, err := each(a.Policies, PolicySpec.Save)
-			return AllSave(parts), err
-		})
+		return buildOf(s, PolicySpec.Save, func(parts []SavePolicy) SavePolicy { return AllSave(parts) })
 	}
 	return nil, s.unknown("save decision")
 }
@@ -104,36 +98,30 @@ func (s PolicySpec) Preservation() (PreservationPolicy, error) {
 	case "PreserveAll":
 		return build(s, func(noArgs) (PreservationPolicy, error) { return PreserveAll{}, nil })
 	case "LatestN":
-		return build(s, func(a countArgs) (PreservationPolicy, error) { return LatestN{orUnlimited(a.N)}, nil })
+		return build(s, func(a countArgs) (PreservationPolicy, error) { return LatestN{or(a.N, Unlimited)}, nil })
 	case "LatestDuration":
 		return build(s, func(a durationArgs) (PreservationPolicy, error) { return LatestDuration{seconds(a.Seconds)}, nil })
 	case "EveryNSeconds":
 		return build(s, func(a secondsArgs) (PreservationPolicy, error) { return EveryInterval{seconds(a.Seconds)}, nil })
 	case "EveryNSteps":
 		return build(s, func(a everyArgs) (PreservationPolicy, error) {
-			return EveryNSteps{Interval: a.Interval, Inexact: a.Exact != nil && !*a.Exact, Max: orZero(a.Max)}, nil
+			return EveryNSteps{Interval: a.Interval, Inexact: a.Exact != nil && !*a.Exact, Max: or(a.Max, 0)}, nil
 		})
 	case "EveryNStepsClosest":
 		return build(s, func(a closestArgs) (PreservationPolicy, error) {
-			return EveryNStepsClosest{a.Interval, orZero(a.Max)}, nil
+			return EveryNStepsClosest{a.Interval, or(a.Max, 0)}, nil
 		})
 	case "CustomSteps":
 		return build(s, func(a stepsArgs) (PreservationPolicy, error) { return CustomSteps(a.Steps), nil })
 	case "BestN":
 		return build(s, func(a bestArgs) (PreservationPolicy, error) {
-			return BestN{Metric: a.Metric, Lowest: a.Reverse, N: orUnlimited(a.N), DropWithoutMetrics: a.Keep != nil &&
+			return BestN{Metric: a.Metric, Lowest: a.Reverse, N: or(a.N, Unlimited), DropWithoutMetrics: a.Keep != nil &&
 				!*a.Keep}, nil
 		})
 	case "AnyPreservationPolicy":
-		return build(s, func(a policiesArgs) (PreservationPolicy, error) {
-			parts, err := each(a.Policies, PolicySpec.Preservation)
-			return AnyPreservation(parts), err
-		})
+		return buildOf(s, PolicySpec.Preservation, func(parts []PreservationPolicy) PreservationPolicy { return AnyPreservation(parts) })
 	case "AllPreservationPolicy":
-		return build(s, func(a policiesArgs) (PreservationPolicy, error) {
-			parts, err := each(a.Policies, PolicySpec.Preservation)
-			return AllPreservation(parts), err
-		})
+		return buildOf(s, PolicySpec.Preservation, func(parts []PreservationPolicy) PreservationPolicy { return AllPreservation(parts) })
 	}
 	return nil, s.unknown("preservation")
 }
@@ -160,6 +148,15 @@ func build[A any, P interface{ Validate() error }](s PolicySpec, of func(A) (P, 
 }
 
 // each converts the parts of a policy.
+// buildOf makes a policy of others.
+func buildOf[P interface{ Validate() error }](s PolicySpec, part func(PolicySpec) (P, error),
+	of func([]P) P) (P, error) {
+	return build(s, func(a policiesArgs) (P, error) {
+		parts, err := each(a.Policies, part)
+		return of(parts), err
+	})
+}
+
 func each[P, Q any](parts []P, convert func(P) (Q, error)) ([]Q, error) {
 	out := make([]Q, 0, len(parts))
 	for _, q := range parts {
@@ -183,7 +180,7 @@ func SaveSpec(p SavePolicy) (PolicySpec, error) {
 	case InitialSave:
 		return spec("InitialSavePolicy", noArgs{})
 	case Continuous:
-		return spec("ContinuousCheckpointingPolicy", continuousArgs{unlessZero(p.MinInterval.Seconds())})
+		return spec("ContinuousCheckpointingPolicy", continuousArgs{unless(p.MinInterval.Seconds(), 0)})
 	case Preemption:
 		return spec("PreemptionCheckpointingPolicy", noArgs{})
 	case AnySave:
@@ -201,20 +198,20 @@ func PreservationSpec(p PreservationPolicy) (PolicySpec, error) {
 	case PreserveAll:
 		return spec("PreserveAll", noArgs{})
 	case LatestN:
-		return spec("LatestN", countArgs{unlessUnlimited(p.N)})
+		return spec("LatestN", countArgs{unless(p.N, Unlimited)})
 	case LatestDuration:
 		return spec("LatestDuration", durationArgs{p.Duration.Seconds()})
 	case EveryInterval:
 		return spec("EveryNSeconds", secondsArgs{p.Interval.Seconds()})
 	case EveryNSteps:
-		return spec("EveryNSteps", everyArgs{p.Interval, ifFalse(!p.Inexact), unlessZero(max(0, p.Max))})
+		return spec("EveryNSteps", everyArgs{p.Interval, unless(!p.Inexact, true), unless(max(0, p.Max), 0)})
 	case EveryNStepsClosest:
-		return spec("EveryNStepsClosest", closestArgs{p.Interval, unlessZero(max(0, p.Max))})
+		return spec("EveryNStepsClosest", closestArgs{p.Interval, unless(max(0, p.Max), 0)})
 	case CustomSteps:
 		return spec("CustomSteps", stepsArgs{p})
 	case BestN:
 		if p.Value == nil && p.Compare == nil {
-			return spec("BestN", bestArgs{p.Metric, p.Lowest, unlessUnlimited(p.N), ifFalse(!p.DropWithoutMetrics)})
+			return spec("BestN", bestArgs{p.Metric, p.Lowest, unless(p.N, Unlimited), unless(!p.DropWithoutMetrics, true)})
 		}
 	case AnyPreservation:
 		return specOf("AnyPreservationPolicy", p, PreservationSpec)
@@ -247,37 +244,17 @@ func (s PolicySpec) unknown(what string) error {
 		Got: "no " + what + " policy of this name"}
 }
 
-func orZero[T any](p *T) (v T) {
+// or returns what p points to, or v where it is nil.
+func or[T any](p *T, v T) T {
 	if p != nil {
 		v = *p
 	}
 	return v
 }
 
-func orUnlimited(n *int) int {
-	if n == nil {
-		return Unlimited
-	}
-	return *n
-}
-
-func unlessZero[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
-func unlessUnlimited(n int) *int {
-	if n == Unlimited {
-		return nil
-	}
-	return &n
-}
-
-func ifFalse(v bool) *bool {
-	if v {
+// unless returns nil for the value that need not be written.
+func unless[T comparable](v, implied T) *T {
+	if v == implied {
 		return nil
 	}
 	return &v

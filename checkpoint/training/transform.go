@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -25,17 +24,11 @@ type Source struct {
 // that they are.
 func (c *Checkpointer) LoadAndTransform(ctx context.Context, from []Source, abstract any, fn checkpoint.Transform,
 	o *checkpoint.LoadOptions) (*tree.Node, error) {
-	var lo checkpoint.LoadOptions
-	if o != nil {
-		lo = *o
-	}
-	lo.Store = c.opts.Store
-	var err error
-	asked := lo.CheckpointLayout
-	if lo.Options, err = options.Resolve(ctx, lo.Options, c.opts.Options); err != nil {
+	lo, err := c.merged(ctx, o)
+	if err != nil {
 		return nil, errs.Wrap("training.LoadAndTransform", c.dir, err)
 	}
-	lo.CheckpointLayout = asked // the Checkpointer's layout is for what it saves
+	lo.Store = c.opts.Store
 	var paths []string
 	for _, s := range from {
 		if s.Path != "" {

@@ -36,8 +36,7 @@ func Save(o options.Options) (writer.Options, error) {
 		return writer.Options{}, err
 	}
 	return writer.Options{
-		Layout: l, DType: all.DType, Compression: all.Compression, ShardAxes: all.ShardAxes, ChunkBytes: all.ChunkBytes,
-		MaxFileBytes: int64(o.Array.Saving.OCDBTTargetDataFileSize), Leaf: leaf(o),
+		Layout: l, Storage: all, MaxFileBytes: int64(o.Array.Saving.OCDBTTargetDataFileSize), Leaf: leaf(o),
 		WriteBytes: o.Memory.WriteConcurrentBytes.Bytes(), Copied: copied(o), Status: status(o),
 		Annotations: o.Annotations, MetadataKey: o.ZarrMetadataKey,
 		Rich:   o.PyTree.Saving.Metadata.SupportRichTypes == options.On,

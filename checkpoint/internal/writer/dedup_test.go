@@ -147,7 +147,8 @@ func fill(n int, seed byte) tensor.Tensor {
 // formats are the layouts and compressions.
 var formats = []Options{
 	{}, {}, {Layout: options.OCDBTZarr2}, {Layout: options.PlainZarr3}, {Layout: options.PlainZarr2}, {Layout: options.SafetensorsLayout},
-	{Compression: options.Zstd}, {Layout: options.OCDBTZarr2, Compression: options.ByteSplit}, {Layout: options.PlainZarr3, Compression: options.ByteSplit},
+	{Storage: Storage{Compression: options.Zstd}}, {Layout: options.OCDBTZarr2, Storage: Storage{Compression: options.ByteSplit}},
+	{Layout: options.PlainZarr3, Storage: Storage{Compression: options.ByteSplit}},
 }
 
 // Whatever changes between saves, whichever checkpoints are removed, and

@@ -239,7 +239,7 @@ func TestFirstLeafFails(t *testing.T) {
 		}
 		items := []Item{{Name: "state", Tree: tree.NewDict().Set("a", lazy("a")).Set("b", lazy("b"))}}
 		w, err := snapshot(items, HandOver, Options{
-			Compression: options.Zstd, Copied: func(p tree.Path) bool { return p.String() == "a" }, Now: func() time.Time { return time.Unix(9, 0) },
+			Storage: Storage{Compression: options.Zstd}, Copied: func(p tree.Path) bool { return p.String() == "a" }, Now: func() time.Time { return time.Unix(9, 0) },
 		})
 		if err != nil {
 			t.Fatal(err)

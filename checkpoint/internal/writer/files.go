@@ -29,10 +29,7 @@ func (w *Writer) writeFiles(ctx context.Context, txn store.Txn) error {
 	defer w.release()
 	var files [2][]*file
 	units := 0
-	for _, t := range w.trees {
-		if t == nil {
-			continue
-		}
+	for _, t := range w.plans() {
 		for _, f := range t.files {
 			if f.written {
 				continue

@@ -118,11 +118,7 @@ func CheckLeaves(n *tree.Node) error {
 
 // TreeOf returns v as a tree whose leaves can be saved, or says why it cannot be.
 func TreeOf(v any) (*tree.Node, error) {
-	n, err := tree.Options{KeepUnknown: true}.From(v)
-	if err != nil {
-		return nil, err
-	}
-	return n, nil
+	return tree.Options{KeepUnknown: true}.From(v)
 }
 
 // reserved are names of files that lie beside the items, and what Orbax reserves.

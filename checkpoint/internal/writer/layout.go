@@ -50,7 +50,7 @@ func (o *Options) validate(items []Item) error {
 	if o.Layout > options.OCDBTZarr3 {
 		return &errs.Error{Kind: errs.Invalid, Subject: "Layout", Want: "one of the constants"}
 	}
-	all := o.storage()
+	all := o.Storage
 	if err := all.validate(o.Layout); err != nil {
 		return err
 	}

@@ -61,10 +61,7 @@ func (w *Writer) writePacked(ctx context.Context, txn store.Txn) error {
 
 func (w *Writer) writePackedArrays(ctx context.Context, txn store.Txn, which func(*array) bool) error {
 	largest, total := 0, int64(0)
-	for _, t := range w.trees {
-		if t == nil {
-			continue
-		}
+	for _, t := range w.plans() {
 		for _, a := range t.arrays {
 			if a.varies() && which(a) {
 				largest, total = max(largest, a.enc.MaxChunkSize(a.cells[0])), total+int64(a.bytes())
@@ -117,10 +114,7 @@ type batch struct {
 // order of names that take at most bound bytes, however well they compress. A larger chunk is a
 // batch by itself.
 func (w *Writer) batches(bound int, which func(*array) bool) (out []batch) {
-	for _, t := range w.trees {
-		if t == nil {
-			continue
-		}
+	for _, t := range w.plans() {
 		used := bound
 		for _, a := range byName(t.arrays) {
 			if !a.varies() || !which(a) {

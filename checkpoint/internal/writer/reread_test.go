@@ -154,7 +154,7 @@ func saveDrawing(t *testing.T, compression options.Compression, random io.Reader
 		return err
 	}
 	defer memory.Close() //nolint:errcheck // nothing is lost
-	w, err := snapshot(items, InPlace, Options{Memory: memory, Compression: compression, Random: random})
+	w, err := snapshot(items, InPlace, Options{Memory: memory, Storage: Storage{Compression: compression}, Random: random})
 	if err != nil {
 		return err
 	}

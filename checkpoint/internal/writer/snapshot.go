@@ -51,13 +51,21 @@ func (w *Writer) copied(a *array) bool {
 // copies reports whether a leaf is copied before others.
 func (o *Options) copies(p tree.Path) bool { return o.Copied != nil && o.Copied(p) }
 
+// plans goes through the trees of the items, by the places of the items.
+func (w *Writer) plans() iter.Seq2[int, *treePlan] {
+	return func(yield func(int, *treePlan) bool) {
+		for i, t := range w.trees {
+			if t != nil && !yield(i, t) {
+				return
+			}
+		}
+	}
+}
+
 // files yields the data files of all items.
 func (w *Writer) files() iter.Seq[*file] {
 	return func(yield func(*file) bool) {
-		for _, t := range w.trees {
-			if t == nil {
-				continue
-			}
+		for _, t := range w.plans() {
 			for _, f := range t.files {
 				if !yield(f) {
 					return
@@ -70,10 +78,7 @@ func (w *Writer) files() iter.Seq[*file] {
 // large lists the arrays whose elements are still in the memory of the caller.
 func (w *Writer) large() []*array {
 	var out []*array
-	for _, t := range w.trees {
-		if t == nil {
-			continue
-		}
+	for _, t := range w.plans() {
 		for _, a := range t.arrays {
 			if slices.ContainsFunc(a.chunks, func(c chunk) bool { return c.inFile() }) {
 				out = append(out, a)
@@ -124,7 +129,7 @@ func (w *Writer) copyArrays(memory Memory) error {
 			a.src.drop()
 		}
 	}
-	w.stats.Snapshot, w.stats.Copied = time.Since(start), true
+	w.stats.Copy, w.stats.Copied = time.Since(start), true
 	if w.opts.Copied == nil {
 		w.release()
 	}

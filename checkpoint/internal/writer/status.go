@@ -74,10 +74,7 @@ func (s status) apart(w *Writer, copied func(*array) bool) {
 	if s.tell == nil {
 		return
 	}
-	for i, t := range w.trees {
-		if t == nil {
-			continue
-		}
+	for i, t := range w.plans() {
 		for _, l := range t.leaves {
 			if _, handled := w.items[i].Foreign[l.node]; handled || l.small() {
 				s.tell.OnTransferEnd(l.entry.Path)
@@ -136,10 +133,7 @@ func (s status) handled(w *Writer) {
 	if s.tell == nil {
 		return
 	}
-	for i, t := range w.trees {
-		if t == nil {
-			continue
-		}
+	for i, t := range w.plans() {
 		for _, l := range t.leaves {
 			if _, foreign := w.items[i].Foreign[l.node]; foreign {
 				s.tell.OnWriteEnd(l.entry.Path)
@@ -154,10 +148,7 @@ func (s status) documents(w *Writer) {
 	if s.tell == nil {
 		return
 	}
-	for _, t := range w.trees {
-		if t == nil {
-			continue
-		}
+	for _, t := range w.plans() {
 		for _, l := range t.leaves {
 			if l.small() {
 				s.tell.OnWriteEnd(l.entry.Path)

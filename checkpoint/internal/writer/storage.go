@@ -25,14 +25,9 @@ type Storage struct {
 	ChunkBytes int
 }
 
-// storage returns the Storage that the options ask for by default.
-func (o *Options) storage() Storage {
-	return Storage{DType: o.DType, Compression: o.Compression, ShardAxes: o.ShardAxes, ChunkBytes: o.ChunkBytes}
-}
-
 // storageOf returns the Storage of one array.
 func (o *Options) storageOf(p tree.Path, s tensor.Spec) (Storage, error) {
-	one := o.storage()
+	one := o.Storage
 	var err error
 	if o.Leaf != nil {
 		one.ShardAxes = slices.Clone(one.ShardAxes)

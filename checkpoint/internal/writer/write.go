@@ -96,7 +96,8 @@ func (w *Writer) Write(ctx context.Context, txn store.Txn) (time.Time, error) {
 	}
 	err = txn.Commit(ctx, last, markers...)
 	w.stats.Commit = time.Since(start)
-	w.stats.TxnStats = txn.Stats()
+	made := txn.Stats()
+	w.stats.Bytes, w.stats.Files, w.stats.Direct = made.Bytes, made.Files, made.Direct
 	return now, err
 }
 
@@ -111,10 +112,8 @@ func (w *Writer) manifestName() string {
 	if w.opts.Style != Pending {
 		return manifest.Name
 	}
-	for i, t := range w.trees {
-		if t != nil {
-			return path.Join(w.items[i].Name, w.opts.Process, manifest.Name)
-		}
+	for i := range w.plans() {
+		return path.Join(w.items[i].Name, w.opts.Process, manifest.Name)
 	}
 	return ""
 }
@@ -178,10 +177,7 @@ func (w *Writer) markers() []store.Blob {
 // listWritten lists in the manifest the arrays and data files that were written, with
 // their checksums.
 func (w *Writer) listWritten(m *manifest.Manifest) error {
-	for _, t := range w.trees {
-		if t == nil {
-			continue
-		}
+	for _, t := range w.plans() {
 		for _, a := range t.arrays {
 			if InDatabase(t.layout) && a.inNode() || a.absent() {
 				continue

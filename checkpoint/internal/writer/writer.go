@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/json"
@@ -45,12 +46,9 @@ func (Heap) Alloc(n, _ int) ([]byte, error) { return make([]byte, n), nil }
 
 // Options of a save.
 type Options struct {
-	Style       Style
-	Layout      options.Layout
-	Compression options.Compression
-	DType       tensor.DType // as in Storage, of every array
-	ShardAxes   []int        // likewise
-	ChunkBytes  int          // likewise
+	Style   Style
+	Layout  options.Layout
+	Storage // of every array
 	// Leaf, when not nil, says how one array is stored, given how all are.
 	Leaf func(tree.Path, tensor.Spec, Storage) (Storage, error)
 
@@ -174,17 +172,10 @@ func Plan(items []Item, how Mode, o Options) (*Writer, error) {
 // options have it.
 func (o *Options) settle(how Mode) Mode {
 	o.Layout, o.Compression = o.Layout.Known(), o.Compression.Known()
-	if o.Memory == nil {
-		o.Memory = Heap{}
-	}
+	o.Memory, o.Random = cmp.Or[Memory](o.Memory, Heap{}), cmp.Or(o.Random, rand.Reader)
+	o.FileBytes = cmp.Or(o.FileBytes, fileBytes)
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Random == nil {
-		o.Random = rand.Reader
-	}
-	if o.FileBytes == 0 {
-		o.FileBytes = fileBytes
 	}
 	if how == InPlace {
 		o.Copied = nil // the caller waits for all of it
@@ -223,14 +214,17 @@ func (w *Writer) Close() {
 	}
 }
 
-// Stats of a save.
+// Stats of a save. It has the fields of checkpoint.SaveStats in the same order, so that a
+// conversion turns one into the other.
 type Stats struct {
-	store.TxnStats
-	Copied   bool          // a snapshot was taken
-	Blocked  time.Duration // of the caller, Snapshot included
-	Snapshot time.Duration // copying the caller's memory
-	Persist  time.Duration // checksums, and writing the data files
-	Commit   time.Duration // small files, syncs of directories, publication
+	Bytes   int64         // of the files that were written
+	Files   int           // that were written
+	Direct  int64         // bytes that went past the cache of the system
+	Copied  bool          // a snapshot was taken
+	Blocked time.Duration // of the caller, Copy included
+	Copy    time.Duration // of the caller's memory
+	Persist time.Duration // checksums, and writing the data files
+	Commit  time.Duration // small files, syncs of directories, publication
 
 	Linked      int   // data files that were taken over from the base
 	LinkedBytes int64 // of these
