@@ -6,6 +6,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/enum"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -124,17 +125,14 @@ var eventKinds = map[training.EventKind]EventKind{
 	training.DamageFound: DamageFound, training.StepMissing: StepMissing,
 }
 
-var eventNames = [...]string{
+var eventNames = []string{
 	"", "resumed", "save begin", "save committed", "save failed", "removed", "quarantined", "cleaned",
 	"skipped", "settled", "declined", "spared", "moved aside", "pass ended", "unfreed", "preempted", "damage found", "step missing",
 }
 
 // String returns the kind in words.
 func (k EventKind) String() string {
-	if int(k) < len(eventNames) {
-		return eventNames[k]
-	}
-	return "event " + strconv.Itoa(int(k))
+	return enum.Name(k, eventNames, "event %d")
 }
 
 // Event is something that Options.OnEvent is told.

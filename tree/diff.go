@@ -6,9 +6,9 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/internal/enum"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -25,17 +25,7 @@ const (
 
 // String returns the kind in lower case.
 func (k DiffKind) String() string {
-	switch k {
-	case Missing:
-		return "missing"
-	case Extra:
-		return "extra"
-	case Changed:
-		return "changed"
-	case Type:
-		return "type"
-	}
-	return "difference " + strconv.Itoa(int(k))
+	return enum.Name(k, []string{"missing", "extra", "changed", "type"}, "difference %d")
 }
 
 // Difference is one place where two trees differ. Want is empty for Extra and

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/enum"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -25,19 +26,7 @@ const (
 
 // String returns the kind in lower case.
 func (k Kind) String() string {
-	switch k {
-	case Leaf:
-		return "leaf"
-	case Dict:
-		return "dict"
-	case List:
-		return "list"
-	case Tuple:
-		return "tuple"
-	case Named:
-		return "struct"
-	}
-	return "kind " + strconv.Itoa(int(k))
+	return enum.Name(k, []string{"leaf", "dict", "list", "tuple", "struct"}, "kind %d")
 }
 
 // keyed reports whether children have names; otherwise they have positions.

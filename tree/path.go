@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/bivouac-ml/bivouac/internal/enum"
 )
 
 // KeyKind says what kind of container a key belongs to.
@@ -18,15 +20,7 @@ const (
 
 // String returns the kind in words.
 func (k KeyKind) String() string {
-	switch k {
-	case KeyDict:
-		return "dict key"
-	case KeyIndex:
-		return "index"
-	case KeyAttr:
-		return "attribute"
-	}
-	return "key kind " + strconv.Itoa(int(k))
+	return enum.Name(k, []string{"dict key", "index", "attribute"}, "key kind %d")
 }
 
 // Key is one step of a path. The name of an index is its decimal form.

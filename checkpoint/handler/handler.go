@@ -2,9 +2,9 @@ package handler
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/internal/enum"
 )
 
 // Verdict is the answer to whether an abstract value can guide a load.
@@ -19,10 +19,7 @@ const (
 
 // String returns "no", "yes" or "ask".
 func (v Verdict) String() string {
-	if names := [...]string{"no", "yes", "ask"}; int(v) < len(names) {
-		return names[v]
-	}
-	return "verdict " + strconv.Itoa(int(v))
+	return enum.Name(v, []string{"no", "yes", "ask"}, "verdict %d")
 }
 
 // Commit writes what a Save isolated. It is called at most once, possibly from

@@ -109,14 +109,14 @@ var codecs = map[reflect.Type]codec{
 		},
 		encode: stringOf,
 	},
-	reflect.TypeFor[Layout]():           enum(layoutNames, "layout", func(i int) any { return Layout(i) }),
-	reflect.TypeFor[Compression]():      enum(compressionNames, "compression", func(i int) any { return Compression(i) }),
-	reflect.TypeFor[CheckpointLayout](): enum(checkpointLayouts, "checkpoint layout", func(i int) any { return CheckpointLayout(i) }),
-	reflect.TypeFor[AtomicityMode]():    enum(atomicityModes, "atomicity mode", func(i int) any { return AtomicityMode(i) }),
-	reflect.TypeFor[PathwaysImpl]():     enum(pathwaysImpls, "pathways implementation", func(i int) any { return PathwaysImpl(i) }),
+	reflect.TypeFor[Layout]():           choice(layoutNames, "layout", func(i int) any { return Layout(i) }),
+	reflect.TypeFor[Compression]():      choice(compressionNames, "compression", func(i int) any { return Compression(i) }),
+	reflect.TypeFor[CheckpointLayout](): choice(checkpointLayouts, "checkpoint layout", func(i int) any { return CheckpointLayout(i) }),
+	reflect.TypeFor[AtomicityMode]():    choice(atomicityModes, "atomicity mode", func(i int) any { return AtomicityMode(i) }),
+	reflect.TypeFor[PathwaysImpl]():     choice(pathwaysImpls, "pathways implementation", func(i int) any { return PathwaysImpl(i) }),
 }
 
-func enum(names []string, what string, of func(int) any) codec {
+func choice(names []string, what string, of func(int) any) codec {
 	want := "one of"
 	for _, n := range names[1:] {
 		want += " " + n

@@ -2,6 +2,7 @@ package options
 
 import (
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/enum"
 )
 
 // Layout is how the arrays of a checkpoint are stored. All layouts are read
@@ -64,7 +65,7 @@ func (l Layout) Known() Layout {
 
 // String returns "ocdbt-zarr3", "ocdbt-zarr2", "zarr3", "zarr2" or "safetensors". DefaultLayout is
 // "ocdbt-zarr3".
-func (l Layout) String() string { return nameOf(layoutNames, int(l.Known()), "layout") }
+func (l Layout) String() string { return enum.Name(l.Known(), layoutNames, "layout %d") }
 
 // ParseLayout returns the layout of that name. Others are errs.Invalid.
 func ParseLayout(name string) (Layout, error) {
@@ -134,7 +135,7 @@ func (c Compression) Known() Compression {
 }
 
 // String returns "none", "zstd" or "bytesplit". DefaultCompression is "none".
-func (c Compression) String() string { return nameOf(compressionNames, int(c.Known()), "compression") }
+func (c Compression) String() string { return enum.Name(c.Known(), compressionNames, "compression %d") }
 
 // ParseCompression returns the compression of that name. Others are errs.Invalid.
 func ParseCompression(name string) (Compression, error) {

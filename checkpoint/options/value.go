@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/enum"
 	"github.com/bivouac-ml/bivouac/internal/toggle"
 )
 
@@ -50,7 +51,7 @@ var checkpointLayouts = []string{"", "auto", "orbax", "safetensors"}
 
 // String returns "auto", "orbax" or "safetensors".
 func (l CheckpointLayout) String() string {
-	return nameOf(checkpointLayouts, int(l), "checkpoint layout")
+	return enum.Name(l, checkpointLayouts, "checkpoint layout %d")
 }
 
 // AtomicityMode is how a save becomes visible.
@@ -72,7 +73,7 @@ const (
 var atomicityModes = []string{"", "auto", "commit_file", "atomic_rename"}
 
 // String returns "auto", "commit_file" or "atomic_rename".
-func (m AtomicityMode) String() string { return nameOf(atomicityModes, int(m), "atomicity mode") }
+func (m AtomicityMode) String() string { return enum.Name(m, atomicityModes, "atomicity mode %d") }
 
 // PathwaysImpl is how Orbax saves from a Pathways cluster.
 type PathwaysImpl uint8
@@ -89,14 +90,7 @@ var pathwaysImpls = []string{"", "colocated_python", "persistence", "no_dispatch
 
 // String returns "colocated_python", "persistence" or "no_dispatcher".
 func (p PathwaysImpl) String() string {
-	return nameOf(pathwaysImpls, int(p), "pathways implementation")
-}
-
-func nameOf(names []string, i int, what string) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return what + " " + strconv.Itoa(i)
+	return enum.Name(p, pathwaysImpls, "pathways implementation %d")
 }
 
 // parseName returns the index of name; an empty name in names never matches.

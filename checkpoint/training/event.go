@@ -1,10 +1,10 @@
 package training
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/internal/enum"
 )
 
 // EventKind says what happened.
@@ -28,15 +28,12 @@ const (
 	DamageFound                        // a scrub found a damaged file of a step, which Err names; Open tells what was found before
 )
 
-var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped",
+var eventNames = []string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped",
 	"cleaned", "settled", "declined", "spared", "moved aside", "unfreed", "step missing", "damage found"}
 
 // String returns the kind in words.
 func (k EventKind) String() string {
-	if int(k) < len(eventNames) {
-		return eventNames[k]
-	}
-	return "event " + strconv.Itoa(int(k))
+	return enum.Name(k, eventNames, "event %d")
 }
 
 // Event is a report to Options.OnEvent.

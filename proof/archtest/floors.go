@@ -16,7 +16,7 @@ func Module() Rules {
 				{Packages: "internal/enum", Beside: []string{"errs"}},
 				{Packages: "internal/toggle", Beside: []string{"internal/enum"}},
 				{Packages: "errs"}, // pure, and below everything that can fail
-				{Packages: "stream/faults", Beside: []string{"errs"}},
+				{Packages: "stream/faults", Beside: []string{"internal/enum"}},
 			}},
 			{
 				Name: "pure",

@@ -7,11 +7,9 @@
 package faults
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
-	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/enum"
 )
 
 // Action says what becomes of a sample that cannot be read, or at which an operator fails.
@@ -36,14 +34,11 @@ const (
 	Zero
 )
 
-var actionNames = [...]string{"fail", "pass on", "skip", "replace", "zero"}
+var actionNames = []string{"fail", "pass on", "skip", "replace", "zero"}
 
 // String returns the name of the action.
 func (a Action) String() string {
-	if int(a) < len(actionNames) {
-		return actionNames[a]
-	}
-	return fmt.Sprintf("Action(%d)", uint8(a))
+	return enum.Name(a, actionNames, "Action(%d)")
 }
 
 // ParseAction returns the action of that name. It also reads "error", which documents of
@@ -52,12 +47,7 @@ func ParseAction(name string) (Action, error) {
 	if name == "error" {
 		return Fail, nil
 	}
-	if i := slices.Index(actionNames[:], name); i >= 0 {
-		return Action(i), nil
-	}
-	return 0, &errs.Error{
-		Kind: errs.Invalid, Op: "faults.ParseAction", Want: "fail, pass on, skip, replace or zero", Got: fmt.Sprintf("%q", name),
-	}
+	return enum.Parse[Action](name, actionNames, "faults.ParseAction", "fail, pass on, skip, replace or zero")
 }
 
 // MarshalText implements encoding.TextMarshaler.

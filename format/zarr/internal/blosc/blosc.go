@@ -25,7 +25,12 @@
 // leaves blocks alone whose number of elements is no multiple of eight.
 package blosc
 
-import "errors"
+import (
+	"errors"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/internal/enum"
+)
 
 const (
 	headerSize    = 16
@@ -66,21 +71,12 @@ const (
 var codecNames = []string{"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}
 
 // String returns the name that c-blosc has for the codec.
-func (c Codec) String() string {
-	if int(c) < len(codecNames) {
-		return codecNames[c]
-	}
-	return "unknown"
-}
+func (c Codec) String() string { return enum.Name(c, codecNames, "unknown") }
 
 // ParseCodec returns the codec of that name.
 func ParseCodec(name string) (Codec, bool) {
-	for i, n := range codecNames {
-		if n == name {
-			return Codec(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(codecNames, name)
+	return Codec(max(i, 0)), i >= 0
 }
 
 // Shuffle is how the bytes of a block are reordered before compression.
