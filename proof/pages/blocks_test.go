@@ -23,7 +23,7 @@ import (
 
 const remedy = "copy it with go test ./proof/pages -run TestGoBlocksAreExamples -update"
 
-var update = flag.Bool("update", false, "copy the examples into the Go blocks of the pages")
+var update = flag.Bool("update", false, "write examples and outputs of commands into the pages")
 
 // A block is one Go block of a page. The comment before it names its source: a file of the
 // module and top-level declarations in it, or the imports of the page.
