@@ -1,9 +1,8 @@
 // Package bivouac runs a training job that does not lose its place.
 //
-// A Job ties a stream of batches to a directory of steps. It hands out batches,
-// saves the trainer's state together with the stream's position in one atomic
-// step every so often and without stopping the trainer for longer than a copy
-// of its memory takes, and after any interruption carries on behind the last
+// A Job ties a stream of batches to a directory of steps. It hands out batches. Every few steps it
+// saves the trainer's state and the stream's position in one atomic step. A save stops the trainer
+// only while its memory is copied. After any interruption the Job carries on after the last
 // committed step: the same samples, the same augmentations, the same weights.
 //
 //	job, err := bivouac.Open(ctx, "runs/digits", pipe, bivouac.Options{State: &model, SaveEvery: 100, Keep: 3})
@@ -20,17 +19,16 @@
 //
 // # What a step is
 //
-// A step is one batch and what the loop body did with it. It is done when the
-// body comes back for more, never on break, return or panic. A step of the run
-// directory holds, in files that orbax-checkpoint opens as its own:
+// A step is one batch and what the loop body did with it. It is done when the body asks for the
+// next batch, never on break, return or panic. A step of the run directory holds, in files that
+// orbax-checkpoint opens as its own:
 //
 //	<run>/<step>/state/   the trainer's state as a tree of arrays
 //	<run>/<step>/data/    the stream's position, JSON
 //
 // # What makes a resumed run equal
 //
-// Everything that the loop body reads must come from the batch or lie in
-// Options.State: weights, optimizer moments, counters, the state of random
-// generators. The stream vouches for its own part: it refuses the position of
-// another data set or configuration and names what differs.
+// Everything that the loop body reads must come from the batch or be in Options.State: weights,
+// optimizer moments, counters, the state of random generators. The stream checks its own part: it
+// refuses the position of another data set or configuration, and names what differs.
 package bivouac

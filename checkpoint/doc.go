@@ -6,22 +6,22 @@
 //	r, err := checkpoint.SaveAsync(ctx, "ckpt", &model, nil) // returns when the state is copied
 //	_, err = r.Result(ctx)                                   // waits until it is durable
 //
-// What can be saved is what tree.From takes: nested maps, slices and structs of
+// A save takes what tree.From takes: nested maps, slices and structs of
 // tensors, numeric slices, numbers, strings, bools and nil.
 //
 // # Files
 //
-// A checkpoint is a directory that orbax-checkpoint opens as its own: arrays as
-// zarr v3 in an OCDBT database, structure and metadata as JSON. Checkpoints that
-// Orbax wrote load here. Beside Orbax's files lies bivouac.manifest, which holds
-// the size and checksum of every file, of every array and of every chunk.
+// A checkpoint is a directory that orbax-checkpoint opens as its own: arrays as zarr v3 in an OCDBT
+// database, structure and metadata as JSON. Load also reads checkpoints of Orbax. Beside Orbax's
+// files there is bivouac.manifest. It holds the size and checksum of every file, of every array and
+// of every chunk.
 //
 // # What is promised
 //
-// A save is visible when it is durable, or not at all; a failed one leaves the
-// earlier checkpoint and the reason. A load returns the bytes that were saved,
-// or an error that names file and leaf: of our checkpoints every byte is
-// checked, of others what their format lets one check.
+// A save becomes visible when it is durable, or never. A failed save leaves the earlier checkpoint
+// and returns the reason. A load returns the bytes that were saved, or an error that names file and
+// leaf. In checkpoints of Bivouac every byte is checked. In others the load checks what their
+// format allows.
 //
 // # Beside it
 //

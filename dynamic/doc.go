@@ -34,5 +34,5 @@
 //
 // The context.Context of a call says when it is computed, see [Mode], and by which threads, see
 // [EvalContext]: by default at once in the background, by the threads of [Default]. [Compile] makes
-// one graph of many calls, which runs ahead of who takes its results.
+// one graph of many calls, which runs ahead of the loop that takes its results.
 package dynamic

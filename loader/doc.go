@@ -1,18 +1,17 @@
-// Package loader delivers the batches of any data set, in any order, made by
-// goroutines, with an exact state: after an interruption a run goes on as if there had
-// been none.
+// Package loader delivers the batches of any data set, in any order, with an exact state.
+// Goroutines make the batches. After an interruption a run goes on as if nothing had happened.
 //
 //	Map, Iterable        what is read: by id, or one item after the other
 //	Options              how it is read, and what is delivered
 //	Loader               Epoch, Next; AppendState, SetState
-//	Random               the random numbers of a sample, whoever reads it
+//	Random               the random numbers of a sample, in every worker
 //
 // # One engine
 //
-// A loader is an engine and a protocol (package loader/protocol). The engine reads: it
-// has lanes, each a copy of the data set, that run on Options.Workers goroutines or in
-// the caller, and does what it is told, task by task. The protocol decides: which ids
-// make the next batch, in which lane, and what the state is.
+// A loader is an engine and a protocol (package loader/protocol). The engine reads. It has lanes,
+// each with a copy of the data set. They run on Options.Workers goroutines or in the caller, task
+// by task. The protocol decides which ids make the next batch, in which lane, and what the state
+// is.
 //
 //	          Protocol                          engine
 //	Begin ──▶ Plan ── Open(plan) ─────────────▶ opens the lanes
@@ -20,16 +19,15 @@
 //	          Plan.Settle ◀─ Outcome ────────── in the order of tasks
 //	                                            └─▶ Next returns the batch
 //
-// A batch is settled when it is handed out and not when it is made: what was
-// read ahead never enters the state.
+// A batch is settled when it is delivered, not when it is made. So batches that were read ahead
+// never enter the state.
 //
 // # The order and its state
 //
-// Bivouac's own protocol delivers a function of (data set, seed, position). An
-// epoch has an order; global batch t is its next BatchSize*World positions, and
-// rank r of World takes its slice of them. Lanes, goroutines, prefetching and
-// ranks are no arguments of it, so all of them, and the size of a batch, may be
-// others when a run goes on. The state is a state.Document of the kind "loader":
+// Bivouac's own protocol delivers a function of (data set, seed, position). An epoch has an order;
+// global batch t is its next BatchSize*World positions, and rank r of World takes its slice of
+// them. Lanes, goroutines, prefetching and ranks are not arguments. So all of them, and the size of
+// a batch, may differ when a run goes on. The state is a state.Document of the kind "loader":
 //
 //	position      samples drawn since the beginning, over all ranks
 //	epoch         the epoch; with it the end of one and the start of the next differ
@@ -40,21 +38,20 @@
 //	              delivered out of order, streams, samplers, what was skipped or
 //	              repeated, and the rank where the state is of one rank alone
 //
-// A state is followed by what followed it: behind the last batch of an epoch by io.EOF,
-// behind io.EOF by the next epoch. Package stream has this rule for all streams.
+// From a state, Next returns what it would have returned without the interruption: io.EOF after the
+// last batch of an epoch, and the next epoch after io.EOF. Package stream has this rule for all
+// streams.
 //
-// It is taken in less than a microsecond, without allocation, and is as large
-// for a billion samples as for a thousand.
+// Taking the state needs less than a microsecond and no allocation. The state is as large for a
+// billion samples as for a thousand.
 //
-// Iterable data sets and those with a state are read by streams, whose number is
-// part of the state: Options.Streams, or the number of workers at the start.
-// Batch t belongs to the next stream in turn that has not ended. Any number of
-// goroutines executes them.
+// Streams read iterable data sets and data sets with a state. The number of streams is part of the
+// state: Options.Streams, or the number of workers at the start. Batch t belongs to the next stream
+// in turn that has not ended. Any number of goroutines executes them.
 //
 // # Failures
 //
-// An error surfaces at the position of its batch, with the worker and the sample
-// named, and keeps the position unless Options.OnError says otherwise. A data
-// set that panics or ends its goroutine fails its batch; one that blocks fails
-// it after Options.Timeout. Neither stops the loop.
+// An error surfaces at the position of its batch and names the worker and the sample. The position
+// stays, unless Options.OnError says otherwise. A data set that panics or ends its goroutine fails
+// its batch. A data set that blocks fails its batch after Options.Timeout. Neither stops the loop.
 package loader

@@ -15,8 +15,8 @@
 //	Segments        pieces of orders one behind the other; Repeat the same again
 //	Batches         global batches with their Tail; Rank, what a rank sees of them
 //
-// They combine: Rank of Batches of Packs of a Mixture of Windows is a function of its
-// position still.
+// Orders combine: a Rank of Batches of Packs of a Mixture of Windows is still a function of its
+// position.
 package order
 
 // Order yields sample ids by stream position. Implementations are immutable

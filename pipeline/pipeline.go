@@ -1,6 +1,6 @@
-// Package pipeline turns files into batches: a graph of operators, declared
-// once, checked before it runs, and a stream of batches that can be stopped
-// anywhere and carried on exactly.
+// Package pipeline turns files into batches. A pipeline is a graph of operators. You declare it
+// once, and it is checked before it runs. You can stop its stream of batches anywhere and continue
+// exactly.
 //
 //	def, err := pipeline.Define(pipeline.Options{BatchSize: 64, Seed: 7}, func(p *pipeline.Builder) []pipeline.Node {
 //		jpegs, labels := fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: "train", RandomShuffle: true})
@@ -14,21 +14,19 @@
 //
 // # The stream
 //
-// A pipeline delivers an endless stream: epoch after epoch, each in an order of
-// its own when the reader shuffles. What it delivers is a function of the
-// definition, the data set's fingerprint, the seed and the position, and of
-// nothing else: numbers of threads, prefetch depth and ranks do not enter. So the
-// state of a stream is little more than its position, and going there takes no
-// longer at position 10^9 than at 0.
+// A pipeline delivers an endless stream, epoch after epoch. If the reader shuffles, each epoch has
+// its own order. The stream is a function of the definition, the data set's fingerprint, the seed
+// and the position. Threads, prefetch depth and ranks do not change it. So the state of a stream is
+// little more than its position, and seeking takes no longer at position 10^9 than at 0.
 //
-// Random numbers are keyed by seed, position and the name of the node that
-// draws. Adding an operator leaves the numbers of the others as they are.
+// Random numbers are keyed by seed, position and the name of the node that draws. Adding an
+// operator does not change the numbers of the others.
 //
 // # Epochs
 //
 // An epoch is the data set of the first reader of the graph, once; Options.Tail says what
-// happens at its end. Further readers give their samples for the same positions,
-// in an order of their own. A graph without readers has no epochs.
+// happens at its end. Further readers give their samples for the same positions, in their own
+// order. A graph without readers has no epochs.
 package pipeline
 
 import (

@@ -1,28 +1,28 @@
-// Package stream defines the pull contract between producers of batches and
-// their consumers. Pull is the contract; iter.Seq2 is sugar at the faces.
+// Package stream defines the contract between producers of batches and their consumers: the
+// consumer pulls with Next. Iterators (iter.Seq2) are built on it.
 //
 // # Passes, and the end
 //
-// A stream delivers its values in passes: the epochs of a loader, or one pass for all.
-// io.EOF is the end of a pass. The next call of Next returns the first value of the next
-// pass. When it returns io.EOF again the stream has ended: each call returns io.EOF from
-// then on, until SetState moves the stream. A pass without values is thus the end.
+// A stream delivers its values in passes. A pass of a loader is an epoch; other streams have only
+// one pass. io.EOF is the end of a pass. The next call of Next returns the first value of the next
+// pass. When it returns io.EOF again the stream has ended: each call returns io.EOF from then on,
+// until SetState moves the stream. So a pass without values is the end.
 //
 //	values      a  b  EOF  c  d  EOF  EOF …
 //	            └pass 1    └pass 2    └the stream has ended
 //
-// A consumer that wants one pass stops at the first io.EOF. One that trains a number of
-// steps, as bivouac.Job, asks once more. A stream that never ends need not return io.EOF
-// at all. One whose next pass begins only when the caller says so is a [Resetter].
+// A consumer that needs one pass stops at the first io.EOF. A consumer that trains a number of
+// steps, such as bivouac.Job, calls Next once more. A stream that never ends need not return io.EOF
+// at all. A stream whose next pass begins only when the caller says so is a [Resetter].
 //
 // # States
 //
-// A state stands for all that Next returned, io.EOF included. A stream that is set to it
-// returns what it would have returned there without the interruption, whatever was
-// prefetched: behind the last value of a pass io.EOF first, and behind io.EOF the values of
-// the next pass. (A [Resetter] that is set to a state from behind io.EOF may have begun the
-// next pass.) So a loop over epochs counts them alike, interrupted or not. Package
-// stream/streamtest holds implementations to all this.
+// A state covers everything that Next returned, io.EOF included. A stream that is set to a state
+// returns what it would have returned without the interruption. After the last value of a pass it
+// returns io.EOF first, and after io.EOF the values of the next pass. Prefetching changes nothing.
+// (A [Resetter] that is set to a state from after io.EOF may have begun the next pass.) So a loop
+// over epochs counts them alike, interrupted or not. Package stream/streamtest tests
+// implementations against these rules.
 package stream
 
 import "context"

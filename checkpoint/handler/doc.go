@@ -1,10 +1,9 @@
-// Package handler is how things that are no trees of arrays become items of a
-// checkpoint, and how leaves of foreign types become parts of one.
+// Package handler saves values that are not trees of arrays as items of a checkpoint, and leaves of
+// foreign types as parts of a tree.
 //
 // # Items
 //
-// An item is a directory of its own below the checkpoint. A
-// [CheckpointableHandler] writes and reads it:
+// An item is a directory below the checkpoint. A [CheckpointableHandler] writes and reads it:
 //
 //	Save      isolates the value: when it returns, the caller may change it
 //	Commit    writes the files, in the background where the save is
@@ -25,8 +24,8 @@
 //  2. the handler bound to n, whether it takes v or not;
 //  3. the last handler without a name that takes v.
 //
-// The tree handler is registered last of the built-in ones: what looks like JSON
-// is saved as a tree unless [JSON] is bound to its name.
+// The tree handler is registered last of the built-in handlers. So a value that looks like JSON is
+// saved as a tree, unless [JSON] is bound to its name.
 //
 // To load item n, saved by type string t, as abstract a ([Registry.ForLoad]):
 //
@@ -43,17 +42,17 @@
 //
 // # Leaves
 //
-// A [LeafHandler] does the same for the leaves of one Go type in a tree, all of
-// them at once. Its type string is their value_type in the tree's metadata, so
-// that readers without it refuse them by name.
+// A [LeafHandler] does the same for the leaves of one Go type in a tree, all of them at once. Its
+// type string is the value_type of these leaves in the tree's metadata. So a reader without the
+// handler refuses them by name.
 //
-// Of the handlers that have a leaf's value_type as their type string or a secondary
-// one ([LeafRegistry.ForWanted]) the one reads it of which the abstract value is a
-// leaf or describes one, else the last. An item with leaves of leaf handlers is saved
-// as a tree, unless another handler than [JSON] takes it.
+// [LeafRegistry.ForWanted] looks at the handlers that have the leaf's value_type as their type
+// string or a secondary one. It chooses the handler for which the abstract value is a leaf or
+// describes one, or else the last handler. An item with leaves of leaf handlers is saved as a tree,
+// unless a handler other than [JSON] takes it.
 //
 // # Failures
 //
-// Engines call handlers by [Save], [Load], [MetadataOf], [Run] and the methods of
-// [AnyLeaf], which add to an error who returned it, and make one of a panic.
+// Engines call handlers by [Save], [Load], [MetadataOf], [Run] and the methods of [AnyLeaf]. These
+// add the name of the handler to an error, and turn a panic into an error.
 package handler

@@ -1,9 +1,9 @@
-// Package options is the configuration of checkpoints: Orbax's Context as plain
-// structs, and what Orbax has no option for.
+// Package options is the configuration of checkpoints: Orbax's Context as plain structs, and
+// options that Orbax does not have.
 //
 // # Scopes
 //
-// Whatever is left open in one scope is taken from the next, field by field:
+// A field that is not set in one scope is taken from the next scope:
 //
 //	the call            *SaveOptions, *LoadOptions
 //	the context         With(ctx, o); inner ones above outer ones
@@ -11,9 +11,8 @@
 //	the process         Configure(o)
 //	Default()
 //
-// [Resolve] does this once, at the entry of a call. A field that is zero is left
-// open. Where zero is a value of its own the field is a [Toggle], a pointer, or has
-// a constant such as [Unlimited].
+// [Resolve] does this once, at the entry of a call. A field that is zero is not set. If zero is a
+// value with a meaning, the field is a [Toggle], a pointer, or has a constant such as [Unlimited].
 //
 // # Text
 //
@@ -26,10 +25,10 @@
 //	memory: {read_concurrent_bytes: 1073741824}
 //	bivouac: {compression: zstd}
 //
-// Functions, stores, registries and private keys have no text form. null is what
-// None is in Orbax: every process for primary_host, no bound for the limits of
-// memory, Off for array_metadata_store; for all others None is Orbax's default,
-// and null is as if the name were left out.
+// Functions, stores, registries and private keys have no text form. null means what None means in
+// Orbax: every process for primary_host, no bound for the limits of memory, Off for
+// array_metadata_store. For all others None is Orbax's default, and null is as if the name were
+// left out.
 //
 // # What each option does
 //

@@ -1,5 +1,5 @@
-// Package surgery changes the trees of checkpoints by rules: leaves are renamed,
-// stacked, split, cast and so on, and nothing is read before it is asked for.
+// Package surgery changes the trees of checkpoints by rules: it renames, stacks, splits and casts
+// leaves, and reads an array only when it is needed.
 //
 //	script, err := surgery.Parse([]byte(`
 //	rules:
@@ -8,11 +8,11 @@
 //	`))
 //	n, err := checkpoint.LoadAndTransform(ctx, []string{path}, nil, script.Transform, nil)
 //
-// A Script is a list of rules, each a value that prints itself as the line of
-// YAML that Parse reads. Rules work one after the other on the names of leaves,
-// which are their keys joined with ".": layers.0.w. Arrays stay lazy: a box of
-// what a rule makes is mapped to boxes of what it was made of, so that a state of
-// any size passes within a small memory budget, and what is dropped is not read.
+// A Script is a list of rules, each a value that prints itself as the line of YAML that Parse
+// reads. Rules work one after the other on the names of leaves, which are their keys joined with
+// ".": layers.0.w. Arrays stay lazy. A box of the result of a rule is mapped to boxes of its
+// sources. So a state of any size passes within a small memory budget, and a dropped leaf is not
+// read.
 //
 //	rule       of each              makes
 //	rename     leaf                 the same leaf, of another name
@@ -25,16 +25,14 @@
 //	fuse       several arrays       one array, joined along an axis
 //	split      array                several arrays, cut along an axis
 //
-// A pattern is a regular expression of package regexp that must match the whole
-// name. What it captured is $1, $2, ${name} in the names to give. Stack and fuse
-// put those leaves together whose new names are the same.
+// A pattern is a regular expression of package regexp that must match the whole name. Its captures
+// are $1, $2, ${name} in new names. Stack and fuse join the leaves that get the same new name.
 //
-// Nothing is guessed. Refused, naming rule and leaf, are: a pattern that matches
-// nothing (unless the rule is optional), two leaves of one name, an index that is
-// missing or there twice, arrays of different dtypes or shapes, an axis that is
-// not there, sizes that do not add up.
+// Nothing is guessed. These are errors that name rule and leaf: a pattern that matches nothing
+// (unless the rule is optional), two leaves of one name, a missing or duplicate index, arrays of
+// different dtypes or shapes, an axis that does not exist, sizes that do not add up.
 //
-// New names make dictionaries. A list or struct stays one where its leaves keep
-// their last keys and it keeps all of them; what unstack makes of an index that
-// is a key by itself is a list; a list with gaps becomes a dictionary.
+// New names make dictionaries. A list or struct stays as it is if it keeps all of its leaves, with
+// their last keys. If the index of an unstack is a key by itself, unstack makes a list. A list with
+// gaps becomes a dictionary.
 package surgery

@@ -8,8 +8,8 @@
 //	err = c.LoadInto(ctx, training.Latest, &model)
 //	err = c.Close()                                 // waits, and returns what went wrong
 //
-// The directory is one that Orbax's Checkpointer and CheckpointManager list and
-// load, and theirs are listed and loaded here:
+// Orbax's Checkpointer and CheckpointManager list and load this directory, and this package lists
+// and loads theirs:
 //
 //	root/
 //	  metadata/_ROOT_METADATA     metadata of the run, when given
@@ -23,37 +23,36 @@
 //
 // # What is a step
 //
-// A directory whose name the NameFormat would have written, that holds a
-// _CHECKPOINT_METADATA and, when it is one of ours, a manifest all of whose files
-// are there with their sizes. Anything else is not listed, never the latest,
-// and never deleted; OnEvent is told of it. Where Options.Clean says so, damaged
-// ones are renamed to <name>.damaged.
+// A step is a directory whose name the NameFormat could have written, with a _CHECKPOINT_METADATA.
+// A step of Bivouac also has a manifest, and all files of the manifest are there with their sizes.
+// Any other directory is not listed, never the latest, and never deleted; OnEvent hears of it. With
+// Options.Clean damaged steps are renamed to <name>.damaged.
 //
 // # Policies
 //
-// A [SavePolicy] decides whether a step is saved: FixedInterval, SpecificSteps,
-// InitialSave, Continuous, Preemption (see Options.Preempted), AnySave and AllSave.
-// A [PreservationPolicy] decides what is kept: PreserveAll, LatestN,
-// LatestDuration, EveryInterval, EveryNSteps, EveryNStepsClosest, CustomSteps,
-// BestN, AnyPreservation and AllPreservation. Each is a value; [PolicySpec] is its
-// form as data, under Orbax's names. Steps that are not saved are told to OnEvent
-// with the reason, and Checkpointer.Retention says beforehand what would be
-// removed and what keeps the rest.
+// A [SavePolicy] decides whether a step is saved: FixedInterval, SpecificSteps, InitialSave,
+// Continuous, Preemption (see Options.Preempted), AnySave and AllSave. A [PreservationPolicy]
+// decides what is kept: PreserveAll, LatestN, LatestDuration, EveryInterval, EveryNSteps,
+// EveryNStepsClosest, CustomSteps, BestN, AnyPreservation and AllPreservation. Each is a value;
+// [PolicySpec] is its form as data, under Orbax's names. OnEvent hears of each step that is not
+// saved, with the reason. Checkpointer.Retention says in advance what would be removed, and which
+// policy keeps the rest.
 //
 // # What is deleted
 //
-// Steps in the sense above, checked once more: after a commit, the steps that the preservation
-// policy gives up, and the steps of Delete. The policy removes neither the newest step, which Orbax
-// removes if its policy does not keep it, nor the last whole step. If Options.Clean says so,
-// staging directories are deleted by name. Nothing else is ever deleted.
+// After a commit, the steps that the preservation policy does not keep are deleted. Delete deletes
+// the steps that it is given. Both check once more that the directory is a step in the sense above.
+// The policy never removes the last whole step. It never removes the newest step either; Orbax does
+// so if its policy does not keep it. With Options.Clean staging directories are deleted by name.
+// Nothing else is ever deleted.
 //
 // # Numbers
 //
-// Steps are 0 and above. Orbax takes negative ones too; here -1 is [Latest], and
-// saving a negative step is errs.Invalid.
+// Steps are 0 and above. Orbax takes negative steps too. Here -1 is [Latest], and saving a negative
+// step is errs.Invalid.
 //
 // # Own checkpointers
 //
-// [Interface] is what a training loop needs, in parts that can be embedded and
-// overridden one by one; its example keeps some steps on a second disk.
+// [Interface] has the methods that a training loop needs, in parts that can be embedded and
+// overridden one by one. Its example keeps some steps on a second disk.
 package training

@@ -1,5 +1,5 @@
-// Package checkpoint captures and restores everything stateful in a program that
-// calls operators one by one: readers, generators, and whatever else has a state.
+// Package checkpoint captures and restores everything with a state in a program that calls
+// operators one by one: readers, generators, and the program's own objects.
 //
 //	c := checkpoint.New()
 //	c.Register(reader, "reader")     // on resume: applies the loaded state
@@ -17,9 +17,9 @@
 //	new ──Register──▶ … ──Collect──▶ complete ──Clear──▶ new
 //	 └──Deserialize, Load──▶ loaded ──Register: applies──▶ … ──Collect──▶ complete
 //
-// A complete checkpoint takes no further objects under new names. A loaded one takes
-// those that it has a state for. A state that was set or loaded is dirty until it has
-// been applied to its object, by Register or [Checkpoint.Restore].
+// A complete checkpoint takes no further objects under new names. A loaded checkpoint takes only
+// objects for which it has a state. A state that was set or loaded is dirty until it has been
+// applied to its object, by Register or [Checkpoint.Restore].
 //
 // # Format
 //
@@ -27,14 +27,14 @@
 //
 //	{"version": 2, "states": {"<key>": {"state": "<text>", "type": "<type>" | null}, …}}
 //
-// in the order of the keys' first appearance. Files are written beside their place,
-// synced, and renamed, so that a crash leaves the old state or the new one.
+// in the order of the keys' first appearance. A file is written under another name, synced, and
+// renamed. So a crash leaves the old state or the new one.
 //
 // # Beyond DALI
 //
-// [Of] makes pipelines, loaders and whatever else has a position something to register.
-// [Options] add a checksum of the states, in a member "bivouac" of the text that DALI
-// passes over, and keep the newest files alone. Calls at the same time are refused.
+// [Of] adapts pipelines, loaders and other streams, so that they can be registered. [Options] add a
+// checksum of the states, in a member "bivouac" of the text that DALI ignores. They can keep only
+// the newest files. Concurrent calls are refused.
 //
 // Errors: errs.NotFound where DALI raises KeyError or FileNotFoundError, errs.Mismatch
 // where it raises TypeError, errs.Invalid where it raises ValueError, errs.Sequence

@@ -1,5 +1,5 @@
-// Package random holds the generator of dynamic mode, Philox with a state that can be
-// printed, saved and given back in DALI's form, and the functions that draw with it.
+// Package random has the generator of dynamic mode and the functions that draw from it. The
+// generator is Philox. Its state can be printed, saved and set, in DALI's form.
 //
 //	g := random.New(42)
 //	v := g.Uint32()
@@ -10,14 +10,14 @@
 //	angles := random.UniformBatch(ctx, g, 64, random.UniformArgs{Range: op.Const([]float64{-10, 10})})
 //
 // A seed gives the same numbers as DALI's dynamic.random.RNG, and a function draws the same numbers
-// as DALI's function: a call takes rng.ForkWords numbers, whatever the size of its batch, as the
-// state of a generator of its own; sample i of the batch draws from i*65537 sequences behind it.
+// as DALI's function. A call takes rng.ForkWords numbers, for any size of its batch. They are the
+// state of a new generator. Sample i of the batch draws i*65537 sequences further on.
 //
 // # Generators and contexts
 //
-// There is no global generator. A function draws from the one that it is given, or where that
-// is nil from the one of its context, [From]: of [With], or else of the EvalContext, which
-// nobody can foresee. With(ctx, New(seed)) is DALI's set_seed.
+// There is no global generator. A function draws from the generator that it is given. If it is nil,
+// the function draws from the generator of its context, [From]: the generator of [With], or else
+// the generator of the EvalContext, whose seed is random. With(ctx, New(seed)) is DALI's set_seed.
 //
 // The functions of operators are generated from the schemas, together with dynamic/fn.
 package random

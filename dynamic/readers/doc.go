@@ -1,5 +1,5 @@
-// Package readers holds the readers of dynamic mode: data sets that are iterated
-// epoch by epoch, and whose position a checkpoint captures.
+// Package readers has the readers of dynamic mode. A reader is a data set that a program iterates
+// epoch by epoch. A checkpoint captures its position.
 //
 //	r, err := readers.NewFile(opargs.ReadersFile{FileRoot: "train", RandomShuffle: true}, readers.Options{EnableCheckpointing: true})
 //	defer r.Close()
@@ -11,9 +11,9 @@
 //
 // # Iteration
 //
-// [Reader.NextEpoch] goes through one epoch of the reader's shard in batches, and
-// [Reader.Samples] sample by sample. A reader keeps to one of both, and to one batch
-// size. The next epoch is of the next shard, unless StickToShard.
+// [Reader.NextEpoch] goes through one epoch of the reader's shard in batches, and [Reader.Samples]
+// sample by sample. A program uses only one of both with a reader, and one batch size. The next
+// epoch has the next shard, unless StickToShard is set.
 //
 //	            as it is by itself                      with Options.Compat of DALI
 //	last batch  has the samples that are left           is full, and goes on into the next epoch
@@ -26,22 +26,22 @@
 //
 // # States
 //
-// A reader has states when it was told so in time: by Options.EnableCheckpointing, by
-// SetState, or by Checkpoint.Register before its first batch. [Reader.State] is an error of kind
-// errs.Sequence before the first iteration has begun, and without checkpointing;
-// [Reader.SetState] is one afterwards.
+// A reader has states if checkpointing was enabled in time: by Options.EnableCheckpointing, by
+// SetState, or by Checkpoint.Register before its first batch. [Reader.State] fails with
+// errs.Sequence before the first iteration has begun, and without checkpointing. [Reader.SetState]
+// fails with errs.Sequence after the first iteration has begun.
 //
 // # Going on in the middle of an epoch
 //
-// A restored reader ends the epoch where it would have ended. DALI's counts a whole
-// epoch's number of batches from the restored position, so that the boundaries of
-// epochs shift; [Restore] has that for those who need it. The batches are the same.
+// A restored reader ends the epoch where it would have ended. DALI's reader counts a whole epoch of
+// batches from the restored position, so that the boundaries of epochs shift. [Restore] does the
+// same. The batches are the same.
 //
 // # Elastic states
 //
-// States of Bivouac's own form name places in the data set, not in a shard: when all
-// shards had delivered the same number of samples of an epoch, the state of any of them can go
-// on with another number of shards, which share what is left of the epoch.
+// States of Bivouac's own form name places in the data set, not in a shard. If all shards had
+// delivered the same number of samples of an epoch, the state of any shard can go on with another
+// number of shards. They share the rest of the epoch.
 package readers
 
 //go:generate go test -run TestGenerated -update .

@@ -7,9 +7,9 @@
 //	p, _ := nodes.Prefetch(b, 4, 1)
 //	l    := nodes.NewLoader(p, nodes.LoaderOptions{})
 //
-// A [Node] yields values one by one, is reset together with everything below it, and describes
-// where it stands by a small JSON object in which the states of its sources are nested. The object
-// has the shape of torchdata.nodes, so that both can exchange states:
+// A [Node] yields values one by one, and is reset together with everything below it. Its state is a
+// small JSON object with the states of its sources in it. The object has the shape of
+// torchdata.nodes, so that both can exchange states:
 //
 //	FromIterable   {"_num_yielded", "iterable"}              "iterable" if it is state.Stateful
 //	FromStream     the state of the stream
@@ -27,13 +27,11 @@
 //	Loader         {"root", "num_yielded", "checksum", "ended"}
 //
 // The checksum is of the whole state, see state.Seal; "ended" says whether the io.EOF of the
-// epoch was returned. torchdata passes both over, and its own states, which have neither,
-// are taken as they are.
+// epoch was returned. torchdata ignores both. States of torchdata have neither, and are accepted.
 //
-// A node accepts only its own state: fields that are missing, unknown or of the
-// wrong type are an error of kind errs.Mismatch that names them. What a state
-// stands for, the source and the options of the nodes, is not in it: give it to
-// loaders that are built alike.
+// A node accepts only its own state. Fields that are missing, unknown or of the wrong type are an
+// error of kind errs.Mismatch that names them. The source and the options of the nodes are not in a
+// state, so give it to a loader that is built alike.
 //
 // # Running ahead
 //
@@ -44,10 +42,9 @@
 //
 // # Errors
 //
-// An error of a source or a function comes out at its position, and the next Next
-// goes on behind it. A state taken right after an error of ParallelMap, Batch or Unbatch
-// describes the position before the value that failed. A panic of a function is such
-// an error.
+// An error of a source or a function surfaces at its position, and the next call of Next continues
+// after it. A state taken right after an error of ParallelMap, Batch or Unbatch describes the
+// position before the value that failed. A panic of a function is such an error.
 package nodes
 
 import (

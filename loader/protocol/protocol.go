@@ -1,8 +1,8 @@
-// Package protocol is what a loader's engine and its protocol say to each other. The engine
-// reads: it has lanes, each a copy of the data set, and does what it is told, task by task.
-// The [Protocol] decides: which ids make the next batch, in which lane, and what the state
-// is. Package loader has the engine and Bivouac's own protocol; another protocol imitates
-// another system, and is given as loader.Options.Protocol.
+// Package protocol is the interface between a loader's engine and its protocol. The engine reads.
+// It has lanes, each with a copy of the data set, and works task by task. The [Protocol] decides
+// which ids make the next batch, in which lane, and what the state is. Package loader has the
+// engine and Bivouac's own protocol. A protocol that imitates another system is given as
+// loader.Options.Protocol.
 package protocol
 
 import (

@@ -1,9 +1,9 @@
-// Package timeline tells from the state document of a loader alone what the run has delivered and
+// Package timeline reads the state document of a loader and says what the run has delivered and
 // will deliver: which samples were step 1234 on rank 3, when sample 77 comes again, whether the
 // digest fits the order.
 //
-// A loader's document names its order, where in it the run stands, and how large
-// its batches were from which step on:
+// A loader's document names its order, the place of the run in it, and the size of its batches from
+// each step on:
 //
 //	fields.order     an order that order.Parse knows; the tables that it is over are given
 //	fields.samples   the length of the data set
@@ -12,13 +12,13 @@
 //	extra.history            [step, position, size of a global batch] from which on
 //	digest, extra.coverage   of all ids, and of those of the last and of this epoch
 //
-// So nothing is read and nothing is replayed: any step is found in constant time. Batches of
-// packs are found by going through the packs from the place, or from the start of the epoch.
-// Where samplers, streams or batches out of order decide what is delivered, a
-// document does not tell it; then Open says so.
+// So nothing is read and nothing is replayed: any step is found in constant time. Batches of packs
+// are found by going through the packs from the place, or from the start of the epoch. If samplers,
+// streams or batches out of order decide what is delivered, the document cannot tell it, and Open
+// returns an error.
 //
-// The document of a pipeline names the order of each of its readers. They share one
-// position; Of tells of the samples of one of them.
+// The document of a pipeline names the order of each of its readers. They share one position. Of
+// returns the timeline of one reader.
 package timeline
 
 import (

@@ -1,5 +1,4 @@
-// Package exec runs graphs: the one executor of pipelines, dynamic calls and
-// compiled loops.
+// Package exec runs graphs. It is the executor of pipelines, dynamic calls and compiled loops.
 //
 // An iteration is a [Frame]. Its samples are fetched by a pool of I/O goroutines, which may hold a
 // limited number of bytes, and computed by a pool of Config.Threads workers. A task is one sample
@@ -14,7 +13,7 @@
 // Iterations overlap if the engine starts several; internal/flow decides how far it runs ahead.
 // Graphs without readers whose iterations take less time than waking a worker run on the caller.
 //
-// No result depends on which worker computed it, when, or beside which other samples. Every sample
+// No result depends on the worker, the time, or the other samples. Every sample
 // of a frame is tried, and the error of the first failed sample is reported, so that the error does
 // not depend on the workers either.
 package exec

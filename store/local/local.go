@@ -13,20 +13,19 @@
 //	6  sync runs                                        only now is it committed
 //	7  remove the old tree                              after an exchange, now under the staging name
 //
-// After a failed sync nothing is tried again on the same file: the transaction
-// is given up and a caller that wants to try again writes new files.
+// After a failed sync nothing is tried again on the same file. The transaction is abandoned. A
+// second attempt writes new files.
 //
-// A transaction that joins another one writes into its staging directory, and ends after step 3: it
-// has synced the files that it made and every directory that it made files in, so that the process
-// that began the transaction only syncs its own.
+// A transaction that joins another one writes into its staging directory, and ends after step 3.
+// Then it has synced the files that it made and every directory in which it made files. So the
+// process that began the transaction only syncs its own.
 //
 // # Direct writes
 //
-// Large objects are written past the page cache (O_DIRECT), which is faster
-// and evicts nothing that others need: room is allocated in whole blocks, the
-// tail is written padded with zeros, and the file truncated to its size before
-// the sync. Where the file system refuses, at once or at the first write
-// (EINVAL), the file is written through the cache, and TxnStats says so.
+// Large objects are written past the page cache (O_DIRECT). This is faster and evicts nothing that
+// other programs need. Room is allocated in whole blocks, the tail is padded with zeros, and the
+// file is truncated to its size before the sync. If the file system refuses, at once or at the
+// first write (EINVAL), the file is written through the cache, and TxnStats says so.
 //
 // # Owners and readers
 //

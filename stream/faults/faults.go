@@ -1,8 +1,7 @@
-// Package faults has what becomes of samples that cannot be read, for every engine: the
-// action that is taken, the policy that says when, the fault that is noted, and the ledger
-// that states keep.
+// Package faults says what happens to samples that cannot be read, for every engine. It has the
+// action, the policy that chooses it, the fault that is noted, and the ledger that states keep.
 //
-// An action is written as one word or two, the same in configurations, states and messages:
+// An action is written in the same words in configurations, states and messages:
 // "fail", "pass on", "skip", "replace", "zero".
 package faults
 
