@@ -48,10 +48,10 @@ type Job[B any] struct {
 // before it and sets the damaged step aside under another name. dir must be this job's own while it
 // is open, and hold no step of a newer version.
 //
-// A run begins at step 0 only where no step lies in dir and none is left of one:
-// whatever training.Checkpointer.Remains names makes Open fail when there is no whole
-// step to go on behind. An Open that fails sets no step aside that looks whole.
-// Options.StartFresh begins at 0 all the same, and deletes nothing.
+// A run begins at step 0 only if dir has no steps and no remains of steps. If there are remains
+// (training.Checkpointer.Remains) and no whole step, Open fails. An Open that fails sets no step
+// aside that looks whole. With Options.StartFresh the run begins at step 0 in any case, and nothing
+// is deleted.
 //
 // The job owns data from here on and closes it in Close; when Open fails, data
 // stays the caller's.
@@ -317,7 +317,8 @@ func (j *Job[B]) tooShort() error {
 
 // Save commits the current step, unless it is saved already, and waits for it and any save before
 // it. After a failure it may be called again, and tries again. It must not be called while a loop
-// body of Steps runs: the batch in hand would count as not seen, and its effects as saved.
+// body of Steps runs: the current batch would not count as delivered, but its effects would be
+// saved.
 func (j *Job[B]) Save(ctx context.Context) error {
 	if j.saved != j.step {
 		if err := j.saveAsync(ctx); err != nil {

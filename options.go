@@ -135,7 +135,7 @@ func (k EventKind) String() string {
 	return enum.Name(k, eventNames, "event %d")
 }
 
-// Event is something that Options.OnEvent is told.
+// Event is a report to Options.OnEvent.
 type Event struct {
 	Kind    EventKind
 	Step    int64         // 0 for Cleaned

@@ -14,8 +14,8 @@ import (
 )
 
 // ExitPreempted is the exit status for a program whose job was preempted: EX_TEMPFAIL of
-// sysexits.h, "try again later". A supervisor that sees it starts the program again; the
-// run goes on behind the last committed step. The program exits itself:
+// sysexits.h, "try again later". A supervisor that sees it starts the program again. The run goes
+// on after the last committed step. The program exits itself:
 //
 //	if errors.Is(err, bivouac.ErrPreempted) {
 //		os.Exit(bivouac.ExitPreempted)

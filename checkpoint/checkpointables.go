@@ -10,15 +10,15 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// SaveCheckpointables saves several items as the checkpoint path and returns
-// when it is durable: each by the handler that the registry of the options finds
-// for it (package handler), trees of arrays among them. When ctx ends first the
-// save is cancelled, and nothing of it visible. SaveOptions.Name is not used.
+// SaveCheckpointables saves several items as the checkpoint path and returns when it is durable.
+// The registry of the options finds the handler of each item (package handler). Trees of arrays are
+// items too. If ctx ends first, the save is cancelled and nothing of it is visible.
+// SaveOptions.Name is not used.
 //
-// Errors: Invalid for no items, for names that no directory can have or that
-// Orbax reserves ("metrics", "AUTO"), and for leaves that no file could hold,
-// naming them; NotFound for an item that no handler takes; Exists for a taken
-// name; what handlers and the store say. items is not changed.
+// Errors: Invalid for no items, for names that no directory can have or that Orbax reserves
+// ("metrics", "AUTO"), and for leaves that no file can hold, naming them; NotFound for an item that
+// no handler takes; Exists for a taken name; errors of handlers and of the store. items is not
+// changed.
 func SaveCheckpointables(ctx context.Context, path string, items map[string]any, o *SaveOptions) error {
 	r, _, err := startSave(ctx, path, items, o, false)
 	if err == nil {
@@ -27,8 +27,8 @@ func SaveCheckpointables(ctx context.Context, path string, items map[string]any,
 	return err
 }
 
-// SaveCheckpointablesAsync copies the items, which the caller may change when it
-// returns, and saves them in the background, as SaveAsync does.
+// SaveCheckpointablesAsync copies the items and saves the copy in the background, as SaveAsync
+// does. When it returns, the caller may change the items.
 func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string]any,
 	o *SaveOptions) (*Response[SaveStats], error) {
 	r, s, err := startSave(ctx, path, items, o, true)
@@ -41,12 +41,11 @@ func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string
 	return r, nil
 }
 
-// LoadCheckpointables reads all items, each by the handler that the registry of
-// the options finds for the type string that it was saved with: trees as
-// *tree.Node, JSON as json.RawMessage, text protobufs as ProtoText. It leaves out items that no
-// handler can read, and items of objects that save themselves: give these objects as
-// LoadOptions.Abstract. Metadata lists the items left out. An item that Abstract names is loaded,
-// or an error.
+// LoadCheckpointables reads all items, each by the handler that the registry of the options finds
+// for the type string that it was saved with: trees as *tree.Node, JSON as json.RawMessage, text
+// protobufs as ProtoText. It leaves out items that no handler can read. It also leaves out items of
+// objects that save themselves; give these objects as LoadOptions.Abstract. Metadata lists the
+// items left out. If an item that Abstract names cannot be loaded, the load fails.
 func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[string]any, error) {
 	const op = "checkpoint.LoadCheckpointables"
 	o, err := o.resolve(ctx)

@@ -27,12 +27,11 @@ const ConvertBudget = 256 << 20
 
 // ConvertOptions modify Convert; nil is the zero value.
 //
-// Options.Verification must have signed the source, of which only what
-// it signed is read then, under Bivouac.Label where there is one; Bivouac.Signing
-// signs the destination, under the label of the source where there is a
-// Verification. Bivouac.MemoryBudget bounds the memory, the largest chunk of the
-// source aside; where there is no bound it is ConvertBudget. All that is about
-// saving is about the destination.
+// With Options.Verification the source must be signed by that key, under Bivouac.Label if it is
+// set, and only signed bytes are read. Bivouac.Signing signs the destination. With Verification it
+// does so under the label of the source. Bivouac.MemoryBudget bounds the memory, by default to
+// ConvertBudget; the largest chunk of the source may exceed it. Options about saving apply to the
+// destination.
 type ConvertOptions struct {
 	// Options take precedence over the options of the context and the process.
 	Options
@@ -43,12 +42,12 @@ type ConvertOptions struct {
 	// Progress, when not nil, receives how many bytes of the data files were written, of how many, one
 	// call at a time and from other goroutines.
 	Progress func(done, total int64)
-	// Salvage converts what is whole of a damaged checkpoint. For an array, number, string or PRNG key
-	// that is damaged or missing the destination holds None. A damaged JSON or text item is left out.
-	// Report, which must be set, lists each loss with the reason in LeafReport.Lost. The source is
-	// read once more for it. Damaged nodes of a database are treated as by LoadOptions.Salvage.
+	// Salvage converts the whole leaves of a damaged checkpoint. For an array, number, string or PRNG
+	// key that is damaged or missing the destination holds None. A damaged JSON or text item is left
+	// out. Report, which must be set, lists each loss with the reason in LeafReport.Lost. The source
+	// is read once more for it. Damaged nodes of a database are treated as by LoadOptions.Salvage.
 	Salvage bool
-	// Report, when not nil, gets what Salvage left out, once the destination is whole.
+	// Report, when not nil, gets the leaves that Salvage left out, when the destination is whole.
 	Report *LoadReport
 	// Store holds source and destination; nil is Options.File.Store, and where that
 	// is nil the local file system.
@@ -60,19 +59,19 @@ type ConvertOptions struct {
 // Arrays are read and written piece by piece within the memory budget. What is
 // written is then compared with the source, element by element.
 //
-// What handlers wrote, items and leaves of types of their own, is copied as it is, without their
-// handlers. Before anything is written, Convert refuses what the destination cannot hold, by its
-// name (errs.Unsupported): items of an unknown kind, and in safetensors files everything except one
-// tree of arrays and numbers. Types of containers (tuples, named tuples) are kept if the source has
-// recorded them, and typed PRNG keys stay typed PRNG keys.
+// Items and leaves of handlers are copied as they are, without their handlers. Before anything is
+// written, Convert refuses what the destination cannot hold, by its name (errs.Unsupported): items
+// of an unknown kind, and in safetensors files everything except one tree of arrays and numbers.
+// Types of containers (tuples, named tuples) are kept if the source has recorded them, and typed
+// PRNG keys stay typed PRNG keys.
 func Convert(ctx context.Context, src, dst string, o *ConvertOptions) error {
 	return convert(ctx, "checkpoint.Convert", []string{src}, dst, nil, o)
 }
 
-// ConvertAndTransform converts one tree that fn makes of one tree of each of the checkpoints srcs:
-// ConvertOptions.Item, or the default one. The tree is written piece by piece within the memory
-// budget. It takes the place of that tree among the items and metadata of the first source, which
-// are kept unless Item asks for the tree alone. Key and Label apply to all sources.
+// ConvertAndTransform writes the tree that fn makes of the trees of the checkpoints srcs. The tree
+// of a source is ConvertOptions.Item, or the default tree. The result is written piece by piece
+// within the memory budget. It takes the place of the tree among the items and metadata of the
+// first source. These are kept unless Item is set. Key and Label apply to all sources.
 func ConvertAndTransform(ctx context.Context, srcs []string, dst string, fn Transform, o *ConvertOptions) error {
 	return convert(ctx, "checkpoint.ConvertAndTransform", srcs, dst, fn, o)
 }

@@ -21,12 +21,12 @@ import (
 
 // DeleteOptions modify Delete; nil is the zero value.
 type DeleteOptions struct {
-	// Options are the scope of the call. Of them Deletion says where to what is
-	// deleted is moved, and Bivouac.Signing signs what is left of a signed checkpoint.
+	// Options are the scope of the call. Deletion says where a deleted checkpoint is moved to.
+	// Bivouac.Signing signs the rest of a signed checkpoint.
 	options.Options
 	// Name is the item to delete; "" is the whole checkpoint.
 	Name string
-	// MissingOK has Delete of what is not there be false and no error.
+	// MissingOK makes Delete return false and no error if the checkpoint or item does not exist.
 	MissingOK bool
 	// Store holds the checkpoint; nil is Options.File.Store, and where that is nil
 	// the local file system. The path is then a name in it.
@@ -36,15 +36,15 @@ type DeleteOptions struct {
 // Delete deletes the checkpoint path, or one item of it, and reports whether
 // there was something to delete.
 //
-// A checkpoint becomes invisible in one instant, durably so when Delete returns;
-// then its bytes go. With Deletion.GCS.TodeleteFullPath it is whole there, under
-// its name and the time, before it is invisible here; files are linked where the
-// store can. Of an item the rest of the checkpoint takes the place of the whole,
-// at once too: documents and manifest no longer know it, the other files are linked.
+// A checkpoint becomes invisible in one instant, and durably when Delete returns. Then its bytes
+// are freed. With Deletion.GCS.TodeleteFullPath it appears there first, whole, under its name and
+// the time; files are linked if the store can do so. If Delete deletes one item, the rest of the
+// checkpoint replaces the whole in one instant too: documents and manifest no longer name the item,
+// and the other files are linked.
 //
-// Errors: NotFound for what is not there; Invalid for what is not a checkpoint, for the directory
-// of an item, for reserved names, for the last item, and for an item of a signed checkpoint without
-// its key.
+// Errors: NotFound if the checkpoint or the item does not exist; Invalid for a path that is not a
+// checkpoint, for the directory of an item, for reserved names, for the last item, and for an item
+// of a signed checkpoint without its key.
 func Delete(ctx context.Context, path string, o *DeleteOptions) (bool, error) {
 	r, err := DeleteAsync(ctx, path, o)
 	if err != nil {
@@ -53,8 +53,8 @@ func Delete(ctx context.Context, path string, o *DeleteOptions) (bool, error) {
 	return r.Await(ctx)
 }
 
-// DeleteAsync finds out what is to be deleted and deletes it in the background. Another
-// writer that replaces the checkpoint before an item is deleted makes it errs.Busy.
+// DeleteAsync finds the checkpoint or item, and deletes it in the background. If another writer
+// replaces the checkpoint before an item is deleted, the error is errs.Busy.
 func DeleteAsync(ctx context.Context, path string, o *DeleteOptions) (*Response[bool], error) {
 	const op = "checkpoint.Delete"
 	if o == nil {

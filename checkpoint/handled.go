@@ -13,11 +13,10 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Handled is a leaf of a type of its own in the trees that a Transform takes,
-// which a leaf handler wrote. It can be left out, moved, and put in several places.
-// LoadAndTransform has the handler read what is left of them. ConvertAndTransform
-// copies the files of the handler, which finds its leaves in them by their names:
-// they have to keep these, or to be left out.
+// Handled is a leaf that a leaf handler wrote, in the trees that a Transform takes. A Transform may
+// leave it out, move it, and put it in several places. LoadAndTransform lets the handler read the
+// leaves in the result. ConvertAndTransform copies the files of the handler. The handler finds its
+// leaves in them by their names, so a leaf must keep its name or be left out.
 type Handled struct {
 	ValueType string // the type string of the handler
 

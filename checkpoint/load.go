@@ -20,9 +20,8 @@ import (
 
 // LoadOptions modify a load; nil is the zero value.
 //
-// With Options.Verification the checkpoint must be signed by that key, or
-// is errs.Corrupt: nothing is used that does not have the digests that it signed.
-// One that it signed under another Bivouac.Label is errs.Corrupt too.
+// With Options.Verification the checkpoint must be signed by that key, and under Bivouac.Label if
+// it is set. Otherwise the load is errs.Corrupt. Only bytes that match the signed digests are used.
 type LoadOptions struct {
 	// Options take precedence over the options of the context and the process. Here CheckpointLayout
 	// is the layout that the checkpoint must have; left open it may have any layout.
@@ -58,20 +57,19 @@ type LoadOptions struct {
 	LossyCast bool
 	// Report, when not nil, receives the leaves that did not come as they were saved.
 	Report *LoadReport
-	// Salvage loads what is whole of a damaged checkpoint: an array, number or PRNG key whose bytes
-	// are damaged or missing is Placeholder{} in the tree, and Report, which must be set, has it with
-	// the reason in LeafReport.Lost. What is loaded was compared with all that covers it, as ever. It
-	// goes not together with LoadInto.
+	// Salvage loads the whole leaves of a damaged checkpoint. An array, number or PRNG key whose bytes
+	// are damaged or missing is Placeholder{} in the tree. Report, which must be set, lists it with
+	// the reason in LeafReport.Lost. Everything that is loaded was compared with all its checksums, as
+	// ever. LoadInto refuses Salvage.
 	//
-	// Where nodes of an OCDBT database are damaged, the leaves below them are lost, and each other
-	// node is compared with its own CRC-32C, as the hash of all nodes does not hold. A database
-	// without its manifest.ocdbt opens by its nodes, whose hash must hold then. With
-	// Options.Verification that is not done, and the load is errs.Corrupt: a CRC-32C proves nothing
-	// against a forger.
+	// If nodes of an OCDBT database are damaged, the leaves below them are lost. The hash of all nodes
+	// does not match then, so each other node is compared with its own CRC-32C. A database without its
+	// manifest.ocdbt opens by its nodes, and their hash must match. With Options.Verification neither
+	// is done, and the load is errs.Corrupt, because a CRC-32C proves nothing against a forger.
 	//
 	// OpenReader and Metadata need no Report: LeafInfo.Err has the reason.
 	Salvage bool
-	// AllowNoManifest loads a checkpoint of ours that lost its bivouac.manifest.
+	// AllowNoManifest loads a checkpoint of Bivouac that lost its bivouac.manifest.
 	// Without it damage to most bytes goes unnoticed.
 	AllowNoManifest bool
 	// Store holds the checkpoint; nil is Options.File.Store, and where that is nil
@@ -98,8 +96,8 @@ type ProtoText = handler.ProtoText
 // Load reads one tree. Arrays are tensors whose memory is the caller's,
 // scalars int64, uint64, float64 and bool, typed PRNG keys Key.
 //
-// What is loaded is one checkpoint, also beside a writer: one that is replaced
-// meanwhile is read whole as it was, or as it is now.
+// Load reads one checkpoint, also beside a writer. If the checkpoint is replaced meanwhile, Load
+// reads the old checkpoint whole or the new one whole.
 //
 // Errors: NotFound when there is nothing at path, or it was removed while it was read
 // (store.ErrRemoved), Invalid when it is not a checkpoint, Corrupt when bytes are damaged or
@@ -109,10 +107,10 @@ func Load(ctx context.Context, path string, o *LoadOptions) (*tree.Node, error) 
 	return n, errs.Wrap("checkpoint.Load", path, err)
 }
 
-// LoadInto reads one tree into dst, as tree.Into fills it: structs, maps and
-// preallocated slices in place, with the same structure, shapes and dtypes.
-// Tensors and slices that dst holds are read into directly: beyond them a load
-// takes little memory. After an error their content is undefined.
+// LoadInto reads one tree into dst, as tree.Into fills it: structs, maps and preallocated slices in
+// place, with the same structure, shapes and dtypes. The elements are read directly into the
+// tensors and slices of dst, so a load needs little further memory. After an error their content is
+// undefined.
 func LoadInto(ctx context.Context, path string, dst any, o *LoadOptions) error {
 	n, err := load(ctx, path, newDestination(dst), o)
 	if err == nil {

@@ -119,10 +119,9 @@ func Metadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
 		func(*layout.Checkpoint, layout.Item, *ItemInfo) error { return nil })
 }
 
-// CheckpointablesMetadata is Metadata with ItemInfo.Metadata: what the handler of each item that is
-// not a tree says of it, or the object in LoadOptions.Abstract, a map[string]any, that saves and
-// describes itself. Items without a handler, and those that only an object could describe which is
-// not given, have none.
+// CheckpointablesMetadata is Metadata with ItemInfo.Metadata. The handler of an item that is not a
+// tree describes it. An object that saves itself describes itself, if LoadOptions.Abstract, a
+// map[string]any, has it. Other items have no ItemInfo.Metadata.
 func CheckpointablesMetadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
 	const op = "checkpoint.CheckpointablesMetadata"
 	o, err := o.resolve(ctx)

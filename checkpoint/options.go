@@ -8,9 +8,9 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Options are what can be said for a call, a context, a checkpointer or the
-// process, of which the first that says something counts: see options.With,
-// options.Configure, and the table in package options for what each does.
+// Options are set for a call, a context, a checkpointer or the process. The first scope that sets a
+// field counts. See options.With, options.Configure, and the table in package options, which says
+// what each option does.
 type Options = options.Options
 
 // resolve returns a copy of o, completed by the options of the context and the process.

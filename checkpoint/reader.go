@@ -10,11 +10,10 @@ import (
 	"github.com/bivouac-ml/bivouac/format/zarr"
 )
 
-// Reader reads parts of one tree of a checkpoint, as tools want them: leaf by
-// leaf, and of an array box by box. It is safe for concurrent use until Close. All
-// that it reads is of the checkpoint that it opened: one that is replaced or removed
-// meanwhile is an error with store.ErrReplaced or store.ErrRemoved in its chain where
-// the store has no leases, and read on where it has.
+// Reader reads parts of one tree of a checkpoint, for tools: leaf by leaf, and an array box by box.
+// It is safe for concurrent use until Close. It reads only the checkpoint that it opened. If that
+// checkpoint is replaced or removed meanwhile, a store with leases reads on. Without leases the
+// read fails with store.ErrReplaced or store.ErrRemoved in its chain.
 type Reader struct {
 	c     *layout.Checkpoint
 	info  ItemInfo
@@ -69,8 +68,7 @@ func (r *Reader) Close() error {
 func (r *Reader) Info() ItemInfo { return r.info }
 
 // Leaf finds a leaf by its path, as Path.String spells it, or by its keys joined
-// with ".". One that is not there is errs.NotFound, with the name that is most like
-// it.
+// with ".". If there is no such leaf, the error is errs.NotFound and names the nearest leaf.
 func (r *Reader) Leaf(name string) (LeafInfo, error) {
 	for _, same := range []func(LeafInfo) bool{
 		func(l LeafInfo) bool { return l.Path.String() == name },
@@ -95,9 +93,9 @@ func (r *Reader) Leaf(name string) (LeafInfo, error) {
 	return LeafInfo{}, e
 }
 
-// ReadBox reads the elements of a part of an array into dst, which has their
-// size, in C order, little-endian: extents shape from origin on. What has no
-// array, and a part outside of it, is errs.Invalid.
+// ReadBox reads a box of an array into dst: extents shape from origin on, in C order,
+// little-endian. dst must have the size of the elements. A leaf that is not an array, and a box
+// outside of the array, are errs.Invalid.
 func (r *Reader) ReadBox(ctx context.Context, l LeafInfo, origin, shape []int, dst []byte) error {
 	for i := range r.tree.Leaves {
 		leaf := &r.tree.Leaves[i]
@@ -117,8 +115,8 @@ func (r *Reader) ReadBox(ctx context.Context, l LeafInfo, origin, shape []int, d
 	return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param, Want: "an array"}
 }
 
-// Check reads all of an array piece by piece and returns what is wrong with it, nil when
-// it is whole. It takes some megabytes of memory.
+// Check reads a whole array piece by piece and returns an error if it is damaged. It takes some
+// megabytes of memory.
 func (r *Reader) Check(ctx context.Context, l LeafInfo) error {
 	for i := range r.tree.Leaves {
 		leaf := &r.tree.Leaves[i]

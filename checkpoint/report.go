@@ -8,11 +8,11 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// LoadReport says what a load did other than to give back what was saved. It is
+// LoadReport lists the leaves that a load returned in another form than they were saved. It is
 // filled when the load has succeeded.
 type LoadReport struct {
-	// Leaves are those that came in another way than they were saved, in the order
-	// in which they were read, then those that were not read.
+	// Leaves are the leaves that differ from what was saved, in the order in which they were read, and
+	// then the leaves that were not read.
 	Leaves []LeafReport
 }
 
@@ -60,7 +60,7 @@ func (l LeafReport) String() string {
 	return at + ": " + strings.Join(did, ", ")
 }
 
-// String has a line for each leaf; it is empty when all came as they were saved.
+// String has a line for each leaf. It is empty if all leaves are as they were saved.
 func (r *LoadReport) String() string {
 	var b strings.Builder
 	for _, l := range r.Leaves {

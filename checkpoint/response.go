@@ -9,9 +9,8 @@ import (
 // Response is the pending result of an asynchronous operation. The functions that
 // save, load and delete make it. It is safe for concurrent use.
 //
-// The work goes on whether or not anybody waits. Its error is kept and
-// returned by every Result; a Checkpointer also returns it from the next save
-// and from Close.
+// The work goes on even if no caller waits. Every Result returns its error; a Checkpointer also
+// returns it from the next save and from Close.
 type Response[T any] pending.Response[T]
 
 // inBackground runs fn; see pending.Go.
@@ -29,15 +28,16 @@ func (r *Response[T]) Result(ctx context.Context) (T, error) { return r.pending(
 // outcome.
 func (r *Response[T]) Await(ctx context.Context) (T, error) { return r.pending().Await(ctx) }
 
-// Observed reports whether a Result has returned the outcome, or a function
-// given to OnComplete was told it.
+// Observed reports whether a Result has returned the outcome, or a function given to OnComplete has
+// received it.
 func (r *Response[T]) Observed() bool { return r.pending().Observed() }
 
 // Done is closed when the operation and its callbacks are over.
 func (r *Response[T]) Done() <-chan struct{} { return r.pending().Done() }
 
-// OnComplete calls f when the operation ends, on its goroutine and before
-// Done closes; at once, on the caller's, when it has ended already.
+// OnComplete calls f when the operation ends, on the goroutine of the operation and before Done
+// closes. If the operation has ended already, OnComplete calls f at once, on the goroutine of the
+// caller.
 func (r *Response[T]) OnComplete(f func(T, error)) { r.pending().OnComplete(f) }
 
 // Cancel asks the operation to stop. A save that is cancelled before its

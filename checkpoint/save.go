@@ -14,38 +14,36 @@ import (
 
 // SaveOptions modify a save; nil is the zero value.
 //
-// Options say how arrays are stored, how much memory that takes and which key signs:
+// Options say how arrays are stored, how much memory a save may take and which key signs:
 // Bivouac.Layout, Bivouac.Compression, Array.Saving, Bivouac.MemoryBudget, Bivouac.Signing and
-// Label. A save whose memory budget is smaller than the state does not copy it: it is read while it
-// is written, and the caller of SaveAsync blocked until it was read. Save needs some 40 MiB, less
-// will do.
+// Label. If the memory budget is smaller than the state, the state is not copied. It is read while
+// it is written, and SaveAsync blocks until it was read. Save uses about 40 MiB, and works with
+// less.
 type SaveOptions struct {
 	// Options take precedence over the options of the context and the process.
 	Options
-	// Overwrite replaces a checkpoint of the same name, atomically: the old one
-	// is there until the new one is durable. Without it a taken name is
-	// errs.Exists. A directory that is not a checkpoint is never replaced, unless it is empty.
+	// Overwrite replaces a checkpoint of the same name, atomically: the old checkpoint stays until the
+	// new one is durable. Without Overwrite a taken name is errs.Exists. A directory that is not a
+	// checkpoint is never replaced, unless it is empty.
 	Overwrite bool
 	// Name of the checkpointable; "" is "state".
 	Name string
-	// PartialUpdate adds the state to the checkpoint at the path, or makes the
-	// first of it: leaves, and items, beside those that are there. What is there
-	// already is errs.Exists; with Overwrite it is replaced, leaf by leaf. The
-	// checkpoint is what it was or what it becomes, whole, whatever happens; data
-	// files are linked, not copied. When another writer has replaced, made or removed the
-	// checkpoint since the update read it, the save changes nothing and is errs.Busy:
-	// run it again. Package partial is for checkpoints that are not
-	// to be seen before they are complete.
+	// PartialUpdate adds leaves and items to the checkpoint at the path. If there is no checkpoint, it
+	// makes one. A leaf that exists already is errs.Exists; with Overwrite it is replaced. After any
+	// interruption the checkpoint is whole, before or after the update. Data files are linked, not
+	// copied. If another writer has replaced, made or removed the checkpoint since the update read it,
+	// the save changes nothing and is errs.Busy: run it again. Package partial makes checkpoints that
+	// stay invisible until they are complete.
 	PartialUpdate bool
 	// Custom is the checkpoint's metadata, a value that encodes to a JSON object.
 	Custom any
-	// Release, when not nil, hands the state over to SaveAsync: nothing is
-	// copied but scalars and small arrays, and the caller must not change the
-	// state before Release is called. That is once and from another goroutine,
-	// whatever becomes of the save, unless SaveAsync itself returns an error.
+	// Release, when not nil, hands the state over to SaveAsync: only scalars and small arrays are
+	// copied, and the caller must not change the state before Release is called. Release is called
+	// once, from another goroutine, also if the save fails. It is not called if SaveAsync itself
+	// returns an error.
 	Release func()
-	// Watch has a state that was handed over checksummed at once, so that the
-	// save fails with errs.Mismatch when it is changed too early.
+	// Watch checksums a state that was handed over at once. If the caller changes it too early, the
+	// save fails with errs.Mismatch.
 	Watch bool
 	// Progress, when not nil, receives how many bytes of the data files were written, of how many, one
 	// call at a time and from other goroutines.
@@ -58,9 +56,9 @@ type SaveOptions struct {
 	// if these are more, beside the documents. OCDBTTargetDataFileSize also bounds the files of
 	// safetensors.
 	Base string
-	// VerifyEvery is at the latest which save in a row reads a file of the base
-	// back before it is linked, so that one damaged file does not become all
-	// copies there are; 1 is each, 0 is 10. A damaged one is written anew.
+	// VerifyEvery says how often a file of the base is read back before it is linked: in at least
+	// every VerifyEvery-th save in a row; 1 is each save, 0 is every tenth. A damaged file is written
+	// anew. So damage does not spread to all copies.
 	VerifyEvery int
 	// Store holds the checkpoint; nil is Options.File.Store, and where that is nil
 	// the local file system. The path is then a name in it.
@@ -73,11 +71,11 @@ func Save(ctx context.Context, path string, state any, o *SaveOptions) error {
 	return SaveCheckpointables(ctx, path, o.named(state), o)
 }
 
-// SaveAsync copies state, which the caller may change when it returns, and saves the copy in the
-// background. Call Result or OnComplete on the response: only these report a failure.
+// SaveAsync copies state and saves the copy in the background. When it returns, the caller may
+// change state. Call Result or OnComplete on the response: only these report a failure.
 //
-// Errors: Invalid for leaves that no file could hold, naming them; Exists for a
-// taken name; what the store says.
+// Errors: Invalid for leaves that no file can hold, naming them; Exists for a taken name; errors of
+// the store.
 func SaveAsync(ctx context.Context, path string, state any, o *SaveOptions) (*Response[SaveStats], error) {
 	return SaveCheckpointablesAsync(ctx, path, o.named(state), o)
 }

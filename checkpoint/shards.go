@@ -5,8 +5,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Shards is a leaf that is given in parts: one array, the parts of which lie in several tensors, as
-// on the devices of a mesh. The parts must tile the shape. If several processes save
+// Shards is a leaf that is given in parts: one array whose parts are several tensors, as on the
+// devices of a mesh. The parts must tile the shape. If several processes save
 // (Options.Multiprocessing), the parts of all processes together must tile it. It is loaded as one
 // array. If the parts form a regular grid, each part is stored as a chunk of its own.
 type Shards struct {

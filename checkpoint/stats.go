@@ -2,14 +2,14 @@ package checkpoint
 
 import "time"
 
-// SaveStats tells how a save went.
+// SaveStats are the figures of a save.
 type SaveStats struct {
 	Bytes  int64 // of all files that were written
 	Files  int   // that were written
 	Direct int64 // bytes that were written past the cache of the system; 0 where the file system refuses that
-	// Copied reports that the state was copied before it was written; else it
-	// was read while it was written, from memory that was handed over or, when
-	// a copy would have passed the budget, while the caller was blocked.
+	// Copied reports whether the state was copied before it was written. If not, it was read while it
+	// was written: it was handed over, or a copy would have exceeded the budget and the caller was
+	// blocked.
 	Copied  bool
 	Blocked time.Duration // until the call returned
 	Copy    time.Duration // of the state; a part of Blocked

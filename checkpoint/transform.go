@@ -12,23 +12,19 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Transform makes one tree of the trees of sources, in their order. Their arrays
-// and PRNG keys are Lazy, leaves of leaf handlers Handled, their other leaves what
-// Load returns. What it returns
-// may have leaves of all these kinds, and tensors: leaves of the sources, others
-// made of them, and new ones. It must not change the sources, and need not read
-// anything: package surgery has rules that map boxes of what they make to boxes
-// of the sources. A Lazy must not be read after the call that it was handed out
-// for.
+// Transform makes one tree of the trees of sources, which are in the order of the call. Arrays and
+// PRNG keys of sources are Lazy, and leaves of leaf handlers are Handled. Other leaves are what
+// Load returns. The result may have leaves of all these kinds, and tensors: leaves of the sources,
+// leaves made of them, and new ones. A Transform must not change the sources. It need not read
+// anything: package surgery has rules that map boxes of their results to boxes of the sources. A
+// Lazy must not be read after the call for which it was made.
 type Transform func(ctx context.Context, sources []*tree.Node) (*tree.Node, error)
 
-// LoadAndTransform reads one tree of each of the checkpoints and transforms them: it opens the
-// sources, fn says what becomes of them, and only the arrays that are left in fn's result are read.
-// LoadOptions.Name is the item of all sources. The other options apply to each source, except Want,
-// which is errs.Invalid: the transformation says what is wanted.
+// LoadAndTransform opens one tree of each checkpoint, calls fn with the trees, and reads only the
+// arrays in the result of fn. LoadOptions.Name is the item of all sources. The other options apply
+// to each source, except Want, which is errs.Invalid because fn chooses the leaves.
 //
-// abstract, when not nil, is LoadOptions.Abstract for the transformed tree: it is
-// matched with that, cast, cut into boxes and reported.
+// abstract, when not nil, is LoadOptions.Abstract for the transformed tree.
 //
 // It fails as Load and fn do. A leaf of the result that is not an array, scalar, string, PRNG key,
 // Handled or nil is errs.Invalid.

@@ -17,23 +17,21 @@ type Box struct {
 	Origin, Shape []int
 }
 
-// Want says what of a leaf to load; the zero value is all of it.
+// Want says which part of a leaf to load; the zero value is the whole leaf.
 //
 // Boxes of one leaf that are wanted together cost the bytes that they cover together: bytes that
 // two boxes need are read once. A box reads the sub-chunks (LeafInfo.ReadShape) that it touches as
 // a whole, so that they can be verified.
 type Want struct {
-	// Skip leaves the leaf out: nothing of it is read, and its value is
-	// Placeholder{}, or for LoadInto the tensor or slice that is there, unchanged.
+	// Skip leaves the leaf out: nothing of it is read. Its value is Placeholder{}; LoadInto leaves the
+	// tensor or slice of the caller unchanged.
 	Skip bool
-	// Boxes are the parts of the array to load, nil is the whole. The value of
-	// the leaf is then a tensor of the shape of the one box, or Parts where there
-	// are several, which may overlap, or none. Boxes of a scalar or of PRNG keys
-	// are errs.Invalid.
+	// Boxes are the parts of the array to load; nil is the whole. For one box the value of the leaf is
+	// a tensor of its shape. For several boxes, or none, it is Parts. Boxes may overlap. Boxes of a
+	// scalar or of PRNG keys are errs.Invalid.
 	Boxes []Box
-	// DType is what the elements are cast to, as tensor.Cast casts; Invalid is as
-	// saved. Values that it does not have are errs.Mismatch, unless
-	// LoadOptions.LossyCast says otherwise.
+	// DType is the type to which tensor.Cast casts the elements; Invalid is as saved. A value that the
+	// type does not have is errs.Mismatch, unless LoadOptions.LossyCast is set.
 	DType tensor.DType
 	// Shape is the shape of the whole array, of which Boxes are parts; nil is as saved. Another shape
 	// is errs.Mismatch, unless options say that arrays may be padded with zeros, or truncated, at the

@@ -71,8 +71,8 @@ type Fingerprinted interface {
 	Fingerprint() string
 }
 
-// Growing is implemented by Fingerprinted data sets to which samples are added: it proves
-// to Loader.Extend that those that there were are the same.
+// Growing is implemented by Fingerprinted data sets to which samples are added. It proves to
+// Loader.Extend that the old samples are the same.
 type Growing interface {
 	// FingerprintOf returns the Fingerprint that the data set had when it had its first n
 	// samples alone.

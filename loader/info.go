@@ -27,7 +27,7 @@ func WorkerInfoOf(ctx context.Context) (w WorkerInfo, ok bool) {
 	return *p, true
 }
 
-// BatchInfo tells of a batch what the batch itself does not.
+// BatchInfo has facts about a batch that the batch itself does not have.
 type BatchInfo struct {
 	// Position is the position of the batch's first sample in the stream, over all ranks. For an
 	// Iterable it is 0.

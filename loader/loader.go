@@ -67,8 +67,8 @@ func build[S, B any](src source[S], o Options[S, B]) (*Loader[S, B], error) {
 
 var _ stream.Stream[int] = (*Loader[int, int])(nil)
 
-// Start begins the pass that the next Next goes on with: workers start and read ahead.
-// Next and Epoch do so by themselves.
+// Start begins the pass of the next call of Next: workers start and read ahead. Next and Epoch call
+// it themselves.
 func (l *Loader[S, B]) Start(ctx context.Context) error {
 	if err := l.turn.Take("loader.Start"); err != nil {
 		return err
@@ -153,9 +153,8 @@ func ordinal(n int) string {
 	return fmt.Sprint(n, "th")
 }
 
-// Epoch returns the batches of one epoch: the rest of the epoch to which a state was set,
-// or else a whole new one. What a loop that was broken off left over is not delivered;
-// Next would go on with it.
+// Epoch returns the batches of one epoch: the rest of the epoch to which a state was set, or else a
+// whole new one. After a break, Epoch does not deliver the rest of the broken loop; Next does.
 func (l *Loader[S, B]) Epoch(ctx context.Context) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) {
 		if l.begun && l.engine.plan != nil && !l.closed {
@@ -253,13 +252,13 @@ func (l *Loader[S, B]) Len() (n int64, known bool) {
 	return l.engine.length()
 }
 
-// LastBatch tells of the batch that Next returned last, such as what is repeated in it.
+// LastBatch describes the batch that Next returned last, such as the samples that are repeated in
+// it.
 func (l *Loader[S, B]) LastBatch() BatchInfo { return l.engine.last }
 
-// Description is the String of the order that the loader follows, in full; "" where
-// samplers, streams or another protocol decide. A state holds a digest of it where it is long:
-// keep it once beside the states, and timeline.Open can tell of their steps. It changes
-// when a state of an earlier version is set.
+// Description returns the String of the loader's order, in full. It is "" if samplers, streams or
+// another protocol decide. A state holds only a digest of a long description: keep the description
+// once beside the states, for timeline.Open. It changes when a state of an earlier version is set.
 func (l *Loader[S, B]) Description() string {
 	n, ok := l.protocol.(*native)
 	if !ok || n.setup.Iterable || n.setup.Sampler != nil || n.setup.BatchSampler != nil {

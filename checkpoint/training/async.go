@@ -10,8 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// LoadAsync is Load in the background. Which step Latest is, is decided at once.
-// Cancel ends it.
+// LoadAsync is Load in the background. Latest is resolved to a step at once. Cancel ends the load.
 func (c *Checkpointer) LoadAsync(ctx context.Context, step int64,
 	o *checkpoint.LoadOptions) *checkpoint.Response[*tree.Node] {
 	in, err := c.find("training.LoadAsync", step)
@@ -35,11 +34,10 @@ func (c *Checkpointer) LoadCheckpointablesAsync(ctx context.Context, step int64,
 	})
 }
 
-// Cancel gives up the save in flight and waits until nothing of it is left.
-// It is true when that was in time: the step does not exist, or is the one that
-// would have been overwritten. Then the save's own result is errs.Canceled, and no
-// other call returns it. It is false when no save was in flight, or the step was
-// already committed.
+// Cancel abandons the save in flight and waits until nothing of it is left. It returns true if that
+// was in time: the step does not exist, or is still the step that the save would have overwritten.
+// Then the save's own result is errs.Canceled, and no other call returns it. It is false when no
+// save was in flight, or the step was already committed.
 func (c *Checkpointer) Cancel(ctx context.Context) (bool, error) {
 	c.mu.Lock()
 	r := c.pending

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// BestN keeps the N best checkpoints; the later one of two equals. Which is the
-// best is said by one of Metric, Value and Compare.
+// BestN keeps the N best checkpoints. Of two equal checkpoints the later one is better. One of
+// Metric, Value and Compare ranks them.
 type BestN struct {
 	// Metric is the name of the number in the metrics to rank by.
 	Metric string

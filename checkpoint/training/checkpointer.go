@@ -396,9 +396,9 @@ func (c *Checkpointer) forgive(err error) {
 }
 
 // Close waits for the save in flight and for removals, ends the scrub, releases the memory of
-// snapshots and the lock, and returns the failures in the background that no other
-// call has returned. It may be called twice; saving and deleting afterwards is
-// errs.Closed, where Orbax saves on, without anybody to wait for it; loading works.
+// snapshots and the lock, and returns the failures in the background that no other call has
+// returned. It may be called twice; Saving and deleting afterwards is errs.Closed; loading works.
+// (Orbax still saves then, and nothing waits for the save.)
 func (c *Checkpointer) Close() error {
 	c.saving.Lock()
 	defer c.saving.Unlock()

@@ -15,7 +15,7 @@ type DeleteOptions struct {
 	// Name is the item to delete; "" is the whole step. The rest of the step takes
 	// the place of the whole at once. Metrics cannot be deleted.
 	Name string
-	// MissingOK has Delete of what is not there be false and no error.
+	// MissingOK makes Delete return false and no error if the step or item does not exist.
 	MissingOK bool
 	// Last allows to delete the last step that is whole, which leaves the run with
 	// nothing to resume from. Without it that is errs.Invalid.

@@ -46,7 +46,7 @@ type Loader interface {
 		o *checkpoint.LoadOptions) *checkpoint.Response[map[string]any]
 }
 
-// Catalog tells which steps there are, and about them.
+// Catalog lists and describes the steps.
 type Catalog interface {
 	Directory() string
 	Checkpoints() []Info

@@ -108,9 +108,9 @@ func (c *Checkpointer) loadOptions(ctx context.Context, in Info,
 }
 
 // Reload lists the directory again, for what other processes did there. Directories that look like
-// steps and are not whole checkpoints are reported to OnEvent and not listed. What it finds out of
-// a step is of one directory, and it decides while no save of this Checkpointer publishes, and none
-// of its steps is removed. A step that another process removes meanwhile is not there.
+// steps and are not whole checkpoints are reported to OnEvent and not listed. Reload reads each
+// step from one directory. It does so while no save of this Checkpointer publishes and none of its
+// steps is removed. A step that another process removes meanwhile is not listed.
 func (c *Checkpointer) Reload(ctx context.Context) error {
 	events, err := c.reload(ctx)
 	for _, e := range events {

@@ -36,9 +36,9 @@ type Options struct {
 	// Deletion says where to steps are moved that the preservation policy or Delete
 	// gives up; the zero value removes them.
 	Deletion options.Deletion
-	// Foreground has a save end only when what the preservation policy gives up is
-	// removed, and with the failure of that. Else it goes in the background, after
-	// the commit.
+	// Foreground makes a save wait until the steps that the preservation policy does not keep are
+	// removed, and return a failure of that. Otherwise they are removed in the background, after the
+	// commit.
 	Foreground bool
 	// Preempted tells the policies that the process will be stopped; nil never
 	// does. NotifySignals and FileNotice are such.
@@ -53,8 +53,8 @@ type Options struct {
 	// be saved again; at Open and Reload. Set it only in the one process that
 	// saves there, or on all that save together (Multiprocessing): the primary does it.
 	Clean bool
-	// LookFirst has Open rename no damaged step, for a caller who may refuse to go on:
-	// the next Reload does it, where Clean is set.
+	// LookFirst makes Open rename no damaged step, for a caller that may refuse to go on. With Clean
+	// the next Reload renames them.
 	LookFirst bool
 	// StartFresh has Open move all steps, and what is left of others (see
 	// Checkpointer.Remains), into a new directory aside-<time> below the directory;
@@ -74,12 +74,11 @@ type Options struct {
 	// at Open, so that the first SaveAsync need not wait for fresh pages; 0 =
 	// none. It is at most the memory budget, where there is one.
 	Reserve int64
-	// Dedup has what did not change since the step before linked instead of written.
+	// Dedup links data files that did not change since the step before, instead of writing them.
 	Dedup Dedup
-	// Pace holds saves in the background back, so that the steps of the trainer
-	// beside them take as long as ever.
+	// Pace slows saves in the background down, so that they do not slow the steps of the trainer down.
 	Pace Pace
-	// Scrub has kept steps read again in the background, to find damage.
+	// Scrub reads kept steps again in the background, to find damage.
 	Scrub Scrub
 	// OnEvent, when not nil, receives what happens, from the caller's goroutine, the one that saves or
 	// the one that scrubs, one call at a time a goroutine. It must not save, delete or wait.
@@ -98,17 +97,17 @@ type Options struct {
 // everything are in the manifest of each step.
 type Dedup struct {
 	On bool
-	// VerifyEvery is at the latest which step in a row reads a file back before
-	// it links it again, so that one damaged file does not become all copies
-	// there are; 1 is each, 0 is 10. A damaged one is written anew.
+	// VerifyEvery says how often a file is read back before it is linked again: in at least every
+	// VerifyEvery-th step in a row; 1 is each step, 0 is every tenth. A damaged file is written anew.
+	// So damage does not spread to all copies.
 	VerifyEvery int
 }
 
 // Pace is how fast saves are written. The zero value is as fast as the disk
 // takes them, on all cores.
 type Pace struct {
-	// Background has the writers run on threads of the lowest priority, on Linux:
-	// they take what the trainer leaves.
+	// Background runs the writers on threads of the lowest priority, on Linux. They use the time that
+	// the trainer leaves.
 	Background bool
 	// Writers is how many there are at most; 0 is 8.
 	Writers int

@@ -11,8 +11,8 @@ import (
 type Retained struct {
 	Info
 	Keep bool
-	// Reason says what keeps it: the policies under Orbax's names, or that it is
-	// the newest. It is empty where nothing does.
+	// Reason says what keeps it: the policies under Orbax's names, or that it is the newest. It is
+	// empty if nothing keeps it.
 	Reason string
 }
 

@@ -43,14 +43,13 @@ func (c *Checkpointer) shouldSave(step int64, preempted bool) (bool, string) {
 		Preempt: preempted})
 }
 
-// Save saves state as the item "state" of step and waits for the commit. It
-// returns false when the policy did not want the step; OnEvent is told why, as
-// Declined, and ShouldSave says it.
+// Save saves state as the item "state" of step and waits for the commit. It returns false if the
+// policy did not want the step. OnEvent gets the reason, as Declined, and ShouldSave returns it.
 func (c *Checkpointer) Save(ctx context.Context, step int64, state any, o *SaveOptions) (bool, error) {
 	return c.SaveCheckpointables(ctx, step, map[string]any{orbax.StateItem: state}, o)
 }
 
-// SaveAsync is Save that returns when the state is copied.
+// SaveAsync saves like Save, but returns when the state is copied.
 func (c *Checkpointer) SaveAsync(ctx context.Context, step int64, state any,
 	o *SaveOptions) (*checkpoint.Response[bool], error) {
 	return c.SaveCheckpointablesAsync(ctx, step, map[string]any{orbax.StateItem: state}, o)
@@ -87,9 +86,9 @@ func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, item
 // After an error that is store.ErrUncertain the step may be there: the next save
 // or Open finds out, and lists it if it is.
 //
-// Result is there when the step is committed, and false when the policy did not
-// want it. What the preservation policy gives up is removed afterwards; the next
-// save, Wait and Close wait for that and return its failure.
+// Result returns when the step is committed, and false if the policy did not want it. Steps that
+// the preservation policy does not keep are removed afterwards. The next save, Wait and Close wait
+// for that and return its failure.
 func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64, items map[string]any,
 	o *SaveOptions) (*checkpoint.Response[bool], error) {
 	r, s, err := c.startSave(ctx, step, items, o, true)
