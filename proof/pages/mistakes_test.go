@@ -95,11 +95,11 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 const mistakesHead = `# What comes of mistakes
 
-This page lists wrong calls and leaves of all types. It shows what Orbax 0.12.8 was measured to do
-with them, and what Bivouac does. Where Orbax refuses, Bivouac refuses too, or it can do what was
-asked for. Its error names the leaf, what was wanted, what was found and what to do about it. Where
-Orbax goes on with something else than was asked for (*no error: …*), Bivouac refuses or does it
-right. The words in the column *Bivouac* are kinds of errors of package ` + "`errs`" + `; *ok* is no error.
+This page lists wrong calls and leaves of all types. It shows what Orbax 0.12.8 does with them, as
+measured, and what Bivouac does. If Orbax refuses, Bivouac refuses too, or it can do what was
+asked for. Its error names the leaf, what was expected, what was found and the remedy. In some cases
+Orbax silently does something else (*no error: …*). There Bivouac refuses, or does what was asked
+for. The words in the column *Bivouac* are kinds of errors of package ` + "`errs`" + `; *ok* is no error.
 
 The page is written from the tables that the tests check.
 `
