@@ -13,7 +13,12 @@ import (
 
 var committedDali = filepath.Join("..", "..", "testdata", "dali")
 
-// alteredDali is the excerpt with a text of one of its files replaced, once.
+// commonOfDali are what the cases of more than one section read.
+var commonOfDali = []string{"OPS.json", "inputs", "tolerances.json"}
+
+// alteredDali has one folder of the excerpt, with a text of one of its files replaced, once. What
+// other sections and groups record is not there: reading it again for each alteration takes longer
+// than all the cases.
 func alteredDali(t *testing.T, file, old, changed string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,22 +31,21 @@ func alteredDali(t *testing.T, file, old, changed string) string {
 			t.Fatal(err)
 		}
 	}
-	// Every folder on the way is real, all beside it are links.
-	at := ""
-	for _, part := range strings.Split(file, "/") {
-		entries, err := os.ReadDir(filepath.Join(committedDali, at))
+	for _, name := range commonOfDali {
+		link(name)
+	}
+	at := filepath.FromSlash(file)
+	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(at)), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(file, "/") {
+		entries, err := os.ReadDir(filepath.Join(committedDali, filepath.Dir(at)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if e.Name() != part {
-				link(filepath.Join(at, e.Name()))
-			}
-		}
-		at = filepath.Join(at, part)
-		if at != filepath.FromSlash(file) {
-			if err := os.Mkdir(filepath.Join(dir, at), 0o777); err != nil {
-				t.Fatal(err)
+			if e.Name() != filepath.Base(at) {
+				link(filepath.Join(filepath.Dir(at), e.Name()))
 			}
 		}
 	}

@@ -1,8 +1,12 @@
 package conform
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,19 +37,36 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// alteredOrders is a folder with one file of an excerpt, in which a text is replaced
-// once.
+// alteredOrders is a folder with one file of an excerpt. The file has two vectors: the first that
+// contains a text, which is replaced in it once, and another, which passes.
 func alteredOrders(t *testing.T, suite, file, old, changed string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(committedOrders(suite), file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(b), old) {
-		t.Fatalf("%s does not contain %s", file, old)
+	var top map[string]json.RawMessage
+	var vectors []json.RawMessage
+	if err := errors.Join(json.Unmarshal(b, &top), json.Unmarshal(top["vectors"], &vectors)); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(vectors, func(v json.RawMessage) bool { return bytes.Contains(v, []byte(old)) })
+	if i < 0 {
+		t.Fatalf("no vector of %s contains %s", file, old)
+	}
+	other := vectors[0]
+	if i == 0 {
+		other = vectors[1]
+	}
+	altered := json.RawMessage(bytes.Replace(vectors[i], []byte(old), []byte(changed), 1))
+	if top["vectors"], err = json.Marshal([]json.RawMessage{other, altered}); err == nil {
+		b, err = json.Marshal(top)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, file), []byte(strings.Replace(string(b), old, changed, 1)))
+	writeFile(t, filepath.Join(dir, file), b)
 	return dir
 }
 
