@@ -119,9 +119,13 @@ func (s PolicySpec) Preservation() (PreservationPolicy, error) {
 				!*a.Keep}, nil
 		})
 	case "AnyPreservationPolicy":
-		return buildOf(s, PolicySpec.Preservation, func(parts []PreservationPolicy) PreservationPolicy { return AnyPreservation(parts) })
+		return buildOf(s, PolicySpec.Preservation, func(parts []PreservationPolicy) PreservationPolicy {
+			return AnyPreservation(parts)
+		})
 	case "AllPreservationPolicy":
-		return buildOf(s, PolicySpec.Preservation, func(parts []PreservationPolicy) PreservationPolicy { return AllPreservation(parts) })
+		return buildOf(s, PolicySpec.Preservation, func(parts []PreservationPolicy) PreservationPolicy {
+			return AllPreservation(parts)
+		})
 	}
 	return nil, s.unknown("preservation")
 }
@@ -147,7 +151,6 @@ func build[A any, P interface{ Validate() error }](s PolicySpec, of func(A) (P, 
 	return p, p.Validate()
 }
 
-// each converts the parts of a policy.
 // buildOf makes a policy of others.
 func buildOf[P interface{ Validate() error }](s PolicySpec, part func(PolicySpec) (P, error),
 	of func([]P) P) (P, error) {
@@ -157,6 +160,7 @@ func buildOf[P interface{ Validate() error }](s PolicySpec, part func(PolicySpec
 	})
 }
 
+// each converts the parts of a policy.
 func each[P, Q any](parts []P, convert func(P) (Q, error)) ([]Q, error) {
 	out := make([]Q, 0, len(parts))
 	for _, q := range parts {
