@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
@@ -160,12 +161,7 @@ func (s *sources) take(ctx context.Context, t *layout.OpenTree, item string, cel
 
 // rich reports whether a source has recorded the types of its containers.
 func (s *sources) rich() bool {
-	for _, t := range s.open {
-		if t.Rich != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.open, func(t *layout.OpenTree) bool { return t.Rich != nil })
 }
 
 // transform calls fn and compares what it returns with what a tree may have.

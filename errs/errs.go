@@ -12,6 +12,7 @@ package errs
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -130,4 +131,86 @@ func Wrap(op, subject string, err error) error {
 		return nil
 	}
 	return &Error{Op: op, Subject: subject, Err: err}
+}
+
+// CheckPath returns an error for a path that people and shells do not read as a file: the URL of
+// another store ("gs://bucket/run", "file:///run") or a home directory ("~/run"). The file system
+// would make directories of these names.
+func CheckPath(path string) error {
+	e := &Error{Kind: Unsupported, Op: "path", Subject: path, Want: "a path of the local file system"}
+	if scheme, _, ok := strings.Cut(path, ":/"); ok && isScheme(scheme) {
+		e.Got, e.Remedy = "a URL of scheme "+scheme, "give a store.Store for another storage; ./"+path+" is a directory of that name"
+		if scheme == "file" {
+			e.Remedy = "give the path without file://"
+		}
+		return e
+	}
+	if strings.HasPrefix(path, "~") {
+		e.Got, e.Remedy = "a ~, which only a shell makes a home directory of", "give the whole path; ./"+path+" is a directory of that name"
+		return e
+	}
+	return nil
+}
+
+// isScheme reports whether s may be the scheme of a URL. One letter is a drive.
+func isScheme(s string) bool {
+	if len(s) < 2 || s[0]|0x20 < 'a' || s[0]|0x20 > 'z' {
+		return false
+	}
+	return strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789+.-") == ""
+}
+
+// Nearest returns the entry of names that is most like name, or "" if there is no such entry. At
+// most a third of the letters may differ. A name without its prefix is like the whole name: "image"
+// is like "decoders.image". If several entries are equally like name, Nearest returns the first in
+// alphabetical order.
+func Nearest(name string, names []string) string {
+	best, least := "", 1+len(name)/3
+	for _, n := range names {
+		d := 0
+		if !strings.HasSuffix(n, "."+name) {
+			d = distance(name, n, least)
+		}
+		if d < least || d == least && (best == "" || n < best) {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// DidYouMean returns a remedy, `did you mean "x"?`, with the Nearest of names, or "" if Nearest
+// returns "".
+func DidYouMean(name string, names []string) string {
+	if best := Nearest(name, names); best != "" {
+		return `did you mean "` + best + `"?`
+	}
+	return ""
+}
+
+// distance is the Levenshtein distance of two short names, or some number above most if the
+// distance exceeds most.
+func distance(a, b string, most int) int {
+	if max(len(a), len(b))-min(len(a), len(b)) > most {
+		return most + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+		if slices.Min(row) > most {
+			return most + 1
+		}
+	}
+	return row[len(b)]
 }

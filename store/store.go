@@ -12,8 +12,11 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strconv"
 	"sync"
 	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // Store holds committed objects. All methods may be called concurrently.
@@ -180,4 +183,23 @@ type Writer interface {
 	// Abort gives the object up; it is as if it had not been created. It is a
 	// no-op after Seal.
 	Abort() error
+}
+
+// MaxSmall is the most bytes that ReadAll reads: documents, not data.
+const MaxSmall = 1 << 30
+
+// ReadAll returns the whole of a small object. An object beyond MaxSmall is
+// errs.Exhausted.
+func ReadAll(ctx context.Context, s Store, name string) ([]byte, error) {
+	r, err := s.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if r.Size() > MaxSmall {
+		return nil, &errs.Error{Kind: errs.Exhausted, Op: "store.ReadAll", Subject: name,
+			Want: "at most " + strconv.Itoa(MaxSmall) + " bytes", Got: strconv.FormatInt(r.Size(), 10)}
+	}
+	b := make([]byte, r.Size())
+	return b, r.ReadAt(ctx, b, 0)
 }

@@ -1,9 +1,15 @@
 package tree
 
 import (
+	"bytes"
 	"fmt"
+	"math"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/bivouac-ml/bivouac/internal/enum"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // Structure lists where the structure of got differs from the structure of want: missing or
@@ -113,4 +119,188 @@ func inTurn(diff []Difference, most int) []int {
 	}
 	slices.Sort(shown)
 	return shown
+}
+
+// DiffKind says how two trees differ at a path.
+type DiffKind uint8
+
+// The kinds of differences between a wanted and a given tree.
+const (
+	Missing DiffKind = iota // wanted, not there
+	Extra                   // there, not wanted
+	Changed                 // the same kind of thing with another value
+	Type                    // another kind of node, dtype or shape
+)
+
+// String returns the kind in lower case.
+func (k DiffKind) String() string {
+	return enum.Name(k, []string{"missing", "extra", "changed", "type"}, "difference %d")
+}
+
+// Difference is one place where two trees differ. Want is empty for Extra and
+// Got for Missing.
+type Difference struct {
+	Path Path
+	Kind DiffKind
+	Want string
+	Got  string
+}
+
+// String returns the difference on one line.
+func (d Difference) String() string {
+	switch d.Kind {
+	case Missing:
+		return fmt.Sprintf("- %s: %s", d.Path, d.Want)
+	case Extra:
+		return fmt.Sprintf("+ %s: %s", d.Path, d.Got)
+	default:
+		return fmt.Sprintf("~ %s: want %s, got %s", d.Path, d.Want, d.Got)
+	}
+}
+
+// FormatDiff prints one difference a line: "-" wanted and missing, "+" extra,
+// "~" different. It is empty for no differences.
+func FormatDiff(diff []Difference) string {
+	var b strings.Builder
+	for _, d := range diff {
+		b.WriteString(d.String())
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Diff lists the differences of got from want, in the order of want, with extras after their
+// siblings. A missing or extra container is one difference. The order of keys does not matter.
+// Tensors and floats are compared bit for bit. Layouts and type names of structs are not compared.
+func Diff(want, got *Node) []Difference {
+	d := differ{}
+	d.compare(want, got, nil)
+	return d.found
+}
+
+// Equal reports whether Diff finds nothing.
+func Equal(a, b *Node) bool {
+	d := differ{first: true}
+	d.compare(a, b, nil)
+	return len(d.found) == 0
+}
+
+type differ struct {
+	first bool // stop at the first difference and do not describe it
+	found []Difference
+}
+
+func (d *differ) add(kind DiffKind, at Path, want, got string) {
+	d.found = append(d.found, Difference{Path: slices.Clone(at), Kind: kind, Want: want, Got: got})
+}
+
+func (d *differ) compare(want, got *Node, at Path) {
+	if d.first && len(d.found) > 0 || want == got {
+		return
+	}
+	switch {
+	case want == nil:
+		d.add(Extra, at, "", got.String())
+	case got == nil:
+		d.add(Missing, at, want.String(), "")
+	case want.Kind != got.Kind:
+		d.add(Type, at, want.String(), got.String())
+	case want.Kind == Leaf:
+		d.leaf(want, got, at)
+	case want.Kind.keyed():
+		d.keyed(want, got, at)
+	default:
+		for i := range max(want.Len(), got.Len()) {
+			var w, g *Node
+			longer := want
+			if i < want.Len() {
+				w = want.Items[i]
+			}
+			if i < got.Len() {
+				g = got.Items[i]
+				longer = got
+			}
+			d.compare(w, g, append(at, longer.Key(i)))
+		}
+	}
+}
+
+func (d *differ) keyed(want, got *Node, at Path) {
+	where := make(map[string]int, got.Len())
+	for i, k := range got.Keys {
+		where[k] = i
+	}
+	for i, k := range want.Keys {
+		j, ok := where[k]
+		var g *Node
+		if ok {
+			g = got.Items[j]
+			delete(where, k)
+		}
+		d.compare(want.Items[i], g, append(at, want.Key(i)))
+	}
+	for i, k := range got.Keys {
+		if _, extra := where[k]; extra {
+			d.compare(nil, got.Items[i], append(at, got.Key(i)))
+		}
+	}
+}
+
+func (d *differ) leaf(want, got *Node, at Path) {
+	w, wok := want.Tensor()
+	g, gok := got.Tensor()
+	switch {
+	case wok && gok:
+		if w.DType != g.DType || !w.Shape.Equal(g.Shape) {
+			d.add(Type, at, w.String(), g.String())
+		} else if !bytes.Equal(w.Data, g.Data) {
+			if d.first {
+				d.add(Changed, at, "", "")
+				return
+			}
+			d.tensors(w, g, at)
+		}
+	case reflect.TypeOf(want.Value) != reflect.TypeOf(got.Value):
+		d.add(Type, at, want.String(), got.String())
+	case !sameValue(want.Value, got.Value):
+		d.add(Changed, at, want.String(), got.String())
+	}
+}
+
+// sameValue compares values of one type; those that KeepUnknown let in deeply.
+func sameValue(a, b any) bool {
+	if f, ok := a.(float64); ok {
+		return math.Float64bits(f) == math.Float64bits(b.(float64))
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// tensors describes the first element that differs, and how many do.
+func (d *differ) tensors(w, g tensor.Tensor, at Path) {
+	size, first, count := w.DType.Size(), -1, 0
+	if len(w.Data) != len(g.Data) {
+		d.add(Changed, at, fmt.Sprintf("%s in %d bytes", w, len(w.Data)), fmt.Sprintf("%d bytes", len(g.Data)))
+		return
+	}
+	for i := 0; i+size <= len(w.Data); i += size {
+		if !bytes.Equal(w.Data[i:i+size], g.Data[i:i+size]) {
+			if first < 0 {
+				first = i / size
+			}
+			count++
+		}
+	}
+	index := coordinates(first, w.Shape)
+	d.add(Changed, at,
+		fmt.Sprintf("%s with %s at %s", w, w.Element(first), index),
+		fmt.Sprintf("%s (%d of %d elements differ)", g.Element(first), count, w.Len()))
+}
+
+func coordinates(flat int, shape tensor.Shape) tensor.Shape {
+	at := make(tensor.Shape, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		at[i] = flat % shape[i]
+		flat /= shape[i]
+	}
+	return at
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/internal/enum"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -109,14 +110,14 @@ var codecs = map[reflect.Type]codec{
 		},
 		encode: stringOf,
 	},
-	reflect.TypeFor[Layout]():           choice(layoutNames, "layout", func(i int) any { return Layout(i) }),
-	reflect.TypeFor[Compression]():      choice(compressionNames, "compression", func(i int) any { return Compression(i) }),
-	reflect.TypeFor[CheckpointLayout](): choice(checkpointLayouts, "checkpoint layout", func(i int) any { return CheckpointLayout(i) }),
-	reflect.TypeFor[AtomicityMode]():    choice(atomicityModes, "atomicity mode", func(i int) any { return AtomicityMode(i) }),
-	reflect.TypeFor[PathwaysImpl]():     choice(pathwaysImpls, "pathways implementation", func(i int) any { return PathwaysImpl(i) }),
+	reflect.TypeFor[Layout]():           choice[Layout](layoutNames, "layout"),
+	reflect.TypeFor[Compression]():      choice[Compression](compressionNames, "compression"),
+	reflect.TypeFor[CheckpointLayout](): choice[CheckpointLayout](checkpointLayouts, "checkpoint layout"),
+	reflect.TypeFor[AtomicityMode]():    choice[AtomicityMode](atomicityModes, "atomicity mode"),
+	reflect.TypeFor[PathwaysImpl]():     choice[PathwaysImpl](pathwaysImpls, "pathways implementation"),
 }
 
-func choice(names []string, what string, of func(int) any) codec {
+func choice[V enum.Value](names []string, what string) codec {
 	want := "one of"
 	for _, n := range names[1:] {
 		want += " " + n
@@ -124,8 +125,8 @@ func choice(names []string, what string, of func(int) any) codec {
 	return codec{
 		want: want,
 		decode: func(v value) (any, bool) {
-			i, err := parseName(names, v.text, what)
-			return of(i), err == nil && v.kind == kindString
+			x, err := parseName[V](names, v.text, what)
+			return x, err == nil && v.kind == kindString
 		},
 		encode: stringOf,
 	}

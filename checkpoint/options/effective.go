@@ -1,6 +1,7 @@
 package options
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -15,10 +16,7 @@ func (o Options) Padding() (pad, truncate bool) {
 // Budget returns the bound on the memory of a save beyond the state, in bytes, 0 = none:
 // MemoryBudget, else TransferConcurrentBytes, less ExpectedSurgeBytes. A bound is at least 1.
 func (o Options) Budget() int64 {
-	b := o.Bivouac.MemoryBudget
-	if b == 0 {
-		b = o.Memory.TransferConcurrentBytes
-	}
+	b := cmp.Or(o.Bivouac.MemoryBudget, o.Memory.TransferConcurrentBytes)
 	if b <= 0 {
 		return 0
 	}

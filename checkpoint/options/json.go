@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strconv"
 )
 
 // jsonReader makes a value of tokens, with their places.
@@ -67,7 +68,7 @@ func (r *jsonReader) value(depth int) (value, error) {
 	case nil:
 		v.kind = kindNull
 	case bool:
-		v.kind, v.text = kindBool, boolText(t)
+		v.kind, v.text = kindBool, strconv.FormatBool(t)
 	case json.Number:
 		v.kind, v.text = kindNumber, t.String()
 	case string:
@@ -104,13 +105,6 @@ func (r *jsonReader) nested(v *value, open json.Delim, depth int) error {
 		return err
 	}
 	return v.duplicate()
-}
-
-func boolText(b bool) string {
-	if b {
-		return "true"
-	}
-	return "false"
 }
 
 func appendJSON(dst []byte, v value) []byte {

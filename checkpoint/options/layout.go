@@ -69,8 +69,7 @@ func (l Layout) String() string { return enum.Name(l.Known(), layoutNames, "layo
 
 // ParseLayout returns the layout of that name. Others are errs.Invalid.
 func ParseLayout(name string) (Layout, error) {
-	i, err := parseName(layoutNames, name, "layout")
-	return Layout(i), err
+	return parseName[Layout](layoutNames, name, "layout")
 }
 
 // MarshalText returns String as bytes, and fails for values that are no constant.
@@ -139,8 +138,7 @@ func (c Compression) String() string { return enum.Name(c.Known(), compressionNa
 
 // ParseCompression returns the compression of that name. Others are errs.Invalid.
 func ParseCompression(name string) (Compression, error) {
-	i, err := parseName(compressionNames, name, "compression")
-	return Compression(i), err
+	return parseName[Compression](compressionNames, name, "compression")
 }
 
 // MarshalText returns String as bytes, and fails for values that are no constant.

@@ -1,6 +1,7 @@
 package options
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -28,12 +29,7 @@ func (o Options) StorageFor(key tree.Path, leaf any) (out Storage, c Compression
 }
 
 func (s Storage) above(under Storage) Storage {
-	if s.DType == 0 {
-		s.DType = under.DType
-	}
-	if s.ChunkByteSize == 0 {
-		s.ChunkByteSize = under.ChunkByteSize
-	}
+	s.DType, s.ChunkByteSize = cmp.Or(s.DType, under.DType), cmp.Or(s.ChunkByteSize, under.ChunkByteSize)
 	if s.ShardAxes == nil {
 		s.ShardAxes = under.ShardAxes
 	}

@@ -75,7 +75,12 @@ func parse(op string, b []byte, read func([]byte) (value, error)) (Options, erro
 		return Options{}, &errs.Error{Kind: errs.Invalid, Op: op, Want: fmt.Sprintf("at most %d bytes", maxText),
 			Got: fmt.Sprint(len(b))}
 	}
-	v, err := read(b)
+	o, err := valid(read(b))
+	return o, errs.Wrap(op, "", err)
+}
+
+// valid returns the options of a text form that was read.
+func valid(v value, err error) (Options, error) {
 	var o Options
 	if err == nil {
 		o, err = decode(v)
@@ -84,7 +89,7 @@ func parse(op string, b []byte, read func([]byte) (value, error)) (Options, erro
 		err = o.Validate()
 	}
 	if err != nil {
-		return Options{}, errs.Wrap(op, "", err)
+		return Options{}, err
 	}
 	return o, nil
 }

@@ -93,10 +93,10 @@ func (p PathwaysImpl) String() string {
 	return enum.Name(p, pathwaysImpls, "pathways implementation %d")
 }
 
-// parseName returns the index of name; an empty name in names never matches.
-func parseName(names []string, name, what string) (int, error) {
+// parseName returns the value of name; an empty name in names never matches.
+func parseName[V enum.Value](names []string, name, what string) (V, error) {
 	if i := slices.Index(names, name); i >= 0 && name != "" {
-		return i, nil
+		return V(i), nil
 	}
 	want := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" })
 	return 0, &errs.Error{Kind: errs.Invalid, Subject: what + " " + strconv.Quote(name),

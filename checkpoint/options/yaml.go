@@ -14,14 +14,7 @@ func (o Options) MarshalYAML() (any, error) { return yamlNode(encode(o)), nil }
 
 // UnmarshalYAML is ParseYAML for a document that is read already.
 func (o *Options) UnmarshalYAML(n *yaml.Node) error {
-	v, err := fromYAML(n, 0)
-	if err != nil {
-		return err
-	}
-	parsed, err := decode(v)
-	if err == nil {
-		err = parsed.Validate()
-	}
+	parsed, err := valid(fromYAML(n, 0))
 	if err == nil {
 		*o = parsed
 	}
@@ -105,7 +98,7 @@ func (v *value) scalar(n *yaml.Node) error {
 		if err := n.Decode(&b); err != nil {
 			return at(n.Line, n.Column, "", "true or false", n.Value, "")
 		}
-		v.kind, v.text = kindBool, boolText(b)
+		v.kind, v.text = kindBool, strconv.FormatBool(b)
 	case "!!int":
 		var i int64
 		if err := n.Decode(&i); err != nil {

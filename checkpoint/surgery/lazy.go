@@ -29,6 +29,18 @@ func joined(d tensor.DType, shape tensor.Shape, parts []part) checkpoint.Lazy {
 	}}
 }
 
+// own is a box of the whole, as the array of the part has it.
+func (p *part) own(b zarr.Box) checkpoint.Box {
+	own := checkpoint.Box{Origin: slices.Clone(b.Origin), Shape: slices.Clone(b.Shape)}
+	for k, o := range p.box.Origin {
+		own.Origin[k] -= o
+	}
+	if p.drop >= 0 {
+		own.Origin, own.Shape = slices.Delete(own.Origin, p.drop, p.drop+1), slices.Delete(own.Shape, p.drop, p.drop+1)
+	}
+	return own
+}
+
 // read copies what the part has of a box to its place in dst: in one go where it
 // is one run there, else by way of memory of its own.
 func (p *part) read(ctx context.Context, box zarr.Box, dst []byte, size int) error {
@@ -36,26 +48,12 @@ func (p *part) read(ctx context.Context, box zarr.Box, dst []byte, size int) err
 	if !ok {
 		return nil
 	}
-	in := zarr.Box{Origin: slices.Clone(common.Origin), Shape: slices.Clone(common.Shape)}
-	for k, o := range p.box.Origin {
-		in.Origin[k] -= o
-	}
-	if p.drop >= 0 {
-		in.Origin, in.Shape = slices.Delete(in.Origin, p.drop, p.drop+1), slices.Delete(in.Shape, p.drop, p.drop+1)
-	}
 	if place, ok := box.Run(common, size); ok {
-		return p.array.ReadBox(ctx, checkpoint.Box(in), dst[place.Offset:place.Offset+place.Length])
+		return p.array.ReadBox(ctx, p.own(common), dst[place.Offset:place.Offset+place.Length])
 	}
 	return inPieces(common, size, func(piece zarr.Box) error {
-		from := zarr.Box{Origin: slices.Clone(piece.Origin), Shape: slices.Clone(piece.Shape)}
-		for k, o := range p.box.Origin {
-			from.Origin[k] -= o
-		}
-		if p.drop >= 0 {
-			from.Origin, from.Shape = slices.Delete(from.Origin, p.drop, p.drop+1), slices.Delete(from.Shape, p.drop, p.drop+1)
-		}
 		memory := make([]byte, piece.Len()*size)
-		if err := p.array.ReadBox(ctx, checkpoint.Box(from), memory); err != nil {
+		if err := p.array.ReadBox(ctx, p.own(piece), memory); err != nil {
 			return err
 		}
 		zarr.CopyBox(box, dst, piece, memory, size)

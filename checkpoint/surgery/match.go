@@ -87,6 +87,23 @@ func (m Match) each(leaves []leaf, do func(found) ([]leaf, error)) ([]edit, erro
 	return edits, nil
 }
 
+// together makes one leaf of the leaves that match and that to gives the same name.
+func (m Match) together(leaves []leaf, to string, do func(*family) (leaf, error)) ([]edit, error) {
+	matches, err := m.find(leaves)
+	if err != nil {
+		return nil, err
+	}
+	var edits []edit
+	for _, f := range families(matches, to) {
+		out, err := do(f)
+		if err != nil {
+			return nil, err
+		}
+		edits = append(edits, edit{f.indices(), []leaf{out}})
+	}
+	return edits, nil
+}
+
 // expand returns a name to give.
 func (f *found) expand(to string) string {
 	return string(f.re.ExpandString(nil, to, f.leaf.name, f.groups))

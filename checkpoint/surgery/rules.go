@@ -6,8 +6,6 @@ import "github.com/bivouac-ml/bivouac/tensor"
 // line of YAML that Parse reads, without the dash.
 type Rule interface {
 	String() string
-	// kind is the key of the rule in YAML.
-	kind() string
 	// check refuses a rule that can never be applied.
 	check() error
 	// edits says what becomes of leaves.
@@ -112,17 +110,6 @@ type Split struct {
 	// Sizes are their extents along the axis; none cuts it into equal ones.
 	Sizes []int `yaml:"sizes,omitempty,flow"`
 }
-
-func (Rename) kind() string    { return "rename" }
-func (Copy) kind() string      { return "copy" }
-func (Drop) kind() string      { return "drop" }
-func (Cast) kind() string      { return "cast" }
-func (Transpose) kind() string { return "transpose" }
-func (Repeat) kind() string    { return "repeat" }
-func (Stack) kind() string     { return "stack" }
-func (Unstack) kind() string   { return "unstack" }
-func (Fuse) kind() string      { return "fuse" }
-func (Split) kind() string     { return "split" }
 
 // String returns the rule as YAML.
 func (r Rename) String() string { return text(document{Rename: &r}) }

@@ -25,23 +25,13 @@ func (r Stack) check() error {
 }
 
 func (r Stack) edits(leaves []leaf) ([]edit, error) {
-	matches, err := r.find(leaves)
-	if err != nil {
-		return nil, err
-	}
-	var edits []edit
-	for _, f := range families(matches, r.To) {
+	return r.together(leaves, r.To, func(f *family) (leaf, error) {
 		members, err := r.ordered(f)
 		if err != nil {
-			return nil, err
+			return leaf{}, err
 		}
-		out, err := r.stack(f, members)
-		if err != nil {
-			return nil, err
-		}
-		edits = append(edits, edit{f.indices(), []leaf{out}})
-	}
-	return edits, nil
+		return r.stack(f, members)
+	})
 }
 
 // ordered returns the members by their indices; nil is to be filled.
@@ -189,23 +179,13 @@ func (r Fuse) edits(leaves []leaf) ([]edit, error) {
 	if len(r.Keys) > 0 {
 		return r.byKeys(leaves)
 	}
-	matches, err := r.match().find(leaves)
-	if err != nil {
-		return nil, err
-	}
-	var edits []edit
-	for _, f := range families(matches, r.To) {
+	return r.match().together(leaves, r.To, func(f *family) (leaf, error) {
 		members, err := r.ordered(f)
 		if err != nil {
-			return nil, err
+			return leaf{}, err
 		}
-		out, err := r.fuse(members, f.to)
-		if err != nil {
-			return nil, err
-		}
-		edits = append(edits, edit{f.indices(), []leaf{out}})
-	}
-	return edits, nil
+		return r.fuse(members, f.to)
+	})
 }
 
 // byKeys joins the leaves that are named.

@@ -64,10 +64,8 @@ func (r Repeat) edits(leaves []leaf) ([]edit, error) {
 			return a, err
 		}
 		grown := a.Shape.Clone()
-		if grown[axis] *= r.Times; grown[axis]/r.Times != a.Shape[axis] {
-			return a, l.mismatch("an array that memory can address", l.describe()+", "+strconv.Itoa(r.Times)+" times")
-		}
-		if _, err := grown.Bytes(a.DType); err != nil {
+		grown[axis] *= r.Times
+		if _, err := grown.Bytes(a.DType); err != nil || grown[axis]/r.Times != a.Shape[axis] {
 			return a, l.mismatch("an array that memory can address", l.describe()+", "+strconv.Itoa(r.Times)+" times")
 		}
 		if r.Whole {

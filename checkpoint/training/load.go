@@ -24,7 +24,7 @@ import (
 
 // Load reads the item "state" of a step, or of the newest for Latest.
 func (c *Checkpointer) Load(ctx context.Context, step int64, o *checkpoint.LoadOptions) (*tree.Node, error) {
-	path, lo, err := c.step(ctx, "training.Load", step, o)
+	path, lo, err := c.toLoad(ctx, "training.Load", step, o)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (c *Checkpointer) Load(ctx context.Context, step int64, o *checkpoint.LoadO
 
 // LoadInto reads the item "state" of a step into dst, as checkpoint.LoadInto does.
 func (c *Checkpointer) LoadInto(ctx context.Context, step int64, dst any, o *checkpoint.LoadOptions) error {
-	path, lo, err := c.step(ctx, "training.LoadInto", step, o)
+	path, lo, err := c.toLoad(ctx, "training.LoadInto", step, o)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (c *Checkpointer) LoadInto(ctx context.Context, step int64, dst any, o *che
 // json.RawMessage, text protobufs as checkpoint.ProtoText.
 func (c *Checkpointer) LoadCheckpointables(ctx context.Context, step int64,
 	o *checkpoint.LoadOptions) (map[string]any, error) {
-	path, lo, err := c.step(ctx, "training.LoadCheckpointables", step, o)
+	path, lo, err := c.toLoad(ctx, "training.LoadCheckpointables", step, o)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (c *Checkpointer) LoadCheckpointables(ctx context.Context, step int64,
 
 // Metadata describes a step without reading its arrays.
 func (c *Checkpointer) Metadata(ctx context.Context, step int64) (*checkpoint.Info, error) {
-	path, lo, err := c.step(ctx, "training.Metadata", step, nil)
+	path, lo, err := c.toLoad(ctx, "training.Metadata", step, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -63,15 +63,15 @@ func (c *Checkpointer) Metadata(ctx context.Context, step int64) (*checkpoint.In
 // CheckpointablesMetadata is Metadata with what the handlers of items say of them,
 // as checkpoint.CheckpointablesMetadata.
 func (c *Checkpointer) CheckpointablesMetadata(ctx context.Context, step int64) (*checkpoint.Info, error) {
-	path, lo, err := c.step(ctx, "training.CheckpointablesMetadata", step, nil)
+	path, lo, err := c.toLoad(ctx, "training.CheckpointablesMetadata", step, nil)
 	if err != nil {
 		return nil, err
 	}
 	return checkpoint.CheckpointablesMetadata(ctx, path, lo)
 }
 
-// step returns the path of a step, and the options to read it with.
-func (c *Checkpointer) step(ctx context.Context, op string, step int64,
+// toLoad returns the path of a step, and the options to read it with.
+func (c *Checkpointer) toLoad(ctx context.Context, op string, step int64,
 	o *checkpoint.LoadOptions) (string, *checkpoint.LoadOptions, error) {
 	in, err := c.find(op, step)
 	if err != nil {

@@ -7,11 +7,15 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -274,4 +278,125 @@ func (j leafJSON) words(l checkpoint.LeafInfo) (what, notes string) {
 		list = append(list, j.SHA256)
 	}
 	return what, strings.Join(list, "  ")
+}
+
+// storedFile is a file of a checkpoint as the disk has it.
+type storedFile struct {
+	Name      string    `json:"name"`
+	Bytes     int64     `json:"bytes"`
+	Allocated int64     `json:"allocated"` // bytes on the disk
+	Links     int       `json:"links"`     // names that it has; those in other steps that did not change it
+	Modified  time.Time `json:"modified"`
+}
+
+// storage sums up the storage of a checkpoint.
+type storage struct {
+	Files       int   `json:"files"`
+	Bytes       int64 `json:"bytes"`
+	Allocated   int64 `json:"allocated"`
+	LinkedFiles int   `json:"linked_files"` // that have other names too, in other steps as a rule
+	LinkedBytes int64 `json:"linked_bytes"` // of these, bytes that stay when only this checkpoint is removed
+}
+
+// filesBelow lists the files of a checkpoint, which may be one file.
+func filesBelow(path string) ([]storedFile, error) {
+	var out []storedFile
+	err := filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(path, name)
+		if below == "." {
+			below = filepath.Base(path)
+		}
+		links, allocated := inode(info)
+		out = append(out, storedFile{Name: filepath.ToSlash(below), Bytes: info.Size(), Allocated: allocated, Links: links, Modified: info.ModTime().UTC()})
+		return err
+	})
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.IO, Subject: path, Err: err}
+	}
+	return out, nil
+}
+
+// sum sums up files.
+func sum(files []storedFile) storage {
+	s := storage{Files: len(files)}
+	for _, f := range files {
+		s.Bytes += f.Bytes
+		s.Allocated += f.Allocated
+		if f.Links > 1 {
+			s.LinkedFiles++
+			s.LinkedBytes += f.Bytes
+		}
+	}
+	return s
+}
+
+// String says it in words.
+func (s storage) String() string {
+	text := strconv.Itoa(s.Files) + " files, " + size(s.Bytes) + ", " + size(s.Allocated) + " on the disk"
+	if s.LinkedFiles > 0 {
+		text += "; " + size(s.LinkedBytes) + " in " + strconv.Itoa(s.LinkedFiles) + " files that other checkpoints link too"
+	}
+	return text
+}
+
+// picture draws leaves by their keys; the leaves of one container come together.
+type picture struct {
+	name  string
+	text  string // of a leaf
+	below []*picture
+	bytes int64
+	leafs int
+}
+
+// add puts a leaf in its place. Containers appear where their first leaf comes.
+func (p *picture) add(path tree.Path, text string, bytes int64) {
+	p.bytes += bytes
+	p.leafs++
+	if len(path) == 0 {
+		p.text = text
+		return
+	}
+	for _, b := range p.below {
+		if b.name == path[0].Name {
+			b.add(path[1:], text, bytes)
+			return
+		}
+	}
+	b := &picture{name: path[0].Name}
+	p.below = append(p.below, b)
+	b.add(path[1:], text, bytes)
+}
+
+// width is how wide the names are, with the lines in front of them.
+func (p *picture) width(depth int) int {
+	w := 3*depth + utf8.RuneCountInString(printable(p.name))
+	for _, b := range p.below {
+		w = max(w, b.width(depth+1))
+	}
+	return w
+}
+
+// draw prints what is below p, names in a column of the given width.
+func (p *picture) draw(w io.Writer, before string, column int) {
+	for i, b := range p.below {
+		branch, next := "├─ ", "│  "
+		if i == len(p.below)-1 {
+			branch, next = "└─ ", "   "
+		}
+		name := before + branch + printable(b.name)
+		text := b.text
+		if len(b.below) > 0 {
+			text = fmt.Sprintf("%d leaves, %s", b.leafs, size(b.bytes))
+		}
+		pad := strings.Repeat(" ", max(0, column-utf8.RuneCountInString(name)))
+		fmt.Fprintf(w, "%s%s  %s\n", name, pad, printable(text))
+		b.draw(w, before+next, column)
+	}
 }

@@ -2,7 +2,10 @@ package layout
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
@@ -137,4 +140,97 @@ func (l *Leaf) admit(box zarr.Box, bytes int) error {
 		return &errs.Error{Kind: errs.Invalid, Want: strconv.Itoa(n) + " bytes of memory", Got: strconv.Itoa(bytes)}
 	}
 	return nil
+}
+
+// forms finds the leaves of a tree that are alike while the tree is opened.
+type forms struct {
+	spare *Form     // that no leaf has
+	known [16]*Form // the last ones that differed
+	at    int
+}
+
+// next returns an empty form for the next leaf.
+func (f *forms) next() *Form {
+	if f.spare == nil {
+		return new(Form)
+	}
+	form := f.spare
+	f.spare = nil
+	*form = Form{}
+	return form
+}
+
+// share looks among the forms of the last leaves for one that equals form, and returns
+// it. If it finds none, it returns form.
+func (f *forms) share(form *Form) *Form {
+	if form.Err != nil {
+		return form
+	}
+	for _, k := range f.known {
+		if k != nil && k.like(form) {
+			f.spare = form
+			return k
+		}
+	}
+	f.known[f.at%len(f.known)] = form
+	f.at++
+	return form
+}
+
+// like reports whether two forms without an Err say the same.
+func (f *Form) like(g *Form) bool {
+	return f.ValueType == g.ValueType && f.Text == g.Text && f.KeyImpl == g.KeyImpl && f.DType == g.DType &&
+		f.File == g.File &&
+		f.Format == g.Format && f.slab == g.slab && same(f.WriteShape, g.WriteShape) && same(f.Shape, g.Shape) &&
+		same(f.ChunkShape, g.ChunkShape) && same(f.ReadShape, g.ReadShape)
+}
+
+// same tells a list of no extents from none.
+func same(a, b []int) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }
+
+// made is an array that lies in no file by itself: a function fills boxes of it.
+type made struct {
+	shape tensor.Shape
+	size  int // of an element
+	read  func(ctx context.Context, box zarr.Box, dst []byte) error
+}
+
+// Make gives the leaf, which has a DType and a Shape, an array whose boxes read
+// fills, in C order and from several goroutines. It verifies what it reads.
+func (l *Leaf) Make(read func(ctx context.Context, box zarr.Box, dst []byte) error) {
+	l.array = made{l.Shape, l.DType.Size(), read}
+}
+
+// unit implements source: an element.
+func (m made) unit() []int { return slices.Repeat([]int{1}, len(m.shape)) }
+
+// readRegion implements source.
+func (m made) readRegion(ctx context.Context, region, box zarr.Box, dst []byte, w *worker) error {
+	if place, ok := box.Run(region, m.size); ok {
+		return m.read(ctx, region, dst[place.Offset:place.Offset+place.Length])
+	}
+	b := w.take(&w.whole, region.Len()*m.size)
+	if err := m.read(ctx, region, b); err != nil {
+		return err
+	}
+	zarr.CopyBox(box, dst, region, b, m.size)
+	return nil
+}
+
+// checkBox implements source.
+func (m made) checkBox(zarr.Box, []byte) error { return nil }
+
+// entire implements source.
+func (m made) entire() bool { return false }
+
+// IsDamage reports whether an error is about what was read, and not about reading.
+func IsDamage(err error) bool {
+	kind := errs.KindOf(err)
+	return kind == errs.Corrupt || kind == errs.NotFound
+}
+
+// IsUnreadable reports whether an error says that the disk does not give bytes back that
+// it was given: a damage as others are.
+func IsUnreadable(err error) bool {
+	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EBADMSG)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/format/safetensors"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -403,4 +405,67 @@ func (c *Checkpoint) CheckFiles(ctx context.Context) error {
 // manifest.
 func (c *Checkpoint) OpenFile(ctx context.Context, name string) (store.Reader, error) {
 	return c.st.Open(ctx, c.path(name))
+}
+
+// Parity returns how many parity blocks the checkpoint has for 100 data blocks, 0 where
+// it has none. It fails where there is parity that cannot be read.
+func (c *Checkpoint) Parity(ctx context.Context) (int, error) {
+	return parity.Percent(ctx, c.raw, c.name, c.Manifest)
+}
+
+// Unmerged returns the directories, each with a slash at its end, of the
+// databases of the processes that wrote an item, where these were never merged
+// to one.
+func (c *Checkpoint) Unmerged(ctx context.Context, item string) ([]string, error) {
+	_, err := c.st.Stat(ctx, c.path(item, ocdbt.ManifestName))
+	if errs.KindOf(err) != errs.NotFound {
+		return nil, err
+	}
+	t := OpenTree{files: newFiles(c, item)}
+	return t.processes(ctx)
+}
+
+// Annotations reads the annotations of the checkpoint, or returns nil if it has no annotations. If
+// Orbax has made the checkpoint of parts, the annotations lie with the databases of the parts. If
+// two parts differ, it is not known any more which was the later one.
+func (c *Checkpoint) Annotations(ctx context.Context) (orbax.Annotations, error) {
+	if c.alone {
+		return nil, nil // the directory does not belong to the checkpoint
+	}
+	doc, err := c.annotations(ctx, "")
+	if doc != nil || err != nil || c.Manifest != nil || len(c.parts) > 0 {
+		return doc, err
+	}
+	for _, item := range c.items {
+		for e, err := range c.st.List(ctx, c.path(item)) {
+			if err != nil {
+				return nil, err
+			}
+			if !e.Dir || !ocdbt.IsProcessDir(e.Name) {
+				continue
+			}
+			one, err := c.annotations(ctx, path.Join(item, e.Name))
+			if err != nil {
+				return nil, err
+			}
+			if doc == nil {
+				doc = one
+			} else {
+				maps.Copy(doc, one)
+			}
+		}
+	}
+	return doc, nil
+}
+
+// annotations reads the annotations of one directory.
+func (c *Checkpoint) annotations(ctx context.Context, dir string) (orbax.Annotations, error) {
+	b, err := c.file(ctx, path.Join(dir, orbax.AnnotationsFile))
+	if errs.KindOf(err) == errs.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return orbax.ParseAnnotations(b)
 }

@@ -1,11 +1,14 @@
 package parts
 
 import (
+	"bytes"
+	"context"
 	"iter"
 	"maps"
 	"path"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
@@ -142,4 +145,22 @@ func joined(names []string) string {
 		b.WriteString("\x00\x00")
 	}
 	return b.String()
+}
+
+// Differing returns the first of the files that has other bytes in b than in a.
+func Differing(ctx context.Context, names []string, a, b handler.Reader) (string, error) {
+	for _, name := range names {
+		x, err := a.ReadFile(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		y, err := b.ReadFile(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		if !bytes.Equal(x, y) {
+			return name, nil
+		}
+	}
+	return "", nil
 }
