@@ -91,6 +91,9 @@ func (c *Checkpointer) free(hidden []hiddenStep) error {
 func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err error) {
 	list := c.snapshot()
 	keep := c.keeps(ctx, list)
+	if !slices.Contains(keep, false) {
+		return nil, nil
+	}
 	var kept, doomed []Info
 	for i, in := range list {
 		if keep[i] {
@@ -98,9 +101,6 @@ func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err err
 		} else {
 			doomed = append(doomed, in)
 		}
-	}
-	if len(doomed) == 0 {
-		return nil, nil
 	}
 	if doomed, err = c.spare(ctx, kept, doomed); err != nil {
 		return nil, err

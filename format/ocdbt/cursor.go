@@ -138,12 +138,18 @@ func (c *cursor) count(limit uint64, what string) int {
 	return int(n)
 }
 
-// varints reads n numbers of at most limit each.
-func (c *cursor) varints(n int, limit uint64, what string) []uint64 {
-	if c.err == nil && n > c.remaining() {
+// holds reports whether there are entries to read, n of size bytes or more each, and fails where
+// they do not fit in what is left.
+func (c *cursor) holds(n, size int, what string) bool {
+	if c.err == nil && n > c.remaining()/size {
 		c.fail("%s: %d entries, with %d bytes left", what, n, c.remaining())
 	}
-	if c.err != nil || n <= 0 {
+	return c.err == nil && n > 0
+}
+
+// varints reads n numbers of at most limit each.
+func (c *cursor) varints(n int, limit uint64, what string) []uint64 {
+	if !c.holds(n, 1, what) {
 		return nil
 	}
 	v := make([]uint64, n)
@@ -155,10 +161,7 @@ func (c *cursor) varints(n int, limit uint64, what string) []uint64 {
 
 // lengths reads n numbers of 16 bits.
 func (c *cursor) lengths(n int, what string) []uint16 {
-	if c.err == nil && n > c.remaining() {
-		c.fail("%s: %d entries, with %d bytes left", what, n, c.remaining())
-	}
-	if c.err != nil || n <= 0 {
+	if !c.holds(n, 1, what) {
 		return nil
 	}
 	v := make([]uint16, n)
@@ -170,10 +173,7 @@ func (c *cursor) lengths(n int, what string) []uint16 {
 
 // u64s reads n numbers of eight bytes.
 func (c *cursor) u64s(n int, what string) []uint64 {
-	if c.err == nil && n > c.remaining()/8 {
-		c.fail("%s: %d entries, with %d bytes left", what, n, c.remaining())
-	}
-	if c.err != nil || n <= 0 {
+	if !c.holds(n, 8, what) {
 		return nil
 	}
 	v := make([]uint64, n)

@@ -154,10 +154,7 @@ func (db *DB) newestNumbered(ctx context.Context) (string, uint64, error) {
 			newest = n
 		}
 	}
-	if newest == "" {
-		return "", 0, &errs.Error{Kind: errs.NotFound, Op: "ocdbt.Open", Subject: prefix + "<generation>"}
-	}
-	g, err := strconv.ParseUint(newest[len(prefix):], 16, 64)
+	g, err := strconv.ParseUint(strings.TrimPrefix(newest, prefix), 16, 64)
 	if err != nil || g == 0 {
 		return "", 0, &errs.Error{Kind: errs.NotFound, Op: "ocdbt.Open", Subject: prefix + "<generation>"}
 	}

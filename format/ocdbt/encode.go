@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -280,15 +281,7 @@ func MergeEntries(lists ...[]Entry) []Entry {
 	for i := range lists {
 		all = append(all, lists[len(lists)-1-i]...)
 	}
-	slices.SortStableFunc(all, func(a, b Entry) int {
-		switch {
-		case a.Key < b.Key:
-			return -1
-		case a.Key > b.Key:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
 	return slices.CompactFunc(all, func(a, b Entry) bool { return a.Key == b.Key })
 }
 

@@ -89,6 +89,11 @@ func (h *Header) FileSize() int64 {
 // arrange sorts the tensors by offset and numbers them.
 func (h *Header) arrange() {
 	slices.SortFunc(h.Tensors, func(a, b Info) int { return compareInfo(&a, &b) })
+	h.place()
+}
+
+// place notes where each tensor is in Tensors.
+func (h *Header) place() {
 	if h.index == nil {
 		h.index = make(map[string]int, len(h.Tensors))
 	}
@@ -143,10 +148,7 @@ func NewHeader(tensors map[string]tensor.Spec, metadata map[string]string) (*Hea
 	if h.DataStart > lengthBytes+MaxHeader {
 		return nil, invalid("", fmt.Sprintf("a header of %d bytes", h.DataStart-lengthBytes), fmt.Sprintf("at most %d", MaxHeader))
 	}
-	h.index = make(map[string]int, len(names))
-	for i := range h.Tensors {
-		h.index[h.Tensors[i].Name] = i
-	}
+	h.place()
 	return h, nil
 }
 

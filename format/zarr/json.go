@@ -185,12 +185,7 @@ func (o object) boolean(name string, fallback bool) bool {
 // done refuses members that nobody took. Objects that say that they need not be
 // understood are passed over.
 func (o object) done() {
-	names := make([]string, 0, len(o.m))
-	for n := range o.m {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	for _, n := range names {
+	for _, n := range slices.Sorted(maps.Keys(o.m)) {
 		if extra, ok := o.m[n].(map[string]any); ok && extra["must_understand"] == false {
 			continue
 		}

@@ -12,19 +12,7 @@ import (
 // ParseMetadataV2 parses .zarray. key is for errors, which are as in ParseMetadata. Unknown members
 // are ignored, as format 2 demands.
 func ParseMetadataV2(b []byte, key string) (*Metadata, error) {
-	d := &document{key: key, format: V2}
-	v := d.parseJSON(b)
-	if d.err != nil {
-		return nil, d.err
-	}
-	m := d.metadataV2(d.object(v, "metadata"))
-	if d.err != nil {
-		return nil, d.err
-	}
-	if _, err := m.chain(d); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return parseMetadata(b, &document{key: key, format: V2}, (*document).metadataV2)
 }
 
 func (d *document) metadataV2(o object) *Metadata {

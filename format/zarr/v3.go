@@ -9,12 +9,16 @@ import (
 // ParseMetadata parses zarr.json. key is for errors, which are errs.Corrupt or,
 // for what this package cannot read, errs.Unsupported.
 func ParseMetadata(b []byte, key string) (*Metadata, error) {
-	d := &document{key: key}
+	return parseMetadata(b, &document{key: key}, (*document).metadata)
+}
+
+// parseMetadata parses the metadata of a format, which read reads.
+func parseMetadata(b []byte, d *document, read func(*document, object) *Metadata) (*Metadata, error) {
 	v := d.parseJSON(b)
 	if d.err != nil {
 		return nil, d.err
 	}
-	m := d.metadata(d.object(v, "metadata"))
+	m := read(d, d.object(v, "metadata"))
 	if d.err != nil {
 		return nil, d.err
 	}

@@ -81,3 +81,7 @@ func inside(name, dir string) bool {
 	}
 	return len(name) > len(dir) && name[:len(dir)] == dir && name[len(dir)] == '/'
 }
+
+// CheckPath refuses a path that means something else than a file to people and shells: see
+// errs.CheckPath.
+func CheckPath(path string) error { return errs.CheckPath(path) }

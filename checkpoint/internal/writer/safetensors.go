@@ -1,12 +1,17 @@
 package writer
 
 import (
+	"context"
 	"encoding/json"
 	"math"
+	"slices"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/safetensors"
+	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -106,4 +111,150 @@ func (t *treePlan) placeRaw(f *file, a *array) {
 	for i := range a.chunks {
 		f.placeRaw(&a.chunks[i])
 	}
+}
+
+// A raw chunk is an array as safetensors files have it: its elements in C order; elements of
+// less than a byte are packed. Its pieces are ranges of bytes of the file.
+
+// newRaw returns an array of one raw chunk, or without chunks if it has no elements.
+func newRaw(param string, src source) *array {
+	a := &array{form: &form{sub: manifest.RunShape(src.Shape, src.DType)}, raw: true, param: param, src: src}
+	for axis, n := range a.sub {
+		a.grid = append(a.grid, (src.Shape[axis]+n-1)/max(1, n))
+	}
+	if n := tensor.PackedSize(src.DType, src.Shape.Len()); n > 0 {
+		a.size = n
+		a.one[0] = chunk{array: a, size: n}
+		a.chunks = a.one[:]
+	}
+	return a
+}
+
+// elementsOf returns which elements of a type have bytes from … to of a raw
+// chunk, and the first that begins there.
+func elementsOf(d tensor.DType, count, from, to int) (low, own, high int) {
+	unit, group := d.Size(), 1
+	if bits := d.Bits(); bits%8 != 0 {
+		unit, group = bits, 8 // 8 elements fill whole bytes
+	}
+	return from / unit * group, min(count, (from+unit-1)/unit*group), min(count, (to+unit-1)/unit*group)
+}
+
+// encodeRaw is encode for a piece of a raw chunk.
+func (c *chunk) encodeRaw(ctx context.Context, p *piece, dst []byte) (uint32, error) {
+	s := &c.array.src
+	from := int(p.off - c.offset)
+	low, own, high := elementsOf(s.DType, s.Shape.Len(), from, from+p.size)
+	size := s.DType.Size()
+	packed := s.DType.Bits()%8 != 0
+	var data []byte
+	switch {
+	case s.direct():
+		data = s.Data[low*size : high*size]
+	case packed:
+		data = make([]byte, (high-low)*size)
+	default:
+		data = dst
+	}
+	if !s.direct() {
+		at := 0
+		for _, b := range runBoxes(s.Shape, low, high) {
+			n := b.Len() * size
+			if err := s.fill(ctx, b, data[at:at+n]); err != nil {
+				return 0, err
+			}
+			at += n
+		}
+	}
+	switch {
+	case packed:
+		first := low / 8 * s.DType.Bits()
+		copy(dst, tensor.Pack(nil, s.DType, data)[from-first:])
+	case &data[0] != &dst[0]:
+		copy(dst, data)
+	}
+	if !packed {
+		return c.sealRaw(p, dst), nil
+	}
+	c.share[p.sub] = crc.Combine(crc.Sum(data[(own-low)*size:]), 0, int64((s.Shape.Len()-high)*size))
+	return crc.Sum(dst), nil
+}
+
+// runShare is what a piece adds to the checksum of a sub-chunk.
+type runShare struct {
+	at  int // of the sub-chunk
+	sum uint32
+}
+
+// sealRaw takes the checksums of a piece of elements that are not packed, whose
+// bytes are in dst: of the piece, which it returns, and of what it has of each
+// sub-chunk.
+func (c *chunk) sealRaw(p *piece, dst []byte) (sum uint32) {
+	runs := c.runs()
+	from := int(p.off - c.offset)
+	shares := c.shares[p.sub][:0] // a piece may be encoded again
+	for at := 0; at < len(dst); {
+		k, end := runs.at(from + at)
+		b := dst[at:min(len(dst), end-from)]
+		at += len(b)
+		one := crc.Sum(b)
+		sum = crc.Combine(sum, one, int64(len(b)))
+		shares = append(shares, runShare{k, crc.Combine(one, 0, int64(end-from-at))})
+	}
+	c.share[p.sub], c.shares[p.sub] = crc.Combine(sum, 0, int64(c.size-from-len(dst))), shares
+	return sum
+}
+
+// rawRuns is where the sub-chunks of a raw chunk lie: runs of bytes, the last of
+// each block shorter where they do not divide it.
+type rawRuns struct{ block, run int }
+
+func (c *chunk) runs() rawRuns {
+	a := c.array
+	r := rawRuns{c.size, c.size}
+	for axis := len(a.sub) - 1; axis >= 0; axis-- {
+		if n := a.src.Shape[axis]; a.sub[axis] < n {
+			row := tensor.Shape(a.src.Shape[axis+1:]).Len() * a.src.DType.Size()
+			return rawRuns{n * row, a.sub[axis] * row}
+		}
+	}
+	return r
+}
+
+// at returns the sub-chunk that has the byte at a position, and where it ends.
+func (r rawRuns) at(pos int) (k, end int) {
+	block, i := pos/r.block, pos%r.block/r.run
+	return block*((r.block+r.run-1)/r.run) + i, block*r.block + min((i+1)*r.run, r.block)
+}
+
+// runBoxes returns the boxes that elements low … high of an array consist of, in
+// C order.
+func runBoxes(shape []int, low, high int) []zarr.Box {
+	if low >= high {
+		return nil
+	}
+	if len(shape) == 0 {
+		return []zarr.Box{{Origin: []int{}, Shape: []int{}}}
+	}
+	var out []zarr.Box
+	row := tensor.Shape(shape[1:]).Len()
+	partial := func(at, low, high int) {
+		for _, b := range runBoxes(shape[1:], low, high) {
+			out = append(out, zarr.Box{Origin: slices.Insert(b.Origin, 0, at), Shape: slices.Insert(b.Shape, 0, 1)})
+		}
+	}
+	first, last := low/row, high/row
+	if low%row != 0 {
+		partial(first, low%row, min(row, high-first*row))
+		first++
+	}
+	if first < last {
+		b := zarr.WholeBox(shape)
+		b.Origin[0], b.Shape[0] = first, last-first
+		out = append(out, b)
+	}
+	if last >= first && high%row != 0 {
+		partial(last, 0, high%row)
+	}
+	return out
 }
