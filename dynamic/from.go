@@ -139,16 +139,14 @@ func (f *Form) nested(v reflect.Value) (tensor.Tensor, error) {
 	if !ok {
 		return refused(v.Type().String())
 	}
-	bytes, err := shape.Bytes(d)
-	if err != nil {
-		return tensor.Tensor{}, err
-	}
-	flat := reflect.MakeSlice(reflect.SliceOf(typ), shape.Len(), shape.Len())
-	if _, err := flatten(flat, v, shape, 0); err != nil {
+	if _, err := shape.Bytes(d); err != nil {
 		return tensor.Tensor{}, err
 	}
 	t := tensor.New(d, shape...)
-	copy(t.Data, unsafe.Slice((*byte)(flat.UnsafePointer()), bytes))
+	flat := reflect.SliceAt(typ, unsafe.Pointer(unsafe.SliceData(t.Data)), shape.Len())
+	if _, err := flatten(flat, v, shape, 0); err != nil {
+		return tensor.Tensor{}, err
+	}
 	switch {
 	case f.DType != tensor.Invalid:
 	case typ.Kind() == reflect.Int:

@@ -2,6 +2,7 @@ package op
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"time"
 	"unsafe"
@@ -31,8 +32,14 @@ type SampleKernel interface {
 }
 
 // Each returns the kernel that computes every sample of a block by k. It implements none of the
-// other interfaces of kernels.
-func Each(k SampleKernel) Kernel { return each{k} }
+// other interfaces of kernels, so it panics for a k that does: what k says there would be lost.
+func Each(k SampleKernel) Kernel {
+	switch k.(type) {
+	case Batched, Identifier, Regional, Windowed:
+		panic(fmt.Sprintf("op.Each: %T implements an interface of kernels that Each hides: give it a Run", k))
+	}
+	return each{k}
+}
 
 type each struct{ SampleKernel }
 

@@ -158,3 +158,38 @@ func TestSaturate(t *testing.T) {
 		}
 	})
 }
+
+// lone is a kernel of single samples.
+type lone struct{}
+
+func (lone) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return in, nil }
+func (lone) Sample(*op.Block, int) error                   { return nil }
+
+// Kernels of single samples that say more than Each passes on.
+type (
+	batched  struct{ lone }
+	named    struct{ lone }
+	regional struct{ lone }
+	windowed struct{ lone }
+)
+
+func (batched) Batched() bool                                           { return true }
+func (named) Identity() string                                          { return "with another decoder" }
+func (regional) Region(*op.Block, int, int, int) (r op.Region, ok bool) { return r, false }
+func (windowed) Windowed() bool                                         { return true }
+
+func TestEachHidesNothing(t *testing.T) {
+	if k := op.Each(lone{}); op.IsBatched(k) {
+		t.Error("a kernel of single samples is batched")
+	}
+	for _, k := range []op.SampleKernel{batched{}, named{}, regional{}, windowed{}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("Each took %T and hides what it implements", k)
+				}
+			}()
+			op.Each(k)
+		}()
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
@@ -215,6 +216,17 @@ func (c *Checkpointer) RootMetadata(ctx context.Context) (json.RawMessage, error
 	}
 	custom, err := orbax.ParseRoot(b)
 	return custom, errs.Wrap("training.RootMetadata", c.dir, err)
+}
+
+// Info describes one committed checkpoint.
+type Info struct {
+	Step      int64
+	Directory string    // name below the root
+	Time      time.Time // of the commit
+	// Metrics are the numbers given at save, or nil.
+	Metrics map[string]float64
+	// Custom is the checkpoint's own metadata as JSON, or nil.
+	Custom json.RawMessage
 }
 
 // Checkpoints returns what is committed, ascending by step.

@@ -1,7 +1,6 @@
 package training
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -51,15 +50,4 @@ type Event struct {
 	Uncertain bool
 	Reason    string // Declined: what the policy said; Spared
 	Err       error
-}
-
-// Info describes one committed checkpoint.
-type Info struct {
-	Step      int64
-	Directory string    // name below the root
-	Time      time.Time // of the commit
-	// Metrics are the numbers given at save, or nil.
-	Metrics map[string]float64
-	// Custom is the checkpoint's own metadata as JSON, or nil.
-	Custom json.RawMessage
 }

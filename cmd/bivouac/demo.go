@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/examples/digits/demo"
-	"github.com/bivouac-ml/bivouac/examples/elastic"
 )
 
 // DemoOptions are the flags of `bivouac demo`.
@@ -81,58 +79,4 @@ func (g *global) printReport(op string, report interface{ Print(io.Writer) }, fa
 		return &errs.Error{Kind: errs.Mismatch, Op: op, Got: failures[0]}
 	}
 	return err
-}
-
-func newDemoElasticCommand(g *global) *cobra.Command {
-	d := elastic.Options{}.WithDefaults()
-	o := elastic.Options{}
-	cmd := &cobra.Command{
-		Use:   "elastic",
-		Short: "Change the number of ranks in mid-epoch, and compare with a run in peace",
-		Long: `Read a data set over 8 ranks; stop in mid-epoch and go on over 6, then 13, then 1,
-with batches of another size each time; and compare with one rank that reads all
-of it uninterrupted: the samples in their order, the random numbers of their
-augmentation, and each sample exactly once in an epoch.
-
-` + exitCodesHelp + `
-Runs that differ are exit status 4.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDemoElastic(cmd.Context(), o, g) },
-	}
-	f := cmd.Flags()
-	atLeast(f, &o.Samples, "samples", 1, d.Samples, "samples of the data set")
-	atLeast(f, &o.Epochs, "epochs", 1, d.Epochs, "how often to read it")
-	f.Uint64Var(&o.Seed, "seed", 7, "seed of order and augmentation")
-	return with(cmd, g.addJSON)
-}
-
-func runDemoElastic(ctx context.Context, o elastic.Options, g *global) error {
-	screen := newScreen(g)
-	report, err := elastic.Run(ctx, o, screen)
-	screen.close()
-	if err != nil {
-		return err
-	}
-	return g.printReport("demo elastic", report, report.Failures)
-}
-
-// demoTrainCommand is the hidden command that a demo runs itself with: one
-// training, in the way of demo.Serve, events to standard output and credits from
-// standard input.
-const demoTrainCommand = "demo-train"
-
-func newDemoTrainCommand(g *global) *cobra.Command {
-	return &cobra.Command{
-		Use:    demoTrainCommand + " TRAINING",
-		Short:  "Do one training of a demo, as its child",
-		Hidden: true,
-		Args:   cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var t demo.Training
-			if err := json.Unmarshal([]byte(args[0]), &t); err != nil {
-				return usageError{err}
-			}
-			return demo.Serve(cmd.Context(), t, g.stdout, cmd.InOrStdin())
-		},
-	}
 }

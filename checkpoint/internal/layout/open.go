@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -423,49 +422,4 @@ func (c *Checkpoint) Unmerged(ctx context.Context, item string) ([]string, error
 	}
 	t := OpenTree{files: newFiles(c, item)}
 	return t.processes(ctx)
-}
-
-// Annotations reads the annotations of the checkpoint, or returns nil if it has no annotations. If
-// Orbax has made the checkpoint of parts, the annotations lie with the databases of the parts. If
-// two parts differ, it is not known any more which was the later one.
-func (c *Checkpoint) Annotations(ctx context.Context) (orbax.Annotations, error) {
-	if c.alone {
-		return nil, nil // the directory does not belong to the checkpoint
-	}
-	doc, err := c.annotations(ctx, "")
-	if doc != nil || err != nil || c.Manifest != nil || len(c.parts) > 0 {
-		return doc, err
-	}
-	for _, item := range c.items {
-		for e, err := range c.st.List(ctx, c.path(item)) {
-			if err != nil {
-				return nil, err
-			}
-			if !e.Dir || !ocdbt.IsProcessDir(e.Name) {
-				continue
-			}
-			one, err := c.annotations(ctx, path.Join(item, e.Name))
-			if err != nil {
-				return nil, err
-			}
-			if doc == nil {
-				doc = one
-			} else {
-				maps.Copy(doc, one)
-			}
-		}
-	}
-	return doc, nil
-}
-
-// annotations reads the annotations of one directory.
-func (c *Checkpoint) annotations(ctx context.Context, dir string) (orbax.Annotations, error) {
-	b, err := c.file(ctx, path.Join(dir, orbax.AnnotationsFile))
-	if errs.KindOf(err) == errs.NotFound {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return orbax.ParseAnnotations(b)
 }

@@ -1,0 +1,136 @@
+package layout
+
+import (
+	"slices"
+	"sync"
+)
+
+// budget bounds the memory that a read takes beyond its targets. A piece of
+// memory larger than it is still given, to one worker at a time.
+const budget = 32 << 20
+
+// pool lends memory to the workers of a read, within the budget, and reuses it.
+type pool struct {
+	most int // the budget
+
+	mu   sync.Mutex
+	free sync.Cond // signalled when lent shrinks
+	lent int       // and promised
+	idle [][]byte  // what is lent and these are at most the budget, or a half of it these
+}
+
+func newPool(most int) *pool {
+	p := &pool{most: most}
+	p.free.L = &p.mu
+	return p
+}
+
+// admit waits until the budget allows for n bytes and promises them. Who holds
+// memory already must not call it, or all might wait for each other.
+func (p *pool) admit(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.lent > 0 && p.lent+n > p.most {
+		p.free.Wait()
+	}
+	p.lent += n
+}
+
+// get lends n bytes of any content, for which promised bytes are given back.
+func (p *pool) get(n, promised int) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lent -= promised
+	for i, b := range p.idle {
+		if cap(b) >= n && cap(b) <= 2*n+64<<10 {
+			p.idle = slices.Delete(p.idle, i, i+1)
+			p.lent += cap(b)
+			return b[:n]
+		}
+	}
+	p.lent += n
+	p.trim()
+	return make([]byte, n)
+}
+
+// put takes back what get lent.
+func (p *pool) put(b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lent -= cap(b)
+	p.idle = append(p.idle, b)
+	p.trim()
+	p.free.Broadcast()
+}
+
+// trim forgets idle memory that does not fit into the budget.
+func (p *pool) trim() {
+	kept := p.lent
+	for _, b := range p.idle {
+		kept += cap(b)
+	}
+	for len(p.idle) > 0 && kept > p.most && kept-p.lent > p.most/2 {
+		kept -= cap(p.idle[0])
+		p.idle = p.idle[1:]
+	}
+}
+
+// forgo gives back what was promised and not taken.
+func (p *pool) forgo(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lent -= n
+	p.free.Broadcast()
+}
+
+// worker is one goroutine of a read with the memory that it hands on from part
+// to part.
+type worker struct {
+	pool    *pool
+	held    int    // pieces of memory
+	promise int    // bytes that the pool keeps for the second piece
+	encoded []byte // of the part that is being decoded
+	whole   []byte // the sub-chunk or region that is to be copied from
+	shared  []byte // a region that several boxes are copied from
+
+	cover *cover // counts what is read, where a check asks for it; else nil
+}
+
+// take returns n bytes in *b, one of the worker's pieces; what it held before is
+// gone.
+func (w *worker) take(b *[]byte, n int) []byte {
+	if cap(*b) < n {
+		w.giveBack(b)
+		if w.held == 0 {
+			w.forgo()
+			w.pool.admit(2 * n) // a second piece may be as large
+			w.promise = 2 * n
+		}
+		used := min(n, w.promise)
+		*b = w.pool.get(n, used)
+		w.promise -= used
+		w.held++
+	}
+	return (*b)[:n]
+}
+
+func (w *worker) giveBack(b *[]byte) {
+	if cap(*b) > 0 {
+		w.pool.put(*b)
+		w.held--
+		*b = nil
+	}
+}
+
+func (w *worker) forgo() {
+	w.pool.forgo(w.promise)
+	w.promise = 0
+}
+
+// release gives all memory back.
+func (w *worker) release() {
+	w.forgo()
+	w.giveBack(&w.encoded)
+	w.giveBack(&w.whole)
+	w.giveBack(&w.shared)
+}

@@ -1,0 +1,48 @@
+package orbax
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// AnnotationsFile holds the annotations of a checkpoint: at its root, and in the
+// directory of a database of a part of one. Orbax looks at neither.
+const AnnotationsFile = "bivouac.annotations"
+
+// Annotations say what a checkpoint is to those who look after it.
+type Annotations map[string]string
+
+// ParseAnnotations parses the document: one JSON object of strings.
+func ParseAnnotations(b []byte) (Annotations, error) {
+	var a Annotations
+	if err := json.Unmarshal(b, &a); err != nil {
+		return nil, corrupt(AnnotationsFile, "%v", err)
+	}
+	return a, nil
+}
+
+// Append appends the document, names ascending.
+func (a Annotations) Append(dst []byte) []byte {
+	b, err := json.Marshal(map[string]string(a))
+	if err != nil {
+		panic(err) // strings always are JSON
+	}
+	return append(dst, b...)
+}
+
+// MergeAnnotations joins two documents: what the later one has counts.
+func MergeAnnotations(a, b []byte) ([]byte, error) {
+	first, err := ParseAnnotations(a)
+	if err != nil {
+		return nil, err
+	}
+	second, err := ParseAnnotations(b)
+	if err != nil {
+		return nil, err
+	}
+	if first == nil {
+		return b, nil
+	}
+	maps.Copy(first, second)
+	return first.Append(nil), nil
+}
