@@ -8,13 +8,14 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/flow"
 )
 
-// This file makes batches one step at a time, for consumers that decide themselves when a batch is
-// begun, taken and released. [Pipeline.Next] and [Pipeline.Batches] do the same in one call.
+// This file makes batches one step at a time. It is for consumers that decide themselves when to
+// begin, take and release a batch. [Pipeline.Next] and [Pipeline.Batches] do the same in one call.
 
-// Begin begins to make one more batch, behind those that are in the making. It reports whether it
-// did: not at the end of an epoch, and not behind a batch that could not be begun, whose error Take
-// returns. With wait, it waits until the sources have the data or ctx ends; without, a source that
-// is not ready is no error. A source that was not fed is one, of kind errs.Invalid.
+// Begin begins to make one more batch, after the batches in the making. It reports whether it did.
+// It returns false at the end of an epoch, and after a batch that could not be begun; Take returns
+// the error of that batch. If wait is true, Begin waits until the sources have the data or ctx
+// ends. If wait is false, Begin returns false for a source that is not ready. A source that was not
+// fed is an error of kind errs.Invalid.
 func (p *Pipeline) Begin(ctx context.Context, wait bool) (bool, error) {
 	const what = "pipeline.Begin"
 	if err := p.turn.Enter(what); err != nil {
@@ -39,9 +40,9 @@ func (p *Pipeline) Begin(ctx context.Context, wait bool) (bool, error) {
 	return false, nil
 }
 
-// Take returns the oldest batch that was begun, when it is made. It is the caller's until Release,
-// Next, Reset, SetState, Skip or Close. If no batch was begun it returns io.EOF. An error keeps the
-// position, as an error of Next does.
+// Take waits for the oldest batch that was begun and returns it. The batch is the caller's until
+// Release, Next, Reset, SetState, Skip or Close. If no batch was begun, Take returns io.EOF. An
+// error leaves the position where it was, like an error of Next.
 func (p *Pipeline) Take(ctx context.Context) (*Batch, error) {
 	const what = "pipeline.Take"
 	if err := p.turn.Enter(what); err != nil {
@@ -55,7 +56,8 @@ func (p *Pipeline) Take(ctx context.Context) (*Batch, error) {
 	return p.deliver(ctx, what, s, ok, err)
 }
 
-// Release gives back the batch that the caller has held longest, if there is one.
+// Release gives back the batch that the caller has held longest. If the caller holds no batch,
+// Release does nothing.
 func (p *Pipeline) Release() error {
 	if err := p.turn.Enter("pipeline.Release"); err != nil {
 		return err
@@ -65,5 +67,5 @@ func (p *Pipeline) Release() error {
 	return nil
 }
 
-// InFlight returns how many batches were begun and not delivered yet.
+// InFlight returns the number of batches that were begun and are not yet delivered.
 func (p *Pipeline) InFlight() int { return p.ring.InFlight() }

@@ -9,26 +9,26 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
-// Builder takes the operators of a graph, mostly through pipeline/fn. After the
-// first mistake it takes nothing more, and Define returns it. [Define] makes and
-// ends one; by hand, [NewBuilder] and [Builder.Definition] do.
+// A Builder collects the operators of a graph, mostly through pipeline/fn. After the first mistake
+// it ignores further calls, and Define returns the mistake. [Define] makes a Builder and finishes
+// it. [NewBuilder] and [Builder.Definition] do the same by hand.
 type Builder struct {
 	options Options
 	graph   graph.Builder
 	sinks   []graph.Edge
-	sources map[string]*sourceNode // external ones, by the name of their node
-	// branch is the one whose operators are being taken, or nil; home says to which
-	// branch the nodes that were made in one belong.
+	sources map[string]*sourceNode // the external sources, by the name of their node
+	// branch is the branch whose operators are being appended, or nil. home maps each node that was
+	// made in a branch to this branch.
 	branch  *branch
 	home    map[*graph.Node]*branch
 	outputs []Node
-	set     bool // outputs are
+	set     bool // SetOutputs was called
 	moved   []string
 	doing   string // the expression whose operators are being appended, for messages
 	err     error
 }
 
-// NewBuilder returns a builder for a graph that is put together by hand.
+// NewBuilder returns a Builder for a graph that you build by hand.
 //
 //	b, err := pipeline.NewBuilder(options)
 //	jpegs, labels := fn.ReadersFile(b, fn.ReadersFileArgs{FileRoot: "train"})
@@ -39,22 +39,22 @@ func NewBuilder(o Options) (*Builder, error) {
 		return nil, err
 	}
 	b := &Builder{options: o}
-	if c := o.compat(); c != (native{}) { // Bivouac's own names are the graph's
+	if c := o.compat(); c != (native{}) { // the graph itself makes Bivouac's own names
 		b.graph.Name = c.NodeName
 	}
 	return b, nil
 }
 
-// SetOutputs says which nodes are delivered. It is for graphs that are put
-// together by hand, once: the function that Define calls returns them.
+// SetOutputs sets the nodes to deliver. Call it once, for a graph that you build by hand. With
+// Define, the function that Define calls returns these nodes.
 func (b *Builder) SetOutputs(outputs ...Node) {
 	if b.set {
-		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.SetOutputs", Want: "outputs once", Got: "others before"})
+		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.SetOutputs", Want: "one call of SetOutputs", Got: "a second call"})
 	}
 	b.outputs, b.set = outputs, true
 }
 
-// Definition checks the graph and returns its definition, with which the builder is done.
+// Definition checks the graph and returns its definition. The builder cannot be used afterwards.
 func (b *Builder) Definition() (*Definition, error) {
 	whole, err := b.finish(b.outputs)
 	if err != nil {
@@ -72,7 +72,7 @@ func (b *Builder) Definition() (*Definition, error) {
 }
 
 // Op appends an operator by its full name, such as "decoders.image", and returns its outputs. args
-// are a struct of op/opargs or op.Args; nil are the defaults.
+// is a struct of op/opargs or an op.Args; nil means the defaults.
 func (b *Builder) Op(operator string, args any, inputs ...Node) []Node {
 	s, err := op.Lookup(operator)
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *Builder) Op(operator string, args any, inputs ...Node) []Node {
 	return b.add(s, args, inputs)
 }
 
-// add appends an operator in the branch that is being taken.
+// add appends an operator to the current branch.
 func (b *Builder) add(s *op.Schema, args any, inputs []Node) []Node {
 	name, set, err := op.Arguments(args)
 	if err != nil {
@@ -132,8 +132,9 @@ func (b *Builder) fail(err error) {
 // Err returns the first mistake so far.
 func (b *Builder) Err() error { return b.err }
 
-// DrawAlike makes operators draw the same random numbers as first, which draws some as well: one
-// window of an image and of its mask, say. The operators have no seed of their own.
+// DrawAlike makes operators draw the same random numbers as first, for example to crop the same
+// window of an image and of its mask. All of them must draw random numbers, and others must have no
+// seed of their own.
 func (b *Builder) DrawAlike(first Node, others ...Node) {
 	for _, n := range append([]Node{first}, others...) {
 		x := n.edge.Node
@@ -142,8 +143,8 @@ func (b *Builder) DrawAlike(first Node, others ...Node) {
 		}
 		if err := b.graph.Check(n.edge); err != nil || !x.Schema.Random || n.edge != first.edge && x.Seeded {
 			b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.DrawAlike", Subject: n.edge.String(),
-				Want: "an operator that draws random numbers, without a seed of its own",
-				Got:  "another", Err: err})
+				Want: "an operator that draws random numbers and has no seed of its own",
+				Got:  "another operator", Err: err})
 			return
 		}
 	}
@@ -154,10 +155,10 @@ func (b *Builder) DrawAlike(first Node, others ...Node) {
 	}
 }
 
-// AddSink keeps the operators that a node needs though it is not delivered.
+// AddSink keeps a node, and the operators that it needs, although the node is not delivered.
 func (b *Builder) AddSink(n Node) { b.sinks = append(b.sinks, b.bring(n.edge)) }
 
-// finish returns the graph of outputs.
+// finish returns the graph that makes outputs.
 func (b *Builder) finish(outputs []Node) (*graph.Graph, error) {
 	edges := make([]graph.Edge, len(outputs))
 	for i, n := range outputs {

@@ -13,44 +13,46 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// Compat is a mode of a pipeline: it imitates another system, or works in Bivouac's own way. The
-// engine takes names, orders, random streams and states from its Compat alone. The packages in
-// compat/ implement the modes that imitate other systems. Implementations are immutable and
-// comparable, and part of this module, because graphs are.
+// Compat is a mode of a pipeline: Bivouac's own way, or the way of another system. The engine takes
+// names, orders, random streams and states only from its Compat. The packages in compat/ implement
+// the modes that imitate other systems. Implementations are immutable and comparable, and part of
+// this module, because graphs are.
 type Compat interface {
-	// String names the mode; it enters the identity of pipelines, unless empty.
+	// String names the mode. The name is part of the identity of pipelines, unless it is empty.
 	fmt.Stringer
-	// NodeName names a node that has no name of its own. unnamed is how many such
-	// nodes the graph has before it; taken tells names that are in use.
+	// NodeName returns a name for a node without a name of its own. unnamed is the number of such
+	// nodes before it in the graph. taken reports whether a name is in use.
 	NodeName(s *op.Schema, unnamed int, taken func(string) bool) string
-	// DrawsAlike reports whether two nodes with the same operator, arguments and inputs, which draw
-	// random numbers, draw the same ones. seeded says that they have a seed of their own.
+	// DrawsAlike reports whether two random nodes with the same operator, arguments and inputs draw
+	// the same random numbers. seeded says that they have a seed of their own.
 	DrawsAlike(seeded bool) bool
-	// Arrange is asked once by every new pipeline. Reader i of the graph is sources[i].
+	// Arrange returns the Arrangement of a new pipeline, which calls it once. sources[i] is the source
+	// of reader i of the graph.
 	Arrange(g *graph.Graph, sources []reader.Source, o Options) (*Arrangement, error)
 }
 
-// Arrangement is what a mode makes of one graph and its data.
+// Arrangement is how a mode runs one graph on its data.
 type Arrangement struct {
 	Keyers []rng.Keyer   // of the graph's nodes
 	Orders []order.Order // of its readers
-	// Epochs are the epochs of the first reader; nil without readers.
+	// Epochs are the epochs of the first reader. It is nil if there are no readers.
 	Epochs Epochs
-	// Tail is how the stream is cut into batches at the end of an epoch.
+	// Tail says how the end of an epoch is cut into batches.
 	Tail order.Tail
-	// Counted marks the nodes of a branch whose Keyer gets numbers counted at the node: as the
-	// position, the number of a sample among all samples that came to the node; as the slot, its
-	// number among the samples of the batch that came there. nil marks no node.
+	// Counted marks the nodes of branches that number their samples themselves. The Keyer of such a
+	// node gets two numbers for a sample. In place of the position it gets the sample's number among
+	// all samples that reached the node. In place of the slot it gets the sample's number among the
+	// samples of the batch that reached the node. nil marks no node.
 	Counted []bool
 	// Codec writes and reads states; nil writes and reads Bivouac's documents.
 	Codec Codec
-	// NoStates is why the pipeline gives and takes no states, nil when it does.
+	// NoStates is the reason why the pipeline has no states. It is nil if the pipeline has states.
 	NoStates error
 }
 
-// Epochs tells where the epochs of an order begin.
+// Epochs says where the epochs of an order begin.
 type Epochs interface {
-	// Locate returns the epoch of a position (>= 0) and how many positions of it come before.
+	// Locate returns the epoch of a position (>= 0), and the index of the position in this epoch.
 	Locate(pos int64) (epoch, index int64)
 	// EpochLength returns the number of positions of an epoch (>= 0).
 	EpochLength(epoch int64) int64
@@ -59,44 +61,47 @@ type Epochs interface {
 // Progress is how far a stream has come.
 type Progress struct {
 	Position int64 // samples delivered, over all ranks
-	Batches  int64 // delivered since the beginning, or the last reset
+	Batches  int64 // delivered since the beginning or the last reset
 	Resets   int64 // how often the stream was reset at the end of a source
 	Digest   state.Digest
 	// First is the position of the first sample since the last reset.
 	First int64
-	// Sources are the states of external sources that have one, by the name of their node.
+	// Sources are the states of the external sources that have a state, by the name of their node.
 	Sources map[string][]byte
-	// Came is how many samples came to each counted node, by its name; nil: to none.
+	// Came is the number of samples that reached each counted node, by the name of the node. nil means
+	// 0 for all nodes.
 	Came map[string]int64
-	// Consumer is what the consumer of the stream keeps in the state; see Pipeline.AppendStateWith.
+	// Consumer is the data that the consumer of the stream keeps in the state; see
+	// Pipeline.AppendStateWith.
 	Consumer []byte
 	// Faults are the samples that failed and were excused.
 	Faults faults.Ledger
 
-	number int64 // of batches since the last move
+	number int64 // of the batch, counted since the last move
 }
 
 // Codec writes and reads the states of one pipeline.
 type Codec interface {
 	// AppendState appends the state of a stream that stands at the given Progress.
 	AppendState(dst []byte, at Progress) ([]byte, error)
-	// ParseState reads a state. It fails with errs.Corrupt for bytes that are no state, and with
-	// errs.Mismatch, which names the difference, for the state of another pipeline.
+	// ParseState reads a state. It fails with errs.Corrupt if b is not a state. It fails with
+	// errs.Mismatch, and names the difference, if b is the state of another pipeline.
 	ParseState(b []byte) (Progress, error)
 }
 
-// native is Bivouac's own way.
+// native is Bivouac's own mode.
 type native struct{}
 
 // String implements Compat.
 func (native) String() string { return "" }
 
-// NodeName implements Compat: the operator's name, with "#2", "#3" … for further ones.
+// NodeName implements Compat. It returns the operator's name, with "#2", "#3" … for further nodes.
 func (native) NodeName(s *op.Schema, unnamed int, taken func(string) bool) string {
 	return graph.NumberedName(s, unnamed, taken)
 }
 
-// DrawsAlike implements Compat: never, for numbers are keyed by name.
+// DrawsAlike implements Compat. It returns false, because random numbers are keyed by the node's
+// name.
 func (native) DrawsAlike(bool) bool { return false }
 
 // Arrange implements Compat.
@@ -126,8 +131,8 @@ func (native) Arrange(g *graph.Graph, sources []reader.Source, o Options) (*Arra
 	return a, nil
 }
 
-// nativeOrder returns the order of all samples of a reader, and the shards of it
-// that it was asked for.
+// nativeOrder returns the order of all samples of a reader, and the shards that its arguments ask
+// for.
 func nativeOrder(n *graph.Node, samples int64, o Options) (order.Order, order.Shards, error) {
 	s := order.Shards{
 		Samples: samples,

@@ -8,17 +8,18 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// completions are a definition's graphs as the first data of external sources completed them: the
-// pipelines that are made of it one after the other find them again.
+// completions caches a definition's graphs, completed by the first data of the external sources.
+// Later pipelines of the same definition reuse them.
 type completions struct {
 	mu     sync.Mutex
 	graphs map[string]*graph.Graph
 }
 
-// mostCompletions bounds them; data of more kinds is completed again.
+// mostCompletions is the most graphs that are cached. Data of further kinds completes its graph
+// each time.
 const mostCompletions = 64
 
-// of returns g for inputs of those specs.
+// of returns g, completed for inputs with these specs.
 func (c *completions) of(g *graph.Graph, specs [][]tensor.Spec) (*graph.Graph, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

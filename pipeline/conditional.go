@@ -8,17 +8,17 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
-// branch is a side of a conditional whose operators are taken, or were.
+// branch is one side of a conditional.
 type branch struct {
 	fork   *fork
-	output int // of split: 0 where the condition holds
+	output int // of the split: 0 for samples whose condition holds
 }
 
-// fork is a conditional: what both branches share.
+// fork is a conditional. It holds what both branches share.
 type fork struct {
-	parent    *branch // that it is in
+	parent    *branch // the branch that contains the conditional
 	condition graph.Edge
-	parts     map[graph.Edge]*graph.Node // the splits of what is used in a branch
+	parts     map[graph.Edge]*graph.Node // the splits of the values that a branch uses
 }
 
 const (
@@ -28,27 +28,25 @@ const (
 	validateOp = "_conditional.validate_logical"
 )
 
-// If computes, for each sample, what then returns where condition is not zero
-// and what otherwise returns elsewhere, and returns both merged. Both return as
-// many nodes, whose dtype, number of dimensions and layout agree. The condition
-// is a scalar.
+// If computes the nodes of then for the samples whose condition is not zero, and the nodes of
+// otherwise for the other samples. It returns both merged. The condition is a scalar. Both
+// functions return the same number of nodes, with the same dtype, number of dimensions and layout.
 //
 //	bright := p.If(image.Index(0, 0, 0).Less(128),
 //		func() []pipeline.Node { return []pipeline.Node{image.Mul(2)} },
 //		func() []pipeline.Node { return []pipeline.Node{image} })
 //
-// An operator in a branch that is given something sees only the samples that
-// take the branch; for a batch-level operator they are the batch. One that is
-// given nothing, such as random.uniform, runs for all samples, so that the
-// numbers of a sample do not depend on the others. Nodes that are made in a
-// branch leave it only by being returned.
+// An operator with inputs in a branch sees only the samples that take the branch. For a batch-level
+// operator these samples are the batch. An operator without inputs, such as random.uniform, runs
+// for all samples, so that the random numbers of a sample do not depend on other samples. A node
+// that is made in a branch can be used outside only if the branch returns it.
 func (b *Builder) If(condition Node, then, otherwise func() []Node) []Node {
 	f := &fork{parent: b.branch, condition: b.bring(condition.edge), parts: map[graph.Edge]*graph.Node{}}
 	b.checkCondition(f.condition)
 	where, others := b.take(f, 0, then), b.take(f, 1, otherwise)
 	if len(where) != len(others) {
-		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.If", Subject: "the branches",
-			Want: "as many nodes from both", Got: fmt.Sprintf("%d and %d", len(where), len(others))})
+		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.If", Subject: "branches",
+			Want: "the same number of nodes from both", Got: fmt.Sprintf("%d and %d", len(where), len(others))})
 	}
 	merged := make([]Node, len(where))
 	for i := range min(len(where), len(others)) {
@@ -71,7 +69,7 @@ func (b *Builder) checkCondition(e graph.Edge) {
 	}
 }
 
-// take takes the operators of one side of f, and returns what it computes.
+// take appends the operators of one side of f, and returns the results of that side.
 func (b *Builder) take(f *fork, output int, operators func() []Node) []graph.Edge {
 	if operators == nil {
 		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.If", Subject: "branch", Want: "a function", Got: "nil"})
@@ -87,10 +85,10 @@ func (b *Builder) take(f *fork, output int, operators func() []Node) []graph.Edg
 	return edges
 }
 
-// bring returns e as the branch that is being taken sees it: what was made
-// outside is split, once for both sides.
+// bring returns e as the current branch sees it. A value from outside the branch is split, once for
+// both sides.
 func (b *Builder) bring(e graph.Edge) graph.Edge {
-	if b.err != nil || b.graph.Check(e) != nil { // who takes e says which input it is
+	if b.err != nil || b.graph.Check(e) != nil { // the caller reports which input it is
 		return e
 	}
 	return b.bringTo(b.branch, e)
@@ -102,7 +100,9 @@ func (b *Builder) bringTo(to *branch, e graph.Edge) graph.Edge {
 	}
 	if to == nil {
 		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.If", Subject: "node " + e.String(),
-			Want: "a node of this place", Got: "one of a branch", Remedy: "return it from the branch: If merges it"})
+			Want:   "a node of this branch or of one around it",
+			Got:    "a node of another branch",
+			Remedy: "return it from the branch: If merges it"})
 		return e
 	}
 	f := to.fork
@@ -117,7 +117,7 @@ func (b *Builder) bringTo(to *branch, e graph.Edge) graph.Edge {
 	return graph.Edge{Node: part, Output: to.output}
 }
 
-// merge puts the parts of a value together where f is.
+// merge merges the two parts of a value, in the branch that contains f.
 func (b *Builder) merge(f *fork, where, others graph.Edge) Node {
 	n := b.internal(f.parent, mergeOp, f.condition, where, others)
 	if n == nil {
@@ -140,7 +140,7 @@ func (b *Builder) internal(home *branch, operator string, condition graph.Edge, 
 	return n
 }
 
-// settle notes that a node belongs to a branch.
+// settle records that a node belongs to a branch.
 func (b *Builder) settle(n *graph.Node, home *branch) {
 	if home == nil {
 		return
@@ -151,8 +151,8 @@ func (b *Builder) settle(n *graph.Node, home *branch) {
 	b.home[n] = home
 }
 
-// AndThen is the logical and of two scalars of dtype bool. right is computed
-// only for the samples for which left holds.
+// AndThen returns the logical and of two scalars of dtype bool. right is computed only for the
+// samples whose left is true.
 func (b *Builder) AndThen(left Node, right func() Node) Node {
 	if right == nil {
 		return b.noOperand("and")
@@ -163,8 +163,8 @@ func (b *Builder) AndThen(left Node, right func() Node) Node {
 		func() []Node { return []Node{left} })[0]
 }
 
-// OrElse is the logical or of two scalars of dtype bool. right is computed only
-// for the samples for which left does not hold.
+// OrElse returns the logical or of two scalars of dtype bool. right is computed only for the
+// samples whose left is false.
 func (b *Builder) OrElse(left Node, right func() Node) Node {
 	if right == nil {
 		return b.noOperand("or")
@@ -175,7 +175,7 @@ func (b *Builder) OrElse(left Node, right func() Node) Node {
 		func() []Node { return []Node{b.validate("or", "right", right())} })[0]
 }
 
-// Not negates a scalar: the result is a bool, true where the value is false or 0.
+// Not negates a scalar. The result is a bool, which is true if the value is false or 0.
 func (b *Builder) Not(n Node) Node { return b.Op(notOp, nil, n)[0] }
 
 func (b *Builder) noOperand(expression string) Node {
@@ -188,14 +188,15 @@ func (b *Builder) validate(expression, side string, n Node) Node {
 	return b.Op(validateOp, op.Args{"expression_name": expression, "expression_side": side}, n)[0]
 }
 
-// Split divides the samples of a node by a scalar condition. The first output has the samples
-// whose condition is not zero, the second the others. [Builder.If] is the usual way to do so.
+// Split divides the samples of a node by a scalar condition. The first output has the samples whose
+// condition is not zero. The second output has the other samples. [Builder.If] is the usual way to
+// do so.
 func (b *Builder) Split(condition, n Node) (where, others Node) {
 	parts := b.Op(splitOp, op.Args{"predicate": condition}, n)
 	return parts[0], parts[1]
 }
 
-// Merge puts together what Split divided by the same condition.
+// Merge joins the two outputs of a Split by the same condition.
 func (b *Builder) Merge(condition, where, others Node) Node {
 	return b.Op(mergeOp, op.Args{"predicate": condition}, where, others)[0]
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Constant is a value that is the same for all samples, of a type, shape and
-// layout of its own. As an operand of arithmetic a scalar takes part in the
-// expression; anything else becomes a node, as by [Builder.Constant].
+// Constant is a value that is the same for all samples. It has its own dtype, shape and layout. As
+// an operand of arithmetic, a scalar becomes part of the expression. Any other constant becomes a
+// node, as with [Builder.Constant].
 type Constant struct {
-	// Value is a bool, number or slice of them.
+	// Value is a bool, a number, or a slice of bools or numbers.
 	Value any
-	// DType is the type of the elements; by default int32, float32 or bool, whichever Value is.
+	// DType is the dtype of the elements. By default it is int32, float32 or bool, depending on Value.
 	DType tensor.DType
-	// Shape is the shape of a sample. By default a number is a scalar, and a slice has one axis of
-	// its length. A single value fills the whole shape.
+	// Shape is the shape of a sample. By default a number is a scalar, and a slice has one axis. A
+	// single value fills the whole shape.
 	Shape  []int
 	Layout string
 }
 
-// scalar returns c as an operand of op/arith when it is one number.
+// scalar returns c as an operand of op/arith if c is one number.
 func (c Constant) scalar() (arith.Constant, bool) {
 	if len(c.Shape) > 0 || c.Layout != "" {
 		return arith.Constant{}, false
@@ -53,7 +53,7 @@ func (c Constant) scalar() (arith.Constant, bool) {
 	return arith.Constant{Value: v, DType: d}, true
 }
 
-// Constant appends a node that gives c for each sample.
+// Constant appends a node whose value is c for each sample.
 func (b *Builder) Constant(c Constant) Node {
 	args := op.Args{}
 	ints, floats, dtype, err := elements(c.Value)
@@ -92,8 +92,7 @@ func isList(v any) bool {
 	return false
 }
 
-// elements returns the numbers of a constant, one kind of them, and the type that they have by
-// default.
+// elements returns the numbers of a constant, either ints or floats, and their default dtype.
 func elements(v any) (ints []int, floats []float64, d tensor.DType, err error) {
 	if i, own, ok := arith.Integer(v); ok {
 		return []int{i}, nil, own, nil
@@ -123,7 +122,7 @@ func elements(v any) (ints []int, floats []float64, d tensor.DType, err error) {
 		return nil, v, tensor.Float32, nil
 	}
 	return nil, nil, tensor.Invalid, &errs.Error{Kind: errs.Invalid, Op: "constant", Subject: "value",
-		Want: "a bool, a number or a slice of them", Got: fmt.Sprintf("%v of type %T", v, v)}
+		Want: "a bool, a number, or a slice of bools or numbers", Got: fmt.Sprintf("%v of type %T", v, v)}
 }
 
 func truth(b bool) int {

@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// declared are the options that declare what outputs are.
+// declared holds the options that declare the outputs.
 type declared struct {
 	dtypes  []tensor.DType
 	ndims   []int
@@ -16,7 +16,7 @@ type declared struct {
 
 func (o Options) declared() declared { return declared{o.OutputDType, o.OutputNDim, o.OutputLayout} }
 
-// validate checks the declarations by themselves.
+// validate checks the declarations without a graph.
 func (d declared) validate() error {
 	for _, t := range d.dtypes {
 		if t != tensor.Invalid && !t.Valid() {
@@ -34,7 +34,7 @@ func (d declared) validate() error {
 	return nil
 }
 
-// count checks that there are declarations for each of n outputs, or one for all.
+// count checks that there is one declaration for each of n outputs, or one for all.
 func (d declared) count(n int) error {
 	wrong := func(field string, k int) error {
 		return invalid(field, fmt.Sprintf("one for each of %d outputs, or one for all", n), fmt.Sprint(k))
@@ -50,7 +50,7 @@ func (d declared) count(n int) error {
 	return nil
 }
 
-// at returns what is declared of output i.
+// at returns the declaration of output i.
 func at[T any](list []T, i int) (v T) {
 	switch {
 	case i < len(list):
@@ -61,7 +61,8 @@ func at[T any](list []T, i int) (v T) {
 	return v
 }
 
-// check holds output i against its declaration; a negative ndim is not known.
+// check compares output i with its declaration. A negative ndim means that the number of dimensions
+// is not known.
 func (d declared) check(i int, dtype tensor.DType, ndim int, layout string) error {
 	differs := func(what string, want, got any) error {
 		return &errs.Error{Kind: errs.Mismatch, Op: "pipeline", Subject: fmt.Sprintf("output %d, %s", i, what),
@@ -81,7 +82,7 @@ func (d declared) check(i int, dtype tensor.DType, ndim int, layout string) erro
 	return nil
 }
 
-// checkSpecs holds what is known of the outputs against their declarations.
+// checkSpecs compares what is known about the outputs with their declarations.
 func (d declared) checkSpecs(outputs []tensor.Spec) error {
 	if err := d.count(len(outputs)); err != nil {
 		return err
@@ -98,7 +99,7 @@ func (d declared) checkSpecs(outputs []tensor.Spec) error {
 	return nil
 }
 
-// checkBatch holds a batch against the declarations.
+// checkBatch compares a batch with the declarations.
 func (d declared) checkBatch(outputs []*tensor.Batch) error {
 	for i, b := range outputs {
 		if err := d.check(i, b.DType, b.NDim, b.Layout); err != nil {

@@ -19,19 +19,19 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Definition is a checked graph with options. It is immutable; any number of
-// pipelines can be made from it, and run at the same time.
+// Definition is a checked graph with options. It is immutable. You can make any number of pipelines
+// from it, and run them at the same time.
 type Definition struct {
 	options Options
 	whole   *graph.Graph // as it was declared
-	graph   *graph.Graph // in which what computes the same is there once
+	graph   *graph.Graph // the graph that runs: equal nodes are merged
 	moved   []string
 	sources map[string]*sourceNode
 	seen    *completions
 }
 
-// Define calls define, which appends operators to p and returns the nodes to
-// deliver, and checks the graph. No file is touched.
+// Define calls define and checks the graph. define appends operators to p and returns the nodes to
+// deliver. Define touches no file.
 func Define(o Options, define func(p *Builder) []Node) (*Definition, error) {
 	b, err := NewBuilder(o)
 	if err != nil {
@@ -44,14 +44,14 @@ func Define(o Options, define func(p *Builder) []Node) (*Definition, error) {
 	return b.Definition()
 }
 
-// defined takes the nodes that a function returned.
+// defined makes the nodes that a function returned the outputs.
 func (b *Builder) defined(nodes []Node) {
 	if nodes != nil || !b.set {
 		b.SetOutputs(nodes...)
 	}
 }
 
-// specs describes the outputs by what is known of them.
+// specs returns what is known about the outputs.
 func (d *Definition) specs() []tensor.Spec {
 	specs := make([]tensor.Spec, len(d.graph.Outputs))
 	for i, e := range d.graph.Outputs {
@@ -60,8 +60,7 @@ func (d *Definition) specs() []tensor.Spec {
 	return specs
 }
 
-// Moved lists the operators that were to run on another device and run on the CPU, as
-// Options.Device asked.
+// Moved lists the operators that name another device and run on the CPU because of Options.Device.
 func (d *Definition) Moved() []string { return slices.Clone(d.moved) }
 
 // DotOptions say what a drawing shows.
@@ -73,12 +72,12 @@ func (d *Definition) DOT(o DotOptions) []byte { return d.graph.DOT(o) }
 // Options returns the options that were given to Define.
 func (d *Definition) Options() Options { return d.options }
 
-// Graph returns the graph as it was declared, for packages of this module. The
-// graph that runs has what computes the same only once.
+// Graph returns the graph as it was declared, for packages of this module. In the graph that runs,
+// equal nodes are merged.
 func (d *Definition) Graph() *graph.Graph { return d.whole }
 
-// With returns the definition with options that change makes of its own. It is
-// the way to set a field back to zero, which New cannot.
+// With returns the definition with changed options: change edits a copy of its options. Unlike New,
+// With can set a field back to zero.
 //
 //	unseeded, err := def.With(func(o *pipeline.Options) { o.Seed = 0 })
 func (d *Definition) With(change func(o *Options)) (*Definition, error) {
@@ -94,7 +93,8 @@ func (d *Definition) With(change func(o *Options)) (*Definition, error) {
 }
 
 // New opens the data sets and returns a pipeline at its beginning. An option that is set in o
-// replaces the option of the definition; a nil o replaces nothing. Close must be called.
+// replaces the option of the definition; a nil o replaces nothing. The caller must Close the
+// pipeline.
 func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 	options := d.options.Override(o)
 	if err := options.Validate(); err != nil {
@@ -124,7 +124,7 @@ func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 		return nil, errs.Wrap("pipeline.New", "", err)
 	}
 	if p.noStates == nil {
-		p.origin, _ = p.codec.AppendState(nil, p.progress()) // where it cannot be told, SetState of nothing says so
+		p.origin, _ = p.codec.AppendState(nil, p.progress()) // without an origin, SetState(nil) fails
 	}
 	return p, nil
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
-// deviceArg is the argument that every operator takes. The only device is the CPU: another is
-// refused or, with RunOnCPU, taken for it.
+// deviceArg is an argument that every operator takes. The only device is the CPU. Another device is
+// refused or, with RunOnCPU, replaced by the CPU.
 const deviceArg = "device"
 
-// takeDevice removes the device from arguments and returns it; nil is the CPU.
+// takeDevice removes the device from the arguments and returns it; nil means the CPU.
 func takeDevice(set map[string]op.Argument) any {
 	a, ok := set[deviceArg]
 	if !ok {
@@ -35,7 +35,7 @@ func (b *Builder) place(n *graph.Node, device any) {
 	case nil, "cpu":
 	case "gpu", "mixed":
 		if b.options.Device != RunOnCPU {
-			bad(errs.Unsupported, "cpu, as there is no GPU here", "leave it out, or set Options.Device to RunOnCPU")
+			bad(errs.Unsupported, "cpu, because Bivouac has no GPU", "leave it out, or set Options.Device to RunOnCPU")
 			return
 		}
 		b.moved = append(b.moved, fmt.Sprintf("node %s (%s): %v", n.Name, n.Schema.FullName(), device))
@@ -44,14 +44,14 @@ func (b *Builder) place(n *graph.Node, device any) {
 	}
 }
 
-// On places the node on a device by its name: "cpu", where it is already, or "gpu", which is a
-// mistake unless Options.Device is RunOnCPU.
+// On places the node on a device by its name. "cpu" changes nothing. "gpu" is a mistake unless
+// Options.Device is RunOnCPU.
 func (n Node) On(device string) Node {
 	if n.b == nil || n.edge.Node == nil || device == "cpu" {
 		return n
 	}
 	mistake := &errs.Error{Kind: errs.Unsupported, Op: n.edge.Node.Schema.FullName(), Subject: "node " + n.Name(),
-		Want: "the CPU, as there is no GPU here", Got: "a copy to the GPU",
+		Want: "the CPU, because Bivouac has no GPU", Got: "a copy to the GPU",
 		Remedy: "leave it out, or set Options.Device to RunOnCPU"}
 	switch {
 	case device != "gpu":

@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// documents are states as JSON documents.
+// documents is the Codec of states as JSON documents.
 type documents struct {
 	identity identity
 	schedule schedule
@@ -18,16 +18,16 @@ type documents struct {
 	extended bool // the state has more than the fields of a document
 }
 
-// extension is what a document says besides its own fields.
+// extension holds the parts of a state that have no field in a document.
 type extension struct {
 	First   int64             `json:"first,omitempty"`   // position of the first sample of the epoch of external sources
-	Sources map[string][]byte `json:"sources,omitempty"` // states of those that have one
+	Sources map[string][]byte `json:"sources,omitempty"` // states of the sources that have a state
 
 	Consumer string         `json:"iterator,omitempty"` // what the consumer of the stream keeps
 	Faults   *faults.Ledger `json:"faults,omitempty"`
 }
 
-// extensionKey is where the extension lies in a document.
+// extensionKey is the key of the extension in a document.
 const extensionKey = "pipeline"
 
 // AppendState implements Codec.
@@ -70,7 +70,7 @@ func (c documents) ParseState(b []byte) (Progress, error) {
 	}
 	if epoch, batch := c.schedule.epoch(d.Position); !c.external && (epoch != d.Epoch || batch != d.Batch) {
 		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "position",
-			Want: fmt.Sprintf("one in epoch %d, batch %d, as the state says", d.Epoch, d.Batch),
+			Want: fmt.Sprintf("a position in epoch %d, batch %d, as the state says", d.Epoch, d.Batch),
 			Got:  fmt.Sprintf("%d, in epoch %d, batch %d", d.Position, epoch, batch)}
 	}
 	at := Progress{Position: d.Position, Digest: digest}
@@ -80,7 +80,7 @@ func (c documents) ParseState(b []byte) (Progress, error) {
 	var x extension
 	if err := json.Unmarshal(d.Extra[extensionKey], &x); err != nil || x.First < 0 || x.First > d.Position {
 		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey,
-			Want: "where the epoch began and states of sources", Err: err}
+			Want: "the position where the epoch began, and the states of the sources", Err: err}
 	}
 	at.First, at.Sources = x.First, x.Sources
 	if x.Faults != nil {
@@ -88,7 +88,7 @@ func (c documents) ParseState(b []byte) (Progress, error) {
 	}
 	if n := int64(len(at.Faults.Last)); n > mostFaults || n > at.Faults.Count {
 		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey + ".faults",
-			Want: fmt.Sprintf("at most %d of them", mostFaults), Got: fmt.Sprint(n)}
+			Want: fmt.Sprintf("at most %d faults", mostFaults), Got: fmt.Sprint(n)}
 	}
 	if x.Consumer != "" {
 		at.Consumer = []byte(x.Consumer)

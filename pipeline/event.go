@@ -21,7 +21,7 @@ type EventKind uint8
 const (
 	BatchDelivered EventKind = iota + 1 // Next or Take returned Batch
 	SampleExcused                       // a sample of a delivered batch failed, and a policy excused it: Fault
-	EpochEnded                          // an external source has no more, and Reset begins it again
+	EpochEnded                          // an external source is at its end; Reset begins it again
 	BatchFailed                         // a batch could not be made: Err
 	Moved                               // SetState or Skip moved the stream to Position
 	// SampleOverdue: an operator works longer on a sample than Options.Limits.MaxTime allows (Err).
@@ -35,20 +35,20 @@ var eventNames = []string{"", "batch delivered", "sample excused", "epoch ended"
 // String returns the kind in words.
 func (k EventKind) String() string { return enum.Name(k, eventNames, "event %d") }
 
-// Event is something that Options.OnEvent is told, by the goroutine that calls the
-// pipeline, before the call returns. It is for logs and displays of progress; Statistics and
-// WriteMetrics tell at any time what was done so far.
+// Event is the argument of Options.OnEvent. The goroutine that calls the pipeline calls OnEvent
+// before its call returns. Events are for logs and displays of progress. Statistics and
+// WriteMetrics give the totals at any time.
 type Event struct {
 	Kind     EventKind
 	Batch    *Batch        // BatchDelivered; the caller's, as Next says
-	Samples  int           // BatchDelivered: how many it has
-	Queue    int           // BatchDelivered: how many batches are in the making or ready
+	Samples  int           // BatchDelivered: the number of its samples
+	Queue    int           // BatchDelivered: the number of batches in the making or ready
 	Position int64         // Moved
 	Fault    *faults.Fault // SampleExcused
 	Err      error         // BatchFailed, SampleOverdue
 }
 
-// tell passes an event on.
+// tell passes an event to Options.OnEvent.
 func (p *Pipeline) tell(e Event) {
 	if p.options.OnEvent != nil {
 		p.turn.Callback(func() { p.options.OnEvent(e) })
@@ -85,7 +85,7 @@ func LogEvents(log *slog.Logger, every int) func(Event) {
 }
 
 // WriteMetrics writes the statistics in the text format of Prometheus, each with the label
-// pipeline=name. It is safe for concurrent use with everything but Close.
+// pipeline=name. It is safe for concurrent use with all methods except Close.
 func (p *Pipeline) WriteMetrics(w io.Writer, name string) error {
 	s := p.Statistics()
 	var b strings.Builder

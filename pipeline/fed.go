@@ -8,26 +8,26 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/flow"
 )
 
-// feeding is what the external sources of a pipeline need.
+// feeding is the state of a pipeline's external sources.
 type feeding struct {
 	inputs   []*input // in the order of the graph's inputs
 	calls    *flow.Pool[call]
-	prepared int64 // batches before which Options.BeforeBatch was called, since the last move
+	prepared int64 // calls of Options.BeforeBatch since the last move
 }
 
-// FeedOptions say how data is fed.
+// FeedOptions are the options of Feed.
 type FeedOptions struct {
 	Layout string // of the samples; by default the layout of the data, or the declared one
 	NoCopy bool   // uses the data in place; it must not change until its batch is released
 }
 
-// Feed queues a batch for the external source called name, which must have no function or sequence
-// to take it from: data for each of its outputs. Later batches may be of other sizes, up to the
-// batch size. nil options are the zero options.
+// Feed queues a batch for the external source called name: one Data for each of its outputs. The
+// source must be a zero Source, without a function or sequence. Later batches may have other sizes,
+// up to the batch size. nil options mean the zero options.
 //
-// It is one of the calls of which one goroutine makes one at a time: a source must not call it, but
-// Options.BeforeBatch may. Errors: errs.Busy beside another call, errs.NotFound for an unknown
-// name, errs.Invalid and errs.Mismatch for data that does not fit.
+// Only one goroutine at a time may call Feed or move the stream. Options.BeforeBatch may call Feed;
+// a source must not. Feed fails with errs.Busy during another call, with errs.NotFound for an
+// unknown name, and with errs.Invalid or errs.Mismatch for data that does not fit.
 func (p *Pipeline) Feed(name string, data []Data, o *FeedOptions) error {
 	const what = "pipeline.Feed"
 	if err := p.turn.Enter(what); err != nil {
@@ -40,7 +40,7 @@ func (p *Pipeline) Feed(name string, data []Data, o *FeedOptions) error {
 	}
 	if in.gives != nil {
 		return &errs.Error{Kind: errs.Invalid, Op: what, Subject: "node " + name,
-			Want: "an external source that is fed", Got: "one with a source of its own"}
+			Want: "an external source that is fed", Got: "an external source with a function or sequence"}
 	}
 	if o == nil {
 		o = &FeedOptions{}
@@ -78,8 +78,8 @@ func (p *Pipeline) input(what, name string) (*input, error) {
 		Want: "an external source: " + strings.Join(names, ", ")}
 }
 
-// Unfed returns the names of the external sources that were not fed enough for the next n batches
-// after the one delivered last.
+// Unfed returns the names of the external sources that have too little data for the next n batches
+// after the last delivered batch.
 func (p *Pipeline) Unfed(n int) ([]string, error) {
 	if err := p.turn.Take("pipeline.Unfed"); err != nil {
 		return nil, err
@@ -100,9 +100,9 @@ func (p *Pipeline) lacking(n int) []string {
 	return names
 }
 
-// unfed is the error of a batch that lacks data of the external sources with those names.
+// unfed returns the error of a batch for which the named external sources have no data.
 func unfed(names []string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "external_source", Subject: "node " + strings.Join(names, ", "),
-		Want: "a batch", Got: "none that was fed",
-		Remedy: "feed one batch before each batch that is taken, and as many as are made ahead before the first"}
+		Want: "a batch that was fed", Got: "no batch",
+		Remedy: "feed one batch before each batch that is taken, and before the first also one for each prefetched batch"}
 }

@@ -14,13 +14,12 @@ import (
 // *[tensor.Batch].
 type Data any
 
-// feed is a batch of an external source: the samples of each of its outputs, in
-// memory that is used again and again.
+// feed is a batch of an external source: the samples of each of its outputs. Its memory is reused.
 type feed struct {
 	samples int
 	outputs []fedOutput
-	state   []byte // of the source after it, when it has one
-	uses    int    // windows and slots that it is in
+	state   []byte // of the source after this batch, if the source has a state
+	uses    int    // the number of windows and slots that hold it
 }
 
 // fedOutput is a batch of one output.
@@ -29,12 +28,12 @@ type fedOutput struct {
 	ndim    int
 	layout  string
 	samples []tensor.Tensor
-	shapes  []int  // what the shapes of samples lie in
-	memory  []byte // what the samples lie in, when they were copied
+	shapes  []int  // memory of the samples' shapes
+	memory  []byte // memory of the samples, if they were copied
 }
 
-// take makes data the batch. A layout that is not empty becomes the layout of the samples.
-// Unless keep is set the memory is copied.
+// take makes data the batch. A layout that is not empty becomes the layout of the samples. The
+// memory is copied unless keep is set.
 func (o *fedOutput) take(data Data, layout string, keep bool) error {
 	o.begin()
 	var err error
@@ -78,13 +77,13 @@ func (o *fedOutput) takeBatch(b *tensor.Batch, keep bool) error {
 	return nil
 }
 
-// takeRows takes the elements of the first axis.
+// takeRows takes the elements of the first axis as samples.
 func (o *fedOutput) takeRows(t tensor.Tensor, keep bool) error {
 	if len(t.Shape) == 0 {
 		return &errs.Error{Kind: errs.Invalid, Want: "an array with the samples along its first axis", Got: t.String()}
 	}
 	layout := t.Layout
-	if len(layout) == len(t.Shape) { // it names the axis of the batch too
+	if len(layout) == len(t.Shape) { // the layout also names the axis of the batch
 		layout = layout[1:]
 	}
 	t.Layout = ""
@@ -101,8 +100,8 @@ func (o *fedOutput) takeRows(t tensor.Tensor, keep bool) error {
 	return nil
 }
 
-// append adds a sample, which must be of the kind of those before it; its memory
-// is copied unless keep is set.
+// append adds a sample. Its dtype, number of axes and layout must equal those of the earlier
+// samples. Its memory is copied unless keep is set.
 func (o *fedOutput) append(t tensor.Tensor, keep bool) error {
 	s := len(o.samples)
 	if err := t.Check(); err != nil {
@@ -113,13 +112,13 @@ func (o *fedOutput) append(t tensor.Tensor, keep bool) error {
 	}
 	differs := func(what, want, got string) error {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "sample " + strconv.Itoa(s),
-			Want: what + " as of the first, " + want, Got: got}
+			Want: what + " like the first sample, " + want, Got: got}
 	}
 	switch {
 	case t.DType != o.dtype:
 		return differs("a dtype", o.dtype.String(), t.DType.String())
 	case len(t.Shape) != o.ndim:
-		return differs("as many axes", strconv.Itoa(o.ndim), t.String())
+		return differs("a number of axes", strconv.Itoa(o.ndim), t.String())
 	case t.Layout != "" && o.layout == "":
 		o.layout = t.Layout
 	case t.Layout != "" && t.Layout != o.layout:
@@ -135,7 +134,7 @@ func (o *fedOutput) append(t tensor.Tensor, keep bool) error {
 	return nil
 }
 
-// finish gives all samples their layout, and shapes and memory that stay.
+// finish gives all samples their layout, and shapes and memory that do not move any more.
 func (o *fedOutput) finish(layout string, keep bool) error {
 	if len(o.samples) == 0 {
 		return noSamples()
@@ -159,7 +158,7 @@ func (o *fedOutput) finish(layout string, keep bool) error {
 	return nil
 }
 
-// spec describes the batch: what was declared, and for the rest what it is.
+// spec describes the batch. It fills what was not declared from the data.
 func (o *fedOutput) spec(declared tensor.Spec) tensor.Spec {
 	s := declared
 	if !s.DType.Valid() {
@@ -177,7 +176,7 @@ func (o *fedOutput) spec(declared tensor.Spec) tensor.Spec {
 	return s
 }
 
-// describe gives samples without a layout the one that was declared.
+// describe gives samples without a layout the declared layout.
 func (o *fedOutput) describe(layout string) {
 	if o.layout == "" && layout != "" && len(layout) == o.ndim {
 		o.layout = layout
@@ -187,10 +186,10 @@ func (o *fedOutput) describe(layout string) {
 	}
 }
 
-// fits returns an error unless the batch is what spec says.
+// fits returns an error unless the batch agrees with spec.
 func (o *fedOutput) fits(spec tensor.Spec) error {
 	differs := func(what string, want, got any) error {
-		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: fmt.Sprintf("%v, as declared or before", want),
+		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: fmt.Sprintf("%v, as declared or as in earlier batches", want),
 			Got: fmt.Sprint(got)}
 	}
 	switch {
@@ -212,13 +211,14 @@ func (o *fedOutput) fits(spec tensor.Spec) error {
 }
 
 func noSamples() error {
-	return &errs.Error{Kind: errs.Invalid, Want: "at least one sample", Got: "none"}
+	return &errs.Error{Kind: errs.Invalid, Want: "at least one sample", Got: "no sample"}
 }
 
 // roundUp returns the next multiple of the alignment of samples.
 func roundUp(n int) int { return (n + 63) &^ 63 }
 
-// roomFor returns b with length n, elsewhere if need be, at an address aligned to 8.
+// roomFor returns memory of length n at an address aligned to 8: b if it is large enough, else new
+// memory.
 func roomFor(b []byte, n int) []byte {
 	if cap(b) >= n {
 		return b[:n]

@@ -9,31 +9,30 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Function is a Go function as an operator; fn.Func appends it to a graph. It is
-// never pruned nor merged with another, and a graph that has one cannot be
-// serialized.
+// Function is a Go function as an operator; fn.Func appends it to a graph. It is never pruned or
+// merged with another node. A graph with a Function cannot be serialized.
 //
-// One of Sample and Batch is set, and one of Deterministic and Stateful.
+// Set exactly one of Sample and Batch, and exactly one of Deterministic and Stateful.
 type Function struct {
 	Name string // of the node; by default "func"
-	// Sample makes the outputs of one sample from its inputs. What it is given is
-	// valid during the call and must not be written to; what it returns is copied.
+	// Sample makes the outputs of one sample from its inputs. The inputs are valid during the call and
+	// must not be written to. The outputs are copied.
 	Sample func(in []tensor.Tensor) ([]tensor.Tensor, error)
 	// Batch makes the outputs of all samples of a batch: [input][sample] to [output][sample].
 	Batch func(in [][]tensor.Tensor) ([][]tensor.Tensor, error)
-	// Outputs describes what the function returns: a dtype each, and shape and layout
-	// where they are known. A function for its effects has none.
+	// Outputs describes what the function returns: the dtype of each output, and its shape and layout
+	// if they are known. A function that is called only for its effects has no outputs.
 	Outputs []tensor.Spec
-	// Deterministic functions depend on their inputs alone. Sample is called for any
-	// sample at any time, by several goroutines at once.
+	// Deterministic says that the outputs depend only on the inputs. Sample is called for any sample
+	// at any time, by several goroutines at once.
 	Deterministic bool
-	// Stateful functions remember something. Their calls do not overlap and the
-	// samples of a batch come in order; batches come in order without batches ahead,
-	// NoPrefetch. A pipeline's state does not know what they remember.
+	// Stateful says that the function remembers something between calls. Its calls do not overlap, and
+	// the samples of a batch come in order. Batches come in order only without prefetching
+	// (NoPrefetch). The state of a pipeline does not contain what the function remembers.
 	Stateful bool
 }
 
-// functionName is the operator's.
+// functionName is the name of the operator.
 const functionName = "func"
 
 // maxFunctionInputs is the most inputs of a function.
@@ -63,13 +62,13 @@ func (f *Function) validate() error {
 	}
 	switch {
 	case (f.Sample == nil) == (f.Batch == nil):
-		return bad("Sample", "one of Sample and Batch", "both or none")
+		return bad("Sample", "one of Sample and Batch", "both or neither")
 	case f.Deterministic == f.Stateful:
-		return bad("Deterministic", "one of Deterministic and Stateful", "both or none")
+		return bad("Deterministic", "one of Deterministic and Stateful", "both or neither")
 	}
 	for i, s := range f.Outputs {
 		if !s.DType.Valid() {
-			return bad("Outputs", fmt.Sprintf("a dtype of output %d", i), "none")
+			return bad("Outputs", fmt.Sprintf("a dtype for output %d", i), "no dtype")
 		}
 	}
 	return nil
@@ -78,10 +77,10 @@ func (f *Function) validate() error {
 // function is a Function as a kernel.
 type function struct {
 	Function
-	mu sync.Mutex // of stateful ones
+	mu sync.Mutex // of stateful functions
 }
 
-// arguments are what a worker reuses from call to call.
+// arguments is memory that a worker reuses from call to call.
 type arguments struct {
 	sample []tensor.Tensor
 	batch  [][]tensor.Tensor
@@ -172,7 +171,7 @@ func (f *function) give(b *op.Block, i, s int, t tensor.Tensor) error {
 	return nil
 }
 
-// fits reports whether a shape is as described, with -1 for any.
+// fits reports whether a shape agrees with its description, in which -1 means any length.
 func fits(got, want tensor.Shape) bool {
 	if len(got) != len(want) {
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// newGiver returns what makes the batches of an input that is not fed. A parallel one calls
-// ahead on the pool, when there is one.
+// newGiver returns the giver of an input that is not fed. If the input is parallel and there is a
+// pool, the giver calls the function ahead on the pool.
 func newGiver(in *input, calls *flow.Pool[call]) giver {
 	src, o := &in.source.source, &in.source.options
 	switch {
@@ -32,7 +32,7 @@ func newGiver(in *input, calls *flow.Pool[call]) giver {
 		again: o.Endless || o.EachEpoch}}
 }
 
-// callBatch asks for batches by their number.
+// callBatch gets batches by their number.
 type callBatch struct{ in *input }
 
 func (g callBatch) give(ctx context.Context, info BatchInfo, _ span, f *feed, _ bool) error {
@@ -46,7 +46,7 @@ func (g callBatch) give(ctx context.Context, info BatchInfo, _ span, f *feed, _ 
 func (callBatch) restart() error { return nil }
 func (callBatch) stop()          {}
 
-// callSamples asks for samples by their number.
+// callSamples gets samples by their number.
 type callSamples struct{ in *input }
 
 func (g callSamples) give(ctx context.Context, info BatchInfo, samples span, f *feed, _ bool) error {
@@ -72,7 +72,7 @@ func (x span) info(b BatchInfo, s int) SampleInfo {
 		EpochIdx: b.EpochIdx}
 }
 
-// callNext asks for one batch after the other.
+// callNext gets one batch after the other.
 type callNext struct{ in *input }
 
 func (g callNext) give(ctx context.Context, _ BatchInfo, _ span, f *feed, _ bool) error {
@@ -129,7 +129,7 @@ func (g *takeSamples) give(_ context.Context, _ BatchInfo, samples span, f *feed
 func (g *takeSamples) restart() error { g.seq.restart(); return nil }
 func (g *takeSamples) stop()          { g.seq.end() }
 
-// sequence pulls values, again and again from the beginning if it is asked to.
+// sequence pulls values from an iterator. It can begin again at the end.
 type sequence[T any] struct {
 	all     iter.Seq2[T, error]
 	endless bool // begins again at its end
@@ -150,7 +150,7 @@ func (q *sequence[T]) take() (T, error) {
 			return v, err
 		}
 		q.end()
-		q.ended = !q.endless || fresh // twice the end and nothing between: there is nothing
+		q.ended = !q.endless || fresh // an empty sequence ends even if it is endless
 	}
 	return none, io.EOF
 }
@@ -161,7 +161,7 @@ func (q *sequence[T]) restart() {
 	q.ended = q.ended && !q.again
 }
 
-// end gives the running sequence up.
+// end stops the running sequence.
 func (q *sequence[T]) end() {
 	if q.stop != nil {
 		q.stop()

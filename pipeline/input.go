@@ -12,51 +12,51 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// input is an external source of a running pipeline: the batches that were fed,
-// or made by its callback, and not delivered yet.
+// input is an external source of a running pipeline. It holds the batches that were fed, or made by
+// the source's function, and are not yet delivered.
 //
 //	delivered │ base                          base+len(window)
 //	──────────┼────────┬─────────┬─────────┬─────────
 //	          │ taken  │ taken   │ waiting │  to come
 //
-// What is taken by a batch in the making stays in the window until that is
-// delivered, so that making it again finds the same.
+// Data that a batch in the making has taken stays in the window until the batch is delivered, so
+// that a second try finds the same data.
 type input struct {
 	node   *graph.Node
 	source *sourceNode // how it was declared
-	gives  giver       // nil: it is fed by Feed
+	gives  giver       // nil if it is fed by Feed
 	specs  []tensor.Spec
 	window []*feed
 	base   int64 // number of window[0] among all batches since the last move
 	free   []*feed
-	last   *feed  // fed last, for RepeatLast
+	last   *feed  // the batch that was fed last, for RepeatLast
 	taken  bool   // something was taken from the source
 	state  []byte // of a stateful source, after the batch delivered last
 }
 
 // giver makes the batches of an external source with a callback.
 type giver interface {
-	// give fills f with the batch that info and samples describe. io.EOF ends the epoch. When wait is
-	// false and the batch takes more than a call, it returns errLater and goes on with it.
+	// give fills f with the batch that info and samples describe. io.EOF ends the epoch. If wait is
+	// false and the batch is not ready, give returns errLater and the work continues.
 	give(ctx context.Context, info BatchInfo, samples span, f *feed, wait bool) error
 	// restart begins another epoch.
 	restart() error
-	// stop drops what runs ahead, and waits until it is over.
+	// stop drops the batches that were begun ahead, and waits until their calls have returned.
 	stop()
 }
 
-// span is the samples of a batch that this rank delivers.
+// span describes the samples of a batch that this rank delivers.
 type span struct {
-	n     int   // how many
-	whole int   // how many the batch has, over all ranks
-	slot  int   // place of the first in the batch
-	first int64 // and in the epoch
+	n     int   // number of samples
+	whole int   // number of samples of the batch, over all ranks
+	slot  int   // place of the first sample in the batch
+	first int64 // number of the first sample in the epoch
 }
 
 // errLater says that a batch is still in the making.
 var errLater = errors.New("later")
 
-// at returns the batch with that number. Starved and ended have no batch.
+// at returns the batch with the given number. There is no batch if the source is starved or ended.
 func (in *input) at(
 	ctx context.Context, number int64, info BatchInfo, samples span, wait bool,
 ) (*feed, flow.Outcome, error) {
@@ -88,7 +88,7 @@ func (in *input) at(
 	return f, flow.Started, nil
 }
 
-// empty returns a batch to fill, in use once.
+// empty returns an empty batch with one use.
 func (in *input) empty() *feed {
 	if n := len(in.free); n > 0 {
 		f := in.free[n-1]
@@ -112,7 +112,7 @@ func (in *input) push(f *feed) {
 	in.window = append(in.window, f)
 }
 
-// fill makes data, one for each output, the batch f.
+// fill sets f to data, which has one entry for each output.
 func (in *input) fill(f *feed, data []Data, layout string, keep bool) error {
 	if len(data) != len(f.outputs) {
 		return in.outputs(len(data))
@@ -125,8 +125,8 @@ func (in *input) fill(f *feed, data []Data, layout string, keep bool) error {
 	return in.check(f)
 }
 
-// check completes f by what was declared, and refuses what disagrees with that,
-// with the other outputs or with the batches before.
+// check adds the declared layouts to f. It returns an error if f disagrees with the declaration, if
+// its outputs disagree, or if it disagrees with earlier batches.
 func (in *input) check(f *feed) error {
 	f.samples = len(f.outputs[0].samples)
 	for i := range f.outputs {
@@ -145,13 +145,13 @@ func (in *input) check(f *feed) error {
 		for i := range f.outputs {
 			specs[i] = in.spec(i, &f.outputs[i])
 		}
-		in.specs = specs // all at once, for spec looks at it
+		in.specs = specs // only now, because spec reads it
 	}
 	return nil
 }
 
-// spec returns what the batches of output i are: what they were, or what is declared and the first
-// shows.
+// spec describes the batches of output i. It is taken from earlier batches, or from the declaration
+// and the first batch.
 func (in *input) spec(i int, first *fedOutput) tensor.Spec {
 	if in.specs != nil {
 		return in.specs[i]
@@ -159,7 +159,7 @@ func (in *input) spec(i int, first *fedOutput) tensor.Spec {
 	return first.spec(in.node.Declared()[i])
 }
 
-// delivered takes the batch with that number, and those before it, out of the window.
+// delivered removes the batch with the given number, and all batches before it, from the window.
 func (in *input) delivered(number int64) {
 	for in.base <= number && len(in.window) > 0 {
 		f := in.window[0]
@@ -181,7 +181,7 @@ func (in *input) clear() {
 	in.window, in.base, in.last = in.window[:0], 0, nil
 }
 
-// outputs is the error of data for another number of outputs.
+// outputs returns the error for data with a wrong number of outputs.
 func (in *input) outputs(got int) error {
 	return in.wrap(&errs.Error{Kind: errs.Invalid, Want: fmt.Sprintf("data for %d outputs", len(in.node.Specs)),
 		Got: fmt.Sprint(got)})

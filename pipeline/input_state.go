@@ -32,7 +32,7 @@ func (p *Pipeline) progress() Progress {
 	return at
 }
 
-// resumable returns an error that says why an external source cannot go on at a place of the
+// resumable returns an error if an external source cannot continue at the given place of the
 // stream.
 func (p *Pipeline) resumable(at Progress) error {
 	for _, in := range p.inputs {
@@ -50,17 +50,17 @@ func (in *input) resumable(at Progress) error {
 		return nil
 	case src.state != nil:
 		if _, ok := at.Sources[in.node.Name]; !ok {
-			return &errs.Error{Kind: errs.Mismatch, Want: "a state with the source's state in it", Got: "one without"}
+			return &errs.Error{Kind: errs.Mismatch, Want: "a state that holds the state of the source", Got: "a state without it"}
 		}
 		return nil
 	}
 	return &errs.Error{Kind: errs.Unsupported, Want: "a source that can be moved",
-		Got:    fmt.Sprintf("one without index or state, and position %d", at.Position),
+		Got:    fmt.Sprintf("a source without index or state, at position %d", at.Position),
 		Remedy: "use BatchFunc or SampleFunc, or From with a source that is state.Stateful"}
 }
 
-// moveInputs moves the stream to a place, its external sources as well. What was fed is dropped. A
-// source that refuses its state leaves everything as it was.
+// moveInputs moves the stream and its external sources to a place. Data that was fed is dropped. If
+// a source refuses its state, nothing changes.
 func (p *Pipeline) moveInputs(at Progress) error {
 	if err := p.moveSources(at.Sources); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (p *Pipeline) moveInputs(at Progress) error {
 	return nil
 }
 
-// moveSources gives stateful sources their states: all, or none.
+// moveSources sets the states of the stateful sources. If one fails, no source moves.
 func (p *Pipeline) moveSources(states map[string][]byte) error {
 	var undo []func() error
 	for _, in := range p.inputs {

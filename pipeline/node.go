@@ -10,9 +10,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Node is what an operator gives: one tensor a sample. It is the input and, by
-// op.Of, an argument of further operators of the same builder. The zero Node is
-// what comes of a mistake.
+// Node is an output of an operator: one tensor per sample. It can be an input of later operators of
+// the same Builder or, with op.Of, an argument. After a mistake, operators return the zero Node.
 type Node struct {
 	b    *Builder
 	edge graph.Edge
@@ -21,9 +20,9 @@ type Node struct {
 // OpValue implements op.Value.
 func (Node) OpValue() {}
 
-// Spec describes the samples of the node; dimensions of -1 are known only from
-// the data. It is the zero Spec after a mistake in the graph, and when only the
-// data that an input is fed will tell.
+// Spec describes the samples of the node. A dimension of -1 depends on the data. Spec returns the
+// zero Spec after a mistake in the graph, and if the description depends on data that is not yet
+// fed.
 func (n Node) Spec() tensor.Spec {
 	if n.edge.Node == nil {
 		return tensor.Spec{}
@@ -39,19 +38,19 @@ func (n Node) Name() string {
 	return n.edge.Node.Name
 }
 
-// Range is an index that takes the elements from Start up to, not including,
-// Stop, each Step-th. Each is an int, a Node of one integer a sample, or nil: the
-// beginning, the end, 1. Numbers below 0 count from the end; a Step below 0 goes
-// backwards, from the end to the beginning by default. The zero Range takes all.
+// Range is an index that takes every Step-th element from Start up to, but not including, Stop.
+// Each field is an int, a Node with one integer per sample, or nil. nil means the beginning, the
+// end, and a step of 1. A Start or Stop below 0 counts from the end. A Step below 0 goes backwards,
+// by default from the end to the beginning. The zero Range takes all elements.
 type Range = arith.Range
 
-// NewAxis is an index that makes a new axis of length 1, whose letter in the
-// layout is Name: of all new axes or of none.
+// NewAxis is an index that makes a new axis of length 1. Name is the letter of the axis in the
+// layout. Either all new axes have a Name, or no new axis has one.
 type NewAxis = arith.NewAxis
 
-// Index returns part of each sample, as numpy's indexing does: an int or Node takes
-// one element of an axis, which disappears with its letter in the layout, a [Range]
-// several, and a [NewAxis] takes none. Axes for which there is no index are taken whole.
+// Index returns a part of each sample, like indexing in numpy. An int or a Node takes one element
+// of an axis, and removes the axis and its letter in the layout. A [Range] takes several elements.
+// A [NewAxis] inserts an axis. An axis without an index is taken whole.
 //
 //	image.Index(pipeline.Range{}, pipeline.Range{Step: -1})	// mirrored
 //	image.Index(row, 0, pipeline.Range{Start: -1})
@@ -72,7 +71,7 @@ func (n Node) Index(indices ...any) Node {
 // Shape returns the shape of each sample, as numbers of type int64.
 func (n Node) Shape() Node { return n.ShapeAs(tensor.Int64) }
 
-// ShapeAs returns the shape of each sample, as numbers of a type.
+// ShapeAs returns the shape of each sample, as numbers of dtype d.
 func (n Node) ShapeAs(d tensor.DType) Node {
 	if n.b == nil {
 		return Node{}
@@ -80,8 +79,8 @@ func (n Node) ShapeAs(d tensor.DType) Node {
 	return n.b.Op("shapes", op.Args{"dtype": d}, n)[0]
 }
 
-// Property returns what is known about each sample besides its elements, as bytes: its
-// "layout", or "source_info", where it was read from.
+// Property returns a property of each sample as bytes. The keys are "layout" and "source_info",
+// which says where the sample was read from.
 func (n Node) Property(key string) Node {
 	if n.b == nil {
 		return Node{}
@@ -93,17 +92,17 @@ func (n Node) Property(key string) Node {
 // returns its result. The methods of Node and the functions of pipeline/fn, such as
 // fn.Sub, call it.
 //
-// Arithmetic works element by element, on shapes broadcast as in numpy. An operand
-// is a Node, a Go number or bool, or a [Constant]; at least one is a Node. Go's int and
-// float64 count as int32 and float32, numbers of other types as what they are. The type
-// of a result is the type in which the operands meet: a float beats integers, the wider
-// type the narrower, signed and unsigned meet in a signed type, bool gives way to all.
+// Arithmetic works element by element; shapes are broadcast as in numpy. An operand is a Node, a Go
+// number or bool, or a [Constant]. At least one operand is a Node. Go's int and float64 count as
+// int32 and float32; numbers of other Go types keep their type. The dtype of the result follows
+// from the operands: a float with an integer gives the float, of two types the wider one is taken,
+// signed with unsigned gives a signed type, and bool with any other type gives the other type.
 //
 //	scaled := image.Sub(128).Div(fn.Max(spread, 1))
 func Apply(function string, operands ...any) Node {
 	b := builderOf(operands)
 	if b == nil {
-		return Node{} // the operator that takes it names the mistake
+		return Node{} // the operator that takes it reports the mistake
 	}
 	list := make([]any, len(operands))
 	for i, operand := range operands {
@@ -126,7 +125,7 @@ func Apply(function string, operands ...any) Node {
 // Pos returns n.
 func (n Node) Pos() Node { return n }
 
-// written returns a function of operands as it would be written, for messages.
+// written returns the source text of a function call, for messages.
 func written(function string, operands []any) string {
 	list := make([]string, len(operands))
 	for i, operand := range operands {
@@ -151,7 +150,7 @@ func builderOf(values []any) *Builder {
 	return nil
 }
 
-// operand returns an operand of Go or of this package as one of op/arith.
+// operand converts an operand to an operand of op/arith.
 func (b *Builder) operand(v any) any {
 	if c, ok := v.(Constant); ok {
 		if s, ok := c.scalar(); ok {

@@ -12,20 +12,20 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// NoPrefetch as Options.Prefetch makes each batch when it is asked for.
+// NoPrefetch as Options.Prefetch turns prefetching off: each batch is made when Next asks for it.
 const NoPrefetch = -1
 
 // AnyNDim in Options.OutputNDim leaves the number of dimensions open.
 const AnyNDim = -1
 
-// Device says what becomes of operators whose argument "device" names another device than the CPU.
+// Device says what happens to operators whose argument "device" names a device other than the CPU.
 type Device uint8
 
 // The devices.
 const (
 	// Refuse makes such an operator an error of kind errs.Unsupported.
 	Refuse Device = iota
-	// RunOnCPU runs it on the CPU; Definition.Moved lists which.
+	// RunOnCPU runs such an operator on the CPU. Definition.Moved lists these operators.
 	RunOnCPU
 )
 
@@ -39,49 +39,51 @@ func name(kind string, names []string, v uint8) string {
 	return fmt.Sprintf("%s(%d)", kind, v)
 }
 
-// Options say how a pipeline runs. Fields that change what is delivered are
-// part of its identity: a state fits only pipelines that agree in them. The
-// others can be chosen anew at each start. The zero Options work.
+// Options say how a pipeline runs. Fields that change what is delivered are part of the pipeline's
+// identity: a state fits only pipelines in which these fields are equal. All other fields can
+// change at each start. The zero Options work.
 type Options struct {
 	// BatchSize is the number of samples in a batch, over all ranks together. 0 means 1. Identity.
 	BatchSize int
-	// Seed of everything random that has no seed of its own. Identity.
+	// Seed is the seed of all random operators and readers that have no seed of their own. Identity.
 	Seed uint64
-	// Tail is the end of an epoch: Short, Drop, or Span, where the last batch is made up with the
-	// first samples of the next epoch, which then goes on behind them. Identity.
+	// Tail says what happens at the end of an epoch: Short, Drop or Span. With Span, the first samples
+	// of the next epoch fill the last batch, and the next epoch continues after them. Identity.
 	Tail order.Tail
 
-	// Compat makes the pipeline work as another system does; nil is Bivouac's own
-	// way. Identity.
+	// Compat makes the pipeline work like another system; nil means Bivouac's own way. Identity.
 	Compat Compat
-	// OnError says, for readers by the name of their node and with "" for all others, what
-	// becomes of samples that fail. Identity.
+	// OnError says what happens to samples that fail. The key is the name of a reader's node, or ""
+	// for all other readers. Identity.
 	OnError map[string]faults.Action
 
-	// Limits bound what a sample may cost, and what the pipeline holds at once; the zero Limits are
-	// sane for pictures. A sample beyond them is an error by OnError. They are not part of the
-	// identity, so that a run which met a larger sample can go on with larger limits; with another
-	// policy than faults.Fail they decide which samples are delivered.
+	// Limits bound what a sample may cost, and what the pipeline holds at once. The zero Limits suit
+	// images. A sample beyond the limits fails, and OnError applies. Limits are not part of the
+	// identity, so that a run that met a larger sample can continue with larger limits. With a policy
+	// other than faults.Fail, they decide which samples are delivered.
 	Limits Limits
 
 	// World is the number of ranks that share each batch; 0 means 1. Rank is the rank that this
-	// pipeline serves: samples n*Rank/World to n*(Rank+1)/World of a batch of n. A state is valid
-	// for all ranks, and for another World.
+	// pipeline serves. Of a batch of n samples it delivers the samples n*Rank/World to
+	// n*(Rank+1)/World. A state is valid for all ranks and for any World.
 	Rank, World int
-	// Workers is the number of workers that compute; 0 is one a processor.
+	// Workers is the number of workers that compute; 0 means one per processor.
 	Workers int
-	// Prefetch is how many batches are in the making or ready while one is
-	// in use; 0 means 2, NoPrefetch none.
+	// Prefetch is the number of batches in the making or ready while one batch is in use. 0 means 2;
+	// NoPrefetch turns prefetching off.
 	Prefetch int
 	// IOWorkers is the number of goroutines that read, 0 means 4.
 	IOWorkers int
-	// ReadAheadBytes limits what they hold; 0 means 64 MiB. A single larger sample still passes.
+	// ReadAheadBytes limits the bytes of fetched samples that are held; 0 means 64 MiB. A single
+	// larger sample still passes.
 	ReadAheadBytes int64
 
-	// SourceWorkers is how many calls of parallel external sources run at a time, each on a goroutine.
-	// 0 means 1. With a negative number the caller of Next makes them, as if they were not parallel.
+	// SourceWorkers is the number of calls of parallel external sources that run at a time, each on a
+	// goroutine. 0 means 1. With a negative number the caller of Next makes the calls, as if the
+	// sources were not parallel.
 	SourceWorkers int
-	// BytesPerSample is how many bytes a sample of an output is expected to take: memory set aside.
+	// BytesPerSample is the expected size of an output's sample in bytes. This memory is allocated in
+	// advance.
 	BytesPerSample int
 	// SetAffinity ties the workers to threads of the operating system.
 	SetAffinity bool
@@ -89,20 +91,20 @@ type Options struct {
 	EnableMemoryStats bool
 	// EnableTiming counts the time of each operator, and how long the consumer waited.
 	EnableTiming bool
-	// OnEvent, when not nil, is told what happens.
+	// OnEvent is called for each event, unless it is nil.
 	OnEvent func(Event)
-	// OutputDType, OutputNDim and OutputLayout declare the outputs, one each or one
-	// for all; zero dtypes, AnyNDim and empty layouts leave it open. What is known of
-	// the graph is held against them in Define, the rest in each batch.
+	// OutputDType, OutputNDim and OutputLayout declare the outputs: one entry for each output, or one
+	// entry for all. The zero dtype, AnyNDim and the empty layout allow anything. Define checks what
+	// is known about the graph. Each batch is checked for the rest.
 	OutputDType  []tensor.DType
 	OutputNDim   []int
 	OutputLayout []string
 
-	// Device says what becomes of operators that were to run on another device than the CPU.
+	// Device says what happens to operators that name a device other than the CPU.
 	Device Device
 
-	// BeforeBatch, when not nil, is called before each batch is begun, to feed the graph's inputs.
-	// io.EOF ends the epoch.
+	// BeforeBatch is called before each batch is begun, unless it is nil. It can feed the graph's
+	// inputs. io.EOF ends the epoch.
 	BeforeBatch func(*Pipeline) error
 }
 
@@ -112,19 +114,19 @@ type Limits = op.Limits
 // NoLimit as a field of Limits lifts the limit.
 const NoLimit = op.NoLimit
 
-// withDefaults replaces the zeros.
+// withDefaults replaces zero fields by their defaults.
 func (o Options) withDefaults() Options {
 	set(&o.BatchSize, 1)
 	set(&o.World, 1)
 	set(&o.Workers, runtime.GOMAXPROCS(0))
-	set(&o.Prefetch, 2) // one being computed while one waits: hides the jitter of sizes
+	set(&o.Prefetch, 2) // one is computed while one waits: hides the different sizes of samples
 	set(&o.SourceWorkers, 1)
 	set(&o.IOWorkers, 4)           // a read of a cached file costs a few per cent of decoding it
 	set(&o.ReadAheadBytes, 64<<20) // hundreds of photographs
 	return o
 }
 
-// compat returns the way in which the pipeline works.
+// compat returns the mode of the pipeline.
 func (o Options) compat() Compat {
 	if o.Compat == nil {
 		return native{}
@@ -132,14 +134,14 @@ func (o Options) compat() Compat {
 	return o.Compat
 }
 
-// Override returns o with the fields that are set in by replaced; nil replaces none.
+// Override returns o with each field replaced that is set in by. A nil by replaces nothing.
 func (o Options) Override(by *Options) Options {
 	if by == nil {
 		return o
 	}
 	over := *by
 	if over.World == 0 {
-		over.Rank = 0 // it goes with World
+		over.Rank = 0 // Rank is replaced together with World
 	}
 	fields, defaults := reflect.ValueOf(&over).Elem(), reflect.ValueOf(o)
 	for i := range fields.NumField() {
@@ -154,7 +156,7 @@ func (o Options) Override(by *Options) Options {
 	return over
 }
 
-// mergeLimits returns l with the limits of missing where it has none.
+// mergeLimits returns l, with its zero fields taken from missing.
 func mergeLimits(l, missing Limits) Limits {
 	set(&l.MaxPixels, missing.MaxPixels)
 	set(&l.MaxBytes, missing.MaxBytes)
@@ -163,7 +165,7 @@ func mergeLimits(l, missing Limits) Limits {
 	return l
 }
 
-// set gives a field its default when it is zero.
+// set sets a zero field to its default.
 func set[T comparable](field *T, def T) {
 	var zero T
 	if *field == zero {
@@ -171,7 +173,7 @@ func set[T comparable](field *T, def T) {
 	}
 }
 
-// Validate returns an error that names the first field at fault.
+// Validate returns an error that names the first invalid field.
 func (o Options) Validate() error {
 	o = o.withDefaults()
 	const largest = 1 << 24
@@ -202,7 +204,7 @@ func (o Options) Validate() error {
 	return o.declared().validate()
 }
 
-// ahead returns how many batches are in the making while one is in use.
+// ahead returns the number of batches in the making while one is in use.
 func (o Options) ahead() int { return max(0, o.Prefetch) }
 
 func invalid(field, want string, got any) error {

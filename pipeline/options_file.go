@@ -54,23 +54,23 @@ func ReadOptions(path string) (Options, error) {
 //	  max_total_bytes: 8589934592
 //	  max_time: 2s
 //
-// All fields may be left out. Other names are errors of kind errs.Invalid that tell the name which
-// was probably meant, as are values of another type, names that come twice, and options that
+// All fields are optional. ParseOptions fails with errs.Invalid for an unknown name (the error
+// suggests a known one), a value of a wrong type, a name that occurs twice, and options that
 // Options.Validate refuses.
 func ParseOptions(b []byte) (Options, error) {
 	var o Options
 	if len(b) > maxOptions {
 		return o, &errs.Error{Kind: errs.Exhausted, Op: "pipeline.ParseOptions",
-			Want: fmt.Sprintf("at most %d bytes", maxOptions), Got: "more"}
+			Want: fmt.Sprintf("at most %d bytes", maxOptions), Got: "a larger document"}
 	}
 	d := yaml.NewDecoder(strings.NewReader(string(b)))
 	var doc, more yaml.Node
 	err := d.Decode(&doc)
 	if err == nil && d.Decode(&more) != io.EOF {
-		return o, refused(&more, "", "one document", "more")
+		return o, refused(&more, "", "one document", "a second document")
 	}
 	if err == io.EOF || err == nil && doc.Content[0].Tag == "!!null" {
-		return o, nil // nothing but comments
+		return o, nil // only comments
 	}
 	if err != nil {
 		return o, &errs.Error{Kind: errs.Invalid, Op: "pipeline.ParseOptions", Want: "YAML or JSON", Err: err}
@@ -90,7 +90,8 @@ func ParseOptions(b []byte) (Options, error) {
 	return o, nil
 }
 
-// eachField sets fields, pointers or groups of fields by their names, to the values of a mapping.
+// eachField sets fields to the values of a mapping. fields maps a name to a pointer or to a group
+// of fields.
 func eachField(n *yaml.Node, group string, fields map[string]any) error {
 	if n.Kind != yaml.MappingNode {
 		return refused(n, group, "a mapping", shown(n))
@@ -102,13 +103,13 @@ func eachField(n *yaml.Node, group string, fields map[string]any) error {
 		field, ok := fields[key.Value]
 		switch {
 		case seen[key.Value]:
-			return refused(key, name, "each name once", "it again")
+			return refused(key, name, "each name once", "the name again")
 		case !ok || key.Kind != yaml.ScalarNode:
 			var names []string
 			for known := range fields {
 				names = append(names, known)
 			}
-			e := refused(key, name, "an option", "a name that no option has")
+			e := refused(key, name, "the name of an option", "an unknown name")
 			e.Remedy = errs.DidYouMean(key.Value, names)
 			return e
 		}
@@ -150,7 +151,7 @@ func setPolicies(field *map[string]faults.Action, v *yaml.Node, name string) err
 	for i := 0; i < len(v.Content); i += 2 {
 		reader, p := v.Content[i].Value, v.Content[i+1]
 		if _, twice := (*field)[reader]; twice {
-			return refused(v.Content[i], name+"."+reader, "each name once", "it again")
+			return refused(v.Content[i], name+"."+reader, "each name once", "the name again")
 		}
 		action, err := faults.ParseAction(p.Value)
 		if err != nil || p.Kind != yaml.ScalarNode || action == faults.PassOn {
@@ -163,7 +164,7 @@ func setPolicies(field *map[string]faults.Action, v *yaml.Node, name string) err
 	return nil
 }
 
-// shown is a value in an error.
+// shown returns a value as an error shows it.
 func shown(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -176,7 +177,7 @@ func shown(n *yaml.Node) string {
 	return fmt.Sprintf("%q", n.Value)
 }
 
-// refused is the error of a field of a document.
+// refused returns the error for a field of a document.
 func refused(n *yaml.Node, name, want, got string) *errs.Error {
 	return &errs.Error{Kind: errs.Invalid, Subject: strings.TrimSpace(fmt.Sprintf("line %d, column %d: %s", n.Line,
 		n.Column, name)), Want: want, Got: got}

@@ -11,9 +11,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// parallel calls the function of an indexed source ahead of the pipeline, on
-// several goroutines. The batches come in order and do not depend on who made
-// them: they are functions of their index.
+// parallel calls the function of an indexed source ahead of the pipeline, on several goroutines.
+// The batches come in order. They do not depend on the goroutine that made them, because they are
+// functions of their index.
 type parallel struct {
 	in    *input
 	calls *flow.Pool[call]
@@ -30,7 +30,7 @@ type ahead struct {
 	data    []Data            // of a batch function
 	samples [][]tensor.Tensor // of a sample function
 	errs    []error           // of each call
-	pending atomic.Int64      // calls that are not done
+	pending atomic.Int64      // calls that are not finished
 	done    chan struct{}
 }
 
@@ -44,7 +44,7 @@ func newParallel(in *input, calls *flow.Pool[call]) *parallel { return &parallel
 
 func (g *parallel) give(ctx context.Context, info BatchInfo, samples span, f *feed, wait bool) error {
 	if len(g.ahead) > 0 && (g.ahead[0].info != info || g.ahead[0].span != samples) {
-		g.drop() // it was meant for another place
+		g.drop() // it was begun for another position
 	}
 	for len(g.ahead) <= g.in.source.options.Prefetch {
 		g.begin(info, samples)
@@ -67,7 +67,8 @@ func (g *parallel) give(ctx context.Context, info BatchInfo, samples span, f *fe
 	return g.collect(a, f)
 }
 
-// begin starts the batch after those that were begun, the first as it is described.
+// begin starts the batch after the last one that was begun. info and samples describe the first
+// batch.
 func (g *parallel) begin(info BatchInfo, samples span) {
 	if n := len(g.ahead); n > 0 {
 		last := g.ahead[n-1]
@@ -104,7 +105,7 @@ func (c call) run() {
 	}
 }
 
-// invoke calls the function; its panic is an error of the batch.
+// invoke calls the function. A panic of the function becomes an error of the batch.
 func (c call) invoke() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -120,11 +121,11 @@ func (c call) invoke() (err error) {
 	return err
 }
 
-// collect makes what was returned the batch f: the first error, if there is one.
+// collect fills f with the results of the calls. It returns their first error.
 func (g *parallel) collect(a *ahead, f *feed) error {
 	for _, err := range a.errs {
 		if err != nil {
-			g.drop() // so that trying again calls again
+			g.drop() // so that a second try calls the function again
 			return err
 		}
 	}
@@ -140,7 +141,7 @@ func (g *parallel) collect(a *ahead, f *feed) error {
 	return g.in.finish(f)
 }
 
-// drop gives up what was begun. Calls that run go on; nobody looks at what they return.
+// drop drops the batches that were begun. Running calls continue, and their results are ignored.
 func (g *parallel) drop() {
 	for _, a := range g.ahead {
 		a.cancel()

@@ -24,8 +24,8 @@
 //
 // # Epochs
 //
-// An epoch is the data set of the first reader of the graph, once; Options.Tail says what
-// happens at its end. Further readers give their samples for the same positions, in their own
+// An epoch is one time through the data set of the graph's first reader. Options.Tail says what
+// happens at its end. Further readers deliver their samples at the same positions, in their own
 // order. A graph without readers has no epochs.
 package pipeline
 
@@ -48,10 +48,10 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Batch is what a pipeline delivers. It and all memory in it belong to the
-// pipeline, and are the caller's until the next call of Next, SetState, Skip or Close.
-// A program that is built with the tag bivouac_debug finds out who keeps one longer: its memory
-// is filled with 0xDB, and tensor.Of and Tensor.Check fail with errs.Closed and both places.
+// Batch is a batch of samples that a pipeline delivers. The batch and all its memory belong to the
+// pipeline. The caller may use them until the next call of Next, SetState, Skip or Close. The build
+// tag bivouac_debug helps to find code that uses a batch longer: the memory of such a batch is
+// filled with 0xDB, and tensor.Of and Tensor.Check fail with errs.Closed and name both places.
 type Batch struct {
 	Outputs  []*tensor.Batch // in the order in which the definition returned its nodes
 	Epoch    int64           // of the first sample, from 0 on
@@ -60,12 +60,12 @@ type Batch struct {
 	IDs      []int64         // ids of this rank's samples in the data set of the first reader
 }
 
-// Pipeline is a stream of batches; it implements stream.Stream. Its methods are for one goroutine
-// at a time: a call of Next, AppendState or any other method that moves the stream or reads its
-// state, while another is under way, fails with errs.Busy and changes nothing.
+// Pipeline is a stream of batches; it implements stream.Stream. Only one goroutine at a time may
+// use it. If a method that moves the stream or reads its state, such as Next or AppendState, is
+// called during another such call, it fails with errs.Busy and changes nothing.
 //
-// Next and Batches make batches ahead by themselves. Begin, Take and Release leave it to the caller
-// when a batch is begun, handed out and given back.
+// Next and Batches prefetch batches by themselves. With Begin, Take and Release the caller decides
+// when a batch is begun, delivered and given back.
 type Pipeline struct {
 	options  Options
 	graph    *graph.Graph
@@ -110,7 +110,7 @@ func newPipeline(
 		p.codec = documents{identity: p.identity, schedule: p.schedule, external: p.counts, extended: len(g.Fed()) > 0}
 	}
 	largest := 0
-	for n := range o.BatchSize + 1 { // of the rank's shares, the largest batch need not give the largest
+	for n := range o.BatchSize + 1 { // the largest batch does not always give the rank its largest share
 		lo, hi := order.Slice(n, o.Rank, o.World)
 		largest = max(largest, hi-lo)
 	}
@@ -145,13 +145,13 @@ func newPipeline(
 	return p, nil
 }
 
-// begin makes the executor of the graph, which is completely described.
+// begin makes the executor of a graph whose nodes are all described.
 func (p *Pipeline) begin(g *graph.Graph) {
 	p.exec = exec.New(g, p.sources, p.config)
 	p.meter.exec.Store(p.exec)
 }
 
-// openInputs makes the external sources ready.
+// openInputs prepares the external sources.
 func (p *Pipeline) openInputs(externals map[string]*sourceNode) error {
 	parallel := false
 	for _, n := range p.graph.Fed() {
@@ -177,13 +177,14 @@ func (p *Pipeline) openInputs(externals map[string]*sourceNode) error {
 	return nil
 }
 
-// Next returns the next batch of the stream. Where a reader decides what comes it does
-// not end; where an external source does, io.EOF is the end of its epoch, and Reset begins another.
+// Next returns the next batch of the stream. With a reader the stream never ends. If only external
+// sources provide the data, Next returns io.EOF at the end of an epoch, and Reset begins the next
+// epoch.
 //
-// An error keeps the position: state and digest stay as they were after the batch delivered
-// before. When a sample failed, the error names operator, file and reason. The next call of Next
-// tries the same batch again; Skip leaves it out. When ctx ends, Next returns at once with an
-// errs.Canceled, and the work that was begun goes on.
+// An error leaves the position where it was: state and digest stay as they were after the last
+// delivered batch. If a sample failed, the error names operator, file and reason. The next call of
+// Next tries the same batch again; Skip skips it. If ctx ends, Next returns at once with an
+// errs.Canceled, and the work that was begun continues.
 func (p *Pipeline) Next(ctx context.Context) (*Batch, error) {
 	if err := p.turn.Enter("pipeline.Next"); err != nil {
 		return nil, err
@@ -193,7 +194,7 @@ func (p *Pipeline) Next(ctx context.Context) (*Batch, error) {
 	return p.deliver(ctx, "pipeline.Next", s, ok, err)
 }
 
-// deliver makes what the ring handed out the caller's.
+// deliver hands the slot of the ring to the caller as a Batch.
 func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, err error) (*Batch, error) {
 	switch {
 	case err != nil:
@@ -220,7 +221,7 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 	return nil, io.EOF
 }
 
-// Skip passes over the next batch without making it. Its samples do not enter the digest.
+// Skip skips the next batch without making it. Its samples do not enter the digest.
 func (p *Pipeline) Skip() error {
 	if err := p.turn.Enter("pipeline.Skip"); err != nil {
 		return err
@@ -236,7 +237,7 @@ func (p *Pipeline) Skip() error {
 			return errs.Wrap("pipeline.Skip", "", err)
 		}
 		if outcome != flow.Started {
-			return nil // there is nothing to pass over
+			return nil // there is no batch to skip
 		}
 		p.dropInputs(&s)
 		if len(p.sources) == 0 && p.options.World == 1 {
@@ -252,8 +253,8 @@ func (p *Pipeline) Skip() error {
 	return nil
 }
 
-// Reset begins the next epoch after io.EOF: external sources start again. Before
-// the end of an epoch it does nothing.
+// Reset begins the next epoch after io.EOF, and restarts the external sources. Before the end of an
+// epoch it does nothing.
 func (p *Pipeline) Reset() error {
 	if err := p.turn.Enter("pipeline.Reset"); err != nil {
 		return err
@@ -268,7 +269,7 @@ func (p *Pipeline) Reset() error {
 	return p.move(at)
 }
 
-// move brings the stream to a place at which no batch has come yet, and the sources with it.
+// move moves the stream and its sources to a place, from which no batch was delivered yet.
 func (p *Pipeline) move(at Progress) error {
 	p.ring.Reset(at)
 	p.prepared = at.number
@@ -285,10 +286,10 @@ func (p *Pipeline) move(at Progress) error {
 	return nil
 }
 
-// Batches yields the batches from the current position to the end of the epoch:
-// a whole epoch when one has just begun. It stops after an error, which keeps the
-// position as Next does. A batch counts as delivered when it is yielded, so that
-// another loop after a break goes on behind it.
+// Batches yields the batches from the current position to the end of the epoch. At the start of an
+// epoch this is the whole epoch. Batches stops after an error, which leaves the position where it
+// was, as in Next. A batch counts as delivered when it is yielded, so that another loop after a
+// break continues with the batch after it.
 func (p *Pipeline) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		for {
@@ -309,8 +310,8 @@ func (p *Pipeline) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
 	}
 }
 
-// Specs describes the samples of the outputs. What depends on an external source of which
-// nothing was declared is the zero Spec until its first data is there.
+// Specs describes the samples of the outputs. The Spec of an output that depends on an undeclared
+// external source is zero until the first data of the source arrives.
 func (p *Pipeline) Specs() []tensor.Spec {
 	if p.exec != nil {
 		return p.exec.Specs()
@@ -322,20 +323,21 @@ func (p *Pipeline) Specs() []tensor.Spec {
 	return specs
 }
 
-// Options returns the options in force, defaults filled in.
+// Options returns the options of the pipeline, with defaults filled in.
 func (p *Pipeline) Options() Options { return p.options }
 
-// NumSamples returns the size of the data set of the first reader, or 0 without readers.
+// NumSamples returns the size of the first reader's data set, or 0 if there are no readers.
 func (p *Pipeline) NumSamples() int64 { return p.samples }
 
-// EpochSize returns how many samples of an epoch are delivered, over all ranks.
+// EpochSize returns the number of samples that an epoch delivers, over all ranks.
 func (p *Pipeline) EpochSize() int64 { return p.schedule.delivered() }
 
-// EpochBatches returns the number of batches of an epoch; with order.Span, of the first.
+// EpochBatches returns the number of batches of an epoch. With order.Span it returns the number of
+// batches of the first epoch.
 func (p *Pipeline) EpochBatches() int64 { return p.schedule.batches() }
 
-// Close stops all work, waits for it and releases everything. The pipeline and
-// its batches are unusable afterwards. It may be called twice.
+// Close stops all work, waits for it and releases everything. The pipeline and its batches must not
+// be used afterwards. Close may be called twice.
 func (p *Pipeline) Close() error {
 	if err := p.turn.Take("pipeline.Close"); err != nil {
 		return err

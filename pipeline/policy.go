@@ -8,14 +8,14 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// actionsWanted are the actions that a pipeline takes.
+// actionsWanted lists the actions that a pipeline accepts, for errors.
 const actionsWanted = "fail, skip, replace or zero"
 
-// mostFaults is how many faults are kept.
+// mostFaults is the most faults that are kept.
 const mostFaults = 256
 
 // Faults returns the samples of delivered batches that failed and were excused. They are part of
-// the state, so that they are not forgotten over interruptions; each rank notes its own.
+// the state, so that they survive interruptions. Each rank records its own faults.
 func (p *Pipeline) Faults() faults.Ledger {
 	return faults.Ledger{Count: p.faults.Count, Last: slices.Clone(p.faults.Last)}
 }
@@ -42,8 +42,7 @@ func (o *Options) onError(readers []*graph.Node) ([]faults.Action, error) {
 	return list, nil
 }
 
-// settleFaults notes what failed in a batch that is delivered, and takes skipped samples out of its
-// ids.
+// settleFaults records the faults of a delivered batch, and removes skipped samples from its ids.
 func (p *Pipeline) settleFaults(s *slot) {
 	failed := s.frame.Faults()
 	if len(failed) == 0 {

@@ -15,13 +15,13 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// making is what makes batches.
+// making is the part of a Pipeline that makes batches.
 type making struct {
 	config exec.Config
-	exec   *exec.Executor // nil until the first data shows what the graph works on
+	exec   *exec.Executor // nil until the first data describes the graph's inputs
 	ring   *flow.Ring[*slot, Progress]
 	ids    []int64     // of a whole batch, all ranks
-	last   *exec.Frame // that was started last, until it is abandoned
+	last   *exec.Frame // the frame that was started last, until it is abandoned
 	stuck  bool        // the newest batch could not be begun
 }
 
@@ -30,8 +30,8 @@ type slot struct {
 	frame *exec.Frame
 	batch Batch
 	fed   []*feed // of each input
-	ids   []int64 // memory of the batch's, where samples were skipped
-	err   error   // why it could not be begun
+	ids   []int64 // memory for the ids of the batch if samples were skipped
+	err   error   // the reason why it could not be begun
 	lent  loan.Mark
 }
 
@@ -103,7 +103,7 @@ func (p *Pipeline) epochAt(at Progress) (epoch, index int64) {
 	return p.schedule.epoch(at.Position)
 }
 
-// takeInputs gives the slot its batches of the external sources. Each batch has fed samples.
+// takeInputs gives the slot its batches of the external sources. Each of them has fed samples.
 func (p *Pipeline) takeInputs(
 	ctx context.Context, s *slot, at Progress, samples span, wait bool,
 ) (fed int, o flow.Outcome, err error) {
@@ -140,7 +140,7 @@ func (p *Pipeline) takeInputs(
 	return s.fed[0].samples, flow.Started, nil
 }
 
-// prepare calls Options.BeforeBatch before the batch with that number, once.
+// prepare calls Options.BeforeBatch once before the batch with the given number.
 func (p *Pipeline) prepare(number int64) (flow.Outcome, error) {
 	if p.options.BeforeBatch == nil || number < p.prepared {
 		return flow.Started, nil
@@ -157,14 +157,15 @@ func (p *Pipeline) prepare(number int64) (flow.Outcome, error) {
 	return flow.Started, nil
 }
 
-// checkSize refuses a batch of n samples where most are allowed and the first input has first.
+// checkSize returns an error for a batch of n samples if at most `most` samples are allowed, or if
+// the first input has another number of samples, first.
 func (p *Pipeline) checkSize(in *input, n, first, most int) error {
 	want := ""
 	switch {
 	case n > most:
 		want = fmt.Sprintf("at most %d samples, the batch size", most)
 	case n != most && (len(p.sources) > 0 || p.options.World > 1):
-		want = fmt.Sprintf("%d samples, the others of the batch", most)
+		want = fmt.Sprintf("%d samples, the rest of the batch", most)
 	case n != first:
 		want = fmt.Sprintf("%d samples, as from node %s", first, p.inputs[0].node.Name)
 	default:
@@ -173,7 +174,7 @@ func (p *Pipeline) checkSize(in *input, n, first, most int) error {
 	return in.wrap(&errs.Error{Kind: errs.Mismatch, Want: want, Got: fmt.Sprint(n)})
 }
 
-// specialize makes the executor for inputs as the first data shows them.
+// specialize makes the executor for inputs that the first data describes.
 func (p *Pipeline) specialize() error {
 	g := p.graph
 	if !g.Known() {
@@ -190,7 +191,7 @@ func (p *Pipeline) specialize() error {
 	return nil
 }
 
-// dropInputs ends the slot's use of what it was fed.
+// dropInputs ends the slot's use of its fed batches.
 func (p *Pipeline) dropInputs(s *slot) {
 	for i, f := range s.fed {
 		p.inputs[i].drop(f)
@@ -237,7 +238,7 @@ func (m producer) Abandon(s *slot) {
 		}()
 	}
 	if s.err == nil {
-		if m.p.last == s.frame { // what follows goes on behind what was delivered
+		if m.p.last == s.frame { // the next frame follows the last delivered batch
 			m.p.last = nil
 		}
 		m.p.exec.Abandon(s.frame)

@@ -2,7 +2,7 @@ package pipeline
 
 import "github.com/bivouac-ml/bivouac/op"
 
-// ReaderInfo is what a reader says about its data set and its shard of it.
+// ReaderInfo describes a reader's data set, and the shard of it that the reader reads.
 type ReaderInfo struct {
 	Name         string // of its node
 	Samples      int64  // of the whole data set
@@ -12,7 +12,7 @@ type ReaderInfo struct {
 	StickToShard bool // each epoch reads the same shard
 }
 
-// Readers describes the readers of the graph, in its order.
+// Readers describes the readers, in the order of the graph.
 func (p *Pipeline) Readers() []ReaderInfo {
 	var all []ReaderInfo
 	for i, n := range p.graph.Readers() {

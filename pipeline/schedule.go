@@ -2,17 +2,17 @@ package pipeline
 
 import "github.com/bivouac-ml/bivouac/order"
 
-// course is the way of a stream: which samples come, and where batches and epochs begin.
+// course says which samples a stream delivers, and where batches and epochs begin.
 type course struct {
 	schedule schedule
 	orders   []order.Order
-	newest   []order.Order // orders as they are by themselves; a state may name another version
+	newest   []order.Order // orders in their newest version; a state may name another version
 	samples  int64         // of the first reader's data set
 	counts   bool          // counts the epochs of external sources, each from one Reset to the next
 }
 
-// schedule cuts the stream of positions into batches. It passes over positions that are dropped,
-// so that every position belongs to an epoch, and an epoch always begins where its order begins it.
+// schedule cuts the stream of positions into batches. It skips positions that are dropped, so that
+// every position belongs to an epoch, and an epoch always begins where its order begins it.
 type schedule struct {
 	epochs Epochs // nil: no epochs
 	batch  int64
@@ -46,8 +46,8 @@ func (s schedule) valid(at int64) bool {
 	return in%s.batch == 0 && (s.tail == order.Short || in+s.batch <= s.epochs.EpochLength(epoch))
 }
 
-// epoch returns the epoch of the batch at position at, and its number among those
-// that begin in it.
+// epoch returns the epoch of the batch at position at, and the batch's number among the batches
+// that begin in this epoch.
 func (s schedule) epoch(at int64) (epoch, index int64) {
 	if s.epochs == nil {
 		return 0, at / s.batch

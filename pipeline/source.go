@@ -11,13 +11,13 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// BatchInfo says which batch a source is asked for.
+// BatchInfo says which batch a source has to make.
 type BatchInfo struct {
 	Iteration int64 // number of the batch in its epoch, from 0 on
 	EpochIdx  int64 // from 0 on
 }
 
-// SampleInfo says which sample a source is asked for.
+// SampleInfo says which sample a source has to make.
 type SampleInfo struct {
 	IdxInEpoch int64 // number of the sample in its epoch, over all ranks, from 0 on
 	IdxInBatch int64 // its place in the batch, over all ranks
@@ -25,9 +25,9 @@ type SampleInfo struct {
 	EpochIdx   int64
 }
 
-// Source is where an external source gets its data. The zero Source is fed with
-// [Pipeline.Feed]. A source whose data is a function of the index, and one with a state
-// of its own, goes on where it was after [Pipeline.SetState].
+// Source provides the data of an external source. The zero Source is fed with [Pipeline.Feed].
+// After [Pipeline.SetState], a source continues exactly if its data is a function of the index, or
+// if it has a state.
 //
 // All pipelines of a [Definition] call the same functions.
 type Source struct {
@@ -39,27 +39,28 @@ type Source struct {
 	state   state.Stateful
 }
 
-// BatchFunc is a source that makes batches by their number. f returns the data of each
-// output, or io.EOF at the end of the epoch. With several ranks, f returns the data of this rank.
+// BatchFunc returns a source that makes batches by their number. f returns the data of each output,
+// or io.EOF at the end of the epoch. With several ranks, f returns the data of this rank.
 func BatchFunc(f func(ctx context.Context, info BatchInfo) ([]Data, error)) Source {
 	return Source{batch: f}
 }
 
-// SampleFunc is a source that makes samples by their number. f returns one tensor for each output,
-// or io.EOF at the end of the epoch; the samples of the batch that were made before it are dropped.
+// SampleFunc returns a source that makes samples by their number. f returns one tensor for each
+// output, or io.EOF at the end of the epoch. If io.EOF comes within a batch, the earlier samples of
+// this batch are dropped.
 func SampleFunc(f func(ctx context.Context, info SampleInfo) ([]tensor.Tensor, error)) Source {
 	return Source{sample: f}
 }
 
-// Func is a source that makes one batch after the other. f returns the data of each output, or
-// io.EOF at the end of the epoch. Its position is not known: a state cannot bring it back.
+// Func returns a source that makes one batch after the other. f returns the data of each output, or
+// io.EOF at the end of the epoch. The source has no position, so a state cannot restore it.
 func Func(f func(ctx context.Context) ([]Data, error)) Source { return Source{next: f} }
 
-// BatchSeq is a source that takes one batch after the other from a sequence.
+// BatchSeq returns a source that takes one batch after the other from a sequence.
 func BatchSeq(seq iter.Seq2[[]Data, error]) Source { return Source{batches: seq} }
 
-// SampleSeq is a source that takes one sample after the other from a sequence, a
-// tensor for each output. Samples that do not fill a batch at the end are dropped.
+// SampleSeq returns a source that takes one sample after the other from a sequence. A sample has
+// one tensor for each output. Samples at the end that do not fill a batch are dropped.
 func SampleSeq(seq iter.Seq2[[]tensor.Tensor, error]) Source { return Source{samples: seq} }
 
 // BatchReader makes one batch after the other and has a state.
@@ -69,10 +70,11 @@ type BatchReader interface {
 	ReadBatch(ctx context.Context) ([]Data, error)
 }
 
-// From is a source that makes one batch after the other. Its state is part of the pipeline's.
+// From returns a source that reads one batch after the other from r. The state of r is part of the
+// pipeline's state.
 func From(r BatchReader) Source { return Source{next: r.ReadBatch, state: r} }
 
-// fed reports whether nothing but Feed gives the data.
+// fed reports whether the data comes from Feed.
 func (s *Source) fed() bool {
 	return s.batch == nil && s.sample == nil && s.batches == nil && s.samples == nil && s.next == nil
 }
@@ -81,27 +83,27 @@ func (s *Source) fed() bool {
 func (s *Source) indexed() bool { return s.batch != nil || s.sample != nil }
 
 // SourceOptions say how an external source behaves. The zero SourceOptions describe one output,
-// of which nothing is known before the first data.
+// about which nothing is known before the first data.
 type SourceOptions struct {
 	Name string // of the node; by default the name of the operator
-	// Outputs is the number of outputs, 0 means 1.
+	// Outputs is the number of outputs; 0 means 1.
 	Outputs int
-	// Specs declare dtype, number of dimensions and layout of each output, or of all
-	// when there is one: what is left out, the first data shows. Data that disagrees is refused.
+	// Specs declare dtype, number of dimensions and layout: one Spec for each output, or one Spec for
+	// all. The first data completes what the Specs leave open. Data that disagrees is an error.
 	Specs []tensor.Spec
-	// Endless begins a sequence, BatchSeq or SampleSeq, again at its end: the stream has no epochs.
-	// EachEpoch begins it again with each epoch. Without both it ends for good: every further epoch is
-	// empty.
+	// Endless restarts a sequence (BatchSeq or SampleSeq) at its end, so that the stream has no
+	// epochs. EachEpoch restarts the sequence with each epoch. Without both the sequence runs once,
+	// and every further epoch is empty.
 	Endless, EachEpoch bool
-	// NoCopy uses the memory of the data, which must stay as it is until the batch that is
-	// made of it is released. By default it is copied.
+	// NoCopy uses the memory of the data in place. The memory must not change until the batch that is
+	// made of it is released. By default the data is copied.
 	NoCopy bool
-	// RepeatLast gives the batch that was fed last again when there is no other.
+	// RepeatLast repeats the batch that was fed last if there is no other.
 	RepeatLast bool
-	// Parallel calls BatchFunc and SampleFunc ahead, on Options.SourceWorkers goroutines at
-	// a time; order and results are the same.
+	// Parallel calls the function of BatchFunc or SampleFunc ahead, on Options.SourceWorkers
+	// goroutines at a time. Order and results do not change.
 	Parallel bool
-	// Prefetch is how many batches Parallel runs ahead of the pipeline; 0 means 1.
+	// Prefetch is the number of batches that Parallel runs ahead of the pipeline; 0 means 1.
 	Prefetch int
 }
 
@@ -146,12 +148,12 @@ func declare(g *graph.Builder, src Source, o *SourceOptions) (*graph.Node, error
 	case o.Endless && o.EachEpoch:
 		return nil, bad("Endless", "false when EachEpoch is set", true)
 	case (o.Endless || o.EachEpoch) && !sequence:
-		return nil, bad("Endless or EachEpoch", "a sequence, BatchSeq or SampleSeq, which alone can begin again",
+		return nil, bad("Endless or EachEpoch", "a sequence (BatchSeq or SampleSeq), because no other source can restart",
 			"another source")
 	case o.RepeatLast && !src.fed():
-		return nil, bad("RepeatLast", "a source that is fed", "one that makes its data")
+		return nil, bad("RepeatLast", "a source that is fed", "a source that makes its data")
 	case o.Parallel && !src.indexed():
-		return nil, bad("Parallel", "BatchFunc or SampleFunc, whose data is a function of the index", "another source")
+		return nil, bad("Parallel", "a BatchFunc or SampleFunc, whose data is a function of the index", "another source")
 	case o.Prefetch < 0 || o.Prefetch > 1<<10:
 		return nil, bad("Prefetch", "0 to 1024", o.Prefetch)
 	}
@@ -163,8 +165,8 @@ func declare(g *graph.Builder, src Source, o *SourceOptions) (*graph.Node, error
 	return g.Input(o.Name, o.Outputs, specs)
 }
 
-// SourceOptions returns the options of the external source whose node has that name, or the zero
-// SourceOptions if the definition has no such source.
+// SourceOptions returns the options of the external source with the given name. If the definition
+// has no such source, it returns the zero SourceOptions.
 func (d *Definition) SourceOptions(name string) SourceOptions {
 	if s, ok := d.sources[name]; ok {
 		return s.options

@@ -16,17 +16,17 @@ import (
 // stateKind is the kind of a pipeline's state document.
 const stateKind = "pipeline"
 
-// saving is what states are made of.
+// saving is the part of a Pipeline that states are made of.
 type saving struct {
 	identity identity
 	codec    Codec
-	noStates error  // why there are no states, or nil
-	origin   []byte // the state of the start
-	consumer []byte // as it came with the state
+	noStates error  // the reason why there are no states, or nil
+	origin   []byte // the state at the start
+	consumer []byte // the consumer's data in the state that was set last
 }
 
-// identity is what a position is valid for: the data set, and as readable text
-// each option and node that decides what is delivered.
+// identity says for which pipelines a position is valid. It holds the data set's fingerprint, and
+// as readable text each option and node that decides what is delivered.
 type identity struct {
 	fingerprint string
 	fields      map[string]string
@@ -37,8 +37,8 @@ type identity struct {
 // lastBatch are the words for tails in identities.
 var lastBatch = [...]string{order.Short: "partial", order.Drop: "drop", order.Span: "fill"}
 
-// newIdentity is the identity of a pipeline. full has the descriptions of orders as they are,
-// however long, as states had them before there were digests.
+// newIdentity returns the identity of a pipeline. If full is set, long descriptions of orders are
+// not replaced by digests, as in states from before there were digests.
 func newIdentity(
 	g *graph.Graph, sources []reader.Source, orders []order.Order, o Options, full bool,
 ) (identity, error) {
@@ -79,8 +79,8 @@ func newIdentity(
 	return id, err
 }
 
-// digested reports whether the description of an order is so long that the identity has a
-// digest of it.
+// digested reports whether the identity holds a digest of an order's description, because the
+// description is long.
 func (id *identity) digested() bool {
 	for name, text := range id.fields {
 		if strings.HasPrefix(name, "order ") && order.IsDigest(text) {
@@ -101,8 +101,8 @@ func (id *identity) document(s schedule, at Progress) state.Document {
 	}
 }
 
-// pieces are the parts of a pipeline's document that never change, so that a
-// state in each step costs next to nothing:
+// pieces are the parts of a pipeline's document that never change. They make a state per step
+// almost free:
 //
 //	{ "batch":1, │"checksum":"…","config":"…",│ "digest":"…" ,"epoch":1 │,"fields":{…},…,│ "position":9 │,"version":2}│
 //	             └────────── config ──────────┘                         └──── fields ────┘              └─── tail ────┘
@@ -135,17 +135,16 @@ func (p *pieces) append(dst []byte, d state.Document) []byte {
 	return dst
 }
 
-// AppendState appends the state of what was delivered so far, as canonical JSON:
-// position, fingerprint of the data set, the identity of the pipeline in words
-// and as a hash, and a digest of the ids delivered. What is prefetched is not in
-// it. A pipeline with another number of threads, prefetch depth or ranks can go
-// on from it.
+// AppendState appends the state after the last delivered batch, as canonical JSON. The state holds
+// the position, the fingerprint of the data set, the identity of the pipeline in words and as a
+// hash, and a digest of the delivered ids. Prefetched batches are not part of it. A pipeline with
+// another number of workers, prefetch depth or world size can continue from it.
 func (p *Pipeline) AppendState(dst []byte) ([]byte, error) {
 	return p.AppendStateWith(dst, nil)
 }
 
-// AppendStateWith appends the state as AppendState does, and in it what a consumer of the stream
-// keeps; see Consumer.
+// AppendStateWith works like AppendState and stores the data of a consumer of the stream in the
+// state; see Consumer.
 func (p *Pipeline) AppendStateWith(dst, consumer []byte) ([]byte, error) {
 	const what = "pipeline.AppendState"
 	if err := p.turn.Take(what); err != nil {
@@ -161,15 +160,14 @@ func (p *Pipeline) AppendStateWith(dst, consumer []byte) ([]byte, error) {
 	return b, errs.Wrap(what, "", err)
 }
 
-// Consumer returns what the consumer of the stream had put into the state that was set last, nil if
-// nothing.
+// Consumer returns the consumer's data in the state that was set last. It returns nil if the state
+// has no such data.
 func (p *Pipeline) Consumer() []byte { return p.consumer }
 
-// SetState moves the pipeline to a state, in a time that does not depend on the
-// position. No state at all, nil, is the start of the first epoch. A state of
-// another data set, seed, batch size or graph is refused
-// with an errs.Mismatch that names what differs, a damaged one with
-// errs.Corrupt; the pipeline stays where it was then.
+// SetState moves the pipeline to a state, in a time that does not depend on the position. nil moves
+// it to the start of the first epoch. SetState fails with an errs.Mismatch that names the
+// difference if the state belongs to another data set, seed, batch size or graph. It fails with
+// errs.Corrupt if the state is damaged. After an error the pipeline stays where it was.
 func (p *Pipeline) SetState(b []byte) error {
 	const what = "pipeline.SetState"
 	if err := p.turn.Enter(what); err != nil {
@@ -208,9 +206,9 @@ func (p *Pipeline) SetState(b []byte) error {
 	return nil
 }
 
-// parseState reads a state under the newest version of the orders, or else under the
-// first, in which states of before name them. fitting makes the pipeline deliver in
-// the version that the state names; nothing may run then.
+// parseState reads a state with the newest version of the orders. If that fails, it reads the state
+// with the first version, which old states name. fitting switches the pipeline to the version that
+// the state names. Call fitting only while nothing runs.
 func (p *Pipeline) parseState(b []byte) (at Progress, fitting func(), err error) {
 	own, ok := p.codec.(documents)
 	if !ok {
@@ -256,16 +254,17 @@ func (p *Pipeline) parseState(b []byte) (at Progress, fitting func(), err error)
 	return at, nil, err
 }
 
-// Fingerprint names the contents of the data set.
+// Fingerprint returns the fingerprint of the data set.
 func (p *Pipeline) Fingerprint() string { return p.identity.fingerprint }
 
-// Config is a hash of everything in definition and options that decides what is
-// delivered. Pipelines with equal Fingerprint and Config deliver the same stream.
+// Config returns a hash of everything in definition and options that decides what is delivered.
+// Pipelines with equal Fingerprint and Config deliver the same stream.
 func (p *Pipeline) Config() string { return p.identity.config }
 
-// Description is the String of the order of the reader in full, where there is one reader, and
-// else "". A state holds a digest of it where it is long: keep it once beside the states, and
-// timeline.Open can tell of their steps. It changes when a state of an earlier version is set.
+// Description returns the full String of the reader's order, or "" unless there is exactly one
+// reader. A state holds only a digest of a long description. If you keep the description once
+// beside the states, timeline.Open can describe their steps. It changes when a state of an earlier
+// version is set.
 func (p *Pipeline) Description() string {
 	if len(p.orders) != 1 {
 		return ""
@@ -273,8 +272,8 @@ func (p *Pipeline) Description() string {
 	return p.orders[0].String()
 }
 
-// Position returns where the stream stands: the position after the batch delivered last.
+// Position returns the position of the stream after the last delivered batch.
 func (p *Pipeline) Position() int64 { return p.ring.Token().Position }
 
-// Digest returns a digest of the ids that were delivered, in order, over all ranks.
+// Digest returns a digest of the delivered ids, in order, over all ranks.
 func (p *Pipeline) Digest() string { return p.ring.Token().Digest.Sum() }

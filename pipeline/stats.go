@@ -9,38 +9,37 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// OperatorStatistics is what an operator has done. The first four are sizes in bytes, one for each
-// output. They are counted with Options.EnableMemoryStats.
+// OperatorStatistics counts the work of an operator. The first four fields are sizes in bytes, one
+// for each output. They are counted with Options.EnableMemoryStats.
 type OperatorStatistics struct {
 	RealMemorySize        []int64 // the largest batch
 	MaxRealMemorySize     []int64 // the largest sample
 	ReservedMemorySize    []int64 // set aside for batches
 	MaxReservedMemorySize []int64 // the most that is set aside for a sample
 
-	// Samples and Time are counted with Options.EnableTiming: the time of all workers
-	// together. Where samples go through the operators one by one, one of each block is timed.
+	// Samples and Time are counted with Options.EnableTiming. Time is the sum over all workers. If
+	// samples go through the operators one by one, one sample of each block is timed.
 	Samples int64
 	Time    time.Duration
 }
 
-// Statistics is what a pipeline has done since it was made.
+// Statistics counts the work of a pipeline since it was made.
 type Statistics struct {
 	Batches int64 // delivered
 	Samples int64
 	Faults  int64 // samples that failed and were excused
-	// Waited is how long the consumer waited for batches, and Starved how often the next batch was not
-	// ready: it would have had to wait for less if more were made ahead. Both with
-	// Options.EnableTiming.
+	// Waited is how long the consumer waited for batches. Starved is how often the next batch was not
+	// ready; a larger Prefetch may help. Both are counted with Options.EnableTiming.
 	Waited  time.Duration
 	Starved int64
-	// Queue is how many batches are in the making or ready, and Depth how many may be.
+	// Queue is the number of batches in the making or ready. Depth is its maximum.
 	Queue, Depth int64
-	// ReadAhead is the bytes of fetched samples that are held, and ReadAheadPeak the most that ever
-	// were.
+	// ReadAhead is the number of bytes of fetched samples that are held now. ReadAheadPeak is its
+	// largest value so far.
 	ReadAhead, ReadAheadPeak int64
 }
 
-// tally is what a pipeline has delivered.
+// tally counts what a pipeline has delivered.
 type tally struct {
 	faults  faults.Ledger
 	counted []*graph.Node
@@ -48,15 +47,15 @@ type tally struct {
 	meter   meter
 }
 
-// meter counts what a pipeline does. It is read by others.
+// meter counts what a pipeline does. Other goroutines read it.
 type meter struct {
 	exec                            atomic.Pointer[exec.Executor]
 	batches, samples, faults, queue atomic.Int64
 	waited, starved                 atomic.Int64
 }
 
-// Operators returns what each operator has done, by the name of its node. It is safe for concurrent
-// use with everything except Close.
+// Operators returns the statistics of each operator, by the name of its node. It is safe for
+// concurrent use with all methods except Close.
 func (p *Pipeline) Operators() map[string]OperatorStatistics {
 	all := map[string]OperatorStatistics{}
 	e := p.meter.exec.Load()
@@ -76,8 +75,8 @@ func (p *Pipeline) Operators() map[string]OperatorStatistics {
 	return all
 }
 
-// Statistics returns what the pipeline has done. It is safe for concurrent use with everything but
-// Close.
+// Statistics returns the statistics of the pipeline. It is safe for concurrent use with all methods
+// except Close.
 func (p *Pipeline) Statistics() Statistics {
 	m := &p.meter
 	s := Statistics{
@@ -91,7 +90,7 @@ func (p *Pipeline) Statistics() Statistics {
 	return s
 }
 
-// count notes a delivered batch.
+// count counts a delivered batch.
 func (p *Pipeline) count(b *Batch) {
 	samples := 0
 	if len(b.Outputs) > 0 {

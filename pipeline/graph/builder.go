@@ -127,7 +127,7 @@ func (b *Builder) claim(s *op.Schema, name string) (string, error) {
 	}
 	if b.names[name] {
 		return "", &errs.Error{Kind: errs.Exists, Op: s.FullName(), Subject: "node " + name,
-			Got: "a name that another node has"}
+			Got: "the name of another node"}
 	}
 	b.names[name] = true
 	return name, nil
@@ -136,11 +136,11 @@ func (b *Builder) claim(s *op.Schema, name string) (string, error) {
 // Check returns an error unless e is an output of a node of this builder.
 func (b *Builder) Check(e Edge) error {
 	if e.Node == nil {
-		return &errs.Error{Kind: errs.Invalid, Want: "an output of a node", Got: "nothing"}
+		return &errs.Error{Kind: errs.Invalid, Want: "an output of a node", Got: "no node"}
 	}
 	if i := e.Node.Index; i >= len(b.nodes) || b.nodes[i] != e.Node || e.Output < 0 || e.Output >= len(e.Node.Specs) {
 		return &errs.Error{Kind: errs.Invalid, Want: "an output of a node of this graph",
-			Got: "one of another graph, " + e.Node.Name}
+			Got: "an output of another graph, of node " + e.Node.Name}
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (b *Builder) arguments(n *Node, set map[string]op.Argument) error {
 // are kept for their effects, and no others.
 func (b *Builder) Graph(outputs []Edge, sinks ...Edge) (*Graph, error) {
 	if len(outputs) == 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "graph", Want: "at least one output", Got: "none"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "graph", Want: "at least one output", Got: "no output"}
 	}
 	needed := make([]bool, len(b.nodes))
 	for i, e := range outputs {

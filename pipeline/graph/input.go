@@ -93,7 +93,7 @@ func (g *Graph) Specialize(specs [][]tensor.Spec) (*Graph, error) {
 	return g.rewrite(nil, func(n *Node) error {
 		if n.Fed {
 			if fed == len(specs) {
-				return inputError(n, "a description", "none")
+				return inputError(n, "a description of its outputs", "no description")
 			}
 			fed++
 			return n.describe(specs[fed-1])
@@ -122,7 +122,7 @@ func (n *Node) describe(specs []tensor.Spec) error {
 		}
 		switch {
 		case !got.DType.Valid() || got.Shape == nil:
-			return differs("description", "a dtype and a shape", "none")
+			return differs("description", "a dtype and a shape", "a description without them")
 		case want.DType.Valid() && want.DType != got.DType:
 			return differs("dtype", want.DType, got.DType)
 		case want.Shape != nil && len(want.Shape) != len(got.Shape):

@@ -36,7 +36,7 @@ type Node struct {
 	Seeded bool
 
 	declared []tensor.Spec // of an input of the graph
-	guards   []guard       // of a builder's node: which samples come to it
+	guards   []guard       // of a builder's node: the samples that reach it
 	params   []string      // names of the parameters that Args belong to
 	named    bool          // the name was given
 }
@@ -208,7 +208,7 @@ func (n *Node) infer() error {
 	}
 	if len(specs) != len(n.Specs) {
 		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: "node " + n.Name,
-			Want: fmt.Sprintf("%d outputs as its schema says", len(n.Specs)), Got: fmt.Sprint(len(specs))}
+			Want: fmt.Sprintf("%d outputs, as its schema says", len(n.Specs)), Got: fmt.Sprint(len(specs))}
 	}
 	for i, spec := range specs {
 		if !spec.DType.Valid() {
@@ -243,7 +243,7 @@ func (n *Node) checkPort(i int, got tensor.Spec) error {
 	fits := func(layout string) bool { return len(layout) == len(got.Shape) }
 	if len(port.Layouts) > 0 && got.Layout == "" && got.Shape != nil && !slices.ContainsFunc(port.Layouts, fits) {
 		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject,
-			Want: fmt.Sprintf("as many dimensions as one of the layouts %v", port.Layouts),
+			Want: fmt.Sprintf("the number of dimensions of one of the layouts %v", port.Layouts),
 			Got:  fmt.Sprint(len(got.Shape))}
 	}
 	return nil
