@@ -8,14 +8,14 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Apply computes a function of op/arith, such as "sub". The functions of dynamic/fn,
-// such as fn.Sub, call it, and return what their first operand is, a Tensor or a Batch.
-// Here T says what is returned: *Batch if an operand is a Batch, else *Tensor.
+// Apply computes a function of op/arith, such as "sub". The functions of dynamic/fn, such as
+// fn.Sub, call it; they return the kind of their first operand, a Tensor or a Batch. T is the kind
+// of the result: *Batch if an operand is a Batch, else *Tensor.
 //
-// Arithmetic works element by element, on shapes broadcast as in numpy, by the rules of
-// package op/arith, as in graphs. An operand is a value, a Go number or bool, or an
-// arith.Constant; at least one is a value. Go's int and float64 count as int32 and float32,
-// numbers of other types as what they are.
+// Arithmetic works element by element, by the rules of package op/arith, as in graphs; shapes are
+// broadcast as in numpy. An operand is a value, a Go number or bool, or an arith.Constant. At least
+// one operand is a value. Go's int and float64 count as int32 and float32; numbers of other Go
+// types keep their type.
 //
 //	dynamic.Apply[*dynamic.Tensor](ctx, "sub", 1, x)
 func Apply[T Kind](ctx context.Context, function string, operands ...any) T {
@@ -30,7 +30,7 @@ func Apply[T Kind](ctx context.Context, function string, operands ...any) T {
 	return Invoke1[T](ctx, Call{Op: arith.Name, Args: args, Inputs: inputs})
 }
 
-// failed returns a value that has an error, found in a call skip frames out.
+// failed returns a value with an error. The call at fault is skip frames further out.
 func failed[T Kind](err error, skip int) T {
 	_, batch := any(*new(T)).(*Batch)
 	v, r := newValue(batch)
@@ -41,25 +41,25 @@ func failed[T Kind](err error, skip int) T {
 	return v.(T)
 }
 
-// Cast converts the elements to a type: rounded and saturated where that is an integer.
+// Cast converts the elements to a dtype. For an integer dtype they are rounded and saturated.
 func Cast[T Kind](ctx context.Context, x T, d tensor.DType) T {
 	return Invoke1[T](ctx, Call{Op: "cast", Args: opargs.Cast{DType: d}, Inputs: []Value{x}})
 }
 
-// Range is an index that takes the elements from Start up to, not including,
-// Stop, each Step-th. Each is an int, a value of one integer a sample, or nil: the
-// beginning, the end, 1. Numbers below 0 count from the end; a Step below 0 goes
-// backwards, from the end to the beginning by default. The zero Range takes all.
+// Range is an index that takes every Step-th element from Start up to, but not including, Stop.
+// Each field is an int, a value with one integer per sample, or nil. nil means the beginning, the
+// end, and a step of 1. A Start or Stop below 0 counts from the end. A Step below 0 goes backwards,
+// by default from the end to the beginning. The zero Range takes all elements.
 type Range = arith.Range
 
-// NewAxis is an index that makes a new axis of length 1, whose letter in the
-// layout is Name: of all new axes or of none.
+// NewAxis is an index that makes a new axis of length 1. Name is the letter of the axis in the
+// layout. Either all new axes have a Name, or no new axis has one.
 type NewAxis = arith.NewAxis
 
-// Index returns part of x, of each sample of a Batch, as numpy's indexing does: an int or a
-// value of one integer a sample takes one element of an axis, which disappears with its
-// letter in the layout, a [Range] several, and a [NewAxis] takes none. Axes for which
-// there is no index are taken whole.
+// Index returns a part of x, or of each sample of a Batch, like indexing in numpy. An int, or a
+// value with one integer per sample, takes one element of an axis, and removes the axis and its
+// letter in the layout. A [Range] takes several elements. A [NewAxis] inserts an axis. An axis
+// without an index is taken whole.
 //
 //	dynamic.Index(ctx, image, dynamic.Range{}, dynamic.Range{Step: -1})	// mirrored
 func Index[T Kind](ctx context.Context, x T, indices ...any) T {
@@ -73,7 +73,7 @@ func Index[T Kind](ctx context.Context, x T, indices ...any) T {
 	return x
 }
 
-// ShapeOf returns the shape of x, of each sample of a Batch, as numbers of type int64.
+// ShapeOf returns the shape of x, or of each sample of a Batch, as numbers of type int64.
 func ShapeOf[T Kind](ctx context.Context, x T) T {
 	return Invoke1[T](ctx, Call{Op: "shapes", Args: opargs.Shapes{DType: tensor.Int64}, Inputs: []Value{x}})
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Batch is a list of arrays of one type, number of axes and layout, whose shapes may differ. It may
-// still have to be computed. It is immutable and safe for concurrent use, except Release.
+// Batch is a list of arrays with the same dtype, number of axes and layout. Their shapes may
+// differ. A Batch may not be computed yet. It is immutable and safe for concurrent use, except
+// Release.
 type Batch struct{ result }
 
 // Len returns the number of samples. It does not wait.
@@ -22,8 +23,8 @@ func (b *Batch) Len() int {
 	return b.n
 }
 
-// Samples returns the arrays, when they are computed. Their memory belongs to b and
-// must not be written to, as the slice.
+// Samples waits until the arrays are computed and returns them. The slice and the memory of the
+// arrays belong to b and must not be written to.
 func (b *Batch) Samples(ctx context.Context) ([]tensor.Tensor, error) {
 	if err := b.Evaluate(ctx); err != nil {
 		return nil, err
@@ -32,7 +33,8 @@ func (b *Batch) Samples(ctx context.Context) ([]tensor.Tensor, error) {
 	return b.samples, nil
 }
 
-// Batch returns the samples in one piece of memory. It copies them, unless they lie so.
+// Batch returns the samples in one block of memory. It copies them, unless they already lie in one
+// block.
 func (b *Batch) Batch(ctx context.Context) (*tensor.Batch, error) {
 	samples, err := b.Samples(ctx)
 	if err != nil {
@@ -63,8 +65,8 @@ func (b *Batch) Batch(ctx context.Context) (*tensor.Batch, error) {
 	return out, nil
 }
 
-// Stack returns the samples as one array with a new first axis, "N" in the layout. The error
-// is of kind errs.Mismatch when their shapes differ.
+// Stack returns the samples as one array with a new first axis, "N" in the layout. It fails with
+// errs.Mismatch if the shapes of the samples differ.
 func (b *Batch) Stack(ctx context.Context) (tensor.Tensor, error) {
 	whole, err := b.Batch(ctx)
 	if err != nil {
@@ -73,7 +75,7 @@ func (b *Batch) Stack(ctx context.Context) (tensor.Tensor, error) {
 	return whole.Tensor()
 }
 
-// DType returns the type of the elements.
+// DType returns the dtype of the elements.
 func (b *Batch) DType() tensor.DType {
 	d, _, _ := b.known()
 	return d
@@ -91,7 +93,7 @@ func (b *Batch) Layout() string {
 	return layout
 }
 
-// Shapes returns the shape of each sample, as copies.
+// Shapes returns a copy of each sample's shape.
 func (b *Batch) Shapes() []tensor.Shape {
 	if !b.ready() {
 		return nil
@@ -121,8 +123,8 @@ func (b *Batch) Device() string { return "cpu" }
 // String describes the Batch without waiting for it.
 func (b *Batch) String() string { return b.text("Batch") }
 
-// At returns sample i, as a view that does not wait for the batch. That i is out of range
-// is an error of the Tensor, of kind errs.Invalid.
+// At returns sample i as a view; it does not wait for the batch. If i is out of range, the Tensor
+// has an error of kind errs.Invalid.
 func (b *Batch) At(i int) *Tensor {
 	t := &Tensor{result: result{n: 1}}
 	if err := b.checkIndex(i); err != nil {
@@ -134,8 +136,8 @@ func (b *Batch) At(i int) *Tensor {
 	return t
 }
 
-// Select returns a Batch of the samples with these numbers, in their order, as a view that does
-// not wait for the batch. That one is out of range is an error of the Batch.
+// Select returns a Batch of the samples with the given numbers, in the given order. The Batch is a
+// view; Select does not wait. If a number is out of range, the returned Batch has an error.
 func (b *Batch) Select(indices ...int) *Batch {
 	out := &Batch{result{batch: true, n: len(indices)}}
 	for _, i := range indices {
@@ -149,7 +151,7 @@ func (b *Batch) Select(indices ...int) *Batch {
 	return out
 }
 
-// choose makes r a view.
+// choose makes r a view of samples of base.
 func (r *result) choose(base *result, pick []int) {
 	if err := base.hold(); err != nil {
 		r.err = err
@@ -170,7 +172,7 @@ func (b *Batch) checkIndex(i int) error {
 		Got: fmt.Sprint(i)}
 }
 
-// Tensors yields the samples with their numbers. It does not wait.
+// Tensors yields each sample with its number. It does not wait.
 func (b *Batch) Tensors() iter.Seq2[int, *Tensor] {
 	return func(yield func(int, *Tensor) bool) {
 		for i := range b.n {

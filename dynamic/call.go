@@ -7,9 +7,9 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// Draw gives a call of a random operator its generator: a random.RNG.
+// Draw provides the generator for a call of a random operator. random.RNG implements it.
 type Draw interface {
-	// Draw takes what one call needs and returns the generator of its samples.
+	// Draw draws the numbers for one call, and returns the generator of the call's samples.
 	Draw() rng.Philox
 }
 
@@ -17,23 +17,22 @@ type Draw interface {
 type Call struct {
 	Op     string  // full name: "decoders.image"
 	Args   any     // a struct of op/opargs or op.Args; nil: the defaults. It must not change afterwards.
-	Inputs []Value // nil at the end: not given
-	Draw   Draw    // of operators that draw random numbers
-	Batch  int     // the size of the batch where no Batch is among inputs and arguments; 0: a Tensor
+	Inputs []Value // nil inputs at the end are not given
+	Draw   Draw    // for operators that draw random numbers
+	Batch  int     // the batch size if no input or argument is a Batch; 0: the result is a Tensor
 }
 
-// Invoke calls an operator and returns its outputs, all of them *Batch where an input
-// or argument is one or c.Batch is set, otherwise all *Tensor. When it is computed says
-// the mode of ctx; when ctx ends before, the call fails with errs.Canceled.
+// Invoke calls an operator and returns its outputs. All outputs are *Batch if an input or argument
+// is a *Batch or c.Batch is set; otherwise all are *Tensor. The mode of ctx says when the call is
+// computed. If ctx ends before that, the call fails with errs.Canceled.
 //
-// What is wrong with a call is an error of its outputs. That the sizes of
-// batches differ, errs.Invalid, and that there is no such operator, errs.NotFound,
-// is known at once, whatever the mode.
+// The outputs of an invalid call have an error. Two errors are reported at once in every mode:
+// errs.Invalid if the batch sizes differ, and errs.NotFound if the operator does not exist.
 func Invoke(ctx context.Context, c Call) []Value { return invoke(ctx, &c, nil) }
 
-// invoke is Invoke; it appends the outputs to dst. A call is recorded in the body of a loop
-// that is being compiled, and where an input is a value of such a body. Any other call is
-// computed: at once, in the background, or when a value is wanted.
+// invoke works like Invoke and appends the outputs to dst. A call in the body of a loop that is
+// being compiled, or with an input from such a body, is recorded. Any other call is computed: at
+// once, in the background, or when a value is needed.
 func invoke(ctx context.Context, c *Call, dst []Value) []Value {
 	s := scopeOf(ctx)
 	if s.recording != nil {
@@ -64,7 +63,7 @@ func invoke(ctx context.Context, c *Call, dst []Value) []Value {
 	return dst
 }
 
-// invokeSync computes a call at once. Nothing of the call itself remains.
+// invokeSync computes a call at once. The call itself is not kept.
 func (e *EvalContext) invokeSync(ctx context.Context, c *Call, dst []Value) []Value {
 	k, ok := e.free.Get().(*call)
 	if !ok {
@@ -90,27 +89,26 @@ func (e *EvalContext) invokeSync(ctx context.Context, c *Call, dst []Value) []Va
 	return dst
 }
 
-// Invoke1 is Invoke for an operator with one output, of a kind that is known when the
-// program is written. Where the call gives the other kind the result has an error of
-// kind errs.Invalid: a Tensor where an input or argument is a Batch, and a Batch where
-// nothing tells its size.
+// Invoke1 works like Invoke for an operator with one output of kind T. The result has an error of
+// kind errs.Invalid if the call gives the other kind: if T is *Tensor and an input or argument is a
+// Batch, or if T is *Batch and nothing sets the batch size.
 func Invoke1[T Kind](ctx context.Context, c Call) T {
 	var one [1]Value
 	return typed[T](&c, invoke(ctx, &c, one[:0])[0])
 }
 
-// InvokeN is Invoke1 for an operator of several outputs: n, or where n is 0 as many as its
-// arguments make.
+// InvokeN works like Invoke1 for an operator with n outputs. If n is 0, the arguments decide the
+// number of outputs.
 func InvokeN[T Kind](ctx context.Context, c Call, n int) []T {
 	values := Invoke(ctx, c)
 	out := make([]T, max(n, len(values)))
 	for i := range out {
-		out[i] = typed[T](&c, values[min(i, len(values)-1)]) // the error of a call that is refused stands for all
+		out[i] = typed[T](&c, values[min(i, len(values)-1)]) // a refused call has one value, whose error is the error of all outputs
 	}
 	return out
 }
 
-// Values returns the inputs of a call: first, then rest.
+// Values returns the inputs of a call: first first, then rest.
 func Values[T Kind](rest []T, first ...Value) []Value {
 	for _, v := range rest {
 		first = append(first, v)
@@ -123,16 +121,16 @@ func typed[T Kind](c *Call, v Value) T {
 	if t, ok := v.(T); ok {
 		return t
 	}
-	if v.core().refused { // before its kind was known
+	if v.core().refused { // before the kind was known
 		t := failed[T](nil, 0)
 		t.core().err = v.Err()
 		return t
 	}
 	if _, batch := v.(*Batch); batch {
 		return failed[T](&errs.Error{Kind: errs.Invalid, Op: c.Op,
-			Want: "samples alone, as the first input is one or none was given", Got: "a Batch",
+			Want: "single samples, because the first input is a Tensor or is missing", Got: "a Batch",
 			Remedy: "broadcast the first input, or call the function for batches"}, 1)
 	}
 	return failed[T](&errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "batch size",
-		Want: "1 or more, or a Batch that tells it", Got: "neither"}, 1)
+		Want: "a size of 1 or more, or a Batch among the inputs", Got: "neither"}, 1)
 }

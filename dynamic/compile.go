@@ -17,43 +17,44 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Body is what a loop does in every step: it calls operators with the ctx and the values it is
-// given, and returns their results.
+// Body is the function that a loop runs in every step. It calls operators with the given ctx and
+// values, and returns their results.
 //
-// Compile calls the body once, with values that have a type and no contents. What the body computes
-// in Go from anything else is the same in all steps, such as the branch of an if statement;
-// LoopOptions.Verify finds bodies that would do something else in a later step. Values made outside
-// the body are constants. A size taken from Batch.Len is the size of the batches of each step. A
-// call that takes a Go value out of a tensor, such as Item, Shape or Evaluate, is an error of
-// Compile that names the line.
+// Compile calls the body once, with values that have a dtype and no contents. Anything else that
+// the body computes in Go, such as the branch of an if statement, is the same in all steps.
+// LoopOptions.Verify finds bodies that would act differently in a later step. Values made outside
+// the body are constants. A size from Batch.Len is the size of the batches of each step. A call
+// that takes a Go value out of a tensor, such as Item, Shape or Evaluate, is an error of Compile
+// that names the line.
 type Body func(ctx context.Context, in []Value) []Value
 
-// NoPrefetch as LoopOptions.Prefetch makes each step when it is asked for.
+// NoPrefetch as LoopOptions.Prefetch turns prefetching off: each step is made when Next asks for
+// it.
 const NoPrefetch = -1
 
-// LoopOptions say how a loop runs. They do not enter results.
+// LoopOptions say how a loop runs. They do not change results.
 type LoopOptions struct {
-	// Prefetch is how many steps are in the making or ready while one is in use;
-	// 0 means 2, NoPrefetch none.
+	// Prefetch is the number of steps in the making or ready while one step is in use. 0 means 2;
+	// NoPrefetch turns prefetching off.
 	Prefetch int
 	// Workers is the number of goroutines that compute; 0 means the Workers of the context's
 	// EvalContext.
 	Workers int
 	// Verify = n > 0 calls the body again before the first step and then every n steps, without
-	// computing anything, and compares its calls with the calls that Compile saw. If the body makes
-	// other calls, because it depends on a Go value that has changed, each further Next fails with
-	// errs.Mismatch. The body must be prepared to be called more than once.
+	// computing anything. It compares the body's calls with the calls that Compile saw. If they
+	// differ, because the body depends on a Go value that has changed, each further Next fails with
+	// errs.Mismatch. The body must allow more than one call.
 	Verify int
 }
 
-// Loop runs a compiled body ahead of the consumer of its results. All methods except Statistics are
-// for one goroutine at a time; calls at the same time are errors of kind errs.Busy.
+// Loop runs a compiled body ahead of the consumer of its results. Only one goroutine at a time may
+// call its methods, except Statistics. A call during another call fails with errs.Busy.
 //
-// The results equal the results of calling the body in every step, bit for bit. Generators and root
-// stand where they would stand then: after the step that was delivered, however far the loop has
-// run ahead. So a checkpoint collected between two steps is exact, and goes on in a compiled loop
-// as in one that is not compiled. If a generator is moved between two steps, by drawing from it or
-// by restoring a checkpoint, the loop follows it and makes the steps made ahead again.
+// The results equal the results of calling the body in every step, bit for bit. The states of
+// generators and root are the states after the last delivered step, even if the loop has run ahead.
+// So a checkpoint collected between two steps is exact. You can resume from it with a compiled loop
+// or without one. If a generator moves between two steps, because you draw from it or restore a
+// checkpoint, the loop follows it and computes the prefetched steps again.
 type Loop struct {
 	runner *runner
 	feeder *feeder
@@ -66,8 +67,8 @@ type Loop struct {
 	steps, queue atomic.Int64
 }
 
-// Compile calls body once with values that have no contents, and makes of the calls in it one
-// graph, which runs ahead of who takes its results:
+// Compile calls body once with values that have no contents, and makes one graph of its calls. The
+// graph runs ahead of the consumer of its results:
 //
 //	loop, err := dynamic.Compile(ctx, reader.Root(64), func(ctx context.Context, in []dynamic.Value) []dynamic.Value {
 //		images := fn.DecodersImage(ctx, in[0].(*dynamic.Batch), fn.DecodersImageArgs{})
@@ -75,15 +76,16 @@ type Loop struct {
 //	}, dynamic.LoopOptions{})
 //	for values, err := range loop.Steps(ctx) {
 //
-// The loop gives the same results as the calls. Generators and root stand where the calls would
-// have left them after the step that was delivered, so checkpoints do not differ either.
+// The loop gives the same results as the calls. Generators and root have the states that the calls
+// would have left after the last delivered step, so checkpoints do not differ either.
 //
-// With a nil root the loop is endless and the body is given nothing. The first step of the root is
-// asked for at once: for the types of its values. Close must be called.
+// With a nil root the loop is endless and the body gets no values. Compile reads the first step of
+// the root at once, to learn the types of its values. The caller must Close the loop.
 //
 // Compile fails with the error of a call in the body, which names the line of the program, or with
-// the body's panic; with errs.Unsupported if the body takes a Go value out of a tensor, or draws
-// from a generator that cannot be moved; with errs.Mismatch for batches of several sizes.
+// the body's panic. It fails with errs.Unsupported if the body takes a Go value out of a tensor, or
+// draws from a generator that cannot be moved. It fails with errs.Mismatch if batches have
+// different sizes.
 func Compile(ctx context.Context, root Root, body Body, o LoopOptions) (*Loop, error) {
 	if o.Prefetch < NoPrefetch || o.Prefetch > 1<<10 || o.Workers < 0 || o.Verify < 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "dynamic.Compile", Subject: "LoopOptions",
@@ -118,7 +120,7 @@ func Compile(ctx context.Context, root Root, body Body, o LoopOptions) (*Loop, e
 	return l, nil
 }
 
-// begin has the root give its first step and returns the symbols of it.
+// begin reads the first step of the root and returns its symbols.
 func (l *Loop) begin(ctx context.Context, root Root, rec *recording) ([]Value, error) {
 	if root == nil {
 		return nil, nil
@@ -133,7 +135,7 @@ func (l *Loop) begin(ctx context.Context, root Root, rec *recording) ([]Value, e
 	switch {
 	case outcome == flow.Ended:
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "dynamic.Compile", Subject: "root",
-			Want: "at least one step", Got: "none"}
+			Want: "at least one step", Got: "no step"}
 	case outcome != flow.Started:
 		return nil, &errs.Error{Kind: errs.Canceled, Op: "dynamic.Compile", Err: context.Cause(ctx)}
 	case first.err != nil:
@@ -146,14 +148,14 @@ func (l *Loop) begin(ctx context.Context, root Root, rec *recording) ([]Value, e
 	return rec.rootSymbols(first, specs)
 }
 
-// build makes what runs the graph.
+// build makes the runner and the ring of the graph.
 func (l *Loop) build(e *EvalContext, rec *recording, threads int) {
 	r := &runner{feeder: l.feeder, size: rec.size, fixed: rec.fixed, sources: rec.sources,
 		starts: make([][]rng.Philox, l.depth+2), memory: &e.memory, outputs: rec.outputs}
 	for i := range r.starts {
 		r.starts[i] = make([]rng.Philox, len(rec.draws))
 	}
-	for _, n := range l.graph.Fed() { // some of what was brought may be needed by nothing
+	for _, n := range l.graph.Fed() { // inputs that no node needs are left out
 		r.inputs = append(r.inputs, rec.inputs[n.Name])
 	}
 	for i := range r.outputs {
@@ -171,12 +173,12 @@ func (l *Loop) build(e *EvalContext, rec *recording, threads int) {
 	l.ring = flow.NewRing(r, l.depth, func() *loopSlot { return &loopSlot{} }, int64(0))
 }
 
-// Next returns what the body returns in the next step; io.EOF where the root ends an
-// epoch, and the call after it begins the next one.
+// Next returns the results of the body in the next step. It returns io.EOF at the end of the root's
+// epoch; the call after it begins the next epoch.
 //
-// The error of a step is the error of its first sample that failed. The step counts as delivered,
-// as a call that failed does. When ctx ends, Next returns an errs.Canceled and delivers nothing;
-// the work that was begun goes on.
+// The error of a step is the error of its first failed sample. A failed step counts as delivered,
+// like a failed call. If ctx ends, Next returns an errs.Canceled and delivers nothing; the work
+// that was begun continues.
 func (l *Loop) Next(ctx context.Context) ([]Value, error) {
 	if err := l.turn.Enter("dynamic.Loop.Next"); err != nil {
 		return nil, err
@@ -203,7 +205,7 @@ func (l *Loop) Next(ctx context.Context) ([]Value, error) {
 	return nil, &errs.Error{Kind: errs.Canceled, Op: "dynamic.Loop.Next", Err: context.Cause(ctx)}
 }
 
-// follow goes to where the generators are, when somebody moved one of them.
+// follow restarts the prefetched steps if the program has moved a generator.
 func (l *Loop) follow() {
 	moved := false
 	for _, s := range l.runner.sources {
@@ -218,7 +220,7 @@ func (l *Loop) follow() {
 	}
 }
 
-// deliver gives a step to the caller, and moves generators and root to its place.
+// deliver hands a step to the caller, and moves generators and root to the state after it.
 func (l *Loop) deliver(s *loopSlot) ([]Value, error) {
 	for _, from := range l.runner.sources {
 		from.deliver(l.ring.Token() - 1)
@@ -245,24 +247,24 @@ func (l *Loop) Steps(ctx context.Context) iter.Seq2[[]Value, error] {
 	}
 }
 
-// LoopStatistics is what a loop has done since it was compiled.
+// LoopStatistics counts the work of a loop since it was compiled.
 type LoopStatistics struct {
 	Steps int64 // delivered
-	// Ready is how many of them were there when they were asked for.
+	// Ready is the number of delivered steps that were ready when Next was called.
 	Ready int64
-	// Queue is how many steps were in the making or ready after the last one was delivered, and Depth
-	// how many may be.
+	// Queue is the number of steps in the making or ready after the last delivery. Depth is its
+	// maximum.
 	Queue, Depth int64
 }
 
-// Statistics returns what the loop has done. It is safe for concurrent use.
+// Statistics returns the statistics of the loop. It is safe for concurrent use.
 func (l *Loop) Statistics() LoopStatistics {
 	return LoopStatistics{Steps: l.steps.Load(), Ready: l.runner.ready.Load(),
 		Queue: l.queue.Load(), Depth: int64(l.depth)}
 }
 
-// Close ends all work, waits for it and releases everything. The root was asked ahead, so it stands
-// too far on: to go on with the root, restore its state. Close may be called twice.
+// Close ends all work, waits for it and releases everything. The loop has read ahead from the root.
+// To continue with the root, restore its state. Close may be called twice.
 func (l *Loop) Close() error {
 	if err := l.turn.Take("dynamic.Loop.Close"); err != nil {
 		return err

@@ -10,26 +10,26 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Root gives a compiled loop what each of its steps begins with: a reader of
-// dynamic/readers, or a function, [From].
+// Root provides the input values of each step of a compiled loop. It is a reader of
+// dynamic/readers, or a function; see [From].
 type Root interface {
-	// Next returns the values of the next step: batches of one size, tensors, or both.
-	// io.EOF ends an epoch, and the call after it begins another. Calls come one after the
-	// other from a goroutine of the loop, ahead of what is delivered.
+	// Next returns the values of the next step: batches of one size, tensors, or both. io.EOF ends an
+	// epoch; the call after it begins the next epoch. One goroutine of the loop calls Next, ahead of
+	// the delivered steps.
 	Next(ctx context.Context) ([]Value, error)
 }
 
-// Resumable is a Root with a state that a checkpoint captures. Since it is asked
-// ahead, it is told what to say of itself. Its methods are safe for concurrent use.
+// Resumable is a Root with a state that a checkpoint captures. The loop reads ahead from it, so the
+// loop tells it with Show which state to report. Its methods are safe for concurrent use.
 type Resumable interface {
 	Root
-	// Here returns where the root stands after the last Next.
+	// Here returns the place of the root after the last Next.
 	Here() any
-	// Show sets the place whose state the root reports. Here returned that place.
+	// Show sets the place whose state the root reports. The place is a result of Here.
 	Show(place any)
 }
 
-// From returns the root that calls a function for every step.
+// From returns a root that calls next for every step.
 func From(next func(ctx context.Context) ([]Value, error)) Root { return function(next) }
 
 type function func(ctx context.Context) ([]Value, error)
@@ -37,23 +37,23 @@ type function func(ctx context.Context) ([]Value, error)
 // Next implements Root.
 func (f function) Next(ctx context.Context) ([]Value, error) { return f(ctx) }
 
-// rootItem is what a root gave once.
+// rootItem is the result of one call of a root.
 type rootItem struct {
 	values  []Value
 	samples [][]tensor.Tensor // of each value
-	size    int               // of its batches; 1 without any
+	size    int               // of its batches; 1 if there are no batches
 	place   any               // of a Resumable
 	err     error
 }
 
-// feeder asks a root ahead, in the goroutine of its pool. All else is for the goroutine of the
-// consumer.
+// feeder calls a root ahead, in the goroutine of its pool. The consumer's goroutine does everything
+// else.
 type feeder struct {
 	root    Root
-	items   []*rootItem // that were given and not delivered
-	depth   int         // how many there may be besides
+	items   []*rootItem // items that are ready and not delivered
+	depth   int         // the number of further items to call ahead
 	came    chan *rootItem
-	pending int // were asked for and have not come
+	pending int // calls that have not returned
 	pool    *flow.Pool[context.Context]
 	stop    context.CancelFunc
 	ctx     context.Context
@@ -66,7 +66,7 @@ func newFeeder(ctx context.Context, root Root, depth int) *feeder {
 	return f
 }
 
-// next asks the root, and waits for what it gave.
+// next calls the root, and waits for its values.
 func (f *feeder) next(ctx context.Context) *rootItem {
 	it := &rootItem{}
 	if it.values, it.err = f.root.Next(ctx); it.err == nil {
@@ -81,7 +81,7 @@ func (f *feeder) next(ctx context.Context) *rootItem {
 	return it
 }
 
-// evaluate waits for the values and finds their size.
+// evaluate waits for the values and determines their batch size.
 func (it *rootItem) evaluate(ctx context.Context) error {
 	batches := 0
 	for _, v := range it.values {
@@ -107,8 +107,8 @@ func (it *rootItem) evaluate(ctx context.Context) error {
 	return nil
 }
 
-// heldSamples waits for a value and returns its samples. Their memory stays, even if the value is
-// released: nobody drops the hold, so the garbage collector frees it.
+// heldSamples waits for a value and returns its samples. Their memory stays valid even if the value
+// is released. The hold is never dropped; the garbage collector frees the memory.
 func heldSamples(ctx context.Context, v Value) ([]tensor.Tensor, error) {
 	r := v.core()
 	if err := r.hold(); err != nil {
@@ -121,8 +121,8 @@ func heldSamples(ctx context.Context, v Value) ([]tensor.Tensor, error) {
 	return r.list(), nil
 }
 
-// at returns the k-th item that was not delivered. When it is not there yet, it waits
-// for it if wait is true, or until ctx ends.
+// at returns the k-th item that is not delivered. If the item is not ready and wait is true, at
+// waits for it until ctx ends.
 func (f *feeder) at(ctx context.Context, k int, wait bool) (*rootItem, flow.Outcome) {
 	for {
 		f.ask()
@@ -144,7 +144,7 @@ func (f *feeder) at(ctx context.Context, k int, wait bool) (*rootItem, flow.Outc
 	}
 }
 
-// ask has items made until there are enough, including items of the next epoch.
+// ask requests items until enough are requested, including items of the next epoch.
 func (f *feeder) ask() {
 	for len(f.items)+f.pending <= f.depth {
 		f.pending++
@@ -152,7 +152,8 @@ func (f *feeder) ask() {
 	}
 }
 
-// delivered returns the first item and forgets it: what the root says of itself is from there.
+// delivered removes the first item and returns it. From then on the root reports the state after
+// this item.
 func (f *feeder) delivered() *rootItem {
 	it := f.items[0]
 	f.items[0] = nil
@@ -163,7 +164,7 @@ func (f *feeder) delivered() *rootItem {
 	return it
 }
 
-// close ends the goroutine; what the root has been asked for is waited for.
+// close waits for the running calls of the root and ends the goroutine.
 func (f *feeder) close() {
 	f.stop()
 	f.pool.Close()

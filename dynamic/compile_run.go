@@ -23,13 +23,14 @@ type runner struct {
 	inputs  []loopInput
 	feeder  *feeder // nil without a root
 	size    int     // samples of a step
-	fixed   bool    // every step has that many; with a root it may have others else
+	fixed   bool    // every step has size samples; otherwise the root decides
 	sources []*source
-	// starts has where each draw of a step in flight starts: [step modulo their number][draw].
+	// starts holds the start of each draw of a step in flight: [step modulo the number of steps in
+	// flight][draw].
 	starts    [][]rng.Philox
 	delivered int64        // steps
-	ready     atomic.Int64 // of them, those that were there when they were asked for
-	memory    *memory      // of what is delivered
+	ready     atomic.Int64 // delivered steps that were ready when Next was called
+	memory    *memory      // of the delivered values
 	outputs   []outlet
 	specs     []tensor.Spec // of the graph's outputs
 }
@@ -37,10 +38,10 @@ type runner struct {
 // loopInput is an input of the graph: an output of the root, or a value that is the
 // same in every step.
 type loopInput struct {
-	spec     tensor.Spec // what every sample must agree with
-	root     int         // which output of the root; -1: a constant
+	spec     tensor.Spec // every sample must agree with it
+	root     int         // index of the root's output; -1: a constant
 	constant []tensor.Tensor
-	batch    bool // of a constant: a sample each, not one for all
+	batch    bool // for a constant: one array per sample, not one for all
 }
 
 // loopSlot is a step in the making.
@@ -48,7 +49,7 @@ type loopSlot struct {
 	exec  *exec.Executor // of the frame
 	frame *exec.Frame
 	fed   [][]tensor.Tensor // of each input
-	err   error             // why it was not begun
+	err   error             // the reason why it was not begun
 }
 
 // Start implements flow.Stage.
@@ -102,7 +103,7 @@ func (r *runner) begin(s *loopSlot, at int64, n int) {
 	s.exec.Start(f)
 }
 
-// grow makes the executor one for steps of n samples. Steps under way stay where they are.
+// grow replaces the executor by one for steps of n samples. Steps under way keep their executor.
 func (r *runner) grow(n int) {
 	r.config.BatchSize = n
 	r.exec = exec.New(r.graph, nil, r.config)
@@ -115,7 +116,7 @@ func (r *runner) checkSize(n int) error {
 	return nil
 }
 
-// samples returns the n samples that the input has in a step; into is memory to use again.
+// samples returns the n samples of the input in a step. into is memory to reuse.
 func (in *loopInput) samples(into []tensor.Tensor, item *rootItem, n int) ([]tensor.Tensor, error) {
 	list := in.constant
 	if in.root >= 0 {
@@ -134,7 +135,8 @@ func (in *loopInput) samples(into []tensor.Tensor, item *rootItem, n int) ([]ten
 	return into, nil
 }
 
-// check refuses samples of another type than those with which the loop was compiled.
+// check returns an error if samples differ in type from the samples with which the loop was
+// compiled.
 func (in *loopInput) check(list []tensor.Tensor) error {
 	for _, t := range list {
 		if t.DType != in.spec.DType || len(t.Shape) != len(in.spec.Shape) || t.Layout != in.spec.Layout {
@@ -155,8 +157,8 @@ func (r *runner) Wait(ctx context.Context, s *loopSlot) error {
 	return s.exec.Wait(ctx, s.frame)
 }
 
-// Err implements flow.Stage: a step that failed is delivered as such, for generators
-// and root have gone on, as they have after a call that failed.
+// Err implements flow.Stage. It returns nil: a failed step is delivered as a failure, because
+// generators and root have advanced, as after a failed call.
 func (r *runner) Err(*loopSlot) error { return nil }
 
 // Abandon implements flow.Stage.
@@ -167,7 +169,7 @@ func (r *runner) Abandon(s *loopSlot) {
 	s.err = nil
 }
 
-// take returns the values of a step that was waited for; item is what the root gave for it.
+// take returns the values of a finished step; item holds the root's values for it.
 func (r *runner) take(s *loopSlot, item *rootItem) ([]Value, error) {
 	if s.err == nil {
 		s.err = s.exec.Err(s.frame)
@@ -191,10 +193,10 @@ func (r *runner) take(s *loopSlot, item *rootItem) ([]Value, error) {
 	return values, nil
 }
 
-// close ends the goroutines. Nothing is under way.
+// close ends the goroutines. No step may be under way.
 func (r *runner) close() { r.pool.Close() }
 
-// value makes what a frame has computed a value of its own.
+// value makes an output of a frame an independent value.
 func (r *runner) value(f *exec.Frame, o outlet) Value {
 	v, out := newValue(o.batch)
 	out.take(f, o.output, &r.specs[o.output], r.memory)
@@ -210,7 +212,8 @@ func (r *runner) value(f *exec.Frame, o outlet) Value {
 type loopKeyer struct {
 	r    *runner
 	draw int
-	// shared nodes give one tensor for the whole step: every sample draws as the first.
+	// shared says that the node gives one tensor for the whole step: every sample draws the numbers of
+	// the first.
 	shared bool
 }
 
@@ -227,28 +230,28 @@ func (k loopKeyer) Stream(step int64, slot int, node uint64, call uint32) rng.Ph
 type source struct {
 	rng    Placed
 	draws  []int      // numbers of its draws, in their order
-	base   rng.Philox // where it stood before step first
+	base   rng.Philox // its place before step first
 	first  int64
-	expect rng.Philox // where the loop left it
+	expect rng.Philox // the place where the loop left it
 }
 
-// Placed is a [Draw] that a compiled loop can run ahead of: *random.RNG.
+// Placed is a [Draw] that a compiled loop can run ahead of. *random.RNG implements it.
 type Placed interface {
 	Draw
-	// Place returns where the generator stands: equal places are equal by ==.
+	// Place returns the place of the generator. Equal places are equal by ==.
 	Place() rng.Philox
-	// Move goes to a place.
+	// Move moves the generator to a place.
 	Move(rng.Philox)
 }
 
-// at returns where the generator stands before a step.
+// at returns the place of the generator before a step.
 func (s *source) at(step int64) rng.Philox {
 	p := s.base
 	p.Skip(uint64(step-s.first) * uint64(len(s.draws)) * rng.ForkWords)
 	return p
 }
 
-// draw makes the starts of the draws of a step.
+// draw computes the starts of the draws of a step.
 func (s *source) draw(starts []rng.Philox, step int64) {
 	p := s.at(step)
 	for _, d := range s.draws {
@@ -256,16 +259,16 @@ func (s *source) draw(starts []rng.Philox, step int64) {
 	}
 }
 
-// moved reports whether somebody moved the generator since the loop did.
+// moved reports whether the program moved the generator since the loop moved it.
 func (s *source) moved() bool { return s.rng.Place() != s.expect }
 
-// begin makes the place where the generator stands that before a step.
+// begin makes the present place of the generator its place before a step.
 func (s *source) begin(step int64) {
 	s.base, s.first = s.rng.Place(), step
 	s.expect = s.base
 }
 
-// deliver moves the generator to where it stands after a step.
+// deliver moves the generator to its place after a step.
 func (s *source) deliver(step int64) {
 	s.expect = s.at(step + 1).Canonical()
 	s.rng.Move(s.expect)
@@ -285,7 +288,7 @@ func keyers(g *graph.Graph, r *runner, draws map[string]int, shared map[string]b
 
 func sizeError(want, got int) error {
 	return &errs.Error{Kind: errs.Mismatch, Subject: "batch size", Want: fmt.Sprint(want), Got: fmt.Sprint(got),
-		Remedy: "a size that the body names holds for all steps; Batch.Len is the size of each step"}
+		Remedy: "a size that the body sets is the size of all steps; use Batch.Len for the size of each step"}
 }
 
 func specError(i int, want tensor.Spec, got tensor.Tensor) error {

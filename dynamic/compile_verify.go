@@ -10,12 +10,12 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// verifier calls the body of a loop again and compares what it does with what was compiled.
+// verifier calls the body of a loop again and compares its calls with the compiled calls.
 type verifier struct {
 	ctx   context.Context
 	body  Body
 	every int64
-	next  int64 // the number of delivered steps at which to look again
+	next  int64 // the number of delivered steps at which the next check is due
 	first *recording
 	lines []recordedLine
 	err   error
@@ -25,7 +25,7 @@ func newVerifier(ctx context.Context, body Body, every int, rec *recording, g *g
 	return &verifier{ctx: ctx, body: body, every: int64(every), first: rec, lines: rec.lines(g)}
 }
 
-// check looks at the body if it is time to do so after a number of delivered steps.
+// check calls the body again if a check is due after the given number of delivered steps.
 func (v *verifier) check(delivered int64) error {
 	if v.err != nil || delivered < v.next {
 		return v.err
@@ -59,22 +59,22 @@ func (v *verifier) compare() error {
 				want.text, got.text = want.text+" with one content", "another content"
 			}
 			return &errs.Error{Kind: errs.Mismatch, Subject: "the body, called again",
-				Want: want.String() + ", as when the loop was compiled", Got: got.String(),
+				Want: want.String() + ", as in Compile", Got: got.String(),
 				Remedy: "the body depends on a Go value that has changed: " +
-					"compute it with operators, give it by the root, or compile another loop"}
+					"compute it with operators, return it from the root, or compile another loop"}
 		}
 	}
 	return nil
 }
 
-// recordedLine is what a body does in one call, or with one output.
+// recordedLine describes one call of a body, or one of its outputs.
 type recordedLine struct {
 	text     string
 	site     string
 	constant []tensor.Tensor
 }
 
-// String returns the call with its place in the program.
+// String returns the description with its place in the program.
 func (l recordedLine) String() string {
 	if l.site == "" {
 		return l.text
@@ -89,7 +89,7 @@ func lineAt(lines []recordedLine, i int) recordedLine {
 	return recordedLine{text: "no further call"}
 }
 
-// lines returns what a recorded body does.
+// lines describes the calls and outputs of a recorded body.
 func (rec *recording) lines(g *graph.Graph) []recordedLine {
 	var list []recordedLine
 	for _, n := range g.Nodes {

@@ -11,13 +11,13 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/exec"
 )
 
-// Options are the options of NewEvalContext. The zero Options are right for most programs.
+// Options are the options of NewEvalContext. The zero Options suit most programs.
 type Options struct {
-	// Workers is the number of goroutines that compute calls. 0 and less mean one a processor that the
-	// program may use.
+	// Workers is the number of goroutines that compute calls. 0 or less means one per processor that
+	// the program may use.
 	Workers int
-	// Limits bound what a sample may cost, in calls and in compiled loops; the zero Limits are sane
-	// for pictures. Readers have Limits of their own, in readers.Options.
+	// Limits bound what a sample may cost, in calls and in compiled loops. The zero Limits suit
+	// images. Readers have their own Limits, in readers.Options.
 	Limits Limits
 }
 
@@ -27,18 +27,18 @@ type Limits = op.Limits
 // NoLimit as a field of Limits lifts the limit.
 const NoLimit = op.NoLimit
 
-// EvalContext computes calls: it has the threads, the operators that were made ready for earlier
-// calls, and the calls that wait. Each call is a graph of one operator, kept for calls with equal
-// arguments and inputs of the same types, numbers of axes and layouts, for batches up to the same
-// power of two. [With] says which one a context.Context means; [Default] is there for those that
-// name none. It is safe for concurrent use.
+// EvalContext computes calls. It holds the workers, the prepared operators of earlier calls, and
+// the waiting calls. Each call runs a graph of one operator. The graph is reused for calls with
+// equal arguments and with inputs of the same dtypes, numbers of axes and layouts, for batches up
+// to the same power of two. [With] attaches an EvalContext to a context.Context; otherwise
+// [Default] is used. It is safe for concurrent use.
 type EvalContext struct {
 	threads int
 	limits  Limits
 	seed    maphash.Seed
 	memory  memory
-	lasting bool      // the default, which Close does not end
-	free    sync.Pool // of *call that are done
+	lasting bool      // the default context, which Close does not end
+	free    sync.Pool // of finished *call
 
 	mu        sync.Mutex
 	idle      sync.Cond // no call is being computed
@@ -49,14 +49,14 @@ type EvalContext struct {
 	closed    bool
 	closing   bool
 	queue     queue
-	calls     uint64        // made so far, but in Sync mode
+	calls     uint64        // made so far, without the calls in Sync mode
 	evaluated atomic.Uint64 // the number of the last call that EvaluateAll has waited for
 	deferred  deferred
 	failed    failure
 	attached  map[any]any
 }
 
-// NewEvalContext returns a context of its own. Close must be called.
+// NewEvalContext returns a new EvalContext. The caller must Close it.
 func NewEvalContext(o Options) *EvalContext {
 	e := &EvalContext{threads: o.Workers, limits: o.Limits, seed: maphash.MakeSeed(), operators: map[string]*operator{},
 		attached: map[any]any{}}
@@ -74,19 +74,18 @@ var defaultContext = sync.OnceValue(func() *EvalContext {
 	return e
 })
 
-// Default returns the context of calls that were given none. There is one for the process.
+// Default returns the EvalContext of calls whose ctx has none. The process has one.
 func Default() *EvalContext { return defaultContext() }
 
 // Workers returns the number of goroutines that compute calls.
 func (e *EvalContext) Workers() int { return e.threads }
 
-// Limits returns what a sample may cost, with the defaults.
+// Limits returns the limits of a sample, with defaults filled in.
 func (e *EvalContext) Limits() Limits { return e.limits.WithDefaults() }
 
-// Close waits for the calls that are under way and ends the goroutines. Values that
-// are computed stay; a deferred one that nobody wanted fails with errs.Closed, as
-// calls do from then on. The default context gives back what it holds and goes on
-// working. Close may be called more than once.
+// Close waits for the calls under way and ends the goroutines. Computed values stay valid. Deferred
+// values that are not computed, and later calls, fail with errs.Closed. The default context only
+// releases what it holds, and continues to work. Close may be called more than once.
 func (e *EvalContext) Close() {
 	e.queue.wait(e)
 	e.mu.Lock()
@@ -124,7 +123,7 @@ func (e *EvalContext) EvaluateAll(ctx context.Context) error {
 			e.mu.Unlock()
 			return err
 		}
-		calls[i] = nil // a call that is computed keeps its values
+		calls[i] = nil // a computed call keeps its values
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -134,8 +133,8 @@ func (e *EvalContext) EvaluateAll(ctx context.Context) error {
 	return err
 }
 
-// Attach returns what belongs to the context under key; make makes it when it is
-// asked for first, and must not use the context. Packages use types of their own as keys.
+// Attach returns the value that is attached to the context under key. The first call makes the
+// value with make, which must not use the context. Each package uses its own types as keys.
 func (e *EvalContext) Attach(key any, make func() any) any {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -160,7 +159,7 @@ func (f *failure) note(number uint64, err error) {
 	}
 }
 
-// workers returns the threads, which are started when they are first needed.
+// workers returns the pool of workers. The first call starts it.
 func (e *EvalContext) workers() *exec.Pool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -170,7 +169,7 @@ func (e *EvalContext) workers() *exec.Pool {
 	return e.pool
 }
 
-// next returns the number of the next call. The context is locked.
+// next returns the number of the next call. The caller holds the lock.
 func (e *EvalContext) next() uint64 {
 	e.calls++
 	return e.calls

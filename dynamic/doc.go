@@ -1,6 +1,6 @@
-// Package dynamic calls operators like functions: the same kernels, run by the same executor as
-// graphs of package pipeline, with the same results, one call at a time. The functions of operators
-// are in dynamic/fn, random ones in dynamic/random, readers in dynamic/readers.
+// Package dynamic calls operators like functions, one call at a time. The kernels, the executor and
+// the results are the same as for graphs of package pipeline. The functions of operators are in
+// dynamic/fn, random functions in dynamic/random, and readers in dynamic/readers.
 //
 //	ctx := context.Background()
 //	jpegs := dynamic.ReadFiles(ctx, paths...)
@@ -13,26 +13,27 @@
 //
 // # Values
 //
-// A [Tensor] is one array, a [Batch] a list of arrays of one type. They are lazy, immutable and
-// safe for concurrent use: a method that returns elements or a shape waits until they are computed.
-// A call gives Batches where an input or an argument is a Batch; Tensors among them serve all
-// samples. Batches of different sizes are an error, errs.Invalid.
-// The outputs of a call are its own. They stay until nobody has them any more, or until Release,
-// which gives large ones to the next calls without a detour through the garbage collector.
+// A [Tensor] is one array. A [Batch] is a list of arrays of one dtype. Both are lazy, immutable and
+// safe for concurrent use. A method that returns elements or a shape waits until they are computed.
+// A call returns Batches if an input or an argument is a Batch; a Tensor among them is used for all
+// samples. Batches of different sizes are an error of kind errs.Invalid. The outputs of a call do
+// not share memory with other values. They live until nothing refers to them, or until Release.
+// Release gives the memory of large outputs directly to the next calls, without the garbage
+// collector.
 //
 // # Errors
 //
-// What went wrong is the error of the value, and of all that is computed from it. It
-// names the operator, the sample, what was expected and found, and the file and line of
-// the call, whatever goroutine computed it:
+// A value whose call failed has an error. Every value that is computed from it has the same error.
+// The error names the operator, the sample, what was wanted and found, and the file and line of the
+// call, even if another goroutine computed it:
 //
 //	dynamic: call at augment.go:42: crop: sample 3: invalid: …
 //
-// Err returns it without waiting, once the value was waited for; Evaluate waits.
+// Evaluate waits for the value and returns the error. After that, Err returns it without waiting.
 //
 // # Contexts
 //
-// The context.Context of a call says when it is computed, see [Mode], and by which threads, see
-// [EvalContext]: by default at once in the background, by the threads of [Default]. [Compile] makes
+// The context.Context of a call says when it is computed (see [Mode]) and by which workers (see
+// [EvalContext]). By default the workers of [Default] compute it in the background. [Compile] makes
 // one graph of many calls, which runs ahead of the loop that takes its results.
 package dynamic

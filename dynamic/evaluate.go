@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// wait returns when the call is computed, successfully or not, and nil; or the error
-// of ctx when that ends before.
+// wait waits until the call is computed, successfully or not, and returns nil. If ctx ends before,
+// it returns the error of ctx.
 func (k *call) wait(ctx context.Context) error {
 	if k.finished() {
 		return nil
@@ -17,7 +17,7 @@ func (k *call) wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return canceled(ctx)
 	}
-	if ctx.Done() == nil || k.quick() { // instead of a wait do the work
+	if ctx.Done() == nil || k.quick() { // do the work instead of waiting
 		k.evaluate()
 		if k.finished() {
 			return nil
@@ -34,8 +34,8 @@ func (k *call) wait(ctx context.Context) error {
 	}
 }
 
-// quick reports whether computing the call here probably takes less time than having the background
-// do it: nothing is lost by looking at the context only afterwards.
+// quick reports whether the caller probably computes the call faster than the background goroutine.
+// Then it is enough to check the context afterwards.
 func (k *call) quick() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -69,8 +69,8 @@ func (k *call) doneChannel() <-chan struct{} {
 }
 
 // evaluate computes a call after the calls that it needs, unless another goroutine does. Chains may
-// be long, so evaluate keeps the calls on a stack of its own. A goroutine that has claimed a call
-// waits only for calls that this call needs, and no call needs itself: nobody waits in a circle.
+// be long, so evaluate keeps the calls on its own stack. A goroutine that has claimed a call waits
+// only for calls that this call needs. No call needs itself, so there is no deadlock.
 func (k *call) evaluate() {
 	if !k.claim() {
 		return
@@ -88,11 +88,11 @@ func (k *call) evaluate() {
 	}
 }
 
-// claim makes the call the caller's to compute; it returns false when it is somebody else's.
+// claim claims the call for the caller. It returns false if another goroutine has claimed it.
 func (k *call) claim() bool { return k.state.CompareAndSwap(fresh, claimed) }
 
-// claimNeed claims and returns a call that k, which is claimed, needs and that nobody
-// computes yet; or nil.
+// claimNeed claims and returns a call that the claimed call k needs and that is not claimed yet. It
+// returns nil if there is no such call.
 func (k *call) claimNeed() *call {
 	for _, in := range k.inputs {
 		if c := in.origin(); c != nil && c.claim() {
@@ -102,8 +102,7 @@ func (k *call) claimNeed() *call {
 	return nil
 }
 
-// run computes a call that was claimed. The calls that it needs are computed, or
-// somebody does that.
+// run computes a claimed call. The calls that it needs are computed or claimed.
 func (k *call) run() {
 	err := k.compute()
 	if err != nil {
@@ -117,8 +116,8 @@ func (k *call) run() {
 	if k.mode == Sync {
 		return
 	}
-	// Who waits for the call must not find it holding its results still: Release
-	// gives back the memory of a value that is computed before it returns.
+	// The call drops its results before a waiting goroutine continues: Release must be able to give
+	// the memory of a computed value back before it returns.
 	for _, r := range k.outs {
 		r.drop()
 	}
@@ -166,8 +165,8 @@ func (k *call) fail(err error) error {
 	return err
 }
 
-// takePlan returns the plan for a call: the kept one for calls of its kind, or a new one. Close
-// waits until leavePlan.
+// takePlan returns the plan for a call: a kept plan for such calls, or a new plan. Close waits
+// until leavePlan.
 func (e *EvalContext) takePlan(k *call) (*plan, error) {
 	e.mu.Lock()
 	for e.closing {

@@ -18,83 +18,84 @@ import (
 type Cycle uint8
 
 const (
-	// NoCycle ends it for good: every further call is io.EOF.
+	// NoCycle ends the source: every further call returns io.EOF.
 	NoCycle Cycle = iota
-	// CycleQuiet begins again at once; there is no end, unless there is no data at all.
+	// CycleQuiet begins again at once. The source ends only if it has no data at all.
 	CycleQuiet
-	// CycleRaise is io.EOF once; the next call begins again.
+	// CycleRaise returns io.EOF once; the next call begins again.
 	CycleRaise
 )
 
-// SourceOptions say how an external source behaves. The zero SourceOptions are of one
-// output that is taken as it comes.
+// SourceOptions say how an external source behaves. The zero SourceOptions describe one output,
+// whose values are not converted.
 type SourceOptions struct {
-	// Outputs is the number of values that the source gives at a time; 0 means 1.
+	// Outputs is the number of values per item; 0 means 1.
 	Outputs int
-	// Cycle is for sources that can begin again: SourceSeq and SourceAt.
+	// Cycle says what happens at the end of the data. Only SourceSeq and SourceAt can begin again.
 	Cycle Cycle
-	// BatchSize, when it is not 0, makes every output a Batch of that size: Tensors
-	// are broadcast, and Batches must have it.
+	// BatchSize makes every output a Batch of this size, unless it is 0. Tensors are broadcast;
+	// Batches must have this size.
 	BatchSize int
-	// DTypes are what the outputs are cast to, and Layouts what their axes are called: one for
-	// each output, or one for all. tensor.Invalid and "" leave an output as it is.
+	// DTypes are the dtypes to which the outputs are cast, and Layouts are their layouts: one for each
+	// output, or one for all. tensor.Invalid and "" leave an output as it is.
 	DTypes  []tensor.DType
 	Layouts []string
 }
 
-// ExternalSource gives what a Go function or sequence makes, a list of values at a time, each
-// of them a Tensor or each a Batch. It is a root of compiled loops, and an object that
-// a checkpoint can hold: where it stands is its state. Its methods are safe for concurrent use.
+// ExternalSource returns the items of a Go function or sequence. An item is a list of values: all
+// of them Tensors, or all Batches. An ExternalSource can be the root of a compiled loop, and a
+// checkpoint can hold it; its position is its state. Its methods are safe for concurrent use.
 type ExternalSource struct {
 	o    SourceOptions
 	from supply
 
 	mu    sync.Mutex
 	place sourcePlace
-	shown *sourcePlace // what the state is of, where another runs ahead
+	shown *sourcePlace // the place that the state reports, if a loop runs ahead
 }
 
-// supply is where the items of a source come from.
+// supply provides the items of a source.
 type supply interface {
-	// item returns item i of a round; io.EOF is behind the last. Items are asked for in
-	// order, except behind a rewind.
+	// item returns item i of a round, or io.EOF after the last item. Calls come in the order of i,
+	// except after a rewind.
 	item(ctx context.Context, i int64) ([]Value, error)
-	// rewind goes to item i, which is 0 or the saved state is of. saved is what save returned there.
+	// rewind goes to item i. i is 0, or save returned saved at this item.
 	rewind(ctx context.Context, i int64, saved []byte) error
-	// save returns what rewind needs besides the index, or an error where it cannot go back.
+	// save returns what rewind needs besides the index. It returns an error if the source cannot go
+	// back.
 	save() ([]byte, error)
 	// cycles reports whether the source can begin again.
 	cycles() bool
 	close()
 }
 
-// SourceSeq is a source that takes one item after the other from a sequence, which can
-// be walked again: to begin again, and to go to a state, for which the items before it
-// are taken and dropped.
+// SourceSeq returns a source that takes one item after the other from a sequence. The source
+// iterates over the sequence again to begin again, and to restore a state; then it drops the items
+// before the state.
 func SourceSeq(seq iter.Seq2[[]Value, error], o SourceOptions) (*ExternalSource, error) {
 	return newSource(&walk{seq: seq}, o)
 }
 
-// SourceAt is a source whose items are a function of their number, from 0 on; io.EOF is
-// behind the last.
+// SourceAt returns a source whose items are a function of their index, which counts from 0. f
+// returns io.EOF after the last item.
 func SourceAt(f func(ctx context.Context, index int64) ([]Value, error), o SourceOptions) (*ExternalSource, error) {
 	return newSource(indexed(f), o)
 }
 
-// SourceFunc is a source that calls f for each item; io.EOF is the end, behind which f may
-// go on. It has no state.
+// SourceFunc returns a source that calls f for each item. f returns io.EOF at the end; later calls
+// may return further items. The source has no state.
 func SourceFunc(f func(ctx context.Context) ([]Value, error), o SourceOptions) (*ExternalSource, error) {
 	return newSource(called(f), o)
 }
 
-// SourceReader makes one item after the other and has a state of its own.
+// SourceReader makes one item after the other and has a state.
 type SourceReader interface {
 	state.Stateful
-	// Read returns the next item; io.EOF is the end, behind which it may go on.
+	// Read returns the next item, or io.EOF at the end. Later calls may return further items.
 	Read(ctx context.Context) ([]Value, error)
 }
 
-// SourceFrom is a source that reads from r, whose state is part of its own.
+// SourceFrom returns a source that reads from r. The state of r is part of the source's state.
 func SourceFrom(r SourceReader, o SourceOptions) (*ExternalSource, error) {
 	return newSource(read{r}, o)
 }
@@ -112,7 +113,7 @@ func newSource(from supply, o SourceOptions) (*ExternalSource, error) {
 	case o.Cycle > CycleRaise:
 		return nil, bad("Cycle", "NoCycle, CycleQuiet or CycleRaise", uint8(o.Cycle))
 	case o.Cycle != NoCycle && !from.cycles():
-		return nil, bad("Cycle", "SourceSeq or SourceAt, which alone can begin again", "another source")
+		return nil, bad("Cycle", "SourceSeq or SourceAt, because no other source can begin again", "another source")
 	case o.BatchSize < 0:
 		return nil, bad("BatchSize", "0 or more", o.BatchSize)
 	case !perOutput(len(o.DTypes)):
@@ -124,25 +125,25 @@ func newSource(from supply, o SourceOptions) (*ExternalSource, error) {
 	return &ExternalSource{o: o, from: from}, nil
 }
 
-// Next returns the next item: SourceOptions.Outputs values. io.EOF is the end, by the rules
-// of SourceOptions.Cycle. An error of the source leaves it where it is. Errors of its own are of
-// kind errs.Invalid: another number of values, Tensors together with Batches, or a
-// Batch of another size.
+// Next returns the next item: SourceOptions.Outputs values. It returns io.EOF at the end, as
+// SourceOptions.Cycle says. An error of the source does not change the position. Next fails with
+// errs.Invalid for a wrong number of values, for Tensors together with Batches, and for a Batch of
+// another size.
 func (s *ExternalSource) Next(ctx context.Context) ([]Value, error) {
 	return s.NextBatch(ctx, s.o.BatchSize)
 }
 
-// NextBatch is Next with a batch size for this item, as SourceOptions.BatchSize says.
+// NextBatch works like Next, with size in place of SourceOptions.BatchSize for this item.
 func (s *ExternalSource) NextBatch(ctx context.Context, size int) ([]Value, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if size < 0 {
 		return nil, s.bad("a batch size of 0 or more", size)
 	}
-	if scopeOf(ctx).recording != nil { // which would see one item, once
+	if scopeOf(ctx).recording != nil { // the body would get one item, once
 		return nil, &errs.Error{Kind: errs.Sequence, Op: "dynamic.ExternalSource",
-			Want: "a call outside of the body of a compiled loop", Got: "one in it",
-			Remedy: "make the source the root of the loop, alone or in a function of dynamic.From"}
+			Want: "a call outside the body of a compiled loop", Got: "a call in the body",
+			Remedy: "make the source the root of the loop, directly or in a function for dynamic.From"}
 	}
 	item, err := s.take(ctx)
 	if err != nil {
@@ -151,7 +152,7 @@ func (s *ExternalSource) NextBatch(ctx context.Context, size int) ([]Value, erro
 	return s.convert(ctx, item, size)
 }
 
-// All returns the items up to the next end. It stops behind an error.
+// All yields the items up to the next end. It stops after an error.
 func (s *ExternalSource) All(ctx context.Context) iter.Seq2[[]Value, error] {
 	return func(yield func([]Value, error) bool) {
 		for {
@@ -163,7 +164,7 @@ func (s *ExternalSource) All(ctx context.Context) iter.Seq2[[]Value, error] {
 	}
 }
 
-// Close ends the walk of a sequence. The source must not be used then.
+// Close ends the iteration over a sequence. The source must not be used afterwards.
 func (s *ExternalSource) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +173,7 @@ func (s *ExternalSource) Close() error {
 	return nil
 }
 
-// take asks for the next item, by the rules of Cycle.
+// take returns the next item, as Cycle says.
 func (s *ExternalSource) take(ctx context.Context) ([]Value, error) {
 	if s.place.Ended {
 		return nil, io.EOF
@@ -199,10 +200,10 @@ func (s *ExternalSource) take(ctx context.Context) ([]Value, error) {
 	return item, nil
 }
 
-// convert makes an item what the options say.
+// convert converts an item as the options say.
 func (s *ExternalSource) convert(ctx context.Context, item []Value, size int) ([]Value, error) {
 	if len(item) != s.o.Outputs {
-		return nil, s.bad(fmt.Sprintf("%d values at a time", s.o.Outputs), len(item))
+		return nil, s.bad(fmt.Sprintf("%d values per item", s.o.Outputs), len(item))
 	}
 	out, batches := make([]Value, len(item)), 0
 	for i, v := range item {
@@ -215,7 +216,7 @@ func (s *ExternalSource) convert(ctx context.Context, item []Value, size int) ([
 		}
 	}
 	if batches != 0 && batches != len(out) {
-		return nil, s.bad("Tensors alone or Batches alone", fmt.Sprintf("%d Batches of %d values", batches, len(out)))
+		return nil, s.bad("only Tensors or only Batches", fmt.Sprintf("%d Batches of %d values", batches, len(out)))
 	}
 	return out, nil
 }
@@ -225,7 +226,8 @@ func (s *ExternalSource) bad(want string, got any) error {
 		Want: want, Got: fmt.Sprint(got)}
 }
 
-// pick is element i of a list of one for each or one for all; the zero value of an empty one.
+// pick returns the entry for i of a list that has one entry for each, or one for all. For an empty
+// list it returns the zero value.
 func pick[T any](list []T, i int) (v T) {
 	switch {
 	case len(list) == 1:
@@ -236,7 +238,7 @@ func pick[T any](list []T, i int) (v T) {
 	return v
 }
 
-// output makes value i of an item what the options say.
+// output converts value i of an item as the options say.
 func (s *ExternalSource) output(ctx context.Context, i int, v Value, size int) (Value, error) {
 	if absent(v) {
 		return nil, s.bad("a *Tensor or a *Batch", "nil")

@@ -10,10 +10,10 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// sourcePlace is where an external source stands. Its text is a state.Document.
+// sourcePlace is the place of an external source. Its text is a state.Document.
 type sourcePlace struct {
 	Index int64  // of the next item in its round
-	Ended bool   // for good
+	Ended bool   // no round follows
 	Saved []byte // the state of a SourceReader
 }
 
@@ -39,8 +39,8 @@ func (p sourcePlace) String() string {
 	return string(text)
 }
 
-// parsePlace reads what sourcePlace.String wrote. Errors are of kind errs.Corrupt for text that is
-// no document, and errs.Mismatch for a document of something else.
+// parsePlace reads a text of sourcePlace.String. It fails with errs.Corrupt if text is not a
+// document, and with errs.Mismatch if the document has another kind.
 func parsePlace(text string) (p sourcePlace, err error) {
 	d, err := state.Unmarshal([]byte(text))
 	if err != nil {
@@ -54,14 +54,14 @@ func parsePlace(text string) (p sourcePlace, err error) {
 	if saved, ok := d.Extra["source"]; ok {
 		if err := json.Unmarshal(saved, &p.Saved); err != nil || p.Saved == nil {
 			return p, &errs.Error{Kind: errs.Corrupt, Op: "ExternalSource.SetState", Subject: "source",
-				Want: "base64", Got: "something else", Err: err}
+				Want: "base64", Got: "other text", Err: err}
 		}
 	}
 	return p, nil
 }
 
-// GetState returns where the source stands: a value that prints as a state.Document. It fails with
-// errs.Unsupported for a SourceFunc, or with the error of a SourceReader.
+// GetState returns the place of the source as a value that prints as a state.Document. It fails
+// with errs.Unsupported for a SourceFunc, or with the error of a SourceReader.
 func (s *ExternalSource) GetState() (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *ExternalSource) GetState() (any, error) {
 	return p, nil
 }
 
-// here is the place with what the supply saves.
+// here returns the place of the source, with the saved state of the supply.
 func (s *ExternalSource) here() (sourcePlace, error) {
 	p := s.place
 	saved, err := s.from.save()
@@ -83,9 +83,10 @@ func (s *ExternalSource) here() (sourcePlace, error) {
 	return p, err
 }
 
-// SetState goes to a state: what GetState returned or its text. A sequence is walked to it.
-// Errors, of kind errs.Corrupt for text that is no state, errs.Invalid for another type, and
-// errs.Mismatch where the data ends before, leave the source at its beginning or where it was.
+// SetState moves the source to a state: a value that GetState returned, or its text. In a sequence
+// it takes and drops the items before the state. It fails with errs.Corrupt if a text is not a
+// state, with errs.Invalid for a value of another type, and with errs.Mismatch if the data ends
+// before the state. After an error the source is at its beginning or where it was.
 func (s *ExternalSource) SetState(to any) error {
 	var p sourcePlace
 	switch to := to.(type) {
@@ -97,7 +98,7 @@ func (s *ExternalSource) SetState(to any) error {
 			return err
 		}
 	default:
-		return &errs.Error{Kind: errs.Invalid, Op: "ExternalSource.SetState", Want: "what GetState returned or its text",
+		return &errs.Error{Kind: errs.Invalid, Op: "ExternalSource.SetState", Want: "a value that GetState returned, or its text",
 			Got: fmt.Sprintf("%T", to)}
 	}
 	s.mu.Lock()
@@ -115,19 +116,19 @@ func (s *ExternalSource) SetState(to any) error {
 	return nil
 }
 
-// Here returns where the source stands after the last Next, for Show.
+// Here returns the place of the source after the last Next, for Show.
 func (s *ExternalSource) Here() any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, err := s.here()
-	if err != nil { // no state to show
+	if err != nil { // the source has no state
 		return nil
 	}
 	return p
 }
 
-// Show makes GetState return a place that Here returned, until it is told another or
-// SetState is called: of a loop that runs ahead, where it is for who uses it.
+// Show makes GetState return a place that Here returned, until the next Show or SetState. A loop
+// that runs ahead calls Show with the place after the last delivered step.
 func (s *ExternalSource) Show(place any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

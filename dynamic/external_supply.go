@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// walk takes the items of a sequence.
+// walk is the supply of a sequence.
 type walk struct {
 	seq  iter.Seq2[[]Value, error]
 	next func() ([]Value, error, bool) //nolint:revive // as iter.Pull2 has it
@@ -39,9 +39,9 @@ func (w *walk) rewind(ctx context.Context, i int64, _ []byte) error {
 			k++
 		case errors.Is(err, io.EOF):
 			w.close()
-			return &errs.Error{Kind: errs.Mismatch, Subject: "sequence", Want: fmt.Sprintf("%d items, as there were", i),
+			return &errs.Error{Kind: errs.Mismatch, Subject: "sequence", Want: fmt.Sprintf("%d items, as before", i),
 				Got: fmt.Sprint(k)}
-		} // other errors did not count as items then, and do not count now
+		} // other errors do not count as items
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (w *walk) close() {
 func (*walk) save() ([]byte, error) { return nil, nil }
 func (*walk) cycles() bool          { return true }
 
-// indexed calls a function of the number.
+// indexed is the supply of a function of the item's index.
 type indexed func(ctx context.Context, i int64) ([]Value, error)
 
 func (f indexed) item(ctx context.Context, i int64) ([]Value, error) { return f(ctx, i) }
@@ -66,7 +66,7 @@ func (indexed) save() ([]byte, error)                       { return nil, nil }
 func (indexed) cycles() bool                                { return true }
 func (indexed) close()                                      {}
 
-// called calls a function of which nothing is known.
+// called is the supply of a function without an index or a state.
 type called func(ctx context.Context) ([]Value, error)
 
 func (f called) item(ctx context.Context, _ int64) ([]Value, error) { return f(ctx) }
@@ -77,10 +77,10 @@ func (called) cycles() bool                                { return false }
 func (called) close()                                      {}
 
 var errNoState = &errs.Error{Kind: errs.Unsupported, Op: "dynamic.ExternalSource",
-	Want: "a source that knows where it is", Got: "SourceFunc",
-	Remedy: "use SourceAt, SourceSeq, or SourceFrom with a state of its own"}
+	Want: "a source with a position", Got: "a SourceFunc",
+	Remedy: "use SourceAt, SourceSeq or SourceFrom"}
 
-// read reads from what has a state of its own.
+// read is the supply of a SourceReader.
 type read struct{ r SourceReader }
 
 func (r read) item(ctx context.Context, _ int64) ([]Value, error)    { return r.r.Read(ctx) }

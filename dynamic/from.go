@@ -12,22 +12,29 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Form says what becomes of data from Go.
+// Form says how Go data becomes a value.
 type Form struct {
-	DType  tensor.DType // elements are converted to it; by default the type that the data has
-	Layout string       // of the array or of each sample; by default the one that the data has
-	// NoCopy lets the value lie in the memory of a tensor.Tensor, tensor.Batch or
-	// slice that is given; it must not be changed then.
+	DType  tensor.DType // dtype to which elements are converted; by default the dtype of the data
+	Layout string       // of the array or of each sample; by default the layout of the data
+	// NoCopy lets the value use the memory of the given tensor.Tensor, tensor.Batch or slice. This
+	// memory must not be changed afterwards.
 	NoCopy bool
 }
 
-// TensorOf returns a Tensor of data from Go: a number or bool, nested slices or arrays of them of
-// regular shape, a string (its bytes), a tensor.Tensor, or an image.Image (HWC, uint8, RGB
-// or one channel of a grey one). An int becomes int32 and a float64 float32, as constants
-// of operators do, unless the Form says otherwise; other types stay. A *Tensor is
-// returned as it is when nothing about it changes.
+// TensorOf returns a Tensor of Go data. data is one of:
 //
-// What cannot be taken is the error of the Tensor, of kind errs.Invalid.
+//   - a number or a bool
+//   - nested slices or arrays of numbers or bools, of regular shape
+//   - a string (its bytes)
+//   - a tensor.Tensor
+//
+// - an image.Image (HWC, uint8, with RGB or one grey channel)
+//   - a *Tensor, which is returned as it is if the Form changes nothing
+//
+// An int becomes int32 and a float64 becomes float32, like constants of operators, unless the Form
+// has a DType. Other types do not change.
+//
+// For other data the Tensor has an error of kind errs.Invalid.
 func TensorOf(data any, form ...Form) *Tensor {
 	f := formOf(form)
 	if t, ok := data.(*Tensor); ok && t != nil {
@@ -53,7 +60,7 @@ func TensorOf(data any, form ...Form) *Tensor {
 	return tensorOf(v)
 }
 
-// tensorOf returns a Tensor that is v.
+// tensorOf returns v as a Tensor.
 func tensorOf(v tensor.Tensor) *Tensor {
 	t := &Tensor{own: [1]tensor.Tensor{v}}
 	t.n, t.samples = 1, t.own[:]
@@ -73,7 +80,7 @@ func formOf(form []Form) Form {
 	return form[len(form)-1]
 }
 
-// array returns data as an array of its own, unless it need not be copied.
+// array returns data as an array. It copies the data unless NoCopy is set.
 func (f *Form) array(data any) (tensor.Tensor, error) {
 	switch d := data.(type) {
 	case tensor.Tensor:
@@ -97,7 +104,7 @@ func (f *Form) array(data any) (tensor.Tensor, error) {
 	return f.nested(reflect.ValueOf(data))
 }
 
-// apply gives an array the type and layout of the form.
+// apply gives an array the dtype and layout of the form.
 func (f *Form) apply(t tensor.Tensor) (tensor.Tensor, error) {
 	if f.Layout != "" {
 		if len(f.Layout) != len(t.Shape) {
@@ -116,7 +123,7 @@ func (f *Form) apply(t tensor.Tensor) (tensor.Tensor, error) {
 func (f *Form) nested(v reflect.Value) (tensor.Tensor, error) {
 	refused := func(got string) (tensor.Tensor, error) {
 		return tensor.Tensor{}, &errs.Error{Kind: errs.Invalid,
-			Want: "a number, bool, slices of them, a string, a tensor.Tensor or an image.Image", Got: got}
+			Want: "a number, a bool, slices of numbers or bools, a string, a tensor.Tensor or an image.Image", Got: got}
 	}
 	if !v.IsValid() {
 		return refused("nil")
@@ -159,8 +166,8 @@ func (f *Form) nested(v reflect.Value) (tensor.Tensor, error) {
 	return t, nil
 }
 
-// narrowed converts to 32 bits, as the constants of operators are. Integers that do not fit are
-// refused.
+// narrowed converts numbers to 32 bits, like the constants of operators. It returns an error for
+// integers that do not fit.
 func narrowed(t tensor.Tensor, d tensor.DType) (tensor.Tensor, error) {
 	out, err := tensor.Cast(d, t)
 	if err != nil || d.IsFloat() {
@@ -171,13 +178,13 @@ func narrowed(t tensor.Tensor, d tensor.DType) (tensor.Tensor, error) {
 		return out, err
 	}
 	if !back.Equal(t) {
-		return out, &errs.Error{Kind: errs.Invalid, Want: "integers that " + d.String() + " holds", Got: "larger ones",
-			Remedy: "give sized integers or Form.DType"}
+		return out, &errs.Error{Kind: errs.Invalid, Want: "integers in the range of " + d.String(), Got: "larger ones",
+			Remedy: "use a sized integer type, or set Form.DType"}
 	}
 	return out, nil
 }
 
-// flatten copies the elements of nested slices to flat, one behind the other, and returns the rest
+// flatten copies the elements of nested slices to flat, one after the other, and returns the rest
 // of flat.
 func flatten(flat, v reflect.Value, shape tensor.Shape, axis int) (reflect.Value, error) {
 	if axis == len(shape) {
@@ -186,7 +193,7 @@ func flatten(flat, v reflect.Value, shape tensor.Shape, axis int) (reflect.Value
 	}
 	if v.Len() != shape[axis] {
 		return flat, &errs.Error{Kind: errs.Invalid, Subject: fmt.Sprintf("axis %d", axis),
-			Want: fmt.Sprintf("%d elements everywhere", shape[axis]), Got: fmt.Sprint(v.Len())}
+			Want: fmt.Sprintf("%d elements in every slice", shape[axis]), Got: fmt.Sprint(v.Len())}
 	}
 	if axis == len(shape)-1 {
 		n := reflect.Copy(flat, v)
@@ -201,7 +208,7 @@ func flatten(flat, v reflect.Value, shape tensor.Shape, axis int) (reflect.Value
 	return flat, nil
 }
 
-// pixels returns an image as an array, HWC, without its alpha.
+// pixels returns an image as an array in layout HWC, without alpha.
 func pixels(img image.Image) tensor.Tensor {
 	r := img.Bounds()
 	if g, ok := img.(*image.Gray); ok {

@@ -12,16 +12,20 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// background is the context of those who cannot wait in vain.
+// background is the context of waits that always end.
 var background = context.Background()
 
-// BatchOf returns a Batch of data from Go: a slice with a sample in each element, whatever
-// TensorOf takes ([][]byte, []string, [][]float32, []tensor.Tensor, []image.Image,
-// []*Tensor …), a *tensor.Batch, a []*Tensor, or a tensor.Tensor whose first axis
-// are the samples. The samples have one type, number of axes and layout; shapes
-// may differ. A *Batch is returned as it is. A slice without elements needs Form.DType.
+// BatchOf returns a Batch of Go data. data is one of:
 //
-// What cannot be taken is the error of the Batch, of kind errs.Invalid or errs.Mismatch.
+//   - a slice with one sample per element, each as for TensorOf ([][]byte, []string, [][]float32,
+//     []tensor.Tensor, []image.Image, []*Tensor …); an empty slice needs Form.DType
+//   - a *tensor.Batch
+//   - a tensor.Tensor with the samples along its first axis
+//   - a *Batch, which is returned as it is
+//
+// All samples have the same dtype, number of axes and layout. Their shapes may differ.
+//
+// For other data the Batch has an error of kind errs.Invalid or errs.Mismatch.
 func BatchOf(data any, form ...Form) *Batch {
 	f := formOf(form)
 	if b, ok := data.(*Batch); ok && b != nil && f.DType == tensor.Invalid && f.Layout == "" {
@@ -39,7 +43,7 @@ func BatchOf(data any, form ...Form) *Batch {
 	case len(samples) > 0:
 		b.samples = samples
 	case f.DType == tensor.Invalid:
-		err = &errs.Error{Kind: errs.Invalid, Want: "at least one sample, or Form.DType", Got: "none"}
+		err = &errs.Error{Kind: errs.Invalid, Want: "at least one sample, or Form.DType", Got: "neither"}
 	default:
 		b.spec = &tensor.Spec{DType: f.DType, Shape: make(tensor.Shape, max(1, len(f.Layout))), Layout: f.Layout}
 	}
@@ -50,12 +54,13 @@ func BatchOf(data any, form ...Form) *Batch {
 	return b
 }
 
-// like returns an error unless sample i is of the kind of the first.
+// like returns an error unless sample i has the dtype, number of axes and layout of the first
+// sample.
 func like(samples []tensor.Tensor, i int) error {
 	first, t := samples[0], samples[i]
 	if t.DType != first.DType || len(t.Shape) != len(first.Shape) || t.Layout != first.Layout {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "sample " + strconv.Itoa(i),
-			Want: fmt.Sprintf("type, number of axes and layout of the first, %v %q", first, first.Layout),
+			Want: fmt.Sprintf("dtype, number of axes and layout of the first sample, %v %q", first, first.Layout),
 			Got:  fmt.Sprintf("%v %q", t, t.Layout)}
 	}
 	return nil
@@ -133,7 +138,7 @@ func (f *Form) sample(data any) (tensor.Tensor, error) {
 	return f.array(data)
 }
 
-// Broadcast returns a Batch of n times t. It does not wait.
+// Broadcast returns a Batch with n samples, each equal to t. It does not wait.
 func Broadcast(t *Tensor, n int) *Batch {
 	b := &Batch{result{batch: true, n: n}}
 	if n < 1 || n > mostSamples {

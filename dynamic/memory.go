@@ -20,7 +20,7 @@ const (
 
 // class returns the class of buffers that n bytes fit in, and their size.
 func class(n int) (c, size int) {
-	k := bits.Len(uint(n-1)) - 1 - classBits // of steps of 2^k
+	k := bits.Len(uint(n-1)) - 1 - classBits // in steps of 2^k
 	steps := (n + 1<<k - 1) >> k
 	return k<<classBits + steps, steps << k
 }

@@ -31,9 +31,9 @@ var modeNames = []string{"", "deferred", "eager", "sync"}
 // String returns the name of the mode, as ParseMode takes it.
 func (m Mode) String() string { return enum.Name(m, modeNames, "mode %d") }
 
-// ParseMode returns the mode of that name: "deferred", "eager" or "sync", and DALI's
-// "default", which is eager, "sync_cpu" and "sync_full", which are the same where there
-// is one device. The error is of kind errs.Invalid.
+// ParseMode returns the mode with the given name: "deferred", "eager" or "sync". It also accepts
+// DALI's names: "default" is Eager, and "sync_cpu" and "sync_full" are Sync, because there is only
+// one device. It fails with errs.Invalid for other names.
 func ParseMode(name string) (Mode, error) {
 	switch strings.ToLower(name) {
 	case "deferred":
@@ -47,11 +47,11 @@ func ParseMode(name string) (Mode, error) {
 		Want: "deferred, eager, sync, sync_cpu or sync_full", Got: "another name"}
 }
 
-// scope is what a context says about the calls that are made with it.
+// scope holds what a context says about calls.
 type scope struct {
 	mode      Mode
 	context   *EvalContext
-	recording *recording // takes the calls instead of the engine: of a loop that is compiled; or nil
+	recording *recording // the recording of a loop that is being compiled, which records the calls; or nil
 }
 
 type scopeKey struct{}
@@ -77,7 +77,7 @@ func (s *scope) evalContext() *EvalContext {
 	return Default()
 }
 
-// WithMode returns a context in which calls are computed in that mode. What is no mode is Eager.
+// WithMode returns a context in which calls are computed in mode m. An invalid m means Eager.
 func WithMode(ctx context.Context, m Mode) context.Context {
 	s := scopeOf(ctx)
 	if s.mode = m; m < Deferred || m > Sync {

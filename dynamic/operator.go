@@ -23,10 +23,10 @@ import (
 	_ "github.com/bivouac-ml/bivouac/op/reduce"
 )
 
-// operator is what an EvalContext knows of an operator that was called.
+// operator is what an EvalContext knows about an operator that was called.
 type operator struct {
 	schema *op.Schema
-	args   atomic.Pointer[argsType] // the type of arguments that it was called with last
+	args   atomic.Pointer[argsType] // the type of the arguments of the last call
 	last   *plan                    // the plan that was used last, or nil; the context's mutex guards it
 }
 
@@ -36,7 +36,7 @@ type argsType struct {
 	fields *fields.Fields
 }
 
-// operator returns the operator of that name.
+// operator returns the operator with the given name.
 func (e *EvalContext) operator(name string) (*operator, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -51,9 +51,9 @@ func (e *EvalContext) operator(name string) (*operator, error) {
 		return nil, err
 	}
 	if s.Reader || s.Branch != op.Follows {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: name, Want: "an operator that gives a value for each sample",
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: name, Want: "an operator that returns a value for each sample",
 			Got:    "a reader or a branch",
-			Remedy: "readers are in dynamic/readers; branches are if statements"}
+			Remedy: "use dynamic/readers for readers, and an if statement for a branch"}
 	}
 	o := &operator{schema: s}
 	e.operators[name] = o
@@ -63,9 +63,9 @@ func (e *EvalContext) operator(name string) (*operator, error) {
 // arguments are the arguments of a call in a form that can be compared with other calls.
 type arguments struct {
 	args   any
-	fields *fields.Fields // of a struct; nil for anything else, which text stands for
+	fields *fields.Fields // of a struct; nil for other arguments, which are compared by text
 	text   string
-	values []op.Value // those that the arguments take for each sample
+	values []op.Value // of the arguments that differ by sample
 }
 
 // setArguments makes args the arguments of the call.
@@ -117,7 +117,7 @@ func (a *arguments) equal(b *arguments) bool {
 	return b.fields == nil && a.text == b.text
 }
 
-// detached returns the arguments without anything of the call, to keep.
+// detached returns a copy of the arguments that keeps no value of the call alive.
 func (a *arguments) detached() arguments {
 	kept := arguments{fields: a.fields, text: a.text}
 	if a.fields != nil {
@@ -126,8 +126,8 @@ func (a *arguments) detached() arguments {
 	return kept
 }
 
-// build returns the arguments for a graph, and the parameters that take the values, in their
-// order. Lists are copies.
+// build returns the arguments for a graph, and the names of the parameters that take the values, in
+// the order of the values. Lists are copied.
 func (a *arguments) build() (set map[string]op.Argument, names []string, err error) {
 	args := a.args
 	if a.fields != nil {
@@ -158,7 +158,7 @@ func (a *arguments) build() (set map[string]op.Argument, names []string, err err
 	return set, names, nil
 }
 
-// countOutputs returns how many values a call gives.
+// countOutputs returns the number of outputs of a call.
 func (k *call) countOutputs() int {
 	s := k.operator.schema
 	if s.OutputCount == nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// plan is a graph of one operator, ready to be run for calls of one kind: with the
-// same operator and constants, and inputs and argument inputs of the same
-// types, numbers of axes and layouts, for batches up to a power of two.
+// plan is a graph of one operator that is ready to run. It fits calls with the same operator and
+// constants, with inputs and argument inputs of the same dtypes, numbers of axes and layouts, and
+// with batches up to a power of two.
 type plan struct {
 	hash     uint64
 	operator *operator
@@ -27,20 +27,20 @@ type plan struct {
 	ports    int
 	capacity int
 
-	next         *plan // of the same hash
-	newer, older *plan // by use
+	next         *plan // the next plan with the same hash
+	newer, older *plan // in the order of use
 
 	mu      sync.Mutex // one call at a time
 	exec    *exec.Executor
 	frame   *exec.Frame
 	keyer   *rng.Forked
-	repeats [][]tensor.Tensor // of inputs that are the same for all samples
+	repeats [][]tensor.Tensor // for inputs that are the same for all samples
 	specs   []tensor.Spec     // of the outputs
 	runs    int
-	cost    atomic.Int64 // nanoseconds of a run, of one every now and then; 0: not known
+	cost    atomic.Int64 // nanoseconds of a run, measured from time to time; 0: not known
 }
 
-// newPlan makes the plan for a call whose inputs are there.
+// newPlan makes the plan for a call whose inputs are computed.
 func newPlan(e *EvalContext, k *call) (*plan, error) {
 	p := &plan{hash: k.hash(e), operator: k.operator, args: k.args.detached(), ports: k.ports,
 		capacity: capacity(k.samples), keyer: &rng.Forked{}}
@@ -61,7 +61,7 @@ func newPlan(e *EvalContext, k *call) (*plan, error) {
 	return p, nil
 }
 
-// graph returns the graph of the call alone. All its inputs and argument inputs are fed, in their
+// graph returns a graph with only this call. All its inputs and argument inputs are fed, in their
 // order.
 func (p *plan) graph(k *call) (*graph.Graph, error) {
 	set, names, err := k.args.build()
@@ -87,8 +87,8 @@ func (p *plan) graph(k *call) (*graph.Graph, error) {
 		return nil, err
 	}
 	if n.Seeded {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: "argument seed", Want: "none", Got: "one",
-			Remedy: "give the call a generator with that seed"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: "argument seed", Want: "no seed", Got: "a seed",
+			Remedy: "pass a generator with this seed to the call"}
 	}
 	outputs := make([]graph.Edge, len(n.Specs))
 	for i := range outputs {
@@ -136,7 +136,8 @@ func (p *plan) run(k *call) error {
 	return err
 }
 
-// samples returns what flows into input i: the samples of a batch, or one for all.
+// samples returns the n samples of input i. They are the samples of a batch, or the same sample n
+// times.
 func (p *plan) samples(i int, in *result, n int) []tensor.Tensor {
 	list := in.list()
 	if in.batch || n == 1 {
@@ -155,7 +156,8 @@ func (p *plan) samples(i int, in *result, n int) []tensor.Tensor {
 // capacity returns the batch size of the plan for a batch of n.
 func capacity(n int) int { return 1 << bits.Len(uint(max(1, n)-1)) }
 
-// hash returns a number that is the same for calls of the same kind. The inputs are there.
+// hash returns a number that is equal for calls that fit the same plan. The inputs must be
+// computed.
 func (k *call) hash(e *EvalContext) uint64 {
 	h := maphash.String(e.seed, k.operator.schema.Name) ^ k.args.hash(e.seed)
 	for _, in := range k.inputs {
@@ -168,7 +170,7 @@ func (k *call) hash(e *EvalContext) uint64 {
 	return h*0x9E3779B97F4A7C15 + uint64(capacity(k.samples))<<8 + uint64(k.ports)
 }
 
-// fits reports whether the plan is for calls like k.
+// fits reports whether the plan fits the call.
 func (p *plan) fits(k *call) bool {
 	if p.operator != k.operator || p.ports != k.ports || len(p.inputs) != len(k.inputs) ||
 		p.capacity != capacity(k.samples) {
@@ -183,17 +185,17 @@ func (p *plan) fits(k *call) bool {
 	return p.args.equal(&k.args)
 }
 
-// plans are those that were used last.
+// plans holds the plans that were used last.
 type plans struct {
 	byHash         map[uint64]*plan
 	newest, oldest *plan
 	count          int
 }
 
-// mostPlans bounds the plans of an EvalContext.
+// mostPlans is the most plans of an EvalContext.
 const mostPlans = 256
 
-// find returns the plan for calls like k, or nil.
+// find returns a plan that fits k, or nil.
 func (l *plans) find(e *EvalContext, k *call) *plan {
 	if p := k.operator.last; p != nil && p.fits(k) {
 		l.use(p)
@@ -209,7 +211,7 @@ func (l *plans) find(e *EvalContext, k *call) *plan {
 	return nil
 }
 
-// use makes p the newest.
+// use makes p the most recently used plan.
 func (l *plans) use(p *plan) {
 	if l.newest == p {
 		return
@@ -241,7 +243,7 @@ func (l *plans) unlink(p *plan) {
 	p.newer, p.older = nil, nil
 }
 
-// add keeps a plan, in place of the one that was not used for longest when there are too many.
+// add keeps a plan. If there are too many, it drops the least recently used plan.
 func (l *plans) add(p *plan) {
 	if l.byHash == nil {
 		l.byHash = map[uint64]*plan{}
@@ -254,7 +256,7 @@ func (l *plans) add(p *plan) {
 	}
 }
 
-// drop forgets a plan; who runs it goes on.
+// drop removes a plan. A goroutine that runs it continues.
 func (l *plans) drop(p *plan) {
 	p.operator.last = nil
 	l.unlink(p)

@@ -13,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// call is a call of an operator on its way.
+// call is a call of an operator that is not finished.
 type call struct {
 	e        *EvalContext
 	ctx      context.Context
@@ -23,31 +23,31 @@ type call struct {
 	operator *operator
 	args     arguments
 	inputs   []*result // then the values of arguments
-	ports    int       // how many of them are inputs
+	ports    int       // the number of entries that are inputs
 	batch    bool
 	samples  int
 	draw     rng.Philox
 	outs     []*result
-	few      [3]*result // inputs, mostly
-	one      [1]*result // outs, mostly
+	few      [3]*result // memory of inputs, if they fit
+	one      [1]*result // memory of outs, if they fit
 
 	state atomic.Uint32
 	mu    sync.Mutex
-	done  chan struct{} // closed when it is computed; made for the first who waits
+	done  chan struct{} // closed when the call is computed; made for the first waiter
 }
 
 // The states of a call.
 const (
 	fresh   = iota
-	claimed // somebody computes it, or waits for what it needs
+	claimed // a goroutine computes it, or waits for a call that it needs
 	finished
 )
 
 func (k *call) finished() bool { return k.state.Load() == finished }
 
-// prepare checks what can be seen at the call, holds the memory of its inputs, and takes the
-// numbers that it draws. Where an input is a value of a body that is being recorded, it does
-// nothing of this and returns the recording: the call belongs there.
+// prepare checks what is known before the call is computed, holds the memory of its inputs, and
+// draws its random numbers. If an input is a value of a body that is being recorded, prepare does
+// none of this and returns the recording, to which the call belongs.
 func (k *call) prepare(c *Call) (*recording, error) {
 	if err := k.resolve(c); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (k *call) prepare(c *Call) (*recording, error) {
 	if k.operator.schema.Random {
 		if c.Draw == nil {
 			return nil, &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "Draw",
-				Want: "a generator, for the operator draws random numbers", Got: "none"}
+				Want: "a generator, because the operator draws random numbers", Got: "no generator"}
 		}
 		k.draw = c.Draw.Draw()
 	}
@@ -103,7 +103,7 @@ func (k *call) resolve(c *Call) error {
 	return nil
 }
 
-// holdInputs keeps the memory of the inputs until the call is computed.
+// holdInputs holds the memory of the inputs until the call is computed.
 func (k *call) holdInputs(c *Call) error {
 	for i, in := range k.inputs {
 		err := in.hold()
@@ -118,7 +118,7 @@ func (k *call) holdInputs(c *Call) error {
 	return nil
 }
 
-// findSize finds out how many samples the call has.
+// findSize determines the number of samples of the call.
 func (k *call) findSize(c *Call) error {
 	k.samples, k.batch = 1, c.Batch != 0
 	if c.Batch < 0 || c.Batch > mostSamples {
@@ -132,8 +132,8 @@ func (k *call) findSize(c *Call) error {
 		}
 		if k.batch && in.n != k.samples {
 			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: k.inputName(i),
-				Want: fmt.Sprintf("a batch of %d samples, as of %s", k.samples, from),
-				Got:  fmt.Sprint(in.n), Remedy: "give batches of one size, or a Tensor, which serves all samples"}
+				Want: fmt.Sprintf("a batch of %d samples, like %s", k.samples, from),
+				Got:  fmt.Sprint(in.n), Remedy: "use batches of one size, or a Tensor, which is used for all samples"}
 		}
 		if !k.batch {
 			k.samples, k.batch, from = in.n, true, k.inputName(i)
@@ -142,7 +142,7 @@ func (k *call) findSize(c *Call) error {
 	return nil
 }
 
-// mostSamples is the largest batch, as of pipelines.
+// mostSamples is the largest batch size, as in pipelines.
 const mostSamples = 1 << 24
 
 func badSize(op string, n int) error {
@@ -157,7 +157,7 @@ func (k *call) inputName(i int) string {
 	return "an argument"
 }
 
-// clear makes the call as new.
+// clear resets the call.
 func (k *call) clear() {
 	k.ctx, k.operator, k.args = nil, nil, arguments{}
 	k.ports, k.batch, k.samples = 0, false, 0
@@ -176,7 +176,7 @@ func (k *call) makeOutputs(dst []Value) []Value {
 	return dst
 }
 
-// refuse appends the values of a call that cannot be made to dst: each has the error.
+// refuse appends to dst the values of a call that cannot be made. Each value has the error.
 func (k *call) refuse(err error, dst []Value) []Value {
 	n := 1
 	if k.operator != nil {
@@ -209,20 +209,21 @@ func absent(v Value) bool {
 
 var _ op.Value = (*Tensor)(nil)
 
-// site is where a call was made: the innermost program counters.
+// site is the place of a call in the program: the innermost program counters.
 type site [8]uintptr
 
-// capture makes s the place of who called the caller, skip frames further out. What belongs to
-// dynamic mode is left out by String, so skip need not be exact.
+// capture sets s to the place that called the caller, skip frames further out. String leaves out
+// frames of dynamic mode, so skip need not be exact.
 func (s *site) capture(skip int) {
 	n := runtime.Callers(skip+2, s[:])
 	clear(s[n:])
 }
 
-// own is the import path of this package and, with a slash, of those below it.
+// own is the import path of this package. Followed by a slash, it begins the paths of the packages
+// below it.
 const own = "github.com/bivouac-ml/bivouac/dynamic"
 
-// String returns file and line of the first frame outside of dynamic mode, or "" when nothing was
+// String returns file and line of the first frame outside dynamic mode, or "" if nothing was
 // captured.
 func (s *site) String() string {
 	n := 0

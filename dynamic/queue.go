@@ -5,21 +5,21 @@ import (
 	"weak"
 )
 
-// queue holds the eager calls that wait for the background goroutine of their
-// EvalContext, which runs while there are any. The context's mutex guards it.
+// queue holds the eager calls that wait for the background goroutine of their EvalContext. The
+// goroutine runs while calls wait. The context's mutex guards the queue.
 type queue struct {
-	waiting []*call // a ring would keep the calls that are done
+	waiting []*call // not a ring, which would keep finished calls alive
 	first   int
 	current *call
 	running bool
 	changed sync.Cond
 }
 
-// longestQueue bounds the calls that wait. A goroutine that calls faster than calls are computed
-// waits for the background.
+// longestQueue is the most calls that wait. A goroutine that makes calls faster than they are
+// computed waits for the background goroutine.
 const longestQueue = 1024
 
-// enqueue has the background compute c.
+// enqueue hands c to the background goroutine.
 func (e *EvalContext) enqueue(c *call) {
 	q := &e.queue
 	e.mu.Lock()
@@ -43,7 +43,7 @@ func (e *EvalContext) enqueue(c *call) {
 	}
 }
 
-// runQueue computes the calls that wait, in their order, until no call waits.
+// runQueue computes the waiting calls in their order, until no call waits.
 func (e *EvalContext) runQueue() {
 	q := &e.queue
 	for {
@@ -65,13 +65,13 @@ func (e *EvalContext) runQueue() {
 		}
 		e.mu.Unlock()
 		c.evaluate()
-		if !c.finished() { // who wanted its value is at it
+		if !c.finished() { // another goroutine, which needs its value, computes it
 			<-c.doneChannel()
 		}
 	}
 }
 
-// wait waits until the background has nothing to do.
+// wait waits until the background goroutine has nothing to do.
 func (q *queue) wait(e *EvalContext) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,20 +89,20 @@ func (q *queue) calls() []*call {
 	return append(list, q.waiting[q.first:]...)
 }
 
-// deferred are the calls that nobody has wanted yet, in their order. Those whose values are
-// gone are forgotten, unless they have effects.
+// deferred holds the calls whose values are not needed yet, in their order. A call whose values
+// were garbage-collected is dropped, unless it has effects.
 type deferred struct {
 	calls []waiting
-	prune int // the number of calls at which calls that are done or gone are dropped
+	prune int // the number of calls at which finished and collected calls are dropped
 }
 
-// waiting is a deferred call; kept holds it where that is needed.
+// waiting is a deferred call. kept keeps the call alive if it has effects.
 type waiting struct {
 	call weak.Pointer[call]
 	kept *call
 }
 
-// deferCall leaves c until somebody wants a value of it.
+// deferCall leaves c until one of its values is needed.
 func (e *EvalContext) deferCall(c *call) {
 	e.mu.Lock()
 	c.number = e.next()
@@ -128,7 +128,7 @@ func (d *deferred) add(c *call) {
 	d.calls = append(d.calls, w)
 }
 
-// take returns the calls that are still to be computed and forgets them.
+// take removes and returns the calls that are not computed yet.
 func (d *deferred) take() []*call {
 	var list []*call
 	for _, w := range d.calls {
@@ -140,7 +140,7 @@ func (d *deferred) take() []*call {
 	return list
 }
 
-// putBack takes calls back that take returned.
+// putBack puts back calls that take returned.
 func (d *deferred) putBack(list []*call) {
 	for _, c := range list {
 		if !c.finished() && c.mode == Deferred {

@@ -15,39 +15,38 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// symbol is what stands for a value while the body of a loop is recorded: it has a type
-// and no contents.
+// symbol stands for a value while the body of a loop is recorded. It has a dtype and no contents.
 type symbol struct {
 	recording *recording
 	edge      graph.Edge
 }
 
-// recording is the body of a loop as it is being called: the graph of the calls that it makes.
+// recording is the graph of a loop's body, while the body is being called.
 type recording struct {
 	builder graph.Builder
-	size    int                    // samples of a step: of its batches
-	sized   string                 // what said so; empty: nothing yet
-	fixed   bool                   // a call or a constant said so: every step must have size samples
-	asked   bool                   // the body knows the size from the length of a batch
+	size    int                    // the number of samples in the batches of a step
+	sized   string                 // what set size; empty: size is not set
+	fixed   bool                   // a call or a constant set size: every step must have size samples
+	asked   bool                   // the body has read the length of a batch
 	inputs  map[string]loopInput   // by the name of their node
 	known   map[*result]graph.Edge // constants
-	batched map[string]bool        // nodes that give a sample each, not one for all; by name
+	batched map[string]bool        // nodes with one sample per sample of the step, not one for all; by name
 	perStep map[string]bool        // nodes that draw once for the whole step
 	draws   map[string]int         // numbers of the draws of nodes
 	sources []*source
 	outputs []outlet
-	given   []rootInput     // to the body
-	sites   map[string]site // of calls, by the name of their node
+	given   []rootInput     // the values that the body got
+	sites   map[string]site // places of calls, by the name of their node
 	err     error           // the first mistake
 	done    bool
 }
 
 // outlet says where an output of the loop comes from.
 type outlet struct {
-	output   int   // of the graph, unless one of the next two is set
-	root     int   // the value of the root that is passed on, or -1
-	constant Value // or the value that every step has
-	same     int   // the first of the outlets with that output of the graph
+	output   int   // index of the graph's output, unless root or constant is set
+	root     int   // index of the root's value that is passed through, or -1
+	constant Value // the value of every step, or nil
+	same     int   // the first outlet with the same output of the graph
 	batch    bool
 }
 
@@ -67,8 +66,8 @@ func (rec *recording) bodyContext(ctx context.Context) context.Context {
 	return s.in(ctx)
 }
 
-// fail keeps the first mistake, with the line of the program that made it: skip is the number of
-// frames between that and the caller.
+// fail keeps the first mistake, with the line of the program that made it. skip is the number of
+// frames between this line and the caller.
 func (rec *recording) fail(skip int, err error) error {
 	var at site
 	at.capture(1 + skip)
@@ -91,7 +90,7 @@ func (rec *recording) addInput(in loopInput, name string) (graph.Edge, error) {
 	return graph.Edge{Node: n}, nil
 }
 
-// rootSymbols makes the values of the root's first step symbols.
+// rootSymbols returns symbols for the values of the root's first step.
 func (rec *recording) rootSymbols(first *rootItem, specs []tensor.Spec) ([]Value, error) {
 	in := make([]Value, len(first.values))
 	for i, v := range first.values {
@@ -104,7 +103,7 @@ func (rec *recording) rootSymbols(first *rootItem, specs []tensor.Spec) ([]Value
 			return nil, err
 		}
 		for d := range spec.Shape {
-			spec.Shape[d] = -1 // of the next step it may be another
+			spec.Shape[d] = -1 // it may differ in the next step
 		}
 		if i < len(specs) {
 			spec = specs[i]
@@ -116,7 +115,7 @@ func (rec *recording) rootSymbols(first *rootItem, specs []tensor.Spec) ([]Value
 	return in, nil
 }
 
-// rootInput describes a value that the root gives.
+// rootInput describes a value of the root.
 type rootInput struct {
 	spec  tensor.Spec
 	batch bool
@@ -132,7 +131,8 @@ func (rec *recording) rootSymbol(of rootInput, i int) (Value, error) {
 	return rec.newSymbol(e, of.batch), nil
 }
 
-// recordBody calls the body and returns the graph of what it does. A panic of the body is an error.
+// recordBody calls the body and returns the graph of its calls. A panic of the body becomes an
+// error.
 func (rec *recording) recordBody(ctx context.Context, body Body, in []Value) (g *graph.Graph, err error) {
 	var out []Value
 	err = func() (err error) {
@@ -151,7 +151,7 @@ func (rec *recording) recordBody(ctx context.Context, body Body, in []Value) (g 
 	return rec.finish(out)
 }
 
-// bodyPanicked is the error for a panic of a body. The function that recovered calls it.
+// bodyPanicked returns the error for a panic of a body. The function that recovered calls it.
 func bodyPanicked(body Body, p any) error {
 	name := runtime.FuncForPC(reflect.ValueOf(body).Pointer()).Name()
 	e := &errs.Error{Op: "dynamic.Compile", Subject: "body " + name,
@@ -199,7 +199,7 @@ func (rec *recording) addCall(c *Call) ([]Value, error) {
 	if rec.done {
 		return nil, &errs.Error{Kind: errs.Sequence, Op: c.Op,
 			Want: "values with contents",
-			Got:  "one of the body of a compiled loop, which the loop delivers in its steps"}
+			Got:  "a value of the body of a compiled loop, which has contents only in the loop's steps"}
 	}
 	s, err := op.Lookup(c.Op)
 	if err != nil {
@@ -257,7 +257,7 @@ func (rec *recording) agreeOnSize(c *Call) error {
 		return nil
 	}
 	if rec.asked && c.Batch == rec.size {
-		return nil // it means the size of the step
+		return nil // the call means the size of the step
 	}
 	return rec.fixSize(c.Batch, c.Op)
 }
@@ -266,7 +266,7 @@ func (rec *recording) agreeOnSize(c *Call) error {
 func (rec *recording) fixSize(n int, who string) error {
 	if rec.sized != "" && n != rec.size {
 		return &errs.Error{Kind: errs.Mismatch, Op: who, Subject: "batch size",
-			Want: fmt.Sprintf("%d, as in %s: a loop has one size", rec.size, rec.sized), Got: fmt.Sprint(n)}
+			Want: fmt.Sprintf("%d, as in %s, because a loop has one batch size", rec.size, rec.sized), Got: fmt.Sprint(n)}
 	}
 	if rec.sized == "" {
 		rec.size, rec.sized = n, who
@@ -275,8 +275,8 @@ func (rec *recording) fixSize(n int, who string) error {
 	return nil
 }
 
-// edgeOf returns the edge of a value: its own, or the edge of an input that gives the value in
-// every step.
+// edgeOf returns the edge of a value. For a value from outside the loop it is the edge of an input
+// with this value in every step.
 func (rec *recording) edgeOf(v Value) (graph.Edge, error) {
 	if absent(v) {
 		return graph.Edge{}, &errs.Error{Kind: errs.Invalid, Want: "a *dynamic.Tensor or *dynamic.Batch", Got: "nil"}
@@ -285,7 +285,7 @@ func (rec *recording) edgeOf(v Value) (graph.Edge, error) {
 	if s := r.symbol; s != nil && r.view == nil {
 		if s.recording != rec {
 			return graph.Edge{}, &errs.Error{Kind: errs.Invalid,
-				Want: "a value of this loop, or one with contents", Got: "a value of another loop"}
+				Want: "a value of this loop, or a value with contents", Got: "a value of another loop"}
 		}
 		return s.edge, nil
 	}
@@ -313,7 +313,7 @@ func (rec *recording) edgeOf(v Value) (graph.Edge, error) {
 	return e, err
 }
 
-// addDraw notes which numbers of which generator a node draws.
+// addDraw records which numbers of which generator a node draws.
 func (rec *recording) addDraw(n *graph.Node, d Draw) error {
 	if !n.Schema.Random {
 		return nil
@@ -321,7 +321,7 @@ func (rec *recording) addDraw(n *graph.Node, d Draw) error {
 	p, ok := d.(Placed)
 	if !ok {
 		return &errs.Error{Kind: errs.Unsupported, Op: n.Schema.FullName(), Subject: "generator",
-			Want: "one that can be run ahead of, as *random.RNG", Got: fmt.Sprintf("%T", d)}
+			Want: "a generator that a loop can run ahead of, such as *random.RNG", Got: fmt.Sprintf("%T", d)}
 	}
 	i := slices.IndexFunc(rec.sources, func(s *source) bool { return s.rng == p })
 	if i < 0 {
@@ -336,21 +336,21 @@ func (rec *recording) addDraw(n *graph.Node, d Draw) error {
 	return nil
 }
 
-// finish returns the graph of what the body returned.
+// finish returns the graph of the body's results.
 func (rec *recording) finish(outputs []Value) (*graph.Graph, error) {
 	rec.done = true
 	edges := rec.addOutputs(outputs)
 	for _, s := range rec.sources {
 		if s.moved() {
 			rec.refuse(&errs.Error{Kind: errs.Invalid, Subject: "generator",
-				Want:   "numbers drawn by operators alone",
-				Got:    "others drawn in the body, which is called once for all steps",
-				Remedy: "draw them with random.Uniform and its like"})
+				Want:   "random numbers drawn only by operators",
+				Got:    "numbers drawn in the body, which is called once for all steps",
+				Remedy: "draw them with operators such as random.Uniform"})
 		}
 	}
 	if len(edges) == 0 {
 		rec.refuse(&errs.Error{Kind: errs.Invalid, Subject: "outputs",
-			Want: "a result of an operator among them", Got: "none"})
+			Want: "at least one result of an operator", Got: "no such result"})
 	}
 	if rec.err != nil {
 		return nil, rec.err
@@ -368,7 +368,7 @@ func (rec *recording) finish(outputs []Value) (*graph.Graph, error) {
 	return g, rec.checkGrains(g)
 }
 
-// addOutputs finds out what the outputs are, and returns the outputs of the graph.
+// addOutputs sets the outlets of the loop, and returns the outputs of the graph.
 func (rec *recording) addOutputs(outputs []Value) []graph.Edge {
 	var edges []graph.Edge
 	for i, v := range outputs {
@@ -396,14 +396,15 @@ func (rec *recording) addOutputs(outputs []Value) []graph.Edge {
 	return edges
 }
 
-// refuse keeps a mistake that is of no line.
+// refuse keeps a mistake that belongs to no line.
 func (rec *recording) refuse(err error) {
 	if rec.err == nil {
 		rec.err = errs.Wrap("dynamic.Compile", "", err)
 	}
 }
 
-// checkGrains refuses operators that would see the same tensor for every sample as a batch.
+// checkGrains returns an error for a batch-level operator that would get the same tensor for every
+// sample.
 func (rec *recording) checkGrains(g *graph.Graph) error {
 	for _, n := range g.Nodes {
 		if n.Kernel != nil && op.IsBatched(n.Kernel) && !rec.batched[n.Name] && rec.size > 1 {
@@ -414,24 +415,25 @@ func (rec *recording) checkGrains(g *graph.Graph) error {
 	return nil
 }
 
-// refuseContents is the error of what asks a symbol for contents; it is a mistake of the body.
+// refuseContents records a mistake of the body that reads the contents of a symbol, and returns its
+// error.
 func (rec *recording) refuseContents() error {
 	if rec.done {
 		return &errs.Error{Kind: errs.Sequence, Op: "dynamic",
 			Want: "a value with contents",
-			Got:  "one of the body of a compiled loop, which the loop delivers in its steps"}
+			Got:  "a value of the body of a compiled loop, which has contents only in the loop's steps"}
 	}
 	return rec.fail(2, &errs.Error{
-		Kind: errs.Unsupported, Want: "operators alone in the body of a compiled loop",
+		Kind: errs.Unsupported, Want: "only operators in the body of a compiled loop",
 		Got:    "a Go value taken out of a tensor, which has no contents before the loop runs",
-		Remedy: "take it from what the loop delivers, or compute with operators and the context of the body",
+		Remedy: "take it from the loop's results, or compute with operators and the context of the body",
 	})
 }
 
-// noteSize is told that the body asked for the length of a batch.
+// noteSize records that the body read the length of a batch.
 func (rec *recording) noteSize() { rec.asked = true }
 
-// describe returns type, number of axes and layout of a symbol.
+// describe returns dtype, number of axes and layout of a symbol.
 func (rec *recording) describe(r *result) tensor.Spec {
 	if r.view != nil {
 		return tensor.Spec{}
@@ -439,10 +441,10 @@ func (rec *recording) describe(r *result) tensor.Spec {
 	return r.symbol.edge.Spec()
 }
 
-// commonSpec describes samples of one type; a dimension in which they differ is -1.
+// commonSpec describes samples of one dtype. A dimension in which they differ is -1.
 func commonSpec(samples []tensor.Tensor) (tensor.Spec, error) {
 	if len(samples) == 0 {
-		return tensor.Spec{}, &errs.Error{Kind: errs.Invalid, Want: "a batch of at least one sample", Got: "none"}
+		return tensor.Spec{}, &errs.Error{Kind: errs.Invalid, Want: "a batch of at least one sample", Got: "an empty batch"}
 	}
 	first := samples[0]
 	spec := tensor.Spec{DType: first.DType, Layout: first.Layout, Shape: append(tensor.Shape{}, first.Shape...)}

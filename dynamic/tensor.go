@@ -8,17 +8,17 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Tensor is an array, which may still have to be computed: methods that describe it wait for the
-// result. They return zero values for a Tensor that failed. A Tensor is immutable and safe for
-// concurrent use, except Release.
+// Tensor is an array. It may not be computed yet: methods that describe it wait for the result.
+// They return zero values for a failed Tensor. A Tensor is immutable and safe for concurrent use,
+// except Release.
 type Tensor struct {
 	result
-	own  [1]tensor.Tensor // samples, of what a call gives
-	dims [3]int           // its shape
+	own  [1]tensor.Tensor // memory of samples, for the output of a call
+	dims [3]int           // memory of its shape
 }
 
-// Tensor returns the array, when it is computed. Its memory belongs to t and must not be written
-// to.
+// Tensor waits until the array is computed and returns it. Its memory belongs to t and must not be
+// written to.
 func (t *Tensor) Tensor(ctx context.Context) (tensor.Tensor, error) {
 	if err := t.Evaluate(ctx); err != nil {
 		return tensor.Tensor{}, err
@@ -27,7 +27,7 @@ func (t *Tensor) Tensor(ctx context.Context) (tensor.Tensor, error) {
 	return t.samples[0], nil
 }
 
-// value returns the array, or a zero one.
+// value returns the array, or a zero array after a failure.
 func (t *Tensor) value() tensor.Tensor {
 	if !t.ready() {
 		return tensor.Tensor{}
@@ -35,13 +35,13 @@ func (t *Tensor) value() tensor.Tensor {
 	return t.samples[0]
 }
 
-// DType returns the type of the elements.
+// DType returns the dtype of the elements.
 func (t *Tensor) DType() tensor.DType {
 	d, _, _ := t.known()
 	return d
 }
 
-// Shape returns the extents of the axes, as a copy.
+// Shape returns a copy of the shape.
 func (t *Tensor) Shape() tensor.Shape { return t.value().Shape.Clone() }
 
 // NDim returns the number of axes.
@@ -94,8 +94,8 @@ func (r *result) text(kind string) string {
 	return fmt.Sprintf("%s(%s)", kind, r.samples[0])
 }
 
-// Item returns the element of a Tensor that has one; otherwise the error is of kind
-// errs.Invalid. T is as for [Slice].
+// Item returns the element of a Tensor with one element. It fails with errs.Invalid for other
+// Tensors. T is as for [Slice].
 func Item[T tensor.Element](ctx context.Context, t *Tensor) (T, error) {
 	var zero T
 	list, err := Slice[T](ctx, t)
@@ -108,8 +108,9 @@ func Item[T tensor.Element](ctx context.Context, t *Tensor) (T, error) {
 	return list[0], nil
 }
 
-// Slice returns the elements of a Tensor, last axis first, in its memory: they must not
-// be changed. T is the Go type of its DType, as for tensor.Of.
+// Slice returns the elements of a Tensor in row-major order (the last axis varies fastest). The
+// slice is the Tensor's memory and must not be changed. T is the Go type of its DType, as for
+// tensor.Of.
 func Slice[T tensor.Element](ctx context.Context, t *Tensor) ([]T, error) {
 	v, err := t.Tensor(ctx)
 	if err != nil {

@@ -12,52 +12,53 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Value is a *Tensor or a *Batch: an input of operators and, by op.Of, an argument with a
-// value for each sample.
+// Value is a *Tensor or a *Batch. It can be an input of an operator or, with op.Of, an argument
+// with a value for each sample.
 type Value interface {
 	op.Value
-	// Evaluate computes the value if that was not done, waits for it, and returns
-	// its error, or errs.Canceled when ctx ends before.
+	// Evaluate computes the value if it is not computed yet, waits for it, and returns its error. It
+	// returns errs.Canceled if ctx ends before.
 	Evaluate(ctx context.Context) error
-	// Err returns the error of a value that was waited for, itself or by EvaluateAll, or
-	// made in Sync mode. It never waits.
+	// Err returns the error of a value after Evaluate or EvaluateAll, or of a value that was made in
+	// Sync mode. It never waits.
 	Err() error
-	// Release gives the memory of the value back; see Tensor.Release.
+	// Release gives back the memory of the value; see Tensor.Release.
 	Release()
 
 	core() *result
 }
 
-// Kind is what functions take that work on either kind of value.
+// Kind is the constraint of functions that work on both kinds of values.
 type Kind interface {
 	*Tensor | *Batch
 	Value
 }
 
-// result is the inside of a value: samples, one of them in a Tensor, or what they come from.
+// result is the inside of a value: its samples (one for a Tensor), or the call or value that they
+// come from.
 type result struct {
 	batch   bool
 	refused bool // by Invoke: the call was not made
 	n       int  // samples
 	seen    atomic.Bool
 
-	// Exactly one of these is set, or neither where the samples were given.
+	// At most one of these is set; neither is set if the samples were given.
 	call *call // computes samples, spec and err
-	view *view // of another value
+	view *view // the samples are a view of another value
 
 	samples []tensor.Tensor
-	spec    *tensor.Spec // of the samples, with dtype, number of axes and layout; nil of what failed
+	spec    *tensor.Spec // of the samples, with dtype, number of axes and layout; nil after a failure
 	err     error
 
 	memory   *memory // that the samples came from
 	slab     *[]byte // all of the memory, if it is one piece for several samples
 	holders  holders
-	lent     loan.Mark // where the samples were handed out
+	lent     loan.Mark // the place where the samples were handed out
 	released atomic.Bool
 	symbol   *symbol // the value stands for the values of a compiled loop
 }
 
-// take makes an output of a frame the samples of r.
+// take sets the samples of r to an output of a frame.
 func (r *result) take(f *exec.Frame, output int, spec *tensor.Spec, m *memory) {
 	samples, slab := f.Take(output)
 	r.samples, r.spec, r.memory = samples, spec, m
@@ -77,7 +78,7 @@ type view struct {
 	once sync.Once
 }
 
-// newValue returns a value of a kind, and its inside.
+// newValue returns a Batch or a Tensor, and its result.
 func newValue(batch bool) (Value, *result) {
 	if batch {
 		b := &Batch{result{batch: true}}
@@ -102,7 +103,7 @@ func (r *result) origin() *call {
 	return r.call
 }
 
-// wait returns when the samples are there; or the error of the value, or of ctx.
+// wait waits for the samples. It returns the error of the value, or the error of ctx.
 func (r *result) wait(ctx context.Context) error {
 	switch {
 	case r.symbol != nil && r.err == nil:
@@ -135,10 +136,10 @@ func (r *result) takeView() {
 	}
 }
 
-// list returns the samples of a value that was waited for.
+// list returns the samples of a computed value.
 func (r *result) list() []tensor.Tensor { return r.samples }
 
-// kind describes the samples of a value that was waited for.
+// kind describes the samples of a computed value.
 func (r *result) kind() (d tensor.DType, ndim int, layout string) {
 	if len(r.samples) > 0 {
 		t := &r.samples[0]
@@ -150,8 +151,8 @@ func (r *result) kind() (d tensor.DType, ndim int, layout string) {
 	return r.spec.DType, len(r.spec.Shape), r.spec.Layout
 }
 
-// known is kind for those who ask for it: it evaluates the value, and gives zero ones where that
-// fails. In the body of a loop that is compiled they are known without that.
+// known evaluates the value and works like kind. It returns zero values after a failure. In the
+// body of a loop that is being compiled, the description is known without evaluation.
 func (r *result) known() (d tensor.DType, ndim int, layout string) {
 	if r.symbol != nil {
 		s := r.symbol.recording.describe(r)
@@ -163,7 +164,7 @@ func (r *result) known() (d tensor.DType, ndim int, layout string) {
 	return r.kind()
 }
 
-// describe is kind as a Spec without extents.
+// describe returns the result of kind as a Spec without extents.
 func (r *result) describe() tensor.Spec {
 	d, ndim, layout := r.kind()
 	s := tensor.Spec{DType: d, Shape: make(tensor.Shape, ndim), Layout: layout}
@@ -186,10 +187,10 @@ func (r *result) Evaluate(ctx context.Context) error {
 }
 
 func errReleased() error {
-	return &errs.Error{Kind: errs.Closed, Want: "a value that is in use", Got: "one that was released"}
+	return &errs.Error{Kind: errs.Closed, Want: "a value that is in use", Got: "a released value"}
 }
 
-// failure returns the error of the value itself, when it is computed.
+// failure returns the error of the computed value.
 func (r *result) failure() error {
 	for r.view != nil && r.err == nil {
 		r = r.view.base
@@ -208,8 +209,7 @@ func (r *result) Err() error {
 	return r.failure()
 }
 
-// ready evaluates the value for those who ask for a property of it, and reports whether that
-// succeeded.
+// ready evaluates the value for a method that returns one of its properties, and reports success.
 func (r *result) ready() bool { return r.Evaluate(context.Background()) == nil }
 
 // hold keeps the memory of the samples until drop. It fails if the value was released.
@@ -231,14 +231,14 @@ func (r *result) drop() {
 	}
 }
 
-// lend notes that the caller hands out the memory of the samples.
+// lend records that the caller hands out the memory of the samples.
 func (r *result) lend() {
 	if loan.Debug {
 		r.root().lent.Set()
 	}
 }
 
-// root returns the value that the samples lie in: r, or the value that r is a view of.
+// root returns the value that owns the samples: r, or the value that r is a view of.
 func (r *result) root() *result {
 	for r.view != nil {
 		r = r.view.base
@@ -248,7 +248,7 @@ func (r *result) root() *result {
 
 // holders counts the holders of the memory of a value besides its owner. The owner counts as long
 // as the value is not released. The count goes from 0 to -1 once, when the last holder leaves, and
-// stays there: the memory is given back once, whatever comes later.
+// stays there. So the memory is given back only once.
 type holders struct{ n atomic.Int32 }
 
 // retain adds a holder. It returns false, and adds none, when the last holder has left.
@@ -267,10 +267,10 @@ func (h *holders) retain() bool {
 // leave removes a holder, or the owner. It returns true for the last one.
 func (h *holders) leave() bool { return h.n.Add(-1) == -1 }
 
-// Release gives the memory of a value that an operator made to the next calls, as soon
-// as the calls that take it are computed. The value, what was taken from it as a
-// tensor.Tensor, and views of it must not be used afterwards: a program that is built with
-// the tag bivouac_debug finds such uses. Without Release the garbage collector frees the memory.
+// Release gives the memory of an operator's output to the next calls, as soon as the calls that use
+// it are computed. Do not use the value, its views, or a tensor.Tensor taken from it afterwards.
+// The build tag bivouac_debug helps to find such uses. Without Release the garbage collector frees
+// the memory.
 func (r *result) Release() {
 	if r.released.Swap(true) || r.view != nil {
 		return

@@ -49,7 +49,8 @@ func NewBuilder(o Options) (*Builder, error) {
 // Define, the function that Define calls returns these nodes.
 func (b *Builder) SetOutputs(outputs ...Node) {
 	if b.set {
-		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.SetOutputs", Want: "one call of SetOutputs", Got: "a second call"})
+		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.SetOutputs", Want: "one call of SetOutputs",
+			Got: "a second call"})
 	}
 	b.outputs, b.set = outputs, true
 }

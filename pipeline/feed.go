@@ -100,8 +100,8 @@ func (o *fedOutput) takeRows(t tensor.Tensor, keep bool) error {
 	return nil
 }
 
-// append adds a sample. Its dtype, number of axes and layout must equal those of the earlier
-// samples. Its memory is copied unless keep is set.
+// append adds a sample. It must have the dtype, number of axes and layout of the earlier samples.
+// Its memory is copied unless keep is set.
 func (o *fedOutput) append(t tensor.Tensor, keep bool) error {
 	s := len(o.samples)
 	if err := t.Check(); err != nil {
@@ -189,7 +189,8 @@ func (o *fedOutput) describe(layout string) {
 // fits returns an error unless the batch agrees with spec.
 func (o *fedOutput) fits(spec tensor.Spec) error {
 	differs := func(what string, want, got any) error {
-		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: fmt.Sprintf("%v, as declared or as in earlier batches", want),
+		return &errs.Error{Kind: errs.Mismatch, Subject: what,
+			Want: fmt.Sprintf("%v, as declared or as in earlier batches", want),
 			Got: fmt.Sprint(got)}
 	}
 	switch {

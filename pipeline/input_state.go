@@ -50,7 +50,8 @@ func (in *input) resumable(at Progress) error {
 		return nil
 	case src.state != nil:
 		if _, ok := at.Sources[in.node.Name]; !ok {
-			return &errs.Error{Kind: errs.Mismatch, Want: "a state that holds the state of the source", Got: "a state without it"}
+			return &errs.Error{Kind: errs.Mismatch, Want: "a state that holds the state of the source",
+				Got: "a state without it"}
 		}
 		return nil
 	}

@@ -14,40 +14,39 @@ import (
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
-// Stateful is what a checkpoint captures. It must be comparable, as pointers are: it
-// is recognised again by its identity.
+// Stateful is an object whose state a checkpoint captures. It must be comparable, like a pointer,
+// because Register recognises an object by its identity.
 type Stateful interface {
-	// GetState returns the state: something that prints as its text.
+	// GetState returns the state: a value that prints as the text of the state.
 	GetState() (any, error)
-	// SetState goes to a state: what GetState returned, or its text as a string.
+	// SetState restores a state. state is a value that GetState returned, or its text as a string.
 	SetState(state any) error
 }
 
-// Enabler is implemented by objects, such as readers, that have a state only when they
-// are asked for one in time. Register asks.
+// Enabler is implemented by objects, such as readers, that have a state only if it is enabled early
+// enough. Register enables it.
 type Enabler interface {
 	EnableCheckpointing() error
 }
 
-// Typed is implemented by objects whose type has a name of its own in checkpoints. Any other
-// object has the name of its Go type, without package and pointer.
+// Typed is implemented by objects that choose the name of their type in checkpoints. The default
+// name is the name of the Go type, without package and pointer.
 type Typed interface {
 	CheckpointType() string
 }
 
-// prefix begins the keys that Register makes up.
+// prefix begins the keys that RegisterAnonymous makes.
 const prefix = "__op_"
 
-// Checkpoint holds objects by their keys, and states of them. The zero Checkpoint is
-// not ready; New makes one. Its methods may be called by several goroutines, one
-// after the other: calls at the same time are an error of kind errs.Busy, for what
-// they would capture would be of no one moment.
+// Checkpoint holds objects by their keys, and the states of objects. Use New; the zero Checkpoint
+// is not ready. Several goroutines may call its methods, but only one at a time. A call during
+// another call fails with errs.Busy, because the captured states would not belong to one moment.
 type Checkpoint struct {
 	mu      sync.Mutex
 	options Options
 	open    func(dir string) (store.Store, error)
 
-	names    []string // of the objects, in the order in which they came
+	names    []string // of the objects, in the order of their registration
 	objects  map[string]Stateful
 	keys     map[Stateful]string
 	order    []string // of the states
@@ -55,10 +54,10 @@ type Checkpoint struct {
 	dirty    map[string]bool
 	complete bool
 	loaded   bool
-	sequence int // of the next file; -1: not known
+	sequence int // number of the next file; -1: not known
 }
 
-// entry is a state with the name of the type that it belongs to.
+// entry is a state with the name of its object's type.
 type entry struct {
 	state    any
 	typeName string
@@ -72,7 +71,7 @@ func (c *Checkpoint) reset() {
 	c.complete, c.loaded, c.sequence = false, false, -1
 }
 
-// lock takes the checkpoint for one call.
+// lock locks the checkpoint for one call.
 func (c *Checkpoint) lock(op string) error {
 	if !c.mu.TryLock() {
 		return &errs.Error{Kind: errs.Busy, Op: "checkpoint." + op, Got: "another call at the same time"}
@@ -84,14 +83,15 @@ func fail(kind errs.Kind, op, subject, want, got string) error {
 	return &errs.Error{Kind: kind, Op: "checkpoint." + op, Subject: subject, Want: want, Got: got}
 }
 
-// Register makes an object part of the checkpoint and returns its key: the name, or one
-// that is made up where it is empty and anonymous. What a loaded or set state says is
-// applied to the object at once. An object that is there already keeps its key;
-// another object of the same type takes the place of the one before under its name.
+// Register adds an object to the checkpoint under a name and returns its key, the name. If a state
+// was loaded or set under this key, it is applied to the object at once. An object that is already
+// registered keeps its key. Another object of the same type replaces the object that had the name
+// before.
 //
-// Errors: errs.Invalid for names that begin with "__op_"; errs.Mismatch where object
-// or state are of another type; errs.Sequence for a new name in a complete
-// checkpoint, or a second name; errs.NotFound where the loaded checkpoint has no state for it.
+// Register fails with errs.Invalid for a name that begins with "__op_", with errs.Mismatch if the
+// object or the state has another type, with errs.Sequence for a new name in a complete checkpoint
+// or for a second name of the same object, and with errs.NotFound if the loaded checkpoint has no
+// state for the object.
 func (c *Checkpoint) Register(object Stateful, name string) (key string, err error) {
 	if err := c.lock("Register"); err != nil {
 		return "", err
@@ -101,18 +101,18 @@ func (c *Checkpoint) Register(object Stateful, name string) (key string, err err
 		return "", err
 	}
 	if name == "" {
-		return "", fail(errs.Invalid, "Register", "name", "some text, or RegisterAnonymous", "none")
+		return "", fail(errs.Invalid, "Register", "name", "a name, or a call of RegisterAnonymous", "no name")
 	}
 	if strings.HasPrefix(name, prefix) {
-		return "", fail(errs.Invalid, "Register", "name "+name, "one that does not begin with "+prefix,
-			"a name as the checkpoint makes up")
+		return "", fail(errs.Invalid, "Register", "name "+name, "a name that does not begin with "+prefix,
+			"a name that the checkpoint makes")
 	}
 	if old, ok := c.keys[object]; ok && old != name {
-		return "", fail(errs.Sequence, "Register", "name "+name, "the key that the object has, "+old, "another one")
+		return "", fail(errs.Sequence, "Register", "name "+name, "the key that the object has, "+old, "another key")
 	}
 	if other, ok := c.objects[name]; ok {
 		if a, b := typeName(other), typeName(object); a != b {
-			return "", fail(errs.Mismatch, "Register", "object "+name, "one of type "+a, "one of type "+b)
+			return "", fail(errs.Mismatch, "Register", "object "+name, "an object of type "+a, "an object of type "+b)
 		}
 		delete(c.keys, other)
 		c.objects[name], c.keys[object] = object, name
@@ -121,9 +121,8 @@ func (c *Checkpoint) Register(object Stateful, name string) (key string, err err
 	return name, c.add(object, name)
 }
 
-// RegisterAnonymous registers an object under a key that is made up from the number of
-// objects before it: programs that register the same objects in the same order find
-// their states again.
+// RegisterAnonymous registers an object under a key that is made from the number of earlier
+// objects. A program that registers the same objects in the same order finds their states again.
 func (c *Checkpoint) RegisterAnonymous(object Stateful) (key string, err error) {
 	if err := c.lock("RegisterAnonymous"); err != nil {
 		return "", err
@@ -146,28 +145,28 @@ func enable(object Stateful) error {
 	return nil
 }
 
-// add takes in an object under a new key.
+// add adds an object under a new key.
 func (c *Checkpoint) add(object Stateful, key string) error {
 	if c.complete {
-		return fail(errs.Sequence, "Register", "object "+key, "a checkpoint that takes objects",
-			"one that is complete; Clear begins anew")
+		return fail(errs.Sequence, "Register", "object "+key, "a checkpoint that accepts new objects",
+			"a complete checkpoint; call Clear to begin again")
 	}
 	if _, ok := c.states[key]; c.loaded && !ok {
-		return fail(errs.NotFound, "Register", "object "+key, "a state in the loaded checkpoint", "none")
+		return fail(errs.NotFound, "Register", "object "+key, "a state in the loaded checkpoint", "no state")
 	}
 	c.names = append(c.names, key)
 	c.objects[key], c.keys[object] = object, key
 	return c.apply("Register", key)
 }
 
-// apply gives the object its state, if that is dirty.
+// apply sets the state of the object under key, if the state is dirty.
 func (c *Checkpoint) apply(op, key string) error {
 	if !c.dirty[key] {
 		return nil
 	}
 	e, object := c.states[key], c.objects[key]
 	if t := typeName(object); e.typed && e.typeName != t {
-		return fail(errs.Mismatch, op, "object "+key, "one of type "+e.typeName+", as the state is of", "one of type "+t)
+		return fail(errs.Mismatch, op, "object "+key, "an object of type "+e.typeName+", like the state", "an object of type "+t)
 	}
 	if err := object.SetState(e.state); err != nil {
 		return errs.Wrap("checkpoint."+op, "object "+key, err)
@@ -176,7 +175,7 @@ func (c *Checkpoint) apply(op, key string) error {
 	return nil
 }
 
-// typeName is the name of an object's type.
+// typeName returns the name of an object's type.
 func typeName(object Stateful) string {
 	if t, ok := object.(Typed); ok {
 		return t.CheckpointType()
@@ -192,7 +191,7 @@ func typeNameOf(t reflect.Type) string {
 	return name
 }
 
-// GetState returns the state under a key, or nil if the key has no state yet. The error is of kind
+// GetState returns the state under a key, or nil if the key has no state yet. It fails with
 // errs.NotFound if no object is registered under the key.
 func (c *Checkpoint) GetState(key string) (any, error) {
 	if err := c.lock("GetState"); err != nil {
@@ -200,22 +199,22 @@ func (c *Checkpoint) GetState(key string) (any, error) {
 	}
 	defer c.mu.Unlock()
 	if _, ok := c.objects[key]; !ok {
-		return nil, fail(errs.NotFound, "GetState", "object "+key, "a registered object", "none")
+		return nil, fail(errs.NotFound, "GetState", "object "+key, "a registered object", "no object")
 	}
 	return c.states[key].state, nil
 }
 
-// SetState puts a state, an object's or its text, under a key. It is applied when the
-// object is registered, or by Restore. typeOf names the type that it is for: a
-// string, or an object of that type; nil: any. The error is of kind errs.NotFound where the
-// checkpoint is complete and has no such object.
+// SetState stores a state, or its text, under a key. The state is applied when an object is
+// registered under the key, or by Restore. typeOf says for which type of object the state is: it is
+// the name of the type, an object of the type, or nil for any type. SetState fails with
+// errs.NotFound if the checkpoint is complete and has no such object.
 func (c *Checkpoint) SetState(key string, state, typeOf any) error {
 	if err := c.lock("SetState"); err != nil {
 		return err
 	}
 	defer c.mu.Unlock()
 	if _, ok := c.objects[key]; c.complete && !ok {
-		return fail(errs.NotFound, "SetState", "object "+key, "a registered object, as the checkpoint is complete", "none")
+		return fail(errs.NotFound, "SetState", "object "+key, "a registered object, because the checkpoint is complete", "no object")
 	}
 	e := entry{state: state}
 	switch t := typeOf.(type) {
@@ -225,7 +224,7 @@ func (c *Checkpoint) SetState(key string, state, typeOf any) error {
 	case Stateful:
 		e.typeName, e.typed = typeName(t), true
 	default:
-		return fail(errs.Mismatch, "SetState", "type of "+key, "its name, or an object of it", fmt.Sprintf("%T", typeOf))
+		return fail(errs.Mismatch, "SetState", "type of "+key, "the name of the type, or an object of the type", fmt.Sprintf("%T", typeOf))
 	}
 	c.put(key, e)
 	c.dirty[key] = true
@@ -239,15 +238,15 @@ func (c *Checkpoint) put(key string, e entry) {
 	c.states[key] = e
 }
 
-// Collect asks all objects for their states; then the checkpoint is complete. The
-// error is of kind errs.Sequence where there are states without an object.
+// Collect gets the states of all objects. Then the checkpoint is complete. Collect fails with
+// errs.Sequence if there are states without an object.
 func (c *Checkpoint) Collect() error {
 	if err := c.lock("Collect"); err != nil {
 		return err
 	}
 	defer c.mu.Unlock()
 	if extra := c.without(); len(extra) > 0 {
-		return fail(errs.Sequence, "Collect", "states", "an object for each", "none for "+strings.Join(extra, ", "))
+		return fail(errs.Sequence, "Collect", "states", "an object for each state", "no object for "+strings.Join(extra, ", "))
 	}
 	taken := make([]any, len(c.names))
 	for i, key := range c.names {
@@ -265,13 +264,13 @@ func (c *Checkpoint) Collect() error {
 	return nil
 }
 
-// without returns the keys of states that have no object.
+// without returns the keys of the states without an object.
 func (c *Checkpoint) without() []string {
 	return slices.DeleteFunc(slices.Clone(c.order), func(key string) bool { return c.objects[key] != nil })
 }
 
-// Restore applies all states that were set or loaded and not applied yet, in their order. The error
-// is of kind errs.Sequence where states and objects are not the same keys.
+// Restore applies all states that were set or loaded and are not yet applied, in their order. It
+// fails with errs.Sequence if states and objects do not have the same keys.
 func (c *Checkpoint) Restore() error {
 	if err := c.lock("Restore"); err != nil {
 		return err
@@ -281,11 +280,11 @@ func (c *Checkpoint) Restore() error {
 		return nil
 	}
 	if extra := c.without(); len(extra) > 0 {
-		return fail(errs.Sequence, "Restore", "states", "an object for each", "none for "+strings.Join(extra, ", "))
+		return fail(errs.Sequence, "Restore", "states", "an object for each state", "no object for "+strings.Join(extra, ", "))
 	}
 	for _, key := range c.names {
 		if _, ok := c.states[key]; !ok {
-			return fail(errs.Sequence, "Restore", "object "+key, "a state", "none: the checkpoint is incomplete")
+			return fail(errs.Sequence, "Restore", "object "+key, "a state", "no state: the checkpoint is incomplete")
 		}
 	}
 	for _, key := range c.order {
@@ -296,7 +295,7 @@ func (c *Checkpoint) Restore() error {
 	return nil
 }
 
-// Clear forgets everything.
+// Clear removes all objects and states.
 func (c *Checkpoint) Clear() error {
 	if err := c.lock("Clear"); err != nil {
 		return err
@@ -306,7 +305,7 @@ func (c *Checkpoint) Clear() error {
 	return nil
 }
 
-// Names returns the keys of the objects, in the order in which they came.
+// Names returns the keys of the objects, in the order of their registration.
 func (c *Checkpoint) Names() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -341,13 +340,14 @@ func (c *Checkpoint) IsLoaded() bool {
 	return c.loaded
 }
 
-// Options say what a checkpoint does beyond DALI's. With the zero Options its text and
-// its files are DALI's, byte for byte.
+// Options are the options of a checkpoint that DALI does not have. With the zero Options, text and
+// files equal DALI's, byte for byte.
 type Options struct {
-	// Extend adds a member "bivouac" to the text, which DALI passes over: a checksum of the states,
-	// which Deserialize and Load then hold the states against.
+	// Extend adds a member "bivouac" with a checksum of the states to the text. DALI ignores this
+	// member. Deserialize and Load compare the states with the checksum.
 	Extend bool
-	// Keep is how many of the newest files of a pattern Save leaves; it removes the others. 0: all.
+	// Keep is the number of newest files of a pattern that Save keeps; it removes older files. 0 means
+	// that it keeps all files.
 	Keep int
 }
 
@@ -363,7 +363,7 @@ func NewWith(o Options) *Checkpoint {
 
 func openLocal(dir string) (store.Store, error) { return local.Open(dir, nil) }
 
-// currentKey is where an EvalContext has its checkpoint.
+// currentKey is the key of an EvalContext's checkpoint.
 type currentKey struct{}
 
 // Current returns the checkpoint of the EvalContext of ctx. Each EvalContext has one checkpoint;

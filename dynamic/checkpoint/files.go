@@ -12,15 +12,15 @@ import (
 
 // Save writes the states to the file that the pattern names with the next number, and returns its
 // path. The first time, the next number is one more than the highest number of a file; after Load,
-// one more than the number of the loaded file. Files that exist are passed over, never replaced;
-// directories are made. When Save returns, the file is durable. An error leaves the existing files
-// as they were, and no part of a new one.
+// one more than the number of the loaded file. Save never replaces a file: it skips numbers whose
+// file exists. It makes missing directories. When Save returns, the file is durable. After an error
+// the existing files are unchanged, and there is no partial new file.
 //
-// With Options.Keep, files of the pattern with lower numbers are removed then, but the
-// newest; what cannot be removed is an error beside the path of the new file.
+// With Options.Keep, Save then removes older files of the pattern. If one cannot be removed, Save
+// returns the path of the new file and an error.
 //
-// A pattern has one field, {seq} or with the format of an integer {seq:04d}; {{ and }}
-// are braces. Other patterns are errors of kind errs.Invalid.
+// A pattern has exactly one field: {seq}, or {seq:04d} with a format for an integer. {{ and }}
+// stand for braces. Any other pattern is an error of kind errs.Invalid.
 func (c *Checkpoint) Save(ctx context.Context, pattern string) (path string, err error) {
 	if err := c.lock("Save"); err != nil {
 		return "", err
@@ -62,7 +62,8 @@ func (c *Checkpoint) Save(ctx context.Context, pattern string) (path string, err
 	}
 }
 
-// retire removes the files of a pattern but the newest, of those up to a number.
+// retire removes the files of a pattern with numbers up to newest, except the newest Options.Keep
+// files.
 func (c *Checkpoint) retire(ctx context.Context, p pattern, newest int) error {
 	if c.options.Keep <= 0 {
 		return nil
@@ -102,7 +103,7 @@ func (c *Checkpoint) Load(pattern string) (path string, err error) {
 		return "", err
 	}
 	if len(files) == 0 {
-		return "", fail(errs.NotFound, "Load", "pattern "+pattern, "a file", "none that matches")
+		return "", fail(errs.NotFound, "Load", "pattern "+pattern, "a file that matches", "no such file")
 	}
 	newest := files[len(files)-1]
 	text, err := c.read(ctx, newest.path)
@@ -129,20 +130,20 @@ func (c *Checkpoint) read(ctx context.Context, path string) (string, error) {
 	defer r.Close()
 	const largest = 1 << 30
 	if r.Size() > largest {
-		return "", fail(errs.Exhausted, "Load", path, "at most 1 GiB", "more")
+		return "", fail(errs.Exhausted, "Load", path, "a file of at most 1 GiB", "a larger file")
 	}
 	b := make([]byte, r.Size())
 	return string(b), r.ReadAt(ctx, b, 0)
 }
 
-// file is one of a pattern's.
+// file is a file whose path matches a pattern.
 type file struct {
 	number int
 	path   string
 }
 
-// files returns the files that a pattern matches, by rising numbers. Numbers are decimal
-// whatever the format, as DALI reads them.
+// files returns the files that match a pattern, in ascending order of their numbers. Numbers are
+// read as decimal numbers for every format, as in DALI.
 func (c *Checkpoint) files(ctx context.Context, p pattern) ([]file, error) {
 	dir, head := filepath.Split(p.before)
 	at := dir

@@ -15,8 +15,8 @@ import (
 type format struct {
 	fill      string
 	align     byte
-	sign      string // in front of numbers: "", "+" or " "
-	prefix    string // that # asks for
+	sign      string // written before numbers: "", "+" or " "
+	prefix    string // of the base, if the format has a #
 	width     int
 	grouping  string
 	every     int // digits between two separators
@@ -27,8 +27,8 @@ type format struct {
 // mostWidth is the greatest width of a format.
 const mostWidth = 64
 
-// parseFormat reads a format; ok is false where Python's format of an integer would raise, and
-// for types that make other texts than integers.
+// parseFormat reads a format. ok is false if Python raises an error for it, or if its type does not
+// write an integer.
 func parseFormat(spec string) (f format, ok bool) {
 	f = format{fill: " ", align: '>', base: 10, every: 3}
 	const aligns = "<>^="
@@ -108,7 +108,8 @@ func (f format) text(n int) string {
 	return strings.Repeat(f.fill, pad) + front + digits
 }
 
-// group separates digits, and puts zeros in front of them until they take least bytes.
+// group puts separators between digits, and zeros before them until the text has at least `least`
+// bytes.
 func (f format) group(digits string, least int) string {
 	for {
 		var b strings.Builder
@@ -125,8 +126,8 @@ func (f format) group(digits string, least int) string {
 	}
 }
 
-// number reads what text wrote with padding, a sign or separators, which decimal does not take.
-// DALI does not find such files again: it goes on from the newest that has digits alone.
+// number reads a text that has padding, a sign or separators, which decimal does not accept. DALI
+// does not find such files again: it continues with the newest file whose number has only digits.
 func (f format) number(text string) (int, bool) {
 	if f.base != 10 {
 		return 0, false

@@ -30,7 +30,7 @@ func (c *Checkpoint) Serialize() (string, error) {
 
 func (c *Checkpoint) serialize() (string, error) {
 	if len(c.order) == 0 {
-		return "", fail(errs.Sequence, "Serialize", "states", "some: call Collect first", "none")
+		return "", fail(errs.Sequence, "Serialize", "states", "at least one state", "no state; call Collect first")
 	}
 	var b strings.Builder
 	for i, key := range c.order {
@@ -41,7 +41,7 @@ func (c *Checkpoint) serialize() (string, error) {
 		for _, text := range []string{key, printed(e.state), e.typeName} {
 			if !utf8.ValidString(text) {
 				return "", fail(errs.Invalid, "Serialize", "entry "+strconv.QuoteToASCII(key), "UTF-8",
-					"other bytes: write the state as text, such as base64")
+					"other bytes; write the state as text, such as base64")
 			}
 		}
 		quote(&b, key)
@@ -63,16 +63,16 @@ func (c *Checkpoint) serialize() (string, error) {
 	return fmt.Sprintf(`{"version": %d, "states": %s}`, version, states), nil
 }
 
-// extensionKey is the member of the text that DALI does not know.
+// extensionKey is the key of the member that DALI does not know.
 const extensionKey = "bivouac"
 
-// checksum returns the checksum of the states as they are written.
+// checksum returns the checksum of the written states.
 func checksum(states string) string {
 	sum := sha256.Sum256([]byte(states))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// checkSum holds the states against the checksum of the extension, if there is one.
+// checkSum compares the states with the checksum of the extension, if there is an extension.
 func checkSum(extension json.RawMessage, states string) error {
 	if extension == nil {
 		return nil
@@ -95,7 +95,7 @@ func checkSum(extension json.RawMessage, states string) error {
 	return nil
 }
 
-// printed is the text of a state; none at all is written as Python writes it.
+// printed returns the text of a state. nil becomes "None", as in Python.
 func printed(state any) string {
 	switch s := state.(type) {
 	case nil:
@@ -106,7 +106,7 @@ func printed(state any) string {
 	return fmt.Sprint(state)
 }
 
-// quote writes a string as Python's json does: ASCII alone, short escapes where there are some.
+// quote writes a string like Python's json: only ASCII, with short escapes if they exist.
 func quote(b *strings.Builder, s string) {
 	b.WriteByte('"')
 	for _, r := range s {
@@ -138,8 +138,8 @@ func quote(b *strings.Builder, s string) {
 
 // Deserialize replaces the states by the states in text; the objects stay. An error names what is
 // wrong and leaves everything as it was. Its kind is errs.Corrupt if the checksum does not match
-// the states, otherwise errs.Invalid. Half a surrogate pair and bytes that are not UTF-8 are
-// refused, since no Go text could hold them.
+// the states, otherwise errs.Invalid. Deserialize refuses half a surrogate pair and bytes that are
+// not UTF-8, because a Go string cannot hold them.
 func (c *Checkpoint) Deserialize(text string) error {
 	if err := c.lock("Deserialize"); err != nil {
 		return err
@@ -166,11 +166,11 @@ func invalid(subject, want, got string) error {
 	return fail(errs.Invalid, "Deserialize", subject, want, got)
 }
 
-// parse reads the format. It passes over members that the format does not have.
+// parse reads the format. It ignores unknown members.
 func parse(text string) (order []string, states map[string]entry, err error) {
 	if err := state.CheckText([]byte(text)); err != nil {
 		return nil, nil, fail(errs.Invalid, "Deserialize", "text",
-			"text that is kept as it is: UTF-8, and pairs of surrogates", "other bytes, or half a pair")
+			"UTF-8 with complete surrogate pairs", "other bytes, or half a pair")
 	}
 	top, _, err := object([]byte(text))
 	if err != nil {
@@ -178,7 +178,7 @@ func parse(text string) (order []string, states map[string]entry, err error) {
 	}
 	raw, ok := top["states"]
 	if !ok {
-		return nil, nil, invalid("text", `"states"`, "none")
+		return nil, nil, invalid("text", `a member "states"`, "no such member")
 	}
 	if v, ok := top["version"]; !ok || !isVersion(v) {
 		return nil, nil, invalid("version", strconv.Itoa(version), string(v))
@@ -198,7 +198,7 @@ func parse(text string) (order []string, states map[string]entry, err error) {
 		}
 		state, ok := fields["state"]
 		if !ok {
-			return nil, nil, invalid("entry "+key, `"state"`, "none")
+			return nil, nil, invalid("entry "+key, `a member "state"`, "no such member")
 		}
 		e := entry{state: asText(state)}
 		if t, ok := fields["type"]; ok && string(t) != "null" {
@@ -247,7 +247,7 @@ func object(b []byte) (members map[string]json.RawMessage, order []string, err e
 		return nil, nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, nil, fmt.Errorf("more behind it")
+		return nil, nil, fmt.Errorf("more text after it")
 	}
 	return members, order, nil
 }

@@ -15,7 +15,7 @@ type pattern struct {
 	format        format
 }
 
-// parsePattern reads what Python's str.format takes, restricted to one field {seq}.
+// parsePattern reads a pattern in the syntax of Python's str.format, with exactly one field {seq}.
 func parsePattern(text string) (pattern, error) {
 	bad := func(want, got string) (pattern, error) {
 		return pattern{}, fail(errs.Invalid, "pattern", text, want, got)
@@ -43,21 +43,21 @@ func parsePattern(text string) (pattern, error) {
 		name, spec, _ := strings.Cut(rest[at+1:at+end], ":")
 		name, conversion, converted := strings.Cut(name, "!")
 		if name != "seq" || converted && !strings.Contains("rsa", conversion) {
-			return bad("{seq} alone", "the field {"+rest[at+1:at+end]+"}")
+			return bad("only the field {seq}", "the field {"+rest[at+1:at+end]+"}")
 		}
 		if fields++; fields > 1 {
-			return bad("{seq} once", "it twice")
+			return bad("one field {seq}", "two of them")
 		}
 		f, ok := parseFormat(spec)
 		if !ok {
-			return bad("the format of an integer, as 04d or a comma", strconv.Quote(spec))
+			return bad("a format for an integer, such as 04d or a comma", strconv.Quote(spec))
 		}
 		p.before, p.format = literal.String(), f
 		literal.Reset()
 		rest = rest[at+end+1:]
 	}
 	if fields == 0 {
-		return bad("a pattern with {seq}", "none")
+		return bad("a pattern with {seq}", "a pattern without it")
 	}
 	p.after = literal.String()
 	return p, nil
@@ -66,8 +66,8 @@ func parsePattern(text string) (pattern, error) {
 // path returns the path of number n.
 func (p pattern) path(n int) string { return p.before + p.format.text(n) + p.after }
 
-// number returns the number in the name of an entry of the directory of the pattern whose
-// names begin with head, and what of the path lies deeper.
+// number returns the number in the path of a directory entry whose name begins with head. deeper is
+// the part of the path below the entry.
 func (p pattern) number(name, head string) (n int, deeper string, ok bool) {
 	tail, deeper, _ := strings.Cut(p.after, string(filepath.Separator))
 	digits, ok := strings.CutPrefix(name, head)
@@ -98,7 +98,8 @@ func decimal(digits string) (int, bool) {
 	return n, digits != ""
 }
 
-// digit is the value of a decimal digit: they lie in tens, each beginning with its zero.
+// digit returns the value of a decimal digit. Unicode has decimal digits in groups of ten, which
+// begin with the digit 0.
 func digit(r rune) int {
 	zero := r
 	for unicode.Is(unicode.Nd, zero-1) && r-zero < 9 {

@@ -11,12 +11,12 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// Of makes anything with a position something that a checkpoint holds: a pipeline, a
-// loader, an external source of one. Its type in the checkpoint is the name of its Go type. Two
-// calls with the same object are the same object to Register.
+// Of adapts an object with a state, such as a pipeline, a loader, or an external source of a
+// pipeline, so that a checkpoint can hold it. Its type in the checkpoint is the name of its Go
+// type. For Register, the results of two calls with the same s are the same object.
 //
-// The state in the checkpoint is what AppendState gives, as it is when that is text, and
-// else in base64 behind "base64:".
+// The state in the checkpoint is the result of AppendState. If it is not text, it is written in
+// base64 after "base64:".
 func Of(s state.Stateful) Stateful { return bytesOf{s} }
 
 // bytesOf is a state.Stateful whose state is text.
@@ -56,7 +56,7 @@ func (b bytesOf) SetState(v any) error {
 		}
 		var err error
 		if s, err = base64.StdEncoding.Strict().DecodeString(text); err != nil {
-			return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.SetState", Want: "base64 behind " + encoded, Err: err}
+			return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.SetState", Want: "base64 after " + encoded, Err: err}
 		}
 	case []byte:
 		s = v

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// asText returns the text of a state in a file: a string itself, and what Python's str returns for
-// anything else. DALI does the same.
+// asText returns the text of a state in a file. A string is the text itself. For any other value
+// the text is the result of Python's str. DALI does the same.
 func asText(v json.RawMessage) string {
 	var s string
 	if len(v) > 0 && v[0] == '"' && json.Unmarshal(v, &s) == nil {
@@ -17,7 +17,7 @@ func asText(v json.RawMessage) string {
 	return repr(v)
 }
 
-// repr writes a JSON value as Python's repr writes what it is read as.
+// repr writes a JSON value as Python's repr writes the parsed value.
 func repr(v json.RawMessage) string {
 	text := strings.TrimSpace(string(v))
 	switch {
@@ -52,8 +52,8 @@ func repr(v json.RawMessage) string {
 	return text
 }
 
-// float writes a number with a fraction or an exponent as Python does: the shortest
-// digits, an exponent below 1e-4 and from 1e16 on.
+// float writes a number with a fraction or an exponent as Python does: with the fewest digits, and
+// with an exponent below 1e-4 and from 1e16.
 func float(text string) string {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil && f > 0 { // too large
@@ -71,7 +71,8 @@ func float(text string) string {
 	return s
 }
 
-// quoted writes a string in single quotes, or in double ones where it has single ones alone.
+// quoted writes a string in single quotes. If the string has single quotes but no double quotes,
+// quoted writes double quotes.
 func quoted(s string) string {
 	q := "'"
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
@@ -111,7 +112,7 @@ func hexDigits(r rune, width int) string {
 type Entry struct {
 	Key   string // of the object
 	State string
-	Type  string // of the object; empty where it is not said
+	Type  string // of the object; empty if the text has no type
 }
 
 // Entries returns the states in text, in their order, as Deserialize would take them. It fails as

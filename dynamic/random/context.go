@@ -10,14 +10,13 @@ import (
 
 type contextKey struct{}
 
-// With returns a context whose random functions, when they are given no generator, draw
-// from g.
+// With returns a context in which random functions without a generator draw from g.
 func With(ctx context.Context, g *RNG) context.Context {
 	return context.WithValue(ctx, contextKey{}, g)
 }
 
-// From returns the generator that [With] put into ctx, or else the generator of its
-// [dynamic.EvalContext], which begins at a place that nobody can foresee.
+// From returns the generator that [With] put into ctx. Without one it returns the generator of the
+// [dynamic.EvalContext] of ctx, which begins at a random place.
 func From(ctx context.Context) *RNG {
 	if g, ok := ctx.Value(contextKey{}).(*RNG); ok && g != nil {
 		return g
@@ -25,7 +24,7 @@ func From(ctx context.Context) *RNG {
 	return dynamic.Current(ctx).Attach(contextKey{}, func() any { return New(entropy()) }).(*RNG)
 }
 
-// Or returns g, or where it is nil the generator of ctx.
+// Or returns g, or the generator of ctx if g is nil.
 func Or(ctx context.Context, g *RNG) *RNG {
 	if g == nil {
 		return From(ctx)
@@ -33,7 +32,7 @@ func Or(ctx context.Context, g *RNG) *RNG {
 	return g
 }
 
-// entropy is a number from the system.
+// entropy returns a random number from the operating system.
 func entropy() uint64 {
 	var b [8]byte
 	rand.Read(b[:]) // never fails

@@ -30,8 +30,8 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// State is where a generator stands: a value, equal to others of the same place. Its
-// text is DALI's: key, sequence, block and phase.
+// State is the state of a generator. States of the same place are equal by ==. The text of a State
+// has DALI's form: key, sequence, block and phase.
 type State struct{ philox rng.Philox }
 
 // String returns the 59 characters of the state.
@@ -40,27 +40,27 @@ func (s State) String() string { return s.philox.String() }
 // MarshalText returns the same as String.
 func (s State) MarshalText() ([]byte, error) { return s.philox.MarshalText() }
 
-// UnmarshalText reads what String wrote. An error, of kind errs.Invalid, leaves s as it was.
+// UnmarshalText reads a text of String. It fails with errs.Invalid for other texts, and then does
+// not change s.
 func (s *State) UnmarshalText(text []byte) error { return s.philox.UnmarshalText(text) }
 
-// ParseState reads what State.String wrote. The error is of kind errs.Invalid.
+// ParseState reads a text of State.String. It fails with errs.Invalid for other texts.
 func ParseState(text string) (State, error) {
 	p, err := rng.ParsePhilox(text)
 	return State{p}, err
 }
 
-// RNG draws random numbers. It is safe for concurrent use, but numbers are only
-// reproducible where those who draw take turns in a fixed order. It must not be
-// copied; Clone does that.
+// RNG draws random numbers. It is safe for concurrent use, but the numbers are reproducible only if
+// goroutines draw in a fixed order. An RNG must not be copied; use Clone.
 type RNG struct {
 	mu     sync.Mutex
 	philox rng.Philox
 }
 
-// New returns the generator of a seed, at its beginning.
+// New returns a generator at the beginning of a seed's numbers.
 func New(seed uint64) *RNG { return &RNG{philox: rng.NewPhilox(seed, 0, 0)} }
 
-// FromState returns a generator that stands where the state, a State or its text, says.
+// FromState returns a generator with the given state, which is a State or its text.
 func FromState(state any) (*RNG, error) {
 	g := &RNG{}
 	return g, g.SetState(state)
@@ -73,50 +73,50 @@ func (g *RNG) Uint32() uint32 {
 	return g.philox.Uint32()
 }
 
-// Draw takes rng.ForkWords numbers and returns the generator that they make, for one
-// call of an operator.
+// Draw draws rng.ForkWords numbers and returns the generator that they define, for one call of an
+// operator.
 func (g *RNG) Draw() rng.Philox {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.philox.Fork()
 }
 
-// Advance goes n numbers on, in constant time.
+// Advance skips n numbers in constant time.
 func (g *RNG) Advance(n uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.philox.Skip(n)
 }
 
-// Clone returns a generator of its own that stands at the same place.
+// Clone returns an independent generator at the same place.
 func (g *RNG) Clone() *RNG {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return &RNG{philox: g.philox}
 }
 
-// Place returns where g stands, as a generator; equal places are equal values.
+// Place returns the place of g as a generator. Equal places are equal by ==.
 func (g *RNG) Place() rng.Philox {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.philox.Canonical()
 }
 
-// Move goes to a place.
+// Move moves g to a place.
 func (g *RNG) Move(place rng.Philox) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.philox = place
 }
 
-// State returns where g stands.
+// State returns the state of g.
 func (g *RNG) State() State { return State{g.Place()} }
 
-// GetState returns State; it makes *RNG something that a checkpoint can hold.
+// GetState returns g.State(), so that a checkpoint can hold an *RNG.
 func (g *RNG) GetState() (any, error) { return g.State(), nil }
 
-// SetState goes to where the state says: a State, or its text as a string or bytes. Other texts
-// are errors of kind errs.Invalid, other values of kind errs.Mismatch; they leave g where it was.
+// SetState moves g to a state: a State, or its text as a string or bytes. It fails with
+// errs.Invalid for other texts and with errs.Mismatch for other values; then g does not move.
 func (g *RNG) SetState(state any) error {
 	var p rng.Philox
 	var err error

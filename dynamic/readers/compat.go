@@ -9,93 +9,96 @@ import (
 	"github.com/bivouac-ml/bivouac/reader"
 )
 
-// Compat is how readers order samples and write states: as another system does, or as Bivouac
-// itself. Package compat/dali has the Compat of DALI. Implementations are immutable.
+// Compat is a mode of readers: it orders samples and writes states in Bivouac's own way, or in the
+// way of another system. Package compat/dali has the Compat of DALI. Implementations are immutable.
 type Compat interface {
 	fmt.Stringer
-	// Arrange is asked once by every reader, when its iteration begins.
+	// Arrange returns the Arrangement of a reader, which calls it once, when its iteration begins.
 	Arrange(r Request) (*Arrangement, error)
-	// Check returns an error if text is not a state, by what can be seen without the reader.
+	// Check returns an error if text is not a state. It checks only what it can check without the
+	// reader.
 	Check(text string) error
 }
 
-// Request is what the arrangement of a reader depends on.
+// Request holds everything that the arrangement of a reader depends on.
 type Request struct {
 	Node      *graph.Node // with its arguments
 	Info      reader.Info // of the data set
 	BatchSize int
-	// Checkpointing says whether states may be asked for.
+	// Checkpointing says whether the reader has states.
 	Checkpointing bool
 	// Seed is Options.Seed, for readers without a seed of their own.
 	Seed uint64
 }
 
-// Arrangement is what a mode makes of one reader.
+// Arrangement is how a mode runs one reader.
 type Arrangement struct {
 	Order order.Order
 	Codec Codec
 	Meta  Metadata
-	// Length returns how many samples an epoch (>= 0) has.
+	// Length returns the number of samples of an epoch (>= 0).
 	Length func(epoch int64) int64
 	// Period is the number of epochs after which the lengths repeat.
 	Period int64
-	// Whole says that all batches are full: the last of an epoch goes on into the next.
+	// Whole says that all batches are full: the last batch of an epoch extends into the next epoch.
 	Whole bool
-	// Restarts says that NextEpoch has a whole epoch's batches even where the one before was
-	// left early.
+	// Restarts says that NextEpoch yields a whole epoch's batches, even if the loop left the previous
+	// epoch early.
 	Restarts bool
 }
 
 // Codec writes and reads the states of one reader.
 type Codec interface {
-	// State returns the text of a place.
+	// State returns the text of the state at a place.
 	State(at Place) (string, error)
-	// Place reads a text, and returns the arrangement that goes on from there: mostly the
-	// arrangement of the codec. Errors are of kind errs.Corrupt, and errs.Mismatch for the state of
-	// a reader with another data set or other arguments.
+	// Place reads the text of a state. It returns the place, and the arrangement with which the reader
+	// continues; mostly this is the arrangement of the codec. It fails with errs.Corrupt if text is
+	// not a state, and with errs.Mismatch for the state of a reader with another data set or other
+	// arguments.
 	Place(text string) (*Arrangement, Place, error)
 }
 
-// Place is where a reader stands.
+// Place is the place of a reader in its stream.
 type Place struct {
-	Position int64 // samples delivered, as the order counts them
+	Position int64 // delivered samples, as the order counts them
 	Epoch    int64 // the number of the epoch
-	// Left is how many samples of it are to come; 0: it has not begun. Unknown where a state
-	// does not tell.
+	// Left is the number of samples of the epoch that are left. 0 means that the epoch has not begun.
+	// It is Unknown if a state does not say it.
 	Left int64
 }
 
-// Unknown as Place.Left says that Position alone tells where the epoch ends.
+// Unknown as Place.Left means that the end of the epoch follows from Position.
 const Unknown = -1
 
-// Follower is a system whose ways a restored reader follows.
+// Follower is a Compat whose system a restored reader imitates.
 type Follower interface {
 	fmt.Stringer
-	// Accepts refuses what the system's SetState refuses.
+	// Accepts returns an error for a text that the system's SetState refuses.
 	Accepts(text string) error
-	// Follow returns how the system goes on from a state in a reader, whether it fits or not.
+	// Follow returns how the system continues a reader from a state, whether the state fits the reader
+	// or not.
 	Follow(a *Arrangement, text string) (*Arrangement, Place, error)
 }
 
-// Restore says how a reader goes on from a state. The zero Restore ends the epoch
-// where it would have ended, and refuses states of other readers and data sets.
+// Restore says how a reader continues from a state. With the zero Restore the epoch ends where it
+// would have ended, and states of other readers and data sets are refused.
 type Restore struct {
-	// Compat makes the reader go on as another system does.
+	// Compat makes the reader continue like another system.
 	Compat Follower
 }
 
-// Metadata tells the sizes of a reader.
+// Metadata holds the sizes of a reader.
 type Metadata struct {
 	EpochSize       int64 // samples of the data set
-	EpochSizePadded int64 // the same with padding: the largest shard times their number
+	EpochSizePadded int64 // with padding: the size of the largest shard times the number of shards
 	NumberOfShards  int64
 	ShardID         int64 // of the first epoch
 	PadLastBatch    bool
 	StickToShard    bool
 }
 
-// located fills in where an epoch ends that began by the lengths of all before: in a
-// stream of batches of that size, from the beginning without a break.
+// located returns the place at position pos with Epoch and Left filled in. It assumes an unbroken
+// stream of batches of the given size from the beginning.
 func (a *Arrangement) located(pos int64, batch int64) Place {
 	length := func(epoch int64) int64 {
 		n := a.Length(epoch)
@@ -120,11 +123,11 @@ func (a *Arrangement) located(pos int64, batch int64) Place {
 	return p
 }
 
-// classes are the readers whose names DALI does not write with one capital.
+// classes are the readers whose DALI names do not just begin with a capital.
 var classes = map[string]string{"coco": "COCO", "mxnet": "MXNet", "tfrecord": "TFRecord"}
 
-// className is the name of the class that DALI has for a reader: "File" of "file". It
-// is the type in checkpoints.
+// className returns DALI's class name of a reader, such as "File" for "file". It is the type in
+// checkpoints.
 func className(name string) string {
 	if class, ok := classes[name]; ok {
 		return class

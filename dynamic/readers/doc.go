@@ -21,8 +21,7 @@
 //	break       the next NextEpoch has what is left     the next NextEpoch has a whole epoch's number
 //	states      documents, see package state            DALI's protobuf in base64
 //
-// PrefetchQueueDepth is the number of batches that are made ahead. The state stands after the batch
-// delivered last, however far ahead the reader is.
+// PrefetchQueueDepth is the number of prefetched batches. The state covers only delivered batches.
 //
 // # States
 //
@@ -31,7 +30,7 @@
 // errs.Sequence before the first iteration has begun, and without checkpointing. [Reader.SetState]
 // fails with errs.Sequence after the first iteration has begun.
 //
-// # Going on in the middle of an epoch
+// # Resuming in the middle of an epoch
 //
 // A restored reader ends the epoch where it would have ended. DALI's reader counts a whole epoch of
 // batches from the restored position, so that the boundaries of epochs shift. [Restore] does the
@@ -40,8 +39,8 @@
 // # Elastic states
 //
 // States of Bivouac's own form name places in the data set, not in a shard. If all shards had
-// delivered the same number of samples of an epoch, the state of any shard can go on with another
-// number of shards. They share the rest of the epoch.
+// delivered the same number of samples of an epoch, you can resume from the state of any shard with
+// another number of shards. The new shards share the rest of the epoch.
 package readers
 
 //go:generate go test -run TestGenerated -update .

@@ -13,16 +13,16 @@ import (
 // stateKind is the kind of the documents of readers.
 const stateKind = "reader"
 
-// extensionKey is where the cuts lie in a document.
+// extensionKey is the key of the cuts in a document.
 const extensionKey = "reader"
 
-// extension is what a document says besides its own fields: how the epoch was cut. The last cut is
-// the cut of the reader itself.
+// extension holds the cuts of the epoch, for which a document has no field. The last cut is the cut
+// of the reader itself.
 type extension struct {
 	Cuts []cut `json:"cuts"`
 }
 
-// documents are the states of a reader in Bivouac's own order.
+// documents is the Codec of a reader in Bivouac's own mode.
 type documents struct {
 	order       *sharded
 	meta        Metadata
@@ -30,7 +30,7 @@ type documents struct {
 	fingerprint string
 }
 
-// document returns the document of a place without its position.
+// document returns the document of a state without the position.
 func (c documents) document() state.Document {
 	fields := map[string]string{"reader": c.kind, "order": c.order.String(),
 		"stick_to_shard": strconv.FormatBool(c.meta.StickToShard)}
@@ -38,8 +38,8 @@ func (c documents) document() state.Document {
 		Config: state.HashFields(fields), Fields: fields}
 }
 
-// State implements Codec. The position of the document is that in the whole data set: how
-// many samples all shards together have delivered when each has delivered as many as this.
+// State implements Codec. The position of the document counts the samples of all shards together,
+// assuming that each shard has delivered as many samples as this shard.
 func (c documents) State(at Place) (string, error) {
 	o := c.order
 	epoch, index := at.Epoch, int64(0)
@@ -72,7 +72,7 @@ func (c documents) State(at Place) (string, error) {
 func parseDocument(text string) (state.Document, error) {
 	d, err := state.Unmarshal([]byte(text))
 	if err == nil && d.Kind != stateKind {
-		err = &errs.Error{Kind: errs.Mismatch, Want: "the state of a reader", Got: "one of kind " + strconv.Quote(d.Kind)}
+		err = &errs.Error{Kind: errs.Mismatch, Want: "the state of a reader", Got: "a state of kind " + strconv.Quote(d.Kind)}
 	}
 	return d, err
 }
@@ -85,7 +85,7 @@ func (c documents) Place(text string) (*Arrangement, Place, error) {
 	}
 	if err := d.Check(c.document()); err != nil {
 		first := *c.order
-		first.whole = order.At(first.whole, 1) // states of before name the first version
+		first.whole = order.At(first.whole, 1) // old states name the first version
 		c.order = &first
 		if d.Check(c.document()) != nil {
 			return nil, Place{}, err
@@ -93,7 +93,7 @@ func (c documents) Place(text string) (*Arrangement, Place, error) {
 	}
 	var x extension
 	if err := json.Unmarshal(d.Extra[extensionKey], &x); err != nil || len(x.Cuts) == 0 {
-		return nil, Place{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey, Want: "how the epoch was cut",
+		return nil, Place{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey, Want: "the cuts of the epoch",
 			Err: err}
 	}
 	const most = 1 << 31
@@ -113,13 +113,13 @@ func (c documents) Place(text string) (*Arrangement, Place, error) {
 	return a, at, nil
 }
 
-// place returns where a reader stands after the cuts of an epoch.
+// place returns the place of a reader after the cuts of an epoch.
 func (c documents) place(epoch int64, cuts []cut) (*Arrangement, Place, error) {
 	own, taken := cuts[len(cuts)-1], int64(0)
 	if _, err := newRemainder(c.order.shards.Samples, cuts); err != nil {
 		return nil, Place{}, err
 	}
-	if own.Shards == c.order.shards.Count { // the cut of this very reader: it goes on behind it
+	if own.Shards == c.order.shards.Count { // the cut of this reader, which continues after it
 		cuts, taken = cuts[:len(cuts)-1], own.Taken
 	}
 	o := c.order
@@ -133,9 +133,9 @@ func (c documents) place(epoch int64, cuts []cut) (*Arrangement, Place, error) {
 			return c.next(epoch)
 		case rest.size < o.shards.Count:
 			return nil, Place{}, &errs.Error{Kind: errs.Mismatch,
-				Want:   fmt.Sprintf("at most %d shards, as many as samples are left of epoch %d", rest.size, epoch),
+				Want:   fmt.Sprintf("at most %d shards, the number of samples left in epoch %d", rest.size, epoch),
 				Got:    fmt.Sprint(o.shards.Count),
-				Remedy: "go on with fewer shards, or begin the next epoch"}
+				Remedy: "resume with fewer shards, or begin the next epoch"}
 		case rest.size < o.shards.Samples:
 			o = o.goOn(epoch, rest)
 		}
@@ -155,7 +155,7 @@ func (c documents) place(epoch int64, cuts []cut) (*Arrangement, Place, error) {
 	return o.arrangement(c), at, nil
 }
 
-// next returns where a reader stands after an epoch.
+// next returns the place of a reader after an epoch.
 func (c documents) next(epoch int64) (*Arrangement, Place, error) {
 	return c.order.arrangement(c), Place{Position: c.order.begin(epoch + 1), Epoch: epoch + 1}, nil
 }

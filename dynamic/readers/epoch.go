@@ -10,14 +10,14 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// NextEpoch yields the batches of an epoch, which begins with the first of them: the
-// next epoch of the reader's shard, or what is left of one that a state or a break has
-// left unfinished. A batch is delivered when it is yielded, so that the state asked for
-// in the body of the loop is behind it.
+// NextEpoch yields the batches of the next epoch of the reader's shard. If a state or a break left
+// an epoch unfinished, NextEpoch yields the rest of it. The epoch begins with its first batch. A
+// batch counts as delivered when it is yielded: in the body of the loop, the state is the state
+// after the batch.
 //
-// The iteration ends after an error, which keeps the position. Errors are: errs.Sequence for a
-// reader that is used in another way, or by another iteration that has begun since; errs.Invalid
-// for another batch size than before; errors of the data set and of samples.
+// The iteration ends after an error, which leaves the position where it was. Errors are
+// errs.Sequence if the reader is used in another way or a newer iteration has begun, errs.Invalid
+// for a batch size that differs from earlier calls, and errors of the data set and of samples.
 func (r *Reader) NextEpoch(ctx context.Context, batchSize int) iter.Seq2[[]*dynamic.Batch, error] {
 	return func(yield func([]*dynamic.Batch, error) bool) {
 		for outputs, err := range r.epoch(ctx, forBatches, batchSize) {
@@ -28,7 +28,7 @@ func (r *Reader) NextEpoch(ctx context.Context, batchSize int) iter.Seq2[[]*dyna
 	}
 }
 
-// Samples yields the samples of an epoch one by one, as NextEpoch does batches.
+// Samples works like NextEpoch and yields the samples one by one.
 func (r *Reader) Samples(ctx context.Context) iter.Seq2[[]*dynamic.Tensor, error] {
 	return func(yield func([]*dynamic.Tensor, error) bool) {
 		for outputs, err := range r.epoch(ctx, forSamples, 1) {
@@ -91,25 +91,24 @@ func (r *Reader) nextOf(ctx context.Context, number int64) ([][]tensor.Tensor, b
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.running != number {
-		return nil, false, r.fail(errs.Sequence, string(r.use), "one iteration at a time", "another that has begun since",
-			"make a reader for each")
+		return nil, false, r.fail(errs.Sequence, string(r.use), "one iteration at a time", "a newer iteration",
+			"make one reader per iteration")
 	}
 	return r.step(ctx)
 }
 
-// Root returns the reader as the beginning of each step of a compiled loop, which is made
-// of batches of one size. It is a dynamic.Resumable: the state of the reader stands after the step
-// delivered last.
+// Root returns the reader as the root of a compiled loop with batches of one size. The Root is a
+// dynamic.Resumable: the state of the reader is the state after the last delivered step.
 func (r *Reader) Root(batchSize int) *Root { return &Root{reader: r, batch: batchSize} }
 
-// Root gives a compiled loop the batches of a reader.
+// Root provides the batches of a reader to a compiled loop.
 type Root struct {
 	reader *Reader
 	batch  int
-	ended  bool // the last batch of an epoch was given
+	ended  bool // the last batch of an epoch was returned
 }
 
-// Next implements dynamic.Root: io.EOF is the end of an epoch.
+// Next implements dynamic.Root. It returns io.EOF at the end of an epoch.
 func (o *Root) Next(ctx context.Context) ([]dynamic.Value, error) {
 	if o.ended {
 		o.ended = false
@@ -121,7 +120,7 @@ func (o *Root) Next(ctx context.Context) ([]dynamic.Value, error) {
 	if err := r.start(ctx, forLoop, o.batch); err != nil {
 		return nil, err
 	}
-	if r.shown.Load() == nil { // until the first step is delivered, the state is that before it
+	if r.shown.Load() == nil { // before the first delivery, report the present state
 		at := r.ring.Token()
 		r.shown.Store(&at)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// native is Bivouac's own way.
+// native is Bivouac's own mode.
 type native struct{}
 
 // String implements Compat.
@@ -37,7 +37,7 @@ func (native) Arrange(r Request) (*Arrangement, error) {
 		fingerprint: r.Info.Fingerprint}), nil
 }
 
-// nativeOrder returns the order of all samples, and the shards of it.
+// nativeOrder returns the order of all samples, and its shards.
 func nativeOrder(r Request) (order.Order, order.Shards, error) {
 	c := r.Node.Config
 	s := order.Shards{
@@ -62,8 +62,8 @@ func nativeOrder(r Request) (order.Order, order.Shards, error) {
 	return order.NewShuffled(s.Samples, seed, r.Node.Name), s, nil
 }
 
-// sharded is the order of one shard. Where it went on from a state with other
-// shards, the rest of that epoch comes first, and then the epochs behind it.
+// sharded is the order of one shard. After a resume from a state with other shards, the rest of the
+// state's epoch comes first, and then the later epochs.
 //
 //	position  0 … rest-1        rest …
 //	sample    of the remainder  of epoch first+1, first+2, … of the shards
@@ -71,7 +71,7 @@ type sharded struct {
 	whole  order.Order // epoch after epoch of all samples
 	shards order.Shards
 	rest   remainder
-	first  int64 // the epoch that the remainder is of
+	first  int64 // the epoch of the remainder
 	length int64 // positions of the remainder, with padding; 0 without a remainder
 }
 
@@ -92,7 +92,7 @@ func (o *sharded) epochLength(epoch int64) int64 {
 	return o.shards.EpochLength(epoch)
 }
 
-// locate returns the epoch of a position, and how many samples of it come before.
+// locate returns the epoch of a position, and the index of the position in this epoch.
 func (o *sharded) locate(pos int64) (epoch, index int64) {
 	if o.length == 0 {
 		return o.shards.Locate(pos)
@@ -126,7 +126,7 @@ func (o *sharded) Fill(pos int64, dst []int64) int {
 	return len(dst)
 }
 
-// within returns the place in a whole epoch of a sample of this shard.
+// within returns the place of a sample of this shard in the whole epoch.
 func (o *sharded) within(epoch, index int64) int64 {
 	shard := o.shards.Of(epoch)
 	if o.length > 0 && epoch == o.first {
@@ -136,14 +136,15 @@ func (o *sharded) within(epoch, index int64) int64 {
 	return o.shards.First(shard) + min(index, o.shards.Size(epoch)-1)
 }
 
-// Len implements order.Order: it never ends.
+// Len implements order.Order. The order never ends.
 func (o *sharded) Len() (n int64, ok bool) { return 0, false }
 
-// String implements order.Order. Shards are not in it: states fit other numbers of them.
+// String implements order.Order. It leaves out the shards, because states fit other numbers of
+// shards.
 func (o *sharded) String() string { return o.whole.String() }
 
-// goOn returns the order that goes on in an epoch of which rest is left, some of it for every
-// shard.
+// goOn returns the order that continues in an epoch of which rest is left. Every shard has a part
+// of the rest.
 func (o *sharded) goOn(epoch int64, rest remainder) *sharded {
 	next := *o
 	next.rest, next.first = rest, epoch

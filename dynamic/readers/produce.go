@@ -15,7 +15,7 @@ import (
 // slot is a batch in the making.
 type slot struct{ frame *exec.Frame }
 
-// begin makes executor and ring, which stands at a place.
+// begin makes the executor, and the ring at the given place.
 func (r *Reader) begin(plan *Arrangement, at Place) {
 	r.plan, r.pending = plan, nil
 	ahead := op.Get[int](r.node.Config, "prefetch_queue_depth")
@@ -64,8 +64,8 @@ func (m producer) Err(s *slot) error { return m.r.exec.Err(s.frame) }
 // Abandon implements flow.Stage.
 func (m producer) Abandon(s *slot) { m.r.exec.Abandon(s.frame) }
 
-// step returns the samples of each output of the next batch, which are the caller's, and
-// whether it is the last of its epoch.
+// step returns the samples of each output of the next batch, and whether the batch is the last of
+// its epoch. The samples belong to the caller.
 func (r *Reader) step(ctx context.Context) (outputs [][]tensor.Tensor, last bool, err error) {
 	if r.closed {
 		return nil, false, r.fail(errs.Closed, string(r.use), "", "", "")

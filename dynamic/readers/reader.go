@@ -20,32 +20,33 @@ type Options struct {
 	// EnableCheckpointing makes the reader have states. Checkpoint.Register and SetState
 	// do the same, before the first iteration.
 	EnableCheckpointing bool
-	// Compat makes the reader work as another system's; nil is Bivouac's own way.
+	// Compat makes the reader work like a reader of another system; nil means Bivouac's own way.
 	Compat Compat
-	// Restore says how the reader goes on from a state.
+	// Restore says how the reader continues from a state.
 	Restore Restore
-	// Seed of the order, for a reader that shuffles and whose arguments have none.
+	// Seed is the seed of the order, for a reader that shuffles and whose arguments have no seed.
 	Seed uint64
-	// IOWorkers is the number of goroutines that read, 0 means 4.
+	// IOWorkers is the number of goroutines that read; 0 means 4.
 	IOWorkers int
-	// ReadAheadBytes limits what they hold; 0 means 64 MiB. A single larger sample still passes.
+	// ReadAheadBytes limits the bytes of fetched samples that are held; 0 means 64 MiB. A single
+	// larger sample still passes.
 	ReadAheadBytes int64
-	// Limits bound what a sample may cost; the zero Limits are sane for pictures.
+	// Limits bound what a sample may cost. The zero Limits suit images.
 	Limits op.Limits
 }
 
-// Reader iterates over a data set. It is safe for concurrent use, but one iteration goes on
-// at a time.
+// Reader iterates over a data set. It is safe for concurrent use, but only one iteration runs at a
+// time.
 type Reader struct {
 	node    *graph.Node
 	graph   *graph.Graph
 	options Options
-	typ     string // DALI's name of the class
+	typ     string // DALI's class name
 
 	mu      sync.Mutex
 	use     use
 	batch   int
-	states  bool // they may be asked for
+	states  bool // checkpointing is enabled
 	pending *string
 	source  reader.Source
 	plan    *Arrangement // nil before the first iteration
@@ -53,12 +54,12 @@ type Reader struct {
 	ring    *flow.Ring[*slot, Place]
 	ids     []int64
 	running int64                 // number of the newest iteration
-	fresh   bool                  // nothing was delivered since the state was set
-	shown   atomic.Pointer[Place] // of a compiled loop, the place of the step delivered last
+	fresh   bool                  // no batch was delivered since the state was set
+	shown   atomic.Pointer[Place] // in a compiled loop, the place after the last delivered step
 	closed  bool
 }
 
-// use is what a reader is used for, once it is.
+// use is the kind of iteration that a reader is used for.
 type use string
 
 const (
@@ -67,9 +68,9 @@ const (
 	forLoop    use = "Root"
 )
 
-// New returns the reader of that name, such as "readers.file". args are a struct of package opargs,
-// or op.Args; there is a constructor of its own for each reader. The data set is opened when it is
-// first needed. The error is of kind errs.Invalid for arguments that cannot be.
+// New returns the reader with the given name, such as "readers.file". args is a struct of package
+// opargs, or an op.Args. Each reader also has its own constructor. The data set is opened when it
+// is first needed. New fails with errs.Invalid for invalid arguments.
 func New(name string, args any, o Options) (*Reader, error) {
 	label, set, err := op.Arguments(args)
 	if err != nil {
@@ -100,7 +101,7 @@ func New(name string, args any, o Options) (*Reader, error) {
 		o.Compat = native{}
 	}
 	if o.IOWorkers <= 0 {
-		o.IOWorkers = 4 // as pipelines
+		o.IOWorkers = 4 // as in pipelines
 	}
 	if o.ReadAheadBytes <= 0 {
 		o.ReadAheadBytes = 64 << 20
@@ -112,7 +113,7 @@ func New(name string, args any, o Options) (*Reader, error) {
 // Kind returns the name of the reader: "readers.file".
 func (r *Reader) Kind() string { return r.node.Schema.FullName() }
 
-// CheckpointType returns the name that checkpoints give the type: "File".
+// CheckpointType returns the name of the reader's type in checkpoints, such as "File".
 func (r *Reader) CheckpointType() string { return r.typ }
 
 // fail returns an error of the reader.
@@ -120,8 +121,8 @@ func (r *Reader) fail(kind errs.Kind, what, want, got, remedy string) error {
 	return &errs.Error{Kind: kind, Op: r.Kind() + "." + what, Want: want, Got: got, Remedy: remedy}
 }
 
-// Metadata tells the sizes of the data set and its shards. It opens the data set, and
-// begins no iteration.
+// Metadata returns the sizes of the data set and its shards. It opens the data set and does not
+// begin an iteration.
 func (r *Reader) Metadata(ctx context.Context) (Metadata, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,7 +158,7 @@ func (r *Reader) open(ctx context.Context) error {
 	return err
 }
 
-// start makes the reader ready to give batches of a size, where the state says.
+// start prepares the reader for batches of the given size, at the place of the state.
 func (r *Reader) start(ctx context.Context, u use, batch int) error {
 	switch {
 	case r.closed:
@@ -190,13 +191,13 @@ func (r *Reader) start(ctx context.Context, u use, batch int) error {
 	switch {
 	case err == nil:
 		r.begin(next, at)
-	case r.options.Restore.Compat != nil: // which begins all the same, at the beginning
+	case r.options.Restore.Compat != nil: // the system begins from the start instead of failing
 		r.begin(plan, Place{})
 	}
 	return errs.Wrap(r.Kind(), "state", err)
 }
 
-// restored returns how a reader goes on from a state.
+// restored returns how a reader continues from a state.
 func (r *Reader) restored(plan *Arrangement, text string, batch int) (*Arrangement, Place, error) {
 	if f := r.options.Restore.Compat; f != nil {
 		return f.Follow(plan, text)

@@ -8,13 +8,13 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// State is the state of a reader: a value, equal to others of the same place of a reader of the
-// same kind, and fit to be a key of a map. It prints as its text.
+// State is the state of a reader. States of the same place of readers of the same kind are equal by
+// ==, so a State can be the key of a map. It prints as its text.
 type State struct{ kind, text string }
 
-// ParseState returns the state of a reader of that kind, "readers.file", whose text
-// String wrote. What it says is judged by the reader that it is given to; the
-// error is of kind errs.NotFound where there is no such reader.
+// ParseState returns the state of a reader of the given kind, such as "readers.file". text is a
+// text of State.String; the reader checks it in SetState. ParseState fails with errs.NotFound if
+// there is no such reader.
 func ParseState(kind, text string) (State, error) {
 	s, err := op.Lookup(kind)
 	if err == nil && !s.Reader {
@@ -27,10 +27,10 @@ func ParseState(kind, text string) (State, error) {
 	return State{kind: kind, text: text}, nil
 }
 
-// Kind returns the name of the reader that the state is of.
+// Kind returns the name of the state's reader.
 func (s State) Kind() string { return s.kind }
 
-// String returns the text of the state, which SetState takes as well.
+// String returns the text of the state. SetState also accepts this text.
 func (s State) String() string { return s.text }
 
 // Equal reports whether other is a State of the same kind and place, or its text.
@@ -44,9 +44,9 @@ func (s State) Equal(other any) bool {
 	return false
 }
 
-// State returns where the reader stands: behind the batch that was delivered last. It waits for a
-// batch that is being delivered. The error is of kind errs.Sequence before the first
-// iteration has begun, and where the reader was begun without checkpointing.
+// State returns the state after the last delivered batch. It waits for a batch that is being
+// delivered. It fails with errs.Sequence before the first iteration, and if the reader began
+// without checkpointing.
 func (r *Reader) State() (State, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +54,8 @@ func (r *Reader) State() (State, error) {
 	case r.closed:
 		return State{}, r.fail(errs.Closed, "State", "", "", "")
 	case r.plan == nil:
-		return State{}, r.fail(errs.Sequence, "State", "an iteration that has begun", "none", "call NextEpoch before State")
+		return State{}, r.fail(errs.Sequence, "State", "an iteration that has begun", "no iteration",
+			"call NextEpoch before State")
 	case !r.states:
 		return State{}, r.notEnabled("State")
 	}
@@ -67,15 +68,15 @@ func (r *Reader) State() (State, error) {
 }
 
 func (r *Reader) notEnabled(what string) error {
-	return r.fail(errs.Sequence, what, "a reader that was begun with checkpointing", "one without",
+	return r.fail(errs.Sequence, what, "a reader with checkpointing", "a reader that began without it",
 		"set Options.EnableCheckpointing, or register the reader before its first iteration")
 }
 
-// GetState returns State; it makes *Reader something that a checkpoint can hold.
+// GetState returns r.State(), so that a checkpoint can hold a *Reader.
 func (r *Reader) GetState() (any, error) { return r.State() }
 
-// EnableCheckpointing makes the reader have states. The error is of kind errs.Sequence when
-// its iteration has begun without.
+// EnableCheckpointing gives the reader states. It fails with errs.Sequence if an iteration has
+// begun without checkpointing.
 func (r *Reader) EnableCheckpointing() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,12 +91,12 @@ func (r *Reader) enable(what string) error {
 	return nil
 }
 
-// SetState makes the reader begin at a state: a State, or its text as a string or bytes.
-// What can only be judged with the data set is judged when the iteration begins.
+// SetState makes the reader begin at a state: a State, or its text as a string or bytes. Checks
+// that need the data set are made when the iteration begins.
 //
-// Errors: errs.Sequence once an iteration has begun, errs.Mismatch for the state of
-// another kind of reader and for values of other types, errs.Invalid for text that is no
-// state. The reader is then as before.
+// SetState fails with errs.Sequence after an iteration has begun, with errs.Mismatch for the state
+// of another kind of reader and for values of other types, and with errs.Invalid if a text is not a
+// state. After an error the reader is unchanged.
 func (r *Reader) SetState(state any) error {
 	const what = "SetState"
 	r.mu.Lock()
@@ -104,7 +105,7 @@ func (r *Reader) SetState(state any) error {
 	switch s := state.(type) {
 	case State:
 		if text = s.text; follows == nil && s.kind != r.Kind() {
-			return r.fail(errs.Mismatch, what, "a state of "+r.Kind(), "one of "+s.kind, "")
+			return r.fail(errs.Mismatch, what, "a state of "+r.Kind(), "a state of "+s.kind, "")
 		}
 	case string:
 		text = s
@@ -117,7 +118,7 @@ func (r *Reader) SetState(state any) error {
 	case r.closed:
 		return r.fail(errs.Closed, what, "", "", "")
 	case r.plan != nil:
-		return r.fail(errs.Sequence, what, "a reader whose iteration has not begun", "one that has given batches",
+		return r.fail(errs.Sequence, what, "a reader whose iteration has not begun", "a reader that has delivered batches",
 			"set the state of a new reader, before NextEpoch")
 	}
 	check := r.options.Compat.Check
@@ -125,7 +126,8 @@ func (r *Reader) SetState(state any) error {
 		check = follows.Accepts
 	}
 	if err := check(text); err != nil {
-		return &errs.Error{Kind: errs.Invalid, Op: r.Kind() + "." + what, Subject: "state", Want: "what State gave", Err: err}
+		return &errs.Error{Kind: errs.Invalid, Op: r.Kind() + "." + what, Subject: "state", Want: "the text of a State",
+			Err: err}
 	}
 	text = strings.Clone(text)
 	r.pending, r.states = &text, true

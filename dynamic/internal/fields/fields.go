@@ -16,8 +16,8 @@ import (
 // type can be compared without reflection. A caller that runs operators one by one uses it to find
 // what it made before for the same arguments. Fields is immutable.
 //
-// Constants are compared by value, and floats by their bits. Of an argument that takes an
-// [op.Value] only this fact counts: all such values are equal.
+// Constants are compared by value, and floats by their bits. If an argument is an [op.Value], only
+// this fact counts: all such values are equal.
 type Fields struct {
 	typ   reflect.Type
 	steps []fieldStep
@@ -30,7 +30,7 @@ func (f *Fields) Same(g *Fields) bool { return f.typ == g.typ }
 type fieldStep struct {
 	kind   fieldKind
 	offset uintptr
-	size   uintptr // of plain memory; of an element of a list
+	size   uintptr // of the plain memory, or of an element of a list
 }
 
 type fieldKind uint8
@@ -43,7 +43,8 @@ const (
 	valueField                    // a Value, or nil
 )
 
-// Of returns the Fields of a struct type. The error names a field whose type no argument can have.
+// Of returns the Fields of a struct type. It returns an error that names the field if an argument
+// cannot have the type of a field.
 func Of(t reflect.Type) (*Fields, error) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil, &errs.Error{Kind: errs.Invalid, Want: "a struct of op/opargs", Got: fmt.Sprint(t)}
@@ -79,13 +80,13 @@ func (f *Fields) add(t reflect.Type, offset uintptr) error {
 			}
 		default:
 			return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + field.Name,
-				Want: "a number, bool, string, list of them, or op.Arg", Got: of.String()}
+				Want: "a number, a bool, a string, a list of these, or an op.Arg", Got: of.String()}
 		}
 	}
 	return nil
 }
 
-// addPlain appends plain memory, to the step before where that ends there.
+// addPlain appends plain memory. It extends the last step if that step ends at the same address.
 func (f *Fields) addPlain(at, size uintptr) {
 	if n := len(f.steps); n > 0 {
 		if last := &f.steps[n-1]; last.kind == plainField && last.offset+last.size == at {
