@@ -103,7 +103,7 @@ func InvokeN[T Kind](ctx context.Context, c Call, n int) []T {
 	values := Invoke(ctx, c)
 	out := make([]T, max(n, len(values)))
 	for i := range out {
-		out[i] = typed[T](&c, values[min(i, len(values)-1)]) // a refused call has one value, whose error is the error of all outputs
+		out[i] = typed[T](&c, values[min(i, len(values)-1)]) // a refused call has one value for all outputs
 	}
 	return out
 }

@@ -68,7 +68,7 @@ func TestMistakes(t *testing.T) {
 			return invoke(ctx, dynamic.Call{Op: "pad", Args: op.Args{"fil_value": 3}, Inputs: tensors{x}})
 		}, errs.Invalid, []string{"fil_value", `did you mean "fill_value"?`}, false},
 		// What a call is refused for.
-		{func(ctx context.Context) dynamic.Value { return fn.Add(ctx, b, dynamic.BatchOf([]int{1})) }, errs.Invalid, []string{"input 1", "a batch of 3 samples, as of input 0", "got 1"}, true},
+		{func(ctx context.Context) dynamic.Value { return fn.Add(ctx, b, dynamic.BatchOf([]int{1})) }, errs.Invalid, []string{"input 1", "a batch of 3 samples, like input 0", "got 1"}, true},
 		{func(ctx context.Context) dynamic.Value {
 			return fn.Pad(ctx, b, fn.PadArgs{FillValue: op.Of[float64](images)})
 		}, errs.Invalid, []string{"an argument", "3 samples"}, true},

@@ -98,8 +98,9 @@ func (s *ExternalSource) SetState(to any) error {
 			return err
 		}
 	default:
-		return &errs.Error{Kind: errs.Invalid, Op: "ExternalSource.SetState", Want: "a value that GetState returned, or its text",
-			Got: fmt.Sprintf("%T", to)}
+		return &errs.Error{Kind: errs.Invalid, Op: "ExternalSource.SetState",
+			Want: "a value that GetState returned, or its text",
+			Got:  fmt.Sprintf("%T", to)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

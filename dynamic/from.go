@@ -28,7 +28,7 @@ type Form struct {
 //   - a string (its bytes)
 //   - a tensor.Tensor
 //
-// - an image.Image (HWC, uint8, with RGB or one grey channel)
+//   - an image.Image (HWC, uint8, with RGB or one grey channel)
 //   - a *Tensor, which is returned as it is if the Form changes nothing
 //
 // An int becomes int32 and a float64 becomes float32, like constants of operators, unless the Form

@@ -205,7 +205,7 @@ func TestByHand(t *testing.T) {
 	if _, err := pipeline.Define(pipeline.Options{}, func(p *pipeline.Builder) []pipeline.Node {
 		p.SetOutputs(uniform(p, "x"))
 		return []pipeline.Node{uniform(p, "y")}
-	}); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "outputs once") {
+	}); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "one call of SetOutputs") {
 		t.Errorf("outputs twice: %v", err)
 	}
 }

@@ -191,7 +191,7 @@ func (o *fedOutput) fits(spec tensor.Spec) error {
 	differs := func(what string, want, got any) error {
 		return &errs.Error{Kind: errs.Mismatch, Subject: what,
 			Want: fmt.Sprintf("%v, as declared or as in earlier batches", want),
-			Got: fmt.Sprint(got)}
+			Got:  fmt.Sprint(got)}
 	}
 	switch {
 	case o.dtype != spec.DType:

@@ -69,7 +69,7 @@ func TestDefinitionErrors(t *testing.T) {
 		}, errs.Invalid, "HWC"},
 		"rank without layout": {func(p *pipeline.Builder) []pipeline.Node {
 			return p.Op("dump_image", nil, p.Constant(pipeline.Constant{Value: uint8(1), Shape: []int{2, 2}}))
-		}, errs.Invalid, "as many dimensions as one of the layouts [HWC], got 2"},
+		}, errs.Invalid, "the number of dimensions of one of the layouts [HWC], got 2"},
 		"foreign node": {func(p *pipeline.Builder) []pipeline.Node {
 			return []pipeline.Node{fn.DecodersImage(p, foreign, fn.DecodersImageArgs{})}
 		}, errs.Invalid, "graph"},

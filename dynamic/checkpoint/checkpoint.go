@@ -166,7 +166,7 @@ func (c *Checkpoint) apply(op, key string) error {
 	}
 	e, object := c.states[key], c.objects[key]
 	if t := typeName(object); e.typed && e.typeName != t {
-		return fail(errs.Mismatch, op, "object "+key, "an object of type "+e.typeName+", like the state", "an object of type "+t)
+		return fail(errs.Mismatch, op, "object "+key, "the type of the state, "+e.typeName, "an object of type "+t)
 	}
 	if err := object.SetState(e.state); err != nil {
 		return errs.Wrap("checkpoint."+op, "object "+key, err)
@@ -214,7 +214,8 @@ func (c *Checkpoint) SetState(key string, state, typeOf any) error {
 	}
 	defer c.mu.Unlock()
 	if _, ok := c.objects[key]; c.complete && !ok {
-		return fail(errs.NotFound, "SetState", "object "+key, "a registered object, because the checkpoint is complete", "no object")
+		return fail(errs.NotFound, "SetState", "object "+key, "a registered object, because the checkpoint is complete",
+			"no object")
 	}
 	e := entry{state: state}
 	switch t := typeOf.(type) {
@@ -224,7 +225,8 @@ func (c *Checkpoint) SetState(key string, state, typeOf any) error {
 	case Stateful:
 		e.typeName, e.typed = typeName(t), true
 	default:
-		return fail(errs.Mismatch, "SetState", "type of "+key, "the name of the type, or an object of the type", fmt.Sprintf("%T", typeOf))
+		return fail(errs.Mismatch, "SetState", "type of "+key, "the name of the type, or an object of the type",
+			fmt.Sprintf("%T", typeOf))
 	}
 	c.put(key, e)
 	c.dirty[key] = true
@@ -246,7 +248,7 @@ func (c *Checkpoint) Collect() error {
 	}
 	defer c.mu.Unlock()
 	if extra := c.without(); len(extra) > 0 {
-		return fail(errs.Sequence, "Collect", "states", "an object for each state", "no object for "+strings.Join(extra, ", "))
+		return fail(errs.Sequence, "Collect", "states", "one object per state", "no object for "+strings.Join(extra, ", "))
 	}
 	taken := make([]any, len(c.names))
 	for i, key := range c.names {
@@ -280,7 +282,7 @@ func (c *Checkpoint) Restore() error {
 		return nil
 	}
 	if extra := c.without(); len(extra) > 0 {
-		return fail(errs.Sequence, "Restore", "states", "an object for each state", "no object for "+strings.Join(extra, ", "))
+		return fail(errs.Sequence, "Restore", "states", "one object per state", "no object for "+strings.Join(extra, ", "))
 	}
 	for _, key := range c.names {
 		if _, ok := c.states[key]; !ok {

@@ -89,7 +89,7 @@ func TestDeserializeRefuses(t *testing.T) {
 		"nothing":               {"", errs.Invalid, "a JSON object"},
 		"no JSON":               {"states", errs.Invalid, "a JSON object"},
 		"a list":                {"[]", errs.Invalid, "a JSON object"},
-		"two":                   {before + before, errs.Invalid, "more behind it"},
+		"two":                   {before + before, errs.Invalid, "more text after it"},
 		"no states":             {`{"version": 2}`, errs.Invalid, `"states"`},
 		"no version":            {`{"states": {}}`, errs.Invalid, "version"},
 		"version 1":             {`{"version": 1, "states": {"x": "s"}}`, errs.Invalid, "version"},
