@@ -27,7 +27,6 @@ type Form struct {
 //   - nested slices or arrays of numbers or bools, of regular shape
 //   - a string (its bytes)
 //   - a tensor.Tensor
-//
 //   - an image.Image (HWC, uint8, with RGB or one grey channel)
 //   - a *Tensor, which is returned as it is if the Form changes nothing
 //

@@ -6,27 +6,27 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Value is something that yields one tensor a sample and can be an argument:
-// a pipeline.Node, or a batch in dynamic mode.
+// Value is a source of one tensor per sample that can be an argument: a pipeline.Node, or a value
+// in dynamic mode.
 type Value interface {
 	// OpValue marks the type.
 	OpValue()
 }
 
-// Arg is an argument of an operator. The zero Arg means the parameter's
-// default; [Const] gives a constant, [Of] one value a sample.
+// Arg is an argument of an operator. The zero Arg means the parameter's default. [Const] makes a
+// constant, and [Of] makes an argument with one value per sample.
 type Arg[T any] struct {
 	set   bool
 	value T
 	from  Value
 }
 
-// Const returns an argument that is v for all samples. v is not copied; it must not change
+// Const returns an argument that is v for all samples. v is not copied and must not change
 // afterwards.
 func Const[T any](v T) Arg[T] { return Arg[T]{set: true, value: v} }
 
-// Of returns an argument that takes its value for each sample from v, which
-// must yield as many numbers a sample as T holds.
+// Of returns an argument that takes its value for each sample from v. For each sample, v must yield
+// as many numbers as T holds.
 //
 //	Contrast: op.Of[float64](fn.RandomUniform(p, …))
 func Of[T any](v Value) Arg[T] { return Arg[T]{set: true, from: v} }
@@ -47,20 +47,19 @@ func (a Arg[T]) Argument() (arg Argument, ok bool) {
 
 // Argument is an argument as a graph keeps it: a constant or a value per sample.
 type Argument struct {
-	Const any   // of one of the types of Type, when From is nil
-	From  Value // the source of one value a sample, or nil
+	Const any   // of one of the types of Type, if From is nil
+	From  Value // the source of one value per sample, or nil
 }
 
-// Args are untyped arguments by parameter name. A value is a constant or a
-// [Value]. The string "name", which is no parameter of any operator, names the
-// node. Graphs that are read from files come this way; Go code uses the structs of
-// op/opargs.
+// Args are untyped arguments by parameter name. A value is a constant or a [Value]. The key "name",
+// which is not a parameter of any operator, names the node. Graphs that are read from files use
+// Args; Go code uses the structs of op/opargs.
 type Args map[string]any
 
-// Arguments returns the arguments that args, an [Args] or a struct whose fields are tagged
-// `op:"parameter"`, sets, by parameter name, and the node's name (field tagged `op:",name"`), which
-// is empty if no name was given. Plain fields with their zero value are not set. Anything else is
-// an error.
+// Arguments returns the arguments in args by parameter name, and the name of the node. args is an
+// [Args], or a struct whose fields are tagged `op:"parameter"`, with the node's name in a field
+// tagged `op:",name"`. The name is empty if none was given. Plain fields with their zero value
+// count as not set. Any other args is an error.
 func Arguments(args any) (name string, set map[string]Argument, err error) {
 	set = map[string]Argument{}
 	switch m := args.(type) {

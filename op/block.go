@@ -11,28 +11,28 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Kernel computes an operator. It treats every sample by itself, in any block, on any worker,
-// unless it is [Batched]. See the package comment for what it may keep.
+// Kernel computes an operator. Unless it is [Batched], it computes each sample independently, in
+// any block and on any worker. The package comment says which state it may keep.
 type Kernel interface {
-	// Infer returns the specs of Run's outputs for such inputs, or an error that names the input at
-	// fault. A dimension of -1 is known only from the data. If no dimension is -1, Run must produce
-	// exactly these shapes.
+	// Infer returns the specs of Run's outputs for inputs with the given specs, or an error that names
+	// the invalid input. A dimension of -1 is known only from the data. If no dimension is -1, Run
+	// must produce exactly these shapes.
 	Infer(in []tensor.Spec) ([]tensor.Spec, error)
-	// Run computes all samples of the block. An error fails all of them; a single
-	// sample is failed with Block.Fail. Run must not keep b nor its memory.
+	// Run computes all samples of the block. If Run returns an error, all samples fail; Block.Fail
+	// fails a single sample. Run must not keep b or its memory.
 	Run(b *Block) error
 }
 
 // SampleKernel computes an operator one sample at a time. [Each] makes it a Kernel.
 type SampleKernel interface {
-	// Infer is Kernel.Infer.
+	// Infer works like Kernel.Infer.
 	Infer(in []tensor.Spec) ([]tensor.Spec, error)
-	// Sample computes sample s of the block. An error fails that sample alone.
+	// Sample computes sample s of the block. An error fails only this sample.
 	Sample(b *Block, s int) error
 }
 
-// Each returns the kernel that computes every sample of a block by k. It implements none of the
-// other interfaces of kernels, so it panics for a k that does: what k says there would be lost.
+// Each returns a kernel that computes every sample of a block with k. It hides all other kernel
+// interfaces of k. So Each panics if k implements one of them.
 func Each(k SampleKernel) Kernel {
 	switch k.(type) {
 	case Batched, Identifier, Regional, Windowed:
@@ -48,9 +48,9 @@ func (k each) Run(b *Block) error {
 	return b.Each(func(s int) error { return k.Sample(b, s) })
 }
 
-// Batched is implemented by kernels that may need all samples of a batch in one block.
+// Batched is implemented by kernels that can need all samples of a batch in one block.
 type Batched interface {
-	// Batched reports whether this kernel does.
+	// Batched reports whether this kernel needs all samples in one block.
 	Batched() bool
 }
 
@@ -60,46 +60,45 @@ func IsBatched(k Kernel) bool {
 	return ok && b.Batched()
 }
 
-// Identifier is implemented by kernels whose results depend on more than their
-// arguments, such as the decoder that was built in. The text enters the
-// identity of a graph.
+// Identifier is implemented by kernels whose results depend on more than their arguments, for
+// example on the decoder of the build. The text is part of the identity of a graph.
 type Identifier interface {
 	Identity() string
 }
 
-// Memory is where a block gets memory from. It is implemented by executors.
+// Memory provides the memory of a block. Executors implement it.
 type Memory interface {
-	// Output returns size bytes for sample s of output i, aligned to 8 bytes.
-	// They stay until the consumers of the output are done.
+	// Output returns size bytes for sample s of output i, aligned to 8 bytes. They stay valid until
+	// the consumers of the output are done.
 	Output(i, s, size int) []byte
-	// Scratch returns size bytes, aligned to 8 bytes, that stay until Run returns.
+	// Scratch returns size bytes, aligned to 8 bytes. They stay valid until Run returns.
 	Scratch(size int) []byte
 }
 
 // Binding is the executor's part of a block. The tensors of outputs keep their Shape slices from
-// run to run, so that a steady state allocates none.
+// run to run, so that repeated runs allocate no shapes.
 type Binding struct {
 	In, Args, Out [][]tensor.Tensor // [port][sample]
 	Specs         []tensor.Spec     // of outputs
 	Memory        Memory
-	Positions     []int64 // stream positions, one a sample; its length is the block's length
-	Slots         []int32 // places in the batch, one a sample
+	Positions     []int64 // one stream position per sample; its length is the block's length
+	Slots         []int32 // one place in the batch per sample
 	Keyer         rng.Keyer
 	Key           uint64        // rng.NodeKey of the node's name
-	Call          uint32        // number of the call, where one node is called several times a sample
+	Call          uint32        // number of the call, if a node is called several times per sample
 	Local         *any          // the value that PerWorker keeps
 	Errors        map[int]error // failed samples
 	// Wanted implements Block.Wanted. If nil, the whole image is wanted.
 	Wanted func(s, height, width int) (Region, bool)
-	// Source names where sample s of input i was read from, or returns "".
+	// Source returns the name of the file that sample s of input i was read from, or "".
 	Source func(i, s int) string
 	Limits Limits // of samples
-	// Deadline is when the time for the block is over; zero: never.
+	// Deadline is the end of the time for the block; zero means that there is no limit.
 	Deadline time.Time
 }
 
-// Block is a run of samples that a kernel computes. Tensors of inputs must not
-// be written to. It is used by one goroutine.
+// Block is a sequence of samples that a kernel computes. Tensors of inputs must not be written to.
+// Only one goroutine uses a Block.
 type Block struct{ x Binding }
 
 // Binding returns the binding of b, which its executor sets and reads.
@@ -111,15 +110,14 @@ func (b *Block) Len() int { return len(b.x.Positions) }
 // In returns sample s of input i.
 func (b *Block) In(i, s int) tensor.Tensor { return b.x.In[i][s] }
 
-// Arg returns sample s of argument input i; [Scalar] and [Vector] are the
-// usual way to it.
+// Arg returns sample s of argument input i. Most kernels use [Scalar] and [Vector] instead.
 func (b *Block) Arg(i, s int) tensor.Tensor { return b.x.Args[i][s] }
 
 // Position returns the stream position of sample s.
 func (b *Block) Position(s int) int64 { return b.x.Positions[s] }
 
-// RNG returns the random stream of sample s at this operator: a value that
-// always yields the same numbers.
+// RNG returns the random stream of sample s at this operator. The stream is a value that always
+// yields the same numbers.
 func (b *Block) RNG(s int) rng.Philox {
 	return b.x.Keyer.Stream(b.x.Positions[s], int(b.x.Slots[s]), b.x.Key, b.x.Call)
 }
@@ -139,9 +137,9 @@ func (b *Block) Source(i, s int) string {
 	return b.x.Source(i, s)
 }
 
-// Out gives sample s of output i its shape and returns it with memory whose contents are undefined:
-// the kernel writes every byte. Dtype and layout are as Infer returned them. A shape beyond Limits
-// ends Run by a panic with an *errs.Error, which becomes the error of the sample.
+// Out sets the shape of sample s of output i and returns the sample. The contents of its memory are
+// undefined; the kernel must write every byte. Dtype and layout are as Infer returned them. A shape
+// beyond Limits ends Run with a panic of an *errs.Error, which becomes the error of the sample.
 func (b *Block) Out(i, s int, shape ...int) tensor.Tensor {
 	t, spec := &b.x.Out[i][s], &b.x.Specs[i]
 	t.DType, t.Layout = spec.DType, spec.Layout
@@ -158,8 +156,7 @@ func (b *Block) Out(i, s int, shape ...int) tensor.Tensor {
 	return *t
 }
 
-// Alias makes sample s of output i a view of memory that belongs to an input
-// of the same sample. Nothing is copied.
+// Alias makes sample s of output i a view of an input of the same sample. Nothing is copied.
 func (b *Block) Alias(i, s int, view tensor.Tensor) {
 	t := &b.x.Out[i][s]
 	t.DType, t.Layout, t.Data = view.DType, view.Layout, view.Data
@@ -198,8 +195,8 @@ func (b *Block) Overdue() error {
 	return b.x.Limits.CheckTime(late+b.x.Limits.MaxTime*time.Duration(b.Len()), b.Len())
 }
 
-// Scratch returns memory for n Ts that stays until Run returns, of undefined contents. More than
-// Limits allow ends Run as too large an output does.
+// Scratch returns memory for n Ts that stays valid until Run returns. Its contents are undefined. A
+// size beyond Limits ends Run, like an output that is too large.
 func Scratch[T int32 | int64 | float32 | float64 | uint8](b *Block, n int) []T {
 	if n == 0 {
 		return nil
@@ -217,8 +214,8 @@ func Scratch[T int32 | int64 | float32 | float64 | uint8](b *Block, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p))), n)
 }
 
-// PerWorker returns the worker's own T for this node, zero at first: handles, plans and tables that
-// are reused from sample to sample. Its contents must never change a result.
+// PerWorker returns the worker's own T for this node, which is zero at first. It holds handles,
+// plans and tables that are reused from sample to sample. Its contents must never change a result.
 func PerWorker[T any](b *Block) *T {
 	if v, ok := (*b.x.Local).(*T); ok {
 		return v
@@ -228,8 +225,8 @@ func PerWorker[T any](b *Block) *T {
 	return v
 }
 
-// Number returns element i of t as a float64; ok is false where the elements are
-// no integers, bools, float32 or float64.
+// Number returns element i of t as a float64. ok is false unless the elements are integers, bools,
+// float32 or float64.
 func Number(t tensor.Tensor, i int) (v float64, ok bool) {
 	d := t.DType
 	if ok = d == tensor.Float32 || d == tensor.Float64 || d == tensor.Bool || d.IsInteger() && d.Bits() >= 8; ok {
@@ -238,7 +235,7 @@ func Number(t tensor.Tensor, i int) (v float64, ok bool) {
 	return v, ok
 }
 
-// Each calls f for every sample. An error fails that sample alone.
+// Each calls f for every sample. An error fails only this sample.
 func (b *Block) Each(f func(s int) error) error {
 	for s := range b.Len() {
 		if err := f(s); err != nil {
@@ -248,7 +245,7 @@ func (b *Block) Each(f func(s int) error) error {
 	return nil
 }
 
-// element returns element i of a tensor as T; the dtype has passed CheckArgument.
+// element returns element i of a tensor as T. The dtype must have passed CheckArgument.
 func element[T bool | int | float64](t tensor.Tensor, i int) T {
 	le := binary.LittleEndian
 	switch t.DType {

@@ -10,22 +10,21 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Config holds the resolved arguments of one node, from which its kernel is made. Constants have
-// the Go type of their parameter.
+// Config holds the resolved arguments of one node. Its kernel is made from them. Constants have the
+// Go type of their parameter.
 type Config struct {
 	Schema *Schema
 	Node   string // the node's name, for messages
-	Inputs int    // how many inputs are given
+	Inputs int    // number of given inputs
 
 	constants map[string]any
 	inputs    map[string]int // parameter -> argument input
 	given     map[string]bool
 }
 
-// Resolve checks the arguments of a node against its schema and returns them
-// as a Config, together with the names of the parameters that take a value per
-// sample: the i-th of them is argument input i of the kernel. Errors name node
-// and argument.
+// Resolve checks the arguments of a node against its schema and returns them as a Config. It also
+// returns the names of the parameters that take a value per sample: the i-th name belongs to
+// argument input i of the kernel. Errors name node and argument.
 func Resolve(s *Schema, node string, inputs int, set map[string]Argument) (*Config, []string, error) {
 	c := &Config{Schema: s, Node: node, Inputs: inputs, constants: map[string]any{}, inputs: map[string]int{}, given: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
@@ -35,7 +34,7 @@ func Resolve(s *Schema, node string, inputs int, set map[string]Argument) (*Conf
 				known[i] = s.Params[i].Name
 			}
 			return nil, nil, &errs.Error{Kind: errs.Invalid, Op: s.FullName(), Subject: "node " + node + ", argument " + name,
-				Got: "the operator has no such argument", Remedy: Nearest(name, known)}
+				Got: "an unknown argument", Remedy: Nearest(name, known)}
 		}
 	}
 	var perSample []string
@@ -44,7 +43,7 @@ func Resolve(s *Schema, node string, inputs int, set map[string]Argument) (*Conf
 		c.given[p.Name] = ok
 		switch {
 		case !ok && p.Required:
-			return nil, nil, c.Invalid(p.Name, p.Type.String(), "nothing", "the argument is required")
+			return nil, nil, c.Invalid(p.Name, p.Type.String(), "no value", "the argument is required")
 		case !ok && p.Default != nil:
 			a.Const = p.Default
 		case !ok:
@@ -65,11 +64,11 @@ func Resolve(s *Schema, node string, inputs int, set map[string]Argument) (*Conf
 	return c, perSample, nil
 }
 
-// Given reports whether the argument was set, to any value.
+// Given reports whether the argument was set to any value.
 func (c *Config) Given(name string) bool { return c.given[name] }
 
-// Constant returns the constant of a parameter, given or by default; ok is false if there is no
-// constant or the value differs per sample.
+// Constant returns the constant of a parameter, or its default. ok is false if there is no constant
+// or the value differs per sample.
 func (c *Config) Constant(name string) (v any, ok bool) {
 	v, ok = c.constants[name]
 	return v, ok
@@ -82,35 +81,35 @@ func (c *Config) Has(name string) bool {
 	return constant || input
 }
 
-// ArgumentInput returns which argument input, see Block.Arg, gives the parameter its
-// values; ok is false when it is a constant or not set. [Scalar] and [Vector] do
-// for all but operators that need the shape of such a value.
+// ArgumentInput returns the number of the argument input (see Block.Arg) that provides the
+// parameter's values. ok is false if the parameter is a constant or not set. Only operators that
+// need the shape of a value use it; all others use [Scalar] and [Vector].
 func (c *Config) ArgumentInput(name string) (i int, ok bool) {
 	i, ok = c.inputs[name]
 	return i, ok
 }
 
-// Invalid returns the error of an argument that has a value which the operator refuses.
+// Invalid returns the error for an argument with an invalid value.
 func (c *Config) Invalid(arg, want, got, remedy string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", argument " + arg,
 		Want: want, Got: got, Remedy: remedy}
 }
 
-// InvalidInput returns the error of input i, which the operator refuses.
+// InvalidInput returns the error for an invalid input i.
 func (c *Config) InvalidInput(i int, want, got, remedy string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", input " + strconv.Itoa(i),
 		Want: want, Got: got, Remedy: remedy}
 }
 
-// Unsupported returns the error of an argument that is legal but not implemented.
+// Unsupported returns the error for an argument with a legal value that is not implemented.
 func (c *Config) Unsupported(arg, want, got string) error {
 	err := c.Invalid(arg, want, got, "").(*errs.Error)
 	err.Kind = errs.Unsupported
 	return err
 }
 
-// Get returns the constant of a parameter, or the zero T when it was not given
-// and has no default. T must be the Go type of the parameter's [Type].
+// Get returns the constant of a parameter, or the zero T if it was not given and has no default. T
+// must be the Go type of the parameter's [Type].
 func Get[T any](c *Config, name string) T {
 	if v, ok := c.constants[name].(T); ok {
 		return v
@@ -134,11 +133,10 @@ func GetScalar[T bool | int | float64](c *Config, name string) Scalar[T] {
 	return Scalar[T]{value: Get[T](c, name), input: -1, name: name}
 }
 
-// Const returns the constant; ok is false when the value differs per sample.
+// Const returns the constant. ok is false if the value differs per sample.
 func (p Scalar[T]) Const() (v T, ok bool) { return p.value, p.input < 0 }
 
-// At returns the value for sample s of the block. The error says what was found in place of one
-// number.
+// At returns the value for sample s of the block. It fails unless the value is one number.
 func (p Scalar[T]) At(b *Block, s int) (T, error) {
 	if p.input < 0 {
 		return p.value, nil
@@ -151,7 +149,7 @@ func (p Scalar[T]) At(b *Block, s int) (T, error) {
 	return element[T](t, 0), nil
 }
 
-// Tensor returns the value for sample s as it was given; ok is false for a constant.
+// Tensor returns the value for sample s as a tensor. ok is false for a constant.
 func (p Scalar[T]) Tensor(b *Block, s int) (t tensor.Tensor, ok bool) {
 	if p.input < 0 {
 		return tensor.Tensor{}, false
@@ -174,12 +172,12 @@ func GetVector[T int | float64](c *Config, name string) Vector[T] {
 	return Vector[T]{values: Get[[]T](c, name), input: -1, name: name}
 }
 
-// Const returns the constant, which must not be changed; ok is false when the value differs per
+// Const returns the constant, which must not be changed. ok is false if the value differs per
 // sample.
 func (p Vector[T]) Const() (v []T, ok bool) { return p.values, p.input < 0 }
 
-// At returns the values for sample s of the block; a matrix comes row by row. It uses the memory of
-// buf if the values differ per sample.
+// At returns the values for sample s of the block, a matrix row by row. It uses the memory of buf
+// if the values differ per sample.
 func (p Vector[T]) At(b *Block, s int, buf []T) ([]T, error) {
 	if p.input < 0 {
 		return p.values, nil
@@ -196,9 +194,9 @@ func argumentError(name, want string, got tensor.Tensor) error {
 	return &errs.Error{Kind: errs.Mismatch, Subject: "argument " + name, Want: want, Got: got.String()}
 }
 
-// CheckArgument returns an error unless a value of that description can be the
-// argument p: a type that converts to p's without loss of meaning, and, where
-// the shape is known, one number for a scalar.
+// CheckArgument returns an error unless a value with spec got can be the argument p. Its dtype must
+// convert to the type of p without loss of meaning. A known shape must be one number if p is a
+// scalar.
 func (c *Config) CheckArgument(p *Parameter, got tensor.Spec) error {
 	numeric := got.DType.IsInteger() || got.DType == tensor.Float32 || got.DType == tensor.Float64 || got.DType == tensor.Bool
 	switch {
@@ -227,9 +225,9 @@ func Static(s tensor.Spec) bool {
 	return !slices.ContainsFunc(s.Shape, func(d int) bool { return d < 0 })
 }
 
-// Canonical renders the identity of the arguments: constants that differ from
-// the default and are not Tuning, in the order of the schema, and the argument
-// inputs as source names them. Equal strings compute equal things.
+// Canonical returns the identity of the arguments as text. It has the constants that differ from
+// the default and are not Tuning, in the order of the schema, and the argument inputs under the
+// names that source returns. Nodes with equal texts compute the same.
 func (c *Config) Canonical(source func(input int) string) string {
 	return c.render(source, func(p *Parameter) bool {
 		if p.Tuning {
@@ -244,13 +242,13 @@ func (c *Config) Canonical(source func(input int) string) string {
 	})
 }
 
-// Written renders the arguments that were given, with any value, in the order of the schema, except
-// preserve. source names argument inputs.
+// Written returns all given arguments except preserve as text, in the order of the schema. source
+// returns the names of argument inputs.
 func (c *Config) Written(source func(input int) string) string {
 	return c.render(source, func(p *Parameter) bool { return c.given[p.Name] && p.Name != "preserve" })
 }
 
-// render writes the arguments that are wanted.
+// render writes the arguments for which wanted returns true.
 func (c *Config) render(source func(input int) string, wanted func(p *Parameter) bool) string {
 	var out []byte
 	for p := range c.Schema.params() {
@@ -272,8 +270,8 @@ func (c *Config) render(source func(input int) string, wanted func(p *Parameter)
 	return string(out)
 }
 
-// render writes a constant so that different values differ: floats with the
-// digits that tell them apart, strings quoted.
+// render writes a constant so that different values have different texts. Floats have all
+// significant digits, and strings are quoted.
 func render(v any) string {
 	switch v := v.(type) {
 	case float64:

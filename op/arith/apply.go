@@ -14,7 +14,7 @@ const Name = "_arithmetic_generic_op"
 // Constant is an operand with an explicit type, for when the arithmetic should not use the type of
 // the Go constant.
 type Constant struct {
-	Value any          // bool, int or float64; an int where DType is a float, a bool where it is an integer will do
+	Value any          // bool, int or float64; an int also for a float DType, a bool also for an integer DType
 	DType tensor.DType // Bool, an integer of 8 to 64 bits, Float32 or Float64; a float's value is rounded to float32
 }
 
@@ -26,10 +26,10 @@ type Args struct {
 }
 
 // Apply returns the arguments and inputs with which the operator [Name] computes the function
-// called name. An operand is an op.Value, which becomes an input, or a constant: a bool, an int
-// (int32 in the arithmetic), a float64 (float32), a number of another type, which counts as what it
-// is, or a [Constant]. One of them at least is an op.Value. The mistakes that can be seen without
-// the types of the inputs are errors.
+// called name. An operand is an op.Value, which becomes an input, or a constant. A constant is a
+// bool, an int (int32 in the arithmetic), a float64 (float32 in the arithmetic), a number of
+// another Go type, which keeps its type, or a [Constant]. At least one operand is an op.Value.
+// Apply fails for mistakes that it can find without the types of the inputs.
 func Apply(name string, operands ...any) (args Args, inputs []op.Value, err error) {
 	f, err := lookup(name)
 	if err != nil {
@@ -62,7 +62,7 @@ func Apply(name string, operands ...any) (args Args, inputs []op.Value, err erro
 		text = append(text, c.DType.String()...)
 	}
 	if len(inputs) == 0 {
-		return Args{}, nil, f.error("operands", "a node among them", "constants alone", "compute it in Go")
+		return Args{}, nil, f.error("operands", "at least one node", "only constants", "compute it in Go")
 	}
 	args.Expression = string(append(text, ')'))
 	return args, inputs, nil
@@ -91,8 +91,8 @@ func Integer(v any) (int, tensor.DType, bool) {
 	return 0, tensor.Invalid, false
 }
 
-// constantOf returns an operand as a Constant whose value, an int or for floats a
-// float64, its type holds.
+// constantOf returns an operand as a Constant. Its value is an int, or a float64 for a float type,
+// and fits its type.
 func constantOf(f *function, operand any) (Constant, error) {
 	c, ok := operand.(Constant)
 	if !ok {
@@ -131,7 +131,7 @@ func constantOf(f *function, operand any) (Constant, error) {
 	v, ok := c.Value.(int)
 	if !ok || !c.DType.IsFloat() && !holds(c.DType, v) {
 		return c, f.error("constant", "a number of type "+c.DType.String(), fmt.Sprintf("%v of type %T", c.Value, c.Value),
-			"give it as a Constant of a type that holds it")
+			"use a Constant of a type that can hold it")
 	}
 	if c.DType.IsFloat() {
 		c.Value = float64(v)
@@ -139,7 +139,7 @@ func constantOf(f *function, operand any) (Constant, error) {
 	return c, nil
 }
 
-// holds reports whether an integer type, or bool, has the number v.
+// holds reports whether an integer type, or bool, can represent the number v.
 func holds(d tensor.DType, v int) bool {
 	bits := 8 * d.Size()
 	switch {

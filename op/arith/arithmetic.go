@@ -47,7 +47,7 @@ func newArithmetic(c *op.Config) (op.Kernel, error) {
 	return k, k.tree.each(k.check)
 }
 
-// check reports inputs and constants that are not there.
+// check returns an error for inputs and constants that do not exist.
 func (k *arithmetic) check(e *expression) error {
 	of, n := "inputs", k.config.Inputs
 	switch {
@@ -103,7 +103,7 @@ func (k *arithmetic) wrap(err error) error {
 	return errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node, err)
 }
 
-// mergeLayouts returns the layout of two operands: one must be the end of the other.
+// mergeLayouts returns the common layout of two operands: one layout must be the end of the other.
 func mergeLayouts(a, b string) (string, error) {
 	switch {
 	case strings.HasSuffix(a, b):
@@ -111,11 +111,11 @@ func mergeLayouts(a, b string) (string, error) {
 	case strings.HasSuffix(b, a):
 		return b, nil
 	}
-	return "", &errs.Error{Kind: errs.Mismatch, Subject: "layouts of operands", Want: "equal layouts, or one the end of the other", Got: a + " and " + b}
+	return "", &errs.Error{Kind: errs.Mismatch, Subject: "layouts of operands", Want: "equal layouts, or a layout that is the end of the other", Got: a + " and " + b}
 }
 
-// broadcast returns the shape of two operands together, in which a dimension of -1
-// is one that the data tells.
+// broadcast returns the common shape of two operands. A dimension of -1 is known only from the
+// data.
 func broadcast(a, b tensor.Shape) (tensor.Shape, error) {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -133,14 +133,14 @@ func broadcastTo(shape, b tensor.Shape) error {
 		case tail[i] == 1, tail[i] < 0:
 			tail[i] = n
 		case n >= 0:
-			return &errs.Error{Kind: errs.Mismatch, Subject: "shapes of operands", Want: "equal lengths, or 1, of every axis from the last on",
+			return &errs.Error{Kind: errs.Mismatch, Subject: "shapes of operands", Want: "axes of equal length or of length 1, counted from the last axis",
 				Got: shape.String() + " and " + b.String()}
 		}
 	}
 	return nil
 }
 
-// state is what a worker keeps.
+// state is the state of a worker.
 type state struct {
 	machine *machine
 	in      []tensor.Tensor

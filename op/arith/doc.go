@@ -21,23 +21,23 @@
 //	eq neq lt leq gt geq              bool
 //	bitand bitor bitxor bitnot lshift rshift   the promoted type, not of floats
 //
-// Integers wrap around. div and mod of integers truncate, so that mod has the sign of its first
-// operand, as mod of floats does; a division by zero is an error. pow of integers is 0 for negative
-// exponents. Shifts take the low 5 bits of the number, the low 6 for integers of 64 bits. Integers
-// are compared as numbers, for any signedness of their types. An integer is compared with a float
-// as the float's type.
+// Integers wrap around. div and mod of integers truncate, so mod has the sign of its first operand,
+// like mod of floats. A division by zero is an error. pow of integers is 0 for negative exponents.
+// Shifts use the low 5 bits of the shift count, or the low 6 bits for integers of 64 bits. Integers
+// are compared by value, even if only one type is signed. An integer is converted to the type of a
+// float to be compared with it.
 //
 // # Types
 //
-// [Promote] gives the type of two operands: a float beats integers, the wider
-// float and the wider integer the narrower; a signed and an unsigned integer meet
-// in a signed one that is wider than the unsigned where there is one; bool gives
-// way to all. Of bools alone there are products, comparisons and bitwise functions;
-// float16 is refused. These are the rules of DALI.
+// [Promote] returns the common type of two operands. A float with an integer gives the float. Of
+// two floats, or two integers of equal signedness, the wider one is taken. A signed and an unsigned
+// integer give a signed integer that is wider than the unsigned one, if there is one. bool with any
+// other type gives the other type. If all operands are bools, only products, comparisons and
+// bitwise functions are allowed. float16 is refused. These are the rules of DALI.
 //
 // # Shapes
 //
-// Shapes are broadcast as in numpy: aligned at the last axis, axes of length 1 and
-// absent ones repeat. Of two layouts one must
-// be the end of the other; the result has the longer one, if it names all axes.
+// Shapes are broadcast as in numpy: they are aligned at the last axis, and axes of length 1 and
+// missing axes are repeated. One of two layouts must be the end of the other. The result has the
+// longer layout, if it names all axes.
 package arith

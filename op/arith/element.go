@@ -13,11 +13,11 @@ type real interface{ float32 | float64 }
 
 type number interface{ integer | real }
 
-// view returns memory as elements; it is aligned for them.
+// view returns memory as elements. The memory must be aligned for T.
 func view[T number](b []byte) []T { return element.View[T](b) }
 
-// loop computes all elements of dst; operands that a function does not have are
-// nil. It returns false when an integer was divided by zero.
+// loop computes all elements of dst. Missing operands are nil. It returns false if an integer was
+// divided by zero.
 type loop func(dst, a, b, c []byte) bool
 
 // conversion returns the loop that converts a to dst, as C does. Bools are bytes of

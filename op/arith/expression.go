@@ -9,11 +9,11 @@ import (
 
 // expression is a node of the tree: a call, an input or a constant.
 type expression struct {
-	call     *function // nil for the others
+	call     *function // nil for an input or a constant
 	operands []*expression
 	constant bool
 	index    int          // of the input or constant
-	dtype    tensor.DType // of the result; of inputs and calls once resolve is done
+	dtype    tensor.DType // of the result; for inputs and calls set by typed
 }
 
 const (
@@ -50,7 +50,7 @@ func (p *parser) error(want, got string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "arithmetic", Subject: "expression, byte " + strconv.Itoa(p.at), Want: want, Got: got}
 }
 
-// rest returns a piece of what is still to be read, for messages.
+// rest returns the beginning of the unread text, for messages.
 func (p *parser) rest() string { return p.text[p.at:min(len(p.text), p.at+20)] }
 
 func (p *parser) space() {
@@ -140,7 +140,7 @@ func (p *parser) call(depth int) (*expression, error) {
 	return e, f.checkArity(len(e.operands))
 }
 
-// each calls visit for e and all below it, operands first.
+// each calls visit for e and all nodes below it, operands first.
 func (e *expression) each(visit func(*expression) error) error {
 	for _, operand := range e.operands {
 		if err := operand.each(visit); err != nil {

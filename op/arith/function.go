@@ -9,15 +9,15 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// class says what types a function takes and gives.
+// class says which operand types a function takes and which type it returns.
 type class uint8
 
 const (
-	numeric    class = iota // the promoted type, but not of bools alone
+	numeric    class = iota // the promoted type; not only bools
 	float                   // a float: the operands' type or float32
 	comparison              // bool
 	bitwise                 // the promoted type of integers and bools
-	product                 // numeric, and of bools
+	product                 // like numeric, also for only bools
 )
 
 type function struct {
@@ -53,12 +53,12 @@ func lookup(name string) (*function, error) {
 	if f, ok := functions[name]; ok {
 		return f, nil
 	}
-	return nil, &errs.Error{Kind: errs.Invalid, Op: "arithmetic", Subject: "function " + name, Got: "there is no such function",
+	return nil, &errs.Error{Kind: errs.Invalid, Op: "arithmetic", Subject: "function " + name, Got: "an unknown function",
 		Remedy: op.Nearest(name, slices.Collect(maps.Keys(functions)))}
 }
 
-// Promote returns the type in which operands of types a and b meet. The error
-// names a type that has no arithmetic.
+// Promote returns the common type of operands of types a and b. It fails for a type that has no
+// arithmetic, and names it.
 func Promote(a, b tensor.DType) (tensor.DType, error) {
 	for _, d := range []tensor.DType{a, b} {
 		if !supported(d) {
@@ -111,7 +111,7 @@ func signed(d tensor.DType) bool {
 }
 
 // ResultType returns the result type of the function called name for operands of the given types.
-// The error says why there is no such type.
+// It fails if the function does not accept these types.
 func ResultType(name string, operands ...tensor.DType) (tensor.DType, error) {
 	f, err := lookup(name)
 	if err != nil {
@@ -151,7 +151,7 @@ func (f *function) types(operands []tensor.DType) (promoted, result tensor.DType
 		return promoted, promoted, nil
 	}
 	if promoted == tensor.Bool {
-		return promoted, promoted, f.error("operands", "a number among them", "bools alone", "use bitwise functions, or cast one")
+		return promoted, promoted, f.error("operands", "at least one number", "only bools", "use bitwise functions, or cast one operand")
 	}
 	if f.class == float && !promoted.IsFloat() {
 		promoted = tensor.Float32

@@ -2,12 +2,12 @@ package arith
 
 import "unsafe"
 
-// axis is one or several axes of a result over which what it is read from moves
-// evenly: its length, the step in elements and the present index.
+// axis is one axis of a result, or several merged axes, over which the source advances by a
+// constant step. It holds the length, the step in elements and the current index.
 type axis struct{ length, stride, at int }
 
-// appendAxis adds the next axis to the outside to axes, the innermost of which is
-// the first, or lengthens the last one.
+// appendAxis adds the next outer axis to axes, which begin with the innermost axis. It extends the
+// last axis if the two can be merged.
 func appendAxis(axes []axis, length, stride int) []axis {
 	if length == 1 {
 		return axes
@@ -19,8 +19,8 @@ func appendAxis(axes []axis, length, stride int) []axis {
 	return append(axes, axis{length: length, stride: stride})
 }
 
-// gather fills dst with the elements of the result from number lo on. They have
-// size bytes; the first one of the result is element from of src.
+// gather fills dst with the elements of the result from index lo on. An element has size bytes.
+// Element 0 of the result is element from of src.
 func gather(dst, src []byte, axes []axis, from, lo, size int) {
 	if len(dst) == 0 {
 		return
@@ -65,7 +65,7 @@ func fill(dst, element []byte) {
 	}
 }
 
-// spread copies elements that lie stride apart, from element from on.
+// spread copies elements of src from index from on, stride elements apart.
 func spread(dst, src []byte, from, stride, size int) {
 	switch {
 	case size == 1:

@@ -7,25 +7,25 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// Range is an index that takes the elements from Start up to, not including,
-// Stop, each Step-th. Each is an int, a value of one integer a sample, or nil: the
-// beginning, the end, 1. Numbers below 0 count from the end; a Step below 0 goes
-// backwards, from the end to the beginning by default. The zero Range takes all.
+// Range is an index that takes every Step-th element from Start up to, but not including, Stop.
+// Each field is an int, a value with one integer per sample, or nil. nil means the beginning, the
+// end, and a step of 1. A Start or Stop below 0 counts from the end. A Step below 0 goes backwards,
+// by default from the end to the beginning. The zero Range takes all elements.
 type Range struct{ Start, Stop, Step any }
 
-// NewAxis is an index that makes a new axis of length 1, whose letter in the
-// layout is Name: of all new axes or of none.
+// NewAxis is an index that makes a new axis of length 1. Name is the letter of the axis in the
+// layout. Either all new axes have a Name, or no new axis has one.
 type NewAxis struct{ Name string }
 
-// Step is an operator that a value goes through.
+// Step is one operator that computes a part of an index.
 type Step struct {
 	Op   string
 	Args any // a struct or op.Args
 }
 
-// Index returns the operators, one after the other, that take part of each sample as numpy's
-// indexing does. An index is an int or op.Value, which takes one element of an axis, a
-// [Range] or a [NewAxis]. Axes for which there is no index are taken whole.
+// Index returns the operators that take a part of each sample, like indexing in numpy, in the order
+// in which they run. An index is an int or op.Value, which takes one element of an axis, a [Range]
+// or a [NewAxis]. An axis without an index is taken whole.
 func Index(indices ...any) ([]Step, error) {
 	var numbers subscripts
 	if len(indices) > 4 {
@@ -67,7 +67,7 @@ func Index(indices ...any) ([]Step, error) {
 	switch {
 	case numbers.any:
 		steps = append(steps, Step{"_tensor_subscript", numbers.args(numbered)})
-	case len(axes) == 0 || !isNewAxis(indices[len(indices)-1]): // all whole: check the number of axes
+	case len(axes) == 0 || !isNewAxis(indices[len(indices)-1]): // all axes are whole: check only their number
 		steps = append(steps, Step{"_subscript_dim_check", op.Args{"num_subscripts": numbered}})
 	}
 	if len(axes) == 0 {
@@ -85,7 +85,7 @@ func isNewAxis(index any) bool {
 	return ok
 }
 
-// checkIndex refuses what is no index.
+// checkIndex returns an error if v is not an index.
 func checkIndex(i int, v any) error {
 	switch v.(type) {
 	case int, op.Value:

@@ -22,7 +22,7 @@ func loopFor(name string, d tensor.DType) loop {
 	return named(name)
 }
 
-// numberLoop returns the loops that integers and floats have alike, or nil.
+// numberLoop returns a loop that is defined for integers and floats, or nil.
 func numberLoop[T number](name string) loop {
 	switch name {
 	case "plus":
@@ -70,7 +70,7 @@ func comparisonLoop[T number](name string) loop {
 	return nil
 }
 
-// exchanged is a loop with its two operands the other way round.
+// exchanged returns the loop f with its two operands exchanged.
 func exchanged(f loop) loop { return func(dst, a, b, _ []byte) bool { return f(dst, b, a, nil) } }
 
 func add[T number](dst, a, b, _ []byte) bool {
@@ -109,7 +109,7 @@ func minus[T number](dst, a, _, _ []byte) bool {
 	return true
 }
 
-// least returns y where x or y is NaN, as the comparison in C does; greatest too.
+// least returns y if x or y is NaN, like the comparison in C. greatest does the same.
 func least[T number](dst, a, b, _ []byte) bool {
 	d, x, y := view[T](dst), view[T](a), view[T](b)
 	x, y = x[:len(d)], y[:len(d)]
@@ -136,7 +136,8 @@ func greatest[T number](dst, a, b, _ []byte) bool {
 	return true
 }
 
-// clamp lets NaN pass, and where the bounds are the wrong way round gives the upper one.
+// clamp does not change NaN. If the lower bound is above the upper bound, it returns the upper
+// bound.
 func clamp[T number](dst, a, b, c []byte) bool {
 	d, x, lo, hi := view[T](dst), view[T](a), view[T](b), view[T](c)
 	x, lo, hi = x[:len(d)], lo[:len(d)], hi[:len(d)]
@@ -217,7 +218,7 @@ func truth(v bool) byte {
 
 func integerLoop[T integer](name string) loop {
 	var zero T
-	mask := uint(31) // C shifts integers of up to 32 bits as int, the processor by the low bits of the number
+	mask := uint(31) // C shifts integers of up to 32 bits as int; the processor uses the low bits of the count
 	if unsafe.Sizeof(zero) == 8 {
 		mask = 63
 	}
@@ -258,7 +259,7 @@ func divide[T integer](f func(x, y T) T) loop {
 	}
 }
 
-// power is 0 for negative exponents, whatever the base, as in DALI.
+// power returns 0 for negative exponents and any base, as in DALI.
 func power[T integer](base, exponent T) T {
 	if exponent < 0 {
 		return 0
@@ -314,9 +315,9 @@ func quotient[T real](dst, a, b, _ []byte) bool {
 	return true
 }
 
-// rsqrt32 returns 1/√x. For numbers without a normal result it returns what DALI's approximation,
-// one Newton step from the processor's, gives: NaN for 0 and infinity, minus infinity below the
-// normal numbers.
+// rsqrt32 returns 1/√x. DALI improves the processor's approximation by one Newton step. For numbers
+// without a normal result, rsqrt32 returns DALI's values: NaN for 0 and infinity, and minus
+// infinity for numbers below the normal numbers.
 func rsqrt32(x float32) float32 {
 	const smallestNormal = 0x1p-126
 	switch {
@@ -328,8 +329,8 @@ func rsqrt32(x float32) float32 {
 	return float32(1 / math.Sqrt(float64(x)))
 }
 
-// realFunction returns a function of one float, or nil. Of float32 it is
-// computed in float64 and rounded once more.
+// realFunction returns a function of one float, or nil. For float32, the function is computed in
+// float64 and then rounded.
 func realFunction(name string) func(float64) float64 {
 	switch name {
 	case "fabs":
@@ -380,8 +381,8 @@ func realFunction(name string) func(float64) float64 {
 	return nil
 }
 
-// log2 keeps its digits near 1, where math.Log2 subtracts an exponent, and is
-// exact for powers of two; log10 likewise.
+// log2 is accurate near 1, where math.Log2 loses digits because it subtracts an exponent. It is
+// exact for powers of two. The same holds for log10.
 func log2(x float64) float64 {
 	if x > 0.5 && x < 2 {
 		return math.Log(x) / math.Ln2
@@ -396,8 +397,8 @@ func log10(x float64) float64 {
 	return math.Log10(x)
 }
 
-// remainder32 is the remainder of which an operand was an integer: of float64, as
-// C has it, as a float32.
+// remainder32 computes the remainder if one operand was an integer. As in C, it computes in float64
+// and converts the result to float32.
 func remainder32(dst, a, b, _ []byte) bool {
 	d, x, y := view[float32](dst), view[float64](a), view[float64](b)
 	x, y = x[:len(d)], y[:len(d)]
@@ -427,7 +428,8 @@ func compareMixed(name string) loop {
 	}
 }
 
-// comparisonOf returns whether a comparison holds for numbers in an order of -1, 0 or 1.
+// comparisonOf returns a function that reports whether a comparison is true for two numbers with
+// the order -1, 0 or 1.
 func comparisonOf(name string) func(order int) bool {
 	switch name {
 	case "eq":
@@ -444,7 +446,7 @@ func comparisonOf(name string) func(order int) bool {
 	return func(o int) bool { return o >= 0 }
 }
 
-// mirrored is the comparison with its operands exchanged.
+// mirrored returns the name of the comparison with its operands exchanged.
 func mirrored(name string) string {
 	switch name {
 	case "lt":

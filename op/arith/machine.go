@@ -7,8 +7,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// blockLen is the number of elements that go through all steps at once: what they
-// leave to each other stays in the cache.
+// blockLen is the number of elements that go through all steps at once, so that intermediate
+// results stay in the cache.
 const blockLen = 1024
 
 // machine is the memory with which a worker runs a program: a slot for every
@@ -41,13 +41,13 @@ func (m *machine) forget() {
 	}
 }
 
-// memory returns n bytes that suit every element.
+// memory returns n bytes that are aligned for every element type.
 func memory(n int) []byte {
 	words := make([]uint64, (n+7)/8)
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
 }
 
-// grown returns b with a length of n bytes, made anew where it is too small.
+// grown returns b with length n. If b is too small, grown allocates new memory.
 func grown(b []byte, n int) []byte {
 	if cap(b) < n {
 		return memory(n)

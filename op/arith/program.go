@@ -7,12 +7,12 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// program is an expression for inputs of certain types, as steps that each compute
-// a block of elements. It is immutable.
+// program is an expression that is compiled for given input types. Each of its steps computes a
+// block of elements. It is immutable.
 type program struct {
 	steps   []step
-	sources []source // inputs and constants, one for every place where the expression has one
-	slots   int      // how many blocks of intermediate results are alive at once
+	sources []source // inputs and constants: one source for each occurrence in the expression
+	slots   int      // number of blocks of intermediate results that are alive at once
 }
 
 // step is one call of the expression.
@@ -25,8 +25,8 @@ type step struct {
 	name     string
 }
 
-// operand is where a step takes elements from: a source or, with source -1, the
-// slot that an earlier step left them in.
+// operand is where a step reads its elements: from a source or, if source is -1, from the slot of
+// an earlier step.
 type operand struct {
 	source, slot int
 	size         int // of an element
@@ -41,7 +41,7 @@ type source struct {
 	wide    int    // the size of an element for its step
 }
 
-// compile makes the program of a tree whose types are known. Constants are in integers and reals.
+// compile makes the program of a typed tree. integers and reals hold the constants.
 func compile(e *expression, integers []int, reals []float64) *program {
 	c := compiler{integers: integers, reals: reals}
 	c.step(e, -1, 0)
@@ -54,8 +54,8 @@ type compiler struct {
 	reals    []float64
 }
 
-// step appends the steps of a call, whose result goes to a slot; slots from free
-// on are at its disposal.
+// step appends the steps of a call. The result goes to slot. The steps may use the slots from free
+// on.
 func (c *compiler) step(e *expression, slot, free int) {
 	types := make([]tensor.DType, len(e.operands))
 	for i, operand := range e.operands {
@@ -70,8 +70,8 @@ func (c *compiler) step(e *expression, slot, free int) {
 	c.steps = append(c.steps, s)
 }
 
-// operand makes an expression available in the type wanted: as a source, or in a
-// slot, behind which all slots are at its disposal.
+// operand makes an expression available in the wanted type, as a source or in the given slot. It
+// may use all slots after this slot.
 func (c *compiler) operand(e *expression, want tensor.DType, slot int) operand {
 	size := want.Size()
 	var convert loop

@@ -8,24 +8,24 @@ type sourceState struct {
 	data   []byte // the input
 	period int    // of a repeating source, in elements
 	axes   []axis // of a gathered source, the innermost first
-	raw    []byte // memory of a block as it is in the input
-	buffer []byte // memory of what is repeated, or of a block in the type of the step
+	raw    []byte // memory of a block in the type of the input
+	buffer []byte // memory of the repeated elements, or of a block in the type of the step
 }
 
 type mode uint8
 
 const (
 	direct    mode = iota // a block is a piece of the input
-	repeating             // what the input has comes again and again, and fits a block
-	gathered              // a block is put together by axes
+	repeating             // the input fits a block and is repeated
+	gathered              // a block is gathered along axes
 )
 
-// prepare finds out how to read an input that broadcasts to a shape.
+// prepare decides how to read an input that is broadcast to a shape.
 func (s *sourceState) prepare(src *source, in tensor.Tensor, shape tensor.Shape) {
 	n := in.Shape.Len()
 	s.data = in.Data
 	switch {
-	case n == shape.Len(): // axes of length 1 alone may differ
+	case n == shape.Len(): // only axes of length 1 may differ
 		s.mode = direct
 	case n <= blockLen && suffix(in.Shape, shape):
 		s.repeat(src, in.Data, n)
@@ -35,7 +35,7 @@ func (s *sourceState) prepare(src *source, in tensor.Tensor, shape tensor.Shape)
 	}
 }
 
-// repeat makes s one that repeats n elements.
+// repeat makes s repeat n elements.
 func (s *sourceState) repeat(src *source, data []byte, n int) {
 	s.mode, s.period = repeating, n
 	s.buffer = grown(s.buffer, (blockLen+n)*src.wide)
@@ -57,8 +57,8 @@ func suffix(in, out tensor.Shape) bool {
 	return len(in) <= len(out) && in.Equal(out[len(out)-len(in):])
 }
 
-// moves appends how an input moves over the axes of the output. The innermost
-// stride is 0 or 1.
+// moves appends the strides of an input along the axes of the output. The innermost stride is 0 or
+// 1.
 func moves(axes []axis, in, out tensor.Shape) []axis {
 	stride := 1
 	for d := 1; d <= len(out); d++ {
@@ -94,7 +94,7 @@ func (s *sourceState) block(src *source, lo, n int) []byte {
 	return s.buffer
 }
 
-// elements returns data, or a copy where elements of that size lie crooked in memory.
+// elements returns data, or an aligned copy if the elements are not aligned in memory.
 func (s *sourceState) elements(data []byte, size int) []byte {
 	if aligned(data, size) {
 		return data

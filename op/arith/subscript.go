@@ -8,13 +8,13 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// maxSubscripts is how many axes can have a subscript.
+// maxSubscripts is the most axes that can have a subscript.
 const maxSubscripts = 32
 
 func init() {
 	op.Register(op.Schema{
 		Name:    "_tensor_subscript",
-		Doc:     "Takes a part of a tensor, as x[at, lo:hi:step] does in Python: an index takes an axis away.",
+		Doc:     "Takes a part of a tensor, like x[at, lo:hi:step] in Python. An index removes its axis.",
 		Inputs:  []op.Port{{Name: "data", Doc: "any tensor"}},
 		Outputs: []op.Port{{Name: "part", Doc: "elements of the input, without the axes that have an index"}},
 		Params:  subscriptParams(),
@@ -28,22 +28,22 @@ func subscriptParams() []op.Parameter {
 		for _, p := range [...]struct{ name, doc string }{
 			{"at", "Index at axis %d; negative: from the end."},
 			{"lo", "Beginning of the range of axis %d; negative: from the end."},
-			{"hi", "End of the range of axis %d, which is not in it; negative: from the end."},
+			{"hi", "End of the range of axis %d, not included; negative: from the end."},
 			{"step", "Step of the range of axis %d; negative: backwards."},
 		} {
 			params = append(params, op.Parameter{Name: fmt.Sprintf("%s_%d", p.name, axis), Type: op.Int, PerSample: true, Doc: fmt.Sprintf(p.doc, axis)})
 		}
 	}
-	return append(params, op.Parameter{Name: "num_subscripts", Type: op.Int, Doc: "How many axes the subscripts name, those included that are taken whole."})
+	return append(params, op.Parameter{Name: "num_subscripts", Type: op.Int, Doc: "Number of axes that have a subscript, including axes that are taken whole."})
 }
 
-// bound is a number of a subscript, if it was given.
+// bound is one number of a subscript, if it was given.
 type bound struct {
 	op.Scalar[int]
 	given bool
 }
 
-// at returns the number for a sample, or the default. One of a sample is a scalar.
+// at returns the number for a sample, or the default. A per-sample number is a scalar.
 func (p *bound) at(b *op.Block, s, def int) (int, error) {
 	if !p.given {
 		return def, nil
@@ -54,7 +54,7 @@ func (p *bound) at(b *op.Block, s, def int) (int, error) {
 	return p.At(b, s)
 }
 
-// constant returns the number, or the default; ok is false where it differs per sample.
+// constant returns the number, or the default. ok is false if the number differs per sample.
 func (p *bound) constant(def int) (v int, ok bool) {
 	if !p.given {
 		return def, true
@@ -71,7 +71,7 @@ func (a *axisSubscript) whole() bool {
 type subscript struct {
 	config *op.Config
 	axes   []axisSubscript // of the leading axes
-	layout string          // of the part, known from Infer on
+	layout string          // of the part; set by Infer
 }
 
 func newSubscript(c *op.Config) (op.Kernel, error) {
@@ -141,7 +141,7 @@ func (k *subscript) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-// checkSubscripts reports more subscripts than axes.
+// checkSubscripts returns an error if there are more subscripts than axes.
 func checkSubscripts(c *op.Config, count, rank int) error {
 	if count <= rank {
 		return nil
@@ -150,7 +150,7 @@ func checkSubscripts(c *op.Config, count, rank int) error {
 		Want: fmt.Sprintf("at least %d axes for %d subscripts", count, count), Got: fmt.Sprint(rank)}
 }
 
-// constantLength returns the length of the range of an axis, or -1 where it differs per sample.
+// constantLength returns the length of the range of an axis, or -1 if it differs per sample.
 func (a *axisSubscript) constantLength(length int) int {
 	step, ok := a.step.constant(1)
 	if !ok {
@@ -166,7 +166,7 @@ func (a *axisSubscript) constantLength(length int) int {
 	return n
 }
 
-// ends are where a range without bounds begins and ends.
+// ends returns the first and last index of a range without bounds.
 func ends(length, step int) (first, last int) {
 	if step < 0 {
 		return length - 1, -1
@@ -174,7 +174,8 @@ func ends(length, step int) (first, last int) {
 	return 0, length
 }
 
-// span returns the first index of a range and how many it has, as slices of Python do.
+// span returns the first index of a range and the number of its indices, by the rules of Python
+// slices.
 func (a *axisSubscript) span(lo, hi, step, length int) (first, n int) {
 	least, most := 0, length
 	if step < 0 {
@@ -199,7 +200,7 @@ func (a *axisSubscript) span(lo, hi, step, length int) (first, n int) {
 	return first, (hi-lo-1)/step + 1
 }
 
-// place returns the index of an element, counted from the end where it is negative.
+// place returns the index of an element. A negative at counts from the end.
 func place(at, length, axis int) (int, error) {
 	i := at
 	if i < 0 {
@@ -207,12 +208,12 @@ func place(at, length, axis int) (int, error) {
 	}
 	if i < 0 || i >= length {
 		return 0, &errs.Error{Kind: errs.Invalid, Subject: fmt.Sprintf("index of axis %d", axis),
-			Want: fmt.Sprintf("an index of %d elements", length), Got: fmt.Sprint(at)}
+			Want: fmt.Sprintf("an index into %d elements", length), Got: fmt.Sprint(at)}
 	}
 	return i, nil
 }
 
-// part is what a worker keeps: how the part of a sample lies in it.
+// part is the state of a worker: it describes where the part lies in a sample.
 type part struct {
 	lengths []int        // memory of shape
 	shape   tensor.Shape // of the part
@@ -274,7 +275,8 @@ func (k *subscript) find(b *op.Block, s int, shape tensor.Shape, p *part) (from 
 	return from, nil
 }
 
-// resolve returns what an index or a range means for a sample.
+// resolve returns the first element, the step and the number of elements of an index or range for a
+// sample.
 func (a *axisSubscript) resolve(b *op.Block, s, length, axis int) (first, step, n int, err error) {
 	if a.index.given {
 		at, err := a.index.at(b, s, 0)

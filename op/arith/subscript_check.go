@@ -10,11 +10,11 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name:    "_subscript_dim_check",
-		Doc:     "Passes on tensors that have one axis for each subscript, if all subscripts take whole axes.",
+		Doc:     "Checks that tensors have at least one axis per subscript, and returns them. All subscripts take whole axes.",
 		Inputs:  []op.Port{{Name: "data", Doc: "any tensor"}},
 		Outputs: []op.Port{{Name: "same", Doc: "the input"}},
 		Params: []op.Parameter{
-			{Name: "num_subscripts", Type: op.Int, Required: true, Doc: "How many axes there must be at least."},
+			{Name: "num_subscripts", Type: op.Int, Required: true, Doc: "The least number of axes."},
 		},
 		New: func(c *op.Config) (op.Kernel, error) {
 			count := op.Get[int](c, "num_subscripts")

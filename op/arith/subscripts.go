@@ -28,7 +28,7 @@ type Subscripts struct {
 	Step3 op.Arg[int] `op:"step_3"`
 }
 
-// kinds of numbers that subscripts consist of.
+// The kinds of numbers in subscripts.
 const (
 	indexAt = iota
 	rangeLo
@@ -48,7 +48,7 @@ var subscriptNames = func() (names [maxSubscripts][4]string) {
 // subscriptName returns the parameter of a kind of number of an axis.
 func subscriptName(kind, axis int) string { return subscriptNames[axis][kind] }
 
-// set makes v, an int or op.Value, a number of an axis below 4.
+// set sets a number of an axis below 4 to v, which is an int or an op.Value.
 func (s *Subscripts) set(kind, axis int, v any) {
 	arg := [...]*op.Arg[int]{
 		&s.At0, &s.Lo0, &s.Hi0, &s.Step0, &s.At1, &s.Lo1, &s.Hi1, &s.Step1,
@@ -64,8 +64,8 @@ func (s *Subscripts) set(kind, axis int, v any) {
 
 // subscripts collects the numbers of an index expression.
 type subscripts struct {
-	few  Subscripts // of the first axes
-	more op.Args    // of all, when there are more of them
+	few  Subscripts // the arguments, for at most four axes
+	more op.Args    // the arguments, for more than four axes
 	any  bool
 }
 

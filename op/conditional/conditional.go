@@ -1,12 +1,12 @@
-// Package conditional has the operators that conditionals are made of.
+// Package conditional holds the operators of conditionals.
 //
 //	        ┌▶ the samples where the predicate holds ──▶ … ─┐
 //	split ──┤                                               ├──▶ merge
 //	        └▶ the others ─────────────────────────────▶ … ─┘
 //
-// What is left out of an output of split does not exist in what is computed from
-// it either: operators see only the samples that all their inputs have. merge
-// puts both parts together, each sample where it was.
+// A sample that an output of split lacks is also missing in all values that are computed from this
+// output: operators see only the samples that all their inputs have. merge joins both parts and
+// puts each sample at its old place.
 package conditional
 
 import (
@@ -30,7 +30,7 @@ type condition struct{ value op.Scalar[bool] }
 
 func newCondition(c *op.Config) condition { return condition{op.GetScalar[bool](c, "predicate")} }
 
-// at returns whether the predicate holds for sample s of the block.
+// at reports whether the predicate is true for sample s of the block.
 func (c condition) at(b *op.Block, s int) (bool, error) {
 	if _, constant := c.value.Const(); !constant {
 		if t := b.Arg(0, s); len(t.Shape) != 0 {
@@ -42,14 +42,14 @@ func (c condition) at(b *op.Block, s int) (bool, error) {
 
 func scalarWanted(subject string, d tensor.DType, shape tensor.Shape) error {
 	return &errs.Error{Kind: errs.Mismatch, Subject: subject, Want: "a scalar, without dimensions", Got: fmt.Sprint(d, shape),
-		Remedy: "&, | and comparisons work element by element"}
+		Remedy: "use &, | or comparisons, which work element by element"}
 }
 
 func init() {
 	op.Register(op.Schema{
 		Name: "split", Module: module, Branch: op.Splits,
 		Doc:     "Divides the samples by a predicate.",
-		Inputs:  []op.Port{{Name: "data", Doc: "the dividend"}},
+		Inputs:  []op.Port{{Name: "data", Doc: "the samples to divide"}},
 		Outputs: []op.Port{{Name: "where", Doc: "the samples for which the predicate holds"}, {Name: "others", Doc: "the other samples"}},
 		Params:  []op.Parameter{predicate()},
 		New:     func(c *op.Config) (op.Kernel, error) { return split{newCondition(c)}, nil },
@@ -99,7 +99,7 @@ type merge struct{ condition condition }
 func (merge) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	a, b := in[0], in[1]
 	differ := func(what string, a, b any) error {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "the branches", Want: "one " + what, Got: fmt.Sprintf("%v and %v", a, b)}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "the branches", Want: "the same " + what + " in both", Got: fmt.Sprintf("%v and %v", a, b)}
 	}
 	if a.DType != b.DType {
 		return nil, differ("dtype", a.DType, b.DType)
@@ -140,7 +140,7 @@ func (k merge) Run(b *op.Block) error {
 		t := b.In(from, s)
 		if !t.DType.Valid() {
 			b.Fail(s, &errs.Error{Kind: errs.Mismatch, Subject: "input " + []string{"where", "others"}[from],
-				Want: fmt.Sprintf("the sample, as the predicate is %v", holds), Got: "nothing",
+				Want: fmt.Sprintf("the sample, because the predicate is %v", holds), Got: "no sample",
 				Remedy: "merge the parts that the same predicate divided"})
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "not_", Module: module,
-		Doc:     "Negates a scalar: the result says whether the number is 0.",
+		Doc:     "Negates a scalar. The result is true if the number is 0.",
 		Inputs:  []op.Port{{Name: "value", Doc: "a scalar"}},
 		Outputs: []op.Port{{Name: "negated", Doc: "a bool: true where the value is false or 0"}},
 		New:     func(*op.Config) (op.Kernel, error) { return not{}, nil },
@@ -23,7 +23,7 @@ func init() {
 		Outputs: []op.Port{{Name: "same", Doc: "the value"}},
 		Params: []op.Parameter{
 			{Name: "expression_name", Type: op.String, Required: true, Tuning: true, Doc: "The expression, for messages: and, or, not."},
-			{Name: "expression_side", Type: op.String, Required: true, Tuning: true, Doc: "The side of it, for messages: left, right."},
+			{Name: "expression_side", Type: op.String, Required: true, Tuning: true, Doc: "The side of the operand, for messages: left, right."},
 		},
 		New: func(c *op.Config) (op.Kernel, error) {
 			return validate{op.Get[string](c, "expression_side") + " operand of " + op.Get[string](c, "expression_name")}, nil
@@ -31,7 +31,7 @@ func init() {
 	})
 }
 
-// truth returns an error unless a tensor of that description is a scalar of dtype bool.
+// truth returns an error unless a tensor of the given dtype and shape is a scalar of dtype bool.
 func truth(subject string, d tensor.DType, shape tensor.Shape) error {
 	if d != tensor.Bool {
 		return &errs.Error{Kind: errs.Mismatch, Subject: subject, Want: "a bool", Got: fmt.Sprint(d), Remedy: "compare it with 0"}

@@ -1,4 +1,4 @@
-// Package debug has operators that show what flows through a graph.
+// Package debug holds operators that show the values in a graph.
 package debug
 
 import (
@@ -16,8 +16,8 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "dump_image", Keep: true, Stateful: true,
-		Doc: "Writes each image to a file of the working directory and passes it on. The name of the file is the place in the batch, " +
-			"the suffix and 0, as in 3-suffix-0.ppm, so that a batch overwrites the one before; its format is PNM in text.",
+		Doc: "Writes each image to a file in the working directory and returns it. The name of the file has the place in the batch, " +
+			"the suffix and 0, such as 3-suffix-0.ppm, so that a batch overwrites the files of the previous batch. The format is PNM in text.",
 		Inputs:  []op.Port{{Name: "image", Doc: "an image of 1 or 3 channels, layout HWC", DTypes: []tensor.DType{tensor.Uint8}, Layouts: []string{"HWC"}}},
 		Outputs: []op.Port{{Name: "same", Doc: "the image"}},
 		Params: []op.Parameter{
@@ -35,7 +35,7 @@ func init() {
 
 type dump struct {
 	suffix string
-	mu     sync.Mutex // batches in the making at once write the same files
+	mu     sync.Mutex // batches that are made at the same time write the same files
 }
 
 // Infer implements op.Kernel.
@@ -87,7 +87,7 @@ func (k *dump) write(name string, image tensor.Tensor) error {
 	return nil
 }
 
-// pnm returns an image as PNM in text, a row a line.
+// pnm returns an image as PNM in text, with one row per line.
 func pnm(image tensor.Tensor) []byte {
 	var b bytes.Buffer
 	format := "P3"

@@ -1,9 +1,8 @@
-// Package decoders holds the operators that turn encoded bytes into data, or tell
-// what is in them.
+// Package decoders holds the operators that decode bytes, or describe encoded bytes.
 //
-// Images of all formats that package codec knows become samples of layout HWC. The operators that
-// cut a window out of the image, given by the arguments of the operators crop and slice or drawn at
-// random, give the same result as decoding and cropping, but decode only the window.
+// Images of all formats of package codec become samples of layout HWC. Some operators cut a window
+// out of the image. The window is random, or given by arguments like those of the operators crop
+// and slice. The result is the same as decoding and then cropping, but only the window is decoded.
 package decoders
 
 import (
@@ -31,10 +30,10 @@ func encoded() op.Port {
 // decoded is the port of images.
 func decoded() []op.Port { return []op.Port{{Name: "images", Doc: "images, HWC"}} }
 
-// params are the parameters of all operators that decode images, and more.
+// params returns the parameters of all operators that decode images, followed by more.
 func params(more ...[]op.Parameter) []op.Parameter {
 	hint := func(name string, t op.Type, value any) op.Parameter {
-		return op.Parameter{Name: name, Type: t, Default: value, Tuning: true, Doc: "Of decoders on GPUs: accepted, without effect."}
+		return op.Parameter{Name: name, Type: t, Default: value, Tuning: true, Doc: "For decoders on GPUs; accepted, but has no effect."}
 	}
 	old := func(name string) op.Parameter {
 		p := hint(name, op.Bool, false)
@@ -43,9 +42,9 @@ func params(more ...[]op.Parameter) []op.Parameter {
 	}
 	list := []op.Parameter{
 		{Name: "output_type", Type: op.Image, Default: op.RGB, Doc: "Colour space of the output: RGB, BGR, GRAY, YCbCr, or ANY_DATA for the channels that the file has."},
-		{Name: "dtype", Type: op.DType, Default: tensor.Uint8, Doc: "Type of the output, of which levels fill the whole range; float32 from 0 to 1."},
-		{Name: "adjust_orientation", Type: op.Bool, Default: true, Doc: "Turns images as their EXIF orientation asks."},
-		{Name: "use_fast_idct", Type: op.Bool, Default: false, Doc: "Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off."},
+		{Name: "dtype", Type: op.DType, Default: tensor.Uint8, Doc: "Type of the output. Integers use the whole range of the type; float32 is from 0 to 1."},
+		{Name: "adjust_orientation", Type: op.Bool, Default: true, Doc: "Whether images are turned as their EXIF orientation says."},
+		{Name: "use_fast_idct", Type: op.Bool, Default: false, Doc: "Whether JPEG files are decoded with the fast inverse transform of libjpeg-turbo, whose error is up to five levels."},
 		hint("affine", op.Bool, true),
 		hint("device_memory_padding", op.Int, 16777216),
 		hint("device_memory_padding_jpeg2k", op.Int, 0),
@@ -66,13 +65,13 @@ func params(more ...[]op.Parameter) []op.Parameter {
 	return list
 }
 
-// decoder is the kernel of the operators. Where tells them apart.
+// decoder is the kernel of all these operators. They differ in where.
 type decoder struct {
 	config *op.Config
 	output codec.Output
-	// infer returns height and width of the output, -1 where the data decides.
+	// infer returns height and width of the output. -1 means that the data decides.
 	infer func() (height, width int)
-	// where returns the window of sample s of an image of that size.
+	// where returns the window of sample s in an image of the given size.
 	where func(b *op.Block, s, height, width, channels int) (jpeg.Region, error)
 }
 
@@ -97,14 +96,14 @@ func newDecoder(c *op.Config) (*decoder, error) {
 // Windowed implements op.Windowed.
 func (k *decoder) Windowed() bool { return k.where == nil }
 
-// ended reports whether a JPEG file seems to be there to its end: only then decoding
-// a part fails where decoding the whole would. Other formats are decoded whole anyway.
+// ended reports whether a JPEG file seems to be complete. Only for a complete file, decoding a part
+// fails whenever decoding the whole image fails. Other formats are always decoded whole.
 func ended(data []byte) bool {
-	const padding = 32 // what some programs write behind the end marker
+	const padding = 32 // bytes that some programs write after the end marker
 	return bytes.Contains(data[max(0, len(data)-padding):], []byte{0xff, 0xd9})
 }
 
-// part decodes what is wanted of an image into its place.
+// part decodes the wanted part of an image to its place in the output.
 func (w *worker) part(b *op.Block, s int, data []byte, h codec.Header, o codec.Output, r op.Region, channels int) error {
 	size := channels * o.DType.Size()
 	out := b.Out(0, s, o.Region.H, o.Region.W, channels).Data

@@ -17,13 +17,13 @@ func init() {
 	op.Register(op.Schema{
 		Name: "read", Module: []string{"io", "file"},
 		Doc:     "Reads files whose paths are the samples. A relative path is relative to the working directory.",
-		Inputs:  []op.Port{{Name: "filepaths", Doc: "paths, as bytes; a zero byte ends them", DTypes: []tensor.DType{tensor.Uint8}}},
+		Inputs:  []op.Port{{Name: "filepaths", Doc: "paths as bytes; a zero byte ends a path", DTypes: []tensor.DType{tensor.Uint8}}},
 		Outputs: []op.Port{{Name: "contents", Doc: "the contents, uint8"}},
 		Params: []op.Parameter{
-			{Name: "dont_use_mmap", Type: op.Bool, Default: false, Tuning: true, Doc: "How files are read: without effect, they are always read."},
-			{Name: "use_o_direct", Type: op.Bool, Default: false, Tuning: true, Doc: "How files are read: without effect."},
+			{Name: "dont_use_mmap", Type: op.Bool, Default: false, Tuning: true, Doc: "Whether files are read instead of mapped; has no effect, because files are always read."},
+			{Name: "use_o_direct", Type: op.Bool, Default: false, Tuning: true, Doc: "Whether files are read past the cache of the system; has no effect."},
 		},
-		// What a file holds may change.
+		// The contents of a file may change.
 		Stateful: true,
 		New:      func(c *op.Config) (op.Kernel, error) { return op.Each(&fileRead{c}), nil },
 	})
@@ -64,7 +64,7 @@ func (k *fileRead) Sample(b *op.Block, s int) error {
 }
 
 func fileError(path string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) { // for a name that means something else than a file
+	if errors.Is(err, fs.ErrNotExist) { // for a name that is not the name of a file
 		if other := errs.CheckPath(path); other != nil {
 			return other
 		}

@@ -16,7 +16,7 @@ func init() {
 
 func imageSchema() op.Schema {
 	cache := func(name string, t op.Type, value any) op.Parameter {
-		return op.Parameter{Name: name, Type: t, Default: value, Tuning: true, Doc: "Of the cache of decoders on GPUs: accepted, without effect."}
+		return op.Parameter{Name: name, Type: t, Default: value, Tuning: true, Doc: "For the cache of decoders on GPUs; accepted, but has no effect."}
 	}
 	return op.Schema{
 		Name: "image", Module: []string{"decoders"},
@@ -42,7 +42,7 @@ func init() {
 func imageCropSchema() op.Schema {
 	return op.Schema{
 		Name: "image_crop", Module: []string{"decoders"},
-		Doc:       "Decodes a window of images, whose size and place are given as for crop. It must not leave the image.",
+		Doc:       "Decodes a window of images. Its size and place are given as for crop. The window must lie inside the image.",
 		Inputs:    []op.Port{encoded()},
 		Outputs:   decoded(),
 		Params:    params(window.CropParams()),
@@ -78,8 +78,8 @@ func init() {
 func imageSliceSchema() op.Schema {
 	return op.Schema{
 		Name: "image_slice", Module: []string{"decoders"},
-		Doc: "Decodes a window of images, given by its start and end or extent, as inputs or arguments, as for slice. " +
-			"It must not leave the image.",
+		Doc: "Decodes a window of images. Its start and its end or extent are inputs or arguments, as for slice. " +
+			"The window must lie inside the image.",
 		Inputs: []op.Port{
 			encoded(),
 			{Name: "anchor", Optional: true, Doc: "the start of the window on each axis; given together with the extent"},
@@ -103,13 +103,13 @@ func newImageSlice(c *op.Config) (op.Kernel, error) {
 	}
 	k.where = func(b *op.Block, s, height, width, _ int) (jpeg.Region, error) {
 		var buf [2]window.Span
-		shape := [2]int{height, width} // the axes of the picture, without channels
+		shape := [2]int{height, width} // the axes of the image, without channels
 		spans, err := slice.At(b, s, shape[:], layoutHW, buf[:0])
 		if err != nil {
 			return jpeg.Region{}, err
 		}
 		if spans[0].Size == 0 || spans[1].Size == 0 {
-			return jpeg.Region{}, &errs.Error{Kind: errs.Invalid, Subject: "window", Want: "pixels", Got: fmt.Sprintf("%d x %d", spans[0].Size, spans[1].Size)}
+			return jpeg.Region{}, &errs.Error{Kind: errs.Invalid, Subject: "window", Want: "at least one pixel", Got: fmt.Sprintf("%d x %d", spans[0].Size, spans[1].Size)}
 		}
 		if err := window.Error.Fit(spans, shape[:]); err != nil {
 			return jpeg.Region{}, err
@@ -126,7 +126,7 @@ func init() {
 func imageRandomCropSchema() op.Schema {
 	return op.Schema{
 		Name: "image_random_crop", Module: []string{"decoders"},
-		Doc:     "Decodes a window of images, of random area, aspect ratio and place, as random_resized_crop draws it.",
+		Doc:     "Decodes a window of images with random area, aspect ratio and place, drawn as for random_resized_crop.",
 		Inputs:  []op.Port{encoded()},
 		Outputs: decoded(),
 		Params: params(cropgen.Params(), []op.Parameter{

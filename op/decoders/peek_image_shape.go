@@ -24,7 +24,7 @@ func peekSchema() op.Schema {
 		Params: []op.Parameter{
 			{Name: "dtype", Type: op.DType, Default: tensor.Int64, Doc: "Type of the numbers: int32, uint32, int64, uint64, float32 or float64."},
 			{Name: "image_type", Type: op.Image, Default: op.RGB, Doc: "Colour space of the output; ANY_DATA: as in the file."},
-			{Name: "adjust_orientation", Type: op.Bool, Default: true, Doc: "Whether to return the shape after the rotation that the EXIF orientation demands."},
+			{Name: "adjust_orientation", Type: op.Bool, Default: true, Doc: "Whether to return the shape after the rotation that the EXIF orientation says."},
 		},
 		New: newPeek,
 	}
@@ -67,7 +67,7 @@ func (k *peek) Sample(b *op.Block, s int) error {
 	return nil
 }
 
-// store makes v element i of a tensor of a dtype of peek_image_shape.
+// store sets element i of a tensor to v. The dtype is one of peek_image_shape.
 func store(t tensor.Tensor, i, v int) {
 	le := binary.LittleEndian
 	switch t.DType {

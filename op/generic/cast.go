@@ -9,8 +9,8 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "cast",
-		Doc: "Converts elements to another type: floats to integers are rounded half away from zero and saturated, " +
-			"integers to narrower ones saturated.",
+		Doc: "Converts elements to another type. Floats become integers by rounding half away from zero and saturating. " +
+			"Integers are saturated if the other type is narrower.",
 		Inputs:  []op.Port{{Name: "input", Doc: "numbers of any shape"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the same shape in the other type"}},
 		Params: []op.Parameter{
@@ -23,7 +23,7 @@ func init() {
 	})
 }
 
-// elementType returns the constant of a parameter, a type that elements are converted to.
+// elementType returns the constant of a parameter: the type to which elements are converted.
 func elementType(c *op.Config, param string) (tensor.DType, error) {
 	d := op.Get[tensor.DType](c, param)
 	if c.Has(param) && !element.Known(d) {
@@ -32,7 +32,7 @@ func elementType(c *op.Config, param string) (tensor.DType, error) {
 	return d, nil
 }
 
-// cast converts to dtype, or to the type of the second input when that is Invalid.
+// cast converts to dtype, or to the type of the second input if dtype is Invalid.
 type cast struct {
 	config *op.Config
 	dtype  tensor.DType
@@ -66,10 +66,10 @@ func (k *cast) Sample(b *op.Block, s int) error {
 func init() {
 	op.Register(op.Schema{
 		Name: "cast_like",
-		Doc:  "Converts elements to the type of other data, as cast does.",
+		Doc:  "Converts elements to the type of other data, like cast.",
 		Inputs: []op.Port{
 			{Name: "input", Doc: "numbers of any shape"},
-			{Name: "like", Doc: "data whose type is taken; its contents are not read"},
+			{Name: "like", Doc: "data with the new type; its contents are not read"},
 		},
 		Outputs: []op.Port{{Name: "output", Doc: "the shape of the input in the other type"}},
 		New:     func(c *op.Config) (op.Kernel, error) { return op.Each(&cast{config: c}), nil },

@@ -14,17 +14,17 @@ func init() {
 		Doc:     "Returns the same numbers for every sample.",
 		Outputs: []op.Port{{Name: "output", Doc: "the numbers"}},
 		Params: []op.Parameter{
-			{Name: "dtype", Type: op.DType, Doc: "Type of the output: by default float32 of fdata, int32 of idata."},
-			{Name: "fdata", Type: op.Floats, Doc: "The numbers, as float32: as many as the shape has elements, or one for all."},
+			{Name: "dtype", Type: op.DType, Doc: "Type of the output: by default float32 for fdata, int32 for idata."},
+			{Name: "fdata", Type: op.Floats, Doc: "The numbers, as float32: one for each element of the shape, or one for all."},
 			{Name: "idata", Type: op.Ints, Doc: "The numbers, as integers."},
 			{Name: "layout", Type: op.String, Default: "", Doc: "Layout of the output."},
-			{Name: "shape", Type: op.Ints, Doc: "Shape of the output; by default one axis of all numbers."},
+			{Name: "shape", Type: op.Ints, Doc: "Shape of the output; by default one axis with all numbers."},
 		},
 		New: newConstant,
 	})
 }
 
-// constant gives one tensor again and again.
+// constant returns the same tensor for every sample.
 type constant struct{ value tensor.Tensor }
 
 func newConstant(c *op.Config) (op.Kernel, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// shapeTypes are the types that shapes come in.
+// shapeTypes returns the dtypes of shapes.
 func shapeTypes() []tensor.DType {
 	return []tensor.DType{tensor.Int32, tensor.Uint32, tensor.Int64, tensor.Uint64, tensor.Float32, tensor.Float64}
 }

@@ -15,7 +15,7 @@ func shapeParam() op.Parameter {
 	return op.Parameter{Name: "shape", Type: op.Ints, PerSample: true, Doc: "Shape of the output; by default a scalar."}
 }
 
-// fill is the kernel of zeros and ones: one number, repeated to a given shape.
+// fill is the kernel of zeros and ones: it repeats one number to a given shape.
 type fill struct {
 	config *op.Config
 	shape  op.Vector[int]
@@ -28,7 +28,7 @@ type fill struct {
 func registerFill(name string, value float32) {
 	op.Register(op.Schema{
 		Name:    name,
-		Doc:     "Gives " + name + ".",
+		Doc:     "Returns " + name + ".",
 		Outputs: []op.Port{{Name: "output", Doc: name}},
 		Params: []op.Parameter{
 			{Name: "dtype", Type: op.DType, Default: tensor.Int32, Doc: "Type of the output."},
@@ -106,7 +106,7 @@ func init() {
 func init() {
 	op.Register(op.Schema{
 		Name:    "full",
-		Doc:     "Repeats data to a shape, as numpy broadcasts.",
+		Doc:     "Repeats data to a shape, with the broadcasting rules of numpy.",
 		Inputs:  []op.Port{{Name: "fill_value", Doc: "the data to repeat: a scalar, or data whose shape fits the end of the new shape"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the repeated data"}},
 		Params:  []op.Parameter{layoutParam("Layout of the output."), shapeParam()},
@@ -127,7 +127,7 @@ func (k *full) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := tensor.Spec{DType: in[0].DType, Shape: inferredShape(k.shape, k.layout), Layout: k.layout}
 	if op.Static(in[0]) && op.Static(out) {
 		if err := broadcasts(in[0].Shape, out.Shape); err != nil {
-			return nil, k.config.InvalidInput(0, "data that repeat to the shape "+out.Shape.String(), in[0].Shape.String(), "")
+			return nil, k.config.InvalidInput(0, "data that can be repeated to the shape "+out.Shape.String(), in[0].Shape.String(), "")
 		}
 	}
 	return []tensor.Spec{out}, nil
@@ -157,8 +157,8 @@ type like struct {
 func registerLike(name, what string, value float32) {
 	op.Register(op.Schema{
 		Name:    name,
-		Doc:     "Gives " + what + " in the shape of other data.",
-		Inputs:  []op.Port{{Name: "data_like", Doc: "data whose shape, layout and type are taken; their contents are not read"}},
+		Doc:     "Returns " + what + " in the shape of other data.",
+		Inputs:  []op.Port{{Name: "data_like", Doc: "data with the shape, layout and type of the output; the contents are not read"}},
 		Outputs: []op.Port{{Name: "output", Doc: what}},
 		Params:  []op.Parameter{{Name: "dtype", Type: op.DType, Doc: "Type of the output; by default the input's type."}},
 		New: func(c *op.Config) (op.Kernel, error) {
@@ -202,9 +202,9 @@ func init() {
 func init() {
 	op.Register(op.Schema{
 		Name: "full_like",
-		Doc:  "Repeats data to the shape, layout and type of other data, as numpy broadcasts and cast converts.",
+		Doc:  "Repeats data to the shape of other data, with the broadcasting rules of numpy, and converts it to its type like cast. The output has the layout of the other data.",
 		Inputs: []op.Port{
-			{Name: "data_like", Doc: "data whose shape, layout and type are taken; their contents are not read"},
+			{Name: "data_like", Doc: "data with the shape, layout and type of the output; the contents are not read"},
 			{Name: "fill_value", Doc: "the data to repeat"},
 		},
 		Outputs: []op.Port{{Name: "output", Doc: "the repeated data"}},
@@ -260,13 +260,13 @@ func broadcasts(in, out tensor.Shape) error {
 			d = out[j]
 		}
 		if in[i] != d && in[i] != 1 {
-			return mismatch("data that repeat to the shape "+out.String(), in.String())
+			return mismatch("data that can be repeated to the shape "+out.String(), in.String())
 		}
 	}
 	return nil
 }
 
-// broadcast repeats in to out, whose shapes fit.
+// broadcast repeats in to out. The shapes must fit.
 func broadcast(out, in tensor.Tensor) {
 	if in.Len() == 1 {
 		repeat(out.Data, in.Data)

@@ -1,8 +1,7 @@
-// Package generic holds the operators that work on data of any meaning: they
-// convert elements, move, join and repeat them, give them other shapes and tell
-// what they are. Results are exact.
+// Package generic holds the operators that work on any data. They convert, move, join and repeat
+// elements, change shapes, and describe data. Results are exact.
 //
-// An operator that does not change elements copies nothing: its output is a view of its input.
+// An operator that does not change elements copies nothing. Its output is a view of its input.
 package generic
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// numbers checks that input i has elements that DALI's tensors can have.
+// numbers checks that input i has a dtype that DALI's tensors can have.
 func numbers(c *op.Config, i int, in tensor.Spec) error {
 	if element.Known(in.DType) {
 		return nil
@@ -35,10 +34,10 @@ func unknown(rank int) tensor.Shape {
 	return s
 }
 
-// same is Infer of kernels whose output is like their input.
+// same is the Infer of kernels whose output has the spec of their input.
 func same(in []tensor.Spec) ([]tensor.Spec, error) { return in[:1:1], nil }
 
-// mismatch returns the error of a sample that is not as wanted.
+// mismatch returns the error for a sample that differs from what is wanted.
 func mismatch(want, got string) error {
 	return &errs.Error{Kind: errs.Mismatch, Want: want, Got: got}
 }
@@ -48,7 +47,7 @@ func layoutParam(doc string) op.Parameter {
 	return op.Parameter{Name: "layout", Type: op.String, Doc: doc}
 }
 
-// fits returns an error if there is a layout and it does not name every axis.
+// fits returns an error if a layout is given that does not name every axis.
 func fits(c *op.Config, param, layout string, rank int) error {
 	if layout == "" || len(layout) == rank {
 		return nil
@@ -56,7 +55,7 @@ func fits(c *op.Config, param, layout string, rank int) error {
 	return c.Invalid(param, fmt.Sprintf("a letter for each of %d axes", rank), fmt.Sprintf("%q", layout), "")
 }
 
-// without returns the layout without the axes, which are sorted.
+// without returns the layout without the given axes, which are sorted.
 func without(layout string, axes []int) string {
 	if layout == "" {
 		return ""
@@ -70,7 +69,7 @@ func without(layout string, axes []int) string {
 	return b.String()
 }
 
-// workspace is a worker's memory for shapes of views, which outlive the call that makes them.
+// workspace is a worker's memory for shapes of views. They outlive the call that makes them.
 type workspace struct {
 	shape     tensor.Shape
 	axes      []int
@@ -78,7 +77,7 @@ type workspace struct {
 	parts     []float64
 }
 
-// size checks that an output of that shape can be addressed.
+// size checks that an output of the given shape can be addressed.
 func size(shape tensor.Shape, d tensor.DType) error {
 	_, err := shape.Bytes(d)
 	return err

@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// mostInputs is how many inputs can be joined.
+// mostInputs is the most inputs that can be joined.
 const mostInputs = 999
 
 // joining is the kernel of cat and stack.
@@ -31,7 +31,7 @@ func newJoining(c *op.Config, stack bool) (op.Kernel, error) {
 	return op.Each(k), nil
 }
 
-// along returns the axis along which data of that rank and layout are joined.
+// along returns the axis along which data of the given rank and layout is joined.
 func (k *joining) along(rank int, layout string) (int, error) {
 	if k.name != "" && !k.stack {
 		i := strings.IndexByte(layout, k.name[0])
@@ -57,7 +57,7 @@ func (k *joining) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	first := in[0]
 	for i, s := range in[1:] {
 		if s.DType != first.DType {
-			return nil, k.config.InvalidInput(i+1, first.DType.String()+" as input 0", s.DType.String(), "cast it")
+			return nil, k.config.InvalidInput(i+1, first.DType.String()+", like input 0", s.DType.String(), "cast it")
 		}
 		if first.Shape == nil {
 			first.Shape = s.Shape
@@ -98,7 +98,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// common returns the extent of an axis where all inputs agree on it and know it.
+// common returns the extent of an axis if it is known and equal for all inputs.
 func common(in []tensor.Spec, axis int) int {
 	d := -1
 	for i, s := range in {
@@ -115,7 +115,7 @@ func (k *joining) stackedLayout(first tensor.Spec, at int) (string, error) {
 	case k.name == "":
 		return "", nil
 	case first.Layout == "" && len(first.Shape) > 0:
-		return "", k.config.Invalid("axis_name", "inputs with a layout", "inputs without", "give them a layout")
+		return "", k.config.Invalid("axis_name", "inputs with a layout", "inputs without a layout", "give them a layout")
 	}
 	return first.Layout[:at] + k.name + first.Layout[at:], nil
 }
@@ -135,7 +135,7 @@ func (k *joining) Sample(b *op.Block, s int) error {
 		return err
 	}
 	out := b.Out(0, s, shape...)
-	pieces := shape[:at].Len() // that each input contributes
+	pieces := shape[:at].Len() // number of pieces from each input
 	step := 0
 	if pieces > 0 {
 		step = len(out.Data) / pieces
@@ -158,12 +158,12 @@ func (k *joining) Sample(b *op.Block, s int) error {
 
 // shapeOf appends the shape of a joined sample to buf.
 func (k *joining) shapeOf(b *op.Block, s, at int, buf []int) (tensor.Shape, error) {
-	ref := -1 // the first input that counts: cat ignores empty ones
+	ref := -1 // the first input that is not ignored: cat ignores empty inputs
 	total := 0
 	for i := range b.Inputs() {
 		in := b.In(i, s)
 		if len(in.Shape) != len(b.In(0, s).Shape) {
-			return nil, mismatch(fmt.Sprintf("%d axes as input 0", len(b.In(0, s).Shape)), fmt.Sprintf("input %d of shape %s", i, in.Shape))
+			return nil, mismatch(fmt.Sprintf("%d axes, like input 0", len(b.In(0, s).Shape)), fmt.Sprintf("input %d of shape %s", i, in.Shape))
 		}
 		if !k.stack && in.Len() == 0 {
 			continue
@@ -173,7 +173,7 @@ func (k *joining) shapeOf(b *op.Block, s, at int, buf []int) (tensor.Shape, erro
 		}
 		for j, d := range b.In(ref, s).Shape {
 			if in.Shape[j] != d && (k.stack || j != at) {
-				return nil, mismatch(fmt.Sprintf("a shape like the shape of input %d, %s", ref, b.In(ref, s).Shape), fmt.Sprintf("input %d of shape %s", i, in.Shape))
+				return nil, mismatch(fmt.Sprintf("a shape that fits the shape of input %d, %s", ref, b.In(ref, s).Shape), fmt.Sprintf("input %d of shape %s", i, in.Shape))
 			}
 		}
 		if !k.stack {
@@ -202,9 +202,9 @@ func joiningParams(axisDoc, nameDoc string) []op.Parameter {
 func init() {
 	op.Register(op.Schema{
 		Name: "cat",
-		Doc: "Joins data along an existing axis. Samples without elements are left out, with any shape. " +
+		Doc: "Joins data along an existing axis. Samples without elements are ignored, whatever their shape is. " +
 			"The output has the layout of the first input.",
-		Inputs:  []op.Port{{Name: "input", Doc: "data of one type, whose shapes differ at most in this axis"}},
+		Inputs:  []op.Port{{Name: "input", Doc: "data of one type; shapes may differ only in this axis"}},
 		Repeat:  mostInputs,
 		Outputs: []op.Port{{Name: "output", Doc: "the joined data"}},
 		Params:  joiningParams("Axis along which to join; a negative number counts from the end.", "Axis along which to join, by its letter in the layout of the first input."),

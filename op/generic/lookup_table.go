@@ -8,7 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// largestKey is the largest index that a lookup table has an entry for.
+// largestKey is the largest index for which a lookup table can have an entry.
 const largestKey = 65535
 
 func init() {
@@ -18,9 +18,9 @@ func init() {
 		Inputs:  []op.Port{{Name: "input", Doc: "integers"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the entries, in the shape of the input"}},
 		Params: []op.Parameter{
-			{Name: "default_value", Type: op.Float, Default: 0.0, Doc: "Value for integers that are not a key."},
-			{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output; values are converted as cast does."},
-			{Name: "keys", Type: op.Ints, Default: []int{}, Doc: "Keys, from 0 to 65535; of equal keys the last counts."},
+			{Name: "default_value", Type: op.Float, Default: 0.0, Doc: "Value for integers that are not keys."},
+			{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output; values are converted like cast."},
+			{Name: "keys", Type: op.Ints, Default: []int{}, Doc: "Keys from 0 to 65535. If a key occurs twice, its last value is used."},
 			{Name: "output_dtype", Type: op.DType, Deprecated: "use dtype", Doc: "The older name of dtype."},
 			{Name: "values", Type: op.Floats, Default: []float64{}, Doc: "The value of each key."},
 		},
@@ -31,7 +31,7 @@ func init() {
 type lookupTable struct {
 	config  *op.Config
 	dtype   tensor.DType
-	entries []byte // of all keys up to the largest, then the default
+	entries []byte // the entries of all keys up to the largest, then the default
 	keys    int
 }
 
@@ -102,7 +102,7 @@ func lookFrom[T any](k *lookupTable, out []byte, in tensor.Tensor) error {
 	return look(k, out, in)
 }
 
-// look copies entries as bits of type T. A negative index is a large one when its sign is ignored.
+// look copies entries as bits of type T. As an unsigned number, a negative index is a large index.
 func look[T any, S op.Integer](k *lookupTable, out []byte, in tensor.Tensor) error {
 	indices, err := tensor.Of[S](in)
 	if err != nil {

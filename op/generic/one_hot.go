@@ -12,7 +12,7 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "one_hot",
-		Doc: "Makes a row of classes of each index: on_value at the index, off_value elsewhere, and everywhere when the index is of no class. " +
+		Doc: "Makes a row of classes from each index, with on_value at the index and off_value elsewhere. An index outside the classes gives only off_value. " +
 			"If every sample of the batch has one element and the axis is left at -1, the output has only the axis of the classes.",
 		Inputs:  []op.Port{{Name: "input", Doc: "indices; floats are truncated"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the data with the axis of the classes"}},
@@ -20,9 +20,9 @@ func init() {
 			{Name: "axis", Type: op.Int, Default: -1, Doc: "Number of the new axis; -1 puts it after all others."},
 			{Name: "axis_name", Type: op.String, Doc: "Letter of the new axis in the layout; without it there is no layout."},
 			{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output."},
-			{Name: "num_classes", Type: op.Int, Default: 0, Doc: "How many classes there are."},
-			{Name: "off_value", Type: op.Float, Default: 0.0, Doc: "Value at all other places; for integers it is truncated."},
-			{Name: "on_value", Type: op.Float, Default: 1.0, Doc: "Value at the index; for integers it is truncated."},
+			{Name: "num_classes", Type: op.Int, Default: 0, Doc: "Number of classes."},
+			{Name: "off_value", Type: op.Float, Default: 0.0, Doc: "Value at all other places; truncated for integer types."},
+			{Name: "on_value", Type: op.Float, Default: 1.0, Doc: "Value at the index; truncated for integer types."},
 		},
 		New: newOneHot,
 	})
@@ -45,7 +45,7 @@ func newOneHot(c *op.Config) (op.Kernel, error) {
 	}
 	switch {
 	case k.classes < 0 || k.classes > math.MaxInt32:
-		return nil, c.Invalid("num_classes", "a number of classes", fmt.Sprint(k.classes), "")
+		return nil, c.Invalid("num_classes", "a valid number of classes", fmt.Sprint(k.classes), "")
 	case k.axis < -1:
 		return nil, c.Invalid("axis", "-1 or more", fmt.Sprint(k.axis), "")
 	case c.Given("axis_name") && len(k.name) != 1:
@@ -105,7 +105,7 @@ func (k *oneHot) at(rank int) int {
 	return k.axis
 }
 
-// layout returns the layout of an output of that rank.
+// layout returns the layout of an output of the given rank.
 func (k *oneHot) layout(in string, rank int) (string, error) {
 	switch {
 	case k.name == "":

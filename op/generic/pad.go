@@ -14,15 +14,15 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "pad",
-		Doc: "Makes samples larger at the ends of axes: to a shape, to the largest sample of the batch where no extent is given, " +
-			"and to a multiple of the alignment. No extent becomes smaller.",
+		Doc: "Makes samples larger at the ends of axes. The new extent is the given one, or the largest in the batch, " +
+			"rounded up to a multiple of the alignment. No extent becomes smaller.",
 		Inputs:  []op.Port{{Name: "input", Doc: "data of any kind with at least one axis"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the padded data"}},
 		Params: append(axis.Params(true, "Axes to pad, by default all"),
-			op.Parameter{Name: "align", Type: op.Ints, PerSample: true, Doc: "Alignments, one for all axes or one for each: extents become multiples of them."},
-			op.Parameter{Name: "fill_value", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Value of the padding; for integers it is truncated."},
+			op.Parameter{Name: "align", Type: op.Ints, PerSample: true, Doc: "Alignments, one for all axes or one for each axis. Extents become multiples of them."},
+			op.Parameter{Name: "fill_value", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Value of the padding; truncated for integer types."},
 			op.Parameter{Name: "shape", Type: op.Ints, PerSample: true,
-				Doc: "Extents, one for all axes or one for each. A negative or omitted extent is the largest of the batch."},
+				Doc: "Extents, one for all axes or one for each axis. A negative or omitted extent means the largest in the batch."},
 		),
 		New: newPad,
 	})
@@ -109,8 +109,8 @@ func (k *pad) inferShape(out, in tensor.Shape, axes []int) {
 	}
 }
 
-// pick returns value i of a list that has one value for all or one for each, or none if the list is
-// empty.
+// pick returns value i of a list that has one value for all, or one for each. If the list is empty,
+// it returns none.
 func pick(list []int, i, none int) int {
 	switch {
 	case len(list) == 0:
@@ -128,7 +128,7 @@ func aligned(n, align int) int {
 	return n
 }
 
-// axesOf returns the axes to pad of a sample; an empty list stands for all.
+// axesOf returns the axes of a sample to pad. An empty list means all axes.
 func (k *pad) axesOf(b *op.Block, s int, in tensor.Spec, buf []int) ([]int, error) {
 	axes, err := k.axes.Of(b, s, len(in.Shape), in.Layout, buf)
 	if err == nil && len(axes) == 0 {
@@ -195,7 +195,7 @@ func (k *pad) values(b *op.Block, s int, v op.Vector[int], name string, axes int
 	return list, err
 }
 
-// fillAround writes the input into an output of that shape.
+// fillAround writes the input into an output of the given shape, and the fill value around it.
 func (k *pad) fillAround(b *op.Block, s int, in tensor.Tensor, shape tensor.Shape, buf []int) error {
 	if shape.Equal(in.Shape) {
 		b.Alias(0, s, in)

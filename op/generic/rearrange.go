@@ -37,7 +37,7 @@ func init() {
 		Inputs:  []op.Port{{Name: "input", Doc: "data of any kind"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the samples in the new order"}},
 		Params: []op.Parameter{{Name: "indices", Type: op.Ints, Required: true, PerSample: true,
-			Doc: "For each sample of the output, its index in the input batch: one list for the batch, or one number a sample."}},
+			Doc: "For each sample of the output, its index in the input batch: one list for the batch, or one number per sample."}},
 		New: func(c *op.Config) (op.Kernel, error) {
 			return &permuteBatch{config: c, indices: op.GetVector[int](c, "indices")}, nil
 		},
@@ -62,7 +62,7 @@ func (k *permuteBatch) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 func (k *permuteBatch) Run(b *op.Block) error {
 	constant, ok := k.indices.Const()
 	if ok && len(constant) != b.Len() {
-		return k.config.Invalid("indices", fmt.Sprintf("%d indices, as many as the batch has samples", b.Len()), fmt.Sprint(len(constant)), "")
+		return k.config.Invalid("indices", fmt.Sprintf("%d indices, one per sample of the batch", b.Len()), fmt.Sprint(len(constant)), "")
 	}
 	return b.Each(func(s int) error {
 		var buf [1]int
@@ -73,7 +73,7 @@ func (k *permuteBatch) Run(b *op.Block) error {
 		case ok:
 			index = index[s : s+1]
 		case len(index) != 1:
-			return mismatch("one index a sample", tensor.Shape(index).String())
+			return mismatch("one index per sample", tensor.Shape(index).String())
 		}
 		from := index[0]
 		if from < 0 || from >= b.Len() {
@@ -85,7 +85,7 @@ func (k *permuteBatch) Run(b *op.Block) error {
 	})
 }
 
-// mostElements is how many outputs element_extract can have.
+// mostElements is the most outputs of element_extract.
 const mostElements = 1 << 12
 
 func init() {
@@ -106,7 +106,7 @@ func init() {
 	})
 }
 
-// elementMap returns the argument of that name, checked.
+// elementMap returns the checked argument element_map.
 func elementMap(c *op.Config) ([]int, error) {
 	elements := op.Get[[]int](c, "element_map")
 	if n := len(elements); n == 0 || n > mostElements {
@@ -129,7 +129,7 @@ type elementExtract struct {
 func sequence(c *op.Config, in tensor.Spec) error {
 	switch {
 	case in.Shape != nil && len(in.Shape) < 2:
-		return c.InvalidInput(0, "a sequence: two axes or more", in.Shape.String(), "")
+		return c.InvalidInput(0, "a sequence with two axes or more", in.Shape.String(), "")
 	case in.Layout != "" && in.Layout[0] != 'F':
 		return c.InvalidInput(0, "a layout that begins with F", fmt.Sprintf("%q", in.Layout), "give the sequences their layout")
 	}
@@ -183,7 +183,7 @@ func init() {
 		New: func(c *op.Config) (op.Kernel, error) {
 			k := &sequenceRearrange{config: c, order: op.GetVector[int](c, "new_order")}
 			if order, ok := k.order.Const(); ok && len(order) == 0 {
-				return nil, c.Invalid("new_order", "an index or more", "none", "")
+				return nil, c.Invalid("new_order", "at least one index", "no index", "")
 			}
 			return op.Each(k), nil
 		},
@@ -213,8 +213,8 @@ func (k *sequenceRearrange) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-// within returns an error unless all indices are of a sequence of n elements; n
-// may be unknown.
+// within returns an error unless all indices are valid for a sequence of n elements; n may be
+// unknown.
 func within(order []int, n int) error {
 	for _, i := range order {
 		if i < 0 || n >= 0 && i >= n {
@@ -235,7 +235,7 @@ func (k *sequenceRearrange) Sample(b *op.Block, s int) error {
 		return err
 	}
 	if len(order) == 0 {
-		return mismatch("an index or more", "none")
+		return mismatch("at least one index", "no index")
 	}
 	if err := within(order, in.Shape[0]); err != nil {
 		return err

@@ -19,11 +19,11 @@ func reshapingInputs() []op.Port {
 
 func reshapingParams() []op.Parameter {
 	return []op.Parameter{
-		layoutParam("New layout; without it the layout stays where the number of axes does."),
+		layoutParam("New layout. By default the layout stays if the number of axes stays."),
 		{Name: "rel_shape", Type: op.Floats, PerSample: true, Doc: "New shape as fractions of the old extents; a negative extent takes the remaining elements."},
 		{Name: "shape", Type: op.Ints, PerSample: true, Doc: "New shape; a negative extent takes the remaining elements."},
 		{Name: "src_dims", Type: op.Ints, PerSample: true,
-			Doc: "Which axis of the input gives each axis its extent, before rel_shape is applied; -1 is a new axis of extent 1."},
+			Doc: "For each new axis, the axis of the input with its extent, before rel_shape is applied. -1 means a new axis of extent 1."},
 	}
 }
 
@@ -60,24 +60,24 @@ func newReshaping(c *op.Config) (op.Kernel, error) {
 	}
 	switch {
 	case ways > 1:
-		return nil, c.Invalid("shape", "one of shape, rel_shape and a second input", "several", "")
+		return nil, c.Invalid("shape", "one of shape, rel_shape and a second input", "more than one of them", "")
 	case ways == 0 && !k.hasSource && !k.hasLayout && k.dtype == tensor.Invalid:
-		return nil, c.Invalid("shape", "a new shape, layout or type", "none", "use copy")
+		return nil, c.Invalid("shape", "a new shape, layout or type", "none of them", "use copy")
 	}
 	if shape, ok := k.shape.Const(); ok {
 		if err := oneWildcard(shape); err != nil || slices.Contains(shape, 0) {
-			return nil, c.Invalid("shape", "extents other than 0, at most one of them negative", fmt.Sprint(shape), "")
+			return nil, c.Invalid("shape", "extents other than 0, with at most one negative extent", fmt.Sprint(shape), "")
 		}
 	}
 	if shape, ok := k.relative.Const(); ok {
 		if err := oneWildcard(shape); err != nil || slices.Contains(shape, 0) {
-			return nil, c.Invalid("rel_shape", "parts other than 0, at most one of them negative", fmt.Sprint(shape), "")
+			return nil, c.Invalid("rel_shape", "fractions other than 0, with at most one negative fraction", fmt.Sprint(shape), "")
 		}
 	}
 	return op.Each(k), nil
 }
 
-// oneWildcard returns an error when more than one extent is negative.
+// oneWildcard returns an error if more than one extent is negative.
 func oneWildcard[T int | float64](shape []T) error {
 	n := 0
 	for _, d := range shape {
@@ -101,7 +101,7 @@ func (k *reshaping) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	}
 	shape, err := k.inferShape(in, out.DType)
 	if err != nil {
-		return nil, k.config.InvalidInput(0, "data that the new shape fits", in[0].DType.String()+in[0].Shape.String()+": "+err.Error(), "")
+		return nil, k.config.InvalidInput(0, "data that fits the new shape", in[0].DType.String()+in[0].Shape.String()+": "+err.Error(), "")
 	}
 	out.Shape = shape
 	if shape == nil {
@@ -115,7 +115,7 @@ func (k *reshaping) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, err
 }
 
-// layoutOf returns the layout of an output of that rank.
+// layoutOf returns the layout of an output of the given rank.
 func (k *reshaping) layoutOf(layout string, rank int) (string, error) {
 	switch {
 	case k.hasLayout:
@@ -123,7 +123,7 @@ func (k *reshaping) layoutOf(layout string, rank int) (string, error) {
 	case len(layout) == rank:
 		return layout, nil
 	case layout != "" && k.hasSource && !k.hasShape && !k.hasRelative && !k.hasInput:
-		return "", k.config.Invalid("src_dims", fmt.Sprintf("the axes of %q", layout), fmt.Sprintf("%d axes, which it does not name", rank), "give the layout")
+		return "", k.config.Invalid("src_dims", fmt.Sprintf("the axes of %q", layout), fmt.Sprintf("%d axes, which the layout does not name", rank), "give a layout")
 	}
 	return "", nil
 }
@@ -147,7 +147,7 @@ func (k *reshaping) inferShape(in []tensor.Spec, dtype tensor.DType) (tensor.Sha
 	}
 	switch {
 	case k.hasShape:
-		return tensor.Shape(shape).Clone(), nil // a negative extent is an unknown one
+		return tensor.Shape(shape).Clone(), nil // a negative extent is unknown
 	case k.hasRelative:
 		return unknown(len(relative)), nil
 	case in[0].Shape == nil && !k.hasSource:
@@ -198,8 +198,8 @@ func (k *reshaping) Sample(b *op.Block, s int) error {
 	return nil
 }
 
-// extents appends the new shape of data of that shape to out: of the elements of
-// dtype that the elements of type from become.
+// extents appends to out the new shape of data of shape in, whose elements of type from become
+// elements of type dtype.
 func (k *reshaping) extents(out, in tensor.Shape, from, dtype tensor.DType, shape []int, relative []float64, source []int) (tensor.Shape, error) {
 	base, err := k.base(out, in, source)
 	if err != nil {
@@ -259,10 +259,10 @@ func (k *reshaping) base(out, in tensor.Shape, source []int) (tensor.Shape, erro
 	return out, nil
 }
 
-// scaled returns the extents times the parts, in the memory of base.
+// scaled returns the extents multiplied by the fractions, in the memory of base.
 func (k *reshaping) scaled(base tensor.Shape, parts []float64) (tensor.Shape, error) {
 	if k.hasSource && len(parts) != len(base) {
-		return nil, mismatch(fmt.Sprintf("a rel_shape of %d axes, as src_dims has", len(base)), fmt.Sprint(parts))
+		return nil, mismatch(fmt.Sprintf("a rel_shape of %d axes, like src_dims", len(base)), fmt.Sprint(parts))
 	}
 	for len(base) < len(parts) {
 		if parts[len(base)] >= 0 {
@@ -285,14 +285,14 @@ func (k *reshaping) scaled(base tensor.Shape, parts []float64) (tensor.Shape, er
 	return base, nil
 }
 
-// resizeLast makes the last extent one of elements of another size.
+// resizeLast converts the last extent to elements of another size.
 func resizeLast(shape tensor.Shape, from, to tensor.DType) error {
 	if from.Size() == to.Size() {
 		return nil
 	}
 	last := len(shape) - 1
 	if last < 0 || shape[last]*from.Size()%to.Size() != 0 {
-		return mismatch(fmt.Sprintf("a last axis of a multiple of %d bytes", to.Size()), from.String()+shape.String())
+		return mismatch(fmt.Sprintf("a last axis whose bytes are a multiple of %d", to.Size()), from.String()+shape.String())
 	}
 	shape[last] = shape[last] * from.Size() / to.Size()
 	return nil
@@ -316,7 +316,7 @@ func integers(t tensor.Tensor, buf []int) ([]int, error) {
 func init() {
 	op.Register(op.Schema{
 		Name:    "reshape",
-		Doc:     "Changes the shape or layout of data; the elements keep their order.",
+		Doc:     "Changes the shape or layout of data. The elements keep their order.",
 		Inputs:  reshapingInputs(),
 		Outputs: []op.Port{{Name: "output", Doc: "the same elements in the other shape"}},
 		Params:  reshapingParams(),
@@ -327,7 +327,7 @@ func init() {
 func init() {
 	op.Register(op.Schema{
 		Name: "reinterpret",
-		Doc: "Takes the bytes of the elements for elements of another type. Without a shape the last axis " +
+		Doc: "Interprets the bytes of the elements as elements of another type. Without a shape the last axis " +
 			"becomes longer or shorter by the ratio of the sizes of the two types.",
 		Inputs:  reshapingInputs(),
 		Outputs: []op.Port{{Name: "output", Doc: "the same bytes with the other type and shape"}},

@@ -18,7 +18,7 @@ func init() {
 		Inputs:  []op.Port{{Name: "data", Doc: "data of any kind"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the data without these axes"}},
 		Params: []op.Parameter{
-			{Name: "axes", Type: op.Ints, PerSample: true, Doc: "Axes to remove, by number; an axis that the data lack is ignored, as in DALI."},
+			{Name: "axes", Type: op.Ints, PerSample: true, Doc: "Axes to remove, by number. An axis that does not exist is ignored, as in DALI."},
 			{Name: "axis_names", Type: op.String, Doc: "Axes to remove, by the letters of the layout."},
 		},
 		New: func(c *op.Config) (op.Kernel, error) {
@@ -56,7 +56,7 @@ func (k *squeeze) removed(axes, numbers []int, shape tensor.Shape, layout string
 	slices.Sort(axes)
 	for j, i := range axes {
 		if j > 0 && axes[j-1] == i {
-			return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: "every axis once", Got: fmt.Sprintf("axis %d twice", i)}
+			return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: "each axis at most once", Got: fmt.Sprintf("axis %d twice", i)}
 		}
 		if d := shape[i]; d != 1 && d >= 0 {
 			return nil, mismatch(fmt.Sprintf("axis %d of extent 1", i), shape.String())
@@ -79,7 +79,7 @@ func (k *squeeze) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-// keep appends the extents of all but some axes to out.
+// keep appends the extents of all axes except the removed ones to out.
 func keep(out, shape tensor.Shape, removed []int) tensor.Shape {
 	for i, d := range shape {
 		if !slices.Contains(removed, i) {
@@ -114,7 +114,7 @@ func init() {
 		Inputs:  []op.Port{{Name: "data", Doc: "data of any kind"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the data with the new axes"}},
 		Params: []op.Parameter{
-			{Name: "axes", Type: op.Ints, Required: true, Doc: "Numbers that the new axes have in the output."},
+			{Name: "axes", Type: op.Ints, Required: true, Doc: "Numbers of the new axes in the output."},
 			{Name: "new_axis_names", Type: op.String, Default: "", Doc: "A letter for each new axis; without them the output has no layout."},
 		},
 		New: newExpandDims,
@@ -162,14 +162,14 @@ func (k *expandDims) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-// fits returns an error unless data of that shape and layout can be given the axes.
+// fits returns an error unless the axes can be added to data of the given shape and layout.
 func (k *expandDims) fits(shape tensor.Shape, layout string) error {
 	rank := len(shape) + len(k.axes)
 	if len(k.axes) > 0 && k.axes[len(k.axes)-1] >= rank {
 		return k.config.Invalid("axes", fmt.Sprintf("axes below %d, the rank of the output", rank), fmt.Sprint(k.axes), "")
 	}
 	if k.names != "" && layout == "" && len(shape) > 0 {
-		return k.config.Invalid("new_axis_names", "an input with a layout", "one without", "give the input a layout")
+		return k.config.Invalid("new_axis_names", "an input with a layout", "an input without a layout", "give the input a layout")
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ func init() {
 		Outputs: []op.Port{{Name: "output", Doc: "the data with its axes in that order"}},
 		Params: []op.Parameter{
 			{Name: "output_layout", Type: op.String, Doc: "Layout of the output; it overrides every other layout."},
-			{Name: "perm", Type: op.Ints, Doc: "Which axis of the input each axis of the output is; without it the order is reversed."},
-			{Name: "transpose_layout", Type: op.Bool, Default: true, Doc: "Whether the letters of the layout go with their axes; else the layout stays."},
+			{Name: "perm", Type: op.Ints, Doc: "For each axis of the output, the number of the input axis. By default the order is reversed."},
+			{Name: "transpose_layout", Type: op.Bool, Default: true, Doc: "Whether the letters of the layout move with their axes; otherwise the layout stays."},
 		},
 		New: newTranspose,
 	})
@@ -42,14 +42,14 @@ func newTranspose(c *op.Config) (op.Kernel, error) {
 	seen := make([]bool, len(k.perm))
 	for _, i := range k.perm {
 		if i < 0 || i >= len(seen) || seen[i] {
-			return nil, c.Invalid("perm", fmt.Sprintf("each of 0 to %d once", len(seen)-1), fmt.Sprint(k.perm), "")
+			return nil, c.Invalid("perm", fmt.Sprintf("each number from 0 to %d once", len(seen)-1), fmt.Sprint(k.perm), "")
 		}
 		seen[i] = true
 	}
 	return op.Each(k), fits(c, "output_layout", k.layout, len(k.perm))
 }
 
-// from returns which axis of the input axis i of the output is.
+// from returns the input axis that becomes axis i of the output.
 func (k *transpose) from(i, rank int) int {
 	if k.perm == nil {
 		return rank - 1 - i
@@ -67,7 +67,7 @@ func (k *transpose) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	}
 	rank := len(in[0].Shape)
 	if k.perm != nil && len(k.perm) != rank {
-		return nil, k.config.Invalid("perm", fmt.Sprintf("%d axes, as input 0 has", rank), fmt.Sprint(k.perm), "")
+		return nil, k.config.Invalid("perm", fmt.Sprintf("%d axes, like input 0", rank), fmt.Sprint(k.perm), "")
 	}
 	if err := fits(k.config, "output_layout", k.layout, rank); err != nil {
 		return nil, err

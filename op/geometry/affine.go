@@ -1,8 +1,9 @@
-// Package geometry holds the operators that make affine transforms and apply them
-// to coordinates.
+// Package geometry holds the operators that make affine transforms, and that apply transforms to
+// coordinates and images.
 //
-// A transform of n dimensions is a float32 matrix of n rows and n+1 columns: the matrix that
-// multiplies a point, and the offset that is added. Its layout is "**": neither axis has a meaning.
+// A transform of n dimensions is a float32 matrix of n rows and n+1 columns. The first n columns
+// multiply a point, and the last column is the offset that is added. Its layout is "**", because
+// its axes have no meaning.
 package geometry
 
 import (
@@ -53,7 +54,7 @@ func (t *affine) then(u *affine) affine {
 	return out
 }
 
-// around makes center the point that t leaves where it is.
+// around changes the offset of t so that t does not move center.
 func (t *affine) around(center []float32) {
 	n := t.n
 	for i := range n {

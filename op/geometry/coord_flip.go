@@ -19,11 +19,11 @@ func init() {
 	}
 	for i, axis := range []string{"x", "y", "z"} {
 		s.Params = append(s.Params,
-			op.Parameter{Name: "center_" + axis, Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the mirror of " + axis + " is."},
-			op.Parameter{Name: "flip_" + axis, Type: op.Int, Default: btoi(i == 0), PerSample: true, Doc: "Whether " + axis + " is mirrored: not 0."})
+			op.Parameter{Name: "center_" + axis, Type: op.Float, Default: 0.5, PerSample: true, Doc: "The centre of the mirror for " + axis + "."},
+			op.Parameter{Name: "flip_" + axis, Type: op.Int, Default: btoi(i == 0), PerSample: true, Doc: "Whether " + axis + " is mirrored: 0 means no."})
 	}
 	s.Params = append(s.Params, op.Parameter{Name: "layout", Type: op.String, Default: "",
-		Doc: `Which coordinate is which: letters x, y and z; by default "x", "xy" or "xyz".`})
+		Doc: `The order of the coordinates, as letters x, y and z; by default "x", "xy" or "xyz".`})
 	op.Register(s)
 }
 
@@ -42,7 +42,7 @@ func newCoordFlip(c *op.Config) (op.Kernel, error) {
 	if k.layout == "" {
 		k.layout = "xyz"
 	} else if !strings.Contains(k.layout, "x") {
-		return nil, c.Invalid("layout", "letters of which one is x", fmt.Sprintf("%q", k.layout), "")
+		return nil, c.Invalid("layout", "letters with an x", fmt.Sprintf("%q", k.layout), "")
 	}
 	return op.Each(k), nil
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// coordTypes are the types that coordinates come in.
+// coordTypes returns the dtypes of coordinates.
 func coordTypes() []tensor.DType {
 	return []tensor.DType{tensor.Uint8, tensor.Uint16, tensor.Int16, tensor.Int32, tensor.Float32}
 }
 
 func init() {
-	matrixDoc := " is a number, which multiplies all coordinates, or a matrix row by row with a column for each coordinate"
+	matrixDoc := " is one number, which multiplies all coordinates, or a matrix, row by row, with one column per coordinate"
 	op.Register(op.Schema{
 		Name:    "coord_transform",
 		Doc:     "Multiplies points by a matrix and adds an offset: M * x + T, in float32; integers are rounded half away from zero and saturated.",
-		Inputs:  []op.Port{{Name: "points", Doc: "data whose last axis are the coordinates of points", DTypes: coordTypes()}},
-		Outputs: []op.Port{{Name: "output", Doc: "the points, with a coordinate for each row of the matrix"}},
+		Inputs:  []op.Port{{Name: "points", Doc: "points; the last axis holds the coordinates", DTypes: coordTypes()}},
+		Outputs: []op.Port{{Name: "output", Doc: "the points, with one coordinate per row of the matrix"}},
 		Params: []op.Parameter{
-			{Name: "M", Type: op.Floats, PerSample: true, Doc: "The matrix, by default that which changes nothing; it" + matrixDoc + "."},
-			{Name: "MT", Type: op.Floats, PerSample: true, Doc: "Matrix and offset in one, in place of both; it" + matrixDoc + " and one more, the offset."},
+			{Name: "M", Type: op.Floats, PerSample: true, Doc: "The matrix; by default the identity. It" + matrixDoc + "."},
+			{Name: "MT", Type: op.Floats, PerSample: true, Doc: "Matrix and offset together, in place of M and T. It" + matrixDoc + " and one more column, the offset."},
 			{Name: "T", Type: op.Floats, PerSample: true, Doc: "The offset: a number for each row of the matrix, or one for all."},
 			{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output: float32 or the input's type."},
 		},
@@ -45,7 +45,7 @@ func newCoordTransform(c *op.Config) (op.Kernel, error) {
 	k := &coordTransform{config: c, matrix: readVector(c, "M"), offset: readVector(c, "T"), dtype: op.Get[tensor.DType](c, "dtype")}
 	if c.Given("MT") {
 		if k.matrix.given || k.offset.given {
-			return nil, c.Invalid("MT", "MT, or M and T", "both", "leave one out")
+			return nil, c.Invalid("MT", "MT, or M and T", "both", "leave out MT, or M and T")
 		}
 		k.matrix, k.combined = readVector(c, "MT"), true
 	}
@@ -81,14 +81,14 @@ func (k *coordTransform) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-// points is a transform of points, which may give them more or fewer coordinates.
+// points is a transform of points. It may change the number of coordinates.
 type points struct {
 	rows, columns int
 	matrix        [mostDims * mostDims]float32
 	offset        [mostDims]float32
 }
 
-// read reads the transform of points of that many coordinates.
+// read reads the transform of points with the given number of coordinates.
 func (k *coordTransform) read(b *op.Block, s, columns int, p *points) error {
 	if columns < 1 || columns > mostDims {
 		return &errs.Error{Kind: errs.Invalid, Want: fmt.Sprintf("points of 1 to %d coordinates", mostDims), Got: fmt.Sprint(columns)}
@@ -127,7 +127,7 @@ func (k *coordTransform) readMatrix(b *op.Block, s int, p *points) error {
 	case len(values) == 1:
 		return p.multiply(float32(values[0]))
 	case len(values) == 0 || len(values)%columns != 0 || len(values)/columns > mostDims:
-		return k.matrix.wrong(fmt.Sprintf("rows of %d values, 1 to %d of them", columns, mostDims), len(values))
+		return k.matrix.wrong(fmt.Sprintf("1 to %[2]d rows of %[1]d values", columns, mostDims), len(values))
 	}
 	p.rows = len(values) / columns
 	for i := range p.rows {

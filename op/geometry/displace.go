@@ -9,17 +9,17 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// displacement is the kernel of water and sphere, which move pixels about.
+// displacement is the kernel of water and sphere, which move pixels.
 type displacement struct {
 	warping
 	mask  op.Scalar[int]
 	moves mover
 }
 
-// mover returns where the pixels of a picture of that size come from.
+// mover returns the mapping for an image of the given size.
 type mover func(b *op.Block, size volume) mapping
 
-// registerDisplacement registers an operator whose map newMoves makes from its arguments.
+// registerDisplacement registers an operator. newMoves makes its mapping from its arguments.
 func registerDisplacement(name, doc string, params []op.Parameter, newMoves func(*op.Config) mover) {
 	op.Register(op.Schema{
 		Name:    name,
@@ -29,7 +29,7 @@ func registerDisplacement(name, doc string, params []op.Parameter, newMoves func
 		Params: append(params,
 			op.Parameter{Name: "fill_value", Type: op.Float, Default: 0.0, Doc: "Value outside the input."},
 			op.Parameter{Name: "interp_type", Type: op.Interp, Default: op.InterpNN, Doc: "INTERP_NN or INTERP_LINEAR."},
-			op.Parameter{Name: "mask", Type: op.Int, Default: 1, PerSample: true, Doc: "Whether pixels are moved: not 0."},
+			op.Parameter{Name: "mask", Type: op.Int, Default: 1, PerSample: true, Doc: "Whether pixels are moved: 0 means no."},
 		),
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
@@ -73,14 +73,14 @@ func init() {
 	param := func(name string, value float64, doc string) op.Parameter {
 		return op.Parameter{Name: name, Type: op.Float, Default: value, Doc: doc}
 	}
-	registerDisplacement("water", "Makes pictures look as if seen through moving water: pixels are moved sideways by a sine of their row, up and down by a cosine of their column.",
+	registerDisplacement("water", "Makes images look as if seen through moving water. Pixels move sideways by a sine of their row, and up and down by a cosine of their column.",
 		[]op.Parameter{
-			param("ampl_x", 10, "How far pixels are moved sideways."),
-			param("ampl_y", 10, "How far pixels are moved up and down."),
-			param("freq_x", pi64, "How many radians of the sine a row is."),
-			param("freq_y", pi64, "How many radians of the cosine a column is."),
-			param("phase_x", 0, "Where the sine begins, in radians."),
-			param("phase_y", 0, "Where the cosine begins, in radians."),
+			param("ampl_x", 10, "Largest distance in pixels that a pixel moves sideways."),
+			param("ampl_y", 10, "Largest distance in pixels that a pixel moves up or down."),
+			param("freq_x", pi64, "Radians of the sine per row."),
+			param("freq_y", pi64, "Radians of the cosine per column."),
+			param("phase_x", 0, "Start of the sine in radians."),
+			param("phase_y", 0, "Start of the cosine in radians."),
 		}, func(c *op.Config) mover {
 			get := func(name string) float32 { return float32(op.Get[float64](c, name)) }
 			w := waves{x: wave{get("ampl_x"), get("freq_x"), get("phase_x")}, y: wave{get("ampl_y"), get("freq_y"), get("phase_y")}}
@@ -101,7 +101,7 @@ type waves struct{ x, y wave }
 
 type wave struct{ amplitude, frequency, phase float32 }
 
-// at returns how far pixel i is moved, in float32 as DALI.
+// at returns the distance that pixel i moves. Like DALI, it computes in float32.
 func (w *wave) at(i int, sine func(float32) float32) float32 {
 	return float32(w.amplitude * sine(float32(w.frequency*float32(i))+w.phase))
 }
@@ -109,7 +109,7 @@ func (w *wave) at(i int, sine func(float32) float32) float32 {
 // waterMap is the map of water.
 type waterMap struct {
 	x    wave
-	down []float32 // how far the pixels of a column are moved down
+	down []float32 // the distance that the pixels of a column move down
 }
 
 func (m *waterMap) row(_, y int, xs, ys, _ []float32) {
@@ -121,7 +121,7 @@ func (m *waterMap) row(_, y int, xs, ys, _ []float32) {
 }
 
 func init() {
-	registerDisplacement("sphere", "Makes pictures look as if on a ball: points move towards the middle, the more the nearer they are to it.", nil,
+	registerDisplacement("sphere", "Makes images look as if on a ball. Pixels move towards the middle; pixels near the middle move most.", nil,
 		func(*op.Config) mover {
 			return func(b *op.Block, size volume) mapping {
 				kept := op.PerWorker[ball](b)
@@ -136,7 +136,7 @@ type ball struct{ size volume }
 
 func (m *ball) row(_, y int, xs, ys, _ []float32) {
 	middleX, middleY := float32(m.size.w)/2, float32(m.size.h)/2
-	longest := float32(max(m.size.w/2, m.size.h/2)) // without a half, as in DALI
+	longest := float32(max(m.size.w/2, m.size.h/2)) // rounded down, as in DALI
 	dy := float32(y) + 0.5 - middleY
 	for x := range xs {
 		dx := float32(x) + 0.5 - middleX

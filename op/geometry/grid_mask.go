@@ -15,15 +15,15 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "grid_mask",
-		Doc: "Blackens squares of a grid, in every picture of a sequence and every plane of a volume. " +
+		Doc: "Makes the squares of a grid black, in every image of a sequence and every plane of a volume. " +
 			"Erased numbers are multiplied by 0: NaN stays NaN, and infinities become NaN.",
 		Inputs:  []op.Port{{Name: "images", Doc: "pictures, sequences or volumes", Layouts: []string{"HWC", "FHWC", "DHWC"}}},
 		Outputs: []op.Port{{Name: "output", Doc: "the pictures with black squares"}},
 		Params: []op.Parameter{
-			{Name: "angle", Type: op.Float, Default: 0.0, PerSample: true, Doc: "The angle in radians by which the grid is turned."},
-			{Name: "ratio", Type: op.Float, Default: 0.5, PerSample: true, Doc: "The side of a black square as a part of the tile."},
-			{Name: "shift_x", Type: op.Float, Default: 0.0, PerSample: true, Doc: "By how many pixels the grid is moved to the right."},
-			{Name: "shift_y", Type: op.Float, Default: 0.0, PerSample: true, Doc: "By how many pixels the grid is moved down."},
+			{Name: "angle", Type: op.Float, Default: 0.0, PerSample: true, Doc: "The angle of the grid in radians."},
+			{Name: "ratio", Type: op.Float, Default: 0.5, PerSample: true, Doc: "The side of a black square, as a fraction of the tile."},
+			{Name: "shift_x", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Number of pixels that the grid moves to the right."},
+			{Name: "shift_y", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Number of pixels that the grid moves down."},
 			{Name: "tile", Type: op.Int, Default: 100, PerSample: true, Doc: "The side of a tile in pixels."},
 		},
 		New: func(c *op.Config) (op.Kernel, error) {
@@ -58,7 +58,7 @@ func (k *gridMask) Sample(b *op.Block, s int) error {
 	in := b.In(0, s)
 	rank := len(in.Shape)
 	if rank != 3 && rank != 4 {
-		return &errs.Error{Kind: errs.Mismatch, Want: "a picture of layout HWC, or a sequence of them", Got: in.String()}
+		return &errs.Error{Kind: errs.Mismatch, Want: "an image of layout HWC, or a sequence of images", Got: in.String()}
 	}
 	g, err := k.grid(b, s)
 	if err != nil {

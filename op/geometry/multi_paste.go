@@ -12,30 +12,30 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// mostPasted is how many inputs multi_paste takes.
+// mostPasted is the most inputs of multi_paste.
 const mostPasted = 64
 
 func init() {
 	regions := func(name, what string) []op.Parameter {
 		return []op.Parameter{
-			{Name: name, Type: op.Int, PerSample: true, AnyShape: true, Doc: what + ", in pixels: a row of y and x for each region."},
-			{Name: name + "_rel", Type: op.Float, PerSample: true, AnyShape: true, Doc: what + ", as parts of the extents: a row of y and x for each region."},
+			{Name: name, Type: op.Int, PerSample: true, AnyShape: true, Doc: what + ", in pixels: one row of y and x per region."},
+			{Name: name + "_rel", Type: op.Float, PerSample: true, AnyShape: true, Doc: what + ", as fractions of the extents: one row of y and x per region."},
 		}
 	}
 	op.Register(op.Schema{
 		Name: "multi_paste",
-		Doc: "Puts regions of pictures on a black canvas, later regions over earlier ones. The pictures are samples of the batch, " +
-			"which in_ids names, or without it the sample of each input.",
+		Doc: "Puts regions of images on a black canvas, later regions over earlier regions. The images are the samples of the batch " +
+			"that in_ids names, or by default the sample of each input.",
 		Inputs:  []op.Port{{Name: "images", Doc: "pictures", Layouts: []string{"HWC"}}},
 		Repeat:  mostPasted,
 		Outputs: []op.Port{{Name: "output", Doc: "the canvases"}},
 		Params: slices.Concat([]op.Parameter{
 			{Name: "dtype", Type: op.DType, Doc: "Type of the output: uint8, int16, int32 or float32; by default the input's type."},
-			{Name: "in_ids", Type: op.Ints, PerSample: true, Doc: "Places in the batch of the pictures whose regions are put on the canvas."},
-			{Name: "output_size", Type: op.Ints, PerSample: true, Doc: "Height and width of the canvas; by default the size of the pictures, which must then all have one size."},
-		}, regions("in_anchors", "Where regions begin in their pictures, by default at the corner"),
-			regions("out_anchors", "Where regions are put on the canvas, by default in the corner"),
-			regions("shapes", "Extents of the regions, by default the rest of the pictures")),
+			{Name: "in_ids", Type: op.Ints, PerSample: true, Doc: "Places in the batch of the images whose regions are put on the canvas."},
+			{Name: "output_size", Type: op.Ints, PerSample: true, Doc: "Height and width of the canvas; by default the size of the images, which must then have the same size."},
+		}, regions("in_anchors", "Start of the regions in their images, by default the top left corner"),
+			regions("out_anchors", "Place of the regions on the canvas, by default the top left corner"),
+			regions("shapes", "Extents of the regions, by default the rest of the images")),
 		New: newMultiPaste,
 	})
 }
@@ -92,7 +92,7 @@ func (k *multiPaste) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-// pairs are y and x for each region of a sample, in pixels or as parts.
+// pairs holds y and x for each region of a sample, in pixels or as fractions.
 type pairs struct {
 	name     string
 	input    int // argument input, or -1
@@ -117,8 +117,8 @@ func readPairs(c *op.Config, name string) (pairs, error) {
 	return p, nil
 }
 
-// at returns the pair of region r of n, and whether there is one. Values are fractions of the
-// extents, and round turns them into pixels.
+// at returns the pair of region r of n. ok is false if no pairs were given. Fractions are
+// multiplied by the extents, and round converts them to pixels.
 func (p pairs) at(b *op.Block, s, r, n int, extents [2]int, round func(float64) float64) (v [2]int, ok bool, err error) {
 	if p.input < 0 {
 		return v, false, nil
@@ -133,7 +133,7 @@ func (p pairs) at(b *op.Block, s, r, n int, extents [2]int, round func(float64) 
 			x = round(float64(float32(x) * float32(extents[i])))
 		}
 		if !(math.Abs(x) < math.MaxInt32) {
-			return v, true, &errs.Error{Kind: errs.Invalid, Subject: "argument " + p.name, Want: "pixels", Got: fmt.Sprint(x)}
+			return v, true, &errs.Error{Kind: errs.Invalid, Subject: "argument " + p.name, Want: "a number of pixels", Got: fmt.Sprint(x)}
 		}
 		v[i] = int(x)
 	}
@@ -144,7 +144,7 @@ func (k *multiPaste) Run(b *op.Block) error {
 	return b.Each(func(s int) error { return k.sample(b, s) })
 }
 
-// pictures appends the pictures whose regions sample s shows to buf.
+// pictures appends to buf the images whose regions sample s shows.
 func (k *multiPaste) pictures(b *op.Block, s int, buf []tensor.Tensor) ([]tensor.Tensor, error) {
 	if !k.byID {
 		for i := range b.Inputs() {
@@ -241,7 +241,7 @@ func (k *multiPaste) paste(b *op.Block, s, r, n int, out, in tensor.Tensor) erro
 			shape[i] = inside[i] - from[i]
 		}
 		if from[i] < 0 || shape[i] < 0 || from[i]+shape[i] > inside[i] || to[i] < 0 || to[i]+shape[i] > canvas[i] {
-			return &errs.Error{Kind: errs.Invalid, Want: fmt.Sprintf("regions of a picture %v and on a canvas %v", inside, canvas), Got: fmt.Sprintf("%v at %v put at %v", shape, from, to)}
+			return &errs.Error{Kind: errs.Invalid, Want: fmt.Sprintf("a region inside the image %v and the canvas %v", inside, canvas), Got: fmt.Sprintf("%v at %v put at %v", shape, from, to)}
 		}
 	}
 	region := tensor.Shape{shape[0], shape[1], in.Shape[2]}

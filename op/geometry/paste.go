@@ -13,16 +13,16 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name:    "paste",
-		Doc:     "Puts pictures on a larger canvas of one colour.",
+		Doc:     "Puts images on a larger canvas of one colour.",
 		Inputs:  []op.Port{{Name: "images", Doc: "pictures of uint8", Layouts: []string{"HWC"}, DTypes: []tensor.DType{tensor.Uint8}}},
 		Outputs: []op.Port{{Name: "output", Doc: "the canvases"}},
 		Params: []op.Parameter{
-			{Name: "fill_value", Type: op.Ints, Required: true, Doc: "The colour of the canvas: a value for each channel, or one for all."},
+			{Name: "fill_value", Type: op.Ints, Required: true, Doc: "The colour of the canvas: one value per channel, or one for all."},
 			{Name: "min_canvas_size", Type: op.Float, Default: 0.0, PerSample: true, Doc: "The least height and width of the canvas."},
-			{Name: "n_channels", Type: op.Int, Default: 3, Doc: "The number of channels that the colour has."},
-			{Name: "paste_x", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the picture lies, as a part of the room left and right of it."},
-			{Name: "paste_y", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the picture lies, as a part of the room above and below it."},
-			{Name: "ratio", Type: op.Float, Required: true, PerSample: true, Doc: "How many times as high and wide the canvas is, 1 or more."},
+			{Name: "n_channels", Type: op.Int, Default: 3, Doc: "The number of channels of the colour."},
+			{Name: "paste_x", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Horizontal place of the image: 0 at the left edge of the canvas, 1 at the right edge."},
+			{Name: "paste_y", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Vertical place of the image: 0 at the top edge of the canvas, 1 at the bottom edge."},
+			{Name: "ratio", Type: op.Float, Required: true, PerSample: true, Doc: "Height and width of the canvas relative to the image: 1 or more."},
 		},
 		New: newPaste,
 	})
@@ -39,7 +39,7 @@ func newPaste(c *op.Config) (op.Kernel, error) {
 		y: op.GetScalar[float64](c, "paste_y"), canvas: op.GetScalar[float64](c, "min_canvas_size")}
 	colour, n := op.Get[[]int](c, "fill_value"), op.Get[int](c, "n_channels")
 	if len(colour) != 1 && len(colour) != n || n < 1 {
-		return nil, c.Invalid("fill_value", fmt.Sprintf("1 or %d values, as many as n_channels says", n), fmt.Sprint(len(colour)), "")
+		return nil, c.Invalid("fill_value", fmt.Sprintf("1 value, or %d values as n_channels says", n), fmt.Sprint(len(colour)), "")
 	}
 	for _, v := range colour {
 		k.fill = append(k.fill, byte(v)) // the low bits, as in DALI
@@ -73,7 +73,7 @@ func (k *paste) Sample(b *op.Block, s int) error {
 	}
 	ratio, x, y, least := v[0], v[1], v[2], v[3]
 	if !(ratio >= 1 && x >= 0 && x <= 1 && y >= 0 && y <= 1) {
-		return &errs.Error{Kind: errs.Invalid, Want: "a ratio of 1 or more, places of 0 to 1", Got: fmt.Sprintf("%g, %g, %g", ratio, x, y)}
+		return &errs.Error{Kind: errs.Invalid, Want: "a ratio of 1 or more, and places from 0 to 1", Got: fmt.Sprintf("%g, %g, %g", ratio, x, y)}
 	}
 	h, w := max(ratio*float32(in.Shape[0]), least), max(ratio*float32(in.Shape[1]), least)
 	if !(max(h, w) < math.MaxInt32) {

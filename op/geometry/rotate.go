@@ -13,14 +13,14 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "rotate",
-		Doc: "Turns images around their centre. The output is as large as the turned image, with extents even or odd as the input's, " +
+		Doc: "Turns images around their centre. The output is as large as the turned image. Its extents are even or odd like the extents of the input, " +
 			"so that the centre stays in the middle or at the corner of a pixel.",
 		Inputs:  []op.Port{{Name: "data", Doc: "pictures, volumes or sequences of them", Layouts: []string{"HWC", "FHWC", "DHWC", "FDHWC"}}},
 		Outputs: []op.Port{{Name: "output", Doc: "the turned images"}},
 		Params: append(warpParams(),
 			op.Parameter{Name: "angle", Type: op.Float, Required: true, PerSample: true, Doc: "The angle in degrees, counterclockwise."},
-			op.Parameter{Name: "axis", Type: op.Floats, PerSample: true, Doc: "The axis that volumes are turned around, x, y and z, of any length."},
-			op.Parameter{Name: "keep_size", Type: op.Bool, Default: false, Doc: "Whether the output is as large as the input, where no size is given."},
+			op.Parameter{Name: "axis", Type: op.Floats, PerSample: true, Doc: "The axis around which volumes are turned: x, y and z, of any length."},
+			op.Parameter{Name: "keep_size", Type: op.Bool, Default: false, Doc: "Whether the output is as large as the input. It has no effect if a size is given."},
 		),
 		Precision: op.Tolerance,
 		New:       newRotate,
@@ -84,12 +84,12 @@ func (k *rotate) turn(b *op.Block, s int, spatial bool, m *affineMap) (sin, cos 
 	}
 	t, err := rotation{axis: k.axis}.space(b, s, s32, c32)
 	if err == nil && t.matrix[0] != t.matrix[0] {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "axis", Want: "an axis of some length", Got: "one of length 0"}
+		err = &errs.Error{Kind: errs.Invalid, Subject: "axis", Want: "an axis with a length above 0", Got: "an axis of length 0"}
 	}
 	*m = affineMap{n: 3}
 	for i := range 3 {
 		for j := range 3 {
-			m.matrix[j][i] = t.matrix[i*3+j] // the other way round
+			m.matrix[j][i] = t.matrix[i*3+j] // transposed
 		}
 	}
 	return sin, cos, err
@@ -98,8 +98,8 @@ func (k *rotate) turn(b *op.Block, s int, spatial bool, m *affineMap) (sin, cos 
 // extents returns the extents of a volume in x, y, z.
 func (v volume) extents() [3]int { return [3]int{v.w, v.h, v.d} }
 
-// canvas returns the size of the image that a rotation turns. Extents stay even or odd, as those
-// that contribute most to them.
+// canvas returns the size of the rotated image. Each extent is even or odd like the input extent
+// that contributes most to it.
 func (m *affineMap) canvas(in volume, sin, cos float64) volume {
 	from := in.extents()
 	out := [3]int{1, 1, 1}

@@ -2,12 +2,12 @@ package geometry
 
 import "math"
 
-// pixel is an element of an image that can be warped.
+// pixel is the type of an element of an image that can be warped.
 type pixel interface {
 	uint8 | int16 | int32 | float32
 }
 
-// source is the image that a warped image takes its pixels from.
+// source is the image from which a warped image takes its pixels.
 type source[T pixel] struct {
 	volume
 	data      []T
@@ -17,8 +17,8 @@ type source[T pixel] struct {
 	fillPixel [1]T
 }
 
-// index returns the coordinate of a pixel as an integer. NaN, and numbers beyond 32-bit integers,
-// become the least of them, as on the processors that DALI runs on.
+// index returns the coordinate of a pixel as an integer. NaN, and numbers outside the range of
+// 32-bit integers, become the least 32-bit integer, as on the processors of DALI.
 func index(v float32) int {
 	if !(v >= math.MinInt32 && v < -math.MinInt32) {
 		return math.MinInt32
@@ -30,7 +30,7 @@ func index(v float32) int {
 	return i
 }
 
-// at returns the channels of a pixel, or nil when it is outside and has the fill value.
+// at returns the channels of a pixel. It returns nil for a pixel outside, which has the fill value.
 func (s *source[T]) at(z, y, x int) []T {
 	if s.clamp {
 		z, y, x = min(max(z, 0), s.d-1), min(max(y, 0), s.h-1), min(max(x, 0), s.w-1)
@@ -41,7 +41,7 @@ func (s *source[T]) at(z, y, x int) []T {
 	return s.data[i : i+s.channels]
 }
 
-// nearest writes the pixels that the points of a row lie in.
+// nearest writes, for each point of a row, the pixel that contains the point.
 func (s *source[T]) nearest(out []T, xs, ys, zs []float32) {
 	c := s.channels
 	for i := range xs {
@@ -69,7 +69,7 @@ func (s *source[T]) fillOutside(out, fill []byte, xs, ys, zs []float32) {
 	}
 }
 
-// value returns channel j of a pixel of at.
+// value returns channel j of a pixel p that at returned.
 func (s *source[T]) value(p []T, j int) float32 {
 	if p == nil {
 		return s.fill
@@ -77,10 +77,10 @@ func (s *source[T]) value(p []T, j int) float32 {
 	return float32(p[j])
 }
 
-// mix weighs two values.
+// mix returns the weighted mean of two values, with weight q for b.
 func mix(a, b, q float32) float32 { return float32(a*(1-q)) + float32(b*q) }
 
-// bilinear writes the pixels around the points of a row, weighed.
+// bilinear writes the weighted means of the pixels around the points of a row.
 func (s *source[T]) bilinear(out []float32, xs, ys []float32) {
 	c := s.channels
 	for i, x := range xs {
@@ -108,7 +108,7 @@ func (s *source[T]) bilinear(out []float32, xs, ys []float32) {
 	}
 }
 
-// trilinear writes the pixels of a volume around the points of a row, weighed.
+// trilinear writes the weighted means of the pixels of a volume around the points of a row.
 func (s *source[T]) trilinear(out []float32, xs, ys, zs []float32) {
 	c := s.channels
 	for i, x := range xs {

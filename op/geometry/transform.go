@@ -15,15 +15,15 @@ type maker interface {
 	constant() bool // no argument differs per sample
 }
 
-// transform is the kernel of all operators that make a transform, alone or after
-// one that is their input.
+// transform is the kernel of all operators that make a transform. The transform is combined with
+// the input transform, if there is one.
 type transform struct {
 	config  *op.Config
 	maker   maker
 	reverse bool
 }
 
-// registerTransform registers an operator that makes transforms.
+// registerTransform registers an operator whose maker newMaker makes.
 func registerTransform(name, doc string, params []op.Parameter, precision op.Precision, newMaker func(*op.Config) (maker, error)) {
 	op.Register(op.Schema{
 		Name:    name,
@@ -32,7 +32,7 @@ func registerTransform(name, doc string, params []op.Parameter, precision op.Pre
 		Inputs:  []op.Port{{Name: "input", Doc: "a transform that is applied first", DTypes: []tensor.DType{tensor.Float32}, Optional: true}},
 		Outputs: []op.Port{{Name: "output", Doc: "the transform, a float32 matrix of n rows and n+1 columns"}},
 		Params: append(params, op.Parameter{Name: "reverse_order", Type: op.Bool, Default: false,
-			Doc: "Whether the transform of the input is applied last, not first."}),
+			Doc: "Whether the input transform is applied last instead of first."}),
 		Precision: precision,
 		New: func(c *op.Config) (op.Kernel, error) {
 			m, err := newMaker(c)
@@ -69,7 +69,7 @@ func (k *transform) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: tensor.Float32, Shape: shape, Layout: layoutMatrix}}, nil
 }
 
-// subject returns which argument an error is about.
+// subject returns the name of the invalid argument in an error.
 func subject(err error) string {
 	if e, ok := err.(*errs.Error); ok && e.Subject != "" {
 		return e.Subject
@@ -120,7 +120,7 @@ func (v vector) constant() bool {
 	return ok
 }
 
-// at writes the values of a sample to out and returns how many there are.
+// at writes the values of a sample to out and returns their number.
 func (v vector) at(b *op.Block, s int, out *[mostDims * mostDims]float32) (int, error) {
 	var buf [mostDims * mostDims]float64
 	values, err := v.values.At(b, s, buf[:0])
@@ -166,10 +166,10 @@ func dims(v vector, n int) error {
 
 // centerParam is the parameter center.
 func centerParam() op.Parameter {
-	return op.Parameter{Name: "center", Type: op.Floats, PerSample: true, Doc: "The point that stays where it is, by default the origin."}
+	return op.Parameter{Name: "center", Type: op.Floats, PerSample: true, Doc: "The point that does not move, by default the origin."}
 }
 
-// around moves t to the center of a sample, when one was given.
+// around moves t to the center of a sample, if a center was given.
 func around(b *op.Block, s int, t *affine, center vector) error {
 	if !center.given {
 		return nil

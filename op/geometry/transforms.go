@@ -12,7 +12,7 @@ import (
 
 func init() {
 	registerTransform("translation", "Makes the transform that moves points.", []op.Parameter{
-		{Name: "offset", Type: op.Floats, Required: true, PerSample: true, Doc: "How far points move in each dimension: one number for each dimension."},
+		{Name: "offset", Type: op.Floats, Required: true, PerSample: true, Doc: "The distance that points move: one number per dimension."},
 	}, op.Exact, func(c *op.Config) (maker, error) { return translation{readVector(c, "offset")}, nil })
 }
 
@@ -81,10 +81,10 @@ func (m scale) make(b *op.Block, s, input int) (affine, error) {
 
 func init() {
 	registerTransform("shear", "Makes the transform that shears the plane or space.", []op.Parameter{
-		{Name: "angles", Type: op.Floats, PerSample: true, Doc: "Angles in degrees, whose tangents are taken in place of shear."},
+		{Name: "angles", Type: op.Floats, PerSample: true, Doc: "Angles in degrees. Their tangents are used in place of shear."},
 		centerParam(),
 		{Name: "shear", Type: op.Floats, PerSample: true,
-			Doc: "Elements beside the diagonal of the matrix, row by row: 2 values in the plane, 6 in space."},
+			Doc: "Elements of the matrix outside the diagonal, row by row: 2 values in the plane, 6 in space."},
 	}, op.Tolerance, func(c *op.Config) (maker, error) {
 		if c.Given("shear") == c.Given("angles") {
 			return nil, c.Invalid("shear", "one of shear and angles", "both or neither", "")
@@ -199,7 +199,7 @@ func (m crop) make(b *op.Block, s, _ int) (affine, error) {
 func init() {
 	registerTransform("rotation", "Makes the transform that turns the plane, or space around an axis.", []op.Parameter{
 		{Name: "angle", Type: op.Float, Required: true, PerSample: true,
-			Doc: "The angle in degrees: counterclockwise if the vertical axis points up, and in space if the axis points towards the viewer."},
+			Doc: "The angle in degrees. It is counterclockwise if the vertical axis points up, and in space if the axis points towards the viewer."},
 		{Name: "axis", Type: op.Floats, PerSample: true, Doc: "The axis to turn around, of any length. If it is given, the transform has 3 dimensions, not 2."},
 		centerParam(),
 	}, op.Tolerance, func(c *op.Config) (maker, error) {
@@ -285,7 +285,7 @@ func unit(x, y, z float32) (float32, float32, float32) {
 	return x / length, y / length, z / length
 }
 
-// mostCombined is how many transforms can be combined.
+// mostCombined is the most transforms that can be combined.
 const mostCombined = 99
 
 func init() {
@@ -326,7 +326,7 @@ func (k *combine) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 		if n := s.Shape[0]; shape[0] < 0 {
 			shape = tensor.Shape{n, n + 1}
 		} else if n != shape[0] {
-			return nil, k.config.InvalidInput(i, "a transform with the same number of dimensions as the others, "+shape.String(), s.Shape.String(), "")
+			return nil, k.config.InvalidInput(i, "a transform with the number of dimensions of the others, "+shape.String(), s.Shape.String(), "")
 		}
 	}
 	return []tensor.Spec{{DType: tensor.Float32, Shape: shape, Layout: layoutMatrix}}, nil

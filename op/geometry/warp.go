@@ -14,24 +14,24 @@ import (
 
 // # Warping
 //
-// A warped image has for each pixel the point of the input that it shows. Points are counted from
-// the corner of the image: the centre of the first pixel is (0.5, 0.5). INTERP_NN takes the pixel
-// that a point lies in; INTERP_LINEAR weighs those around it. Points and weights are float32, in
-// DALI's order of operations, so that a point at the border of two pixels lies in the pixel that
-// DALI takes. Outside the image lies the fill value, or without a fill value the value at the
-// border.
+// A mapping gives the point of the input that each pixel of a warped image shows. Points are
+// counted from the corner of the image: the centre of the first pixel is (0.5, 0.5). INTERP_NN
+// takes the pixel that contains the point. INTERP_LINEAR takes the weighted mean of the pixels
+// around it. Points and weights are float32, in DALI's order of operations, so that a point at the
+// border of two pixels lies in the pixel that DALI takes. Pixels outside the image have the fill
+// value, or the value at the border if there is no fill value.
 
-// volume is the extents of a picture or volume of channels; d is 1 for pictures.
+// volume holds the extents of an image or volume with channels. d is 1 for images.
 type volume struct{ d, h, w int }
 
-// mapping tells where the pixels of a warped image come from.
+// mapping says which points of the input the pixels of a warped image show.
 type mapping interface {
-	// row writes the points that the pixels of a row of plane z show. The slices are as long as the
-	// row; zs must not be touched if there is one plane.
+	// row writes the points that the pixels of row y in plane z show. The slices are as long as the
+	// row. zs must not be used if there is only one plane.
 	row(z, y int, xs, ys, zs []float32)
 }
 
-// warpTypes are the types of images that can be warped.
+// warpTypes returns the dtypes of images that can be warped.
 func warpTypes() []tensor.DType {
 	return []tensor.DType{tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Float32}
 }
@@ -50,11 +50,11 @@ type warping struct {
 // warpParams are the parameters that newWarping reads.
 func warpParams() []op.Parameter {
 	return []op.Parameter{
-		{Name: "dtype", Type: op.DType, Doc: "Type of the output: float32 or the input's type, which is the default; for float32 input any input type."},
+		{Name: "dtype", Type: op.DType, Doc: "Type of the output: the input's type, which is the default, or float32. For a float32 input it is any input type."},
 		{Name: "fill_value", Type: op.Float, Doc: "Value outside the input; by default the value at its border."},
 		{Name: "interp_type", Type: op.Interp, Default: op.InterpLinear, Doc: "INTERP_LINEAR or INTERP_NN."},
 		{Name: "output_dtype", Type: op.DType, Deprecated: "use dtype", Doc: "The older name of dtype."},
-		{Name: "size", Type: op.Floats, Default: []float64{}, PerSample: true, Doc: "Height and width of the output, for volumes preceded by the depth; by default the size of the input."},
+		{Name: "size", Type: op.Floats, Default: []float64{}, PerSample: true, Doc: "Height and width of the output, or depth, height and width for volumes; by default the size of the input."},
 	}
 }
 
@@ -98,11 +98,11 @@ func layoutOf(rank int, layout string) (string, error) {
 	case slices.Contains(known, layout):
 		return layout, nil
 	}
-	return "", &errs.Error{Kind: errs.Invalid, Want: "pictures, volumes or sequences of them: HWC, DHWC, FHWC or FDHWC", Got: fmt.Sprintf("%d axes of layout %q", rank, layout)}
+	return "", &errs.Error{Kind: errs.Invalid, Want: "images, volumes or sequences of both: HWC, DHWC, FHWC or FDHWC", Got: fmt.Sprintf("%d axes of layout %q", rank, layout)}
 }
 
-// infer returns the spec of the output for an input whose size is kept, and otherwise its known
-// part.
+// infer returns the spec of the output. If the size of the input is not kept, it is the known part
+// of the spec.
 func (k *warping) infer(in tensor.Spec, keep bool) ([]tensor.Spec, error) {
 	if !slices.Contains(warpTypes(), in.DType) {
 		return nil, k.config.InvalidInput(0, fmt.Sprint(warpTypes()), in.DType.String(), "cast it")
@@ -132,7 +132,7 @@ func (k *warping) infer(in tensor.Spec, keep bool) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-// frames is a sample: some frames of volumes of channels.
+// frames is a sample: a sequence of images or volumes with channels.
 type frames struct {
 	n        int
 	volume   volume
@@ -140,7 +140,7 @@ type frames struct {
 	spatial  bool // volumes, not pictures
 }
 
-// framesOf takes a sample apart.
+// framesOf splits a sample into frames.
 func framesOf(in tensor.Tensor) (frames, error) {
 	layout, err := layoutOf(len(in.Shape), in.Layout)
 	if err != nil {
@@ -164,7 +164,7 @@ func framesOf(in tensor.Tensor) (frames, error) {
 	return f, nil
 }
 
-// outputSize returns the size that was asked for, or natural.
+// outputSize returns the requested size, or natural if there is none.
 func (k *warping) outputSize(b *op.Block, s int, f frames, natural volume) (volume, error) {
 	var values [mostDims * mostDims]float32
 	n, err := k.size.at(b, s, &values)
@@ -191,7 +191,7 @@ func (k *warping) outputSize(b *op.Block, s int, f frames, natural volume) (volu
 	return out, nil
 }
 
-// warp writes sample s: every frame of it by the mapping.
+// warp writes sample s. It warps every frame with the mapping.
 func (k *warping) warp(b *op.Block, s int, f frames, size volume, m mapping) error {
 	in := b.In(0, s)
 	var buf [5]int
@@ -277,7 +277,7 @@ func warpAll[T pixel](k *warping, b *op.Block, out, in tensor.Tensor, f frames, 
 	return nil
 }
 
-// fillOf returns the fill value as the output has it. Water and sphere cut a fraction off.
+// fillOf returns the fill value in the type of the output. Water and sphere truncate it.
 func (k *warping) fillOf(dtype tensor.DType) (tensor.Tensor, error) {
 	fill := k.fill
 	if k.cut && dtype == tensor.Uint8 {

@@ -12,7 +12,7 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "warp_affine",
-		Doc: "Warps images by an affine transform, of which each pixel of the output is mapped to the point of the input that it shows. " +
+		Doc: "Warps images by an affine transform. The transform maps each pixel of the output to the point of the input that it shows. " +
 			"Points are counted from the corner of an image, so that the centre of the first pixel is (0.5, 0.5).",
 		Inputs: []op.Port{
 			{Name: "data", Doc: "pictures, volumes or sequences of them", Layouts: []string{"HWC", "FHWC", "DHWC", "FDHWC"}},
@@ -22,7 +22,7 @@ func init() {
 		Params: append(warpParams(),
 			op.Parameter{Name: "inverse_map", Type: op.Bool, Default: true, Doc: "Whether the transform maps the output to the input; otherwise it maps the input to the output."},
 			op.Parameter{Name: "matrix", Type: op.Floats, Default: []float64{}, PerSample: true,
-				Doc: "The transform row by row: x and y, then z for volumes, and the offset."},
+				Doc: "The transform, row by row. A row has factors for x and y, for z in volumes, and the offset."},
 		),
 		Precision: op.Tolerance,
 		New:       newWarpAffine,
@@ -42,7 +42,7 @@ func newWarpAffine(c *op.Config) (op.Kernel, error) {
 	}
 	k := &warpAffine{warping: w, matrix: readVector(c, "matrix"), inverse: op.Get[bool](c, "inverse_map")}
 	if !k.matrix.given && c.Inputs < 2 {
-		return nil, c.Invalid("matrix", "the argument or a second input", "none", "")
+		return nil, c.Invalid("matrix", "the argument or a second input", "neither", "")
 	}
 	return op.Each(k), nil
 }
@@ -118,8 +118,9 @@ type affineMap struct {
 	offset [3]float32
 }
 
-// tile is the number of pixels of a row that are found by stepping from the pixel before, as in
-// DALI. The first pixel of a tile is found by a step from the first pixel of the tile before.
+// tile is the number of pixels of a row whose points are computed by steps from the previous pixel,
+// as in DALI. The point of the first pixel of a tile is computed by a step from the first pixel of
+// the previous tile.
 const tile = 256
 
 func (m *affineMap) row(z, y int, xs, ys, zs []float32) {
@@ -150,8 +151,8 @@ func (m *affineMap) row(z, y int, xs, ys, zs []float32) {
 	}
 }
 
-// inverse returns the map the other way round: by the determinant in the plane, by Gauss and
-// Jordan in space.
+// inverse returns the inverse map. It uses the determinant in the plane, and Gauss-Jordan
+// elimination in space.
 func (m *affineMap) inverse() (affineMap, error) {
 	out := affineMap{n: m.n}
 	singular := &errs.Error{Kind: errs.Invalid, Subject: "matrix", Want: "a transform that has an inverse", Got: fmt.Sprint(m.matrix)}

@@ -8,11 +8,11 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// blurrer convolves volumes with a window an axis: columns first, then rows, then
-// planes, with float32 in between. Its memory is reused; the zero value is ready.
+// blurrer convolves volumes with one window per axis: first along columns, then rows, then planes.
+// Intermediate results are float32. Its memory is reused; the zero value is ready.
 type blurrer struct {
 	windows   [maxSpatial]blurWindow // D, H, W
-	ring      []float32              // rows that were blurred along W last
+	ring      []float32              // the last rows that were blurred along W
 	have      []int                  // the row that each slot of the ring holds
 	wide, sum []float32
 	volume    []float32 // between the passes over planes
@@ -26,7 +26,7 @@ type blurWindow struct {
 	weights []float32
 }
 
-// plan computes the window, unless it is that already.
+// plan computes the window, unless it already has these parameters.
 func (w *blurWindow) plan(sigma float32, size int) {
 	if w.sigma == sigma && len(w.weights) == size {
 		return
@@ -55,8 +55,8 @@ func (w *blurWindow) plan(sigma float32, size int) {
 	}
 }
 
-// reflect returns the index inside an axis of n elements that i stands for, mirrored
-// at the edges, which are not repeated.
+// reflect returns the index inside an axis of n elements for an index i outside. The axis is
+// mirrored at its edges, which are not repeated.
 func reflect(i, n int) int {
 	if n == 1 {
 		return 0
@@ -71,7 +71,7 @@ func reflect(i, n int) int {
 	return i
 }
 
-// blurJob is one volume of arrays, which begins at element at.
+// blurJob is one volume, which begins at element at of the arrays.
 type blurJob struct {
 	src, dst tensor.Tensor
 	at       int
@@ -121,7 +121,8 @@ func (r *blurrer) run(j blurJob) error {
 	return nil
 }
 
-// plane blurs plane z along W and H, into a volume if it will be blurred along D.
+// plane blurs plane z along W and H. If deep is set, it writes into the volume, which is then
+// blurred along D.
 func (r *blurrer) plane(j *blurJob, z int, deep bool) error {
 	row, h := j.size[2]*j.channels, j.size[1]
 	w := r.windows[1].weights

@@ -37,7 +37,7 @@ func registerLinear(name, doc string, params []op.Parameter) {
 func brightnessParams() []op.Parameter {
 	return []op.Parameter{
 		{Name: "brightness", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Brightness factor."},
-		{Name: "brightness_shift", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Number that is added, in units of the output range."},
+		{Name: "brightness_shift", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Number to add, in units of the output range."},
 	}
 }
 
@@ -45,14 +45,14 @@ func contrastParams() []op.Parameter {
 	return []op.Parameter{
 		{Name: "contrast", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Contrast factor; 0 gives contrast_center everywhere."},
 		{Name: "contrast_center", Type: op.Float, Default: 0.5, PerSample: true,
-			Doc: "The value that contrast leaves alone. Unless it is given, that is the middle of the input type's range: 0.5 of floats, 128 of uint8."},
+			Doc: "The value that contrast does not change. By default it is the middle of the input type's range: 0.5 for floats, 128 for uint8."},
 	}
 }
 
 var colorTypeParam = op.Parameter{Name: "dtype", Type: op.DType, Doc: "Output type; by default the input's type."}
 
-// brightnessContrast is the kernel of brightness, contrast and brightness_contrast: parameters that
-// an operator lacks are 1, or 0 for the shift.
+// brightnessContrast is the kernel of brightness, contrast and brightness_contrast. A parameter
+// that an operator does not have is 1, or 0 for the shift.
 type brightnessContrast struct {
 	config                              *op.Config
 	brightness, shift, contrast, center op.Scalar[float64]
@@ -97,7 +97,7 @@ func inferColor(c *op.Config, in tensor.Spec, dtype tensor.DType, types ...tenso
 	return []tensor.Spec{{DType: dtype, Shape: in.Shape, Layout: layout}}, nil
 }
 
-// positiveRange returns the largest value of a type: 1 for floats.
+// positiveRange returns the largest value of a type, or 1 for floats.
 func positiveRange(d tensor.DType) float64 {
 	switch {
 	case !d.IsInteger():

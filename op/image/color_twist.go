@@ -12,7 +12,7 @@ import (
 
 func init() {
 	registerTwist("color_twist", "Turns the hue and changes saturation, contrast and brightness of RGB images, as one "+
-		"linear map of the channels. Contrast leaves 0.5 of floats and 128 of integers alone.",
+		"linear map of the channels. Contrast does not change the value 0.5 of floats and 128 of integers.",
 		append(twistParams(),
 			op.Parameter{Name: "brightness", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Brightness factor."},
 			op.Parameter{Name: "contrast", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Contrast factor."},
@@ -52,20 +52,20 @@ func twistParams() []op.Parameter {
 }
 
 var (
-	hueParam        = op.Parameter{Name: "hue", Type: op.Float, Default: 0.0, PerSample: true, Doc: "By how many degrees hues are turned."}
+	hueParam        = op.Parameter{Name: "hue", Type: op.Float, Default: 0.0, PerSample: true, Doc: "The angle in degrees by which hues are turned."}
 	saturationParam = op.Parameter{Name: "saturation", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Saturation factor; 0 gives gray."}
 	valueParam      = op.Parameter{Name: "value", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Factor of all channels."}
 )
 
-// colorTwist is the kernel of color_twist, hsv, hue and saturation: parameters that an operator
-// lacks are 1, or 0 for the hue.
+// colorTwist is the kernel of color_twist, hsv, hue and saturation. A parameter that an operator
+// does not have is 1, or 0 for the hue.
 type colorTwist struct {
 	config                                       *op.Config
 	hue, saturation, value, brightness, contrast twistArg
 	dtype                                        tensor.DType
 }
 
-// twistArg is an argument that an operator may not take.
+// twistArg is an argument that some of the operators do not have.
 type twistArg struct {
 	value   op.Scalar[float64]
 	taken   bool
@@ -105,8 +105,8 @@ func notRGB(shape tensor.Shape) error {
 	return &errs.Error{Kind: errs.Invalid, Want: "three channels", Got: shape.String()}
 }
 
-// The colour space in which hue is an angle and saturation a length, and back: rows
-// for Y, I and Q.
+// The conversions to and from the colour space YIQ, in which hue is an angle and saturation is a
+// length.
 var (
 	toYIQ   = [3][3]float64{{.299, .587, .114}, {.596, -.274, -.321}, {.211, -.523, .311}}
 	fromYIQ = inverse(toYIQ)
@@ -137,7 +137,8 @@ func product(a, b [3][3]float64) (out [3][3]float64) {
 	return out
 }
 
-// twist is the map of one sample: channel i becomes factors[i] times the channels, plus offset.
+// twist is the map of one sample: output channel i is the product of factors[i] and the channels,
+// plus offset.
 type twist struct {
 	factors [3][3]float32
 	offset  float32

@@ -12,7 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// cutter is the common part of crop and slice: it copies windows of arrays, can convert the element
+// cutter is the common part of crop and slice. It copies windows of arrays, converts the element
 // type, and fills the part outside the array.
 type cutter struct {
 	config *op.Config
@@ -29,7 +29,7 @@ func newCutter(c *op.Config) (cutter, error) {
 	return cutter{config: c, dtype: dtype, bounds: bounds}, err
 }
 
-// output returns the type of the output for such an input.
+// output returns the type of the output for an input of type in.
 func (k *cutter) output(in tensor.DType) (tensor.DType, error) {
 	if err := known(k.config, in); err != nil {
 		return 0, err
@@ -40,10 +40,10 @@ func (k *cutter) output(in tensor.DType) (tensor.DType, error) {
 	case tensor.Float32, tensor.Float16, tensor.Uint8:
 		return k.dtype, nil
 	}
-	return 0, k.config.Unsupported("dtype", in.String()+", the type of the input, float32, float16 or uint8", k.dtype.String())
+	return 0, k.config.Unsupported("dtype", "the type of the input ("+in.String()+"), float32, float16 or uint8", k.dtype.String())
 }
 
-// known returns an error unless values of that type can be converted.
+// known returns an error unless values of type d can be converted.
 func known(c *op.Config, d tensor.DType) error {
 	if element.Known(d) {
 		return nil
@@ -56,7 +56,7 @@ type cutState struct {
 	spans  []window.Span
 	copier region.Copier
 	shape  []int
-	filled tensor.DType // the type that fill was made for
+	filled tensor.DType // the type of the values in fill
 	fill   []byte
 }
 
@@ -107,14 +107,14 @@ func (k *cutter) cut(b *op.Block, s int, st *cutState, in tensor.Tensor, layout 
 	return st.copier.Run(job)
 }
 
-// fillAxis returns how many elements one step along the channels is, for fills of n values.
+// fillAxis returns the step along the channels in elements, for n fill values.
 func fillAxis(shape []int, layout string, n int) (inner int, err error) {
 	if n == 1 {
 		return 1, nil
 	}
 	c := strings.IndexByte(layout, 'C')
 	if c < 0 || c >= len(shape) || shape[c] != n {
-		return 0, &errs.Error{Kind: errs.Invalid, Subject: "fill values", Want: "one, or one a channel", Got: tensor.Shape(shape).String() + " of layout " + layout}
+		return 0, &errs.Error{Kind: errs.Invalid, Subject: "fill values", Want: "one value, or one per channel", Got: tensor.Shape(shape).String() + " of layout " + layout}
 	}
 	inner = 1
 	for _, d := range shape[c+1:] {
@@ -126,7 +126,7 @@ func fillAxis(shape []int, layout string, n int) (inner int, err error) {
 func init() {
 	op.Register(op.Schema{
 		Name:    "crop",
-		Doc:     "Cuts a window out of an image, every image of a sequence or a volume.",
+		Doc:     "Cuts a window out of an image, out of every image of a sequence, or out of a volume.",
 		Inputs:  []op.Port{{Name: "images", Doc: "images to crop", Layouts: imageLayouts()}},
 		Outputs: []op.Port{{Name: "windows", Doc: "the windows, with the layout of the input"}},
 		Params: append(slices.Concat(window.CropParams(), window.BoundsParams(), deprecatedParams()),
@@ -162,8 +162,8 @@ func (k *crop) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: dtype, Shape: cropShape(k.window, in[0].Shape, layout), Layout: layout}}, nil
 }
 
-// cropAxes are the axes that depth, height and width of a window are for. The depth of a window
-// of a sequence of images is in frames.
+// cropAxes returns the axes of depth, height and width of a window. For a sequence of images, the
+// depth is in frames.
 func cropAxes(layout string) string {
 	if strings.Contains(layout, "F") && !strings.Contains(layout, "D") {
 		return "FHW"
@@ -171,7 +171,7 @@ func cropAxes(layout string) string {
 	return "DHW"
 }
 
-// cropShape returns the shape of windows of images of that shape, which may be nil.
+// cropShape returns the shape of windows of images of shape in, which may be nil.
 func cropShape(w *window.Crop, in tensor.Shape, layout string) tensor.Shape {
 	out := unknown(len(layout))
 	copy(out, in)
@@ -191,7 +191,7 @@ func cropShape(w *window.Crop, in tensor.Shape, layout string) tensor.Shape {
 	return out
 }
 
-// cropSpans appends the window of sample s to spans: of every axis of the image.
+// cropSpans appends the window of sample s to spans: one span per axis of the image.
 func cropSpans(w *window.Crop, b *op.Block, s int, in tensor.Shape, layout string, spans []window.Span) ([]window.Span, error) {
 	size := dims(in, layout, cropAxes(layout), window.NoDepth)
 	box, err := w.At(b, s, size[0], size[1], size[2])
@@ -231,7 +231,7 @@ func (k *crop) sample(b *op.Block, s int) (err error) {
 func init() {
 	op.Register(op.Schema{
 		Name: "slice",
-		Doc: "Cuts a window out of an array of any rank: from a start to an end or of an extent, along axes that have a number or a name. " +
+		Doc: "Cuts a window out of an array of any rank. A window has a start, and an end or an extent, along axes given by number or by letter. " +
 			"Relative positions are fractions of the extents.",
 		Inputs: []op.Port{
 			{Name: "data", Doc: "arrays of any rank"},

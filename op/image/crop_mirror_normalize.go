@@ -17,19 +17,19 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "crop_mirror_normalize",
-		Doc: "Cuts a window out of an image, mirrors it when asked and normalises it: scale * (in - mean) / std + shift, which is " +
+		Doc: "Cuts a window out of an image, can mirror it, and normalises it: scale * (in - mean) / std + shift, which is " +
 			"computed as (in - (mean - shift * std / scale)) * (scale / std). The output is laid out for training: CHW float32 by default.",
 		Inputs:  []op.Port{{Name: "images", Doc: "images, sequences or volumes", Layouts: imageLayouts()}},
 		Outputs: []op.Port{{Name: "normalized", Doc: "normalised windows"}},
 		Params: append(slices.Concat(window.CropParams(), window.BoundsParams(), deprecatedParams()),
 			op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Output type: float32, float16, uint8 or int8."},
-			op.Parameter{Name: "mean", Type: op.Floats, Default: []float64{0}, PerSample: true, Doc: "Value that is subtracted: one, or one for each channel."},
-			op.Parameter{Name: "mirror", Type: op.Int, Default: 0, PerSample: true, Doc: "Not 0: left and right are exchanged."},
+			op.Parameter{Name: "mean", Type: op.Floats, Default: []float64{0}, PerSample: true, Doc: "Value to subtract: one for all channels, or one for each."},
+			op.Parameter{Name: "mirror", Type: op.Int, Default: 0, PerSample: true, Doc: "Whether left and right are exchanged: 0 means no."},
 			op.Parameter{Name: "output_layout", Type: op.String, Default: "CHW", Doc: "Order of the output's axes: a permutation of the input's layout."},
 			op.Parameter{Name: "pad_output", Type: op.Bool, Default: false, Doc: "Adds channels of fill_values up to a power of two."},
 			op.Parameter{Name: "scale", Type: op.Float, Default: 1.0, Doc: "Factor of the result."},
-			op.Parameter{Name: "shift", Type: op.Float, Default: 0.0, Doc: "Number that is added to the result."},
-			op.Parameter{Name: "std", Type: op.Floats, Default: []float64{1}, PerSample: true, Doc: "Divisor: one value, or one for each channel."},
+			op.Parameter{Name: "shift", Type: op.Float, Default: 0.0, Doc: "Number to add to the result."},
+			op.Parameter{Name: "std", Type: op.Floats, Default: []float64{1}, PerSample: true, Doc: "Divisor: one for all channels, or one for each."},
 		),
 		Precision: op.Exact,
 		New:       newCropMirrorNormalize,
@@ -89,7 +89,7 @@ func (k *cropMirrorNormalize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 		return nil, err
 	}
 	if !isPermutation(k.layout, layout) {
-		return nil, k.config.Invalid("output_layout", "the letters of "+layout+" in some order", fmt.Sprintf("%q", k.layout), "")
+		return nil, k.config.Invalid("output_layout", "a permutation of the letters of "+layout, fmt.Sprintf("%q", k.layout), "")
 	}
 	if err := known(k.config, in[0].DType); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (k *cropMirrorNormalize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: k.dtype, Shape: out, Layout: k.layout}}, nil
 }
 
-// isPermutation reports whether a has the letters of b, each once.
+// isPermutation reports whether a is a permutation of the letters of b.
 func isPermutation(a, b string) bool {
 	for i := range a {
 		if strings.Count(a, a[i:i+1]) != 1 || strings.IndexByte(b, a[i]) < 0 {
@@ -127,7 +127,7 @@ func perChannel(name string, v []float64, channels int) error {
 		return nil
 	}
 	return &errs.Error{Kind: errs.Invalid, Subject: "argument " + name,
-		Want: fmt.Sprintf("1 or %d values, one a channel", channels), Got: fmt.Sprint(len(v))}
+		Want: fmt.Sprintf("1 value, or %d values, one per channel", channels), Got: fmt.Sprint(len(v))}
 }
 
 func (k *cropMirrorNormalize) Run(b *op.Block) error {

@@ -14,20 +14,20 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "erase",
-		Doc: "Overwrites regions of an array with a value. The regions are given by anchors and shapes along some axes, " +
-			"region after region, and reach over the whole of the others. Starts and ends are cut to integers.",
+		Doc: "Overwrites regions of an array with a value. Anchors and shapes give the regions along some axes, " +
+			"region after region. Along all other axes a region covers the whole axis. Starts and ends are truncated to integers.",
 		Inputs:  []op.Port{{Name: "data", Doc: "arrays of any rank"}},
 		Outputs: []op.Port{{Name: "erased", Doc: "arrays of the same shape"}},
 		Params: []op.Parameter{
-			{Name: "anchor", Type: op.Floats, Default: []float64{}, PerSample: true, Doc: "Where the regions begin: one value an axis, region after region; 0 if it is empty."},
+			{Name: "anchor", Type: op.Floats, Default: []float64{}, PerSample: true, Doc: "Starts of the regions: one value per axis, region after region. By default all starts are 0."},
 			{Name: "axes", Type: op.Ints, Default: []int{1, 0}, Doc: "Axes of the values; negative numbers count from the last axis."},
 			{Name: "axis_names", Type: op.String, Default: "HW", Doc: "The axes by the letters of the layout; overrides axes."},
-			{Name: "centered_anchor", Type: op.Bool, Default: false, Doc: "Anchors are centres instead of starts."},
+			{Name: "centered_anchor", Type: op.Bool, Default: false, Doc: "Whether anchors are centres instead of starts."},
 			{Name: "fill_value", Type: op.Floats, Default: []float64{0}, PerSample: true, Doc: "Fill value: one for all channels, or one for each."},
-			{Name: "normalized", Type: op.Bool, Default: false, Doc: "Anchors and shapes are fractions of the extents."},
-			{Name: "normalized_anchor", Type: op.Bool, Default: false, Doc: "Anchors are fractions of the extents."},
-			{Name: "normalized_shape", Type: op.Bool, Default: false, Doc: "Shapes are fractions of the extents."},
-			{Name: "shape", Type: op.Floats, Default: []float64{}, PerSample: true, Doc: "Extents of the regions: one value an axis, region after region."},
+			{Name: "normalized", Type: op.Bool, Default: false, Doc: "Whether anchors and shapes are fractions of the extents."},
+			{Name: "normalized_anchor", Type: op.Bool, Default: false, Doc: "Whether anchors are fractions of the extents."},
+			{Name: "normalized_shape", Type: op.Bool, Default: false, Doc: "Whether shapes are fractions of the extents."},
+			{Name: "shape", Type: op.Floats, Default: []float64{}, PerSample: true, Doc: "Extents of the regions: one value per axis, region after region."},
 		},
 		New: newErase,
 	})
@@ -53,7 +53,7 @@ func newErase(c *op.Config) (op.Kernel, error) {
 		k.names = op.Get[string](c, "axis_names")
 	}
 	if v, constant := k.fill.Const(); constant && len(v) == 0 {
-		return nil, c.Invalid("fill_value", "at least one value", "none", "")
+		return nil, c.Invalid("fill_value", "at least one value", "no value", "")
 	}
 	return op.Each(k), nil
 }
@@ -67,7 +67,7 @@ func (k *erase) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return in[:1], nil
 }
 
-// resolve appends the numbers of the axes that the values are for.
+// resolve appends the numbers of the axes to which the values belong.
 func (k *erase) resolve(axes []int, rank int, layout string) ([]int, error) {
 	if k.names != "" && layout != "" {
 		for i := range k.names {
@@ -81,7 +81,7 @@ func (k *erase) resolve(axes []int, rank int, layout string) ([]int, error) {
 	}
 	for _, a := range k.axes {
 		if a < -rank || a >= rank {
-			return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: fmt.Sprintf("axes of data with %d", rank), Got: fmt.Sprint(k.axes)}
+			return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: fmt.Sprintf("axes of data with %d axes", rank), Got: fmt.Sprint(k.axes)}
 		}
 		axes = append(axes, (a+rank)%max(rank, 1))
 	}
@@ -117,7 +117,7 @@ func (k *erase) Sample(b *op.Block, s int) (err error) {
 	anchor, shape := lists[0], lists[1]
 	n := len(st.axes)
 	if len(anchor) != 0 && len(anchor) != len(shape) || n == 0 && len(shape) > 0 || n > 0 && len(shape)%n != 0 {
-		return &errs.Error{Kind: errs.Invalid, Subject: "arguments anchor and shape", Want: fmt.Sprintf("as many values in both, a multiple of %d", n),
+		return &errs.Error{Kind: errs.Invalid, Subject: "arguments anchor and shape", Want: fmt.Sprintf("the same number of values in both, a multiple of %d", n),
 			Got: fmt.Sprintf("%d and %d", len(anchor), len(shape))}
 	}
 	value, inner, err := st.value(lists[2], in)
@@ -139,7 +139,7 @@ func (k *erase) Sample(b *op.Block, s int) (err error) {
 	return nil
 }
 
-// span returns the span of an axis that the i-th values give.
+// span returns the span of an axis for the i-th values.
 func (k *erase) span(anchor, shape []float64, i, extent int) window.Span {
 	var start float32
 	if len(anchor) > 0 {
@@ -165,7 +165,7 @@ func (k *erase) span(anchor, shape []float64, i, extent int) window.Span {
 	return window.Span{Start: from, Size: max(0, cut(start+size)-from)}
 }
 
-// value returns the fill values as elements and how many elements a step along the channels is.
+// value returns the fill values as elements, and the step along the channels in elements.
 func (st *eraseState) value(fill []float64, in tensor.Tensor) ([]byte, int, error) {
 	inner, err := fillAxis(in.Shape, in.Layout, len(fill))
 	if err != nil {

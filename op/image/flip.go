@@ -15,9 +15,9 @@ func init() {
 			Layouts: []string{"FDHWC", "FHWC", "DHWC", "HWC", "FCDHW", "FCHW", "CDHW", "CHW"}}},
 		Outputs: []op.Port{{Name: "flipped", Doc: "images of the same shape"}},
 		Params: []op.Parameter{
-			{Name: "depthwise", Type: op.Int, Default: 0, PerSample: true, Doc: "Not 0: front and back of a volume are exchanged."},
-			{Name: "horizontal", Type: op.Int, Default: 1, PerSample: true, Doc: "Not 0: left and right are exchanged."},
-			{Name: "vertical", Type: op.Int, Default: 0, PerSample: true, Doc: "Not 0: top and bottom are exchanged."},
+			{Name: "depthwise", Type: op.Int, Default: 0, PerSample: true, Doc: "Whether front and back of a volume are exchanged: 0 means no."},
+			{Name: "horizontal", Type: op.Int, Default: 1, PerSample: true, Doc: "Whether left and right are exchanged: 0 means no."},
+			{Name: "vertical", Type: op.Int, Default: 0, PerSample: true, Doc: "Whether top and bottom are exchanged: 0 means no."},
 		},
 		New: func(c *op.Config) (op.Kernel, error) {
 			return op.Each(&flip{config: c, axes: [3]op.Scalar[int]{
@@ -76,7 +76,8 @@ func (k *flip) Sample(b *op.Block, s int) error {
 		Shape: in.Shape, Spans: st.spans, Mirror: mirror})
 }
 
-// mirrorAxes returns which axes of a layout are reversed if flips reverses depth, height and width.
+// mirrorAxes returns the axes of a layout that are reversed. flips says whether depth, height and
+// width are reversed.
 func mirrorAxes(layout string, flips [3]bool) (mask uint64) {
 	for i, letter := range layout {
 		if letter == 'D' && flips[0] || letter == 'H' && flips[1] || letter == 'W' && flips[2] {

@@ -16,15 +16,15 @@ func init() {
 	op.Register(op.Schema{
 		Name: "gaussian_blur",
 		Doc: "Blurs with a Gaussian window along all axes except frames and channels, which are the first or the last. " +
-			"At its edges the image is mirrored without repeating the edge.",
+			"At its edges the image is mirrored; the edge itself is not repeated.",
 		Inputs:  []op.Port{{Name: "images", Doc: "arrays of one to three axes besides frames and channels; without a layout no axis is a frame or channel axis"}},
 		Outputs: []op.Port{{Name: "blurred", Doc: "arrays of the same shape"}},
 		Params: []op.Parameter{
 			{Name: "dtype", Type: op.DType, Doc: "Output type: the input's type, which is the default, or float32."},
 			{Name: "sigma", Type: op.Floats, Default: []float64{0}, PerSample: true,
-				Doc: "Standard deviation in pixels, for all axes or for each; 0 is (radius - 1) * 0.3 + 0.8."},
+				Doc: "Standard deviation in pixels, one for all axes or one for each. 0 means (radius - 1) * 0.3 + 0.8."},
 			{Name: "window_size", Type: op.Ints, Default: []int{0}, PerSample: true,
-				Doc: "Width of the window in pixels, an odd number, for all axes or for each; 0 is 2 * ceil(3 * sigma) + 1."},
+				Doc: "Width of the window in pixels, one for all axes or one for each. It is odd; 0 means 2 * ceil(3 * sigma) + 1."},
 		},
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
@@ -44,7 +44,7 @@ func (k *gaussianBlur) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := in[0]
 	if k.dtype != tensor.Invalid {
 		if out.DType = k.dtype; k.dtype != in[0].DType && k.dtype != tensor.Float32 {
-			return nil, k.config.Unsupported("dtype", in[0].DType.String()+", the type of the input, or float32", k.dtype.String())
+			return nil, k.config.Unsupported("dtype", "the type of the input ("+in[0].DType.String()+") or float32", k.dtype.String())
 		}
 	}
 	if d := in[0].DType; d == tensor.Bool || !element.Known(d) {

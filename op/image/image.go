@@ -8,9 +8,8 @@
 //
 // # Numbers
 //
-// Unless an operator says otherwise, results are computed in float32 and, where
-// they become integers, rounded half away from zero and saturated. No operator
-// fuses multiplications with additions.
+// Unless an operator says otherwise, results are computed in float32. If they become integers, they
+// are rounded half away from zero and saturated. No operator fuses multiplications with additions.
 package image
 
 import (
@@ -24,7 +23,7 @@ import (
 
 const layoutHWC = "HWC"
 
-// imageLayouts are the layouts of operators that cut: images, volumes and sequences of both.
+// imageLayouts returns the layouts of operators that cut: images, volumes and sequences of both.
 func imageLayouts() []string {
 	return []string{"HWC", "CHW", "DHWC", "CDHW", "FHWC", "FCHW", "CFHW", "FDHWC", "FCDHW", "CFDHW"}
 }
@@ -41,7 +40,7 @@ func layoutOf(c *op.Config, in tensor.Spec) (string, error) {
 		}
 	}
 	return "", &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", input 0",
-		Want: "an image of layout " + strings.Join(accepted, ", "), Got: describe(in)}
+		Want: "an image of layout " + strings.Join(accepted, " or "), Got: describe(in)}
 }
 
 // inputDType returns an error unless the dtype of the input is one of want.
@@ -78,15 +77,14 @@ func checkRank(t tensor.Tensor, layout string) error {
 	return nil
 }
 
-// checkSize returns an error when no sample can have that shape. Whether it is within the limits,
-// Block.Out checks.
+// checkSize returns an error if no sample can have the given shape. Block.Out checks the limits.
 func checkSize(shape []int, dtype tensor.DType) error {
 	_, err := tensor.Shape(shape).Bytes(dtype)
 	return err
 }
 
-// dims returns the extents of the axes that letters name, missing where the layout has no such
-// axis.
+// dims returns the extents of the axes that letters name. It returns missing for an axis that the
+// layout does not have.
 func dims(shape tensor.Shape, layout, letters string, missing int) [3]int {
 	var v [3]int
 	for i := range letters {
@@ -100,7 +98,7 @@ func dims(shape tensor.Shape, layout, letters string, missing int) [3]int {
 	return v
 }
 
-// unknown returns a shape of n extents that only the data tells.
+// unknown returns a shape of n extents that are known only from the data.
 func unknown(n int) tensor.Shape {
 	s := make(tensor.Shape, n)
 	for i := range s {
@@ -112,7 +110,7 @@ func unknown(n int) tensor.Shape {
 // floats returns the elements of a float32 tensor.
 func floats(t tensor.Tensor) ([]float32, error) { return tensor.Of[float32](t) }
 
-// deprecatedParams are the parameters that operators keep for old programs.
+// deprecatedParams returns the parameters that operators keep for old programs.
 func deprecatedParams() []op.Parameter {
 	return []op.Parameter{
 		{Name: "image_type", Type: op.Image, Tuning: true, Deprecated: "it has no effect", Doc: "Ignored."},
@@ -120,7 +118,7 @@ func deprecatedParams() []op.Parameter {
 	}
 }
 
-// outputType returns dtype, or its old name output_dtype, or Invalid.
+// outputType returns the argument dtype, or output_dtype (its old name), or Invalid.
 func outputType(c *op.Config) (tensor.DType, error) {
 	d, old := op.Get[tensor.DType](c, "dtype"), op.Get[tensor.DType](c, "output_dtype")
 	switch {

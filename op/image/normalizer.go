@@ -10,17 +10,17 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// normalizer walks over the window of an image and the output that it becomes, whose
-// axes may be in another order: rows of one channel at a time. Steps are in elements.
+// normalizer walks over the window of an image and over its output, whose axes may be in another
+// order. It takes one row of one channel at a time. Steps are in elements.
 type normalizer struct {
 	outer    []walkAxis // all axes but the rows and channels
 	row      walkAxis
 	channel  walkAxis
-	src, dst int  // where the walk starts
-	partial  bool // the walk does not reach all of the output
+	src, dst int  // start of the walk
+	partial  bool // the walk does not cover the whole output
 }
 
-// walkAxis is n steps.
+// walkAxis is one axis of the walk, with n steps.
 type walkAxis struct{ n, src, dst int }
 
 // plan prepares the walk and reports whether the whole window lies in the image.
@@ -92,12 +92,12 @@ func (w *normalizer) compute(dst, src []float32, channels []affine) {
 	})
 }
 
-// splits reports whether rows are pixels of three interleaved values that become rows of planes.
+// splits reports whether rows of pixels with three interleaved values become rows of three planes.
 func (w *normalizer) splits() bool {
 	return w.row.src == 3 && w.channel.src == 1 && w.channel.n == 3 && (w.row.dst == 1 || w.row.dst == -1) && w.channel.dst > 0
 }
 
-// split writes float32 values of bytes, where splits says so.
+// split writes float32 values of bytes, if splits returns true.
 func (w *normalizer) split(dst []float32, src []byte, channels []affine) {
 	var mean, factor [3]float32
 	for c, a := range channels {
@@ -112,7 +112,7 @@ func (w *normalizer) split(dst []float32, src []byte, channels []affine) {
 	})
 }
 
-// look writes the table entries of bytes; there is one table a channel.
+// look writes the table entries of bytes, with one table per channel.
 func (w *normalizer) look(out tensor.Tensor, src []byte, tables []byte) {
 	switch out.DType.Size() {
 	case 1:
@@ -134,7 +134,7 @@ func lookRows[W uint8 | uint16 | uint32](w *normalizer, out, src, tables []byte)
 	})
 }
 
-// mapRow writes n elements, dx apart from dst[at] on, looked up from bytes step apart.
+// mapRow looks up n bytes that lie step apart, and writes the elements dx apart from dst[at] on.
 func mapRow[T any](dst []T, at, dx int, src []uint8, step, n int, table *[256]T) {
 	switch {
 	case dx == 1:
@@ -165,7 +165,7 @@ type byteTable struct {
 	data  []byte
 }
 
-// build returns the tables of all channels, made anew only when they changed.
+// build returns the tables of all channels. It makes them again only if the maps changed.
 func (t *byteTable) build(channels []affine, dtype tensor.DType) ([]byte, error) {
 	if slices.Equal(t.built, channels) && t.dtype == dtype {
 		return t.data, nil

@@ -14,11 +14,11 @@ func init() {
 	op.Register(op.Schema{
 		Name: "random_resized_crop",
 		Doc: "Cuts a window of random area, aspect ratio and place out of an image and resizes it to a fixed size. " +
-			"Pixels outside the window but within reach of the filter take part.",
+			"The filter also uses pixels just outside the window.",
 		Inputs:  []op.Port{{Name: "images", Doc: "images: uint8, int16, uint16 or float32", Layouts: []string{"HWC", "CHW", "FHWC", "FCHW", "CFHW"}}},
 		Outputs: []op.Port{{Name: "resized", Doc: "images of the given size, with the layout of the input"}},
 		Params: append(slices.Concat(cropgen.Params(), filterParams()),
-			op.Parameter{Name: "size", Type: op.Ints, Required: true, Doc: "Height and width of the result; a single number is both."},
+			op.Parameter{Name: "size", Type: op.Ints, Required: true, Doc: "Height and width of the result; one number is both."},
 			op.Parameter{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of this operator; -1: the pipeline's seed."}),
 		Random:    true,
 		Precision: op.Tolerance,

@@ -11,7 +11,7 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "resize",
-		Doc: "Changes the size of images, of sequences of images and of volumes, or of a part of them. " +
+		Doc: "Changes the size of images, sequences of images and volumes, or of a part of each. " +
 			"Give the size as one of size, resize_shorter and resize_longer, or as some of resize_x, resize_y and resize_z.",
 		Inputs: []op.Port{{Name: "images", Doc: "images: uint8, int16, uint16 or float32", Layouts: resizeLayouts()}},
 		Outputs: []op.Port{

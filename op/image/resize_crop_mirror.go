@@ -12,11 +12,11 @@ func init() {
 	op.Register(op.Schema{
 		Name: "resize_crop_mirror",
 		Doc: "Resizes an image, cuts a window out of the result and can mirror it, in one step: only the window is computed. " +
-			"It may reach beyond the resized image, whose edge is continued.",
+			"The window may extend beyond the resized image; the edge of the image is repeated there.",
 		Inputs:  []op.Port{{Name: "images", Doc: "images: uint8, int16, uint16 or float32", Layouts: resizeLayouts()}},
 		Outputs: []op.Port{{Name: "windows", Doc: "the windows, with the layout of the input"}},
 		Params: append(slices.Concat(resizeSizeParams(), filterParams(), window.CropParams()),
-			op.Parameter{Name: "mirror", Type: op.Int, Default: 0, PerSample: true, Doc: "Axes to reverse: 1 is the width, 2 the height, 4 the depth, or a sum of them."}),
+			op.Parameter{Name: "mirror", Type: op.Int, Default: 0, PerSample: true, Doc: "Axes to reverse: 1 for the width, 2 for the height, 4 for the depth, or a sum of these numbers."}),
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
 			size, err := newResizeSize(c)
@@ -82,7 +82,7 @@ func (k *resizeCropMirror) sample(b *op.Block, s int) (err error) {
 	return k.run(b, s, st, first, n)
 }
 
-// cut makes t the part of itself that span names, reversed when it is mirrored.
+// cut reduces t to the part that span names, and reverses it if mirrored is set.
 func (t *target) cut(span window.Span, mirrored bool) {
 	if span.Size != t.size || span.Start != 0 {
 		step := t.scale()

@@ -11,18 +11,18 @@ import (
 // resizeSizeParams are the parameters of operators that compute a size.
 func resizeSizeParams() []op.Parameter {
 	return []op.Parameter{
-		{Name: "max_size", Type: op.Floats, Doc: "Largest extent of the result, for all axes or for each; 0 is no limit."},
+		{Name: "max_size", Type: op.Floats, Doc: "Largest extent of the result, one for all axes or one for each; 0 means no limit."},
 		{Name: "mode", Type: op.String, Default: "default", Doc: `How sizes are used: "default" derives missing sizes from the mean scale of the others, ` +
-			`"stretch" keeps missing extents, "not_larger" and "not_smaller" keep the aspect ratio within or beyond the size.`},
+			`"stretch" keeps missing extents, "not_larger" and "not_smaller" keep the aspect ratio and make the result at most or at least as large as the size.`},
 		{Name: "resize_longer", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Extent of the longest axis; the aspect ratio is kept."},
 		{Name: "resize_shorter", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Extent of the shortest axis; the aspect ratio is kept."},
 		{Name: "resize_x", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Width; 0 derives it, a negative width mirrors."},
 		{Name: "resize_y", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Height; 0 derives it, a negative height mirrors."},
 		{Name: "resize_z", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Depth of volumes; 0 derives it, a negative depth mirrors."},
-		{Name: "roi_end", Type: op.Floats, PerSample: true, Doc: "End of the part that is resized, on each axis in the order of the layout; before roi_start it mirrors."},
-		{Name: "roi_relative", Type: op.Bool, Default: false, Doc: "The part is given in fractions of the extents."},
+		{Name: "roi_end", Type: op.Floats, PerSample: true, Doc: "End of the part that is resized, on each axis in the order of the layout. An end before roi_start mirrors."},
+		{Name: "roi_relative", Type: op.Bool, Default: false, Doc: "Whether the part is given in fractions of the extents."},
 		{Name: "roi_start", Type: op.Floats, PerSample: true, Doc: "Start of the part that is resized, on each axis in the order of the layout."},
-		{Name: "size", Type: op.Floats, PerSample: true, Doc: "Extents of the result in the order of the layout, or one for all; 0 derives an extent, a negative extent mirrors."},
+		{Name: "size", Type: op.Floats, PerSample: true, Doc: "Extents of the result in the order of the layout, or one for all. 0 derives an extent; a negative extent mirrors."},
 		{Name: "subpixel_scale", Type: op.Bool, Default: true, Doc: "Whether the resized part grows or shrinks to match a rounded size, so that the scale equals the scale of the requested size."},
 	}
 }
@@ -56,8 +56,8 @@ type target struct {
 	lo, hi float64
 }
 
-// scale returns inputs an output; it is negative on mirrored axes. As in DALI the extent is a
-// difference in float32, which decides where truncated filters begin.
+// scale returns the number of inputs per output. It is negative on mirrored axes. As in DALI, the
+// extent is a difference in float32, which decides where truncated filters begin.
 func (t target) scale() float64 { return float64(float32(t.hi)-float32(t.lo)) / float64(t.size) }
 
 // resizeSize computes the sizes of resizing operators.
@@ -83,7 +83,7 @@ type roi struct {
 func readROI(c *op.Config) (roi, error) {
 	r := roi{start: op.GetVector[float64](c, "roi_start"), end: op.GetVector[float64](c, "roi_end"), relative: op.Get[bool](c, "roi_relative"), given: c.Has("roi_start")}
 	if c.Has("roi_start") != c.Has("roi_end") {
-		return r, c.Invalid("roi_start", "roi_start and roi_end together", "one of them", "")
+		return r, c.Invalid("roi_start", "roi_start and roi_end together", "only one of them", "")
 	}
 	return r, nil
 }
@@ -108,21 +108,21 @@ func newResizeSize(c *op.Config) (*resizeSize, error) {
 		}
 	}
 	if ways != 1 {
-		return nil, c.Invalid("size", "one of size, resize_shorter, resize_longer, or some of resize_x, resize_y, resize_z", fmt.Sprintf("%d of these ways", ways), "")
+		return nil, c.Invalid("size", "exactly one of size, resize_shorter, resize_longer and resize_x/resize_y/resize_z", fmt.Sprintf("%d of these ways", ways), "")
 	}
 	for name, mode := range map[string]scaleMode{"resize_shorter": scaleNotSmaller, "resize_longer": scaleNotLarger} {
 		if !c.Given(name) {
 			continue
 		}
 		if c.Given("mode") {
-			return nil, c.Invalid("mode", "no mode beside "+name, "both", "")
+			return nil, c.Invalid("mode", "either mode or "+name, "both", "")
 		}
 		z.bySide, z.mode = op.GetScalar[float64](c, name), mode
 	}
 	return z, nil
 }
 
-// at appends the targets of sample s, whose spatial axes have these extents, to out.
+// at appends the targets of sample s to out. in holds the extents of its spatial axes.
 func (z *resizeSize) at(b *op.Block, s int, in []int, out []target) ([]target, error) {
 	var want, lo, hi [maxSpatial]float64
 	n := len(in)
@@ -215,10 +215,10 @@ func (l *sizeLimits) of(n int) ([]float64, error) {
 	return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument max_size", Want: fmt.Sprintf("1 or %d values", n), Got: fmt.Sprint(l.given)}
 }
 
-// leastROI is the least extent of a part that is resized, in pixels.
+// leastROI is the least extent in pixels of a part that is resized.
 const leastROI = float32(1e-3)
 
-// at returns the part of images with these extents that sample s is made of.
+// at computes the part of sample s that is resized. in holds the extents of the image.
 func (r *roi) at(b *op.Block, s int, in []int, lo, hi []float64) error {
 	for i := range in {
 		lo[i], hi[i] = 0, float64(in[i])
@@ -255,7 +255,7 @@ func (r *roi) at(b *op.Block, s int, in []int, lo, hi []float64) error {
 	return nil
 }
 
-// widen makes a part that is too small to compute with larger.
+// widen makes a part larger if it is too small to compute with.
 func widen(lo, hi *float64) {
 	from, to := float32(*lo), float32(*hi)
 	if d := to - from; d > -leastROI && d < leastROI {
@@ -267,13 +267,13 @@ func widen(lo, hi *float64) {
 	}
 }
 
-// sizing is how sizes become targets.
+// sizing says how sizes become targets.
 type sizing struct {
 	mode     scaleMode
 	limits   []float64 // largest extents, or nil
 	subpixel bool
 	round    func(float64) float64 // of sizes
-	align    []float64             // the point of each part that stays where it is when the part is adjusted to a rounded size; nil: its middle
+	align    []float64             // the fixed point of each part when the part is adjusted to a rounded size; nil: its middle
 }
 
 // targets computes the targets of axes with the requested sizes want, for the part from lo to hi.

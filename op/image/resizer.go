@@ -10,22 +10,22 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// resizeLayouts are the layouts of images and volumes, and of sequences of both, that are resized.
+// resizeLayouts returns the layouts that can be resized: images, volumes, and sequences of both.
 func resizeLayouts() []string {
 	return []string{"HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW"}
 }
 
-// filterParams are the parameters of all operators that resample.
+// filterParams returns the parameters of all operators that resample.
 func filterParams() []op.Parameter {
 	filter := func(name, doc string) op.Parameter {
 		return op.Parameter{Name: name, Type: op.Interp, Default: op.InterpLinear, PerSample: true, Doc: doc}
 	}
 	return []op.Parameter{
-		{Name: "antialias", Type: op.Bool, Default: true, Doc: "Widens the filter along axes that shrink."},
+		{Name: "antialias", Type: op.Bool, Default: true, Doc: "Whether the filter is widened along axes that shrink."},
 		{Name: "dtype", Type: op.DType, Doc: "Output type: the input's type, which is the default, or float32."},
-		filter("interp_type", "Filter, unless mag_filter or min_filter say another."),
-		filter("mag_filter", "Filter of axes that grow or stay."),
-		filter("min_filter", "Filter of axes that shrink."),
+		filter("interp_type", "Filter, unless mag_filter or min_filter is given."),
+		filter("mag_filter", "Filter for axes that grow or keep their extent."),
+		filter("min_filter", "Filter for axes that shrink."),
 		{Name: "minibatch_size", Type: op.Int, Default: 32, Tuning: true, Doc: "Has no effect."},
 		{Name: "temp_buffer_hint", Type: op.Int, Default: 0, Tuning: true, Doc: "Has no effect."},
 	}
@@ -76,7 +76,7 @@ func newResizer(c *op.Config) resizer {
 	return k
 }
 
-// filters returns the filters of a sample: of axes that shrink, and of the others.
+// filters returns the filters of a sample: one for axes that shrink, and one for the other axes.
 func (k *resizer) filters(b *op.Block, s int) (minimum, magnify resample.Filter, err error) {
 	minimum.Antialias, magnify.Antialias = k.antialias, k.antialias
 	if minimum.Kind, err = k.min.at(b, s); err == nil {
@@ -96,10 +96,10 @@ func (k *resizer) output(in tensor.Spec) (tensor.DType, error) {
 	case tensor.Float32:
 		return tensor.Float32, nil
 	}
-	return 0, k.config.Unsupported("dtype", in.DType.String()+", the type of the input, or float32", k.dtype.String())
+	return 0, k.config.Unsupported("dtype", "the type of the input ("+in.DType.String()+") or float32", k.dtype.String())
 }
 
-// infer describes the output for such an input; the extents that are resized are unknown.
+// infer describes the output for an input with spec in. The resized extents are unknown.
 func (k *resizer) infer(in tensor.Spec) (out tensor.Spec, err error) {
 	if out.Layout, err = layoutOf(k.config, in); err != nil {
 		return out, err
@@ -130,7 +130,7 @@ func spatial(layout string) (first, n int) {
 }
 
 // run resamples sample s of input 0 to output 0: its n axes from first on become st.targets. Axes
-// before them are frames, axes after them channels.
+// before them are frames; axes after them are channels.
 func (k *resizer) run(b *op.Block, s int, st *resizeState, first, n int) error {
 	in := b.In(0, s)
 	minimum, magnify, err := k.filters(b, s)

@@ -14,21 +14,21 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "tensor_resize",
-		Doc: "Changes the extents of some axes of arrays of any rank, to sizes or by scales. At most three adjacent axes change. " +
+		Doc: "Changes the extents of some axes of arrays of any rank to given sizes, or by given scales. At most three adjacent axes change. " +
 			"The other axes keep their extent, unless mode scales all axes alike.",
 		Inputs:  []op.Port{{Name: "data", Doc: "arrays of uint8, int16, uint16 or float32"}},
 		Outputs: []op.Port{{Name: "resized", Doc: "arrays of the new extents, with the layout of the input"}},
 		Params: append(filterParams(),
 			op.Parameter{Name: "alignment", Type: op.Floats, Default: []float64{0.5}, PerSample: true,
-				Doc: "If a size is rounded: the fixed point of the resized part, from 0 at its start to 1 at its end; for all axes or for each."},
+				Doc: "The fixed point of the resized part if a size is rounded: 0 at its start, 1 at its end; one for all axes or one for each."},
 			op.Parameter{Name: "axes", Type: op.Ints, Doc: "Axes to resize, in the order of the other arguments; by default all. Negative numbers count from the last axis."},
-			op.Parameter{Name: "axis_names", Type: op.String, Doc: "The same by the letters of the layout."},
-			op.Parameter{Name: "max_size", Type: op.Floats, Doc: "Largest extent of the result, for all axes or for each; 0 is no limit."},
-			op.Parameter{Name: "mode", Type: op.String, Default: "default", Doc: `How sizes are met, as in resize: "default", "stretch", "not_larger" or "not_smaller".`},
+			op.Parameter{Name: "axis_names", Type: op.String, Doc: "Axes to resize, by the letters of the layout."},
+			op.Parameter{Name: "max_size", Type: op.Floats, Doc: "Largest extent of the result, one for all axes or one for each; 0 means no limit."},
+			op.Parameter{Name: "mode", Type: op.String, Default: "default", Doc: `How sizes are used, as in resize: "default", "stretch", "not_larger" or "not_smaller".`},
 			op.Parameter{Name: "roi_end", Type: op.Floats, PerSample: true, Doc: "End of the part that is resized, on each axis."},
-			op.Parameter{Name: "roi_relative", Type: op.Bool, Default: false, Doc: "The part is given in fractions of the extents."},
+			op.Parameter{Name: "roi_relative", Type: op.Bool, Default: false, Doc: "Whether the part is given in fractions of the extents."},
 			op.Parameter{Name: "roi_start", Type: op.Floats, PerSample: true, Doc: "Start of the part that is resized, on each axis."},
-			op.Parameter{Name: "scales", Type: op.Floats, PerSample: true, Doc: "Factor of each axis, or one for all; excludes sizes."},
+			op.Parameter{Name: "scales", Type: op.Floats, PerSample: true, Doc: "Factor of each axis, or one for all; not together with sizes."},
 			op.Parameter{Name: "size_rounding", Type: op.String, Default: "round", Doc: `How sizes become integers: "round", "truncate" or "ceil".`},
 			op.Parameter{Name: "sizes", Type: op.Floats, PerSample: true, Doc: "Extent of each axis, or one for all; 0 derives it from the others."},
 			op.Parameter{Name: "subpixel_scale", Type: op.Bool, Default: true, Doc: "Whether the resized part grows or shrinks to match a rounded size."}),
@@ -62,7 +62,7 @@ func newTensorResize(c *op.Config) (op.Kernel, error) {
 		return nil, err
 	}
 	if k.byScale && (k.how.mode == scaleNotLarger || k.how.mode == scaleNotSmaller) {
-		return nil, c.Invalid("mode", `"default" or "stretch" beside scales`, fmt.Sprintf("%q", op.Get[string](c, "mode")), "")
+		return nil, c.Invalid("mode", `"default" or "stretch" together with scales`, fmt.Sprintf("%q", op.Get[string](c, "mode")), "")
 	}
 	k.how.subpixel = op.Get[bool](c, "subpixel_scale")
 	switch r := op.Get[string](c, "size_rounding"); r {
@@ -102,10 +102,10 @@ func (k *tensorResize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{out}, nil
 }
 
-// resolve returns the axes that the arguments are for.
+// resolve returns the axes to which the arguments belong.
 func (k *tensorResize) resolve(axes []int, rank int, layout string) ([]int, error) {
 	bad := func(want string) error {
-		return &errs.Error{Kind: errs.Invalid, Subject: "axes", Want: want, Got: fmt.Sprintf("%v%s of data with %d, layout %q", k.axes, k.names, rank, layout)}
+		return &errs.Error{Kind: errs.Invalid, Subject: "axes", Want: want, Got: fmt.Sprintf("%v%s for data with %d axes, layout %q", k.axes, k.names, rank, layout)}
 	}
 	if rank > maxRank || rank == 0 {
 		return nil, bad(fmt.Sprintf("data with 1 to %d axes", maxRank))
@@ -129,7 +129,7 @@ func (k *tensorResize) resolve(axes []int, rank int, layout string) ([]int, erro
 	}
 	for i, a := range axes {
 		if a < 0 || a >= rank || slices.Contains(axes[:i], a) {
-			return nil, bad("axes of the data, each once")
+			return nil, bad("axes of the data, each at most once")
 		}
 	}
 	return axes, nil
@@ -167,7 +167,7 @@ func (k *tensorResize) Sample(b *op.Block, s int) (err error) {
 		first--
 	}
 	if last-first > maxSpatial {
-		return &errs.Error{Kind: errs.Unsupported, Want: "three neighbouring axes at most that change", Got: fmt.Sprintf("axes %d to %d", first, last-1)}
+		return &errs.Error{Kind: errs.Unsupported, Want: "at most three adjacent axes that change", Got: fmt.Sprintf("axes %d to %d", first, last-1)}
 	}
 	st.targets = st.targets[first:last]
 	return k.run(b, s, st, first, last-first)

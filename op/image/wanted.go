@@ -7,7 +7,7 @@ import (
 )
 
 // wanted returns the part of an image that lies in the window of sample s. ok is false if there is
-// no such part, or for a mistake that Run will report.
+// no such part, or if Run will report a mistake.
 func wanted(w *window.Crop, b *op.Block, s, height, width int) (op.Region, bool) {
 	box, err := w.At(b, s, window.NoDepth, height, width)
 	if err != nil {
@@ -66,7 +66,7 @@ func (k *resizeCropMirror) Region(b *op.Block, s, height, width int) (op.Region,
 	return k.reach(b, s, height, width, [2]target(t))
 }
 
-// reach returns the part of an image that is read to compute targets.
+// reach returns the part of an image that is read to compute the targets t.
 func (k *resizer) reach(b *op.Block, s, height, width int, t [2]target) (op.Region, bool) {
 	minimum, magnify, err := k.filters(b, s)
 	if err != nil {
