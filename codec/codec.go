@@ -5,11 +5,11 @@
 //	bytes ── by magic ── jpeg ───────────── RGB, BGR, gray of 8 bits ─┐
 //	              └───── png, bmp, … ── rows ── raster.Image ────────┴── window
 //
-// If a JPEG image is requested as bytes, only its window is decoded, straight to the caller's
-// memory. Other images are decoded whole, row by row, straight to the caller's memory. The decoder
-// keeps only a few rows besides, except for a JPEG of another type or turned (the window in bytes),
-// a progressive JPEG (its coefficients), GIF and WebP (the frame as its decoder makes it), and TIFF
-// (a strip or tile, or the image if it is in planes).
+// If a JPEG image is requested as uint8, only its window is decoded, directly to the caller's
+// memory. Other images are decoded whole, row by row, directly to the caller's memory. Besides the
+// output, the decoder holds only a few rows. Exceptions are a JPEG of another type or a turned JPEG
+// (the window as bytes), a progressive JPEG (its coefficients), GIF and WebP (the frame), and TIFF
+// (a strip or tile, or the whole image if it is in planes).
 //
 // JPEG 2000 files are errors of kind errs.Unsupported that name codec:jp2.
 package codec
@@ -34,7 +34,7 @@ import (
 // Format is the format of a file.
 type Format uint8
 
-// The formats that are known by their first bytes.
+// The formats that Detect recognises.
 const (
 	Unknown Format = iota
 	JPEG
@@ -114,7 +114,7 @@ type Output struct {
 	Color raster.Color
 	// DType is one of raster.Types; the zero DType is uint8.
 	DType tensor.DType
-	// Orient turns the image as its orientation asks.
+	// Orient turns the image as its orientation says.
 	Orient bool
 	// Region is the window, in coordinates of the output image; the zero Region is the whole image.
 	Region jpeg.Region
@@ -142,14 +142,14 @@ type Decoder struct {
 	pixels []byte // of a JPEG image before they are converted
 }
 
-// Decode writes the image in data, whose header is h, to dst: the window that o
-// describes, row by row without padding, in its colours and type.
+// Decode writes a window of the image in data, whose header is h, to dst, row by row without
+// padding. o describes the window, its colours and its type.
 func (d *Decoder) Decode(dst, data []byte, h Header, o Output) error {
 	if o.DType == tensor.Invalid {
 		o.DType = tensor.Uint8
 	}
 	if o.Color == raster.Any && h.Mixed {
-		return raster.Unsupported("codec", fmt.Sprintf("%d channels of a %s file put out as they are stored", h.Channels, h.Format))
+		return raster.Unsupported("codec", fmt.Sprintf("%d channels of a %s file without conversion", h.Channels, h.Format))
 	}
 	width, height, _ := o.Size(h)
 	r := o.Region
@@ -169,7 +169,7 @@ func (d *Decoder) Decode(dst, data []byte, h Header, o Output) error {
 		if r.W < 1 || r.H < 1 || r.W > width || r.H > height {
 			return &errs.Error{Kind: errs.Invalid, Op: "codec.Decode", Want: fmt.Sprintf("a window of the image of %dx%d", width, height), Got: fmt.Sprintf("%+v", r)}
 		}
-		// What is put below is the window alone, turned already.
+		// From here on the image is only the window, which is already turned.
 		put.X, put.Y = 0, 0
 		if put.Color == raster.BGR {
 			put.Color = raster.RGB
@@ -185,7 +185,7 @@ func (d *Decoder) Decode(dst, data []byte, h Header, o Output) error {
 	return d.decode(data, h.Format)
 }
 
-// convert decodes a window of a JPEG image, and then makes of its bytes what they are put out as.
+// convert decodes a window of a JPEG image to bytes, and then converts them to the output.
 func (d *Decoder) convert(dst, data []byte, h jpeg.Header, o jpeg.Options, put raster.Output) error {
 	n := put.W * put.H * o.Format.Channels()
 	if err := o.Limits.CheckBytes("jpeg", "the image before it is converted", int64(n)); err != nil {
@@ -209,8 +209,8 @@ func (d *Decoder) convert(dst, data []byte, h jpeg.Header, o jpeg.Options, put r
 	return nil
 }
 
-// jpegFormat returns what a JPEG image of that many components is decoded to, from
-// which c is made.
+// jpegFormat returns the format to which a JPEG image with the given number of components is
+// decoded before it is converted to c.
 func jpegFormat(c raster.Color, components int) jpeg.Format {
 	switch {
 	case c == raster.Gray, c == raster.Any && components == 1:
@@ -221,7 +221,7 @@ func jpegFormat(c raster.Color, components int) jpeg.Format {
 	return jpeg.RGB
 }
 
-// decode decodes images of all formats but JPEG to d.image.
+// decode decodes images of all formats except JPEG to d.image.
 func (d *Decoder) decode(data []byte, format Format) error {
 	switch format {
 	case PNG:
@@ -240,6 +240,6 @@ func (d *Decoder) decode(data []byte, format Format) error {
 	return raster.Unsupported("codec", format.String()+" files")
 }
 
-// Pixels names everything besides the file that an output depends on: builds with equal names give
-// the same pixels.
+// Pixels names everything besides the file that affects an output. Builds with equal names give the
+// same pixels.
 func Pixels(o Output) string { return jpeg.Pixels(jpeg.Options{FastIDCT: o.FastIDCT}) }

@@ -34,7 +34,7 @@ func Resolve(s *Schema, node string, inputs int, set map[string]Argument) (*Conf
 				known[i] = s.Params[i].Name
 			}
 			return nil, nil, &errs.Error{Kind: errs.Invalid, Op: s.FullName(), Subject: "node " + node + ", argument " + name,
-				Got: "an unknown argument", Remedy: Nearest(name, known)}
+				Got: "the operator has no such argument", Remedy: Nearest(name, known)}
 		}
 	}
 	var perSample []string

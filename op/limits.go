@@ -83,16 +83,16 @@ func (l Limits) CheckBytes(what string, n int64) error {
 	if n < 0 {
 		got = what + " of more bytes than can be addressed"
 	}
-	return &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("at most %d bytes a sample", l.WithDefaults().MaxBytes), Got: got,
+	return &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("at most %d bytes per sample", l.WithDefaults().MaxBytes), Got: got,
 		Remedy: "raise Options.Limits.MaxBytes if the data is sound"}
 }
 
-// CheckTime returns an error when took is beyond the limit for n samples.
+// CheckTime returns an error if took exceeds the limit for n samples.
 func (l Limits) CheckTime(took time.Duration, n int) error {
 	if l.MaxTime <= 0 || took <= l.MaxTime*time.Duration(n) {
 		return nil
 	}
-	want := fmt.Sprintf("at most %v a sample", l.MaxTime)
+	want := fmt.Sprintf("at most %v per sample", l.MaxTime)
 	got := took.String()
 	if n > 1 {
 		got += fmt.Sprintf(" for %d samples", n)

@@ -2,21 +2,21 @@ package op
 
 import "unsafe"
 
-// Integer are the integers that numbers are rounded to.
+// Integer is the constraint of integers to which numbers are rounded.
 type Integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
 // Round converts v to an integer as DALI does: half away from zero, then saturated to the range of
-// T. NaN becomes the same number as on the processors that DALI runs on: the least int32 and int64,
-// 1<<63 of uint64, and 0 for all others.
+// T. NaN becomes the same number as on the processors of DALI: the least int32 or int64, 1<<63 for
+// uint64, and 0 for all other types.
 func Round[T Integer](v float64) T { return RoundFloat[T](v) }
 
-// RoundFloat is Round for either type of float, without a detour for float32.
+// RoundFloat works like Round for both types of floats. It does not convert float32 to float64.
 func RoundFloat[T Integer, S float32 | float64](v S) T {
 	lo, hi := limits[T]()
 	switch {
-	case v >= S(hi): // as a float 2^63-1 and 2^64-1 are 1 more: still saturated
+	case v >= S(hi): // as floats, 2^63-1 and 2^64-1 are larger by 1; the result is still saturated
 		return hi
 	case v <= S(lo):
 		return lo
@@ -35,7 +35,7 @@ func RoundFloat[T Integer, S float32 | float64](v S) T {
 	return T(i)
 }
 
-// indefinite is the integer that NaN becomes.
+// indefinite returns the integer that NaN becomes.
 func indefinite[T Integer]() T {
 	lo, _ := limits[T]()
 	switch {

@@ -1,6 +1,6 @@
 // Package op defines operators: the schema that describes an operator, the registry that finds it,
-// the kernel that computes it and the arguments that a graph gives it. The package knows neither
-// graphs nor threads.
+// the kernel that computes it, and the arguments that a graph gives it. The package does not depend
+// on graphs or threads.
 //
 // # Schemas
 //
@@ -10,17 +10,15 @@
 //
 // # Arguments
 //
-// A parameter takes a constant, [Const], or where the schema allows it one
-// value a sample, [Of]; the zero [Arg] is the default. A graph resolves the
-// arguments of a node into a [Config], from which the schema's New makes a
-// [Kernel].
+// A parameter takes a constant ([Const]) or, if the schema allows it, one value per sample ([Of]).
+// The zero [Arg] is the default. A graph resolves the arguments of a node into a [Config]. The
+// schema's New makes a [Kernel] from it.
 //
 // # Kernels
 //
-// A kernel is made once per node and executor. It may be run by many workers at
-// once, each with a [Block] of its own, so it keeps nothing that changes in
-// itself: what a worker reuses lives in [PerWorker], what one run needs in
-// [Block.Scratch].
+// A kernel is made once per node and executor. Many workers may run it at once, each with its own
+// [Block]. So a kernel holds no state that changes. State that a worker reuses is in [PerWorker],
+// and memory for one run comes from [Scratch].
 //
 //	┌ Block ───────────────────────────────────────────────┐
 //	│ In(i, s)    sample s of input i          (read only) │
@@ -30,8 +28,8 @@
 //	│ Scratch     memory until Run returns                 │
 //	└──────────────────────────────────────────────────────┘
 //
-// How many samples a block has is up to the executor, and never enters the
-// result of an operator unless its kernel is [Batched].
+// The executor decides how many samples a block has. The number never changes the result of an
+// operator, unless its kernel is [Batched].
 package op
 
 import "github.com/bivouac-ml/bivouac/internal/enum"
@@ -39,7 +37,7 @@ import "github.com/bivouac-ml/bivouac/internal/enum"
 // ImageType is the colour space of a decoded image, with DALI's numbers.
 type ImageType uint8
 
-// The image types. Those that no operator supports yet are refused by it.
+// The image types. Operators refuse types that they do not support.
 const (
 	RGB ImageType = iota
 	BGR
@@ -73,11 +71,11 @@ var interpTypeNames = []string{
 	"INTERP_NN", "INTERP_LINEAR", "INTERP_CUBIC", "INTERP_LANCZOS3", "INTERP_TRIANGULAR", "INTERP_GAUSSIAN",
 }
 
-// Region is a part of an image: a row, a column, and how many of both.
+// Region is a part of an image: its first row and column, its height and its width.
 type Region struct{ Y, X, H, W int }
 
 // Regional is implemented by kernels that may read only a part of their first input, an image of
-// layout HWC. A node that makes the image, and feeds no other node, may leave out the rest.
+// layout HWC. The node that makes the image may leave out the rest if it feeds no other node.
 type Regional interface {
 	// Region returns the part of sample s that Run will read, for an image of the given height and
 	// width. ok is false if the part is not known. All other inputs of the sample are present. Run
@@ -85,16 +83,16 @@ type Regional interface {
 	Region(b *Block, s, height, width int) (r Region, ok bool)
 }
 
-// Windowed is implemented by kernels that can make a part of the image which is their
-// only output, and ask for it by [Block.Wanted].
+// Windowed is implemented by kernels whose only output is an image and that can compute only a part
+// of it. They get the part from [Block.Wanted].
 type Windowed interface {
-	// Windowed reports whether this kernel does, given its arguments.
+	// Windowed reports whether this kernel, with its arguments, can compute only a part.
 	Windowed() bool
 }
 
-// Wanted returns the part that will be read of sample s of output 0, an image of that
-// height and width; ok is false when all of it may be. The other elements may have
-// any value, but the sample has the shape of the whole image.
+// Wanted returns the part of sample s of output 0 that will be read, for an image of the given
+// height and width. ok is false if the whole image may be read. The other elements may have any
+// value, but the sample has the shape of the whole image.
 func (b *Block) Wanted(s, height, width int) (r Region, ok bool) {
 	if b.x.Wanted == nil {
 		return Region{}, false

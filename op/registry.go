@@ -10,15 +10,15 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// The registry is filled by init functions of the operators' packages and may
-// be extended by programs before they build graphs.
+// The init functions of the operators' packages fill the registry. A program may add operators
+// before it builds graphs.
 var registry struct {
 	sync.RWMutex
 	byName map[string]*Schema
 }
 
-// Register makes an operator known under its full name. It panics when the schema is malformed or
-// the name is taken: both are mistakes of the program, which show at its start.
+// Register registers an operator under its full name. It panics if the schema is malformed or the
+// name is taken. Both are mistakes in the program, and show when it starts.
 func Register(s Schema) {
 	if err := s.Validate(); err != nil {
 		panic(err)
@@ -35,9 +35,9 @@ func Register(s Schema) {
 	registry.byName[name] = &s
 }
 
-// Lookup returns the operator called name ("decoders.image"). The error of an unknown name proposes
-// the nearest known one; the error for an operator of DALI that is missing here says so, and is
-// errs.Unsupported.
+// Lookup returns the operator with the given full name, such as "decoders.image". The error for an
+// unknown name suggests the nearest known name. The error for an operator of DALI that Bivouac does
+// not have is of kind errs.Unsupported.
 func Lookup(name string) (*Schema, error) {
 	registry.RLock()
 	defer registry.RUnlock()
@@ -45,7 +45,7 @@ func Lookup(name string) (*Schema, error) {
 		return s, nil
 	}
 	if Planned(name) {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "operator", Subject: name, Got: "an operator of DALI that is not there yet", Remedy: "docs/compat/dali.md lists what is"}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "operator", Subject: name, Got: "an operator of DALI that Bivouac does not have yet", Remedy: "see the operators in docs/compat/dali.md"}
 	}
 	names := make([]string, 0, len(registry.byName))
 	for n := range registry.byName {
@@ -54,7 +54,7 @@ func Lookup(name string) (*Schema, error) {
 	return nil, &errs.Error{Kind: errs.NotFound, Op: "operator", Subject: name, Remedy: Nearest(name, names)}
 }
 
-// Planned reports whether name belongs to an operator that is listed and not there yet.
+// Planned reports whether name is the name of an operator of DALI that Bivouac does not have yet.
 func Planned(name string) bool { return slices.Contains(planned, name) }
 
 // Schemas returns all registered operators, sorted by full name.
@@ -69,12 +69,12 @@ func Schemas() []*Schema {
 	return all
 }
 
-// Nearest returns `did you mean "x"?` for the entry of names that is most like name, or "" if no
-// entry is like it; see errs.DidYouMean.
+// Nearest returns `did you mean "x"?` for the entry of names that is most similar to name, or "" if
+// no entry is similar; see errs.DidYouMean.
 func Nearest(name string, names []string) string { return errs.DidYouMean(name, names) }
 
-// planned are the operators of DALI 2.4.0, by their names in nvidia.dali.fn, that are
-// not there yet. A name that an operator is registered under is looked up first.
+// planned lists the operators of DALI 2.4.0 that Bivouac does not have yet, by their names in
+// nvidia.dali.fn. Registered names are looked up first.
 var planned = strings.Fields(plannedText)
 
 //go:embed planned.txt

@@ -43,7 +43,7 @@ func (t Type) String() string { return enum.Name(t, typeNames, "unknown") }
 type Parameter struct {
 	Name     string
 	Type     Type
-	Default  any  // of the Go type of Type; nil: no default, the operator decides when it is not set
+	Default  any  // of the Go type of Type; nil: no default, and the operator decides if the parameter is not set
 	Required bool // must be set
 	// PerSample allows [Of]: a different value for each sample.
 	PerSample bool
@@ -53,7 +53,7 @@ type Parameter struct {
 	// Tuning marks a parameter that cannot change the result, such as a path whose contents are
 	// fingerprinted. It does not enter the identity of a graph.
 	Tuning bool
-	// Truth lets a Bool take numbers of any type per sample, true where they are not zero.
+	// Truth lets a Bool take numbers of any type per sample. A number is true if it is not zero.
 	Truth bool
 	// Deprecated says what to use instead; the parameter still works.
 	Deprecated string
@@ -66,7 +66,7 @@ type Port struct {
 	Doc     string
 	DTypes  []tensor.DType // accepted dtypes of an input; empty: any
 	Layouts []string       // accepted layouts of an input; empty: any. Data without a layout fits every layout of its rank.
-	// Optional marks an input that may be left out; all inputs after it are optional as well.
+	// Optional marks an input that may be left out. All inputs after it must be optional as well.
 	Optional bool
 }
 
@@ -87,10 +87,10 @@ type Branch uint8
 const (
 	// Follows is the default: an operator sees the samples that all its inputs and arguments have.
 	Follows Branch = iota
-	// Splits operators leave samples out of outputs, with Block.Leave.
+	// Splits means that the operator leaves samples out of outputs, with Block.Leave.
 	Splits
-	// Merges operators see the samples that their arguments have; those that an
-	// input lacks are tensors of no valid dtype.
+	// Merges means that the operator sees the samples that its arguments have. A sample that an input
+	// lacks is a tensor without a valid dtype.
 	Merges
 )
 
@@ -100,35 +100,37 @@ type Schema struct {
 	Module    []string // as in DALI: ["decoders"]
 	Doc       string   // what it does; the first sentence is a summary
 	Inputs    []Port
-	Repeat    int // how often the last input may be given; 0 is once
+	Repeat    int // how often the last input may be given; 0 means once
 	Outputs   []Port
 	Params    []Parameter
 	Random    bool // draws random numbers
-	Stateful  bool // must be run once for every sample, in every iteration: never merged with another node
+	Stateful  bool // must run once for every sample in every iteration; never merged with another node
 	Keep      bool // has effects besides its outputs: never pruned
 	Reader    bool // is a source of samples: registered by package reader, without New
 	Precision Precision
 	Branch    Branch
 	// Deprecated says what to use instead; the operator still works.
 	Deprecated string
-	// OutputCount returns the number of outputs where arguments or inputs decide it, at
-	// most len(Outputs) unless the last output repeats; nil: len(Outputs).
+	// OutputCount returns the number of outputs if arguments or inputs decide it. It is at most
+	// len(Outputs), unless the last output repeats. If OutputCount is nil, there are len(Outputs)
+	// outputs.
 	OutputCount func(c *Config) (int, error)
-	// New makes a kernel from resolved arguments. It validates their values;
-	// types and presence are checked before.
+	// New makes a kernel from resolved arguments and validates their values. Types and presence of the
+	// arguments are already checked.
 	New func(*Config) (Kernel, error)
 }
 
-// FullName is module path and name: "decoders.image".
+// FullName returns module path and name, such as "decoders.image".
 func (s *Schema) FullName() string { return strings.Join(append(slices.Clone(s.Module), s.Name), ".") }
 
-// common are the parameters that every operator takes besides its own, as in DALI.
+// common holds the parameters that every operator takes besides its own, as in DALI.
 var common = []Parameter{
-	{Name: "bytes_per_sample_hint", Type: Ints, Default: []int{0}, Tuning: true, Doc: "How many bytes a sample of each output takes, to set memory aside."},
-	{Name: "preserve", Type: Bool, Default: false, Tuning: true, Doc: "Keeps the operator though nothing uses its outputs."},
+	{Name: "bytes_per_sample_hint", Type: Ints, Default: []int{0}, Tuning: true, Doc: "Expected bytes of a sample of each output. This memory is allocated in advance."},
+	{Name: "preserve", Type: Bool, Default: false, Tuning: true, Doc: "Whether to keep the operator although nothing uses its outputs."},
 }
 
-// Param returns the parameter called name, one of the operator's or one that all operators take.
+// Param returns the parameter called name: one of the operator's own parameters, or one that all
+// operators take.
 func (s *Schema) Param(name string) (*Parameter, bool) {
 	for p := range s.params() {
 		if p.Name == name {
@@ -151,7 +153,7 @@ func (s *Schema) params() iter.Seq[*Parameter] {
 	}
 }
 
-// MinInputs returns how many inputs must be given.
+// MinInputs returns the least number of inputs.
 func (s *Schema) MinInputs() int {
 	n := 0
 	for n < len(s.Inputs) && !s.Inputs[n].Optional {
@@ -160,13 +162,13 @@ func (s *Schema) MinInputs() int {
 	return n
 }
 
-// MaxInputs returns how many inputs may be given.
+// MaxInputs returns the largest number of inputs.
 func (s *Schema) MaxInputs() int { return len(s.Inputs) + max(0, s.Repeat-1) }
 
-// Input returns the port of input i, which is the last port for all inputs that repeat it.
+// Input returns the port of input i. Repeated inputs have the last port.
 func (s *Schema) Input(i int) Port { return s.Inputs[min(i, len(s.Inputs)-1)] }
 
-// Validate reports what is wrong with the schema itself.
+// Validate returns an error if the schema itself is malformed.
 func (s *Schema) Validate() error {
 	bad := func(format string, args ...any) error {
 		return &errs.Error{Kind: errs.Invalid, Op: "op.Register", Subject: s.FullName(), Got: fmt.Sprintf(format, args...)}
@@ -181,19 +183,19 @@ func (s *Schema) Validate() error {
 		return bad("no input to repeat")
 	}
 	if s.Reader == (s.New != nil) {
-		return bad("a reader with a kernel, or another operator without")
+		return bad("a reader with a kernel, or another operator without a kernel")
 	}
 	seen := map[string]bool{"p": true, "args": true} // names that generated functions use
 	for _, port := range slices.Concat(s.Inputs, s.Outputs) {
 		if !token.IsIdentifier(port.Name) || seen[port.Name] {
-			return bad("port %q is no Go identifier, or there twice", port.Name)
+			return bad("port %q is not a Go identifier or occurs twice", port.Name)
 		}
 		seen[port.Name] = true
 	}
 	clear(seen)
 	for _, p := range s.Params {
 		if p.Name == "" || seen[p.Name] {
-			return bad("parameter %q is empty or there twice", p.Name)
+			return bad("parameter %q is empty or occurs twice", p.Name)
 		}
 		seen[p.Name] = true
 		if p.Default != nil {
@@ -208,8 +210,8 @@ func (s *Schema) Validate() error {
 	return nil
 }
 
-// Convert returns v as the Go type of the parameter's type: integers become
-// floats where floats are wanted and single values lists where lists are.
+// Convert returns v as the Go type of the parameter's type. Integers become floats, and single
+// values become lists, if the type wants it.
 func (p *Parameter) Convert(v any) (any, error) {
 	var out any
 	var ok bool
@@ -250,8 +252,8 @@ func as[T any](v any) (T, bool) {
 	return t, ok
 }
 
-// DefaultText writes the default for people: strings quoted, elements of lists separated by blanks.
-// It is empty if there is no default.
+// DefaultText returns the default as readable text. Strings are quoted, and elements of lists are
+// separated by blanks. It is empty if there is no default.
 func (p *Parameter) DefaultText() string {
 	switch v := p.Default.(type) {
 	case nil:

@@ -137,13 +137,11 @@ func ExampleDefine_mistakes() {
 		_, err := pipeline.Define(pipeline.Options{}, define)
 		fmt.Println(err)
 	}
-	// Output: pipeline.Define: operator: random.unifrom: not found (did you mean "random.uniform"?)
-	// pipeline.Define: random.uniform: node random.uniform, argument rnage: invalid: the operator has
-	// no such argument (did you mean "range"?) pipeline.Define: bitand(x, 1): _arithmetic_generic_op:
-	// node _arithmetic_generic_op: arithmetic: bitand, operands: invalid: want integers or bools, got
-	// float32 (cast them) pipeline.Define: random.uniform: node random.uniform, argument device:
-	// unsupported: want cpu, because Bivouac has no GPU, got gpu (leave it out, or set Options.Device
-	// to RunOnCPU)
+	// Output:
+	// pipeline.Define: operator: random.unifrom: not found (did you mean "random.uniform"?)
+	// pipeline.Define: random.uniform: node random.uniform, argument rnage: invalid: the operator has no such argument (did you mean "range"?)
+	// pipeline.Define: bitand(x, 1): _arithmetic_generic_op: node _arithmetic_generic_op: arithmetic: bitand, operands: invalid: want integers or bools, got float32 (cast them)
+	// pipeline.Define: random.uniform: node random.uniform, argument device: unsupported: want cpu, because Bivouac has no GPU, got gpu (leave it out, or set Options.Device to RunOnCPU)
 }
 
 func ExampleNewBuilder() {

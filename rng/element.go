@@ -5,17 +5,16 @@ import "math"
 // elementStride is the number of words between the elements of a tensor.
 const elementStride = 257
 
-// Element returns the generator of an element of a tensor whose generator is p, as operators draw:
-// the elements lie 257 words apart, so that each can be drawn by itself. An element that takes more
-// words runs into the next. DALI arranges elements in the same way.
+// Element returns the generator of an element of a tensor whose generator is p. Operators use it to
+// draw each element independently. The elements lie 257 words apart. An element that takes more
+// words reuses words of the next element. DALI arranges elements in the same way.
 func Element(p Philox, element int) Philox {
 	p.Skip(uint64(element) * elementStride)
 	return p
 }
 
-// Uniform32 returns a float32 from start to just before end, or from just before
-// end to start where end is lower: operators draw float32 and integers of up to 16
-// bits with it, as DALI does. It takes one word.
+// Uniform32 returns a float32 from start to end, without end; end may be lower than start.
+// Operators draw float32 and integers of up to 16 bits with it, as DALI does. It takes one word.
 func Uniform32(p *Philox, start, end float32) float32 {
 	lo, hi := start, math.Nextafter32(end, start)
 	if lo > hi {
@@ -25,8 +24,8 @@ func Uniform32(p *Philox, start, end float32) float32 {
 	return min(fma32(float32(p.Uint32()), factor, lo), hi)
 }
 
-// Uniform64 is Uniform32 in float64, for float64 and integers of 32 and 64 bits.
-// It takes two words, the low one first.
+// Uniform64 works like Uniform32 in float64, for float64 and integers of 32 and 64 bits. It takes
+// two words, the low word first.
 func Uniform64(p *Philox, start, end float64) float64 {
 	lo, hi := start, math.Nextafter(end, start)
 	if lo > hi {
@@ -36,12 +35,12 @@ func Uniform64(p *Philox, start, end float64) float64 {
 	return min(math.FMA(float64(p.Uint64()), factor, lo), hi)
 }
 
-// Index returns a number below n, each nearly as likely: to pick among values. It
+// Index returns a number below n, to pick among n values. All numbers are nearly equally likely. It
 // takes one word.
 func Index(p *Philox, n uint32) uint32 { return uint32(uint64(p.Uint32()) * uint64(n) >> 32) }
 
-// Flip returns true with that probability, to 2^-32. It takes one word. Even with
-// probability 0 the word 0 gives true.
+// Flip returns true with the given probability, with an error of up to 2^-32. It takes one word.
+// The word 0 gives true even with probability 0.
 func Flip(p *Philox, probability float32) bool {
 	threshold := uint32(math.MaxUint32)
 	if t := probability * 0x1p32; t < 0x1p32 {
@@ -50,9 +49,9 @@ func Flip(p *Philox, probability float32) bool {
 	return p.Uint32() <= threshold
 }
 
-// Normal32 returns a number of the normal distribution by Box and Muller, for float32 and for
-// integers of up to 16 bits. It takes two words. As with all logarithms and cosines, the last bits
-// may differ from the C library.
+// Normal32 returns a number from a normal distribution by the method of Box and Muller, for float32
+// and for integers of up to 16 bits. It takes two words. The last bits may differ from the C
+// library, because it uses logarithms and cosines.
 func Normal32(p *Philox, mean, stddev float32) float32 {
 	u, v := float32(p.Uint32())*0x1p-32, float32(p.Uint32())*0x1p-32
 	if u == 0 {
@@ -65,8 +64,8 @@ func Normal32(p *Philox, mean, stddev float32) float32 {
 	return fma32(radius*float32(math.Cos(float64(angle))), stddev, mean)
 }
 
-// Normal64 is Normal32 in float64, for float64 and integers of 32 and 64 bits. It
-// takes four words.
+// Normal64 works like Normal32 in float64, for float64 and integers of 32 and 64 bits. It takes
+// four words.
 func Normal64(p *Philox, mean, stddev float64) float64 {
 	u, v := float64(p.Uint64())*0x1p-64, float64(p.Uint64())*0x1p-64
 	if u == 0 {
@@ -78,9 +77,9 @@ func Normal64(p *Philox, mean, stddev float64) float64 {
 	return math.FMA(math.Sqrt(-2*math.Log(u))*math.Cos(2*math.Pi*v), stddev, mean)
 }
 
-// fma32 returns a*b + c, rounded once. The product is exact in float64; the sum is
-// rounded to odd there, so that rounding it to float32 is as if from the exact
-// one (Boldo and Melquiond 2008).
+// fma32 returns a*b + c, rounded once. The product is exact in float64. The sum is rounded to odd
+// in float64, so that rounding it to float32 gives the same result as rounding the exact sum (Boldo
+// and Melquiond 2008).
 func fma32(a, b, c float32) float32 {
 	x, y := float64(a)*float64(b), float64(c)
 	sum := x + y

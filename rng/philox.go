@@ -2,20 +2,20 @@ package rng
 
 import "math/bits"
 
-// Philox is the generator Philox4x32-10. It is a value: a copy goes on independently with the same
-// numbers. It must not be used by several goroutines at once. The zero Philox has key 0 and is at
-// the beginning.
+// Philox is the generator Philox4x32-10. It is a value: a copy continues independently with the
+// same numbers. It must not be used by several goroutines at once. The zero Philox has key 0 and is
+// at the beginning.
 type Philox struct {
 	key   uint64
 	block uint64 // low half of the counter
 	seq   uint64 // high half
 	words [4]uint32
-	phase uint8 // the next of words
+	phase uint8 // index of the next word
 	ready bool  // words belong to the counter
 }
 
-// NewPhilox returns the generator of a key, in a sequence, offset words from its
-// start. Different sequences of a key never overlap within 2^66 words.
+// NewPhilox returns the generator of a key that is offset words from the start of a sequence.
+// Different sequences of a key do not overlap within 2^66 words.
 func NewPhilox(key, sequence, offset uint64) Philox {
 	return Philox{key: key, seq: sequence, block: offset >> 2, phase: uint8(offset & 3)}
 }
@@ -27,8 +27,8 @@ const (
 	weyl1 = 0xBB67AE85
 )
 
-// Block returns the four words of Philox4x32-10 for a key and counter, both in
-// words from the lowest.
+// Block returns the four words of Philox4x32-10 for a key and a counter. Both begin with their
+// lowest word.
 func Block(key [2]uint32, counter [4]uint32) [4]uint32 {
 	k0, k1 := key[0], key[1]
 	c0, c1, c2, c3 := counter[0], counter[1], counter[2], counter[3]
@@ -70,7 +70,7 @@ func (p *Philox) step(n uint64) {
 	p.ready = false
 }
 
-// Skip moves n words on, in constant time.
+// Skip skips n words, in constant time.
 func (p *Philox) Skip(n uint64) {
 	phase := uint64(p.phase) + n&3
 	p.step(n>>2 + phase>>2)
@@ -80,22 +80,22 @@ func (p *Philox) Skip(n uint64) {
 // Sequence returns the number of the sequence, the high half of the counter.
 func (p *Philox) Sequence() uint64 { return p.seq }
 
-// SkipSequence moves n sequences on and stays at the same word.
+// SkipSequence skips n sequences and stays at the same word.
 func (p *Philox) SkipSequence(n uint64) {
 	p.seq += n
 	p.ready = false
 }
 
 // Branch returns the generator at the same place under another key, which differs from p's key in
-// the bits of salt: for an operator that draws twice from one stream.
+// the bits of salt. It is for an operator that draws twice from one stream.
 func (p Philox) Branch(salt uint64) Philox {
 	p.key ^= salt
 	p.ready = false
 	return p
 }
 
-// Uint64 returns the next two words, the first one low. It makes *Philox a
-// Source of math/rand/v2.
+// Uint64 returns the next two words; the first word is the low half. It makes *Philox a Source of
+// math/rand/v2.
 func (p *Philox) Uint64() uint64 {
 	lo := p.Uint32()
 	return uint64(p.Uint32())<<32 | uint64(lo)

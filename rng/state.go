@@ -11,8 +11,8 @@ import (
 // stateSize is the size of the binary form: key, sequence, block, phase.
 const stateSize = 8 + 8 + 8 + 1
 
-// AppendBinary appends the state: 25 bytes, little-endian key, sequence and
-// block, then the phase. It never fails.
+// AppendBinary appends the state in 25 bytes: key, sequence and block in little-endian order, then
+// the phase. It never fails.
 func (p Philox) AppendBinary(dst []byte) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint64(dst, p.key)
 	dst = binary.LittleEndian.AppendUint64(dst, p.seq)
@@ -23,8 +23,8 @@ func (p Philox) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns what AppendBinary appends.
 func (p Philox) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
-// UnmarshalBinary restores what AppendBinary wrote. The error is of kind
-// errs.Corrupt; then p is unchanged.
+// UnmarshalBinary restores a state that AppendBinary wrote. It fails with errs.Corrupt for other
+// bytes; then p is unchanged.
 func (p *Philox) UnmarshalBinary(b []byte) error {
 	if len(b) != stateSize || b[stateSize-1] > 3 {
 		return &errs.Error{Kind: errs.Corrupt, Op: "rng.Philox",
@@ -47,8 +47,8 @@ func (p Philox) String() string {
 	return fmt.Sprintf(textForm, p.key, p.seq, p.block, p.phase)
 }
 
-// ParsePhilox restores what String wrote, with digits in either case. The error
-// is of kind errs.Invalid.
+// ParsePhilox restores a state that String wrote, with digits in upper or lower case. It fails with
+// errs.Invalid for other texts.
 func ParsePhilox(s string) (Philox, error) {
 	const prefix, size = "Philox_", 59
 	bad := &errs.Error{Kind: errs.Invalid, Op: "rng.ParsePhilox", Want: "a state such as " + Philox{}.String(), Got: strconv.Quote(s[:min(len(s), size)])}
@@ -72,7 +72,7 @@ func ParsePhilox(s string) (Philox, error) {
 // MarshalText returns the same as String.
 func (p Philox) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText restores what MarshalText wrote; p is unchanged after an error.
+// UnmarshalText restores a state that MarshalText wrote. After an error p is unchanged.
 func (p *Philox) UnmarshalText(text []byte) error {
 	q, err := ParsePhilox(string(text))
 	if err == nil {

@@ -1,12 +1,12 @@
-// Package bmp decodes Windows bitmaps: 1, 4 and 8 bits with a palette, also
-// run-length encoded, 16 and 32 bits with or without bit fields, 24 bits; rows from
-// the bottom or from the top.
+// Package bmp decodes Windows bitmaps: 1, 4 and 8 bits with a palette, also run-length encoded; 16
+// and 32 bits with or without bit fields; and 24 bits. Rows may be stored from the bottom or from
+// the top.
 //
 //	┌ 14 bytes ┬ n = 12, 40 … 124 ┬ palette or fields ┬ rows, of multiples of 4 bytes ┐
 //	│ "BM" …   │ size, depth …    │                   │ from the offset in the first  │
 //
-// A palette of grays alone gives one channel, any other RGB. A fourth channel of
-// images of 32 bits is alpha where its field is given.
+// A palette with only grays gives one channel; any other palette gives RGB. A 32-bit image has
+// alpha as a fourth channel if it has a field for it.
 package bmp
 
 import (
@@ -29,7 +29,7 @@ const (
 	alphaBits = 6
 )
 
-// bitmap is what the headers say.
+// bitmap holds the contents of the headers.
 type bitmap struct {
 	raster.Header
 	depth, compression int
@@ -56,7 +56,7 @@ func parse(data []byte) (*bitmap, error) {
 	}
 	size := int(min(le.Uint32(data[fileHeader:]), 1<<16))
 	if size != coreHeader && size < infoHeader || fileHeader+size > len(data) {
-		return nil, raster.Corrupt("bmp", "a whole header", fmt.Sprintf("one of %d bytes", size))
+		return nil, raster.Corrupt("bmp", "a complete header", fmt.Sprintf("a header of %d bytes", size))
 	}
 	b := &bitmap{Header: raster.Header{Channels: 3, Depth: 8, Orientation: 1, Luma: raster.LumaCV}}
 	info, rest := data[fileHeader:fileHeader+size], data[fileHeader+size:]
@@ -85,7 +85,7 @@ func parse(data []byte) (*bitmap, error) {
 	}
 	offset := int64(le.Uint32(data[10:]))
 	if offset < int64(fileHeader+size) || offset > int64(len(data)) {
-		return nil, raster.Corrupt("bmp", "pixels behind the headers", fmt.Sprintf("an offset of %d", offset))
+		return nil, raster.Corrupt("bmp", "pixels after the headers", fmt.Sprintf("an offset of %d", offset))
 	}
 	b.pixels = data[offset:]
 	if need := b.pitch() * b.Height; b.compression != rle8 && b.compression != rle4 && len(b.pixels) < need {
@@ -108,7 +108,7 @@ func (b *bitmap) readMasks(info, rest []byte) error {
 			return nil
 		}
 	case 16, 32:
-		const fields = 40 // where they begin, in the header or behind it
+		const fields = 40 // their offset, in the header or after it
 		b.masks = [4]uint32{0x7c00, 0x3e0, 0x1f, 0}
 		if b.depth == 32 {
 			b.masks = [4]uint32{0xff0000, 0xff00, 0xff, 0}
@@ -122,7 +122,7 @@ func (b *bitmap) readMasks(info, rest []byte) error {
 				n = 4
 			}
 			if len(where) < 4*n {
-				return raster.Corrupt("bmp", "bit fields", "none")
+				return raster.Corrupt("bmp", "bit fields", "no bit fields")
 			}
 			for i := range n {
 				b.masks[i] = binary.LittleEndian.Uint32(where[4*i:])
@@ -186,7 +186,7 @@ func Decode(data []byte, img *raster.Image) error {
 	return nil
 }
 
-// put hands the y-th stored row on.
+// put passes the y-th stored row to img.
 func (b *bitmap) put(img *raster.Image, y int, row []uint8) error {
 	if !b.topDown {
 		y = b.Height - 1 - y
@@ -194,7 +194,7 @@ func (b *bitmap) put(img *raster.Image, y int, row []uint8) error {
 	return img.Put(y, 0, 1, row)
 }
 
-// set makes pixel x of a row colour number i; one that the palette lacks is black.
+// set sets pixel x of a row to colour i of the palette. A colour that the palette lacks is black.
 func (b *bitmap) set(row []uint8, x int, i uint8) {
 	var c [3]uint8
 	if int(i) < len(b.palette) {
@@ -203,7 +203,7 @@ func (b *bitmap) set(row []uint8, x int, i uint8) {
 	copy(row[x*b.Channels:(x+1)*b.Channels], c[:])
 }
 
-// fields takes a row of 16 or 32 bits a pixel apart.
+// fields splits a row with 16 or 32 bits per pixel into channels.
 func (b *bitmap) fields(out, row []uint8) {
 	for x := range b.Width {
 		var v uint32
@@ -225,7 +225,7 @@ func (b *bitmap) fields(out, row []uint8) {
 	}
 }
 
-// runs decodes run lengths. Pixels that no run reaches are colour 0.
+// runs decodes run lengths. Pixels that no run covers have colour 0.
 func (b *bitmap) runs(img *raster.Image) error {
 	row := img.Row(b.Width)
 	blank := func() {
@@ -241,7 +241,7 @@ func (b *bitmap) runs(img *raster.Image) error {
 		}
 		x++
 	}
-	// down hands on what is above row to.
+	// down passes the rows above row `to` to img.
 	down := func(to int) error {
 		for ; y < min(to, b.Height); y++ {
 			if err := b.put(img, y, row); err != nil {
@@ -275,7 +275,7 @@ func (b *bitmap) runs(img *raster.Image) error {
 				return err
 			}
 			x, p = x+int(p[0]), p[2:]
-		default: // as they are
+		default: // pixels without run lengths
 			count := int(v)
 			size := (count*b.depth + 15) / 16 * 2
 			if len(p) < size {
@@ -293,7 +293,7 @@ func (b *bitmap) runs(img *raster.Image) error {
 	return nil
 }
 
-// index returns the i-th pixel that a byte of a run stands for.
+// index returns the i-th pixel that a byte of a run encodes.
 func (b *bitmap) index(v uint8, i int) uint8 {
 	switch {
 	case b.depth == 8:

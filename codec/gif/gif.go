@@ -1,7 +1,6 @@
-// Package gif decodes the first frame of GIF images with the standard library, as
-// RGB. The frame is put on the screen that the file declares, in whose other parts,
-// and where the frame is transparent, colour 0 or the background colour of the global
-// palette shows.
+// Package gif decodes the first frame of GIF images with the standard library, as RGB. The frame is
+// put on the screen that the file declares. Outside the frame, and where the frame is transparent,
+// the screen has colour 0 or the background colour of the global palette.
 package gif
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Is reports whether data begins as these files do.
+// Is reports whether data begins like a GIF file.
 func Is(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("GIF87a")) || bytes.HasPrefix(data, []byte("GIF89a"))
 }
@@ -49,7 +48,7 @@ func Decode(data []byte, img *raster.Image) error {
 	if err := img.Reset(h); err != nil {
 		return err
 	}
-	// The frame, and a copy of one that is interlaced.
+	// The frame, and a copy of it if it is interlaced.
 	if err := img.Limits.CheckBytes("gif", "the frame", 2*int64(h.Width)*int64(h.Height)); err != nil {
 		return err
 	}

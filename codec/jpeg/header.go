@@ -16,7 +16,7 @@ type Header struct {
 	Orientation   int // EXIF orientation 1..8; 1 if the file has no orientation
 }
 
-// Oriented returns the size of the image when it is turned as its orientation asks.
+// Oriented returns the size of the image after turning it as its orientation says.
 func (h Header) Oriented() (width, height int) {
 	return exif.Size(h.Width, h.Height, h.Orientation)
 }
@@ -54,7 +54,7 @@ func ReadHeader(data []byte) (Header, error) {
 		at = next
 	}
 	if !found {
-		return Header{}, corrupt("a frame header", "none")
+		return Header{}, corrupt("a frame header", "no frame header")
 	}
 	return h, h.plausible(len(data))
 }
@@ -62,7 +62,7 @@ func ReadHeader(data []byte) (Header, error) {
 // segment returns the segment that begins at or after data[at], and where the next segment begins,
 // or -1 if there is no next segment. Markers without a length have no body.
 func segment(data []byte, at int) (marker byte, body []byte, next int) {
-	for at < len(data) && data[at] != 0xff { // bytes between segments are passed over, as libjpeg does
+	for at < len(data) && data[at] != 0xff { // skip bytes between segments, like libjpeg
 		at++
 	}
 	for at < len(data) && data[at] == 0xff {
@@ -96,12 +96,12 @@ func isFrame(marker byte) bool {
 
 func (h *Header) readFrame(b []byte, marker byte) error {
 	if len(b) < 6 || len(b) < 6+3*int(b[5]) {
-		return corrupt("a whole frame header", fmt.Sprintf("%d bytes", len(b)))
+		return corrupt("a complete frame header", fmt.Sprintf("%d bytes", len(b)))
 	}
 	h.Height, h.Width, h.Components = int(binary.BigEndian.Uint16(b[1:])), int(binary.BigEndian.Uint16(b[3:])), int(b[5])
 	switch {
 	case b[0] != 8:
-		return unsupported(fmt.Sprintf("%d bits a sample", b[0]))
+		return unsupported(fmt.Sprintf("%d bits per sample", b[0]))
 	case marker == 0xc3 || marker >= 0xc5 && marker != 0xc9 && marker != 0xca:
 		return unsupported("a lossless or hierarchical frame")
 	case h.Components != 1 && h.Components != 3 && h.Components != 4:
@@ -110,8 +110,8 @@ func (h *Header) readFrame(b []byte, marker byte) error {
 	return nil
 }
 
-// plausible refuses sizes that the file cannot hold: a block of 64 samples costs
-// at least a bit in some scan.
+// plausible returns an error for a size that the file cannot hold: a block of 64 samples takes at
+// least one bit in some scan.
 func (h Header) plausible(size int) error {
 	const perByte = 8 * 64
 	pixels := h.Width * h.Height
@@ -126,9 +126,9 @@ func (h Header) plausible(size int) error {
 	return nil
 }
 
-// checkCoefficients returns an error when the image has several scans, and the coefficients of all
-// its pixels, which are kept until the last one, take more memory than the limit. An image is
-// progressive, or its first scan lacks components.
+// checkCoefficients returns an error if the image has several scans and its coefficients take more
+// memory than the limit. All coefficients are kept until the last scan. An image has several scans
+// if it is progressive or its first scan lacks components.
 func (h Header) checkCoefficients(data []byte, limits raster.Limits) error {
 	const size, progressive, arithmetic = 2, 0xc2, 0xca
 	n := int64(h.Width) * int64(h.Height) * int64(h.Components) * size

@@ -1,7 +1,6 @@
-// Package jpeg decodes JPEG images, or windows of them, into memory that the
-// caller gives.
+// Package jpeg decodes JPEG images, or windows of them, into memory of the caller.
 //
-// Two decoders stand behind one interface; [Identity] says which one a build has.
+// There are two decoders behind one interface. [Identity] says which decoder a build has.
 //
 //   - libjpeg-turbo by way of cgo, when the build has the tag libjpeg: the slow integer transform,
 //     or the fast one where asked, and triangle-filtered ("fancy") upsampling, as DALI, Pillow and
@@ -13,18 +12,18 @@
 //     out differently. On AMD64 it decodes windows in all builds, because it skips blocks outside a
 //     window without looking at each symbol.
 //
-// Of a window only the columns of blocks around it and the rows down to its end are decoded; its
+// For a window, only the columns of blocks around it and the rows down to its end are decoded. Its
 // pixels equal the pixels of the whole image.
 //
-// Gray output of a colour image is its luma plane; colour output of a gray image
-// repeats it. Images of four inks become RGB by (255-K)(255-C)/255.
+// The gray output of a colour image is its luma plane. The colour output of a gray image repeats
+// its gray. Images of four inks become RGB by (255-K)(255-C)/255.
 //
-// Nothing here panics or allocates out of proportion, whatever the bytes:
-// dimensions that the length of the file cannot fill, or beyond Options.Limits, are refused before
-// memory is taken, and more than MaxScans scans are. A stream that ends before its end marker
-// is an error of kind errs.Corrupt even when all pixels are there, unless a window
-// above the end was asked for; damage that leaves a stream readable is decoded as
-// libjpeg does. Features that the decoder lacks are errs.Unsupported.
+// The decoder never panics and never allocates out of proportion, for any input. Dimensions that
+// the length of the file cannot fill, or that exceed Options.Limits, are refused before memory is
+// taken; so are more than MaxScans scans. A stream that ends before its end marker is an error of
+// kind errs.Corrupt even if all pixels are present, unless the requested window lies above the end.
+// Other damage is decoded like in libjpeg. Features that the decoder lacks are errors of kind
+// errs.Unsupported.
 package jpeg
 
 import (
@@ -35,7 +34,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Format is what the samples of the output mean.
+// Format is the meaning of the output's samples.
 type Format uint8
 
 // The output formats.
@@ -53,12 +52,10 @@ func (f Format) Channels() int {
 	return 3
 }
 
-// MaxScans is the most scans of a progressive image, as each of them costs a pass over the whole
-// image.
+// MaxScans is the most scans of a progressive image. Each scan costs a pass over the whole image.
 const MaxScans = 256
 
-// Pixels names the pixels that the options give: builds in which it is the same give
-// the same, as all builds do.
+// Pixels names the pixels that the options give. Builds with the same name give the same pixels.
 func Pixels(o Options) string {
 	if o.FastIDCT {
 		return "fast transform, fancy upsampling"
@@ -69,25 +66,23 @@ func Pixels(o Options) string {
 // Identity names the decoder of this build.
 func Identity() string { return identity() }
 
-// Advice says how to get a build with the other, faster decoder, or is empty where
-// this is it.
+// Advice says how to get a build with the faster decoder. It is empty if this build has it.
 func Advice() string { return advice }
 
 // Region is a window of an image: corner and size in pixels. The zero Region is
 // the whole image.
 type Region struct{ X, Y, W, H int }
 
-// Options say how an image is decoded. The zero Options are the whole image, as
-// stored, in RGB.
+// Options say how an image is decoded. The zero Options mean the whole image, as stored, in RGB.
 type Options struct {
 	Format Format
-	// Orient turns the image as its EXIF orientation asks.
+	// Orient turns the image as its EXIF orientation says.
 	Orient bool
-	// Region is the window, in the image as it is put out.
+	// Region is the window, in coordinates of the output image.
 	Region Region
-	// FastIDCT takes the fast inverse transform of libjpeg: up to five levels off, and not
-	// faster than the accurate one on today's processors. It has no effect on images that
-	// are turned, as in DALI.
+	// FastIDCT uses the fast inverse transform of libjpeg. Its error is up to five levels, and it is
+	// not faster than the accurate transform on today's processors. As in DALI, it has no effect on
+	// turned images.
 	FastIDCT bool
 	// Limits bound the cost of decoding.
 	Limits raster.Limits
@@ -98,7 +93,7 @@ type Options struct {
 type Decoder struct {
 	backend backend
 	rotated []uint8
-	job     job // being done
+	job     job // the current job
 }
 
 // ReadHeader returns the header of the image in data.
@@ -148,7 +143,7 @@ func (d *Decoder) Decode(dst, data []byte, h Header, o Options) error {
 	return nil
 }
 
-// job is an image to be decoded.
+// job is an image to decode.
 type job struct {
 	dst, data []byte
 	header    Header
@@ -158,7 +153,7 @@ type job struct {
 	limits    raster.Limits
 }
 
-// grow returns b with length n, reallocated when its capacity is less.
+// grow returns b with length n, reallocated if its capacity is less.
 func grow[T any](b []T, n int) []T {
 	if cap(b) < n {
 		return make([]T, n)

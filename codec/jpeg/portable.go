@@ -52,7 +52,7 @@ func (d *portable) decode(j *job) error {
 	return nil
 }
 
-// onPaper is what inks on white paper look like; Adobe's files hold 255 - ink.
+// onPaper converts inks to their colour on white paper. Adobe's files hold 255 - ink.
 func onPaper(dst, inks []uint8, format Format, inverted bool) {
 	for i := 0; i+3 < len(inks); i += 4 {
 		var v [3]uint32

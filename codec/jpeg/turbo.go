@@ -66,8 +66,8 @@ func identity() string {
 	return fmt.Sprintf("libjpeg-turbo %d.%d.%d", v/1000000, v/1000%1000, v%1000)
 }
 
-// turbo decodes with libjpeg-turbo. It keeps one decompressor, whose memory the
-// library takes and gives back itself. It knows no gray of four inks.
+// turbo decodes with libjpeg-turbo. It keeps one decompressor, whose memory the library manages
+// itself. It cannot convert four inks to gray.
 type turbo struct {
 	*handle
 	cut bool // the last file ended within the data of its only scan

@@ -14,13 +14,13 @@ type decoder struct {
 	data    []byte // chunks that are not read yet
 	width   int
 	height  int
-	depth   int  // bits a sample as they are stored
+	depth   int  // stored bits per sample
 	color   byte // type
 	adam7   bool
 	palette [256][3]uint8
 }
 
-// What was seen last, in the order of chunks.
+// The kind of chunk that was seen last, in the order of chunks.
 const (
 	seenNothing = iota
 	seenHeader
@@ -29,22 +29,22 @@ const (
 	seenPixels
 )
 
-// chunk takes the next chunk. ReadHeader has seen that all are whole.
+// chunk takes the next chunk. ReadHeader has checked that all chunks are complete.
 func (d *decoder) chunk() (name string, body []byte, err error) {
 	size := int(binary.BigEndian.Uint32(d.data))
 	sum := binary.BigEndian.Uint32(d.data[8+size:])
 	name, body = string(d.data[4:8]), d.data[8:8+size]
 	if crc32.ChecksumIEEE(d.data[4:8+size]) != sum {
-		err = raster.Corrupt("png", "chunks with their check sums", "another one of chunk "+name)
+		err = raster.Corrupt("png", "chunks with their checksums", "another checksum of chunk "+name)
 	}
 	d.data = d.data[12+size:]
 	return name, body, err
 }
 
-// chunks reads what the image needs besides its pixels, checks the order of the chunks and their
-// check sums, and returns the pixels.
+// chunks reads everything that the image needs besides its pixels, checks the order and the
+// checksums of the chunks, and returns the pixels.
 func (d *decoder) chunks() (pixels stream, err error) {
-	seen, open := seenNothing, false // open: the chunk before was one of pixels, which go on
+	seen, open := seenNothing, false // open: the previous chunk holds pixels, and more may follow
 	for {
 		name, body, err := d.chunk()
 		if err != nil {
@@ -68,14 +68,14 @@ func (d *decoder) chunks() (pixels stream, err error) {
 			seen, err = seenTransparency, d.transparency(body)
 		case "IDAT":
 			ok = d.color != typePalette || seen > seenHeader
-			if seen < seenPixels || open { // others are passed over
+			if seen < seenPixels || open { // other chunks are ignored
 				pixels.chunks = append(pixels.chunks, body)
 				open = true
 			}
 			seen = seenPixels
 		case "IEND":
 			if seen != seenPixels || len(body) > 0 {
-				return stream{}, raster.Corrupt("png", "an empty end behind pixels", fmt.Sprintf("%d bytes", len(body)))
+				return stream{}, raster.Corrupt("png", "an empty end chunk after the pixels", fmt.Sprintf("%d bytes", len(body)))
 			}
 			return pixels, nil
 		}
@@ -89,7 +89,7 @@ func (d *decoder) chunks() (pixels stream, err error) {
 	}
 }
 
-// depths are the bits that a sample of a colour type may have.
+// depths lists the bits per sample that a colour type allows.
 var depths = map[byte][]int{typeGray: {1, 2, 4, 8, 16}, typeRGB: {8, 16}, typePalette: {1, 2, 4, 8}, typeGrayAlpha: {8, 16}, typeRGBA: {8, 16}}
 
 func (d *decoder) header(b []byte) error {
@@ -100,16 +100,16 @@ func (d *decoder) header(b []byte) error {
 		known = known || bits == d.depth
 	}
 	if !known || b[10] != 0 || b[11] != 0 || b[12] > 1 {
-		return raster.Corrupt("png", "depth, compression, filter and interlace of the standard", fmt.Sprintf("%d bits of type %d, %v", d.depth, d.color, b[10:]))
+		return raster.Corrupt("png", "a depth, compression, filter and interlace method of the standard", fmt.Sprintf("%d bits of type %d, %v", d.depth, d.color, b[10:]))
 	}
 	return nil
 }
 
-// readPalette takes the colours. Those that the palette lacks are black.
+// readPalette reads the colours. Colours that the palette lacks are black.
 func (d *decoder) readPalette(b []byte) error {
 	n := len(b) / 3
 	if len(b)%3 != 0 || n == 0 || n > 256 || n > 1<<d.depth || d.color == typeGray || d.color == typeGrayAlpha {
-		return raster.Corrupt("png", "a palette of an image with colours", fmt.Sprintf("%d bytes", len(b)))
+		return raster.Corrupt("png", "a valid palette of an image with colours", fmt.Sprintf("%d bytes", len(b)))
 	}
 	for i := range n {
 		copy(d.palette[i][:], b[3*i:])
@@ -117,7 +117,7 @@ func (d *decoder) readPalette(b []byte) error {
 	return nil
 }
 
-// transparency checks what is dropped.
+// transparency checks a chunk that is then dropped.
 func (d *decoder) transparency(b []byte) error {
 	ok := false
 	switch d.color {
@@ -134,13 +134,13 @@ func (d *decoder) transparency(b []byte) error {
 	return nil
 }
 
-// stream reads the pixels of chunks that follow each other.
+// stream reads the pixels of consecutive chunks.
 type stream struct {
 	chunks [][]byte
-	rest   int // bytes of the chunk that was read last which are not read yet
+	rest   int // unread bytes of the current chunk
 }
 
-// Read implements io.Reader. It gives bytes of one chunk at a time.
+// Read implements io.Reader. It returns bytes of one chunk at a time.
 func (s *stream) Read(p []byte) (int, error) {
 	for len(s.chunks) > 0 && len(s.chunks[0]) == 0 {
 		s.chunks = s.chunks[1:]

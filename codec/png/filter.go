@@ -2,9 +2,9 @@ package png
 
 import "encoding/binary"
 
-// The filters add a neighbour to each byte: the byte n before it, which belongs to the pixel to the
-// left, the byte above, or the byte above to the left. Pixels of three and four bytes of images
-// with colours keep their neighbours in registers.
+// The filters add a neighbour to each byte. It is the byte n before it (of the pixel to the left),
+// the byte above, or the byte above and to the left. For pixels of three and four bytes, the
+// neighbours are kept in registers.
 
 func addLeft(row []byte, n int) {
 	switch {

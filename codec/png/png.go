@@ -3,7 +3,7 @@
 //
 //	chunks ── IDAT ── inflate ── row ── filter undone ── samples ── raster.Image
 //
-// Only two rows of an image are kept. Files are accepted and refused as by the standard library.
+// Only two rows of an image are kept. The package accepts the same files as the standard library.
 package png
 
 import (
@@ -32,8 +32,8 @@ const (
 	typeRGBA      = 6
 )
 
-// ReadHeader returns the header of the image in data, which must have all its
-// chunks: the last may tell the orientation.
+// ReadHeader returns the header of the image in data. data must have all chunks, because the last
+// chunk may hold the orientation.
 func ReadHeader(data []byte) (raster.Header, error) {
 	h := raster.Header{Depth: 8, Orientation: 1}
 	if !bytes.HasPrefix(data, []byte(Magic)) {
@@ -41,15 +41,15 @@ func ReadHeader(data []byte) (raster.Header, error) {
 	}
 	rest, first := data[len(Magic):], true
 	for {
-		const around = 12 // length, type, check sum
+		const around = 12 // length, type, checksum
 		if len(rest) < around || uint64(binary.BigEndian.Uint32(rest)) > uint64(len(rest)-around) {
-			return h, raster.Corrupt("png", "whole chunks", fmt.Sprintf("%d bytes", len(data)))
+			return h, raster.Corrupt("png", "complete chunks", fmt.Sprintf("%d bytes", len(data)))
 		}
 		size := int(binary.BigEndian.Uint32(rest))
 		name, body := string(rest[4:8]), rest[8:8+size]
 		rest = rest[around+size:]
 		if first != (name == "IHDR") {
-			return h, raster.Corrupt("png", "one header, first", "chunk "+name)
+			return h, raster.Corrupt("png", "one header, as the first chunk", "chunk "+name)
 		}
 		first = false
 		switch name {
@@ -92,7 +92,7 @@ func readHeader(h *raster.Header, b []byte) error {
 	return nil
 }
 
-// Decode decodes the image in data to img, row by row: of the image itself nothing is kept.
+// Decode decodes the image in data to img, row by row. It does not keep the image.
 func Decode(data []byte, img *raster.Image) error {
 	h, err := ReadHeader(data)
 	if err != nil {
@@ -110,11 +110,11 @@ func Decode(data []byte, img *raster.Image) error {
 	if err != nil {
 		return decodeError(err)
 	}
-	defer z.Close() //nolint:errcheck // it is read to its end
+	defer z.Close() //nolint:errcheck // it was read to its end
 	if err := d.passes(z, img); err != nil {
 		return decodeError(err)
 	}
-	// Behind the pixels comes the check sum of the stream, and nothing more.
+	// Only the checksum of the stream follows the pixels.
 	switch n, err := io.ReadFull(z, make([]byte, 1)); {
 	case n > 0 || pixels.rest > 0:
 		return decodeError(raster.Corrupt("png", "the end of the pixels", "more pixels"))
@@ -124,7 +124,7 @@ func Decode(data []byte, img *raster.Image) error {
 	return nil
 }
 
-// decodeError says that a file is damaged. Errors of limits stay what they are.
+// decodeError returns the error for a damaged file. It does not change errors of limits.
 func decodeError(err error) error {
 	if errors.Is(err, errs.Exhausted) {
 		return err

@@ -7,10 +7,10 @@ import (
 	"github.com/bivouac-ml/bivouac/codec/raster"
 )
 
-// pass is a part of an interlaced image: the pixels from (x, y) on, dx and dy apart.
+// pass is a part of an interlaced image: the pixels from (x, y) on that are dx and dy apart.
 type pass struct{ x, y, dx, dy int }
 
-// adam7 are the passes of interlaced images.
+// adam7 lists the passes of interlaced images.
 var adam7 = [7]pass{{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}}
 
 // passes decodes all pixels.
@@ -32,8 +32,8 @@ func (d *decoder) passes(r io.Reader, img *raster.Image) error {
 	return nil
 }
 
-// pass decodes one pass. rows is memory for the current row and the one before it, with the number
-// of the filter in front.
+// pass decodes one pass. rows is memory for the current row and the previous row, each after the
+// number of its filter.
 func (d *decoder) pass(r io.Reader, img *raster.Image, p pass, width, height int, rows *[2][]byte) error {
 	stored := map[byte]int{typeGray: 1, typeRGB: 3, typePalette: 1, typeGrayAlpha: 2, typeRGBA: 4}[d.color]
 	bits := stored * d.depth
@@ -58,7 +58,7 @@ func (d *decoder) pass(r io.Reader, img *raster.Image, p pass, width, height int
 	return nil
 }
 
-// put hands the samples of a row on.
+// put passes the samples of a row to img.
 func (d *decoder) put(img *raster.Image, y, x, step, width int, row []byte) error {
 	switch {
 	case d.depth == 16:
@@ -93,7 +93,7 @@ func (d *decoder) sample(row []byte, i int) uint8 {
 	return row[at/8] >> (8 - d.depth - at%8) & (1<<d.depth - 1)
 }
 
-// unfilter undoes the filter of a row, whose pixels have n bytes. above is the row before it.
+// unfilter undoes the filter of a row whose pixels have n bytes. above is the previous row.
 func unfilter(filter byte, row, above []byte, n int) error {
 	above = above[:len(row)]
 	switch filter {

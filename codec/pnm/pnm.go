@@ -9,15 +9,15 @@ import (
 	"github.com/bivouac-ml/bivouac/codec/raster"
 )
 
-// anymap is what the header says.
+// anymap holds the contents of the header.
 type anymap struct {
 	raster.Header
 	kind    byte // '1' to '6'
 	largest int
-	data    []byte // behind the header
+	data    []byte // after the header
 }
 
-// Is reports whether data begins as these files do.
+// Is reports whether data begins like a PNM file.
 func Is(data []byte) bool {
 	return len(data) > 2 && data[0] == 'P' && data[1] >= '1' && data[1] <= '6' && space(data[2])
 }
@@ -45,7 +45,7 @@ func parse(data []byte) (anymap, error) {
 		}
 		var ok bool
 		if *v, ok = a.number(); !ok {
-			return a, raster.Corrupt("pnm", "sizes and the largest value", "something else")
+			return a, raster.Corrupt("pnm", "sizes and the largest value", "other text")
 		}
 	}
 	if a.largest < 1 || a.largest > 65535 {
@@ -59,7 +59,7 @@ func parse(data []byte) (anymap, error) {
 	}
 	if a.kind >= '4' {
 		if len(a.data) == 0 || !space(a.data[0]) {
-			return a, raster.Corrupt("pnm", "a space behind the header", "none")
+			return a, raster.Corrupt("pnm", "a space after the header", "no space")
 		}
 		a.data = a.data[1:]
 	}
@@ -174,7 +174,7 @@ func (a *anymap) sample(i int) (v int, err error) {
 		v = int(a.data[i])
 	}
 	if !ok || v > a.largest {
-		return 0, raster.Corrupt("pnm", fmt.Sprintf("numbers up to %d", a.largest), "something else")
+		return 0, raster.Corrupt("pnm", fmt.Sprintf("numbers up to %d", a.largest), "other text")
 	}
 	return v, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Color is what the samples of the output mean.
+// Color is the meaning of the output's samples.
 type Color uint8
 
 // The colours, with DALI's numbers.
@@ -19,7 +19,8 @@ const (
 	Any
 )
 
-// Channels returns the number of channels that an image of stored channels has in c.
+// Channels returns the number of channels in c of an image with the given number of stored
+// channels.
 func (c Color) Channels(stored int) int {
 	switch c {
 	case Gray:
@@ -30,21 +31,20 @@ func (c Color) Channels(stored int) int {
 	return 3
 }
 
-// Output says what an image is converted to.
+// Output describes the result of a conversion.
 type Output struct {
 	Color       Color
 	DType       tensor.DType
 	Orientation int // how the image is turned: 1 as it is stored
-	X, Y, W, H  int // the window, in the image when it is turned
+	X, Y, W, H  int // the window, in the turned image
 }
 
-// Types are the types that an image can be converted to.
+// Types returns the types to which an image can be converted.
 func Types() []tensor.DType {
 	return []tensor.DType{tensor.Uint8, tensor.Int8, tensor.Uint16, tensor.Int16, tensor.Uint32, tensor.Int32, tensor.Float32}
 }
 
-// convert writes stored pixels, that follow each other in pix8, pix16 or floats, in the colour and
-// type of o.
+// convert writes n stored pixels of pix8, pix16 or floats in the colour and type of o.
 func (img *Image) convert(to []byte, pix8 []uint8, pix16 []uint16, floats []float32, n int, o *Output) {
 	channels := o.Color.Channels(img.Channels)
 	if img.Depth != Float && o.Color != YCbCr {
@@ -74,7 +74,7 @@ func (img *Image) convert(to []byte, pix8 []uint8, pix16 []uint16, floats []floa
 	}
 }
 
-// row writes pixels in a colour that is not YCbCr.
+// row writes pixels in a colour space other than YCbCr.
 func row[S uint8 | uint16](out []uint16, pix []S, channels int, color Color, luma Luma) {
 	wide := ^S(0) > math.MaxUint8
 	for at, from := 0, 0; at < len(out); from++ {
@@ -107,7 +107,7 @@ func row[S uint8 | uint16](out []uint16, pix []S, channels int, color Color, lum
 	}
 }
 
-// of returns the gray of a colour, of samples with 8 bits or, when wide, 16.
+// of returns the gray of a colour. Samples have 8 bits, or 16 bits if wide is set.
 func (l Luma) of(r, g, b uint32, wide bool) uint16 {
 	switch l {
 	case LumaCV:
@@ -129,7 +129,8 @@ func luma(r, g, b float32) float32 {
 	return float32(0.299*r) + float32(0.587*g) + float32(0.114*b)
 }
 
-// floatRow is row for samples of float32. YCbCr is left to the caller: its output is RGB.
+// floatRow works like row for samples of float32. For YCbCr it writes RGB, which the caller
+// converts.
 func floatRow(out, pix []float32, channels int, color Color) {
 	for at, from := 0, 0; at < len(out); from++ {
 		p := pix[from*channels : from*channels+channels : from*channels+channels]
@@ -157,8 +158,8 @@ func floatRow(out, pix []float32, channels int, color Color) {
 	}
 }
 
-// studioRow writes the conversion of ITU-R BT.601 to studio range: a footroom of 1/16, and chroma
-// around 1/2, of 2^bits of the type. largest is the sample of full intensity.
+// studioRow converts by ITU-R BT.601 to studio range: the footroom is 1/16, and the middle of
+// chroma is 1/2, of 2^bits of the type. largest is the sample of full intensity.
 func studioRow[S uint8 | uint16 | float32](dst []byte, pix []S, channels int, largest float64, dtype tensor.DType) {
 	full, levels := 1.0, float32(1)
 	if dtype != tensor.Float32 {
@@ -193,7 +194,7 @@ func studioRow[S uint8 | uint16 | float32](dst []byte, pix []S, channels int, la
 	}
 }
 
-// bits is the number of bits of an integer type without its sign.
+// bits returns the number of bits of an integer type without its sign.
 func bits(dtype tensor.DType) int {
 	switch dtype {
 	case tensor.Int8, tensor.Int16, tensor.Int32:
@@ -202,7 +203,7 @@ func bits(dtype tensor.DType) int {
 	return dtype.Bits()
 }
 
-// store writes a value as a type: rounded half away from zero and limited, NaN as 0.
+// store writes a value as a type. It rounds half away from zero and saturates. NaN becomes 0.
 func store(dst []byte, v float32, dtype tensor.DType) {
 	le := binary.LittleEndian
 	if dtype == tensor.Float32 {
@@ -234,7 +235,8 @@ func store(dst []byte, v float32, dtype tensor.DType) {
 	}
 }
 
-// putFloats writes fractions of full intensity as a type. float32 keeps what exceeds it.
+// putFloats writes fractions of full intensity as a type. float32 also keeps values above full
+// intensity.
 func putFloats(dst []byte, values []float32, dtype tensor.DType) {
 	full := float32(1)
 	if dtype != tensor.Float32 {
@@ -245,7 +247,7 @@ func putFloats(dst []byte, values []float32, dtype tensor.DType) {
 	}
 }
 
-// put writes levels of that depth as a type.
+// put writes levels of the given depth as a type.
 func put(dst []byte, levels []uint16, depth int, dtype tensor.DType) {
 	le, most := binary.LittleEndian, uint64(1)<<depth-1
 	scaled := func(v uint16, largest uint64) uint64 { return (uint64(v)*largest*2 + most) / (2 * most) }

@@ -4,7 +4,7 @@
 //
 // # Conversion
 //
-// Samples have 8 or 16 bits, or are float32 with 1 as full intensity. They are first brought into
+// Samples have 8 or 16 bits, or are float32 with 1 as full intensity. They are first converted to
 // the colour space, then to the type, always as fractions of the largest value:
 //
 //	RGB, BGR  gray is repeated, alpha dropped
@@ -35,18 +35,18 @@ import (
 type Header struct {
 	Width, Height int // as stored
 	Channels      int // 1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha or inks
-	Depth         int // bits a sample once decoded: 8, 16 or Float
+	Depth         int // bits per decoded sample: 8, 16 or Float
 	Luma          Luma
 	Orientation   int // 1..8 as in EXIF; 1 if the file has no orientation
-	// Mixed marks channels that cannot be put out as they are stored: inks, and gray
-	// with alpha in formats whose readers elsewhere refuse it.
+	// Mixed marks channels that cannot be output without conversion: inks, and gray with alpha in
+	// formats whose readers in other libraries refuse it.
 	Mixed bool
 }
 
 // Float is the Depth of images whose samples are float32.
 const Float = 32
 
-// Luma is the formula by which colours of a format become gray.
+// Luma is the formula that converts colours of a format to gray.
 type Luma uint8
 
 // The formulas. They differ by one level in some pixels.
@@ -57,15 +57,16 @@ const (
 	LumaTIFF             // .299 R + .587 G + .114 B in float32, rounded to the nearest
 )
 
-// Oriented returns the size of the image when it is turned as its orientation asks.
+// Oriented returns the size of the image after turning it as its orientation says.
 func (h Header) Oriented() (width, height int) { return exif.Size(h.Width, h.Height, h.Orientation) }
 
 // Limits bound what decoding an image may cost. The zero Limits are the defaults.
 type Limits struct {
 	Pixels int64 // width times height; 0: MaxPixels
-	Bytes  int64 // of one piece of memory that a decoder needs beside the output; 0: MaxBytes
-	// Check, when not nil, is asked now and then while an image is decoded. Its error ends that.
-	// Deadline is when it will return one, for decoders that cannot ask; zero: never.
+	Bytes  int64 // of one block of memory that a decoder needs besides the output; 0: MaxBytes
+	// Check is called from time to time while an image is decoded, unless it is nil. Its error ends
+	// the decoding. Deadline is the time from which Check returns an error, for decoders that cannot
+	// call it; zero means never.
 	Check    func() error
 	Deadline time.Time
 }
@@ -76,8 +77,8 @@ const (
 	MaxBytes  = 1 << 32
 )
 
-// CheckPixels returns an error when an image has more pixels than the limit: before memory is taken
-// for it.
+// CheckPixels returns an error if an image has more pixels than the limit. Decoders call it before
+// they take memory.
 func (l Limits) CheckPixels(op string, width, height int) error {
 	most := l.Pixels
 	if most == 0 {
@@ -90,8 +91,8 @@ func (l Limits) CheckPixels(op string, width, height int) error {
 	return nil
 }
 
-// CheckBytes returns an error when a decoder would need more memory at once than the limit, beside
-// the output.
+// CheckBytes returns an error if a block of memory that a decoder needs besides the output exceeds
+// the limit.
 func (l Limits) CheckBytes(op, what string, n int64) error {
 	most := l.Bytes
 	if most == 0 {
@@ -125,7 +126,8 @@ type checkedReader struct {
 	limits Limits
 }
 
-// Read implements io.Reader. It gives little at a time, so that the limits are looked at.
+// Read implements io.Reader. It returns little data at a time, so that the limits are checked
+// often.
 func (r *checkedReader) Read(p []byte) (int, error) {
 	const piece = 4096
 	if err := r.limits.Check(); err != nil {
@@ -134,16 +136,17 @@ func (r *checkedReader) Read(p []byte) (int, error) {
 	return r.data.Read(p[:min(len(p), piece)])
 }
 
-// What files can hold. A file of n bytes may hold freePixels + n * pixelsPerByte pixels, which no
-// image of use exceeds, and never more than mostPixels, so that sizes fit an int.
+// The most pixels of a file. A file of n bytes may hold freePixels + n * pixelsPerByte pixels,
+// which no useful image exceeds. It never holds more than mostPixels, so that sizes fit an int.
 const (
 	freePixels    = 1 << 24
 	pixelsPerByte = 1 << 13
 	mostPixels    = 1 << 44
 )
 
-// Check returns an error when a file of size bytes cannot hold an image of that header: of kind
-// errs.Exhausted when it claims more pixels than MaxPixels, and otherwise of kind errs.Corrupt.
+// Check returns an error if a file of size bytes cannot hold an image with header h. The error is
+// of kind errs.Exhausted if the header claims more pixels than MaxPixels, otherwise of kind
+// errs.Corrupt.
 func (h Header) Check(op string, size int) error {
 	got := fmt.Sprintf("%dx%d", h.Width, h.Height)
 	switch {
@@ -159,39 +162,39 @@ func (h Header) Check(op string, size int) error {
 	return nil
 }
 
-// Corrupt returns the error of a damaged image.
+// Corrupt returns the error for a damaged image.
 func Corrupt(op, want, got string) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: op, Want: want, Got: got}
 }
 
-// Unsupported returns the error of an image that is legal but not decoded.
+// Unsupported returns the error for an image that is legal but not supported.
 func Unsupported(op, got string) error {
 	return &errs.Error{Kind: errs.Unsupported, Op: op, Got: got}
 }
 
-// Image takes what a decoder decodes: it keeps the image, or, after To, writes each pixel straight
-// to where it belongs and keeps nothing. A kept image is interleaved samples, row by row without
-// padding, in Pix or, when Depth is 16, in Wide, or else in Floats.
+// Image takes the pixels of a decoder. It keeps the image or, after To, writes each pixel directly
+// to its place and keeps nothing. A kept image has interleaved samples, row by row without padding,
+// in Pix for 8 bits, in Wide for 16 bits, and in Floats for float32.
 type Image struct {
 	Header
 	Limits Limits
 	Pix    []uint8
 	Wide   []uint16
-	// Floats are the samples when Depth is Float.
+	// Floats holds the samples if Depth is Float.
 	Floats []float32
 
 	levels []uint16 // some pixels while converting
 	floats []float32
 	bytes  []byte
-	line8  []uint8 // what Row gives
+	line8  []uint8 // the result of Row
 	line16 []uint16
 	lineF  []float32
 	to     *target // nil: the image is kept
 	target target
 }
 
-// Reset begins an image of that header, whose samples are undefined. A decoder calls it before it
-// puts pixels, and after the checks of the header. It reuses memory.
+// Reset begins an image with header h, whose samples are undefined. A decoder calls it after it has
+// checked the header and before it puts pixels. It reuses memory.
 func (img *Image) Reset(h Header) error {
 	if err := img.Limits.CheckPixels("raster", h.Width, h.Height); err != nil {
 		return err
@@ -222,7 +225,7 @@ func (img *Image) Reset(h Header) error {
 	return nil
 }
 
-// Grow returns b with length n, reallocated when its capacity is less.
+// Grow returns b with length n, reallocated if its capacity is less.
 func Grow[T any](b []T, n int) []T {
 	if cap(b) < n {
 		return make([]T, n)

@@ -7,12 +7,12 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// target is where the pixels of an image are written as they come.
+// target is the place to which the pixels of an image are written directly.
 type target struct {
 	dst    []byte
 	o      Output
 	stored Header
-	pixel  int // bytes of one in dst
+	pixel  int // bytes of a pixel in dst
 }
 
 // To makes img write the window that o describes to dst instead of keeping the image. dst must have
@@ -22,10 +22,10 @@ func (img *Image) To(dst []byte, o Output) {
 	img.to = &img.target
 }
 
-// Release lets go of what To was given.
+// Release drops the references that To got.
 func (img *Image) Release() { img.to, img.target = nil, target{} }
 
-// begin checks that the window lies in an image of that header.
+// begin checks that the window lies in an image with header h.
 func (t *target) begin(h Header) error {
 	t.stored = h
 	o := &t.o
@@ -36,12 +36,12 @@ func (t *target) begin(h Header) error {
 			Got: fmt.Sprintf("%dx%d at row %d, column %d in %d bytes", o.W, o.H, o.Y, o.X, len(t.dst))}
 	}
 	if o.Color == Any && h.Mixed {
-		return Unsupported("raster", fmt.Sprintf("%d channels put out as they are stored", h.Channels))
+		return Unsupported("raster", fmt.Sprintf("%d channels without conversion", h.Channels))
 	}
 	return nil
 }
 
-// place returns where the stored pixel (x, y) lies in the turned image.
+// place returns the place of the stored pixel (x, y) in the turned image.
 func (t *target) place(x, y int) (tx, ty int) {
 	w, h := t.stored.Width-1, t.stored.Height-1
 	switch t.o.Orientation {
@@ -63,20 +63,20 @@ func (t *target) place(x, y int) (tx, ty int) {
 	return x, y
 }
 
-// Row returns room for n pixels of 8 bits, for Put. Row16 and RowFloats are its like for other
+// Row returns memory for n pixels of 8 bits, for Put. Row16 and RowFloats do the same for other
 // depths.
 func (img *Image) Row(n int) []uint8 {
 	img.line8 = Grow(img.line8, n*img.Channels)
 	return img.line8
 }
 
-// Row16 returns room for n pixels of 16 bits, for Put16.
+// Row16 returns memory for n pixels of 16 bits, for Put16.
 func (img *Image) Row16(n int) []uint16 {
 	img.line16 = Grow(img.line16, n*img.Channels)
 	return img.line16
 }
 
-// RowFloats returns room for n pixels of float32, for PutFloats.
+// RowFloats returns memory for n pixels of float32, for PutFloats.
 func (img *Image) RowFloats(n int) []float32 {
 	img.lineF = Grow(img.lineF, n*img.Channels)
 	return img.lineF
@@ -93,7 +93,7 @@ func (img *Image) Put(y, x, step int, pix []uint8) error {
 	return img.Limits.Interrupted()
 }
 
-// Put16 is Put for images with 16 bits.
+// Put16 works like Put for images with 16 bits.
 func (img *Image) Put16(y, x, step int, pix []uint16) error {
 	if img.to == nil {
 		keep(img.Wide, img, y, x, step, pix)
@@ -103,7 +103,7 @@ func (img *Image) Put16(y, x, step int, pix []uint16) error {
 	return img.Limits.Interrupted()
 }
 
-// PutFloats is Put for images of float32.
+// PutFloats works like Put for images of float32.
 func (img *Image) PutFloats(y, x, step int, pix []float32) error {
 	if img.to == nil {
 		keep(img.Floats, img, y, x, step, pix)
@@ -113,7 +113,7 @@ func (img *Image) PutFloats(y, x, step int, pix []float32) error {
 	return img.Limits.Interrupted()
 }
 
-// keep copies pixels to where they lie in an image that is kept.
+// keep copies pixels to their place in a kept image.
 func keep[T any](all []T, img *Image, y, x, step int, pix []T) {
 	c := img.Channels
 	at := (y*img.Width + x) * c
@@ -127,8 +127,8 @@ func keep[T any](all []T, img *Image, y, x, step int, pix []T) {
 	}
 }
 
-// wants reports whether any of n pixels lies in the window. It may say so of a row that only comes
-// near.
+// wants reports whether any of n pixels lies in the window. It may return true for a row that is
+// only near the window.
 func (t *target) wants(y, x, step, n int) bool {
 	if n == 0 {
 		return false
@@ -139,7 +139,7 @@ func (t *target) wants(y, x, step, n int) bool {
 	return max(x0, x1) >= o.X && min(x0, x1) < o.X+o.W && max(y0, y1) >= o.Y && min(y0, y1) < o.Y+o.H
 }
 
-// write converts n pixels and writes those in the window to where they belong.
+// write converts n pixels and writes the pixels in the window to their place.
 func (img *Image) write(y, x, step, n int, pix8 []uint8, pix16 []uint16, floats []float32) {
 	t := img.to
 	o, size := &t.o, t.pixel

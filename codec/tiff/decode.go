@@ -10,8 +10,8 @@ import (
 // safe for concurrent use.
 type Decoder struct {
 	unpacker unpacker
-	samples  []uint16     // of a row of a strip or tile
-	planes   raster.Image // of an image in planes, until all are there
+	samples  []uint16     // a row of a strip or tile
+	planes   raster.Image // an image in planes, until all planes are decoded
 }
 
 // Decode decodes the image in data to img.
@@ -68,7 +68,7 @@ func (d *Decoder) Decode(data []byte, img *raster.Image) error {
 	return nil
 }
 
-// tile decodes the strip or tile at left, top, of all samples or of one plane.
+// tile decodes the strip or tile at left, top. It has all samples or the samples of one plane.
 func (d *Decoder) tile(f *file, img *raster.Image, packed []byte, left, top, plane int) error {
 	n := f.samples
 	if f.planar {
@@ -116,7 +116,7 @@ func (d *Decoder) tile(f *file, img *raster.Image, packed []byte, left, top, pla
 	return nil
 }
 
-// row takes the samples of a row apart and undoes the differences between them.
+// row unpacks the samples of a row and undoes the differences between them.
 func (d *Decoder) row(f *file, b []byte, n int) {
 	const horizontal = 2
 	s := d.samples
@@ -143,8 +143,9 @@ func (d *Decoder) row(f *file, b []byte, n int) {
 	}
 }
 
-// room returns where a row of a strip or tile goes: its place in a kept image of planes, which come
-// one after the other, or else memory of its own; and the element of its first pixel.
+// room returns the memory for a row of a strip or tile, and the element of its first pixel. It is
+// the row's place in a kept image if the image is in planes, which are decoded one after the other.
+// Otherwise it is separate memory.
 func room[T any](f *file, all []T, own func(n int) []T, left, y int) (row []T, at int) {
 	if f.planar {
 		return all, (y*f.Width + left) * f.Channels
@@ -152,7 +153,7 @@ func room[T any](f *file, all []T, own func(n int) []T, left, y int) (row []T, a
 	return own(min(f.tileW, f.Width-left)), 0
 }
 
-// put sets the elements of a row of samples, n a pixel, whose first column is left.
+// put sets the elements of a row with n samples per pixel, whose first column is left.
 func (f *file) put(set func(i int, v uint16), s []uint16, left, n, plane int) {
 	w := min(f.tileW, f.Width-left)
 	most := uint16(1<<f.bits - 1)
@@ -186,7 +187,7 @@ func (f *file) put(set func(i int, v uint16), s []uint16, left, n, plane int) {
 	}
 }
 
-// putFloats writes a row of float32 samples, n a pixel, to img from column left on.
+// putFloats writes a row of float32 samples, n per pixel, to img from column left on.
 func (f *file) putFloats(img *raster.Image, row []byte, left, y, n, plane int) error {
 	out, at := room(f, img.Floats, img.RowFloats, left, y)
 	for x := range min(f.tileW, f.Width-left) {

@@ -2,7 +2,7 @@ package tiff
 
 import "fmt"
 
-// tags is a directory: where the value of each tag lies.
+// tags is a directory. It holds the value of each tag.
 type tags struct {
 	file    *file
 	entries map[int]entry
@@ -13,7 +13,7 @@ type entry struct {
 	value []byte
 }
 
-// sizes are the sizes of the types of TIFF 6.0 by number; 0 means no type.
+// sizes holds the sizes of the types of TIFF 6.0 by number. 0 means that there is no such type.
 var sizes = [...]int{0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8}
 
 // directory reads the first directory.
@@ -71,5 +71,5 @@ func (t *tags) values(tag, n int) []int {
 	return out
 }
 
-// bytes returns the value of a tag as it is stored.
+// bytes returns the stored value of a tag.
 func (t *tags) bytes(tag int) []byte { return t.entries[tag].value }

@@ -5,8 +5,8 @@
 //
 //	┌ "II*\0" or "MM\0*" ┬ offset ┬ … ┬ n ┬ n entries of 12 bytes: tag, type, count, value ┬ … ┐
 //
-// One or two bits become 8 by repetition. Palettes have 16 bits a colour. Inks become RGB with
-// a full alpha. Samples of float32 stay what they are: 1 is full intensity.
+// One or two bits become 8 by repetition. Palettes have 16 bits per colour. Inks become RGB with a
+// full alpha. Samples of float32 do not change: 1 is full intensity.
 package tiff
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/codec/raster"
 )
 
-// Is reports whether data begins as these files do.
+// Is reports whether data begins like a TIFF file.
 func Is(data []byte) bool {
 	return len(data) >= 8 && (string(data[:4]) == "II*\x00" || string(data[:4]) == "MM\x00*")
 }
@@ -74,7 +74,7 @@ type file struct {
 	predictor, fillOrder, t4 int
 	planar, float            bool
 	tileW, tileH             int // of a tile, or of a strip
-	across, down             int // numbers of them
+	across, down             int // number of tiles or strips in each direction
 	offsets, counts          []int
 	palette                  []int
 	tables                   []byte // of JPEG streams
@@ -130,10 +130,10 @@ func parse(data []byte) (*file, error) {
 	return f, f.readTiles(tags, one)
 }
 
-// readSamples takes what the samples are.
+// readSamples reads the description of the samples.
 func (f *file) readSamples(tags *tags) error {
 	if f.samples < 1 || f.samples > 8 {
-		return raster.Unsupported("tiff", fmt.Sprintf("%d samples a pixel", f.samples))
+		return raster.Unsupported("tiff", fmt.Sprintf("%d samples per pixel", f.samples))
 	}
 	f.bits = 1
 	for i, b := range tags.values(tagBits, f.samples) {
@@ -156,18 +156,18 @@ func (f *file) readSamples(tags *tags) error {
 	case f.bits == 16:
 		f.Depth = 16
 	default:
-		return raster.Unsupported("tiff", fmt.Sprintf("%d bits a sample", f.bits))
+		return raster.Unsupported("tiff", fmt.Sprintf("%d bits per sample", f.bits))
 	}
 	least := map[int]int{whiteIsZero: 1, blackIsZero: 1, rgb: 3, paletted: 1, separated: 4, yCbCr: 3}[f.photometric]
 	switch {
 	case least == 0, f.photometric == yCbCr && f.compression != compressionJPEG:
 		return raster.Unsupported("tiff", fmt.Sprintf("photometric interpretation %d with compression %d", f.photometric, f.compression))
 	case f.samples < least:
-		return corrupt(fmt.Sprintf("%d samples a pixel or more", least), fmt.Sprint(f.samples))
+		return corrupt(fmt.Sprintf("at least %d samples per pixel", least), fmt.Sprint(f.samples))
 	case f.photometric == separated && (f.planar || f.bits < 8):
 		return raster.Unsupported("tiff", fmt.Sprintf("inks in planes or of %d bits", f.bits))
 	case f.compression == compressionJPEG && f.bits != 8:
-		return raster.Unsupported("tiff", "JPEG with other than 8 bits")
+		return raster.Unsupported("tiff", "JPEG without 8 bits per sample")
 	}
 	switch f.photometric {
 	case paletted:
@@ -175,7 +175,7 @@ func (f *file) readSamples(tags *tags) error {
 			return raster.Unsupported("tiff", "a palette for 16 bits")
 		}
 		if f.palette = tags.values(tagColorMap, 3<<f.bits); len(f.palette) != 3<<f.bits {
-			return corrupt("a palette", "none")
+			return corrupt("a palette", "no palette")
 		}
 		f.Channels, f.Depth = 3, 16
 	case separated:
@@ -196,14 +196,14 @@ func (f *file) readTiles(tags *tags, one func(tag, missing int) int) error {
 	const largest, spare = 1 << 16, 1 << 20 // tiles may be larger than a small image
 	if f.tileW < 1 || f.tileH < 1 || f.tileW > max(largest, f.Width) || f.tileH > max(largest, f.Height) ||
 		f.tileW*f.tileH > f.Width*f.Height+spare {
-		return corrupt("tiles as large as the image needs", fmt.Sprintf("%dx%d", f.tileW, f.tileH))
+		return corrupt("tiles of a size that fits the image", fmt.Sprintf("%dx%d", f.tileW, f.tileH))
 	}
 	f.across, f.down = (f.Width+f.tileW-1)/f.tileW, (f.Height+f.tileH-1)/f.tileH
 	n := f.across * f.down
 	if f.planar {
 		n *= f.samples
 	}
-	if n > len(f.data)/4+1 { // each takes a number of the directory
+	if n > len(f.data)/4+1 { // each has an entry in the directory
 		return corrupt(fmt.Sprintf("%d strips or tiles", n), fmt.Sprintf("%d bytes", len(f.data)))
 	}
 	f.offsets, f.counts = tags.values(offsets, n), tags.values(counts, n)

@@ -27,7 +27,7 @@ const (
 	compressionDeflateOld = 32946
 )
 
-// unpacker decompresses strips and tiles and keeps the memory that it takes for that.
+// unpacker decompresses strips and tiles, and reuses its memory.
 type unpacker struct {
 	out    []byte
 	stream []byte
@@ -36,8 +36,8 @@ type unpacker struct {
 	zlib   io.ReadCloser // nil until it is needed
 }
 
-// unpack returns the rows of a strip or tile of w x h pixels of n samples, pitch
-// bytes each. They stay until the next call.
+// unpack returns the rows of a strip or tile of w x h pixels with n samples each. A row has pitch
+// bytes. The rows stay valid until the next call.
 func (u *unpacker) unpack(f *file, packed []byte, w, h, n, pitch int) ([]byte, error) {
 	size := pitch * h
 	const lowestFirst = 2
@@ -69,7 +69,7 @@ func (u *unpacker) unpack(f *file, packed []byte, w, h, n, pitch int) ([]byte, e
 	return nil, raster.Unsupported("tiff", fmt.Sprintf("compression %d", f.compression))
 }
 
-// inflate begins to read what Deflate has compressed. The reader and its memory are kept.
+// inflate begins to read Deflate data. The reader and its memory are reused.
 func (u *unpacker) inflate(packed []byte) (err error) {
 	if u.zlib == nil {
 		u.zlib, err = zlib.NewReader(bytes.NewReader(packed))
@@ -102,7 +102,7 @@ func (u *unpacker) packBits(p []byte, size int) ([]byte, error) {
 		case n >= 0:
 			n++
 			if len(p) < 1+n {
-				return nil, corrupt(fmt.Sprintf("%d bytes as they are", n), fmt.Sprint(len(p)-1))
+				return nil, corrupt(fmt.Sprintf("%d literal bytes", n), fmt.Sprint(len(p)-1))
 			}
 			u.out = append(u.out, p[1:1+n]...)
 			p = p[1+n:]
@@ -122,7 +122,7 @@ func (u *unpacker) packBits(p []byte, size int) ([]byte, error) {
 func (u *unpacker) fax(f *file, packed []byte, w, h, size int) ([]byte, error) {
 	const twoDimensional = 1
 	if f.bits != 1 || f.samples != 1 || f.compression == compressionG3 && f.t4&twoDimensional != 0 {
-		return nil, raster.Unsupported("tiff", "fax compression in two dimensions of group 3, or of other than bilevel images")
+		return nil, raster.Unsupported("tiff", "two-dimensional fax compression of group 3, or fax compression of an image that is not bilevel")
 	}
 	mode := ccitt.Group3
 	if f.compression == compressionG4 {
@@ -136,8 +136,8 @@ func (u *unpacker) fax(f *file, packed []byte, w, h, size int) ([]byte, error) {
 	return out, err
 }
 
-// decodeJPEG decodes a strip or tile that is a JPEG stream without its tables. The file gives the
-// colours of its components, not the stream.
+// decodeJPEG decodes a strip or tile that is a JPEG stream without its tables. The file, not the
+// stream, says which colours its components have.
 func (u *unpacker) decodeJPEG(f *file, packed []byte, w, h, n int) ([]byte, error) {
 	const startOfImage, endOfImage = "\xff\xd8", "\xff\xd9"
 	if !bytes.HasPrefix(packed, []byte(startOfImage)) {
@@ -179,7 +179,7 @@ func (u *unpacker) decodeJPEG(f *file, packed []byte, w, h, n int) ([]byte, erro
 	return u.out[:w*h*n], err
 }
 
-// reverse turns around the bits of bytes that are filled from the lowest bit on.
+// reverse reverses the bits of bytes that are filled from the lowest bit on.
 func (u *unpacker) reverse(packed []byte) []byte {
 	u.stream = raster.Grow(u.stream, len(packed))
 	for i, b := range packed {

@@ -6,12 +6,12 @@ import (
 	"github.com/bivouac-ml/bivouac/codec/raster"
 )
 
-// convert puts out an image with 4:2:0 chroma, and its alpha where img has a fourth channel. A
-// chroma sample lies in the middle of four pixels, whose values are 9/16, 3/16, 3/16
-// and 1/16 of the samples around, with the roundings of libwebp's upsampler.
+// convert writes an image with 4:2:0 chroma to img, with its alpha if img has a fourth channel. A
+// chroma sample lies in the middle of four pixels. The chroma of a pixel is 9/16, 3/16, 3/16 and
+// 1/16 of the four samples around it, rounded like libwebp's upsampler.
 func convert(img *raster.Image, p *image.YCbCr, alpha []uint8, stride int) error {
 	w, h := img.Width, img.Height
-	uv := [2][]uint8{make([]uint8, 2*w), make([]uint8, 2*w)} // of two rows of pixels
+	uv := [2][]uint8{make([]uint8, 2*w), make([]uint8, 2*w)} // the chroma of two rows of pixels
 	chroma := func(i, row int) []uint8 {
 		plane := p.Cb
 		if i == 1 {
@@ -54,7 +54,7 @@ func convert(img *raster.Image, p *image.YCbCr, alpha []uint8, stride int) error
 	return nil
 }
 
-// upsample makes the two rows of pixels between two rows of chroma.
+// upsample computes the chroma of the two rows of pixels between two rows of chroma samples.
 func upsample(first, second, above, below []uint8) {
 	w := len(first)
 	tl, l := int(above[0]), int(below[0])
@@ -72,8 +72,8 @@ func upsample(first, second, above, below []uint8) {
 	}
 }
 
-// pixel is BT.601 in studio range, 14 bits of fixed point of which 8 are dropped in
-// between.
+// pixel converts by BT.601 in studio range, in fixed point of 14 bits, 8 of which are dropped after
+// each multiplication.
 func pixel(y, u, v int32) (r, g, b uint8) {
 	high := func(v, factor int32) int32 { return v * factor >> 8 }
 	clip := func(v int32) uint8 { return uint8(min(max(v>>6, 0), 255)) }

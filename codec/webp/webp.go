@@ -17,7 +17,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Is reports whether data begins as these files do.
+// Is reports whether data begins like a WebP file.
 func Is(data []byte) bool {
 	return len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP"
 }
@@ -34,7 +34,7 @@ func ReadHeader(data []byte) (raster.Header, error) {
 		rest = rest[8:]
 		if size > uint64(len(rest)) {
 			if !found {
-				return h, raster.Corrupt("webp", "whole chunks", fmt.Sprintf("%d bytes", len(data)))
+				return h, raster.Corrupt("webp", "complete chunks", fmt.Sprintf("%d bytes", len(data)))
 			}
 			break
 		}
@@ -67,7 +67,7 @@ func ReadHeader(data []byte) (raster.Header, error) {
 		}
 	}
 	if !found {
-		return h, raster.Corrupt("webp", "an image", "none")
+		return h, raster.Corrupt("webp", "an image", "no image")
 	}
 	return h, h.Check("webp", len(data))
 }
@@ -75,7 +75,7 @@ func ReadHeader(data []byte) (raster.Header, error) {
 func readExtended(h *raster.Header, b []byte) error {
 	const alpha, animation = 0x10, 0x02
 	if len(b) < 10 {
-		return raster.Corrupt("webp", "a whole header", fmt.Sprintf("%d bytes", len(b)))
+		return raster.Corrupt("webp", "a complete header", fmt.Sprintf("%d bytes", len(b)))
 	}
 	if b[0]&animation != 0 {
 		return raster.Unsupported("webp", "an animation")
@@ -94,8 +94,8 @@ func Decode(data []byte, img *raster.Image) error {
 	if err != nil {
 		return err
 	}
-	// The frame may declare another size than the extended header, and it is the
-	// frame that takes memory.
+	// The frame may declare another size than the extended header, and the frame decides how much
+	// memory is needed.
 	c, err := webp.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return decodeError(err)
@@ -109,8 +109,8 @@ func Decode(data []byte, img *raster.Image) error {
 	if err := img.Reset(h); err != nil {
 		return err
 	}
-	// What the decoder makes of the file: four bytes a pixel of lossless images, up to two and a half
-	// of others.
+	// The memory of the decoder: four bytes per pixel for lossless images, up to two and a half for
+	// others.
 	if err := img.Limits.CheckBytes("webp", "the image as it is stored", 4*int64(h.Width)*int64(h.Height)); err != nil {
 		return err
 	}
@@ -144,8 +144,7 @@ func Decode(data []byte, img *raster.Image) error {
 	return raster.Unsupported("webp", fmt.Sprintf("%T", decoded))
 }
 
-// checkFrames returns an error where an image of an extended file has another size
-// than the file.
+// checkFrames returns an error if an image in an extended file has another size than the file.
 func checkFrames(data []byte, h raster.Header) error {
 	for rest := data[12:]; len(rest) >= 8; {
 		name, size := string(rest[:4]), uint64(binary.LittleEndian.Uint32(rest[4:]))

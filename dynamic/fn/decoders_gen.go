@@ -25,8 +25,8 @@ func DecodersImage[T dynamic.Kind](ctx context.Context, encoded T, args Decoders
 // DecodersImageCropArgs are the arguments of decoders.image_crop.
 type DecodersImageCropArgs = opargs.DecodersImageCrop
 
-// DecodersImageCrop is decoders.image_crop. Decodes a window of images, whose size and place are given as for
-// crop. It must not leave the image.
+// DecodersImageCrop is decoders.image_crop. Decodes a window of images. Its size and place are given as for
+// crop. The window must lie inside the image.
 //
 // Input encoded: the bytes of an image file.
 // Output images: images, HWC.
@@ -37,8 +37,8 @@ func DecodersImageCrop[T dynamic.Kind](ctx context.Context, encoded T, args Deco
 // DecodersImageRandomCropArgs are the arguments of decoders.image_random_crop.
 type DecodersImageRandomCropArgs = opargs.DecodersImageRandomCrop
 
-// DecodersImageRandomCrop is decoders.image_random_crop. Decodes a window of images, of random area, aspect
-// ratio and place, as random_resized_crop draws it.
+// DecodersImageRandomCrop is decoders.image_random_crop. Decodes a window of images with random area, aspect
+// ratio and place, drawn as for random_resized_crop.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Input encoded: the bytes of an image file.
@@ -50,8 +50,8 @@ func DecodersImageRandomCrop[T dynamic.Kind](ctx context.Context, rng *random.RN
 // DecodersImageSliceArgs are the arguments of decoders.image_slice.
 type DecodersImageSliceArgs = opargs.DecodersImageSlice
 
-// DecodersImageSlice is decoders.image_slice. Decodes a window of images, given by its start and end or
-// extent, as inputs or arguments, as for slice. It must not leave the image.
+// DecodersImageSlice is decoders.image_slice. Decodes a window of images. Its start and its end or extent are
+// inputs or arguments, as for slice. The window must lie inside the image.
 //
 // Input encoded: the bytes of an image file.
 // Input anchor: the start of the window on each axis; given together with the extent; may be left out.

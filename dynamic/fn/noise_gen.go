@@ -13,11 +13,11 @@ import (
 // NoiseGaussianArgs are the arguments of noise.gaussian.
 type NoiseGaussianArgs = opargs.NoiseGaussian
 
-// NoiseGaussian is noise.gaussian. Adds numbers of a normal distribution to tensors.
+// NoiseGaussian is noise.gaussian. Adds numbers from a normal distribution to tensors.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Input data: tensors of integers or float32.
-// Output noisy: tensors as the input.
+// Output noisy: tensors like the input.
 func NoiseGaussian[T dynamic.Kind](ctx context.Context, rng *random.RNG, data T, args NoiseGaussianArgs) (noisy T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "noise.gaussian", Args: args, Inputs: []dynamic.Value{data}, Draw: random.Or(ctx, rng)})
 }
@@ -25,12 +25,12 @@ func NoiseGaussian[T dynamic.Kind](ctx context.Context, rng *random.RNG, data T,
 // NoiseSaltAndPepperArgs are the arguments of noise.salt_and_pepper.
 type NoiseSaltAndPepperArgs = opargs.NoiseSaltAndPepper
 
-// NoiseSaltAndPepper is noise.salt_and_pepper. Sets pixels, drawn with a given probability, to white or
-// black.
+// NoiseSaltAndPepper is noise.salt_and_pepper. Sets random pixels to white or black, each with a given
+// probability.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Input data: tensors of integers or float32.
-// Output noisy: tensors as the input.
+// Output noisy: tensors like the input.
 func NoiseSaltAndPepper[T dynamic.Kind](ctx context.Context, rng *random.RNG, data T, args NoiseSaltAndPepperArgs) (noisy T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "noise.salt_and_pepper", Args: args, Inputs: []dynamic.Value{data}, Draw: random.Or(ctx, rng)})
 }
@@ -38,12 +38,12 @@ func NoiseSaltAndPepper[T dynamic.Kind](ctx context.Context, rng *random.RNG, da
 // NoiseShotArgs are the arguments of noise.shot.
 type NoiseShotArgs = opargs.NoiseShot
 
-// NoiseShot is noise.shot. Replaces values by numbers of a Poisson distribution with the value as mean, like
-// light of few photons.
+// NoiseShot is noise.shot. Replaces each value by a number from a Poisson distribution whose mean is the
+// value, like the noise of few photons.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Input data: tensors of integers or float32.
-// Output noisy: tensors as the input.
+// Output noisy: tensors like the input.
 func NoiseShot[T dynamic.Kind](ctx context.Context, rng *random.RNG, data T, args NoiseShotArgs) (noisy T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "noise.shot", Args: args, Inputs: []dynamic.Value{data}, Draw: random.Or(ctx, rng)})
 }

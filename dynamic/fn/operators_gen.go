@@ -58,8 +58,8 @@ func BrightnessContrast[T dynamic.Kind](ctx context.Context, images T, args Brig
 // CastArgs are the arguments of cast.
 type CastArgs = opargs.Cast
 
-// Cast is cast. Converts elements to another type: floats to integers are rounded half away from zero and
-// saturated, integers to narrower ones saturated.
+// Cast is cast. Converts elements to another type. Floats become integers by rounding half away from zero and
+// saturating. Integers are saturated if the other type is narrower.
 //
 // Input input: numbers of any shape.
 // Output output: the same shape in the other type.
@@ -70,10 +70,10 @@ func Cast[T dynamic.Kind](ctx context.Context, input T, args CastArgs) (output T
 // CastLikeArgs are the arguments of cast_like.
 type CastLikeArgs = opargs.CastLike
 
-// CastLike is cast_like. Converts elements to the type of other data, as cast does.
+// CastLike is cast_like. Converts elements to the type of other data, like cast.
 //
 // Input input: numbers of any shape.
-// Input like: data whose type is taken; its contents are not read.
+// Input like: data with the new type; its contents are not read.
 // Output output: the shape of the input in the other type.
 func CastLike[T dynamic.Kind](ctx context.Context, input T, like dynamic.Value, args CastLikeArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "cast_like", Args: args, Inputs: []dynamic.Value{input, like}})
@@ -82,10 +82,10 @@ func CastLike[T dynamic.Kind](ctx context.Context, input T, like dynamic.Value, 
 // CatArgs are the arguments of cat.
 type CatArgs = opargs.Cat
 
-// Cat is cat. Joins data along an existing axis. Samples without elements are left out, with any shape. The
-// output has the layout of the first input.
+// Cat is cat. Joins data along an existing axis. Samples without elements are ignored, whatever their shape
+// is. The output has the layout of the first input.
 //
-// Input input: data of one type, whose shapes differ at most in this axis; up to 999 of them.
+// Input input: data of one type; shapes may differ only in this axis; up to 999 of them.
 // Output output: the joined data.
 func Cat[T dynamic.Kind](ctx context.Context, args CatArgs, inputs ...T) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "cat", Args: args, Inputs: dynamic.Values(inputs)})
@@ -95,7 +95,7 @@ func Cat[T dynamic.Kind](ctx context.Context, args CatArgs, inputs ...T) (output
 type ColorTwistArgs = opargs.ColorTwist
 
 // ColorTwist is color_twist. Turns the hue and changes saturation, contrast and brightness of RGB images, as
-// one linear map of the channels. Contrast leaves 0.5 of floats and 128 of integers alone.
+// one linear map of the channels. Contrast does not change the value 0.5 of floats and 128 of integers.
 //
 // Input images: images of three channels, sequences or volumes: uint8, int16, int32, float16 or float32.
 // Output twisted: images of the same shape.
@@ -149,8 +149,8 @@ type CoordTransformArgs = opargs.CoordTransform
 // CoordTransform is coord_transform. Multiplies points by a matrix and adds an offset: M * x + T, in float32;
 // integers are rounded half away from zero and saturated.
 //
-// Input points: data whose last axis are the coordinates of points.
-// Output output: the points, with a coordinate for each row of the matrix.
+// Input points: points; the last axis holds the coordinates.
+// Output output: the points, with one coordinate per row of the matrix.
 func CoordTransform[T dynamic.Kind](ctx context.Context, points T, args CoordTransformArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "coord_transform", Args: args, Inputs: []dynamic.Value{points}})
 }
@@ -169,7 +169,7 @@ func Copy[T dynamic.Kind](ctx context.Context, input T, args CopyArgs) (output T
 // CropArgs are the arguments of crop.
 type CropArgs = opargs.Crop
 
-// Crop is crop. Cuts a window out of an image, every image of a sequence or a volume.
+// Crop is crop. Cuts a window out of an image, out of every image of a sequence, or out of a volume.
 //
 // Input images: images to crop.
 // Output windows: the windows, with the layout of the input.
@@ -180,9 +180,9 @@ func Crop[T dynamic.Kind](ctx context.Context, images T, args CropArgs) (windows
 // CropMirrorNormalizeArgs are the arguments of crop_mirror_normalize.
 type CropMirrorNormalizeArgs = opargs.CropMirrorNormalize
 
-// CropMirrorNormalize is crop_mirror_normalize. Cuts a window out of an image, mirrors it when asked and
-// normalises it: scale * (in - mean) / std + shift, which is computed as (in - (mean - shift * std / scale))
-// * (scale / std). The output is laid out for training: CHW float32 by default.
+// CropMirrorNormalize is crop_mirror_normalize. Cuts a window out of an image, can mirror it, and normalises
+// it: scale * (in - mean) / std + shift, which is computed as (in - (mean - shift * std / scale)) * (scale /
+// std). The output is laid out for training: CHW float32 by default.
 //
 // Input images: images, sequences or volumes.
 // Output normalized: normalised windows.
@@ -193,9 +193,9 @@ func CropMirrorNormalize[T dynamic.Kind](ctx context.Context, images T, args Cro
 // DumpImageArgs are the arguments of dump_image.
 type DumpImageArgs = opargs.DumpImage
 
-// DumpImage is dump_image. Writes each image to a file of the working directory and passes it on. The name of
-// the file is the place in the batch, the suffix and 0, as in 3-suffix-0.ppm, so that a batch overwrites the
-// one before; its format is PNM in text.
+// DumpImage is dump_image. Writes each image to a file in the working directory and returns it. The name of
+// the file has the place in the batch, the suffix and 0, such as 3-suffix-0.ppm, so that a batch overwrites
+// the files of the previous batch. The format is PNM in text.
 //
 // Input image: an image of 1 or 3 channels, layout HWC.
 // Output same: the image.
@@ -218,9 +218,9 @@ func ElementExtract[T dynamic.Kind](ctx context.Context, input T, args ElementEx
 // EraseArgs are the arguments of erase.
 type EraseArgs = opargs.Erase
 
-// Erase is erase. Overwrites regions of an array with a value. The regions are given by anchors and shapes
-// along some axes, region after region, and reach over the whole of the others. Starts and ends are cut to
-// integers.
+// Erase is erase. Overwrites regions of an array with a value. Anchors and shapes give the regions along some
+// axes, region after region. Along all other axes a region covers the whole axis. Starts and ends are
+// truncated to integers.
 //
 // Input data: arrays of any rank.
 // Output erased: arrays of the same shape.
@@ -253,7 +253,7 @@ func Flip[T dynamic.Kind](ctx context.Context, images T, args FlipArgs) (flipped
 // FullArgs are the arguments of full.
 type FullArgs = opargs.Full
 
-// Full is full. Repeats data to a shape, as numpy broadcasts.
+// Full is full. Repeats data to a shape, with the broadcasting rules of numpy.
 //
 // Input fillValue: the data to repeat: a scalar, or data whose shape fits the end of the new shape.
 // Output output: the repeated data.
@@ -264,10 +264,10 @@ func Full[T dynamic.Kind](ctx context.Context, fillValue T, args FullArgs) (outp
 // FullLikeArgs are the arguments of full_like.
 type FullLikeArgs = opargs.FullLike
 
-// FullLike is full_like. Repeats data to the shape, layout and type of other data, as numpy broadcasts and
-// cast converts.
+// FullLike is full_like. Repeats data to the shape of other data, with the broadcasting rules of numpy, and
+// converts it to its type like cast. The output has the layout of the other data.
 //
-// Input dataLike: data whose shape, layout and type are taken; their contents are not read.
+// Input dataLike: data with the shape, layout and type of the output; the contents are not read.
 // Input fillValue: the data to repeat.
 // Output output: the repeated data.
 func FullLike[T dynamic.Kind](ctx context.Context, dataLike T, fillValue dynamic.Value, args FullLikeArgs) (output T) {
@@ -278,7 +278,7 @@ func FullLike[T dynamic.Kind](ctx context.Context, dataLike T, fillValue dynamic
 type GaussianBlurArgs = opargs.GaussianBlur
 
 // GaussianBlur is gaussian_blur. Blurs with a Gaussian window along all axes except frames and channels,
-// which are the first or the last. At its edges the image is mirrored without repeating the edge.
+// which are the first or the last. At its edges the image is mirrored; the edge itself is not repeated.
 //
 // Input images: arrays of one to three axes besides frames and channels; without a layout no axis is a frame
 // or channel axis.
@@ -301,7 +301,7 @@ func GetProperty[T dynamic.Kind](ctx context.Context, input T, args GetPropertyA
 // GridMaskArgs are the arguments of grid_mask.
 type GridMaskArgs = opargs.GridMask
 
-// GridMask is grid_mask. Blackens squares of a grid, in every picture of a sequence and every plane of a
+// GridMask is grid_mask. Makes the squares of a grid black, in every image of a sequence and every plane of a
 // volume. Erased numbers are multiplied by 0: NaN stays NaN, and infinities become NaN.
 //
 // Input images: pictures, sequences or volumes.
@@ -388,8 +388,8 @@ func LookupTable[T dynamic.Kind](ctx context.Context, input T, args LookupTableA
 // MultiPasteArgs are the arguments of multi_paste.
 type MultiPasteArgs = opargs.MultiPaste
 
-// MultiPaste is multi_paste. Puts regions of pictures on a black canvas, later regions over earlier ones. The
-// pictures are samples of the batch, which in_ids names, or without it the sample of each input.
+// MultiPaste is multi_paste. Puts regions of images on a black canvas, later regions over earlier regions.
+// The images are the samples of the batch that in_ids names, or by default the sample of each input.
 //
 // Input images: pictures; up to 64 of them.
 // Output output: the canvases.
@@ -400,9 +400,9 @@ func MultiPaste[T dynamic.Kind](ctx context.Context, args MultiPasteArgs, inputs
 // NormalizeArgs are the arguments of normalize.
 type NormalizeArgs = opargs.Normalize
 
-// Normalize is normalize. Takes the mean from elements and divides them by the standard deviation: scale *
-// (in - mean) / sqrt(stddev^2 + epsilon) + shift. A mean or deviation that is not given is computed from the
-// sample, or from the batch. If a computed deviation and epsilon are 0, the quotient is 0. Means and
+// Normalize is normalize. Subtracts the mean from elements and divides the result by the standard deviation:
+// scale * (in - mean) / sqrt(stddev^2 + epsilon) + shift. A mean or deviation that is not given is computed
+// from the sample, or from the batch. If a computed deviation and epsilon are 0, the quotient is 0. Means and
 // deviations that are given per sample have the shape of the input, with extents of 1 in the folded axes.
 //
 // Input input: integers of up to 32 bits or float32.
@@ -414,9 +414,9 @@ func Normalize[T dynamic.Kind](ctx context.Context, input T, args NormalizeArgs)
 // OneHotArgs are the arguments of one_hot.
 type OneHotArgs = opargs.OneHot
 
-// OneHot is one_hot. Makes a row of classes of each index: on_value at the index, off_value elsewhere, and
-// everywhere when the index is of no class. If every sample of the batch has one element and the axis is left
-// at -1, the output has only the axis of the classes.
+// OneHot is one_hot. Makes a row of classes from each index, with on_value at the index and off_value
+// elsewhere. An index outside the classes gives only off_value. If every sample of the batch has one element
+// and the axis is left at -1, the output has only the axis of the classes.
 //
 // Input input: indices; floats are truncated.
 // Output output: the data with the axis of the classes.
@@ -427,7 +427,7 @@ func OneHot[T dynamic.Kind](ctx context.Context, input T, args OneHotArgs) (outp
 // OnesArgs are the arguments of ones.
 type OnesArgs = opargs.Ones
 
-// Ones is ones. Gives ones.
+// Ones is ones. Returns ones.
 //
 // Output output: ones.
 func Ones(ctx context.Context, args OnesArgs) (output *dynamic.Tensor) {
@@ -444,9 +444,9 @@ func OnesBatch(ctx context.Context, n int, args OnesArgs) (output *dynamic.Batch
 // OnesLikeArgs are the arguments of ones_like.
 type OnesLikeArgs = opargs.OnesLike
 
-// OnesLike is ones_like. Gives ones in the shape of other data.
+// OnesLike is ones_like. Returns ones in the shape of other data.
 //
-// Input dataLike: data whose shape, layout and type are taken; their contents are not read.
+// Input dataLike: data with the shape, layout and type of the output; the contents are not read.
 // Output output: ones.
 func OnesLike[T dynamic.Kind](ctx context.Context, dataLike T, args OnesLikeArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "ones_like", Args: args, Inputs: []dynamic.Value{dataLike}})
@@ -455,8 +455,8 @@ func OnesLike[T dynamic.Kind](ctx context.Context, dataLike T, args OnesLikeArgs
 // PadArgs are the arguments of pad.
 type PadArgs = opargs.Pad
 
-// Pad is pad. Makes samples larger at the ends of axes: to a shape, to the largest sample of the batch where
-// no extent is given, and to a multiple of the alignment. No extent becomes smaller.
+// Pad is pad. Makes samples larger at the ends of axes. The new extent is the given one, or the largest in
+// the batch, rounded up to a multiple of the alignment. No extent becomes smaller.
 //
 // Input input: data of any kind with at least one axis.
 // Output output: the padded data.
@@ -467,7 +467,7 @@ func Pad[T dynamic.Kind](ctx context.Context, input T, args PadArgs) (output T) 
 // PasteArgs are the arguments of paste.
 type PasteArgs = opargs.Paste
 
-// Paste is paste. Puts pictures on a larger canvas of one colour.
+// Paste is paste. Puts images on a larger canvas of one colour.
 //
 // Input images: pictures of uint8.
 // Output output: the canvases.
@@ -501,18 +501,18 @@ func PermuteBatch[T dynamic.Kind](ctx context.Context, input T, args PermuteBatc
 // RandomBboxCropArgs are the arguments of random_bbox_crop.
 type RandomBboxCropArgs = opargs.RandomBboxCrop
 
-// RandomBboxCrop is random_bbox_crop. Draws a window of an image that agrees with its boxes: each must lie in
-// it by a share that is drawn from thresholds. Boxes outside the window are dropped; the others are given in
-// the window's coordinates. A search that finds no window is an error; DALI never returns then.
+// RandomBboxCrop is random_bbox_crop. Draws a window of an image that overlaps its boxes by at least a
+// threshold, which is drawn from thresholds. Boxes outside the window are dropped; the other boxes are
+// returned in the window's coordinates. A search that finds no window is an error; DALI searches forever.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
-// Input boxes: one box a row, in coordinates from 0 to 1.
-// Input labels: one label, or row of labels, a box; may be left out.
+// Input boxes: one box per row, in coordinates from 0 to 1.
+// Input labels: one label, or one row of labels, per box; may be left out.
 // Output anchor: corner of the window, x first; in pixels with crop_shape, else from 0 to 1.
-// Output extent: size of the window, likewise.
-// Output kept: boxes that are left, in coordinates of the window.
+// Output extent: size of the window, in the units of anchor.
+// Output kept: the remaining boxes, in coordinates of the window.
 // Output keptLabels: their labels, or their indices if there are no labels.
-// Output indices: their numbers, with output_bbox_indices.
+// Output indices: with output_bbox_indices: the indices of the remaining boxes.
 func RandomBboxCrop[T dynamic.Kind](ctx context.Context, rng *random.RNG, boxes T, args RandomBboxCropArgs, inputs ...dynamic.Value) []T {
 	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "random_bbox_crop", Args: args, Inputs: append([]dynamic.Value{boxes}, inputs...), Draw: random.Or(ctx, rng)}, 0)
 }
@@ -536,7 +536,7 @@ func RandomCropGenerator[T dynamic.Kind](ctx context.Context, rng *random.RNG, s
 type RandomResizedCropArgs = opargs.RandomResizedCrop
 
 // RandomResizedCrop is random_resized_crop. Cuts a window of random area, aspect ratio and place out of an
-// image and resizes it to a fixed size. Pixels outside the window but within reach of the filter take part.
+// image and resizes it to a fixed size. The filter also uses pixels just outside the window.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Input images: images: uint8, int16, uint16 or float32.
@@ -548,8 +548,8 @@ func RandomResizedCrop[T dynamic.Kind](ctx context.Context, rng *random.RNG, ima
 // ReinterpretArgs are the arguments of reinterpret.
 type ReinterpretArgs = opargs.Reinterpret
 
-// Reinterpret is reinterpret. Takes the bytes of the elements for elements of another type. Without a shape
-// the last axis becomes longer or shorter by the ratio of the sizes of the two types.
+// Reinterpret is reinterpret. Interprets the bytes of the elements as elements of another type. Without a
+// shape the last axis becomes longer or shorter by the ratio of the sizes of the two types.
 //
 // Input data: data of any kind.
 // Input shapeInput: the new shape, as integers, in place of the argument; may be left out.
@@ -561,7 +561,7 @@ func Reinterpret[T dynamic.Kind](ctx context.Context, data T, args ReinterpretAr
 // ReshapeArgs are the arguments of reshape.
 type ReshapeArgs = opargs.Reshape
 
-// Reshape is reshape. Changes the shape or layout of data; the elements keep their order.
+// Reshape is reshape. Changes the shape or layout of data. The elements keep their order.
 //
 // Input data: data of any kind.
 // Input shapeInput: the new shape, as integers, in place of the argument; may be left out.
@@ -573,9 +573,8 @@ func Reshape[T dynamic.Kind](ctx context.Context, data T, args ReshapeArgs, inpu
 // ResizeArgs are the arguments of resize.
 type ResizeArgs = opargs.Resize
 
-// Resize is resize. Changes the size of images, of sequences of images and of volumes, or of a part of them.
-// Give the size as one of size, resize_shorter and resize_longer, or as some of resize_x, resize_y and
-// resize_z.
+// Resize is resize. Changes the size of images, sequences of images and volumes, or of a part of each. Give
+// the size as one of size, resize_shorter and resize_longer, or as some of resize_x, resize_y and resize_z.
 //
 // Input images: images: uint8, int16, uint16 or float32.
 // Output resized: images of the new size, with the layout of the input.
@@ -588,8 +587,8 @@ func Resize[T dynamic.Kind](ctx context.Context, images T, args ResizeArgs) []T 
 type ResizeCropMirrorArgs = opargs.ResizeCropMirror
 
 // ResizeCropMirror is resize_crop_mirror. Resizes an image, cuts a window out of the result and can mirror
-// it, in one step: only the window is computed. It may reach beyond the resized image, whose edge is
-// continued.
+// it, in one step: only the window is computed. The window may extend beyond the resized image; the edge of
+// the image is repeated there.
 //
 // Input images: images: uint8, int16, uint16 or float32.
 // Output windows: the windows, with the layout of the input.
@@ -600,9 +599,9 @@ func ResizeCropMirror[T dynamic.Kind](ctx context.Context, images T, args Resize
 // RoiRandomCropArgs are the arguments of roi_random_crop.
 type RoiRandomCropArgs = opargs.RoiRandomCrop
 
-// RoiRandomCrop is roi_random_crop. Draws where a window of a given size lies, so that it has as much of a
-// region as fits: the whole region in it, or it within the region. It stays within the image where that is
-// given.
+// RoiRandomCrop is roi_random_crop. Draws the place of a window of a given size, so that it has as much of a
+// region as fits: either the whole region lies in the window, or the window lies in the region. If the size
+// of the image is given, the window lies in the image.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Input data: the data to cut, in place of in_shape; may be left out.
@@ -622,8 +621,9 @@ func RoiRandomCropBatch(ctx context.Context, rng *random.RNG, n int, args RoiRan
 // RotateArgs are the arguments of rotate.
 type RotateArgs = opargs.Rotate
 
-// Rotate is rotate. Turns images around their centre. The output is as large as the turned image, with
-// extents even or odd as the input's, so that the centre stays in the middle or at the corner of a pixel.
+// Rotate is rotate. Turns images around their centre. The output is as large as the turned image. Its extents
+// are even or odd like the extents of the input, so that the centre stays in the middle or at the corner of a
+// pixel.
 //
 // Input data: pictures, volumes or sequences of them.
 // Output output: the turned images.
@@ -670,8 +670,8 @@ func Shapes[T dynamic.Kind](ctx context.Context, input T, args ShapesArgs) (shap
 // SliceArgs are the arguments of slice.
 type SliceArgs = opargs.Slice
 
-// Slice is slice. Cuts a window out of an array of any rank: from a start to an end or of an extent, along
-// axes that have a number or a name. Relative positions are fractions of the extents.
+// Slice is slice. Cuts a window out of an array of any rank. A window has a start, and an end or an extent,
+// along axes given by number or by letter. Relative positions are fractions of the extents.
 //
 // Input data: arrays of any rank.
 // Input anchor: the start on each axis; floats are relative unless normalized_anchor is false; may be left
@@ -686,8 +686,8 @@ func Slice[T dynamic.Kind](ctx context.Context, data T, args SliceArgs, inputs .
 // SphereArgs are the arguments of sphere.
 type SphereArgs = opargs.Sphere
 
-// Sphere is sphere. Makes pictures look as if on a ball: points move towards the middle, the more the nearer
-// they are to it.
+// Sphere is sphere. Makes images look as if on a ball. Pixels move towards the middle; pixels near the middle
+// move most.
 //
 // Input images: pictures of uint8 or float32.
 // Output output: the pictures with their pixels moved.
@@ -720,9 +720,9 @@ func Stack[T dynamic.Kind](ctx context.Context, args StackArgs, inputs ...T) (ou
 // TensorResizeArgs are the arguments of tensor_resize.
 type TensorResizeArgs = opargs.TensorResize
 
-// TensorResize is tensor_resize. Changes the extents of some axes of arrays of any rank, to sizes or by
-// scales. At most three adjacent axes change. The other axes keep their extent, unless mode scales all axes
-// alike.
+// TensorResize is tensor_resize. Changes the extents of some axes of arrays of any rank to given sizes, or by
+// given scales. At most three adjacent axes change. The other axes keep their extent, unless mode scales all
+// axes alike.
 //
 // Input data: arrays of uint8, int16, uint16 or float32.
 // Output resized: arrays of the new extents, with the layout of the input.
@@ -744,7 +744,7 @@ func Transpose[T dynamic.Kind](ctx context.Context, input T, args TransposeArgs)
 // WarpAffineArgs are the arguments of warp_affine.
 type WarpAffineArgs = opargs.WarpAffine
 
-// WarpAffine is warp_affine. Warps images by an affine transform, of which each pixel of the output is mapped
+// WarpAffine is warp_affine. Warps images by an affine transform. The transform maps each pixel of the output
 // to the point of the input that it shows. Points are counted from the corner of an image, so that the centre
 // of the first pixel is (0.5, 0.5).
 //
@@ -758,8 +758,8 @@ func WarpAffine[T dynamic.Kind](ctx context.Context, data T, args WarpAffineArgs
 // WaterArgs are the arguments of water.
 type WaterArgs = opargs.Water
 
-// Water is water. Makes pictures look as if seen through moving water: pixels are moved sideways by a sine of
-// their row, up and down by a cosine of their column.
+// Water is water. Makes images look as if seen through moving water. Pixels move sideways by a sine of their
+// row, and up and down by a cosine of their column.
 //
 // Input images: pictures of uint8 or float32.
 // Output output: the pictures with their pixels moved.
@@ -770,7 +770,7 @@ func Water[T dynamic.Kind](ctx context.Context, images T, args WaterArgs) (outpu
 // ZerosArgs are the arguments of zeros.
 type ZerosArgs = opargs.Zeros
 
-// Zeros is zeros. Gives zeros.
+// Zeros is zeros. Returns zeros.
 //
 // Output output: zeros.
 func Zeros(ctx context.Context, args ZerosArgs) (output *dynamic.Tensor) {
@@ -787,9 +787,9 @@ func ZerosBatch(ctx context.Context, n int, args ZerosArgs) (output *dynamic.Bat
 // ZerosLikeArgs are the arguments of zeros_like.
 type ZerosLikeArgs = opargs.ZerosLike
 
-// ZerosLike is zeros_like. Gives zeros in the shape of other data.
+// ZerosLike is zeros_like. Returns zeros in the shape of other data.
 //
-// Input dataLike: data whose shape, layout and type are taken; their contents are not read.
+// Input dataLike: data with the shape, layout and type of the output; the contents are not read.
 // Output output: zeros.
 func ZerosLike[T dynamic.Kind](ctx context.Context, dataLike T, args ZerosLikeArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "zeros_like", Args: args, Inputs: []dynamic.Value{dataLike}})

@@ -12,7 +12,7 @@ import (
 // BetaArgs are the arguments of random.beta.
 type BetaArgs = opargs.RandomBeta
 
-// Beta is random.beta. Draws numbers from 0 to 1 of a beta distribution.
+// Beta is random.beta. Draws numbers between 0 and 1 from a beta distribution.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Input shapeLike: tensors whose shape the samples take; may be left out.
@@ -31,11 +31,11 @@ func BetaBatch(ctx context.Context, rng *RNG, n int, args BetaArgs, inputs ...dy
 // ChoiceArgs are the arguments of random.choice.
 type ChoiceArgs = opargs.RandomChoice
 
-// Choice is random.choice. Chooses from the input's elements along its first axis. If the input is a scalar
-// n, chooses from the numbers below n.
+// Choice is random.choice. Chooses among the input's elements along its first axis. If the input is a scalar
+// n, chooses among the numbers from 0 to n-1.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
-// Input a: a number of choices, an integer, or a tensor of choices.
+// Input a: the number of choices (an integer), or a tensor of choices.
 // Input shapeLike: tensors whose shape the samples take; may be left out.
 // Output chosen: choices.
 func Choice(ctx context.Context, rng *RNG, a *dynamic.Tensor, args ChoiceArgs, inputs ...*dynamic.Tensor) (chosen *dynamic.Tensor) {
@@ -73,7 +73,7 @@ func CoinFlipBatch(ctx context.Context, rng *RNG, n int, args CoinFlipArgs, inpu
 // NormalArgs are the arguments of random.normal.
 type NormalArgs = opargs.RandomNormal
 
-// Normal is random.normal. Draws numbers of a normal distribution.
+// Normal is random.normal. Draws numbers from a normal distribution.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Input shapeLike: tensors whose shape the samples take; may be left out.
@@ -93,8 +93,7 @@ func NormalBatch(ctx context.Context, rng *RNG, n int, args NormalArgs, inputs .
 // UniformArgs are the arguments of random.uniform.
 type UniformArgs = opargs.RandomUniform
 
-// Uniform is random.uniform. Draws numbers evenly from a range, whose end is excluded, or from a list of
-// values.
+// Uniform is random.uniform. Draws numbers evenly from a range without its end, or from a list of values.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Input shapeLike: tensors whose shape the samples take; may be left out.

@@ -53,7 +53,7 @@ func lookup(name string) (*function, error) {
 	if f, ok := functions[name]; ok {
 		return f, nil
 	}
-	return nil, &errs.Error{Kind: errs.Invalid, Op: "arithmetic", Subject: "function " + name, Got: "an unknown function",
+	return nil, &errs.Error{Kind: errs.Invalid, Op: "arithmetic", Subject: "function " + name, Got: "there is no such function",
 		Remedy: op.Nearest(name, slices.Collect(maps.Keys(functions)))}
 }
 

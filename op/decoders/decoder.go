@@ -1,8 +1,8 @@
 // Package decoders holds the operators that decode bytes, or describe encoded bytes.
 //
 // Images of all formats of package codec become samples of layout HWC. Some operators cut a window
-// out of the image. The window is random, or given by arguments like those of the operators crop
-// and slice. The result is the same as decoding and then cropping, but only the window is decoded.
+// out of the image. The window is random, or given by the arguments of the operators crop and
+// slice. The result is the same as decoding and then cropping, but only the window is decoded.
 package decoders
 
 import (

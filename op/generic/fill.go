@@ -127,7 +127,8 @@ func (k *full) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := tensor.Spec{DType: in[0].DType, Shape: inferredShape(k.shape, k.layout), Layout: k.layout}
 	if op.Static(in[0]) && op.Static(out) {
 		if err := broadcasts(in[0].Shape, out.Shape); err != nil {
-			return nil, k.config.InvalidInput(0, "data that can be repeated to the shape "+out.Shape.String(), in[0].Shape.String(), "")
+			return nil, k.config.InvalidInput(0, "data that can be repeated to the shape "+out.Shape.String(),
+				in[0].Shape.String(), "")
 		}
 	}
 	return []tensor.Spec{out}, nil

@@ -66,12 +66,12 @@ func newReshaping(c *op.Config) (op.Kernel, error) {
 	}
 	if shape, ok := k.shape.Const(); ok {
 		if err := oneWildcard(shape); err != nil || slices.Contains(shape, 0) {
-			return nil, c.Invalid("shape", "extents other than 0, with at most one negative extent", fmt.Sprint(shape), "")
+			return nil, c.Invalid("shape", "extents other than 0, at most one of them negative", fmt.Sprint(shape), "")
 		}
 	}
 	if shape, ok := k.relative.Const(); ok {
 		if err := oneWildcard(shape); err != nil || slices.Contains(shape, 0) {
-			return nil, c.Invalid("rel_shape", "fractions other than 0, with at most one negative fraction", fmt.Sprint(shape), "")
+			return nil, c.Invalid("rel_shape", "fractions other than 0, at most one of them negative", fmt.Sprint(shape), "")
 		}
 	}
 	return op.Each(k), nil

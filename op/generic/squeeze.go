@@ -169,7 +169,8 @@ func (k *expandDims) fits(shape tensor.Shape, layout string) error {
 		return k.config.Invalid("axes", fmt.Sprintf("axes below %d, the rank of the output", rank), fmt.Sprint(k.axes), "")
 	}
 	if k.names != "" && layout == "" && len(shape) > 0 {
-		return k.config.Invalid("new_axis_names", "an input with a layout", "an input without a layout", "give the input a layout")
+		return k.config.Invalid("new_axis_names", "an input with a layout", "an input without a layout",
+			"give the input a layout")
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func coordTypes() []tensor.DType {
 }
 
 func init() {
-	matrixDoc := " is one number, which multiplies all coordinates, or a matrix, row by row, with one column per coordinate"
+	matrixDoc := " is one number, which multiplies all coordinates, or a matrix row by row with one column per coordinate"
 	op.Register(op.Schema{
 		Name:    "coord_transform",
 		Doc:     "Multiplies points by a matrix and adds an offset: M * x + T, in float32; integers are rounded half away from zero and saturated.",

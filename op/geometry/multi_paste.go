@@ -133,7 +133,7 @@ func (p pairs) at(b *op.Block, s, r, n int, extents [2]int, round func(float64) 
 			x = round(float64(float32(x) * float32(extents[i])))
 		}
 		if !(math.Abs(x) < math.MaxInt32) {
-			return v, true, &errs.Error{Kind: errs.Invalid, Subject: "argument " + p.name, Want: "a number of pixels", Got: fmt.Sprint(x)}
+			return v, true, &errs.Error{Kind: errs.Invalid, Subject: "argument " + p.name, Want: "pixels", Got: fmt.Sprint(x)}
 		}
 		v[i] = int(x)
 	}

@@ -84,7 +84,7 @@ func (k *rotate) turn(b *op.Block, s int, spatial bool, m *affineMap) (sin, cos 
 	}
 	t, err := rotation{axis: k.axis}.space(b, s, s32, c32)
 	if err == nil && t.matrix[0] != t.matrix[0] {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "axis", Want: "an axis with a length above 0", Got: "an axis of length 0"}
+		err = &errs.Error{Kind: errs.Invalid, Subject: "axis", Want: "a length above 0", Got: "a length of 0"}
 	}
 	*m = affineMap{n: 3}
 	for i := range 3 {

@@ -164,7 +164,7 @@ func framesOf(in tensor.Tensor) (frames, error) {
 	return f, nil
 }
 
-// outputSize returns the requested size, or natural if there is none.
+// outputSize returns the requested size, or natural if no size was requested.
 func (k *warping) outputSize(b *op.Block, s int, f frames, natural volume) (volume, error) {
 	var values [mostDims * mostDims]float32
 	n, err := k.size.at(b, s, &values)

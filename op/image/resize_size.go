@@ -13,7 +13,7 @@ func resizeSizeParams() []op.Parameter {
 	return []op.Parameter{
 		{Name: "max_size", Type: op.Floats, Doc: "Largest extent of the result, one for all axes or one for each; 0 means no limit."},
 		{Name: "mode", Type: op.String, Default: "default", Doc: `How sizes are used: "default" derives missing sizes from the mean scale of the others, ` +
-			`"stretch" keeps missing extents, "not_larger" and "not_smaller" keep the aspect ratio and make the result at most or at least as large as the size.`},
+			`"stretch" keeps missing extents. "not_larger" and "not_smaller" keep the aspect ratio; the size is the upper or lower limit.`},
 		{Name: "resize_longer", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Extent of the longest axis; the aspect ratio is kept."},
 		{Name: "resize_shorter", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Extent of the shortest axis; the aspect ratio is kept."},
 		{Name: "resize_x", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Width; 0 derives it, a negative width mirrors."},

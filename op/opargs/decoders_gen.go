@@ -15,67 +15,68 @@ type DecodersImage struct {
 	// RGB.
 	OutputType op.ImageType `op:"output_type"`
 
-	// Type of the output, of which levels fill the whole range; float32 from 0 to 1. Default: uint8.
+	// Type of the output. Integers use the whole range of the type; float32 is from 0 to 1. Default: uint8.
 	DType tensor.DType `op:"dtype"`
 
-	// Turns images as their EXIF orientation asks. Default: true.
+	// Whether images are turned as their EXIF orientation says. Default: true.
 	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
 
-	// Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off. Default: false.
+	// Whether JPEG files are decoded with the fast inverse transform of libjpeg-turbo, whose error is up to five
+	// levels. Default: false.
 	UseFastIdct bool `op:"use_fast_idct"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: true.
+	// For decoders on GPUs; accepted, but has no effect. Default: true.
 	Affine op.Arg[bool] `op:"affine"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 16777216.
+	// For decoders on GPUs; accepted, but has no effect. Default: 16777216.
 	DeviceMemoryPadding op.Arg[int] `op:"device_memory_padding"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	DeviceMemoryPaddingJpeg2k int `op:"device_memory_padding_jpeg2k"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 8388608.
+	// For decoders on GPUs; accepted, but has no effect. Default: 8388608.
 	HostMemoryPadding op.Arg[int] `op:"host_memory_padding"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	HostMemoryPaddingJpeg2k int `op:"host_memory_padding_jpeg2k"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.65.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.65.
 	HwDecoderLoad op.Arg[float64] `op:"hw_decoder_load"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 1000000.
+	// For decoders on GPUs; accepted, but has no effect. Default: 1000000.
 	HybridHuffmanThreshold op.Arg[int] `op:"hybrid_huffman_threshold"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false.
+	// For decoders on GPUs; accepted, but has no effect. Default: false.
 	JpegFancyUpsampling bool `op:"jpeg_fancy_upsampling"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	// For decoders on GPUs; accepted, but has no effect. Default: false. Deprecated: it has no effect
 	MemoryStats bool `op:"memory_stats"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	PreallocateHeightHint int `op:"preallocate_height_hint"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	PreallocateWidthHint int `op:"preallocate_width_hint"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	// For decoders on GPUs; accepted, but has no effect. Default: false. Deprecated: it has no effect
 	SplitStages bool `op:"split_stages"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	// For decoders on GPUs; accepted, but has no effect. Default: false. Deprecated: it has no effect
 	UseChunkAllocator bool `op:"use_chunk_allocator"`
 
-	// Of the cache of decoders on GPUs: accepted, without effect. Default: true.
+	// For the cache of decoders on GPUs; accepted, but has no effect. Default: true.
 	CacheBatchCopy op.Arg[bool] `op:"cache_batch_copy"`
 
-	// Of the cache of decoders on GPUs: accepted, without effect. Default: false.
+	// For the cache of decoders on GPUs; accepted, but has no effect. Default: false.
 	CacheDebug bool `op:"cache_debug"`
 
-	// Of the cache of decoders on GPUs: accepted, without effect. Default: 0.
+	// For the cache of decoders on GPUs; accepted, but has no effect. Default: 0.
 	CacheSize int `op:"cache_size"`
 
-	// Of the cache of decoders on GPUs: accepted, without effect. Default: 0.
+	// For the cache of decoders on GPUs; accepted, but has no effect. Default: 0.
 	CacheThreshold int `op:"cache_threshold"`
 
-	// Of the cache of decoders on GPUs: accepted, without effect. Default: "".
+	// For the cache of decoders on GPUs; accepted, but has no effect. Default: "".
 	CacheType string `op:"cache_type"`
 }
 
@@ -87,56 +88,57 @@ type DecodersImageCrop struct {
 	// RGB.
 	OutputType op.ImageType `op:"output_type"`
 
-	// Type of the output, of which levels fill the whole range; float32 from 0 to 1. Default: uint8.
+	// Type of the output. Integers use the whole range of the type; float32 is from 0 to 1. Default: uint8.
 	DType tensor.DType `op:"dtype"`
 
-	// Turns images as their EXIF orientation asks. Default: true.
+	// Whether images are turned as their EXIF orientation says. Default: true.
 	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
 
-	// Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off. Default: false.
+	// Whether JPEG files are decoded with the fast inverse transform of libjpeg-turbo, whose error is up to five
+	// levels. Default: false.
 	UseFastIdct bool `op:"use_fast_idct"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: true.
+	// For decoders on GPUs; accepted, but has no effect. Default: true.
 	Affine op.Arg[bool] `op:"affine"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 16777216.
+	// For decoders on GPUs; accepted, but has no effect. Default: 16777216.
 	DeviceMemoryPadding op.Arg[int] `op:"device_memory_padding"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	DeviceMemoryPaddingJpeg2k int `op:"device_memory_padding_jpeg2k"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 8388608.
+	// For decoders on GPUs; accepted, but has no effect. Default: 8388608.
 	HostMemoryPadding op.Arg[int] `op:"host_memory_padding"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	HostMemoryPaddingJpeg2k int `op:"host_memory_padding_jpeg2k"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.65.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.65.
 	HwDecoderLoad op.Arg[float64] `op:"hw_decoder_load"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 1000000.
+	// For decoders on GPUs; accepted, but has no effect. Default: 1000000.
 	HybridHuffmanThreshold op.Arg[int] `op:"hybrid_huffman_threshold"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false.
+	// For decoders on GPUs; accepted, but has no effect. Default: false.
 	JpegFancyUpsampling bool `op:"jpeg_fancy_upsampling"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	// For decoders on GPUs; accepted, but has no effect. Default: false. Deprecated: it has no effect
 	MemoryStats bool `op:"memory_stats"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	PreallocateHeightHint int `op:"preallocate_height_hint"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	PreallocateWidthHint int `op:"preallocate_width_hint"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	// For decoders on GPUs; accepted, but has no effect. Default: false. Deprecated: it has no effect
 	SplitStages bool `op:"split_stages"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	// For decoders on GPUs; accepted, but has no effect. Default: false. Deprecated: it has no effect
 	UseChunkAllocator bool `op:"use_chunk_allocator"`
 
-	// Height and width of the window, or depth, height and width; 0 is the whole axis. Excludes crop_d, crop_h
-	// and crop_w.
+	// Height and width of the window, or depth, height and width; 0 means the whole axis. Not together with
+	// crop_d, crop_h and crop_w.
 	Crop op.Arg[[]float64] `op:"crop"`
 
 	// Depth of the window of a volume, or number of frames of the window of a sequence; given together with
@@ -149,13 +151,13 @@ type DecodersImageCrop struct {
 	// Width of the window; given together with crop_h. Default: 0.
 	CropW op.Arg[float64] `op:"crop_w"`
 
-	// Where the window lies horizontally: 0 at the left edge, 1 at the right. Default: 0.5.
+	// Horizontal place of the window: 0 at the left edge, 1 at the right edge. Default: 0.5.
 	CropPosX op.Arg[float64] `op:"crop_pos_x"`
 
-	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
+	// Vertical place of the window: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window lies in the depth of a volume or in the time of a sequence: 0 at the front, 1 at the back.
+	// Place of the window along the depth of a volume or the time of a sequence: 0 at the front, 1 at the back.
 	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
@@ -171,52 +173,53 @@ type DecodersImageRandomCrop struct {
 	// RGB.
 	OutputType op.ImageType `op:"output_type"`
 
-	// Type of the output, of which levels fill the whole range; float32 from 0 to 1. Default: uint8.
+	// Type of the output. Integers use the whole range of the type; float32 is from 0 to 1. Default: uint8.
 	DType tensor.DType `op:"dtype"`
 
-	// Turns images as their EXIF orientation asks. Default: true.
+	// Whether images are turned as their EXIF orientation says. Default: true.
 	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
 
-	// Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off. Default: false.
+	// Whether JPEG files are decoded with the fast inverse transform of libjpeg-turbo, whose error is up to five
+	// levels. Default: false.
 	UseFastIdct bool `op:"use_fast_idct"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: true.
+	// For decoders on GPUs; accepted, but has no effect. Default: true.
 	Affine op.Arg[bool] `op:"affine"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 16777216.
+	// For decoders on GPUs; accepted, but has no effect. Default: 16777216.
 	DeviceMemoryPadding op.Arg[int] `op:"device_memory_padding"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	DeviceMemoryPaddingJpeg2k int `op:"device_memory_padding_jpeg2k"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 8388608.
+	// For decoders on GPUs; accepted, but has no effect. Default: 8388608.
 	HostMemoryPadding op.Arg[int] `op:"host_memory_padding"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	HostMemoryPaddingJpeg2k int `op:"host_memory_padding_jpeg2k"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.65.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.65.
 	HwDecoderLoad op.Arg[float64] `op:"hw_decoder_load"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 1000000.
+	// For decoders on GPUs; accepted, but has no effect. Default: 1000000.
 	HybridHuffmanThreshold op.Arg[int] `op:"hybrid_huffman_threshold"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false.
+	// For decoders on GPUs; accepted, but has no effect. Default: false.
 	JpegFancyUpsampling bool `op:"jpeg_fancy_upsampling"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	// For decoders on GPUs; accepted, but has no effect. Default: false. Deprecated: it has no effect
 	MemoryStats bool `op:"memory_stats"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	PreallocateHeightHint int `op:"preallocate_height_hint"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	PreallocateWidthHint int `op:"preallocate_width_hint"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	// For decoders on GPUs; accepted, but has no effect. Default: false. Deprecated: it has no effect
 	SplitStages bool `op:"split_stages"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	// For decoders on GPUs; accepted, but has no effect. Default: false. Deprecated: it has no effect
 	UseChunkAllocator bool `op:"use_chunk_allocator"`
 
 	// Range of the window's area as a fraction of the image's. Default: 0.08 1.
@@ -225,7 +228,7 @@ type DecodersImageRandomCrop struct {
 	// Range of the window's width over its height. Default: 0.75 1.333.
 	RandomAspectRatio []float64 `op:"random_aspect_ratio"`
 
-	// Draws until the largest window that fits is taken. Default: 10.
+	// Number of draws before the largest window that fits is taken. Default: 10.
 	NumAttempts op.Arg[int] `op:"num_attempts"`
 
 	// Seed of this operator; -1: the pipeline's seed. Default: -1.
@@ -240,52 +243,53 @@ type DecodersImageSlice struct {
 	// RGB.
 	OutputType op.ImageType `op:"output_type"`
 
-	// Type of the output, of which levels fill the whole range; float32 from 0 to 1. Default: uint8.
+	// Type of the output. Integers use the whole range of the type; float32 is from 0 to 1. Default: uint8.
 	DType tensor.DType `op:"dtype"`
 
-	// Turns images as their EXIF orientation asks. Default: true.
+	// Whether images are turned as their EXIF orientation says. Default: true.
 	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
 
-	// Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off. Default: false.
+	// Whether JPEG files are decoded with the fast inverse transform of libjpeg-turbo, whose error is up to five
+	// levels. Default: false.
 	UseFastIdct bool `op:"use_fast_idct"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: true.
+	// For decoders on GPUs; accepted, but has no effect. Default: true.
 	Affine op.Arg[bool] `op:"affine"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 16777216.
+	// For decoders on GPUs; accepted, but has no effect. Default: 16777216.
 	DeviceMemoryPadding op.Arg[int] `op:"device_memory_padding"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	DeviceMemoryPaddingJpeg2k int `op:"device_memory_padding_jpeg2k"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 8388608.
+	// For decoders on GPUs; accepted, but has no effect. Default: 8388608.
 	HostMemoryPadding op.Arg[int] `op:"host_memory_padding"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	HostMemoryPaddingJpeg2k int `op:"host_memory_padding_jpeg2k"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.65.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.65.
 	HwDecoderLoad op.Arg[float64] `op:"hw_decoder_load"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 1000000.
+	// For decoders on GPUs; accepted, but has no effect. Default: 1000000.
 	HybridHuffmanThreshold op.Arg[int] `op:"hybrid_huffman_threshold"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false.
+	// For decoders on GPUs; accepted, but has no effect. Default: false.
 	JpegFancyUpsampling bool `op:"jpeg_fancy_upsampling"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	// For decoders on GPUs; accepted, but has no effect. Default: false. Deprecated: it has no effect
 	MemoryStats bool `op:"memory_stats"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	PreallocateHeightHint int `op:"preallocate_height_hint"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	// For decoders on GPUs; accepted, but has no effect. Default: 0.
 	PreallocateWidthHint int `op:"preallocate_width_hint"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	// For decoders on GPUs; accepted, but has no effect. Default: false. Deprecated: it has no effect
 	SplitStages bool `op:"split_stages"`
 
-	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	// For decoders on GPUs; accepted, but has no effect. Default: false. Deprecated: it has no effect
 	UseChunkAllocator bool `op:"use_chunk_allocator"`
 
 	// Axes of the window, in the order of its values; negative numbers count from the last axis. Default: 1 0.
@@ -294,27 +298,27 @@ type DecodersImageSlice struct {
 	// The axes by the letters of the layout; overrides axes. Default: "WH".
 	AxisNames op.Arg[string] `op:"axis_names"`
 
-	// Whether the input anchor, when of floats, is relative to the extents. Default: true.
+	// Whether an input anchor of floats is relative to the extents. Default: true.
 	NormalizedAnchor op.Arg[bool] `op:"normalized_anchor"`
 
-	// Whether the input shape, when of floats, is relative to the extents. Default: true.
+	// Whether an input shape of floats is relative to the extents. Default: true.
 	NormalizedShape op.Arg[bool] `op:"normalized_shape"`
 
 	// First element of the window on each axis; the default is 0.
 	Start op.Arg[[]int] `op:"start"`
 
-	// The same relative to the extents.
+	// Start of the window on each axis, relative to the extents.
 	RelStart op.Arg[[]float64] `op:"rel_start"`
 
 	// End of the window on each axis: the element after its last; the default is the extent.
 	End op.Arg[[]int] `op:"end"`
 
-	// The same relative to the extents.
+	// End of the window on each axis, relative to the extents.
 	RelEnd op.Arg[[]float64] `op:"rel_end"`
 
 	// Extent of the window on each axis.
 	Shape op.Arg[[]int] `op:"shape"`
 
-	// The same relative to the extents of the data.
+	// Extent of the window on each axis, relative to the extents of the data.
 	RelShape op.Arg[[]float64] `op:"rel_shape"`
 }

@@ -8,9 +8,9 @@ import ()
 type IoFileRead struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// How files are read: without effect, they are always read. Default: false.
+	// Whether files are read instead of mapped; has no effect, because files are always read. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
-	// How files are read: without effect. Default: false.
+	// Whether files are read past the cache of the system; has no effect. Default: false.
 	UseODirect bool `op:"use_o_direct"`
 }

@@ -30,13 +30,13 @@ type NoiseSaltAndPepper struct {
 	// Probability that a pixel that is set becomes white. Default: 0.5.
 	SaltVsPepper op.Arg[float64] `op:"salt_vs_pepper"`
 
-	// White: by default the largest integer, or 1.
+	// The value of white; by default the largest integer, or 1 for floats.
 	SaltVal op.Arg[float64] `op:"salt_val"`
 
-	// Black: by default the least integer, or -1.
+	// The value of black; by default the least integer, or -1 for floats.
 	PepperVal op.Arg[float64] `op:"pepper_val"`
 
-	// Whether to draw for every channel separately, not for the whole pixel. Default: false.
+	// Whether to draw for every channel separately instead of for the whole pixel. Default: false.
 	PerChannel bool `op:"per_channel"`
 
 	// Seed of this operator; -1: the pipeline's seed. Default: -1.

@@ -29,7 +29,7 @@ type Brightness struct {
 	// Brightness factor. Default: 1.
 	Brightness op.Arg[float64] `op:"brightness"`
 
-	// Number that is added, in units of the output range. Default: 0.
+	// Number to add, in units of the output range. Default: 0.
 	BrightnessShift op.Arg[float64] `op:"brightness_shift"`
 
 	// Output type; by default the input's type.
@@ -43,14 +43,14 @@ type BrightnessContrast struct {
 	// Brightness factor. Default: 1.
 	Brightness op.Arg[float64] `op:"brightness"`
 
-	// Number that is added, in units of the output range. Default: 0.
+	// Number to add, in units of the output range. Default: 0.
 	BrightnessShift op.Arg[float64] `op:"brightness_shift"`
 
 	// Contrast factor; 0 gives contrast_center everywhere. Default: 1.
 	Contrast op.Arg[float64] `op:"contrast"`
 
-	// The value that contrast leaves alone. Unless it is given, that is the middle of the input type's range: 0.5
-	// of floats, 128 of uint8. Default: 0.5.
+	// The value that contrast does not change. By default it is the middle of the input type's range: 0.5 for
+	// floats, 128 for uint8. Default: 0.5.
 	ContrastCenter op.Arg[float64] `op:"contrast_center"`
 
 	// Output type; by default the input's type.
@@ -97,7 +97,7 @@ type ColorTwist struct {
 	// Contrast factor. Default: 1.
 	Contrast op.Arg[float64] `op:"contrast"`
 
-	// By how many degrees hues are turned. Default: 0.
+	// The angle in degrees by which hues are turned. Default: 0.
 	Hue op.Arg[float64] `op:"hue"`
 
 	// Saturation factor; 0 gives gray. Default: 1.
@@ -108,10 +108,10 @@ type ColorTwist struct {
 type Constant struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Type of the output: by default float32 of fdata, int32 of idata.
+	// Type of the output: by default float32 for fdata, int32 for idata.
 	DType tensor.DType `op:"dtype"`
 
-	// The numbers, as float32: as many as the shape has elements, or one for all.
+	// The numbers, as float32: one for each element of the shape, or one for all.
 	FData []float64 `op:"fdata"`
 
 	// The numbers, as integers.
@@ -120,7 +120,7 @@ type Constant struct {
 	// Layout of the output. Default: "".
 	Layout string `op:"layout"`
 
-	// Shape of the output; by default one axis of all numbers.
+	// Shape of the output; by default one axis with all numbers.
 	Shape []int `op:"shape"`
 }
 
@@ -131,8 +131,8 @@ type Contrast struct {
 	// Contrast factor; 0 gives contrast_center everywhere. Default: 1.
 	Contrast op.Arg[float64] `op:"contrast"`
 
-	// The value that contrast leaves alone. Unless it is given, that is the middle of the input type's range: 0.5
-	// of floats, 128 of uint8. Default: 0.5.
+	// The value that contrast does not change. By default it is the middle of the input type's range: 0.5 for
+	// floats, 128 for uint8. Default: 0.5.
 	ContrastCenter op.Arg[float64] `op:"contrast_center"`
 
 	// Output type; by default the input's type.
@@ -143,25 +143,25 @@ type Contrast struct {
 type CoordFlip struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Where the mirror of x is. Default: 0.5.
+	// The centre of the mirror for x. Default: 0.5.
 	CenterX op.Arg[float64] `op:"center_x"`
 
-	// Whether x is mirrored: not 0. Default: 1.
+	// Whether x is mirrored: 0 means no. Default: 1.
 	FlipX op.Arg[int] `op:"flip_x"`
 
-	// Where the mirror of y is. Default: 0.5.
+	// The centre of the mirror for y. Default: 0.5.
 	CenterY op.Arg[float64] `op:"center_y"`
 
-	// Whether y is mirrored: not 0. Default: 0.
+	// Whether y is mirrored: 0 means no. Default: 0.
 	FlipY op.Arg[int] `op:"flip_y"`
 
-	// Where the mirror of z is. Default: 0.5.
+	// The centre of the mirror for z. Default: 0.5.
 	CenterZ op.Arg[float64] `op:"center_z"`
 
-	// Whether z is mirrored: not 0. Default: 0.
+	// Whether z is mirrored: 0 means no. Default: 0.
 	FlipZ op.Arg[int] `op:"flip_z"`
 
-	// Which coordinate is which: letters x, y and z; by default "x", "xy" or "xyz". Default: "".
+	// The order of the coordinates, as letters x, y and z; by default "x", "xy" or "xyz". Default: "".
 	Layout string `op:"layout"`
 }
 
@@ -169,12 +169,12 @@ type CoordFlip struct {
 type CoordTransform struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// The matrix, by default that which changes nothing; it is a number, which multiplies all coordinates, or a
-	// matrix row by row with a column for each coordinate.
+	// The matrix; by default the identity. It is one number, which multiplies all coordinates, or a matrix, row
+	// by row, with one column per coordinate.
 	M op.Arg[[]float64] `op:"M"`
 
-	// Matrix and offset in one, in place of both; it is a number, which multiplies all coordinates, or a matrix
-	// row by row with a column for each coordinate and one more, the offset.
+	// Matrix and offset together, in place of M and T. It is one number, which multiplies all coordinates, or a
+	// matrix, row by row, with one column per coordinate and one more column, the offset.
 	MT op.Arg[[]float64] `op:"MT"`
 
 	// The offset: a number for each row of the matrix, or one for all.
@@ -193,8 +193,8 @@ type Copy struct {
 type Crop struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Height and width of the window, or depth, height and width; 0 is the whole axis. Excludes crop_d, crop_h
-	// and crop_w.
+	// Height and width of the window, or depth, height and width; 0 means the whole axis. Not together with
+	// crop_d, crop_h and crop_w.
 	Crop op.Arg[[]float64] `op:"crop"`
 
 	// Depth of the window of a volume, or number of frames of the window of a sequence; given together with
@@ -207,21 +207,21 @@ type Crop struct {
 	// Width of the window; given together with crop_h. Default: 0.
 	CropW op.Arg[float64] `op:"crop_w"`
 
-	// Where the window lies horizontally: 0 at the left edge, 1 at the right. Default: 0.5.
+	// Horizontal place of the window: 0 at the left edge, 1 at the right edge. Default: 0.5.
 	CropPosX op.Arg[float64] `op:"crop_pos_x"`
 
-	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
+	// Vertical place of the window: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window lies in the depth of a volume or in the time of a sequence: 0 at the front, 1 at the back.
+	// Place of the window along the depth of a volume or the time of a sequence: 0 at the front, 1 at the back.
 	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
 	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
 	Rounding op.Arg[string] `op:"rounding"`
 
-	// What happens when the window leaves the data: "error", "pad" with fill_values, or "trim_to_shape". Default:
-	// "error".
+	// What happens if the window extends outside the data: "error", "pad" with fill_values, or "trim_to_shape".
+	// Default: "error".
 	OutOfBoundsPolicy op.Arg[string] `op:"out_of_bounds_policy"`
 
 	// Values of padded elements: one for all channels, or one for each. Default: 0.
@@ -241,8 +241,8 @@ type Crop struct {
 type CropMirrorNormalize struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Height and width of the window, or depth, height and width; 0 is the whole axis. Excludes crop_d, crop_h
-	// and crop_w.
+	// Height and width of the window, or depth, height and width; 0 means the whole axis. Not together with
+	// crop_d, crop_h and crop_w.
 	Crop op.Arg[[]float64] `op:"crop"`
 
 	// Depth of the window of a volume, or number of frames of the window of a sequence; given together with
@@ -255,21 +255,21 @@ type CropMirrorNormalize struct {
 	// Width of the window; given together with crop_h. Default: 0.
 	CropW op.Arg[float64] `op:"crop_w"`
 
-	// Where the window lies horizontally: 0 at the left edge, 1 at the right. Default: 0.5.
+	// Horizontal place of the window: 0 at the left edge, 1 at the right edge. Default: 0.5.
 	CropPosX op.Arg[float64] `op:"crop_pos_x"`
 
-	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
+	// Vertical place of the window: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window lies in the depth of a volume or in the time of a sequence: 0 at the front, 1 at the back.
+	// Place of the window along the depth of a volume or the time of a sequence: 0 at the front, 1 at the back.
 	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
 	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
 	Rounding op.Arg[string] `op:"rounding"`
 
-	// What happens when the window leaves the data: "error", "pad" with fill_values, or "trim_to_shape". Default:
-	// "error".
+	// What happens if the window extends outside the data: "error", "pad" with fill_values, or "trim_to_shape".
+	// Default: "error".
 	OutOfBoundsPolicy op.Arg[string] `op:"out_of_bounds_policy"`
 
 	// Values of padded elements: one for all channels, or one for each. Default: 0.
@@ -284,10 +284,10 @@ type CropMirrorNormalize struct {
 	// Output type: float32, float16, uint8 or int8. Default: float32.
 	DType tensor.DType `op:"dtype"`
 
-	// Value that is subtracted: one, or one for each channel. Default: 0.
+	// Value to subtract: one for all channels, or one for each. Default: 0.
 	Mean op.Arg[[]float64] `op:"mean"`
 
-	// Not 0: left and right are exchanged. Default: 0.
+	// Whether left and right are exchanged: 0 means no. Default: 0.
 	Mirror op.Arg[int] `op:"mirror"`
 
 	// Order of the output's axes: a permutation of the input's layout. Default: "CHW".
@@ -299,10 +299,10 @@ type CropMirrorNormalize struct {
 	// Factor of the result. Default: 1.
 	Scale op.Arg[float64] `op:"scale"`
 
-	// Number that is added to the result. Default: 0.
+	// Number to add to the result. Default: 0.
 	Shift float64 `op:"shift"`
 
-	// Divisor: one value, or one for each channel. Default: 1.
+	// Divisor: one for all channels, or one for each. Default: 1.
 	Std op.Arg[[]float64] `op:"std"`
 }
 
@@ -329,7 +329,7 @@ type ElementExtract struct {
 type Erase struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Where the regions begin: one value an axis, region after region; 0 if it is empty. Default: .
+	// Starts of the regions: one value per axis, region after region. By default all starts are 0. Default: .
 	Anchor op.Arg[[]float64] `op:"anchor"`
 
 	// Axes of the values; negative numbers count from the last axis. Default: 1 0.
@@ -338,22 +338,22 @@ type Erase struct {
 	// The axes by the letters of the layout; overrides axes. Default: "HW".
 	AxisNames op.Arg[string] `op:"axis_names"`
 
-	// Anchors are centres instead of starts. Default: false.
+	// Whether anchors are centres instead of starts. Default: false.
 	CenteredAnchor bool `op:"centered_anchor"`
 
 	// Fill value: one for all channels, or one for each. Default: 0.
 	FillValue op.Arg[[]float64] `op:"fill_value"`
 
-	// Anchors and shapes are fractions of the extents. Default: false.
+	// Whether anchors and shapes are fractions of the extents. Default: false.
 	Normalized bool `op:"normalized"`
 
-	// Anchors are fractions of the extents. Default: false.
+	// Whether anchors are fractions of the extents. Default: false.
 	NormalizedAnchor bool `op:"normalized_anchor"`
 
-	// Shapes are fractions of the extents. Default: false.
+	// Whether shapes are fractions of the extents. Default: false.
 	NormalizedShape bool `op:"normalized_shape"`
 
-	// Extents of the regions: one value an axis, region after region. Default: .
+	// Extents of the regions: one value per axis, region after region. Default: .
 	Shape op.Arg[[]float64] `op:"shape"`
 }
 
@@ -361,7 +361,7 @@ type Erase struct {
 type ExpandDims struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Numbers that the new axes have in the output. Required.
+	// Numbers of the new axes in the output. Required.
 	Axes []int `op:"axes"`
 
 	// A letter for each new axis; without them the output has no layout. Default: "".
@@ -372,13 +372,13 @@ type ExpandDims struct {
 type Flip struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Not 0: front and back of a volume are exchanged. Default: 0.
+	// Whether front and back of a volume are exchanged: 0 means no. Default: 0.
 	Depthwise op.Arg[int] `op:"depthwise"`
 
-	// Not 0: left and right are exchanged. Default: 1.
+	// Whether left and right are exchanged: 0 means no. Default: 1.
 	Horizontal op.Arg[int] `op:"horizontal"`
 
-	// Not 0: top and bottom are exchanged. Default: 0.
+	// Whether top and bottom are exchanged: 0 means no. Default: 0.
 	Vertical op.Arg[int] `op:"vertical"`
 }
 
@@ -405,11 +405,12 @@ type GaussianBlur struct {
 	// Output type: the input's type, which is the default, or float32.
 	DType tensor.DType `op:"dtype"`
 
-	// Standard deviation in pixels, for all axes or for each; 0 is (radius - 1) * 0.3 + 0.8. Default: 0.
+	// Standard deviation in pixels, one for all axes or one for each. 0 means (radius - 1) * 0.3 + 0.8. Default:
+	// 0.
 	Sigma op.Arg[[]float64] `op:"sigma"`
 
-	// Width of the window in pixels, an odd number, for all axes or for each; 0 is 2 * ceil(3 * sigma) + 1.
-	// Default: 0.
+	// Width of the window in pixels, one for all axes or one for each. It is odd; 0 means 2 * ceil(3 * sigma) +
+	// 1. Default: 0.
 	WindowSize op.Arg[[]int] `op:"window_size"`
 }
 
@@ -425,16 +426,16 @@ type GetProperty struct {
 type GridMask struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// The angle in radians by which the grid is turned. Default: 0.
+	// The angle of the grid in radians. Default: 0.
 	Angle op.Arg[float64] `op:"angle"`
 
-	// The side of a black square as a part of the tile. Default: 0.5.
+	// The side of a black square, as a fraction of the tile. Default: 0.5.
 	Ratio op.Arg[float64] `op:"ratio"`
 
-	// By how many pixels the grid is moved to the right. Default: 0.
+	// Number of pixels that the grid moves to the right. Default: 0.
 	ShiftX op.Arg[float64] `op:"shift_x"`
 
-	// By how many pixels the grid is moved down. Default: 0.
+	// Number of pixels that the grid moves down. Default: 0.
 	ShiftY op.Arg[float64] `op:"shift_y"`
 
 	// The side of a tile in pixels. Default: 100.
@@ -448,7 +449,7 @@ type Hsv struct {
 	// Output type. Default: uint8.
 	DType tensor.DType `op:"dtype"`
 
-	// By how many degrees hues are turned. Default: 0.
+	// The angle in degrees by which hues are turned. Default: 0.
 	Hue op.Arg[float64] `op:"hue"`
 
 	// Saturation factor; 0 gives gray. Default: 1.
@@ -468,7 +469,7 @@ type Hue struct {
 	// Colour space of the images: RGB. Default: RGB.
 	ImageType op.ImageType `op:"image_type"`
 
-	// By how many degrees hues are turned. Default: 0.
+	// The angle in degrees by which hues are turned. Default: 0.
 	Hue op.Arg[float64] `op:"hue"`
 }
 
@@ -488,13 +489,13 @@ type ImageDecoderSlice = DecodersImageSlice
 type LookupTable struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Value for integers that are not a key. Default: 0.
+	// Value for integers that are not keys. Default: 0.
 	DefaultValue float64 `op:"default_value"`
 
-	// Type of the output; values are converted as cast does. Default: float32.
+	// Type of the output; values are converted like cast. Default: float32.
 	DType tensor.DType `op:"dtype"`
 
-	// Keys, from 0 to 65535; of equal keys the last counts. Default: .
+	// Keys from 0 to 65535. If a key occurs twice, its last value is used. Default: .
 	Keys []int `op:"keys"`
 
 	// The older name of dtype. Deprecated: use dtype
@@ -511,32 +512,33 @@ type MultiPaste struct {
 	// Type of the output: uint8, int16, int32 or float32; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 
-	// Places in the batch of the pictures whose regions are put on the canvas.
+	// Places in the batch of the images whose regions are put on the canvas.
 	InIds op.Arg[[]int] `op:"in_ids"`
 
-	// Height and width of the canvas; by default the size of the pictures, which must then all have one size.
+	// Height and width of the canvas; by default the size of the images, which must then have the same size.
 	OutputSize op.Arg[[]int] `op:"output_size"`
 
-	// Where regions begin in their pictures, by default at the corner, in pixels: a row of y and x for each
+	// Start of the regions in their images, by default the top left corner, in pixels: one row of y and x per
 	// region.
 	InAnchors op.Arg[int] `op:"in_anchors"`
 
-	// Where regions begin in their pictures, by default at the corner, as parts of the extents: a row of y and x
-	// for each region.
+	// Start of the regions in their images, by default the top left corner, as fractions of the extents: one row
+	// of y and x per region.
 	InAnchorsRel op.Arg[float64] `op:"in_anchors_rel"`
 
-	// Where regions are put on the canvas, by default in the corner, in pixels: a row of y and x for each region.
+	// Place of the regions on the canvas, by default the top left corner, in pixels: one row of y and x per
+	// region.
 	OutAnchors op.Arg[int] `op:"out_anchors"`
 
-	// Where regions are put on the canvas, by default in the corner, as parts of the extents: a row of y and x
-	// for each region.
+	// Place of the regions on the canvas, by default the top left corner, as fractions of the extents: one row of
+	// y and x per region.
 	OutAnchorsRel op.Arg[float64] `op:"out_anchors_rel"`
 
-	// Extents of the regions, by default the rest of the pictures, in pixels: a row of y and x for each region.
+	// Extents of the regions, by default the rest of the images, in pixels: one row of y and x per region.
 	Shapes op.Arg[int] `op:"shapes"`
 
-	// Extents of the regions, by default the rest of the pictures, as parts of the extents: a row of y and x for
-	// each region.
+	// Extents of the regions, by default the rest of the images, as fractions of the extents: one row of y and x
+	// per region.
 	ShapesRel op.Arg[float64] `op:"shapes_rel"`
 }
 
@@ -567,7 +569,7 @@ type Normalize struct {
 	// The mean, in place of the computed one.
 	Mean op.Arg[float64] `op:"mean"`
 
-	// Factor of the results. Default: 1.
+	// Factor for the results. Default: 1.
 	Scale op.Arg[float64] `op:"scale"`
 
 	// Number that is added to the results. Default: 0.
@@ -590,13 +592,13 @@ type OneHot struct {
 	// Type of the output. Default: float32.
 	DType tensor.DType `op:"dtype"`
 
-	// How many classes there are. Default: 0.
+	// Number of classes. Default: 0.
 	NumClasses int `op:"num_classes"`
 
-	// Value at all other places; for integers it is truncated. Default: 0.
+	// Value at all other places; truncated for integer types. Default: 0.
 	OffValue float64 `op:"off_value"`
 
-	// Value at the index; for integers it is truncated. Default: 1.
+	// Value at the index; truncated for integer types. Default: 1.
 	OnValue op.Arg[float64] `op:"on_value"`
 }
 
@@ -632,13 +634,14 @@ type Pad struct {
 	// Axes to pad, by default all, by the letters of the layout.
 	AxisNames string `op:"axis_names"`
 
-	// Alignments, one for all axes or one for each: extents become multiples of them.
+	// Alignments, one for all axes or one for each axis. Extents become multiples of them.
 	Align op.Arg[[]int] `op:"align"`
 
-	// Value of the padding; for integers it is truncated. Default: 0.
+	// Value of the padding; truncated for integer types. Default: 0.
 	FillValue op.Arg[float64] `op:"fill_value"`
 
-	// Extents, one for all axes or one for each. A negative or omitted extent is the largest of the batch.
+	// Extents, one for all axes or one for each axis. A negative or omitted extent means the largest in the
+	// batch.
 	Shape op.Arg[[]int] `op:"shape"`
 }
 
@@ -646,22 +649,22 @@ type Pad struct {
 type Paste struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// The colour of the canvas: a value for each channel, or one for all. Required.
+	// The colour of the canvas: one value per channel, or one for all. Required.
 	FillValue []int `op:"fill_value"`
 
 	// The least height and width of the canvas. Default: 0.
 	MinCanvasSize op.Arg[float64] `op:"min_canvas_size"`
 
-	// The number of channels that the colour has. Default: 3.
+	// The number of channels of the colour. Default: 3.
 	NChannels op.Arg[int] `op:"n_channels"`
 
-	// Where the picture lies, as a part of the room left and right of it. Default: 0.5.
+	// Horizontal place of the image: 0 at the left edge of the canvas, 1 at the right edge. Default: 0.5.
 	PasteX op.Arg[float64] `op:"paste_x"`
 
-	// Where the picture lies, as a part of the room above and below it. Default: 0.5.
+	// Vertical place of the image: 0 at the top edge of the canvas, 1 at the bottom edge. Default: 0.5.
 	PasteY op.Arg[float64] `op:"paste_y"`
 
-	// How many times as high and wide the canvas is, 1 or more. Required.
+	// Height and width of the canvas relative to the image: 1 or more. Required.
 	Ratio op.Arg[float64] `op:"ratio"`
 }
 
@@ -675,7 +678,7 @@ type PeekImageShape struct {
 	// Colour space of the output; ANY_DATA: as in the file. Default: RGB.
 	ImageType op.ImageType `op:"image_type"`
 
-	// Whether to return the shape after the rotation that the EXIF orientation demands. Default: true.
+	// Whether to return the shape after the rotation that the EXIF orientation says. Default: true.
 	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
 }
 
@@ -683,7 +686,7 @@ type PeekImageShape struct {
 type PermuteBatch struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// For each sample of the output, its index in the input batch: one list for the batch, or one number a
+	// For each sample of the output, its index in the input batch: one list for the batch, or one number per
 	// sample. Required.
 	Indices op.Arg[[]int] `op:"indices"`
 }
@@ -692,10 +695,11 @@ type PermuteBatch struct {
 type RandomBboxCrop struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Overlaps; one of them is drawn, which window and boxes must reach. Default: 0.
+	// Overlaps. One of them is drawn, and window and boxes must reach it. Default: 0.
 	Thresholds []float64 `op:"thresholds"`
 
-	// Overlap: "iou", over the union of window and box, or "overlap", over the box. Default: "iou".
+	// What the overlap is divided by: the union of window and box ("iou"), or the box ("overlap"). Default:
+	// "iou".
 	ThresholdType op.Arg[string] `op:"threshold_type"`
 
 	// Whether all boxes must reach the overlap, not just one. Default: true.
@@ -707,8 +711,8 @@ type RandomBboxCrop struct {
 	// Number of windows that are drawn for one threshold. Default: 1.
 	NumAttempts op.Arg[int] `op:"num_attempts"`
 
-	// Number of windows that are drawn before the best of them is taken; by default a window must be found.
-	// Default: -1.
+	// Number of windows that are drawn before the best of them is taken. By default a window that agrees must be
+	// found. Default: -1.
 	TotalNumAttempts op.Arg[int] `op:"total_num_attempts"`
 
 	// Range of the window's sides as a fraction of the image's. Default: 1 1.
@@ -717,7 +721,7 @@ type RandomBboxCrop struct {
 	// Range of x/y, or ranges of x/y, x/z and y/z; in pixels with input_shape. Default: 1 1.
 	AspectRatio []float64 `op:"aspect_ratio"`
 
-	// Size of the window in pixels, in place of scaling and aspect_ratio; input_shape is given too.
+	// Size of the window in pixels, in place of scaling and aspect_ratio; requires input_shape.
 	CropShape op.Arg[[]int] `op:"crop_shape"`
 
 	// Size of the image in pixels.
@@ -729,7 +733,7 @@ type RandomBboxCrop struct {
 	// Order of coordinates: x, y, z beginnings, X, Y, Z ends, W, H, D lengths; by default xyXY or xyzXYZ.
 	BboxLayout string `op:"bbox_layout"`
 
-	// Boxes have ends, not lengths. Default: true. Deprecated: bbox_layout
+	// Whether boxes have ends instead of lengths. Default: true. Deprecated: bbox_layout
 	Ltrb op.Arg[bool] `op:"ltrb"`
 
 	// Share of a box that must be in the window for it to stay; by default its centre must.
@@ -738,7 +742,7 @@ type RandomBboxCrop struct {
 	// Whether the indices of the remaining boxes are an additional output. Default: false.
 	OutputBboxIndices bool `op:"output_bbox_indices"`
 
-	// Says nothing when the best window of those that were drawn is taken. Default: false.
+	// Whether to omit the message when the best window that was drawn is taken. Default: false.
 	Quiet bool `op:"quiet"`
 
 	// Seed of this operator; -1: the pipeline's seed. Default: -1.
@@ -755,7 +759,7 @@ type RandomCropGenerator struct {
 	// Range of the window's width over its height. Default: 0.75 1.333.
 	RandomAspectRatio []float64 `op:"random_aspect_ratio"`
 
-	// Draws until the largest window that fits is taken. Default: 10.
+	// Number of draws before the largest window that fits is taken. Default: 10.
 	NumAttempts op.Arg[int] `op:"num_attempts"`
 
 	// Seed of this operator; -1: the pipeline's seed. Default: -1.
@@ -772,22 +776,22 @@ type RandomResizedCrop struct {
 	// Range of the window's width over its height. Default: 0.75 1.333.
 	RandomAspectRatio []float64 `op:"random_aspect_ratio"`
 
-	// Draws until the largest window that fits is taken. Default: 10.
+	// Number of draws before the largest window that fits is taken. Default: 10.
 	NumAttempts op.Arg[int] `op:"num_attempts"`
 
-	// Widens the filter along axes that shrink. Default: true.
+	// Whether the filter is widened along axes that shrink. Default: true.
 	Antialias op.Arg[bool] `op:"antialias"`
 
 	// Output type: the input's type, which is the default, or float32.
 	DType tensor.DType `op:"dtype"`
 
-	// Filter, unless mag_filter or min_filter say another. Default: INTERP_LINEAR.
+	// Filter, unless mag_filter or min_filter is given. Default: INTERP_LINEAR.
 	InterpType op.Arg[op.InterpType] `op:"interp_type"`
 
-	// Filter of axes that grow or stay. Default: INTERP_LINEAR.
+	// Filter for axes that grow or keep their extent. Default: INTERP_LINEAR.
 	MagFilter op.Arg[op.InterpType] `op:"mag_filter"`
 
-	// Filter of axes that shrink. Default: INTERP_LINEAR.
+	// Filter for axes that shrink. Default: INTERP_LINEAR.
 	MinFilter op.Arg[op.InterpType] `op:"min_filter"`
 
 	// Has no effect. Default: 32.
@@ -796,7 +800,7 @@ type RandomResizedCrop struct {
 	// Has no effect. Default: 0.
 	TempBufferHint int `op:"temp_buffer_hint"`
 
-	// Height and width of the result; a single number is both. Required.
+	// Height and width of the result; one number is both. Required.
 	Size []int `op:"size"`
 
 	// Seed of this operator; -1: the pipeline's seed. Default: -1.
@@ -807,7 +811,7 @@ type RandomResizedCrop struct {
 type Reinterpret struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// New layout; without it the layout stays where the number of axes does.
+	// New layout. By default the layout stays if the number of axes stays.
 	Layout string `op:"layout"`
 
 	// New shape as fractions of the old extents; a negative extent takes the remaining elements.
@@ -816,8 +820,8 @@ type Reinterpret struct {
 	// New shape; a negative extent takes the remaining elements.
 	Shape op.Arg[[]int] `op:"shape"`
 
-	// Which axis of the input gives each axis its extent, before rel_shape is applied; -1 is a new axis of extent
-	// 1.
+	// For each new axis, the axis of the input with its extent, before rel_shape is applied. -1 means a new axis
+	// of extent 1.
 	SrcDims op.Arg[[]int] `op:"src_dims"`
 
 	// Type of the output; by default the input's type.
@@ -828,7 +832,7 @@ type Reinterpret struct {
 type Reshape struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// New layout; without it the layout stays where the number of axes does.
+	// New layout. By default the layout stays if the number of axes stays.
 	Layout string `op:"layout"`
 
 	// New shape as fractions of the old extents; a negative extent takes the remaining elements.
@@ -837,8 +841,8 @@ type Reshape struct {
 	// New shape; a negative extent takes the remaining elements.
 	Shape op.Arg[[]int] `op:"shape"`
 
-	// Which axis of the input gives each axis its extent, before rel_shape is applied; -1 is a new axis of extent
-	// 1.
+	// For each new axis, the axis of the input with its extent, before rel_shape is applied. -1 means a new axis
+	// of extent 1.
 	SrcDims op.Arg[[]int] `op:"src_dims"`
 }
 
@@ -846,12 +850,12 @@ type Reshape struct {
 type Resize struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Largest extent of the result, for all axes or for each; 0 is no limit.
+	// Largest extent of the result, one for all axes or one for each; 0 means no limit.
 	MaxSize []float64 `op:"max_size"`
 
 	// How sizes are used: "default" derives missing sizes from the mean scale of the others, "stretch" keeps
-	// missing extents, "not_larger" and "not_smaller" keep the aspect ratio within or beyond the size. Default:
-	// "default".
+	// missing extents, "not_larger" and "not_smaller" keep the aspect ratio and make the result at most or at
+	// least as large as the size. Default: "default".
 	Mode op.Arg[string] `op:"mode"`
 
 	// Extent of the longest axis; the aspect ratio is kept. Default: 0.
@@ -869,16 +873,16 @@ type Resize struct {
 	// Depth of volumes; 0 derives it, a negative depth mirrors. Default: 0.
 	ResizeZ op.Arg[float64] `op:"resize_z"`
 
-	// End of the part that is resized, on each axis in the order of the layout; before roi_start it mirrors.
+	// End of the part that is resized, on each axis in the order of the layout. An end before roi_start mirrors.
 	RoiEnd op.Arg[[]float64] `op:"roi_end"`
 
-	// The part is given in fractions of the extents. Default: false.
+	// Whether the part is given in fractions of the extents. Default: false.
 	RoiRelative bool `op:"roi_relative"`
 
 	// Start of the part that is resized, on each axis in the order of the layout.
 	RoiStart op.Arg[[]float64] `op:"roi_start"`
 
-	// Extents of the result in the order of the layout, or one for all; 0 derives an extent, a negative extent
+	// Extents of the result in the order of the layout, or one for all. 0 derives an extent; a negative extent
 	// mirrors.
 	Size op.Arg[[]float64] `op:"size"`
 
@@ -886,19 +890,19 @@ type Resize struct {
 	// the requested size. Default: true.
 	SubpixelScale op.Arg[bool] `op:"subpixel_scale"`
 
-	// Widens the filter along axes that shrink. Default: true.
+	// Whether the filter is widened along axes that shrink. Default: true.
 	Antialias op.Arg[bool] `op:"antialias"`
 
 	// Output type: the input's type, which is the default, or float32.
 	DType tensor.DType `op:"dtype"`
 
-	// Filter, unless mag_filter or min_filter say another. Default: INTERP_LINEAR.
+	// Filter, unless mag_filter or min_filter is given. Default: INTERP_LINEAR.
 	InterpType op.Arg[op.InterpType] `op:"interp_type"`
 
-	// Filter of axes that grow or stay. Default: INTERP_LINEAR.
+	// Filter for axes that grow or keep their extent. Default: INTERP_LINEAR.
 	MagFilter op.Arg[op.InterpType] `op:"mag_filter"`
 
-	// Filter of axes that shrink. Default: INTERP_LINEAR.
+	// Filter for axes that shrink. Default: INTERP_LINEAR.
 	MinFilter op.Arg[op.InterpType] `op:"min_filter"`
 
 	// Has no effect. Default: 32.
@@ -918,12 +922,12 @@ type Resize struct {
 type ResizeCropMirror struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Largest extent of the result, for all axes or for each; 0 is no limit.
+	// Largest extent of the result, one for all axes or one for each; 0 means no limit.
 	MaxSize []float64 `op:"max_size"`
 
 	// How sizes are used: "default" derives missing sizes from the mean scale of the others, "stretch" keeps
-	// missing extents, "not_larger" and "not_smaller" keep the aspect ratio within or beyond the size. Default:
-	// "default".
+	// missing extents, "not_larger" and "not_smaller" keep the aspect ratio and make the result at most or at
+	// least as large as the size. Default: "default".
 	Mode op.Arg[string] `op:"mode"`
 
 	// Extent of the longest axis; the aspect ratio is kept. Default: 0.
@@ -941,16 +945,16 @@ type ResizeCropMirror struct {
 	// Depth of volumes; 0 derives it, a negative depth mirrors. Default: 0.
 	ResizeZ op.Arg[float64] `op:"resize_z"`
 
-	// End of the part that is resized, on each axis in the order of the layout; before roi_start it mirrors.
+	// End of the part that is resized, on each axis in the order of the layout. An end before roi_start mirrors.
 	RoiEnd op.Arg[[]float64] `op:"roi_end"`
 
-	// The part is given in fractions of the extents. Default: false.
+	// Whether the part is given in fractions of the extents. Default: false.
 	RoiRelative bool `op:"roi_relative"`
 
 	// Start of the part that is resized, on each axis in the order of the layout.
 	RoiStart op.Arg[[]float64] `op:"roi_start"`
 
-	// Extents of the result in the order of the layout, or one for all; 0 derives an extent, a negative extent
+	// Extents of the result in the order of the layout, or one for all. 0 derives an extent; a negative extent
 	// mirrors.
 	Size op.Arg[[]float64] `op:"size"`
 
@@ -958,19 +962,19 @@ type ResizeCropMirror struct {
 	// the requested size. Default: true.
 	SubpixelScale op.Arg[bool] `op:"subpixel_scale"`
 
-	// Widens the filter along axes that shrink. Default: true.
+	// Whether the filter is widened along axes that shrink. Default: true.
 	Antialias op.Arg[bool] `op:"antialias"`
 
 	// Output type: the input's type, which is the default, or float32.
 	DType tensor.DType `op:"dtype"`
 
-	// Filter, unless mag_filter or min_filter say another. Default: INTERP_LINEAR.
+	// Filter, unless mag_filter or min_filter is given. Default: INTERP_LINEAR.
 	InterpType op.Arg[op.InterpType] `op:"interp_type"`
 
-	// Filter of axes that grow or stay. Default: INTERP_LINEAR.
+	// Filter for axes that grow or keep their extent. Default: INTERP_LINEAR.
 	MagFilter op.Arg[op.InterpType] `op:"mag_filter"`
 
-	// Filter of axes that shrink. Default: INTERP_LINEAR.
+	// Filter for axes that shrink. Default: INTERP_LINEAR.
 	MinFilter op.Arg[op.InterpType] `op:"min_filter"`
 
 	// Has no effect. Default: 32.
@@ -979,8 +983,8 @@ type ResizeCropMirror struct {
 	// Has no effect. Default: 0.
 	TempBufferHint int `op:"temp_buffer_hint"`
 
-	// Height and width of the window, or depth, height and width; 0 is the whole axis. Excludes crop_d, crop_h
-	// and crop_w.
+	// Height and width of the window, or depth, height and width; 0 means the whole axis. Not together with
+	// crop_d, crop_h and crop_w.
 	Crop op.Arg[[]float64] `op:"crop"`
 
 	// Depth of the window of a volume, or number of frames of the window of a sequence; given together with
@@ -993,20 +997,20 @@ type ResizeCropMirror struct {
 	// Width of the window; given together with crop_h. Default: 0.
 	CropW op.Arg[float64] `op:"crop_w"`
 
-	// Where the window lies horizontally: 0 at the left edge, 1 at the right. Default: 0.5.
+	// Horizontal place of the window: 0 at the left edge, 1 at the right edge. Default: 0.5.
 	CropPosX op.Arg[float64] `op:"crop_pos_x"`
 
-	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
+	// Vertical place of the window: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window lies in the depth of a volume or in the time of a sequence: 0 at the front, 1 at the back.
+	// Place of the window along the depth of a volume or the time of a sequence: 0 at the front, 1 at the back.
 	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
 	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
 	Rounding op.Arg[string] `op:"rounding"`
 
-	// Axes to reverse: 1 is the width, 2 the height, 4 the depth, or a sum of them. Default: 0.
+	// Axes to reverse: 1 for the width, 2 for the height, 4 for the depth, or a sum of these numbers. Default: 0.
 	Mirror op.Arg[int] `op:"mirror"`
 }
 
@@ -1017,13 +1021,13 @@ type RoiRandomCrop struct {
 	// Size of the window. Required.
 	CropShape op.Arg[[]int] `op:"crop_shape"`
 
-	// Where the region begins. Required.
+	// Start of the region. Required.
 	RoiStart op.Arg[[]int] `op:"roi_start"`
 
-	// Where the region ends; this or roi_shape is given.
+	// End of the region. Give either roi_end or roi_shape.
 	RoiEnd op.Arg[[]int] `op:"roi_end"`
 
-	// Size of the region; this or roi_end is given.
+	// Size of the region. Give either roi_shape or roi_end.
 	RoiShape op.Arg[[]int] `op:"roi_shape"`
 
 	// Size of the image. Not together with an input.
@@ -1037,7 +1041,8 @@ type RoiRandomCrop struct {
 type Rotate struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Type of the output: float32 or the input's type, which is the default; for float32 input any input type.
+	// Type of the output: the input's type, which is the default, or float32. For a float32 input it is any input
+	// type.
 	DType tensor.DType `op:"dtype"`
 
 	// Value outside the input; by default the value at its border.
@@ -1049,17 +1054,17 @@ type Rotate struct {
 	// The older name of dtype. Deprecated: use dtype
 	OutputDtype tensor.DType `op:"output_dtype"`
 
-	// Height and width of the output, for volumes preceded by the depth; by default the size of the input.
+	// Height and width of the output, or depth, height and width for volumes; by default the size of the input.
 	// Default: .
 	Size op.Arg[[]float64] `op:"size"`
 
 	// The angle in degrees, counterclockwise. Required.
 	Angle op.Arg[float64] `op:"angle"`
 
-	// The axis that volumes are turned around, x, y and z, of any length.
+	// The axis around which volumes are turned: x, y and z, of any length.
 	Axis op.Arg[[]float64] `op:"axis"`
 
-	// Whether the output is as large as the input, where no size is given. Default: false.
+	// Whether the output is as large as the input. It has no effect if a size is given. Default: false.
 	KeepSize bool `op:"keep_size"`
 }
 
@@ -1106,32 +1111,32 @@ type Slice struct {
 	// The axes by the letters of the layout; overrides axes. Default: "WH".
 	AxisNames op.Arg[string] `op:"axis_names"`
 
-	// Whether the input anchor, when of floats, is relative to the extents. Default: true.
+	// Whether an input anchor of floats is relative to the extents. Default: true.
 	NormalizedAnchor op.Arg[bool] `op:"normalized_anchor"`
 
-	// Whether the input shape, when of floats, is relative to the extents. Default: true.
+	// Whether an input shape of floats is relative to the extents. Default: true.
 	NormalizedShape op.Arg[bool] `op:"normalized_shape"`
 
 	// First element of the window on each axis; the default is 0.
 	Start op.Arg[[]int] `op:"start"`
 
-	// The same relative to the extents.
+	// Start of the window on each axis, relative to the extents.
 	RelStart op.Arg[[]float64] `op:"rel_start"`
 
 	// End of the window on each axis: the element after its last; the default is the extent.
 	End op.Arg[[]int] `op:"end"`
 
-	// The same relative to the extents.
+	// End of the window on each axis, relative to the extents.
 	RelEnd op.Arg[[]float64] `op:"rel_end"`
 
 	// Extent of the window on each axis.
 	Shape op.Arg[[]int] `op:"shape"`
 
-	// The same relative to the extents of the data.
+	// Extent of the window on each axis, relative to the extents of the data.
 	RelShape op.Arg[[]float64] `op:"rel_shape"`
 
-	// What happens when the window leaves the data: "error", "pad" with fill_values, or "trim_to_shape". Default:
-	// "error".
+	// What happens if the window extends outside the data: "error", "pad" with fill_values, or "trim_to_shape".
+	// Default: "error".
 	OutOfBoundsPolicy op.Arg[string] `op:"out_of_bounds_policy"`
 
 	// Values of padded elements: one for all channels, or one for each. Default: 0.
@@ -1157,7 +1162,7 @@ type Sphere struct {
 	// INTERP_NN or INTERP_LINEAR. Default: INTERP_NN.
 	InterpType op.InterpType `op:"interp_type"`
 
-	// Whether pixels are moved: not 0. Default: 1.
+	// Whether pixels are moved: 0 means no. Default: 1.
 	Mask op.Arg[int] `op:"mask"`
 }
 
@@ -1165,7 +1170,7 @@ type Sphere struct {
 type Squeeze struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes to remove, by number; an axis that the data lack is ignored, as in DALI.
+	// Axes to remove, by number. An axis that does not exist is ignored, as in DALI.
 	Axes op.Arg[[]int] `op:"axes"`
 
 	// Axes to remove, by the letters of the layout.
@@ -1187,19 +1192,19 @@ type Stack struct {
 type TensorResize struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Widens the filter along axes that shrink. Default: true.
+	// Whether the filter is widened along axes that shrink. Default: true.
 	Antialias op.Arg[bool] `op:"antialias"`
 
 	// Output type: the input's type, which is the default, or float32.
 	DType tensor.DType `op:"dtype"`
 
-	// Filter, unless mag_filter or min_filter say another. Default: INTERP_LINEAR.
+	// Filter, unless mag_filter or min_filter is given. Default: INTERP_LINEAR.
 	InterpType op.Arg[op.InterpType] `op:"interp_type"`
 
-	// Filter of axes that grow or stay. Default: INTERP_LINEAR.
+	// Filter for axes that grow or keep their extent. Default: INTERP_LINEAR.
 	MagFilter op.Arg[op.InterpType] `op:"mag_filter"`
 
-	// Filter of axes that shrink. Default: INTERP_LINEAR.
+	// Filter for axes that shrink. Default: INTERP_LINEAR.
 	MinFilter op.Arg[op.InterpType] `op:"min_filter"`
 
 	// Has no effect. Default: 32.
@@ -1208,33 +1213,33 @@ type TensorResize struct {
 	// Has no effect. Default: 0.
 	TempBufferHint int `op:"temp_buffer_hint"`
 
-	// If a size is rounded: the fixed point of the resized part, from 0 at its start to 1 at its end; for all
-	// axes or for each. Default: 0.5.
+	// The fixed point of the resized part if a size is rounded: 0 at its start, 1 at its end; one for all axes or
+	// one for each. Default: 0.5.
 	Alignment op.Arg[[]float64] `op:"alignment"`
 
 	// Axes to resize, in the order of the other arguments; by default all. Negative numbers count from the last
 	// axis.
 	Axes []int `op:"axes"`
 
-	// The same by the letters of the layout.
+	// Axes to resize, by the letters of the layout.
 	AxisNames string `op:"axis_names"`
 
-	// Largest extent of the result, for all axes or for each; 0 is no limit.
+	// Largest extent of the result, one for all axes or one for each; 0 means no limit.
 	MaxSize []float64 `op:"max_size"`
 
-	// How sizes are met, as in resize: "default", "stretch", "not_larger" or "not_smaller". Default: "default".
+	// How sizes are used, as in resize: "default", "stretch", "not_larger" or "not_smaller". Default: "default".
 	Mode op.Arg[string] `op:"mode"`
 
 	// End of the part that is resized, on each axis.
 	RoiEnd op.Arg[[]float64] `op:"roi_end"`
 
-	// The part is given in fractions of the extents. Default: false.
+	// Whether the part is given in fractions of the extents. Default: false.
 	RoiRelative bool `op:"roi_relative"`
 
 	// Start of the part that is resized, on each axis.
 	RoiStart op.Arg[[]float64] `op:"roi_start"`
 
-	// Factor of each axis, or one for all; excludes sizes.
+	// Factor of each axis, or one for all; not together with sizes.
 	Scales op.Arg[[]float64] `op:"scales"`
 
 	// How sizes become integers: "round", "truncate" or "ceil". Default: "round".
@@ -1254,10 +1259,10 @@ type Transpose struct {
 	// Layout of the output; it overrides every other layout.
 	OutputLayout string `op:"output_layout"`
 
-	// Which axis of the input each axis of the output is; without it the order is reversed.
+	// For each axis of the output, the number of the input axis. By default the order is reversed.
 	Perm []int `op:"perm"`
 
-	// Whether the letters of the layout go with their axes; else the layout stays. Default: true.
+	// Whether the letters of the layout move with their axes; otherwise the layout stays. Default: true.
 	TransposeLayout op.Arg[bool] `op:"transpose_layout"`
 }
 
@@ -1265,7 +1270,8 @@ type Transpose struct {
 type WarpAffine struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Type of the output: float32 or the input's type, which is the default; for float32 input any input type.
+	// Type of the output: the input's type, which is the default, or float32. For a float32 input it is any input
+	// type.
 	DType tensor.DType `op:"dtype"`
 
 	// Value outside the input; by default the value at its border.
@@ -1277,7 +1283,7 @@ type WarpAffine struct {
 	// The older name of dtype. Deprecated: use dtype
 	OutputDtype tensor.DType `op:"output_dtype"`
 
-	// Height and width of the output, for volumes preceded by the depth; by default the size of the input.
+	// Height and width of the output, or depth, height and width for volumes; by default the size of the input.
 	// Default: .
 	Size op.Arg[[]float64] `op:"size"`
 
@@ -1285,7 +1291,7 @@ type WarpAffine struct {
 	// true.
 	InverseMap op.Arg[bool] `op:"inverse_map"`
 
-	// The transform row by row: x and y, then z for volumes, and the offset. Default: .
+	// The transform, row by row. A row has factors for x and y, for z in volumes, and the offset. Default: .
 	Matrix op.Arg[[]float64] `op:"matrix"`
 }
 
@@ -1293,22 +1299,22 @@ type WarpAffine struct {
 type Water struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// How far pixels are moved sideways. Default: 10.
+	// Largest distance in pixels that a pixel moves sideways. Default: 10.
 	AmplX op.Arg[float64] `op:"ampl_x"`
 
-	// How far pixels are moved up and down. Default: 10.
+	// Largest distance in pixels that a pixel moves up or down. Default: 10.
 	AmplY op.Arg[float64] `op:"ampl_y"`
 
-	// How many radians of the sine a row is. Default: 0.04908738521234052.
+	// Radians of the sine per row. Default: 0.04908738521234052.
 	FreqX op.Arg[float64] `op:"freq_x"`
 
-	// How many radians of the cosine a column is. Default: 0.04908738521234052.
+	// Radians of the cosine per column. Default: 0.04908738521234052.
 	FreqY op.Arg[float64] `op:"freq_y"`
 
-	// Where the sine begins, in radians. Default: 0.
+	// Start of the sine in radians. Default: 0.
 	PhaseX float64 `op:"phase_x"`
 
-	// Where the cosine begins, in radians. Default: 0.
+	// Start of the cosine in radians. Default: 0.
 	PhaseY float64 `op:"phase_y"`
 
 	// Value outside the input. Default: 0.
@@ -1317,7 +1323,7 @@ type Water struct {
 	// INTERP_NN or INTERP_LINEAR. Default: INTERP_NN.
 	InterpType op.InterpType `op:"interp_type"`
 
-	// Whether pixels are moved: not 0. Default: 1.
+	// Whether pixels are moved: 0 means no. Default: 1.
 	Mask op.Arg[int] `op:"mask"`
 }
 

@@ -45,7 +45,7 @@ type RandomChoice struct {
 type RandomCoinFlip struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Probability of 1; below 0 is 0, above 1 is 1, as in DALI. Default: 0.5.
+	// Probability of 1. As in DALI, a number below 0 means 0, and a number above 1 means 1. Default: 0.5.
 	Probability op.Arg[float64] `op:"probability"`
 
 	// Output type: int32, the default, bool or uint8.
@@ -82,7 +82,7 @@ type RandomNormal struct {
 type RandomUniform struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// First number, and the number after the last. Default: -1 1.
+	// Start and end of the range. The end is excluded. Default: -1 1.
 	Range op.Arg[[]float64] `op:"range"`
 
 	// The values to choose from, all equally likely. If they are given, range is not used.

@@ -34,7 +34,7 @@ type TransformsCrop struct {
 	// Start of the box that it is mapped to, for each dimension, or one value for all. Default: 0.
 	ToStart op.Arg[[]float64] `op:"to_start"`
 
-	// Whether the transform of the input is applied last, not first. Default: false.
+	// Whether the input transform is applied last instead of first. Default: false.
 	ReverseOrder bool `op:"reverse_order"`
 }
 
@@ -42,17 +42,17 @@ type TransformsCrop struct {
 type TransformsRotation struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// The angle in degrees: counterclockwise if the vertical axis points up, and in space if the axis points
-	// towards the viewer. Required.
+	// The angle in degrees. It is counterclockwise if the vertical axis points up, and in space if the axis
+	// points towards the viewer. Required.
 	Angle op.Arg[float64] `op:"angle"`
 
 	// The axis to turn around, of any length. If it is given, the transform has 3 dimensions, not 2.
 	Axis op.Arg[[]float64] `op:"axis"`
 
-	// The point that stays where it is, by default the origin.
+	// The point that does not move, by default the origin.
 	Center op.Arg[[]float64] `op:"center"`
 
-	// Whether the transform of the input is applied last, not first. Default: false.
+	// Whether the input transform is applied last instead of first. Default: false.
 	ReverseOrder bool `op:"reverse_order"`
 }
 
@@ -60,7 +60,7 @@ type TransformsRotation struct {
 type TransformsScale struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// The point that stays where it is, by default the origin.
+	// The point that does not move, by default the origin.
 	Center op.Arg[[]float64] `op:"center"`
 
 	// The number of dimensions, if one scale is given for all.
@@ -69,7 +69,7 @@ type TransformsScale struct {
 	// The scale of each dimension, or one for all. Required.
 	Scale op.Arg[[]float64] `op:"scale"`
 
-	// Whether the transform of the input is applied last, not first. Default: false.
+	// Whether the input transform is applied last instead of first. Default: false.
 	ReverseOrder bool `op:"reverse_order"`
 }
 
@@ -77,16 +77,16 @@ type TransformsScale struct {
 type TransformsShear struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Angles in degrees, whose tangents are taken in place of shear.
+	// Angles in degrees. Their tangents are used in place of shear.
 	Angles op.Arg[[]float64] `op:"angles"`
 
-	// The point that stays where it is, by default the origin.
+	// The point that does not move, by default the origin.
 	Center op.Arg[[]float64] `op:"center"`
 
-	// Elements beside the diagonal of the matrix, row by row: 2 values in the plane, 6 in space.
+	// Elements of the matrix outside the diagonal, row by row: 2 values in the plane, 6 in space.
 	Shear op.Arg[[]float64] `op:"shear"`
 
-	// Whether the transform of the input is applied last, not first. Default: false.
+	// Whether the input transform is applied last instead of first. Default: false.
 	ReverseOrder bool `op:"reverse_order"`
 }
 
@@ -94,9 +94,9 @@ type TransformsShear struct {
 type TransformsTranslation struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// How far points move in each dimension: one number for each dimension. Required.
+	// The distance that points move: one number per dimension. Required.
 	Offset op.Arg[[]float64] `op:"offset"`
 
-	// Whether the transform of the input is applied last, not first. Default: false.
+	// Whether the input transform is applied last instead of first. Default: false.
 	ReverseOrder bool `op:"reverse_order"`
 }

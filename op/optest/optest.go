@@ -1,4 +1,4 @@
-// Package optest runs single operators, for the tests of operators.
+// Package optest runs single operators in tests.
 package optest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Case is one operator with its arguments and samples.
+// Case is an operator with its arguments and samples.
 type Case struct {
 	Op   string
 	Args any // op.Args or a struct of op/opargs; a Samples value is an argument per sample
@@ -23,10 +23,10 @@ type Case struct {
 	Seed   uint64
 	Keyer  rng.Keyer // replaces the Keyer of Seed
 	First  int64     // stream position of the first sample
-	Block  int       // samples a block; 0: all in one
+	Block  int       // samples per block; 0: all in one block
 }
 
-// Samples is an argument with one value a sample.
+// Samples is an argument with one value per sample.
 type Samples []tensor.Tensor
 
 // OpValue implements op.Value.
@@ -39,7 +39,7 @@ type Result struct {
 	Errors  map[int]error     // of samples
 }
 
-// Runner is an operator that can be run repeatedly; a steady state allocates nothing.
+// Runner is an operator that can be run repeatedly. Later runs allocate nothing.
 type Runner struct {
 	kernel op.Kernel
 	block  op.Block
@@ -73,7 +73,7 @@ func (m *memory) Scratch(size int) []byte {
 	}
 	b := m.scratch[m.used][:size]
 	for i := range b {
-		b[i] = 0xa5 // undefined contents: shows code that relies on them
+		b[i] = 0xa5 // undefined contents, to find code that relies on them
 	}
 	m.used++
 	return b
@@ -84,7 +84,7 @@ func aligned(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
 }
 
-// New makes the operator. The errors are those that a graph would report.
+// New makes the operator. It returns the errors that a graph would report.
 func New(c Case) (*Runner, error) {
 	s, err := op.Lookup(c.Op)
 	if err != nil {
@@ -124,7 +124,7 @@ func New(c Case) (*Runner, error) {
 	for _, name := range names {
 		samples, ok := set[name].From.(Samples)
 		if !ok {
-			return nil, fmt.Errorf("argument %s is no Samples", name)
+			return nil, fmt.Errorf("argument %s is not Samples", name)
 		}
 		p, _ := s.Param(name)
 		if err := config.CheckArgument(p, samples[0].Spec()); err != nil {
@@ -209,7 +209,8 @@ func Run(c Case) (Result, error) {
 	return r.Result, err
 }
 
-// run runs the kernel. A panic of a limit is the error of the samples lo to hi, as in executors.
+// run runs the kernel. A panic of a limit becomes the error of the samples lo to hi, as in
+// executors.
 func (r *Runner) run(lo, hi int) (err error) {
 	b := r.block.Binding()
 	defer func() {

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Row is a line of a table: an operator, one sample for each of its inputs, and what it
-// gives for them or that it refuses them.
+// Row is a row of a table: an operator, one sample for each of its inputs, and the expected output
+// or refusal.
 type Row struct {
 	Op     string
 	Args   op.Args
@@ -20,9 +20,9 @@ type Row struct {
 	Fails  bool
 }
 
-// CheckRows runs each row twice: with shapes that are known before the data, and with
-// shapes that are known only from the data. Both find the mistakes, and the output
-// keeps what the kernel promised. same compares an output with the wanted one.
+// CheckRows runs each row twice: with shapes that are known before the data, and with shapes that
+// are known only from the data. It checks that both runs refuse the mistakes, and that the output
+// agrees with what the kernel promised. same compares an output with the expected output.
 func CheckRows(t *testing.T, rows []Row, same func(got, want tensor.Tensor) bool) {
 	t.Helper()
 	for _, r := range rows {
@@ -79,7 +79,7 @@ func Inputs(samples ...tensor.Tensor) [][]tensor.Tensor {
 	return all
 }
 
-// MustRun is Run for tests: an error, of the case or of a sample, ends the test.
+// MustRun works like Run. An error of the case or of a sample ends the test.
 func MustRun(t testing.TB, c Case) Result {
 	t.Helper()
 	r, err := Run(c)
@@ -92,8 +92,8 @@ func MustRun(t testing.TB, c Case) Result {
 	return r
 }
 
-// CheckAllocations runs each case again and again: a steady state allocates nothing, and
-// no sample fails. A case without inputs has at least one sample.
+// CheckAllocations runs each case repeatedly. It checks that later runs allocate nothing, and that
+// no sample fails. A case without inputs must have at least one sample.
 func CheckAllocations(t *testing.T, cases []Case) {
 	t.Helper()
 	for _, c := range cases {

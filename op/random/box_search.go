@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
 )
 
-// span is a range whose ends belong to it.
+// span is a range that includes both ends.
 type span struct{ lo, hi float32 }
 
 func (s span) has(v float32) bool { return v >= s.lo && v <= s.hi }
@@ -22,7 +22,7 @@ type boxSearch struct {
 	ratios     []span
 	scale      span
 	attempts   int
-	total      int // or -1
+	total      int // -1: no limit
 	byArea     bool
 	allBoxes   bool
 	prune      float32 // share of a box that must be in the window; below 0: its centre
@@ -31,17 +31,17 @@ type boxSearch struct {
 // endless is the number of windows after which a search without a total gives up.
 const endless = 100_000
 
-// frame are the sizes that one sample has besides its boxes, in pixels, or 0.
+// frame holds the sizes of a sample in pixels, or 0 if they are not given.
 type frame struct{ crop, image [3]int }
 
 // window is the result of a search.
 type window struct {
-	crop  box // in pixels where the size of the window is given
+	crop  box // in pixels if the size of the window is given
 	boxes []box
-	kept  []int32 // numbers of the boxes that are left
+	kept  []int32 // indices of the remaining boxes
 }
 
-// find searches the window of an image with such boxes.
+// find searches a window for an image with the given boxes.
 func (q *boxSearch) find(words libstdcxx.Words, boxes []box, axes int, f *frame, w *window) error {
 	outcomes := len(q.thresholds)
 	if q.noCrop {
@@ -51,7 +51,7 @@ func (q *boxSearch) find(words libstdcxx.Words, boxes []box, axes int, f *frame,
 	w.boxes, w.kept, w.crop = w.boxes[:0], w.kept[:0], box{}
 	for count := 0; q.total < 0 || count < q.total; {
 		if count >= endless && q.total < 0 {
-			return &errs.Error{Kind: errs.Invalid, Subject: "boxes", Want: "a window that agrees with the arguments", Got: fmt.Sprintf("none of %d", endless),
+			return &errs.Error{Kind: errs.Invalid, Subject: "boxes", Want: "a window that agrees with the arguments", Got: fmt.Sprintf("no such window in %d draws", endless),
 				Remedy: "set total_num_attempts, allow_no_crop or lower thresholds"}
 		}
 		threshold := float32(0)
@@ -85,7 +85,7 @@ func (q *boxSearch) find(words libstdcxx.Words, boxes []box, axes int, f *frame,
 	return nil
 }
 
-// whole makes the image the window.
+// whole makes the whole image the window.
 func (w *window) whole(boxes []box, axes int) {
 	w.crop = box{}
 	for d := range axes {
@@ -147,7 +147,7 @@ func (q *boxSearch) draw(words libstdcxx.Words, axes int, f *frame) (crop, relat
 // ranges 0, 1 and 2.
 func (q *boxSearch) ratio(i, j int) span { return q.ratios[(i+j-1)%len(q.ratios)] }
 
-// fixesRatio reports whether one value alone is allowed of any ratio.
+// fixesRatio reports whether any ratio has only one allowed value.
 func (q *boxSearch) fixesRatio(axes int) bool {
 	for j := 1; j < axes; j++ {
 		for i := range j {
@@ -177,9 +177,9 @@ func shuffledAxes(words libstdcxx.Words, axes int) [3]int {
 	return order
 }
 
-// fixRatios makes ratios of which one value alone is allowed that value, and keeps the longest
-// axis. It goes through the axes in an order by chance. Each pair makes its second axis fit the
-// first, so that the order decides which axis keeps its length, and how the others are rounded.
+// fixRatios sets each ratio that has only one allowed value to this value, and keeps the longest
+// axis. It goes through the axes in a random order. For each pair it fits the second axis to the
+// first axis. So the order decides which axis keeps its length, and how the other axes are rounded.
 func (q *boxSearch) fixRatios(words libstdcxx.Words, lengths *[3]float32, axes int) {
 	order := shuffledAxes(words, axes)
 	longest := max(lengths[0], lengths[1], lengths[2])
@@ -205,9 +205,8 @@ func (q *boxSearch) fixRatios(words libstdcxx.Words, lengths *[3]float32, axes i
 	}
 }
 
-// ratiosAllowed reports whether all ratios are in their ranges. A ratio of which one value alone is
-// allowed must be that value to the bit: one that rounding has moved counts as a window without
-// success.
+// ratiosAllowed reports whether all ratios are in their ranges. A ratio with only one allowed value
+// must equal this value exactly. If rounding has changed it, the window does not count.
 func (q *boxSearch) ratiosAllowed(lengths *[3]float32, axes int) bool {
 	for i := range axes {
 		for j := i + 1; j < axes; j++ {
@@ -238,7 +237,7 @@ func (q *boxSearch) overlap(crop *box, boxes []box, axes int) float32 {
 	return most
 }
 
-// keep sets the boxes that are left in a window, in its coordinates.
+// keep sets the boxes that remain in a window, in the coordinates of the window.
 func (q *boxSearch) keep(crop *box, boxes []box, axes int, w *window) {
 	w.boxes, w.kept = w.boxes[:0], w.kept[:0]
 	for i := range boxes {

@@ -14,9 +14,9 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "choice", Module: []string{"random"},
-		Doc: "Chooses from the input's elements along its first axis. If the input is a scalar n, chooses from the numbers below n.",
+		Doc: "Chooses among the input's elements along its first axis. If the input is a scalar n, chooses among the numbers from 0 to n-1.",
 		Inputs: []op.Port{
-			{Name: "a", Doc: "a number of choices, an integer, or a tensor of choices"},
+			{Name: "a", Doc: "the number of choices (an integer), or a tensor of choices"},
 			shapeLike(),
 		},
 		Outputs: []op.Port{{Name: "chosen", Doc: "choices"}},
@@ -41,7 +41,7 @@ func init() {
 
 const wantProbabilities = "numbers from 0 to 1, one for every choice, that sum to 1"
 
-// checkProbabilities returns an error unless there are n that sum to 1.
+// checkProbabilities returns an error unless p has n probabilities that sum to 1.
 func checkProbabilities(p []float64, n int) error {
 	sum := 0.0
 	for _, v := range p {
@@ -122,11 +122,11 @@ func (k *choice) sample(b *op.Block, s int, w *worker) error {
 	return nil
 }
 
-const wantIndex = "an integer, where it is a scalar"
+const wantIndex = "an integer if it is a scalar"
 
 func isIndex(d tensor.DType) bool { return d.IsInteger() && d.Bits() >= 8 }
 
-// choices returns how many there are.
+// choices returns the number of choices.
 func choices(a tensor.Tensor) (int, error) {
 	n := 0
 	switch {
@@ -143,13 +143,13 @@ func choices(a tensor.Tensor) (int, error) {
 	return n, nil
 }
 
-// indices is the distribution of a sample.
+// indices is the distribution of a sample's indices.
 type indices struct {
-	count    int32 // of evenly likely choices, or 0
+	count    int32 // number of equally likely choices, or 0
 	weighted libstdcxx.Discrete
 }
 
-// next draws an index with the words of w.philox.
+// next draws an index from w.philox.
 func (d *indices) next(w *worker) int {
 	if d.count > 0 {
 		return int(libstdcxx.Words{Philox: &w.philox}.UniformInt(0, d.count-1))
@@ -176,7 +176,7 @@ func (k *choice) distribution(b *op.Block, s, n int, w *worker) (indices, error)
 	return indices{weighted: discrete(p)}, nil
 }
 
-// discrete is the distribution of probabilities as DALI has them, float32.
+// discrete returns the distribution of probabilities, converted to float32 as in DALI.
 func discrete(p []float64) libstdcxx.Discrete {
 	weights := make([]float64, len(p))
 	for i, v := range p {
@@ -185,7 +185,8 @@ func discrete(p []float64) libstdcxx.Discrete {
 	return libstdcxx.NewDiscrete(weights)
 }
 
-// eachElement calls set for every element of out, with w.philox at its words.
+// eachElement calls set for every element of out. Before each call it moves w.philox to the words
+// of the element.
 func eachElement(out tensor.Tensor, stream rng.Philox, w *worker, set func(element []byte)) error {
 	size := out.DType.Size()
 	for e := range out.Shape.Len() {
@@ -195,7 +196,7 @@ func eachElement(out tensor.Tensor, stream rng.Philox, w *worker, set func(eleme
 	return nil
 }
 
-// putInteger writes an integer into as many bytes as its type has.
+// putInteger writes an integer into all bytes of dst.
 func putInteger(dst []byte, v int) {
 	for i := range dst {
 		dst[i] = byte(v >> (8 * i))

@@ -13,11 +13,11 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "uniform", Module: []string{"random"},
-		Doc:     "Draws numbers evenly from a range, whose end is excluded, or from a list of values.",
+		Doc:     "Draws numbers evenly from a range without its end, or from a list of values.",
 		Inputs:  []op.Port{shapeLike()},
 		Outputs: []op.Port{{Name: "numbers", Doc: "numbers"}},
 		Params: distributionParams(
-			op.Parameter{Name: "range", Type: op.Floats, Default: []float64{-1, 1}, PerSample: true, Doc: "First number, and the number after the last."},
+			op.Parameter{Name: "range", Type: op.Floats, Default: []float64{-1, 1}, PerSample: true, Doc: "Start and end of the range. The end is excluded."},
 			op.Parameter{Name: "values", Type: op.Floats, PerSample: true, Doc: "The values to choose from, all equally likely. If they are given, range is not used."},
 			op.Parameter{Name: "dtype", Type: op.DType, Doc: "Output type: float32, the default, float64 or an integer, to which numbers are rounded."},
 		),
@@ -28,14 +28,14 @@ func init() {
 				return nil, c.Invalid("range", wantRange, fmt.Sprint(v), "")
 			}
 			if v, constant := k.values.Const(); constant && k.choose && len(v) == 0 {
-				return nil, c.Invalid("values", "at least one", "none", "")
+				return nil, c.Invalid("values", "at least one value", "no value", "")
 			}
 			return newDistribution(c, k.draw, tensor.Float32, append(numbers, tensor.Float64)...)
 		},
 	})
 }
 
-const wantRange = "two finite float32 numbers in rising order"
+const wantRange = "two finite float32 numbers in ascending order"
 
 func isRange(v []float64) bool {
 	return len(v) == 2 && float32(v[0]) < float32(v[1]) && math.Abs(v[0]) <= math.MaxFloat32 && math.Abs(v[1]) <= math.MaxFloat32
@@ -61,7 +61,7 @@ func (k *uniform) draw(b *op.Block, s int, shape tensor.Shape, w *worker) error 
 	}
 	if k.choose {
 		if len(v) == 0 {
-			return invalid("values", "at least one", "none")
+			return invalid("values", "at least one value", "no value")
 		}
 		choose := func(int) float32 { return float32(v[rng.Index(&w.philox, uint32(len(v)))]) }
 		return fill(out, b.RNG(s), w, choose, func(e int) float64 { return float64(choose(e)) })
@@ -78,7 +78,7 @@ func (k *uniform) draw(b *op.Block, s int, shape tensor.Shape, w *worker) error 
 func init() {
 	op.Register(op.Schema{
 		Name: "normal", Module: []string{"random"},
-		Doc:     "Draws numbers of a normal distribution.",
+		Doc:     "Draws numbers from a normal distribution.",
 		Inputs:  []op.Port{shapeLike()},
 		Outputs: []op.Port{{Name: "numbers", Doc: "numbers"}},
 		Params: distributionParams(
@@ -109,7 +109,7 @@ func (k *normal) draw(b *op.Block, s int, shape tensor.Shape, w *worker) error {
 		func(int) float64 { return rng.Normal64(&w.philox, float64(mean), float64(stddev)) })
 }
 
-// moments returns mean and standard deviation for a sample, as float32.
+// moments returns mean and standard deviation of a sample as float32.
 func moments(b *op.Block, s int, mean, stddev *op.Scalar[float64]) (m, d float32, err error) {
 	x, err := mean.At(b, s)
 	if err != nil {
@@ -122,7 +122,7 @@ func moments(b *op.Block, s int, mean, stddev *op.Scalar[float64]) (m, d float32
 func init() {
 	op.Register(op.Schema{
 		Name: "beta", Module: []string{"random"},
-		Doc:     "Draws numbers from 0 to 1 of a beta distribution.",
+		Doc:     "Draws numbers between 0 and 1 from a beta distribution.",
 		Inputs:  []op.Port{shapeLike()},
 		Outputs: []op.Port{{Name: "numbers", Doc: "numbers"}},
 		Params: distributionParams(
@@ -165,8 +165,8 @@ func (k *beta) draw(b *op.Block, s int, shape tensor.Shape, w *worker) error {
 	return fillBeta(out, b.RNG(s), w, x, y)
 }
 
-// fillBeta draws by two numbers of gamma distributions, whose state, a number of a
-// normal one, lasts for the sample.
+// fillBeta draws each number from two numbers of gamma distributions. Their state, a number of a
+// normal distribution, lasts for the whole sample.
 func fillBeta[T interface{ float32 | float64 }](out tensor.Tensor, stream rng.Philox, w *worker, alpha, beta T) error {
 	small := alpha < 1 && beta < 1
 	one := T(0)
@@ -200,7 +200,7 @@ func init() {
 		Inputs:  []op.Port{shapeLike()},
 		Outputs: []op.Port{{Name: "flips", Doc: "zeros and ones"}},
 		Params: distributionParams(
-			op.Parameter{Name: "probability", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Probability of 1; below 0 is 0, above 1 is 1, as in DALI."},
+			op.Parameter{Name: "probability", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Probability of 1. As in DALI, a number below 0 means 0, and a number above 1 means 1."},
 			op.Parameter{Name: "dtype", Type: op.DType, Doc: "Output type: int32, the default, bool or uint8."},
 		),
 		Random: true,

@@ -15,14 +15,14 @@ import (
 
 var noiseModule = []string{"noise"}
 
-// value are the types that noise is added to.
+// value is the constraint of types to which noise is added.
 type value interface{ op.Integer | float32 }
 
 func noiseInput() op.Port {
 	return op.Port{Name: "data", Doc: "tensors of integers or float32", DTypes: numbers}
 }
 
-// inferNoise gives the result the description of the input.
+// inferNoise returns the spec of the input.
 func inferNoise(c *op.Config, in tensor.Spec) ([]tensor.Spec, error) {
 	if !slices.Contains(numbers, in.DType) {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", input data",
@@ -31,11 +31,11 @@ func inferNoise(c *op.Config, in tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{in}, nil
 }
 
-// pair returns the elements of the input of a sample and of its output, which is alike.
+// pair returns the elements of a sample's input and of its output, which has the same shape.
 func pair[T value](b *op.Block, s int) (in, out []T, err error) {
 	t := b.In(0, s)
 	if in, err = tensor.Of[T](t); err != nil {
-		if in, err = tensor.Of[T](t.Clone()); err != nil { // crooked in memory
+		if in, err = tensor.Of[T](t.Clone()); err != nil { // not aligned in memory
 			return nil, nil, err
 		}
 	}
@@ -67,7 +67,7 @@ func convert[T value](v float64) T {
 	return T(op.Round[int64](v))
 }
 
-// extremes are the numbers that stand for black and white.
+// extremes returns the numbers for black and white.
 func extremes[T value]() (least, most T) {
 	if one := T(1); one/2 != 0 {
 		return T(-one), one
@@ -75,7 +75,7 @@ func extremes[T value]() (least, most T) {
 	return convert[T](math.Inf(-1)), convert[T](math.Inf(1))
 }
 
-// pixels returns how many elements share a draw, and how far they lie apart.
+// pixels returns how many elements share a draw, and the distance between them in elements.
 func pixels(t tensor.Tensor) (channels, stride int, err error) {
 	last := len(t.Shape) - 1
 	switch c := strings.IndexByte(t.Layout, 'C'); {
@@ -86,16 +86,16 @@ func pixels(t tensor.Tensor) (channels, stride int, err error) {
 	case c == 0:
 		return t.Shape[0], t.Shape[1:].Len(), nil
 	}
-	return 0, 0, &errs.Error{Kind: errs.Invalid, Subject: "layout of the input", Want: "channels, C, first or last", Got: t.Layout,
+	return 0, 0, &errs.Error{Kind: errs.Invalid, Subject: "layout of the input", Want: "channels (C) first or last", Got: t.Layout,
 		Remedy: "set per_channel"}
 }
 
 func init() {
 	op.Register(op.Schema{
 		Name: "gaussian", Module: noiseModule,
-		Doc:     "Adds numbers of a normal distribution to tensors.",
+		Doc:     "Adds numbers from a normal distribution to tensors.",
 		Inputs:  []op.Port{noiseInput()},
-		Outputs: []op.Port{{Name: "noisy", Doc: "tensors as the input"}},
+		Outputs: []op.Port{{Name: "noisy", Doc: "tensors like the input"}},
 		Params: []op.Parameter{
 			{Name: "mean", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Mean of the numbers."},
 			{Name: "stddev", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Standard deviation of the numbers."},
@@ -112,7 +112,7 @@ func init() {
 type gaussian struct {
 	config       *op.Config
 	mean, stddev op.Scalar[float64]
-	add          func(k *gaussian, b *op.Block, s int, w *worker) error // for the type, known from Infer on
+	add          func(k *gaussian, b *op.Block, s int, w *worker) error // for the type of the input; set by Infer
 }
 
 func (k *gaussian) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -146,15 +146,15 @@ func addGaussian[T value](k *gaussian, b *op.Block, s int, w *worker) error {
 func init() {
 	op.Register(op.Schema{
 		Name: "salt_and_pepper", Module: noiseModule,
-		Doc:     "Sets pixels, drawn with a given probability, to white or black.",
+		Doc:     "Sets random pixels to white or black, each with a given probability.",
 		Inputs:  []op.Port{noiseInput()},
-		Outputs: []op.Port{{Name: "noisy", Doc: "tensors as the input"}},
+		Outputs: []op.Port{{Name: "noisy", Doc: "tensors like the input"}},
 		Params: []op.Parameter{
 			{Name: "prob", Type: op.Float, Default: 0.05, PerSample: true, Doc: "Probability that a pixel is set."},
 			{Name: "salt_vs_pepper", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Probability that a pixel that is set becomes white."},
-			{Name: "salt_val", Type: op.Float, PerSample: true, Doc: "White: by default the largest integer, or 1."},
-			{Name: "pepper_val", Type: op.Float, PerSample: true, Doc: "Black: by default the least integer, or -1."},
-			{Name: "per_channel", Type: op.Bool, Default: false, Doc: "Whether to draw for every channel separately, not for the whole pixel."},
+			{Name: "salt_val", Type: op.Float, PerSample: true, Doc: "The value of white; by default the largest integer, or 1 for floats."},
+			{Name: "pepper_val", Type: op.Float, PerSample: true, Doc: "The value of black; by default the least integer, or -1 for floats."},
+			{Name: "per_channel", Type: op.Bool, Default: false, Doc: "Whether to draw for every channel separately instead of for the whole pixel."},
 			seedParam,
 		},
 		Random: true,
@@ -171,7 +171,7 @@ type saltAndPepper struct {
 	config                    *op.Config
 	prob, ratio, salt, pepper op.Scalar[float64]
 	perChannel                bool
-	set                       func(k *saltAndPepper, b *op.Block, s int) error // for the type, known from Infer on
+	set                       func(k *saltAndPepper, b *op.Block, s int) error // for the type of the input; set by Infer
 }
 
 func (k *saltAndPepper) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -200,7 +200,7 @@ func shade[T value](c *op.Config, name string, p *op.Scalar[float64], b *op.Bloc
 	if _, float := any(def).(float32); float {
 		return T(v), err
 	}
-	return T(int64(v)), err // cut off, modulo 2^bits: as C does
+	return T(int64(v)), err // truncated, modulo 2^bits, like C
 }
 
 func season[T value](k *saltAndPepper, b *op.Block, s int) error {
@@ -255,9 +255,9 @@ func season[T value](k *saltAndPepper, b *op.Block, s int) error {
 func init() {
 	op.Register(op.Schema{
 		Name: "shot", Module: noiseModule,
-		Doc:     "Replaces values by numbers of a Poisson distribution with the value as mean, like light of few photons.",
+		Doc:     "Replaces each value by a number from a Poisson distribution whose mean is the value, like the noise of few photons.",
 		Inputs:  []op.Port{noiseInput()},
-		Outputs: []op.Port{{Name: "noisy", Doc: "tensors as the input"}},
+		Outputs: []op.Port{{Name: "noisy", Doc: "tensors like the input"}},
 		Params: []op.Parameter{
 			{Name: "factor", Type: op.Float, Default: 20.0, PerSample: true, Doc: "Value of one photon: larger values give more noise. With 0 or less all results are 0."},
 			seedParam,
@@ -273,7 +273,7 @@ func init() {
 type shot struct {
 	config *op.Config
 	factor op.Scalar[float64]
-	count  func(k *shot, b *op.Block, s int, w *worker) error // for the type, known from Infer on
+	count  func(k *shot, b *op.Block, s int, w *worker) error // for the type of the input; set by Infer
 }
 
 func (k *shot) Infer(in []tensor.Spec) ([]tensor.Spec, error) {

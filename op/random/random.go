@@ -1,9 +1,9 @@
-// Package random holds the operators that draw numbers. Every sample has its own stream, keyed by
-// seed, stream position and the node's name, and only these decide its numbers. Element e of a
-// sample draws from word 257*e of the stream on; operators that draw one result for the whole
-// sample, such as windows and choices of tensors, take the words one after the other.
+// Package random holds the operators that draw numbers. Every sample has its own stream. Only the
+// seed, the stream position and the node's name decide its numbers. Element e of a sample draws
+// from word 257*e of the stream on. Operators that draw one result for the whole sample, such as
+// windows and choices of tensors, take the words one after the other.
 //
-// Numbers and their arithmetic follow DALI: with DALI's streams the operators give DALI's values
+// Numbers and their arithmetic follow DALI: with DALI's streams the operators return DALI's values
 // (docs/numerics.md).
 package random
 
@@ -20,8 +20,7 @@ import (
 
 var seedParam = op.Parameter{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of this operator; -1: the pipeline's seed."}
 
-// distributionParams returns the parameters of operators that fill a shape, after their own
-// parameters.
+// distributionParams returns more, followed by the parameters of all operators that fill a shape.
 func distributionParams(more ...op.Parameter) []op.Parameter {
 	return append(more,
 		op.Parameter{Name: "shape", Type: op.Ints, PerSample: true, Doc: "Shape of a sample; by default a scalar. Not together with an input."},
@@ -83,7 +82,7 @@ func (e *extent) at(b *op.Block, s int, buf *[]int) (tensor.Shape, error) {
 	return shape, err
 }
 
-// drawing makes the output of a sample, of that shape.
+// drawing makes the output of a sample with the given shape.
 type drawing func(b *op.Block, s int, shape tensor.Shape, w *worker) error
 
 // distribution is the kernel of operators that fill a shape with numbers of one type.
@@ -93,8 +92,8 @@ type distribution struct {
 	draw   drawing
 }
 
-// newDistribution returns the kernel whose samples draw makes: of one of the allowed types, or of
-// def if none was given.
+// newDistribution returns a kernel whose samples draw makes. The dtype is one of the allowed types,
+// or def if none was given.
 func newDistribution(c *op.Config, draw drawing, def tensor.DType, allowed ...tensor.DType) (op.Kernel, error) {
 	k := &distribution{draw: draw}
 	var err error
@@ -160,14 +159,14 @@ func workerOf(b *op.Block) *worker {
 	return w
 }
 
-// perSample calls one for every sample, and fails those for which it gives an error.
+// perSample calls one for every sample, and fails each sample for which one returns an error.
 func perSample(b *op.Block, one func(b *op.Block, s int, w *worker) error) error {
 	w := workerOf(b)
 	return b.Each(func(s int) error { return one(b, s, w) })
 }
 
-// fill sets the elements of out: of types that are wide by double, rounded to
-// integers, of the others by single. Each takes words of w.philox.
+// fill sets the elements of out. For wide types it calls double, otherwise single, and rounds the
+// result for integer types. Both functions draw from w.philox.
 func fill(out tensor.Tensor, stream rng.Philox, w *worker, single func(element int) float32, double func(element int) float64) error {
 	switch out.DType {
 	case tensor.Float32:
@@ -201,7 +200,7 @@ func fillWith[T tensor.Element](out tensor.Tensor, stream rng.Philox, w *worker,
 	return err
 }
 
-// invalid is the error of an argument of one sample.
+// invalid returns the error for an argument of one sample.
 func invalid(arg, want string, got any) error {
 	return &errs.Error{Kind: errs.Invalid, Subject: "argument " + arg, Want: want, Got: fmt.Sprint(got)}
 }

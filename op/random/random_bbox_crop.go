@@ -13,36 +13,36 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "random_bbox_crop",
-		Doc: "Draws a window of an image that agrees with its boxes: each must lie in it by a share that is drawn from thresholds. " +
-			"Boxes outside the window are dropped; the others are given in the window's coordinates. A search that finds no window is an error; DALI never returns then.",
+		Doc: "Draws a window of an image that overlaps its boxes by at least a threshold, which is drawn from thresholds. " +
+			"Boxes outside the window are dropped; the other boxes are returned in the window's coordinates. A search that finds no window is an error; DALI searches forever.",
 		Inputs: []op.Port{
-			{Name: "boxes", Doc: "one box a row, in coordinates from 0 to 1", DTypes: []tensor.DType{tensor.Float32}},
-			{Name: "labels", Doc: "one label, or row of labels, a box", Optional: true},
+			{Name: "boxes", Doc: "one box per row, in coordinates from 0 to 1", DTypes: []tensor.DType{tensor.Float32}},
+			{Name: "labels", Doc: "one label, or one row of labels, per box", Optional: true},
 		},
 		Outputs: []op.Port{
 			{Name: "anchor", Doc: "corner of the window, x first; in pixels with crop_shape, else from 0 to 1"},
-			{Name: "extent", Doc: "size of the window, likewise"},
-			{Name: "kept", Doc: "boxes that are left, in coordinates of the window"},
+			{Name: "extent", Doc: "size of the window, in the units of anchor"},
+			{Name: "kept", Doc: "the remaining boxes, in coordinates of the window"},
 			{Name: "kept_labels", Doc: "their labels, or their indices if there are no labels"},
-			{Name: "indices", Doc: "their numbers, with output_bbox_indices"},
+			{Name: "indices", Doc: "with output_bbox_indices: the indices of the remaining boxes"},
 		},
 		Params: []op.Parameter{
-			{Name: "thresholds", Type: op.Floats, Default: []float64{0}, Doc: "Overlaps; one of them is drawn, which window and boxes must reach."},
-			{Name: "threshold_type", Type: op.String, Default: "iou", Doc: `Overlap: "iou", over the union of window and box, or "overlap", over the box.`},
+			{Name: "thresholds", Type: op.Floats, Default: []float64{0}, Doc: "Overlaps. One of them is drawn, and window and boxes must reach it."},
+			{Name: "threshold_type", Type: op.String, Default: "iou", Doc: `What the overlap is divided by: the union of window and box ("iou"), or the box ("overlap").`},
 			{Name: "all_boxes_above_threshold", Type: op.Bool, Default: true, Doc: "Whether all boxes must reach the overlap, not just one."},
 			{Name: "allow_no_crop", Type: op.Bool, Default: true, Doc: "Whether the whole image is a possible outcome too; not with crop_shape."},
 			{Name: "num_attempts", Type: op.Int, Default: 1, Doc: "Number of windows that are drawn for one threshold."},
-			{Name: "total_num_attempts", Type: op.Int, Default: -1, Doc: "Number of windows that are drawn before the best of them is taken; by default a window must be found."},
+			{Name: "total_num_attempts", Type: op.Int, Default: -1, Doc: "Number of windows that are drawn before the best of them is taken. By default a window that agrees must be found."},
 			{Name: "scaling", Type: op.Floats, Default: []float64{1, 1}, Doc: "Range of the window's sides as a fraction of the image's."},
 			{Name: "aspect_ratio", Type: op.Floats, Default: []float64{1, 1}, Doc: "Range of x/y, or ranges of x/y, x/z and y/z; in pixels with input_shape."},
-			{Name: "crop_shape", Type: op.Ints, PerSample: true, Doc: "Size of the window in pixels, in place of scaling and aspect_ratio; input_shape is given too."},
+			{Name: "crop_shape", Type: op.Ints, PerSample: true, Doc: "Size of the window in pixels, in place of scaling and aspect_ratio; requires input_shape."},
 			{Name: "input_shape", Type: op.Ints, PerSample: true, Doc: "Size of the image in pixels."},
 			{Name: "shape_layout", Type: op.String, Doc: "Order of crop_shape and input_shape, such as HW; by default WH or WHD."},
 			{Name: "bbox_layout", Type: op.String, Doc: "Order of coordinates: x, y, z beginnings, X, Y, Z ends, W, H, D lengths; by default xyXY or xyzXYZ."},
-			{Name: "ltrb", Type: op.Bool, Default: true, Deprecated: "bbox_layout", Doc: "Boxes have ends, not lengths."},
+			{Name: "ltrb", Type: op.Bool, Default: true, Deprecated: "bbox_layout", Doc: "Whether boxes have ends instead of lengths."},
 			{Name: "bbox_prune_threshold", Type: op.Float, Doc: "Share of a box that must be in the window for it to stay; by default its centre must."},
 			{Name: "output_bbox_indices", Type: op.Bool, Default: false, Doc: "Whether the indices of the remaining boxes are an additional output."},
-			{Name: "quiet", Type: op.Bool, Default: false, Tuning: true, Doc: "Says nothing when the best window of those that were drawn is taken."},
+			{Name: "quiet", Type: op.Bool, Default: false, Tuning: true, Doc: "Whether to omit the message when the best window that was drawn is taken."},
 			seedParam,
 		},
 		Random: true,
@@ -82,7 +82,7 @@ func newBoxCrop(c *op.Config) (op.Kernel, error) {
 		q.thresholds = append(q.thresholds, float32(v))
 	}
 	if len(q.thresholds) == 0 {
-		return nil, c.Invalid("thresholds", "at least one", "none", "")
+		return nil, c.Invalid("thresholds", "at least one number", "no number", "")
 	}
 	switch t := op.Get[string](c, "threshold_type"); t {
 	case "iou":
@@ -116,7 +116,7 @@ func (k *boxCrop) ranges() error {
 			}
 		}
 		if len(spans) == 0 || 2*len(spans) != len(v) {
-			return nil, k.config.Invalid(name, lengths+" in rising order, not negative", fmt.Sprint(v), "")
+			return nil, k.config.Invalid(name, lengths+" of at least 0 in ascending order", fmt.Sprint(v), "")
 		}
 		return spans, nil
 	}
@@ -125,7 +125,7 @@ func (k *boxCrop) ranges() error {
 		return err
 	}
 	k.search.scale = scale[0]
-	k.search.ratios, err = read("aspect_ratio", "2 or 6 numbers, each two", func(n int) bool { return n == 2 || n == 6 })
+	k.search.ratios, err = read("aspect_ratio", "2 or 6 numbers, each pair", func(n int) bool { return n == 2 || n == 6 })
 	return err
 }
 
@@ -136,7 +136,7 @@ func (k *boxCrop) sizes() error {
 		return nil
 	}
 	if !c.Has("input_shape") {
-		return c.Invalid("crop_shape", "input_shape too", "crop_shape alone", "")
+		return c.Invalid("crop_shape", "input_shape together with crop_shape", "only crop_shape", "")
 	}
 	for _, name := range []string{"scaling", "aspect_ratio"} {
 		if c.Given(name) {
@@ -181,7 +181,7 @@ func (k *boxCrop) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return out, nil
 }
 
-// axesOf returns how many axes boxes of such a shape have.
+// axesOf returns the number of axes of boxes, given the shape of the input.
 func axesOf(s tensor.Shape) (int, error) {
 	if len(s) == 2 && (s[1] == 4 || s[1] == 6) {
 		return s[1] / 2, nil
@@ -242,7 +242,7 @@ func (k *boxCrop) form(axes int) (boxForm, error) {
 	return f, nil
 }
 
-// read takes the boxes of a sample, which must lie in the image.
+// read reads the boxes of a sample. They must lie in the image.
 func (w *boxWorker) read(in tensor.Tensor, form *boxForm, axes int) error {
 	rows, err := tensor.Of[float32](in)
 	if err != nil {
@@ -336,11 +336,11 @@ func (k *boxCrop) write(b *op.Block, s int, form *boxForm, axes int, w *boxWorke
 	return err
 }
 
-// chooseLabels gives the labels of the boxes that are left.
+// chooseLabels writes the labels of the remaining boxes.
 func (w *boxWorker) chooseLabels(b *op.Block, s int) error {
 	in := b.In(1, s)
 	if len(in.Shape) == 0 || in.Shape[0] != len(w.boxes) {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "input labels", Want: fmt.Sprintf("one for each of %d boxes", len(w.boxes)), Got: in.String()}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "input labels", Want: fmt.Sprintf("one label for each of %d boxes", len(w.boxes)), Got: in.String()}
 	}
 	w.labels = append(append(w.labels[:0], len(w.found.kept)), in.Shape[1:]...)
 	out := b.Out(3, s, w.labels...)

@@ -12,15 +12,15 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "roi_random_crop",
-		Doc: "Draws where a window of a given size lies, so that it has as much of a region as fits: the whole region in it, " +
-			"or it within the region. It stays within the image where that is given.",
+		Doc: "Draws the place of a window of a given size, so that it has as much of a region as fits: either the whole region lies in the window, " +
+			"or the window lies in the region. If the size of the image is given, the window lies in the image.",
 		Inputs:  []op.Port{{Name: "data", Doc: "the data to cut, in place of in_shape", Optional: true}},
 		Outputs: []op.Port{{Name: "start", Doc: "the first index of the window along every axis, int64"}},
 		Params: []op.Parameter{
 			{Name: "crop_shape", Type: op.Ints, Required: true, PerSample: true, Doc: "Size of the window."},
-			{Name: "roi_start", Type: op.Ints, Required: true, PerSample: true, Doc: "Where the region begins."},
-			{Name: "roi_end", Type: op.Ints, PerSample: true, Doc: "Where the region ends; this or roi_shape is given."},
-			{Name: "roi_shape", Type: op.Ints, PerSample: true, Doc: "Size of the region; this or roi_end is given."},
+			{Name: "roi_start", Type: op.Ints, Required: true, PerSample: true, Doc: "Start of the region."},
+			{Name: "roi_end", Type: op.Ints, PerSample: true, Doc: "End of the region. Give either roi_end or roi_shape."},
+			{Name: "roi_shape", Type: op.Ints, PerSample: true, Doc: "Size of the region. Give either roi_shape or roi_end."},
 			{Name: "in_shape", Type: op.Ints, PerSample: true, Doc: "Size of the image. Not together with an input."},
 			seedParam,
 		},

@@ -7,10 +7,10 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// number is an element that can be folded.
+// number is the constraint of elements that can be folded.
 type number interface{ op.Integer | float32 }
 
-// total is the type of sums.
+// total is the constraint of sums.
 type total interface{ int64 | uint64 | float64 }
 
 // add adds the elements of in to the sums, or their squares.
@@ -55,7 +55,8 @@ func addAll[A total, T number](sums []A, in []T, shape tensor.Shape, axes []int,
 	})
 }
 
-// sum returns the sum of v, of four parts so that additions do not wait for each other.
+// sum returns the sum of v. It adds four parts separately, so that additions do not wait for each
+// other.
 func sum[A total, T number](v []T) A {
 	var a, b, c, d A
 	for ; len(v) >= 4; v = v[4:] {
@@ -79,11 +80,11 @@ func sumOfSquares[A total, T number](v []T) A {
 	return a + b
 }
 
-// lanes is how many sums of short rows are kept side by side: several rows are
-// added as if they were one long row, and the sums of equal places added at the end.
+// lanes is the number of sums of short rows that are kept side by side. Several rows are added as
+// if they were one long row. At the end, the sums of equal places are added.
 const lanes = 64
 
-// addRows adds rows of as many elements as there are sums.
+// addRows adds rows. A row has one element per sum.
 func addRows[A total, T number](sums []A, rows []T, squares bool) {
 	n := len(sums)
 	if n > lanes/2 || len(rows) < 2*lanes {
@@ -167,7 +168,7 @@ func deviations[T number](sums []float64, in []T, shape tensor.Shape, axes []int
 	})
 }
 
-// tile fills wide with copies of v and returns how far whole copies reach.
+// tile fills wide with copies of v and returns the length of all whole copies.
 func tile(wide, v []float32) int {
 	width := len(wide) / len(v) * len(v)
 	for i := range width {

@@ -27,7 +27,7 @@ func registerDeviation(name, doc string, root bool) {
 			{Name: "data", Doc: foldable},
 			{Name: "mean", Doc: "float32 means: one for each element of the output, or one for all"},
 		},
-		Outputs: []op.Port{{Name: "output", Doc: "one float32 for all that is folded together"}},
+		Outputs: []op.Port{{Name: "output", Doc: "one float32 for all elements that are folded together"}},
 		Params: params(op.Parameter{Name: "ddof", Type: op.Int, Default: 0,
 			Doc: "Number that is subtracted from the number of elements before the division."}),
 		Precision: op.Tolerance,

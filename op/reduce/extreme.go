@@ -20,9 +20,9 @@ func registerExtreme(name, doc, none string, largest bool) {
 	op.Register(op.Schema{
 		Name:    name,
 		Module:  []string{"reductions"},
-		Doc:     doc + " A NaN counts for nothing; where nothing counts the result is the " + none + " finite number of the type.",
+		Doc:     doc + " NaN is ignored. If there is no other element, the result is the " + none + " finite number of the type.",
 		Inputs:  []op.Port{{Name: "input", Doc: foldable}},
-		Outputs: []op.Port{{Name: "output", Doc: "one element for all that is folded together, of the type of the input"}},
+		Outputs: []op.Port{{Name: "output", Doc: "one element, of the type of the input, for all elements that are folded together"}},
 		Params:  params(),
 		New: func(c *op.Config) (op.Kernel, error) {
 			f, err := newFrame(c)
@@ -66,7 +66,7 @@ func (k *extreme) Sample(b *op.Block, s int) error {
 	return nil
 }
 
-// fold writes the extremes of elements between least and most.
+// fold writes the extremes of the elements. least and most are the extremes of the type.
 func fold[T number](k *extreme, out, in tensor.Tensor, axes []int, least, most T) {
 	to, from := element.View[T](out.Data), element.View[T](in.Data)
 	start := most

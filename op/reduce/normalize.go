@@ -16,7 +16,7 @@ const normalizable = "integers of up to 32 bits or float32"
 func init() {
 	op.Register(op.Schema{
 		Name: "normalize",
-		Doc: "Takes the mean from elements and divides them by the standard deviation: scale * (in - mean) / sqrt(stddev^2 + epsilon) + shift. " +
+		Doc: "Subtracts the mean from elements and divides the result by the standard deviation: scale * (in - mean) / sqrt(stddev^2 + epsilon) + shift. " +
 			"A mean or deviation that is not given is computed from the sample, or from the batch. If a computed deviation and epsilon are 0, the quotient is 0. " +
 			"Means and deviations that are given per sample have the shape of the input, with extents of 1 in the folded axes.",
 		Inputs:  []op.Port{{Name: "input", Doc: normalizable}},
@@ -27,7 +27,7 @@ func init() {
 			op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output."},
 			op.Parameter{Name: "epsilon", Type: op.Float, Default: 0.0, Doc: "Number that is added to the square of the deviation."},
 			op.Parameter{Name: "mean", Type: op.Float, PerSample: true, AnyShape: true, Doc: "The mean, in place of the computed one."},
-			op.Parameter{Name: "scale", Type: op.Float, Default: 1.0, Doc: "Factor of the results."},
+			op.Parameter{Name: "scale", Type: op.Float, Default: 1.0, Doc: "Factor for the results."},
 			op.Parameter{Name: "shift", Type: op.Float, Default: 0.0, Doc: "Number that is added to the results."},
 			op.Parameter{Name: "stddev", Type: op.Float, PerSample: true, AnyShape: true, Doc: "The standard deviation, in place of the computed one."},
 		),
@@ -36,14 +36,14 @@ func init() {
 	})
 }
 
-// given is mean or stddev: computed, one number, or a tensor of each sample.
+// given is mean or stddev: computed, one number, or one tensor per sample.
 type given struct {
 	set   bool
 	value float32
 	input int // argument input, or -1
 }
 
-// scalar reports whether it is one number for all samples.
+// scalar reports whether g is one number for all samples.
 func (g given) scalar() bool { return g.set && g.input < 0 }
 
 func readGiven(c *op.Config, name string) given {
@@ -81,16 +81,16 @@ func newNormalize(c *op.Config) (op.Kernel, error) {
 	case c.Given("axes") && (len(numbers) == 0 || slices.Min(numbers) < 0):
 		return nil, c.Invalid("axes", "at least one axis, and no negative axis", fmt.Sprint(numbers), "")
 	case c.Given("axis_names") && op.Get[string](c, "axis_names") == "":
-		return nil, c.Invalid("axis_names", "an axis or more", "none", "")
+		return nil, c.Invalid("axis_names", "at least one axis", "no axis", "")
 	case (c.Given("axes") || c.Given("axis_names")) && k.mean.scalar() && k.stddev.scalar():
-		return nil, c.Invalid("axes", "a mean or a deviation to compute along them", "both as numbers", "leave axes out")
+		return nil, c.Invalid("axes", "a mean or a stddev to compute along the axes", "both as numbers", "leave axes out")
 	case k.batch && (k.mean.input >= 0 || k.stddev.input >= 0):
-		return nil, c.Invalid("batch", "a mean and a deviation that do not differ per sample", "one that does", "leave batch out")
+		return nil, c.Invalid("batch", "a mean and a deviation that do not differ per sample", "a value per sample", "leave batch out")
 	}
 	return k, nil
 }
 
-// normal reports whether normalize takes and gives elements of that type.
+// normal reports whether normalize accepts and returns elements of type d.
 func normal(d tensor.DType) bool { return summable(d) && d.Bits() <= 32 }
 
 func (k *normalize) Batched() bool { return k.batch && !(k.mean.set && k.stddev.set) }
@@ -160,7 +160,7 @@ func (k *normalize) whole(b *op.Block) error {
 			if folds := slices.Contains(axes, i); folds {
 				n *= d
 			} else if len(shape) != len(first) || d != first[i] {
-				return &errs.Error{Kind: errs.Mismatch, Want: "one shape in all axes that are not folded, " + first.String(), Got: shape.String()}
+				return &errs.Error{Kind: errs.Mismatch, Want: "the same extents in all axes that are not folded, like " + first.String(), Got: shape.String()}
 			}
 		}
 		p.n += n

@@ -1,14 +1,15 @@
-// Package reduce holds the operators that fold axes of their input: sums, means,
-// extremes, deviations, and normalization by them.
+// Package reduce holds the operators that fold axes of their input: sums, means, extremes and
+// deviations. It also holds normalize.
 //
 // # Numbers
 //
-// Integers are summed as integers of 64 bits, exactly unless they overflow, and floats in float64
-// in the order of memory; the result is rounded once. DALI sums floats in float32 in another order,
-// so its results differ by some units of the last place. If the output is an integer type that DALI
-// computes in, sums wrap around as in DALI, and quotients and roots are truncated.
+// Integers are summed as integers of 64 bits, which is exact unless they overflow. Floats are
+// summed in float64 in the order of memory. The result is rounded once. DALI sums floats in float32
+// in another order, so its results differ by some units in the last place. If the output is an
+// integer type in which DALI computes, sums wrap around as in DALI, and quotients and roots are
+// truncated.
 //
-// The result of a sample depends neither on other samples nor on the number of workers.
+// The result of a sample does not depend on other samples or on the number of workers.
 package reduce
 
 import (
@@ -43,7 +44,7 @@ func newFrame(c *op.Config) (frame, error) {
 	return frame{config: c, axes: axes, keep: op.Get[bool](c, "keep_dims")}, err
 }
 
-// infer returns the output for that input.
+// infer returns the spec of the output for input in.
 func (f *frame) infer(in tensor.Spec, dtype tensor.DType) ([]tensor.Spec, error) {
 	out := tensor.Spec{DType: dtype}
 	if in.Shape == nil {
@@ -66,7 +67,7 @@ func (f *frame) infer(in tensor.Spec, dtype tensor.DType) ([]tensor.Spec, error)
 	return []tensor.Spec{out}, nil
 }
 
-// folded appends the shape that is left of shape to out.
+// folded appends to out the shape that remains of shape.
 func (f *frame) folded(out, shape tensor.Shape, axes []int) tensor.Shape {
 	for i, d := range shape {
 		switch {
@@ -79,8 +80,8 @@ func (f *frame) folded(out, shape tensor.Shape, axes []int) tensor.Shape {
 	return out
 }
 
-// sample finds the axes of a sample, makes its output and returns both, with the
-// number of elements that are folded into each of the output.
+// sample determines the axes of a sample and makes its output. n is the number of elements that are
+// folded into each output element.
 func (f *frame) sample(b *op.Block, s int) (axes []int, n int, out tensor.Tensor, err error) {
 	in := b.In(0, s)
 	room := op.PerWorker[[8]int](b)
@@ -99,7 +100,7 @@ func (f *frame) sample(b *op.Block, s int) (axes []int, n int, out tensor.Tensor
 	return axes, n, b.Out(0, s, shape...), nil
 }
 
-// summable reports whether elements of that type can be folded.
+// summable reports whether elements of type d can be folded.
 func summable(d tensor.DType) bool {
 	switch d {
 	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Float32:
@@ -108,7 +109,7 @@ func summable(d tensor.DType) bool {
 	return false
 }
 
-// unsupportedInput returns the error of an input whose elements cannot be folded.
+// unsupportedInput returns the error for an input whose elements cannot be folded.
 func unsupportedInput(c *op.Config, d tensor.DType, want string) error {
 	err := c.InvalidInput(0, want, d.String(), "cast it").(*errs.Error)
 	err.Kind = errs.Unsupported
@@ -117,7 +118,7 @@ func unsupportedInput(c *op.Config, d tensor.DType, want string) error {
 
 const foldable = "integers of 8 to 64 bits or float32"
 
-// wide returns the integer type of 64 bits that sums of elements of type d have.
+// wide returns the 64-bit integer type for sums of elements of type d.
 func wide(d tensor.DType) tensor.DType {
 	switch {
 	case !d.IsInteger():

@@ -11,18 +11,18 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// statistics are the means of normalize and the factors that take the place of
-// deviations, one for each place that is left when axes are folded.
+// statistics holds the means of normalize, and the factors that it uses in place of deviations.
+// There is one of each per element that remains when axes are folded.
 type statistics struct {
-	n              int // elements that are folded into each
+	n              int // number of elements that are folded into each mean
 	means, factors []float32
 	sums           []float64
-	integers       []int64 // the memory of sums, while integers are summed
-	squares        []int64 // of bytes, where deviations are wanted: sums of squares are exact, and faster
+	integers       []int64 // shares the memory of sums, while integers are summed
+	squares        []int64 // for bytes, if deviations are wanted: sums of squares are exact and faster
 	room           [8]int  // for axes
 }
 
-// newStatistics returns the statistics of data of that shape, in scratch memory.
+// newStatistics returns the statistics of data of the given shape, in scratch memory.
 func newStatistics(b *op.Block, shape tensor.Shape, axes []int) *statistics {
 	n, places := 1, 1
 	for i, d := range shape {
@@ -40,7 +40,7 @@ func newStatistics(b *op.Block, shape tensor.Shape, axes []int) *statistics {
 	return p
 }
 
-// wantSquares prepares for the deviations of data of type d from means that are computed.
+// wantSquares prepares for the deviations of data of type d from computed means.
 func (p *statistics) wantSquares(b *op.Block, d tensor.DType) {
 	if d.IsInteger() && d.Size() == 1 {
 		p.squares = op.Scratch[int64](b, len(p.sums))
@@ -54,7 +54,7 @@ func (p *statistics) fill(to []float32, v float32) {
 	}
 }
 
-// take writes the statistic that was given for a sample, if there is one.
+// take writes to `to` the statistic that was given for a sample, if there is one.
 func (p *statistics) take(b *op.Block, s int, g given, to []float32, in tensor.Shape, axes []int) error {
 	if g.input < 0 {
 		p.fill(to, g.value)
@@ -86,7 +86,8 @@ func (p *statistics) take(b *op.Block, s int, g given, to []float32, in tensor.S
 	return nil
 }
 
-// add adds the elements of a sample to the sums: integers as integers, in the same memory.
+// add adds the elements of a sample to the sums. Integers are summed as integers, in the same
+// memory.
 func (p *statistics) add(in tensor.Tensor, axes []int) {
 	if in.DType.IsInteger() {
 		p.integers = element.View[int64](element.Bytes(p.sums))
@@ -99,8 +100,8 @@ func (p *statistics) add(in tensor.Tensor, axes []int) {
 	add(p.sums, in, axes, false)
 }
 
-// finishMean makes the means of the sums, which begin again: at the sums of squared
-// distances where those follow from sums of squares.
+// finishMean makes the means from the sums and resets the sums. If the sums of squared distances
+// follow from sums of squares, they become the new sums.
 func (p *statistics) finishMean() {
 	n := float64(p.n)
 	for i, sum := range p.sums {
@@ -123,7 +124,7 @@ func (p *statistics) addDeviations(in tensor.Tensor, axes []int) {
 	}
 }
 
-// finishFactors makes the factors of the deviations that were given, or of the sums.
+// finishFactors makes the factors from the given deviations, or from the sums.
 func (p *statistics) finishFactors(k *normalize) {
 	if k.stddev.set {
 		for i, d := range p.factors {

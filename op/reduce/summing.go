@@ -14,9 +14,9 @@ import (
 type quotient uint8
 
 const (
-	whole   quotient = iota // it stays
-	average                 // it is divided by the number of elements
-	root                    // and the square root is taken
+	whole   quotient = iota // the sum is the result
+	average                 // the sum is divided by the number of elements
+	root                    // the square root of the average is taken
 )
 
 // summing is the kernel of sum, mean, mean_square and rms.
@@ -29,14 +29,14 @@ type summing struct {
 	standard func(in tensor.DType) tensor.DType
 }
 
-// registerSumming registers a reduction; make is its kernel without arguments.
+// registerSumming registers a reduction. make is its kernel without arguments.
 func registerSumming(name, doc, dtypeDoc string, make summing) {
 	op.Register(op.Schema{
 		Name:      name,
 		Module:    []string{"reductions"},
 		Doc:       doc,
 		Inputs:    []op.Port{{Name: "input", Doc: foldable}},
-		Outputs:   []op.Port{{Name: "output", Doc: "one number for all that is folded together"}},
+		Outputs:   []op.Port{{Name: "output", Doc: "one number for all elements that are folded together"}},
 		Params:    params(dtypeParam(dtypeDoc)),
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
@@ -61,7 +61,7 @@ func (k *summing) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 		out = k.standard(d)
 	}
 	if out != k.standard(d) && !k.allowed(d, out) {
-		return nil, k.config.Unsupported("dtype", "a type that "+d.String()+" is folded to, such as "+k.standard(d).String(), out.String())
+		return nil, k.config.Unsupported("dtype", "a result type for "+d.String()+", such as "+k.standard(d).String(), out.String())
 	}
 	return k.infer(in[0], out)
 }
@@ -73,7 +73,7 @@ func (k *summing) Sample(b *op.Block, s int) error {
 	}
 	in := b.In(0, s)
 	if n == 0 && k.quotient != whole && out.DType.IsInteger() {
-		return &errs.Error{Kind: errs.Invalid, Want: "elements to divide among", Got: fmt.Sprintf("%s without any", in)}
+		return &errs.Error{Kind: errs.Invalid, Want: "at least one element", Got: fmt.Sprintf("%s without elements", in)}
 	}
 	switch wide(in.DType) {
 	case tensor.Int64:
@@ -117,7 +117,7 @@ func rounded[A total](k *summing, out tensor.Tensor, sums []A, n int) {
 	}
 }
 
-// narrow writes results as integers: the low bits of the sums, truncated quotients and roots.
+// narrow writes results as integers: the low bits of sums, and truncated quotients and roots.
 func narrow[T op.Integer, A total](k *summing, out tensor.Tensor, sums []A, n int) {
 	to := element.View[T](out.Data)
 	for i, sum := range sums {

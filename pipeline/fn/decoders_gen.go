@@ -23,8 +23,8 @@ func DecodersImage(p *pipeline.Builder, encoded pipeline.Node, args DecodersImag
 // DecodersImageCropArgs are the arguments of decoders.image_crop.
 type DecodersImageCropArgs = opargs.DecodersImageCrop
 
-// DecodersImageCrop is decoders.image_crop. Decodes a window of images, whose size and place are given as for
-// crop. It must not leave the image.
+// DecodersImageCrop is decoders.image_crop. Decodes a window of images. Its size and place are given as for
+// crop. The window must lie inside the image.
 //
 // Input encoded: the bytes of an image file.
 // Output images: images, HWC.
@@ -36,8 +36,8 @@ func DecodersImageCrop(p *pipeline.Builder, encoded pipeline.Node, args Decoders
 // DecodersImageRandomCropArgs are the arguments of decoders.image_random_crop.
 type DecodersImageRandomCropArgs = opargs.DecodersImageRandomCrop
 
-// DecodersImageRandomCrop is decoders.image_random_crop. Decodes a window of images, of random area, aspect
-// ratio and place, as random_resized_crop draws it.
+// DecodersImageRandomCrop is decoders.image_random_crop. Decodes a window of images with random area, aspect
+// ratio and place, drawn as for random_resized_crop.
 //
 // Input encoded: the bytes of an image file.
 // Output images: images, HWC.
@@ -49,8 +49,8 @@ func DecodersImageRandomCrop(p *pipeline.Builder, encoded pipeline.Node, args De
 // DecodersImageSliceArgs are the arguments of decoders.image_slice.
 type DecodersImageSliceArgs = opargs.DecodersImageSlice
 
-// DecodersImageSlice is decoders.image_slice. Decodes a window of images, given by its start and end or
-// extent, as inputs or arguments, as for slice. It must not leave the image.
+// DecodersImageSlice is decoders.image_slice. Decodes a window of images. Its start and its end or extent are
+// inputs or arguments, as for slice. The window must lie inside the image.
 //
 // Input encoded: the bytes of an image file.
 // Input anchor: the start of the window on each axis; given together with the extent; may be left out.

@@ -13,7 +13,7 @@ type IoFileReadArgs = opargs.IoFileRead
 // IoFileRead is io.file.read. Reads files whose paths are the samples. A relative path is relative to the
 // working directory.
 //
-// Input filepaths: paths, as bytes; a zero byte ends them.
+// Input filepaths: paths as bytes; a zero byte ends a path.
 // Output contents: the contents, uint8.
 func IoFileRead(p *pipeline.Builder, filepaths pipeline.Node, args IoFileReadArgs) (contents pipeline.Node) {
 	out := p.Op("io.file.read", args, filepaths)

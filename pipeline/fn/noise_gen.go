@@ -10,10 +10,10 @@ import (
 // NoiseGaussianArgs are the arguments of noise.gaussian.
 type NoiseGaussianArgs = opargs.NoiseGaussian
 
-// NoiseGaussian is noise.gaussian. Adds numbers of a normal distribution to tensors.
+// NoiseGaussian is noise.gaussian. Adds numbers from a normal distribution to tensors.
 //
 // Input data: tensors of integers or float32.
-// Output noisy: tensors as the input.
+// Output noisy: tensors like the input.
 func NoiseGaussian(p *pipeline.Builder, data pipeline.Node, args NoiseGaussianArgs) (noisy pipeline.Node) {
 	out := p.Op("noise.gaussian", args, data)
 	return out[0]
@@ -22,11 +22,11 @@ func NoiseGaussian(p *pipeline.Builder, data pipeline.Node, args NoiseGaussianAr
 // NoiseSaltAndPepperArgs are the arguments of noise.salt_and_pepper.
 type NoiseSaltAndPepperArgs = opargs.NoiseSaltAndPepper
 
-// NoiseSaltAndPepper is noise.salt_and_pepper. Sets pixels, drawn with a given probability, to white or
-// black.
+// NoiseSaltAndPepper is noise.salt_and_pepper. Sets random pixels to white or black, each with a given
+// probability.
 //
 // Input data: tensors of integers or float32.
-// Output noisy: tensors as the input.
+// Output noisy: tensors like the input.
 func NoiseSaltAndPepper(p *pipeline.Builder, data pipeline.Node, args NoiseSaltAndPepperArgs) (noisy pipeline.Node) {
 	out := p.Op("noise.salt_and_pepper", args, data)
 	return out[0]
@@ -35,11 +35,11 @@ func NoiseSaltAndPepper(p *pipeline.Builder, data pipeline.Node, args NoiseSaltA
 // NoiseShotArgs are the arguments of noise.shot.
 type NoiseShotArgs = opargs.NoiseShot
 
-// NoiseShot is noise.shot. Replaces values by numbers of a Poisson distribution with the value as mean, like
-// light of few photons.
+// NoiseShot is noise.shot. Replaces each value by a number from a Poisson distribution whose mean is the
+// value, like the noise of few photons.
 //
 // Input data: tensors of integers or float32.
-// Output noisy: tensors as the input.
+// Output noisy: tensors like the input.
 func NoiseShot(p *pipeline.Builder, data pipeline.Node, args NoiseShotArgs) (noisy pipeline.Node) {
 	out := p.Op("noise.shot", args, data)
 	return out[0]

@@ -10,7 +10,7 @@ import (
 // RandomBetaArgs are the arguments of random.beta.
 type RandomBetaArgs = opargs.RandomBeta
 
-// RandomBeta is random.beta. Draws numbers from 0 to 1 of a beta distribution.
+// RandomBeta is random.beta. Draws numbers between 0 and 1 from a beta distribution.
 //
 // Input shapeLike: tensors whose shape the samples take; may be left out.
 // Output numbers: numbers.
@@ -22,10 +22,10 @@ func RandomBeta(p *pipeline.Builder, args RandomBetaArgs, inputs ...pipeline.Nod
 // RandomChoiceArgs are the arguments of random.choice.
 type RandomChoiceArgs = opargs.RandomChoice
 
-// RandomChoice is random.choice. Chooses from the input's elements along its first axis. If the input is a
-// scalar n, chooses from the numbers below n.
+// RandomChoice is random.choice. Chooses among the input's elements along its first axis. If the input is a
+// scalar n, chooses among the numbers from 0 to n-1.
 //
-// Input a: a number of choices, an integer, or a tensor of choices.
+// Input a: the number of choices (an integer), or a tensor of choices.
 // Input shapeLike: tensors whose shape the samples take; may be left out.
 // Output chosen: choices.
 func RandomChoice(p *pipeline.Builder, a pipeline.Node, args RandomChoiceArgs, inputs ...pipeline.Node) (chosen pipeline.Node) {
@@ -48,7 +48,7 @@ func RandomCoinFlip(p *pipeline.Builder, args RandomCoinFlipArgs, inputs ...pipe
 // RandomNormalArgs are the arguments of random.normal.
 type RandomNormalArgs = opargs.RandomNormal
 
-// RandomNormal is random.normal. Draws numbers of a normal distribution.
+// RandomNormal is random.normal. Draws numbers from a normal distribution.
 //
 // Input shapeLike: tensors whose shape the samples take; may be left out.
 // Output numbers: numbers.
@@ -60,8 +60,8 @@ func RandomNormal(p *pipeline.Builder, args RandomNormalArgs, inputs ...pipeline
 // RandomUniformArgs are the arguments of random.uniform.
 type RandomUniformArgs = opargs.RandomUniform
 
-// RandomUniform is random.uniform. Draws numbers evenly from a range, whose end is excluded, or from a list
-// of values.
+// RandomUniform is random.uniform. Draws numbers evenly from a range without its end, or from a list of
+// values.
 //
 // Input shapeLike: tensors whose shape the samples take; may be left out.
 // Output numbers: numbers.

@@ -5,12 +5,12 @@ import (
 	"sort"
 )
 
-// Float is a type of real numbers, float or double in C++.
+// Float is the constraint of real numbers: float or double in C++.
 type Float interface{ ~float32 | ~float64 }
 
-// Canonical returns a number in [0, 1), as std::generate_canonical with all bits
-// of T does. It takes as many numbers of the engine as fill those bits: for
-// float64 two of a 32-bit engine, else one.
+// Canonical returns a number in [0, 1), like std::generate_canonical with all bits of T. It takes
+// enough numbers of the engine to fill these bits: two numbers of a 32-bit engine for float64,
+// otherwise one.
 func Canonical[T Float](g Source) T {
 	lo, hi := g.Bounds()
 	digits, below := 24, float64(math.Nextafter32(1, 0))
@@ -35,26 +35,24 @@ func Canonical[T Float](g Source) T {
 }
 
 func isDouble[T Float]() bool {
-	const odd = 1<<24 + 1 // the first integer that float32 has not
+	const odd = 1<<24 + 1 // the first integer that float32 cannot represent
 	one := T(1)
 	return T(odd)-T(odd-1) == one
 }
 
-// UniformReal returns a number in [a, b), or b by rounding, as
-// std::uniform_real_distribution does.
+// UniformReal returns a number in [a, b), or b because of rounding, like
+// std::uniform_real_distribution.
 func UniformReal[T Float](g Source, a, b T) T { return T(Canonical[T](g)*(b-a)) + a }
 
-// Bernoulli returns true with that probability, as std::bernoulli_distribution
-// does.
+// Bernoulli returns true with the given probability, like std::bernoulli_distribution.
 func Bernoulli(g Source, probability float64) bool { return Canonical[float64](g) < probability }
 
-// Discrete is std::discrete_distribution: the numbers from 0, each with a
-// probability of its own. It is immutable and safe for concurrent use. The zero
-// Discrete always returns 0.
+// Discrete is std::discrete_distribution: the numbers 0, 1, 2 …, each with its own probability. It
+// is immutable and safe for concurrent use. The zero Discrete always returns 0.
 type Discrete struct{ cumulative []float64 }
 
-// NewDiscrete returns the distribution of weights that are not negative and not
-// all zero; they need not sum to 1. With fewer than two weights it always returns
+// NewDiscrete returns the distribution with the given weights. They must not be negative and not
+// all be zero; they need not sum to 1. With fewer than two weights the distribution always returns
 // 0 and takes no numbers.
 func NewDiscrete(weights []float64) Discrete {
 	if len(weights) < 2 {
@@ -82,9 +80,9 @@ func (d Discrete) Next(g Source) int {
 	return sort.SearchFloat64s(d.cumulative, Canonical[float64](g))
 }
 
-// Normal is std::normal_distribution, by Marsaglia's polar method, which makes
-// two numbers at once and keeps one: its state is that number. It must not be
-// used by several goroutines at once. In C++ the default StdDev is 1.
+// Normal is std::normal_distribution, by Marsaglia's polar method. The method makes two numbers at
+// once and keeps one of them, which is the state. A Normal must not be used by several goroutines
+// at once. In C++ the default StdDev is 1.
 type Normal[T Float] struct {
 	Mean, StdDev T
 
@@ -114,13 +112,13 @@ func (d *Normal[T]) standard(g Source) T {
 	return T(y * scale)
 }
 
-// Exponential returns a number of the exponential distribution, as
-// std::exponential_distribution does; in C++ the default lambda is 1.
+// Exponential returns a number from the exponential distribution, like
+// std::exponential_distribution. In C++ the default lambda is 1.
 func Exponential[T Float](g Source, lambda T) T { return -log(1-Canonical[T](g)) / lambda }
 
-// Gamma is std::gamma_distribution with shape Alpha and scale Beta, both above zero, by Marsaglia
-// and Tsang (2000). Its state is the state of the normal distribution in it. It must not be used by
-// several goroutines at once.
+// Gamma is std::gamma_distribution with shape Alpha and scale Beta, both above zero, by the method
+// of Marsaglia and Tsang (2000). Its state is the state of its normal distribution. It must not be
+// used by several goroutines at once.
 type Gamma[T Float] struct {
 	Alpha, Beta T
 
@@ -169,15 +167,16 @@ func (d *Gamma[T]) cube(g Source, a1, a2 T) T {
 	}
 }
 
-// log and sqrt are rounded to T once; of float32 they are logf and sqrtf.
+// log and sqrt are rounded to T once. For float32 they are logf and sqrtf.
 
 func log[T Float](x T) T { return T(math.Log(float64(x))) }
 
 func sqrt[T Float](x T) T { return T(math.Sqrt(float64(x))) }
 
-// Poisson is std::poisson_distribution of 32-bit integers, by Devroye's rejection (1986) from a
-// mean of 12 on and by multiplication below. Its state is the state of the normal distribution in
-// it. It must not be used by several goroutines at once. Make it with NewPoisson or Reset.
+// Poisson is std::poisson_distribution of 32-bit integers. It uses Devroye's rejection method
+// (1986) for a mean of 12 or more, and multiplication below. Its state is the state of its normal
+// distribution. It must not be used by several goroutines at once. Make it with NewPoisson or
+// Reset.
 type Poisson struct {
 	mean, floor      float64
 	threshold        float64 // e^-mean, or log(mean) from 12 on
@@ -189,17 +188,17 @@ type Poisson struct {
 	normal Normal[float64]
 }
 
-// rejectionFrom is the mean from which on libstdc++ draws by rejection.
+// rejectionFrom is the least mean for which libstdc++ draws by rejection.
 const rejectionFrom = 12
 
-// NewPoisson returns the distribution of a mean, which is not negative.
+// NewPoisson returns the distribution with the given mean, which must not be negative.
 func NewPoisson(mean float64) *Poisson {
 	p := &Poisson{}
 	p.Reset(mean)
 	return p
 }
 
-// Reset makes p the distribution of a mean, which is not negative, as if new.
+// Reset makes p a new distribution with the given mean, which must not be negative.
 func (p *Poisson) Reset(mean float64) {
 	*p = Poisson{mean: mean, normal: Normal[float64]{StdDev: 1}}
 	if mean < rejectionFrom {

@@ -5,14 +5,13 @@ import (
 	"math/bits"
 )
 
-// UniformInt returns an integer from a to b, both included, as std::uniform_int_distribution of GCC
-// 11 and later does: engines of all 32-bit or all 64-bit words are scaled down by multiplication
-// and rejection (Lemire 2019), others by division; a range larger than the engine's takes several
-// numbers. b must not be below a.
+// UniformInt returns an integer from a to b, both included, like std::uniform_int_distribution of
+// GCC 11 and later. Numbers of engines that yield all 32-bit or all 64-bit words are scaled down by
+// multiplication and rejection (Lemire 2019). Numbers of other engines are scaled down by division.
+// A range larger than the engine's range takes several numbers. b must not be below a.
 func UniformInt(g Source, a, b int64) int64 { return a + int64(uniform(g, uint64(b)-uint64(a), true)) }
 
-// UniformIntGCC10 is UniformInt as it was up to GCC 10, with division for every
-// engine.
+// UniformIntGCC10 works like UniformInt up to GCC 10, with division for every engine.
 func UniformIntGCC10(g Source, a, b int64) int64 {
 	return a + int64(uniform(g, uint64(b)-uint64(a), false))
 }
@@ -60,8 +59,8 @@ func multiply64(g Source, n uint64) uint64 {
 	return high
 }
 
-// scaleUp puts a number together from a high part, drawn first, and one number
-// of the engine, until it does not exceed last.
+// scaleUp combines a high part, which is drawn first, with one number of the engine. It repeats
+// this until the result does not exceed last.
 func scaleUp(g Source, span, last uint64, multiply bool) uint64 {
 	lo, _ := g.Bounds()
 	n := span + 1
@@ -73,18 +72,16 @@ func scaleUp(g Source, span, last uint64, multiply bool) uint64 {
 	}
 }
 
-// Shuffle permutes s as std::shuffle of GCC 11 and later does. While the square
-// of the length stays within the range of the engine, one number gives the
-// places of two elements.
+// Shuffle permutes s like std::shuffle of GCC 11 and later. If the square of the length is within
+// the range of the engine, one number gives the places of two elements.
 func Shuffle[S ~[]E, E any](g Source, s S) { shuffle(g, s, true) }
 
-// ShuffleGCC10 is Shuffle as it was from GCC 7 to GCC 10: the same, with the
-// integers of UniformIntGCC10.
+// ShuffleGCC10 works like Shuffle from GCC 7 to GCC 10, with the integers of UniformIntGCC10.
 func ShuffleGCC10[S ~[]E, E any](g Source, s S) { shuffle(g, s, false) }
 
 func shuffle[S ~[]E, E any](g Source, s S, multiply bool) {
 	n := uint64(len(s))
-	if n < 2 { // libstdc++ draws nothing for one element either
+	if n < 2 { // libstdc++ also draws nothing for one element
 		return
 	}
 	lo, hi := g.Bounds()

@@ -1,15 +1,14 @@
 package libstdcxx
 
-// MT19937 is std::mt19937, the Mersenne twister of Matsumoto and Nishimura
-// (1998) with 32-bit words. Make it with NewMT19937; the zero MT19937 returns
-// zeros for ever.
+// MT19937 is std::mt19937, the Mersenne twister of Matsumoto and Nishimura (1998) with 32-bit
+// words. Make it with NewMT19937; the zero MT19937 always returns 0.
 type MT19937 struct {
 	x [624]uint32
-	p int // the next of x; all of them are used up at len(x)
+	p int // index of the next word of x; len(x) if all are used
 }
 
-// NewMT19937 returns the engine of a seed, of which the low 32 bits count; C++
-// has 5489 as default.
+// NewMT19937 returns the engine of a seed. Only the low 32 bits of the seed count. In C++ the
+// default is 5489.
 func NewMT19937(seed uint64) MT19937 {
 	var g MT19937
 	g.x[0] = uint32(seed)
@@ -45,7 +44,7 @@ func (g *MT19937) Next() uint64 {
 // Bounds implements Source.
 func (g *MT19937) Bounds() (lo, hi uint64) { return 0, 1<<32 - 1 }
 
-// Discard passes over n numbers; 624 of them cost about as much as 300 of Next.
+// Discard skips n numbers; 624 of them cost about as much as 300 of Next.
 func (g *MT19937) Discard(n uint64) {
 	for n > uint64(len(g.x)-g.p) {
 		n -= uint64(len(g.x) - g.p)
@@ -59,15 +58,14 @@ func (g *MT19937) twist() {
 	g.p = 0
 }
 
-// MT19937x64 is std::mt19937_64, the Mersenne twister of Nishimura (2000) with
-// 64-bit words. Make it with NewMT19937x64; the zero MT19937x64 returns zeros
-// for ever.
+// MT19937x64 is std::mt19937_64, the Mersenne twister of Nishimura (2000) with 64-bit words. Make
+// it with NewMT19937x64; the zero MT19937x64 always returns 0.
 type MT19937x64 struct {
 	x [312]uint64
 	p int
 }
 
-// NewMT19937x64 returns the engine of a seed; C++ has 5489 as default.
+// NewMT19937x64 returns the engine of a seed. In C++ the default is 5489.
 func NewMT19937x64(seed uint64) MT19937x64 {
 	var g MT19937x64
 	g.x[0] = seed
@@ -107,7 +105,7 @@ func (g *MT19937x64) Next() uint64 {
 // Bounds implements Source: all 64-bit words.
 func (g *MT19937x64) Bounds() (lo, hi uint64) { return 0, 1<<64 - 1 }
 
-// Discard passes over n numbers; 312 of them cost about as much as 150 of Next.
+// Discard skips n numbers; 312 of them cost about as much as 150 of Next.
 func (g *MT19937x64) Discard(n uint64) {
 	for n > uint64(len(g.x)-g.p) {
 		n -= uint64(len(g.x) - g.p)
@@ -121,8 +119,8 @@ func (g *MT19937x64) twist() {
 	g.p = 0
 }
 
-// twist makes the next words of a Mersenne twister: of each word the bits of
-// upper, of its successor the others, and the word m places on.
+// twist makes the next words of a Mersenne twister. Each word is made from the bits of upper in the
+// old word, the other bits of its successor, and the word m places further.
 func twist[W uint32 | uint64](x []W, m int, upper, a W) {
 	n := len(x)
 	step := func(k, next, far int) {
@@ -138,8 +136,8 @@ func twist[W uint32 | uint64](x []W, m int, upper, a W) {
 	step(n-1, 0, m-1)
 }
 
-// notAllZero keeps a seeded twister off its fixed point: where nothing but the
-// unused low bits of the first word is set, the standard sets its top bit.
+// notAllZero keeps a seeded twister away from its fixed point. If only the unused low bits of the
+// first word are set, the standard sets its top bit.
 func notAllZero[W uint32 | uint64](x []W, top W) {
 	const unused = 31
 	zero := x[0]>>unused == 0

@@ -5,13 +5,12 @@ const (
 	minstdMultiplier = 16807
 )
 
-// MinstdRand0 is std::minstd_rand0, in libstdc++ also
-// std::default_random_engine: x = 16807*x mod 2^31-1, of Lewis, Goodman and
-// Miller. Its state is one number from 1 to 2^31-2. The zero MinstdRand0 is not
-// seeded; it returns zeros for ever.
+// MinstdRand0 is std::minstd_rand0, in libstdc++ also std::default_random_engine: x = 16807*x mod
+// 2^31-1, of Lewis, Goodman and Miller. Its state is one number from 1 to 2^31-2. The zero
+// MinstdRand0 is not seeded; it always returns 0.
 type MinstdRand0 struct{ x uint32 }
 
-// NewMinstdRand0 returns the engine of a seed; C++ has 1 as default.
+// NewMinstdRand0 returns the engine of a seed. In C++ the default is 1.
 func NewMinstdRand0(seed uint64) MinstdRand0 {
 	x := uint32(seed % minstdModulus)
 	return MinstdRand0{x: max(x, 1)}
@@ -33,7 +32,7 @@ func (g *MinstdRand0) Next() uint64 {
 // Bounds implements Source.
 func (g *MinstdRand0) Bounds() (lo, hi uint64) { return 1, minstdModulus - 1 }
 
-// Discard passes over n numbers, in time that does not grow with n.
+// Discard skips n numbers, in a time that does not grow with n.
 func (g *MinstdRand0) Discard(n uint64) {
 	factor := uint64(minstdMultiplier)
 	x := uint64(g.x)
@@ -46,11 +45,11 @@ func (g *MinstdRand0) Discard(n uint64) {
 	g.x = uint32(x)
 }
 
-// DiscardInts passes over what n calls of UniformInt(g, 0, last) take, at about a
-// nanosecond each. That is more than n numbers where some are rejected, so that
-// they have to be looked at.
+// DiscardInts skips the numbers that n calls of UniformInt(g, 0, last) take, at about a nanosecond
+// per call. It must compute the numbers, because a call takes more than one number if some are
+// rejected.
 func (g *MinstdRand0) DiscardInts(n uint64, last uint32) {
-	if last >= minstdModulus-2 { // nothing is scaled down
+	if last >= minstdModulus-2 { // no number is scaled down
 		for range n {
 			UniformInt(g, 0, int64(last))
 		}
@@ -82,7 +81,7 @@ func (g *MinstdRand0) DiscardInts(n uint64, last uint32) {
 	}
 }
 
-// minstdStep returns x*factor mod 2^31-1 for x and factor below that.
+// minstdStep returns x*factor mod 2^31-1, for x and factor below 2^31-1.
 func minstdStep(x, factor uint64) uint64 {
 	x *= factor
 	x = x&minstdModulus + x>>31 // 2^31 is 1

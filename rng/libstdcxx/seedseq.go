@@ -6,13 +6,12 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// SeedSeq is a std::seed_seq: the words that it was made of. Integers that are
-// longer than 32 bits enter it by their low 32 bits, as in C++.
+// SeedSeq is a std::seed_seq, as the words that it was made from. As in C++, only the low 32 bits
+// of longer integers count.
 type SeedSeq []uint32
 
-// Generate fills dst with words mixed from all of s, by [rand.util.seedseq] of
-// the C++ standard. Equal sequences fill equally, and the length of dst enters
-// every word.
+// Generate fills dst with words mixed from all of s, by [rand.util.seedseq] of the C++ standard.
+// Equal sequences give equal words. Every word also depends on the length of dst.
 func (s SeedSeq) Generate(dst []uint32) {
 	n := len(dst)
 	if n == 0 {
@@ -50,8 +49,8 @@ func (s SeedSeq) Generate(dst []uint32) {
 	}
 }
 
-// tempering is the distance t of the standard between the two words that a step
-// changes besides its own.
+// tempering returns t of the standard: the distance between the two words that a step changes
+// besides its own word.
 func tempering(n int) int {
 	switch {
 	case n >= 623:
@@ -66,8 +65,8 @@ func tempering(n int) int {
 	return (n - 1) / 2
 }
 
-// Words makes a Source of 32-bit words of a Philox, as DALI feeds the
-// distributions of its CPU operators.
+// Words makes a Philox a Source of 32-bit words. DALI feeds the distributions of its CPU operators
+// in this way.
 type Words struct{ Philox *rng.Philox }
 
 // Next implements Source; it takes one word.
@@ -76,8 +75,8 @@ func (w Words) Next() uint64 { return uint64(w.Philox.Uint32()) }
 // Bounds implements Source: all 32-bit words.
 func (w Words) Bounds() (lo, hi uint64) { return 0, 1<<32 - 1 }
 
-// UniformInt works like the function UniformInt for these words, without the memory that a Philox
-// in an interface takes. b must not be below a.
+// UniformInt works like the function UniformInt with w as the source. It avoids the allocation of a
+// Philox in an interface. b must not be below a.
 func (w Words) UniformInt(a, b int32) int32 {
 	n := uint32(b) - uint32(a) + 1
 	if n == 0 { // all 32-bit integers
@@ -90,7 +89,8 @@ func (w Words) UniformInt(a, b int32) int32 {
 	return a + int32(product>>32)
 }
 
-// UniformReal is the function of that name for these words, likewise.
+// UniformReal works like the function UniformReal with w as the source. It avoids the same
+// allocation.
 func (w Words) UniformReal(a, b float32) float32 {
 	x := min(float32(w.Philox.Uint32())*0x1p-32, math.Nextafter32(1, 0))
 	return float32(x*(b-a)) + a

@@ -14,8 +14,8 @@ func (g MinstdRand0) String() string { return strconv.FormatUint(uint64(g.x), 10
 // MarshalText returns the same as String.
 func (g MinstdRand0) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
 
-// UnmarshalText restores what MarshalText wrote. The error is of kind
-// errs.Invalid; then g is unchanged.
+// UnmarshalText restores a state that MarshalText wrote. It fails with errs.Invalid for other
+// texts; then g is unchanged.
 func (g *MinstdRand0) UnmarshalText(text []byte) error {
 	x, err := strconv.ParseUint(string(text), 10, 32)
 	if err != nil || x < 1 || x >= minstdModulus {
@@ -30,8 +30,8 @@ func (g MinstdRand0) MarshalBinary() ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(nil, g.x), nil
 }
 
-// UnmarshalBinary restores what MarshalBinary wrote. The error is of kind
-// errs.Corrupt; then g is unchanged.
+// UnmarshalBinary restores a state that MarshalBinary wrote. It fails with errs.Corrupt for other
+// bytes; then g is unchanged.
 func (g *MinstdRand0) UnmarshalBinary(b []byte) error {
 	if len(b) != 4 {
 		return badBinary("MinstdRand0", "4 bytes", b)
@@ -51,8 +51,8 @@ func (g MT19937) String() string { return twisterText(g.x[:], g.p) }
 // MarshalText returns the same as String.
 func (g MT19937) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
 
-// UnmarshalText restores what MarshalText wrote. The error is of kind
-// errs.Invalid; then g is unchanged.
+// UnmarshalText restores a state that MarshalText wrote. It fails with errs.Invalid for other
+// texts; then g is unchanged.
 func (g *MT19937) UnmarshalText(text []byte) error {
 	var next MT19937
 	var ok bool
@@ -73,8 +73,8 @@ func (g MT19937) MarshalBinary() ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, uint32(g.p)), nil
 }
 
-// UnmarshalBinary restores what MarshalBinary wrote. The error is of kind
-// errs.Corrupt; then g is unchanged.
+// UnmarshalBinary restores a state that MarshalBinary wrote. It fails with errs.Corrupt for other
+// bytes; then g is unchanged.
 func (g *MT19937) UnmarshalBinary(b []byte) error {
 	n := len(g.x)
 	if len(b) != 4*(n+1) || binary.LittleEndian.Uint32(b[4*n:]) > uint32(n) {
@@ -94,8 +94,8 @@ func (g MT19937x64) String() string { return twisterText(g.x[:], g.p) }
 // MarshalText returns the same as String.
 func (g MT19937x64) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
 
-// UnmarshalText restores what MarshalText wrote. The error is of kind
-// errs.Invalid; then g is unchanged.
+// UnmarshalText restores a state that MarshalText wrote. It fails with errs.Invalid for other
+// texts; then g is unchanged.
 func (g *MT19937x64) UnmarshalText(text []byte) error {
 	var next MT19937x64
 	var ok bool
@@ -116,8 +116,8 @@ func (g MT19937x64) MarshalBinary() ([]byte, error) {
 	return binary.LittleEndian.AppendUint64(b, uint64(g.p)), nil
 }
 
-// UnmarshalBinary restores what MarshalBinary wrote. The error is of kind
-// errs.Corrupt; then g is unchanged.
+// UnmarshalBinary restores a state that MarshalBinary wrote. It fails with errs.Corrupt for other
+// bytes; then g is unchanged.
 func (g *MT19937x64) UnmarshalBinary(b []byte) error {
 	n := len(g.x)
 	if len(b) != 8*(n+1) || binary.LittleEndian.Uint64(b[8*n:]) > uint64(n) {

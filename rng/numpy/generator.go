@@ -7,20 +7,20 @@ import (
 	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
 )
 
-// Bits is a generator of 64-bit words: *PCG64, *Philox.
+// Bits is a generator of 64-bit words: *PCG64 or *Philox.
 type Bits interface {
 	Uint64() uint64
 }
 
-// Generator draws as numpy.random.Generator does. Between two 32-bit draws it
-// holds half a word, which 64-bit draws leave alone.
+// Generator draws like numpy.random.Generator. Between two 32-bit draws it keeps half a word.
+// 64-bit draws do not change it.
 type Generator struct {
 	bits Bits
 	half uint32
 	held bool
 }
 
-// NewGenerator returns Generator(b). The generator goes on with b itself.
+// NewGenerator returns Generator(b). The generator advances b itself.
 func NewGenerator(b Bits) *Generator { return &Generator{bits: b} }
 
 // DefaultRNG returns numpy.random.default_rng(seed).
@@ -98,11 +98,11 @@ func (g *Generator) bounded64(most uint64) uint64 {
 	return hi
 }
 
-// Interval returns a number in [0, most] as shuffle draws it: words, masked, until
-// one is small enough. It draws nothing if most is 0.
+// Interval returns a number in [0, most], drawn as in shuffle: it masks words until one is small
+// enough. It draws nothing if most is 0.
 func (g *Generator) Interval(most uint64) uint64 { return interval(g, most) }
 
-// words are both halves of what interval draws from.
+// words is a source of 32-bit and 64-bit words for interval.
 type words interface {
 	Uint32() uint32
 	Uint64() uint64
@@ -126,7 +126,7 @@ func interval[W words](w W, most uint64) uint64 {
 	}
 }
 
-// Shuffle is shuffle of a list or of an array of one dimension, which draw alike.
+// Shuffle shuffles s like NumPy's shuffle. Lists and arrays of one dimension draw the same numbers.
 func Shuffle[T any](g *Generator, s []T) { shuffle(g, s) }
 
 func shuffle[W words, T any](w W, s []T) {

@@ -2,8 +2,8 @@ package numpy
 
 import "math/bits"
 
-// PCG64 is the generator PCG XSL RR 128/64, numpy.random.PCG64. It is a value: a
-// copy goes on by itself with the same words. The zero PCG64 is not seeded.
+// PCG64 is the generator PCG XSL RR 128/64, numpy.random.PCG64. It is a value: a copy continues
+// independently with the same words. The zero PCG64 is not seeded.
 type PCG64 struct{ state, inc uint128 }
 
 type uint128 struct{ hi, lo uint64 }
@@ -38,8 +38,8 @@ func PCG64Of(s SeedSequence) PCG64 {
 	return p
 }
 
-// MakePCG64 returns the generator in a state, each number of it as its high and
-// its low half. The increment is made odd.
+// MakePCG64 returns the generator with the given state. Each number of the state is given as its
+// high and its low half. The increment is made odd.
 func MakePCG64(state, inc [2]uint64) PCG64 {
 	return PCG64{state: uint128{state[0], state[1]}, inc: uint128{inc[0], inc[1] | 1}}
 }
@@ -57,7 +57,7 @@ func (p *PCG64) Uint64() uint64 {
 	return bits.RotateLeft64(p.state.hi^p.state.lo, -int(p.state.hi>>58))
 }
 
-// Advance moves n words on, like PCG64.advance(n), in at most 64 steps for any n.
+// Advance skips n words, like PCG64.advance(n), in at most 64 steps for any n.
 func (p *PCG64) Advance(n uint64) {
 	times, plus := uint128{0, 1}, uint128{}
 	factor, term := pcgMultiplier(), p.inc

@@ -15,15 +15,14 @@ type Philox struct {
 // NewPhilox returns Philox(key=key), at its first word.
 func NewPhilox(key uint64) Philox { return Philox{key: [2]uint64{key, 0}} }
 
-// SeedPhilox returns Philox(seed), whose key is of SeedSequence(seed).
+// SeedPhilox returns Philox(seed). Its key comes from SeedSequence(seed).
 func SeedPhilox(seed uint32) Philox {
 	var p Philox
 	NewSeedSequence(seed).Generate64(p.key[:])
 	return p
 }
 
-// At returns the generator with the given counter and an empty block, as if it had been given such
-// a state.
+// At returns the generator with the given counter and no words left in its block.
 func (p Philox) At(counter [4]uint64) Philox { return Philox{key: p.key, counter: counter} }
 
 const (
@@ -55,7 +54,7 @@ func (p *Philox) Uint64() uint64 {
 	return w
 }
 
-// Advance moves n blocks of four words on and drops the rest of the present block, like
+// Advance skips n blocks of four words and drops the rest of the current block, like
 // Philox.advance(n), in constant time.
 func (p *Philox) Advance(n uint64) {
 	p.skip(n)

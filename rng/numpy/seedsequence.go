@@ -1,7 +1,7 @@
 package numpy
 
-// SeedSequence makes the state of generators of a seed, numpy.random.SeedSequence
-// without children.
+// SeedSequence makes the state of generators from a seed. It is numpy.random.SeedSequence without
+// children.
 type SeedSequence struct{ pool [4]uint32 }
 
 const (
@@ -13,9 +13,8 @@ const (
 	seedMixR  = 0x4973f715
 )
 
-// NewSeedSequence returns the sequence of a non-negative seed of any size, in
-// words from the lowest. As in NumPy, zeros above the highest word that has bits
-// are not part of a seed.
+// NewSeedSequence returns the sequence of a non-negative seed of any size. The words of the seed
+// begin with the lowest word. As in NumPy, zero words above the highest nonzero word do not count.
 func NewSeedSequence(seed ...uint32) SeedSequence {
 	for len(seed) > 0 && seed[len(seed)-1] == 0 {
 		seed = seed[:len(seed)-1]

@@ -1,4 +1,4 @@
-// Package decodetest tests decoders of images with any input.
+// Package decodetest tests image decoders with arbitrary input.
 package decodetest
 
 import (
@@ -10,8 +10,8 @@ import (
 // mostPixels is the size of the largest image that Fuzz decodes.
 const mostPixels = 1 << 18
 
-// Fuzz decodes any bytes: an image has what its header says. also checks an image whose
-// header was read, before it is decoded; it may be nil.
+// Fuzz decodes arbitrary bytes and checks that an image agrees with its header. also is called for
+// each image whose header was read, before the image is decoded; it may be nil.
 func Fuzz(f *testing.F, readHeader func([]byte) (raster.Header, error), decode func([]byte, *raster.Image) error,
 	also func(*testing.T, raster.Header, []byte)) {
 	f.Fuzz(func(t *testing.T, data []byte) {

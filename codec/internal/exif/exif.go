@@ -1,6 +1,5 @@
-// Package exif turns images as the orientation in their EXIF data asks (CIPA
-// DC-008, tag 0x0112): 1 as stored, 2 to 4 mirrored or upside down, 5 to 8 with
-// rows and columns exchanged.
+// Package exif turns images as the orientation in their EXIF data says (CIPA DC-008, tag 0x0112): 1
+// as stored, 2 to 4 mirrored or upside down, 5 to 8 with rows and columns exchanged.
 package exif
 
 import (
@@ -8,8 +7,8 @@ import (
 	"encoding/binary"
 )
 
-// Segment returns the orientation that the APP1 segment of a JPEG file holds, or 1
-// when it holds none.
+// Segment returns the orientation in the APP1 segment of a JPEG file, or 1 if the segment has no
+// orientation.
 func Segment(body []byte) int {
 	if exif, ok := bytes.CutPrefix(body, []byte("Exif\x00\x00")); ok {
 		return Orientation(exif)
@@ -50,8 +49,8 @@ func Orientation(b []byte) int {
 	return 1
 }
 
-// Steps returns where the pixels of the turned image come from in the stored one of
-// w x h: the one at output (x, y) is number start + x*dx + y*dy.
+// Steps returns where the pixels of the turned image lie in the stored image of w x h pixels. The
+// pixel at (x, y) of the turned image is stored pixel start + x*dx + y*dy.
 func Steps(w, h, orientation int) (start, dx, dy int) {
 	last := w*h - 1
 	switch orientation {
@@ -73,8 +72,8 @@ func Steps(w, h, orientation int) (start, dx, dy int) {
 	return 0, 1, w
 }
 
-// Turn writes the stored image src, or a window of it, of w x h pixels, each of
-// size bytes, to dst as the orientation asks.
+// Turn writes src to dst, turned as the orientation says. src is a stored image, or a window of it,
+// with w x h pixels of size bytes each.
 func Turn(dst, src []uint8, w, h, size, orientation int) {
 	start, dx, dy := Steps(w, h, orientation)
 	outW, outH := Size(w, h, orientation)
@@ -89,7 +88,7 @@ func Turn(dst, src []uint8, w, h, size, orientation int) {
 	}
 }
 
-// Size returns the size that an image of w x h pixels has when it is turned.
+// Size returns the size of an image of w x h pixels after turning.
 func Size(w, h, orientation int) (width, height int) {
 	if orientation > 4 {
 		return h, w
@@ -97,8 +96,8 @@ func Size(w, h, orientation int) (width, height int) {
 	return w, h
 }
 
-// Stored returns where the window at x, y of width x height of the turned image lies
-// in the stored one, which is w x h.
+// Stored returns the place in the stored image, of w x h pixels, of a window of the turned image.
+// The window has its corner at x, y and the size width x height.
 func Stored(x, y, width, height, w, h, orientation int) (left, top, columns, rows int) {
 	left, top, columns, rows = x, y, width, height
 	if orientation > 4 {
@@ -109,7 +108,7 @@ func Stored(x, y, width, height, w, h, orientation int) (left, top, columns, row
 		left = w - left - columns
 	}
 	switch orientation {
-	case 3, 4, 6, 7: // rows do
+	case 3, 4, 6, 7: // rows run backwards
 		top = h - top - rows
 	}
 	return left, top, columns, rows

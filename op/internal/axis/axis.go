@@ -1,5 +1,5 @@
-// Package axis finds the axes that the arguments of an operator name: by number,
-// from the end where they are negative, or by the letters of the layout.
+// Package axis finds the axes that the arguments of an operator name: by number, or by the letters
+// of the layout. Negative numbers count from the end.
 package axis
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// Params are the parameters axes and axis_names. Whether axes may differ per
-// sample, and what they are without either, is up to the operator.
+// Params returns the parameters axes and axis_names. perSample says whether axes may differ per
+// sample. The operator decides which axes it uses if neither is given.
 func Params(perSample bool, what string) []op.Parameter {
 	return []op.Parameter{
 		{Name: "axes", Type: op.Ints, PerSample: perSample, Doc: what + ", by number; a negative number counts from the end."},
@@ -20,7 +20,7 @@ func Params(perSample bool, what string) []op.Parameter {
 	}
 }
 
-// Set are the axes that an operator was given.
+// Set holds the axes that an operator was given.
 type Set struct {
 	numbers op.Vector[int]
 	names   string
@@ -47,9 +47,9 @@ func (s Set) Const() bool {
 	return ok
 }
 
-// Of returns the axes of data with that rank and layout, in the order of the
-// arguments, or all axes where none were given. It appends to buf, which may be nil.
-// Each axis may be named once. b is needed only where they differ per sample.
+// Of returns the axes of data with the given rank and layout, in the order of the arguments. It
+// returns all axes if none were given. It appends to buf, which may be nil. Each axis may be named
+// only once. b is needed only if the axes differ per sample.
 func (s Set) Of(b *op.Block, sample, rank int, layout string, buf []int) ([]int, error) {
 	buf = buf[:0]
 	switch {
@@ -86,16 +86,17 @@ func (s Set) Of(b *op.Block, sample, rank int, layout string, buf []int) ([]int,
 	}
 	for k, i := range buf {
 		if slices.Contains(buf[:k], i) {
-			return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: "every axis once", Got: fmt.Sprintf("axis %d twice", i)}
+			return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: "each axis at most once", Got: fmt.Sprintf("axis %d twice", i)}
 		}
 	}
 	return buf, nil
 }
 
-// Number returns axis i of data with that rank, counted from the end where i is negative.
+// Number returns the number of axis i of data with the given rank. A negative i counts from the
+// end.
 func Number(i, rank int) (int, error) {
 	if i < -rank || i >= rank {
-		return 0, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: fmt.Sprintf("axes of -%d to %d", rank, rank-1), Got: fmt.Sprint(i)}
+		return 0, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: fmt.Sprintf("axes from -%d to %d", rank, rank-1), Got: fmt.Sprint(i)}
 	}
 	if i < 0 {
 		i += rank

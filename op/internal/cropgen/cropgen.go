@@ -1,17 +1,15 @@
 // Package cropgen draws windows of random area, aspect ratio and place, which
 // several operators cut out of images.
 //
-// A window takes the words of a branch of its sample's stream in this order: for
-// each attempt the area as a fraction of the image's and the logarithm of the aspect ratio, both
-// evenly from their ranges, until a window of that size fits and its real aspect
-// ratio, after rounding to pixels, is within the range; at last the row and the
-// column of its corner. Where even the widest or the tallest window is smaller than
-// the smallest area, that window is taken and only its place is drawn; where all
-// attempts fail, it is the largest window of an allowed aspect ratio, made smaller
-// to the largest area.
+// A window draws from a branch of its sample's stream, in this order. Each attempt draws the area,
+// as a fraction of the image's area, and the logarithm of the aspect ratio, both evenly from their
+// ranges. An attempt succeeds if a window of this size fits, and its aspect ratio after rounding to
+// pixels is within the range. Then the row and the column of the window's corner are drawn. If even
+// the widest or the tallest window is smaller than the smallest area, this window is taken and only
+// its place is drawn. If all attempts fail, the largest window with an allowed aspect ratio is
+// taken, reduced to the largest area.
 //
-// Arithmetic is float32, as in DALI, whose windows these are: drawn from its
-// streams they are the same.
+// Arithmetic is float32, as in DALI. With DALI's streams the windows equal DALI's windows.
 package cropgen
 
 import (
@@ -23,16 +21,16 @@ import (
 	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
 )
 
-// Params are the parameters of a Generator.
+// Params returns the parameters of a Generator.
 func Params() []op.Parameter {
 	return []op.Parameter{
 		{Name: "random_area", Type: op.Floats, Default: []float64{0.08, 1}, Doc: "Range of the window's area as a fraction of the image's."},
 		{Name: "random_aspect_ratio", Type: op.Floats, Default: []float64{3. / 4, 4. / 3}, Doc: "Range of the window's width over its height."},
-		{Name: "num_attempts", Type: op.Int, Default: 10, Doc: "Draws until the largest window that fits is taken."},
+		{Name: "num_attempts", Type: op.Int, Default: 10, Doc: "Number of draws before the largest window that fits is taken."},
 	}
 }
 
-// salt tells the numbers of windows from others that an operator draws.
+// salt separates the numbers of windows from other numbers that an operator draws.
 const salt = 0x12345678abcdefe
 
 // Window is a part of an image, in pixels.
@@ -46,14 +44,14 @@ type Generator struct {
 	attempts            int
 }
 
-// New makes a Generator of the arguments that Params describes.
+// New makes a Generator from the arguments that Params describes.
 func New(c *op.Config) (*Generator, error) {
 	area, ratio := op.Get[[]float64](c, "random_area"), op.Get[[]float64](c, "random_aspect_ratio")
 	if len(area) != 2 || !(area[0] >= 0 && area[0] <= area[1] && area[1] <= math.MaxFloat32) {
-		return nil, c.Invalid("random_area", "two numbers of at least 0 in rising order", fmt.Sprint(area), "")
+		return nil, c.Invalid("random_area", "two numbers of at least 0 in ascending order", fmt.Sprint(area), "")
 	}
 	if len(ratio) != 2 || !(ratio[0] > 0 && ratio[0] <= ratio[1] && ratio[1] <= math.MaxFloat32) {
-		return nil, c.Invalid("random_aspect_ratio", "two positive numbers in rising order", fmt.Sprint(ratio), "")
+		return nil, c.Invalid("random_aspect_ratio", "two positive numbers in ascending order", fmt.Sprint(ratio), "")
 	}
 	attempts := op.Get[int](c, "num_attempts")
 	if attempts < 0 {
@@ -122,7 +120,7 @@ func limit(length float32, most int) int {
 	return max(1, int(length))
 }
 
-// extent returns the side of a square of that area, in whole pixels.
+// extent returns the side of a square of the given area, in whole pixels.
 func extent(area float32) int {
 	const huge = math.MaxInt32
 	return max(1, int(min(math.Round(float64(sqrt(area))), huge)))

@@ -24,7 +24,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Types returns the types that Convert knows.
+// Types returns the types that Convert supports.
 func Types() []tensor.DType {
 	return []tensor.DType{
 		tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64,
@@ -32,7 +32,7 @@ func Types() []tensor.DType {
 	}
 }
 
-// Known reports whether Convert knows the type.
+// Known reports whether Convert supports the type.
 func Known(d tensor.DType) bool {
 	switch d {
 	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64,
@@ -42,8 +42,8 @@ func Known(d tensor.DType) bool {
 	return false
 }
 
-// Pick returns the one of several functions that is for the type d. Bools are bytes. other is for
-// all types that have no function of their own.
+// Pick returns the function for type d. Bools are treated as bytes. other is the function for all
+// types without a parameter here.
 func Pick[F any](d tensor.DType, u8, i8, u16, i16, u32, i32, u64, i64, f32, other F) F {
 	switch d {
 	case tensor.Uint8, tensor.Bool:
@@ -68,7 +68,7 @@ func Pick[F any](d tensor.DType, u8, i8, u16, i16, u32, i32, u64, i64, f32, othe
 	return other
 }
 
-// number are the types that Go computes with.
+// number is the constraint of types that Go computes with.
 type number interface{ op.Integer | float32 | float64 }
 
 // Convert writes the elements of in, converted, to out. Both must have the same number of elements
@@ -78,19 +78,19 @@ type number interface{ op.Integer | float32 | float64 }
 // elements, and the errors of tensor.Of.
 func Convert(out, in tensor.Tensor) error {
 	if out.Len() != in.Len() {
-		return &errs.Error{Kind: errs.Mismatch, Want: "as many elements", Got: in.String() + " and " + out.String()}
+		return &errs.Error{Kind: errs.Mismatch, Want: "equal numbers of elements", Got: in.String() + " and " + out.String()}
 	}
 	return Into(out.DType, out.Data, in.DType, in.Data)
 }
 
-// Into is Convert for a part of an array: it converts elements of the type src to as
-// many of the type dst.
+// Into works like Convert for a part of an array. It converts elements of type src to the same
+// number of elements of type dst.
 func Into(dst tensor.DType, to []byte, src tensor.DType, from []byte) error {
 	if !Known(dst) || !Known(src) {
-		return &errs.Error{Kind: errs.Unsupported, Want: "a type that is converted", Got: src.String() + " to " + dst.String()}
+		return &errs.Error{Kind: errs.Unsupported, Want: "a type that can be converted", Got: src.String() + " to " + dst.String()}
 	}
 	if len(to)/dst.Size() != len(from)/src.Size() || len(to)%dst.Size() != 0 || len(from)%src.Size() != 0 {
-		return &errs.Error{Kind: errs.Mismatch, Want: "as many elements", Got: fmt.Sprintf("%d bytes of %s and %d of %s", len(from), src, len(to), dst)}
+		return &errs.Error{Kind: errs.Mismatch, Want: "the same number of elements", Got: fmt.Sprintf("%d bytes of %s and %d of %s", len(from), src, len(to), dst)}
 	}
 	out, in := tensor.Tensor{DType: dst, Data: to}, tensor.Tensor{DType: src, Data: from}
 	if out.DType == in.DType {
@@ -129,8 +129,8 @@ func View[T any](data []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(zero)))
 }
 
-// Floats returns the elements of a tensor as float32, in scratch memory where they are of another
-// type.
+// Floats returns the elements of a tensor as float32. Elements of another type are converted into
+// scratch memory.
 func Floats(b *op.Block, t tensor.Tensor) ([]float32, error) {
 	if t.DType == tensor.Float32 {
 		return tensor.Of[float32](t)
@@ -139,7 +139,7 @@ func Floats(b *op.Block, t tensor.Tensor) ([]float32, error) {
 	return floats, Into(tensor.Float32, Bytes(floats), t.DType, t.Data)
 }
 
-// fromHalves converts float16 over float32, a block at a time.
+// fromHalves converts float16 by way of float32, one block at a time.
 func fromHalves(out, in tensor.Tensor) error {
 	const block = 256
 	var floats [block]float32
@@ -222,7 +222,7 @@ func truth(v bool) byte {
 	return 0
 }
 
-// toOther converts to the types that take all numbers alike.
+// toOther converts to the types for which all source types are treated alike.
 func toOther[S number](out tensor.Tensor, in []S) error {
 	switch out.DType {
 	case tensor.Float32:
@@ -263,8 +263,8 @@ func convert[T float32 | float64, S number](dst []T, src []S) {
 	}
 }
 
-// Half returns the bits of the float16 nearest to v, ties away from zero. That
-// is how DALI rounds on processors; tensor.Cast rounds ties to even, as numpy does.
+// Half returns the bits of the float16 nearest to v, with ties away from zero. DALI rounds like
+// this on CPUs. tensor.Cast rounds ties to even, like numpy.
 func Half(v float32) uint16 {
 	bits := math.Float32bits(v)
 	sign, abs := uint16(bits>>16)&0x8000, bits&0x7fffffff

@@ -16,7 +16,7 @@ const (
 	inverse  = 0x1.45f306dc9c883p+23 // 2^24 over halfPi
 )
 
-// fourOverPi has the digits of 4/π, 32 bits from each byte on.
+// fourOverPi holds the digits of 4/π: element i has the 32 bits that begin at byte i.
 var fourOverPi = [24]uint32{
 	0xa2, 0xa2f9, 0xa2f983, 0xa2f9836e, 0xf9836e4e, 0x836e4e44, 0x6e4e4415, 0x4e441529,
 	0x441529fc, 0x1529fc27, 0x29fc2757, 0xfc2757d1, 0x2757d1f5, 0x57d1f534, 0xd1f534dd, 0xf534ddc0,
@@ -42,7 +42,7 @@ func Cos(x float32) float32 {
 // Sincos returns the sine and the cosine of x in radians.
 func Sincos(x float32) (sin, cos float32) { return Sin(x), Cos(x) }
 
-// sine returns the sine of x and that many quarter turns.
+// sine returns the sine of x plus the given number of quarter turns.
 func sine(x float32, quarters int) float32 {
 	r := float64(x)
 	switch bits := math.Float32bits(x); {
@@ -62,7 +62,7 @@ func sine(x float32, quarters int) float32 {
 	}
 }
 
-// reduce returns the magnitude of a float32 less n quarter turns, for one of 2 or more.
+// reduce returns the magnitude of a float32 minus n quarter turns. The magnitude must be 2 or more.
 func reduce(bits uint32) (r float64, n int) {
 	digits := fourOverPi[bits>>26&15:]
 	m := (bits&(1<<23-1) | 1<<23) << (bits >> 23 & 7)
@@ -72,7 +72,7 @@ func reduce(bits uint32) (r float64, n int) {
 	return float64(int64(product-turns<<62)) * 0x1p-62 * halfPi, int(turns)
 }
 
-// polynomial returns the sine of x, which is near 0, and that many quarter turns.
+// polynomial returns the sine of x, which must be near 0, plus the given number of quarter turns.
 func polynomial(x float64, quarters int) float32 {
 	square := x * x
 	var y float64

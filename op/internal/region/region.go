@@ -17,14 +17,14 @@ type Copier struct {
 
 // axis is one loop of a copy.
 type axis struct {
-	n        int // how often
+	n        int // number of iterations
 	src, dst int // steps in bytes
 }
 
 // Job is one copy.
 type Job struct {
 	Dst, Src         []byte
-	DstType, SrcType tensor.DType // other than each other where elements are converted
+	DstType, SrcType tensor.DType // they differ if elements are converted
 	Shape            []int        // of the source
 	Spans            []window.Span
 	Mirror           uint64 // bit i: axis i of the window is reversed
@@ -65,7 +65,7 @@ func (c *Copier) Run(j Job) error {
 		dstStep *= span.Size
 		c.push(a)
 	}
-	run := 1 // elements that lie together in both
+	run := 1 // elements that are contiguous in both
 	axes := c.axes
 	if len(axes) > 0 && axes[0].src == srcSize && axes[0].dst == dstSize {
 		run, axes = axes[0].n, axes[1:]
@@ -77,7 +77,7 @@ func (c *Copier) Run(j Job) error {
 	return convertAxes(&j, dst, src, run, axes)
 }
 
-// push adds an outer loop, as part of the last one where their elements lie together.
+// push adds an outer loop. It merges the loop with the last loop if their elements are contiguous.
 func (c *Copier) push(a axis) {
 	if a.n == 1 {
 		return
@@ -138,8 +138,8 @@ func convertAxes(j *Job, d, s, run int, axes []axis) error {
 	return nil
 }
 
-// convert converts elements: integers are saturated, fractions of floats are cut off, and numbers
-// beyond float16 become its largest value.
+// convert converts elements. Integers are saturated, floats are truncated to integers, and numbers
+// outside the range of float16 become its largest value.
 func convert(dstType tensor.DType, dst []byte, srcType tensor.DType, src []byte) error {
 	limit := math.Inf(1)
 	switch {
@@ -168,7 +168,8 @@ func convert(dstType tensor.DType, dst []byte, srcType tensor.DType, src []byte)
 	return nil
 }
 
-// Values returns numbers as elements of that type, of integers their low bits.
+// Values returns numbers as elements of the given type. An integer that does not fit keeps its low
+// bits.
 func Values(dtype tensor.DType, v []float64) ([]byte, error) {
 	narrow := make([]float32, len(v))
 	for i := range v {
@@ -206,9 +207,9 @@ type Eraser struct {
 	row []byte // the elements that are written along the innermost axes
 }
 
-// Run writes values to the spans of dst, an array of that shape of elements of size bytes. The
-// spans lie inside. One value is written everywhere; of several, value i is written at index i of
-// the axis that has inner elements after it.
+// Run writes values to the spans of dst, an array of the given shape with elements of size bytes.
+// The spans must lie inside. A single value is written everywhere. Of several values, value i is
+// written at index i of the axis whose step is inner elements.
 func (e *Eraser) Run(dst, values []byte, size, inner int, shape []int, spans []window.Span) {
 	if len(dst) == 0 {
 		return
@@ -232,7 +233,7 @@ func (e *Eraser) Run(dst, values []byte, size, inner int, shape []int, spans []w
 	e.erase(dst, size, row, shape[:axes], spans[:axes], shape[axes:], spans[axes:], 0)
 }
 
-// erase walks over the outer axes; at is the element that the walk has come to.
+// erase walks over the outer axes. at is the current element.
 func (e *Eraser) erase(dst []byte, size, row int, shape []int, spans []window.Span, rowShape []int, rowSpans []window.Span, at int) {
 	if len(shape) == 0 {
 		e.write(dst[at*row*size:], size, rowShape, rowSpans, 0)
@@ -243,7 +244,7 @@ func (e *Eraser) erase(dst []byte, size, row int, shape []int, spans []window.Sp
 	}
 }
 
-// write copies the part of the row that the spans of its axes name.
+// write copies the part of the row that lies in the spans.
 func (e *Eraser) write(dst []byte, size int, shape []int, spans []window.Span, at int) {
 	if len(shape) == 0 {
 		copy(dst[at*size:(at+1)*size], e.row[at*size:])

@@ -7,13 +7,13 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// Axis says how one axis is resampled: Out elements from the part Lo to Hi of In
-// elements. Lo and Hi are edges of pixels and may lie between and outside of them;
-// with Hi < Lo the result is reversed.
+// Axis says how one axis is resampled: Out elements are made from the part Lo to Hi of In elements.
+// Integers are the edges of pixels; Lo and Hi may also lie between edges or outside the axis. If Hi
+// < Lo, the result is reversed.
 type Axis struct {
 	In, Out  int
 	Lo, Hi   float32
-	Min, Mag Filter // used when the axis shrinks, and when it does not
+	Min, Mag Filter // Min is used if the axis shrinks, otherwise Mag
 }
 
 // Filter is a kind of filter. Antialias widens it by the factor by which the axis shrinks.
@@ -22,7 +22,7 @@ type Filter struct {
 	Antialias bool
 }
 
-// extent is the length of the part of the input.
+// extent returns the length of the part of the input.
 func (a *Axis) extent() float32 { return float32(math.Abs(float64(a.Hi - a.Lo))) }
 
 func (a *Axis) shrinks() bool { return a.extent() > float32(a.Out) }
@@ -34,7 +34,7 @@ func (a *Axis) kind() op.InterpType {
 	return a.Mag.Kind
 }
 
-// filter returns the filter of the axis, which is not nearest neighbour.
+// filter returns the filter of the axis. The filter must not be nearest neighbour.
 func (a *Axis) filter() filter {
 	f, from, to := a.Mag, float32(1), float32(1)
 	if a.shrinks() {
@@ -49,8 +49,8 @@ func (a *Axis) filter() filter {
 	return g
 }
 
-// reach returns how many inputs take part in an output, and the range of those that
-// take part in any.
+// reach returns the number of inputs that take part in an output, and the range of inputs that take
+// part in any output.
 func (a *Axis) reach() (support, from, to int) {
 	var f filter
 	support = 1
@@ -59,7 +59,7 @@ func (a *Axis) reach() (support, from, to int) {
 		support = f.support()
 	}
 	lo, hi := min(a.Lo, a.Hi)-f.anchor, max(a.Lo, a.Hi)-f.anchor+float32(support)
-	last := float64(max(a.In-1, 0)) // an input takes part even where the part lies outside
+	last := float64(max(a.In-1, 0)) // an input takes part even if the part lies outside
 	from = int(min(max(math.Floor(float64(lo)), 0), last))
 	return support, from, int(min(max(math.Ceil(float64(hi)), float64(from)+1), last+1))
 }
@@ -70,26 +70,26 @@ func (a *Axis) Reach() (from, to int) {
 	return from, to
 }
 
-// taps are the coefficients of an axis: output i is the sum of weights[i*n+k] times
-// input first[i]+k, where inputs outside the axis are those at its edge.
+// taps are the coefficients of an axis. Output i is the sum over k of weights[i*n+k] times input
+// first[i]+k. Inputs outside the axis equal the input at its edge.
 type taps struct {
 	n        int
 	first    []int32
 	weights  []float32
-	from, to int // the outputs of which all inputs lie inside the axis
+	from, to int // the outputs whose inputs all lie inside the axis
 	inside   kernel.Columns
 	is       described
 }
 
 // described holds the parameters of taps. Positions are computed relative to the input from, which
-// changes their rounding. columns says that the axis is the elements of rows.
+// changes their rounding. columns says that the axis runs along the elements of rows.
 type described struct {
 	axis    Axis
 	from    int
 	columns bool
 }
 
-// plan computes t, unless it is for that already.
+// plan computes t, unless t already has these parameters.
 func (t *taps) plan(d described) {
 	if t.is == d && d.axis.Out > 0 {
 		return
@@ -135,8 +135,8 @@ func (t *taps) sum(origin, scale float32, d described) {
 	}
 }
 
-// nearest takes one input with weight 1. DALI computes the positions of columns, and sums up the
-// positions of rows and planes.
+// nearest takes one input with weight 1. DALI computes each position of columns directly, and adds
+// up steps for the positions of rows and planes.
 func (t *taps) nearest(origin, scale float32, d described) {
 	t.n = 1
 	t.weights = grow(t.weights, d.axis.Out)

@@ -7,15 +7,15 @@ import (
 	"github.com/bivouac-ml/bivouac/op/internal/libm"
 )
 
-// maxSupport is how many inputs take part in an output at most. DALI narrows wider filters.
+// maxSupport is the most inputs that take part in an output. DALI narrows wider filters.
 const maxSupport = 8192
 
-// filter is a sampled kernel. at takes a position in samples; between two of them it
-// interpolates linearly, outside it is 0.
+// filter is a sampled kernel. at takes a position in samples. Between two samples it interpolates
+// linearly; outside it is 0.
 type filter struct {
 	samples []float32
 	anchor  float32 // of the centre, in input pixels from the start
-	scale   float32 // samples an input pixel
+	scale   float32 // samples per input pixel
 }
 
 // The samples of each kernel, over its support at scale 1: 2, 4, 6 and 2 pixels.
@@ -31,7 +31,7 @@ var (
 	gaussian = sampled(65, 4, func(x float32) float32 { return float32(math.Exp(-float64(x) * float64(x))) })
 )
 
-// sampled returns n samples of f over a range of that width around 0.
+// sampled returns n samples of f over a range of the given width around 0.
 func sampled(n int, width float32, f func(float32) float32) []float32 {
 	v := make([]float32, n)
 	half := n / 2
@@ -60,8 +60,8 @@ func sinc(x float32) float32 {
 	return libm.Sin(x) / x
 }
 
-// newFilter returns the filter of a kind that is scaled up by from/to, by which the axis shrinks.
-// Both are 1 where it does not or antialias is off.
+// newFilter returns the filter of the given kind, scaled up by from/to, the factor by which the
+// axis shrinks. from and to are 1 if the axis does not shrink or antialias is off.
 func newFilter(kind op.InterpType, from, to float32) filter {
 	shrink := from / to
 	switch kind {
@@ -70,20 +70,20 @@ func newFilter(kind op.InterpType, from, to float32) filter {
 	case op.InterpLanczos3:
 		return filter{lanczos3, 3, 32}.widened(max(6, 2*(float32(3*from)/to)))
 	case op.InterpGaussian:
-		// By way of sigma, whose rounding decides where supports begin.
+		// Computed by way of sigma, as in DALI: its rounding decides where supports begin.
 		sigma := float32(float64(shrink*0.5) / math.Sqrt2)
 		return filter{gaussian, 1, 32}.widened(max(1, float32(4*math.Sqrt2)*sigma))
 	}
 	return filter{triangle, 1, 1}.widened(max(1, 2*shrink))
 }
 
-// widened returns f with a support of that many input pixels.
+// widened returns f with a support of the given number of input pixels.
 func (f filter) widened(support float32) filter {
 	scale := float32(len(f.samples)-1) / support
 	return filter{f.samples, float32(f.anchor*f.scale) / scale, scale}
 }
 
-// support is the number of input pixels that take part in an output pixel.
+// support returns the number of input pixels that take part in an output pixel.
 func (f filter) support() int {
 	return int(math.Ceil(float64(float32(len(f.samples)-1) / f.scale)))
 }

@@ -2,16 +2,17 @@ package resample
 
 import "github.com/bivouac-ml/bivouac/internal/kernel"
 
-// rows are the rows at work: those that were resampled horizontally last, of which
-// slot i%n holds row i, one that is widened and one that is summed up.
+// rows holds the rows that are being worked on: the last rows that were resampled horizontally
+// (slot i%n holds row i), a row that is being converted to float32, and a row that is being summed
+// up.
 type rows struct {
 	ring      []float32
 	have      []int
 	wide, sum []float32
 }
 
-// image resamples an image: row by row, so that the data stays in the nearest cache, in the order
-// of the axes.
+// image resamples an image in the order of the axes. It works row by row, so that the data stays in
+// the nearest cache.
 func (r *Resampler) image(j *Job, dst, src pixels) {
 	h, w := &j.Axes[1], &j.Axes[2]
 	r.offsets = grow(r.offsets, r.taps[1].n)

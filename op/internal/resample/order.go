@@ -3,12 +3,12 @@ package resample
 // passes holds the costs of the passes over the axes D, H and W.
 type passes struct {
 	support  [3]int // inputs that take part in an output
-	from, to [3]int // inputs that take part at all
+	from, to [3]int // the inputs that take part
 	out      [3]int
 }
 
-// costs are the costs of a pass along D, H and W for each element that it makes, per input that
-// takes part. bias is added.
+// costs are the costs of a pass along D, H and W, per output element and input that takes part.
+// bias is added.
 var costs = [3]float32{1.2, 1, 1.4}
 
 const bias = 3
@@ -17,7 +17,7 @@ const bias = 3
 // element, does D at the end.
 var orders = [...][3]int{{2, 1, 0}, {1, 2, 0}, {2, 0, 1}, {1, 0, 2}, {0, 2, 1}, {0, 1, 2}}
 
-// cheapest returns the order of axes that costs least; of an image, D comes last.
+// cheapest returns the order of axes with the least cost. For an image, D comes last.
 func (p *passes) cheapest(image bool) (best [3]int) {
 	candidates := orders[:]
 	if image {

@@ -2,25 +2,26 @@
 //
 // # Definition
 //
-// Along each axis output i lies at (i+0.5)*scale + lo - 0.5 among the inputs, where scale is the
-// length of the part of the input over the number of outputs. It is the sum of the inputs around
-// it, from the first input at or right of the filter's start, weighted with the filter and divided
-// by the sum of the weights. Inputs outside the image equal the inputs at its edge. A filter is a
-// table that is interpolated linearly:
+// Along each axis, output i lies at (i+0.5)*scale + lo - 0.5 among the inputs. scale is the length
+// of the part of the input divided by the number of outputs. The output is the sum of the inputs
+// around it, from the first input at or right of the filter's start, weighted with the filter and
+// divided by the sum of the weights. Inputs outside the image equal the inputs at its edge. A
+// filter is a table that is interpolated linearly:
 //
 //	triangle  1 pixel on both sides; also LINEAR
 //	cubic     2 pixels, Catmull and Rom's with a = -0.5, 129 samples
 //	lanczos3  3 pixels, 193 samples
 //	gaussian  1 pixel, exp(-4x²), 65 samples, cut off at its edges
 //
-// Where an axis shrinks and the filter antialiases, it is wider by that factor, up to 8192 inputs.
-// The axes are done one after another, in the order that costs least, with float32 in between;
-// integers are rounded half to even, but half away from zero at the end of rows, as DALI's vector
-// code does. Nearest neighbours take pixel floor((i+0.5)*scale + lo); the position of rows and
-// planes is summed up in float32, which decides on which side of an edge it falls.
+// If an axis shrinks and the filter antialiases, the filter is wider by the factor of the
+// shrinking, up to 8192 inputs. The axes are resampled one after another, in the order that costs
+// least. Intermediate results are float32. Integers are rounded half to even, but half away from
+// zero at the end of rows, like DALI's vector code. Nearest neighbours take pixel
+// floor((i+0.5)*scale + lo). The positions of rows and planes are summed up in float32, which
+// decides on which side of an edge they fall.
 //
-// Positions, weights and sums are float32 in the order of DALI's, and their bits are
-// the same. The table of lanczos3 has the sines of package libm.
+// Positions, weights and sums are float32 and computed in DALI's order, so their bits equal DALI's.
+// The table of lanczos3 uses the sines of package libm.
 package resample
 
 import (
@@ -47,8 +48,8 @@ type Job struct {
 type Resampler struct {
 	taps    [3]taps
 	order   [3]int       // of the axes
-	columns span         // of the image that take part
-	in, out []float32    // a frame in float32, where the types are others
+	columns span         // the columns of the image that take part
+	in, out []float32    // a frame in float32, if the types are not float32
 	volume  [2][]float32 // between the passes over a volume
 	rows    rows
 	offsets []int
@@ -56,8 +57,8 @@ type Resampler struct {
 	even    rounded
 }
 
-// Run resamples. It returns an error for types that cannot be converted, and for images without
-// pixels whose result has pixels.
+// Run resamples the job. It returns an error for types that cannot be converted, and for an image
+// without pixels if the result has pixels.
 func (r *Resampler) Run(j Job) error {
 	src, dst := j.Channels*j.SrcType.Size(), j.Channels*j.DstType.Size()
 	nearest := true
@@ -70,7 +71,7 @@ func (r *Resampler) Run(j Job) error {
 		return nil
 	}
 	if src == 0 {
-		return &errs.Error{Kind: errs.Invalid, Op: "resample", Want: "an image with pixels", Got: "none"}
+		return &errs.Error{Kind: errs.Invalid, Op: "resample", Want: "an image with pixels", Got: "an image without pixels"}
 	}
 	r.plan(&j)
 	for f := range j.Frames {
@@ -108,7 +109,7 @@ func (r *Resampler) plan(j *Job) {
 	}
 }
 
-// trivial reports whether the axis is one element that stays.
+// trivial reports whether the axis has one element in and out.
 func (a *Axis) trivial() bool { return a.In == 1 && a.Out == 1 }
 
 // frame resamples one image or volume by weighted sums.
@@ -180,7 +181,7 @@ type span struct{ from, to int }
 // code computes, 16 bytes at a time. DALI copies nearest neighbours without vector code.
 type rounded struct{ spans []span }
 
-// down sets e for a last pass along the columns of rows of n elements.
+// down sets e for a last pass along columns, with rows of n elements.
 func (e *rounded) down(a *Axis, n int, dst pixels) []span {
 	e.spans = e.spans[:0]
 	if dst.lanes > 0 && a.kind() != op.InterpNN {
@@ -190,7 +191,7 @@ func (e *rounded) down(a *Axis, n int, dst pixels) []span {
 }
 
 // across sets e for a last pass along rows. DALI computes the outputs at both ends, some of whose
-// inputs lie outside, apart from those in the middle.
+// inputs lie outside, separately from the outputs in the middle.
 func (e *rounded) across(a *Axis, t *taps, channels int, dst pixels) []span {
 	e.spans = e.spans[:0]
 	if dst.lanes == 0 || a.kind() == op.InterpNN {

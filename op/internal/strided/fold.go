@@ -2,7 +2,7 @@ package strided
 
 import "slices"
 
-// group are neighbouring axes that are all folded or all kept.
+// group is a group of neighbouring axes that are all folded or all kept.
 type group struct {
 	n      int
 	folded bool
@@ -17,9 +17,9 @@ type Run struct {
 	Along            bool
 }
 
-// Fold walks an array of that shape, without gaps, in the order of its memory, for
-// an operation that removes the folded axes: it calls f for one block after the
-// other. Shapes without elements have no blocks.
+// Fold walks over a dense array of the given shape in the order of its memory, for an operation
+// that removes the folded axes. It calls f for one block after the other. Shapes without elements
+// have no blocks.
 func Fold(shape, folded []int, f func(Run)) {
 	var buf [ranks]group
 	groups := buf[:0]
@@ -48,7 +48,7 @@ func Fold(shape, folded []int, f func(Run)) {
 
 // walk calls f at every position of the groups.
 func walk(groups []group, run Run, f func(Run)) {
-	in, out := run.Rows*run.N, run.N // elements of a block, and of the result that it is folded into
+	in, out := run.Rows*run.N, run.N // elements of a block, and of its result
 	if run.Along {
 		out = run.Rows
 	}

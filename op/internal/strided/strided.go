@@ -1,10 +1,10 @@
-// Package strided copies arrays between memory in which the axes follow each other
-// differently: transposed, cut out of a larger array, put beside others, repeated.
+// Package strided copies arrays between memory layouts. The copy can transpose an array, cut it out
+// of a larger array, put it beside other arrays, or repeat it.
 //
-// A [Layout] says how far apart the elements of an axis are. The copy of an array is described by
-// one shape and two layouts, and is done in the largest pieces that both allow: axes that lie
-// together in both are merged, runs that are contiguous in both are copied whole, and the rest is a
-// loop over two axes in tiles that stay in the cache.
+// Strides say how far apart the elements of an axis are. A copy has one shape and the strides of
+// both sides. It uses the largest pieces that both sides allow. Axes that are contiguous in both
+// are merged. Runs that are contiguous in both are copied whole. The rest is a loop over two axes
+// in tiles that stay in the cache.
 package strided
 
 import (
@@ -18,7 +18,7 @@ type axis struct{ n, dst, src int }
 // ranks is the number of axes that a copy keeps without allocating.
 const ranks = 8
 
-// Contiguous appends the strides of an array of that shape in memory without gaps.
+// Contiguous appends the strides of a dense array of the given shape.
 func Contiguous(strides, shape []int) []int {
 	at := len(strides)
 	for range shape {
@@ -32,9 +32,9 @@ func Contiguous(strides, shape []int) []int {
 	return strides
 }
 
-// Copy copies an array of that shape, of elements of size bytes, from src to dst.
-// The strides, in elements, are of the axes of shape and not negative; a source
-// stride of 0 repeats. The arrays begin with the memory and must not overlap.
+// Copy copies an array of the given shape, with elements of size bytes, from src to dst. There is
+// one stride per axis of shape, in elements, and it is not negative. A source stride of 0 repeats.
+// The arrays begin at the start of the memory and must not overlap.
 func Copy(dst []byte, dstStrides []int, src []byte, srcStrides []int, shape []int, size int) {
 	var buf [ranks]axis
 	axes := buf[:0]
@@ -47,7 +47,7 @@ func Copy(dst []byte, dstStrides []int, src []byte, srcStrides []int, shape []in
 		}
 	}
 	axes = merge(axes)
-	run := 1 // elements that lie together on both sides
+	run := 1 // elements that are contiguous on both sides
 	if k := len(axes) - 1; k >= 0 && axes[k].dst == 1 && axes[k].src == 1 {
 		run, axes = axes[k].n, axes[:k]
 	}
@@ -56,7 +56,7 @@ func Copy(dst []byte, dstStrides []int, src []byte, srcStrides []int, shape []in
 	})
 }
 
-// merge merges neighbouring axes that lie together in both layouts.
+// merge merges neighbouring axes that are contiguous on both sides.
 func merge(axes []axis) []axis {
 	out := axes[:0]
 	for _, a := range axes {
@@ -69,8 +69,8 @@ func merge(axes []axis) []axis {
 	return out
 }
 
-// each calls f for every position of all axes but two: the last, and the one along
-// which the source is densest, or the one before the last.
+// each calls f for every position of all axes except two: the last axis, and the axis along which
+// the source is densest (or else the second to last axis).
 func each(axes []axis, f func(d, s int, rows, columns axis)) {
 	one := axis{n: 1}
 	switch len(axes) {
@@ -112,8 +112,8 @@ func each(axes []axis, f func(d, s int, rows, columns axis)) {
 	}
 }
 
-// tile is the side of the squares in which two axes are walked: 64 rows of a
-// cache line each are the first level's cache even for elements of 8 bytes.
+// tile is the side of the squares in which two axes are walked. 64 rows fit the first-level cache
+// even for elements of 8 bytes.
 const tile = 64
 
 // block copies rows x columns runs.

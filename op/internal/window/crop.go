@@ -8,21 +8,21 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// CropParams are the parameters that NewCrop reads.
+// CropParams returns the parameters that NewCrop reads.
 func CropParams() []op.Parameter {
 	return []op.Parameter{
-		{Name: "crop", Type: op.Floats, PerSample: true, Doc: "Height and width of the window, or depth, height and width; 0 is the whole axis. Excludes crop_d, crop_h and crop_w."},
+		{Name: "crop", Type: op.Floats, PerSample: true, Doc: "Height and width of the window, or depth, height and width; 0 means the whole axis. Not together with crop_d, crop_h and crop_w."},
 		{Name: "crop_d", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Depth of the window of a volume, or number of frames of the window of a sequence; given together with crop_h and crop_w."},
 		{Name: "crop_h", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Height of the window; given together with crop_w."},
 		{Name: "crop_w", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Width of the window; given together with crop_h."},
-		{Name: "crop_pos_x", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window lies horizontally: 0 at the left edge, 1 at the right."},
-		{Name: "crop_pos_y", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window lies vertically: 0 at the top, 1 at the bottom."},
-		{Name: "crop_pos_z", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window lies in the depth of a volume or in the time of a sequence: 0 at the front, 1 at the back."},
+		{Name: "crop_pos_x", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Horizontal place of the window: 0 at the left edge, 1 at the right edge."},
+		{Name: "crop_pos_y", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Vertical place of the window: 0 at the top, 1 at the bottom."},
+		{Name: "crop_pos_z", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Place of the window along the depth of a volume or the time of a sequence: 0 at the front, 1 at the back."},
 		{Name: "rounding", Type: op.String, Default: "round", Doc: `How the position becomes a pixel: "round" (half away from zero) or "truncate".`},
 	}
 }
 
-// NoDepth is the depth of an image, which has no such axis.
+// NoDepth stands for the depth of an image, which has no depth axis.
 const NoDepth = -1
 
 // Crop computes the windows of cropping operators. It is immutable and safe for
@@ -36,8 +36,8 @@ type Crop struct {
 	policy    Policy
 }
 
-// NewCrop reads the arguments of CropParams. Windows that leave the image are
-// treated as policy says.
+// NewCrop reads the arguments of CropParams. policy says what happens to windows that extend
+// outside the image.
 func NewCrop(c *op.Config, policy Policy) (*Crop, error) {
 	scalars := func(names ...string) (s [3]op.Scalar[float64]) {
 		for i, name := range names {
@@ -53,14 +53,14 @@ func NewCrop(c *op.Config, policy Policy) (*Crop, error) {
 	}
 	given := func(s op.Scalar[float64]) bool { v, constant := s.Const(); return !constant || v != 0 }
 	if given(w.size[1]) != given(w.size[2]) {
-		return nil, c.Invalid("crop_h", "crop_h and crop_w together", "one of them", "")
+		return nil, c.Invalid("crop_h", "crop_h and crop_w together", "only one of them", "")
 	}
 	w.pair = given(w.size[1])
 	if given(w.size[0]) && !w.pair {
-		return nil, c.Invalid("crop_d", "crop_d together with crop_h and crop_w", "crop_d alone", "")
+		return nil, c.Invalid("crop_d", "crop_d together with crop_h and crop_w", "only crop_d", "")
 	}
 	if w.pair && w.list {
-		return nil, c.Invalid("crop", "either crop or crop_h and crop_w", "both", "")
+		return nil, c.Invalid("crop", "either crop, or crop_h and crop_w", "both", "")
 	}
 	if v, constant := w.crop.Const(); w.list && constant && len(v) != 2 && len(v) != 3 {
 		return nil, c.Invalid("crop", "height and width, or depth, height and width", fmt.Sprintf("%d values", len(v)), "")
@@ -75,8 +75,8 @@ func NewCrop(c *op.Config, policy Policy) (*Crop, error) {
 	return w, nil
 }
 
-// Infer returns the size of the windows of images or volumes of that size. -1 is a
-// size that only the data tells.
+// Infer returns the size of the windows of images or volumes of the given size. -1 means that a
+// size is known only from the data.
 func (w *Crop) Infer(depth, height, width int) (d, h, l int) {
 	size := [3]int{depth, height, width}
 	set := func(axis int, v float64, constant bool) {
@@ -105,13 +105,12 @@ func (w *Crop) Infer(depth, height, width int) (d, h, l int) {
 	return size[0], size[1], size[2]
 }
 
-// extent returns the elements of a size, which DALI takes as float32 and truncates. It is at
-// most MaxInt32 where it matters.
+// extent returns a size as a number of elements. Like DALI, it converts the size to float32 and
+// truncates it. The result is limited to MaxInt32.
 func extent(size float64) int { return int(op.Round[int32](math.Trunc(float64(float32(size))))) }
 
-// At returns the window of sample s in a volume or a sequence, or in an image, whose depth
-// is NoDepth. The depth of the window has no effect on images. Only with Pad the window may
-// lie outside.
+// At returns the window of sample s in a volume, a sequence, or an image (whose depth is NoDepth).
+// The depth of the window has no effect on images. The window may lie outside only with Pad.
 func (w *Crop) At(b *op.Block, s, depth, height, width int) (Box, error) {
 	size, err := w.sizes(b, s)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// SliceParams are the parameters that NewSlice reads.
+// SliceParams returns the parameters that NewSlice reads.
 func SliceParams() []op.Parameter {
 	list := func(name string, t op.Type, doc string) op.Parameter {
 		return op.Parameter{Name: name, Type: t, PerSample: true, Doc: doc}
@@ -18,29 +18,29 @@ func SliceParams() []op.Parameter {
 	return []op.Parameter{
 		{Name: "axes", Type: op.Ints, Default: []int{1, 0}, PerSample: true, Doc: "Axes of the window, in the order of its values; negative numbers count from the last axis."},
 		{Name: "axis_names", Type: op.String, Default: "WH", Doc: "The axes by the letters of the layout; overrides axes."},
-		{Name: "normalized_anchor", Type: op.Bool, Default: true, Doc: "Whether the input anchor, when of floats, is relative to the extents."},
-		{Name: "normalized_shape", Type: op.Bool, Default: true, Doc: "Whether the input shape, when of floats, is relative to the extents."},
+		{Name: "normalized_anchor", Type: op.Bool, Default: true, Doc: "Whether an input anchor of floats is relative to the extents."},
+		{Name: "normalized_shape", Type: op.Bool, Default: true, Doc: "Whether an input shape of floats is relative to the extents."},
 		list("start", op.Ints, "First element of the window on each axis; the default is 0."),
-		list("rel_start", op.Floats, "The same relative to the extents."),
+		list("rel_start", op.Floats, "Start of the window on each axis, relative to the extents."),
 		list("end", op.Ints, "End of the window on each axis: the element after its last; the default is the extent."),
-		list("rel_end", op.Floats, "The same relative to the extents."),
+		list("rel_end", op.Floats, "End of the window on each axis, relative to the extents."),
 		list("shape", op.Ints, "Extent of the window on each axis."),
-		list("rel_shape", op.Floats, "The same relative to the extents of the data."),
+		list("rel_shape", op.Floats, "Extent of the window on each axis, relative to the extents of the data."),
 	}
 }
 
-// Slice computes the windows of slicing operators: of the positional inputs anchor
-// and shape, or of the arguments. It is immutable and safe for concurrent use.
+// Slice computes the windows of slicing operators from the positional inputs anchor and shape, or
+// from the arguments. It is immutable and safe for concurrent use.
 type Slice struct {
 	names            string // letters of the axes, or ""
 	axes             op.Vector[int]
 	positional       bool
-	relAnchor, relSh bool // the positional inputs, when of floats
+	relAnchor, relSh bool // for positional inputs of floats
 	start, end       edge
 	shape            edge
 }
 
-// edge is an edge that one of two arguments gives: absolute or relative.
+// edge is an edge of the window. One of two arguments gives it: an absolute or a relative one.
 type edge struct {
 	name     string
 	ints     op.Vector[int]
@@ -86,16 +86,16 @@ func (e *edge) at(b *op.Block, s, i, n int) (v float64, err error) {
 		}
 	}
 	if count != n {
-		return 0, &errs.Error{Kind: errs.Mismatch, Subject: "argument " + e.name, Want: fmt.Sprintf("%d values, one an axis", n), Got: fmt.Sprint(count)}
+		return 0, &errs.Error{Kind: errs.Mismatch, Subject: "argument " + e.name, Want: fmt.Sprintf("%d values, one per axis", n), Got: fmt.Sprint(count)}
 	}
 	return v, nil
 }
 
-// maxAxes is more than any operator's data has; longer lists only cost memory.
+// maxAxes is more axes than the data of any operator has. Longer lists only cost an allocation.
 const maxAxes = 8
 
-// NewSlice reads the arguments of SliceParams. The operator's inputs 1 and 2, when
-// they are given, are anchor and shape and exclude the other ways.
+// NewSlice reads the arguments of SliceParams. If the operator's inputs 1 and 2 are given, they are
+// anchor and shape, and the arguments for start, end and shape must not be given.
 func NewSlice(c *op.Config) (*Slice, error) {
 	w := &Slice{
 		axes: op.GetVector[int](c, "axes"), positional: c.Inputs > 1,
@@ -115,19 +115,19 @@ func NewSlice(c *op.Config) (*Slice, error) {
 	}
 	switch {
 	case w.end.given && w.shape.given:
-		return nil, c.Invalid(w.end.name, "an end or a shape", "both", "")
+		return nil, c.Invalid(w.end.name, "either an end or a shape", "both", "")
 	case w.positional && (w.start.given || w.end.given || w.shape.given):
 		return nil, c.Invalid("start", "either the inputs anchor and shape or arguments", "both", "")
 	case !w.positional && !w.start.given && !w.end.given && !w.shape.given:
-		return nil, c.Invalid("start", "a start, an end or a shape, or inputs that say them", "nothing", "")
+		return nil, c.Invalid("start", "a start, an end or a shape, as an argument or as an input", "none of them", "")
 	case c.Inputs == 2:
-		return nil, &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node, Want: "both inputs anchor and shape, or neither", Got: "an anchor alone"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node, Want: "both inputs anchor and shape, or neither", Got: "only an anchor"}
 	}
 	return w, nil
 }
 
-// Infer returns the shape of windows of data of that shape and layout, -1 where
-// only the data tells; nil for nil.
+// Infer returns the shape of windows of data of the given shape and layout. -1 means that an extent
+// is known only from the data. It returns nil for a nil shape.
 func (w *Slice) Infer(shape tensor.Shape, layout string) tensor.Shape {
 	if shape == nil {
 		return nil
@@ -158,7 +158,7 @@ func (w *Slice) count(axes []int, layout string) int {
 	return len(axes)
 }
 
-// axis returns the axis that the i-th value of the arguments is for.
+// axis returns the axis to which the i-th value of the arguments belongs.
 func (w *Slice) axis(axes []int, i, rank int, layout string) (int, error) {
 	if w.byName(layout) {
 		if axis := strings.IndexByte(layout, w.names[i]); axis >= 0 && axis < rank {
@@ -171,13 +171,13 @@ func (w *Slice) axis(axes []int, i, rank int, layout string) (int, error) {
 		axis += rank
 	}
 	if axis < 0 || axis >= rank {
-		return 0, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: fmt.Sprintf("axes of data with %d", rank), Got: fmt.Sprint(axes[i])}
+		return 0, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: fmt.Sprintf("axes of data with %d axes", rank), Got: fmt.Sprint(axes[i])}
 	}
 	return axis, nil
 }
 
-// At appends the window of sample s, one span for each axis of data of that shape
-// and layout, to spans. A span may lie outside its axis.
+// At appends the window of sample s to spans: one span for each axis of data of the given shape and
+// layout. A span may lie outside its axis.
 func (w *Slice) At(b *op.Block, s int, shape []int, layout string, spans []Span) ([]Span, error) {
 	first := len(spans)
 	for _, extent := range shape {
@@ -195,7 +195,7 @@ func (w *Slice) At(b *op.Block, s int, shape []int, layout string, spans []Span)
 			return spans, err
 		}
 		if seen&(1<<axis) != 0 {
-			return spans, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: "every axis once", Got: fmt.Sprintf("axis %d twice", axis)}
+			return spans, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: "each axis at most once", Got: fmt.Sprintf("axis %d twice", axis)}
 		}
 		seen |= 1 << axis
 		start, end, err := w.ends(b, s, i, n, float64(shape[axis]))
@@ -211,7 +211,7 @@ func (w *Slice) At(b *op.Block, s int, shape []int, layout string, spans []Span)
 	return spans, nil
 }
 
-// ends returns where the window begins and ends on the i-th of n axes, before they are rounded.
+// ends returns the start and the end of the window on the i-th of n axes, before rounding.
 func (w *Slice) ends(b *op.Block, s, i, n int, extent float64) (start, end float64, err error) {
 	var size float64
 	relStart, relSize, hasSize := w.start.relative, w.shape.relative, w.shape.given
@@ -267,7 +267,7 @@ func scaled(v, extent float64) float64 { return float64(float32(v) * float32(ext
 // input returns the i-th of n values of a positional input.
 func input(name string, t tensor.Tensor, i, n int) (float64, error) {
 	if t.Shape.Len() != n {
-		return 0, &errs.Error{Kind: errs.Mismatch, Subject: "input " + name, Want: fmt.Sprintf("%d values, one an axis", n), Got: t.String()}
+		return 0, &errs.Error{Kind: errs.Mismatch, Subject: "input " + name, Want: fmt.Sprintf("%d values, one per axis", n), Got: t.String()}
 	}
 	v, ok := op.Number(t, i)
 	if !ok {

@@ -1,16 +1,15 @@
 // Package window computes the part of an array that the arguments of cropping and slicing operators
 // select. Several families of operators cut windows out of images while they decode, resize or
-// convert them, and their arguments mean the same everywhere.
+// convert them. Their arguments have the same meaning everywhere.
 //
 //	Crop   size (crop, crop_d, crop_h, crop_w) and place (crop_pos_x, _y, _z) in images
 //	Slice  start, end and extent along named or numbered axes of any array
 //	Bounds what becomes of a window that leaves the array
 //
-// Sizes and positions are DALI's: a crop position is a fraction of the room that
-// the window leaves, start = round(position * (extent - size)) in float32; the
-// ends of a slice are rounded half away from zero. Relative arguments are multiplied by
-// the extent in float32; relative inputs, and the sum of rel_start and rel_shape, in
-// float64.
+// Sizes and positions are computed as in DALI. A crop position is a fraction of the free room
+// around the window: start = round(position * (extent - size)) in float32. The ends of a slice are
+// rounded half away from zero. Relative arguments are multiplied by the extent in float32. Relative
+// inputs, and the sum of rel_start and rel_shape, are multiplied in float64.
 package window
 
 import (
@@ -21,10 +20,10 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// Span is a part of one axis. It may reach beyond the axis on both sides.
+// Span is a part of one axis. It may extend beyond the axis on both sides.
 type Span struct{ Start, Size int }
 
-// Clip returns the part of s inside an axis of that extent.
+// Clip returns the part of s inside an axis of the given extent.
 func (s Span) Clip(extent int) Span {
 	start := min(max(s.Start, 0), extent)
 	return Span{start, min(max(s.Start+s.Size, start), extent) - start}
@@ -39,7 +38,7 @@ func (b Box) Clip(d, h, w int) Box {
 	return Box{z.Start, y.Start, x.Start, z.Size, y.Size, x.Size}
 }
 
-// Policy says what happens to a window that leaves the array.
+// Policy says what happens to a window that extends outside the array.
 type Policy uint8
 
 // The policies.
@@ -49,16 +48,16 @@ const (
 	Trim                // the window becomes smaller
 )
 
-// BoundsParams are the parameters that ReadBounds reads.
+// BoundsParams returns the parameters that ReadBounds reads.
 func BoundsParams() []op.Parameter {
 	return []op.Parameter{
 		{Name: "out_of_bounds_policy", Type: op.String, Default: "error",
-			Doc: `What happens when the window leaves the data: "error", "pad" with fill_values, or "trim_to_shape".`},
+			Doc: `What happens if the window extends outside the data: "error", "pad" with fill_values, or "trim_to_shape".`},
 		{Name: "fill_values", Type: op.Floats, Default: []float64{0}, Doc: "Values of padded elements: one for all channels, or one for each."},
 	}
 }
 
-// Bounds are a policy and the values that Pad fills with, at least one.
+// Bounds holds a policy and the values that Pad uses, at least one.
 type Bounds struct {
 	Policy Policy
 	Fill   []float64
@@ -77,13 +76,13 @@ func ReadBounds(c *op.Config) (Bounds, error) {
 		return b, c.Invalid("out_of_bounds_policy", `"error", "pad" or "trim_to_shape"`, fmt.Sprintf("%q", p), "")
 	}
 	if len(b.Fill) == 0 {
-		return b, c.Invalid("fill_values", "at least one value", "none", "")
+		return b, c.Invalid("fill_values", "at least one value", "no value", "")
 	}
 	return b, nil
 }
 
-// Fit applies the policy to a window of an array of that shape, in place: with Trim
-// spans become smaller, with Error a span outside its axis is an error.
+// Fit applies the policy in place to a window of an array of the given shape. With Trim, spans
+// become smaller. With Error, a span outside its axis is an error.
 func (p Policy) Fit(spans []Span, shape []int) error {
 	for i, s := range spans {
 		inside := s.Clip(shape[i])

@@ -7,9 +7,9 @@ import (
 // Output is the form of the output rows.
 type Output uint8
 
-// The outputs. Luma is the first component alone, a byte a pixel. Colour is three
-// bytes a pixel, red first; gray images repeat theirs. Ink is four bytes a pixel, as
-// libjpeg's CMYK.
+// The outputs. Luma is only the first component, with one byte per pixel. Colour has three bytes
+// per pixel, red first; gray images repeat their gray. Ink has four bytes per pixel, like libjpeg's
+// CMYK.
 const (
 	Luma Output = iota
 	Colour
@@ -22,12 +22,12 @@ func (o Output) Channels() int { return [...]int{1, 3, 4}[o] }
 // Limits bound what an image may cost.
 type Limits struct {
 	Scans int // 0: no limit
-	// Check, when not nil, is asked before each row of MCUs. Its error ends the decoding.
+	// Check is called before each row of MCUs, unless it is nil. Its error ends the decoding.
 	Check func() error
 }
 
-// Decoder decodes one image at a time and keeps its memory from one to the next.
-// The zero Decoder is ready. It is for one goroutine at a time.
+// Decoder decodes one image at a time and reuses its memory. The zero Decoder is ready. Only one
+// goroutine at a time may use it.
 type Decoder struct {
 	Limits Limits
 	// Fast chooses the fast transform.
@@ -35,7 +35,7 @@ type Decoder struct {
 
 	data   []byte
 	pos    int
-	unread byte // a marker that was met within entropy coded data
+	unread byte // a marker that was found within entropy-coded data
 
 	header     Header
 	comps      []component
@@ -49,7 +49,7 @@ type Decoder struct {
 	interval   int
 
 	quant    [4][64]uint16
-	fast     [4][64]int16 // of quant, where Fast is set
+	fast     [4][64]int16 // made from quant, if Fast is set
 	hasQuant [4]bool
 	huff     [2][4]table
 
@@ -62,7 +62,7 @@ type Decoder struct {
 	next           byte // restart marker
 
 	planes [4]plane
-	coefs  [4][]int16 // of whole images, where there are several scans
+	coefs  [4][]int16 // of whole images, if there are several scans
 	block  [64]int16
 	rows   [4][]byte // of one row of pixels, upsampled
 	sums   []int16
@@ -76,7 +76,7 @@ type plane struct {
 	wanted         bool
 }
 
-// Release lets go of the image.
+// Release drops the references to the image.
 func (d *Decoder) Release() { d.data, d.bits.data, d.comps = nil, nil, nil }
 
 func (d *Decoder) reset(data []byte) {
@@ -90,8 +90,8 @@ func (d *Decoder) reset(data []byte) {
 	}
 }
 
-// Decode puts out the window of w by h pixels at (x, y), which must lie inside the
-// image that ReadHeader read, one row each stride bytes of dst.
+// Decode writes the window of w by h pixels at (x, y) to dst. The window must lie inside the image
+// that ReadHeader read. Rows begin stride bytes apart.
 func (d *Decoder) Decode(dst []byte, stride, x, y, w, h int, out Output) error {
 	hd := d.header
 	switch {
@@ -116,8 +116,8 @@ func (d *Decoder) Decode(dst []byte, stride, x, y, w, h int, out Output) error {
 	return nil
 }
 
-// layOut finds the blocks of each component that the window needs: its samples and
-// one more on each side, which upsampling looks at.
+// layOut finds the blocks of each component that the window needs: the blocks of its samples and of
+// one more sample on each side, which upsampling reads.
 func (d *Decoder) layOut(x, y, w, h int, out Output) {
 	for i := range d.comps {
 		c, p := &d.comps[i], &d.planes[i]
@@ -141,8 +141,8 @@ func (p *plane) has(bx, by int) bool {
 // at returns the samples of a block.
 func (p *plane) at(bx, by int) []byte { return p.pix[(by-p.by)*8*p.stride+(bx-p.bx)*8:] }
 
-// end returns how many rows of MCUs hold the rows of pixels above bottom and what
-// upsampling looks at below them.
+// end returns the number of rows of MCUs that hold the rows of pixels above bottom, and the row
+// below them that upsampling reads.
 func (d *Decoder) end(bottom int) int {
 	rows := 0
 	for i := range d.comps {
@@ -182,9 +182,9 @@ func (d *Decoder) oneScan(bottom int) error {
 	return d.finish()
 }
 
-// finish returns an error when the file ends with the data of its only scan: it is cut off then.
-// Of what follows nothing has a meaning for the image, so that nothing is read of it, as in
-// libjpeg: neither segments that are not whole nor markers that do not exist.
+// finish returns an error if the file ends with the data of its only scan, because then it is cut
+// off. Like libjpeg, it does not read the data that follows: this data has no meaning for the
+// image, so incomplete segments and unknown markers are no errors.
 func (d *Decoder) finish() error {
 	const ahead = 8 // bytes that libjpeg reads beyond what it decodes
 	if d.unread != 0 || len(d.data)-d.pos >= ahead || d.bits.findMarker() {

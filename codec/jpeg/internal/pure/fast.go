@@ -2,8 +2,8 @@ package pure
 
 import "math"
 
-// The fast transform is by Arai, Agui and Nakajima, with 16-bit integers, as the vector code of
-// libjpeg-turbo computes it: multiplications keep the upper 16 bits, sums wrap.
+// The fast transform is by Arai, Agui and Nakajima, with 16-bit integers. It is computed like the
+// vector code of libjpeg-turbo: multiplications keep the upper 16 bits, and sums wrap around.
 
 // Constants of the fast transform, times 2^14, for values that are shifted left by two bits.
 const (
@@ -13,7 +13,7 @@ const (
 	fast1613 = -(669 - 256) << 6 // -2.613 without its -1
 )
 
-// fastScale holds the factors of the transform that dequantization takes over, times 2^14.
+// fastScale holds the factors of the transform that are applied by dequantization, times 2^14.
 var fastScale = func() (s [64]int32) {
 	factor := func(k int) float64 {
 		if k == 0 {
@@ -36,7 +36,7 @@ func fastTable(q *[64]uint16) (t [64]int16) {
 	return t
 }
 
-// fastInverse is inverse by the fast transform; t is the fastTable.
+// fastInverse works like inverse, with the fast transform. t is the result of fastTable.
 func fastInverse(dst []byte, stride int, blk *[64]int16, t *[64]int16) {
 	var work [64]int16
 	for x := range 8 {

@@ -18,13 +18,13 @@ const (
 	YCCK
 )
 
-// Header is what is known of an image before its pixels.
+// Header is what is known about an image before its pixels are decoded.
 type Header struct {
 	Width, Height int
 	Space         Space
 	Components    int
 	Progressive   bool
-	Adobe         bool // it says that Adobe's programs wrote it
+	Adobe         bool // the file has a marker of Adobe's programs
 }
 
 // component is one plane of the image.
@@ -85,7 +85,8 @@ func (d *Decoder) ReadHeader(data []byte) (Header, error) {
 	return d.header, nil
 }
 
-// segments reads tables and the like until a scan or the end, and returns which.
+// segments reads tables and other segments up to a scan or the end. It returns the marker of the
+// scan or the end.
 func (d *Decoder) segments() (marker byte, err error) {
 	for {
 		m, err := d.nextMarker()
@@ -221,7 +222,7 @@ func (d *Decoder) frame(at int, marker byte, b []byte) error {
 	return nil
 }
 
-// space tells the colour space from what the file says and what its components are called.
+// space derives the colour space from the file's markers and the ids of its components.
 func (d *Decoder) space(c []component) Space {
 	switch len(c) {
 	case 1:
@@ -244,8 +245,8 @@ func (d *Decoder) space(c []component) Space {
 
 func ceil(a, b int) int { return (a + b - 1) / b }
 
-// natural is the place in a block of each coefficient in the order of the file;
-// those past the end are there for ends of blocks and damaged files.
+// natural maps the coefficients in the order of the file to their places in a block. The entries
+// after the 64th are for ends of blocks and damaged files.
 var natural = [128]uint8{
 	0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5,
 	12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,

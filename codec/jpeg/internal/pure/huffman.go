@@ -4,26 +4,26 @@ import (
 	"encoding/binary"
 )
 
-// look is how many bits the first table of a code decodes at once.
+// look is the number of bits that the first table of a code decodes at once.
 const look = 10
 
 // table is a Huffman code.
 //
-// An entry of fast stands for the next look bits, when they begin with a whole code:
+// An entry of fast describes the next look bits if they begin with a whole code:
 //
 //	bits 23..16 how far the coefficient's number goes on   15..12 extra bits   5..0 bits of code and extra bits
 //
-// Zero means that the code is longer. An end of block goes on by 64.
+// Zero means that the code is longer. An end of block advances the number by 64.
 type table struct {
 	fast    [1 << look]uint32
-	code    [1 << look]uint16 // symbol<<8 | length of the code, 0 when it is longer
+	code    [1 << look]uint16 // symbol<<8 | length of the code; 0 if the code is longer
 	maxcode [18]int32         // largest code of each length, -1 if there is no such code
 	offset  [18]int32         // of the symbols of each length, less the first code
 	symbols [256]byte
-	counts  [16]byte // of codes by length, of which the rest is made
-	runs    []uint32 // made by skipping, when it is first asked for
+	counts  [16]byte // number of codes by length, from which the rest is made
+	runs    []uint32 // made by the first call of skipping
 	defined bool
-	large   bool // has a symbol that no difference of means can have
+	large   bool // has a symbol that is invalid for a difference of means
 }
 
 const endOfBlock = 64
@@ -48,8 +48,8 @@ func (d *Decoder) huffmanTables(at int, b []byte) error {
 	return nil
 }
 
-// build makes the tables, unless they are there from the image before, as most
-// images have the same. It is false when there are too many codes of a length.
+// build makes the tables. It keeps the tables of the previous image if they are the same, as for
+// most images. It returns false if there are too many codes of a length.
 func (t *table) build(counts [16]byte, symbols []byte) bool {
 	if t.maxcode[17] != 0 && t.counts == counts && string(t.symbols[:len(symbols)]) == string(symbols) {
 		t.defined = true
@@ -89,12 +89,11 @@ func (t *table) build(counts [16]byte, symbols []byte) bool {
 	return true
 }
 
-// lookSkip is how many bits the table of skipping decodes at once.
+// lookSkip is the number of bits that the table of skipping decodes at once.
 const lookSkip = 11
 
-// skipping returns the table by which blocks are passed over: an entry stands for all
-// whole symbols with their extra bits among the next lookSkip bits, up to the end of a
-// block,
+// skipping returns the table that is used to skip blocks. An entry describes all whole symbols,
+// with their extra bits, among the next lookSkip bits, up to the end of a block,
 //
 //	bits 23..16 how far all but the last go on   15..8 how far all go on   5..0 bits of them
 //
@@ -133,8 +132,8 @@ func entry(symbol byte, length uint32) uint32 {
 	return next<<16 | size<<12 | (length + size)
 }
 
-// value returns the coefficient that the entry e, of the bits with which acc begins,
-// has in its extra bits; 0 when it has none.
+// value returns the coefficient in the extra bits of entry e. e is the entry for the first bits of
+// acc. It returns 0 if e has no extra bits.
 func value(acc uint64, e uint32) int32 {
 	mask := uint32(1)<<(e>>12&15) - 1
 	v := uint32(acc>>((64-e)&63)) & mask
@@ -149,20 +148,20 @@ func extend(v int32, size uint32) int32 {
 	return v
 }
 
-// bits reads the entropy coded data of a scan, the next bit the highest of acc.
+// bits reads the entropy-coded data of a scan. The next bit is the highest bit of acc.
 type bits struct {
 	data   []byte
 	pos    int
 	acc    uint64
-	n      int  // bits of acc that count; the others are what follows, or zero
-	marker byte // that ended the data, or 0
-	pad    int  // how many of the n bits are zeros behind the end
+	n      int  // number of valid bits of acc; the other bits are later data or zero
+	marker byte // the marker that ended the data, or 0
+	pad    int  // number of the n bits that are zeros after the end
 	// dry: zeros were read past the end of the segment; the rest of it is not decoded.
 	dry bool
 	cut bool // the bytes ended without a marker
 }
 
-// refill makes n at least 48.
+// refill reads bytes until n is at least 48.
 func (b *bits) refill() {
 	if b.pos+8 <= len(b.data) && b.marker == 0 {
 		v := binary.BigEndian.Uint64(b.data[b.pos:])
@@ -184,7 +183,7 @@ func noMarker(v uint64) bool {
 }
 
 func (b *bits) refillSlowly() {
-	b.acc &= ^uint64(0) << (64 - b.n) // what follows may be a stuffed byte
+	b.acc &= ^uint64(0) << (64 - b.n) // the next byte may be a stuffed byte
 	for b.n <= 56 {
 		var v byte
 		switch {
@@ -227,7 +226,7 @@ func (b *bits) need(k int) {
 	}
 }
 
-// checkDry notes that zeros behind the end were taken.
+// checkDry records that zeros after the end were taken.
 func (b *bits) checkDry() { b.dry = b.dry || b.n < b.pad }
 
 func (b *bits) drop(k int) {
@@ -246,7 +245,7 @@ func (b *bits) take(k int) int32 {
 	return v
 }
 
-// symbol decodes a code of any length; one that does not exist is 0.
+// symbol decodes a code of any length. It returns 0 for a code that does not exist.
 func (b *bits) symbol(t *table) byte {
 	b.need(17)
 	if c := t.code[b.acc>>(64-look)]; c != 0 {

@@ -16,10 +16,10 @@ const (
 	f3072 = 25172
 )
 
-// inverseGeneric dequantizes a block, transforms it, and writes its 64 samples to
-// rows of dst that are stride apart: columns first, kept with two more bits, then rows.
-// Sums of inputs are 16 bits wide and what the first pass gives is limited to them, as
-// in all vector code for this transform; only damaged images notice.
+// inverseGeneric dequantizes a block, transforms it, and writes its 64 samples to rows of dst that
+// are stride apart. It transforms columns first, with two more bits in the results, and then rows.
+// Sums of inputs have 16 bits, and the results of the first pass are limited to 16 bits, as in all
+// vector code for this transform. This matters only for damaged images.
 func inverseGeneric(dst []byte, stride int, blk *[64]int16, q *[64]uint16) {
 	var work [64]int16
 	var rest int16
@@ -51,7 +51,7 @@ func inverseGeneric(dst []byte, stride int, blk *[64]int16, q *[64]uint16) {
 
 func saturate(v int32) int16 { return int16(min(max(v, -1<<15), 1<<15-1)) }
 
-// butterfly is the one-dimensional transform; its results have 13 more bits.
+// butterfly is the one-dimensional transform. Its results have 13 more bits.
 func butterfly(in [8]int16) (out [8]int32) {
 	wide := func(v int16) int32 { return int32(v) }
 	z1 := wide(in[2]) + wide(in[6])
@@ -69,7 +69,7 @@ func butterfly(in [8]int16) (out [8]int32) {
 	return [8]int32{e0 + t3, e1 + t2, e2 + t1, e3 + t0, e3 - t0, e2 - t1, e1 - t2, e0 - t3}
 }
 
-// flat writes a block that has its mean only.
+// flat writes a block that has only a mean.
 func flat(dst []byte, stride int, dc int16, q uint16) {
 	v := uint64(clamp((int32(int16(uint16(dc)*q)<<2)+16)>>5+128)) * 0x0101010101010101
 	for y := range 8 {

@@ -1,6 +1,6 @@
 package pure
 
-// putOut upsamples the planes and writes the window's rows.
+// putOut upsamples the planes and writes the rows of the window.
 func (d *Decoder) putOut(dst []byte, stride, x, y, w, h int, out Output) {
 	n := len(d.comps)
 	if out == Luma && d.header.Space != RGB {
@@ -35,8 +35,8 @@ func (d *Decoder) putOut(dst []byte, stride, x, y, w, h int, out Output) {
 	}
 }
 
-// line returns w samples of component i for the row y of pixels from column x on.
-// They stay until the next line of the component.
+// line returns w samples of component i for row y of pixels from column x on. They stay valid until
+// the next line of the component.
 func (d *Decoder) line(i, x, y, w int) []byte {
 	c, p := &d.comps[i], &d.planes[i]
 	kh, kv := d.hmax/c.h, d.vmax/c.v
@@ -48,7 +48,7 @@ func (d *Decoder) line(i, x, y, w int) []byte {
 	size := kh * 8 * p.bw
 	buf := grown(d.rows[i], size)
 	d.rows[i] = buf
-	near := sy + 2*(y%kv) - 1 // of two rows a sample, the other one that takes part
+	near := sy + 2*(y%kv) - 1 // with two rows per sample: the other row that takes part
 	near = min(max(near, 0), c.height-1)
 	fancy := c.width > 2
 	from, to := p.row(sy), min(8*p.bw, c.width-first)
@@ -75,13 +75,14 @@ func (d *Decoder) line(i, x, y, w int) []byte {
 	return buf[x-kh*first:]
 }
 
-// row returns a row of samples; those outside the window are not there.
+// row returns the samples of a row that lie in the window.
 func (p *plane) row(y int) []byte {
 	at := (y - 8*p.by) * p.stride
 	return p.pix[at : at+p.stride]
 }
 
-// widen doubles n samples: three quarters of the nearer and one of the further.
+// widen doubles n samples. Each result is three quarters of the nearer sample and one quarter of
+// the further sample.
 func widen(dst, src []byte, n int, first, last bool) {
 	dst, src = dst[:2*n], src[:n]
 	for i := 1; i < n-1; i++ {
@@ -98,7 +99,7 @@ func widen(dst, src []byte, n int, first, last bool) {
 	}
 }
 
-// widenSums does so in both directions: src is the nearer row, far the further one.
+// widenSums does this in both directions. src is the nearer row, and far is the further row.
 func widenSums(dst, src, far []byte, sums []int16, first, last bool) {
 	n := len(src)
 	columnSums(sums, src, far)
@@ -121,7 +122,7 @@ func columnSumsGeneric(sums []int16, src, far []byte) {
 	}
 }
 
-// widenRowGeneric leaves the first and the last sample out.
+// widenRowGeneric widens all sums except the first and the last.
 func widenRowGeneric(dst []byte, sums []int16) {
 	for i := 1; i < len(sums)-1; i++ {
 		v := 3 * sums[i]

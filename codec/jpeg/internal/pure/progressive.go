@@ -1,6 +1,6 @@
 package pure
 
-// progressive decodes what a scan of a progressive image brings for a block.
+// progressive decodes the data that a scan of a progressive image has for a block.
 func (d *Decoder) progressive(c *component, blk *[64]int16) {
 	switch {
 	case d.ss == 0 && d.ah == 0:
@@ -53,8 +53,7 @@ func (d *Decoder) firstAC(c *component, blk *[64]int16) {
 	}
 }
 
-// refineAC brings one more bit of the coefficients that are not zero, and new ones
-// of that bit.
+// refineAC decodes one more bit of the nonzero coefficients, and new coefficients with this bit.
 func (d *Decoder) refineAC(c *component, blk *[64]int16) {
 	b := &d.bits
 	if b.dry {
@@ -68,7 +67,7 @@ func (d *Decoder) refineAC(c *component, blk *[64]int16) {
 			s := b.symbol(t)
 			run, size := int(s>>4), int(s&15)
 			var v int16
-			if size > 0 { // 1, whatever damaged files say
+			if size > 0 { // always 1, even if a damaged file says otherwise
 				if v = minus; b.take(1) != 0 {
 					v = plus
 				}
@@ -88,8 +87,8 @@ func (d *Decoder) refineAC(c *component, blk *[64]int16) {
 	}
 }
 
-// refine goes over coefficients from k on until run zeros are behind it and stands
-// before another one, and brings the bits of those that are not zero.
+// refine decodes the next bits of nonzero coefficients from k on. It skips run zero coefficients
+// and stops at the next zero coefficient.
 func (d *Decoder) refine(blk *[64]int16, k, run int, plus, minus int16) int {
 	for ; k <= d.se; k++ {
 		p := &blk[natural[k]]

@@ -2,8 +2,8 @@ package pure
 
 import "encoding/binary"
 
-// scanHeader reads the header of a scan: its components, their tables, and which
-// coefficients and bits it brings.
+// scanHeader reads the header of a scan: its components, their tables, and which coefficients and
+// bits it holds.
 func (d *Decoder) scanHeader(at int, b []byte) error {
 	if d.comps == nil {
 		return corrupt(at, "a scan before the frame")
@@ -36,7 +36,7 @@ func (d *Decoder) scanHeader(at int, b []byte) error {
 	}
 	d.ss, d.se, d.ah, d.al = int(b[1+2*n]), int(b[2+2*n]), int(b[3+2*n]>>4), int(b[3+2*n]&15)
 	if !d.header.Progressive {
-		d.ss, d.se, d.ah, d.al = 0, 63, 0, 0 // as libjpeg: whatever is written there
+		d.ss, d.se, d.ah, d.al = 0, 63, 0, 0 // like libjpeg, ignore the values in the file
 		return nil
 	}
 	dc := d.ss == 0
@@ -55,7 +55,7 @@ func inScan(scan []int, k int) bool {
 	return false
 }
 
-// tablesReady says whether the scan's tables are there.
+// tablesReady returns an error if a table of the scan is missing.
 func (d *Decoder) tablesReady() error {
 	for _, k := range d.scan {
 		c := &d.comps[k]
@@ -68,8 +68,8 @@ func (d *Decoder) tablesReady() error {
 	return nil
 }
 
-// decodeScan decodes the entropy coded data of a scan. rows is how many rows of MCUs
-// are wanted; what lies below may be left.
+// decodeScan decodes the entropy-coded data of a scan. rows is the number of wanted rows of MCUs;
+// rows below may be skipped.
 //
 // each is called for every block in turn.
 func (d *Decoder) decodeScan(rows int, each func(c *component, bx, by int)) error {
@@ -121,8 +121,8 @@ func (d *Decoder) decodeScan(rows int, each func(c *component, bx, by int)) erro
 	return nil
 }
 
-// restart goes on behind the next restart marker, or makes up for it where it is
-// missing or out of turn.
+// restart continues after the next restart marker. It compensates for a marker that is missing or
+// misplaced.
 func (d *Decoder) restart() {
 	b := &d.bits
 	d.restarts, d.eobrun = d.interval, 0
@@ -139,13 +139,13 @@ func (d *Decoder) restart() {
 		m := b.marker
 		switch {
 		case m == want: // the usual case
-		case m < mSOF0: // no marker that there is: look for the next one
+		case m < mSOF0: // an unknown marker: look for the next marker
 			b.marker = 0
 			continue
 		case m < mRST0 || m > mRST7, m == mRST0+(want-mRST0+1)&7, m == mRST0+(want-mRST0+2)&7:
-			return // data are missing: this one belongs to what follows
+			return // data is missing: this marker belongs to later data
 		case m == mRST0+(want-mRST0+7)&7, m == mRST0+(want-mRST0+6)&7:
-			b.marker = 0 // one of those before: data are there twice
+			b.marker = 0 // an earlier marker: data is repeated
 			continue
 		}
 		b.marker, b.dry = 0, false
@@ -165,8 +165,8 @@ func (b *bits) findMarker() bool {
 	return false
 }
 
-// sequential decodes a block of a sequential image into blk, which is zero, and
-// reports whether it has more than its mean.
+// sequential decodes a block of a sequential image into blk, which must be zero. It reports whether
+// the block has more than a mean.
 func (d *Decoder) sequential(c *component, blk *[64]int16) (ac bool) {
 	b := &d.bits
 	if b.dry {
@@ -199,8 +199,8 @@ func (d *Decoder) sequential(c *component, blk *[64]int16) (ac bool) {
 			e = entry(b.longSymbol(t), 0)
 			acc, n = b.acc, uint(b.n)
 		}
-		// The same steps for all symbols, so that there is no branch to guess: one without
-		// extra bits has the value 0, where there is nothing yet.
+		// The steps are the same for all symbols, so that there is no branch to predict. A symbol without
+		// extra bits writes the value 0 where blk is still 0.
 		v := int16(value(acc, e))
 		acc <<= e & 63
 		n -= uint(e & 63)
@@ -212,7 +212,7 @@ func (d *Decoder) sequential(c *component, blk *[64]int16) (ac bool) {
 	return seen != 0
 }
 
-// skip passes over a block of a sequential image.
+// skip skips a block of a sequential image.
 func (d *Decoder) skip(c *component) {
 	b := &d.bits
 	if b.dry {
@@ -239,7 +239,7 @@ func (d *Decoder) skip(c *component) {
 	}
 }
 
-// difference decodes how far a block's mean is from the one before.
+// difference decodes the difference between a block's mean and the previous mean.
 func (b *bits) difference(dc *table) int32 {
 	b.need(32)
 	e := dc.fast[b.acc>>(64-look)]
