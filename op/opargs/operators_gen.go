@@ -169,12 +169,12 @@ type CoordFlip struct {
 type CoordTransform struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// The matrix; by default the identity. It is one number, which multiplies all coordinates, or a matrix, row
-	// by row, with one column per coordinate.
+	// The matrix; by default the identity. It is one number, which multiplies all coordinates, or a matrix row by
+	// row with one column per coordinate.
 	M op.Arg[[]float64] `op:"M"`
 
 	// Matrix and offset together, in place of M and T. It is one number, which multiplies all coordinates, or a
-	// matrix, row by row, with one column per coordinate and one more column, the offset.
+	// matrix row by row with one column per coordinate and one more column, the offset.
 	MT op.Arg[[]float64] `op:"MT"`
 
 	// The offset: a number for each row of the matrix, or one for all.
@@ -854,8 +854,8 @@ type Resize struct {
 	MaxSize []float64 `op:"max_size"`
 
 	// How sizes are used: "default" derives missing sizes from the mean scale of the others, "stretch" keeps
-	// missing extents, "not_larger" and "not_smaller" keep the aspect ratio and make the result at most or at
-	// least as large as the size. Default: "default".
+	// missing extents. "not_larger" and "not_smaller" keep the aspect ratio; the size is the upper or lower
+	// limit. Default: "default".
 	Mode op.Arg[string] `op:"mode"`
 
 	// Extent of the longest axis; the aspect ratio is kept. Default: 0.
@@ -926,8 +926,8 @@ type ResizeCropMirror struct {
 	MaxSize []float64 `op:"max_size"`
 
 	// How sizes are used: "default" derives missing sizes from the mean scale of the others, "stretch" keeps
-	// missing extents, "not_larger" and "not_smaller" keep the aspect ratio and make the result at most or at
-	// least as large as the size. Default: "default".
+	// missing extents. "not_larger" and "not_smaller" keep the aspect ratio; the size is the upper or lower
+	// limit. Default: "default".
 	Mode op.Arg[string] `op:"mode"`
 
 	// Extent of the longest axis; the aspect ratio is kept. Default: 0.
