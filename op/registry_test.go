@@ -15,7 +15,7 @@ import (
 func TestAbsentOperators(t *testing.T) {
 	for _, name := range []string{"audio_decoder", "decoders.video", "readers.coco", "experimental.remap", "jitter", "spectrogram"} {
 		_, err := op.Lookup(name)
-		if !op.Planned(name) || !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "not there yet") || strings.Contains(err.Error(), "did you mean") {
+		if !op.Planned(name) || !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "does not have yet") || strings.Contains(err.Error(), "did you mean") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -216,7 +216,7 @@ func TestConditionalMistakes(t *testing.T) {
 		"dtypes": {func(p *pipeline.Builder) []pipeline.Node {
 			x := uniform(p, "")
 			return p.If(coin(p, ""), same(x), func() []pipeline.Node { return p.Op("cast", op.Args{"dtype": tensor.Int32}, x) })
-		}, "one dtype, got float32 and int32"},
+		}, "the same dtype in both, got float32 and int32"},
 		"dimensions": {func(p *pipeline.Builder) []pipeline.Node {
 			return p.If(coin(p, ""), same(uniform(p, "")), same(fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{1})})))
 		}, "number of dimensions"},

@@ -283,8 +283,8 @@ func TestBrokenKernels(t *testing.T) {
 		"panic":   {errs.Other, "out of order"},
 		"error":   {errs.Unsupported, "the whole block"},
 		"shape":   {errs.Mismatch, "promised int64[1]"},
-		"size":    {errs.Exhausted, "bytes a sample"},
-		"scratch": {errs.Exhausted, "bytes a sample"},
+		"size":    {errs.Exhausted, "bytes per sample"},
+		"scratch": {errs.Exhausted, "bytes per sample"},
 		"dtype":   {errs.Mismatch, "promised int64[1]"},
 	} {
 		g := build(t, func(add func(string, op.Args, ...node) node) []node {
