@@ -215,7 +215,7 @@ func (e *Executor) step(n int) int {
 	return step
 }
 
-// compute runs a task and, when it was the last of its stage, goes on with the next.
+// compute runs a task. After the last task of a stage it continues with the next stage.
 func (e *Executor) compute(w *worker, t task) {
 	f, done := t.frame, int64(t.hi-t.lo)
 	start := time.Now()

@@ -27,7 +27,7 @@ type worker struct {
 	sample  int // the first of the current task's block
 	timed   int // samples that the current one stands for in clocks; 0: it is not timed
 	pinned  bool
-	doing   atomic.Pointer[doing] // nil between operators, and where nobody watches
+	doing   atomic.Pointer[doing] // nil between operators, and if no time is watched
 }
 
 // run is a worker's use of one node, and the memory of its block.
