@@ -17,15 +17,14 @@
 // safe for concurrent use. A method that returns elements or a shape waits until they are computed.
 // A call returns Batches if an input or an argument is a Batch; a Tensor among them is used for all
 // samples. Batches of different sizes are an error of kind errs.Invalid. The outputs of a call do
-// not share memory with other values. They live until nothing refers to them, or until Release.
-// Release gives the memory of large outputs directly to the next calls, without the garbage
-// collector.
+// not share memory with other values. They live until nothing refers to them, or until Release,
+// which gives large memory directly to the next calls.
 //
 // # Errors
 //
 // A value whose call failed has an error. Every value that is computed from it has the same error.
 // The error names the operator, the sample, what was wanted and found, and the file and line of the
-// call, even if another goroutine computed it:
+// call:
 //
 //	dynamic: call at augment.go:42: crop: sample 3: invalid: …
 //
