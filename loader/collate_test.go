@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/proof/logtest"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -132,7 +133,7 @@ func TestPinMemory(t *testing.T) {
 	aligned := func(b []byte) bool { return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%arena.MaxAlign == 0 }
 	var warnings []string
 	l, err := loader.New(ids(12), loader.Options[int64, batch]{BatchSize: 2, Pinned: true, Workers: 2,
-		Warn: func(m string) { warnings = append(warnings, m) },
+		Log: logtest.New(func(m string) { warnings = append(warnings, m) }),
 		Collate: func(s []int64) (batch, error) {
 			v := tensor.FromSlice(append([]int64(nil), s...))
 			return batch{v, map[string]any{"a": v}, []tensor.Tensor{v, v}, &custom{v.Clone().Data}, []string{"t"}, nil}, nil

@@ -45,7 +45,7 @@ on_error: {action: skip, retries: 2, backoff: 0.1}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(options{}, "Collate", "WorkerInit", "Warn",
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(options{}, "Collate", "WorkerInit", "Log",
 		"Generator")); diff != "" {
 		t.Error(diff)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func worldOf(t *testing.T, n int64, world int, base options,
 	t.Helper()
 	for rank := range world {
 		o := base
-		o.Rank, o.World, o.Warn = rank, world, func(string) {}
+		o.Rank, o.World, o.Log = rank, world, slog.New(slog.DiscardHandler)
 		l := open(t, newGate(n), o)
 		if saved != nil {
 			restore(t, l, saved)
@@ -86,7 +87,7 @@ func TestOutOfOrderStateBelongsToItsRank(t *testing.T) {
 			t.Errorf("the next state goes anywhere: %v", err)
 		}
 		take(t, next, -1)
-		restore(t, open(t, newGate(40), options{BatchSize: 3, World: 5, Rank: 4, Warn: func(string) {}}),
+		restore(t, open(t, newGate(40), options{BatchSize: 3, World: 5, Rank: 4, Log: slog.New(slog.DiscardHandler)}),
 			snapshot(t, next)) // the epoch is over
 	}
 }
@@ -100,7 +101,7 @@ func TestSettledStatesGoAnywhere(t *testing.T) {
 		ranks := make([]*loader.Loader[int64, tensor.Tensor], world)
 		for r := range ranks { // sample 2 is slow for the rank that has it
 			o := base
-			o.Rank, o.World, o.Warn = r, world, func(string) {}
+			o.Rank, o.World, o.Log = r, world, slog.New(slog.DiscardHandler)
 			g := newGate(n, 2)
 			ranks[r] = open(t, g, o)
 			b := slices.Concat(take(t, ranks[r], 1)...)

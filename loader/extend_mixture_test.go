@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -76,7 +77,7 @@ func TestGrownSourceOfAMixture(t *testing.T) {
 			as := order.At(m, at).(*order.Mixture)
 			world, batch := rapid.IntRange(1, 4).Draw(t, fmt.Sprint("world ", leg)),
 				rapid.IntRange(1, 6).Draw(t, fmt.Sprint("batch ", leg))
-			o := loader.Options[int64, []int64]{Seed: 5, BatchSize: batch, Order: m, Warn: func(string) {}}
+			o := loader.Options[int64, []int64]{Seed: 5, BatchSize: batch, Order: m, Log: slog.New(slog.DiscardHandler)}
 			o.Collate = func(b []int64) ([]int64, error) { return slices.Clone(b), nil }
 			first := o
 			if saved == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -46,7 +47,8 @@ func TestExtendedDataSet(t *testing.T) {
 			world := rapid.IntRange(1, 4).Draw(t, fmt.Sprint("world ", leg))
 			batch := rapid.IntRange(1, 5).Draw(t, fmt.Sprint("batch ", leg))
 			steps := rapid.IntRange(0, 20).Draw(t, fmt.Sprint("steps ", leg))
-			o := options{Shuffle: shuffle, Order: grownOrder(t, own, n), Seed: 5, BatchSize: batch, Warn: func(string) {}}
+			o := options{Shuffle: shuffle, Order: grownOrder(t, own, n), Seed: 5, BatchSize: batch,
+				Log: slog.New(slog.DiscardHandler)}
 			ranks := extendedRanks(t, augmented(n), o, world, saved)
 			for step := 0; ended < epochs && (step < steps || leg > 6); step++ {
 				over := false
@@ -186,7 +188,7 @@ func TestExtendedMixture(t *testing.T) {
 			ranks := make([]*loader.Loader[int64, tensor.Tensor], world)
 			for r := range ranks {
 				o := base
-				o.Rank, o.World, o.Warn = r, world, func(string) {}
+				o.Rank, o.World, o.Log = r, world, slog.New(slog.DiscardHandler)
 				ranks[r] = open(t, ids(c.samples), o)
 				if err := ranks[r].SetState(saved); !errors.Is(err, errs.Mismatch) {
 					t.Fatalf("%s: SetState takes it: %v", name, err)
@@ -219,7 +221,7 @@ func worldOfMixture(t *testing.T, samples, world int, base options,
 	t.Helper()
 	for rank := range world {
 		o := base
-		o.Rank, o.World, o.Warn = rank, world, func(string) {}
+		o.Rank, o.World, o.Log = rank, world, slog.New(slog.DiscardHandler)
 		l := open(t, ids(samples), o)
 		restore(t, l, saved)
 		ranks = append(ranks, l)

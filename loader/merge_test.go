@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -138,7 +139,7 @@ func TestMergeRefuses(t *testing.T) {
 func TestSnapshotsGoToOtherRanks(t *testing.T) {
 	for _, every := range []int{1, 2, 3, loader.SnapshotNever} {
 		for taken := range 9 {
-			o := options{BatchSize: 3, Streams: 4, SnapshotEvery: every, Warn: func(string) {}}
+			o := options{BatchSize: 3, Streams: 4, SnapshotEvery: every, Log: slog.New(slog.DiscardHandler)}
 			one, err := loader.NewIterable(plain(60), o)
 			if err != nil {
 				t.Fatal(err)

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -114,8 +115,8 @@ type Options[S, B any] struct {
 	NoDigest bool
 	// Protocol makes the loader keep the books of another one; nil is Bivouac's own way.
 	Protocol protocol.Protocol
-	// Warn is given warnings, each once. nil logs them.
-	Warn func(message string)
+	// Log is given warnings, each once. nil is slog.Default() at the time of the warning.
+	Log *slog.Logger
 }
 
 func (o *Options[S, B]) world() int { return max(1, o.World) }
@@ -192,7 +193,7 @@ func (o *Options[S, B]) setup(iterable bool) protocol.Setup {
 		Iterable: iterable, Batched: o.BatchSize != NoBatching, BatchSize: max(1, o.BatchSize), Tail: o.Tail,
 		Workers: o.Workers, Persistent: o.Persistent, InOrder: !o.OutOfOrder, SnapshotEvery: o.SnapshotEvery,
 		Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Order: o.Order, Streams: o.Streams,
-		Seed: o.Seed, Name: o.Name, Rank: o.Rank, World: o.world(), OnError: o.OnError, NoDigest: o.NoDigest, Warn: o.Warn,
+		Seed: o.Seed, Name: o.Name, Rank: o.Rank, World: o.world(), OnError: o.OnError, NoDigest: o.NoDigest, Warn: o.warn(),
 		Packs: o.CollatePacks != nil, Uneven: o.Uneven, SettleEvery: o.SettleEvery, Extend: o.Extend,
 	}
 	switch o.SnapshotEvery {
@@ -216,8 +217,11 @@ func (o *Options[S, B]) setup(iterable bool) protocol.Setup {
 	if s.Seed == 0 && o.Generator != nil {
 		s.Seed = o.Generator.Uint64()
 	}
-	if s.Warn == nil {
-		s.Warn = func(m string) { slog.Warn(m, "from", "loader") }
-	}
 	return s
+}
+
+// warn returns what logs a warning.
+func (o *Options[S, B]) warn() func(message string) {
+	log := o.Log
+	return func(message string) { cmp.Or(log, slog.Default()).Warn(message, "from", "loader") }
 }

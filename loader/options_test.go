@@ -1,8 +1,10 @@
 package loader_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/proof/logtest"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
@@ -116,7 +119,7 @@ func TestOverrunWarning(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		var warnings []string
 		l := openIterable(t, sized{plain(12), 7}, options{BatchSize: 2,
-			Warn: func(m string) { warnings = append(warnings, m) }})
+			Log: logtest.New(func(m string) { warnings = append(warnings, m) })})
 		if asked {
 			l.Len()
 		}
@@ -124,6 +127,31 @@ func TestOverrunWarning(t *testing.T) {
 		if want := map[bool]int{true: 1}[asked]; len(warnings) != want {
 			t.Errorf("asked %t: warnings %q", asked, warnings)
 		}
+	}
+}
+
+// A warning goes to Log, or to the default logger of its time, and says where it is from.
+func TestWarningsSayWhereTheyAreFrom(t *testing.T) {
+	const want = "level=WARN msg=\"the data set announced 4 batches, when Len was asked, but has given 5\" from=loader\n"
+	written := func(b *bytes.Buffer) *slog.Logger {
+		return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+	}
+	var own, process bytes.Buffer
+	for _, log := range []*slog.Logger{written(&own), nil} {
+		l := openIterable(t, sized{plain(12), 7}, options{BatchSize: 2, Log: log})
+		l.Len()
+		before := slog.Default()
+		slog.SetDefault(written(&process))
+		epochs(t, l, 2)
+		slog.SetDefault(before)
+	}
+	if own.String() != want || process.String() != want {
+		t.Errorf("%q and %q, want %q each", own.String(), process.String(), want)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"slices"
 	"testing"
 
@@ -268,7 +269,8 @@ func TestStatesOfStreamsAreTakenWhateverWroteThem(t *testing.T) {
 		draw := func(name string) options {
 			o := options{Streams: streams, BatchSize: rapid.IntRange(1, 3).Draw(t, name+" batch"),
 				Workers:    rapid.IntRange(0, 2).Draw(t, name+" workers"),
-				OutOfOrder: ahead, SnapshotEvery: rapid.IntRange(0, 3).Draw(t, name+" snapshot"), Warn: func(string) {}}
+				OutOfOrder: ahead, SnapshotEvery: rapid.IntRange(0, 3).Draw(t, name+" snapshot"),
+				Log: slog.New(slog.DiscardHandler)}
 			o.OnError.Action = action
 			return o
 		}
@@ -296,7 +298,7 @@ func TestStatesOfStreamsAreTakenWhateverWroteThem(t *testing.T) {
 			return // such a state is like a damaged one
 		}
 		strict, err := loader.NewIterable[int64, tensor.Tensor](ds,
-			options{Streams: streams, BatchSize: 2, Warn: func(string) {}})
+			options{Streams: streams, BatchSize: 2, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/proof/logtest"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -52,8 +54,8 @@ func packedRanks(t *testing.T, n, world int, base tokenOptions,
 	ds, lengths := sentences(n)
 	for rank := range world {
 		o := base
-		o.Order, o.CollatePacks, o.Rank, o.World, o.Warn = packsOf(t, n, lengths), loader.PackTokens[int32](8, 0), rank,
-			world, func(string) {}
+		o.Order, o.CollatePacks, o.Rank, o.World, o.Log = packsOf(t, n, lengths), loader.PackTokens[int32](8, 0), rank,
+			world, slog.New(slog.DiscardHandler)
 		l, err := loader.New(ds, o)
 		if err != nil {
 			t.Fatal(err)
@@ -272,7 +274,7 @@ func TestPacksAndRaggedSamplesAreTold(t *testing.T) {
 	ds, lengths := sentences(40)
 	var warnings []string
 	l, err := loader.New(ds, tokenOptions{Order: packsOf(t, 40, lengths), BatchSize: 4,
-		Collate: loader.PadTokens[int32](0), Warn: func(m string) { warnings = append(warnings, m) }})
+		Collate: loader.PadTokens[int32](0), Log: logtest.New(func(m string) { warnings = append(warnings, m) })})
 	if err != nil {
 		t.Fatal(err)
 	}

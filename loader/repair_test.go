@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -175,7 +176,7 @@ func (b tracedBulk) AtAll(ctx context.Context, ids []int64, r func(int) loader.R
 
 // Pinned memory is used again.
 func TestPinnedMemoryIsBounded(t *testing.T) {
-	l := open(t, ids(1000), options{BatchSize: 2, Pinned: true, Workers: 1, Warn: func(string) {}})
+	l := open(t, ids(1000), options{BatchSize: 2, Pinned: true, Workers: 1, Log: slog.New(slog.DiscardHandler)})
 	places := map[*byte]bool{}
 	for range 400 {
 		b, err := l.Next(context.Background())

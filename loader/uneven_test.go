@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/proof/logtest"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -36,7 +38,7 @@ func TestUnevenEndIsToldAtConstruction(t *testing.T) {
 		{11, options{GlobalBatch: 5, World: 3, Rank: 1}, true},
 	} {
 		var warnings []string
-		c.o.Warn = func(m string) { warnings = append(warnings, m) }
+		c.o.Log = logtest.New(func(m string) { warnings = append(warnings, m) })
 		open(t, ids(c.n), c.o)
 		if told := slices.ContainsFunc(warnings,
 			func(m string) bool { return strings.Contains(m, "ranks") && strings.Contains(m, "Tail") }); told != c.told {
@@ -121,7 +123,7 @@ func TestRanksEndTogether(t *testing.T) {
 					var ranks []*loader.Loader[int64, tensor.Tensor]
 					for rank := range world {
 						o := base(n)
-						o.BatchSize, o.Rank, o.World, o.Workers, o.Warn = size, rank, world, (n+rank)%3%2, func(string) {}
+						o.BatchSize, o.Rank, o.World, o.Workers, o.Log = size, rank, world, (n+rank)%3%2, slog.New(slog.DiscardHandler)
 						l, err := loader.New(ids(n), o)
 						if err != nil {
 							t.Fatal(err)
@@ -174,7 +176,7 @@ func TestRanksOfABatchSamplerEndTogether(t *testing.T) {
 			var ranks []*loader.Loader[int64, tensor.Tensor]
 			for rank := range world {
 				ranks = append(ranks, open(t, ids(20), options{BatchSampler: batches, Rank: rank, World: world,
-					Warn: func(string) {}}))
+					Log: slog.New(slog.DiscardHandler)}))
 			}
 			own, repeated, _ := ranksUntilEnd(t, ranks, -1)
 			if diff := cmp.Diff([]int64(ids(2*n)), own, cmpopts.EquateEmpty()); diff != "" ||
@@ -189,7 +191,7 @@ func TestRanksOfABatchSamplerEndTogether(t *testing.T) {
 func TestRepeatedSampleIsTheSame(t *testing.T) {
 	var got []int64
 	for rank := range 4 {
-		l := open(t, augmented(9), options{BatchSize: 2, Rank: rank, World: 4, Warn: func(string) {}})
+		l := open(t, augmented(9), options{BatchSize: 2, Rank: rank, World: 4, Log: slog.New(slog.DiscardHandler)})
 		take(t, l, 1)
 		got = append(got, slices.Concat(take(t, l, 1)...)...)
 	}
@@ -204,7 +206,7 @@ func TestEndEarly(t *testing.T) {
 	for rank := range 4 {
 		var warnings []string
 		l := open(t, ids(9), options{BatchSize: 2, Rank: rank, World: 4, Uneven: order.EndEarly,
-			Warn: func(m string) { warnings = append(warnings, m) }})
+			Log: logtest.New(func(m string) { warnings = append(warnings, m) })})
 		b := take(t, l, -1)
 		steps[len(b)]++
 		own = append(own, slices.Concat(b...)...)
@@ -231,7 +233,7 @@ func TestSkippedBatchKeepsRanksTogether(t *testing.T) {
 	var ranks []*loader.Loader[int64, tensor.Tensor]
 	for rank := range 2 {
 		ranks = append(ranks, open(t, bad, options{BatchSize: 2, Rank: rank, World: 2,
-			OnError: faults.Policy{Action: faults.Skip}, Warn: func(string) {}}))
+			OnError: faults.Policy{Action: faults.Skip}, Log: slog.New(slog.DiscardHandler)}))
 	}
 	own, repeated, _ := ranksUntilEnd(t, ranks, -1)
 	want := slices.DeleteFunc([]int64(ids(16)), func(id int64) bool { return id == 4 || id == 5 })

@@ -2,6 +2,7 @@ package torchdata
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -68,8 +69,8 @@ type Options[S, B any] struct {
 	// OnError says what becomes of samples that cannot be read. torch passes them on; the
 	// zero OnError keeps the position, as in package loader.
 	OnError faults.Policy
-	// Warn is given warnings, each once. nil logs them.
-	Warn func(message string)
+	// Log is given warnings, each once. nil is slog.Default() at the time of the warning.
+	Log *slog.Logger
 }
 
 // engine returns the options of the loader below.
@@ -78,7 +79,7 @@ func (o *Options[S, B]) engine() loader.Options[S, B] {
 		BatchSize: o.BatchSize, Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Workers: o.NumWorkers,
 		Collate: o.CollateFn, Pinned: o.PinMemory, Tail: order.DropLast(o.DropLast), Timeout: o.Timeout, WorkerInit: o.WorkerInitFn,
 		Prefetch: o.PrefetchFactor, Persistent: o.PersistentWorkers, OutOfOrder: o.OutOfOrder,
-		SnapshotEvery: o.SnapshotEveryNSteps, Seed: o.Seed, Name: o.Name, OnError: o.OnError, Warn: o.Warn,
+		SnapshotEvery: o.SnapshotEveryNSteps, Seed: o.Seed, Name: o.Name, OnError: o.OnError, Log: o.Log,
 	}
 }
 

@@ -110,7 +110,7 @@ on_error: {action: pass on}
 		PinMemory: true, PinMemoryDevice: "cpu", MultiprocessingContext: "spawn", SnapshotEveryNSteps: loader.SnapshotNever, OutOfOrder: true,
 		Seed: 7, Name: "images", OnError: faults.Policy{Action: faults.PassOn},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(options{}, "CollateFn", "WorkerInitFn", "Warn", "Generator",
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(options{}, "CollateFn", "WorkerInitFn", "Log", "Generator",
 		"Global")); err != nil || diff != "" {
 		t.Error(err, diff)
 	}

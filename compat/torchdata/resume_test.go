@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -106,7 +107,7 @@ func (s *setting) options() torchdata.Options[int64, []int64] {
 		PersistentWorkers: s.persistent,
 		Shuffle:           s.shuffle, OutOfOrder: s.outOfOrder, Generator: &g,
 		CollateFn: func(ids []int64) ([]int64, error) { return slices.Clone(ids), nil },
-		Warn:      func(string) {}, OnError: faults.Policy{Action: faults.PassOn},
+		Log:       slog.New(slog.DiscardHandler), OnError: faults.Policy{Action: faults.PassOn},
 	}
 	if s.sampler != nil {
 		o.Sampler = s.sampler()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -146,7 +147,7 @@ func grow(t *rapid.T, o loader.Options[int64, []int64], orderOf func(int64) orde
 		if orderOf != nil {
 			o.Order = orderOf(n)
 		}
-		o.Warn = func(string) {}
+		o.Log = slog.New(slog.DiscardHandler)
 		o.Collate = func(s []int64) ([]int64, error) { return slices.Clone(s), nil }
 		l, err := loader.New(loader.Func(n,
 			func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil }), o)

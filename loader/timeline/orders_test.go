@@ -3,6 +3,7 @@ package timeline_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,7 +67,7 @@ func drawOrders(t *rapid.T) (order.Order, []order.Table) {
 func TestTimelineOfEveryOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, tables := drawOrders(t)
-		opt := loader.Options[int64, []int64]{Order: o, Seed: 3, Warn: func(string) {}}
+		opt := loader.Options[int64, []int64]{Order: o, Seed: 3, Log: slog.New(slog.DiscardHandler)}
 		var legs []leg
 		for range rapid.IntRange(1, 3).Draw(t, "legs") {
 			world := rapid.IntRange(1, 3).Draw(t, "world")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func play(t *rapid.T, o loader.Options[int64, []int64], samples int64, legs []le
 		for i := range ranks {
 			with := o
 			with.GlobalBatch, with.Rank, with.World = g.global, i, g.world
-			with.Warn = func(string) {}
+			with.Log = slog.New(slog.DiscardHandler)
 			if with.CollatePacks == nil {
 				with.Collate = func(s []int64) ([]int64, error) { return slices.Clone(s), nil }
 			}

@@ -3,6 +3,7 @@ package documents_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -24,7 +25,7 @@ func openTorch(ds func() any, o torchOptions) func(t *testing.T) run {
 	return func(t *testing.T) run {
 		o.Global = new(torchdata.NewGenerator(3))
 		o.CollateFn = func(s []int64) ([]int64, error) { return slices.Clone(s), nil }
-		o.Warn = func(string) {}
+		o.Log = slog.New(slog.DiscardHandler)
 		var l *torchdata.Loader[int64, []int64]
 		var err error
 		switch ds := ds().(type) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"slices"
 	"testing"
 
@@ -193,7 +194,7 @@ func openLoader(ds any, o options) func(t *testing.T) run {
 	return func(t *testing.T) run {
 		t.Helper()
 		o.Collate = func(s []int64) ([]int64, error) { return slices.Clone(s), nil }
-		o.Warn = func(string) {}
+		o.Log = slog.New(slog.DiscardHandler)
 		var l *loader.Loader[int64, []int64]
 		var err error
 		switch ds := ds.(type) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"reflect"
 
@@ -126,7 +127,7 @@ func (c *loaderCase) loader() (*torchdata.Loader[int64, []int64], error) {
 	o := torchdata.Options[int64, []int64]{
 		BatchSize: loader.NoBatching, NumWorkers: a.Workers, DropLast: a.DropLast, PersistentWorkers: a.Persistent, Shuffle: a.Shuffle,
 		CollateFn: func(items []int64) ([]int64, error) { return append([]int64{}, items...), nil },
-		Warn:      func(string) {}, Global: &global,
+		Log:       slog.New(slog.DiscardHandler), Global: &global,
 	}
 	if a.BatchSize != nil {
 		o.BatchSize = *a.BatchSize

@@ -9,6 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/proof/logtest"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
@@ -77,7 +78,7 @@ func (p *tdPlay) buildLoader(args map[string]json.RawMessage) (tdPlayer, error) 
 	}
 	o := torchdata.Options[any, any]{
 		OnError: faults.Policy{Action: faults.PassOn},
-		Warn:    func(m string) { p.warnings = append(p.warnings, m) },
+		Log:     logtest.New(func(m string) { p.warnings = append(p.warnings, m) }),
 	}
 	epochs, err := p.samplers(&o, args, samples)
 	if err != nil {
