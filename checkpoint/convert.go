@@ -305,7 +305,7 @@ func (c *conversion) writable(item string, n *tree.Node) *tree.Node {
 
 // write saves the items.
 func (c *conversion) write(ctx context.Context) (err error) {
-	memory, err := arena.Open(0, &arena.Options{Limit: int(c.budget / 2)})
+	memory, err := arena.Open(0, arena.Options{Limit: int(c.budget / 2)})
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func obtainable(n int) error {
 	if n < askBytes {
 		return nil
 	}
-	a, err := arena.Open(n, nil)
+	a, err := arena.Open(n, arena.Options{})
 	if err == nil {
 		err = a.Close()
 	}

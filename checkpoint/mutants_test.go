@@ -178,7 +178,7 @@ func plain(t *testing.T, codecs ...zarr.CodecSpec) (files content, array string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := zarr.NewEncoder(meta, nil)
+	e, err := zarr.NewEncoder(meta, zarr.EncoderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func newManyNodes(t *testing.T) *manyNodes {
 	if err != nil || len(m.Nodes) != 1 {
 		t.Fatal(m.Nodes, err)
 	}
-	db, err := ocdbt.Open(ctx, inStore{c.st, "c/state"}, nil)
+	db, err := ocdbt.Open(ctx, inStore{c.st, "c/state"}, ocdbt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

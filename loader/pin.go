@@ -42,7 +42,7 @@ func (p *pinner) take() (*arena.Arena, error) {
 		p.free = p.free[:n-1]
 		return a, nil
 	}
-	a, err := arena.Open(0, nil)
+	a, err := arena.Open(0, arena.Options{})
 	if err == nil {
 		p.all = append(p.all, a)
 	}

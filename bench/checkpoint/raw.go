@@ -149,7 +149,7 @@ func (r *raw) loadNew(workers int, path string) (a answer, err error) {
 	var mem *arena.Arena
 	a, err = measured(func() error {
 		var err error
-		if mem, err = arena.Open(size, nil); err != nil {
+		if mem, err = arena.Open(size, arena.Options{}); err != nil {
 			return err
 		}
 		whole, err := mem.Alloc(size, arena.MaxAlign)

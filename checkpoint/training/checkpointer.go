@@ -115,7 +115,7 @@ func (c *Checkpointer) start(ctx context.Context) (err error) {
 		return err
 	}
 	if c.opts.Reserve > 0 {
-		if c.memory, err = arena.Open(c.reserve(), &arena.Options{Limit: int(c.limit), Touch: true}); err != nil {
+		if c.memory, err = arena.Open(c.reserve(), arena.Options{Limit: int(c.limit), Touch: true}); err != nil {
 			return err
 		}
 	}

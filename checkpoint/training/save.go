@@ -199,7 +199,7 @@ func (c *Checkpointer) prepareMemory(limit int64) (err error) {
 	}
 	if c.memory == nil && err == nil {
 		c.limit = limit
-		c.memory, err = arena.Open(0, &arena.Options{Limit: int(limit)})
+		c.memory, err = arena.Open(0, arena.Options{Limit: int(limit)})
 	}
 	if err == nil {
 		c.memory.Reset()

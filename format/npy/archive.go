@@ -47,7 +47,7 @@ type Archive struct {
 
 // OpenArchive reads the directory of an archive of size bytes. What is no zip
 // archive from its first byte on is errs.Corrupt.
-func OpenArchive(r io.ReaderAt, size int64, o *Options) (*Archive, error) {
+func OpenArchive(r io.ReaderAt, size int64, o Options) (*Archive, error) {
 	var first [4]byte
 	if size < int64(len(first)) {
 		return nil, memberError("", errZip)
@@ -63,7 +63,7 @@ func OpenArchive(r io.ReaderAt, size int64, o *Options) (*Archive, error) {
 		return nil, memberError("", err)
 	}
 	a := &Archive{r: r, members: make(map[string]zipEntry, len(entries)), budget: DefaultBudget}
-	if o != nil && o.Budget != 0 {
+	if o.Budget != 0 {
 		a.budget = uint64(max(0, o.Budget))
 	}
 	// As in numpy, the last of several members with one name counts, and the
@@ -184,7 +184,7 @@ func memberError(name string, err error) error {
 
 // DecodeArchive reads all arrays of an npz file in memory, with default options.
 func DecodeArchive(b []byte) (map[string]tensor.Tensor, error) {
-	a, err := OpenArchive(bytes.NewReader(b), int64(len(b)), nil)
+	a, err := OpenArchive(bytes.NewReader(b), int64(len(b)), Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-func openArchive(b []byte, o *Options) (*Archive, error) {
+func openArchive(b []byte, o Options) (*Archive, error) {
 	return OpenArchive(bytes.NewReader(b), int64(len(b)), o)
 }
 
@@ -38,7 +38,7 @@ func TestArchiveGivesBackWhatWasWritten(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		a, err := openArchive(b.Bytes(), nil)
+		a, err := openArchive(b.Bytes(), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestArchivesOfOthers(t *testing.T) {
 		"a comment":            {append(withComment, long...), []string{"a"}},
 		"bytes behind":         {append(zipOf(t, &zip.FileHeader{Name: "a.npy"}).Bytes(), "junk"...), []string{"a"}},
 	} {
-		a, err := openArchive(c.b, nil)
+		a, err := openArchive(c.b, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -218,7 +218,7 @@ func TestArchiveThatIsRefused(t *testing.T) {
 			t.Errorf("%s: %v, want kind %v", name, err, c.kind)
 		}
 	}
-	a, err := openArchive(store, nil)
+	a, err := openArchive(store, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestBombs(t *testing.T) {
 	b := archive(t, true, map[string]tensor.Tensor{"a": tensor.New(tensor.Uint8, 8<<20)})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	a, err := openArchive(b, &Options{Budget: 1 << 20})
+	a, err := openArchive(b, Options{Budget: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestBombs(t *testing.T) {
 	if !errors.Is(err, errs.Exhausted) || after.TotalAlloc-before.TotalAlloc > 1<<20 {
 		t.Errorf("%v after %d bytes", err, after.TotalAlloc-before.TotalAlloc)
 	}
-	if a, err = openArchive(b, nil); err != nil {
+	if a, err = openArchive(b, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if x, err := a.Read("a"); err != nil || x.Len() != 8<<20 {

@@ -37,7 +37,7 @@ func BenchmarkArchive(b *testing.B) {
 			b.SetBytes(int64(len(x.Data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				a, err := OpenArchive(bytes.NewReader(file), int64(len(file)), nil)
+				a, err := OpenArchive(bytes.NewReader(file), int64(len(file)), Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

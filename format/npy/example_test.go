@@ -35,7 +35,7 @@ func ExampleArchive() {
 		fmt.Println(err)
 		return
 	}
-	a, err := npy.OpenArchive(bytes.NewReader(file.Bytes()), int64(file.Len()), nil)
+	a, err := npy.OpenArchive(bytes.NewReader(file.Bytes()), int64(file.Len()), npy.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -51,7 +51,7 @@ func FuzzArchive(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		a, err := OpenArchive(bytes.NewReader(b), int64(len(b)), &Options{Budget: 1 << 20})
+		a, err := OpenArchive(bytes.NewReader(b), int64(len(b)), Options{Budget: 1 << 20})
 		if err != nil {
 			return
 		}

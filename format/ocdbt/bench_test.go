@@ -57,7 +57,7 @@ func BenchmarkDecodeNode(b *testing.B) {
 func BenchmarkGet(b *testing.B) {
 	entries := benchEntries()
 	files, _, _ := build(b, OrbaxConfig([16]byte{}), entries, File{Name: "d/n"})
-	db, err := Open(b.Context(), files, nil)
+	db, err := Open(b.Context(), files, Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

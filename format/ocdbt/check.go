@@ -57,7 +57,7 @@ func Check(ctx context.Context, f Files, o *CheckOptions) (*Report, error) {
 		options.MaxFound = 100
 	}
 	options.Generation, options.Time = 0, Options{}.Time
-	db, err := Open(ctx, f, &options.Options)
+	db, err := Open(ctx, f, options.Options)
 	if err != nil {
 		return nil, err
 	}

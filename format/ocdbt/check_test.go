@@ -47,7 +47,7 @@ func TestCheckFinds(t *testing.T) {
 		c := OrbaxConfig([16]byte{})
 		c.MaxInlineValueBytes, c.MaxDecodedNodeBytes, c.VersionTreeArityLog2 = 8, 300, 1
 		files := mem{}
-		db, err := New(files, c, nil)
+		db, err := New(files, c, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestCheckFinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			files.write(t, commit)
-			if db, err = Open(t.Context(), files, nil); err != nil {
+			if db, err = Open(t.Context(), files, Options{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -132,7 +132,7 @@ func FuzzCheck(f *testing.F) {
 		if _, err := Check(t.Context(), files, nil); err != nil {
 			t.Fatal(err)
 		}
-		db, err := Open(t.Context(), files, nil)
+		db, err := Open(t.Context(), files, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		files.write(t, commit)
-		if db, err = Open(t.Context(), files, nil); err != nil {
+		if db, err = Open(t.Context(), files, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if v, err := db.Values().Get(t.Context(), "k"); err != nil || string(v) != "v" {

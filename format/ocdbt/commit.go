@@ -68,7 +68,7 @@ func RandomName() string {
 
 // New returns an empty database that is not yet anywhere: the first commit, of
 // generation 1, makes it.
-func New(f Files, c Config, o *Options) (*DB, error) {
+func New(f Files, c Config, o Options) (*DB, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func TestCommits(t *testing.T) {
 		c.VersionTreeArityLog2 = uint8(rapid.IntRange(1, 2).Draw(t, "arity"))
 		c.MaxInlineValueBytes = 8
 		files := mem{}
-		db, err := New(files, c, nil)
+		db, err := New(files, c, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,13 +109,13 @@ func TestCommits(t *testing.T) {
 				t.Fatalf("generation %d, want %d", commit.Version.Generation, g)
 			}
 			files.write(t, commit)
-			if db, err = Open(ctx, files, nil); err != nil {
+			if db, err = Open(ctx, files, Options{}); err != nil {
 				t.Fatal(err)
 			}
 			history[g] = maps.Clone(model)
 		}
 		for g, want := range history {
-			old, err := Open(ctx, files, &Options{Generation: g})
+			old, err := Open(ctx, files, Options{Generation: g})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +127,7 @@ func TestCommits(t *testing.T) {
 					t.Fatalf("generation %d: Get(%q): %v, %v", g, k, ok, err)
 				}
 			}
-			at, err := Open(ctx, files, &Options{Time: old.Version().Time()})
+			at, err := Open(ctx, files, Options{Time: old.Version().Time()})
 			if err != nil || at.Version().Generation != g {
 				t.Fatalf("generation %d by its time: %v, %v", g, at, err)
 			}
@@ -169,7 +169,7 @@ func compact(t rapid.TB, files mem, db *DB, want map[string]string) {
 			t.Fatalf("%s has gaps after compaction: %v", f.Name, f.Unused)
 		}
 	}
-	if db, err = Open(ctx, files, nil); err != nil {
+	if db, err = Open(ctx, files, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(want, contents(t, db)); d != "" {
@@ -192,7 +192,7 @@ func TestVersionTree(t *testing.T) {
 		config := OrbaxConfig([16]byte{1})
 		config.VersionTreeArityLog2 = c.arity
 		files := mem{}
-		db, err := New(files, config, nil)
+		db, err := New(files, config, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestVersionTree(t *testing.T) {
 				t.Fatal(err)
 			}
 			files.write(t, commit)
-			if db, err = Open(t.Context(), files, nil); err != nil {
+			if db, err = Open(t.Context(), files, Options{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -223,7 +223,7 @@ func TestVersionTree(t *testing.T) {
 			t.Errorf("%d versions", r.Versions)
 		}
 		for g := uint64(1); g <= 200; g += 13 {
-			old, err := Open(t.Context(), files, &Options{Generation: g})
+			old, err := Open(t.Context(), files, Options{Generation: g})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,7 +238,7 @@ func TestVersionTree(t *testing.T) {
 func TestCommitOnVectors(t *testing.T) {
 	for _, dir := range databases(t, vectorRoots(t)...) {
 		files := loadDir(t, dir)
-		db, err := Open(t.Context(), files, nil)
+		db, err := Open(t.Context(), files, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestCommitOnVectors(t *testing.T) {
 				t.Errorf("%s: time did not increase", dir)
 			}
 			files.write(t, commit)
-			if db, err = Open(t.Context(), files, nil); err != nil {
+			if db, err = Open(t.Context(), files, Options{}); err != nil {
 				t.Fatalf("%s: %v", dir, err)
 			}
 			if db.Version().Generation != commit.Version.Generation {
@@ -286,7 +286,7 @@ func TestCommitWritesLittle(t *testing.T) {
 	c := OrbaxConfig([16]byte{})
 	c.MaxDecodedNodeBytes = 2000
 	files := mem{}
-	db, err := New(files, c, nil)
+	db, err := New(files, c, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestCommitWritesLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	files.write(t, first)
-	if db, err = Open(t.Context(), files, nil); err != nil {
+	if db, err = Open(t.Context(), files, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	var change Batch
@@ -324,7 +324,7 @@ func TestCommitWritesLittle(t *testing.T) {
 
 func TestCommitRefuses(t *testing.T) {
 	files := mem{}
-	db, err := New(files, OrbaxConfig([16]byte{}), nil)
+	db, err := New(files, OrbaxConfig([16]byte{}), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,11 +334,11 @@ func TestCommitRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		files.write(t, commit)
-		if db, err = Open(t.Context(), files, nil); err != nil {
+		if db, err = Open(t.Context(), files, Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	old, err := Open(t.Context(), files, &Options{Generation: 1})
+	old, err := Open(t.Context(), files, Options{Generation: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestCommitRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
 	}
-	if _, err := New(files, Config{}, nil); !errors.Is(err, errs.Invalid) {
+	if _, err := New(files, Config{}, Options{}); !errors.Is(err, errs.Invalid) {
 		t.Errorf("no configuration: %v", err)
 	}
 	var b Batch
@@ -373,7 +373,7 @@ func TestCommitRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	files.write(t, first)
-	if db, err = Open(t.Context(), files, nil); err != nil {
+	if db, err = Open(t.Context(), files, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.Commit(canceled, &b, nil); !errors.Is(err, errs.Canceled) {

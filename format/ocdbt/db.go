@@ -47,21 +47,17 @@ type Options struct {
 	CacheBytes   int64     // memory for decoded nodes; 0: DefaultCacheBytes, < 0: none
 }
 
-func (o *Options) withDefaults() Options {
-	var v Options
-	if o != nil {
-		v = *o
-	}
-	if v.MaxNodeBytes <= 0 {
-		v.MaxNodeBytes = DefaultMaxNodeBytes
+func (o Options) withDefaults() Options {
+	if o.MaxNodeBytes <= 0 {
+		o.MaxNodeBytes = DefaultMaxNodeBytes // five times the largest that Orbax makes; memory bears it
 	}
 	switch {
-	case v.CacheBytes == 0:
-		v.CacheBytes = DefaultCacheBytes
-	case v.CacheBytes < 0:
-		v.CacheBytes = 0
+	case o.CacheBytes == 0:
+		o.CacheBytes = DefaultCacheBytes // the nodes of most checkpoints fit
+	case o.CacheBytes < 0:
+		o.CacheBytes = 0 // the limit of a cache that keeps nothing
 	}
-	return v
+	return o
 }
 
 // DB is one version of a database, open for reading. It never changes, holds no
@@ -76,10 +72,9 @@ type DB struct {
 	last     atomic.Pointer[leafNode] // where Get found a key last
 }
 
-// Open reads the manifest and finds the version that the options ask for; nil
-// options open the newest. A directory without a manifest, and a version that
-// does not exist, are errs.NotFound.
-func Open(ctx context.Context, f Files, o *Options) (*DB, error) {
+// Open reads the manifest and finds the version that the options ask for. A directory without a
+// manifest, and a version that does not exist, are errs.NotFound.
+func Open(ctx context.Context, f Files, o Options) (*DB, error) {
 	db := &DB{files: files{f}, options: o.withDefaults()}
 	db.cache.limit = db.options.CacheBytes
 	if err := db.readManifest(ctx); err != nil {

@@ -43,7 +43,7 @@ func (d directory) write(c *ocdbt.Commit) {
 func ExampleDB_Commit() {
 	ctx := context.Background()
 	files := directory{}
-	db, err := ocdbt.New(files, ocdbt.OrbaxConfig([16]byte{1}), nil)
+	db, err := ocdbt.New(files, ocdbt.OrbaxConfig([16]byte{1}), ocdbt.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -57,13 +57,13 @@ func ExampleDB_Commit() {
 			return
 		}
 		files.write(commit)
-		if db, err = ocdbt.Open(ctx, files, nil); err != nil {
+		if db, err = ocdbt.Open(ctx, files, ocdbt.Options{}); err != nil {
 			fmt.Println(err)
 			return
 		}
 	}
 	for generation := uint64(1); generation <= 2; generation++ {
-		old, err := ocdbt.Open(ctx, files, &ocdbt.Options{Generation: generation})
+		old, err := ocdbt.Open(ctx, files, ocdbt.Options{Generation: generation})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -106,7 +106,7 @@ func Example() {
 		return
 	}
 
-	db, err := ocdbt.Open(ctx, directory{"d/0001": content, ocdbt.ManifestName: manifest}, nil)
+	db, err := ocdbt.Open(ctx, directory{"d/0001": content, ocdbt.ManifestName: manifest}, ocdbt.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

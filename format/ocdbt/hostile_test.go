@@ -86,7 +86,7 @@ func TestSharedNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	files[ManifestName] = m
-	db, err := Open(t.Context(), files, nil)
+	db, err := Open(t.Context(), files, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestCyclesEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := Open(t.Context(), mem{ManifestName: m, "d/n": b}, nil)
+	db, err := Open(t.Context(), mem{ManifestName: m, "d/n": b}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestBoundsOfChildren(t *testing.T) {
 			t.Fatal(err)
 		}
 		files[ManifestName] = m
-		db, err := Open(t.Context(), files, nil)
+		db, err := Open(t.Context(), files, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func TestBoundsOfChildren(t *testing.T) {
 func TestMissingAndShortFiles(t *testing.T) {
 	entries := []Entry{{"a", Ref{File: File{Name: "d/v"}, Offset: 4, Length: 8}}}
 	files, _, _ := build(t, OrbaxConfig([16]byte{}), entries, File{Name: "d/n"})
-	open := func() (*DB, error) { return Open(t.Context(), files, nil) }
+	open := func() (*DB, error) { return Open(t.Context(), files, Options{}) }
 	db, err := open()
 	if err != nil {
 		t.Fatal(err)
@@ -249,19 +249,19 @@ func TestMissingAndShortFiles(t *testing.T) {
 func TestVersionsThatAreNotThere(t *testing.T) {
 	files := loadDir(t, "testdata/vectors/ocdbt-versions-a4/checkpoint")
 	for _, o := range []Options{{Generation: 1 << 40}, {Time: testTime.AddDate(-60, 0, 0)}} {
-		if _, err := Open(t.Context(), files, &o); !errors.Is(err, errs.NotFound) {
+		if _, err := Open(t.Context(), files, o); !errors.Is(err, errs.NotFound) {
 			t.Errorf("%+v: %v, want not found", o, err)
 		}
 	}
 	// A version between two manifests that does not exist in a numbered database.
 	numbered := loadDir(t, "testdata/vectors/ocdbt-numbered/checkpoint")
 	delete(numbered, "manifest.0000000000000009")
-	db, err := Open(t.Context(), numbered, nil)
+	db, err := Open(t.Context(), numbered, Options{})
 	if err != nil || db.Version().Generation != 8 {
 		t.Errorf("newest of the numbered manifests: %v, %v", db, err)
 	}
 	numbered["manifest.0000000000000007"], numbered["manifest.0000000000000008"] = nil, numbered["manifest.0000000000000007"]
-	if _, err := Open(t.Context(), numbered, nil); !errors.Is(err, errs.Corrupt) {
+	if _, err := Open(t.Context(), numbered, Options{}); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("manifest under another number: %v, want corrupt", err)
 	}
 }
@@ -274,7 +274,7 @@ func TestDamagedVersionNodes(t *testing.T) {
 	refused := 0
 	for commits := 4; commits < 12; commits++ {
 		files := mem{}
-		db, err := New(files, config, nil)
+		db, err := New(files, config, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,17 +286,17 @@ func TestDamagedVersionNodes(t *testing.T) {
 				t.Fatal(err)
 			}
 			files.write(t, c)
-			if db, err = Open(t.Context(), files, nil); err != nil {
+			if db, err = Open(t.Context(), files, Options{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, n := range db.Manifest().Older {
 			files[n.File.Path()][n.Offset+n.Length/2] ^= 1
 		}
-		if _, err := Open(t.Context(), files, &Options{Generation: 1}); !errors.Is(err, errs.Corrupt) {
+		if _, err := Open(t.Context(), files, Options{Generation: 1}); !errors.Is(err, errs.Corrupt) {
 			t.Errorf("the first of %d versions: %v, want corrupt", commits, err)
 		}
-		if db, err = Open(t.Context(), files, nil); err != nil {
+		if db, err = Open(t.Context(), files, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		var b Batch

@@ -29,7 +29,7 @@ func TestIndexEqualsDatabase(t *testing.T) {
 		}
 		slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
 		files, _, _ := build(t, drawConfig(t), entries, File{Name: "d/nodes"})
-		db, err := Open(ctx, files, nil)
+		db, err := Open(ctx, files, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestIndexReadsEachNodeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files, entries, nodes := manyNodes(t)
 		f := counted{files, new(atomic.Int64), nil}
-		db, err := Open(t.Context(), f, &Options{CacheBytes: -1})
+		db, err := Open(t.Context(), f, Options{CacheBytes: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestIndexReadsEachNodeOnce(t *testing.T) {
 			t.Errorf("%d reads of %d nodes", got, nodes)
 		}
 		bad := counted{files, new(atomic.Int64), errors.New("the disk is gone")}
-		db, err = Open(t.Context(), bad, nil)
+		db, err = Open(t.Context(), bad, Options{})
 		if err == nil {
 			_, err = db.Index(t.Context())
 		}
@@ -115,7 +115,7 @@ func TestNodeIsReadByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files, entries, _ := manyNodes(t)
 		f := counted{files, new(atomic.Int64), nil}
-		db, err := Open(t.Context(), f, &Options{CacheBytes: 1 << 20})
+		db, err := Open(t.Context(), f, Options{CacheBytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}

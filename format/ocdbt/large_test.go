@@ -65,7 +65,7 @@ func TestLargeLeafIsStreamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := Open(t.Context(), mem{"d/n": nodes[0].Bytes, ManifestName: m}, nil)
+	db, err := Open(t.Context(), mem{"d/n": nodes[0].Bytes, ManifestName: m}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

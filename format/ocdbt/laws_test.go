@@ -90,7 +90,7 @@ func TestRoundTrip(t *testing.T) {
 		entries, values := drawEntries(t)
 		files, nodes, root := build(t, drawConfig(t), entries, File{Name: "d/nodes"})
 		maps.Copy(files, values)
-		db, err := Open(ctx, files, &Options{CacheBytes: rapid.SampledFrom([]int64{-1, 1, 0}).Draw(t, "cache")})
+		db, err := Open(ctx, files, Options{CacheBytes: rapid.SampledFrom([]int64{-1, 1, 0}).Draw(t, "cache")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestMerge(t *testing.T) {
 	}
 	merged, _, _ := build(t, c, MergeEntries(lists...), File{Name: "d/merged"})
 	maps.Copy(files, merged)
-	db, err := Open(t.Context(), files, nil)
+	db, err := Open(t.Context(), files, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestMerge(t *testing.T) {
 	if files[ManifestName], err = NewManifest(c, root, testTime).Append(nil); err != nil {
 		t.Fatal(err)
 	}
-	if db, err = Open(t.Context(), files, nil); err != nil {
+	if db, err = Open(t.Context(), files, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := db.Values().Get(t.Context(), "a1"); err != nil || !bytes.Equal(v, []byte{1, 1}) {
@@ -218,7 +218,7 @@ func TestConcurrentReaders(t *testing.T) {
 		entries = append(entries, Entry{fmt.Sprintf("k%03d", i), InlineRef([]byte{byte(i)})})
 	}
 	files, _, _ := build(t, c, entries, File{Name: "d/n"})
-	db, err := Open(t.Context(), files, &Options{CacheBytes: 1})
+	db, err := Open(t.Context(), files, Options{CacheBytes: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestBitFlips(t *testing.T) {
 			t.Fatalf("a tree of height %d and %d nodes tests too little", root.Height, len(nodes))
 		}
 		read := func() error {
-			db, err := Open(t.Context(), files, nil)
+			db, err := Open(t.Context(), files, Options{})
 			if err != nil {
 				return err
 			}

@@ -43,7 +43,7 @@ func (db *DB) Salvage(ctx context.Context, admit func(Node) error) (*Index, erro
 // from start to end of a file, the root last, as EncodeTree writes them. Other bytes are
 // errs.Corrupt. OpenNodes cannot tell whether they are the right nodes: the caller compares them
 // with what it knows. Options about versions are ignored.
-func OpenNodes(ctx context.Context, f Files, file File, start, end int64, o *Options) (*DB, error) {
+func OpenNodes(ctx context.Context, f Files, file File, start, end int64, o Options) (*DB, error) {
 	db := &DB{files: files{f}, options: o.withDefaults(), manifest: &Manifest{}, name: ManifestName}
 	db.cache.limit = db.options.CacheBytes
 	root := Node{File: file, Offset: start}
@@ -84,12 +84,16 @@ func OpenNodes(ctx context.Context, f Files, file File, start, end int64, o *Opt
 // SalvageUnion is Salvage of the databases in sub-directories, as OpenUnion opens them.
 // Where the manifest of one is damaged or missing, all keys of that one are lost. A key
 // that is found in any of them is not lost: processes write different chunks, and the
-// same metadata.
+// same metadata. Options about versions are ignored, and nil options are the zero value.
 func SalvageUnion(ctx context.Context, f Files, dirs []string, o *Options) (*Index, error) {
+	var options Options
+	if o != nil {
+		options = *o
+	}
 	var heads []head
 	var lost []*[]Lost
 	for _, dir := range dirs {
-		u, err := OpenUnion(ctx, f, []string{dir}, o)
+		u, err := OpenUnion(ctx, f, []string{dir}, options)
 		switch {
 		case isLoss(err):
 			lost = append(lost, &[]Lost{{Err: err}})

@@ -47,7 +47,7 @@ func TestSalvageFindsAllOrSaysLost(t *testing.T) {
 			at := nodes[i].Offset + int64(rapid.IntRange(0, len(nodes[i].Bytes)-1).Draw(t, "byte"))
 			files["d/nodes"][at] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 		}
-		db, err := Open(ctx, files, nil)
+		db, err := Open(ctx, files, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestSalvageWithoutARoot(t *testing.T) {
 	entries, config := salvageable(40)
 	files, _, root := build(t, config, entries, File{Name: "d/nodes"})
 	files["d/nodes"][root.Offset+root.Length-1] ^= 1
-	db, err := Open(ctx, files, nil)
+	db, err := Open(ctx, files, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestSalvageAdmits(t *testing.T) {
 	ctx := context.Background()
 	entries, config := salvageable(40)
 	files, nodes, _ := build(t, config, entries, File{Name: "d/nodes"})
-	db, err := Open(ctx, files, nil)
+	db, err := Open(ctx, files, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestSalvageUnion(t *testing.T) {
 			dir := fmt.Sprintf("ocdbt.process_%d/", p)
 			dirs = append(dirs, dir)
 			child := mem{}
-			db, err := New(child, config, nil)
+			db, err := New(child, config, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -220,7 +220,7 @@ func TestOpenNodes(t *testing.T) {
 		files, nodes, root := build(t, config, entries, file)
 		end := root.Offset + root.Length
 		delete(files, ManifestName)
-		db, err := OpenNodes(ctx, files, file, 0, end, nil)
+		db, err := OpenNodes(ctx, files, file, 0, end, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,12 +237,12 @@ func TestOpenNodes(t *testing.T) {
 			if n == 1 && of[1] == root.Offset {
 				continue // nothing
 			}
-			if _, err := OpenNodes(ctx, files, file, of[0], of[1], nil); !errors.Is(err, errs.Corrupt) {
+			if _, err := OpenNodes(ctx, files, file, of[0], of[1], Options{}); !errors.Is(err, errs.Corrupt) {
 				t.Errorf("%d keys, %s: %v", n, what, err)
 			}
 		}
 		files["d/nodes"][end-1] ^= 1
-		if _, err := OpenNodes(ctx, files, file, 0, end, nil); !errors.Is(err, errs.Corrupt) {
+		if _, err := OpenNodes(ctx, files, file, 0, end, Options{}); !errors.Is(err, errs.Corrupt) {
 			t.Errorf("%d keys, a damaged root: %v", n, err)
 		}
 	}

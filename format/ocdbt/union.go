@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -83,18 +84,14 @@ type part struct {
 // OpenUnion opens the newest versions of the databases in sub-directories, whose paths end in "/":
 // a checkpoint whose processes were never merged. All options except the options about versions
 // count.
-func OpenUnion(ctx context.Context, f Files, dirs []string, o *Options) (*Union, error) {
+func OpenUnion(ctx context.Context, f Files, dirs []string, o Options) (*Union, error) {
 	u := &Union{files: files{f}}
-	options := o.withDefaults()
-	options.Generation, options.Time = 0, Options{}.Time
-	if options.CacheBytes == 0 {
-		options.CacheBytes = -1
-	}
+	o.Generation, o.Time = 0, time.Time{}
 	for _, dir := range dirs {
 		if why := checkDir(dir); why != "" {
 			return nil, &errs.Error{Kind: errs.Invalid, Op: "ocdbt.OpenUnion", Subject: dir, Want: "a sub-directory with a slash at its end", Got: why}
 		}
-		db, err := Open(ctx, Sub(f, dir), &options)
+		db, err := Open(ctx, Sub(f, dir), o)
 		if err != nil {
 			return nil, errs.Wrap("ocdbt.OpenUnion", dir, err)
 		}

@@ -29,7 +29,7 @@ func TestUnionAndMerge(t *testing.T) {
 			c := drawConfig(t)
 			c.MaxInlineValueBytes = 4
 			child := mem{}
-			db, err := New(child, c, nil)
+			db, err := New(child, c, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +49,7 @@ func TestUnionAndMerge(t *testing.T) {
 				files[dir+name] = data
 			}
 		}
-		u, err := OpenUnion(ctx, files, dirs, nil)
+		u, err := OpenUnion(ctx, files, dirs, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestUnionAndMerge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		db, err := New(files, OrbaxConfig([16]byte{7}), nil)
+		db, err := New(files, OrbaxConfig([16]byte{7}), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestUnionAndMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		files.write(t, commit)
-		if db, err = Open(ctx, files, nil); err != nil {
+		if db, err = Open(ctx, files, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want, contents(t, db)); d != "" || db.Version().Generation != 1 {
@@ -116,11 +116,11 @@ func TestMergeAsOrbaxDoes(t *testing.T) {
 			continue
 		}
 		seen++
-		theirs, err := Open(t.Context(), files, nil)
+		theirs, err := Open(t.Context(), files, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		u, err := OpenUnion(t.Context(), files, slices.Sorted(maps.Keys(dirs)), nil)
+		u, err := OpenUnion(t.Context(), files, slices.Sorted(maps.Keys(dirs)), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestMergeAsOrbaxDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours, err := New(files, theirs.Manifest().Config, nil)
+		ours, err := New(files, theirs.Manifest().Config, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,10 +187,10 @@ func TestIsProcessDir(t *testing.T) {
 }
 
 func TestUnionRefuses(t *testing.T) {
-	if _, err := OpenUnion(t.Context(), mem{}, []string{"../x/"}, nil); !errors.Is(err, errs.Invalid) {
+	if _, err := OpenUnion(t.Context(), mem{}, []string{"../x/"}, Options{}); !errors.Is(err, errs.Invalid) {
 		t.Errorf("outside: %v, want invalid", err)
 	}
-	if _, err := OpenUnion(t.Context(), mem{}, []string{"p/"}, nil); !errors.Is(err, errs.NotFound) {
+	if _, err := OpenUnion(t.Context(), mem{}, []string{"p/"}, Options{}); !errors.Is(err, errs.NotFound) {
 		t.Errorf("nothing there: %v, want not found", err)
 	}
 }

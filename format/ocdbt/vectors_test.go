@@ -27,7 +27,7 @@ type object struct {
 func objects(t testing.TB, files mem) []object {
 	t.Helper()
 	ctx := t.Context()
-	db, err := Open(ctx, files, nil)
+	db, err := Open(ctx, files, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func testExpectation(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	files := loadDir(t, filepath.Join(dir, "checkpoint"))
-	db, err := Open(t.Context(), files, nil)
+	db, err := Open(t.Context(), files, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func testExpectation(t *testing.T, dir string) {
 	}
 	check("latest", listed(t, db), withoutHex(want.Latest))
 	for _, v := range want.Versions {
-		old, err := Open(t.Context(), files, &Options{Generation: v.Generation})
+		old, err := Open(t.Context(), files, Options{Generation: v.Generation})
 		if v.Error != "" {
 			if err == nil {
 				t.Errorf("generation %d opened, TensorStore says %s", v.Generation, v.Error)
@@ -246,7 +246,7 @@ func testExpectation(t *testing.T, dir string) {
 			continue
 		}
 		check("version", listed(t, old), withoutHex(v.Keys))
-		at, err := Open(t.Context(), files, &Options{Time: old.Version().Time()})
+		at, err := Open(t.Context(), files, Options{Time: old.Version().Time()})
 		if err != nil || at.Version().Generation != v.Generation {
 			t.Errorf("by time of generation %d: %v, %v", v.Generation, at, err)
 		}
@@ -295,7 +295,7 @@ func TestVectorsSplit(t *testing.T) {
 			}
 			seen++
 			files := loadDir(t, dir)
-			db, err := Open(t.Context(), files, nil)
+			db, err := Open(t.Context(), files, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

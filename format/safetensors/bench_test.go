@@ -18,7 +18,7 @@ func BenchmarkOpen(b *testing.B) {
 	b.SetBytes(int64(len(file)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Open(b.Context(), FromReader(bytes.NewReader(file), int64(len(file))), "f", nil); err != nil {
+		if _, err := Open(b.Context(), FromReader(bytes.NewReader(file), int64(len(file))), "f", Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -29,7 +29,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(d.String(), func(b *testing.B) {
 			x := tensor.New(d, 16<<20/d.Size())
 			file := mustWrite(b, map[string]tensor.Tensor{"x": x}, nil)
-			m, err := Open(b.Context(), FromReader(bytes.NewReader(file), int64(len(file))), "f", nil)
+			m, err := Open(b.Context(), FromReader(bytes.NewReader(file), int64(len(file))), "f", Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -47,7 +47,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkReadBox(b *testing.B) {
 	x := tensor.New(tensor.Float32, 2048, 2048)
 	file := mustWrite(b, map[string]tensor.Tensor{"x": x}, nil)
-	m, err := Open(b.Context(), FromReader(bytes.NewReader(file), int64(len(file))), "f", nil)
+	m, err := Open(b.Context(), FromReader(bytes.NewReader(file), int64(len(file))), "f", Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func Example() {
 	}
 
 	ctx := context.Background()
-	m, err := safetensors.Open(ctx, safetensors.FromReader(bytes.NewReader(file.Bytes()), int64(file.Len())), "model.safetensors", nil)
+	m, err := safetensors.Open(ctx, safetensors.FromReader(bytes.NewReader(file.Bytes()), int64(file.Len())), "model.safetensors", safetensors.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

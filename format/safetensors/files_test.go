@@ -39,7 +39,7 @@ func (m *memory) ReadAt(_ context.Context, name string, p []byte, off int64) err
 }
 
 // open opens a file in memory.
-func open(tb testing.TB, content []byte, o *Options) (*Model, *memory, error) {
+func open(tb testing.TB, content []byte, o Options) (*Model, *memory, error) {
 	tb.Helper()
 	files := &memory{files: map[string][]byte{"f": content}}
 	m, err := Open(context.Background(), files, "f", o)

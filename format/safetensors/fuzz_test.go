@@ -15,7 +15,7 @@ func FuzzFile(f *testing.F) {
 		f.Add(v.content)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, _, err := open(t, b, nil)
+		m, _, err := open(t, b, Options{})
 		if err != nil {
 			return
 		}
@@ -42,7 +42,7 @@ func FuzzFile(f *testing.F) {
 		if !bytes.Equal(all, b[h.DataStart:]) {
 			t.Fatal("the tensors are not the data")
 		}
-		again, _, err := open(t, append(h.Append(nil), all...), &Options{Strict: true})
+		again, _, err := open(t, append(h.Append(nil), all...), Options{Strict: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 
 func TestRecordedVerdicts(t *testing.T) {
 	for _, v := range recorded(t) {
-		_, _, err := open(t, v.content, nil)
+		_, _, err := open(t, v.content, Options{})
 		if (err == nil) != v.Accepted {
 			t.Errorf("%s: %v, want accepted %v", v.File, err, v.Accepted)
 		}
@@ -96,7 +96,7 @@ func TestHeaderAsTheReference(t *testing.T) {
 			if strict {
 				want = c.strict
 			}
-			if _, _, err := open(t, withHeader(c.header, "x"), &Options{Strict: strict}); (err == nil) != want {
+			if _, _, err := open(t, withHeader(c.header, "x"), Options{Strict: strict}); (err == nil) != want {
 				t.Errorf("strict %v, %q: %v, want accepted %v", strict, c.header, err, want)
 			}
 		}
@@ -104,7 +104,7 @@ func TestHeaderAsTheReference(t *testing.T) {
 }
 
 func TestShapesWithoutElements(t *testing.T) {
-	m, _, err := open(t, withHeader(`{"a":{"dtype":"U8","shape":[0,18446744073709551615,3],"data_offsets":[0,0]}}`, ""), nil)
+	m, _, err := open(t, withHeader(`{"a":{"dtype":"U8","shape":[0,18446744073709551615,3],"data_offsets":[0,0]}}`, ""), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestShapesWithoutElements(t *testing.T) {
 
 func TestDuplicatesAreTold(t *testing.T) {
 	const a = `"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}`
-	m, _, err := open(t, withHeader("{"+a+","+a+","+a+"}", "x"), nil)
+	m, _, err := open(t, withHeader("{"+a+","+a+","+a+"}", "x"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestMetadata(t *testing.T) {
 		`{"__metadata__":{}}`:             {},
 		`{"__metadata__":{"k":"\u00e9"}}`: {"k": "é"},
 	} {
-		m, _, err := open(t, withHeader(header, ""), nil)
+		m, _, err := open(t, withHeader(header, ""), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestMessages(t *testing.T) {
 		`{"w":{"dtype":"F128","shape":[1],"data_offsets":[0,1]}}`: `safetensors: f: unsupported: header at byte 20: unknown dtype "F128"`,
 		`{}`: "safetensors: f: corrupt: want 10 as the header has it, got a file of 11 bytes",
 	} {
-		_, _, err := open(t, withHeader(header, "x"), nil)
+		_, _, err := open(t, withHeader(header, "x"), Options{})
 		if err == nil || err.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", header, err, want)
 		}
@@ -171,7 +171,7 @@ func TestDamage(t *testing.T) {
 		"a": tensor.FromSlice([]float32{1, 2, 3}), "b": tensor.FromSlice([]int8{4}), "c": tensor.New(tensor.Float6E2M3FN, 4),
 	}, map[string]string{"k": "v"})
 	check := func(what string, b []byte) {
-		m, files, err := open(t, b, nil)
+		m, files, err := open(t, b, Options{})
 		if err != nil {
 			return
 		}
@@ -191,11 +191,11 @@ func TestDamage(t *testing.T) {
 		check(fmt.Sprintf("bit %d", i), b)
 	}
 	for n := range file {
-		if _, _, err := open(t, file[:n], nil); !errors.Is(err, errs.Corrupt) {
+		if _, _, err := open(t, file[:n], Options{}); !errors.Is(err, errs.Corrupt) {
 			t.Errorf("cut to %d of %d bytes: %v", n, len(file), err)
 		}
 	}
-	if _, _, err := open(t, append(bytes.Clone(file), 0), nil); !errors.Is(err, errs.Corrupt) {
+	if _, _, err := open(t, append(bytes.Clone(file), 0), Options{}); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("a byte more: %v", err)
 	}
 }
@@ -220,7 +220,7 @@ func TestMemoryOfHostileHeaders(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		m, err := Open(t.Context(), FromReader(bytes.NewReader(b), int64(len(b))), "f", nil)
+		m, err := Open(t.Context(), FromReader(bytes.NewReader(b), int64(len(b))), "f", Options{})
 		runtime.ReadMemStats(&after)
 		if limit := uint64(40*len(b) + 1<<16); after.TotalAlloc-before.TotalAlloc > limit {
 			t.Errorf("%s: %d bytes allocated for a file of %d", name, after.TotalAlloc-before.TotalAlloc, len(b))
@@ -235,7 +235,7 @@ func TestMemoryOfHostileHeaders(t *testing.T) {
 func TestReaderThatIsShorterThanItSays(t *testing.T) {
 	b := withHeader(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, "x")
 	for n := range b {
-		m, err := Open(t.Context(), FromReader(bytes.NewReader(b[:n]), int64(len(b))), "f", nil)
+		m, err := Open(t.Context(), FromReader(bytes.NewReader(b[:n]), int64(len(b))), "f", Options{})
 		if err == nil {
 			_, err = m.Packed(t.Context(), "a")
 		}

@@ -41,7 +41,7 @@ func TestPartsAreOneModel(t *testing.T) {
 		if len(files.files) == 1 {
 			open, name = Open, SingleName
 		}
-		m, err := open(context.Background(), files, name, nil)
+		m, err := open(context.Background(), files, name, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestIndexAndHeadersMustAgree(t *testing.T) {
 			"m/one": one, "m/two": two, "m/again": again, "m/short": one[:20],
 			"m/i": fmt.Appendf(nil, `{"weight_map":{%s}}`, weights),
 		}}
-		m, err := OpenIndex(t.Context(), files, "m/i", nil)
+		m, err := OpenIndex(t.Context(), files, "m/i", Options{})
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", weights, err, want)
 		}

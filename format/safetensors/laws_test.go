@@ -49,7 +49,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		if err := Write(&b, tensors, metadata); err != nil {
 			t.Fatal(err)
 		}
-		m, err := Open(context.Background(), FromReader(bytes.NewReader(b.Bytes()), int64(b.Len())), "f", &Options{Strict: true})
+		m, err := Open(context.Background(), FromReader(bytes.NewReader(b.Bytes()), int64(b.Len())), "f", Options{Strict: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestABoxIsAPartOfTheTensor(t *testing.T) {
 			t.Fatal(err)
 		}
 		gap := rapid.SampledFrom([]int64{-1, 1, 7, 0}).Draw(t, "gap")
-		m, err := Open(context.Background(), FromReader(bytes.NewReader(b.Bytes()), int64(b.Len())), "f", &Options{MaxGap: gap})
+		m, err := Open(context.Background(), FromReader(bytes.NewReader(b.Bytes()), int64(b.Len())), "f", Options{MaxGap: gap})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestBoxReadsNoMoreThanItMust(t *testing.T) {
 		{[]int{5, 5}, []int{1, 1}, 0, 1, 4},
 		{[]int{5, 5}, []int{0, 1}, 0, 0, 0},
 	} {
-		m, files, err := open(t, file, &Options{MaxGap: c.gap})
+		m, files, err := open(t, file, Options{MaxGap: c.gap})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestWritesWhatTheReferenceWrites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, _, err := open(t, want, nil)
+		m, _, err := open(t, want, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 }
 
 func TestWhatCannotBeRead(t *testing.T) {
-	m, _, err := open(t, mustWrite(t, map[string]tensor.Tensor{"x": tensor.New(tensor.Int16, 2, 3)}, nil), nil)
+	m, _, err := open(t, mustWrite(t, map[string]tensor.Tensor{"x": tensor.New(tensor.Int16, 2, 3)}, nil), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,18 +66,14 @@ type Options struct {
 // the time that a call takes.
 const DefaultMaxGap = 64 << 10
 
-func (o *Options) withDefaults() Options {
-	var v Options
-	if o != nil {
-		v = *o
-	}
+func (o Options) withDefaults() Options {
 	switch {
-	case v.MaxGap == 0:
-		v.MaxGap = DefaultMaxGap
-	case v.MaxGap < 0:
-		v.MaxGap = 0
+	case o.MaxGap == 0:
+		o.MaxGap = DefaultMaxGap // what a disk delivers in about the time that a call takes
+	case o.MaxGap < 0:
+		o.MaxGap = 0 // no gap is read
 	}
-	return v
+	return o
 }
 
 // Entry is a tensor of a model and where it lies.
@@ -102,8 +98,8 @@ type Model struct {
 	owner   map[string]int // tensor → part
 }
 
-// Open reads the header of one file. nil options are the zero value.
-func Open(ctx context.Context, files Files, name string, o *Options) (*Model, error) {
+// Open reads the header of one file.
+func Open(ctx context.Context, files Files, name string, o Options) (*Model, error) {
 	m := &Model{files: files, options: o.withDefaults(), owner: map[string]int{}}
 	if err := m.add(ctx, name); err != nil {
 		return nil, err
@@ -306,7 +302,7 @@ func (x *Index) weights(s *scanner) {
 // OpenIndex reads an index and the headers of all files that it lists. name may
 // have directories; the files are looked for beside it. The error is
 // errs.Mismatch when index and headers disagree on where a tensor is.
-func OpenIndex(ctx context.Context, files Files, name string, o *Options) (*Model, error) {
+func OpenIndex(ctx context.Context, files Files, name string, o Options) (*Model, error) {
 	size, err := files.Size(ctx, name)
 	if err != nil {
 		return nil, err

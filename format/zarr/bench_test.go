@@ -13,7 +13,7 @@ func benchArray(b *testing.B, sub []int, codecs ...CodecSpec) (*Encoder, Source)
 	if err != nil {
 		b.Fatal(err)
 	}
-	e, err := NewEncoder(m, &EncoderOptions{Align: 4096})
+	e, err := NewEncoder(m, EncoderOptions{Align: 4096})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestEncodeAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewEncoder(m, nil)
+	e, err := NewEncoder(m, EncoderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,13 +42,13 @@ type Source struct {
 
 // NewEncoder returns an encoder for the array, of which it keeps the metadata.
 // Codecs that can only be read are errs.Unsupported.
-func NewEncoder(m *Metadata, o *EncoderOptions) (*Encoder, error) {
+func NewEncoder(m *Metadata, o EncoderOptions) (*Encoder, error) {
 	c, err := m.chain(&document{key: "metadata", made: true})
 	if err != nil {
 		return nil, err
 	}
 	e := &Encoder{meta: m, inner: c, align: 1, single: newSingle(m, c) != nil}
-	if o != nil && o.Align > 1 {
+	if o.Align > 1 {
 		e.align = o.Align
 	}
 	if why := c.writable(); why != "" {

@@ -44,7 +44,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	enc, err := zarr.NewEncoder(meta, nil)
+	enc, err := zarr.NewEncoder(meta, zarr.EncoderOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -44,7 +44,7 @@ func sample(t *testing.T, format Format, name string) (map[string][]byte, []byte
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewEncoder(m, nil)
+	e, err := NewEncoder(m, EncoderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestZip(t *testing.T) {
 		for _, format := range []Format{V3, V2} {
 			values, data := sample(t, format, "a")
 			b := archive(t, values, method)
-			z, err := NewZip(bytes.NewReader(b), int64(len(b)), nil)
+			z, err := NewZip(bytes.NewReader(b), int64(len(b)), ZipOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,14 +145,14 @@ func TestZip(t *testing.T) {
 
 func TestHostileZip(t *testing.T) {
 	b := archive(t, map[string][]byte{"k": make([]byte, 1<<20)}, zip.Deflate)
-	z, err := NewZip(bytes.NewReader(b), int64(len(b)), &ZipOptions{MaxEntryBytes: 1 << 19})
+	z, err := NewZip(bytes.NewReader(b), int64(len(b)), ZipOptions{MaxEntryBytes: 1 << 19})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := z.Get(t.Context(), "k"); !errors.Is(err, errs.Exhausted) {
 		t.Errorf("an entry beyond the limit: %v, want exhausted", err)
 	}
-	if _, err := NewZip(bytes.NewReader(b), int64(len(b))-1, nil); !errors.Is(err, errs.Corrupt) {
+	if _, err := NewZip(bytes.NewReader(b), int64(len(b))-1, ZipOptions{}); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("cut short: %v, want corrupt", err)
 	}
 	var twice bytes.Buffer
@@ -165,11 +165,11 @@ func TestHostileZip(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewZip(bytes.NewReader(twice.Bytes()), int64(twice.Len()), nil); !errors.Is(err, errs.Corrupt) {
+	if _, err := NewZip(bytes.NewReader(twice.Bytes()), int64(twice.Len()), ZipOptions{}); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("one name twice: %v, want corrupt", err)
 	}
 	stored := archive(t, map[string][]byte{"k": []byte("12345678")}, zip.Store)
-	z, err = NewZip(bytes.NewReader(stored), int64(len(stored)), nil)
+	z, err = NewZip(bytes.NewReader(stored), int64(len(stored)), ZipOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func FuzzZip(f *testing.F) {
 	f.Add(archive(f, map[string][]byte{"k": []byte("12345678")}, zip.Store))
 	f.Add(archive(f, map[string][]byte{"k": []byte("12345678"), "l": nil}, zip.Deflate))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		z, err := NewZip(bytes.NewReader(b), int64(len(b)), &ZipOptions{MaxEntryBytes: 1 << 20})
+		z, err := NewZip(bytes.NewReader(b), int64(len(b)), ZipOptions{MaxEntryBytes: 1 << 20})
 		if err != nil {
 			return
 		}

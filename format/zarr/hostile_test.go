@@ -105,7 +105,7 @@ func TestChunkBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewEncoder(m, nil)
+	e, err := NewEncoder(m, EncoderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestBadArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewEncoder(m, nil)
+	e, err := NewEncoder(m, EncoderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

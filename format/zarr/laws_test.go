@@ -184,7 +184,7 @@ func pieceByPiece(t rapid.TB, e *Encoder, cell []int, source Source, sums []uint
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, data := drawArray(t)
-		e, err := NewEncoder(m, &EncoderOptions{Align: rapid.SampledFrom([]int{0, 1, 8, 64}).Draw(t, "align")})
+		e, err := NewEncoder(m, EncoderOptions{Align: rapid.SampledFrom([]int{0, 1, 8, 64}).Draw(t, "align")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func TestRoundTrip(t *testing.T) {
 func TestPlanAndDecode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, data := drawArray(t)
-		e, err := NewEncoder(m, nil)
+		e, err := NewEncoder(m, EncoderOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +273,7 @@ func TestBitFlips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewEncoder(m, nil)
+	e, err := NewEncoder(m, EncoderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestReadsNoMoreThanNeeded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := NewEncoder(m, nil)
+		e, err := NewEncoder(m, EncoderOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +356,7 @@ func TestMissingChunks(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Fill = []byte{7, 1}
-	e, err := NewEncoder(m, nil)
+	e, err := NewEncoder(m, EncoderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestEveryReadFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := NewEncoder(m, nil)
+		e, err := NewEncoder(m, EncoderOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

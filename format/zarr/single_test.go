@@ -30,7 +30,7 @@ func atHand(t *testing.T, d tensor.DType, shape tensor.Shape, l Layout, data []b
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewEncoder(m, nil)
+	e, err := NewEncoder(m, EncoderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -243,7 +243,8 @@ func TestReadOnlyCodec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewEncoder(m, nil); !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "bz2") {
+	_, err = NewEncoder(m, EncoderOptions{})
+	if !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "bz2") {
 		t.Errorf("%v, want that bz2 is unsupported", err)
 	}
 }

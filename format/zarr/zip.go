@@ -32,13 +32,13 @@ type ZipOptions struct {
 
 // NewZip reads the directory of the archive of that size. A file that is not such an archive, or
 // holds one name twice, is errs.Corrupt.
-func NewZip(r io.ReaderAt, size int64, o *ZipOptions) (*Zip, error) {
+func NewZip(r io.ReaderAt, size int64, o ZipOptions) (*Zip, error) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are keys here, not paths
 		return nil, zipError("archive", err)
 	}
 	z := &Zip{r: r, size: size, limit: DefaultMaxChunkBytes, entries: map[string]*zip.File{}}
-	if o != nil && o.MaxEntryBytes > 0 {
+	if o.MaxEntryBytes > 0 {
 		z.limit = o.MaxEntryBytes
 	}
 	for _, f := range archive.File {

@@ -61,13 +61,10 @@ type Options struct {
 }
 
 // Open returns an arena with size bytes mapped, rounded up to whole pages; with size 0 nothing is
-// mapped before the first Alloc. A nil o means the zero Options. Open fails with Invalid for a
-// negative size and with Exhausted if there is no memory.
-func Open(size int, o *Options) (*Arena, error) {
+// mapped before the first Alloc. Open fails with Invalid for a negative size and with Exhausted if
+// there is no memory.
+func Open(size int, o Options) (*Arena, error) {
 	const op = "arena.Open"
-	if o == nil {
-		o = &Options{}
-	}
 	if size < 0 || o.Limit < 0 {
 		return nil, &errs.Error{
 			Kind: errs.Invalid, Op: op, Want: "a size and a limit ≥ 0", Got: fmt.Sprintf("%d and %d", size, o.Limit),

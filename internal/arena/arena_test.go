@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t testing.TB, size int, o *arena.Options) *arena.Arena {
+func open(t testing.TB, size int, o arena.Options) *arena.Arena {
 	t.Helper()
 	a, err := arena.Open(size, o)
 	if err != nil {
@@ -40,7 +40,7 @@ func open(t testing.TB, size int, o *arena.Options) *arena.Arena {
 func address(p []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(p))) }
 
 func TestAlloc(t *testing.T) {
-	a := open(t, 10_000, nil)
+	a := open(t, 10_000, arena.Options{})
 	for _, c := range []struct{ n, align int }{{1, 0}, {3, 8}, {100, 64}, {5000, 4096}, {1, 1}, {2 << 20, 512}, {0, 64}, {7, 16}} {
 		p, err := a.Alloc(c.n, c.align)
 		if err != nil {
@@ -62,17 +62,17 @@ func TestAlloc(t *testing.T) {
 
 func TestBadArguments(t *testing.T) {
 	for _, size := range []int{-1, math.MinInt} {
-		if _, err := arena.Open(size, nil); !errors.Is(err, errs.Invalid) {
+		if _, err := arena.Open(size, arena.Options{}); !errors.Is(err, errs.Invalid) {
 			t.Errorf("Open(%d): %v", size, err)
 		}
 	}
-	if _, err := arena.Open(0, &arena.Options{Limit: -1}); !errors.Is(err, errs.Invalid) {
+	if _, err := arena.Open(0, arena.Options{Limit: -1}); !errors.Is(err, errs.Invalid) {
 		t.Error(err)
 	}
-	if _, err := arena.Open(math.MaxInt, nil); !errors.Is(err, errs.Exhausted) {
+	if _, err := arena.Open(math.MaxInt, arena.Options{}); !errors.Is(err, errs.Exhausted) {
 		t.Error(err)
 	}
-	a := open(t, 0, nil)
+	a := open(t, 0, arena.Options{})
 	for _, c := range []struct{ n, align int }{{-1, 1}, {1, -1}, {1, 3}, {1, 8192}, {1, math.MinInt}} {
 		if _, err := a.Alloc(c.n, c.align); !errors.Is(err, errs.Invalid) {
 			t.Errorf("Alloc(%d, %d): %v", c.n, c.align, err)
@@ -89,7 +89,7 @@ func TestBadArguments(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	a := open(t, 1<<16, &arena.Options{Limit: 3 << 16})
+	a := open(t, 1<<16, arena.Options{Limit: 3 << 16})
 	for range 3 {
 		if _, err := a.Alloc(1<<16, 4096); err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func TestLimit(t *testing.T) {
 	if s := a.Stats(); s.Mapped > 3<<16 {
 		t.Fatalf("%+v", s)
 	}
-	if _, err := arena.Open(2<<16, &arena.Options{Limit: 1 << 16}); !errors.Is(err, errs.Exhausted) {
+	if _, err := arena.Open(2<<16, arena.Options{Limit: 1 << 16}); !errors.Is(err, errs.Exhausted) {
 		t.Fatal(err)
 	}
 }
@@ -113,7 +113,7 @@ func TestLimit(t *testing.T) {
 // TestDisjoint: no two allocations share a byte, after any number of resets.
 func TestDisjoint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, err := arena.Open(rapid.IntRange(0, 1<<14).Draw(t, "size"), nil)
+		a, err := arena.Open(rapid.IntRange(0, 1<<14).Draw(t, "size"), arena.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestDisjoint(t *testing.T) {
 
 // TestReuse: the same work after Reset maps and allocates nothing.
 func TestReuse(t *testing.T) {
-	a := open(t, 1<<16, nil)
+	a := open(t, 1<<16, arena.Options{})
 	fill := func() {
 		a.Reset()
 		for i := range 100 {
@@ -165,7 +165,7 @@ func TestReuse(t *testing.T) {
 // needs, not the sum.
 func TestGrowth(t *testing.T) {
 	for _, limit := range []int{0, 8 << 20} {
-		a := open(t, 0, &arena.Options{Limit: limit})
+		a := open(t, 0, arena.Options{Limit: limit})
 		for n := 1 << 20; n <= 5<<20; n += 1 << 18 {
 			a.Reset()
 			for _, size := range []int{n, 1 << 20, 1 << 20} {
@@ -181,7 +181,7 @@ func TestGrowth(t *testing.T) {
 }
 
 func TestTouch(t *testing.T) {
-	a := open(t, 40<<20, &arena.Options{Touch: true})
+	a := open(t, 40<<20, arena.Options{Touch: true})
 	p, err := a.Alloc(40<<20, 4096)
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestTouch(t *testing.T) {
 }
 
 func TestConcurrent(t *testing.T) {
-	a := open(t, 0, nil)
+	a := open(t, 0, arena.Options{})
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
@@ -224,7 +224,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 func BenchmarkAlloc(b *testing.B) {
-	a := open(b, 1<<20, nil)
+	a := open(b, 1<<20, arena.Options{})
 	b.ReportAllocs()
 	for i := range b.N {
 		if i%256 == 0 {
@@ -248,7 +248,7 @@ func TestAdvise(t *testing.T) {
 }
 
 func TestLock(t *testing.T) {
-	a, err := arena.Open(0, nil)
+	a, err := arena.Open(0, arena.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func merge(ctx context.Context, path string, c testCase) []string {
 func loadArray(ctx context.Context, path string, c testCase) (*tree.Node, error) {
 	var kv zarr.KV = zarr.NewFiles(folder(path))
 	if strings.HasPrefix(c.Layout, "ocdbt") {
-		db, err := ocdbt.Open(ctx, folder(path), nil)
+		db, err := ocdbt.Open(ctx, folder(path), ocdbt.Options{})
 		if err != nil {
 			return nil, err
 		}

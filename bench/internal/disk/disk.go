@@ -60,7 +60,7 @@ func Gather(parts [][]byte) (mem []byte, release func() error, err error) {
 	if size == 0 {
 		return nil, nil, fmt.Errorf("raw writes want at least %d MiB", Block>>20)
 	}
-	a, err := arena.Open(size, nil)
+	a, err := arena.Open(size, arena.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

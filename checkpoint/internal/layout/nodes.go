@@ -135,7 +135,7 @@ func (t *OpenTree) listedNodes(ctx context.Context, why error) (*ocdbt.Index, er
 	if found == nil {
 		return nil, why
 	}
-	db, err := ocdbt.OpenNodes(ctx, t.files, ocdbt.File{Name: found.name}, found.start, found.end, nil)
+	db, err := ocdbt.OpenNodes(ctx, t.files, ocdbt.File{Name: found.name}, found.start, found.end, ocdbt.Options{})
 	if err == nil {
 		var x *ocdbt.Index
 		if x, err = db.Index(ctx); err == nil {
@@ -157,7 +157,7 @@ func isDamage(err error) bool {
 
 // salvageIndex finds the keys of all nodes that hold by themselves.
 func (t *OpenTree) salvageIndex(ctx context.Context) (*ocdbt.Index, error) {
-	db, err := ocdbt.Open(ctx, t.files, nil)
+	db, err := ocdbt.Open(ctx, t.files, ocdbt.Options{})
 	if errs.KindOf(err) == errs.NotFound {
 		dirs, derr := t.processes(ctx)
 		switch {

@@ -128,7 +128,7 @@ func (f numpyFile) archive(ctx context.Context) (*npy.Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	return npy.OpenArchive(r, size, nil)
+	return npy.OpenArchive(r, size, npy.Options{})
 }
 
 // readerAt is a numpyFile as an io.ReaderAt.

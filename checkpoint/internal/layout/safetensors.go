@@ -59,7 +59,7 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 	}
 	in := map[string]string{} // tensor → file, where there are several
 	for _, file := range c.parts {
-		m, err := safetensors.Open(ctx, t.files, file, &safetensors.Options{OverRead: c.opts.OverRead,
+		m, err := safetensors.Open(ctx, t.files, file, safetensors.Options{OverRead: c.opts.OverRead,
 			MaxRead: c.opts.ReadBytes})
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (c *Checkpoint) checkIndex(ctx context.Context, t *OpenTree) error {
 			return err
 		}
 	}
-	_, err := safetensors.OpenIndex(ctx, t.files, index, nil)
+	_, err := safetensors.OpenIndex(ctx, t.files, index, safetensors.Options{})
 	if errs.KindOf(err) == errs.NotFound {
 		if _, err := c.st.Stat(ctx, c.path(index)); errs.KindOf(err) == errs.NotFound {
 			return nil
@@ -147,7 +147,7 @@ func (c *Checkpoint) safetensorsMeta(ctx context.Context) error {
 	}
 	all := map[string]string{}
 	for _, file := range c.parts {
-		m, err := safetensors.Open(ctx, f, file, nil)
+		m, err := safetensors.Open(ctx, f, file, safetensors.Options{})
 		if err != nil {
 			return err
 		}

@@ -197,10 +197,10 @@ func (t *OpenTree) openValues(ctx context.Context) (zarr.KV, error) {
 
 // openDatabase opens the database of the item, or the databases of its processes.
 func (t *OpenTree) openDatabase(ctx context.Context) (zarr.KV, error) {
-	db, err := ocdbt.Open(ctx, t.files, nil)
+	db, err := ocdbt.Open(ctx, t.files, ocdbt.Options{})
 	if errs.KindOf(err) == errs.NotFound {
 		if dirs, derr := t.processes(ctx); derr != nil || len(dirs) > 0 {
-			u, uerr := ocdbt.OpenUnion(ctx, t.files, dirs, nil)
+			u, uerr := ocdbt.OpenUnion(ctx, t.files, dirs, ocdbt.Options{})
 			if err := errors.Join(derr, uerr); err != nil {
 				return nil, err
 			}

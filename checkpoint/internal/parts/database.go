@@ -80,7 +80,7 @@ func (d *database) build(ctx context.Context, files ocdbt.Files) (built, error) 
 	b, seed, last := &ocdbt.Batch{}, sha256.New(), time.Time{}
 	put := func(e ocdbt.Entry) { b.PutRef(e.Key, e.Value) }
 	add := func(dir string) error {
-		db, err := ocdbt.Open(ctx, sub(files, dir), nil)
+		db, err := ocdbt.Open(ctx, sub(files, dir), ocdbt.Options{})
 		if err != nil {
 			return errs.Wrap("", dir, err)
 		}
@@ -125,7 +125,7 @@ func (d *database) build(ctx context.Context, files ocdbt.Files) (built, error) 
 		}
 	}
 	sum := seed.Sum(nil)
-	merged, err := ocdbt.New(files, ocdbt.OrbaxConfig([16]byte(sum[:16])), nil)
+	merged, err := ocdbt.New(files, ocdbt.OrbaxConfig([16]byte(sum[:16])), ocdbt.Options{})
 	if err != nil {
 		return built{}, err
 	}

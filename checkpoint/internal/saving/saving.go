@@ -120,7 +120,7 @@ func (s *Save) Snapshot(ctx context.Context, t Target, err error) error {
 // plan plans the files and copies the arrays. On failure it gives the memory of the save back.
 func (s *Save) plan() (err error) {
 	if s.Options.Memory == nil {
-		if s.memory, err = arena.Open(0, &arena.Options{Limit: int(s.Options.Budget)}); err != nil {
+		if s.memory, err = arena.Open(0, arena.Options{Limit: int(s.Options.Budget)}); err != nil {
 			return errs.Wrap("", "SaveOptions.MemoryBudget", err)
 		}
 		s.Options.Memory = s.memory

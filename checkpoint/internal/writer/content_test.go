@@ -24,7 +24,7 @@ import (
 // mapping, or shift bytes behind one.
 func runs(t *testing.T, shift int) *tree.Node {
 	t.Helper()
-	a, err := arena.Open(0, nil)
+	a, err := arena.Open(0, arena.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func (s *series) save(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	memory, err := arena.Open(0, &arena.Options{Limit: s.budget})
+	memory, err := arena.Open(0, arena.Options{Limit: s.budget})
 	if err != nil {
 		return Stats{}, err
 	}

@@ -154,7 +154,7 @@ func TestBudget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		memory, err := arena.Open(0, &arena.Options{Limit: c.budget})
+		memory, err := arena.Open(0, arena.Options{Limit: c.budget})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func newForm(d tensor.DType, shape tensor.Shape, l zarr.Layout) (*form, error) {
 	if shape.Len()*d.Size() >= alignFrom {
 		align = alignOf(tensor.Shape(f.sub).Len() * d.Size())
 	}
-	if f.enc, err = zarr.NewEncoder(m, &zarr.EncoderOptions{Align: align}); err != nil {
+	if f.enc, err = zarr.NewEncoder(m, zarr.EncoderOptions{Align: align}); err != nil {
 		return nil, err
 	}
 	if f.meta, err = m.JSON(); err != nil {

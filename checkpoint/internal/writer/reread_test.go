@@ -72,7 +72,7 @@ func savedBeside(t *testing.T, read func(p []byte) error) error {
 		if err != nil {
 			return err
 		}
-		memory, err := arena.Open(0, &arena.Options{})
+		memory, err := arena.Open(0, arena.Options{})
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func saveDrawing(t *testing.T, compression options.Compression, random io.Reader
 	if err != nil {
 		return err
 	}
-	memory, err := arena.Open(0, &arena.Options{})
+	memory, err := arena.Open(0, arena.Options{})
 	if err != nil {
 		return err
 	}

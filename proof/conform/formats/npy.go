@@ -68,7 +68,7 @@ func compareOneNpy(r *suite.Report, o *suite.Object, content []byte) error {
 }
 
 func compareNpz(r *suite.Report, o *suite.Object, content []byte) error {
-	a, err := npy.OpenArchive(bytes.NewReader(content), int64(len(content)), nil)
+	a, err := npy.OpenArchive(bytes.NewReader(content), int64(len(content)), npy.Options{})
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ func compareSafetensors(ctx context.Context, r *suite.Report, o *suite.Object, c
 	if refused == accepted {
 		r.Fail("accepted is %v beside the error %v", accepted, o.Get("error"))
 	}
-	m, err := safetensors.Open(ctx, safetensors.FromReader(bytes.NewReader(content), int64(len(content))), "file", nil)
+	file := safetensors.FromReader(bytes.NewReader(content), int64(len(content)))
+	m, err := safetensors.Open(ctx, file, "file", safetensors.Options{})
 	switch {
 	case !accepted && err == nil:
 		r.Fail("accepted, want it refused: %v", o.Get("error"))

@@ -70,7 +70,7 @@ func missing(name string, err error) error {
 
 // compareDatabase compares a bare OCDBT database.
 func compareDatabase(ctx context.Context, r *suite.Report, o *suite.Object, at string) {
-	db, err := ocdbt.Open(ctx, folder(at), nil)
+	db, err := ocdbt.Open(ctx, folder(at), ocdbt.Options{})
 	if err != nil {
 		r.Fail("Open: %v", err)
 		return
@@ -87,7 +87,7 @@ func compareDatabase(ctx context.Context, r *suite.Report, o *suite.Object, at s
 		want := suite.NewObject(r, "versions ", w)
 		g := want.Integer("generation")
 		want.Where = fmt.Sprintf("generation %d: ", g)
-		old, err := ocdbt.Open(ctx, folder(at), &ocdbt.Options{Generation: uint64(g)})
+		old, err := ocdbt.Open(ctx, folder(at), ocdbt.Options{Generation: uint64(g)})
 		switch {
 		case want.Has("error"):
 			if err == nil {
