@@ -97,20 +97,18 @@ func documentFacts(d *state.Document) []fact {
 
 // goesOnOver says which ranks can go on from the state of a loader.
 func goesOnOver(d *state.Document) string {
-	rank, own := d.Extra["rank"]
-	iterable := d.Fields["data"] == "iterable"
-	switch world := string(d.Extra["world"]); {
-	case own && iterable:
-		return fmt.Sprintf("rank %s of %s alone; any number of ranks goes on from what loader.Merge makes of the states of all", rank, world)
-	case own:
-		return fmt.Sprintf("rank %s of %s alone, for batches were handed out out of order; any number of ranks goes on from states at the steps of SettleEvery and between epochs", rank, world)
-	case iterable:
+	r, err := timeline.RanksOf(*d)
+	switch {
+	case err != nil:
+		return "not known: " + err.Error()
+	case r.Own && r.Iterable:
+		return fmt.Sprintf("rank %d of %d alone; any number of ranks goes on from what loader.Merge makes of the states of all", r.Rank, r.World)
+	case r.Own:
+		return fmt.Sprintf("rank %d of %d alone, for batches were handed out out of order; any number of ranks goes on from states at the steps of SettleEvery and between epochs", r.Rank, r.World)
+	case r.Iterable:
 		return "any number of ranks that divides the number of streams"
-	case len(d.Extra["window"]) > 0:
-		var w struct{ World int }
-		if json.Unmarshal(d.Extra["window"], &w) == nil && w.World > 1 {
-			return fmt.Sprint(w.World, " ranks, for batches were handed out out of order")
-		}
+	case r.World > 0:
+		return fmt.Sprint(r.World, " ranks, for batches were handed out out of order")
 	}
 	return "any number of ranks"
 }

@@ -45,7 +45,7 @@ func ExportedLimits() map[string]int {
 		"loader":                          53,
 		"loader/nodes":                    42,
 		"loader/protocol":                 9,
-		"loader/timeline":                 32,
+		"loader/timeline":                 34,
 		"op":                              127,
 		"op/arith":                        12,
 		"op/conditional":                  0,
