@@ -18,9 +18,9 @@
 // hold. Pools own their goroutines, and Close waits for them. A [Turn] refuses a call of a method
 // while another call is under way.
 //
-// Pipelines, the readers and compiled loops of package dynamic, and the nodes of loader/nodes run
-// on a Ring. Package loader does not: it may hand out batches in order of completion, so its engine
-// keeps its own list of tasks in flight. It takes only Pool and Turn from here.
+// Pipelines, the readers and compiled loops of package dynamic, and the nodes of loader/nodes that
+// run ahead use a Ring. Package loader does not: it may hand out batches in order of completion, so
+// its engine keeps its own list of tasks in flight. It takes only Pool and Turn from here.
 package flow
 
 import (
