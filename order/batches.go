@@ -7,8 +7,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Epochs is an order of epochs of equal length: epoch e is its positions
-// [e*EpochLen(), (e+1)*EpochLen()).
+// Epochs is an order whose epochs have equal length. Epoch e has the positions [e*EpochLen(),
+// (e+1)*EpochLen()).
 type Epochs interface {
 	Order
 	EpochLen() int64
@@ -26,27 +26,27 @@ func epochLen(o Order) int64 {
 	return math.MaxInt64
 }
 
-// Batches are the global batches of an order, by number. Ranks and their number are
-// no part of them. It is immutable; everything takes constant time.
+// Batches are the global batches of an order, by number. They do not depend on ranks or on the
+// world size. Batches are immutable, and all methods take constant time.
 type Batches struct {
 	order    Order
 	size     int64
 	tail     Tail
-	epoch    int64 // positions of an epoch; of everything, where batches span epochs
+	epoch    int64 // positions of an epoch, or of the whole order if batches span epochs
 	perEpoch int64 // batches of an epoch
-	epochs   int64 // 0: without end
-	most     int64 // the last epoch whose positions can be counted
+	epochs   int64 // 0 if they never end
+	most     int64 // the last epoch whose positions fit into an int64
 }
 
-// NewBatches cuts an order into batches of size samples. Its epochs are those that
-// it has, else all of it. The error is of kind errs.Invalid for a size below 1, and
-// where dropping leaves no batch of an epoch.
+// NewBatches cuts an order into batches of size samples. If the order has no epochs, the whole
+// order is one epoch. The error is of kind errs.Invalid if size < 1, or if Drop leaves no batch in
+// an epoch.
 func NewBatches(o Order, size int64, tail Tail) (*Batches, error) {
 	b := &Batches{order: o, size: size, tail: tail, epoch: epochLen(o), epochs: 1}
 	total, ends := o.Len()
 	switch {
 	case size < 1 || tail > Pad:
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBatches", Want: "a size from 1 on and a tail", Got: fmt.Sprintf("%d, %s", size, tail)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBatches", Want: "a size of at least 1 and a known tail", Got: fmt.Sprintf("size %d, tail %s", size, tail)}
 	case tail == Span && ends:
 		b.epoch = total
 	case tail == Span:
@@ -62,15 +62,15 @@ func NewBatches(o Order, size int64, tail Tail) (*Batches, error) {
 		b.perEpoch++
 	}
 	if b.perEpoch == 0 && b.epoch > 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBatches", Want: fmt.Sprintf("batches of at most the %d samples of an epoch, whose rest is dropped", b.epoch), Got: fmt.Sprint(size)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBatches", Want: fmt.Sprintf("a size of at most %d, the samples of an epoch (the tail drop leaves no batch)", b.epoch), Got: fmt.Sprint(size)}
 	}
 	return b, nil
 }
 
-// Batch is a global batch: samples from position First of the order on, Own of them,
-// then as many from the start of the epoch as make it Len.
+// Batch is a global batch of Len samples. The first Own samples are at the positions from First on.
+// The remaining samples come from the start of the epoch.
 type Batch struct {
-	Epoch           int64 // 0 where batches span epochs
+	Epoch           int64 // 0 if batches span epochs
 	First, Own, Len int64
 }
 
@@ -94,7 +94,7 @@ func (b *Batches) At(t int64) (batch Batch, ok bool) {
 	return batch, true
 }
 
-// Len is the number of batches; ok is false when they never end.
+// Len returns the number of batches. ok is false if they never end.
 func (b *Batches) Len() (n int64, ok bool) {
 	if b.epochs == 0 || b.epoch == math.MaxInt64 {
 		return 0, b.epoch == 0
@@ -102,11 +102,10 @@ func (b *Batches) Len() (n int64, ok bool) {
 	return b.epochs * b.perEpoch, true
 }
 
-// PerEpoch is the number of batches of an epoch, of all of them where they span
-// epochs.
+// PerEpoch returns the number of batches in an epoch, or in the whole order if batches span epochs.
 func (b *Batches) PerEpoch() int64 { return b.perEpoch }
 
-// Fill writes the samples of batch t from a place in it on into dst and returns how
+// Fill writes the samples of batch t into dst, from the given place in the batch on. It returns how
 // many it wrote.
 func (b *Batches) Fill(t, place int64, dst []int64) int {
 	batch, ok := b.At(t)
@@ -116,7 +115,7 @@ func (b *Batches) Fill(t, place int64, dst []int64) int {
 	return b.fill(batch, place, dst)
 }
 
-// fill is Fill of a batch that is there, from a place in it on.
+// fill works like Fill for a batch that exists.
 func (b *Batches) fill(batch Batch, place int64, dst []int64) int {
 	if place+int64(len(dst)) <= batch.Own {
 		return b.order.Fill(batch.First+place, dst)
@@ -142,16 +141,16 @@ func (b *Batches) String() string {
 	return fmt.Sprintf("batches(size=%d tail=%s of %s)", b.size, b.tail, b.order)
 }
 
-// Rank is one rank's part of global batches. Of a batch with n samples, rank r of w has samples
-// r*n/w up to (r+1)*n/w, rounded down, the end excluded. For every w the slices make up the batch,
-// so that a run can continue from the same batch with another world size, and no sample is lost or
-// repeated. Rank is an Order of the rank's samples.
+// Rank is one rank's part of global batches. If a batch has n samples, rank r of world size w has the
+// samples from r*n/w up to but not including (r+1)*n/w, both rounded down. For every w the parts of
+// all ranks make up the batch. So a run can continue from the same batch with another world size, and
+// no sample is lost or repeated. Rank is an Order of the rank's samples.
 type Rank struct {
 	batches     *Batches
 	rank, world int64
-	first, full int64 // the slice of a whole batch
-	last        int64 // samples of the last batch of an epoch
-	epoch       int64 // samples of an epoch; the samples of all epochs may be too many to count
+	first, full int64 // the rank's slice of a whole batch
+	last        int64 // the rank's samples of the last batch of an epoch
+	epoch       int64 // the rank's samples of an epoch; those of all epochs may exceed an int64
 	shard       bool  // NewShard made it
 }
 
@@ -165,10 +164,10 @@ func NewRank(b *Batches, rank, world int64) (*Rank, error) {
 	return newRank(b, rank, world, false), nil
 }
 
-// NewShard returns a rank's part of batches of o that span epochs. If the end of o cuts the last
-// batch short, each rank has the samples that fall into its slice of a whole batch, where NewRank
-// shares out what is left. With batch = world a rank has every world-th sample. The error is of
-// kind errs.Invalid unless 0 <= rank < world <= batch.
+// NewShard returns a rank's part of batches of o that span epochs. The last batch may be short
+// because o ends. Then each rank has the samples that lie in its slice of a whole batch. NewRank
+// instead divides the remaining samples among the ranks. With batch = world a rank has every
+// world-th sample. The error is of kind errs.Invalid unless 0 <= rank < world <= batch.
 func NewShard(o Order, batch, rank, world int) (*Rank, error) {
 	if rank < 0 || rank >= world || batch < world || batch > math.MaxInt/world {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewShard", Want: "0 <= rank < world <= batch",
@@ -205,8 +204,8 @@ func (r *Rank) slice(n int64) (first, length int64) {
 	return first, end - first
 }
 
-// Slice returns which of n samples, or packs, of a global batch belong to a rank of world:
-// those from lo on, before hi. The slices of all ranks make up the batch, for every world.
+// Slice returns the range [lo, hi) of n samples, or packs, of a global batch that belongs to a rank
+// of world ranks. The ranges of all ranks make up the batch, for every world.
 func Slice[T int | int64](n, rank, world T) (lo, hi T) {
 	return rank * n / world, (rank + 1) * n / world
 }
@@ -223,7 +222,7 @@ func (r *Rank) Batch(t int64) (first, n int64, ok bool) {
 	return t/per*r.epoch + t%per*r.full, n, true
 }
 
-// Fill implements Order; positions count the samples of the rank.
+// Fill implements Order. Positions count the samples of the rank.
 func (r *Rank) Fill(pos int64, dst []int64) int {
 	if pos < 0 || r.epoch == 0 {
 		return 0

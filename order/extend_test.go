@@ -50,7 +50,7 @@ func idsUpTo(o order.Order, n int64) []int64 {
 
 // An extended mixture is unchanged up to the position of the extension. From there on it has the
 // weights of the extension, and each source continues where it was. It names the mixture that it
-// extends, and up to which position they are equal.
+// extends, and the position up to which the two are equal.
 func TestExtendKeepsWhatLiesBehind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawMixture(t)

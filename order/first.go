@@ -1,9 +1,10 @@
 package order
 
 // First returns the order that o would be if the data set had only its first samples, with the same
-// seed, domain and options. A run whose data set grows follows it until the end of the epoch in
-// which the data set grew. If o has no more samples, First returns o. ok is false for mixtures,
-// segments and orders of other packages, because First cannot know their earlier form.
+// seed, domain and options. A run whose data set grows follows this order until the end of the
+// epoch in which the data set grew. If o has no more samples than that, First returns o. ok is
+// false for mixtures, segments and orders of other packages, because First cannot know their
+// earlier form.
 //
 // Windows keep the first shards that together have the given number of samples; the last of them
 // keeps only the samples that it had, and later shards are left out. Lengths and selections keep
@@ -52,7 +53,7 @@ func First(o Order, samples int64) (first Order, ok bool) {
 	return nil, false
 }
 
-// firstOf is First of windows.
+// firstOf implements First for windows.
 func (w *Windows) firstOf(samples int64) (Order, bool) {
 	if samples >= w.EpochLen() {
 		return w, true

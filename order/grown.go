@@ -9,25 +9,25 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// grown is the order of a source of a mixture that got more samples during the run. Each of its
-// passes has only the first samples, in the order that First returns, or all samples: a pass that
-// has begun keeps its samples, and later passes have the added samples too.
+// grown is the order of a source of a mixture that got more samples during the run. Each pass has
+// either only the first samples, in the order that First returns, or all samples. A pass that has
+// begun keeps its samples, and later passes have the added samples too.
 //
-//	stages 0:7 3:12 of an order    passes 0 to 2 have the first 7 samples, pass 3 and those
-//	                               behind it have 12
+//	stages 0:7 3:12 of an order    passes 0 to 2 have the first 7 samples,
+//	                               pass 3 and all later passes have 12
 //
-// A pass keeps its number: pass 3 is epoch 3 of the order. An order that ends begins again
-// with each pass. It has no end and is immutable.
+// A pass keeps its number: pass 3 is epoch 3 of the order. An order that ends begins again with
+// each pass. grown never ends and is immutable.
 type grown struct {
-	order  Order // of all samples
+	order  Order // the order of all samples
 	stages []grownStage
 	once   bool // the order ends
 }
 
-// grownStage stands for the passes with the same samples, up to the passes of the next stage.
+// grownStage is a range of passes with the same samples. It ends where the next stage begins.
 type grownStage struct {
 	pass, samples int64
-	order         Order // of these samples
+	order         Order // the order of these samples
 	start         int64 // the position at which its first pass begins
 	n             int64 // positions of a pass
 }
@@ -40,16 +40,16 @@ func newGrown(o Order, stages []grownStage) (*grown, error) {
 	}
 	g := &grown{order: o, stages: stages}
 	if len(stages) < 2 || stages[0].pass != 0 {
-		return nil, invalid("two stages or more, from pass 0 on", len(stages))
+		return nil, invalid("at least two stages, the first from pass 0 on", len(stages))
 	}
 	for i := range stages {
 		s := &stages[i]
 		var ok bool
 		if s.order, ok = First(o, s.samples); !ok {
-			return nil, invalid("an order of which order.First tells the first samples", o)
+			return nil, invalid("an order that order.First supports", o)
 		}
 		if i == len(stages)-1 && s.order.String() != o.String() {
-			return nil, invalid(fmt.Sprintf("an order of %d samples at last", s.samples), o)
+			return nil, invalid(fmt.Sprintf("an order of %d samples, the number of the last stage", s.samples), o)
 		}
 		n, once := s.order.Len()
 		if s.n = n; !once {
@@ -64,7 +64,7 @@ func newGrown(o Order, stages []grownStage) (*grown, error) {
 		}
 		last := stages[i-1]
 		if s.pass <= last.pass || s.samples <= last.samples {
-			return nil, invalid("passes and samples that rise", fmt.Sprintf("%d samples from pass %d on", s.samples, s.pass))
+			return nil, invalid("stages whose first passes and samples rise", fmt.Sprintf("%d samples from pass %d on", s.samples, s.pass))
 		}
 		if s.pass > math.MaxInt64/2/max(s.n, last.n) {
 			return nil, invalid("fewer positions than 2^62 up to the last stage", fmt.Sprint("pass ", s.pass))
@@ -96,7 +96,7 @@ func (g *grown) Fill(pos int64, dst []int64) int {
 			at = i % s.n
 			want = min(want, s.n-at)
 		} else {
-			at += min(s.pass*s.n, math.MaxInt64-i) // no position is larger
+			at += min(s.pass*s.n, math.MaxInt64-i) // a position is at most math.MaxInt64
 		}
 		got := s.order.Fill(at, dst[done:int64(done)+want])
 		if done += got; int64(got) < want {
@@ -109,7 +109,7 @@ func (g *grown) Fill(pos int64, dst []int64) int {
 	return done
 }
 
-// Len implements Order: it never ends.
+// Len implements Order. The order never ends.
 func (g *grown) Len() (n int64, ok bool) { return 0, false }
 
 // String implements Order.
@@ -123,8 +123,8 @@ func (g *grown) String() string {
 	return b.String()
 }
 
-// passes returns the stages of any order of samples, with the lengths of their passes; ok
-// is false where it has no passes.
+// passes returns the stages of an order of samples, with the lengths of their passes. ok is false
+// if the order has no passes.
 func passes(o Order, samples int64) (stages []grownStage, ok bool) {
 	if g, is := o.(*grown); is {
 		return g.stages, true
@@ -136,7 +136,7 @@ func passes(o Order, samples int64) (stages []grownStage, ok bool) {
 	return []grownStage{{samples: samples, order: o, n: n}}, n > 0 && n < math.MaxInt64
 }
 
-// whole returns the order of all samples that an order has at last.
+// whole returns the order of all samples that o has after it grew.
 func whole(o Order) Order {
 	if g, ok := o.(*grown); ok {
 		return g.order
@@ -144,9 +144,9 @@ func whole(o Order) Order {
 	return o
 }
 
-// growTo returns an order that is o at first, and has all samples of next from a later pass
-// on: the first pass that has not begun when given positions are drawn. start is the position
-// at which that pass begins.
+// growTo returns an order that begins as o and has all samples of next from a later pass on. That
+// pass is the first one that has not begun after the given number of draws. start is the position
+// at which it begins.
 func growTo(o Order, had int64, next Order, samples, given int64) (more Order, start int64, err error) {
 	stages, ok := passes(o, had)
 	if !ok {
@@ -175,8 +175,8 @@ func growTo(o Order, had int64, next Order, samples, given int64) (more Order, s
 	return g, g.stages[len(g.stages)-1].start, nil
 }
 
-// shrinkTo returns the order that o was when it had only the given number of samples, and the
-// position from which on the two differ.
+// shrinkTo returns the order that o was when it had only the given number of samples, and the first
+// position at which the two differ.
 func shrinkTo(o Order, samples int64) (fewer Order, until int64, ok bool) {
 	first, ok := First(whole(o), samples)
 	g, is := o.(*grown)

@@ -15,7 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/proof/ordertest"
 )
 
-// endingKinds and endlessKinds are the orders of which a source of a mixture may grow.
+// endingKinds and endlessKinds are the kinds of orders that a source of a growing mixture may have.
 var (
 	endingKinds  = []string{"sequential", "permutation"}
 	endlessKinds = []string{"cycle", "shuffled", "windows", "packs", "buckets", "selected", "filtered", "repeated"}
@@ -62,7 +62,7 @@ func (m *grownModel) grow(source int, n int64) {
 	s.samples = n
 }
 
-// next returns the id of the mixture that comes next of a source.
+// next returns the id that the mixture draws next from a source.
 func (m *grownModel) next(source int) int64 {
 	s := &m.sources[source]
 	if len(s.left) == 0 {
@@ -164,8 +164,8 @@ func TestGrownSources(t *testing.T) {
 	})
 }
 
-// checkGrown holds a mixture that grew against the ids that it gives, read from anywhere, from
-// its description, and as the mixtures that it was.
+// checkGrown checks the ids of a mixture that grew: read from any position, parsed from its
+// description, and compared with each earlier form of the mixture.
 func checkGrown(t *rapid.T, m *order.Mixture, was []*order.Mixture, want []int64, tables []order.Table) {
 	n := len(want)
 	for range 3 {
@@ -262,17 +262,17 @@ func TestGrowthRefuses(t *testing.T) {
 		policy order.Exhaustion
 		grown  []order.Growth
 	}{
-		"want a source from 0 to 2, got 3":                 {order.CycleOn, []order.Growth{{Source: 3, Order: order.NewCycle(9)}}},
-		"want a source from 0 to 2, got -1":                {order.CycleOn, []order.Growth{{Source: -1, Order: order.NewCycle(9)}}},
-		"of source 0: invalid: want an order of all":       {order.CycleOn, []order.Growth{{Source: 0}}},
-		"more than the 7 samples":                          {order.CycleOn, []order.Growth{{Source: 0, Order: order.NewShuffled(7, 1, "a")}}},
-		"an order of more samples":                         {order.CycleOn, []order.Growth{{Source: 0, Order: order.NewShuffled(7, 1, "a"), Samples: 9}}},
-		`shuffled(v2 n=7 seed=1 domain="b")`:               {order.CycleOn, []order.Growth{{Source: 0, Order: order.NewShuffled(9, 1, "b")}}},
-		"got source 0 again":                               {order.CycleOn, []order.Growth{nine, {Source: 0, Order: order.NewShuffled(10, 1, "a")}}},
-		"together below 2^63":                              {order.CycleOn, []order.Growth{most, {Source: 1, Order: order.NewPermutation(9, 2), Samples: 1 << 62}}},
-		"order.First tells the first samples, got mixture": {order.CycleOn, []order.Growth{{Source: 2, Order: nested, Samples: 9}}},
-		"source 1: invalid: want an order without end":     {order.DropEnded, []order.Growth{{Source: 1, Order: order.NewPermutation(9, 2)}}},
-		"one that ends at position 16, before":             {order.StopFirst, []order.Growth{{Source: 0, Order: order.NewShuffled(9, 1, "a")}}},
+		"want a source number from 0 to 2, got 3":              {order.CycleOn, []order.Growth{{Source: 3, Order: order.NewCycle(9)}}},
+		"want a source number from 0 to 2, got -1":             {order.CycleOn, []order.Growth{{Source: -1, Order: order.NewCycle(9)}}},
+		"of source 0: invalid: want an order of all":           {order.CycleOn, []order.Growth{{Source: 0}}},
+		"more samples than the source has (7)":                 {order.CycleOn, []order.Growth{{Source: 0, Order: order.NewShuffled(7, 1, "a")}}},
+		"an order with more samples than before":               {order.CycleOn, []order.Growth{{Source: 0, Order: order.NewShuffled(7, 1, "a"), Samples: 9}}},
+		`shuffled(v2 n=7 seed=1 domain="b")`:                   {order.CycleOn, []order.Growth{{Source: 0, Order: order.NewShuffled(9, 1, "b")}}},
+		"got source 0 again":                                   {order.CycleOn, []order.Growth{nine, {Source: 0, Order: order.NewShuffled(10, 1, "a")}}},
+		"sum over all sources is below 2^63":                   {order.CycleOn, []order.Growth{most, {Source: 1, Order: order.NewPermutation(9, 2), Samples: 1 << 62}}},
+		"an order that order.First supports, got mixture":      {order.CycleOn, []order.Growth{{Source: 2, Order: nested, Samples: 9}}},
+		"source 1: invalid: want an order that never ends":     {order.DropEnded, []order.Growth{{Source: 1, Order: order.NewPermutation(9, 2)}}},
+		"a mixture that ends at position 16, before that pass": {order.StopFirst, []order.Growth{{Source: 0, Order: order.NewShuffled(9, 1, "a")}}},
 	} {
 		m, err := order.NewMixture(list, c.policy)
 		if err != nil {
@@ -304,8 +304,8 @@ func TestGrowthOfAnUntouchedSource(t *testing.T) {
 	}
 }
 
-// Packs and buckets of a mixture that got samples are given the lengths of all samples, and
-// name those that they were made of before: up to the block that has changed they are the same.
+// Packs and buckets of a mixture that grew get the lengths of all samples. They name the packs and
+// buckets of the earlier mixture, which are the same up to the block that has changed.
 func TestGrownSourcesBelowPacks(t *testing.T) {
 	lengthsOf := func(n int) *order.Lengths {
 		of := make([]int32, n)
@@ -358,8 +358,8 @@ func TestGrownSourcesBelowPacks(t *testing.T) {
 	}
 }
 
-// A source under CycleAll has ended once when its first pass is over, also where it grows: the
-// mixture ends where it did.
+// Under CycleAll a source has ended once when its first pass is over, even if the source grows. So
+// the mixture ends where it ended before.
 func TestGrowthUnderCycleAll(t *testing.T) {
 	m, err := order.NewMixture([]order.Source{{Order: order.Sequential(2), Weight: 1}, {Order: order.Sequential(9), Weight: 1}}, order.CycleAll)
 	if err != nil {

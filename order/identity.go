@@ -10,16 +10,17 @@ import (
 // MaxIdentity is the longest description that a state holds in full, in bytes.
 const MaxIdentity = 256
 
-// Identity returns the text that a state stores for an order: its String if this has at most
-// MaxIdentity bytes, else the kind of the order, a digest of the String and its length:
+// Identity returns the text that a state stores for an order. It is the String of the order if that
+// has at most MaxIdentity bytes. Otherwise it is the kind of the order, a digest of the String and
+// its length:
 //
 //	mixture(digest=6b86b273ff34fce19d6b804eff5a3f57 bytes=53012)
 //
-// So a state is small for every order. Equal identities mean equal orders, except for collisions of
-// 128 bits.
+// So a state is small for every order. Equal identities mean equal orders, unless digests of 128
+// bits collide.
 func Identity(o Order) string { return IdentityOf(o.String()) }
 
-// IdentityOf is Identity of an order with that description.
+// IdentityOf returns the Identity of an order with the given description.
 func IdentityOf(description string) string {
 	if len(description) <= MaxIdentity {
 		return description
@@ -32,8 +33,8 @@ func IdentityOf(description string) string {
 	return fmt.Sprintf("%s(digest=%x bytes=%d)", kind, sum[:16], len(description))
 }
 
-// IsDigest reports whether an identity is a digest: then it names an order and does not
-// describe it.
+// IsDigest reports whether an identity is a digest. A digest names an order and does not describe
+// it.
 func IsDigest(identity string) bool { return digestPattern.MatchString(identity) }
 
 var (

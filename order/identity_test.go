@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// many returns a mixture of that many sources.
+// many returns a mixture of the given number of sources.
 func many(t testing.TB, sources int, phases ...order.Phase) *order.Mixture {
 	t.Helper()
 	list := make([]order.Source, sources)
@@ -23,8 +23,8 @@ func many(t testing.TB, sources int, phases ...order.Phase) *order.Mixture {
 	return m
 }
 
-// The identity of an order is short however many sources it has, tells any two orders
-// apart, and is the description itself where that is short.
+// The identity of an order is short for any number of sources, and differs for any two orders. It
+// is the description itself if that is short.
 func TestIdentityIsShort(t *testing.T) {
 	seen := map[string]bool{}
 	for _, sources := range []int{1, 2, 3, 10, 1000, 1001} {

@@ -5,12 +5,13 @@ import (
 	"slices"
 )
 
-// keysOfRun bounds the keys of a run of a keySet, and so the number of keys that move for one key.
+// keysOfRun bounds the keys of a run of a keySet, and so how many keys move when one is added or
+// taken.
 const keysOfRun = 512
 
-// keySet is a set of keys that are added, and taken by the least one from a bound on.
-// It keeps them in sorted runs of at most keysOfRun keys, so that either takes a search
-// and a short move, however many there are. The zero set is empty.
+// keySet is a set of keys. Keys are added, and the least key from a bound on is taken. The set
+// keeps its keys in sorted runs of at most keysOfRun keys, so each operation takes a search and a
+// short move for any number of keys. The zero set is empty.
 type keySet struct {
 	runs [][]uint64 // ascending; none is empty
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A set returns the least key from a bound on, as a sorted list does, and no run is longer than
+// A keySet returns the least key from a bound on, like a sorted list. No run is longer than
 // keysOfRun.
 func TestKeySet(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -22,7 +22,7 @@ var (
 	_ Order  = (*Rank)(nil)
 )
 
-// scan returns the first n ids of an order, fewer where it ends.
+// scan returns the first n ids of an order, or fewer if the order ends.
 func scan(o Order, n int) []int64 {
 	ids := make([]int64, n)
 	return ids[:o.Fill(0, ids)]
@@ -48,7 +48,7 @@ func checkSeek(t *rapid.T, o Order, n int) {
 	}
 }
 
-// checkOnce fails unless ids are those below n once each.
+// checkOnce fails unless ids has each id from 0 to n-1 once.
 func checkOnce(t *rapid.T, ids []int64, n int64) {
 	t.Helper()
 	sorted := slices.Sorted(slices.Values(ids))
@@ -80,7 +80,7 @@ func drawEpochs(t *rapid.T) Epochs {
 	return NewShuffled(n, seed, "d")
 }
 
-// Batches cover an epoch as their tail says, and any number of ranks share each.
+// Batches cover an epoch as their tail says. Ranks divide each batch, for any world size.
 func TestBatchesLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawEpochs(t)
@@ -122,8 +122,7 @@ func TestBatchesLaws(t *testing.T) {
 	})
 }
 
-// checkTail holds the batches of one epoch, or of all where they span epochs, against
-// the order.
+// checkTail checks the batches of one epoch, or all batches if they span epochs, against the order.
 func checkTail(t *rapid.T, b *Batches, o Epochs, whole []int64) {
 	t.Helper()
 	n := o.EpochLen()

@@ -16,13 +16,13 @@ type Lengths struct {
 	hash uint64
 }
 
-// NewLengths returns Lengths that take over the slice. The error is of kind errs.Invalid for a
-// negative length.
+// NewLengths returns Lengths that own the slice. The error is of kind errs.Invalid if a length is
+// negative.
 func NewLengths(of []int32) (*Lengths, error) {
 	l := &Lengths{of: of, hash: uint64(len(of))}
 	for id, n := range of {
 		if n < 0 {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewLengths", Want: "lengths from 0 on", Got: fmt.Sprintf("%d of id %d", n, id)}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewLengths", Want: "lengths of at least 0", Got: fmt.Sprintf("%d of id %d", n, id)}
 		}
 		l.hash = rng.Mix(l.hash ^ uint64(n))
 	}
@@ -37,7 +37,7 @@ func (l *Lengths) Of(id int64) int64 {
 	return int64(l.of[id])
 }
 
-// String describes the lengths; equal strings mean equal lengths, except for collisions of 64 bits.
+// String describes the lengths. Equal strings mean equal lengths, unless hashes of 64 bits collide.
 func (l *Lengths) String() string { return fmt.Sprintf("lengths(n=%d hash=%016x)", len(l.of), l.hash) }
 
 // maxBlock bounds the positions that are planned together.
@@ -57,9 +57,9 @@ type planned struct {
 	latest atomic.Pointer[blockPlan]
 }
 
-// blockPlan is a block: its ids as arranged, and where the groups in it end.
+// blockPlan is a rearranged block: its ids in their new order, and where its groups end.
 type blockPlan struct {
-	first int64 // position
+	first int64 // the position of its first id
 	ids   []int64
 	ends  []int32
 }
@@ -91,7 +91,7 @@ func (p *planned) at(pos int64) *blockPlan {
 	return b
 }
 
-// fill is the Fill of an order.
+// fill implements Order.Fill.
 func (p *planned) fill(pos int64, dst []int64) int {
 	done := 0
 	for done < len(dst) {
@@ -108,7 +108,7 @@ func (p *planned) fill(pos int64, dst []int64) int {
 	return done
 }
 
-// group returns the positions [first, first+n) of the group that has a position.
+// group returns the positions [first, first+n) of the group that contains a position.
 func (p *planned) group(pos int64) (first, n int64, ok bool) {
 	b := p.at(pos)
 	if b == nil || pos-b.first >= int64(len(b.ids)) {
@@ -121,8 +121,8 @@ func (p *planned) group(pos int64) (first, n int64, ok bool) {
 	return b.first + first, int64(b.ends[g]) - first, true
 }
 
-// arrange puts ids into groups, of places in ids, and returns where each ends. Of the
-// first movable groups the one with the first place comes first.
+// arrange rearranges ids into groups and returns where each group ends. A group is a list of places
+// in ids. The first movable groups are sorted by their first place.
 func arrange(ids []int64, groups [][]int32, movable int) []int32 {
 	for _, g := range groups {
 		slices.Sort(g)

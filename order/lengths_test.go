@@ -18,7 +18,7 @@ func drawLengths(t *rapid.T, n int64) *Lengths {
 	return l
 }
 
-// checkBlocks holds an order that arranges blocks anew against the order below.
+// checkBlocks checks an order that rearranges blocks against the order below.
 func checkBlocks(t *rapid.T, o, below Epochs, block, n int64) {
 	t.Helper()
 	all, old := scan(o, int(n)), scan(below, int(n))
@@ -36,7 +36,8 @@ func checkBlocks(t *rapid.T, o, below Epochs, block, n int64) {
 	checkSeek(t, o, int(n))
 }
 
-// Packs make up a block, hold at most their capacity, and no two of them fit into one.
+// The packs of a block hold all its samples, hold at most their capacity, and no two of them fit
+// into one.
 func TestPacksLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		below := drawEpochs(t)
@@ -55,7 +56,7 @@ func TestPacksLaws(t *testing.T) {
 		}
 		checkBlocks(t, p, below, options.Block, n)
 		all := scan(p, int(n))
-		least := map[int64]int64{} // of a block: the smallest pack but one that is full by number
+		least := map[int64]int64{} // for each block, its smallest pack, except packs with the most samples
 		for pos := int64(0); pos < n; {
 			first, count, ok := p.Pack(pos)
 			if !ok || first != pos || count < 1 {
@@ -91,7 +92,7 @@ func TestPacksLaws(t *testing.T) {
 	})
 }
 
-// Batches of buckets are whole, and of one bucket but where one ends.
+// Batches of buckets are whole. A batch mixes buckets only where a bucket ends.
 func TestBucketsLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		below := drawEpochs(t)

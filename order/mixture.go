@@ -13,11 +13,11 @@ import (
 type Source struct {
 	Order  Order
 	Weight float64
-	// Samples is the number of its ids, which are below it; 0: the length of its
-	// epochs, or of all of it.
+	// Samples is the number of ids of Order, which are 0 to Samples-1. 0 means the length of an epoch
+	// of Order, or of the whole Order if it has no epochs.
 	Samples int64
-	// Name, if it is not empty, enters the domains of the shuffles of Order: sources of
-	// one length under one seed and domain have orders of their own then.
+	// Name, if not empty, enters the domains of the shuffles of Order. Without names, sources of equal
+	// length under one seed and domain have the same order.
 	Name string
 }
 
@@ -30,55 +30,56 @@ type Phase struct {
 // Exhaustion says what happens to a mixture when one of its sources ends.
 type Exhaustion uint8
 
-// The policies. Sources that never end are never exhausted.
+// The policies. A source that never ends is never exhausted.
 const (
-	StopFirst Exhaustion = iota // the mixture ends where it draws from a source that has ended
-	DropEnded                   // the others go on, by their weights; it ends with the last
-	CycleAll                    // sources begin again; it ends when each has ended once
+	StopFirst Exhaustion = iota // the mixture ends at the first draw from a source that has ended
+	DropEnded                   // the other sources continue by their weights; the mixture ends with the last source
+	CycleAll                    // sources begin again; the mixture ends when each source has ended once
 	CycleOn                     // sources begin again, without end
 )
 
 // Mixture draws positions from several orders by weight. Among the first t positions after the last
-// change of weights, a source has its share t*w, to less than one sample. Ids number the samples of
-// source 0 first, then the samples of source 1, and so on. Samples that Extend added have ids after
-// all others. Split returns the source of an id and its index there.
+// change of weights, a source of weight w (a part of 1) has t*w positions, with an error below one
+// position. Ids number the samples of source 0 first, then the samples of source 1, and so on.
+// Samples that Extend added have ids after all other samples. Split returns the source of an id and
+// its index there.
 //
 // Weights are exact if they are whole numbers whose sum, after division by their greatest common
-// divisor, is at most MixtureParts. Decimal numbers and fractions in such a proportion are exact
-// too: .62, .3 and .08 count as 31, 15 and 4. Other weights are rounded to parts of MixtureParts. A
-// Mixture seeks in logarithmic time; its state is the position. For each set of weights it holds a
-// table of 6 bytes a part, which NewMixture makes. It is immutable and safe for concurrent use.
+// divisor, is at most MixtureParts. Decimal numbers and fractions that stand for such numbers are
+// exact too: .62, .3 and .08 count as 31, 15 and 4. Other weights are rounded to parts of
+// MixtureParts. A Mixture seeks in logarithmic time; its state is the position. For each set of
+// weights it holds a table of 6 bytes a part, which NewMixture makes. It is immutable and safe for
+// concurrent use.
 type Mixture struct {
 	version    int
 	sources    []Source
-	ends       []int64 // length of each source, or of its first pass; math.MaxInt64 without end
-	turn       []int64 // positions after which a source begins again; math.MaxInt64 for never
+	ends       []int64 // length of each source, or of its first pass; math.MaxInt64 if it never ends
+	turn       []int64 // positions after which a source begins again; math.MaxInt64 if it never does
 	blocks     []idBlock
 	pieces     [][]idBlock // of each source
 	cycle      bool
 	segments   []mixSegment
-	n          int64 // math.MaxInt64 without end
+	n          int64 // math.MaxInt64 if the mixture never ends
 	exhaustion Exhaustion
 	phases     []Phase
-	origins    []origin // of which Extend was called
+	origins    []origin // the mixtures on which Extend was called
 	scratch    sync.Pool
 }
 
 // MixtureParts is the number of parts that weights are rounded to.
 const MixtureParts = 1 << 14
 
-// maxSources bounds the sources of a mixture, whose numbers take two bytes.
+// maxSources bounds the number of sources, because the number of a source takes two bytes.
 const maxSources = 4096
 
-// mixSegment is where the weights are the same, from a position up to the next
-// segment's.
+// mixSegment is a range of positions with the same weights. It ends where the next segment begins.
 type mixSegment struct {
 	start int64
-	drawn []int64 // of each source before start
+	drawn []int64 // how many ids were drawn from each source before start
 	*turns
 }
 
-// count returns how many positions before pos are of a source.
+// count returns how many positions before pos belong to a source.
 func (s *mixSegment) count(source int, pos int64) int64 {
 	period := int64(len(s.pick))
 	places := s.places[source]
@@ -86,8 +87,8 @@ func (s *mixSegment) count(source int, pos int64) int64 {
 	return s.drawn[source] + (pos-s.start)/period*int64(len(places)) + int64(sort.Search(len(places), func(i int) bool { return places[i] >= at }))
 }
 
-// place returns the position at which index is drawn from a source; the position may lie after the
-// segment. ok is false if it is never drawn.
+// place returns the position at which the sample with the given index of a source is drawn. The
+// position may lie after the segment. ok is false if the sample is never drawn.
 func (s *mixSegment) place(source int, index int64) (pos int64, ok bool) {
 	places := s.places[source]
 	if index -= s.drawn[source]; index < 0 || len(places) == 0 {
@@ -100,10 +101,12 @@ func (s *mixSegment) place(source int, index int64) (pos int64, ok bool) {
 	return s.start + periods*int64(len(s.pick)) + int64(places[index%int64(len(places))]), true
 }
 
-// NewMixture mixes sources by their weights, and from the position of each phase on by the phase's
-// weights. The positions of phases must ascend. The error is of kind errs.Invalid for weights that
-// are negative, not finite, or all 0, for sources that are empty or have unknown ids, and for no
-// sources or too many.
+// NewMixture mixes sources by their weights. From the position of each phase on it uses the weights
+// of the phase. The positions of phases must ascend. The error is of kind errs.Invalid in these
+// cases:
+//   - weights that are negative, not finite, or all 0
+//   - a source that is empty or has ids that are not known
+//   - no sources, or too many
 func NewMixture(sources []Source, exhaustion Exhaustion, phases ...Phase) (*Mixture, error) {
 	m := &Mixture{sources: append([]Source(nil), sources...), version: Version}
 	if err := m.init(exhaustion, phases); err != nil {
@@ -112,7 +115,7 @@ func NewMixture(sources []Source, exhaustion Exhaustion, phases ...Phase) (*Mixt
 	return m, nil
 }
 
-// init lays out a mixture of which sources and version are known.
+// init lays out a mixture whose sources and version are set.
 func (m *Mixture) init(exhaustion Exhaustion, phases []Phase) error {
 	m.exhaustion, m.cycle, m.n = exhaustion, exhaustion == CycleAll || exhaustion == CycleOn, math.MaxInt64
 	if err := m.check(phases); err != nil {
@@ -142,7 +145,7 @@ func (m *Mixture) check(phases []Phase) error {
 		return &errs.Error{Kind: errs.Invalid, Op: "order.NewMixture", Subject: subject, Want: want, Got: fmt.Sprint(got)}
 	}
 	if k := len(m.sources); k == 0 || k > maxSources || m.exhaustion > CycleOn {
-		return invalid("", fmt.Sprintf("1 to %d sources and a policy", maxSources), fmt.Sprintf("%d, policy %d", k, m.exhaustion))
+		return invalid("", fmt.Sprintf("1 to %d sources and a policy", maxSources), fmt.Sprintf("%d sources, policy %d", k, m.exhaustion))
 	}
 	sum, total := 0.0, int64(0)
 	for i := range m.sources {
@@ -162,13 +165,13 @@ func (m *Mixture) check(phases []Phase) error {
 		case n == 0:
 			return invalid(name, "an order that is not empty", s.Order)
 		case s.Samples < 1 || s.Samples > math.MaxInt64-total:
-			return invalid(name, "a number of ids, together below 2^63", s.Samples)
+			return invalid(name, "a number of ids whose sum over all sources is below 2^63", s.Samples)
 		case g != nil && g.once && !m.cycle:
 			return &errs.Error{Kind: errs.Invalid, Op: "order.NewMixture", Subject: name, Got: s.Order.String(),
-				Want:   "an order without end, or CycleAll or CycleOn: added samples come with the next pass over a source",
+				Want:   "an order that never ends, or the policy CycleAll or CycleOn (added samples come with the next pass over a source)",
 				Remedy: "add the samples as a source of their own"}
 		case !validWeight(s.Weight):
-			return invalid(name, "a weight from 0 on", s.Weight)
+			return invalid(name, "a weight of at least 0", s.Weight)
 		}
 		if !m.cycle {
 			turn = math.MaxInt64
@@ -188,12 +191,12 @@ func (m *Mixture) check(phases []Phase) error {
 		name, sum := fmt.Sprintf("phase %d", i), 0.0
 		for _, w := range p.Weights {
 			if !validWeight(w) {
-				return invalid(name, "weights from 0 on", w)
+				return invalid(name, "weights of at least 0", w)
 			}
 			sum += w
 		}
 		if p.From <= before || len(p.Weights) != len(m.sources) || sum == 0 || math.IsInf(sum, 1) {
-			return invalid(name, fmt.Sprintf("a position beyond %d and %d weights with a sum above 0", before, len(m.sources)), fmt.Sprintf("%+v", p))
+			return invalid(name, fmt.Sprintf("a position above %d and %d weights with a sum above 0", before, len(m.sources)), fmt.Sprintf("%+v", p))
 		}
 		before = p.From
 	}
@@ -202,7 +205,7 @@ func (m *Mixture) check(phases []Phase) error {
 
 func validWeight(w float64) bool { return w >= 0 && !math.IsInf(w, 1) }
 
-// parts are the weights in whole numbers.
+// parts returns the weights as whole numbers.
 func (m *Mixture) parts(weights []float64) []int64 {
 	if m.version > 1 {
 		if parts, ok := decimalParts(weights); ok {
@@ -212,7 +215,7 @@ func (m *Mixture) parts(weights []float64) []int64 {
 	return wholeParts(weights)
 }
 
-// layPhases makes a segment of each phase, and ends the mixture where it does.
+// layPhases makes a segment of each phase, and ends the mixture where its sources end.
 func (m *Mixture) layPhases() {
 	drawn := make([]int64, len(m.sources))
 	for i, p := range m.phases {
@@ -250,8 +253,8 @@ func (m *Mixture) drawnAt(s *mixSegment, pos int64) []int64 {
 	return drawn
 }
 
-// layDropping makes a segment from each position on at which weights change or a
-// source has ended.
+// layDropping begins a segment at each position where weights change or after which a source has
+// ended.
 func (m *Mixture) layDropping() {
 	drawn, start := make([]int64, len(m.sources)), int64(0)
 	for phase := 0; ; {
@@ -290,7 +293,7 @@ func (m *Mixture) layDropping() {
 	}
 }
 
-// At returns the source of a position and the position in it; ok is false after the end.
+// At returns the source of a position and the position in that source. ok is false after the end.
 func (m *Mixture) At(pos int64) (source int, index int64, ok bool) {
 	if pos < 0 || pos >= m.n {
 		return 0, 0, false
@@ -307,7 +310,7 @@ func (m *Mixture) segmentOf(pos int64) int {
 	return sort.Search(len(m.segments), func(i int) bool { return m.segments[i].start > pos }) - 1
 }
 
-// wrap lets sources begin again where the policy says so.
+// wrap returns the index in the present pass of a source, if the policy lets sources begin again.
 func (m *Mixture) wrap(source int, index int64) int64 {
 	if n := m.turn[source]; n < math.MaxInt64 {
 		return index % n
@@ -315,8 +318,8 @@ func (m *Mixture) wrap(source int, index int64) int64 {
 	return index
 }
 
-// Locate returns the position at which a source is drawn from for the time number
-// index, from 0 on; ok is false where it never is.
+// Locate returns the position at which the mixture draws from a source after index earlier draws
+// from it. ok is false if there is no such draw.
 func (m *Mixture) Locate(source int, index int64) (pos int64, ok bool) {
 	for i := range m.segments {
 		pos, ok = m.segments[i].place(source, index)
@@ -327,12 +330,12 @@ func (m *Mixture) Locate(source int, index int64) (pos int64, ok bool) {
 	return 0, false
 }
 
-// mixScratch is the memory that a block of positions needs.
+// mixScratch is the memory that Fill needs for a block of positions.
 type mixScratch struct {
 	sources     [walkBlock]uint16
 	ids         [walkBlock]int64
-	first, next []int64  // by source: the first index in the block, and its place in ids
-	drawn       []uint16 // the sources that the block has; next is 0 for others
+	first, next []int64  // by source: the first index in the block, and where its ids begin in ids
+	drawn       []uint16 // the sources that occur in the block; next is 0 for all other sources
 }
 
 // Fill implements Order. It asks each source once for all its ids in a block.
@@ -354,7 +357,7 @@ func (m *Mixture) Fill(pos int64, dst []int64) int {
 }
 
 func (m *Mixture) fillBlock(b *mixScratch, pos int64, dst []int64) int {
-	for _, source := range b.drawn { // not all of them: a mixture may have thousands
+	for _, source := range b.drawn { // not all sources: a mixture may have thousands
 		b.next[source] = 0
 	}
 	b.drawn = b.drawn[:0]
@@ -368,7 +371,7 @@ func (m *Mixture) fillBlock(b *mixScratch, pos int64, dst []int64) int {
 		for done := int64(0); done < n; {
 			got := m.sources[source].Order.Fill(m.wrap(int(source), b.first[source]+done), ids[done:])
 			if got == 0 {
-				return 0 // an order that ends before it says so
+				return 0 // an order that ends before its Len
 			}
 			done += int64(got)
 		}
@@ -383,8 +386,8 @@ func (m *Mixture) fillBlock(b *mixScratch, pos int64, dst []int64) int {
 	return len(dst)
 }
 
-// draw notes the sources of the positions from pos+i up to below pos+n that are of
-// one segment, and returns how many of the n are noted then.
+// draw notes the sources of the positions from pos+i on, up to the end of the segment or to pos+n.
+// It returns how many of the n positions are noted then.
 func (m *Mixture) draw(b *mixScratch, pos int64, i, n int) int {
 	k := m.segmentOf(pos + int64(i))
 	s := &m.segments[k]

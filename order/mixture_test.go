@@ -52,8 +52,8 @@ func drawMixture(t *rapid.T, exhaustion Exhaustion) *Mixture {
 	return m
 }
 
-// In a mixture each source comes in its order, without a gap, its share of any prefix
-// is exact to less than one sample, and the policy says where it ends.
+// In a mixture each source comes in its order, without a gap. Its share of any prefix is exact to
+// less than one sample. The policy decides where the mixture ends.
 func TestMixtureLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		exhaustion := Exhaustion(rapid.IntRange(0, 3).Draw(t, "exhaustion"))
@@ -97,7 +97,7 @@ func checkShares(t *rapid.T, m *Mixture, s *mixSegment, since []int64, n int64) 
 	}
 }
 
-// checkEnd compares the end of a mixture with the draws until then.
+// checkEnd checks the end of a mixture against the draws up to there.
 func checkEnd(t *rapid.T, m *Mixture, drawn []int64, ended bool) {
 	t.Helper()
 	over, all := false, true
@@ -126,7 +126,7 @@ func allWeighted(m *Mixture) bool {
 	return true
 }
 
-// The policies, on sources so small that one sees it.
+// The policies, shown on sources of a few samples.
 func TestExhaustion(t *testing.T) {
 	sources := []Source{{Order: Sequential(2), Weight: 1}, {Order: Sequential(5), Weight: 1}}
 	for policy, want := range map[Exhaustion]string{
@@ -157,7 +157,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// Whole weights are exact, other weights sum up, and no weight above 0 is lost.
+// Whole weights are exact, other weights have the right sum, and no weight above 0 becomes 0.
 func TestWholeParts(t *testing.T) {
 	for _, c := range []struct {
 		weights []float64
@@ -251,7 +251,7 @@ func BenchmarkMixture(b *testing.B) {
 	}
 }
 
-// Decimal weights and fractions are the proportion that was meant: of any number of
+// Decimal weights and fractions count as the exact numbers that they stand for: after any number of
 // samples no source is off by one.
 func TestDecimalWeightsAreExact(t *testing.T) {
 	for _, c := range []struct {
@@ -291,7 +291,7 @@ func TestDecimalWeightsAreExact(t *testing.T) {
 	}
 }
 
-// Sources of one length under one seed and domain have orders of their own by name.
+// Sources of equal length under one seed and domain have different orders if they have names.
 func TestNamesTellSourcesApart(t *testing.T) {
 	lockstep := func(a, b string) bool {
 		m, err := NewMixture([]Source{{Order: NewShuffled(1000, 7, "d"), Weight: 1, Name: a}, {Order: NewSelected(NewShuffled(1000, 7, "d"), NewSelection(1000, func(int64) bool { return true })), Weight: 1, Name: b}}, CycleOn)

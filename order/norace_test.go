@@ -2,5 +2,5 @@
 
 package order
 
-// raceDetector reports whether it watches: pools give less back.
+// raceDetector reports whether the race detector is on: pools return fewer objects then.
 const raceDetector = false

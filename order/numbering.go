@@ -8,13 +8,13 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// idBlock is a range of ids of a mixture that belong to one source: its first samples, or samples
-// that it got later.
+// idBlock is a range of ids of a mixture that belong to one source. The range holds the first
+// samples of the source, or samples that were added later.
 type idBlock struct {
 	source int
 	n      int64
-	id     int64 // the first, in the mixture
-	own    int64 // the first, in the source
+	id     int64 // the first id, in the mixture
+	own    int64 // the first id, in the source
 }
 
 // layIDs numbers the ids of all sources: first the given blocks, then the sources that have no
@@ -23,7 +23,7 @@ func (m *Mixture) layIDs() error {
 	bad := func(want string, got any) error {
 		return &errs.Error{Kind: errs.Invalid, Op: "order.NewMixture", Subject: "ids", Want: want, Got: fmt.Sprint(got)}
 	}
-	own := make([]int64, len(m.sources)) // ids that have a number
+	own := make([]int64, len(m.sources)) // of each source, how many ids are numbered
 	blocks, sources, id := make([]idBlock, 0, len(m.sources)), 0, int64(0)
 	add := func(b idBlock) error {
 		switch {
@@ -90,8 +90,8 @@ func (m *Mixture) Split(id int64) (source int, own int64, err error) {
 	return m.blocks[k].source, id - m.blocks[k].id + m.blocks[k].own, nil
 }
 
-// describe is the String of the mixture with its first phases, and with the sources and ids
-// that it has or had.
+// describe returns the String that the mixture has with its first phases and the given sources and
+// ids.
 func (m *Mixture) describe(phases int, sources []Source, blocks []idBlock) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "mixture(v%d exhaustion=%d", m.version, m.exhaustion)
@@ -101,7 +101,7 @@ func (m *Mixture) describe(phases int, sources []Source, blocks []idBlock) strin
 	for _, s := range sources {
 		fmt.Fprintf(&b, "; %d of %s", s.Samples, s.Order)
 	}
-	if len(blocks) > len(sources) { // else the ids of the sources simply follow each other
+	if len(blocks) > len(sources) { // otherwise the ids of each source follow the ids of the source before
 		b.WriteString("; ids")
 		for _, block := range blocks {
 			fmt.Fprintf(&b, " %d:%d", block.source, block.n)

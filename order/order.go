@@ -9,11 +9,11 @@
 //	Permutation     a keyed bijection of [0, n)        once, with its inverse
 //	Shuffled        a new Permutation for every epoch  endless
 //	Windows         shards permuted, mixed window by window  endless
-//	Mixture         of orders, by weights that may change
-//	Selected        an order of what a Selection has; Filtered leaves out of an order
-//	Packs, Buckets  samples that fit together, or are alike in length, side by side
-//	Segments        pieces of orders one behind the other; Repeat the same again
-//	Batches         global batches with their Tail; Rank, what a rank sees of them
+//	Mixture         draws from several orders by weights that may change
+//	Selected        maps an order to the ids of a Selection; Filtered leaves ids out of an order
+//	Packs, Buckets  place samples side by side that fit together, or are alike in length
+//	Segments        pieces of orders, one after the other; Repeat repeats an order
+//	Batches         global batches with their Tail; a Rank is one rank's part of them
 //
 // Orders combine: a Rank of Batches of Packs of a Mixture of Windows is still a function of its
 // position.

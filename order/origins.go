@@ -18,11 +18,14 @@ type origin struct {
 	samples int64
 }
 
-// Origins returns the orders that o extends, if o shows them: mixtures with fewer phases, with
-// fewer samples of sources that grew, and without the sources that have no weight before these;
-// mixtures on which Mixture.Extend was called; and packs and buckets of such mixtures, with the
-// lengths of the samples that existed then. They have the version of o. The result of At(o) has
-// only the origins that the order itself shows, without the notes of Extend.
+// Origins returns the orders that o extends, if o shows them:
+//   - mixtures with fewer phases, with fewer samples of sources that grew, and without the
+//     sources that have no weight in those phases
+//   - mixtures on which Mixture.Extend was called
+//   - packs and buckets of such mixtures, with the lengths of the samples that existed then
+//
+// They have the version of o. The result of At has only the origins that the order itself shows,
+// without those that Extend noted.
 func Origins(o Order) (all []Origin) {
 	for _, origin := range originsOf(o) {
 		all = append(all, origin.Origin)
@@ -42,10 +45,10 @@ func originsOf(o Order) []origin {
 	return nil
 }
 
-// below returns the origins of blocks of positions over an inner order: a block that one
-// position of has changed may be another from its start on.
+// below returns the origins of an order that rearranges blocks of positions of an inner order. If
+// one position of a block has changed, the block may differ from its start on.
 func below(inner Order, block int64, lengths *Lengths, describe func(*Lengths, string) string) (origins []origin) {
-	fewer := lengths // of the samples of an origin
+	fewer := lengths // the lengths of the samples of an origin
 	for _, o := range originsOf(inner) {
 		if o.Until != math.MaxInt64 {
 			o.Until = o.Until / block * block
@@ -68,15 +71,16 @@ func below(inner Order, block int64, lengths *Lengths, describe func(*Lengths, s
 // mostOrigins bounds the origins that a mixture shows.
 const mostOrigins = 256
 
-// earlier is an earlier form of a mixture, with its first sources and ids. From position until on
-// the mixture differs for any weights.
+// earlier is an earlier form of a mixture, with its first sources and ids. From position until on,
+// the mixture differs from it whatever the weights are.
 type earlier struct {
 	sources []Source
 	blocks  []idBlock
 	until   int64
 }
 
-// before returns the mixture before the last ids were added. ok is false if it did not exist then.
+// before returns the form that the mixture had before the last ids were added. ok is false if there
+// was no mixture then.
 func (m *Mixture) before(e earlier) (was earlier, ok bool) {
 	last := len(e.blocks) - 1
 	b := e.blocks[last]
@@ -99,8 +103,9 @@ func (m *Mixture) before(e earlier) (was earlier, ok bool) {
 	return was, true
 }
 
-// shown returns the mixtures with the first phases, each with all samples and sources, and each
-// without the sources and samples that were added last if these have no weight in those phases.
+// shown returns the mixtures that have only the first phases. Each comes with all samples and
+// sources, and also without the sources and samples that were added last, if these have no weight
+// in those phases.
 func (m *Mixture) shown() (origins []origin) {
 	steps := []earlier{{m.sources, m.blocks, math.MaxInt64}}
 	until := int64(math.MaxInt64)
@@ -119,7 +124,7 @@ func (m *Mixture) shown() (origins []origin) {
 			e := &steps[i]
 			if n := len(e.sources); i > 0 && n < len(steps[i-1].sources) {
 				if m.exhaustion == CycleAll {
-					break // without them it would have ended
+					break // without these samples the mixture would have ended
 				}
 				if slices.ContainsFunc(m.phases[:kept], func(p Phase) bool { return p.Weights[n] != 0 }) {
 					break

@@ -8,7 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Packer is an order in which samples that belong together follow each other.
+// Packer is an order in which samples that belong to one pack follow each other.
 type Packer interface {
 	Order
 	// Pack returns the positions [first, first+n) of the pack that contains pos, which must be >= 0.
@@ -18,29 +18,31 @@ type Packer interface {
 
 // PackOptions configure the packs.
 type PackOptions struct {
-	Capacity int64 // the room of a pack, at least 1
-	Block    int64 // positions that are packed together; 0: 1024
-	Most     int64 // samples of a pack; 0: no bound
-	// Padded counts every sample of a pack as long as the longest.
+	Capacity int64 // how much length a pack holds, at least 1
+	Block    int64 // positions of a block, which is packed by itself; 0 means 1024
+	Most     int64 // most samples of a pack; 0 means no limit
+	// Padded counts every sample of a pack with the length of the longest one.
 	Padded bool
 }
 
 // Packs is an order in which samples that fit into one pack follow each other. It has the positions
 // and epochs of the order below: samples change places only within a block of positions. So the
-// state is the position of the first sample of a pack. Packing one block finds any position in it,
-// which takes about Block*log(Block) steps and 12 bytes a position. The latest block is cached.
+// state is the position of the first sample of a pack. To find a position, Packs packs the block
+// that contains it, which takes about Block*log(Block) steps and 12 bytes a position. The latest
+// block is cached.
 //
 // Packs are filled by best fit, longest sample first, and come in the order of their first sample
-// below; a pack of Padded is a run of samples sorted by length. A sample that exceeds the capacity
-// has its own pack. It is immutable except for the cached block, and safe for concurrent use.
+// below. With Padded, a pack is a run of samples sorted by length. A sample that exceeds the
+// capacity has its own pack. Packs is immutable except for the cached block, and safe for
+// concurrent use.
 type Packs struct {
 	planned
 	lengths *Lengths
 	options PackOptions
 }
 
-// NewPacks packs the samples of an order by their lengths. The error is of kind
-// errs.Invalid for options out of bounds.
+// NewPacks packs the samples of an order by their lengths. The error is of kind errs.Invalid if an
+// option is out of bounds.
 func NewPacks(o Order, lengths *Lengths, options PackOptions) (*Packs, error) {
 	if options.Block == 0 {
 		options.Block = 1024
@@ -49,7 +51,7 @@ func NewPacks(o Order, lengths *Lengths, options PackOptions) (*Packs, error) {
 		options.Most = math.MaxInt64
 	}
 	if options.Capacity < 1 || options.Capacity > math.MaxInt64/maxBlock || options.Most < 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewPacks", Want: "a capacity from 1 on and a bound", Got: fmt.Sprintf("%+v", options)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewPacks", Want: "a capacity of at least 1 and at least 0 samples a pack", Got: fmt.Sprintf("%+v", options)}
 	}
 	p := &Packs{lengths: lengths, options: options}
 	var err error
@@ -64,14 +66,14 @@ func (p *Packs) plan() func(ids []int64) []int32 {
 	return p.bestFit
 }
 
-// over returns the same packs of another order.
+// over returns the same packs over another order.
 func (p *Packs) over(o Order) *Packs {
 	next := &Packs{lengths: p.lengths, options: p.options}
 	next.planned.order, next.epoch, next.block, next.planned.plan = o, p.epoch, p.block, next.plan()
 	return next
 }
 
-// longestFirst returns the places of ids by length, the longest first. Equal lengths keep their
+// longestFirst returns the places of ids, sorted by length, longest first. Equal lengths keep their
 // order.
 func (p *Packs) longestFirst(ids []int64) []int32 {
 	keys := make([]uint64, len(ids))
@@ -86,7 +88,7 @@ func (p *Packs) longestFirst(ids []int64) []int32 {
 	return places
 }
 
-// bestFit plans packs that hold the sum of lengths.
+// bestFit plans packs that are as full as the sum of the lengths of their samples.
 func (p *Packs) bestFit(ids []int64) []int32 {
 	var packs [][]int32
 	var open keySet // packs with room for more: room<<blockBits | pack
@@ -106,7 +108,7 @@ func (p *Packs) bestFit(ids []int64) []int32 {
 	return arrange(ids, packs, len(packs))
 }
 
-// runs plans packs that hold their longest length as often as they have samples.
+// runs plans packs that are as full as their longest length times the number of their samples.
 func (p *Packs) runs(ids []int64) []int32 {
 	var packs [][]int32
 	longest := int64(0)
@@ -136,7 +138,8 @@ func (p *Packs) EpochLen() int64 { return p.epoch }
 // String implements Order.
 func (p *Packs) String() string { return p.describe(p.lengths, p.order.String()) }
 
-// describe is the String of the packs of an order that has a description, by lengths.
+// describe returns the String of these packs over an order with the description below and these
+// lengths.
 func (p *Packs) describe(lengths *Lengths, below string) string {
 	o := p.options
 	return fmt.Sprintf("packs(v%d capacity=%d block=%d most=%d padded=%t %s of %s)", plannedVersion, o.Capacity, o.Block, o.Most, o.Padded, lengths, below)

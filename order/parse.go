@@ -10,20 +10,20 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Parse returns the order of a description, which is the String of an Order of this package. So a
-// state that names its order tells which sample was at which position.
+// Parse returns the order that a description describes. A description is the String of an Order of
+// this package. So a state that names its order tells which sample was at which position.
 //
-// Lengths, selections and the sizes of shards are tables. A description names a table by a hash of
-// it, so the caller gives the tables, in any order: Parse finds the one that has the hash. Shards
-// of equal sizes need no table; the last may be smaller.
+// Lengths, selections and the sizes of shards are tables. A description names a table by its hash,
+// so the caller passes the tables, in any order, and Parse finds the table with that hash. Shards
+// of equal sizes need no table, and the last of them may be smaller.
 //
-// The error is of kind errs.Invalid for a text that no order writes, and of kind errs.Unsupported
-// for an order of a newer version or of another package. It wraps a *MissingTables if tables are
-// missing.
+// The error is of kind errs.Invalid if no order has this String. It is of kind errs.Unsupported if
+// the order belongs to a newer version or to another package, or if tables are missing. In the last
+// case it wraps a *MissingTables.
 func Parse(description string, tables ...Table) (Order, error) {
 	if IsDigest(description) {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "order.Parse", Subject: description, Want: "a description of the order", Got: "its digest",
-			Remedy: "give the description, which Loader.Description returns and a job keeps in its directory"}
+			Remedy: "pass the description: Loader.Description returns it, and a job keeps it in its directory"}
 	}
 	p := parser{text: description, tables: tables, found: map[string]any{}, shards: mostShards}
 	o, err := p.order()
@@ -41,12 +41,12 @@ func Parse(description string, tables ...Table) (Order, error) {
 	return o, nil
 }
 
-// Bounds for the sizes in a description, because a few bytes of text can ask for much.
+// Bounds for the sizes in a description, because a few bytes of text can ask for much memory.
 const (
 	mostNested  = 64   // orders within orders
-	mostWeights = 5000 // sets of weights of mixtures: each has a table of up to 96 kB
+	mostWeights = 5000 // sets of weights of mixtures, each with a table of up to 96 kB
 	mostShards  = 1 << 25
-	mostStages  = 1 << 10 // of an order that grew
+	mostStages  = 1 << 10 // stages of an order that grew
 )
 
 // parser reads a description from its start to its end.
@@ -54,17 +54,17 @@ type parser struct {
 	text    string
 	at      int
 	tables  []Table
-	found   map[string]any // tables that were found, by their descriptions
+	found   map[string]any // tables that were found, by description
 	missing []MissingTable
 	depth   int
 	weights int   // sets of weights so far
-	shards  int64 // sizes of shards that may still be looked at
+	shards  int64 // how many more sizes of shards may be read
 }
 
 // order reads one order: a name, and its arguments in parentheses.
 func (p *parser) order() (Order, error) {
 	if p.depth++; p.depth > mostNested {
-		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("at most %d orders within each other", mostNested)}
+		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("at most %d levels of nested orders", mostNested)}
 	}
 	defer func() { p.depth-- }()
 	rest := p.text[p.at:]
@@ -94,8 +94,9 @@ func isName(s string) bool {
 	}) < 0
 }
 
-// readers read the orders by their names, up to the closing parenthesis. It is filled by
-// init, since they read the orders below them by it.
+// readers maps the name of each order to the function that reads its arguments, up to the closing
+// parenthesis. init fills it, because these functions use readers themselves to read the orders
+// below.
 var readers map[string]func(*parser) (Order, error)
 
 func init() {
@@ -107,7 +108,7 @@ func init() {
 	}
 }
 
-// expect reads exactly a text.
+// expect reads the text want, or returns an error.
 func (p *parser) expect(want string) error {
 	if !strings.HasPrefix(p.text[p.at:], want) {
 		return notAnOrder(p.text)
@@ -116,7 +117,7 @@ func (p *parser) expect(want string) error {
 	return nil
 }
 
-// skips reports whether a text comes next, and passes over it then.
+// skips reports whether text comes next. If it does, skips passes over it.
 func (p *parser) skips(text string) bool {
 	ok := strings.HasPrefix(p.text[p.at:], text)
 	if ok {
@@ -125,7 +126,7 @@ func (p *parser) skips(text string) bool {
 	return ok
 }
 
-// until reads up to one of some characters, or to the end.
+// until reads up to the first of the characters in end, or to the end of the description.
 func (p *parser) until(end string) string {
 	rest := p.text[p.at:]
 	if i := strings.IndexAny(rest, end); i >= 0 {
@@ -135,8 +136,8 @@ func (p *parser) until(end string) string {
 	return rest
 }
 
-// read reads texts and values in turn: a string is a text, a pointer is where a value
-// goes, in the form in which Sprint writes it.
+// read reads texts and values in turn. A part that is a string is a text that must come next. A
+// part that is a pointer receives a value, in the form in which fmt.Sprint writes it.
 func (p *parser) read(parts ...any) error {
 	for _, part := range parts {
 		var err error
@@ -172,10 +173,10 @@ func (p *parser) read(parts ...any) error {
 	return nil
 }
 
-// hash is a number in hexadecimal digits.
+// hash is a number that is written in hexadecimal digits.
 type hash uint64
 
-// version is the version of an order, with the newest that is known.
+// version is the version of an order, with the newest version that this package knows.
 type version struct{ n, newest int }
 
 func (p *parser) version(v *version) (err error) {
@@ -183,12 +184,12 @@ func (p *parser) version(v *version) (err error) {
 		return err
 	}
 	if v.n < 1 || v.n > v.newest {
-		return &errs.Error{Kind: errs.Unsupported, Subject: "version of an order", Want: fmt.Sprint("1 to ", v.newest), Got: strconv.Itoa(v.n)}
+		return &errs.Error{Kind: errs.Unsupported, Subject: "version of an order", Want: fmt.Sprint("a version from 1 to ", v.newest), Got: strconv.Itoa(v.n)}
 	}
 	return nil
 }
 
-// quoted is a text in quotes.
+// quoted is a text that is written in quotes.
 type quoted string
 
 func (p *parser) quoted(q *quoted) error {
@@ -316,7 +317,7 @@ func (p *parser) mixture() (Order, error) {
 		p.weights += len(sources)
 	}
 	if p.weights > mostWeights {
-		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("mixtures with at most %d sets of weights together", mostWeights)}
+		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("at most %d sets of weights in all mixtures together", mostWeights)}
 	}
 	for i, w := range phases[0].Weights {
 		sources[i].Weight = w
@@ -328,7 +329,7 @@ func (p *parser) mixture() (Order, error) {
 	return m, nil
 }
 
-// blocks reads which ids of a mixture are of which of its sources.
+// blocks reads which ids of a mixture belong to which source.
 func (p *parser) blocks(sources int) (blocks []idBlock, err error) {
 	for p.skips(" ") {
 		var b idBlock
@@ -338,7 +339,7 @@ func (p *parser) blocks(sources int) (blocks []idBlock, err error) {
 		blocks = append(blocks, b)
 	}
 	if len(blocks) <= sources {
-		return nil, notAnOrder(p.text) // ids of sources that simply follow each other are not written
+		return nil, notAnOrder(p.text) // no order writes blocks for sources that have one block each
 	}
 	return blocks, nil
 }
@@ -358,12 +359,12 @@ func (p *parser) grown() (Order, error) {
 		return below, err
 	}
 	if p.shards -= int64(len(stages)) * shardsOf(below); p.shards < 0 || len(stages) > mostStages {
-		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("orders that grew at most %d times, of few shards", mostStages-1)}
+		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("an order that grew at most %d times, with few shards", mostStages-1)}
 	}
 	return errOr(newGrown(below, stages))
 }
 
-// shardsOf returns the number of shards that an order has, each of which takes memory.
+// shardsOf returns the number of shards of an order. Each shard takes memory.
 func shardsOf(o Order) int64 {
 	switch o := o.(type) {
 	case *Windows:
@@ -455,8 +456,8 @@ func (p *parser) filtered() (Order, error) {
 	return errOr(NewFiltered(epochs, s))
 }
 
-// overSelection reads a selection, with the number of ids that it has, and the order that
-// it is of. A selection that is missing is nil.
+// overSelection reads a selection, the number of selected ids, and the order that the selection
+// applies to. s is nil if the selection is missing.
 func (p *parser) overSelection() (below Order, s *Selection, count int64, err error) {
 	start := p.at
 	var n int64
@@ -479,7 +480,8 @@ func (p *parser) segments() (Order, error) {
 		segments = append(segments, s)
 		end += s.Len
 	}
-	// An endless piece at the end was given without a length; it is written with the largest.
+	// An endless last piece is created without a length, and is written with the largest possible
+	// length.
 	last := &segments[len(segments)-1]
 	if _, ends := last.Order.Len(); !ends && last.Len == math.MaxInt64-max(end-last.Len, last.First) {
 		last.Len = 0
@@ -539,7 +541,7 @@ func (p *parser) sharded() (Order, error) {
 	return errOr(NewSharded(below, s))
 }
 
-// errOr returns an order of any type, or the error.
+// errOr returns o as an Order, or the error.
 func errOr[O Order](o O, err error) (Order, error) {
 	if err != nil {
 		return nil, err

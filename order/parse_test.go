@@ -12,10 +12,10 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// drawnTables are the tables that a drawn order is over.
+// drawnTables are the tables that a drawn order refers to.
 type drawnTables []Table
 
-// drawOrder draws an order of any kind, with others below it, of at most 60 ids.
+// drawOrder draws an order of any kind, with other orders below it, of at most 60 ids.
 func (d *drawnTables) drawOrder(t *rapid.T, depth int) Order {
 	kinds := []string{"sequential", "cycle", "permutation", "shuffled", "windows"}
 	if depth > 0 {
@@ -123,7 +123,7 @@ func filled(o Order) bool {
 	return (!ends || n > 0) && o.Fill(0, make([]int64, 1)) == 1
 }
 
-// Every order with a description is read from it, with its tables, and has the same ids at all
+// Parse reads every order back from its description and tables. The result has the same ids at all
 // positions.
 func TestParseReadsEveryOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,10 +10,11 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// roundsFor returns the rounds of the Feistel network for indices of the given number of bits. From
-// 7 bits on, only the test of differences of neighbours tells six rounds from Fisher-Yates, and no
-// test of this package tells eight. Halves of three bits and less have few functions and need more
-// rounds: by 32 rounds all n! permutations of n <= 8 are equally likely.
+// roundsFor returns the number of rounds of the Feistel network for indices of the given number of
+// bits. From 7 bits on, only the test of differences of neighbours tells six rounds from
+// Fisher-Yates, and no test of this package tells eight rounds from it. Halves of three bits or
+// fewer have few functions and need more rounds: with 32 rounds all n! permutations of n <= 8 are
+// equally likely.
 func roundsFor(bits uint) int {
 	switch {
 	case bits <= 4:
@@ -27,14 +28,14 @@ func roundsFor(bits uint) int {
 
 const maxRounds = 32
 
-// Permutation is a keyed bijection of [0, n), computed and not stored: any index
-// can be mapped, forward and back, in constant time and memory. It is immutable.
+// Permutation is a keyed bijection of [0, n). It is computed and not stored: any index can be
+// mapped, forward and back, in constant time and memory. It is immutable.
 //
-// It is a Feistel network over two halves of an index, the right one of s bits and the left one
-// modulo ceil(n / 2^s). A result of n or more goes through the network again until it falls inside
-// ("cycle walking": Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). The
-// network permutes fewer than n + 2^s indices, so that this is rare: s is half the bits of an
-// index. Each round can be undone, so this is a bijection for every n.
+// It is a Feistel network over two halves of an index. The right half has s bits, and the left half
+// is a number modulo ceil(n / 2^s). A result of n or more goes through the network again until it
+// is below n ("cycle walking": Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA
+// 2002). This is rare, because the network permutes fewer than n + 2^s indices and s is half the
+// bits of an index. Each round can be undone, so the network is a bijection for every n.
 //
 //	index   left<<s | right   b = bits(n-1), s = b/2; 1 for n <= 16, 32 for n > 2^62
 //	round   left = (left + F(right)*m >> 32) mod m, where m = ceil(n / 2^s)
@@ -42,12 +43,12 @@ const maxRounds = 32
 //	        in turn; 8 rounds, 16 for n <= 64, 32 for n <= 16
 //	F(x)    h = (x ^ k) * m;  h = (h ^ h>>32) * C;  bits 32 to 63 of h
 //
-// The 64-bit k and odd m of each round come from the key and from n: permutations
-// of different lengths share nothing. It is a shuffle and no cipher: who sees enough
-// of it can find the key.
+// The 64-bit k and the odd m of each round come from the key and from n, so permutations of
+// different lengths share nothing. It is a shuffle and not a cipher: the key can be found from
+// enough of the permutation.
 //
-// In version 1 both halves are of whole bits, s = b - b/2, and both kinds of rounds
-// xor. Just above a power of two it takes two passes on average.
+// In version 1 both halves have whole bits, s = b - b/2, and both kinds of rounds use xor. Just
+// above a power of two, version 1 takes two passes on average.
 type Permutation struct {
 	version   int
 	n         int64
@@ -59,8 +60,8 @@ type Permutation struct {
 	round     [maxRounds]feistel.Round
 }
 
-// NewPermutation returns the permutation of [0, n) that belongs to key; see Key
-// for making one. For n below 1 it is empty.
+// NewPermutation returns the permutation of [0, n) that belongs to key. Key makes a key. The
+// permutation is empty if n < 1.
 func NewPermutation(n int64, key uint64) *Permutation {
 	p := makePermutation(Version, n, key)
 	return &p
@@ -88,25 +89,26 @@ func makePermutation(version int, n int64, key uint64) Permutation {
 	return p
 }
 
-// rightBits returns the bits of the right half of an index of b bits. A right half of one bit also
-// gives odd permutations. Longer halves may give only even ones, which shows if n is small.
+// rightBits returns the number of bits of the right half of an index of b bits. A right half of one
+// bit also gives odd permutations. Longer halves may give only even ones, which shows if n is
+// small.
 func rightBits(b uint) uint {
 	switch {
 	case b <= 4:
 		return min(b/2, 1)
 	case b == 63:
-		return 32 // so that the left half keeps to feistel.MaxRadix
+		return 32 // so that the left half stays within feistel.MaxRadix
 	default:
 		return b / 2
 	}
 }
 
 // Key hashes the inputs of an order: the seed of the run, the epoch, and a domain that keeps orders
-// for different purposes apart. Runs with neighbouring seeds share no epochs, which seed + epoch
-// would cause.
+// for different purposes apart. Runs with neighbouring seeds share no epochs. With seed + epoch as
+// the key they would.
 //
-// It is output number epoch+1 of SplitMix64 started at the first eight bytes,
-// little-endian, of SHA-256("bivouac.order.v1" seed domain), seed in eight bytes.
+// The result is output number epoch+1 of a SplitMix64 generator. The generator starts at the first
+// eight bytes, little-endian, of SHA-256("bivouac.order.v1" seed domain), with seed in eight bytes.
 func Key(seed uint64, epoch int64, domain string) uint64 {
 	return epochKey(base(seed, domain), epoch)
 }
@@ -153,7 +155,7 @@ func (p *Permutation) backward(x uint64) uint64 {
 	return l<<(p.rightBits&63) | r
 }
 
-// At returns the id at position i. It panics when i is not in [0, n).
+// At returns the id at position i. It panics if i is not in [0, n).
 func (p *Permutation) At(i int64) int64 {
 	p.check(i)
 	x := p.forward(uint64(i))
@@ -163,8 +165,7 @@ func (p *Permutation) At(i int64) int64 {
 	return int64(x)
 }
 
-// Inverse returns the position of id: Inverse(At(i)) == i. It panics when id is
-// not in [0, n).
+// Inverse returns the position of id: Inverse(At(i)) == i. It panics if id is not in [0, n).
 func (p *Permutation) Inverse(id int64) int64 {
 	p.check(id)
 	x := p.backward(uint64(id))
@@ -180,12 +181,12 @@ func (p *Permutation) check(i int64) {
 	}
 }
 
-// walkBlock is how many indices Fill walks together: enough for the loops to pay,
-// few enough to stay in the first cache of the processor.
+// walkBlock is the number of indices that Fill maps together. It is large enough for the loops to
+// pay off, and small enough for the first cache of the processor.
 const walkBlock = 256
 
-// Fill implements Order: the ids of positions pos, pos+1, …. It is several times
-// faster than At, since the walks of a block run beside each other.
+// Fill implements Order. It is several times faster than At, because it maps the indices of a block
+// in parallel.
 func (p *Permutation) Fill(pos int64, dst []int64) int {
 	if pos < 0 || pos >= p.n {
 		return 0
@@ -197,9 +198,9 @@ func (p *Permutation) Fill(pos int64, dst []int64) int {
 	return len(dst)
 }
 
-// fillBlock maps at most walkBlock indices. Results outside [0, n) are gathered, without a branch,
-// which would be mispredicted, and go through the network again. Most blocks of a version above 1
-// have no such results.
+// fillBlock maps at most walkBlock indices. It gathers results outside [0, n) without a branch,
+// which would be mispredicted, and sends them through the network again. Above version 1 most
+// blocks have no such results.
 func (p *Permutation) fillBlock(pos int64, dst []int64) {
 	for i := range dst {
 		dst[i] = pos + int64(i)
@@ -232,7 +233,7 @@ func (p *Permutation) fillBlock(pos int64, dst []int64) {
 	}
 }
 
-// forwardAll is forward for each of x, in place.
+// forwardAll applies forward to each element of x, in place.
 func (p *Permutation) forwardAll(x []int64) {
 	if p.version == 1 {
 		feistel.Map(x, p.round[:p.rounds], p.rightBits, p.radix-1, p.rmask)
@@ -241,7 +242,7 @@ func (p *Permutation) forwardAll(x []int64) {
 	}
 }
 
-// beyond returns 1 when x >= n, else 0; both are below 2^63.
+// beyond returns 1 if x >= n, else 0. Both must be below 2^63.
 func beyond(x uint64, n int64) int {
 	return int((uint64(n) - 1 - x) >> 63)
 }

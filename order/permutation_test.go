@@ -47,8 +47,8 @@ func TestBijection(t *testing.T) {
 	}
 }
 
-// The network permutes hardly more indices than there are samples, so that one pass is
-// enough nearly always. In version 1 just above a power of two it is half of the time.
+// The network permutes only a few more indices than there are samples, so one pass is almost always
+// enough. In version 1, just above a power of two, one pass is enough half of the time.
 func TestOnePassIsEnough(t *testing.T) {
 	outside := func(version int, n int64) (share float64) {
 		p := makePermutation(version, n, 1)

@@ -18,8 +18,8 @@ func twoRounds(k int, p []int64) {
 	f.Fill(0, p)
 }
 
-// oneGoroutine skips a test that computes much in one goroutine, where the race
-// detector has nothing to see.
+// oneGoroutine skips a test that computes much in one goroutine, because the race detector has
+// nothing to find there.
 func oneGoroutine(t *testing.T) {
 	t.Helper()
 	if raceDetector {
@@ -27,9 +27,9 @@ func oneGoroutine(t *testing.T) {
 	}
 }
 
-// The shuffle must be as good as Fisher-Yates in the five statistics: no mean or
-// variance further than 5 standard deviations off, of ten looked at per size. The
-// same test must see that two rounds are not enough.
+// The shuffle must be as good as Fisher-Yates in five statistics: no mean or variance may be off by
+// more than 5 standard deviations, for ten values of each size. The same test must notice that two
+// rounds are not enough.
 func TestShuffleQuality(t *testing.T) {
 	oneGoroutine(t)
 	const limit = 5
@@ -118,8 +118,8 @@ func TestKeysAreIndependent(t *testing.T) {
 	}
 }
 
-// ranks replaces each id by its rank among them: the ids that only the longer of two
-// data sets has are left out.
+// ranks replaces each id by its rank among the ids. So ids that only the longer of two data sets
+// has do not count.
 func ranks(ids []int64) []int64 {
 	sorted := slices.Clone(ids)
 	slices.Sort(sorted)
@@ -131,8 +131,8 @@ func ranks(ids []int64) []int64 {
 	return out
 }
 
-// Two data sets of similar length share no more places than chance gives, for any pair of lengths,
-// seeds, domains and epochs. In version 1 they shared nearly all.
+// Two data sets of similar length have no more equal places than chance gives, for any pair of
+// lengths, seeds, domains and epochs. In version 1 nearly all places were equal.
 func TestLikeLengthsHaveOrdersOfTheirOwn(t *testing.T) {
 	const n = 100_000
 	draw := func(version int, n int64, seed uint64, domain string, epoch int64) []int64 {

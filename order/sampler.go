@@ -1,22 +1,22 @@
 package order
 
-// Sampler gives ids in an order of its own, like the samplers of torch.utils.data: each
-// Open begins an iteration, that is an epoch. A Sampler or its Cursor that is a
-// state.Stateful goes on from its state; any other is made to give again what it
-// gave before, and must give the same.
+// Sampler yields ids in an order of its own, like the samplers of torch.utils.data. Each Open
+// begins an iteration, which is one epoch. A Sampler or Cursor that implements state.Stateful
+// continues from its state. Any other sampler is read again from the start of the iteration, and
+// must yield the same ids again.
 //
-// Optional: SetEpoch(int64), called with the number of the epoch before Open, and
-// String() string, which enters the identity of states.
+// Two methods are optional: SetEpoch(int64) is called with the number of the epoch before Open, and
+// the result of String() string enters the identity of states.
 type Sampler interface {
 	Open() Cursor[int64]
-	// Len is the number of ids in an iteration, negative when it is not known.
+	// Len returns the number of ids in an iteration, or a negative number if it is not known.
 	Len() int64
 }
 
-// BatchSampler is a Sampler that gives the ids of whole batches.
+// BatchSampler is a Sampler that yields the ids of whole batches.
 type BatchSampler interface {
 	Open() Cursor[[]int64]
-	// Len is the number of batches in an iteration, negative when it is not known.
+	// Len returns the number of batches in an iteration, or a negative number if it is not known.
 	Len() int64
 }
 

@@ -9,22 +9,23 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Segment is a piece of an order: its positions from First on, Len of them.
+// Segment is a piece of an order: Len positions, starting at First.
 type Segment struct {
 	Order Order
 	First int64
-	Len   int64 // 0: to its end
+	Len   int64 // 0: up to the end of the order
 }
 
 // Segments is a curriculum: pieces of orders over the same samples, one after the other. For
-// example, a first pass over the easy samples and then epochs of all. It seeks in logarithmic time.
-// It is immutable.
+// example, it can read the easy samples once and then all samples for several epochs. It seeks in
+// logarithmic time. It is immutable.
 type Segments struct {
 	segments []Segment
-	ends     []int64 // of the segments; the last is math.MaxInt64 where they never end
+	ends     []int64 // where each segment ends; the last is math.MaxInt64 if the segments never end
 }
 
-// NewSegments puts pieces together. The error is of kind errs.Invalid if there are no pieces, if a
+// NewSegments joins pieces of orders. The error is of kind errs.Invalid if there are no pieces, if
+// a
 // piece before the last never ends, or if an order has fewer positions than its piece.
 func NewSegments(segments ...Segment) (*Segments, error) {
 	s := &Segments{segments: append([]Segment(nil), segments...)}
@@ -37,16 +38,16 @@ func NewSegments(segments ...Segment) (*Segments, error) {
 		n, ends := part.Order.Len()
 		switch {
 		case part.First < 0 || part.Len < 0 || ends && part.Len > n-part.First || ends && part.First > n:
-			return nil, invalid(i, "positions that the order has")
+			return nil, invalid(i, "only positions that the order has")
 		case part.Len == 0 && ends:
 			part.Len = n - part.First
 		case part.Len == 0 && i < len(s.segments)-1:
-			return nil, invalid(i, "a length, since its order never ends")
+			return nil, invalid(i, "a length (the order never ends, and other segments follow)")
 		case part.Len == 0:
 			part.Len = math.MaxInt64 - max(end, part.First)
 		}
 		if part.Len > math.MaxInt64-end {
-			return nil, invalid(i, "fewer positions together than 2^63")
+			return nil, invalid(i, "fewer than 2^63 positions in all segments together")
 		}
 		end += part.Len
 		if !ends && segments[i].Len == 0 {
@@ -60,8 +61,8 @@ func NewSegments(segments ...Segment) (*Segments, error) {
 	return s, nil
 }
 
-// Locate returns the segment of a position, and its position in the segment's order; after the end
-// it is the number of segments.
+// Locate returns the segment of a position, and the position in the order of that segment. After
+// the end, segment is the number of segments.
 func (s *Segments) Locate(pos int64) (segment int, at int64) {
 	segment = sort.Search(len(s.ends), func(i int) bool { return s.ends[i] > pos })
 	if segment == len(s.segments) {
@@ -108,19 +109,19 @@ func (s *Segments) String() string {
 	return "segments(" + strings.Join(parts, "; ") + ")"
 }
 
-// Repeated is the epochs of an order that ends, each the same. It is immutable.
+// Repeated is an order that repeats another order. All its epochs are the same. It is immutable.
 type Repeated struct {
 	order     Order
 	n, epochs int64
 }
 
-// Repeat returns that many epochs of an order, 0: without end. The error is of kind
-// errs.Invalid for an order that never ends, for negative epochs and for 2^63
-// positions or more.
+// Repeat returns an order that repeats o for the given number of epochs, or without end if epochs
+// is 0. The error is of kind errs.Invalid if o never ends, if epochs is negative, or if there are
+// 2^63 positions or more.
 func Repeat(o Order, epochs int64) (*Repeated, error) {
 	n, ends := o.Len()
 	if !ends || epochs < 0 || epochs > 0 && n > math.MaxInt64/epochs {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.Repeat", Want: "an order that ends, epochs from 0 on, fewer positions than 2^63",
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.Repeat", Want: "an order that ends, at least 0 epochs and fewer than 2^63 positions",
 			Got: fmt.Sprintf("%d epochs of %s", epochs, o)}
 	}
 	return &Repeated{order: o, n: n, epochs: epochs}, nil

@@ -10,19 +10,19 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// Selection is a subset of [0, n), as a bitmap with an index for rank and select. It
-// takes 1.13 bits an id and is immutable.
+// Selection is a subset of [0, n). It is a bitmap with an index for rank and select, which takes
+// 1.13 bits an id. It is immutable.
 type Selection struct {
 	n     int64
 	words []uint64
-	ranks []int64 // ids selected before each block of words, and all
+	ranks []int64 // the number of ids selected before each block of words, and in total
 	hash  uint64
 }
 
 const selectionBlock = 8 // words between two entries of ranks
 
-// NewSelection returns the ids below n that keep accepts. It asks for each once, in
-// order. For n below 1 it is empty.
+// NewSelection returns the ids below n that keep accepts. It calls keep once for each id, in order.
+// The selection is empty if n < 1.
 func NewSelection(n int64, keep func(id int64) bool) *Selection {
 	s := &Selection{n: max(n, 0)}
 	s.words = make([]uint64, (s.n+63)/64)
@@ -35,14 +35,14 @@ func NewSelection(n int64, keep func(id int64) bool) *Selection {
 	return s
 }
 
-// SelectIDs returns the selection of ids, in any order and each as often as may be.
-// The error is of kind errs.Invalid for one outside [0, n).
+// SelectIDs returns the selection of ids. They may come in any order and more than once. The error
+// is of kind errs.Invalid if an id is outside [0, n).
 func SelectIDs(n int64, ids []int64) (*Selection, error) {
 	s := &Selection{n: max(n, 0)}
 	s.words = make([]uint64, (s.n+63)/64)
 	for _, id := range ids {
 		if id < 0 || id >= n {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: "order.SelectIDs", Want: fmt.Sprintf("ids below %d", n), Got: fmt.Sprint(id)}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "order.SelectIDs", Want: fmt.Sprintf("ids from 0 to below %d", n), Got: fmt.Sprint(id)}
 		}
 		s.words[id/64] |= 1 << (id % 64)
 	}
@@ -66,10 +66,10 @@ func (s *Selection) index() {
 // Of returns the number of ids that the selection chooses from.
 func (s *Selection) Of() int64 { return s.n }
 
-// Count is the number of ids selected.
+// Count returns the number of selected ids.
 func (s *Selection) Count() int64 { return s.ranks[len(s.ranks)-1] }
 
-// Has tells whether an id is selected.
+// Has reports whether an id is selected.
 func (s *Selection) Has(id int64) bool {
 	return id >= 0 && id < s.n && s.words[id/64]>>(id%64)&1 == 1
 }
@@ -87,8 +87,8 @@ func (s *Selection) Rank(id int64) int64 {
 	return count + int64(bits.OnesCount64(s.words[word]&(1<<(max(id, 0)%64)-1)))
 }
 
-// Select returns the id with k selected ones below it, in logarithmic time; -1 where
-// k is not in [0, Count).
+// Select returns the selected id that has k selected ids below it, in logarithmic time. It returns
+// -1 if k is not in [0, Count).
 func (s *Selection) Select(k int64) int64 {
 	if k < 0 || k >= s.Count() {
 		return -1
@@ -108,21 +108,23 @@ func (s *Selection) Select(k int64) int64 {
 	}
 }
 
-// String describes the selection; equal strings mean equal selections, except for collisions of 64
-// bits.
+// String describes the selection. Equal strings mean equal selections, unless hashes of 64 bits
+// collide.
 func (s *Selection) String() string {
 	return fmt.Sprintf("selection(%d/%d hash=%016x)", s.Count(), s.n, s.hash)
 }
 
-// Selected maps the ids of the order below, as ranks, to the selected ids: with
-// NewShuffled(s.Count(), …) below, it is a shuffle of the selected ids, whose epochs have one
-// position for each of them. Each position costs a logarithm more. It is immutable.
+// Selected maps the ids of the order below to selected ids: id k becomes the selected id of rank k.
+// Over NewShuffled(s.Count(), …) it is a shuffle of the selected ids, whose epochs have one
+// position for each selected id. Each position takes logarithmic time in addition. Selected is
+// immutable.
 type Selected struct {
 	order     Order
 	selection *Selection
 }
 
-// NewSelected maps the ids of an order, which are below s.Count(), to selected ids.
+// NewSelected maps the ids of an order to selected ids. The ids of the order must be below
+// s.Count().
 func NewSelected(o Order, s *Selection) *Selected { return &Selected{o, s} }
 
 // Fill implements Order.
@@ -157,7 +159,7 @@ type Filtered struct {
 
 type epochIndex struct {
 	epoch  int64
-	places *Selection // of the epoch that are selected
+	places *Selection // the places in the epoch whose ids are selected
 }
 
 // NewFiltered leaves the ids that are not selected out of each epoch of an order. Each epoch must
@@ -165,7 +167,7 @@ type epochIndex struct {
 // errs.Mismatch if the epochs have another length.
 func NewFiltered(o Epochs, s *Selection) (*Filtered, error) {
 	if o.EpochLen() != s.n {
-		return nil, &errs.Error{Kind: errs.Mismatch, Op: "order.NewFiltered", Want: fmt.Sprintf("epochs of the %d ids of the selection", s.n), Got: fmt.Sprint(o.EpochLen())}
+		return nil, &errs.Error{Kind: errs.Mismatch, Op: "order.NewFiltered", Want: fmt.Sprintf("epochs of %d positions, one for each id that the selection chooses from", s.n), Got: fmt.Sprint(o.EpochLen())}
 	}
 	return &Filtered{order: o, selection: s}, nil
 }
@@ -178,7 +180,7 @@ func (f *Filtered) Fill(pos int64, dst []int64) int {
 	return fillEpochs(f.selection.Count(), pos, dst, func(epoch, i int64, part []int64) {
 		at, end := f.index(epoch).Select(i)+epoch*f.selection.n, (epoch+1)*f.selection.n
 		for done := 0; done < len(part) && at < end; {
-			// Read only as many as are missing, into their place, and close the gaps.
+			// Read only as many ids as are missing, into their place, and close the gaps.
 			block := part[done:][:min(int64(len(part)-done), end-at)]
 			got := f.order.Fill(at, block)
 			at += int64(got)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Sequential is the order 0, 1, … of that many samples, once.
+// Sequential is the order 0, 1, …, n-1, where n is its value. It yields each id once.
 type Sequential int64
 
 // Fill implements Order.
@@ -30,8 +30,7 @@ func (s Sequential) String() string { return fmt.Sprintf("sequential(n=%d)", int
 // Cycle is the order 0, 1, …, n-1, 0, 1, … without end.
 type Cycle struct{ n int64 }
 
-// NewCycle returns the endless order of n samples, one epoch after the other.
-// For n below 1 it is empty.
+// NewCycle returns the endless order of n samples, one epoch after the other. It is empty if n < 1.
 func NewCycle(n int64) Cycle { return Cycle{n: max(n, 0)} }
 
 // Fill implements Order.
@@ -48,7 +47,7 @@ func (c Cycle) EpochLen() int64 { return c.n }
 // String implements Order.
 func (c Cycle) String() string { return fmt.Sprintf("cycle(n=%d)", c.n) }
 
-// Shuffled is an endless order in which every epoch is another permutation.
+// Shuffled is an endless order in which each epoch has its own permutation.
 type Shuffled struct {
 	version int
 	n       int64
@@ -57,8 +56,8 @@ type Shuffled struct {
 	base    uint64
 }
 
-// NewShuffled returns the endless shuffled order of n samples. The permutation of
-// an epoch has the key Key(seed, epoch, domain). For n below 1 it is empty.
+// NewShuffled returns the endless shuffled order of n samples. The permutation of an epoch has the
+// key Key(seed, epoch, domain). The order is empty if n < 1.
 func NewShuffled(n int64, seed uint64, domain string) *Shuffled {
 	return newShuffled(Version, n, seed, domain)
 }
@@ -67,7 +66,7 @@ func newShuffled(version int, n int64, seed uint64, domain string) *Shuffled {
 	return &Shuffled{version: version, n: max(n, 0), seed: seed, domain: domain, base: base(seed, domain)}
 }
 
-// Fill implements Order; it allocates nothing.
+// Fill implements Order. It allocates nothing.
 func (s *Shuffled) Fill(pos int64, dst []int64) int {
 	return fillEpochs(s.n, pos, dst, func(epoch, i int64, part []int64) {
 		p := makePermutation(s.version, s.n, epochKey(s.base, epoch))
@@ -86,16 +85,16 @@ func (s *Shuffled) String() string {
 	return fmt.Sprintf("shuffled(v%d n=%d seed=%d domain=%s)", s.version, s.n, s.seed, strconv.Quote(s.domain))
 }
 
-// Epoch returns the permutation of an epoch (>= 0). Position epoch*n + i has the
-// sample Epoch(epoch).At(i); its Inverse tells when a sample is seen.
+// Epoch returns the permutation of an epoch (>= 0). The id at position epoch*n + i is
+// Epoch(epoch).At(i). Its Inverse tells where in the epoch a sample is seen.
 func (s *Shuffled) Epoch(epoch int64) *Permutation {
 	p := makePermutation(s.version, s.n, epochKey(s.base, epoch))
 	return &p
 }
 
-// fillEpochs cuts a block of an endless order of n samples at the borders of
-// epochs; fill is given the epoch, the first position in it and the part. It
-// ends at the largest position.
+// fillEpochs cuts a block of an endless order of n samples at the ends of epochs. It calls fill
+// with the epoch, the first position in the epoch and the part of the block. It stops at the
+// largest position.
 func fillEpochs(n, pos int64, dst []int64, fill func(epoch, i int64, part []int64)) int {
 	if n == 0 || pos < 0 {
 		return 0

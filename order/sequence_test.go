@@ -78,8 +78,8 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// Every epoch is a permutation, other than the one before, and blocks, seeking and
-// the permutations of the epochs agree.
+// Every epoch is a permutation that differs from the epoch before. Blocks, seeking and the
+// permutations of the epochs agree.
 func TestShuffledLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(1, 600).Draw(t, "n")
@@ -108,8 +108,8 @@ func TestShuffledLaws(t *testing.T) {
 	})
 }
 
-// However many ranks there are, and wherever their number changes, together they
-// see each position once.
+// All ranks together see each position once, for any world size and wherever the world size
+// changes.
 func TestShardLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		batch := rapid.IntRange(1, 20).Draw(t, "batch")

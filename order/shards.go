@@ -7,9 +7,10 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Shards is the arithmetic of epochs over a list of samples that is cut into shards, as DALI
-// counts. An epoch passes over one shard: the Count ones follow each other from ID on, or it is
-// always ID with Stick. A Rank is something else: a slice of every batch, in every epoch.
+// Shards does the arithmetic of epochs over a list of samples that is cut into Count shards, as
+// DALI counts. An epoch reads one shard. The first epoch reads shard ID, and each epoch reads the
+// next shard. With Stick, every epoch reads shard ID. A Rank is different: it has a slice of every
+// batch in every epoch.
 //
 //	list    │ shard 0 │ shard 1 │ shard 2 │      shard s begins at Samples*s/Count
 //	ID 1               epoch 0   epoch 1
@@ -40,11 +41,11 @@ func (s Shards) Size(epoch int64) int64 {
 	return s.First(shard+1) - s.First(shard)
 }
 
-// Largest is the size of the largest shard.
+// Largest returns the size of the largest shard.
 func (s Shards) Largest() int64 { return (s.Samples + s.Count - 1) / s.Count }
 
-// EpochLength returns the number of samples that an epoch delivers. Padding ends
-// with a batch, so that all padded epochs begin with one and are equally long.
+// EpochLength returns the number of samples that an epoch delivers. With Pad, it is a whole number
+// of batches, so that all epochs begin with a batch and are equally long.
 func (s Shards) EpochLength(epoch int64) int64 {
 	if s.Pad == 0 {
 		return s.Size(epoch)
@@ -52,14 +53,13 @@ func (s Shards) EpochLength(epoch int64) int64 {
 	return (s.Largest() + s.Pad - 1) / s.Pad * s.Pad
 }
 
-// Locate returns the epoch of a position (>= 0), and how many positions of it
-// come before.
+// Locate returns the epoch of a position (>= 0), and the index of the position in the epoch.
 func (s Shards) Locate(pos int64) (epoch, index int64) {
 	if s.Pad > 0 || s.Stick {
 		length := s.EpochLength(0)
 		return pos / length, pos % length
 	}
-	read := uint64(pos) + uint64(s.First(s.ID)) // from the start of the list
+	read := uint64(pos) + uint64(s.First(s.ID)) // samples from the start of the list
 	pass, at := int64(read/uint64(s.Samples)), int64(read%uint64(s.Samples))
 	if s.Count == 1 {
 		return pass, at
@@ -68,7 +68,7 @@ func (s Shards) Locate(pos int64) (epoch, index int64) {
 	return pass*s.Count + shard - s.ID, at - s.First(shard)
 }
 
-// Begin returns the position of the first sample of an epoch, which is below 2^31.
+// Begin returns the position of the first sample of an epoch. epoch must be below 2^31.
 func (s Shards) Begin(epoch int64) int64 {
 	if s.Pad > 0 || s.Stick {
 		return epoch * s.EpochLength(0)
@@ -77,8 +77,8 @@ func (s Shards) Begin(epoch int64) int64 {
 	return passes*s.Samples + s.First(shard) - s.First(s.ID)
 }
 
-// Sharded is the part that Shards select of an endless order whose epoch e is its positions
-// [e*Samples, (e+1)*Samples). The shards of an epoch make up the epoch.
+// Sharded is the part of an endless order that Shards selects. Epoch e of the order has the
+// positions [e*Samples, (e+1)*Samples). The shards of an epoch make up the epoch.
 type Sharded struct {
 	order  Order
 	shards Shards
@@ -94,7 +94,7 @@ func NewSharded(o Order, s Shards) (*Sharded, error) {
 	return &Sharded{order: o, shards: s}, nil
 }
 
-// Shards returns the arithmetic of its epochs.
+// Shards returns the arithmetic of the epochs of o.
 func (o *Sharded) Shards() Shards { return o.shards }
 
 // Fill implements Order.
@@ -119,8 +119,8 @@ func (o *Sharded) Fill(pos int64, dst []int64) int {
 	return len(dst)
 }
 
-// fillEpoch writes the ids of an epoch from index on. It returns false if the positions of the
-// order below end.
+// fillEpoch writes the ids of an epoch, from index on. It returns false if positions exceed an
+// int64.
 func (o *Sharded) fillEpoch(epoch, index int64, dst []int64) bool {
 	s := o.shards
 	if epoch > (math.MaxInt64-s.Samples)/s.Samples {
@@ -138,7 +138,7 @@ func (o *Sharded) fillEpoch(epoch, index int64, dst []int64) bool {
 	return true
 }
 
-// Len implements Order: it never ends.
+// Len implements Order. The order never ends.
 func (o *Sharded) Len() (n int64, ok bool) { return 0, false }
 
 // String implements Order.

@@ -9,21 +9,21 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// Table is the numbers of a table that a description names by a hash:
+// Table holds the numbers of a table that a description names by a hash. It is one of these:
 //
 //   - the length of each sample, by id
 //   - the size of each shard
-//   - the ids of a selection; or for each id 1 where it is selected, and else 0
+//   - the ids of a selection, or 1 for each selected id and 0 for each other id
 type Table []int64
 
-// MissingTable is a table that a description names and that was not given.
+// MissingTable is a table that a description names and that the caller did not pass.
 type MissingTable struct {
 	// Name is the text of the description for the table, with its hash.
 	Name string
 	// Kind is "lengths", "shards" or "selection".
 	Kind string
-	// Len is the number of lengths or shards; of a selection, the number of ids of which
-	// some are selected.
+	// Len is the number of lengths or shards. For a selection it is the number of ids that it chooses
+	// from.
 	Len int64
 }
 
@@ -38,7 +38,7 @@ func (m MissingTable) String() string {
 	return fmt.Sprintf("which of %d ids are selected (%s)", m.Len, m.Name)
 }
 
-// MissingTables is the error of Parse for tables that are not among those given.
+// MissingTables is the error of Parse if tables are missing.
 type MissingTables struct{ Tables []MissingTable }
 
 // Error implements error.
@@ -58,9 +58,9 @@ func (m *MissingTables) Error() string {
 	return b.String()
 }
 
-// table returns the table of a name and kind, or nil if it is missing: the first result of match
-// for one of the given tables that describes itself by the name. Results of match for a table and a
-// number of ids are cached.
+// table returns the table of a kind with the given name, or ok = false if it is missing. It calls
+// match for each table that the caller passed, and returns the first result whose String is name.
+// It caches the results of match for each table and number of ids.
 func table[T fmt.Stringer](p *parser, kind, name string, n int64, match func(Table) (T, bool)) (found T, ok bool) {
 	if kept, known := p.found[name]; known {
 		found, ok = kept.(T)
@@ -86,7 +86,7 @@ func table[T fmt.Stringer](p *parser, kind, name string, n int64, match func(Tab
 	return found, false
 }
 
-// lengths returns the lengths that a description names, nil if they are missing.
+// lengths returns the lengths that a description names, or nil if they are missing.
 func (p *parser) lengths(name string, n int64) *Lengths {
 	l, _ := table(p, "lengths", name, n, func(t Table) (*Lengths, bool) {
 		if int64(len(t)) != n {
@@ -102,7 +102,7 @@ func (p *parser) lengths(name string, n int64) *Lengths {
 	return l
 }
 
-// selection returns the selection that a description names, nil if it is missing.
+// selection returns the selection that a description names, or nil if it is missing.
 func (p *parser) selection(name string, n int64) *Selection {
 	s, _ := table(p, "selection", name, n, func(t Table) (*Selection, bool) {
 		if int64(len(t)) == n && isMask(t) {
@@ -117,15 +117,15 @@ func (p *parser) selection(name string, n int64) *Selection {
 	return s
 }
 
-// mostSelected bounds the bitmap that is made of a list of ids: 512 MiB.
+// mostSelected bounds the bitmap that is made from a list of ids: 512 MiB.
 const mostSelected = 1 << 32
 
-// isMask reports whether a table says of each id whether it is selected.
+// isMask reports whether a table has only the values 0 and 1.
 func isMask(t Table) bool {
 	return !slices.ContainsFunc(t, func(v int64) bool { return v != 0 && v != 1 })
 }
 
-// shardSizes are sizes of shards, which describe themselves as Windows does.
+// shardSizes are sizes of shards with the name that Windows writes for them.
 type shardSizes struct {
 	sizes []int64
 	name  string
@@ -151,7 +151,7 @@ func (p *parser) sizes(shards, n int64, sum uint64) (sizes []int64, ok bool) {
 	return found.sizes, ok
 }
 
-// hashOf is the hash that Windows has of the sizes of its shards.
+// hashOf returns the hash that Windows writes for the sizes of its shards.
 func hashOf(sizes []int64) (h uint64) {
 	for _, size := range sizes {
 		h = rng.Mix(h ^ uint64(size))
@@ -159,8 +159,8 @@ func hashOf(sizes []int64) (h uint64) {
 	return h
 }
 
-// equalShards returns the equal sizes whose hash is sum; the last may be smaller. It returns nil if
-// there are no such sizes, or too many to try.
+// equalShards returns equal sizes whose hash is sum. The last size may be smaller. It returns nil
+// if there are no such sizes, or too many to try.
 func (p *parser) equalShards(shards, n int64, sum uint64) []int64 {
 	if shards > math.MaxInt32 {
 		return nil

@@ -12,10 +12,10 @@ type Tail uint8
 
 // The tails.
 const (
-	Short Tail = iota // its last batch is short
-	Span              // batches continue into the next epoch; an order that ends, ends with a short batch
-	Drop              // the samples left at the end of the epoch are left out
-	Pad               // its last batch is filled up with samples of the epoch, from its start
+	Short Tail = iota // the last batch is short
+	Span              // batches continue into the next epoch; if the order ends, its last batch is short
+	Drop              // the samples that do not fill a batch are left out
+	Pad               // the last batch is filled up with the first samples of the epoch
 )
 
 // String returns the name of the tail in lower case.
@@ -33,7 +33,7 @@ func (t Tail) String() string {
 	return fmt.Sprintf("tail(%d)", uint8(t))
 }
 
-// ParseTail returns the tail of that name. The error is of kind errs.Invalid.
+// ParseTail returns the tail with the given name. The error is of kind errs.Invalid.
 func ParseTail(name string) (Tail, error) {
 	for t := Short; t <= Pad; t++ {
 		if t.String() == name {
@@ -43,7 +43,7 @@ func ParseTail(name string) (Tail, error) {
 	return 0, &errs.Error{Kind: errs.Invalid, Op: "order.ParseTail", Want: "short, span, drop or pad", Got: fmt.Sprintf("%q", name)}
 }
 
-// DropLast returns Drop, or Short unless drop.
+// DropLast returns Drop if drop is true, else Short.
 func DropLast(drop bool) Tail {
 	if drop {
 		return Drop
@@ -51,17 +51,17 @@ func DropLast(drop bool) Tail {
 	return Short
 }
 
-// Uneven says what a rank does that gets no sample of the last batch of an epoch.
+// Uneven says what a rank does if it gets no sample of the last batch of an epoch.
 type Uneven uint8
 
 // The policies.
 const (
-	// RepeatSample delivers a sample of that batch, which another rank delivers too, with
-	// the same random numbers. All ranks have the same number of steps. The state counts
-	// repeated samples apart; they are in neither position, digest nor coverage.
+	// RepeatSample delivers a sample of that batch once more. Another rank delivers it too, with the
+	// same random numbers. All ranks have the same number of steps. The state counts repeated samples
+	// separately: position, digest and coverage do not include them.
 	RepeatSample Uneven = iota
-	// EndEarly ends the epoch of such a rank a step before the others: nothing is
-	// repeated, and a collective call in that step waits for ever.
+	// EndEarly ends the epoch of such a rank one step before the other ranks. Nothing is repeated, but
+	// a collective call in that last step waits forever.
 	EndEarly
 )
 
@@ -75,7 +75,7 @@ func (u Uneven) String() string {
 	return fmt.Sprintf("Uneven(%d)", uint8(u))
 }
 
-// ParseUneven returns the policy of that name.
+// ParseUneven returns the policy with the given name. The error is of kind errs.Invalid.
 func ParseUneven(name string) (Uneven, error) {
 	if i := slices.Index(unevenNames[:], name); i >= 0 {
 		return Uneven(i), nil

@@ -5,18 +5,19 @@ import (
 	"sort"
 )
 
-// turns is a period in which sources take turns by whole parts, so that among its first t positions
-// each has its share t*part/sum, to less than one (R. Tijdeman, "The chairman assignment problem",
-// Discrete Mathematics 32, 1980).
+// turns is a period in which sources take turns by whole parts. Among its first t positions each
+// source has t*part/sum positions, with an error below one (R. Tijdeman, "The chairman assignment
+// problem", Discrete Mathematics 32, 1980).
 type turns struct {
 	pick   []uint16  // the source of each position
-	rank   []int32   // how often it was picked before
-	places [][]int32 // of each source
+	rank   []int32   // how often that source was picked before
+	places [][]int32 // the positions of each source
 }
 
-// newTurns lays out a period of parts, whose sum is at most MixtureParts. A source
-// may be picked at a position when its share has come close enough to one more; of
-// those, the one is that would be too late first. It takes the sum times the sources.
+// newTurns lays out a period of parts, whose sum is at most MixtureParts. A source may be picked at
+// a position once its share is close enough to one more pick. Of the sources that may be picked,
+// newTurns picks the one that would be too late first. It takes time in proportion to the sum times
+// the number of sources.
 func newTurns(parts []int64) *turns {
 	sum, live := int64(0), make([]int, 0, len(parts))
 	for i, p := range parts {
@@ -32,7 +33,7 @@ func newTurns(parts []int64) *turns {
 	for pos := range sum {
 		best, lateness := -1, 0.0
 		for _, i := range live {
-			// The share of pos+1 positions less the picks so far, in units of 1/sum.
+			// lack is the share of the first pos+1 positions less the picks so far, in units of 1/sum.
 			lack := (pos+1)*parts[i] - int64(len(t.places[i]))*sum
 			if lack*slack < sum {
 				continue
@@ -47,9 +48,9 @@ func newTurns(parts []int64) *turns {
 	return t
 }
 
-// wholeParts returns whole numbers in the proportion of weights, exact if they are
-// whole themselves and small; else by the largest remainder, at least 1 for a weight
-// above 0, with a sum of MixtureParts.
+// wholeParts returns whole numbers in the proportion of weights. They are exact if the weights are
+// small whole numbers or stand for such numbers. Otherwise they have a sum of MixtureParts, are
+// rounded by the largest remainder, and are at least 1 for a weight above 0.
 func wholeParts(weights []float64) []int64 {
 	if parts, ok := exactParts(weights); ok {
 		return parts
@@ -76,7 +77,7 @@ func wholeParts(weights []float64) []int64 {
 			given++
 		}
 	}
-	for ; given > MixtureParts; given-- { // the largest give what the smallest got
+	for ; given > MixtureParts; given-- { // take from the largest what the smallest got
 		most := 0
 		for i, p := range parts {
 			if p > parts[most] {
@@ -88,8 +89,9 @@ func wholeParts(weights []float64) []int64 {
 	return parts
 }
 
-// decimalParts returns whole parts for weights that are in the proportion of small whole numbers,
-// up to the rounding of float64: decimal numbers and fractions, as they were meant.
+// decimalParts returns whole parts for weights that stand in the proportion of small whole numbers,
+// within the rounding of float64. Such weights are decimal numbers and fractions, and the parts are
+// the exact numbers that they stand for.
 func decimalParts(weights []float64) ([]int64, bool) {
 	if parts, ok := exactParts(weights); ok {
 		return parts, true
@@ -100,7 +102,7 @@ func decimalParts(weights []float64) ([]int64, bool) {
 			unit = w
 		}
 	}
-	// Some multiple of the smallest weight is a whole number, and with it all others are.
+	// Some multiple of the smallest weight is a whole number that makes all other weights whole too.
 	parts := make([]int64, len(weights))
 	for k := 1.0; k <= MixtureParts; k++ {
 		sum, divisor, ok := int64(0), int64(0), true
@@ -130,7 +132,7 @@ func decimalParts(weights []float64) ([]int64, bool) {
 	return nil, false
 }
 
-// exactParts returns weights that are whole numbers, divided by their greatest common divisor.
+// exactParts returns weights divided by their greatest common divisor, if they are whole numbers.
 func exactParts(weights []float64) ([]int64, bool) {
 	parts, sum, divisor := make([]int64, len(weights)), 0.0, int64(0)
 	for i, w := range weights {

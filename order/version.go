@@ -3,35 +3,38 @@ package order
 import "slices"
 
 // Version numbers the mapping from seeds to orders. The order of a stream is a promise across
-// versions of this package. It changes only with this number, which enters the String of every
-// shuffled order and so its fingerprint.
+// versions of this package. It changes only with this number. The number enters the String of every
+// shuffled order, and so its fingerprint.
 //
-// In version 1 the keys of a permutation did not depend on its length, so that two data sets of
-// similar length had nearly the same order under one seed and domain; its network took two passes
-// just above powers of two; and weights of a mixture that are no whole numbers were rounded to
-// 1/16,384. At returns an order as in an earlier version, for states that name the version.
+// Version 1 differs in three points:
+//   - The keys of a permutation did not depend on its length, so two data sets of similar
+//     length had nearly the same order under one seed and domain.
+//   - The network took two passes just above powers of two.
+//   - Weights of a mixture that are not whole numbers were rounded to 1/16,384.
+//
+// At returns an order as it was in an earlier version, for states that name the version.
 const Version = 2
 
 // plannedVersion is the version of packs and buckets, whose plans have not changed since version 1.
 const plannedVersion = 1
 
-// Versioned is implemented by orders outside of this package that are made of others,
-// so that At reaches those.
+// Versioned is implemented by orders of other packages that contain orders of this package, so that
+// At reaches the inner orders.
 type Versioned interface {
 	Order
-	// AtVersion returns the order with its parts as At returns them.
+	// AtVersion returns the same order with At applied to each inner order.
 	AtVersion(version int) Order
 }
 
-// At returns an order with all its parts as in a version of this package. Orders without a version,
-// and orders of other packages that are not Versioned, stay as they are. A state that was saved
-// under version 1 describes order.At(o, 1).
+// At returns an order with all its parts as they are in the given version of this package. Orders
+// without a version, and orders of other packages that are not Versioned, stay as they are. A state
+// that was saved under version 1 describes order.At(o, 1).
 func At(o Order, version int) Order {
 	return rebuild(o, version, "")
 }
 
-// rebuild returns an order with its parts at a version, 0 for the one that they have, and
-// their domains extended by a name, if it is not empty.
+// rebuild returns an order with its parts at a version, or at their own version if version is 0. If
+// name is not empty, rebuild appends it to the domains of the parts.
 func rebuild(o Order, version int, name string) Order {
 	pick := func(own int) int {
 		if version == 0 {
@@ -103,7 +106,7 @@ func rebuild(o Order, version int, name string) Order {
 	return o
 }
 
-// named returns a domain that a name has entered.
+// named returns domain with name appended, or domain itself if name is empty.
 func named(domain, name string) string {
 	if name == "" {
 		return domain

@@ -12,16 +12,16 @@ import (
 )
 
 // Windows is an endless shuffle for storage that is read shard by shard. In every epoch the shards
-// are permuted, and the samples of window shards at a time are shuffled together, so that at most
-// window shards are open at a time:
+// are permuted and divided into windows of that many shards. The samples of each window are
+// shuffled together, so at most one window of shards is open at a time:
 //
 //	shards in their order   4 1 7 │ 0 6 2 │ 3 5         window 3
 //	ids                     of 4, 1 and 7 mixed │ of 0, 6 and 2 mixed │ …
 //
-// An epoch has every id once. It seeks in logarithmic time. If shards differ in size (other than a
-// shorter last shard), the first use of an epoch makes a table of 8 bytes a shard, which takes as
-// long as permuting the shards. The latest two tables are cached. Windows is immutable except for
-// these, and safe for concurrent use.
+// Each epoch has every id once. Windows seeks in logarithmic time. If shards differ in size (other
+// than a shorter last shard), the first use of an epoch makes a table of 8 bytes a shard, which
+// takes as long as permuting the shards. The latest two tables are cached. Windows is immutable
+// except for these tables, and safe for concurrent use.
 type Windows struct {
 	version  int
 	first    []int64 // first id of each shard, and the end of the last
@@ -29,15 +29,15 @@ type Windows struct {
 	seed     uint64
 	domain   string
 	shards   uint64 // base of the keys of permutations of shards
-	samples  uint64 // base of those within windows
+	samples  uint64 // base of the keys of permutations within windows
 	uniform  bool
 	hash     uint64
 	epochs   [2]atomic.Pointer[shardOrder]
 	capacity int64 // samples of a shard, if uniform
 }
 
-// NewWindows returns the order of shards of these sizes. The ids of a shard follow the ids of the
-// shard before. The error is of kind errs.Invalid for a window below 1 and for negative sizes.
+// NewWindows returns the order of shards of the given sizes. The ids of a shard follow the ids of
+// the shard before. The error is of kind errs.Invalid if window < 1 or if a size is negative.
 func NewWindows(sizes []int64, window int64, seed uint64, domain string) (*Windows, error) {
 	w := &Windows{version: Version, first: make([]int64, 1, len(sizes)+1), window: window, seed: seed, domain: domain,
 		shards: base(seed, domain+"/shards"), samples: base(seed, domain+"/windows"), uniform: true}
@@ -50,7 +50,7 @@ func NewWindows(sizes []int64, window int64, seed uint64, domain string) (*Windo
 	n := int64(0)
 	for i, size := range sizes {
 		if size < 0 || size > math.MaxInt64-n {
-			return nil, invalid("sizes from 0 on, together below 2^63", fmt.Sprintf("%d of shard %d", size, i))
+			return nil, invalid("sizes of at least 0, with a sum below 2^63", fmt.Sprintf("%d of shard %d", size, i))
 		}
 		n += size
 		w.first = append(w.first, n)
@@ -63,7 +63,7 @@ func NewWindows(sizes []int64, window int64, seed uint64, domain string) (*Windo
 	return w, nil
 }
 
-// again returns the same windows at a version, under a domain.
+// again returns the same windows under another version and domain.
 func (w *Windows) again(version int, domain string) *Windows {
 	return &Windows{version: version, first: w.first, window: w.window, seed: w.seed, domain: domain,
 		shards: base(w.seed, domain+"/shards"), samples: base(w.seed, domain+"/windows"), uniform: w.uniform, hash: w.hash, capacity: w.capacity}
@@ -73,12 +73,12 @@ func (w *Windows) again(version int, domain string) *Windows {
 type shardOrder struct {
 	epoch  int64
 	p      Permutation
-	before []int64 // samples before each place; nil if uniform
+	before []int64 // the number of samples before each place; nil if uniform
 	// If uniform: the place of the last shard, and how many samples it lacks.
 	last, missing int64
 }
 
-// of returns the order of an epoch.
+// of returns the order of the shards in an epoch.
 func (w *Windows) of(epoch int64) *shardOrder {
 	kept := &w.epochs[epoch&1]
 	if o := kept.Load(); o != nil && o.epoch == epoch {
@@ -101,7 +101,7 @@ func (w *Windows) of(epoch int64) *shardOrder {
 	return o
 }
 
-// before returns how many samples come before a place in the order of the shards.
+// before returns the number of samples before a place in the order of the shards.
 func (w *Windows) before(o *shardOrder, place int64) int64 {
 	if o.before != nil {
 		return o.before[place]
@@ -113,8 +113,8 @@ func (w *Windows) before(o *shardOrder, place int64) int64 {
 	return n
 }
 
-// span returns the places of shards [from, to) of the window that has index i of the
-// epoch, and the window's number.
+// span returns the number of the window that contains index i of the epoch, and the places [from,
+// to) of its shards.
 func (w *Windows) span(o *shardOrder, i int64) (number, from, to int64) {
 	k := int64(len(w.first) - 1)
 	number = int64(sort.Search(int((k-1)/w.window), func(n int) bool { return w.before(o, (int64(n)+1)*w.window) > i }))
@@ -133,7 +133,7 @@ func (w *Windows) Fill(pos int64, dst []int64) int {
 	})
 }
 
-// listed is how many shards of a window are looked up together.
+// listed is the number of shards of a window that are looked up together.
 const listed = 64
 
 // fillWindow writes the ids from index i of an epoch to the end of a window.
@@ -143,7 +143,7 @@ func (w *Windows) fillWindow(o *shardOrder, i int64, dst []int64) int {
 	n := w.before(o, to) - first
 	p := makePermutation(w.version, n, epochKey(epochKey(w.samples, o.epoch), number))
 	filled := p.Fill(i-first, dst)
-	var shards, ends [listed]int64 // of the window, if it has no more
+	var shards, ends [listed]int64 // the shards of the window, if it has at most that many
 	places := min(to-from, listed)
 	if to-from <= listed && filled > int(places) {
 		o.p.Fill(from, shards[:places])
@@ -172,9 +172,9 @@ func (w *Windows) fillWindow(o *shardOrder, i int64, dst []int64) int {
 	return filled
 }
 
-// Shards returns the shards of the window that has a position (>= 0), in the order
-// in which they are to be opened, and the positions [first, first+n) of the window.
-// For an empty order it returns nothing.
+// Shards returns the shards of the window that contains a position (>= 0), in the order in which to
+// open them, and the positions [first, first+n) of the window. For an empty order it returns
+// nothing.
 func (w *Windows) Shards(pos int64) (shards []int64, first, n int64) {
 	length := w.EpochLen()
 	if length == 0 || pos < 0 {
@@ -188,7 +188,7 @@ func (w *Windows) Shards(pos int64) (shards []int64, first, n int64) {
 	return shards, pos/length*length + first, w.before(o, to) - first
 }
 
-// Len implements Order: it never ends, unless it has no samples.
+// Len implements Order. The order never ends, except if it has no samples.
 func (w *Windows) Len() (n int64, ok bool) { return 0, w.EpochLen() == 0 }
 
 // EpochLen implements Epochs.
