@@ -17,14 +17,18 @@ import (
 // maxDepth bounds the nesting of documents from outside.
 const maxDepth = 100
 
-// Canonical returns b, one JSON value, in the one form that equal values share: no spaces, names
-// sorted by their bytes, only the escapes that JSON demands, integers exactly as they are, other
-// numbers in the shortest form that reads back as the same float64. Canonical of the result is the
-// result.
+// Canonical returns b, one JSON value, in the one form that all equal values have:
+//   - no spaces
+//   - names sorted by their bytes
+//   - only the escapes that JSON demands
+//   - integers exactly as they are
+//   - other numbers in the shortest form that reads back as the same float64
 //
-// Errors, of kind errs.Corrupt: malformed JSON, a name twice in an object, text
-// that is not UTF-8 or half a surrogate pair, a number out of range, nesting
-// deeper than 100, anything after the value.
+// Canonical does not change its own result.
+//
+// The error is of kind errs.Corrupt for malformed JSON, a name that is twice in an object, text
+// that is not UTF-8, half a surrogate pair, a number out of range, nesting deeper than 100, and
+// bytes after the value.
 func Canonical(b []byte) ([]byte, error) {
 	v, err := parse(b)
 	if err != nil {
@@ -46,7 +50,7 @@ func parse(b []byte) (any, error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, corrupt("", "", "one JSON value", "more after it")
+		return nil, corrupt("", "", "one JSON value", "bytes after the value")
 	}
 	return v, nil
 }
@@ -57,7 +61,7 @@ func parseValue(dec *json.Decoder, depth int) (any, error) {
 		return nil, malformed(err)
 	}
 	if depth > maxDepth {
-		return nil, corrupt("", "", "at most "+strconv.Itoa(maxDepth)+" levels", "more")
+		return nil, corrupt("", "", "at most "+strconv.Itoa(maxDepth)+" levels of nesting", "more levels")
 	}
 	switch t := tok.(type) {
 	case json.Number:
@@ -94,7 +98,7 @@ func parseObject(dec *json.Decoder, depth int) (any, error) {
 		}
 		name, ok := tok.(string)
 		if _, twice := object[name]; twice || !ok {
-			return nil, corrupt("", strconv.Quote(name), "each name once", "the same twice")
+			return nil, corrupt("", strconv.Quote(name), "each name once", "the same name twice")
 		}
 		if object[name], err = parseValue(dec, depth+1); err != nil {
 			return nil, err
@@ -114,18 +118,17 @@ func malformed(err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Want: "JSON", Err: err}
 }
 
-// CheckText returns an error, of kind errs.Corrupt, for JSON that package encoding/json
-// would change without a word as it reads it: bytes that are not UTF-8, and \u escapes of
-// half a surrogate pair.
+// CheckText returns an error of kind errs.Corrupt for JSON that package encoding/json would change
+// silently: bytes that are not UTF-8, and \u escapes of half a surrogate pair.
 func CheckText(b []byte) error {
 	if !utf8.Valid(b) {
-		return corrupt("", "", "UTF-8", "other bytes")
+		return corrupt("", "", "UTF-8", "bytes that are not UTF-8")
 	}
 	return checkSurrogates(b)
 }
 
-// checkSurrogates refuses \u escapes of half a surrogate pair, which package
-// json replaces by U+FFFD without a word.
+// checkSurrogates returns an error for \u escapes of half a surrogate pair. Package encoding/json
+// replaces them by U+FFFD silently.
 func checkSurrogates(b []byte) error {
 	unit := func(b []byte) (uint64, bool) {
 		if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
@@ -139,13 +142,13 @@ func checkSurrogates(b []byte) error {
 			continue
 		}
 		u, ok := unit(b[i:])
-		i++ // what is escaped
+		i++ // skip the escaped character
 		if !ok || u < 0xD800 || u > 0xDFFF {
 			continue
 		}
 		low, ok := unit(b[i+5:])
 		if u >= 0xDC00 || !ok || low < 0xDC00 || low > 0xDFFF {
-			return corrupt("", "", "pairs of surrogates", "half a pair")
+			return corrupt("", "", "whole surrogate pairs", "half a pair")
 		}
 		i += 6 + 4
 	}
@@ -161,17 +164,17 @@ func canonicalNumber(n json.Number) (json.Number, error) {
 	}
 	f, err := strconv.ParseFloat(string(n), 64)
 	if err != nil {
-		return "", corrupt("", "", "numbers within float64", cut(string(n)))
+		return "", corrupt("", "", "numbers in the range of float64", cut(string(n)))
 	}
 	if f == 0 {
 		return "0", nil
 	}
-	// The rule of ECMAScript, as package json has it.
+	// The rule is from ECMAScript. Package encoding/json follows it too.
 	if abs := math.Abs(f); abs >= 1e-6 && abs < 1e21 {
 		return json.Number(strconv.FormatFloat(f, 'f', -1, 64)), nil
 	}
 	s := strconv.FormatFloat(f, 'e', -1, 64)
-	if i := len(s) - 2; s[i] == '0' && s[i-1] == '-' { // e-09 is e-9
+	if i := len(s) - 2; s[i] == '0' && s[i-1] == '-' { // write e-09 as e-9
 		s = s[:i] + s[i+1:]
 	}
 	return json.Number(s), nil
@@ -207,10 +210,10 @@ func appendValue(dst []byte, v any) []byte {
 		}
 		return append(dst, '}')
 	}
-	return dst // parse makes nothing else
+	return dst // parse returns no other types
 }
 
-// AppendString appends a text as Canonical writes it.
+// AppendString appends a text in the form that Canonical writes.
 func AppendString(dst []byte, s string) []byte { return appendString(dst, s) }
 
 func appendString(dst []byte, s string) []byte {
@@ -240,7 +243,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// describe names a parsed value in messages.
+// describe describes a parsed value in messages.
 func describe(v any) string {
 	switch v := v.(type) {
 	case nil:

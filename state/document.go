@@ -11,24 +11,24 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Version is the version of the documents that this package writes, and the newest that it reads.
-// From version 2 on a document carries a checksum of itself. Version 1 has no checksum.
+// Version is the version of the documents that this package writes, and the newest version that it
+// reads. Since version 2 a document has a checksum of itself.
 const Version = 2
 
-// Document is the state of a stream. Marshal does not write zero fields after
-// Position, and adds the checksum.
+// Document is the state of a stream. Marshal leaves out the fields after Position that are zero,
+// and adds the checksum.
 type Document struct {
-	Version  int    // of the form of the document
-	Kind     string // of the stream: "pipeline"
+	Version  int    // the version of the form of the document
+	Kind     string // the kind of stream, such as "pipeline"
 	Position int64  // samples delivered since the beginning
 
-	Epoch int64 // informative
-	Batch int64 // informative: batches delivered in the epoch
+	Epoch int64 // not checked
+	Batch int64 // batches delivered in the epoch; not checked
 
-	Fingerprint string            // of the data set
+	Fingerprint string            // the fingerprint of the data set
 	Config      string            // hash of the options that decide what is delivered
 	Fields      map[string]string // the same options in words, for messages
-	Digest      string            // of the ids delivered, see the type Digest
+	Digest      string            // the digest of the delivered ids, see type Digest
 	Extra       map[string]json.RawMessage
 }
 
@@ -47,10 +47,10 @@ type form struct {
 	Version     int                        `json:"version"`
 }
 
-// MarshalJSON is Marshal: a Document is JSON wherever JSON is written.
+// MarshalJSON implements json.Marshaler with Marshal.
 func (d Document) MarshalJSON() ([]byte, error) { return d.Marshal() }
 
-// UnmarshalJSON is Unmarshal.
+// UnmarshalJSON implements json.Unmarshaler with Unmarshal.
 func (d *Document) UnmarshalJSON(b []byte) error {
 	read, err := Unmarshal(b)
 	if err == nil {
@@ -59,8 +59,8 @@ func (d *Document) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Marshal returns the document as canonical JSON. The error is of kind errs.Invalid: a value of
-// Extra that is not JSON, text that is not UTF-8, or a document that Unmarshal would refuse.
+// Marshal returns the document as canonical JSON. The error is of kind errs.Invalid if a value of
+// Extra is not JSON, if text is not UTF-8, or if Unmarshal would reject the document.
 func (d Document) Marshal() ([]byte, error) {
 	if err := d.validate(errs.Invalid, "state.Marshal"); err != nil {
 		return nil, err
@@ -85,10 +85,10 @@ func (d Document) Marshal() ([]byte, error) {
 	return b, nil
 }
 
-// Unmarshal reads a document, strictly: JSON with each name once and spelled exactly, no unknown
-// fields except inside "extra", integers without fractions, nothing after the document, and from
-// version 2 on the checksum of its contents. Errors: errs.Unsupported for a newer version, else
-// errs.Corrupt.
+// Unmarshal reads a document, strictly: each name comes once and is spelled exactly, no field is
+// unknown except inside "extra", integers have no fractions, and nothing follows the document. From
+// version 2 on the checksum must match. The error is of kind errs.Unsupported for a newer version,
+// else of kind errs.Corrupt.
 func Unmarshal(b []byte) (Document, error) {
 	const op = "state.Unmarshal"
 	v, err := parse(b)
@@ -104,8 +104,8 @@ func Unmarshal(b []byte) (Document, error) {
 	version := r.integer("version", true)
 	if r.err == nil && version > Version {
 		return Document{}, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: "version",
-			Want: "at most " + strconv.Itoa(Version), Got: strconv.FormatInt(version, 10),
-			Remedy: "it was written by a newer Bivouac"}
+			Want: "a version of at most " + strconv.Itoa(Version), Got: strconv.FormatInt(version, 10),
+			Remedy: "a newer Bivouac wrote it: load it with that version"}
 	}
 	d.Version = int(version)
 	if r.err == nil && version > 1 {
@@ -130,7 +130,7 @@ func Unmarshal(b []byte) (Document, error) {
 	})
 	d.Extra = readMap(&r, "extra", func(_ string, v any) json.RawMessage { return appendValue(nil, v) })
 	if r.err == nil && len(top) > 0 {
-		r.fail(slices.Sorted(maps.Keys(top))[0], "known fields", "another")
+		r.fail(slices.Sorted(maps.Keys(top))[0], "only known fields", "an unknown field")
 	}
 	if r.err != nil {
 		return Document{}, r.err
@@ -147,21 +147,21 @@ func (d Document) validate(kind errs.Kind, op string) error {
 	}
 	switch {
 	case d.Version < 1 || d.Version > Version:
-		return fail("version", fmt.Sprintf("1 to %d", Version), d.Version)
+		return fail("version", fmt.Sprintf("a version from 1 to %d", Version), d.Version)
 	case d.Kind == "":
 		return fail("kind", "a name", `""`)
 	case d.Position < 0:
-		return fail("position", "0 or more", d.Position)
+		return fail("position", "at least 0", d.Position)
 	case d.Epoch < 0:
-		return fail("epoch", "0 or more", d.Epoch)
+		return fail("epoch", "at least 0", d.Epoch)
 	case d.Batch < 0:
-		return fail("batch", "0 or more", d.Batch)
+		return fail("batch", "at least 0", d.Batch)
 	}
 	return nil
 }
 
-// validText returns an error that names text which is not UTF-8: package json
-// would replace it without a word.
+// validText returns an error that names text that is not UTF-8. Package encoding/json would replace
+// it silently.
 func validText(f form) error {
 	texts := map[string]string{"kind": f.Kind, "fingerprint": f.Fingerprint, "config": f.Config, "digest": f.Digest}
 	for k, v := range f.Fields {
@@ -178,10 +178,10 @@ func validText(f form) error {
 	return nil
 }
 
-// Check returns nil when a stream that would write want now can go on from d:
-// kind, fingerprint, config and all fields are the same. Otherwise the error, of
-// kind errs.Mismatch, names the first difference with both values and then the
-// others. Position, epoch, batch, digest and extra are not compared.
+// Check returns nil if a stream whose state now would be want can continue from d: kind,
+// fingerprint, config and all fields are the same. Otherwise the error is of kind errs.Mismatch. It
+// names the first difference with both values, and then the other differences. Position, epoch,
+// batch, digest and extra are not compared.
 func (d Document) Check(want Document) error {
 	diff := want.differences(d)
 	if len(diff) == 0 {
@@ -201,8 +201,8 @@ func (d Document) Check(want Document) error {
 
 type difference struct{ name, want, got string }
 
-// differences returns the differences, the most telling first: the kind of stream, the data, the
-// options in words. The hash comes only if the words do not differ.
+// differences returns the differences, with the kind of stream first, then the data set, then the
+// options in words. It compares the hash of the options only if all other values are equal.
 func (d Document) differences(got Document) []difference {
 	var diff []difference
 	compare := func(name, want, got string) {
@@ -304,8 +304,8 @@ func (r *fieldReader) text(name string, required bool) string {
 	return s
 }
 
-// readMap reads an object, in the order of its names; nil when it is absent or
-// empty, since Marshal does not write an empty one.
+// readMap reads an object, in the order of its names. It returns nil if the object is absent or
+// empty, because Marshal does not write an empty one.
 func readMap[T any](r *fieldReader, name string, value func(name string, v any) T) map[string]T {
 	v, ok := r.take(name, false)
 	if !ok {

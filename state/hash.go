@@ -13,35 +13,35 @@ import (
 // hashSize is the size of fingerprints: 128 bits.
 const hashSize = 16
 
-// Hasher makes fingerprints: the first 128 bits of SHA-256 over items that are
-// framed, so that "ab", "c" and "a", "bc" differ. Each item is one byte of type,
-// its length or value in 8 bytes, little-endian, and its bytes.
+// Hasher makes fingerprints: the first 128 bits of SHA-256 over framed items, so that "ab", "c" and
+// "a", "bc" differ. Each item is one byte for its type, its length or value in 8 bytes,
+// little-endian, and its bytes.
 type Hasher struct {
 	h      hash.Hash
 	buffer []byte // collects one item
 }
 
-// NewHasher returns a Hasher for a purpose: hashes of different domains differ.
+// NewHasher returns a Hasher for one purpose. Hashes of different domains differ.
 func NewHasher(domain string) *Hasher {
 	h := &Hasher{h: sha256.New()}
 	h.String(domain)
 	return h
 }
 
-// String adds a text.
+// String adds a string to the hash.
 func (h *Hasher) String(s string) {
 	h.head('s', uint64(len(s)))
 	h.buffer = append(h.buffer[:0], s...)
 	h.h.Write(h.buffer)
 }
 
-// Bytes adds bytes.
+// Bytes adds a byte slice to the hash.
 func (h *Hasher) Bytes(b []byte) {
 	h.head('b', uint64(len(b)))
 	h.h.Write(b)
 }
 
-// Int adds an integer.
+// Int adds an integer to the hash.
 func (h *Hasher) Int(i int64) { h.head('i', uint64(i)) }
 
 func (h *Hasher) head(kind byte, n uint64) {
@@ -52,8 +52,8 @@ func (h *Hasher) head(kind byte, n uint64) {
 // Sum returns the hash of the items added so far, in 32 hexadecimal digits.
 func (h *Hasher) Sum() string { return hex.EncodeToString(h.h.Sum(nil)[:hashSize]) }
 
-// HashFields returns the hash of a set of named values in any order: the Config of a Document with
-// these Fields.
+// HashFields returns the hash of a set of named values, which does not depend on their order. It is
+// the Config of a Document with these Fields.
 func HashFields(fields map[string]string) string {
 	h := NewHasher("bivouac.fields.v1")
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -63,16 +63,16 @@ func HashFields(fields map[string]string) string {
 	return h.Sum()
 }
 
-// Digest is a rolling hash of the ids delivered, in their order: two runs with equal digests saw
-// the same samples in the same order. It is a value of 16 bytes, carried along with the position.
-// The zero Digest is the digest of no ids. It finds accidents, not forgery.
+// Digest is a rolling hash of the delivered ids in their order: two runs with equal digests saw the
+// same samples in the same order. It has 16 bytes and is kept with the position. The zero Digest is
+// the digest of no ids. It finds accidents, not forgery.
 //
-// Each id is mixed in by steps that can be undone for a known id (addition,
-// rotation, multiplication by odd numbers): digests that differ before the same
-// ids differ after them.
+// Each id is mixed in by steps that can be undone for a known id: addition, rotation, and
+// multiplication by odd numbers. So two digests that differ still differ after the same ids are
+// added to both.
 type Digest struct{ a, b uint64 }
 
-// Add takes ids in the order of delivery.
+// Add adds ids in the order of delivery.
 func (d *Digest) Add(ids ...int64) {
 	a, b := d.a, d.b
 	for _, id := range ids {
@@ -99,8 +99,8 @@ func (d Digest) Append(dst []byte) []byte {
 	return hex.AppendEncode(dst, b[:])
 }
 
-// ParseDigest returns the digest whose Sum is sum, so that it can be continued. "" is the digest of
-// no ids. The error is of kind errs.Corrupt.
+// ParseDigest returns the digest whose Sum is sum, so that more ids can be added. "" is the digest
+// of no ids. The error is of kind errs.Corrupt.
 func ParseDigest(sum string) (Digest, error) {
 	if sum == "" {
 		return Digest{}, nil

@@ -6,8 +6,9 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Unsealed is the member of a document, with the comma after it, whose digits Seal fills in. It is
-// the first member of a canonical document, or the second if the first is "batch".
+// Unsealed is the checksum member of a document before Seal fills in its digits, with the comma
+// after it. It is the first member of a canonical document, or the second one if the first is
+// "batch".
 const Unsealed = checksumHead + checksumZeros + `",`
 
 const (
@@ -20,9 +21,9 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Seal fills in the checksum of a canonical document that has [Unsealed] as its first member, or as
-// the member after "batch": the CRC-32C of all its bytes, with zeros for the digits of the
-// checksum. It changes b in place, allocates nothing, and leaves a document without that member as
-// it is.
+// the member after "batch". The checksum is the CRC-32C of all bytes of the document, with zeros
+// for the digits of the checksum. Seal changes b in place and allocates nothing. It does not change
+// a document without that member.
 func Seal(b []byte) {
 	at := checksumAt(b)
 	if at == 0 {
@@ -51,7 +52,7 @@ func checksumAt(b []byte) int {
 	return at + len(checksumHead)
 }
 
-// checkSeal holds a parsed object against its checksum, which stays in it.
+// checkSeal checks a parsed object against its checksum. The checksum stays in the object.
 func checkSeal(op string, top map[string]any, got string) error {
 	top[checksumName] = checksumZeros
 	b := appendValue(nil, top)
@@ -62,14 +63,14 @@ func checkSeal(op string, top map[string]any, got string) error {
 	}
 	if string(want) != got {
 		return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: checksumName, Want: string(want) + ", the checksum of the document", Got: shorten(got),
-			Remedy: "the state was damaged or changed by hand; take an earlier one"}
+			Remedy: "the state is damaged or was edited: use an earlier state"}
 	}
 	return nil
 }
 
-// CheckSeal returns a JSON object in canonical form without its checksum, which [Seal] made. An
-// object without a checksum is returned as it is, in canonical form. Errors are of kind
-// errs.Corrupt: the errors of Canonical, and a wrong checksum.
+// CheckSeal checks the checksum that [Seal] made and returns the JSON object without it, in
+// canonical form. An object without a checksum is only brought into canonical form. The error is of
+// kind errs.Corrupt for a wrong checksum, and if Canonical fails.
 func CheckSeal(b []byte) ([]byte, error) {
 	const op = "state.CheckSeal"
 	v, err := parse(b)

@@ -1,5 +1,5 @@
-// Package faults says what happens to samples that cannot be read, for every engine. It has the
-// action, the policy that chooses it, the fault that is noted, and the ledger that states keep.
+// Package faults says what an engine does with samples that cannot be read. It has the action, the
+// policy that chooses the action, the record of a fault, and the ledger that states keep.
 //
 // An action is written in the same words in configurations, states and messages:
 // "fail", "pass on", "skip", "replace", "zero".
@@ -11,25 +11,24 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/enum"
 )
 
-// Action says what becomes of a sample that cannot be read, or at which an operator fails.
-// Each engine takes those that its options name.
+// Action says what happens to a sample that cannot be read, or for which an operator fails. The
+// options of each engine name the actions that it supports.
 type Action uint8
 
 // The actions.
 const (
-	// Fail makes the sample's error the error of the batch. A loader keeps its position: the next Next
-	// tries the batch again.
+	// Fail returns the error of the sample as the error of the batch. A loader keeps its position: the
+	// following call of Next tries the batch again.
 	Fail Action = iota
-	// PassOn makes it the error at the position of the batch; the next Next goes on behind
-	// the batch.
+	// PassOn returns the error instead of the batch. The following call of Next returns the next
+	// batch.
 	PassOn
-	// Skip delivers the batch without the sample, and notes it in the ledger.
+	// Skip delivers the batch without the sample and records the fault in the ledger.
 	Skip
-	// Replace puts the sample that follows in the data set into its place, or one of the next
-	// sixteen. Behind an operator that needs the whole batch it is too late: there the batch
-	// fails.
+	// Replace delivers the next sample of the data set instead, or one of the next sixteen. After an
+	// operator that needs the whole batch, a sample cannot be replaced any more, and the batch fails.
 	Replace
-	// Zero delivers zeros in its place, without elements where only the data tells how many.
+	// Zero delivers zeros instead. If only the data gives the shape, the result has no elements.
 	Zero
 )
 
@@ -40,8 +39,8 @@ func (a Action) String() string {
 	return enum.Name(a, actionNames, "Action(%d)")
 }
 
-// ParseAction returns the action of that name. It also reads "error", which documents of
-// pipelines have for Fail. The error is of kind errs.Invalid.
+// ParseAction returns the action with the given name. It also accepts "error", the name of Fail in
+// documents of pipelines. The error is of kind errs.Invalid.
 func ParseAction(name string) (Action, error) {
 	if name == "error" {
 		return Fail, nil
@@ -58,20 +57,20 @@ func (a *Action) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Policy says when samples are tried again, and what becomes of those that cannot be read.
-// The zero Policy fails at once.
+// Policy says when samples are tried again, and what happens to samples that cannot be read. The
+// zero Policy fails at once.
 type Policy struct {
-	// Retries is how often a sample that is read by its id is tried again before Action is
-	// taken. Items of an iterable data set cannot be read again.
+	// Retries is how often a sample that is read by its id is tried again before Action applies. Items
+	// of an iterable data set cannot be read again.
 	Retries int
-	// Backoff is the wait before the first retry; it doubles each time.
+	// Backoff is the wait before the first retry. It doubles with each retry.
 	Backoff time.Duration
 	Action  Action
 }
 
-// Fault is a sample that failed, and that a policy excused.
+// Fault is a sample that failed and that the policy did not treat as an error.
 type Fault struct {
-	Position int64  `json:"position"` // in the stream; of an iterable data set, in its stream
+	Position int64  `json:"position"` // in the stream; for an iterable data set, in the stream of the data set
 	Reader   string `json:"reader"`   // name of its node in a pipeline
 	ID       int64  `json:"id"`       // in the data set; -1 for an item of an iterable one
 	Action   Action `json:"action"`
@@ -79,14 +78,13 @@ type Fault struct {
 	Err      error  `json:"-"`      // nil in a ledger
 }
 
-// Ledger is what is remembered of faults: how many there were, and the last of them in
-// their order.
+// Ledger counts faults and keeps the last of them in their order.
 type Ledger struct {
 	Count int64   `json:"count"`
 	Last  []Fault `json:"last"`
 }
 
-// Add notes a fault. The oldest goes if there are most already.
+// Add records a fault. It drops the oldest fault if the ledger already has most faults.
 func (l *Ledger) Add(f Fault, most int) {
 	l.Count++
 	if len(l.Last) >= most {

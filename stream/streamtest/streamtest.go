@@ -1,4 +1,4 @@
-// Package streamtest holds implementations of stream.Stream to their contract.
+// Package streamtest tests implementations of stream.Stream against their contract.
 //
 //	func TestStream(t *testing.T) {
 //		streamtest.Run(t, streamtest.Suite[[]byte]{
@@ -19,24 +19,24 @@ import (
 	"github.com/bivouac-ml/bivouac/stream"
 )
 
-// Suite says how the streams under test are made and compared.
+// Suite says how to make and compare the streams under test.
 type Suite[T any] struct {
-	// New returns a stream at its start; each delivers the same.
+	// New returns a stream at its start. All streams deliver the same values.
 	New func() (stream.Stream[T], error)
-	// Text returns what tells two values apart. It must not keep the value; nil is
+	// Text returns a text that is equal only for equal values. It must not keep the value. nil means
 	// fmt.Sprint.
 	Text func(T) string
-	// Values is how many values are looked at, over all passes; 0 is 40.
+	// Values is how many values are compared, over all passes. 0 means 40.
 	Values int
-	// Foreign are states that the stream must refuse. Bytes that are no state of any
-	// stream are tried anyway.
+	// Foreign are states that the stream must reject. Run also tries bytes that are not a state of any
+	// stream.
 	Foreign [][]byte
 }
 
-// end stands for io.EOF in what a stream delivered.
+// end stands for io.EOF among the delivered values.
 const end = "EOF"
 
-// Run tries the contract, each law as a test of its own.
+// Run tests the contract. Each law is a test of its own.
 func Run[T any](t *testing.T, s Suite[T]) {
 	if s.Text == nil {
 		s.Text = func(v T) string { return fmt.Sprint(v) }
@@ -61,7 +61,7 @@ func Run[T any](t *testing.T, s Suite[T]) {
 	}
 }
 
-// open returns a new stream, which the test closes.
+// open returns a new stream. The test closes it at its end.
 func (s Suite[T]) open(t *testing.T) stream.Stream[T] {
 	t.Helper()
 	st, err := s.New()
@@ -89,7 +89,7 @@ func (s Suite[T]) pull(t *testing.T, st stream.Stream[T]) string {
 	return s.Text(v)
 }
 
-// take returns up to n values, ends of passes included; it stops behind two ends.
+// take returns up to n values, ends of passes included. It stops after two ends in a row.
 func (s Suite[T]) take(t *testing.T, st stream.Stream[T], n int) (got []string) {
 	t.Helper()
 	for values := 0; values < n; {
@@ -104,7 +104,7 @@ func (s Suite[T]) take(t *testing.T, st stream.Stream[T], n int) (got []string) 
 	return got
 }
 
-// values are what was delivered without the ends of passes.
+// values returns the delivered values without the ends of passes.
 func values(got []string) []string {
 	return slices.DeleteFunc(slices.Clone(got), func(v string) bool { return v == end })
 }
@@ -118,7 +118,7 @@ func save[T any](t *testing.T, st stream.Stream[T]) []byte {
 	return b
 }
 
-// Behind two ends in a row there are only ends, and SetState leads away from them.
+// After two ends in a row there are only ends. SetState moves the stream away from them.
 func twoEnds[T any](t *testing.T, s Suite[T]) {
 	st := s.open(t)
 	start := save(t, st)
@@ -143,8 +143,8 @@ func twoEnds[T any](t *testing.T, s Suite[T]) {
 	}
 }
 
-// A state taken behind any value, or behind the end of a pass, leads another stream to what
-// followed it, ends of passes included.
+// A state that is taken after any value, or after the end of a pass, moves another stream to the
+// values that followed, ends of passes included.
 func position[T any](t *testing.T, s Suite[T]) {
 	all := s.take(t, s.open(t), s.Values)
 	for n := 0; n <= len(all); n++ {
@@ -168,14 +168,14 @@ func position[T any](t *testing.T, s Suite[T]) {
 	}
 }
 
-// waits reports whether a stream waits behind n values for Reset. To be set to that state
-// may begin the next pass; the law of Reset tells the rest.
+// waits reports whether a stream waits for Reset after n values. Setting a stream to that state may
+// begin the next pass; the test of Reset covers the rest.
 func waits[T any](st stream.Stream[T], all []string, n int) bool {
 	_, ok := st.(stream.Resetter)
 	return ok && n > 0 && all[n-1] == end
 }
 
-// follows checks what a stream returns next.
+// follows checks the values that a stream returns next.
 func (s Suite[T]) follows(t *testing.T, st stream.Stream[T], want []string, where string) {
 	t.Helper()
 	for i, w := range want {
@@ -185,7 +185,7 @@ func (s Suite[T]) follows(t *testing.T, st stream.Stream[T], want []string, wher
 	}
 }
 
-// AppendState appends, gives the same twice, and changes nothing of what comes.
+// AppendState appends to its argument, returns the same state twice, and changes no later value.
 func taking[T any](t *testing.T, s Suite[T]) {
 	all := s.take(t, s.open(t), s.Values)
 	st := s.open(t)
@@ -201,7 +201,7 @@ func taking[T any](t *testing.T, s Suite[T]) {
 	}
 }
 
-// SetState drops what was prefetched, from any place to any other.
+// SetState drops prefetched values when it moves a stream from any position to any other one.
 func moving[T any](t *testing.T, s Suite[T]) {
 	st := s.open(t)
 	states := [][]byte{save(t, st)}
@@ -219,12 +219,12 @@ func moving[T any](t *testing.T, s Suite[T]) {
 			t.Fatalf("SetState to %d: %v", to, err)
 		}
 		if want := all[to:]; !waits(st, all, to) {
-			s.follows(t, st, want[:min(4, len(want))], fmt.Sprintf("moved behind %d", to))
+			s.follows(t, st, want[:min(4, len(want))], fmt.Sprintf("moved after %d", to))
 		}
 	}
 }
 
-// What is no state is refused, and the stream stays where it is.
+// SetState rejects bytes that are not a state, and the stream stays where it is.
 func refused[T any](t *testing.T, s Suite[T]) {
 	all := s.take(t, s.open(t), s.Values)
 	st := s.open(t)
@@ -235,11 +235,11 @@ func refused[T any](t *testing.T, s Suite[T]) {
 		}
 	}
 	if got := values(s.take(t, st, 3)); !slices.Equal(got, values(all[1:])[:len(got)]) {
-		t.Errorf("behind refused states: %q, want %q", got, all[1:])
+		t.Errorf("after rejected states: %q, want %q", got, all[1:])
 	}
 }
 
-// A context that has ended stops Next, or changes nothing; no value is lost.
+// A context that has ended makes Next fail, or changes nothing. No value is lost.
 func cancelled[T any](t *testing.T, s Suite[T]) {
 	all := s.take(t, s.open(t), s.Values)
 	st := s.open(t)
@@ -257,7 +257,7 @@ func cancelled[T any](t *testing.T, s Suite[T]) {
 			continue
 		}
 		if v := s.pull(t, st); v != all[i] {
-			t.Fatalf("value %d behind an ended context: %s, want %s", i, v, all[i])
+			t.Fatalf("value %d after the context ended: %s, want %s", i, v, all[i])
 		}
 		got = append(got, all[i])
 	}
@@ -266,8 +266,8 @@ func cancelled[T any](t *testing.T, s Suite[T]) {
 	}
 }
 
-// A stream.Resetter does nothing when Reset is called within a pass. At its end there are only ends
-// until Reset, and then the values of the next pass, whose states lead there.
+// A stream.Resetter ignores Reset within a pass. At the end of a pass, Next returns only ends until
+// Reset is called, and then the values of the next pass. States of that pass lead to its values.
 func resetting[T any](t *testing.T, s Suite[T]) {
 	st := s.open(t)
 	r, ok := st.(stream.Resetter)
@@ -306,11 +306,11 @@ func resetting[T any](t *testing.T, s Suite[T]) {
 		reset(r)
 		next := s.pull(t, st)
 		if v := s.pull(t, other); v != end && v != next {
-			t.Fatalf("behind the state of the end of a pass: %s, want %s", v, next)
+			t.Fatalf("after the state of the end of a pass: %s, want %s", v, next)
 		} else if v == end {
 			reset(other.(stream.Resetter))
 			if v := s.pull(t, other); v != next {
-				t.Fatalf("behind the state of the end of a pass, and Reset: %s, want %s", v, next)
+				t.Fatalf("after the state of the end of a pass, and Reset: %s, want %s", v, next)
 			}
 		}
 		passes = append(passes, append(pass, next))
@@ -323,7 +323,7 @@ func resetting[T any](t *testing.T, s Suite[T]) {
 	}
 }
 
-// Close may be called twice; behind it Next fails.
+// Close may be called twice. After Close, Next fails.
 func closed[T any](t *testing.T, s Suite[T]) {
 	st := s.open(t)
 	s.pull(t, st)
@@ -333,6 +333,6 @@ func closed[T any](t *testing.T, s Suite[T]) {
 		}
 	}
 	if _, err := st.Next(t.Context()); err == nil || errors.Is(err, io.EOF) {
-		t.Errorf("Next behind Close: %v, want an error that is not the end", err)
+		t.Errorf("Next after Close: %v, want an error that is not the end", err)
 	}
 }
