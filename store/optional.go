@@ -8,17 +8,17 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Hider is a Store that can remove in two parts: first the name, which is quick and which others
-// wait for, then the bytes, which may take long.
+// Hider is a Store that can remove an object in two steps. The first step removes the name, which
+// is quick and makes other callers wait. The second step frees the bytes, which may take long.
 type Hider interface {
-	// Hide is the first part of RemoveTree: the directory or object is durably invisible when it
-	// returns nil. free is the second part. It must be called, once: until it returns, CleanStaging
-	// leaves the bytes alone. If it fails, or the process ends before, the bytes count as leftovers of
+	// Hide is the first step: the directory or object is durably invisible when it returns nil. free
+	// is the second step, and must be called once. CleanStaging leaves the bytes alone until free
+	// returns. If free fails, or the process ends before it is called, the bytes count as leftovers of
 	// a dead transaction.
 	Hide(ctx context.Context, name string) (free func() error, err error)
 }
 
-// Hide calls Hider.Hide of st. If st is not a Hider, it calls RemoveTree, and free does nothing.
+// Hide calls st.Hide if st is a Hider. Otherwise it calls RemoveTree, and free does nothing.
 func Hide(ctx context.Context, st Store, name string) (free func() error, err error) {
 	if h, ok := st.(Hider); ok {
 		return h.Hide(ctx, name)
@@ -26,38 +26,39 @@ func Hide(ctx context.Context, st Store, name string) (free func() error, err er
 	return func() error { return nil }, st.RemoveTree(ctx, name)
 }
 
-// LockName is the name below a directory under which a store may keep its lock. The file names the
-// holder. If nobody holds the lock, it names the last holder and means nothing.
+// LockName is the name of the file, in a directory, in which a store may keep the lock of the
+// directory. The file names the holder of the lock. If nobody holds the lock, the file names the
+// last holder and has no meaning.
 const LockName = ".bivouac.lock"
 
-// Locker is a Store that can keep a second writer out of a directory. The lock is advisory: it
-// keeps out programs that ask for it, and neither readers nor other programs.
+// Locker is a Store that can lock a directory against a second writer. The lock is advisory: it
+// stops only programs that ask for it, and no readers.
 type Locker interface {
-	// Lock takes the lock of the directory dir, which it makes when it is missing,
-	// until Close is called or the process ends, killed or not. When another one
-	// has it, in this process or elsewhere, that is errs.Busy, which names the
-	// process, its host and since when; where there are no locks errs.Unsupported.
+	// Lock takes the lock of the directory dir and creates the directory if it is missing. The lock is
+	// held until Close is called or the process ends in any way. If another holder has the lock, in
+	// this process or elsewhere, the error is of kind errs.Busy and names the process, its host and
+	// since when it holds the lock. If there are no locks, the error is of kind errs.Unsupported.
 	Lock(ctx context.Context, dir string) (io.Closer, error)
 }
 
-// HeldLock is a lock that can be inspected. The result of Locker.Lock may be a HeldLock.
+// HeldLock is a lock that can be checked. The result of Locker.Lock may be a HeldLock.
 type HeldLock interface {
 	io.Closer
-	// Check returns an error unless the lock still keeps others out: errs.NotFound when
-	// its file or directory was removed, errs.Busy when another file stands there, which
-	// another process may have locked.
+	// Check returns an error unless the lock is still effective. The error is of kind errs.NotFound if
+	// the lock file or its directory was removed. It is of kind errs.Busy if another file has its
+	// place, because another process may have locked that file.
 	Check(ctx context.Context) error
 }
 
-// Mover is a Store in which an object can get a name in another directory.
+// Mover is a Store that can move an object to another directory.
 type Mover interface {
-	// Move gives a committed directory or object another name, in one step that is
-	// durable when Move returns. The directory of the new name is made when it is
-	// missing. A taken name is Exists.
+	// Move renames a committed directory or object, in one step that is durable when Move returns. It
+	// creates the directory of the new name if it is missing. If the new name is taken, the error is
+	// of kind errs.Exists.
 	Move(ctx context.Context, from, to string) error
 }
 
-// Move is Mover.Move of st. It fails with errs.Unsupported if st is not a Mover.
+// Move calls st.Move. It fails with errs.Unsupported if st is not a Mover.
 func Move(ctx context.Context, st Store, from, to string) error {
 	if m, ok := st.(Mover); ok {
 		return m.Move(ctx, from, to)
@@ -69,8 +70,8 @@ func Move(ctx context.Context, st Store, from, to string) error {
 // Permitter is a Store whose directories and files have permissions.
 type Permitter interface {
 	// WithPermissions returns the same store with permission bits for new objects: mode, less the
-	// umask of the process. New directories, missing parents among them, get these bits; new files get
-	// them without the bits for execution. mode must have the owner's bits. Linked objects keep their
+	// umask of the process. New directories, missing parents included, get these bits. New files get
+	// them without the execute bits. mode must have all bits of the owner. Linked objects keep their
 	// permissions.
 	WithPermissions(mode fs.FileMode) Store
 }
@@ -85,25 +86,25 @@ func WithPermissions(st Store, mode fs.FileMode) (Store, error) {
 		return p.WithPermissions(mode), nil
 	}
 	return nil, &errs.Error{Kind: errs.Unsupported, Op: "store.WithPermissions", Subject: st.Properties().Name,
-		Want: "a store of files with permissions", Remedy: "leave file.path_permission_mode out"}
+		Want: "a store of files with permissions", Remedy: "leave out file.path_permission_mode"}
 }
 
-// Scanner is a Store that can read from the disk past the cache, and that can tell objects apart by
-// identity.
+// Scanner is a Store that can read from the disk and not from the cache, and that can tell whether
+// two names are the same object.
 type Scanner interface {
-	// Scan hands the bytes of an object to visit, in their order and piece by piece, as
-	// the disk has them: past the cache of the system where that is possible. An error of
-	// visit ends it and is returned.
+	// Scan calls visit with the bytes of an object, in order and piece by piece. The bytes come from
+	// the disk, past the cache of the system if possible. If visit returns an error, Scan stops and
+	// returns it.
 	Scan(ctx context.Context, name string, visit func(b []byte) error) error
-	// Identity identifies the object behind a name: two names of one object, such as links, have the
-	// same identity. It is "" if the identity is not known.
+	// Identity returns a text that identifies the object with a name. Two names of one object, such as
+	// links, have the same identity. The result is "" if the identity is not known.
 	Identity(ctx context.Context, name string) (string, error)
 }
 
-// scanBytes is the size of a piece.
+// scanBytes is the size of a piece that Scan reads.
 const scanBytes = 1 << 20
 
-// Scan is Scanner.Scan of st, or reads the object where st is no Scanner.
+// Scan calls st.Scan. If st is not a Scanner, it reads the object.
 func Scan(ctx context.Context, st Store, name string, visit func(b []byte) error) error {
 	if s, ok := st.(Scanner); ok {
 		return s.Scan(ctx, name, visit)
@@ -126,7 +127,7 @@ func Scan(ctx context.Context, st Store, name string, visit func(b []byte) error
 	return nil
 }
 
-// Identity is Scanner.Identity of st, "" where st is no Scanner.
+// Identity calls st.Identity. It returns "" if st is not a Scanner.
 func Identity(ctx context.Context, st Store, name string) (string, error) {
 	if s, ok := st.(Scanner); ok {
 		return s.Identity(ctx, name)
@@ -134,16 +135,15 @@ func Identity(ctx context.Context, st Store, name string) (string, error) {
 	return "", nil
 }
 
-// Syncer is a Store below which programs that know nothing of it may have written,
-// and perhaps not durably.
+// Syncer is a Store whose files may also be written by other programs, and perhaps not durably.
 type Syncer interface {
-	// Sync makes the content of the object or directory name durable, with all
-	// below; Settle does so with the name itself. Nobody may write there meanwhile.
+	// Sync makes the contents of the object or directory durable, with everything below it. Settle
+	// makes the name itself durable. Nobody may write there during the call.
 	Sync(ctx context.Context, name string) error
 }
 
-// Sync makes name durable where st is a Syncer; with others what is there is
-// durable.
+// Sync calls st.Sync. If st is not a Syncer, the contents are durable already, and Sync does
+// nothing.
 func Sync(ctx context.Context, st Store, name string) error {
 	if s, ok := st.(Syncer); ok {
 		return s.Sync(ctx, name)

@@ -14,7 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Commit implements store.Txn; the package comment has the sequence.
+// Commit implements store.Txn. The package comment has the sequence of its steps.
 func (t *txn) Commit(ctx context.Context, manifest store.Blob, markers ...store.Blob) error {
 	const op = "store.Commit"
 	t.life.Lock()
@@ -27,11 +27,11 @@ func (t *txn) Commit(ctx context.Context, manifest store.Blob, markers ...store.
 		err = t.prepare(ctx, op, manifest, markers)
 	}
 	if err != nil {
-		t.discard() //nolint:errcheck // the reason comes first; CleanStaging finds what is left
+		t.discard() //nolint:errcheck // the first error counts; CleanStaging removes what is left
 		return err
 	}
 	if t.opt.Join != "" {
-		t.over = true // the process that began it publishes
+		t.over = true // the process that began the transaction publishes
 		return nil
 	}
 	if l := t.opt.Publishing; l != nil {
@@ -41,11 +41,11 @@ func (t *txn) Commit(ctx context.Context, manifest store.Blob, markers ...store.
 	return t.publish(context.WithoutCancel(ctx), op)
 }
 
-// prepare makes the staging tree whole and durable.
+// prepare makes the staging tree complete and durable.
 func (t *txn) prepare(ctx context.Context, op string, manifest store.Blob, markers []store.Blob) error {
 	for w := range t.writers {
 		return &errs.Error{
-			Kind: errs.Invalid, Op: op, Subject: t.subject(w.name), Want: "a sealed object", Got: "one that is still open",
+			Kind: errs.Invalid, Op: op, Subject: t.subject(w.name), Want: "a sealed object", Got: "an open writer",
 		}
 	}
 	last := t.opt.Join == "" || manifest.Name != ""
@@ -88,8 +88,8 @@ func (t *txn) prepare(ctx context.Context, op string, manifest store.Blob, marke
 	return alive(ctx, op, t.final)
 }
 
-// syncAbove syncs the directory of the manifest, and of the directories above
-// it those into which the manifest put new ones.
+// syncAbove syncs the directory of the manifest. It also syncs the directories above it that got a
+// new entry because of the manifest.
 func (t *txn) syncAbove(op, manifest string, before []string) error {
 	for d := parent(manifest); ; d = parent(d) {
 		if err := t.s.fs.SyncDir(t.path(d)); err != nil {
@@ -101,13 +101,13 @@ func (t *txn) syncAbove(op, manifest string, before []string) error {
 	}
 }
 
-// publish makes the staging tree visible, and that durable.
+// publish makes the staging tree visible, and makes that durable.
 func (t *txn) publish(ctx context.Context, op string) error {
 	defer t.disown()
 	from := t.path("")
 	id, err := t.s.fs.Stat(from)
 	if err != nil {
-		t.discard() //nolint:errcheck // the reason comes first; CleanStaging finds what is left
+		t.discard() //nolint:errcheck // the first error counts; CleanStaging removes what is left
 		return wrap(op, t.final, err)
 	}
 	replaced, err := t.moveIn(ctx, op, from, t.s.path(t.final))
@@ -119,7 +119,7 @@ func (t *txn) publish(ctx context.Context, op string) error {
 			return wrap(op, t.final, err)
 		default:
 			t.over = true
-			t.s.doubt(t.staging) // it may hold the old tree
+			t.s.doubt(t.staging) // the staging name may hold the old tree
 			return uncertain(op, t.final, err)
 		}
 	}
@@ -130,16 +130,15 @@ func (t *txn) publish(ctx context.Context, op string) error {
 		return uncertain(op, t.final, err)
 	}
 	if replaced {
-		// Committed. What cannot be removed now is left to CleanStaging.
+		// The transaction is committed. CleanStaging removes what cannot be removed now.
 		t.s.release(t.staging) //nolint:errcheck // see above
 	}
 	t.s.unstage(t.staging)
 	return nil
 }
 
-// moveIn renames or exchanges, and reports which; it follows a name that comes
-// or goes meanwhile by the hand of another writer, unless it is to replace one
-// directory and no other.
+// moveIn renames or exchanges, and reports which. If another writer adds or removes the name
+// meanwhile, it tries again, unless the transaction must replace one certain directory.
 func (t *txn) moveIn(ctx context.Context, op, from, to string) (replaced bool, err error) {
 	overwrite := t.opt.Overwrite || t.opt.Replaces != nil
 	if overwrite {
@@ -176,7 +175,7 @@ func (t *txn) moveIn(ctx context.Context, op, from, to string) (replaced bool, e
 	return replaced, err
 }
 
-// overtaken returns an error when the name has not the directory that is to be replaced.
+// overtaken returns an error if the name no longer belongs to the directory that is to be replaced.
 func (t *txn) overtaken(ctx context.Context, op string) error {
 	if t.opt.Replaces == nil {
 		return nil
@@ -184,12 +183,13 @@ func (t *txn) overtaken(ctx context.Context, op string) error {
 	return errs.Wrap(op, "", store.Overtaken(ctx, t.s, t.opt.Replaces, t.final))
 }
 
-// errNotReturned is in the chain of an error of moveIn that has replaced another
-// directory than it should, and could not give that its name back.
+// errNotReturned is in the chain of an error of moveIn if it replaced the wrong directory and could
+// not give that directory its name back.
 var errNotReturned = errors.New("another directory was replaced, and could not get its name back")
 
-// exchanged looks at the directory that an exchange has replaced. One that a writer
-// without turn put there after the last look gets its name back.
+// exchanged checks which directory an exchange has replaced. A writer that does not wait for its
+// turn may have put another directory there after the last check. That directory gets its name
+// back.
 func (t *txn) exchanged(ctx context.Context, op, from, to string) error {
 	if t.opt.Replaces == nil {
 		return nil
@@ -200,17 +200,17 @@ func (t *txn) exchanged(ctx context.Context, op, from, to string) error {
 	if err := t.s.fs.Exchange(from, to); err != nil {
 		return errors.Join(errNotReturned, err)
 	}
-	return &errs.Error{Kind: errs.Busy, Op: op, Subject: t.final, Want: "the directory that was read", Got: "another one", Err: store.ErrReplaced,
-		Remedy: "run it again: it reads the present contents"}
+	return &errs.Error{Kind: errs.Busy, Op: op, Subject: t.final, Want: "the directory that was read", Got: "another directory", Err: store.ErrReplaced,
+		Remedy: "run it again: it then reads the present contents"}
 }
 
-// turnPatience is how often the turn in a directory is asked for, a millisecond apart.
+// turnPatience is how often turn tries to get the lock of a directory, a millisecond apart.
 const turnPatience = 200
 
 // turn waits until no other transaction, of this process or another one, replaces a directory in
-// dir, and keeps others out until the function that it returns is called. It does not
-// wait for long: where there are no locks, or somebody holds the lock for other reasons, the
-// looks before and after an exchange stand alone.
+// dir. It keeps other transactions out until the returned function is called. It does not wait for
+// long. If there are no locks, or another program holds the lock for other reasons, only the checks
+// before and after an exchange protect the directory.
 func (s *Store) turn(dir string) (end func()) {
 	none := func() {}
 	d, err := s.fs.OpenDir(s.path(dir))
@@ -239,8 +239,8 @@ const (
 	no
 )
 
-// landed decides, after a rename or exchange that reported an error, whether it took place
-// nevertheless: it checks whether the moved object, id, is now at name.
+// landed decides whether a rename or exchange that returned an error took place nevertheless. It
+// checks whether the moved object, id, is now at name.
 func (s *Store) landed(id fs.FileInfo, name string) answer {
 	info, err := s.fs.Stat(name)
 	switch {
@@ -252,8 +252,8 @@ func (s *Store) landed(id fs.FileInfo, name string) answer {
 	return unknown
 }
 
-// renameNoReplace moves a file or directory to a free name, also on file
-// systems that cannot do so in one step; the package comment says how.
+// renameNoReplace moves a file or directory to a free name. It also works on file systems that
+// cannot do so in one step; the package comment says how.
 func (s *Store) renameNoReplace(from, to string, dir bool) error {
 	err := s.fs.RenameNoReplace(from, to)
 	if !errors.Is(err, errors.ErrUnsupported) {
@@ -263,7 +263,7 @@ func (s *Store) renameNoReplace(from, to string, dir bool) error {
 		if err := s.fs.Link(from, to); err != nil {
 			return err
 		}
-		// The object is there; what cannot be removed now is left to CleanStaging.
+		// The object is at its new name. CleanStaging removes what cannot be removed now.
 		s.fs.Remove(from) //nolint:errcheck // see above
 		return nil
 	}

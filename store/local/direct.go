@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 )
 
-// allocate decides how a new file is written and reserves its room.
+// allocate decides how to write a new file and reserves its room.
 func (w *writer) allocate() error {
 	s := w.t.s
 	if from := s.opt.DirectFrom; from != Buffered && w.size >= from && w.size > 0 && !s.indirect.Load() {
@@ -38,7 +38,7 @@ func (w *writer) write(p []byte, off int64) (past int64, err error) {
 	end := off + int64(len(p))
 	if off%vfs.DirectBlock != 0 || (end%vfs.DirectBlock != 0 && end != w.size) {
 		return 0, &errs.Error{
-			Kind: errs.Invalid, Want: fmt.Sprintf("offset and length in multiples of %d, the tail aside", vfs.DirectBlock),
+			Kind: errs.Invalid, Want: fmt.Sprintf("offset and length in multiples of %d, except at the end of the object", vfs.DirectBlock),
 			Got: fmt.Sprintf("%d bytes at %d", len(p), off),
 		}
 	}
@@ -54,11 +54,11 @@ func (w *writer) write(p []byte, off int64) (past int64, err error) {
 	return 0, writeFull(w.f, p, off)
 }
 
-// bounceBytes bounds the memory of a write from memory that is not aligned.
+// bounceBytes bounds the buffer for writes from memory that is not aligned.
 const bounceBytes = 256 << 10
 
-// writeDirect writes what lies aligned in memory from where it is, and the
-// rest through memory that does; a tail is padded with zeros.
+// writeDirect writes bytes that are aligned in memory directly, and all others through an aligned
+// buffer. The end of the object is padded with zeros.
 func (w *writer) writeDirect(p []byte, off int64) error {
 	if body := len(p) &^ (vfs.DirectBlock - 1); body > 0 && vfs.Aligned(p) {
 		if err := writeFull(w.f, p[:body], off); err != nil {
@@ -82,7 +82,7 @@ func (w *writer) writeDirect(p []byte, off int64) error {
 	return nil
 }
 
-// aligned returns n bytes on a block.
+// aligned returns n bytes that start at a multiple of the block size.
 func aligned(n int) []byte {
 	b := make([]byte, n+vfs.DirectBlock)
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (vfs.DirectBlock - 1))

@@ -8,13 +8,12 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// ensureDir makes the directory name (checked, "" = the root) with its parents
-// and makes their entries durable, up to the first directory that was there
-// before this process and lies outside the store.
+// ensureDir creates the directory name (checked, "" = the root) with its parents. It makes their
+// entries durable, up to the first directory that existed before this process and lies outside the
+// store.
 //
-// Existing directories of the store, its root included, are synced into their
-// parents too, once for each Store: a process that was killed may have made
-// them and not come to the sync.
+// It also syncs existing directories of the store, its root included, into their parents, once for
+// each Store: a process that was killed may have created them without the sync.
 func (s *Store) ensureDir(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +32,7 @@ func (s *Store) ensure(dir string) error {
 	info, err := s.fs.Stat(dir)
 	switch {
 	case err == nil && !info.IsDir():
-		return &errs.Error{Kind: errs.Exists, Subject: dir, Want: "a directory", Got: "something else under that name"}
+		return &errs.Error{Kind: errs.Exists, Subject: dir, Want: "a directory", Got: "another kind of file under that name"}
 	case err == nil && !ours && !s.owed[dir]:
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -52,7 +51,7 @@ func (s *Store) ensure(dir string) error {
 		s.owed[dir] = true
 	}
 	if err := s.fs.SyncDir(up); err != nil {
-		// The parent of a root that somebody made for us need not be readable.
+		// The parent of a root that somebody created for this process need not be readable.
 		if dir != s.root || missing || !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
@@ -62,7 +61,7 @@ func (s *Store) ensure(dir string) error {
 	return nil
 }
 
-// forget is called when a directory is removed or renamed: one of the same name
+// forget is called when a directory is removed or renamed, because a directory with the same name
 // would be a new one.
 func (s *Store) forget(dir string) {
 	s.mu.Lock()
@@ -82,6 +81,6 @@ func inside(name, dir string) bool {
 	return len(name) > len(dir) && name[:len(dir)] == dir && name[len(dir)] == '/'
 }
 
-// CheckPath refuses a path that means something else than a file to people and shells: see
+// CheckPath returns an error for a path that people and shells do not read as a file; see
 // errs.CheckPath.
 func CheckPath(path string) error { return errs.CheckPath(path) }

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// wrap gives an error of the file system its kind, unless it has one already.
-// A nil error stays nil.
+// wrap returns err with the kind of the file system error, unless it has a kind already. For nil it
+// returns nil.
 func wrap(op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -22,7 +22,7 @@ func wrap(op, name string, err error) error {
 	return e
 }
 
-// kinds is searched in order.
+// kinds is searched in this order.
 var kinds = []struct {
 	target error
 	kind   errs.Kind

@@ -12,15 +12,15 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// registry is the set of staging names that are in use by this process, over all Stores:
-// CleanStaging leaves them alone. A name stays in it, in doubt, until Settle, if power loss might
-// bring back the old name of its object.
+// registry is the set of staging names that this process uses, over all Stores. CleanStaging leaves
+// them alone. If power loss might bring back the old name of an object, its staging name stays in
+// the registry, in doubt, until Settle.
 type registry struct {
 	mu    sync.Mutex
 	names map[place]use
 }
 
-// use is what a staging name is in the registry for.
+// use says why a staging name is in the registry.
 type use uint8
 
 const (
@@ -35,7 +35,7 @@ type place struct {
 
 var live = registry{names: map[place]use{}}
 
-// stage returns a new staging name for final, and enters it.
+// stage returns a new staging name for final, and adds it to the registry.
 func (s *Store) stage(final string) (name string) {
 	var nonce [(nonceDigits - sealDigits) / 2]byte
 	rand.Read(nonce[:]) //nolint:errcheck // documented never to fail
@@ -46,8 +46,8 @@ func (s *Store) stage(final string) (name string) {
 	return name
 }
 
-// A nonce of ours ends with digits of a checksum of those before: Orbax puts the time
-// there, and earlier versions of Bivouac put other digits.
+// A nonce of this package ends with digits of a checksum of the digits before. Orbax writes the
+// time there, and earlier versions of Bivouac wrote other digits.
 const nonceDigits, sealDigits = 16, 4
 
 // sealNonce adds the checksum to the digits of a nonce.
@@ -55,7 +55,7 @@ func sealNonce(digits string) string {
 	return digits + fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte("bivouac "+digits)))[:sealDigits]
 }
 
-// unstage gives a staging name free for CleanStaging.
+// unstage removes a staging name from the registry, so that CleanStaging may remove the object.
 func (s *Store) unstage(name string) {
 	live.mu.Lock()
 	defer live.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *Store) staged(dir, name string) bool {
 	return live.names[place{s.fs, s.path(path.Join(dir, name))}] != 0
 }
 
-// doubt keeps a staging name until Settle.
+// doubt keeps a staging name in the registry until Settle.
 func (s *Store) doubt(name string) {
 	live.mu.Lock()
 	defer live.mu.Unlock()

@@ -16,9 +16,9 @@
 // After a failed sync nothing is tried again on the same file. The transaction is abandoned. A
 // second attempt writes new files.
 //
-// A transaction that joins another one writes into its staging directory, and ends after step 3.
-// Then it has synced the files that it made and every directory in which it made files. So the
-// process that began the transaction only syncs its own.
+// A transaction that joins another transaction writes into its staging directory, and ends after
+// step 3. Then it has synced the files that it made and every directory in which it made files. So
+// the process that began the transaction only syncs its own files and directories.
 //
 // # Direct writes
 //
@@ -31,53 +31,52 @@
 //
 // A process that builds a transaction holds flock(2) of its staging directory, shared, until the
 // transaction is over or the process ends. A later transaction in the same directory frees the
-// staging directories whose lock it can take exclusively: their makers are dead. It recognises
-// staging directories whose makers take locks by their nonces, which end with a checksum. A reader
-// with a lease (store.Pinned) holds the same lock of the directory that it reads: when the
-// directory is removed or replaced, its name goes at once, and its files are left to a later
-// transaction or to CleanStaging. File systems that other hosts may have mounted have no such locks
-// here, because one host would not see the locks of another. There, leftovers wait for
-// CleanStaging.
+// staging directories whose lock it can take exclusively: the processes that made them are dead. It
+// recognises staging directories whose makers take locks by their nonces, which end with a
+// checksum. A reader with a lease (store.Pinned) holds the same lock of the directory that it
+// reads. When that directory is removed or replaced, its name goes at once, and its files are left
+// to a later transaction or to CleanStaging. The store does not use these locks on file systems
+// that other hosts may have mounted, because one host would not see the locks of another. There,
+// leftovers wait for CleanStaging.
 //
 // # Removal
 //
-// RemoveTree renames to a staging name, syncs the parent, and only then removes the bytes. Hide
-// ends before the bytes go, and the caller decides when they go. If the process ends before, they
-// are leftovers of a dead transaction. CleanStaging syncs the directory first for the same reason:
-// a name seen as staging must be durably so before its bytes go, else power loss could bring back
-// the old name with part of its bytes.
+// RemoveTree renames to a staging name, syncs the parent, and only then frees the bytes. Hide ends
+// before the bytes are freed, and the caller decides when to free them. If the process ends before
+// that, they are leftovers of a dead transaction. CleanStaging syncs the directory first for the
+// same reason: a staging name must be durable before its bytes are freed. Otherwise power loss
+// could bring back the old name with part of its bytes.
 //
 // # After a directory sync that failed
 //
-// Commit, Put and RemoveTree have then renamed, and say ErrUncertain: the name
-// that is seen may be gone after a power loss. Settle syncs the directory once
-// more. Until that succeeds CleanStaging leaves the other tree alone.
+// Commit, Put and RemoveTree have then renamed already and return ErrUncertain: the visible name
+// may be gone after a power loss. Settle syncs the directory once more. Until that succeeds
+// CleanStaging leaves the other tree alone.
 //
 // # Locks
 //
-// A writer may keep others out of a directory by flock(2) on the file .bivouac.lock in it, whose
-// text says who holds it. The file stays. Only the lock counts, and the system releases it when the
-// process ends. On NFS the server keeps the lock. On a file system without locks, Lock is
-// errs.Unsupported.
+// A writer may lock a directory by flock(2) on the file .bivouac.lock in it. The text of the file
+// says who holds the lock. The file stays; only the lock counts, and the system releases it when
+// the process ends. On NFS the server keeps the lock. On a file system without locks, Lock returns
+// an error of kind errs.Unsupported.
 //
 // # File systems that can do less
 //
-// Without RENAME_NOREPLACE (NFS, some FUSE systems) a directory is published by
-// looking and then renaming; rename(2) itself refuses to replace a directory
-// that is not empty, so that two writers still cannot damage each other. A
-// file is published by a hard link and the removal of the old name. Without
-// RENAME_EXCHANGE overwriting is errs.Unsupported: two renames would have a
-// moment in which neither tree has the name. A rename that reports a failure
-// though it happened (a lost reply of NFS) is recognised by the identity of
-// what is found under the final name.
+// Without RENAME_NOREPLACE (NFS, some FUSE systems) the store publishes a directory in two steps:
+// it checks the name and then renames. rename(2) itself does not replace a directory that is not
+// empty, so two writers still cannot damage each other. A file is published by a hard link and the
+// removal of the old name. Without RENAME_EXCHANGE overwriting is errs.Unsupported, because between
+// two renames neither tree would have the name. A rename may report a failure although it took
+// place (a lost reply of NFS). The store recognises this by the identity of the object under the
+// final name.
 //
 // # Links
 //
-// The root may be, or lie behind, a symbolic link. Below the root no symbolic
-// link is ever followed, neither for reading nor for removing: a name that
-// leads through one is errs.Invalid, List shows it as a file of size 0, and
-// removal unlinks it. This protects against directories made elsewhere, not
-// against somebody who changes them at the same time.
+// The root may be a symbolic link or lie behind one. Below the root the store never follows a
+// symbolic link, neither for reading nor for removing. A name that leads through a link is
+// errs.Invalid, List shows the link as a file of size 0, and removal unlinks it. This protects
+// against directories that were made elsewhere, not against somebody who changes them at the same
+// time.
 package local
 
 import (
@@ -95,17 +94,16 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Options of a Store. The zero value is right for most.
+// Options configure a Store. The zero value is right for most uses.
 type Options struct {
-	DirMode  fs.FileMode // of new directories, before umask; 0 = 0777
-	FileMode fs.FileMode // of new files, before umask; 0 = 0666
-	// DirectFrom is the size from which on the objects of a transaction are
-	// written past the page cache, where the file system can; 0 = 1 MiB,
-	// Buffered = never.
+	DirMode  fs.FileMode // permissions of new directories, before umask; 0 means 0777
+	FileMode fs.FileMode // permissions of new files, before umask; 0 means 0666
+	// DirectFrom is the size from which on objects of a transaction are written past the page cache,
+	// if the file system can. 0 means 1 MiB, and Buffered means never.
 	DirectFrom int64
 }
 
-// Buffered, as Options.DirectFrom, has everything written through the page cache.
+// Buffered, as Options.DirectFrom, makes the store write everything through the page cache.
 const Buffered = -1
 
 func (o *Options) withDefaults() Options {
@@ -134,15 +132,15 @@ type Store struct {
 	*known
 }
 
-// known is what a Store has found out. Stores with different permissions for new objects share it.
+// known is what a Store has learned. Stores with different permissions for new objects share it.
 type known struct {
 	indirect atomic.Bool // the file system has refused direct writes
 
 	mu      sync.Mutex
 	durable map[string]bool // directories whose own entry this Store has seen synced
 	owed    map[string]bool // directories made by this Store whose entry it could not sync yet
-	reaped  map[string]bool // directories in which it has freed the leftovers of dead transactions
-	leased  map[string]bool // trees that were taken away and are still read, or could not be freed
+	reaped  map[string]bool // directories in which this Store has freed the leftovers of dead transactions
+	leased  map[string]bool // removed trees that are still being read, or could not be freed
 }
 
 var (
@@ -150,9 +148,9 @@ var (
 	_ store.Permitter = (*Store)(nil)
 )
 
-// Open returns the store below dir on the file system of the operating system.
-// dir need not exist: it and its parents are made by the first write. Something
-// else than a directory under that name is errs.Invalid.
+// Open returns the store below dir on the file system of the operating system. dir need not exist:
+// the first write creates it and its parents. If dir exists and is not a directory, the error is of
+// kind errs.Invalid.
 func Open(dir string, o *Options) (*Store, error) {
 	const op = "local.Open"
 	if dir == "" || strings.ContainsRune(dir, 0) {
@@ -217,11 +215,11 @@ func (s *Store) Properties() store.Properties {
 	return store.Properties{Block: block, Links: true, Name: "local:" + s.root}
 }
 
-// path is the name in the file system of a checked name.
+// path returns the name in the file system for a checked name.
 func (s *Store) path(name string) string { return path.Join(s.root, name) }
 
-// locate checks a name for reading and returns what is there. The root is
-// legal; symbolic links below it are not followed.
+// locate checks a name for reading and describes the object. The root is legal. Symbolic links
+// below the root are not followed.
 func (s *Store) locate(ctx context.Context, op, name string) (fs.FileInfo, error) {
 	if name != "" {
 		if err := store.CheckName(op, name); err != nil {
@@ -252,7 +250,7 @@ func (s *Store) locate(ctx context.Context, op, name string) (fs.FileInfo, error
 
 func notFollowed(op, name string) error {
 	return &errs.Error{
-		Kind: errs.Invalid, Op: op, Subject: name, Want: "a name that leads through no symbolic link",
+		Kind: errs.Invalid, Op: op, Subject: name, Want: "a name that does not lead through a symbolic link",
 		Remedy: "replace the link by its target, or open the store at the target",
 	}
 }

@@ -19,8 +19,8 @@ import (
 
 var _ store.Locker = (*Store)(nil)
 
-// Lock implements store.Locker by flock(2), which the system gives back when the
-// process ends, however it does.
+// Lock implements store.Locker by flock(2). The system releases the lock when the process ends in
+// any way.
 func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 	const op = "store.Lock"
 	if dir != "" {
@@ -39,8 +39,8 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 	var held *vfs.Held
 	if errors.As(err, &held) {
 		return nil, &errs.Error{
-			Kind: errs.Busy, Op: op, Subject: s.path(dir), Want: "to be the only writer", Got: "the lock is held by " + heldBy(held.Note),
-			Remedy: "stop the other one or let it finish; one that has died holds no lock",
+			Kind: errs.Busy, Op: op, Subject: s.path(dir), Want: "no other writer", Got: "a lock held by " + heldBy(held.Note),
+			Remedy: "stop the other process or let it finish; a process that has ended holds no lock",
 		}
 	}
 	if err != nil {
@@ -75,18 +75,18 @@ func (l *lock) Check(ctx context.Context) error {
 	there, err := l.s.fs.Stat(l.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &errs.Error{Kind: errs.NotFound, Op: op, Subject: l.name, Want: "the lock file of this process", Got: "no file: it or its directory was removed",
-			Remedy: "find out who removes it, and open the run again"}
+		return &errs.Error{Kind: errs.NotFound, Op: op, Subject: l.name, Want: "the lock file of this process", Got: "no file (it or its directory was removed)",
+			Remedy: "find out which program removes it, and open the run again"}
 	case err != nil:
 		return wrap(op, l.name, err)
 	case !vfs.SameFile(locked, there):
-		return &errs.Error{Kind: errs.Busy, Op: op, Subject: l.name, Want: "the lock file of this process", Got: "another file: it or its directory was replaced",
-			Remedy: "find out who saves there, and open the run again"}
+		return &errs.Error{Kind: errs.Busy, Op: op, Subject: l.name, Want: "the lock file of this process", Got: "another file (it or its directory was replaced)",
+			Remedy: "find out which program saves there, and open the run again"}
 	}
 	return nil
 }
 
-// holder says who this process is.
+// holder describes this process for other processes.
 func holder(since time.Time) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -95,8 +95,8 @@ func holder(since time.Time) string {
 	return fmt.Sprintf("process %d on %s since %s", os.Getpid(), host, since.Format(time.RFC3339))
 }
 
-// heldBy is the note of a holder, made fit for a message: anybody may have
-// written it.
+// heldBy returns the note of a holder in a form that is fit for a message, because any program may
+// have written it.
 func heldBy(note []byte) string {
 	line, _, _ := strings.Cut(string(note), "\n")
 	line = strings.Map(func(r rune) rune {

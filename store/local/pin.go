@@ -16,7 +16,7 @@ import (
 
 var _ store.Pinner = (*Store)(nil)
 
-// Pin implements store.Pinner by a descriptor of the directory.
+// Pin implements store.Pinner. It keeps a descriptor of the directory.
 func (s *Store) Pin(ctx context.Context, name string) (store.Pinned, error) {
 	const op = "store.Pin"
 	info, err := s.locate(ctx, op, name)
@@ -39,7 +39,7 @@ func (s *Store) Pin(ctx context.Context, name string) (store.Pinned, error) {
 	return &pinned{Store: s, dir: dir, name: name, info: info}, nil
 }
 
-// pinned is the store with one directory held.
+// pinned is the store with one pinned directory.
 type pinned struct {
 	*Store
 	dir  vfs.Dir
@@ -47,13 +47,13 @@ type pinned struct {
 	info fs.FileInfo
 }
 
-// borrowed is a directory that somebody else has pinned and closes.
+// borrowed is a directory that another caller has pinned and closes.
 type borrowed struct{ *pinned }
 
 // Close implements store.Pinned. The directory stays with the caller that pinned it.
 func (borrowed) Close() error { return nil }
 
-// Pin implements store.Pinner: the directory of the name is the one that is held.
+// Pin implements store.Pinner. For the name of the pinned directory it returns that directory.
 func (p *pinned) Pin(ctx context.Context, name string) (store.Pinned, error) {
 	if name != p.name {
 		return p.Store.Pin(ctx, name)
@@ -61,7 +61,7 @@ func (p *pinned) Pin(ctx context.Context, name string) (store.Pinned, error) {
 	return borrowed{p}, alive(ctx, "store.Pin", name)
 }
 
-// below returns a name relative to the directory.
+// below returns a name relative to the pinned directory.
 func (p *pinned) below(name string) (rel string, ok bool) {
 	switch {
 	case name == p.name:
@@ -74,7 +74,7 @@ func (p *pinned) below(name string) (rel string, ok bool) {
 	return "", false
 }
 
-// in checks a name and returns it relative to the directory.
+// in checks a name and returns it relative to the pinned directory.
 func (p *pinned) in(ctx context.Context, op, name string) (rel string, ok bool, err error) {
 	if rel, ok = p.below(name); !ok || rel == "." {
 		return rel, ok, alive(ctx, op, name)
@@ -169,8 +169,8 @@ func (p *pinned) Fate(ctx context.Context, name string) error {
 	return nil
 }
 
-// leasePatience is how often a lease is tried, a millisecond apart, while another process checks
-// for leases.
+// leasePatience is how often Lease tries to get the lock, a millisecond apart, while another
+// process checks for leases.
 const leasePatience = 200
 
 // Lease implements store.Pinned by a shared lock of the directory.
@@ -182,7 +182,7 @@ func (p *pinned) Lease(ctx context.Context) error {
 			return wrap(op, p.name, err)
 		}
 		if err := p.Fate(ctx, p.name); err != nil || taken {
-			return err // it may have been taken away before the lock
+			return err // it may have been removed before the lock was taken
 		}
 		select {
 		case <-time.After(time.Millisecond):
@@ -190,7 +190,7 @@ func (p *pinned) Lease(ctx context.Context) error {
 			return alive(ctx, op, p.name)
 		}
 	}
-	return &errs.Error{Kind: errs.Busy, Op: op, Subject: p.name, Got: "another process that holds the directory alone"}
+	return &errs.Error{Kind: errs.Busy, Op: op, Subject: p.name, Got: "another process that holds the directory exclusively"}
 }
 
 // Leased implements store.Pinned. A lease of this Pinned is given up.
@@ -200,7 +200,7 @@ func (p *pinned) Leased(context.Context) (bool, error) {
 }
 
 func (p *pinned) leased() (bool, error) {
-	dir, err := p.fs.OpenDir(p.path(p.name)) // a lock of its own, which ends here
+	dir, err := p.fs.OpenDir(p.path(p.name)) // a separate lock, which is released below
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
@@ -221,11 +221,11 @@ func (p *pinned) Close() error { return wrap("store.Close", p.name, p.dir.Close(
 // Leases and owners.
 //
 // A process that builds a transaction holds the lock of its staging directory, shared. A reader
-// with a lease holds the lock of the directory that it reads, shared. An object has no owner any
-// more if it has a staging name made by this package and its lock can be taken exclusively.
+// with a lease holds the lock of the directory that it reads, shared. An object has no owner if it
+// has a staging name made by this package and its lock can be taken exclusively.
 
 // own takes the lock of a new staging directory. lock is nil if the file system has no such locks.
-// lost is true if a process that frees ownerless objects was faster.
+// lost is true if another process has freed the directory before the lock was taken.
 func (s *Store) own(name string) (lock vfs.Dir, lost bool, err error) {
 	dir, err := s.fs.OpenDir(s.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -292,8 +292,8 @@ func (s *Store) free(name string, unlocked, sync bool) (freed bool, err error) {
 	return true, s.removeAll(s.path(name))
 }
 
-// alone takes the lock of a directory that has the name, and reports whether it could:
-// a transaction may have given the directory its name in this instant.
+// alone takes the lock of a directory exclusively and reports whether it could. It also checks that
+// name still leads to dir, because a transaction may have just renamed the directory.
 func (s *Store) alone(name string, dir vfs.Dir) (bool, error) {
 	taken, err := dir.Lock(true)
 	if err != nil || !taken {
@@ -310,9 +310,10 @@ func (s *Store) alone(name string, dir vfs.Dir) (bool, error) {
 	return err == nil && vfs.SameFile(at, is), err
 }
 
-// reap frees the leftovers of dead transactions in dir, once for each Store, and later again the
-// objects that were left to readers. It removes only objects that this package made, because their
-// makers hold locks. Objects that cannot be freed are left to the next Store and to CleanStaging.
+// reap frees the leftovers of dead transactions in dir, once for each Store. Later it tries again
+// to free the objects that were left to readers. It removes only objects that this package made,
+// because their makers hold locks. Objects that cannot be freed are left to the next Store and to
+// CleanStaging.
 func (s *Store) reap(dir string) error {
 	s.mu.Lock()
 	first := !s.reaped[dir]
@@ -346,7 +347,7 @@ func (s *Store) reap(dir string) error {
 }
 
 // release frees a replaced or removed tree, which has a staging name, or leaves it to its readers.
-// The next transaction tries again to free what release leaves.
+// The next transaction tries again to free what is left.
 func (s *Store) release(name string) error {
 	freed, err := s.free(name, true, false)
 	if !freed || err != nil {
@@ -357,7 +358,7 @@ func (s *Store) release(name string) error {
 	return err
 }
 
-// isOurs reports whether a staging name was made by stage: others, and those made
+// isOurs reports whether a staging name was made by stage. Other programs, and versions of Bivouac
 // before there were locks, do not hold the lock of what they build.
 func isOurs(name string) bool {
 	i := strings.LastIndexByte(name, '-')

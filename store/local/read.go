@@ -59,7 +59,7 @@ func (r *reader) Size() int64 { return r.size }
 func (r *reader) ReadAt(ctx context.Context, p []byte, off int64) error {
 	const op = "store.ReadAt"
 	if off < 0 {
-		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: r.name, Want: "an offset ≥ 0", Got: fmt.Sprint(off)}
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: r.name, Want: "an offset of at least 0", Got: fmt.Sprint(off)}
 	}
 	if err := alive(ctx, op, r.name); err != nil {
 		return err
@@ -72,16 +72,16 @@ func (r *reader) ReadAt(ctx context.Context, p []byte, off int64) error {
 	case n == len(p):
 		return nil
 	case (err == nil || errors.Is(err, io.EOF)) && int64(len(p)) <= r.Size()-off:
-		// The system contradicts itself. The bytes may be there at the next attempt, so the object must
-		// not count as damaged.
+		// The system contradicts itself. The bytes may be readable at the next attempt, so the object
+		// must not count as damaged.
 		return &errs.Error{
 			Kind: errs.IO, Op: op, Subject: r.name, Err: io.ErrUnexpectedEOF,
-			Want: fmt.Sprintf("%d bytes at %d of %d", len(p), off, r.Size()), Got: fmt.Sprintf("the end after %d", n),
+			Want: fmt.Sprintf("%d bytes at %d of %d", len(p), off, r.Size()), Got: fmt.Sprintf("end of file after %d bytes", n),
 		}
 	case err == nil || errors.Is(err, io.EOF):
 		return &errs.Error{
 			Kind: errs.Corrupt, Op: op, Subject: r.name,
-			Want: fmt.Sprintf("%d bytes at %d", len(p), off), Got: fmt.Sprintf("the end after %d", n),
+			Want: fmt.Sprintf("%d bytes at %d", len(p), off), Got: fmt.Sprintf("end of file after %d bytes", n),
 		}
 	}
 	return wrap(op, r.name, err)
@@ -111,7 +111,7 @@ func (s *Store) List(ctx context.Context, dir string) iter.Seq2[store.Info, erro
 	return list(ctx, dir, func(ctx context.Context, op string) ([]fs.DirEntry, error) { return s.readDir(ctx, op, dir) })
 }
 
-// list describes what read returns.
+// list yields descriptions of the entries that read returns.
 func list(ctx context.Context, dir string, read func(ctx context.Context, op string) ([]fs.DirEntry, error)) iter.Seq2[store.Info, error] {
 	return func(yield func(store.Info, error) bool) {
 		const op = "store.List"
@@ -140,7 +140,7 @@ func list(ctx context.Context, dir string, read func(ctx context.Context, op str
 	}
 }
 
-// readDir lists a directory; a root that does not exist is empty.
+// readDir lists a directory. A root that does not exist is empty.
 func (s *Store) readDir(ctx context.Context, op, dir string) ([]fs.DirEntry, error) {
 	info, err := s.locate(ctx, op, dir)
 	if dir == "" && errors.Is(err, errs.NotFound) {

@@ -31,7 +31,7 @@ func (s *Store) Hide(ctx context.Context, name string) (free func() error, err e
 	trash := s.stage(name)
 	if err := s.fs.Rename(s.path(name), s.path(trash)); err != nil {
 		switch _, e := s.fs.Stat(s.path(trash)); {
-		case e == nil: // it took place; only the reply was lost
+		case e == nil: // the rename took place; only the reply was lost
 		case errors.Is(e, fs.ErrNotExist):
 			s.unstage(trash)
 			return nil, wrap(op, name, err)
@@ -42,7 +42,7 @@ func (s *Store) Hide(ctx context.Context, name string) (free func() error, err e
 	}
 	s.forget(s.path(name))
 	if err := s.fs.SyncDir(s.path(parent(name))); err != nil {
-		s.doubt(trash) // and so it keeps its bytes: power loss may bring the old name back
+		s.doubt(trash) // the bytes stay, because power loss may bring the old name back
 		return nil, wrap(op, name, err)
 	}
 	return func() error {
@@ -50,16 +50,16 @@ func (s *Store) Hide(ctx context.Context, name string) (free func() error, err e
 		s.unstage(trash)
 		if err != nil {
 			return &errs.Error{
-				Op: op, Subject: name, Err: wrap(op, trash, err), Remedy: "it is no longer visible; CleanStaging frees the rest",
+				Op: op, Subject: name, Err: wrap(op, trash, err), Remedy: "the object is no longer visible; CleanStaging frees the rest",
 			}
 		}
 		return nil
 	}, nil
 }
 
-// Settle implements store.Store. A directory whose sync has failed is synced
-// again: there is no other one to write the name to, and a journaling file system
-// whose journal has failed refuses every sync from then on.
+// Settle implements store.Store. If a sync of the directory has failed, Settle syncs it again,
+// because the name can be in no other directory. A journaling file system whose journal has failed
+// refuses every later sync.
 func (s *Store) Settle(ctx context.Context, dir string) error {
 	const op = "store.Settle"
 	info, err := s.locate(ctx, op, dir)
@@ -67,9 +67,9 @@ func (s *Store) Settle(ctx context.Context, dir string) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: dir, Want: "a directory", Got: "something else"}
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: dir, Want: "a directory", Got: "another kind of file"}
 	}
-	doubts := s.doubts(dir) // of before the sync
+	doubts := s.doubts(dir) // the doubts from before the sync
 	if err := s.fs.SyncDir(s.path(dir)); err != nil {
 		return uncertain(op, dir, err)
 	}
@@ -81,8 +81,7 @@ func (s *Store) Settle(ctx context.Context, dir string) error {
 	return nil
 }
 
-// CleanStaging implements store.Store. Only directories and regular files are
-// removed.
+// CleanStaging implements store.Store. It removes only directories and regular files.
 func (s *Store) CleanStaging(ctx context.Context, dir string, keep func(store.Info) bool) ([]string, error) {
 	const op = "store.CleanStaging"
 	list, err := s.readDir(ctx, op, dir)
@@ -120,9 +119,8 @@ func (s *Store) CleanStaging(ctx context.Context, dir string, keep func(store.In
 	return removed, nil
 }
 
-// removeAll removes a file, or a directory with all in it, without following
-// symbolic links. It goes on after an error and returns the first. What is
-// missing is no error.
+// removeAll removes a file, or a directory with everything in it, without following symbolic links.
+// It continues after an error and returns the first one. A missing file is not an error.
 func (s *Store) removeAll(name string) error {
 	info, err := s.fs.Stat(name)
 	switch {
@@ -157,7 +155,7 @@ func (s *Store) removeEntry(name string, dir bool) error {
 
 var _ store.Mover = (*Store)(nil)
 
-// Move implements store.Mover. Both directories are synced, the directory of the new name first.
+// Move implements store.Mover. It syncs both directories, the directory of the new name first.
 // Power loss in between leaves the object under either name.
 func (s *Store) Move(ctx context.Context, from, to string) error {
 	const op = "store.Move"

@@ -11,11 +11,11 @@ import (
 
 var _ store.Scanner = (*Store)(nil)
 
-// scanBytes is how much is read at once.
+// scanBytes is how many bytes Scan reads at once.
 const scanBytes = 1 << 20
 
-// Scan implements store.Scanner. Whole blocks are read with O_DIRECT. Where the file
-// system refuses that, and for the tail, the cache is told to forget the file first.
+// Scan implements store.Scanner. It reads whole blocks with O_DIRECT. If the file system refuses
+// that, and for the tail, it drops the cached pages of the file first.
 func (s *Store) Scan(ctx context.Context, name string, visit func(b []byte) error) error {
 	opened, err := s.Open(ctx, name)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Store) Scan(ctx context.Context, name string, visit func(b []byte) erro
 	r := opened.(*reader)
 	direct := r.f.SetDirect(true) == nil
 	if !direct {
-		vfs.DropCache(r.f) //nolint:errcheck // what is cached is read then
+		vfs.DropCache(r.f) //nolint:errcheck // on failure, cached bytes are read
 	}
 	buf := alignedBytes(scanBytes)
 	for off := int64(0); off < r.size; {
@@ -37,7 +37,7 @@ func (s *Store) Scan(ctx context.Context, name string, visit func(b []byte) erro
 		}
 		err := r.ReadAt(ctx, p, off)
 		if err != nil && direct {
-			direct = buffered(r.f) // a file system that refuses it only now
+			direct = buffered(r.f) // some file systems refuse direct reads only now
 			err = r.ReadAt(ctx, p, off)
 		}
 		if err != nil {
@@ -51,10 +51,10 @@ func (s *Store) Scan(ctx context.Context, name string, visit func(b []byte) erro
 	return nil
 }
 
-// buffered ends direct reads. It returns false.
+// buffered ends direct reads and returns false.
 func buffered(f vfs.File) bool {
-	f.SetDirect(false) //nolint:errcheck // it was set
-	vfs.DropCache(f)   //nolint:errcheck // what is cached is read then
+	f.SetDirect(false) //nolint:errcheck // it could be set, so it can be unset
+	vfs.DropCache(f)   //nolint:errcheck // on failure, cached bytes are read
 	return false
 }
 
@@ -68,8 +68,8 @@ func alignedBytes(n int) []byte {
 	return b[at : at+n]
 }
 
-// Identity implements store.Scanner. It names size and time too, as numbers of files are
-// given to others when the files are gone.
+// Identity implements store.Scanner. It includes size and time, because the system reuses file
+// numbers after files are removed.
 func (s *Store) Identity(ctx context.Context, name string) (string, error) {
 	info, err := s.locate(ctx, "store.Identity", name)
 	if err != nil {

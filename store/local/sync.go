@@ -10,8 +10,8 @@ import (
 
 var _ store.Syncer = (*Store)(nil)
 
-// Sync implements store.Syncer: files first, then the directories that name them,
-// deepest first.
+// Sync implements store.Syncer. It syncs files first, then the directories that name them, deepest
+// first.
 func (s *Store) Sync(ctx context.Context, name string) error {
 	const op = "store.Sync"
 	info, err := s.locate(ctx, op, name)

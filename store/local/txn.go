@@ -13,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// txn is a transaction: a staging tree that grows, and is then renamed or removed.
+// txn is a transaction. Its staging tree grows, and is renamed or removed at the end.
 type txn struct {
 	s       *Store
 	final   string
@@ -85,8 +85,8 @@ func (t *txn) begin(staging string) error {
 		if err == nil && !lost {
 			return nil
 		}
-		// It may have been made although the reply was lost. No other process uses this name.
-		t.s.fs.Remove(t.path("")) //nolint:errcheck // CleanStaging finds what is left
+		// The directory may exist although the reply was lost. No other process uses this name.
+		t.s.fs.Remove(t.path("")) //nolint:errcheck // CleanStaging removes what is left
 		t.s.unstage(t.staging)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (t *txn) begin(staging string) error {
 	return &errs.Error{Kind: errs.Busy, Subject: t.final, Got: "other processes that remove staging directories", Remedy: "try again"}
 }
 
-// disown gives the lock of the staging directory back.
+// disown releases the lock of the staging directory.
 func (t *txn) disown() {
 	if t.own != nil {
 		t.own.Close() //nolint:errcheck // nothing was written
@@ -103,14 +103,14 @@ func (t *txn) disown() {
 	}
 }
 
-// join takes part in the transaction of somebody else.
+// join takes part in a transaction that another process has begun.
 func (s *Store) join(ctx context.Context, op, final string, o store.TxnOptions) (store.Txn, error) {
 	if parent(o.Join) != parent(final) || !store.IsLeftover(o.Join) {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: final, Want: "the staging name of a transaction beside it, to join", Got: o.Join}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: final, Want: "the staging name of a transaction in the same directory", Got: o.Join}
 	}
 	info, err := s.locate(ctx, op, o.Join)
 	if err == nil && !info.IsDir() {
-		err = &errs.Error{Kind: errs.Invalid, Op: op, Subject: o.Join, Want: "a directory", Got: "something else"}
+		err = &errs.Error{Kind: errs.Invalid, Op: op, Subject: o.Join, Want: "a directory", Got: "another kind of file"}
 	}
 	if err != nil {
 		return nil, err
@@ -121,11 +121,11 @@ func (s *Store) join(ctx context.Context, op, final string, o store.TxnOptions) 
 	}, nil
 }
 
-// shared reports whether others write there too.
+// shared reports whether other processes write into the transaction too.
 func (t *txn) shared() bool { return t.opt.Shared || t.opt.Join != "" }
 
-// occupied reports whether there is a directory at final that will be replaced. An object that must
-// not be replaced is an error.
+// occupied reports whether final is a directory that will be replaced. It returns an error if final
+// is an object that must not be replaced.
 func (s *Store) occupied(op, final string, overwrite bool) (bool, error) {
 	info, err := s.fs.Stat(s.path(final))
 	switch {
@@ -136,7 +136,7 @@ func (s *Store) occupied(op, final string, overwrite bool) (bool, error) {
 	case !overwrite:
 		return false, taken(op, final)
 	case !info.IsDir():
-		return false, &errs.Error{Kind: errs.Exists, Op: op, Subject: final, Want: "a directory to overwrite", Got: "something else"}
+		return false, &errs.Error{Kind: errs.Exists, Op: op, Subject: final, Want: "a directory to overwrite", Got: "another kind of file"}
 	}
 	return true, nil
 }
@@ -155,7 +155,7 @@ func (t *txn) subject(name string) string { return t.final + "/" + name }
 
 func (t *txn) path(name string) string { return t.s.path(path.Join(t.staging, name)) }
 
-// fail keeps the first error.
+// fail keeps the first error of the transaction.
 func (t *txn) fail(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,8 +171,7 @@ func (t *txn) sticky() error {
 	return t.err
 }
 
-// enter checks a call with the object name and takes the transaction for
-// reading; leave gives it back.
+// enter checks a call for the object name and locks the transaction for reading. leave unlocks it.
 func (t *txn) enter(ctx context.Context, op, name string) error {
 	if err := store.CheckFinalName(op, name); err != nil {
 		return err
@@ -189,7 +188,7 @@ func (t *txn) leave() { t.life.RUnlock() }
 
 func (t *txn) usable(ctx context.Context, op string) error {
 	if t.over {
-		return &errs.Error{Kind: errs.Closed, Op: op, Subject: t.final, Got: "the transaction is over"}
+		return &errs.Error{Kind: errs.Closed, Op: op, Subject: t.final, Got: "a call after the transaction"}
 	}
 	if err := t.sticky(); err != nil {
 		return err
@@ -197,7 +196,7 @@ func (t *txn) usable(ctx context.Context, op string) error {
 	return alive(ctx, op, t.final)
 }
 
-// reserve makes the parents of name and enters it as an object.
+// reserve creates the parents of name and adds name to the objects.
 func (t *txn) reserve(op, name string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -229,7 +228,7 @@ func (t *txn) reserve(op, name string) error {
 func (t *txn) Create(ctx context.Context, name string, size int64) (store.Writer, error) {
 	const op = "store.Create"
 	if size < 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: t.subject(name), Want: "a size ≥ 0"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: t.subject(name), Want: "a size of at least 0"}
 	}
 	if err := t.enter(ctx, op, name); err != nil {
 		return nil, err
@@ -307,9 +306,8 @@ func (t *txn) put(op, name string, b []byte) error {
 	return nil
 }
 
-// Link implements store.Txn. Where a hard link is refused (another device, too
-// many links, a file system without) the bytes are copied, unless the
-// transaction has LinksOnly.
+// Link implements store.Txn. If the system refuses a hard link (another device, too many links, a
+// file system without links), Link copies the bytes, unless the transaction has LinksOnly.
 func (t *txn) Link(ctx context.Context, name, committed string) error {
 	const op = "store.Link"
 	if err := store.CheckFinalName(op, committed); err != nil {
@@ -348,10 +346,10 @@ func (t *txn) Link(ctx context.Context, name, committed string) error {
 	return t.fail(wrap(op, t.subject(name), err))
 }
 
-// copyPiece bounds the memory of a copy.
+// copyPiece bounds the memory that a copy takes.
 const copyPiece = 1 << 20
 
-// copy writes the reserved object name with the bytes of committed.
+// copy writes the bytes of committed to the reserved object name.
 func (t *txn) copy(ctx context.Context, name, committed string) (err error) {
 	r, err := t.s.Open(ctx, committed)
 	if err != nil {
@@ -385,7 +383,7 @@ func (t *txn) Abort() error {
 	return t.discard()
 }
 
-// discard closes all open files and removes the staging tree. The transaction is over.
+// discard ends the transaction: it closes all open files and removes the staging tree.
 func (t *txn) discard() error {
 	t.over = true
 	t.mu.Lock()
@@ -398,7 +396,7 @@ func (t *txn) discard() error {
 		w.life.Unlock()
 	}
 	if t.opt.Join != "" {
-		return nil // it is not ours
+		return nil // another process made the staging tree
 	}
 	err := t.s.removeAll(t.path(""))
 	t.disown()

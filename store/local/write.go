@@ -21,7 +21,7 @@ func writeFull(f vfs.File, p []byte, off int64) error {
 	return err
 }
 
-// writeFile makes a new small file durable; its directory entry is not.
+// writeFile writes a new small file and makes it durable, but not its directory entry.
 func (s *Store) writeFile(name string, b []byte) error {
 	f, err := s.fs.Create(name, s.opt.FileMode)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Store) writeFile(name string, b []byte) error {
 	return err
 }
 
-// Put implements store.Store: a staging file that is renamed.
+// Put implements store.Store. It writes a staging file and renames it.
 func (s *Store) Put(ctx context.Context, name string, b []byte, o store.PutOptions) error {
 	const op = "store.Put"
 	if err := store.CheckFinalName(op, name); err != nil {
@@ -56,7 +56,7 @@ func (s *Store) Put(ctx context.Context, name string, b []byte, o store.PutOptio
 	staging := s.stage(name)
 	defer s.unstage(staging)
 	if err := s.replaceFile(staging, name, b, o.IfAbsent); err != nil {
-		s.fs.Remove(s.path(staging)) //nolint:errcheck // CleanStaging finds what is left
+		s.fs.Remove(s.path(staging)) //nolint:errcheck // CleanStaging removes what is left
 		return wrap(op, name, err)
 	}
 	if err := s.fs.SyncDir(s.path(parent(name))); err != nil {
@@ -100,7 +100,7 @@ func uncertain(op, name string, err error) error {
 	return wrap(op, name, errors.Join(store.ErrUncertain, err))
 }
 
-// parent is the directory of a name, "" for the root.
+// parent returns the directory of a name, or "" for the root.
 func parent(name string) string {
 	if d := path.Dir(name); d != "." {
 		return d

@@ -11,12 +11,12 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 )
 
-// writer is an object of a transaction.
+// writer writes an object of a transaction.
 type writer struct {
 	t    *txn
 	name string
 	size int64
-	room int64 // bytes allocated: size, or whole blocks where it was direct at first
+	room int64 // bytes allocated: size, or whole blocks if the first write was direct
 	f    vfs.File
 
 	life sync.RWMutex // held for reading by WriteAt, for writing by Seal and Abort
@@ -24,8 +24,8 @@ type writer struct {
 
 	mu      sync.Mutex
 	direct  bool  // writes go past the page cache
-	written int64 // bytes
-	past    int64 // of these, past the page cache
+	written int64 // bytes written
+	past    int64 // bytes of these that went past the page cache
 	err     error
 }
 
@@ -55,7 +55,7 @@ func (w *writer) WriteAt(ctx context.Context, p []byte, off int64) error {
 	if off < 0 || off > w.size || int64(len(p)) > w.size-off {
 		return w.fail(&errs.Error{
 			Kind: errs.Invalid, Op: op, Subject: w.t.subject(w.name),
-			Want: fmt.Sprintf("bytes within 0…%d", w.size), Got: fmt.Sprintf("%d bytes at %d", len(p), off),
+			Want: fmt.Sprintf("bytes between offset 0 and %d", w.size), Got: fmt.Sprintf("%d bytes at offset %d", len(p), off),
 		})
 	}
 	if err := alive(ctx, op, w.t.subject(w.name)); err != nil {

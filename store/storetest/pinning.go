@@ -63,7 +63,7 @@ func pinning(s *suite) {
 	s.is(err, errs.Invalid)
 }
 
-// pinnedRefusals checks what a pinned directory with the file 1/d/y refuses.
+// pinnedRefusals checks which calls on a pinned directory with the file 1/d/y return an error.
 func pinnedRefusals(s *suite, p store.Pinned) {
 	reads := map[string]func(context.Context, string) error{
 		"Open": func(ctx context.Context, name string) error { return opens(ctx, p, name) },
@@ -103,8 +103,7 @@ func opens(ctx context.Context, p store.Pinned, name string) error {
 	return err
 }
 
-// replacing checks that a transaction replaces the directory that it was made of, and
-// no other.
+// replacing checks that a transaction replaces only the directory from which it was made.
 func replacing(s *suite) {
 	if _, ok := s.Store.(store.Pinner); !ok {
 		s.Skip("directories cannot be pinned")

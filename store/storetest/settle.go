@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// settling changes nothing that is seen, and wants a directory.
+// settling checks that Settle changes nothing that is visible, and that it needs a directory.
 func settling(s *suite) {
 	s.commit("run/1", "a", "alpha")
 	s.ok(s.Settle(s.ctx, "run"))
@@ -19,8 +19,8 @@ func settling(s *suite) {
 	s.is(s.Settle(s.ctx, "../run"), errs.Invalid)
 }
 
-// locks checks that each directory's lock has one holder at a time and keeps out neither readers
-// nor transactions.
+// locks checks that the lock of a directory has one holder at a time and stops neither readers nor
+// transactions.
 func locks(s *suite) {
 	l, ok := s.Store.(store.Locker)
 	if !ok {
@@ -31,7 +31,7 @@ func locks(s *suite) {
 	_, err = l.Lock(s.ctx, "run/deep")
 	s.is(err, errs.Busy)
 	if !strings.Contains(err.Error(), "process ") || !strings.Contains(err.Error(), " since ") {
-		s.Errorf("it does not name the holder of the lock: %v", err)
+		s.Errorf("the error does not name the holder of the lock: %v", err)
 	}
 	other, err := l.Lock(s.ctx, "run")
 	s.ok(err)

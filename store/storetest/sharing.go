@@ -23,7 +23,7 @@ func sharing(s *suite) {
 	if guest.Stats().Files != 1 || guest.Staging() != host.Staging() {
 		s.Fatalf("%+v in %s", guest.Stats(), guest.Staging())
 	}
-	s.is(guest.Commit(s.ctx, store.Blob{}), errs.Exists) // a name that was taken is an error of the system there
+	s.is(guest.Commit(s.ctx, store.Blob{}), errs.Exists) // here a taken name is an error of the system, and sticky
 	guest = s.begin("run/100", join)
 	s.write(guest, "other/d/1", "guest")
 	s.ok(guest.Commit(s.ctx, store.Blob{Name: "other/manifest", Data: []byte("guest")}))

@@ -1,4 +1,5 @@
-// Package storetest is the conformance suite of store.Store: what every implementation must do.
+// Package storetest is the conformance suite of store.Store: it tests what every implementation
+// must do.
 package storetest
 
 import (
@@ -80,7 +81,7 @@ func (s *suite) begin(final string, o store.TxnOptions) store.Txn {
 
 var manifest = store.Blob{Name: "manifest", Data: []byte("all there")}
 
-// commit makes a directory with the objects given as name, content, ….
+// commit commits a directory with objects, given as name, content, ….
 func (s *suite) commit(final string, objects ...string) {
 	s.Helper()
 	t := s.begin(final, store.TxnOptions{})
@@ -191,8 +192,8 @@ func objects(s *suite) {
 	s.wantList("a", "d", "empty", "m")
 }
 
-// large writes an object of a size at which stores may work differently, from
-// its end, in pieces of whole blocks from memory that begins anywhere.
+// large writes an object of a size at which stores may work differently. It writes from the end, in
+// pieces of whole blocks, from memory with any alignment.
 func large(s *suite) {
 	block := s.Properties().Block
 	if block < 1 {
@@ -403,7 +404,7 @@ func remove(s *suite) {
 	s.ok(s.RemoveTree(s.ctx, "run"))
 	s.commit("run/1", "x", "once more")
 	s.want("run/1/x", "once more")
-	// The name goes first, and can be taken again before the bytes are gone.
+	// The name is removed first, and can be used again before the bytes are freed.
 	free, err := store.Hide(s.ctx, s.Store, "run/1")
 	s.ok(err)
 	s.missing("run/1")
