@@ -1,13 +1,12 @@
-// Package errs is the one error type of Bivouac.
+// Package errs has the one error type of Bivouac.
 //
-// Every error that reaches a caller says what was being done (Op), to what
-// (Subject), what was expected and what was found (Want, Got), and what the
-// caller can do about it (Remedy). Callers branch on the Kind:
+// Every error that reaches a caller says what was being done (Op), to which object (Subject), what
+// was wanted and what was found (Want, Got), and what the caller can do about it (Remedy). Callers
+// branch on the Kind:
 //
 //	if errors.Is(err, errs.NotFound) { … }
 //
-// A Kind is itself an error, so that errors.Is works against it without a
-// sentinel for every case.
+// A Kind is itself an error, so errors.Is works with it and no case needs a sentinel of its own.
 package errs
 
 import (
@@ -19,11 +18,11 @@ import (
 // Kind classifies an error. The zero Kind, Other, matches nothing.
 type Kind uint8
 
-// The kinds. Each says when it is returned.
+// The kinds. The comment of each says when it is returned.
 const (
 	Other       Kind = iota
 	NotFound         // the named thing does not exist
-	Exists           // the target exists and was not to be replaced
+	Exists           // the target exists and must not be replaced
 	Invalid          // an argument, option or name is malformed
 	Mismatch         // two things that must agree do not: shape, dtype, fingerprint, structure
 	Corrupt          // stored bytes are damaged: checksum, bound, order or magic is wrong
@@ -54,12 +53,12 @@ func (k Kind) String() string {
 // Error makes a Kind usable as the target of errors.Is.
 func (k Kind) Error() string { return k.String() }
 
-// Error is a failure with its circumstances. All fields but Kind may be empty.
+// Error is a failure with its circumstances. All fields except Kind may be empty.
 type Error struct {
 	Kind    Kind
 	Op      string // what was being done: "checkpoint.Load"
-	Subject string // the object: a path, a key path, an operator
-	Want    string // what was expected
+	Subject string // what it was done to: a path, a key path, an operator
+	Want    string // what was wanted
 	Got     string // what was found
 	Remedy  string // what the caller can do
 	Err     error  // the cause

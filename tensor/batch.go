@@ -8,26 +8,26 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Batch holds the samples of one output of one iteration: a single dtype, one
-// slab of memory, and per sample an offset and its dimensions.
+// Batch holds the samples of one output of one iteration. It has one dtype and one slab of memory,
+// and for each sample an offset and dimensions.
 //
 // Sample i occupies Data[Offsets[i]:Offsets[i+1]] and has the shape Dims[i*NDim : (i+1)*NDim]. A
-// batch whose samples have one shape and lie back to back is Uniform and can be viewed as one
-// tensor.
+// batch is Uniform if its samples have one shape and lie back to back. A uniform batch can be
+// viewed as one tensor.
 //
-// A Batch is filled with Reset and then Grow or Append for each sample; its memory is reused after
-// each Reset, so that a steady state allocates nothing.
+// To fill a Batch, call Reset, and then Grow or Append for each sample. Reset keeps the memory, so
+// in a steady state a Batch allocates nothing.
 type Batch struct {
 	DType   DType
 	NDim    int
-	Layout  string // of a sample, without the batch axis
+	Layout  string // the layout of a sample, without the batch axis
 	Data    []byte
 	Offsets []int // len = samples + 1
 	Dims    []int // len = samples * NDim
 }
 
-// NewBatch allocates a uniform batch of n samples of zeros, in contiguous
-// memory. It panics where New would.
+// NewBatch allocates a uniform batch of n samples of zeros, in contiguous memory. It panics if New
+// would panic.
 func NewBatch(d DType, n int, sample ...int) *Batch {
 	t := New(d, append([]int{n}, sample...)...)
 	b := &Batch{DType: d, NDim: len(sample), Data: t.Data, Offsets: make([]int, n+1), Dims: make([]int, 0, n*len(sample))}
@@ -45,9 +45,9 @@ func (b *Batch) Reset(d DType, ndim int, layout string) {
 	b.Data, b.Offsets, b.Dims = b.Data[:0], append(b.Offsets[:0], 0), b.Dims[:0]
 }
 
-// Grow adds a sample of that shape and returns its memory for the caller to
-// fill: its contents are undefined. The memory may move with the next Grow or
-// Append. Errors: errs.Invalid for a bad shape, errs.Mismatch for another rank.
+// Grow adds a sample of the given shape and returns its memory, whose contents are undefined. The
+// caller fills it. The memory may move with the next Grow or Append. The error is of kind
+// errs.Invalid for a bad shape, and of kind errs.Mismatch for another rank.
 func (b *Batch) Grow(shape ...int) ([]byte, error) {
 	n, err := Shape(shape).Bytes(b.DType)
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *Batch) Grow(shape ...int) ([]byte, error) {
 	return b.Data[start:], nil
 }
 
-// Append adds a copy of t, which must have the batch's type and rank.
+// Append adds a copy of t, which must have the dtype and rank of the batch.
 func (b *Batch) Append(t Tensor) error {
 	if t.DType != b.DType {
 		return &errs.Error{Kind: errs.Mismatch, Op: "tensor.Batch", Subject: "sample " + strconv.Itoa(b.NumSamples()),
@@ -92,20 +92,19 @@ func (b *Batch) Append(t Tensor) error {
 // NumSamples returns the number of samples.
 func (b *Batch) NumSamples() int { return max(0, len(b.Offsets)-1) }
 
-// Shape returns the shape of sample i; it is a view of Dims.
+// Shape returns the shape of sample i. The result is a view of Dims.
 func (b *Batch) Shape(i int) Shape {
 	return Shape(b.Dims[i*b.NDim : (i+1)*b.NDim : (i+1)*b.NDim])
 }
 
-// Sample returns a view of sample i. It panics when i is out of range.
+// Sample returns a view of sample i. It panics if i is out of range.
 func (b *Batch) Sample(i int) Tensor {
 	return Tensor{DType: b.DType, Shape: b.Shape(i), Layout: b.Layout,
 		Data: b.Data[b.Offsets[i]:b.Offsets[i+1]:b.Offsets[i+1]]}
 }
 
-// Uniform reports whether all samples have the same shape and lie back to back
-// from the start of Data. A batch without samples is not uniform: its sample
-// shape is unknown.
+// Uniform reports whether all samples have the same shape and lie back to back from the start of
+// Data. A batch without samples is not uniform, because the shape of its samples is unknown.
 func (b *Batch) Uniform() bool {
 	n := b.NumSamples()
 	if n == 0 {
@@ -121,9 +120,9 @@ func (b *Batch) Uniform() bool {
 	return b.Offsets[n] == n*size
 }
 
-// Tensor returns a view of the whole batch with the samples along a new first
-// axis, "N" in the layout. The error is of kind errs.Mismatch and names the first
-// sample that differs when the batch is not Uniform.
+// Tensor returns a view of the whole batch, with the samples along a new first axis, "N" in the
+// layout. If the batch is not Uniform, the error is of kind errs.Mismatch and names the first
+// sample that differs.
 func (b *Batch) Tensor() (Tensor, error) {
 	if !b.Uniform() {
 		return Tensor{}, b.notUniform()
@@ -136,7 +135,7 @@ func (b *Batch) Tensor() (Tensor, error) {
 }
 
 func (b *Batch) notUniform() error {
-	e := &errs.Error{Kind: errs.Mismatch, Op: "tensor.Batch", Want: "samples of one shape", Got: "none"}
+	e := &errs.Error{Kind: errs.Mismatch, Op: "tensor.Batch", Want: "samples of one shape", Got: "no samples"}
 	for i := range b.NumSamples() {
 		if !b.Shape(i).Equal(b.Shape(0)) {
 			e.Subject = "sample " + strconv.Itoa(i)
@@ -148,8 +147,8 @@ func (b *Batch) notUniform() error {
 	return e
 }
 
-// Check returns an error when the fields disagree with each other; everything
-// else may rely on a batch that passes it.
+// Check returns an error if the fields contradict each other. All other code may rely on a batch
+// that passes Check.
 func (b *Batch) Check() error {
 	n := b.NumSamples()
 	bad := func(want string, got any) error {

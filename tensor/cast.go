@@ -9,36 +9,37 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Cast returns the elements of src as another type, in new memory. A tensor that already has the
-// type is returned as it is.
+// Cast returns the elements of src as another type, in new memory. If src already has the type,
+// Cast returns src.
 //
 // Values are converted as numpy and ml_dtypes convert them (ndarray.astype),
 // which is what Orbax does on load:
 //
 //	to          from           value
-//	float       anything       the nearest, ties to even. What a type narrower than
-//	                           float32 gets was rounded to float32 first, but for
-//	                           float64 and complex128 to float16. Beyond the
-//	                           largest finite value infinity, else NaN, else (fp6
-//	                           and fp4) the largest. NaN is NaN of the same sign;
-//	                           where there is none, zero of the other sign.
-//	e8m0        anything       a power of two; NaN for zero and what is negative
+//	float       anything       the nearest value, ties to even. For a type narrower
+//	                           than float32 the value was rounded to float32 first,
+//	                           except from float64 and complex128 to float16. A
+//	                           value that is too large becomes infinity, or NaN if
+//	                           the type has no infinity, or the largest value if it
+//	                           has neither (fp6 and fp4). NaN keeps its sign; if the
+//	                           type has no NaN, it becomes zero of the other sign.
+//	e8m0        anything       a power of two; NaN for zero and negative values
 //	integer     integer, bool  the low bits
-//	integer     float          truncated to an integer of 32 bits, of 64 for types
-//	                           of 32 bits without a sign and of 64 bits, of which the
-//	                           low bits are taken. Beyond its range, and for NaN,
-//	                           that has only the highest bit set (of uint64: 0 from
-//	                           2^64 on). Of types of a byte or less, infinity is the
-//	                           largest or the smallest integer and NaN 0.
-//	bool        anything       whether it is not zero; NaN is not
+//	integer     float          truncated to an integer of 32 bits, or of 64 bits for
+//	                           uint32 and types of 64 bits; the low bits count. For
+//	                           NaN and values out of range, only the highest bit of
+//	                           that integer is set (for uint64: 0 from 2^64 on). For
+//	                           floats of a byte or less, infinity becomes the
+//	                           largest or the smallest integer, and NaN becomes 0.
+//	bool        anything       whether the value is not zero; NaN is not zero
 //	complex     real           with 0 as the imaginary part
 //	real        complex        the real part
 //
-// Floats out of the range of an integer are not defined in numpy: what is said
-// above is what it does on amd64. numpy refuses to cast between e8m0 and types of
-// a byte or less and between some types of less than a byte; here all pairs work.
+// numpy does not define the result for floats out of the range of an integer. The table shows what
+// it does on amd64. numpy refuses to cast between e8m0 and types of a byte or less, and between
+// some types of less than a byte. Cast supports all pairs.
 //
-// Errors: the errors of Check, and errs.Invalid for an invalid type.
+// The error is an error of Check, or of kind errs.Invalid for an invalid type.
 func Cast(dst DType, src Tensor) (Tensor, error) {
 	if err := src.Check(); err != nil {
 		return Tensor{}, err
@@ -54,21 +55,22 @@ func Cast(dst DType, src Tensor) (Tensor, error) {
 	return out, CastInto(dst, out.Data, src.DType, src.Data)
 }
 
-// CastInto casts the elements of in to out, as Cast does. It allocates nothing,
-// and a part of an array may be cast at a time.
+// CastInto casts the elements of in to out, as Cast does. It allocates nothing, and it can cast an
+// array part by part.
 //
-// out and in may share memory where both begin at the same address, or end at the same: an array
-// can be read into the end of the memory that its wider form takes, and be cast there.
+// out and in may share memory if both begin at the same address, or if both end at the same
+// address. So an array can be read into the end of the memory that its wider form needs, and be
+// cast there.
 //
-// Errors: errs.Invalid for invalid types and for memory shared in another way, errs.Mismatch if the
-// lengths hold different numbers of elements.
+// The error is of kind errs.Invalid for an invalid type and for memory that overlaps in another
+// way. It is of kind errs.Mismatch if out and in have room for different numbers of elements.
 func CastInto(dst DType, out []byte, src DType, in []byte) error {
 	if !dst.Valid() || !src.Valid() {
 		return &errs.Error{Kind: errs.Invalid, Op: "tensor.Cast", Want: "two valid dtypes", Got: src.String() + " to " + dst.String()}
 	}
 	if len(in)%src.Size() != 0 || len(in)/src.Size()*dst.Size() != len(out) {
-		return &errs.Error{Kind: errs.Mismatch, Op: "tensor.Cast", Want: "bytes of as many elements",
-			Got: fmt.Sprintf("%d of %s and %d of %s", len(in), src, len(out), dst)}
+		return &errs.Error{Kind: errs.Mismatch, Op: "tensor.Cast", Want: "as many elements in out as in in",
+			Got: fmt.Sprintf("%d bytes of %s and %d bytes of %s", len(in), src, len(out), dst)}
 	}
 	if len(in) == 0 {
 		return nil
@@ -89,22 +91,22 @@ func CastInto(dst DType, out []byte, src DType, in []byte) error {
 			out, in = out[:n*dst.Size()], in[:n*src.Size()]
 		}
 	default:
-		return &errs.Error{Kind: errs.Invalid, Op: "tensor.Cast", Want: "memory apart, or with one beginning or one end", Got: "memory that overlaps otherwise"}
+		return &errs.Error{Kind: errs.Invalid, Op: "tensor.Cast", Want: "separate memory, or memory with the same beginning or the same end", Got: "memory that overlaps in another way"}
 	}
 	return nil
 }
 
-// castBlock is how many elements are converted at a time: two blocks of the
-// widest type are little beside a cache of the first level.
+// castBlock is the number of elements that are converted at a time. Two blocks of the widest type
+// are small compared with a first-level cache.
 const castBlock = 256
 
-// castShared casts a block that out may overlap.
+// castShared casts elements whose memory out may overlap.
 func castShared(dst DType, out []byte, src DType, in []byte) {
 	var block [castBlock * 16]byte
 	convert(dst, out, src, block[:copy(block[:], in)])
 }
 
-// order is in which order blocks are cast.
+// order is the order in which blocks are cast.
 type order uint8
 
 const (
@@ -114,7 +116,7 @@ const (
 	descending
 )
 
-// direction returns the order in which no element is written before it is read.
+// direction returns the order in which each element is read before it is overwritten.
 func direction(out, in []byte) order {
 	o, i := uintptr(unsafe.Pointer(unsafe.SliceData(out))), uintptr(unsafe.Pointer(unsafe.SliceData(in)))
 	oEnd, iEnd := o+uintptr(len(out)), i+uintptr(len(in))
@@ -129,9 +131,9 @@ func direction(out, in []byte) order {
 	return entangled
 }
 
-// convert casts elements between memory that does not overlap: directly for the
-// pairs of most models, from a table of all elements where there are few of them,
-// and else block by block over the widest type of the source's class.
+// convert casts elements between memory that does not overlap. It casts the pairs of most models
+// directly, uses a table if src has few different elements, and otherwise casts block by block
+// through the widest type of the class of src.
 func convert(dst DType, out []byte, src DType, in []byte) {
 	switch {
 	case dst == src:
@@ -144,10 +146,10 @@ func convert(dst DType, out []byte, src DType, in []byte) {
 	}
 }
 
-// tableFrom is how many elements of a byte are worth a table of all 256.
+// tableFrom is the number of one-byte elements from which on a table of all 256 values pays off.
 const tableFrom = 1024
 
-// convertByTable looks each byte up.
+// convertByTable looks up each byte in a table.
 func convertByTable(dst DType, out []byte, src DType, in []byte) {
 	var all [256]byte
 	for i := range all {
@@ -167,7 +169,7 @@ func convertByTable(dst DType, out []byte, src DType, in []byte) {
 	}
 }
 
-// convertBlocks casts over int64, uint64, float32, float64 or complex128.
+// convertBlocks casts through int64, uint64, float32, float64 or complex128.
 func convertBlocks(dst DType, out []byte, src DType, in []byte) {
 	step, wide := src.Size(), dst.Size()
 	for len(in) > 0 {
@@ -203,8 +205,8 @@ func convertBlocks(dst DType, out []byte, src DType, in []byte) {
 	}
 }
 
-// convertDirectly casts the pairs that weights and moments of most models are
-// cast between; it reports whether it did.
+// convertDirectly casts the pairs of types that weights and moments of most models have. It reports
+// whether it did.
 func convertDirectly(dst DType, out []byte, src DType, in []byte) bool {
 	switch [2]DType{src, dst} {
 	case [2]DType{Float32, BFloat16}:

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// Elements of a type become elements of the widest type of its class. src holds as many elements as
-// dst.
+// The load functions convert elements to the widest type of their class. src holds as many elements
+// as dst.
 
-// loadInt takes integers and bools. Types narrower than a byte count with their low bits. uint64
+// loadInt loads integers and bools. For types narrower than a byte only the low bits count. uint64
 // elements keep their bits.
 func loadInt(dst []int64, d DType, src []byte) {
 	bits := 64 - d.Bits()
@@ -51,7 +51,7 @@ func loadInt(dst []int64, d DType, src []byte) {
 	}
 }
 
-// loadFloat32 takes floats of up to 32 bits, exactly.
+// loadFloat32 loads floats of up to 32 bits, exactly.
 func loadFloat32(dst []float32, d DType, src []byte) {
 	switch d {
 	case Float32:
@@ -74,8 +74,8 @@ func loadFloat32(dst []float32, d DType, src []byte) {
 	}
 }
 
-// float32 returns the value of a format of up to 8 bits. Higher bits are ignored. NaN keeps its
-// sign.
+// float32 returns the value of a number in a format of up to 8 bits. Higher bits are ignored. NaN
+// keeps its sign.
 func (f *floatFormat) float32(bits byte) float32 {
 	if !f.unsigned {
 		bits &= 1<<(f.width()+1) - 1
@@ -97,14 +97,14 @@ func loadFloat64(dst []float64, src []byte) {
 	}
 }
 
-// loadReal64 takes the real parts of complex128.
+// loadReal64 loads the real parts of complex128.
 func loadReal64(dst []float64, src []byte) {
 	for i := range dst {
 		dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(src[16*i:]))
 	}
 }
 
-// loadReal32 takes the real parts of complex64.
+// loadReal32 loads the real parts of complex64.
 func loadReal32(dst []float32, src []byte) {
 	for i := range dst {
 		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[8*i:]))
@@ -125,10 +125,10 @@ func loadComplex(dst []complex128, d DType, src []byte) {
 	}
 }
 
-// Elements of the widest type of a class become elements of any type. dst holds as many elements as
-// src.
+// The store functions convert elements of the widest type of a class to any type. dst holds as many
+// elements as src.
 
-// storeInt takes the result of loadInt; unsigned says that src was uint64.
+// storeInt stores the result of loadInt. unsigned says that the elements were uint64.
 func storeInt(d DType, dst []byte, src []int64, unsigned bool) {
 	switch {
 	case d == Bool:
@@ -188,7 +188,7 @@ func storeBits(d DType, dst []byte, src []int64) {
 	}
 }
 
-// storeFloat32 takes the result of loadFloat32 for the type from.
+// storeFloat32 stores the result of loadFloat32 for elements of type from.
 func storeFloat32(d DType, dst []byte, from DType, src []float32) {
 	switch {
 	case d == Bool:
@@ -272,7 +272,7 @@ func storeFloat64(d DType, dst []byte, src []float64) {
 	}
 }
 
-// storeComplex takes the result of loadComplex, for types in which both parts count.
+// storeComplex stores the result of loadComplex, for types to which both parts matter.
 func storeComplex(d DType, dst []byte, src []complex128) {
 	switch d {
 	case Bool:
@@ -292,7 +292,7 @@ func storeComplex(d DType, dst []byte, src []complex128) {
 	}
 }
 
-// truncate returns the integer whose low bits are the value of an integer type: see Cast.
+// truncate returns an integer whose low bits are the value of v in an integer type; see Cast.
 func truncate(v float64, d DType) int64 {
 	const two63 = 1 << 63
 	switch {
@@ -312,7 +312,7 @@ func truncate(v float64, d DType) int64 {
 	return math.MinInt64
 }
 
-// truncateNarrow is truncate of floats of a byte or less.
+// truncateNarrow does the same as truncate, for floats of a byte or less.
 func truncateNarrow(v float64, d DType) int64 {
 	switch {
 	case v != v:

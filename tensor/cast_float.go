@@ -2,7 +2,7 @@ package tensor
 
 import "math"
 
-// toBFloat16 rounds a float32; NaN becomes the usual one of its sign.
+// toBFloat16 rounds a float32. NaN becomes the usual NaN of its sign.
 func toBFloat16(bits uint32) uint16 {
 	if bits&(1<<31-1) > 0x7f800000 {
 		return uint16(bits>>31<<15) | 0x7fc0
@@ -10,7 +10,7 @@ func toBFloat16(bits uint32) uint16 {
 	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
 }
 
-// halfToFloat32 widens; the payload of a NaN is kept.
+// halfToFloat32 widens a float16. It keeps the payload of a NaN.
 func halfToFloat32(h uint16) float32 {
 	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10&0x1f), uint32(h&0x3ff)
 	switch exponent {
@@ -22,7 +22,7 @@ func halfToFloat32(h uint16) float32 {
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }
 
-// toHalf rounds a float32; of the payload of a NaN the high bits are kept.
+// toHalf rounds a float32. It keeps the high bits of the payload of a NaN.
 func toHalf(bits uint32) uint16 {
 	sign, magnitude := uint16(bits>>31<<15), bits&(1<<31-1)
 	switch {
@@ -34,7 +34,7 @@ func toHalf(bits uint32) uint16 {
 		rounded := magnitude + 0xfff + magnitude>>13&1
 		return sign | uint16((rounded-(127-15)<<23)>>13)
 	}
-	// A multiple of 2^-24: adding 2^-1 leaves these in the low bits, rounded.
+	// The result is a multiple of 2^-24. Adding 2^-1 leaves the rounded multiple in the low bits.
 	return sign | uint16(math.Float32bits(math.Float32frombits(magnitude)+0.5)-0x3f000000)
 }
 
@@ -50,7 +50,7 @@ func doubleToHalf(bits uint64) uint16 {
 		rounded := magnitude + (1<<41 - 1) + magnitude>>42&1
 		return sign | uint16((rounded-(1023-15)<<52)>>42)
 	}
-	const unit = 0x1p28 // whose last bit is 2^-24
+	const unit = 0x1p28 // its last bit is 2^-24
 	return sign | uint16(math.Float64bits(math.Float64frombits(magnitude)+unit)-math.Float64bits(unit))
 }
 
@@ -65,7 +65,7 @@ func (f *floatFormat) narrow(bits uint32) byte {
 	}
 	code := uint32(0)
 	if low := uint32(127+1-f.bias) << 23; magnitude < low { // below the normal numbers
-		unit := math.Float32frombits(low + uint32(23-f.mantissa)<<23) // whose last bit is the smallest number
+		unit := math.Float32frombits(low + uint32(23-f.mantissa)<<23) // its last bit is the smallest number
 		code = math.Float32bits(math.Float32frombits(magnitude)+unit) - math.Float32bits(unit)
 	} else {
 		drop := 23 - f.mantissa
@@ -75,13 +75,13 @@ func (f *floatFormat) narrow(bits uint32) byte {
 	switch {
 	case code > f.largest():
 		return f.castOverflow(negative)
-	case negative && (code != 0 || f.nan != 1<<f.width()): // whose place negative zero would take
+	case negative && (code != 0 || f.nan != 1<<f.width()): // NaN takes the place of negative zero
 		code |= 1 << f.width()
 	}
 	return byte(code)
 }
 
-// largest is the bits of the largest finite value.
+// largest returns the bits of the largest finite value.
 func (f *floatFormat) largest() uint32 {
 	switch {
 	case f.inf != 0:
@@ -92,8 +92,8 @@ func (f *floatFormat) largest() uint32 {
 	return 1<<f.width() - 1
 }
 
-// power rounds to a power of two, halfway to the larger one. Values below the smallest power become
-// the smallest.
+// power rounds to a power of two, and a value halfway between two powers to the larger one. Values
+// below the smallest power become the smallest power.
 func (f *floatFormat) power(magnitude uint32, negative bool) byte {
 	switch {
 	case negative || magnitude == 0:

@@ -9,9 +9,9 @@ import (
 // DType is the type of an array's elements. The zero DType is Invalid.
 type DType uint8
 
-// The element types. Names of the float formats follow numpy's ml_dtypes:
-// eXmY are the widths of exponent and mantissa, fn means finite (no infinities),
-// uz means that the only zero is unsigned, bN is a bias other than the usual.
+// The element types. Names of the float formats follow numpy's ml_dtypes: eXmY are the widths of
+// exponent and mantissa, fn means finite (no infinities), uz means that zero has no sign, and bN is
+// an unusual bias.
 const (
 	Invalid DType = iota
 	Bool
@@ -59,21 +59,20 @@ const (
 	classComplex
 )
 
-// dtypeInfo is a row of the table below. An empty name means that the system
-// has no such type.
+// dtypeInfo is a row of the table below. An empty name means that the system has no such type.
 type dtypeInfo struct {
 	name        string // numpy and ml_dtypes
 	size        uint8  // bytes in memory
-	bits        uint8  // bits when packed
+	bits        uint8  // bits in packed form
 	class       class
-	carrier     DType  // the type with a Go type of the same width, for Of
+	carrier     DType  // for Of: the type of the same width that Go has
 	zarr2       string // zarr v2, as TensorStore writes it
 	zarr3       string // zarr v3 data_type, as TensorStore writes it
 	safetensors string
 	dali        string // member of nvidia.dali.types.DALIDataType
 }
 
-// info returns the row of d. Values out of range have the row of Invalid.
+// info returns the row of d. For values out of range it returns the row of Invalid.
 func (d DType) info() *dtypeInfo {
 	if d >= numDTypes {
 		d = Invalid
@@ -81,9 +80,9 @@ func (d DType) info() *dtypeInfo {
 	return &dtypes[d]
 }
 
-// dtypes is constant. Which names exist where was measured: TensorStore (zarr)
-// refuses uint2, uint4, float8_e4m3 and fp6; safetensors' F8_E4M3 is the fn
-// variant; DALI has only the plain types.
+// dtypes does not change. The names were taken from the systems themselves. TensorStore (zarr)
+// refuses uint2, uint4, float8_e4m3 and fp6. F8_E4M3 of safetensors is the fn variant. DALI has
+// only the plain types.
 var dtypes = [numDTypes]dtypeInfo{
 	Invalid:           {name: "invalid"},
 	Bool:              {"bool", 1, 8, classBool, Bool, "|b1", "bool", "BOOL", "BOOL"},
@@ -121,11 +120,11 @@ var dtypes = [numDTypes]dtypeInfo{
 // Valid reports whether d is one of the constants other than Invalid.
 func (d DType) Valid() bool { return d > Invalid && d < numDTypes }
 
-// Size returns the bytes of one element in memory; types narrower than a byte
-// take one. It is 0 for Invalid.
+// Size returns the bytes of one element in memory. Types narrower than a byte take one byte. The
+// result is 0 for Invalid.
 func (d DType) Size() int { return int(d.info().size) }
 
-// Bits returns the bits of one element in packed form. A bool has 8.
+// Bits returns the bits of one element in packed form. A bool has 8 bits.
 func (d DType) Bits() int { return int(d.info().bits) }
 
 // String returns the name in numpy and ml_dtypes, such as "float32".
@@ -134,10 +133,10 @@ func (d DType) String() string { return d.info().name }
 // IsFloat reports whether d is a real floating-point type of any width.
 func (d DType) IsFloat() bool { return d.info().class == classFloat }
 
-// IsInteger reports whether d is a signed or unsigned integer. Bool is not.
+// IsInteger reports whether d is a signed or unsigned integer. Bool is not an integer.
 func (d DType) IsInteger() bool { c := d.info().class; return c == classInt || c == classUint }
 
-// IsSigned reports whether d has negative values; complex types do not count.
+// IsSigned reports whether d has negative values. It is false for complex types.
 func (d DType) IsSigned() bool {
 	c := d.info().class
 	return c == classInt || c == classFloat && d != Float8E8M0FNU
@@ -161,8 +160,8 @@ func (d DType) Safetensors() (name string, ok bool) {
 // DALI returns the name in DALI's enumeration of types, such as "FLOAT".
 func (d DType) DALI() (name string, ok bool) { n := d.info().dali; return n, n != "" }
 
-// ParseDType returns the type of that numpy or ml_dtypes name. The error is of
-// kind errs.Invalid.
+// ParseDType returns the type with the given numpy or ml_dtypes name. The error is of kind
+// errs.Invalid.
 func ParseDType(name string) (DType, error) {
 	d, ok := lookup(func(i *dtypeInfo) bool { return i.name == name })
 	if !ok {
@@ -172,13 +171,13 @@ func ParseDType(name string) (DType, error) {
 	return d, nil
 }
 
-// FromZarr returns the type with that zarr v3 data_type name.
+// FromZarr returns the type with the given zarr v3 data_type name.
 func FromZarr(name string) (DType, bool) {
 	return lookup(func(i *dtypeInfo) bool { return name != "" && i.zarr3 == name })
 }
 
-// FromZarrV2 returns the type with that zarr v2 dtype name. bigEndian is true for
-// names such as ">f4", whose bytes must be swapped on reading.
+// FromZarrV2 returns the type with the given zarr v2 dtype name. bigEndian is true for names such
+// as ">f4": the bytes must be swapped after reading.
 func FromZarrV2(name string) (d DType, bigEndian, ok bool) {
 	if rest, big := strings.CutPrefix(name, ">"); big {
 		d, ok = lookup(func(i *dtypeInfo) bool { return i.zarr2 == "<"+rest })
@@ -188,12 +187,12 @@ func FromZarrV2(name string) (d DType, bigEndian, ok bool) {
 	return d, false, ok
 }
 
-// FromSafetensors returns the type with that name in a safetensors header.
+// FromSafetensors returns the type with the given name in a safetensors header.
 func FromSafetensors(name string) (DType, bool) {
 	return lookup(func(i *dtypeInfo) bool { return name != "" && i.safetensors == name })
 }
 
-// FromDALI returns the type with that name in DALI's enumeration, such as "FLOAT".
+// FromDALI returns the type with the given name in DALI's enumeration, such as "FLOAT".
 func FromDALI(name string) (DType, bool) {
 	return lookup(func(i *dtypeInfo) bool { return name != "" && i.dali == name })
 }

@@ -11,21 +11,21 @@ import (
 )
 
 // Element lists the Go types that can be elements of tensors. int, uint and uintptr have 32 or 64
-// bits, as on the machine.
+// bits, depending on the machine.
 type Element interface {
 	~bool | ~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 |
 		~float32 | ~float64 | ~complex64 | ~complex128
 }
 
-// DTypeOf returns the type whose elements are Ts.
+// DTypeOf returns the dtype of elements of Go type T.
 func DTypeOf[T Element]() DType {
 	d, _ := FromReflect(reflect.TypeFor[T]())
 	return d
 }
 
-// FromReflect returns the type whose elements are Go values of type t; ok is false if there is no
-// such type. Named types count as their underlying types.
+// FromReflect returns the dtype of elements of Go type t. ok is false if there is no such dtype.
+// Named types count as their underlying types.
 func FromReflect(t reflect.Type) (d DType, ok bool) {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -68,11 +68,11 @@ func FromReflect(t reflect.Type) (d DType, ok bool) {
 	return Invalid, false
 }
 
-// FromSlice returns a tensor that is a view of v: both share memory. Without a
-// shape it has one axis of len(v). It panics when shape and length disagree.
+// FromSlice returns a tensor that is a view of v: both share memory. Without a shape it has one
+// axis of len(v). It panics if the shape does not match the length.
 //
-// The bits of float16, bfloat16 and narrower types are given as uint16 or uint8
-// and named with Tensor.As.
+// Pass the bits of float16, bfloat16 and narrower types as uint16 or uint8, and call Tensor.As to
+// set the dtype.
 func FromSlice[T Element](v []T, shape ...int) Tensor {
 	t := Tensor{DType: DTypeOf[T](), Shape: slices.Clone(shape), Data: byteView(v)}
 	if len(shape) == 0 {
@@ -91,13 +91,14 @@ func ScalarOf[T Element](v T) Tensor {
 	return t
 }
 
-// Of returns the elements of t as a slice that shares its memory. T must be the Go type of t.DType;
-// for types that Go lacks, T is the integer that carries their bits: uint16 for float16 and
-// bfloat16, uint8 for fp8, fp6, fp4, uint4 and uint2, int8 for int4 and int2.
+// Of returns the elements of t as a slice that shares its memory. T must be the Go type of t.DType.
+// For types that Go lacks, T is the integer that holds their bits: uint16 for float16 and bfloat16,
+// uint8 for fp8, fp6, fp4, uint4 and uint2, int8 for int4 and int2.
 //
-// Errors: errs.Mismatch when T is another type or the length of Data is wrong,
-// errs.Invalid when Data is not aligned for T (Clone is), errs.Corrupt when a
-// byte of a bool is neither 0 nor 1.
+// The error is of one of these kinds:
+//   - errs.Mismatch if T is another type or Data has the wrong length
+//   - errs.Invalid if Data is not aligned for T (Clone makes an aligned copy)
+//   - errs.Corrupt if a byte of a bool is neither 0 nor 1
 func Of[T Element](t Tensor) ([]T, error) {
 	want := DTypeOf[T]()
 	if t.DType != want && t.DType.info().carrier != want {
@@ -114,13 +115,13 @@ func Of[T Element](t Tensor) ([]T, error) {
 	var zero T
 	if uintptr(p)%unsafe.Alignof(zero) != 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "tensor.Of", Subject: t.String(),
-			Got: fmt.Sprintf("memory that is not aligned to %d bytes", unsafe.Alignof(zero)), Remedy: "use Clone"}
+			Got: fmt.Sprintf("memory that is not aligned to %d bytes", unsafe.Alignof(zero)), Remedy: "call Clone, which returns an aligned copy"}
 	}
 	if want == Bool {
 		for i, b := range t.Data {
 			if b > 1 {
 				return nil, &errs.Error{Kind: errs.Corrupt, Op: "tensor.Of", Subject: t.String(),
-					Want: "bytes 0 or 1", Got: fmt.Sprintf("%d in element %d", b, i)}
+					Want: "only the bytes 0 and 1", Got: fmt.Sprintf("%d in element %d", b, i)}
 			}
 		}
 	}

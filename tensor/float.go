@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// DecodeFloat returns the value of the low bits of bits as a real floating-point
-// type d, exactly. It is 0 for other types.
+// DecodeFloat returns the exact value of the low bits of bits as a real floating-point number of
+// type d. It returns 0 for other types.
 func (d DType) DecodeFloat(bits uint64) float64 {
 	f, ok := floatFormats[d]
 	if !ok {
@@ -15,9 +15,9 @@ func (d DType) DecodeFloat(bits uint64) float64 {
 	return f.decode(bits)
 }
 
-// EncodeFloat returns the bits of the value of type d nearest to x, ties to even.
-// ok is false where x is out of range, where it is a NaN or infinity that the
-// type lacks, and for types that are no real floating-point types.
+// EncodeFloat returns the bits of the value of type d that is nearest to x, ties to even. ok is
+// false if x is out of range, if x is a NaN or infinity that the type lacks, and if d is not a real
+// floating-point type.
 func (d DType) EncodeFloat(x float64) (bits uint64, ok bool) {
 	f, ok := floatFormats[d]
 	if !ok {
@@ -27,7 +27,7 @@ func (d DType) EncodeFloat(x float64) (bits uint64, ok bool) {
 }
 
 // Float64 returns element i, counted in C order, as a float64. Integers beyond 2^53 are rounded;
-// all other values are exact. ok is false for complex types. It panics when i is out of range.
+// all other values are exact. ok is false for complex types. It panics if i is out of range.
 func (t Tensor) Float64(i int) (v float64, ok bool) {
 	size := t.DType.Size()
 	b := t.Data[i*size : (i+1)*size]
@@ -106,8 +106,8 @@ func (f floatFormat) decode(bits uint64) float64 {
 	return sign * math.Ldexp(fraction+math.Ldexp(1, f.mantissa), exponent-f.bias-f.mantissa)
 }
 
-// encode returns the bits of the value nearest to x, ties to even; ok is false
-// where x is out of range, or a special value that the format lacks.
+// encode returns the bits of the value nearest to x, ties to even. ok is false if x is out of
+// range, or a special value that the format lacks.
 func (f floatFormat) encode(x float64) (bits uint64, ok bool) {
 	switch {
 	case math.IsNaN(x):
@@ -121,7 +121,7 @@ func (f floatFormat) encode(x float64) (bits uint64, ok bool) {
 		switch {
 		case f.unsigned:
 			return 0, false
-		case bits == 0 && f.nan == 1<<f.width(): // its place is taken by NaN
+		case bits == 0 && f.nan == 1<<f.width(): // NaN takes the place of negative zero
 		default:
 			bits |= 1 << f.width()
 		}
@@ -129,7 +129,7 @@ func (f floatFormat) encode(x float64) (bits uint64, ok bool) {
 	return bits, ok
 }
 
-// nearest searches the finite magnitudes, which grow with their bits.
+// nearest searches the finite magnitudes, which are sorted by their bits.
 func (f floatFormat) nearest(x float64) (uint64, bool) {
 	low, high := uint64(0), uint64(1)<<f.width()-1 // decode(low) ≤ x
 	switch {

@@ -3,9 +3,10 @@ package tensor
 import "math"
 
 // Loss returns the index of the first element of in whose value is lost in out, or -1. out is the
-// result of CastInto. Lost are a fraction in an integer, a value out of range, a NaN in a type
-// without NaN, an imaginary part, and a number other than 0 and 1 in a bool. Rounding a float to
-// fewer digits is not a loss. in and out have the form that CastInto takes, and must not overlap.
+// result of CastInto. These values are lost: a fraction in an integer, a value out of range, a NaN
+// in a type without NaN, an imaginary part in a real type, and a number other than 0 and 1 in a
+// bool. Rounding a float to fewer digits is not a loss. in and out have the form that CastInto
+// takes, and must not overlap.
 func Loss(dst DType, out []byte, src DType, in []byte) int {
 	if neverLost(dst, src) {
 		return -1
@@ -27,20 +28,20 @@ func Loss(dst DType, out []byte, src DType, in []byte) int {
 	return -1
 }
 
-// neverLost reports whether every value of src, rounded, is a value of dst.
+// neverLost reports whether dst has every value of src, after rounding.
 func neverLost(dst, src DType) bool {
 	switch {
 	case dst == src, dst == Complex128, dst == Float64 && !src.IsComplex():
 		return true
 	case src == Bool:
-		return dst != Float8E8M0FNU // which has no zero
+		return dst != Float8E8M0FNU // this type has no zero
 	case src.IsInteger():
 		return dst == Float32 || dst == BFloat16 || dst == Complex64 || dst == Int64 && src != Uint64
 	}
 	return dst == Float32 && src.IsFloat() && src != Float64
 }
 
-// lossOfIntegers compares integers and bools as 64 bits and a sign.
+// lossOfIntegers compares integers and bools as 64 bits with a sign.
 func lossOfIntegers(dst DType, out []byte, src DType, in []byte) int {
 	var a, b [castBlock]int64
 	n := len(in) / src.Size()
@@ -54,8 +55,8 @@ func lossOfIntegers(dst DType, out []byte, src DType, in []byte) int {
 	return -1
 }
 
-// lossOfFloats compares as float64, which has the values of all real types except the last digits
-// of long integers.
+// lossOfFloats compares elements as float64. A float64 holds the values of all real types, except
+// the last digits of long integers.
 func lossOfFloats(dst DType, out []byte, src DType, in []byte) int {
 	var a, b [castBlock]float64
 	n := len(in) / src.Size()
@@ -79,8 +80,8 @@ func lossOfFloats(dst DType, out []byte, src DType, in []byte) int {
 	return -1
 }
 
-// beyond returns what a float type stores for a value that is too large: infinity, or else its
-// largest value. NaN counts as infinity here; it is checked separately.
+// beyond returns what a float type stores for a value that is too large: infinity, or its largest
+// value if it has no infinity. NaN counts as infinity here; it is checked separately.
 func beyond(dst DType) float64 {
 	inf := [1]float64{math.Inf(1)}
 	var element [16]byte
@@ -93,8 +94,8 @@ func beyond(dst DType) float64 {
 	return back[0]
 }
 
-// lossOfComplex compares the parts: as floats where dst has both, else the
-// imaginary one must be zero.
+// lossOfComplex compares real and imaginary parts as floats. If dst has no imaginary part, the
+// imaginary part of src must be zero.
 func lossOfComplex(dst DType, out []byte, src DType, in []byte) int {
 	part, size := Float32, src.Size()
 	if src == Complex128 {

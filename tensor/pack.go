@@ -6,8 +6,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// PackedSize returns the bytes that n elements take in packed form, the last
-// byte filled up.
+// PackedSize returns the number of bytes that n elements take in packed form. The last byte is
+// filled up.
 func PackedSize(d DType, n int) int {
 	bits := d.Bits()
 	if bits%8 == 0 {
@@ -16,9 +16,9 @@ func PackedSize(d DType, n int) int {
 	return n/8*bits + (n%8*bits+7)/8
 }
 
-// Pack appends the elements src, one byte each, to dst with d.Bits() bits each:
-// a little-endian stream of bits, first element lowest, unused bits zero. Types
-// of a whole byte or more are appended as they are.
+// Pack appends the elements of src, one byte each, to dst with d.Bits() bits each. The result is a
+// little-endian stream of bits: the first element has the lowest bits, and unused bits are zero.
+// Elements of types of a byte or more are appended unchanged.
 func Pack(dst []byte, d DType, src []byte) []byte {
 	bits := uint(d.Bits())
 	if bits%8 == 0 {
@@ -41,9 +41,9 @@ func Pack(dst []byte, d DType, src []byte) []byte {
 	return dst
 }
 
-// Unpack appends n elements of packed, one byte each, to dst; it is the inverse
-// of Pack, with int2 and int4 sign-extended. The error is of kind errs.Mismatch
-// when packed is not PackedSize(d, n) bytes, and errs.Invalid when d or n are.
+// Unpack appends n elements of packed, one byte each, to dst. It is the inverse of Pack, with int2
+// and int4 sign-extended. The error is of kind errs.Mismatch if packed does not have PackedSize(d,
+// n) bytes, and of kind errs.Invalid if d or n is invalid.
 func Unpack(dst []byte, d DType, packed []byte, n int) ([]byte, error) {
 	if !d.Valid() || n < 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "tensor.Unpack",

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// How much of a tensor is printed. %v prints all elements of a tensor with at most printSmall
-// elements; %+v prints the elements of every tensor. Of a tensor with more than printAll elements
-// only printEdge at either end of each axis are printed.
+// These constants bound what is printed. %v prints all elements of a tensor with at most printSmall
+// elements. %+v prints the elements of every tensor. If a tensor has more than printAll elements,
+// only printEdge elements at either end of each axis are printed.
 const (
 	printSmall = 16
 	printAll   = 1000
 	printEdge  = 3
 )
 
-// Format implements fmt.Formatter. Println and %v print type and shape, and of a tensor
-// with at most 16 elements these too: "float32[2,2] [[1 2] [3 4]]". %+v prints the
-// elements of every tensor, of a large one those at the edges. %s prints String.
+// Format implements fmt.Formatter. Println and %v print type and shape, and the elements of a
+// tensor with at most 16 elements: "float32[2,2] [[1 2] [3 4]]". %+v prints the elements of every
+// tensor, and only the edges of a large one. %s prints String.
 func (t Tensor) Format(f fmt.State, verb rune) {
 	text := t.String()
 	n, err := t.Shape.Bytes(t.DType)
@@ -41,7 +41,7 @@ func (t Tensor) Format(f fmt.State, verb rune) {
 	io.WriteString(f, text) //nolint:errcheck // a State keeps its errors
 }
 
-// print writes the elements from an axis on; at is the place of the first.
+// print writes the elements from an axis on. at is the index of the first element.
 func (t Tensor) print(b *strings.Builder, axis, at int, short bool) {
 	if axis == len(t.Shape) {
 		b.WriteString(t.Element(at))
@@ -67,9 +67,9 @@ func (t Tensor) print(b *strings.Builder, axis, at int, short bool) {
 
 var _ fmt.Formatter = Tensor{}
 
-// Element returns element i, counted in C order, as text: numbers in their
-// shortest form that reads back the same, fp8 and narrower floats as their
-// bits. It is for messages; it panics when i is out of range.
+// Element returns element i, counted in C order, as text. Numbers have the shortest form that reads
+// back the same; floats of fp8 and narrower are their bits. The text is for messages. Element
+// panics if i is out of range.
 func (t Tensor) Element(i int) string {
 	size := t.DType.Size()
 	b := t.Data[i*size : (i+1)*size]

@@ -11,8 +11,8 @@ import (
 // Shape is the extent of each axis, outermost first. A nil or empty Shape is the shape of a scalar.
 type Shape []int
 
-// Len returns the number of elements: the product of the extents, 1 for a
-// scalar. It is meaningful only where Check returns nil.
+// Len returns the number of elements: the product of the extents, or 1 for a scalar. The result has
+// a meaning only if Check returns nil.
 func (s Shape) Len() int {
 	n := 1
 	for _, d := range s {
@@ -21,9 +21,9 @@ func (s Shape) Len() int {
 	return n
 }
 
-// Bytes returns the memory that an array of this shape and type takes, or an
-// error where the shape is malformed or the size does not fit an int. Use it
-// before allocating for a shape from outside.
+// Bytes returns the memory that an array of this shape and type takes. It returns an error if the
+// shape is malformed or the size does not fit an int. Call it before you allocate memory for a
+// shape from outside.
 func (s Shape) Bytes(d DType) (int, error) {
 	if !d.Valid() {
 		return 0, &errs.Error{Kind: errs.Invalid, Op: "tensor.Shape", Want: "a valid dtype", Got: d.String()}
@@ -31,8 +31,8 @@ func (s Shape) Bytes(d DType) (int, error) {
 	return s.bytes(d.Size())
 }
 
-// Check returns an error of kind errs.Invalid when an extent is negative or the
-// extents other than zero multiply to more than an int holds.
+// Check returns an error of kind errs.Invalid if an extent is negative, or if the product of the
+// extents other than zero does not fit an int.
 func (s Shape) Check() error {
 	_, err := s.bytes(1)
 	return err
@@ -44,7 +44,7 @@ func (s Shape) bytes(size int) (int, error) {
 		switch {
 		case d < 0:
 			return 0, &errs.Error{Kind: errs.Invalid, Op: "tensor.Shape", Subject: s.String(),
-				Want: "extents of 0 or more", Got: strconv.Itoa(d)}
+				Want: "extents of at least 0", Got: strconv.Itoa(d)}
 		case d == 0:
 			zero = true
 		case n > math.MaxInt/d:

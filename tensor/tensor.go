@@ -14,8 +14,8 @@ import (
 // Tensor is a view of memory as an array: row-major (C order), little-endian, without strides. It
 // owns nothing and frees nothing. The code that made Data decides how long it lives.
 //
-// len(Data) is Shape.Len() * DType.Size(): types narrower than a byte take one
-// byte an element in memory (see DType), as in numpy's ml_dtypes and in zarr.
+// len(Data) is Shape.Len() * DType.Size(). Types narrower than a byte take one byte an element in
+// memory (see DType), as in numpy's ml_dtypes and in zarr.
 type Tensor struct {
 	DType  DType
 	Shape  Shape
@@ -23,17 +23,16 @@ type Tensor struct {
 	Data   []byte
 }
 
-// Spec describes a tensor before it exists. A dimension of -1 is known only
-// from the data; a nil Shape means that not even the rank is known.
+// Spec describes a tensor before it exists. A dimension of -1 is known only from the data. A nil
+// Shape means that the rank is not known either.
 type Spec struct {
 	DType  DType
 	Shape  Shape
 	Layout string
 }
 
-// New allocates a tensor of zeros, aligned for its type. It panics when d is
-// not valid or the shape does not pass Check: shapes from outside are checked
-// with Shape.Bytes first.
+// New allocates a tensor of zeros, aligned for its type. It panics if d is not valid or the shape
+// does not pass Check. Check shapes from outside with Shape.Bytes first.
 func New(d DType, shape ...int) Tensor {
 	n, err := Shape(shape).Bytes(d)
 	if err != nil {
@@ -54,12 +53,12 @@ func alloc(n int) []byte {
 // Len returns the number of elements.
 func (t Tensor) Len() int { return t.Shape.Len() }
 
-// Bytes returns the memory of the tensor; it is not a copy.
+// Bytes returns the memory of the tensor, not a copy.
 func (t Tensor) Bytes() []byte { return t.Data }
 
-// Check returns an error of kind errs.Invalid when dtype or shape are malformed,
-// and of kind errs.Mismatch when the length of Data does not agree with them
-// or Layout is not empty and does not name every axis.
+// Check returns an error of kind errs.Invalid if dtype or shape is malformed. The error is of kind
+// errs.Mismatch if Data has the wrong length, or if Layout is not empty and does not name every
+// axis.
 func (t Tensor) Check() error {
 	if loan.Debug {
 		if err := loan.Check(t.Data); err != nil {
@@ -96,12 +95,12 @@ func (t Tensor) Equal(o Tensor) bool {
 	return t.DType == o.DType && t.Shape.Equal(o.Shape) && t.Layout == o.Layout && bytes.Equal(t.Data, o.Data)
 }
 
-// String describes type and shape, such as "float32[3,224,224]"; it does not
-// print the elements, which Format does.
+// String describes type and shape, such as "float32[3,224,224]". It does not print the elements;
+// Format does.
 func (t Tensor) String() string { return t.DType.String() + t.Shape.String() }
 
-// Spec returns the description of t. Its Shape is never nil, because the shape of a scalar is known
-// too.
+// Spec returns the description of t. Its Shape is never nil: the shape of a scalar is an empty
+// Shape.
 func (t Tensor) Spec() Spec {
 	if t.Shape == nil {
 		return Spec{DType: t.DType, Shape: Shape{}, Layout: t.Layout}
@@ -109,9 +108,8 @@ func (t Tensor) Spec() Spec {
 	return Spec{DType: t.DType, Shape: t.Shape, Layout: t.Layout}
 }
 
-// Index returns the view of element i of the first axis: row i of a matrix,
-// sample i of a batch. It panics when t is a scalar or i is out of range, as an
-// index of a slice does.
+// Index returns a view of element i of the first axis: row i of a matrix, sample i of a batch. Like
+// an index of a slice, it panics if t is a scalar or i is out of range.
 func (t Tensor) Index(i int) Tensor {
 	if i < 0 || i >= t.Shape[0] {
 		panic(fmt.Sprintf("tensor: index %d out of range of %s", i, t))
@@ -124,8 +122,8 @@ func (t Tensor) Index(i int) Tensor {
 	return r
 }
 
-// Reshape returns a view with another shape and no layout. The error is of kind
-// errs.Mismatch when the number of elements differs.
+// Reshape returns a view with another shape and no layout. The error is of kind errs.Mismatch if
+// the number of elements differs.
 func (t Tensor) Reshape(shape ...int) (Tensor, error) {
 	s := Shape(shape)
 	if err := s.Check(); err != nil {
@@ -138,8 +136,8 @@ func (t Tensor) Reshape(shape ...int) (Tensor, error) {
 	return Tensor{DType: t.DType, Shape: s.Clone(), Data: t.Data}, nil
 }
 
-// As returns a view of the same bytes as another type of the same size, such as
-// uint16 bits as bfloat16. The error is of kind errs.Mismatch when sizes differ.
+// As returns a view of the same bytes as another type of the same size, such as uint16 bits as
+// bfloat16. The error is of kind errs.Mismatch if the sizes differ.
 func (t Tensor) As(d DType) (Tensor, error) {
 	if d.Size() != t.DType.Size() || !d.Valid() {
 		return Tensor{}, &errs.Error{Kind: errs.Mismatch, Op: "tensor.As", Subject: t.String(),
