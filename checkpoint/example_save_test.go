@@ -156,7 +156,7 @@ func ExampleSave_collision() {
 	}
 	err := checkpoint.Save(context.Background(), "never written", state, nil)
 	fmt.Println(err)
-	// Output: checkpoint.Save: never written: state: tree.Collisions: "a.b.c": invalid: want one leaf a parameter name, got a["b.c"] and ["a.b"].c (rename one of the keys)
+	// Output: checkpoint.Save: never written: state: tree.Collisions: "a.b.c": invalid: want one leaf per parameter name, got a["b.c"] and ["a.b"].c (rename one of the keys)
 }
 
 // The outcome of a save in the background is told to who waits, and to who asked for it.

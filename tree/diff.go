@@ -12,11 +12,14 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Structure lists where the structure of got differs from the structure of want: missing or
-// unexpected keys, lists of different lengths, containers of different kinds, a leaf in place of a
-// container and the reverse. Values do not count: any two leaves agree, and a nil leaf of want
-// agrees with any node. Tuples count as lists and structs as dictionaries, as in checkpoints
-// without types.
+// Structure lists where the structure of got differs from the structure of want:
+//   - missing or unexpected keys
+//   - lists of different lengths
+//   - containers of different kinds
+//   - a leaf in place of a container, or the reverse
+//
+// Values do not count: any two leaves agree, and a nil leaf of want agrees with any node. Tuples
+// count as lists and structs as dictionaries, as in checkpoints without types.
 func Structure(want, got *Node) []Difference {
 	var d differ
 	d.structure(want, got, nil)
@@ -40,7 +43,7 @@ func (d *differ) structure(want, got *Node, at Path) {
 	}
 }
 
-// pair is a child of two containers; one of them may lack it.
+// pair is a child of two containers. One of them may lack it.
 type pair struct {
 	key       Key
 	want, got *Node
@@ -71,8 +74,8 @@ func pairs(want, got *Node) []pair {
 	return out
 }
 
-// Summary prints at most the given number of differences, one a line like FormatDiff, taking each
-// kind in turn, and how many more there are. A most of 0 means 20.
+// Summary prints at most the given number of differences, one a line like FormatDiff, and how many
+// more there are. It takes each kind in turn. If most is 0, the limit is 20.
 func Summary(diff []Difference, most int) string {
 	if most <= 0 {
 		most = 20
@@ -103,7 +106,7 @@ func Summary(diff []Difference, most int) string {
 }
 
 // inTurn returns the indices of at most most differences, in their order. It takes each kind in
-// turn, so that no kind crowds out another.
+// turn, so that no kind leaves out another.
 func inTurn(diff []Difference, most int) []int {
 	byKind := map[DiffKind][]int{}
 	for i, d := range diff {
@@ -124,11 +127,11 @@ func inTurn(diff []Difference, most int) []int {
 // DiffKind says how two trees differ at a path.
 type DiffKind uint8
 
-// The kinds of differences between a wanted and a given tree.
+// The kinds of differences between a wanted tree and a given tree.
 const (
-	Missing DiffKind = iota // wanted, not there
-	Extra                   // there, not wanted
-	Changed                 // the same kind of thing with another value
+	Missing DiffKind = iota // wanted and not found
+	Extra                   // found and not wanted
+	Changed                 // the same type with another value
 	Type                    // another kind of node, dtype or shape
 )
 
@@ -137,8 +140,8 @@ func (k DiffKind) String() string {
 	return enum.Name(k, []string{"missing", "extra", "changed", "type"}, "difference %d")
 }
 
-// Difference is one place where two trees differ. Want is empty for Extra and
-// Got for Missing.
+// Difference is one place where two trees differ. Want is empty for Extra, and Got is empty for
+// Missing.
 type Difference struct {
 	Path Path
 	Kind DiffKind
@@ -158,8 +161,8 @@ func (d Difference) String() string {
 	}
 }
 
-// FormatDiff prints one difference a line: "-" wanted and missing, "+" extra,
-// "~" different. It is empty for no differences.
+// FormatDiff prints one difference a line: "-" for missing, "+" for extra, "~" for different. The
+// result is empty if there are no differences.
 func FormatDiff(diff []Difference) string {
 	var b strings.Builder
 	for _, d := range diff {
@@ -169,9 +172,10 @@ func FormatDiff(diff []Difference) string {
 	return b.String()
 }
 
-// Diff lists the differences of got from want, in the order of want, with extras after their
-// siblings. A missing or extra container is one difference. The order of keys does not matter.
-// Tensors and floats are compared bit for bit. Layouts and type names of structs are not compared.
+// Diff lists the differences of got from want. They come in the order of want, with extras after
+// their siblings. A missing or extra container is one difference. The order of keys does not
+// matter. Tensors and floats are compared bit for bit. Layouts and type names of structs are not
+// compared.
 func Diff(want, got *Node) []Difference {
 	d := differ{}
 	d.compare(want, got, nil)
@@ -267,7 +271,7 @@ func (d *differ) leaf(want, got *Node, at Path) {
 	}
 }
 
-// sameValue compares values of one type; those that KeepUnknown let in deeply.
+// sameValue compares two values of one type. It compares values that KeepUnknown admits deeply.
 func sameValue(a, b any) bool {
 	if f, ok := a.(float64); ok {
 		return math.Float64bits(f) == math.Float64bits(b.(float64))
@@ -275,7 +279,7 @@ func sameValue(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// tensors describes the first element that differs, and how many do.
+// tensors describes the first element that differs, and how many elements differ.
 func (d *differ) tensors(w, g tensor.Tensor, at Path) {
 	size, first, count := w.DType.Size(), -1, 0
 	if len(w.Data) != len(g.Data) {

@@ -1,8 +1,8 @@
 // Package tree holds the contents of a checkpoint: an ordered tree of dictionaries, lists and
 // records whose leaves are tensors and scalars.
 //
-// [From] makes a tree of any Go value, [Into] fills a Go value from a tree, and
-// both see the same memory as the caller: numeric slices become views.
+// [From] makes a tree from any Go value, and [Into] fills a Go value from a tree. Both see the same
+// memory as the caller: numeric slices become views.
 //
 //	type Model struct {
 //		W []float32         `bivouac:"w"`
@@ -26,14 +26,14 @@
 //	nil pointer, nil interface                 Leaf of nil
 //	*Node                                      itself
 //
-// Keys are strings, as in Orbax: integer keys of maps become strings and come
-// back as strings where the target does not say otherwise.
+// Keys are strings, as in Orbax. Integer keys of maps become strings, and stay strings when they
+// are read back, unless the target has integer keys.
 //
-// [Flatten] lists the leaves with their key paths; empty containers are listed
-// too, since they would be lost otherwise. [Diff] compares two trees and
-// [FormatDiff] prints what differs; [Structure] leaves values aside, and [Summary]
-// bounds the lines. [Merge] joins trees by Orbax's rules.
+// [Flatten] lists the leaves with their key paths. It also lists empty containers, which would be
+// lost otherwise. [Diff] compares two trees, and [FormatDiff] prints the differences. [Structure]
+// compares without values, and [Summary] bounds the number of lines. [Merge] joins trees by Orbax's
+// rules.
 //
-// Functions here neither change the values they are given, Into's target
-// aside, nor keep state; trees may be shared between goroutines that only read.
+// The functions of this package keep no state, and change none of their arguments except the target
+// of Into. Several goroutines may read one tree.
 package tree

@@ -69,6 +69,6 @@ func ExampleMerge() {
 	fmt.Println(n.Get("step"), err)
 	// Output:
 	// [layer0 step head] <nil>
-	// tree.Merge: step: mismatch: want a leaf of one tree, got one of the trees 0 and 1 (set Overwrite to take the later one)
+	// tree.Merge: step: mismatch: want a leaf in only one tree, got a leaf in trees 0 and 1 (set Overwrite to take the later leaf)
 	// int 4 <nil>
 }

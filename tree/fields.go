@@ -11,13 +11,13 @@ import (
 // field is one field of a struct as the tree sees it.
 type field struct {
 	name      string
-	index     []int // for reflect's FieldByIndex
+	index     []int // the argument of reflect's FieldByIndex
 	omitEmpty bool
-	array     bool // a slice of slices that is an array
+	array     bool // the field is a slice of slices with the option array
 }
 
 // structFields lists the fields of t in order. The fields of an embedded struct take its place. The
-// error names a field with a malformed tag, or two of one name.
+// error names a field with a malformed tag, or two fields with the same name.
 func structFields(t reflect.Type) ([]field, error) {
 	var fields []field
 	if err := collect(t, nil, &fields); err != nil {
@@ -27,7 +27,7 @@ func structFields(t reflect.Type) ([]field, error) {
 	for _, f := range fields {
 		if seen[f.name] {
 			return nil, &errs.Error{Kind: errs.Invalid, Subject: t.String(),
-				Want: "one field a name", Got: strconv.Quote(f.name) + " twice", Remedy: "give one of them a bivouac tag"}
+				Want: "one field per name", Got: strconv.Quote(f.name) + " twice", Remedy: "give one of them a bivouac tag"}
 		}
 		seen[f.name] = true
 	}
@@ -51,7 +51,7 @@ func collect(t reflect.Type, prefix []int, out *[]field) error {
 		if !sf.IsExported() {
 			if tagged {
 				return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + sf.Name,
-					Want: "an exported field", Got: "a tag on an unexported one"}
+					Want: "an exported field", Got: "a tag on an unexported field"}
 			}
 			continue
 		}
@@ -83,5 +83,5 @@ func collect(t reflect.Type, prefix []int, out *[]field) error {
 }
 
 func wrongOption(t reflect.Type, f reflect.StructField, options string) error {
-	return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + f.Name, Want: "the options omitempty and array", Got: strconv.Quote(options)}
+	return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + f.Name, Want: "only the options omitempty and array", Got: strconv.Quote(options)}
 }

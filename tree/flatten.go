@@ -14,9 +14,9 @@ type Entry struct {
 	Node *Node
 }
 
-// Flatten returns the leaves and the empty containers in the order of the tree. A tree that is
-// itself a leaf or empty gives one entry with the empty path. The nodes are the tree's own, not
-// copies. n must pass Check.
+// Flatten returns the leaves and the empty containers in the order of the tree. If the tree itself
+// is a leaf or is empty, the result is one entry with the empty path. The nodes are those of the
+// tree, not copies. n must pass Check.
 func Flatten(n *Node) []Entry {
 	var entries []Entry
 	flatten(n, nil, &entries)
@@ -33,17 +33,17 @@ func flatten(n *Node, at Path, out *[]Entry) {
 	}
 }
 
-// Unflatten rebuilds a tree: indices make lists, dictionary keys make Dicts and attributes make
-// Nameds without a type name. Children come in the order in which they first appear; the children
-// of lists come in the order of their indices. Unflatten is the inverse of Flatten, except for
-// tuples and type names, which paths do not record.
+// Unflatten rebuilds a tree. Indices make lists, dictionary keys make Dicts, and attributes make
+// Nameds without a type name. Children come in the order in which they first appear, except that
+// the children of lists are sorted by index. Unflatten is the inverse of Flatten, except for tuples
+// and type names, which paths do not record.
 //
-// Errors, of kind errs.Invalid and naming the path: two entries for one path, an
-// entry below a leaf, children of different kinds, an index missing, a name
-// that is no index, no entries at all.
+// The error is of kind errs.Invalid and names the path of the fault: two entries for one path, an
+// entry below a leaf, children of different kinds, a missing index, a name that is not an index. No
+// entries at all are an error too.
 func Unflatten(entries []Entry) (*Node, error) {
 	if len(entries) == 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "tree.Unflatten", Want: "at least one entry", Got: "none"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "tree.Unflatten", Want: "at least one entry", Got: "no entry"}
 	}
 	var root child
 	for _, e := range entries {
@@ -60,7 +60,7 @@ type branch struct {
 	kind     KeyKind
 	names    []string
 	children []child
-	places   map[string]int // of the names; nil while they ascend
+	places   map[string]int // the place of each name; nil while the names ascend
 }
 
 // child is a leaf (or empty container), or a container under construction.
@@ -69,8 +69,8 @@ type child struct {
 	inner *branch
 }
 
-// find returns the place of a name, or -1. Ascending names, as in sorted trees, need no map, so
-// that a tree of a million leaves takes little extra memory.
+// find returns the place of a name, or -1. Ascending names, as in sorted trees, need no map. So a
+// tree of a million leaves takes little extra memory.
 func (b *branch) find(name string) int {
 	last := len(b.names) - 1
 	switch {
@@ -90,7 +90,7 @@ func (b *branch) find(name string) int {
 	return -1
 }
 
-// add makes a child of a name that find does not find.
+// add makes a child with a name that has no child yet.
 func (b *branch) add(name string) *child {
 	if b.places != nil {
 		b.places[name] = len(b.names)
@@ -104,7 +104,7 @@ func (c *child) insert(e Entry) error {
 		return &errs.Error{Kind: errs.Invalid, Op: "tree.Unflatten", Subject: at.String(), Want: want, Got: got}
 	}
 	if e.Node == nil || len(e.Path) > maxDepth {
-		return fail(e.Path[:min(len(e.Path), 4)], "a node at a sensible depth", e.Node.String())
+		return fail(e.Path[:min(len(e.Path), 4)], "a node at a depth below the limit", e.Node.String())
 	}
 	for i, k := range e.Path {
 		if c.leaf != nil {
@@ -124,7 +124,7 @@ func (c *child) insert(e Entry) error {
 		}
 	}
 	if c.leaf != nil || c.inner != nil {
-		return fail(e.Path, "one entry a path", "a second one")
+		return fail(e.Path, "one entry per path", "a second entry")
 	}
 	c.leaf = e.Node
 	return nil
@@ -161,7 +161,8 @@ func (c *child) build(at Path) (*Node, error) {
 	return n, nil
 }
 
-// sortIndices puts children in the order 0, 1, … or says which is missing.
+// sortIndices sorts the children by their indices 0, 1, … or returns an error that names a missing
+// index.
 func (b *branch) sortIndices(at Path) error {
 	sorted := make([]child, len(b.names))
 	for i := range b.names {
@@ -171,7 +172,7 @@ func (b *branch) sortIndices(at Path) error {
 		}
 		if place < 0 {
 			return &errs.Error{Kind: errs.Invalid, Op: "tree.Unflatten", Subject: at.String(),
-				Want: fmt.Sprintf("the indices 0 to %d", len(b.names)-1), Got: "no " + strconv.Itoa(i)}
+				Want: fmt.Sprintf("the indices 0 to %d", len(b.names)-1), Got: "no index " + strconv.Itoa(i)}
 		}
 		sorted[i] = b.children[place]
 	}
@@ -182,12 +183,12 @@ func (b *branch) sortIndices(at Path) error {
 	return nil
 }
 
-// Collisions returns an error of kind errs.Invalid that names two entries whose
-// paths differ but have the same parameter name, such as a.b + c and a + b.c:
-// in a checkpoint one would overwrite the other.
+// Collisions returns an error of kind errs.Invalid if two entries have different paths and the same
+// parameter name, such as a.b + c and a + b.c. In a checkpoint one of them would overwrite the
+// other.
 func Collisions(entries []Entry) error {
 	names := make([]string, len(entries))
-	ascending := true // as in a tree with sorted keys: then no name comes twice
+	ascending := true // as in a tree with sorted keys; ascending names are different
 	for i, e := range entries {
 		names[i] = e.Path.Param()
 		ascending = ascending && (i == 0 || names[i-1] < names[i])
@@ -200,7 +201,7 @@ func Collisions(entries []Entry) error {
 		name := names[i]
 		if j, ok := seen[name]; ok {
 			return &errs.Error{Kind: errs.Invalid, Op: "tree.Collisions", Subject: strconv.Quote(name),
-				Want:   "one leaf a parameter name",
+				Want:   "one leaf per parameter name",
 				Got:    entries[j].Path.String() + " and " + e.Path.String(),
 				Remedy: "rename one of the keys"}
 		}

@@ -14,32 +14,36 @@ import (
 
 // Options change how From treats values. From uses the zero Options.
 type Options struct {
-	// KeepUnknown keeps values that have no place in a tree as leaves, for
-	// handlers of the caller, instead of refusing them.
+	// KeepUnknown keeps values that have no place in a tree as leaves, for handlers of the caller.
+	// Without it From returns an error for them.
 	KeepUnknown bool
-	// IsLeaf, when not nil, says of which types values are leaves: with KeepUnknown,
-	// From keeps them and does not look inside.
+	// IsLeaf, if not nil, reports which Go types are leaves. With KeepUnknown, From keeps values of
+	// these types and does not look inside.
 	IsLeaf func(reflect.Type) bool
 }
 
-// Opaque is a value of any Go type that is a leaf: with KeepUnknown, From keeps the result of
-// TreeLeaf and does not look inside.
+// Opaque is a Go value that is a leaf. With KeepUnknown, From keeps the result of TreeLeaf and does
+// not look inside.
 type Opaque interface{ TreeLeaf() any }
 
-// From makes a tree of v by the table in the package comment. Slices of numbers, and arrays that
-// are reached through a pointer or slice, are views of the caller's memory; other arrays are
+// From makes a tree from v by the table in the package comment. Slices of numbers, and arrays that
+// are reached through a pointer or slice, become views of the caller's memory. Other arrays are
 // copied, because Go gives no address for them.
 //
-// Fields of structs are named by their tag `bivouac:"name"`, else as in Go; "omitempty" leaves out
-// zero values and empty ones, "-" the field, and "array" makes a slice of slices of numbers, as
-// [][]float32, an array, which is a copy; its rows must be equally long. Fields of embedded structs
-// count as fields of the outer struct. Unexported fields are left out.
+// A tag `bivouac:"name"` names a field of a struct; without a tag the Go name counts. The tag has
+// these options:
+//   - "omitempty" leaves the field out if it is zero or empty.
+//   - "-" instead of a name leaves the field out.
+//   - "array" turns a slice of slices of numbers, such as [][]float32, into one array. The
+//     array is a copy, and the rows must be equally long.
 //
-// Errors name the path: errs.Unsupported for a value that has no place in a
-// tree, errs.Invalid for a malformed tag, tensor or node, or for a cycle.
+// Fields of embedded structs count as fields of the outer struct. Unexported fields are left out.
+//
+// Errors name the path. Their kind is errs.Unsupported for a value that has no place in a tree, and
+// errs.Invalid for a malformed tag, tensor or node, or for a cycle.
 func From(v any) (*Node, error) { return Options{}.From(v) }
 
-// From is tree.From with options.
+// From works like the function From, with the options o.
 func (o Options) From(v any) (*Node, error) {
 	return o.from(reflect.ValueOf(v), nil)
 }
@@ -104,7 +108,7 @@ func (o Options) from(v reflect.Value, at Path) (*Node, error) {
 	return o.unknown(v, at)
 }
 
-// opaque returns the leaf that stands for a value that is Opaque.
+// opaque returns the leaf of a value that is Opaque.
 func (o Options) opaque(v reflect.Value) (any, bool) {
 	if !o.KeepUnknown || v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface || !v.CanInterface() || !v.Type().Implements(opaqueType) {
 		return nil, false
@@ -112,8 +116,8 @@ func (o Options) opaque(v reflect.Value) (any, bool) {
 	return v.Interface().(Opaque).TreeLeaf(), true
 }
 
-// fromElem follows a pointer or interface; a chain of them that leads back to
-// itself is a cycle without containers, which depth alone would not notice.
+// fromElem follows a pointer or interface. A chain of them that leads back to itself is a cycle
+// without containers, which a limit of the depth would not find.
 func (o Options) fromElem(v reflect.Value, at Path) (*Node, error) {
 	for range maxDepth {
 		v = v.Elem()
@@ -150,8 +154,8 @@ func (o Options) fromMap(v reflect.Value, at Path) (*Node, error) {
 	return n, nil
 }
 
-// sortedKeys returns the keys of a map in order; ok is false when they are
-// neither strings nor integers.
+// sortedKeys returns the keys of a map in order. ok is false if they are neither strings nor
+// integers.
 func sortedKeys(v reflect.Value) (keys []reflect.Value, ok bool) {
 	k := reflect.Zero(v.Type().Key())
 	if !k.CanInt() && !k.CanUint() && k.Kind() != reflect.String {
@@ -188,7 +192,7 @@ func (o Options) fromStruct(v reflect.Value, at Path) (*Node, error) {
 		return nil, errs.Wrap("tree.From", at.String(), err)
 	}
 	if len(fields) == 0 && v.NumField() > 0 {
-		return o.unknown(v, at) // such as time.Time: everything would be lost
+		return o.unknown(v, at) // such as time.Time, whose fields would all be lost
 	}
 	n := &Node{Kind: Named, Type: v.Type().Name()}
 	for _, f := range fields {
@@ -250,8 +254,8 @@ func widen(v any) any {
 	return v
 }
 
-// numeric returns a tensor for a slice or array of numbers, or of arrays of
-// numbers: a view where v's memory has an address.
+// numeric returns a tensor for a slice or array of numbers, or of arrays of numbers. It is a view
+// if the memory of v has an address.
 func numeric(v reflect.Value) (tensor.Tensor, bool) {
 	d, dims, ok := numericType(v.Type())
 	if !ok {
@@ -266,8 +270,7 @@ func numeric(v reflect.Value) (tensor.Tensor, bool) {
 	return tensor.Tensor{DType: d, Shape: shape, Data: memory(v)}, true
 }
 
-// numericType returns the dtype of a slice or array and the extents below its
-// first axis.
+// numericType returns the dtype of a slice or array and the extents of all axes after the first.
 func numericType(t reflect.Type) (d tensor.DType, dims tensor.Shape, ok bool) {
 	for e := t.Elem(); ; e = e.Elem() {
 		if d, ok = tensor.FromReflect(e); ok {

@@ -10,24 +10,26 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Into fills dst from n: the inverse of From. dst is a pointer, a map that is not nil, or a slice
-// of numbers to be filled in place. A *Node keeps its structure: its tensors are filled in place
-// and its scalars replaced; a zero Node becomes n.
+// Into fills dst from n: it is the inverse of From. dst is a pointer, a map that is not nil, or a
+// slice of numbers to be filled in place. A *Node keeps its structure: its tensors are filled in
+// place, and its scalars are replaced. A zero Node becomes n.
 //
-// What dst already holds fixes the structure and gives memory for reuse: a tensor, slice or array
-// of numbers must agree in type and shape and is filled in place; a struct, and a map or list that
-// is not empty, must have the same keys or length. Zero values fix nothing: nil slices and maps are
-// allocated, a zero tensor.Tensor becomes a view of the leaf's memory, an any gets the values of
-// ToGo. A slice of slices in a field with the option array is filled from an array, or from a list
-// of equally long rows. Structs are filled from Dict nodes as well. A field with omitempty may be
+// The contents of dst fix the structure and give memory for reuse:
+//   - A tensor, slice or array of numbers must agree in type and shape, and is filled in place.
+//   - A struct, and a map or list that is not empty, must have the same keys or length.
+//   - Zero values fix nothing: nil slices and maps are allocated, a zero tensor.Tensor becomes
+//     a view of the leaf's memory, and an any gets the values of ToGo.
+//
+// A slice of slices in a field with the option array is filled from an array, or from a list of
+// equally long rows. Structs are filled from Dict nodes as well. A field with omitempty may be
 // missing and is then set to its zero value.
 //
-// Numbers convert where the value is kept: integers between widths and to
-// floats, float64 to float32 with rounding but not to infinity, a rank-0 tensor
-// as its element. nil goes into pointers and interfaces only.
+// Numbers are converted if the value is kept: integers to other widths and to floats, and a rank-0
+// tensor to its element. float64 is rounded to float32, but not to infinity. Only pointers and
+// interfaces can be set to nil.
 //
-// Errors are of kind errs.Mismatch and name the path, or errs.Invalid for a dst
-// that cannot be filled. After an error dst may be partly filled.
+// Errors are of kind errs.Mismatch and name the path, or of kind errs.Invalid for a dst that cannot
+// be filled. After an error dst may be partly filled.
 func Into(n *Node, dst any) error {
 	v := reflect.ValueOf(dst)
 	switch v.Kind() {
@@ -47,8 +49,8 @@ func Into(n *Node, dst any) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "tree.Into", Want: "a pointer, map or slice to fill", Got: describeGo(v)}
 }
 
-// addressable returns a settable variable with v's value; a slice or map in it
-// still shares its contents.
+// addressable returns a settable variable with the value of v. A slice or map in it still shares
+// its contents.
 func addressable(v reflect.Value) reflect.Value {
 	p := reflect.New(v.Type()).Elem()
 	p.Set(v)
@@ -81,7 +83,7 @@ func into(n *Node, v reflect.Value, at Path) error {
 	case tensorType:
 		return intoTensor(n, v, at)
 	case reflect.TypeOf(n.Value):
-		v.Set(reflect.ValueOf(n.Value)) // also what KeepUnknown let in
+		v.Set(reflect.ValueOf(n.Value)) // also for values that KeepUnknown admits
 		return nil
 	}
 	switch v.Kind() {
@@ -102,7 +104,7 @@ func into(n *Node, v reflect.Value, at Path) error {
 	return intoScalar(n, v, at)
 }
 
-// intoNode fills a tree from another one of the same structure.
+// intoNode fills a tree from another tree of the same structure.
 func intoNode(n, dst *Node, at Path) error {
 	switch {
 	case n == nil || dst == nil:
@@ -123,7 +125,7 @@ func intoNode(n, dst *Node, at Path) error {
 	for i, child := range dst.Items {
 		from := n.Get(dst.Key(i).Name)
 		if from == nil {
-			return mismatch(append(at, dst.Key(i)), child.String(), "nothing")
+			return mismatch(append(at, dst.Key(i)), child.String(), "no such node")
 		}
 		if err := intoNode(from, child, append(at, dst.Key(i))); err != nil {
 			return err
@@ -132,7 +134,8 @@ func intoNode(n, dst *Node, at Path) error {
 	return nil
 }
 
-// intoLeaf fills a leaf: a tensor in its place, a scalar by one of the same type.
+// intoLeaf fills a leaf. A tensor is filled in place, and a scalar is replaced by a scalar of the
+// same type.
 func intoLeaf(n, dst *Node, at Path) error {
 	if t, ok := dst.Value.(tensor.Tensor); ok {
 		return intoTensor(n, reflect.ValueOf(&t).Elem(), at)
@@ -174,7 +177,7 @@ func intoPointer(n *Node, v reflect.Value, at Path) error {
 	return nil
 }
 
-// intoInterface keeps the type of the value that is there, if any.
+// intoInterface keeps the type of the present value, if there is one.
 func intoInterface(n *Node, v reflect.Value, at Path) error {
 	if isNil(n) {
 		v.SetZero()
@@ -208,7 +211,7 @@ func intoStruct(n *Node, v reflect.Value, at Path) error {
 		fv, child := v.FieldByIndex(f.index), n.Get(f.name)
 		if child == nil {
 			if !f.omitEmpty {
-				return mismatch(append(at, Key{f.name, KeyAttr}), describeGo(fv), "nothing")
+				return mismatch(append(at, Key{f.name, KeyAttr}), describeGo(fv), "no such key")
 			}
 			fv.SetZero()
 			continue
@@ -239,7 +242,7 @@ func extraKey(n *Node, at Path, known func(string) bool, want string) error {
 			return mismatch(append(at, n.Key(i)), want, "an unknown key, "+n.Items[i].String())
 		}
 	}
-	return mismatch(at, "each key once", "a key twice")
+	return mismatch(at, "each key at most once", "a key that is twice")
 }
 
 func intoMap(n *Node, v reflect.Value, at Path) error {
@@ -258,7 +261,7 @@ func intoMap(n *Node, v reflect.Value, at Path) error {
 		}
 		for _, k := range present {
 			if name := keyName(k); !names[name] {
-				return mismatch(append(at, Key{name, KeyDict}), describeGo(v.MapIndex(k)), "nothing")
+				return mismatch(append(at, Key{name, KeyDict}), describeGo(v.MapIndex(k)), "no such key")
 			}
 		}
 		if len(present) != n.Len() {
@@ -288,8 +291,8 @@ func intoMap(n *Node, v reflect.Value, at Path) error {
 	return nil
 }
 
-// parseKey is the inverse of keyName: only the canonical form of an integer is
-// its name, so that no two names are one key.
+// parseKey is the inverse of keyName. Only the canonical form of an integer is its name, so two
+// different names are never the same key.
 func parseKey(name string, t reflect.Type) (reflect.Value, error) {
 	k := reflect.New(t).Elem()
 	switch {
@@ -360,7 +363,7 @@ func intoTensor(n *Node, v reflect.Value, at Path) error {
 	return nil
 }
 
-// fill copies src to dst, of the same length, unless it is the same memory.
+// fill copies src to dst, which has the same length. It does nothing if both are the same memory.
 func fill(dst, src []byte) {
 	if len(src) > 0 && &dst[0] != &src[0] {
 		copy(dst, src)
@@ -468,10 +471,10 @@ func setExact(v reflect.Value, f float64, same func(float64) bool) bool {
 	return true
 }
 
-// Scalar returns the one element of a rank-0 tensor as the value of a leaf, or
-// nil when Go has no such type.
+// Scalar returns the one element of a rank-0 tensor as the value of a leaf, or nil if Go has no
+// such type.
 func Scalar(t tensor.Tensor) any {
-	const alignment = 8 // of the widest
+	const alignment = 8 // the alignment of the widest type
 	if uintptr(unsafe.Pointer(unsafe.SliceData(t.Data)))%alignment != 0 {
 		t = t.Clone()
 	}

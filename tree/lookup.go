@@ -6,17 +6,18 @@ import (
 	"unsafe"
 )
 
-// fewKeys are searched one by one: that is as quick as an index.
+// fewKeys is the number of keys up to which a linear search is as quick as an index.
 const fewKeys = 32
 
-// fewSearches of many keys one by one come before an index of them is made, which
-// costs as much as some.
+// fewSearches is the number of linear searches among many keys before an index is made, because
+// making the index costs as much as a few searches.
 const fewSearches = 8
 
-// keyIndex says where the keys of one node are. Copies of the node make their own.
+// keyIndex maps the keys of one node to their positions. Copies of the node make an index of their
+// own.
 type keyIndex struct {
 	of    *Node
-	first *string // of the keys, which tells their slice from another one
+	first *string // the address of the first key, which identifies the slice of keys
 	at    map[string]int
 }
 
@@ -48,8 +49,8 @@ func (n *Node) find(key string) int {
 	return i
 }
 
-// find returns the position of a key of n, or -1; known is false when the index is of
-// other keys than n has.
+// find returns the position of a key of n, or -1. known is false if the index was made for other
+// keys.
 func (x *keyIndex) find(n *Node, key string) (i int, known bool) {
 	if x == nil || x.of != n || x.first != unsafe.SliceData(n.Keys) {
 		return -1, false
@@ -57,7 +58,7 @@ func (x *keyIndex) find(n *Node, key string) (i int, known bool) {
 	if i, ok := x.at[key]; ok {
 		return i, i < len(n.Keys) && n.Keys[i] == key
 	}
-	// A key that was taken away and another one appended by hand leave as many.
+	// If a caller removed one key and appended another, the number of keys is the same.
 	last := len(n.Keys) - 1
 	at, ok := x.at[n.Keys[last]]
 	return -1, len(x.at) == len(n.Keys) && ok && at == last

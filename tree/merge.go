@@ -9,31 +9,30 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// MergeOptions modify Merge; nil is the zero value.
+// MergeOptions modify Merge. nil means the zero value.
 type MergeOptions struct {
 	// Overwrite lets a later tree replace the node of an earlier tree at the same path.
 	Overwrite bool
-	// IsLeaf, when not nil, says of containers too whether they are taken as a
-	// whole.
+	// IsLeaf, if not nil, reports which nodes are taken as a whole, containers included.
 	IsLeaf func(*Node) bool
 }
 
 // Merge joins trees as orbax.checkpoint.v1's tree.merge does. Dictionaries and structs are joined
-// key by key, lists and tuples of one length element by element; of two leaves the later counts,
-// unless it is nil. Nodes are shared with the trees, which are not changed. No trees give an empty
-// dictionary.
+// key by key, and lists and tuples of the same length element by element. Of two leaves at one path
+// the later one wins, unless it is nil. The result shares nodes with the trees, which are not
+// changed. Without trees the result is an empty dictionary.
 //
 // Without Overwrite no two trees may have a leaf at the same path, nil included, and nodes at the
 // same path must be of the same kind. With Overwrite a leaf replaces a container and the reverse.
-// If the kinds of two containers differ, the later kind counts:
+// If the kinds of two containers differ, the later kind wins:
 //
-//   - a list over a dictionary of as many keys replaces it;
-//   - a dictionary over a list takes the list for pairs of a key and a value, as
-//     Python's dict does, a dictionary of two keys being a pair of these;
-//   - a struct whose fields differ from the fields of the result becomes a dictionary.
+//   - A list replaces a dictionary with the same number of keys.
+//   - A dictionary over a list reads the list as pairs of a key and a value, as Python's dict
+//     does. A dictionary of two keys counts as a pair.
+//   - A struct whose fields differ from those of the result becomes a dictionary.
 //
-// Errors are of kind errs.Mismatch and name the path: a leaf in two trees, different kinds, lists
-// of different lengths, a list that is not a list of pairs.
+// Errors are of kind errs.Mismatch and name the path. The causes are a leaf in two trees, different
+// kinds, lists of different lengths, and a list that is not a list of pairs.
 func Merge(trees []*Node, o *MergeOptions) (*Node, error) {
 	var m merger
 	if o != nil {
@@ -70,15 +69,15 @@ func mergeMismatch(at Path, want, got string) error {
 
 func (m merger) leaf(n *Node) bool { return n.Kind == Leaf || m.IsLeaf != nil && m.IsLeaf(n) }
 
-// distinct reports a leaf that two trees have.
+// distinct returns an error if two trees have a leaf at the same path.
 func (m merger) distinct(trees []*Node) error {
 	seen := map[string]int{}
 	for i, t := range trees {
 		err := m.leaves(t, nil, func(at Path) error {
 			key := at.mergeKey()
 			if j, both := seen[key]; both {
-				e := mergeMismatch(at, "a leaf of one tree", fmt.Sprintf("one of the trees %d and %d", j, i)).(*errs.Error)
-				e.Remedy = "set Overwrite to take the later one"
+				e := mergeMismatch(at, "a leaf in only one tree", fmt.Sprintf("a leaf in trees %d and %d", j, i)).(*errs.Error)
+				e.Remedy = "set Overwrite to take the later leaf"
 				return e
 			}
 			seen[key] = i
@@ -103,8 +102,8 @@ func (m merger) leaves(n *Node, at Path, visit func(Path) error) error {
 	return nil
 }
 
-// mergeKey is the names of the keys: Orbax does not tell an index from a key of
-// its digits.
+// mergeKey returns the names of the keys in one string. Orbax does not tell an index from a key
+// with the same digits.
 func (p Path) mergeKey() string {
 	var b []byte
 	for _, k := range p {
@@ -130,7 +129,7 @@ func (m merger) merge(later, earlier *Node, at Path) (*Node, error) {
 	return m.listed(later, earlier, at)
 }
 
-// sameType reports whether type() would be the same in Python.
+// sameType reports whether the nodes would have the same type() in Python.
 func sameType(a, b *Node) bool {
 	return a.Kind == b.Kind && a.Type == b.Type && reflect.TypeOf(a.Value) == reflect.TypeOf(b.Value)
 }
@@ -161,7 +160,7 @@ func (m merger) keyed(later, earlier *Node, at Path) (*Node, error) {
 	return merged, nil
 }
 
-// inOrder returns a dictionary as a struct with the same keys.
+// inOrder returns a dictionary with its keys in the order of a struct with the same keys.
 func inOrder(d, like *Node) *Node {
 	n := &Node{Kind: Named, Type: like.Type, Keys: like.Keys, Items: make([]*Node, len(like.Keys))}
 	for i, k := range like.Keys {
@@ -179,7 +178,7 @@ func asDict(n *Node, at Path) (*Node, error) {
 	for i, pair := range n.Items {
 		key, value, ok := asPair(pair)
 		if !ok {
-			return nil, mergeMismatch(append(at, n.Key(i)), "a pair of a key and a value, to become part of a dictionary", pair.String())
+			return nil, mergeMismatch(append(at, n.Key(i)), "a pair of a key and a value (the list becomes a dictionary)", pair.String())
 		}
 		d.Set(key, value)
 	}
@@ -206,9 +205,9 @@ func asPair(n *Node) (key string, value *Node, ok bool) {
 
 func (m merger) listed(later, earlier *Node, at Path) (*Node, error) {
 	if later.Len() != earlier.Len() {
-		return nil, mergeMismatch(at, earlier.String()+" or one of as many, as in the trees before", later.String())
+		return nil, mergeMismatch(at, earlier.String()+" or a list of the same length, as in the trees before", later.String())
 	}
-	if earlier.Kind.keyed() { // whose keys, not values, Orbax would pair with the elements
+	if earlier.Kind.keyed() { // Orbax would pair the elements with its keys, not with its values
 		return later, nil
 	}
 	merged := &Node{Kind: later.Kind, Items: make([]*Node, later.Len())}

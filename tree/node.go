@@ -32,32 +32,31 @@ func (k Kind) String() string {
 // keyed reports whether children have names; otherwise they have positions.
 func (k Kind) keyed() bool { return k == Dict || k == Named }
 
-// Node is a leaf or a container. Dict and Named have as many Keys as Items, in
-// insertion order and without duplicates; List and Tuple have Items only. Set adds
-// keys; a caller that renames a key of a node that has been searched gives it a new
-// slice of Keys, because Get and Set remember where keys are.
+// Node is a leaf or a container. Dict and Named have one key in Keys for each item in Items, in
+// insertion order and without duplicates. List and Tuple have Items only. Set adds keys. Get and
+// Set remember where keys are: a caller that renames a key must give the node a new slice of Keys.
 //
 // The Value of a leaf is nil, bool, int64, uint64 (only above the range of int64), float64, string
-// or tensor.Tensor; Options.KeepUnknown admits others. The dtype that a number is stored as does
-// not depend on its value; see Number.
+// or tensor.Tensor. Options.KeepUnknown admits other values. The dtype in which a number is stored
+// does not depend on its value; see Number.
 type Node struct {
 	Kind  Kind
-	Value any // of a Leaf
+	Value any // the value of a Leaf
 	Keys  []string
 	Items []*Node
-	Type  string // of a Named: the name of its type, may be empty
+	Type  string // the type name of a Named; may be empty
 
 	unsigned bool           // an integer that is stored as uint64 for any value
-	index    unsafe.Pointer // *keyIndex of many keys, or nil
-	searched uint32         // searches without an index
+	index    unsafe.Pointer // *keyIndex if there are many keys, or nil
+	searched uint32         // how many searches had no index
 }
 
 // NewLeaf returns a leaf of v, with integers and floats widened as From does.
 func NewLeaf(v any) *Node { return &Node{Value: widen(v), unsigned: isUnsigned(reflect.ValueOf(v))} }
 
-// Number returns the value of a leaf that is a bool, an integer or a float as the
-// rank-0 tensor that it is stored as. Its dtype follows from the Go type: bool, int64
-// for signed integers and for uint8 to uint32, uint64 for uint and uint64, float64.
+// Number returns the value of a leaf that is a bool, an integer or a float, as the rank-0 tensor in
+// which it is stored. Its dtype follows from the Go type: bool, int64 for signed integers and for
+// uint8 to uint32, uint64 for uint and uint64, and float64 for floats.
 func (n *Node) Number() (tensor.Tensor, bool) {
 	switch v := n.Value.(type) {
 	case bool:
@@ -75,8 +74,8 @@ func (n *Node) Number() (tensor.Tensor, bool) {
 	return tensor.Tensor{}, false
 }
 
-// StoreUnsigned marks an integer to be stored as uint64 for any value, as From does for fields of
-// type uint and uint64.
+// StoreUnsigned makes an integer be stored as uint64 for any value, as From does for values of type
+// uint and uint64.
 func (n *Node) StoreUnsigned() { n.unsigned = true }
 
 // NewDict returns an empty dictionary.
@@ -85,8 +84,8 @@ func NewDict() *Node { return &Node{Kind: Dict} }
 // NewList returns a list of items.
 func NewList(items ...*Node) *Node { return &Node{Kind: List, Items: items} }
 
-// Set adds a child, or replaces the one of that key in its place, and returns n.
-// It panics when n is not a Dict or Named.
+// Set adds a child, or replaces the child with that key in its place, and returns n. It panics if n
+// is not a Dict or Named.
 func (n *Node) Set(key string, child *Node) *Node {
 	if !n.Kind.keyed() {
 		panic("tree: Set on a " + n.Kind.String())
@@ -99,8 +98,8 @@ func (n *Node) Set(key string, child *Node) *Node {
 	return n
 }
 
-// Get returns the child of that key, or nil. The keys of lists and tuples are
-// their indices in decimal. Several goroutines may call Get.
+// Get returns the child with the given key, or nil. The keys of lists and tuples are their indices
+// in decimal. Several goroutines may call Get.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -125,7 +124,7 @@ func (n *Node) At(p Path) *Node {
 	return n
 }
 
-// Equal lets package cmp compare nodes: see the function Equal.
+// Equal makes package cmp compare nodes with the function Equal.
 func (n *Node) Equal(other *Node) bool { return Equal(n, other) }
 
 // Len returns the number of children; 0 for a leaf.
@@ -188,8 +187,8 @@ func (n *Node) String() string {
 	return fmt.Sprintf("%T", n.Value)
 }
 
-// Check returns an error that names the path of the first node that is not well
-// formed: kind errs.Invalid, or errs.Unsupported for the value of a leaf.
+// Check returns an error that names the path of the first malformed node. Its kind is errs.Invalid,
+// or errs.Unsupported for the value of a leaf.
 func (n *Node) Check() error { return Options{}.check(n, nil) }
 
 func (o Options) check(n *Node, at Path) error {
@@ -220,7 +219,7 @@ func (o Options) check(n *Node, at Path) error {
 			}
 		}
 		if len(n.Items) > 0 {
-			return fail(errs.Invalid, "a leaf without children", strconv.Itoa(len(n.Items)))
+			return fail(errs.Invalid, "a leaf without children", strconv.Itoa(len(n.Items))+" children")
 		}
 		return nil
 	case Dict, Named:
@@ -230,7 +229,7 @@ func (o Options) check(n *Node, at Path) error {
 		seen := make(map[string]bool, len(n.Keys))
 		for _, k := range n.Keys {
 			if seen[k] {
-				return fail(errs.Invalid, "each key once", strconv.Quote(k)+" twice")
+				return fail(errs.Invalid, "each key at most once", strconv.Quote(k)+" twice")
 			}
 			seen[k] = true
 		}
@@ -265,8 +264,7 @@ func Untyped(n *Node) *Node {
 	return u
 }
 
-// ToGo returns the tree in plain Go values: map[string]any, []any and the
-// values of leaves.
+// ToGo returns the tree in plain Go values: map[string]any, []any and the values of leaves.
 func ToGo(n *Node) any {
 	switch {
 	case n == nil:
@@ -293,5 +291,5 @@ const maxDepth = 1000
 
 func tooDeep(op string, at Path) error {
 	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: at[:4].String() + "…",
-		Want: fmt.Sprintf("at most %d levels", maxDepth), Got: "more", Remedy: "is there a cycle?"}
+		Want: fmt.Sprintf("at most %d levels", maxDepth), Got: "more levels", Remedy: "check the value for a cycle"}
 }

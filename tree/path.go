@@ -11,7 +11,7 @@ import (
 // KeyKind says what kind of container a key belongs to.
 type KeyKind uint8
 
-// The kinds of keys: of a Dict, of a List or Tuple, of a Named.
+// The kinds of keys: a key of a Dict, an index of a List or Tuple, an attribute of a Named.
 const (
 	KeyDict KeyKind = iota
 	KeyIndex
@@ -32,9 +32,8 @@ type Key struct {
 // Path leads from the root to a node. The empty path is the root itself.
 type Path []Key
 
-// Param returns the name of the parameter in Orbax: the names of the keys
-// joined with dots, without any escaping; "" for the root. Different paths may
-// have the same name, see Collisions.
+// Param returns the name of the parameter in Orbax: the names of the keys, joined with dots and not
+// escaped. It is "" for the root. Different paths may have the same name; see Collisions.
 func (p Path) Param() string {
 	switch len(p) {
 	case 0:
@@ -49,8 +48,8 @@ func (p Path) Param() string {
 	return strings.Join(names, ".")
 }
 
-// String returns the path for people: layers[0].w, with names that would be
-// misread in quotes: a["b.c"]. The root is "(root)".
+// String returns the path in a readable form: layers[0].w. A name that would be misread is in
+// quotes: a["b.c"]. The root is "(root)".
 func (p Path) String() string {
 	if len(p) == 0 {
 		return "(root)"
@@ -84,8 +83,8 @@ func plain(name string) bool {
 	return true
 }
 
-// Compare orders paths: key by key, indices by value and before other keys,
-// names by their bytes, a path before those it leads to.
+// Compare orders paths key by key. Indices are ordered by value and come before other keys, names
+// are ordered by their bytes, and a path comes before the paths below it.
 func (p Path) Compare(o Path) int {
 	for i := range min(len(p), len(o)) {
 		if c := p[i].compare(o[i]); c != 0 {

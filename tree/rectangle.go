@@ -9,14 +9,14 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// A field with the option array is a slice of slices of numbers whose rows are equally long,
-// and a leaf of the tree: an array of as many dimensions.
+// A field with the option array is a slice of slices of numbers with equally long rows. It is one
+// leaf of the tree: an array with one dimension per level of slices.
 
-// asArray is the remedy that makes a slice of slices an array.
+// asArray is the remedy that tells how to make a slice of slices an array.
 const asArray = "tag the field of the struct `bivouac:\",array\"`: then a slice whose rows are equally long is an array"
 
-// rectangle returns the number of slices around the innermost type that numericType takes,
-// of a type that may be an array: a slice of slices of numbers.
+// rectangle returns how many levels of slices are around the innermost type that numericType takes,
+// for a type that may be an array: a slice of slices of numbers.
 func rectangle(t reflect.Type) (d tensor.DType, depth int, dims tensor.Shape, ok bool) {
 	for t.Kind() == reflect.Slice {
 		depth++
@@ -43,8 +43,8 @@ func fromRectangle(v reflect.Value, at Path) (*Node, error) {
 	return &Node{Value: t}, nil
 }
 
-// firstRows returns the lengths of a slice of slices, of its first row, and so on; 0 if there is no
-// row.
+// firstRows returns the length of a slice of slices, the length of its first row, and so on. A
+// length is 0 if there is no row.
 func firstRows(v reflect.Value, depth int) tensor.Shape {
 	shape := make(tensor.Shape, depth)
 	for i := range shape {
@@ -58,12 +58,12 @@ func firstRows(v reflect.Value, depth int) tensor.Shape {
 	return shape
 }
 
-// eachRow calls do for the innermost slices in their order. The error names the first slice
-// that is not as long as shape says.
+// eachRow calls do for the innermost slices in their order. The error names the first slice whose
+// length differs from shape.
 func eachRow(v reflect.Value, shape tensor.Shape, at Path, op string, do func(row reflect.Value)) error {
 	if v.Len() != shape[0] {
-		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: at.String(), Want: fmt.Sprintf("%d elements, as in the first row", shape[0]), Got: strconv.Itoa(v.Len()),
-			Remedy: "an array has rows of one length; without the option array of the tag it is a list of rows"}
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: at.String(), Want: fmt.Sprintf("%d elements, as in the first row", shape[0]), Got: strconv.Itoa(v.Len()) + " elements",
+			Remedy: "make all rows of the array equally long, or remove the option array from the tag to store a list of rows"}
 	}
 	if len(shape) == 1 {
 		do(v)
@@ -77,8 +77,9 @@ func eachRow(v reflect.Value, shape tensor.Shape, at Path, op string, do func(ro
 	return nil
 }
 
-// intoRectangle fills a slice of slices from an array: in place if it has elements, which then fix
-// the shape. It also takes a list of rows, as saved without the option.
+// intoRectangle fills a slice of slices from an array. A slice that has elements fixes the shape
+// and is filled in place. intoRectangle also takes a list of rows, which is what the tree has
+// without the option.
 func intoRectangle(n *Node, v reflect.Value, at Path) error {
 	if n.Kind == List || n.Kind == Tuple {
 		if err := intoList(n, v, at); err != nil {
@@ -114,7 +115,7 @@ func intoRectangle(n *Node, v reflect.Value, at Path) error {
 	})
 }
 
-// makeRectangle makes slices of slices of a shape.
+// makeRectangle makes slices of slices with the given shape.
 func makeRectangle(t reflect.Type, shape tensor.Shape) reflect.Value {
 	v := reflect.MakeSlice(t, shape[0], shape[0])
 	for i := 0; i < shape[0] && len(shape) > 1; i++ {

@@ -117,13 +117,13 @@ func TestUnflattenErrors(t *testing.T) {
 		paths   []string
 		mention string
 	}{
-		{nil, "none"},
+		{nil, "no entry"},
 		{[]string{"a", "a"}, "a"},
 		{[]string{"a", "a.b"}, "b"},
 		{[]string{"a.b", "a"}, "a"},
-		{[]string{"l.#0", "l.#2"}, "no 1"},
-		{[]string{"l.#00"}, "no 0"},
-		{[]string{"l.#999999999999"}, "no 0"},
+		{[]string{"l.#0", "l.#2"}, "no index 1"},
+		{[]string{"l.#00"}, "no index 0"},
+		{[]string{"l.#999999999999"}, "no index 0"},
 		{[]string{"l.#0", "l.x"}, "dict key"},
 		{[]string{"", ""}, "(root)"},
 		{[]string{strings.Repeat("x.", 5000)}, "depth"},

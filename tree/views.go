@@ -8,11 +8,11 @@ import (
 )
 
 // Views returns the memory that Into fills in place if the tree agrees in structure, types and
-// shapes: the tensors that dst holds, and its slices and arrays of numbers as tensors. The caller
-// may write elements there and then call Into with a tree of the same memory. Views leaves out
-// values that Into allocates, and memory of Go bools, because not every byte is a valid bool.
+// shapes: the tensors in dst, and its slices and arrays of numbers as tensors. The caller may write
+// elements there and then call Into with a tree of the same memory. Views leaves out values that
+// Into allocates, and memory of Go bools, because not every byte is a valid bool.
 //
-// Malformed values are left out as well; Into reports them.
+// It leaves out malformed values as well. Into reports them.
 func Views(dst any) []Entry {
 	var out []Entry
 	v := reflect.ValueOf(dst)
