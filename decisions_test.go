@@ -77,7 +77,7 @@ func TestStepsOfOthers(t *testing.T) {
 	}{
 		"no data":         {map[string]any{"state": &state}, errs.Mismatch, "the position of a stream"},
 		"no state":        {map[string]any{"data": doc(1, 10)}, errs.Mismatch, "the trainer's state"},
-		"no document":     {map[string]any{"state": &state, "data": json.RawMessage(`"text"`)}, errs.Mismatch, "a job's document"},
+		"no document":     {map[string]any{"state": &state, "data": json.RawMessage(`"text"`)}, errs.Mismatch, "the document of a job"},
 		"a newer version": {map[string]any{"state": &state, "data": doc(2, 10)}, errs.Unsupported, "newer Bivouac"},
 		"another step":    {map[string]any{"state": &state, "data": doc(1, 20)}, errs.Mismatch, "step 10"},
 	} {

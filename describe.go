@@ -9,13 +9,13 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// digestInState finds the identity of an order in the state of a stream, where that is a
+// digestInState finds the identity of an order in the state of a stream, if the identity is a
 // digest.
 var digestInState = regexp.MustCompile(`[a-z]+\(digest=[0-9a-f]{32} bytes=[0-9]+\)`)
 
-// keepDescription keeps the description of the order once in the directory of the run,
-// where the state of the stream has only a digest of it: in metadata/order-<digest>.txt.
-// The stream is a loader then, or another one with a Description.
+// keepDescription writes the description of the order once into the directory of the run, as
+// metadata/order-<digest>.txt, if the state of the stream has only a digest of it. Such a stream is
+// a loader, or another stream with a method Description.
 func (j *Job[B]) keepDescription(ctx context.Context, token []byte) error {
 	d, ok := j.data.(interface{ Description() string })
 	if !ok || !bytes.Contains(token, []byte("(digest=")) {
@@ -27,7 +27,7 @@ func (j *Job[B]) keepDescription(ctx context.Context, token []byte) error {
 	}
 	description := d.Description()
 	if order.IdentityOf(description) != identity {
-		return nil // it is another one's
+		return nil // the digest belongs to another order
 	}
 	_, digest, _ := strings.Cut(identity, "digest=")
 	digest, _, _ = strings.Cut(digest, " ")

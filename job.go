@@ -23,44 +23,45 @@ const (
 	dataItem  = "data"
 )
 
-// Job is a training job with a memory. Its methods are for one goroutine, the
-// trainer's, except Latest, which any may call.
+// Job is a training job that saves and resumes. Its methods are for one goroutine, the trainer's,
+// except Latest, which any goroutine may call.
 type Job[B any] struct {
 	opts  Options
 	data  stream.Stream[B]
 	steps *training.Checkpointer
 	emit  func(Event)
 
-	notice  *notice // from the first Steps to the end of all of them, or Close
+	notice  *notice // set from the first call of Steps until all steps are done, or Close
 	cancels []context.CancelFunc
-	told    bool // that the job was preempted
+	told    bool // whether the preemption was reported
 
 	step    int64 // steps done
-	saved   int64 // last step handed to the checkpointer, -1 for none
-	resumed int64 // step that Open restored, -1 for none
+	saved   int64 // last step handed to the checkpointer, or -1
+	resumed int64 // step that Open restored, or -1
 	pending *checkpoint.Response[bool]
-	order   string // identity of the order whose description is kept
+	order   string // identity of the order whose description was written
 	closed  bool
 }
 
-// Open opens the run in dir, or makes a new run, and restores Options.State and data to the newest
-// whole step. It removes what interrupted saves left. If a step is damaged, Open restores the step
-// before it and sets the damaged step aside under another name. dir must be this job's own while it
-// is open, and hold no step of a newer version.
+// Open opens the run in dir, or makes a new run. It restores Options.State and data to the newest
+// whole step, and removes the remains of interrupted saves. If a step is damaged, Open restores the
+// step before it and renames the damaged step. While dir is open no other job may use it. dir must
+// not hold a step of a newer version.
 //
 // A run begins at step 0 only if dir has no steps and no remains of steps. If there are remains
-// (training.Checkpointer.Remains) and no whole step, Open fails. An Open that fails sets no step
-// aside that looks whole. With Options.StartFresh the run begins at step 0 in any case, and nothing
-// is deleted.
+// (training.Checkpointer.Remains) and no whole step, Open fails. If Open fails, it renames no step
+// that looks whole. With Options.StartFresh the run begins at step 0 in any case, and nothing is
+// deleted.
 //
-// The job owns data from here on and closes it in Close; when Open fails, data
-// stays the caller's.
+// From here on the job owns data and closes it in Close. If Open fails, the caller still owns data.
 //
-// Errors: Mismatch when the step is of another data set, configuration,
-// identity or shape of state; Corrupt when there are steps and none is whole;
-// Unsupported when a newer version wrote one of the steps; Invalid for options, for a
-// State that could not be restored, and for a directory that is a checkpoint or lies in
-// one; Busy when another process saves there; what the store says.
+// The error is of one of these kinds, or an error of the store:
+//   - Mismatch if the step has another data set, configuration, identity or shape of state
+//   - Corrupt if there are steps and none is whole
+//   - Unsupported if a newer version wrote one of the steps
+//   - Invalid for wrong options, for a State that could not be restored, and for a directory
+//     that is a checkpoint or lies in one
+//   - Busy if another process saves there
 func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Options) (*Job[B], error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 		Save:       training.AnySave{training.InitialSave{}, training.FixedInterval{Steps: 1}}, // the job decides
 		Preserve:   keep,
 		Clean:      true,
-		LookFirst:  true, // an Open that fails renames nothing
+		LookFirst:  true, // if Open fails, nothing was renamed
 		StartFresh: o.StartFresh,
 		Scrub:      o.Scrub,
 
@@ -94,11 +95,11 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 	return j, nil
 }
 
-// checkState refuses on the first run what a later one could not restore.
+// checkState returns an error in the first run for a state that a later run could not restore.
 func checkState(state any) error {
 	node, err := tree.From(state)
 	if err == nil {
-		err = tree.Into(node, state) // the same values: nothing changes
+		err = tree.Into(node, state) // the values are the same, so nothing changes
 	}
 	return errs.Wrap("bivouac.Open", "Options.State", err)
 }
@@ -116,7 +117,7 @@ func serialized(f func(Event)) func(Event) {
 	}
 }
 
-// relay passes on what the checkpointer tells.
+// relay passes on the events of the checkpointer.
 func (j *Job[B]) relay(e training.Event) {
 	j.emit(Event{
 		Kind: eventKinds[e.Kind], Step: e.Step, Name: e.Name, Bytes: e.Bytes, Blocked: e.Blocked, Took: e.Took,
@@ -124,7 +125,7 @@ func (j *Job[B]) relay(e training.Event) {
 	})
 }
 
-// document is the JSON of the data item.
+// document is the JSON document of the data item.
 type document struct {
 	Version  int             `json:"version"`
 	Identity string          `json:"identity,omitempty"`
@@ -134,9 +135,9 @@ type document struct {
 
 const documentVersion = 1
 
-// apply moves the stream and fills the state: the stream first, so that only a
-// state of another shape leaves the caller's half filled. Whatever it refuses,
-// the step is whole and stays where it is.
+// apply moves the stream and then fills the state. The stream comes first: so the caller's state is
+// partly filled only if it has another shape. If apply fails, the step is still whole and stays
+// where it is.
 func (j *Job[B]) apply(at training.Info, items map[string]any) error {
 	raw, ok := items[dataItem].(json.RawMessage)
 	if !ok {
@@ -150,7 +151,7 @@ func (j *Job[B]) apply(at training.Info, items map[string]any) error {
 	}
 	var doc document
 	if err := json.Unmarshal(raw, &doc); err != nil {
-		return &errs.Error{Kind: errs.Mismatch, Subject: dataItem, Want: "a job's document", Err: err}
+		return &errs.Error{Kind: errs.Mismatch, Subject: dataItem, Want: "the document of a job", Err: err}
 	}
 	switch {
 	case doc.Version != documentVersion:
@@ -163,7 +164,7 @@ func (j *Job[B]) apply(at training.Info, items map[string]any) error {
 	case doc.Step != at.Step:
 		return &errs.Error{Kind: errs.Mismatch, Subject: dataItem, Want: "step " + strconv.FormatInt(at.Step, 10),
 			Got:    strconv.FormatInt(doc.Step, 10),
-			Remedy: "the directory was renamed; give it its number back"}
+			Remedy: "the directory was renamed: rename it back to its step number"}
 	}
 	if err := j.data.SetState(doc.Stream); err != nil {
 		return errs.Wrap("", dataItem, err)
@@ -171,10 +172,10 @@ func (j *Job[B]) apply(at training.Info, items map[string]any) error {
 	return errs.Wrap("", stateItem, tree.Into(node, j.opts.State))
 }
 
-// Resumed returns the step that Open restored; ok is false for a fresh run.
+// Resumed returns the step that Open restored. ok is false for a fresh run.
 func (j *Job[B]) Resumed() (step int64, ok bool) { return max(j.resumed, 0), j.resumed >= 0 }
 
-// Step returns how many steps are done, those before a resumption included.
+// Step returns how many steps are done, including those before a resumption.
 func (j *Job[B]) Step() int64 { return j.step }
 
 // Latest returns the newest committed step.
@@ -183,20 +184,20 @@ func (j *Job[B]) Latest() (step int64, ok bool) {
 	return last.Step, ok
 }
 
-// Steps yields the batches that follow the last step done. A batch is valid
-// until the loop body ends. Saves are made between steps. After Options.Steps, or where
-// the stream ends, the last step is saved and waited for. The end of a pass of the
-// stream (an epoch) is told to OnEvent and ends nothing; see package stream.
+// Steps yields the batches after the last step that was done. A batch is valid until the loop body
+// ends. Saves are made between steps. After Options.Steps, or at the end of the stream, the last
+// step is saved, and Steps waits for the save. OnEvent is told when a pass of the stream (an epoch)
+// ends, and the loop continues; see package stream.
 //
-// An error of the stream or of a save is yielded once, and ends the iteration;
-// the step it stands for was not done. Ranging again carries on. A stream that ends before
-// Options.Steps is such an error, with io.ErrUnexpectedEOF in its chain, after the last
-// step is saved. After Close the error is errs.Closed.
+// An error of the stream or of a save is yielded once and ends the iteration; the step that failed
+// was not done. Ranging over Steps again continues. If the stream ends before Options.Steps, the
+// error has io.ErrUnexpectedEOF in its chain and comes after the last step is saved. After Close
+// the error is of kind errs.Closed.
 //
-// From the first Steps on SIGTERM does not end the process, until all steps are done or
-// Close is called. The step in hand is finished and committed, and the loop ends with a
-// PreemptedError, which says "preempted at step 12, committed". When that takes longer
-// than Options.Grace the last commit stands, and another SIGTERM ends the process.
+// From the first call of Steps until all steps are done or Close is called, SIGTERM does not end
+// the process. The current step is finished and committed, and the loop ends with a PreemptedError,
+// which says "preempted at step 12, committed". If that takes longer than Options.Grace, the run
+// keeps the commit before it, and another SIGTERM ends the process.
 func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) {
 		var zero B
@@ -217,7 +218,7 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 				fail(nil)
 				return
 			}
-			if ctx.Err() != nil { // steps that are done now could not be committed
+			if ctx.Err() != nil { // a step that is done now could not be committed
 				fail(errs.Wrap("bivouac.Job", "step "+strconv.FormatInt(j.step+1, 10), context.Cause(ctx)))
 				return
 			}
@@ -251,8 +252,8 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 	}
 }
 
-// begin waits for SIGTERM from here on, and returns the context in which the stream is
-// asked: it ends when the signal comes.
+// begin starts to catch SIGTERM. It returns the context for calls of the stream, which ends when
+// the signal comes.
 func (j *Job[B]) begin(ctx context.Context) context.Context {
 	if j.opts.Grace < 0 {
 		return ctx
@@ -266,7 +267,7 @@ func (j *Job[B]) begin(ctx context.Context) context.Context {
 	return pulling
 }
 
-// endNotice gives SIGTERM back its meaning.
+// endNotice stops catching SIGTERM.
 func (j *Job[B]) endNotice() {
 	j.notice.stop()
 	j.notice = nil
@@ -276,7 +277,8 @@ func (j *Job[B]) endNotice() {
 	j.cancels = nil
 }
 
-// next returns the next batch, over the end of a pass, or io.EOF where the stream ends.
+// next returns the next batch and continues after the end of a pass. It returns io.EOF if the
+// stream has ended.
 func (j *Job[B]) next(ctx context.Context) (B, error) {
 	batch, err := j.data.Next(ctx)
 	if !errors.Is(err, io.EOF) {
@@ -295,7 +297,7 @@ func (j *Job[B]) next(ctx context.Context) (B, error) {
 	return batch, err
 }
 
-// saveLast commits the current step; a preemption gives it the grace time, no more.
+// saveLast commits the current step. After a preemption it takes at most the grace time.
 func (j *Job[B]) saveLast(ctx context.Context) error {
 	if j.notice == nil {
 		return j.Save(ctx)
@@ -307,16 +309,16 @@ func (j *Job[B]) saveLast(ctx context.Context) error {
 	return j.Save(bounded)
 }
 
-// tooShort says that the stream has ended before the last step.
+// tooShort returns the error for a stream that has ended before the last step.
 func (j *Job[B]) tooShort() error {
 	return &errs.Error{Kind: errs.Invalid, Op: "bivouac.Job", Subject: "Options.Steps",
 		Want:   strconv.FormatInt(j.opts.Steps, 10) + " steps",
-		Got:    "the end of the stream after " + strconv.FormatInt(j.step, 10) + ", which are committed",
-		Remedy: "set it to 0 to train to the end of the stream", Err: io.ErrUnexpectedEOF}
+		Got:    "the end of the stream after " + strconv.FormatInt(j.step, 10) + " steps, which are committed",
+		Remedy: "set Options.Steps to 0 to train to the end of the stream", Err: io.ErrUnexpectedEOF}
 }
 
-// Save commits the current step, unless it is saved already, and waits for it and any save before
-// it. After a failure it may be called again, and tries again. It must not be called while a loop
+// Save commits the current step, unless it is saved already. It waits for this save and any save
+// before it. After a failure it may be called again, and tries again. Do not call it while a loop
 // body of Steps runs: the current batch would not count as delivered, but its effects would be
 // saved.
 func (j *Job[B]) Save(ctx context.Context) error {
@@ -332,14 +334,14 @@ func (j *Job[B]) Save(ctx context.Context) error {
 	return err
 }
 
-// forget drops a save that failed, which was told: the next one tries again.
+// forget drops a failed save whose error was returned already, so that the next save tries again.
 func (j *Job[B]) forget(ctx context.Context) {
-	j.steps.Wait(ctx) //nolint:errcheck // the same error, which the next save would tell once more
+	j.steps.Wait(ctx) //nolint:errcheck // the same error, which the next save would return once more
 	j.pending, j.saved = nil, -1
 }
 
-// saveAsync copies the state and starts writing it. It waits for the save
-// before, whose error it returns.
+// saveAsync copies the state and starts to write it. It waits for the previous save and returns its
+// error.
 func (j *Job[B]) saveAsync(ctx context.Context) error {
 	if j.closed {
 		return &errs.Error{Kind: errs.Closed, Op: "bivouac.Job", Subject: "save"}
@@ -370,8 +372,8 @@ func (j *Job[B]) saveAsync(ctx context.Context) error {
 	return nil
 }
 
-// Wait waits for the save in flight and returns its error, every time until
-// the next save, or until Save or the loop has returned it.
+// Wait waits for the save in flight and returns its error. It returns the error at each call until
+// the next save begins, or until Save or the loop has returned it.
 func (j *Job[B]) Wait(ctx context.Context) error {
 	if j.pending == nil {
 		return nil
@@ -380,9 +382,9 @@ func (j *Job[B]) Wait(ctx context.Context) error {
 	return err
 }
 
-// Close waits for the save in flight and closes the stream. It returns the
-// first error that no call has returned yet. The current step is not saved: a
-// loop that ended early may not have finished it. Close may be called twice.
+// Close waits for the save in flight and closes the stream. It returns the first error that no call
+// has returned yet. It does not save the current step, because a loop that ended early may not have
+// finished it. Close may be called twice.
 func (j *Job[B]) Close() error {
 	if j.closed {
 		return nil
@@ -390,7 +392,7 @@ func (j *Job[B]) Close() error {
 	j.closed = true
 	var preempted error
 	if j.notice.isGiven() && !j.told {
-		e := &PreemptedError{Step: j.step, Committed: -1, Err: errors.New("the loop was left before")}
+		e := &PreemptedError{Step: j.step, Committed: -1, Err: errors.New("the loop ended before")}
 		if last, ok := j.Latest(); ok {
 			e.Committed = last
 		}
@@ -399,7 +401,7 @@ func (j *Job[B]) Close() error {
 	j.endNotice()
 	err := j.steps.Close()
 	if j.told && errors.Is(err, errs.Canceled) {
-		err = nil // the save that the grace time has ended, as leave has told
+		err = nil // the save was ended by the grace time, and leave has returned the error
 	}
 	return errors.Join(preempted, err, j.data.Close())
 }

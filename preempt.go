@@ -14,8 +14,8 @@ import (
 )
 
 // ExitPreempted is the exit status for a program whose job was preempted: EX_TEMPFAIL of
-// sysexits.h, "try again later". A supervisor that sees it starts the program again. The run goes
-// on after the last committed step. The program exits itself:
+// sysexits.h, "try again later". A supervisor that sees it starts the program again, and the run
+// continues after the last committed step. The program must exit itself:
 //
 //	if errors.Is(err, bivouac.ErrPreempted) {
 //		os.Exit(bivouac.ExitPreempted)
@@ -26,12 +26,12 @@ const ExitPreempted = 75
 // PreemptedError.
 var ErrPreempted = errors.New("preempted")
 
-// PreemptedError says how far a job came before it was preempted. It is ErrPreempted and
-// errs.Canceled.
+// PreemptedError says how far a job came before it was preempted. errors.Is reports that it is
+// ErrPreempted and errs.Canceled.
 type PreemptedError struct {
 	Step      int64 // steps done
-	Committed int64 // the newest committed step, -1 for none
-	Err       error // why Step is not committed; nil when it is
+	Committed int64 // the newest committed step, or -1
+	Err       error // why Step is not committed; nil if it is
 }
 
 // Error implements error: "preempted at step 12, committed".
@@ -54,14 +54,14 @@ func (e *PreemptedError) Is(target error) bool {
 // Unwrap returns why the step is not committed.
 func (e *PreemptedError) Unwrap() error { return e.Err }
 
-// notice waits for SIGTERM. The signal does nothing else until the grace time after the
-// first one is over, or stop is called.
+// notice catches SIGTERM. The signal has no other effect until the grace time after the first
+// signal ends, or until stop is called.
 type notice struct {
 	grace   time.Duration
 	signals chan os.Signal
 	came    context.Context // ends with the first signal
 	give    context.CancelFunc
-	asked   chan chan<- struct{} // answered when what was delivered before is known
+	asked   chan chan<- struct{} // answered when all signals delivered before are known
 	over    context.Context      // ends with the grace time
 	expire  context.CancelCauseFunc
 	quit    chan struct{}
@@ -98,7 +98,7 @@ func (n *notice) watch() {
 			}
 			close(answer)
 		case <-deadline:
-			signal.Stop(n.signals) // so that a further signal ends the process
+			signal.Stop(n.signals) // another signal then ends the process
 			n.expire(&errs.Error{Kind: errs.Canceled, Got: "Options.Grace of " + n.grace.String() + " is over"})
 			deadline = make(chan time.Time)
 		case <-n.quit:
@@ -107,19 +107,19 @@ func (n *notice) watch() {
 	}
 }
 
-// isGiven reports whether the notice has taken the signal, which may have come a moment before.
+// isGiven reports whether the notice has received the signal, which may have come a moment before.
 func (n *notice) isGiven() bool { return n != nil && n.came.Err() != nil }
 
-// wasGiven is isGiven that also knows of a signal that the system has handed to another
-// receiver of the process, which has ended ctx for it: while the notice was there, or before.
+// wasGiven works like isGiven. It also reports a signal that the system gave to another receiver in
+// the process, which then ended ctx, while the notice existed or before.
 func (n *notice) wasGiven(ctx context.Context) bool {
 	if n == nil || n.isGiven() {
 		return n.isGiven()
 	}
-	signal.Notify(n.signals, syscall.SIGTERM) // returns when deliveries are over
+	signal.Notify(n.signals, syscall.SIGTERM) // returns when all deliveries are done
 	if endedBySIGTERM(ctx) {
 		select {
-		case n.signals <- syscall.SIGTERM: // delivered before the notice was there
+		case n.signals <- syscall.SIGTERM: // delivered before the notice existed
 		default:
 		}
 	}
@@ -129,14 +129,14 @@ func (n *notice) wasGiven(ctx context.Context) bool {
 	return n.isGiven()
 }
 
-// endedBySIGTERM reports whether signal.NotifyContext has ended ctx for SIGTERM. Its cause
-// has no exported type, only this text.
+// endedBySIGTERM reports whether signal.NotifyContext has ended ctx because of SIGTERM. The cause
+// of ctx has no exported type, only this text.
 func endedBySIGTERM(ctx context.Context) bool {
 	cause := context.Cause(ctx)
 	return cause != nil && cause.Error() == syscall.SIGTERM.String()+" signal received"
 }
 
-// stop gives the signal back its meaning.
+// stop stops catching the signal.
 func (n *notice) stop() {
 	if n == nil {
 		return
@@ -152,7 +152,7 @@ func (n *notice) stop() {
 // the loop.
 func (j *Job[B]) leave(ctx context.Context) error {
 	over := j.notice.over
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // which may have ended for the same reason
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // ctx may have ended because of the same signal
 	defer cancel(nil)
 	defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
 	err := context.Cause(over)
@@ -162,7 +162,7 @@ func (j *Job[B]) leave(ctx context.Context) error {
 	if over.Err() != nil {
 		err = context.Cause(over)
 		if j.pending != nil {
-			j.pending.Cancel() // Close must not wait for it
+			j.pending.Cancel() // Close must not wait for this save
 		}
 	}
 	e := &PreemptedError{Step: j.step, Committed: -1, Err: err}
@@ -179,9 +179,9 @@ func (j *Job[B]) leave(ctx context.Context) error {
 	return e
 }
 
-// commitLast saves the current step. The failure of a save before is no reason not to.
+// commitLast saves the current step, even if the save before failed.
 func (j *Job[B]) commitLast(ctx context.Context) error {
-	j.Save(ctx) //nolint:errcheck // what is committed decides
+	j.Save(ctx) //nolint:errcheck // the last committed step decides
 	if last, ok := j.Latest(); ok && last == j.step {
 		return nil
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// damaged is a step that looked whole until it was read.
+// damaged is a step that looked whole before it was read.
 type damaged struct {
 	training.Info
 	err error
 }
 
-// restore loads the newest step that is whole. Until it is restored nothing is set aside.
+// restore loads the newest whole step. It renames nothing before a step is restored.
 func (j *Job[B]) restore(ctx context.Context) error {
 	start := time.Now()
 	remains, err := j.steps.Remains(ctx)
@@ -32,7 +32,7 @@ func (j *Job[B]) restore(ctx context.Context) error {
 	for _, in := range slices.Backward(j.steps.Checkpoints()) {
 		items, err := j.steps.LoadCheckpointables(ctx, in.Step, nil)
 		if errors.Is(err, errs.Corrupt) {
-			unread = append(unread, damaged{in, err}) // an older step carries on just as exactly
+			unread = append(unread, damaged{in, err}) // an older step is just as exact to continue from
 			continue
 		}
 		if err == nil {
@@ -51,8 +51,8 @@ func (j *Job[B]) restore(ctx context.Context) error {
 	return refuseRemains(unread, remains)
 }
 
-// setAside renames what is damaged and has the name of a step: another one of that name is
-// to be saved.
+// setAside renames damaged directories with the name of a step, because a step with the same number
+// will be saved.
 func (j *Job[B]) setAside(ctx context.Context, unread []damaged, remains []training.Remains) error {
 	for _, r := range remains {
 		if errs.KindOf(r.Err) == errs.Corrupt {
@@ -70,8 +70,8 @@ func (j *Job[B]) setAside(ctx context.Context, unread []damaged, remains []train
 	return nil
 }
 
-// refuseNewer fails when a newer version wrote one of the steps: a run that went on
-// behind an older step would have two histories.
+// refuseNewer returns an error if a newer version wrote one of the steps: a run that continued from
+// an older step would have two histories.
 func refuseNewer(remains []training.Remains) error {
 	var names []string
 	var why []error
@@ -83,13 +83,13 @@ func refuseNewer(remains []training.Remains) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Unsupported, Want: "steps that this version reads",
+	return &errs.Error{Kind: errs.Unsupported, Want: "only steps that this version reads",
 		Got: listed(names) + ", written by a newer version", Err: why[0],
-		Remedy: "use that version; Options.StartFresh moves all steps into aside-<time> and begins at step 0"}
+		Remedy: "use that version, or set Options.StartFresh, which moves all steps into aside-<time> and begins at step 0"}
 }
 
-// refuseRemains fails when there is no step to go on behind, and yet something is left of
-// steps: a run that began at 0 would pass for one that went on.
+// refuseRemains returns an error if there is no step to continue from but there are remains of
+// steps: a run that began at step 0 would look like a run that continued.
 func refuseRemains(unread []damaged, remains []training.Remains) error {
 	var names []string
 	var why []error
@@ -102,13 +102,13 @@ func refuseRemains(unread []damaged, remains []training.Remains) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Corrupt, Want: "a whole step to go on behind, or a directory without steps",
-		Got: listed(names) + ", and none is whole",
+	return &errs.Error{Kind: errs.Corrupt, Want: "a whole step to continue from, or a directory without steps",
+		Got: listed(names) + ", none of which is whole",
 		Err: why[0], Remedy: "look with bivouac verify, mend with bivouac repair; " +
 			"Options.StartFresh moves all of it into aside-<time> and begins at step 0"}
 }
 
-// listed joins names, at most some of them.
+// listed joins the first few of the names.
 func listed(names []string) string {
 	const most = 8
 	if len(names) > most {

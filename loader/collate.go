@@ -12,25 +12,25 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// DefaultCollate makes a batch of samples as torch's default_collate does:
+// DefaultCollate makes a batch from samples as torch's default_collate does:
 //
 //	numbers, bool       a tensor of one axis, of their own type
 //	[]number, [n]number a tensor with a row for each sample
 //	tensor.Tensor       stacked along a new first axis; shapes and types must agree
 //	string, []byte      a slice of them
 //	map[K]V             a map with each key of the first sample, collated
-//	struct              each field collated: into the field of that name if B is a
-//	                    struct, else into a map[string]any of its exported fields
+//	struct              each field collated, into the field with the same name if B
+//	                    is a struct, else into a map[string]any of its exported fields
 //	other slices        transposed: element i collates element i of all samples
-//	pointer, any        what is in it
+//	pointer, any        the value in it is collated
 //
-// B is tensor.Tensor, a slice, map or struct of what is collated, or any. The
-// error is of kind errs.Mismatch where samples disagree, errs.Invalid where there
-// is no rule, and names the path within the sample.
+// B is tensor.Tensor, any, or a slice, map or struct of collated values. The error is of kind
+// errs.Mismatch if samples disagree, and of kind errs.Invalid if there is no rule. It names the
+// path within the sample.
 func DefaultCollate[S, B any](samples []S) (B, error) {
 	var batch B
 	if len(samples) == 0 {
-		return batch, &errs.Error{Kind: errs.Invalid, Op: "loader.DefaultCollate", Want: "a sample", Got: "none"}
+		return batch, &errs.Error{Kind: errs.Invalid, Op: "loader.DefaultCollate", Want: "at least one sample", Got: "no sample"}
 	}
 	column := make([]reflect.Value, len(samples))
 	for i := range samples {
@@ -46,7 +46,7 @@ func DefaultCollate[S, B any](samples []S) (B, error) {
 
 var tensorType = reflect.TypeFor[tensor.Tensor]()
 
-// collatorOf returns what makes batches: what the user gave, or the default.
+// collatorOf returns the function that makes batches: custom, or the default.
 func collatorOf[S, B any](custom func([]S) (B, error), batched bool) (func([]S) (B, error), error) {
 	switch {
 	case custom != nil:
@@ -59,7 +59,7 @@ func collatorOf[S, B any](custom func([]S) (B, error), batched bool) (func([]S) 
 	}
 	to := reflect.TypeFor[B]()
 	if from := reflect.TypeFor[S](); from != to && to.Kind() != reflect.Interface {
-		return nil, invalid("Collate", fmt.Sprintf("a function that makes %v of %v, where samples are not batched", to, from),
+		return nil, invalid("Collate", fmt.Sprintf("a function that makes %v from %v (samples are not batched)", to, from),
 			nil)
 	}
 	return func(samples []S) (batch B, err error) {
@@ -91,7 +91,7 @@ func numbers[T tensor.Element](samples []T) (tensor.Tensor, error) {
 
 func anyNumbers[T tensor.Element](samples []T) (any, error) { return numbers(samples) }
 
-// collateColumn collates what all samples have at path into a value of type to.
+// collateColumn collates the values that all samples have at path into a value of type to.
 func collateColumn(path string, column []reflect.Value, to reflect.Type) (reflect.Value, error) {
 	column, err := concrete(path, column)
 	if err != nil {
@@ -127,7 +127,7 @@ func collateColumn(path string, column []reflect.Value, to reflect.Type) (reflec
 	return reflect.Value{}, noRule(path, from.String())
 }
 
-// concrete looks into interfaces and pointers; what it returns is of one type.
+// concrete follows interfaces and pointers. The values that it returns have one type.
 func concrete(path string, column []reflect.Value) ([]reflect.Value, error) {
 	own := false
 	for i, v := range column {
@@ -148,17 +148,18 @@ func concrete(path string, column []reflect.Value) ([]reflect.Value, error) {
 	return column, nil
 }
 
-// fit returns a value as type to, which is its own or an interface that it has.
+// fit returns a value as type to. to is the type of the value, or an interface that the type
+// implements.
 func fit(path string, v reflect.Value, to reflect.Type) (reflect.Value, error) {
 	if !v.Type().AssignableTo(to) {
 		return v, &errs.Error{Kind: errs.Invalid, Op: "loader.Collate", Subject: named(path),
-			Want: "a batch of " + v.Type().String(), Got: "one of " + to.String()}
+			Want: "a batch of " + v.Type().String(), Got: "a batch of " + to.String()}
 	}
 	return v, nil
 }
 
-// element returns the type for the elements of a container of type to: to's own element type if to
-// is of that kind, else any.
+// element returns the type for the elements of a container of type to. It is the element type of to
+// if to is of that kind, else any.
 func element(to reflect.Type, kind reflect.Kind) reflect.Type {
 	if to.Kind() == kind {
 		return to.Elem()
@@ -175,15 +176,15 @@ func named(path string) string {
 
 func noRule(path, got string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "loader.Collate", Subject: named(path), Got: got,
-		Want: "numbers, tensors, strings, bytes, maps, structs or slices of them", Remedy: "give Options.Collate"}
+		Want: "numbers, tensors, strings, bytes, maps, structs or slices of them", Remedy: "set Options.Collate"}
 }
 
 func disagree(path string, sample int, want, got string) error {
 	return &errs.Error{Kind: errs.Mismatch, Op: "loader.Collate",
-		Subject: fmt.Sprintf("%s of sample %d in the batch", named(path), sample), Want: want + ", as in the first", Got: got}
+		Subject: fmt.Sprintf("%s of sample %d in the batch", named(path), sample), Want: want + ", as in the first sample", Got: got}
 }
 
-// collateNumbers makes a tensor of numbers, or of rows of them.
+// collateNumbers makes a tensor from numbers, or from rows of numbers.
 func collateNumbers(path string, column []reflect.Value, d tensor.DType, row tensor.Shape,
 	to reflect.Type) (reflect.Value, error) {
 	t := tensor.New(d, append([]int{len(column)}, row...)...)
@@ -201,7 +202,7 @@ func collateNumbers(path string, column []reflect.Value, d tensor.DType, row ten
 	return fit(path, reflect.ValueOf(t), to)
 }
 
-// stack puts tensors behind each other.
+// stack puts tensors one after the other along a new axis.
 func stack(path string, column []reflect.Value, to reflect.Type) (reflect.Value, error) {
 	first := column[0].Interface().(tensor.Tensor)
 	t := tensor.New(first.DType, append([]int{len(column)}, first.Shape...)...)
@@ -221,7 +222,7 @@ func stack(path string, column []reflect.Value, to reflect.Type) (reflect.Value,
 	return fit(path, reflect.ValueOf(t), to)
 }
 
-// gather makes a slice of what is not collated any further.
+// gather makes a slice of values that are not collated any further.
 func gather(path string, column []reflect.Value, to reflect.Type) (reflect.Value, error) {
 	list := reflect.MakeSlice(reflect.SliceOf(column[0].Type()), 0, len(column))
 	return fit(path, reflect.Append(list, column...), to)
@@ -237,7 +238,7 @@ func equalLengths(path string, column []reflect.Value) error {
 	return nil
 }
 
-// ragged adds to the error of samples of several lengths what can be done about them.
+// ragged adds a remedy to the error of samples with different lengths.
 func ragged(err error) error {
 	var e *errs.Error
 	if errors.As(err, &e) {
@@ -323,7 +324,7 @@ func collateStruct(path string, column []reflect.Value, to reflect.Type) (reflec
 	return fit(path, m, to)
 }
 
-// putNumber writes a number as an element of a tensor; dst is as long as it is.
+// putNumber writes a number as an element of a tensor. dst has the length of the element.
 func putNumber(dst []byte, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:

@@ -16,8 +16,8 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// FromConfig returns base with the settings of a YAML or JSON text. It uses the words of torch's
-// DataLoader where there is one, so that one file configures both:
+// FromConfig returns base with the settings of a YAML or JSON text. It uses the names of torch's
+// DataLoader for options that torch has, so that one file configures both:
 //
 //	batch_size: 64            # null: no batching
 //	shuffle: true
@@ -31,7 +31,7 @@ import (
 //	multiprocessing_context: fork # or spawn, forkserver; no effect
 //	snapshot_every_n_steps: 1 # 0 or null: never
 //	in_order: true
-//	seed: 7                   # Bivouac's own from here on
+//	seed: 7                   # from here on torch has no such option
 //	name: images
 //	global_batch: 512
 //	rank: 0
@@ -41,10 +41,10 @@ import (
 //	settle_every_n_steps: 100
 //	on_error: {action: skip, retries: 2, backoff: 0.1}
 //
-// What is code (dataset, sampler, batch_sampler, collate_fn, worker_init_fn,
-// generator) is given in base. Mistakes that the types of Options exclude are
-// refused here, with the line: unknown names, names twice, values of another type
-// and sizes that are not positive. What does not go together is for New.
+// Code (dataset, sampler, batch_sampler, collate_fn, worker_init_fn, generator) is passed in base.
+// FromConfig finds the mistakes that the types of Options exclude, and names the line: unknown
+// names, names that come twice, values of another type, and sizes that are not positive. New finds
+// options that exclude each other.
 func FromConfig[S, B any](text []byte, base Options[S, B]) (Options[S, B], error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
@@ -68,7 +68,7 @@ func FromConfig[S, B any](text []byte, base Options[S, B]) (Options[S, B], error
 	return o, nil
 }
 
-// set is the assignment of a value to an option.
+// set assigns a value to an option.
 func (o *Options[S, B]) set(name string, v configValue) (err error) {
 	switch name {
 	case "batch_size":
@@ -116,7 +116,7 @@ func (o *Options[S, B]) set(name string, v configValue) (err error) {
 	return err
 }
 
-// setOwn is set for what torch does not have.
+// setOwn does the same as set for options that torch does not have.
 func (o *Options[S, B]) setOwn(name string, v configValue) (err error) {
 	switch name {
 	case "name":
@@ -149,7 +149,7 @@ func (o *Options[S, B]) setOwn(name string, v configValue) (err error) {
 	return err
 }
 
-// configNames are the names of options that a configuration may have.
+// configNames are the option names that a configuration may have.
 var configNames = []string{"batch_size", "shuffle", "num_workers", "prefetch_factor", "persistent_workers", "drop_last",
 	"timeout", "pin_memory",
 	"pin_memory_device", "multiprocessing_context", "snapshot_every_n_steps", "in_order", "seed", "name", "global_batch",
@@ -158,7 +158,7 @@ var configNames = []string{"batch_size", "shuffle", "num_workers", "prefetch_fac
 // unknown returns the error for a name that is not one of names.
 func (v configValue) unknown(name string, names []string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "loader.FromConfig",
-		Subject: v.name + " in line " + strconv.Itoa(v.node.Line), Want: "a name that is known",
+		Subject: v.name + " in line " + strconv.Itoa(v.node.Line), Want: "a known name",
 		Got: strconv.Quote(document.CutText(name, 60)), Remedy: errs.DidYouMean(name, names)}
 }
 
@@ -188,7 +188,7 @@ type configValue struct {
 	node *yaml.Node
 }
 
-// eachEntry calls set for the entries of a mapping, whose names come once.
+// eachEntry calls set for each entry of a mapping. It returns an error for a name that comes twice.
 func eachEntry(prefix string, n *yaml.Node, set func(name string, v configValue) error) error {
 	if n.Kind != yaml.MappingNode {
 		return configValue{strings.TrimSuffix(prefix, "."), n}.wrong("names and values")
@@ -201,7 +201,7 @@ func eachEntry(prefix string, n *yaml.Node, set func(name string, v configValue)
 			return v.wrong("a name")
 		}
 		if slices.Contains(seen, key.Value) {
-			return v.wrong("each name once")
+			return v.wrong("each name at most once")
 		}
 		seen = append(seen, key.Value)
 		if err := set(key.Value, v); err != nil {
@@ -248,13 +248,13 @@ func (v configValue) integer(least int) (n int, err error) {
 
 func (v configValue) unsigned() (n uint64, err error) {
 	if !v.is("!!int") || v.node.Decode(&n) != nil {
-		return 0, v.wrong("an integer of 0 or more")
+		return 0, v.wrong("an integer of at least 0")
 	}
 	return n, nil
 }
 
-// interval reads a number of steps: 0 and null are never, and as in torch, where
-// only what it divides counts, a negative number is as its positive one.
+// interval reads a number of steps. 0 and null mean never. A negative number means the same as its
+// absolute value, as in torch, which only tests divisibility.
 func (v configValue) interval() (int, error) {
 	if v.null() {
 		return SnapshotNever, nil
@@ -283,7 +283,7 @@ func (v configValue) text() (s string, err error) {
 	return v.node.Value, nil
 }
 
-// oneOf checks a text that has no effect.
+// oneOf checks a text option that has no effect.
 func (v configValue) oneOf(texts ...string) error {
 	text, err := v.text()
 	if err == nil && !slices.Contains(texts, text) {
@@ -296,7 +296,7 @@ func (v configValue) seconds() (time.Duration, error) {
 	var s float64
 	if !v.is("!!int") && !v.is("!!float") || v.node.Decode(&s) != nil || !(s >= 0) ||
 		s > float64(math.MaxInt64/int64(time.Second)) {
-		return 0, v.wrong("a number of seconds, 0 or more")
+		return 0, v.wrong("a number of seconds of at least 0")
 	}
 	return time.Duration(s * float64(time.Second)), nil
 }

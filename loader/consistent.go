@@ -9,11 +9,11 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// consistent returns an error for a place that contradicts itself: a state without
-// a checksum may have been changed, and would give other samples. One with a checksum
-// is as a loader wrote it. It takes constant time and draws no ids. Some numbers may be
-// left out on purpose: an epoch that was broken off advances the epoch alone, and digest
-// and coverage may be switched off for a while.
+// consistent returns an error for a place that contradicts itself. A state without a checksum may
+// have been changed and would deliver other samples. A state with a checksum is as a loader wrote
+// it. consistent takes constant time and draws no ids. Some numbers may disagree without damage: an
+// epoch that was broken off advances only the epoch, and digest and coverage may be switched off
+// for a while.
 func (n *native) consistent(at *document.Place) error {
 	if err := checkHistory(at); err != nil || at.Sealed {
 		return err
@@ -47,7 +47,7 @@ func checkHistory(p *document.Place) error {
 		}
 		if h.Global < 1 || h.Step < before.Step || h.Position < before.Position || h.Step > p.Step ||
 			h.Position > p.Position {
-			return document.Corrupt("extra.history", fmt.Sprintf("entries that rise up to step %d and position %d", p.Step,
+			return document.Corrupt("extra.history", fmt.Sprintf("entries that rise, up to step %d and position %d", p.Step,
 				p.Position), fmt.Sprint(h.Step, ", ", h.Position, ", ", h.Global))
 		}
 		before = h
@@ -55,14 +55,13 @@ func checkHistory(p *document.Place) error {
 	return nil
 }
 
-// sizes returns the least and the most samples that a full batch behind a step can
-// have, where no batch that was drawn before it can be left; ok is false where the
-// history does not tell. The batches of a window keep their size when the loader goes
-// on with another, so that a segment can give batches long after the next has begun,
-// but not in the epoch after.
+// sizes returns the least and the most samples that a full batch after a step can have, if no batch
+// that was drawn before the step can be left. ok is false if the history does not tell. The batches
+// of a window keep their size when the loader continues with another size. So a segment can deliver
+// batches long after the next segment has begun, but not in the next epoch.
 func sizes(p *document.Place, step int64) (least, most int64, ok bool) {
 	if len(p.History) == document.MaxSegments && p.History[0].Step >= step {
-		return 0, 0, false // one that was forgotten may have given some
+		return 0, 0, false // a forgotten segment may have delivered some of the batches
 	}
 	least = math.MaxInt64
 	for i, h := range p.History {
@@ -73,8 +72,8 @@ func sizes(p *document.Place, step int64) (least, most int64, ok bool) {
 	return least, most, true
 }
 
-// batchBounds returns which numbers of samples the batches of the epoch can have; ok
-// is false where the history does not tell.
+// batchBounds returns the least and the most batches that the epoch can have had. ok is false if
+// the history does not tell.
 func batchBounds(p *document.Place) (least, most int64, ok bool) {
 	least, most, ok = sizes(p, p.Step-p.Batch)
 	if p.Batch == 0 {
@@ -83,15 +82,15 @@ func batchBounds(p *document.Place) (least, most int64, ok bool) {
 	return (p.Batch-1)*least + 1, p.Batch * most, ok
 }
 
-// checkIndex compares the index with the coverage of the epoch and with the number of its batches:
-// one of them proves it.
+// checkIndex compares the index with the coverage of the epoch and with the number of its batches.
+// One of them is enough to confirm the index.
 func checkIndex(p *document.Place, s *protocol.Setup) error {
 	c := p.Coverage[1]
 	covered := p.Covered && c.Epoch == p.Epoch && c.Count == p.Index
 	if p.Covered && p.Epoch > 0 && p.Coverage[0].Epoch != 0 && p.Coverage[0].Epoch != p.Epoch-1 {
 		return document.Corrupt("extra.coverage", fmt.Sprint("epoch ", p.Epoch-1, " before this one"), p.Coverage[0].Epoch)
 	}
-	begun := p.Covered && (c.Epoch != p.Epoch || c.Count != p.Index) // NoDigest was on at first, or it is wrong
+	begun := p.Covered && (c.Epoch != p.Epoch || c.Count != p.Index) // NoDigest was on at first, or the coverage is wrong
 	least, most, known := batchBounds(p)
 	if known && s.BatchSampler == nil && (p.Index < least || p.Index > most) {
 		return document.Corrupt("extra.index", fmt.Sprintf("%d to %d, in %d batches", least, most, p.Batch), p.Index)
@@ -107,8 +106,7 @@ func checkIndex(p *document.Place, s *protocol.Setup) error {
 	return nil
 }
 
-// checkPosition compares the position with epoch and index, where the order tells how long epochs
-// are.
+// checkPosition compares the position with epoch and index, if the order tells how long epochs are.
 func (n *native) checkPosition(at *document.Place) error {
 	s := n.setup
 	if s.Sampler != nil || s.BatchSampler != nil {
@@ -122,9 +120,9 @@ func (n *native) checkPosition(at *document.Place) error {
 	if at.Epoch == 0 {
 		return document.Corrupt("position", fmt.Sprint(whole, ", the index"), at.Position)
 	}
-	// Epochs were broken off, or the data set had another length. Then the steps tell how
-	// many samples there can have been; each epoch can have had one batch that was not
-	// full, or samples that Tail left out.
+	// Epochs were broken off, or the data set had another length. Then the steps tell how many samples
+	// there can have been. Each epoch can have had one batch that was not full, or samples that Tail
+	// left out.
 	least, most, known := sizes(at, 0)
 	if known && (at.Position > at.Step*most+(at.Epoch+1)*most || at.Position < (at.Step-at.Epoch-1)*least) {
 		return document.Corrupt("position", fmt.Sprintf("%d, or what %d steps give", whole, at.Step), at.Position)
@@ -134,12 +132,12 @@ func (n *native) checkPosition(at *document.Place) error {
 
 // checkStreams compares the turn with the batches, and the items of the streams with the index and
 // the turn. It does not know which loader wrote the state. Batches are not full if errors were
-// passed on, and what was handed out ahead of an interruption is counted only in the items. Both
-// together cannot be told from damage: then a loader that does one of them takes the state, and
-// another one refuses it.
+// passed on. Batches that were handed out before an interruption are counted only in the items. If
+// both happened, the state looks like a damaged one. Then a loader that does one of the two accepts
+// the state, and any other loader rejects it.
 func checkStreams(p *document.Place, s *protocol.Setup) error {
 	if s.World > 1 || p.World != 1 || len(p.Ahead.Bits) > 0 {
-		return nil // other ranks have read of them, or streams are ahead of the place
+		return nil // other ranks have read from the streams, or streams are ahead of the place
 	}
 	least, most, known := sizes(p, p.Step-p.Batch)
 	full := known && least == most && p.Ledger.Count == 0 && p.Since == 0

@@ -9,19 +9,19 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/flow"
 )
 
-// crew is the goroutines of a loader.
+// crew holds the goroutines of a loader.
 type crew[T any] struct {
 	size int
 	run  func(worker int, task T)
 	now  *shift[T]
-	lost []*shift[T] // those in which workers were given up
+	lost []*shift[T] // shifts in which workers were abandoned
 }
 
-// shift is a pool and what its workers are at.
+// shift is a pool of workers with a record of what they are doing.
 type shift[T any] struct {
 	pool  *flow.Pool[T]
 	busy  []atomic.Bool
-	given atomic.Int64 // tasks given and not done
+	given atomic.Int64 // tasks that were given and are not done
 }
 
 func newCrew[T any](size int, run func(worker int, task T)) *crew[T] {
@@ -49,14 +49,14 @@ func (c *crew[T]) submit(worker int, task T) {
 	c.now.pool.SubmitTo(worker, task)
 }
 
-// offer gives a task to whichever worker is free first.
+// offer gives a task to the worker that is free first.
 func (c *crew[T]) offer(task T) {
 	c.now.given.Add(1)
 	c.now.pool.Submit(task)
 }
 
-// settle drops all tasks and waits until none runs. Workers that take longer than
-// grace are given up, and all replaced; the numbers of those are returned.
+// settle drops all tasks and waits until none runs. If workers take longer than grace, settle
+// abandons them, replaces all workers and returns the numbers of the abandoned ones.
 func (c *crew[T]) settle(grace time.Duration) (lost []int) {
 	s := c.now
 	if s.given.Load() == 0 {
@@ -79,8 +79,8 @@ func (s *shift[T]) working() (workers []int) {
 	return workers
 }
 
-// close ends all goroutines. The error, of kind errs.Busy, names those that did
-// not end in time.
+// close ends all goroutines. The error is of kind errs.Busy and names those that did not end in
+// time.
 func (c *crew[T]) close(grace time.Duration) error {
 	until := time.Now().Add(grace)
 	var busy error

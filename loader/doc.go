@@ -1,5 +1,5 @@
 // Package loader delivers the batches of any data set, in any order, with an exact state.
-// Goroutines make the batches. After an interruption a run goes on as if nothing had happened.
+// Goroutines make the batches. After an interruption a run continues as if nothing had happened.
 //
 //	Map, Iterable        what is read: by id, or one item after the other
 //	Options              how it is read, and what is delivered
@@ -24,25 +24,25 @@
 //
 // # The order and its state
 //
-// Bivouac's own protocol delivers a function of (data set, seed, position). An epoch has an order;
-// global batch t is its next BatchSize*World positions, and rank r of World takes its slice of
+// Bivouac's own protocol delivers a function of (data set, seed, position). An epoch has an order.
+// Global batch t is its next BatchSize*World positions, and rank r of World takes its slice of
 // them. Lanes, goroutines, prefetching and ranks are not arguments. So all of them, and the size of
-// a batch, may differ when a run goes on. The state is a state.Document of the kind "loader":
+// a batch, may change when a run continues. The state is a state.Document of the kind "loader":
 //
 //	position      samples drawn since the beginning, over all ranks
-//	epoch         the epoch; with it the end of one and the start of the next differ
+//	epoch         the epoch; it tells the end of one from the start of the next
 //	digest        of the ids drawn, in their order, over all ranks
 //	fingerprint   of the data set
 //	fields        what must not change: order, samples, seed, …
-//	extra         where in the epoch, coverage of this epoch and the last, batches
-//	              delivered out of order, streams, samplers, what was skipped or
-//	              repeated, and the rank where the state is of one rank alone
+//	extra         the index in the epoch, coverage of this epoch and the last, batches
+//	              delivered out of order, streams, samplers, skipped and repeated
+//	              samples, and the rank if the state belongs to one rank only
 //
 // From a state, Next returns what it would have returned without the interruption: io.EOF after the
 // last batch of an epoch, and the next epoch after io.EOF. Package stream has this rule for all
 // streams.
 //
-// Taking the state needs less than a microsecond and no allocation. The state is as large for a
+// Taking the state needs less than a microsecond and no allocation. Its size is the same for a
 // billion samples as for a thousand.
 //
 // Streams read iterable data sets and data sets with a state. The number of streams is part of the

@@ -13,31 +13,31 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// engine is the data plane: it does the tasks of a plan in its lanes and hands out
-// what came of them. Only lanes run on other goroutines.
+// engine is the data plane: it does the tasks of a plan in its lanes and hands out the results.
+// Only lanes run on other goroutines.
 type engine[S, B any] struct {
 	options Options[S, B]
 	setup   protocol.Setup
 	source  source[S]
 	collate func([]S) (B, error)
-	packs   func([][]S) (B, error) // takes its place, if not nil
+	packs   func([][]S) (B, error) // replaces collate, if not nil
 	keyer   rng.Keyer
 	pin     *pinner
 
-	plan      protocol.Plan // of the pass in progress; nil: no pass
+	plan      protocol.Plan // the plan of the pass in progress; nil if there is none
 	lanes     []*lane[S]
 	crew      *crew[*slot[S, B]]
-	flight    []*slot[S, B] // given and not yet handed out, in the order of tasks
+	flight    []*slot[S, B] // slots that were given and not handed out yet, in the order of tasks
 	free      []*slot[S, B]
 	tasks     []protocol.Task
 	cancel    context.CancelFunc
-	settling  bool          // the plan is in Settle
-	abandoned bool          // it has called Abandon
-	bell      chan struct{} // rung when something is done
+	settling  bool          // the plan is in its method Settle
+	abandoned bool          // the plan has called Abandon
+	bell      chan struct{} // signals that a task is done
 	caller    callContext
 	timer     *time.Timer
 	last      BatchInfo
-	announced atomic.Int64 // items of an Iterable that Len was told of, plus one
+	announced atomic.Int64 // items that an Iterable announced to Len, plus one
 }
 
 func newEngine[S, B any](src source[S], o Options[S, B]) (*engine[S, B], error) {
@@ -77,7 +77,7 @@ func (e *engine[S, B]) Open(ctx context.Context, p protocol.Plan) error {
 	e.drop()
 	n := p.Lanes()
 	if n < 1 {
-		return &errs.Error{Kind: errs.Invalid, Op: "loader.Engine.Open", Subject: "lanes", Want: "1 or more",
+		return &errs.Error{Kind: errs.Invalid, Op: "loader.Engine.Open", Subject: "lanes", Want: "at least 1 lane",
 			Got: fmt.Sprint(n)}
 	}
 	pass, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -109,7 +109,7 @@ func (e *engine[S, B]) Open(ctx context.Context, p protocol.Plan) error {
 	return e.openLanes(ctx)
 }
 
-// openLanes opens all lanes beside each other, and gives the first tasks.
+// openLanes opens all lanes in parallel and gives them their first tasks.
 func (e *engine[S, B]) openLanes(ctx context.Context) error {
 	for _, l := range e.lanes {
 		e.give(&slot[S, B]{lane: l, opening: true})
@@ -131,7 +131,7 @@ func (e *engine[S, B]) openLanes(ctx context.Context) error {
 	return nil
 }
 
-// giveTasks begins what is in e.tasks.
+// giveTasks starts the tasks in e.tasks.
 func (e *engine[S, B]) giveTasks() {
 	for _, t := range e.tasks {
 		e.giveTask(t)
@@ -152,8 +152,8 @@ func (e *engine[S, B]) giveTask(t protocol.Task) {
 	e.give(s)
 }
 
-// give queues a slot for the worker of its lane, or for any worker, which then uses the lane of its
-// own number. Without workers the slot is made when it is waited for.
+// give queues a slot for the worker of its lane, or for any worker, which then uses the lane with
+// its own number. Without workers the slot is made when the caller waits for it.
 func (e *engine[S, B]) give(s *slot[S, B]) {
 	e.flight = append(e.flight, s)
 	switch {
@@ -165,7 +165,7 @@ func (e *engine[S, B]) give(s *slot[S, B]) {
 	}
 }
 
-// work makes what is in a slot, on a goroutine of the crew.
+// work makes the batch of a slot, on a goroutine of the crew.
 func (e *engine[S, B]) work(worker int, s *slot[S, B]) {
 	if s.lane == nil {
 		s.lane = e.lanes[worker]
@@ -181,7 +181,7 @@ func (e *engine[S, B]) work(worker int, s *slot[S, B]) {
 	e.fill(s)
 }
 
-// next hands out the next batch, or io.EOF at the end of the pass, which is over then.
+// next hands out the next batch. At the end of the pass it ends the pass and returns io.EOF.
 func (e *engine[S, B]) next(ctx context.Context) (B, error) {
 	var none B
 	for {
@@ -228,8 +228,7 @@ func (e *engine[S, B]) next(ctx context.Context) (B, error) {
 	}
 }
 
-// first takes the slot that is next out of the flight: the oldest, or the oldest
-// that is done.
+// first takes the next slot out of the flight: the oldest one, or the oldest one that is done.
 func (e *engine[S, B]) first(ctx context.Context) (*slot[S, B], error) {
 	at := 0
 	if e.setup.InOrder || e.setup.Workers == 0 {
@@ -266,7 +265,7 @@ func (e *engine[S, B]) Skip(ctx context.Context, n int64) error {
 func (e *engine[S, B]) Lane(i int) (protocol.LaneState, error) {
 	if i < 0 || i >= len(e.lanes) {
 		return protocol.LaneState{}, &errs.Error{Kind: errs.Invalid, Op: "loader.Engine.Lane",
-			Want: fmt.Sprintf("0 to %d", len(e.lanes)-1), Got: fmt.Sprint(i)}
+			Want: fmt.Sprintf("a lane from 0 to %d", len(e.lanes)-1), Got: fmt.Sprint(i)}
 	}
 	return e.lanes[i].state()
 }
@@ -280,8 +279,8 @@ func (e *engine[S, B]) Abandon() {
 	}
 }
 
-// drop ends the pass in progress: what is in flight is stopped and lost. Workers
-// that do not stop are given up; others take their place.
+// drop ends the pass in progress: tasks in flight are stopped and lost. Workers that do not stop
+// are abandoned and replaced.
 func (e *engine[S, B]) drop() {
 	e.abandoned = false
 	if e.cancel != nil {
@@ -291,7 +290,7 @@ func (e *engine[S, B]) drop() {
 	if len(e.flight) > 0 && e.setup.Workers > 0 {
 		for _, number := range e.crew.settle(e.grace()) {
 			for i := number; i < len(e.lanes); i += e.setup.Workers {
-				e.lanes[i] = &lane[S]{} // the worker that was given up is still in it
+				e.lanes[i] = &lane[S]{} // the abandoned worker still uses the old lane
 			}
 		}
 	}
@@ -300,7 +299,7 @@ func (e *engine[S, B]) drop() {
 	e.plan = nil
 }
 
-// finish ends a pass that has come to its end.
+// finish ends a pass that has delivered all its batches.
 func (e *engine[S, B]) finish() {
 	e.cancel()
 	e.cancel, e.plan = nil, nil
@@ -309,7 +308,7 @@ func (e *engine[S, B]) finish() {
 	}
 }
 
-// grace is how long a worker may take to stop.
+// grace returns how long a worker may take to stop.
 func (e *engine[S, B]) grace() time.Duration {
 	const enough = 5 * time.Second
 	if e.options.Timeout > 0 {
@@ -321,7 +320,7 @@ func (e *engine[S, B]) grace() time.Duration {
 func (e *engine[S, B]) close() error {
 	e.drop()
 	err := e.crew.close(e.grace())
-	if err == nil { // no call is in them
+	if err == nil { // no call uses the lanes
 		for _, l := range e.lanes {
 			err = errors.Join(err, l.discard())
 		}
@@ -335,7 +334,7 @@ func (e *engine[S, B]) close() error {
 // SetWorkers implements protocol.Engine.
 func (e *engine[S, B]) SetWorkers(n int) error {
 	if e.plan != nil {
-		return &errs.Error{Kind: errs.Sequence, Want: "a loader between two epochs", Got: "one within"}
+		return &errs.Error{Kind: errs.Sequence, Want: "a loader between two epochs", Got: "a loader within an epoch"}
 	}
 	if err := e.crew.close(e.grace()); err != nil {
 		return err

@@ -38,8 +38,8 @@ const extendOp = "loader.Extend"
 // set has had.
 func (l *Loader[S, B]) Extend(b []byte) error { return l.setState(extendOp, b) }
 
-// parseEarlier reads the state of a run that this one is an extension of. refused is why it is not
-// a state of this one.
+// parseEarlier reads the state of a run of which this one is an extension. refused is the reason
+// why it is not a state of this run.
 func (n *native) parseEarlier(b []byte, refused error) (at document.Place, err error) {
 	d, err := state.Unmarshal(b)
 	if err != nil || !n.ordered() || d.Kind != document.Kind {
@@ -51,8 +51,8 @@ func (n *native) parseEarlier(b []byte, refused error) (at document.Place, err e
 	case err != nil || before < 0:
 		return at, refused
 	case before > samples:
-		return at, &errs.Error{Kind: errs.Mismatch, Subject: "samples", Want: fmt.Sprint(before, " or more, as there were"),
-			Got: fmt.Sprint(samples), Remedy: "an extended data set keeps its samples"}
+		return at, &errs.Error{Kind: errs.Mismatch, Subject: "samples", Want: fmt.Sprintf("at least the %d samples that the data set had", before),
+			Got: fmt.Sprint(samples), Remedy: "add samples to the data set and remove none"}
 	}
 	for _, version := range []int{0, 1} {
 		n.version = version
@@ -75,15 +75,15 @@ func (n *native) parseEarlier(b []byte, refused error) (at document.Place, err e
 	if prints, ok := n.setup.FingerprintOf(before); !ok && d.Fingerprint != n.setup.Fingerprint {
 		return at, &errs.Error{Kind: errs.Mismatch, Subject: "data set fingerprint", Want: d.Fingerprint,
 			Got:    n.setup.Fingerprint,
-			Remedy: "implement loader.Growing, so that the data set proves that the samples that there were are the same"}
+			Remedy: "implement loader.Growing, by which the data set proves that its old samples are the same"}
 	} else if ok && prints != d.Fingerprint && d.Fingerprint != n.setup.Fingerprint {
 		return at, &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("fingerprint of the first %d samples", before),
-			Want: d.Fingerprint, Got: prints, Remedy: "the samples that there were have changed"}
+			Want: d.Fingerprint, Got: prints, Remedy: "the old samples have changed: restore them"}
 	}
 	return at, refused
 }
 
-// fingerprintBefore is what the fingerprint of a state must be.
+// fingerprintBefore returns the fingerprint that a state must have.
 func (n *native) fingerprintBefore(got string, samples int64) string {
 	if first, ok := n.setup.FingerprintOf(samples); ok && got != n.setup.Fingerprint {
 		return first
@@ -91,8 +91,8 @@ func (n *native) fingerprintBefore(got string, samples int64) string {
 	return n.setup.Fingerprint
 }
 
-// origins returns the orders from which the loader can go on, if the data set had that number of
-// samples.
+// origins returns the orders from which the loader can continue, if the data set had the given
+// number of samples.
 func (n *native) origins(samples int64) []order.Origin {
 	o, _ := orderOf(n.setup, samples, n.version)
 	origins := []order.Origin{{Description: o.String(), Until: math.MaxInt64}}
@@ -102,31 +102,31 @@ func (n *native) origins(samples int64) []order.Origin {
 	return origins
 }
 
-// extendPlace turns the place of a run before it was extended into the place of this run. Up to a
-// position both orders are the same.
+// extendPlace turns a place from before the run was extended into a place of this run. Up to the
+// position until both orders are the same.
 func (n *native) extendPlace(at *document.Place, until, before, samples int64) error {
 	if len(at.Spans) == 0 {
 		at.Spans = []document.Span{{Samples: before}}
 	}
 	if last := at.Spans[len(at.Spans)-1]; last.Samples != before {
-		return document.Corrupt("extra.spans", fmt.Sprint(before, " samples at last"), last.Samples)
+		return document.Corrupt("extra.spans", fmt.Sprint(before, " samples in the last span"), last.Samples)
 	}
 	o, length := orderOf(n.setup, at.SpanOf(at.Epoch).Samples, n.version)
 	drawn := at.Index + int64(len(at.Ahead.Bits))*at.Ahead.Global
 	if n.setup.Packs && len(at.Ahead.Bits) > 0 {
-		drawn = length // packs do not tell how many samples they have
+		drawn = length // the number of samples in packs is not known
 	}
 	if pos := n.epochStart(at, o, length) + drawn; pos > until {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "order",
-			Want:   fmt.Sprintf("one that is extended from position %d on, or later", pos),
-			Got:    fmt.Sprintf("one that is another from position %d on", until),
-			Remedy: "what was delivered does not change: extend the order from where the state stands"}
+			Want:   fmt.Sprintf("an order that is extended from position %d on, or later", pos),
+			Got:    fmt.Sprintf("an order that differs from position %d on", until),
+			Remedy: "extend the order from the position of the state on: delivered samples cannot change"}
 	}
 	if _, ends := o.Len(); ends && at.Epoch > 0 && until < length {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "order",
-			Want:   fmt.Sprint("one without end, or a state of epoch 0, for epoch 0 had all ", length, " positions of the order that there was"),
-			Got:    fmt.Sprintf("epoch %d of one that ends, and is another from position %d on", at.Epoch, until),
-			Remedy: "an order that ends begins again in each epoch: extend a mixture that has no end, as order.CycleOn makes it"}
+			Want:   fmt.Sprint("an order that never ends, or a state of epoch 0 (which had all ", length, " positions of the old order)"),
+			Got:    fmt.Sprintf("epoch %d of an order that ends and differs from position %d on", at.Epoch, until),
+			Remedy: "extend a mixture that never ends, such as one with order.CycleOn: an order that ends begins again in each epoch"}
 	}
 	at.Grow(samples)
 	return nil

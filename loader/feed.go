@@ -13,21 +13,21 @@ import (
 
 // feed draws the ids of global batches in one epoch.
 type feed interface {
-	// draw fills a record with the next batch, of global samples over all ranks where
-	// the feed does not say itself how many. It returns io.EOF at the end of the epoch.
+	// draw fills a record with the next batch. global is the number of samples over all ranks, unless
+	// the feed decides it. draw returns io.EOF at the end of the epoch.
 	draw(r *record, global int) error
 }
 
 // orderFeed draws from an order.
 type orderFeed struct {
 	order   order.Order
-	start   int64 // position of the epoch in the order
-	length  int64 // of the epoch
+	start   int64 // position in the order where the epoch begins
+	length  int64 // length of the epoch
 	index   int64
-	samples int64 // of the data set
+	samples int64 // samples of the data set
 	dealer
 	tail  order.Tail
-	packs order.Packer // nil: batches are of samples
+	packs order.Packer // nil if batches count samples
 }
 
 func (f *orderFeed) draw(r *record, global int) error {
@@ -54,7 +54,7 @@ func (f *orderFeed) draw(r *record, global int) error {
 	return nil
 }
 
-// drawPacks draws that many packs.
+// drawPacks draws the given number of packs.
 func (f *orderFeed) drawPacks(r *record, global int) error {
 	at := f.start + f.index
 	pos, end := at, f.start+f.length
@@ -62,11 +62,11 @@ func (f *orderFeed) drawPacks(r *record, global int) error {
 		first, n, ok := f.packs.Pack(pos)
 		switch {
 		case !ok || n < 1:
-			return &errs.Error{Kind: errs.Invalid, Subject: "order", Want: fmt.Sprint("a pack at position ", pos), Got: "none"}
+			return &errs.Error{Kind: errs.Invalid, Subject: "order", Want: fmt.Sprint("a pack at position ", pos), Got: "no pack"}
 		case first != pos:
 			return &errs.Error{Kind: errs.Mismatch, Subject: "position",
-				Want: fmt.Sprint(first, " or ", first+n, ", where a pack begins"), Got: fmt.Sprint(pos),
-				Remedy: "another order of packs wrote the state, or batches that did not keep to them"}
+				Want: fmt.Sprint("the beginning of a pack, ", first, " or ", first+n), Got: fmt.Sprint(pos),
+				Remedy: "use the order of packs that wrote the state"}
 		}
 		pos += n
 		r.ends = append(r.ends, int(pos-at))
@@ -88,13 +88,13 @@ func (f *orderFeed) drawPacks(r *record, global int) error {
 	return checkIDs(r.ids, f.samples)
 }
 
-// dealer gives ranks their slices of global batches.
+// dealer gives each rank its slice of a global batch.
 type dealer struct {
 	rank, world int
-	even        bool // a rank that would get nothing repeats what another one has
+	even        bool // a rank that would get nothing repeats a sample of another rank
 }
 
-// deal sets the slice of the rank: of samples, or of packs.
+// deal sets the slice of the rank, counted in samples or in packs.
 func (d dealer) deal(r *record) {
 	n := len(r.ids)
 	if len(r.ends) > 0 {
@@ -124,18 +124,18 @@ func (r *record) begin(pack int) int {
 	return r.ends[pack-1]
 }
 
-// checkIDs refuses ids that the data set does not have.
+// checkIDs returns an error for ids that the data set does not have.
 func checkIDs(ids []int64, samples int64) error {
 	for _, id := range ids {
 		if uint64(id) >= uint64(samples) {
 			return &errs.Error{Kind: errs.Invalid, Subject: "id " + strconv.FormatInt(id, 10) + " from the order",
-				Want: "0 to " + strconv.FormatInt(samples-1, 10), Got: "one that the data set does not have"}
+				Want: "an id from 0 to " + strconv.FormatInt(samples-1, 10), Got: "an id that the data set does not have"}
 		}
 	}
 	return nil
 }
 
-// samplerFeed draws from a sampler of the user.
+// samplerFeed draws from the sampler in Options.
 type samplerFeed struct {
 	sampler order.Sampler
 	cursor  order.Cursor[int64]
@@ -167,7 +167,7 @@ func (f *samplerFeed) draw(r *record, global int) error {
 	return r.remember(f.sampler, f.cursor)
 }
 
-// batchFeed draws from a batch sampler of the user: a batch for each rank.
+// batchFeed draws from the batch sampler in Options: one batch for each rank.
 type batchFeed struct {
 	sampler order.BatchSampler
 	cursor  order.Cursor[[]int64]
@@ -210,7 +210,7 @@ func (f *batchFeed) draw(r *record, _ int) error {
 	return r.remember(f.sampler, f.cursor)
 }
 
-// remember takes the states of a sampler and its cursor, where they have one.
+// remember stores the states of a sampler and its cursor, if they have one.
 func (r *record) remember(sampler, cursor any) (err error) {
 	if s, ok := sampler.(state.Stateful); ok {
 		if r.sampler, err = s.AppendState(r.sampler[:0]); err != nil {
@@ -245,7 +245,7 @@ func openCursor[T any](sampler any, open func() order.Cursor[T], at *document.Pl
 	for range at.Draws {
 		if _, ok, err := c.Next(); err != nil || !ok {
 			return nil, &errs.Error{Kind: errs.Mismatch, Subject: "sampler",
-				Want: fmt.Sprint(at.Draws, " draws, as many as the state says"), Got: "an end before", Err: err}
+				Want: fmt.Sprint("at least ", at.Draws, " draws, as in the state"), Got: "an end before", Err: err}
 		}
 	}
 	return c, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// newIdentity is the identity of a loader. full has the description of its order as it
-// is, however long, as states had it before there were digests.
+// newIdentity returns the identity of a loader. With full it has the whole description of the
+// order, however long, as states had it before there were digests.
 func newIdentity(s *protocol.Setup, samples int64, version int, full bool) document.Identity {
 	fields := map[string]string{"seed": strconv.FormatUint(s.Seed, 10)}
 	switch {
@@ -38,7 +38,7 @@ func newIdentity(s *protocol.Setup, samples int64, version int, full bool) docum
 	return document.NewIdentity(s.Fingerprint, fields)
 }
 
-// describeSampler names a sampler: what it says of itself, or its type.
+// describeSampler returns the String of a sampler, or the name of its type.
 func describeSampler(s any) string {
 	if d, ok := s.(fmt.Stringer); ok {
 		return d.String()

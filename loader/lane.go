@@ -11,8 +11,8 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// lane is a copy of the data set with its place in a pass. What it is told runs in
-// order, on one goroutine at a time.
+// lane is a copy of the data set with its position in a pass. Its tasks run in order, on one
+// goroutine at a time.
 type lane[S any] struct {
 	index, of int
 	start     protocol.LaneStart
@@ -20,24 +20,24 @@ type lane[S any] struct {
 	ctx       context.Context
 
 	data     source[S] // empty until the lane is opened
-	cloned   bool      // data is the lane's own
+	cloned   bool      // data belongs to this lane only
 	initial  []byte    // state of the data set before it was opened
 	bulk     Bulk[S]
 	iterator Iterator[S]
 	self     bool  // the data set is its own iterator
-	items    int64 // read from the iterator in this pass
+	items    int64 // items read from the iterator in this pass
 	ended    bool
 	partial  []S // items of a batch that an end of the context cut short
 }
 
 func (l *lane[S]) name() string { return "worker " + strconv.Itoa(l.index) }
 
-// keep takes over the data set of the same lane in the pass before.
+// keep takes over the data set that the same lane had in the pass before.
 func (l *lane[S]) keep(before *lane[S]) {
 	l.data, l.cloned = before.data, before.cloned
 }
 
-// open makes the lane ready to read; see LaneStart for the order of things.
+// open makes the lane ready to read. LaneStart has the order of its steps.
 func (l *lane[S]) open(src source[S], alone bool, workerInit func(context.Context) error) error {
 	l.info = WorkerInfo{ID: l.index, N: l.of, Seed: l.start.Seed}
 	if l.start.N > 0 {
@@ -91,8 +91,8 @@ func (l *lane[S]) openIterator() error {
 	l.iterator, l.items, l.ended = it, l.start.Items, l.start.Ended
 	if l.self = same(it, l.data.iterable); l.self && l.of > 1 && !l.cloned {
 		l.iterator = nil
-		return &errs.Error{Kind: errs.Invalid, Subject: "data set", Want: "a Clone for each of several streams",
-			Got: "a data set that is its own iterator, without one"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "data set", Want: "a data set with a Clone method, for several streams",
+			Got: "a data set that is its own iterator and has no Clone"}
 	}
 	if l.start.Iterator != nil {
 		if err := setState(it, "iterator", l.start.Iterator); err != nil {
@@ -107,8 +107,8 @@ func (l *lane[S]) skip(n int64) error {
 	for range n {
 		if _, err := l.iterator.Next(l.ctx); errors.Is(err, io.EOF) {
 			return &errs.Error{Kind: errs.Mismatch, Subject: "data set",
-				Want: strconv.FormatInt(n, 10) + " items, as many as the state says were read",
-				Got:  "an end before", Remedy: "the data set has shrunk"}
+				Want: "at least " + strconv.FormatInt(n, 10) + " items, as in the state",
+				Got:  "an end before", Remedy: "the data set has fewer items than before: use the one that the state is of"}
 		}
 		if err := l.ctx.Err(); err != nil {
 			return context.Cause(l.ctx)
@@ -120,12 +120,12 @@ func (l *lane[S]) skip(n int64) error {
 func setState(v any, what string, b []byte) error {
 	s, ok := v.(state.Stateful)
 	if !ok {
-		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: "one with a state, as there was", Got: "one without"}
+		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: "one with a state, as before", Got: "one without a state"}
 	}
 	return errs.Wrap("", "state of the "+what, s.SetState(b))
 }
 
-// state returns where the lane stands.
+// state returns the state of the lane.
 func (l *lane[S]) state() (s protocol.LaneState, err error) {
 	s.Items, s.Ended = l.items, l.ended
 	if d, ok := l.data.dataset().(state.Stateful); ok && !l.self {
@@ -151,7 +151,7 @@ func (l *lane[S]) closeIterator() error {
 	return closeIfCloser(it)
 }
 
-// discard gives up the lane and the data set that it had for its own.
+// discard drops the lane and the data set that belongs to it only.
 func (l *lane[S]) discard() error {
 	err := l.closeIterator()
 	if l.cloned {

@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// length is the number of batches of an epoch.
+// length returns the number of batches of an epoch.
 func (e *engine[S, B]) length() (n int64, known bool) {
 	s := &e.setup
 	if s.BatchSampler != nil {
@@ -36,7 +36,7 @@ func (e *engine[S, B]) length() (n int64, known bool) {
 	return batchesOf(s, n), true
 }
 
-// batchesOf is the number of batches that n samples, or packs, make.
+// batchesOf returns the number of batches that n samples, or packs, make.
 func batchesOf(s *protocol.Setup, n int64) int64 {
 	size := int64(s.Global)
 	if s.Tail == order.Drop && s.Batched {
@@ -45,11 +45,11 @@ func batchesOf(s *protocol.Setup, n int64) int64 {
 	return (n + size - 1) / size
 }
 
-// counted is how many batches of packs an epoch of a length has.
+// counted is the number of batches of packs in an epoch of a given length.
 type counted struct{ epoch, length, batches int64 }
 
-// packsLen is the number of batches of packs in the epoch of the place: those that it had,
-// and those that are left of it. It is not known where the epoch never ends.
+// packsLen returns the number of batches of packs in the current epoch: those delivered and those
+// that are left. It is not known if the epoch never ends.
 func (n *native) packsLen() (batches int64, known bool) {
 	s, at := n.setup, &n.at
 	o, length := orderOf(s, at.SpanOf(at.Epoch).Samples, n.version)

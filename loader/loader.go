@@ -15,9 +15,9 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// Loader delivers the batches of a data set, epoch after epoch. Its methods are
-// for one goroutine at a time: a call while another is under way fails with errs.Busy
-// and changes nothing. It must be closed.
+// Loader delivers the batches of a data set, epoch after epoch. Its methods are for one goroutine
+// at a time: a call during another call fails with errs.Busy and changes nothing. A loader must be
+// closed.
 type Loader[S, B any] struct {
 	engine   *engine[S, B]
 	protocol protocol.Protocol
@@ -26,12 +26,11 @@ type Loader[S, B any] struct {
 	closed   bool
 
 	moved    bool   // a pass was begun, or a state was set
-	origin   []byte // the state before that
+	origin   []byte // the state before the move
 	failures int    // errors of Next in a row
 }
 
-// New returns a loader over a Map. The error is of kind errs.Invalid and names the
-// option at fault.
+// New returns a loader over a Map. The error is of kind errs.Invalid and names the wrong option.
 func New[S, B any](ds Map[S], o Options[S, B]) (*Loader[S, B], error) {
 	if ds == nil {
 		return nil, invalid("data set", "a Map", nil)
@@ -39,7 +38,7 @@ func New[S, B any](ds Map[S], o Options[S, B]) (*Loader[S, B], error) {
 	return build(source[S]{mapped: ds}, o)
 }
 
-// NewIterable returns a loader over an Iterable. It fails as New does.
+// NewIterable returns a loader over an Iterable. It fails in the same cases as New.
 func NewIterable[S, B any](ds Iterable[S], o Options[S, B]) (*Loader[S, B], error) {
 	if ds == nil {
 		return nil, invalid("data set", "an Iterable", nil)
@@ -86,7 +85,7 @@ func (l *Loader[S, B]) start(ctx context.Context) error {
 	return errs.Wrap("loader.Start", "", l.engine.start(ctx, l.protocol))
 }
 
-// leave remembers the state of the start before the loader moves from it.
+// leave stores the state of the start before the loader moves away from it.
 func (l *Loader[S, B]) leave() {
 	if n, ok := l.protocol.(*native); ok && !l.moved {
 		l.origin = n.identity.Append(nil, &n.at, scopeOf(n.setup))
@@ -94,9 +93,9 @@ func (l *Loader[S, B]) leave() {
 	l.moved = true
 }
 
-// Next returns the next batch, which belongs to the caller (but see Options.Pinned). At the end of
-// an epoch it returns io.EOF; the batches of the next epoch follow. Any other error comes at the
-// position of its batch.
+// Next returns the next batch, which belongs to the caller (except with Options.Pinned). At the end
+// of an epoch it returns io.EOF, and then the batches of the next epoch. Any other error comes at
+// the position of its batch.
 func (l *Loader[S, B]) Next(ctx context.Context) (B, error) {
 	var none B
 	if err := l.turn.Take("loader.Next"); err != nil {
@@ -129,8 +128,8 @@ func (l *Loader[S, B]) next(ctx context.Context) (b B, err error) {
 	return l.engine.next(ctx)
 }
 
-// failed returns the error of a batch. From the second in a row on it says that there is
-// no way past it: a loop that goes on after an error would ask for ever.
+// failed returns the error of a batch. If the same batch fails again, the error says that Next does
+// not get past it: a loop that continues after errors would never end.
 func (l *Loader[S, B]) failed(ctx context.Context, err error) error {
 	if ctx.Err() == nil && l.engine.setup.OnError.Action != faults.PassOn {
 		l.failures++
@@ -140,7 +139,7 @@ func (l *Loader[S, B]) failed(ctx context.Context, err error) error {
 	}
 	return &errs.Error{Kind: errs.KindOf(err), Op: "loader.Next",
 		Subject: fmt.Sprintf("the same batch, for the %s time", ordinal(l.failures)), Err: err,
-		Remedy: "an error keeps the position, so that Next tries the batch again: end the loop, or set Options.OnError to PassOn or Skip"}
+		Remedy: "end the loop, or set Options.OnError to PassOn or Skip: an error keeps the position, so Next tries the same batch again"}
 }
 
 func ordinal(n int) string {
@@ -153,8 +152,8 @@ func ordinal(n int) string {
 	return fmt.Sprint(n, "th")
 }
 
-// Epoch returns the batches of one epoch: the rest of the epoch to which a state was set, or else a
-// whole new one. After a break, Epoch does not deliver the rest of the broken loop; Next does.
+// Epoch returns the batches of one epoch: the rest of the epoch if a state was set, else a whole
+// new epoch. After a break, Epoch does not deliver the rest of that loop; Next does.
 func (l *Loader[S, B]) Epoch(ctx context.Context) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) {
 		if l.begun && l.engine.plan != nil && !l.closed {
@@ -189,8 +188,8 @@ func (l *Loader[S, B]) Restart(ctx context.Context) error {
 	return l.start(ctx)
 }
 
-// AppendState appends the state of what was delivered so far. It may be called
-// whenever no Next is running.
+// AppendState appends the state after the delivered batches. It may be called whenever no Next is
+// running.
 func (l *Loader[S, B]) AppendState(dst []byte) ([]byte, error) {
 	if err := l.turn.Take("loader.AppendState"); err != nil {
 		return dst, err
@@ -203,12 +202,14 @@ func (l *Loader[S, B]) AppendState(dst []byte) ([]byte, error) {
 	return b, errs.Wrap("loader.AppendState", "", err)
 }
 
-// SetState makes the loader go on from a state of its own or of another loader of the same data set
-// and order. A nil state is the start of the first epoch, so the first run of a job needs no
-// branch. An empty text is damage. SetState refuses a state that does not fit, and the loader stays
-// where it is. The error is of kind errs.Mismatch if the state is for another data set or order,
-// and names what differs; of kind errs.Unsupported if the state is of a newer version; and of kind
-// errs.Corrupt if the text is not a state.
+// SetState makes the loader continue from a state of its own, or of another loader of the same data
+// set and order. A nil state is the start of the first epoch, so the first run of a job needs no
+// special case. An empty state that is not nil is an error. If SetState returns an error, the
+// loader stays where it is. The error is of one of these kinds:
+//   - errs.Mismatch if the state is for another data set or order; the error names the
+//     difference
+//   - errs.Unsupported if the state is of a newer version
+//   - errs.Corrupt if the text is not a state
 func (l *Loader[S, B]) SetState(b []byte) error { return l.setState("loader.SetState", b) }
 
 func (l *Loader[S, B]) setState(op string, b []byte) error {
@@ -241,10 +242,10 @@ func (l *Loader[S, B]) setState(op string, b []byte) error {
 
 var _ state.Stateful = (*Loader[int, int])(nil)
 
-// Len returns the number of batches in an epoch. It asks the sampler; for an Iterable it uses the
+// Len returns the number of batches in an epoch. It asks the sampler. For an Iterable it uses the
 // length that the Iterable announces, which may differ from what it yields. known is false if the
-// length is unknown. Epochs of packs may differ in length: Len then counts the epoch in which the
-// loader stands, and plans all of it once, which takes some 200 ns a sample.
+// length is unknown. Epochs of packs may differ in length: Len then counts the current epoch and
+// plans all of it once, which takes about 200 ns a sample.
 func (l *Loader[S, B]) Len() (n int64, known bool) {
 	if p, ok := l.protocol.(*native); ok && p.setup.Packs {
 		return p.packsLen()
@@ -252,13 +253,14 @@ func (l *Loader[S, B]) Len() (n int64, known bool) {
 	return l.engine.length()
 }
 
-// LastBatch describes the batch that Next returned last, such as the samples that are repeated in
-// it.
+// LastBatch describes the batch that Next returned last, for example how many of its samples are
+// repeated.
 func (l *Loader[S, B]) LastBatch() BatchInfo { return l.engine.last }
 
-// Description returns the String of the loader's order, in full. It is "" if samplers, streams or
-// another protocol decide. A state holds only a digest of a long description: keep the description
-// once beside the states, for timeline.Open. It changes when a state of an earlier version is set.
+// Description returns the full String of the loader's order. It is "" if samplers, streams or
+// another protocol decide the order. A state holds only a digest of a long description: store the
+// description once beside the states, for timeline.Open. It changes when a state of an earlier
+// version is set.
 func (l *Loader[S, B]) Description() string {
 	n, ok := l.protocol.(*native)
 	if !ok || n.setup.Iterable || n.setup.Sampler != nil || n.setup.BatchSampler != nil {
@@ -269,9 +271,9 @@ func (l *Loader[S, B]) Description() string {
 	return o.String()
 }
 
-// Close ends all workers and waits for them. The error names those that do not
-// end: a data set that blocks for longer than Options.Timeout, or five seconds.
-// It may be called twice.
+// Close ends all workers and waits for them. The error names workers that do not end because the
+// data set blocks for longer than Options.Timeout, or five seconds without a timeout. Close may be
+// called twice.
 func (l *Loader[S, B]) Close() error {
 	if err := l.turn.Take("loader.Close"); err != nil {
 		return err

@@ -12,14 +12,14 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// Merge returns one state for the states of all ranks of a run over an Iterable. The states are in
-// the order of ranks and of the same step; a rank that came to the end of the epoch before the
-// others gives its state of the end. Each rank has read its own streams. Any number of ranks that
-// divides the number of streams goes on from the merged state. States of a Map need no merging: all
-// ranks have the same state.
+// Merge merges the states of all ranks of a run over an Iterable into one state. The states are in
+// the order of ranks and belong to the same step. A rank that came to the end of the epoch earlier
+// contributes its state at the end. Each rank has read its own streams. Any number of ranks that
+// divides the number of streams can continue from the merged state. States of a Map need no
+// merging: all ranks have the same state.
 //
-// The error is of kind errs.Mismatch if the states are not of one run and step. Otherwise Merge
-// fails as Loader.SetState does.
+// The error is of kind errs.Mismatch if the states do not belong to one run and step. Otherwise
+// Merge fails in the same cases as Loader.SetState.
 func Merge(states ...[]byte) ([]byte, error) {
 	const op = "loader.Merge"
 	places := make([]document.Place, len(states))
@@ -39,7 +39,7 @@ func Merge(states ...[]byte) ([]byte, error) {
 		}
 	}
 	if len(states) == 0 || !setups[0].Iterable {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Want: "states of the ranks of a run over an Iterable"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Want: "at least one state of a run over an Iterable"}
 	}
 	merged, err := mergePlaces(places)
 	if err != nil {
@@ -50,13 +50,13 @@ func Merge(states ...[]byte) ([]byte, error) {
 
 func rankName(rank int) string { return fmt.Sprintf("rank %d", rank) }
 
-// mergePlaces takes each stream from the rank that reads it.
+// mergePlaces takes the state of each stream from the rank that reads it.
 func mergePlaces(places []document.Place) (document.Place, error) {
 	world := len(places)
 	first := slices.MinFunc(places, func(a, b document.Place) int { return cmp.Compare(a.Epoch, b.Epoch) })
 	m := first.Clone()
 	m.Digest, m.Ledger, m.Reason, m.Own = state.Digest{}, faults.Ledger{}, "", false
-	m.Ahead.Bits = nil // what streams have given is among their items
+	m.Ahead.Bits = nil // the items of the streams count the delivered batches
 	m.Index, m.Position, m.Turn = 0, 0, 0
 	for rank := range places {
 		p := &places[rank]
@@ -68,7 +68,7 @@ func mergePlaces(places []document.Place) (document.Place, error) {
 		case p.Epoch != m.Epoch && (p.Epoch != m.Epoch+1 || p.Batch > 0):
 			return m, differ("epoch", m.Epoch, p.Epoch)
 		case p.Since != 0:
-			return m, differ("batches beyond the state", 0, p.Since)
+			return m, differ("number of batches after the snapshot", 0, p.Since)
 		case len(p.Streams) != len(m.Streams) || len(m.Streams)%world != 0:
 			return m, differ("streams", fmt.Sprint("a multiple of ", world, " and ", len(m.Streams)), len(p.Streams))
 		case p.Own && (p.Rank != int64(rank) || p.World != int64(world)):
@@ -77,7 +77,7 @@ func mergePlaces(places []document.Place) (document.Place, error) {
 		}
 		for i := rank; i < len(m.Streams); i += world {
 			m.Streams[i] = p.Streams[i]
-			if p.Epoch > m.Epoch { // it has ended before the others
+			if p.Epoch > m.Epoch { // this rank has ended before the other ranks
 				m.Streams[i].Ended = true
 			}
 		}

@@ -16,19 +16,19 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// native is Bivouac's own Protocol: the state is a position.
+// native is Bivouac's own Protocol. Its state is a position.
 type native struct {
 	engine   protocol.Engine
 	setup    *protocol.Setup
 	identity document.Identity
-	at       document.Place // committed: behind the batch handed out last
-	snap     document.Place // the place of the last snapshot, where not every batch has one
-	pass     *pass          // in progress; nil: none
-	version  int            // of the order: 0 for the newest, 1 for states that name it
+	at       document.Place // the committed place, after the batch that was handed out last
+	snap     document.Place // the place of the last snapshot, if not every batch has one
+	pass     *pass          // the pass in progress, or nil
+	version  int            // version of the order: 0 for the newest, 1 for states that name it
 	lenWarn  bool
 
 	unevenTold bool
-	counted    *counted // of packsLen; nil: not yet, or another state was set
+	counted    *counted // result of packsLen; nil if it is not known, or another state was set
 }
 
 // Attach implements protocol.Protocol.
@@ -57,7 +57,7 @@ func (n *native) Attach(e protocol.Engine) error {
 	return nil
 }
 
-// ordered reports whether an order decides, and no stream or sampler.
+// ordered reports whether an order decides the batches, and no stream or sampler.
 func (n *native) ordered() bool {
 	return !n.setup.Iterable && n.setup.Sampler == nil && n.setup.BatchSampler == nil
 }
@@ -65,19 +65,19 @@ func (n *native) ordered() bool {
 // laned reports whether batches belong to streams.
 func (n *native) laned() bool { return len(n.at.Streams) > 0 }
 
-// identify makes the identity anew; the length of a data set may have changed.
+// identify makes the identity again, because the length of a data set may have changed.
 func (n *native) identify() {
 	samples, _ := n.setup.DataLen()
 	n.identity = newIdentity(n.setup, samples, n.version, false)
 }
 
-// snapshots reports whether there are batches without a state of their own. What
-// comes out of order always has one.
+// snapshots reports whether there are batches without a state of their own. Batches that are handed
+// out out of order always have one.
 func (n *native) snapshots() bool { return n.laned() && n.setup.InOrder && n.setup.SnapshotEvery != 1 }
 
 // Begin implements protocol.Protocol.
 func (n *native) Begin(ctx context.Context) error {
-	if n.snapshots() { // what was handed out behind the snapshot is made again
+	if n.snapshots() { // batches handed out after the snapshot are made again
 		n.at = n.snap.Clone()
 	}
 	since := n.at.Since
@@ -110,14 +110,14 @@ func (n *native) open(ctx context.Context) error {
 	return n.engine.Open(ctx, p)
 }
 
-// replay makes the batches behind a snapshot again.
+// replay makes the batches after a snapshot again.
 func (n *native) replay(ctx context.Context, since int64) error {
 	for range since {
 		err := n.engine.Skip(ctx, 1)
 		switch {
 		case errors.Is(err, io.EOF):
 			return &errs.Error{Kind: errs.Mismatch, Subject: "data set",
-				Want: fmt.Sprint(since, " batches behind the snapshot, as there were"), Got: "an end before"}
+				Want: fmt.Sprint("at least ", since, " batches after the snapshot, as before"), Got: "an end before"}
 		case err != nil && (n.setup.OnError.Action != faults.PassOn || ctx.Err() != nil):
 			return err
 		}
@@ -156,8 +156,8 @@ func (n *native) newPass() (*pass, error) {
 	return p, err
 }
 
-// epochStart returns the position of an order at which the epoch of a place begins. An
-// order that ends begins again in each, and one without epochs goes on.
+// epochStart returns the position of an order at which the epoch of a place begins. An order that
+// ends begins again in each epoch. An order without epochs continues.
 func (n *native) epochStart(at *document.Place, o order.Order, length int64) int64 {
 	if _, once := o.Len(); once {
 		return 0
@@ -169,7 +169,7 @@ func (n *native) epochStart(at *document.Place, o order.Order, length int64) int
 	return s.Start + (at.Epoch-s.Epoch)*length
 }
 
-// domainOf returns the domain of Shuffle's order or of random numbers, for a purpose.
+// domainOf returns the domain of Shuffle's order, or of random numbers, for a purpose.
 func domainOf(s *protocol.Setup, purpose string) string {
 	if s.Name == "" {
 		return purpose
@@ -177,7 +177,7 @@ func domainOf(s *protocol.Setup, purpose string) string {
 	return purpose + "/" + s.Name
 }
 
-// randomSeed is the seed of the random numbers of samples.
+// randomSeed returns the seed of the random numbers of samples.
 func randomSeed(s *protocol.Setup) uint64 {
 	if s.Name == "" {
 		return s.Seed
@@ -185,8 +185,8 @@ func randomSeed(s *protocol.Setup) uint64 {
 	return order.Key(s.Seed, 0, domainOf(s, "random"))
 }
 
-// orderOf returns the order of a data set with that number of samples, as a version of package
-// order defines it, and the length of its epochs. Version 0 is the newest.
+// orderOf returns the order of a data set with the given number of samples, and the length of its
+// epochs. version is the version of package order that defines the order; 0 is the newest.
 func orderOf(s *protocol.Setup, samples int64, version int) (o order.Order, epoch int64) {
 	switch {
 	case s.Order != nil:
@@ -194,7 +194,7 @@ func orderOf(s *protocol.Setup, samples int64, version int) (o order.Order, epoc
 		if version != 0 {
 			o = order.At(o, version)
 		}
-		if now, _ := s.DataLen(); samples < now { // of an epoch that began before the data set grew
+		if now, _ := s.DataLen(); samples < now { // the epoch began before the data set grew
 			if first, ok := order.First(o, samples); ok {
 				o = first
 			}
@@ -214,14 +214,14 @@ func orderOf(s *protocol.Setup, samples int64, version int) (o order.Order, epoc
 	return order.Sequential(samples), samples
 }
 
-// Leave gives up the rest of the epoch.
+// Leave drops the rest of the epoch.
 func (n *native) Leave() {
 	n.pass = nil
 	n.nextEpoch(n.at.Position)
 	n.takeSnapshot()
 }
 
-// nextEpoch moves to the next epoch, which begins at a position.
+// nextEpoch moves to the next epoch, which begins at position.
 func (n *native) nextEpoch(position int64) {
 	n.at.NextEpoch(position, n.setup.Stateful)
 	n.at.Own = n.at.Own && n.setup.Iterable
@@ -277,7 +277,7 @@ func (n *native) SetState(b []byte) (err error) {
 	return nil
 }
 
-// parse reads a state of the newest version of orders, or else of the first.
+// parse reads a state as the newest version of orders, or else as the first version.
 func (n *native) parse(b []byte) (at document.Place, err error) {
 	for i, version := range []int{0, 1} {
 		n.version = version
@@ -297,13 +297,13 @@ func (n *native) parse(b []byte) (at document.Place, err error) {
 			err = failed
 		}
 		if errs.KindOf(failed) != errs.Mismatch || n.setup.Name != "" {
-			break // loaders of version 1 had no names
+			break // in version 1 loaders had no names
 		}
 	}
 	return at, err
 }
 
-// fits refuses places that no run of this loader comes to.
+// fits returns an error for a place that no run of this loader can reach.
 func (n *native) fits(at *document.Place) error {
 	s := n.setup
 	if n.laned() != (len(at.Streams) > 0) {
@@ -316,11 +316,11 @@ func (n *native) fits(at *document.Place) error {
 			Want: fmt.Sprintf("a divisor of the %d streams of the state", len(at.Streams)), Got: strconv.Itoa(s.World)}
 	}
 	if s.Iterable && at.Since > 0 && at.World != int64(s.World) {
-		// Which of the batches behind the snapshot are of which streams is not in the state.
+		// The state does not tell which batches after the snapshot belong to which streams.
 		return &errs.Error{Kind: errs.Mismatch, Subject: "world",
-			Want: fmt.Sprint(at.World, " ranks, for ", at.Since,
-				" batches were handed out behind the snapshot that the state has"), Got: strconv.Itoa(s.World),
-			Remedy: "take the state right behind a snapshot, as Options.SnapshotEvery 1 always does: go on with as many ranks as there were up to such a step, or to the end of the epoch"}
+			Want: fmt.Sprint(at.World, " ranks (the state covers ", at.Since,
+				" batches after its snapshot)"), Got: strconv.Itoa(s.World),
+			Remedy: "continue with the same number of ranks up to a step with a snapshot or to the end of the epoch, and take the state there; with Options.SnapshotEvery 1 every step has a snapshot"}
 	}
 	if err := fitsRank(at, s); err != nil {
 		return err
@@ -331,14 +331,15 @@ func (n *native) fits(at *document.Place) error {
 			return document.Corrupt("extra.index", fmt.Sprintf("at most the %d samples of an epoch", length), at.Index)
 		}
 		if length > 0 && at.Epoch >= math.MaxInt64/length {
-			return document.Corrupt("epoch", "one that can be reached", at.Epoch)
+			return document.Corrupt("epoch", "an epoch that can be reached", at.Epoch)
 		}
 	}
 	return n.consistent(at)
 }
 
-// fitsRank refuses the state of one rank for another one. What is handed out of order in
-// a run of one rank goes on over any number: all of it is known.
+// fitsRank returns an error for the state of one rank if this is another rank. Batches that a run
+// of one rank handed out out of order continue over any number of ranks, because all of them are
+// known.
 func fitsRank(at *document.Place, s *protocol.Setup) error {
 	world := at.Ahead.World
 	if at.Own {
@@ -348,30 +349,30 @@ func fitsRank(at *document.Place, s *protocol.Setup) error {
 	switch {
 	case at.Own && (at.World != int64(s.World) || at.Rank != int64(s.Rank)) && s.Iterable:
 		return &errs.Error{Kind: errs.Mismatch, Subject: "world",
-			Want: fmt.Sprintf("rank %d of %d, which has read its own streams", at.Rank, at.World), Got: rank,
-			Remedy: "merge the states of all ranks with loader.Merge: any number of ranks goes on from the merged state"}
+			Want: fmt.Sprintf("rank %d of %d, which has read the streams of the state", at.Rank, at.World), Got: rank,
+			Remedy: "merge the states of all ranks with loader.Merge: any number of ranks can continue from the merged state"}
 	case at.Own && (at.World != int64(s.World) || at.Rank != int64(s.Rank)), !at.Own && len(at.Ahead.Bits) > 0 &&
 		world != int64(s.World) && (world != 1 || s.BatchSampler != nil):
 		want := fmt.Sprint(world, " ranks")
 		if at.Own {
 			want = fmt.Sprintf("rank %d of %d", at.Rank, at.World)
 		}
-		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: want + ", for batches were handed out out of order",
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: want + " (batches were handed out out of order)",
 			Got:    rank,
-			Remedy: "go on with the same ranks, each from its own state, to the end of the epoch; or take states at the steps of Options.SettleEvery, from which any number of ranks goes on"}
+			Remedy: "continue with the same ranks, each from its own state, to the end of the epoch, or take states at the steps of Options.SettleEvery, from which any number of ranks can continue"}
 	}
 	return nil
 }
 
-// takeSnapshot makes the place now the one to go on from.
+// takeSnapshot makes the current place the one to continue from.
 func (n *native) takeSnapshot() {
 	if n.snapshots() {
 		n.snap = n.at.Clone()
 	}
 }
 
-// snapshotBefore takes the snapshot that is due before a turn, which may come after
-// turns of streams that are over.
+// snapshotBefore takes the snapshot that is due before a turn. Turns of streams that have ended may
+// come before it.
 func (n *native) snapshotBefore(turn int64) {
 	every := int64(n.setup.SnapshotEvery)
 	if n.snapshots() && every > 0 && turn/every > n.at.Turn/every {
@@ -379,7 +380,7 @@ func (n *native) snapshotBefore(turn int64) {
 	}
 }
 
-// snapshotBehind takes the snapshot that is due behind the last turn.
+// snapshotBehind takes the snapshot that is due after the last turn.
 func (n *native) snapshotBehind() {
 	every := int64(n.setup.SnapshotEvery)
 	if n.snapshots() && every > 0 && n.at.Turn%every == 0 {
@@ -387,7 +388,7 @@ func (n *native) snapshotBehind() {
 	}
 }
 
-// endSampler remembers the state of a sampler behind an epoch.
+// endSampler stores the state of a sampler after an epoch.
 func (n *native) endSampler() (err error) {
 	var sampler any = n.setup.Sampler
 	if n.setup.BatchSampler != nil {
@@ -399,7 +400,7 @@ func (n *native) endSampler() (err error) {
 	return errs.Wrap("", "state of the sampler", err)
 }
 
-// overrun warns of an Iterable that gives more batches than it announced.
+// overrun warns if an Iterable yields more batches than it announced.
 func (n *native) overrun() {
 	announced, known := n.setup.AnnouncedLen()
 	announced = batchesOf(n.setup, announced)

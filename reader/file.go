@@ -50,8 +50,8 @@ func init() {
 	})
 }
 
-// files is an index of files without a pointer per file, so that the collector
-// does not look at ten million of them.
+// files is an index of files. It has no pointer per file, so the garbage collector does not scan
+// ten million pointers.
 type files struct {
 	info   Info
 	root   string
@@ -84,22 +84,22 @@ func openFiles(ctx context.Context, c *op.Config) (Source, error) {
 	return f, nil
 }
 
-// checkFiles refuses arguments that do not go together.
+// checkFiles returns an error for arguments that exclude each other.
 func checkFiles(c *op.Config) error {
 	names, labels := op.Get[[]string](c, "files"), op.Get[[]int](c, "labels")
 	switch {
 	case c.Has("files") && c.Has("file_list"):
-		return c.Invalid("file_list", "this or files", "both", "")
+		return c.Invalid("file_list", "only file_list or only files", "both", "")
 	case c.Has("files") && len(names) == 0:
-		return c.Invalid("files", "at least one path", "none", "")
+		return c.Invalid("files", "at least one path", "no path", "")
 	case c.Has("labels") && !c.Has("files"):
-		return c.Invalid("labels", "files with them", "no files", "")
+		return c.Invalid("labels", "labels together with files", "labels without files", "")
 	case c.Has("labels") && len(labels) != len(names):
 		return c.Invalid("labels", fmt.Sprintf("%d labels, one a file", len(names)), fmt.Sprint(len(labels)), "")
 	case !c.Has("files") && !c.Has("file_list") && op.Get[string](c, "file_root") == "":
 		return c.Invalid("file_root", "a directory with a folder for each class, files, or file_list", "none of them", "")
 	case len(op.Get[[]string](c, "file_filters")) == 0:
-		return c.Invalid("file_filters", "at least one pattern", "none", "")
+		return c.Invalid("file_filters", "at least one pattern", "no pattern", "")
 	}
 	return checkLoader(c)
 }
@@ -111,7 +111,7 @@ func (f *files) add(path string, size int64, label int32) {
 	f.labels = append(f.labels, label)
 }
 
-// named takes the files that the arguments name.
+// named adds the files that the arguments name.
 func (f *files) named(ctx context.Context, c *op.Config) error {
 	names, labels := op.Get[[]string](c, "files"), op.Get[[]int](c, "labels")
 	for i, name := range names {
@@ -123,7 +123,7 @@ func (f *files) named(ctx context.Context, c *op.Config) error {
 			label = labels[i]
 		}
 		if int(int32(label)) != label {
-			return c.Invalid("labels", "numbers of 32 bits", fmt.Sprint(label), "")
+			return c.Invalid("labels", "labels that fit into 32 bits", fmt.Sprint(label), "")
 		}
 		if err := f.stat(filepath.ToSlash(name), int32(label)); err != nil {
 			return err
@@ -132,7 +132,7 @@ func (f *files) named(ctx context.Context, c *op.Config) error {
 	return nil
 }
 
-// stat takes a file that was named.
+// stat adds one named file.
 func (f *files) stat(name string, label int32) error {
 	info, err := os.Stat(f.resolve(name))
 	if err != nil {
@@ -145,7 +145,7 @@ func (f *files) stat(name string, label int32) error {
 	return nil
 }
 
-// walk takes the files of the class folders.
+// walk adds the files of the class folders.
 func (f *files) walk(ctx context.Context, c *op.Config) error {
 	matchFile, err := newFilter(c, "file_filters")
 	if err != nil {
@@ -164,8 +164,8 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 	}
 	classes = slices.DeleteFunc(classes, func(name string) bool { return !matchDir(name) })
 	if len(classes) == 0 {
-		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "a folder for each class", Got: "none",
-			Remedy: "move the files into folders, or name them with files"}
+		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "a folder for each class", Got: "no folder",
+			Remedy: "move the files into folders, or list them in the argument files"}
 	}
 	seen := 0
 	lists, err := listAll(ctx, f.root, classes, matchFile)
@@ -187,15 +187,15 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 	}
 	if len(f.ends) == 0 {
 		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "files that match " + strings.Join(op.Get[[]string](c, "file_filters"), " "),
-			Got: fmt.Sprintf("none among %d files in %d folders", seen, len(classes))}
+			Got: fmt.Sprintf("no match among %d files in %d folders", seen, len(classes))}
 	}
 	return nil
 }
 
-// classesOf returns the names of the folders in a directory, sorted by their bytes. Links count as
-// what they point to.
+// classesOf returns the names of the folders in a directory, sorted by their bytes. A link counts
+// as its target.
 func classesOf(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir) // which sorts
+	entries, err := os.ReadDir(dir) // ReadDir sorts the names
 	if err != nil {
 		return nil, fileError(dir, err)
 	}
@@ -216,8 +216,8 @@ func classesOf(dir string) ([]string, error) {
 	return list, nil
 }
 
-// newFilter returns whether a name matches one of the patterns, as fnmatch does;
-// without patterns every name does.
+// newFilter returns a function that reports whether a name matches one of the patterns, as fnmatch
+// does. Without patterns every name matches.
 func newFilter(c *op.Config, arg string) (func(name string) bool, error) {
 	patterns, exact := slices.Clone(op.Get[[]string](c, arg)), op.Get[bool](c, "case_sensitive_filter")
 	for i, p := range patterns {
@@ -230,7 +230,7 @@ func newFilter(c *op.Config, arg string) (func(name string) bool, error) {
 			return nil, c.Invalid(arg, "patterns such as *.jpg", fmt.Sprintf("%q", p), "")
 		}
 	}
-	var ends []string // of patterns that are a star and an end
+	var ends []string // the ends of patterns that are a star and an end
 	patterns = slices.DeleteFunc(patterns, func(p string) bool {
 		end, ok := strings.CutPrefix(p, "*")
 		if ok = ok && end != "" && !strings.ContainsAny(end, `*?[\`); ok {
@@ -261,7 +261,7 @@ func (f *files) path(id int64) string {
 	return f.paths.String()[start:f.ends[id]]
 }
 
-// resolve returns the path to open for a name of the index.
+// resolve returns the path to open for a name in the index.
 func (f *files) resolve(name string) string {
 	if f.root == "" || filepath.IsAbs(name) {
 		return name
@@ -316,7 +316,7 @@ func (f *files) fetch(id int64, s int, dst *op.Block) error {
 	return err
 }
 
-// readError gives an error of the system its kind; the path is said by who reports it.
+// readError returns an error of the system with its kind. The caller adds the path.
 func readError(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -326,7 +326,7 @@ func readError(err error) error {
 }
 
 func fileError(path string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) { // for a name that means something else than a file
+	if errors.Is(err, fs.ErrNotExist) { // the name may be a URL or a home directory
 		if other := errs.CheckPath(path); other != nil {
 			return errs.Wrap(fileName, "", other)
 		}

@@ -15,12 +15,12 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// maxListLine bounds a line of a list.
+// maxListLine bounds the length of a line of a list.
 const maxListLine = 1 << 16
 
-// listed takes the files that a list names, one a line: a path, which may contain
-// spaces, then its label. Empty lines are passed over. Paths are relative to
-// file_root, or else to the folder of the list.
+// listed adds the files of a list. Each line is a path, which may contain spaces, and then its
+// label. Empty lines are ignored. Paths are relative to file_root, or to the folder of the list if
+// file_root is not given.
 func (f *files) listed(ctx context.Context, c *op.Config) error {
 	list := op.Get[string](c, "file_list")
 	if f.root == "" {
@@ -36,7 +36,7 @@ func (f *files) listed(ctx context.Context, c *op.Config) error {
 		line, err := lines.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			return listError(list, number, fmt.Sprintf("a line of at most %d bytes", maxListLine), "a longer one")
+			return listError(list, number, fmt.Sprintf("a line of at most %d bytes", maxListLine), "a longer line")
 		case err != nil && !errors.Is(err, io.EOF):
 			return fileError(list, err)
 		}
@@ -48,12 +48,12 @@ func (f *files) listed(ctx context.Context, c *op.Config) error {
 		}
 	}
 	if len(f.ends) == 0 {
-		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: list, Want: "lines of a path and its label", Got: "none"}
+		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: list, Want: "at least one line with a path and its label", Got: "no line"}
 	}
 	return nil
 }
 
-// entry takes one line of a list.
+// entry adds the file of one line of a list.
 func (f *files) entry(ctx context.Context, list string, number int, line string) error {
 	if err := ctx.Err(); err != nil {
 		return fileError(list, err)
@@ -65,7 +65,7 @@ func (f *files) entry(ctx context.Context, list string, number int, line string)
 	name := strings.TrimRight(line[:max(at, 0)], " \t")
 	label, err := strconv.ParseUint(line[at+1:], 10, 31)
 	if err != nil || name == "" {
-		return listError(list, number, "a path and its label, a number from 0 to 2147483647", strconv.Quote(line[:min(len(line), 200)]))
+		return listError(list, number, "a path and then its label (a number from 0 to 2147483647)", strconv.Quote(line[:min(len(line), 200)]))
 	}
 	return f.stat(filepath.ToSlash(name), int32(label))
 }

@@ -173,7 +173,7 @@ func TestFileList(t *testing.T) {
 	}{
 		{lines: "a/1.jpg 7\n\nsp ace/x 1.jpg\t3  \r\nb.png 0", labels: []int32{7, 3, 0}},
 		{lines: filepath.Join(dir, "a/1.jpg") + " 1\n", labels: []int32{1}},
-		{lines: "", says: "lines of a path"},
+		{lines: "", says: "one line with a path"},
 		{lines: "a/1.jpg 1\na/1.jpg\n", says: "line 2"},
 		{lines: "a/1.jpg -5\n", says: "line 1"},
 		{lines: "a/1.jpg 1.5\n", says: "line 1"},

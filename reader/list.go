@@ -11,19 +11,19 @@ import (
 	"sync/atomic"
 )
 
-// listing is the files of a folder whose names match. Names lie back to back, without a pointer per
-// file.
+// listing lists the files of a folder whose names match. Names lie back to back, without a pointer
+// per file.
 type listing struct {
 	dir   string
 	text  strings.Builder
 	files []entry
-	seen  int // entries that are no folders, matching or not
+	seen  int // entries that are not folders, matching or not
 }
 
 // entry is a file of a listing.
 type entry struct {
-	start, end int   // of its name in the text
-	size       int64 // -1: it is no file after all
+	start, end int   // where its name begins and ends in the text
+	size       int64 // -1 if it turns out not to be a file
 }
 
 func (l *listing) name(f entry) string { return l.text.String()[f.start:f.end] }
@@ -39,11 +39,11 @@ func (l *listing) sort() {
 	slices.SortFunc(l.files, func(a, b entry) int { return cmp.Compare(l.name(a), l.name(b)) })
 }
 
-// piece is how many files of a folder are asked for their sizes by one goroutine at a time.
+// piece is the number of files of a folder whose sizes one goroutine reads at a time.
 const piece = 1024
 
-// listAll returns the files of the folders, several folders at a time. It waits for all goroutines.
-// It returns the error of the first folder that has one.
+// listAll returns the files of the folders. It lists several folders at a time and waits for all
+// goroutines. It returns the error of the first folder that has one.
 func listAll(ctx context.Context, root string, folders []string, match func(name string) bool) ([]listing, error) {
 	lists := make([]listing, len(folders))
 	err := eachOf(ctx, root, len(lists), func(i int) error {
@@ -71,8 +71,8 @@ func listAll(ctx context.Context, root string, folders []string, match func(name
 	})
 }
 
-// eachOf calls f for 0 to n-1, several at a time: who waits for a file system needs no processor.
-// It returns the error of the smallest number.
+// eachOf calls f for 0 to n-1, several at a time: waiting for a file system needs no processor. It
+// returns the error of the smallest number.
 func eachOf(ctx context.Context, root string, n int, f func(i int) error) error {
 	const most = 16
 	var next atomic.Int64
@@ -101,7 +101,7 @@ func eachOf(ctx context.Context, root string, n int, f func(i int) error) error 
 					failed, first = i, err
 				}
 				mu.Unlock()
-				next.Store(int64(n)) // what was begun before is of smaller numbers and is finished
+				next.Store(int64(n)) // calls in progress have smaller numbers and are finished
 			}
 		})
 	}

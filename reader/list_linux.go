@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// read reads the names of the folder: in large pieces, and without asking for each file what the
-// entry says already.
+// read reads the names of the folder in large pieces. It takes the type of each entry from the
+// directory and does not call stat.
 func (l *listing) read(match func(name string) bool) error {
 	fd, err := openDir(l.dir, unix.O_RDONLY)
 	if err != nil {
@@ -43,7 +43,7 @@ func (l *listing) read(match func(name string) bool) error {
 			if kind == unix.DT_DIR || len(name) == 0 {
 				continue
 			}
-			text := unsafe.String(unsafe.SliceData(name), len(name)) // until the buffer is used again
+			text := unsafe.String(unsafe.SliceData(name), len(name)) // valid until the buffer is reused
 			if l.seen++; match(text) {
 				l.add(text)
 			}
@@ -51,7 +51,7 @@ func (l *listing) read(match func(name string) bool) error {
 	}
 }
 
-// Where the fields of a directory entry lie.
+// Offsets of the fields of a directory entry.
 const (
 	sizeOffset = int(unsafe.Offsetof(unix.Dirent{}.Reclen))
 	kindOffset = int(unsafe.Offsetof(unix.Dirent{}.Type))
@@ -67,7 +67,7 @@ func openDir(dir string, flags int) (fd int, err error) {
 	}
 }
 
-// measure finds the sizes of files lo to hi, by their names in the folder.
+// measure reads the sizes of files lo to hi, by their names in the folder.
 func (l *listing) measure(lo, hi int) error {
 	fd, err := openDir(l.dir, unix.O_PATH)
 	if err != nil {

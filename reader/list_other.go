@@ -26,7 +26,7 @@ func (l *listing) read(match func(name string) bool) error {
 	return err
 }
 
-// measure finds the sizes of files lo to hi.
+// measure reads the sizes of files lo to hi.
 func (l *listing) measure(lo, hi int) error {
 	for i := lo; i < hi; i++ {
 		f := &l.files[i]

@@ -1,12 +1,12 @@
 // Package reader holds the sources of samples: one format a file.
 //
-// A [Source] is random access: it knows how many samples there are and fetches
-// them by id, 0 to Samples-1, in any order and from many goroutines. It owns no
-// position: which ids come in what order is for the executor and its
-// order.Order, so that a stream can be moved without telling the source.
+// A [Source] is random access: it knows how many samples there are and fetches them by id, 0 to
+// Samples-1, in any order and from many goroutines. It has no position. The executor and its
+// order.Order decide which ids come in what order, so a stream can be moved without telling the
+// source.
 //
-// A reader is an operator without inputs, registered with [Register]; its
-// schema says what arguments it takes, its outputs are known before it is opened.
+// A reader is an operator without inputs, registered with [Register]. Its schema says what
+// arguments it takes. Its outputs are known before it is opened.
 package reader
 
 import (
@@ -23,51 +23,51 @@ import (
 
 // Info describes a data set.
 type Info struct {
-	Format  string // the reader: "readers.file"
-	Samples int64  // >= 1
-	// Fingerprint names the contents: equal for equal samples in equal order,
-	// wherever they lie.
+	Format  string // the name of the reader, such as "readers.file"
+	Samples int64  // at least 1
+	// Fingerprint identifies the contents: it is equal for equal samples in equal order, wherever they
+	// are stored.
 	Fingerprint string
 }
 
 // Source is a data set. All methods are safe for concurrent use.
 type Source interface {
 	Info() Info
-	// Fetch reads the samples ids into the block, whose sample s is ids[s]. A
-	// sample that cannot be read is failed in the block; an error returned fails
-	// all of them. Fetch returns early when ctx ends.
+	// Fetch reads the samples ids into the block: sample s of the block is ids[s]. It records the
+	// error of a sample that cannot be read in the block. An error that it returns is the error of all
+	// samples. Fetch returns early if ctx ends.
 	Fetch(ctx context.Context, ids []int64, dst *op.Block) error
-	// Size estimates the bytes that Fetch takes for a sample, for budgets and for
-	// the order of work. It never enters a result.
+	// Size estimates how many bytes Fetch reads for a sample, for budgets and for the order of work.
+	// It never changes a result.
 	Size(id int64) int64
-	// Describe says where a sample comes from, for messages: a path.
+	// Describe returns where a sample comes from, for messages, such as a path.
 	Describe(id int64) string
-	// Close releases the source when no Fetch is running.
+	// Close releases the source. No Fetch may be running.
 	Close() error
 }
 
-// Named is implemented by sources whose samples have names of their own, which
-// operators can ask for as the property source_info of what the first output gave.
+// Named is implemented by sources whose samples have names. Operators can read the name as the
+// property source_info of the first output.
 type Named interface {
-	// Name returns the name of a sample: of a file, its path as the data set has it.
+	// Name returns the name of a sample. For a file it is its path as the data set writes it.
 	Name(id int64) string
 }
 
-// Opener makes readers of one kind from resolved arguments.
+// Opener makes readers of one kind from arguments.
 type Opener struct {
-	// Outputs returns what Fetch will produce, from the arguments alone.
+	// Outputs returns what Fetch will produce. It uses only the arguments.
 	Outputs func(c *op.Config) ([]tensor.Spec, error)
-	// Open finds the data set. It fails when there are no samples.
+	// Open opens the data set. It returns an error if there are no samples.
 	Open func(ctx context.Context, c *op.Config) (Source, error)
 }
 
-// The registry is filled by init functions, like the registry of package op.
+// The registry is filled by init functions, as in package op.
 var registry struct {
 	sync.RWMutex
 	openers map[string]Opener
 }
 
-// Register makes a reader known as an operator. It panics when op.Register does.
+// Register makes a reader known as an operator. It panics if op.Register does.
 func Register(s op.Schema, o Opener) {
 	s.Reader = true
 	op.Register(s)
@@ -86,11 +86,11 @@ func Lookup(s *op.Schema) (Opener, error) {
 	if o, ok := registry.openers[s.FullName()]; ok {
 		return o, nil
 	}
-	return Opener{}, &errs.Error{Kind: errs.Invalid, Op: "reader", Subject: s.FullName(), Got: "an operator that is no reader"}
+	return Opener{}, &errs.Error{Kind: errs.Invalid, Op: "reader", Subject: s.FullName(), Got: "an operator that is not a reader"}
 }
 
-// fingerprint hashes names, sizes and labels in order. Contents are not read:
-// that would cost as much as an epoch.
+// fingerprint hashes names, sizes and labels in order. It does not read the contents, because that
+// would take as long as an epoch.
 func (f *files) fingerprint() string {
 	h := state.NewHasher("bivouac.readers.file.v1")
 	for id := range int64(len(f.ends)) {
@@ -101,9 +101,9 @@ func (f *files) fingerprint() string {
 	return h.Sum()
 }
 
-// loaderParams are the arguments that all readers take, DALI's by DALI's names.
-// Those that only say how DALI reads are accepted and change nothing: a
-// [Source] is read at the positions of an order, by the executor's goroutines.
+// loaderParams are the arguments that all readers take, under DALI's names. Arguments that only
+// control how DALI reads are accepted and change nothing: the goroutines of the executor read a
+// [Source] at the positions of an order.
 var loaderParams = []op.Parameter{
 	{Name: "random_shuffle", Type: op.Bool, Default: false, Doc: "Whether each epoch comes in its own random order instead of the order of the data set."},
 	{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of the order; -1: the pipeline's seed."},
@@ -125,7 +125,7 @@ var loaderParams = []op.Parameter{
 // withLoader returns the parameters of a reader, its own first.
 func withLoader(own ...op.Parameter) []op.Parameter { return slices.Concat(own, loaderParams) }
 
-// checkLoader checks the values of the common arguments that can be judged without the data set.
+// checkLoader checks those values of the common arguments that do not depend on the data set.
 func checkLoader(c *op.Config) error {
 	shards, shard := op.Get[int](c, "num_shards"), op.Get[int](c, "shard_id")
 	switch {
@@ -140,9 +140,9 @@ func checkLoader(c *op.Config) error {
 	case op.Get[int](c, "tensor_init_bytes") < 0:
 		return c.Invalid("tensor_init_bytes", "at least 0", fmt.Sprint(op.Get[int](c, "tensor_init_bytes")), "")
 	case op.Get[bool](c, "shuffle_after_epoch") && op.Get[bool](c, "random_shuffle"):
-		return c.Invalid("shuffle_after_epoch", "this or random_shuffle", "both", "")
+		return c.Invalid("shuffle_after_epoch", "only shuffle_after_epoch or only random_shuffle", "both", "")
 	case op.Get[bool](c, "shuffle_after_epoch") && op.Get[bool](c, "stick_to_shard"):
-		return c.Invalid("shuffle_after_epoch", "this or stick_to_shard, which it implies", "both", "")
+		return c.Invalid("shuffle_after_epoch", "only shuffle_after_epoch or only stick_to_shard (shuffle_after_epoch implies it)", "both", "")
 	}
 	return nil
 }
