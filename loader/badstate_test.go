@@ -280,7 +280,7 @@ func TestDataSetThatChangesItsLength(t *testing.T) {
 	other := openIterable(t, plain(10), options{BatchSize: 4})
 	restore(t, other, snapshot(t, short))
 	if _, err := other.Next(context.Background()); !errors.Is(err, errs.Mismatch) ||
-		!strings.Contains(err.Error(), "shrunk") {
+		!strings.Contains(err.Error(), "fewer items than before") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -30,7 +30,8 @@ import (
 func DefaultCollate[S, B any](samples []S) (B, error) {
 	var batch B
 	if len(samples) == 0 {
-		return batch, &errs.Error{Kind: errs.Invalid, Op: "loader.DefaultCollate", Want: "at least one sample", Got: "no sample"}
+		return batch, &errs.Error{Kind: errs.Invalid, Op: "loader.DefaultCollate", Want: "at least one sample",
+			Got: "no sample"}
 	}
 	column := make([]reflect.Value, len(samples))
 	for i := range samples {

@@ -79,7 +79,7 @@ func TestDefaultCollateNamesThePath(t *testing.T) {
 		"a length of 2":               {[]any{[]any{1, 2}, []any{1}}, errs.Mismatch},
 		"int64[1], as in the first":   {[]any{tensor.New(tensor.Int64, 1), tensor.New(tensor.Int64, 2)}, errs.Mismatch},
 		"sample: invalid":             {[]any{func() {}}, errs.Invalid},
-		"a sample, got none":          {nil, errs.Invalid},
+		"one sample, got no sample":   {nil, errs.Invalid},
 		"sample[0]: invalid: want nu": {[]any{[]any{make(chan int)}}, errs.Invalid},
 	} {
 		_, err := loader.DefaultCollate[any, any](c.samples)

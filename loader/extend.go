@@ -14,28 +14,28 @@ import (
 
 const extendOp = "loader.Extend"
 
-// Extend makes the loader go on from a state of the same run before it was extended. It
-// takes what SetState takes, and beyond that:
+// Extend makes the loader continue from a state that was taken before the run was extended. It
+// accepts every state that SetState accepts, and also states from before these extensions:
 //
-//	more samples        the epoch of the state goes on as it was, and those after it have
-//	                    all samples; an epoch of which nothing was drawn has all, too;
-//	                    Options.Order is then that of all samples, and what order.First
-//	                    returns of it is what it was: Shuffled, Windows of more shards or
-//	                    with a last one that is longer, and Packs, Buckets, Filtered and
-//	                    Selected of such, with the same lengths and selection for the
-//	                    samples that there were
-//	another future      Options.Order is what order.Mixture.Extend returns of the order
-//	of a mixture        that there was, or has phases more than that: new weights, new
-//	                    phases and new sources from a position on, and sources with more
-//	                    samples from their next pass on; and Packs and Buckets of such,
-//	                    with the same lengths for the samples that there were. A mixture
-//	                    that ends begins again in each epoch: it is extended in the first
+//	more samples        The epoch of the state continues unchanged, and later epochs have
+//	                    all samples. An epoch from which nothing was drawn has all
+//	                    samples, too. Options.Order is the order of all samples, and
+//	                    order.First must return the old order for it: Shuffled, Windows
+//	                    with more shards or a longer last shard, and Packs, Buckets,
+//	                    Filtered and Selected of these, with the same lengths and
+//	                    selection for the old samples.
+//	another future      Options.Order is the result of order.Mixture.Extend for the old
+//	of a mixture        order, or has more phases: new weights, phases and sources from
+//	                    a position on, and sources with more samples from their next
+//	                    pass on; or Packs and Buckets of these, with the same lengths
+//	                    for the old samples. A mixture that ends begins again in each
+//	                    epoch, so it can be extended only in the first epoch.
 //
-// What lies behind the state is as it was: the samples, their ids and random numbers. The error is
-// of kind errs.Mismatch where that would change: for fewer samples, other samples (a Fingerprinted
-// data set must be Growing), an extension before the position of the state, or another run. Later
-// states belong to the extended run, and SetState takes them. They hold the lengths that the data
-// set has had.
+// Everything before the state stays the same: the samples, their ids and random numbers. The error
+// is of kind errs.Mismatch if it would change. This happens for fewer samples, for other samples (a
+// Fingerprinted data set must be Growing), for an extension before the position of the state, and
+// for another run. Later states belong to the extended run, and SetState accepts them. They record
+// the lengths that the data set has had.
 func (l *Loader[S, B]) Extend(b []byte) error { return l.setState(extendOp, b) }
 
 // parseEarlier reads the state of a run of which this one is an extension. refused is the reason
@@ -51,8 +51,9 @@ func (n *native) parseEarlier(b []byte, refused error) (at document.Place, err e
 	case err != nil || before < 0:
 		return at, refused
 	case before > samples:
-		return at, &errs.Error{Kind: errs.Mismatch, Subject: "samples", Want: fmt.Sprintf("at least the %d samples that the data set had", before),
-			Got: fmt.Sprint(samples), Remedy: "add samples to the data set and remove none"}
+		return at, &errs.Error{Kind: errs.Mismatch, Subject: "samples",
+			Want: fmt.Sprintf("at least the %d samples that the data set had", before),
+			Got:  fmt.Sprint(samples), Remedy: "add samples to the data set and remove none"}
 	}
 	for _, version := range []int{0, 1} {
 		n.version = version

@@ -180,7 +180,7 @@ func TestGrownSourceRefused(t *testing.T) {
 	take(t, l, 1)
 	saved := snapshot(t, l) // at position 25: pass 1 over source 0 began at 20
 	for want, m := range map[string]*order.Mixture{
-		"extended from position 25 on, or later, got one that is another from position 20 on": grow(12),
+		"extended from position 25 on, or later, got an order that differs from position 20 on": grow(12),
 		"order": mixed(t, []order.Source{{Order: order.NewShuffled(15, 1, "a"), Weight: 1}, list[1]}),
 	} {
 		next := open(t, ids(25), options{BatchSize: 5, Order: m})
@@ -274,7 +274,7 @@ func TestExtendOfAMixtureThatEnds(t *testing.T) {
 		take(t, l, steps)
 		next := open(t, ids(40), options{BatchSize: 4, Order: more})
 		if err := next.Extend(snapshot(t, l)); !errors.Is(err, errs.Mismatch) ||
-			!strings.Contains(err.Error(), "epoch 0 had all 40 positions") {
+			!strings.Contains(err.Error(), "had all 40 positions of the old order") {
 			t.Errorf("%d steps of epoch 1: %v", steps, err)
 		}
 	}

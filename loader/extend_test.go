@@ -260,13 +260,13 @@ func TestExtendRefuses(t *testing.T) {
 		o     options
 		saved []byte
 	}{
-		"extended from position 35": {ids(samples), options{Order: early}, mixture},
-		"order":                     {ids(samples), options{Order: mixed(t, other)}, mixture},
-		"keeps its samples":         {growing{ids(9), "a"}, options{Shuffle: true}, grown},
-		"have changed":              {growing{ids(12), "b"}, options{Shuffle: true}, grown},
-		"loader.Growing":            {named{ids(12), "a 12"}, options{Shuffle: true}, grown},
-		"seed":                      {growing{ids(12), "a"}, options{Shuffle: true, Seed: 1}, grown},
-		"sampler":                   {growing{ids(12), "a"}, options{Sampler: listSampler{1}}, grown},
+		"extended from position 35":   {ids(samples), options{Order: early}, mixture},
+		"order":                       {ids(samples), options{Order: mixed(t, other)}, mixture},
+		"add samples to the data set": {growing{ids(9), "a"}, options{Shuffle: true}, grown},
+		"have changed":                {growing{ids(12), "b"}, options{Shuffle: true}, grown},
+		"loader.Growing":              {named{ids(12), "a 12"}, options{Shuffle: true}, grown},
+		"seed":                        {growing{ids(12), "a"}, options{Shuffle: true, Seed: 1}, grown},
+		"sampler":                     {growing{ids(12), "a"}, options{Sampler: listSampler{1}}, grown},
 	} {
 		l := open(t, c.ds, c.o)
 		take(t, l, 1)

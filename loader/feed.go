@@ -62,7 +62,8 @@ func (f *orderFeed) drawPacks(r *record, global int) error {
 		first, n, ok := f.packs.Pack(pos)
 		switch {
 		case !ok || n < 1:
-			return &errs.Error{Kind: errs.Invalid, Subject: "order", Want: fmt.Sprint("a pack at position ", pos), Got: "no pack"}
+			return &errs.Error{Kind: errs.Invalid, Subject: "order", Want: fmt.Sprint("a pack at position ", pos),
+				Got: "no pack"}
 		case first != pos:
 			return &errs.Error{Kind: errs.Mismatch, Subject: "position",
 				Want: fmt.Sprint("the beginning of a pack, ", first, " or ", first+n), Got: fmt.Sprint(pos),

@@ -91,8 +91,9 @@ func (l *lane[S]) openIterator() error {
 	l.iterator, l.items, l.ended = it, l.start.Items, l.start.Ended
 	if l.self = same(it, l.data.iterable); l.self && l.of > 1 && !l.cloned {
 		l.iterator = nil
-		return &errs.Error{Kind: errs.Invalid, Subject: "data set", Want: "a data set with a Clone method, for several streams",
-			Got: "a data set that is its own iterator and has no Clone"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "data set",
+			Want: "a data set with a Clone method, for several streams",
+			Got:  "a data set that is its own iterator and has no Clone"}
 	}
 	if l.start.Iterator != nil {
 		if err := setState(it, "iterator", l.start.Iterator); err != nil {
@@ -120,7 +121,8 @@ func (l *lane[S]) skip(n int64) error {
 func setState(v any, what string, b []byte) error {
 	s, ok := v.(state.Stateful)
 	if !ok {
-		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: "one with a state, as before", Got: "one without a state"}
+		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: "one with a state, as before",
+			Got: "one without a state"}
 	}
 	return errs.Wrap("", "state of the "+what, s.SetState(b))
 }

@@ -112,7 +112,7 @@ func TestMergeRefuses(t *testing.T) {
 	later := snapshot(t, ranks[2])
 	m := open(t, ids(4), options{})
 	for want, states := range map[string][][]byte{
-		"Iterable": {}, "rank 2, epoch": {a, b, later}, "rank 1": {a, []byte("{"), c}, "multiple of 5": {a, b, c, a, b}, "states of the ranks": {snapshot(t, m)},
+		"Iterable": {}, "rank 2, epoch": {a, b, later}, "rank 1": {a, []byte("{"), c}, "multiple of 5": {a, b, c, a, b}, "at least one state": {snapshot(t, m)},
 		"fields": {a, []byte(strings.Replace(string(first(t, b)), `"seed":"0"`, `"seed":"1"`, 1)), c},
 	} {
 		_, err := loader.Merge(states...)

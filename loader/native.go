@@ -260,7 +260,7 @@ func (n *native) SetState(b []byte) (err error) {
 			at.Spans = []document.Span{{Samples: samples}}
 		}
 		if last := at.Spans[len(at.Spans)-1]; last.Samples != samples {
-			return document.Corrupt("extra.spans", fmt.Sprint(samples, " samples at last"), last.Samples)
+			return document.Corrupt("extra.spans", fmt.Sprint(samples, " samples in the last span"), last.Samples)
 		}
 	}
 	if err := n.fits(&at); err != nil {

@@ -17,103 +17,101 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// NoBatching as Options.BatchSize hands out samples instead of batches.
+// NoBatching as Options.BatchSize makes the loader hand out samples and not batches.
 const NoBatching = -1
 
-// SnapshotNever as Options.SnapshotEvery takes states only where an epoch begins.
+// SnapshotNever as Options.SnapshotEvery takes snapshots only at the beginning of an epoch.
 const SnapshotNever = -1
 
-// Options say how a loader reads, and what it delivers. The zero Options deliver each
-// sample in a batch of its own, in the order of their ids, read in the caller.
+// Options say how a loader reads, and what it delivers. The zero Options deliver each sample in a
+// batch of its own, in the order of ids, and read in the caller's goroutine.
 type Options[S, B any] struct {
-	// BatchSize is the number of samples in a batch of one rank. 0 is 1.
+	// BatchSize is the number of samples in a batch of one rank. 0 means 1.
 	BatchSize int
-	// Shuffle delivers each epoch in an order of its own. Maps only.
+	// Shuffle gives each epoch an order of its own. Maps only.
 	Shuffle bool
-	// Sampler gives the order instead. Maps only; not with Shuffle.
+	// Sampler defines the order instead. Maps only; not with Shuffle.
 	Sampler order.Sampler
-	// BatchSampler gives the batches instead. Maps only; not with BatchSize, Shuffle,
-	// Sampler or Tail.
+	// BatchSampler defines the batches instead. Maps only; not with BatchSize, Shuffle, Sampler or
+	// Tail.
 	BatchSampler order.BatchSampler
-	// Workers is the number of goroutines that read. 0 reads in the caller.
+	// Workers is the number of goroutines that read. With 0 the caller's goroutine reads.
 	Workers int
-	// Collate makes a batch of samples; it may keep neither the slice nor, with
-	// workers, rely on being called from one goroutine. nil is DefaultCollate, or
-	// without batching the sample itself.
+	// Collate makes a batch from samples. It must not keep the slice. With workers several goroutines
+	// call it. nil means DefaultCollate, or without batching the sample itself.
 	Collate func([]S) (B, error)
-	// CollatePacks makes a batch of packs, each the samples of one pack of Order, which
-	// must be an order.Packer such as order.Packs. BatchSize and GlobalBatch count packs
-	// then: with BatchSize 1 a pack is a batch. PackTokens and PadTokens return one. It
-	// takes the place of Collate, under the same rules.
+	// CollatePacks makes a batch from packs. Each pack holds the samples of one pack of Order, which
+	// must be an order.Packer such as order.Packs. BatchSize and GlobalBatch then count packs: with
+	// BatchSize 1 a pack is a batch. PackTokens returns such a function. CollatePacks replaces Collate
+	// and has the same rules.
 	CollatePacks func(packs [][]S) (B, error)
-	// Pinned moves the tensors of a batch, and batches that are a Pinner, to memory that is
-	// aligned to pages and locked. The memory belongs to the loader, which uses it again
-	// after the next Next. There is one warning if the system refuses to lock it.
+	// Pinned moves the tensors of a batch, and batches that are a Pinner, to memory that is aligned to
+	// pages and locked. The memory belongs to the loader, which reuses it after the next call of Next.
+	// If the system refuses to lock it, there is one warning.
 	Pinned bool
-	// Tail is the end of an epoch: Short, or Drop, which leaves out its last batch where that is
-	// short.
+	// Tail is the policy for the end of an epoch: Short, or Drop, which leaves out the last batch if
+	// it is short.
 	Tail order.Tail
-	// Timeout bounds the wait for one batch. It needs workers. 0: no bound.
+	// Timeout bounds the wait for one batch. It needs workers. 0 means no bound.
 	Timeout time.Duration
-	// WorkerInit is called in each worker after it is seeded and before it reads;
-	// WorkerInfoOf(ctx) tells which it is.
+	// WorkerInit is called in each worker after the worker is seeded and before it reads.
+	// WorkerInfoOf(ctx) tells which worker it is.
 	WorkerInit func(ctx context.Context) error
-	// Generator, if not nil, is where a seed is drawn from when Seed is 0.
+	// Generator, if not nil, supplies the seed if Seed is 0.
 	Generator *rng.Philox
-	// Prefetch is the number of batches in flight for each worker. 0 is 2. It
-	// needs workers.
+	// Prefetch is the number of batches in flight for each worker. 0 means 2. It needs workers.
 	Prefetch int
 	// Persistent keeps the data sets of workers from epoch to epoch. It needs workers.
 	Persistent bool
-	// SnapshotEvery is in how many batches the state of a data set or an iterator is
-	// taken; those after it are read again, and dropped, when a run goes on. 0 is 1.
-	// Where there is only a position it has no effect. SnapshotNever reads the whole
-	// epoch again. The state of an Iterable between two snapshots goes on over as many ranks
-	// as there were; one right at a snapshot over any.
+	// SnapshotEvery is the number of batches from one snapshot of the state of a data set or iterator
+	// to the next. When a run continues, batches after the snapshot are read again and dropped. 0
+	// means 1. It has no effect if the state is only a position. SnapshotNever reads the whole epoch
+	// again. From a state of an Iterable between two snapshots only the same number of ranks can
+	// continue; from a state at a snapshot any number of ranks can.
 	SnapshotEvery int
-	// OutOfOrder hands out what is ready first. With several
-	// ranks a state between two settled steps (SettleEvery) belongs to its rank.
+	// OutOfOrder hands out first what is ready first. With several ranks a state between two settled
+	// steps (SettleEvery) belongs to its rank.
 	OutOfOrder bool
 
 	// Seed keys the order and all random numbers.
 	Seed uint64
-	// Name tells loaders of one program apart: it enters the order of Shuffle and the
-	// random numbers, so that two data sets of one length, as anchors and negatives,
-	// are not read in lockstep under one seed. "" is a name, too.
+	// Name tells the loaders of one program apart. It enters the order of Shuffle and the random
+	// numbers. So two data sets of equal length, such as anchors and negatives, have different orders
+	// under one seed. "" is a valid name.
 	Name string
-	// Order, if not nil, gives the order: one epoch after the other where it has no end,
-	// each of its EpochLen() if it has that method, else of the length of the data set.
+	// Order, if not nil, defines the order. If it never ends, it covers one epoch after the other. An
+	// epoch has its EpochLen() positions if it has that method, else the length of the data set.
 	Order order.Order
-	// GlobalBatch, if not 0, is the size of a batch over all ranks, instead of
-	// BatchSize*World; it need not divide by World.
+	// GlobalBatch, if not 0, is the size of a batch over all ranks, and replaces BatchSize*World.
+	// World need not divide it.
 	GlobalBatch int
-	// Rank and World say which slice of the global batches is wanted. World 0 is 1. All
-	// ranks of a Map have the same number of steps in each epoch, see Uneven. Ranks of an
-	// Iterable read their own streams, and each ends its epoch with them.
+	// Rank and World select a slice of the global batches. World 0 means 1. All ranks of a Map have
+	// the same number of steps in each epoch; see Uneven. Ranks of an Iterable read their own streams,
+	// and the epoch of each rank ends with its streams.
 	Rank, World int
-	// Uneven says what a rank does that gets nothing of the last batch of an epoch,
-	// because that has fewer samples than there are ranks. The zero Uneven repeats a
-	// sample, so that no collective call waits for a rank that has ended. New warns where
-	// it will happen, and LastBatch tells which samples are repeated.
+	// Uneven says what a rank does if the last batch of an epoch has fewer samples than there are
+	// ranks and the rank gets none. The zero Uneven repeats a sample, so that no collective call waits
+	// for a rank that has ended. New warns if this will happen, and LastBatch tells which samples are
+	// repeated.
 	Uneven order.Uneven
 	// SettleEvery limits how far batches overtake each other with OutOfOrder: only within SettleEvery
-	// steps of an epoch. Whenever another SettleEvery steps are done, exactly the first ones are done.
-	// The states of all ranks are the same then, and any number of ranks goes on from them. Set it to
-	// the interval of checkpoints. 0: batches overtake each other freely.
+	// steps of an epoch. After each SettleEvery steps, exactly the batches of these steps have been
+	// handed out. The states of all ranks are the same then, and any number of ranks can continue from
+	// them. Set it to the interval of checkpoints. 0 means no limit.
 	SettleEvery int
-	// Streams is by how many streams an iterable data set, or one with a state, is
-	// read. It is part of the state. 0 is the number of workers, at least 1.
+	// Streams is the number of streams that read an iterable data set, or a data set with a state. It
+	// is part of the state. 0 means the number of workers, at least 1.
 	Streams int
-	// OnError says what becomes of samples that cannot be read: Fail, PassOn or Skip. A batch
-	// of which nothing is left is not delivered.
+	// OnError says what happens to samples that cannot be read: Fail, PassOn or Skip. A batch that has
+	// no samples left is not delivered.
 	OnError faults.Policy
-	// Extend makes SetState take states from before the run was extended, as Loader.Extend does. Set
+	// Extend makes SetState accept states from before the run was extended, as Loader.Extend does. Set
 	// it if another component sets the state, like a bivouac.Job.
 	Extend bool
-	// NoDigest leaves digest and coverage out of the state. They are taken over the ids
-	// of all ranks, which costs some nanoseconds an id.
+	// NoDigest leaves digest and coverage out of the state. They cover the ids of all ranks, which
+	// costs a few nanoseconds an id.
 	NoDigest bool
-	// Protocol makes the loader keep the books of another one; nil is Bivouac's own way.
+	// Protocol replaces Bivouac's own protocol, to imitate another system. nil means Bivouac's own.
 	Protocol protocol.Protocol
 	// Log is given warnings, each once. nil is slog.Default() at the time of the warning.
 	Log *slog.Logger
@@ -121,7 +119,7 @@ type Options[S, B any] struct {
 
 func (o *Options[S, B]) world() int { return max(1, o.World) }
 
-// check returns the first error: of workers, then of what gives the ids, then of the rest.
+// check returns the first error: in options of workers, then of the ids, then of everything else.
 func (o *Options[S, B]) check(iterable bool) error {
 	for _, rule := range slices.Concat(o.workerRules(), o.samplerRules(iterable), o.ownRules(iterable)) {
 		if rule.broken {
@@ -187,7 +185,7 @@ func invalid(field, want string, got any) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "loader.New", Subject: field, Want: want, Got: fmt.Sprint(got)}
 }
 
-// setup returns what a protocol needs of checked options.
+// setup returns the part of checked options that a protocol needs.
 func (o *Options[S, B]) setup(iterable bool) protocol.Setup {
 	s := protocol.Setup{
 		Iterable: iterable, Batched: o.BatchSize != NoBatching, BatchSize: max(1, o.BatchSize), Tail: o.Tail,

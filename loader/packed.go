@@ -7,22 +7,22 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Packed is a batch of token sequences as trainers take it. All tensors have the shape
+// Packed is a batch of token sequences in the form that trainers take. All tensors have the shape
 // [rows, length].
 type Packed struct {
-	// Tokens are the tokens of a row's samples, one sample behind the other, and padding.
+	// Tokens are the tokens of the samples of a row, one sample after the other, and then padding.
 	Tokens tensor.Tensor `json:"tokens"`
-	// SegmentIDs, int32, tell samples of a row apart: the tokens of the first have 1, the tokens of
-	// the second 2, and so on; 0 is padding. Attention stays within a segment.
+	// SegmentIDs, of type int32, tell the samples of a row apart: the tokens of the first sample have
+	// 1, the tokens of the second 2, and so on. Padding has 0. Attention stays within a segment.
 	SegmentIDs tensor.Tensor `json:"segment_ids"`
-	// Positions, int32, count the tokens of each sample from 0; 0 in padding.
+	// Positions, of type int32, count the tokens of each sample from 0. Padding has 0.
 	Positions tensor.Tensor `json:"positions"`
 }
 
-// PackTokens returns an Options.CollatePacks that makes one row of each pack, of capacity
-// tokens, filled up with pad. capacity is the Capacity of the order.Packs. The error is of
-// kind errs.Invalid where the samples of a pack have more tokens together: a sample longer
-// than the capacity has a pack of its own, and its data set must cut it.
+// PackTokens returns an Options.CollatePacks that makes one row from each pack. A row has capacity
+// tokens and is filled up with pad. capacity is the Capacity of the order.Packs. The error is of
+// kind errs.Invalid if the samples of a pack have more tokens than that. A sample longer than the
+// capacity has a pack of its own, and its data set must cut it.
 func PackTokens[T tensor.Element](capacity int, pad T) func(packs [][][]T) (Packed, error) {
 	return func(packs [][][]T) (Packed, error) {
 		rows := newRows(len(packs), capacity, pad)
@@ -32,7 +32,7 @@ func PackTokens[T tensor.Element](capacity int, pad T) func(packs [][][]T) (Pack
 				if len(tokens) > capacity-at {
 					return Packed{}, &errs.Error{Kind: errs.Invalid, Op: "loader.PackTokens",
 						Subject: fmt.Sprintf("sample %d of pack %d", k, i),
-						Want:    fmt.Sprintf("at most %d tokens, which are left of %d", capacity-at, capacity), Got: fmt.Sprint(len(tokens)),
+						Want:    fmt.Sprintf("at most %d tokens (the rest of a capacity of %d)", capacity-at, capacity), Got: fmt.Sprint(len(tokens)),
 						Remedy: "cut longer samples in the data set, and give order.NewPacks the lengths that it returns"}
 				}
 				rows.put(i, at, int32(k+1), tokens)
@@ -43,8 +43,8 @@ func PackTokens[T tensor.Element](capacity int, pad T) func(packs [][][]T) (Pack
 	}
 }
 
-// PadTokens returns an Options.Collate that makes one row of each sample, as long as the
-// longest of the batch, filled up with pad.
+// PadTokens returns an Options.Collate that makes one row from each sample. A row is as long as the
+// longest sample of the batch and is filled up with pad.
 func PadTokens[T tensor.Element](pad T) func(samples [][]T) (Packed, error) {
 	return func(samples [][]T) (Packed, error) {
 		longest := 0
@@ -59,7 +59,7 @@ func PadTokens[T tensor.Element](pad T) func(samples [][]T) (Packed, error) {
 	}
 }
 
-// rows are a Packed in the making.
+// rows is a Packed under construction.
 type rows[T tensor.Element] struct {
 	n, length           int
 	tokens              []T

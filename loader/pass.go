@@ -13,36 +13,36 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// pass is the Plan of one epoch of the native protocol. It draws ahead of the
-// place of the loader, and moves that when a batch is settled and all before it are.
+// pass is the Plan of one epoch of the native protocol. It draws batches ahead of the place of the
+// loader. The place moves when a batch and all batches before it are settled.
 type pass struct {
 	native *native
-	feed   feed           // nil: an Iterable
+	feed   feed           // nil for an Iterable
 	drawn  document.Place // how far tasks were given: index, position, turn, and which streams have ended
 	depth  int            // records that may be open
 	open   []*record
 	free   []*record
 	seq    int64
-	ended  bool  // the feed has no more
-	failed error // the feed failed; it is told when what came before was handed out
+	ended  bool  // the feed has no more batches
+	failed error // the error of the feed; it is returned after the batches before it
 }
 
 // record is a batch that was drawn and not yet committed.
 type record struct {
 	seq             int64
-	ids             []int64 // of all ranks
-	global          int     // size over all ranks that was asked for
-	lo, hi          int     // the slice of this one
-	ends            []int   // of packs, behind each pack of ids
-	own             []int   // the same of the slice of this rank
-	repeats         int     // ranks that have nothing of their own, and repeat what others have
-	repeated        bool    // this one does
-	pos             int64   // of ids[0]
-	draws           int64   // from the cursor of a sampler
-	sampler, cursor []byte  // states behind the batch
+	ids             []int64 // ids of all ranks
+	global          int     // the requested size over all ranks
+	lo, hi          int     // the slice of this rank
+	ends            []int   // where each pack ends in ids
+	own             []int   // the same for the slice of this rank
+	repeats         int     // how many ranks have no sample of their own and repeat one of another rank
+	repeated        bool    // this rank repeats a sample
+	pos             int64   // position of ids[0]
+	draws           int64   // draws from the cursor of a sampler
+	sampler, cursor []byte  // states after the batch
 	turn            int64
 	settled         bool
-	ended           bool // no batch came of it, the stream has ended
+	ended           bool // the stream has ended, and there is no batch
 	items           int64
 }
 
@@ -58,7 +58,7 @@ func (p *pass) Lanes() int {
 	return max(1, s.Workers)
 }
 
-// stream returns which of all streams a lane is.
+// stream returns the number of a lane's stream among all streams.
 func (p *pass) stream(lane int) int {
 	if s := p.native.setup; s.Iterable {
 		return lane*s.World + s.Rank
@@ -84,12 +84,13 @@ func (p *pass) Lane(i int) protocol.LaneStart {
 	return start
 }
 
-// Opened implements protocol.Plan: a lane can be brought back to where it began.
+// Opened implements protocol.Plan. It stores the state of the lane, so that the lane can return to
+// its beginning.
 func (p *pass) Opened(i int, s protocol.LaneState) {
 	if n := p.native; n.laned() {
 		at := &n.at.Streams[p.stream(i)]
 		if at.Items > 0 || at.Iterator != nil {
-			return // it is within a pass
+			return // the lane is within a pass
 		}
 		at.Dataset = s.Initial
 		if n.snapshots() {
@@ -108,8 +109,8 @@ func (p *pass) Prime(dst []protocol.Task) []protocol.Task {
 	return p.fill(dst)
 }
 
-// reissue draws the batches again of which some were handed out out of order, with
-// the size that they had, and gives the others as tasks.
+// reissue draws the batches of the window again, with the size that they had. Those that were
+// handed out out of order are skipped, and all others become tasks.
 func (p *pass) reissue(dst []protocol.Task) []protocol.Task {
 	w := p.native.at.Ahead
 	for _, done := range w.Bits {
@@ -124,8 +125,8 @@ func (p *pass) reissue(dst []protocol.Task) []protocol.Task {
 	return dst
 }
 
-// fill draws until the window of open batches is full. All batches of one size are done before
-// batches of another size are drawn, so that a window has one size.
+// fill draws batches until the window of open batches is full. Batches of another size are drawn
+// only after all batches of one size are done, so that a window has one size.
 func (p *pass) fill(dst []protocol.Task) []protocol.Task {
 	for len(p.open) < p.depth && (len(p.open) == 0 || p.open[0].global == p.native.setup.Global) && !p.settles() {
 		r := p.draw(p.native.setup.Global)
@@ -137,14 +138,14 @@ func (p *pass) fill(dst []protocol.Task) []protocol.Task {
 	return dst
 }
 
-// settles reports whether the next batch has to wait until all before it are handed out.
+// settles reports whether the next batch has to wait until all batches before it are handed out.
 func (p *pass) settles() bool {
 	s, open := p.native.setup, int64(len(p.open))
 	every := int64(s.SettleEvery)
 	return every > 0 && !s.InOrder && open > 0 && (p.native.at.Step+open)%every == 0
 }
 
-// draw opens the next record; nil at the end, or when the feed fails.
+// draw opens the next record. It returns nil at the end, or if the feed fails.
 func (p *pass) draw(global int) *record {
 	if p.ended || p.failed != nil {
 		return nil
@@ -176,8 +177,8 @@ func (p *pass) draw(global int) *record {
 	return r
 }
 
-// takeTurn gives a record to the next stream that has not ended; it reports false
-// when all have. A turn of a stream that is over counts.
+// takeTurn gives a record to the next stream that has not ended. It returns false if all streams
+// have ended. A turn of a stream that has ended counts.
 func (p *pass) takeTurn(r *record) bool {
 	lanes := int64(p.Lanes())
 	r.turn = p.drawn.Turn
@@ -225,7 +226,7 @@ func (p *pass) Next() (protocol.Task, bool, error) {
 	}
 	position := n.at.Position
 	if f, ok := p.feed.(*orderFeed); ok {
-		position += f.length - n.at.Index // with what order.Drop left out
+		position += f.length - n.at.Index // includes the samples that order.Drop left out
 	}
 	n.pass = nil
 	n.nextEpoch(position)
@@ -273,7 +274,7 @@ func (p *pass) Settle(t protocol.Task, o *protocol.Outcome, dst []protocol.Task)
 	return dst
 }
 
-// markOwn notes that the other ranks may have handed out other batches than this one.
+// markOwn records that the other ranks may have handed out other batches than this rank.
 func (n *native) markOwn() {
 	s, at := n.setup, &n.at
 	switch every := int64(s.SettleEvery); {
@@ -285,8 +286,8 @@ func (n *native) markOwn() {
 	}
 }
 
-// unmarkOwn notes that all ranks have handed out the same batches: at a settled step,
-// and at the end of an epoch. Ranks of an Iterable never have.
+// unmarkOwn records that all ranks have handed out the same batches: at a settled step, and at the
+// end of an epoch. Ranks of an Iterable never have.
 func (p *pass) unmarkOwn() {
 	at := &p.native.at
 	if !at.Own || p.native.setup.Iterable || slices.ContainsFunc(p.open, func(r *record) bool { return r.settled }) {
@@ -297,8 +298,8 @@ func (p *pass) unmarkOwn() {
 	}
 }
 
-// find returns the record of a task. Records are open in the order of their numbers, and as
-// many as there are batches in flight.
+// find returns the record of a task. There is one open record for each batch in flight, in the
+// order of their numbers.
 func (p *pass) find(seq int64) *record {
 	i, ok := slices.BinarySearchFunc(p.open, seq, func(r *record, seq int64) int { return cmp.Compare(r.seq, seq) })
 	if !ok {
@@ -307,7 +308,7 @@ func (p *pass) find(seq int64) *record {
 	return p.open[i]
 }
 
-// commit moves the place behind all records that are settled without a gap.
+// commit moves the place past all settled records before the first one that is not settled.
 func (p *pass) commit() {
 	done := 0
 	for done < len(p.open) && p.open[done].settled {
@@ -352,7 +353,7 @@ func (p *pass) commitOne(r *record) {
 	}
 }
 
-// window tells which of the open records were handed out already.
+// window writes into w which of the open records were handed out already.
 func (p *pass) window(w *document.Window) {
 	w.Global, w.World, w.Bits = int64(p.native.setup.Global), int64(p.native.setup.World), w.Bits[:0]
 	if len(p.open) > 0 {

@@ -11,29 +11,28 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Pinner is implemented by batches that move themselves to pinned memory, for
-// Options.Pinned.
+// Pinner is implemented by batches that move themselves to pinned memory, for Options.Pinned.
 type Pinner interface {
-	// Pin returns the batch in memory that alloc gives, which is aligned to pages. It
-	// must be of the type of the batch.
+	// Pin returns the batch in memory from alloc, which is aligned to pages. The result must have the
+	// type of the batch.
 	Pin(alloc func(n int) ([]byte, error)) (any, error)
 }
 
-// pinner owns the pinned memory of a loader: an arena for each batch that is in
-// flight or with the caller.
+// pinner owns the pinned memory of a loader. It has an arena for each batch that is in flight or
+// with the caller.
 type pinner struct {
 	warn func(string)
 
 	mu     sync.Mutex
 	all    []*arena.Arena
 	free   []*arena.Arena
-	held   *arena.Arena // of the batch that the caller has
+	held   *arena.Arena // the arena of the batch that the caller has
 	warned bool
 }
 
 func newPinner(warn func(string)) *pinner { return &pinner{warn: warn} }
 
-// take returns an arena in which nothing lies.
+// take returns an empty arena.
 func (p *pinner) take() (*arena.Arena, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +59,8 @@ func (p *pinner) handOut(a *arena.Arena) {
 	p.held = a
 }
 
-// alloc returns n bytes that are locked, or are not after a warning.
+// alloc returns n bytes of locked memory. If they cannot be locked, it warns and returns them
+// unlocked.
 func (p *pinner) alloc(a *arena.Arena, n int) ([]byte, error) {
 	mem, err := a.Alloc(n, arena.MaxAlign)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *pinner) alloc(a *arena.Arena, n int) ([]byte, error) {
 	return mem, nil
 }
 
-// close gives all memory up; no batch may be used any more.
+// close frees all memory. No batch may be used after it.
 func (p *pinner) close() (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func pinned[B any](p *pinner, b B) (B, *arena.Arena, error) {
 
 var pinnerType = reflect.TypeFor[Pinner]()
 
-// move returns a value with its tensors moved; values without any are as they were.
+// move returns a value with its tensors moved. A value without tensors is not changed.
 func (p *pinner) move(a *arena.Arena, v reflect.Value) (reflect.Value, error) {
 	switch {
 	case !v.IsValid():
@@ -131,7 +131,7 @@ func (p *pinner) move(a *arena.Arena, v reflect.Value) (reflect.Value, error) {
 	return p.moveParts(a, v)
 }
 
-// moveParts is move for what is made of other values.
+// moveParts does the same as move for values that contain other values.
 func (p *pinner) moveParts(a *arena.Arena, v reflect.Value) (reflect.Value, error) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -186,7 +186,7 @@ func (p *pinner) moveParts(a *arena.Arena, v reflect.Value) (reflect.Value, erro
 	return v, nil
 }
 
-// mayHoldTensors reports whether a look into values of a type is worth it.
+// mayHoldTensors reports whether values of a type may contain tensors.
 func mayHoldTensors(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Interface, reflect.Struct, reflect.Slice, reflect.Map, reflect.Pointer:

@@ -4,15 +4,15 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// Random is the random numbers of one sample. They are keyed by the seed, the
-// position of the sample in the stream, a name and the number of the call:
+// Random generates the random numbers of one sample. They are keyed by the seed, the position of
+// the sample in the stream, a name and the number of the call:
 //
 //	flip := r.Stream("flip")
 //	if flip.Bool(0.5) { … }
 //
-// so that a sample is augmented alike whatever the number of workers or ranks,
-// the size of batches, and after any interruption, and differently in every
-// epoch. It is a value and safe for concurrent use.
+// So the augmentation of a sample does not depend on the number of workers or ranks, the size of
+// batches, or interruptions. It differs in every epoch. Random is a value and safe for concurrent
+// use.
 type Random struct {
 	keyer rng.Keyer
 	pos   int64
@@ -24,7 +24,7 @@ func NewRandom(seed uint64, pos int64) Random { return Random{rng.NewKeyer(seed)
 // Stream returns the numbers for a purpose. Numbers of different names are independent.
 func (r Random) Stream(name string) rng.Philox { return r.Call(name, 0) }
 
-// Call is Stream for purposes that occur several times in a sample.
+// Call works like Stream, for purposes that occur several times in a sample.
 func (r Random) Call(name string, call uint32) rng.Philox {
 	if r.keyer == nil {
 		r.keyer = rng.NewKeyer(0)

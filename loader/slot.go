@@ -18,18 +18,18 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// slot is a task in the making, and what comes of it.
+// slot is a task in progress, with its result.
 type slot[S, B any] struct {
 	task    protocol.Task
 	lane    *lane[S]
-	opening bool // the lane is opened, there is no task
+	opening bool // the slot only opens the lane, there is no task
 
-	reading int64 // the id, or number, of what the data set is asked for, plus one; 0: it is not asked
+	reading int64 // the id, or number, of the item that the data set is reading, plus one; 0 if it reads nothing
 	batch   B
 	outcome protocol.Outcome
 	state   protocol.LaneState
-	samples []S   // of the batch, memory that is used again
-	ends    []int // of packs, behind each pack of samples
+	samples []S   // samples of the batch; the memory is reused
+	ends    []int // where each pack ends in samples
 	pinned  *arena.Arena
 	begun   atomic.Bool
 	done    atomic.Bool
@@ -47,8 +47,8 @@ func (s *slot[S, B]) reset() {
 
 // Dead is the error of a worker whose data set panicked or ended its goroutine.
 type Dead struct {
-	Value any    // of the panic; nil: the goroutine ended
-	Stack string // of the panic
+	Value any    // the value of the panic, or nil if the goroutine ended
+	Stack string // the stack of the panic
 }
 
 // Error implements error.
@@ -59,7 +59,7 @@ func (d *Dead) Error() string {
 	return fmt.Sprintf("the data set panicked: %v", d.Value)
 }
 
-// fill does the task of a slot. Whatever the data set does, there is an outcome.
+// fill does the task of a slot. Whatever the data set does, the slot has an outcome afterwards.
 func (e *engine[S, B]) fill(s *slot[S, B]) {
 	over := false
 	defer func() {
@@ -80,7 +80,7 @@ func (e *engine[S, B]) fill(s *slot[S, B]) {
 	over = true
 }
 
-// where names the sample or item that the data set was asked for.
+// where adds the sample or item that the data set was reading to an error.
 func (e *engine[S, B]) where(s *slot[S, B], err error) error {
 	what := "sample "
 	switch {
@@ -133,21 +133,21 @@ func (e *engine[S, B]) make(s *slot[S, B]) {
 	}
 }
 
-// collateSlot makes a batch of the samples of a slot, or of its packs.
+// collateSlot makes a batch from the samples of a slot, or from its packs.
 func (e *engine[S, B]) collateSlot(s *slot[S, B]) (B, error) {
 	if e.packs == nil {
 		return e.collate(s.samples)
 	}
 	packs, begin := make([][]S, 0, len(s.ends)), 0
 	for _, end := range s.ends {
-		if end > begin { // something of it could be read
+		if end > begin { // at least one sample of the pack could be read
 			packs, begin = append(packs, s.samples[begin:end:end]), end
 		}
 	}
 	return e.packs(packs)
 }
 
-// failed says where an error happened.
+// failed adds to an error where it happened.
 func (e *engine[S, B]) failed(s *slot[S, B], err error) error {
 	return &errs.Error{Subject: s.lane.name(), Err: err}
 }
@@ -197,8 +197,8 @@ func (e *engine[S, B]) readIDs(s *slot[S, B]) error {
 	return nil
 }
 
-// readSpare reads a sample of another rank if all samples of this rank were skipped: without a
-// batch the rank would be a step behind the others.
+// readSpare reads a sample of another rank if all samples of this rank were skipped. Without a
+// batch the rank would be one step behind the other ranks.
 func (e *engine[S, B]) readSpare(s *slot[S, B]) {
 	l, t := s.lane, &s.task
 	for i, id := range t.Spare {
@@ -220,7 +220,7 @@ func (e *engine[S, B]) readSpare(s *slot[S, B]) {
 
 func (e *engine[S, B]) random(pos int64) Random { return Random{e.keyer, pos} }
 
-// excuse tries a sample again, and skips it if it may; then it is the last of the faults.
+// excuse tries a sample again. If it fails and may be skipped, excuse adds it to the faults.
 func (e *engine[S, B]) excuse(s *slot[S, B], err error, id int64, r Random) (sample S, _ error) {
 	l, policy := s.lane, e.setup.OnError
 	for i := 0; i < policy.Retries && err != nil; i++ {
@@ -242,7 +242,7 @@ func skippedAs(position, id int64, err error) faults.Fault {
 	return faults.Fault{Position: position, ID: id, Action: faults.Skip, Reason: err.Error(), Err: err}
 }
 
-// pause waits; it reports false when the context ended before.
+// pause waits for d. It returns false if ctx ended before.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

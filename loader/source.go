@@ -17,7 +17,7 @@ type source[S any] struct {
 	iterable Iterable[S]
 }
 
-// dataset returns the data set as the user gave it.
+// dataset returns the data set that the caller passed.
 func (s source[S]) dataset() any {
 	if s.mapped != nil {
 		return s.mapped
@@ -25,7 +25,7 @@ func (s source[S]) dataset() any {
 	return s.iterable
 }
 
-// clone returns the data set for a worker; own says that it is one of its own.
+// clone returns the data set for a worker. own reports whether it is a copy for this worker.
 func (s source[S]) clone(ctx context.Context) (c source[S], own bool, err error) {
 	switch d := s.dataset().(type) {
 	case MapCloner[S]:
@@ -71,8 +71,8 @@ func (s source[S]) stateful() bool {
 	return ok
 }
 
-// fingerprintOf returns what a data set says of its contents, or a hash of what it
-// is: the type of its samples cannot tell two data sets apart, but other types can.
+// fingerprintOf returns the Fingerprint of a data set, or a hash of its Go type. Such a hash cannot
+// tell two data sets of one type apart.
 func fingerprintOf(dataset any) string {
 	if f, ok := dataset.(Fingerprinted); ok {
 		return f.Fingerprint()
@@ -82,7 +82,7 @@ func fingerprintOf(dataset any) string {
 	return h.Sum()
 }
 
-// closeIfCloser closes what a clone or an iterator holds.
+// closeIfCloser closes a clone or an iterator if it is an io.Closer.
 func closeIfCloser(v any) error {
 	if c, ok := v.(io.Closer); ok {
 		return c.Close()
@@ -92,5 +92,5 @@ func closeIfCloser(v any) error {
 
 func outOfRange(id, n int64) error {
 	return &errs.Error{Kind: errs.Invalid, Subject: "sample " + strconv.FormatInt(id, 10),
-		Want: "an id below " + strconv.FormatInt(n, 10), Got: "one that the data set does not have"}
+		Want: "an id below " + strconv.FormatInt(n, 10), Got: "an id that the data set does not have"}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// warnOfUnevenEnd says at construction that some ranks get nothing of the last batch of
-// an epoch, and what becomes of them.
+// warnOfUnevenEnd warns when the loader is made if some ranks get no sample of the last batch of an
+// epoch, and says what they do.
 func (n *native) warnOfUnevenEnd() {
 	s := n.setup
 	if s.Iterable || s.Tail == order.Drop || s.World < 2 || s.Packs {
@@ -28,7 +28,7 @@ func (n *native) warnOfUnevenEnd() {
 	}
 }
 
-// tellUneven says once what becomes of ranks that get nothing.
+// tellUneven warns once about ranks that get no sample.
 func (n *native) tellUneven(rest int64, what string) {
 	if n.unevenTold {
 		return
@@ -45,7 +45,7 @@ func (n *native) tellUneven(rest int64, what string) {
 		"set Tail to order.Drop, another batch size, or Uneven to RepeatSample", rest, what, world, world-rest))
 }
 
-// warnOfPacks says that packs are cut.
+// warnOfPacks warns if packs are cut.
 func (n *native) warnOfPacks() {
 	s := n.setup
 	if _, packs := s.Order.(order.Packer); packs && !s.Packs {

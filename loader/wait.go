@@ -10,8 +10,8 @@ import (
 	"github.com/bivouac-ml/bivouac/loader/protocol"
 )
 
-// wait returns when a slot is done. If ctx ends or the wait takes too long, it returns an error and
-// the slot stays in flight.
+// wait returns when a slot is done. If ctx ends or the wait takes too long, it returns an error,
+// and the slot stays in flight.
 func (e *engine[S, B]) wait(ctx context.Context, s *slot[S, B]) error {
 	if e.setup.Workers == 0 {
 		e.caller.set(ctx)
@@ -31,8 +31,8 @@ func (e *engine[S, B]) wait(ctx context.Context, s *slot[S, B]) error {
 	return e.waitFor(ctx, func() (*slot[S, B], bool) { return s, s.done.Load() })
 }
 
-// waitAny returns the index of the oldest slot that is done, when there is one. Slots of one
-// lane are handed out in their order.
+// waitAny waits until a slot is done and returns the index of the oldest one. Slots of one lane are
+// handed out in their order.
 func (e *engine[S, B]) waitAny(ctx context.Context) (at int, err error) {
 	err = e.waitFor(ctx, func() (*slot[S, B], bool) {
 		i, ok := oldestDone(len(e.flight), func(i int) int { return e.flight[i].task.Lane },
@@ -43,11 +43,11 @@ func (e *engine[S, B]) waitAny(ctx context.Context) (at int, err error) {
 	return at, err
 }
 
-// oldestDone returns the first of n slots that is done, and ok false where none is. While it looks,
-// slots get done: one that was not done when it was looked at may be done now, and so may one
-// behind it in the same lane. The state of a stream is its state behind the batch that was handed
-// out last, so the first slot of the lane is taken then: a lane makes its slots one after the
-// other.
+// oldestDone returns the first of n slots that is done, or ok = false if there is none. Slots
+// become done while it looks: a slot may be done now although it was not done when oldestDone
+// looked at it, and so may a later slot of the same lane. The state of a stream is its state after
+// the batch that was handed out last. So oldestDone then takes the first slot of the lane, because
+// a lane makes its slots one after the other.
 func oldestDone(n int, lane func(i int) int, done func(i int) bool) (at int, ok bool) {
 	for i := range n {
 		if !done(i) {
@@ -65,7 +65,8 @@ func oldestDone(n int, lane func(i int) int, done func(i int) bool) (at int, ok 
 	return 0, false
 }
 
-// waitFor returns when ready says so. ready also tells which slot to name otherwise.
+// waitFor returns when ready returns true. The slot that ready returns otherwise is named in an
+// error.
 func (e *engine[S, B]) waitFor(ctx context.Context, ready func() (*slot[S, B], bool)) error {
 	var late <-chan time.Time
 	if e.options.Timeout > 0 {
@@ -98,14 +99,14 @@ func canceled(ctx context.Context) error {
 	return &errs.Error{Kind: errs.Canceled, Err: context.Cause(ctx)}
 }
 
-// late is the error of a wait that took longer than Options.Timeout.
+// late returns the error of a wait that took longer than Options.Timeout.
 func (e *engine[S, B]) late(s *slot[S, B]) error {
 	name, what := "workers", "no worker has begun it"
 	if s.begun.Load() {
 		name, what = s.lane.name(), "the worker is still busy with it"
 	}
 	return &errs.Error{Kind: errs.Exhausted, Subject: name, Want: fmt.Sprintf("a batch within %v", e.options.Timeout),
-		Got:    "none: " + what,
+		Got:    "no batch: " + what,
 		Remedy: "the next call waits again", Err: context.DeadlineExceeded}
 }
 

@@ -46,7 +46,8 @@ func NewBatches(o Order, size int64, tail Tail) (*Batches, error) {
 	total, ends := o.Len()
 	switch {
 	case size < 1 || tail > Pad:
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBatches", Want: "a size of at least 1 and a known tail", Got: fmt.Sprintf("size %d, tail %s", size, tail)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBatches", Want: "a size of at least 1 and a known tail",
+			Got: fmt.Sprintf("size %d, tail %s", size, tail)}
 	case tail == Span && ends:
 		b.epoch = total
 	case tail == Span:
@@ -62,7 +63,8 @@ func NewBatches(o Order, size int64, tail Tail) (*Batches, error) {
 		b.perEpoch++
 	}
 	if b.perEpoch == 0 && b.epoch > 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBatches", Want: fmt.Sprintf("a size of at most %d, the samples of an epoch (the tail drop leaves no batch)", b.epoch), Got: fmt.Sprint(size)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBatches",
+			Want: fmt.Sprintf("a size of at most %d, the samples of an epoch (the tail drop leaves no batch)", b.epoch), Got: fmt.Sprint(size)}
 	}
 	return b, nil
 }

@@ -35,7 +35,8 @@ func NewBuckets(o Order, lengths *Lengths, bounds []int64, batch, block int64) (
 	}
 	rise := slices.IsSorted(bounds) && len(slices.Compact(slices.Clone(bounds))) == len(bounds)
 	if batch < 1 || block%max(batch, 1) != 0 || !rise {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBuckets", Want: "rising bounds and blocks of whole batches", Got: fmt.Sprintf("bounds %v, blocks of %d, batches of %d", bounds, block, batch)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBuckets",
+			Want: "rising bounds and blocks of whole batches", Got: fmt.Sprintf("bounds %v, blocks of %d, batches of %d", bounds, block, batch)}
 	}
 	b := &Buckets{lengths: lengths, bounds: slices.Clone(bounds), batch: batch}
 	var err error

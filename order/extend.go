@@ -58,7 +58,8 @@ func (m *Mixture) Extend(from int64, e Extension) (*Mixture, error) {
 	starts := make([]int64, len(e.Grown)) // for each growth, the position in the source from which on it has all samples
 	for i, g := range e.Grown {
 		if slices.ContainsFunc(e.Grown[:i], func(other Growth) bool { return other.Source == g.Source }) {
-			return nil, notExtended(fmt.Sprintf("growth %d", i), "each source at most once", fmt.Sprintf("source %d again", g.Source))
+			return nil, notExtended(fmt.Sprintf("growth %d", i), "each source at most once",
+				fmt.Sprintf("source %d again", g.Source))
 		}
 		var err error
 		if starts[i], err = next.grow(m, from, g); err != nil {
@@ -93,7 +94,8 @@ func (m *Mixture) Extend(from int64, e Extension) (*Mixture, error) {
 			until = max(from, min(until, pos))
 		case next.n < math.MaxInt64:
 			return nil, notExtended(fmt.Sprintf("growth %d, of source %d", i, g.Source),
-				"a mixture that reaches the next pass over the source, where the added samples begin", fmt.Sprintf("a mixture that ends at position %d, before that pass", next.n))
+				"a mixture that reaches the next pass over the source, where the added samples begin",
+				fmt.Sprintf("a mixture that ends at position %d, before that pass", next.n))
 		}
 	}
 	next.origins = append(next.origins, origin{Origin{m.String(), until}, m.samples()})
@@ -128,7 +130,8 @@ func (m *Mixture) phasesFrom(from int64, e Extension) ([]Phase, error) {
 	}
 	for i, p := range e.Phases {
 		if p.From < from {
-			return nil, notExtended(fmt.Sprintf("phase %d", i), fmt.Sprintf("a position of at least %d (earlier positions do not change)", from), p.From)
+			return nil, notExtended(fmt.Sprintf("phase %d", i),
+				fmt.Sprintf("a position of at least %d (earlier positions do not change)", from), p.From)
 		}
 		phases = append(phases, p)
 	}

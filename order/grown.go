@@ -64,7 +64,8 @@ func newGrown(o Order, stages []grownStage) (*grown, error) {
 		}
 		last := stages[i-1]
 		if s.pass <= last.pass || s.samples <= last.samples {
-			return nil, invalid("stages whose first passes and samples rise", fmt.Sprintf("%d samples from pass %d on", s.samples, s.pass))
+			return nil, invalid("stages whose first passes and samples rise",
+				fmt.Sprintf("%d samples from pass %d on", s.samples, s.pass))
 		}
 		if s.pass > math.MaxInt64/2/max(s.n, last.n) {
 			return nil, invalid("fewer positions than 2^62 up to the last stage", fmt.Sprint("pass ", s.pass))

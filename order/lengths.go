@@ -22,7 +22,8 @@ func NewLengths(of []int32) (*Lengths, error) {
 	l := &Lengths{of: of, hash: uint64(len(of))}
 	for id, n := range of {
 		if n < 0 {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewLengths", Want: "lengths of at least 0", Got: fmt.Sprintf("%d of id %d", n, id)}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewLengths", Want: "lengths of at least 0",
+				Got: fmt.Sprintf("%d of id %d", n, id)}
 		}
 		l.hash = rng.Mix(l.hash ^ uint64(n))
 	}

@@ -145,7 +145,8 @@ func (m *Mixture) check(phases []Phase) error {
 		return &errs.Error{Kind: errs.Invalid, Op: "order.NewMixture", Subject: subject, Want: want, Got: fmt.Sprint(got)}
 	}
 	if k := len(m.sources); k == 0 || k > maxSources || m.exhaustion > CycleOn {
-		return invalid("", fmt.Sprintf("1 to %d sources and a policy", maxSources), fmt.Sprintf("%d sources, policy %d", k, m.exhaustion))
+		return invalid("", fmt.Sprintf("1 to %d sources and a policy", maxSources),
+			fmt.Sprintf("%d sources, policy %d", k, m.exhaustion))
 	}
 	sum, total := 0.0, int64(0)
 	for i := range m.sources {
@@ -196,7 +197,8 @@ func (m *Mixture) check(phases []Phase) error {
 			sum += w
 		}
 		if p.From <= before || len(p.Weights) != len(m.sources) || sum == 0 || math.IsInf(sum, 1) {
-			return invalid(name, fmt.Sprintf("a position above %d and %d weights with a sum above 0", before, len(m.sources)), fmt.Sprintf("%+v", p))
+			return invalid(name, fmt.Sprintf("a position above %d and %d weights with a sum above 0", before, len(m.sources)),
+				fmt.Sprintf("%+v", p))
 		}
 		before = p.From
 	}

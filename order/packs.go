@@ -51,7 +51,8 @@ func NewPacks(o Order, lengths *Lengths, options PackOptions) (*Packs, error) {
 		options.Most = math.MaxInt64
 	}
 	if options.Capacity < 1 || options.Capacity > math.MaxInt64/maxBlock || options.Most < 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewPacks", Want: "a capacity of at least 1 and at least 0 samples a pack", Got: fmt.Sprintf("%+v", options)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewPacks",
+			Want: "a capacity of at least 1 and at least 0 samples a pack", Got: fmt.Sprintf("%+v", options)}
 	}
 	p := &Packs{lengths: lengths, options: options}
 	var err error

@@ -184,7 +184,8 @@ func (p *parser) version(v *version) (err error) {
 		return err
 	}
 	if v.n < 1 || v.n > v.newest {
-		return &errs.Error{Kind: errs.Unsupported, Subject: "version of an order", Want: fmt.Sprint("a version from 1 to ", v.newest), Got: strconv.Itoa(v.n)}
+		return &errs.Error{Kind: errs.Unsupported, Subject: "version of an order",
+			Want: fmt.Sprint("a version from 1 to ", v.newest), Got: strconv.Itoa(v.n)}
 	}
 	return nil
 }
@@ -317,7 +318,8 @@ func (p *parser) mixture() (Order, error) {
 		p.weights += len(sources)
 	}
 	if p.weights > mostWeights {
-		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("at most %d sets of weights in all mixtures together", mostWeights)}
+		return nil, &errs.Error{Kind: errs.Exhausted,
+			Want: fmt.Sprintf("at most %d sets of weights in all mixtures together", mostWeights)}
 	}
 	for i, w := range phases[0].Weights {
 		sources[i].Weight = w
@@ -359,7 +361,8 @@ func (p *parser) grown() (Order, error) {
 		return below, err
 	}
 	if p.shards -= int64(len(stages)) * shardsOf(below); p.shards < 0 || len(stages) > mostStages {
-		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("an order that grew at most %d times, with few shards", mostStages-1)}
+		return nil, &errs.Error{Kind: errs.Exhausted,
+			Want: fmt.Sprintf("an order that grew at most %d times, with few shards", mostStages-1)}
 	}
 	return errOr(newGrown(below, stages))
 }

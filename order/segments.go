@@ -121,8 +121,9 @@ type Repeated struct {
 func Repeat(o Order, epochs int64) (*Repeated, error) {
 	n, ends := o.Len()
 	if !ends || epochs < 0 || epochs > 0 && n > math.MaxInt64/epochs {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.Repeat", Want: "an order that ends, at least 0 epochs and fewer than 2^63 positions",
-			Got: fmt.Sprintf("%d epochs of %s", epochs, o)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.Repeat",
+			Want: "an order that ends, at least 0 epochs and fewer than 2^63 positions",
+			Got:  fmt.Sprintf("%d epochs of %s", epochs, o)}
 	}
 	return &Repeated{order: o, n: n, epochs: epochs}, nil
 }

@@ -42,7 +42,8 @@ func SelectIDs(n int64, ids []int64) (*Selection, error) {
 	s.words = make([]uint64, (s.n+63)/64)
 	for _, id := range ids {
 		if id < 0 || id >= n {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: "order.SelectIDs", Want: fmt.Sprintf("ids from 0 to below %d", n), Got: fmt.Sprint(id)}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "order.SelectIDs", Want: fmt.Sprintf("ids from 0 to below %d", n),
+				Got: fmt.Sprint(id)}
 		}
 		s.words[id/64] |= 1 << (id % 64)
 	}
@@ -167,7 +168,8 @@ type epochIndex struct {
 // errs.Mismatch if the epochs have another length.
 func NewFiltered(o Epochs, s *Selection) (*Filtered, error) {
 	if o.EpochLen() != s.n {
-		return nil, &errs.Error{Kind: errs.Mismatch, Op: "order.NewFiltered", Want: fmt.Sprintf("epochs of %d positions, one for each id that the selection chooses from", s.n), Got: fmt.Sprint(o.EpochLen())}
+		return nil, &errs.Error{Kind: errs.Mismatch, Op: "order.NewFiltered",
+			Want: fmt.Sprintf("epochs of %d positions, one for each id that the selection chooses from", s.n), Got: fmt.Sprint(o.EpochLen())}
 	}
 	return &Filtered{order: o, selection: s}, nil
 }

@@ -164,7 +164,8 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 	}
 	classes = slices.DeleteFunc(classes, func(name string) bool { return !matchDir(name) })
 	if len(classes) == 0 {
-		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "a folder for each class", Got: "no folder",
+		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "a folder for each class",
+			Got:    "no folder",
 			Remedy: "move the files into folders, or list them in the argument files"}
 	}
 	seen := 0

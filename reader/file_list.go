@@ -48,7 +48,8 @@ func (f *files) listed(ctx context.Context, c *op.Config) error {
 		}
 	}
 	if len(f.ends) == 0 {
-		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: list, Want: "at least one line with a path and its label", Got: "no line"}
+		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: list,
+			Want: "at least one line with a path and its label", Got: "no line"}
 	}
 	return nil
 }
@@ -65,7 +66,8 @@ func (f *files) entry(ctx context.Context, list string, number int, line string)
 	name := strings.TrimRight(line[:max(at, 0)], " \t")
 	label, err := strconv.ParseUint(line[at+1:], 10, 31)
 	if err != nil || name == "" {
-		return listError(list, number, "a path and then its label (a number from 0 to 2147483647)", strconv.Quote(line[:min(len(line), 200)]))
+		return listError(list, number, "a path and then its label (a number from 0 to 2147483647)",
+			strconv.Quote(line[:min(len(line), 200)]))
 	}
 	return f.stat(filepath.ToSlash(name), int32(label))
 }

@@ -86,7 +86,8 @@ func Lookup(s *op.Schema) (Opener, error) {
 	if o, ok := registry.openers[s.FullName()]; ok {
 		return o, nil
 	}
-	return Opener{}, &errs.Error{Kind: errs.Invalid, Op: "reader", Subject: s.FullName(), Got: "an operator that is not a reader"}
+	return Opener{}, &errs.Error{Kind: errs.Invalid, Op: "reader", Subject: s.FullName(),
+		Got: "an operator that is not a reader"}
 }
 
 // fingerprint hashes names, sizes and labels in order. It does not read the contents, because that
@@ -142,7 +143,8 @@ func checkLoader(c *op.Config) error {
 	case op.Get[bool](c, "shuffle_after_epoch") && op.Get[bool](c, "random_shuffle"):
 		return c.Invalid("shuffle_after_epoch", "only shuffle_after_epoch or only random_shuffle", "both", "")
 	case op.Get[bool](c, "shuffle_after_epoch") && op.Get[bool](c, "stick_to_shard"):
-		return c.Invalid("shuffle_after_epoch", "only shuffle_after_epoch or only stick_to_shard (shuffle_after_epoch implies it)", "both", "")
+		return c.Invalid("shuffle_after_epoch", "only shuffle_after_epoch or only stick_to_shard (shuffle_after_epoch implies it)",
+			"both", "")
 	}
 	return nil
 }

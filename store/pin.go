@@ -98,7 +98,8 @@ func Overtaken(ctx context.Context, st Store, p Pinned, name string) error {
 	if !replaced && !errors.Is(err, ErrRemoved) {
 		return err
 	}
-	e := &errs.Error{Kind: errs.Busy, Subject: name, Want: "the directory that was read", Got: "no directory", Err: ErrRemoved, Remedy: "run it again: it then reads the present contents"}
+	e := &errs.Error{Kind: errs.Busy, Subject: name, Want: "the directory that was read",
+		Got: "no directory", Err: ErrRemoved, Remedy: "run it again: it then reads the present contents"}
 	if read, err := p.Stat(ctx, name); err == nil {
 		e.Want += ", changed " + read.ModTime.UTC().Format(stamp)
 	}
@@ -116,7 +117,8 @@ const stamp = "2006-01-02T15:04:05.000000Z"
 
 // Gone returns the error that Pinned.Fate returns for a name. why is ErrRemoved or ErrReplaced.
 func Gone(name string, why error) error {
-	e := &errs.Error{Kind: errs.NotFound, Subject: name, Err: why, Remedy: "load another step, or take a lease, which keeps the step that is being read"}
+	e := &errs.Error{Kind: errs.NotFound, Subject: name, Err: why,
+		Remedy: "load another step, or take a lease, which keeps the step that is being read"}
 	if why == ErrReplaced {
 		e.Remedy = "read it again"
 	}

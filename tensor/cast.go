@@ -91,7 +91,8 @@ func CastInto(dst DType, out []byte, src DType, in []byte) error {
 			out, in = out[:n*dst.Size()], in[:n*src.Size()]
 		}
 	default:
-		return &errs.Error{Kind: errs.Invalid, Op: "tensor.Cast", Want: "separate memory, or memory with the same beginning or the same end", Got: "memory that overlaps in another way"}
+		return &errs.Error{Kind: errs.Invalid, Op: "tensor.Cast",
+			Want: "separate memory, or memory with the same beginning or the same end", Got: "memory that overlaps in another way"}
 	}
 	return nil
 }

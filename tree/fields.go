@@ -83,5 +83,6 @@ func collect(t reflect.Type, prefix []int, out *[]field) error {
 }
 
 func wrongOption(t reflect.Type, f reflect.StructField, options string) error {
-	return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + f.Name, Want: "only the options omitempty and array", Got: strconv.Quote(options)}
+	return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + f.Name,
+		Want: "only the options omitempty and array", Got: strconv.Quote(options)}
 }

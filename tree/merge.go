@@ -178,7 +178,8 @@ func asDict(n *Node, at Path) (*Node, error) {
 	for i, pair := range n.Items {
 		key, value, ok := asPair(pair)
 		if !ok {
-			return nil, mergeMismatch(append(at, n.Key(i)), "a pair of a key and a value (the list becomes a dictionary)", pair.String())
+			return nil, mergeMismatch(append(at, n.Key(i)), "a pair of a key and a value (the list becomes a dictionary)",
+				pair.String())
 		}
 		d.Set(key, value)
 	}
@@ -205,7 +206,8 @@ func asPair(n *Node) (key string, value *Node, ok bool) {
 
 func (m merger) listed(later, earlier *Node, at Path) (*Node, error) {
 	if later.Len() != earlier.Len() {
-		return nil, mergeMismatch(at, earlier.String()+" or a list of the same length, as in the trees before", later.String())
+		return nil, mergeMismatch(at, earlier.String()+" or a list of the same length, as in the trees before",
+			later.String())
 	}
 	if earlier.Kind.keyed() { // Orbax would pair the elements with its keys, not with its values
 		return later, nil

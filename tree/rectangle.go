@@ -62,7 +62,8 @@ func firstRows(v reflect.Value, depth int) tensor.Shape {
 // length differs from shape.
 func eachRow(v reflect.Value, shape tensor.Shape, at Path, op string, do func(row reflect.Value)) error {
 	if v.Len() != shape[0] {
-		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: at.String(), Want: fmt.Sprintf("%d elements, as in the first row", shape[0]), Got: strconv.Itoa(v.Len()) + " elements",
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: at.String(),
+			Want: fmt.Sprintf("%d elements, as in the first row", shape[0]), Got: strconv.Itoa(v.Len()) + " elements",
 			Remedy: "make all rows of the array equally long, or remove the option array from the tag to store a list of rows"}
 	}
 	if len(shape) == 1 {

@@ -200,7 +200,8 @@ func (t *txn) exchanged(ctx context.Context, op, from, to string) error {
 	if err := t.s.fs.Exchange(from, to); err != nil {
 		return errors.Join(errNotReturned, err)
 	}
-	return &errs.Error{Kind: errs.Busy, Op: op, Subject: t.final, Want: "the directory that was read", Got: "another directory", Err: store.ErrReplaced,
+	return &errs.Error{Kind: errs.Busy, Op: op, Subject: t.final, Want: "the directory that was read",
+		Got: "another directory", Err: store.ErrReplaced,
 		Remedy: "run it again: it then reads the present contents"}
 }
 

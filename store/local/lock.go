@@ -75,12 +75,14 @@ func (l *lock) Check(ctx context.Context) error {
 	there, err := l.s.fs.Stat(l.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &errs.Error{Kind: errs.NotFound, Op: op, Subject: l.name, Want: "the lock file of this process", Got: "no file (it or its directory was removed)",
+		return &errs.Error{Kind: errs.NotFound, Op: op, Subject: l.name, Want: "the lock file of this process",
+			Got:    "no file (it or its directory was removed)",
 			Remedy: "find out which program removes it, and open the run again"}
 	case err != nil:
 		return wrap(op, l.name, err)
 	case !vfs.SameFile(locked, there):
-		return &errs.Error{Kind: errs.Busy, Op: op, Subject: l.name, Want: "the lock file of this process", Got: "another file (it or its directory was replaced)",
+		return &errs.Error{Kind: errs.Busy, Op: op, Subject: l.name, Want: "the lock file of this process",
+			Got:    "another file (it or its directory was replaced)",
 			Remedy: "find out which program saves there, and open the run again"}
 	}
 	return nil

@@ -190,7 +190,8 @@ func (p *pinned) Lease(ctx context.Context) error {
 			return alive(ctx, op, p.name)
 		}
 	}
-	return &errs.Error{Kind: errs.Busy, Op: op, Subject: p.name, Got: "another process that holds the directory exclusively"}
+	return &errs.Error{Kind: errs.Busy, Op: op, Subject: p.name,
+		Got: "another process that holds the directory exclusively"}
 }
 
 // Leased implements store.Pinned. A lease of this Pinned is given up.

@@ -106,7 +106,8 @@ func (t *txn) disown() {
 // join takes part in a transaction that another process has begun.
 func (s *Store) join(ctx context.Context, op, final string, o store.TxnOptions) (store.Txn, error) {
 	if parent(o.Join) != parent(final) || !store.IsLeftover(o.Join) {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: final, Want: "the staging name of a transaction in the same directory", Got: o.Join}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: final,
+			Want: "the staging name of a transaction in the same directory", Got: o.Join}
 	}
 	info, err := s.locate(ctx, op, o.Join)
 	if err == nil && !info.IsDir() {
@@ -136,7 +137,8 @@ func (s *Store) occupied(op, final string, overwrite bool) (bool, error) {
 	case !overwrite:
 		return false, taken(op, final)
 	case !info.IsDir():
-		return false, &errs.Error{Kind: errs.Exists, Op: op, Subject: final, Want: "a directory to overwrite", Got: "another kind of file"}
+		return false, &errs.Error{Kind: errs.Exists, Op: op, Subject: final, Want: "a directory to overwrite",
+			Got: "another kind of file"}
 	}
 	return true, nil
 }
