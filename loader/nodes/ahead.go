@@ -9,52 +9,52 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/flow"
 )
 
-// ahead runs a source, and a function over its values, ahead of the consumer. One
-// goroutine reads the source; with workers others call the function.
+// ahead runs a source, and a function over its values, ahead of the consumer. One goroutine reads
+// the source. With workers, other goroutines call the function.
 //
 // The state is a snapshot of the source and the number of its values that were delivered since. A
-// snapshot is taken at a fixed interval of values and travels with its value. It counts once that
+// snapshot is taken at a fixed interval of values and travels with its value. It counts once this
 // value is delivered.
 type ahead[S, T any] struct {
 	op      string
 	source  Node[S]
 	fn      func(context.Context, S) (T, error)
-	workers int // 0: the reader calls fn
-	depth   int // values in the making
-	every   int // values from one snapshot to the next; 0: never but at the beginning
+	workers int // with 0 the reader calls fn
+	depth   int // most values in progress
+	every   int // values from one snapshot to the next; 0: only at the beginning
 
 	ring    *flow.Ring[*slot[S, T], int64]
 	readers *flow.Pool[*slot[S, T]]
 	callers *flow.Pool[*slot[S, T]]
-	ctx     context.Context // of what is in the making
+	ctx     context.Context // the context of values in progress
 	cancel  context.CancelFunc
 
-	// Of the reader.
+	// Fields of the reader.
 	read  int
 	ended bool
 
-	// Of the consumer.
+	// Fields of the consumer.
 	snapshot snapshot
 	steps    int64 // values passed since the snapshot
-	failed   int64 // values in which fn failed since the value delivered last
+	failed   int64 // values for which fn failed since the value delivered last
 
-	// The book is the reader's while it runs.
+	// The book belongs to the reader while the reader runs.
 	keeper
 }
 
-// slot is a value in the making.
+// slot is a value in progress.
 type slot[S, T any] struct {
 	in       S
 	out      T
-	err      error // io.EOF behind the last value
+	err      error // io.EOF after the last value
 	consumed bool  // the source gave a value
-	taken    bool  // snapshot holds the source's state behind this value
+	taken    bool  // snapshot holds the source's state after this value
 	snapshot snapshot
 	done     chan struct{}
-	pending  bool // done is still to be received; of the consumer
+	pending  bool // the consumer must still receive done
 }
 
-// stage begins slots for the ring.
+// stage starts the slots of the ring.
 type stage[S, T any] struct{ a *ahead[S, T] }
 
 func (s stage[S, T]) Start(_ context.Context, f *slot[S, T], at int64, _ bool) (int64, flow.Outcome) {
@@ -76,8 +76,8 @@ func (s stage[S, T]) Wait(ctx context.Context, f *slot[S, T]) error {
 	}
 }
 
-// Err returns nil: failures are delivered in their place, for a source cannot be
-// asked for the same value again.
+// Err returns nil: failures are delivered at their position, because a source cannot be asked for
+// the same value again.
 func (s stage[S, T]) Err(*slot[S, T]) error { return nil }
 
 func (s stage[S, T]) Abandon(f *slot[S, T]) {
@@ -87,7 +87,7 @@ func (s stage[S, T]) Abandon(f *slot[S, T]) {
 	*f = slot[S, T]{done: f.done, snapshot: snapshot{text: f.snapshot.text[:0]}}
 }
 
-// Reset implements [Node]. It reads again what was delivered since the snapshot.
+// Reset implements [Node]. It reads the values delivered since the snapshot again.
 func (a *ahead[S, T]) Reset(ctx context.Context, state []byte) error {
 	a.stop()
 	snapshot, steps := []byte(nil), int64(0)
@@ -115,7 +115,7 @@ func (a *ahead[S, T]) Reset(ctx context.Context, state []byte) error {
 	return nil
 }
 
-// begin moves the source to a snapshot and passes over some of its values.
+// begin moves the source to a snapshot and skips the given number of its values.
 func (a *ahead[S, T]) begin(ctx context.Context, snapshot []byte, steps int64) (err error) {
 	sketched(a.source, &a.book)
 	if err = a.source.Reset(ctx, snapshot); err != nil {
@@ -129,7 +129,7 @@ func (a *ahead[S, T]) begin(ctx context.Context, snapshot []byte, steps int64) (
 		_, err := a.source.Next(ctx)
 		if err == io.EOF {
 			return &errs.Error{Kind: errs.Mismatch, Op: "nodes." + a.op, Subject: "state: steps_since_snapshot",
-				Want: fmt.Sprint("a source that goes on for ", steps, " values"), Got: fmt.Sprint(passed)}
+				Want: fmt.Sprint("a source with at least ", steps, " more values"), Got: fmt.Sprint(passed)}
 		}
 		if err != nil {
 			return err
@@ -143,7 +143,7 @@ func (a *ahead[S, T]) begin(ctx context.Context, snapshot []byte, steps int64) (
 	return nil
 }
 
-// passSnapshot takes the snapshot that is due behind a value that is skipped.
+// passSnapshot takes the snapshot that is due after a skipped value.
 func (a *ahead[S, T]) passSnapshot() (err error) {
 	if a.due() {
 		err = a.take(&a.snapshot, a.source)
@@ -152,7 +152,7 @@ func (a *ahead[S, T]) passSnapshot() (err error) {
 	return err
 }
 
-// due reports whether a snapshot is taken behind the value read last.
+// due reports whether a snapshot is taken after the value that was read last.
 func (a *ahead[S, T]) due() bool { return a.every > 0 && a.read%a.every == 0 }
 
 // make reads the value of a slot. It runs in the reader.
@@ -189,7 +189,7 @@ func (a *ahead[S, T]) readInto(f *slot[S, T]) {
 	}
 }
 
-// apply calls the function and ends the slot.
+// apply calls the function and completes the slot.
 func (a *ahead[S, T]) apply(f *slot[S, T]) {
 	if f.err = a.ctx.Err(); f.err == nil {
 		if f.out, f.err = call(a.ctx, a.fn, f.in); f.err != nil {
@@ -237,7 +237,7 @@ func (a *ahead[S, T]) AppendState(dst []byte) ([]byte, error) {
 	return append(appendCount(dst, "steps_since_snapshot", a.steps), '}'), err
 }
 
-// stop drops what is in the making and waits for it.
+// stop drops the values in progress and waits for their goroutines.
 func (a *ahead[S, T]) stop() {
 	if a.cancel != nil {
 		a.cancel()

@@ -7,12 +7,12 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// Batch returns the node that yields slices of size values. The last one of an epoch has fewer, or
-// is left out, as tail says: Short or Drop. The slices are the consumer's. The error is of kind
+// Batch returns the node that yields slices of size values. tail is Short or Drop: the last slice
+// of an epoch has fewer values, or is left out. The consumer owns the slices. The error is of kind
 // errs.Invalid.
 func Batch[T any](source Node[T], size int, tail order.Tail) (Node[[]T], error) {
 	if size < 1 {
-		return nil, invalid("Batch", "size", "1 or more", size)
+		return nil, invalid("Batch", "size", "at least 1", size)
 	}
 	if tail != order.Short && tail != order.Drop {
 		return nil, invalid("Batch", "tail", "order.Short or order.Drop", tail)
@@ -25,7 +25,7 @@ type batcher[T any] struct {
 	size   int
 	tail   order.Tail
 	part   []T      // values of a batch that an error interrupted
-	before snapshot // of the source before them
+	before snapshot // state of the source before these values
 	keeper
 }
 
@@ -72,15 +72,15 @@ func (n *batcher[T]) AppendState(dst []byte) ([]byte, error) {
 
 func (n *batcher[T]) Close() error { return n.source.Close() }
 
-// Unbatch returns the node that yields the values of slices one by one. To resume,
-// the slice is read again.
+// Unbatch returns the node that yields the values of slices one by one. To resume, it reads the
+// slice again.
 func Unbatch[T any](source Node[[]T]) Node[T] { return &unbatcher[T]{source: source} }
 
 type unbatcher[T any] struct {
 	source Node[[]T]
 	batch  []T
-	index  int      // in batch, of the next value
-	before snapshot // of the source before batch; empty: not known yet
+	index  int      // index of the next value in batch
+	before snapshot // state of the source before batch; empty if not known yet
 	keeper
 }
 
@@ -105,14 +105,14 @@ func (n *unbatcher[T]) Reset(ctx context.Context, state []byte) error {
 	return nil
 }
 
-// pull reads the next slice. At an error the position is the beginning of it.
+// pull reads the next slice. After an error the position is the beginning of the slice.
 func (n *unbatcher[T]) pull(ctx context.Context) (err error) {
 	if err = n.take(&n.before, n.source); err != nil {
 		return err
 	}
 	batch, err := n.source.Next(ctx)
 	if err == io.EOF {
-		return err // the index stays: torchdata has it so
+		return err // the index stays, as in torchdata
 	}
 	n.batch, n.index = batch, 0
 	return err

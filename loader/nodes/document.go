@@ -12,14 +12,14 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// document reads the state of one node. The first error stays.
+// document reads the state of one node. It keeps the first error.
 type document struct {
 	op     string
 	fields map[string]json.RawMessage
 	err    error
 }
 
-// parse reads a state that must have exactly these fields.
+// parse reads a state that must have exactly the given fields.
 func parse(op string, state []byte, names ...string) *document {
 	d := &document{op: "nodes." + op}
 	dec := json.NewDecoder(bytes.NewReader(state))
@@ -32,20 +32,20 @@ func parse(op string, state []byte, names ...string) *document {
 	want := slices.Sorted(slices.Values(names))
 	if !slices.Equal(got, want) {
 		d.err = &errs.Error{Kind: errs.Mismatch, Op: d.op, Subject: "state", Want: "the fields " + list(want), Got: list(got),
-			Remedy: "a node accepts only its own state: build the nodes as they were built when it was saved"}
+			Remedy: "build the nodes as they were when the state was saved: a node accepts only its own state"}
 	}
 	return d
 }
 
-// count reads a field that is a number from 0 on.
+// count reads a field that is a number of at least 0.
 func (d *document) count(name string) int64 {
-	return read[int64](d, name, "an integer from 0 on", func(n int64) bool { return n >= 0 })
+	return read[int64](d, name, "an integer of at least 0", func(n int64) bool { return n >= 0 })
 }
 
 // flag reads a field that is true or false.
 func (d *document) flag(name string) bool { return read[bool](d, name, "true or false", nil) }
 
-// object returns a field as it is, for the node below.
+// object returns the raw JSON of a field, for the node below.
 func (d *document) object(name string) []byte { return d.fields[name] }
 
 // read decodes one field.
@@ -77,7 +77,7 @@ func excerpt(b []byte) string {
 	return fmt.Sprintf("%q", b)
 }
 
-// appendKey appends a field's name, with what comes before it.
+// appendKey appends the name of a field, with the comma or brace before it.
 func appendKey(dst []byte, name string) []byte {
 	if len(dst) > 0 && dst[len(dst)-1] != '{' && dst[len(dst)-1] != ',' {
 		dst = append(dst, ',')
@@ -97,21 +97,21 @@ func appendFlag(dst []byte, name string, v bool) []byte {
 	return strconv.AppendBool(appendKey(dst, name), v)
 }
 
-// appendText appends a field that is a text, or a name that may hold anything.
+// appendText appends a field that is a text, or a name with any characters.
 func appendText(dst []byte, text string) []byte {
 	b, err := json.Marshal(text)
-	if err != nil { // never for a string
+	if err != nil { // a string has no error
 		return append(dst, `""`...)
 	}
 	return append(dst, b...)
 }
 
-// appender appends a state: AppendState of a node.
+// appender is the method AppendState of a node.
 type appender interface {
 	AppendState(dst []byte) ([]byte, error)
 }
 
-// appendState appends a field that is the state of s.
+// appendState appends the state of s as a field.
 func appendState(dst []byte, name string, s appender) ([]byte, error) {
 	return s.AppendState(appendKey(dst, name))
 }

@@ -253,11 +253,11 @@ func TestForeignStates(t *testing.T) {
 		{"round robin", states["weighted"], "current_dataset_index"},
 		{"parallel", states["map"], "steps_since_snapshot"},
 		{"prebatch", states["parallel"], "batch_idx"},
-		{"slice", `{"num_yielded":12,"root":{"it_state":{"source":{"_num_yielded":12}}}}`, "12 values or more"},
+		{"slice", `{"num_yielded":12,"root":{"it_state":{"source":{"_num_yielded":12}}}}`, "at least 12 values"},
 		{"slice", `{"num_yielded":1,"root":{"it_state":{"source":{"_num_yielded":"1"}}}}`, "_num_yielded"},
 		{"slice", `{"num_yielded":1,"root":{"it_state":{"source":{"_num_yielded":-1}}}}`, "_num_yielded"},
 		{"slice", `{"num_yielded":1,"root":{"it_state":{"source":null}}}`, "_num_yielded"},
-		{"never", `{"num_yielded":1,"root":{"it_state":{"source":{"snapshot":{"_num_yielded":9},"steps_since_snapshot":4}}}}`, "goes on for 4"},
+		{"never", `{"num_yielded":1,"root":{"it_state":{"source":{"snapshot":{"_num_yielded":9},"steps_since_snapshot":4}}}}`, "at least 4 more values"},
 	} {
 		l := nodes.NewLoader(built[c.node](), nodes.LoaderOptions{})
 		if err := l.SetState([]byte(c.state)); err != nil {

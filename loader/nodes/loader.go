@@ -10,35 +10,35 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// LoaderOptions say how a [Loader] goes on. The zero value is torchdata's default.
+// LoaderOptions say how a [Loader] continues. The zero value is torchdata's default.
 type LoaderOptions struct {
-	// NoRestart makes the first epoch after SetState an empty one where the state
-	// was taken behind the io.EOF of one, or is torchdata's at the end of one. By default
-	// it is the next epoch.
+	// NoRestart makes the first epoch after SetState empty if the state was taken after the io.EOF of
+	// an epoch, or is a state of torchdata at the end of an epoch. By default that first epoch is the
+	// next epoch.
 	NoRestart bool
 }
 
-// Loader reads a node epoch by epoch. It is a stream.Stream, for one goroutine at a time, and owns
-// the node: Close it. A call during another call fails with errs.Busy and changes nothing.
+// Loader reads a node epoch by epoch. It is a stream.Stream, for one goroutine at a time. It owns
+// the node and must be closed. A call during another call fails with errs.Busy and changes nothing.
 type Loader[T any] struct {
 	root    Node[T]
 	o       LoaderOptions
-	yielded int64 // in this epoch
+	yielded int64 // values yielded in this epoch
 
-	ahead   bool // value and err, below, were read to see whether the epoch goes on
+	ahead   bool // value and err, below, were read to see whether the epoch continues
 	value   T
 	before  []byte // the state before that value; empty: the state of root
-	pending []byte // a state to go to, or nil
+	pending []byte // a state to resume from, or nil
 	begun   bool   // an epoch is being read
-	ended   bool   // the io.EOF of the epoch was returned, and no other was begun
+	ended   bool   // the io.EOF of the epoch was returned, and no other epoch has begun
 	cancel  context.CancelFunc
 	closed  bool
 	moved   bool   // an epoch was begun, or a state was set
-	origin  []byte // the state before that
+	origin  []byte // the state before the move
 	turn    flow.Turn
 }
 
-// leave remembers the state of the start before the loader moves from it.
+// leave stores the state of the start before the loader moves away from it.
 func (l *Loader[T]) leave() (err error) {
 	if !l.moved {
 		l.origin, err = l.appendState(nil)
@@ -50,9 +50,9 @@ func (l *Loader[T]) leave() (err error) {
 // NewLoader returns a loader of root.
 func NewLoader[T any](root Node[T], o LoaderOptions) *Loader[T] { return &Loader[T]{root: root, o: o} }
 
-// Begin starts an epoch: the one that SetState has moved to, else the next one. It leaves an epoch
-// that is being read. It is what iter does in Python. ctx holds for the whole epoch. After an error
-// the state of SetState is still to be applied, unless the error comes from the value behind that
+// Begin starts an epoch: the epoch to which SetState has moved, else the next one. It ends an epoch
+// that is being read. It corresponds to iter in Python. ctx is used for the whole epoch. After an
+// error the state of SetState is still pending, unless the error comes from the value after that
 // state.
 func (l *Loader[T]) Begin(ctx context.Context) error {
 	if err := l.turn.Take("nodes.Loader.Begin"); err != nil {
@@ -84,8 +84,8 @@ func (l *Loader[T]) begin(ctx context.Context) error {
 	return l.resume(ctx)
 }
 
-// resume goes to the state that is pending. Unless the state says that its epoch goes on,
-// resume looks whether it does, and else begins the next one.
+// resume moves to the pending state. If the state does not say that its epoch continues, resume
+// reads one value to find out. If the epoch has ended, resume begins the next one.
 func (l *Loader[T]) resume(ctx context.Context) error {
 	d, ended := parseLoader(l.pending)
 	yielded := d.count("num_yielded")
@@ -99,7 +99,7 @@ func (l *Loader[T]) resume(ctx context.Context) error {
 	if l.o.NoRestart || ended == goesOn {
 		return nil
 	}
-	if ended == hasEnded { // a source that began again by itself is in the next epoch already
+	if ended == hasEnded { // a source that begins again by itself is already in the next epoch
 		l.yielded = 0
 	}
 	before, err := l.appendState(nil)
@@ -122,13 +122,13 @@ func (l *Loader[T]) resume(ctx context.Context) error {
 	return nil
 }
 
-// What a state says of the end of its epoch.
+// ending is what a state says about the end of its epoch.
 type ending int
 
 const (
-	unsaid   ending = iota // torchdata's states, and Bivouac's states before there was the member
+	unsaid   ending = iota // states of torchdata, and of Bivouac before it wrote the member
 	goesOn                 // io.EOF was not returned yet
-	hasEnded               // it was
+	hasEnded               // io.EOF was returned
 )
 
 // parseLoader reads the state of a loader.
@@ -155,8 +155,8 @@ func (l *Loader[T]) endContext() {
 	}
 }
 
-// Next returns the next value, io.EOF at the end of an epoch and then values of the
-// next one.
+// Next returns the next value. At the end of an epoch it returns io.EOF, and then the values of the
+// next epoch.
 func (l *Loader[T]) Next(ctx context.Context) (v T, err error) {
 	if err := l.turn.Take("nodes.Loader.Next"); err != nil {
 		return v, err
@@ -182,8 +182,8 @@ func (l *Loader[T]) Next(ctx context.Context) (v T, err error) {
 	return v, nil
 }
 
-// Epoch starts an epoch, as Begin does, and yields its values. An error ends it; Next goes on
-// behind the error.
+// Epoch starts an epoch, as Begin does, and yields its values. It ends at an error; Next continues
+// after the error.
 func (l *Loader[T]) Epoch(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -200,10 +200,10 @@ func (l *Loader[T]) Epoch(ctx context.Context) iter.Seq2[T, error] {
 	}
 }
 
-// AppendState appends the state of what was delivered: torchdata's {"num_yielded", "root"}; a
-// "checksum"; and "ended", whether the io.EOF of the epoch was returned. torchdata ignores these
-// two. AppendState starts nothing. It returns the error of a node, or an error of kind errs.Corrupt
-// if the state of an iterable or a sampler is not JSON.
+// AppendState appends the state after the delivered values. It has torchdata's members
+// "num_yielded" and "root", a "checksum", and "ended", which says whether the io.EOF of the epoch
+// was returned. torchdata ignores the last two. AppendState starts nothing. It returns the error of
+// a node, or an error of kind errs.Corrupt if the state of an iterable or a sampler is not JSON.
 func (l *Loader[T]) AppendState(dst []byte) ([]byte, error) {
 	if err := l.turn.Take("nodes.Loader.AppendState"); err != nil {
 		return dst, err
@@ -236,12 +236,13 @@ func (l *Loader[T]) appendState(dst []byte) ([]byte, error) {
 	return append(dst[:start], canonical...), nil
 }
 
-// SetState makes the next epoch go on from a state: the values that followed the state follow
-// again. After a state behind the last value of an epoch io.EOF comes first; after a state behind
-// that io.EOF the next epoch comes. The next epoch comes in both cases after a state of torchdata,
-// as there, and after a state of Bivouac from before states told the two apart. A nil state is the
-// start of the first epoch. The error is of kind errs.Corrupt or errs.Mismatch; then nothing has
-// changed. The nodes below check their parts of the state in the first Next or Begin.
+// SetState makes the next epoch continue from a state: it yields the values that followed the
+// state. If the state was taken after the last value of an epoch, Next returns io.EOF first. If it
+// was taken after that io.EOF, the next epoch follows. States of torchdata, and states of Bivouac
+// from before the member "ended", do not tell these two apart: then the next epoch follows in both
+// cases, as in torchdata. A nil state is the start of the first epoch. The error is of kind
+// errs.Corrupt or errs.Mismatch, and nothing has changed then. The nodes below check their parts of
+// the state in the first Next or Begin.
 func (l *Loader[T]) SetState(saved []byte) error {
 	if err := l.turn.Take("nodes.Loader.SetState"); err != nil {
 		return err
@@ -269,8 +270,8 @@ func (l *Loader[T]) SetState(saved []byte) error {
 	return nil
 }
 
-// Close ends what runs below. It may be called twice. While another call is under way it does
-// nothing and fails with errs.Busy.
+// Close ends the goroutines and iterators of the nodes. It may be called twice. During another call
+// it does nothing and fails with errs.Busy.
 func (l *Loader[T]) Close() error {
 	if err := l.turn.Take("nodes.Loader.Close"); err != nil {
 		return err

@@ -11,7 +11,7 @@ func Map[S, T any](source Node[S], fn func(ctx context.Context, v S) (T, error))
 	return &enveloped[T]{&mapper[S, T]{source, fn}}
 }
 
-// mapper calls a function in Next.
+// mapper calls its function in Next.
 type mapper[S, T any] struct {
 	source Node[S]
 	fn     func(context.Context, S) (T, error)
@@ -39,7 +39,7 @@ func (n *mapper[S, T]) sketch(b *book) { sketched(n.source, b) }
 
 func (n *mapper[S, T]) Close() error { return n.source.Close() }
 
-// enveloped is a node whose state is the only field, it_state, of another one.
+// enveloped is a node whose state has one field, it_state, with the state of another node.
 type enveloped[T any] struct{ inner Node[T] }
 
 func (n *enveloped[T]) Reset(ctx context.Context, state []byte) error {

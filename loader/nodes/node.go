@@ -1,5 +1,5 @@
-// Package nodes builds loaders of small parts that are put on top of each other,
-// as torchdata.nodes does:
+// Package nodes builds loaders from small parts that are stacked on each other, as torchdata.nodes
+// does:
 //
 //	ids  := nodes.FromSampler(sampler, nodes.SamplerOptions{})
 //	read := nodes.Map(ids, dataset.At)
@@ -26,25 +26,25 @@
 //	Weighted       {"dataset_node_states", "datasets_exhausted", "epoch", "num_yielded", "weighted_sampler_state"}
 //	Loader         {"root", "num_yielded", "checksum", "ended"}
 //
-// The checksum is of the whole state, see state.Seal; "ended" says whether the io.EOF of the
-// epoch was returned. torchdata ignores both. States of torchdata have neither, and are accepted.
+// The checksum covers the whole state; see state.Seal. "ended" says whether the io.EOF of the epoch
+// was returned. torchdata ignores both. States of torchdata have neither of them, and are accepted.
 //
 // A node accepts only its own state. Fields that are missing, unknown or of the wrong type are an
-// error of kind errs.Mismatch that names them. The source and the options of the nodes are not in a
-// state, so give it to a loader that is built alike.
+// error of kind errs.Mismatch that names them. A state does not contain the source and the options
+// of the nodes. So give it to a loader with the same nodes.
 //
 // # Running ahead
 //
-// ParallelMap and Prefetch read ahead in goroutines of their own; the values keep the order of the
-// source. Their state covers the values delivered and not the values in the making: it is a
-// snapshot of the source, taken every SnapshotEvery values, and the number of values delivered
-// since. To resume, the source goes to the snapshot and drops that number of values.
+// ParallelMap and Prefetch read ahead in goroutines of their own. The values keep the order of the
+// source. Their state covers the delivered values and not the values in progress. It is a snapshot
+// of the source, taken every SnapshotEvery values, and the number of values delivered since. To
+// resume, the source goes back to the snapshot and drops that number of values.
 //
 // # Errors
 //
 // An error of a source or a function surfaces at its position, and the next call of Next continues
 // after it. A state taken right after an error of ParallelMap, Batch or Unbatch describes the
-// position before the value that failed. A panic of a function is such an error.
+// position before the value that failed. A panic of a function counts as such an error.
 package nodes
 
 import (
@@ -58,22 +58,21 @@ import (
 // Node yields the values of an epoch. It owns the nodes below it: no other code may use them. Its
 // methods are for one goroutine at a time.
 type Node[T any] interface {
-	// Reset goes to the beginning of the next epoch if state is nil, else to that state, which it does
-	// not keep. It does the same to all nodes below. ctx holds for everything read until the next
-	// Reset.
+	// Reset moves to the beginning of the next epoch if state is nil, else to that state. It does the
+	// same to all nodes below. It does not keep state. ctx is used for everything that is read until
+	// the next Reset.
 	Reset(ctx context.Context, state []byte) error
-	// Next returns the next value, io.EOF at the end of the epoch and whenever it
-	// is asked again, or an error of this value. The first Next resets a node that
-	// was not reset yet.
+	// Next returns the next value, or io.EOF at the end of the epoch and at each call after it, or the
+	// error of this value. The first Next calls Reset if it was not called before.
 	Next(ctx context.Context) (T, error)
 	// AppendState appends the state, a JSON object, to dst. The state covers the values that Next has
-	// returned. AppendState starts nothing, also before the first Reset.
+	// returned. AppendState starts nothing, and may be called before the first Reset.
 	AppendState(dst []byte) ([]byte, error)
-	// Close ends goroutines and iterators here and below. It may be called twice.
+	// Close ends goroutines and iterators of this node and of the nodes below. It may be called twice.
 	Close() error
 }
 
-// call calls fn and makes an error of its panic.
+// call calls fn and turns its panic into an error.
 func call[S, T any](ctx context.Context, fn func(context.Context, S) (T, error), in S) (out T, err error) {
 	defer func() {
 		if p := recover(); p != nil {

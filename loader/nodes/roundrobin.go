@@ -11,8 +11,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// RoundRobin returns the node that yields a value of each source in turn. stop is
-// any but [Forever]. The error is of kind errs.Invalid.
+// RoundRobin returns the node that yields one value of each source in turn. stop must not be
+// [Forever]. The error is of kind errs.Invalid.
 func RoundRobin[T any](all []Source[T], stop Stop) (Node[T], error) {
 	s, err := newSources("RoundRobin", all, stop, CycleUntilAll, All, First)
 	if err != nil {
@@ -54,7 +54,7 @@ func (n *roundRobin[T]) Reset(ctx context.Context, state []byte) error {
 		var ok bool
 		if ordered[i], ok = states[strconv.Itoa(i)]; !ok {
 			return &errs.Error{Kind: errs.Mismatch, Op: d.op, Subject: "state: dataset_node_states",
-				Want: fmt.Sprintf("a member %q", strconv.Itoa(i)), Got: "none"}
+				Want: fmt.Sprintf("a member %q", strconv.Itoa(i)), Got: "no such member"}
 		}
 	}
 	if err := n.resume(ctx, ordered, exhausted); err != nil {

@@ -9,17 +9,17 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// Sampler is opened once an epoch: what it yields are ids, or lists of ids. If it is an
-// [order.EpochSetter], SetEpoch is called before each Open.
+// Sampler yields ids, or lists of ids. It is opened once an epoch. If it is an [order.EpochSetter],
+// SetEpoch is called before each Open.
 type Sampler[T any] interface {
 	Open() order.Cursor[T]
 }
 
-// SamplerOptions say how the epochs of a sampler are counted.
+// SamplerOptions say how to count the epochs of a sampler.
 type SamplerOptions struct {
 	InitialEpoch int64
-	// NextEpoch returns the epoch after that one; nil adds 1. It is called when an
-	// epoch begins after one of which something was asked.
+	// NextEpoch returns the number of the epoch after the given one; nil adds 1. It is called when an
+	// epoch begins, if Next was called in the epoch before.
 	NextEpoch func(epoch int64) int64
 }
 
@@ -32,10 +32,9 @@ type sampler[T any] struct {
 	asked     bool // Next was called since the last Reset
 }
 
-// FromSampler returns the node that yields what a sampler does. It differs from
-// [FromIterable] in that it tells the sampler the epoch, see [order.EpochSetter], and
-// keeps it in the state. The state of a sampler that is state.Stateful stands for
-// the epoch, too.
+// FromSampler returns the node that yields the items of a sampler. Unlike [FromIterable], it tells
+// the sampler the epoch (see [order.EpochSetter]) and keeps the epoch in the state. If the sampler
+// is a state.Stateful, its state must include the epoch.
 func FromSampler[T any](from Sampler[T], o SamplerOptions) Node[T] {
 	if o.NextEpoch == nil {
 		o.NextEpoch = func(epoch int64) int64 { return epoch + 1 }
@@ -121,7 +120,7 @@ func (n *sampler[T]) AppendState(dst []byte) ([]byte, error) {
 
 func (n *sampler[T]) Close() error { return n.close() }
 
-// cursorIterator is a Cursor as an Iterator.
+// cursorIterator makes a Cursor an Iterator.
 type cursorIterator[T any] struct{ order.Cursor[T] }
 
 func (c cursorIterator[T]) Next(context.Context) (T, error) {
@@ -144,8 +143,7 @@ func (c cursorIterator[T]) Skip(ctx context.Context, n int64) error {
 	return nil
 }
 
-// Ordered is the sampler of an order for each epoch. It seeks in the time that the
-// order takes for it.
+// Ordered is a sampler with an order for each epoch. Seeking takes the time that the order needs.
 type Ordered struct {
 	// Of returns the order of an epoch.
 	Of    func(epoch int64) order.Order
@@ -161,7 +159,7 @@ func (s *Ordered) Open() order.Cursor[int64] { return &orderCursor{order: s.Of(s
 // orderCursor reads an order in blocks.
 type orderCursor struct {
 	order order.Order
-	pos   int64 // behind the block
+	pos   int64 // position after the block
 	ids   [64]int64
 	block []int64 // rest of ids
 }

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Filter returns the node that yields the values which keep holds to be good.
+// Filter returns the node that yields the values for which keep returns true.
 func Filter[T any](source Node[T], keep func(ctx context.Context, v T) (bool, error)) Node[T] {
 	return &filter[T]{source: source, keep: keep}
 }
@@ -66,7 +66,7 @@ func (n *filter[T]) Close() error { return n.source.Close() }
 // kind errs.Invalid.
 func Head[T any](source Node[T], count int64) (Node[T], error) {
 	if count < 0 {
-		return nil, invalid("Head", "count", "0 or more", count)
+		return nil, invalid("Head", "count", "at least 0", count)
 	}
 	return &head[T]{source: source, count: count}, nil
 }
@@ -112,14 +112,14 @@ func (n *head[T]) sketch(b *book) { sketched(n.source, b) }
 
 func (n *head[T]) Close() error { return n.source.Close() }
 
-// Cycle returns the node that begins again with its source whenever it has ended. It
-// never ends, unless the source is empty.
+// Cycle returns the node that begins again with its source whenever the source has ended. It never
+// ends, unless the source is empty.
 func Cycle[T any](source Node[T]) Node[T] { return &cycler[T]{source: source} }
 
 type cycler[T any] struct {
 	source          Node[T]
 	cycles, yielded int64
-	started         bool // something was yielded
+	started         bool // a value was yielded
 }
 
 func (n *cycler[T]) Reset(ctx context.Context, state []byte) error {

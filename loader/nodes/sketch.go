@@ -7,17 +7,17 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// A node over several sources has a state as long as all of theirs, and a node above it that
-// runs ahead or makes batches takes a state behind every value. So that a value costs what
-// changed and not what there is, such a node asks for a sketch: the state with a mark in
-// place of the state of each node over several sources, and beside it what the marks stand
-// for, a version that shares with the one before whatever did not change. A state that leaves
-// the nodes is written out.
+// The state of a node over several sources is as long as the states of all its sources. A node
+// above that runs ahead or makes batches takes a state after every value. So that the cost of a
+// value depends only on what changed, such a node asks for a sketch. A sketch is the state with a
+// mark in place of the state of each node over several sources, and a version for each mark. A
+// version shares all unchanged parts with the version before. A state that leaves the nodes is
+// written out in full.
 //
 //	{"source":␀}           the sketch, and
-//	[version]               what stands at its marks, in their order
+//	[version]               the versions of its marks, in their order
 
-// mark stands for a version. No JSON has this byte.
+// mark takes the place of a version. JSON never contains this byte.
 const mark = 0
 
 // version is the state of a node over several sources at one time. It is immutable.
@@ -26,16 +26,16 @@ type version interface {
 	appendTo(dst []byte) []byte
 }
 
-// book takes the versions of a sketch, in the order of the marks.
+// book collects the versions of a sketch, in the order of the marks.
 type book struct{ versions []version }
 
-// sketcher is a node that can write sketches, or that passes on that those below do so.
+// sketcher is a node that can write sketches, or that has nodes below that can.
 type sketcher interface {
-	// sketch makes AppendState write marks, whose versions it appends to a book.
+	// sketch makes AppendState write marks and append their versions to a book.
 	sketch(b *book)
 }
 
-// sketched lets a node write sketches if it can.
+// sketched makes a node write sketches if it can.
 func sketched(node any, b *book) {
 	if s, ok := node.(sketcher); ok {
 		s.sketch(b)
@@ -51,12 +51,12 @@ type snapshot struct {
 // keeper takes and keeps snapshots of a source.
 type keeper struct {
 	book  book
-	above *book // of the node above, which wants sketches; or nil
+	above *book // the book of the node above if it wants sketches, or nil
 }
 
 func (k *keeper) sketch(above *book) { k.above = above }
 
-// take makes s the state of a source now.
+// take stores the current state of a source in s.
 func (k *keeper) take(s *snapshot, source appender) (err error) {
 	k.book.versions = nil
 	s.text, err = source.AppendState(s.text[:0])
@@ -71,7 +71,8 @@ func (k *keeper) append(dst []byte, s *snapshot) ([]byte, error) {
 		return append(dst, s.text...), nil
 	}
 	if n := bytes.Count(s.text, []byte{mark}); n != len(s.versions) {
-		return dst, &errs.Error{Kind: errs.Corrupt, Op: "nodes", Subject: "state of a source", Want: "JSON", Got: "a byte 0"}
+		return dst, &errs.Error{Kind: errs.Corrupt, Op: "nodes", Subject: "state of a source", Want: "JSON",
+			Got: "a text with a byte 0"}
 	}
 	rest := s.text
 	for _, v := range s.versions {
@@ -82,7 +83,7 @@ func (k *keeper) append(dst []byte, s *snapshot) ([]byte, error) {
 	return append(dst, rest...), nil
 }
 
-// appendNow appends the state of a source now.
+// appendNow appends the current state of a source.
 func (k *keeper) appendNow(dst []byte, source appender) ([]byte, error) {
 	var s snapshot
 	if err := k.take(&s, source); err != nil {
@@ -102,14 +103,14 @@ const (
 	fan     = 1 << fanBits
 )
 
-// shelf is a list of states of sources, as a tree. It is immutable: put returns another one,
-// which shares all but a path with it.
+// shelf is a list of states of sources, stored as a tree. It is immutable: put returns a new shelf
+// that shares everything with the old one except one path.
 type shelf struct {
-	below  []*shelf      // of an inner node
-	states []sourceState // of a leaf
+	below  []*shelf      // children of an inner node
+	states []sourceState // states of a leaf
 }
 
-// newShelf returns the shelf of some states.
+// newShelf returns a shelf with the given states.
 func newShelf(states []sourceState) *shelf {
 	var level []*shelf
 	for part := range slices.Chunk(states, fan) {

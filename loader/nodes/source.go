@@ -10,20 +10,20 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// Skipper is implemented by iterators that pass over values without reading them.
-// The error is io.EOF where there are less than n.
+// Skipper is implemented by iterators that can skip values without reading them. Skip returns
+// io.EOF if there are fewer than n values.
 type Skipper interface {
 	Skip(ctx context.Context, n int64) error
 }
 
-// reading is the reading of one epoch after the other.
+// reading reads one epoch after the other.
 type reading[T any] struct {
 	op    string
-	it    loader.Iterator[T] // nil: not opened
-	count int64              // of values passed in this epoch
+	it    loader.Iterator[T] // nil if not opened
+	count int64              // values passed in this epoch
 }
 
-// begin reads an iterator from its beginning, or behind its first skip values.
+// begin reads an iterator from its beginning, or from after its first skip values.
 func (r *reading[T]) begin(ctx context.Context, it loader.Iterator[T], skip int64) (err error) {
 	r.it, r.count = it, 0
 	if s, ok := it.(Skipper); ok && skip > 0 {
@@ -37,13 +37,13 @@ func (r *reading[T]) begin(ctx context.Context, it loader.Iterator[T], skip int6
 	}
 	if err == io.EOF {
 		return &errs.Error{Kind: errs.Mismatch, Op: "nodes." + r.op, Subject: "state: _num_yielded",
-			Want: fmt.Sprint("a source of ", skip, " values or more"), Got: fmt.Sprint("the end behind ", r.count),
-			Remedy: "the source has become shorter, or the state is not its own"}
+			Want: fmt.Sprint("a source of at least ", skip, " values"), Got: fmt.Sprint("the end after ", r.count, " values"),
+			Remedy: "use the source that the state is of, with all its values"}
 	}
 	return err
 }
 
-// next returns the next value. One that fails counts too.
+// next returns the next value. A value that fails counts too.
 func (r *reading[T]) next(ctx context.Context) (v T, err error) {
 	if err := ctx.Err(); err != nil {
 		return v, err
@@ -70,10 +70,10 @@ type iterable[T any] struct {
 
 // FromIterable returns the node that yields the values of an iterable.
 //
-// from is opened once an epoch. If it is also a state.Stateful, the next Open goes on from
-// where SetState put it; its state is JSON. Others are resumed by passing over what was
-// delivered: by [Skipper] if the iterator is one, else one by one. An iterator goes on
-// behind an error, and is closed if it is an io.Closer.
+// from is opened once an epoch. If it is also a state.Stateful, SetState is called before Open, and
+// its state is JSON. Any other source is resumed by skipping the delivered values, with [Skipper]
+// if the iterator implements it, else one by one. An iterator must continue after an error. It is
+// closed if it is an io.Closer.
 func FromIterable[T any](from loader.Iterable[T]) Node[T] {
 	return &iterable[T]{reading: reading[T]{op: "FromIterable"}, from: from}
 }
@@ -141,7 +141,7 @@ func (n *iterable[T]) AppendState(dst []byte) ([]byte, error) {
 
 func (n *iterable[T]) Close() error { return n.close() }
 
-// FromSlice returns the node that yields the values of a slice, which it does not copy.
+// FromSlice returns the node that yields the values of a slice. It does not copy the slice.
 func FromSlice[T any](values []T) Node[T] { return FromIterable[T](slice[T](values)) }
 
 type slice[T any] []T

@@ -14,39 +14,39 @@ import (
 type Source[T any] struct {
 	Name   string // unique
 	Node   Node[T]
-	Weight float64 // of Weighted: above 0 and finite
+	Weight float64 // used by Weighted: above 0 and finite
 }
 
-// Stop says when the epoch of several sources ends. A source counts as exhausted
-// once it was asked for a value and had none.
+// Stop says when the epoch of several sources ends. A source counts as exhausted after it was asked
+// for a value and had none.
 type Stop string
 
-// The criteria, by torchdata's names. The empty Stop is CycleUntilAll.
+// The criteria, under torchdata's names. The empty Stop is CycleUntilAll.
 const (
-	// CycleUntilAll begins again with exhausted sources until all were exhausted once.
+	// CycleUntilAll begins again with exhausted sources until each was exhausted once.
 	CycleUntilAll Stop = "CYCLE_UNTIL_ALL_DATASETS_EXHAUSTED"
 	// All reads each source once.
 	All Stop = "ALL_DATASETS_EXHAUSTED"
-	// First ends as soon as one is exhausted.
+	// First ends as soon as one source is exhausted.
 	First Stop = "FIRST_DATASET_EXHAUSTED"
 	// Forever begins again with exhausted sources and never ends.
 	Forever Stop = "CYCLE_FOREVER"
 )
 
-// sources reads several nodes, one of which is chosen for each value.
+// sources reads several nodes. For each value one node is chosen.
 type sources[T any] struct {
 	op        string
 	all       []Source[T]
 	stop      Stop
-	exhausted []bool // in this epoch
-	empty     []bool // without any value when it was begun anew
-	ended     int    // sources that are exhausted
-	empties   int    // sources that are empty
+	exhausted []bool // sources exhausted in this epoch
+	empty     []bool // sources that had no value when they began again
+	ended     int    // how many sources are exhausted
+	empties   int    // how many sources are empty
 
-	// Of sketches.
-	above   *book  // where versions go; nil: states are written out
-	states  *shelf // as they were at the last version; nil: none was made since all changed
-	height  int    // of states
+	// Fields for sketches.
+	above   *book  // where versions go; nil if states are written out
+	states  *shelf // states at the last version; nil if there is none since all changed
+	height  int    // height of states
 	changed []int  // sources that may have changed since
 	marked  []bool // sources that are in changed
 }
@@ -59,12 +59,12 @@ func newSources[T any](op string, all []Source[T], stop Stop, stops ...Stop) (so
 		return sources[T]{}, invalid(op, "stop", fmt.Sprint("one of ", stops), stop)
 	}
 	if len(all) == 0 {
-		return sources[T]{}, invalid(op, "sources", "at least one", 0)
+		return sources[T]{}, invalid(op, "sources", "at least one source", 0)
 	}
 	names := make(map[string]bool, len(all))
 	for _, s := range all {
 		if names[s.Name] {
-			return sources[T]{}, invalid(op, "sources", "names that differ", fmt.Sprintf("%q twice", s.Name))
+			return sources[T]{}, invalid(op, "sources", "different names", fmt.Sprintf("%q twice", s.Name))
 		}
 		names[s.Name] = true
 	}
@@ -73,7 +73,7 @@ func newSources[T any](op string, all []Source[T], stop Stop, stops ...Stop) (so
 	return s, nil
 }
 
-// begin forgets what was exhausted.
+// begin clears which sources are exhausted.
 func (s *sources[T]) begin() {
 	s.exhausted, s.empty, s.marked = make([]bool, len(s.all)), make([]bool, len(s.all)), make([]bool, len(s.all))
 	s.ended, s.empties = 0, 0
@@ -86,7 +86,7 @@ func (s *sources[T]) sketch(b *book) {
 	}
 }
 
-// change notes that a source may have changed.
+// change records that a source may have changed.
 func (s *sources[T]) change(i int) {
 	if !s.marked[i] {
 		s.marked[i] = true
@@ -94,7 +94,8 @@ func (s *sources[T]) change(i int) {
 	}
 }
 
-// shelve returns the states of all sources: those that changed are asked for theirs.
+// shelve returns the states of all sources. It calls AppendState only for sources that may have
+// changed.
 func (s *sources[T]) shelve() (*shelf, error) {
 	state := func(i int) (sourceState, error) {
 		text, err := s.all[i].Node.AppendState(nil)
@@ -126,7 +127,7 @@ func (s *sources[T]) shelve() (*shelf, error) {
 	return s.states, nil
 }
 
-// reset begins an epoch of all of them.
+// reset begins an epoch of all sources.
 func (s *sources[T]) reset(ctx context.Context) error {
 	s.begin()
 	for i := range s.all {
@@ -152,7 +153,7 @@ func (s *sources[T]) over() bool {
 	return s.ended == len(s.all)
 }
 
-// next asks the source i. again is true where another one is to be chosen.
+// next reads a value of source i. again is true if another source must be chosen.
 func (s *sources[T]) next(ctx context.Context, i int) (v T, again bool, err error) {
 	if s.exhausted[i] && s.stop == All {
 		return v, true, nil

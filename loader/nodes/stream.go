@@ -7,16 +7,16 @@ import (
 	"github.com/bivouac-ml/bivouac/stream"
 )
 
-// FromStream returns the node that yields a stream, as a loader.Loader is one, epoch
-// by epoch. An epoch that is left is left as the stream's Restart does, where it
-// has that method; else the stream goes back to where it began.
+// FromStream returns the node that yields a stream, such as a loader.Loader, epoch by epoch. If an
+// epoch is left before its end, the node calls the stream's method Restart. If there is no such
+// method, the stream goes back to where it began.
 func FromStream[T any](s stream.Stream[T]) Node[T] { return &streamed[T]{stream: s} }
 
 type streamed[T any] struct {
 	stream  stream.Stream[T]
 	start   []byte // state of the stream at its first Reset
-	reading bool   // an epoch, not from its beginning
-	ended   bool   // the epoch, until Reset
+	reading bool   // an epoch is being read, after its beginning
+	ended   bool   // the epoch has ended, until Reset
 }
 
 func (n *streamed[T]) Reset(ctx context.Context, state []byte) (err error) {

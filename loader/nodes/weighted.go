@@ -13,8 +13,8 @@ import (
 )
 
 // blockDraws is the number of sources that are drawn at once, as in torchdata. The state of a
-// weighted node is the state of the Draws before a block, and the number of draws used of the
-// block.
+// weighted node is the state of the Draws before a block, and how many draws of the block were
+// used.
 const blockDraws = 1000
 
 // Draws draws sources by their weights. compat/torchdata has torchdata's draws.
@@ -28,16 +28,15 @@ type Draws interface {
 	SetState([]byte) error
 }
 
-// WeightedOptions say how [Weighted] chooses. The zero value is a seed of 0 on
-// rank 0.
+// WeightedOptions say how [Weighted] chooses. The zero value uses seed 0 and rank 0.
 type WeightedOptions struct {
 	Stop Stop
-	// Draws draws the sources; nil is NewDraws(0, 0).
+	// Draws draws the sources. nil means NewDraws(0, 0).
 	Draws Draws
 }
 
-// Weighted returns the node that yields values of sources drawn by their weights.
-// The error is of kind errs.Invalid.
+// Weighted returns the node that yields values of sources that are drawn by their weights. The
+// error is of kind errs.Invalid.
 func Weighted[T any](all []Source[T], o WeightedOptions) (Node[T], error) {
 	s, err := newSources("Weighted", all, o.Stop, CycleUntilAll, All, First, Forever)
 	if err != nil {
@@ -60,10 +59,10 @@ type weighted[T any] struct {
 	sources[T]
 	weights []float64
 	draws   Draws
-	before  []byte  // state of draws before the block
-	lent    bool    // a version has before
-	block   []int64 // empty: not drawn yet
-	offset  int     // in block
+	before  []byte  // state of Draws before the block
+	lent    bool    // a version uses before
+	block   []int64 // empty if not drawn yet
+	offset  int     // index in block
 	epoch   int64
 	yielded int64
 	begun   bool
@@ -129,7 +128,7 @@ func (n *weighted[T]) resumeFrom(ctx context.Context, state []byte) error {
 // draw returns the next source.
 func (n *weighted[T]) draw() (int, error) {
 	if n.offset == blockDraws {
-		if len(n.block) == 0 { // it was used up before the state was saved
+		if len(n.block) == 0 { // the block was used up before the state was saved
 			if err := n.drawBlock(); err != nil {
 				return 0, err
 			}
@@ -219,7 +218,7 @@ func appendDraws(dst []byte, epoch, yielded int64, before []byte, offset int) []
 
 // weightedState is a version of a weighted node.
 type weightedState[T any] struct {
-	node           *weighted[T] // for the names, which never change
+	node           *weighted[T] // for the names of the sources, which never change
 	states         *shelf
 	epoch, yielded int64
 	before         []byte
@@ -237,8 +236,8 @@ func (s *weightedState[T]) appendTo(dst []byte) []byte {
 	return appendDraws(dst, s.epoch, s.yielded, s.before, s.offset)
 }
 
-// setBefore remembers the state of the draws before a block. A version may have the one of
-// before.
+// setBefore stores the state of the draws before a block. It does not overwrite the old state if a
+// version may use it.
 func (n *weighted[T]) setBefore() (err error) {
 	if n.lent {
 		n.before, n.lent = nil, false
@@ -287,15 +286,15 @@ func (k *keyedDraws) SetState(state []byte) error {
 	return nil
 }
 
-// wheel finds the weight that a number falls on: the first one at which the number is
-// below 0, once the weights up to it are subtracted from it one after the other, or else
-// the last. Subtraction rounds, so the sums of the first weights tell that weight only for
-// numbers that are not too close to one of them. All others are subtracted from.
+// wheel finds the weight that a number falls on. By definition the weights are subtracted from the
+// number one after the other. The result is the first weight at which the number is below 0, or
+// else the last weight. Subtraction rounds. So the sums of the first weights give the result only
+// for numbers that are not too close to one of the sums. For all other numbers wheel subtracts.
 type wheel struct {
 	weights []float64
-	sums    []float64 // of the first weights
-	sum     float64   // of all
-	near    float64   // how close is too close
+	sums    []float64 // sums of the first weights
+	sum     float64   // sum of all weights
+	near    float64   // how close to a sum is too close
 }
 
 func newWheel(weights []float64) wheel {
@@ -304,14 +303,14 @@ func newWheel(weights []float64) wheel {
 		w.sum += weight
 		w.sums = append(w.sums, w.sum)
 	}
-	// Each of the sums, and each difference, is off by at most half a unit in the last place
-	// of all weights together, for each weight in it. This is four times as much.
+	// Each sum, and each difference, is off by at most half a unit in the last place of the sum of all
+	// weights, for each weight in it. This is four times as much.
 	w.near = float64(len(weights)) * w.sum * 0x1p-51
 	return w
 }
 
-// at returns the weight of a number from 0 to below the sum. It takes logarithmic time, except for
-// numbers close to a sum.
+// at returns the weight of a number u, 0 <= u < sum. It takes logarithmic time, except for numbers
+// close to a sum.
 func (w *wheel) at(u float64) int {
 	i := sort.Search(len(w.sums), func(i int) bool { return u < w.sums[i] })
 	if i < len(w.sums) && u < w.sums[i]-w.near && (i == 0 || u >= w.sums[i-1]+w.near) {
@@ -320,7 +319,7 @@ func (w *wheel) at(u float64) int {
 	return w.subtract(u)
 }
 
-// subtract is at, by its definition.
+// subtract does the same as at, by the definition.
 func (w *wheel) subtract(u float64) int {
 	last := len(w.weights) - 1
 	for i, weight := range w.weights {

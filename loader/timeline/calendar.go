@@ -7,10 +7,11 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// era is a run of epochs of one length and one order. A data set that has grown begins another era.
+// era is a range of epochs with one length and one order. When a data set grows, another era
+// begins.
 type era struct {
-	epoch    int64 // the first
-	position int64 // of the run where it begins
+	epoch    int64 // the first epoch
+	position int64 // position of the run where the era begins
 	length   int64 // samples of each of its epochs
 	order    order.Order
 	start    int64 // position of the order where the era begins
@@ -36,8 +37,8 @@ func (t *Timeline) lengthOf(epoch int64) int64 {
 	return t.eraOf(epoch).length
 }
 
-// begin returns the position of the run at which an epoch begins, where none was broken
-// off; ok is false beyond the largest position.
+// begin returns the position of the run at which an epoch begins, if no epoch before it was broken
+// off. ok is false beyond the largest position.
 func (t *Timeline) begin(epoch int64) (position int64, ok bool) {
 	if t.shards != nil {
 		return t.shards.Begin(epoch), epoch < math.MaxInt32
@@ -49,7 +50,8 @@ func (t *Timeline) begin(epoch int64) (position int64, ok bool) {
 	return e.position + (epoch-e.epoch)*e.length, true
 }
 
-// locate returns the epoch of a position of the run, and how many of its samples come before.
+// locate returns the epoch of a position of the run, and how many samples of the epoch come before
+// it.
 func (t *Timeline) locate(position int64) (epoch, index int64) {
 	if t.shards != nil {
 		return t.shards.Locate(position)
@@ -63,7 +65,7 @@ func (t *Timeline) locate(position int64) (epoch, index int64) {
 	return e.epoch + at/e.length, at % e.length
 }
 
-// orderAt returns the order of an epoch, and the position of it at which the epoch begins.
+// orderAt returns the order of an epoch, and the position in the order at which the epoch begins.
 func (t *Timeline) orderAt(epoch int64) (o order.Order, first int64, ok bool) {
 	e := t.eraOf(epoch)
 	switch {
@@ -78,8 +80,8 @@ func (t *Timeline) orderAt(epoch int64) (o order.Order, first int64, ok bool) {
 	return e.order, e.start + (epoch-e.epoch)*e.length, true
 }
 
-// alike returns how many epochs from one on have as many batches as it, if they begin with
-// the first of their samples; 1 where only the order tells.
+// alike returns how many epochs in a row, from the given one on, have the same number of batches,
+// if they begin with their first sample. It returns 1 if only the order tells.
 func (t *Timeline) alike(epoch int64) int64 {
 	if t.shards != nil || t.packs {
 		return 1
@@ -92,7 +94,7 @@ func (t *Timeline) alike(epoch int64) int64 {
 	return math.MaxInt64 - epoch
 }
 
-// batches is how many batches of a size n samples give.
+// batches returns how many batches of a size n samples make.
 func (t *Timeline) batches(n, global int64) int64 {
 	if t.tail == order.Drop {
 		return n / global
@@ -108,8 +110,8 @@ func (t *Timeline) count(epoch, index, global int64) (int64, error) {
 	return t.batches(t.lengthOf(epoch)-index, global), nil
 }
 
-// batchOf returns where in its epoch batch k behind an index begins, and how many samples it has.
-// If there is no such batch, ok is false and total is the number of batches.
+// batchOf returns where batch k after an index of an epoch begins, and how many samples it has. If
+// there is no such batch, ok is false and total is the number of batches.
 func (t *Timeline) batchOf(epoch, index, global, k int64) (first, n, total int64, ok bool, err error) {
 	if t.packs {
 		return t.packedBatch(walkKey{epoch, index, global}, k)
@@ -122,8 +124,8 @@ func (t *Timeline) batchOf(epoch, index, global, k int64) (first, n, total int64
 	return first, min(global, length-first), total, true, nil
 }
 
-// number returns which of the batches behind an index of an epoch has another index of it;
-// ok is false where it is left out.
+// number returns the number k of the batch that contains an index, counted from another index of
+// the epoch. ok is false if that batch is left out.
 func (t *Timeline) number(epoch, from, global, index int64) (k int64, ok bool, err error) {
 	if t.packs {
 		return t.packedNumber(walkKey{epoch, from, global}, index)
@@ -141,8 +143,8 @@ func (t *Timeline) at(s segment, step int64) (Place, error) {
 	return p, err
 }
 
-// place returns where a step of a segment begins, and its samples, where batches do not go on
-// over the end of an epoch.
+// place returns where a step of a segment begins, and the number of its samples, if batches do not
+// continue over the end of an epoch.
 func (t *Timeline) place(s segment, step int64) (Place, int64, error) {
 	if err := t.checkPast(s); err != nil {
 		return Place{}, 0, err
@@ -162,7 +164,7 @@ func (t *Timeline) placeUnchecked(s segment, step int64) (Place, int64, error) {
 			empty = 0
 		}
 		if t.alike(p.Epoch) > math.MaxInt64/2 && n == 0 && (p.Index == 0 || empty > 1) || empty > mostEmpty {
-			return Place{step, p.Epoch, t.lengthOf(p.Epoch)}, 0, nil // no batch comes any more
+			return Place{step, p.Epoch, t.lengthOf(p.Epoch)}, 0, nil // no batch follows
 		}
 		p.Epoch, p.Index = p.Epoch+1, 0
 		if err := t.skipEpochs(&p, &d, s.global); err != nil {
@@ -171,8 +173,8 @@ func (t *Timeline) placeUnchecked(s segment, step int64) (Place, int64, error) {
 	}
 }
 
-// skipEpochs passes over whole epochs that have fewer batches together than d, if it can tell
-// without going through them. What is left of d is below the batches of a period.
+// skipEpochs skips whole epochs that have fewer than d batches together, if it can do so without
+// walking through them. The rest of d is less than the number of batches of a period.
 func (t *Timeline) skipEpochs(p *Place, d *int64, global int64) error {
 	if period := t.period(); period > 0 {
 		if *d < period {
@@ -223,7 +225,8 @@ func (t *Timeline) stepsTo(s segment, epoch int64) (step, from int64, err error)
 	return step, from, nil
 }
 
-// period returns after how many epochs their lengths repeat if shards define the lengths, else 0.
+// period returns the number of epochs after which their lengths repeat, if shards define the
+// lengths, else 0.
 func (t *Timeline) period() int64 {
 	if t.shards == nil {
 		return 0
@@ -231,7 +234,7 @@ func (t *Timeline) period() int64 {
 	return t.shards.Count
 }
 
-// countPeriod returns how many batches the epochs of a period have.
+// countPeriod returns the number of batches in the epochs of a period.
 func (t *Timeline) countPeriod(epoch, global int64) (sum int64, err error) {
 	for e := epoch; e < epoch+t.period(); e++ {
 		n, err := t.count(e, 0, global)
@@ -243,11 +246,11 @@ func (t *Timeline) countPeriod(epoch, global int64) (sum int64, err error) {
 	return sum, nil
 }
 
-// mostEmpty bounds the epochs without a batch that may follow each other.
+// mostEmpty bounds how many epochs without a batch may follow each other.
 const mostEmpty = 1 << 20
 
-// normal is a place behind which batches of a size do not come any more in its epoch, as the
-// beginning of the next epoch that has one.
+// normal maps a place after the last batch of an epoch to the start of the next epoch that has a
+// batch.
 func (t *Timeline) normal(p Place, global int64) (Place, error) {
 	for range mostEmpty {
 		_, _, _, ok, err := t.batchOf(p.Epoch, p.Index, global, 0)
@@ -263,7 +266,7 @@ func (t *Timeline) normal(p Place, global int64) (Place, error) {
 	return p, nil
 }
 
-// span returns where a step begins, and its samples.
+// span returns where a step begins, and the number of its samples.
 func (t *Timeline) span(step int64) (p Place, n int64, err error) {
 	s := t.segmentOf(step)
 	if t.tail == order.Span {
@@ -272,7 +275,7 @@ func (t *Timeline) span(step int64) (p Place, n int64, err error) {
 	return t.place(s, step)
 }
 
-// around is at for batches that go on over the end of an epoch.
+// around does the same as at for batches that continue over the end of an epoch.
 func (t *Timeline) around(s segment, step int64) Place {
 	begin, _ := t.begin(s.Epoch)
 	epoch, index := t.locate(begin + s.Index + (step-s.Step)*s.global)

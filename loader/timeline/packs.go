@@ -11,42 +11,42 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// Batches of packs have as many samples as their packs happen to have. So the packs of an epoch are
-// gone through only up to the batch asked for. For the latest epochs the starts of their batches
-// are kept, for other epochs that have ended only the number of batches.
+// The number of samples in a batch of packs is not known before. So the timeline walks through the
+// packs of an epoch, up to the batch that is asked for. It keeps where the batches of the latest
+// epochs begin, and the number of batches of other epochs that have ended.
 
-// walkKey is an epoch, from an index of it on, in batches of global packs.
+// walkKey is an epoch in batches of global packs, from an index on.
 type walkKey struct{ epoch, from, global int64 }
 
-// walked holds the batches of such an epoch that have been gone through.
+// walked holds the batches of an epoch through which the timeline has walked.
 type walked struct {
 	walkKey
-	starts []int64 // where each whole batch begins, and behind the last of them
-	packs  int64   // in the batch behind them
+	starts []int64 // where each whole batch begins, and the end of the last one
+	packs  int64   // packs in the batch after them
 	at     int64   // index of the next pack
 	ended  bool    // there are no more
-	short  bool    // then: the last batch has fewer packs than the others
+	short  bool    // if ended: the last batch has fewer packs than the others
 }
 
-// batches is the number of those that were gone through.
+// batches returns the number of whole batches walked through.
 func (w *walked) batches() int64 { return int64(len(w.starts) - 1) }
 
-// walker goes through the packs of epochs.
+// walker walks through the packs of epochs.
 type walker struct {
 	mu       sync.Mutex
 	latest   []*walked
-	counts   map[walkKey]int64 // of epochs that were gone through to the end
+	counts   map[walkKey]int64 // batches of epochs that were walked to the end
 	told     func(epoch, done, total int64) error
 	resolved bool // whether short batches are left out
 	drop     bool
-	past     *error // of checkPast, once it has looked
+	past     *error // result of checkPast, or nil if it was not called
 }
 
-// mostWalked is how many epochs keep where their batches begin.
+// mostWalked is the number of epochs for which the starts of batches are kept.
 const mostWalked = 4
 
-// walkTo goes through the packs of an epoch until batch k and an index of it are behind, or
-// to its end. The caller holds the lock.
+// walkTo walks through the packs of an epoch until it has passed both batch k and an index, or to
+// the end. The caller holds the lock.
 func (t *Timeline) walkTo(key walkKey, k, index int64) (w *walked, err error) {
 	for i, known := range t.walker.latest {
 		if known.walkKey == key {
@@ -64,7 +64,7 @@ func (t *Timeline) walkTo(key walkKey, k, index int64) (w *walked, err error) {
 	o, begin, ok := t.orderAt(key.epoch)
 	packs, are := o.(order.Packer)
 	if !ok || !are {
-		return nil, corrupt("fields: order", "packs in the epoch", key.epoch)
+		return nil, corrupt("fields: order", "at least one pack in the epoch", key.epoch)
 	}
 	length := t.lengthOf(key.epoch)
 	total := length
@@ -72,7 +72,7 @@ func (t *Timeline) walkTo(key walkKey, k, index int64) (w *walked, err error) {
 		total = index
 	}
 	if total == math.MaxInt64 {
-		total = 0 // it is not known
+		total = 0 // the total is not known
 	}
 	const often = 1 << 16 // packs
 	told := false
@@ -97,7 +97,7 @@ func (t *Timeline) walkTo(key walkKey, k, index int64) (w *walked, err error) {
 		}
 		first, size, ok := packs.Pack(begin + w.at)
 		if !ok || size < 1 || first != begin+w.at {
-			return nil, corrupt("extra.index", fmt.Sprint("a place where a pack begins, in an epoch of ", length, " samples"),
+			return nil, corrupt("extra.index", fmt.Sprint("the beginning of a pack, in an epoch of ", length, " samples"),
 				fmt.Sprintf("sample %d of epoch %d", w.at, key.epoch))
 		}
 		w.at += size
@@ -108,8 +108,8 @@ func (t *Timeline) walkTo(key walkKey, k, index int64) (w *walked, err error) {
 	return w, nil
 }
 
-// packedBatch returns where batch k of an epoch begins, and its samples. Where it has no such
-// batch, ok is false and total is the number of its batches.
+// packedBatch returns where batch k of an epoch begins, and the number of its samples. If there is
+// no such batch, ok is false and total is the number of batches.
 func (t *Timeline) packedBatch(key walkKey, k int64) (first, n, total int64, ok bool, err error) {
 	t.walker.mu.Lock()
 	defer t.walker.mu.Unlock()
@@ -131,8 +131,8 @@ func (t *Timeline) packedBatch(key walkKey, k int64) (first, n, total int64, ok 
 	return w.starts[k], w.starts[k+1] - w.starts[k], total, true, nil
 }
 
-// packedNumber returns which batch of an epoch has an index of it; ok is false where it is
-// left out.
+// packedNumber returns the number of the batch that contains an index of an epoch. ok is false if
+// that batch is left out.
 func (t *Timeline) packedNumber(key walkKey, index int64) (k int64, ok bool, err error) {
 	t.walker.mu.Lock()
 	defer t.walker.mu.Unlock()
@@ -154,14 +154,14 @@ func (t *Timeline) packedNumber(key walkKey, index int64) (k int64, ok bool, err
 func (t *Timeline) packedCount(key walkKey) (int64, error) {
 	if t.lengthOf(key.epoch) == math.MaxInt64 {
 		return 0, &errs.Error{Kind: errs.Unsupported, Op: "timeline", Subject: fmt.Sprint("epoch ", key.epoch),
-			Want: "an epoch that ends", Got: "one without end"}
+			Want: "an epoch that ends", Got: "an epoch that never ends"}
 	}
 	_, _, total, _, err := t.packedBatch(key, math.MaxInt64)
 	return total, err
 }
 
-// whole returns the number of batches of an epoch that has been gone through to its end. The
-// caller holds the lock.
+// whole returns the number of batches of an epoch that was walked to its end. The caller holds the
+// lock.
 func (t *Timeline) whole(w *walked) (int64, error) {
 	total := w.batches()
 	if w.short {
@@ -177,9 +177,8 @@ func (t *Timeline) whole(w *walked) (int64, error) {
 	return total, nil
 }
 
-// dropsPacks reports whether short batches of packs are left out. The coverage of the epoch
-// before tells it, unless that epoch had no short batch; then the options say. The caller
-// holds the lock.
+// dropsPacks reports whether short batches of packs are left out. The coverage of the epoch before
+// tells it. If that epoch had no short batch, the options decide. The caller holds the lock.
 func (t *Timeline) dropsPacks() (bool, error) {
 	w := t.walker
 	if w.resolved {
@@ -205,8 +204,8 @@ func (t *Timeline) dropsPacks() (bool, error) {
 	return w.drop, nil
 }
 
-// lastOf returns the segment with which an epoch ends, and the index of the epoch from which
-// its batches count.
+// lastOf returns the segment that contains the end of an epoch, and the index of the epoch from
+// which its batches count.
 func (t *Timeline) lastOf(epoch int64) (s segment, from int64) {
 	s = t.segments[0]
 	for _, next := range t.segments {
@@ -220,8 +219,8 @@ func (t *Timeline) lastOf(epoch int64) (s segment, from int64) {
 	return s, from
 }
 
-// checkPast looks once whether the steps before the epoch of the state lead to it, before
-// one of them is told: they do not where an epoch was broken off.
+// checkPast checks once whether the steps before the epoch of the state lead to that epoch, before
+// any of these steps is returned. They do not if an epoch was broken off.
 func (t *Timeline) checkPast(s segment) error {
 	if !t.packs || s.Epoch == t.here.Epoch {
 		return nil
@@ -237,8 +236,8 @@ func (t *Timeline) checkPast(s segment) error {
 	if err == nil && !ok {
 		err = &errs.Error{Kind: errs.Unsupported, Op: "timeline", Subject: fmt.Sprint("steps before ", t.epochStep),
 			Want:   "batches of packs that lead to the epoch of the state",
-			Got:    "another number of them: short batches are left out, or are not, or an epoch was broken off",
-			Remedy: "say with Options.Tail, or --drop-last, that the loader leaves short batches out"}
+			Got:    "another number of batches (Options.Tail may be wrong, or an epoch was broken off)",
+			Remedy: "set Options.Tail, or --drop-last, if the loader leaves short batches out"}
 	}
 	w.mu.Lock()
 	w.past = &err
@@ -246,7 +245,7 @@ func (t *Timeline) checkPast(s segment) error {
 	return err
 }
 
-// packEnds returns where each pack of a batch ends in its ids; nil where batches are of
+// packEnds returns where each pack of a batch ends in the ids of the batch, or nil if batches count
 // samples.
 func (t *Timeline) packEnds(p Place, n int64) (ends []int, err error) {
 	if !t.packs {
@@ -257,7 +256,7 @@ func (t *Timeline) packEnds(p Place, n int64) (ends []int, err error) {
 	for at := int64(0); at < n; {
 		_, size, ok := packs.Pack(begin + p.Index + at)
 		if !ok || size < 1 {
-			return nil, corrupt("fields: order", fmt.Sprint("a pack at sample ", p.Index+at, " of epoch ", p.Epoch), "none")
+			return nil, corrupt("fields: order", fmt.Sprint("a pack at sample ", p.Index+at, " of epoch ", p.Epoch), "no pack")
 		}
 		at += size
 		ends = append(ends, int(at))

@@ -11,9 +11,11 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// A pipeline's document has the order of each of its readers in a field of its own, "order NAME",
-// and the size of its batches in batch_size. All readers are at one position, and the first reader
-// in the graph defines the epochs. The document does not say which reader is the first, nor the
+// A document of a pipeline has the order of each of its readers in a field of its own, "order
+// NAME", and the size of its batches in batch_size. All readers are at one position, and the first
+// reader in the graph defines the epochs. The document does not tell which reader is the first, nor
+// in which order the ids of the readers enter the digest. Options.Readers tells both where it
+// matters.
 // order in which the digest has their ids; Options.Readers says so where it matters.
 
 const orderField = "order "
@@ -22,8 +24,8 @@ const orderField = "order "
 type reader struct {
 	name   string
 	order  order.Order
-	length int64         // of its epochs
-	shards *order.Shards // of epochs of different lengths; else nil
+	length int64         // length of its epochs
+	shards *order.Shards // set if epochs have different lengths, else nil
 }
 
 // readPipeline reads the document of a pipeline.
@@ -54,15 +56,15 @@ func (t *Timeline) readPipeline(o Options) (err error) {
 	return err
 }
 
-// follow makes a reader define the epochs.
+// follow makes a reader the one that defines the epochs.
 func (t *Timeline) follow(r reader) {
 	t.oneEra(r.order, r.length, false)
 	t.shards = r.shards
 	t.show(r)
 }
 
-// readReaders reads the orders of the readers, in the order of their names unless the
-// options know better.
+// readReaders reads the orders of the readers. They are in the order of their names, unless the
+// options give another order.
 func (t *Timeline) readReaders(o Options) error {
 	names := o.Readers
 	var have []string
@@ -73,18 +75,18 @@ func (t *Timeline) readReaders(o Options) error {
 	}
 	switch {
 	case len(have) == 0:
-		return unsupported("fields", "a pipeline with a reader, whose order is named", "none")
+		return unsupported("fields", "a pipeline with the order of at least one reader", "no order")
 	case names == nil:
 		names = have
 	case !slices.Equal(slices.Sorted(slices.Values(names)), have):
 		return &errs.Error{Kind: errs.Invalid, Op: "timeline.Open", Subject: "readers",
-			Want: "each of " + strings.Join(have, ", "), Got: strings.Join(names, ", ")}
+			Want: "each of the names " + strings.Join(have, ", "), Got: strings.Join(names, ", ")}
 	}
 	t.sorted = o.Readers != nil || len(have) == 1
 	for _, name := range names {
 		description := t.doc.Fields[orderField+name]
 		with := o
-		if len(have) > 1 { // the options are of one order
+		if len(have) > 1 { // the options describe only one order
 			if with.Order = nil; order.IdentityOf(o.Description) != description {
 				with.Description = ""
 			}
@@ -92,7 +94,7 @@ func (t *Timeline) readReaders(o Options) error {
 		parsed, err := with.orderOf(description)
 		switch {
 		case errs.KindOf(err) == errs.Invalid:
-			return unsupported("fields: "+orderField+name, "an order that is known", strconv.Quote(description))
+			return unsupported("fields: "+orderField+name, "a known order", strconv.Quote(description))
 		case err != nil:
 			return errs.Wrap("timeline.Open", "fields: "+orderField+name, err)
 		}
@@ -111,8 +113,8 @@ func (t *Timeline) readReaders(o Options) error {
 	return nil
 }
 
-// firstReader returns a reader with the epochs of the pipeline: the first one, or the only
-// length of an epoch with which the place of the document can be.
+// firstReader returns a reader with the epochs of the pipeline. It is the first reader, or the only
+// one whose epochs fit the place of the document.
 func (t *Timeline) firstReader(size int64) (int, error) {
 	if t.sorted {
 		return 0, nil
@@ -127,8 +129,8 @@ func (t *Timeline) firstReader(size int64) (int, error) {
 		}
 		if first >= 0 && !t.readers[first].epochsOf(r) {
 			return 0, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Open", Subject: "fields",
-				Want: "to know which reader is the first in the graph, since its epochs count",
-				Got: fmt.Sprintf("epochs of %d samples of %s, and of %d of %s", t.readers[first].length, t.readers[first].name,
+				Want: "the first reader of the graph, whose epochs count",
+				Got: fmt.Sprintf("epochs of %d samples of reader %s, and of %d samples of reader %s", t.readers[first].length, t.readers[first].name,
 					r.length, r.name), Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
 		}
 		if first < 0 {
@@ -136,7 +138,7 @@ func (t *Timeline) firstReader(size int64) (int, error) {
 		}
 	}
 	if first < 0 {
-		return 0, corrupt("position", "one that epoch and batch lead to", t.doc.Position)
+		return 0, corrupt("position", "the position that epoch and batch lead to", t.doc.Position)
 	}
 	return first, nil
 }
@@ -162,11 +164,11 @@ func (t *Timeline) placeOf(size int64) (Place, error) {
 	}
 	epoch, batch := t.doc.Epoch, t.doc.Batch
 	if _, ok := t.begin(max(epoch, 0)); !ok || epoch < 0 {
-		return Place{}, corrupt("epoch", "one that can be reached", epoch)
+		return Place{}, corrupt("epoch", "an epoch that can be reached", epoch)
 	}
 	n := t.lengthOf(epoch)
 	if most := t.batches(n, size); batch < 0 || batch > most {
-		return Place{}, corrupt("batch", fmt.Sprint("at most the ", most, " of an epoch"), batch)
+		return Place{}, corrupt("batch", fmt.Sprint("at most the ", most, " batches of an epoch"), batch)
 	}
 	before, _, err := t.stepsTo(segment{global: size}, epoch)
 	p := Place{before + batch, epoch, min(n, batch*size)}
@@ -176,7 +178,7 @@ func (t *Timeline) placeOf(size int64) (Place, error) {
 	return p, err
 }
 
-// show makes t tell of the samples of a reader.
+// show makes t describe the samples of a reader.
 func (t *Timeline) show(r reader) {
 	t.eras = []era{{length: t.eras[0].length, order: r.order}}
 	t.samples = r.length
@@ -185,8 +187,8 @@ func (t *Timeline) show(r reader) {
 	}
 }
 
-// Readers returns the names of the readers of a pipeline: in the order of its graph if it
-// is known, else sorted. Of a loader it returns nil.
+// Readers returns the names of the readers of a pipeline, in the order of its graph if it is known,
+// else sorted. For a loader it returns nil.
 func (t *Timeline) Readers() (names []string) {
 	for _, r := range t.readers {
 		names = append(names, r.name)
@@ -194,8 +196,8 @@ func (t *Timeline) Readers() (names []string) {
 	return names
 }
 
-// Of returns the timeline with the samples of a reader of the pipeline. The error is of
-// kind errs.NotFound for a reader that it does not have.
+// Of returns the timeline with the samples of a reader of the pipeline. The error is of kind
+// errs.NotFound if there is no such reader.
 func (t *Timeline) Of(name string) (*Timeline, error) {
 	for _, r := range t.readers {
 		if r.name == name {
@@ -208,7 +210,8 @@ func (t *Timeline) Of(name string) (*Timeline, error) {
 		Want: "one of " + strings.Join(t.Readers(), ", "), Remedy: errs.DidYouMean(name, t.Readers())}
 }
 
-// epochLen returns the number of samples of an epoch of an order, if all have as many.
+// epochLen returns the number of samples of an epoch of an order, if all epochs have the same
+// length.
 func epochLen(o order.Order) (int64, bool) {
 	if n, ok := o.Len(); ok {
 		return n, true
@@ -223,7 +226,7 @@ func epochLen(o order.Order) (int64, bool) {
 	return 0, false
 }
 
-// findAround is find for batches that go on over the end of an epoch.
+// findAround does the same as find for batches that continue over the end of an epoch.
 func (t *Timeline) findAround(epoch, index int64) Seen {
 	global := t.segments[0].global
 	begin, _ := t.begin(epoch)

@@ -10,23 +10,24 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// Proof is what the ids up to a place come to.
+// Proof is the digest and coverage of the ids up to a place.
 type Proof struct {
 	Samples  int64
 	Digest   string
 	Coverage [2]Coverage // of the epoch before the place, and of the epoch of the place
 }
 
-// Prove computes the proof of all that is delivered before a step, from the order alone: some ten
-// nanoseconds a sample. progress, if not nil, receives how many of how many samples are done.
+// Prove computes the proof of everything that is delivered before a step, from the order alone. It
+// takes about ten nanoseconds a sample. progress, if not nil, receives how many of the samples are
+// done.
 func (t *Timeline) Prove(ctx context.Context, step int64, progress func(done, total int64)) (Proof, error) {
 	end, err := t.PlaceOf(step)
 	if err != nil {
 		return Proof{}, err
 	}
 	if t.first > 0 {
-		return Proof{}, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Want: "a state that tells of all steps",
-			Got: fmt.Sprint("one that begins with step ", t.first)}
+		return Proof{}, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Want: "a state that describes all steps",
+			Got: fmt.Sprint("a state that begins with step ", t.first)}
 	}
 	if len(t.readers) > 1 {
 		return t.proveReaders(ctx, step, end, progress)
@@ -41,7 +42,7 @@ func (t *Timeline) Prove(ctx context.Context, step int64, progress func(done, to
 	return Proof{p.samples, p.digest.Sum(), p.coverage}, nil
 }
 
-// prover goes through the epochs up to a place.
+// prover walks through the epochs up to a place.
 type prover struct {
 	t        *Timeline
 	end      Place
@@ -84,12 +85,12 @@ func (p *prover) proveEpoch(ctx context.Context) error {
 	return nil
 }
 
-// mostReaders bounds the readers whose order in the graph is found by trying.
+// mostReaders bounds the readers whose order in the graph can be found by trial.
 const mostReaders = 4
 
-// proveReaders proves a pipeline with several readers, whose ids enter the digest batch by
-// batch, reader by reader. Where their order is not known, all are tried, and the one that
-// leads to the digest of the document is taken.
+// proveReaders proves a pipeline with several readers. Their ids enter the digest batch by batch,
+// reader by reader. If the order of the readers is not known, proveReaders tries all orders and
+// takes the one that leads to the digest of the document.
 func (t *Timeline) proveReaders(ctx context.Context, step int64, end Place,
 	progress func(done, total int64)) (Proof, error) {
 	orders, err := t.readerOrders(ctx)
@@ -112,7 +113,7 @@ func (t *Timeline) proveReaders(ctx context.Context, step int64, end Place,
 	for i, d := range digests {
 		if d != digests[0] {
 			return Proof{}, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Subject: "readers",
-				Want:   "to know their order in the graph, in which the digest has their ids",
+				Want:   "the order of the readers in the graph, which decides the digest",
 				Got:    fmt.Sprintf("%s, or %s", t.named(orders[0]), t.named(orders[i])),
 				Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
 		}
@@ -120,8 +121,8 @@ func (t *Timeline) proveReaders(ctx context.Context, step int64, end Place,
 	return p, nil
 }
 
-// readerOrders returns the orders in which the readers may be in the graph: all that lead
-// to the digest of the document, or else all.
+// readerOrders returns the orders that the readers may have in the graph: all orders that lead to
+// the digest of the document, or else all orders.
 func (t *Timeline) readerOrders(ctx context.Context) ([][]int, error) {
 	own := make([]int, len(t.readers))
 	for i := range own {
@@ -132,7 +133,7 @@ func (t *Timeline) readerOrders(ctx context.Context) ([][]int, error) {
 	}
 	if len(own) > mostReaders {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Subject: "readers",
-			Want:   fmt.Sprintf("their order in the graph, which is not found by trying for more than %d", mostReaders),
+			Want:   fmt.Sprintf("the order of the readers in the graph (it is found by trial for at most %d readers)", mostReaders),
 			Got:    fmt.Sprint(len(own), " readers"),
 			Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
 	}
@@ -153,7 +154,7 @@ func (t *Timeline) readerOrders(ctx context.Context) ([][]int, error) {
 	return fit, nil
 }
 
-// permutations returns the orders of numbers, the given one first.
+// permutations returns all orders of some numbers, the given order first.
 func permutations(of []int) (all [][]int) {
 	if len(of) < 2 {
 		return [][]int{slices.Clone(of)}
@@ -167,7 +168,7 @@ func permutations(of []int) (all [][]int) {
 	return all
 }
 
-// named names readers.
+// named returns the names of readers in one text.
 func (t *Timeline) named(readers []int) string {
 	names := make([]string, len(readers))
 	for i, r := range readers {
@@ -176,8 +177,8 @@ func (t *Timeline) named(readers []int) string {
 	return strings.Join(names, ", ")
 }
 
-// digests goes through the batches before a step, and returns the digest for each order of
-// the readers.
+// digests walks through the batches before a step, and returns the digest for each order of the
+// readers.
 func (t *Timeline) digests(ctx context.Context, step int64, end Place, orders [][]int,
 	progress func(done, total int64)) (p Proof, sums []string, err error) {
 	digests := make([]state.Digest, len(orders))
@@ -218,8 +219,8 @@ func (t *Timeline) digests(ctx context.Context, step int64, end Place, orders []
 	return p, sums, nil
 }
 
-// delivered returns how many samples of a whole epoch are delivered: all but a
-// batch that is left out at its end.
+// delivered returns how many samples of a whole epoch are delivered: all except a batch that is
+// left out at its end.
 func (t *Timeline) delivered(epoch int64) (int64, error) {
 	length := t.lengthOf(epoch)
 	if !t.drops() {
@@ -237,37 +238,37 @@ func (t *Timeline) delivered(epoch int64) (int64, error) {
 	return first + size, err
 }
 
-// PlaceOf returns where a step begins. The error is of kind errs.Invalid for one that
-// the document does not tell of.
+// PlaceOf returns where a step begins. The error is of kind errs.Invalid for a step that the
+// document does not describe.
 func (t *Timeline) PlaceOf(step int64) (Place, error) {
 	if step == t.here.Step {
 		return t.here, nil
 	}
 	if step < t.first {
 		return Place{}, &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("step ", step),
-			Want: fmt.Sprint("step ", t.first, " or later"), Got: "one of which the state does not tell"}
+			Want: fmt.Sprint("a step of at least ", t.first), Got: "a step that the state does not describe"}
 	}
 	return t.at(t.segmentOf(step), step)
 }
 
 // Verify proves that the document has the position, digest and coverage of the order up to its
-// place. Samples that a policy skipped count as delivered, as they do in the loader. The error, of
-// kind errs.Corrupt, names the first that differs. A value that the document does not have is not
-// compared.
+// place. Samples that a policy skipped count as delivered, as in the loader. The error is of kind
+// errs.Corrupt and names the first value that differs. Values that the document does not have are
+// not compared.
 func (t *Timeline) Verify(ctx context.Context, progress func(done, total int64)) (Proof, error) {
 	if want, _ := t.begin(t.here.Epoch); t.first == 0 && t.doc.Position != want+t.here.Index {
-		return Proof{}, corrupt("position", fmt.Sprint(want+t.here.Index, ", as epoch and index say"), t.doc.Position)
+		return Proof{}, corrupt("position", fmt.Sprint(want+t.here.Index, ", from epoch and index"), t.doc.Position)
 	}
 	p, err := t.Prove(ctx, t.here.Step, progress)
 	if err != nil {
 		return p, err
 	}
 	if t.doc.Digest != "" && t.doc.Digest != p.Digest {
-		return p, corrupt("digest", p.Digest+", as the order says", t.doc.Digest)
+		return p, corrupt("digest", p.Digest+", from the order", t.doc.Digest)
 	}
 	for i, c := range t.extra.Coverage {
 		if i < len(p.Coverage) && c != p.Coverage[i] {
-			return p, corrupt(fmt.Sprintf("extra.coverage[%d]", i), fmt.Sprintf("%+v, as the order says", p.Coverage[i]),
+			return p, corrupt(fmt.Sprintf("extra.coverage[%d]", i), fmt.Sprintf("%+v, from the order", p.Coverage[i]),
 				fmt.Sprintf("%+v", c))
 		}
 	}

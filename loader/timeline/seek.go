@@ -8,9 +8,9 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// Seek returns the document of the same run before another step, with its digest and coverage, as
-// the loader itself would have written it there, except that the number of repeated samples begins
-// again. Behind the place of t batches have the size of the last segment.
+// Seek returns the document of the same run before another step, with its digest and coverage. It
+// is the document that the loader itself would have written there, except that the count of
+// repeated samples starts again. After the place of t, batches have the size of the last segment.
 func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, total int64)) ([]byte, error) {
 	p, err := t.PlaceOf(step)
 	if err != nil {
@@ -29,7 +29,7 @@ func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, tot
 	if doc.Digest != "" || t.here.Step == 0 {
 		doc.Digest = proof.Digest
 	}
-	if doc.Kind == "pipeline" { // which keeps nothing else that a place decides
+	if doc.Kind == "pipeline" { // a pipeline has no other field that depends on the place
 		return doc.Marshal()
 	}
 	history := slices.Clone(t.extra.History)
@@ -44,12 +44,12 @@ func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, tot
 		return nil, err
 	}
 	if step != t.here.Step {
-		delete(doc.Extra, "repeated") // it depends on how many ranks there were
+		delete(doc.Extra, "repeated") // the count depends on the number of ranks so far
 	}
 	return doc.Marshal()
 }
 
-// batchesBefore returns how many batches of its epoch come before a place.
+// batchesBefore returns how many batches of the same epoch come before a place.
 func (t *Timeline) batchesBefore(p Place) (int64, error) {
 	if t.tail == order.Span {
 		return p.Index / t.segments[0].global, nil

@@ -11,14 +11,14 @@ import (
 
 // Seen is a place at which a sample is delivered.
 type Seen struct {
-	Place       // of its batch
-	Row   int   // in the global batch
-	Size  int   // of that batch
-	Packs []int // of a batch of packs: where each of them ends in it
+	Place       // where its batch begins
+	Row   int   // row in the global batch
+	Size  int   // size of that batch
+	Packs []int // for a batch of packs: where each pack ends in it
 }
 
-// Rank returns the rank, of world ranks, that gets the sample, and its row in the batch. For packs
-// it is the row of the sample's pack.
+// Rank returns which of world ranks gets the sample, and the row of the sample in the rank's batch.
+// For packs it is the row of the sample's pack.
 func (s Seen) Rank(world int) (rank, row int) {
 	row, size := s.Row, s.Size
 	if s.Packs != nil {
@@ -29,10 +29,10 @@ func (s Seen) Rank(world int) (rank, row int) {
 	return rank, row - first
 }
 
-// In returns where in an epoch a sample is delivered first; ok is false where it is not:
-// in a short batch that is left out, before FirstStep, or in an epoch that does not have
-// it. An order that cannot be inverted is looked through. The error is of kind
-// errs.Invalid for an id that the data set does not have.
+// In returns where in an epoch a sample is delivered first. ok is false if it is not delivered: it
+// may be in a short batch that is left out, before FirstStep, or in no batch of the epoch. An order
+// that cannot be inverted is searched. The error is of kind errs.Invalid for an id that the data
+// set does not have.
 func (t *Timeline) In(epoch, id int64) (s Seen, ok bool, err error) {
 	all, err := t.All(context.Background(), epoch, id, 1)
 	if len(all) == 0 || err != nil {
@@ -41,13 +41,13 @@ func (t *Timeline) In(epoch, id int64) (s Seen, ok bool, err error) {
 	return all[0], true, nil
 }
 
-// All returns up to most places of an epoch at which a sample is delivered: a mixture may have it
-// often, a selection never. Otherwise it works like In.
+// All returns up to most places of an epoch at which a sample is delivered. A mixture may deliver
+// it several times, a selection never. Otherwise All works like In.
 func (t *Timeline) All(ctx context.Context, epoch, id int64, most int) (all []Seen, err error) {
 	if id < 0 || id >= t.samples && t.samples > 0 || epoch < 0 || t.lengthOf(epoch) == 0 {
-		want := fmt.Sprintf("a sample of 0 to %d", t.samples-1)
+		want := fmt.Sprintf("a sample from 0 to %d", t.samples-1)
 		if t.samples == 0 {
-			want = "a sample from 0 on"
+			want = "a sample of at least 0"
 		}
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.In",
 			Subject: fmt.Sprint("sample ", id, " in epoch ", epoch), Want: want}
@@ -69,7 +69,7 @@ func (t *Timeline) All(ctx context.Context, epoch, id int64, most int) (all []Se
 	return all, err
 }
 
-// indices yields where in an epoch's order a sample is, until yield says that it is enough.
+// indices yields the indices of a sample in an epoch's order, until yield returns false.
 func (t *Timeline) indices(ctx context.Context, epoch, id int64, yield func(int64) bool) error {
 	index, length := int64(-1), t.lengthOf(epoch)
 	o, first, _ := t.orderAt(epoch)
@@ -105,7 +105,7 @@ func (t *Timeline) indices(ctx context.Context, epoch, id int64, yield func(int6
 	return nil
 }
 
-// find returns the batch that holds an index of an epoch.
+// find returns the batch that contains an index of an epoch.
 func (t *Timeline) find(epoch, index int64) (seen Seen, ok bool, err error) {
 	if t.tail == order.Span {
 		return t.findAround(epoch, index), true, nil
@@ -147,11 +147,11 @@ func before(epoch, index int64, p Place) bool {
 // Delivered reports whether the run had delivered a batch when the document was written.
 func (t *Timeline) Delivered(p Place) bool { return p.Step < t.here.Step }
 
-// Begin returns where an epoch begins; ok is false where the document does not tell.
+// Begin returns where an epoch begins. ok is false if the document does not tell.
 func (t *Timeline) Begin(epoch int64) (p Place, ok bool, err error) {
 	if epoch < 0 {
 		return p, false, &errs.Error{Kind: errs.Invalid, Op: "timeline.Begin", Subject: fmt.Sprint("epoch ", epoch),
-			Want: "0 or more"}
+			Want: "an epoch of at least 0"}
 	}
 	s, ok, err := t.find(epoch, 0)
 	return s.Place, ok, err

@@ -1,23 +1,23 @@
-// Package timeline reads the state document of a loader and says what the run has delivered and
-// will deliver: which samples were step 1234 on rank 3, when sample 77 comes again, whether the
-// digest fits the order.
+// Package timeline reads the state document of a loader and tells what the run has delivered and
+// will deliver: which samples step 1234 has on rank 3, when sample 77 comes again, and whether the
+// digest matches the order.
 //
 // A loader's document names its order, the place of the run in it, and the size of its batches from
 // each step on:
 //
-//	fields.order     an order that order.Parse knows; the tables that it is over are given
+//	fields.order     an order that order.Parse knows; the caller passes its tables
 //	fields.samples   the length of the data set
 //	epoch, extra.index       the place
 //	extra.step               batches since the beginning
-//	extra.history            [step, position, size of a global batch] from which on
-//	digest, extra.coverage   of all ids, and of those of the last and of this epoch
+//	extra.history            [step, position, size of a global batch]: the size from there on
+//	digest, extra.coverage   of all ids, and of the ids of the last and of this epoch
 //
-// So nothing is read and nothing is replayed: any step is found in constant time. Batches of packs
-// are found by going through the packs from the place, or from the start of the epoch. If samplers,
-// streams or batches out of order decide what is delivered, the document cannot tell it, and Open
-// returns an error.
+// So nothing is read and nothing is replayed: any step is found in constant time. To find batches
+// of packs, the timeline walks through the packs from the place, or from the start of the epoch. If
+// samplers, streams or batches out of order decide what is delivered, the document does not
+// describe it, and Open returns an error.
 //
-// The document of a pipeline names the order of each of its readers. They share one position. Of
+// The document of a pipeline names the order of each of its readers, which share one position. Of
 // returns the timeline of one reader.
 package timeline
 
@@ -34,12 +34,12 @@ import (
 
 // Place is where a batch begins.
 type Place struct {
-	Step  int64 // batches before it, since the beginning
+	Step  int64 // batches before this one, since the beginning
 	Epoch int64
-	Index int64 // samples of the epoch before it, over all ranks
+	Index int64 // samples of the epoch before this batch, over all ranks
 }
 
-// segment is a run of batches of one size.
+// segment is a range of batches of one size.
 type segment struct {
 	Place
 	global int64
@@ -47,50 +47,51 @@ type segment struct {
 
 // Timeline is a run that a document describes. It is immutable.
 type Timeline struct {
-	eras      []era         // of the epochs, in their order
-	shards    *order.Shards // of the epochs of a pipeline that are of different lengths
-	packs     bool          // batches are of packs
+	eras      []era         // eras of the epochs, in order
+	shards    *order.Shards // set if the epochs of a pipeline have different lengths
+	packs     bool          // batches count packs
 	walker    *walker
 	broken    bool  // the epochs before the state's epoch are not known
-	epochStep int64 // of packs: the step with which the epoch of the state begins
-	samples   int64 // ids of orders are below; 0: not known
-	alone     bool  // no other epoch than the first is known
+	epochStep int64 // for packs: the step with which the epoch of the state begins
+	samples   int64 // ids of orders are below this number; 0 if not known
+	alone     bool  // only the first epoch is known
 	here      Place
 	segments  []segment // in order of their steps
 	tail      order.Tail
-	first     int64 // the first step that can be told
+	first     int64 // the first step that the document describes
 	doc       state.Document
-	extra     document.Extra // of a loader
-	readers   []reader       // of a pipeline
+	extra     document.Extra // for a loader
+	readers   []reader       // for a pipeline
 	sorted    bool           // readers are in the order of the graph
 }
 
-// Coverage proves which ids an epoch has drawn: their number, sum modulo 2^63 and
-// exclusive or.
+// Coverage proves which ids an epoch has drawn. It holds their number, their sum modulo 2^63 and
+// their exclusive or.
 type Coverage = document.Coverage
 
-// Options say what a document may leave open.
+// Options supply what a document may leave open.
 type Options struct {
-	// Tail is the end of epochs, Short or Drop, where the steps counted so far do not tell.
+	// Tail is the policy for the end of epochs, Short or Drop, if the steps counted so far do not
+	// tell.
 	Tail order.Tail
-	// Walk, if not nil, receives how many of the samples of an epoch have been gone through to find
-	// its batches of packs: every 65,536 packs, and then at the end, where done is total. total is 0
-	// where it is not known. An error of Walk ends that, and is returned.
+	// Walk, if not nil, is called while the timeline walks through the samples of an epoch to find its
+	// batches of packs: every 65,536 packs, and at the end, where done is total. total is 0 if it is
+	// not known. If Walk returns an error, the walk ends and returns it.
 	Walk func(epoch, done, total int64) error
-	// Order, if not nil, is the order of the run, and Description its String. One of them is needed
-	// where the document holds a digest of the order. They are compared with the document.
+	// Order, if not nil, is the order of the run, and Description is its String. One of them is needed
+	// if the document holds only a digest of the order. They are compared with the document.
 	Order       order.Order
 	Description string
-	// Tables are those that orders are over, which a document names only by a hash: lengths,
-	// sizes of shards, selections. See order.Parse.
+	// Tables are the tables of the orders, which a document names only by a hash: lengths, sizes of
+	// shards, selections. See order.Parse.
 	Tables []order.Table
-	// Readers are the names of the readers of a pipeline in the order of its graph, of which
-	// the first decides the epochs. They are needed only where the document leaves it open.
+	// Readers are the names of the readers of a pipeline in the order of its graph. The first one
+	// decides the epochs. They are needed only if the document leaves the order open.
 	Readers []string
 }
 
-// Open reads the state document of a loader or of a pipeline. It fails as state.Unmarshal and
-// OpenDocument do.
+// Open reads the state document of a loader or of a pipeline. It fails in the same cases as
+// state.Unmarshal and OpenDocument.
 func Open(text []byte, o Options) (*Timeline, error) {
 	doc, err := state.Unmarshal(text)
 	if err != nil {
@@ -127,7 +128,7 @@ func OpenDocument(doc state.Document, o Options) (_ *Timeline, err error) {
 	case "packs":
 		t.packs, t.walker = true, &walker{counts: map[walkKey]int64{}, told: o.Walk, drop: o.Tail == order.Drop}
 	default:
-		return nil, unsupported("fields: batches", "batches of a number of samples or packs", "batches of "+unit)
+		return nil, unsupported("fields: batches", "batches that count samples or packs", "batches of "+unit)
 	}
 	if err := t.readOrder(o); err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func (t *Timeline) readOrder(o Options) (err error) {
 		return errs.Wrap("timeline.Open", "fields: order", err)
 	}
 	if _, are := last.(order.Packer); t.packs && !are {
-		return corrupt("fields: order", "an order of packs, as batches say", identity)
+		return corrupt("fields: order", "an order of packs (the batches count packs)", identity)
 	}
 	if t.samples, err = strconv.ParseInt(t.doc.Fields["samples"], 10, 64); err != nil || t.samples < 0 {
 		return corrupt("fields: samples", "a number of samples", strconv.Quote(t.doc.Fields["samples"]))
@@ -173,8 +174,8 @@ func (t *Timeline) readOrder(o Options) (err error) {
 	return nil
 }
 
-// addEra adds the epochs, from one on, in which the data set has the length of span, with the order
-// that the loader has in them.
+// addEra adds the epochs in which the data set has the length of span, with the order that the
+// loader has in them.
 func (t *Timeline) addEra(o order.Order, span [3]int64) {
 	e := era{epoch: span[0], order: o, start: span[2]}
 	if span[1] < t.samples {
@@ -197,17 +198,17 @@ func (t *Timeline) addEra(o order.Order, span [3]int64) {
 			t.eras = t.eras[:k-1]
 		}
 	} else if e.epoch > 0 {
-		t.broken = true // what came before is not in the document
+		t.broken = true // the document does not describe earlier epochs
 		e.position = t.doc.Position - t.extra.Index - (t.doc.Epoch-e.epoch)*e.length
 	}
 	t.eras = append(t.eras, e)
 }
 
-// orderOf returns the order of which a document has the identity.
+// orderOf returns the order with the identity that the document has.
 func (o Options) orderOf(identity string) (order.Order, error) {
 	differs := func(what, got string) error {
 		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: identity + ", as in the state", Got: got,
-			Remedy: "it is the order of another run, or of the run before it was extended"}
+			Remedy: "give the order of this run after its last extension"}
 	}
 	if o.Order != nil {
 		for _, version := range []int{order.Version, 1} {
@@ -226,11 +227,11 @@ func (o Options) orderOf(identity string) (order.Order, error) {
 	return order.Parse(description, o.Tables...)
 }
 
-// readHistory finds the segments. It tells by the steps whether short batches were
-// left out; where epochs were broken off it keeps to the one the run is in.
+// readHistory finds the segments. The steps tell whether short batches were left out. If epochs
+// were broken off, readHistory keeps only the epoch of the state.
 func (t *Timeline) readHistory() error {
 	if len(t.extra.History) == 0 {
-		return corrupt("extra.history", "the size of a batch", "none")
+		return corrupt("extra.history", "the size of a batch", "no entry")
 	}
 	for _, h := range t.extra.History {
 		if h[0] < 0 || h[1] < 0 || h[2] < 1 || h[0] > t.here.Step {
@@ -262,8 +263,8 @@ func (t *Timeline) readHistory() error {
 	return nil
 }
 
-// readPackedHistory finds the segments where batches are of packs. The first batch of the
-// epoch of the state begins one, so that its steps are found without those before it.
+// readPackedHistory finds the segments if batches count packs. A segment begins with the first
+// batch of the epoch of the state, so that its steps are found without the epochs before.
 func (t *Timeline) readPackedHistory() error {
 	begin, ok := t.begin(t.here.Epoch)
 	if !ok || len(t.extra.History) == 0 || t.doc.Batch < 0 || t.doc.Batch > t.here.Step {
@@ -292,17 +293,17 @@ func (t *Timeline) readPackedHistory() error {
 		}
 	}
 	if within[0].global == 0 {
-		within = within[1:] // what came before the first change was forgotten
+		within = within[1:] // the sizes before the first change were forgotten
 	}
 	t.segments = append(t.segments, within...)
 	if last := t.segments[len(t.segments)-1]; last.Step < t.here.Step {
-		t.segments = append(t.segments, segment{t.here, last.global}) // what comes is found from here
+		t.segments = append(t.segments, segment{t.here, last.global}) // later batches are found from here
 	}
 	t.first = t.segments[0].Step
 	return nil
 }
 
-// consistent reports whether the segments lead to one another and to a place.
+// consistent reports whether each segment leads to the next one, and the last one to a place.
 func (t *Timeline) consistent(end Place) (bool, error) {
 	for i, s := range t.segments {
 		if t.packs && s.Epoch == t.here.Epoch {
@@ -340,14 +341,14 @@ func (t *Timeline) segmentOf(step int64) segment {
 	return s
 }
 
-// Here returns where the run stands: the batch that comes next begins there.
+// Here returns the place of the run, where the next batch begins.
 func (t *Timeline) Here() Place { return t.here }
 
-// EpochLen returns the number of samples of the epoch in which the run stands.
+// EpochLen returns the number of samples of the current epoch of the run.
 func (t *Timeline) EpochLen() int64 { return t.lengthOf(t.here.Epoch) }
 
-// Batches returns the number of batches of the epoch in which the run stands: the batches left in
-// it and the batches of which the document tells.
+// Batches returns the number of batches of the current epoch of the run: the batches that are left,
+// and the batches that the document describes.
 func (t *Timeline) Batches() (int64, error) {
 	if t.tail == order.Span {
 		return 0, unsupported("fields: last_batch", "batches that end with their epoch", "fill")
@@ -380,15 +381,15 @@ func (t *Timeline) drops() bool {
 	return t.tail == order.Drop
 }
 
-// FirstStep returns the first step that the document tells of: 0, unless the size
-// of batches changed more often than is remembered, or an epoch was broken off.
+// FirstStep returns the first step that the document describes. It is 0, unless the size of batches
+// changed more often than the document remembers, or an epoch was broken off.
 func (t *Timeline) FirstStep() int64 { return t.first }
 
 // Batch is a global batch: the samples of a step on all ranks.
 type Batch struct {
 	Place
 	IDs   []int64
-	Packs []int // of a batch of packs: where each ends in IDs
+	Packs []int // for a batch of packs: where each pack ends in IDs
 }
 
 // Rank returns the samples of one of world ranks. If a batch has fewer samples than ranks, a rank
@@ -398,7 +399,7 @@ func (b Batch) Rank(rank, world int) []int64 {
 	return b.IDs[first:last]
 }
 
-// share returns the slice of the samples that is a rank's, and the packs in it.
+// share returns the slice of the samples that belongs to a rank, and the packs in it.
 func (b Batch) share(rank, world int) (first, last int, ends []int) {
 	n := len(b.IDs)
 	if b.Packs != nil {
@@ -417,7 +418,7 @@ func (b Batch) share(rank, world int) (first, last int, ends []int) {
 	return first, b.Packs[hi-1], b.Packs[lo:hi]
 }
 
-// PacksOf returns the samples of each pack of a rank, nil where batches are of samples.
+// PacksOf returns the samples of each pack of a rank, or nil if batches count samples.
 func (b Batch) PacksOf(rank, world int) (packs [][]int64) {
 	first, _, ends := b.share(rank, world)
 	for _, end := range ends {
@@ -427,13 +428,13 @@ func (b Batch) PacksOf(rank, world int) (packs [][]int64) {
 	return packs
 }
 
-// Batch returns what was or will be delivered in a step, by batches of the size they
-// have at the end. The error is of kind errs.Invalid for a step that the document
-// does not tell of.
+// Batch returns the batch that was or will be delivered in a step. Later batches have the size of
+// the last segment. The error is of kind errs.Invalid for a step that the document does not
+// describe.
 func (t *Timeline) Batch(step int64) (Batch, error) {
 	if step < t.first {
 		return Batch{}, &errs.Error{Kind: errs.Invalid, Op: "timeline.Batch", Subject: fmt.Sprint("step ", step),
-			Want: fmt.Sprint("step ", t.first, " or later"), Got: "one of which the state does not tell"}
+			Want: fmt.Sprint("a step of at least ", t.first), Got: "a step that the state does not describe"}
 	}
 	p, n, err := t.span(step)
 	if err != nil {
@@ -441,7 +442,7 @@ func (t *Timeline) Batch(step int64) (Batch, error) {
 	}
 	if n < 1 {
 		return Batch{}, &errs.Error{Kind: errs.Invalid, Op: "timeline.Batch", Subject: fmt.Sprint("step ", step),
-			Got: "epochs have no batches"}
+			Got: "epochs without batches"}
 	}
 	if t.alone && p.Epoch > 0 {
 		return Batch{}, t.unknownEpoch(p.Epoch)
@@ -453,17 +454,17 @@ func (t *Timeline) Batch(step int64) (Batch, error) {
 	return b, t.fill(p.Epoch, p.Index, b.IDs)
 }
 
-// fill writes the ids of an epoch from an index on.
+// fill writes the ids of an epoch, from an index on.
 func (t *Timeline) fill(epoch, index int64, dst []int64) error {
 	return t.fillFrom(t.eraOf(epoch).order, epoch, index, dst)
 }
 
-// fillFrom writes the ids that an order of the run has from an index of an epoch on.
+// fillFrom writes the ids that an order of the run has, from an index of an epoch on.
 func (t *Timeline) fillFrom(o order.Order, epoch, index int64, dst []int64) error {
 	_, first, ok := t.orderAt(epoch)
 	if !ok || first > math.MaxInt64-index {
 		return &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("epoch ", epoch),
-			Got: "beyond the largest position"}
+			Got: "an epoch beyond the largest position"}
 	}
 	pos := first + index
 	if n := o.Fill(pos, dst); n < len(dst) {
@@ -472,15 +473,16 @@ func (t *Timeline) fillFrom(o order.Order, epoch, index int64, dst []int64) erro
 	return nil
 }
 
-// OneEpoch returns the timeline of a single epoch, in batches of one size of which
-// some were delivered: what states of others tell. The error is of kind errs.Invalid
-// for an order that does not end, sizes below 1, or more batches than there are.
+// OneEpoch returns the timeline of a single epoch, in batches of one size of which some were
+// delivered. It is for states of other systems. The error is of kind errs.Invalid for an order that
+// never ends, a size below 1, or more batches than the epoch has.
 func OneEpoch(o order.Order, global, delivered int64, opt Options) (*Timeline, error) {
 	n, once := o.Len()
 	t := &Timeline{samples: n, alone: true, tail: opt.Tail, segments: []segment{{global: global}}}
 	t.oneEra(o, n, true)
 	if !once || global < 1 || delivered < 0 || delivered > t.batches(n, global) {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.OneEpoch", Want: "an order that ends, and batches of it",
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.OneEpoch",
+			Want: "an order that ends, and at most its batches",
 			Got: fmt.Sprint(delivered, " batches of ", global, " from ", o)}
 	}
 	t.here = Place{Step: delivered, Index: min(n, delivered*global)}
@@ -489,7 +491,7 @@ func OneEpoch(o order.Order, global, delivered int64, opt Options) (*Timeline, e
 
 func (t *Timeline) unknownEpoch(epoch int64) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("epoch ", epoch),
-		Want: "the epoch of the state", Got: "one of which it does not tell"}
+		Want: "the epoch of the state", Got: "an epoch that the state does not describe"}
 }
 
 func corrupt(subject, want string, got any) error {
