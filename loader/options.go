@@ -137,10 +137,10 @@ type rule struct {
 
 func (o *Options[S, B]) workerRules() []rule {
 	return []rule{
-		{o.Workers < 0, "Workers", "0 or more", o.Workers},
-		{o.Timeout < 0, "Timeout", "0 or more", o.Timeout},
+		{o.Workers < 0, "Workers", "at least 0", o.Workers},
+		{o.Timeout < 0, "Timeout", "at least 0", o.Timeout},
 		{o.Workers == 0 && o.Prefetch != 0, "Prefetch", "workers, for batches to be prefetched", "Workers 0"},
-		{o.Prefetch < 0, "Prefetch", "0 or more", o.Prefetch},
+		{o.Prefetch < 0, "Prefetch", "at least 0", o.Prefetch},
 		{o.Persistent && o.Workers == 0, "Persistent", "workers, to be persistent", "Workers 0"},
 	}
 }
@@ -175,7 +175,7 @@ func (o *Options[S, B]) ownRules(iterable bool) []rule {
 		{o.Streams < 0 || o.Streams > document.MaxStreams, "Streams", fmt.Sprintf("0 to %d", document.MaxStreams), o.Streams},
 		{o.Uneven > order.EndEarly, "Uneven", "RepeatSample or EndEarly", o.Uneven},
 		{o.Tail != order.Short && o.Tail != order.Drop, "Tail", "order.Short or order.Drop (Uneven fills up ranks)", o.Tail},
-		{o.SettleEvery < 0, "SettleEvery", "0 or more", o.SettleEvery},
+		{o.SettleEvery < 0, "SettleEvery", "at least 0", o.SettleEvery},
 		{o.OnError.Action > faults.Skip, "OnError.Action", "Fail, PassOn or Skip", o.OnError.Action},
 		{o.OnError.Retries < 0 || o.OnError.Backoff < 0, "OnError", "no negative Retries or Backoff", o.OnError},
 	}

@@ -1,5 +1,5 @@
-// Package arena gives memory outside the Go heap, for snapshots and slabs that
-// are large, live long and hold no pointers.
+// Package arena allocates memory outside the Go heap, for snapshots and slabs that are large, live
+// long and hold no pointers.
 //
 // Memory is mapped in chunks, page aligned and zeroed by the system. Reset gives up all allocations
 // and keeps the mapping. An arena that was filled once costs nothing the next time: no system call,
@@ -67,7 +67,7 @@ func Open(size int, o Options) (*Arena, error) {
 	const op = "arena.Open"
 	if size < 0 || o.Limit < 0 {
 		return nil, &errs.Error{
-			Kind: errs.Invalid, Op: op, Want: "a size and a limit ≥ 0", Got: fmt.Sprintf("%d and %d", size, o.Limit),
+			Kind: errs.Invalid, Op: op, Want: "a size and a limit of at least 0", Got: fmt.Sprintf("%d and %d", size, o.Limit),
 		}
 	}
 	a := &Arena{chunk: max(size, minChunk), limit: o.Limit}
@@ -120,7 +120,7 @@ func (a *Arena) grow(op string, n int) error {
 	if !ok || (a.limit > 0 && size > a.limit-mapped) {
 		return &errs.Error{
 			Kind: errs.Exhausted, Op: op, Want: fmt.Sprintf("%d bytes more", n),
-			Got: fmt.Sprintf("%d mapped of at most %d", mapped, a.limit), Remedy: "raise the memory budget or save less at once",
+			Got: fmt.Sprintf("%d bytes mapped, with a limit of %d", mapped, a.limit), Remedy: "raise the memory budget or save less at once",
 		}
 	}
 	mem, err := mapMemory(size)
@@ -169,8 +169,9 @@ func (a *Arena) Alloc(n, align int) ([]byte, error) {
 	}
 	if n < 0 || align < 0 || align > MaxAlign || bits.OnesCount(uint(align)) != 1 {
 		return nil, &errs.Error{
-			Kind: errs.Invalid, Op: op, Want: fmt.Sprintf("a size ≥ 0 and an alignment that is a power of two ≤ %d", MaxAlign),
-			Got: fmt.Sprintf("%d and %d", n, align),
+			Kind: errs.Invalid, Op: op, Want: fmt.Sprintf("a size of at least 0 and an alignment that is a power of two up to %d",
+				MaxAlign),
+			Got: fmt.Sprintf("size %d and alignment %d", n, align),
 		}
 	}
 	a.mu.Lock()
@@ -223,7 +224,7 @@ func (a *Arena) Reset() {
 	a.first, a.used = 0, 0
 }
 
-// Stats tells how an arena is doing.
+// Stats describes the memory of an arena.
 type Stats struct {
 	Used   int // bytes allocated since the last Reset, without alignment
 	Mapped int // bytes held from the system
@@ -237,7 +238,7 @@ func (a *Arena) Stats() Stats {
 	return Stats{Used: a.used, Mapped: a.mapped(), Chunks: len(a.chunks)}
 }
 
-// Wait returns when the touching in the background is over.
+// Wait waits until the touching in the background has ended.
 func (a *Arena) Wait() { a.touching.Wait() }
 
 // Close unmaps everything. A second Close does nothing and returns errs.Closed.

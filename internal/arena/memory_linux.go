@@ -30,12 +30,13 @@ func advise(mem []byte) {
 
 func unmapMemory(mem []byte) error { return unix.Munmap(mem) }
 
-// populateStep is how much is asked for at once, so that other threads can map
-// and fault in between.
+// populateStep is the number of bytes that are populated at once, so that other threads can map
+// memory and fault in pages in between.
 const populateStep = 16 << 20
 
-// populate faults all pages in for writing without changing them, so that it may run while they are
-// already in use. Kernels before 5.14 cannot do this; there the first use pays.
+// populate faults in all pages for writing without changing them, so it may run while they are
+// already in use. Kernels before 5.14 cannot do this; there the first use of each page causes the
+// fault.
 func populate(mem []byte) {
 	for len(mem) > 0 {
 		n := min(len(mem), populateStep)

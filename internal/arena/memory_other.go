@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// mapMemory cuts whole pages out of a slice of the heap. A size that the
-// runtime refuses is an error, as it is elsewhere.
+// mapMemory returns whole pages of a slice of the heap. If the runtime refuses the size, that is an
+// error, as on Linux.
 func mapMemory(size int) (mem []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -24,10 +24,10 @@ func mapMemory(size int) (mem []byte, err error) {
 
 func unmapMemory([]byte) error { return nil }
 
-// populate does nothing: the allocator of the heap has its own ways.
+// populate does nothing: the allocator of the heap populates memory itself.
 func populate([]byte) {}
 
-// advise does nothing: there is nobody to ask.
+// advise does nothing: these systems have no such call.
 func advise([]byte) {}
 
 func lock([]byte) error { return nil }

@@ -1,26 +1,22 @@
-// Command conform holds Bivouac against cases that the real systems made.
+// Command conform checks Bivouac against cases that the real systems made.
 //
 //	go run ./internal/conform -suite dali|formats|grain|orbax|orbax-pure|streaming|torchdata [-only a,b] [-json] [-status FILE] DIR
 //
-// A case is what the suite's README says it is. Every member of an expectation
-// is compared, or stands on the list of ignored names that the run prints; an
-// unknown member or layout is a failure. Only the public API is used. -only
-// takes prefixes of a case's name, family or path without extension, and the
-// word core for the cases that are flagged so (in the orbax suite: the default
-// layout).
+// The README of a suite says what a case is. Every member of an expectation is compared, or is on
+// the list of ignored names that the run prints. An unknown member or layout is a failure. Only the
+// public API is used. -only takes prefixes of a case's name, family or path without extension. The
+// word core selects the cases with the flag core (in the orbax suite: the default layout).
 //
-// A line is printed for each failure, each skip and each divergence that was
-// judged by its own rule, all of which docs/compat/orbax.md, dali.md and torchdata.md list; the
-// last line is
+// The command prints a line for each failure, each skip and each divergence that was judged by a
+// rule of its own. docs/compat/orbax.md, dali.md and torchdata.md list these rules. The last line
+// is
 //
 //	N passed, N failed, N skipped
 //
-// and in the suites dali and torchdata ", N divergent", for there these are counted by
-// themselves. -status writes the counts of that suite, by section and by operator,
-// into a document.
+// and in the suites dali and torchdata also ", N divergent", because these suites count divergences
+// separately. -status writes the counts of that suite, by section and by operator, into a document.
 //
-// The exit status is 1 after a failure and when nothing passed, 2 for a wrong
-// call.
+// The exit status is 1 after a failure and if no case passed, and 2 for a wrong call.
 package main
 
 import (

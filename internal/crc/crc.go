@@ -1,5 +1,4 @@
-// Package crc is CRC-32C (Castagnoli) with the arithmetic that saves second
-// passes over data.
+// Package crc computes CRC-32C (Castagnoli), and combines checksums so that data is read only once.
 //
 // The checksum is the one that is used by OCDBT, by zarr's crc32c codec and by the manifests:
 // polynomial 0x1edc6f41, reflected, initial value and final xor all ones, no masking; "123456789"
@@ -12,7 +11,7 @@ package crc
 
 import "github.com/bivouac-ml/bivouac/internal/kernel/castagnoli"
 
-// Tile is how many bytes stay in the cache between two passes over them.
+// Tile is the number of bytes that stay in the cache between two passes over them.
 const Tile = castagnoli.Tile
 
 // Sum returns the CRC-32C of p.

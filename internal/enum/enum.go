@@ -1,4 +1,4 @@
-// Package enum has what enumerations share: the names of their values, and the values of names.
+// Package enum converts between the values of enumerations and their names.
 package enum
 
 import (
@@ -21,7 +21,7 @@ func Name[V Value](v V, names []string, other string) string {
 	return strings.ReplaceAll(other, "%d", strconv.Itoa(int(v)))
 }
 
-// Parse returns the value of that name. An empty name has no value. The error is of kind
+// Parse returns the value with the given name. The empty name has no value. The error is of kind
 // errs.Invalid, with op and want.
 func Parse[V Value](name string, names []string, op, want string) (V, error) {
 	if i := slices.Index(names, name); i >= 0 && name != "" {

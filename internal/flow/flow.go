@@ -1,8 +1,8 @@
 // Package flow runs ahead of a consumer.
 //
-// A [Ring] keeps a number of values in the making and hands them out in order. Each slot carries
-// the token of the stream after its value, so that the state of the ring belongs to the value
-// delivered last, however far production is:
+// A [Ring] keeps a number of values in progress and hands them out in order. Each slot carries the
+// token of the stream after its value. So the state of the ring belongs to the value delivered
+// last, however far production is:
 //
 //	           produced ──────────────────────────▶
 //	┌───────────┬───────────┬───────────┬─────────┐
@@ -14,9 +14,9 @@
 // [Ring.Next] keeps a fixed number of values in flight. With [Ring.Schedule], [Ring.Share] and
 // [Ring.Release] the consumer decides when each value is begun, handed out and given back.
 //
-// A [Pool] is a fixed set of goroutines with one queue; a [Budget] bounds the bytes that they may
-// hold. Pools own their goroutines, and Close waits for them. A [Turn] refuses a call of a method
-// while another call is under way.
+// A [Pool] is a fixed set of goroutines with one queue. A [Budget] bounds the bytes that they may
+// hold. Pools own their goroutines, and Close waits for them. A [Turn] returns an error for a call
+// of a method during another call.
 //
 // Pipelines, the readers and compiled loops of package dynamic, and the nodes of loader/nodes that
 // run ahead use a Ring. Package loader does not: it may hand out batches in order of completion, so
@@ -34,13 +34,13 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Started Outcome = iota // it is in the making
-	Starved                // its input is not there yet
+	Started Outcome = iota // the value is in progress
+	Starved                // the input of the value is not there yet
 	Ended                  // the stream has ended
 )
 
-// Stage makes the values of a ring. F is a slot, which it fills again and
-// again; T is the token that says where a stream stands.
+// Stage makes the values of a ring. F is a slot, which the ring reuses. T is a token for a position
+// of the stream.
 type Stage[F, T any] interface {
 	// Start begins to make the value after at, in slot f, and returns at once with the token after it.
 	// If its input is not there yet and wait is true, Start waits until the input is there or ctx
@@ -49,15 +49,15 @@ type Stage[F, T any] interface {
 	// Wait waits for the value in f. It returns nil once the value is made or has failed, and the
 	// error of ctx if ctx ends first.
 	Wait(ctx context.Context, f F) error
-	// Err says why the value in f failed. It is called after Wait.
+	// Err returns why the value in f failed, or nil. It is called after Wait.
 	Err(f F) error
-	// Abandon stops what Start began, waits until nothing touches f any more and
-	// leaves f as new. It may be called after Wait too.
+	// Abandon stops what Start began, waits until no goroutine uses f any more, and resets f. It may
+	// be called after Wait too.
 	Abandon(f F)
 }
 
-// Ring hands out the values of a stage in order. Its methods are for one
-// goroutine at a time; it starts none.
+// Ring hands out the values of a stage in order. Its methods are for one goroutine at a time. It
+// starts no goroutine.
 type Ring[F, T any] struct {
 	stage    Stage[F, T]
 	slot     func() F
@@ -70,7 +70,7 @@ type Ring[F, T any] struct {
 	token    T            // token after the value delivered last
 }
 
-// made is a value in the making and the token after it.
+// made is a value in progress and the token after it.
 type made[F, T any] struct {
 	slot  F
 	token T
@@ -84,9 +84,9 @@ func NewRing[F, T any](stage Stage[F, T], depth int, slot func() F, at T) *Ring[
 }
 
 // Next releases the held values and returns the next value, which the caller may use until the next
-// Next, Release or Reset. ok is false if there is no next value; Outcome says why. An error keeps
-// the position. If the error comes from ctx, the values in flight go on. If the value itself
-// failed, the next Next makes it again.
+// call of Next, Release or Reset. ok is false if there is no next value; Outcome says why. An error
+// keeps the position. If the error comes from ctx, the values in flight continue. If the value
+// itself failed, the next call of Next makes it again.
 func (r *Ring[F, T]) Next(ctx context.Context) (f F, ok bool, err error) {
 	r.releaseAll()
 	r.fill(ctx, max(1, r.depth), true)
@@ -154,7 +154,7 @@ func (r *Ring[F, T]) Release() {
 		s := r.held[0]
 		r.held = r.held[:copy(r.held, r.held[1:])]
 		r.stage.Abandon(s)
-		if !loan.Debug { // slots that were handed out are used again
+		if !loan.Debug { // slots that were handed out are reused
 			r.free = append(r.free, s)
 		}
 	}
@@ -166,10 +166,10 @@ func (r *Ring[F, T]) releaseAll() {
 	}
 }
 
-// Token returns where the stream stands after the value delivered last.
+// Token returns the position of the stream after the value delivered last.
 func (r *Ring[F, T]) Token() T { return r.token }
 
-// InFlight returns how many values are in the making or wait to be delivered.
+// InFlight returns how many values are in progress or wait to be delivered.
 func (r *Ring[F, T]) InFlight() int { return len(r.flight) }
 
 // Outcome returns the outcome of the last attempt to begin a value.

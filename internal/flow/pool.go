@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Pool is a fixed number of goroutines that take tasks from one queue, in the order
-// in which they were given. Tasks for one of them come before those, in their order.
+// Pool is a fixed number of goroutines that take tasks from one queue, in the order in which they
+// were given. A worker does tasks that were given to it alone first, in their order.
 type Pool[T any] struct {
 	run     func(worker int, task T)
 	mu      sync.Mutex
@@ -18,8 +18,8 @@ type Pool[T any] struct {
 	workers sync.WaitGroup
 }
 
-// NewPool starts workers goroutines that call run, each with its own number
-// from 0 on, for one task at a time. Close must be called.
+// NewPool starts workers goroutines that call run for one task at a time, each with its own number
+// from 0 on. Close must be called.
 func NewPool[T any](workers int, run func(worker int, task T)) *Pool[T] {
 	p := &Pool[T]{run: run, size: workers}
 	p.arrived.L = &p.mu
@@ -29,7 +29,7 @@ func NewPool[T any](workers int, run func(worker int, task T)) *Pool[T] {
 	return p
 }
 
-// start begins a goroutine. One that a task ends (runtime.Goexit) has a successor.
+// start begins a goroutine. If a task ends it (runtime.Goexit), another one takes its place.
 func (p *Pool[T]) start(worker int) {
 	p.workers.Go(func() {
 		closed := false
@@ -62,7 +62,7 @@ func (p *Pool[T]) Submit(tasks ...T) {
 	}
 }
 
-// SubmitTo queues a task for one worker. After Close it drops it.
+// SubmitTo queues a task for one worker. After Close it drops the task.
 func (p *Pool[T]) SubmitTo(worker int, task T) {
 	p.mu.Lock()
 	if !p.closed {
@@ -92,7 +92,7 @@ func (p *Pool[T]) work(worker int) {
 	}
 }
 
-// take returns the next task of a worker. The mutex is held.
+// take returns the next task of a worker. The caller holds the mutex.
 func (p *Pool[T]) take(worker int) (task T, ok bool) {
 	if p.own != nil && p.own[worker].count > 0 {
 		return p.own[worker].pop()
@@ -100,8 +100,8 @@ func (p *Pool[T]) take(worker int) (task T, ok bool) {
 	return p.shared.pop()
 }
 
-// Close drops the tasks that nobody took, waits for those that run, and ends
-// the goroutines. It may be called twice.
+// Close drops tasks that were not started, waits for running tasks, and ends the goroutines. It may
+// be called twice.
 func (p *Pool[T]) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -111,8 +111,8 @@ func (p *Pool[T]) Close() {
 	p.workers.Wait()
 }
 
-// CloseWithin is Close that waits no longer than d. It reports false when tasks
-// still run; their goroutines end with them.
+// CloseWithin works like Close but waits at most d. It returns false if tasks still run; their
+// goroutines end with them.
 func (p *Pool[T]) CloseWithin(d time.Duration) bool {
 	closed := make(chan struct{})
 	go func() {

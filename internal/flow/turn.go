@@ -6,25 +6,27 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Turn notices that a method is called while another one of the same value is under way, where
-// methods are for one goroutine at a time. It is a check and no lock: nobody waits. It also knows
-// whether the value was closed.
+// Turn detects a call of a method during another call on the same value, for methods that are for
+// one goroutine at a time. It is a check and not a lock: no call waits. It also knows whether the
+// value was closed.
 type Turn struct {
 	taken  atomic.Bool
 	closed bool // read and written within a call
 }
 
-// Take begins a call of method what. The error is of kind errs.Busy if another call is under way.
-// After nil, Leave must be called.
+// Take begins a call of method what. The error is of kind errs.Busy if another call is in progress.
+// If the error is nil, the caller must call Leave.
 func (t *Turn) Take(what string) error {
 	if t.taken.CompareAndSwap(false, true) {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Busy, Op: what, Want: "one call at a time", Got: "a call while another goroutine is in one",
-		Remedy: "call from one goroutine, or hold a mutex around the calls and the use of what they return"}
+	return &errs.Error{Kind: errs.Busy, Op: what, Want: "one call at a time",
+		Got: "a call during a call of another goroutine",
+		Remedy: "call from one goroutine, or hold a mutex during the calls and while you use their results"}
 }
 
-// Enter is Take for a method that does not work after Close: the error is then of kind errs.Closed.
+// Enter works like Take for a method that does not work after Close. Then the error is of kind
+// errs.Closed.
 func (t *Turn) Enter(what string) error {
 	err := t.Take(what)
 	if err == nil && t.closed {
@@ -34,7 +36,7 @@ func (t *Turn) Enter(what string) error {
 	return err
 }
 
-// Close says, within a call, that the value is closed. It reports whether it was open.
+// Close marks the value as closed, within a call. It reports whether the value was open.
 func (t *Turn) Close() bool {
 	open := !t.closed
 	t.closed = true

@@ -73,8 +73,8 @@ func gatherPixels(dst, src []float32, first []int32, weights []float32, taps, ch
 	gather4AVX2(&dst[0], &src[0], &first[0], &weights[0], len(first), taps)
 }
 
-// forward and backward pick the bytes of each channel of 8 pixels out of the first and
-// the last 16 bytes of them.
+// forward and backward are shuffle masks that pick the bytes of each channel out of the first and
+// the last 16 bytes of 8 pixels.
 var forward, backward = masks(false), masks(true)
 
 func masks(reversed bool) (m [6][16]byte) {

@@ -1,4 +1,4 @@
-// Package loan notices the use of memory that was lent and taken back.
+// Package loan detects the use of memory after it was taken back.
 //
 // A batch of a pipeline belongs to the caller until the next batch, and the memory of a tensor
 // until Release. A caller that keeps the memory longer reads what another goroutine writes there,

@@ -8,7 +8,7 @@ const Debug = false
 // Mark is the place at which memory was handed out.
 type Mark struct{}
 
-// Set notes that the memory is handed out by the caller.
+// Set records that the caller hands out the memory.
 func (*Mark) Set() {}
 
 // IsSet reports whether the memory was handed out.

@@ -19,7 +19,7 @@ const Debug = true
 // Mark is the place at which memory was handed out.
 type Mark struct{ place atomic.Pointer[string] }
 
-// Set notes that the memory is handed out by the caller.
+// Set records that the caller hands out the memory.
 func (m *Mark) Set() {
 	at := place()
 	m.place.Store(&at)
@@ -82,13 +82,13 @@ func Check(b []byte) error {
 		if start := uintptr(unsafe.Pointer(unsafe.SliceData(e.memory))); start <= at && at < start+uintptr(len(e.memory)) {
 			return &errs.Error{Kind: errs.Closed, Subject: e.what, Want: "memory that is in use",
 				Got:    fmt.Sprintf("memory that was handed out at %s and taken back at %s", e.lent, e.taken),
-				Remedy: "copy with Clone what you keep"}
+				Remedy: "keep a copy, made by Clone"}
 		}
 	}
 	return nil
 }
 
-// Written checks all watched memory and panics if somebody has written into it.
+// Written checks all watched memory and panics if a goroutine has written into it.
 func Written() {
 	mu.Lock()
 	defer mu.Unlock()
@@ -97,7 +97,7 @@ func Written() {
 	}
 }
 
-// intact panics if somebody has written into the memory.
+// intact panics if a goroutine has written into the memory.
 func (e *ended) intact() {
 	for _, b := range e.memory {
 		if b != fill {

@@ -1,4 +1,4 @@
-// Package thrown says where a panic came from.
+// Package thrown tells where a panic began.
 package thrown
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// At returns " at file.go:12", the line at which the panic that is being recovered began, or "". It
-// must be called by the deferred function that recovered, or by a function that it calls.
+// At returns the line at which the panic that is being recovered began, as " at file.go:12", or "".
+// The deferred function that recovered must call it, directly or through another function.
 func At() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])

@@ -1,14 +1,14 @@
-// Package toggle has the one option with three states: a bool that can be left open.
+// Package toggle has an option with three states: true, false, and not set.
 package toggle
 
 import "github.com/bivouac-ml/bivouac/internal/enum"
 
-// Toggle is a bool that can be left open. In text it is true or false.
+// Toggle is a bool that may be not set. In text it is true or false.
 type Toggle uint8
 
 // The toggles.
 const (
-	Default Toggle = iota // left open
+	Default Toggle = iota // not set
 	On
 	Off
 )
@@ -21,7 +21,7 @@ func (t Toggle) String() string {
 // IsOn reports whether t is On.
 func (t Toggle) IsOn() bool { return t == On }
 
-// Or reports whether t is On, and returns open when t is Default.
+// Or returns true for On, false for Off, and open for Default.
 func (t Toggle) Or(open bool) bool { return t == On || t == Default && open }
 
 // Of returns On for true and Off for false.

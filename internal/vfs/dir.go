@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Dir is an open directory. Names are slash-separated and relative to it, "." is the
-// directory itself; what they lead to lies in it, whatever becomes of its own name.
-// No symbolic link is followed, in no element. Methods may be called concurrently.
+// Dir is an open directory. Names are slash-separated and relative to it; "." is the directory
+// itself. They lead to objects in this directory even if the directory is renamed. No symbolic link
+// is followed, in no element. Methods may be called concurrently.
 type Dir interface {
 	// Open opens a file for reading.
 	Open(name string) (File, error)
-	// Stat describes what has the name.
+	// Stat describes the object with the given name.
 	Stat(name string) (fs.FileInfo, error)
 	// ReadDir lists a directory in ascending order of names.
 	ReadDir(name string) ([]fs.DirEntry, error)
@@ -22,7 +22,7 @@ type Dir interface {
 	// the lock, and loses the lock if it cannot. The lock keeps out only programs that ask for it. The
 	// error is errors.ErrUnsupported if other hosts would not see the lock.
 	Lock(exclusive bool) (taken bool, err error)
-	// Close gives the directory and its lock back.
+	// Close releases the directory and its lock.
 	Close() error
 }
 
@@ -33,10 +33,10 @@ type entry struct {
 	name string
 }
 
-// Info describes what has the name in the directory, not what has it elsewhere.
+// Info describes the object with that name in this directory, even if the directory was renamed.
 func (e entry) Info() (fs.FileInfo, error) { return e.dir.Stat(e.name) }
 
-// entriesOf returns a list of names in ascending order, as they are in d.
+// entriesOf returns a list of names in ascending order, as entries of d.
 func entriesOf(d Dir, dir string, list []fs.DirEntry) []fs.DirEntry {
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for i, e := range list {

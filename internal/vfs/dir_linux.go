@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openDir opens a directory for what is below it.
+// openDir opens a directory.
 func openDir(name string) (Dir, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|openNoFollow, 0)
 	if err != nil {
@@ -25,11 +25,11 @@ func openDir(name string) (Dir, error) {
 // osDir is a directory that is held by its descriptor.
 type osDir struct {
 	f    *os.File
-	name string // that it had when it was opened, for messages
+	name string // the name when it was opened, for messages
 }
 
-// withoutOpenat2 is set when the kernel, or a filter in front of it, does not know
-// openat2: names are then walked element by element.
+// withoutOpenat2 is set if the kernel, or a filter in front of it, does not know openat2. Names are
+// then walked element by element.
 var withoutOpenat2 atomic.Bool
 
 // at opens a name below the directory with the flags.
@@ -65,7 +65,7 @@ func (d *osDir) at(op, name string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), full), nil
 }
 
-// walkAt is openat2 without it: each element is opened as a directory that is no link.
+// walkAt replaces openat2: it opens each element as a directory that is not a link.
 func walkAt(dir int, name string, flags int) (int, error) {
 	at := dir
 	elems := strings.Split(name, "/")
@@ -131,7 +131,7 @@ func (d *osDir) Stat(name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// statInfo is what fstatat says of a name: one call of the system, without a descriptor.
+// statInfo is the result of fstatat for a name: one system call, without a descriptor.
 type statInfo struct {
 	name string
 	stat unix.Stat_t
@@ -184,8 +184,8 @@ func (i *statInfo) Mode() fs.FileMode {
 	return mode
 }
 
-// sameInode reports whether two results of Stat describe one inode; ok is false when
-// neither is a statInfo.
+// sameInode reports whether two results of Stat describe one inode. ok is false if neither is a
+// statInfo.
 func sameInode(a, b fs.FileInfo) (same, ok bool) {
 	_, x := a.(*statInfo)
 	_, y := b.(*statInfo)
@@ -200,9 +200,9 @@ func sameInode(a, b fs.FileInfo) (same, ok bool) {
 func inode(i fs.FileInfo) (dev, ino uint64, ok bool) {
 	switch st := i.Sys().(type) {
 	case *unix.Stat_t:
-		return uint64(st.Dev), st.Ino, true //nolint:unconvert // other systems have other types
+		return uint64(st.Dev), st.Ino, true //nolint:unconvert // Dev has another type on other systems
 	case *syscall.Stat_t:
-		return uint64(st.Dev), st.Ino, true //nolint:unconvert // likewise
+		return uint64(st.Dev), st.Ino, true //nolint:unconvert // as above
 	}
 	return 0, 0, false
 }
@@ -218,9 +218,8 @@ func (d *osDir) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entriesOf(d, name, list), err
 }
 
-// Lock implements Dir. Only file systems of this machine are asked: the lock of a
-// directory on a network file system is one of the client alone, and another host
-// would not see it.
+// Lock implements Dir. It works only on file systems of this machine. On a network file system the
+// lock of a directory exists only on this host, and other hosts would not see it.
 func (d *osDir) Lock(exclusive bool) (taken bool, err error) {
 	var st unix.Statfs_t
 	err = control(d.f, func(fd int) error { return unix.Fstatfs(fd, &st) })

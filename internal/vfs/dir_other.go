@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// openDir opens a directory for what is below it.
+// openDir opens a directory.
 func openDir(name string) (Dir, error) {
 	info, err := os.Lstat(name)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -29,7 +29,7 @@ func openDir(name string) (Dir, error) {
 // osDir is a directory that is held by an os.Root.
 type osDir struct{ root *os.Root }
 
-// check refuses names that lead through symbolic links.
+// check returns an error for names that lead through symbolic links.
 func (d *osDir) check(name string) error {
 	if !fs.ValidPath(name) {
 		return &os.PathError{Op: "open", Path: name, Err: syscall.EINVAL}
@@ -87,7 +87,8 @@ func (d *osDir) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entriesOf(d, name, list), err
 }
 
-// Lock implements Dir: whether other hosts have the file system mounted is not known here.
+// Lock implements Dir. It is not supported, because it is not known whether other hosts have
+// mounted the file system.
 func (d *osDir) Lock(bool) (bool, error) {
 	return false, &os.PathError{Op: "flock", Path: d.root.Name(), Err: errors.ErrUnsupported}
 }
@@ -95,5 +96,5 @@ func (d *osDir) Lock(bool) (bool, error) {
 // Close implements Dir.
 func (d *osDir) Close() error { return d.root.Close() }
 
-// sameInode has nothing to add to os.SameFile.
+// sameInode leaves the comparison to os.SameFile.
 func sameInode(_, _ fs.FileInfo) (same, ok bool) { return false, false }

@@ -2,13 +2,12 @@ package vfs
 
 import "io/fs"
 
-// FileID tells files of one machine apart, whatever their names are.
+// FileID identifies a file of one machine, whatever its names are.
 type FileID struct{ Device, Node uint64 }
 
-// Identity returns the FileID of what Stat described; ok is false where the system says
-// none.
+// Identity returns the FileID of a result of Stat. ok is false if the system does not give one.
 func Identity(info fs.FileInfo) (id FileID, ok bool) {
-	if id, ok := info.Sys().(FileID); ok { // a file system in memory
+	if id, ok := info.Sys().(FileID); ok { // the file system in memory
 		return id, true
 	}
 	return identity(info)

@@ -12,5 +12,5 @@ func identity(info fs.FileInfo) (FileID, bool) {
 	if !ok {
 		return FileID{}, false
 	}
-	return FileID{uint64(s.Dev), s.Ino}, true //nolint:unconvert // Dev is of another type elsewhere
+	return FileID{uint64(s.Dev), s.Ino}, true //nolint:unconvert // Dev has another type on other systems
 }

@@ -7,16 +7,16 @@ import (
 	"os"
 )
 
-// Held is the error of FS.Lock when somebody else has the lock.
+// Held is the error of FS.Lock if another holder has the lock.
 type Held struct {
 	Name string
-	Note []byte // of the holder; empty or cut while a new holder writes it
+	Note []byte // note of the holder; empty or cut while a new holder writes it
 }
 
 // Error implements error.
 func (h *Held) Error() string { return "lock " + h.Name + ": held" }
 
-// noteLimit bounds what is read of a note.
+// noteLimit bounds how many bytes of a note are read.
 const noteLimit = 4 << 10
 
 // Lock implements FS.
@@ -37,7 +37,7 @@ func (osFS) Lock(name string, perm fs.FileMode, note []byte) (io.Closer, error) 
 		f.Close() //nolint:errcheck // nothing was written
 		return nil, err
 	}
-	// The note is for people: a disk without room for it is locked all the same.
+	// The note is for people. The lock is valid even if the disk has no room for the note.
 	if f.Truncate(0) == nil {
 		f.WriteAt(note, 0) //nolint:errcheck // see above
 	}

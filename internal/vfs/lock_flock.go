@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// flock takes the lock of an open file unless somebody has it. The system gives
-// it back when the file is closed, which is at the latest when the process ends.
+// flock takes the lock of an open file unless another holder has it. The system releases it when
+// the file is closed, at the latest when the process ends.
 func flock(f *os.File) (taken bool, err error) {
 	c, err := f.SyscallConn()
 	if err != nil {
@@ -20,7 +20,7 @@ func flock(f *os.File) (taken bool, err error) {
 			err = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB)
 		}
 	}); e != nil {
-		return false, os.ErrClosed // the only reason that Control has
+		return false, os.ErrClosed // Control returns no other error
 	}
 	switch {
 	case err == nil:

@@ -7,10 +7,9 @@ import (
 
 // OS returns the file system of the operating system.
 //
-// On Linux RenameNoReplace and Exchange are renameat2, Allocate is fallocate
-// and Sync is fdatasync; elsewhere the first two are errors.ErrUnsupported,
-// Allocate does nothing and Sync is the strongest the system has. SetDirect is
-// O_DIRECT, on Linux alone.
+// On Linux RenameNoReplace and Exchange are renameat2, Allocate is fallocate, Sync is fdatasync and
+// SetDirect is O_DIRECT. On other systems RenameNoReplace, Exchange and SetDirect are
+// errors.ErrUnsupported, Allocate does nothing, and Sync is the strongest sync of the system.
 func OS() FS { return osFS{} }
 
 type osFS struct{}
@@ -44,7 +43,7 @@ func (osFS) RenameNoReplace(oldname, newname string) error {
 	return renameNoReplace(oldname, newname)
 }
 
-// osFile adds to *os.File what the systems do differently.
+// osFile adds the calls to *os.File that differ between systems.
 type osFile struct{ *os.File }
 
 func (f osFile) Allocate(size int64) error { return allocate(f.File, size) }

@@ -19,8 +19,8 @@ func retry(call func() error) error {
 	}
 }
 
-// renameOS is rename(2). os.Rename refuses to replace an empty directory by a
-// directory, which the system does atomically.
+// renameOS calls rename(2). Unlike os.Rename, it replaces an empty directory by a directory, which
+// the system does atomically.
 func renameOS(oldname, newname string) error {
 	return linkError("rename", oldname, newname, retry(func() error { return unix.Rename(oldname, newname) }))
 }
@@ -31,10 +31,9 @@ func renameNoReplace(oldname, newname string) error {
 
 func exchange(a, b string) error { return renameat2(a, b, unix.RENAME_EXCHANGE) }
 
-// renameat2 says errors.ErrUnsupported where the kernel (ENOSYS) or the file
-// system (EINVAL: NFS and many FUSE systems) does not know the flag. EINVAL is
-// also the answer to moving a directory into itself, which a caller's fallback
-// by plain rename then reports for what it is.
+// renameat2 returns errors.ErrUnsupported if the kernel (ENOSYS) or the file system (EINVAL: NFS
+// and many FUSE systems) does not know the flag. Moving a directory into itself also gives EINVAL.
+// A caller that then falls back to a plain rename gets the right error from it.
 func renameat2(oldname, newname string, flags uint) error {
 	err := retry(func() error { return unix.Renameat2(unix.AT_FDCWD, oldname, unix.AT_FDCWD, newname, flags) })
 	if err == unix.EINVAL {
@@ -50,8 +49,8 @@ func linkError(op, oldname, newname string, err error) error {
 	return &os.LinkError{Op: op, Old: oldname, New: newname, Err: err}
 }
 
-// syncDir ignores that some network and FUSE file systems know no fsync of a
-// directory: there, entries are as durable as the system makes them.
+// syncDir ignores the error of network and FUSE file systems that have no fsync of a directory.
+// There, entries are as durable as the system makes them.
 func syncDir(name string) error {
 	d, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -76,9 +75,8 @@ func allocate(f *os.File, size int64) error {
 	return &os.PathError{Op: "fallocate", Path: f.Name(), Err: err}
 }
 
-// setDirect says errors.ErrUnsupported where the file system refuses the flag
-// (EINVAL). Setting it on an open file, unlike opening with it, leaves no file
-// behind when it is refused.
+// setDirect returns errors.ErrUnsupported if the file system refuses the flag (EINVAL). It sets the
+// flag on an open file, because opening with the flag may leave a file behind when it is refused.
 func setDirect(f *os.File, on bool) error {
 	err := control(f, func(fd int) error {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
@@ -115,7 +113,7 @@ func control(f *os.File, call func(fd int) error) error {
 	}
 	var done error
 	if err := c.Control(func(fd uintptr) { done = retry(func() error { return call(int(fd)) }) }); err != nil {
-		return os.ErrClosed // the only reason that Control has
+		return os.ErrClosed // Control returns no other error
 	}
 	return done
 }

@@ -130,7 +130,8 @@ func (t *Timeline) firstReader(size int64) (int, error) {
 		if first >= 0 && !t.readers[first].epochsOf(r) {
 			return 0, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Open", Subject: "fields",
 				Want: "the first reader of the graph, whose epochs count",
-				Got: fmt.Sprintf("epochs of %d samples of reader %s, and of %d samples of reader %s", t.readers[first].length, t.readers[first].name,
+				Got: fmt.Sprintf("epochs of %d samples of reader %s, and of %d samples of reader %s",
+					t.readers[first].length, t.readers[first].name,
 					r.length, r.name), Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
 		}
 		if first < 0 {

@@ -483,7 +483,7 @@ func OneEpoch(o order.Order, global, delivered int64, opt Options) (*Timeline, e
 	if !once || global < 1 || delivered < 0 || delivered > t.batches(n, global) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.OneEpoch",
 			Want: "an order that ends, and at most its batches",
-			Got: fmt.Sprint(delivered, " batches of ", global, " from ", o)}
+			Got:  fmt.Sprint(delivered, " batches of ", global, " from ", o)}
 	}
 	t.here = Place{Step: delivered, Index: min(n, delivered*global)}
 	return t, nil

@@ -46,7 +46,7 @@ const line = 64
 // updateGeneric is Update by hash/crc32, which reads three streams side by side. Memory serves
 // three streams at half the speed of one.
 func updateGeneric(sum uint32, p []byte) uint32 {
-	if len(p) <= 8*fetch { // what was just moved, mostly
+	if len(p) <= 8*fetch { // short inputs were mostly just moved and are in the cache
 		return crc32.Update(sum, table, p)
 	}
 	for len(p) > fetch {

@@ -2,5 +2,5 @@
 
 package castagnoli
 
-// racing keeps copies where the race detector sees them.
+// racing makes copies visible to the race detector.
 const racing = true

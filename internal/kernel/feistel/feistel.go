@@ -1,16 +1,16 @@
-// Package feistel is the inner loop of shuffles: Feistel networks over the halves of
-// many indices at a time.
+// Package feistel is the inner loop of shuffles. It applies Feistel networks to the halves of many
+// indices at a time.
 //
-// An index is left<<shift | right, with both halves below 2^32. A round changes one
-// half by a hash of the other:
+// An index is left<<shift | right, with both halves below 2^32. A round changes one half by a hash
+// of the other half:
 //
 //	F(x)      h = (x ^ K) * M;  h = (h ^ h>>32) * 0x94D049BB133111EB;  bits 32 to 63 of h
 //	Map       left ^= F(right) & lmask;            then right ^= F(left) & rmask; …
 //	MapMixed  left = (left + f) mod radix, where f = F(right)*radix >> 32;
 //	          then right ^= F(left) & rmask; …
 //
-// Map permutes [0, 2^bits). MapMixed permutes [0, radix<<shift), whose end can be chosen closely
-// above any number: an order of n samples seldom leaves it.
+// Map permutes [0, 2^bits). MapMixed permutes [0, radix<<shift). The end of this range can be
+// chosen just above any number n, so that results for n samples are seldom out of range.
 //
 // The definition is in Go. On amd64 the package also has AVX2 and AVX-512 assembly, which
 // tools/kernels/feistel generates and which gives the same bits. With the build tag purego only the
@@ -20,7 +20,7 @@ package feistel
 // Round is the key of a round.
 type Round struct{ K, M uint64 }
 
-// Of is the round function F, 32 bits.
+// Of returns the 32 bits of the round function F.
 func (r *Round) Of(half uint64) uint64 {
 	h := (half ^ r.K) * r.M
 	return (h ^ h>>32) * mixer >> 32
@@ -34,7 +34,7 @@ const MaxRadix = 1 << 31
 // Add returns left + F(right) modulo radix, for a left half below radix.
 func (r *Round) Add(left, right, radix uint64) uint64 {
 	left += r.Of(right) * radix >> 32
-	return min(left, left-radix) // left - radix wraps around where left is smaller
+	return min(left, left-radix) // left - radix wraps around if left is smaller
 }
 
 // Sub is the inverse of Add.
@@ -43,9 +43,8 @@ func (r *Round) Sub(left, right, radix uint64) uint64 {
 	return min(left, left+radix)
 }
 
-// Map maps indices in place, each below lmask<<shift | rmask, through an even number
-// of rounds. The masks are of the halves; shift is the number of bits of the right
-// one.
+// Map maps indices in place, each below lmask<<shift | rmask, through an even number of rounds.
+// lmask and rmask are the masks of the halves. shift is the number of bits of the right half.
 func Map(x []int64, rounds []Round, shift uint, lmask, rmask uint64) {
 	if len(rounds) < 2 {
 		return
@@ -78,7 +77,7 @@ func mapGeneric(x []int64, rounds []Round, shift uint, lmask, rmask uint64) {
 	}
 }
 
-// mixedGeneric is mapGeneric for MapMixed.
+// mixedGeneric does the same as mapGeneric for MapMixed.
 func mixedGeneric(x []int64, rounds []Round, shift uint, radix, rmask uint64) {
 	shift &= 63
 	for ; len(rounds) >= 2; rounds = rounds[2:] {

@@ -37,7 +37,7 @@ var opNames = [...]string{
 	"sync-dir", "lock", "open-dir", "lock-dir", "read-at", "write-at", "allocate", "truncate", "set-direct", "sync", "file-stat", "close",
 }
 
-// String returns the name of the operation as it stands in golden lists.
+// String returns the name of the operation as it is written in golden lists.
 func (o Op) String() string {
 	if int(o) < len(opNames) {
 		return opNames[o]
@@ -64,7 +64,7 @@ type Call struct {
 	Size int64  // length of ReadAt and WriteAt; size of Allocate and Truncate; 1 for SetDirect(true) and an exclusive LockDir
 }
 
-// String returns the call on one line, without anything that differs between runs but names.
+// String returns the call on one line. Only names may differ between runs.
 func (c Call) String() string {
 	s := c.Op.String() + " " + c.Name
 	switch c.Op {

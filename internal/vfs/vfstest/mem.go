@@ -119,15 +119,15 @@ func (m *Mem) newNode(dir bool, mode fs.FileMode) *node {
 	return n
 }
 
-// tick gives every change a time of its own.
+// tick returns a different time for every change.
 func (m *Mem) tick() time.Time {
 	m.clock = m.clock.Add(time.Millisecond)
 	return m.clock
 }
 
-// Watch has fn called after each operation that changed the file system or
-// what is durable of it, before any other operation. fn must not use m but
-// through snapshot, which returns a copy with all that is pending in m.
+// Watch makes m call fn after each operation that changed the file system or what is durable of it,
+// before any other operation. fn must use m only through snapshot, which returns a copy with all
+// pending changes of m.
 func (m *Mem) Watch(fn func(c Call, snapshot func() *Mem)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -145,7 +145,7 @@ func (m *Mem) done(c Call) {
 
 func clean(name string) string { return path.Clean("/" + name) }
 
-// lookup walks to name, which is clean.
+// lookup walks to name, which must be clean.
 func (m *Mem) lookup(name string) (*node, error) {
 	n := m.root
 	for elem := range strings.SplitSeq(strings.Trim(name, "/"), "/") {
@@ -180,7 +180,7 @@ func (m *Mem) parent(name string) (*node, string, error) {
 	return n, base, nil
 }
 
-// apply makes edits visible and remembers them as not durable.
+// apply makes edits visible and records them as not durable.
 func (m *Mem) apply(outcomes []uint8, edits ...edit) {
 	t := m.tick()
 	for _, e := range edits {
@@ -318,7 +318,7 @@ func (m *Mem) SyncDir(name string) error {
 	return nil
 }
 
-// settle makes the entries of d durable, and of the directories that share a
+// settle makes the entries of d durable, and the entries of the directories that share a
 // transaction with it.
 func (m *Mem) settle(d *node) {
 	dirs := map[*node]bool{d: true}

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Clone returns a copy with all that is pending in m, and no Watch. Files that
-// are open in m are not open in the copy.
+// Clone returns a copy with all pending changes of m, and without Watch. Files that are open in m
+// are not open in the copy.
 func (m *Mem) Clone() *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,15 +83,15 @@ func visit(n *node, name string, seen map[*node]bool, fn func(string, *node)) {
 	}
 }
 
-// Hash is the identity, within this process, of what is seen now: names, kinds
-// and bytes. Times, modes and what is durable do not enter it.
+// Hash identifies, within this process, the visible state: names, kinds and bytes. Times, modes and
+// durability do not enter it.
 func (m *Mem) Hash() [16]byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.hash()
 }
 
-// seeds make two independent 64-bit hashes one of 128 bits.
+// seeds combine two independent 64-bit hashes into one of 128 bits.
 var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
 func (m *Mem) hash() (sum [16]byte) {
@@ -123,13 +123,13 @@ func (n *node) hash(h *maphash.Hash) {
 	}
 }
 
-// chooser decides at each point of freedom which of n ≥ 2 ways power loss took:
-// 0 is what was durable, n-1 what was written last.
+// chooser decides, at each point of freedom, which of n ≥ 2 outcomes power loss has. 0 is the
+// durable state, n-1 is the last written state.
 type chooser func(n int) int
 
-// crash builds the state that choose describes. It meets the points of freedom
-// top down and only where they can be seen, so that the same choices always
-// build the same state and what lies in a lost directory costs nothing.
+// crash builds the state that choose describes. It visits the points of freedom top down, and only
+// those that are visible. So the same choices always build the same state, and the contents of a
+// lost directory cost nothing.
 func (m *Mem) crash(choose chooser) *Mem {
 	out := &Mem{clock: m.clock}
 	fate := map[*change]uint8{}
@@ -180,7 +180,7 @@ func (m *Mem) crash(choose chooser) *Mem {
 	return out
 }
 
-// crash returns the content as it may be found, everything durable.
+// crash returns contents that may be found after power loss, everything durable.
 func (c *content) crash(choose chooser) content {
 	size := c.syncedSize
 	if sizes := distinct(c.syncedSize, c.sizes); len(sizes) > 1 {
@@ -205,7 +205,7 @@ func (c *content) crash(choose chooser) content {
 	return content{size: size, blocks: blocks, syncedSize: size, syncedBlocks: slices.Clone(blocks)}
 }
 
-// distinct returns first and the values of rest that differ, the last of rest last.
+// distinct returns first and the different values of rest. The last value of rest comes last.
 func distinct(first int64, rest []int64) []int64 {
 	out := []int64{first}
 	for i, v := range rest {
@@ -235,7 +235,7 @@ func distinctBlocks(first *block, rest []*block) []*block {
 	return out
 }
 
-// tape replays choices and then takes the first way, noting how many there were.
+// tape replays choices and then takes the first outcome, and records the number of outcomes.
 type tape struct {
 	picks, ways []int
 	at          int
@@ -250,7 +250,7 @@ func (t *tape) choose(n int) int {
 	return t.picks[t.at-1]
 }
 
-// advance moves to the next sequence of choices, and reports whether there is one.
+// advance moves to the next sequence of choices. It returns false if there is none.
 func (t *tape) advance() bool {
 	t.picks, t.ways = t.picks[:t.at], t.ways[:t.at]
 	t.at = 0
@@ -264,10 +264,9 @@ func (t *tape) advance() bool {
 	return false
 }
 
-// States yields every state that may be found after power loss now, lazily:
-// their number grows exponentially with what is not synced. Different fates of
-// the pieces may look the same, so that states may repeat (see Hash). m must
-// not change meanwhile; take a Clone.
+// States yields, lazily, every state that may be found after a power loss now. Their number grows
+// exponentially with the changes that are not synced. Different outcomes may look the same, so
+// states may repeat (see Hash). m must not change meanwhile; take a Clone.
 func (m *Mem) States() iter.Seq[*Mem] {
 	return func(yield func(*Mem) bool) {
 		for t := new(tape); yield(m.crash(t.choose)) && t.advance(); {
@@ -275,10 +274,9 @@ func (m *Mem) States() iter.Seq[*Mem] {
 	}
 }
 
-// Edges yields the telling states, their number linear in what is not synced:
-// nothing survived, everything survived, all but one piece survived, only one
-// of the pieces that can then be seen survived. States may repeat. m must not
-// change meanwhile.
+// Edges yields the most useful states. Their number is linear in the changes that are not synced:
+// no change survived, all changes survived, all except one survived, or only one visible change
+// survived. States may repeat. m must not change meanwhile.
 func (m *Mem) Edges() iter.Seq[*Mem] {
 	return func(yield func(*Mem) bool) {
 		oldest := func(int) int { return 0 }
@@ -311,9 +309,8 @@ func (m *Mem) Edges() iter.Seq[*Mem] {
 	}
 }
 
-// Sample draws one state that may be found after power loss now. The chance of
-// survival is drawn first, so that nearly empty and nearly complete states are
-// as frequent as mixed ones.
+// Sample draws one state that may be found after a power loss now. It draws the chance of survival
+// first, so that nearly empty and nearly complete states are as frequent as mixed ones.
 func (m *Mem) Sample(r *rand.Rand) *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,13 +1,13 @@
 package vfstest
 
 // SetCapacity makes m a disk of the given number of bytes; 0 means no bound. Every file and
-// directory takes a block of BlockSize for itself, and a file the blocks of its size, written or
-// not; a file that was removed keeps them while it is open or has another name.
+// directory takes one block of BlockSize. A file also takes the blocks of its size, written or not.
+// A removed file keeps its blocks while it is open or has another name.
 //
-// A call that finds no room fails with ENOSPC: Create, Mkdir, Allocate and
-// Truncate without effect, WriteAt after it has written what fits.
+// A call that finds no room fails with ENOSPC. Create, Mkdir, Allocate and Truncate then have no
+// effect, and WriteAt has written the part that fits.
 //
-// It must be called while no file is open.
+// No file may be open when SetCapacity is called.
 func (m *Mem) SetCapacity(bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +63,7 @@ func (m *Mem) takeNode() bool {
 	return false
 }
 
-// fits returns size, or how far n can grow towards it.
+// fits returns size, or the largest size below it to which n can grow.
 func (m *Mem) fits(n *node, size int64) int64 {
 	if m.capacity == 0 || blocksOf(size) <= blocksOf(n.data.size) {
 		return size

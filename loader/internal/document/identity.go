@@ -1,6 +1,6 @@
-// Package document is the state document of a loader: what it holds, how it is written and
-// how it is read. A state is a state.Document of the kind "loader"; what only a loader has
-// is the member "extra".
+// Package document is the state document of a loader: its contents, and how it is written and read.
+// A state is a state.Document of the kind "loader". The member "extra" has what only a loader
+// needs.
 package document
 
 import (
@@ -13,15 +13,15 @@ import (
 // Kind is the kind of a loader's state document.
 const Kind = "loader"
 
-// Identity is what a place is valid for: the data set, and in words what decides the
-// order.
+// Identity says for what a place is valid: for which data set, and for which options that decide
+// the order.
 type Identity struct {
 	Document state.Document
 	head     string // of the JSON: `"checksum":"00000000","config":"…"`
 	tail     string // of the JSON: `,"fields":{…},"fingerprint":"…","kind":"loader","position":`
 }
 
-// NewIdentity returns the identity of a data set and the fields.
+// NewIdentity returns the identity of a data set with the given fields.
 func NewIdentity(fingerprint string, fields map[string]string) Identity {
 	id := Identity{Document: state.Document{
 		Version: state.Version, Kind: Kind, Fingerprint: fingerprint, Fields: fields, Config: state.HashFields(fields),
@@ -45,14 +45,14 @@ func NewIdentity(fingerprint string, fields map[string]string) Identity {
 	return id
 }
 
-// Scope is what a document depends on beside its place and identity.
+// Scope is everything else on which a document depends, apart from its place and identity.
 type Scope struct {
 	Iterable    bool // the data set is read by streams, which ranks share
 	NoDigest    bool // neither digest nor coverage is written
 	Rank, World int
 }
 
-// ranks is the number of ranks that share the streams.
+// ranks returns the number of ranks that share the streams.
 func (s Scope) ranks() int {
 	if s.Iterable {
 		return s.World

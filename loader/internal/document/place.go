@@ -5,25 +5,25 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// Place is where a run stands: all that its state remembers but the identity.
+// Place is the place of a run: everything that its state holds except the identity.
 type Place struct {
 	Epoch    int64
-	Index    int64 // samples drawn in the epoch, over all ranks; of streams, items read
+	Index    int64 // samples drawn in the epoch, over all ranks; for streams, items read
 	Position int64 // samples drawn since the beginning
-	Batch    int64 // batches of the epoch, counting those that were empty
+	Batch    int64 // batches of the epoch, empty ones included
 	Step     int64 // batches since the beginning
-	Since    int64 // batches handed out after this place, which are to be made again
+	Since    int64 // batches handed out after this place, which must be made again
 
-	Repeated int64 // what ranks repeated that had nothing of their own, over all ranks
-	Own      bool  // other ranks have, or may have, handed out other batches: the state is one rank's
-	Rank     int64 // of an own state that was read
-	Settle   int64 // every how many steps of an own place all ranks have the same; 0: not before the epoch ends
+	Repeated int64 // samples repeated by ranks that had none of their own, over all ranks
+	Own      bool  // other ranks may have handed out other batches: the state belongs to one rank
+	Rank     int64 // the rank of a state that belongs to one rank
+	Settle   int64 // all ranks agree every Settle steps; 0 means only at the end of the epoch
 
 	Digest   state.Digest
 	Coverage [2]Coverage // of the last epoch and of this one
-	Covered  bool        // the state that was read has a coverage
-	World    int64       // of the state that was read
-	Sealed   bool        // it has a checksum
+	Covered  bool        // the parsed state has a coverage
+	World    int64       // world size of the parsed state
+	Sealed   bool        // the parsed state has a checksum
 	Ahead    Window
 	History  []Segment
 	Spans    []Span // lengths of the data set; the first is the length at the start
@@ -33,13 +33,12 @@ type Place struct {
 	Draws           int64  // items drawn from the cursor of a sampler in the epoch
 	Sampler, Cursor []byte // states of a sampler and of its cursor
 
-	Turn    int64 // of the streams
+	Turn    int64 // turn of the streams
 	Streams []Stream
 }
 
-// Coverage is a count of the ids drawn in an epoch, whatever their order: the count, sum and
-// exclusive or of the ids 0 to n-1 are known, so that an epoch that has drawn each exactly
-// once can be told.
+// Coverage counts the ids drawn in an epoch, in any order. The count, sum and exclusive or of the
+// ids 0 to n-1 are known. So it shows whether an epoch has drawn each id exactly once.
 type Coverage struct {
 	Count int64 `json:"count"`
 	Epoch int64 `json:"epoch"`
@@ -47,7 +46,7 @@ type Coverage struct {
 	XOR   int64 `json:"xor"`
 }
 
-// Add counts ids.
+// Add adds ids to the coverage.
 func (c *Coverage) Add(ids []int64) {
 	sum, xor := c.Sum, c.XOR
 	for _, id := range ids {
@@ -58,17 +57,17 @@ func (c *Coverage) Add(ids []int64) {
 	c.Sum, c.XOR = sum&(1<<63-1), xor
 }
 
-// Segment begins where batches have another size than before.
+// Segment is the beginning of batches of another size.
 type Segment struct{ Step, Position, Global int64 }
 
-// MaxSegments is how many changes of the batch size are remembered.
+// MaxSegments is how many changes of the batch size a state holds.
 const MaxSegments = 8
 
-// Span is from which epoch on the data set has had how many samples, and at which
-// position of an endless order that epoch begins.
+// Span is a length of the data set: the epoch from which on it is valid, the number of samples, and
+// the position of an endless order at which that epoch begins.
 type Span struct{ Epoch, Samples, Start int64 }
 
-// maxSpans is how many changes of the length are remembered.
+// maxSpans is how many changes of the length a state holds.
 const maxSpans = 32
 
 // SpanOf returns the span of an epoch.
@@ -82,12 +81,12 @@ func (p *Place) SpanOf(epoch int64) Span {
 	return s
 }
 
-// Begun reports whether something of the epoch was drawn.
+// Begun reports whether a sample of the epoch was drawn.
 func (p *Place) Begun() bool {
 	return p.Index > 0 || p.Batch > 0 || len(p.Ahead.Bits) > 0
 }
 
-// Grow notes that the data set has another length: from this epoch on if nothing of it was
+// Grow records that the data set has another length: from this epoch on if no sample of it was
 // drawn, else from the next one on.
 func (p *Place) Grow(samples int64) {
 	epoch := p.Epoch
@@ -111,27 +110,27 @@ func (p *Place) Grow(samples int64) {
 	p.Spans = append(p.Spans, next)
 }
 
-// Window is what was handed out beyond the place when batches come out of order:
-// bit i says that the batch i after it was.
+// Window records which batches were handed out beyond the place if batches come out of order. Bit i
+// says that the batch i after the place was handed out.
 type Window struct {
-	Global, World int64 // size of these batches, and of how many ranks
+	Global, World int64 // size of these batches, and number of ranks
 	Bits          []bool
 }
 
-// Stream is where a stream stands.
+// Stream is the state of a stream.
 type Stream struct {
 	Items             int64
 	Ended             bool
 	Dataset, Iterator []byte
 }
 
-// What a state keeps of the ledger.
+// Bounds of the ledger in a state.
 const (
 	MaxSkipped = 8
 	maxReason  = 100
 )
 
-// Note puts faults into the ledger.
+// Note adds faults to the ledger.
 func (p *Place) Note(failed []faults.Fault) {
 	for _, f := range failed {
 		p.Ledger.Add(f, MaxSkipped)
@@ -139,7 +138,7 @@ func (p *Place) Note(failed []faults.Fault) {
 	}
 }
 
-// Clone returns a place that shares nothing that changes.
+// Clone returns a copy that shares no memory that changes.
 func (p *Place) Clone() Place {
 	c := *p
 	c.Ahead.Bits = append([]bool(nil), p.Ahead.Bits...)
@@ -150,8 +149,8 @@ func (p *Place) Clone() Place {
 	return c
 }
 
-// NextEpoch moves to the start of the next epoch; position is where it begins. A
-// data set with a state keeps it, also one that is its own iterator.
+// NextEpoch moves to the start of the next epoch, which begins at position. A data set with a state
+// keeps its state, even if it is its own iterator.
 func (p *Place) NextEpoch(position int64, stateful bool) {
 	p.Epoch++
 	p.Index, p.Batch, p.Draws, p.Turn, p.Position = 0, 0, 0, 0, position

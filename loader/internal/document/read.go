@@ -13,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// Extra is the JSON form of what a place holds beyond a state.Document.
+// Extra is the JSON form of the part of a place that is not in a state.Document.
 type Extra struct {
 	Coverage []Coverage   `json:"coverage"`
 	History  [][3]int64   `json:"history"`
@@ -58,13 +58,13 @@ type windowForm struct {
 	World  int64  `json:"world"`
 }
 
-// Bounds of what a state may ask for; a loader writes nothing near them.
+// Bounds for numbers in a state. A loader writes far smaller ones.
 const (
 	MaxStreams = 1 << 20
 	maxWindow  = 1 << 20
 )
 
-// Parse reads a state and refuses a state of another data set or order.
+// Parse reads a state. It returns an error for a state of another data set or order.
 func (id *Identity) Parse(b []byte, s Scope) (Place, error) {
 	d, err := state.Unmarshal(b)
 	if err != nil {
@@ -84,7 +84,8 @@ func (id *Identity) Parse(b []byte, s Scope) (Place, error) {
 	return at, f.into(&at, s)
 }
 
-// ReadExtra reads what only a loader's document has. A strict reader refuses unknown names.
+// ReadExtra reads the part of a document that only a loader has. If strict, it returns an error for
+// unknown names.
 func ReadExtra(d state.Document, strict bool) (f Extra, err error) {
 	b, err := json.Marshal(d.Extra)
 	if err != nil {
@@ -95,12 +96,12 @@ func ReadExtra(d state.Document, strict bool) (f Extra, err error) {
 		dec.DisallowUnknownFields()
 	}
 	if err := dec.Decode(&f); err != nil {
-		return f, &errs.Error{Kind: errs.Corrupt, Subject: "extra", Want: "what a loader writes", Err: err}
+		return f, &errs.Error{Kind: errs.Corrupt, Subject: "extra", Want: "the members that a loader writes", Err: err}
 	}
 	return f, nil
 }
 
-// Put writes history, index, step and coverage into a document that has the rest.
+// Put writes history, index, step and coverage into a document that has all other members.
 func (f *Extra) Put(d *state.Document) (err error) {
 	set := map[string]any{"history": f.History, "index": f.Index, "step": f.Step}
 	if len(f.Coverage) > 0 {
@@ -117,12 +118,12 @@ func (f *Extra) Put(d *state.Document) (err error) {
 	return nil
 }
 
-// Corrupt returns the error of a field that no loader writes so.
+// Corrupt returns an error for a field with a value that no loader writes.
 func Corrupt(field, want string, got any) error {
 	return &errs.Error{Kind: errs.Corrupt, Subject: field, Want: want, Got: fmt.Sprint(got)}
 }
 
-// into checks the form and fills in the place.
+// into checks the values and fills in the place.
 func (f *Extra) into(at *Place, s Scope) error {
 	for _, c := range []struct {
 		field string
@@ -130,14 +131,14 @@ func (f *Extra) into(at *Place, s Scope) error {
 	}{{"index", f.Index}, {"since", f.Since}, {"step", f.Step}, {"turn", f.Turn}, {"repeated", f.Repeated},
 		{"settle", f.Settle}} {
 		if c.value < 0 {
-			return Corrupt("extra."+c.field, "0 or more", c.value)
+			return Corrupt("extra."+c.field, "at least 0", c.value)
 		}
 	}
 	at.Index, at.Since, at.Step, at.Repeated = f.Index, f.Since, f.Step, f.Repeated
 	if f.Rank != nil {
 		at.Own, at.Rank, at.Settle = true, *f.Rank, f.Settle
 		if at.Rank < 0 || at.Rank >= f.World {
-			return Corrupt("extra.rank", fmt.Sprint("one of ", f.World), at.Rank)
+			return Corrupt("extra.rank", fmt.Sprint("a rank below ", f.World), at.Rank)
 		}
 	}
 	if at.Index > at.Position {
@@ -157,7 +158,7 @@ func (f *Extra) into(at *Place, s Scope) error {
 	}
 	for i, g := range f.Spans {
 		if g[0] < 0 || g[1] < 0 || g[2] < 0 || i > 0 && g[0] < f.Spans[i-1][0] {
-			return Corrupt("extra.spans", "epochs that rise, and no negative numbers", g)
+			return Corrupt("extra.spans", "rising epochs and no negative numbers", g)
 		}
 		at.Spans = append(at.Spans, Span{g[0], g[1], g[2]})
 	}
@@ -188,7 +189,7 @@ func (f *Extra) samplerInto(at *Place) (err error) {
 		return nil
 	}
 	if at.Draws = f.Sampler.Draws; at.Draws < 0 {
-		return Corrupt("extra.sampler.draws", "0 or more", at.Draws)
+		return Corrupt("extra.sampler.draws", "at least 0", at.Draws)
 	}
 	if at.Cursor, err = parseBytes("extra.sampler.cursor", f.Sampler.Cursor); err != nil {
 		return err
@@ -216,7 +217,7 @@ func (f *Extra) streamsInto(at *Place, s Scope) (err error) {
 		}
 	}
 	at.Turn = f.Turn
-	if ranks := int64(s.ranks()); ranks > 1 { // the first turn of this rank that is not over
+	if ranks := int64(s.ranks()); ranks > 1 { // the first turn of this rank that has not ended
 		at.Turn = max(0, (f.Turn-int64(s.Rank)+ranks-1)/ranks)
 	}
 	return nil
@@ -228,7 +229,7 @@ func (f *Extra) windowInto(at *Place) error {
 		return nil
 	}
 	if w.Global < 1 || w.Global > 1<<31 || w.World < 1 || len(w.Bits) > maxWindow || strings.Trim(w.Bits, "01") != "" {
-		return Corrupt("extra.window", "batches as 0 and 1, and their size",
+		return Corrupt("extra.window", "one digit 0 or 1 per batch, and the size of batches",
 			fmt.Sprintf("%q of %d samples", CutText(w.Bits, 20), w.Global))
 	}
 	at.Ahead = Window{Global: w.Global, World: w.World}
@@ -238,7 +239,7 @@ func (f *Extra) windowInto(at *Place) error {
 	return nil
 }
 
-// parseBytes is the inverse of appendBytes; nil for nil.
+// parseBytes is the inverse of appendBytes. It returns nil for nil.
 func parseBytes(field string, text *string) ([]byte, error) {
 	if text == nil {
 		return nil, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// Append appends the state document of a place, as state.Document.Marshal would:
-// canonical JSON. It allocates nothing when dst has room.
+// Append appends the state document of a place as canonical JSON, as state.Document.Marshal would
+// write it. It allocates nothing if dst has room.
 func (id *Identity) Append(dst []byte, at *Place, s Scope) []byte {
 	start := len(dst)
 	dst = append(dst, '{')
@@ -31,7 +31,7 @@ func (id *Identity) Append(dst []byte, at *Place, s Scope) []byte {
 	return dst
 }
 
-// appendExtra appends what a place holds beyond a document, its names in order.
+// appendExtra appends the part of a place that is not in a state.Document, with its names in order.
 func appendExtra(dst []byte, at *Place, s Scope) []byte {
 	dst = append(dst, '{')
 	if !s.NoDigest && !s.Iterable {
@@ -127,8 +127,7 @@ func appendSampler(dst []byte, at *Place) []byte {
 	return append(dst, '}')
 }
 
-// appendStreams appends streams, those that are alike and have no state once with
-// their number.
+// appendStreams appends streams. Equal streams without a state are written once, with their number.
 func appendStreams(dst []byte, streams []Stream) []byte {
 	for i := 0; i < len(streams); {
 		st := &streams[i]
@@ -172,10 +171,10 @@ func (w *Window) append(dst []byte) []byte {
 	return append(appendField(append(dst, ','), "world", w.World), '}')
 }
 
-// base64Mark begins states that are not text.
+// base64Mark is the prefix of states that are not text.
 const base64Mark = "base64:"
 
-// appendBytes appends a state of foreign code: as it is if it is text, else in base64.
+// appendBytes appends a state of other code: unchanged if it is text, else in base64.
 func appendBytes(dst, b []byte) []byte {
 	if text := string(b); utf8.Valid(b) && !strings.HasPrefix(text, base64Mark) {
 		return state.AppendString(dst, text)
