@@ -9,10 +9,10 @@ import (
 	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
 )
 
-// DefaultRounds is the number of rounds that Grain's data sets shuffle with.
+// DefaultRounds is the number of rounds with which Grain's data sets shuffle.
 const DefaultRounds = 4
 
-// Permutation is the order that index_shuffle gives n samples. It is immutable.
+// Permutation is the order of n samples from index_shuffle. It is immutable.
 type Permutation struct {
 	n    int64
 	word int // bits of half a block
@@ -32,7 +32,7 @@ func NewPermutation(n int64, seed uint32, rounds int) (*Permutation, error) {
 	return &p, nil
 }
 
-// makePermutation fills keys, one for each round, and keeps it.
+// makePermutation fills keys, one for each round, and keeps the slice.
 func makePermutation(n int64, seed uint32, keys []uint32) Permutation {
 	libstdcxx.SeedSeq{seed}.Generate(keys)
 	block := int(math.Ceil(math.Log2(float64(max(n-1, 1)))))
@@ -63,12 +63,12 @@ func (p *Permutation) mangle(x, mask uint64) uint64 {
 	return rotated(1)&rotated(8) ^ rotated(2)
 }
 
-// Bijective tells whether every sample comes once: not when the last index needs a
-// bit more than a block has.
+// Bijective reports whether every sample comes once. It is false if the last index needs one bit
+// more than a block has.
 func (p *Permutation) Bijective() bool { return bits.Len64(uint64(p.n-1)) <= 2*p.word }
 
 // IndexShuffle is Grain's index_shuffle: the sample at an index of the permutation of most+1
-// samples. For several samples, make a Permutation. The error is of kind errs.Invalid where Grain
+// samples. For several samples, make a Permutation. The error is of kind errs.Invalid if Grain
 // refuses the arguments.
 func IndexShuffle(index, most int64, seed uint32, rounds int) (int64, error) {
 	if index < 0 || index > most || most == math.MaxInt64 {

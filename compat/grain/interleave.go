@@ -8,29 +8,28 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Interleave is InterleaveIterDataset: elements of cycle iterators in turn; where one
-// ends the next one of all takes its place. The error is of kind errs.Invalid for
-// cycles below 1.
+// Interleave is InterleaveIterDataset: it yields elements of cycle iterators in turn. If one ends,
+// the next iterator of the list takes its place. The error is of kind errs.Invalid if cycle < 1.
 //
-// mp_prefetch gives what its workers make in this way: the iterators over every
-// n-th element of the map, with a cycle of n.
+// mp_prefetch yields the elements of its workers in this way: the iterators over every n-th element
+// of the map, with a cycle of n.
 //
-// Grain writes a wrong state in every epoch of a repeated data set but the first: it says of an
-// iterator in use that it has ended, and going on from there leaves out the rest of it. SetState
-// refuses such a state, with kind errs.Corrupt; see InterleaveMended.
+// Grain writes a wrong state in every epoch of a repeated data set except the first. The state says
+// that an iterator in use has ended, and continuing from it leaves out the rest of that iterator.
+// SetState returns an error of kind errs.Corrupt for such a state; see InterleaveMended.
 func Interleave[T any](its []Iter[T], cycle int64) (Iter[T], error) {
 	return interleave(its, cycle, false)
 }
 
-// InterleaveMended is Interleave, but goes on from the wrong states of Grain that Interleave
-// refuses, as Grain would have gone on without a stop: nothing is left out.
+// InterleaveMended works like Interleave, but accepts Grain's wrong states. It continues from them
+// as Grain would have continued without a stop: nothing is left out.
 func InterleaveMended[T any](its []Iter[T], cycle int64) (Iter[T], error) {
 	return interleave(its, cycle, true)
 }
 
 func interleave[T any](its []Iter[T], cycle int64, mend bool) (Iter[T], error) {
 	if cycle < 1 {
-		return nil, invalid("grain.Interleave", "a cycle from 1 on", fmt.Sprint(cycle))
+		return nil, invalid("grain.Interleave", "a cycle of at least 1", fmt.Sprint(cycle))
 	}
 	cycle = min(cycle, int64(len(its)))
 	it := &interleaveIter[T]{its: slices.Clone(its), starts: states(its), slots: make([]slot, cycle), mend: mend}
@@ -40,14 +39,14 @@ func interleave[T any](its []Iter[T], cycle int64, mend bool) (Iter[T], error) {
 	return it, nil
 }
 
-// slot is one place of the cycle: the iterator in it, open or at its end.
+// slot is one place of the cycle. Its iterator is open or has ended.
 type slot struct {
 	source int
 	open   bool
 	ended  bool
 	// state is the state of the iterator after its last element, or nil before it was opened. Grain
-	// takes the state with each element, because a thread reads ahead. So elements that are left out
-	// after the last one are not in the state of an iterator that has ended.
+	// takes the state with each element, because a thread reads ahead. So the state of an iterator
+	// that has ended does not cover elements that are left out after the last one.
 	state json.RawMessage
 }
 
@@ -55,8 +54,8 @@ type interleaveIter[T any] struct {
 	its    []Iter[T]
 	starts []json.RawMessage
 	slots  []slot
-	turn   int // of a slot
-	next   int // the first iterator that has had no place
+	turn   int // turn of a slot
+	next   int // the first iterator that had no place yet
 	mend   bool
 }
 
@@ -92,7 +91,7 @@ func (it *interleaveIter[T]) Next() (element T, ok bool) {
 	return element, false
 }
 
-// open gives a slot the next iterator of all.
+// open puts the next iterator into a slot.
 func (it *interleaveIter[T]) open(s *slot) {
 	*s = slot{source: it.next, open: true, state: it.its[it.next].State()}
 	it.next++
@@ -124,7 +123,7 @@ func (it *interleaveIter[T]) SetState(state json.RawMessage) error {
 	}
 	n := len(it.slots)
 	if len(s.Sources) != n || len(s.States) != n || len(s.Ended) != n || s.Turn < 0 || s.Turn > max(n-1, 0) || s.Next < 0 || s.Next > len(it.its) || len(s.Future) > 0 {
-		return corrupt(op, fmt.Sprintf("the state of %d iterators, %d in turn", len(it.its), n), string(state), nil)
+		return corrupt(op, fmt.Sprintf("the states of %d iterators with a cycle of %d", len(it.its), n), string(state), nil)
 	}
 	for i, start := range it.starts {
 		if err := it.its[i].SetState(start); err != nil {
@@ -148,9 +147,10 @@ func (it *interleaveIter[T]) SetState(state json.RawMessage) error {
 				continue
 			}
 			if !it.mend {
-				return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: fmt.Sprintf("iterator %d", source), Want: "no more elements, for the state says that it has ended",
-					Got:    "more, for Grain writes a wrong state in a later epoch of a repeated data set, and leaves them out itself",
-					Remedy: "make the iterator with grain.InterleaveMended, which goes on with them"}
+				return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: fmt.Sprintf("iterator %d", source),
+					Want:   "no more elements, because the state says that the iterator has ended",
+					Got:    "more elements (Grain writes a wrong state in later epochs of a repeated data set, and leaves them out)",
+					Remedy: "make the iterator with grain.InterleaveMended, which continues with them"}
 			}
 			if err := it.its[source].SetState(s.States[i]); err != nil {
 				return err

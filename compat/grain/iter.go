@@ -8,20 +8,20 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Iter is an iterator over an IterDataset, with the states that Grain's have. An
-// iterator that wraps another has it for itself. It is not safe for concurrent use.
+// Iter is an iterator over an IterDataset, with the same states as Grain's iterators. An iterator
+// that wraps another iterator owns it. It is not safe for concurrent use.
 type Iter[T any] interface {
-	// Next returns the next element; ok is false at the end.
+	// Next returns the next element. ok is false at the end.
 	Next() (element T, ok bool)
 	// State returns the state before the next element as JSON.
 	State() json.RawMessage
-	// SetState goes to a state, one that Grain has written too. The error is of kind
-	// errs.Corrupt if it is of another pipeline or out of range; where the iterator
-	// is then, is not defined.
+	// SetState moves to a state, which Grain may have written. The error is of kind errs.Corrupt if
+	// the state belongs to another pipeline or is out of range. After an error the position is not
+	// defined.
 	SetState(json.RawMessage) error
 }
 
-// decodeState reads a state that has the fields of v, and no other.
+// decodeState reads a state that has exactly the fields of v.
 func decodeState(op string, state json.RawMessage, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(state))
 	dec.DisallowUnknownFields()
@@ -35,7 +35,7 @@ func corrupt(op, want, got string, err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: op, Want: want, Got: got, Err: err}
 }
 
-// encodeState is the JSON of a struct of numbers and states, which cannot fail.
+// encodeState returns the JSON of a struct of numbers and states, which cannot fail.
 func encodeState(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -44,8 +44,8 @@ func encodeState(v any) json.RawMessage {
 	return b
 }
 
-// Iterate is to_iter_dataset: the elements of an epoch that are not left out. Its
-// state is {"next_index": n}.
+// Iterate is to_iter_dataset: the elements of an epoch without those that are left out. Its state
+// is {"next_index": n}.
 func Iterate[T any](m Map[T]) Iter[T] { return &mapIter[T]{m: m} }
 
 type mapIter[T any] struct {
@@ -71,7 +71,7 @@ func (it *mapIter[T]) SetState(state json.RawMessage) error {
 		return err
 	}
 	if n := known(it.m); next > n {
-		return corrupt("grain.Iter", fmt.Sprintf("an index up to %d", n), fmt.Sprint(next), nil)
+		return corrupt("grain.Iter", fmt.Sprintf("an index of at most %d", n), fmt.Sprint(next), nil)
 	}
 	it.next = next
 	return nil
@@ -113,11 +113,10 @@ func (it applyIter[T, U]) Next() (element U, ok bool) {
 func (it applyIter[T, U]) State() json.RawMessage               { return it.parent.State() }
 func (it applyIter[T, U]) SetState(state json.RawMessage) error { return it.parent.SetState(state) }
 
-// BatchIter is IterDataset.batch. The error is of kind errs.Invalid for sizes below
-// 1.
+// BatchIter is IterDataset.batch. The error is of kind errs.Invalid if size < 1.
 func BatchIter[T any](it Iter[T], size int64, drop bool) (Iter[[]T], error) {
 	if size < 1 {
-		return nil, invalid("grain.BatchIter", "a size from 1 on", fmt.Sprint(size))
+		return nil, invalid("grain.BatchIter", "a size of at least 1", fmt.Sprint(size))
 	}
 	return batchIter[T]{it, size, drop}, nil
 }
@@ -145,9 +144,9 @@ func (it batchIter[T]) Next() (batch []T, ok bool) {
 func (it batchIter[T]) State() json.RawMessage               { return it.parent.State() }
 func (it batchIter[T]) SetState(state json.RawMessage) error { return it.parent.SetState(state) }
 
-// MixIter is IterDataset.mix: elements of iterators in turn, by weight (nil: alike),
-// until one that is asked has none. The error is of kind errs.Invalid where weights
-// are not positive, or not one for each.
+// MixIter is IterDataset.mix: elements of iterators in turn, by weight (nil means equal weights),
+// until an iterator has no element when its turn comes. The error is of kind errs.Invalid if a
+// weight is not positive, or if there is not one weight for each iterator.
 func MixIter[T any](parents []Iter[T], weights []float64) (Iter[T], error) {
 	parts, err := proportions(weights, len(parents))
 	if err != nil {

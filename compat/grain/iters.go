@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// LimitIter is LimitIterDataset: the first count elements. The error is of kind
-// errs.Invalid for counts below 1.
+// LimitIter is LimitIterDataset: the first count elements. The error is of kind errs.Invalid if
+// count < 1.
 func LimitIter[T any](it Iter[T], count int64) (Iter[T], error) {
 	if count < 1 {
-		return nil, invalid("grain.LimitIter", "a count from 1 on", fmt.Sprint(count))
+		return nil, invalid("grain.LimitIter", "a count of at least 1", fmt.Sprint(count))
 	}
 	return &limitIter[T]{parent: it, count: count}, nil
 }
@@ -44,18 +44,17 @@ func (it *limitIter[T]) SetState(state json.RawMessage) error {
 		return err
 	}
 	if s.Read < 0 || s.Read > it.count {
-		return corrupt("grain.LimitIter", fmt.Sprintf("up to %d elements read", it.count), fmt.Sprint(s.Read), nil)
+		return corrupt("grain.LimitIter", fmt.Sprintf("at most %d elements read", it.count), fmt.Sprint(s.Read), nil)
 	}
 	it.read = s.Read
 	return it.parent.SetState(s.Parent)
 }
 
-// RepeatIter is RepeatIterDataset: the same epoch again, without end if epochs is 0.
-// An iterator without elements ends. The error is of kind errs.Invalid for negative
-// epochs.
+// RepeatIter is RepeatIterDataset: the same epoch again and again, without end if epochs is 0. It
+// ends if the iterator has no elements. The error is of kind errs.Invalid for negative epochs.
 func RepeatIter[T any](it Iter[T], epochs int64) (Iter[T], error) {
 	if epochs < 0 {
-		return nil, invalid("grain.RepeatIter", "epochs from 0 on", fmt.Sprint(epochs))
+		return nil, invalid("grain.RepeatIter", "at least 0 epochs", fmt.Sprint(epochs))
 	}
 	return &repeatIter[T]{parent: it, epochs: epochs, start: it.State()}, nil
 }
@@ -77,7 +76,7 @@ func (it *repeatIter[T]) Next() (element T, ok bool) {
 			return element, ok
 		}
 		if it.epoch++; it.epoch != it.epochs && it.parent.SetState(it.start) != nil {
-			break // it was its own state
+			break // the iterator has no elements
 		}
 	}
 	return element, false
@@ -93,19 +92,19 @@ func (it *repeatIter[T]) SetState(state json.RawMessage) error {
 		return err
 	}
 	if s.Epoch < 0 || it.epochs > 0 && s.Epoch > it.epochs {
-		return corrupt("grain.RepeatIter", fmt.Sprintf("an epoch up to %d", it.epochs), fmt.Sprint(s.Epoch), nil)
+		return corrupt("grain.RepeatIter", fmt.Sprintf("an epoch of at most %d", it.epochs), fmt.Sprint(s.Epoch), nil)
 	}
 	it.epoch = s.Epoch
 	return it.parent.SetState(s.Parent)
 }
 
-// ShuffleWindowsIter is WindowShuffleIterDataset: windows of that many elements, the last with the
-// remaining ones. Each window is shuffled with the seed of the window before plus one, modulo 2^32;
-// Grain stops with an error when the seed overflows. The error is of kind errs.Invalid for windows
-// below 1.
+// ShuffleWindowsIter is WindowShuffleIterDataset. A window has the given number of elements; the
+// last window has the rest. Each window is shuffled with the seed of the window before plus one,
+// modulo 2^32; Grain stops with an error if the seed overflows. The error is of kind errs.Invalid
+// if window < 1.
 func ShuffleWindowsIter[T any](it Iter[T], window int64, seed uint32) (Iter[T], error) {
 	if window < 1 {
-		return nil, invalid("grain.ShuffleWindowsIter", "a window from 1 on", fmt.Sprint(window))
+		return nil, invalid("grain.ShuffleWindowsIter", "a window of at least 1", fmt.Sprint(window))
 	}
 	return &windowIter[T]{parent: it, size: window, seed: seed, start: it.State()}, nil
 }
@@ -114,7 +113,7 @@ type windowIter[T any] struct {
 	parent        Iter[T]
 	size          int64
 	seed          uint32
-	index, taken  int64 // of the window; elements taken from it
+	index, taken  int64 // number of the window, and elements taken from it
 	left          []T
 	start         json.RawMessage
 	parentHasMore bool
@@ -127,7 +126,7 @@ type windowState struct {
 	Taken int64           `json:"pos_in_window"`
 }
 
-// fill reads a window and shuffles it; elements are taken from its end.
+// fill reads a window and shuffles it. Elements are taken from its end.
 func (it *windowIter[T]) fill() {
 	var window []T
 	it.parentHasMore, it.filled = true, true
@@ -180,7 +179,8 @@ func (it *windowIter[T]) SetState(state json.RawMessage) error {
 		return err
 	}
 	if s.Index < 0 || s.Taken < 0 || s.Taken > it.size {
-		return corrupt("grain.ShuffleWindowsIter", fmt.Sprintf("a window, and up to %d elements of it", it.size), string(state), nil)
+		return corrupt("grain.ShuffleWindowsIter", fmt.Sprintf("a window and at most %d elements of it", it.size),
+			string(state), nil)
 	}
 	if err := it.parent.SetState(s.Start); err != nil {
 		return err

@@ -6,24 +6,24 @@ import (
 	"strconv"
 )
 
-// Endless is the length of a Map without end, sys.maxsize in Grain.
+// Endless is the length of an endless Map, sys.maxsize in Grain.
 const Endless = math.MaxInt64
 
-// Map is a MapDataset: elements by index. It is immutable. Indices from Len on are
-// further epochs, as in Grain, and may go up to Endless.
+// Map is a MapDataset: elements by index. It is immutable. Indices from Len on belong to later
+// epochs, as in Grain, and may go up to Endless.
 type Map[T any] interface {
-	// Len is the number of elements in an epoch, with those left out, or Endless.
+	// Len returns the number of elements in an epoch, including those left out, or Endless.
 	Len() int64
-	// At returns an element, index >= 0; ok is false where a filter leaves it out,
-	// and for an empty Map.
+	// At returns the element at index >= 0. ok is false if a filter leaves it out, and for an empty
+	// Map.
 	At(index int64) (element T, ok bool)
-	// Sparse tells whether elements may be left out.
+	// Sparse reports whether elements may be left out.
 	Sparse() bool
 	// String describes the map with its parameters; equal strings mean equal maps.
 	String() string
 }
 
-// mapped is a Map of functions.
+// mapped is a Map made from functions.
 type mapped[T any] struct {
 	n      int64
 	sparse bool
@@ -51,8 +51,8 @@ func (m mapped[T]) reach(index wide) (element T, ok bool) {
 	return m.at(index)
 }
 
-// Range is MapDataset.range: start, start+step, … before stop. step must not be 0;
-// if it is, the map is empty.
+// Range is MapDataset.range: start, start+step, … before stop. step must not be 0. If it is 0, the
+// map is empty.
 func Range(start, stop, step int64) Map[int64] {
 	n := int64(0)
 	switch {
@@ -67,8 +67,7 @@ func Range(start, stop, step int64) Map[int64] {
 	}, fmt.Sprintf("range(%d, %d, %d)", start, stop, step), everywhere}
 }
 
-// Source is MapDataset.source of elements, which the name describes. They are the
-// map's from then on.
+// Source is MapDataset.source of elements, which name describes. The map owns the slice.
 func Source[T any](name string, elements []T) Map[T] {
 	n := int64(len(elements))
 	return mapped[T]{n, false, func(i wide) (T, bool) {
@@ -77,9 +76,9 @@ func Source[T any](name string, elements []T) Map[T] {
 	}, fmt.Sprintf("source(%s, n=%d)", strconv.Quote(name), n), everywhere}
 }
 
-// Shuffle is MapDataset.shuffle: in epoch e the permutation with seed+e, modulo
-// 2^32. It is empty where m does not know all elements of an epoch: behind an endless
-// Repeat of what makes several elements one, an index of ApplyIndexed may exceed 2^63.
+// Shuffle is MapDataset.shuffle: epoch e has the permutation with seed+e, modulo 2^32. The result
+// is empty if m does not know all elements of an epoch. This happens after an endless Repeat of a
+// map that makes one element from several: an index of ApplyIndexed may exceed 2^63.
 func Shuffle[T any](m Map[T], seed uint32) Map[T] {
 	n := m.Len()
 	at, end := reached(m)
@@ -94,17 +93,18 @@ func Shuffle[T any](m Map[T], seed uint32) Map[T] {
 	}, fmt.Sprintf("shuffle(seed=%d of %s)", seed, m), epochs(end, n, n)}
 }
 
-// unreachable is the refusal of a map that would draw on elements which another does not know.
+// unreachable returns the error for a map that needs elements which another map does not know.
 func unreachable(op string, end wide, of fmt.Stringer) error {
-	return invalid(op, fmt.Sprintf("elements below %d, all that are known", end.short()), of.String())
+	return invalid(op, fmt.Sprintf("only elements below %d, which are known", end.short()), of.String())
 }
 
-// Repeat is MapDataset.repeat: epochs of m, without end if epochs is 0. The error is
-// of kind errs.Invalid if epochs is negative, m endless, or both together too long.
+// Repeat is MapDataset.repeat: epochs of m, without end if epochs is 0. The error is of kind
+// errs.Invalid if epochs is negative, if m is endless, or if the result is too long.
 func Repeat[T any](m Map[T], epochs int64) (Map[T], error) {
 	n := m.Len()
 	if epochs < 0 || n == Endless || epochs > 0 && n > (Endless-1)/epochs {
-		return nil, invalid("grain.Repeat", "epochs from 0 on, of a data set that ends", fmt.Sprintf("%d epochs of %d elements", epochs, n))
+		return nil, invalid("grain.Repeat", "at least 0 epochs of a data set that ends",
+			fmt.Sprintf("%d epochs of %d elements", epochs, n))
 	}
 	length := n * epochs
 	if epochs == 0 && n > 0 {
@@ -114,9 +114,9 @@ func Repeat[T any](m Map[T], epochs int64) (Map[T], error) {
 	return mapped[T]{length, m.Sparse(), at, fmt.Sprintf("repeat(epochs=%d of %s)", epochs, m), end}, nil
 }
 
-// Slice is m[start:stop:step] as Python has it: negative bounds count from the end,
-// and Endless and -Endless are open ones. Where an epoch of m ends an epoch of the
-// slice ends. The error is of kind errs.Invalid for a step of 0.
+// Slice is m[start:stop:step] as in Python. Negative bounds count from the end. Endless and
+// -Endless are open bounds. An epoch of the slice ends where an epoch of m ends. The error is of
+// kind errs.Invalid if step is 0.
 func Slice[T any](m Map[T], start, stop, step int64) (Map[T], error) {
 	if step == 0 || step == math.MinInt64 {
 		return nil, invalid("grain.Slice", "a step that is not 0", fmt.Sprint(step))
@@ -126,7 +126,7 @@ func Slice[T any](m Map[T], start, stop, step int64) (Map[T], error) {
 	at, end := reached(m)
 	if narrow(parent).below(end) || narrow(parent) == end || n == 0 {
 		end = epochs(end, parent, n)
-	} else { // not even an epoch is known whole
+	} else { // not even one whole epoch is known
 		if !narrow(first).below(end) || step < 0 {
 			return nil, unreachable("grain.Slice", end, m)
 		}
@@ -138,7 +138,7 @@ func Slice[T any](m Map[T], start, stop, step int64) (Map[T], error) {
 	}, fmt.Sprintf("slice(%d:%d:%d of %s)", first, last, step, m), end}, nil
 }
 
-// bounds are Python's slice.indices for n elements, and how many they select.
+// bounds returns Python's slice.indices for n elements, and how many elements they select.
 func bounds(n, start, stop, step int64) (first, end, count int64) {
 	least, most := int64(0), n
 	if step < 0 {
@@ -146,7 +146,7 @@ func bounds(n, start, stop, step int64) (first, end, count int64) {
 	}
 	clamp := func(i int64) int64 {
 		if i <= -Endless {
-			return least // an open bound, also of an endless map
+			return least // an open bound, also for an endless map
 		}
 		if i < 0 {
 			i += n
@@ -163,12 +163,12 @@ func bounds(n, start, stop, step int64) (first, end, count int64) {
 	return first, end, count
 }
 
-// Batch is MapDataset.batch. Epochs are batched by themselves: the last batch of
-// one is short, or with drop left out. The error is of kind errs.Invalid for sizes
-// below 1 and for maps that leave elements out, which only iterators batch.
+// Batch is MapDataset.batch. Each epoch is batched by itself. Its last batch is short, or left out
+// with drop. The error is of kind errs.Invalid if size < 1, and for maps that leave elements out,
+// which only iterators can batch.
 func Batch[T any](m Map[T], size int64, drop bool) (Map[[]T], error) {
 	if size < 1 {
-		return nil, invalid("grain.Batch", "a size from 1 on", fmt.Sprint(size))
+		return nil, invalid("grain.Batch", "a size of at least 1", fmt.Sprint(size))
 	}
 	if m.Sparse() {
 		return nil, invalid("grain.Batch", "a map that leaves no elements out", m.String())
@@ -195,8 +195,8 @@ func Batch[T any](m Map[T], size int64, drop bool) (Map[[]T], error) {
 	}, fmt.Sprintf("batch(size=%d drop=%t of %s)", size, drop, m), end}, nil
 }
 
-// Order is a Map of indices as an order.Order that ends where its first epoch ends.
-// It seeks in constant time.
+// Order makes a Map of indices an order.Order that ends after its first epoch. It seeks in constant
+// time.
 type Order struct{ m Map[int64] }
 
 // NewOrder returns the order of m. The error is of kind errs.Invalid if m leaves elements out: its

@@ -7,8 +7,8 @@ import (
 	"sort"
 )
 
-// proportions are Grain's integers for weights: the smallest becomes 100, the rest
-// is cut to whole numbers.
+// proportions returns Grain's integers for weights: the smallest weight becomes 100, and all others
+// are cut to whole numbers.
 func proportions(weights []float64, n int) ([]uint64, error) {
 	if weights == nil {
 		weights = make([]float64, n)
@@ -17,7 +17,8 @@ func proportions(weights []float64, n int) ([]uint64, error) {
 		}
 	}
 	if n == 0 || len(weights) != n {
-		return nil, invalid("grain.Mix", fmt.Sprintf("%d weights, at least one", n), fmt.Sprint(len(weights)))
+		return nil, invalid("grain.Mix", fmt.Sprintf("one weight for each of %d data sets, at least one", n),
+			fmt.Sprintf("%d weights", len(weights)))
 	}
 	least := math.Inf(1)
 	for _, w := range weights {
@@ -29,14 +30,14 @@ func proportions(weights []float64, n int) ([]uint64, error) {
 	scale, whole := 100/least, make([]uint64, n)
 	for i, w := range weights {
 		if w*scale > 1<<31 {
-			return nil, invalid("grain.Mix", "weights of at most 2^31/100 times the least", fmt.Sprint(w))
+			return nil, invalid("grain.Mix", "weights of at most 2^31/100 times the smallest weight", fmt.Sprint(w))
 		}
 		whole[i] = uint64(w * scale)
 	}
 	return whole, nil
 }
 
-// pick returns which data set element k of a mixture is of, and its index there.
+// pick returns the data set of element k of a mixture, and the element's index there.
 func pick(k int64, proportions []uint64) (source int, index int64) {
 	var rest uint64
 	for _, p := range proportions {
@@ -54,16 +55,16 @@ func pick(k int64, proportions []uint64) (source int, index int64) {
 	return 0, 0
 }
 
-// portion is k*part/whole for part <= whole.
+// portion returns k*part/whole for part <= whole.
 func portion(k, part, whole uint64) uint64 {
 	hi, lo := bits.Mul64(k, part)
 	quotient, _ := bits.Div64(hi, lo, whole)
 	return quotient
 }
 
-// Mix is MapDataset.mix: elements of maps in turn, by weight (nil: alike), until
-// the first of them has given its epoch. The error is of kind errs.Invalid where a
-// map is empty, or weights are not positive, or not one for each.
+// Mix is MapDataset.mix: elements of maps in turn, by weight (nil means equal weights), until the
+// first map has delivered its epoch. The error is of kind errs.Invalid if a map is empty, if a
+// weight is not positive, or if there is not one weight for each map.
 func Mix[T any](maps []Map[T], weights []float64) (Map[T], error) {
 	parts, err := checkMix(maps, weights)
 	if err != nil {
@@ -85,7 +86,7 @@ func Mix[T any](maps []Map[T], weights []float64) (Map[T], error) {
 }
 
 // MixIterators is IterDataset.mix of iterators over maps: the elements of Mix, up to the first
-// request for an element that an iterator does not have. Errors are as in Mix.
+// request for an element that an iterator does not have. It fails in the same cases as Mix.
 func MixIterators[T any](maps []Map[T], weights []float64) (Map[T], error) {
 	parts, err := checkMix(maps, weights)
 	if err != nil {
@@ -93,7 +94,7 @@ func MixIterators[T any](maps []Map[T], weights []float64) (Map[T], error) {
 	}
 	for _, m := range maps {
 		if m.Sparse() {
-			return nil, invalid("grain.MixIterators", "maps that leave no elements out; use MixIter", m.String())
+			return nil, invalid("grain.MixIterators", "maps that leave no elements out (use MixIter)", m.String())
 		}
 	}
 	var bound float64
@@ -109,7 +110,7 @@ func MixIterators[T any](maps []Map[T], weights []float64) (Map[T], error) {
 	return mixed("mix-iterators", maps, parts, n), nil
 }
 
-// exhausted reports whether the elements up to k are more than a map has.
+// exhausted reports whether the mixture needs more elements up to k than a map has.
 func exhausted[T any](k int64, maps []Map[T], parts []uint64) bool {
 	var rest uint64
 	for _, p := range parts {
@@ -130,7 +131,7 @@ func exhausted[T any](k int64, maps []Map[T], parts []uint64) bool {
 func checkMix[T any](maps []Map[T], weights []float64) ([]uint64, error) {
 	for i, m := range maps {
 		if m.Len() == 0 {
-			return nil, invalid("grain.Mix", "data sets with elements", fmt.Sprintf("none in data set %d", i))
+			return nil, invalid("grain.Mix", "data sets that are not empty", fmt.Sprintf("no element in data set %d", i))
 		}
 	}
 	return proportions(weights, len(maps))

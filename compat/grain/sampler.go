@@ -10,12 +10,12 @@ import (
 // Shard is ShardOptions. The zero Shard is NoSharding.
 type Shard struct {
 	Index, Count int64
-	Drop         bool // drop_remainder: all shards as long as the shortest
+	Drop         bool // drop_remainder: all shards are as long as the shortest one
 }
 
 func (s Shard) count() int64 { return max(s.Count, 1) }
 
-// bounds are the records [first, end) of the shard.
+// bounds returns the records [first, end) of the shard.
 func (s Shard) bounds(records int64) (first, end int64) {
 	count := s.count()
 	each, more := records/count, records%count
@@ -26,7 +26,7 @@ func (s Shard) bounds(records int64) (first, end int64) {
 	return first + min(s.Index, more), first + each + min(s.Index+1, more)
 }
 
-// String is the text that Grain writes into checkpoints.
+// String returns the text that Grain writes into checkpoints.
 func (s Shard) String() string {
 	name := "ShardOptions"
 	if s.Count == 0 {
@@ -44,39 +44,42 @@ type SamplerOptions struct {
 	Records int64
 	Shard   Shard
 	Shuffle bool    // within the shard
-	Epochs  int64   // 0: without end
-	Seed    *uint32 // nil: none; Shuffle needs one
+	Epochs  int64   // 0 means without end
+	Seed    *uint32 // nil means no seed; Shuffle needs a seed
 }
 
-// Sampler is IndexSampler as one shard reads it: an order.Order of record keys that
-// seeks in constant time. It is immutable.
+// Sampler is IndexSampler as one shard reads it: an order.Order of record keys that seeks in
+// constant time. It is immutable.
 //
-// The index of Grain counts over all shards: position p is index
-// p*Count + Index. With Drop unset, shards of unequal length begin their epochs at
-// different indices, and the last epoch of a long one is not complete.
+// The index of Grain counts over all shards: position p is index p*Count + Index. Without Drop,
+// shards of unequal length begin their epochs at different indices, and the last epoch of a long
+// shard is not complete.
 type Sampler struct {
 	options SamplerOptions
 	keys    Map[int64]
-	indices int64 // of all shards, or Endless
+	indices int64 // indices of all shards, or Endless
 }
 
-// NewSampler returns the sampler. The error is of kind errs.Invalid where Grain
-// refuses the arguments, or the shard has no record.
+// NewSampler returns the sampler. The error is of kind errs.Invalid if Grain refuses the arguments,
+// or if the shard has no record.
 func NewSampler(o SamplerOptions) (*Sampler, error) {
 	count := o.Shard.count()
 	switch {
 	case o.Records < 1 || o.Epochs < 0:
-		return nil, invalid("grain.NewSampler", "at least 1 record and 0 epochs", fmt.Sprintf("%d and %d", o.Records, o.Epochs))
+		return nil, invalid("grain.NewSampler", "at least 1 record and at least 0 epochs",
+			fmt.Sprintf("%d records and %d epochs", o.Records, o.Epochs))
 	case o.Epochs > 0 && o.Records > (Endless-1)/o.Epochs:
 		return nil, invalid("grain.NewSampler", "fewer records in all epochs", fmt.Sprintf("%d records, %d epochs", o.Records, o.Epochs))
 	case o.Shuffle && o.Seed == nil:
-		return nil, invalid("grain.NewSampler", "a seed to shuffle with", "none")
+		return nil, invalid("grain.NewSampler", "a seed to shuffle with", "no seed")
 	case o.Shard.Index < 0 || o.Shard.Index >= count || o.Shard.Count < 0:
-		return nil, invalid("grain.NewSampler", "a shard from 0 to below their number", fmt.Sprintf("%d of %d", o.Shard.Index, o.Shard.Count))
+		return nil, invalid("grain.NewSampler", "a shard index from 0 to below the shard count",
+			fmt.Sprintf("shard %d of %d", o.Shard.Index, o.Shard.Count))
 	}
 	first, end := o.Shard.bounds(o.Records)
 	if first == end {
-		return nil, invalid("grain.NewSampler", "records for every shard", fmt.Sprintf("%d for %d", o.Records, count))
+		return nil, invalid("grain.NewSampler", "at least one record for every shard",
+			fmt.Sprintf("%d records for %d shards", o.Records, count))
 	}
 	s := &Sampler{options: o, keys: Range(first, end, 1), indices: Endless}
 	if o.Shuffle {
@@ -115,14 +118,14 @@ func (s *Sampler) Len() (n int64, ok bool) {
 	return max(s.indices-s.options.Shard.Index+s.options.Shard.count()-1, 0) / s.options.Shard.count(), true
 }
 
-// Indices is the number of indices over all shards, len(IndexSampler), or Endless.
+// Indices returns the number of indices over all shards, len(IndexSampler), or Endless.
 func (s *Sampler) Indices() int64 { return s.indices }
 
-// Index returns the index over all shards of a position, below 2^63.
+// Index returns the index over all shards for a position. It must be below 2^63.
 func (s *Sampler) Index(pos int64) int64 { return pos*s.options.Shard.count() + s.options.Shard.Index }
 
-// Random returns the random numbers that Grain hands to random transforms at a
-// position, or nil without a seed.
+// Random returns the random numbers that Grain passes to random transforms at a position, or nil
+// without a seed.
 func (s *Sampler) Random(pos int64) *numpy.Generator {
 	if s.options.Seed == nil {
 		return nil
@@ -131,7 +134,7 @@ func (s *Sampler) Random(pos int64) *numpy.Generator {
 	return numpy.NewGenerator(&p)
 }
 
-// String implements order.Order: the text that Grain writes into checkpoints.
+// String implements order.Order. It returns the text that Grain writes into checkpoints.
 func (s *Sampler) String() string {
 	o := s.options
 	epochs, seed, shuffle := "None", "None", "False"

@@ -7,14 +7,15 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Elastic returns the batches that ElasticIterator gives a shard from a global index on:
-// m[next+Index::Count] in batches of global/Count, whole ones only. Every shard has the same state:
-// the next global index. The error is of kind errs.Invalid unless Count divides global, and for
-// maps that leave elements out.
+// Elastic returns the batches that ElasticIterator delivers to a shard from a global index on:
+// m[next+Index::Count] in whole batches of global/Count. Every shard has the same state: the next
+// global index. The error is of kind errs.Invalid unless Count divides global, and for maps that
+// leave elements out.
 func Elastic[T any](m Map[T], global int64, s Shard, next int64) (Map[[]T], error) {
 	count := s.count()
 	if global < 1 || global%count != 0 || s.Index < 0 || s.Index >= count || next < 0 || next > Endless-count {
-		return nil, invalid("grain.Elastic", fmt.Sprintf("a global batch that %d shards divide, one of them, and an index from 0 on", count),
+		return nil, invalid("grain.Elastic",
+			fmt.Sprintf("a global batch that %d shards divide, one of these shards, and an index of at least 0", count),
 			fmt.Sprintf("batch %d, shard %d, index %d", global, s.Index, next))
 	}
 	own, err := Slice(m, next+s.Index, Endless, count)
@@ -24,9 +25,9 @@ func Elastic[T any](m Map[T], global int64, s Shard, next int64) (Map[[]T], erro
 	return Batch(own, global/count, true)
 }
 
-// ParseNextIndex reads the state of an iterator over a Map, {"next_index": n}, or of
-// an ElasticIterator, {"global_next_index": n}, under the name that is given. The
-// error is of kind errs.Corrupt if the text is anything else.
+// ParseNextIndex reads the state of an iterator over a Map, {"next_index": n}, or of an
+// ElasticIterator, {"global_next_index": n}. name is the name of the member. The error is of kind
+// errs.Corrupt for any other text.
 func ParseNextIndex(text []byte, name string) (int64, error) {
 	var state map[string]*int64
 	err := json.Unmarshal(text, &state)
@@ -57,10 +58,9 @@ func ParseLoaderState(text []byte) (LoaderState, error) {
 	return LoaderState{}, &errs.Error{Kind: errs.Corrupt, Op: "grain.ParseLoaderState", Want: "the state of a DataLoader, version 2", Err: err}
 }
 
-// Position returns the next position of the sampler of a DataLoader without
-// workers. The error is of kind errs.Mismatch if the state is of another sampler,
-// of kind errs.Unsupported if workers shared its records, of kind errs.Corrupt if
-// the sampler never was there.
+// Position returns the next position of the sampler of a DataLoader without workers. The error is
+// of kind errs.Mismatch if the state belongs to another sampler, of kind errs.Unsupported if
+// workers shared its records, and of kind errs.Corrupt if the sampler cannot reach the position.
 func (s LoaderState) Position(sampler *Sampler) (int64, error) {
 	const op = "grain.LoaderState.Position"
 	if s.Sampler != sampler.String() {
@@ -68,18 +68,18 @@ func (s LoaderState) Position(sampler *Sampler) (int64, error) {
 	}
 	last, found := s.LastSeenIndices["0"]
 	if s.WorkerCount != 0 || len(s.LastSeenIndices) != 1 || !found {
-		return 0, &errs.Error{Kind: errs.Unsupported, Op: op, Want: "a loader without workers", Got: fmt.Sprint(s.WorkerCount)}
+		return 0, &errs.Error{Kind: errs.Unsupported, Op: op, Want: "a loader without workers",
+			Got: fmt.Sprintf("%d workers", s.WorkerCount)}
 	}
 	shard := sampler.options.Shard
-	ahead := last - shard.Index + shard.count() // of the first record: its distance to none
+	ahead := last - shard.Index + shard.count() // how far the last record is ahead of no record
 	if last < -shard.count() || last >= min(sampler.indices, Endless-shard.count()) || ahead < 0 || ahead%shard.count() != 0 {
 		return 0, &errs.Error{Kind: errs.Corrupt, Op: op, Want: fmt.Sprintf("an index of shard %d of %d", shard.Index, shard.count()), Got: fmt.Sprint(last)}
 	}
 	return ahead / shard.count(), nil
 }
 
-// State returns the state of a DataLoader without workers at a position of its
-// sampler.
+// State returns the state of a DataLoader without workers at a position of its sampler.
 func (s *Sampler) State(pos int64, dataSource string) LoaderState {
 	return LoaderState{Version: 2, LastSeenIndices: map[string]int64{"0": s.Index(pos - 1)}, LastWorkerIndex: -1, Sampler: s.String(), DataSource: dataSource}
 }

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// wide is an index of up to 128 bits. Grain counts with Python's integers: an index
-// below 2^63 of a map behind an endless repeat is a larger one of what it repeats.
+// wide is an index of up to 128 bits. Grain counts with Python's integers. An index below 2^63 of a
+// map after an endless repeat is a larger index of the repeated map.
 type wide struct{ hi, lo uint64 }
 
 // everywhere is the end of a map that knows all its elements.
@@ -24,7 +24,7 @@ func (w wide) divide(n int64) (quotient wide, rest int64) {
 	return wide{high, low}, int64(rem)
 }
 
-// at returns w*n + add, of which callers know that it is below 2^128.
+// at returns w*n + add. The caller must know that it is below 2^128.
 func (w wide) at(n, add int64) wide {
 	high, low := bits.Mul64(w.lo, uint64(n))
 	low, carry := bits.Add64(low, uint64(add), 0)
@@ -40,7 +40,7 @@ func least(a, b wide) wide {
 	return a
 }
 
-// short returns w, or the largest int64 where w is larger.
+// short returns w, or the largest int64 if w is larger.
 func (w wide) short() int64 {
 	if w.hi > 0 || w.lo > math.MaxInt64 {
 		return math.MaxInt64
@@ -52,11 +52,11 @@ func (w wide) short() int64 {
 type reaching[T any] interface {
 	// reach returns an element below end.
 	reach(index wide) (element T, ok bool)
-	// end is the first index of which the element is not known.
+	// end returns the first index whose element is not known.
 	end() wide
 }
 
-// reached returns how to get the elements of a map, and up to which index.
+// reached returns a function for the elements of a map, and the index up to which it works.
 func reached[T any](m Map[T]) (at func(wide) (T, bool), end wide) {
 	if r, ok := m.(reaching[T]); ok {
 		return r.reach, r.end()
@@ -64,7 +64,7 @@ func reached[T any](m Map[T]) (at func(wide) (T, bool), end wide) {
 	return func(i wide) (T, bool) { return m.At(int64(i.lo)) }, wide{lo: math.MaxInt64}
 }
 
-// epochs is the end of a map with epochs of n elements, each made of one of parent elements.
+// epochs returns the end of a map with epochs of n elements, each made from one of parent elements.
 func epochs(end wide, parent, n int64) wide {
 	if parent == 0 || n == 0 {
 		return everywhere
@@ -76,7 +76,7 @@ func epochs(end wide, parent, n int64) wide {
 	return least(whole.at(n, 0), everywhere)
 }
 
-// known returns how many elements of an epoch are known, Len or less.
+// known returns how many elements of an epoch are known, at most Len.
 func known[T any](m Map[T]) int64 {
 	_, end := reached(m)
 	return min(m.Len(), end.short())

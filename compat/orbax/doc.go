@@ -1,4 +1,4 @@
-// Package orbax says what stands for each public name of orbax.checkpoint.v1 (0.12.8).
+// Package orbax gives the Go name for each public name of orbax.checkpoint.v1 (0.12.8).
 //
 //	n, ok := orbax.Lookup("v1.save_async")    // checkpoint.SaveAsync
 //

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// A Verdict says how close the Go name is.
+// Verdict says how close the Go name is.
 type Verdict string
 
 // The verdicts.
 const (
 	Yes     Verdict = "yes"     // the same meaning and defaults
-	Differs Verdict = "differs" // the same purpose; Why says what is other
+	Differs Verdict = "differs" // the same purpose; Why says what differs
 	No      Verdict = "no"      // tied to JAX devices or to Pathways
 )
 
-// A Name is one public name of Orbax: a module, a function, a class or a member of one.
+// Name is one public name of Orbax: a module, a function, a class or a member of one of these.
 type Name struct {
 	Orbax   string   // "v1.AsyncResponse.result"
-	Go      []string // "checkpoint.Response.Result"; empty if nothing stands for it
+	Go      []string // "checkpoint.Response.Result"; empty if Go has no such name
 	Verdict Verdict
-	Why     string   // with Differs and No
-	Held    []string // tests and examples that hold it: the name, a space, and the file below the module
+	Why     string   // set for Differs and No
+	Held    []string // tests and examples that check it: the name, a space, and the file below the module
 }
 
 //go:embed names.tsv
@@ -37,7 +37,7 @@ func Names() []Name {
 	return out
 }
 
-// Lookup returns the name as Orbax spells it, from "v1" on.
+// Lookup returns the entry for a name as Orbax spells it, starting with "v1".
 func Lookup(orbax string) (Name, bool) {
 	for _, n := range Names() {
 		if n.Orbax == orbax {

@@ -6,7 +6,7 @@ import (
 	"github.com/bivouac-ml/bivouac/rng/numpy"
 )
 
-// blocks is Py1br.
+// blocks implements Py1br.
 func (s Shuffle) blocks(n int64, epoch *numpy.Generator) ([]int64, error) {
 	low, high, err := s.blockSizes()
 	if err != nil {
@@ -43,7 +43,7 @@ func (s Shuffle) blocks(n int64, epoch *numpy.Generator) ([]int64, error) {
 	return ids, nil
 }
 
-// expanded is Py1e.
+// expanded implements Py1e.
 func (s Shuffle) expanded(n int64, epoch *numpy.Generator) ([]int64, error) {
 	low, high, err := s.blockSizes()
 	if err != nil {
@@ -63,7 +63,7 @@ func (s Shuffle) expanded(n int64, epoch *numpy.Generator) ([]int64, error) {
 		}
 		own := ids[begin:]
 		if len(own) == 0 {
-			return nil, invalid("streaming.Shuffle", "samples for every canonical node", "a node without samples")
+			return nil, invalid("streaming.Shuffle", "at least one sample for every canonical node", "a node without samples")
 		}
 		sortBy(own, moved(spans, len(own), low, high, epoch))
 	}
@@ -71,7 +71,7 @@ func (s Shuffle) expanded(n int64, epoch *numpy.Generator) ([]int64, error) {
 }
 
 // moved returns the new positions of the samples of a canonical node. Each sample of a span moves
-// to either side by at most the reach of the span's block, and stays within the node.
+// to either side by at most the reach of the block of the span, and stays within the node.
 func moved(spans []span, n int, low, high int64, epoch *numpy.Generator) []float64 {
 	positions, offset := make([]float64, 0, n), int64(0)
 	for _, sp := range spans {

@@ -6,16 +6,16 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Epoch is the samples of an epoch by position, before they are divided among
-// ranks. It is an order.Order, immutable and safe for concurrent use.
+// Epoch holds the samples of an epoch by position, before they are divided among ranks. It is an
+// order.Order, immutable and safe for concurrent use.
 type Epoch struct {
 	name string
 	n    int64
-	ids  []int64 // nil: the position
+	ids  []int64 // nil if the id is the position
 }
 
-// NewEpoch shuffles an epoch as a StreamingDataset does, which leaves out shards of 0
-// samples; see Shuffle.Samples for time, memory and errors.
+// NewEpoch shuffles an epoch as a StreamingDataset does, which leaves out shards of 0 samples. See
+// Shuffle.Samples for time, memory and errors.
 func NewEpoch(s Shuffle) (*Epoch, error) {
 	s = s.ofDataset()
 	ids, err := s.Samples()
@@ -25,8 +25,7 @@ func NewEpoch(s Shuffle) (*Epoch, error) {
 	return &Epoch{name: s.String(), n: int64(len(ids)), ids: ids}, nil
 }
 
-// Unshuffled is an epoch of n samples in their order, shuffle=False. It holds
-// nothing.
+// Unshuffled returns an epoch of n samples in their order (shuffle=False). It holds nothing.
 func Unshuffled(n int64) *Epoch {
 	n = max(n, 0)
 	return &Epoch{name: fmt.Sprintf("streaming-unshuffled(n=%d)", n), n: n}
@@ -39,7 +38,7 @@ func (e *Epoch) at(position int64) int64 {
 	return e.ids[position]
 }
 
-// Fill implements order.Order, in constant time to seek.
+// Fill implements order.Order. It seeks in constant time.
 func (e *Epoch) Fill(pos int64, dst []int64) int {
 	if pos < 0 || pos >= e.n {
 		return 0
@@ -57,10 +56,10 @@ func (e *Epoch) Len() (n int64, ok bool) { return e.n, true }
 // String implements order.Order.
 func (e *Epoch) String() string { return e.name }
 
-// Order is what one rank, or all of them, see of what is left of an epoch: the
-// batches of the rank's workers in turn, without the places that have no sample.
-// Samples that streaming repeats, for ranks to be equal, are repeated. It is an
-// order.Order that seeks in constant time, immutable and safe for concurrent use.
+// Order is the rest of an epoch as one rank, or all ranks, see it: the batches of the rank's
+// workers in turn, without the places that have no sample. Samples that streaming repeats to make
+// ranks equal are repeated. It is an order.Order that seeks in constant time, immutable and safe
+// for concurrent use.
 type Order struct {
 	name         string
 	epoch        *Epoch
@@ -70,17 +69,18 @@ type Order struct {
 }
 
 // Rank returns the order of one rank of a node. split.Samples may be 0, which means the samples of
-// the epoch. Errors are as in NewPartition; besides, errs.Mismatch if split has another number of
-// samples, and errs.Invalid if there is no such rank.
+// the epoch. It fails in the same cases as NewPartition, with errs.Mismatch if split has another
+// number of samples, and with errs.Invalid if there is no such rank.
 func (e *Epoch) Rank(split Split, node, rank int64) (*Order, error) {
 	if node < 0 || node >= split.Nodes || rank < 0 || rank >= split.Ranks {
-		return nil, invalid("streaming.Epoch.Rank", fmt.Sprintf("a rank of %d on one of %d nodes", split.Ranks, split.Nodes), fmt.Sprintf("rank %d on node %d", rank, node))
+		return nil, invalid("streaming.Epoch.Rank", fmt.Sprintf("a rank below %d on a node below %d", split.Ranks, split.Nodes),
+			fmt.Sprintf("rank %d on node %d", rank, node))
 	}
 	return e.order(split, (node*split.Ranks+rank)*split.Batch, split.Batch)
 }
 
-// Global returns the order of all ranks together: global batches one after the other, in each the
-// nodes, in these the ranks. Errors are as in Rank.
+// Global returns the order of all ranks together: one global batch after the other, each by node
+// and then by rank. It fails in the same cases as Rank.
 func (e *Epoch) Global(split Split) (*Order, error) {
 	return e.order(split, 0, split.Nodes*split.Ranks*split.Batch)
 }
@@ -90,7 +90,8 @@ func (e *Epoch) order(split Split, first, share int64) (*Order, error) {
 		split.Samples = e.n
 	}
 	if split.Samples != e.n {
-		return nil, &errs.Error{Kind: errs.Mismatch, Op: "streaming.Epoch", Want: fmt.Sprintf("a split of %d samples", e.n), Got: fmt.Sprint(split.Samples)}
+		return nil, &errs.Error{Kind: errs.Mismatch, Op: "streaming.Epoch", Want: fmt.Sprintf("a split of %d samples", e.n),
+			Got: fmt.Sprintf("%d samples", split.Samples)}
 	}
 	part, err := NewPartition(split)
 	if err != nil {
@@ -102,7 +103,7 @@ func (e *Epoch) order(split Split, first, share int64) (*Order, error) {
 	return o, nil
 }
 
-// ahead counts the samples before a place of the last global batch, which has gaps.
+// ahead returns the number of samples before a place of the last global batch, which has gaps.
 func (o *Order) ahead(place int64) int64 {
 	batch := o.part.plain.batch
 	rest := o.part.rank % batch
@@ -121,7 +122,7 @@ func (o *Order) position(i int64) int64 {
 	return o.part.of(turn, place)
 }
 
-// Fill implements order.Order; position 0 is the first sample after those dropped.
+// Fill implements order.Order. Position 0 is the first sample after the dropped ones.
 func (o *Order) Fill(pos int64, dst []int64) int {
 	if pos < 0 || pos >= o.n {
 		return 0

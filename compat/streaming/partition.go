@@ -5,45 +5,47 @@ import (
 	"math"
 )
 
-// Split is how an epoch is divided among ranks and workers, the arguments of
+// Split says how an epoch is divided among ranks and workers. Its fields are the arguments of
 // get_partitions.
 type Split struct {
-	Samples        int64 // of the epoch, with those dropped; 1 to MaxSamples
+	Samples        int64 // samples of the epoch, dropped samples included; 1 to MaxSamples
 	CanonicalNodes int64
-	Nodes          int64 // physical ones
-	Ranks          int64 // of each node
-	Workers        int64 // of each rank, at least 1: a loader without workers counts as one
-	Batch          int64 // of each rank, in samples
-	// Drop is how many samples of the epoch have been seen, sample_in_epoch. As in
-	// streaming it is rounded down to a multiple of the nodes.
+	Nodes          int64 // physical nodes
+	Ranks          int64 // ranks of each node
+	Workers        int64 // workers of each rank, at least 1; a loader without workers counts as one
+	Batch          int64 // batch size of each rank, in samples
+	// Drop is how many samples of the epoch have been seen (sample_in_epoch). As in streaming it is
+	// rounded down to a multiple of the nodes.
 	Drop int64
-	// InitialNodes, if not 0, selects the relaxed partition: on any number of nodes the global batches
-	// equal the batches on the nodes that the run began with, while Nodes*Ranks*Batch is unchanged.
+	// InitialNodes, if not 0, selects the relaxed partition. On any number of nodes the global batches
+	// equal the batches on the nodes with which the run began, if Nodes*Ranks*Batch is unchanged.
 	InitialNodes int64
 }
 
-// Partition answers which position of an epoch a rank, a worker and a batch have,
-// in constant time and space. It is immutable.
+// Partition gives the position in an epoch for a rank, a worker and a batch, in constant time and
+// space. It is immutable.
 type Partition struct {
 	split Split
-	plain plain // what the positions come from: of the initial nodes if relaxed
+	plain plain // the topology of the positions; if relaxed, that topology has the initial nodes
 
-	row, pad      int64 // samples of a canonical node, and how many are repeated behind them
-	ratio         int64 // nodes of a canonical node
-	repeats, step int64 // the samples behind a row: repeats, repeats+step, …
+	row, pad      int64 // samples of a canonical node, and how many are repeated after them
+	ratio         int64 // nodes per canonical node
+	repeats, step int64 // the samples after a row: repeats, repeats+step, …
 	drop          int64
 	node, rank    int64 // samples of a node; samples of a rank, with repeats
 	padded        int64 // samples of a node, with repeats
-	batches       int64 // of a worker
+	batches       int64 // batches of a worker
 }
 
 // plain is the topology of the partition without the relaxation.
 type plain struct{ nodes, batch int64 }
 
-// NewPartition returns the partition. The error, of kind errs.Invalid, tells that
-// streaming would refuse it: more dropped than there is, nodes of which neither number
-// divides the other, a global batch that the initial ranks do not divide, or
-// repeats that do not fit.
+// NewPartition returns the partition. The error is of kind errs.Invalid if streaming would refuse
+// it:
+//   - More samples are dropped than there are.
+//   - Neither of the numbers of nodes and canonical nodes divides the other.
+//   - The initial ranks do not divide the global batch.
+//   - The repeated samples do not fit.
 func NewPartition(s Split) (*Partition, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -57,7 +59,8 @@ func NewPartition(s Split) (*Partition, error) {
 		p.plain = plain{s.InitialNodes, global / initial}
 	}
 	if !divides(p.plain.nodes, s.CanonicalNodes) {
-		return nil, invalid("streaming.NewPartition", "canonical nodes that the nodes divide, or nodes that the canonical ones divide",
+		return nil, invalid("streaming.NewPartition",
+			"a number of canonical nodes that divides the number of nodes, or the reverse",
 			fmt.Sprintf("%d nodes, %d canonical nodes", p.plain.nodes, s.CanonicalNodes))
 	}
 	if err := p.layRows(); err != nil {
@@ -81,14 +84,15 @@ func (s Split) check() error {
 		{"samples of a batch", s.Batch, 1, 1 << 26}, {"dropped samples", s.Drop, 0, math.MaxInt64}, {"initial nodes", s.InitialNodes, 0, MaxNodes},
 	} {
 		if f.n < f.lo || f.n > f.hi {
-			return invalid("streaming.NewPartition", fmt.Sprintf("%d to %d %s", f.lo, f.hi, f.name), fmt.Sprint(f.n))
+			return invalid("streaming.NewPartition", fmt.Sprintf("from %d to %d %s", f.lo, f.hi, f.name), fmt.Sprint(f.n))
 		}
 	}
 	if global := s.Nodes * s.Ranks * s.Batch; global > MaxSamples {
 		return invalid("streaming.NewPartition", fmt.Sprintf("a global batch of at most %d samples", int64(MaxSamples)), fmt.Sprint(global))
 	}
 	if most := s.Samples + s.Nodes*s.Ranks - s.Samples%(s.Nodes*s.Ranks); s.Drop > most {
-		return invalid("streaming.NewPartition", fmt.Sprintf("at most %d samples dropped, repeats included", most), fmt.Sprint(s.Drop))
+		return invalid("streaming.NewPartition", fmt.Sprintf("at most %d dropped samples, repeats included", most),
+			fmt.Sprint(s.Drop))
 	}
 	return nil
 }
@@ -106,19 +110,20 @@ func (p *Partition) layRows() error {
 	if s.Samples <= s.CanonicalNodes || p.pad == 0 {
 		return nil
 	}
-	// The pad repeats samples that lie pad+ratio-1 before it, in a row so long; of a
-	// shorter one NumPy's slice has less, and repeats a single sample or fails.
+	// The pad repeats samples that lie pad+ratio-1 before it, if the row is long enough. In a shorter
+	// row NumPy's slice has fewer samples, and repeats a single sample or fails.
 	p.repeats = max(p.row-p.pad-p.ratio+1, 0)
 	if width := max(p.row-p.ratio+1, 0) - p.repeats; width != p.pad {
 		if width != 1 {
-			return invalid("streaming.NewPartition", "samples enough to repeat", fmt.Sprintf("%d of a canonical node on %d nodes", p.row, p.ratio))
+			return invalid("streaming.NewPartition", "enough samples to repeat",
+				fmt.Sprintf("%d samples of a canonical node on %d nodes", p.row, p.ratio))
 		}
 		p.step = 0
 	}
 	return nil
 }
 
-// layRanks spreads the rows over nodes and ranks, and these over batches.
+// layRanks divides the rows among nodes and ranks, and the ranks' samples into batches.
 func (p *Partition) layRanks() {
 	s := p.split
 	p.node = max(s.CanonicalNodes*(p.row+p.pad)-p.drop, 0) / p.plain.nodes
@@ -128,8 +133,7 @@ func (p *Partition) layRanks() {
 	p.batches = (p.rank + each - 1) / each
 }
 
-// Batches is the number of batches of each worker. The last ones may be cut short
-// or empty.
+// Batches returns the number of batches of each worker. The last ones may be short or empty.
 func (p *Partition) Batches() int64 { return p.batches }
 
 // Split returns the arguments of the partition.
@@ -137,7 +141,7 @@ func (p *Partition) Split() Split { return p.split }
 
 // At returns the position of a sample in the shuffled epoch, or -1 if there is no such sample. The
 // arguments are the node, the rank in the node, the worker in the rank, the batch of the worker and
-// the place in the batch, each from 0 and below its number.
+// the place in the batch. Each counts from 0.
 func (p *Partition) At(node, rank, worker, batch, place int64) int64 {
 	s := p.split
 	for _, c := range [...]struct{ at, of int64 }{{node, s.Nodes}, {rank, s.Ranks}, {worker, s.Workers}, {batch, p.batches}, {place, s.Batch}} {
@@ -160,8 +164,8 @@ func (p *Partition) of(turn, place int64) int64 {
 	return p.ofNode(node, t*ranks+rank)
 }
 
-// ofNode returns the position of a sample of a node. Those that are there for the
-// ranks to be equal repeat earlier ones.
+// ofNode returns the position of a sample of a node. Samples that only make the ranks equal repeat
+// earlier samples.
 func (p *Partition) ofNode(node, i int64) int64 {
 	if i >= p.node {
 		if more := p.padded - p.node; p.split.Ranks+more-1 <= p.node {

@@ -2,7 +2,7 @@ package streaming
 
 import "github.com/bivouac-ml/bivouac/rng/numpy"
 
-// span is the samples [begin, end), a shard or a piece of one.
+// span is the range of samples [begin, end): a shard or a piece of a shard.
 type span struct{ begin, end int64 }
 
 func (s span) size() int64 { return s.end - s.begin }
@@ -25,9 +25,8 @@ func (s Shuffle) scattered(run *numpy.Generator) []span {
 	return spans
 }
 
-// divide cuts spans of n samples into runs of equal size, one for each canonical
-// node; a span that two nodes share is cut in two. Empty spans go with what is
-// before them.
+// divide cuts spans of n samples into runs of equal size, one for each canonical node. A span that
+// two nodes share is cut in two. Empty spans go with the span before them.
 func divide(spans []span, n, nodes int64) [][]span {
 	parts, done := make([][]span, nodes), int64(0)
 	for node := range parts {
@@ -50,8 +49,7 @@ func divide(spans []span, n, nodes int64) [][]span {
 	return parts
 }
 
-// portion is n*part/parts, which MaxSamples and the number of parts may carry
-// beyond 64 bits.
+// portion returns n*part/parts. The product may exceed 64 bits.
 func portion(n, part, parts int64) int64 {
 	return n/parts*part + n%parts*part/parts
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// State is what StreamingDataset.state_dict returns.
+// State is the result of StreamingDataset.state_dict.
 type State struct {
 	Epoch          int64 // -1 before the first batch of a run
-	SampleInEpoch  int64 // of all ranks together
+	SampleInEpoch  int64 // samples of all ranks together
 	CanonicalNodes int64
 	Seed           int64
 	InitialNodes   int64 // 0 in states of versions that did not record it
@@ -31,10 +31,9 @@ func (s *State) fields() []struct {
 	}
 }
 
-// ParseState reads the JSON of a state, which zero bytes may follow as in the
-// shared memory of streaming. Every field must be there but
-// initial_physical_nodes, which may also be null, and no other. The error is of
-// kind errs.Corrupt.
+// ParseState reads the JSON of a state. Zero bytes may follow it, as in the shared memory of
+// streaming. Every field must be present, except initial_physical_nodes, which may be missing or
+// null. No other field is allowed. The error is of kind errs.Corrupt.
 func ParseState(text []byte) (State, error) {
 	corrupt := func(got string, err error) (State, error) {
 		return State{}, &errs.Error{Kind: errs.Corrupt, Op: "streaming.ParseState", Want: "the state of a StreamingDataset", Got: got, Err: err}
@@ -82,11 +81,11 @@ func (s State) String() string {
 	return b.String() + "}"
 }
 
-// Resume returns the shuffle and the split with which a run goes on from the
-// state: its epoch, seed and canonical nodes, the samples it has seen dropped, and
-// the partition relaxed where the nodes have changed. A Block of 0 becomes the
-// default. streaming passes over a state from before the first batch of a run; of such a
-// state Resume takes the seed and the canonical nodes only where the arguments have 0.
+// Resume returns the shuffle and the split with which a run continues from the state. They have its
+// epoch, seed and canonical nodes, and drop the samples that it has seen. The partition is relaxed
+// if the number of nodes has changed. A Block of 0 becomes the default. streaming ignores a state
+// from before the first batch of a run: from such a state Resume takes the seed and the canonical
+// nodes only if the arguments have 0.
 func (s State) Resume(shuffle Shuffle, split Split) (Shuffle, Split) {
 	if s.Epoch < 0 {
 		s.Epoch, s.InitialNodes = 0, 0
