@@ -13,9 +13,8 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// books is the protocol that imitates StatefulDataLoader of torchdata 0.11:
-// it reads what that reads and has its states. See Loader states in the
-// documentation of the package.
+// books is the protocol that imitates StatefulDataLoader of torchdata 0.11. It reads the same
+// samples and has the same states. See Loader states in the documentation of the package.
 type books struct {
 	generator, global *Generator // the arguments of the loader; neither is nil
 	engine            protocol.Engine
@@ -29,15 +28,15 @@ type books struct {
 // pass is one iteration over the loader.
 type pass interface {
 	protocol.Plan
-	// open begins it, from a state if that is not nil.
+	// open begins the pass, from a state if saved is not nil.
 	open(ctx context.Context, saved []byte) error
-	// reset begins it anew with the same workers.
+	// reset begins the pass again with the same workers.
 	reset(ctx context.Context) error
 	finished() bool
 	document() (any, error)
 }
 
-// newBooks returns the books of one loader. A nil generator is the global one.
+// newBooks returns the books of one loader. nil for generator means the global generator.
 func newBooks(generator, global *Generator) *books {
 	global = globalOf(global)
 	if generator == nil {
@@ -61,7 +60,7 @@ func (m measured) Len() int64 {
 	return n
 }
 
-// indexOf returns what yields the ids of each batch.
+// indexOf returns the index that yields the ids of each batch.
 func (p *books) indexOf(s *protocol.Setup) (index, error) {
 	if s.BatchSampler != nil {
 		return batchIndex{s.BatchSampler}, nil
@@ -135,8 +134,8 @@ func (p *books) renew(ctx context.Context) error {
 	return err
 }
 
-// AppendState implements protocol.Protocol: state_dict(). Without a pass it begins
-// one, which takes a base seed, and which the next Begin then goes on with.
+// AppendState implements protocol.Protocol: state_dict(). Without a pass it begins one, which draws
+// a base seed. The next Begin then continues with that pass.
 func (p *books) AppendState(ctx context.Context, dst []byte) ([]byte, error) {
 	if p.pass == nil {
 		if err := p.renew(ctx); err != nil {
@@ -151,8 +150,8 @@ func (p *books) AppendState(ctx context.Context, dst []byte) ([]byte, error) {
 	return appendJSON(dst, doc)
 }
 
-// SetState implements protocol.Protocol: load_state_dict(b). What the state says is
-// looked at by the next Begin, as in torchdata. An empty object only ends the pass.
+// SetState implements protocol.Protocol: load_state_dict(b). The next Begin reads the state, as in
+// torchdata. An empty object only ends the pass.
 func (p *books) SetState(b []byte) error {
 	var members map[string]json.RawMessage
 	if err := decode("torchdata.SetState", b, &members); err != nil {
@@ -165,7 +164,7 @@ func (p *books) SetState(b []byte) error {
 	return nil
 }
 
-// lenCalled is the announced length that the loader was asked for.
+// lenCalled returns the announced length that Len has returned.
 func (p *books) lenCalled() *int64 {
 	if n, known := p.setup.AnnouncedLen(); known {
 		return &n
@@ -173,7 +172,7 @@ func (p *books) lenCalled() *int64 {
 	return nil
 }
 
-// overrun warns of an iterable that gives more than it has announced.
+// overrun warns of an iterable that yields more items than it announced.
 func (p *books) overrun(announced *int64, yielded int64) {
 	if !p.setup.Iterable || announced == nil || yielded <= *announced {
 		return
@@ -186,8 +185,7 @@ func (p *books) overrun(announced *int64, yielded int64) {
 		*announced, yielded, hint))
 }
 
-// replay passes over n batches that were delivered before. What failed among them
-// was reported before.
+// replay skips n batches that were delivered before. Their errors were reported before.
 func (p *books) replay(ctx context.Context, n int64, failed *error) error {
 	for n > 0 {
 		*failed = nil
@@ -198,7 +196,7 @@ func (p *books) replay(ctx context.Context, n int64, failed *error) error {
 		case errors.Is(err, io.EOF):
 			return &errs.Error{Kind: errs.Mismatch, Op: "torchdata.Begin",
 				Want: fmt.Sprintf("%d more batches that were delivered before", n), Got: "the end of the data set",
-				Remedy: "it may have shrunk"}
+				Remedy: "use the data set that the state is of"}
 		case *failed == nil:
 			return errs.Wrap("torchdata.Begin", fmt.Sprintf("%d batches that were delivered before", n), err)
 		}
@@ -206,7 +204,7 @@ func (p *books) replay(ctx context.Context, n int64, failed *error) error {
 	return nil
 }
 
-// fastForward says what an iterable without a state costs, and passes over n batches.
+// fastForward warns what an iterable without a state costs, and skips n batches.
 func (p *books) fastForward(ctx context.Context, n int64, failed *error) error {
 	if n == 0 {
 		return nil

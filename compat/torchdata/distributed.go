@@ -10,23 +10,22 @@ import (
 type DistributedOptions struct {
 	// N is the length of the data set, 0 to MaxSamples.
 	N int64
-	// Replicas is the number of ranks, at least 1 and at most MaxSamples, and Rank
-	// the one of them whose order it is.
+	// Replicas is the number of ranks, 1 to MaxSamples. Rank is the rank of this order.
 	Replicas, Rank int64
 	// Sequential does not shuffle: shuffle=False.
 	Sequential bool
-	// Seed is added to the epoch to seed the shuffle, 0 or more.
+	// Seed is added to the epoch to seed the shuffle. It is at least 0.
 	Seed int64
-	// DropLast drops samples at the end that are too few for all ranks; else the
-	// first ones are repeated.
+	// DropLast drops samples at the end that are too few for all ranks. Without it the first samples
+	// are repeated.
 	DropLast bool
-	// Fixed keeps the shuffle of epoch 0 for all: set_epoch is never called.
+	// Fixed uses the shuffle of epoch 0 for all epochs: set_epoch is never called.
 	Fixed bool
 }
 
-// Distributed is the order of a DistributedSampler whose set_epoch is called with
-// 0, 1, … before each epoch. It is immutable and safe for concurrent use. As
-// each epoch has a generator of its own, no epoch depends on those before.
+// Distributed is the order of a DistributedSampler whose set_epoch is called with 0, 1, … before
+// each epoch. It is immutable and safe for concurrent use. Each epoch has a generator of its own,
+// so no epoch depends on earlier ones.
 type Distributed struct {
 	o    DistributedOptions
 	num  int64
@@ -44,7 +43,7 @@ func NewDistributed(o DistributedOptions) (*Distributed, error) {
 			Got: fmt.Sprintf("rank %d, replicas %d", o.Rank, o.Replicas)}
 	}
 	if o.Seed < 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "Seed", Want: "0 or more", Got: fmt.Sprint(o.Seed)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "Seed", Want: "at least 0", Got: fmt.Sprint(o.Seed)}
 	}
 	d := &Distributed{o: o, num: (o.N + o.Replicas - 1) / o.Replicas}
 	if o.DropLast {
@@ -81,10 +80,10 @@ func (d *Distributed) permutation(epoch int64) []uint32 {
 	})
 }
 
-// Len implements order.Order: it never ends, but where the rank has no samples.
+// Len implements order.Order. The order never ends, except if the rank has no samples.
 func (d *Distributed) Len() (n int64, ok bool) { return 0, d.num == 0 }
 
-// EpochLen is the number of positions of an epoch.
+// EpochLen returns the number of positions of an epoch.
 func (d *Distributed) EpochLen() int64 { return d.num }
 
 // String implements order.Order.

@@ -22,7 +22,7 @@ type singleDoc struct {
 	Finished     bool            `json:"_iterator_finished"`
 }
 
-// fetcherDoc is where the iterator of an iterable stands.
+// fetcherDoc is the state of the iterator of an iterable.
 type fetcherDoc struct {
 	Iterator json.RawMessage `json:"dataset_iter_state"`
 	Ended    bool            `json:"fetcher_ended"`
@@ -33,8 +33,8 @@ type workersDoc struct {
 	Snapshot *snapshotDoc `json:"_snapshot"`
 	Since    int64        `json:"_steps_since_snapshot"`
 	Finished bool         `json:"_iterator_finished"`
-	// OutOfOrder is Bivouac's: torchdata's state has no place for what was delivered
-	// ahead of its turn.
+	// OutOfOrder is Bivouac's own member: torchdata's state has no place for batches that were
+	// delivered ahead of their turn.
 	OutOfOrder *outOfOrderDoc `json:"_out_of_order,omitempty"`
 }
 
@@ -45,7 +45,7 @@ type snapshotDoc struct {
 	Workers map[string]*workerDoc `json:"_worker_snapshots"`
 }
 
-// mainDoc is what the caller's side remembers of the samplers.
+// mainDoc is the caller's part of the state, with the samplers.
 type mainDoc struct {
 	Workers      int             `json:"_num_workers"`
 	Cursor       json.RawMessage `json:"_sampler_iter_state"`
@@ -62,18 +62,18 @@ type workerDoc struct {
 	Fetcher *fetcherDoc     `json:"fetcher_state"`
 }
 
-// outOfOrderDoc is what was delivered beside what the snapshot says.
+// outOfOrderDoc describes the batches that were delivered beyond the snapshot.
 type outOfOrderDoc struct {
-	// Ahead are tasks behind the snapshot, counted from it, that were delivered.
+	// Ahead are the tasks after the snapshot that were delivered, counted from the snapshot.
 	Ahead []int64 `json:"delivered_ahead"`
-	// Items is how many items each worker's iterator has given.
+	// Items is how many items the iterator of each worker has yielded.
 	Items []int64 `json:"items"`
 }
 
-// workerKey is the name of a worker in a state.
+// workerKey returns the name of a worker in a state.
 func workerKey(i int) string { return "worker_" + strconv.Itoa(i) }
 
-// fetcherOf returns the part of a lane that is its iterator.
+// fetcherOf returns the part of a lane state that belongs to its iterator.
 func fetcherOf(of *protocol.Setup, s *protocol.LaneState) *fetcherDoc {
 	if !of.Iterable {
 		return nil
@@ -89,7 +89,7 @@ func embedded(b []byte) json.RawMessage {
 	return embed(b)
 }
 
-// extracted is the reverse of embedded.
+// extracted is the inverse of embedded.
 func extracted(raw json.RawMessage) ([]byte, error) {
 	if isNull(raw) {
 		return nil, nil
@@ -97,7 +97,7 @@ func extracted(raw json.RawMessage) ([]byte, error) {
 	return extract(raw)
 }
 
-// laneOf returns what a worker's state says of its lane.
+// laneOf returns the lane state that a worker's state describes.
 func (w *workerDoc) laneOf() (s protocol.LaneState, err error) {
 	if s.Dataset, err = extracted(w.Dataset); err != nil {
 		return s, err
@@ -120,12 +120,12 @@ func parseSingle(b []byte) (*singleDoc, error) {
 		return nil, noKey(op, "_num_yielded", "a state of a loader without workers")
 	}
 	if *d.Yielded < 0 || d.Drawn < 0 {
-		return nil, corrupt(op, "counts of 0 or more", fmt.Sprint(*d.Yielded, " and ", d.Drawn))
+		return nil, corrupt(op, "counts of at least 0", fmt.Sprint(*d.Yielded, " and ", d.Drawn))
 	}
 	return d, nil
 }
 
-// parseWorkers reads the state of a loader with that many workers.
+// parseWorkers reads the state of a loader with the given number of workers.
 func parseWorkers(b []byte, workers int) (*workersDoc, *mainDoc, error) {
 	const op = "torchdata.SetState"
 	d, m := &workersDoc{}, &mainDoc{}
@@ -141,7 +141,7 @@ func parseWorkers(b []byte, workers int) (*workersDoc, *mainDoc, error) {
 	if m.Workers != workers || len(d.Snapshot.Workers) != workers {
 		return nil, nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: "_num_workers", Want: fmt.Sprint(workers),
 			Got:    fmt.Sprint(m.Workers, " with ", len(d.Snapshot.Workers), " states"),
-			Remedy: "torchdata's states are for one number of workers; Bivouac's own are for any"}
+			Remedy: "use the same number of workers (a state of torchdata is for one number), or Bivouac's own states, which are for any number"}
 	}
 	for i := range workers {
 		if w := d.Snapshot.Workers[workerKey(i)]; w == nil || w.ID != i {
@@ -152,14 +152,14 @@ func parseWorkers(b []byte, workers int) (*workersDoc, *mainDoc, error) {
 		return nil, nil, corrupt(op, "_last_yielded_worker_id below "+fmt.Sprint(workers), fmt.Sprint(last))
 	}
 	if d.Snapshot.Step < 0 || d.Since < 0 || m.Drawn < 0 || m.BaseSeed == nil {
-		return nil, nil, corrupt(op, "counts of 0 or more, and a _base_seed", clip(d.Snapshot.Main))
+		return nil, nil, corrupt(op, "counts of at least 0, and a _base_seed", clip(d.Snapshot.Main))
 	}
 	return d, m, nil
 }
 
 func noKey(op, key, want string) error {
 	return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: key, Want: want, Got: "a state without that key",
-		Remedy: "torchdata's states are for one number of workers; Bivouac's own are for any"}
+		Remedy: "use the same number of workers (a state of torchdata is for one number), or Bivouac's own states, which are for any number"}
 }
 
 func corrupt(op, want, got string) error {

@@ -2,16 +2,16 @@ package torchdata
 
 import "github.com/bivouac-ml/bivouac/errs"
 
-// Draws draws the sources of torchdata.nodes.MultiNodeWeightedSampler, by
-// torch.multinomial: give it to the weighted node of loader/nodes. Its state is the generator, as
+// Draws draws the sources of torchdata.nodes.MultiNodeWeightedSampler by torch.multinomial. Pass it
+// to the weighted node of loader/nodes. Its state is the generator, as
 // {"tensor":"uint8","shape":[5056],"hex":…}.
 type Draws struct {
-	first     Generator // of the seeds of epochs
+	first     Generator // the generator of the seeds of epochs
 	generator Generator
 }
 
-// NewDraws returns the draws of a node with that seed, rank and world_size, whose seed
-// for an epoch is number epoch of those that rank draws.
+// NewDraws returns the draws of a node with the given seed, rank and world_size. The seed of an
+// epoch is number epoch of the seeds that rank draws.
 func NewDraws(seed, rank, world int64) *Draws {
 	d := &Draws{first: NewGenerator(uint64(seed*world + rank))}
 	d.Begin(0)
@@ -40,13 +40,14 @@ func (d *Draws) Draw(weights []float64, dst []int64) error {
 	return nil
 }
 
-// AppendState appends the state of the generator, as EncodeGenerator has it.
+// AppendState appends the state of the generator, in the form of EncodeGenerator.
 func (d *Draws) AppendState(dst []byte) ([]byte, error) {
 	b, err := EncodeGenerator(&d.generator)
 	return append(dst, b...), err
 }
 
-// SetState restores it. The error is of kind errs.Corrupt; then nothing has changed.
+// SetState restores the state of the generator. The error is of kind errs.Corrupt, and nothing has
+// changed then.
 func (d *Draws) SetState(state []byte) error {
 	g, err := DecodeGenerator(state)
 	if err == nil {

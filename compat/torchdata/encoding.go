@@ -10,14 +10,14 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// encodedTensor is a tensor in a state: hex of its bytes, little-endian.
+// encodedTensor is a tensor in a state: its bytes, little-endian, in hex.
 type encodedTensor struct {
 	DType string  `json:"tensor"`
 	Shape []int64 `json:"shape"`
 	Hex   *string `json:"hex"`
 }
 
-// EncodeGenerator returns the state of a generator as states have it: the tensor of
+// EncodeGenerator returns the state of a generator in the form that states have: the tensor of
 // 5,056 bytes that get_state returns.
 func EncodeGenerator(g *Generator) (json.RawMessage, error) {
 	b, err := g.MarshalBinary()
@@ -27,8 +27,7 @@ func EncodeGenerator(g *Generator) (json.RawMessage, error) {
 	return json.Marshal(encodedTensor{DType: "uint8", Shape: []int64{StateSize}, Hex: new(hex.EncodeToString(b))})
 }
 
-// DecodeGenerator is the reverse of EncodeGenerator. The error is of kind
-// errs.Corrupt.
+// DecodeGenerator is the inverse of EncodeGenerator. The error is of kind errs.Corrupt.
 func DecodeGenerator(raw json.RawMessage) (Generator, error) {
 	const op = "torchdata.DecodeGenerator"
 	var t encodedTensor
@@ -47,8 +46,7 @@ func DecodeGenerator(raw json.RawMessage) (Generator, error) {
 	return g, g.UnmarshalBinary(b)
 }
 
-// embed returns the state of a user's value as JSON: as it is where it is JSON, as
-// bytes else.
+// embed returns the state of a user's value as JSON: unchanged if it is JSON, else as bytes.
 func embed(b []byte) json.RawMessage {
 	if json.Valid(b) {
 		return json.RawMessage(b)
@@ -60,7 +58,7 @@ func embed(b []byte) json.RawMessage {
 	return raw
 }
 
-// extract is the reverse of embed.
+// extract is the inverse of embed.
 func extract(raw json.RawMessage) ([]byte, error) {
 	var wrapped map[string]json.RawMessage
 	var text string
@@ -74,8 +72,8 @@ func extract(raw json.RawMessage) ([]byte, error) {
 	return b, nil
 }
 
-// decode reads a part of a state. Members that it does not know are left alone, as
-// torchdata leaves them. The error is of kind errs.Corrupt.
+// decode reads a part of a state. It ignores unknown members, as torchdata does. The error is of
+// kind errs.Corrupt.
 func decode(op string, b []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -94,7 +92,7 @@ func appendJSON(dst []byte, v any) ([]byte, error) {
 	return append(dst, b...), err
 }
 
-// clip shortens what is shown of a document.
+// clip shortens a document for a message.
 func clip(b []byte) string {
 	const most = 80
 	if len(b) > most {

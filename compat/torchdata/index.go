@@ -7,14 +7,13 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// index is torch's _index_sampler: the batch sampler, or the sampler where items
-// are not collated.
+// index is torch's _index_sampler: the batch sampler, or the sampler if items are not collated.
 type index interface {
 	open() indexCursor
 	sampler() any
 }
 
-// indexCursor yields the ids of a task; of iterables as many as items are wanted.
+// indexCursor yields the ids of a task. For iterables it yields one id per wanted item.
 type indexCursor interface {
 	next() (ids []int64, ok bool, err error)
 	cursor() any
@@ -51,7 +50,7 @@ func (c singleIndexCursor) next() ([]int64, bool, error) {
 	return []int64{id}, true, nil
 }
 
-// drawing is the index of a pass: its cursor and how often it was asked.
+// drawing is the index of a pass, with its cursor and the number of draws.
 type drawing struct {
 	of    index
 	at    indexCursor
@@ -78,7 +77,7 @@ func (d *drawing) states() (sampler, cursor json.RawMessage, err error) {
 	return sampler, cursor, err
 }
 
-// resume goes on from states. Without states it skips what was drawn.
+// resume continues from states. Without states it skips the ids that were drawn.
 func (d *drawing) resume(drawn int64, sampler, cursor json.RawMessage) error {
 	stateful := isStateful(d.of.sampler()) || isStateful(d.at.cursor())
 	d.drawn = drawn
@@ -99,7 +98,7 @@ func (d *drawing) resume(drawn int64, sampler, cursor json.RawMessage) error {
 	}
 	if isStateful(d.of.sampler()) {
 		if isNull(sampler) {
-			return unexpected("torchdata.SetState", "_index_sampler_state", "a state of a sampler that had none")
+			return unexpected("torchdata.SetState", "_index_sampler_state", "a state of a sampler that has no state")
 		}
 		if err := restoreAt(d.of.sampler(), sampler, drawn); err != nil {
 			return err

@@ -10,21 +10,21 @@ import (
 	"github.com/bivouac-ml/bivouac/loader"
 )
 
-// Loader is torchdata's StatefulDataLoader over a data set of this module. It reads what
-// that reads, draws the same random numbers, and has its states. The embedded loader does
-// the work: Next and Epoch deliver batches, Start is iter(loader), Len is len(loader).
+// Loader is torchdata's StatefulDataLoader over a Bivouac data set. It reads the same samples,
+// draws the same random numbers, and has the same states. The embedded loader does the work: Next
+// and Epoch deliver batches, Start is iter(loader), and Len is len(loader).
 type Loader[S, B any] struct {
 	*loader.Loader[S, B]
 	books *books
 }
 
-// New returns a loader over a Map. The error is of kind errs.Invalid and names the field
-// of Options at fault; they are looked at in the order in which torch does.
+// New returns a loader over a Map. The error is of kind errs.Invalid and names the wrong field of
+// Options. Fields are checked in the same order as in torch.
 func New[S, B any](ds loader.Map[S], o Options[S, B]) (*Loader[S, B], error) {
 	return build(o, func(o loader.Options[S, B]) (*loader.Loader[S, B], error) { return loader.New(ds, o) })
 }
 
-// NewIterable returns a loader over an Iterable. It fails as New does.
+// NewIterable returns a loader over an Iterable. It fails in the same cases as New.
 func NewIterable[S, B any](ds loader.Iterable[S], o Options[S, B]) (*Loader[S, B], error) {
 	return build(o, func(o loader.Options[S, B]) (*loader.Loader[S, B], error) { return loader.NewIterable(ds, o) })
 }
@@ -44,24 +44,24 @@ func build[S, B any](
 	return &Loader[S, B]{l, p}, nil
 }
 
-// StateDict returns the state of what was delivered so far, as AppendState appends it.
-// Before the first batch it begins an epoch and draws its seed.
+// StateDict returns the state after the delivered batches, as AppendState appends it. Before the
+// first batch it begins an epoch and draws its seed.
 func (l *Loader[S, B]) StateDict() ([]byte, error) { return l.AppendState(nil) }
 
-// LoadStateDict makes the loader go on from a state, as SetState does.
+// LoadStateDict makes the loader continue from a state, as SetState does.
 func (l *Loader[S, B]) LoadStateDict(b []byte) error { return l.SetState(b) }
 
-// attributes are those that torch refuses to change after construction.
+// attributes are the attributes that torch refuses to change after construction.
 var attributes = []string{"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
 
-// Change is an assignment to an attribute of torch's loader after construction. The error
-// is of kind errs.Sequence for an attribute that torch refuses to change, and for
-// num_workers within an epoch; errs.Invalid for an unknown name, and for a value that is
-// no integer of 0 or more.
+// Change is an assignment to an attribute of torch's loader after construction. The error is of
+// kind errs.Sequence for an attribute that torch refuses to change, and for num_workers within an
+// epoch. It is of kind errs.Invalid for an unknown name, and for a value that is not an integer of
+// at least 0.
 func (l *Loader[S, B]) Change(name string, value any) error {
 	const op = "torchdata.Change"
 	if slices.Contains(attributes, name) {
-		return &errs.Error{Kind: errs.Sequence, Op: op, Subject: name, Want: "to be set before the loader is made"}
+		return &errs.Error{Kind: errs.Sequence, Op: op, Subject: name, Want: "a value that is set before the loader is made"}
 	}
 	n, ok := value.(int)
 	setup := l.books.setup
@@ -74,13 +74,14 @@ func (l *Loader[S, B]) Change(name string, value any) error {
 	case !known:
 		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "an attribute of a loader"}
 	case !ok || n < 0:
-		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "an integer of 0 or more", Got: fmt.Sprint(value)}
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "an integer of at least 0",
+			Got: fmt.Sprint(value)}
 	}
 	return errs.Wrap(op, name, set())
 }
 
-// check refuses what only torch has. What the loader refuses too, and torch looks at
-// before, is left to the loader.
+// check returns an error for options that only torch has. Options that the loader checks in the
+// same order as torch are left to the loader.
 func (o *Options[S, B]) check() error {
 	invalid := func(field, want, got string) error {
 		return &errs.Error{Kind: errs.Invalid, Op: "torchdata.New", Subject: field, Want: want, Got: got}
@@ -100,7 +101,7 @@ func (o *Options[S, B]) check() error {
 	return nil
 }
 
-// inTorchsWords names the field of Options that an error of loader.New is about.
+// inTorchsWords adds torch's name of the option to an error of loader.New.
 func inTorchsWords(err error) error {
 	var e *errs.Error
 	if !errors.As(err, &e) || e.Op != "loader.New" {

@@ -17,23 +17,23 @@ import (
 // with their meanings. The zero Options are torch's defaults. docs/compat/torchdata.md
 // has the table of names.
 type Options[S, B any] struct {
-	// BatchSize is batch_size. 0 is torch's 1, loader.NoBatching torch's None.
+	// BatchSize is batch_size. 0 means 1, torch's default; loader.NoBatching is torch's None.
 	BatchSize int
-	// Shuffle is shuffle: torchdata's RandomSampler gives the order. Maps only.
+	// Shuffle is shuffle: torchdata's RandomSampler decides the order. Maps only.
 	Shuffle bool
 	// Sampler is sampler. Maps only; not with Shuffle.
 	Sampler order.Sampler
 	// BatchSampler is batch_sampler. Maps only; not with BatchSize, Shuffle, Sampler or
 	// DropLast.
 	BatchSampler order.BatchSampler
-	// NumWorkers is num_workers: goroutines that read. 0 reads in the caller.
+	// NumWorkers is num_workers: the number of goroutines that read. With 0 the caller reads.
 	NumWorkers int
-	// CollateFn is collate_fn. nil is loader.DefaultCollate, or without batching the sample
-	// itself. See loader.Options.Collate.
+	// CollateFn is collate_fn. nil means loader.DefaultCollate, or without batching the sample itself.
+	// See loader.Options.Collate.
 	CollateFn func([]S) (B, error)
-	// PinMemory is pin_memory: batches lie in pages that are locked.
+	// PinMemory is pin_memory: batches are in locked pages.
 	PinMemory bool
-	// DropLast is drop_last: the last batch of an epoch is left out when it is short.
+	// DropLast is drop_last: the last batch of an epoch is left out if it is short.
 	DropLast bool
 	// Timeout is timeout. It needs workers.
 	Timeout time.Duration
@@ -43,11 +43,11 @@ type Options[S, B any] struct {
 	// MultiprocessingContext is multiprocessing_context: "", "fork", "spawn" or
 	// "forkserver". It is checked as in torch, and has no effect. It needs workers.
 	MultiprocessingContext string
-	// Generator is generator: of the base seeds, and with Shuffle of the sampler. nil is
+	// Generator is generator: it draws the base seeds, and with Shuffle also the samples. nil means
 	// Global.
 	Generator *Generator
-	// PrefetchFactor is prefetch_factor, the batches in flight for each worker. 0 is 2. It
-	// needs workers.
+	// PrefetchFactor is prefetch_factor: the number of batches in flight for each worker. 0 means 2.
+	// It needs workers.
 	PrefetchFactor int
 	// PersistentWorkers is persistent_workers: workers keep their data sets from epoch to
 	// epoch. It needs workers.
@@ -56,14 +56,14 @@ type Options[S, B any] struct {
 	PinMemoryDevice string
 	// OutOfOrder is in_order=False: what is ready first is delivered first.
 	OutOfOrder bool
-	// SnapshotEveryNSteps is snapshot_every_n_steps. 0 is torch's 1, loader.SnapshotNever
-	// torch's 0.
+	// SnapshotEveryNSteps is snapshot_every_n_steps. 0 means 1, torch's default; loader.SnapshotNever
+	// is torch's 0.
 	SnapshotEveryNSteps int
 
-	// Global is torch's global generator, which torch.manual_seed sets. Loaders of one
-	// program share it. nil is one of DefaultSeed, of this loader alone.
+	// Global is torch's global generator, which torch.manual_seed sets. The loaders of one program
+	// share it. nil means a generator seeded with DefaultSeed for this loader alone.
 	Global *Generator
-	// Seed and Name key the loader.Random that samples get, which torch does not have.
+	// Seed and Name key the loader.Random of samples, which torch does not have.
 	Seed uint64
 	Name string
 	// OnError says what becomes of samples that cannot be read. torch passes them on; the
@@ -83,9 +83,9 @@ func (o *Options[S, B]) engine() loader.Options[S, B] {
 	}
 }
 
-// FromConfig returns base with what a text of YAML or JSON sets, under torch's names and
-// with torch's values: the document that loader.FromConfig reads. What only Bivouac's own
-// loaders have, such as ranks, is checked and has no effect.
+// FromConfig returns base with the settings of a YAML or JSON text, under torch's names and with
+// torch's values. It reads the same document as loader.FromConfig. Options that only Bivouac's own
+// loaders have, such as ranks, are checked and have no effect.
 func FromConfig[S, B any](text []byte, base Options[S, B]) (Options[S, B], error) {
 	e, err := loader.FromConfig(text, base.engine())
 	if err != nil {

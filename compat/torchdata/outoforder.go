@@ -9,17 +9,17 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// outOfOrder is what a pass whose batches come as they are ready remembers beyond
-// torchdata: which tasks were delivered before their turn, and how far each worker
-// came. With them a state is exact, whatever the timing.
+// outOfOrder is the state, beyond torchdata's, of a pass whose batches come in order of completion:
+// which tasks were delivered before their turn, and how far each worker came. With it a state is
+// exact, whatever the timing.
 type outOfOrder struct {
 	begin   json.RawMessage // the samplers' state before the first task
-	settled int64           // all tasks before it are
-	beyond  map[int64]bool  // tasks that are settled, from there on
-	before  map[int64]bool  // tasks that were delivered before the state that the pass began with
+	settled int64           // all tasks before this one are settled
+	beyond  map[int64]bool  // settled tasks from there on
+	before  map[int64]bool  // tasks that were delivered before the state with which the pass began
 }
 
-// resume takes over what a state says; replay is for iterators without a state.
+// resume takes over the values of a state. replay is set for iterators without a state.
 func (o *outOfOrder) resume(w *workersPass, d *outOfOrderDoc, replay bool) error {
 	if d == nil {
 		return nil
@@ -47,7 +47,7 @@ func (o *outOfOrder) deliveredAhead(seq int64) bool {
 	return true
 }
 
-// settle notes that a task is done with.
+// settle records that a task is done.
 func (o *outOfOrder) settle(seq int64) {
 	if o.beyond == nil {
 		o.beyond = map[int64]bool{}
@@ -59,7 +59,8 @@ func (o *outOfOrder) settle(seq int64) {
 	}
 }
 
-// next returns the worker that has least to do, the next in turn of several.
+// next returns the worker with the fewest tasks. If there are several, it returns the next one in
+// turn.
 func (o *outOfOrder) next(w *workersPass) (worker int, ok bool) {
 	for k := range w.active {
 		i := (w.turn + k) % len(w.active)
@@ -71,8 +72,8 @@ func (o *outOfOrder) next(w *workersPass) (worker int, ok bool) {
 	return worker, ok
 }
 
-// shoot takes the snapshot behind a batch: the samplers where all is settled, the
-// workers where they are.
+// shoot takes the snapshot after a batch: the samplers where everything is settled, the workers at
+// their present position.
 func (o *outOfOrder) shoot(w *workersPass) {
 	main := o.begin
 	for len(w.mains) > 0 && w.mains[0].seq < o.settled {
@@ -83,7 +84,7 @@ func (o *outOfOrder) shoot(w *workersPass) {
 	w.shot = snapshot{w.yielded, w.last, main, slices.Clone(w.lanes)}
 }
 
-// document returns what a state has of it; nil where batches come in order.
+// document returns the part of a state for o, or nil if batches come in order.
 func (o *outOfOrder) document(w *workersPass) *outOfOrderDoc {
 	if w.p.setup.InOrder {
 		return nil

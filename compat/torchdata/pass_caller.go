@@ -7,19 +7,19 @@ import (
 	"github.com/bivouac-ml/bivouac/loader/protocol"
 )
 
-// callerPass is a pass without workers: it draws the next ids when a batch is asked for, and its
-// state is the state of the moment.
+// callerPass is a pass without workers. It draws the next ids when a batch is requested, and its
+// state is the current state.
 type callerPass struct {
 	p         *books
 	index     drawing
 	yielded   int64
 	announced *int64
-	ended     bool  // the iterable has nothing left
+	ended     bool  // the iterable has no items left
 	over      bool  // _iterator_finished
 	atEnd     bool  // this pass has come to its end
-	failed    error // of the task that was settled last
+	failed    error // error of the task that was settled last
 	from      protocol.LaneStart
-	last      protocol.LaneState // where it stood at its end
+	last      protocol.LaneState // the state at the end of the pass
 }
 
 func (c *callerPass) open(ctx context.Context, saved []byte) error {
@@ -37,7 +37,7 @@ func (c *callerPass) open(ctx context.Context, saved []byte) error {
 	return c.resume(ctx, d)
 }
 
-// resume goes on from a state.
+// resume continues from a state.
 func (c *callerPass) resume(ctx context.Context, d *singleDoc) (err error) {
 	if c.from.Dataset, err = extracted(d.Dataset); err != nil {
 		return err
@@ -97,14 +97,14 @@ func (c *callerPass) Next() (protocol.Task, bool, error) {
 	return taskOf(c.p.setup, 0, at, ids), true, nil
 }
 
-// end keeps the state of the end, behind which the engine gives up the iterator.
+// end keeps the state of the end, after which the engine drops the iterator.
 func (c *callerPass) end() (err error) {
 	c.over, c.atEnd = true, true
 	c.last, err = c.p.engine.Lane(0)
 	return err
 }
 
-// taskOf returns the task of ids that were drawn.
+// taskOf returns the task for drawn ids.
 func taskOf(s *protocol.Setup, lane int, seq int64, ids []int64) protocol.Task {
 	t := protocol.Task{Lane: lane, Pos: seq * int64(s.BatchSize), Seq: seq}
 	if s.Iterable {

@@ -50,7 +50,7 @@ func (w *workersPass) Prime(dst []protocol.Task) []protocol.Task {
 	return dst
 }
 
-// Next is asked when all tasks are settled: nothing is left.
+// Next is called when all tasks are settled. No task is left then.
 func (w *workersPass) Next() (protocol.Task, bool, error) {
 	if w.dead != nil {
 		return protocol.Task{}, false, w.dead
@@ -64,8 +64,8 @@ func (w *workersPass) Next() (protocol.Task, bool, error) {
 	return protocol.Task{}, false, nil
 }
 
-// send appends the next task, if there is one and a worker for it. Those that were
-// delivered before the state are only drawn.
+// send appends the next task, if there is one and a worker for it. Tasks that were delivered before
+// the state are only drawn.
 func (w *workersPass) send(dst []protocol.Task) []protocol.Task {
 	for w.err == nil {
 		ids, ok, err := w.index.next()
@@ -114,8 +114,8 @@ func (w *workersPass) next() (worker int, ok bool) {
 	return 0, false
 }
 
-// wanted says what the next task must bring so that the snapshot at its step can be taken: the
-// state of the samplers, the state of the worker.
+// wanted reports what the next task must return so that the snapshot at its step can be taken: the
+// state of the samplers, and the state of the worker.
 func (w *workersPass) wanted() (main, lane bool) {
 	n := int64(w.p.setup.SnapshotEvery)
 	workers, prefetch := int64(w.p.setup.Workers), int64(w.p.setup.Prefetch)
@@ -192,8 +192,8 @@ func isDead(err error) bool {
 	return errors.As(err, &dead) && dead.Value == nil
 }
 
-// shoot takes the snapshot behind a task where it is due and everything for it has
-// come. Behind a task that failed it may be late: the state then counts more steps.
+// shoot takes the snapshot after a task if it is due and all its parts have arrived. After a task
+// that failed it may come late: the state then counts more steps.
 func (w *workersPass) shoot(seq int64) {
 	n := int64(w.p.setup.SnapshotEvery)
 	if !w.p.setup.InOrder {
@@ -216,5 +216,5 @@ func (w *workersPass) shoot(seq int64) {
 	w.shot = snapshot{w.yielded, w.last, main, slices.Clone(w.lanes)}
 }
 
-// complete reports whether the state of each worker is the state behind its last batch.
+// complete reports whether the state of each worker is the state after its last batch.
 func (w *workersPass) complete() bool { return !slices.Contains(w.current, false) }

@@ -11,8 +11,8 @@ import (
 	"github.com/bivouac-ml/bivouac/loader/protocol"
 )
 
-// workersPass is a pass with workers, each with a data set of its own: tasks go to them in turn,
-// ahead of what is delivered, and the state is the state of the last snapshot.
+// workersPass is a pass with workers, each with a data set of its own. The workers get tasks in
+// turn, ahead of the delivered batches. The state is the state of the last snapshot.
 type workersPass struct {
 	p         *books
 	index     drawing
@@ -21,28 +21,28 @@ type workersPass struct {
 	workers   []*Worker
 	keep      bool
 
-	saved  []protocol.LaneState // what the workers begin with; nil: anew
-	skip   []int64              // items that they pass over
-	active []bool               // workers that are not known to be at their end
+	saved  []protocol.LaneState // states with which the workers begin; nil for the beginning
+	skip   []int64              // items that they skip
+	active []bool               // workers that are not known to have ended
 	turn   int                  // whose turn is next
 	busy   []int                // tasks in flight
 
-	sent    int64 // tasks, also those that were delivered ahead
+	sent    int64 // tasks, including those that were delivered ahead
 	given   int64 // tasks given to workers
-	settled int64 // of those
-	closing bool  // what comes is dropped
+	settled int64 // tasks that are settled
+	closing bool  // results are dropped
 	yielded int64
-	failed  int64 // tasks
+	failed  int64 // failed tasks
 	last    int   // the worker that delivered last
 	mains   []mainAt
-	lanes   []protocol.LaneState // by worker, of its last delivered batch that had a state
-	current []bool               // that was its last delivered batch
+	lanes   []protocol.LaneState // for each worker, the state of its last delivered batch that had one
+	current []bool               // for each worker, whether that was its last delivered batch
 	shot    snapshot
 	order   outOfOrder
 	over    bool
-	fault   error // of the task that was settled last
-	err     error // of the sampler
-	dead    error // the end of a worker, after which nothing comes
+	fault   error // error of the task that was settled last
+	err     error // error of the sampler
+	dead    error // error of a worker that ended, after which no batch comes
 }
 
 // mainAt is the state of the samplers when a task was sent.
@@ -51,7 +51,7 @@ type mainAt struct {
 	state json.RawMessage
 }
 
-// snapshot is what the state says.
+// snapshot holds the values of a state.
 type snapshot struct {
 	step  int64
 	last  int
@@ -62,7 +62,7 @@ type snapshot struct {
 func (w *workersPass) open(ctx context.Context, saved []byte) error {
 	if w.p.setup.Prefetch < 1 {
 		return &errs.Error{Kind: errs.Invalid, Op: "torchdata.Begin", Subject: "prefetch_factor",
-			Want: "1 or more with workers", Got: fmt.Sprint(w.p.setup.Prefetch)}
+			Want: "at least 1 with workers", Got: fmt.Sprint(w.p.setup.Prefetch)}
 	}
 	w.index = drawing{of: w.p.index}
 	w.index.restart()
@@ -89,7 +89,7 @@ func (w *workersPass) start(ctx context.Context) error {
 	return w.err
 }
 
-// clear begins an iteration of the samplers and forgets what was delivered.
+// clear begins an iteration of the samplers and forgets the delivered batches.
 func (w *workersPass) clear() {
 	n := w.p.setup.Workers
 	w.index.restart()
@@ -118,8 +118,8 @@ func (w *workersPass) take() error {
 	return err
 }
 
-// reset begins anew with the workers as they are. They first do what they were given, as
-// torchdata's workers do; their data sets may remember it.
+// reset begins again with the same workers. They first finish the tasks that they were given, as
+// torchdata's workers do, because their data sets may remember them.
 func (w *workersPass) reset(ctx context.Context) error {
 	for w.closing = true; w.settled < w.given && w.dead == nil; {
 		if err := w.p.engine.Skip(ctx, 1); ctx.Err() != nil || errors.Is(err, io.EOF) {
@@ -130,7 +130,7 @@ func (w *workersPass) reset(ctx context.Context) error {
 	return w.start(ctx)
 }
 
-// resume goes on from a state.
+// resume continues from a state.
 func (w *workersPass) resume(ctx context.Context, d *workersDoc, m *mainDoc) (err error) {
 	w.base = *m.BaseSeed
 	w.clear()
@@ -166,8 +166,8 @@ func (w *workersPass) resume(ctx context.Context, d *workersDoc, m *mainDoc) (er
 	return err
 }
 
-// fastForward goes on with an iterable that has no state: from the beginning, over
-// what was delivered.
+// fastForward continues with an iterable without a state: it starts from the beginning and skips
+// the delivered batches.
 func (w *workersPass) fastForward(ctx context.Context, d *workersDoc) error {
 	if err := w.start(ctx); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (w *workersPass) fastForward(ctx context.Context, d *workersDoc) error {
 	}
 	if w.last != d.Snapshot.Last {
 		return &errs.Error{Kind: errs.Mismatch, Op: "torchdata.SetState", Subject: "_last_yielded_worker_id",
-			Want: fmt.Sprint(d.Snapshot.Last), Got: fmt.Sprint(w.last), Remedy: "the data set may have changed"}
+			Want: fmt.Sprint(d.Snapshot.Last), Got: fmt.Sprint(w.last), Remedy: "use the data set that the state is of"}
 	}
 	err := w.p.replay(ctx, d.Since, &w.fault)
 	w.over = d.Finished

@@ -11,27 +11,27 @@ import (
 type RandomOptions struct {
 	// N is the length of the data set, 1 to MaxSamples.
 	N int64
-	// Generator is what the first epoch begins with; nil is a generator seeded with DefaultSeed. It is
-	// copied.
+	// Generator is the generator with which the first epoch begins. nil means a generator seeded with
+	// DefaultSeed. It is copied.
 	Generator *Generator
-	// Replacement draws each sample from all of the data set.
+	// Replacement draws each sample from the whole data set.
 	Replacement bool
-	// NumSamples is the length of an epoch, 1 to MaxSamples; 0 is N. Without
-	// replacement, one permutation follows the other if it is above N.
+	// NumSamples is the length of an epoch, 1 to MaxSamples. 0 means N. Without replacement, if
+	// NumSamples is above N, one permutation follows the other.
 	NumSamples int64
-	// Torch makes it the sampler of torch.utils.data with a generator: at the end of each epoch it
-	// draws one more permutation, of which it takes the samples that are missing, even if none are
-	// missing. The sampler of torchdata draws what it needs, with replacement in chunks of 32.
+	// Torch makes it the sampler of torch.utils.data with a generator. At the end of each epoch that
+	// sampler draws one more permutation and takes the missing samples from it, even if none are
+	// missing. The sampler of torchdata draws only what it needs, with replacement in chunks of 32.
 	Torch bool
 	// BaseSeeds says when the loader draws base seeds from the same generator.
 	BaseSeeds BaseSeeds
-	// Resumed leaves out the first of the base seeds: a loader that has loaded a
-	// state draws it before it restores the generator.
+	// Resumed leaves out the first base seed, because a loader that has loaded a state draws it before
+	// it restores the generator.
 	Resumed bool
 }
 
-// BaseSeeds says when a loader draws the base seed of an epoch from the generator
-// of its sampler. It has the same one with shuffle=True and generator=g.
+// BaseSeeds says when a loader draws the base seed of an epoch from the generator of its sampler.
+// With shuffle=True and generator=g both use the same generator.
 type BaseSeeds uint8
 
 // The times at which loaders draw base seeds.
@@ -39,7 +39,7 @@ const (
 	NoBaseSeeds     BaseSeeds = iota // the loader has another generator
 	TorchLoader                      // before the samples
 	StatefulLoader                   // without workers: after the first permutation or chunk
-	StatefulWorkers                  // with workers: after one permutation or chunk more than is used
+	StatefulWorkers                  // with workers: after one more permutation or chunk than is used
 )
 
 // Random is the order of a RandomSampler. It is immutable and safe for concurrent
@@ -49,14 +49,14 @@ type Random struct {
 	num        int64
 	words      *stream
 	unit       int64  // samples drawn at once: a permutation or a chunk
-	unitWords  uint64 // random numbers that these take
+	unitWords  uint64 // random numbers that a unit takes
 	epochWords uint64
-	perm       last[uint64] // by the place of the first word
+	perm       last[uint64] // keyed by the place of the first word
 }
 
 const (
 	chunk     = 32 // how many samples are drawn at once with replacement
-	seedWords = 2  // random numbers that a base seed takes
+	seedWords = 2  // how many random numbers a base seed takes
 )
 
 // NewRandom returns the order. The error is of kind errs.Invalid.
@@ -78,13 +78,13 @@ func NewRandom(o RandomOptions) (*Random, error) {
 	}
 	var ok bool
 	if r.epochWords, ok = r.wordsOfEpoch(); !ok {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Want: "less than 2^63 random numbers in an epoch",
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Want: "fewer than 2^63 random numbers in an epoch",
 			Got: fmt.Sprintf("%d permutations of %d", r.num/o.N, o.N)}
 	}
 	return r, nil
 }
 
-// startOf returns the generator of an option.
+// startOf returns the generator of an option, or the default generator.
 func startOf(g *Generator) Generator {
 	if g == nil {
 		return NewGenerator(DefaultSeed)
@@ -98,13 +98,13 @@ func (r *Random) wordsOfEpoch() (words uint64, ok bool) {
 		units = uint64(r.num/r.unit + 1)
 	}
 	words, ok = product(units, r.unitWords)
-	if r.o.Torch && r.o.Replacement { // the last chunk is no longer than it must be
+	if r.o.Torch && r.o.Replacement { // the last chunk is only as long as needed
 		words = uint64(r.num) * wordsOfInt63n(r.o.N)
 	}
 	return words + r.extraWords(), ok
 }
 
-// extraWords is how many words of an epoch are not for its samples.
+// extraWords returns how many words of an epoch are not used for samples.
 func (r *Random) extraWords() uint64 {
 	switch r.o.BaseSeeds {
 	case NoBaseSeeds:
@@ -125,7 +125,7 @@ func (r *Random) first(epoch int64) (word uint64, ok bool) {
 	return word, ok && epoch >= 0
 }
 
-// extraBefore is how many of the extra words of an epoch are before its sample i.
+// extraBefore returns how many of the extra words of an epoch come before its sample i.
 func (r *Random) extraBefore(epoch, i int64) uint64 {
 	if !r.hasSeed(epoch) || r.o.BaseSeeds == StatefulLoader && i < r.unit {
 		return 0
@@ -137,8 +137,8 @@ func (r *Random) hasSeed(epoch int64) bool {
 	return r.o.BaseSeeds != NoBaseSeeds && !(r.o.Resumed && epoch == 0)
 }
 
-// Fill implements order.Order. It ends, after 2^63 random numbers at the least,
-// where these are too many to be counted.
+// Fill implements order.Order. The order ends if there are too many random numbers to count, at the
+// earliest after 2^63.
 func (r *Random) Fill(pos int64, dst []int64) int {
 	return fillEpochs(r.num, pos, dst, func(epoch, i int64, part []int64) int {
 		word, ok := r.first(epoch)
@@ -149,7 +149,7 @@ func (r *Random) Fill(pos int64, dst []int64) int {
 		if !r.o.Replacement {
 			return widen(part, r.permutation(word)[i%r.unit:])
 		}
-		if i < r.unit { // then comes the seed
+		if i < r.unit { // the seed comes next
 			part = part[:min(int64(len(part)), r.unit-i)]
 		}
 		each := wordsOfInt63n(r.o.N)
@@ -162,7 +162,7 @@ func (r *Random) Fill(pos int64, dst []int64) int {
 	})
 }
 
-// widen copies ids and returns how many.
+// widen copies ids and returns how many it copied.
 func widen(dst []int64, ids []uint32) int {
 	n := min(len(dst), len(ids))
 	for i, id := range ids[:n] {
@@ -178,15 +178,15 @@ func (r *Random) permutation(word uint64) []uint32 {
 	})
 }
 
-// Len implements order.Order: it never ends.
+// Len implements order.Order. The order never ends.
 func (r *Random) Len() (n int64, ok bool) { return 0, false }
 
-// EpochLen is the number of positions of an epoch.
+// EpochLen returns the number of positions of an epoch.
 func (r *Random) EpochLen() int64 { return r.num }
 
-// Generator returns the generator as it is before the samples of an epoch (>= 0) are drawn.
-// torchdata saves it beside the number delivered of that epoch. ok is false if its numbers are too
-// many to be counted.
+// Generator returns the generator before the samples of an epoch (>= 0) are drawn. torchdata saves
+// it beside the number of delivered samples of that epoch. ok is false if there are too many random
+// numbers to count.
 func (r *Random) Generator(epoch int64) (g Generator, ok bool) {
 	first, ok := r.first(epoch)
 	if !ok {
@@ -195,8 +195,8 @@ func (r *Random) Generator(epoch int64) (g Generator, ok bool) {
 	return r.words.at(first + r.extraBefore(epoch, 0)), true
 }
 
-// BaseSeed returns the base seed that the loader draws for an epoch (>= 0). ok is
-// false where it draws none from this generator.
+// BaseSeed returns the base seed that the loader draws for an epoch (>= 0). ok is false if it draws
+// none from this generator.
 func (r *Random) BaseSeed(epoch int64) (seed int64, ok bool) {
 	word, ok := r.first(epoch)
 	if !ok || !r.hasSeed(epoch) {
@@ -216,7 +216,7 @@ func (r *Random) String() string {
 		r.words.start.digest())
 }
 
-// digest tells generators apart.
+// digest returns a text that differs for different generators.
 func (g *Generator) digest() string {
 	b, err := g.MarshalBinary()
 	if err != nil {
@@ -225,9 +225,9 @@ func (g *Generator) digest() string {
 	return fmt.Sprintf("%x", sha256.Sum256(b))[:16]
 }
 
-// fillEpochs cuts a block of an endless order at the ends of epochs of num
-// positions; fill is given the epoch, the first position in it and the part, of
-// which it fills the beginning and returns its length, which is 0 at the end.
+// fillEpochs cuts a block of an endless order at the ends of epochs of num positions. It calls fill
+// with the epoch, the first position in the epoch and the part of the block. fill fills the
+// beginning of the part and returns how much it filled, which is 0 at the end.
 func fillEpochs(num, pos int64, dst []int64, fill func(epoch, i int64, part []int64) int) int {
 	if num < 1 || pos < 0 {
 		return 0

@@ -10,11 +10,11 @@ import (
 // MaxSamples is the largest number of samples of an order, 2^32.
 const MaxSamples = 1 << 32
 
-// largePermutation is where randperm changes from one word for each element to two.
+// largePermutation is the length from which on randperm draws two words for each element.
 const largePermutation = math.MaxUint32 / 20
 
-// Randperm returns torch.randperm(n, generator=g). The error is of kind
-// errs.Invalid, for n below 0 or above MaxSamples.
+// Randperm returns torch.randperm(n, generator=g). The error is of kind errs.Invalid if n is below
+// 0 or above MaxSamples.
 func Randperm(n int64, g *Generator) ([]int64, error) {
 	if n < 0 || n > MaxSamples {
 		return nil, badCount("torchdata.Randperm", "n", n, 0)
@@ -26,10 +26,10 @@ func Randperm(n int64, g *Generator) ([]int64, error) {
 	return ids, nil
 }
 
-// badCount is the error of a number of samples that is out of range.
+// badCount returns the error for a number of samples that is out of range.
 func badCount(op, subject string, got, least int64) error {
 	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: subject,
-		Want: fmt.Sprintf("%d to %d", least, int64(MaxSamples)), Got: fmt.Sprint(got)}
+		Want: fmt.Sprintf("a number from %d to %d", least, int64(MaxSamples)), Got: fmt.Sprint(got)}
 }
 
 func randperm(n int64, g *Generator) []uint32 {
@@ -51,7 +51,7 @@ func shuffledForward(n int64, g *Generator) []uint32 {
 	return ids
 }
 
-// shuffledInsideOut draws two words for each element, also for the first.
+// shuffledInsideOut draws two words for each element, including the first.
 func shuffledInsideOut(n int64, g *Generator) []uint32 {
 	ids := make([]uint32, n)
 	for i := range ids {
@@ -62,7 +62,7 @@ func shuffledInsideOut(n int64, g *Generator) []uint32 {
 	return ids
 }
 
-// wordsOfRandperm is how many words randperm takes.
+// wordsOfRandperm returns the number of words that randperm draws.
 func wordsOfRandperm(n int64) uint64 {
 	if n >= largePermutation {
 		return 2 * uint64(n)

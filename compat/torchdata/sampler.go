@@ -9,17 +9,17 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// Samples is what a sampler needs to know of a data set. Its length is asked for
-// anew in each epoch, as data sets may grow.
+// Samples is the part of a data set that a sampler uses. Samplers call Len in each epoch, because
+// data sets may grow.
 type Samples interface{ Len() int64 }
 
-// Range is the samples 0 to n-1.
+// Range is the Samples 0 to n-1, where n is its value.
 type Range int64
 
 // Len implements Samples.
 func (n Range) Len() int64 { return int64(n) }
 
-// SequentialSampler is torch's: the samples one after the other. It has no state.
+// SequentialSampler is torch's SequentialSampler: the samples in order. It has no state.
 type SequentialSampler struct{ samples Samples }
 
 // NewSequentialSampler returns the sampler of a data set.
@@ -41,15 +41,14 @@ func (c *counting) Next() (int64, bool, error) {
 	return c.next - 1, true, nil
 }
 
-// ListSampler yields what it was given, ids or batches of ids, in each epoch: a
-// list or an iterable without state. It is for order.Sampler with T int64 and for
-// order.BatchSampler with T []int64.
+// ListSampler yields its elements, ids or batches of ids, in each epoch, like a list or an iterable
+// without a state. With T int64 it is an order.Sampler, and with T []int64 an order.BatchSampler.
 type ListSampler[T any] []T
 
 // Open implements order.Sampler or order.BatchSampler.
 func (s ListSampler[T]) Open() order.Cursor[T] { return &listing[T]{rest: s} }
 
-// Len implements them.
+// Len implements order.Sampler or order.BatchSampler.
 func (s ListSampler[T]) Len() int64 { return int64(len(s)) }
 
 type listing[T any] struct{ rest []T }
@@ -62,8 +61,8 @@ func (l *listing[T]) Next() (v T, ok bool, err error) {
 	return v, true, nil
 }
 
-// lazy is the generator function of Python: its beginning runs with the first
-// value that is asked for, and after its end or an error nothing comes any more.
+// lazy is like a generator function of Python: its beginning runs when the first value is
+// requested, and after its end or an error no value follows.
 type lazy[T any] struct {
 	begin func() (next func() (T, bool, error), err error)
 	next  func() (T, bool, error)
@@ -86,7 +85,7 @@ func (l *lazy[T]) Next() (v T, ok bool, err error) {
 	return v, ok, err
 }
 
-// skipping passes over the first values when the first is asked for.
+// skipping skips the first n values when the first value is requested.
 func skipping[T any](c order.Cursor[T], n int64) order.Cursor[T] {
 	return &lazy[T]{begin: func() (func() (T, bool, error), error) {
 		for range n {
@@ -98,7 +97,7 @@ func skipping[T any](c order.Cursor[T], n int64) order.Cursor[T] {
 	}}
 }
 
-// stateOf returns the state of a value, null where it has none.
+// stateOf returns the state of a value, or null if it has none.
 func stateOf(v any) (json.RawMessage, error) {
 	s, ok := v.(state.Stateful)
 	if !ok {
@@ -117,7 +116,7 @@ func isStateful(v any) bool {
 	return ok
 }
 
-// restore gives a value its state, where it has one.
+// restore sets the state of a value, if the value has one.
 func restore(v any, raw json.RawMessage) error {
 	s, ok := v.(state.Stateful)
 	if !ok {
@@ -143,7 +142,7 @@ func restoreAt(v any, raw json.RawMessage, drawn int64) error {
 	return nil
 }
 
-// badSampler is the error of a state that a sampler cannot go on from.
+// badSampler returns the error for a state from which a sampler cannot continue.
 func badSampler(op, subject, want string, got any) error {
 	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: subject, Want: want, Got: fmt.Sprint(got)}
 }

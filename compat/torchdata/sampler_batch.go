@@ -8,18 +8,17 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// BatchSampler is torchdata's BatchSampler: batches of what a sampler yields. Its cursor is
-// state.Stateful, with the state {samples_yielded, sampler_state, sampler_iter_state}. The last two
-// are there if the sampler, or its cursor, has a state. A resume skips the samples that were
-// yielded of a sampler without a state.
+// BatchSampler is torchdata's BatchSampler: it makes batches from the ids of a sampler. Its cursor
+// is state.Stateful, with the state {samples_yielded, sampler_state, sampler_iter_state}. The last
+// two are present if the sampler, or its cursor, has a state. For a sampler without a state, a
+// resume skips the yielded samples.
 type BatchSampler struct {
 	sampler  order.Sampler
 	size     int
 	dropLast bool
 }
 
-// NewBatchSampler returns the sampler. The error is of kind errs.Invalid, for a
-// size below 1.
+// NewBatchSampler returns the sampler. The error is of kind errs.Invalid if size < 1.
 func NewBatchSampler(s order.Sampler, size int, dropLast bool) (*BatchSampler, error) {
 	if size < 1 {
 		return nil, badBatch("torchdata.NewBatchSampler", size)
@@ -28,10 +27,10 @@ func NewBatchSampler(s order.Sampler, size int, dropLast bool) (*BatchSampler, e
 }
 
 func badBatch(op string, size int) error {
-	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: "batch_size", Want: "1 or more", Got: fmt.Sprint(size)}
+	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: "batch_size", Want: "at least 1", Got: fmt.Sprint(size)}
 }
 
-// Sampler returns what it makes batches of.
+// Sampler returns the sampler whose ids are batched.
 func (s *BatchSampler) Sampler() order.Sampler { return s.sampler }
 
 // Len implements order.BatchSampler.
@@ -104,7 +103,7 @@ func (c *batchCursor) SetState(b []byte) error {
 		return err
 	}
 	if s.Samples < 0 {
-		return badSampler(op, "samples_yielded", "0 or more", s.Samples)
+		return badSampler(op, "samples_yielded", "at least 0", s.Samples)
 	}
 	if s.Sampler != nil {
 		if !isStateful(c.of.sampler) {
@@ -137,7 +136,7 @@ func (c *batchCursor) SetState(b []byte) error {
 	return nil
 }
 
-// unexpected is the error of a state that the loader has nothing for.
+// unexpected returns the error for a part of a state that this loader does not have.
 func unexpected(op, subject, got string) error {
 	return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: subject, Want: "a loader like the one that was saved",
 		Got: got}
@@ -146,7 +145,7 @@ func unexpected(op, subject, got string) error {
 // TorchBatchSampler is the BatchSampler of torch.utils.data, which has no state.
 type TorchBatchSampler struct{ BatchSampler }
 
-// NewTorchBatchSampler is NewBatchSampler for torch's.
+// NewTorchBatchSampler works like NewBatchSampler for torch's sampler.
 func NewTorchBatchSampler(s order.Sampler, size int, dropLast bool) (*TorchBatchSampler, error) {
 	b, err := NewBatchSampler(s, size, dropLast)
 	if err != nil {
@@ -162,8 +161,8 @@ func (s *TorchBatchSampler) Open() order.Cursor[[]int64] {
 	}}
 }
 
-// constant is the sampler of iterables, torch's _InfiniteConstantSampler: it says
-// how many samples are wanted, not which.
+// constant is the sampler of iterables, torch's _InfiniteConstantSampler: it only says how many
+// samples are wanted.
 type constant struct{}
 
 func (constant) Open() order.Cursor[int64]  { return constant{} }

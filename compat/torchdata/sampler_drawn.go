@@ -6,15 +6,15 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// SubsetRandomSampler is torch's: the given samples in a random order. It has no
-// state.
+// SubsetRandomSampler is torch's SubsetRandomSampler: the given samples in a random order. It has
+// no state.
 type SubsetRandomSampler struct {
 	ids []int64
 	gen *Generator
 }
 
-// NewSubsetRandomSampler returns the sampler of ids, which it copies. It draws from g, which is
-// shared; nil is torch's global generator, here seeded with DefaultSeed.
+// NewSubsetRandomSampler returns the sampler of ids, which it copies. It draws from g, which it
+// shares with other users. nil means torch's global generator, here seeded with DefaultSeed.
 func NewSubsetRandomSampler(ids []int64, g *Generator) *SubsetRandomSampler {
 	return &SubsetRandomSampler{slices.Clone(ids), globalOf(g)}
 }
@@ -39,9 +39,10 @@ type WeightedSampler struct {
 	gen *Generator
 }
 
-// NewWeightedSampler returns the sampler; the generator of the options is shared; nil is torch's
-// global generator, here seeded with DefaultSeed. The error is of kind errs.Invalid, for NumSamples
-// below 1. As in torch the weights are looked at when the first sample of an epoch is drawn.
+// NewWeightedSampler returns the sampler. It shares the generator of the options with other users;
+// nil means torch's global generator, here seeded with DefaultSeed. The error is of kind
+// errs.Invalid if NumSamples < 1. As in torch, the weights are checked when the first sample of an
+// epoch is drawn.
 func NewWeightedSampler(o WeightedOptions) (*WeightedSampler, error) {
 	if o.NumSamples < 1 || o.NumSamples > MaxSamples {
 		return nil, badCount("torchdata.NewWeightedSampler", "NumSamples", o.NumSamples, 1)
@@ -61,9 +62,9 @@ func (s *WeightedSampler) Open() order.Cursor[int64] {
 	}}
 }
 
-// Multinomial returns torch.multinomial(weights, n, replacement, generator=g) of
-// weights in double precision. The error is of kind errs.Invalid, for weights that
-// are no distribution and for more samples than there are.
+// Multinomial returns torch.multinomial(weights, n, replacement, generator=g) for weights in double
+// precision. The error is of kind errs.Invalid if the weights are not a distribution, or if n is
+// above the number of samples that can be drawn.
 func Multinomial(weights []float64, n int64, replacement bool, g *Generator) ([]int64, error) {
 	w, err := NewWeighted(WeightedOptions{Weights: weights, NumSamples: n, WithoutReplacement: !replacement, Generator: g})
 	if err != nil {
@@ -75,9 +76,9 @@ func Multinomial(weights []float64, n int64, replacement bool, g *Generator) ([]
 	return ids, nil
 }
 
-// DistributedSampler is torch's DistributedSampler and torchdata's StatefulDistributedSampler: the
-// samples of one rank. The second is state.Stateful, with the state {yielded}. The epoch is not in
-// the state: call SetEpoch after a resume as after any start.
+// DistributedSampler is torch's DistributedSampler: the samples of one rank.
+// StatefulDistributedSampler is torchdata's, with the state {yielded}. The epoch is not in the
+// state: call SetEpoch after a resume, as after any start.
 //
 // It is not safe for concurrent use.
 type DistributedSampler struct {
@@ -86,8 +87,8 @@ type DistributedSampler struct {
 	epoch   int64
 }
 
-// NewDistributedSampler returns torch's sampler of a data set, whose length is taken now. All
-// fields of o count except N and Fixed. The error is of kind errs.Invalid.
+// NewDistributedSampler returns torch's sampler of a data set. It reads the length of the data set
+// now, and uses all fields of o except N and Fixed. The error is of kind errs.Invalid.
 func NewDistributedSampler(s Samples, o DistributedOptions) (*DistributedSampler, error) {
 	o.N, o.Fixed = s.Len(), false
 	if _, err := NewDistributed(o); err != nil {
@@ -96,7 +97,7 @@ func NewDistributedSampler(s Samples, o DistributedOptions) (*DistributedSampler
 	return &DistributedSampler{samples: s, o: o}, nil
 }
 
-// SetEpoch chooses the shuffle of the epochs that are opened from now on.
+// SetEpoch selects the shuffle of the epochs that are opened from now on.
 func (s *DistributedSampler) SetEpoch(epoch int64) { s.epoch = epoch }
 
 // Len implements order.Sampler.
@@ -135,7 +136,7 @@ type StatefulDistributedSampler struct {
 	resumed *int64
 }
 
-// NewStatefulDistributedSampler is NewDistributedSampler for torchdata's.
+// NewStatefulDistributedSampler works like NewDistributedSampler for torchdata's sampler.
 func NewStatefulDistributedSampler(s Samples, o DistributedOptions) (*StatefulDistributedSampler, error) {
 	d, err := NewDistributedSampler(s, o)
 	if err != nil {
@@ -175,7 +176,7 @@ func (s *StatefulDistributedSampler) AppendState(b []byte) ([]byte, error) {
 	return appendJSON(b, distributedState{&s.yielded})
 }
 
-// SetState implements state.Stateful: the next epoch that is opened goes on there.
+// SetState implements state.Stateful. The next epoch that is opened continues there.
 func (s *StatefulDistributedSampler) SetState(b []byte) error {
 	const op = "torchdata.StatefulDistributedSampler.SetState"
 	var st distributedState
@@ -183,7 +184,7 @@ func (s *StatefulDistributedSampler) SetState(b []byte) error {
 		return err
 	}
 	if st.Yielded == nil || *st.Yielded < 0 {
-		return badSampler(op, "yielded", "a number of 0 or more", string(b))
+		return badSampler(op, "yielded", "a number of at least 0", string(b))
 	}
 	s.resumed = st.Yielded
 	return nil

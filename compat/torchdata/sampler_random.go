@@ -9,17 +9,17 @@ import (
 
 // RandomSamplerOptions describe a RandomSampler or a TorchRandomSampler.
 type RandomSamplerOptions struct {
-	// Replacement draws each sample from all of the data set.
+	// Replacement draws each sample from the whole data set.
 	Replacement bool
-	// NumSamples is the length of an epoch, at least 1; nil is the length of the data set. Without
-	// replacement, one permutation follows the other if NumSamples is above the length of the data
-	// set.
+	// NumSamples is the length of an epoch, at least 1. nil means the length of the data set. Without
+	// replacement, if NumSamples is above the length of the data set, one permutation follows the
+	// other.
 	NumSamples *int64
-	// Generator is what the sampler draws from, and is shared with its other users; nil is a generator
-	// with a seed drawn from Global.
+	// Generator is the generator of the sampler, which it shares with other users. nil means a
+	// generator with a seed drawn from Global.
 	Generator *Generator
-	// Global is torch's global generator, used where Generator is nil; nil is one of
-	// DefaultSeed.
+	// Global is torch's global generator. It is used if Generator is nil. nil means a generator seeded
+	// with DefaultSeed.
 	Global *Generator
 }
 
@@ -41,7 +41,7 @@ func (o *RandomSamplerOptions) check(op string, s Samples) error {
 	return nil
 }
 
-// seededFrom returns a generator of a seed that is drawn from the global one.
+// seededFrom returns a generator with a seed drawn from the global generator.
 func seededFrom(global *Generator) *Generator {
 	g := NewGenerator(uint64(globalOf(global).Int63()))
 	return &g
@@ -55,10 +55,10 @@ func globalOf(g *Generator) *Generator {
 	return g
 }
 
-// RandomSampler is torchdata's RandomSampler. Each epoch goes on with the generator where the last
-// one left it. The cursor has the state {yielded, generator}, with the generator as it was before
-// the epoch's first permutation. A cursor that goes on from a state draws only what it needs: it
-// makes no permutation that it would skip.
+// RandomSampler is torchdata's RandomSampler. Each epoch continues with the generator where the
+// last epoch left it. The cursor has the state {yielded, generator}, with the generator as it was
+// before the epoch's first permutation. A cursor that continues from a state draws only what it
+// needs: it does not make permutations that it would skip.
 //
 // It is not safe for concurrent use.
 type RandomSampler struct {
@@ -66,8 +66,8 @@ type RandomSampler struct {
 	o       RandomSamplerOptions
 }
 
-// NewRandomSampler returns the sampler of a data set. The error is of kind
-// errs.Invalid, for an epoch without samples.
+// NewRandomSampler returns the sampler of a data set. The error is of kind errs.Invalid if an epoch
+// has no samples.
 func NewRandomSampler(s Samples, o RandomSamplerOptions) (*RandomSampler, error) {
 	if o.Generator == nil {
 		o.Generator = seededFrom(o.Global)
@@ -95,13 +95,13 @@ type randomCursor struct {
 	encoded     json.RawMessage
 	n, num      int64
 	replacement bool
-	start       Generator // before the unit at hand
-	unit        []int64   // nil: not drawn yet
+	start       Generator // before the current unit
+	unit        []int64   // nil if not drawn yet
 	used        int64     // samples of the unit that were yielded
 	yielded     int64
 }
 
-// unitLen is how many samples are drawn at once.
+// unitLen returns how many samples are drawn at once.
 func (c *randomCursor) unitLen() int64 {
 	if c.replacement {
 		return chunk
@@ -109,8 +109,8 @@ func (c *randomCursor) unitLen() int64 {
 	return c.n
 }
 
-// draw takes the random numbers of the next unit; its samples are made when one is
-// asked for.
+// draw takes the random numbers of the next unit. Its samples are made when the first one is
+// requested.
 func (c *randomCursor) draw() {
 	c.start, c.unit, c.used = *c.gen, nil, 0
 	words := wordsOfRandperm(c.n)
@@ -195,16 +195,16 @@ func (c *randomCursor) SetState(b []byte) error {
 	return nil
 }
 
-// TorchRandomSampler is the RandomSampler of torch.utils.data, which has no state: a loader that
-// resumes takes the samples of a new epoch and skips the samples it had. Without a generator each
-// epoch draws a seed for one from the global generator.
+// TorchRandomSampler is the RandomSampler of torch.utils.data, which has no state. A loader that
+// resumes reads the samples of a new epoch and skips the delivered ones. Without a generator each
+// epoch draws the seed of one from the global generator.
 type TorchRandomSampler struct {
 	samples Samples
 	o       RandomSamplerOptions
 }
 
-// NewTorchRandomSampler returns the sampler of a data set. The error is of kind
-// errs.Invalid, for an epoch without samples.
+// NewTorchRandomSampler returns the sampler of a data set. The error is of kind errs.Invalid if an
+// epoch has no samples.
 func NewTorchRandomSampler(s Samples, o RandomSamplerOptions) (*TorchRandomSampler, error) {
 	if err := o.check("torchdata.NewTorchRandomSampler", s); err != nil {
 		return nil, err
@@ -228,8 +228,8 @@ func (s *TorchRandomSampler) Open() order.Cursor[int64] {
 	}}
 }
 
-// torchRandom draws whole units, and at the end one more, of which it takes what is
-// missing, be it nothing.
+// torchRandom draws whole units. At the end it draws one more unit and takes the missing samples
+// from it, even if none are missing.
 type torchRandom struct {
 	gen         *Generator
 	n, num      int64

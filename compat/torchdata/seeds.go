@@ -1,13 +1,13 @@
 package torchdata
 
-// BaseSeed draws the base seed of an epoch's workers, _base_seed in the states of
-// loaders, from the loader's generator, or from the global one where it has none.
+// BaseSeed draws the base seed of an epoch's workers (_base_seed in the states of loaders) from the
+// loader's generator, or from the global generator if the loader has none.
 func BaseSeed(g *Generator) int64 { return g.Int63() }
 
-// WorkerSeed returns the seed of a worker, for torch and for Python's random in it.
+// WorkerSeed returns the seed of a worker, for torch and for Python's random.
 func WorkerSeed(base int64, worker int) uint64 { return uint64(base) + uint64(worker) }
 
-// NumpySeed returns the words that numpy.random.seed is given in a worker.
+// NumpySeed returns the words with which numpy.random.seed is called in a worker.
 func NumpySeed(base int64, worker int) [4]uint32 {
 	// The hash of numpy's SeedSequence, over the worker and the base seed.
 	h := uint32(0x43b0d7e5)

@@ -7,9 +7,9 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// RandomSplit returns the samples of each part that random_split makes of n
-// samples: parts of a randperm, one after the other. The error is of kind
-// errs.Invalid unless the lengths are 0 or more and n together.
+// RandomSplit returns the samples of each part into which random_split divides n samples:
+// consecutive parts of a randperm. The error is of kind errs.Invalid unless all lengths are at
+// least 0 and their sum is n.
 func RandomSplit(n int64, lengths []int64, g *Generator) ([][]int64, error) {
 	const op = "torchdata.RandomSplit"
 	if n < 0 || n > MaxSamples {
@@ -19,7 +19,7 @@ func RandomSplit(n int64, lengths []int64, g *Generator) ([][]int64, error) {
 	for i, length := range lengths {
 		if length < 0 || length > left {
 			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("length ", i),
-				Want: fmt.Sprint("0 to ", left), Got: fmt.Sprint(length)}
+				Want: fmt.Sprint("a length from 0 to ", left), Got: fmt.Sprint(length)}
 		}
 		left -= length
 	}
@@ -38,10 +38,9 @@ func RandomSplit(n int64, lengths []int64, g *Generator) ([][]int64, error) {
 	return parts, nil
 }
 
-// SplitLengths returns the lengths that random_split gives to fractions of n
-// samples: each rounded down, and what is left over one by one from the front.
-// The error is of kind errs.Invalid unless the fractions are from 0 to 1 and 1
-// together, up to 1e-9.
+// SplitLengths returns the lengths that random_split gives to fractions of n samples. Each length
+// is rounded down, and the samples that are left are added one by one from the front. The error is
+// of kind errs.Invalid unless the fractions are from 0 to 1 and their sum is 1, within 1e-9.
 func SplitLengths(n int64, fractions []float64) ([]int64, error) {
 	const op = "torchdata.SplitLengths"
 	if n < 0 || n > MaxSamples {
@@ -51,7 +50,8 @@ func SplitLengths(n int64, fractions []float64) ([]int64, error) {
 	lengths := make([]int64, len(fractions))
 	for i, f := range fractions {
 		if !(f >= 0 && f <= 1) {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("fraction ", i), Want: "0 to 1",
+			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("fraction ", i),
+				Want: "a fraction from 0 to 1",
 				Got: fmt.Sprint(f)}
 		}
 		sum += f

@@ -25,7 +25,7 @@ const (
 	tailSize = StateSize - tailAt
 )
 
-// MarshalBinary returns the state, the bytes of torch's get_state. It never fails.
+// MarshalBinary returns the state, which is the bytes of torch's get_state. It never fails.
 func (g Generator) MarshalBinary() ([]byte, error) {
 	words, next := g.words()
 	left := leap.Size + 1 - next
@@ -44,20 +44,19 @@ func (g Generator) MarshalBinary() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalBinary restores a state that MarshalBinary or torch wrote, torch's
-// set_state. The error is of kind errs.Corrupt, for bytes that no generator
-// writes; then g is unchanged.
+// UnmarshalBinary restores a state that MarshalBinary or torch wrote, like torch's set_state. The
+// error is of kind errs.Corrupt for bytes that no generator writes, and g is unchanged then.
 func (g *Generator) UnmarshalBinary(b []byte) error {
 	if len(b) != StateSize {
 		return badState(fmt.Sprint(StateSize, " bytes"), len(b))
 	}
 	if seeded := binary.LittleEndian.Uint32(b[seededAt:]); seeded != 1 {
-		return badState("a generator that is seeded (1)", seeded)
+		return badState("a seeded generator (1)", seeded)
 	}
 	left, next := binary.LittleEndian.Uint32(b[leftAt:]), binary.LittleEndian.Uint64(b[nextAt:])
 	fresh := next == 0 && left == 1
 	if !fresh && (next < 1 || next > leap.Size || uint64(left) != leap.Size+1-next) {
-		return badState("a place and a rest of 625 together", fmt.Sprint(next, " and ", left))
+		return badState("a place and a rest whose sum is 625", fmt.Sprint(next, " and ", left))
 	}
 	var words [leap.Size]uint32
 	for i := range words {

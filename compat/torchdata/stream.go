@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// stream is a generator's numbers by their place. It keeps where it was used
-// last and where it was asked for last, from where later numbers are found. It is
-// safe for concurrent use.
+// stream gives the numbers of a generator by their place. It keeps the last place that was used and
+// the last place that was requested, to find later numbers from there. It is safe for concurrent
+// use.
 type stream struct {
 	start      Generator
 	mu         sync.Mutex
 	used, seen place
 }
 
-// place is a generator that stands before a word.
+// place is a generator at the position before a word.
 type place struct {
 	word uint64
 	g    Generator
@@ -25,7 +25,7 @@ func newStream(g Generator) *stream {
 	return &stream{start: g, used: first, seen: first}
 }
 
-// draw calls f with the generator that stands before a word; f draws that many.
+// draw calls f with the generator at the position before a word. f draws the given number of words.
 func (s *stream) draw(word, draws uint64, f func(*Generator)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,7 @@ func (s *stream) draw(word, draws uint64, f func(*Generator)) {
 	s.used.word = word + draws
 }
 
-// at returns the generator that stands before a word.
+// at returns the generator at the position before a word.
 func (s *stream) at(word uint64) Generator {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *stream) at(word uint64) Generator {
 	return s.seen.g
 }
 
-// nearest returns the last place that is known and not beyond a word.
+// nearest returns the last known place that is not after a word.
 func (s *stream) nearest(word uint64) place {
 	best := place{g: s.start}
 	for _, p := range []*place{&s.used, &s.seen} {
@@ -60,8 +60,8 @@ func (s *stream) nearest(word uint64) place {
 	return best
 }
 
-// last keeps the result that was computed last. It is safe for concurrent use,
-// and what it returns is not changed any more.
+// last keeps the latest result. It is safe for concurrent use, and its results are not changed any
+// more.
 type last[K comparable] struct {
 	mu   sync.Mutex
 	full bool
@@ -78,7 +78,7 @@ func (l *last[K]) get(key K, compute func() []uint32) []uint32 {
 	return l.ids
 }
 
-// product multiplies; ok is false where the result is not below 2^63.
+// product multiplies two numbers. ok is false if the result is not below 2^63.
 func product(a, b uint64) (p uint64, ok bool) {
 	high, low := bits.Mul64(a, b)
 	return low, high == 0 && low < 1<<63

@@ -9,22 +9,21 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// SubsetRandom is the order of a SubsetRandomSampler: the given samples, in each
-// epoch in the order of a randperm of their number. It is immutable and safe for
-// concurrent use.
+// SubsetRandom is the order of a SubsetRandomSampler: the given samples, in each epoch in the order
+// of a randperm of their number. It is immutable and safe for concurrent use.
 type SubsetRandom struct {
 	ids    []int64
 	places *Random
 }
 
-// NewSubsetRandom returns the order of ids, which it copies; without ids it is an order without
-// positions. Without a generator it begins with one seeded with DefaultSeed. The error is of kind
-// errs.Invalid, for an id below 0.
+// NewSubsetRandom returns the order of ids, which it copies. Without ids the order has no
+// positions. nil for g means a generator seeded with DefaultSeed. The error is of kind errs.Invalid
+// if an id is below 0.
 func NewSubsetRandom(ids []int64, g *Generator) (*SubsetRandom, error) {
 	const op = "torchdata.NewSubsetRandom"
 	for i, id := range ids {
 		if id < 0 {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("index ", i), Want: "0 or more",
+			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("index ", i), Want: "at least 0",
 				Got: fmt.Sprint(id)}
 		}
 	}
@@ -51,14 +50,14 @@ func (s *SubsetRandom) Fill(pos int64, dst []int64) int {
 	return n
 }
 
-// Len implements order.Order: it never ends, but without samples.
+// Len implements order.Order. The order never ends, except if it has no samples.
 func (s *SubsetRandom) Len() (n int64, ok bool) { return 0, s.places == nil }
 
-// EpochLen is the number of positions of an epoch.
+// EpochLen returns the number of positions of an epoch.
 func (s *SubsetRandom) EpochLen() int64 { return int64(len(s.ids)) }
 
-// Generator returns the generator as it is when an epoch (>= 0) begins. ok is
-// false where its numbers are too many to be counted, or without samples.
+// Generator returns the generator at the beginning of an epoch (>= 0). ok is false if the number of
+// its random numbers is too large, or without samples.
 func (s *SubsetRandom) Generator(epoch int64) (g Generator, ok bool) {
 	if s.places == nil {
 		return Generator{}, false

@@ -17,32 +17,32 @@ const maxWeights = 1 << 24
 
 // WeightedOptions describe a WeightedRandomSampler.
 type WeightedOptions struct {
-	// Weights, one for each sample, at most 2^24, are finite, at least 0, and their
-	// sum is finite and above 0.
+	// Weights has one weight for each sample, and at most 2^24. They are finite and at least 0, and
+	// their sum is finite and above 0.
 	Weights []float64
-	// NumSamples is the length of an epoch, at least 1. Without replacement there
-	// must be as many weights above 0.
+	// NumSamples is the length of an epoch, at least 1. Without replacement it is at most the number
+	// of weights above 0.
 	NumSamples int64
-	// WithoutReplacement delivers no sample twice in an epoch; torch's default is
-	// with replacement, as here.
+	// WithoutReplacement delivers no sample twice in an epoch. The default is with replacement, as in
+	// torch.
 	WithoutReplacement bool
-	// Generator is what the first epoch begins with; nil is a generator seeded with DefaultSeed. It is
-	// copied.
+	// Generator is the generator with which the first epoch begins. nil means a generator seeded with
+	// DefaultSeed. It is copied.
 	Generator *Generator
 }
 
-// Weighted is the order of a WeightedRandomSampler. It is immutable and safe for
-// concurrent use. With replacement it keeps 8 bytes a weight. Without, and also
-// for epochs of one sample, as torch.multinomial has it, an epoch takes two words
-// of the generator for each weight, and is sorted when it is entered.
+// Weighted is the order of a WeightedRandomSampler. It is immutable and safe for concurrent use.
+// With replacement it keeps 8 bytes a weight. Without replacement, and for epochs of one sample, as
+// in torch.multinomial, an epoch draws two words of the generator for each weight and is sorted
+// when it is entered.
 type Weighted struct {
 	weights    []float64
 	num        int64
 	sorted     bool
-	sums       []float64 // unless sorted: the cumulative distribution
+	sums       []float64 // the cumulative distribution, unless epochs are sorted
 	words      *stream
 	epochWords uint64
-	chosen     last[int64] // if sorted, by the epoch
+	chosen     last[int64] // keyed by the epoch, if epochs are sorted
 }
 
 // NewWeighted returns the order. The error is of kind errs.Invalid.
@@ -57,7 +57,7 @@ func NewWeighted(o WeightedOptions) (*Weighted, error) {
 	}
 	if o.NumSamples < 1 || o.NumSamples > most {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "torchdata.NewWeighted", Subject: "NumSamples",
-			Want: fmt.Sprint("1 to ", most), Got: fmt.Sprint(o.NumSamples)}
+			Want: fmt.Sprint("a number from 1 to ", most), Got: fmt.Sprint(o.NumSamples)}
 	}
 	w := &Weighted{weights: slices.Clone(o.Weights), num: o.NumSamples, words: newStream(startOf(o.Generator))}
 	w.sorted, w.epochWords = o.WithoutReplacement || w.num == 1, 2*uint64(w.num)
@@ -75,8 +75,8 @@ func NewWeighted(o WeightedOptions) (*Weighted, error) {
 	return w, nil
 }
 
-// checkWeights returns the sum, added up from the left, and the number of weights
-// above 0.
+// checkWeights returns the sum of the weights, added from the left, and the number of weights above
+// 0.
 func checkWeights(weights []float64) (sum float64, positive int64, err error) {
 	const op = "torchdata.NewWeighted"
 	if len(weights) > maxWeights {
@@ -86,7 +86,7 @@ func checkWeights(weights []float64) (sum float64, positive int64, err error) {
 	for i, w := range weights {
 		if !(w >= 0) || math.IsInf(w, 1) {
 			return 0, 0, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("weight ", i),
-				Want: "a finite number of 0 or more", Got: fmt.Sprint(w)}
+				Want: "a finite number of at least 0", Got: fmt.Sprint(w)}
 		}
 		sum += w
 		if w > 0 {
@@ -140,14 +140,14 @@ func (w *Weighted) choose(word uint64) []uint32 {
 	return ids
 }
 
-// Len implements order.Order: it never ends.
+// Len implements order.Order. The order never ends.
 func (w *Weighted) Len() (n int64, ok bool) { return 0, false }
 
-// EpochLen is the number of positions of an epoch.
+// EpochLen returns the number of positions of an epoch.
 func (w *Weighted) EpochLen() int64 { return w.num }
 
-// Generator returns the generator as it is when an epoch (>= 0) begins. ok is
-// false where its numbers are too many to be counted.
+// Generator returns the generator at the beginning of an epoch (>= 0). ok is false if there are too
+// many random numbers to count.
 func (w *Weighted) Generator(epoch int64) (g Generator, ok bool) {
 	first, ok := product(uint64(epoch), w.epochWords)
 	if !ok || epoch < 0 {

@@ -8,17 +8,16 @@ import (
 	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
 )
 
-// Worker is the global random numbers of a worker process, of which Python has
-// three. Its fields may be replaced, as torch.manual_seed does in a worker_init_fn.
-// A data set gets it from WorkerOf; it belongs to the worker that reads and is not
-// safe for concurrent use.
+// Worker holds the three global random number generators of a Python worker process. Its fields may
+// be replaced, as torch.manual_seed does in a worker_init_fn. A data set gets it from WorkerOf. It
+// belongs to the worker that reads, and is not safe for concurrent use.
 type Worker struct {
 	Torch  *Generator // torch's default generator
 	Python *Twister   // the generator of module random
 	Numpy  *Twister   // the generator of numpy.random
 }
 
-// NewWorker returns what a worker begins with.
+// NewWorker returns the generators with which a worker begins.
 func NewWorker(baseSeed int64, worker int) *Worker {
 	seed := WorkerSeed(baseSeed, worker)
 	torch := NewGenerator(seed)
@@ -28,8 +27,8 @@ func NewWorker(baseSeed int64, worker int) *Worker {
 
 type workerKeyType struct{}
 
-// WorkerOf returns the random numbers of the worker for which a data set is opened
-// or read; ok is false outside of workers.
+// WorkerOf returns the random numbers of the worker for which a data set is opened or read. ok is
+// false outside of workers.
 func WorkerOf(ctx context.Context) (w *Worker, ok bool) {
 	w, ok = ctx.Value(workerKeyType{}).(*Worker)
 	return w, ok
@@ -40,10 +39,10 @@ func (w *Worker) context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, workerKeyType{}, w)
 }
 
-// Twister is a Mersenne twister that is seeded by several words, as in Python and numpy.
+// Twister is a Mersenne twister that is seeded with several words, as in Python and numpy.
 type Twister struct{ engine libstdcxx.MT19937 }
 
-// NewPythonRandom returns random.Random(seed) for an integer that is not negative.
+// NewPythonRandom returns random.Random(seed) for an integer of at least 0.
 func NewPythonRandom(seed uint64) *Twister {
 	key := []uint32{uint32(seed)}
 	if high := uint32(seed >> 32); high != 0 {
@@ -91,7 +90,7 @@ func NewTwister(key []uint32) *Twister {
 // numpy.random.randint(0, 2**32, dtype=numpy.uint32).
 func (t *Twister) Uint32() uint32 { return uint32(t.engine.Next()) }
 
-// Float64 returns a number of [0, 1): random.random() or numpy.random.random().
+// Float64 returns a number in [0, 1): random.random() or numpy.random.random().
 func (t *Twister) Float64() float64 {
 	high, low := t.Uint32()>>5, t.Uint32()>>6
 	return (float64(high)*(1<<26) + float64(low)) / (1 << 53)

@@ -1,12 +1,10 @@
-// Package leap takes the Mersenne twister mt19937 over any number of its words in
-// some milliseconds.
+// Package leap moves the Mersenne twister mt19937 over any number of words in a few milliseconds.
 //
-// Its step is linear over the field of two elements, and so its words obey a
-// recurrence, of the characteristic polynomial of degree 19937 that the step has:
-// n steps are the same as the sum of those numbers of steps that are the exponents
-// in the remainder of x^n modulo that polynomial (Haramoto, Matsumoto, Nishimura,
-// Panneton and L'Ecuyer, "Efficient jump ahead for F2-linear random number
-// generators", INFORMS Journal on Computing 20, 2008).
+// The step of the twister is linear over the field of two elements, so its words obey a recurrence.
+// The characteristic polynomial of the step has degree 19937. The exponents in the remainder of x^n
+// modulo this polynomial are numbers of steps, and the sum of the states after these steps is the
+// state after n steps (Haramoto, Matsumoto, Nishimura, Panneton and L'Ecuyer, "Efficient jump ahead
+// for F2-linear random number generators", INFORMS Journal on Computing 20, 2008).
 package leap
 
 import "math/bits"
@@ -14,17 +12,17 @@ import "math/bits"
 // Size is the number of words of mt19937.
 const Size = 624
 
-// MaxBlocks is the most that Blocks passes over.
+// MaxBlocks is the largest number of blocks that Blocks can skip.
 const MaxBlocks = (1<<64 - 1) / Size
 
-// Blocks replaces the words x by those that n renewals of all of them give, each
-// of Size steps; n is at most MaxBlocks. The result is equal in all bits, also in
-// the 31 of the first word which have no part in what follows.
+// Blocks replaces the words x by the words after n renewals of all of them, each of Size steps. n
+// is at most MaxBlocks. The result is equal in all bits, including the 31 bits of the first word
+// that do not affect later words.
 func Blocks(x *[Size]uint32, n uint64) {
 	if n == 0 {
 		return
 	}
-	// The sum of steps does not tell the unused bits. One renewal is left to do.
+	// The sum of steps does not give the unused bits, so one renewal is left to do.
 	if n > 1 {
 		steps(x, power((n-1)*Size))
 	}
@@ -34,7 +32,7 @@ func Blocks(x *[Size]uint32, n uint64) {
 	copy(x[:], next[Size:])
 }
 
-// steps replaces x by the sum of the words after as many steps as p has exponents.
+// steps replaces x by the sum of the words after each number of steps that is an exponent of p.
 func steps(x *[Size]uint32, p polynomial) {
 	words := make([]uint32, degree+Size)
 	copy(words, x[:])
@@ -51,7 +49,7 @@ func steps(x *[Size]uint32, p polynomial) {
 	*x = sum
 }
 
-// extend makes all words that follow the first Size.
+// extend computes all words that follow the first Size words.
 func extend(words []uint32) {
 	const far = 397
 	for i := Size; i < len(words); i++ {

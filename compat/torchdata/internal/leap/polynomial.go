@@ -5,9 +5,8 @@ import "math/bits"
 // degree is the degree of mt19937's characteristic polynomial.
 const degree = 19937
 
-// lower are the exponents of the characteristic polynomial, without its degree.
-// That none of them is within 64 of the degree lets remainders be taken a word at
-// a time.
+// lower are the exponents of the characteristic polynomial below its degree. No exponent is within
+// 64 of the degree, so remainders can be computed a word at a time.
 var lower = [...]int{
 	0, 1189, 1416, 1585, 1643, 1870, 2493, 2773, 3000, 3227, 3454, 3681, 3908, 4135, 4362, 4753, 5661, 6337, 6569,
 	7129, 7477, 7525, 7583, 7752, 7979, 8206, 9505, 9901, 9969, 10128, 10693, 10761, 10920, 11089, 11147, 11157,
@@ -20,8 +19,8 @@ var lower = [...]int{
 	18179, 18237, 18406, 18633, 18691, 18860, 19087, 19314,
 }
 
-// polynomial is a polynomial over the field of two elements, and a remainder modulo the
-// characteristic polynomial: its degree is lower. Bit i of word w is the coefficient of x^(64w+i).
+// polynomial is a polynomial over the field of two elements with a degree below the degree of the
+// characteristic polynomial, such as a remainder. Bit i of word w is the coefficient of x^(64w+i).
 type polynomial [(degree + 63) / 64]uint64
 
 // power returns x^exponent.
@@ -39,7 +38,7 @@ func power(exponent uint64) polynomial {
 	return p
 }
 
-// squared is p*p: the coefficients move to twice their exponents.
+// squared returns p*p: each coefficient moves to twice its exponent.
 func (p *polynomial) squared() polynomial {
 	var wide [2 * len(p)]uint64
 	for i, w := range p {
@@ -55,7 +54,7 @@ func (p *polynomial) squared() polynomial {
 	return polynomial(wide[:len(p)])
 }
 
-// replace adds what the coefficients v of x^(at+degree), … are equal to.
+// replace adds the terms that equal the coefficients v of x^(at+degree), ….
 func replace(wide *[2 * len(polynomial{})]uint64, v uint64, at int) {
 	for _, e := range lower {
 		i, s := (at+e)/64, (at+e)%64
