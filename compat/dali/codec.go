@@ -25,14 +25,14 @@ type entry struct {
 	reader *ReaderOrder
 	random bool
 	seed   uint64
-	// counted marks a random operator of a branch: its state is the number of samples
-	// that came to it, which says nothing about the position.
+	// counted marks a random operator of a branch. Its state is the number of samples that came to it,
+	// which does not tell the position.
 	counted bool
 }
 
-// newCodec returns the codec of a graph. The executor runs its nodes, and behind
-// each output of the pipeline a node that makes it contiguous, in the order in
-// which they are found from one output after the other.
+// newCodec returns the codec of a graph. The executor runs the nodes of the graph, and after each
+// output of the pipeline a node that makes it contiguous. They come in the order in which they are
+// found from one output after the other.
 func newCodec(g *graph.Graph, seeds []uint64, orders map[*graph.Node]*ReaderOrder, counted []bool, batch int64) *codec {
 	c := &codec{batch: batch}
 	listed := map[graph.Edge]bool{}
@@ -112,8 +112,7 @@ func (e entry) state(pos int64) (stateproto.Snapshot, error) {
 	return stateproto.Stateless{}, nil
 }
 
-// ParseState implements pipeline.Codec. Every node must be there and stand at the same
-// position.
+// ParseState implements pipeline.Codec. Every node must be present and at the same position.
 func (c *codec) ParseState(b []byte) (pipeline.Progress, error) {
 	s, err := stateproto.Parse(b)
 	if err != nil {
@@ -179,7 +178,7 @@ func (c *codec) ParseState(b []byte) (pipeline.Progress, error) {
 	return at, nil
 }
 
-// Numbers beyond these are no counts of anything that ran.
+// Larger numbers do not count anything that ran.
 const (
 	maxBatches  = 1 << 38
 	maxPosition = 1 << 62
@@ -211,8 +210,8 @@ func (c *codec) checkNames(s *stateproto.Checkpoint) error {
 	return nil
 }
 
-// position returns how many samples a node had made when it was saved, or -1 where its
-// state does not tell.
+// position returns how many samples a node had made when it was saved, or -1 if its state does not
+// tell.
 func (e entry) position(s stateproto.Snapshot) (int64, error) {
 	bad := func(want, got string) (int64, error) {
 		return -1, &errs.Error{Kind: errs.Mismatch, Want: want, Got: got}

@@ -14,23 +14,24 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// DeserializeOptions change what a serialized pipeline says about itself.
+// DeserializeOptions change the settings of a serialized pipeline.
 type DeserializeOptions struct {
 	// PipelineOptions that are set replace the options of the pipeline. With Device = RunOnCPU
-	// operators of a GPU run on the CPU, otherwise they are refused.
+	// operators of a GPU run on the CPU; otherwise they are an error.
 	PipelineOptions
-	// Sources are what external sources call, by their names; those that are not
-	// here are to be fed, as all are in DALI.
+	// Sources are the sources that external sources call, by name. An external source without one must
+	// be fed, as in DALI.
 	Sources map[string]pipeline.Source
-	// MemoryLimit bounds the bytes of all batches in the making that the graph tells: more is an
-	// errs.Exhausted, before any memory is taken. 0 is 16 GiB.
+	// MemoryLimit bounds the bytes of all batches in progress, as far as the graph tells their sizes.
+	// If more is needed, the error is of kind errs.Exhausted, before any memory is allocated. 0 means
+	// 16 GiB.
 	MemoryLimit int64
 }
 
-// Deserialize makes the pipeline that DALI, or [Serialize], wrote. It works in
-// [Mode], unless the options say otherwise. Unknown operators and arguments,
-// edges that lead nowhere and operators of a GPU are errors that name them; bytes
-// that are no pipeline are an errs.Corrupt. nil options change nothing.
+// Deserialize makes a pipeline that DALI, or [Serialize], wrote. It works in [Mode], unless the
+// options say otherwise. Unknown operators and arguments, edges that lead nowhere and operators of
+// a GPU are errors that name them. Bytes that are not a pipeline are an error of kind errs.Corrupt.
+// nil options change nothing.
 func Deserialize(b []byte, o *DeserializeOptions) (*Definition, error) {
 	p, err := pipeproto.Parse(b)
 	if err != nil {
@@ -39,8 +40,8 @@ func Deserialize(b []byte, o *DeserializeOptions) (*Definition, error) {
 	return FromProto(p, o)
 }
 
-// DeserializeFile makes the pipeline of a file: bytes as DALI writes them, or
-// YAML where the name ends in .yaml or .yml.
+// DeserializeFile makes the pipeline of a file. The file has the bytes of DALI, or YAML if the name
+// ends in .yaml or .yml.
 func DeserializeFile(path string, o *DeserializeOptions) (*Definition, error) {
 	p, err := ReadFile(path)
 	if err != nil {
@@ -52,7 +53,7 @@ func DeserializeFile(path string, o *DeserializeOptions) (*Definition, error) {
 // maxFile is more than any form of a pipeline takes.
 const maxFile = 64 << 20
 
-// ReadFile reads a serialized pipeline as DeserializeFile does, and makes nothing of it.
+// ReadFile reads the file of a serialized pipeline like DeserializeFile, and returns the message.
 func ReadFile(path string) (*pipeproto.Pipeline, error) {
 	if err := errs.CheckPath(path); err != nil {
 		return nil, errs.Wrap(deserializing, "", err)
@@ -84,11 +85,11 @@ func IsYAML(path string) bool {
 
 const deserializing = "dali.Deserialize"
 
-// maxInFlight bounds the samples that a pipeline from outside makes at a time, for each takes
-// memory before there is any data.
+// maxInFlight bounds the samples that a pipeline from outside makes at a time, because each sample
+// takes memory before there is any data.
 const maxInFlight = 1 << 22
 
-// FromProto makes a pipeline of its serialized form; see [Deserialize].
+// FromProto makes a pipeline from its serialized form; see [Deserialize].
 func FromProto(p *pipeproto.Pipeline, o *DeserializeOptions) (*Definition, error) {
 	if o == nil {
 		o = &DeserializeOptions{}
@@ -118,8 +119,8 @@ func FromProto(p *pipeproto.Pipeline, o *DeserializeOptions) (*Definition, error
 	return d, nil
 }
 
-// checkMemory refuses a graph whose samples, of sizes that are known before there
-// is data, take more than limit.
+// checkMemory returns an error for a graph whose samples take more than limit, if their sizes are
+// known before there is data.
 func checkMemory(g *graph.Graph, samples, limit int64) error {
 	if limit == 0 {
 		limit = 16 << 30
@@ -191,7 +192,7 @@ func (r *rebuilder) build(b *pipeline.Builder) []pipeline.Node {
 	return outputs
 }
 
-// source returns what flows along an edge.
+// source returns the node whose output an edge names.
 func (r *rebuilder) source(e pipeproto.Edge) (pipeline.Node, error) {
 	if err := r.device(e.Device); err != nil {
 		return pipeline.Node{}, err
@@ -209,7 +210,8 @@ func (r *rebuilder) source(e pipeproto.Edge) (pipeline.Node, error) {
 	return n, nil
 }
 
-// device refuses what is not the processor, unless it is taken for it.
+// device returns an error for a device other than the processor, unless the options run it on the
+// CPU.
 func (r *rebuilder) device(name string) error {
 	switch {
 	case name == "cpu" || name == "", r.onCPU && (name == "gpu" || name == "mixed"):
@@ -286,7 +288,7 @@ func (r *rebuilder) put(e pipeproto.Edge, n pipeline.Node) error {
 	return r.device(e.Device)
 }
 
-// unknownOperator proposes the schema whose name is most like it.
+// unknownOperator returns an error that proposes the schema with the most similar name.
 func unknownOperator(schema string) error {
 	if name, _ := Operator(schema); op.Planned(name) {
 		return &errs.Error{Kind: errs.Unsupported, Subject: schema, Got: "an operator of DALI that is not there yet",
@@ -300,8 +302,8 @@ func unknownOperator(schema string) error {
 		Remedy: op.Nearest(schema, names)}
 }
 
-// arguments returns the constants of an operator, and its name. What DALI adds on its
-// own, and the parameter list does not have, is left out.
+// arguments returns the constants of an operator, and its name. It leaves out arguments that DALI
+// adds itself and that the parameter list does not have.
 func (r *rebuilder) arguments(s *op.Schema, o *pipeproto.Op) (op.Args, error) {
 	args := op.Args{"name": o.Instance}
 	if a := o.Argument("device"); a != nil && len(a.Strings) == 1 {

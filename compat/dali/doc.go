@@ -1,10 +1,10 @@
-// Package dali holds what NVIDIA DALI does in its own way: its Pipeline, its options and iterators,
-// and what makes Bivouac imitate it to the bit. It is written on the engines, which do not know it.
+// Package dali imitates NVIDIA DALI to the bit: its Pipeline, its options and its iterators. It is
+// built on the engines, which do not know it.
 //
 // # Pipelines
 //
-// [Define], [DefineBy], [Template] and [NewBuilder] declare a graph as DALI's pipeline_def,
-// subclasses and Pipeline() do, with [PipelineOptions]. They return a [Definition], from which any
+// [Define], [DefineBy], [Template] and [NewBuilder] declare a graph, like DALI's pipeline_def,
+// subclasses and Pipeline(), with [PipelineOptions]. They return a [Definition], from which any
 // number of pipelines can be made:
 //
 //	def, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 64}},
@@ -15,9 +15,9 @@
 //	pipe, err := def.New(ctx, nil)
 //	batch, err := pipe.Run(ctx, nil)
 //
-// A [Pipeline] is the engine's pipeline.Pipeline with DALI's calls: Build, Run, ScheduleRun,
+// A [Pipeline] is the engine's pipeline.Pipeline with DALI's methods: Build, Run, ScheduleRun,
 // ShareOutputs, Outputs, ReleaseOutputs, FeedInput, ReaderMeta, Checkpoint and others. An
-// [Iterator] goes through epochs of several pipelines. [Serialize] and [Deserialize] exchange
+// [Iterator] iterates over epochs of several pipelines. [Serialize] and [Deserialize] exchange
 // pipelines with DALI. docs/compat/dali.md has a row for each name.
 //
 // These pipelines work in [Mode] unless PipelineOptions.Native is set: names, orders, random
@@ -27,19 +27,19 @@
 // # Order of a reader
 //
 // DALI keeps a buffer of samples and picks at random from those that belong to the current epoch,
-// while it already fills the buffer with the next. As a slot that is free takes the sample that is
-// read next, every epoch begins in the order of reading, whatever happened before. What is
-// delivered can therefore be told without a buffer:
+// while it fills the buffer with samples of the next epoch. A free slot takes the sample that is
+// read next. So every epoch begins in the order of reading, whatever happened before, and the
+// delivered samples can be computed without a buffer:
 //
-//	list     0, 1, …, n-1; with RandomShuffle, but for containers, shuffled once
+//	list     0, 1, …, n-1; with RandomShuffle, except for containers, shuffled once
 //	         by mt19937(524287); with ShuffleAfterEpoch shuffled for every epoch
 //	         by mt19937_64(seed + (epoch+1)<<32)
 //	shard s  positions n*s/shards up to n*(s+1)/shards of the list, rounded down
 //	epoch e  shard (ShardID+e) mod shards, or always ShardID with StickToShard
 //	shuffle  with RandomShuffle position i of the epoch takes one of its next
-//	         InitialFill samples by minstd_rand0, which goes on from epoch to epoch
+//	         InitialFill samples by minstd_rand0, which continues from epoch to epoch
 //	padding  with PadLastBatch the last sample is repeated until the epoch has
 //	         as many samples as the largest shard, and then to the end of a batch
 //
-// An epoch is what DALI's checkpoints call one: a pass over a shard.
+// An epoch is the same as in DALI's checkpoints: a pass over a shard.
 package dali

@@ -13,15 +13,16 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// Dynamic makes the readers of dynamic mode work as DALI's: as readers.Options.Compat
-// it gives them DALI's order, full batches and DALI's states; as readers.Restore.Compat
-// a restored reader goes on as DALI's does.
+// Dynamic makes the readers of dynamic mode work like DALI's. As readers.Options.Compat it gives
+// them DALI's order, full batches and DALI's states. As readers.Restore.Compat it makes a restored
+// reader continue as DALI's does.
 //
-// DALI takes states of other seeds, shards and data sets without a word, and what is no state
-// fails with the first batch. So does Restore.Compat. Without it such states are refused.
+// DALI accepts states of other seeds, shards and data sets silently, and a text that is not a state
+// fails with the first batch. Restore.Compat does the same. Without it such states are errors.
 type Dynamic struct {
-	// Extend adds to states, in fields that DALI passes over, the fingerprint of the data
-	// set, and where the epoch ends, which DALI's tell only of readers that went through whole epochs.
+	// Extend adds two things to states, in fields that DALI ignores: the fingerprint of the data set,
+	// and where the epoch ends. DALI's own states tell the latter only for readers that read whole
+	// epochs.
 	Extend bool
 }
 
@@ -55,21 +56,21 @@ func parseDynamic(text string) (*stateproto.Reader, error) {
 	return &s, s.UnmarshalText([]byte(text))
 }
 
-// Accepts implements readers.Follower: text must be what Python's b64decode takes, which
-// passes over all that is not of the alphabet.
+// Accepts implements readers.Follower. text must be a text that Python's b64decode accepts, which
+// ignores characters that are not in the alphabet.
 func (Dynamic) Accepts(text string) error {
 	_, err := decodeLoosely(text)
 	return err
 }
 
-// decodeLoosely is Python's base64.b64decode of a string.
+// decodeLoosely does the same as Python's base64.b64decode of a string.
 func decodeLoosely(text string) ([]byte, error) {
 	bad := func(got string) ([]byte, error) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "dali.Dynamic", Subject: "state", Want: "base64", Got: got}
 	}
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	for i := range len(text) {
-		if text[i] >= 0x80 { // looked for first: also behind the end
+		if text[i] >= 0x80 { // checked first, and also after the end
 			return bad("a character that is not ASCII")
 		}
 	}
@@ -78,7 +79,7 @@ func decodeLoosely(text string) ([]byte, error) {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c == '=':
-			if pads++; len(digits)%4 >= 2 && len(digits)%4+pads >= 4 { // the end: what follows is not looked at
+			if pads++; len(digits)%4 >= 2 && len(digits)%4+pads >= 4 { // this is the end; the rest is ignored
 				return base64.RawStdEncoding.DecodeString(string(digits))
 			}
 		case strings.IndexByte(alphabet, c) >= 0:
@@ -118,7 +119,7 @@ func (Dynamic) Follow(a *readers.Arrangement, text string) (*readers.Arrangement
 type dynamicCodec struct {
 	extend      bool
 	order       *ReaderOrder
-	stick       bool // as the argument says, and not as shuffle_after_epoch implies: so DALI counts
+	stick       bool // the value of the argument, not the one that shuffle_after_epoch implies: DALI counts with it
 	batch       int64
 	fingerprint string
 }
@@ -183,12 +184,12 @@ func (c dynamicCodec) Place(text string) (*readers.Arrangement, readers.Place, e
 	return a, at, nil
 }
 
-// mostReplayed is how many random numbers are drawn again to see whether a state belongs to this
-// reader. It is half a second's worth.
+// mostReplayed is how many random numbers are drawn again to check whether a state belongs to this
+// reader. They take about half a second.
 const mostReplayed = 1 << 26
 
-// resume returns the order that goes on from a state, and the position in it. It fails as Position
-// does. The random state of an epoch that is far away is taken as it stands.
+// resume returns the order that continues from a state, and the position in it. It fails in the
+// same cases as Position. It does not check the random state of an epoch that is far away.
 func (r *ReaderOrder) resume(s stateproto.Loader) (*ReaderOrder, int64, error) {
 	epoch := int64(max(0, s.Epoch))
 	if !r.options.RandomShuffle || epoch <= mostReplayed/r.shards.Largest() {
@@ -203,7 +204,8 @@ func (r *ReaderOrder) resume(s stateproto.Loader) (*ReaderOrder, int64, error) {
 	return far, pos, err
 }
 
-// check refuses the state of another data set or another order, which DALI cannot see.
+// check returns an error for the state of another data set or another order, which DALI does not
+// notice.
 func (c dynamicCodec) check(x *stateproto.Extension) error {
 	const remedy = "resume with the data set and arguments of the reader that was saved"
 	switch {

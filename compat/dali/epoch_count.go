@@ -10,26 +10,26 @@ import (
 
 // epochCount counts the samples that an Iterator took, and knows where its epochs end.
 //
-// When a reader tells the sizes, counter is the count of one shard; all shards go on together.
-// Shards without padded samples may have sizes that differ by one. Where a last batch was filled
-// with samples of the next epoch, each shard begins that epoch with some of it read.
+// If a reader tells the sizes, counter counts one shard, and all shards advance together. Shards
+// without padding may differ in size by one. If the last batch was filled with samples of the next
+// epoch, each shard begins that epoch with some samples already read.
 type epochCount struct {
 	batch   int64
 	pipes   int64
 	last    order.Tail
 	padded  bool
 	counter int64
-	size    int64 // where the epoch ends; -1: nowhere
+	size    int64 // where the epoch ends; -1 if it does not end by count
 
-	// of shards, when a reader tells
+	// Fields of shards, set if a reader tells the sizes.
 	stick   bool
 	ids     []int64 // shard of each pipeline in this epoch
 	sizes   []int64 // of the shards, as they come in this epoch
 	initial []int64 // and in the first
-	ahead   []int64 // of each shard, what was read before the epoch began
+	ahead   []int64 // for each shard, how many samples were read before the epoch began
 }
 
-// shard takes what the reader of all pipelines says.
+// shard sets the sizes from the reader of all pipelines.
 func (c *epochCount) shard(pipes []*Pipeline, reader string) error {
 	var first ReaderMeta
 	for i, p := range pipes {
@@ -77,7 +77,7 @@ func (c *epochCount) sharded() bool { return c.sizes != nil }
 // whole rounds up to full batches.
 func (c *epochCount) whole(n int64) int64 { return (n + c.batch - 1) / c.batch * c.batch }
 
-// over reports whether the epoch is.
+// over reports whether the epoch has ended.
 func (c *epochCount) over() bool { return c.size > 0 && c.counter >= c.size }
 
 // after returns the counter after one more batch of every pipeline.
@@ -88,7 +88,7 @@ func (c *epochCount) after() int64 {
 	return c.counter + c.pipes*c.batch
 }
 
-// dropsNext reports whether the next batch is dropped, for it would not be full.
+// dropsNext reports whether the next batch is dropped because it would not be full.
 func (c *epochCount) dropsNext() bool {
 	if c.last != order.Drop {
 		return false
@@ -112,7 +112,7 @@ func (c *epochCount) advance() (dropped bool) {
 	return dropped
 }
 
-// kept returns how many samples of each pipeline's last batch are of the epoch; nil: all.
+// kept returns how many samples of each pipeline's last batch belong to the epoch, or nil for all.
 func (c *epochCount) kept() []int64 {
 	if c.last != order.Short || c.counter <= c.size && !c.sharded() {
 		return nil
@@ -159,7 +159,7 @@ func (c *epochCount) reset() {
 	}
 }
 
-// carry finds the end of an epoch of which some samples were read.
+// carry finds the end of an epoch from which some samples were read already.
 func (c *epochCount) carry() {
 	if !c.stick {
 		c.roll()

@@ -5,14 +5,14 @@ import (
 	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
 )
 
-// epoch is what an epoch delivers, without padding.
+// epoch holds the samples that an epoch delivers, without padding.
 type epoch struct {
 	number int64
 	ids    []int32
-	list   []int32 // with ShuffleAfterEpoch, of which ids are a part
+	list   []int32 // with ShuffleAfterEpoch: the list of which ids are a part
 }
 
-// epoch returns an epoch, computed or kept.
+// epoch returns an epoch, from the cache or computed.
 func (r *ReaderOrder) epoch(number int64) *epoch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,8 +34,8 @@ func (r *ReaderOrder) epoch(number int64) *epoch {
 	return e
 }
 
-// shuffled returns the list that ShuffleAfterEpoch makes for an epoch. Without
-// checkpointing it goes on from the latest kept list that is not behind it.
+// shuffled returns the list that ShuffleAfterEpoch makes for an epoch. Without checkpointing it
+// continues from the latest kept list that is not after the epoch.
 func (r *ReaderOrder) shuffled(number int64) []int32 {
 	list, from := identity(r.options.Samples), int64(0)
 	if r.options.Checkpointing {
@@ -90,9 +90,8 @@ func identity(n int64) []int32 {
 // keptNumbers bounds the states that numbers keeps, to 4 bytes each.
 const keptNumbers = 1 << 12
 
-// numbers is the generator of RandomShuffle at the beginning of each epoch. It
-// keeps the state at every stride-th epoch that was reached, and doubles the
-// stride when there are too many.
+// numbers is the generator of RandomShuffle at the beginning of each epoch. It keeps the state at
+// every stride-th epoch that was reached, and doubles the stride if there are too many.
 type numbers struct {
 	shards order.Shards
 	fill   int64
@@ -126,8 +125,8 @@ func (n *numbers) keep(g libstdcxx.MinstdRand0) {
 	n.stride *= 2
 }
 
-// draw takes the numbers of an epoch of a size. Each picks among the samples
-// that are left, or the first fill of them; pick may be nil.
+// draw draws the numbers of an epoch of the given size. Each number picks among the samples that
+// are left, or the first fill of them. pick may be nil.
 func (n *numbers) draw(g *libstdcxx.MinstdRand0, size int64, pick func(i, offset int64)) {
 	i := int64(0)
 	if whole := size - n.fill + 1; pick == nil && whole > 0 {

@@ -18,45 +18,44 @@ import (
 
 // IteratorOptions say where the epochs of an Iterator end.
 type IteratorOptions struct {
-	// ReaderName is the reader whose shards make an epoch. It must be in every pipeline.
+	// ReaderName is the reader whose shards make up an epoch. Every pipeline must have it.
 	ReaderName string
-	// Size is the number of samples of an epoch, over all pipelines, instead of a reader's.
-	// Without both, an epoch ends where the only pipeline returns io.EOF.
+	// Size is the number of samples of an epoch over all pipelines, if no reader tells it. Without
+	// Size and ReaderName, an epoch ends when the only pipeline returns io.EOF.
 	Size int64
-	// LastBatch is last_batch_policy: what the last batch of an epoch has when samples do not fill
-	// it. FILL is order.Span: it is filled with what the reader gives, the last sample repeated or
-	// samples of the next epoch. PARTIAL is order.Short: it has only samples of the epoch. DROP is
-	// order.Drop: it is left out.
+	// LastBatch is last_batch_policy: what the last batch of an epoch contains if the samples do not
+	// fill it. FILL is order.Span: the reader fills it, with the last sample repeated or with samples
+	// of the next epoch. PARTIAL is order.Short: it has only samples of the epoch. DROP is order.Drop:
+	// it is left out.
 	LastBatch order.Tail
-	// LastBatchPadded says that the last batch is padded, where no ReaderName tells.
+	// LastBatchPadded says that the last batch is padded, if there is no ReaderName.
 	LastBatchPadded bool
-	// AutoReset begins the next epoch at the end of one.
+	// AutoReset begins the next epoch when an epoch ends.
 	AutoReset bool
-	// Lazy begins no batch before the first is asked for.
+	// Lazy begins no batch before the first one is requested.
 	Lazy bool
 }
 
-// Iterator goes through epochs of one or several pipelines, one for each shard of a data
-// set, as the iterators of DALI do: it counts samples, and cuts the last batches of an epoch.
-// The pipelines must give full batches, as pipelines of compat/dali do, and must not run in another
-// way at the same time. An Iterator is for one goroutine at a time.
+// Iterator iterates over epochs of one or several pipelines, one for each shard of a data set, like
+// the iterators of DALI: it counts samples, and cuts the last batches of an epoch. The pipelines
+// must deliver full batches, as pipelines of compat/dali do, and no other code may run them at the
+// same time. An Iterator is for one goroutine at a time.
 //
-// With Bivouac's own order there are no shards of different sizes, and
-// Pipeline.Batches needs no Iterator.
+// In Bivouac's own order all shards have the same size, and Pipeline.Batches needs no Iterator.
 type Iterator struct {
 	pipes    []*Pipeline
 	options  IteratorOptions
 	count    epochCount
 	first    []*pipeline.Batch        // made ahead by NewIterator
-	ended    bool                     // NewIterator found the epoch at its end, which Next tells
+	ended    bool                     // NewIterator found the end of the epoch, which Next returns
 	begun    bool                     // batches were scheduled
-	consumed bool                     // a batch was asked for
+	consumed bool                     // a batch was requested
 	initial  func() ([][]byte, error) // states of the pipelines before the first batch
 	out      []*pipeline.Batch
 }
 
-// NewIterator returns an iterator over pipelines, at their beginning or where states that
-// Checkpoints gave have brought them.
+// NewIterator returns an iterator over pipelines at their beginning, or at the states that
+// Checkpoints returned.
 func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*Iterator, error) {
 	const what = "dali.NewIterator"
 	bad := func(subject, want, got string) error {
@@ -112,8 +111,9 @@ func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*It
 	return it, errs.Wrap(what, "", err)
 }
 
-// Next returns the next batch of every pipeline, which are the caller's until the next call. At the
-// end of an epoch it returns io.EOF, again and again until Reset, or once with AutoReset.
+// Next returns the next batch of every pipeline. The batches belong to the caller until the next
+// call. At the end of an epoch Next returns io.EOF at each call until Reset, or once with
+// AutoReset.
 func (it *Iterator) Next(ctx context.Context) ([]*pipeline.Batch, error) {
 	it.consumed = true
 	if b := it.first; b != nil {
@@ -127,7 +127,7 @@ func (it *Iterator) Next(ctx context.Context) ([]*pipeline.Batch, error) {
 	return it.next(ctx)
 }
 
-// Epoch yields the rest of the epoch; after its end, the next one.
+// Epoch yields the rest of the epoch, or the next epoch if this one has ended.
 func (it *Iterator) Epoch(ctx context.Context) iter.Seq2[[]*pipeline.Batch, error] {
 	return func(yield func([]*pipeline.Batch, error) bool) {
 		if it.count.counter != 0 && it.consumed {
@@ -160,7 +160,7 @@ func (it *Iterator) next(ctx context.Context) ([]*pipeline.Batch, error) {
 	return it.out, nil
 }
 
-// share takes the batches that are next, in place of those before, unless the epoch is over.
+// share takes the next batches in place of the previous ones, unless the epoch has ended.
 func (it *Iterator) share(ctx context.Context) error {
 	if !it.begun {
 		if err := it.schedule(ctx); err != nil {
@@ -189,7 +189,7 @@ func (it *Iterator) share(ctx context.Context) error {
 	return it.checkFull()
 }
 
-// checkFull refuses batches that are not full where samples are counted.
+// checkFull returns an error for batches that are not full if samples are counted.
 func (it *Iterator) checkFull() error {
 	for _, b := range it.out {
 		for _, o := range b.Outputs {
@@ -214,7 +214,7 @@ func (it *Iterator) schedule(ctx context.Context) error {
 	return nil
 }
 
-// end is the end of an epoch.
+// end ends an epoch.
 func (it *Iterator) end(ctx context.Context) error {
 	if it.options.AutoReset {
 		if err := it.Reset(ctx); err != nil {
@@ -224,7 +224,7 @@ func (it *Iterator) end(ctx context.Context) error {
 	return io.EOF
 }
 
-// trim cuts what is not of the epoch from the batches.
+// trim cuts samples that do not belong to the epoch from the batches.
 func (it *Iterator) trim() {
 	for i, n := range it.count.kept() {
 		b := it.out[i]
@@ -247,8 +247,8 @@ func (it *Iterator) trim() {
 	})
 }
 
-// Reset begins the next epoch at the end of one; before that it does nothing, but with Drop when
-// only the samples that are dropped are left.
+// Reset begins the next epoch at the end of an epoch. Before the end it does nothing, except with
+// Drop if only samples are left that are dropped.
 func (it *Iterator) Reset(ctx context.Context) error {
 	if it.count.dropsNext() && !it.count.over() {
 		if err := it.share(ctx); err != nil {
@@ -276,14 +276,14 @@ func (it *Iterator) Reset(ctx context.Context) error {
 	return nil
 }
 
-// Size returns the number of samples of the epoch, of each pipeline when a reader tells and else of
-// all together; -1 when only its end tells.
+// Size returns the number of samples of the epoch: of each pipeline if a reader tells it, else of
+// all pipelines together. It is -1 if the size is not known before the end.
 func (it *Iterator) Size() int64 { return it.count.size }
 
-// Len returns the number of batches of the epoch, 0 when only its end tells.
+// Len returns the number of batches of the epoch, or 0 if it is not known before the end.
 func (it *Iterator) Len() int64 { return it.count.length() }
 
-// State returns the counters of the iterator as DALI writes them, JSON.
+// State returns the counters of the iterator as JSON, as DALI writes them.
 func (it *Iterator) State() string { return it.count.text() }
 
 // Checkpoints returns a state of each pipeline that holds the iterator's counters as well.
@@ -305,7 +305,7 @@ func (it *Iterator) states() ([][]byte, error) {
 	return states, nil
 }
 
-// resume takes the counters that came with the states of the pipelines.
+// resume restores the counters in the states of the pipelines.
 func (it *Iterator) resume() (bool, error) {
 	text := it.pipes[0].Consumer()
 	for _, p := range it.pipes {
@@ -320,13 +320,13 @@ func (it *Iterator) resume() (bool, error) {
 	return true, it.count.parse(text)
 }
 
-// text returns the counters in the spelling of Python.
+// text returns the counters in Python's spelling.
 func (c *epochCount) text() string {
 	return string(stateproto.Iterator{Counter: c.counter, CounterPerGPU: c.ahead, ShardSizePerGPU: c.sizes,
 		ShardsID: c.ids, Size: c.size}.Append(nil))
 }
 
-// parse takes counters that text wrote.
+// parse reads counters that text wrote.
 func (c *epochCount) parse(text []byte) error {
 	var t stateproto.Iterator
 	if err := json.Unmarshal(text, &t); err != nil {

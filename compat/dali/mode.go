@@ -12,16 +12,19 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// Mode makes a pipeline work as DALI's, bit for bit: as pipeline.Options.Compat it gives nodes
-// DALI's names, deals the words of the pipeline's seed out, shuffles through DALI's buffer, keys
-// random numbers by the slot in the batch, makes every batch full, and reads and writes DALI's
-// checkpoints.
+// Mode makes a pipeline work like DALI's, bit for bit, as pipeline.Options.Compat:
+//   - Nodes have DALI's names.
+//   - Nodes get the words of the pipeline's seed.
+//   - Readers shuffle through DALI's buffer.
+//   - Random numbers are keyed by the slot in the batch.
+//   - Every batch is full.
+//   - The pipeline reads and writes DALI's checkpoints.
 //
-// Orders with shuffle_after_epoch are those without enable_checkpointing, and there are no states;
-// see [CheckpointMode].
+// Orders with shuffle_after_epoch are those of a pipeline without enable_checkpointing, and there
+// are no states; see [CheckpointMode].
 func Mode() pipeline.Compat { return mode{} }
 
-// CheckpointMode is Mode with enable_checkpointing: the pipeline gives and takes DALI's
+// CheckpointMode is Mode with enable_checkpointing: the pipeline returns and accepts DALI's
 // checkpoints.
 func CheckpointMode() pipeline.Compat { return mode{checkpointing: true} }
 
@@ -36,7 +39,7 @@ func (mode) NodeName(s *op.Schema, unnamed int, _ func(string) bool) string {
 	return "__" + class(s.Name) + "_" + strconv.Itoa(unnamed)
 }
 
-// DrawsAlike implements pipeline.Compat: operators with equal seeds of their own do.
+// DrawsAlike implements pipeline.Compat. Operators with equal seeds of their own draw alike.
 func (mode) DrawsAlike(seeded bool) bool { return seeded }
 
 // Arrange implements pipeline.Compat.
@@ -73,8 +76,8 @@ func (m mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Option
 	return a, nil
 }
 
-// counted reports whether a random operator sees only the samples that took a branch. DALI
-// counts these, so that its numbers depend on the conditions of all batches before.
+// counted reports whether a random operator sees only the samples that took a branch. DALI counts
+// these samples, so its numbers depend on the conditions of all batches before.
 func counted(n *graph.Node) bool {
 	if n.Reader != nil || !drawsSeed(n) {
 		return false
@@ -89,8 +92,8 @@ func counted(n *graph.Node) bool {
 	return false
 }
 
-// slotKeyer gives the samples of a random operator their streams: sequences of its
-// seed that go on with the batches and lie 65537 apart in a batch.
+// slotKeyer gives the samples of a random operator their streams: sequences of the operator's seed
+// that continue with the batches and are 65537 apart within a batch.
 type slotKeyer struct{ key uint64 }
 
 // Stream implements rng.Keyer.
@@ -104,8 +107,8 @@ func drawsSeed(n *graph.Node) bool {
 	return ok
 }
 
-// dealSeeds returns the seed of every node: its own, or the next word of the
-// pipeline's in the order in which DALI adds its operators.
+// dealSeeds returns the seed of every node: its own, or the next word of the pipeline's seeds, in
+// the order in which DALI adds its operators.
 func dealSeeds(g *graph.Graph, seed uint64) []uint64 {
 	words, next := PipelineSeeds(int64(seed)), 0
 	seeds := make([]uint64, len(g.Nodes))

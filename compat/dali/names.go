@@ -6,14 +6,13 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// words are the words in operators' names that DALI does not write with one capital.
+// words are the words in names of operators that DALI does not write with one capital letter.
 var words = map[string]string{
 	"bbox": "BBox", "coco": "COCO", "mfcc": "MFCC", "mxnet": "MXNet", "rms": "RMS", "roi": "ROI", "ssd": "SSD", "tfrecord": "TFRecord",
 }
 
-// SchemaName returns DALI's name of an operator in a serialized pipeline, given
-// its full name here: "decoders__Image" of "decoders.image", "_TensorSubscript"
-// of "_tensor_subscript".
+// SchemaName returns DALI's name of an operator in a serialized pipeline. The argument is Bivouac's
+// full name: "decoders__Image" for "decoders.image", "_TensorSubscript" for "_tensor_subscript".
 func SchemaName(operator string) string {
 	path := strings.Split(operator, ".")
 	last := len(path) - 1
@@ -21,7 +20,7 @@ func SchemaName(operator string) string {
 	return strings.Join(path, "__")
 }
 
-// class returns the last part of the schema's name: "CropMirrorNormalize" of
+// class returns the last part of the schema's name: "CropMirrorNormalize" for
 // "crop_mirror_normalize". Underscores at the ends stay.
 func class(name string) string {
 	inner := strings.Trim(name, "_")
@@ -40,14 +39,14 @@ func class(name string) string {
 	return b.String()
 }
 
-// former are names of schemas that older pipelines use, of operators that have others now.
+// former are old names of schemas, in older pipelines, of operators that now have other names.
 var former = map[string]string{
 	"_ExternalSource": "external_source", "FileReader": "readers.file", "Uniform": "random.uniform", "CoinFlip": "random.coin_flip",
 	"NormalDistribution": "random.normal", "TransformTranslation": "transforms.translation",
 }
 
 // Operator returns the full name of the operator that DALI's pipelines call schema. If no operator
-// has that name, ok is false and name is the nearest guess: looking it up gives the right error.
+// has that name, ok is false and name is the nearest guess: looking it up returns the right error.
 func Operator(schema string) (name string, ok bool) {
 	if name, ok := former[schema]; ok {
 		return name, true
@@ -63,7 +62,8 @@ func Operator(schema string) (name string, ok bool) {
 	return guess(schema), false
 }
 
-// guess makes words of capitals: "decoders.image_random_crop" of "decoders__ImageRandomCrop".
+// guess turns capital letters into words: "decoders.image_random_crop" for
+// "decoders__ImageRandomCrop".
 func guess(schema string) string {
 	path := strings.Split(schema, "__")
 	last := path[len(path)-1]

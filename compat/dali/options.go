@@ -23,7 +23,7 @@ const (
 	maskStreams                = 0x70
 )
 
-// optionsOf returns what a serialized pipeline says about how it runs.
+// optionsOf returns the options that a serialized pipeline contains.
 func optionsOf(p *pipeproto.Pipeline) (PipelineOptions, error) {
 	o := PipelineOptions{Options: pipeline.Options{BatchSize: int(p.BatchSize), Workers: 4, Prefetch: 2}}
 	if p.BatchSize < 1 {
@@ -68,7 +68,7 @@ func optionsOf(p *pipeproto.Pipeline) (PipelineOptions, error) {
 	return o, nil
 }
 
-// executorOf sets what executor type, flags and queues say.
+// executorOf sets options from the executor type, flags and queues.
 func executorOf(p *pipeproto.Pipeline, o *PipelineOptions) {
 	depth := func(field *int32) int {
 		if field == nil {

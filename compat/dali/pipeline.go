@@ -12,18 +12,18 @@ import (
 
 // Pipeline is DALI's Pipeline: the engine's pipeline with DALI's calls.
 //
-// Run is the simple way. ScheduleRun, ShareOutputs, Outputs and ReleaseOutputs say when each batch
-// is begun, handed out and given back. The two are not mixed, unless EnableAPICheck(false) is
-// called, and a pipeline in which a batch failed is not run again by these methods. The methods of
-// the engine's pipeline work as well: Next and Batches are the way of Go, and are not part of the
-// check.
+// Run is the simple way. ScheduleRun, ShareOutputs, Outputs and ReleaseOutputs control when each
+// batch begins, is handed out and is released. Mixing the two ways is an error, unless
+// EnableAPICheck(false) was called. These methods do not run a pipeline again after a batch failed.
+// The methods of the engine's pipeline work as well: Next and Batches are Go's way, and are not
+// part of the check.
 //
-// Its methods are for one goroutine at a time. A call beside another one fails with errs.Busy.
+// The methods are for one goroutine at a time. A call during another call fails with errs.Busy.
 type Pipeline struct {
 	*pipeline.Pipeline
 
 	options PipelineOptions // defaults filled in
-	ahead   int             // batches in the making while one is in use
+	ahead   int             // batches in progress while one is in use
 	inputs  []string        // names of the external sources
 
 	turn      flow.Turn
@@ -72,7 +72,7 @@ func newPipeline(ctx context.Context, d *Definition, o PipelineOptions) (*Pipeli
 	return p, nil
 }
 
-// heard takes the engine's events.
+// heard handles the events of the engine.
 func (p *Pipeline) heard(e pipeline.Event) {
 	switch e.Kind {
 	case pipeline.EpochEnded:
@@ -85,7 +85,7 @@ func (p *Pipeline) heard(e pipeline.Event) {
 	}
 }
 
-// warn says once which options have no effect.
+// warn logs once which options have no effect.
 func (o PipelineOptions) warn() {
 	names := o.withoutEffect()
 	if len(names) == 0 {
@@ -98,7 +98,7 @@ func (o PipelineOptions) warn() {
 	log.Warn("dali: options without effect on the CPU: " + strings.Join(names, ", "))
 }
 
-// Options returns the options in force, defaults filled in.
+// Options returns the options in force, with defaults.
 func (p *Pipeline) Options() PipelineOptions { return p.options }
 
 // Checkpoint returns the state, as AppendState appends it.

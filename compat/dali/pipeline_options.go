@@ -11,36 +11,37 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
-// PipelineOptions are the arguments of DALI's Pipeline and pipeline_def: those that the engine has
-// too, and those that are DALI's only. The zero PipelineOptions work.
+// PipelineOptions are the arguments of DALI's Pipeline and pipeline_def: arguments that the engine
+// has too, and arguments that only DALI has. The zero PipelineOptions work.
 type PipelineOptions struct {
-	pipeline.Options // Compat is Mode, unless it is set or Native is
+	pipeline.Options // Compat is Mode, unless Compat or Native is set
 
-	// Native keeps Bivouac's own names, orders, random numbers and states. Only the calls are
+	// Native keeps Bivouac's own names, orders, random numbers and states. Only the method names are
 	// DALI's.
 	Native bool
-	// EnableCheckpointing makes the pipeline give and take states in DALI's mode, whose orders with
-	// shuffle_after_epoch differ with it. Bivouac's own way needs no such word.
+	// EnableCheckpointing makes the pipeline return and accept states in DALI's mode. It changes the
+	// order of readers with shuffle_after_epoch. Bivouac's own mode does not need it.
 	EnableCheckpointing bool
-	// Checkpoint is the state to begin at; nil is the beginning.
+	// Checkpoint is the state at which to begin. nil means the beginning.
 	Checkpoint []byte
 
-	// ExecPipelined and ExecAsync say whether batches are made ahead of their use, and beside the
-	// caller; both by default.
+	// ExecPipelined says whether batches are made ahead of their use. ExecAsync says whether other
+	// goroutines make them. Both are the default.
 	ExecPipelined, ExecAsync Toggle
-	// ExecDynamic Off has Run fail for good when a batch was not fed by the time it is begun, be it
-	// ahead of its use. Otherwise Run fails when it has no batch, and goes on when that is fed.
+	// ExecDynamic Off makes Run fail permanently if a batch was not fed before it begins, even if it
+	// begins ahead of its use. Otherwise Run fails while it has no batch, and continues when a batch
+	// is fed.
 	ExecDynamic Toggle
-	// CPUQueueSize and GPUQueueSize, given together, are the separated queues: the first is the
-	// number of batches ahead, as Prefetch, the second has no effect.
+	// CPUQueueSize and GPUQueueSize are the separated queues and are set together. The first is the
+	// number of batches ahead, like Prefetch. The second has no effect.
 	CPUQueueSize, GPUQueueSize int
 	// PyNumWorkers is the engine's SourceWorkers: how many calls of parallel external sources run
 	// at a time. 0 means 1; NoPyWorkers makes no goroutines for them.
 	PyNumWorkers int
-	// DeviceID is the GPU to use; nil and negative numbers mean none, and there is no other.
+	// DeviceID is the GPU to use. nil and negative numbers mean no GPU. Other values are errors.
 	DeviceID *int
 
-	// What follows can be read back and has no effect, which the log says once.
+	// The following options can be read back and have no effect. The log says so once.
 
 	MaxStreams                int
 	DefaultCUDAStreamPriority int
@@ -59,7 +60,7 @@ const NoPyWorkers = -1
 // defaultDepth is the engine's default of Prefetch.
 const defaultDepth = 2
 
-// Toggle is a choice that can be left open.
+// Toggle is a choice that may be not set.
 type Toggle = toggle.Toggle
 
 // The choices.
@@ -101,7 +102,7 @@ func (c Concurrency) String() string {
 	return enum.Name(c, []string{"default", "none", "backend", "full"}, "Concurrency(%d)")
 }
 
-// Override returns o with the fields that are set in by replaced; nil replaces none.
+// Override returns o with the fields that are set in by replaced. nil replaces nothing.
 func (o PipelineOptions) Override(by *PipelineOptions) PipelineOptions {
 	if by == nil {
 		return o
@@ -117,7 +118,7 @@ func (o PipelineOptions) Override(by *PipelineOptions) PipelineOptions {
 	return over
 }
 
-// Validate returns an error that names the first field at fault.
+// Validate returns an error that names the first wrong field.
 func (o PipelineOptions) Validate() error {
 	queues := fmt.Sprintf("%d and %d", o.CPUQueueSize, o.GPUQueueSize)
 	switch {
@@ -181,7 +182,7 @@ func (o PipelineOptions) engine() pipeline.Options {
 	return e
 }
 
-// inForce returns o with the defaults of the engine filled in.
+// inForce returns o with the defaults of the engine.
 func (o PipelineOptions) inForce(e pipeline.Options) PipelineOptions {
 	e.Prefetch, e.OnEvent, e.BeforeBatch = o.Prefetch, o.OnEvent, o.BeforeBatch
 	if e.Prefetch == 0 {

@@ -5,14 +5,14 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Properties are what DALI's pipelines tell about themselves, by its names.
+// Properties are the properties of DALI's pipelines, under DALI's names.
 type Properties struct {
 	MaxBatchSize, NumThreads int
 	DeviceID                 *int // nil: CPU only
 	Seed                     uint64
 	ExecPipelined, ExecAsync bool
-	// ExecDynamic is Default where DALI's dynamic executor was not asked for and is
-	// not eligible. Bivouac's executor is the same in any case.
+	// ExecDynamic is Default if DALI's dynamic executor was not requested and is not eligible.
+	// Bivouac's executor is the same in any case.
 	ExecDynamic                Toggle
 	ExecSeparated              bool
 	StreamPolicy               StreamPolicy
@@ -31,7 +31,7 @@ type Properties struct {
 	OutputNDim                 []int          // of each output; AnyNDim where nothing was declared
 }
 
-// Properties returns what the pipeline tells about itself.
+// Properties returns the properties of the pipeline.
 func (p *Pipeline) Properties() Properties {
 	o, outputs := p.options, len(p.Specs())
 	q := Properties{

@@ -17,33 +17,32 @@ const (
 	DefaultShuffleSeed = 524287 // also shuffles the list with RandomShuffle
 )
 
-// ReaderOptions are those arguments of a DALI reader, by DALI's names, and of its
-// pipeline that tell which samples it delivers. Others have no part in the
-// order: SkipCachedImages, for one, only leaves samples empty that a decoder
-// has cached.
+// ReaderOptions are the arguments of a DALI reader and of its pipeline that decide which samples it
+// delivers, under DALI's names. Other arguments do not affect the order. For example,
+// SkipCachedImages only leaves samples empty that a decoder has cached.
 type ReaderOptions struct {
-	Samples   int64 // of the whole data set, at most 2^31-1
-	BatchSize int   // the largest of the pipeline, which PadLastBatch fills; 0 is 1
+	Samples   int64 // samples of the whole data set, at most 2^31-1
+	BatchSize int   // the largest batch of the pipeline, which PadLastBatch fills; 0 means 1
 
 	RandomShuffle bool
-	InitialFill   int   // samples to pick from with RandomShuffle; 0 is DefaultInitialFill
-	Seed          int64 // of the operator; without one, the next of PipelineSeeds, or -1 in dynamic mode
+	InitialFill   int   // samples to pick from with RandomShuffle; 0 means DefaultInitialFill
+	Seed          int64 // seed of the operator; without one, the next of PipelineSeeds, or -1 in dynamic mode
 
-	NumShards, ShardID int // 0 shards are 1
+	NumShards, ShardID int // 0 shards means 1
 	StickToShard       bool
 	PadLastBatch       bool
 
-	// ShuffleAfterEpoch shuffles the whole list for every epoch, with
-	// ShuffleSeed, nil for DefaultShuffleSeed. It implies StickToShard and
-	// excludes RandomShuffle and an explicit StickToShard.
+	// ShuffleAfterEpoch shuffles the whole list for every epoch, with ShuffleSeed; nil means
+	// DefaultShuffleSeed. It implies StickToShard and excludes RandomShuffle and an explicit
+	// StickToShard.
 	ShuffleAfterEpoch bool
 	ShuffleSeed       *int64
 
 	// Checkpointing is the pipeline's option. Under ShuffleAfterEpoch each epoch shuffles the
 	// original list if it is set, and the list of the epoch before if it is not.
 	Checkpointing bool
-	// Container tells a reader of containers (tfrecord, mxnet, webdataset,
-	// caffe), which never shuffles the list of all samples at its start.
+	// Container marks a reader of containers (tfrecord, mxnet, webdataset, caffe), which never
+	// shuffles the list of all samples at its start.
 	Container bool
 }
 
@@ -64,7 +63,7 @@ func (o ReaderOptions) withDefaults() ReaderOptions {
 	return o
 }
 
-// validate tells what DALI refuses, with defaults filled in.
+// validate returns an error for options that DALI refuses. Defaults must be filled in.
 func (o ReaderOptions) validate() error {
 	for _, c := range []struct {
 		ok        bool
@@ -85,30 +84,29 @@ func (o ReaderOptions) validate() error {
 	return nil
 }
 
-// ReaderOrder is the order in which a DALI reader delivers the samples of a data
-// set, numbered in the order in which the reader lists them. It never ends, and
-// implements order.Order: its state is the position.
+// ReaderOrder is the order in which a DALI reader delivers the samples of a data set. Samples are
+// numbered in the order in which the reader lists them. It never ends, and implements order.Order:
+// its state is the position.
 //
-// Without shuffling any position is found at once. With RandomShuffle the
-// order replays the random numbers, but no samples: one for each position before
-// that epoch, about 2 ns each, or fewer from an epoch whose beginning it has kept.
-// ShuffleAfterEpoch shuffles the list once for an
-// epoch, but without Checkpointing once for each epoch from the start. An epoch
-// that is shuffled takes 4 bytes a sample, the whole list 4 more, and two
-// epochs are kept, so that reading on costs no more than it does DALI.
+// Without shuffling any position is found at once. With RandomShuffle the order replays random
+// numbers, but no samples: one for each position before the epoch, about 2 ns each, or fewer if it
+// has kept the beginning of an earlier epoch. ShuffleAfterEpoch shuffles the list once for an
+// epoch; without Checkpointing, once for each epoch from the start. A shuffled epoch takes 4 bytes
+// a sample and the whole list 4 more. Two epochs are kept, so that reading on costs no more than in
+// DALI.
 type ReaderOrder struct {
 	options ReaderOptions
 	shards  order.Shards
-	list    []int32 // shuffled at the start; nil for 0, 1, …
+	list    []int32 // the list, shuffled at the start; nil for 0, 1, …
 	numbers *numbers
 	resumed resumed
 
 	mu     sync.Mutex
-	recent [2]*epoch // the later used first; immutable
+	recent [2]*epoch // the one used last comes first; immutable
 }
 
-// NewReaderOrder returns the order of a reader. The error is of kind
-// errs.Invalid where DALI refuses the arguments.
+// NewReaderOrder returns the order of a reader. The error is of kind errs.Invalid if DALI refuses
+// the arguments.
 func NewReaderOrder(o ReaderOptions) (*ReaderOrder, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -155,7 +153,7 @@ func (r *ReaderOrder) Fill(pos int64, dst []int64) int {
 	return len(dst)
 }
 
-// fillEpoch writes what an epoch delivers from its position age on.
+// fillEpoch writes the ids that an epoch delivers, from its position age on.
 func (r *ReaderOrder) fillEpoch(number, age int64, dst []int64) {
 	last := r.shards.Size(number) - 1
 	if !r.options.RandomShuffle && !r.options.ShuffleAfterEpoch {
@@ -174,7 +172,7 @@ func (r *ReaderOrder) fillEpoch(number, age int64, dst []int64) {
 // Len implements order.Order: a reader never ends.
 func (r *ReaderOrder) Len() (n int64, ok bool) { return 0, false }
 
-// String implements order.Order. It leaves out what has no part in the order.
+// String implements order.Order. It leaves out options that do not affect the order.
 func (r *ReaderOrder) String() string {
 	o := r.options
 	s := fmt.Sprintf("dali-reader(n=%d shard=%d/%d", o.Samples, o.ShardID, o.NumShards)
@@ -193,7 +191,7 @@ func (r *ReaderOrder) String() string {
 	return s + ")"
 }
 
-// ReaderMeta is what Pipeline.reader_meta tells in DALI.
+// ReaderMeta is the result of Pipeline.reader_meta in DALI.
 type ReaderMeta struct {
 	EpochSize       int64 `json:"epoch_size"`
 	EpochSizePadded int64 `json:"epoch_size_padded"`
@@ -203,7 +201,7 @@ type ReaderMeta struct {
 	StickToShard    int   `json:"stick_to_shard"`
 }
 
-// Meta returns the reader's sizes and options as DALI gives them.
+// Meta returns the sizes and options of the reader as DALI does.
 func (r *ReaderOrder) Meta() ReaderMeta {
 	o := r.options
 	m := ReaderMeta{EpochSize: o.Samples, EpochSizePadded: o.Samples, NumberOfShards: o.NumShards, ShardID: o.ShardID}
@@ -217,8 +215,7 @@ func (r *ReaderOrder) Meta() ReaderMeta {
 	return m
 }
 
-// Locate returns the epoch of a position (>= 0), and how many samples of it come
-// before.
+// Locate returns the epoch of a position (>= 0), and how many samples of the epoch come before it.
 func (r *ReaderOrder) Locate(pos int64) (epoch, age int64) {
 	t := r.resumed
 	if t.length == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
-// caller is what runs a pipeline.
+// caller is the group of methods that runs a pipeline.
 type caller uint8
 
 const (
@@ -22,11 +22,11 @@ const (
 
 var callerNames = [...]string{"nobody", "Run", "ScheduleRun, ShareOutputs, Outputs and ReleaseOutputs", "an Iterator"}
 
-// EnableAPICheck says whether mixing Run with ScheduleRun and its kin is refused, as it is at
-// first.
+// EnableAPICheck says whether mixing Run with ScheduleRun and its related methods is an error. By
+// default it is.
 func (p *Pipeline) EnableAPICheck(on bool) { p.unchecked = !on }
 
-// enter begins a call. After nil, p.turn.Leave must be called.
+// enter begins a call. If it returns nil, the caller must call p.turn.Leave.
 func (p *Pipeline) enter(what string, who caller) error {
 	if err := p.turn.Take(what); err != nil {
 		return err
@@ -58,8 +58,8 @@ func (p *Pipeline) admit(what string, who caller) error {
 // taking is Next or Take of the engine.
 type taking func(ctx context.Context) (*pipeline.Batch, error)
 
-// taken returns what a call of the engine gave. After a batch that failed, the pipeline is not run
-// again.
+// taken returns the result of a call of the engine. After a batch that failed, the pipeline does
+// not run again.
 func (p *Pipeline) taken(ctx context.Context, call taking) (*pipeline.Batch, error) {
 	p.broken = nil
 	b, err := call(ctx)
@@ -69,8 +69,8 @@ func (p *Pipeline) taken(ctx context.Context, call taking) (*pipeline.Batch, err
 	return b, err
 }
 
-// Build makes the pipeline ready to run. It is ready when it was made; Build is there for programs
-// that call it.
+// Build makes the pipeline ready to run. It is ready already; Build exists for programs that call
+// it.
 func (p *Pipeline) Build() error {
 	if p.closed {
 		return &errs.Error{Kind: errs.Closed, Op: "dali.Build"}
@@ -78,8 +78,8 @@ func (p *Pipeline) Build() error {
 	return nil
 }
 
-// Run returns the next batch, which is the caller's until the next call. inputs are fed first, by
-// the name of their node; that works only without batches ahead, with a Prefetch of 1 or
+// Run returns the next batch, which belongs to the caller until the next call. It first feeds
+// inputs, by the name of their node. That works only without batches ahead, with a Prefetch of 1 or
 // NoPrefetch. At the end of an epoch Run returns io.EOF.
 func (p *Pipeline) Run(ctx context.Context, inputs map[string]pipeline.Data) (*pipeline.Batch, error) {
 	const what = "dali.Run"
@@ -106,9 +106,9 @@ func (p *Pipeline) Run(ctx context.Context, inputs map[string]pipeline.Data) (*p
 // static reports whether batches that were not fed fail the pipeline.
 func (p *Pipeline) static() bool { return p.options.ExecDynamic == Off }
 
-// demand asks for the batch that DALI's executor begins with this run when it is not dynamic: the
+// demand requests the batch that DALI's executor begins with this run if it is not dynamic. The
 // first run begins as many batches as are prefetched, and each later run one more. A batch that was
-// not fed is an error, after which the pipeline is not run again. What was begun before is
+// not fed is an error, after which the pipeline does not run again. Batches that began before are
 // delivered first.
 func (p *Pipeline) demand(what string) error {
 	if !p.static() {
@@ -141,8 +141,8 @@ func unfed(names []string) error {
 		Remedy: "call FeedInput before each run, and as often as InputFeedCount says before the first"}
 }
 
-// ScheduleRun begins a batch; the first call of an epoch as many as are prefetched. At the end of
-// the epoch it does nothing.
+// ScheduleRun begins a batch. The first call of an epoch begins as many batches as are prefetched.
+// At the end of the epoch it does nothing.
 func (p *Pipeline) ScheduleRun(ctx context.Context) error { return p.scheduleRun(ctx, bySchedule) }
 
 func (p *Pipeline) scheduleRun(ctx context.Context, who caller) error {
@@ -172,9 +172,9 @@ func (p *Pipeline) scheduleRun(ctx context.Context, who caller) error {
 	return nil
 }
 
-// ShareOutputs returns the next batch that was scheduled, when it is made. It is the caller's until
-// ReleaseOutputs, which gives the oldest back, Reset or Close. When nothing is scheduled it returns
-// io.EOF.
+// ShareOutputs waits for the next scheduled batch and returns it. The batch belongs to the caller
+// until ReleaseOutputs, which releases the oldest one, Reset or Close. If no batch is scheduled,
+// ShareOutputs returns io.EOF.
 func (p *Pipeline) ShareOutputs(ctx context.Context) (*pipeline.Batch, error) {
 	return p.shareOutputs(ctx, bySchedule)
 }
@@ -187,7 +187,7 @@ func (p *Pipeline) shareOutputs(ctx context.Context, who caller) (*pipeline.Batc
 	return p.taken(ctx, p.Take)
 }
 
-// ReleaseOutputs gives back the batch that has been held longest, if there is one.
+// ReleaseOutputs releases the batch that has been held longest, if there is one.
 func (p *Pipeline) ReleaseOutputs() error { return p.releaseOutputs(bySchedule) }
 
 func (p *Pipeline) releaseOutputs(who caller) error {
@@ -198,8 +198,8 @@ func (p *Pipeline) releaseOutputs(who caller) error {
 	return p.Release()
 }
 
-// Outputs gives back the batch that has been held longest and returns the next one, as ShareOutputs
-// does.
+// Outputs releases the batch that has been held longest and returns the next one, like
+// ShareOutputs.
 func (p *Pipeline) Outputs(ctx context.Context) (*pipeline.Batch, error) {
 	if err := p.ReleaseOutputs(); err != nil {
 		return nil, err
@@ -215,13 +215,13 @@ func (p *Pipeline) FeedInput(name string, data pipeline.Data, o *pipeline.FeedOp
 	return p.FeedInputs(name, []pipeline.Data{data}, o)
 }
 
-// FeedInputs is FeedInput for a source with several outputs.
+// FeedInputs works like FeedInput for a source with several outputs.
 func (p *Pipeline) FeedInputs(name string, data []pipeline.Data, o *pipeline.FeedOptions) error {
 	return p.Feed(name, data, o)
 }
 
-// InputFeedCount returns how many batches the external source called name has to be fed before the
-// first run, so that all which are prefetched can begin.
+// InputFeedCount returns how many batches the external source called name must be fed before the
+// first run, so that all prefetched batches can begin.
 func (p *Pipeline) InputFeedCount(name string) (int, error) {
 	if !slices.Contains(p.inputs, name) {
 		return 0, &errs.Error{Kind: errs.NotFound, Op: "dali.InputFeedCount", Subject: "node " + name,

@@ -14,13 +14,13 @@ import (
 
 const serializing = "dali.Serialize"
 
-// Serialize writes a pipeline as DALI's Pipeline.serialize does: DALI deserializes
-// and runs it. It carries no source positions. What DALI does not have is an
-// errs.Unsupported that names the node: operators that are not registered, such as Go
-// functions, and values that float32 cannot hold. Callbacks of external
-// sources are left out, as in DALI; one with several outputs becomes as many sources.
+// Serialize writes a pipeline as DALI's Pipeline.serialize does, so that DALI can deserialize and
+// run it. It writes no source positions. Parts that DALI does not have are an error of kind
+// errs.Unsupported that names the node: operators that are not registered, such as Go functions,
+// and values that float32 cannot hold. Callbacks of external sources are left out, as in DALI. A
+// source with several outputs becomes one source for each output.
 //
-// A definition in [Mode] gets DALI's numbers. Names in Bivouac's own way, such as "resize#2", are
+// A definition in [Mode] gets DALI's numbers. Names of Bivouac's own mode, such as "resize#2", are
 // kept.
 func Serialize(d *Definition) ([]byte, error) {
 	p, err := Proto(d)
@@ -30,12 +30,12 @@ func Serialize(d *Definition) ([]byte, error) {
 	return pipeproto.Append(nil, p), nil
 }
 
-// Proto is what Serialize writes, before it is bytes.
+// Proto returns the message that Serialize writes.
 func Proto(d *Definition) (*pipeproto.Pipeline, error) {
 	g, o := d.Graph(), d.Options()
 	p := &pipeproto.Pipeline{}
 	describe(p, o)
-	ids := map[string]int32{} // of those whose random numbers others draw
+	ids := map[string]int32{} // ids of nodes whose random numbers other nodes share
 	nodes, _ := g.DepthFirst()
 	for _, n := range nodes {
 		ops, err := operators(d, n)
@@ -63,7 +63,7 @@ func Proto(d *Definition) (*pipeproto.Pipeline, error) {
 	return p, nil
 }
 
-// declared returns what the options declare of output i.
+// declared returns the value that the options declare for output i, or none.
 func declared[T any](list []T, i int, none T) T {
 	switch {
 	case len(list) == 1:
@@ -74,7 +74,7 @@ func declared[T any](list []T, i int, none T) T {
 	return none
 }
 
-// edgeName is "name", or "name[1]" of one of several outputs.
+// edgeName returns "name", or "name[1]" if the node has several outputs.
 func edgeName(e graph.Edge) string {
 	if e.Node.Fed && len(e.Node.Specs) > 1 {
 		return sourceName(e)
@@ -85,11 +85,11 @@ func edgeName(e graph.Edge) string {
 	return e.Node.Name + "[" + strconv.Itoa(e.Output) + "]"
 }
 
-// sourceName names the external source of one output of several.
+// sourceName returns the name of the external source for one of several outputs.
 func sourceName(e graph.Edge) string { return e.Node.Name + "_" + strconv.Itoa(e.Output) }
 
-// operators returns the serialized form of a node, which is more than one of a source of several
-// outputs.
+// operators returns the serialized form of a node. A source with several outputs has several
+// operators.
 func operators(d *Definition, n *graph.Node) ([]pipeproto.Op, error) {
 	if n.Fed {
 		return sources(d, n)
@@ -114,8 +114,8 @@ func operators(d *Definition, n *graph.Node) ([]pipeproto.Op, error) {
 	return []pipeproto.Op{o}, err
 }
 
-// constants returns the arguments of an operator: those that DALI gives every one, and around them
-// its own.
+// constants returns the arguments of an operator. Arguments that DALI gives every operator are
+// around its own.
 func constants(n *graph.Node) ([]pipeproto.Argument, error) {
 	module := strings.Join(append([]string{"nvidia.dali.fn"}, n.Schema.Module...), ".")
 	list := []pipeproto.Argument{text("device", "cpu"), text("_display_name", n.Schema.Name), text("_module", module)}

@@ -11,10 +11,10 @@ import (
 	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
 )
 
-// State returns what DALI saves of a reader that has delivered pos samples (>= 0):
-// the generator of RandomShuffle at the beginning of an epoch, the number of the
-// epoch, and how many samples of it were delivered. The error is of kind
-// errs.Unsupported where the number of the epoch exceeds DALI's 31 bits.
+// State returns the state that DALI saves for a reader that has delivered pos samples (>= 0): the
+// generator of RandomShuffle at the beginning of an epoch, the number of the epoch, and how many
+// samples of it were delivered. The error is of kind errs.Unsupported if the number of the epoch
+// exceeds DALI's 31 bits.
 func (r *ReaderOrder) State(pos int64) (stateproto.Loader, error) {
 	number, age := r.Locate(pos)
 	if number > math.MaxInt32 {
@@ -24,11 +24,11 @@ func (r *ReaderOrder) State(pos int64) (stateproto.Loader, error) {
 	return stateproto.Loader{RNG: r.start(number).String(), Epoch: int32(number), Age: int32(age)}, nil
 }
 
-// Position returns how many samples the reader had delivered when it saved s. The
-// error is of kind errs.Mismatch when this reader is never in that state, since
-// it has another seed, data set, shard or batch; DALI goes on silently, with
-// another order. Without RandomShuffle the random state is not looked at; with it
-// this takes as long as a Fill in that epoch, whatever number the state gives.
+// Position returns how many samples the reader had delivered when it saved s. The error is of kind
+// errs.Mismatch if this reader is never in that state, because it has another seed, data set, shard
+// or batch size. DALI continues silently, with another order. Without RandomShuffle Position
+// ignores the random state. With RandomShuffle it takes as long as a Fill in that epoch, whatever
+// number the state has.
 func (r *ReaderOrder) Position(s stateproto.Loader) (int64, error) {
 	number, age := int64(s.Epoch), int64(s.Age)
 	bad := func(want, got string) error {
@@ -47,12 +47,11 @@ func (r *ReaderOrder) Position(s stateproto.Loader) (int64, error) {
 	return r.shards.Begin(number) + age, nil
 }
 
-// From returns the order in which DALI goes on from a state, and the position in it, whether the
-// state is of a reader like this or not: DALI takes the random state as it is, and passes over age
-// samples from the beginning of the epoch. Before that epoch the order is undefined. Negative
-// numbers of epochs are taken as 0, as is an age. The error is of kind errs.Corrupt if the random
-// state is not valid. A reader that does not shuffle goes on without it; DALI's reader would
-// shuffle for ever.
+// From returns the order in which DALI continues from a state, and the position in it, even if the
+// state belongs to another reader. DALI takes the random state as it is, and skips age samples from
+// the beginning of the epoch. Before that epoch the order is undefined. Negative epochs and ages
+// count as 0. The error is of kind errs.Corrupt if the random state is not valid. A reader that
+// does not shuffle continues without it; DALI's reader would shuffle forever.
 func (r *ReaderOrder) From(s stateproto.Loader) (*ReaderOrder, int64, error) {
 	var start libstdcxx.MinstdRand0
 	if engine, err := s.Engine(); err == nil {
@@ -67,11 +66,12 @@ func (r *ReaderOrder) From(s stateproto.Loader) (*ReaderOrder, int64, error) {
 	return next, r.shards.Begin(number) + int64(max(0, s.Age)), nil
 }
 
-// resumed is an epoch that is resumed with other batches than it was begun with: as PadLastBatch
-// fills the last of these, it has another length than epochs that are read from their beginning.
+// resumed is an epoch that continues with other batches than it began with. PadLastBatch fills the
+// last of these batches, so the epoch has another length than an epoch that is read from its
+// beginning.
 type resumed struct{ epoch, length int64 } // length 0: no such epoch
 
-// resumedAt returns what becomes of the epoch of a state. Batches begin where the state stands.
+// resumedAt returns how the epoch of a state continues. Batches begin at the position of the state.
 func (r *ReaderOrder) resumedAt(s stateproto.Loader) resumed {
 	number, age := int64(max(0, s.Epoch)), int64(max(0, s.Age))
 	batch, most := r.shards.Pad, r.shards.Largest()
@@ -81,7 +81,7 @@ func (r *ReaderOrder) resumedAt(s stateproto.Loader) resumed {
 	return resumed{number, age + (most-age+batch-1)/batch*batch}
 }
 
-// resumedFrom returns the order for a reader that goes on from a state of r, with batches that
+// resumedFrom returns the order for a reader that continues from a state of r, with batches that
 // begin there.
 func (r *ReaderOrder) resumedFrom(s stateproto.Loader) *ReaderOrder {
 	t := r.resumedAt(s)
@@ -95,8 +95,7 @@ func (r *ReaderOrder) resumedFrom(s stateproto.Loader) *ReaderOrder {
 	return &ReaderOrder{options: r.options, shards: r.shards, list: r.list, numbers: &n, resumed: t}
 }
 
-// start returns the generator at the beginning of an epoch; it moves with
-// RandomShuffle only.
+// start returns the generator at the beginning of an epoch. It changes only with RandomShuffle.
 func (r *ReaderOrder) start(number int64) libstdcxx.MinstdRand0 {
 	if !r.options.RandomShuffle {
 		number = r.numbers.first

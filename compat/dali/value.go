@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// dtypes are tensor types by their number in DALI.
+// dtypes lists tensor types by their number in DALI.
 var dtypes = []tensor.DType{
 	tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64,
 	tensor.Float16, tensor.Float32, tensor.Float64, tensor.Bool,
@@ -23,7 +23,7 @@ func dtypeOf(number int64) (tensor.DType, bool) {
 	return dtypes[number], true
 }
 
-// numberOf returns DALI's number of a type, or -1.
+// numberOf returns DALI's number of a type, or -1 if DALI does not have it.
 func numberOf(d tensor.DType) int64 { return int64(slices.Index(dtypes, d)) }
 
 // constant returns the value of a serialized argument as the parameter takes it.
@@ -77,8 +77,7 @@ func list(t op.Type) bool {
 	return t == op.Ints || t == op.Floats || t == op.Strings || t == op.Bools || t == op.DTypes
 }
 
-// element converts one value to what a parameter of that type, or a list of
-// such, holds.
+// element converts one value to the Go type of a parameter, or of the elements of a list parameter.
 func element(t op.Type, v any) (any, bool) {
 	switch v := v.(type) {
 	case bool:
@@ -115,7 +114,7 @@ func integer(t op.Type, v int64) (any, bool) {
 	return nil, false
 }
 
-// argument serializes the constant of a parameter. ok is false for what DALI cannot hold.
+// argument serializes the constant of a parameter. ok is false for a value that DALI cannot hold.
 func argument(name string, v any) (a pipeproto.Argument, ok bool) {
 	var value any
 	switch v := v.(type) {

@@ -52,7 +52,7 @@ func SplitLengths(n int64, fractions []float64) ([]int64, error) {
 		if !(f >= 0 && f <= 1) {
 			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: fmt.Sprint("fraction ", i),
 				Want: "a fraction from 0 to 1",
-				Got: fmt.Sprint(f)}
+				Got:  fmt.Sprint(f)}
 		}
 		sum += f
 		lengths[i] = int64(math.Floor(float64(n) * f))

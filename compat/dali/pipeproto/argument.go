@@ -16,9 +16,8 @@ const (
 	TypeBool   = "bool"
 )
 
-// NewArgument makes an argument as DALI does. The value is an int64, float32,
-// string or bool, or a slice of these. For others the error is of kind
-// errs.Unsupported.
+// NewArgument makes an argument as DALI does. The value is an int64, float32, string or bool, or a
+// slice of these. For any other value the error is of kind errs.Unsupported.
 func NewArgument(name string, value any) (Argument, error) {
 	switch v := value.(type) {
 	case int64:
@@ -54,7 +53,7 @@ func vector[T any](name, typ string, values []T) (Argument, error) {
 	return a, nil
 }
 
-// Value returns the value of which NewArgument makes a. ok is false if DALI would have written the
+// Value returns the value from which NewArgument makes a. ok is false if DALI would write the
 // argument in another way.
 func (a *Argument) Value() (value any, ok bool) {
 	switch {
@@ -107,7 +106,7 @@ func elements[T any](a *Argument) ([]T, bool) {
 	return values, true
 }
 
-// Argument returns the argument of that name, or nil. It is one of o.Args.
+// Argument returns the argument with the given name, or nil. The result is one of o.Args.
 func (o *Op) Argument(name string) *Argument {
 	for i := range o.Args {
 		if o.Args[i].Name == name {

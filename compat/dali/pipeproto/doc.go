@@ -1,11 +1,11 @@
-// Package pipeproto reads and writes the pipelines that DALI serializes, and
-// says them in YAML.
+// Package pipeproto reads and writes the pipelines that DALI serializes, and converts them to and
+// from YAML.
 //
 // # Bytes
 //
-// A serialized pipeline is a protobuf message, PipelineDef of package dali_proto,
-// proto2, without a frame around it. DALI writes fields by number; (1) is one
-// that is always there, * one that is there any number of times:
+// A serialized pipeline is a protobuf message, PipelineDef of package dali_proto, proto2, without a
+// frame around it. DALI writes fields by number. (1) marks a field that is always present, and * a
+// field that may be repeated:
 //
 //	PipelineDef                         OpDef, one an operator
 //	┌─────────────────────────────┐     ┌─────────────────────────────────┐
@@ -33,23 +33,24 @@
 //	│ 7 extra_args * Argument │ 8 is_vector (1) varint                 │
 //	└──────────────────────────────────────────────────────────────────┘
 //
-// DALI writes batch_size and is_vector always, and refuses what lacks them; so
-// does Parse. A scalar has one value in floats, ints, strings or bools. A vector has
-// is_vector set and no values, but one extra_args an element: an Argument "element
-// N" of the same type with the value. [Argument.Value] and [NewArgument] know that.
+// DALI always writes batch_size and is_vector, and refuses messages without them; so does Parse. A
+// scalar has one value in floats, ints, strings or bools. A vector has is_vector set and no values.
+// Instead it has one entry of extra_args per element: an Argument "element N" of the same type with
+// the value. [Argument.Value] and [NewArgument] convert both.
 //
 // Pipelines carry, in the arguments _origin_stack_*, file names and source
 // lines of the program that made them.
 //
 // # Sameness
 //
-// Append writes the bytes that Parse read: unknown fields, fields in another
-// order, packed numbers and long varints stay where and as they were. See the field
-// Wire of each message, which is zero for what DALI writes.
+// Append writes the same bytes that Parse read: unknown fields, fields in another order, packed
+// numbers and long varints stay unchanged. See the field Wire of each message, which is zero for
+// messages of DALI.
 //
 // # YAML
 //
-// MarshalYAML says the same, less what DALI always writes the same way:
+// MarshalYAML writes the same message as YAML, without the parts that DALI always writes in the
+// same way:
 //
 //	num_threads: 1
 //	batch_size: 3
@@ -67,13 +68,12 @@
 //	      inst_name: __Resize_4
 //	      logical_id: 4
 //
-// Keys are the names of the fields, in their order; false, 0 and "" are left out
-// where a field that is absent is the same. Arguments are one mapping, where
-// their names differ: a value or a list of values has the type that YAML gives it;
-// lists without elements have a tag with their type; what DALI would not write so is
-// a mapping of its fields. A message that is not laid out as DALI does has the key
-// "wire": a list of its fields in their order, of those that it has no name for,
-// or that are written in another way, with their bytes.
+// Keys are the names of the fields, in their order. false, 0 and "" are left out if an absent field
+// means the same. Arguments are one mapping if their names differ. A value or a list of values has
+// the type that YAML gives it. A list without elements has a tag with its type. An argument that
+// DALI would not write in this form is a mapping of its fields. A message whose layout is not
+// DALI's has the key "wire". It lists the fields in their order: fields without a name, and fields
+// that are written in another way, come with their bytes.
 //
-// UnmarshalYAML reads it back, and what MarshalYAML wrote gives the same bytes.
+// UnmarshalYAML reads the text back. The result of MarshalYAML gives the same bytes again.
 package pipeproto

@@ -14,9 +14,9 @@ import (
 
 const layoutKey = "wire"
 
-// MarshalYAML says a pipeline in YAML; see the package comment. It fails, with
-// an error of kind errs.Invalid, where the text would not read back as the same
-// pipeline, as it is for one that Parse would refuse, and for more than 16 MiB of text.
+// MarshalYAML converts a pipeline to YAML; see the package comment. The error is of kind
+// errs.Invalid if the text would not read back as the same pipeline, which happens for a pipeline
+// that Parse would refuse, and for more than 16 MiB of text.
 func MarshalYAML(p *Pipeline) ([]byte, error) {
 	text, err := yaml.Marshal(printer{}.message(pipelines.Schema(), reflect.ValueOf(p).Elem()))
 	if err != nil {
@@ -33,13 +33,13 @@ func MarshalYAML(p *Pipeline) ([]byte, error) {
 	return text, nil
 }
 
-// maxText bounds the text, and with it the memory that its nodes take, which is
-// up to a hundred times as much. A usual operator takes 1 KiB.
+// maxText bounds the text, and so the memory of its nodes, which take up to a hundred times as
+// much. A usual operator takes 1 KiB.
 const maxText = 16 << 20
 
 // UnmarshalYAML reads text that MarshalYAML or a person wrote. The text has one document without
-// aliases. Errors are of kind errs.Invalid and name the line, or errs.Exhausted for more than 16
-// MiB; UnmarshalYAML also fails as Parse does.
+// aliases. Errors are of kind errs.Invalid and name the line, or of kind errs.Exhausted for more
+// than 16 MiB. UnmarshalYAML also fails in the same cases as Parse.
 func UnmarshalYAML(text []byte) (*Pipeline, error) {
 	const op = "pipeproto.UnmarshalYAML"
 	if len(text) > maxText {
@@ -58,6 +58,6 @@ func UnmarshalYAML(text []byte) (*Pipeline, error) {
 	if err := (reader{}).message(pipelines.Schema(), reflect.ValueOf(p).Elem(), document.Content[0], 1); err != nil {
 		return nil, &errs.Error{Op: op, Err: err}
 	}
-	// Fields that are kept as bytes may be any: what they mean is for Parse to say.
+	// Fields that are kept as bytes may have any value; Parse checks them.
 	return Parse(Append(nil, p))
 }

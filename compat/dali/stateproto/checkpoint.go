@@ -7,14 +7,14 @@ import (
 	"github.com/bivouac-ml/bivouac/compat/dali/internal/wire"
 )
 
-// Layout is how a message lay in the bytes it was parsed from; see there. It is
-// zero, which is DALI's own way, unless another program wrote the message.
+// Layout is how a message was laid out in the bytes from which it was parsed; see wire.Layout. It
+// is zero, which is DALI's own layout, unless another program wrote the message.
 type Layout = wire.Layout
 
 // Checkpoint is a checkpoint of a pipeline.
 type Checkpoint struct {
-	Ops      []Op      `dali:"1,cpts"`             // of all nodes, in the executor's order
-	External *External `dali:"2,external_ctx_cpt"` // what Python keeps
+	Ops      []Op      `dali:"1,cpts"`             // states of all nodes, in the executor's order
+	External *External `dali:"2,external_ctx_cpt"` // the state that Python keeps
 
 	Wire Layout
 }
@@ -43,17 +43,16 @@ var (
 	readers     = wire.NewCodec[Reader]("stateproto.ParseReader", limits())
 )
 
-// Parse reads a checkpoint. Kinds of errors are errs.Corrupt for bytes that are no
-// checkpoint, errs.Unsupported for two external contexts, and errs.Exhausted for
-// more than 64 MiB or 1,048,576 fields. The states of operators are bytes, which
-// Op.Snapshot looks into.
+// Parse reads a checkpoint. The error is of kind errs.Corrupt for bytes that are not a checkpoint,
+// errs.Unsupported for two external contexts, and errs.Exhausted for more than 64 MiB or 1,048,576
+// fields. The states of operators stay bytes; Op.Snapshot reads them.
 func Parse(b []byte) (*Checkpoint, error) { return checkpoints.Parse(b) }
 
-// Append appends the checkpoint to dst. What Parse read, and nobody changed, is
-// written as it was.
+// Append appends the checkpoint to dst. Parts that Parse read, and that were not changed, are
+// written with the same bytes.
 func Append(dst []byte, c *Checkpoint) []byte { return checkpoints.Append(dst, c) }
 
-// Op returns the entry of that name, or nil. It is one of c.Ops.
+// Op returns the entry with the given name, or nil. The result is one of c.Ops.
 func (c *Checkpoint) Op(name string) *Op {
 	for i := range c.Ops {
 		if c.Ops[i].Name == name {
@@ -65,8 +64,8 @@ func (c *Checkpoint) Op(name string) *Op {
 
 const contiguous = "__MakeContiguous_CpuToCpu_"
 
-// Contiguous names the node that makes output number i of an instance, which has
-// n of them, contiguous on the processor.
+// Contiguous returns the name of the node that makes output number i of an instance contiguous on
+// the processor. n is the number of its outputs.
 func Contiguous(instance string, i, n int) string {
 	if n == 1 {
 		return contiguous + instance
@@ -74,8 +73,8 @@ func Contiguous(instance string, i, n int) string {
 	return contiguous + instance + "[" + strconv.Itoa(i) + "]"
 }
 
-// Producer returns the instance, and the number of its output, behind which the
-// node stands that Contiguous names so. The number is 0 where it has one output.
+// Producer returns the instance and the number of its output after which the node comes, if the
+// node has a name of Contiguous. The number is 0 if the instance has one output.
 func (o *Op) Producer() (instance string, output int, ok bool) {
 	instance, ok = strings.CutPrefix(o.Name, contiguous)
 	if !ok {

@@ -8,25 +8,25 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Progress is what pipeline_data says: how far the consumer has come. A pipeline
-// is reset after an external source has ended, and never where it has none.
+// Progress is the content of pipeline_data: how far the consumer has come. A pipeline is reset when
+// an external source has ended, and never if it has no external source.
 type Progress struct {
 	Iter     int64 `json:"iter"`      // batches since the pipeline was last reset
-	EpochIdx int64 `json:"epoch_idx"` // how many times it was
+	EpochIdx int64 `json:"epoch_idx"` // how many times it was reset
 }
 
-// Iterator is what iterator_data says of a framework's iterator. The slices,
-// which have one entry a pipeline, are nil where it has no reader.
+// Iterator is the content of iterator_data, for an iterator of a framework. The slices have one
+// entry a pipeline. They are nil if the iterator has no reader.
 type Iterator struct {
 	Counter         int64   `json:"_counter"` // samples since the start of the epoch, of all pipelines
 	CounterPerGPU   []int64 `json:"_counter_per_gpu"`
 	ShardSizePerGPU []int64 `json:"_shard_sizes_per_gpu"`
 	ShardsID        []int64 `json:"_shards_id"`
-	Size            int64   `json:"_size"` // of an epoch; negative: until the source ends
+	Size            int64   `json:"_size"` // size of an epoch; negative if it lasts until the source ends
 }
 
-// ParseProgress reads pipeline_data. Other keys, and what is no JSON, are errors of
-// kind errs.Corrupt.
+// ParseProgress reads pipeline_data. The error is of kind errs.Corrupt for other keys and for text
+// that is not JSON.
 func ParseProgress(b []byte) (Progress, error) {
 	var p Progress
 	err := parseJSON("stateproto.ParseProgress", b, &p)
@@ -42,8 +42,8 @@ func (p Progress) Append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// ParseIterator reads iterator_data, which is not empty. Other keys, and what is no
-// JSON, are errors of kind errs.Corrupt.
+// ParseIterator reads iterator_data, which must not be empty. The error is of kind errs.Corrupt for
+// other keys and for text that is not JSON.
 func ParseIterator(b []byte) (Iterator, error) {
 	var i Iterator
 	err := parseJSON("stateproto.ParseIterator", b, &i)
@@ -62,7 +62,7 @@ func (i Iterator) Append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendList appends a key and its list, unless that is nil.
+// appendList appends a key and its list, unless the list is nil.
 func appendList(dst []byte, key string, list []int64) []byte {
 	if list == nil {
 		return dst

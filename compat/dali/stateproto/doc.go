@@ -1,11 +1,10 @@
-// Package stateproto reads and writes the states of DALI: checkpoints of
-// pipelines, and of the readers and operators in them.
+// Package stateproto reads and writes the states of DALI: checkpoints of pipelines, and states of
+// the readers and operators in them.
 //
 // # Checkpoints
 //
-// What Pipeline.checkpoint returns is a protobuf message without a frame
-// around it; (1) is a field that is always there, * one that is there any
-// number of times:
+// Pipeline.checkpoint returns a protobuf message without a frame around it. (1) marks a field that
+// is always present, and * a field that may be repeated:
 //
 //	Checkpoint
 //	┌──────────────────────────────────────────────────────────────────┐
@@ -16,15 +15,14 @@
 //	│ └─────────────────────────┘ └──────────────────────────────────┘ │
 //	└──────────────────────────────────────────────────────────────────┘
 //
-// There is one entry for each node of the executor, in its order, under the
-// name of the operator's instance. The executor has nodes of its own, which have no
-// state: a MakeContiguous behind each output of the pipeline that may not be
-// contiguous, see [Contiguous]. DALI restores no checkpoint that names a node that it
-// does not have, or lacks an operator.
+// There is one entry for each node of the executor, in its order, under the name of the operator's
+// instance. The executor has nodes of its own, which have no state: a MakeContiguous after each
+// output of the pipeline that may not be contiguous, see [Contiguous]. DALI does not restore a
+// checkpoint that names a node that it does not have, or that lacks an operator.
 //
 // # Operators
 //
-// The state of an operator is one of four, see [Snapshot]:
+// The state of an operator has one of four kinds, see [Snapshot]:
 //
 //	none         nothing at all: operators without state, external sources
 //	Random       59 characters, Philox_KKKKKKKKKKKKKKKK_SSSSSSSSSSSSSSSS:BBBBBBBBBBBBBBBB_P
@@ -41,18 +39,18 @@
 //	             └──────────────────────────────────────────────────────┘
 //	Opaque       all else, such as messages of older operators
 //
-// Every reader has the same one: files, numpy, TFRecord, WebDataset, MXNet and COCO.
-// rng is the state of std::minstd_rand0 at the start of the epoch, from which its
-// order follows; [Loader.Engine] reads it. In dynamic mode a reader gives the same
-// bytes in base64, see [Reader.MarshalText].
+// All readers have the same kind of state: files, numpy, TFRecord, WebDataset, MXNet and COCO. rng
+// is the state of std::minstd_rand0 at the start of the epoch, which determines its order;
+// [Loader.Engine] reads it. In dynamic mode a reader returns the same bytes in base64, see
+// [Reader.MarshalText].
 //
 // # Counters
 //
-// pipeline_data is what Python's json.dumps writes of a [Progress], and
-// iterator_data of an [Iterator], where the checkpoint is one of a framework's.
+// pipeline_data is a [Progress] as Python's json.dumps writes it. iterator_data is an [Iterator],
+// if the checkpoint belongs to an iterator of a framework.
 //
 // # Sameness
 //
-// Append writes the bytes that Parse read, unknown fields and odd encodings
-// included; see the field Wire of each message, which is zero for what DALI writes.
+// Append writes the same bytes that Parse read, including unknown fields and unusual encodings. See
+// the field Wire of each message, which is zero for messages of DALI.
 package stateproto

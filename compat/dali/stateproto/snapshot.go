@@ -18,34 +18,35 @@ type Snapshot interface {
 // Stateless is the state of an operator that has none.
 type Stateless struct{}
 
-// Random is the state of a random operator. Its sequence grows by the size of the
-// batch with each iteration.
+// Random is the state of a random operator. With each iteration its sequence number grows by the
+// size of the batch.
 type Random struct{ rng.Philox }
 
-// Opaque is a state that this package does not know. It is never empty.
+// Opaque is a state of a kind that this package does not know. It is never empty.
 type Opaque []byte
 
 // Reader is the state of a reader, ReaderStateSnapshot.
 type Reader struct {
 	Loader Loader `dali:"1,loader_state,always"`
-	// Bivouac is what DALI has no place for, and passes over; nil in its own states.
+	// Bivouac has values for which DALI has no fields, and which DALI ignores. It is nil in DALI's own
+	// states.
 	Bivouac *Extension `dali:"1000,bivouac"`
 
 	Wire Layout
 }
 
-// Extension is what Bivouac says of a reader besides.
+// Extension holds values of a reader that only Bivouac writes.
 type Extension struct {
-	Fingerprint string `dali:"1,fingerprint"` // of the data set
+	Fingerprint string `dali:"1,fingerprint"` // fingerprint of the data set
 	Order       string `dali:"2,order"`       // in words, with everything that decides it
 	Batch       int64  `dali:"3,batch"`       // size of the batches
-	Epoch       int64  `dali:"4,epoch"`       // of those that were gone through, from 0
-	Left        int64  `dali:"5,left"`        // samples of it that are to come; 0: it has not begun
+	Epoch       int64  `dali:"4,epoch"`       // number of the epoch among those that were read, from 0
+	Left        int64  `dali:"5,left"`        // samples of the epoch that follow; 0 if it has not begun
 
 	Wire Layout
 }
 
-// Loader is where a reader stands, LoaderStateSnapshot.
+// Loader is the position of a reader, LoaderStateSnapshot.
 type Loader struct {
 	RNG   string `dali:"1,rng,always"` // at the start of the epoch; see Engine
 	Epoch int32  `dali:"2,current_epoch,always"`
@@ -66,8 +67,8 @@ func (r *Reader) AppendState(dst []byte) []byte { return readers.Append(dst, r) 
 // AppendState appends the bytes as they are.
 func (o Opaque) AppendState(dst []byte) []byte { return append(dst, o...) }
 
-// Snapshot tells by the bytes what state the operator has. Its AppendState gives
-// them back. What looks like no state of DALI is Opaque.
+// Snapshot finds out from the bytes which state the operator has. AppendState of the result returns
+// the same bytes. Bytes that are not a state of DALI are Opaque.
 func (o *Op) Snapshot() Snapshot {
 	if len(o.State) == 0 {
 		return Stateless{}
@@ -81,8 +82,9 @@ func (o *Op) Snapshot() Snapshot {
 	return Opaque(o.State)
 }
 
-// ParseReader reads the state of a reader. It fails with errs.Corrupt for bytes that are no
-// message, or for a message without a loader's state with a generator, and as Parse does.
+// ParseReader reads the state of a reader. The error is of kind errs.Corrupt for bytes that are not
+// a message, and for a message without the state of a loader with a generator. It also fails in the
+// same cases as Parse.
 func ParseReader(b []byte) (*Reader, error) {
 	r, err := DecodeReader(b)
 	if err != nil {
@@ -94,15 +96,15 @@ func ParseReader(b []byte) (*Reader, error) {
 	return r, nil
 }
 
-// DecodeReader reads the state of a reader as DALI does. DALI takes every message: what is missing
-// is zero, and the text of the generator may be anything.
+// DecodeReader reads the state of a reader as DALI does. DALI accepts every message: missing fields
+// are zero, and the text of the generator may be anything.
 func DecodeReader(b []byte) (*Reader, error) { return readers.Parse(b) }
 
 const maxEngine = 1<<31 - 2
 
-// NewLoader returns the state of a reader whose generator, a std::minstd_rand0,
-// had the state engine, from 1 to 2^31-2, when the epoch began, and that has
-// given age samples since.
+// NewLoader returns the state of a reader. When the epoch began, its generator, a
+// std::minstd_rand0, had the state engine, from 1 to 2^31-2. Since then the reader has delivered
+// age samples.
 func NewLoader(engine uint32, epoch, age int32) Loader {
 	return Loader{RNG: strconv.FormatUint(uint64(engine), 10), Epoch: epoch, Age: age}
 }
@@ -119,15 +121,15 @@ func (l *Loader) Engine() (uint32, error) {
 	return uint32(v), nil
 }
 
-// MarshalText returns the state as dynamic mode has it: the message in base64.
+// MarshalText returns the state in the form of dynamic mode: the message in base64.
 func (r *Reader) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, r.AppendState(nil)), nil
 }
 
-// UnmarshalText reads what MarshalText wrote. It fails as ParseReader does, and with errs.Corrupt
-// if the text is not base64; after an error r is as before.
+// UnmarshalText reads the result of MarshalText. It fails in the same cases as ParseReader, and
+// with errs.Corrupt if the text is not base64. After an error r is unchanged.
 func (r *Reader) UnmarshalText(text []byte) error {
-	// The decoder of encoding/base64 passes over line ends; DALI writes none.
+	// The decoder of encoding/base64 ignores line ends. DALI writes none.
 	b, err := base64.StdEncoding.Strict().DecodeString(string(text))
 	if err != nil || strings.ContainsAny(string(text), "\r\n") {
 		return &errs.Error{Kind: errs.Corrupt, Op: "stateproto.Reader", Want: "base64 in one line", Err: err}
