@@ -182,7 +182,8 @@ func noRule(path, got string) error {
 
 func disagree(path string, sample int, want, got string) error {
 	return &errs.Error{Kind: errs.Mismatch, Op: "loader.Collate",
-		Subject: fmt.Sprintf("%s of sample %d in the batch", named(path), sample), Want: want + ", as in the first sample", Got: got}
+		Subject: fmt.Sprintf("%s of sample %d in the batch", named(path), sample),
+		Want:    want + ", as in the first sample", Got: got}
 }
 
 // collateNumbers makes a tensor from numbers, or from rows of numbers.

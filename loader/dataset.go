@@ -33,7 +33,7 @@ type Bulk[S any] interface {
 // Optional interfaces: Sized, IterableCloner, Fingerprinted and state.Stateful. The state of the
 // data set is set before Open is called.
 type Iterable[S any] interface {
-	// Open begins a pass, which is one epoch. WorkerInfoOf(ctx) tells for which of several streams;
+	// Open begins a pass (an epoch). WorkerInfoOf(ctx) tells for which of several streams;
 	// each stream should yield different items. Open may return the data set itself.
 	Open(ctx context.Context) (Iterator[S], error)
 }

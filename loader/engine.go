@@ -24,7 +24,7 @@ type engine[S, B any] struct {
 	keyer   rng.Keyer
 	pin     *pinner
 
-	plan      protocol.Plan // the plan of the pass in progress; nil if there is none
+	plan      protocol.Plan // the plan of the pass in progress; nil between passes
 	lanes     []*lane[S]
 	crew      *crew[*slot[S, B]]
 	flight    []*slot[S, B] // slots that were given and not handed out yet, in the order of tasks

@@ -125,9 +125,10 @@ func (n *native) extendPlace(at *document.Place, until, before, samples int64) e
 	}
 	if _, ends := o.Len(); ends && at.Epoch > 0 && until < length {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "order",
-			Want:   fmt.Sprint("an order that never ends, or a state of epoch 0 (which had all ", length, " positions of the old order)"),
-			Got:    fmt.Sprintf("epoch %d of an order that ends and differs from position %d on", at.Epoch, until),
-			Remedy: "extend a mixture that never ends, such as one with order.CycleOn: an order that ends begins again in each epoch"}
+			Want: fmt.Sprint("an order that never ends, or a state of epoch 0 (which had all ", length, " positions of the old order)"),
+			Got:  fmt.Sprintf("epoch %d of an order that ends and differs from position %d on", at.Epoch, until),
+			Remedy: "extend a mixture that never ends, such as one with order.CycleOn: " +
+				"an order that ends begins again in each epoch"}
 	}
 	at.Grow(samples)
 	return nil

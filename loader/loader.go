@@ -139,7 +139,8 @@ func (l *Loader[S, B]) failed(ctx context.Context, err error) error {
 	}
 	return &errs.Error{Kind: errs.KindOf(err), Op: "loader.Next",
 		Subject: fmt.Sprintf("the same batch, for the %s time", ordinal(l.failures)), Err: err,
-		Remedy: "end the loop, or set Options.OnError to PassOn or Skip: an error keeps the position, so Next tries the same batch again"}
+		Remedy: "end the loop, or set Options.OnError to PassOn or Skip: " +
+			"an error keeps the position, so Next tries the same batch again"}
 }
 
 func ordinal(n int) string {

@@ -320,7 +320,8 @@ func (n *native) fits(at *document.Place) error {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "world",
 			Want: fmt.Sprint(at.World, " ranks (the state covers ", at.Since,
 				" batches after its snapshot)"), Got: strconv.Itoa(s.World),
-			Remedy: "continue with the same number of ranks up to a step with a snapshot or to the end of the epoch, and take the state there; with Options.SnapshotEvery 1 every step has a snapshot"}
+			Remedy: "continue with the same number of ranks up to a step with a snapshot or to the end of the epoch, " +
+				"and take the state there; with Options.SnapshotEvery 1 every step has a snapshot"}
 	}
 	if err := fitsRank(at, s); err != nil {
 		return err
@@ -358,8 +359,9 @@ func fitsRank(at *document.Place, s *protocol.Setup) error {
 			want = fmt.Sprintf("rank %d of %d", at.Rank, at.World)
 		}
 		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: want + " (batches were handed out out of order)",
-			Got:    rank,
-			Remedy: "continue with the same ranks, each from its own state, to the end of the epoch, or take states at the steps of Options.SettleEvery, from which any number of ranks can continue"}
+			Got: rank,
+			Remedy: "continue with the same ranks, each from its own state, to the end of the epoch, " +
+				"or take states at the steps of Options.SettleEvery, from which any number of ranks can continue"}
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (e *engine[S, B]) waitAny(ctx context.Context) (at int, err error) {
 	return at, err
 }
 
-// oldestDone returns the first of n slots that is done, or ok = false if there is none. Slots
+// oldestDone returns the first of n slots that is done, or ok = false if no slot is. Slots
 // become done while it looks: a slot may be done now although it was not done when oldestDone
 // looked at it, and so may a later slot of the same lane. The state of a stream is its state after
 // the batch that was handed out last. So oldestDone then takes the first slot of the lane, because

@@ -143,16 +143,16 @@ func (b *Batches) String() string {
 	return fmt.Sprintf("batches(size=%d tail=%s of %s)", b.size, b.tail, b.order)
 }
 
-// Rank is one rank's part of global batches. If a batch has n samples, rank r of world size w has the
-// samples from r*n/w up to but not including (r+1)*n/w, both rounded down. For every w the parts of
-// all ranks make up the batch. So a run can continue from the same batch with another world size, and
-// no sample is lost or repeated. Rank is an Order of the rank's samples.
+// Rank is one rank's part of global batches. If a batch has n samples, rank r of world size w has
+// the samples from r*n/w up to but not including (r+1)*n/w, both rounded down. For every w the
+// parts of all ranks make up the batch. So a run can continue from the same batch with another
+// world size, and no sample is lost or repeated. Rank is an Order of the rank's samples.
 type Rank struct {
 	batches     *Batches
 	rank, world int64
 	first, full int64 // the rank's slice of a whole batch
 	last        int64 // the rank's samples of the last batch of an epoch
-	epoch       int64 // the rank's samples of an epoch; those of all epochs may exceed an int64
+	epoch       int64 // the rank's samples of an epoch; the samples of all epochs may exceed an int64
 	shard       bool  // NewShard made it
 }
 

@@ -1,7 +1,7 @@
 package order
 
 // Sampler yields ids in an order of its own, like the samplers of torch.utils.data. Each Open
-// begins an iteration, which is one epoch. A Sampler or Cursor that implements state.Stateful
+// begins an iteration (an epoch). A Sampler or Cursor that implements state.Stateful
 // continues from its state. Any other sampler is read again from the start of the iteration, and
 // must yield the same ids again.
 //

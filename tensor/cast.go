@@ -92,7 +92,8 @@ func CastInto(dst DType, out []byte, src DType, in []byte) error {
 		}
 	default:
 		return &errs.Error{Kind: errs.Invalid, Op: "tensor.Cast",
-			Want: "separate memory, or memory with the same beginning or the same end", Got: "memory that overlaps in another way"}
+			Want: "separate memory, or memory with the same beginning or the same end",
+			Got:  "memory that overlaps in another way"}
 	}
 	return nil
 }

@@ -115,7 +115,8 @@ func Of[T Element](t Tensor) ([]T, error) {
 	var zero T
 	if uintptr(p)%unsafe.Alignof(zero) != 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "tensor.Of", Subject: t.String(),
-			Got: fmt.Sprintf("memory that is not aligned to %d bytes", unsafe.Alignof(zero)), Remedy: "call Clone, which returns an aligned copy"}
+			Got:    fmt.Sprintf("memory that is not aligned to %d bytes", unsafe.Alignof(zero)),
+			Remedy: "call Clone, which returns an aligned copy"}
 	}
 	if want == Bool {
 		for i, b := range t.Data {

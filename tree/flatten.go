@@ -15,8 +15,8 @@ type Entry struct {
 }
 
 // Flatten returns the leaves and the empty containers in the order of the tree. If the tree itself
-// is a leaf or is empty, the result is one entry with the empty path. The nodes are those of the
-// tree, not copies. n must pass Check.
+// is a leaf or is empty, the result is one entry with the empty path. The nodes are shared
+// with the tree, not copied. n must pass Check.
 func Flatten(n *Node) []Entry {
 	var entries []Entry
 	flatten(n, nil, &entries)

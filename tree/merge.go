@@ -29,7 +29,7 @@ type MergeOptions struct {
 //   - A list replaces a dictionary with the same number of keys.
 //   - A dictionary over a list reads the list as pairs of a key and a value, as Python's dict
 //     does. A dictionary of two keys counts as a pair.
-//   - A struct whose fields differ from those of the result becomes a dictionary.
+//   - A struct whose fields differ from the fields of the result becomes a dictionary.
 //
 // Errors are of kind errs.Mismatch and name the path. The causes are a leaf in two trees, different
 // kinds, lists of different lengths, and a list that is not a list of pairs.

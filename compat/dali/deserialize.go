@@ -22,7 +22,7 @@ type DeserializeOptions struct {
 	// Sources are the sources that external sources call, by name. An external source without one must
 	// be fed, as in DALI.
 	Sources map[string]pipeline.Source
-	// MemoryLimit bounds the bytes of all batches in progress, as far as the graph tells their sizes.
+	// MemoryLimit bounds the bytes of all batches in progress whose sizes the graph tells.
 	// If more is needed, the error is of kind errs.Exhausted, before any memory is allocated. 0 means
 	// 16 GiB.
 	MemoryLimit int64

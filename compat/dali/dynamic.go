@@ -21,8 +21,8 @@ import (
 // fails with the first batch. Restore.Compat does the same. Without it such states are errors.
 type Dynamic struct {
 	// Extend adds two things to states, in fields that DALI ignores: the fingerprint of the data set,
-	// and where the epoch ends. DALI's own states tell the latter only for readers that read whole
-	// epochs.
+	// and where the epoch ends. DALI's own states tell the end of the epoch only for readers that
+	// read whole epochs.
 	Extend bool
 }
 

@@ -20,8 +20,8 @@ import (
 //   - Every batch is full.
 //   - The pipeline reads and writes DALI's checkpoints.
 //
-// Orders with shuffle_after_epoch are those of a pipeline without enable_checkpointing, and there
-// are no states; see [CheckpointMode].
+// Orders with shuffle_after_epoch are the orders of a pipeline without enable_checkpointing, and
+// there are no states; see [CheckpointMode].
 func Mode() pipeline.Compat { return mode{} }
 
 // CheckpointMode is Mode with enable_checkpointing: the pipeline returns and accepts DALI's

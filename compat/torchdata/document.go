@@ -141,7 +141,7 @@ func parseWorkers(b []byte, workers int) (*workersDoc, *mainDoc, error) {
 	if m.Workers != workers || len(d.Snapshot.Workers) != workers {
 		return nil, nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: "_num_workers", Want: fmt.Sprint(workers),
 			Got:    fmt.Sprint(m.Workers, " with ", len(d.Snapshot.Workers), " states"),
-			Remedy: "use the same number of workers (a state of torchdata is for one number), or Bivouac's own states, which are for any number"}
+			Remedy: otherWorkers}
 	}
 	for i := range workers {
 		if w := d.Snapshot.Workers[workerKey(i)]; w == nil || w.ID != i {
@@ -159,9 +159,13 @@ func parseWorkers(b []byte, workers int) (*workersDoc, *mainDoc, error) {
 
 func noKey(op, key, want string) error {
 	return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: key, Want: want, Got: "a state without that key",
-		Remedy: "use the same number of workers (a state of torchdata is for one number), or Bivouac's own states, which are for any number"}
+		Remedy: otherWorkers}
 }
 
 func corrupt(op, want, got string) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: op, Want: want, Got: got}
 }
+
+// otherWorkers is the remedy for a state of a loader with another number of workers.
+const otherWorkers = "use the same number of workers (a state of torchdata is for one number), " +
+	"or Bivouac's own states, which are for any number"

@@ -21,7 +21,7 @@ func (t *Turn) Take(what string) error {
 		return nil
 	}
 	return &errs.Error{Kind: errs.Busy, Op: what, Want: "one call at a time",
-		Got: "a call during a call of another goroutine",
+		Got:    "a call during a call of another goroutine",
 		Remedy: "call from one goroutine, or hold a mutex during the calls and while you use their results"}
 }
 

@@ -45,7 +45,7 @@ type sources[T any] struct {
 
 	// Fields for sketches.
 	above   *book  // where versions go; nil if states are written out
-	states  *shelf // states at the last version; nil if there is none since all changed
+	states  *shelf // states at the last version; nil after all sources changed
 	height  int    // height of states
 	changed []int  // sources that may have changed since
 	marked  []bool // sources that are in changed

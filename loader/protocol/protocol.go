@@ -18,7 +18,7 @@ import (
 type Protocol interface {
 	// Attach is called once, after the options have been checked.
 	Attach(e Engine) error
-	// Begin begins a pass, which is one epoch, by a call of Engine.Open. It fails in the same cases as
+	// Begin begins a pass (an epoch) by a call of Engine.Open. It fails in the same cases as
 	// Next.
 	Begin(ctx context.Context) error
 	// AppendState appends the state after the batches that were handed out.

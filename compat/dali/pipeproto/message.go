@@ -41,7 +41,7 @@ type Op struct {
 	Outputs   []Edge     `dali:"3,output"`
 	Args      []Argument `dali:"4,args"`
 	Instance  string     `dali:"5,inst_name"`  // unique in the pipeline
-	LogicalID *int32     `dali:"6,logical_id"` // the same for copies that share a source; -1 if there is none
+	LogicalID *int32     `dali:"6,logical_id"` // the same for copies that share a source; -1 for other operators
 
 	Wire Layout
 }

@@ -250,7 +250,7 @@ func (t *tape) choose(n int) int {
 	return t.picks[t.at-1]
 }
 
-// advance moves to the next sequence of choices. It returns false if there is none.
+// advance moves to the next sequence of choices. It returns false after the last one.
 func (t *tape) advance() bool {
 	t.picks, t.ways = t.picks[:t.at], t.ways[:t.at]
 	t.at = 0
