@@ -120,8 +120,8 @@ func abstractTree(abstract any, item string, handlers *handler.LeafRegistry) (*t
 		}
 		it, ok := a.Item(item)
 		if !ok {
-			return nil, &errs.Error{Kind: errs.NotFound, Subject: subject, Want: "metadata that has the item",
-				Got: "none of " + item}
+			return nil, &errs.Error{Kind: errs.NotFound, Subject: subject, Want: "metadata with item " + strconv.Quote(item),
+				Got: "metadata without it"}
 		}
 		return it.abstract()
 	case Info:

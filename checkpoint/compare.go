@@ -67,7 +67,7 @@ func (c *conversion) compareTree(ctx context.Context, to *layout.Checkpoint, t c
 // bytes at a time.
 func (c *conversion) compareLeaf(ctx context.Context, e tree.Entry, got *tree.Node, room int64) error {
 	want := e.Node
-	differ := &errs.Error{Kind: errs.Corrupt, Want: want.String(), Got: "another leaf after writing"}
+	differ := &errs.Error{Kind: errs.Corrupt, Want: want.String(), Got: "a different leaf after writing"}
 	if got == nil {
 		return differ
 	}
@@ -95,7 +95,7 @@ func (c *conversion) compareLeaf(ctx context.Context, e tree.Entry, got *tree.No
 	}
 	same, err := sameElements(ctx, w, g, room)
 	if err == nil && !same {
-		err = &errs.Error{Kind: errs.Corrupt, Got: "other elements after writing", Remedy: "check memory and disk"}
+		err = &errs.Error{Kind: errs.Corrupt, Got: "different elements after writing", Remedy: "check memory and disk"}
 	}
 	return err
 }

@@ -84,7 +84,7 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 	}
 	if o.Salvage && (o.Report == nil || fn != nil) {
 		return errs.Wrap(op, dst, &errs.Error{Kind: errs.Invalid, Subject: "ConvertOptions.Salvage",
-			Want: "Convert, and a Report, which names what is lost"})
+			Want: "Convert with a Report, which names the lost leaves"})
 	}
 	src := strings.Join(srcs, ", ")
 	var from crowd
@@ -194,13 +194,13 @@ func (c *conversion) plan(ctx context.Context) error {
 		switch {
 		case single && len(items) > 1:
 			return &errs.Error{Kind: errs.Unsupported, Subject: "items " + itemNames(items),
-				Want: "one tree, as the layout " + options.SafetensorsLayout.String() + " has it",
-				Got:  strconv.Itoa(len(items)) + " items", Remedy: "choose one of them (ConvertOptions.Item), or another layout"}
+				Want: "one tree, because the layout " + options.SafetensorsLayout.String() + " holds one",
+				Got:  strconv.Itoa(len(items)) + " items", Remedy: "choose one item (ConvertOptions.Item), or another layout"}
 		case it.Kind == layout.Unknown && !single && it.Handler != "":
 			err = c.copiedItem(ctx, &out, it.Name)
 		case it.Kind == layout.Unknown, single && it.Kind != layout.Tree:
 			return &errs.Error{Kind: errs.Unsupported, Subject: "item " + strconv.Quote(it.Name), Got: it.Kind.String(),
-				Want:   "what the layout " + options.SafetensorsLayout.String() + " has a place for",
+				Want:   "an item that the layout " + options.SafetensorsLayout.String() + " can hold",
 				Remedy: "choose other items (ConvertOptions.Item), or another layout"}
 		case it.Kind == layout.Tree:
 			out.Tree, out.Rich, err = c.tree(ctx, it.Name, out.Name, transforms && it.Name == target)

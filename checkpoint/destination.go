@@ -124,7 +124,7 @@ func obtainable(n int) error {
 	}
 	if err != nil {
 		return &errs.Error{Kind: errs.Exhausted, Want: strconv.Itoa(n) + " bytes of memory", Err: err,
-			Remedy: "load boxes of it, or leave it out (LoadOptions.Want)"}
+			Remedy: "load boxes of the array, or skip it (LoadOptions.Want)"}
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (ld *loading) readForeign(ctx context.Context, t *layout.OpenTree, entries 
 		}
 		if w.Boxes != nil || w.Shape != nil || w.DType != tensor.Invalid {
 			return &errs.Error{Kind: errs.Invalid, Subject: "leaf " + strconv.Quote(l.Param),
-				Want: "an array to take boxes of, cast or reshape", Got: l.ValueType}
+				Want: "an array, because Boxes, DType or Shape are set", Got: l.ValueType}
 		}
 		by := w.by
 		if by == nil {
@@ -172,14 +172,14 @@ func converted(v any, t reflect.Type) (any, bool) {
 }
 
 func foreignMismatch(by *handler.AnyLeaf, l *layout.Leaf, got string) error {
-	return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("a leaf of type %s, of which nil, a %v or a %v can be asked",
-		l.ValueType, by.LeafType(), by.AbstractType()), Got: got}
+	return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("nil, a %v or a %v for a leaf of type %s",
+		by.LeafType(), by.AbstractType(), l.ValueType), Got: got}
 }
 
 func foreignError(l *layout.Leaf) error {
-	return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param), Want: "a type that is known",
+	return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param), Want: "a type with a leaf handler",
 		Got:    l.ValueType,
-		Remedy: "add its handler to Options.PyTree.LeafHandlers, or leave it out (Placeholder, Want.Skip)"}
+		Remedy: "add its handler to Options.PyTree.LeafHandlers, or skip the leaf (Placeholder, Want.Skip)"}
 }
 
 // notForeign explains a value that describes leaves of a type of their own, and

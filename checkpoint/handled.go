@@ -48,8 +48,8 @@ func (c *conversion) copied(ctx context.Context, out *writer.Item, from *layout.
 		if h.of != from || !same {
 			return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(e.Path.Param()),
 				Want:   h.String() + " under its name in the first source",
-				Got:    "one that was " + strconv.Quote(h.leaf.Param),
-				Remedy: "drop it; or load it transformed, with its handler, and save that"}
+				Got:    "a leaf that was " + strconv.Quote(h.leaf.Param),
+				Remedy: "drop the leaf; or load it transformed, with its handler, and save the result"}
 		}
 		if out.Foreign == nil {
 			out.Foreign = map[*tree.Node]string{}
@@ -101,7 +101,7 @@ type copiedFiles struct {
 func (f copiedFiles) compare(ctx context.Context, to *layout.Checkpoint) error {
 	name, err := parts.Differing(ctx, f.names, f.from, to.Directory(f.item))
 	if err == nil && name != "" {
-		err = &errs.Error{Kind: errs.Corrupt, Subject: name, Got: "other bytes after writing",
+		err = &errs.Error{Kind: errs.Corrupt, Subject: name, Got: "different bytes after writing",
 			Remedy: "check memory and disk"}
 	}
 	return err

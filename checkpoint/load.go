@@ -156,9 +156,9 @@ func (o *LoadOptions) salvages(into *destination) (bool, error) {
 	case !o.Salvage:
 		return false, nil
 	case o.Report == nil:
-		bad.Want, bad.Got = "a Report, which names the leaves that are lost", "none"
+		bad.Want, bad.Got = "a Report, which names the lost leaves", "nil"
 	case into != nil:
-		bad.Want, bad.Got = "Load", "LoadInto, which cannot leave leaves out"
+		bad.Want, bad.Got = "Load", "LoadInto, which cannot leave out leaves"
 	default:
 		return true, nil
 	}
@@ -235,7 +235,7 @@ func (o *LoadOptions) admits(layout string) error {
 	if asked := o.CheckpointLayout; asked != 0 && asked != options.Auto && asked != found {
 		return &errs.Error{Kind: errs.Invalid, Subject: "CheckpointLayout", Want: asked.String(),
 			Got:    "a checkpoint of layout " + layout,
-			Remedy: "leave it out: layouts are recognised"}
+			Remedy: "leave it unset: a load recognises the layout"}
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (o *LoadOptions) bound(ctx context.Context) (context.Context, context.Cance
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,
 		&errs.Error{Kind: errs.Canceled, Want: "a load within " + limit.Round(time.Millisecond).String(),
-			Got: "a longer one", Remedy: "Options.Asynchronous.LoadTimeout"})
+			Got: "a longer load", Remedy: "raise Options.Asynchronous.LoadTimeout"})
 	return ctx, cancel, nil
 }
 

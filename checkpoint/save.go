@@ -164,7 +164,7 @@ func (o *SaveOptions) dedup(st store.Store, path string) (*writer.Dedup, error) 
 		return nil, nil
 	}
 	if o.VerifyEvery < 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.VerifyEvery", Want: "0 or more"}
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.VerifyEvery", Want: "at least 0"}
 	}
 	name, err := locate.Beside(path, o.Base, o.Store)
 	if err != nil {
@@ -189,7 +189,7 @@ func admit(ctx context.Context, st store.Store, name string, overwrite bool) err
 	}
 	if step != "" {
 		e := &errs.Error{Kind: errs.Invalid, Want: "the path of a checkpoint",
-			Got:    "the directory of a run, in which there is " + step,
+			Got:    "the directory of a run, which holds " + step,
 			Remedy: "save below it, under the name of a step; training.Open saves steps there"}
 		if !overwrite {
 			e.Kind = errs.Exists

@@ -37,8 +37,8 @@ func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Tran
 	}
 	switch {
 	case o.Want != nil:
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "LoadOptions.Want", Want: "none",
-			Remedy: "have the transformation leave out what is not wanted"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "LoadOptions.Want", Want: "nil",
+			Remedy: "leave out unwanted leaves in the transformation"}
 	case abstract != nil && o.Abstract != nil:
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "LoadOptions.Abstract", Want: "one abstract tree",
 			Got: "two"}
@@ -185,7 +185,7 @@ func (s *sources) transform(ctx context.Context, fn Transform) (*tree.Node, erro
 }
 
 func noSources() error {
-	return &errs.Error{Kind: errs.Invalid, Subject: "sources", Want: "at least one checkpoint", Got: "none"}
+	return &errs.Error{Kind: errs.Invalid, Subject: "sources", Want: "at least one checkpoint", Got: "no checkpoint"}
 }
 
 // checkTransformed refuses a leaf that is nothing that could be read or written.
@@ -195,7 +195,7 @@ func checkTransformed(n *tree.Node) error {
 			return err
 		}
 		if l.Read == nil {
-			return &errs.Error{Kind: errs.Invalid, Want: "a Lazy with a way to Read it", Got: "none"}
+			return &errs.Error{Kind: errs.Invalid, Want: "a Lazy with a Read function", Got: "nil"}
 		}
 		return nil
 	}

@@ -24,7 +24,7 @@ func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, i
 	o *writer.Options) (store.Pinned, error) {
 	if s.Base != "" {
 		return nil, &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Base",
-			Want: "no base in a partial update, which links what is there"}
+			Want: "no base, because a partial update links the files of the checkpoint"}
 	}
 	pin, err := store.Pin(ctx, st, name)
 	switch {
@@ -113,7 +113,7 @@ func sameLayout(a *parts.Assembly, items []writer.Item, o *writer.Options) error
 		}
 		if o.Layout != options.OCDBTZarr3 && o.Layout != want {
 			return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout",
-				Want: want.String() + ", as the checkpoint has it", Got: o.Layout.String()}
+				Want: want.String() + ", the layout of the checkpoint", Got: o.Layout.String()}
 		}
 		o.Layout = want
 	}
@@ -141,8 +141,8 @@ func (s *SaveOptions) overtaken(ctx context.Context, to saving.Target, err error
 		}
 	case to.Options.Replaces == nil && kind == errs.Exists:
 		return &errs.Error{Kind: errs.Busy, Want: "no checkpoint, as when the update began",
-			Got: "one that another writer has made since", Err: store.ErrReplaced,
-			Remedy: "run it again: it adds to what is there now"}
+			Got: "a checkpoint that another writer has made since", Err: store.ErrReplaced,
+			Remedy: "save again: the update then adds to the present checkpoint"}
 	}
 	return err
 }

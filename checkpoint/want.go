@@ -90,7 +90,7 @@ func (rs *readings) plan(at int, l *layout.Leaf, w Want) error {
 	given := tensor.Spec{DType: l.DType, Shape: shape}
 	if w.DType != tensor.Invalid && w.DType != l.DType {
 		if !w.DType.Valid() || l.Kind == layout.PRNGKey {
-			return &errs.Error{Kind: errs.Invalid, Want: "a type of elements that it can be cast to", Got: w.DType.String()}
+			return &errs.Error{Kind: errs.Invalid, Want: "an element type to which the array can be cast", Got: w.DType.String()}
 		}
 		given.DType = w.DType
 	}
@@ -100,7 +100,7 @@ func (rs *readings) plan(at int, l *layout.Leaf, w Want) error {
 	if !r.boxes {
 		boxes = []Box{{Origin: make([]int, len(shape)), Shape: shape}}
 	} else if l.Kind != layout.Array {
-		return &errs.Error{Kind: errs.Invalid, Want: "an array to take boxes of", Got: LeafKind(l.Kind).String()}
+		return &errs.Error{Kind: errs.Invalid, Want: "an array, because Boxes are set", Got: LeafKind(l.Kind).String()}
 	}
 	for _, b := range boxes {
 		box := zarr.Box{Origin: b.Origin, Shape: b.Shape}

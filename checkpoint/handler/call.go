@@ -95,8 +95,8 @@ func protected(who string, commit Commit) Commit {
 		case err := <-done:
 			return err
 		case <-late.C:
-			return &errs.Error{Kind: errs.Canceled, Op: who + ".Commit", Want: "to return when its context ends",
-				Got:    fmt.Sprintf("one that was still at it %s later, and is left behind", patience),
+			return &errs.Error{Kind: errs.Canceled, Op: who + ".Commit", Want: "a return when the context ends",
+				Got:    fmt.Sprintf("no return within %s after that, so the call is abandoned", patience),
 				Remedy: "the handler is at fault", Err: context.Cause(ctx)}
 		}
 	}

@@ -73,11 +73,11 @@ func (g *guard) take(name string, open bool) error {
 		return &errs.Error{Kind: errs.Closed, Subject: name, Got: "a file after the commit"}
 	}
 	if _, ok := g.names[name]; ok {
-		return &errs.Error{Kind: errs.Exists, Subject: name, Got: "a file twice"}
+		return &errs.Error{Kind: errs.Exists, Subject: name, Got: "the same file twice"}
 	}
 	if other, ok := g.folded[fold.Name(name)]; ok {
 		return &errs.Error{Kind: errs.Invalid, Subject: name,
-			Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "one that does not",
+			Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "a name that differs only in case",
 			Remedy: "some file systems would take both for one file"}
 	}
 	g.names[name], g.folded[fold.Name(name)] = open, name
@@ -104,8 +104,8 @@ func (g *guard) finish() error {
 	if len(open) == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Invalid, Subject: slices.Min(open), Want: "a file that is closed", Got: "one left open",
-		Remedy: "the handler has to close what it creates"}
+	return &errs.Error{Kind: errs.Invalid, Subject: slices.Min(open), Want: "a closed file", Got: "an open file",
+		Remedy: "the handler must close each file that it creates"}
 }
 
 func (g *guard) Put(ctx context.Context, name string, b []byte) error {

@@ -240,7 +240,7 @@ func (r *LeafRegistry) Add(h *AnyLeaf, override bool, secondary ...string) error
 		return &errs.Error{Kind: errs.Exists, Op: "handler.LeafRegistry.Add",
 			Subject: h.leaf.String() + " as " + h.abstract.String(),
 			Got:     e.typeString + " for " + e.leaf.String() + " as " + e.abstract.String(),
-			Remedy:  "override it, or give it types and a type string of its own"}
+			Remedy:  "set override, or give the handler its own types and type string"}
 	}
 	r.entries = append(slices.DeleteFunc(r.entries, conflicts), leafEntry{h, slices.Clone(secondary)})
 	return nil
@@ -262,7 +262,7 @@ func (h *AnyLeaf) check() error {
 	}
 	switch {
 	case h.typeString == "":
-		return bad("leaf handler of "+h.leaf.String(), "a type string", "none", "")
+		return bad("leaf handler of "+h.leaf.String(), "a type string", "no type string", "")
 	case h.typeString == orbax.TypeJAX, h.typeString == orbax.TypeNumpy, !strings.Contains(h.typeString, "."):
 		return bad("leaf handler of "+h.leaf.String(), "a type string with a dot that is not one of Orbax's",
 			strconv.Quote(h.typeString), `name it like "example.Tokens"`)

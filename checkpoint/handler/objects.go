@@ -55,7 +55,7 @@ func (Objects) Load(ctx context.Context, dir Reader, abstract any) (any, error) 
 func (Objects) Metadata(context.Context, Reader) (any, error) {
 	return nil, &errs.Error{Kind: errs.Unsupported, Op: "handler.Objects.Metadata",
 		Got:    "an item that an object saved by itself",
-		Remedy: "ask the object's Metadata"}
+		Remedy: "call the Metadata method of the object"}
 }
 
 func wrongType(op, want string, got any) error {

@@ -66,7 +66,7 @@ func (r *Registry) Add(h CheckpointableHandler, name string, secondary ...string
 	for _, e := range r.entries {
 		if name != "" && e.Name == name {
 			return &errs.Error{Kind: errs.Exists, Op: "handler.Registry.Add", Subject: "item " + strconv.Quote(name),
-				Got: "bound to " + e.Handler.TypeString(), Remedy: "bind it to another name, or to none"}
+				Got: "bound to " + e.Handler.TypeString(), Remedy: "bind it to another name, or to no name"}
 		}
 		if name == "" && e.Handler.TypeString() == h.TypeString() {
 			return &errs.Error{Kind: errs.Exists, Op: "handler.Registry.Add", Subject: h.TypeString(),
@@ -177,7 +177,7 @@ func (r *Registry) ForSave(name string, v any) (h CheckpointableHandler, err err
 	}
 	return nil, &errs.Error{Kind: errs.NotFound, Op: "handler.Registry.ForSave",
 		Subject: "handler of item " + strconv.Quote(name),
-		Want:    fmt.Sprintf("one that takes a %T", v), Got: describe(entries),
+		Want:    fmt.Sprintf("a handler that takes a %T", v), Got: describe(entries),
 		Remedy: "add a handler to the registry, or bind one to the name"}
 }
 
@@ -217,9 +217,9 @@ func (r *Registry) ForLoad(name string, abstract any, typeString string) (h Chec
 	if h := bound(entries, ItemState); h != nil {
 		return h, nil
 	}
-	want := "one of type string " + strconv.Quote(typeString)
+	want := "a handler of type string " + strconv.Quote(typeString)
 	if abstract != nil {
-		want += fmt.Sprintf(", or one that takes a %T", abstract)
+		want += fmt.Sprintf(", or a handler that takes a %T", abstract)
 	}
 	return nil, &errs.Error{Kind: errs.NotFound, Op: "handler.Registry.ForLoad",
 		Subject: "handler of item " + strconv.Quote(name),

@@ -57,7 +57,7 @@ func (v *verifier) itemForOrbax(ctx context.Context, it layout.Item) error {
 		v.refuse(errs.Mismatch, it.Name, "an item of the handler "+it.Handler+", which Orbax does not have",
 			"register a handler for it there, or load the other items by their names")
 	case it.Kind == layout.Unknown:
-		v.refuse(errs.Mismatch, it.Name, "a directory that is no item: v1.load_checkpointables tries to load it",
+		v.refuse(errs.Mismatch, it.Name, "a directory that is not an item: v1.load_checkpointables tries to load it",
 			"move it out of the checkpoint, or load the items by their names")
 	case handler != it.Kind.Handler():
 		v.refuse(errs.Mismatch, it.Name, "an item of the kind "+it.Kind.String()+", which Orbax gives to "+handler,

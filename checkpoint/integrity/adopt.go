@@ -94,7 +94,7 @@ func Adopt(ctx context.Context, path string, o *AdoptOptions) (*Report, error) {
 	if err != nil {
 		if rerr := st.RemoveTree(context.WithoutCancel(ctx), file); rerr != nil {
 			return r, errs.Wrap(op, path, &errs.Error{Kind: errs.KindOf(err), Subject: file,
-				Got: "a manifest that does not hold, and could not be removed: " + rerr.Error(), Err: err})
+				Got: "a wrong manifest that could not be removed: " + rerr.Error(), Err: err})
 		}
 		return r, errs.Wrap(op, path, err)
 	}

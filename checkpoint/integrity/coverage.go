@@ -163,7 +163,7 @@ func (v *verifier) lostTree(it layout.Item, files []store.Info) error {
 	}
 	return &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: path.Join(it.Name, orbax.TreeFile),
 		Got:    "the file is missing",
-		Remedy: "without it nobody knows the leaves of " + strconv.Quote(it.Name)}
+		Remedy: "without it the leaves of " + strconv.Quote(it.Name) + " are unknown"}
 }
 
 // lostRoot is lostTree of a checkpoint that was a tree itself.
@@ -171,7 +171,7 @@ func lostRoot(files []store.Info) error {
 	for _, f := range files {
 		if f.Name == ocdbt.ManifestName || path.Dir(f.Name) == orbax.ArraysDir {
 			return &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: orbax.TreeFile, Got: "the file is missing",
-				Remedy: "without it nobody knows the leaves"}
+				Remedy: "without it the leaves are unknown"}
 		}
 	}
 	return nil

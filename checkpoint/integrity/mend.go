@@ -177,8 +177,8 @@ func (r *repairer) replace(ctx context.Context, name, final string, old store.Pi
 		return err
 	}
 	if !bytes.Equal(now, x.found) {
-		return &errs.Error{Kind: errs.Mismatch, Subject: name, Want: "a checkpoint that nobody changes",
-			Got: "another one than before", Remedy: "repair it again, while no other process writes there"}
+		return &errs.Error{Kind: errs.Mismatch, Subject: name, Want: "the checkpoint that was examined",
+			Got: "a checkpoint that changed meanwhile", Remedy: "repair it again, while no other process writes there"}
 	}
 	if err := txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: x.raw}); err != nil {
 		return err

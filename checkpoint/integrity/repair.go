@@ -154,7 +154,7 @@ func (r *repairer) problem(err error) { r.report.Problems = append(r.report.Prob
 func (r *repairer) run(ctx context.Context) error {
 	if store.IsStaging(r.root) {
 		return &errs.Error{Kind: errs.Invalid, Want: "a checkpoint, a session or a directory of them",
-			Got:    "what an interrupted save left",
+			Got:    "the leftover of an interrupted save",
 			Remedy: "name the directory that it is in"}
 	}
 	if parts.IsSession(r.root) {
@@ -464,7 +464,7 @@ func (r *repairer) setAside(ctx context.Context, name string, old store.Pinned, 
 		a.To = path.Base(to)
 		if err == nil && errors.Is(old.Fate(ctx, to), store.ErrReplaced) {
 			err = errors.Join(&errs.Error{Kind: errs.Busy, Subject: name, Want: "the directory that was read",
-				Got: "another one", Err: store.ErrReplaced,
+				Got: "another directory", Err: store.ErrReplaced,
 				Remedy: "run it again: it reads the present contents"}, r.st.Rename(ctx, to, name))
 		}
 		return err

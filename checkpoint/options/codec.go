@@ -36,7 +36,7 @@ var codecs = map[reflect.Type]codec{
 		encode: func(v reflect.Value) value { return value{kind: kindBool, text: v.Interface().(Toggle).String()} },
 	},
 	reflect.TypeFor[Limit](): {
-		want: "bytes, 1 or more, or null for no bound",
+		want: "at least 1 byte, or null for no bound",
 		decode: func(v value) (any, bool) {
 			if v.kind == kindNull {
 				return Limit(Unlimited), true
@@ -52,7 +52,7 @@ var codecs = map[reflect.Type]codec{
 		},
 	},
 	reflect.TypeFor[FileSize](): {
-		want: "bytes, or 0 for no bound",
+		want: "a number of bytes, or 0 for no bound",
 		decode: func(v value) (any, bool) {
 			n, err := integer(v)
 			if n == 0 {
@@ -63,7 +63,7 @@ var codecs = map[reflect.Type]codec{
 		encode: func(v reflect.Value) value { return number(max(0, v.Int())) },
 	},
 	reflect.TypeFor[time.Duration](): {
-		want:   "seconds, more than 0, or -1 for no bound",
+		want:   "more than 0 seconds, or -1 for no bound",
 		decode: decodeSeconds,
 		encode: func(v reflect.Value) value {
 			if v.Int() < 0 {
@@ -73,7 +73,7 @@ var codecs = map[reflect.Type]codec{
 		},
 	},
 	reflect.TypeFor[*Host](): {
-		want: "a process, or null for every process",
+		want: "the number of a process, or null for every process",
 		decode: func(v value) (any, bool) {
 			if v.kind == kindNull {
 				return new(EveryHost), true
@@ -142,7 +142,7 @@ func stringOf(v reflect.Value) value {
 
 func number(i int64) value { return value{kind: kindNumber, text: strconv.FormatInt(i, 10)} }
 
-var errNumber = errors.New("no integer")
+var errNumber = errors.New("not an integer")
 
 // integer reads a number without a fraction: 2, but also 2.0 and 2e9, which
 // some writers make of large ones.

@@ -228,5 +228,5 @@ func (o Options) agreeCompression() error {
 
 func contradiction(a, av, b, bv string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "options.Validate", Subject: a,
-		Got: a + ": " + av + " and " + b + ": " + bv, Remedy: "say it in one of the two"}
+		Got: a + ": " + av + " and " + b + ": " + bv, Remedy: "set only one of the two"}
 }

@@ -108,7 +108,7 @@ func (v value) duplicate() error {
 	seen := make(map[string]key, len(v.keys))
 	for _, k := range v.keys {
 		if first, ok := seen[k.name]; ok {
-			return at(k.line, k.col, k.name, "a name once", fmt.Sprintf("it again after line %d", first.line), "")
+			return at(k.line, k.col, k.name, "each name once", fmt.Sprintf("the name again after line %d", first.line), "")
 		}
 		seen[k.name] = k
 	}

@@ -126,7 +126,7 @@ func TestParseRefuses(t *testing.T) {
 		{"null in a list", `{"multiprocessing": {"active_processes": [null]}}`, "multiprocessing: {active_processes: [null]}", []string{"null"}},
 		{"fraction", `{"safetensors": {"read_chunk_bytes": 1.5}}`, "safetensors: {read_chunk_bytes: 1.5}", []string{"an integer"}},
 		{"overflow", `{"safetensors": {"read_chunk_bytes": 1e30}}`, "safetensors: {read_chunk_bytes: 1e30}", []string{"an integer"}},
-		{"no bytes", `{"memory": {"read_concurrent_bytes": 0}}`, "memory: {read_concurrent_bytes: 0}", []string{"1 or more", "null"}},
+		{"no bytes", `{"memory": {"read_concurrent_bytes": 0}}`, "memory: {read_concurrent_bytes: 0}", []string{"at least 1", "null"}},
 		{"no time", `{"asynchronous": {"timeout_secs": 0}}`, "asynchronous: {timeout_secs: 0}", []string{"seconds"}},
 		{"endless time", `{"asynchronous": {"timeout_secs": 1e300}}`, "asynchronous: {timeout_secs: 1e300}", []string{"seconds"}},
 		{"negative host", `{"multiprocessing": {"primary_host": -1}}`, "multiprocessing: {primary_host: -1}", []string{"null for every process"}},

@@ -39,7 +39,7 @@ func (o Options) complete() error {
 	}
 	if o.Bivouac.ZarrMetadataKey != "" && l != OCDBTZarr2 && l != PlainZarr2 {
 		return invalid("bivouac.zarr_metadata_key", "a layout of zarr v2", "layout "+l.String(),
-			"leave it out, zarr v3 says zarr.json")
+			"leave it unset: zarr v3 always uses zarr.json")
 	}
 	m := o.Multiprocessing
 	if m.ProcessIndex != nil && int(*m.ProcessIndex) >= m.ProcessCount {
@@ -47,8 +47,8 @@ func (o Options) complete() error {
 			strconv.Itoa(int(*m.ProcessIndex)), "")
 	}
 	if m.ProcessCount > 1 && m.Barrier == nil && *m.PrimaryHost != EveryHost {
-		return invalid("multiprocessing.process_count", "a barrier for more than one process", "none",
-			"set Multiprocessing.Barrier, or primary_host null where each process has a file system of its own")
+		return invalid("multiprocessing.process_count", "a barrier for more than one process", "no barrier",
+			"set Multiprocessing.Barrier; or set primary_host to null if each process has its own file system")
 	}
 	for _, p := range m.ActiveProcesses {
 		if p >= m.ProcessCount {
@@ -138,17 +138,17 @@ func (o Options) checkNumbers() error {
 		if c.value >= 0 || c.limited && c.value == Unlimited {
 			continue
 		}
-		want := c.what + ", 1 or more"
+		want := "at least 1 in " + c.what
 		if c.limited {
 			want += ", or Unlimited"
 		}
 		return invalid(c.field, want, strconv.FormatInt(c.value, 10), "")
 	}
 	if r := o.Safetensors.MaxOverReadRatio; r != 0 && !(r >= 1) {
-		return invalid("safetensors.max_over_read_ratio", "1 or more", fmt.Sprint(r), "1 reads nothing in vain")
+		return invalid("safetensors.max_over_read_ratio", "at least 1", fmt.Sprint(r), "1 reads no extra byte")
 	}
 	if f := l.BroadcastMemoryScalingFactor; !(f >= 0 && f <= 1) {
-		return invalid("array.loading.load_and_broadcast_options.broadcast_memory_scaling_factor", "0 to 1", fmt.Sprint(f),
+		return invalid("array.loading.load_and_broadcast_options.broadcast_memory_scaling_factor", "a number from 0 to 1", fmt.Sprint(f),
 			"")
 	}
 	if m.Regulator != nil {
@@ -186,11 +186,11 @@ func (s Storage) check(at string) error {
 		return invalid(at+".dtype", "an element type", strconv.Itoa(int(s.DType)), "")
 	}
 	if s.ChunkByteSize < 0 {
-		return invalid(at+".chunk_byte_size", "bytes, 1 or more", strconv.FormatInt(s.ChunkByteSize, 10), "")
+		return invalid(at+".chunk_byte_size", "at least 1 byte", strconv.FormatInt(s.ChunkByteSize, 10), "")
 	}
 	for i, a := range s.ShardAxes {
 		if a < 0 || slices.Contains(s.ShardAxes[:i], a) {
-			return invalid(at+".shard_axes", "different axes, 0 or more", fmt.Sprint(s.ShardAxes), "")
+			return invalid(at+".shard_axes", "different axes, counted from 0", fmt.Sprint(s.ShardAxes), "")
 		}
 	}
 	return nil
@@ -199,10 +199,10 @@ func (s Storage) check(at string) error {
 func (o Options) checkProcesses() error {
 	m := o.Multiprocessing
 	if m.PrimaryHost != nil && *m.PrimaryHost < EveryHost {
-		return invalid("multiprocessing.primary_host", "a process, or EveryHost", strconv.Itoa(int(*m.PrimaryHost)), "")
+		return invalid("multiprocessing.primary_host", "the number of a process, or EveryHost", strconv.Itoa(int(*m.PrimaryHost)), "")
 	}
 	if m.ProcessIndex != nil && *m.ProcessIndex < 0 {
-		return invalid("multiprocessing.process_index", "a process", strconv.Itoa(int(*m.ProcessIndex)), "")
+		return invalid("multiprocessing.process_index", "the number of a process", strconv.Itoa(int(*m.ProcessIndex)), "")
 	}
 	if a := m.ActiveProcesses; a != nil {
 		for i, p := range a {
@@ -211,10 +211,10 @@ func (o Options) checkProcesses() error {
 			}
 		}
 		if len(a) == 0 {
-			return invalid("multiprocessing.active_processes", "one process or more", "none", "leave it out for all")
+			return invalid("multiprocessing.active_processes", "at least one process", "no process", "leave it unset for all processes")
 		}
 		if m.PrimaryHost != nil && *m.PrimaryHost != EveryHost && !slices.Contains(a, int(*m.PrimaryHost)) {
-			return invalid("multiprocessing.active_processes", fmt.Sprintf("the primary host %d among them", *m.PrimaryHost),
+			return invalid("multiprocessing.active_processes", fmt.Sprintf("a list with the primary host %d", *m.PrimaryHost),
 				fmt.Sprint(a), "")
 		}
 	}
@@ -263,13 +263,13 @@ func (o Options) checkOurs() error {
 		return invalid("bivouac.zarr_metadata_key", "a file name that no chunk has", strconv.Quote(k), "")
 	}
 	if b.Parity < -1 || b.Parity > maxParity {
-		return invalid("bivouac.parity", fmt.Sprintf("1 to %d blocks for 100 blocks of data, or -1 for none", maxParity),
+		return invalid("bivouac.parity", fmt.Sprintf("1 to %d blocks for 100 blocks of data, or -1 for no parity", maxParity),
 			strconv.Itoa(b.Parity), "")
 	}
 	size := 0
 	for k, v := range b.Annotations {
 		if k == "" {
-			return invalid("bivouac.annotations", "names", "an empty one", "")
+			return invalid("bivouac.annotations", "names that are not empty", "an empty name", "")
 		}
 		size += len(k) + len(v)
 	}

@@ -189,13 +189,13 @@ func (o *SaveOptions) validate() error {
 	}
 	if m := o.Multiprocessing; m.ProcessCount > 1 && *m.PrimaryHost != options.EveryHost {
 		return &errs.Error{Kind: errs.Unsupported, Subject: "Multiprocessing.ProcessCount",
-			Got:    "a part by several processes",
-			Remedy: "add to a checkpoint with SaveOptions.PartialUpdate, which several can do; or save the part from one process"}
+			Got:    "a part from several processes",
+			Remedy: "add to a checkpoint with SaveOptions.PartialUpdate, which several processes can do; or save the part from one process"}
 	}
 	if l, err := o.Options.StoredLayout(); err != nil {
 		return err
 	} else if !writer.InDatabase(l) {
-		return bad("Bivouac.Layout", l.String()+", of which there are no parts; finalize, then bivouac convert")
+		return bad("Bivouac.Layout", l.String()+", which cannot be saved in parts; finalize, then bivouac convert")
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func (p *part) compare(ctx context.Context, items []writer.Item) (parts.Removal,
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, errs.Wrap("", "the parts before", err)
+		return nil, nil, errs.Wrap("", "the earlier parts", err)
 	}
 	for _, it := range items {
 		if err := p.compareItem(before, it, removal); err != nil {
@@ -245,7 +245,7 @@ func (p *part) compareItem(before *parts.Assembly, it writer.Item, removal parts
 	if l, err := p.opts.Options.StoredLayout(); err != nil {
 		return err
 	} else if zarr3 := l != options.OCDBTZarr2; zarr3 != old.UseZarr3 {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: "the layout of the parts before",
+		return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: "the layout of the earlier parts",
 			Got: l.String()}
 	}
 	added := tree.Flatten(it.Tree)
@@ -286,5 +286,5 @@ func exists(what string) error {
 
 func (p *part) notThere(names []string) error {
 	return &errs.Error{Kind: errs.NotFound, Subject: "SaveOptions.Remove: " + strings.Join(names, "."),
-		Want: "a leaf or container of the parts before"}
+		Want: "a leaf or container of the earlier parts"}
 }

@@ -131,7 +131,7 @@ func branch(leaves []leaf, depth int) (*tree.Node, error) {
 	for _, l := range leaves {
 		if len(l.path) == depth {
 			return nil, &errs.Error{Kind: errs.Exists, Subject: "leaf " + strconv.Quote(l.name), Want: "a leaf",
-				Got: "others whose names begin with its name: " + others(leaves, l)}
+				Got: "also leaves below it: " + others(leaves, l)}
 		}
 		name := l.path[depth].name
 		if below[name] == nil {

@@ -48,8 +48,8 @@ func (m Match) find(leaves []leaf) ([]found, error) {
 	if len(out) == 0 && !m.Optional {
 		return nil, &errs.Error{Kind: errs.NotFound, Subject: "pattern " + strconv.Quote(m.Pattern),
 			Want:   "a leaf whose whole name matches",
-			Got:    "none of " + strconv.Itoa(len(leaves)) + examples(leaves),
-			Remedy: "mend the pattern, or let the rule be optional"}
+			Got:    "no match among " + strconv.Itoa(len(leaves)) + examples(leaves),
+			Remedy: "correct the pattern, or make the rule optional"}
 	}
 	return out, nil
 }
@@ -123,7 +123,7 @@ func group(re *regexp.Regexp, name string) (int, error) {
 		return i, nil
 	}
 	if re.NumSubexp() == 0 {
-		return 0, &errs.Error{Kind: errs.Invalid, Subject: "pattern", Want: "a group that captures the " + name, Got: "none",
+		return 0, &errs.Error{Kind: errs.Invalid, Subject: "pattern", Want: "a group that captures the " + name, Got: "no group",
 			Remedy: `such as layers\.(\d+)\.(.*), or (?P<` + name + `>…)`}
 	}
 	return 1, nil

@@ -80,7 +80,7 @@ func (s Script) Plan(sources []*tree.Node) (*Plan, error) {
 // leaves lists the leaves of all sources.
 func (s Script) leaves(sources []*tree.Node) ([]leaf, error) {
 	if len(s.Sources) > 0 && len(s.Sources) != len(sources) {
-		return nil, &errs.Error{Kind: errs.Invalid, Want: strconv.Itoa(len(s.Sources)) + " of them: " +
+		return nil, &errs.Error{Kind: errs.Invalid, Want: strconv.Itoa(len(s.Sources)) + " sources: " +
 			strings.Join(s.Sources, ", "), Got: strconv.Itoa(len(sources))}
 	}
 	var out []leaf
@@ -146,8 +146,8 @@ func distinct(leaves []leaf) error {
 	seen := make(map[string]bool, len(leaves))
 	for _, l := range leaves {
 		if seen[l.name] {
-			return &errs.Error{Kind: errs.Exists, Subject: "leaf " + strconv.Quote(l.name), Want: "one leaf of the name",
-				Got: "two"}
+			return &errs.Error{Kind: errs.Exists, Subject: "leaf " + strconv.Quote(l.name), Want: "one leaf of this name",
+				Got: "two leaves"}
 		}
 		seen[l.name] = true
 	}

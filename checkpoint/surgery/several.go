@@ -52,7 +52,7 @@ func (r Stack) ordered(f *family) ([]*leaf, error) {
 		if !ok && r.Fill == nil {
 			return nil, &errs.Error{Kind: errs.Mismatch, Subject: "leaf " + strconv.Quote(f.to),
 				Want: "index " + strconv.Itoa(i) + " of " + strconv.Itoa(n),
-				Got:  "none", Remedy: "mend the pattern, or fill what is missing"}
+				Got:  "no leaf with it", Remedy: "correct the pattern, or set fill"}
 		}
 		members = append(members, l)
 		delete(at, i)
@@ -80,7 +80,7 @@ func (f *family) byIndex() (map[int]*leaf, error) {
 			return nil, m.leaf.mismatch("an index below "+strconv.Itoa(mostParts), strconv.Itoa(i))
 		case at[i] != nil:
 			return nil, m.leaf.mismatch("index "+strconv.Itoa(i)+" once for "+strconv.Quote(f.to),
-				"leaf "+strconv.Quote(at[i].name)+" with it too")
+				"leaf "+strconv.Quote(at[i].name)+", which has it too")
 		}
 		at[i] = &m.leaf
 	}
@@ -144,15 +144,15 @@ func (r Fuse) check() error {
 	case (len(r.Keys) > 0) == (r.Pattern != ""):
 		return &errs.Error{Kind: errs.Invalid, Want: "keys or a pattern", Got: "both, or neither"}
 	case r.To == "":
-		return &errs.Error{Kind: errs.Invalid, Subject: "to", Want: "a name", Got: "none"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "to", Want: "a name", Got: "no name"}
 	case len(r.Keys) > 0 && len(r.Parts) > 0:
-		return &errs.Error{Kind: errs.Invalid, Subject: "parts", Want: "a pattern that they are parts of", Got: "keys"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "parts", Want: "a pattern with the group part", Got: "keys"}
 	}
 	for _, list := range [][]string{r.Keys, r.Parts} {
 		seen := make(map[string]bool, len(list))
 		for _, k := range list {
 			if seen[k] {
-				return &errs.Error{Kind: errs.Invalid, Subject: strconv.Quote(k), Want: "each once", Got: "twice"}
+				return &errs.Error{Kind: errs.Invalid, Subject: strconv.Quote(k), Want: "each key once", Got: "the key twice"}
 			}
 			seen[k] = true
 		}
@@ -203,7 +203,7 @@ func (r Fuse) byKeys(leaves []leaf) ([]edit, error) {
 				return nil, nil
 			}
 			return nil, &errs.Error{Kind: errs.NotFound, Subject: "leaf " + strconv.Quote(key),
-				Got: "none of " + strconv.Itoa(len(leaves)) + examples(leaves)}
+				Got: "no such leaf among " + strconv.Itoa(len(leaves)) + examples(leaves)}
 		}
 		members, in = append(members, leaves[i]), append(in, i)
 	}
@@ -238,7 +238,7 @@ func (r Fuse) ordered(f *family) ([]leaf, error) {
 			return nil, m.leaf.mismatch("one of the parts", strconv.Quote(m.group(g)))
 		case have[i]:
 			return nil, m.leaf.mismatch("part "+strconv.Quote(r.Parts[i])+" once for "+strconv.Quote(f.to),
-				"leaf "+strconv.Quote(out[i].name)+" for it too")
+				"leaf "+strconv.Quote(out[i].name)+", which is for it too")
 		}
 		out[i], have[i] = m.leaf, true
 	}

@@ -149,7 +149,7 @@ func (r Copy) check() error { return r.checkTo(r.To) }
 func (r Unstack) check() error {
 	switch {
 	case !strings.Contains(r.To, "${index}"):
-		return &errs.Error{Kind: errs.Invalid, Subject: "to", Want: "${index} in it", Got: strconv.Quote(r.To)}
+		return &errs.Error{Kind: errs.Invalid, Subject: "to", Want: "a name with ${index}", Got: strconv.Quote(r.To)}
 	case r.Count < 0:
 		return negative("count", r.Count)
 	}
@@ -166,8 +166,8 @@ func (r Cast) check() error {
 func (r Transpose) check() error {
 	for i := range r.Axes {
 		if !slices.Contains(r.Axes, i) {
-			return &errs.Error{Kind: errs.Invalid, Subject: "axes", Want: "each axis once, from 0 on",
-				Got: "no " + strconv.Itoa(i)}
+			return &errs.Error{Kind: errs.Invalid, Subject: "axes", Want: "each axis once, counted from 0",
+				Got: "no axis " + strconv.Itoa(i)}
 		}
 	}
 	return r.Match.check()
@@ -175,14 +175,14 @@ func (r Transpose) check() error {
 
 func (r Repeat) check() error {
 	if r.Times < 1 || r.Whole && r.Times > mostParts {
-		return &errs.Error{Kind: errs.Invalid, Subject: "times", Want: "1 or more", Got: strconv.Itoa(r.Times)}
+		return &errs.Error{Kind: errs.Invalid, Subject: "times", Want: "at least 1", Got: strconv.Itoa(r.Times)}
 	}
 	return r.Match.check()
 }
 
 func (r Split) check() error {
 	if len(r.To) == 0 || len(r.Sizes) > 0 && len(r.Sizes) != len(r.To) {
-		return &errs.Error{Kind: errs.Invalid, Subject: "to", Want: "names, as many as there are sizes",
+		return &errs.Error{Kind: errs.Invalid, Subject: "to", Want: "one name per size",
 			Got: strconv.Itoa(len(r.To)) + " names, " + strconv.Itoa(len(r.Sizes)) + " sizes"}
 	}
 	for _, s := range r.Sizes {
@@ -196,11 +196,11 @@ func (r Split) check() error {
 // checkTo checks the pattern, and that there are names to give.
 func (m Match) checkTo(to ...string) error {
 	if slices.Contains(to, "") {
-		return &errs.Error{Kind: errs.Invalid, Subject: "to", Want: "a name", Got: "none"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "to", Want: "a name", Got: "no name"}
 	}
 	return m.check()
 }
 
 func negative(what string, n int) error {
-	return &errs.Error{Kind: errs.Invalid, Subject: what, Want: "0 or more", Got: strconv.Itoa(n)}
+	return &errs.Error{Kind: errs.Invalid, Subject: what, Want: "at least 0", Got: strconv.Itoa(n)}
 }

@@ -106,7 +106,7 @@ func parse(b []byte) (Script, error) {
 		return Script{}, err
 	}
 	if err := nodes.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return Script{}, &errs.Error{Kind: errs.Invalid, Want: "one document", Got: "more"}
+		return Script{}, &errs.Error{Kind: errs.Invalid, Want: "one document", Got: "several documents"}
 	}
 	if root.Kind == 0 || len(root.Content) != 1 {
 		return Script{}, notYAML(io.EOF)

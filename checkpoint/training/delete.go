@@ -112,8 +112,8 @@ func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOpti
 			return false, err
 		}
 		if whole == nil {
-			return false, &errs.Error{Kind: errs.Invalid, Got: "the last step that is whole",
-				Remedy: "set DeleteOptions.Last to be left without a checkpoint"}
+			return false, &errs.Error{Kind: errs.Invalid, Got: "the last whole step",
+				Remedy: "set DeleteOptions.Last to delete it all the same"}
 		}
 	}
 	free, err := c.remove(ctx, in)

@@ -95,14 +95,14 @@ func parseHead(b []byte, key ed25519.PublicKey) ([]headStep, error) {
 	body, end := doc[:len(doc)-len("end 01234567\n")], doc[len(doc)-len("end 01234567\n"):]
 	signature, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(string(b[at+len("signed "):]), "\n"))
 	if err != nil || string(end) != fmt.Sprintf("end %08x\n", crc.Sum(body)) {
-		return nil, bad("a whole document", "one whose checksum does not match")
+		return nil, bad("a whole document", "a document whose checksum does not match")
 	}
 	if !bytes.HasPrefix(b, []byte(headHeader)) {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "training", Subject: headName, Want: "version 1",
 			Remedy: "use a newer Bivouac"}
 	}
 	if key != nil && !ed25519.Verify(key, headMessage(doc), signature) {
-		return nil, bad("a signature by the key of the run", "another")
+		return nil, bad("a signature by the key of the run", "another signature")
 	}
 	var list []headStep
 	for line := range strings.Lines(string(body[len(headHeader):])) {
@@ -256,7 +256,7 @@ type Missing struct {
 // missingError says what a caller can do.
 func missingError(err error) error {
 	return &errs.Error{Kind: errs.KindOf(err), Err: err,
-		Remedy: "put the steps back, or find out who removed them; Options.AcceptMissing goes on with what is there, StartFresh begins anew"}
+		Remedy: "put the steps back, or find out who removed them; Options.AcceptMissing continues with the steps that exist, StartFresh begins anew"}
 }
 
 // MissingSteps compares the listed steps with the head of the run. The head lists what was saved
@@ -334,7 +334,7 @@ func (c *Checkpointer) missingSteps(ctx context.Context, key ed25519.PublicKey) 
 		}
 		if !there {
 			return append(out, Missing{-1, headName, &errs.Error{Kind: errs.Corrupt, Subject: headName,
-				Want: "the list of the steps of the run", Got: "none, although " + in.Directory +
+				Want: "the list of the steps of the run", Got: "no list, although " + in.Directory +
 					" was saved after another step"}}), nil
 		}
 		if why, err := c.holdsStep(ctx, before); err != nil || why == nil {
@@ -344,7 +344,7 @@ func (c *Checkpointer) missingSteps(ctx context.Context, key ed25519.PublicKey) 
 			continue
 		}
 		out = append(out, Missing{before.step, before.directory, &errs.Error{Kind: errs.Corrupt, Subject: before.directory,
-			Got: "a step that is missing, after which " + in.Directory + " was saved"}})
+			Got: "the step is missing; " + in.Directory + " was saved after it"}})
 	}
 	return out, nil
 }
@@ -358,9 +358,9 @@ func (c *Checkpointer) holdsStep(ctx context.Context, h headStep) (why, err erro
 		if _, err := c.store.Stat(ctx, c.path(h.directory)); err == nil {
 			return nil, nil
 		}
-		e := &errs.Error{Kind: errs.Corrupt, Subject: h.directory, Got: "a step that is missing"}
+		e := &errs.Error{Kind: errs.Corrupt, Subject: h.directory, Got: "the step is missing"}
 		if _, err := c.store.Stat(ctx, c.path(h.directory+".damaged")); err == nil {
-			e.Got = "a step that is missing: " + h.directory + ".damaged lies there"
+			e.Got = "the step is missing; " + h.directory + ".damaged exists"
 		}
 		return e, nil
 	}
@@ -375,7 +375,7 @@ func (c *Checkpointer) holdsStep(ctx context.Context, h headStep) (why, err erro
 		return nil, nil // damaged, and told elsewhere
 	}
 	return &errs.Error{Kind: errs.Corrupt, Subject: h.directory, Want: "the step that was saved last",
-		Got: "another one, signed as " + strconv.Quote(m.Label)}, nil
+		Got: "another step, signed as " + strconv.Quote(m.Label)}, nil
 }
 
 func sumOf(b []byte) string {

@@ -232,7 +232,7 @@ func TestHeadOfOtherLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := r.open(training.Options{})
-		want := "a step that is missing"
+		want := "the step is missing"
 		if !ok {
 			want = "want a step, got"
 		}

@@ -99,13 +99,13 @@ func TestRemovedStepIsNoticed(t *testing.T) {
 		do   func(r *chained) error
 		want []string
 	}{
-		"newest": {func(r *chained) error { return os.RemoveAll(filepath.Join(r.dir, "4")) }, []string{"4: corrupt: a step that is missing"}},
+		"newest": {func(r *chained) error { return os.RemoveAll(filepath.Join(r.dir, "4")) }, []string{"4: corrupt: the step is missing"}},
 		"middle": {func(r *chained) error { return os.RemoveAll(filepath.Join(r.dir, "3")) }, []string{"3"}},
 		"oldest": {func(r *chained) error { return os.RemoveAll(filepath.Join(r.dir, "2")) }, []string{"2"}},
 		"two newest": {func(r *chained) error {
 			return errors.Join(os.RemoveAll(filepath.Join(r.dir, "3")), os.RemoveAll(filepath.Join(r.dir, "4")))
 		}, []string{"3", "4"}},
-		"renamed":  {func(r *chained) error { return os.Rename(filepath.Join(r.dir, "4"), filepath.Join(r.dir, "4.damaged")) }, []string{"4.damaged lies there"}},
+		"renamed":  {func(r *chained) error { return os.Rename(filepath.Join(r.dir, "4"), filepath.Join(r.dir, "4.damaged")) }, []string{"4.damaged exists"}},
 		"the head": {func(r *chained) error { return os.Remove(filepath.Join(r.dir, ".bivouac.head")) }, []string{".bivouac.head"}},
 		"a flipped head": {func(r *chained) error {
 			b, err := os.ReadFile(filepath.Join(r.dir, ".bivouac.head"))
@@ -116,7 +116,7 @@ func TestRemovedStepIsNoticed(t *testing.T) {
 			other := &chained{T: r.T, dir: filepath.Join(r.T.TempDir(), "other")}
 			other.save(training.Options{}, 4)
 			return errors.Join(os.RemoveAll(filepath.Join(r.dir, "4")), os.Rename(filepath.Join(other.dir, "4"), filepath.Join(r.dir, "4")))
-		}, []string{"another one, signed as"}},
+		}, []string{"another step, signed as"}},
 		"an old head": {func(r *chained) error {
 			old, err := os.ReadFile(filepath.Join(r.dir, ".bivouac.head"))
 			r.save(training.Options{}, 5, 6)

@@ -55,7 +55,7 @@ func (c *Checkpointer) takeLock(ctx context.Context) error {
 		c.locked = true // the store has no locks
 		return nil
 	case errs.Busy:
-		return &errs.Error{Err: err, Remedy: "processes that save together say so in Options.Multiprocessing"}
+		return &errs.Error{Err: err, Remedy: "set Options.Multiprocessing if several processes save together"}
 	}
 	if err == nil {
 		c.lock, c.locked = lock, true
@@ -79,7 +79,7 @@ func (c *Checkpointer) checkLock(ctx context.Context) error {
 	_, err := c.store.Stat(ctx, c.root)
 	if errs.KindOf(err) == errs.NotFound {
 		return &errs.Error{Kind: errs.NotFound, Subject: c.dir, Want: "the directory of the run",
-			Got:    "none: it was removed while the run was open",
+			Got:    "no directory: it was removed while the run was open",
 			Remedy: "find out who removes it, and open the run again"}
 	}
 	return err

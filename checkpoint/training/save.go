@@ -112,7 +112,7 @@ func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[stri
 		return nil, nil, errs.Wrap("training.Save", "step "+strconv.FormatInt(step, 10)+" of "+c.dir, err)
 	}
 	if step < 0 {
-		return fail(&errs.Error{Kind: errs.Invalid, Want: "a step from 0 on"})
+		return fail(&errs.Error{Kind: errs.Invalid, Want: "a step of at least 0"})
 	}
 	eff, err := options.Resolve(ctx, o.Options, c.opts.Options)
 	if err != nil {
@@ -321,7 +321,7 @@ func (c *Checkpointer) replaceable(ctx context.Context, step int64) error {
 			return nil
 		}
 		if errs.KindOf(err) == errs.Invalid || errs.KindOf(err) == errs.NotFound {
-			return &errs.Error{Kind: errs.Exists, Subject: name, Got: "something that is no checkpoint", Err: err,
+			return &errs.Error{Kind: errs.Exists, Subject: name, Got: "something that is not a checkpoint", Err: err,
 				Remedy: "move it away"}
 		}
 	}
@@ -416,7 +416,7 @@ func (c *Checkpointer) listed(ctx context.Context, s *saving.Save, in Info) erro
 func (c *Checkpointer) failedSave(in Info, err error) error {
 	e := Event{Kind: SaveFailed, Step: in.Step, Name: in.Directory}
 	if e.Uncertain = errors.Is(err, store.ErrUncertain); e.Uncertain {
-		err = &errs.Error{Err: err, Remedy: "the next save or Open finds out"}
+		err = &errs.Error{Err: err, Remedy: "the next save or Open finds out whether the step was saved"}
 		c.mu.Lock()
 		c.doubts = append(c.doubts, in)
 		c.mu.Unlock()

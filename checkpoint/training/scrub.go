@@ -329,7 +329,7 @@ func (s *scrubber) file(ctx context.Context, name string, f manifest.File) (what
 	case r.err != nil:
 		what = r.err
 	case r.size != f.Size:
-		what = &errs.Error{Kind: errs.Corrupt, Got: "another size than in the manifest"}
+		what = &errs.Error{Kind: errs.Corrupt, Got: "a size that differs from the manifest"}
 	case r.sum != f.CRC:
 		what = manifest.ChecksumError("", f.CRC, r.sum)
 	}

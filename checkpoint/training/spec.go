@@ -138,7 +138,7 @@ func build[A any, P interface{ Validate() error }](s PolicySpec, of func(A) (P, 
 		dec.DisallowUnknownFields()
 		err := dec.Decode(&a)
 		if _, more := dec.Token(); err == nil && more != io.EOF {
-			err = &errs.Error{Kind: errs.Invalid, Want: "one object"}
+			err = &errs.Error{Kind: errs.Invalid, Want: "one JSON object"}
 		}
 		if err != nil {
 			return p, &errs.Error{Kind: errs.Invalid, Op: "training.PolicySpec", Subject: s.Policy, Got: "args " + string(raw),

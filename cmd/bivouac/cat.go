@@ -62,7 +62,7 @@ large arrays only the values at the edges. A leaf is named by its keys joined wi
 
 func runCat(ctx context.Context, path, name string, o CatOptions, g *global) error {
 	if o.Raw && o.Salvage {
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--salvage", Want: "text or --json, where lost elements can be told from others", Got: "--raw"}}
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--salvage", Want: "text or --json, which mark lost elements", Got: "--raw"}}
 	}
 	if o.Raw && g.json {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--raw", Want: "--raw or --json", Got: "both"}}

@@ -262,7 +262,7 @@ func reportConversion(g *global, c converted) error {
 // convertToNpz writes one tree as one archive, and reports what an archive cannot hold.
 func convertToNpz(ctx context.Context, from located, dst string, o ConvertOptions, g *global) error {
 	if o.Compress != "" && o.Compress != options.Uncompressed.String() {
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--compress", Want: "none, of npz", Got: o.Compress}}
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--compress", Want: "none for npz", Got: o.Compress}}
 	}
 	if o.SignKey != "" {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--sign-key", Want: "a layout with a manifest", Got: npzLayout}}
@@ -311,7 +311,7 @@ func npzItem(info *checkpoint.Info, name string) (checkpoint.ItemInfo, error) {
 		names[i] = strconv.Quote(it.Name)
 	}
 	if name == "" && len(names) != 1 {
-		return checkpoint.ItemInfo{}, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: "items " + some(names), Want: "one tree, as an .npz file has it",
+		return checkpoint.ItemInfo{}, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: "items " + some(names), Want: "one tree, because an .npz file holds one",
 			Got: strconv.Itoa(len(names)) + " items", Remedy: "choose one with --item"}
 	}
 	it := info.Items[0]
@@ -347,8 +347,8 @@ func npzLeaves(it checkpoint.ItemInfo) (leaves []checkpoint.LeafInfo, dropped []
 		}
 	}
 	if len(bad) > 0 {
-		return nil, nil, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: some(bad), Want: "arrays and numbers, as an .npz file has them",
-			Remedy: "name those that are wanted: bivouac extract"}
+		return nil, nil, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: some(bad), Want: "arrays and numbers, because an .npz file holds nothing else",
+			Remedy: "extract the leaves that you want: bivouac extract"}
 	}
 	if err := numpyHolds(leaves); err != nil {
 		return nil, nil, err

@@ -245,7 +245,7 @@ func (o *dataOptions) timeline(s *saved) (*timeline.Timeline, error) {
 		return t, errs.Wrap("data", s.name, err)
 	}
 	if s.doc == nil {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "data", Subject: s.name, Want: "a state of Bivouac's loader or pipeline, which holds its order", Got: "one of " + s.form}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "data", Subject: s.name, Want: "a state of Bivouac's loader or pipeline, which holds its order", Got: "a state of " + s.form}
 	}
 	t, err := o.tell(s, o.Options)
 	return t, errs.Wrap("data", s.name, err)

@@ -54,7 +54,7 @@ order, some ten nanoseconds a sample.
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (step < 0) == (epoch < 0) {
-				return usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--step and --epoch", Want: "one of them"}}
+				return usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--step and --epoch", Want: "exactly one of them"}}
 			}
 			t, err := o.open(cmd.Context(), args[0], g)
 			if err != nil {
@@ -78,7 +78,7 @@ order, some ten nanoseconds a sample.
 func firstStep(t *timeline.Timeline, epoch int64) (int64, error) {
 	b, ok, err := t.Begin(epoch)
 	if err == nil && !ok {
-		err = &errs.Error{Kind: errs.Invalid, Op: "data", Subject: fmt.Sprint("epoch ", epoch), Got: "one of which the state does not tell"}
+		err = &errs.Error{Kind: errs.Invalid, Op: "data", Subject: fmt.Sprint("epoch ", epoch), Got: "an epoch that the state does not describe"}
 	}
 	return b.Step, err
 }
@@ -96,7 +96,7 @@ leaves them out. The digest is the digest of a run that delivered them.
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if batches < 1 {
-				return usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--batches", Want: "1 or more", Got: fmt.Sprint(batches)}}
+				return usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--batches", Want: "at least 1", Got: fmt.Sprint(batches)}}
 			}
 			t, err := o.open(cmd.Context(), args[0], g)
 			if err != nil {

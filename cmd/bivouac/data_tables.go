@@ -52,7 +52,7 @@ func (o *tableOptions) tell(s *saved, with timeline.Options) (*timeline.Timeline
 		if with.Description = keptDescription(s, identity); with.Description != "" {
 			break
 		}
-		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "order", Want: "the description of the order, of which the state has a digest", Got: identity,
+		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "order", Want: "the description of the order, because the state has only its digest", Got: identity,
 			Remedy: "give the text that Loader.Description returns with --description FILE"}
 	}
 	for _, name := range o.Tables {
@@ -64,7 +64,7 @@ func (o *tableOptions) tell(s *saved, with timeline.Options) (*timeline.Timeline
 	}
 	t, err := timeline.OpenDocument(*s.doc, with)
 	if m := (*order.MissingTables)(nil); errors.As(err, &m) {
-		return nil, &errs.Error{Kind: errs.Unsupported, Want: "tables that the state has only a hash of", Got: m.Error(), Err: m,
+		return nil, &errs.Error{Kind: errs.Unsupported, Want: "the tables, because the state has only their hashes", Got: m.Error(), Err: m,
 			Remedy: "give each with --table FILE: numbers in a .npy file, a JSON list, or a text file with one number a line"}
 	}
 	return t, err
@@ -171,7 +171,7 @@ func (o *torchOptions) addTorchFlags(cmd *cobra.Command) {
 // holds the generator as it was before the permutation was drawn.
 func (o *torchOptions) torchTimeline(s *saved, opt timeline.Options) (*timeline.Timeline, error) {
 	if o.Samples < 1 || o.BatchSize < 1 {
-		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--samples and --batch-size", Want: "the loader's, which a state of torchdata does not hold"}}
+		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--samples and --batch-size", Want: "the values of the loader, which a state of torchdata does not hold"}}
 	}
 	main, delivered := s.tree, integer(s.tree, "_num_yielded")
 	if s.form == formWorkers {

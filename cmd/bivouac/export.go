@@ -82,7 +82,7 @@ func directoryName(name string) error {
 func staysInside(leaves []checkpoint.LeafInfo) error {
 	for _, l := range leaves {
 		if !filepath.IsLocal(l.Param) || strings.ContainsAny(l.Param, "\\\x00") {
-			return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param), Want: "a name that stays inside of the directory that an archive is unpacked in",
+			return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param), Want: "a name that stays inside the directory where the archive is unpacked",
 				Remedy: "write .safetensors, or rename the leaf first: bivouac surgery"}
 		}
 	}
@@ -121,7 +121,7 @@ func numpyHolds(leaves []checkpoint.LeafInfo) error {
 	if len(bad) == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Unsupported, Subject: some(bad), Want: "a type that numpy has", Remedy: "write .safetensors, which has them, or leave these out"}
+	return &errs.Error{Kind: errs.Unsupported, Subject: some(bad), Want: "a type that numpy has", Remedy: "write .safetensors, which supports them, or leave out these leaves"}
 }
 
 // some lists names for a message, not too many.

@@ -81,7 +81,7 @@ func isPipeline(path string) bool {
 // destination says: bytes as DALI's, or YAML.
 func convertPipeline(src, dst string, o ConvertOptions, g *global) error {
 	if !isPipeline(dst) {
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: dst, Want: "a name that ends in .yaml, or .bin", Got: "another",
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: dst, Want: "a name that ends in .yaml, or .bin", Got: "another name",
 			Remedy: src + " is a serialized pipeline"}}
 	}
 	p, err := dali.ReadFile(src)

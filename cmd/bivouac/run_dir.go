@@ -195,7 +195,7 @@ func noCheckpoint(file string) error {
 	case ".pt", ".pth", ".ckpt", ".bin", ".pkl", ".pickle":
 		e.Got, e.Remedy = "a file "+ext, "Bivouac runs no pickle: save it as .safetensors with the program that wrote it"
 	case ".h5", ".hdf5", ".keras":
-		e.Got, e.Remedy = "a file of HDF5", "save it as .safetensors or .npz with the program that wrote it"
+		e.Got, e.Remedy = "an HDF5 file", "save it as .safetensors or .npz with the program that wrote it"
 	}
 	return e
 }
@@ -254,7 +254,7 @@ func (r *runDir) choose(ctx context.Context, dir string, step int64, g *global) 
 // directory that was never a checkpoint, counts as damage in place of a step.
 func (s skippedStep) reason() error {
 	if errs.KindOf(s.err) == errs.Invalid {
-		return &errs.Error{Kind: errs.Corrupt, Got: "a directory named after a step that is no whole checkpoint", Err: s.err}
+		return &errs.Error{Kind: errs.Corrupt, Got: "a directory with the name of a step that is not a whole checkpoint", Err: s.err}
 	}
 	return s.err
 }
@@ -298,7 +298,7 @@ func (r *runDir) missing(ctx context.Context, dir string, step int64) error {
 	}
 	if files := checkpointFiles(list); e.Remedy == "" && len(files) > 0 {
 		e.Got = "a directory of files: " + some(files)
-		e.Remedy = "each of them is a checkpoint of its own; name one, such as " + filepath.Join(dir, files[len(files)-1])
+		e.Remedy = "each file is a checkpoint by itself; name one, such as " + filepath.Join(dir, files[len(files)-1])
 	}
 	return e
 }

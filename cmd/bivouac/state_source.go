@@ -148,7 +148,7 @@ func (s *saved) unwrap() (ok bool, err error) {
 		return true, &errs.Error{Kind: errs.Unsupported, Subject: "version", Want: "1", Got: strconv.Itoa(d.Version), Remedy: "a newer version of Bivouac wrote the job's document"}
 	}
 	if *d.Step < 0 {
-		return true, &errs.Error{Kind: errs.Corrupt, Subject: "step", Want: "0 or more", Got: strconv.FormatInt(*d.Step, 10)}
+		return true, &errs.Error{Kind: errs.Corrupt, Subject: "step", Want: "at least 0", Got: strconv.FormatInt(*d.Step, 10)}
 	}
 	s.job = []fact{{"job step", strconv.FormatInt(*d.Step, 10)}}
 	if d.Identity != "" {

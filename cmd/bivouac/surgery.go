@@ -92,7 +92,7 @@ func (o SurgeryOptions) sources(ctx context.Context, paths []string, g *global) 
 			return ctx, nil, load, err
 		}
 		if i > 0 && one.load.Label != load.Label {
-			return ctx, nil, load, usageError{&errs.Error{Kind: errs.Invalid, Op: "surgery", Subject: path, Want: "sources that were signed as the same step", Got: "others",
+			return ctx, nil, load, usageError{&errs.Error{Kind: errs.Invalid, Op: "surgery", Subject: path, Want: "sources that were signed as the same step", Got: "sources of different steps",
 				Remedy: "name the directories of the steps"}}
 		}
 		found, load = append(found, one.path), one.load

@@ -211,7 +211,7 @@ func corrupt(got, want string) error {
 }
 
 func unsupported(descr string) error {
-	return &errs.Error{Kind: errs.Unsupported, Op: "npy", Want: "a type that tensors have", Got: "dtype " + descr}
+	return &errs.Error{Kind: errs.Unsupported, Op: "npy", Want: "an element type of tensors", Got: "dtype " + descr}
 }
 
 // Append appends all that stands in front of the data to dst, as numpy writes

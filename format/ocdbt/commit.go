@@ -91,7 +91,7 @@ func (db *DB) Commit(ctx context.Context, b *Batch, o *CommitOptions) (*Commit, 
 	}
 	if latest, ok := db.manifest.Latest(); ok && latest.Generation != db.version.Generation {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "ocdbt.Commit", Subject: db.name,
-			Want: "the newest generation open, " + utoa(latest.Generation), Got: utoa(db.version.Generation)}
+			Want: "a database opened at the newest generation, " + utoa(latest.Generation), Got: utoa(db.version.Generation)}
 	}
 	w := newCommitWriter(db, File{Name: options.Name})
 	changes, err := w.edit(b)

@@ -53,7 +53,7 @@ func Compact(ctx context.Context, db *DB, o *CompactOptions) (*Compaction, error
 		return nil, err
 	}
 	if latest, ok := db.manifest.Latest(); !ok || latest.Generation != db.version.Generation {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "ocdbt.Compact", Subject: db.name, Want: "the newest generation open"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "ocdbt.Compact", Subject: db.name, Want: "a database opened at the newest generation"}
 	}
 	c := &Compaction{}
 	moved := map[place]Ref{}

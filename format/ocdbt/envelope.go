@@ -127,7 +127,7 @@ func (s sealer) stream(magic uint32, write func(*columns)) ([]byte, error) {
 			return c.err
 		})
 		if err != nil {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: "ocdbt.EncodeEntries", Subject: "entries", Want: "the same each time", Err: err}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "ocdbt.EncodeEntries", Subject: "entries", Want: "the same entries each time", Err: err}
 		}
 		return finish(b), nil
 	}

@@ -27,7 +27,7 @@ func (f files) checkExtent(ctx context.Context, name string, offset, length int6
 	if err != nil {
 		if errors.Is(err, errs.NotFound) {
 			return &errs.Error{Kind: errs.Corrupt, Op: "ocdbt", Subject: name,
-				Got: "the database refers to a data file that is not there", Err: err}
+				Got: "the database refers to a data file that does not exist", Err: err}
 		}
 		return errs.Wrap("ocdbt", name, err)
 	}

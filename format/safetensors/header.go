@@ -56,7 +56,7 @@ func (t Info) Spec() (tensor.Spec, error) {
 
 func (t Info) unsupported() error {
 	return &errs.Error{Kind: errs.Unsupported, Op: "safetensors", Subject: t.Name,
-		Want: "a shape that memory could have", Got: fmt.Sprint(t.Shape)}
+		Want: "a shape that can fit into memory", Got: fmt.Sprint(t.Shape)}
 }
 
 // Header is what stands before the data of a file.

@@ -120,7 +120,7 @@ func NewMetadata(d tensor.DType, shape tensor.Shape, l Layout) (*Metadata, error
 		}
 		m.Codecs = []CodecSpec{Sharding(sub, inner...)}
 	case l.SubChunk != nil:
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "zarr.NewMetadata", Subject: "SubChunk", Want: "none in a plain layout"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "zarr.NewMetadata", Subject: "SubChunk", Want: "no sub-chunk in a plain layout"}
 	case l.Fortran && len(shape) > 1:
 		m.Codecs = append([]CodecSpec{Fortran(len(shape))}, inner...)
 	default:

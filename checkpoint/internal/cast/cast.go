@@ -27,7 +27,7 @@ func Into(dst tensor.DType, out []byte, src tensor.DType, in []byte, lossy bool)
 		}
 		if at := tensor.Loss(dst, o, src, i); at >= 0 {
 			lost := tensor.Tensor{DType: src, Shape: tensor.Shape{1}, Data: i[at*src.Size() : (at+1)*src.Size()]}
-			return &errs.Error{Kind: errs.Mismatch, Want: "values that " + dst.String() + " has",
+			return &errs.Error{Kind: errs.Mismatch, Want: "values that " + dst.String() + " can hold",
 				Got: lost.Element(0) + " of " + src.String()}
 		}
 	}

@@ -53,8 +53,8 @@ func (m *Meeting) silence(name string) error {
 	if !of {
 		who = fmt.Sprintf("process %d, the primary", m.group.Primary)
 	}
-	return &errs.Error{Kind: errs.NotFound, Subject: who, Want: meaning[what], Got: "no word",
-		Remedy: "see whether and why that process has ended, and that all processes have the same directory; then save again"}
+	return &errs.Error{Kind: errs.NotFound, Subject: who, Want: meaning[what], Got: "no message",
+		Remedy: "check whether that process has ended and why, and that all processes use the same directory; then save again"}
 }
 
 // silent names the processes that have not said what they say before a barrier. It returns "" if

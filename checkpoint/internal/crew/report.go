@@ -97,7 +97,7 @@ func (m *Meeting) hearReport(ctx context.Context, process int) (r report, err er
 	if m.signing != nil && !ed25519.Verify(m.signing.Public().(ed25519.PublicKey), m.message(process, s.Report),
 		s.Signature) {
 		return r, &errs.Error{Kind: errs.Corrupt, Subject: "report",
-			Want: "the signature of the key that signs the checkpoint", Got: "another, or none"}
+			Want: "the signature of the key that signs the checkpoint", Got: "another signature, or no signature"}
 	}
 	if e := json.Unmarshal(s.Report, &r); e != nil {
 		return r, &errs.Error{Kind: errs.Corrupt, Subject: "report", Err: e}
@@ -148,7 +148,7 @@ func (m *Meeting) add(ctx context.Context, r report, draft *writer.Draft) error 
 	for _, f := range written.Files {
 		in, err := m.call.Store.Stat(ctx, path.Join(m.txn.Staging(), f.Name))
 		if errs.KindOf(err) == errs.NotFound {
-			err = &errs.Error{Kind: errs.NotFound, Subject: f.Name, Want: "a file that the process has reported", Got: "none"}
+			err = &errs.Error{Kind: errs.NotFound, Subject: f.Name, Want: "the file that the process has reported", Got: "no such file"}
 		}
 		if err == nil && in.Size != f.Size {
 			err = &errs.Error{Kind: errs.Corrupt, Subject: f.Name, Want: strconv.FormatInt(f.Size, 10) + " bytes",
@@ -182,7 +182,7 @@ func addEntries(draft *writer.Draft, item string, list []entry) error {
 	for _, e := range list {
 		if b, twice := inline[e.Key]; twice && (b == nil || !bytes.Equal(b, e.Inline)) {
 			return &errs.Error{Kind: errs.Mismatch, Subject: item + ": " + e.Key,
-				Want: "an array that is stored alike on all processes", Got: "another",
+				Want: "the same storage of the array on all processes", Got: "different storage",
 				Remedy: "give all processes the same storage options of leaves"}
 		}
 		draft.Entries[item] = append(draft.Entries[item], e.ocdbt())
@@ -201,7 +201,7 @@ func addLeaf(m *manifest.Manifest, l manifest.Leaf) error {
 	k := &m.Leaves[i]
 	if k.Size != l.Size || len(k.Chunks) != len(l.Chunks) {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "array " + strconv.Quote(l.Param),
-			Want: "an array that is cut alike", Got: "another"}
+			Want: "the same chunks of the array on all processes", Got: "different chunks"}
 	}
 	k.CRC ^= l.CRC
 	for n, c := range l.Chunks {

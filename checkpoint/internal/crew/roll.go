@@ -171,5 +171,5 @@ func (it itemRoll) against(want itemRoll, primary, p int) error {
 func differ(subject, want, got string, primary, p int) error {
 	return &errs.Error{Kind: errs.Mismatch, Subject: subject,
 		Want: want + ", as process " + strconv.Itoa(primary) + " has it", Got: got + " on process " + strconv.Itoa(p),
-		Remedy: "give all processes the same tree: shards that lie elsewhere are left out of a leaf, not the leaf out of the tree"}
+		Remedy: "give all processes the same tree: a process leaves out the shards that it does not hold, but not the leaf"}
 }

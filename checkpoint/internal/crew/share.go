@@ -41,7 +41,7 @@ func (g Group) shareOf(leaves map[int]leafRoll) (share, error) {
 		parts[i] = o.Part
 	}
 	if err := writer.Tiles(shape, parts); err != nil {
-		return share{}, &errs.Error{Err: err, Remedy: "the shards of all processes together have to tile the array; " +
+		return share{}, &errs.Error{Err: err, Remedy: "the shards of all processes together must tile the array; " +
 			who(leaves, g.Active)}
 	}
 	var s share

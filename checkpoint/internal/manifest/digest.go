@@ -64,7 +64,7 @@ func (r Run) Check(b []byte) bool { return int64(len(b)) == r.Size && sha256.Sum
 // signed.
 func DigestError(file string, r Run) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: file,
-		Want: "the bytes that were signed", Got: fmt.Sprintf("others from byte %d to %d, by their SHA-256", r.Off, r.Off+r.Size),
+		Want: "the bytes that were signed", Got: fmt.Sprintf("different bytes from %d to %d, by their SHA-256", r.Off, r.Off+r.Size),
 		Remedy: "the file was changed after it was signed, or damaged: do not trust it"}
 }
 

@@ -93,7 +93,7 @@ func (m *Manifest) CheckLabel(label string) error {
 	if m.Label == label {
 		return nil
 	}
-	e := &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name, Want: "what was signed as " + strconv.Quote(label),
+	e := &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name, Want: "a checkpoint signed as " + strconv.Quote(label),
 		Got:    "no label",
 		Remedy: "another checkpoint of the same signer lies here: do not trust it"}
 	if m.Label != "" {
@@ -116,12 +116,12 @@ func (m *Manifest) CheckSignature(key ed25519.PublicKey) error {
 		refused.Got = "no signature"
 		refused.Remedy = "save with SaveOptions.Signing, or load without a key"
 	case !ed25519.Verify(key, m.signed, m.signature):
-		refused.Got = "one that it did not make of these bytes"
+		refused.Got = "a signature that this key did not make for these bytes"
 		refused.Remedy = "the checkpoint was changed, or signed with another key: do not trust it"
 	case !m.Digested():
-		refused.Want = "a signature that speaks for the bytes of all files"
-		refused.Got = "one of an earlier version, over checksums only, to which others can be fitted"
-		refused.Remedy = "load without a key if you trust it all the same, and save it again with SaveOptions.Signing"
+		refused.Want = "a signature over the bytes of all files"
+		refused.Got = "a signature of an earlier version, over checksums only, which a forger can match with other bytes"
+		refused.Remedy = "load without a key if you trust the checkpoint, and save it again with SaveOptions.Signing"
 	default:
 		return nil
 	}

@@ -20,7 +20,7 @@ type clash func(at string, a, b json.RawMessage) (json.RawMessage, error)
 func later(_ string, _, b json.RawMessage) (json.RawMessage, error) { return b, nil }
 
 func refuse(at string, a, b json.RawMessage) (json.RawMessage, error) {
-	return nil, &errs.Error{Kind: errs.Mismatch, Op: "orbax", Subject: at, Want: brief(a) + ", as in the part before",
+	return nil, &errs.Error{Kind: errs.Mismatch, Op: "orbax", Subject: at, Want: brief(a) + ", as in an earlier part",
 		Got: brief(b)}
 }
 

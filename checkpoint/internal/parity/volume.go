@@ -269,7 +269,7 @@ func (v *volume) mend(ctx context.Context, r region, i int) error {
 	if missing > spare {
 		return &errs.Error{Kind: errs.Corrupt, Op: "parity",
 			Want: "at most " + strconv.Itoa(spare) + " damaged blocks of a group", Got: strconv.Itoa(missing),
-			Remedy: "more is lost than the parity can compute; load another step"}
+			Remedy: "more is lost than the parity can restore; load another step"}
 	}
 	if err := code.ReconstructSome(blocks, required); err != nil {
 		return &errs.Error{Kind: errs.Corrupt, Op: "parity", Err: err}

@@ -66,7 +66,7 @@ func Assemble(ctx context.Context, st store.Store, session string) (*Assembly, e
 		return nil, err
 	}
 	if a.docs[orbax.CheckpointFile] == nil {
-		return nil, &errs.Error{Kind: errs.Corrupt, Subject: session, Want: "parts with " + orbax.CheckpointFile, Got: "none",
+		return nil, &errs.Error{Kind: errs.Corrupt, Subject: session, Want: "parts with " + orbax.CheckpointFile, Got: "no such part",
 			Remedy: "remove the directory if nothing of it is needed"}
 	}
 	if a.docs[orbax.CommitFile] == nil {
@@ -272,7 +272,7 @@ func (a *Assembly) link(ctx context.Context, name, from string, m *manifest.Mani
 	same, err := sameBytes(ctx, a.st, before, from)
 	if err == nil && !same {
 		err = &errs.Error{Kind: errs.Mismatch, Subject: name, Want: "one part with this file, or the same bytes",
-			Got: "others in " + before}
+			Got: "different bytes in " + before}
 	}
 	return err
 }
@@ -323,7 +323,7 @@ func (a *Assembly) IsAt(ctx context.Context, name string) (bool, error) {
 		}
 		return false, err
 	}
-	other := &errs.Error{Kind: errs.Exists, Subject: name, Got: "something else than the checkpoint of this session",
+	other := &errs.Error{Kind: errs.Exists, Subject: name, Got: "something other than the checkpoint of this session",
 		Remedy: "move it, or the session, away"}
 	files, err := Files(ctx, a.st, name, nil)
 	if err != nil {
@@ -377,7 +377,7 @@ func (a *Assembly) Sign(key ed25519.PrivateKey) error {
 	a.signing = key
 	if key != nil && (a.bare || !a.covered) {
 		return &errs.Error{Kind: errs.Invalid, Subject: a.source, Want: "parts signed with the key",
-			Got: "one without a manifest"}
+			Got: "a part without a manifest"}
 	}
 	for _, m := range a.parts {
 		if err := sameSigner(m, key); err != nil {

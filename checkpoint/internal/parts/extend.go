@@ -48,8 +48,8 @@ func Open(ctx context.Context, st store.Store, name string, signing ed25519.Priv
 		}
 		a.bases = []parity.Base{{Name: name, Manifest: m}}
 	} else if signing != nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a signed checkpoint to add to with a signature",
-			Got: "one without a manifest"}
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a signed checkpoint, because Signing is set",
+			Got: "a checkpoint without a manifest"}
 	}
 	if slices.Contains(files, orbax.CheckpointFile) {
 		doc, err := store.ReadAll(ctx, st, path.Join(name, orbax.CheckpointFile))
@@ -76,8 +76,8 @@ func sameSigner(m *manifest.Manifest, key ed25519.PrivateKey) error {
 	case key != nil:
 		return m.CheckSignature(key.Public().(ed25519.PublicKey))
 	case m.Digested():
-		return &errs.Error{Kind: errs.Invalid, Want: "the key that signs what is made of a signed checkpoint", Got: "no key",
-			Remedy: "give Signing"}
+		return &errs.Error{Kind: errs.Invalid, Want: "a signing key, because the checkpoint is signed", Got: "no key",
+			Remedy: "set Signing"}
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ func (a *Assembly) Admit(item, name string) error {
 	at := path.Join(item, name)
 	for there := range a.links {
 		if there == at || strings.HasPrefix(there, at+"/") || strings.HasPrefix(at, there+"/") {
-			return &errs.Error{Kind: errs.Exists, Subject: at, Got: "a file of the handler's leaves that are there already",
-				Remedy: "save all leaves of the handler at once, or replace all of them; or have it name files after leaves"}
+			return &errs.Error{Kind: errs.Exists, Subject: at, Got: "a file of the handler's leaves that were saved before",
+				Remedy: "save all leaves of the handler at once, or replace all of them; or make the handler name files after leaves"}
 		}
 	}
 	return nil

@@ -24,8 +24,8 @@ import (
 func Save(o options.Options) (writer.Options, error) {
 	if o.InPlace() {
 		return writer.Options{}, &errs.Error{Kind: errs.Unsupported, Subject: "atomicity.mode",
-			Want: "a save that becomes visible whole", Got: options.CommitFile.String(),
-			Remedy: "leave it out: what is saved has commit_success.txt for readers that ask for it"}
+			Want: "a mode in which a save becomes visible as a whole", Got: options.CommitFile.String(),
+			Remedy: "leave it unset: every save writes commit_success.txt for readers that need it"}
 	}
 	l, err := o.StoredLayout()
 	if err != nil {
@@ -97,7 +97,7 @@ func leaf(o options.Options) func(tree.Path, tensor.Spec, writer.Storage) (write
 // storage returns storage options as package writer takes them.
 func storage(s options.Storage, c options.Compression) (writer.Storage, error) {
 	if s.ChunkByteSize > math.MaxInt32 {
-		return writer.Storage{}, &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "2 GiB at most",
+		return writer.Storage{}, &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "at most 2 GiB",
 			Got: strconv.FormatInt(s.ChunkByteSize, 10)}
 	}
 	return writer.Storage{DType: s.DType, Compression: c, ShardAxes: s.ShardAxes, ChunkBytes: int(s.ChunkByteSize)}, nil
@@ -132,7 +132,7 @@ func Reading[T any](ctx context.Context, call *T, scope func(*T) (*options.Optio
 	o, _ := scope(d)
 	o.CheckpointLayout = asked.CheckpointLayout
 	if err == nil && asked.Label != "" && o.Verification == nil {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "Bivouac.Label", Want: "a Verification key beside it", Got: "none"}
+		err = &errs.Error{Kind: errs.Invalid, Subject: "Bivouac.Label", Want: "a Verification key beside the label", Got: "no key"}
 	}
 	if o.Verification == nil {
 		o.Label = ""

@@ -165,7 +165,7 @@ func (s *Save) bound(ctx context.Context) (context.Context, context.CancelFunc) 
 	limit := s.call.Options.Asynchronous.SaveBound(s.call.Background)
 	return context.WithDeadlineCause(ctx, s.until, &errs.Error{
 		Kind: errs.Canceled, Want: "a save within " + limit.String(), Err: context.DeadlineExceeded,
-		Remedy: "Options.Asynchronous.SaveTimeout, and Timeout in the background",
+		Remedy: "raise Options.Asynchronous.SaveTimeout, and Timeout for a save in the background",
 	})
 }
 

@@ -318,7 +318,7 @@ func (a *array) unchanged(l manifest.Leaf) error {
 		return nil
 	}
 	return &errs.Error{
-		Kind: errs.Mismatch, Subject: "array " + strconv.Quote(a.param), Want: "the bytes that were handed over", Got: "others",
+		Kind: errs.Mismatch, Subject: "array " + strconv.Quote(a.param), Want: "the bytes that were handed over", Got: "different bytes",
 		Remedy: "change nothing before Release is called",
 	}
 }

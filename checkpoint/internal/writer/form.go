@@ -30,7 +30,7 @@ type form struct {
 // newForm plans the storage of arrays.
 func newForm(d tensor.DType, shape tensor.Shape, l zarr.Layout) (*form, error) {
 	if _, ok := d.Zarr(); !ok {
-		return nil, &errs.Error{Kind: errs.Unsupported, Got: "dtype " + d.String(), Want: "a dtype that zarr has",
+		return nil, &errs.Error{Kind: errs.Unsupported, Got: "dtype " + d.String(), Want: "a dtype that zarr supports",
 			Remedy: "cast it, or save its bytes as uint8"}
 	}
 	m, err := zarr.NewMetadata(d, shape, l)

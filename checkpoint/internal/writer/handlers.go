@@ -65,7 +65,7 @@ func (d *itemWriter) admit(name string) error {
 // notTree refuses a file that would have its item taken for a tree of arrays.
 func notTree(name string, err error) error {
 	return &errs.Error{Kind: errs.Invalid, Subject: name,
-		Want: "in " + orbax.TreeFile + " of an item the document of a tree, as handler.Tree writes it, or another name",
+		Want: "another name, or in " + orbax.TreeFile + " the document of a tree as handler.Tree writes it",
 		Err:  err}
 }
 

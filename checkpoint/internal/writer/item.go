@@ -143,7 +143,7 @@ func CheckNames(items []Item) error {
 // NameClash returns the error of two items whose names differ in case only.
 func NameClash(item, other string) error {
 	return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item),
-		Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "one that does not",
+		Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "a name that differs only in case",
 		Remedy: "some file systems would take both for one directory"}
 }
 
@@ -151,7 +151,7 @@ func checkName(name string) error {
 	e := &errs.Error{Kind: errs.Invalid, Want: "a plain directory name"}
 	switch {
 	case slices.Contains(reserved, name):
-		e.Want, e.Got = "another name", "a reserved one"
+		e.Want, e.Got = "another name", "a reserved name"
 		if name == orbax.MetricsItem {
 			e.Remedy = "metrics of a step are SaveOptions.Metrics"
 		}

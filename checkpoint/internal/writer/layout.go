@@ -41,7 +41,7 @@ func (o *Options) storageOf(p tree.Path, s tensor.Spec) (Storage, error) {
 	}
 	if err == nil && one.ChunkBytes > 0 && one.ChunkBytes < s.DType.Size() && len(s.Shape) > 0 {
 		err = &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize",
-			Want: "an element of " + s.DType.String() + " at least", Got: strconv.Itoa(one.ChunkBytes)}
+			Want: "at least the size of one " + s.DType.String(), Got: strconv.Itoa(one.ChunkBytes)}
 	}
 	return one, err
 }
@@ -64,7 +64,7 @@ func (n namedAxes) add(name string, s tensor.Spec, axes []int) {
 func (n namedAxes) check() error {
 	for _, k := range slices.Sorted(maps.Keys(n)) {
 		if n[k] != "" {
-			return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes that arrays have, counted from 0",
+			return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes of the arrays, counted from 0",
 				Got: strconv.Itoa(k) + " for " + n[k]}
 		}
 	}
@@ -83,14 +83,14 @@ func (s *Storage) validate(l options.Layout) error {
 	case slices.ContainsFunc(s.ShardAxes, func(k int) bool { return k < 0 }):
 		return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes, counted from 0"}
 	case s.ChunkBytes < 0 || s.ChunkBytes > maxChunkBytes:
-		return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "bytes, 0 to " + strconv.Itoa(maxChunkBytes),
+		return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "0 to " + strconv.Itoa(maxChunkBytes) + " bytes",
 			Got: strconv.Itoa(s.ChunkBytes)}
 	case l != options.SafetensorsLayout:
 		return nil
 	case s.Compression != options.Uncompressed:
 		return unsupported("Compression", "uncompressed tensors")
 	case len(s.ShardAxes) > 0:
-		return unsupported("ShardAxes", "tensors that lie row by row, whatever will be read of them")
+		return unsupported("ShardAxes", "tensors in row-major order")
 	case s.ChunkBytes != 0:
 		return unsupported("ChunkByteSize", "tensors in one piece")
 	}
@@ -118,7 +118,7 @@ func checkCount(shape tensor.Shape, sub []int) error {
 	for k, n := range sub {
 		if count *= (shape[k] + n - 1) / max(n, 1); count > maxChunks {
 			return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize",
-				Want: "at most " + strconv.Itoa(maxChunks) + " chunks in an array", Got: "more"}
+				Want: "at most " + strconv.Itoa(maxChunks) + " chunks in an array", Got: "more chunks"}
 		}
 	}
 	return nil
@@ -209,11 +209,11 @@ func (o *Options) validate(items []Item) error {
 	}
 	switch {
 	case o.MaxFileBytes < -1:
-		return &errs.Error{Kind: errs.Invalid, Subject: "OCDBTTargetDataFileSize", Want: "bytes, or -1 for no bound"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "OCDBTTargetDataFileSize", Want: "a number of bytes, or -1 for no bound"}
 	case o.MaxFileBytes > 0 && !InDatabase(o.Layout) && o.Layout != options.SafetensorsLayout:
 		return &errs.Error{Kind: errs.Unsupported, Subject: "OCDBTTargetDataFileSize",
-			Want: "files of single arrays, or of chunks of them", Got: "a layout without a database",
-			Remedy: "choose a layout with a database, or bound chunks"}
+			Want: "a layout with a database", Got: "a layout whose files hold single arrays or chunks",
+			Remedy: "choose a layout with a database, or set ChunkByteSize"}
 	case o.Layout != options.SafetensorsLayout:
 		return nil
 	case len(items) != 1 || items[0].Tree == nil:
@@ -230,6 +230,6 @@ func (o *Options) validate(items []Item) error {
 // unsupported says what a safetensors file cannot hold.
 func unsupported(subject, want string) error {
 	return &errs.Error{Kind: errs.Unsupported, Subject: subject, Want: want,
-		Got:    "something that a safetensors file has no place for",
+		Got:    "something that a safetensors file cannot hold",
 		Remedy: "choose another layout"}
 }

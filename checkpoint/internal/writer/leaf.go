@@ -28,7 +28,7 @@ type leaf struct {
 // leaves lists the entries of a tree and refuses what the format cannot hold.
 func leaves(n *tree.Node, foreign map[*tree.Node]string) ([]leaf, []orbax.Entry, error) {
 	if n.IsEmpty() || n.Kind == tree.Leaf && n.Value == nil {
-		return nil, nil, &errs.Error{Kind: errs.Invalid, Got: "an empty tree", Remedy: "save something, or nothing"}
+		return nil, nil, &errs.Error{Kind: errs.Invalid, Got: "an empty tree", Remedy: "save at least one leaf, or do not save"}
 	}
 	entries := tree.Flatten(n)
 	if err := tree.Collisions(entries); err != nil {
@@ -113,8 +113,8 @@ func newLeaf(e tree.Entry, entry *orbax.Entry) (leaf, error) {
 	}
 	switch value.(type) {
 	case big.Int, *big.Int:
-		return l, &errs.Error{Kind: errs.Unsupported, Got: "an integer of any size", Want: "one of 64 bits",
-			Remedy: "keep it in an item of JSON (handler.JSON)"}
+		return l, &errs.Error{Kind: errs.Unsupported, Got: "a big.Int", Want: "an integer of 64 bits",
+			Remedy: "save it in a JSON item (handler.JSON)"}
 	}
 	src, ok, err := newSource(value)
 	if !ok {

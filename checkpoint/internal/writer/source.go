@@ -49,7 +49,7 @@ type Key struct {
 // check refuses what is not data of keys.
 func (k Key) check() error {
 	if k.Impl == "" || k.Data.DType != tensor.Uint32 || len(k.Data.Shape) == 0 {
-		return &errs.Error{Kind: errs.Invalid, Want: "keys: the name of an implementation, and uint32 of rank 1 or more",
+		return &errs.Error{Kind: errs.Invalid, Want: "keys with the name of an implementation, and uint32 data of at least rank 1",
 			Got: strconv.Quote(k.Impl) + ", " + k.Data.DType.String() + k.Data.Shape.String()}
 	}
 	return k.Data.Check()
@@ -228,7 +228,7 @@ func checkParts(d tensor.DType, shape tensor.Shape, parts []Part) error {
 func Tiles(shape tensor.Shape, parts []Part) error {
 	if i, j, ok := overlap(parts, shape); ok {
 		return &errs.Error{Kind: errs.Invalid, Subject: "shard at " + parts[i].box().String(),
-			Want: "shards that do not overlap", Got: "one at " + parts[j].box().String()}
+			Want: "shards that do not overlap", Got: "a shard at " + parts[j].box().String()}
 	}
 	total := 0
 	for _, p := range parts {
@@ -377,7 +377,7 @@ func (s *source) castFrom(m zarr.Source, region zarr.Box, dst []byte) (err error
 func explainLoss(err error) error {
 	var e *errs.Error
 	if errors.As(err, &e) && e.Kind == errs.Mismatch {
-		e.Remedy = "store it in another type (leaf_storage), or cast it first: tensor.Cast takes what is left"
+		e.Remedy = "store the array in another dtype (leaf_storage), or accept the loss: cast it first with tensor.Cast"
 	}
 	return err
 }
