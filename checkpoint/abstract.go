@@ -32,9 +32,9 @@ func (p Placeholder) TreeLeaf() any { return p }
 // else; TypeOf makes it.
 type LeafType struct {
 	form   form
-	dtype  tensor.DType // Invalid = as saved
+	dtype  tensor.DType // Invalid: as saved
 	name   string
-	goType reflect.Type // that was asked for; nil where metadata did
+	goType reflect.Type // the type that was asked for; nil if metadata asked
 }
 
 // TreeLeaf makes LeafType a leaf of a tree.
@@ -89,7 +89,7 @@ func dtypeOf(t reflect.Type, f *form) tensor.DType {
 	return d
 }
 
-// form is what the value of a leaf is to be.
+// form is the form that the value of a leaf must have.
 type form uint8
 
 const (
@@ -98,7 +98,7 @@ const (
 	asScalar
 	asString
 	asKey
-	asNothing // that there is
+	asNothing // no value has this form
 )
 
 var formNames = [...]string{"anything", "an array", "a scalar", "a string", "PRNG keys", "nothing"}
@@ -106,9 +106,9 @@ var formNames = [...]string{"anything", "an array", "a scalar", "a string", "PRN
 // String returns the form with its article.
 func (f form) String() string { return formNames[f] }
 
-// abstractTree returns the tree that LoadOptions.Abstract stands for; nil is
-// everything as saved. What handlers have leaves of, and what describes these,
-// are leaves.
+// abstractTree returns the tree that LoadOptions.Abstract stands for, or nil for everything as
+// saved. Values of types that have leaf handlers, and values that describe such leaves, are leaves
+// of the tree.
 func abstractTree(abstract any, item string, handlers *handler.LeafRegistry) (*tree.Node, error) {
 	const subject = "LoadOptions.Abstract"
 	switch a := abstract.(type) {
@@ -138,7 +138,7 @@ func abstractTree(abstract any, item string, handlers *handler.LeafRegistry) (*t
 	return n, errs.Wrap("", subject, err)
 }
 
-// abstract asks for the item as its metadata describes it.
+// abstract returns the abstract tree that asks for the item as its metadata describes it.
 func (it *ItemInfo) abstract() (*tree.Node, error) {
 	entries := make([]tree.Entry, len(it.Leaves))
 	for i, l := range it.Leaves {

@@ -80,7 +80,7 @@ func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[
 		if wanted != nil && !asked {
 			continue
 		}
-		tells := abstract // what finds the handler; a tree is one whatever is wanted of it
+		tells := abstract // finds the handler; a tree stays a tree whatever is asked of it
 		if it.Kind == layout.Tree {
 			tells = nil
 		}
@@ -100,8 +100,8 @@ func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[
 	return out, nil
 }
 
-// loadItem reads an item by its handler; trees are read as such, with what the
-// options want of them.
+// loadItem reads an item with its handler. It reads a tree without a handler and applies the
+// options to it.
 func (o *LoadOptions) loadItem(ctx context.Context, c *layout.Checkpoint, it layout.Item,
 	by handler.CheckpointableHandler, abstract any) (any, error) {
 	if _, ok := by.(handler.Tree); ok {
@@ -135,13 +135,13 @@ func handlerOf(registry *handler.Registry, it layout.Item, abstract any) (handle
 		case err != nil:
 			return nil, err
 		case verdict == handler.Ask:
-			return own, nil // asked for what it is to load, it cannot tell
+			return own, nil // it cannot tell from abstract what it should load
 		}
 	}
 	return registry.ForLoad(it.Name, abstract, it.Handler)
 }
 
-// ofType returns the handler that is bound to the name, or has the type string.
+// ofType returns the handler that is bound to the name or has the type string.
 func ofType(registry *handler.Registry, name, typeString string) (handler.CheckpointableHandler, error) {
 	h, err := registry.ForLoad(name, nil, typeString)
 	if err != nil || registry.Has(name) || h.TypeString() == typeString ||

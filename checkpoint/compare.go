@@ -13,8 +13,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// compare compares what was written with what it was made of. What differs is removed, unless it
-// replaced something.
+// compare compares the written checkpoint with its sources. If they differ, it removes the written
+// checkpoint, unless that replaced another one.
 func (c *conversion) compare(ctx context.Context) error {
 	to, err := layout.Open(ctx, c.st, c.name)
 	if err != nil {
@@ -34,8 +34,7 @@ func (c *conversion) compare(ctx context.Context) error {
 	return nil
 }
 
-// remove takes away what was written, where an item of it is not what it was made
-// of.
+// remove removes the written checkpoint after an item differed from its source.
 func (c *conversion) remove(ctx context.Context, item string, err error) error {
 	err = errs.Wrap("", item, err)
 	if errs.KindOf(err) == errs.Corrupt && !c.opts.Overwrite {
@@ -63,8 +62,7 @@ func (c *conversion) compareTree(ctx context.Context, to *layout.Checkpoint, t c
 	return nil
 }
 
-// compareLeaf compares a leaf, or an empty container, with what was written, room
-// bytes at a time.
+// compareLeaf compares a leaf, or an empty container, with the written one, room bytes at a time.
 func (c *conversion) compareLeaf(ctx context.Context, e tree.Entry, got *tree.Node, room int64) error {
 	want := e.Node
 	differ := &errs.Error{Kind: errs.Corrupt, Want: want.String(), Got: "a different leaf after writing"}
@@ -100,7 +98,7 @@ func (c *conversion) compareLeaf(ctx context.Context, e tree.Entry, got *tree.No
 	return err
 }
 
-// sameElements compares two arrays of one type and shape, limit bytes at a time.
+// sameElements compares two arrays of the same type and shape, limit bytes at a time.
 func sameElements(ctx context.Context, want, got Lazy, limit int64) (same bool, err error) {
 	var a, b []byte
 	for box := range layout.Pieces(zarr.WholeBox(want.Shape), want.DType.Size(), limit) {

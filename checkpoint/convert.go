@@ -22,7 +22,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// ConvertBudget is the memory that Convert keeps to by default.
+// ConvertBudget is the default memory limit of Convert, in bytes.
 const ConvertBudget = 256 << 20
 
 // ConvertOptions modify Convert; nil is the zero value.
@@ -35,7 +35,7 @@ const ConvertBudget = 256 << 20
 type ConvertOptions struct {
 	// Options take precedence over the options of the context and the process.
 	Options
-	// Item, when not empty, is the only one that is converted.
+	// Item, when not empty, is the only item that is converted.
 	Item string
 	// Overwrite replaces a checkpoint at the destination, atomically.
 	Overwrite bool
@@ -76,7 +76,7 @@ func ConvertAndTransform(ctx context.Context, srcs []string, dst string, fn Tran
 	return convert(ctx, "checkpoint.ConvertAndTransform", srcs, dst, fn, o)
 }
 
-// convert is Convert, or ConvertAndTransform where there is a fn.
+// convert implements Convert, and with a non-nil fn ConvertAndTransform.
 func convert(ctx context.Context, op string, srcs []string, dst string, fn Transform, o *ConvertOptions) error {
 	o, err := o.resolve(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 	defer func() { from.close() }()
 	for _, path := range srcs {
 		lo := &LoadOptions{Options: o.Options, Store: o.Store}
-		lo.CheckpointLayout = options.Auto // o's is the layout of the copy
+		lo.CheckpointLayout = options.Auto // the layout in o is for the copy
 		c, err := lo.open(ctx, path)
 		if err != nil {
 			return errs.Wrap(op, path, err)
@@ -123,7 +123,7 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 		return errs.Wrap(op, src, layout.Explain(ctx, err, from...))
 	}
 	if err := c.write(ctx); err != nil {
-		if errs.KindOf(err) != errs.Busy { // which says itself that another writer was faster
+		if errs.KindOf(err) != errs.Busy { // a Busy error already says that another writer was faster
 			err = layout.Explain(ctx, err, from...)
 		}
 		return errs.Wrap(op, dst, err)
@@ -140,15 +140,15 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 	return errs.Wrap(op, dst, err)
 }
 
-// conversion is one Convert.
+// conversion is one call of Convert.
 type conversion struct {
 	from    *layout.Checkpoint
-	others  []*layout.Checkpoint // that give a tree too
-	fn      Transform            // nil converts what there is
+	others  []*layout.Checkpoint // further sources of trees
+	fn      Transform            // nil converts without a transformation
 	st      store.Store
 	name    string
 	opts    ConvertOptions
-	options writer.Options // as the options have it
+	options writer.Options // as the options say
 	budget  int64          // bytes of memory
 	items   []writer.Item
 	trees   []convertedTree
@@ -157,10 +157,10 @@ type conversion struct {
 
 	opened  []*sources
 	lost    []LeafReport // with Salvage
-	staging string       // of a conversion in place: where its source is once it was replaced
+	staging string       // where the source is after a conversion in place has replaced it
 }
 
-// convertedTree is what the tree of an item of the destination must be.
+// convertedTree is the tree that an item of the destination must hold.
 type convertedTree struct {
 	item string
 	want *tree.Node // arrays may be Lazy
@@ -175,7 +175,7 @@ func (c *conversion) close() {
 // plan opens the items of the source and makes the items of the destination. Their arrays are read
 // later.
 func (c *conversion) plan(ctx context.Context) error {
-	// A half is for what is written: buffers, chunks being encoded.
+	// Half of the budget is for writing: buffers and chunks being encoded.
 	c.cells = layout.NewCells(c.budget / 4)
 	items, err := c.chosen(ctx)
 	if err != nil {
@@ -229,7 +229,7 @@ func (c *conversion) plan(ctx context.Context) error {
 	return nil
 }
 
-// chosen are the items to convert.
+// chosen returns the items to convert.
 func (c *conversion) chosen(ctx context.Context) ([]layout.Item, error) {
 	if c.opts.Item == "" {
 		return c.from.Items(ctx)
@@ -247,8 +247,8 @@ func itemNames(items []layout.Item) string {
 	return strings.Join(names, ", ")
 }
 
-// tree makes the tree of an item, whose arrays are read later. Types of containers
-// are those that the source has recorded.
+// tree makes the tree of an item; its arrays are read later. Containers have the types that the
+// source recorded.
 func (c *conversion) tree(ctx context.Context, from, item string, transformed bool) (*tree.Node, *orbax.Rich, error) {
 	var in sources
 	c.opened = append(c.opened, &in)
@@ -280,7 +280,8 @@ func (c *conversion) tree(ctx context.Context, from, item string, transformed bo
 	return c.writable(item, n), rich, nil
 }
 
-// transformed is the name of the item that a transformation is of, if there is one.
+// transformed returns the name of the item that the transformation makes; ok is false if there is
+// no transformation.
 func (c *conversion) transformed(ctx context.Context) (name string, ok bool, err error) {
 	if c.fn == nil {
 		return "", false, nil
@@ -291,8 +292,8 @@ func (c *conversion) transformed(ctx context.Context) (name string, ok bool, err
 	return name, true, err
 }
 
-// writable notes the tree that an item will have, to be compared with what was
-// written, and returns it as what is written.
+// writable records the tree of an item, to compare it with the written one later, and returns it in
+// the form in which it is written.
 func (c *conversion) writable(item string, n *tree.Node) *tree.Node {
 	c.trees = append(c.trees, convertedTree{item, n})
 	return replaced(n, func(leaf *tree.Node) any {
@@ -345,16 +346,16 @@ func (c *conversion) write(ctx context.Context) (err error) {
 	return err
 }
 
-// clean removes the source of a conversion in place, which had a lease until it was
-// compared. What cannot be removed now is left to the next one.
+// clean removes the source of a conversion in place, which had a lease until it was compared. The
+// next conversion removes what cannot be removed now.
 func (c *conversion) clean(ctx context.Context) {
 	if c.staging != "" {
 		c.st.CleanStaging(ctx, parts.ParentOf(c.name), func(in store.Info) bool { return in.Name != path.Base(c.staging) }) //nolint:errcheck // see above
 	}
 }
 
-// replaces returns the directory that is read, when it is the one that is written over:
-// it must still be there then.
+// replaces returns the directory that is read if the destination replaces it: it must still exist
+// at that moment. Otherwise it returns nil.
 func (c *conversion) replaces() store.Pinned {
 	for _, from := range append([]*layout.Checkpoint{c.from}, c.others...) {
 		if p := from.At(c.st, c.name); p != nil && c.opts.Overwrite {

@@ -28,8 +28,8 @@ type DeleteOptions struct {
 	Name string
 	// MissingOK makes Delete return false and no error if the checkpoint or item does not exist.
 	MissingOK bool
-	// Store holds the checkpoint; nil is Options.File.Store, and where that is nil
-	// the local file system. The path is then a name in it.
+	// Store holds the checkpoint, and the path is a name in it. nil is Options.File.Store, or if that
+	// is nil too, the local file system.
 	Store store.Store
 }
 
@@ -73,17 +73,17 @@ func DeleteAsync(ctx context.Context, path string, o *DeleteOptions) (*Response[
 	}), nil
 }
 
-// deletion is what Delete is to do.
+// deletion is one call of Delete: the work that it has to do.
 type deletion struct {
 	st    store.Store
 	name  string
-	rest  *parts.Assembly    // of a checkpoint that loses an item; nil for a whole one
-	old   store.Pinned       // the directory of which rest was made
-	key   ed25519.PrivateKey // that signs it
-	trash string             // where to the whole is moved; "" is nowhere
+	rest  *parts.Assembly    // what remains of a checkpoint that loses an item; nil if the whole is deleted
+	old   store.Pinned       // the directory that rest was read from
+	key   ed25519.PrivateKey // signs the rest
+	trash string             // where the whole checkpoint is moved to; "" removes it
 }
 
-// prepare checks that there is something that may be deleted.
+// prepare checks that the checkpoint or item exists and may be deleted.
 func (o *DeleteOptions) prepare(ctx context.Context, path string) (*deletion, error) {
 	o, err := o.resolve(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func (o *DeleteOptions) prepare(ctx context.Context, path string) (*deletion, er
 	return d, err
 }
 
-// check refuses what is not a checkpoint by itself.
+// check returns an error unless the name holds a checkpoint, not a part of one.
 func (d *deletion) check(ctx context.Context) error {
 	if _, err := d.st.Stat(ctx, d.name); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (d *deletion) check(ctx context.Context) error {
 	return checkCheckpoint(ctx, d.st, d.name)
 }
 
-// without plans the checkpoint without an item.
+// without plans the checkpoint that remains without the item.
 func (d *deletion) without(ctx context.Context, item string, scope options.Options) error {
 	old, err := store.Pin(ctx, d.st, d.name)
 	if err != nil {
@@ -165,7 +165,7 @@ func (d *deletion) without(ctx context.Context, item string, scope options.Optio
 	return d.rest.Remove(parts.Removal{item: {{}}})
 }
 
-// trashName is the name in the store that a deleted checkpoint gets.
+// trashName returns the name in the store to which a deleted checkpoint is moved.
 func trashName(at, name, trash string, local bool) (string, error) {
 	if trash == "" {
 		return "", nil
@@ -189,7 +189,7 @@ func trashName(at, name, trash string, local bool) (string, error) {
 	return to, nil
 }
 
-// close gives back the directory that was read.
+// close releases the directory that was read.
 func (d *deletion) close() {
 	if d.old != nil {
 		d.old.Close() //nolint:errcheck // nothing was written
@@ -215,7 +215,7 @@ func (d *deletion) run(ctx context.Context) error {
 	return d.st.RemoveTree(ctx, d.name)
 }
 
-// move makes the checkpoint in the trash of the files of the one that goes.
+// move makes a checkpoint in the trash that links the files of the deleted one.
 func (d *deletion) move(ctx context.Context) error {
 	info, err := d.st.Stat(ctx, d.name)
 	if err != nil {
@@ -250,7 +250,7 @@ func (d *deletion) move(ctx context.Context) error {
 	return txn.Commit(ctx, store.Blob{Name: last, Data: b})
 }
 
-// lastOf is the document of a checkpoint that is written last.
+// lastOf returns the document of a checkpoint that must be written last.
 func lastOf(files []string) string {
 	for _, last := range []string{manifest.Name, orbax.CommitFile, orbax.CheckpointFile, orbax.TreeFile} {
 		for _, f := range files {

@@ -18,11 +18,11 @@ import (
 // memory.
 type destination struct {
 	dst   any
-	views map[string]tensor.Tensor // by the names of the keys of their paths
+	views map[string]tensor.Tensor // key: the names of the keys of the path, see names
 }
 
-// newDestination finds the memory in dst. What shares memory with something
-// before it is left out: two arrays cannot be read to one place.
+// newDestination finds the memory in dst. Memory that overlaps other memory is left out: two arrays
+// cannot be read into one place.
 func newDestination(dst any) *destination {
 	d := &destination{dst: dst, views: map[string]tensor.Tensor{}}
 	for _, e := range distinct(tree.Views(dst)) {
@@ -31,7 +31,7 @@ func newDestination(dst any) *destination {
 	return d
 }
 
-// distinct returns the views without the views of memory that overlaps.
+// distinct returns the views that share no memory with an earlier one.
 func distinct(views []tree.Entry) []tree.Entry {
 	span := func(e tree.Entry) (low, high uintptr) {
 		data := e.Node.Value.(tensor.Tensor).Data
@@ -54,7 +54,7 @@ func distinct(views []tree.Entry) []tree.Entry {
 	})
 }
 
-// names makes a key of the names in a path.
+// names returns one string, a map key, for the names in a path.
 func names(p tree.Path) string {
 	var b []byte
 	for _, k := range p {
@@ -72,8 +72,8 @@ func (d *destination) view(l *layout.Leaf) (t tensor.Tensor, ok bool) {
 	return t, ok
 }
 
-// memory returns where a box of an array is read to: a place of the destination
-// that has its type and shape, or new memory.
+// memory returns the memory that a box of an array is read into: a view of the destination of the
+// same type and shape, or new memory.
 func (d *destination) memory(l *layout.Leaf, box tensor.Spec) ([]byte, error) {
 	if l.Kind == layout.Array {
 		if t, ok := d.view(l); ok && t.DType == box.DType && t.Shape.Equal(box.Shape) {
@@ -92,11 +92,10 @@ func (d *destination) kept(l *layout.Leaf) any {
 	return Placeholder{}
 }
 
-// newMemory returns n bytes of any content, aligned for every type: what is read
-// into is not cleared before, which would take half as long as reading it. It is
-// not touched either, so that metadata which lies about a shape costs none
-// before the first chunk that is not there. What the system does not have is
-// errs.Exhausted.
+// newMemory returns n bytes of any content, aligned for every type. It does not clear them: that
+// would take half as long as reading into them. It does not touch them either, so metadata that
+// lies about a shape costs no memory before the first chunk is found missing. If the system has too
+// little memory, newMemory fails with errs.Exhausted.
 func newMemory(n int) ([]byte, error) {
 	if n < unclearedBytes {
 		return tensor.New(tensor.Uint8, n).Data, nil
@@ -104,7 +103,7 @@ func newMemory(n int) ([]byte, error) {
 	if err := obtainable(n); err != nil {
 		return nil, err
 	}
-	var b strings.Builder // the one place of the library that does not clear
+	var b strings.Builder // the one allocation of the standard library that does not clear
 	b.Grow(n)
 	b.WriteByte(0)
 	mem := unsafe.Slice(unsafe.StringData(b.String()), n)
@@ -112,8 +111,8 @@ func newMemory(n int) ([]byte, error) {
 	return mem, nil
 }
 
-// obtainable asks the system whether it has n bytes: where the runtime asks and
-// is refused, the process ends.
+// obtainable asks the system whether it has n bytes. The process would end if the runtime asked and
+// were refused.
 func obtainable(n int) error {
 	if n < askBytes {
 		return nil
@@ -129,9 +128,9 @@ func obtainable(n int) error {
 	return nil
 }
 
-// askBytes is from where on memory is asked for before it is taken.
+// askBytes is the size from which the system is asked for memory before it is allocated.
 const askBytes = 1 << 30
 
-// unclearedBytes is from where on clearing matters. Memory of that size begins
+// unclearedBytes is the size from which clearing costs noticeable time. Memory of that size begins
 // on a page.
 const unclearedBytes = 256 << 10

@@ -17,8 +17,8 @@ import (
 
 func init() { provided.Enter(provided.Trees, engine{}) }
 
-// engine is what handler.Tree works by, for handlers that keep a tree in a part
-// of their item. Trees that are items themselves do not pass through it.
+// engine is the implementation behind handler.Tree, for handlers that keep a tree in a part of
+// their item. Trees that are items themselves do not use it.
 type engine struct{}
 
 // Handles is what handler.Tree calls.
@@ -52,7 +52,7 @@ func (engine) HandlesAbstract(a any) bool {
 	})) == nil
 }
 
-// encodesItself reports whether v says how it is JSON: that is what it is saved as.
+// encodesItself reports whether v has its own JSON encoding, as which it is then saved.
 func encodesItself(v any) bool {
 	switch v.(type) {
 	case *tree.Node, tensor.Tensor, *tensor.Tensor, tree.Opaque:
@@ -73,7 +73,7 @@ func (engine) Save(ctx context.Context, v any) (handler.Commit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if io.Layout == options.SafetensorsLayout { // which has no place for items
+	if io.Layout == options.SafetensorsLayout { // this layout cannot hold items
 		io.Layout = options.OCDBTZarr3
 	}
 	it, err := writer.Handlers{Leaves: o.PyTree.LeafHandlers}.CollectTree(ctx, orbax.StateItem, v)

@@ -14,8 +14,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// foreign holds leaves that leaf handlers read. The leaves of one handler in one tree are together
-// and in their order.
+// foreign holds the leaves that leaf handlers read: one element for each handler and tree, with its
+// leaves in their order.
 type foreign []*handledLeaves
 
 // handledLeaves are the leaves of one handler in one tree.
@@ -23,10 +23,10 @@ type handledLeaves struct {
 	by     *handler.AnyLeaf
 	of     *layout.OpenTree
 	wanted []handler.Wanted[any]
-	at     []int // their places in what is loaded
+	at     []int // the indices of the leaves among the loaded entries
 }
 
-// add has a handler read a leaf.
+// add plans that a handler reads a leaf.
 func (f *foreign) add(by *handler.AnyLeaf, from origin, abstract *any, at int) {
 	i := slices.IndexFunc(*f, func(h *handledLeaves) bool { return h.by == by && h.of == from.tree })
 	if i < 0 {
@@ -37,7 +37,7 @@ func (f *foreign) add(by *handler.AnyLeaf, from origin, abstract *any, at int) {
 	h.wanted, h.at = append(h.wanted, handler.Wanted[any]{Path: from.path, Abstract: abstract}), append(h.at, at)
 }
 
-// each gives what the handlers return for their leaves, by a method of them.
+// each calls a method of each handler for its leaves and passes on the results.
 func (f foreign) each(ctx context.Context, read func(*handler.AnyLeaf, context.Context, handler.Reader,
 	[]handler.Wanted[any]) ([]any, error), give func(at int, v any)) error {
 	for _, h := range f {
@@ -52,8 +52,8 @@ func (f foreign) each(ctx context.Context, read func(*handler.AnyLeaf, context.C
 	return nil
 }
 
-// readForeign has leaf handlers read the leaves of their types, all of one type
-// at once. One that is wanted and has no handler is errs.Unsupported.
+// readForeign calls leaf handlers to read the leaves of their types, all leaves of one type at
+// once. A wanted leaf without a handler is errs.Unsupported.
 func (ld *loading) readForeign(ctx context.Context, t *layout.OpenTree, entries []tree.Entry) error {
 	var f foreign
 	for i := range t.Leaves {
@@ -89,15 +89,15 @@ func (ld *loading) readForeign(ctx context.Context, t *layout.OpenTree, entries 
 	return f.each(ctx, (*handler.AnyLeaf).Deserialize, func(i int, v any) { entries[i].Node.Value = v })
 }
 
-// keptForeign returns what stands for a leaf that is not read: what the
-// destination has there.
+// keptForeign returns the value of a leaf that is not read: the value that the destination has
+// there.
 func (ld *loading) keptForeign(l *layout.Leaf) any {
 	if ld.into == nil {
 		return Placeholder{}
 	}
 	n, err := tree.Options{KeepUnknown: true, IsLeaf: ld.handlers.Handles}.From(ld.into.dst)
 	if err != nil {
-		return nil // that there is nothing to keep
+		return nil // nothing to keep
 	}
 	if n = n.At(l.Path); n == nil {
 		return nil
@@ -105,8 +105,8 @@ func (ld *loading) keptForeign(l *layout.Leaf) any {
 	return n.Value
 }
 
-// describeForeign asks leaf handlers what they say of their leaves. Those without
-// a handler are described by their type string alone.
+// describeForeign asks leaf handlers to describe their leaves. Leaves without a handler are
+// described by their type string alone.
 func describeForeign(ctx context.Context, t *layout.OpenTree, handlers *handler.LeafRegistry, leaves []LeafInfo) error {
 	var f foreign
 	for i := range t.Leaves {
@@ -118,9 +118,9 @@ func describeForeign(ctx context.Context, t *layout.OpenTree, handlers *handler.
 	return f.each(ctx, (*handler.AnyLeaf).Metadata, func(i int, v any) { leaves[i].Abstract = v })
 }
 
-// wantForeign returns what an abstract value wants of a leaf that a leaf handler
-// reads: all of it where it is a leaf itself or asks for its type, else what the
-// handler makes of it.
+// wantForeign returns what an abstract value wants of a leaf that a leaf handler reads. If the
+// value is a leaf itself or asks for the type of the leaf, it wants the whole leaf. Otherwise the
+// handler interprets the value.
 func (r *request) wantForeign(v any, l *layout.Leaf) (Want, error) {
 	by := r.handlers.ForWanted(l.ValueType, v)
 	if by == nil {
@@ -182,8 +182,8 @@ func foreignError(l *layout.Leaf) error {
 		Remedy: "add its handler to Options.PyTree.LeafHandlers, or skip the leaf (Placeholder, Want.Skip)"}
 }
 
-// notForeign explains a value that describes leaves of a type of their own, and
-// is asked of a leaf of another; nil where it does not.
+// notForeign returns the error for a value that describes leaves of a handled type but is asked of
+// another leaf. It returns nil for other values.
 func (r *request) notForeign(v any, l *layout.Leaf) error {
 	if v == nil || !r.handlers.Describes(reflect.TypeOf(v)) {
 		return nil

@@ -30,14 +30,14 @@ func (h Handled) TreeLeaf() any { return h }
 // String says what it is.
 func (h Handled) String() string { return "leaf of type " + h.ValueType }
 
-// origin is where a leaf is read that was made of another one.
+// origin tells where to read a leaf that was made from another leaf.
 type origin struct {
 	tree *layout.OpenTree
 	path tree.Path
 }
 
-// copied has an item keep the leaves of leaf handlers that are left in its tree,
-// made of the tree from: the files of these handlers are copied.
+// copied makes an item keep the leaves of leaf handlers that remain in its tree, which was made
+// from the tree from. It copies the files of these handlers.
 func (c *conversion) copied(ctx context.Context, out *writer.Item, from *layout.OpenTree) error {
 	for _, e := range tree.Flatten(out.Tree) {
 		h, ok := e.Node.Value.(Handled)
@@ -64,7 +64,7 @@ func (c *conversion) copied(ctx context.Context, out *writer.Item, from *layout.
 	return err
 }
 
-// copiedItem has an item that only its handler knows be copied.
+// copiedItem plans the copy of an item that only its handler understands.
 func (c *conversion) copiedItem(ctx context.Context, out *writer.Item, name string) error {
 	dir := c.from.Directory(name)
 	names, err := dir.List(ctx)
@@ -72,8 +72,8 @@ func (c *conversion) copiedItem(ctx context.Context, out *writer.Item, name stri
 	return err
 }
 
-// copies writes files of handlers as they are, one in memory at a time, and notes
-// that they are to be compared.
+// copies writes files of handlers unchanged, with one file in memory at a time, and records them
+// for the comparison.
 func (c *conversion) copies(item string, from handler.Reader, names []string) handler.Commit {
 	c.files = append(c.files, copiedFiles{item, from, names})
 	return func(ctx context.Context, dir handler.Writer) error {
@@ -90,14 +90,14 @@ func (c *conversion) copies(item string, from handler.Reader, names []string) ha
 	}
 }
 
-// copiedFiles are files of handlers that an item of the destination has.
+// copiedFiles are files of handlers that were copied into an item of the destination.
 type copiedFiles struct {
 	item  string
 	from  handler.Reader
 	names []string
 }
 
-// compare compares the files with what was written.
+// compare compares the files with the written ones.
 func (f copiedFiles) compare(ctx context.Context, to *layout.Checkpoint) error {
 	name, err := parts.Differing(ctx, f.names, f.from, to.Directory(f.item))
 	if err == nil && name != "" {

@@ -20,8 +20,8 @@ import (
 type Lazy struct {
 	DType tensor.DType
 	Shape tensor.Shape
-	// KeyImpl, when not empty, says that these are the data of typed PRNG keys of
-	// JAX, of the implementation of that name.
+	// KeyImpl, when not empty, says that the elements are the data of typed PRNG keys of JAX. It names
+	// their implementation.
 	KeyImpl string
 	// Read fills dst, which has the size of the box, with the elements of the box
 	// in C order, little-endian. It is called from several goroutines, for boxes
@@ -81,7 +81,7 @@ func (l Lazy) castTo(d tensor.DType) Lazy {
 	}}
 }
 
-// leaf returns the Lazy as package writer takes it.
+// leaf returns the Lazy as a writer.Lazy.
 func (l Lazy) leaf() writer.Lazy {
 	return writer.Lazy{DType: l.DType, Shape: l.Shape, KeyImpl: l.KeyImpl,
 		Read: func(ctx context.Context, box zarr.Box, dst []byte) error {
@@ -89,8 +89,8 @@ func (l Lazy) leaf() writer.Lazy {
 		}}
 }
 
-// lazyArray returns the value of a leaf with an array that is read by way of a
-// cache. What is read in parts is proven before its first part.
+// lazyArray returns a Lazy for the array of a leaf, which is read through a cache. An array that is
+// read in parts is verified as a whole before its first part.
 func lazyArray(l *layout.Leaf, cells *layout.Cells) Lazy {
 	read := cells.Reader(l)
 	var mu sync.Mutex

@@ -26,11 +26,10 @@ type LoadOptions struct {
 	// Options take precedence over the options of the context and the process. Here CheckpointLayout
 	// is the layout that the checkpoint must have; left open it may have any layout.
 	Options
-	// Name of the checkpointable; "" is "state" when that is a tree, else the
-	// first tree in the order of names.
+	// Name of the checkpointable. "" is "state" if that is a tree, else the first tree in the order of
+	// names.
 	Name string
-	// Want, when not nil, says of each array, scalar and PRNG key what to load of
-	// it.
+	// Want, when not nil, returns for each array, scalar and PRNG key what to load of it.
 	Want func(LeafInfo) Want
 	// Abstract, when not nil, is the tree to load: a value that tree.From takes, with
 	// the containers of the checkpoint. It is given back with its leaves loaded:
@@ -39,21 +38,21 @@ type LoadOptions struct {
 	//	TypeOf[T]()          a T, of whatever shape
 	//	a tensor, a number   one of the type and shape that it has; ints and floats of any width
 	//	a string             a string
-	//	nil                  what was saved there, a leaf or a tree
+	//	nil                  the leaf or tree that was saved there
 	//	Placeholder{}        Placeholder{}: nothing there is read
 	//
 	// An *Info or ItemInfo stands for the tree that it describes. For
-	// LoadCheckpointables it is a map[string]any of items, of which it loads those:
-	// nil and Placeholder{} are as saved.
+	// LoadCheckpointables Abstract is a map[string]any from item names to abstract
+	// values. Only these items are loaded; nil and Placeholder{} load an item as saved.
 	//
-	// Another structure than was saved, leaves of another kind and other shapes are
-	// errs.Mismatch. With Options.PyTree.Loading.PartialLoad it may leave out what
-	// was saved, and what is asked for by value and was not saved is kept as it is.
-	// It goes not together with Want.
+	// A structure, a kind of leaf or a shape that differs from the saved one is
+	// errs.Mismatch. With Options.PyTree.Loading.PartialLoad Abstract may leave out
+	// saved leaves. A value in it that was not saved is then returned unchanged.
+	// Abstract cannot be combined with Want.
 	Abstract any
-	// LossyCast takes what a cast makes of values that the type asked for does not
-	// have: fractions as integers, what is out of range, NaN. Without it they are
-	// errs.Mismatch. That floats are rounded is always allowed.
+	// LossyCast allows a cast to change values that the target type cannot hold: fractions as
+	// integers, values out of range, NaN. Without LossyCast these are errs.Mismatch. Rounding of
+	// floats is always allowed.
 	LossyCast bool
 	// Report, when not nil, receives the leaves that did not come as they were saved.
 	Report *LoadReport
@@ -76,7 +75,7 @@ type LoadOptions struct {
 	// the local file system. The path is then a name in it.
 	Store store.Store
 
-	reads *layout.Limit // of several checkpoints together; nil: each has its own limit
+	reads *layout.Limit // shared by several checkpoints; nil: each has its own limit
 }
 
 // Key is a leaf that holds typed PRNG keys of JAX: the key data with the name of
@@ -125,7 +124,7 @@ func LoadAsync(ctx context.Context, path string, o *LoadOptions) *Response[*tree
 	return inBackground(ctx, func(ctx context.Context) (*tree.Node, error) { return Load(ctx, path, o) })
 }
 
-// load reads one tree; where into has memory for an array it is read there.
+// load reads one tree. It reads an array into the memory of into, if into has memory for it.
 func load(ctx context.Context, path string, into *destination, o *LoadOptions) (*tree.Node, error) {
 	if o == nil {
 		o = &LoadOptions{}
@@ -149,7 +148,7 @@ func load(ctx context.Context, path string, into *destination, o *LoadOptions) (
 	return n, err
 }
 
-// salvages says whether leaves that are not whole are left out, or refuses to.
+// salvages reports whether damaged leaves are left out. It fails if the options do not allow that.
 func (o *LoadOptions) salvages(into *destination) (bool, error) {
 	bad := &errs.Error{Kind: errs.Invalid, Subject: "LoadOptions.Salvage"}
 	switch {
@@ -165,8 +164,8 @@ func (o *LoadOptions) salvages(into *destination) (bool, error) {
 	return false, bad
 }
 
-// excused returns the error of a load, or what became of the checkpoint where the load
-// has left leaves out that went with it.
+// excused returns err. If the load left out leaves because the checkpoint was removed or replaced
+// meanwhile, it returns that as the error.
 func (o *LoadOptions) excused(ctx context.Context, c *layout.Checkpoint, err error) error {
 	if err != nil || !o.Salvage || o.Report == nil || len(o.Report.Lost()) == 0 {
 		return err
@@ -178,7 +177,7 @@ func (o *LoadOptions) excused(ctx context.Context, c *layout.Checkpoint, err err
 	return why
 }
 
-// opening says what opens the checkpoint that is to be loaded.
+// opening returns how to open the checkpoint that is to be loaded.
 func (o *LoadOptions) opening(ctx context.Context,
 	path string) (lo layout.Options, st store.Store, name string, err error) {
 	lo, st, name, err = plan.Open(ctx, path, o.Options, o.Store)
@@ -189,8 +188,8 @@ func (o *LoadOptions) opening(ctx context.Context,
 	return lo, st, name, err
 }
 
-// open opens the checkpoint that is to be loaded, for long: it has a lease where the
-// store has those. Close of the checkpoint must be called.
+// open opens the checkpoint for a long time: it takes a lease if the store has leases. The caller
+// must close the checkpoint.
 func (o *LoadOptions) open(ctx context.Context, path string) (*layout.Checkpoint, error) {
 	lo, st, name, err := o.opening(ctx, path)
 	if err != nil {
@@ -208,8 +207,8 @@ func (o *LoadOptions) open(ctx context.Context, path string) (*layout.Checkpoint
 	return c, nil
 }
 
-// read opens the checkpoint that is to be loaded and calls do with it, again when it
-// was replaced meanwhile.
+// read opens the checkpoint and calls do with it. If the checkpoint was replaced meanwhile, it does
+// so again.
 func (o *LoadOptions) read(ctx context.Context, path string, do func(*layout.Checkpoint) error) error {
 	lo, st, name, err := o.opening(ctx, path)
 	if err != nil {
@@ -223,7 +222,7 @@ func (o *LoadOptions) read(ctx context.Context, path string, do func(*layout.Che
 	})
 }
 
-// admits refuses a checkpoint of another family than the call asks for.
+// admits returns an error if the layout is not of the family that the call asks for.
 func (o *LoadOptions) admits(layout string) error {
 	found := options.Auto
 	switch {
@@ -244,13 +243,13 @@ func (o *LoadOptions) admits(layout string) error {
 func checkCheckpoint(ctx context.Context, st store.Store, name string) error {
 	err := layout.Options{}.Read(ctx, st, name, func(*layout.Checkpoint) error { return nil })
 	if errors.Is(err, errs.Corrupt) {
-		return nil // a damaged checkpoint is one
+		return nil // a damaged checkpoint is still a checkpoint
 	}
 	return err
 }
 
-// loadTree reads the leaves of an item, into memory of their own unless there is
-// a destination, and builds the tree.
+// loadTree reads the leaves of an item and builds the tree. It reads them into new memory unless
+// there is a destination.
 func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *destination,
 	o *LoadOptions) (*tree.Node, error) {
 	open := c.Tree
@@ -265,8 +264,8 @@ func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *dest
 	return loadOpen(ctx, t, nil, item, into, o)
 }
 
-// loadOpen is loadTree of an item that is open. origins are of leaves that leaf
-// handlers read elsewhere.
+// loadOpen works like loadTree for an open item. origins has the leaves that leaf handlers read
+// elsewhere.
 func loadOpen(ctx context.Context, t *layout.OpenTree, origins map[*layout.Leaf]origin, item string, into *destination,
 	o *LoadOptions) (*tree.Node, error) {
 	ld, err := o.newLoading(ctx, item, into)
@@ -335,7 +334,7 @@ func applyTypes(n *tree.Node, rich *orbax.Rich) {
 	case rich.Kind == tree.Named && n.Kind == tree.Named:
 		n.Type = rich.Type
 	}
-	var places map[string]int // of the keys that were recorded, where they lie in another order
+	var places map[string]int // of the recorded keys, if their order differs
 	for i, c := range n.Items {
 		k := i
 		if (n.Kind == tree.Dict || n.Kind == tree.Named) && (len(rich.Keys) != len(n.Keys) || rich.Keys[i] != n.Keys[i]) {

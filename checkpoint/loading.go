@@ -16,21 +16,21 @@ import (
 type loading struct {
 	*LoadOptions
 	into     *destination
-	abstract *tree.Node // nil is as saved
+	abstract *tree.Node // nil: as saved
 	request  *request   // nil without abstract
 	report   LoadReport
-	reported map[*layout.Leaf]int // the places in report of arrays that did not come as they were saved
+	reported map[*layout.Leaf]int // the indices in report of arrays that were not loaded as saved
 	item     string
 
 	pad, truncate, partial bool
 
-	salvage bool // leaves that are not whole are left out
+	salvage bool // damaged leaves are left out
 
-	handlers *handler.LeafRegistry   // of leaves of types of their own; may be nil
-	origins  map[*layout.Leaf]origin // of leaves that were made of others
+	handlers *handler.LeafRegistry   // may be nil
+	origins  map[*layout.Leaf]origin // of leaves that were made from other leaves
 }
 
-// newLoading resolves what holds for the load of an item.
+// newLoading resolves the options for the load of an item.
 func (o *LoadOptions) newLoading(ctx context.Context, item string, into *destination) (*loading, error) {
 	scope, err := options.Resolve(ctx, o.Options, options.Options{})
 	if err != nil {
@@ -46,7 +46,7 @@ func (o *LoadOptions) newLoading(ctx context.Context, item string, into *destina
 	return ld, err
 }
 
-// bound ends ctx when the load has taken as long as it may.
+// bound returns a context that ends at the time limit of the load.
 func (o *LoadOptions) bound(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	scope, err := options.Resolve(ctx, o.Options, options.Options{})
 	if err != nil {
@@ -62,7 +62,7 @@ func (o *LoadOptions) bound(ctx context.Context) (context.Context, context.Cance
 	return ctx, cancel, nil
 }
 
-// prepare compares what is wanted with the tree that was saved, whose leaves are not read yet.
+// prepare compares the abstract tree with the saved tree, before its leaves are read.
 func (ld *loading) prepare(saved *tree.Node, entries []tree.Entry, leaves []layout.Leaf) error {
 	if ld.abstract == nil {
 		return nil
@@ -83,7 +83,7 @@ func (ld *loading) prepare(saved *tree.Node, entries []tree.Entry, leaves []layo
 	return nil
 }
 
-// want is what is wanted of a leaf that has an array.
+// want returns what is wanted of a leaf that has an array.
 func (ld *loading) want(l *layout.Leaf) Want {
 	var w Want
 	switch {
@@ -106,8 +106,8 @@ func (ld *loading) want(l *layout.Leaf) Want {
 	return w
 }
 
-// fit returns the shape that a leaf is given in, and refuses what it would have to
-// be padded or truncated for without leave.
+// fit returns the shape in which a leaf is returned. It fails if the leaf would have to be padded
+// or truncated and the options do not allow that.
 func (ld *loading) fit(l *layout.Leaf, w Want) (tensor.Shape, error) {
 	if w.Shape == nil || w.Shape.Equal(l.Shape) {
 		return l.Shape, nil
@@ -130,7 +130,7 @@ func (ld *loading) fit(l *layout.Leaf, w Want) (tensor.Shape, error) {
 	return w.Shape, nil
 }
 
-// told notes what became of a leaf.
+// told records in the report how a leaf was loaded.
 func (ld *loading) told(l *layout.Leaf, w Want, given tensor.Spec) {
 	r := LeafReport{Item: ld.item, Path: l.Path, Saved: tensor.Spec{DType: l.DType, Shape: l.Shape}, Given: given,
 		Skipped: w.Skip}
@@ -150,7 +150,7 @@ func (ld *loading) told(l *layout.Leaf, w Want, given tensor.Spec) {
 	}
 }
 
-// filled notes that chunks of a leaf were missing.
+// filled records in the report that chunks of a leaf were missing.
 func (ld *loading) filled(r *reading) {
 	i, known := ld.reported[r.leaf]
 	if !known {
@@ -161,7 +161,7 @@ func (ld *loading) filled(r *reading) {
 	ld.report.Leaves[i].Filled = true
 }
 
-// done gives back the tree that was read, and tells the report.
+// done returns the tree that was read and completes the report.
 func (ld *loading) done(saved *tree.Node) *tree.Node {
 	if ld.Report != nil {
 		for i := range ld.report.Leaves {

@@ -20,7 +20,7 @@ type Info struct {
 	Began  time.Time
 	Commit time.Time       // zero when it is not recorded
 	Custom json.RawMessage // the user's metadata; may be nil
-	// Annotations are the Options.Annotations that it was saved with.
+	// Annotations are the Options.Annotations with which the checkpoint was saved.
 	Annotations map[string]string
 	Manifest    bool       // a bivouac.manifest covers every byte
 	Items       []ItemInfo // in the order of their names
@@ -44,8 +44,8 @@ type ItemInfo struct {
 	UseZarr3  bool   // tree: arrays are zarr v3, else v2
 	RichTypes bool   // tree: types of containers are recorded
 	Leaves    []LeafInfo
-	// Metadata is what the item's handler says of it, where CheckpointablesMetadata
-	// asked it.
+	// Metadata is the description of the item by its handler. Only CheckpointablesMetadata sets
+	// it.
 	Metadata any
 }
 
@@ -72,7 +72,7 @@ const (
 	EmptyTuple = LeafKind(layout.EmptyTuple)
 	EmptyNamed = LeafKind(layout.EmptyNamed)
 	KeyLeaf    = LeafKind(layout.PRNGKey)
-	// HandledLeaf is a leaf of a type of its own, which ValueType names.
+	// HandledLeaf is a leaf that a leaf handler saved. Its ValueType names the handler.
 	HandledLeaf = LeafKind(layout.Foreign)
 )
 
@@ -95,11 +95,10 @@ type LeafInfo struct {
 	File       string       // that holds the array, of a safetensors checkpoint
 	KeyImpl    string       // of a typed PRNG key
 	Text       string       // of a string
-	// Err is why the leaf cannot be read: its array is missing, or of a type or
-	// codec that this build does not know. Then it has no DType and no Shape. Loads
-	// that ask for it fail.
+	// Err says why the leaf cannot be read: its array is missing, or has a type or codec that this
+	// build does not know. The leaf then has no DType and no Shape, and a load that asks for it fails.
 	Err      error
-	Abstract any // of a leaf with a leaf handler: what that says of it; nil where it is not in the options
+	Abstract any // description of a handled leaf by its handler; nil if the options do not have the handler
 }
 
 // Bytes is the size of the array, 0 without one.
@@ -158,7 +157,7 @@ func metadata(ctx context.Context, op, path string, o *LoadOptions,
 	return in, errs.Wrap(op, path, err)
 }
 
-// describe is metadata of an open checkpoint.
+// describe returns the metadata of an open checkpoint.
 func (o *LoadOptions) describe(ctx context.Context, path string, c *layout.Checkpoint,
 	more func(*layout.Checkpoint, layout.Item, *ItemInfo) error) (in *Info, err error) {
 	in = &Info{Path: path, Layout: c.Layout, Custom: c.Meta.Custom, Manifest: c.Manifest != nil}
@@ -190,7 +189,7 @@ func (o *LoadOptions) describe(ctx context.Context, path string, c *layout.Check
 	return in, nil
 }
 
-// items are the one of Name, or all.
+// items returns the item called Name, or all items if Name is empty.
 func (o *LoadOptions) items(ctx context.Context, c *layout.Checkpoint) ([]layout.Item, error) {
 	if o.Name == "" {
 		return c.Items(ctx)
@@ -199,8 +198,8 @@ func (o *LoadOptions) items(ctx context.Context, c *layout.Checkpoint) ([]layout
 	return []layout.Item{it}, err
 }
 
-// describer opens a tree of a checkpoint beside leaves that are damaged, and with Salvage
-// beside nodes of its database that are.
+// describer opens a tree although some of its leaves are damaged. With Salvage, nodes of its
+// database may be damaged too.
 type describer = func(ctx context.Context, item string) (*layout.OpenTree, error)
 
 func (o *LoadOptions) describer(c *layout.Checkpoint) describer {

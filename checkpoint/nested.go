@@ -13,8 +13,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// nested is the transaction of a tree that lies in the directory of a handler's
-// item: its files go there, the documents of the checkpoint nowhere.
+// nested is the transaction of a tree in the directory of a handler's item. It writes the files of
+// the tree into the directory and drops the documents of the checkpoint.
 type nested struct {
 	dir handler.Writer
 	n   store.TxnStats
@@ -73,10 +73,10 @@ func (f *nestedFile) Seal(ctx context.Context) error { return f.txn.Put(ctx, f.n
 // Abort implements store.Writer.
 func (f *nestedFile) Abort() error { return nil }
 
-// directoryStore is the directory of an item as a store, to open a tree in it. What it hands out
-// was compared with the manifest.
+// directoryStore is the directory of an item as a store, from which a tree in it is opened. It
+// returns only bytes that were compared with the manifest.
 type directoryStore struct {
-	store.Store // the rest of it is not called
+	store.Store // its other methods are not called
 	dir         handler.Reader
 }
 

@@ -21,7 +21,7 @@ type Reader struct {
 	cells *layout.Cells
 }
 
-// readerCache is how much a Reader keeps of what can only be decoded as a whole.
+// readerCache is how many bytes a Reader caches of parts that can only be decoded as a whole.
 const readerCache = 64 << 20
 
 // OpenReader opens a tree of the checkpoint path. Close must be called.

@@ -20,17 +20,18 @@ type LoadReport struct {
 type LeafReport struct {
 	Item  string // "" in a flat checkpoint
 	Path  tree.Path
-	Saved tensor.Spec // of the array that was saved
-	Given tensor.Spec // as it was loaded, of all boxes together
+	Saved tensor.Spec // the array as it was saved
+	Given tensor.Spec // the array as it was loaded, all boxes together
 
 	Cast      bool // to another type
-	Padded    bool // with zeros, as it was saved smaller
-	Truncated bool // as it was saved larger
-	Skipped   bool // not read: asked not to, or with PartialLoad not asked to
-	Filled    bool // chunks of it are missing and were taken for the fill value: Array.Loading.RaiseArrayDataMissingError
+	Padded    bool // with zeros: the saved array is smaller
+	Truncated bool // the saved array is larger
+	Skipped   bool // not read: Skip was set, or with PartialLoad the leaf was not asked for
+	Filled    bool // missing chunks were read as the fill value: Array.Loading.RaiseArrayDataMissingError
 	Missing   bool // not saved: with PartialLoad the value of the abstract tree was kept
 
-	// Lost says why the leaf is not whole: with LoadOptions.Salvage. Nothing was loaded of it.
+	// Lost says why the leaf is damaged. It is set with LoadOptions.Salvage; nothing of the leaf was
+	// loaded.
 	Lost error
 }
 

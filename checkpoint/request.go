@@ -11,20 +11,20 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// request is LoadOptions.Abstract compared with what an item has: what is wanted of each leaf, and
-// the tree that is given back.
+// request is LoadOptions.Abstract matched with a saved item: what is wanted of each leaf, and the
+// tree to return.
 type request struct {
 	leaves  []layout.Leaf
-	at      map[*tree.Node]int // the places of leaves, by their nodes
+	at      map[*tree.Node]int // the indices of leaves, by node
 	wants   map[*layout.Leaf]Want
 	partial bool
-	keep    bool // the destination has values for what is not read
+	keep    bool // the destination has values for leaves that are not read
 	report  *LoadReport
 
-	handlers *handler.LeafRegistry // of leaves of types of their own; may be nil
+	handlers *handler.LeafRegistry // may be nil
 }
 
-// newRequest finds what abstract wants of the leaves that saved has.
+// newRequest matches abstract with the saved leaves.
 func newRequest(abstract, saved *tree.Node, entries []tree.Entry, leaves []layout.Leaf, ld *loading) (*request, error) {
 	r := &request{leaves: leaves, at: make(map[*tree.Node]int, len(entries)),
 		wants:   make(map[*layout.Leaf]Want, len(leaves)),
@@ -38,7 +38,7 @@ func newRequest(abstract, saved *tree.Node, entries []tree.Entry, leaves []layou
 	return r, r.match(abstract, saved, nil)
 }
 
-// compare refuses a tree of another structure than was saved.
+// compare returns an error if the abstract tree has another structure than the saved one.
 func (r *request) compare(abstract, saved *tree.Node) error {
 	left := tree.Structure(structureOf(abstract), saved)
 	if r.partial {
@@ -58,8 +58,7 @@ func (r *request) compare(abstract, saved *tree.Node) error {
 		Got:  "another structure (- asked for, not saved; + saved, not asked for; ~ of another kind):\n" + tree.Summary(left, 0)}
 }
 
-// structureOf returns the tree with nil for each Placeholder: both stand for
-// whatever is there.
+// structureOf returns the tree with nil in place of each Placeholder: both match any leaf or tree.
 func structureOf(n *tree.Node) *tree.Node {
 	if n.Kind == tree.Leaf {
 		if n.Value == any(Placeholder{}) {
@@ -75,7 +74,7 @@ func structureOf(n *tree.Node) *tree.Node {
 	return &c
 }
 
-// isConcrete reports whether the tree has nothing but values.
+// isConcrete reports whether the tree contains only values, and nothing abstract.
 func (r *request) isConcrete(n *tree.Node) bool {
 	return n != nil && !slices.ContainsFunc(tree.Flatten(n), func(e tree.Entry) bool {
 		if r.handlers.ForValue(e.Node.Value) != nil {
@@ -85,8 +84,7 @@ func (r *request) isConcrete(n *tree.Node) bool {
 	})
 }
 
-// match walks both trees, which have one structure, and notes what is wanted of
-// each leaf.
+// match walks both trees, which have the same structure, and records what is wanted of each leaf.
 func (r *request) match(want, saved *tree.Node, at tree.Path) error {
 	switch {
 	case saved == nil:
@@ -128,7 +126,7 @@ func (r *request) match(want, saved *tree.Node, at tree.Path) error {
 	return nil
 }
 
-// wantOf returns what a leaf of an abstract tree wants of one that was saved.
+// wantOf returns the Want of a leaf of an abstract tree for the saved leaf l.
 func (r *request) wantOf(v any, l *layout.Leaf) (Want, error) {
 	if l.Kind == layout.Foreign {
 		return r.wantForeign(v, l)
@@ -197,7 +195,7 @@ func sameClass(widest, d tensor.DType) bool {
 		d.IsComplex()
 }
 
-// admits refuses a leaf that cannot have the form.
+// admits returns an error if the leaf cannot have the form.
 func (f form) admits(l *layout.Leaf) error {
 	ok := false
 	switch l.Kind {
@@ -216,7 +214,7 @@ func (f form) admits(l *layout.Leaf) error {
 	return &errs.Error{Kind: errs.Mismatch, Want: f.String(), Got: savedAs(l)}
 }
 
-// savedAs says in words what was saved.
+// savedAs describes the saved leaf in words.
 func savedAs(l *layout.Leaf) string {
 	got := LeafKind(l.Kind).String()
 	if l.HasArray() {
@@ -225,8 +223,8 @@ func savedAs(l *layout.Leaf) string {
 	return got
 }
 
-// assemble returns the tree that was asked for, with what was read: containers
-// are of the kinds, and in the order, of want.
+// assemble returns the requested tree with the loaded leaves. Containers have the kinds and the
+// order of want.
 func (r *request) assemble(want, saved *tree.Node) *tree.Node {
 	switch {
 	case saved == nil:

@@ -60,8 +60,8 @@ type SaveOptions struct {
 	// every VerifyEvery-th save in a row; 1 is each save, 0 is every tenth. A damaged file is written
 	// anew. So damage does not spread to all copies.
 	VerifyEvery int
-	// Store holds the checkpoint; nil is Options.File.Store, and where that is nil
-	// the local file system. The path is then a name in it.
+	// Store holds the checkpoint, and the path is a name in it. nil is Options.File.Store, or if that
+	// is nil too, the local file system.
 	Store store.Store
 }
 
@@ -80,7 +80,7 @@ func SaveAsync(ctx context.Context, path string, state any, o *SaveOptions) (*Re
 	return SaveCheckpointablesAsync(ctx, path, o.named(state), o)
 }
 
-// named is state under the name that the options give it.
+// named returns the state under the name that the options give it.
 func (o *SaveOptions) named(state any) map[string]any {
 	if o == nil || o.Name == "" {
 		return map[string]any{orbax.StateItem: state}
@@ -88,8 +88,8 @@ func (o *SaveOptions) named(state any) map[string]any {
 	return map[string]any{o.Name: state}
 }
 
-// startSave lays the state out, copies it where that is asked for and fits, and
-// saves in the background.
+// startSave plans the files, copies the state if that is asked for and fits, and saves in the
+// background.
 func startSave(ctx context.Context, path string, values map[string]any, o *SaveOptions,
 	background bool) (*Response[SaveStats], *saving.Save, error) {
 	const op = "checkpoint.Save"
@@ -116,7 +116,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 	}), s, nil
 }
 
-// absent is the response of a process that does not take part in a save.
+// absent returns the response for a process that does not take part in a save.
 func absent(ctx context.Context, release func()) *Response[SaveStats] {
 	return inBackground(ctx, func(context.Context) (SaveStats, error) {
 		if release != nil {
@@ -126,8 +126,9 @@ func absent(ctx context.Context, release func()) *Response[SaveStats] {
 	})
 }
 
-// prepare admits the save, and says what is written and where to. o is resolved. With
-// an error there may be a save, which is given up in its Snapshot.
+// prepare checks that the save is allowed, and plans what is written and where. o is resolved. If
+// prepare fails after it made the save, Snapshot of that save must be called with the error, to
+// give it up.
 func (o *SaveOptions) prepare(ctx context.Context, path string, values map[string]any,
 	background bool) (s *saving.Save, to saving.Target, err error) {
 	st, name, err := locate.Target(path, o.Store, o.File.PathPermissionMode)
@@ -158,7 +159,7 @@ func (o *SaveOptions) prepare(ctx context.Context, path string, values map[strin
 	return s, to, err
 }
 
-// dedup is what Base asks for.
+// dedup returns the writer.Dedup that Base asks for.
 func (o *SaveOptions) dedup(st store.Store, path string) (*writer.Dedup, error) {
 	if o.Base == "" {
 		return nil, nil
@@ -173,7 +174,7 @@ func (o *SaveOptions) dedup(st store.Store, path string) (*writer.Dedup, error) 
 	return &writer.Dedup{Store: st, Bases: []string{name}, VerifyEvery: o.VerifyEvery}, nil
 }
 
-// admit decides whether name may be saved to: a free name, or with overwrite a
+// admit returns an error unless name may be saved to: it must be free, or with overwrite a
 // checkpoint or an empty directory.
 func admit(ctx context.Context, st store.Store, name string, overwrite bool) error {
 	_, err := st.Stat(ctx, name)
@@ -201,12 +202,12 @@ func admit(ctx context.Context, st store.Store, name string, overwrite bool) err
 	}
 	err = checkCheckpoint(ctx, st, name)
 	if errs.KindOf(err) == errs.Invalid && isEmpty(ctx, st, name) {
-		return nil // somebody made it for the checkpoint
+		return nil // an empty directory was made for the checkpoint
 	}
 	return err
 }
 
-// isEmpty reports whether name is a directory in which there is nothing.
+// isEmpty reports whether name is an empty directory.
 func isEmpty(ctx context.Context, st store.Store, name string) bool {
 	if info, err := st.Stat(ctx, name); err != nil || !info.Dir {
 		return false

@@ -83,7 +83,7 @@ func (cs crowd) close() {
 	}
 }
 
-// sources are the open trees that are transformed.
+// sources are the open source trees of a transformation.
 type sources struct {
 	open  []*layout.OpenTree
 	nodes []*tree.Node
@@ -95,7 +95,7 @@ func (s *sources) close() {
 	}
 }
 
-// add opens a tree of a checkpoint, the default one when item is "".
+// add opens a tree of a checkpoint; item "" is the default tree.
 func (s *sources) add(ctx context.Context, c *layout.Checkpoint, item string, cells *layout.Cells) (err error) {
 	if item == "" {
 		if item, err = c.Default(ctx); err != nil {
@@ -109,8 +109,8 @@ func (s *sources) add(ctx context.Context, c *layout.Checkpoint, item string, ce
 	return s.take(ctx, t, item, cells)
 }
 
-// salvage is add of what is whole of a tree: it reads all arrays, makes None of those that
-// are damaged and returns them.
+// salvage works like add for a damaged tree: it reads all arrays, replaces damaged ones by None and
+// returns them.
 func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string,
 	cells *layout.Cells) ([]LeafReport, error) {
 	t, err := c.Salvage(ctx, item)
@@ -137,13 +137,13 @@ func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string
 			lost = append(lost, LeafReport{Item: item, Path: l.Path, Saved: tensor.Spec{DType: l.DType, Shape: l.Shape},
 				Lost: why[l]})
 			l.Kind = layout.None
-			if l.Err != nil { // then the form is of this leaf alone
+			if l.Err != nil { // then this leaf does not share its form
 				l.Err = nil
 			}
 		}
 	}
 	if len(lost) > 0 && err == nil {
-		err = c.Gone(ctx) // all of it, not these leaves
+		err = c.Gone(ctx) // the whole checkpoint is gone, not just these leaves
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
@@ -164,7 +164,7 @@ func (s *sources) rich() bool {
 	return slices.ContainsFunc(s.open, func(t *layout.OpenTree) bool { return t.Rich != nil })
 }
 
-// transform calls fn and compares what it returns with what a tree may have.
+// transform calls fn and checks that its result can be a tree.
 func (s *sources) transform(ctx context.Context, fn Transform) (*tree.Node, error) {
 	if len(s.nodes) == 0 {
 		return nil, noSources()
@@ -188,7 +188,7 @@ func noSources() error {
 	return &errs.Error{Kind: errs.Invalid, Subject: "sources", Want: "at least one checkpoint", Got: "no checkpoint"}
 }
 
-// checkTransformed refuses a leaf that is nothing that could be read or written.
+// checkTransformed returns an error for a leaf that can be neither read nor written.
 func checkTransformed(n *tree.Node) error {
 	if l, ok := arrayOf(n); ok {
 		if _, err := l.Shape.Bytes(l.DType); err != nil {
@@ -223,8 +223,8 @@ func replaced(n *tree.Node, value func(*tree.Node) any) *tree.Node {
 	return out
 }
 
-// madeTree is a tree, with what is lazy in it, as one that can be loaded from, and
-// where the leaves of leaf handlers are.
+// madeTree returns the tree, with its lazy arrays, in a form that can be loaded from, and the
+// origins of the leaves of leaf handlers.
 func madeTree(n *tree.Node) (*layout.OpenTree, map[*layout.Leaf]origin) {
 	entries := tree.Flatten(n)
 	t, origins := &layout.OpenTree{Rich: orbax.RichOf(n), Leaves: make([]layout.Leaf, len(entries))},

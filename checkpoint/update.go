@@ -29,7 +29,7 @@ func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, i
 	pin, err := store.Pin(ctx, st, name)
 	switch {
 	case errs.KindOf(err) == errs.NotFound:
-		return nil, nil // the first part is a checkpoint
+		return nil, nil // the first save makes the checkpoint
 	case err != nil:
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, i
 	return pin, s.join(ctx, pin, name, items, o)
 }
 
-// join is update of a checkpoint that is there.
+// join implements update for a checkpoint that exists.
 func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, items []writer.Item,
 	o *writer.Options) error {
 	old, err := layout.Options{AllowNoManifest: true}.Open(ctx, st, name)
@@ -70,13 +70,13 @@ func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, it
 	o.Join, o.Admit = a.Join, a.Admit
 	percent, bases := a.Parity()
 	if o.Parity == 0 || percent == 0 && len(bases) == 0 {
-		o.Parity = percent // as it was; none where there is no manifest to list it
+		o.Parity = percent // as before; without a manifest there is no parity
 	}
 	o.Linked, o.ParityBases = st, bases
 	return nil
 }
 
-// replace takes away what the item replaces, or refuses to.
+// replace removes what the item replaces. It fails if replacing is not allowed.
 func (s *SaveOptions) replace(a *parts.Assembly, it writer.Item) error {
 	if other := a.Like(it.Name); other != "" {
 		return writer.NameClash(it.Name, other)
@@ -101,7 +101,7 @@ func (s *SaveOptions) replace(a *parts.Assembly, it writer.Item) error {
 	return a.Remove(removal)
 }
 
-// sameLayout has the items stored as the trees of the checkpoint are.
+// sameLayout makes the items use the storage of the trees in the checkpoint.
 func sameLayout(a *parts.Assembly, items []writer.Item, o *writer.Options) error {
 	want, known := a.Layout()
 	if !known {
@@ -120,15 +120,15 @@ func sameLayout(a *parts.Assembly, items []writer.Item, o *writer.Options) error
 	return nil
 }
 
-// letGo gives back the directory that a save was to replace.
+// letGo releases the directory that a save was to replace.
 func letGo(to saving.Target) {
 	if to.Options.Replaces != nil {
 		to.Options.Replaces.Close() //nolint:errcheck // nothing was written
 	}
 }
 
-// overtaken returns the error of a save, or what another writer did to the checkpoint
-// meanwhile, when that is why a partial update failed.
+// overtaken returns err. If a partial update failed because another writer changed the checkpoint
+// meanwhile, it returns that as the error.
 func (s *SaveOptions) overtaken(ctx context.Context, to saving.Target, err error) error {
 	if err == nil || !s.PartialUpdate || errors.Is(err, store.ErrUncertain) {
 		return err

@@ -40,9 +40,9 @@ type Want struct {
 
 	as form // of the value
 
-	// Of a leaf that a leaf handler reads.
+	// For a leaf that a leaf handler reads.
 	by       *handler.AnyLeaf // nil: the handler of its type
-	abstract *any             // that is wanted; nil is as saved
+	abstract *any             // the abstract value; nil: as saved
 }
 
 // Parts is the value of a leaf of which several boxes were read: a tensor for
@@ -52,25 +52,25 @@ type Parts []tensor.Tensor
 // Placeholder is the value of a leaf that was not read.
 type Placeholder struct{}
 
-// reading is what a load reads of one leaf.
+// reading is the part of one leaf that a load reads.
 type reading struct {
-	at      int // of the leaf
+	at      int // index of the leaf
 	leaf    *layout.Leaf
 	boxes   bool // the leaf was asked for in boxes
 	as      form
 	targets []layout.Target
 }
 
-// readings holds what a load reads. The readings of all leaves are in one list, of which each leaf
-// has a part.
+// readings holds all that a load reads. The readings of all leaves are in one list; each leaf has a
+// part of it.
 type readings struct {
 	*loading
 	list    []reading
 	targets []layout.Target
-	numbers []byte // memory that scalars are read into, until they are numbers
+	numbers []byte // memory for scalars, before they become numbers
 }
 
-// leafInfo is the leaf as callers know it.
+// leafInfo returns the LeafInfo of a leaf.
 func leafInfo(l *layout.Leaf) LeafInfo {
 	return LeafInfo{
 		Path: l.Path, Param: l.Param, Kind: LeafKind(l.Kind), ValueType: l.ValueType, WriteShape: l.WriteShape, KeyImpl: l.KeyImpl, Text: l.Text,
@@ -78,7 +78,7 @@ func leafInfo(l *layout.Leaf) LeafInfo {
 	}
 }
 
-// plan decides what is read of a leaf, and where to.
+// plan decides what is read of a leaf, and into which memory.
 func (rs *readings) plan(at int, l *layout.Leaf, w Want) error {
 	if err := w.as.admits(l); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries [
 	for _, i := range arrays {
 		l := &t.Leaves[i]
 		if l.Err != nil {
-			continue // leaveOut has told
+			continue // leaveOut has reported it
 		}
 		w := ld.want(l)
 		if w.Skip {
@@ -176,8 +176,8 @@ func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries [
 	return rs.read(ctx, t, entries)
 }
 
-// readAtOnce is how many leaves are read at a time. What a load notes of each while it
-// reads it is more than many leaves have bytes.
+// readAtOnce is how many leaves are read at a time. The bookkeeping for a small leaf takes more
+// memory than its bytes, so it is bounded too.
 const readAtOnce = 16 << 10
 
 // read reads what was planned, sets the values of the entries, and begins a new list.
@@ -208,15 +208,15 @@ func (rs *readings) read(ctx context.Context, t *layout.OpenTree, entries []tree
 		}
 		entries[r.at].Node.Value = v
 		if r.leaf.DType == tensor.Uint64 {
-			entries[r.at].Node.StoreUnsigned() // when it is saved again
+			entries[r.at].Node.StoreUnsigned() // so that it is saved again as such
 		}
 		r.leaf.Forget()
 	}
 	return nil
 }
 
-// leaveOut puts Placeholder in the place of leaves that could not be opened, of a tree
-// that was opened with Describe. What is not damage is returned.
+// leaveOut replaces leaves that could not be opened by Placeholder; the tree was opened with
+// Describe. It returns an error that is not about damage.
 func (ld *loading) leaveOut(t *layout.OpenTree, entries []tree.Entry) error {
 	for i := range t.Leaves {
 		l := &t.Leaves[i]
@@ -233,7 +233,7 @@ func (ld *loading) leaveOut(t *layout.OpenTree, entries []tree.Entry) error {
 	return nil
 }
 
-// each reads leaf by leaf and returns what is wrong with those that are not whole.
+// each reads leaf by leaf and returns the errors of damaged leaves by index.
 func (rs *readings) each(ctx context.Context, t *layout.OpenTree) (map[int]error, error) {
 	lost := map[int]error{}
 	for _, r := range rs.list {
@@ -274,7 +274,7 @@ func boxTensor(g *layout.Target) tensor.Tensor {
 	return tensor.Tensor{DType: g.DType, Shape: tensor.Shape(g.Box.Shape).Clone(), Data: g.Dst}
 }
 
-// leafValue returns the value that the whole array of a leaf stands for.
+// leafValue returns the value of a leaf, given its whole array.
 func leafValue(l *layout.Leaf, t tensor.Tensor) (any, error) {
 	switch {
 	case l.Kind == layout.PRNGKey:

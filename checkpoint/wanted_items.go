@@ -19,8 +19,8 @@ func LoadCheckpointablesAsync(ctx context.Context, path string, o *LoadOptions) 
 		func(ctx context.Context) (map[string]any, error) { return LoadCheckpointables(ctx, path, o) })
 }
 
-// wantedItems returns what Abstract wants of each item that it names; nil is all
-// items, as saved. Items that the checkpoint has not are errs.NotFound.
+// wantedItems returns the abstract value of each item that Abstract names, or nil for all items as
+// saved. An item that the checkpoint does not have is errs.NotFound.
 func (o *LoadOptions) wantedItems(has []layout.Item) (map[string]any, error) {
 	const subject = "LoadOptions.Abstract"
 	var wanted map[string]any
