@@ -60,7 +60,7 @@ func (c *Checkpointer) Cancel(ctx context.Context) (bool, error) {
 	}
 	_, err := r.Result(ctx)
 	if !errors.Is(err, errs.Canceled) {
-		return false, nil // its outcome is reported as ever
+		return false, nil // its outcome is reported as usual
 	}
 	return true, nil
 }

@@ -14,17 +14,17 @@ import (
 type BestN struct {
 	// Metric is the name of the number in the metrics to rank by.
 	Metric string
-	// Value returns the number to rank by; ok is false for a step without one. NaN
-	// counts as no number.
+	// Value returns the number to rank by; ok is false for a step without a number. NaN counts as no
+	// number.
 	Value func(Info) (value float64, ok bool)
-	// Compare is negative where a is worse than b, and positive where it is
-	// better. It is asked of checkpoints with metrics.
+	// Compare returns a negative number if a is worse than b, and a positive one if a is better. It is
+	// called for checkpoints with metrics.
 	Compare func(a, b Info) int
-	// Lowest ranks low values first; with Compare it turns the order round.
+	// Lowest ranks low values first. With Compare it reverses the order.
 	Lowest bool
 	N      int // Unlimited keeps all, 0 none at all
-	// DropWithoutMetrics does not keep checkpoints that have no metric, unless
-	// there are no more than N in all.
+	// DropWithoutMetrics does not keep checkpoints without a metric, unless there are at most N
+	// checkpoints in all.
 	DropWithoutMetrics bool
 }
 
@@ -50,8 +50,7 @@ func (p BestN) Preserve(cs []Info, _ time.Time) []bool {
 	return keep
 }
 
-// ranked returns the indices of the checkpoints that can be ranked, the best
-// last.
+// ranked returns the indices of the checkpoints that can be ranked, the best last.
 func (p BestN) ranked(cs []Info) []int {
 	compare, ok := p.order()
 	var out []int
@@ -69,7 +68,7 @@ func (p BestN) ranked(cs []Info) []int {
 	return out
 }
 
-// order returns how checkpoints are compared, and which can be.
+// order returns the comparison, and a function that reports whether a checkpoint can be ranked.
 func (p BestN) order() (compare func(a, b Info) int, ok func(Info) bool) {
 	if p.Compare != nil {
 		return p.Compare, func(c Info) bool { return c.Metrics != nil }
@@ -101,8 +100,7 @@ func (p BestN) Validate() error {
 	return count("BestN.N", p.N)
 }
 
-// best returns the index of the checkpoint that ranks first, -1 when none can be
-// ranked.
+// best returns the index of the best checkpoint, or -1 if no checkpoint can be ranked.
 func (p BestN) best(cs []Info) int {
 	ranked := p.ranked(cs)
 	if len(ranked) == 0 {

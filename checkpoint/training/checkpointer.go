@@ -25,7 +25,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Latest stands for the newest checkpoint where a step is asked for.
+// Latest as a step means the newest checkpoint.
 const Latest int64 = -1
 
 // Checkpointer keeps the checkpoints of one directory. All methods may be
@@ -36,32 +36,32 @@ type Checkpointer struct {
 	root  string // name of the directory in store
 	dir   string // the directory as it was given, for messages
 
-	// deciding is held while names of steps come, go or change, and while a call decides about them by
-	// what it finds there. It is taken before mu.
+	// deciding is held while the name of a step is added, removed or changed, and while a call decides
+	// about such a change by looking at the names. It is locked before mu.
 	deciding sync.Mutex
-	looking  bool // Open is not over, and nothing is to be renamed yet
-	passed   bool // a damaged step was skipped for that
+	looking  bool // Open still looks, and must not rename anything yet
+	passed   bool // a damaged step was not renamed because of looking
 
 	saving  sync.Mutex   // held by the call that prepares a save
 	memory  *arena.Arena // snapshots; owned by the save in flight
 	limit   int64        // bytes of memory; 0 means no limit
-	locked  bool         // this is the writer of the directory, or there are no locks
-	writer  bool         // no other process, that saves with this one, is the writer
+	locked  bool         // this process is the writer of the directory, or the store has no locks
+	writer  bool         // no other process of a joint save is the writer
 	lock    io.Closer    // nil without a lock
 	scrub   *scrubber    // nil without Options.Scrub
 	unsound unsound
 	head    head
 
-	signing ed25519.PrivateKey // of what is saved, unless a call says otherwise
-	trust   ed25519.PublicKey  // that signed the head; nil asks for nothing
+	signing ed25519.PrivateKey // signs saves, unless a call has its own key
+	trust   ed25519.PublicKey  // must have signed the head; nil checks no signature
 
 	mu       sync.Mutex
-	list     []Info // ascending; what it holds never changes, so that snapshot may share it
+	list     []Info // ascending; its elements never change, so that snapshot may share it
 	doubts   []Info // saves that may not survive power loss
 	pending  *checkpoint.Response[bool]
-	retired  *removal        // after the last commit; nil before the first, and with Options.Foreground
-	removing <-chan struct{} // closed when the last removals are over, and all before; nil before the first
-	failed   []error         // of saves and removals in the background that no call has returned yet
+	retired  *removal        // of the last commit; nil before the first, and with Options.Foreground
+	removing <-chan struct{} // closed when all removals so far are over; nil before the first
+	failed   []error         // failures in the background that no call has returned yet
 	closed   bool
 }
 
@@ -100,7 +100,7 @@ func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 	return c, nil
 }
 
-// start puts the directory in order and reads what is there.
+// start cleans up the directory and reads its steps.
 func (c *Checkpointer) start(ctx context.Context) (err error) {
 	if err = c.checkLevel(ctx); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (c *Checkpointer) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	err = c.listFirst(ctx) // the last that may rename something
+	err = c.listFirst(ctx) // the last call that may rename something
 	if err != nil && c.memory != nil {
 		err = errors.Join(err, c.memory.Close())
 	}
@@ -129,8 +129,8 @@ func (c *Checkpointer) start(ctx context.Context) (err error) {
 	return err
 }
 
-// listFirst lists the directory for Open. Damaged steps are set aside when nothing is left for
-// which Open fails.
+// listFirst lists the directory for Open. It sets damaged steps aside only when Open cannot fail
+// any more.
 func (c *Checkpointer) listFirst(ctx context.Context) error {
 	c.looking = c.opts.Clean && (c.opts.LookFirst || c.trust != nil)
 	events, err := c.reload(ctx)
@@ -139,7 +139,7 @@ func (c *Checkpointer) listFirst(ctx context.Context) error {
 		err = c.checkHead(ctx, c.trust)
 	}
 	if err == nil && c.passed && !c.opts.LookFirst {
-		return c.Reload(ctx) // which tells it all
+		return c.Reload(ctx) // it sends all events
 	}
 	for _, e := range events {
 		c.opts.OnEvent(e)
@@ -147,7 +147,7 @@ func (c *Checkpointer) listFirst(ctx context.Context) error {
 	return errs.Wrap("training.Reload", c.dir, err)
 }
 
-// reserve is Options.Reserve within the budget.
+// reserve returns Options.Reserve, at most the budget.
 func (c *Checkpointer) reserve() int {
 	n := c.opts.Reserve
 	if c.limit > 0 {
@@ -193,7 +193,7 @@ func (c *Checkpointer) path(elem ...string) string {
 	return path.Join(append([]string{c.root}, elem...)...)
 }
 
-// place is the path of a step for functions of package checkpoint that are given
+// place returns the path of a step for functions of package checkpoint that are given
 // Options.Store.
 func (c *Checkpointer) place(in Info) string {
 	if c.opts.Store == nil {
@@ -236,7 +236,7 @@ func (c *Checkpointer) Checkpoints() []Info {
 	return append([]Info(nil), c.list...)
 }
 
-// snapshot returns what is committed, ascending by step. It must not be changed.
+// snapshot returns the committed steps, ascending. The list must not be changed.
 func (c *Checkpointer) snapshot() []Info {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -297,7 +297,7 @@ func (c *Checkpointer) find(op string, step int64) (Info, error) {
 	return Info{}, e
 }
 
-// indexOf is the place of a step in an ascending list, or where it belongs.
+// indexOf returns the index of a step in an ascending list, or the index at which to insert it.
 func indexOf(list []Info, step int64) (int, bool) {
 	return slices.BinarySearchFunc(list, step, func(in Info, step int64) int { return cmp.Compare(in.Step, step) })
 }
@@ -338,7 +338,7 @@ func (c *Checkpointer) inFlight() bool {
 // yet. When ctx ends first, that is the error, and the work goes on.
 func (c *Checkpointer) Wait(ctx context.Context) error { return c.wait(ctx, c.removals) }
 
-// wait waits for the save in flight and for what else is to be over.
+// wait waits for the save in flight and then for the channel that last returns.
 func (c *Checkpointer) wait(ctx context.Context, last func() <-chan struct{}) error {
 	c.mu.Lock()
 	r := c.pending
@@ -357,7 +357,7 @@ func (c *Checkpointer) wait(ctx context.Context, last func() <-chan struct{}) er
 	return c.takeFailure()
 }
 
-// removals is closed when all removals that were begun are over.
+// removals returns a channel that is closed when all removals that have begun are over.
 func (c *Checkpointer) removals() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -367,7 +367,7 @@ func (c *Checkpointer) removals() <-chan struct{} {
 	return c.removing
 }
 
-// hidden is closed when what the last save has given up is invisible.
+// hidden returns a channel that is closed when the steps that the last save removed are invisible.
 func (c *Checkpointer) hidden() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -377,21 +377,21 @@ func (c *Checkpointer) hidden() <-chan struct{} {
 	return c.retired.hidden
 }
 
-// over is what is over before it began.
+// over returns a closed channel.
 func over() <-chan struct{} {
 	none := make(chan struct{})
 	close(none)
 	return none
 }
 
-// keepFailure keeps what failed in the background for the next call that tells.
+// keepFailure keeps a failure in the background for the next call that returns failures.
 func (c *Checkpointer) keepFailure(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failed = append(c.failed, err)
 }
 
-// takeFailure returns the failures in the background, once.
+// takeFailure returns the kept failures and forgets them.
 func (c *Checkpointer) takeFailure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -400,7 +400,7 @@ func (c *Checkpointer) takeFailure() error {
 	return err
 }
 
-// forgive drops a failure that the caller learns in another way.
+// forgive drops a kept failure that the caller learns in another way.
 func (c *Checkpointer) forgive(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

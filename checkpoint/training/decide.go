@@ -10,8 +10,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// alike reports whether a policy decides alike on all processes that have saved the
-// same steps: whether neither the clock, nor a save in progress, nor a signal counts.
+// alike reports whether a policy decides the same on all processes that have saved the same steps.
+// It does not if it depends on the clock, a save in progress or a signal.
 func alike(p SavePolicy) bool {
 	switch p := p.(type) {
 	case FixedInterval, SpecificSteps, InitialSave:
@@ -36,7 +36,7 @@ type Decision struct {
 // SavePolicy decides whether a step is saved. Implementations are values and
 // hold no state.
 type SavePolicy interface {
-	// ShouldSave returns whether to save, and in words why or why not.
+	// ShouldSave reports whether to save, and the reason in words.
 	ShouldSave(d Decision) (save bool, reason string)
 	// Validate reports parameters that make no sense.
 	Validate() error

@@ -12,13 +12,13 @@ import (
 
 // DeleteOptions modify Delete; nil is the zero value.
 type DeleteOptions struct {
-	// Name is the item to delete; "" is the whole step. The rest of the step takes
-	// the place of the whole at once. Metrics cannot be deleted.
+	// Name is the item to delete; "" is the whole step. The step without the item replaces the step in
+	// one move. Metrics cannot be deleted.
 	Name string
 	// MissingOK makes Delete return false and no error if the step or item does not exist.
 	MissingOK bool
-	// Last allows to delete the last step that is whole, which leaves the run with
-	// nothing to resume from. Without it that is errs.Invalid.
+	// Last allows Delete to delete the last whole step, which leaves the run with nothing to resume
+	// from. Without Last that is errs.Invalid.
 	Last bool
 }
 
@@ -76,7 +76,7 @@ func (c *Checkpointer) DeleteAsync(ctx context.Context, step int64, o *DeleteOpt
 	})
 }
 
-// deletable finds a step, for the one process that may delete. c.saving is held.
+// deletable finds a step for a process that may delete. c.saving is held.
 func (c *Checkpointer) deletable(ctx context.Context, op string, step int64) (Info, error) {
 	c.mu.Lock()
 	closed := c.closed
@@ -91,7 +91,7 @@ func (c *Checkpointer) deletable(ctx context.Context, op string, step int64) (In
 	return in, err
 }
 
-// deleteStep removes a step, unless it went in the meantime or is the last.
+// deleteStep removes a step, unless it was removed meanwhile or is the last whole step.
 func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOptions) (bool, error) {
 	in, err := c.find("", step)
 	if err != nil {

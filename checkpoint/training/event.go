@@ -14,17 +14,17 @@ type EventKind uint8
 const (
 	SaveBegin     EventKind = iota + 1 // the state was copied, or need not be; writing begins in the background
 	SaveCommitted                      // the step is durable
-	SaveFailed                         // the save failed, Err says why; the step may be there all the same when Uncertain says so
+	SaveFailed                         // the save failed, Err says why; with Uncertain the step may exist all the same
 	Removed                            // a step was removed by the preservation policy
 	Quarantined                        // a damaged step was set aside under the name Name, Err says why
-	Skipped                            // a directory with the name of a step is not a whole checkpoint, or not signed with Options.Key, and is not listed, Err says why
+	Skipped                            // a directory with the name of a step is not listed: it is not a whole checkpoint, or not signed with Options.Key, Err says why
 	Cleaned                            // what an interrupted save had left was removed
-	Settled                            // what became of an uncertain save is known: the step is there and stays, or it is not and Err says so
+	Settled                            // the outcome of an uncertain save is known: the step exists and stays, or it does not and Err says so
 	Declined                           // a step was not saved, Reason says why
 	Spared                             // a step that the preservation policy gives up stays, Reason says why
 	MovedAside                         // Options.StartFresh moved a step, or what was left of one, to Name
 	Unfreed                            // a step was removed, but its bytes are still there, Err says why; a later save or Open frees them
-	StepMissing                        // a signed step is not there any more, or another one is, Err says what; Options.AcceptMissing goes on
+	StepMissing                        // a signed step is missing or was replaced by another, Err says which; Options.AcceptMissing continues
 	DamageFound                        // a scrub found a damaged file of a step, which Err names; Open tells what was found before
 )
 
@@ -45,8 +45,8 @@ type Event struct {
 	Blocked time.Duration        // SaveBegin: how long the caller was blocked by the copy
 	Took    time.Duration        // SaveCommitted: since the save began
 	Stats   checkpoint.SaveStats // SaveCommitted: how the time was spent, and what was written
-	// Uncertain is of SaveFailed: the step was published, and whether it would
-	// survive power loss is unknown; Err is store.ErrUncertain. Settled follows.
+	// Uncertain belongs to SaveFailed: the step was published, but may not survive power loss. Err
+	// is store.ErrUncertain. The event Settled follows.
 	Uncertain bool
 	Reason    string // Declined: what the policy said; Spared
 	Err       error

@@ -91,8 +91,8 @@ func NameFamilies(names []string) []NameFamily {
 	return out
 }
 
-// formatOf returns the format that reads all numbers: of those with zeros in front
-// each length is a format of its own, the longest is preferred.
+// formatOf returns a format that reads all the numbers. Numbers with leading zeros need a format
+// for each length; formatOf prefers the longest.
 func formatOf(prefix *string, digits map[string]string) NameFormat {
 	lengths := []int{}
 	plain := StandardNames{Prefix: prefix}

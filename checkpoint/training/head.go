@@ -29,9 +29,8 @@ import (
 //	end <crc>
 //	signed <signature in base64>     Ed25519, over "bivouac.head signature 1\n" and the SHA-256 of all bytes before
 //
-// A step with * is being changed. The head is written before a step goes and after one
-// was committed, so that a step on it that is not there was removed by somebody else. Each
-// signed step has the file bivouac.chain, which its manifest lists:
+// A step with * is being changed. The head is written before a step is removed and after a step
+// was committed. So if a step on the head is missing, another program removed it. Each signed step has the file bivouac.chain, which its manifest lists:
 //
 //	bivouac.chain 1
 //	previous <step> "<directory>" <sha256>    the newest step of the head before; not of the first
@@ -45,11 +44,11 @@ const (
 	inChange   = "*"
 )
 
-// headStep is a step on the head.
+// headStep is one step of the head.
 type headStep struct {
 	step      int64
 	directory string
-	sum       string // of its manifest, or inChange
+	sum       string // SHA-256 of its manifest, or inChange
 }
 
 func (h headStep) line() string {
@@ -58,7 +57,7 @@ func (h headStep) line() string {
 
 func parseHeadStep(s string) (h headStep, ok bool) {
 	step, rest, _ := strings.Cut(s, " ")
-	q, _ := strconv.QuotedPrefix(rest) // "" is refused by Unquote
+	q, _ := strconv.QuotedPrefix(rest) // Unquote refuses ""
 	n, badStep := strconv.ParseInt(step, 10, 64)
 	directory, badName := strconv.Unquote(q)
 	h = headStep{n, directory, strings.TrimPrefix(rest[len(q):], " ")}
@@ -71,7 +70,7 @@ func headMessage(doc []byte) []byte {
 	return append([]byte(headSigned), sum[:]...)
 }
 
-// appendHead returns the document.
+// appendHead returns the document of the head.
 func appendHead(list []headStep, key ed25519.PrivateKey) []byte {
 	doc := []byte(headHeader)
 	for _, h := range list {
@@ -82,7 +81,7 @@ func appendHead(list []headStep, key ed25519.PrivateKey) []byte {
 	return append(doc, "signed "+base64.StdEncoding.EncodeToString(signature)+"\n"...)
 }
 
-// parseHead reads a document. A nil key asks for no signature.
+// parseHead parses the document. A nil key checks no signature.
 func parseHead(b []byte, key ed25519.PublicKey) ([]headStep, error) {
 	bad := func(want, got string) error {
 		return &errs.Error{Kind: errs.Corrupt, Op: "training", Subject: headName, Want: want, Got: got}
@@ -119,9 +118,9 @@ func parseHead(b []byte, key ed25519.PublicKey) ([]headStep, error) {
 // head is what this process knows of the head.
 type head struct {
 	mu    sync.Mutex
-	known bool // it was read, or made
+	known bool // the head was read or made
 	list  []headStep
-	key   ed25519.PrivateKey // with which it is written; nil until the first signed save
+	key   ed25519.PrivateKey // signs the head; nil until the first signed save
 }
 
 // readHead reads the head of a run; there is false if the run has no head.
@@ -147,7 +146,7 @@ func latestOn(list []headStep) (h headStep, ok bool) {
 	return h, ok
 }
 
-// chain returns the file that ties a step to the head, and has the head ready for it.
+// chain returns the file that links a step to the head, and prepares the head for the step.
 // c.saving is held.
 func (c *Checkpointer) chain(ctx context.Context, key ed25519.PrivateKey, step int64) ([]store.Blob, error) {
 	if key == nil || !c.writer {
@@ -169,7 +168,7 @@ func (c *Checkpointer) chain(ctx context.Context, key ed25519.PrivateKey, step i
 		doc += "previous " + last.line()
 	}
 	for i := range h.list {
-		if h.list[i].step == step { // it is overwritten
+		if h.list[i].step == step { // the save overwrites this step
 			h.list[i].sum = inChange
 			if err := c.writeHead(ctx); err != nil {
 				return nil, err
@@ -188,7 +187,7 @@ func (c *Checkpointer) writeHead(ctx context.Context) error {
 	return c.store.Put(ctx, c.path(headName), appendHead(c.head.list, c.head.key), store.PutOptions{})
 }
 
-// headHas puts a step, whose manifest has the sum, on the head.
+// headHas adds a step, whose manifest has the given sum, to the head.
 func (c *Checkpointer) headHas(ctx context.Context, in Info, sum string) error {
 	h := &c.head
 	h.mu.Lock()
@@ -201,7 +200,7 @@ func (c *Checkpointer) headHas(ctx context.Context, in Info, sum string) error {
 	return c.writeHead(ctx)
 }
 
-// changed does what gives a step another manifest.
+// changed calls do, which gives a step another manifest, and updates the head.
 func (c *Checkpointer) changed(ctx context.Context, in Info, do func() (bool, error)) (bool, error) {
 	on := func() bool {
 		c.head.mu.Lock()
@@ -221,11 +220,11 @@ func (c *Checkpointer) changed(ctx context.Context, in Info, do func() (bool, er
 	return done, c.listAgain(ctx, in)
 }
 
-// listAgain puts a step on the head as it is now.
+// listAgain adds a step to the head with its present manifest.
 func (c *Checkpointer) listAgain(ctx context.Context, in Info) error {
 	b, err := store.ReadAll(ctx, c.store, c.path(in.Directory, manifest.Name))
 	if errs.KindOf(err) == errs.NotFound {
-		return nil // it was not signed
+		return nil // the step was not signed
 	}
 	if err != nil {
 		return err
@@ -233,7 +232,7 @@ func (c *Checkpointer) listAgain(ctx context.Context, in Info) error {
 	return c.headHas(ctx, in, sumOf(b))
 }
 
-// headLoses takes a step off the head, before it goes.
+// headLoses removes a step from the head, before the step itself is removed.
 func (c *Checkpointer) headLoses(ctx context.Context, step int64) error {
 	h := &c.head
 	h.mu.Lock()
@@ -253,7 +252,7 @@ type Missing struct {
 	Err  error
 }
 
-// missingError says what a caller can do.
+// missingError adds a remedy to the error.
 func missingError(err error) error {
 	return &errs.Error{Kind: errs.KindOf(err), Err: err,
 		Remedy: "put the steps back, or find out who removed them; Options.AcceptMissing continues with the steps that exist, StartFresh begins anew"}
@@ -281,7 +280,7 @@ func (c *Checkpointer) MissingSteps(ctx context.Context, key ed25519.PublicKey) 
 			return nil, err
 		}
 		if bytes.Equal(before, after) {
-			break // a writer would have written the head before it removed a step
+			break // a writer writes the head before it removes a step
 		}
 	}
 	return missing, nil
@@ -296,7 +295,7 @@ func (c *Checkpointer) rawHead(ctx context.Context) ([]byte, error) {
 	return b, err
 }
 
-// missingSteps is MissingSteps of one look.
+// missingSteps looks once for missing steps; see MissingSteps.
 func (c *Checkpointer) missingSteps(ctx context.Context, key ed25519.PublicKey) ([]Missing, error) {
 	list, there, err := readHead(ctx, c.store, c.root, key)
 	switch errs.KindOf(err) {
@@ -349,8 +348,8 @@ func (c *Checkpointer) missingSteps(ctx context.Context, key ed25519.PublicKey) 
 	return out, nil
 }
 
-// holdsStep says why a step on the head is not there, nil where it is. A directory of its
-// name that is not listed is damage, which is told elsewhere.
+// holdsStep returns why a step on the head is missing, or nil if it exists. A directory of its name
+// that is not listed is damage, which is reported elsewhere.
 func (c *Checkpointer) holdsStep(ctx context.Context, h headStep) (why, err error) {
 	b, err := store.ReadAll(ctx, c.store, c.path(h.directory, manifest.Name))
 	switch errs.KindOf(err) {
@@ -372,7 +371,7 @@ func (c *Checkpointer) holdsStep(ctx context.Context, h headStep) (why, err erro
 	}
 	m, perr := manifest.Parse(b)
 	if perr != nil {
-		return nil, nil // damaged, and told elsewhere
+		return nil, nil // damaged, which is reported elsewhere
 	}
 	return &errs.Error{Kind: errs.Corrupt, Subject: h.directory, Want: "the step that was saved last",
 		Got: "another step, signed as " + strconv.Quote(m.Label)}, nil
@@ -383,7 +382,8 @@ func sumOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// previous returns the step that another one names; ok is false where it names none.
+// previous returns the step that a step names as the one before it; ok is false if it names no
+// step.
 func (c *Checkpointer) previous(ctx context.Context, in Info) (h headStep, ok bool, err error) {
 	b, err := store.ReadAll(ctx, c.store, c.path(in.Directory, chainName))
 	if errs.KindOf(err) == errs.NotFound {
@@ -400,8 +400,8 @@ func (c *Checkpointer) previous(ctx context.Context, in Info) (h headStep, ok bo
 	return h, ok, nil
 }
 
-// loadHead reads the head for a writer, so that what it sets aside at Open is taken off.
-// A head that cannot be trusted is told by checkHead.
+// loadHead reads the head for a writer, so that the steps that Open sets aside are removed from it.
+// checkHead reports a head that cannot be trusted.
 func (c *Checkpointer) loadHead(ctx context.Context) error {
 	if c.trust == nil || !c.writer || c.signing == nil {
 		return nil
@@ -417,7 +417,7 @@ func (c *Checkpointer) loadHead(ctx context.Context) error {
 	return nil
 }
 
-// checkHead fails where steps of a signed run are missing, or tells it where that is
+// checkHead returns an error if steps of a signed run are missing, or sends events if that is
 // accepted.
 func (c *Checkpointer) checkHead(ctx context.Context, key ed25519.PublicKey) error {
 	if key == nil {
@@ -445,7 +445,7 @@ func (c *Checkpointer) checkHead(ctx context.Context, key ed25519.PublicKey) err
 	return nil
 }
 
-// joined makes one error of the missing steps, with the kind of the first.
+// joined joins the errors of the missing steps into one, with the kind of the first.
 func joined(missing []Missing) error {
 	texts := make([]string, len(missing))
 	for i, m := range missing {

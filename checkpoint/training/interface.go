@@ -16,9 +16,9 @@ type Interface interface {
 	Loader
 	Catalog
 	Deleter
-	// Wait waits for what goes on in the background, and returns its failures.
+	// Wait waits for all work in the background, and returns its failures.
 	Wait(ctx context.Context) error
-	// Close is Wait, and gives everything back.
+	// Close works like Wait, and releases everything.
 	Close() error
 }
 

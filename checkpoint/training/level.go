@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// checkLevel refuses a directory that is a checkpoint or lies in one: steps that are
-// saved there would ruin it.
+// checkLevel returns an error if the directory is a checkpoint or lies in one: steps that were
+// saved there would ruin that checkpoint.
 func (c *Checkpointer) checkLevel(ctx context.Context) error {
 	dir, up, ok, err := layout.Within(ctx, c.dir, c.opts.Store, 0)
 	if !ok {

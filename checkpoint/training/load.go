@@ -84,7 +84,7 @@ func (c *Checkpointer) toLoad(ctx context.Context, op string, step int64,
 // Label is what a step is signed as: "step 12".
 func Label(step int64) string { return "step " + strconv.FormatInt(step, 10) }
 
-// merged returns the options of a call with what is left out taken from the Checkpointer.
+// merged returns the options of a call, completed by the options of the Checkpointer.
 func (c *Checkpointer) merged(ctx context.Context, o *checkpoint.LoadOptions) (d checkpoint.LoadOptions, err error) {
 	if o != nil {
 		d = *o
@@ -119,7 +119,7 @@ func (c *Checkpointer) Reload(ctx context.Context) error {
 	return errs.Wrap("training.Reload", c.dir, err)
 }
 
-// reload is Reload; it returns what OnEvent is to be told.
+// reload implements Reload, and returns the events to send.
 func (c *Checkpointer) reload(ctx context.Context) (events []Event, err error) {
 	c.deciding.Lock()
 	defer c.deciding.Unlock()
@@ -160,7 +160,7 @@ func (c *Checkpointer) reload(ctx context.Context) (events []Event, err error) {
 		}
 		whole[e.Name] = in
 	}
-	// Nothing is renamed before everything was looked at.
+	// All steps are inspected before any is renamed.
 	for _, d := range damaged {
 		event, again, err := c.passOver(ctx, d.step, d.entry, d.why)
 		if err != nil {
@@ -185,7 +185,7 @@ func (c *Checkpointer) reload(ctx context.Context) (events []Event, err error) {
 	return append(events, others...), nil
 }
 
-// looked is a directory that has the name of a step, and what inspect says of it.
+// looked is a directory with the name of a step, and the result of inspect for it.
 type looked struct {
 	step  int64
 	entry store.Info
@@ -193,11 +193,11 @@ type looked struct {
 	err   error
 }
 
-// manySteps is from how many on steps are inspected by several goroutines: each is a few
-// dozen calls of the system, which wait for each other or for the disk.
+// manySteps is the number of steps from which several goroutines inspect them. Each step needs a
+// few dozen system calls, which wait for each other or for the disk.
 const manySteps = 128
 
-// inspectAll inspects all that were found, in order, up to the first that cannot be identified.
+// inspectAll inspects the directories in order, up to the first that cannot be identified.
 func (c *Checkpointer) inspectAll(ctx context.Context, found []*looked) {
 	workers := 1
 	if len(found) >= manySteps {
@@ -210,7 +210,7 @@ func (c *Checkpointer) inspectAll(ctx context.Context, found []*looked) {
 			l.in, l.err = c.inspect(ctx, l.step, l.entry)
 			switch errs.KindOf(l.err) {
 			case errs.Canceled, errs.Permission, errs.IO, errs.Exhausted:
-				next.Store(int64(len(found))) // those before it are inspected, or being so
+				next.Store(int64(len(found))) // the directories before it are inspected or being inspected
 			}
 		}
 	}
@@ -225,15 +225,15 @@ func (c *Checkpointer) inspectAll(ctx context.Context, found []*looked) {
 	group.Wait()
 }
 
-// suspect is a directory that has the name of a step and is not a whole checkpoint.
+// suspect is a directory with the name of a step that is not a whole checkpoint.
 type suspect struct {
 	step  int64
 	entry store.Info
 	why   error
 }
 
-// trusted refuses a step that the verification key did not sign. It is left where it is:
-// the key may be the wrong one.
+// trusted returns an error if the verification key did not sign the step. The step stays where it
+// is: the key may be the wrong one.
 func (c *Checkpointer) trusted(ctx context.Context, in Info) error {
 	o, err := c.loadOptions(ctx, in, nil)
 	if err != nil || o.Verification == nil {
@@ -242,7 +242,7 @@ func (c *Checkpointer) trusted(ctx context.Context, in Info) error {
 	return plan.Load(o.Options).Read(ctx, c.store, c.path(in.Directory), func(*layout.Checkpoint) error { return nil })
 }
 
-// preferred returns one checkpoint a step, ascending, and what is to be told of others.
+// preferred returns one checkpoint per step, ascending, and the events for the others.
 func (c *Checkpointer) preferred(whole map[string]Info) (list []Info, events []Event) {
 	steps, others := Resolve(c.opts.Names, slices.Sorted(maps.Keys(whole)))
 	for _, name := range others {
@@ -256,14 +256,13 @@ func (c *Checkpointer) preferred(whole map[string]Info) (list []Info, events []E
 	return list, events
 }
 
-// passOver deals with a directory that has the name of a step and is not a whole checkpoint. One
-// that is damaged would stand in the way of the step of its number; where Options.Clean allows it,
-// it is set aside. One that proves whole then, because another process put it there in this
-// instant, gets its name back and is returned.
+// passOver handles a directory that has the name of a step and is not a whole checkpoint. A damaged
+// one would block the name of its step, so with Options.Clean it is set aside. If it then proves
+// whole, because another process just put it there, it gets its name back and is returned.
 func (c *Checkpointer) passOver(ctx context.Context, step int64, e store.Info, why error) (Event, *Info, error) {
 	if c.looking && errs.KindOf(why) == errs.Corrupt {
 		c.passed = true
-		return Event{}, nil, nil // Reload tells
+		return Event{}, nil, nil // Reload sends the event
 	}
 	if !c.opts.Clean || !c.writer || errs.KindOf(why) != errs.Corrupt {
 		return Event{Kind: Skipped, Step: step, Name: e.Name, Err: why}, nil, nil
@@ -284,15 +283,14 @@ func (c *Checkpointer) passOver(ctx context.Context, step int64, e store.Info, w
 	return Event{Kind: Quarantined, Step: step, Name: to, Err: why}, nil, nil
 }
 
-// inspect reads what the list says of a step. It fails when the directory is not a whole
-// checkpoint.
+// inspect reads the Info of a step. It fails if the directory is not a whole checkpoint.
 func (c *Checkpointer) inspect(ctx context.Context, step int64, e store.Info) (Info, error) {
 	in := Info{Step: step, Directory: e.Name, Time: e.ModTime}
 	o, err := c.loadOptions(ctx, in, nil)
 	if err != nil {
 		return in, err
 	}
-	// Whose signature it has is for trusted to say.
+	// trusted checks the signature.
 	err = layout.Options{Committed: o.NeedsCommitFile()}.Read(ctx, c.store, c.path(e.Name),
 		func(cp *layout.Checkpoint) (err error) {
 			in, err = described(ctx, in, cp)
@@ -301,7 +299,7 @@ func (c *Checkpointer) inspect(ctx context.Context, step int64, e store.Info) (I
 	return in, err
 }
 
-// described adds to a step what an open checkpoint says.
+// described adds to a step the metadata of an open checkpoint.
 func described(ctx context.Context, in Info, cp *layout.Checkpoint) (Info, error) {
 	if err := cp.CheckFiles(ctx); err != nil {
 		return in, err
@@ -324,8 +322,8 @@ func described(ctx context.Context, in Info, cp *layout.Checkpoint) (Info, error
 	return in, nil
 }
 
-// numbers keeps the members of a JSON object that are numbers; Orbax takes any
-// JSON as metrics, policies rank by numbers.
+// numbers returns the members of a JSON object that are numbers. Orbax accepts any JSON as metrics;
+// policies rank by numbers.
 func numbers(raw json.RawMessage) map[string]float64 {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
@@ -364,8 +362,8 @@ func (c *Checkpointer) Quarantine(ctx context.Context, step int64, why error) er
 	return nil
 }
 
-// setAside renames a directory to the first free name of damaged, damaged-2, …
-// and returns that, below the root.
+// setAside renames a directory to the first free name of damaged, damaged-2, … and returns the new
+// name, relative to the root.
 func (c *Checkpointer) setAside(ctx context.Context, name string) (string, error) {
 	to, err := layout.SetAside(ctx, c.store, c.path(name))
 	return path.Base(to), err

@@ -8,16 +8,16 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// openToWrite takes the lock of a directory that is there, when this is its writer, and
-// settles what a writer before may have left in doubt.
+// openToWrite takes the lock of an existing directory if this process is its writer, and resolves
+// the saves that an earlier writer left uncertain.
 func (c *Checkpointer) openToWrite(ctx context.Context) error {
 	if !c.opts.Clean && !c.opts.StartFresh || !c.writer {
 		return nil
 	}
 	if _, err := c.store.Stat(ctx, c.root); errs.KindOf(err) == errs.NotFound {
-		return nil // the first save makes it
+		return nil // the first save makes the directory
 	}
-	// Who may not write there, or finds the disk full, may still look at what is there.
+	// A process without write permission, or with a full disk, may still read the steps.
 	if err := c.takeLock(ctx); err != nil && (c.opts.StartFresh || errs.KindOf(err) != errs.Permission &&
 		errs.KindOf(err) != errs.Exhausted) {
 		return err
@@ -26,12 +26,12 @@ func (c *Checkpointer) openToWrite(ctx context.Context) error {
 		return err
 	}
 	if c.opts.StartFresh {
-		return c.startFresh(ctx) // and it deletes nothing, leftovers neither
+		return c.startFresh(ctx) // startFresh deletes nothing, not even leftovers
 	}
 	return c.clean(ctx)
 }
 
-// clean removes what interrupted saves have left.
+// clean removes the leftovers of interrupted saves.
 func (c *Checkpointer) clean(ctx context.Context) error {
 	c.deciding.Lock()
 	removed, err := c.store.CleanStaging(ctx, c.root, nil)
@@ -42,8 +42,8 @@ func (c *Checkpointer) clean(ctx context.Context) error {
 	return err
 }
 
-// takeLock makes this process the one that writes the directory, until Close. It
-// is called by Open and under c.saving.
+// takeLock makes this process the writer of the directory, until Close. Open calls it, or a caller
+// that holds c.saving.
 func (c *Checkpointer) takeLock(ctx context.Context) error {
 	l, ok := c.store.(store.Locker)
 	if c.opts.NoLock || c.locked || !ok {
@@ -63,9 +63,9 @@ func (c *Checkpointer) takeLock(ctx context.Context) error {
 	return err
 }
 
-// checkLock fails when the directory, or the lock file in it, was removed or replaced
-// since this process became the writer: others may save there, and what is saved here
-// would be alone.
+// checkLock returns an error if the directory, or its lock file, was removed or replaced since this
+// process became the writer: another process may save there, and saves of this process would be
+// lost.
 func (c *Checkpointer) checkLock(ctx context.Context) error {
 	if held, ok := c.lock.(store.HeldLock); ok {
 		return held.Check(ctx)
@@ -85,7 +85,7 @@ func (c *Checkpointer) checkLock(ctx context.Context) error {
 	return err
 }
 
-// unlock gives the lock back.
+// unlock releases the lock.
 func (c *Checkpointer) unlock() error {
 	if c.lock == nil {
 		return nil
@@ -97,7 +97,7 @@ func (c *Checkpointer) unlock() error {
 
 // Lease keeps a step for a long read, of an evaluator for example. Close must be called.
 type Lease struct {
-	// Info is the step.
+	// Info describes the step.
 	Info
 	pin store.Pinned
 }
@@ -116,7 +116,7 @@ func (c *Checkpointer) Lease(ctx context.Context, step int64) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	for range 16 { // a step that is overwritten is another directory
+	for range 16 { // an overwritten step is another directory, so look again
 		var pin store.Pinned
 		if pin, err = store.Pin(ctx, c.store, c.path(in.Directory)); err != nil {
 			break

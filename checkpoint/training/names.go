@@ -13,15 +13,14 @@ import (
 // NameFormat spells steps as names of directories. Names that Name makes are
 // read by Parse, and are no names of staging directories.
 type NameFormat interface {
-	// Name returns the name of a step that is saved.
+	// Name returns the name under which a step is saved.
 	Name(step int64) string
-	// Names returns all names under which a step may lie, the one that is preferred
-	// first.
+	// Names returns all names that a step may have, the preferred name first.
 	Names(step int64) []string
 	// Parse returns the step that name spells. It is strict: a name that is not one of Names is not a
 	// step.
 	Parse(name string) (step int64, ok bool)
-	// Validate reports a format that cannot name directories.
+	// Validate returns an error for a format that cannot name directories.
 	Validate() error
 }
 
@@ -86,7 +85,7 @@ func (f StandardNames) Validate() error {
 // that is overwritten keeps its name.
 type CompositeNames struct {
 	Write NameFormat
-	Read  []NameFormat // with Write among them
+	Read  []NameFormat // must include Write
 }
 
 // Name implements NameFormat.
@@ -126,7 +125,7 @@ func (f CompositeNames) Validate() error {
 	if err := validateEach("CompositeNames.Read", append([]NameFormat{f.Write}, f.Read...)); err != nil {
 		return err
 	}
-	for _, step := range []int64{0, 7, 1234567} { // what the formats of one family differ in
+	for _, step := range []int64{0, 7, 1234567} { // numbers that the formats of one family spell differently
 		if name := f.Write.Name(step); !slices.Contains(f.Names(step), name) {
 			return fail("one of the formats in Read", "one that writes "+strconv.Quote(name))
 		}

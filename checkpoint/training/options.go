@@ -26,53 +26,52 @@ type Options struct {
 	// Options take precedence over the options of the process. The options of the context and the call
 	// take precedence over Options.
 	checkpoint.Options
-	// Store holds the directory; nil is Options.File.Store, and where that is nil
-	// the local file system.
+	// Store holds the directory. nil is Options.File.Store, or if that is nil too, the local file
+	// system.
 	Store store.Store
 	// Save decides whether a step is saved; nil is DefaultSave().
 	Save SavePolicy
 	// Preserve decides what is kept; nil is PreserveAll.
 	Preserve PreservationPolicy
-	// Deletion says where to steps are moved that the preservation policy or Delete
-	// gives up; the zero value removes them.
+	// Deletion says where deleted steps are moved to; the zero value removes them.
 	Deletion options.Deletion
 	// Foreground makes a save wait until the steps that the preservation policy does not keep are
-	// removed, and return a failure of that. Otherwise they are removed in the background, after the
-	// commit.
+	// removed, and return a failure of the removal. Without it they are removed in the background,
+	// after the commit.
 	Foreground bool
-	// Preempted tells the policies that the process will be stopped; nil never
-	// does. NotifySignals and FileNotice are such.
+	// Preempted tells the policies that the process will be stopped; nil never does. NotifySignals and
+	// FileNotice make such notices.
 	Preempted PreemptionNotice
 	// Names spells steps as directory names; nil is StandardNames{}.
 	Names NameFormat
-	// Custom is metadata of the run, a value that encodes to a JSON object. It
-	// is written when the directory has none yet, and never overwritten.
+	// Custom is metadata of the run, a value that encodes to a JSON object. It is written if the
+	// directory has no such metadata yet, and never overwritten.
 	Custom any
-	// Clean removes what interrupted saves have left below the directory, and
-	// renames damaged steps to <name>.damaged so that the step of that number can
-	// be saved again; at Open and Reload. Set it only in the one process that
-	// saves there, or on all that save together (Multiprocessing): the primary does it.
+	// Clean makes Open and Reload remove the leftovers of interrupted saves below the directory, and
+	// rename damaged steps to <name>.damaged, so that their steps can be saved again. Set it only in
+	// the one process that saves there, or in all processes that save together (Multiprocessing): the
+	// primary does the work.
 	Clean bool
 	// LookFirst makes Open rename no damaged step, for a caller that may refuse to go on. With Clean
 	// the next Reload renames them.
 	LookFirst bool
-	// StartFresh has Open move all steps, and what is left of others (see
-	// Checkpointer.Remains), into a new directory aside-<time> below the directory;
-	// nothing is deleted. The process must be the writer: Open takes the lock for it.
-	// Set it for one start only: each Open with it moves what the runs before have saved.
+	// StartFresh makes Open move all steps and remains of steps (see Checkpointer.Remains) into a new
+	// directory aside-<time> below the directory. Nothing is deleted. The process must be the writer:
+	// Open takes the lock for it. Set it for one start only: each Open with it moves the steps of
+	// earlier runs.
 	StartFresh bool
-	// AcceptMissing has Open go on where steps of a run whose steps are signed are missing
-	// (see Checkpointer.MissingSteps), and tell them as StepMissing; else Open fails with
-	// errs.Corrupt when there is a key, Bivouac.Verification or Bivouac.Signing. The next
-	// signed save makes what is there then the list of the run.
+	// AcceptMissing makes Open continue if signed steps of the run are missing (see
+	// Checkpointer.MissingSteps), and send the event StepMissing for each. Without it such an Open
+	// fails with errs.Corrupt if there is a key (Bivouac.Verification or Bivouac.Signing). The next
+	// signed save makes the steps that then exist the list of the run.
 	AcceptMissing bool
-	// NoLock has the process save without the lock that keeps a second writer out
-	// of the directory; see Open. Of several processes that save together
-	// (Multiprocessing) the primary takes it, and the others need none.
+	// NoLock makes the process save without the lock that keeps a second writer out of the directory;
+	// see Open. If several processes save together (Multiprocessing), the primary takes the lock and
+	// the others need none.
 	NoLock bool
-	// Reserve is how many bytes of that memory to make ready in the background
-	// at Open, so that the first SaveAsync need not wait for fresh pages; 0 =
-	// none. It is at most the memory budget, where there is one.
+	// Reserve is how many bytes of snapshot memory to prepare in the background at Open, so that the
+	// first SaveAsync need not wait for fresh pages; 0 prepares none. It is at most the memory budget,
+	// if there is one.
 	Reserve int64
 	// Dedup links data files that did not change since the step before, instead of writing them.
 	Dedup Dedup
@@ -80,10 +79,10 @@ type Options struct {
 	Pace Pace
 	// Scrub reads kept steps again in the background, to find damage.
 	Scrub Scrub
-	// OnEvent, when not nil, receives what happens, from the caller's goroutine, the one that saves or
-	// the one that scrubs, one call at a time a goroutine. It must not save, delete or wait.
+	// OnEvent, when not nil, receives events. It is called from the goroutine of the caller, of the
+	// save or of the scrub, with one call at a time per goroutine. It must not save, delete or wait.
 	OnEvent func(Event)
-	// Now replaces time.Now in tests; it decides the times that are recorded.
+	// Now replaces time.Now in tests. It gives the times that are recorded.
 	Now func() time.Time
 }
 
@@ -109,9 +108,9 @@ type Pace struct {
 	// Background runs the writers on threads of the lowest priority, on Linux. They use the time that
 	// the trainer leaves.
 	Background bool
-	// Writers is how many there are at most; 0 is 8.
+	// Writers is the largest number of writers; 0 is 8.
 	Writers int
-	// Rate is how many bytes a second each of them writes at most; 0 is no bound.
+	// Rate is the largest number of bytes that a writer writes in a second; 0 is no bound.
 	Rate int64
 }
 
@@ -124,7 +123,7 @@ func (o *Options) withDefaults() Options {
 		d.Save = DefaultSave() // as Orbax decides
 	}
 	if d.Preserve == nil {
-		d.Preserve = PreserveAll{} // only what was given up goes
+		d.Preserve = PreserveAll{} // a policy must ask for deletions
 	}
 	if d.Names == nil {
 		d.Names = StandardNames{} // as Orbax spells steps
@@ -170,22 +169,22 @@ func (o Options) Validate() error {
 type SaveOptions struct {
 	// Options take precedence over the options of the context and the Checkpointer.
 	checkpoint.Options
-	// Force saves whatever the policy says, and a step below the latest.
+	// Force saves the step even if the policy declines it or it is below the latest step.
 	Force bool
-	// Overwrite replaces a checkpoint of this step; else it is errs.Exists, as is what is not a
-	// checkpoint in any case.
+	// Overwrite replaces a checkpoint of this step. Without it the checkpoint is errs.Exists. A
+	// directory that is not a checkpoint is errs.Exists in any case.
 	Overwrite bool
 	// Metrics are kept with the checkpoint; BestN ranks by them.
 	Metrics map[string]float64
 	// Custom is the checkpoint's metadata, a value that encodes to a JSON object.
 	Custom any
-	// Release, when not nil, hands the items over to SaveAsync: nothing is
-	// copied but scalars and small arrays, and the caller must not change them
-	// before Release is called. That is once and from another goroutine,
-	// whatever becomes of the save, unless SaveAsync itself returns an error.
+	// Release, when not nil, hands the items over to SaveAsync: only scalars and small arrays are
+	// copied, and the caller must not change the items before Release is called. Release is called
+	// once, from another goroutine, also if the save fails. It is not called if SaveAsync itself
+	// returns an error.
 	Release func()
-	// Watch has items that were handed over checksummed at once, so that the
-	// save fails with errs.Mismatch when they are changed too early.
+	// Watch checksums items that were handed over at once. If the caller changes them too early, the
+	// save fails with errs.Mismatch.
 	Watch bool
 	// Progress, when not nil, receives how many bytes of the data files were written, of how many, one
 	// call at a time and from other goroutines.

@@ -12,9 +12,8 @@ import (
 // PreservationPolicy decides which committed checkpoints are kept.
 // Implementations are values and hold no state.
 type PreservationPolicy interface {
-	// Preserve returns one answer for each checkpoint, which are ascending by
-	// step; what no policy keeps is deleted after the next commit. now is the time
-	// of the question.
+	// Preserve reports for each checkpoint whether to keep it. cs is ascending by step. A checkpoint
+	// that no policy keeps is deleted after the next commit. now is the time of the call.
 	Preserve(cs []Info, now time.Time) []bool
 	// Validate reports parameters that make no sense.
 	Validate() error
@@ -31,7 +30,7 @@ func (PreserveAll) Preserve(cs []Info, _ time.Time) []bool {
 // Validate implements PreservationPolicy.
 func (PreserveAll) Validate() error { return nil }
 
-// Unlimited as a count keeps all.
+// Unlimited as a count keeps all checkpoints.
 const Unlimited = -1
 
 // LatestN keeps the newest N; Unlimited keeps all.
@@ -209,7 +208,7 @@ func (p AllPreservation) Validate() error {
 		validateEach("AllPreservation", p))
 }
 
-// newest clears all but the last max set flags; max <= 0 clears none.
+// newest clears all set flags except the last max; if max <= 0 it clears none.
 func newest(keep []bool, max int) []bool {
 	if max <= 0 {
 		return keep
@@ -232,7 +231,8 @@ func abs(n int64) int64 {
 	return n
 }
 
-// nearestMultiple rounds half to the even multiple.
+// nearestMultiple returns the multiple of interval that is nearest to step. A tie goes to the even
+// multiple.
 func nearestMultiple(step, interval int64) int64 {
 	q, rest := step/interval, step%interval
 	if rest < 0 {

@@ -17,10 +17,10 @@ import (
 // Remains is something below the directory that is or was a step and is not listed.
 type Remains struct {
 	Name string // below the directory
-	// Err says why it is not listed. Its kind is errs.Unsupported for a step that a
-	// newer version wrote, errs.Corrupt for a damaged one and for one that was set
-	// aside, errs.Invalid for what is no checkpoint any more or has the name of a step
-	// of another NameFormat, errs.Exists for a second checkpoint of a listed step.
+	// Err says why the step is not listed. Its kind is errs.Unsupported for a step that a newer
+	// version wrote. It is errs.Corrupt for a damaged step and for one that was set aside. It is
+	// errs.Invalid for a directory that is no longer a checkpoint, or that has the name of a step in
+	// another NameFormat. It is errs.Exists for a second checkpoint of a listed step.
 	Err error
 }
 
@@ -98,21 +98,21 @@ func (c *Checkpointer) remains(ctx context.Context, e store.Info) (why, err erro
 	return why, nil
 }
 
-// numbered reports whether some StandardNames spells a step so: digits, perhaps
-// behind a prefix and an underscore.
+// numbered reports whether some StandardNames gives a step this name: digits, perhaps after a
+// prefix and an underscore.
 func numbered(name string) bool {
 	digits := name[strings.LastIndexByte(name, '_')+1:]
 	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// ofStep are names in the directory of a step.
+// ofStep are names that occur in the directory of a step.
 var ofStep = []string{
 	orbax.CheckpointFile, orbax.MarkerFile, orbax.CommitFile, orbax.TreeFile, manifest.Name,
 	orbax.StateItem, orbax.MetricsItem, "data", "default", "d", "manifest.ocdbt", "ocdbt.process_0",
 }
 
-// wasStep reports whether a directory that is not a checkpoint is empty, or holds something that a
-// step has.
+// wasStep reports whether a directory that is not a checkpoint is empty or holds a name that occurs
+// in a step.
 func (c *Checkpointer) wasStep(ctx context.Context, name string) (bool, error) {
 	empty := true
 	for e, err := range c.store.List(ctx, c.path(name)) {
@@ -130,8 +130,8 @@ func (c *Checkpointer) wasStep(ctx context.Context, name string) (bool, error) {
 	return empty, nil
 }
 
-// startFresh moves all steps and remains of steps into a new directory below the
-// root, the newest step last. It is called before anything is listed.
+// startFresh moves all steps and remains of steps into a new directory below the root, the newest
+// step last. It is called before the directory is listed.
 func (c *Checkpointer) startFresh(ctx context.Context) error {
 	remains, err := c.Remains(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *Checkpointer) startFresh(ctx context.Context) error {
 	_, err = c.store.Stat(ctx, c.path(headName))
 	signed := errs.KindOf(err) != errs.NotFound
 	if signed && err != nil {
-		return err // a head that stayed behind would miss its steps for ever
+		return err // a head that stayed would miss its steps forever
 	}
 	slices.SortStableFunc(remains, func(a, b Remains) int {
 		return cmp.Compare(c.stepOf(a.Name), c.stepOf(b.Name))
@@ -156,13 +156,13 @@ func (c *Checkpointer) startFresh(ctx context.Context) error {
 		}
 		c.opts.OnEvent(Event{Kind: MovedAside, Step: c.stepOf(r.Name), Name: to})
 	}
-	if signed { // last: without it what is left would look whole
+	if signed { // last: without the head the remaining steps would look complete
 		return store.Move(ctx, c.store, c.path(headName), c.path(path.Join(aside, headName)))
 	}
 	return nil
 }
 
-// stepOf returns the step that a name spells, and 0 where it spells none.
+// stepOf returns the step that a name spells, or 0 if it spells no step.
 func (c *Checkpointer) stepOf(name string) int64 {
 	step, _ := c.opts.Names.Parse(name)
 	return max(step, 0)

@@ -12,24 +12,24 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// removal is what the preservation policy gives up after a commit: first all steps
-// become invisible, then their bytes go.
+// removal is the removal of the steps that the preservation policy does not keep after a commit.
+// First all of them become invisible, then their bytes are freed.
 type removal struct {
-	hidden chan struct{} // closed when no name is left
-	err    error         // why one is left, set before hidden is closed
-	over   chan struct{} // closed when the bytes are gone as well, and all that was removed before
+	hidden chan struct{} // closed when the steps are invisible
+	err    error         // why a step is still visible; set before hidden is closed
+	over   chan struct{} // closed when the bytes are freed too, also of earlier removals
 }
 
-// hiddenStep is a step that was removed and whose bytes are still there.
+// hiddenStep is a removed step whose bytes still exist.
 type hiddenStep struct {
 	Info
 	free func() error
 }
 
-// retire lets the preservation policy speak: in the background, where the next
-// save and Close wait for it and tell its failure, or at once.
+// retire applies the preservation policy: with Options.Foreground at once, else in the background.
+// The next save and Close then wait for it and return its failure.
 func (c *Checkpointer) retire(ctx context.Context, subject string) error {
-	ctx = context.WithoutCancel(ctx) // which ends with the save
+	ctx = context.WithoutCancel(ctx) // ctx ends with the save
 	fail := func(err error) error {
 		if err = errs.Wrap("training.Save", subject+" is committed, removing older steps", err); err != nil {
 			c.keepFailure(err)
@@ -53,13 +53,13 @@ func (c *Checkpointer) retire(ctx context.Context, subject string) error {
 		hidden, err := c.retain(ctx)
 		r.err = fail(err)
 		close(r.hidden)
-		fail(c.free(hidden)) //nolint:errcheck // it is kept
+		fail(c.free(hidden)) //nolint:errcheck // fail keeps it
 	}()
 	return nil
 }
 
-// retirement waits until what the last save has given up is invisible, and returns the
-// failure of that. A failure to free its bytes may come any time later.
+// retirement waits until the steps that the last save removed are invisible, and returns a failure
+// of that. A failure to free their bytes may come at any later time.
 func (c *Checkpointer) retirement() error {
 	<-c.hidden()
 	c.mu.Lock()
@@ -72,8 +72,8 @@ func (c *Checkpointer) retirement() error {
 	return r.err
 }
 
-// free has the bytes of removed steps go. What stays is told as Unfreed, and is what a
-// dead save has left.
+// free frees the bytes of removed steps. It sends Unfreed for what stays, which then counts as the
+// leftover of an interrupted save.
 func (c *Checkpointer) free(hidden []hiddenStep) error {
 	var all []error
 	for _, h := range hidden {
@@ -85,9 +85,9 @@ func (c *Checkpointer) free(hidden []hiddenStep) error {
 	return errors.Join(all...)
 }
 
-// retain makes invisible what the preservation policy gives up, oldest first, never the
-// newest, and never the last step that is whole. The caller must free what it returns,
-// after an error too.
+// retain makes the steps invisible that the preservation policy does not keep, oldest first. It
+// never removes the newest step, nor the last whole step. The caller must free the steps that it
+// returns, also after an error.
 func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err error) {
 	list := c.snapshot()
 	keep := c.keeps(ctx, list)
@@ -125,7 +125,7 @@ func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err err
 	return hidden, nil
 }
 
-// follow takes out of the list what the process removes that this one saves with.
+// follow removes from the list the steps that the primary of a joint save removes.
 func (c *Checkpointer) follow(ctx context.Context) {
 	list := c.snapshot()
 	for i, keep := range c.keeps(ctx, list) {
@@ -135,9 +135,9 @@ func (c *Checkpointer) follow(ctx context.Context) {
 	}
 }
 
-// keeps says which steps the preservation policy keeps, and the newest. Policies of the
-// caller get a list of their own, which they may sort. Steps that a scrub found damaged
-// take nobody's place: what the policy keeps of the others is kept as well.
+// keeps reports which steps are kept: those of the preservation policy, and the newest. A policy of
+// the caller gets its own list, which it may sort. Steps that a scrub found damaged do not count
+// against the policy: the steps that it keeps of the others are kept too.
 func (c *Checkpointer) keeps(ctx context.Context, list []Info) []bool {
 	policy := func(list []Info) []bool {
 		given := list
@@ -158,8 +158,8 @@ func (c *Checkpointer) keeps(ctx context.Context, list []Info) []bool {
 	return keep
 }
 
-// builtIn reports whether a policy, with all that are in it, is one of this package, which
-// only read their list.
+// builtIn reports whether a policy and all its parts are of this package. Such policies only read
+// their list.
 func builtIn(p PreservationPolicy) bool {
 	var parts []PreservationPolicy
 	switch q := p.(type) {
@@ -174,8 +174,7 @@ func builtIn(p PreservationPolicy) bool {
 	return !slices.ContainsFunc(parts, func(q PreservationPolicy) bool { return !builtIn(q) })
 }
 
-// spare takes the newest whole step out of those that are to go when none of those
-// that are kept is whole.
+// spare removes the newest whole step from doomed if no kept step is whole.
 func (c *Checkpointer) spare(ctx context.Context, kept, doomed []Info) ([]Info, error) {
 	whole, err := c.newestWhole(ctx, kept)
 	if err != nil || whole != nil {
@@ -189,8 +188,8 @@ func (c *Checkpointer) spare(ctx context.Context, kept, doomed []Info) ([]Info, 
 	return slices.DeleteFunc(doomed, func(in Info) bool { return in.Step == whole.Step }), nil
 }
 
-// newestWhole returns the newest of some steps that is still a whole checkpoint,
-// signed where there is a key, and in which no scrub has found damage; nil when none is.
+// newestWhole returns the newest step that is still a whole checkpoint, is signed if there is a
+// key, and has no damage that a scrub found. It returns nil if there is no such step.
 func (c *Checkpointer) newestWhole(ctx context.Context, list []Info) (*Info, error) {
 	list, _ = c.sound(ctx, list)
 	for _, in := range slices.Backward(list) {
@@ -205,8 +204,7 @@ func (c *Checkpointer) newestWhole(ctx context.Context, list []Info) (*Info, err
 	return nil, nil
 }
 
-// look says what is wrong with a step on the list, as it is now. err is why
-// nobody can tell.
+// look returns what is wrong with a listed step now. err says why that cannot be told.
 func (c *Checkpointer) look(ctx context.Context, in Info) (damage, err error) {
 	e, err := c.store.Stat(ctx, c.path(in.Directory))
 	if err == nil {
@@ -223,9 +221,9 @@ func (c *Checkpointer) look(ctx context.Context, in Info) (damage, err error) {
 	return err, nil
 }
 
-// remove takes a step away as Options.Deletion says. What is no whole checkpoint
-// any more is no longer listed, told as Skipped, and left where it is. The step is
-// invisible then; free, which is nil where there is nothing to do, has its bytes go.
+// remove removes a step as Options.Deletion says. A step that is no longer a whole checkpoint is
+// unlisted and stays, and the event Skipped is sent. After remove the step is invisible; free frees
+// its bytes, and is nil if nothing is left to free.
 func (c *Checkpointer) remove(ctx context.Context, in Info) (free func() error, err error) {
 	c.deciding.Lock()
 	event, free, err := c.decide(ctx, in)
@@ -236,7 +234,7 @@ func (c *Checkpointer) remove(ctx context.Context, in Info) (free func() error, 
 	return free, err
 }
 
-// decide is remove; it returns what OnEvent is to be told. c.deciding is held.
+// decide implements remove, and returns the event to send. c.deciding is held.
 func (c *Checkpointer) decide(ctx context.Context, in Info) (Event, func() error, error) {
 	damage, err := c.look(ctx, in)
 	if err != nil {
@@ -263,8 +261,8 @@ func (c *Checkpointer) decide(ctx context.Context, in Info) (Event, func() error
 	return Event{Kind: Removed, Step: in.Step, Name: in.Directory}, free, nil
 }
 
-// drop takes the directory of a step away, or moves it to the trash; free has its
-// bytes go, and is nil in the trash.
+// drop removes the directory of a step, or moves it to the trash. free frees its bytes; it is nil
+// for the trash.
 func (c *Checkpointer) drop(ctx context.Context, in Info) (free func() error, err error) {
 	if c.opts.Deletion == (options.Deletion{}) {
 		return store.Hide(ctx, c.store, c.path(in.Directory))
@@ -273,13 +271,13 @@ func (c *Checkpointer) drop(ctx context.Context, in Info) (free func() error, er
 	return nil, err
 }
 
-// deleteAt is checkpoint.Delete of a step, in the store of the run whatever ctx says.
+// deleteAt calls checkpoint.Delete for a step, always in the store of the run.
 func (c *Checkpointer) deleteAt(ctx context.Context, in Info, o checkpoint.DeleteOptions) (bool, error) {
 	o.Store, o.File.PathPermissionMode = c.store, c.opts.File.PathPermissionMode
 	return checkpoint.Delete(ctx, c.path(in.Directory), &o)
 }
 
-// deletion is Options.Deletion, by names in the store.
+// deletion returns Options.Deletion with names in the store.
 func (c *Checkpointer) deletion() options.Deletion {
 	d := c.opts.Deletion
 	if trash := d.GCS.TodeleteFullPath; c.opts.Store == nil && filepath.IsAbs(trash) {
@@ -292,7 +290,7 @@ func (c *Checkpointer) deletion() options.Deletion {
 	return d
 }
 
-// unlist takes a step off the list.
+// unlist removes a step from the list.
 func (c *Checkpointer) unlist(step int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

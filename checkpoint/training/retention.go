@@ -41,7 +41,7 @@ func (c *Checkpointer) Retention() []Retained {
 	return out
 }
 
-// explain marks what a policy keeps, with the parts of it that keep it.
+// explain marks the steps that a policy keeps, with the parts of the policy that keep them.
 func explain(p PreservationPolicy, list []Info, now time.Time, out []Retained) {
 	if parts, ok := p.(AnyPreservation); ok {
 		for _, q := range parts {
@@ -49,7 +49,7 @@ func explain(p PreservationPolicy, list []Info, now time.Time, out []Retained) {
 		}
 		return
 	}
-	name := "" // long where it lists steps
+	name := "" // long if the policy lists steps
 	for i, keep := range p.Preserve(list, now) {
 		if !keep {
 			continue
@@ -65,11 +65,11 @@ func explain(p PreservationPolicy, list []Info, now time.Time, out []Retained) {
 	}
 }
 
-// longestName is how much of a policy stands in a reason: one that lists thousands of
-// steps would stand in each of them.
+// longestName bounds the text of a policy in a reason. A policy that lists thousands of steps would
+// be repeated in each reason.
 const longestName = 120
 
-// policyName is the policy as data, or its type.
+// policyName returns the policy as data, or its type.
 func policyName(p PreservationPolicy) string {
 	spec, err := PreservationSpec(p)
 	if err != nil {

@@ -101,8 +101,8 @@ func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64,
 	return r, nil
 }
 
-// startSave lays the state out, copies it where that is asked for and fits, and
-// saves in the background. There is no save when the policy did not want the step.
+// startSave plans the files, copies the state if that is asked for and fits, and saves in the
+// background. It returns no save if the policy declined the step.
 func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[string]any, o *SaveOptions,
 	background bool) (*checkpoint.Response[bool], *saving.Save, error) {
 	if o == nil {
@@ -136,7 +136,7 @@ func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[stri
 	if skip {
 		return skipped(ctx, o, background), nil, nil
 	}
-	start, to := time.Now(), c.target(st, step, o.Overwrite) // of a step that is there only now, perhaps
+	start, to := time.Now(), c.target(st, step, o.Overwrite) // the step may exist only now
 	in := Info{Step: step, Directory: c.directory(step), Metrics: o.Metrics}
 	if in.Custom, err = c.prepare(ctx, s, to, step, items, o, background, err); err != nil {
 		return fail(err)
@@ -150,7 +150,7 @@ func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[stri
 	return r, s, nil
 }
 
-// skipped is the response of a save that does not take place.
+// skipped returns the response for a save that does not take place.
 func skipped(ctx context.Context, o *SaveOptions, background bool) *checkpoint.Response[bool] {
 	return inBackground(ctx, func(context.Context) (bool, error) {
 		if background && o.Release != nil {
@@ -160,7 +160,7 @@ func skipped(ctx context.Context, o *SaveOptions, background bool) *checkpoint.R
 	})
 }
 
-// target is where a step is committed.
+// target returns where a step is committed.
 func (c *Checkpointer) target(st store.Store, step int64, overwrite bool) saving.Target {
 	name := c.directory(step)
 	return saving.Target{
@@ -169,14 +169,14 @@ func (c *Checkpointer) target(st store.Store, step int64, overwrite bool) saving
 	}
 }
 
-// prepare plans and copies a step, or gives it up because of err. It returns the metadata of the
-// step.
+// prepare plans and copies a step, or gives the save up if err is not nil. It returns the metadata
+// of the step.
 func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, to saving.Target, step int64, items map[string]any,
 	o *SaveOptions, background bool, err error) (custom json.RawMessage, _ error) {
 	if err == nil {
 		err = s.Collect(ctx, items)
 	}
-	custom = s.Options.Custom // which the list keeps, and the save gives away
+	custom = s.Options.Custom // for the list, because the save forgets it
 	if err == nil {
 		err = addMetrics(s, items, o.Metrics)
 	}
@@ -191,8 +191,7 @@ func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, to saving.Ta
 	return custom, s.Snapshot(ctx, to, err)
 }
 
-// prepareMemory empties the memory of snapshots, of which a save maps at most
-// limit bytes.
+// prepareMemory empties the memory for snapshots. A save maps at most limit bytes of it.
 func (c *Checkpointer) prepareMemory(limit int64) (err error) {
 	if c.memory != nil && c.limit != limit {
 		err, c.memory = c.memory.Close(), nil
@@ -207,11 +206,10 @@ func (c *Checkpointer) prepareMemory(limit int64) (err error) {
 	return err
 }
 
-// linkable is how many of the newest steps are tried for one whose manifest can
-// be read.
+// linkable is how many of the newest steps are tried until one has a readable manifest.
 const linkable = 3
 
-// dedup is what Options.Dedup asks for, of the steps that are there now.
+// dedup returns the writer.Dedup that Options.Dedup asks for, with the present steps as bases.
 func (c *Checkpointer) dedup() *writer.Dedup {
 	if !c.opts.Dedup.On {
 		return nil
@@ -233,10 +231,9 @@ func (c *Checkpointer) pace(background bool) writer.Pace {
 	return writer.Pace(c.opts.Pace)
 }
 
-// admit waits for the save before, makes known what became of it, and decides
-// whether this one takes place.
-// The policy is asked before the wait: "nothing is being saved" is for it to see.
-// Where several processes save and might decide differently, the primary one decides.
+// admit waits for the earlier save, reports its outcome, and decides whether this save takes place.
+// It asks the policy before it waits, so that the policy sees whether a save is in progress. If
+// several processes save and might decide differently, the primary decides.
 func (c *Checkpointer) admit(ctx context.Context, s *saving.Save, to saving.Target, step int64,
 	o *SaveOptions) (skip bool, err error) {
 	preempted := c.preempted()
@@ -267,7 +264,7 @@ func (c *Checkpointer) admit(ctx context.Context, s *saving.Save, to saving.Targ
 	return false, err
 }
 
-// follows asks the primary process, or tells the others, whether this step is saved.
+// follows asks the primary, or as the primary tells the others, whether this step is saved.
 func (c *Checkpointer) follows(ctx context.Context, s *saving.Save, to saving.Target, save bool, reason string,
 	why error) (bool, string, error) {
 	decline := reason
@@ -276,12 +273,12 @@ func (c *Checkpointer) follows(ctx context.Context, s *saving.Save, to saving.Ta
 	}
 	declined, err := s.Meet(ctx, to, decline, why)
 	if err == nil && declined == "" {
-		err = why // which is told when all agree
+		err = why // reported when all processes agree
 	}
 	return declined == "", declined, err
 }
 
-// ready waits for the save before and makes the directory ready for another one.
+// ready waits for the earlier save and prepares the directory for the next one.
 func (c *Checkpointer) ready(ctx context.Context, s *saving.Save, step int64, o *SaveOptions) error {
 	if err := c.Wait(ctx); err != nil {
 		return err
@@ -309,8 +306,8 @@ func (c *Checkpointer) ready(ctx context.Context, s *saving.Save, step int64, o 
 	return nil
 }
 
-// replaceable refuses to overwrite what is not a checkpoint, damaged or not, nor empty, and has the
-// name of a step.
+// replaceable returns an error if the name of the step is taken by something that must not be
+// overwritten. Checkpoints, damaged ones too, and empty directories may be overwritten.
 func (c *Checkpointer) replaceable(ctx context.Context, step int64) error {
 	name := c.directory(step)
 	_, err := c.store.Stat(ctx, c.path(name))
@@ -332,7 +329,7 @@ func (c *Checkpointer) replaceable(ctx context.Context, step int64) error {
 	return err
 }
 
-// empty reports whether there is nothing in a directory of a step.
+// empty reports whether the directory of a step is empty.
 func (c *Checkpointer) empty(ctx context.Context, name string) bool {
 	for range c.store.List(ctx, c.path(name)) {
 		return false
@@ -342,7 +339,7 @@ func (c *Checkpointer) empty(ctx context.Context, name string) bool {
 
 func isThere() error { return &errs.Error{Kind: errs.Exists, Remedy: "set Overwrite to replace it"} }
 
-// directory returns the name of a step that is saved: its own where it has one.
+// directory returns the name under which a step is saved: its present name, if it has one.
 func (c *Checkpointer) directory(step int64) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -355,7 +352,7 @@ func (c *Checkpointer) directory(step int64) string {
 // index finds a step in the list. c.mu is held.
 func (c *Checkpointer) index(step int64) (int, bool) { return indexOf(c.list, step) }
 
-// addMetrics adds the metrics to the items, which were made of values.
+// addMetrics adds an item with the metrics to the items, which were made from values.
 func addMetrics(s *saving.Save, values map[string]any, metrics map[string]float64) error {
 	if metrics == nil {
 		return nil
@@ -373,8 +370,8 @@ func addMetrics(s *saving.Save, values map[string]any, metrics map[string]float6
 	return writer.CheckNames(s.Items)
 }
 
-// write commits one step and has the preservation policy speak. It runs in
-// the background; its failure is kept until a call returns it.
+// write commits one step and applies the preservation policy. It runs in the background. A failure
+// is kept until a call returns it.
 func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Target, in Info,
 	start time.Time) (bool, error) {
 	subject := "step " + strconv.FormatInt(in.Step, 10) + " of " + c.dir
@@ -399,12 +396,12 @@ func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Targ
 	if unlisted != nil {
 		err := errs.Wrap("training.Save", subject+" is committed, writing "+headName, unlisted)
 		c.keepFailure(err)
-		return true, err // nothing is removed by a list that is behind
+		return true, err // an outdated list must not decide removals
 	}
 	return true, c.retire(ctx, subject)
 }
 
-// listed puts a step that was committed on the head, where it was signed.
+// listed adds a committed step to the head, if the step was signed.
 func (c *Checkpointer) listed(ctx context.Context, s *saving.Save, in Info) error {
 	if s.Options.Signing == nil || s.Follows() {
 		return nil
@@ -412,7 +409,7 @@ func (c *Checkpointer) listed(ctx context.Context, s *saving.Save, in Info) erro
 	return c.headHas(context.WithoutCancel(ctx), in, s.Writer.ManifestSum())
 }
 
-// failedSave keeps and tells why a step was not saved, or not for certain.
+// failedSave keeps the reason why a step was not saved, or not for certain, and sends the event.
 func (c *Checkpointer) failedSave(in Info, err error) error {
 	e := Event{Kind: SaveFailed, Step: in.Step, Name: in.Directory}
 	if e.Uncertain = errors.Is(err, store.ErrUncertain); e.Uncertain {

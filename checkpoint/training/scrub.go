@@ -29,9 +29,9 @@ import (
 // preservation policy keeps. The next Open tells what was found again; bivouac repair mends the
 // step, or sets it aside.
 type Scrub struct {
-	// Every is how long after it was read, or committed, a step is read again; 0 is never.
+	// Every is the time after which a committed step, or one that was read, is read again; 0 is never.
 	Every time.Duration
-	// Rate is how many bytes a second are read at most; 0 is 32 MiB.
+	// Rate is the largest number of bytes that are read in a second; 0 is 32 MiB.
 	Rate int64
 }
 
@@ -41,8 +41,8 @@ const scrubRate = 32 << 20
 // ScrubResult is what the last scrub of a step found.
 type ScrubResult struct {
 	Step      int64
-	Directory string    // of the step, below the run
-	At        time.Time // when it had been read
+	Directory string    // of the step, relative to the run
+	At        time.Time // when the read was complete
 	Bytes     int64     // of all its files
 	Damages   []ScrubDamage
 }
@@ -50,7 +50,7 @@ type ScrubResult struct {
 // ScrubDamage is a file of a step that is not what it was.
 type ScrubDamage struct {
 	File string // below the step
-	What string // is wrong with it
+	What string // what is wrong with it
 }
 
 // ScrubResults returns what the last scrub of each step found that is still what it was
@@ -77,7 +77,7 @@ func results(list []scrub.Entry) []ScrubResult {
 	return out
 }
 
-// scrubber reads the steps of a Checkpointer again.
+// scrubber rereads the steps of a Checkpointer to find damage.
 type scrubber struct {
 	c       *Checkpointer
 	every   time.Duration
@@ -86,14 +86,14 @@ type scrubber struct {
 	over    chan struct{}
 	changed chan struct{} // gets a value when a step was committed
 
-	entries map[string]scrub.Entry // by directory; of the goroutine
-	read    map[string]reading     // by identity; of the goroutine
+	entries map[string]scrub.Entry // by directory; only for the goroutine
+	read    map[string]reading     // by identity; only for the goroutine
 
 	mu  sync.Mutex
-	bad map[string]bool // identities of files that are damaged
+	bad map[string]bool // identities of damaged files
 }
 
-// reading is what a file was when it was read.
+// reading describes a file at the time when it was read.
 type reading struct {
 	at   time.Time
 	size int64
@@ -101,8 +101,8 @@ type reading struct {
 	err  error
 }
 
-// startScrub begins to scrub in the background where Options.Scrub says so, and tells what
-// was found before.
+// startScrub starts a scrub in the background if Options.Scrub asks for one, and reports the damage
+// that was found before.
 func (c *Checkpointer) startScrub(ctx context.Context) {
 	known := scrub.Read(ctx, c.store, c.root)
 	for _, e := range known {
@@ -137,14 +137,14 @@ func damageFound(e scrub.Entry, d scrub.Damage) Event {
 	}}
 }
 
-// unsound are the steps in which a scrub has found damage, by directory, with the hash of
-// their manifest.
+// unsound holds the steps in which a scrub has found damage: by directory, the hash of their
+// manifest.
 type unsound struct {
 	mu    sync.Mutex
 	steps map[string]manifest.Hash
 }
 
-// note takes what was found of a step.
+// note records the result for a step.
 func (u *unsound) note(e scrub.Entry) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -158,8 +158,8 @@ func (u *unsound) note(e scrub.Entry) {
 	u.steps[e.Directory] = e.Manifest
 }
 
-// sound returns the steps of a list in which no scrub has found damage, and their places
-// in the list. What has become of a step that was replaced is not known.
+// sound returns the steps of a list in which no scrub has found damage, and their indices in the
+// list. A step that was replaced since the scrub counts as sound.
 func (c *Checkpointer) sound(ctx context.Context, list []Info) (sound []Info, at []int) {
 	u := &c.unsound
 	u.mu.Lock()
@@ -180,7 +180,7 @@ func (c *Checkpointer) sound(ctx context.Context, list []Info) (sound []Info, at
 	return sound, at
 }
 
-// stopScrub ends the scrub and waits for it.
+// stopScrub stops the scrub and waits for it.
 func (c *Checkpointer) stopScrub() {
 	if c.scrub != nil {
 		c.scrub.stop()
@@ -188,7 +188,7 @@ func (c *Checkpointer) stopScrub() {
 	}
 }
 
-// noticeCommit has the scrub look at the list of steps again.
+// noticeCommit makes the scrub look at the list of steps again.
 func (c *Checkpointer) noticeCommit() {
 	if c.scrub != nil {
 		select {
@@ -198,7 +198,7 @@ func (c *Checkpointer) noticeCommit() {
 	}
 }
 
-// avoid reports whether a file is one that a scrub has found damaged.
+// avoid reports whether a scrub has found the file damaged.
 func (c *Checkpointer) avoid(ctx context.Context, name string) bool {
 	s := c.scrub
 	if s == nil {
@@ -234,7 +234,7 @@ func (s *scrubber) run(ctx context.Context) {
 	}
 }
 
-// next returns the step to read, that was read longest ago, or how long to wait for one.
+// next returns the step that was read longest ago, if it is due, or how long to wait for it.
 func (s *scrubber) next() (in *Info, wait time.Duration) {
 	wait = s.every
 	now, oldest := s.c.opts.Now(), time.Time{}
@@ -260,7 +260,7 @@ func (s *scrubber) next() (in *Info, wait time.Duration) {
 	return in, max(wait, time.Second)
 }
 
-// step reads a step and keeps what it finds.
+// step reads a step and records the result.
 func (s *scrubber) step(ctx context.Context, in Info) {
 	dir := s.c.path(in.Directory)
 	e := scrub.Entry{Step: in.Step, Directory: in.Directory}
@@ -276,11 +276,11 @@ func (s *scrubber) step(ctx context.Context, in Info) {
 	case errs.KindOf(err) == errs.Corrupt:
 		e.Damages = append(e.Damages, scrub.Damage{File: manifest.Name, What: err.Error()})
 	}
-	if m != nil { // else it is damaged, a step of others, one that goes in this instant, or on a disk that cannot be read
+	if m != nil { // otherwise the step is damaged, not of Bivouac, being removed, or on a disk that cannot be read
 		for _, f := range m.Files {
 			what, err := s.file(ctx, path.Join(dir, f.Name), f)
 			if err != nil {
-				return // of the context
+				return // the context ended
 			}
 			e.Bytes += f.Size
 			if what != nil {
@@ -292,9 +292,9 @@ func (s *scrubber) step(ctx context.Context, in Info) {
 		now, err := store.ReadAll(ctx, s.c.store, path.Join(dir, manifest.Name))
 		if err != nil || manifest.HashOf(now) != e.Manifest {
 			if errs.KindOf(err) != errs.NotFound && err == nil {
-				return // it was replaced while it was read: it comes again
+				return // it was replaced while it was read: it will be read again
 			}
-			e.Damages = nil // it went
+			e.Damages = nil // the step was removed
 		}
 	}
 	e.At = s.c.opts.Now()
@@ -310,8 +310,8 @@ func (s *scrubber) step(ctx context.Context, in Info) {
 	}
 }
 
-// file reads a file, unless it was read for another step, and says what is wrong with
-// it. err is the end of the context.
+// file reads a file, unless it was read for another step, and returns what is wrong with it. err
+// means that the context ended.
 func (s *scrubber) file(ctx context.Context, name string, f manifest.File) (what, err error) {
 	id, _ := store.Identity(ctx, s.c.store, name)
 	r, known := s.read[id]
@@ -341,7 +341,7 @@ func (s *scrubber) file(ctx context.Context, name string, f manifest.File) (what
 	return what, nil
 }
 
-// scan reads a file slowly.
+// scan reads a file at the rate of the scrub.
 func (s *scrubber) scan(ctx context.Context, name string, r *reading) error {
 	return store.Scan(ctx, s.c.store, name, func(b []byte) error {
 		r.sum, r.size = crc.Update(r.sum, b), r.size+int64(len(b))
@@ -374,8 +374,8 @@ func (s *scrubber) idle(ctx context.Context) error {
 	return nil
 }
 
-// keep writes the results of the steps that are there. Where that fails the steps are read
-// again by the next process: nothing depends on it.
+// keep writes the results of the existing steps. If that fails, the next process reads the steps
+// again: nothing depends on the file.
 func (s *scrubber) keep(ctx context.Context) {
 	there := map[string]bool{}
 	for _, in := range s.c.Checkpoints() {

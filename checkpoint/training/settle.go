@@ -7,9 +7,9 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// settle finds out what became of saves that ended with store.ErrUncertain: a step
-// that is there is listed and told as Settled, and will stay. While that cannot be
-// found out nothing else is saved.
+// settle determines the outcome of saves that ended with store.ErrUncertain. A step that exists is
+// listed and stays, and the event Settled is sent. While the outcome cannot be determined, nothing
+// else is saved.
 func (c *Checkpointer) settle(ctx context.Context) error {
 	c.mu.Lock()
 	doubts := slices.Clone(c.doubts)
@@ -33,7 +33,7 @@ func (c *Checkpointer) settle(ctx context.Context) error {
 	return nil
 }
 
-// settleStep lists a step that is there, and unlists one that is not.
+// settleStep lists the step if it exists, and unlists it if it does not.
 func (c *Checkpointer) settleStep(ctx context.Context, in Info) error {
 	c.deciding.Lock()
 	err := c.decideDoubt(ctx, &in)
@@ -49,7 +49,7 @@ func (c *Checkpointer) settleStep(ctx context.Context, in Info) error {
 	return nil
 }
 
-// decideDoubt is settleStep; it returns why the step is not there. c.deciding is held.
+// decideDoubt implements settleStep, and returns why the step does not exist. c.deciding is held.
 func (c *Checkpointer) decideDoubt(ctx context.Context, in *Info) error {
 	e, err := c.store.Stat(ctx, c.path(in.Directory))
 	if err == nil {
@@ -67,7 +67,7 @@ func (c *Checkpointer) decideDoubt(ctx context.Context, in *Info) error {
 	return err
 }
 
-// enter puts a step into the list, or takes it out. c.mu is held.
+// enter adds a step to the list, or removes it. c.mu is held.
 func (c *Checkpointer) enter(in Info, there bool) {
 	i, found := c.index(in.Step)
 	switch {
@@ -75,7 +75,7 @@ func (c *Checkpointer) enter(in Info, there bool) {
 		c.list = slices.Clone(c.list)
 		c.list[i] = in
 	case there && i == len(c.list):
-		c.list = append(c.list, in) // behind every snapshot
+		c.list = append(c.list, in) // beyond the end of every snapshot
 	case there:
 		c.list = slices.Insert(slices.Clip(slices.Clone(c.list)), i, in)
 	case found:

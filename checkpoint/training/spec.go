@@ -130,7 +130,7 @@ func (s PolicySpec) Preservation() (PreservationPolicy, error) {
 	return nil, s.unknown("preservation")
 }
 
-// build decodes the arguments, makes a policy of them and validates it.
+// build decodes the arguments, makes a policy from them and validates it.
 func build[A any, P interface{ Validate() error }](s PolicySpec, of func(A) (P, error)) (p P, err error) {
 	var a A
 	if raw := bytes.TrimSpace(s.Args); len(raw) > 0 {
@@ -151,7 +151,7 @@ func build[A any, P interface{ Validate() error }](s PolicySpec, of func(A) (P, 
 	return p, p.Validate()
 }
 
-// buildOf makes a policy of others.
+// buildOf makes a policy that consists of other policies.
 func buildOf[P interface{ Validate() error }](s PolicySpec, part func(PolicySpec) (P, error),
 	of func([]P) P) (P, error) {
 	return build(s, func(a policiesArgs) (P, error) {
@@ -248,7 +248,7 @@ func (s PolicySpec) unknown(what string) error {
 		Got: "no " + what + " policy of this name"}
 }
 
-// or returns what p points to, or v where it is nil.
+// or returns the value that p points to, or v if p is nil.
 func or[T any](p *T, v T) T {
 	if p != nil {
 		v = *p
@@ -256,7 +256,7 @@ func or[T any](p *T, v T) T {
 	return v
 }
 
-// unless returns nil for the value that need not be written.
+// unless returns nil if v is the implied value, which need not be written.
 func unless[T comparable](v, implied T) *T {
 	if v == implied {
 		return nil

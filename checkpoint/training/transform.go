@@ -10,10 +10,9 @@ import (
 
 // Source is where a transformation reads from.
 type Source struct {
-	// Step of the run; Latest is the newest. It means nothing where there is a Path.
+	// Step of the run; Latest is the newest. It is ignored if Path is set.
 	Step int64
-	// Path of a checkpoint that is not one of the run's: on the local file system,
-	// or a name in Options.Store.
+	// Path of a checkpoint outside the run: on the local file system, or a name in Options.Store.
 	Path string
 }
 
