@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Array is about arrays.
+// Array has the options for arrays.
 type Array struct {
 	Saving  ArraySaving  `json:"saving"`
 	Loading ArrayLoading `json:"loading"`
@@ -15,33 +15,32 @@ type Array struct {
 
 // Storage is how one array is stored.
 type Storage struct {
-	// DType is what the array is cast to when it is saved, as tensor.Cast does.
-	// Other than in Orbax numbers and PRNG keys keep their types, and values that
-	// the type does not have are errs.Mismatch. Default: its own.
+	// DType is the dtype to which the array is cast when it is saved, as tensor.Cast casts. Unlike in
+	// Orbax, numbers and PRNG keys keep their dtypes, and a value that the dtype cannot hold is
+	// errs.Mismatch. Default: the dtype of the array.
 	DType tensor.DType `json:"dtype"`
-	// ChunkByteSize is at most the bytes of a chunk; one smaller than an element
-	// is refused when the array is saved. Default: the writer's, about 4 MiB.
+	// ChunkByteSize is the largest size of a chunk, in bytes. A size below one element is refused when
+	// the array is saved. Default: the default of the writer, about 4 MiB.
 	ChunkByteSize int64 `json:"chunk_byte_size"`
-	// ShardAxes are the axes along which chunks are cut first. Arrays may lack one,
-	// but one that all of an item lack is refused when they are saved. nil inherits.
-	// Default: none.
+	// ShardAxes are the axes along which chunks are cut first. An array may lack such an axis, but an
+	// axis that all arrays of an item lack is refused when they are saved. nil inherits. Default: no
+	// axes.
 	ShardAxes []int `json:"shard_axes"`
 }
 
 // ArraySaving is how arrays are saved.
 type ArraySaving struct {
 	Storage Storage `json:"storage_options"`
-	// UseOCDBT stores the arrays of an item in one database, else each in a
-	// directory. Default: On.
+	// UseOCDBT stores the arrays of an item in one database. Off stores each array in a directory.
+	// Default: On.
 	UseOCDBT Toggle `json:"use_ocdbt"`
-	// UseZarr3 stores zarr v3, else v2. Default: On.
+	// UseZarr3 stores zarr v3. Off stores zarr v2. Default: On.
 	UseZarr3 Toggle `json:"use_zarr3"`
-	// UseCompression compresses arrays of more than 1024 bytes. Default: Off,
-	// other than Orbax: floats hardly shrink, and it is the slowest part of a save.
+	// UseCompression compresses arrays of more than 1024 bytes. Default: Off, unlike in Orbax: floats
+	// hardly shrink, and compression is the slowest part of a save.
 	UseCompression Toggle `json:"use_compression"`
-	// OCDBTTargetDataFileSize is the size at which a data file of the database is
-	// full, in bytes; Unlimited = no bound. In text 0 is Unlimited, as in Orbax.
-	// Default: the writer's.
+	// OCDBTTargetDataFileSize is the size in bytes at which a data file of the database is full;
+	// Unlimited is no bound. In text 0 is Unlimited, as in Orbax. Default: the default of the writer.
 	OCDBTTargetDataFileSize FileSize `json:"ocdbt_target_data_file_size"`
 	// EnablePinnedHostTransfer has no effect: there is no device memory.
 	// Default: Off.
@@ -52,12 +51,11 @@ type ArraySaving struct {
 	// UseReplicaParallel has no effect: arrays have no replicas on devices, and
 	// each shard is written once. Default: Off.
 	UseReplicaParallel Toggle `json:"use_replica_parallel"`
-	// MinSliceBytesForReplicaParallel has no effect, as UseReplicaParallel.
+	// MinSliceBytesForReplicaParallel has no effect, like UseReplicaParallel.
 	MinSliceBytesForReplicaParallel int64 `json:"min_slice_bytes_for_replica_parallel"`
-	// MaxReplicasForReplicaParallel has no effect, as UseReplicaParallel.
+	// MaxReplicasForReplicaParallel has no effect, like UseReplicaParallel.
 	MaxReplicasForReplicaParallel int `json:"max_replicas_for_replica_parallel"`
-	// EnableReplicaParallelSeparateFolder has no effect, as UseReplicaParallel.
-	// Default: Off.
+	// EnableReplicaParallelSeparateFolder has no effect, like UseReplicaParallel. Default: Off.
 	EnableReplicaParallelSeparateFolder Toggle `json:"enable_replica_parallel_separate_folder"`
 	// EnableWriteShardingFile has no effect: arrays are written as np.ndarray,
 	// which Python loads on any mesh without a _sharding file. Default: On.
@@ -72,59 +70,55 @@ type ArraySaving struct {
 
 // ArrayLoading is how arrays are loaded.
 type ArrayLoading struct {
-	// EnablePaddingAndTruncation makes an array that was saved in another shape
-	// fit the wanted one; else it is errs.Mismatch. Default: Off.
+	// EnablePaddingAndTruncation pads or truncates an array that was saved in another shape than the
+	// wanted one. Off makes such an array errs.Mismatch. Default: Off.
 	EnablePaddingAndTruncation Toggle `json:"enable_padding_and_truncation"`
-	// RaiseArrayDataMissingError refuses arrays of which chunks are missing; else
-	// these are the array's fill value, mostly zeros, and the LoadReport says so.
-	// Where there is a manifest, as with all that Bivouac saves, everything must be
-	// there either way. Default: On.
+	// RaiseArrayDataMissingError refuses arrays with missing chunks. Off reads missing chunks as the
+	// fill value of the array, mostly zeros, and the LoadReport says so. If there is a manifest, as in
+	// each checkpoint of Bivouac, every chunk must exist in both cases. Default: On.
 	RaiseArrayDataMissingError Toggle `json:"raise_array_data_missing_error"`
-	// UseLoadAndBroadcast has no effect: each process reads the boxes that it
-	// asks for. Default: Off.
+	// UseLoadAndBroadcast has no effect: each process reads the boxes that it asks for. Default: Off.
 	UseLoadAndBroadcast Toggle           `json:"use_load_and_broadcast"`
 	LoadAndBroadcast    LoadAndBroadcast `json:"load_and_broadcast_options"`
 }
 
-// LoadAndBroadcast has no effect, as ArrayLoading.UseLoadAndBroadcast.
+// LoadAndBroadcast has no effect, like ArrayLoading.UseLoadAndBroadcast.
 type LoadAndBroadcast struct {
 	// ReplicaAxisIndex is the axis of the mesh along which replicas lie.
 	ReplicaAxisIndex *int `json:"replica_axis_index"`
 	// PrimaryReplicaID is the replica that reads.
 	PrimaryReplicaID *int `json:"primary_replica_id"`
-	// BroadcastMemoryLimitBytes bounds the memory for it.
+	// BroadcastMemoryLimitBytes bounds the memory for the broadcast.
 	BroadcastMemoryLimitBytes Limit `json:"broadcast_memory_limit_bytes"`
-	// BroadcastMemoryScalingFactor bounds it by a part of what is free, up to 1.
+	// BroadcastMemoryScalingFactor bounds it by a fraction of the free memory, at most 1.
 	BroadcastMemoryScalingFactor float64 `json:"broadcast_memory_scaling_factor"`
 }
 
 // Memory bounds the memory of saves and loads.
 type Memory struct {
-	// WriteConcurrentBytes bounds the encoded bytes that a save has handed to the
-	// store at a time and those that it holds for it. One write, of about 4 MiB or a
-	// chunk where that is more, there is always. In text null is Unlimited.
-	// Default: Unlimited; there are at most eight writes at a time.
+	// WriteConcurrentBytes bounds the encoded bytes that a save holds for the store or has handed to
+	// it and that are not written yet. One write is always allowed: about 4 MiB, or a chunk if that is
+	// larger. In text null is Unlimited. Default: Unlimited, with at most eight writes at a time.
 	WriteConcurrentBytes Limit `json:"write_concurrent_bytes"`
-	// ReadConcurrentBytes bounds the bytes that a load has asked the store for at a
-	// time, and those that it holds beyond its result, of which it takes some 32 MiB
-	// otherwise; a chunk that must be decoded as a whole is held in any case. In text
-	// null is Unlimited. Default: Unlimited.
+	// ReadConcurrentBytes bounds the bytes that a load has requested from the store, and the bytes
+	// that it holds beyond its result, which otherwise take some 32 MiB. A chunk that must be decoded
+	// as a whole is held in any case. In text null is Unlimited. Default: Unlimited.
 	ReadConcurrentBytes Limit `json:"read_concurrent_bytes"`
-	// TransferConcurrentBytes bounds the copies that a save in the background
-	// makes of the state; what does not fit is read while it is written, and
-	// the caller is blocked meanwhile. In text null is Unlimited. Default: Unlimited.
+	// TransferConcurrentBytes bounds the copies that a save in the background makes of the state. A
+	// state that does not fit is read while it is written, and the caller is blocked meanwhile. In
+	// text null is Unlimited. Default: Unlimited.
 	TransferConcurrentBytes Limit `json:"transfer_concurrent_bytes"`
-	// Regulator is refused: it moves a limit by the memory that the process was
-	// seen to use, which makes saves differ from run to run. Set the limit itself.
+	// Regulator is refused: it changes a limit according to the memory that the process uses, so saves
+	// would differ from run to run. Set the limit itself.
 	Regulator *Regulator `json:"regulator_options"`
-	// ExpectedSurgeBytes lessens TransferConcurrentBytes and MemoryBudget for the
-	// save, where they are limits. Default: 0.
+	// ExpectedSurgeBytes is subtracted from TransferConcurrentBytes and MemoryBudget for the save, if
+	// these are limits. Default: 0.
 	ExpectedSurgeBytes int64 `json:"expected_surge_bytes"`
-	// IsPrioritizedKey says which leaves a save in the background copies before it
-	// returns to the caller, whatever the memory budget, and writes before the others.
-	// These are read while they are written, and must not be changed until the save
-	// is done, or Release was called. What shares a file with a leaf of priority,
-	// such as all of a safetensors file, is copied with it. Default: all are copied.
+	// IsPrioritizedKey reports whether a save in the background copies the leaf before it returns to
+	// the caller, whatever the memory budget, and writes it before other leaves. The other leaves are
+	// read while they are written: they must not be changed until the save is done or Release was
+	// called. A leaf that shares a file with a leaf of priority is copied with it, such as all leaves
+	// of a safetensors file. Default: all leaves are copied.
 	IsPrioritizedKey func(key tree.Path) bool `json:"-" orbax:"is_prioritized_key_fn"`
 	// Status receives the progress of each leaf that stores something. Default: nil.
 	Status StatusCallback `json:"-" orbax:"serialization_status_callback"`
@@ -134,7 +128,7 @@ type Memory struct {
 	DeepcopyHostArrays Toggle `json:"deepcopy_host_arrays"`
 }
 
-// StatusCallback receives what happens to leaves. Its methods are called from several goroutines.
+// StatusCallback receives the progress of leaves. Its methods are called from several goroutines.
 type StatusCallback interface {
 	// OnTransferEnd is called when the leaf is isolated from its owner.
 	OnTransferEnd(key tree.Path)
@@ -147,7 +141,7 @@ type Regulator struct {
 	// MaxMemoryLimitGiB and MinMemoryLimitGiB bound the limit, in GiB.
 	MaxMemoryLimitGiB float64 `json:"max_memory_limit_gib"`
 	MinMemoryLimitGiB float64 `json:"min_memory_limit_gib"`
-	// TargetRatio is the part of the memory that may be in use.
+	// TargetRatio is the fraction of the memory that may be in use.
 	TargetRatio float64 `json:"target_ratio"`
 	// KP, KI and KD are the gains of the controller.
 	KP float64 `json:"kp"`

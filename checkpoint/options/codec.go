@@ -18,15 +18,15 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// codec is the text form of a type that has one of its own. decode fails with
-// what it wants, and encode is given no zero value.
+// codec converts a type to and from its own text form. The error of decode says what it wants.
+// encode is never called with a zero value.
 type codec struct {
 	want   string
 	decode func(value) (any, bool)
 	encode func(reflect.Value) value
 }
 
-// codecs are those types; others have the form of their Go kind.
+// codecs has a codec for each such type. Other types have the text form of their Go kind.
 var codecs = map[reflect.Type]codec{
 	reflect.TypeFor[Toggle](): {
 		want: "true or false",
@@ -144,8 +144,8 @@ func number(i int64) value { return value{kind: kindNumber, text: strconv.Format
 
 var errNumber = errors.New("not an integer")
 
-// integer reads a number without a fraction: 2, but also 2.0 and 2e9, which
-// some writers make of large ones.
+// integer reads a number without a fraction: 2, but also 2.0 and 2e9, because some writers print
+// large integers so.
 func integer(v value) (int64, error) {
 	if v.kind != kindNumber {
 		return 0, errNumber
@@ -178,7 +178,7 @@ func decode(v value) (Options, error) {
 	return o, err
 }
 
-// decodeInto sets out, which is zero, to what v says. name is its dotted name.
+// decodeInto decodes v into out, which is zero. name is the dotted name of the option.
 func decodeInto(out reflect.Value, v value, name string) error {
 	t := out.Type()
 	mismatch := func(want string) error {
@@ -190,7 +190,7 @@ func decodeInto(out reflect.Value, v value, name string) error {
 	}
 	if c, ok := codecs[t]; ok {
 		if v.kind == kindNull && !nullable(t) {
-			return nil // None is Orbax's default: as if it were left out
+			return nil // None is the default of Orbax: as if the name were left out
 		}
 		x, ok := c.decode(v)
 		if !ok {
@@ -248,7 +248,7 @@ func decodeGroup(out reflect.Value, v value, name string) error {
 		j := fieldOf(t, k.name)
 		if !hasText(t, j) {
 			if j >= 0 && v.items[i].kind == kindNull {
-				continue // None, where a value of Go could be
+				continue // None for an option whose value is a value of Go
 			}
 			return unknown(t, k, at)
 		}
@@ -263,8 +263,8 @@ func decodeGroup(out reflect.Value, v value, name string) error {
 	return nil
 }
 
-// fieldOf returns the index of the field of t itself that has a name, or -1. Fields of the embedded
-// group are found only in that group.
+// fieldOf returns the index of the field of t with that name, or -1. Fields of the embedded group
+// belong to that group, not to t.
 func fieldOf(t reflect.Type, name string) int {
 	for i := range t.NumField() {
 		if n, _ := keyOf(t.Field(i)); n == name {
@@ -274,7 +274,7 @@ func fieldOf(t reflect.Type, name string) int {
 	return -1
 }
 
-// hasText reports whether t has a field i, and that a text form.
+// hasText reports whether field i of t exists and has a text form.
 func hasText(t reflect.Type, i int) bool {
 	if i < 0 {
 		return false
@@ -314,7 +314,7 @@ func decodeStrings(out reflect.Value, v value, name string, mismatch func(string
 	return nil
 }
 
-// unknown is the error for a name that group t has not.
+// unknown returns the error for a name that group t does not have.
 func unknown(t reflect.Type, k key, name string) error {
 	var near []string
 	for i := range t.NumField() {

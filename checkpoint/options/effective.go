@@ -17,8 +17,8 @@ func (o Options) Padding() (pad, truncate bool) {
 	return pick(o.Bivouac.Pad), pick(o.Bivouac.Truncate)
 }
 
-// Budget returns the bound on the memory of a save beyond the state, in bytes, 0 = none:
-// MemoryBudget, else TransferConcurrentBytes, less ExpectedSurgeBytes. A bound is at least 1.
+// Budget returns the bound on the memory of a save beyond the state, in bytes; 0 is no bound. It is
+// MemoryBudget, else TransferConcurrentBytes, minus ExpectedSurgeBytes, and at least 1.
 func (o Options) Budget() int64 {
 	b := cmp.Or(o.Bivouac.MemoryBudget, o.Memory.TransferConcurrentBytes)
 	if b <= 0 {
@@ -27,8 +27,8 @@ func (o Options) Budget() int64 {
 	return max(1, int64(b)-o.Memory.ExpectedSurgeBytes)
 }
 
-// SaveBound returns how long a save may take, 0 = as long as it does: for one
-// in the background the lesser of Timeout and SaveTimeout.
+// SaveBound returns how long a save may take; 0 is no bound. For a save in the background it is the
+// smaller one of Timeout and SaveTimeout.
 func (a Asynchronous) SaveBound(background bool) time.Duration {
 	d := max(0, a.SaveTimeout)
 	if background && a.Timeout > 0 && (d == 0 || a.Timeout < d) {
@@ -37,7 +37,7 @@ func (a Asynchronous) SaveBound(background bool) time.Duration {
 	return d
 }
 
-// LoadBound returns how long a load may take, 0 = as long as it does.
+// LoadBound returns how long a load may take; 0 is no bound.
 func (a Asynchronous) LoadBound() time.Duration { return max(0, a.LoadTimeout) }
 
 // InPlace reports whether the mode is CommitFile, under either of its names.
@@ -45,12 +45,12 @@ func (o Options) InPlace() bool {
 	return o.Atomicity.Mode == CommitFile || o.File.TemporaryPath == CommitFile
 }
 
-// NeedsCommitFile reports whether only what has commit_success.txt is loaded.
+// NeedsCommitFile reports whether a checkpoint must have commit_success.txt to be loaded.
 func (o Options) NeedsCommitFile() bool {
 	return o.InPlace() && o.Atomicity.AllowLegacyAtomicRename != On
 }
 
-// IsPrimary reports whether this process creates, commits and removes.
+// IsPrimary reports whether this process is one that creates, commits and removes.
 func (m Multiprocessing) IsPrimary() bool {
 	primary, self := Host(0), Host(0)
 	if m.PrimaryHost != nil {
@@ -78,7 +78,7 @@ func (m Multiprocessing) Meet(ctx context.Context, key string) error {
 func (o Options) StorageFor(key tree.Path, leaf any) (out Storage, c Compression) {
 	out = o.Array.Saving.Storage
 	for _, l := range o.Bivouac.LeafStorage {
-		if ok, _ := MatchPath(l.Match, key); ok { // Validate has looked at the pattern
+		if ok, _ := MatchPath(l.Match, key); ok { // Validate has checked the pattern
 			out, c = l.Storage.above(out), l.Compression
 			break
 		}
@@ -99,10 +99,10 @@ func (s Storage) above(under Storage) Storage {
 	return s
 }
 
-// MatchPath reports whether pattern names key. It has one element for each key
-// of the path, separated by "/". An element is a pattern of path.Match for the
-// key, or "**" for any number of keys, also none: "layers/*/w", "**/embedding",
-// "opt/**". "" is the root alone. A malformed pattern is path.ErrBadPattern.
+// MatchPath reports whether pattern matches the key path. A pattern has one element per key,
+// separated by "/". An element is a pattern of path.Match for the key, or "**" for any number of
+// keys, including zero: "layers/*/w", "**/embedding", "opt/**". "" matches only the root. A
+// malformed pattern is path.ErrBadPattern.
 func MatchPath(pattern string, key tree.Path) (bool, error) {
 	var elements []string
 	if pattern != "" {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// jsonReader makes a value of tokens, with their places.
+// jsonReader makes a value from tokens, with their positions.
 type jsonReader struct {
 	text []byte
 	dec  *json.Decoder
@@ -28,7 +28,7 @@ func readJSON(b []byte) (value, error) {
 	return v, nil
 }
 
-// place returns where the next token begins.
+// place returns the position of the next token.
 func (r *jsonReader) place() (line, col int) {
 	i := int(r.dec.InputOffset())
 	for i < len(r.text) && bytes.IndexByte([]byte(" \t\r\n,:"), r.text[i]) >= 0 {
@@ -93,7 +93,7 @@ func (r *jsonReader) nested(v *value, open json.Delim, depth int) error {
 			if err != nil {
 				return err
 			}
-			v.keys = append(v.keys, key{t.(string), line, col}) // the decoder takes no other
+			v.keys = append(v.keys, key{t.(string), line, col}) // the decoder accepts only string keys
 		}
 		item, err := r.value(depth)
 		if err != nil {

@@ -5,29 +5,28 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/enum"
 )
 
-// Layout is how the arrays of a checkpoint are stored. All layouts are read
-// without being told which, and all have a manifest that covers every byte.
+// Layout is how the arrays of a checkpoint are stored. A load recognises every layout by itself,
+// and every layout has a manifest that covers every byte.
 type Layout uint8
 
 // The layouts.
 const (
-	// DefaultLayout is what the other options say, and OCDBTZarr3 where none does.
+	// DefaultLayout is the layout that the other options spell, or OCDBTZarr3 if they spell none.
 	DefaultLayout Layout = iota
 	// OCDBTZarr2 is an OCDBT database of zarr v2 arrays.
 	OCDBTZarr2
-	// PlainZarr3 has a directory for each array, with its zarr.json and chunks.
-	// Names of arrays are names of directories, where a "/" nests them; those
-	// that no directory can have are refused. An array is one file, a shard; a
-	// compressed array has one for each 16 MiB.
+	// PlainZarr3 has a directory for each array, with its zarr.json and chunks. The name of an array
+	// is the name of its directory; a "/" in it nests directories. Names that no directory can have
+	// are refused. An array is one file, a shard. A compressed array has one file per 16 MiB.
 	PlainZarr3
-	// PlainZarr2 is the same with .zarray and zarr v2 chunks. The format has no
-	// shards: each chunk is a file, of 4 MiB unless chunk_byte_size says otherwise.
+	// PlainZarr2 works like PlainZarr3 with .zarray and zarr v2 chunks. The format has no shards: each
+	// chunk is a file, of 4 MiB unless chunk_byte_size is set.
 	PlainZarr2
 	// SafetensorsLayout is one file, model.safetensors, or several with an index where
 	// the size of files or SaveOptions.Base bound them: a tree of tensors and numbers,
 	// their keys joined with ".". Its metadata has the structure, so that the tree is
 	// loaded as it was saved. Strings and dtypes that the format lacks are refused,
-	// as is more than one item.
+	// and so is more than one item.
 	SafetensorsLayout
 	// OCDBTZarr3 is what Orbax writes by default: an OCDBT database of zarr v3
 	// arrays. Sub-chunks carry their checksums, which other readers check too.
@@ -55,7 +54,7 @@ var layoutNames = func() (names []string) {
 	return names
 }()
 
-// Known returns l, and OCDBTZarr3 for DefaultLayout.
+// Known returns l, or OCDBTZarr3 for DefaultLayout.
 func (l Layout) Known() Layout {
 	if l == DefaultLayout {
 		return OCDBTZarr3
@@ -67,18 +66,18 @@ func (l Layout) Known() Layout {
 // "ocdbt-zarr3".
 func (l Layout) String() string { return enum.Name(l.Known(), layoutNames, "layout %d") }
 
-// ParseLayout returns the layout of that name. Others are errs.Invalid.
+// ParseLayout returns the layout of that name. An unknown name is errs.Invalid.
 func ParseLayout(name string) (Layout, error) {
 	return parseName[Layout](layoutNames, name, "layout")
 }
 
-// MarshalText returns String as bytes, and fails for values that are no constant.
+// MarshalText returns String as bytes. It fails for a value that is not a constant.
 func (l Layout) MarshalText() ([]byte, error) {
 	_, err := ParseLayout(l.String())
 	return []byte(l.String()), err
 }
 
-// UnmarshalText is ParseLayout.
+// UnmarshalText works like ParseLayout.
 func (l *Layout) UnmarshalText(b []byte) (err error) {
 	*l, err = ParseLayout(string(b))
 	return err
@@ -94,30 +93,30 @@ func layoutOf(ocdbt, zarr3 bool) Layout {
 	return DefaultLayout
 }
 
-// Spelling returns l in Orbax's three options: the family, and whether arrays lie in an
-// OCDBT database and are of zarr v3. DefaultLayout leaves all three open.
+// Spelling returns l in the three options of Orbax: the family, whether arrays lie in an OCDBT
+// database, and whether they are zarr v3. For DefaultLayout it leaves all three unset.
 func (l Layout) Spelling() (family CheckpointLayout, ocdbt, zarr3 Toggle) {
-	if int(l) >= len(layouts) { // of no layout, which Validate refuses
+	if int(l) >= len(layouts) { // not a layout; Validate refuses it
 		return Orbax, Off, Off
 	}
 	s := layouts[l]
 	return s.family, s.ocdbt, s.zarr3
 }
 
-// Compression is how arrays of more than 1024 bytes are compressed. Weights in
-// floating point hardly shrink: leave them uncompressed where speed counts.
+// Compression is how arrays of more than 1024 bytes are compressed. Floating-point weights hardly
+// shrink: leave them uncompressed if speed matters.
 type Compression uint8
 
-// The compressions. Zarr readers have the codecs of all.
+// The compressions. Zarr readers have the codecs of all of them.
 const (
-	// DefaultCompression is what UseCompression says, and Uncompressed where it says nothing.
+	// DefaultCompression is the compression that UseCompression says, or Uncompressed if that is not
+	// set.
 	DefaultCompression Compression = iota
 	// Zstd is zstd.
 	Zstd
-	// ByteSplit puts the first bytes of all elements of a block together, then
-	// the second ones, and so on, then compresses: signs and exponents, which
-	// repeat, are apart from mantissas, which do not. It is the codec blosc,
-	// shuffled, with zstd.
+	// ByteSplit puts the first bytes of all elements of a block together, then the second bytes, and
+	// so on, and then compresses. Signs and exponents, which repeat, are separated from mantissas,
+	// which do not. The codec is blosc with shuffle and zstd.
 	ByteSplit
 	// Uncompressed stores the bytes as they are.
 	Uncompressed
@@ -125,7 +124,7 @@ const (
 
 var compressionNames = []string{"", "zstd", "bytesplit", "none"}
 
-// Known returns c, and Uncompressed for DefaultCompression.
+// Known returns c, or Uncompressed for DefaultCompression.
 func (c Compression) Known() Compression {
 	if c == DefaultCompression {
 		return Uncompressed
@@ -136,18 +135,18 @@ func (c Compression) Known() Compression {
 // String returns "none", "zstd" or "bytesplit". DefaultCompression is "none".
 func (c Compression) String() string { return enum.Name(c.Known(), compressionNames, "compression %d") }
 
-// ParseCompression returns the compression of that name. Others are errs.Invalid.
+// ParseCompression returns the compression of that name. An unknown name is errs.Invalid.
 func ParseCompression(name string) (Compression, error) {
 	return parseName[Compression](compressionNames, name, "compression")
 }
 
-// MarshalText returns String as bytes, and fails for values that are no constant.
+// MarshalText returns String as bytes. It fails for a value that is not a constant.
 func (c Compression) MarshalText() ([]byte, error) {
 	_, err := ParseCompression(c.String())
 	return []byte(c.String()), err
 }
 
-// UnmarshalText is ParseCompression.
+// UnmarshalText works like ParseCompression.
 func (c *Compression) UnmarshalText(b []byte) (err error) {
 	*c, err = ParseCompression(string(b))
 	return err
@@ -182,8 +181,8 @@ func (o Options) StoredCompression() (Compression, error) {
 	return o.Bivouac.Compression, nil
 }
 
-// canonical spells the layout in Orbax's options alone and the compression in
-// both, so that scopes overlay field by field. Contradictions stay.
+// canonical spells the layout only in the options of Orbax and the compression in both spellings,
+// so that scopes overlay field by field. Contradictions stay.
 func (o Options) canonical() Options {
 	s := &o.Array.Saving
 	if o.Bivouac.Layout != DefaultLayout && o.agreeLayout() == nil {
@@ -200,7 +199,7 @@ func (o Options) canonical() Options {
 	return o
 }
 
-// agreeLayout reports where Bivouac.Layout contradicts Orbax's spelling.
+// agreeLayout returns an error if Bivouac.Layout contradicts the spelling of Orbax.
 func (o Options) agreeLayout() error {
 	l, s := o.Bivouac.Layout, o.Array.Saving
 	if l == DefaultLayout {

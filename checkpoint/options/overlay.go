@@ -10,26 +10,25 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Overlay returns, field by field, what over says, and what under says where
-// over inherits. Maps are joined key by key, slices taken whole. It is
-// associative, and the zero Options change nothing.
+// Overlay returns the fields of over, and for each field that over leaves unset the field of under.
+// Maps are joined key by key; slices are taken whole. Overlay is associative, and the zero Options
+// change nothing.
 //
-// What has two spellings is made one first: a Bivouac.Layout becomes
-// CheckpointLayout, UseOCDBT and UseZarr3, so that either spelling of a scope
-// goes before either of the next.
+// An option with two spellings gets one spelling first: a Bivouac.Layout becomes CheckpointLayout,
+// UseOCDBT and UseZarr3. So either spelling in over takes precedence over either spelling in under.
 func Overlay(over, under Options) Options {
 	over, under = over.canonical(), under.canonical()
 	var out Options
 	overlay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(over), reflect.ValueOf(under))
 	if over.agreeCompression() == nil && under.agreeCompression() == nil &&
 		out.Array.Saving.UseCompression == On && out.Bivouac.Compression == Uncompressed {
-		out.Bivouac.Compression = Zstd // switched on again above a scope that switched it off
+		out.Bivouac.Compression = Zstd // on again, in a scope above one that switched it off
 	}
 	return out
 }
 
-// own reports whether values of t are parts of Options, so that they are
-// overlaid and copied in depth. Pointers to others are shared.
+// own reports whether values of t are parts of Options, which are overlaid and copied deeply.
+// Pointers to other types are shared.
 func own(t reflect.Type) bool {
 	return t.PkgPath() == reflect.TypeFor[Options]().PkgPath() || t.PkgPath() == ""
 }
@@ -57,7 +56,7 @@ func overlay(out, over, under reflect.Value) {
 	}
 }
 
-// copied returns a copy that shares no slice with v, nor a pointer to a part of Options.
+// copied returns a copy that shares with v no slice and no pointer to a part of Options.
 func copied(v reflect.Value) reflect.Value {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -91,13 +90,12 @@ func copied(v reflect.Value) reflect.Value {
 
 // field is one option: a leaf of the groups.
 type field struct {
-	name  string // dotted, in Orbax's spelling
-	text  bool   // has a place in the text forms
+	name  string // dotted, as Orbax spells it
+	text  bool   // has a text form
 	value reflect.Value
 }
 
-// keyOf returns the name of a struct field in Orbax, and whether the text
-// forms have it.
+// keyOf returns the name of a struct field in Orbax, and whether the field has a text form.
 func keyOf(f reflect.StructField) (name string, text bool) {
 	if name = f.Tag.Get("json"); name != "-" {
 		return name, true
@@ -132,25 +130,25 @@ func join(at, name string) string {
 
 type contextKey struct{}
 
-// With returns a context whose calls of package checkpoint inherit o, and what o
-// leaves open from ctx. Later changes of o do not reach it.
+// With returns a context for calls of package checkpoint: they inherit o, and what o leaves unset
+// from ctx. Later changes of o have no effect on the context.
 func With(ctx context.Context, o Options) context.Context {
 	return context.WithValue(ctx, contextKey{}, Overlay(o, From(ctx)))
 }
 
-// From returns what With put into ctx; the zero Options where it put nothing.
+// From returns the Options that With put into ctx, or the zero Options.
 func From(ctx context.Context) Options {
 	o, _ := ctx.Value(contextKey{}).(Options)
 	return o
 }
 
-// process is the scope below all others. It is nil until Configure is called.
+// process is the last scope. It is nil until Configure is called.
 var process atomic.Pointer[Options]
 
-// Configure makes o what calls of this process inherit at last, in place of
-// what an earlier Configure said. Options that Validate refuses change nothing.
-// restore, which works once, puts back what was there before; calls undo each
-// other in reverse order. Calls that have begun keep the options that they had.
+// Configure makes o the last scope of all calls in this process, in place of the Options of an
+// earlier Configure. Options that Validate refuses change nothing. restore, which works once,
+// restores the earlier Options; several restores must be called in reverse order. Calls that have
+// begun keep their options.
 func Configure(o Options) (restore func(), err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -161,7 +159,7 @@ func Configure(o Options) (restore func(), err error) {
 	return func() { once.Do(func() { process.Store(before) }) }, nil
 }
 
-// Configured returns what Configure said last; the zero Options before that.
+// Configured returns the Options of the last Configure, or the zero Options.
 func Configured() Options {
 	if o := process.Load(); o != nil {
 		return *o
@@ -169,10 +167,10 @@ func Configured() Options {
 	return Options{}
 }
 
-// Resolve returns the options of one call: each field from the first scope
-// that sets it, of call, ctx, checkpointer, the process, and Default. It fails
-// as Validate does, naming the scope where that one alone is at fault. Call it
-// once at entry: what the call started must not see later changes.
+// Resolve returns the options of one call: each field from the first scope that sets it, in the
+// order call, ctx, checkpointer, process and Default. It fails as Validate does, and names the
+// scope if one scope alone is wrong. Call it once at the entry of a call: work that the call
+// started must not see later changes.
 func Resolve(ctx context.Context, call, checkpointer Options) (Options, error) {
 	scopes := []struct {
 		name string
@@ -183,7 +181,7 @@ func Resolve(ctx context.Context, call, checkpointer Options) (Options, error) {
 	out, said := Options{}, false
 	for _, s := range scopes {
 		if reflect.ValueOf(s.o).IsZero() {
-			continue // as most are, of most calls
+			continue // the usual case
 		}
 		if err := s.o.Validate(); err != nil {
 			return Options{}, errs.Wrap("options.Resolve", "options of "+s.name, err)

@@ -11,15 +11,15 @@ import (
 // GoString returns String, so that %#v prints no private key.
 func (o Options) GoString() string { return "options.Options" + o.String() }
 
-// String returns what is set of the group, as Options.String does: no private key.
+// String returns the set fields of the group, as Options.String does, without private keys.
 func (b Bivouac) String() string { return Options{Bivouac: b}.String() }
 
 // GoString returns String.
 func (b Bivouac) GoString() string { return "options.Bivouac" + b.String() }
 
-// Print returns the fields of a struct that are set as a JSON object, for people and
-// logs: Options in their text form, functions and interfaces without one by their
-// types, private keys not at all. Types that embed Options print themselves with it.
+// Print returns the set fields of a struct as a JSON object, for people and logs. Options have
+// their text form. Functions and interfaces without a text form appear as their types. Private keys
+// do not appear. Types that embed Options use Print for their own String.
 func Print(v any) string {
 	var b bytes.Buffer
 	printValue(&b, reflect.ValueOf(v), 0)
@@ -87,7 +87,7 @@ func printStruct(b *bytes.Buffer, v reflect.Value, depth int) {
 
 func printText(b *bytes.Buffer, s string) {
 	text, err := json.Marshal(s)
-	if err != nil { // never for a string
+	if err != nil { // a string always encodes
 		text = []byte(`""`)
 	}
 	b.Write(text)

@@ -6,7 +6,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// kind is what a value of a text form is.
+// kind is the kind of a value in a text form.
 type kind uint8
 
 const (
@@ -22,12 +22,11 @@ func (k kind) String() string {
 	return [...]string{"null", "true or false", "a number", "a string", "a list", "a mapping"}[k]
 }
 
-// value is a text form, whatever the syntax: what JSON and YAML have in common.
-// Members of a mapping keep their order.
+// value is a parsed text form, for both JSON and YAML. Members of a mapping keep their order.
 type value struct {
 	kind      kind
-	line, col int    // from 1, of its first byte; 0 where it was not parsed
-	text      string // of a bool "true" or "false", of a number its decimal form, of a string itself
+	line, col int    // position of its first byte, from 1; 0 if it was not parsed
+	text      string // "true" or "false", a number in decimal, or the string itself
 	keys      []key
 	items     []value
 }
@@ -37,31 +36,30 @@ type key struct {
 	line, col int
 }
 
-// maxDepth is how deep groups may be nested; options need 5.
+// maxDepth bounds the nesting of groups; options need 5.
 const maxDepth = 16
 
-// MarshalJSON returns the options that are set, under Orbax's names, in the
-// order of Options. Functions, stores, registries and the private key are left out.
+// MarshalJSON returns the options that are set, under the names of Orbax, in the order of Options.
+// It leaves out functions, stores, registries and the private key.
 func (o Options) MarshalJSON() ([]byte, error) { return appendJSON(nil, encode(o)), nil }
 
-// UnmarshalJSON is ParseJSON.
+// UnmarshalJSON works like ParseJSON.
 func (o *Options) UnmarshalJSON(b []byte) (err error) {
 	*o, err = ParseJSON(b)
 	return err
 }
 
-// String returns MarshalJSON: what is set, the same each time.
+// String returns the text of MarshalJSON. Equal options give the same text.
 func (o Options) String() string { return string(appendJSON(nil, encode(o))) }
 
-// ParseJSON reads options as MarshalJSON writes them. Names that no option has,
-// with the one that may have been meant, names that come twice, values of
-// another type and whatever follows are errs.Invalid, with line and column. So
-// is what Validate refuses.
+// ParseJSON parses options as MarshalJSON writes them. These are errs.Invalid, with line and
+// column: an unknown name (the error suggests a similar one), a name that occurs twice, a value of
+// the wrong type, and text after the options. Options that Validate refuses are errs.Invalid too.
 func ParseJSON(b []byte) (Options, error) {
 	return parse("options.ParseJSON", b, readJSON)
 }
 
-// ParseYAML is ParseJSON for one document of YAML 1.2, or none. Anchors, aliases
+// ParseYAML works like ParseJSON for one document of YAML 1.2, or an empty text. Anchors, aliases
 // and tags are refused.
 func ParseYAML(b []byte) (Options, error) {
 	return parse("options.ParseYAML", b, readYAML)
@@ -79,7 +77,7 @@ func parse(op string, b []byte, read func([]byte) (value, error)) (Options, erro
 	return o, errs.Wrap(op, "", err)
 }
 
-// valid returns the options of a text form that was read.
+// valid decodes a parsed text form and validates the options.
 func valid(v value, err error) (Options, error) {
 	var o Options
 	if err == nil {
@@ -94,7 +92,7 @@ func valid(v value, err error) (Options, error) {
 	return o, nil
 }
 
-// at is an error about what stands at a place of the text.
+// at returns an error about the text at a position.
 func at(line, col int, subject, want, got, remedy string) error {
 	place := fmt.Sprintf("line %d, column %d", line, col)
 	if subject != "" {
@@ -103,7 +101,7 @@ func at(line, col int, subject, want, got, remedy string) error {
 	return &errs.Error{Kind: errs.Invalid, Subject: place, Want: want, Got: got, Remedy: remedy}
 }
 
-// duplicate reports the first key that comes twice.
+// duplicate returns an error for the first key that occurs twice.
 func (v value) duplicate() error {
 	seen := make(map[string]key, len(v.keys))
 	for _, k := range v.keys {

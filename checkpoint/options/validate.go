@@ -12,10 +12,10 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Validate reports the first field whose value makes no sense, that
-// contradicts another one, or that is refused here, by its name in Orbax.
-// Fields that are left open are not looked at: Resolve checks the whole.
-// Kinds: errs.Invalid; errs.Unsupported for what is refused.
+// Validate returns an error for the first field whose value makes no sense, contradicts another
+// field, or is refused here. The error names the field as Orbax does. Fields that are unset are not
+// checked: Resolve checks the complete options. Kinds: errs.Invalid, and errs.Unsupported for
+// refused options.
 func (o Options) Validate() error {
 	for _, check := range []func(Options) error{
 		Options.agreeLayout, Options.agreeCompression, Options.checkNames, Options.checkNumbers,
@@ -28,7 +28,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// complete is Validate for options where every scope has spoken.
+// complete validates options after all scopes were applied.
 func (o Options) complete() error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -67,7 +67,7 @@ func invalid(field, want, got, remedy string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "options.Validate", Subject: field, Want: want, Got: got, Remedy: remedy}
 }
 
-// checkNames refuses values of enumerations that are no constant.
+// checkNames returns an error for the value of an enumeration that is not a constant.
 func (o Options) checkNames() error {
 	for _, c := range []struct {
 		field string
@@ -98,8 +98,8 @@ func (o Options) checkNames() error {
 	return err
 }
 
-// strangeToggle reports whether a toggle has a value that is no constant. It does
-// without the names of options, which take longer to make than all else here.
+// strangeToggle reports whether a toggle has a value that is not a constant. It does not compute
+// the names of options, which would take longer than everything else here.
 func strangeToggle(v reflect.Value) bool {
 	toggle := reflect.TypeFor[Toggle]()
 	for i := range v.NumField() {
@@ -111,13 +111,13 @@ func strangeToggle(v reflect.Value) bool {
 	return false
 }
 
-// checkNumbers refuses numbers out of range.
+// checkNumbers returns an error for a number out of range.
 func (o Options) checkNumbers() error {
 	s, l, m := o.Array.Saving, o.Array.Loading.LoadAndBroadcast, o.Memory
 	for _, c := range []struct {
 		field   string
 		value   int64
-		limited bool // Unlimited is a value
+		limited bool // Unlimited is allowed
 		what    string
 	}{
 		{"array.saving.ocdbt_target_data_file_size", int64(s.OCDBTTargetDataFileSize), true, "bytes"},
@@ -158,7 +158,7 @@ func (o Options) checkNumbers() error {
 	return nil
 }
 
-// checkStorage looks at the storage options of all arrays and of single leaves.
+// checkStorage checks the storage options of all arrays and of single leaves.
 func (o Options) checkStorage() error {
 	if err := o.Array.Saving.Storage.check("array.saving.storage_options"); err != nil {
 		return err
@@ -241,8 +241,8 @@ func (o Options) checkFiles() error {
 	return nil
 }
 
-// maxAnnotations bounds all annotations together, in bytes: they are written
-// with every checkpoint.
+// maxAnnotations bounds the size of all annotations together, in bytes, because every checkpoint
+// has a copy.
 const maxAnnotations = 64 << 10
 
 // maxParity bounds Bivouac.Parity.

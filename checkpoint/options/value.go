@@ -10,16 +10,16 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/toggle"
 )
 
-// Unlimited is the value of a Limit, FileSize or time-out that bounds nothing.
+// Unlimited as a Limit, FileSize or time-out means no bound.
 const Unlimited = -1
 
-// Toggle is a bool that can be left open: Inherit is what the next scope says. In text it
-// is true or false. IsOn reports whether it is On.
+// Toggle is a bool that can be unset: Inherit takes the value of the next scope. In text it is true
+// or false. IsOn reports whether it is On.
 type Toggle = toggle.Toggle
 
 // The toggles.
 const (
-	Inherit = toggle.Default // what the next scope says
+	Inherit = toggle.Default // takes the value of the next scope
 	On      = toggle.On
 	Off     = toggle.Off
 )
@@ -30,7 +30,7 @@ func ToggleOf(on bool) Toggle { return toggle.Of(on) }
 // Limit is a number of bytes; 0 inherits, Unlimited is no bound.
 type Limit int64
 
-// Bytes returns the bound as most of this module takes it: 0 is no bound.
+// Bytes returns the bound in the form that most of this module uses: 0 is no bound.
 func (l Limit) Bytes() int64 { return max(0, int64(l)) }
 
 // FileSize is a number of bytes; 0 inherits, Unlimited is no bound.
@@ -42,7 +42,7 @@ type CheckpointLayout uint8
 // The families.
 const (
 	_               CheckpointLayout = iota
-	Auto                             // recognised when loading, Orbax when saving
+	Auto                             // a load recognises the layout, a save uses Orbax
 	Orbax                            // OCDBT or directories of zarr arrays
 	SafetensorsFile                  // one file of tensors
 )
@@ -60,13 +60,13 @@ type AtomicityMode uint8
 // The modes.
 const (
 	_ AtomicityMode = iota
-	// AutoAtomicity is what the store has.
+	// AutoAtomicity is the mode of the store.
 	AutoAtomicity
-	// CommitFile loads only what has commit_success.txt. Saves refuse it: they would
-	// have to write in place, where readers that do not look for that file, Orbax with
-	// its own default among them, take half a checkpoint for a whole one.
+	// CommitFile loads only checkpoints with commit_success.txt. Saves refuse it: they would have to
+	// write in place. Readers that do not look for that file, such as Orbax by default, would then
+	// take half a checkpoint for a whole one.
 	CommitFile
-	// AtomicRename writes elsewhere and renames.
+	// AtomicRename writes under a temporary name and renames.
 	AtomicRename
 )
 
@@ -93,7 +93,7 @@ func (p PathwaysImpl) String() string {
 	return enum.Name(p, pathwaysImpls, "pathways implementation %d")
 }
 
-// parseName returns the value of name; an empty name in names never matches.
+// parseName returns the value of a name. An empty string in names never matches.
 func parseName[V enum.Value](names []string, name, what string) (V, error) {
 	if i := slices.Index(names, name); i >= 0 && name != "" {
 		return V(i), nil

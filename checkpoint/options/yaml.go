@@ -9,10 +9,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MarshalYAML returns what MarshalJSON does, for go.yaml.in/yaml/v3.
+// MarshalYAML returns the same options as MarshalJSON, for go.yaml.in/yaml/v3.
 func (o Options) MarshalYAML() (any, error) { return yamlNode(encode(o)), nil }
 
-// UnmarshalYAML is ParseYAML for a document that is read already.
+// UnmarshalYAML works like ParseYAML for a parsed document.
 func (o *Options) UnmarshalYAML(n *yaml.Node) error {
 	parsed, err := valid(fromYAML(n, 0))
 	if err == nil {
@@ -38,7 +38,7 @@ func readYAML(b []byte) (value, error) {
 	}
 	v, err := fromYAML(doc.Content[0], 0)
 	if err == nil && v.kind == kindNull {
-		v.kind = kindMap // a document of comments alone
+		v.kind = kindMap // the document has only comments
 	}
 	return v, err
 }
@@ -111,7 +111,7 @@ func (v *value) scalar(n *yaml.Node) error {
 			return at(n.Line, n.Column, "", "a number", n.Value, "")
 		}
 		v.kind, v.text = kindNumber, strconv.FormatFloat(f, 'g', -1, 64)
-	default: // strings, and dates, which no option is
+	default: // strings and dates; no option is a date
 		v.kind, v.text = kindString, n.Value
 	}
 	return nil
@@ -125,7 +125,7 @@ func yamlNode(v value) *yaml.Node {
 	case kindBool:
 		return scalar("!!bool")
 	case kindNumber:
-		return scalar("") // its form says whether it is an integer
+		return scalar("") // the form of the text tells whether it is an integer
 	case kindString:
 		n := &yaml.Node{}
 		n.SetString(v.text)
