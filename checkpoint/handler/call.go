@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/thrown"
 )
 
-// Save calls h.Save as engines do: what h returns, and the Commit with it, names
-// the handler, and its panic is an errs.Invalid. A nil Commit is one too.
+// Save calls h.Save as engines do. Errors of h and of the Commit name the handler, a panic is
+// errs.Invalid, and so is a nil Commit.
 func Save(ctx context.Context, h CheckpointableHandler, v any) (commit Commit, err error) {
 	who := nameOf(h, v)
 	err = protect(who, "Save", func() error {
@@ -26,7 +26,7 @@ func Save(ctx context.Context, h CheckpointableHandler, v any) (commit Commit, e
 	return protected(who, commit), nil
 }
 
-// Takes calls h.HandlesAbstract as engines do: its panic is an errs.Invalid.
+// Takes calls h.HandlesAbstract as engines do. A panic is errs.Invalid.
 func Takes(h CheckpointableHandler, abstract any) (v Verdict, err error) {
 	err = protect(nameOf(h, nil), "HandlesAbstract", func() error {
 		v = h.HandlesAbstract(abstract)
@@ -72,11 +72,11 @@ func nameOf(h CheckpointableHandler, v any) string {
 	return "handler " + h.TypeString()
 }
 
-// patience is for how long a Commit may go on when its context has ended.
+// patience is how long a Commit may go on after its context has ended.
 const patience = 5 * time.Second
 
-// protected is a Commit whose errors and panics name the handler. One that goes on long after ctx
-// has ended is left behind, and named.
+// protected returns a Commit whose errors and panics name the handler. If the Commit goes on too
+// long after ctx has ended, the error names it and does not wait for it.
 func protected(who string, commit Commit) Commit {
 	return func(ctx context.Context, dir Writer) error {
 		if ctx.Done() == nil {
@@ -102,8 +102,8 @@ func protected(who string, commit Commit) Commit {
 	}
 }
 
-// protect calls a method of a handler. Its error says whose it is, and a panic
-// is an error.
+// protect calls a method of a handler. Its error names the handler and the method, and a panic
+// becomes an error.
 func protect(who, method string, call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -113,7 +113,7 @@ func protect(who, method string, call func() error) (err error) {
 	return errs.Wrap(who+"."+method, "", call())
 }
 
-// panicked is the error for a panic. It is called by the function that recovered.
+// panicked returns the error for a panic. The function that recovered calls it.
 func panicked(who, method string, p any) error {
 	e := &errs.Error{Kind: errs.Invalid, Op: who + "." + method, Got: fmt.Sprintf("a panic%s: %v", thrown.At(), p),
 		Remedy: "the handler is at fault"}

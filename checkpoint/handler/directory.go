@@ -21,16 +21,15 @@ import (
 // handler.Tree writes there, and nothing else. Several goroutines may use it. An error fails the
 // save, even if the handler ignores the error.
 type Writer interface {
-	// Create returns a file to write from its start. Close reports whether all of
-	// it was taken; a file that is not closed fails the save.
+	// Create returns a file to write from its start. Close reports whether the whole file was written.
+	// A file that is not closed fails the save.
 	Create(ctx context.Context, name string) (io.WriteCloser, error)
 	// Put writes a whole file.
 	Put(ctx context.Context, name string, b []byte) error
 }
 
-// Reader is the directory of an item. A file that is not there is
-// errs.NotFound, damage that the checkpoint's manifest shows errs.Corrupt. It may
-// be used from several goroutines.
+// Reader is the directory of an item. A missing file is errs.NotFound; damage that the manifest of
+// the checkpoint shows is errs.Corrupt. Several goroutines may use it.
 type Reader interface {
 	// ReadFile returns a whole file. The bytes belong to the caller.
 	ReadFile(ctx context.Context, name string) ([]byte, error)
@@ -47,8 +46,8 @@ type File interface {
 	Size() int64
 }
 
-// CheckName returns errs.Invalid for what names no file below a directory: an
-// absolute path, one with "..", ".", empty elements, backslashes or NUL.
+// CheckName returns errs.Invalid unless name can name a file below a directory. Absolute paths are
+// refused, and so are "..", ".", empty elements, backslashes and NUL.
 func CheckName(name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
 		return &errs.Error{Kind: errs.Invalid, Subject: strconv.Quote(name),
@@ -61,14 +60,14 @@ func missing(name string) error {
 	return &errs.Error{Kind: errs.NotFound, Subject: name, Err: fs.ErrNotExist}
 }
 
-// Memory is a directory in memory, for tests of handlers. The zero value is
-// empty and ready to use, from several goroutines.
+// Memory is a directory in memory, for tests of handlers. The zero value is empty and ready to use.
+// Several goroutines may use it.
 type Memory struct {
 	mu    sync.Mutex
 	files map[string][]byte
 }
 
-// Put keeps a copy of b.
+// Put stores a copy of b.
 func (m *Memory) Put(_ context.Context, name string, b []byte) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -85,7 +84,7 @@ func (m *Memory) Put(_ context.Context, name string, b []byte) error {
 	return nil
 }
 
-// Create returns a file that is there once it is closed.
+// Create returns a file that appears in the directory when it is closed.
 func (m *Memory) Create(_ context.Context, name string) (io.WriteCloser, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -101,7 +100,7 @@ type memoryFile struct {
 
 func (f *memoryFile) Close() error { return f.dir.Put(context.Background(), f.name, f.Bytes()) }
 
-// ReadFile returns a copy.
+// ReadFile returns a copy of the file.
 func (m *Memory) ReadFile(_ context.Context, name string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +111,7 @@ func (m *Memory) ReadFile(_ context.Context, name string) ([]byte, error) {
 	return append([]byte{}, b...), nil
 }
 
-// Open returns what is there now.
+// Open returns the file with its present content.
 func (m *Memory) Open(ctx context.Context, name string) (File, error) {
 	b, err := m.ReadFile(ctx, name)
 	if err != nil {
@@ -132,7 +131,7 @@ func (m *Memory) List(context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(m.files)), nil
 }
 
-// Dir returns fsys as a Reader: [os.DirFS] of an item's directory, say.
+// Dir returns fsys as a Reader, for example [os.DirFS] of the directory of an item.
 func Dir(fsys fs.FS) Reader { return dir{fsys} }
 
 type dir struct{ fsys fs.FS }

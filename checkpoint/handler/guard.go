@@ -11,11 +11,15 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/fold"
 )
 
-// Run calls commit with a Writer that holds it to the rules: names are checked
-// and used once, also where a file system takes upper and lower case for the same, files closed,
-// nothing is written after it returned, and an error of the Writer is one of the save, whether the
-// handler returns it or not. It is what engines call a Commit by, so that a mistake of a handler is
-// an error of that save instead of a checkpoint without a file.
+// Run calls commit with a Writer that enforces the rules:
+//
+//   - each name is valid and used once, and no two names differ in upper and lower case only;
+//   - each file is closed;
+//   - nothing is written after commit has returned;
+//   - an error of the Writer fails the save, even if the handler ignores it.
+//
+// Engines call each Commit with Run, so that a mistake of a handler fails the save instead of
+// leaving a checkpoint without a file.
 func Run(ctx context.Context, commit Commit, dir Writer) error {
 	g := &guard{dir: dir, names: map[string]bool{}, folded: map[string]string{}}
 	g.idle.L = &g.mu
@@ -29,15 +33,15 @@ func Run(ctx context.Context, commit Commit, dir Writer) error {
 type guard struct {
 	dir    Writer
 	mu     sync.Mutex
-	calls  int               // of dir that are under way: a handler that is left behind may be at one
-	idle   sync.Cond         // calls is 0
-	names  map[string]bool   // whether it is still open
-	folded map[string]string // names by what they are without case
+	calls  int               // calls of dir under way; an abandoned handler may still make one
+	idle   sync.Cond         // signalled when calls is 0
+	names  map[string]bool   // true while the file is open
+	folded map[string]string // names by their form without case
 	failed error             // the first error of the Writer
 	done   bool
 }
 
-// enter and leave stand around each call of dir.
+// enter and leave surround each call of dir.
 func (g *guard) enter() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -52,7 +56,7 @@ func (g *guard) leave() {
 	}
 }
 
-// note keeps the first error that the handler was told.
+// note records the first error that the handler received.
 func (g *guard) note(err error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -84,7 +88,7 @@ func (g *guard) take(name string, open bool) error {
 	return nil
 }
 
-// finish ends the commit: nothing calls the Writer when it has returned, nor later.
+// finish ends the commit. After it returns, nothing calls the Writer any more.
 func (g *guard) finish() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -165,9 +169,9 @@ func (f *guarded) Close() error {
 	if err == nil {
 		err = f.file.Close()
 	}
-	f.guard.note(err) //nolint:errcheck // it is returned
+	f.guard.note(err) //nolint:errcheck // err is returned
 	f.guard.mu.Lock()
 	defer f.guard.mu.Unlock()
-	f.guard.names[f.name] = err != nil // what failed to close is not complete
+	f.guard.names[f.name] = err != nil // a file that failed to close is not complete
 	return err
 }

@@ -14,7 +14,7 @@ type Verdict uint8
 const (
 	No  Verdict = iota
 	Yes         // a guides a load
-	Ask         // nothing can be told from a: the type string decides
+	Ask         // a does not tell: the type string decides
 )
 
 // String returns "no", "yes" or "ask".
@@ -22,31 +22,31 @@ func (v Verdict) String() string {
 	return enum.Name(v, []string{"no", "yes", "ask"}, "verdict %d")
 }
 
-// Commit writes what a Save isolated. It is called at most once, possibly from
-// another goroutine, and must return when ctx ends: five seconds later the save fails without
-// it, and names it; what it writes from then on fails. An error makes the whole save
-// fail, and so does an error of dir that the Commit does not return, and a panic, unless it is one
-// of a goroutine that the handler began.
+// Commit writes what a Save isolated. It is called at most once, possibly from another goroutine.
+// It must return when ctx ends. If it has not returned five seconds later, the save fails with an
+// error that names the handler, and further writes of the Commit fail. The whole save also fails if
+// the Commit returns an error, ignores an error of dir, or panics. A panic in a goroutine that the
+// handler started is not caught.
 type Commit func(ctx context.Context, dir Writer) error
 
 // CheckpointableHandler saves and loads items of one kind. Its methods may be
 // called from several goroutines at a time.
 type CheckpointableHandler interface {
-	// TypeString names the handler in the checkpoint's metadata, so that a load
-	// finds it again: dotted, unique, never changed.
+	// TypeString names the handler in the metadata of the checkpoint, by which a load finds the handler.
+	// It is dotted, unique and never changes.
 	TypeString() string
 	// Handles reports whether v, which is not nil, can be saved. It does not change v.
 	Handles(v any) bool
 	// HandlesAbstract reports whether a, which is not nil, can guide a load.
 	HandlesAbstract(a any) Verdict
-	// Save makes itself independent of v and returns how to write it: the caller
-	// may change v as soon as Save returns.
+	// Save isolates what it needs of v and returns a Commit that writes it. The caller may change v as
+	// soon as Save returns.
 	Save(ctx context.Context, v any) (Commit, error)
-	// Load returns the item in dir, as abstract wants it; nil is as it was saved.
-	// What it returns belongs to the caller.
+	// Load returns the item in dir in the form that abstract describes; nil is as saved. The result
+	// belongs to the caller.
 	Load(ctx context.Context, dir Reader, abstract any) (any, error)
-	// Metadata returns what is known of the item without loading it, in a form
-	// that Load takes as abstract; nil where nothing is. It is fast.
+	// Metadata describes the item without loading it, in a form that Load accepts as abstract, or
+	// returns nil if nothing is known. It is fast.
 	Metadata(ctx context.Context, dir Reader) (any, error)
 }
 
@@ -55,7 +55,7 @@ type CheckpointableHandler interface {
 type Checkpointable interface {
 	// Save works like CheckpointableHandler.Save for the receiver.
 	Save(ctx context.Context) (Commit, error)
-	// Load returns what is in dir.
+	// Load returns the value that dir holds.
 	Load(ctx context.Context, dir Reader) (any, error)
 	// Metadata works like CheckpointableHandler.Metadata.
 	Metadata(ctx context.Context, dir Reader) (any, error)
@@ -65,11 +65,11 @@ type Checkpointable interface {
 type StatefulCheckpointable interface {
 	// Save works like CheckpointableHandler.Save for the receiver.
 	Save(ctx context.Context) (Commit, error)
-	// Load fills the receiver from dir. Where it fails, the receiver is as it was.
+	// Load fills the receiver from dir. If it fails, the receiver is unchanged.
 	Load(ctx context.Context, dir Reader) error
 }
 
-// metadataReader is what a StatefulCheckpointable may have besides.
+// metadataReader is an optional interface of a StatefulCheckpointable.
 type metadataReader interface {
 	Metadata(ctx context.Context, dir Reader) (any, error)
 }
@@ -83,7 +83,8 @@ func savesItself(v any) bool {
 	return false
 }
 
-// Type strings of the built-in handlers: Orbax's, so that Python resolves its own.
+// Type strings of the built-in handlers. They are the ones of Orbax, so that Python finds its own
+// handlers.
 const (
 	TypeTree    = orbax.HandlerTree
 	TypeJSON    = orbax.HandlerJSON

@@ -19,25 +19,23 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// JSON handles what encoding/json encodes, except tensors and bytes, which would come back as text.
-// It is Orbax's JsonHandler.
+// JSON handles values that encoding/json encodes, except tensors and bytes, which would come back
+// as text. It corresponds to the JsonHandler of Orbax.
 //
-// A load returns maps, slices, strings, bools, nil and numbers: int64, uint64
-// or *big.Int for integers, of any size, float64 for others. NaN and the
-// infinities are read as Python writes them. A pointer as abstract value is
-// filled by encoding/json instead, and returned; with a json.RawMessage, the text
-// is. A json.RawMessage is saved as it is.
+// A load returns maps, slices, strings, bools, nil and numbers. An integer of any size is an int64,
+// uint64 or *big.Int; another number is a float64. NaN and the infinities are read as Python writes
+// them. If the abstract value is a pointer, encoding/json fills it and it is returned. If it is a
+// json.RawMessage, the text is returned. A json.RawMessage is saved unchanged.
 type JSON struct {
-	// File is the name of the file; "" is data.json. Those two are tried on load,
-	// then v0's "metadata".
+	// File is the name of the file; "" is data.json. A load tries File, then data.json, then
+	// "metadata", the name in v0.
 	File string
 }
 
 // TypeString returns TypeJSON.
 func (JSON) TypeString() string { return TypeJSON }
 
-// Handles reports whether v is JSON, and not a message or an object that saves
-// itself.
+// Handles reports whether v is JSON. Messages and objects that save themselves are not.
 func (JSON) Handles(v any) bool {
 	if !plain(v) || hasArrays(reflect.ValueOf(v), 0) {
 		return false
@@ -46,7 +44,7 @@ func (JSON) Handles(v any) bool {
 	return err == nil
 }
 
-// HandlesAbstract is Ask, as in Orbax: anything may be JSON.
+// HandlesAbstract returns Ask, as in Orbax: any value may be JSON.
 func (JSON) HandlesAbstract(any) Verdict { return Ask }
 
 // Save encodes v.
@@ -71,7 +69,7 @@ func (h JSON) Save(_ context.Context, v any) (Commit, error) {
 
 // hasArrays reports whether there are tensors or bytes in v.
 func hasArrays(v reflect.Value, depth int) bool {
-	const deepest = 1000 // encoding/json sees cycles there
+	const deepest = 1000 // from this depth on, encoding/json detects cycles
 	if !v.IsValid() || depth > deepest {
 		return false
 	}
@@ -120,7 +118,7 @@ func (h JSON) files() []string {
 	return slices.Compact(slices.DeleteFunc(files, func(s string) bool { return s == "" }))
 }
 
-// Load reads the first of the files that is there.
+// Load reads the first of the files that exists.
 func (h JSON) Load(ctx context.Context, dir Reader, abstract any) (any, error) {
 	for _, file := range h.files() {
 		b, err := dir.ReadFile(ctx, file)
@@ -210,7 +208,7 @@ func stringLen(b []byte) int {
 	return len(b)
 }
 
-// goNumbers replaces numbers, and what quoteNonFinite marked, in place.
+// goNumbers replaces numbers, and the texts that quoteNonFinite marked, in place.
 func goNumbers(v any, mark string) (any, error) {
 	var err error
 	switch v := v.(type) {
@@ -258,8 +256,8 @@ func goNumber(s string) (any, error) {
 	return i, nil
 }
 
-// Metrics handles the metrics of a step, the item "metrics": JSON in a file of
-// that name. It is Orbax's MetricsHandler.
+// Metrics handles the metrics of a step, the item "metrics": JSON in a file of that name. It
+// corresponds to the MetricsHandler of Orbax.
 type Metrics struct{}
 
 var metrics = JSON{File: "metrics"}

@@ -26,7 +26,7 @@ func (s Saved[L]) Name() string { return s.Path.Param() }
 // Wanted is a leaf to load.
 type Wanted[A any] struct {
 	Path     tree.Path
-	Abstract *A // nil = as it was saved
+	Abstract *A // nil: as saved
 }
 
 // Name returns the leaf's name in Orbax, its keys joined with dots.
@@ -37,13 +37,13 @@ func (w Wanted[A]) Name() string { return w.Path.Param() }
 // of the tree, and may be called from several goroutines. The directory is the item's; files of the
 // tree have other names.
 type LeafHandler[L, A any] interface {
-	// TypeString names the type in the tree's metadata: dotted, unique, never changed.
+	// TypeString names the type in the metadata of the tree. It is dotted, unique and never changes.
 	TypeString() string
-	// Serialize makes itself independent of the leaves and returns how to write them.
+	// Serialize isolates what it needs of the leaves and returns a Commit that writes them.
 	Serialize(ctx context.Context, leaves []Saved[L]) (Commit, error)
 	// Deserialize returns the leaves that are wanted, in their order.
 	Deserialize(ctx context.Context, dir Reader, leaves []Wanted[A]) ([]L, error)
-	// Metadata describes these leaves, in their order, without reading them whole.
+	// Metadata describes the leaves, in their order, without reading all of their data.
 	Metadata(ctx context.Context, dir Reader, leaves []Wanted[A]) ([]A, error)
 	// Finalize is called once for each save, after the Commit of every process.
 	Finalize(ctx context.Context, dir Writer) error
@@ -208,8 +208,8 @@ func namesOf[T any](leaves []T, name func(T) string) string {
 	return "leaf " + strings.Join(names, ", ")
 }
 
-// LeafRegistry holds leaf handlers by type. The zero value is empty and ready to
-// use, from several goroutines.
+// LeafRegistry holds leaf handlers by type. The zero value is empty and ready to use. Several
+// goroutines may use it.
 type LeafRegistry struct {
 	mu      sync.RWMutex
 	entries []leafEntry
@@ -220,12 +220,11 @@ type leafEntry struct {
 	secondary []string
 }
 
-// Add registers a handler for its leaf type and abstract type. secondary are
-// type strings under which others have recorded such leaves. Where either type,
-// or the type string, has a handler already, override removes that; else it is
-// errs.Exists. errs.Invalid: no handler, a type string that is not dotted or is
-// one of Orbax's own, and types that every tree is made of (any, []any,
-// map[string]any).
+// Add registers a handler for its leaf type and abstract type. secondary are further type strings
+// under which such leaves were recorded. If a type or the type string already has a handler,
+// override replaces that handler; without override it is errs.Exists. Add returns errs.Invalid if
+// there is no handler, if the type string has no dot or is one of Orbax, and for types of which
+// every tree is made (any, []any, map[string]any).
 func (r *LeafRegistry) Add(h *AnyLeaf, override bool, secondary ...string) error {
 	if err := h.check(); err != nil {
 		return err
@@ -246,7 +245,7 @@ func (r *LeafRegistry) Add(h *AnyLeaf, override bool, secondary ...string) error
 	return nil
 }
 
-// check refuses what no leaf could be found again by.
+// check returns an error if the type string or a type could not find a leaf again.
 func (h *AnyLeaf) check() error {
 	bad := func(subject, want, got, remedy string) error {
 		return &errs.Error{Kind: errs.Invalid, Op: "handler.LeafRegistry.Add", Subject: subject, Want: want, Got: got,
@@ -295,27 +294,27 @@ func (r *LeafRegistry) Handles(t reflect.Type) bool {
 	return slices.ContainsFunc(r.All(), func(h *AnyLeaf) bool { return h.isLeaf(t) })
 }
 
-// Describes reports whether values of a type ask for leaves that have a handler:
-// leaves, and what describes them. Numbers, strings and bools do not by
-// themselves, whatever abstract types are.
+// Describes reports whether a value of the type asks for leaves that have a handler: it is such a
+// leaf, or describes one. Numbers, strings and bools do not by themselves, even if an abstract type
+// is one.
 func (r *LeafRegistry) Describes(t reflect.Type) bool {
 	return slices.ContainsFunc(r.All(),
 		func(h *AnyLeaf) bool { return !isPlain(t) && (h.isLeaf(t) || satisfies(t, h.abstract)) })
 }
 
-// isPlain reports whether t is a number, a string or a bool as Go has them.
+// isPlain reports whether t is a plain number, string or bool of Go.
 func isPlain(t reflect.Type) bool {
 	return t.PkgPath() == "" && (t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String)
 }
 
-// satisfies reports whether values of type t can be had as want.
+// satisfies reports whether values of type t can be used as want.
 func satisfies(t, want reflect.Type) bool {
 	return t == want || want.Kind() == reflect.Interface && t.Implements(want)
 }
 
 func (h *AnyLeaf) isLeaf(t reflect.Type) bool { return satisfies(t, h.leaf) }
 
-// ForAbstract is ForValue for a value that describes a leaf.
+// ForAbstract works like ForValue for a value that describes a leaf.
 func (r *LeafRegistry) ForAbstract(a any) *AnyLeaf {
 	return pick(r.All(), a, (*AnyLeaf).AbstractType)
 }
@@ -338,12 +337,12 @@ func pick(all []*AnyLeaf, v any, typeOf func(*AnyLeaf) reflect.Type) *AnyLeaf {
 	return nil
 }
 
-// ForType returns the handler of a value_type in the metadata of a tree, by
-// its type string or a secondary one, or nil.
+// ForType returns the handler for a value_type in the metadata of a tree, or nil. It looks at type
+// strings and secondary type strings.
 func (r *LeafRegistry) ForType(typeString string) *AnyLeaf { return r.ForWanted(typeString, nil) }
 
-// ForWanted is ForType where there are several: the one of which abstract, which
-// may be nil, is a leaf or describes one, else the last.
+// ForWanted works like ForType. If several handlers fit, it returns the one for which abstract,
+// which may be nil, is a leaf or describes one, or else the last.
 func (r *LeafRegistry) ForWanted(typeString string, abstract any) (found *AnyLeaf) {
 	if r == nil {
 		return nil

@@ -7,9 +7,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Objects handles values that save themselves. To load, the value has to be
-// given as abstract: a StatefulCheckpointable is filled and returned, a
-// Checkpointable returns what it loads.
+// Objects handles values that save themselves. A load needs the value as abstract: a
+// StatefulCheckpointable is filled and returned, and a Checkpointable returns what it loads.
 type Objects struct{}
 
 // TypeString returns TypeObjects.
@@ -18,7 +17,7 @@ func (Objects) TypeString() string { return TypeObjects }
 // Handles reports whether v is a Checkpointable or StatefulCheckpointable.
 func (Objects) Handles(v any) bool { return savesItself(v) }
 
-// HandlesAbstract is Yes for what Handles takes.
+// HandlesAbstract returns Yes for values that Handles accepts.
 func (Objects) HandlesAbstract(a any) Verdict {
 	if savesItself(a) {
 		return Yes
@@ -26,7 +25,7 @@ func (Objects) HandlesAbstract(a any) Verdict {
 	return No
 }
 
-// Save has v save itself.
+// Save calls the Save method of v.
 func (Objects) Save(ctx context.Context, v any) (Commit, error) {
 	switch v := v.(type) {
 	case Checkpointable:
@@ -37,7 +36,7 @@ func (Objects) Save(ctx context.Context, v any) (Commit, error) {
 	return nil, wrongType("handler.Objects.Save", "a Checkpointable or StatefulCheckpointable", v)
 }
 
-// Load has abstract load itself. Without one it is errs.Invalid.
+// Load calls the Load method of abstract. Without abstract it is errs.Invalid.
 func (Objects) Load(ctx context.Context, dir Reader, abstract any) (any, error) {
 	switch a := abstract.(type) {
 	case Checkpointable:
@@ -51,7 +50,7 @@ func (Objects) Load(ctx context.Context, dir Reader, abstract any) (any, error) 
 	return nil, wrongType("handler.Objects.Load", "the object to load into, as the abstract value", abstract)
 }
 
-// Metadata is errs.Unsupported: only the object can read it, see MetadataOf.
+// Metadata returns errs.Unsupported: only the object can read it, see MetadataOf.
 func (Objects) Metadata(context.Context, Reader) (any, error) {
 	return nil, &errs.Error{Kind: errs.Unsupported, Op: "handler.Objects.Metadata",
 		Got:    "an item that an object saved by itself",

@@ -8,14 +8,14 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// ProtoText is a protocol buffer message in text form, for programs that do not
-// link the library of protocol buffers.
+// ProtoText is a protocol buffer message in text form, for programs that do not link the protocol
+// buffer library.
 type ProtoText []byte
 
 // messageCodec turns messages into text and back. Package protohandler provides one in its init
-// function. *
+// function.
 type messageCodec interface {
-	// IsMessage reports whether v is a message, which may be a nil one of its type.
+	// IsMessage reports whether v is a message, or a nil pointer of a message type.
 	IsMessage(v any) bool
 	// Marshal returns the text form of a message.
 	Marshal(v any) ([]byte, error)
@@ -36,12 +36,12 @@ func isMessage(v any) bool {
 	return text || codecOf(v) != nil
 }
 
-// protoFile is the file of a message.
+// protoFile is the name of the file of a message.
 const protoFile = "proto.pbtxt"
 
-// Proto handles messages in text form: ProtoText, and proto.Message where
-// package protohandler is imported. Without an abstract value, or with a
-// ProtoText, it loads the text; with a message, one of the same type.
+// Proto handles messages in text form: ProtoText, and proto.Message if package protohandler is
+// imported. If the abstract value is nil or a ProtoText, it loads the text. If it is a message, it
+// loads a message of the same type.
 type Proto struct{}
 
 // TypeString returns TypeProto.
@@ -50,7 +50,7 @@ func (Proto) TypeString() string { return TypeProto }
 // Handles reports whether v is a message.
 func (Proto) Handles(v any) bool { return isMessage(v) }
 
-// HandlesAbstract is Yes for messages.
+// HandlesAbstract returns Yes for messages.
 func (Proto) HandlesAbstract(a any) Verdict {
 	if isMessage(a) {
 		return Yes
@@ -75,7 +75,7 @@ func (Proto) Save(_ context.Context, v any) (Commit, error) {
 	return func(ctx context.Context, dir Writer) error { return dir.Put(ctx, protoFile, b) }, nil
 }
 
-// Load reads the text and decodes it as abstract says.
+// Load reads the text and decodes it if abstract is a message.
 func (Proto) Load(ctx context.Context, dir Reader, abstract any) (any, error) {
 	_, text := abstract.(ProtoText)
 	c := codecOf(abstract)
@@ -93,7 +93,7 @@ func (Proto) Load(ctx context.Context, dir Reader, abstract any) (any, error) {
 	return m, errs.Wrap("handler.Proto.Load", protoFile, err)
 }
 
-// Metadata returns an empty ProtoText: what the message is, its text does not say.
+// Metadata returns an empty ProtoText: the text of a message does not name its type.
 func (Proto) Metadata(context.Context, Reader) (any, error) { return ProtoText{}, nil }
 
 func wrongMessage(op string, v any) error {

@@ -13,12 +13,11 @@ import (
 // Entry is one registration.
 type Entry struct {
 	Handler CheckpointableHandler
-	// Name is the item to which the handler is bound; "" = it is asked for any.
+	// Name is the item to which the handler is bound; "" binds it to no item.
 	Name string
 }
 
-// Registry is an ordered list of handlers. Its methods may be called from
-// several goroutines.
+// Registry is an ordered list of handlers. Several goroutines may use it.
 type Registry struct {
 	mu        sync.RWMutex
 	entries   []Entry
@@ -112,10 +111,10 @@ func (r *Registry) SecondaryTypeStrings(h CheckpointableHandler) []string {
 	return slices.Clone(r.secondary[h.TypeString()])
 }
 
-// Type strings of the handlers of Orbax's v0, by which its items are found.
+// Type strings of the handlers of v0 of Orbax, by which its items are found.
 const (
 	v0 = "orbax.checkpoint._src.handlers."
-	// Where v0 moves to in later versions.
+	// The package of v0 in later versions.
 	v0moved = "orbax.checkpoint.v0._src.handlers."
 )
 
@@ -142,14 +141,14 @@ var global = sync.OnceValue(func() *Registry {
 		{Tree{}, ItemState, nil},
 	} {
 		if err := r.Add(e.h, e.name, e.secondary...); err != nil {
-			panic(err) // the list above is at fault
+			panic(err) // the list above is wrong
 		}
 	}
 	return r
 })
 
-// ForSave returns the handler that saves v as the item of that name, by the
-// rules of the package comment. errs.Invalid: v is nil; errs.NotFound: none does.
+// ForSave returns the handler that saves v as the item of that name, by the rules of the package
+// comment. It returns errs.Invalid if v is nil, and errs.NotFound if no handler saves v.
 func (r *Registry) ForSave(name string, v any) (h CheckpointableHandler, err error) {
 	var asked CheckpointableHandler
 	defer func() {
@@ -181,9 +180,9 @@ func (r *Registry) ForSave(name string, v any) (h CheckpointableHandler, err err
 		Remedy: "add a handler to the registry, or bind one to the name"}
 }
 
-// ForLoad returns the handler that loads the item of that name as abstract,
-// which may be nil. typeString is what the checkpoint's metadata has recorded
-// for it; "" = nothing. errs.NotFound: no handler does.
+// ForLoad returns the handler that loads the item of that name as abstract, which may be nil.
+// typeString is the type string in the metadata of the checkpoint, or "". If no handler loads the
+// item, ForLoad returns errs.NotFound.
 func (r *Registry) ForLoad(name string, abstract any, typeString string) (h CheckpointableHandler, err error) {
 	var asked CheckpointableHandler
 	defer func() {
@@ -236,7 +235,7 @@ func bound(entries []Entry, name string) CheckpointableHandler {
 	return nil
 }
 
-// last returns the last handler without a name that is able, or nil.
+// last returns the last handler without a name for which able is true, or nil.
 func last(entries []Entry, able func(CheckpointableHandler) bool) CheckpointableHandler {
 	for _, e := range slices.Backward(entries) {
 		if e.Name == "" && able(e.Handler) {

@@ -36,11 +36,10 @@ type Tree struct{}
 // TypeString returns TypeTree.
 func (Tree) TypeString() string { return TypeTree }
 
-// Handles reports whether v is a tree, and not a message or an object that
-// saves itself.
+// Handles reports whether v is a tree. Messages and objects that save themselves are not.
 func (Tree) Handles(v any) bool { return plain(v) && engine().Handles(v) }
 
-// HandlesAbstract is Yes for trees.
+// HandlesAbstract returns Yes for trees.
 func (Tree) HandlesAbstract(a any) Verdict {
 	if plain(a) && engine().HandlesAbstract(a) {
 		return Yes
@@ -48,23 +47,23 @@ func (Tree) HandlesAbstract(a any) Verdict {
 	return No
 }
 
-// Save has the engine save v.
+// Save saves v with the engine.
 func (Tree) Save(ctx context.Context, v any) (Commit, error) { return engine().Save(ctx, v) }
 
-// Load has the engine load the tree.
+// Load loads the tree with the engine.
 func (Tree) Load(ctx context.Context, dir Reader, abstract any) (any, error) {
 	return engine().Load(ctx, dir, abstract)
 }
 
-// Metadata has the engine describe the tree.
+// Metadata describes the tree with the engine.
 func (Tree) Metadata(ctx context.Context, dir Reader) (any, error) {
 	return engine().Metadata(ctx, dir)
 }
 
-// plain reports whether v is data, not something with a handler of its own.
+// plain reports whether v is data, and has no handler of its own.
 func plain(v any) bool { return !savesItself(v) && !isMessage(v) }
 
-// noEngine stands for the engine in programs that have none.
+// noEngine replaces the engine in programs that have no engine.
 type noEngine struct{}
 
 func (noEngine) Handles(v any) bool {

@@ -13,11 +13,11 @@ import (
 type part struct {
 	box   zarr.Box
 	array checkpoint.Lazy
-	// drop is the axis of the box, of extent 1, that the array lacks; none is -1.
+	// drop is the axis of the box, of extent 1, that the array lacks, or -1.
 	drop int
 }
 
-// joined is the array that parts tile.
+// joined returns the array that the parts tile.
 func joined(d tensor.DType, shape tensor.Shape, parts []part) checkpoint.Lazy {
 	return checkpoint.Lazy{DType: d, Shape: shape, Read: func(ctx context.Context, box checkpoint.Box, dst []byte) error {
 		for i := range parts {
@@ -29,7 +29,7 @@ func joined(d tensor.DType, shape tensor.Shape, parts []part) checkpoint.Lazy {
 	}}
 }
 
-// own is a box of the whole, as the array of the part has it.
+// own converts a box of the whole to a box of the array of the part.
 func (p *part) own(b zarr.Box) checkpoint.Box {
 	own := checkpoint.Box{Origin: slices.Clone(b.Origin), Shape: slices.Clone(b.Shape)}
 	for k, o := range p.box.Origin {
@@ -41,8 +41,8 @@ func (p *part) own(b zarr.Box) checkpoint.Box {
 	return own
 }
 
-// read copies what the part has of a box to its place in dst: in one go where it
-// is one run there, else by way of memory of its own.
+// read copies the elements that the part has of a box to their place in dst. If they are one run
+// there, it reads them directly, else through memory of its own.
 func (p *part) read(ctx context.Context, box zarr.Box, dst []byte, size int) error {
 	common, ok := box.Intersect(p.box)
 	if !ok {
@@ -85,7 +85,7 @@ func inPieces(box zarr.Box, size int, do func(zarr.Box) error) error {
 	return nil
 }
 
-// concatenated joins arrays that agree except in their extent along the axis.
+// concatenated joins arrays that differ only in their extent along the axis.
 func concatenated(arrays []checkpoint.Lazy, axis int) checkpoint.Lazy {
 	shape := arrays[0].Shape.Clone()
 	shape[axis] = 0
@@ -99,7 +99,7 @@ func concatenated(arrays []checkpoint.Lazy, axis int) checkpoint.Lazy {
 	return joined(arrays[0].DType, shape, parts)
 }
 
-// stacked puts arrays of one shape along a new axis.
+// stacked joins arrays of the same shape along a new axis.
 func stacked(arrays []checkpoint.Lazy, axis int) checkpoint.Lazy {
 	shape := slices.Insert(arrays[0].Shape.Clone(), axis, len(arrays))
 	parts := make([]part, len(arrays))
@@ -111,7 +111,7 @@ func stacked(arrays []checkpoint.Lazy, axis int) checkpoint.Lazy {
 	return joined(arrays[0].DType, shape, parts)
 }
 
-// cut is n elements of an array along an axis, from one on.
+// cut returns n elements of an array along an axis, starting at index from.
 func cut(a checkpoint.Lazy, axis, from, n int) checkpoint.Lazy {
 	shape := a.Shape.Clone()
 	shape[axis] = n
@@ -123,7 +123,7 @@ func cut(a checkpoint.Lazy, axis, from, n int) checkpoint.Lazy {
 		}}
 }
 
-// element is one element of an array along an axis, without that axis.
+// element returns one element of an array along an axis, without that axis.
 func element(a checkpoint.Lazy, axis, i int) checkpoint.Lazy {
 	shape := slices.Delete(a.Shape.Clone(), axis, axis+1)
 	return checkpoint.Lazy{DType: a.DType, Shape: shape,
@@ -133,7 +133,7 @@ func element(a checkpoint.Lazy, axis, i int) checkpoint.Lazy {
 		}}
 }
 
-// converted is an array in another dtype.
+// converted returns the array in another dtype.
 func converted(a checkpoint.Lazy, d tensor.DType) checkpoint.Lazy {
 	if a.DType == d {
 		return a
@@ -154,7 +154,7 @@ func converted(a checkpoint.Lazy, d tensor.DType) checkpoint.Lazy {
 	}}
 }
 
-// transposed is an array whose axis i is the axis axes[i] of a.
+// transposed returns an array whose axis i is the axis axes[i] of a.
 func transposed(a checkpoint.Lazy, axes []int) checkpoint.Lazy {
 	shape := make(tensor.Shape, len(axes))
 	for i, k := range axes {
@@ -203,7 +203,7 @@ func permute(dst []byte, to []int, src []byte, from, axes []int, size int) {
 	}
 }
 
-// repeated is an array with each element along an axis n times in a row.
+// repeated returns the array with each element along an axis n times in a row.
 func repeated(a checkpoint.Lazy, axis, n int) checkpoint.Lazy {
 	shape := a.Shape.Clone()
 	shape[axis] *= n
@@ -225,8 +225,7 @@ func repeated(a checkpoint.Lazy, axis, n int) checkpoint.Lazy {
 		}}
 }
 
-// spread fills piece, a box of an array with n times the elements of from along
-// the axis.
+// spread fills piece, a box of an array that has each element of from n times along the axis.
 func spread(dst []byte, piece zarr.Box, src []byte, from zarr.Box, axis, n, size int) {
 	run := size * tensor.Shape(piece.Shape[axis+1:]).Len()
 	for outer := range tensor.Shape(piece.Shape[:axis]).Len() {
@@ -237,7 +236,7 @@ func spread(dst []byte, piece zarr.Box, src []byte, from zarr.Box, axis, n, size
 	}
 }
 
-// filled is an array of one element, over and over.
+// filled returns an array whose elements all equal one element.
 func filled(d tensor.DType, shape tensor.Shape, bytes []byte) checkpoint.Lazy {
 	return checkpoint.Lazy{DType: d, Shape: shape, Read: func(_ context.Context, _ checkpoint.Box, dst []byte) error {
 		for len(dst) > 0 {
@@ -247,7 +246,7 @@ func filled(d tensor.DType, shape tensor.Shape, bytes []byte) checkpoint.Lazy {
 	}}
 }
 
-// tiled is an array n times, one after the other along an axis.
+// tiled returns the array n times in a row along an axis.
 func tiled(a checkpoint.Lazy, axis, n int) checkpoint.Lazy {
 	shape := a.Shape.Clone()
 	extent := shape[axis]

@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// leaf is a leaf or an empty container, under its name.
+// leaf is a leaf or an empty container with its name.
 type leaf struct {
 	name string // the keys of the path, joined with "."
 	path []step
@@ -21,8 +21,8 @@ type leaf struct {
 // step is a key on the way to a leaf.
 type step struct {
 	name  string
-	of    *tree.Node // the container of a source whose key it is, or nil
-	index bool       // it counts what an array was cut into
+	of    *tree.Node // the container of a source that has this key, or nil
+	index bool       // it numbers the parts that an array was cut into
 }
 
 // newLeaf returns the leaf of a source, below the given steps.
@@ -44,12 +44,11 @@ func joinedName(path []step) string {
 	return strings.Join(names, ".")
 }
 
-// indexMark stands for an index in names until they are cut at dots.
+// indexMark stands for an index in a name until the name is split at its dots.
 const indexMark = "\x00"
 
-// renamed returns the leaf under another name, in which indexMark is the index.
-// Keys that it keeps, counted from its first or last one, stay keys of what they
-// were keys of.
+// renamed returns the leaf under another name, in which indexMark is replaced by the index. Keys
+// that both names share at the beginning or the end keep their containers.
 func (l leaf) renamed(name string, index int) (leaf, error) {
 	names := strings.Split(name, ".")
 	path := make([]step, len(names))
@@ -71,13 +70,13 @@ func (l leaf) renamed(name string, index int) (leaf, error) {
 	return leaf{joinedName(path), path, l.node}, nil
 }
 
-// with returns the leaf with an array for a value.
+// with returns the leaf with the array as its value.
 func (l leaf) with(a checkpoint.Lazy) leaf {
 	l.node = tree.NewLeaf(a)
 	return l
 }
 
-// describe says what the leaf is.
+// describe returns kind, dtype and shape of the leaf in words.
 func (l leaf) describe() string {
 	if a, ok := l.node.Value.(checkpoint.Lazy); ok {
 		if a.KeyImpl != "" {
@@ -91,8 +90,8 @@ func (l leaf) describe() string {
 	return l.node.String()
 }
 
-// array returns the array, or the number as one of rank 0. What is neither is
-// errs.Mismatch, and so are PRNG keys, whose bits mean nothing by themselves.
+// array returns the array of the leaf, or its number as an array of rank 0. Other leaves are
+// errs.Mismatch, including PRNG keys, whose bits mean nothing by themselves.
 func (l leaf) array() (checkpoint.Lazy, error) {
 	switch v := l.node.Value.(type) {
 	case checkpoint.Lazy:
@@ -108,12 +107,12 @@ func (l leaf) array() (checkpoint.Lazy, error) {
 	return checkpoint.Lazy{}, l.mismatch("an array", l.describe())
 }
 
-// mismatch is the error that a rule cannot be applied to the leaf.
+// mismatch returns the error for a rule that cannot be applied to the leaf.
 func (l leaf) mismatch(want, got string) error {
 	return &errs.Error{Kind: errs.Mismatch, Subject: "leaf " + strconv.Quote(l.name), Want: want, Got: got}
 }
 
-// grow builds the tree of leaves.
+// grow builds a tree from the leaves.
 func grow(leaves []leaf) (*tree.Node, error) {
 	if len(leaves) == 0 {
 		return tree.NewDict(), nil
@@ -158,8 +157,8 @@ func branch(leaves []leaf, depth int) (*tree.Node, error) {
 	return n, nil
 }
 
-// container says what container has the keys at a depth: the one of a source that
-// has them all, a list of what an array was cut into, or a dictionary.
+// container returns the kind of container for the keys at a depth: the container of a source that
+// has all of them, a list for the parts of an array, or else a dictionary.
 func container(leaves []leaf, depth int, keys []string) (tree.Kind, string) {
 	of, counts := leaves[0].path[depth].of, true
 	for _, l := range leaves {
@@ -179,7 +178,7 @@ func container(leaves []leaf, depth int, keys []string) (tree.Kind, string) {
 	return tree.Dict, ""
 }
 
-// others names leaves beside one.
+// others names the leaves other than l.
 func others(leaves []leaf, l leaf) string {
 	for _, o := range leaves {
 		if o.name != l.name {

@@ -12,10 +12,10 @@ import (
 
 // found is a leaf that a pattern matches.
 type found struct {
-	at     int // of the leaf
+	at     int // index of the leaf
 	leaf   leaf
 	re     *regexp.Regexp
-	groups []int // as regexp's FindStringSubmatchIndex has them
+	groups []int // the result of FindStringSubmatchIndex of package regexp
 }
 
 // compile compiles a pattern that matches whole names.
@@ -70,7 +70,7 @@ func examples(leaves []leaf) string {
 	return ": " + strings.Join(names, ", ")
 }
 
-// each makes an edit of each leaf that matches.
+// each makes an edit for each leaf that matches.
 func (m Match) each(leaves []leaf, do func(found) ([]leaf, error)) ([]edit, error) {
 	matches, err := m.find(leaves)
 	if err != nil {
@@ -87,7 +87,8 @@ func (m Match) each(leaves []leaf, do func(found) ([]leaf, error)) ([]edit, erro
 	return edits, nil
 }
 
-// together makes one leaf of the leaves that match and that to gives the same name.
+// together joins leaves: it makes one leaf from all matching leaves to which to gives the same
+// name.
 func (m Match) together(leaves []leaf, to string, do func(*family) (leaf, error)) ([]edit, error) {
 	matches, err := m.find(leaves)
 	if err != nil {
@@ -104,12 +105,12 @@ func (m Match) together(leaves []leaf, to string, do func(*family) (leaf, error)
 	return edits, nil
 }
 
-// expand returns a name to give.
+// expand returns the new name.
 func (f *found) expand(to string) string {
 	return string(f.re.ExpandString(nil, to, f.leaf.name, f.groups))
 }
 
-// group returns what a group captured.
+// group returns the text that a group captured.
 func (f *found) group(i int) string {
 	if f.groups[2*i] < 0 {
 		return ""
@@ -117,7 +118,7 @@ func (f *found) group(i int) string {
 	return f.leaf.name[f.groups[2*i]:f.groups[2*i+1]]
 }
 
-// group finds the group of that name, else the first one.
+// group returns the group of that name, or else the first group.
 func group(re *regexp.Regexp, name string) (int, error) {
 	if i := re.SubexpIndex(name); i > 0 {
 		return i, nil
@@ -139,14 +140,13 @@ func (f *found) index(i int) (int, error) {
 	return n, nil
 }
 
-// family is leaves that one array is made of.
+// family is the leaves from which one array is made.
 type family struct {
 	to      string
 	members []found
 }
 
-// families puts those together that have one name to get, in the order in which
-// the names appear.
+// families groups the matches by their new names, in the order in which the names appear.
 func families(matches []found, to string) []*family {
 	var out []*family
 	by := map[string]*family{}
@@ -161,7 +161,7 @@ func families(matches []found, to string) []*family {
 	return out
 }
 
-// indices are where the members stand among the leaves, ascending.
+// indices returns the indices of the members among the leaves, ascending.
 func (f *family) indices() []int {
 	out := make([]int, len(f.members))
 	for i, m := range f.members {
@@ -171,7 +171,7 @@ func (f *family) indices() []int {
 	return out
 }
 
-// along returns the array of the leaf and the axis that a number means in it.
+// along returns the array of the leaf and the axis that n means in it.
 func (l leaf) along(n int) (checkpoint.Lazy, int, error) {
 	a, err := l.array()
 	if err != nil {
@@ -181,7 +181,8 @@ func (l leaf) along(n int) (checkpoint.Lazy, int, error) {
 	return a, axis, err
 }
 
-// axis returns the axis that a number means in an array of that rank.
+// axis returns the axis that n means in an array of that rank; negative numbers count from the last
+// axis.
 func (l leaf) axis(n, rank int) (int, error) {
 	k := n
 	if k < 0 {

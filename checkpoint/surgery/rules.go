@@ -2,39 +2,38 @@ package surgery
 
 import "github.com/bivouac-ml/bivouac/tensor"
 
-// Rule is one of the rules of this package, by value. String returns it as the
-// line of YAML that Parse reads, without the dash.
+// Rule is one of the rules of this package, as a value. String returns the line of YAML that Parse
+// reads, without the dash.
 type Rule interface {
 	String() string
-	// check refuses a rule that can never be applied.
+	// check returns an error if the rule can never be applied.
 	check() error
-	// edits says what becomes of leaves.
+	// edits returns the changes that the rule makes to the leaves.
 	edits(leaves []leaf) ([]edit, error)
 }
 
-// Match is what rules look for: leaves whose whole name matches Pattern, a regular
-// expression of package regexp.
+// Match selects the leaves of a rule: those whose whole name matches Pattern, a regular expression
+// of package regexp.
 type Match struct {
 	Pattern string `yaml:"pattern"`
-	// Optional has the rule do nothing where no leaf matches, which is an error
-	// otherwise.
+	// Optional makes the rule do nothing if no leaf matches. Without it that is an error.
 	Optional bool `yaml:"optional,omitempty"`
 }
 
-// Rename gives leaves another name: To, in which $1, $2 and ${name} are what the
-// pattern captured.
+// Rename gives leaves the name To. $1, $2 and ${name} in To are the texts that the pattern
+// captured.
 type Rename struct {
 	Match `yaml:",inline"`
 	To    string `yaml:"to"`
 }
 
-// Copy puts the same leaf under another name too, as Rename names it.
+// Copy adds the same leaf under another name too, which is made as in Rename.
 type Copy struct {
 	Match `yaml:",inline"`
 	To    string `yaml:"to"`
 }
 
-// Drop leaves leaves out.
+// Drop removes leaves.
 type Drop struct {
 	Match `yaml:",inline"`
 }
@@ -46,15 +45,15 @@ type Cast struct {
 	DType tensor.DType
 }
 
-// Transpose puts the axes of arrays in another order: axis i of the result is axis
-// Axes[i] of the array. No Axes reverse their order.
+// Transpose reorders the axes of arrays: axis i of the result is axis Axes[i] of the array. Without
+// Axes it reverses their order.
 type Transpose struct {
 	Match `yaml:",inline"`
 	Axes  []int `yaml:"axes,omitempty,flow"`
 }
 
-// Repeat has each element along an axis Times times in a row, or with Whole the
-// whole array Times times, one after the other: numpy's repeat and tile.
+// Repeat repeats each element along an axis Times times, or with Whole the whole array: repeat and
+// tile of numpy.
 type Repeat struct {
 	Match `yaml:",inline"`
 	Axis  int  `yaml:"axis,omitempty"` // negative ones count from the last
@@ -62,28 +61,28 @@ type Repeat struct {
 	Whole bool `yaml:"whole,omitempty"`
 }
 
-// Stack makes one array of arrays of one dtype and shape that are indexed by
-// their names, along a new axis, in the order of their indices, which are 0 to n-1.
+// Stack joins arrays of one dtype and shape along a new axis. Their names contain indices, 0 to n-1,
+// which give the order.
 //
-// The index is what the group of the pattern called index captures, or the first
-// group where none is called so. Leaves whose new names, To, are the same are
-// stacked together: 'layers\.(\d+)\.(.*)' to 'layers.$2' stacks all that layers have.
+// The index is the text that the group called index captures, or the first group if there is no
+// group of that name. Leaves that get the same new name, To, are stacked together:
+// 'layers\.(\d+)\.(.*)' to 'layers.$2' stacks all leaves of layers.
 type Stack struct {
 	Match `yaml:",inline"`
 	To    string `yaml:"to"`
-	Axis  int    `yaml:"axis,omitempty"`  // of the result; negative ones count from its last
-	Count int    `yaml:"count,omitempty"` // how many indices there must be; 0 is as many as there are
-	// Fill, when not nil, is what arrays whose index is missing are full of.
+	Axis  int    `yaml:"axis,omitempty"`  // of the result; a negative axis counts from its last axis
+	Count int    `yaml:"count,omitempty"` // the number of indices that must exist; 0 allows any number
+	// Fill, when not nil, is the value of all elements of an array whose index is missing.
 	Fill *float64 `yaml:"fill,omitempty"`
 }
 
-// Unstack is the inverse of Stack: an array for each index of an axis. ${index} in
-// To is the index.
+// Unstack is the inverse of Stack: it makes an array for each index of an axis. ${index} in To is
+// the index.
 type Unstack struct {
 	Match `yaml:",inline"`
 	To    string `yaml:"to"`
 	Axis  int    `yaml:"axis,omitempty"`  // negative ones count from the last
-	Count int    `yaml:"count,omitempty"` // extent that the axis must have; 0 is any
+	Count int    `yaml:"count,omitempty"` // the extent that the axis must have; 0 allows any extent
 }
 
 // Fuse joins arrays of one dtype along an axis that they have. Their other extents agree. Either
@@ -101,13 +100,13 @@ type Fuse struct {
 	Optional bool     `yaml:"optional,omitempty"`
 }
 
-// Split is the inverse of Fuse: arrays that an array is cut into along an axis, in
-// the order of their names in To.
+// Split is the inverse of Fuse: it cuts an array along an axis into several arrays, in the order of
+// their names in To.
 type Split struct {
 	Match `yaml:",inline"`
 	To    []string `yaml:"to,flow"`
 	Axis  int      `yaml:"axis,omitempty"` // negative ones count from the last
-	// Sizes are their extents along the axis; none cuts it into equal ones.
+	// Sizes are the extents of the parts along the axis; without Sizes the parts are equal.
 	Sizes []int `yaml:"sizes,omitempty,flow"`
 }
 

@@ -10,16 +10,16 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Script is rules that are applied one after the other.
+// Script is a list of rules that are applied one after the other.
 type Script struct {
-	// Sources are names of the trees that are put together: the leaves of each
-	// begin with its name. One tree needs none. Without names the leaves of several
-	// go by their own names, none of which may be there twice.
+	// Sources are the names of the source trees: the leaves of each tree begin with its name. One tree
+	// needs no name. Without names the leaves of several trees keep their own names, which must all
+	// differ.
 	Sources []string
 	Rules   []Rule
 }
 
-// Plan is what a script makes of trees.
+// Plan is the result of a script for given trees.
 type Plan struct {
 	Steps []Step // one for each rule
 	Tree  *tree.Node
@@ -37,13 +37,13 @@ type Change struct {
 	Is       []string // what each of To is, such as "float32[2,3]"
 }
 
-// Transform makes one tree of the trees of sources, and reads nothing: it is a
-// checkpoint.Transform. The sources are not changed.
+// Transform makes one tree from the source trees, and reads no array: it is a checkpoint.Transform.
+// The sources are not changed.
 //
-// Errors: errs.Invalid for what Check refuses and for other numbers of sources
-// than there are names, errs.NotFound for a pattern that matches nothing,
-// errs.Mismatch for leaves that a rule cannot be applied to, errs.Exists for names
-// that are taken. They name the rule and the leaf.
+// Its errors name the rule and the leaf. They are errs.Invalid for a script that Check refuses and
+// for a number of sources that differs from the number of names, errs.NotFound for a pattern that
+// matches nothing, errs.Mismatch for a leaf to which a rule cannot be applied, and errs.Exists for a
+// name that is taken.
 func (s Script) Transform(_ context.Context, sources []*tree.Node) (*tree.Node, error) {
 	p, err := s.Plan(sources)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s Script) Transform(_ context.Context, sources []*tree.Node) (*tree.Node, 
 	return p.Tree, nil
 }
 
-// Plan is Transform that also tells what each rule did.
+// Plan works like Transform and also returns what each rule did.
 func (s Script) Plan(sources []*tree.Node) (*Plan, error) {
 	const op = "surgery.Transform"
 	if err := s.Check(); err != nil {
@@ -101,14 +101,14 @@ func (s Script) leaves(sources []*tree.Node) ([]leaf, error) {
 	return out, err
 }
 
-// edit is leaves, by their indices in ascending order, in whose place others are;
-// these stand where the first was.
+// edit replaces leaves, which are given by their indices in ascending order, by other leaves. These
+// take the place of the first replaced leaf.
 type edit struct {
 	in  []int
 	out []leaf
 }
 
-// apply returns the leaves after the edits, which have no leaf in common.
+// apply returns the leaves after the edits. No two edits replace the same leaf.
 func apply(leaves []leaf, edits []edit) ([]leaf, error) {
 	gone, at := map[int]bool{}, map[int][]leaf{}
 	for _, e := range edits {
@@ -127,7 +127,7 @@ func apply(leaves []leaf, edits []edit) ([]leaf, error) {
 	return out, distinct(out)
 }
 
-// changes tells what edits do.
+// changes describes the edits.
 func changes(leaves []leaf, edits []edit) []Change {
 	out := make([]Change, len(edits))
 	for i, e := range edits {
@@ -141,7 +141,7 @@ func changes(leaves []leaf, edits []edit) []Change {
 	return out
 }
 
-// distinct refuses leaves of one name.
+// distinct returns an error if two leaves have the same name.
 func distinct(leaves []leaf) error {
 	seen := make(map[string]bool, len(leaves))
 	for _, l := range leaves {

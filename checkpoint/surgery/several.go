@@ -34,7 +34,7 @@ func (r Stack) edits(leaves []leaf) ([]edit, error) {
 	})
 }
 
-// ordered returns the members by their indices; nil is to be filled.
+// ordered returns the members in the order of their indices. A nil member must be filled.
 func (r Stack) ordered(f *family) ([]*leaf, error) {
 	at, err := f.byIndex()
 	if err != nil {
@@ -87,7 +87,7 @@ func (f *family) byIndex() (map[int]*leaf, error) {
 	return at, nil
 }
 
-// stack makes the array of the members.
+// stack makes one array from the members.
 func (r Stack) stack(f *family, members []*leaf) (leaf, error) {
 	first := f.members[0].leaf
 	like, err := first.array()
@@ -120,7 +120,7 @@ func (r Stack) stack(f *family, members []*leaf) (leaf, error) {
 	return first.with(stacked(arrays, axis)).renamed(f.to, 0)
 }
 
-// filling is an array like another one, full of x.
+// filling returns an array like another one, with x as every element.
 func filling(x float64, like checkpoint.Lazy) (checkpoint.Lazy, error) {
 	t, err := tensor.Cast(like.DType, tensor.ScalarOf(x))
 	if err != nil {
@@ -167,7 +167,7 @@ func (r Fuse) check() error {
 	return err
 }
 
-// orderedBy is the name of the group that says in which order leaves are joined.
+// orderedBy returns the name of the group that gives the order in which leaves are joined.
 func (r Fuse) orderedBy() string {
 	if len(r.Parts) > 0 {
 		return "part"
@@ -188,7 +188,7 @@ func (r Fuse) edits(leaves []leaf) ([]edit, error) {
 	})
 }
 
-// byKeys joins the leaves that are named.
+// byKeys joins the leaves that Keys names.
 func (r Fuse) byKeys(leaves []leaf) ([]edit, error) {
 	var members []leaf
 	var in []int
@@ -281,7 +281,7 @@ func (r Fuse) fuse(members []leaf, to string) (leaf, error) {
 	return first.with(concatenated(arrays, axis)).renamed(to, 0)
 }
 
-// joins reports whether two arrays agree except in their extent along the axis.
+// joins reports whether two arrays differ only in their extent along the axis.
 func joins(a, b checkpoint.Lazy, axis int) bool {
 	if a.DType != b.DType || len(a.Shape) != len(b.Shape) {
 		return false

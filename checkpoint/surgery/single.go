@@ -27,7 +27,7 @@ func (r Drop) edits(leaves []leaf) ([]edit, error) {
 	return r.each(leaves, func(found) ([]leaf, error) { return nil, nil })
 }
 
-// arrays makes an edit of the array of each leaf that matches.
+// arrays makes an edit for the array of each matching leaf.
 func (m Match) arrays(leaves []leaf, do func(leaf, checkpoint.Lazy) (checkpoint.Lazy, error)) ([]edit, error) {
 	return m.each(leaves, func(f found) ([]leaf, error) {
 		a, err := f.leaf.array()
@@ -99,7 +99,7 @@ func (r Unstack) edits(leaves []leaf) ([]edit, error) {
 	})
 }
 
-// mostParts bounds what one array is made into, or of.
+// mostParts bounds the number of arrays that one array is cut into or made from.
 const mostParts = 1 << 20
 
 func (r Split) edits(leaves []leaf) ([]edit, error) {
@@ -123,7 +123,7 @@ func (r Split) edits(leaves []leaf) ([]edit, error) {
 	})
 }
 
-// sizes are the extents of the parts of n.
+// sizes returns the extents of the parts that an extent of n is cut into.
 func (r Split) sizes(l leaf, n int) ([]int, error) {
 	if len(r.Sizes) > 0 {
 		total := 0

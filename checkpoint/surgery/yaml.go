@@ -16,7 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// document is a rule in YAML: one of its members.
+// document is a rule in YAML: exactly one member is set.
 type document struct {
 	Rename    *Rename    `yaml:"rename,omitempty,flow"`
 	Copy      *Copy      `yaml:"copy,omitempty,flow"`
@@ -79,8 +79,8 @@ func (s Script) String() string {
 //	- rename: {pattern: 'base\.(.*)', to: '$1'}
 //	- drop: {pattern: 'adapter\..*'}
 //
-// Members have the names of the fields of the rules, in lower case. Unknown ones,
-// a second document, and rules that can never be applied are errs.Invalid.
+// Members have the names of the fields of the rules, in lower case. Unknown members, a second
+// document, and rules that can never be applied are errs.Invalid.
 func Parse(b []byte) (Script, error) {
 	s, err := parse(b)
 	if err == nil {
@@ -128,8 +128,8 @@ func parse(b []byte) (Script, error) {
 	return s, nil
 }
 
-// notYAML says where a text is no YAML. What the library says of it is for those who know
-// its grammar.
+// notYAML returns an error with the line where a text is not YAML. It leaves out the message of the
+// library, which only experts of the grammar understand.
 func notYAML(err error) error {
 	e := &errs.Error{Kind: errs.Invalid, Want: "rules in YAML", Got: "text that is not YAML",
 		Remedy: "see docs/guide/surgery.md"}
@@ -144,8 +144,9 @@ func notYAML(err error) error {
 	return e
 }
 
-// known refuses a node that is not what a Go value of type t is written as: a member that
-// t has not, or has twice, and a value of another kind. name is the member whose value n is.
+// known returns an error unless the node can be decoded as a Go value of type t. It refuses unknown
+// members, members that occur twice, and values of another kind. name is the member whose value n
+// is.
 func known(n *yaml.Node, t reflect.Type, name string) error {
 	bad := func(want, got string) *errs.Error {
 		return &errs.Error{Kind: errs.Invalid, Subject: "line " + strconv.Itoa(n.Line), Want: want, Got: got}
@@ -215,7 +216,7 @@ func members(t reflect.Type, types map[string]reflect.Type) (names []string) {
 	return names
 }
 
-// after returns text with something before it, and "" for no text.
+// after returns before and text, or "" if text is empty.
 func after(before, text string) string {
 	if text == "" {
 		return ""
@@ -223,7 +224,7 @@ func after(before, text string) string {
 	return before + text
 }
 
-// shape says what a node is.
+// shape describes a node in words.
 func shape(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -234,8 +235,8 @@ func shape(n *yaml.Node) string {
 	return strconv.Quote(n.Value)
 }
 
-// plain refuses null, which decodes as nothing where there should be something,
-// and aliases, which make much of little.
+// plain returns an error for null, which would decode as a missing value, and for aliases, which
+// can make a small document large.
 func plain(n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode || n.ShortTag() == "!!null" {
 		return &errs.Error{Kind: errs.Invalid, Subject: "line " + strconv.Itoa(n.Line), Want: "a value",
@@ -271,7 +272,7 @@ func (d document) rule() (Rule, error) {
 	return found[0], nil
 }
 
-// value is the rule that a pointer points to, nil for none.
+// value returns the rule that p points to, or nil if p is nil.
 func value[R Rule](p *R) Rule {
 	if p == nil {
 		return nil
@@ -279,8 +280,8 @@ func value[R Rule](p *R) Rule {
 	return *p
 }
 
-// Check refuses, with errs.Invalid, what could never be applied: patterns that are not regular
-// expressions, invalid names, counts below zero.
+// Check returns errs.Invalid for a script that could never be applied: a pattern that is not a
+// regular expression, an invalid name, a count below zero.
 func (s Script) Check() error {
 	seen := make(map[string]bool, len(s.Sources))
 	for _, name := range s.Sources {
@@ -301,5 +302,5 @@ func (s Script) Check() error {
 	return nil
 }
 
-// subject names a rule in errors.
+// subject returns the name of a rule in errors.
 func subject(i int, r Rule) string { return "rule " + strconv.Itoa(i+1) + ", " + r.String() }

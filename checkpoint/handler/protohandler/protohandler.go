@@ -1,10 +1,9 @@
-// Package protohandler makes handler.Proto save and load proto.Message. It is
-// imported for that alone:
+// Package protohandler makes handler.Proto save and load proto.Message. Import it for this effect:
 //
 //	import _ "github.com/bivouac-ml/bivouac/checkpoint/handler/protohandler"
 //
-// Messages are in text form, as Orbax's ProtoHandler has them. To load one, give
-// a message of its type as the abstract value, which may be nil: (*T)(nil).
+// Messages are saved in text form, as the ProtoHandler of Orbax saves them. To load a message, give
+// a message of its type as the abstract value. It may be nil: (*T)(nil).
 package protohandler
 
 import (
