@@ -12,11 +12,11 @@ import (
 
 const (
 	piece = 4 << 20 // bytes of each side that are compared at a time
-	kept  = 8 << 20 // of each side that are kept, as they could be decoded as a whole only
+	kept  = 8 << 20 // of each side that are cached, because they can only be decoded as a whole
 )
 
-// arrays compares two arrays of one dtype and shape, piece by piece along the
-// chunks of the first, and notes in l what differs.
+// arrays compares two arrays of one dtype and shape, piece by piece along the chunks of the first,
+// and records the differences in l.
 func (d *differ) arrays(l *Leaf, was, is *layout.Leaf) (same bool, err error) {
 	var read [2]layout.BoxReader
 	for i, leaf := range []*layout.Leaf{was, is} {
@@ -46,8 +46,8 @@ func (d *differ) arrays(l *Leaf, was, is *layout.Leaf) (same bool, err error) {
 	return same, nil
 }
 
-// distance adds what differs between two boxes of arrays of one dtype: how many
-// elements in their bits, and the largest absolute difference.
+// distance adds the differences of two boxes of arrays of one dtype: the number of elements with
+// different bits, and the largest absolute difference.
 func (l *Leaf) distance(was, is *layout.Leaf, box zarr.Box, data [2][]byte) {
 	x := tensor.Tensor{DType: was.DType, Shape: box.Shape, Data: data[0]}
 	y := tensor.Tensor{DType: is.DType, Shape: box.Shape, Data: data[1]}

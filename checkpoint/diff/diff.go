@@ -43,19 +43,19 @@ type Leaf struct {
 	Item   string
 	Path   tree.Path
 	Status Status
-	Was    string // what the first has, in words: "float32[3,4]", "scalar 7"; "" when it has none
-	Is     string // what the second has
-	// Of arrays that changed and have one dtype and shape: how many elements
-	// differ in their bits, and the largest absolute difference; NaN when a NaN
-	// stands against something else, or the type has no order.
+	Was    string // the leaf of the first checkpoint, in words: "float32[3,4]", "scalar 7"; "" if it has no such leaf
+	Is     string // the leaf of the second checkpoint
+	// Elements and MaxAbs are set for a changed array whose dtype and shape did not
+	// change: the number of elements with different bits, and the largest absolute difference. That
+	// is NaN if a NaN is compared with another value, or if the type has no order.
 	Elements int
 	MaxAbs   float64
 }
 
 // Options modify Leaves; nil is the zero value.
 type Options struct {
-	// Keys, where they are not nil, must have signed the first and the second
-	// checkpoint; see checkpoint.LoadOptions.
+	// Keys, if not nil, must have signed the first and the second checkpoint; see
+	// checkpoint.LoadOptions.
 	Keys   [2]ed25519.PublicKey
 	Labels [2]string
 	// Store holds both checkpoints; nil is the local file system.
@@ -82,10 +82,10 @@ func Leaves(ctx context.Context, a, b string, o *Options) iter.Seq2[Leaf, error]
 type differ struct {
 	ctx     context.Context
 	yield   func(Leaf, error) bool
-	stopped bool // the caller has seen enough
+	stopped bool // the caller stopped the iteration
 }
 
-// emit passes one comparison on and reports whether to go on.
+// emit yields one comparison and reports whether to go on.
 func (d *differ) emit(l Leaf) bool {
 	if !d.stopped && !d.yield(l, nil) {
 		d.stopped = true
@@ -168,8 +168,8 @@ func (d *differ) items(side [2]*layout.Checkpoint, items [2]map[string]layout.It
 	return nil
 }
 
-// flatAsState has the one item of a flat checkpoint, which has no name, compared
-// with the item "state" of the other.
+// flatAsState makes the one item of a flat checkpoint, which has no name, compare with the item
+// "state" of the other.
 func flatAsState(items [2]map[string]layout.Item) {
 	for i, own := range items {
 		flat, ok := own[""]
@@ -180,7 +180,7 @@ func flatAsState(items [2]map[string]layout.Item) {
 	}
 }
 
-// documents compares two items that are one file each, byte by byte.
+// documents compares two items that are single files, byte by byte.
 func (d *differ) documents(side [2]*layout.Checkpoint, it layout.Item) error {
 	var b [2][]byte
 	for i, c := range side {
@@ -203,11 +203,10 @@ func (d *differ) documents(side [2]*layout.Checkpoint, it layout.Item) error {
 	return nil
 }
 
-// trees compares two tree items: first what the first has, in its order, then
-// what only the second has.
+// trees compares two tree items: first the leaves of the first item, in its order, then the leaves
+// that only the second item has.
 //
-// Leaves are the same by their paths, or else by the names of their parameters:
-// some layouts have no other names.
+// Leaves are matched by path, or else by parameter name, because some layouts have no other names.
 func (d *differ) trees(side [2]*layout.Checkpoint, item string, names [2]string) error {
 	var open [2]*layout.OpenTree
 	for i, c := range side {
@@ -248,7 +247,7 @@ func (d *differ) trees(side [2]*layout.Checkpoint, item string, names [2]string)
 	return nil
 }
 
-// pair finds for each leaf the one of the other side.
+// pair matches each leaf with a leaf of the other side.
 func pair(a, b []layout.Leaf) (partner map[*layout.Leaf]*layout.Leaf, paired map[*layout.Leaf]bool) {
 	partner, paired = map[*layout.Leaf]*layout.Leaf{}, map[*layout.Leaf]bool{}
 	for _, key := range []func(l *layout.Leaf) string{
@@ -301,12 +300,12 @@ func (d *differ) leaves(l *Leaf, was, is *layout.Leaf) error {
 	return err
 }
 
-// What handlers wrote is compared by the bytes of their files. Leaves of leaf
-// handlers that are in both trees count as changed where any file of such handlers
-// in the item is another: which leaf a file is of, only the handler knows. Trees
-// within items have files of random names, and count as changed when saved again.
+// The output of handlers is compared by the bytes of their files. Leaves of leaf handlers that are
+// in both trees count as changed if any file of such handlers in the item differs, because only the
+// handler knows to which leaf a file belongs. Trees within items have files with random names, and
+// count as changed when they are saved again.
 
-// handledItems compares items that only their handlers know.
+// handledItems compares items that only their handlers understand.
 func (d *differ) handledItems(side [2]*layout.Checkpoint, was, is layout.Item) error {
 	l := Leaf{Item: was.Name, Was: itemOf(was), Is: itemOf(is)}
 	var dirs [2]handler.Reader
@@ -329,7 +328,7 @@ func (d *differ) handledItems(side [2]*layout.Checkpoint, was, is layout.Item) e
 	return nil
 }
 
-// itemOf says what an item is that only its handler knows.
+// itemOf describes an item that only its handler understands.
 func itemOf(it layout.Item) string {
 	if it.Handler == "" {
 		return it.Kind.String()
@@ -337,8 +336,7 @@ func itemOf(it layout.Item) string {
 	return "item of " + it.Handler
 }
 
-// foreignLeaves reports whether the files of leaf handlers are the same in both
-// trees.
+// foreignLeaves reports whether the files of leaf handlers are equal in both trees.
 func foreignLeaves(ctx context.Context, open [2]*layout.OpenTree) (bool, error) {
 	var dirs [2]handler.Reader
 	var names [2][]string
@@ -354,7 +352,7 @@ func foreignLeaves(ctx context.Context, open [2]*layout.OpenTree) (bool, error) 
 	return sameFiles(ctx, dirs, names)
 }
 
-// sameFiles reports whether two directories have the same of these files.
+// sameFiles reports whether the named files are equal in two directories.
 func sameFiles(ctx context.Context, dirs [2]handler.Reader, names [2][]string) (bool, error) {
 	if !slices.Equal(names[0], names[1]) {
 		return false, nil

@@ -19,13 +19,13 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// refuse notes why Orbax would refuse a checkpoint that is loaded here.
+// refuse records why Orbax would refuse a checkpoint that Bivouac can load.
 func (v *verifier) refuse(kind errs.Kind, subject, got, remedy string) {
 	v.r.Orbax = append(v.r.Orbax, &errs.Error{Kind: kind, Op: "orbax", Subject: subject, Got: got, Remedy: remedy})
 }
 
-// forOrbax finds what Orbax would refuse of a checkpoint, whatever its trees hold; see
-// treeForOrbax for those.
+// forOrbax finds reasons for Orbax to refuse a checkpoint that do not depend on its trees; see
+// treeForOrbax for those that do.
 func (v *verifier) forOrbax(ctx context.Context, items []layout.Item) error {
 	switch v.c.Layout {
 	case "numpy", "flax":
@@ -46,7 +46,7 @@ func (v *verifier) forOrbax(ctx context.Context, items []layout.Item) error {
 	return nil
 }
 
-// itemForOrbax finds what Orbax would refuse of an item, whatever it holds.
+// itemForOrbax finds reasons for Orbax to refuse an item that do not depend on its content.
 func (v *verifier) itemForOrbax(ctx context.Context, it layout.Item) error {
 	handler := orbax.LoadsWith(it.Name, it.Handler)
 	switch {
@@ -74,11 +74,11 @@ func (v *verifier) itemForOrbax(ctx context.Context, it layout.Item) error {
 	return err
 }
 
-// autoItem is a name that Orbax keeps for itself.
+// autoItem is a name that Orbax reserves.
 const autoItem = "AUTO"
 
-// levelForOrbax refuses what Orbax takes for a part of a checkpoint, or for one that was
-// not finished.
+// levelForOrbax refuses a directory that Orbax takes for a part of a checkpoint, or for an
+// unfinished one.
 func (v *verifier) levelForOrbax(ctx context.Context) error {
 	for _, why := range v.c.Meta.Refused {
 		v.refuse(errs.Mismatch, orbax.CheckpointFile, why, "")
@@ -93,7 +93,7 @@ func (v *verifier) levelForOrbax(ctx context.Context) error {
 			"bivouac convert writes a checkpoint that Orbax loads")
 	}
 	if marker {
-		return nil // of v1: what lies above is not looked at
+		return nil // a checkpoint of v1: Orbax does not look above it
 	}
 	if err := v.flatForOrbax(ctx); err != nil {
 		return err
@@ -109,8 +109,7 @@ func (v *verifier) levelForOrbax(ctx context.Context) error {
 	return err
 }
 
-// flatForOrbax refuses a flat checkpoint that Orbax takes for one of several items, and the
-// other way round.
+// flatForOrbax refuses a flat checkpoint that Orbax takes for several items, and the reverse.
 func (v *verifier) flatForOrbax(ctx context.Context) error {
 	if !v.c.Has("") {
 		if v.c.Meta.Flat != "" && len(v.r.Problems) == 0 {
@@ -149,7 +148,7 @@ var orbaxDTypes = []tensor.DType{
 	tensor.Float16, tensor.Float32, tensor.Float64, tensor.BFloat16, tensor.Float8E5M2, tensor.Float8E4M3FN,
 }
 
-// treeForOrbax finds what Orbax would refuse of a tree.
+// treeForOrbax finds reasons for Orbax to refuse a tree.
 func (v *verifier) treeForOrbax(ctx context.Context, item string, t *layout.OpenTree) error {
 	at := func(l *layout.Leaf) string { return path.Join(item, "array "+strconv.Quote(l.Param)) }
 	if v.c.Layout == "safetensors" {
@@ -194,10 +193,10 @@ func (v *verifier) treeForOrbax(ctx context.Context, item string, t *layout.Open
 	return v.placesForOrbax(ctx, item, placed)
 }
 
-// gapIn returns which list of a tree lacks an element before its last; "" when none does.
+// gapIn returns the list of a tree that lacks an element before its last, or "" if no list does.
 func gapIn(leaves []layout.Leaf) string {
-	seen := map[string]bool{}   // elements, by their paths
-	last := map[string][2]int{} // of a list: the largest index and how many there are
+	seen := map[string]bool{}   // elements, by path
+	last := map[string][2]int{} // of a list: the largest index, and the number of elements
 	for i := range leaves {
 		for n, k := range leaves[i].Path {
 			if k.Kind != tree.KeyIndex {
@@ -220,7 +219,7 @@ func gapIn(leaves []layout.Leaf) string {
 	return ""
 }
 
-// placesForOrbax compares the documents about arrays of JAX with what Orbax makes of them.
+// placesForOrbax checks whether Orbax can use the documents about arrays of JAX.
 func (v *verifier) placesForOrbax(ctx context.Context, item string, placed []orbax.Placed) error {
 	said := func(file string, list []orbax.Refusal, remedy string) {
 		if len(list) == 0 {

@@ -23,7 +23,7 @@ type AdoptOptions struct {
 	Progress func(done, total int64)
 }
 
-// adoptPiece is how many bytes of an array are summed at a time.
+// adoptPiece is the number of bytes of an array that are checksummed at a time.
 const adoptPiece = 4 << 20
 
 // Adopt gives a checkpoint that Orbax wrote a manifest, so that every byte is covered from then on:
@@ -33,9 +33,9 @@ const adoptPiece = 4 << 20
 // looks. A checkpoint that another process replaces meanwhile is errs.Busy. The report describes
 // the second look.
 //
-// Errors: Corrupt when damage is found; Exists when there is a manifest; Unsupported
-// for leaves that this build cannot read and for layouts other than Orbax's; Mismatch
-// for databases that were never merged.
+// Errors: Corrupt if damage is found; Exists if there is a manifest; Unsupported for leaves that this
+// build cannot read and for layouts that are not of Orbax; Mismatch for databases that were never
+// merged.
 func Adopt(ctx context.Context, path string, o *AdoptOptions) (*Report, error) {
 	const op = "integrity.Adopt"
 	if o == nil {

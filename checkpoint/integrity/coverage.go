@@ -18,10 +18,9 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	// Damaged: something is missing, or is not what was written.
+	// Damaged: something is missing or was changed after it was written.
 	Damaged Verdict = iota
-	// Readable: no damage was found, and damage of some bytes would not be; see
-	// Report.Covered.
+	// Readable: no damage was found, but some bytes have no checksum; see Report.Covered.
 	Readable
 	// Sound: no damage was found, and a checksum covers every byte.
 	Sound
@@ -34,13 +33,13 @@ func (v Verdict) String() string {
 
 // Coverage says how much of one leaf or document a checksum covers.
 type Coverage struct {
-	Item string // that a leaf is of
-	Path string // of a leaf its parameter, of a document its file below the checkpoint
-	// Document is a file with something else than arrays: metadata, strings, items that are not trees.
+	Item string // item of a leaf
+	Path string // parameter of a leaf, or file of a document, relative to the checkpoint
+	// Document: the entry is a file without arrays: metadata, strings, or an item that is not a tree.
 	Document bool
 	Bytes    int64 // as stored; for arrays without the bytes around them
-	Covered  int64 // of them
-	Err      error // what is wrong with it, nil when nothing was found
+	Covered  int64 // how many of them a checksum covers
+	Err      error // its damage; nil if no damage was found
 }
 
 // Verdict returns what was found in one word.
@@ -59,7 +58,7 @@ func (r *Report) Verdict() Verdict {
 	return Sound
 }
 
-// Covered returns how many bytes of Parts a checksum covers, and how many they are.
+// Covered returns how many bytes of Parts a checksum covers, and how many bytes Parts have.
 func (r *Report) Covered() (covered, bytes int64) {
 	for _, p := range r.Parts {
 		covered += p.Covered
@@ -68,8 +67,8 @@ func (r *Report) Covered() (covered, bytes int64) {
 	return covered, bytes
 }
 
-// Share returns the part of the bytes of Parts that a checksum covers, from 0 to 1.
-// It is 1 only when each byte is covered.
+// Share returns the covered fraction of the bytes of Parts, from 0 to 1. It is 1 only if each byte
+// is covered.
 func (r *Report) Share() float64 {
 	covered, bytes := r.Covered()
 	if covered >= bytes {
@@ -78,8 +77,8 @@ func (r *Report) Share() float64 {
 	return min(float64(covered)/float64(bytes), 1-1e-9)
 }
 
-// dataFile reports whether a file of a checkpoint holds arrays or the nodes of a
-// database, which is what leaves are counted by.
+// dataFile reports whether a file of a checkpoint holds arrays or nodes of a database. Their bytes
+// are counted by leaf.
 func (v *verifier) dataFile(name string) bool {
 	base := path.Base(name)
 	if base == ocdbt.ManifestName {
@@ -97,14 +96,14 @@ func (v *verifier) dataFile(name string) bool {
 		}
 	}
 	if !v.items[item] {
-		return false // of an item that is not a tree
+		return false // a file of an item that is not a tree
 	}
 	first, _, deeper := strings.Cut(below, "/")
 	return deeper && first != orbax.ArraysDir
 }
 
-// documents counts the files that are not arrays of a checkpoint without a
-// manifest. Of one file that has all there is the bytes around arrays are such.
+// documents counts the files without arrays of a checkpoint without a manifest. If the checkpoint
+// is a single file, it counts the bytes around the arrays.
 func (v *verifier) documents(files []store.Info) {
 	if !strings.HasPrefix(v.c.Layout, "orbax") {
 		arrays := int64(0)
@@ -121,7 +120,7 @@ func (v *verifier) documents(files []store.Info) {
 	}
 }
 
-// around names what lies around the arrays in files of one's own format.
+// around describes the bytes around the arrays in a file with a format of its own.
 func (v *verifier) around() string {
 	switch v.c.Layout {
 	case "safetensors":
@@ -132,16 +131,15 @@ func (v *verifier) around() string {
 	return "everything else"
 }
 
-// ours gives each leaf of a checkpoint with a manifest, and each file that holds no
-// arrays, as covered.
+// ours counts each leaf of a checkpoint with a manifest, and each file without arrays, as covered.
 func (v *verifier) ours(f manifest.File) {
 	if !v.dataFile(f.Name) && strings.HasPrefix(v.c.Layout, "orbax") {
 		v.r.Parts = append(v.r.Parts, Coverage{Path: f.Name, Document: true, Bytes: f.Size, Covered: f.Size})
 	}
 }
 
-// lostTree returns the damage of an item that was a tree and has no document any
-// more, by what still lies there; nil for another item.
+// lostTree returns the damage of an item that was a tree and lost its document, which the remaining
+// files show. It returns nil for other items.
 func (v *verifier) lostTree(it layout.Item, files []store.Info) error {
 	if it.Kind != layout.Unknown || orbax.OwnHandler(it.Handler) {
 		return nil
@@ -166,7 +164,7 @@ func (v *verifier) lostTree(it layout.Item, files []store.Info) error {
 		Remedy: "without it the leaves of " + strconv.Quote(it.Name) + " are unknown"}
 }
 
-// lostRoot is lostTree of a checkpoint that was a tree itself.
+// lostRoot works like lostTree for a flat checkpoint, which was itself a tree.
 func lostRoot(files []store.Info) error {
 	for _, f := range files {
 		if f.Name == ocdbt.ManifestName || path.Dir(f.Name) == orbax.ArraysDir {

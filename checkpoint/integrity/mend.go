@@ -16,13 +16,13 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// examined is what can be mended of a damaged checkpoint.
+// examined is the result of looking for what can be mended in a damaged checkpoint.
 type examined struct {
 	*parity.Report
 	manifest *manifest.Manifest
 	raw      []byte // the manifest, as it was written
-	why      error  // what is wrong with the manifest; nil where it lies there as raw
-	found    []byte // the manifest as it lies there, up to where it can be read
+	why      error  // what is wrong with the manifest on disk; nil if it equals raw
+	found    []byte // the manifest on disk, its readable part
 }
 
 // Mendable reports whether there is damage and all of it can be mended.
@@ -30,7 +30,7 @@ func (x *examined) Mendable() bool {
 	return (x.why != nil || len(x.Bad) > 0) && x.Beyond() == nil
 }
 
-// files are the names of the damaged files.
+// files returns the names of the damaged files.
 func (x *examined) files() (names []string) {
 	if x.why != nil {
 		names = append(names, manifest.Name)
@@ -41,9 +41,9 @@ func (x *examined) files() (names []string) {
 	return names
 }
 
-// examine looks at a damaged checkpoint. It returns nil for one without parity, unless
-// any is set, and for one whose manifest cannot be had; beyond says why it cannot, where
-// there is a copy of it.
+// examine looks at a damaged checkpoint. It returns nil for a checkpoint without parity, unless
+// anyway is set, and for one whose manifest cannot be restored. beyond says why it cannot, if there
+// is a copy of the manifest.
 func examine(ctx context.Context, st store.Store, name string, anyway bool,
 	progress func(done, total int64)) (x *examined, beyond, err error) {
 	x = &examined{}
@@ -82,8 +82,8 @@ func examine(ctx context.Context, st store.Store, name string, anyway bool,
 	return x, nil, nil
 }
 
-// readable reads a file. Of one that cannot be read as a whole it returns the last bytes,
-// where these can be read, with the error.
+// readable reads a file. If the whole cannot be read, it returns the readable last bytes with the
+// error.
 func readable(ctx context.Context, st store.Store, name string) ([]byte, error) {
 	b, err := store.ReadAll(ctx, st, name)
 	if errs.KindOf(err) != errs.IO {
@@ -101,8 +101,8 @@ func readable(ctx context.Context, st store.Store, name string) ([]byte, error) 
 	return b, err
 }
 
-// mend mends the checkpoint name, which gets the name final where that is another one. It
-// reports whether there is nothing else to do about the damage why.
+// mend mends the checkpoint name and renames it to final, if that differs. It reports whether the
+// damage why is dealt with.
 func (r *repairer) mend(ctx context.Context, name, final string, why error, oneOfMany bool) (done bool, err error) {
 	old, err := store.Pin(ctx, r.st, name)
 	if err != nil {
@@ -135,8 +135,8 @@ func (r *repairer) mend(ctx context.Context, name, final string, why error, oneO
 	})
 }
 
-// replace makes the checkpoint final of the checkpoint name, with the damaged files as
-// they were, and exchanges the two at once where they are one. Else name goes afterwards.
+// replace makes the checkpoint final from the checkpoint name, with the damaged files restored. If
+// both names are the same, it exchanges the two directories; otherwise it removes name afterwards.
 func (r *repairer) replace(ctx context.Context, name, final string, old store.Pinned, x *examined) error {
 	files, err := parts.Files(ctx, old, name, func(e store.Info) bool { return store.IsStaging(e.Name) })
 	if err != nil {
@@ -197,8 +197,8 @@ func (r *repairer) replace(ctx context.Context, name, final string, old store.Pi
 	return r.st.RemoveTree(ctx, name)
 }
 
-// content names what a file holds, whatever its name: equal names are of equal bytes. It
-// is "" where that is not known.
+// content returns a key for the content of a file, independent of its name: files with equal keys
+// have equal bytes. It is "" if the content is not known.
 func (x *examined) content(f manifest.File) string {
 	kind, hash := "data", f.Hash
 	if parity.Is(f.Name) {
@@ -211,11 +211,11 @@ func (x *examined) content(f manifest.File) string {
 	if hash == (manifest.Hash{}) {
 		return ""
 	}
-	// The size of a parity file says its redundancy.
+	// The size of a parity file determines its redundancy.
 	return fmt.Sprintf("%s %d %x", kind, f.Size, hash)
 }
 
-// sharers are the checkpoints beside name that share a damaged file with it.
+// sharers returns the checkpoints beside name that share a damaged file with it.
 func (r *repairer) sharers(ctx context.Context, name string, x *examined) (names []string) {
 	contents := map[string]bool{}
 	for _, b := range x.Bad {
@@ -251,8 +251,8 @@ func (r *repairer) sharers(ctx context.Context, name string, x *examined) (names
 	return names
 }
 
-// restore mends a step that was set aside and gives it its name back, where that is
-// free. Others are left as they are.
+// restore mends a step that was set aside and gives it back its name, if the name is free. Other
+// steps stay as they are.
 func (r *repairer) restore(ctx context.Context, name string) error {
 	final := path.Join(path.Dir(name), layout.BeforeAside(path.Base(name)))
 	if _, err := r.st.Stat(ctx, final); errs.KindOf(err) != errs.NotFound || !r.opts.IsStep(path.Base(final)) {
@@ -260,13 +260,13 @@ func (r *repairer) restore(ctx context.Context, name string) error {
 	}
 	damage, err := check(ctx, r.st, name)
 	if err != nil || damage == nil {
-		return nil // it was set aside for another reason
+		return nil // the step was set aside for another reason
 	}
 	_, err = r.mend(ctx, name, final, damage, true)
 	return err
 }
 
-// firstDamage reads a whole checkpoint and returns its first damage, nil when it is sound.
+// firstDamage reads a whole checkpoint and returns its first damage, or nil if it is sound.
 func firstDamage(ctx context.Context, name string, o *VerifyOptions) (damage, err error) {
 	r, err := Verify(ctx, name, o)
 	if err != nil {
@@ -278,7 +278,7 @@ func firstDamage(ctx context.Context, name string, o *VerifyOptions) (damage, er
 	return damage, nil
 }
 
-// check is firstDamage of what lies in st.
+// check works like firstDamage for a checkpoint in st.
 func check(ctx context.Context, st store.Store, name string) (damage, err error) {
 	return firstDamage(ctx, name, &VerifyOptions{Store: st})
 }

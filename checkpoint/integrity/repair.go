@@ -26,7 +26,7 @@ type RepairKind uint8
 const (
 	RepairMerge    RepairKind = iota + 1 // the databases of the processes of a save become one
 	RepairFinalize                       // a session of partial saves becomes a checkpoint
-	RepairSetAside                       // a damaged step gets a name that is not a step's
+	RepairSetAside                       // a damaged step is renamed, so that it no longer counts as a step
 	RepairClean                          // what an interrupted save left is removed
 	RepairMend                           // damaged and lost files are computed from parity
 )
@@ -36,17 +36,17 @@ func (k RepairKind) String() string {
 	return [...]string{"none", "merge", "finalize", "set aside", "clean", "mend"}[k]
 }
 
-// RepairAction is one thing to do, or that was done.
+// RepairAction is one repair that is to be done or was done.
 type RepairAction struct {
 	Kind RepairKind
-	Path string // what it is about, below the directory that was given; "" is that directory
-	To   string // the name that it gets, where it gets one
-	Why  error  // of a step that is set aside, or mended: its damage
+	Path string // what is repaired, relative to the given directory; "" is that directory
+	To   string // its new name, if it is renamed
+	Why  error  // the damage of a step that is set aside or mended
 	Done bool
 
-	Files []string // of RepairMend: the damaged files, below the checkpoint
-	// Shared are checkpoints beside the one that is mended, of which at least one damaged
-	// file is a link to the same bytes. Repair of the directory mends them all.
+	Files []string // for RepairMend: the damaged files, relative to the checkpoint
+	// Shared are checkpoints beside the mended one that have a link to the same bytes as a damaged
+	// file. Repair of the directory mends them all.
 	Shared []string
 }
 
@@ -54,9 +54,9 @@ type RepairAction struct {
 type RepairOptions struct {
 	// Store holds the directory; nil is the local file system.
 	Store store.Store
-	// Apply does what is to be done; without it nothing is changed.
+	// Apply makes the repairs; without it nothing is changed.
 	Apply bool
-	// Quick looks at names and sizes only where every byte would be read.
+	// Quick checks only names and sizes instead of reading every byte.
 	Quick bool
 	// IsStep reports whether a name of a directory names a step. Steps are set aside if they are
 	// damaged, or torn beyond being a checkpoint. nil takes names that are integers.
@@ -71,31 +71,30 @@ type RepairReport struct {
 	Path    string
 	Checked int // checkpoints that were looked at
 	Actions []RepairAction
-	// Problems are damages that cannot be repaired, and what was left alone; each
-	// names its file.
+	// Problems are damages that cannot be repaired, and files that were left alone. Each names its
+	// file.
 	Problems []error
 }
 
-// Repair looks at a checkpoint, a session of partial saves, or a directory that
-// holds such, for what interrupted programs leave behind, and with
-// RepairOptions.Apply puts it right:
+// Repair looks for damage and for leftovers of interrupted programs in a checkpoint, in a session of
+// partial saves, or in a directory of these. With RepairOptions.Apply it repairs them:
 //
-//   - databases of several processes that were never merged are merged, when all
-//     that the checkpoint should hold is in them;
-//   - sessions of partial saves are finalized, see partial.Finalize;
-//   - damaged and lost files of a checkpoint that was saved with Options.Parity are
-//     computed from the others, held against its manifest, and put in their place
-//     together: what is whole is linked into a new directory, and the two are exchanged.
-//     A step that was set aside gets its name back then, where that is free. What steps
-//     share by Dedup is mended once and shared again;
-//   - other steps of a run that are damaged are renamed to <name>.damaged; one that the
-//     disk does not give back is a problem, and keeps its name, as another look may read it;
-//   - staging leftovers are removed.
+//   - Databases of several processes that were never merged are merged, if they hold all that the
+//     checkpoint should hold.
+//   - Sessions of partial saves are finalized, see partial.Finalize.
+//   - Damaged and lost files of a checkpoint that was saved with Options.Parity are computed from
+//     the others, compared with its manifest, and replaced together: whole files are linked into a
+//     new directory, and the two directories are exchanged. A step that was set aside then gets its
+//     name back, if the name is free. A file that steps share by Dedup is mended once and shared
+//     again.
+//   - Other damaged steps of a run are renamed to <name>.damaged. A step that the disk cannot read
+//     is a problem and keeps its name, because a later attempt may succeed.
+//   - Staging leftovers are removed.
 //
-// Nothing else is removed or renamed, and no data file is ever written to. A
-// repair that is interrupted can be repeated; one that was done has nothing to do.
-// One that saves in a directory of steps and holds its lock is errs.Busy, and so is a
-// checkpoint that another process replaces meanwhile.
+// Repair removes and renames nothing else, and never writes to a data file. An interrupted repair
+// can be repeated; a completed repair leaves nothing to do. If another process saves in a directory
+// of steps and holds its lock, Repair returns errs.Busy. So it does if another process replaces a
+// checkpoint meanwhile.
 func Repair(ctx context.Context, dir string, o *RepairOptions) (*RepairReport, error) {
 	const op = "integrity.Repair"
 	if o == nil {
@@ -117,22 +116,22 @@ func isInteger(name string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == name
 }
 
-// repairer is one Repair.
+// repairer is one call of Repair.
 type repairer struct {
 	st     store.Store
 	root   string
 	opts   RepairOptions
 	report *RepairReport
-	mended map[string]string // files that were mended, by their content
+	mended map[string]string // mended files, by content
 }
 
-// below returns the name of an element relative to the root.
+// below returns a name relative to the root.
 func (r *repairer) below(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, r.root), "/")
 }
 
-// act keeps an action, and does it where that is wanted. A step that cannot be
-// done because of what was found is a problem; other errors end the repair.
+// act records an action, and does it with Apply. An action that fails because of damage is a
+// problem; other errors end the repair.
 func (r *repairer) act(a RepairAction, do func() error) error {
 	if r.opts.Apply {
 		if err := do(); err != nil {
@@ -190,13 +189,12 @@ func (r *repairer) run(ctx context.Context) error {
 	return err
 }
 
-// open says whether name is a checkpoint, as layout.Open does.
+// open returns an error unless name is a checkpoint, as layout.Open does.
 func open(ctx context.Context, st store.Store, name string) error {
 	return layout.Options{}.Read(ctx, st, name, func(*layout.Checkpoint) error { return nil })
 }
 
-// finished removes the session of which the checkpoint was made, when that is what
-// is left to do.
+// finished removes the session from which the checkpoint was made, if only that is left to do.
 func (r *repairer) finished(ctx context.Context) error {
 	_, err := r.st.Stat(ctx, parts.Session(r.root))
 	switch errs.KindOf(err) {
@@ -209,8 +207,8 @@ func (r *repairer) finished(ctx context.Context) error {
 	return r.session(ctx, parts.Session(r.root))
 }
 
-// lock keeps the trainer out of a directory where one has been, and Repair where
-// one is at work.
+// lock takes the lock of a directory in which a trainer has saved, to keep a trainer out. It fails
+// if a trainer is at work there.
 func (r *repairer) lock(ctx context.Context) (io.Closer, error) {
 	none := io.NopCloser(nil)
 	l, ok := r.st.(store.Locker)
@@ -230,7 +228,7 @@ func (r *repairer) lock(ctx context.Context) (io.Closer, error) {
 	return lock, err
 }
 
-// directory repairs what lies in a directory of checkpoints.
+// directory repairs the contents of a directory of checkpoints.
 func (r *repairer) directory(ctx context.Context) (err error) {
 	lock, err := r.lock(ctx)
 	if err != nil {
@@ -294,7 +292,7 @@ func (r *repairer) element(ctx context.Context, name string, step bool) error {
 	return nil
 }
 
-// torn reports whether a directory that is not a checkpoint is what is left of one: empty, or with
+// torn reports whether a directory that is not a checkpoint is the rest of one: it is empty, or has
 // a file that only checkpoints have.
 func (r *repairer) torn(ctx context.Context, st store.Store, name string) (bool, error) {
 	files, err := parts.Files(ctx, st, name, nil)
@@ -310,7 +308,7 @@ func (r *repairer) torn(ctx context.Context, st store.Store, name string) (bool,
 	return len(files) == 0, nil
 }
 
-// looks is how often a checkpoint is looked at that others replace meanwhile.
+// looks is how often Repair looks at a checkpoint that other processes keep replacing.
 const looks = 16
 
 // checkpoint repairs one checkpoint, whole or damaged.
@@ -339,7 +337,7 @@ func (r *repairer) look(ctx context.Context, name string, oneOfMany bool) (repla
 	}
 	defer old.Close() //nolint:errcheck // nothing was written
 	damage, err := r.damage(ctx, name)
-	if errs.KindOf(err) == errs.IO { // of a disk that has lost sectors, perhaps
+	if errs.KindOf(err) == errs.IO { // perhaps the disk has lost sectors
 		if done, merr := r.mend(ctx, name, name, err, oneOfMany); done || merr != nil {
 			return nil, merr
 		}
@@ -361,7 +359,7 @@ func (r *repairer) look(ctx context.Context, name string, oneOfMany bool) (repla
 		if done || err != nil {
 			return nil, err
 		}
-		// What cannot be mended may be whole by now, as another one.
+		// Another process may have replaced the checkpoint by a whole one.
 		err = store.Overtaken(ctx, r.st, old, name)
 		if errs.KindOf(err) == errs.Busy {
 			return err, nil
@@ -380,18 +378,18 @@ func (r *repairer) look(ctx context.Context, name string, oneOfMany bool) (repla
 	return nil, r.merges(ctx, name)
 }
 
-// unreadable repairs a checkpoint that the disk does not give back. Where another look
-// finds no damage, why is told.
+// unreadable repairs a checkpoint that the disk cannot read. If a second look finds no damage, it
+// reports why.
 func (r *repairer) unreadable(ctx context.Context, name string, oneOfMany bool, why error) error {
 	if _, err := r.st.Stat(ctx, path.Join(name, manifest.Name)); err != nil {
 		if _, err = r.st.Stat(ctx, path.Join(name, orbax.CheckpointFile)); err != nil {
-			return why // a directory of steps, perhaps
+			return why // perhaps a directory of steps
 		}
 	}
 	done, problems := len(r.report.Actions), len(r.report.Problems)
 	switch err := r.checkpoint(ctx, name, oneOfMany); {
 	case errs.KindOf(err) == errs.Invalid:
-		return why // it is not a checkpoint, which the first look could not see
+		return why // not a checkpoint, which the first look could not tell
 	case err != nil:
 		return err
 	}
@@ -402,7 +400,7 @@ func (r *repairer) unreadable(ctx context.Context, name string, oneOfMany bool, 
 	return why
 }
 
-// merges merges what was never merged in a sound checkpoint.
+// merges merges the unmerged databases of a sound checkpoint.
 func (r *repairer) merges(ctx context.Context, name string) error {
 	c, err := layout.Open(ctx, r.st, name)
 	if err != nil {
@@ -432,7 +430,7 @@ func (r *repairer) merges(ctx context.Context, name string) error {
 	return nil
 }
 
-// damage returns the first damage of a checkpoint, nil when it is sound.
+// damage returns the first damage of a checkpoint, or nil if it is sound.
 func (r *repairer) damage(ctx context.Context, name string) (error, error) {
 	if r.opts.Quick {
 		err := layout.Options{}.Read(ctx, r.st, name, func(c *layout.Checkpoint) error { return c.CheckFiles(ctx) })
@@ -444,7 +442,7 @@ func (r *repairer) damage(ctx context.Context, name string) (error, error) {
 	return firstDamage(ctx, name, &VerifyOptions{Store: r.st, Progress: r.progress(name)})
 }
 
-// progress is what Verify tells of a checkpoint.
+// progress returns the progress function for Verify of a checkpoint.
 func (r *repairer) progress(name string) func(done, total int64) {
 	if r.opts.Progress == nil {
 		return nil
@@ -452,8 +450,8 @@ func (r *repairer) progress(name string) func(done, total int64) {
 	return func(done, total int64) { r.opts.Progress(r.below(name), done, total) }
 }
 
-// setAside renames the directory that was looked at, old. Another one that has taken its
-// place in the last instant gets its name back.
+// setAside renames the inspected directory old. If another directory has just taken its name, that
+// one gets its name back.
 func (r *repairer) setAside(ctx context.Context, name string, old store.Pinned, why error) error {
 	a := RepairAction{Kind: RepairSetAside, Path: r.below(name), To: layout.AsideName(path.Base(name), 1), Why: why}
 	return r.act(a, func() error {
@@ -471,7 +469,7 @@ func (r *repairer) setAside(ctx context.Context, name string, old store.Pinned, 
 	})
 }
 
-// session finalizes a session, or says why it could not be.
+// session finalizes a session, or records why that failed.
 func (r *repairer) session(ctx context.Context, name string) error {
 	r.report.Checked++
 	final := parts.Final(name)
@@ -492,7 +490,7 @@ func (r *repairer) session(ctx context.Context, name string) error {
 	})
 }
 
-// leftovers removes what interrupted saves left directly below dir.
+// leftovers removes the leftovers of interrupted saves directly below dir.
 func (r *repairer) leftovers(ctx context.Context, dir string) error {
 	for e, err := range r.st.List(ctx, dir) {
 		if err != nil {
@@ -512,7 +510,7 @@ func (r *repairer) leftovers(ctx context.Context, dir string) error {
 	return nil
 }
 
-// leftoversBelow does so in all directories of a checkpoint.
+// leftoversBelow removes leftovers in all directories of a checkpoint.
 func (r *repairer) leftoversBelow(ctx context.Context, dir string) error {
 	if err := r.leftovers(ctx, dir); err != nil {
 		return err

@@ -21,10 +21,10 @@ import (
 
 // VerifyOptions modify Verify; nil is the zero value.
 type VerifyOptions struct {
-	// Key, when not nil, must have signed the checkpoint; one without a signature
-	// by it has a problem.
+	// Key, when not nil, must have signed the checkpoint. Without a signature by Key the report has a
+	// problem.
 	Key ed25519.PublicKey
-	// Label, when not "", is what it must have signed it as; see checkpoint.LoadOptions.
+	// Label, when not "", is the label under which Key must have signed; see checkpoint.LoadOptions.
 	Label string
 	// Store holds the checkpoint; nil is the local file system.
 	Store store.Store
@@ -40,27 +40,26 @@ type Report struct {
 	Files    int   // of the checkpoint
 	Leaves   int   // arrays read and checked
 	Bytes    int64 // of all files
-	// Coverage says in words how far damage would have been noticed.
+	// Coverage says in words which damage would have been noticed.
 	Coverage string
 	// Parts are the leaves and documents, and how much of each is covered.
 	Parts []Coverage
 	// Problems are damages, each an errs.Corrupt that names file or leaf.
 	Problems []error
-	// Orbax says what Orbax 0.12.8 would refuse to load without being told anything of
-	// the checkpoint, although it can be loaded here: errs.Unsupported for a layout that
-	// Orbax does not have, else errs.Mismatch. What depends on the devices of the machine
-	// that loads is not judged.
+	// Orbax lists why Orbax 0.12.8 would refuse to load, without further arguments, what Bivouac can
+	// load: errs.Unsupported for a layout that Orbax does not have, else errs.Mismatch. It does not
+	// judge what depends on the devices of the loading machine.
 	Orbax []error
 
-	// Mendable: all of the damage can be mended by Repair, as the checkpoint was saved
-	// with Options.Parity.
+	// Mendable: Repair can mend all of the damage, because the checkpoint was saved with
+	// Options.Parity.
 	Mendable bool
 
 	strangers int   // files that the manifest does not list
-	unread    error // why a leaf could not be looked at, that is not damaged
+	unread    error // why an undamaged leaf could not be checked
 }
 
-// OK reports whether no damage was found; Verdict says whether it would have been.
+// OK reports whether no damage was found; Verdict says whether damage would have been found.
 func (r *Report) OK() bool { return len(r.Problems) == 0 }
 
 // Verify reads a whole checkpoint and compares every byte with what covers it: with the manifest
@@ -98,8 +97,8 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 	return r, errs.Wrap(op, path, r.unread)
 }
 
-// unopened looks at the files of a checkpoint that cannot be opened, where there is a
-// manifest, or a copy of it, that says what they are.
+// unopened checks the files of a checkpoint that cannot be opened, if its manifest or a copy of it
+// lists them.
 func (r *Report) unopened(ctx context.Context, o *VerifyOptions) error {
 	st, name, err := locate.Checkpoint(r.Path, o.Store)
 	if err != nil {
@@ -140,7 +139,7 @@ func (r *Report) unopened(ctx context.Context, o *VerifyOptions) error {
 	return nil
 }
 
-// asError is an error that is no damage; nil of one that is told otherwise.
+// asError returns err unless it is damage, which the report lists.
 func asError(err error) error {
 	if layout.IsDamage(err) || layout.IsUnreadable(err) {
 		return nil
@@ -153,8 +152,8 @@ func stranger(name string) error {
 		Got: "a file that the manifest does not list", Remedy: "remove it if it does not belong there"}
 }
 
-// mendable finds out whether the damage can be mended. Files that the manifest does not
-// list are not.
+// mendable determines whether the damage can be mended. Files that the manifest does not list
+// cannot.
 func (r *Report) mendable(ctx context.Context, o *VerifyOptions) error {
 	if r.strangers > 0 {
 		return nil
@@ -173,7 +172,7 @@ func (r *Report) mendable(ctx context.Context, o *VerifyOptions) error {
 // errDamaged stands for the problems of a report.
 var errDamaged = errors.New("damaged")
 
-// verify is Verify of an open checkpoint.
+// verify implements Verify for an open checkpoint.
 func verify(ctx context.Context, path string, c *layout.Checkpoint, o *VerifyOptions) (*Report, error) {
 	r := &Report{Path: path}
 	v := &verifier{r: r, c: c, o: o}
@@ -214,7 +213,7 @@ func (v *verifier) list(ctx context.Context) ([]store.Info, error) {
 	return there, nil
 }
 
-// coverage says what is covered where there is no manifest.
+// coverage describes what is covered without a manifest.
 func coverage(of string) string {
 	switch of {
 	case "safetensors":
@@ -229,14 +228,14 @@ type verifier struct {
 	r     *Report
 	c     *layout.Checkpoint
 	o     *VerifyOptions
-	total int64 // bytes to look at, and
-	done  int64 // those that were
+	total int64 // bytes to check
+	done  int64 // bytes checked so far
 
-	items map[string]bool // the trees
+	items map[string]bool // the items that are trees
 }
 
-// asDamage returns what cannot be read, or is not there, as errs.Corrupt, and other errors
-// as they are.
+// asDamage returns an error about unreadable or missing bytes as errs.Corrupt, and other errors
+// unchanged.
 func asDamage(err error) error {
 	if err == nil || errs.KindOf(err) == errs.Corrupt || !layout.IsDamage(err) && !layout.IsUnreadable(err) {
 		return err
@@ -249,7 +248,7 @@ func asDamage(err error) error {
 	return e
 }
 
-// found keeps a damage and passes on any other error.
+// found records damage and returns any other error.
 func (v *verifier) found(err error) error {
 	if layout.IsUnreadable(err) {
 		err = asDamage(err)
@@ -268,8 +267,7 @@ func (v *verifier) progress(n int64) {
 	}
 }
 
-// files compares every file with the manifest, and the manifest's list with
-// the directory.
+// files compares every file with the manifest, and the list of the manifest with the directory.
 func (v *verifier) files(ctx context.Context, there []store.Info) error {
 	names := map[string]bool{}
 	for _, f := range there {
@@ -383,7 +381,7 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 	if err := v.treeForOrbax(ctx, item, t); err != nil {
 		return err
 	}
-	if v.c.Manifest == nil { // which would say how much there is
+	if v.c.Manifest == nil { // a manifest would give the total
 		for i := range t.Leaves {
 			v.total += int64(t.Leaves[i].Bytes())
 		}
@@ -413,7 +411,7 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 		c.Covered = func(i int, stored, covered int64) { p := part(i); p.Bytes, p.Covered = stored, covered }
 	}
 	err = t.Check(ctx, c)
-	found := parts[:0] // in the memory of parts: none is overwritten before it was seen
+	found := parts[:0] // reuses the memory of parts: an element is read before it is overwritten
 	for i := range t.Leaves {
 		l := &t.Leaves[i]
 		if l.Err != nil && err == nil {
@@ -444,8 +442,7 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 	return err
 }
 
-// cannot keeps why a leaf cannot be looked at by this build, and passes on what kept
-// the check from going on.
+// cannot records why this build cannot check a leaf, and returns errors that stop the check.
 func (v *verifier) cannot(err error) error {
 	if errs.KindOf(err) != errs.Unsupported {
 		return err

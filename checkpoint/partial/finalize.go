@@ -16,17 +16,17 @@ import (
 
 // FinalizeOptions modify Finalize; nil is the zero value.
 type FinalizeOptions struct {
-	// Options are the scope of the call. Of them Bivouac.Signing signs the checkpoint;
-	// it must have signed all parts, and without it parts that are signed are refused.
-	// File.PathPermissionMode is of the directories and documents that are made.
-	// Bivouac.Parity is of the checkpoint; parts have none, and are read for it.
+	// Options are the scope of the call. Bivouac.Signing signs the checkpoint; it must have signed all
+	// parts, and without it signed parts are refused. File.PathPermissionMode applies to new
+	// directories and documents. Bivouac.Parity applies to the checkpoint; parts have no parity, and
+	// are read to make it.
 	checkpoint.Options
-	// Store holds the session; nil is Options.File.Store, and where that is nil the
-	// local file system. The path is then a name in it.
+	// Store holds the session, and the path is a name in it. nil is Options.File.Store, or if that is
+	// nil too, the local file system.
 	Store store.Store
 }
 
-// String returns what is set, as JSON: see options.Print.
+// String returns the set options as JSON: see options.Print.
 func (o FinalizeOptions) String() string { return options.Print(o) }
 
 // GoString returns String: %#v prints no private key.
@@ -39,22 +39,20 @@ func (o *FinalizeOptions) resolve(ctx context.Context) (*FinalizeOptions, error)
 	return plan.Resolve(ctx, o, func(d *FinalizeOptions) (*options.Options, *store.Store) { return &d.Options, &d.Store })
 }
 
-// Finalize makes the checkpoint name of a session of partial saves, which lies
-// beside it as name.partial_save; either may be named. The parts
-// become one checkpoint in the order of their times: documents are joined, the
-// databases of the arrays merged by reference, data files linked, not copied.
-// Parts that this process is still saving are waited for. When one of these has
-// failed and nobody was told, its failure is returned and nothing made: call
-// Finalize again to do without it.
+// Finalize makes the checkpoint name from its session of partial saves, the directory
+// name.partial_save beside it. path is either of the two. The parts become one checkpoint in the
+// order of their times: documents are joined, databases of arrays are merged by reference, and data
+// files are linked, not copied. Finalize waits for the parts that this process is still saving. If
+// such a part has failed and no call has returned its failure yet, Finalize returns it and makes
+// nothing. Call Finalize again to make the checkpoint without that part.
 //
-// The checkpoint appears at once or not at all, durable with all that the parts
-// hold, which Orbax does not sync, is verified, and then the session
-// goes; until then it is untouched, so that Finalize may be called again after a
-// failure at any moment, and finishes what another had begun, Orbax included.
+// The checkpoint appears whole or not at all. It is durable together with the files of all parts,
+// which Orbax does not sync. It is verified, and then the session is removed. Until then the session
+// is unchanged. So Finalize can be called again after a failure at any moment, and it also completes
+// a finalization that Orbax or another process began.
 //
-// Errors: NotFound where there is no session, Exists where the name is taken by
-// something else, Mismatch where two parts save the same leaf, Corrupt for
-// damaged parts.
+// Errors: NotFound if there is no session, Exists if the name is taken by something else, Mismatch
+// if two parts save the same leaf, Corrupt for damaged parts.
 func Finalize(ctx context.Context, path string, o *FinalizeOptions) error {
 	const op = "partial.Finalize"
 	o, err := o.resolve(ctx)
@@ -76,7 +74,7 @@ func Finalize(ctx context.Context, path string, o *FinalizeOptions) error {
 	return errs.Wrap(op, path, err)
 }
 
-// damage returns the first damage of a checkpoint, nil when it is sound.
+// damage returns the first damage of a checkpoint, or nil if it is sound.
 func damage(ctx context.Context, st store.Store, name string) (damage, err error) {
 	r, err := integrity.Verify(ctx, name, &integrity.VerifyOptions{Store: st})
 	if err != nil {
@@ -90,13 +88,13 @@ func damage(ctx context.Context, st store.Store, name string) (damage, err error
 
 // AbortOptions modify Abort; nil is the zero value.
 type AbortOptions struct {
-	// Store holds the session; nil is the File.Store of the options of the context or
-	// the process, and where that is nil the local file system.
+	// Store holds the session. nil is the File.Store of the options of the context or the process, or
+	// if that is nil too, the local file system.
 	Store store.Store
 }
 
-// Abort removes the session of path with all its parts, after those that are
-// being saved. A session that is not there is errs.NotFound.
+// Abort waits for the parts that are being saved, and removes the session of path with all its
+// parts. A missing session is errs.NotFound.
 func Abort(ctx context.Context, path string, o *AbortOptions) error {
 	const op = "partial.Abort"
 	if o == nil {
@@ -118,7 +116,7 @@ func Abort(ctx context.Context, path string, o *AbortOptions) error {
 	return nil
 }
 
-// open enters the session of path in the store given.
+// open enters the session of path in the given store.
 func open(ctx context.Context, path string, given store.Store) (st store.Store, name string, s *session, err error) {
 	if st, name, err = locate.Checkpoint(parts.Final(path), given); err != nil {
 		return nil, "", nil, err

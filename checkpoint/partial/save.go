@@ -28,33 +28,31 @@ type SaveOptions struct {
 	// which have no place in a session. Custom is joined with the Custom of the parts before, member
 	// by member; the later member counts.
 	checkpoint.SaveOptions
-	// Replace lets leaves take the place of those that the parts before have: the
-	// same, above and below. Without it these are errs.Exists.
+	// Replace lets leaves replace leaves of earlier parts: the same leaf, leaves above it and leaves
+	// below it. Without Replace such a leaf is errs.Exists.
 	Replace bool
-	// Remove lists leaves and containers of the parts before, as the names of keys
-	// from the root of the item, that the checkpoint is not to have; what is not
-	// there is errs.NotFound.
+	// Remove lists leaves and containers of earlier parts that the checkpoint must not have, each as
+	// the names of its keys from the root of the item. A name that does not exist is errs.NotFound.
 	Remove [][]string
 }
 
 // Save adds state to the session of path and returns when the part is durable. It begins a session
 // if there is no session yet.
 //
-// Errors: Exists for a checkpoint that is finished, and for leaves that the
-// session has already, naming them; Invalid for leaves that no file could hold;
-// what the store says.
+// Errors: Exists for a finished checkpoint, and for a leaf that the session already has, which the
+// error names; Invalid for a leaf that no file can hold; errors of the store.
 func Save(ctx context.Context, path string, state any, o *SaveOptions) error {
 	return SaveCheckpointables(ctx, path, map[string]any{o.item(): state}, o)
 }
 
-// SaveAsync is Save that returns when the state is copied. A part of the same
-// session that is still being saved is waited for first.
+// SaveAsync works like Save and returns when the state is copied. It first waits for another part
+// of the same session that is still being saved.
 func SaveAsync(ctx context.Context, path string, state any,
 	o *SaveOptions) (*checkpoint.Response[checkpoint.SaveStats], error) {
 	return SaveCheckpointablesAsync(ctx, path, map[string]any{o.item(): state}, o)
 }
 
-// SaveCheckpointables adds several items, or leaves of several, as one part.
+// SaveCheckpointables adds several items, or leaves of several items, as one part.
 func SaveCheckpointables(ctx context.Context, path string, items map[string]any, o *SaveOptions) error {
 	r, _, err := startSave(ctx, path, items, o, false)
 	if err == nil {
@@ -63,9 +61,8 @@ func SaveCheckpointables(ctx context.Context, path string, items map[string]any,
 	return err
 }
 
-// SaveCheckpointablesAsync is SaveCheckpointables that returns when everything is
-// copied. A failure that no Result has returned is returned by Finalize, which
-// then makes nothing.
+// SaveCheckpointablesAsync works like SaveCheckpointables and returns when everything is copied. A
+// failure that no Result has returned is returned by Finalize, which then makes nothing.
 func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string]any,
 	o *SaveOptions) (*checkpoint.Response[checkpoint.SaveStats], error) {
 	r, s, err := startSave(ctx, path, items, o, true)
@@ -76,7 +73,7 @@ func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string
 	return r, nil
 }
 
-// startSave finds out what the part may add, lays it out, and saves in the background.
+// startSave determines what the part may add, plans its files, and saves in the background.
 func startSave(ctx context.Context, path string, values map[string]any, o *SaveOptions,
 	background bool) (*checkpoint.Response[checkpoint.SaveStats], *saving.Save, error) {
 	const op = "partial.Save"
@@ -126,7 +123,7 @@ type part struct {
 	guard bool
 }
 
-// prepare checks the part against those before it and lays it out.
+// prepare checks the part against the earlier parts and plans its files.
 func (p *part) prepare(ctx context.Context, values map[string]any, background bool) (*saving.Save, error) {
 	o := p.opts
 	if err := o.validate(); err != nil {
@@ -163,7 +160,7 @@ func (p *part) prepare(ctx context.Context, values map[string]any, background bo
 	return s, s.Snapshot(ctx, saving.Target{}, nil)
 }
 
-// target is the directory of the part in the session.
+// target returns the directory of the part in the session.
 func (p *part) target() saving.Target {
 	t := saving.Target{Store: p.st, Name: p.at.Dir, Options: store.TxnOptions{Staging: "part"}}
 	if p.guard {
@@ -200,9 +197,9 @@ func (o *SaveOptions) validate() error {
 	return nil
 }
 
-// compare compares the items with what the session has. It returns what the part takes away from
-// it, and what the session has without that, nil before the first part; and decides whether Orbax
-// can finalize the session then.
+// compare compares the items with the session. It returns what the part removes from the session,
+// and what the session holds after that, or nil before the first part. It also decides whether
+// Orbax can still finalize the session.
 func (p *part) compare(ctx context.Context, items []writer.Item) (parts.Removal, *parts.Assembly, error) {
 	removal := parts.Removal{}
 	before, err := parts.Read(ctx, p.st, parts.Session(p.name))
@@ -271,7 +268,7 @@ func (p *part) compareItem(before *parts.Assembly, it writer.Item, removal parts
 	return nil
 }
 
-// item is the name of the item that Save saves, and Remove is about.
+// item returns the name of the item that Save saves and that Remove applies to.
 func (o *SaveOptions) item() string {
 	if o != nil && o.Name != "" {
 		return o.Name

@@ -14,8 +14,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// session is what this process is doing in one session. A part is saved at a
-// time: what it may add depends on the parts before it.
+// session is the work of this process in one session. One part is saved at a time, because what a
+// part may add depends on the earlier parts.
 type session struct {
 	turn   chan struct{} // holds one token; its holder may begin a part
 	failed []*failure    // guarded by sessions.mu
@@ -35,8 +35,8 @@ func (f *failure) told() bool {
 	return r != nil && r.Observed()
 }
 
-// sessions are those in which a save is under way or has failed. A session is
-// known by its name alone, to functions that share nothing else.
+// sessions has the sessions in which a save is under way or has failed. A session is found by its
+// place, by functions that share nothing else.
 var sessions = struct {
 	mu sync.Mutex
 	m  map[place]*session
@@ -53,7 +53,7 @@ func placeOf(given, st store.Store, name string) place {
 	return place{given, name}
 }
 
-// enter waits until no part of the session is being saved. leave must be called.
+// enter waits until no part of the session is being saved. The caller must call leave.
 func enter(ctx context.Context, at place) (*session, error) {
 	sessions.mu.Lock()
 	s := sessions.m[at]
@@ -74,13 +74,14 @@ func enter(ctx context.Context, at place) (*session, error) {
 	}
 }
 
-// leave lets the next one in.
+// leave lets the next part begin.
 func (s *session) leave() {
 	s.turn <- struct{}{}
 	s.forget()
 }
 
-// forget ends the use of a session. It is kept while a failure is untold.
+// forget ends the use of a session. The session is kept while it has a failure that was not
+// returned.
 func (s *session) forget() {
 	sessions.mu.Lock()
 	defer sessions.mu.Unlock()
@@ -90,7 +91,7 @@ func (s *session) forget() {
 	}
 }
 
-// keep remembers a failure until it is returned to a caller.
+// keep records a failure until it is returned to a caller.
 func (s *session) keep(f *failure) {
 	sessions.mu.Lock()
 	defer sessions.mu.Unlock()
