@@ -7,13 +7,12 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// block is how many elements are cast before they are compared: what stays in the
-// cache.
+// block is how many elements are cast before they are compared, so that they stay in the cache.
 const block = 4096
 
-// Into casts the elements of in, of type src, to out, of type dst, as
-// tensor.CastInto does; the two do not overlap. Values that dst does not have are
-// errs.Mismatch, unless lossy takes what is left of them: see tensor.Loss.
+// Into casts the elements of in, of type src, to out, of type dst, as tensor.CastInto does. The two
+// do not overlap. A value that dst cannot hold is errs.Mismatch, unless lossy is set: see
+// tensor.Loss.
 func Into(dst tensor.DType, out []byte, src tensor.DType, in []byte, lossy bool) error {
 	for len(in) > 0 {
 		n := min(block, len(in)/src.Size())

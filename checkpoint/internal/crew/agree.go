@@ -10,10 +10,10 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Agree returns what of the items this process writes, and has o write
-// only that: everything else of o is what it would be for a save by one process. It fails
-// on all processes where they do not agree, naming the leaf or option and both sides,
-// and where one of them cannot go on; the save is over then.
+// Agree returns the part of the items that this process writes, and makes o write only that part;
+// the rest of o is as in a save by one process. If the processes do not agree, or one of them
+// cannot go on, Agree fails on all processes and the save is over. The error names the leaf or
+// option and both sides.
 func (m *Meeting) Agree(ctx context.Context, items []writer.Item, o *writer.Options) ([]writer.Item, error) {
 	mine, err := roll{}, m.call.Err
 	if err == nil {
@@ -35,8 +35,8 @@ func (m *Meeting) Agree(ctx context.Context, items []writer.Item, o *writer.Opti
 		heard = told
 	}
 	switch missing := errs.KindOf(heard) == errs.NotFound; {
-	case err != nil: // and so all know, by what was said or is missing
-	case heard != nil && !missing: // the others may well have heard all, and wait for this process
+	case err != nil: // all processes know: a message says so or is missing
+	case heard != nil && !missing: // the others may have read all messages and wait for this process
 		_, err = m.Write(ctx, nil, heard)
 		return nil, err
 	default:
@@ -60,7 +60,7 @@ func (m *Meeting) Agree(ctx context.Context, items []writer.Item, o *writer.Opti
 	return items, nil
 }
 
-// rolls reads what each process brings. A process that has said nothing is NotFound.
+// rolls reads the roll of each process. A process that has written none is NotFound.
 func (m *Meeting) rolls(ctx context.Context, mine roll) (map[int]roll, error) {
 	rolls := map[int]roll{}
 	for _, p := range m.group.Active {
@@ -71,14 +71,14 @@ func (m *Meeting) rolls(ctx context.Context, mine roll) (map[int]roll, error) {
 			return nil, errs.Wrap("", "process "+strconv.Itoa(p), err)
 		}
 		if p == m.group.Self {
-			r = mine // which has the parts too
+			r = mine // it also has the parts
 		}
 		rolls[p] = r
 	}
 	return rolls, nil
 }
 
-// settle compares the rolls with each other, and deals out.
+// settle compares the rolls and divides the work.
 func (g Group) settle(items []writer.Item, rolls map[int]roll) ([]writer.Item, error) {
 	for _, p := range g.Active {
 		if err := rolls[p].Failure.from(p); err != nil {
@@ -93,7 +93,7 @@ func (g Group) settle(items []writer.Item, rolls map[int]roll) ([]writer.Item, e
 	return g.dealOut(items, rolls)
 }
 
-// storable refuses layouts in which what several processes write is not one.
+// storable returns an error for layouts into which several processes cannot write.
 func storable(o *writer.Options) error {
 	if writer.InDatabase(o.Layout) {
 		return nil
@@ -103,7 +103,7 @@ func storable(o *writer.Options) error {
 		Remedy: "save with a database, then bivouac convert"}
 }
 
-// termsOf lists the options that decide about bytes, and so have to be the same.
+// termsOf lists the options that determine bytes, and must therefore be the same on all processes.
 func termsOf(o *writer.Options) []term {
 	of := func(name string, v any) term { return term{name, fmt.Sprint(v)} }
 	return []term{

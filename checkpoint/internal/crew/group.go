@@ -15,7 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Group is the processes of a save, as one of them sees it.
+// Group describes the processes of a save from the view of one of them.
 type Group struct {
 	Self    int
 	Primary int   // one of Active
@@ -27,14 +27,14 @@ type Group struct {
 // Leads reports whether this process is the primary.
 func (g Group) Leads() bool { return g.Self == g.Primary }
 
-// Call is what a process says to meet the others.
+// Call has the arguments of Meet.
 type Call struct {
 	Store store.Store
 	Name  string           // of the checkpoint in Store
 	Key   string           // begins the keys of barriers; the same on all processes
 	Txn   store.TxnOptions // of the checkpoint
-	// Decline is why the primary does not want the save; "" is that it does. What
-	// others say does not count.
+	// Decline is why the primary does not want the save; "" means that it does. Only the Decline of
+	// the primary counts.
 	Decline string
 	// Err is why this process cannot take part.
 	Err error
@@ -49,35 +49,35 @@ const (
 	leave   = "leave"
 )
 
-// farewell is for how long a process that was told to stop waits to tell the others.
+// farewell is how long a process that was told to stop waits to tell the others.
 const farewell = time.Minute
 
-// Meeting is one save of several processes, as one of them sees it. Its methods are
-// called one after the other.
+// Meeting is one save of several processes, from the view of one of them. Its methods are called
+// one after the other.
 type Meeting struct {
-	Declined string // why the primary does not want the save; nothing else is called then
+	Declined string // why the primary does not want the save; then no other method is called
 
 	group Group
 	call  Call
 	talk  store.Txn // of the meeting
 	txn   store.Txn // of the checkpoint
 
-	next writer.Join // of what the processes have written; on the primary
+	next writer.Join // on the primary: joins the output of all processes
 
 	signing ed25519.PrivateKey
-	report  report // of another process
+	report  report // on other processes
 	broken  error  // of a barrier
 	said    bool   // the barrier "written" was called
 }
 
-// Fail has this process tell in Agree that it cannot go on, and why.
+// Fail makes this process report in Agree that it cannot go on, and why.
 func (m *Meeting) Fail(err error) {
 	if m.call.Err == nil {
 		m.call.Err = err
 	}
 }
 
-// opening is what the primary says first.
+// opening is the first message of the primary.
 type opening struct {
 	Txn     string   `json:"transaction,omitempty"`
 	Decline string   `json:"declined,omitempty"`
@@ -98,21 +98,21 @@ func (g Group) Meet(ctx context.Context, c Call) (*Meeting, error) {
 		err = c.Err
 	}
 	if m.talk == nil {
-		m.barrier(ctx, begin) //nolint:errcheck // the others find nothing
+		m.barrier(ctx, begin) //nolint:errcheck // the other processes find nothing
 		return nil, m.miss(ctx, err)
 	}
 	word := opening{Decline: c.Decline, Failure: fail(err)}
 	if m.txn != nil {
 		word.Txn = m.txn.Staging()
 	}
-	m.call.Err = m.say(ctx, "open", word) // the others may have heard it all the same
+	m.call.Err = m.say(ctx, "open", word) // the others may have read it all the same
 	if e := m.barrier(ctx, begin); e != nil {
 		return nil, errors.Join(e, m.close())
 	}
 	return m.opened(ctx, word, err)
 }
 
-// open begins the two transactions, after what earlier saves of the name have left.
+// open removes the leftovers of earlier saves of the name and begins the two transactions.
 func (m *Meeting) open(ctx context.Context) (err error) {
 	c := m.call
 	if err := m.clean(ctx); err != nil {
@@ -130,10 +130,10 @@ func (m *Meeting) open(ctx context.Context) (err error) {
 	return err
 }
 
-// meetingOf is the name that a meeting would have, if it were ever committed.
+// meetingOf returns the name of the transaction of the meeting, which is never committed.
 func meetingOf(name string) string { return name + ".meeting" }
 
-// clean removes what saves of the name have left that were killed.
+// clean removes the leftovers of killed saves of the name.
 func (m *Meeting) clean(ctx context.Context) error {
 	_, err := m.call.Store.CleanStaging(ctx, parent(m.call.Name), func(in store.Info) bool {
 		base := path.Base(m.call.Name)
@@ -168,8 +168,8 @@ func (m *Meeting) find(ctx context.Context) (*Meeting, error) {
 	return m.opened(ctx, word, word.Failure.from(m.group.Primary))
 }
 
-// miss ends a meeting that did not come about for this process, perhaps for it alone:
-// the others have it to wait for at one barrier more, where it says nothing.
+// miss ends a meeting that failed for this process, perhaps for it alone. The other processes wait
+// for it at one more barrier, where it writes no message.
 func (m *Meeting) miss(ctx context.Context, err error) error {
 	m.barrier(ctx, plan) //nolint:errcheck // the reason is already being returned
 	m.leave(ctx)         //nolint:errcheck // likewise
@@ -221,17 +221,17 @@ func (m *Meeting) search(ctx context.Context) (string, error) {
 	return path.Join(dir, found), nil
 }
 
-// opened ends a meeting that comes to nothing.
+// opened ends a meeting that leads to no save.
 func (m *Meeting) opened(ctx context.Context, word opening, err error) (*Meeting, error) {
 	m.Declined = word.Decline
 	if err != nil || m.Declined != "" {
-		m.leave(ctx) //nolint:errcheck // what is left is nobody's loss, and removed by the next save
+		m.leave(ctx) //nolint:errcheck // the next save removes what is left
 	}
 	return m, err
 }
 
-// barrier waits for all processes. Where it has failed once the others may not be
-// there any more, and it is not called again.
+// barrier waits for all processes. After it has failed once it is not called again, because the
+// other processes may be gone.
 func (m *Meeting) barrier(ctx context.Context, op string) error {
 	if m.broken != nil {
 		return m.broken
@@ -251,7 +251,8 @@ func (m *Meeting) barrier(ctx context.Context, op string) error {
 	return m.broken
 }
 
-// patient is a context that outlives ctx, so that the others can be told of its end.
+// patient returns a context that outlives ctx, so that the other processes can be told that ctx
+// ended.
 func patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	long, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -264,13 +265,13 @@ func patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	return long, func() { stop(); cancel() }
 }
 
-// leave ends the meeting when all have heard what there was to hear.
+// leave ends the meeting when all processes have read all messages.
 func (m *Meeting) leave(ctx context.Context) error {
-	m.barrier(ctx, leave) //nolint:errcheck // all that matters has been said
+	m.barrier(ctx, leave) //nolint:errcheck // all messages were written
 	return m.close()
 }
 
-// close gives up what was not committed; the primary removes it.
+// close aborts the transactions that were not committed; the primary removes them.
 func (m *Meeting) close() error {
 	var all []error
 	for _, t := range []store.Txn{m.txn, m.talk} {
@@ -281,7 +282,7 @@ func (m *Meeting) close() error {
 	return errors.Join(all...)
 }
 
-// others are the processes besides the primary.
+// others returns the processes except the primary.
 func (g Group) others() []int {
 	return slices.DeleteFunc(slices.Clone(g.Active), func(p int) bool { return p == g.Primary })
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// say writes a message into the meeting. What waits for it has a barrier to wait at.
+// say writes a message into the meeting. Its readers wait at a barrier.
 func (m *Meeting) say(ctx context.Context, name string, word any) error {
 	b, err := json.Marshal(word)
 	if err != nil {
@@ -24,8 +24,8 @@ func (m *Meeting) say(ctx context.Context, name string, word any) error {
 	return m.talk.Put(ctx, name, b)
 }
 
-// hear reads a message of the meeting. A message that is not there is errs.NotFound, which names
-// the process that has not said it.
+// hear reads a message of the meeting. A missing message is errs.NotFound, which names the process
+// that has not written it.
 func (m *Meeting) hear(ctx context.Context, name string, word any) error {
 	ctx, cancel := patient(ctx)
 	defer cancel()
@@ -41,12 +41,12 @@ func (m *Meeting) hear(ctx context.Context, name string, word any) error {
 	return err
 }
 
-// meaning says what the messages are about.
+// meaning describes the messages.
 var meaning = map[string]string{
-	"open": "the beginning of the save", "plan": "what it brings to the save", "report": "what it has written", "outcome": "whether the checkpoint is committed",
+	"open": "the beginning of the save", "plan": "its plan of the save", "report": "its report of what it has written", "outcome": "whether the checkpoint is committed",
 }
 
-// silence is the error for a message that its process has not said.
+// silence returns the error for a message that its process has not written.
 func (m *Meeting) silence(name string) error {
 	what, process, of := strings.Cut(name, ".")
 	who := "process " + process
@@ -57,8 +57,8 @@ func (m *Meeting) silence(name string) error {
 		Remedy: "check whether that process has ended and why, and that all processes use the same directory; then save again"}
 }
 
-// silent names the processes that have not said what they say before a barrier. It returns "" if
-// all have, or if this cannot be told.
+// silent names the processes that have not written their message for a barrier. It returns "" if
+// all have written it, or if that cannot be determined.
 func (m *Meeting) silent(ctx context.Context, op string) string {
 	if m.talk == nil {
 		return ""
@@ -90,12 +90,12 @@ func (m *Meeting) silent(ctx context.Context, op string) string {
 	case 0:
 		return ""
 	case 1:
-		return "no word of process " + list[0]
+		return "no message of process " + list[0]
 	}
-	return "no word of processes " + strings.Join(list, ", ")
+	return "no message of processes " + strings.Join(list, ", ")
 }
 
-// of names the message of a process.
+// of returns the name of the message of a process.
 func of(what string, process int) string { return what + "." + strconv.Itoa(process) }
 
 // failure is an error on its way to another process: its kind and its text.

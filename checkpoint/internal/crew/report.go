@@ -19,17 +19,17 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// report is what a process has written.
+// report describes what a process has written.
 type report struct {
 	Failure  *failure           `json:"failure,omitempty"`
-	Manifest []byte             `json:"manifest,omitempty"` // of its files and of its shares in arrays
+	Manifest []byte             `json:"manifest,omitempty"` // lists its files and its shares of arrays
 	Entries  map[string][]entry `json:"entries,omitempty"`  // for the databases, by item
 }
 
 // entry is an ocdbt.Entry.
 type entry struct {
 	Key    string `json:"key"`
-	File   string `json:"file,omitempty"` // "" of what is inline
+	File   string `json:"file,omitempty"` // "" for inline values
 	Offset int64  `json:"offset,omitempty"`
 	Length int64  `json:"length,omitempty"`
 	Inline []byte `json:"inline,omitempty"`
@@ -53,18 +53,18 @@ func (e entry) ocdbt() ocdbt.Entry {
 	return ocdbt.Entry{Key: e.Key, Value: ocdbt.Ref{File: ocdbt.File{Name: e.File}, Offset: e.Offset, Length: e.Length}}
 }
 
-// sealed is a report with the signature of the process, where checkpoints are signed.
+// sealed is a report with the signature of the process, if checkpoints are signed.
 type sealed struct {
 	Report    json.RawMessage `json:"report"`
 	Signature []byte          `json:"signature,omitempty"`
 }
 
-// message is what is signed: the report, as one of this meeting and process.
+// message returns the text that is signed: the report, bound to this meeting and process.
 func (m *Meeting) message(process int, doc []byte) []byte {
 	return append([]byte("bivouac crew\n"+m.talk.Staging()+"\n"+strconv.Itoa(process)+"\n"), doc...)
 }
 
-// public names a key.
+// public returns the name of a key.
 func public(key ed25519.PrivateKey) string {
 	if len(key) != ed25519.PrivateKeySize {
 		return "none"
@@ -72,7 +72,7 @@ func public(key ed25519.PrivateKey) string {
 	return base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
 }
 
-// sayReport tells the primary what this process has written, or why it could not.
+// sayReport writes the report of this process for the primary, or why it could not write its part.
 func (m *Meeting) sayReport(ctx context.Context, err error) error {
 	if err != nil {
 		m.report = report{Failure: fail(err)}
@@ -88,7 +88,7 @@ func (m *Meeting) sayReport(ctx context.Context, err error) error {
 	return m.say(ctx, of("report", m.group.Self), s)
 }
 
-// hearReport reads what a process has written.
+// hearReport reads the report of a process.
 func (m *Meeting) hearReport(ctx context.Context, process int) (r report, err error) {
 	var s sealed
 	if err := m.hear(ctx, of("report", process), &s); err != nil {
@@ -105,9 +105,9 @@ func (m *Meeting) hearReport(ctx context.Context, process int) (r report, err er
 	return r, nil
 }
 
-// Join is writer.Options.Join. On the primary it waits for the others, and adds what
-// they have written; on the others it takes the draft for the report, of which the
-// primary makes the documents.
+// Join implements writer.Options.Join. On the primary it waits for the reports of the others and
+// adds them to the draft. On the others it turns the draft into the report, from which the primary
+// makes the documents.
 func (m *Meeting) Join(ctx context.Context, txn store.Txn, draft *writer.Draft) error {
 	if !m.group.Leads() {
 		m.report = report{Manifest: draft.Manifest.Append(nil), Entries: map[string][]entry{}}
@@ -139,7 +139,7 @@ func (m *Meeting) Join(ctx context.Context, txn store.Txn, draft *writer.Draft) 
 	return m.next(ctx, txn, draft)
 }
 
-// add adds what a process has written, of which every file has to be there.
+// add adds the report of a process to the draft. Every file of the report must exist.
 func (m *Meeting) add(ctx context.Context, r report, draft *writer.Draft) error {
 	written, err := manifest.Parse(r.Manifest)
 	if err != nil {
@@ -172,8 +172,8 @@ func (m *Meeting) add(ctx context.Context, r report, draft *writer.Draft) error 
 	return nil
 }
 
-// addEntries adds entries of a database. What several processes have under one key is
-// the metadata of an array, and the same.
+// addEntries adds entries of a database. A key that several processes have is the metadata of an
+// array, which must be the same.
 func addEntries(draft *writer.Draft, item string, list []entry) error {
 	inline := make(map[string][]byte, len(draft.Entries[item]))
 	for _, e := range draft.Entries[item] {
@@ -210,15 +210,15 @@ func addLeaf(m *manifest.Manifest, l manifest.Leaf) error {
 	return nil
 }
 
-// outcome is what has become of a save.
+// outcome is the outcome of a save.
 type outcome struct {
 	Failure *failure `json:"failure,omitempty"`
 	Time    int64    `json:"time,omitempty"` // of the commit, in nanoseconds
 }
 
-// Write writes what Agree returned, which w has planned, and returns when the
-// checkpoint of all processes is committed, with the time that was recorded; or when it
-// will not be. err is why there is no writer. The meeting is over when it returns.
+// Write writes what Agree returned and w has planned. It returns when the checkpoint of all
+// processes is committed, with the recorded time, or when it is clear that it will not be. err is
+// why there is no writer. The meeting is over when Write returns.
 func (m *Meeting) Write(ctx context.Context, w *writer.Writer, err error) (at time.Time, _ error) {
 	if m.group.Leads() {
 		return m.publish(ctx, w, err)
@@ -227,11 +227,11 @@ func (m *Meeting) Write(ctx context.Context, w *writer.Writer, err error) (at ti
 		_, err = w.Write(ctx, guest{m.txn})
 	}
 	said := m.sayReport(ctx, err)
-	m.barrier(ctx, written) //nolint:errcheck // what counts is the outcome
+	m.barrier(ctx, written) //nolint:errcheck // only the outcome counts
 	met := m.barrier(ctx, end)
 	var is outcome
 	heard := m.hear(ctx, "outcome", &is)
-	m.leave(ctx) //nolint:errcheck // what this process knows it knows
+	m.leave(ctx) //nolint:errcheck // this process knows the outcome
 	switch {
 	case err != nil:
 		return at, err
@@ -241,7 +241,7 @@ func (m *Meeting) Write(ctx context.Context, w *writer.Writer, err error) (at ti
 	return time.Unix(0, is.Time), is.Failure.from(m.group.Primary)
 }
 
-// publish is Write on the primary.
+// publish implements Write on the primary.
 func (m *Meeting) publish(ctx context.Context, w *writer.Writer, err error) (at time.Time, _ error) {
 	if err == nil {
 		at, err = w.Write(ctx, m.txn)
@@ -251,17 +251,16 @@ func (m *Meeting) publish(ctx context.Context, w *writer.Writer, err error) (at 
 	if !m.said {
 		m.barrier(ctx, written) //nolint:errcheck // the reason is already being returned
 	}
-	m.say(ctx, "outcome", outcome{fail(err), at.UnixNano()}) //nolint:errcheck // who does not hear it says so
-	m.barrier(ctx, end)                                      //nolint:errcheck // the save is what it is
+	m.say(ctx, "outcome", outcome{fail(err), at.UnixNano()}) //nolint:errcheck // a process that cannot read it reports that
+	m.barrier(ctx, end)                                      //nolint:errcheck // the outcome is decided
 	m.leave(ctx)                                             //nolint:errcheck // likewise
 	return at, err
 }
 
-// guest is the transaction of a process that is not the primary: the primary writes the
-// documents.
+// guest is the transaction of a process other than the primary: the primary writes the documents.
 type guest struct{ store.Txn }
 
-// Commit makes durable what was written.
+// Commit makes the written files durable.
 func (g guest) Commit(ctx context.Context, _ store.Blob, _ ...store.Blob) error {
 	return g.Txn.Commit(ctx, store.Blob{})
 }

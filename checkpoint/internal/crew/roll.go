@@ -11,14 +11,14 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// roll is what a process brings to a meeting.
+// roll describes the data and options of a process for a meeting.
 type roll struct {
 	Failure *failure   `json:"failure,omitempty"`
 	Terms   []term     `json:"terms,omitempty"`
 	Items   []itemRoll `json:"items,omitempty"`
 }
 
-// term is an option that has to be the same on all processes.
+// term is an option that must be the same on all processes.
 type term struct {
 	Option string `json:"option"`
 	Value  string `json:"value"`
@@ -28,15 +28,15 @@ type itemRoll struct {
 	Name    string     `json:"name"`
 	Handler string     `json:"handler,omitempty"`
 	Tree    bool       `json:"tree,omitempty"`
-	Leaves  []leafRoll `json:"leaves,omitempty"` // of a tree, in its order
+	Leaves  []leafRoll `json:"leaves,omitempty"` // of a tree, in tree order
 }
 
 type leafRoll struct {
 	Path  string `json:"path"`
 	Is    string `json:"is"`              // in words: what it is, its dtype and shape
-	Boxes []box  `json:"boxes,omitempty"` // of a leaf in shards, those that the process has
+	Boxes []box  `json:"boxes,omitempty"` // for a leaf in shards, the shards of the process
 
-	parts *writer.Parts // here; nil for a leaf that is not in shards
+	parts *writer.Parts // only on this process; nil for a leaf without shards
 }
 
 // box is the place of a shard.
@@ -104,7 +104,7 @@ func leafOf(e tree.Entry, foreign map[*tree.Node]string) (leafRoll, error) {
 
 func spec(d tensor.DType, s tensor.Shape) string { return d.String() + s.String() }
 
-// against compares what process p brings with the primary's.
+// against compares the roll of process p with the roll of the primary.
 func (r roll) against(want roll, primary, p int) error {
 	for i, t := range want.Terms {
 		if i >= len(r.Terms) || r.Terms[i] != t {

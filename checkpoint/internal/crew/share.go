@@ -10,20 +10,20 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// share is what a process writes of a leaf that is in shards.
+// share is the part of a sharded leaf that a process writes.
 type share struct {
-	grid  tensor.Shape // of the chunks; nil where the primary has all, and cuts as it likes
+	grid  tensor.Shape // of the chunks; nil if the primary has the whole leaf and cuts it itself
 	parts []writer.Part
 }
 
 // owned is a shard and the process that writes it.
 type owned struct {
 	writer.Part     // without data
-	by          int // the lowest process that has it
+	by          int // the lowest process that has the shard
 }
 
-// shareOf finds out what this process writes of a leaf, whose roll on each process is
-// given. Every process finds the same, or the same failure.
+// shareOf determines what this process writes of a leaf, given its roll on each process. Every
+// process gets the same result or the same failure.
 func (g Group) shareOf(leaves map[int]leafRoll) (share, error) {
 	mine := leaves[g.Self].parts
 	shape := mine.Shape
@@ -64,7 +64,7 @@ func (g Group) shareOf(leaves map[int]leafRoll) (share, error) {
 	return s, err
 }
 
-// who says how many shards each process has.
+// who returns a text with the number of shards of each process.
 func who(leaves map[int]leafRoll, active []int) string {
 	text := ""
 	for i, p := range active {
@@ -76,8 +76,8 @@ func who(leaves map[int]leafRoll, active []int) string {
 	return text
 }
 
-// dealOut returns what of the items this process writes, given the rolls of all, which have been
-// compared with the primary's.
+// dealOut returns the part of the items that this process writes, given the rolls of all processes,
+// which were compared with the roll of the primary.
 func (g Group) dealOut(items []writer.Item, rolls map[int]roll) (mine []writer.Item, err error) {
 	for _, it := range items {
 		if it.Tree == nil {
@@ -103,7 +103,7 @@ func (g Group) dealOut(items []writer.Item, rolls map[int]roll) (mine []writer.I
 	return mine, nil
 }
 
-// sharesOf are the shares of this process in the leaves of an item, by their paths.
+// sharesOf returns the shares of this process in the leaves of an item, by path.
 func (g Group) sharesOf(item string, rolls map[int]roll) (map[string]share, error) {
 	at := map[string]map[int]leafRoll{}
 	var paths []string // in the order of the primary's tree
@@ -131,8 +131,8 @@ func (g Group) sharesOf(item string, rolls map[int]roll) (map[string]share, erro
 	return shares, nil
 }
 
-// dealer makes the tree that one process writes. Leaves that others write are nil in
-// it, unless all entries of the tree are wanted.
+// dealer makes the tree that one process writes. Leaves that other processes write are nil in it,
+// unless all entries of the tree are needed.
 type dealer struct {
 	shares map[string]share
 	all    bool

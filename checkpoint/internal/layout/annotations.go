@@ -10,9 +10,9 @@ import (
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 )
 
-// Annotations reads the annotations of the checkpoint, or returns nil if it has no annotations. If
-// Orbax has made the checkpoint of parts, the annotations lie with the databases of the parts. If
-// two parts differ, it is not known any more which was the later one.
+// Annotations reads the annotations of the checkpoint, or returns nil if it has none. If Orbax made
+// the checkpoint from parts, the annotations lie beside the databases of the parts. If two parts
+// then differ, it is unknown which part was the later one.
 func (c *Checkpoint) Annotations(ctx context.Context) (orbax.Annotations, error) {
 	if c.alone {
 		return nil, nil // the directory does not belong to the checkpoint

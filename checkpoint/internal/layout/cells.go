@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/format/zarr"
 )
 
-// Cells keeps parts of arrays that can only be decoded as a whole, for as
-// long as smaller boxes of them are being read. It is safe for concurrent use.
+// Cells caches parts of arrays that can only be decoded as a whole, while smaller boxes of them are
+// read. It is safe for concurrent use.
 type Cells struct {
 	limit int64
 
@@ -40,8 +40,8 @@ func NewCells(limit int64) *Cells {
 // BoxReader reads the elements of a box in C order.
 type BoxReader func(ctx context.Context, box zarr.Box, dst []byte) error
 
-// Reader returns what reads boxes of a leaf: directly, or by way of the cache
-// where boxes may be smaller than what must be decoded at once.
+// Reader returns a function that reads boxes of a leaf: directly, or through the cache if boxes may
+// be smaller than the parts that must be decoded as a whole.
 func (c *Cells) Reader(l *Leaf) BoxReader {
 	if l.File != "" || len(l.ReadShape) != len(l.Shape) || len(l.Shape) == 0 || slices.Contains(l.ReadShape, 0) {
 		return l.ReadBox
@@ -109,8 +109,7 @@ func (c *Cells) get(ctx context.Context, l *Leaf, box zarr.Box) ([]byte, error) 
 	return e.data, e.err
 }
 
-// entry returns the place of a part, and forgets the oldest ones where it would
-// be too much otherwise.
+// entry returns the cell of a part. It drops the oldest cells if the cache would become too large.
 func (c *Cells) entry(key cellKey, size int64) *cell {
 	c.mu.Lock()
 	defer c.mu.Unlock()

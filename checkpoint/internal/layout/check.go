@@ -12,23 +12,23 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/crc"
 )
 
-// Checker receives how a check gets on, by one goroutine at a time.
+// Checker receives the progress of a check, from one goroutine at a time.
 type Checker struct {
-	// Progress receives how many more bytes of elements were looked at.
+	// Progress receives how many more bytes of elements were checked.
 	Progress func(bytes int64)
-	// Verdict is told of the array of the i-th leaf, when it has been looked at, the
-	// first thing that is wrong with it, or nil. An error that it returns ends the check.
+	// Verdict is called for the array of the i-th leaf after its check, with its first damage or nil.
+	// An error that it returns ends the check.
 	Verdict func(i int, err error) error
-	// Covered, when not nil, is told before Verdict how many bytes the array takes as
-	// it is stored, and how many of them a checksum of the format covers.
+	// Covered, when not nil, is called before Verdict with the size of the array as stored, and how
+	// many of these bytes a checksum of the format covers.
 	Covered func(i int, stored, covered int64)
 
 	mu sync.Mutex
 }
 
-// Check reads every array and compares it with what covers it: several at a time and large ones
-// piece by piece, with the memory that Read takes of its own. Other arrays are looked at after one
-// that is damaged.
+// Check reads every array and compares it with its checksums. It checks several arrays at a time,
+// and large arrays piece by piece, with as much memory as Read takes for itself. After a damaged
+// array the check goes on.
 func (t *OpenTree) Check(ctx context.Context, c *Checker) error {
 	tasks := c.divide(t)
 	pool := newPool(budget)
@@ -47,25 +47,25 @@ func (t *OpenTree) Check(ctx context.Context, c *Checker) error {
 	})
 }
 
-// checked is an array that is being looked at.
+// checked is an array that is being checked.
 type checked struct {
 	*Leaf
-	i     int          // of the leaf
-	left  atomic.Int64 // pieces of it
+	i     int          // index of the leaf
+	left  atomic.Int64 // pieces that are still to be checked
 	first atomic.Pointer[failure]
 
 	stored, covered atomic.Int64
 }
 
-// region is a piece of an array, the at-th one.
+// region is the at-th piece of an array.
 type region struct {
 	of  *checked
 	at  int
 	box zarr.Box
 }
 
-// look is what one worker looks at: a piece of a large array, or the small arrays of
-// the leaves from first to last.
+// look is the task of one worker: a piece of a large array, or the small arrays of the leaves from
+// first to last.
 type look struct {
 	piece       *region
 	first, last int
@@ -133,7 +133,7 @@ func (c *Checker) divide(t *OpenTree) (tasks []look) {
 	return tasks
 }
 
-// check looks at a piece; the one that comes last tells of the whole array.
+// check checks a piece. The last piece of an array reports the result for the whole array.
 func (c *Checker) check(ctx context.Context, p region, w *worker) error {
 	if c.Covered != nil {
 		w.cover = &cover{}
@@ -171,7 +171,7 @@ func (c *Checker) check(ctx context.Context, p region, w *worker) error {
 	return c.Verdict(p.of.i, err)
 }
 
-// read reads a piece and compares it with what covers it.
+// read reads a piece and compares it with its checksums.
 func (p region) read(ctx context.Context, w *worker) error {
 	l := p.of.Leaf
 	size := p.box.Len() * l.DType.Size()
@@ -201,8 +201,8 @@ func (c *cover) add(n int, covered bool) {
 	}
 }
 
-// part counts a part of an array in chunks: by its own checksum, or by the checksum of the node
-// that holds its value.
+// part counts a part of an array in chunks. It is covered by its own checksum, or by the checksum
+// of the node that holds its value.
 func (c *cover) part(ctx context.Context, l *zarrArray, p *zarr.Part, encoded []byte) {
 	if c == nil {
 		return
@@ -215,8 +215,8 @@ func (c *cover) part(ctx context.Context, l *zarrArray, p *zarr.Part, encoded []
 	c.add(int(p.Length), covered)
 }
 
-// whole counts an array that has no chunks: all of it, or none, is covered. What
-// was counted piece by piece stays.
+// whole counts an array without chunks as covered entirely or not at all. Counts of single pieces
+// stay.
 func (c *cover) whole(l *Leaf, box zarr.Box) {
 	switch a := l.array.(type) {
 	case *zarrArray:
@@ -234,9 +234,8 @@ func (l *Leaf) proven() bool {
 	return l.array.entire() || ok && !a.alone
 }
 
-// Prove reads what parts of the array are not verified by, when they are read: the
-// whole array against its one checksum, where there is no other. It does so piece
-// by piece.
+// Prove verifies an array whose parts cannot be verified when they are read, because the whole
+// array has one checksum. It reads the whole array, piece by piece.
 func (l *Leaf) Prove(ctx context.Context) error {
 	if !l.array.entire() {
 		return nil
@@ -265,7 +264,7 @@ func (a numpyArray) prove(ctx context.Context) error {
 	return err
 }
 
-// prove sums the array in C order.
+// prove checksums the array in C order.
 func (l *zarrArray) prove(ctx context.Context, w *worker) error {
 	size := l.sums.size
 	sum := uint32(0)

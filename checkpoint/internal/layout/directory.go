@@ -16,15 +16,15 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Directory is the directory of an item as its handler reads it. Where there is a manifest, only
-// the files that it lists are there, and every byte was compared with it before it is handed out.
+// Directory returns the directory of an item as its handler reads it. If there is a manifest, only
+// the files that it lists exist, and every byte is compared with it before it is returned.
 func (c *Checkpoint) Directory(item string) handler.Reader { return directory{c, item} }
 
 // Directory returns the directory of the item, for a tree that lies in a checkpoint.
 func (t *OpenTree) Directory() handler.Reader { return t.files.c.Directory(t.files.item) }
 
-// ForeignFiles lists the files of the item that leaf handlers wrote; none where
-// they have no leaves in the tree.
+// ForeignFiles lists the files of the item that leaf handlers wrote. It returns no files if leaf
+// handlers have no leaves in the tree.
 func (t *OpenTree) ForeignFiles(ctx context.Context) ([]string, error) {
 	if !slices.ContainsFunc(t.Leaves, func(l Leaf) bool { return l.Kind == Foreign }) {
 		return nil, nil
@@ -58,7 +58,7 @@ func (d directory) at(name string) (string, error) {
 	return at, nil
 }
 
-// isDocument reports whether a file is the checkpoint's and not the handler's.
+// isDocument reports whether a file belongs to the checkpoint and not to the handler.
 func isDocument(name string) bool { return name == orbax.CommitFile }
 
 // ReadFile implements handler.Reader.
@@ -70,10 +70,10 @@ func (d directory) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	return d.c.file(ctx, at)
 }
 
-// checkedBytes is up to which size a file is read when it is opened.
+// checkedBytes is the size up to which a file is kept in memory when it is opened.
 const checkedBytes = 16 << 20
 
-// Open implements handler.Reader. A file is read whole to compare it with the manifest; what is
+// Open implements handler.Reader. It reads the whole file to compare it with the manifest. A file
 // larger than checkedBytes is read again later.
 func (d directory) Open(ctx context.Context, name string) (handler.File, error) {
 	at, err := d.at(name)
@@ -110,7 +110,7 @@ func (inMemory) Close() error { return nil }
 
 // file is an open file.
 type file struct {
-	ctx context.Context // of Open, for ReadAt has none
+	ctx context.Context // of Open, because ReadAt has none
 	r   store.Reader
 }
 
@@ -121,7 +121,7 @@ func (f *file) Close() error { return f.r.Close() }
 func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	switch {
 	case off < 0:
-		return 0, &errs.Error{Kind: errs.Invalid, Op: "handler.File.ReadAt", Want: "an offset from 0 on"}
+		return 0, &errs.Error{Kind: errs.Invalid, Op: "handler.File.ReadAt", Want: "an offset of at least 0"}
 	case off >= f.r.Size():
 		return 0, io.EOF
 	}
@@ -135,7 +135,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// check reads the file and compares it with what the manifest says of it.
+// check reads the file and compares it with its record in the manifest.
 func (f *file) check(want manifest.File) error {
 	if f.r.Size() != want.Size {
 		return sizeError(want.Name, want.Size, f.r.Size())

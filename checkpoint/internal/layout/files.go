@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// files reads the files of one item for the format packages. It may be used
-// concurrently. The files read last stay open until close.
+// files reads the files of one item for the format packages. It may be used concurrently. The files
+// that were read last stay open until close.
 type files struct {
 	c       *Checkpoint
 	item    string
@@ -17,7 +17,7 @@ type files struct {
 	apart   bool // each node is read by itself: see salvageValues
 
 	mu   sync.Mutex
-	ends map[string]*nodes // of the files that were read
+	ends map[string]*nodes // of the files read so far
 }
 
 func newFiles(c *Checkpoint, item string) *files {
@@ -26,7 +26,7 @@ func newFiles(c *Checkpoint, item string) *files {
 	return f
 }
 
-// ReadFile implements ocdbt.Files; the file is compared with the manifest.
+// ReadFile implements ocdbt.Files. It compares the file with the manifest.
 func (f *files) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	return f.c.file(ctx, path.Join(f.item, name))
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// A checkpoint of Flax is one file, checkpoint_<step> or *.msgpack, with the whole
-// tree. Orbax before 2023 wrote such a file, checkpoint, beside the arrays: in it
-// the larger ones are "PLACEHOLDER://<parameter>", and lie in zarr directories or
-// an OCDBT database. Neither has checksums.
+// A checkpoint of Flax is one file, checkpoint_<step> or *.msgpack, with the whole tree. Orbax
+// before 2023 wrote such a file, named checkpoint, beside the arrays: there the larger arrays are
+// "PLACEHOLDER://<parameter>", and lie in zarr directories or an OCDBT database. Neither has
+// checksums.
 
 const (
 	flaxFile    = "checkpoint"
@@ -25,15 +25,15 @@ const (
 	placeholder = "PLACEHOLDER://"
 )
 
-// isFlax reports whether a file has the name of one of Flax.
+// isFlax reports whether the file has a name that Flax gives.
 func isFlax(name string) bool {
 	step, ok := strings.CutPrefix(name, flaxFile+"_")
 	return name == flaxFile || strings.HasSuffix(name, flaxSuffix) || ok && step != "" &&
 		strings.Trim(step, "0123456789") == ""
 }
 
-// flax returns the name of the file, which lies by itself or beside arrays, or "" if there is no
-// such file.
+// flax returns the name of the file, which lies alone or beside arrays, or "" if there is no such
+// file.
 func (e entries) flax() string {
 	if e.file(flaxFile) {
 		return flaxFile
@@ -97,13 +97,13 @@ func (c *Checkpoint) fillFlax(ctx context.Context, t *OpenTree, entries []tree.E
 	return nil
 }
 
-// elsewhere returns the parameter that a leaf stands for.
+// elsewhere returns the parameter that a leaf refers to; ok is false if it refers to none.
 func elsewhere(n *tree.Node) (param string, ok bool) {
 	s, _ := n.Value.(string)
 	return strings.CutPrefix(s, placeholder)
 }
 
-// fromMemory makes a leaf of a value that the file itself has.
+// fromMemory makes a leaf from a value in the file itself.
 func (l *Leaf) fromMemory(n *tree.Node) error {
 	l.ValueType = orbax.TypeScalar
 	switch v := n.Value.(type) {

@@ -28,8 +28,8 @@ var itemKinds = [...]string{"unknown", "tree", "json", "proto"}
 // String returns the kind in words.
 func (k ItemKind) String() string { return itemKinds[k] }
 
-// Handler returns the type string of the handler of items that tell by their files what
-// they are; "" for others.
+// Handler returns the type string of the handler for items whose files show their kind, or "" for
+// other kinds.
 func (k ItemKind) Handler() string {
 	return map[ItemKind]string{Tree: orbax.HandlerTree, JSON: orbax.HandlerJSON, Proto: orbax.HandlerProto}[k]
 }
@@ -45,7 +45,7 @@ type Item struct {
 	salvage bool // of a tree: see Salvage
 }
 
-// files that tell what an item is, in the order in which they are looked for.
+// itemFiles are files that show the kind of an item, in the order in which they are looked for.
 var itemFiles = []struct {
 	file string
 	kind ItemKind
@@ -69,7 +69,7 @@ func (c *Checkpoint) Items(ctx context.Context) ([]Item, error) {
 // Has reports whether there is an item of that name.
 func (c *Checkpoint) Has(item string) bool { return slices.Contains(c.items, item) }
 
-// Item describes one item. One that is not there is errs.NotFound.
+// Item describes one item. A missing item is errs.NotFound.
 func (c *Checkpoint) Item(ctx context.Context, name string) (Item, error) {
 	if !c.Has(name) {
 		return Item{}, &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: c.name,
@@ -78,21 +78,21 @@ func (c *Checkpoint) Item(ctx context.Context, name string) (Item, error) {
 	return c.kind.item(c, ctx, name)
 }
 
-// Tree opens a tree item. Close must be called on the result.
+// Tree opens a tree item. The caller must close it.
 func (c *Checkpoint) Tree(ctx context.Context, name string) (*OpenTree, error) {
 	return c.openTree(ctx, name, func(*Item) {})
 }
 
-// Describe is Tree with what is wrong with single leaves in Leaf.Err: such leaves
-// have no arrays.
+// Describe works like Tree, but records what is wrong with a single leaf in Leaf.Err. Such a leaf
+// has no array.
 func (c *Checkpoint) Describe(ctx context.Context, name string) (*OpenTree, error) {
 	return c.openTree(ctx, name, func(it *Item) { it.lenient = true })
 }
 
-// Salvage is Describe that finds what is whole of a damaged database too: each node of it is
-// compared with its own checksum, and the leaves below one that does not hold have that as their
-// Err. Where nothing of the database can be found, all its leaves have it. Of a checkpoint that is
-// read with a key it is Describe: only what was signed counts.
+// Salvage works like Describe and also finds the whole leaves of a damaged database. It compares
+// each node with its own checksum, and the leaves below a damaged node get the error as their Err.
+// If nothing of the database can be found, all its leaves get it. With a key Salvage is the same as
+// Describe, because only signed bytes count.
 func (c *Checkpoint) Salvage(ctx context.Context, name string) (*OpenTree, error) {
 	return c.openTree(ctx, name, func(it *Item) { it.lenient, it.salvage = true, true })
 }
@@ -114,7 +114,7 @@ func (c *Checkpoint) openTree(ctx context.Context, name string, how func(*Item))
 	for i := range t.Leaves {
 		if strange := t.Leaves[i].Err; strange != nil {
 			if gone := c.Explain(ctx, strange); gone != strange {
-				return nil, joinClose(gone, t) // all of it, not this leaf
+				return nil, joinClose(gone, t) // the whole checkpoint is gone, not just this leaf
 			}
 			break
 		}
@@ -122,7 +122,7 @@ func (c *Checkpoint) openTree(ctx context.Context, name string, how func(*Item))
 	return t, nil
 }
 
-// orbaxItem tells by the files in its directory what an item is.
+// orbaxItem determines the kind of an item from the files in its directory.
 func (c *Checkpoint) orbaxItem(ctx context.Context, name string) (Item, error) {
 	it := Item{Name: name, Handler: c.Meta.Handlers[name]}
 	if name == "" {
@@ -154,9 +154,9 @@ func (c *Checkpoint) orbaxItem(ctx context.Context, name string) (Item, error) {
 	return it, nil
 }
 
-// isOwn reports whether an item was written by a handler of the writer's own, which
-// names its files as it likes. Where nobody says that it was Bivouac, what has the
-// document of a tree is one.
+// isOwn reports whether an item was written by a handler of the user, which may give its files any
+// name. If nothing shows that Bivouac wrote the checkpoint, an item with the document of a tree
+// counts as a tree.
 func (c *Checkpoint) isOwn(ctx context.Context, it Item) (bool, error) {
 	if !orbax.OwnHandler(it.Handler) || c.Manifest != nil {
 		return orbax.OwnHandler(it.Handler), nil
@@ -213,19 +213,19 @@ func (c *Checkpoint) document(ctx context.Context, item string, want ItemKind) (
 	return c.file(ctx, it.File)
 }
 
-// Document reads a small file by its name below the checkpoint. One that is not there is
-// errs.NotFound, or errs.Corrupt when the manifest lists it.
+// Document reads a small file by its name relative to the checkpoint. A missing file is
+// errs.NotFound, or errs.Corrupt if the manifest lists it.
 func (c *Checkpoint) Document(ctx context.Context, name string) ([]byte, error) {
 	return c.file(ctx, name)
 }
 
-// Names lists the files of a directory below the checkpoint, ascending: none when the
-// directory is not there.
+// Names lists the files of a directory of the checkpoint, ascending. A missing directory has no
+// files.
 func (c *Checkpoint) Names(ctx context.Context, dir string) ([]string, error) {
 	return c.list(ctx, dir, false)
 }
 
-// Dirs lists the directories in a directory below the checkpoint as Names lists its files.
+// Dirs works like Names for the directories in a directory.
 func (c *Checkpoint) Dirs(ctx context.Context, dir string) ([]string, error) {
 	return c.list(ctx, dir, true)
 }
@@ -279,7 +279,7 @@ func sizeError(subject string, want, got int64) error {
 		Want: strconv.FormatInt(want, 10) + " bytes", Got: strconv.FormatInt(got, 10)}
 }
 
-// Own is Files, of one file that was named that file alone.
+// Own works like Files. If a single file was named, it returns that file alone.
 func (c *Checkpoint) Own(ctx context.Context) ([]store.Info, error) {
 	if !c.alone || c.Manifest != nil {
 		return c.Files(ctx)
@@ -296,8 +296,8 @@ func (c *Checkpoint) Own(ctx context.Context) ([]store.Info, error) {
 	return out, nil
 }
 
-// Files returns the names of all files of the checkpoint, ascending.
-// They are those in the store, whatever the manifest says.
+// Files returns all files of the checkpoint in the store, ascending, whether the manifest lists
+// them or not.
 func (c *Checkpoint) Files(ctx context.Context) ([]store.Info, error) {
 	var out []store.Info
 	var walk func(dir string) error

@@ -27,7 +27,7 @@ const (
 	EmptyTuple
 	EmptyNamed
 	PRNGKey
-	Foreign // of a type of its own: a leaf handler reads it
+	Foreign // read by a leaf handler
 )
 
 // String returns what checkpoint.LeafKind calls the kind.
@@ -46,9 +46,9 @@ type Leaf struct {
 	array source
 }
 
-// Form is what leaves of one tree may have in common. A tree of a million leaves has a
-// few forms. A form that several leaves share must not be changed; one with an Err
-// belongs to one leaf.
+// Form holds the properties that leaves of one tree may share. A tree of a million leaves has a few
+// forms. A form that several leaves share must not be changed. A form with an Err belongs to one
+// leaf.
 type Form struct {
 	ValueType  string
 	WriteShape []int
@@ -59,35 +59,34 @@ type Form struct {
 	// Of a leaf with an array.
 	DType      tensor.DType
 	Shape      tensor.Shape
-	ChunkShape []int       // of a chunk of the grid
-	ReadShape  []int       // of the smallest part that can be read by itself
-	File       string      // that holds it, if it has a file of its own
-	Format     zarr.Format // of its metadata, where it is stored in zarr's form
+	ChunkShape []int       // shape of a chunk of the grid
+	ReadShape  []int       // shape of the smallest part that can be read by itself
+	File       string      // the file that holds the array, if the array has its own file
+	Format     zarr.Format // of its metadata, if it is stored as zarr
 
-	slab int // bytes that are read at once where they go to their place directly; slabBytes at least
+	slab int // bytes that are read at once directly into place; at least slabBytes
 }
 
 // source reads the bytes of one array.
 type source interface {
 	// unit is the shape of the smallest region that is worth reading by itself.
 	unit() []int
-	// readRegion reads a region that lies inside of box into dst, the memory of box, and compares it
-	// with what covers its parts.
+	// readRegion reads a region inside box into dst, the memory of box, and compares it with the
+	// checksums of its parts.
 	readRegion(ctx context.Context, region, box zarr.Box, dst []byte, w *worker) error
-	// checkBox compares a box that was read with what covers the whole array.
+	// checkBox compares a box that was read with the checksum of the whole array.
 	checkBox(box zarr.Box, dst []byte) error
-	// entire reports whether checkBox can check only the whole array, and has something to compare it
-	// with.
+	// entire reports whether checkBox has a checksum, and it covers only the whole array.
 	entire() bool
 }
 
-// HasArray reports whether there is something to Read.
+// HasArray reports whether the leaf has an array to Read.
 func (l *Leaf) HasArray() bool { return l.array != nil }
 
-// Forget gives back what reading the array takes: the leaf has none any more.
+// Forget releases what reading the array needs. Afterwards the leaf has no array.
 func (l *Leaf) Forget() { l.array = nil }
 
-// Bytes is the size of the array in memory, 0 without one.
+// Bytes returns the size of the array in memory, or 0 without an array.
 func (l *Leaf) Bytes() int {
 	if l.array == nil {
 		return 0
@@ -95,7 +94,8 @@ func (l *Leaf) Bytes() int {
 	return l.Shape.Len() * l.DType.Size()
 }
 
-// Read reads the whole array into dst, which has its size: ReadBox of all of it.
+// Read reads the whole array into dst, which has its size. It works like ReadBox for the whole
+// array.
 func (l *Leaf) Read(ctx context.Context, dst []byte) error {
 	return l.ReadBox(ctx, zarr.WholeBox(l.Shape), dst)
 }
@@ -106,12 +106,11 @@ func (l *Leaf) Read(ctx context.Context, dst []byte) error {
 //
 // If the checkpoint has a manifest, the bytes are compared with it: each sub-chunk with the
 // checksum of that sub-chunk of that array, so that a whole sub-chunk in the wrong place is noticed
-// too. To that end a sub-chunk of which the box needs a part is read as a whole. If the manifest
-// has one checksum for an array of several sub-chunks, only a read of the whole array is compared
-// with it. For a part only the checks of the format itself count.
+// too. So a sub-chunk of which the box needs a part is read as a whole. If the manifest has one
+// checksum for an array of several sub-chunks, only a read of the whole array is compared with it. A
+// read of a part is checked only by the format itself.
 //
-// A box that is not inside of the array, or a dst of another size, is
-// errs.Invalid.
+// A box that is not inside the array, or a dst of another size, is errs.Invalid.
 func (l *Leaf) ReadBox(ctx context.Context, box zarr.Box, dst []byte) error {
 	err := l.admit(box, len(dst))
 	if err == nil {
@@ -142,10 +141,10 @@ func (l *Leaf) admit(box zarr.Box, bytes int) error {
 	return nil
 }
 
-// forms finds the leaves of a tree that are alike while the tree is opened.
+// forms finds leaves that share a form while a tree is opened.
 type forms struct {
-	spare *Form     // that no leaf has
-	known [16]*Form // the last ones that differed
+	spare *Form     // not used by a leaf
+	known [16]*Form // the last different forms
 	at    int
 }
 
@@ -177,7 +176,7 @@ func (f *forms) share(form *Form) *Form {
 	return form
 }
 
-// like reports whether two forms without an Err say the same.
+// like reports whether two forms without an Err are equal.
 func (f *Form) like(g *Form) bool {
 	return f.ValueType == g.ValueType && f.Text == g.Text && f.KeyImpl == g.KeyImpl && f.DType == g.DType &&
 		f.File == g.File &&
@@ -185,23 +184,23 @@ func (f *Form) like(g *Form) bool {
 		same(f.ChunkShape, g.ChunkShape) && same(f.ReadShape, g.ReadShape)
 }
 
-// same tells a list of no extents from none.
+// same reports whether two lists are equal; nil differs from an empty list.
 func same(a, b []int) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }
 
-// made is an array that lies in no file by itself: a function fills boxes of it.
+// made is an array that no file holds: a function fills boxes of it.
 type made struct {
 	shape tensor.Shape
-	size  int // of an element
+	size  int // bytes of an element
 	read  func(ctx context.Context, box zarr.Box, dst []byte) error
 }
 
-// Make gives the leaf, which has a DType and a Shape, an array whose boxes read
-// fills, in C order and from several goroutines. It verifies what it reads.
+// Make gives the leaf, which has a DType and a Shape, an array. read fills boxes of it in C order,
+// is called from several goroutines, and verifies what it reads.
 func (l *Leaf) Make(read func(ctx context.Context, box zarr.Box, dst []byte) error) {
 	l.array = made{l.Shape, l.DType.Size(), read}
 }
 
-// unit implements source: an element.
+// unit implements source: the unit is one element.
 func (m made) unit() []int { return slices.Repeat([]int{1}, len(m.shape)) }
 
 // readRegion implements source.
@@ -229,8 +228,8 @@ func IsDamage(err error) bool {
 	return kind == errs.Corrupt || kind == errs.NotFound
 }
 
-// IsUnreadable reports whether an error says that the disk does not give bytes back that
-// it was given: a damage as others are.
+// IsUnreadable reports whether an error says that the disk cannot read bytes back. That is damage
+// too.
 func IsUnreadable(err error) bool {
 	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EBADMSG)
 }

@@ -12,19 +12,18 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// IsRoot reports whether a directory has the file that every checkpoint of ours and of
-// Orbax has at its root. What cannot be looked at has none.
+// IsRoot reports whether a directory has the file that every checkpoint of Bivouac and Orbax has at
+// its root. It returns false for a directory that cannot be read.
 func IsRoot(ctx context.Context, st store.Store, dir string) bool {
 	_, err := st.Stat(ctx, path.Join(dir, orbax.CheckpointFile))
 	return err == nil
 }
 
-// levels is how far above a directory is looked for a checkpoint that it lies in: an
-// array of an item of a checkpoint is three levels below it, its chunks are further.
+// levels is how many directories above a directory are searched for a checkpoint that contains it.
+// An array of an item lies three levels below its checkpoint; its chunks lie deeper.
 const levels = 4
 
-// marks are files that a directory has at its root when it is a checkpoint of ours or of
-// Orbax, or an item of one.
+// marks are files at the root of a checkpoint of Bivouac or Orbax, or of an item.
 var marks = []string{orbax.CheckpointFile, manifest.Name, orbax.TreeFile}
 
 // Within returns the checkpoint that is, or holds, the directory at. at is a name in st, or a path
@@ -50,20 +49,20 @@ func Within(ctx context.Context, at string, st store.Store, from int) (dir strin
 	return dir, up, ok, nil
 }
 
-// CheckOutside returns errs.Invalid when at, which is to become a checkpoint, lies in one.
+// CheckOutside returns errs.Invalid if at, which is to become a checkpoint, lies in a checkpoint.
 func CheckOutside(ctx context.Context, at string, st store.Store) error {
 	dir, _, ok, err := Within(ctx, at, st, 1)
 	if !ok {
 		return err
 	}
 	return &errs.Error{Kind: errs.Invalid, Want: "a path outside of checkpoints",
-		Got: "one inside of the checkpoint " + dir,
+		Got: "a path inside the checkpoint " + dir,
 		Remedy: "save beside it; to add items to it, or replace them, save to " + dir +
 			" with SaveOptions.Name and PartialUpdate"}
 }
 
-// StepIn tells the directory of a run from others: it returns the name of a checkpoint in it, or
-// the name of its lock file, or "" if it finds neither.
+// StepIn reports whether dir is the directory of a run: it returns the name of a checkpoint in it,
+// or of its lock file, or "" if it finds neither.
 func StepIn(ctx context.Context, st store.Store, dir string) (string, error) {
 	for e, err := range st.List(ctx, dir) {
 		switch {
@@ -82,8 +81,8 @@ func StepIn(ctx context.Context, st store.Store, dir string) (string, error) {
 	return "", nil
 }
 
-// wrongLevel says that a directory lies in a checkpoint and names that. It returns nil
-// when neither of the two directories above is one or an item.
+// wrongLevel returns an error if the directory lies in a checkpoint, which it names. It returns nil
+// if neither of the two directories above is a checkpoint or an item.
 func (c *Checkpoint) wrongLevel(ctx context.Context) error {
 	for name := c.name; name != ""; {
 		if name = path.Dir(name); name == "." {
@@ -97,7 +96,7 @@ func (c *Checkpoint) wrongLevel(ctx context.Context) error {
 			remedy = "open the checkpoint above "
 		}
 		return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "a checkpoint",
-			Got: "a part of one",
+			Got: "a part of a checkpoint",
 			Remedy: remedy + path.Join(strings.TrimPrefix(c.st.Properties().Name, "local:"), name) +
 				", and name the item in the options of the load"}
 	}

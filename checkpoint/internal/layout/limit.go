@@ -7,8 +7,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Limit bounds the bytes that are asked of a store and not there yet, of all who
-// read through it. It is safe for concurrent use.
+// Limit bounds the bytes that were requested from a store and have not arrived yet, over all its
+// users. It is safe for concurrent use.
 type Limit struct {
 	most int64
 
@@ -27,7 +27,7 @@ func NewLimit(most int64) *Limit {
 	return l
 }
 
-// take waits until n bytes may be asked for, where n is at most all.
+// take waits until n bytes may be requested. n is at most the limit.
 func (l *Limit) take(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,7 +44,7 @@ func (l *Limit) give(n int64) {
 	l.less.Broadcast()
 }
 
-// memory is how much of n bytes a read may take beyond its targets.
+// memory returns how many of n bytes a read may use beyond its targets.
 func (l *Limit) memory(n int) int {
 	if l == nil || l.most > int64(n) {
 		return n
@@ -52,9 +52,9 @@ func (l *Limit) memory(n int) int {
 	return int(l.most)
 }
 
-// limited is a store that is read within a limit.
+// limited is a store whose reads respect a limit.
 type limited struct {
-	store.Store // the rest of it is not called
+	store.Store // its other methods are not called
 	limit       *Limit
 }
 
@@ -67,7 +67,7 @@ func (s limited) Open(ctx context.Context, name string) (store.Reader, error) {
 	return limitedReader{r, s.limit}, nil
 }
 
-// limitedReader reads by parts of the limit.
+// limitedReader splits reads into parts that fit the limit.
 type limitedReader struct {
 	store.Reader
 	limit *Limit

@@ -13,12 +13,11 @@ import (
 	"github.com/bivouac-ml/bivouac/format/zarr"
 )
 
-// TensorStore may give the metadata of zarr v2 arrays another name than .zarray
-// (metadata_key), which Orbax passes on. It is recorded nowhere: all that tells it
-// is that it is the one name beside chunks.
+// TensorStore can give the metadata of zarr v2 arrays another name than .zarray (metadata_key), and
+// Orbax passes the option on. The name is not recorded: it is the only name beside chunks.
 
-// metadataKey returns the name of the metadata of an array that has neither
-// zarr.json nor .zarray, or missing where there is no one such name.
+// metadataKey returns the name of the metadata of an array that has neither zarr.json nor .zarray.
+// It returns missing if there is not exactly one such name.
 func (t *OpenTree) metadataKey(ctx context.Context, param string, missing error) (string, error) {
 	found := ""
 	prefix := zarr.KeyPrefix(param)
@@ -58,7 +57,7 @@ func (t *OpenTree) metadataKey(ctx context.Context, param string, missing error)
 	return found, nil
 }
 
-// documents lie beside the chunks of an array that is an item by itself.
+// documents are the documents that lie beside the chunks of an array that is an item by itself.
 var documents = []string{orbax.TreeFile, orbax.StringsFile, orbax.ShardingFile, orbax.CommitFile, orbax.MarkerFile,
 	orbax.CheckpointFile, orbax.AnnotationsFile, manifest.Name}
 

@@ -14,18 +14,18 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// nodes is the end of a data file, where the nodes of a database lie, as the manifest lists it:
-// read at once, compared with its hash, and kept. It may be used concurrently.
+// nodes is the end of a data file, where the manifest lists the nodes of a database. It is read at
+// once, compared with its hash, and kept. It may be used concurrently.
 type nodes struct {
-	name       string // of the file, below the item
-	start, end int64  // in the file, which ends there
+	name       string // of the file, relative to the item
+	start, end int64  // range in the file; end is the end of the file
 	hash       manifest.Hash
 
 	mu sync.Mutex
-	b  []byte // once they were read
+	b  []byte // the nodes, after they were read
 }
 
-// nodes returns what the manifest lists of a file of the item; nil is nothing.
+// nodes returns the nodes that the manifest lists for a file of the item, or nil.
 func (f *files) nodes(name string) *nodes {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,39 +65,39 @@ func (n *nodes) readAt(ctx context.Context, r store.Reader, p []byte, off int64)
 	return nil
 }
 
-// speakFor reports whether the manifest's nodes belong to the database: the writer put all nodes
-// where the root is.
+// speakFor reports whether the nodes in the manifest belong to the database. The writer puts all
+// nodes beside the root.
 func (f *files) speakFor(db *ocdbt.DB) bool {
 	root := db.Version().Root
 	return f.nodes(root.File.Path()).holds(root.Offset, root.Length)
 }
 
-// admit refuses a node that does not lie where the manifest lists the nodes.
+// admit returns an error for a node that lies outside the nodes in the manifest.
 func (f *files) admit(n ocdbt.Node) error {
 	if name := n.File.Path(); !f.nodes(name).holds(n.Offset, n.Length) {
 		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint",
 			Subject: name + " at offset " + strconv.FormatInt(n.Offset, 10),
-			Want:    "a node among those that the manifest lists", Got: strconv.FormatInt(n.Length, 10) + " bytes beside them"}
+			Want:    "a node among those that the manifest lists", Got: strconv.FormatInt(n.Length, 10) + " bytes outside of them"}
 	}
 	return nil
 }
 
-// salvageValues is openValues of a tree whose database is damaged, which why says. Each node is
-// read by itself and compared with its own CRC-32C, as the hash of all of them does not hold. Keys
-// below a node that does not hold are errs.Corrupt.
+// salvageValues works like openValues for a tree whose database is damaged; why is the damage. It
+// reads each node by itself and compares it with its own CRC-32C, because the hash of all nodes does
+// not match. Keys below a damaged node are errs.Corrupt.
 //
-// A CRC-32C proves nothing against a forger: with a key nothing is salvaged, and why is
-// returned. The same holds where each node holds by itself: these are other nodes than
-// those that were written, and nothing tells whose.
+// A CRC-32C proves nothing against a forger. So with a key nothing is salvaged, and why is returned.
+// The same happens if each node matches its own CRC-32C: then these are not the nodes that were
+// written, and nobody knows who wrote them.
 func (t *OpenTree) salvageValues(ctx context.Context, why error) (zarr.KV, error) {
 	switch {
 	case !isDamage(why):
 		return nil, why
 	case t.files.c.opts.Key != nil:
 		return nil, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: t.files.c.path(t.files.item),
-			Got: "a database that is not the one that was signed", Err: why,
-			Remedy: "with a key Salvage does not go by the CRC-32C of single nodes, which proves nothing against a forger; " +
-				"load without the key if you trust it all the same"}
+			Got: "a database other than the signed one", Err: why,
+			Remedy: "with a key Salvage does not trust the CRC-32C of single nodes, which proves nothing against a forger; " +
+				"load without the key if you trust the checkpoint"}
 	}
 	x, err := t.salvageIndex(ctx)
 	if err == nil && len(x.Lost()) == 0 {
@@ -112,9 +112,9 @@ func (t *OpenTree) salvageValues(ctx context.Context, why error) (zarr.KV, error
 	return x.Values(), nil
 }
 
-// listedNodes finds the keys of a database without its document, manifest.ocdbt: the
-// manifest lists where the nodes are, and has the hash of them all, which must hold.
-// Otherwise it returns why.
+// listedNodes finds the keys of a database without its document, manifest.ocdbt. The manifest lists
+// where the nodes are, and has a hash of all of them. If the hash does not match, listedNodes returns
+// why.
 func (t *OpenTree) listedNodes(ctx context.Context, why error) (*ocdbt.Index, error) {
 	t.files.apart = false
 	var found *nodes
@@ -155,7 +155,7 @@ func isDamage(err error) bool {
 	return kind == errs.Corrupt || kind == errs.NotFound
 }
 
-// salvageIndex finds the keys of all nodes that hold by themselves.
+// salvageIndex finds the keys in all nodes that match their own CRC-32C.
 func (t *OpenTree) salvageIndex(ctx context.Context) (*ocdbt.Index, error) {
 	db, err := ocdbt.Open(ctx, t.files, ocdbt.Options{})
 	if errs.KindOf(err) == errs.NotFound {

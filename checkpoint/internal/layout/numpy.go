@@ -28,7 +28,7 @@ func isNumpy(name string) bool {
 	return strings.HasSuffix(name, npySuffix) || strings.HasSuffix(name, npzSuffix)
 }
 
-// numpy is the name of the file, "" if there is another one.
+// numpy returns the name of the single file, or "" if there is another file.
 func (e entries) numpy() string {
 	for n, dir := range e {
 		if len(e) == 1 && !dir && isNumpy(n) {
@@ -100,7 +100,7 @@ func (c *Checkpoint) fillNpy(ctx context.Context, t *OpenTree) error {
 	return nil
 }
 
-// add makes the leaf of an array.
+// add adds the leaf of an array.
 func (t *OpenTree) add(a numpyArray) {
 	l := Leaf{Path: tree.Path{{Name: a.name, Kind: tree.KeyDict}}, Param: a.name, Kind: Array, array: a,
 		Form: &Form{ValueType: orbax.TypeNumpy, DType: a.h.DType, Shape: a.h.Shape, ChunkShape: a.h.Shape,
@@ -117,7 +117,7 @@ type numpyFile struct {
 	name  string
 }
 
-// reader returns the file as the format wants it, for as long as ctx lives.
+// reader returns the file as the io.ReaderAt that the format needs. It is valid while ctx is.
 func (f numpyFile) reader(ctx context.Context) (io.ReaderAt, int64, error) {
 	size, err := f.files.Size(ctx, f.name)
 	return readerAt{ctx, f, size}, size, err
@@ -158,24 +158,24 @@ type numpyArray struct {
 	name   string
 	alone  bool // in a .npy file
 	h      npy.Header
-	offset int64              // of the elements, where they lie as they are; else 0
-	verify func([]byte) error // of all elements; nil where there is no checksum, or decoding checks it
+	offset int64              // of the elements, if they are stored uncompressed; else 0
+	verify func([]byte) error // checks all elements; nil if there is no checksum, or decoding checks it
 }
 
 func (a numpyArray) inPlace() bool { return a.offset > 0 }
 
-// unit implements source: what can be decoded, or verified, as a whole only.
+// unit implements source: the array can only be decoded or verified as a whole.
 func (a numpyArray) unit() []int { return slices.Clone([]int(a.h.Shape)) }
 
-// readRegion implements source. Elements that lie as they are are read where they
-// are; others are decoded all, and what is wanted of them copied.
+// readRegion implements source. Uncompressed elements are read directly. Otherwise all elements are
+// decoded, and the wanted ones are copied.
 func (a numpyArray) readRegion(ctx context.Context, region, box zarr.Box, dst []byte, w *worker) error {
 	size := a.h.DType.Size()
 	if !a.inPlace() {
 		t, err := a.decode(ctx)
 		if err == nil && (t.DType != a.h.DType || !t.Shape.Equal(a.h.Shape)) {
 			err = &errs.Error{Kind: errs.Corrupt, Want: a.h.DType.String() + a.h.Shape.String(),
-				Got: "another array than before"}
+				Got: "a different array than before"}
 		}
 		if err == nil && region.Equal(zarr.WholeBox(a.h.Shape)) {
 			zarr.CopyBox(box, dst, region, t.Data, size)
@@ -210,8 +210,8 @@ func (a numpyArray) decode(ctx context.Context) (tensor.Tensor, error) {
 	return npy.Read(io.NewSectionReader(r, 0, size), size)
 }
 
-// checkBox implements source: all elements are compared with the checksum of the member, parts of
-// them have none.
+// checkBox implements source: it compares all elements with the checksum of the member. Parts have
+// no checksum.
 func (a numpyArray) checkBox(box zarr.Box, dst []byte) error {
 	if a.verify == nil || !box.Equal(zarr.WholeBox(a.h.Shape)) {
 		return nil

@@ -17,34 +17,33 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Checkpoint is an open checkpoint: all that is read of it is of one directory,
-// whatever its name leads to meanwhile. Close must be called.
+// Checkpoint is an open checkpoint. Everything is read from one directory, even if its name leads
+// elsewhere meanwhile. The caller must call Close.
 type Checkpoint struct {
 	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors", "numpy", "flax"
 	Meta     orbax.Checkpoint
 	Manifest *manifest.Manifest // or nil
 
-	pin   store.Pinned // the directory; nil of a single file
-	st    store.Store  // what is read of the checkpoint is read from it
-	raw   store.Store  // the same, whatever the manifest says
+	pin   store.Pinned // the directory; nil for a single file
+	st    store.Store  // all reads of the checkpoint go through it
+	raw   store.Store  // the same store, without checks against the manifest
 	name  string
-	info  store.Info // of what has the name
+	info  store.Info // of the directory or file
 	opts  Options
 	kind  *kind
-	items []string // ascending; "" is the checkpoint itself, of a flat one
-	parts []string // of a checkpoint without documents of Orbax: its files
-	alone bool     // it is one file that was named
+	items []string // ascending; "" is the checkpoint itself, if it is flat
+	parts []string // the files of a checkpoint without documents of Orbax
+	alone bool     // the checkpoint is a single file that was named
 
-	structure *orbax.Tree       // of a safetensors checkpoint of ours
-	texts     map[string]string // the strings of one, by the names of their leaves
-	keys      map[string]string // of such a one: the implementations of PRNG keys, by parameter
+	structure *orbax.Tree       // of a safetensors checkpoint that Bivouac wrote
+	texts     map[string]string // its strings, by leaf name
+	keys      map[string]string // its implementations of PRNG keys, by parameter
 }
 
 // entries are the names in a directory, true for directories.
 type entries map[string]bool
 
-// kind is one layout: how it is told from the others, where its items lie, and
-// how they open.
+// kind is one layout: how to recognise it, where its items lie, and how to open them.
 type kind struct {
 	name  string
 	sniff func(entries) bool
@@ -98,7 +97,7 @@ var kinds = []*kind{
 	},
 }
 
-// numpyKind is the kind of a file of numpy, which is a checkpoint only by itself.
+// numpyKind is the kind of a numpy file, which is a checkpoint only as a single file.
 var numpyKind = &kind{
 	name:  "numpy",
 	sniff: func(e entries) bool { return e.numpy() != "" },
@@ -113,7 +112,7 @@ func (e entries) file(name string) bool {
 	return ok && !dir
 }
 
-// dirs are the directories that may be items.
+// dirs returns the directories that may be items.
 func (e entries) dirs() []string {
 	var out []string
 	for n, dir := range e {
@@ -127,27 +126,27 @@ func (e entries) dirs() []string {
 
 // Options of opening. The zero value is what Open takes.
 type Options struct {
-	Key             ed25519.PublicKey // that must have signed the manifest; nil asks for no signature
-	Label           string            // under which it must have signed; "" asks for none
-	OverRead        float64           // of safetensors files without a manifest: safetensors.Options
-	ReadBytes       int64             // of a read of a safetensors file, at most; 0 is about 4 MiB
-	Reads           *Limit            // of what is read of the checkpoint; nil is no limit
-	FillMissing     bool              // chunks that are missing are the fill value, also where every chunk was stored; not where there is a manifest
+	Key             ed25519.PublicKey // must have signed the manifest; nil checks no signature
+	Label           string            // the label of the signature; "" checks no label
+	OverRead        float64           // for safetensors files without a manifest: safetensors.Options
+	ReadBytes       int64             // largest read of a safetensors file; 0 is about 4 MiB
+	Reads           *Limit            // bounds reads of the checkpoint; nil is no limit
+	FillMissing     bool              // missing chunks are the fill value, even if every chunk was stored; without effect if there is a manifest
 	AllowNoManifest bool              // a checkpoint that was written with a manifest may have lost it
-	Committed       bool              // one of Orbax's layouts must have commit_success.txt
-	Lease           bool              // what is removed meanwhile keeps its files until Close, where the store can
+	Committed       bool              // a layout of Orbax must have commit_success.txt
+	Lease           bool              // a checkpoint that is removed meanwhile keeps its files until Close, if the store supports that
 }
 
-// Open is Options.Open of the zero Options.
+// Open works like Options.Open of the zero Options.
 func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error) {
 	return Options{}.Open(ctx, st, name)
 }
 
 // Open recognises the checkpoint called name in st and reads its metadata.
 //
-// errs.NotFound: there is nothing of that name, or no longer (store.ErrRemoved). errs.Invalid: it
-// is not a checkpoint, and the error says what it is. errs.Corrupt: it is one, and damaged, or not
-// signed with the key.
+// Errors: NotFound if the name does not exist, or no longer exists (store.ErrRemoved); Invalid if it
+// is not a checkpoint, with what it is; Corrupt if the checkpoint is damaged, or not signed with the
+// key.
 func (o Options) Open(ctx context.Context, st store.Store, name string) (c *Checkpoint, err error) {
 	for range replacements {
 		if c, err = o.open(ctx, st, name); !errors.Is(err, store.ErrReplaced) {
@@ -158,18 +157,18 @@ func (o Options) Open(ctx context.Context, st store.Store, name string) (c *Chec
 	return nil, err
 }
 
-// open is Open of the directory that has the name now.
+// open works like Open for the directory that has the name now.
 func (o Options) open(ctx context.Context, st store.Store, name string) (*Checkpoint, error) {
 	const op = "checkpoint.Open"
 	if store.IsStaging(name) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint",
-			Got:    "one that was never committed",
-			Remedy: "load another; a save that was interrupted left this behind"}
+			Got:    "a checkpoint that was never committed",
+			Remedy: "load another checkpoint; an interrupted save left this one"}
 	}
 	if strings.Contains(path.Base(name), ".partial_save") {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint",
 			Got:    "a session of partial saves",
-			Remedy: "finalize it: bivouac repair --apply, partial.Finalize, or the library that began it"}
+			Remedy: "finalize it with bivouac repair --apply, partial.Finalize, or the library that began it"}
 	}
 	c := &Checkpoint{name: name, opts: o}
 	err := c.hold(ctx, st)
@@ -199,8 +198,8 @@ func (c *Checkpoint) begin(ctx context.Context) error {
 	}
 	if c.opts.Committed && strings.HasPrefix(c.Layout, "orbax") && !in.file(orbax.CommitFile) {
 		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint",
-			Got:    "one without " + orbax.CommitFile,
-			Remedy: "load another; where an Orbax before 0.12.3 saved it set atomicity.allow_legacy_atomic_rename"}
+			Got:    "a checkpoint without " + orbax.CommitFile,
+			Remedy: "load another checkpoint; if Orbax before 0.12.3 saved this one, set atomicity.allow_legacy_atomic_rename"}
 	}
 	if in.file(manifest.Name) {
 		b, err := store.ReadAll(ctx, c.st, c.path(manifest.Name))
@@ -234,7 +233,7 @@ func (c *Checkpoint) sniff(in entries) *kind {
 	return nil
 }
 
-// recognise finds out by the names at its root what the checkpoint is.
+// recognise determines from the names at its root what the checkpoint is.
 func (c *Checkpoint) recognise(in entries) bool {
 	if c.kind = c.sniff(in); c.kind == nil {
 		return false
@@ -249,8 +248,8 @@ func (c *Checkpoint) recognise(in entries) bool {
 	return true
 }
 
-// trust refuses what the key did not sign, and has everything else be read
-// through the manifest that it signed.
+// trust returns an error unless the key signed the manifest, and makes all further reads go through
+// the signed manifest.
 func (c *Checkpoint) trust(in entries) error {
 	switch {
 	case c.opts.Key == nil:
@@ -258,7 +257,7 @@ func (c *Checkpoint) trust(in entries) error {
 	case c.Manifest == nil:
 		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(manifest.Name), Want: "a signed manifest",
 			Got:    "no manifest",
-			Remedy: "load without a key if you trust it all the same"}
+			Remedy: "load without a key if you trust the checkpoint"}
 	}
 	if err := c.Manifest.CheckSignature(c.opts.Key); err != nil {
 		return err
@@ -288,8 +287,8 @@ func (c *Checkpoint) orbaxMeta(ctx context.Context) error {
 	return err
 }
 
-// itemsThere compares the directories that are there with the manifest: an item that is gone must
-// not pass for one that was never saved.
+// itemsThere compares the directories with the manifest, so that a lost item is not mistaken for
+// one that was never saved.
 func (c *Checkpoint) itemsThere(in entries) error {
 	for _, f := range c.Manifest.Files {
 		if dir, _, below := strings.Cut(f.Name, "/"); below && !in[dir] {
@@ -303,8 +302,8 @@ func missingFile(name string, err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: name, Got: "the file is missing", Err: err}
 }
 
-// read lists the directory of the checkpoint. A single file of safetensors, numpy or
-// Flax stands for a directory that holds nothing else.
+// read lists the directory of the checkpoint. A single file of safetensors, numpy or Flax counts as
+// a directory with only that file.
 func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 	if c.name != "" {
 		info := c.info
@@ -334,14 +333,14 @@ func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 	return in, nil
 }
 
-// unrecognised says what a directory is that is not a checkpoint.
+// unrecognised returns an error that says what a directory is, if it is not a checkpoint.
 func (c *Checkpoint) unrecognised(ctx context.Context, in entries) error {
 	e := &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "a checkpoint",
 		Got: "a directory without " + orbax.CheckpointFile}
 	switch {
 	case len(in) == 0:
 		e.Got = "an empty directory"
-	case in.file(manifest.Name), in.file(orbax.MarkerFile): // it was one of ours, or of Orbax
+	case in.file(manifest.Name), in.file(orbax.MarkerFile): // it was a checkpoint of Bivouac or Orbax
 		return missingFile(c.path(orbax.CheckpointFile), nil)
 	}
 	if err := c.wrongLevel(ctx); err != nil {
@@ -349,7 +348,7 @@ func (c *Checkpoint) unrecognised(ctx context.Context, in entries) error {
 	}
 	for _, d := range in.dirs() {
 		if _, err := c.st.Stat(ctx, path.Join(c.name, d, orbax.CheckpointFile)); err == nil {
-			e.Got, e.Remedy = "a directory of steps", "name one of them, such as "+path.Join(c.name, d)
+			e.Got, e.Remedy = "a directory of steps", "name a step, such as "+path.Join(c.name, d)
 			break
 		}
 	}
@@ -385,7 +384,7 @@ func (c *Checkpoint) CheckFiles(ctx context.Context) error {
 	}
 	for _, f := range c.Manifest.Files {
 		if parity.Is(f.Name) {
-			continue // what is lost of it harms no load
+			continue // a lost parity file does not affect a load
 		}
 		info, err := c.st.Stat(ctx, c.path(f.Name))
 		switch {
@@ -400,21 +399,20 @@ func (c *Checkpoint) CheckFiles(ctx context.Context) error {
 	return nil
 }
 
-// OpenFile opens a file of the checkpoint by its name below it. It compares nothing with the
+// OpenFile opens a file of the checkpoint by its relative name. It compares nothing with the
 // manifest.
 func (c *Checkpoint) OpenFile(ctx context.Context, name string) (store.Reader, error) {
 	return c.st.Open(ctx, c.path(name))
 }
 
-// Parity returns how many parity blocks the checkpoint has for 100 data blocks, 0 where
-// it has none. It fails where there is parity that cannot be read.
+// Parity returns how many parity blocks the checkpoint has for 100 data blocks, or 0 without
+// parity. It fails if the parity cannot be read.
 func (c *Checkpoint) Parity(ctx context.Context) (int, error) {
 	return parity.Percent(ctx, c.raw, c.name, c.Manifest)
 }
 
-// Unmerged returns the directories, each with a slash at its end, of the
-// databases of the processes that wrote an item, where these were never merged
-// to one.
+// Unmerged returns the directories, each with a slash at its end, of the databases of the processes
+// that wrote an item, if these databases were never merged.
 func (c *Checkpoint) Unmerged(ctx context.Context, item string) ([]string, error) {
 	_, err := c.st.Stat(ctx, c.path(item, ocdbt.ManifestName))
 	if errs.KindOf(err) != errs.NotFound {

@@ -8,14 +8,13 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// replacements is how often a checkpoint that is replaced while it is read is read
-// again. From the second time on it has a lease, where the store has those.
+// replacements is how often a checkpoint that is replaced while it is read is read again. From the
+// second time on it has a lease, if the store has leases.
 const replacements = 16
 
-// Read opens the checkpoint and calls do with it, again when the checkpoint was
-// replaced while do read it. What do reads is of one checkpoint. An error of do that
-// came because the checkpoint was removed meanwhile is that instead: errs.NotFound with
-// store.ErrRemoved in its chain.
+// Read opens the checkpoint and calls do with it. If the checkpoint was replaced meanwhile, it does
+// so again, so that do sees one checkpoint. If do fails because the checkpoint was removed
+// meanwhile, Read returns errs.NotFound with store.ErrRemoved in its chain.
 func (o Options) Read(ctx context.Context, st store.Store, name string, do func(*Checkpoint) error) (err error) {
 	for range replacements {
 		var c *Checkpoint
@@ -34,15 +33,15 @@ func (o Options) Read(ctx context.Context, st store.Store, name string, do func(
 	return err
 }
 
-// Close gives the directory back.
+// Close releases the directory.
 func (c *Checkpoint) Close() {
 	if c.pin != nil {
 		c.pin.Close() //nolint:errcheck // nothing was written
 	}
 }
 
-// Fate says what became of the name of the checkpoint since it was opened: nil when it
-// still has it, else an error with store.ErrRemoved or store.ErrReplaced in its chain.
+// Fate returns nil if the checkpoint still has its name. Otherwise it returns an error with
+// store.ErrRemoved or store.ErrReplaced in its chain.
 func (c *Checkpoint) Fate(ctx context.Context) error {
 	if c.pin == nil {
 		return nil
@@ -50,8 +49,8 @@ func (c *Checkpoint) Fate(ctx context.Context) error {
 	return errs.Wrap("checkpoint", c.name, c.pin.Fate(ctx, c.name))
 }
 
-// At returns the directory of the checkpoint, when it was opened as name of st, and nil
-// otherwise. It is closed by Close of the checkpoint.
+// At returns the directory of the checkpoint if it was opened as name of st, and nil otherwise.
+// Close of the checkpoint closes the directory.
 func (c *Checkpoint) At(st store.Store, name string) store.Pinned {
 	if c.pin == nil || c.name != name || c.pin.Properties().Name != st.Properties().Name {
 		return nil
@@ -59,8 +58,8 @@ func (c *Checkpoint) At(st store.Store, name string) store.Pinned {
 	return c.pin
 }
 
-// Explain returns the error of a read of the checkpoint, or what became of the
-// checkpoint, when that is why: files that go with it look like damage.
+// Explain returns the error of a read of the checkpoint. If the checkpoint was removed or replaced
+// meanwhile, it returns that instead, because vanished files look like damage.
 func (c *Checkpoint) Explain(ctx context.Context, err error) error {
 	if err == nil || errs.KindOf(err) == errs.Canceled {
 		return err
@@ -71,7 +70,7 @@ func (c *Checkpoint) Explain(ctx context.Context, err error) error {
 	return err
 }
 
-// Explain is Checkpoint.Explain for an error that may have come from any of several.
+// Explain works like Checkpoint.Explain for an error that may come from any of several checkpoints.
 func Explain(ctx context.Context, err error, of ...*Checkpoint) error {
 	for _, c := range of {
 		if why := c.Explain(ctx, err); why != err {
@@ -81,7 +80,7 @@ func Explain(ctx context.Context, err error, of ...*Checkpoint) error {
 	return err
 }
 
-// Gone returns what became of the checkpoint, when it was removed or replaced; else nil.
+// Gone returns an error if the checkpoint was removed or replaced, else nil.
 func (c *Checkpoint) Gone(ctx context.Context) error {
 	if fate := c.Fate(ctx); isGone(fate) {
 		return fate
@@ -89,8 +88,8 @@ func (c *Checkpoint) Gone(ctx context.Context) error {
 	return nil
 }
 
-// complete returns what became of a checkpoint without a manifest, which would have
-// said what went with it: what was read may have been what was left.
+// complete returns an error if a checkpoint without a manifest was removed or replaced. Without a
+// manifest, what was read may be incomplete.
 func (c *Checkpoint) complete(ctx context.Context) error {
 	if c.Manifest != nil {
 		return nil
@@ -117,7 +116,7 @@ func (c *Checkpoint) hold(ctx context.Context, st store.Store) error {
 		}
 	}
 	if c.opts.Lease && c.pin != nil {
-		// Without a lease what is removed is an error that says so.
+		// Without a lease, reading a removed checkpoint is an error that says so.
 		err := c.pin.Lease(ctx)
 		if kind := errs.KindOf(err); err != nil && kind != errs.Unsupported && kind != errs.Busy {
 			return err

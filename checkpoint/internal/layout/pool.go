@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// budget bounds the memory that a read takes beyond its targets. A piece of
-// memory larger than it is still given, to one worker at a time.
+// budget bounds the memory that a read uses beyond its targets. A larger piece of memory is still
+// given, to one worker at a time.
 const budget = 32 << 20
 
 // pool lends memory to the workers of a read, within the budget, and reuses it.
@@ -15,8 +15,8 @@ type pool struct {
 
 	mu   sync.Mutex
 	free sync.Cond // signalled when lent shrinks
-	lent int       // and promised
-	idle [][]byte  // what is lent and these are at most the budget, or a half of it these
+	lent int       // bytes lent and promised
+	idle [][]byte  // at most half of the budget, and with lent at most the budget
 }
 
 func newPool(most int) *pool {
@@ -25,8 +25,8 @@ func newPool(most int) *pool {
 	return p
 }
 
-// admit waits until the budget allows for n bytes and promises them. Who holds
-// memory already must not call it, or all might wait for each other.
+// admit waits until the budget allows n bytes and promises them. A caller that already holds memory
+// must not call it: all callers might wait for each other.
 func (p *pool) admit(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,7 +36,7 @@ func (p *pool) admit(n int) {
 	p.lent += n
 }
 
-// get lends n bytes of any content, for which promised bytes are given back.
+// get lends n bytes of any content and returns promised bytes to the budget.
 func (p *pool) get(n, promised int) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +53,7 @@ func (p *pool) get(n, promised int) []byte {
 	return make([]byte, n)
 }
 
-// put takes back what get lent.
+// put takes back memory that get lent.
 func (p *pool) put(b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ func (p *pool) trim() {
 	}
 }
 
-// forgo gives back what was promised and not taken.
+// forgo returns promised bytes that were not used.
 func (p *pool) forgo(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,21 +83,19 @@ func (p *pool) forgo(n int) {
 	p.free.Broadcast()
 }
 
-// worker is one goroutine of a read with the memory that it hands on from part
-// to part.
+// worker is one goroutine of a read, with memory that it reuses from part to part.
 type worker struct {
 	pool    *pool
-	held    int    // pieces of memory
-	promise int    // bytes that the pool keeps for the second piece
+	held    int    // number of pieces of memory
+	promise int    // bytes that the pool reserves for the second piece
 	encoded []byte // of the part that is being decoded
-	whole   []byte // the sub-chunk or region that is to be copied from
-	shared  []byte // a region that several boxes are copied from
+	whole   []byte // the sub-chunk or region to copy from
+	shared  []byte // a region from which several boxes are copied
 
-	cover *cover // counts what is read, where a check asks for it; else nil
+	cover *cover // counts the bytes read for a check; else nil
 }
 
-// take returns n bytes in *b, one of the worker's pieces; what it held before is
-// gone.
+// take returns n bytes in *b, one of the pieces of the worker. The previous content is lost.
 func (w *worker) take(b *[]byte, n int) []byte {
 	if cap(*b) < n {
 		w.giveBack(b)
@@ -127,7 +125,7 @@ func (w *worker) forgo() {
 	w.promise = 0
 }
 
-// release gives all memory back.
+// release returns all memory to the pool.
 func (w *worker) release() {
 	w.forgo()
 	w.giveBack(&w.encoded)

@@ -15,26 +15,25 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Target is a box of a leaf that has an array, and the memory that it is to be
-// read into: as many bytes as it has, in C order.
+// Target is a box of a leaf with an array, and the memory into which it is read in C order. Dst has
+// the size of the box.
 type Target struct {
 	Leaf *Leaf
-	Box  zarr.Box // what of it is beyond the array is left as it is in Dst
+	Box  zarr.Box // the part of it beyond the array is left unchanged in Dst
 	Dst  []byte
 	// DType is the type to which the elements are cast; Invalid is the type of the leaf.
 	DType tensor.DType
-	// Lossy takes what the cast makes of values that DType does not have. Else
-	// they are errs.Mismatch.
+	// Lossy allows the cast to change values that DType cannot hold. Otherwise they are errs.Mismatch.
 	Lossy bool
 }
 
 const (
-	slabBytes = 4 << 20 // about what is read of a large array at once
-	taskBytes = 1 << 20 // up to where small arrays are read together
-	taskBoxes = 64      // as many of them at most
+	slabBytes = 4 << 20 // about how much of a large array is read at once
+	taskBytes = 1 << 20 // the size up to which small arrays are read together
+	taskBoxes = 64      // how many of them at most
 )
 
-// piece is what a task reads of one target: a region inside of its box.
+// piece is the part of one target that a task reads: a region inside its box.
 type piece struct {
 	*Target
 	region zarr.Box
@@ -44,19 +43,18 @@ type piece struct {
 // all wanted pieces of one slab of a large leaf.
 type task struct {
 	pieces []piece
-	shared bool // the pieces are of one slab: what two of them need is read once
+	shared bool // the pieces are of one slab: bytes that two pieces need are read once
 }
 
-// Read reads all targets, several at a time and large ones in several places at a time, with memory
-// of its own of some 32 MiB, or Options.Reads, at most beyond the largest chunk that must be
-// decoded as a whole. Bytes that several boxes of a leaf need are read once. Read verifies as
-// Leaf.ReadBox does. The targets of one leaf must lie together; the memory of targets must not
-// overlap. Of the errors met, Read returns the first in the order of the targets. After an error
-// the content of the targets is undefined.
+// Read reads all targets, several at a time, and large targets in several places at a time. Beyond
+// the targets it uses at most some 32 MiB of memory, or Options.Reads, plus the largest chunk that
+// must be decoded as a whole. Bytes that several boxes of a leaf need are read once. Read verifies
+// like Leaf.ReadBox. The targets of one leaf must be adjacent in the list; the memory of targets must
+// not overlap. Read returns the error of the first failed target in list order. After an error the
+// content of the targets is undefined.
 //
-// Elements are cast slab by slab, when the bytes that they were stored as have been verified. Where
-// all of an array has one checksum, which no part can be compared with, that takes memory for the
-// whole array.
+// Elements are cast slab by slab, after their stored bytes were verified. If an array has only one
+// checksum for the whole, that takes memory for the whole array.
 func (t *OpenTree) Read(ctx context.Context, targets []Target) error {
 	for i := range targets {
 		if err := targets[i].admit(); err != nil {
@@ -163,8 +161,8 @@ func slabs(group []Target) []task {
 	return tasks
 }
 
-// slab returns the shape of the regions that an array is cut into: units put
-// together, along the last axes first, up to most bytes.
+// slab returns the shape of the regions into which an array is cut: units joined along the last
+// axes first, up to most bytes.
 func slab(shape, unit []int, size, most int) []int {
 	s := slices.Clone(unit)
 	bytes := size
@@ -217,10 +215,9 @@ func (t *task) run(ctx context.Context, w *worker) error {
 	return nil
 }
 
-// each calls f for every index below n, on several cores. It returns the error
-// of the lowest index among those that it met. What runs at once is far apart:
-// neighbours often write to the same pages, which the system would have to clear
-// for each of them.
+// each calls f for every index below n, on several cores. It returns the error of the lowest failed
+// index that it has seen. Calls that run at the same time have distant indices, because neighbours
+// often write to the same pages, which the system would have to clear for each of them.
 func each(n int, f func(i int) error) error {
 	workers := min(workers(), n)
 	var next, stop atomic.Int64
@@ -252,8 +249,8 @@ func each(n int, f func(i int) error) error {
 	return first.err
 }
 
-// apart permutes the indices below n: every streams of them in a row are one of
-// each of as many parts of the range, and each part comes in its order.
+// apart permutes the indices below n. It cuts the range into as many parts as there are streams,
+// and takes the next index of each part in turn.
 func apart(i, n, streams int) int {
 	part, k := i%streams, i/streams
 	return part*(n/streams) + min(part, n%streams) + k
@@ -264,15 +261,14 @@ type failure struct {
 	err error
 }
 
-// workers is how many goroutines read: more than there are cores, as some of
-// them wait for the disk.
+// workers returns the number of goroutines that read: more than there are cores, because some wait
+// for the disk.
 func workers() int { return 2 * runtime.GOMAXPROCS(0) }
 
-// A target is staged when its elements cannot be read to where they go: they are
-// cast, or have neighbours there that the array has not. What several targets
-// share is staged as well.
+// A target is staged if its elements cannot be read directly into its memory: they are cast, or the
+// box extends beyond the array. Regions that several targets share are staged too.
 
-// dtype is the type of the elements of Dst.
+// dtype returns the type of the elements of Dst.
 func (g *Target) dtype() tensor.DType {
 	if g.DType == tensor.Invalid {
 		return g.Leaf.DType
@@ -292,7 +288,7 @@ func (g *Target) within() (region zarr.Box, ok bool) {
 	return g.Box.Intersect(zarr.WholeBox(g.Leaf.Shape))
 }
 
-// encoded is how many bytes of the array are read.
+// encoded returns how many bytes of the array are read.
 func (g *Target) encoded() int {
 	region, ok := g.within()
 	if !ok {
@@ -326,8 +322,8 @@ func (g *Target) admit() error {
 	return nil
 }
 
-// runStaged reads the region around pieces of one leaf once, verifies it, and puts
-// their parts of it where they go.
+// runStaged reads the region around pieces of one leaf once, verifies it, and copies their parts
+// into place.
 func runStaged(ctx context.Context, pieces []piece, w *worker) error {
 	l := pieces[0].Leaf
 	regions, staged := make([]zarr.Box, len(pieces)), false
@@ -353,7 +349,7 @@ func runStaged(ctx context.Context, pieces []piece, w *worker) error {
 	return nil
 }
 
-// place puts what the box has of a region into its memory.
+// place copies the part of a region that lies in the box into its memory.
 func (g *Target) place(region zarr.Box, b []byte) error {
 	size := g.Leaf.DType.Size()
 	if g.dtype() == g.Leaf.DType {
@@ -374,7 +370,7 @@ func (g *Target) place(region zarr.Box, b []byte) error {
 	return failed
 }
 
-// moved returns the box as seen from the origin of the target's.
+// moved returns the box relative to the origin of the box of the target.
 func (g *Target) moved(b zarr.Box) zarr.Box {
 	origin := make([]int, len(b.Origin))
 	for i, o := range b.Origin {
@@ -383,13 +379,13 @@ func (g *Target) moved(b zarr.Box) zarr.Box {
 	return zarr.Box{Origin: origin, Shape: b.Shape}
 }
 
-// cast casts a run of elements, and refuses what the type does not have.
+// cast casts a run of elements. It fails for a value that the type cannot hold.
 func (g *Target) cast(out, in []byte) error {
 	src := g.Leaf.DType
 	err := cast.Into(g.dtype(), out, src, in, g.Lossy)
 	var e *errs.Error
 	if errors.As(err, &e) && e.Kind == errs.Mismatch {
-		e.Remedy = "load it as " + src.String() + ", or with LossyCast as what is left of it"
+		e.Remedy = "load it as " + src.String() + ", or set LossyCast to accept the loss"
 	}
 	return err
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// maxOpen bounds the files that an item keeps open: an array may have a file for
-// each chunk, and a process may have a thousand open files only. Files in use
-// come on top when there are more of them, one for each goroutine that reads.
+// maxOpen bounds the files that an item keeps open: an array may have a file per chunk, and a
+// process may have only a thousand open files. More files may be open if they are in use, one for
+// each goroutine that reads.
 const maxOpen = 128
 
-// readers keeps the files that were read last open, up to maxOpen of them.
+// readers keeps the files that were read last open, at most maxOpen of them.
 type readers struct {
 	open func(ctx context.Context, name string) (store.Reader, error)
 
 	mu     sync.Mutex
 	byName map[string]*reader
-	idle   list.List // of *reader: the unused ones, the one used last at the back
-	failed error     // the first of closing
+	idle   list.List // of *reader: the unused files, the last used at the back
+	failed error     // the first error of closing a file
 }
 
 // reader is an open file. Its fields are guarded by readers.mu.
@@ -28,15 +28,14 @@ type reader struct {
 	store.Reader
 	name  string
 	users int
-	idle  *list.Element // nil while there are users
+	idle  *list.Element // nil while the file is in use
 }
 
 func newReaders(open func(context.Context, string) (store.Reader, error)) *readers {
 	return &readers{open: open, byName: map[string]*reader{}}
 }
 
-// borrow returns the file of that name, which stays open until giveBack at
-// least.
+// borrow returns the file of that name. It stays open at least until giveBack.
 func (s *readers) borrow(ctx context.Context, name string) (*reader, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +57,7 @@ func (s *readers) borrow(ctx context.Context, name string) (*reader, error) {
 	return r, nil
 }
 
-// giveBack ends the use of what borrow returned.
+// giveBack ends the use of a file that borrow returned.
 func (s *readers) giveBack(r *reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +67,7 @@ func (s *readers) giveBack(r *reader) {
 	}
 }
 
-// shrink closes unused files, the one used least recently first, until n are open.
+// shrink closes unused files, the least recently used first, until n are open.
 func (s *readers) shrink(n int) {
 	for len(s.byName) > n && s.idle.Len() > 0 {
 		r := s.idle.Remove(s.idle.Front()).(*reader)
@@ -79,8 +78,8 @@ func (s *readers) shrink(n int) {
 	}
 }
 
-// close closes all files; none may be in use. The error is the first that
-// closing a file ever met.
+// close closes all files; none may be in use. It returns the first error that closing any file ever
+// had.
 func (s *readers) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

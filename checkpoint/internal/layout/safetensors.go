@@ -26,7 +26,7 @@ import (
 
 func isSafetensors(name string) bool { return strings.HasSuffix(name, ".safetensors") }
 
-// safetensors are the names of the files, ascending.
+// safetensors returns the names of the files, ascending.
 func (e entries) safetensors() []string {
 	var out []string
 	for n, dir := range e {
@@ -57,7 +57,7 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 			return err
 		}
 	}
-	in := map[string]string{} // tensor → file, where there are several
+	in := map[string]string{} // tensor → file, if there are several files
 	for _, file := range c.parts {
 		m, err := safetensors.Open(ctx, t.files, file, safetensors.Options{OverRead: c.opts.OverRead,
 			MaxRead: c.opts.ReadBytes})
@@ -81,7 +81,7 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 			if err != nil {
 				l := Leaf{Path: tree.Path{{Name: e.Name, Kind: tree.KeyDict}}, Param: e.Name, Kind: Array, Form: &Form{File: file}}
 				if c.structure != nil {
-					return err // which says of which leaf
+					return err // it names the leaf
 				}
 				if err := t.tolerate(&l, err); err != nil {
 					return err
@@ -107,14 +107,14 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 	return nil
 }
 
-// noneTwice refuses a header that has a tensor more than once. The reference library
-// takes the last one. A caller who meant the other would silently get wrong numbers.
+// noneTwice returns an error for a header that has a tensor more than once. The reference library
+// takes the last one. A caller who meant the other one would silently get wrong numbers.
 func noneTwice(m *safetensors.Model, file string) error {
 	for _, p := range m.Parts() {
 		if twice := p.Header.Duplicates; len(twice) > 0 {
 			return &errs.Error{Kind: errs.Corrupt, Subject: file, Want: "each tensor once",
 				Got:    strconv.Quote(twice[0]) + " more than once in the header",
-				Remedy: "write the file again: nobody can tell which one was meant"}
+				Remedy: "write the file again: it is unknown which of the tensors was meant"}
 		}
 	}
 	return nil
@@ -137,8 +137,8 @@ func (c *Checkpoint) checkIndex(ctx context.Context, t *OpenTree) error {
 	return err
 }
 
-// safetensorsMeta reads the custom metadata: the members of all headers; where
-// two files have different values for one name, the first file counts.
+// safetensorsMeta reads the custom metadata: the members of all headers. If two files have
+// different values for a name, the first file counts.
 func (c *Checkpoint) safetensorsMeta(ctx context.Context) error {
 	f := newFiles(c, "")
 	defer f.close() //nolint:errcheck // nothing was written
@@ -178,8 +178,8 @@ type safetensorsArray struct {
 	sums  *sums // nil when there is no manifest
 }
 
-// unit implements source: what one checksum covers, or else a row of the first
-// axis that has several.
+// unit implements source: the part that one checksum covers, or else a row of the first axis with
+// an extent above 1.
 func (a safetensorsArray) unit() []int {
 	if a.sums != nil {
 		return a.sums.sub
@@ -191,8 +191,8 @@ func (a safetensorsArray) unit() []int {
 	return u
 }
 
-// readRegion implements source. With a manifest, what one checksum covers is read as a whole and
-// compared with it.
+// readRegion implements source. With a manifest it reads the whole part that a checksum covers, and
+// compares it.
 func (a safetensorsArray) readRegion(ctx context.Context, region, box zarr.Box, dst []byte, w *worker) error {
 	if a.sums == nil {
 		_, err := a.readInto(ctx, region, region, box, dst, w)
@@ -210,8 +210,8 @@ func (a safetensorsArray) readRegion(ctx context.Context, region, box zarr.Box, 
 	return nil
 }
 
-// readInto reads a region, of which a part is wanted, and puts what the box has
-// of it into dst, the memory of box. It returns the bytes of the region.
+// readInto reads a region, of which a part is wanted, and copies the part in the box into dst, the
+// memory of box. It returns the bytes of the region.
 func (a safetensorsArray) readInto(ctx context.Context, region, part, box zarr.Box, dst []byte,
 	w *worker) ([]byte, error) {
 	size := a.spec.DType.Size()
@@ -227,16 +227,15 @@ func (a safetensorsArray) readInto(ctx context.Context, region, part, box zarr.B
 	return b, nil
 }
 
-// checkBox implements source: all was checked when it was read.
+// checkBox implements source: everything was checked when it was read.
 func (a safetensorsArray) checkBox(zarr.Box, []byte) error { return nil }
 
 // entire implements source.
 func (a safetensorsArray) entire() bool { return false }
 
-// Our safetensors checkpoints say in the metadata of the file what the tensors
-// are in the tree, and that a manifest belongs to them. That has the checksum of
-// the header, which is parsed before the file is read as a whole, and of each
-// tensor.
+// In a safetensors checkpoint of Bivouac, the metadata of the file says where the tensors belong in
+// the tree, and that there is a manifest. The manifest has a checksum of the header, which is parsed
+// before the whole file is read, and of each tensor.
 
 // checkHeads compares the headers of the files with the manifest, if there is one.
 func (c *Checkpoint) checkHeads(ctx context.Context, f *files) error {
@@ -260,14 +259,14 @@ func (c *Checkpoint) checkHeads(ctx context.Context, f *files) error {
 	return nil
 }
 
-// ownMeta reads the metadata of a file that we wrote: the structure, and the user's metadata. ok is
-// false for files that other programs wrote.
+// ownMeta reads the metadata of a file that Bivouac wrote: the structure and the metadata of the
+// user. ok is false for files that other programs wrote.
 func (c *Checkpoint) ownMeta(all map[string]string) (ok bool, err error) {
 	doc, ok := all[orbax.TreeMember]
 	if !ok {
 		if c.Manifest != nil {
 			return false, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.name,
-				Want: "the metadata " + orbax.TreeMember, Got: "none, and a manifest"}
+				Want: "the metadata " + orbax.TreeMember, Got: "a manifest without this metadata"}
 		}
 		return false, nil
 	}
@@ -301,15 +300,15 @@ func (c *Checkpoint) ownMeta(all map[string]string) (ok bool, err error) {
 	return true, nil
 }
 
-// manifestMissing is the error for a checkpoint that says that it has one.
+// manifestMissing returns the error for a checkpoint that lost its manifest.
 func (c *Checkpoint) manifestMissing() error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(manifest.Name), Got: "the file is missing",
 		Want:   "the manifest that was written with this checkpoint",
 		Remedy: "restore the file; without it damage would go unnoticed"}
 }
 
-// arrange gives the tensors of our files their paths and kinds, and puts them in
-// the order of the tree.
+// arrange gives the tensors of a file of Bivouac their paths and kinds, and sorts them in tree
+// order.
 func (c *Checkpoint) arrange(t *OpenTree) error {
 	byName := make(map[string]int, len(t.Leaves))
 	for i, l := range t.Leaves {
@@ -350,8 +349,7 @@ func (c *Checkpoint) arrange(t *OpenTree) error {
 	return nil
 }
 
-// recorded returns the manifest's checksums of a tensor; nil when there is no
-// manifest.
+// recorded returns the checksums of a tensor in the manifest, or nil if there is no manifest.
 func (c *Checkpoint) recorded(name string, spec tensor.Spec) (*sums, error) {
 	if c.Manifest == nil {
 		return nil, nil

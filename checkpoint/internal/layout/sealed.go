@@ -14,22 +14,21 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// sealed is the checkpoint as a load with a key sees it: the files that the signed manifest lists,
-// and of these the bytes that it has the digests of. Files that it does not list are not there;
-// those that it lists must be; and no byte is handed out before the run that it lies in was
-// compared with its SHA-256. Everything that is read of a checkpoint is read from its store, and so
-// through this one: nothing above it knows of keys.
+// sealed is the store of a checkpoint that is loaded with a key. It has only the files that the
+// signed manifest lists, and each of these must exist. It returns no byte before the run of the byte
+// was compared with its SHA-256. Every read of a checkpoint goes through its store, so the code above
+// does not need to know about keys.
 //
-// A run is read as a whole. Where less is wanted of it, it is kept for a while.
+// A run is read as a whole. If only a part of it is wanted, the run is cached for a while.
 type sealed struct {
-	store.Store // the rest of it is not called
+	store.Store // its other methods are not called
 	root        string
 	manifest    *manifest.Manifest
 	names       []string // of the files, ascending
 	recent      *recentRuns
 }
 
-// seal has everything be read through the manifest, whose signature was checked.
+// seal makes all reads go through the manifest, whose signature was checked.
 func (c *Checkpoint) seal() *sealed {
 	s := &sealed{Store: c.st, root: c.name, manifest: c.Manifest, recent: newRecentRuns()}
 	for _, f := range c.Manifest.Files {
@@ -40,7 +39,7 @@ func (c *Checkpoint) seal() *sealed {
 	return s
 }
 
-// below returns the name below the checkpoint.
+// below returns the name relative to the checkpoint.
 func (s *sealed) below(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, s.root), "/")
 }
@@ -80,10 +79,10 @@ func (s *sealed) Stat(ctx context.Context, name string) (store.Info, error) {
 
 func unlisted(name string) error {
 	return &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: name,
-		Got: "nothing of that name in the signed manifest"}
+		Got: "no such name in the signed manifest"}
 }
 
-// from returns where in the list the names below a directory begin.
+// from returns the index of the first name below a directory.
 func (s *sealed) from(dir string) int {
 	i, _ := slices.BinarySearch(s.names, dir+"/")
 	return i
@@ -94,8 +93,7 @@ func (s *sealed) isDir(name string) bool {
 	return i < len(s.names) && strings.HasPrefix(s.names[i], name+"/")
 }
 
-// List implements store.Store. What is listed is what the manifest lists; times
-// are not known.
+// List implements store.Store. It lists the files in the manifest, without their times.
 func (s *sealed) List(_ context.Context, dir string) iter.Seq2[store.Info, error] {
 	prefix, i := "", 0
 	if in := s.below(dir); in != "" {
@@ -131,14 +129,14 @@ func (s *sealed) List(_ context.Context, dir string) iter.Seq2[store.Info, error
 	}
 }
 
-// listed keeps of the names at the root those that the manifest lists. One that
-// it lists and that is not there is errs.Corrupt.
+// listed returns the names at the root that the manifest lists. A listed name that does not exist
+// is errs.Corrupt.
 func (s *sealed) listed(in entries) (entries, error) {
 	out := entries{}
 	for e := range s.List(context.Background(), s.root) {
 		dir, there := in[e.Name]
 		if !there && parity.Is(e.Name) {
-			continue // what is lost of it harms no load
+			continue // a lost parity file does not affect a load
 		}
 		if !there || dir != e.Dir {
 			return nil, missingFile(path.Join(s.root, e.Name), nil)
@@ -198,20 +196,19 @@ func (r *sealedReader) read(ctx context.Context, run manifest.Run, b []byte) err
 	return nil
 }
 
-// recentBytes is how much a checkpoint keeps of the runs that were read last and
-// of which only a part was wanted: the rest of them is wanted next, as a rule.
+// recentBytes is how many bytes of recent runs a checkpoint caches. These are runs of which only a
+// part was wanted: usually the rest is wanted next.
 const recentBytes = 8 << 20
 
-// recentCount is how many of them it keeps at most.
+// recentCount is the largest number of cached runs.
 const recentCount = 64
 
-// recentRuns are the runs that were read last, each of them verified. It is safe
-// for concurrent use.
+// recentRuns are the runs that were read last, each verified. It is safe for concurrent use.
 type recentRuns struct {
 	mu    sync.Mutex
 	used  int
 	order []recentRun // oldest first
-	free  [][]byte    // memory of runs that were forgotten
+	free  [][]byte    // memory of dropped runs
 }
 
 // runKey is a run of a file.
@@ -227,7 +224,8 @@ type recentRun struct {
 
 func newRecentRuns() *recentRuns { return &recentRuns{} }
 
-// copy fills dst with the bytes of a run from off on, if it is there.
+// copy fills dst with bytes of a cached run, starting at off. It reports whether the run was
+// cached.
 func (r *recentRuns) copy(key runKey, dst []byte, off int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -256,8 +254,8 @@ func (r *recentRuns) memory(n int64) []byte {
 	return make([]byte, n)
 }
 
-// keep takes the memory of a run that was verified over; its bytes are not to
-// change, nor be read by the caller any more.
+// keep takes over the memory of a verified run. The caller must neither change nor read it any
+// more.
 func (r *recentRuns) keep(key runKey, b []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

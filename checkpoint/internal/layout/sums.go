@@ -12,16 +12,16 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// sums is what the manifest says of one array, or nil if the checkpoint has no manifest.
+// sums has the checksums of one array in the manifest; it is nil if the checkpoint has no manifest.
 //
 // If the encoded sub-chunks end in their own checksum (tied), that checksum is compared with the
-// manifest's, and decoding compares the bytes with it: each byte is summed once. If they do not end
-// in a checksum, the decoded bytes are summed here.
+// manifest, and decoding compares the bytes with it, so each byte is summed once. Otherwise the
+// decoded bytes are summed here.
 type sums struct {
 	leaf  manifest.Leaf
 	tied  bool
 	shape tensor.Shape
-	grid  []int // sub-chunks along each axis, those beyond the edge included
+	grid  []int // sub-chunks along each axis, including those beyond the edge
 	sub   []int // shape of a sub-chunk
 	size  int   // of an element
 }
@@ -35,8 +35,8 @@ func newSums(leaf manifest.Leaf, m *zarr.Metadata, sub []int) *sums {
 	return s
 }
 
-// newRunSums binds the record of an array that lies in one piece to the
-// sub-chunks by which it was summed.
+// newRunSums binds the record of an array that lies in one piece to the sub-chunks by which it was
+// checksummed.
 func newRunSums(leaf manifest.Leaf, shape tensor.Shape, d tensor.DType) *sums {
 	s := &sums{leaf: leaf, shape: shape, sub: manifest.RunShape(shape, d), size: d.Size(), grid: make([]int, len(shape))}
 	for i, n := range s.sub {
@@ -66,15 +66,15 @@ type check uint8
 
 const (
 	unchecked check = iota
-	bySuffix        // the checksum behind the encoded bytes
-	byBytes         // the sum of the decoded bytes of the whole sub-chunk
+	bySuffix        // by the checksum behind the encoded bytes
+	byBytes         // by the checksum of the decoded bytes of the whole sub-chunk
 )
 
 // parted reports whether the manifest has a checksum for each sub-chunk.
 func (s *sums) parted() bool { return len(s.leaf.Chunks) > 0 || tensor.Shape(s.grid).Len() == 1 }
 
-// check says how the sub-chunk of region is compared with the manifest. The one sum of an array of
-// a single sub-chunk covers its bytes without padding, so a padded sub-chunk is summed.
+// check returns how the sub-chunk of region is compared with the manifest. The one checksum of an
+// array with a single sub-chunk covers its bytes without padding, so a padded sub-chunk is summed.
 func (s *sums) check(region zarr.Box) check {
 	switch {
 	case s == nil || !s.parted():
@@ -95,8 +95,8 @@ func (s *sums) around(region zarr.Box) zarr.Box {
 	return b
 }
 
-// suffix compares the checksum behind an encoded sub-chunk with the manifest's for that place, if
-// that is how to check it. Whether the bytes have that checksum, decoding checks.
+// suffix compares the checksum behind an encoded sub-chunk with the manifest, if that is how to
+// check it. Decoding checks whether the bytes match that checksum.
 func (s *sums) suffix(how check, region zarr.Box, encoded []byte) error {
 	if how != bySuffix {
 		return nil
@@ -120,8 +120,8 @@ func (s *sums) decoded(region zarr.Box, sum uint32) error {
 	return nil
 }
 
-// whole compares the bytes of a box with the manifest, if that is the whole array and its parts
-// could not be.
+// whole compares the bytes of a box with the manifest, if the box is the whole array and its parts
+// could not be compared.
 func (s *sums) whole(box zarr.Box, b []byte) error {
 	if s == nil || s.parted() || !box.Equal(zarr.WholeBox(s.shape)) {
 		return nil

@@ -20,16 +20,16 @@ import (
 // OpenTree is an open tree item.
 type OpenTree struct {
 	UseOCDBT, UseZarr3 bool
-	Rich               *orbax.Rich // nil when container types are not recorded
+	Rich               *orbax.Rich // nil if container types are not recorded
 	Custom             json.RawMessage
 	Leaves             []Leaf // in file order
 
 	files   *files
-	db      *ocdbt.DB       // nil where arrays lie in directories
+	db      *ocdbt.DB       // nil if arrays lie in directories
 	limit   *Limit          // limits reads; nil means no limit
-	bound   bool            // the manifest has a hash of the nodes that small arrays lie in
-	lenient bool            // a leaf that cannot be read does not stand in the way of the others
-	salvage bool            // nor does a damaged database
+	bound   bool            // the manifest has a hash of the nodes, which hold small arrays
+	lenient bool            // an unreadable leaf does not make Tree fail
+	salvage bool            // neither does a damaged database
 	slashed map[string]bool // names of leaves that end in a slash
 }
 
@@ -58,8 +58,7 @@ func (c *Checkpoint) orbaxTree(ctx context.Context, it Item) (*OpenTree, error) 
 	return t, nil
 }
 
-// marked reports whether the custom metadata of a tree says that a manifest
-// belongs to the checkpoint.
+// marked reports whether the custom metadata of a tree says that the checkpoint has a manifest.
 func marked(custom json.RawMessage) bool {
 	var m struct {
 		Bivouac *struct {
@@ -86,7 +85,7 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 	}
 	var (
 		values *stored
-		gone   error // why there is nothing to be found where the arrays lie
+		gone   error // why no array can be found
 		arrays *zarr.Opener
 		texts  *orbax.StringsFileContent
 	)
@@ -160,8 +159,8 @@ func (c *Checkpoint) strings(ctx context.Context, item string) (orbax.StringsFil
 	return orbax.ParseStrings(raw)
 }
 
-// tolerate keeps what is wrong with one leaf of a lenient tree. What is wrong with
-// reading is passed on.
+// tolerate records what is wrong with one leaf of a lenient tree. It returns errors that are not
+// about the leaf.
 func (t *OpenTree) tolerate(l *Leaf, err error) error {
 	if err == nil || !t.lenient {
 		return err
@@ -174,16 +173,15 @@ func (t *OpenTree) tolerate(l *Leaf, err error) error {
 	return err
 }
 
-// nothing returns why no array of a tree that is salvaged can be found, or nil where err
-// says something else.
+// nothing returns why no array of a salvaged tree can be found, or nil if err is another error.
 func (t *OpenTree) nothing(err error) error {
 	if !t.salvage || !t.UseOCDBT || t.files.c.opts.Key != nil || !isDamage(err) {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Corrupt, Got: "no array can be found, as the database is not whole", Err: err}
+	return &errs.Error{Kind: errs.Corrupt, Got: "no array can be found, because the database is damaged", Err: err}
 }
 
-// openValues opens where the item's arrays lie: its database, or its directory.
+// openValues opens the database or the directory that holds the arrays of the item.
 func (t *OpenTree) openValues(ctx context.Context) (zarr.KV, error) {
 	if !t.UseOCDBT {
 		return zarr.NewFiles(t.files), nil
@@ -222,8 +220,8 @@ func (t *OpenTree) openDatabase(ctx context.Context) (zarr.KV, error) {
 	return x.Values(), nil
 }
 
-// processes lists the databases of the processes that wrote an item: what is
-// left when they were never merged.
+// processes lists the databases of the processes that wrote an item, which remain if they were
+// never merged.
 func (t *OpenTree) processes(ctx context.Context) ([]string, error) {
 	var dirs []string
 	for e, err := range t.files.c.st.List(ctx, t.files.c.path(t.files.item)) {
@@ -237,8 +235,8 @@ func (t *OpenTree) processes(ctx context.Context) ([]string, error) {
 	return dirs, nil
 }
 
-// uniqueParams refuses leaves of one kind of storage that share a parameter
-// name: only one of them has its bytes in the file.
+// uniqueParams returns an error if two leaves with the same kind of storage share a parameter name:
+// the file has the bytes of only one of them.
 func uniqueParams(entries []orbax.Entry) error {
 	arrays, texts := make([]tree.Entry, 0, len(entries)), []tree.Entry(nil)
 	for _, e := range entries {
@@ -252,7 +250,7 @@ func uniqueParams(entries []orbax.Entry) error {
 	for _, list := range [][]tree.Entry{arrays, texts} {
 		if err := tree.Collisions(list); err != nil {
 			return &errs.Error{Kind: errs.Corrupt, Err: err,
-				Remedy: "the writer stored one leaf over the other; only one of them could be right"}
+				Remedy: "the writer stored one leaf over the other; at most one of them is right"}
 		}
 	}
 	return nil
@@ -316,13 +314,13 @@ func (c *Checkpoint) keyImpls(ctx context.Context, item string) (map[string]stri
 
 // typed gives the keys of paths the kinds that the recorded types say.
 type typed struct {
-	root *orbax.Rich                    // nil: none are recorded
-	keys map[*orbax.Rich]map[string]int // of structs and dictionaries that were met
+	root *orbax.Rich                    // nil: no types are recorded
+	keys map[*orbax.Rich]map[string]int // of the structs and dictionaries seen so far
 }
 
 func newTyped(root *orbax.Rich) typed { return typed{root, map[*orbax.Rich]map[string]int{}} }
 
-// find returns the place of a key of r, or -1.
+// find returns the index of a key of r, or -1.
 func (t typed) find(r *orbax.Rich, key string) int {
 	at := t.keys[r]
 	if at == nil {
@@ -377,6 +375,6 @@ func (t typed) path(p tree.Path) tree.Path {
 func (t *OpenTree) Close() error { return t.files.close() }
 
 func joinClose(err error, t *OpenTree) error {
-	t.Close() //nolint:errcheck // the first reason comes first, and nothing was written
+	t.Close() //nolint:errcheck // the first error counts, and nothing was written
 	return err
 }

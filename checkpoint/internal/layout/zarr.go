@@ -17,21 +17,21 @@ import (
 type zarrArray struct {
 	*stored
 	array *zarr.Array
-	lost  *lost // counts the chunks that are filled although they were to be stored; nil where none may
-	sums  *sums // nil when there is no manifest, or the array is bound
-	bound bool  // the manifest has no record of it, but a hash of the nodes: its value lies there
+	lost  *lost // set when a chunk that should exist was filled; nil if that is not allowed
+	sums  *sums // nil if there is no manifest, or the array is bound
+	bound bool  // a node holds its value: the manifest has a hash of the nodes instead of a record
 }
 
-// stored is what the arrays of a tree have in common.
+// stored has the properties that the arrays of a tree share.
 type stored struct {
 	values zarr.KV
 	fill   bool // a missing chunk holds the fill value
-	told   bool // although it was to be stored: arrays count such chunks
+	told   bool // although it should have been stored: arrays record such chunks
 	nodes  bool // values lie in a database, whose nodes have checksums
 }
 
-// openStored opens where the arrays of a tree lie. all says that chunks that are equal
-// to the fill value were stored.
+// openStored opens the storage of the arrays of a tree. all says that chunks equal to the fill
+// value were stored too.
 func (c *Checkpoint) openStored(ctx context.Context, t *OpenTree, all bool) (*stored, error) {
 	values, err := t.openValues(ctx)
 	if err != nil {
@@ -41,17 +41,17 @@ func (c *Checkpoint) openStored(ctx context.Context, t *OpenTree, all bool) (*st
 	return &stored{values: values, fill: !all || told, told: told, nodes: t.UseOCDBT}, nil
 }
 
-// lost says that a chunk was missing, and the fill value taken for it.
+// lost records that a chunk was missing and was read as the fill value.
 type lost = atomic.Bool
 
-// Filled reports whether a part of the array that was read had been lost, and was
-// filled as Options.FillMissing has it.
+// Filled reports whether a lost part of the array was read as the fill value, as
+// Options.FillMissing allows.
 func (l *Leaf) Filled() bool {
 	z, ok := l.array.(*zarrArray)
 	return ok && z.lost != nil && z.lost.Load()
 }
 
-// openArray opens the array of a leaf and finds the manifest's record of it.
+// openArray opens the array of a leaf and finds its record in the manifest.
 func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values *stored, arrays *zarr.Opener) error {
 	array, err := t.openNamed(ctx, arrays, l.Param)
 	if errs.KindOf(err) == errs.NotFound && arrays.KeyV2 == "" {
@@ -61,7 +61,7 @@ func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values
 	}
 	if errs.KindOf(err) == errs.NotFound {
 		return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(l.Param),
-			Got: "no metadata where the arrays are", Err: err}
+			Got: "no metadata of the array", Err: err}
 	}
 	if err != nil {
 		return err
@@ -91,9 +91,9 @@ func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values
 	return nil
 }
 
-// openNamed opens an array by its name. Our keys once had a second slash behind a name that ends in
-// a slash, unlike TensorStore's keys. Such keys are still read, unless an array has a name with
-// that second slash.
+// openNamed opens an array by its name. Old versions of Bivouac added a second slash to the keys of
+// a name that ends in a slash, unlike TensorStore. Such keys are still read, unless an array has a
+// name with that second slash.
 func (t *OpenTree) openNamed(ctx context.Context, arrays *zarr.Opener, param string) (*zarr.Array, error) {
 	if t.UseOCDBT && strings.HasSuffix(param, "/") && !t.slashed[param+"/"] {
 		if a, err := arrays.OpenAt(ctx, param+"/"); errs.KindOf(err) != errs.NotFound {
@@ -111,7 +111,7 @@ func (l *zarrArray) unit() []int {
 	return l.array.Unit()
 }
 
-// atHandBytes is up to where an array may lie in a node of a database.
+// atHandBytes is the largest size of an array that may lie in a node of a database.
 const atHandBytes = 64 << 10
 
 // readRegion implements source.
@@ -140,7 +140,7 @@ func (l *zarrArray) readRegion(ctx context.Context, region, box zarr.Box, dst []
 	return nil
 }
 
-// readBound reads a box out of the node that the array lies in.
+// readBound reads a box from the node that holds the array.
 func (l *zarrArray) readBound(ctx context.Context, box zarr.Box, dst []byte, w *worker) error {
 	m := l.array.Metadata()
 	whole, size := zarr.WholeBox(m.Shape), m.DType.Size()
@@ -179,7 +179,7 @@ func (l *zarrArray) plan(ctx context.Context, box zarr.Box) iter.Seq2[*zarr.Part
 	return l.array.Plan(ctx, box, l.options())
 }
 
-// missing says of a chunk that is not there that data was lost.
+// missing returns the error for a lost chunk.
 func (l *zarrArray) missing(err error) error {
 	if errs.KindOf(err) != errs.NotFound {
 		return err
@@ -197,13 +197,12 @@ func (l *zarrArray) readPart(ctx context.Context, p *zarr.Part, box zarr.Box, ds
 	return errs.Wrap("", around.String(), l.readWhole(ctx, p, around, box, dst, w))
 }
 
-// readWhole reads the whole sub-chunk of a part, sums it, and puts what box
-// holds of it into dst.
+// readWhole reads the whole sub-chunk of a part, checksums it, and copies the part in box into dst.
 func (l *zarrArray) readWhole(ctx context.Context, p *zarr.Part, around, box zarr.Box, dst []byte, w *worker) error {
 	var whole []byte
 	place, there := box.Run(around, l.sums.size)
 	if common, ok := box.Intersect(around); !ok || !common.Equal(around) {
-		there = false // not all of it is wanted
+		there = false // only a part of it is wanted
 	}
 	if there {
 		whole = dst[place.Offset : place.Offset+place.Length]
@@ -227,8 +226,8 @@ func (l *zarrArray) readWhole(ctx context.Context, p *zarr.Part, around, box zar
 	return nil
 }
 
-// again yields the parts of the box around a part: the part itself where it is
-// the whole of it.
+// again yields the parts of the box around a part, or only the part itself if that is the whole
+// box.
 func (l *zarrArray) again(ctx context.Context, p *zarr.Part, around zarr.Box) iter.Seq2[*zarr.Part, error] {
 	if !p.Region.Equal(around) {
 		return l.plan(ctx, around)
@@ -236,8 +235,7 @@ func (l *zarrArray) again(ctx context.Context, p *zarr.Part, around zarr.Box) it
 	return func(yield func(*zarr.Part, error) bool) { yield(p, nil) }
 }
 
-// decodePart reads one range of encoded bytes and puts its region into dst, the
-// memory of box.
+// decodePart reads one range of encoded bytes and copies its region into dst, the memory of box.
 func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, box zarr.Box, dst []byte,
 	w *worker) error {
 	if p.Missing {
@@ -266,11 +264,12 @@ func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, b
 	return l.array.Decode(p, encoded, box, dst, l.options())
 }
 
-// tile is how much is read straight into place before it is summed: what stays in the cache.
+// tile is how many bytes are read into place before they are summed, so that they stay in the
+// cache.
 const tile = 2 * crc.Tile
 
-// readDirect reads a part straight into place. Where a checksum follows, the
-// bytes are summed while they are in the cache.
+// readDirect reads a part directly into place. If a checksum follows, it sums the bytes while they
+// are in the cache.
 func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, target []byte) error {
 	n := p.Length - int64(len(target))
 	if n == 0 {
@@ -295,8 +294,8 @@ func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, t
 	return l.compare(p, check, target, suffix, sum)
 }
 
-// readRows reads a part by tiles of rows, and sums each and copies it into place
-// while it is in the cache.
+// readRows reads a part in tiles of rows. It sums each tile and copies it into place while it is in
+// the cache.
 func (l *zarrArray) readRows(ctx context.Context, p *zarr.Part, check check, count, size int, box zarr.Box, dst []byte,
 	w *worker) error {
 	step := min(count, max(1, crc.Tile/size))
@@ -321,8 +320,8 @@ func (l *zarrArray) readRows(ctx context.Context, p *zarr.Part, check check, cou
 	return l.compare(p, check, nil, suffix, sum)
 }
 
-// compare compares the sum of a part with the suffix behind it, and finishes the elements that were
-// read into target.
+// compare compares the checksum of a part with the suffix behind it, and completes the elements
+// that were read into target.
 func (l *zarrArray) compare(p *zarr.Part, check check, target, suffix []byte, sum uint32) error {
 	if err := l.sums.suffix(check, p.Region, suffix); err != nil {
 		return err
@@ -330,7 +329,7 @@ func (l *zarrArray) compare(p *zarr.Part, check check, target, suffix []byte, su
 	return p.FinishSummed(target, suffix, sum)
 }
 
-// fillPart puts the fill value where there are no bytes, if that is allowed.
+// fillPart fills a part without bytes with the fill value, if that is allowed.
 func (l *zarrArray) fillPart(p *zarr.Part, box zarr.Box, dst []byte) error {
 	switch {
 	case l.sums != nil && l.sums.tied:
