@@ -15,9 +15,9 @@ import (
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
-// Directory locates a directory that need not exist. With a nil store the path
-// is one of the local file system, and the name is "" in a store rooted there;
-// otherwise path is the name in st, "" its root.
+// Directory locates a directory that need not exist. With a nil store, path is a path of the local
+// file system, and the name is "" in a store rooted there. Otherwise path is the name in st; "" is
+// its root.
 func Directory(path string, st store.Store) (store.Store, string, error) {
 	if st != nil && path == "" {
 		return st, "", nil
@@ -32,8 +32,8 @@ func Directory(path string, st store.Store) (store.Store, string, error) {
 	return s, "", err
 }
 
-// Checkpoint locates a checkpoint, that is a directory which a transaction
-// would make: with a nil store, a name in a store rooted at its parent.
+// Checkpoint locates a checkpoint, a directory that a transaction can make. With a nil store it is
+// a name in a store rooted at its parent.
 func Checkpoint(path string, st store.Store) (store.Store, string, error) {
 	if st != nil {
 		if path == "" {
@@ -70,8 +70,8 @@ func Target(path string, st store.Store, mode fs.FileMode) (store.Store, string,
 	return st, name, err
 }
 
-// Above returns the directory that is up levels above at, a path or, where st is not nil,
-// a name in it; ok is false for a path that has fewer levels.
+// Above returns the directory up levels above at, which is a path, or a name in st if st is not
+// nil. ok is false if the path has fewer levels.
 func Above(at string, st store.Store, up int) (dir string, ok bool) {
 	if st == nil {
 		abs, err := filepath.Abs(at)
@@ -94,8 +94,8 @@ func Above(at string, st store.Store, up int) (dir string, ok bool) {
 	return dir, true
 }
 
-// Holds reports whether there is a file called name in dir, a path or, where st is not
-// nil, a name in it. A directory that may not be looked into holds none.
+// Holds reports whether dir has a file called name. dir is a path, or a name in st if st is not
+// nil. A directory that may not be read has no file.
 func Holds(ctx context.Context, dir string, st store.Store, name string) (bool, error) {
 	if st != nil {
 		info, err := st.Stat(ctx, path.Join(dir, name))
@@ -115,8 +115,8 @@ func Holds(ctx context.Context, dir string, st store.Store, name string) (bool, 
 	return !info.IsDir(), nil
 }
 
-// Beside locates the checkpoint base in the store where Checkpoint finds path;
-// with a nil store both lie in the same directory.
+// Beside locates the checkpoint base in the store in which Checkpoint finds path. With a nil store
+// both lie in the same directory.
 func Beside(path, base string, st store.Store) (string, error) {
 	if st != nil {
 		return base, store.CheckName("path", base)

@@ -13,27 +13,26 @@ import (
 )
 
 // Run is a run of bytes of a file with their SHA-256. The runs of a file follow each other without
-// gaps, so that a part of the file can be compared with the digests of the runs that it touches,
-// and each has at most RunBytes: that much must be read of each of them. An empty file has one run
+// gaps, so that a part of the file can be compared with the digests of the runs that it touches.
+// Each run has at most RunBytes, because a run must be read as a whole. An empty file has one run
 // without bytes.
 //
-// Checksums notice damage; anybody finds other bytes with the same ones. Digests
-// are what a signature needs to speak for the bytes.
+// Checksums detect damage, but a forger can find other bytes with the same checksums. A signature of
+// the bytes therefore needs digests.
 type Run struct {
 	Off, Size int64
 	Sum       [sha256.Size]byte
 }
 
-// RunBytes is how many bytes a run has at most.
+// RunBytes is the largest size of a run, in bytes.
 const RunBytes = 256 << 10
 
-// shortRun is from how many bytes on a part of a file has runs of its own.
+// shortRun is the size in bytes from which a part of a file has its own runs.
 const shortRun = 64 << 10
 
-// Runs returns the runs of the bytes b, which begin at off in their file. Parts,
-// ascending, are the places in b where something begins that may be read by
-// itself: where that is not short a run begins there too, so that little else is
-// read with it.
+// Runs returns the runs of the bytes b, which begin at off in their file. parts are, ascending, the
+// places in b of data that may be read by itself. Data that is not short gets a run that begins
+// with it, so that little else is read with it.
 func Runs(b []byte, off int64, parts ...int) []Run {
 	var runs []Run
 	add := func(from, to int) {
@@ -60,21 +59,20 @@ func Runs(b []byte, off int64, parts ...int) []Run {
 // Check reports whether b are the bytes of the run.
 func (r Run) Check(b []byte) bool { return int64(len(b)) == r.Size && sha256.Sum256(b) == r.Sum }
 
-// DigestError says that the bytes of a run of a file are not the ones that were
-// signed.
+// DigestError returns the error for a run whose bytes differ from the signed ones.
 func DigestError(file string, r Run) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: file,
 		Want: "the bytes that were signed", Got: fmt.Sprintf("different bytes from %d to %d, by their SHA-256", r.Off, r.Off+r.Size),
 		Remedy: "the file was changed after it was signed, or damaged: do not trust it"}
 }
 
-// Digested reports whether all files have their runs, so that a signature of the
-// document speaks for every byte of them.
+// Digested reports whether all files have runs, so that a signature of the document covers every
+// byte of them.
 func (m *Manifest) Digested() bool {
 	return !slices.ContainsFunc(m.Files, func(f File) bool { return len(f.Runs) == 0 })
 }
 
-// Touched returns the runs that have bytes from off up to end.
+// Touched returns the runs with bytes in the range from off to end.
 func (f File) Touched(off, end int64) []Run {
 	first, _ := slices.BinarySearchFunc(f.Runs, off, func(r Run, off int64) int {
 		if r.Off+r.Size <= off {
@@ -124,14 +122,14 @@ func (f *File) parseRuns(fields []string) error {
 	return nil
 }
 
-// runBytes is up to how many bytes one checksum covers of an array in a format
-// that has no chunks.
+// runBytes is the largest number of bytes that one checksum of an array covers in a format without
+// chunks.
 const runBytes = 4 << 20
 
-// RunShape returns the sub-chunks by which an array is summed that lies in one
-// piece in its file, in C order: as many rows of the first axis as have 4 MiB, or
-// where one row has more, the same of that row. Each is one run of the bytes.
-// Elements of less than a byte, which are packed, are summed as a whole.
+// RunShape returns the shape of the sub-chunks by which an array is checksummed that lies in one
+// piece in its file, in C order. A sub-chunk is as many rows of the first axis as fit in 4 MiB. If
+// one row is larger, the row is divided in the same way. Each sub-chunk is one run of bytes. An array
+// of packed elements, of less than a byte, is one sub-chunk.
 func RunShape(shape []int, d tensor.DType) []int {
 	sub := slices.Clone(shape)
 	if d.Bits()%8 != 0 {

@@ -1,22 +1,21 @@
 // Package manifest is the document that binds the bytes of a checkpoint to
 // their places: bivouac.manifest at its root.
 //
-// Orbax ignores the file. It is written last, so a checkpoint that has one is
-// whole, and it is what lets a reader notice a flipped bit in any file, a file
-// that is missing, truncated or from elsewhere, and a right chunk in the wrong
-// place.
+// Orbax ignores the file. It is written last, so a checkpoint with a manifest is complete. With the
+// manifest a reader detects a flipped bit in any file, a file that is missing, truncated or foreign,
+// and a valid chunk in the wrong place.
 //
 // It is text, one record a line, fields separated by one space; names are Go
 // quoted strings; checksums are CRC-32C in eight hexadecimal digits:
 //
 //	bivouac.manifest <version>
 //	file <crc> <size> "<name>" [<hash> <age>] [<run> …]  one for each file but this, sorted by name
-//	leaf <crc> <size> "<item>" "<param>" [<crc> …]       one for each array that nodes do not speak for, sorted by item and name
-//	label "<label>"                                      where it has one, see Manifest.Label
-//	head <crc> <size> "<name>"                           of the first size bytes of a file, which are a document by themselves
+//	leaf <crc> <size> "<item>" "<param>" [<crc> …]       one for each array that no nodes cover, sorted by item and name
+//	label "<label>"                                      if there is one, see Manifest.Label
+//	head <crc> <size> "<name>"                           of the first size bytes of a file, which are a document
 //	nodes <crc> <size> "<name>" <hash>                   of the last size bytes of a data file, which are the nodes of a database
 //	end <crc>                                            of every byte before this line
-//	signed <crc> <signature>                             where it is signed, see Sign
+//	signed <crc> <signature>                             if it is signed, see Sign
 //
 // The checksum of a leaf covers its bytes in C order, little-endian. The trailing checksums cover
 // its sub-chunks in C order of their grid, which spans all chunks of the array together. If
@@ -25,25 +24,22 @@
 // A leaf stored as a single sub-chunk has no trailing checksum, as the leaf's own says the same. A
 // leaf of several sub-chunks without trailing checksums can be checked only as a whole.
 //
-// Version 1 has no hashes; in version 2 a file may have one. A document is
-// written as version 1 when no file of it has a hash, so that earlier readers
-// refuse no document without need. The hash is 128 bits in 32 hexadecimal
-// digits, never all zero, and what it is of the writer decides: equal hashes of
-// files of equal size say that the files hold the same bytes, and a later save
-// may link the file instead of writing it. The checksum cannot say that: over
-// bytes that end with their own CRC-32C, as zarr's codec leaves them, it is the
-// same whatever the bytes are. The age is how many saves have linked the file
-// since its bytes were last written or read back, in decimal digits.
+// Version 1 has no hashes; in version 2 a file may have one. A document without hashes is written as
+// version 1, so that earlier readers can read it. The hash is 128 bits in 32 hexadecimal digits, and
+// never all zero. The writer decides how it is computed. Files of equal size with equal hashes hold
+// the same bytes, so a later save may link the file instead of writing it. The checksum does not
+// show that: over bytes that end with their own CRC-32C, as the zarr codec writes them, it is always
+// the same. The age is how many saves have linked the file since its bytes were last written or read
+// back, in decimal digits.
 //
 // In version 3, the version of signed documents, each file has its runs, see Run:
 // "<size>:<digest>", the digest in unpadded standard base64. Lower versions have no label.
 //
-// Version 4 has the nodes of databases, with their XXH3 of 128 bits, as each node
-// ends with its own CRC-32C. An array whose one value lies in such nodes as its
-// elements are, as numbers do, needs no record: the hash of the nodes binds each
-// value to its key, and a tree of very many small arrays has a document of a few
-// lines. A reader that meets an array without a record takes its value from there
-// or not at all.
+// Version 4 has the nodes of databases, with their XXH3 of 128 bits, because each node ends with its
+// own CRC-32C. An array whose elements lie unencoded as one value in such nodes, like a number, needs
+// no record: the hash of the nodes binds each value to its key. So a tree of very many small arrays
+// has a document of a few lines. A reader takes the value of an array without a record only from such
+// nodes.
 package manifest
 
 import (
@@ -78,15 +74,15 @@ type Manifest struct {
 	Files  []File
 	Leaves []Leaf
 	Heads  []File // beginnings of files
-	// Label says what a signed checkpoint was saved as, such as "step 12", so that
-	// it cannot pass for another of the same signer; "" says nothing.
+	// Label says as what a signed checkpoint was saved, such as "step 12", so that another checkpoint
+	// of the same signer cannot replace it; "" is no label.
 	Label string
 	Nodes []File // ends of files, with their HashOf
 
 	files, leaves, heads, nodes index // of a document that was parsed
 
-	signature []byte // nil when it is not signed
-	signed    []byte // what the signature is of
+	signature []byte // nil without a signature
+	signed    []byte // the bytes that were signed
 }
 
 // File is one file, by its name below the checkpoint.
@@ -94,15 +90,15 @@ type File struct {
 	Name string
 	Size int64
 	CRC  uint32
-	Hash Hash  // zero when it was not taken
-	Age  int   // saves that linked the file since its bytes were written or read back; with a Hash only
-	Runs []Run // of all bytes of the file, in their order; nil when it is not signed
+	Hash Hash  // zero if it was not computed
+	Age  int   // saves that linked the file since its bytes were written or read back; only with a Hash
+	Runs []Run // all runs of the file, in order; nil without a signature
 }
 
-// Hash tells contents of one size apart. The zero Hash means no hash.
+// Hash distinguishes contents of the same size. The zero Hash means no hash.
 type Hash [16]byte
 
-// HashOf is the Hash of bytes in one piece: XXH3 of 128 bits.
+// HashOf returns the Hash of bytes in one piece: XXH3 of 128 bits.
 func HashOf(b []byte) Hash { return xxh3.Hash128(b).Bytes() }
 
 // Leaf is one array of one item.
@@ -110,10 +106,10 @@ type Leaf struct {
 	Item, Param string
 	Size        int64 // bytes of the array, decoded
 	CRC         uint32
-	Chunks      []uint32 // at least two, or nil when there is one sub-chunk at most
+	Chunks      []uint32 // at least two, or nil for at most one sub-chunk
 }
 
-// Chunk returns the checksum of sub-chunk i, ok is false when there is no such.
+// Chunk returns the checksum of sub-chunk i; ok is false if there is no such sub-chunk.
 func (l Leaf) Chunk(i int) (uint32, bool) {
 	if len(l.Chunks) == 0 {
 		return l.CRC, i == 0
@@ -220,10 +216,10 @@ func appendCRC(dst []byte, c uint32) []byte {
 	return dst
 }
 
-// File looks a file up by name.
+// File looks up a file by name.
 func (m *Manifest) File(name string) (File, bool) { return lookUp(m.files, m.Files, name) }
 
-// Head looks the beginning of a file up.
+// Head looks up the beginning of a file.
 func (m *Manifest) Head(name string) (File, bool) { return lookUp(m.heads, m.Heads, name) }
 
 // NodesOf looks up the end of a file that has the nodes of a database.
@@ -249,7 +245,7 @@ func (f File) CheckBytes(b []byte) error {
 	return nil
 }
 
-// Leaf looks an array up.
+// Leaf looks up an array.
 func (m *Manifest) Leaf(item, param string) (Leaf, bool) {
 	i, ok := m.leaves.find(len(m.Leaves), func(i int) int {
 		return cmp.Or(strings.Compare(m.Leaves[i].Item, item), strings.Compare(m.Leaves[i].Param, param))
@@ -269,14 +265,14 @@ func (m *Manifest) CheckFile(name string, b []byte) error {
 	return f.CheckBytes(b)
 }
 
-// HashError says that the bytes of subject are not the ones that were written.
+// HashError returns the error for bytes of subject that differ from the written ones.
 func HashError(subject string, want, got Hash) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: subject,
 		Want: fmt.Sprintf("XXH3 %x", want), Got: fmt.Sprintf("%x", got),
 		Remedy: "the bytes were damaged after they were written; load another step"}
 }
 
-// ChecksumError says that the bytes of subject are not the ones that were written.
+// ChecksumError returns the error for bytes of subject that differ from the written ones.
 func ChecksumError(subject string, want, got uint32) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: subject,
 		Want: fmt.Sprintf("CRC-32C %08x", want), Got: fmt.Sprintf("%08x", got),

@@ -29,8 +29,8 @@ func Parse(b []byte) (*Manifest, error) {
 	case len(b) < len(headerPlain)+endLen:
 		return nil, corrupt("%d bytes, too short", len(b))
 	}
-	// Each version ends so, newer ones too: what does not is damaged, whatever its
-	// first line says.
+	// Each version ends like this, newer ones too. A document that does not is damaged, even if its
+	// first line names a newer version.
 	body, end := b[:len(b)-endLen], b[len(b)-endLen:]
 	var want [endLen]byte
 	if !bytes.Equal(end, append(appendCRC(append(want[:0], "end "...), crc32.Checksum(body, castagnoli)), '\n')) {
@@ -61,7 +61,7 @@ func Parse(b []byte) (*Manifest, error) {
 		return nil, err
 	}
 	if got, least := string(b[:len(headerPlain)]), m.header(); got < least {
-		return nil, corrupt("%q with what only %q has", got, least)
+		return nil, corrupt("%q with records that only %q has", got, least)
 	}
 	return m, nil
 }
@@ -126,7 +126,7 @@ func (l *Leaf) parse(s string) (err error) {
 	if s == "" {
 		return nil
 	}
-	// The line, which may be long, is not kept for two names.
+	// The names are copied, so that the line, which may be long, is not kept.
 	l.Item, l.Param = strings.Clone(l.Item), strings.Clone(l.Param)
 	l.Chunks = make([]uint32, 0, (len(s)+8)/9)
 	for s = strings.TrimPrefix(s, " "); ; {
@@ -142,7 +142,7 @@ func (l *Leaf) parse(s string) (err error) {
 	}
 }
 
-// number makes the indices, by which each name is found once.
+// number makes the indices and returns an error if a name occurs twice.
 func (m *Manifest) number() error {
 	files := func(x *index, of []File, what string) error {
 		return x.number(len(of), func(i, j int) int { return strings.Compare(of[i].Name, of[j].Name) }, func(i int) error {
@@ -162,7 +162,7 @@ func (m *Manifest) number() error {
 		for _, p := range parts {
 			switch f, ok := m.File(p.Name); {
 			case !ok:
-				return corrupt("a part of %q, which is no file of it", p.Name)
+				return corrupt("a part of %q, which is not a listed file", p.Name)
 			case p.Size > f.Size:
 				return corrupt("%d bytes of %q, which has %d", p.Size, p.Name, f.Size)
 			}
@@ -177,11 +177,10 @@ func (m *Manifest) number() error {
 // index finds records by their names. The zero index finds none.
 type index struct {
 	made  bool
-	order []int32 // the places of the records by name; nil where they lie so
+	order []int32 // the indices of the records sorted by name; nil if the records are sorted
 }
 
-// number makes the index of n records, or returns the error for one whose name
-// another one has.
+// number makes the index of n records, or returns the error for a name that occurs twice.
 func (x *index) number(n int, compare func(i, j int) int, twice func(i int) error) error {
 	x.made = true
 	ascending := true
@@ -204,8 +203,8 @@ func (x *index) number(n int, compare func(i, j int) int, twice func(i int) erro
 	return nil
 }
 
-// find returns the place of a record among n; compare compares the name of one with the name that
-// is looked for.
+// find returns the position of a record among n. compare compares the name of a record with the
+// wanted name.
 func (x *index) find(n int, compare func(i int) int) (int, bool) {
 	if !x.made {
 		return 0, false

@@ -19,7 +19,7 @@ import (
 // by the SHA-256 of all bytes before the line. The checksum covers the 88 characters, so that a
 // reader without a key also notices damage to the signature.
 
-// signedText keeps a signature of a manifest from being one of anything else.
+// signedText ensures that a signature of a manifest is never valid for another kind of document.
 const signedText = "bivouac.manifest signature 1\n"
 
 var signedWord = []byte("signed ")
@@ -45,8 +45,8 @@ func message(doc []byte) []byte {
 	return append([]byte(signedText), sum[:]...)
 }
 
-// Sign appends the line that signs a document which Append made. A nil key
-// appends nothing; one that CheckSigning refuses panics.
+// Sign appends the line that signs a document that Append made. A nil key appends nothing; a key
+// that CheckSigning refuses panics.
 func Sign(doc []byte, key ed25519.PrivateKey) []byte {
 	if key == nil {
 		return doc
@@ -56,8 +56,8 @@ func Sign(doc []byte, key ed25519.PrivateKey) []byte {
 	return append(append(doc, signature...), '\n')
 }
 
-// cutSignature takes the line off a signed document; the signature is nil if the document is not
-// signed.
+// cutSignature removes the line of the signature from a document; the signature is nil if the
+// document is not signed.
 func cutSignature(b []byte) (doc, signature []byte, err error) {
 	at := len(b) - signedLen
 	if at < 1 || b[at-1] != '\n' || !bytes.HasPrefix(b[at:], signedWord) {
@@ -88,7 +88,7 @@ func (m *Manifest) parseLabel(text string) error {
 	return nil
 }
 
-// CheckLabel refuses a document that was not signed under a label: errs.Corrupt.
+// CheckLabel returns errs.Corrupt unless the document was signed with the label.
 func (m *Manifest) CheckLabel(label string) error {
 	if m.Label == label {
 		return nil
@@ -102,9 +102,8 @@ func (m *Manifest) CheckLabel(label string) error {
 	return e
 }
 
-// CheckSignature refuses a document that the owner of the key did not sign:
-// errs.Corrupt. A key of another size is errs.Invalid. What was not parsed but
-// made has no signature.
+// CheckSignature returns errs.Corrupt unless the owner of the key signed the document. A key of the
+// wrong size is errs.Invalid. A manifest that was not parsed has no signature.
 func (m *Manifest) CheckSignature(key ed25519.PublicKey) error {
 	if len(key) != ed25519.PublicKeySize {
 		return keySize(ed25519.PublicKeySize, len(key))
@@ -128,8 +127,8 @@ func (m *Manifest) CheckSignature(key ed25519.PublicKey) error {
 	return refused
 }
 
-// SignatureLine returns the line of the signature of a damaged document. Of the line
-// itself, one flipped bit is set right, which its checksum tells.
+// SignatureLine returns the line of the signature of a damaged document. It corrects one flipped
+// bit in the line, which the checksum of the line shows.
 func SignatureLine(raw []byte) (line []byte, ok bool) {
 	if at := bytes.LastIndex(raw, append([]byte("\n"), signedWord...)); at >= 0 && len(raw)-at-1 >= signedLen {
 		if line = raw[at+1 : at+1+signedLen]; isSignature(line) {
@@ -150,7 +149,7 @@ func SignatureLine(raw []byte) (line []byte, ok bool) {
 	return nil, false
 }
 
-// isSignature reports whether b is the line of a signature, and whole.
+// isSignature reports whether b is a whole and undamaged line of a signature.
 func isSignature(b []byte) bool {
 	doc, signature, err := cutSignature(append([]byte("\n"), b...))
 	return err == nil && signature != nil && len(doc) == 1

@@ -9,27 +9,26 @@ import (
 	"strings"
 )
 
-// Placed is an array that Orbax loads as an array of JAX: onto devices.
+// Placed is an array that Orbax loads as a JAX array, onto devices.
 type Placed struct {
 	Param string
 	Shape []int // as it is stored
-	Key   bool  // of typed PRNG keys, whose data has one more axis than the keys
+	Key   bool  // typed PRNG keys: their data has one more axis than the keys
 }
 
-// Refusal says why Orbax does not load something. Param is "" when it is about the
-// whole document.
+// Refusal is a reason for Orbax not to load something. Param is "" if it concerns the whole
+// document.
 type Refusal struct {
 	Param string
 	Why   string
 }
 
-// CheckSharding returns why Orbax would not load arrays by _sharding, whose content is
-// b, in the order of the arrays. What depends on the devices of the machine that loads
-// is not judged.
+// CheckSharding returns reasons for Orbax not to load arrays with the content b of _sharding, in
+// the order of the arrays. It does not judge what depends on the devices of the loading machine.
 func CheckSharding(b []byte, arrays []Placed) []Refusal {
 	ms, err := members(b)
 	if err != nil {
-		return []Refusal{{Why: "no JSON object with the sharding of each array: " + err.Error()}}
+		return []Refusal{{Why: "not a JSON object with the sharding of each array: " + err.Error()}}
 	}
 	of := make(map[string]json.RawMessage, len(ms))
 	for _, m := range ms {
@@ -52,16 +51,15 @@ func CheckSharding(b []byte, arrays []Placed) []Refusal {
 // axisTypes are the names of jax.sharding.AxisType.
 var axisTypes = []string{"AxisType.Auto", "AxisType.Explicit", "AxisType.Manual"}
 
-// refusedSharding returns why Orbax makes no sharding of an array from an entry of
-// _sharding; "" when it makes one.
+// refusedSharding returns why Orbax cannot make a sharding from an entry of _sharding, or "".
 func refusedSharding(raw json.RawMessage, a Placed) string {
 	var text string
 	if json.Unmarshal(raw, &text) != nil || isNull(raw) {
-		return "the sharding of the array is no string"
+		return "the sharding of the array is not a string"
 	}
 	doc, err := exact([]byte(text))
 	if err != nil {
-		return "the sharding of the array is no JSON object"
+		return "the sharding of the array is not a JSON object"
 	}
 	var kind string
 	var device *string
@@ -76,8 +74,8 @@ func refusedSharding(raw json.RawMessage, a Placed) string {
 	return ""
 }
 
-// exactObject is a JSON object whose members have just the names that are written there:
-// encoding/json passes over the case of letters.
+// exactObject is a JSON object whose member names are matched exactly: encoding/json ignores the
+// case of letters.
 type exactObject map[string]json.RawMessage
 
 func exact(b []byte) (exactObject, error) {
@@ -89,7 +87,7 @@ func exact(b []byte) (exactObject, error) {
 	return o, err
 }
 
-// read decodes a member; one that is not there is left as it is.
+// read decodes a member. A missing member leaves its target unchanged.
 func (o exactObject) read(name string, to any) error {
 	if raw, ok := o[name]; ok {
 		return json.Unmarshal(raw, to)
@@ -97,7 +95,7 @@ func (o exactObject) read(name string, to any) error {
 	return nil
 }
 
-// refusedMesh returns why Orbax makes no NamedSharding of an array.
+// refusedMesh returns why Orbax cannot make a NamedSharding of an array, or "".
 func refusedMesh(doc exactObject, a Placed) string {
 	var shape, spec *[]json.RawMessage
 	var axes, types []string
@@ -124,7 +122,7 @@ func refusedMesh(doc exactObject, a Placed) string {
 	for i, name := range axes {
 		n := 0
 		if json.Unmarshal((*shape)[i], &n) != nil {
-			return "the shape of the mesh of the array is no list of numbers"
+			return "the shape of the mesh of the array is not a list of numbers"
 		}
 		extent[name] = n
 		devices *= n
@@ -140,8 +138,8 @@ func refusedMesh(doc exactObject, a Placed) string {
 	return refusedSpec(*spec, extent, a)
 }
 
-// refusedSpec returns why JAX does not cut an array as a partition_spec says, over a mesh
-// with these extents.
+// refusedSpec returns why JAX cannot cut an array as a partition_spec says, over a mesh with these
+// extents, or "".
 func refusedSpec(spec []json.RawMessage, extent map[string]int, a Placed) string {
 	rank := len(a.Shape)
 	if a.Key {
@@ -204,23 +202,23 @@ func devicesIn(mesh json.RawMessage) (int, bool) {
 	return sum, true
 }
 
-// keyWords is how many uint32 a key of each implementation that JAX knows has.
+// keyWords is the number of uint32 words of a key, for each implementation that JAX knows.
 var keyWords = map[string]int{"threefry2x32": 2, "rbg": 4, "unsafe_rbg": 4}
 
-// CheckArrays returns why Orbax would not load the arrays of JAX of an item by the
-// document array_metadatas/file, whose content is b.
+// CheckArrays returns reasons for Orbax not to load the JAX arrays of an item with the document
+// array_metadatas/file, whose content is b.
 func CheckArrays(file string, b []byte, arrays []Placed) []Refusal {
 	if n, ok := strings.CutPrefix(file, ArraysPrefix); !ok {
 		return nil
 	} else if _, err := strconv.Atoi(n); err != nil {
-		return []Refusal{{Why: "its name ends in no number of a process"}}
+		return []Refusal{{Why: "its name does not end in the number of a process"}}
 	}
 	d, err := exact(b)
 	if err != nil {
-		return []Refusal{{Why: "no JSON object"}}
+		return []Refusal{{Why: "not a JSON object"}}
 	}
 	if _, ok := d["array_metadata"]; ok {
-		return []Refusal{{Why: "the record of one array where the document of all is meant"}}
+		return []Refusal{{Why: "the record of one array instead of the document of all arrays"}}
 	}
 	raw, ok := d["array_metadatas"]
 	if !ok {
@@ -228,7 +226,7 @@ func CheckArrays(file string, b []byte, arrays []Placed) []Refusal {
 	}
 	var records []exactObject
 	if err := json.Unmarshal(raw, &records); err != nil || isNull(raw) {
-		return []Refusal{{Why: "array_metadatas is no list of records"}}
+		return []Refusal{{Why: "array_metadatas is not a list of records"}}
 	}
 	stored := make(map[string]Placed, len(arrays))
 	for _, a := range arrays {
@@ -242,7 +240,7 @@ func CheckArrays(file string, b []byte, arrays []Placed) []Refusal {
 		case err != nil || len(name) == 0:
 			return []Refusal{{Why: record + " names no array"}}
 		case strings.IndexByte("[{", name[0]) >= 0:
-			return []Refusal{{Why: record + " has a param_name that is no string"}}
+			return []Refusal{{Why: record + " has a param_name that is not a string"}}
 		case !iterable(array["write_shape"]) || !iterable(array["chunk_shape"]):
 			return []Refusal{{Why: record + " has no write_shape or no chunk_shape"}}
 		}
@@ -258,7 +256,7 @@ func CheckArrays(file string, b []byte, arrays []Placed) []Refusal {
 	return nil
 }
 
-// refusedImpl returns why JAX makes no PRNG keys of an array.
+// refusedImpl returns why JAX cannot make PRNG keys from an array, or "".
 func refusedImpl(raw json.RawMessage, arrays map[string]Placed, param string) string {
 	a, ok := arrays[param]
 	if !ok || raw == nil || isNull(raw) {
@@ -266,7 +264,7 @@ func refusedImpl(raw json.RawMessage, arrays map[string]Placed, param string) st
 	}
 	var impl string
 	if err := json.Unmarshal(raw, &impl); err != nil {
-		return "the implementation of its keys is no string"
+		return "the implementation of its keys is not a string"
 	}
 	words, known := keyWords[impl]
 	switch {
@@ -280,7 +278,7 @@ func refusedImpl(raw json.RawMessage, arrays map[string]Placed, param string) st
 	return ""
 }
 
-// iterable reports whether Python iterates over a JSON value.
+// iterable reports whether Python can iterate over a JSON value.
 func iterable(raw json.RawMessage) bool {
 	return len(raw) > 0 && strings.IndexByte(`[{"`, raw[0]) >= 0
 }

@@ -5,11 +5,11 @@ import (
 	"maps"
 )
 
-// AnnotationsFile holds the annotations of a checkpoint: at its root, and in the
-// directory of a database of a part of one. Orbax looks at neither.
+// AnnotationsFile holds the annotations of a checkpoint. It lies at the root, and in the directory
+// of the database of a part. Orbax ignores both.
 const AnnotationsFile = "bivouac.annotations"
 
-// Annotations say what a checkpoint is to those who look after it.
+// Annotations are notes of the user about a checkpoint, by name.
 type Annotations map[string]string
 
 // ParseAnnotations parses the document: one JSON object of strings.
@@ -30,7 +30,7 @@ func (a Annotations) Append(dst []byte) []byte {
 	return append(dst, b...)
 }
 
-// MergeAnnotations joins two documents: what the later one has counts.
+// MergeAnnotations joins two documents. The later one takes precedence.
 func MergeAnnotations(a, b []byte) ([]byte, error) {
 	first, err := ParseAnnotations(a)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 type KeyArray struct {
 	Param string
 	Impl  string // name of the implementation of the keys
-	Shape []int  // of the array, in one piece
+	Shape []int  // shape of the array, which is one piece
 }
 
-// AppendArrays appends array_metadatas/process_0 of these arrays.
+// AppendArrays appends array_metadatas/process_0 for the arrays.
 func AppendArrays(dst []byte, keys []KeyArray) []byte {
 	dst = append(dst, `{"array_metadatas":[`...)
 	for i, k := range keys {
@@ -28,8 +28,8 @@ func AppendArrays(dst []byte, keys []KeyArray) []byte {
 	return append(dst, "]}"...)
 }
 
-// AppendSharding appends _sharding, which has these arrays on the device that every
-// host has: what JAX arrays are loaded to when nobody says where.
+// AppendSharding appends _sharding for the arrays. It places them on the device that every host
+// has, to which JAX arrays are loaded if the caller names no device.
 func AppendSharding(dst []byte, keys []KeyArray) []byte {
 	const device = `{"sharding_type": "SingleDeviceSharding", "device_str": "cpu:0"}`
 	dst = append(dst, '{')

@@ -13,14 +13,14 @@ import (
 
 // Checkpoint is the content of _CHECKPOINT_METADATA.
 type Checkpoint struct {
-	Handlers    map[string]string // item → handler type string; nil when absent
+	Handlers    map[string]string // item → handler type string; nil if absent
 	Flat        string            // handler of a flat V0 checkpoint, where item_handlers is one string
 	Init        int64             // Unix nanoseconds, 0 when absent
 	Commit      int64             // Unix nanoseconds, 0 when absent
 	Custom      json.RawMessage   // the user's JSON object, nil when absent or null
 	Performance map[string]float64
 
-	// Refused says why Orbax would not read the document; it is not written.
+	// Refused lists reasons for Orbax not to read the document. It is not written.
 	Refused []string
 }
 
@@ -61,9 +61,9 @@ func (c Checkpoint) Append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// ParseCheckpoint reads _CHECKPOINT_METADATA; Custom is a part of b. Every member is
-// optional. Where there is no custom metadata, members that are not known here become
-// custom metadata, as in Orbax. Where there is custom metadata, Orbax refuses them.
+// ParseCheckpoint reads _CHECKPOINT_METADATA. Custom shares memory with b. Every member is
+// optional. If there is no custom metadata, unknown members become custom metadata, as in Orbax. If
+// there is, Orbax refuses unknown members.
 func ParseCheckpoint(b []byte) (Checkpoint, error) {
 	var c Checkpoint
 	ms, err := members(b)
@@ -120,7 +120,7 @@ func ParseCheckpoint(b []byte) (Checkpoint, error) {
 var checkpointMembers = []string{"item_handlers", "metrics", "performance_metrics", "init_timestamp_nsecs",
 	"commit_timestamp_nsecs", "custom_metadata"}
 
-// add makes members that this version of Orbax does not know custom metadata.
+// add turns members that this version of Orbax does not know into custom metadata.
 func (c *Checkpoint) add(unknown []member) error {
 	if len(unknown) == 0 {
 		return nil
@@ -146,8 +146,8 @@ func (c *Checkpoint) add(unknown []member) error {
 	return nil
 }
 
-// nanos reads a time stamp: an integer, or a float as early versions wrote it, which
-// Orbax refuses today.
+// nanos reads a time stamp. It is an integer, or in early versions a float, which Orbax refuses
+// today.
 func (c *Checkpoint) nanos(m member) (int64, error) {
 	n, err := strconv.ParseInt(string(m.value), 10, 64)
 	if err == nil {
@@ -157,7 +157,7 @@ func (c *Checkpoint) nanos(m member) (int64, error) {
 	if ferr != nil || math.Abs(f) > 1<<62 {
 		return 0, err
 	}
-	c.Refused = append(c.Refused, fmt.Sprintf("%s is no integer", m.key))
+	c.Refused = append(c.Refused, fmt.Sprintf("%s is not an integer", m.key))
 	return int64(f), nil
 }
 

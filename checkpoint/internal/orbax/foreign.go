@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// OwnHandler reports whether a type string names a handler of the writer's own, whose items have
-// files with any names.
+// OwnHandler reports whether a type string names a handler of the user, whose items may have files
+// with any names.
 func OwnHandler(typeString string) bool {
 	return typeString != "" && !strings.HasPrefix(typeString, HandlerPrefix)
 }
@@ -29,8 +29,8 @@ var handlerTypes = map[string]string{
 	HandlerMetrics: HandlerMetrics,
 }
 
-// LoadsWith returns the handler that Orbax loads an item with: by its name, by the type string
-// recorded for it, else by the handler of trees.
+// LoadsWith returns the handler with which Orbax loads an item: by item name, by the recorded type
+// string, or else the handler of trees.
 func LoadsWith(item, typeString string) string {
 	switch item {
 	case StateItem:
@@ -44,8 +44,8 @@ func LoadsWith(item, typeString string) string {
 	return HandlerTree
 }
 
-// IsForeign reports whether a value_type is the type string of a leaf handler:
-// these are dotted.
+// IsForeign reports whether a value_type is the type string of a leaf handler: such type strings
+// contain a dot.
 func IsForeign(valueType string) bool {
 	return valueType != TypeJAX && valueType != TypeNumpy && strings.Contains(valueType, ".")
 }
@@ -55,9 +55,9 @@ func (t Tree) HasForeign() bool {
 	return slices.ContainsFunc(t.Entries, func(e Entry) bool { return IsForeign(e.ValueType) })
 }
 
-// ForeignFiles returns the files of a tree item, named below it, that leaf handlers wrote: all
+// ForeignFiles returns the files of a tree item, relative to it, that leaf handlers wrote: all
 // files that do not belong to the tree itself. arrays are the parameters of its arrays, which have
-// directories where there is no database.
+// directories if there is no database.
 func ForeignFiles(names, arrays []string) []string {
 	database := slices.Contains(names, databaseFile)
 	dirs := make(map[string]bool, len(arrays))

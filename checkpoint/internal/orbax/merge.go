@@ -10,9 +10,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Partial saves write one checkpoint a part; the documents of the parts become the documents of one
-// checkpoint. Members that several parts have must agree, unless said otherwise: a part adds, and
-// replaces nothing.
+// Each partial save writes one checkpoint, a part. The documents of the parts are joined into the
+// documents of one checkpoint. Members that several parts have must be equal, unless a function
+// says otherwise: a part adds, and replaces nothing.
 
 // clash decides between two values of one member.
 type clash func(at string, a, b json.RawMessage) (json.RawMessage, error)
@@ -32,8 +32,8 @@ func brief(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// MergeCheckpoints joins two _CHECKPOINT_METADATA: what the later one has counts,
-// objects are joined member by member.
+// MergeCheckpoints joins two _CHECKPOINT_METADATA. Objects are joined member by member. For other
+// values the later document takes precedence.
 func MergeCheckpoints(a, b []byte) ([]byte, error) {
 	out, err := merge(a, b, CheckpointFile, 0, later)
 	if err == nil {
@@ -140,8 +140,9 @@ func MergeArrays(a, b []byte) ([]byte, error) {
 	})
 }
 
-// merge joins two JSON values: objects member by member, in the order of the
-// first, then what only the second has; anything else must be equal or is decided.
+// merge joins two JSON values. Objects are joined member by member: first the members of the first
+// object in its order, then the members that only the second has. Other values must be equal, or
+// decide chooses.
 func merge(a, b json.RawMessage, at string, depth int, decide clash) (json.RawMessage, error) {
 	if !isObject(a) || !isObject(b) {
 		if equal(a, b) {
@@ -188,7 +189,7 @@ func equal(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// appendMembers appends an object in Orbax's spelling.
+// appendMembers appends an object as Orbax spells it.
 func appendMembers(dst []byte, ms []member) []byte {
 	dst = append(dst, '{')
 	for i, m := range ms {
@@ -200,12 +201,11 @@ func appendMembers(dst []byte, ms []member) []byte {
 	return append(dst, '}')
 }
 
-// A later part of a checkpoint may take away what an earlier one saved. What is
-// left of a document keeps its order and what is not known of it.
+// A later part of a checkpoint may remove what an earlier part saved. The rest of a document keeps
+// its order and its unknown members.
 
-// RemoveEntries takes the entries that match out of _METADATA and returns their
-// parameter names. Types of containers, if recorded, are forgotten: what is left
-// has others.
+// RemoveEntries removes the matching entries from _METADATA and returns their parameter names. It
+// also removes recorded types of containers, which no longer fit.
 func RemoveEntries(doc []byte, match func(tree.Path) bool) (left []byte, params []string, err error) {
 	t, err := ParseTree(doc)
 	if err != nil {
@@ -240,7 +240,7 @@ func RemoveEntries(doc []byte, match func(tree.Path) bool) (left []byte, params 
 	return appendMembers(nil, ms), params, nil
 }
 
-// RemoveStrings takes the strings of parameters out of _strings.json.
+// RemoveStrings removes the strings of parameters from _strings.json.
 func RemoveStrings(doc []byte, params []string) ([]byte, error) {
 	c, err := ParseStrings(doc)
 	if err != nil {
@@ -252,7 +252,7 @@ func RemoveStrings(doc []byte, params []string) ([]byte, error) {
 	return json.Marshal(c.root)
 }
 
-// RemoveArrays takes the records of parameters out of array_metadatas/process_N.
+// RemoveArrays removes the records of parameters from array_metadatas/process_N.
 func RemoveArrays(doc []byte, params []string) ([]byte, error) {
 	ms, err := members(doc)
 	if err != nil {
@@ -287,8 +287,7 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// RemoveSharding takes parameters out of _sharding, whose keys are their names in
-// base64.
+// RemoveSharding removes parameters from _sharding, whose keys are their names in base64.
 func RemoveSharding(doc []byte, params []string) ([]byte, error) {
 	ms, err := members(doc)
 	if err != nil {
@@ -302,7 +301,7 @@ func RemoveSharding(doc []byte, params []string) ([]byte, error) {
 	return appendMembers(nil, ms), nil
 }
 
-// RemoveItem takes an item out of _CHECKPOINT_METADATA.
+// RemoveItem removes an item from _CHECKPOINT_METADATA.
 func RemoveItem(doc []byte, item string) ([]byte, error) {
 	ms, err := members(doc)
 	if err != nil {
@@ -321,8 +320,8 @@ func RemoveItem(doc []byte, item string) ([]byte, error) {
 	return appendMembers(nil, ms), nil
 }
 
-// Marked returns the _METADATA of a checkpoint that has a manifest, or has none:
-// ManifestMark set or taken away. Custom metadata of others stays.
+// Marked returns _METADATA with ManifestMark, for a checkpoint with a manifest, or without it.
+// Custom metadata of other programs stays.
 func Marked(doc []byte, manifest bool) ([]byte, error) {
 	ms, err := members(doc)
 	if err != nil {

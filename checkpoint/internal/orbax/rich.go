@@ -11,11 +11,11 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Rich is one node of value_metadata_tree: the structure with tuples and
-// named tuples told apart from lists and dicts.
+// Rich is one node of value_metadata_tree: a structure that distinguishes tuples and named tuples
+// from lists and dicts.
 type Rich struct {
 	Kind  tree.Kind // Leaf, Dict, List, Tuple, Named
-	Type  string    // Named: module.Class, or Class where no module is known
+	Type  string    // Named: module.Class, or Class if the module is unknown
 	Keys  []string
 	Items []*Rich
 }
@@ -123,8 +123,8 @@ func richNamed(typ string, raw json.RawMessage, depth int) (*Rich, error) {
 	return r, nil
 }
 
-// appendRich appends value_metadata_tree for the entries, which are what the leaves of r stand for.
-// It is spelled as Orbax spells it.
+// appendRich appends value_metadata_tree for the entries, which are the leaves of r, as Orbax
+// spells it.
 func appendRich(dst []byte, r *Rich, entries []Entry) []byte {
 	by := make(map[string]Entry, len(entries))
 	for _, e := range entries {
@@ -157,7 +157,7 @@ func (w richWriter) append(dst []byte, r *Rich, at tree.Path) []byte {
 		}
 		return append(dst, ']')
 	}
-	if len(r.Items) == 0 { // an empty container is an entry, as a leaf is
+	if len(r.Items) == 0 { // an empty container is an entry, like a leaf
 		return w.entry(dst, w.entries[pathKey(at)])
 	}
 	switch r.Kind {
@@ -208,9 +208,9 @@ func (w richWriter) entry(dst []byte, e Entry) []byte {
 	return append(dst, "}}"...)
 }
 
-// joinedTypes puts into merged, which is the _METADATA of a and b, the types of
-// containers that these record. Where one of them records none, its containers
-// are lists and dictionaries; where neither does, merged is as it is.
+// joinedTypes adds to merged, the joined _METADATA of a and b, the types of containers that a and b
+// record. If only one records types, the containers of the other are lists and dictionaries. If
+// neither does, merged is unchanged.
 func joinedTypes(merged, a, b []byte) ([]byte, error) {
 	var docs [3]Tree
 	for i, doc := range [][]byte{merged, a, b} {
@@ -238,8 +238,8 @@ func joinedTypes(merged, a, b []byte) ([]byte, error) {
 // richMember is the member of _METADATA that has the types of containers.
 const richMember = "value_metadata_tree"
 
-// typesOf are the types of containers that a document records, or those that the
-// keys of its entries tell.
+// typesOf returns the types of containers that a document records, or else the types that the keys
+// of its entries show.
 func typesOf(t Tree) *Rich {
 	if t.Rich != nil {
 		return t.Rich
@@ -250,13 +250,13 @@ func typesOf(t Tree) *Rich {
 	}
 	n, err := tree.Unflatten(entries)
 	if err != nil {
-		return &Rich{Kind: tree.Dict} // a part may be no tree by itself
+		return &Rich{Kind: tree.Dict} // the leaves of a part need not form a tree
 	}
 	return RichOf(n)
 }
 
-// joinTypes joins what two parts of a tree record of it. A list and a dictionary
-// may be what the other has recorded as more than that.
+// joinTypes joins the types that two parts of a tree record. A list or dictionary of one part may
+// have a more specific type in the other.
 func joinTypes(a, b *Rich, at tree.Path) (*Rich, error) {
 	switch {
 	case len(b.Items) == 0:

@@ -13,10 +13,9 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// scanner reads JSON from memory, value by value, for documents with a hundred
-// thousand members. It takes what encoding/json takes, and gives the same
-// strings and numbers; beyond that it wants UTF-8 throughout. What it returns
-// is part of the document, which must not change meanwhile, and dies with it.
+// scanner reads JSON from memory, value by value, for documents with a hundred thousand members. It
+// accepts what encoding/json accepts, except that the text must be UTF-8, and returns the same
+// strings and numbers. Its results share the memory of the document, which must not change.
 type scanner struct {
 	doc string
 	at  int
@@ -53,7 +52,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// accept takes the next token when it is the byte c.
+// accept consumes the next token if it is the byte c.
 func (s *scanner) accept(c byte) bool {
 	if s.peek() != c || s.at >= len(s.doc) {
 		return false
@@ -62,7 +61,7 @@ func (s *scanner) accept(c byte) bool {
 	return true
 }
 
-// end refuses what follows the value.
+// end returns an error if anything follows the value.
 func (s *scanner) end() error {
 	if s.peek(); s.at < len(s.doc) {
 		return s.fail("nothing after the value")
@@ -70,8 +69,8 @@ func (s *scanner) end() error {
 	return nil
 }
 
-// object calls value for each member, in order, to read its value. Whether a
-// name comes twice is for value to see.
+// object calls value for each member, in order, to read its value. value must detect a name that
+// occurs twice.
 func (s *scanner) object(value func(name string) error) error {
 	if !s.accept('{') {
 		return s.fail("an object")
@@ -148,7 +147,7 @@ func (s *scanner) text() (string, error) {
 	return "", s.fail("'\"'")
 }
 
-// null takes a null.
+// null consumes a null.
 func (s *scanner) null() bool { return s.peek() == 'n' && s.word("null") }
 
 func (s *scanner) word(w string) bool {
@@ -184,7 +183,7 @@ func (s *scanner) integer() (int, error) {
 	n, err := strconv.Atoi(s.doc[start:s.at])
 	if err != nil {
 		s.at = start
-		return 0, fmt.Errorf("byte %d: %.40s is no integer", start, s.doc[start:])
+		return 0, fmt.Errorf("byte %d: %.40s is not an integer", start, s.doc[start:])
 	}
 	return n, nil
 }
@@ -263,8 +262,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// members splits a JSON object into its members, in order. Duplicate names are
-// an error: which of two counts would depend on the reader. The values are parts of b.
+// members splits a JSON object into its members, in order. A duplicate name is an error, because
+// readers differ in which of the two counts. The values share memory with b.
 func members(b []byte) ([]member, error) {
 	s, err := newScanner(b)
 	if err != nil {
@@ -293,10 +292,10 @@ func members(b []byte) ([]member, error) {
 type names struct {
 	list     []string
 	unsorted bool
-	set      map[string]struct{} // of all, where they are many and unsorted
+	set      map[string]struct{} // all names, if they are many and unsorted
 }
 
-// add reports whether name was not there yet.
+// add adds name and reports whether it was new.
 func (n *names) add(name string) bool {
 	const few = 8
 	last := len(n.list) - 1
@@ -338,7 +337,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, bytes.TrimRight(buf.Bytes(), "\n")...)
 }
 
-// plainText reports whether s is ASCII of which nothing is escaped.
+// plainText reports whether s is ASCII without a character that must be escaped.
 func plainText(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

@@ -15,9 +15,8 @@ import (
 // member "b" of the object "a".
 type Strings map[string]string
 
-// Append appends the document, members sorted. It refuses names that the
-// format cannot hold: one that is a prefix of another at a "/", and "~" that is
-// not followed by 0 or 1.
+// Append appends the document, with sorted members. It refuses names that the format cannot hold: a
+// name that is a prefix of another at a "/", and a "~" that is not followed by 0 or 1.
 func (s Strings) Append(dst []byte) ([]byte, error) {
 	root := &stringNode{}
 	names := make([]string, 0, len(s))
@@ -129,7 +128,7 @@ func (c StringsFileContent) Get(param string) (string, bool) {
 	return s, ok
 }
 
-// find returns the object that a parameter is a member of, and its key there.
+// find returns the object that has a parameter as a member, and the key of the member.
 func (c StringsFileContent) find(param string) (in map[string]any, key string, ok bool) {
 	parts := strings.Split(param, "/")
 	in = c.root
@@ -144,8 +143,7 @@ func (c StringsFileContent) find(param string) (in map[string]any, key string, o
 	return in, key, in != nil
 }
 
-// remove takes the string of a parameter away, and the objects that it leaves
-// empty.
+// remove removes the string of a parameter, and the objects that become empty.
 func (c StringsFileContent) remove(param string) {
 	in, key, ok := c.find(param)
 	if _, isText := in[key].(string); !ok || !isText {

@@ -15,15 +15,15 @@ import (
 // Tree is the content of an item's _METADATA.
 type Tree struct {
 	Entries  []Entry // in file order
-	UseOCDBT *bool   // nil when absent: look for manifest.ocdbt
+	UseOCDBT *bool   // nil if absent: then look for manifest.ocdbt
 	UseZarr3 bool    // absent means zarr v2
 	// StoreFill says that chunks equal to the fill value were stored, so that a
 	// missing chunk is lost data and not a fill value.
 	StoreFill bool
 	Custom    json.RawMessage // nil when absent or null
 	Rich      *Rich           // containers with their types, nil when not recorded
-	// Numbered has Append name the entries by their places instead of their keys, which
-	// follow anyway: for documents that Orbax does not read. ParseTree reads both.
+	// Numbered makes Append name the entries by index instead of by their keys, which each entry has
+	// anyway: for documents that Orbax does not read. ParseTree reads both forms.
 	Numbered bool
 }
 
@@ -32,11 +32,11 @@ type Entry struct {
 	Path       tree.Path
 	ValueType  string
 	Skip       bool  // nothing is stored for it: None and empty containers
-	WriteShape []int // of one written fragment; jax.Array only, else nil
+	WriteShape []int // shape of one written fragment; only for jax.Array, else nil
 }
 
-// Append appends the document in Orbax's spelling, except for the blanks between tokens: a tree of
-// many small leaves is hardly more than this document.
+// Append appends the document as Orbax spells it, but without blanks between tokens: a checkpoint of
+// many small leaves consists mostly of this document.
 func (t Tree) Append(dst []byte) []byte {
 	dst = slices.Grow(dst, t.size())
 	dst = append(dst, `{"tree_metadata":{`...)
@@ -92,7 +92,7 @@ func (t Tree) Append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// size is about how many bytes the document has, rather more, so that it need not be
+// size returns an estimate of the size of the document, rather too large, so that it need not be
 // copied while it grows.
 func (t Tree) size() int {
 	n := 256 + len(t.Custom)
@@ -137,8 +137,8 @@ func appendTupleRepr(dst []byte, p tree.Path) []byte {
 	return append(dst, ')')
 }
 
-// appendRepr appends s as Python's repr of a str: in double quotes only when s
-// has a single quote and no double quote; what is not printable is escaped.
+// appendRepr appends s as Python's repr of a str. It is in double quotes only if s has a single
+// quote and no double quote. Characters that are not printable are escaped.
 func appendRepr(dst []byte, s string) []byte {
 	quote := byte('\'')
 	if strings.IndexByte(s, '\'') >= 0 && strings.IndexByte(s, '"') < 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// ParseTree reads _METADATA and ignores unknown members. Members of an entry are told apart by
-// case, and none may come twice.
+// ParseTree reads _METADATA and ignores unknown members. Member names of an entry are
+// case-sensitive, and no name may occur twice.
 func ParseTree(b []byte) (Tree, error) {
 	var t Tree
 	s, err := newScanner(b)
@@ -75,12 +75,12 @@ func (t *Tree) parseMember(s *scanner, name string) (err error) {
 
 // entryParser reads the entries of tree_metadata.
 //
-// Names are copied out of the document, so that a tree does not keep it in memory. A name that
-// equals the name in the entry before, as most inner names do, is shared.
+// Names are copied from the document, so that a tree does not keep it in memory. A name that equals
+// the name in the previous entry, as most inner names do, shares its memory.
 type entryParser struct {
 	*scanner
 	keys []tree.Key // of the current entry
-	last tree.Path  // of the entry before
+	last tree.Path  // of the previous entry
 	pool []tree.Key // memory of paths
 }
 
@@ -183,7 +183,7 @@ func (p *entryParser) key() (k tree.Key, err error) {
 	}
 	if k.Kind == tree.KeyIndex {
 		if n, err := strconv.Atoi(k.Name); err != nil || n < 0 || strconv.Itoa(n) != k.Name {
-			return k, fmt.Errorf("sequence key %q is no index", k.Name)
+			return k, fmt.Errorf("sequence key %q is not an index", k.Name)
 		}
 	}
 	if i := len(p.keys); i < len(p.last) && p.last[i].Name == k.Name {
@@ -257,7 +257,7 @@ func (p *entryParser) shape() ([]int, error) {
 	return out, err
 }
 
-// valueType returns the one string of a type that is known.
+// valueType returns one shared string for each known type.
 func valueType(name string) string {
 	for _, known := range [...]string{
 		TypeNumpy, TypeScalar, TypeJAX, TypeString, TypeNone, TypeDict, TypeList, TypeTuple, TypeNamedTuple,

@@ -18,30 +18,30 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// commitText is the content of commit_success.txt where no part has one.
+// commitText is the content of commit_success.txt if no part has that file.
 const commitText = "Checkpoint commit was successful"
 
-// Assembly is the checkpoint that parts are to become: small documents with their
-// bytes, and data files with what they are links to.
+// Assembly is the checkpoint that is made from parts: small documents with their bytes, and data
+// files with the files that they link.
 type Assembly struct {
 	st     store.Store
-	source string               // for messages: the session, or the checkpoint that is added to
+	source string               // for messages: the session, or the checkpoint that grows
 	docs   map[string][]byte    // by name below the checkpoint
 	links  map[string]string    // name below the checkpoint → committed name
-	items  map[string]*database // of items with databases
+	items  map[string]*database // the items with databases
 
 	records map[string]manifest.File // of links, from the manifests of the parts
 	leaves  []manifest.Leaf
 	nodes   []manifest.File // of databases
 	covered bool            // every part had a manifest
-	label   string          // of the manifest of a checkpoint that something is taken from
+	label   string          // label of the manifest of the checkpoint that loses something
 	parts   []*manifest.Manifest
-	bare    bool            // a part had none
-	own     map[string]bool // items that handlers of their writer's own wrote
+	bare    bool            // a part had no manifest
+	own     map[string]bool // items that handlers of the user wrote
 	signing ed25519.PrivateKey
 
-	parity int           // blocks of it for 100 blocks of data; 0 makes none
-	bases  []parity.Base // whose files are linked, with their parity
+	parity int           // parity blocks for 100 data blocks; 0 makes none
+	bases  []parity.Base // checkpoints whose files are linked, with their parity
 }
 
 // Read reads the documents of a session and joins them.
@@ -119,7 +119,7 @@ func (a *Assembly) add(ctx context.Context, p Part) error {
 	if err != nil {
 		return err
 	}
-	has := map[string]bool{} // items with a database a process
+	has := map[string]bool{} // items with databases of processes
 	for _, f := range files {
 		if item, dir, _, ok := processFile(f); ok && !a.isOwn(f) {
 			has[item] = true
@@ -138,7 +138,7 @@ func (a *Assembly) add(ctx context.Context, p Part) error {
 func (a *Assembly) manifestOf(ctx context.Context, p Part, files []string) (*manifest.Manifest, error) {
 	for _, f := range files {
 		if _, _, rest, ok := processFile(f); !ok || rest != manifest.Name || p.ID == "" {
-			continue // of what was dissolved the names are others now
+			continue // a dissolved part has other file names now
 		}
 		b, err := store.ReadAll(ctx, a.st, path.Join(p.Dir, f))
 		if err != nil {
@@ -181,12 +181,12 @@ func processFile(name string) (item, dir, rest string, ok bool) {
 	return item, dir, rest, ok && ocdbt.IsProcessDir(dir)
 }
 
-// file finds out what becomes of one file of a part.
+// file handles one file of a part.
 func (a *Assembly) file(ctx context.Context, p Part, name string, has map[string]bool, m *manifest.Manifest) error {
 	from := path.Join(p.Dir, name)
 	if item, dir, rest, ok := processFile(name); ok && !a.isOwn(name) {
 		if rest == manifest.Name {
-			return nil // its records were taken
+			return nil // its records were read
 		}
 		if rest == orbax.AnnotationsFile {
 			return a.document(ctx, rest, from, name, m)
@@ -200,7 +200,7 @@ func (a *Assembly) file(ctx context.Context, p Part, name string, has map[string
 	case name == orbax.MarkerFile || name == RemovalFile:
 		return nil
 	case inItem && has[item] && isDatabase(below):
-		return nil // of a merge, which is done again
+		return nil // from a merge, which is repeated
 	}
 	if a.joins(name) != nil {
 		return a.document(ctx, name, from, name, m)
@@ -208,7 +208,7 @@ func (a *Assembly) file(ctx context.Context, p Part, name string, has map[string
 	return a.link(ctx, name, from, m, name)
 }
 
-// document joins a document, which m, if there is one, lists as listed.
+// document joins a document. m, if there is one, lists it as listed.
 func (a *Assembly) document(ctx context.Context, name, from, listed string, m *manifest.Manifest) error {
 	b, err := store.ReadAll(ctx, a.st, from)
 	if err == nil && m != nil {
@@ -220,7 +220,7 @@ func (a *Assembly) document(ctx context.Context, name, from, listed string, m *m
 	return a.join(name, b, a.joins(name))
 }
 
-// joins returns how documents of that name become one; nil for any other file.
+// joins returns the function that joins documents of that name, or nil for any other file.
 func joins(name string) func(a, b []byte) ([]byte, error) {
 	_, below, inItem := strings.Cut(name, "/")
 	switch {
@@ -242,7 +242,7 @@ func joins(name string) func(a, b []byte) ([]byte, error) {
 	return nil
 }
 
-// join joins a document to the document of the parts before.
+// join joins a document to the document of the earlier parts.
 func (a *Assembly) join(name string, b []byte, merge func(a, b []byte) ([]byte, error)) (err error) {
 	if before, ok := a.docs[name]; ok {
 		if b, err = merge(before, b); err != nil {
@@ -253,8 +253,8 @@ func (a *Assembly) join(name string, b []byte, merge func(a, b []byte) ([]byte, 
 	return nil
 }
 
-// link has a data file taken over, which m, if there is one, lists as listed. Two
-// parts may have one and the same.
+// link plans a link to a data file. m, if there is one, lists it as listed. Two parts may have the
+// same file.
 func (a *Assembly) link(ctx context.Context, name, from string, m *manifest.Manifest, listed string) error {
 	if m != nil {
 		f, ok := m.File(listed)
@@ -277,8 +277,8 @@ func (a *Assembly) link(ctx context.Context, name, from string, m *manifest.Mani
 	return err
 }
 
-// complete checks that what is left is a tree in each item, and says in its
-// documents whether there will be a manifest.
+// complete checks that the result is a tree in each item, and records in the documents whether
+// there will be a manifest.
 func (a *Assembly) complete() error {
 	for name := range a.links {
 		if _, ok := a.records[name]; !ok {
@@ -304,7 +304,7 @@ func (a *Assembly) complete() error {
 	return nil
 }
 
-// whole refuses a tree that no loader could build.
+// whole returns an error for a tree that no loader could build.
 func whole(t orbax.Tree) error {
 	entries := make([]tree.Entry, len(t.Entries))
 	for i, e := range t.Entries {
@@ -314,8 +314,8 @@ func whole(t orbax.Tree) error {
 	return err
 }
 
-// IsAt reports whether the assembled checkpoint is already there, as it is when
-// only the session was left to remove. Anything else there is errs.Exists.
+// IsAt reports whether the assembled checkpoint already exists, which happens if only the session
+// was left to remove. Anything else of that name is errs.Exists.
 func (a *Assembly) IsAt(ctx context.Context, name string) (bool, error) {
 	if _, err := a.st.Stat(ctx, name); err != nil {
 		if errs.KindOf(err) == errs.NotFound {
@@ -345,7 +345,7 @@ func (a *Assembly) IsAt(ctx context.Context, name string) (bool, error) {
 	return true, nil
 }
 
-// holds reports whether the file at is what the assembly has under name.
+// holds reports whether the file at equals the file that the assembly has under name.
 func (a *Assembly) holds(ctx context.Context, name, at string) (bool, error) {
 	if from, linked := a.links[name]; linked {
 		return sameBytes(ctx, a.st, from, at)
@@ -362,8 +362,8 @@ func (a *Assembly) holds(ctx context.Context, name, at string) (bool, error) {
 // without a manifest gets no parity.
 func (a *Assembly) Protect(percent int) { a.parity = max(0, percent) }
 
-// Parity returns what the checkpoint that something is added to has of it, and how its
-// files are linked with it.
+// Parity returns the parity of the checkpoint that grows, and the bases with which its files are
+// linked.
 func (a *Assembly) Parity() (percent int, bases []parity.Base) {
 	if !a.covered {
 		return 0, nil
@@ -371,8 +371,8 @@ func (a *Assembly) Parity() (percent int, bases []parity.Base) {
 	return a.parity, a.bases
 }
 
-// Sign has the checkpoint signed with the key that must have signed all parts. A
-// nil key is for parts without signatures.
+// Sign makes Commit sign the checkpoint with the key, which must have signed all parts. A nil key
+// is for parts without signatures.
 func (a *Assembly) Sign(key ed25519.PrivateKey) error {
 	a.signing = key
 	if key != nil && (a.bare || !a.covered) {
@@ -395,7 +395,7 @@ func (a *Assembly) record(m *manifest.Manifest, name string, b []byte) {
 	}
 }
 
-// Commit makes the checkpoint, with a manifest where all parts had one.
+// Commit makes the checkpoint, with a manifest if all parts had one.
 func (a *Assembly) Commit(ctx context.Context, name string) error {
 	return a.commit(ctx, name, store.TxnOptions{})
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Tree returns what an item holds so far; ok is false when it is not a tree, or nothing.
+// Tree returns the present tree of an item; ok is false if the item is not a tree or does not
+// exist.
 func (a *Assembly) Tree(item string) (t orbax.Tree, ok bool, err error) {
 	doc, ok := a.docs[path.Join(item, orbax.TreeFile)]
 	if !ok || a.own[item] {
@@ -35,7 +36,7 @@ func (a *Assembly) Layout() (l options.Layout, known bool) {
 		}
 		t, err := orbax.ParseTree(doc)
 		if err != nil {
-			continue // complete says so
+			continue // complete returns the error
 		}
 		_, database := a.links[path.Join(item, ocdbt.ManifestName)]
 		switch {
@@ -51,7 +52,7 @@ func (a *Assembly) Layout() (l options.Layout, known bool) {
 	return 0, false
 }
 
-// Has reports whether there is anything of the item.
+// Has reports whether the item exists.
 func (a *Assembly) Has(item string) bool {
 	for name := range a.docs {
 		if strings.HasPrefix(name, item+"/") {
@@ -87,9 +88,8 @@ func (a *Assembly) HasStrings(item string) bool {
 	return ok
 }
 
-// Clash returns the key names of what stands in the way of new entries in a tree:
-// the same leaves, leaves above and leaves below. An empty container stands in
-// nobody's way.
+// Clash returns the key names of leaves that conflict with new entries of a tree: the same leaves,
+// leaves above them and leaves below them. An empty container conflicts with nothing.
 func Clash(old orbax.Tree, added []tree.Entry) (paths [][]string) {
 	leaves, above, told := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, e := range old.Entries {
@@ -137,7 +137,7 @@ func keyNames(p tree.Path) []string {
 	return names
 }
 
-// joined spells names so that no two lists are spelled alike.
+// joined joins names so that different lists give different strings.
 func joined(names []string) string {
 	var b strings.Builder
 	for _, n := range names {
@@ -147,7 +147,7 @@ func joined(names []string) string {
 	return b.String()
 }
 
-// Differing returns the first of the files that has other bytes in b than in a.
+// Differing returns the first of the files whose bytes differ between a and b.
 func Differing(ctx context.Context, names []string, a, b handler.Reader) (string, error) {
 	for _, name := range names {
 		x, err := a.ReadFile(ctx, name)

@@ -17,18 +17,18 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// database is how the database of an item comes about.
+// database is the plan for the database of an item.
 type database struct {
-	whole bool // begins with one that is there, not with an empty one
+	whole bool // begins with the existing database, not with an empty one
 	steps []step
 }
 
 // step is one change of a database.
 type step struct {
-	embed  string        // a database in this sub-directory, ending in "/", comes in
-	put    []ocdbt.Entry // these come in
-	remove []string      // the arrays of these parameters go
-	kept   []string      // beside them: the beginnings of the keys of the arrays that stay, ascending
+	embed  string        // adds the database in this sub-directory, which ends in "/"
+	put    []ocdbt.Entry // adds these entries
+	remove []string      // removes the arrays of these parameters
+	kept   []string      // key prefixes of the remaining arrays, ascending
 }
 
 func (d *database) embed(dir string) {
@@ -37,7 +37,7 @@ func (d *database) embed(dir string) {
 	}
 }
 
-// remove takes arrays out, beside those that are kept.
+// remove removes arrays, except the kept ones.
 func (d *database) remove(params, kept []string) {
 	prefixes := make([]string, len(kept))
 	for i, p := range kept {
@@ -57,7 +57,7 @@ func keysOf(param string, kept []string) []ocdbt.Range {
 		if whole.End != "" && p >= whole.End {
 			break
 		}
-		if p <= whole.Start { // inside of the one before, or of the same name in another part
+		if p <= whole.Start { // inside the previous one, or of the same name in another part
 			continue
 		}
 		out = append(out, ocdbt.Range{Start: whole.Start, End: p})
@@ -66,16 +66,15 @@ func keysOf(param string, kept []string) []ocdbt.Range {
 	return append(out, whole)
 }
 
-// built is a database that was made of steps.
+// built is a database that was made from steps.
 type built struct {
 	*ocdbt.Commit
-	used map[string]bool // files of its values, by their names below the item
+	used map[string]bool // files with its values, relative to the item
 }
 
-// build makes a new database of what is there and the steps. Values stay where
-// they are, nodes are all written anew, into one file. The same steps give the
-// same bytes and names, so that a merge that was interrupted is done again without
-// leaving anything.
+// build makes a new database from the existing one and the steps. Values stay where they are; all
+// nodes are written anew, into one file. The same steps give the same bytes and names, so an
+// interrupted merge can be repeated without leaving files behind.
 func (d *database) build(ctx context.Context, files ocdbt.Files) (built, error) {
 	b, seed, last := &ocdbt.Batch{}, sha256.New(), time.Time{}
 	put := func(e ocdbt.Entry) { b.PutRef(e.Key, e.Value) }
@@ -145,8 +144,8 @@ func sub(files ocdbt.Files, dir string) ocdbt.Files {
 	return ocdbt.Sub(files, dir)
 }
 
-// merge makes the database of an item, by reference. Data files of a database
-// that nothing refers to any more are not taken over.
+// merge makes the database of an item, by reference. It leaves out data files to which nothing
+// refers any more.
 func (a *Assembly) merge(ctx context.Context, item string, d *database) error {
 	if d.whole && len(d.steps) == 0 {
 		return nil
@@ -182,8 +181,8 @@ func (a *Assembly) unlink(name string) {
 }
 
 // MergeItem makes the database of an item that has only the databases of its processes, in
-// directories that end in "/". The manifest comes last: before it, the item is unchanged. The
-// checkpoint of the item is made durable first: Orbax does not sync what it writes.
+// directories that end in "/". The manifest is written last; before that the item is unchanged.
+// MergeItem first makes the checkpoint of the item durable, because Orbax does not sync its files.
 func MergeItem(ctx context.Context, st store.Store, checkpoint, item string, processes []string) error {
 	dir := path.Join(checkpoint, item)
 	d := &database{}
@@ -212,8 +211,8 @@ func isDataFile(below string) bool {
 	return dir == "d" || path.Base(dir) == "d" && ocdbt.IsProcessDir(path.Dir(dir))
 }
 
-// isDatabase reports whether a file of an item, by its name below it, is of the
-// item's own database.
+// isDatabase reports whether a file, named relative to its item, belongs to the database of the
+// item.
 func isDatabase(below string) bool {
 	return below == ocdbt.ManifestName || strings.HasPrefix(below, "d/")
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// New returns an assembly of nothing yet: of a draft alone it makes what the save would
-// make by itself, and whatever the draft was given besides.
+// New returns an empty assembly. Joined with a draft it makes the checkpoint of that save, including
+// what was added to the draft.
 func New(st store.Store, name string) *Assembly { return newAssembly(st, name) }
 
-// Open reads the documents of the committed checkpoint name, that something may be
-// added. Where signing is not nil the checkpoint must be signed by that key, else
-// not signed at all: what is made of it has the same signature, or none. st is a
-// store.Pinned of the name where others may write meanwhile.
+// Open reads the documents of the committed checkpoint name, to add to it. If signing is not nil,
+// that key must have signed the checkpoint; if it is nil, the checkpoint must not be signed. So the
+// result has the same signer, or none. st is a store.Pinned of the name if other processes may write
+// there meanwhile.
 func Open(ctx context.Context, st store.Store, name string, signing ed25519.PrivateKey) (*Assembly, error) {
 	a := newAssembly(st, name)
 	files, err := Files(ctx, st, name, func(e store.Info) bool { return store.IsStaging(e.Name) })
@@ -62,7 +62,7 @@ func Open(ctx context.Context, st store.Store, name string, signing ed25519.Priv
 	}
 	for _, f := range files {
 		if f == manifest.Name || parity.Is(f) {
-			continue // made anew, or linked with what it is for
+			continue // parity files are made anew, or linked with their files
 		}
 		if err := a.keep(ctx, name, f, m); err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func sameSigner(m *manifest.Manifest, key ed25519.PrivateKey) error {
 	return nil
 }
 
-// keep takes a file of the checkpoint over: documents to be joined, others as they are.
+// keep takes over a file of the checkpoint: documents to be joined, other files unchanged.
 func (a *Assembly) keep(ctx context.Context, name, file string, m *manifest.Manifest) error {
 	from := path.Join(name, file)
 	if item, below, ok := strings.Cut(file, "/"); ok && below == ocdbt.ManifestName && !a.own[item] {
@@ -99,7 +99,7 @@ func (a *Assembly) keep(ctx context.Context, name, file string, m *manifest.Mani
 	return err
 }
 
-// IsStep reports whether the checkpoint is a step, without Orbax's marker.
+// IsStep reports whether the checkpoint is a step, without the marker of Orbax.
 func (a *Assembly) IsStep() bool {
 	_, marked := a.docs[orbax.MarkerFile]
 	return !marked
@@ -108,9 +108,9 @@ func (a *Assembly) IsStep() bool {
 // Remove removes leaves and items, as a later part would.
 func (a *Assembly) Remove(r Removal) error { return a.remove(r) }
 
-// Replace puts the assembly in the place of the committed checkpoint name, of
-// which it was made, at once: data files are linked, documents written anew. old is the
-// directory that was read: errs.Busy when the name has another one now.
+// Replace replaces the committed checkpoint name, from which the assembly was made, by the assembly
+// in one move. Data files are linked, and documents are written anew. old is the directory that was
+// read. If the name has another directory now, Replace returns errs.Busy.
 func (a *Assembly) Replace(ctx context.Context, name string, old store.Pinned, signing ed25519.PrivateKey) error {
 	if err := a.complete(); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (a *Assembly) Replace(ctx context.Context, name string, old store.Pinned, s
 	return a.commit(ctx, name, store.TxnOptions{Replaces: old})
 }
 
-// Join adds what a save has written: it is a writer.Join.
+// Join adds the files that a save has written. It implements writer.Join.
 func (a *Assembly) Join(ctx context.Context, txn store.Txn, draft *writer.Draft) error {
 	for _, d := range draft.Docs {
 		if d.Name == orbax.CheckpointFile {
@@ -159,7 +159,7 @@ func (a *Assembly) Join(ctx context.Context, txn store.Txn, draft *writer.Draft)
 	draft.Bare = !a.covered
 	draft.Docs = draft.Docs[:0]
 	for name, b := range a.docs {
-		if name != orbax.CommitFile { // which the Writer has
+		if name != orbax.CommitFile { // the Writer has it
 			draft.Docs = append(draft.Docs, store.Blob{Name: name, Data: b})
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// storeFiles reads files of a store under other names for package ocdbt. A
-// name for which at gives "" does not exist.
+// storeFiles reads files of a store under other names, for package ocdbt. at maps the names; a name
+// that it maps to "" does not exist.
 type storeFiles struct {
 	st store.Store
 	at func(name string) string
@@ -53,8 +53,8 @@ func (f storeFiles) Size(ctx context.Context, name string) (int64, error) {
 	return r.Size(), nil
 }
 
-// Files lists the files below dir, names relative to it, ascending in each
-// directory; what skip says is left out with all below.
+// Files lists the files below dir, with names relative to dir, ascending in each directory. It
+// leaves out a name for which skip returns true, with all that is below.
 func Files(ctx context.Context, st store.Store, dir string, skip func(store.Info) bool) ([]string, error) {
 	var out []string
 	for e, err := range st.List(ctx, dir) {

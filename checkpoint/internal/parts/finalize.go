@@ -12,8 +12,8 @@ import (
 // Check reads the checkpoint name of st and returns its first damage, nil when it is sound.
 type Check func(ctx context.Context, st store.Store, name string) (damage, err error)
 
-// Finalize makes the checkpoint name of its session, signed with signing and with parity
-// of percent, and removes the session when check finds the checkpoint sound.
+// Finalize makes the checkpoint name from its session, signed with signing and with percent parity.
+// It removes the session if check finds the checkpoint sound.
 func Finalize(ctx context.Context, st store.Store, name string, signing ed25519.PrivateKey, percent int,
 	check Check) error {
 	a, err := Assemble(ctx, st, Session(name))
@@ -30,14 +30,13 @@ func Finalize(ctx context.Context, st store.Store, name string, signing ed25519.
 	case err != nil:
 		return err
 	case done:
-		// Who made it may have failed before its name, or what it holds, was durable.
+		// The process that made it may have failed before its name or its files were durable.
 		if err := errors.Join(st.Settle(ctx, ParentOf(name)), store.Sync(ctx, st, name)); err != nil {
 			return err
 		}
 		return finish(ctx, st, name, check)
 	}
-	// What becomes part of the checkpoint was written by a program that may not have
-	// synced it.
+	// The program that wrote the parts may not have synced their files.
 	if err := store.Sync(ctx, st, Session(name)); err != nil {
 		return err
 	}
@@ -48,11 +47,12 @@ func Finalize(ctx context.Context, st store.Store, name string, signing ed25519.
 	return finish(ctx, st, name, check)
 }
 
-// withoutSession says whether there is a checkpoint where there is no session.
+// withoutSession returns the error for a missing session, which depends on whether there is a
+// checkpoint.
 func withoutSession(ctx context.Context, st store.Store, name string, err error) error {
 	session := Session(name)
 	if _, serr := st.Stat(ctx, session); errs.KindOf(serr) != errs.NotFound {
-		return err // what is missing lies in it
+		return err // something inside the session is missing
 	}
 	_, serr := st.Stat(ctx, name)
 	switch {
@@ -68,8 +68,8 @@ func withoutSession(ctx context.Context, st store.Store, name string, err error)
 		Remedy: "begin one with partial.Save, or name the directory that it lies in"}
 }
 
-// finish removes the session when the checkpoint that was made of it is sound;
-// otherwise the checkpoint, which holds nothing else.
+// finish removes the session if the checkpoint made from it is sound. Otherwise it removes the
+// checkpoint, which holds nothing that the session lacks.
 func finish(ctx context.Context, st store.Store, name string, check Check) error {
 	damage, err := check(ctx, st, name)
 	if err != nil {
@@ -82,7 +82,7 @@ func finish(ctx context.Context, st store.Store, name string, check Check) error
 		}
 		return &errs.Error{Kind: errs.Corrupt, Subject: session, Got: "parts that do not make a sound checkpoint",
 			Err:    damage,
-			Remedy: "the session was left as it was"}
+			Remedy: "the session is unchanged"}
 	}
 	return st.RemoveTree(ctx, session)
 }

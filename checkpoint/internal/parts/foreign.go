@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 )
 
-// Admit refuses a file of a handler, below the item, that is there already: what
-// handlers write is not joined. It may be called from several goroutines.
+// Admit returns an error if a file of a handler, named relative to the item, already exists: files of
+// handlers cannot be joined. Several goroutines may call it.
 func (a *Assembly) Admit(item, name string) error {
 	at := path.Join(item, name)
 	for there := range a.links {
@@ -22,9 +22,8 @@ func (a *Assembly) Admit(item, name string) error {
 	return nil
 }
 
-// dropForeign takes the files of leaf handlers away when the tree of the item has
-// none of their leaves any more. While it has one, none of them can go: which file
-// is whose, only the handler knows.
+// dropForeign removes the files of leaf handlers if the tree of the item has no leaf of them any
+// more. While it has one, all files stay, because only the handler knows to which leaf a file belongs.
 func (a *Assembly) dropForeign(item string) error {
 	t, ok, err := a.Tree(item)
 	if err != nil || !ok || t.HasForeign() {
@@ -45,8 +44,8 @@ func (a *Assembly) dropForeign(item string) error {
 	return nil
 }
 
-// knowHandlers notes which items of a part have handlers of their writer's own:
-// whatever their files are called, they are not documents.
+// knowHandlers records which items of a part were written by handlers of the user. Their files are
+// not documents, whatever their names.
 func (a *Assembly) knowHandlers(doc []byte) error {
 	c, err := orbax.ParseCheckpoint(doc)
 	for item, typeString := range c.Handlers {
@@ -59,13 +58,14 @@ func (a *Assembly) knowHandlers(doc []byte) error {
 	return err
 }
 
-// isOwn reports whether a file is of an item that a handler of its own wrote.
+// isOwn reports whether a file belongs to an item of a handler of the user.
 func (a *Assembly) isOwn(name string) bool {
 	item, below, _ := strings.Cut(name, "/")
 	return a.own[item] && below != orbax.CommitFile
 }
 
-// joins returns how documents of the name are joined, or nil if the file is a handler's.
+// joins returns the function that joins documents of the name, or nil if the file belongs to a
+// handler.
 func (a *Assembly) joins(name string) func(a, b []byte) ([]byte, error) {
 	if a.isOwn(name) {
 		return nil

@@ -15,12 +15,11 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Removal is what a part takes away from those before it: for each item the key
-// names of leaves or of containers with all that is below. The empty path is the
-// whole item.
+// Removal lists what a part removes from earlier parts: for each item the key names of leaves, or
+// of containers with everything below. The empty path is the whole item.
 type Removal map[string][][]string
 
-// Append appends the document that a part holds.
+// Append appends the document of a part.
 func (r Removal) Append(dst []byte) []byte {
 	b, err := json.Marshal(map[string]Removal{"remove": r})
 	if err != nil {
@@ -78,7 +77,7 @@ func Held(t orbax.Tree) func(names []string) bool {
 	return func(names []string) bool { return at[joined(names)] }
 }
 
-// remove takes away.
+// remove removes the leaves and items of r.
 func (a *Assembly) remove(r Removal) error {
 	for _, item := range slices.Sorted(maps.Keys(r)) {
 		var err error
@@ -145,7 +144,7 @@ func (a *Assembly) removeLeaves(item string, paths [][]string) error {
 		d.remove(params, t.Arrays())
 		return a.dropForeign(item)
 	}
-	// Plain arrays lie in directories of their names, in which others may lie that stay.
+	// A plain array lies in a directory of its name, which may also contain arrays that stay.
 	t, err := orbax.ParseTree(doc)
 	if err != nil {
 		return err

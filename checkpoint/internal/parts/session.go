@@ -13,20 +13,20 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Names of a session and of what is in it.
+// Names of a session and of its files.
 const (
 	sessionMark = ".partial_save"
 	pendingMark = ".partial_save.pending_"
 	guard       = "0_guard"
-	RemovalFile = "bivouac.partial" // of a part: a Removal
-	Process     = "ocdbt.process_0" // of a part: its databases
+	RemovalFile = "bivouac.partial" // in a part: a Removal
+	Process     = "ocdbt.process_0" // in a part: its databases
 )
 
-// Session is the name of the session that is to become the checkpoint name.
+// Session returns the name of the session of the checkpoint name.
 func Session(name string) string { return name + sessionMark }
 
-// Final is the name of the checkpoint that the session, or checkpoint, of that
-// name is to become.
+// Final returns the name of the checkpoint of a session. For the name of a checkpoint it returns
+// that name.
 func Final(name string) string { return strings.TrimSuffix(name, sessionMark) }
 
 // IsSession reports whether name names a session.
@@ -38,18 +38,18 @@ func IsSession(name string) bool {
 type Part struct {
 	Dir  string // in the store
 	Time int64  // nanoseconds
-	ID   string // 32 hexadecimal digits; "" of what a finalization that failed has dissolved
+	ID   string // 32 hexadecimal digits; "" for files that a failed finalization has moved out of their parts
 }
 
-// NewPart names a part of the session of the checkpoint name.
+// NewPart returns a new part of the session of the checkpoint name.
 func NewPart(name string, now time.Time, id [16]byte) Part {
 	p := Part{Time: now.UnixNano(), ID: hex.EncodeToString(id[:])}
 	p.Dir = path.Join(Session(name), path.Base(name)+pendingMark+strconv.FormatInt(p.Time, 10)+"_"+p.ID)
 	return p
 }
 
-// List lists the parts of a session in the order of their times; first comes what
-// a finalization that failed has moved to the session itself.
+// List lists the parts of a session in the order of their times. First come the files that a failed
+// finalization has moved to the session itself.
 func List(ctx context.Context, st store.Store, session string) ([]Part, error) {
 	var parts []Part
 	dissolved := false
@@ -92,8 +92,7 @@ func parsePending(e store.Info) (Part, bool) {
 
 func isGuard(name string) bool { return strings.HasSuffix(name, pendingMark+guard) }
 
-// Guard has Orbax leave the session of the checkpoint name alone. It may be
-// called again.
+// Guard makes Orbax refuse to finalize the session of the checkpoint name. It may be called again.
 func Guard(ctx context.Context, st store.Store, name string) error {
 	at := path.Join(Session(name), path.Base(name)+pendingMark+guard, orbax.StateItem, orbax.TreeFile)
 	const text = "This session replaces or removes leaves, or has strings in several parts, which orbax-checkpoint cannot finalize.\n" +

@@ -8,7 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Response is what checkpoint.Response is made of; its methods say there what they do.
+// Response implements checkpoint.Response, which documents its methods.
 type Response[T any] struct {
 	done   chan struct{}
 	cancel context.CancelFunc
@@ -21,9 +21,8 @@ type Response[T any] struct {
 	observed bool // value and err were returned to a caller
 }
 
-// Go runs fn in the background and returns its pending result. The context of
-// fn is not cancelled with ctx, whose end must not tear a save apart; Cancel
-// ends it. ctx only lends its values.
+// Go runs fn in the background and returns its pending result. The end of ctx does not cancel fn,
+// because it must not interrupt a save; only Cancel does. fn gets the values of ctx.
 func Go[T any](ctx context.Context, fn func(context.Context) (T, error)) *Response[T] {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r := &Response[T]{done: make(chan struct{}), cancel: cancel}

@@ -1,5 +1,5 @@
-// Package plan turns the options of a call, resolved, into what the packages that
-// save and load take: the one place that knows both.
+// Package plan turns the resolved options of a call into the arguments of the packages that save and
+// load. No other package knows both.
 package plan
 
 import (
@@ -18,9 +18,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Save returns how a save stores, bounds and signs what it writes. What one
-// save alone says, such as its style and its memory, is left to the caller.
-// o is what options.Resolve returned.
+// Save returns how a save stores, bounds and signs its files. o is the result of options.Resolve.
+// The caller sets what differs between saves, such as the style and the memory.
 func Save(o options.Options) (writer.Options, error) {
 	if o.InPlace() {
 		return writer.Options{}, &errs.Error{Kind: errs.Unsupported, Subject: "atomicity.mode",
@@ -48,7 +47,7 @@ func Save(o options.Options) (writer.Options, error) {
 	}, nil
 }
 
-// copied says which leaves a save in the background copies; nil is all.
+// copied returns which leaves a save in the background copies; nil copies all.
 func copied(o options.Options) func(tree.Path) bool {
 	switch {
 	case o.Memory.IsPrioritizedKey != nil:
@@ -80,7 +79,8 @@ func Load(o options.Options) layout.Options {
 	return out
 }
 
-// leaf decides about single arrays; nil where all are stored alike.
+// leaf returns the function that chooses the storage of single arrays, or nil if all are stored
+// alike.
 func leaf(o options.Options) func(tree.Path, tensor.Spec, writer.Storage) (writer.Storage, error) {
 	if o.Array.Saving.ScopedStorage == nil && len(o.LeafStorage) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func leaf(o options.Options) func(tree.Path, tensor.Spec, writer.Storage) (write
 	}
 }
 
-// storage returns storage options as package writer takes them.
+// storage converts storage options for package writer.
 func storage(s options.Storage, c options.Compression) (writer.Storage, error) {
 	if s.ChunkByteSize > math.MaxInt32 {
 		return writer.Storage{}, &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "at most 2 GiB",
@@ -120,8 +120,8 @@ func Resolve[T any](ctx context.Context, call *T, scope func(*T) (*options.Optio
 	return &d, err
 }
 
-// Reading is Resolve for a call that reads. CheckpointLayout stays what the call asks for,
-// because wider scopes say what is saved, and so does Label without a Verification key.
+// Reading works like Resolve for a call that reads. CheckpointLayout and, without a Verification
+// key, Label are taken only from the call, because wider scopes describe what is saved.
 func Reading[T any](ctx context.Context, call *T, scope func(*T) (*options.Options, *store.Store)) (*T, error) {
 	var asked options.Options
 	if call != nil {
@@ -140,7 +140,7 @@ func Reading[T any](ctx context.Context, call *T, scope func(*T) (*options.Optio
 	return d, err
 }
 
-// read is what a call that reads says.
+// read holds the arguments of a call that reads.
 type read struct {
 	options.Options
 	store.Store
@@ -158,8 +158,8 @@ func Open(ctx context.Context, path string, o options.Options,
 	return Load(r.Options), st, name, err
 }
 
-// OpenSigned is Open for a checkpoint that key must have signed as label, where there is a
-// key, and of which nothing may be missing.
+// OpenSigned works like Open for a complete checkpoint. If there is a key, it must have signed the
+// checkpoint as label.
 func OpenSigned(ctx context.Context, path string, key ed25519.PublicKey, label string,
 	st store.Store) (layout.Options, store.Store, string, error) {
 	o := options.Options{Bivouac: options.Bivouac{Verification: key, Label: label}}

@@ -1,7 +1,7 @@
-// Package provided is the registry of the parts that package handler works by and cannot import:
-// the engine for trees, which package checkpoint has, and the codec for messages, which package
-// protohandler has. They enter themselves in their init functions, so that a program links only the
-// parts that it imports.
+// Package provided is the registry of parts that package handler needs but cannot import: the engine
+// for trees, in package checkpoint, and the codec for messages, in package protohandler. The parts
+// register themselves in their init functions, so that a program links only the parts that it
+// imports.
 package provided
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Role is what a part is for. Package handler has the interface of each role.
+// Role is the purpose of a part. Package handler has the interface of each role.
 type Role string
 
 // The roles.
@@ -19,7 +19,7 @@ const (
 	Messages Role = "codec for messages"
 )
 
-// Registry holds one part a role. It may be used from several goroutines.
+// Registry holds one part per role. Several goroutines may use it.
 type Registry struct {
 	mu    sync.RWMutex
 	parts map[Role]any
@@ -40,7 +40,7 @@ func (r *Registry) Enter(role Role, part any) {
 	r.parts[role] = part
 }
 
-// Part returns the part for role, or nil if the program links none.
+// Part returns the part for role, or nil if the program does not link one.
 func (r *Registry) Part(role Role) any {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -1,16 +1,16 @@
-// Package saving is the frame of a save, which is the same for a checkpoint, a step
-// and a part. It has four methods; package writer describes the stages behind them:
+// Package saving is the common frame of the saves of a checkpoint, a step and a part. It has four
+// methods; package writer describes the stages behind them:
 //
 //	Resolve   the options of the call become the options of a writer.Writer
 //	Collect   the values become items, each by its handler; the metadata is encoded
-//	Snapshot  the files are planned; arrays are copied, where that is asked for and fits
+//	Snapshot  the files are planned; arrays are copied, if that is asked for and fits
 //	Write     in the background: a transaction, written and committed, or nothing of it
 //
 // An engine (checkpoint, training, partial) does its own part between these calls. It admits the
 // save before Collect. It reads Items and completes Options before Snapshot. In a Target it says
 // where Write commits, and what happens just before and after. The methods are called one after
-// the other, each once. A Save whose Snapshot has returned nil ends with Write; a Save that is
-// given up before owns nothing.
+// the other, each once. A Save whose Snapshot has returned nil must end with Write. A Save that is
+// abandoned before that owns nothing.
 package saving
 
 import (
@@ -29,12 +29,12 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Call is what the caller of a save says, whatever the engine.
+// Call has the arguments of a save, for any engine.
 type Call struct {
-	Options    options.Options // what options.Resolve returned
+	Options    options.Options // the result of options.Resolve
 	Background bool            // the caller does not wait for Write
 	Custom     any             // the metadata, which encodes to a JSON object; may be nil
-	Release    func()          // not nil in the background: nothing is copied; called when the caller may change the arrays
+	Release    func()          // not nil in the background: nothing is copied, and it is called when the caller may change the arrays
 	Watch      bool            // as in writer.Options
 	Progress   func(done, total int64)
 }
@@ -56,18 +56,18 @@ type Save struct {
 	Writer  *writer.Writer // of Snapshot
 
 	call    Call
-	until   time.Time // the end of the time that it may take; zero for no limit
+	until   time.Time // the time limit; zero for no limit
 	role    role
 	meeting *crew.Meeting // of a Joint save, from Meet on
 	over    bool          // Meet has failed
-	memory  *arena.Arena  // of this save alone; nil where the engine gave it some
+	memory  *arena.Arena  // memory of this save alone; nil if the engine provides memory
 }
 
 // Target is where Write commits.
 type Target struct {
 	Store   store.Store
-	Name    string // of the directory that becomes visible
-	Key     string // what the processes of a Joint save know it by
+	Name    string // name of the directory that becomes visible
+	Key     string // identifies the save among the processes of a Joint save
 	Options store.TxnOptions
 	// Before, when not nil, runs before the transaction. If it fails, the save fails with its error.
 	Before func(context.Context) error
@@ -87,9 +87,9 @@ func Resolve(c Call) (*Save, error) {
 	return s, nil
 }
 
-// Collect turns values into items in the order of their names; what is not a tree is
-// isolated when it returns. values is not changed. The time limit of the save begins here, so
-// waiting for an earlier save does not count.
+// Collect turns values into items in the order of their names. It isolates values that are not trees
+// before it returns. values is not changed. The time limit of the save begins here, so waiting for an
+// earlier save does not count.
 func (s *Save) Collect(ctx context.Context, values map[string]any) (err error) {
 	o := s.call.Options
 	if d := o.Asynchronous.SaveBound(s.call.Background); d > 0 {
@@ -103,9 +103,9 @@ func (s *Save) Collect(ctx context.Context, values map[string]any) (err error) {
 	return errs.Wrap("", "SaveOptions.Custom", err)
 }
 
-// Snapshot plans the files and copies the arrays, into memory of its own where the engine
-// gave it none. In a Joint save the processes agree first who writes what. err is why the
-// engine gives the save up: it is returned when the other processes have been told.
+// Snapshot plans the files and copies the arrays, into memory of its own if the engine gave it none.
+// In a Joint save the processes first agree who writes what. err, if not nil, is why the engine
+// abandons the save. It is returned after the other processes were told.
 func (s *Save) Snapshot(ctx context.Context, t Target, err error) error {
 	if err = s.agree(ctx, t, err); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (s *Save) Snapshot(ctx context.Context, t Target, err error) error {
 	return err
 }
 
-// plan plans the files and copies the arrays. On failure it gives the memory of the save back.
+// plan plans the files and copies the arrays. If it fails, it frees the memory of the save.
 func (s *Save) plan() (err error) {
 	if s.Options.Memory == nil {
 		if s.memory, err = arena.Open(0, arena.Options{Limit: int(s.Options.Budget)}); err != nil {
@@ -135,16 +135,15 @@ func (s *Save) plan() (err error) {
 	return nil
 }
 
-// Write writes and commits the checkpoint, or leaves nothing visible of it. It fails with
-// errs.Canceled when ctx ends, and when the save takes longer than it may, then with
-// context.DeadlineExceeded in the chain. The caller's memory is not needed any more when it
-// returns.
+// Write writes and commits the checkpoint, or leaves nothing visible of it. If ctx ends, it fails with
+// errs.Canceled. So it does if the save exceeds its time limit, with context.DeadlineExceeded in the
+// chain. When it returns, the memory of the caller is not needed any more.
 func (s *Save) Write(ctx context.Context, t Target) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	at, err := s.transact(ctx, t)
 	s.Writer.Close()
-	s.free() //nolint:errcheck // what is unmapped twice was unmapped
+	s.free() //nolint:errcheck // unmapping it twice is harmless
 	if err != nil {
 		return ended(ctx, err)
 	}
@@ -157,7 +156,7 @@ func (s *Save) Write(ctx context.Context, t Target) error {
 	return nil
 }
 
-// bound ends ctx when the save has taken as long as it may.
+// bound returns a context that ends at the time limit of the save.
 func (s *Save) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.until.IsZero() {
 		return ctx, func() {}
@@ -169,7 +168,8 @@ func (s *Save) bound(ctx context.Context) (context.Context, context.CancelFunc) 
 	})
 }
 
-// ended says that a save failed because ctx ended, and why that did, where err does not.
+// ended returns err, or if a save failed because ctx ended and err does not say why ctx ended, an
+// error that does.
 func ended(ctx context.Context, err error) error {
 	canceled := errors.Is(err, errs.Canceled)
 	if ctx.Err() == nil || !canceled && !errors.Is(err, ctx.Err()) {
@@ -198,7 +198,7 @@ func (s *Save) transact(ctx context.Context, t Target) (at time.Time, err error)
 	return s.Writer.Write(ctx, txn)
 }
 
-// free gives the memory of this save back.
+// free frees the memory of this save.
 func (s *Save) free() error {
 	if s.memory == nil {
 		return nil
@@ -206,11 +206,11 @@ func (s *Save) free() error {
 	return s.memory.Close()
 }
 
-// role is what this process does in a save.
+// role is the role of this process in a save.
 type role struct {
 	group  crew.Group
-	joint  bool // with others, who have a store in common
-	absent bool // nothing
+	joint  bool // saves together with processes that share a store
+	absent bool // does not take part
 }
 
 func roleOf(m options.Multiprocessing) role {
@@ -233,26 +233,25 @@ func roleOf(m options.Multiprocessing) role {
 	return r
 }
 
-// Absent reports whether this process does not take part in saves: it has nothing else to do then.
+// Absent reports whether this process does not take part in saves.
 func Absent(o options.Options) bool { return roleOf(o.Multiprocessing).absent }
 
-// Follows reports whether another process is the one that admits, publishes and
-// removes.
+// Follows reports whether another process admits, publishes and removes for this one.
 func Follows(o options.Options) bool {
 	r := roleOf(o.Multiprocessing)
 	return r.joint && !r.group.Leads()
 }
 
-// Joint reports whether the save is one of several processes.
+// Joint reports whether several processes make the save together.
 func (s *Save) Joint() bool { return s.role.joint }
 
-// Follows reports whether another process admits and publishes it.
+// Follows reports whether another process admits and publishes the save.
 func (s *Save) Follows() bool { return s.role.joint && !s.role.group.Leads() }
 
-// Meet has the processes of a Joint save meet before Snapshot, so that the primary says
-// whether it wants the save: decline is why not, and "" that it does; what others say
-// does not count. err is why this process cannot go on. What the primary says is
-// returned; where that is no, or an error, the save is over.
+// Meet lets the processes of a Joint save meet before Snapshot. The primary decides whether the save
+// takes place: decline is its reason against the save, or "". The decline of other processes does not
+// count. err, if not nil, is why this process cannot go on. Meet returns the decision of the primary.
+// If that is a decline or an error, the save is over.
 func (s *Save) Meet(ctx context.Context, t Target, decline string, err error) (declined string, _ error) {
 	s.meeting, err = s.role.group.Meet(ctx, crew.Call{Store: t.Store, Name: t.Name, Key: t.Key, Txn: t.Options,
 		Decline: decline, Err: err})
@@ -263,8 +262,8 @@ func (s *Save) Meet(ctx context.Context, t Target, decline string, err error) (d
 	return s.meeting.Declined, nil
 }
 
-// agree reduces Items and Image to what this process writes. err is why it cannot go on, and is
-// returned when the others know.
+// agree reduces Items and Image to the part that this process writes. err, if not nil, is why this
+// process cannot go on; it is returned after the other processes were told.
 func (s *Save) agree(ctx context.Context, t Target, err error) error {
 	if !s.role.joint || s.over {
 		return err

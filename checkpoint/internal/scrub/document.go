@@ -1,5 +1,5 @@
-// Package scrub is the document in which a run keeps what its last scrub found: the
-// file .bivouac.scrub beside the steps.
+// Package scrub reads and writes the document with the results of the last scrub of a run: the file
+// .bivouac.scrub beside the steps.
 //
 // It is text, one record a line, names and messages as Go quoted strings:
 //
@@ -8,9 +8,8 @@
 //	damage "<file>" "<what>"                          of the step above
 //	end <crc>                                         CRC-32C of every byte before this line
 //
-// What it says of a step holds for the step whose manifest has the hash. The document is
-// never needed: where it is missing, damaged or of another version, steps count as never
-// scrubbed.
+// An entry is valid for the step whose manifest has the hash. The document is never needed: if it is
+// missing, damaged or of another version, the steps count as never scrubbed.
 package scrub
 
 import (
@@ -35,10 +34,10 @@ const Name = ".bivouac.scrub"
 
 const header = "bivouac.scrub 1\n"
 
-// maxDamages bounds what is kept of one step.
+// maxDamages bounds the damages that are kept of one step.
 const maxDamages = 20
 
-// Entry is what was found of one step.
+// Entry is the result of scrubbing one step.
 type Entry struct {
 	Step      int64
 	Directory string
@@ -48,7 +47,7 @@ type Entry struct {
 	Damages   []Damage      // at most 20
 }
 
-// Damage is a file that is not what it was.
+// Damage is a damaged file.
 type Damage struct{ File, What string }
 
 // Append appends the document.
@@ -68,7 +67,7 @@ func Append(dst []byte, entries []Entry) []byte {
 func Parse(b []byte) ([]Entry, error) {
 	const endLen = len("end 01234567\n")
 	if !bytes.HasPrefix(b, []byte("bivouac.scrub ")) || len(b) < len(header)+endLen {
-		return nil, corrupt("no document of a scrub")
+		return nil, corrupt("not a document of a scrub")
 	}
 	body, end := b[:len(b)-endLen], string(b[len(b)-endLen:])
 	if end != fmt.Sprintf("end %08x\n", crc.Sum(body)) {
@@ -141,8 +140,8 @@ func corrupt(got string) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "scrub", Subject: Name, Got: got}
 }
 
-// Read returns what the document of a run says of steps that are still what they were.
-// What cannot be read says nothing.
+// Read returns the entries of a run for steps that have not changed since. It returns no entries if
+// the document cannot be read.
 func Read(ctx context.Context, st store.Store, root string) []Entry {
 	b, err := store.ReadAll(ctx, st, path.Join(root, Name))
 	if err != nil {
@@ -166,8 +165,7 @@ func Write(ctx context.Context, st store.Store, root string, entries []Entry) er
 	return st.Put(ctx, path.Join(root, Name), Append(nil, entries), store.PutOptions{})
 }
 
-// Forget takes a step out of the document, if there is one: what it said of the step is
-// no longer so.
+// Forget removes a step from the document, if there is a document: its entry is not valid any more.
 func Forget(ctx context.Context, st store.Store, root, directory string) error {
 	if _, err := st.Stat(ctx, path.Join(root, Name)); errs.KindOf(err) == errs.NotFound {
 		return nil
