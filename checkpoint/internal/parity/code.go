@@ -19,7 +19,7 @@ func codeOf(parity int) (reedsolomon.Encoder, error) {
 	if c, ok := codes.Load(parity); ok {
 		return c.(reedsolomon.Encoder), nil
 	}
-	// One goroutine: those that save do so side by side already.
+	// One goroutine: saves already run several of them side by side.
 	c, err := reedsolomon.New(shards, parity, reedsolomon.WithMaxGoroutines(1))
 	if err != nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "parity", Err: err}
@@ -29,18 +29,18 @@ func codeOf(parity int) (reedsolomon.Encoder, error) {
 }
 
 const (
-	columns = 10       // shards that are multiplied together, at most: what the kernels take
-	tile    = 16 << 10 // bytes of each that are: they stay in the cache
+	columns = 10       // largest number of shards that the kernels multiply together
+	tile    = 16 << 10 // bytes of each shard that are multiplied at once, so that they stay in the cache
 )
 
-// shardRun is some shards of a code that follow each other.
+// shardRun is a run of consecutive shards of a code.
 type shardRun struct{ parity, first, n int }
 
 // parts are the parts of codes in use.
 var parts sync.Map // of shardRun: reedsolomon.Encoder
 
-// partOf returns the code of n shards from first on, with the coefficients that they have in the
-// whole code: its parity is what they add to the parity of the group.
+// partOf returns the code of n shards starting with first, with the coefficients that they have in
+// the whole code: its parity is their contribution to the parity of the group.
 func partOf(parity, first, n int) (reedsolomon.Encoder, error) {
 	at := shardRun{parity, first, n}
 	if c, ok := parts.Load(at); ok {
@@ -74,11 +74,11 @@ func partOf(parity, first, n int) (reedsolomon.Encoder, error) {
 	return c, nil
 }
 
-// rooms are the memory for what some shards add to the parity of a group.
+// rooms has memory for the contribution of some shards to the parity of a group.
 var rooms sync.Pool // of *[]byte
 
-// addShards adds shards of one length, from first on, to the parity blocks of their
-// group, which mu guards.
+// addShards adds shards of equal length, starting with first, to the parity blocks of their group,
+// which mu guards.
 func addShards(shards [][]byte, first int, parity [][]byte, mu *sync.Mutex) error {
 	code, err := partOf(len(parity), first, len(shards))
 	if err != nil {
@@ -117,7 +117,7 @@ const Prefix = ".bivouac.parity."
 // Is reports whether the file of this name, relative to the checkpoint, is a parity file.
 func Is(name string) bool { return strings.HasPrefix(name, Prefix) }
 
-// Name returns the name of the parity file that a large file has to itself.
+// Name returns the name of the parity file of a large file.
 func Name(file string) string {
 	sum := manifest.HashOf([]byte(file))
 	return Prefix + hex.EncodeToString(sum[:])
@@ -127,27 +127,27 @@ func Name(file string) string {
 const MaxPercent = 50
 
 const (
-	shards      = 100 // data blocks of a group, at most
-	depth       = 16  // groups of a region, at most
+	shards      = 100 // largest number of data blocks of a group
+	depth       = 16  // largest number of groups of a region
 	largeBlock  = 64 << 10
 	smallBlock  = 4 << 10 // of files that share a parity file
 	leastBlock  = 512
-	leastParity = 64      // blocks of a region of small files, or as many as it has data blocks
-	alignment   = 4 << 10 // of what lies in a parity file
+	leastParity = 64      // parity blocks of a region of small files, but at most one per data block
+	alignment   = 4 << 10 // of the sections of a parity file
 )
 
-// Sizes in bytes from which a file has a parity file to itself.
+// Sizes in bytes from which a file has its own parity file.
 const (
 	Large       = 1 << 20
-	LargeLinked = 256 << 10 // where saves link what did not change
+	LargeLinked = 256 << 10 // if saves link unchanged files
 )
 
-// shape says where the blocks of a parity file and of what it is for lie.
+// shape says where the blocks of a parity file and of its data lie.
 type shape struct {
 	size    int64 // of the data
 	block   int
 	percent int
-	shared  bool // by several files
+	shared  bool // several files share the parity file
 }
 
 // shapeOf returns the shape for one large file.
@@ -161,7 +161,7 @@ func shapeOf(size int64, percent int) shape {
 
 func (s shape) blocks() int { return int((s.size + int64(s.block) - 1) / int64(s.block)) }
 
-// length is how many bytes data block i has.
+// length returns the number of bytes of data block i.
 func (s shape) length(i int) int { return int(min(int64(s.block), s.size-int64(i)*int64(s.block))) }
 
 // region is a run of blocks whose groups are interleaved.
@@ -204,7 +204,7 @@ func (r region) place(i int) (group, shard int) {
 // parityAt returns the parity block p of a group.
 func (r region) parityAt(group, p int) int { return r.at + p*r.groups + group }
 
-// parityBlocks is how many there are.
+// parityBlocks returns the number of parity blocks.
 func (s shape) parityBlocks() int {
 	n := s.blocks()
 	if n == 0 {

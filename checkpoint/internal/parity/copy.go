@@ -10,12 +10,12 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// CopyName is the file with a copy of the manifest. Two things are left out of the copy:
-// the record of this file, which follows from the bytes of the file, and the signature,
-// which signs a document that lists this file.
+// CopyName is the file with a copy of the manifest. The copy leaves out two things: the record of this
+// file, which follows from the bytes of the file, and the signature, which is over a document that
+// lists this file.
 const CopyName = Prefix + "manifest"
 
-// Copy writes the copy of a manifest that is complete, and lists it there.
+// Copy writes the copy of a complete manifest, and lists the copy in the manifest.
 func (t *Txn) Copy(ctx context.Context, m *manifest.Manifest) error {
 	doc := m.Append(nil)
 	f := copyRecord(doc, t.o.Signed)
@@ -26,7 +26,7 @@ func (t *Txn) Copy(ctx context.Context, m *manifest.Manifest) error {
 	return nil
 }
 
-// copyRecord is the record of the copy doc.
+// copyRecord returns the record of the copy doc.
 func copyRecord(doc []byte, signed bool) manifest.File {
 	one := manifest.Manifest{}
 	one.Add(CopyName, doc)
@@ -36,7 +36,7 @@ func copyRecord(doc []byte, signed bool) manifest.File {
 	return one.Files[0]
 }
 
-// writeWhole writes a file that is in memory.
+// writeWhole writes a file from memory.
 func writeWhole(ctx context.Context, to files, f manifest.File, b []byte) error {
 	w := &gathered{ctx: ctx, to: to, f: f}
 	err := w.write(b)
@@ -60,14 +60,14 @@ func (x *examination) remakeCopy(ctx context.Context, to files, f manifest.File)
 	return writeWhole(ctx, to, f, doc)
 }
 
-// Manifest makes the manifest of the checkpoint name from its copy. raw is what can be
-// read of the damaged one, which has the signature. The error is errs.Corrupt, or what
-// kept from looking.
+// Manifest restores the manifest of the checkpoint name from its copy. raw has the readable bytes of
+// the damaged manifest, which include the signature. The error is errs.Corrupt, or the reason why the
+// files could not be read.
 func Manifest(ctx context.Context, st store.Store, name string, raw []byte) ([]byte, error) {
 	doc, err := store.ReadAll(ctx, st, path.Join(name, CopyName))
 	if err != nil {
 		if lost(err) {
-			err = &errs.Error{Kind: errs.Corrupt, Op: "parity", Subject: manifest.Name, Got: "no copy of it that can be read",
+			err = &errs.Error{Kind: errs.Corrupt, Op: "parity", Subject: manifest.Name, Got: "no readable copy of the manifest",
 				Err: err}
 		}
 		return nil, err
@@ -85,8 +85,8 @@ func Manifest(ctx context.Context, st store.Store, name string, raw []byte) ([]b
 	line, ok := manifest.SignatureLine(raw)
 	if !ok {
 		return nil, &errs.Error{Kind: errs.Corrupt, Op: "parity", Subject: manifest.Name,
-			Want: "the signature, of which there is no copy", Got: "a damaged one, or none",
-			Remedy: "load another step; the bytes can be loaded without a key, and be saved and signed again"}
+			Want: "the signature, which has no copy", Got: "a damaged or missing signature",
+			Remedy: "load another step; or load this one without a key, and save and sign it again"}
 	}
 	return append(doc, line...), nil
 }

@@ -12,23 +12,22 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/crc"
 )
 
-// encoder computes parity blocks and checksums from data that comes in any order, from
-// several goroutines. It holds the parity blocks of a region from its first byte on
-// until its last one has come.
+// encoder computes parity blocks and checksums from data that arrives in any order, from several
+// goroutines. It holds the parity blocks of a region from the first byte of the region to its last.
 type encoder struct {
 	*table
 	emit func(r region, blocks []byte) error // takes the parity blocks of a region
 
 	mu      sync.Mutex
-	regions map[int]*held  // by their first blocks
-	pieces  map[int][]part // of blocks that came in several
+	regions map[int]*held  // by first block
+	pieces  map[int][]part // of blocks that arrive in several parts
 }
 
-// held is a region of which not all data has come.
+// held is a region whose data has not all arrived.
 type held struct {
 	region
 	blocks []byte
-	left   int64 // bytes, with encoder.mu
+	left   int64 // missing bytes; guarded by encoder.mu
 	groups [depth]sync.Mutex
 }
 
@@ -42,7 +41,7 @@ func newEncoder(t *table, emit func(r region, blocks []byte) error) *encoder {
 	return &encoder{table: t, emit: emit, regions: map[int]*held{}, pieces: map[int][]part{}}
 }
 
-// add takes the data b at off. Each byte comes once.
+// add takes the data b at off. Each byte arrives once.
 func (e *encoder) add(b []byte, off int64) error {
 	if off < 0 || off > e.size || int64(len(b)) > e.size-off {
 		return &errs.Error{Kind: errs.Invalid, Op: "parity", Got: "bytes beyond the end of the file"}
@@ -91,12 +90,12 @@ func (e *encoder) addBlock(i, from int, b []byte) error {
 	return e.took(h, len(b))
 }
 
-// fewParity is up to how many parity blocks of a group stay in the cache while each data
-// block is multiplied by itself: EncodeIdx is as fast then.
+// fewParity is the largest number of parity blocks of a group that stay in the cache while data
+// blocks are multiplied one by one. Up to it EncodeIdx is as fast.
 const fewParity = 4
 
-// run returns how many whole blocks from block i on are there in n bytes and lie in its
-// region, where it pays to take them together: some group has at least two; else 0.
+// run returns how many whole blocks of the region of block i, starting with block i, are in n bytes.
+// It returns 0 if taking them together does not pay, because no group has two of them.
 func (e *encoder) run(i, from, n int) int {
 	if from != 0 {
 		return 0
@@ -109,8 +108,8 @@ func (e *encoder) run(i, from, n int) int {
 	return blocks
 }
 
-// addRun takes n whole blocks from block i on, of one region. The blocks of a group are
-// multiplied together, in one pass over its parity blocks for up to columns of them.
+// addRun takes n whole blocks of one region, starting with block i. The blocks of a group are
+// multiplied together, up to columns of them in one pass over its parity blocks.
 func (e *encoder) addRun(i, n int, b []byte) error {
 	h := e.hold(i)
 	g := h.region.groups
@@ -142,7 +141,7 @@ func (e *encoder) addRun(i, n int, b []byte) error {
 	return e.took(h, len(b))
 }
 
-// took counts bytes of a region, and hands its parity on after the last ones.
+// took counts bytes of a region, and emits its parity after the last of them.
 func (e *encoder) took(h *held, n int) error {
 	e.mu.Lock()
 	h.left -= int64(n)
@@ -174,8 +173,8 @@ func (e *encoder) hold(i int) *held {
 	return h
 }
 
-// sum notes the checksum of a part of block i, and the checksum of the block once all parts are
-// there.
+// sum records the checksum of a part of block i. When all parts are there, it records the checksum
+// of the block.
 func (e *encoder) sum(i int, p part) {
 	length := e.length(i)
 	if p.n == length {
@@ -206,7 +205,7 @@ func sharedName(tag string, n int) string { return Prefix + tag + strconv.Itoa(n
 // isShared reports whether a parity file is for several files.
 func isShared(name string) bool { return Is(name) && name != CopyName && len(name) < len(Prefix)+32 }
 
-// sharedTable is the table for small files, whose names and sizes count.
+// sharedTable returns the table for small files, from their names and sizes.
 func sharedTable(small []manifest.File, percent int) *table {
 	slices.SortFunc(small, func(a, b manifest.File) int { return strings.Compare(a.Name, b.Name) })
 	var spans []span

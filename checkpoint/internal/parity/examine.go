@@ -18,8 +18,7 @@ func Has(m *manifest.Manifest) bool {
 }
 
 // Percent returns how many parity blocks a checkpoint has for 100 blocks of data, 0 for a
-// checkpoint without parity. The first parity file that can be read says it; where none
-// can be read Percent fails.
+// checkpoint without parity. It reads the first readable parity file, and fails if none is readable.
 func Percent(ctx context.Context, st store.Store, name string, m *manifest.Manifest) (int, error) {
 	if m == nil {
 		return 0, nil
@@ -38,10 +37,10 @@ func Percent(ctx context.Context, st store.Store, name string, m *manifest.Manif
 	if failed != nil {
 		kind := errs.KindOf(failed)
 		if kind == errs.NotFound || kind == errs.Invalid {
-			kind = errs.Corrupt // the checkpoint is there, and its parity is not
+			kind = errs.Corrupt // the checkpoint exists, but its parity does not
 		}
-		failed = &errs.Error{Kind: kind, Op: "parity", Got: "no parity file that can be read", Err: failed,
-			Remedy: "bivouac repair makes lost parity anew"}
+		failed = &errs.Error{Kind: kind, Op: "parity", Got: "no readable parity file", Err: failed,
+			Remedy: "bivouac repair makes lost parity again"}
 	}
 	return 0, failed
 }
@@ -59,16 +58,16 @@ func percentOf(ctx context.Context, st store.Store, name string) (int, error) {
 	return t.percent, nil
 }
 
-// Bad is a file that is not what the manifest lists.
+// Bad is a file that differs from its record in the manifest.
 type Bad struct {
 	File manifest.File
 	Why  error
-	// Beyond says why the file cannot be mended; nil where its bytes, computed from
-	// others, are those that the manifest lists.
+	// Beyond says why the file cannot be mended. It is nil if its bytes can be computed from other
+	// files and match the manifest.
 	Beyond error
 }
 
-// Report is what Examine found.
+// Report is the result of Examine.
 type Report struct {
 	Bad []Bad // in the order of their names
 
@@ -80,8 +79,8 @@ func (r *Report) Mendable() bool {
 	return len(r.Bad) > 0 && !slices.ContainsFunc(r.Bad, func(b Bad) bool { return b.Beyond != nil })
 }
 
-// Beyond returns why the damage cannot be mended. It is nil for damage that can be mended,
-// and without damage.
+// Beyond returns why the damage cannot be mended. It is nil if the damage can be mended, and if
+// there is no damage.
 func (r *Report) Beyond() error {
 	for _, b := range r.Bad {
 		if b.Beyond != nil {
@@ -124,13 +123,13 @@ func Examine(ctx context.Context, st store.Store, name string, m *manifest.Manif
 	return r, nil
 }
 
-// Write writes a damaged file as it was into a transaction. Where its bytes would not be
-// those that the manifest lists that is errs.Corrupt, and the transaction is to be aborted.
+// Write writes the restored bytes of a damaged file into a transaction. If they do not match the
+// manifest, it fails with errs.Corrupt, and the transaction must be aborted.
 func (r *Report) Write(ctx context.Context, txn store.Txn, f manifest.File) error {
 	return r.x.write(ctx, txn, f)
 }
 
-// examination is one look at a checkpoint.
+// examination is one call of Examine.
 type examination struct {
 	st   store.Store
 	name string
@@ -142,7 +141,7 @@ func (x *examination) open(ctx context.Context, file string) (store.Reader, erro
 	return x.st.Open(ctx, path.Join(x.name, file))
 }
 
-// check reads a file and returns what is wrong with it; err is what keeps from looking.
+// check reads a file and returns what is wrong with it. err is why the file could not be checked.
 func (x *examination) check(ctx context.Context, f manifest.File) (why, err error) {
 	r, err := x.open(ctx, f.Name)
 	if err == nil {
@@ -159,7 +158,7 @@ func (x *examination) check(ctx context.Context, f manifest.File) (why, err erro
 	return nil, err
 }
 
-// copyOf hands the bytes of a file to sink, and then nil.
+// copyOf passes the bytes of a file to sink, and then nil.
 func copyOf(ctx context.Context, r store.Reader, sink func(b []byte) error) error {
 	buf := make([]byte, min(readBytes, r.Size()))
 	for off := int64(0); off < r.Size(); off += int64(len(buf)) {
@@ -174,8 +173,8 @@ func copyOf(ctx context.Context, r store.Reader, sink func(b []byte) error) erro
 	return sink(nil)
 }
 
-// checked returns a sink that compares what it is given with the record of a file, at the end of
-// it: when it is given nil. next, when not nil, is given the bytes before.
+// checked returns a sink that compares its input with the record of a file when it gets nil, at the
+// end. next, when not nil, gets the bytes first.
 func checked(f manifest.File, next func(b []byte) error) func(b []byte) error {
 	sum, size, runs := uint32(0), int64(0), newDigests(f.Runs)
 	return func(b []byte) error {
@@ -199,7 +198,7 @@ func checked(f manifest.File, next func(b []byte) error) func(b []byte) error {
 	}
 }
 
-// digests compares bytes that come in their order with the runs of a file.
+// digests compares bytes, which arrive in order, with the runs of a file.
 type digests struct {
 	runs []manifest.Run
 	held []byte
@@ -222,7 +221,7 @@ func (d *digests) add(name string, b []byte) error {
 	return nil
 }
 
-// write writes a file as the manifest lists it, computed from others.
+// write writes the bytes of a file that the manifest lists, computed from other files.
 func (x *examination) write(ctx context.Context, to files, f manifest.File) error {
 	if Is(f.Name) {
 		return x.remake(ctx, to, f)
@@ -239,7 +238,7 @@ func (x *examination) write(ctx context.Context, to files, f manifest.File) erro
 	return err
 }
 
-// stream hands the bytes of a file to sink, mended where it is damaged.
+// stream passes the bytes of a file to sink, mended if it is damaged.
 func (x *examination) stream(ctx context.Context, f manifest.File, sink func(b []byte) error) error {
 	if x.bad[f.Name] != nil {
 		return x.mended(ctx, f, sink)
@@ -257,7 +256,7 @@ func (x *examination) stream(ctx context.Context, f manifest.File, sink func(b [
 	})
 }
 
-// mended hands the bytes of a damaged file to sink.
+// mended passes the mended bytes of a damaged file to sink.
 func (x *examination) mended(ctx context.Context, f manifest.File, sink func(b []byte) error) error {
 	v, err := x.volume(ctx, f.Name)
 	if err != nil {
@@ -267,7 +266,7 @@ func (x *examination) mended(ctx context.Context, f manifest.File, sink func(b [
 	return v.stream(ctx, f.Name, sink)
 }
 
-// volume opens the parity file that a file has.
+// volume opens the parity file of a file.
 func (x *examination) volume(ctx context.Context, file string) (*volume, error) {
 	if own := Name(file); x.lists(own) {
 		v, err := openVolume(ctx, own, file, x.open)
@@ -302,7 +301,7 @@ func (x *examination) lists(name string) bool {
 	return ok
 }
 
-// remake computes a parity file from the files that it is for.
+// remake computes a parity file from its data files.
 func (x *examination) remake(ctx context.Context, to files, f manifest.File) error {
 	signed := len(f.Runs) > 0
 	if f.Name == CopyName {
@@ -340,7 +339,7 @@ func (x *examination) remake(ctx context.Context, to files, f manifest.File) err
 		}
 		return err
 	}
-	return damaged("a parity file of no known size")
+	return damaged("a parity file of unknown size")
 }
 
 func same(made, want manifest.File) error {
@@ -350,8 +349,8 @@ func same(made, want manifest.File) error {
 	return nil
 }
 
-// remakeShared is remake of a parity file that several files share: those that it lists,
-// or else those that no other parity file is for.
+// remakeShared works like remake for a parity file that several files share: the files that it lists,
+// or else the files that have no other parity file.
 func (x *examination) remakeShared(ctx context.Context, to files, f manifest.File, signed bool) error {
 	members, percent, err := x.members(ctx, f.Name)
 	if err != nil {
@@ -383,11 +382,11 @@ func (x *examination) remakeShared(ctx context.Context, to files, f manifest.Fil
 		return err
 	}
 	return &errs.Error{Kind: errs.Corrupt, Op: "parity", Subject: f.Name,
-		Got: "files from which another parity file is made"}
+		Got: "files that have another parity file"}
 }
 
-// members are the files that share a parity file, and its redundancy, 0 where its tables
-// do not say.
+// members returns the files that share a parity file, and its redundancy, or 0 if its tables are
+// damaged.
 func (x *examination) members(ctx context.Context, name string) (members []manifest.File, percent int, err error) {
 	if v, err := openVolume(ctx, name, "", x.open); err == nil {
 		defer v.close()
@@ -424,7 +423,7 @@ func (x *examination) members(ctx context.Context, name string) (members []manif
 	return members, 0, nil
 }
 
-// gathered writes a file whose bytes come in their order, in pieces that a store likes.
+// gathered writes a file whose bytes arrive in order, in pieces of a size that suits a store.
 type gathered struct {
 	ctx context.Context
 	to  files
@@ -470,7 +469,7 @@ func (g *gathered) abort() {
 	}
 }
 
-// nowhere takes files and keeps nothing.
+// nowhere accepts files and discards them.
 type nowhere struct{}
 
 // Create implements files.

@@ -10,16 +10,16 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// putBytes is up to where a file goes to the store as a small one.
+// putBytes is the largest size of a file that is given to the store as a small file.
 const putBytes = 1 << 20
 
-// files is what of a transaction takes new files.
+// files is the part of a transaction that creates files.
 type files interface {
 	Create(ctx context.Context, name string, size int64) (store.Writer, error)
 	Put(ctx context.Context, name string, b []byte) error
 }
 
-// output writes a parity file whose blocks come region by region in any order.
+// output writes a parity file whose regions arrive in any order.
 type output struct {
 	to     files
 	name   string
@@ -27,12 +27,12 @@ type output struct {
 	signed bool // the manifest wants digests
 
 	mu     sync.Mutex
-	whole  []byte // of a small file
+	whole  []byte // the content of a small file
 	w      store.Writer
 	pieces []piece
 }
 
-// piece is a part of a file that was written.
+// piece is a written part of a file.
 type piece struct {
 	off, size int64
 	sum       uint32
@@ -98,7 +98,7 @@ func (o *output) finish(ctx context.Context) (manifest.File, error) {
 	return f, err
 }
 
-// abort gives the file up.
+// abort abandons the file.
 func (o *output) abort() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,8 +15,8 @@ const (
 	trailer  = 8
 )
 
-// seal is what a table ends with: no CRC, as a file that is checked by a CRC has the same
-// one whatever parts lie in it that end with theirs.
+// seal returns the hash that ends a table. It is not a CRC: the CRC of a file does not depend on parts
+// of it that end with their own CRC.
 func seal(b []byte) uint64 {
 	h := manifest.HashOf(b)
 	return binary.LittleEndian.Uint64(h[:])
@@ -24,15 +24,15 @@ func seal(b []byte) uint64 {
 
 // span is a file among those that share a parity file.
 type span struct {
-	first int64 // block
+	first int64 // first block
 	size  int64
 	name  string
 }
 
-// table is what a parity file says of itself.
+// table describes a parity file; the file itself contains it.
 type table struct {
 	shape
-	files  []span   // that share it, in the order of their names
+	files  []span   // files that share it, by name
 	data   []uint32 // checksums of the blocks
 	parity []uint32
 }
@@ -41,7 +41,7 @@ func newTable(s shape, files []span) *table {
 	return &table{shape: s, files: files, data: make([]uint32, s.blocks()), parity: make([]uint32, s.parityBlocks())}
 }
 
-// bytes is how many the table has.
+// bytes returns the size of the table.
 func (t *table) bytes() int64 {
 	n := int64(fixedLen) + 4*int64(len(t.data)+len(t.parity)) + sealLen
 	for _, f := range t.files {
@@ -50,7 +50,7 @@ func (t *table) bytes() int64 {
 	return n
 }
 
-// head is where the parity blocks begin, tail where they end.
+// head returns the offset where the parity blocks begin, and tail where they end.
 func (t *table) head() int64 { return aligned(t.bytes()) }
 func (t *table) tail() int64 { return t.head() + aligned(int64(len(t.parity))*int64(t.block)) }
 
@@ -95,8 +95,8 @@ func parseTrailer(b []byte) (int64, bool) {
 	return int64(n), n == ^binary.LittleEndian.Uint32(b[4:])
 }
 
-// parse reads a table, of whose checksums there may be no more than b has bytes for.
-// What lies behind it is not looked at.
+// parse reads a table. It refuses more checksums than b has bytes for, and ignores bytes behind the
+// table.
 func parse(b []byte) (*table, error) {
 	le := binary.LittleEndian
 	if len(b) < fixedLen || string(b[:len(magic)]) != magic {
@@ -110,7 +110,7 @@ func parse(b []byte) (*table, error) {
 	if le.Uint32(f[8:]) > 1 || t.block < leastBlock || t.block > largeBlock || t.block%leastBlock != 0 || t.percent < 1 ||
 		t.percent > MaxPercent ||
 		t.size < 0 || t.size/int64(t.block) > int64(len(b)) || count > len(b) || t.shared != (count > 0) {
-		return nil, damaged("numbers that do not go together")
+		return nil, damaged("inconsistent numbers")
 	}
 	for range count {
 		if len(b)-at < 18 {
@@ -143,7 +143,7 @@ func parse(b []byte) (*table, error) {
 		return nil, damaged("a table whose checksum does not match")
 	}
 	if !slices.IsSortedFunc(t.files, func(a, b span) int { return int(min(max(a.first-b.first, -1), 1)) }) {
-		return nil, damaged("files in no order")
+		return nil, damaged("files that are not sorted")
 	}
 	return t, nil
 }

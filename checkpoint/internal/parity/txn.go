@@ -14,15 +14,15 @@ import (
 // Options of Wrap.
 type Options struct {
 	Percent int   // parity blocks for 100 data blocks
-	Large   int64 // from how many bytes on a file has a parity file to itself
+	Large   int64 // size in bytes from which a file has its own parity file
 	Signed  bool  // the manifest has digests
-	// Tag is in the names of the parity files that several files share: processes that
-	// write one checkpoint together have different ones.
+	// Tag is part of the names of shared parity files. Processes that write one checkpoint together
+	// have different tags.
 	Tag string
-	// Store holds what is linked; nil is for a transaction that links nothing.
+	// Store holds the linked files; nil is for a transaction that links nothing.
 	Store store.Store
-	// Bases are committed checkpoints from which files are linked. Where one has the
-	// parity file of what is linked, that is linked too; else it is made of the bytes.
+	// Bases are committed checkpoints from which files are linked. If a base has the parity file of a
+	// linked file, that is linked too; else it is computed.
 	Bases []Base
 }
 
@@ -32,16 +32,16 @@ type Base struct {
 	Manifest *manifest.Manifest
 }
 
-// Twin returns the record of the parity file that the base has of a large file, if it
-// is one of as much redundancy.
+// Twin returns the record of the parity file of a large file in the base, if it has the same
+// redundancy.
 func (b Base) Twin(file string, size int64, percent int) (manifest.File, bool) {
 	f, ok := b.Manifest.File(Name(file))
 	return f, ok && f.Size == newTable(shapeOf(size, percent), nil).fileSize()
 }
 
-// Txn is a transaction that makes the parity of all that is written through it, while
-// it is written. Finish must be called before Commit. Files that are put by Commit
-// have none, unless Finish is told of them.
+// Txn is a transaction that makes the parity of all files that are written through it, while they are
+// written. Finish must be called before Commit. Files that Commit writes have no parity, unless they
+// are given to Finish.
 type Txn struct {
 	store.Txn
 	o Options
@@ -50,8 +50,8 @@ type Txn struct {
 	files []manifest.File // the parity files
 
 	small []blob // files that will share the next parity file
-	held  int64  // the bytes of their blocks
-	made  int    // parity files that several share
+	held  int64  // bytes of their blocks
+	made  int    // number of shared parity files so far
 }
 
 type blob struct {
@@ -90,7 +90,7 @@ func (t *Txn) Put(ctx context.Context, name string, b []byte) error {
 	return t.cover(ctx, name, b)
 }
 
-// cover makes the parity of a file that was written.
+// cover makes the parity of a written file.
 func (t *Txn) cover(ctx context.Context, name string, b []byte) error {
 	if int64(len(b)) < t.o.Large {
 		return t.share(ctx, name, append([]byte(nil), b...))
@@ -102,7 +102,7 @@ func (t *Txn) cover(ctx context.Context, name string, b []byte) error {
 	return l.finish(ctx)
 }
 
-// large is a file with a parity file of its own.
+// large is a file with its own parity file.
 type large struct {
 	t   *Txn
 	enc *encoder
@@ -136,7 +136,7 @@ func (t *Txn) add(f manifest.File) {
 	t.files = append(t.files, f)
 }
 
-// largeWriter makes the parity of what it writes.
+// largeWriter writes a file and makes its parity.
 type largeWriter struct {
 	store.Writer
 	*large
@@ -164,7 +164,7 @@ func (w *largeWriter) Abort() error {
 	return w.Writer.Abort()
 }
 
-// smallWriter keeps what it writes.
+// smallWriter writes a file and keeps its bytes.
 type smallWriter struct {
 	store.Writer
 	t    *Txn
@@ -222,7 +222,7 @@ func (t *Txn) Link(ctx context.Context, name, committed string) error {
 	return t.read(ctx, name, committed)
 }
 
-// readBytes is how much of a linked file is read at once.
+// readBytes is how many bytes of a linked file are read at once.
 const readBytes = 1 << 20
 
 // read makes the parity of a committed file.
@@ -253,8 +253,8 @@ func (t *Txn) read(ctx context.Context, name, committed string) error {
 	return l.finish(ctx)
 }
 
-// share adds a small file to those that will share a parity file, and makes that when
-// there are enough.
+// share adds a small file to the files that will share a parity file, and makes that file when they
+// are enough.
 func (t *Txn) share(ctx context.Context, name string, b []byte) error {
 	t.mu.Lock()
 	t.small = append(t.small, blob{name, b})
@@ -268,7 +268,7 @@ func (t *Txn) share(ctx context.Context, name string, b []byte) error {
 
 func blocksOf(size int64) int64 { return (size + smallBlock - 1) / smallBlock }
 
-// flush makes the parity file of the small files that there are. It gives t.mu back.
+// flush makes the parity file of the present small files. It unlocks t.mu.
 func (t *Txn) flush(ctx context.Context) error {
 	small, n := t.small, t.made
 	t.small, t.held = nil, 0

@@ -11,21 +11,20 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// volume is a parity file with the files that it is for, as they lie in a store,
-// damaged or not.
+// volume is a parity file with its data files, as they are in a store, damaged or not.
 type volume struct {
 	*table
-	parityFile store.Reader // nil where nothing can be read of it
+	parityFile store.Reader // nil if it cannot be read
 	opened     map[string]store.Reader
 	open       func(ctx context.Context, file string) (store.Reader, error)
 
-	at     int            // the first block of the region that mended is of
-	mended map[int][]byte // its blocks that were computed
-	memory []byte         // of a group
+	at     int            // first block of the region in mended
+	mended map[int][]byte // computed blocks of that region
+	memory []byte         // for one group
 }
 
-// lost reports whether an error says that bytes are not there, or cannot be had from
-// the disk any more; others keep from looking.
+// lost reports whether an error says that bytes are missing or unreadable on the disk. Other errors
+// prevent the check.
 func lost(err error) bool {
 	switch errs.KindOf(err) {
 	case errs.NotFound, errs.Corrupt, errs.IO, errs.Invalid:
@@ -34,8 +33,8 @@ func lost(err error) bool {
 	return false
 }
 
-// openVolume opens a parity file of which one of the two tables must be whole. file is
-// the one that it is for, "" of several.
+// openVolume opens a parity file, of which at least one table must be whole. file is its data file,
+// or "" if several files share it.
 func openVolume(ctx context.Context, name, file string,
 	open func(ctx context.Context, file string) (store.Reader, error)) (*volume, error) {
 	r, err := open(ctx, name)
@@ -44,7 +43,7 @@ func openVolume(ctx context.Context, name, file string,
 	}
 	t, err := readTable(ctx, r)
 	if err == nil && t.shared != (file == "") {
-		err = damaged("a table of another kind")
+		err = damaged("a table of the wrong kind")
 	}
 	if err != nil {
 		r.Close() //nolint:errcheck // nothing was written
@@ -73,7 +72,7 @@ func readTable(ctx context.Context, r store.Reader) (*table, error) {
 	return parse(b)
 }
 
-// tableRead is what is read at first, which most tables do not fill.
+// tableRead is how many bytes are read first. Most tables are smaller.
 const tableRead = 256 << 10
 
 // firstTable reads the table at the start of the file.
@@ -86,7 +85,7 @@ func firstTable(ctx context.Context, r store.Reader) (*table, error) {
 	if err == nil || r.Size() <= tableRead {
 		return t, err
 	}
-	n, err := tableLength(ctx, r) // it may be longer
+	n, err := tableLength(ctx, r) // the table may be longer
 	if err != nil {
 		return nil, err
 	}
@@ -97,11 +96,11 @@ func firstTable(ctx context.Context, r store.Reader) (*table, error) {
 	return parse(b)
 }
 
-// tableLength is what the end of the file says.
+// tableLength returns the length of the table, which the end of the file holds.
 func tableLength(ctx context.Context, r store.Reader) (int64, error) {
 	size := r.Size()
 	if size < trailer {
-		return 0, damaged("no whole table")
+		return 0, damaged("no complete table")
 	}
 	var b [trailer]byte
 	if err := r.ReadAt(ctx, b[:], size-trailer); err != nil {
@@ -109,12 +108,12 @@ func tableLength(ctx context.Context, r store.Reader) (int64, error) {
 	}
 	n, ok := parseTrailer(b[:])
 	if !ok || n > size-trailer || n > maxTable {
-		return 0, damaged("no whole table")
+		return 0, damaged("no complete table")
 	}
 	return n, nil
 }
 
-// maxTable bounds the memory for a table: enough for a file of some 16 TiB.
+// maxTable bounds the memory for a table. It suffices for a file of some 16 TiB.
 const maxTable = 1 << 30
 
 func (v *volume) close() {
@@ -154,7 +153,7 @@ func (v *volume) spanOf(i int) *span {
 			hi = mid
 		}
 	}
-	for lo--; lo >= 0; lo-- { // files without bytes have the block of the next one
+	for lo--; lo >= 0; lo-- { // an empty file has the block of the next file
 		f := &v.files[lo]
 		if int64(i)*int64(v.block) < f.first*int64(v.block)+f.size {
 			return f
@@ -166,8 +165,7 @@ func (v *volume) spanOf(i int) *span {
 	return nil
 }
 
-// read reads data block i, padded with zeros, into b. It reports whether the block is
-// what it was.
+// read reads data block i, padded with zeros, into b. It reports whether the block is undamaged.
 func (v *volume) read(ctx context.Context, i int, b []byte) (bool, error) {
 	clear(b)
 	f := v.spanOf(i)
@@ -183,7 +181,7 @@ func (v *volume) read(ctx context.Context, i int, b []byte) (bool, error) {
 	return v.readAt(ctx, r, b[:n], off, b[:v.length(i)], v.data[i])
 }
 
-// readParity is read of a parity block.
+// readParity works like read for a parity block.
 func (v *volume) readParity(ctx context.Context, i int, b []byte) (bool, error) {
 	return v.readAt(ctx, v.parityFile, b, v.head()+int64(i)*int64(v.block), b, v.parity[i])
 }
@@ -202,8 +200,8 @@ func (v *volume) readAt(ctx context.Context, r store.Reader, b []byte, off int64
 	return crc.Sum(summed) == sum, nil
 }
 
-// get fills b, which is as long as a block, with data block i, computed from others
-// where it is damaged.
+// get fills b, which has the length of a block, with data block i. It computes a damaged block from
+// the others.
 func (v *volume) get(ctx context.Context, i int, b []byte) error {
 	if m, ok := v.mended[i]; ok {
 		copy(b, m)
@@ -287,7 +285,7 @@ func (v *volume) mend(ctx context.Context, r region, i int) error {
 	return nil
 }
 
-// stream hands the bytes of a file to sink in their order, mended.
+// stream passes the mended bytes of a file to sink in order.
 func (v *volume) stream(ctx context.Context, file string, sink func(b []byte) error) error {
 	for _, f := range v.files {
 		if f.name != file {

@@ -16,38 +16,38 @@ import (
 // array is one array on its way to disk.
 type array struct {
 	*form
-	raw     bool // as in a safetensors file: the form says nothing
+	raw     bool // as in a safetensors file: the form is not used
 	param   string
 	path    tree.Path
-	first   bool     // is copied and written before others: Options.Copied
+	first   bool     // copied and written before others: Options.Copied
 	tracked *tracked // nil without a Status
 	src     source
 	chunks  []chunk  // one for each chunk that is stored
-	one     [1]chunk // memory of chunks, where there is one
-	size    int      // of the chunks in data files, where that is known
-	file    *file    // of a database that its chunks lie in; else nil
-	watched *uint32  // what the checksum of the source was when it was handed over
+	one     [1]chunk // memory of chunks, if there is one chunk
+	size    int      // total size of the chunks in data files, if known
+	file    *file    // the file of a database that holds its chunks, or nil
+	watched *uint32  // checksum of the source when it was handed over
 }
 
 // chunk is one chunk of an array: what is stored under one key.
 type chunk struct {
 	array  *array
-	at     int    // in the list of the form
-	size   int    // -1 until it is encoded, where it depends on the data
-	inline []byte // the bytes, when they lie in a B+tree node or a small file
+	at     int    // index in the list of the form
+	size   int    // -1 until it is encoded, if it depends on the data
+	inline []byte // the bytes, if they lie in a B+tree node or a small file
 	file   *file
 	offset int64 // in file
 
 	// Set while its pieces are encoded, each by the worker that encodes that piece.
 	stored []uint32 // checksum of each sub-chunk with its padding
-	plain  []uint32 // of the elements of the array in it
-	share  []uint32 // what they add to the checksum of the array
+	plain  []uint32 // checksum of the elements of the array in it
+	share  []uint32 // their contribution to the checksum of the array
 	one    [3]uint32
-	shares [][]runShare // of a raw chunk: what each piece adds to the checksums of sub-chunks
+	shares [][]runShare // of a raw chunk: contribution of each piece to the checksums of sub-chunks
 }
 
-// newArray plans the storage of one array in a, or in memory of its own where that is
-// nil. Small arrays are encoded at once, unless they are still to be read.
+// newArray plans the storage of one array in a, or in new memory if a is nil. Small arrays are
+// encoded at once, unless their elements must still be read.
 func newArray(a *array, param string, src source, how Storage, known *forms) (*array, error) {
 	f, err := known.of(&src, how)
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *chunk) key() string { return c.array.keys[c.at] }
 // inFile reports whether the chunk lies in a data file.
 func (c *chunk) inFile() bool { return c.inline == nil }
 
-// bytes is the size of the array.
+// bytes returns the size of the array.
 func (a *array) bytes() int { return a.src.Shape.Len() * a.src.DType.Size() }
 
 // region returns the part of the array that a piece of a chunk holds.
@@ -120,9 +120,9 @@ func (c *chunk) region(sub int) (zarr.Box, bool) {
 	return c.array.chunkBox(c.at)
 }
 
-// encode writes the bytes of a piece into dst, which has its size unless that
-// depends on the data, and returns their checksum. p.size becomes their number.
-// Pieces may be encoded at once, each once.
+// encode writes the bytes of a piece into dst and returns their checksum. dst has the size of the
+// piece, unless that depends on the data; then encode sets p.size. Different pieces may be encoded
+// at the same time, each once.
 func (c *chunk) encode(ctx context.Context, p *piece, dst []byte) (sum uint32, err error) {
 	a := c.array
 	switch {
@@ -159,9 +159,9 @@ func (c *chunk) encode(ctx context.Context, p *piece, dst []byte) (sum uint32, e
 	return crc.Update(sum, dst[n-a.suffix:n]), nil
 }
 
-// elements returns memory that holds the elements of a region. It is the memory of the
-// source, where one piece of it holds the region. Otherwise the elements are read or gathered:
-// into dst if bare, else into scratch memory, which done gives back.
+// elements returns memory that holds the elements of a region. It is the memory of the source, if one
+// piece of it holds the region. Otherwise the elements are read or gathered: into dst if bare, else
+// into scratch memory, which done releases.
 func (a *array) elements(ctx context.Context, region zarr.Box, bare bool,
 	dst []byte) (src zarr.Source, done func(), err error) {
 	done = func() {}
@@ -183,15 +183,14 @@ func (a *array) elements(ctx context.Context, region zarr.Box, bare bool,
 	return zarr.Source{Data: dst, Box: region}, done, a.src.fill(ctx, region, dst)
 }
 
-// bare reports whether a piece begins with the elements of region as they are,
-// and holds no others.
+// bare reports whether a piece begins with the unchanged elements of region and holds no others.
 func (c *chunk) bare(p *piece, region zarr.Box) bool {
 	a := c.array
 	return p.sub != shardIndex && a.enc.Fixed() && (p.sub != wholeShard || len(c.stored) == 1) &&
 		region.Len()*a.src.DType.Size() == a.enc.MaxSubChunkSize()-a.suffix
 }
 
-// sumSource takes the checksums of the elements in sub-chunk i, which src holds.
+// sumSource computes the checksums of the elements in sub-chunk i, which src holds.
 func (c *chunk) sumSource(i int, src zarr.Source) {
 	a := c.array
 	region, ok := a.enc.Region(c.cell(), i)
@@ -207,9 +206,9 @@ func (c *chunk) sumSource(i int, src zarr.Source) {
 	c.plain[i], c.share[i] = sumRuns(region, src, a.src.Shape, size, c.stored[i], bare)
 }
 
-// sumRuns returns the checksum of the elements of region, in C order, and what they add to the
-// checksum of an array of that shape. If known, sum is the checksum of the elements, and a region
-// that forms one run of the array is not read.
+// sumRuns returns the checksum of the elements of region, in C order, and their contribution to the
+// checksum of an array of that shape. If known is true, sum is the checksum of the elements, and a
+// region that is one run of the array is not read.
 func sumRuns(region zarr.Box, src zarr.Source, shape tensor.Shape, size int, sum uint32,
 	known bool) (plain, share uint32) {
 	total := shape.Len() * size
@@ -224,8 +223,8 @@ func sumRuns(region zarr.Box, src zarr.Source, shape tensor.Shape, size int, sum
 	return plain, share
 }
 
-// run returns the bytes of the source that a piece consists of, if it is one
-// sub-chunk without padding whose elements are one run of memory.
+// run returns the bytes of the source that form a piece, if the piece is one sub-chunk without
+// padding and its elements are one run of memory.
 func (c *chunk) run(p *piece) ([]byte, bool) {
 	a := c.array
 	switch {
@@ -248,7 +247,7 @@ func (c *chunk) run(p *piece) ([]byte, bool) {
 	return run, len(run) == region.Len()*a.src.DType.Size()
 }
 
-// seal is encode for a piece whose elements are in dst already.
+// seal works like encode for a piece whose elements are already in dst.
 func (c *chunk) seal(p *piece, dst []byte) (sum uint32, err error) {
 	a := c.array
 	if a.raw {
@@ -270,8 +269,8 @@ func (c *chunk) seal(p *piece, dst []byte) (sum uint32, err error) {
 	return sum, err
 }
 
-// inNode reports whether a database has the array in a node as its elements are,
-// so that the hash of the nodes speaks for it.
+// inNode reports whether a node of a database holds the unencoded elements of the array, so that
+// the hash of the nodes covers them.
 func (a *array) inNode() bool {
 	return !a.raw && a.enc.AtHand() && len(a.cells) == 1 && len(a.chunks) == 1 && !a.chunks[0].inFile()
 }
@@ -279,7 +278,7 @@ func (a *array) inNode() bool {
 // absent reports whether another process writes the whole of the array.
 func (a *array) absent() bool { return a.src.grid != nil && len(a.chunks) == 0 && len(a.cells) > 0 }
 
-// record returns the entry of the manifest, when all pieces were encoded.
+// record returns the entry of the manifest, after all pieces were encoded.
 func (a *array) record(item string) manifest.Leaf {
 	l := manifest.Leaf{Item: item, Param: a.param, Size: int64(a.bytes())}
 	if n := tensor.Shape(a.grid).Len(); n > 1 {

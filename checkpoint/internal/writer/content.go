@@ -12,9 +12,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Most pieces are a run: elements as they lie in the memory of their source,
-// with their checksum behind them where the layout has one. Such a piece is
-// compared with a base without being encoded.
+// Most pieces are a run: elements as they lie in the memory of their source, followed by their
+// checksum if the layout has one. Such a piece is compared with a base without being encoded.
 //
 //	┌──────────────────────────────┬──────────┐
 //	│ content: elements, a run     │ checksum │
@@ -44,7 +43,7 @@ func (c *chunk) elementBytes(p *piece) int {
 	return region.Len() * c.array.src.DType.Size()
 }
 
-// seal takes the checksums of a piece that is a run, and writes the checksum of its content
+// seal computes the checksums of a piece that is a run, and writes the checksum of its content
 // behind the content.
 func (p *piece) seal(content, behind []byte) {
 	if p.chunk.array.raw {
@@ -67,14 +66,12 @@ func (c *chunk) setSums(p *piece, content []byte, sum uint32) {
 	c.sumSource(i, zarr.Source{Data: content, Box: region})
 }
 
-// checksums returns the checksum that a sub-chunk is believed to have; ok is false when
-// nothing is known of it.
+// checksums returns the assumed checksum of a sub-chunk; ok is false if none is known.
 type checksums func(c *chunk, sub int) (sum uint32, ok bool)
 
-// quickHash returns the hash of the bytes of the unit with the least work: it takes the
-// checksums of runs from believed, where they are known there. If a unit of the base has the
-// same hash, then content and checksums are right. If none has, the unit must be encoded,
-// and the checksums that it has now mean nothing.
+// quickHash returns the hash of the bytes of the unit with the least work: it takes known checksums of
+// runs from believed. If a unit of the base has the same hash, content and checksums are right. If no
+// unit has it, the unit must be encoded, and its present checksums are meaningless.
 func (u *unit) quickHash(ctx context.Context, memory []byte, believed checksums) (manifest.Hash, error) {
 	if len(u.pieces) == 0 || u.tail != nil {
 		b, err := u.bytes(ctx, memory)
@@ -130,9 +127,8 @@ func addZeros(h *xxh3.Hasher, n int) {
 	}
 }
 
-// believed are the checksums that the base has of the arrays of an item. Only
-// those that lie behind their content are of use: a hash tells whether they are
-// right.
+// believed returns the checksums that the base has for the arrays of an item. Only checksums that lie
+// behind their content are used, because a hash shows whether they are right.
 func (b *base) believed(item string) checksums {
 	return func(c *chunk, sub int) (uint32, bool) {
 		a := c.array

@@ -11,22 +11,21 @@ import (
 
 // Sizes that decide how arrays are cut and placed.
 const (
-	subChunkBytes = 4 << 20   // by default, unit of checksum, verification and partial reads
-	alignFrom     = 256 << 10 // arrays from this size on begin on alignment
-	alignment     = 4096      // what direct I/O wants
+	subChunkBytes = 4 << 20   // default; unit of checksums, verification and partial reads
+	alignFrom     = 256 << 10 // arrays from this size on are aligned
+	alignment     = 4096      // for direct I/O
 	suffix        = 4         // bytes of checksum behind each sub-chunk
 
-	axisParts     = 64       // into how many an axis is cut along which boxes will be read
-	axisPartBytes = 96 << 10 // of a sub-chunk, at least, where such axes are cut: what aligns it is little beside it
+	axisParts     = 64       // parts of an axis along which boxes will be read
+	axisPartBytes = 96 << 10 // smallest sub-chunk if such axes are cut, so that alignment costs little
 )
 
-// cut returns chunks and sub-chunks of an array: one chunk over the whole of it,
-// or, when it is given in parts of one shape, one for each part. Sub-chunks have
-// at most about ChunkBytes; they are cut along the leading axes, so that each
-// is one run of the source, but first along the axes that are named.
+// cut returns chunks and sub-chunks of an array: one chunk for the whole array or, if it is given in
+// parts of one shape, one chunk for each part. Sub-chunks have about ChunkBytes at most. They are cut
+// first along the named axes, and then along the leading axes, so that each is one run of the source.
 //
-// A chunk over the whole is padded by less than one row a sub-chunk where no
-// count near the ideal divides the axis.
+// If no count near the ideal divides the axis, a chunk for the whole array is padded, by less than one
+// row for each sub-chunk.
 func cut(d tensor.DType, shape tensor.Shape, part []int, how Storage) zarr.Layout {
 	chunk := []int(shape.Clone())
 	if part != nil {
@@ -65,8 +64,8 @@ func cut(d tensor.DType, shape tensor.Shape, part []int, how Storage) zarr.Layou
 	return zarr.Layout{}
 }
 
-// cutAxes cuts sub-chunks along the named axes, each into as many parts, and
-// returns their size.
+// cutAxes cuts sub-chunks along the named axes, each into the same number of parts, and returns
+// their size.
 func cutAxes(chunk, sub []int, shape tensor.Shape, axes []int, bytes int) int {
 	var named []int
 	for _, axis := range axes {
@@ -104,8 +103,8 @@ func split(n, rows int) int {
 	return least
 }
 
-// divisor returns the greatest divisor of n that is at most want; when that is
-// far less, the smallest that is more.
+// divisor returns the greatest divisor of n that is at most want. If that is far less than want, it
+// returns the smallest divisor above want.
 func divisor(n, want int) int {
 	below, above := 1, n
 	for k := 1; k*k <= n; k++ {
@@ -126,9 +125,8 @@ func divisor(n, want int) int {
 	return below
 }
 
-// Grid returns the largest chunks, in number the fewest, of which each part, inside
-// of the shape, is made of whole ones: those at the far edges may be smaller. It
-// fails where there would be too many.
+// Grid returns the shape of the largest chunks such that each part, inside the shape, consists of
+// whole chunks; chunks at the far edges may be smaller. It fails if there would be too many chunks.
 func Grid(shape tensor.Shape, parts []Part) (tensor.Shape, error) {
 	grid := shape.Clone()
 	for k := range grid {

@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// shortTree is up to how many keys the nodes of a database are small.
+// shortTree is the largest number of keys for which the nodes of a database are small.
 const shortTree = 512
 
 // database appends the nodes of the database to a data file, and returns the

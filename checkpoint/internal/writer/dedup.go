@@ -30,39 +30,38 @@ import (
 // they lie in the cache. A linked file is read back and its hash compared when VerifyEvery saves
 // have linked it, so that one damaged inode does not become all copies.
 type Dedup struct {
-	Store store.Store // holds the bases; the transaction is one of it, with LinksOnly
-	// Bases are the names of committed checkpoints. Of the first whose manifest
-	// can be read files are taken over. With none, or none that can be read,
-	// everything is written, and later checkpoints may take it over.
+	Store store.Store // holds the bases; the transaction belongs to it and is opened with LinksOnly
+	// Bases are the names of committed checkpoints. Files of the first one with a readable manifest are
+	// linked. If there is no such base, everything is written, and later checkpoints may link it.
 	Bases []string
-	// VerifyEvery is at the latest which save in a row reads a file back before
-	// it links it; 1 is each, 0 is 10.
+	// VerifyEvery says how often a file is read back before it is linked: in at least every
+	// VerifyEvery-th save in a row. 1 is each save, 0 is every tenth.
 	VerifyEvery int
-	// Avoid, when not nil, says of a committed file that it is not to be linked.
+	// Avoid, when not nil, reports whether a committed file must not be linked.
 	Avoid func(ctx context.Context, name string) bool
 }
 
 // verifyEvery is the default of Dedup.VerifyEvery.
 const verifyEvery = 10
 
-// groupBytes bounds the data files of Dedup that hold more than one array, and
-// so what one changed array has written anew.
+// groupBytes bounds the data files of Dedup with more than one array, and so the bytes that are
+// written anew because of one changed array.
 const groupBytes = 64 << 20
 
-// maxFileBytes is what a data file of several arrays holds at most; 0 is no bound.
+// maxFileBytes returns the largest size of a data file with several arrays; 0 is no bound.
 func (o *Options) maxFileBytes() int64 {
 	switch {
 	case o.MaxFileBytes == 0 && o.Dedup != nil:
 		return groupBytes
 	case o.MaxFileBytes < 0 && o.Dedup != nil:
-		return math.MaxInt64 // by groups, but of any size
+		return math.MaxInt64 // groups of any size
 	}
 	return max(0, o.MaxFileBytes)
 }
 
-// group deals the arrays out to files of up to most bytes, less where the item
-// is small, so that several are written at once. Small arrays share files in
-// the order of their names, large ones have their own.
+// group assigns the arrays to files of at most most bytes. In a small item the files are smaller, so
+// that several are written at once. Small arrays share files in the order of their names; large arrays
+// have their own files.
 func group(arrays []*array, perFile, most int64) []*file {
 	arrays = byName(arrays)
 	total := int64(0)
@@ -127,21 +126,21 @@ func addUnit(h *xxh3.Hasher, size int, hash manifest.Hash) {
 	h.Write(b[:]) //nolint:errcheck // never fails
 }
 
-// content is what tells data files apart.
+// content identifies the content of a data file.
 type content struct {
 	size int64
 	hash manifest.Hash
 }
 
-// base is the checkpoint of which files are taken over.
+// base is the checkpoint whose files are linked.
 type base struct {
 	st    store.Store
 	every int
 	avoid func(ctx context.Context, name string) bool // may be nil
 	files map[content]twin
-	sizes map[int64]bool // of these
+	sizes map[int64]bool // sizes of these files
 
-	manifest *manifest.Manifest // nil where there is no base
+	manifest *manifest.Manifest // nil without a base
 	name     string             // of the base
 
 	linked, bytes, verified, damaged, refused atomic.Int64
@@ -150,12 +149,12 @@ type base struct {
 // twin is a data file of the base.
 type twin struct {
 	name string // in the store
-	file string // below the base
+	file string // relative to the base
 	age  int
 }
 
-// openBase lists the data files of the first base whose manifest can be read. There may be no such
-// base: then nothing has a twin.
+// openBase lists the data files of the first base with a readable manifest. If there is no such
+// base, no file has a twin.
 func (d *Dedup) openBase(ctx context.Context) *base {
 	if d == nil {
 		return nil
@@ -185,12 +184,11 @@ func (d *Dedup) openBase(ctx context.Context) *base {
 	return b
 }
 
-// mayHave reports whether it is worth knowing the hash of f before it is written.
+// mayHave reports whether it is worth computing the hash of f before it is written.
 func (b *base) mayHave(f *file) bool { return b != nil && f.hashed && b.sizes[f.size] }
 
-// link makes name, below the checkpoint, the file of the base that has the
-// bytes of f, whose units are hashed. It reports whether there was one that
-// could be linked; else f is to be written.
+// link links the file of the base with the bytes of f, whose units are hashed, as name in the
+// checkpoint. It reports whether it has linked a file; otherwise f must be written.
 func (b *base) link(ctx context.Context, txn store.Txn, name string, f *file) (bool, error) {
 	t, ok := b.files[content{f.size, f.hash()}]
 	if !ok {
@@ -220,7 +218,7 @@ func (b *base) link(ctx context.Context, txn store.Txn, name string, f *file) (b
 	case errs.Unsupported:
 		b.refused.Add(1)
 		return false, nil
-	case errs.NotFound, errs.Invalid: // gone, or something else, meanwhile
+	case errs.NotFound, errs.Invalid: // removed or replaced meanwhile
 		return false, nil
 	}
 	if err != nil {
@@ -232,11 +230,11 @@ func (b *base) link(ctx context.Context, txn store.Txn, name string, f *file) (b
 	return true, nil
 }
 
-// rereadBytes is how much of a file of the base is read at once.
+// rereadBytes is how many bytes of a file of the base are read at once.
 const rereadBytes = 1 << 20
 
-// reread reports whether the file name still holds the bytes of f, by its hash.
-// What cannot be read does not. The error is for a context that ended.
+// reread reports whether the file name still holds the bytes of f, by its hash. It returns false
+// for an unreadable file. The error is only for a context that ended.
 func (b *base) reread(ctx context.Context, name string, f *file) (bool, error) {
 	r, err := b.st.Open(ctx, name)
 	if err != nil {
@@ -270,7 +268,7 @@ func (b *base) reread(ctx context.Context, name string, f *file) (bool, error) {
 	return true, nil
 }
 
-// canceled keeps an error that is the end of a context.
+// canceled returns err if it means that a context ended, else nil.
 func canceled(err error) error {
 	if errs.KindOf(err) == errs.Canceled {
 		return err
@@ -278,7 +276,7 @@ func canceled(err error) error {
 	return nil
 }
 
-// report sets in s what the save took over.
+// report sets the counts of linked files in s.
 func (b *base) report(s *Stats) {
 	if b == nil {
 		return

@@ -7,15 +7,14 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// A signature covers SHA-256 digests of all data. They are taken of each unit, from the memory
-// from which it is written, while it lies in the cache. Checkpoints that are not signed have no
-// digests.
+// A signature covers SHA-256 digests of all data. They are computed for each unit, from the memory
+// from which it is written, while it is in the cache. Unsigned checkpoints have no digests.
 
 // signed reports whether digests are wanted.
 func (w *Writer) signed() bool { return w.opts.Signing != nil }
 
-// digest takes the digests of a unit with the bytes b. Each piece has digests of its own, and so
-// has the tail, because readers read them one by one.
+// digest computes the digests of a unit with the bytes b. Each piece and the tail have their own
+// digests, because readers read them one by one.
 func (u *unit) digest(b []byte) {
 	parts := make([]int, 0, len(u.pieces)+1)
 	for _, p := range u.pieces {
@@ -24,7 +23,7 @@ func (u *unit) digest(b []byte) {
 	u.digests = manifest.Runs(b, u.off, append(parts, len(b)-len(u.tail))...)
 }
 
-// digests returns the digests of the file, when all units have theirs.
+// digests returns the digests of the file, after all units have theirs.
 func (f *file) digests() []manifest.Run {
 	var runs []manifest.Run
 	for _, u := range f.units {
@@ -33,8 +32,8 @@ func (f *file) digests() []manifest.Run {
 	return runs
 }
 
-// same reports whether the file that r reads still has the bytes of the unit, by
-// their digests. What cannot be read has not.
+// same reports whether the file that r reads still has the bytes of the unit, by their digests. It
+// returns false for unreadable bytes.
 func (u *unit) same(ctx context.Context, r store.Reader, buf []byte) (bool, error) {
 	for _, run := range u.digests {
 		b := buf[:run.Size]

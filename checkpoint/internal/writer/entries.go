@@ -7,28 +7,27 @@ import (
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 )
 
-// smallArray is an array whose one chunk lies in a node of the database. Nothing else is
-// to be known of it when it is planned, and there may be very many.
+// smallArray is an array whose one chunk lies in a node of the database. Its plan needs nothing
+// else, and there may be very many small arrays.
 type smallArray struct {
 	*form
 	param  string
 	inline []byte
 }
 
-// entries are the entries of the database of an item, in the order of their keys. They
-// are made when they are asked for: an item of very many small arrays would else take
-// more memory for them than for all that is written.
+// entries are the entries of the database of an item, in key order. They are made on demand: otherwise
+// the entries of an item with very many small arrays would take more memory than all written bytes.
 type entries struct {
 	arrays []*array
 	small  []smallArray
 	order  []entryAt
 }
 
-// entryAt is the place of an entry: chunk at of an array, or the metadata of the array
-// where at is -1. Behind the arrays are the small ones.
+// entryAt identifies an entry: chunk at of an array, or if at is -1 the metadata of the array.
+// Indices beyond the arrays are small arrays.
 type entryAt struct{ array, at int32 }
 
-// entries lists what the database of the item is to hold.
+// entries lists the entries of the database of the item.
 func (t *treePlan) entries() *entries {
 	n := len(t.arrays) + 2*len(t.small)
 	for _, a := range t.arrays {
@@ -60,7 +59,7 @@ func (t *treePlan) entries() *entries {
 	return es
 }
 
-// of returns the array of an entry: a small one, or the other kind.
+// of returns the array of an entry, which is a small array or another one.
 func (es *entries) of(e entryAt) (*array, *smallArray) {
 	if i := int(e.array) - len(es.arrays); i >= 0 {
 		return nil, &es.small[i]
@@ -68,7 +67,7 @@ func (es *entries) of(e entryAt) (*array, *smallArray) {
 	return es.arrays[e.array], nil
 }
 
-// param is the name of the array of an entry.
+// param returns the name of the array of an entry.
 func (es *entries) param(e entryAt) string {
 	a, s := es.of(e)
 	if s != nil {
@@ -77,7 +76,7 @@ func (es *entries) param(e entryAt) string {
 	return a.param
 }
 
-// name is the key of an entry below the key of its array.
+// name returns the key of an entry relative to the key of its array.
 func (es *entries) name(e entryAt) string {
 	a, s := es.of(e)
 	switch {
@@ -126,7 +125,7 @@ func (es *entries) Value(i int) ocdbt.Ref {
 	return ocdbt.Ref{File: ocdbt.File{Name: c.file.name}, Offset: c.offset, Length: int64(c.size)}
 }
 
-// all are the entries in memory.
+// all returns the entries as a list in memory.
 func (es *entries) all() []ocdbt.Entry {
 	out := make([]ocdbt.Entry, es.Len())
 	for i := range out {
@@ -135,9 +134,9 @@ func (es *entries) all() []ocdbt.Entry {
 	return out
 }
 
-// sortRuns sorts a by merging the runs of it that are in order already: of r runs it takes
-// n log r comparisons, and as many elements of memory again. Names of leaves come in few
-// runs, as their numbers do: 0 to 9, 10 to 99, 100 to 999.
+// sortRuns sorts a by merging its runs that are already sorted. With r runs it needs n log r
+// comparisons, and memory for n more elements. Names of leaves form few runs, as numbers do: 0 to 9,
+// 10 to 99, 100 to 999.
 func sortRuns[T any](a []T, compare func(x, y T) int) {
 	var starts []int
 	for i := range a {
@@ -170,8 +169,7 @@ func sortRuns[T any](a []T, compare func(x, y T) int) {
 	}
 }
 
-// merge puts the elements of x and y, both in order, into dst. Of equal elements the one of x comes
-// first.
+// merge merges x and y, both sorted, into dst. Of equal elements the one of x comes first.
 func merge[T any](dst, x, y []T, compare func(x, y T) int) {
 	for len(x) > 0 && len(y) > 0 {
 		if compare(x[0], y[0]) <= 0 {

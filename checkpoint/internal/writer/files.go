@@ -12,17 +12,15 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// writers is how many units are on their way to the store at once.
+// writers is how many units are written at once.
 const writers = 8
 
-// openFiles is up to how many files are made, and their space reserved, before
-// the first is written.
+// openFiles is how many files are created, and their space reserved, before the first is written.
 const openFiles = 16
 
-// writeFiles encodes all data files and writes them, or links those that the base
-// has: each worker has memory for one unit, begins with a file of its own, and
-// helps with the others when that is done. Sources are not needed any more when
-// it returns, whatever it returns.
+// writeFiles encodes and writes all data files, or links the files that the base has. Each worker has
+// memory for one unit. It begins with its own file, and then helps with the others. When writeFiles
+// returns, also with an error, the sources are not needed any more.
 //
 // Files of arrays that Options.Copied names are written before the others.
 func (w *Writer) writeFiles(ctx context.Context, txn store.Txn) error {
@@ -86,8 +84,8 @@ func (w *Writer) writeWave(ctx context.Context, txn store.Txn, files []*file) er
 		})
 }
 
-// within is how many of n may be on their way at once that have up to size bytes
-// each: Options.WriteBytes.
+// within returns how many of n writes of up to size bytes may be under way at once:
+// Options.WriteBytes.
 func (w *Writer) within(n, size int) int {
 	if most := w.opts.WriteBytes; most > 0 && size > 0 {
 		return min(n, int(max(1, min(most/int64(size), writers))))
@@ -95,8 +93,8 @@ func (w *Writer) within(n, size int) int {
 	return n
 }
 
-// runWorkers runs work in n goroutines, each with memory of its own: room bytes, or
-// least where there is not as much. There are fewer where memory does not suffice.
+// runWorkers runs work in n goroutines. Each has its own memory: room bytes, or at least least. If
+// memory does not suffice, there are fewer goroutines.
 func (w *Writer) runWorkers(ctx context.Context, n, room, least int,
 	work func(ctx context.Context, memory []byte) error) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -122,7 +120,7 @@ func (w *Writer) runWorkers(ctx context.Context, n, room, least int,
 			}
 		}
 		if n == 1 && !w.opts.Pace.Background {
-			run() // a goroutine would be for nothing
+			run() // no goroutine needed
 			break
 		}
 		wg.Go(func() {
@@ -134,8 +132,7 @@ func (w *Writer) runWorkers(ctx context.Context, n, room, least int,
 	return firstCause(failures)
 }
 
-// room returns memory of n bytes for a worker: what that had before, where it
-// suffices.
+// room returns n bytes of memory for a worker. It reuses the memory of the worker if that suffices.
 func (w *Writer) room(worker, n int) ([]byte, error) {
 	if worker < len(w.rooms) && len(w.rooms[worker]) >= n {
 		return w.rooms[worker][:n], nil
@@ -151,7 +148,7 @@ func (w *Writer) room(worker, n int) ([]byte, error) {
 	return b, err
 }
 
-// firstCause prefers the failure to the cancellations that it caused.
+// firstCause returns the failure that caused the others to be cancelled.
 func firstCause(failures []error) error {
 	var canceled error
 	for _, err := range failures {
@@ -166,7 +163,7 @@ func firstCause(failures []error) error {
 	return canceled
 }
 
-// work takes units until none is left.
+// work takes units until there are no more.
 func (w *Writer) work(ctx context.Context, txn store.Txn, s *schedule, memory []byte) error {
 	var f *file
 	var at stage
@@ -188,8 +185,8 @@ func (w *Writer) work(ctx context.Context, txn store.Txn, s *schedule, memory []
 	}
 }
 
-// note takes the hash and the digests of the bytes b of a unit. Digests that were taken when
-// the unit was compared are kept if its hash has not changed since.
+// note computes the hash and the digests of the bytes b of a unit. It keeps digests from the
+// comparison of the unit if the hash has not changed since.
 func (w *Writer) note(f *file, u *unit, b []byte) {
 	fresh := u.digests == nil
 	if f.hashed {
@@ -202,8 +199,8 @@ func (w *Writer) note(f *file, u *unit, b []byte) {
 	}
 }
 
-// compareUnit takes the hash of a unit, and decides about the file when it was the
-// last one.
+// compareUnit computes the hash of a unit. After the last unit it decides whether the file is
+// linked.
 func (w *Writer) compareUnit(ctx context.Context, txn store.Txn, s *schedule, f *file, u *unit,
 	memory []byte) (err error) {
 	if w.signed() {
@@ -265,7 +262,7 @@ func (w *Writer) writeUnit(ctx context.Context, txn store.Txn, s *schedule, f *f
 	return out.Seal(ctx)
 }
 
-// read tells that the sources of n more units are not needed any more.
+// read records that the sources of n more units are not needed any more.
 func (w *Writer) read(n int) {
 	if w.unread.Add(int64(-n)) == 0 {
 		w.release()
@@ -289,5 +286,5 @@ func (p *progress) add(n int64) {
 	p.tell(p.done, p.total)
 }
 
-// copiers is how many goroutines a copy of n bytes pays for.
+// copiers returns the number of goroutines that are worthwhile for a copy of n bytes.
 func copiers(n int64) int { return int(min(int64(runtime.GOMAXPROCS(0)), n>>20, 4)) }

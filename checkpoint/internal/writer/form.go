@@ -11,17 +11,17 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// form is what arrays of one dtype, shape and cut have in common.
+// form holds the properties that arrays of one dtype, shape and cut share.
 type form struct {
 	enc     *zarr.Encoder
 	meta    []byte // zarr.json or .zarray
 	metaKey string
-	cells   [][]int  // of the grid of chunks, in C order; none when there are no elements
-	keys    []string // of the chunks, below the array
-	sizes   []int    // of the chunks; -1 where that depends on the data
+	cells   [][]int  // cells of the grid of chunks, in C order; empty without elements
+	keys    []string // keys of the chunks, relative to the array
+	sizes   []int    // sizes of the chunks; -1 if the size depends on the data
 	suffix  int      // bytes of checksum behind each sub-chunk
 	tied    bool     // sub-chunks are the bytes of their elements and this checksum
-	grid    []int    // sub-chunks along each axis, those beyond the edge included
+	grid    []int    // sub-chunks along each axis, including those beyond the edge
 	sub     []int    // shape of a sub-chunk
 
 	scratch sync.Pool // of *[]byte: elements of a sub-chunk that must be gathered or read first
@@ -75,8 +75,8 @@ func (f *form) chunkBox(i int) (zarr.Box, bool) {
 	return box.Intersect(zarr.WholeBox(m.Shape))
 }
 
-// alignOf is on what sub-chunks begin: on blocks, or where they are small on a
-// part of one that is little beside them, so that every few begin on a block.
+// alignOf returns the alignment of sub-chunks: a block, or for small sub-chunks a fraction of a
+// block that is small beside them, so that some of them begin on a block.
 func alignOf(subChunkBytes int) int {
 	align := alignment
 	for align > 1 && align > subChunkBytes/16 {
@@ -108,12 +108,11 @@ func (f *form) listChunks(grid []int) {
 	}
 }
 
-// forms makes forms and keeps those that were met: a model has many arrays and
-// few shapes.
+// forms makes forms and caches them: a model has many arrays and few shapes.
 type forms struct {
 	layout options.Layout
-	key    string // of metadata of zarr v2; "" is the format's key
-	shards int    // their size, where sub-chunks of unknown encoded sizes share one
+	key    string // of metadata of zarr v2; "" is the key of the format
+	shards int    // size of shards, in which sub-chunks of unknown encoded size are grouped
 	known  map[string]*form
 }
 
@@ -121,8 +120,7 @@ func newForms(o *Options) *forms {
 	return &forms{layout: o.Layout, key: o.MetadataKey, shards: o.shardBytes(), known: map[string]*form{}}
 }
 
-// of returns the form of an array. Those that fit into a node of the database
-// are not compressed.
+// of returns the form of an array. Arrays that fit into a node of the database are not compressed.
 func (fs *forms) of(s *source, how Storage) (*form, error) {
 	if s.Shape.Len()*s.DType.Size() <= inlineBytes {
 		how.Compression = options.Uncompressed
@@ -154,7 +152,7 @@ func (fs *forms) of(s *source, how Storage) (*form, error) {
 	switch {
 	case l.SubChunk == nil:
 	case inZarr2(fs.layout) || how.Compression != options.Uncompressed && InDatabase(fs.layout):
-		l.Chunk, l.SubChunk = l.SubChunk, nil // what is encoded at once is stored by itself
+		l.Chunk, l.SubChunk = l.SubChunk, nil // each sub-chunk is stored by itself
 	case how.Compression != options.Uncompressed:
 		l.Chunk = shard(l.Chunk, l.SubChunk, fs.shards/s.DType.Size(), part != nil)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// runHandlers has the handlers write their items, one after the other.
+// runHandlers runs the handlers to write their items, one after the other.
 func (w *Writer) runHandlers(ctx context.Context, txn store.Txn, m *manifest.Manifest) error {
 	for i, it := range w.items {
 		if it.Commit == nil {
@@ -31,19 +31,19 @@ func (w *Writer) runHandlers(ctx context.Context, txn store.Txn, m *manifest.Man
 	return nil
 }
 
-// itemWriter is the directory of an item that a handler writes: files go through
-// the transaction, and into the manifest.
+// itemWriter is the directory of an item that a handler writes. Its files go through the
+// transaction, and into the manifest.
 type itemWriter struct {
 	writer *Writer
 	txn    store.Txn
 	item   string
-	tree   *treePlan // of the item; nil if it is not a tree
+	tree   *treePlan // plan of the item; nil if it is not a tree
 
 	mu       sync.Mutex
 	manifest *manifest.Manifest
 }
 
-// admit refuses names that the item has already.
+// admit returns an error for a name that the item already has.
 func (d *itemWriter) admit(name string) error {
 	if name == orbax.CommitFile || name == manifest.Name {
 		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that no document of the checkpoint has"}
@@ -62,14 +62,14 @@ func (d *itemWriter) admit(name string) error {
 	return nil
 }
 
-// notTree refuses a file that would have its item taken for a tree of arrays.
+// notTree returns an error for a file that would make readers take its item for a tree of arrays.
 func notTree(name string, err error) error {
 	return &errs.Error{Kind: errs.Invalid, Subject: name,
 		Want: "another name, or in " + orbax.TreeFile + " the document of a tree as handler.Tree writes it",
 		Err:  err}
 }
 
-// has reports whether a file, or one above or below it, is the tree's own.
+// has reports whether a file, or a name above or below it, belongs to the tree.
 func (t *treePlan) has(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	if slices.Contains(treeFiles, first) || InDatabase(t.layout) && (first == dataDir || ocdbt.IsProcessDir(first)) {
@@ -106,7 +106,7 @@ func (d *itemWriter) Put(ctx context.Context, name string, b []byte) error {
 	return nil
 }
 
-// putBytes is up to where a file goes to the store as a small one.
+// putBytes is the largest size of a file that is given to the store as a small file.
 const putBytes = 1 << 20
 
 func (d *itemWriter) write(ctx context.Context, name string, b []byte) error {
@@ -124,15 +124,15 @@ func (d *itemWriter) write(ctx context.Context, name string, b []byte) error {
 	return f.Seal(ctx)
 }
 
-// Create implements handler.Writer. The store wants to know the size of a file
-// first: its bytes are kept until it is closed.
+// Create implements handler.Writer. It keeps the bytes of the file until it is closed, because the
+// store needs the size first.
 func (d *itemWriter) Create(ctx context.Context, name string) (io.WriteCloser, error) {
 	return &itemFile{ctx: ctx, dir: d, name: name}, d.admit(name)
 }
 
 type itemFile struct {
 	bytes.Buffer
-	ctx  context.Context // of Create, for Close has none
+	ctx  context.Context // of Create, because Close has none
 	dir  *itemWriter
 	name string
 }

@@ -18,16 +18,15 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Item is one checkpointable: a tree of arrays, one JSON file, or what a handler
-// writes.
+// Item is one checkpointable: a tree of arrays, one JSON file, or the output of a handler.
 type Item struct {
 	Name    string
 	Handler string          // type string recorded for it
 	Rich    *orbax.Rich     // types of the containers of Tree that are recorded; nil records no types
 	Tree    *tree.Node      // or
-	Commit  handler.Commit  // of the handler, which has isolated the value, or of the leaf handlers of Foreign; or
-	JSON    json.RawMessage // kept as it is
-	File    string          // of the JSON, below the item's directory
+	Commit  handler.Commit  // from the handler, which has isolated the value, or from the leaf handlers of Foreign; or
+	JSON    json.RawMessage // written unchanged
+	File    string          // file of the JSON, relative to the directory of the item
 	// Foreign are the leaves of Tree that Commit writes, with their type strings.
 	Foreign map[*tree.Node]string
 }
@@ -35,7 +34,7 @@ type Item struct {
 // Handlers find the handler of an item. The zero value has the handlers of handler.Global.
 type Handlers struct {
 	Items  *handler.Registry     // nil is handler.Global()
-	Leaves *handler.LeafRegistry // of leaves in trees; nil has no handlers
+	Leaves *handler.LeafRegistry // for leaves in trees; nil has no handlers
 }
 
 // Collect turns named values into items in the order of their names, each by its
@@ -80,7 +79,7 @@ func (h Handlers) collectItem(ctx context.Context, name string, v any) (Item, er
 	return it, err
 }
 
-// explain prefers, for what has no handler, why it is not a tree.
+// explain returns why a value without a handler is not a tree, if that is known.
 func explain(v any, err error) error {
 	if errs.KindOf(err) != errs.NotFound {
 		return err
@@ -95,11 +94,11 @@ func explain(v any, err error) error {
 	return err
 }
 
-// CheckLeaves refuses a tree with a leaf of a type that none can have.
+// CheckLeaves returns an error for a tree with a leaf of a type that no leaf can have.
 func CheckLeaves(n *tree.Node) error {
 	for _, e := range tree.Flatten(n) {
 		value := e.Node.Value
-		if o, ok := value.(tree.Opaque); ok { // of a node that the caller made
+		if o, ok := value.(tree.Opaque); ok { // in a node that the caller made
 			value = o.TreeLeaf()
 		}
 		switch value.(type) {
@@ -121,13 +120,13 @@ func TreeOf(v any) (*tree.Node, error) {
 	return tree.Options{KeepUnknown: true}.From(v)
 }
 
-// reserved are names of files that lie beside the items, and what Orbax reserves.
+// reserved are names of files beside the items, and names that Orbax reserves.
 var reserved = []string{
 	orbax.MarkerFile, orbax.CheckpointFile, orbax.CommitFile, orbax.TreeFile, manifest.Name,
 	orbax.AnnotationsFile, orbax.MetricsItem, "AUTO", "_CHECKPOINT_DELETION",
 }
 
-// CheckNames refuses items whose names differ in case only.
+// CheckNames returns an error if two item names differ only in case.
 func CheckNames(items []Item) error {
 	seen := make(map[string]string, len(items))
 	for _, it := range items {
@@ -140,7 +139,7 @@ func CheckNames(items []Item) error {
 	return nil
 }
 
-// NameClash returns the error of two items whose names differ in case only.
+// NameClash returns the error for two item names that differ only in case.
 func NameClash(item, other string) error {
 	return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item),
 		Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "a name that differs only in case",
@@ -227,8 +226,8 @@ func (h Handlers) handlerOf(registry *handler.Registry, name string, v any) (han
 	return by, err
 }
 
-// without returns the tree with nil for each leaf of a leaf handler, and whether
-// there is one.
+// without returns the tree with nil in place of each leaf of a leaf handler; has is true if there
+// is such a leaf.
 func (h Handlers) without(n *tree.Node) (rest *tree.Node, has bool) {
 	if n.Kind == tree.Leaf {
 		if h.Leaves.ForValue(n.Value) != nil {
@@ -246,7 +245,7 @@ func (h Handlers) without(n *tree.Node) (rest *tree.Node, has bool) {
 	return &c, has
 }
 
-// inOrder is one commit of several.
+// inOrder returns one commit that runs several in order.
 func inOrder(steps []handler.Commit) handler.Commit {
 	return func(ctx context.Context, dir handler.Writer) error {
 		for _, step := range steps {

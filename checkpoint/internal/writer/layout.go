@@ -14,15 +14,15 @@ import (
 
 // Storage is how one array is stored.
 type Storage struct {
-	// DType is what the elements are cast to; Invalid leaves them as they are.
-	// Scalars and PRNG keys are never cast.
+	// DType is the dtype to which the elements are cast; Invalid does not cast. Scalars and PRNG keys
+	// are never cast.
 	DType       tensor.DType
 	Compression options.Compression
-	// ShardAxes are axes along which boxes will be read: sub-chunks are cut along these first. Those
-	// that the array lacks are skipped, as long as another array of the item has them.
+	// ShardAxes are axes along which boxes will be read: sub-chunks are cut along these first. An axis
+	// that the array lacks is skipped, if another array of the item has it.
 	ShardAxes []int
-	// ChunkBytes is how much of the array is encoded, checksummed and read at once,
-	// about; 0 is 4 MiB.
+	// ChunkBytes is about how many bytes of the array are encoded, checksummed and read at once; 0 is
+	// 4 MiB.
 	ChunkBytes int
 }
 
@@ -46,8 +46,8 @@ func (o *Options) storageOf(p tree.Path, s tensor.Spec) (Storage, error) {
 	return one, err
 }
 
-// namedAxes are axes along which arrays are to be cut, each with the first array
-// that lacks it, or "" where one has it.
+// namedAxes are axes along which arrays should be cut, each with the first array that lacks it, or ""
+// if an array has it.
 type namedAxes map[int]string
 
 func (n namedAxes) add(name string, s tensor.Spec, axes []int) {
@@ -60,7 +60,7 @@ func (n namedAxes) add(name string, s tensor.Spec, axes []int) {
 	}
 }
 
-// check refuses an axis that was named for arrays of which none has it.
+// check returns an error for a named axis that no array has.
 func (n namedAxes) check() error {
 	for _, k := range slices.Sorted(maps.Keys(n)) {
 		if n[k] != "" {
@@ -71,8 +71,8 @@ func (n namedAxes) check() error {
 	return nil
 }
 
-// validate refuses what no array of a layout can be stored as. It makes the compression a
-// known one.
+// validate returns an error for options with which no array of the layout can be stored. It
+// replaces the default compression by a concrete one.
 func (s *Storage) validate(l options.Layout) error {
 	s.Compression = s.Compression.Known()
 	switch {
@@ -97,7 +97,7 @@ func (s *Storage) validate(l options.Layout) error {
 	return nil
 }
 
-// chunkBytes is what a sub-chunk has at most, about.
+// chunkBytes returns about the largest size of a sub-chunk.
 func (s *Storage) chunkBytes() int {
 	if s.ChunkBytes == 0 {
 		return subChunkBytes
@@ -108,11 +108,11 @@ func (s *Storage) chunkBytes() int {
 // Bounds of what ChunkBytes may ask for.
 const (
 	maxChunkBytes = 1 << 30
-	maxChunks     = 1 << 20 // of an array
+	maxChunks     = 1 << 20 // chunks of an array
 )
 
-// checkCount refuses cutting an array into more pieces than there is use for:
-// each takes memory, and a file or an entry of an index.
+// checkCount returns an error if an array would be cut into uselessly many pieces: each needs memory,
+// and a file or an entry of an index.
 func checkCount(shape tensor.Shape, sub []int) error {
 	count := 1
 	for k, n := range sub {
@@ -124,26 +124,25 @@ func checkCount(shape tensor.Shape, sub []int) error {
 	return nil
 }
 
-// shardBytes is up to which size sub-chunks of an array of unknown encoded sizes
-// share a file, of which there is one for each shard: it is encoded in memory.
+// shardBytes is the largest size of a shard of sub-chunks whose encoded sizes are unknown. Each shard
+// is one file and is encoded in memory.
 const shardBytes = 16 << 20
 
-// shardBytes leaves room in the budget for several workers, each with a shard
-// and its elements. A shard is written at once.
+// shardBytes returns a size of shards that leaves room in the budget for several workers, each with a
+// shard and its elements. A shard is written at once.
 func (o *Options) shardBytes() int {
 	most := int64(shardBytes)
 	if o.Budget > 0 {
 		most = min(most, o.Budget/8)
 	}
 	if o.WriteBytes > 0 {
-		most = min(most, o.WriteBytes-o.WriteBytes/8) // with the index and what compressors add at worst
+		most = min(most, o.WriteBytes-o.WriteBytes/8) // minus the index and the worst expansion of compressors
 	}
 	return int(most)
 }
 
-// shard returns how much of a chunk is to be one shard, in whole sub-chunks up to
-// most elements: those that lie behind one another, at least one. Parts that were
-// given are not cut across.
+// shard returns the shape of a shard of a chunk: consecutive whole sub-chunks of at most most elements,
+// but at least one sub-chunk. A shard does not extend across given parts.
 func shard(chunk, sub []int, most int, parts bool) []int {
 	out := slices.Clone(sub)
 	have := tensor.Shape(sub).Len()
@@ -168,7 +167,7 @@ func InDatabase(l options.Layout) bool {
 	return ocdbt.IsOn()
 }
 
-// inZarr2 reports whether the arrays of a layout are of zarr v2.
+// inZarr2 reports whether the arrays of a layout are zarr v2.
 func inZarr2(l options.Layout) bool {
 	family, _, zarr3 := l.Known().Spelling()
 	return family == options.Orbax && !zarr3.IsOn()
@@ -180,7 +179,7 @@ const (
 	bloscLevel = 3
 )
 
-// codecs returns the codecs of a sub-chunk, behind its bytes. Format 2 has at most one, and no
+// codecs returns the codecs of a sub-chunk after "bytes". Format 2 has at most one, and no
 // checksum.
 func codecs(l options.Layout, c options.Compression) []zarr.CodecSpec {
 	var out []zarr.CodecSpec
@@ -198,7 +197,7 @@ func codecs(l options.Layout, c options.Compression) []zarr.CodecSpec {
 	return append(out, zarr.CRC32C())
 }
 
-// validate refuses options that do not go together.
+// validate returns an error for options that contradict each other.
 func (o *Options) validate(items []Item) error {
 	if o.Layout > options.OCDBTZarr3 {
 		return &errs.Error{Kind: errs.Invalid, Subject: "Layout", Want: "one of the constants"}
@@ -227,7 +226,7 @@ func (o *Options) validate(items []Item) error {
 	return nil
 }
 
-// unsupported says what a safetensors file cannot hold.
+// unsupported returns the error for something that a safetensors file cannot hold.
 func unsupported(subject, want string) error {
 	return &errs.Error{Kind: errs.Unsupported, Subject: subject, Want: want,
 		Got:    "something that a safetensors file cannot hold",

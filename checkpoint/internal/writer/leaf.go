@@ -12,20 +12,19 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// leaf is one entry of a tree as it will be stored: an array, a string, or
-// nothing but its entry.
+// leaf is one entry of a tree in its stored form: an array, a string, or nothing but its entry.
 type leaf struct {
 	entry   *orbax.Entry
 	param   string
 	isArray bool
-	number  bool       // is a number in Go, whose type is not a choice of storage
-	node    *tree.Node // of a leaf that a handler writes
+	number  bool       // a number in Go; its stored type cannot be chosen
+	node    *tree.Node // node of a leaf that a handler writes
 	source  *source    // until the array is planned
 	text    string
-	keyImpl string // of typed PRNG keys
+	keyImpl string // implementation of typed PRNG keys
 }
 
-// leaves lists the entries of a tree and refuses what the format cannot hold.
+// leaves lists the entries of a tree. It returns an error for entries that the format cannot hold.
 func leaves(n *tree.Node, foreign map[*tree.Node]string) ([]leaf, []orbax.Entry, error) {
 	if n.IsEmpty() || n.Kind == tree.Leaf && n.Value == nil {
 		return nil, nil, &errs.Error{Kind: errs.Invalid, Got: "an empty tree", Remedy: "save at least one leaf, or do not save"}
@@ -60,7 +59,7 @@ func (l *leaf) stored(o *Options) (Storage, error) {
 	return how, err
 }
 
-// newLeaf makes the leaf of e, and its entry.
+// newLeaf makes the leaf and the entry of e.
 func newLeaf(e tree.Entry, entry *orbax.Entry) (leaf, error) {
 	*entry = orbax.Entry{Path: e.Path}
 	l := leaf{entry: entry, param: e.Path.Param()}
@@ -88,7 +87,7 @@ func newLeaf(e tree.Entry, entry *orbax.Entry) (leaf, error) {
 		return l, nil
 	}
 	value := e.Node.Value
-	if o, ok := value.(tree.Opaque); ok { // of a node that the caller made
+	if o, ok := value.(tree.Opaque); ok { // in a node that the caller made
 		value = o.TreeLeaf()
 	}
 	switch v := value.(type) {

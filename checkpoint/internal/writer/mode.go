@@ -2,19 +2,19 @@ package writer
 
 import "time"
 
-// Mode says what becomes of the caller's memory.
+// Mode says how the caller's memory is used.
 type Mode uint8
 
 // The modes.
 const (
-	Copy     Mode = iota // copied while the caller waits; where the budget forbids that, read by Write while the caller waits
+	Copy     Mode = iota // copied while the caller waits; if the budget forbids that, read by Write while the caller waits
 	InPlace              // read by Write; the caller waits for that
 	HandOver             // read by Write; the caller waits for Options.OnRelease before changing it
 )
 
-// Snapshot copies what the mode has copied: all arrays, those that Options.Copied names,
-// or none. The caller may change what was copied when Snapshot returns. It is called once,
-// after Plan and before Write.
+// Snapshot copies the arrays that the mode asks for: all arrays, the ones that Options.Copied names, or
+// none. When it returns, the caller may change the copied arrays. It is called once, after Plan and
+// before Write.
 func (w *Writer) Snapshot() error {
 	var err error
 	switch {
@@ -29,7 +29,7 @@ func (w *Writer) Snapshot() error {
 	return err
 }
 
-// handOver copies what Options.Copied names, and leaves the rest to Write.
+// handOver copies the arrays that Options.Copied names, and leaves the others to Write.
 func (w *Writer) handOver() error {
 	if w.opts.Watch {
 		w.watch()
@@ -37,7 +37,7 @@ func (w *Writer) handOver() error {
 	if w.snapshotSize() > 0 && w.opts.Copied != nil {
 		memory := w.opts.Memory
 		if !w.fits(w.opts.Budget) {
-			memory = Heap{} // what is named is copied in any case
+			memory = Heap{} // named arrays are copied in any case
 		}
 		if err := w.copyArrays(memory); err != nil {
 			return err
@@ -47,8 +47,8 @@ func (w *Writer) handOver() error {
 	return nil
 }
 
-// WaitCopied returns when the caller may change the arrays in mode Copy, while Write runs in
-// the background: at once, unless a copy would have passed the budget.
+// WaitCopied returns when the caller may change the arrays in mode Copy, while Write runs in the
+// background. It returns at once, unless a copy would have exceeded the budget.
 func (w *Writer) WaitCopied() {
 	if w.mode == Copy {
 		<-w.released

@@ -8,15 +8,15 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Pace holds the writers of a save back, for the sake of what computes beside
-// them. The zero value lets them go as fast as the disk.
+// Pace slows the writers of a save down, so that they disturb the training less. The zero value lets
+// them write as fast as the disk allows.
 type Pace struct {
-	// Background has them run on threads of the lowest priority, where the system
-	// has such: they take what the others leave.
+	// Background runs the writers on threads of the lowest priority, if the system supports that: they
+	// use the time that other threads leave.
 	Background bool
-	// Writers is how many there are at most; 0 is 8.
+	// Writers is the largest number of writers; 0 is 8.
 	Writers int
-	// Rate is how many bytes a second each of them writes at most; 0 is no bound.
+	// Rate is the largest number of bytes that a writer writes in a second; 0 is no bound.
 	Rate int64
 }
 
@@ -36,7 +36,7 @@ func (p Pace) enter() {
 	}
 }
 
-// wait sleeps for the time that n bytes are to take.
+// wait sleeps for the time that n bytes should take.
 func (p Pace) wait(ctx context.Context, n int) error {
 	if p.Rate <= 0 {
 		return nil

@@ -2,8 +2,8 @@ package writer
 
 import "syscall"
 
-// lowerPriority gives the calling thread the lowest priority there is. Where that
-// is refused it keeps the one it has.
+// lowerPriority gives the calling thread the lowest priority. If the system refuses, the priority
+// stays.
 func lowerPriority() {
-	syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) //nolint:errcheck // slower for others, not wrong
+	syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) //nolint:errcheck // the save is still correct
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// packBytes is how much a packer encodes before it writes it as a data file.
+// packBytes is how many bytes a packer encodes before it writes them as a data file.
 const packBytes = 32 << 20
 
-// packed is the size of the elements that are still to be packed: of chunks
-// whose encoded size depends on them.
+// packed returns the size of the elements that must still be packed: elements of chunks whose
+// encoded size depends on the data.
 func (t *treePlan) packed() int64 {
 	n := int64(0)
 	for _, a := range t.arrays {
@@ -30,25 +30,25 @@ func (t *treePlan) packed() int64 {
 // varies reports whether the encoded size of the chunks depends on the data.
 func (a *array) varies() bool { return !a.raw && len(a.chunks) > 0 && a.chunks[0].size < 0 }
 
-// packer encodes chunks into memory, and writes the memory as a file when it is full: a store
-// wants to know the size of a file first.
+// packer encodes chunks into memory, and writes the memory as a file when it is full, because a
+// store needs the size of a file first.
 type packer struct {
 	writer *Writer
 	txn    store.Txn
 	memory []byte
-	bound  int // of a file of several chunks
+	bound  int // largest size of a file with several chunks
 	tree   *treePlan
 	held   []*chunk // in memory
-	pieces []*piece // of these
+	pieces []*piece // pieces of these chunks
 	used   int
 	sum    uint32
-	mu     *sync.Mutex // of the files of trees
+	mu     *sync.Mutex // guards the files of trees
 }
 
-// writePacked encodes and writes the chunks whose size depends on the data: as many to
-// a data file of a database as its memory holds, or each to a file of its own.
-// With Dedup what a file holds does not depend on their sizes. Those that
-// Options.Copied names come before the others.
+// writePacked encodes and writes the chunks whose size depends on the data. In a database a data file
+// has as many chunks as fit into memory; in other layouts each chunk has its own file. With Dedup the
+// grouping of chunks does not depend on their encoded sizes. Chunks of arrays that Options.Copied
+// names come first.
 func (w *Writer) writePacked(ctx context.Context, txn store.Txn) error {
 	if w.opts.Copied == nil {
 		return w.writePackedArrays(ctx, txn, func(*array) bool { return true })
@@ -104,7 +104,7 @@ func (w *Writer) writePackedArrays(ctx context.Context, txn store.Txn, which fun
 		work)
 }
 
-// batch is what a packer takes at once.
+// batch is a list of chunks that a packer takes at once.
 type batch struct {
 	tree   *treePlan
 	chunks []*chunk
@@ -162,7 +162,7 @@ func (p *packer) add(ctx context.Context, t *treePlan, c *chunk) error {
 	return nil
 }
 
-// flush writes what is held as a file.
+// flush writes the held chunks as a file.
 func (p *packer) flush(ctx context.Context) error {
 	if len(p.held) == 0 {
 		return nil
@@ -194,7 +194,7 @@ func (p *packer) flush(ctx context.Context) error {
 	return nil
 }
 
-// write writes what is held as the file f, or links it.
+// write writes the held chunks as the file f, or links it.
 func (p *packer) write(ctx context.Context, f *file) error {
 	name := path.Join(p.tree.data, f.name)
 	f.hashed, f.units = p.writer.opts.Dedup != nil, []*unit{{size: p.used, pieces: p.pieces}}
@@ -214,7 +214,7 @@ func (p *packer) write(ctx context.Context, f *file) error {
 	return err
 }
 
-// name draws the name of a data file; the source of random numbers is one for all.
+// name draws the name of a data file. All packers share one source of random numbers.
 func (p *packer) name() (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -24,7 +24,8 @@ func (w *Writer) withParity(txn store.Txn) *parity.Txn {
 	return parity.Wrap(txn, p)
 }
 
-// addParity lists the parity files in a manifest that lists all else, and makes its copy.
+// addParity lists the parity files in a manifest that is otherwise complete, and makes the copy of
+// the manifest.
 func (w *Writer) addParity(ctx context.Context, guard *parity.Txn, m *manifest.Manifest, markers []store.Blob) error {
 	err := w.finishParity(ctx, guard, m, markers...)
 	if err == nil {
@@ -36,7 +37,7 @@ func (w *Writer) addParity(ctx context.Context, guard *parity.Txn, m *manifest.M
 	return err
 }
 
-// finishParity lists the parity files of what was written.
+// finishParity lists the parity files of the written files.
 func (w *Writer) finishParity(ctx context.Context, guard *parity.Txn, m *manifest.Manifest,
 	markers ...store.Blob) error {
 	files, err := guard.Finish(ctx, markers...)

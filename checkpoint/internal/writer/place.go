@@ -15,12 +15,12 @@ import (
 
 // Sizes that decide where arrays lie.
 const (
-	unitBytes = subChunkBytes + 64<<10 // one write, about: a sub-chunk and what lies around it
-	fileBytes = 16 << 20               // from how much on another data file pays
+	unitBytes = subChunkBytes + 64<<10 // about one write: a sub-chunk and what lies around it
+	fileBytes = 16 << 20               // size from which another data file pays
 	maxFiles  = 4                      // data files of an item
 )
 
-// Values of piece.sub that are no sub-chunk.
+// Values of piece.sub that are not a sub-chunk.
 const (
 	wholeShard = -1
 	shardIndex = -2
@@ -31,14 +31,14 @@ const (
 type piece struct {
 	chunk *chunk
 	sub   int
-	known []byte // then there is no chunk
+	known []byte // known bytes; then there is no chunk
 	off   int64  // in the file
 	size  int
 	state pieceState
 	sum   uint32 // of its bytes, once they are encoded
 }
 
-// pieceState says how far a piece has come in a snapshot.
+// pieceState is the state of a piece in a snapshot.
 type pieceState uint8
 
 const (
@@ -52,7 +52,7 @@ func (f *file) first() bool {
 	return slices.ContainsFunc(f.pieces, func(p *piece) bool { return p.chunk != nil && p.chunk.array.first })
 }
 
-// unit is what is written at once: whole blocks of a file, the last of it aside.
+// unit is what is written at once: whole blocks of a file, except at its end.
 type unit struct {
 	off     int64
 	size    int
@@ -94,13 +94,12 @@ type file struct {
 
 	// Owned by the schedule.
 	stage   stage
-	claimed int // units of this stage that somebody is at, or done with
-	done    int // units of this stage
+	claimed int // units of this stage that a worker has taken or finished
+	done    int // finished units of this stage
 	active  int // workers
 }
 
-// place deals the arrays out to data files: those that are copied first to files of
-// their own.
+// place assigns the arrays to data files. Arrays that are copied first get separate files.
 func place(arrays []*array, o *Options) []*file {
 	deal := func(arrays []*array) []*file {
 		if most := o.maxFileBytes(); most > 0 {
@@ -123,8 +122,8 @@ func place(arrays []*array, o *Options) []*file {
 	return append(files, deal(rest)...)
 }
 
-// spread deals the arrays out to at most maxFiles files of about the same size,
-// the largest first, and places them in each in the order given.
+// spread assigns the arrays to at most maxFiles files of similar size, the largest first, and
+// places them in each file in the given order.
 func spread(arrays []*array, perFile int64) []*file {
 	var stored []*array
 	total := int64(0)
@@ -190,8 +189,8 @@ func (f *file) place(c *chunk) {
 	}
 }
 
-// undivided reports whether a chunk is one piece: a small one, one that would be
-// many pieces, and one that is not sharded.
+// undivided reports whether a chunk is one piece: it is small, it would have too many pieces, or it
+// is not sharded.
 func (c *chunk) undivided() bool {
 	enc := c.array.enc
 	if n := enc.SubChunks(); n > 1 {
@@ -206,7 +205,7 @@ func (f *file) placeBytes(b []byte) {
 	f.stream(len(b), func(from, to int) *piece { return &piece{known: b[from:to]} })
 }
 
-// placeRaw appends a raw chunk right behind what there is.
+// placeRaw appends a raw chunk directly behind the previous content.
 func (f *file) placeRaw(c *chunk) {
 	c.file, c.offset = f, f.size
 	f.stream(c.size, func(int, int) *piece {
@@ -232,7 +231,7 @@ func (f *file) stream(n int, next func(from, to int) *piece) {
 	}
 }
 
-// full reports whether the last unit is not to grow up to end.
+// full reports whether the last unit must not grow to end.
 func (f *file) full(end int64) bool {
 	n := len(f.units)
 	return n > 0 && end-f.units[n-1].off > unitBytes
@@ -260,11 +259,11 @@ func (f *file) cutUnit(off int64) {
 	f.units = append(f.units, &unit{off: off})
 }
 
-// joinBytes is up to where a short tail shares the block and the write of what
-// lies before it.
+// joinBytes is the largest size of a tail that shares the block and the write of the bytes before
+// it.
 const joinBytes = 64 << 10
 
-// beginTail makes the place where a tail, short or long, will begin.
+// beginTail reserves the place of a tail, which may be short or long, and returns its offset.
 func (f *file) beginTail(short bool) (offset int64) {
 	if n := len(f.units); n == 0 || !short || f.units[n-1].size > joinBytes {
 		f.cutUnit(alignUp(f.size))
@@ -273,7 +272,7 @@ func (f *file) beginTail(short bool) (offset int64) {
 	return u.off + int64(u.size)
 }
 
-// append adds the tail at the place that beginTail made.
+// append adds the tail at the place that beginTail reserved.
 func (f *file) append(tail []byte) {
 	u := f.units[len(f.units)-1]
 	u.tail = tail
@@ -281,8 +280,7 @@ func (f *file) append(tail []byte) {
 	f.size = u.off + int64(u.size)
 }
 
-// bytes returns the bytes of the unit, which it encodes into memory where that
-// is needed.
+// bytes returns the bytes of the unit. If necessary it encodes them into memory.
 func (u *unit) bytes(ctx context.Context, memory []byte) ([]byte, error) {
 	switch {
 	case len(u.pieces) == 0:
@@ -291,10 +289,10 @@ func (u *unit) bytes(ctx context.Context, memory []byte) ([]byte, error) {
 		dst := memory[:u.size]
 		return dst, u.encode(ctx, dst)
 	}
-	n := u.size - len(u.tail) // with the gap that was left for the tail of another unit
+	n := u.size - len(u.tail) // includes the gap for the tail of another unit
 	dst := u.placed[:n:n]
 	err := u.encode(ctx, dst)
-	return append(dst, u.tail...), err // a copy where there is a tail, which is short then
+	return append(dst, u.tail...), err // copies if there is a tail, which is short then
 }
 
 // encode completes the piece in dst, which has its size.
@@ -340,7 +338,7 @@ func (u *unit) encode(ctx context.Context, dst []byte) (err error) {
 	return nil
 }
 
-// explain says of an error which array it is about.
+// explain adds to an error the array that it is about.
 func (p *piece) explain(err error) error {
 	if err == nil || p.chunk == nil {
 		return err
@@ -348,13 +346,13 @@ func (p *piece) explain(err error) error {
 	return errs.Wrap("", "array "+strconv.Quote(p.chunk.array.param), err)
 }
 
-// lastPart is the record of the tail.
+// lastPart returns the record of the tail.
 func (f *file) lastPart(name string) manifest.File {
 	tail := f.units[len(f.units)-1].tail
 	return manifest.File{Name: name, Size: int64(len(tail)), CRC: crc.Sum(tail), Hash: manifest.HashOf(tail)}
 }
 
-// sum is the checksum of the file, when all pieces were encoded.
+// sum returns the checksum of the file, after all pieces were encoded.
 func (f *file) sum() uint32 {
 	if f.written {
 		return f.crc

@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// planPlain gives every chunk a file of its own.
+// planPlain gives every chunk its own file.
 func (t *treePlan) planPlain() error {
 	if err := t.checkNames(); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (t *treePlan) planPlain() error {
 	return nil
 }
 
-// plainFiles are the metadata of all arrays, and the chunks that were small
-// enough to be encoded at once.
+// plainFiles returns the metadata of all arrays, and the chunks that were small enough to be
+// encoded at once.
 func (t *treePlan) plainFiles() []store.Blob {
 	var out []store.Blob
 	for _, a := range t.arrays {
@@ -45,8 +45,8 @@ func (t *treePlan) plainFiles() []store.Blob {
 	return out
 }
 
-// checkPrefixes refuses arrays whose keys begin alike, such as "a" and "a/": one
-// would lie over the other, in databases too.
+// checkPrefixes returns an error for arrays whose keys have the same prefix, such as "a" and "a/": one
+// would overwrite the other, in databases too.
 func (t *treePlan) checkPrefixes() error {
 	odd := false
 	for i := range t.leaves {
@@ -73,11 +73,11 @@ func (t *treePlan) checkPrefixes() error {
 	return nil
 }
 
-// longestName is what file systems take for one element of a path.
+// longestName is the longest element of a path that file systems allow.
 const longestName = 255
 
-// checkNames refuses names of parameters that a file system cannot have as
-// directories, or that would be files of one another.
+// checkNames returns an error for names of parameters that cannot be directories of a file system, or
+// that would be files in the directory of another parameter.
 func (t *treePlan) checkNames() error {
 	bad := func(param, got string) error {
 		return &errs.Error{Kind: errs.Unsupported, Subject: "array " + strconv.Quote(param), Got: got,

@@ -19,10 +19,9 @@ import (
 const safetensorsItem = orbax.StateItem
 
 // planSafetensors makes the header, and places the tensors behind it in its order. If the size
-// of files is bounded, it does so for several files, and makes an index. The metadata of the
-// first header holds what the format has no place for: paths and
-// kinds of leaves as _METADATA has them, strings by the names of their leaves, and
-// the user's metadata.
+// of files is bounded, it does so for several files, and makes an index. The metadata of the first
+// header holds what the format cannot express: paths and kinds of leaves as in _METADATA, strings by
+// leaf name, and the metadata of the user.
 func (t *treePlan) planSafetensors(o Options) error {
 	t.dir, t.data = "", ""
 	specs := make(map[string]tensor.Spec, len(t.leaves))
@@ -83,7 +82,7 @@ func (t *treePlan) planSafetensors(o Options) error {
 		if err != nil {
 			return err
 		}
-		meta = nil // is in the first
+		meta = nil // only the first file has it
 		f.head = h.Append(nil)
 		f.placeBytes(f.head)
 		for _, e := range h.Tensors {
@@ -96,8 +95,8 @@ func (t *treePlan) planSafetensors(o Options) error {
 	return nil
 }
 
-// divide deals tensors out to files of at most most bytes. A larger tensor has a file of its
-// own. 0 puts all tensors into one file.
+// divide assigns tensors to files of at most most bytes. A larger tensor has its own file. 0 puts
+// all tensors into one file.
 func divide(specs map[string]tensor.Spec, most int64) ([][]string, error) {
 	if most == 0 {
 		most = math.MaxInt64
@@ -113,8 +112,8 @@ func (t *treePlan) placeRaw(f *file, a *array) {
 	}
 }
 
-// A raw chunk is an array as safetensors files have it: its elements in C order; elements of
-// less than a byte are packed. Its pieces are ranges of bytes of the file.
+// A raw chunk is an array as in a safetensors file: its elements in C order. Elements of less than
+// a byte are packed. Its pieces are ranges of bytes of the file.
 
 // newRaw returns an array of one raw chunk, or without chunks if it has no elements.
 func newRaw(param string, src source) *array {
@@ -130,8 +129,8 @@ func newRaw(param string, src source) *array {
 	return a
 }
 
-// elementsOf returns which elements of a type have bytes from … to of a raw
-// chunk, and the first that begins there.
+// elementsOf returns the elements, low to high, that have bytes in the range from…to of a raw chunk,
+// and own, the first element that begins in the range.
 func elementsOf(d tensor.DType, count, from, to int) (low, own, high int) {
 	unit, group := d.Size(), 1
 	if bits := d.Bits(); bits%8 != 0 {
@@ -140,7 +139,7 @@ func elementsOf(d tensor.DType, count, from, to int) (low, own, high int) {
 	return from / unit * group, min(count, (from+unit-1)/unit*group), min(count, (to+unit-1)/unit*group)
 }
 
-// encodeRaw is encode for a piece of a raw chunk.
+// encodeRaw works like encode for a piece of a raw chunk.
 func (c *chunk) encodeRaw(ctx context.Context, p *piece, dst []byte) (uint32, error) {
 	s := &c.array.src
 	from := int(p.off - c.offset)
@@ -180,15 +179,14 @@ func (c *chunk) encodeRaw(ctx context.Context, p *piece, dst []byte) (uint32, er
 	return crc.Sum(dst), nil
 }
 
-// runShare is what a piece adds to the checksum of a sub-chunk.
+// runShare is the contribution of a piece to the checksum of a sub-chunk.
 type runShare struct {
-	at  int // of the sub-chunk
+	at  int // index of the sub-chunk
 	sum uint32
 }
 
-// sealRaw takes the checksums of a piece of elements that are not packed, whose
-// bytes are in dst: of the piece, which it returns, and of what it has of each
-// sub-chunk.
+// sealRaw computes the checksums of a piece of unpacked elements, whose bytes are in dst. It returns
+// the checksum of the piece, and records the contribution to each sub-chunk.
 func (c *chunk) sealRaw(p *piece, dst []byte) (sum uint32) {
 	runs := c.runs()
 	from := int(p.off - c.offset)
@@ -205,8 +203,8 @@ func (c *chunk) sealRaw(p *piece, dst []byte) (sum uint32) {
 	return sum
 }
 
-// rawRuns is where the sub-chunks of a raw chunk lie: runs of bytes, the last of
-// each block shorter where they do not divide it.
+// rawRuns gives the positions of the sub-chunks of a raw chunk. They are runs of bytes; the last run of
+// each block is shorter if runs do not divide the block.
 type rawRuns struct{ block, run int }
 
 func (c *chunk) runs() rawRuns {
@@ -221,14 +219,13 @@ func (c *chunk) runs() rawRuns {
 	return r
 }
 
-// at returns the sub-chunk that has the byte at a position, and where it ends.
+// at returns the sub-chunk that contains the byte at a position, and the end of the sub-chunk.
 func (r rawRuns) at(pos int) (k, end int) {
 	block, i := pos/r.block, pos%r.block/r.run
 	return block*((r.block+r.run-1)/r.run) + i, block*r.block + min((i+1)*r.run, r.block)
 }
 
-// runBoxes returns the boxes that elements low … high of an array consist of, in
-// C order.
+// runBoxes returns the boxes that the elements low…high of an array consist of, in C order.
 func runBoxes(shape []int, low, high int) []zarr.Box {
 	if low >= high {
 		return nil

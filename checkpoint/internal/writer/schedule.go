@@ -7,24 +7,24 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// create makes the file in the store when its first unit is to be written: there may be more
-// files than a process may have open.
+// create creates the file in the store when its first unit is written, because there may be more files
+// than a process may have open.
 func (f *file) create(ctx context.Context, txn store.Txn) (store.Writer, error) {
 	f.made.Do(func() { f.out, f.err = txn.Create(ctx, f.path, f.size) })
 	return f.out, f.err
 }
 
-// stage of a file.
+// stage is a stage of a file.
 type stage uint8
 
 const (
 	comparing stage = iota // its units are hashed, to find it in the base
-	writing                // they are written
+	writing                // its units are written
 	finished
 )
 
-// schedule hands out units of files to workers. A file whose hash may be known
-// to the base is compared first, and then finished, or written.
+// schedule hands out units of files to workers. A file that the base may have is compared first. Then
+// it is linked or written.
 type schedule struct {
 	mu      sync.Mutex
 	changed sync.Cond // a file entered another stage, or the work is stopped
@@ -38,9 +38,9 @@ func newSchedule(files []*file) *schedule {
 	return s
 }
 
-// claim gives a worker the next unit: of the file it is at while there is one, then of one that is
-// being written, with the fewest workers, so that files are written side by side and few are open.
-// It waits while there may be work later, and returns nil once all work is given out.
+// claim returns the next unit for a worker: a unit of its last file if there is one, else of the file
+// with the fewest workers that is being written. So files are written side by side, and few are open.
+// claim waits while there may be work later, and returns nil when all work was handed out.
 func (s *schedule) claim(last *file) (f *file, at stage, unit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +62,8 @@ func (s *schedule) claim(last *file) (f *file, at stage, unit int) {
 	return nil, finished, 0
 }
 
-// pick chooses a file with a unit to claim; open is false when no file will
-// ever have one again. Files at the front with nothing to claim are dropped.
+// pick chooses a file with a unit to claim; open is false if no file will ever have a unit again.
+// It drops finished files at the front.
 func (s *schedule) pick(last *file) (best *file, open bool) {
 	for len(s.files) > 0 && s.files[0].exhausted() {
 		s.files = s.files[1:]
@@ -84,8 +84,8 @@ func (f *file) claimable() bool { return f.stage != finished && f.claimed < len(
 
 func (f *file) exhausted() bool { return f.stage > comparing && !f.claimable() }
 
-// complete tells that a unit is done, and reports whether it was the last of
-// its stage: then it is for the caller to call enter.
+// complete records that a unit is done, and reports whether it was the last unit of its stage. Then
+// the caller must call enter.
 func (s *schedule) complete(f *file) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,7 @@ func (s *schedule) enter(f *file, at stage) {
 	s.changed.Broadcast()
 }
 
-// stop has claim return nothing from now on.
+// stop makes claim return nothing from now on.
 func (s *schedule) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// snapshotSize returns the bytes of memory that copyArrays takes.
+// snapshotSize returns how many bytes of memory copyArrays needs.
 func (w *Writer) snapshotSize() int64 {
 	n := int64(0)
 	for f := range w.files() {
@@ -31,13 +31,13 @@ func (w *Writer) snapshotSize() int64 {
 	return n
 }
 
-// copies reports whether a snapshot has the data file.
+// copies reports whether a snapshot includes the data file.
 func (w *Writer) copies(f *file) bool { return w.opts.Copied == nil || f.first() }
 
-// copiesPacked reports whether a snapshot has an array that is still to be packed.
+// copiesPacked reports whether a snapshot includes an array that must still be packed.
 func (w *Writer) copiesPacked(a *array) bool { return w.opts.Copied == nil || a.first }
 
-// copied reports whether a snapshot has the array.
+// copied reports whether a snapshot includes the array.
 func (w *Writer) copied(a *array) bool {
 	switch {
 	case w.opts.Copied == nil || a.first:
@@ -51,7 +51,7 @@ func (w *Writer) copied(a *array) bool {
 // copies reports whether a leaf is copied before others.
 func (o *Options) copies(p tree.Path) bool { return o.Copied != nil && o.Copied(p) }
 
-// plans goes through the trees of the items, by the places of the items.
+// plans yields the trees of the items, with the indices of the items.
 func (w *Writer) plans() iter.Seq2[int, *treePlan] {
 	return func(yield func(int, *treePlan) bool) {
 		for i, t := range w.trees {
@@ -88,10 +88,10 @@ func (w *Writer) large() []*array {
 	return out
 }
 
-// copyArrays copies the arrays, or those that Options.Copied names. Each is copied to its
-// place in the bytes of its data file; arrays that are to be compressed are copied as they
-// are. The caller may change the originals when it returns. Write takes the checksums, adds
-// them, and writes the files from the copies.
+// copyArrays copies the arrays, or the ones that Options.Copied names. Each array is copied to its
+// place in the bytes of its data file; an array that will be compressed is copied unchanged. When
+// copyArrays returns, the caller may change the originals. Write computes and adds the checksums, and
+// writes the files from the copies.
 func (w *Writer) copyArrays(memory Memory) error {
 	start := time.Now()
 	all, err := memory.Alloc(int(w.snapshotSize()), alignment)
@@ -136,9 +136,8 @@ func (w *Writer) copyArrays(memory Memory) error {
 	return nil
 }
 
-// add plans the copy of a unit. Pieces that are not just the bytes of the
-// source are encoded, such as the padded ends of large arrays and what is cast;
-// those that are read while they are written stay where they are.
+// add plans the copy of a unit. Pieces that differ from the bytes of the source are encoded, such as
+// the padded ends of large arrays and cast elements. Pieces of a Lazy are not copied.
 func (c *copying) add(u *unit) {
 	for _, p := range u.pieces {
 		dst := u.placed[p.off-u.off:][:p.size]
@@ -167,8 +166,8 @@ func (w *Writer) fits(budget int64) bool {
 	return budget == 0 || w.snapshotSize() <= budget
 }
 
-// watch takes the checksums of the arrays, so that Write fails with
-// errs.Mismatch when they change before it has read them.
+// watch computes the checksums of the arrays, so that Write fails with errs.Mismatch if they change
+// before it has read them.
 func (w *Writer) watch() {
 	arrays := w.large()
 	var next atomic.Int64
@@ -191,20 +190,20 @@ type encoding struct {
 	dst   []byte
 }
 
-// copyTile is how much is copied at once. From 1 MiB on Go's copy stores past the
-// cache, which is two to three times as fast; much more than this would hold up
-// the collector, because nothing interrupts a copy.
+// copyTile is how many bytes are copied at once. From 1 MiB on, the copy of Go bypasses the cache,
+// which is two to three times as fast. A much larger tile would delay the garbage collector, because
+// nothing interrupts a copy.
 const copyTile = 2 << 20
 
-// copying is a copy of many pieces as if they were one, in tiles, after those that
-// are encoded.
+// copying copies many pieces as if they were one, in tiles, after it has encoded the pieces that need
+// encoding.
 type copying struct {
 	encode   []encoding
 	encoded  atomic.Int64
 	failed   sync.Once
-	err      error // of encoding
+	err      error // first error of encoding
 	from, to [][]byte
-	ends     []int64 // of each in the whole
+	ends     []int64 // end of each piece in the whole
 	total    int64
 	next     atomic.Int64
 }
@@ -228,7 +227,7 @@ func (c *copying) run() error {
 	return c.err
 }
 
-// work encodes pieces and copies tiles until none is left.
+// work encodes pieces and copies tiles until there are no more.
 func (c *copying) work() {
 	for i := c.encoded.Add(1) - 1; i < int64(len(c.encode)); i = c.encoded.Add(1) - 1 {
 		p := c.encode[i].piece

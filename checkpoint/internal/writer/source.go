@@ -14,17 +14,16 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Lazy is a leaf whose elements are read while they are written, by Write and
-// in every mode: for arrays that lie elsewhere and need not fit into memory.
+// Lazy is a leaf whose elements Write reads while it writes them, in every mode. It is for arrays
+// that need not fit into memory.
 type Lazy struct {
 	DType tensor.DType
 	Shape tensor.Shape
-	// KeyImpl, when not empty, says that they are the data of typed PRNG keys of
-	// JAX, of the implementation of that name.
+	// KeyImpl, when not empty, says that the elements are the data of typed PRNG keys of JAX. It names
+	// their implementation.
 	KeyImpl string
-	// Read fills dst with the elements of box in C order, as tensors hold them;
-	// dst has their size. It is called from several goroutines, for boxes that
-	// together are the array, each once.
+	// Read fills dst with the elements of box in C order, as tensors hold them; dst has their size. It
+	// is called from several goroutines, once for each of the boxes that tile the array.
 	Read func(ctx context.Context, box zarr.Box, dst []byte) error
 }
 
@@ -33,20 +32,19 @@ type Parts struct {
 	DType tensor.DType
 	Shape tensor.Shape
 	Parts []Part
-	// Grid, when not nil, is the shape of the chunks, the last of each axis aside.
-	// The parts are then made of whole chunks and need not tile the shape: what they
-	// lack is written by other processes, which are given the same grid.
+	// Grid, when not nil, is the shape of the chunks; the last chunk of an axis may be smaller. The
+	// parts then consist of whole chunks and need not tile the shape: other processes, with the same
+	// grid, write the rest.
 	Grid tensor.Shape
 }
 
-// Key is a leaf of typed PRNG keys of JAX: their data with the name of the
-// implementation.
+// Key is a leaf of typed PRNG keys of JAX: their data, and the name of the implementation.
 type Key struct {
 	Impl string
 	Data tensor.Tensor
 }
 
-// check refuses what is not data of keys.
+// check returns an error unless the data can be PRNG keys.
 func (k Key) check() error {
 	if k.Impl == "" || k.Data.DType != tensor.Uint32 || len(k.Data.Shape) == 0 {
 		return &errs.Error{Kind: errs.Invalid, Want: "keys with the name of an implementation, and uint32 data of at least rank 1",
@@ -55,7 +53,7 @@ func (k Key) check() error {
 	return k.Data.Check()
 }
 
-// Part is a tensor that begins at Origin of the whole.
+// Part is a tensor that begins at Origin in the whole array.
 type Part struct {
 	Origin []int
 	Data   tensor.Tensor
@@ -66,17 +64,17 @@ func (p Part) box() zarr.Box { return zarr.Box{Origin: p.Origin, Shape: p.Data.S
 // source is where the elements of an array come from: one piece of memory,
 // several, or a function.
 type source struct {
-	tensor.Tensor              // dtype and shape as stored; Data where it is one piece of memory
-	from          tensor.DType // of the elements there, where these are cast
+	tensor.Tensor              // dtype and shape as stored; Data if it is one piece of memory
+	from          tensor.DType // dtype of the source, if the elements are cast
 	parts         []Part
-	grid          []int // of the chunks, where the parts are but some of them
+	grid          []int // shape of the chunks, if the parts are only some of them
 	read          func(ctx context.Context, box zarr.Box, dst []byte) error
 }
 
-// direct reports whether the elements lie in one piece of memory as they are stored.
+// direct reports whether one piece of memory holds the elements in their stored form.
 func (s *source) direct() bool { return s.whole() && !s.casts() }
 
-// cells is the shape of the chunks that the parts ask for, nil where they do not.
+// cells returns the shape of the chunks that the parts ask for, or nil.
 func (s *source) cells() []int {
 	if s.grid != nil {
 		return s.grid
@@ -95,7 +93,7 @@ func (s *source) has(region zarr.Box) bool {
 	})
 }
 
-// view returns memory in which the region lies, if one piece of memory has it.
+// view returns memory that contains the region, if one piece of memory does.
 func (s *source) view(region zarr.Box) (zarr.Source, bool) {
 	switch {
 	case s.read != nil || s.casts():
@@ -128,7 +126,7 @@ func (s *source) fill(ctx context.Context, region zarr.Box, dst []byte) error {
 	return nil
 }
 
-// memory lists the pieces of memory that the elements lie in.
+// memory lists the pieces of memory that hold the elements.
 func (s *source) memory() []*[]byte {
 	if s.read != nil {
 		return nil
@@ -143,7 +141,7 @@ func (s *source) memory() []*[]byte {
 	return out
 }
 
-// sum is the checksum of the elements in C order; nil where they are read later.
+// sum returns the checksum of the elements in C order, or nil if they are read later.
 func (s *source) sum() *uint32 {
 	sum := uint32(0)
 	switch {
@@ -161,7 +159,7 @@ func (s *source) sum() *uint32 {
 	return &sum
 }
 
-// places lists the memory that the elements lie in, with what it has of the array.
+// places lists the memory that holds the elements, with the box of each piece.
 func (s *source) places() []zarr.Source {
 	if s.whole() {
 		return []zarr.Source{{Data: s.Data, Box: zarr.WholeBox(s.Shape)}}
@@ -173,10 +171,10 @@ func (s *source) places() []zarr.Source {
 	return out
 }
 
-// drop forgets the memory.
+// drop releases the memory.
 func (s *source) drop() { s.Data, s.parts = nil, nil }
 
-// newSource returns the source of a leaf; ok is false when value has no elements of an array.
+// newSource returns the source of a leaf; ok is false if value has no array elements.
 func newSource(value any) (s source, ok bool, err error) {
 	switch v := value.(type) {
 	case tensor.Tensor:
@@ -223,8 +221,8 @@ func checkParts(d tensor.DType, shape tensor.Shape, parts []Part) error {
 	return nil
 }
 
-// Tiles refuses parts, each inside of the shape, that do not tile it. Of their
-// data only the shapes count.
+// Tiles returns an error unless the parts, each inside the shape, tile it. It looks only at the shapes
+// of their data.
 func Tiles(shape tensor.Shape, parts []Part) error {
 	if i, j, ok := overlap(parts, shape); ok {
 		return &errs.Error{Kind: errs.Invalid, Subject: "shard at " + parts[i].box().String(),
@@ -248,7 +246,7 @@ func overlap(parts []Part, shape tensor.Shape) (i, j int, ok bool) {
 	if len(shape) == 0 {
 		return 0, 1, len(parts) > 1
 	}
-	order := make([]int, len(parts)) // by where they begin on the first axis
+	order := make([]int, len(parts)) // by origin on the first axis
 	for i := range order {
 		order[i] = i
 	}
@@ -267,8 +265,8 @@ func overlap(parts []Part, shape tensor.Shape) (i, j int, ok bool) {
 	return 0, 0, false
 }
 
-// firstGap returns a box of elements that no part has: what is left of the shape
-// when one part after the other is cut out of it.
+// firstGap returns a box of elements that no part has. It cuts one part after the other out of the
+// shape and looks at the rest.
 func firstGap(shape tensor.Shape, parts []Part) zarr.Box {
 	left := zarr.WholeBox(shape)
 	for {
@@ -284,8 +282,8 @@ func firstGap(shape tensor.Shape, parts []Part) zarr.Box {
 	}
 }
 
-// without returns a box of left beside part i that has elements which no part has; ok is false if
-// there is no such box.
+// without cuts part i out of the box left, and returns a box of the rest with elements that no part
+// has; ok is false if there is no such box.
 func without(left zarr.Box, parts []Part, i int) (zarr.Box, bool) {
 	cut := parts[i].box()
 	for k := range left.Origin {
@@ -306,7 +304,7 @@ func without(left zarr.Box, parts []Part, i int) (zarr.Box, bool) {
 				return b, true
 			}
 		}
-		// What is beside the part on this axis is held; go on in its shadow.
+		// The rest beside the part on this axis is held by parts; continue with its shadow.
 		lo, hi := max(low, cut.Origin[k]), min(high, cut.Origin[k]+cut.Shape[k])
 		left = zarr.Box{Origin: slices.Clone(left.Origin), Shape: slices.Clone(left.Shape)}
 		left.Origin[k], left.Shape[k] = lo, hi-lo
@@ -314,26 +312,25 @@ func without(left zarr.Box, parts []Part, i int) (zarr.Box, bool) {
 	return left, false
 }
 
-// An array may be stored in another type than it is given in (Storage.DType). Its
-// elements are cast when they are encoded, sub-chunk by sub-chunk: nowhere is
-// there a second copy of the array.
+// An array may be stored in another dtype than the given one (Storage.DType). Its elements are cast
+// when they are encoded, sub-chunk by sub-chunk, so there is never a second copy of the array.
 
-// castTo returns the source with elements of another type.
+// castTo returns the source with its elements cast to another dtype.
 func (s source) castTo(d tensor.DType) source {
 	s.from, s.DType = s.DType, d
 	return s
 }
 
-// casts reports whether elements are of another type where they come from.
+// casts reports whether the elements are cast.
 func (s *source) casts() bool { return s.from != tensor.Invalid && s.from != s.DType }
 
-// castBytes is about how much is read at once to be cast.
+// castBytes is about how many bytes are read at once for a cast.
 const castBytes = 4 << 20
 
-// castRoom keeps memory for what is read to be cast.
+// castRoom has memory for bytes that are read for a cast.
 var castRoom = sync.Pool{New: func() any { return new([]byte) }}
 
-// castRegion is fill with a cast.
+// castRegion works like fill with a cast.
 func (s *source) castRegion(ctx context.Context, region zarr.Box, dst []byte) error {
 	if s.read == nil {
 		for _, m := range s.places() {
@@ -358,7 +355,7 @@ func (s *source) castRegion(ctx context.Context, region zarr.Box, dst []byte) er
 	return nil
 }
 
-// castFrom casts what some memory has of a region into dst, the memory of that.
+// castFrom casts the elements of a region that m has into dst, the memory of the region.
 func (s *source) castFrom(m zarr.Source, region zarr.Box, dst []byte) (err error) {
 	common, ok := m.Box.Intersect(region)
 	if !ok {
@@ -373,7 +370,7 @@ func (s *source) castFrom(m zarr.Source, region zarr.Box, dst []byte) (err error
 	return explainLoss(err)
 }
 
-// explainLoss says what to do about values that the stored type does not have.
+// explainLoss adds a remedy for values that the stored dtype cannot hold.
 func explainLoss(err error) error {
 	var e *errs.Error
 	if errors.As(err, &e) && e.Kind == errs.Mismatch {
@@ -382,7 +379,7 @@ func explainLoss(err error) error {
 	return err
 }
 
-// seenFrom returns the box as seen from the origin of another.
+// seenFrom returns the box relative to the origin of another box.
 func seenFrom(from, b zarr.Box) zarr.Box {
 	origin := make([]int, len(b.Origin))
 	for i, o := range b.Origin {
@@ -391,8 +388,8 @@ func seenFrom(from, b zarr.Box) zarr.Box {
 	return zarr.Box{Origin: origin, Shape: b.Shape}
 }
 
-// rows returns the shape of the largest parts of at most most elements, but at least one,
-// whose elements lie behind each other.
+// rows returns the shape of the largest contiguous parts of at most most elements, but at least
+// one.
 func rows(shape []int, most int) []int {
 	out := slices.Clone(shape)
 	n := tensor.Shape(shape).Len()
@@ -404,7 +401,7 @@ func rows(shape []int, most int) []int {
 	return out
 }
 
-// castSum is sum of what the elements are cast to; nil where they cannot be.
+// castSum returns the checksum of the cast elements, or nil if they cannot be cast.
 func (s *source) castSum() *uint32 {
 	sum := uint32(0)
 	for _, m := range s.places() {

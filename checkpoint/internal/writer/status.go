@@ -6,8 +6,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Status receives how far leaves are, from several goroutines: each that stores something once of
-// either, unless the save fails before.
+// Status receives the progress of leaves, from several goroutines. Each method is called once for each
+// leaf that stores something, unless the save fails before.
 type Status interface {
 	// OnTransferEnd is called when the memory of the leaf is not needed any more.
 	OnTransferEnd(tree.Path)
@@ -15,15 +15,14 @@ type Status interface {
 	OnWriteEnd(tree.Path)
 }
 
-// tracked is how far an array is that lies in data files.
+// tracked is the progress of an array in data files.
 type tracked struct {
 	path              tree.Path
 	apart             bool // its memory is not needed any more
 	unread, unwritten atomic.Int64
 }
 
-// status tells Options.Status about the leaves of a save; without one it does
-// nothing.
+// status reports the leaves of a save to Options.Status. Without a Status it does nothing.
 type status struct{ tell Status }
 
 // track counts the units and packed chunks of arrays.
@@ -68,8 +67,8 @@ func (u *unit) arrays() func(yield func(*array) bool) {
 	}
 }
 
-// apart tells of the leaves whose memory is not needed when Snapshot returns: those
-// that a snapshot has, and what lies in no data file.
+// apart reports the leaves whose memory is not needed after Snapshot: leaves in the snapshot, and
+// leaves outside of data files.
 func (s status) apart(w *Writer, copied func(*array) bool) {
 	if s.tell == nil {
 		return
@@ -93,10 +92,10 @@ func (s status) apart(w *Writer, copied func(*array) bool) {
 	}
 }
 
-// small reports whether the leaf is a document's.
+// small reports whether a document holds the leaf.
 func (l *leaf) small() bool { return !l.isArray && !l.entry.Skip && l.node == nil }
 
-// read tells that a unit was encoded.
+// read reports that a unit was encoded.
 func (s status) read(u *unit) {
 	if s.tell == nil {
 		return
@@ -112,7 +111,7 @@ func (s status) readOne(a *array) {
 	}
 }
 
-// written tells that a unit is with the store.
+// written reports that a unit was given to the store.
 func (s status) written(u *unit) {
 	if s.tell == nil {
 		return
@@ -128,7 +127,7 @@ func (s status) writtenOne(a *array) {
 	}
 }
 
-// handled tells that the handlers have written the leaves of their types.
+// handled reports that the handlers have written the leaves of their types.
 func (s status) handled(w *Writer) {
 	if s.tell == nil {
 		return
@@ -142,8 +141,8 @@ func (s status) handled(w *Writer) {
 	}
 }
 
-// documents tells that the small files are with the store, and so the leaves in
-// them. Those that were read for them are apart then too.
+// documents reports that the small files, with their leaves, were given to the store. The memory of
+// leaves that were read for them is not needed any more either.
 func (s status) documents(w *Writer) {
 	if s.tell == nil {
 		return

@@ -16,26 +16,26 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// inlineBytes is up to where chunks lie in B+tree nodes: Orbax's limit.
+// inlineBytes is the largest size of a chunk in a B+tree node: the limit of Orbax.
 const inlineBytes = 1024
 
-// treePlan is a tree item laid out: how its arrays are stored, and in which files.
+// treePlan is the plan of a tree item: how its arrays are stored, and in which files.
 type treePlan struct {
 	item   string
-	dir    string // of its files, below the checkpoint
-	data   string // of its data files and database
-	mark   bool   // a manifest will be there
-	joins  bool   // the database is made by Options.Join
+	dir    string // directory of its files, relative to the checkpoint
+	data   string // directory of its data files and database
+	mark   bool   // there will be a manifest
+	joins  bool   // Options.Join makes the database
 	layout options.Layout
 	rich   *orbax.Rich // types of containers
-	told   bool        // Options.Status is told of leaves
+	told   bool        // leaves are reported to Options.Status
 	leaves []leaf
 	listed []orbax.Entry // of the leaves
 	arrays []*array
-	small  []smallArray // in place of arrays
+	small  []smallArray // small arrays, which are not in arrays
 	files  []*file
-	index  []byte // of the files of a safetensors checkpoint, when there are several
-	nodes  *file  // whose tail are the nodes of the database
+	index  []byte // index of a safetensors checkpoint with several files
+	nodes  *file  // its tail holds the nodes of the database
 }
 
 // planTree plans the arrays of the item, and places the chunks whose sizes are known.
@@ -67,7 +67,7 @@ func planTree(it Item, o Options) (*treePlan, error) {
 	}
 	t.files = place(t.arrays, &o)
 	t.markHashed(o)
-	if t.joins { // and the nodes that a file without arrays is for are not in it
+	if t.joins { // the nodes, for which a file without arrays exists, are not in it
 		t.files = slices.DeleteFunc(t.files, func(f *file) bool { return f.size == 0 })
 	}
 	for _, f := range t.files {
@@ -121,8 +121,8 @@ func fileName(random io.Reader) (string, error) {
 	return dataDir + "/" + hex.EncodeToString(id[:]), nil
 }
 
-// readAndEncode reads the small arrays that are still with a Lazy, and encodes the small files
-// of the item.
+// readAndEncode reads the small arrays that come from a Lazy, and encodes the small files of the
+// item.
 func (t *treePlan) readAndEncode(ctx context.Context, uuid [16]byte, now time.Time) ([]store.Blob, error) {
 	for _, a := range t.arrays {
 		if a.src.read == nil {
@@ -135,8 +135,8 @@ func (t *treePlan) readAndEncode(ctx context.Context, uuid [16]byte, now time.Ti
 	return t.documents(uuid, now)
 }
 
-// documents encodes the small files of the item. The data files of a database
-// grow by its nodes.
+// documents encodes the small files of the item. The nodes of a database are appended to its data
+// files.
 func (t *treePlan) documents(uuid [16]byte, now time.Time) ([]store.Blob, error) {
 	if t.layout == options.SafetensorsLayout {
 		if t.index == nil {

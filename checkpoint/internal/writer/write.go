@@ -19,12 +19,11 @@ import (
 // be moved.
 const commitText = "Checkpoint commit was successful"
 
-// Write writes the checkpoint through the transaction and commits it; the
-// transaction is over when it returns. The time is the one that the checkpoint records
-// as its commit.
+// Write writes the checkpoint through the transaction and commits it. The transaction is over when it
+// returns. Write returns the commit time that the checkpoint records.
 //
-// Arrays that Snapshot has not copied are read from the memory of the caller, who
-// must not change them before Options.OnRelease is called, or Write has returned.
+// Arrays that Snapshot has not copied are read from the memory of the caller. They must not be changed
+// before Options.OnRelease is called, or Write has returned.
 func (w *Writer) Write(ctx context.Context, txn store.Txn) (time.Time, error) {
 	defer txn.Abort() //nolint:errcheck // no-op after txn.Commit; else the reason is already being returned
 	defer w.release()
@@ -102,8 +101,7 @@ func (w *Writer) Write(ctx context.Context, txn store.Txn) (time.Time, error) {
 	return now, err
 }
 
-// ManifestSum returns the SHA-256 of the manifest, in hexadecimal digits, when Write has
-// returned.
+// ManifestSum returns the SHA-256 of the manifest, in hexadecimal digits, after Write has returned.
 func (w *Writer) ManifestSum() string { return hex.EncodeToString(w.sum[:]) }
 
 // manifestName returns the name of the manifest. The manifest of a part lies beside its
@@ -119,8 +117,8 @@ func (w *Writer) manifestName() string {
 	return ""
 }
 
-// itemDocuments returns the small files of an item. The data files grow by what the
-// database wants of them.
+// itemDocuments returns the small files of an item. The nodes of its database are appended to the
+// data files.
 func (w *Writer) itemDocuments(ctx context.Context, i int, now time.Time) ([]store.Blob, error) {
 	it, t := w.items[i], w.trees[i]
 	var files []store.Blob
@@ -153,12 +151,12 @@ func (w *Writer) rootDocuments(now time.Time) []store.Blob {
 		handlers[it.Name] = it.Handler
 	}
 	doc := orbax.Checkpoint{Handlers: handlers, Init: w.began.UnixNano(), Commit: now.UnixNano(), Custom: w.opts.Custom}
-	w.opts.Custom = nil // the document has it
+	w.opts.Custom = nil // the document holds it now
 	return append(small, store.Blob{Name: orbax.CheckpointFile, Data: doc.Append(nil)})
 }
 
-// annotations lie at the root, or beside the manifest of a part: two parts of one
-// checkpoint have files of other names.
+// annotations returns the file of the annotations. It lies at the root, or in a part beside its
+// manifest, so that two parts of one checkpoint have different names for it.
 func (w *Writer) annotations() []store.Blob {
 	if len(w.opts.Annotations) == 0 {
 		return nil
@@ -167,7 +165,7 @@ func (w *Writer) annotations() []store.Blob {
 		Data: w.opts.Annotations.Append(nil)}}
 }
 
-// markers are the files that say that a checkpoint is whole.
+// markers returns the files that mark a checkpoint as complete.
 func (w *Writer) markers() []store.Blob {
 	if w.opts.Layout == options.SafetensorsLayout {
 		return nil
@@ -175,8 +173,7 @@ func (w *Writer) markers() []store.Blob {
 	return []store.Blob{{Name: orbax.CommitFile, Data: []byte(commitText)}}
 }
 
-// listWritten lists in the manifest the arrays and data files that were written, with
-// their checksums.
+// listWritten lists the written arrays and data files in the manifest, with their checksums.
 func (w *Writer) listWritten(m *manifest.Manifest) error {
 	for _, t := range w.plans() {
 		for _, a := range t.arrays {
@@ -206,22 +203,22 @@ func (w *Writer) listWritten(m *manifest.Manifest) error {
 	return nil
 }
 
-// Join turns the draft of a checkpoint into what is committed. It is called when
-// the data files are written, and may take committed files over through txn.
+// Join turns the draft of a checkpoint into the checkpoint that is committed. It is called after the
+// data files were written, and may link committed files through txn.
 type Join func(ctx context.Context, txn store.Txn, draft *Draft) error
 
-// Draft is a checkpoint, or a part of one, whose data files are written: all but their bytes.
+// Draft is a checkpoint, or a part, whose data files are written: everything except their bytes.
 type Draft struct {
 	Docs     []store.Blob       // small files, written after Join
 	Manifest *manifest.Manifest // of the data files and arrays; the records of the Docs are added
-	// Entries are the entries of the database of each tree item that has one, in
-	// the order of their keys, files relative to the directory of the item.
+	// Entries are the entries of the database of each tree item that has one, in key order. Their files
+	// are relative to the directory of the item.
 	Entries map[string][]ocdbt.Entry
-	// Bare is set by Join where the manifest would not list all files: none is made.
+	// Bare is set by Join if the manifest would not list all files: then no manifest is made.
 	Bare bool
 }
 
-// join has Options.Join make what is committed.
+// join calls Options.Join to make the checkpoint that is committed.
 func (w *Writer) join(ctx context.Context, txn store.Txn, docs []store.Blob,
 	m *manifest.Manifest) (_ []store.Blob, bare bool, _ error) {
 	if w.opts.Join == nil {

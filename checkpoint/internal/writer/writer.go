@@ -20,18 +20,18 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Style is which of Orbax's two directory styles is made.
+// Style is one of the two directory styles of Orbax, or a part.
 type Style uint8
 
 // The styles.
 const (
 	V1      Style = iota // as v1.save: the marker orbax.checkpoint, no commit files in items
 	Step                 // as a Checkpointer's step: no marker, a commit file in each item
-	Pending              // as one part of v1.partial.save: V1, but the databases in Options.Process and not merged
+	Pending              // as one part of v1.partial.save: like V1, but with unmerged databases in Options.Process
 )
 
-// Memory gives memory for snapshots and for what is being encoded. Its owner may reset and
-// reuse it when Write has returned.
+// Memory provides memory for snapshots and for encoding. Its owner may reset and reuse it after Write
+// has returned.
 type Memory interface {
 	// Alloc returns n bytes of any content, aligned.
 	Alloc(n, align int) ([]byte, error)
@@ -40,73 +40,73 @@ type Memory interface {
 // Heap is Memory from the Go heap, for saves that are not repeated.
 type Heap struct{}
 
-// Alloc implements Memory. Large Go allocations are aligned to pages, which
-// buffered writes do not even need.
+// Alloc implements Memory. Large Go allocations are aligned to pages; buffered writes need no
+// alignment.
 func (Heap) Alloc(n, _ int) ([]byte, error) { return make([]byte, n), nil }
 
 // Options of a save.
 type Options struct {
 	Style   Style
 	Layout  options.Layout
-	Storage // of every array
-	// Leaf, when not nil, says how one array is stored, given how all are.
+	Storage // for every array
+	// Leaf, when not nil, returns the Storage of one array, given the default Storage.
 	Leaf func(tree.Path, tensor.Spec, Storage) (Storage, error)
 
-	MetadataKey string // of arrays of zarr v2, in place of .zarray
+	MetadataKey string // for arrays of zarr v2, in place of .zarray
 	Rich        bool   // types of containers are recorded
 
-	// Process is the directory of the database, below each item: "" is the
-	// item's own, as of a database that is whole, else ocdbt.process_<id>.
+	// Process is the directory of the database in each item: "" is the directory of the item itself, for
+	// a complete database; else it is ocdbt.process_<id>.
 	Process string
-	// Extra are further small files, by their names below the checkpoint.
+	// Extra are further small files, with names relative to the checkpoint.
 	Extra []store.Blob
 	// Admit, when not nil, is asked before a handler writes a file of an item.
 	Admit func(item, name string) error
-	// Join, when not nil, makes one checkpoint of this save and what is there
-	// already. This save then makes no databases.
+	// Join, when not nil, joins this save with existing data to one checkpoint. This save then makes no
+	// databases.
 	Join Join
 
 	Annotations orbax.Annotations // kept with the checkpoint
 	Custom      json.RawMessage   // the checkpoint's metadata, nil for none
 	Memory      Memory            // nil is Heap
-	// FileBytes is from how many bytes of arrays on an item gets another data
-	// file, up to four; 0 is 16 MiB.
+	// FileBytes is how many bytes of arrays an item must have for each further data file, up to four
+	// files; 0 is 16 MiB.
 	FileBytes int64
-	// MaxFileBytes is how many bytes of arrays a data file holds at most, unless it
-	// is one array; -1 is no bound; 0 is 64 MiB with Dedup, and no bound without.
+	// MaxFileBytes is the largest number of bytes of arrays in a data file with more than one array. -1
+	// is no bound; 0 is 64 MiB with Dedup, and no bound without.
 	MaxFileBytes int64
 	Dedup        *Dedup // nil writes everything
-	Budget       int64  // bytes of Memory, where a copy would need more it is not made; 0 is no bound
-	WriteBytes   int64  // encoded bytes that are on their way to the store at a time, or one unit; 0 is no bound
-	Watch        bool   // fail when memory that was handed over changes before it is read
+	Budget       int64  // bytes of Memory; a copy that needs more is not made; 0 is no bound
+	WriteBytes   int64  // encoded bytes that are being written at a time, at least one unit; 0 is no bound
+	Watch        bool   // fail if memory that was handed over changes before it is read
 	Pace         Pace   // of encoding and writing
-	// Copied, when not nil, says which leaves are copied by Snapshot, in
-	// mode Copy and HandOver, and written before the others; the others are handed
-	// over. A leaf that shares a data file with one that is copied is copied too.
+	// Copied, when not nil, reports whether Snapshot copies a leaf, in mode Copy and HandOver. Copied
+	// leaves are written before the others, which are handed over. A leaf that shares a data file with
+	// a copied leaf is copied too.
 	Copied func(tree.Path) bool
 	Status Status // may be nil
-	// OnRelease, when not nil, is called once in mode HandOver, when the caller may
-	// change the arrays.
+	// OnRelease, when not nil, is called once in mode HandOver, as soon as the caller may change the
+	// arrays.
 	OnRelease func()
-	// Progress, when not nil, is told after each write how many bytes of the
-	// data files are with the store, and how many there are; one call at a time.
+	// Progress, when not nil, receives after each write how many bytes of the data files were written,
+	// and how many there are. It is called once at a time.
 	Progress func(done, total int64)
-	// Parity is how many parity blocks there are for 100 data blocks; 0 makes none. The
-	// committed files that Join links are read from Linked, and may be of ParityBases.
+	// Parity is the number of parity blocks for 100 data blocks; 0 makes none. Committed files that Join
+	// links are read from Linked, and may belong to ParityBases.
 	Parity int
-	// Guest is a tag in the names of the parity files of this process, where several
-	// processes make a checkpoint together. Their parity is made before Join, and the
-	// primary lists it. The primary itself and a save by one process have "".
+	// Guest is a tag in the names of the parity files of this process, if several processes make a
+	// checkpoint together. Their parity is made before Join, and the primary lists it. For the primary
+	// itself, and for a save by one process, Guest is "".
 	Guest       string
 	Linked      store.Store
 	ParityBases []parity.Base
-	Signing     ed25519.PrivateKey // of the manifest, which is not signed where it is nil
-	Label       string             // that is signed with it
+	Signing     ed25519.PrivateKey // signs the manifest; nil does not sign
+	Label       string             // signed with the manifest
 	Now         func() time.Time
 	Random      io.Reader // for names and identifiers; nil is crypto/rand
 }
 
-// Writer is one save: a checkpoint that is planned, and on its way to a store.
+// Writer is one save: a planned checkpoint that is being written to a store.
 type Writer struct {
 	opts  Options
 	items []Item
@@ -117,22 +117,21 @@ type Writer struct {
 	start time.Time
 	size  int64
 
-	unread   atomic.Int64  // units that were not encoded yet
+	unread   atomic.Int64  // number of units that are not encoded yet
 	released chan struct{} // closed when the memory of the caller is not needed any more
 	once     sync.Once     // closes released
 	progress progress
 	status   status
 	base     *base    // nil without Dedup
-	rooms    [][]byte // of workers
+	rooms    [][]byte // memory of workers
 	stats    Stats
 	sum      [32]byte // the SHA-256 of the manifest
 }
 
 // Plan collects the leaves of the items, decides how each array is stored, and gives
-// every chunk its place in a file. Scalars, strings and arrays of up to 1024 bytes are
-// copied; the other arrays are the caller's until Snapshot or Write is done with them.
-// Errors name the leaf. Plan touches no storage. A Writer that is not used further needs
-// no Close.
+// every chunk its place in a file. Scalars, strings and arrays of up to 1024 bytes are copied. The
+// other arrays stay in the memory of the caller until Snapshot or Write is done with them. Errors name
+// the leaf. Plan touches no storage. A Writer that is not used further needs no Close.
 func Plan(items []Item, how Mode, o Options) (*Writer, error) {
 	how = o.settle(how)
 	if err := o.validate(items); err != nil {
@@ -168,8 +167,7 @@ func Plan(items []Item, how Mode, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// settle gives the options that were left out their defaults. It returns the mode as these
-// options have it.
+// settle sets the defaults of unset options. It returns the mode that results from the options.
 func (o *Options) settle(how Mode) Mode {
 	o.Layout, o.Compression = o.Layout.Known(), o.Compression.Known()
 	o.Memory, o.Random = cmp.Or[Memory](o.Memory, Heap{}), cmp.Or(o.Random, rand.Reader)
@@ -178,7 +176,7 @@ func (o *Options) settle(how Mode) Mode {
 		o.Now = time.Now
 	}
 	if how == InPlace {
-		o.Copied = nil // the caller waits for all of it
+		o.Copied = nil // the caller waits for the whole save
 	}
 	if o.Copied != nil {
 		how = HandOver
@@ -192,8 +190,8 @@ func (o *Options) settle(how Mode) Mode {
 // Size returns the bytes of array data and JSON items.
 func (w *Writer) Size() int64 { return w.size }
 
-// release tells that the caller's memory is not needed any more: everything was copied, or
-// read, or the save was given up.
+// release records that the memory of the caller is not needed any more: everything was copied or read,
+// or the save was abandoned.
 func (w *Writer) release() {
 	w.once.Do(func() {
 		if w.mode == Copy {
@@ -206,7 +204,8 @@ func (w *Writer) release() {
 	})
 }
 
-// Close gives the caller's memory back: Write has returned, or will not be called.
+// Close releases the memory of the caller. It is called after Write has returned, or if Write will
+// not be called.
 func (w *Writer) Close() {
 	w.release()
 	if w.mode == InPlace {
@@ -218,21 +217,21 @@ func (w *Writer) Close() {
 // conversion turns one into the other.
 type Stats struct {
 	Bytes   int64         // of the files that were written
-	Files   int           // that were written
-	Direct  int64         // bytes that went past the cache of the system
+	Files   int           // files that were written
+	Direct  int64         // bytes that bypassed the cache of the system
 	Copied  bool          // a snapshot was taken
-	Blocked time.Duration // of the caller, Copy included
-	Copy    time.Duration // of the caller's memory
+	Blocked time.Duration // how long the caller was blocked, including Copy
+	Copy    time.Duration // copy of the memory of the caller
 	Persist time.Duration // checksums, and writing the data files
 	Commit  time.Duration // small files, syncs of directories, publication
 
-	Linked      int   // data files that were taken over from the base
-	LinkedBytes int64 // of these
-	Verified    int   // of these, read back before
+	Linked      int   // data files that were linked from the base
+	LinkedBytes int64 // bytes of these
+	Verified    int   // how many of these were read back before
 	Damaged     int   // data files of the base that were found damaged when they were read back; written anew
 	ParityBytes int64 // of parity files
 	Refused     int   // data files that the store refused to link; they were written
 }
 
-// Stats returns what is known when Write has returned.
+// Stats returns the Stats of the save, after Write has returned.
 func (w *Writer) Stats() Stats { return w.stats }
