@@ -177,7 +177,8 @@ func foreignMismatch(by *handler.AnyLeaf, l *layout.Leaf, got string) error {
 }
 
 func foreignError(l *layout.Leaf) error {
-	return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param), Want: "a type with a leaf handler",
+	return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param),
+		Want:   "a type with a leaf handler",
 		Got:    l.ValueType,
 		Remedy: "add its handler to Options.PyTree.LeafHandlers, or skip the leaf (Placeholder, Want.Skip)"}
 }

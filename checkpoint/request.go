@@ -55,7 +55,8 @@ func (r *request) compare(abstract, saved *tree.Node) error {
 	}
 	return &errs.Error{Kind: errs.Mismatch, Subject: "LoadOptions.Abstract", Remedy: remedy,
 		Want: "the structure that was saved",
-		Got:  "another structure (- asked for, not saved; + saved, not asked for; ~ of another kind):\n" + tree.Summary(left, 0)}
+		Got: "another structure (- asked for, not saved; + saved, not asked for; " +
+			"~ of another kind):\n" + tree.Summary(left, 0)}
 }
 
 // structureOf returns the tree with nil in place of each Placeholder: both match any leaf or tree.

@@ -32,8 +32,8 @@ type Commit func(ctx context.Context, dir Writer) error
 // CheckpointableHandler saves and loads items of one kind. Its methods may be
 // called from several goroutines at a time.
 type CheckpointableHandler interface {
-	// TypeString names the handler in the metadata of the checkpoint, by which a load finds the handler.
-	// It is dotted, unique and never changes.
+	// TypeString names the handler in the metadata of the checkpoint, by which a load finds the
+	// handler. It is dotted, unique and never changes.
 	TypeString() string
 	// Handles reports whether v, which is not nil, can be saved. It does not change v.
 	Handles(v any) bool

@@ -61,7 +61,8 @@ func (h JSON) Save(_ context.Context, v any) (Commit, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "handler.JSON.Save", Want: "a value that encoding/json can encode", Err: err}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "handler.JSON.Save",
+			Want: "a value that encoding/json can encode", Err: err}
 	}
 	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	return func(ctx context.Context, dir Writer) error { return dir.Put(ctx, h.files()[0], text) }, nil

@@ -33,9 +33,9 @@ const adoptPiece = 4 << 20
 // looks. A checkpoint that another process replaces meanwhile is errs.Busy. The report describes
 // the second look.
 //
-// Errors: Corrupt if damage is found; Exists if there is a manifest; Unsupported for leaves that this
-// build cannot read and for layouts that are not of Orbax; Mismatch for databases that were never
-// merged.
+// Errors: Corrupt if damage is found; Exists if there is a manifest; Unsupported for leaves that
+// this build cannot read and for layouts that are not of Orbax; Mismatch for databases that were
+// never merged.
 func Adopt(ctx context.Context, path string, o *AdoptOptions) (*Report, error) {
 	const op = "integrity.Adopt"
 	if o == nil {

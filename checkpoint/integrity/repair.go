@@ -76,8 +76,8 @@ type RepairReport struct {
 	Problems []error
 }
 
-// Repair looks for damage and for leftovers of interrupted programs in a checkpoint, in a session of
-// partial saves, or in a directory of these. With RepairOptions.Apply it repairs them:
+// Repair looks for damage and for leftovers of interrupted programs in a checkpoint, in a session
+// of partial saves, or in a directory of these. With RepairOptions.Apply it repairs them:
 //
 //   - Databases of several processes that were never merged are merged, if they hold all that the
 //     checkpoint should hold.

@@ -198,8 +198,8 @@ type Bivouac struct {
 	Label string `json:"label"`
 	// Annotations are kept with each checkpoint, protected by its manifest, and returned by Metadata:
 	// owner, purpose, licence, retention class. Orbax does not see them. The annotations of scopes are
-	// joined key by key. So are those of the parts of a checkpoint, and those of a conversion with
-	// those of its source. Default: no annotations.
+	// joined key by key. The same holds for the parts of a checkpoint, and for a conversion and its
+	// source. Default: no annotations.
 	Annotations map[string]string `json:"annotations"`
 	// Parity is the number of blocks of redundancy for 100 blocks of data, from 1 to 50, so that
 	// bivouac repair can mend up to that share of damaged and lost blocks of a checkpoint's files. It

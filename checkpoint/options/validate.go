@@ -148,7 +148,8 @@ func (o Options) checkNumbers() error {
 		return invalid("safetensors.max_over_read_ratio", "at least 1", fmt.Sprint(r), "1 reads no extra byte")
 	}
 	if f := l.BroadcastMemoryScalingFactor; !(f >= 0 && f <= 1) {
-		return invalid("array.loading.load_and_broadcast_options.broadcast_memory_scaling_factor", "a number from 0 to 1", fmt.Sprint(f),
+		return invalid("array.loading.load_and_broadcast_options.broadcast_memory_scaling_factor",
+			"a number from 0 to 1", fmt.Sprint(f),
 			"")
 	}
 	if m.Regulator != nil {
@@ -199,7 +200,8 @@ func (s Storage) check(at string) error {
 func (o Options) checkProcesses() error {
 	m := o.Multiprocessing
 	if m.PrimaryHost != nil && *m.PrimaryHost < EveryHost {
-		return invalid("multiprocessing.primary_host", "the number of a process, or EveryHost", strconv.Itoa(int(*m.PrimaryHost)), "")
+		return invalid("multiprocessing.primary_host",
+			"the number of a process, or EveryHost", strconv.Itoa(int(*m.PrimaryHost)), "")
 	}
 	if m.ProcessIndex != nil && *m.ProcessIndex < 0 {
 		return invalid("multiprocessing.process_index", "the number of a process", strconv.Itoa(int(*m.ProcessIndex)), "")
@@ -211,7 +213,8 @@ func (o Options) checkProcesses() error {
 			}
 		}
 		if len(a) == 0 {
-			return invalid("multiprocessing.active_processes", "at least one process", "no process", "leave it unset for all processes")
+			return invalid("multiprocessing.active_processes", "at least one process", "no process",
+				"leave it unset for all processes")
 		}
 		if m.PrimaryHost != nil && *m.PrimaryHost != EveryHost && !slices.Contains(a, int(*m.PrimaryHost)) {
 			return invalid("multiprocessing.active_processes", fmt.Sprintf("a list with the primary host %d", *m.PrimaryHost),

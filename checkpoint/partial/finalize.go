@@ -47,9 +47,9 @@ func (o *FinalizeOptions) resolve(ctx context.Context) (*FinalizeOptions, error)
 // nothing. Call Finalize again to make the checkpoint without that part.
 //
 // The checkpoint appears whole or not at all. It is durable together with the files of all parts,
-// which Orbax does not sync. It is verified, and then the session is removed. Until then the session
-// is unchanged. So Finalize can be called again after a failure at any moment, and it also completes
-// a finalization that Orbax or another process began.
+// which Orbax does not sync. It is verified, and then the session is removed. Until then the
+// session is unchanged. So Finalize can be called again after a failure at any moment, and it also
+// completes a finalization that Orbax or another process began.
 //
 // Errors: NotFound if there is no session, Exists if the name is taken by something else, Mismatch
 // if two parts save the same leaf, Corrupt for damaged parts.

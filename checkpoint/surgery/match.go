@@ -124,7 +124,8 @@ func group(re *regexp.Regexp, name string) (int, error) {
 		return i, nil
 	}
 	if re.NumSubexp() == 0 {
-		return 0, &errs.Error{Kind: errs.Invalid, Subject: "pattern", Want: "a group that captures the " + name, Got: "no group",
+		return 0, &errs.Error{Kind: errs.Invalid, Subject: "pattern", Want: "a group that captures the " + name,
+			Got:    "no group",
 			Remedy: `such as layers\.(\d+)\.(.*), or (?P<` + name + `>…)`}
 	}
 	return 1, nil

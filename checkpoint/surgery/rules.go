@@ -61,8 +61,8 @@ type Repeat struct {
 	Whole bool `yaml:"whole,omitempty"`
 }
 
-// Stack joins arrays of one dtype and shape along a new axis. Their names contain indices, 0 to n-1,
-// which give the order.
+// Stack joins arrays of one dtype and shape along a new axis. Their names contain indices, 0 to
+// n-1, which give the order.
 //
 // The index is the text that the group called index captures, or the first group if there is no
 // group of that name. Leaves that get the same new name, To, are stacked together:

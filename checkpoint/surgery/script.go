@@ -42,8 +42,8 @@ type Change struct {
 //
 // Its errors name the rule and the leaf. They are errs.Invalid for a script that Check refuses and
 // for a number of sources that differs from the number of names, errs.NotFound for a pattern that
-// matches nothing, errs.Mismatch for a leaf to which a rule cannot be applied, and errs.Exists for a
-// name that is taken.
+// matches nothing, errs.Mismatch for a leaf to which a rule cannot be applied, and errs.Exists for
+// a name that is taken.
 func (s Script) Transform(_ context.Context, sources []*tree.Node) (*tree.Node, error) {
 	p, err := s.Plan(sources)
 	if err != nil {

@@ -17,14 +17,14 @@ const (
 	SaveFailed                         // the save failed, Err says why; with Uncertain the step may exist all the same
 	Removed                            // a step was removed by the preservation policy
 	Quarantined                        // a damaged step was set aside under the name Name, Err says why
-	Skipped                            // a directory with the name of a step is not listed: it is not a whole checkpoint, or not signed with Options.Key, Err says why
+	Skipped                            // a directory with the name of a step is not listed, Err says why
 	Cleaned                            // what an interrupted save had left was removed
-	Settled                            // the outcome of an uncertain save is known: the step exists and stays, or it does not and Err says so
+	Settled                            // an uncertain save is decided: the step exists and stays, or Err says why not
 	Declined                           // a step was not saved, Reason says why
 	Spared                             // a step that the preservation policy gives up stays, Reason says why
 	MovedAside                         // Options.StartFresh moved a step, or what was left of one, to Name
 	Unfreed                            // a step was removed, but its bytes are still there, Err says why; a later save or Open frees them
-	StepMissing                        // a signed step is missing or was replaced by another, Err says which; Options.AcceptMissing continues
+	StepMissing                        // a signed step is missing or replaced, Err says which; see Options.AcceptMissing
 	DamageFound                        // a scrub found a damaged file of a step, which Err names; Open tells what was found before
 )
 

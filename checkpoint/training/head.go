@@ -29,8 +29,9 @@ import (
 //	end <crc>
 //	signed <signature in base64>     Ed25519, over "bivouac.head signature 1\n" and the SHA-256 of all bytes before
 //
-// A step with * is being changed. The head is written before a step is removed and after a step
-// was committed. So if a step on the head is missing, another program removed it. Each signed step has the file bivouac.chain, which its manifest lists:
+// A step with * is being changed. The head is written before a step is removed and after a step was
+// committed. So if a step on the head is missing, another program removed it. Each signed step has
+// the file bivouac.chain, which its manifest lists:
 //
 //	bivouac.chain 1
 //	previous <step> "<directory>" <sha256>    the newest step of the head before; not of the first
@@ -255,7 +256,8 @@ type Missing struct {
 // missingError adds a remedy to the error.
 func missingError(err error) error {
 	return &errs.Error{Kind: errs.KindOf(err), Err: err,
-		Remedy: "put the steps back, or find out who removed them; Options.AcceptMissing continues with the steps that exist, StartFresh begins anew"}
+		Remedy: "put the steps back, or find out who removed them; " +
+			"Options.AcceptMissing continues with the steps that exist, StartFresh begins anew"}
 }
 
 // MissingSteps compares the listed steps with the head of the run. The head lists what was saved

@@ -149,10 +149,12 @@ func (o Options) Validate() error {
 		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Dedup.VerifyEvery", Want: "at least 0 steps"}
 	}
 	if o.Pace.Writers < 0 || o.Pace.Rate < 0 {
-		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Pace", Want: "at least 0 writers and at least 0 bytes a second"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Pace",
+			Want: "at least 0 writers and at least 0 bytes a second"}
 	}
 	if o.Scrub.Every < 0 || o.Scrub.Rate < 0 {
-		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Scrub", Want: "a duration of at least 0, and at least 0 bytes a second"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Scrub",
+			Want: "a duration of at least 0, and at least 0 bytes a second"}
 	}
 	for _, part := range []interface{ Validate() error }{o.Names, o.Save, o.Preserve} {
 		if part == nil {

@@ -84,7 +84,8 @@ func (c *Checkpointer) remains(ctx context.Context, e store.Info) (why, err erro
 	case kind == errs.NotFound: // it was removed in the meantime
 		return nil, nil
 	case why == nil && named:
-		return &errs.Error{Kind: errs.Exists, Subject: e.Name, Got: "a second checkpoint of a listed step, or a new step"}, nil
+		return &errs.Error{Kind: errs.Exists, Subject: e.Name,
+			Got: "a second checkpoint of a listed step, or a new step"}, nil
 	case why == nil:
 		return &errs.Error{Kind: errs.Invalid, Subject: e.Name, Want: "a step with a name like " + c.opts.Names.Name(10),
 			Got: "a checkpoint with a name of another format"}, nil

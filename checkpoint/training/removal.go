@@ -135,9 +135,9 @@ func (c *Checkpointer) follow(ctx context.Context) {
 	}
 }
 
-// keeps reports which steps are kept: those of the preservation policy, and the newest. A policy of
-// the caller gets its own list, which it may sort. Steps that a scrub found damaged do not count
-// against the policy: the steps that it keeps of the others are kept too.
+// keeps reports which steps are kept: the steps of the preservation policy, and the newest. A
+// policy of the caller gets its own list, which it may sort. Steps that a scrub found damaged do
+// not count against the policy: the steps that it keeps of the others are kept too.
 func (c *Checkpointer) keeps(ctx context.Context, list []Info) []bool {
 	policy := func(list []Info) []bool {
 		given := list

@@ -25,9 +25,9 @@ type CatOptions struct {
 func (o *CatOptions) AddFlags(cmd *cobra.Command) {
 	o.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.Slice, "slice", "", "part of the array as numpy has it, such as 0:3,:,-1")
-	f.BoolVar(&o.Salvage, "salvage", false, "of a damaged array, print the elements of its chunks that are whole, and exit with 4")
-	f.BoolVar(&o.Raw, "raw", false, "bytes of the elements, in C order, little-endian")
+	f.StringVar(&o.Slice, "slice", "", "part of the array in the notation of numpy, such as 0:3,:,-1")
+	f.BoolVar(&o.Salvage, "salvage", false, "print the whole chunks of a damaged array, and exit with 4")
+	f.BoolVar(&o.Raw, "raw", false, "print the bytes of the elements, in C order, little-endian")
 }
 
 // leafContent is what `cat --json` prints of a leaf.
@@ -36,7 +36,7 @@ type leafContent struct {
 	Path   string `json:"path"`
 	Kind   string `json:"kind"`
 	DType  string `json:"dtype,omitempty"`
-	Shape  []int  `json:"shape,omitzero"` // of the whole array
+	Shape  []int  `json:"shape,omitzero"` // shape of the whole array
 	Slice  string `json:"slice,omitempty"`
 	Values any    `json:"values"` // nested lists; text for numbers that JSON lacks, null for lost elements
 
@@ -62,7 +62,8 @@ large arrays only the values at the edges. A leaf is named by its keys joined wi
 
 func runCat(ctx context.Context, path, name string, o CatOptions, g *global) error {
 	if o.Raw && o.Salvage {
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--salvage", Want: "text or --json, which mark lost elements", Got: "--raw"}}
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--salvage",
+			Want: "text or --json, which mark lost elements", Got: "--raw"}}
 	}
 	if o.Raw && g.json {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--raw", Want: "--raw or --json", Got: "both"}}
@@ -155,8 +156,8 @@ func catText(l checkpoint.LeafInfo, item string, o CatOptions, g *global) error 
 	return nil
 }
 
-// summarizeFrom is from how many elements on only the edges of an array are
-// printed, edge how many there.
+// summarizeFrom is the number of elements from which only the edges of an array are printed; edge
+// is the number of elements at each edge.
 const (
 	summarizeFrom = 1000
 	edge          = 3
@@ -215,7 +216,7 @@ func (p part) nested(t tensor.Tensor, axis int, at *int) any {
 	return list
 }
 
-// number parses one bound of a slice, counted from the end where it is negative.
+// number parses one bound of a slice. A negative number counts from the end.
 func number(s string, n, empty int) (int, bool) {
 	if s == "" {
 		return empty, true

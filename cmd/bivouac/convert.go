@@ -22,8 +22,8 @@ import (
 type ConvertOptions struct {
 	source
 	SignKey   string
-	To        string // "" is what the options say
-	Compress  string // "" is what the options say
+	To        string // "" leaves it to the options
+	Compress  string // "" leaves it to the options
 	Budget    mebibytes
 	ShardSize string
 	Parity    int
@@ -35,12 +35,16 @@ type ConvertOptions struct {
 func (o *ConvertOptions) AddFlags(cmd *cobra.Command) {
 	o.addFlags(cmd)
 	f := cmd.Flags()
-	f.Lookup("item").Usage = "convert this item only, such as state"
+	f.Lookup("item").Usage = "convert only this item, such as state"
 	f.StringVar(&o.To, "to", "", "layout: ocdbt-zarr3 (the default), ocdbt-zarr2, zarr3, zarr2, safetensors or npz (the default for DST.npz)")
 	f.StringVar(&o.Compress, "compress", "", "compression of the arrays: none (the default), zstd or bytesplit")
-	f.Var(&o.Budget, "budget", "memory in MiB, the largest chunk of the source aside; by default "+strconv.Itoa(checkpoint.ConvertBudget>>20))
-	f.StringVar(&o.ShardSize, "shard-size", "", "most bytes of a data file, such as 5GB or 512MiB: safetensors in several files with an index")
-	f.IntVar(&o.Parity, "parity", 0, "blocks of redundancy for 100 blocks of data, with which repair mends damage: 1 to 50, -1 for none; by default as the source has")
+	f.Var(&o.Budget, "budget", "memory in MiB, without the largest chunk of the source; "+
+		"by default "+strconv.Itoa(checkpoint.ConvertBudget>>20))
+	f.StringVar(&o.ShardSize, "shard-size", "",
+		"largest size of a data file, such as 5GB or 512MiB; safetensors become several files with an index")
+	f.IntVar(&o.Parity, "parity", 0,
+		"parity blocks for 100 blocks of data, with which repair mends damage: 1 to 50, or -1 for no parity; "+
+			"by default the same as in the source")
 	f.StringVar(&o.SignKey, "sign-key", "", "file of the private Ed25519 key that signs the destination: PKCS #8 in PEM")
 	f.BoolVar(&o.Overwrite, "overwrite", false, "replace a checkpoint at the destination")
 }
@@ -51,12 +55,12 @@ func newConvertCommand(g *global) *cobra.Command {
 		Use:   "convert SRC DST",
 		Short: "Write a checkpoint of any layout in another one, or a pipeline in YAML",
 		Long: `Write a checkpoint, or a step of a run, in another layout, piece by piece within
-a memory budget. The destination appears at once, when it is whole and durable,
-and is then compared with the source. Leaves that it cannot hold are an error that
-names them.
+a memory budget. The destination appears in one move when it is whole and durable,
+and is then compared with the source. If the destination cannot hold some leaves,
+that is an error that names them.
 
 A file that DALI's Pipeline.serialize wrote, with a name that ends in .bin, .pb or
-.dali, becomes YAML (.yaml, .yml), and YAML such a file: the same bytes.
+.dali, becomes YAML (.yaml, .yml). YAML becomes such a file again, with the same bytes.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(2),
@@ -65,7 +69,8 @@ A file that DALI's Pipeline.serialize wrote, with a name that ends in .bin, .pb 
 		},
 	}
 	o.AddFlags(cmd)
-	cmd.Flags().BoolVar(&o.Salvage, "salvage", false, "of a damaged checkpoint, convert what is whole, leave None in place of the rest, name it, and exit with 4")
+	cmd.Flags().BoolVar(&o.Salvage, "salvage", false,
+		"convert the whole leaves of a damaged checkpoint, write None for the others, list them, and exit with 4")
 	return with(cmd, g.addStepPrefix, g.addJSON)
 }
 
@@ -136,8 +141,8 @@ func (m *mebibytes) Set(s string) error {
 	return nil
 }
 
-// library returns the options of the library that the flags mean, with a bound for
-// the memory, and the name of the layout.
+// library returns the options of the library for the flags, with a bound for the memory, and the
+// name of the layout.
 func (o ConvertOptions) library(ctx context.Context, load checkpoint.LoadOptions) (c checkpoint.ConvertOptions, layout string, err error) {
 	c = checkpoint.ConvertOptions{Overwrite: o.Overwrite, Item: o.Item, Options: load.Options}
 	c.MemoryBudget, c.Parity = options.Limit(o.Budget<<20), o.Parity
@@ -179,9 +184,9 @@ func (o ConvertOptions) library(ctx context.Context, load checkpoint.LoadOptions
 	return c, stored.String(), nil
 }
 
-// converting shows how a conversion gets on, and bounds the memory of this process.
+// converting shows the progress of a conversion, and bounds the memory of this process.
 func converting(g *global, dst string, c *checkpoint.ConvertOptions, run func() error) error {
-	debug.SetMemoryLimit(c.MemoryBudget.Bytes() / 2) // the other half is outside of the heap
+	debug.SetMemoryLimit(c.MemoryBudget.Bytes() / 2) // the other half is outside the heap
 	work := newWork(g)
 	c.Progress = work.on(filepath.Base(dst))
 	err := run()
@@ -232,8 +237,8 @@ type converted struct {
 	Destination string   `json:"destination"`
 	Layout      string   `json:"layout"`
 	Items       []string `json:"items"`
-	Compared    bool     `json:"compared"` // the written elements with the source, one by one
-	NotKept     []string `json:"not_kept"` // of the source, in words
+	Compared    bool     `json:"compared"` // the written elements were compared with the source
+	NotKept     []string `json:"not_kept"` // parts of the source that were not kept, in words
 
 	Lost []lostLeaf `json:"lost,omitempty"` // with --salvage
 }
@@ -262,7 +267,8 @@ func reportConversion(g *global, c converted) error {
 // convertToNpz writes one tree as one archive, and reports what an archive cannot hold.
 func convertToNpz(ctx context.Context, from located, dst string, o ConvertOptions, g *global) error {
 	if o.Compress != "" && o.Compress != options.Uncompressed.String() {
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--compress", Want: "none for npz", Got: o.Compress}}
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--compress", Want: "none for npz",
+			Got: o.Compress}}
 	}
 	if o.SignKey != "" {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--sign-key", Want: "a layout with a manifest", Got: npzLayout}}
@@ -303,16 +309,16 @@ func convertToNpz(ctx context.Context, from located, dst string, o ConvertOption
 	return reportConversion(g, converted{Source: from.path, Destination: dst, Layout: npzLayout, Items: []string{item.Name}, NotKept: dropped, Lost: lost})
 }
 
-// npzItem finds the tree that goes into an archive: the one that is named, or the
-// only item.
+// npzItem returns the tree that goes into an archive: the named tree, or the only item.
 func npzItem(info *checkpoint.Info, name string) (checkpoint.ItemInfo, error) {
 	names := make([]string, len(info.Items))
 	for i, it := range info.Items {
 		names[i] = strconv.Quote(it.Name)
 	}
 	if name == "" && len(names) != 1 {
-		return checkpoint.ItemInfo{}, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: "items " + some(names), Want: "one tree, because an .npz file holds one",
-			Got: strconv.Itoa(len(names)) + " items", Remedy: "choose one with --item"}
+		return checkpoint.ItemInfo{}, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: "items " + some(names),
+			Want: "one tree, because an .npz file holds one",
+			Got:  strconv.Itoa(len(names)) + " items", Remedy: "choose one with --item"}
 	}
 	it := info.Items[0]
 	if name != "" {
@@ -347,7 +353,8 @@ func npzLeaves(it checkpoint.ItemInfo) (leaves []checkpoint.LeafInfo, dropped []
 		}
 	}
 	if len(bad) > 0 {
-		return nil, nil, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: some(bad), Want: "arrays and numbers, because an .npz file holds nothing else",
+		return nil, nil, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: some(bad),
+			Want:   "arrays and numbers, because an .npz file holds nothing else",
 			Remedy: "extract the leaves that you want: bivouac extract"}
 	}
 	if err := numpyHolds(leaves); err != nil {

@@ -59,17 +59,17 @@ is the first in the graph, --readers NAME,NAME,… gives their order.
 	return cmd
 }
 
-// saved is a state as it lies in a file.
+// saved is a state that was read from a file.
 type saved struct {
 	name string
 	form string // the writer
 	raw  []byte
 	doc  *state.Document        // of Bivouac; else nil
-	tree map[string]any         // JSON, with json.Number; nil of a document
+	tree map[string]any         // JSON, with json.Number; nil for a document
 	dali *stateproto.Checkpoint // of DALI
-	// alone are the facts of the state of one object of dynamic mode.
+	// alone are the facts about the state of one object of dynamic mode.
 	alone []fact
-	// job are the facts of the job that kept it.
+	// job are the facts about the job that kept the state.
 	job []fact
 }
 
@@ -199,7 +199,8 @@ type dataOptions struct {
 func (o *dataOptions) addFlags(cmd *cobra.Command) {
 	o.stateSource.addFlags(cmd)
 	o.tableOptions.addFlags(cmd)
-	cmd.Flags().BoolFunc("drop-last", "short batches at the end of epochs are left out, where the state is of the first epoch and does not tell",
+	cmd.Flags().BoolFunc("drop-last",
+		"say that short batches at the end of epochs are left out, if a state of the first epoch does not say it",
 		func(text string) error {
 			drop, err := strconv.ParseBool(text)
 			o.Tail = order.DropLast(drop)
@@ -207,7 +208,7 @@ func (o *dataOptions) addFlags(cmd *cobra.Command) {
 		})
 }
 
-// read reads a state. Going through the packs of a run shows how far it has come.
+// read reads a state. While it goes through the packs of a run, it shows the progress.
 func (o *dataOptions) read(ctx context.Context, name string, g *global) (*saved, error) {
 	var w *work
 	o.Walk = func(epoch, done, total int64) error {
@@ -245,7 +246,8 @@ func (o *dataOptions) timeline(s *saved) (*timeline.Timeline, error) {
 		return t, errs.Wrap("data", s.name, err)
 	}
 	if s.doc == nil {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "data", Subject: s.name, Want: "a state of Bivouac's loader or pipeline, which holds its order", Got: "a state of " + s.form}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "data", Subject: s.name,
+			Want: "a state of Bivouac's loader or pipeline, which holds its order", Got: "a state of " + s.form}
 	}
 	t, err := o.tell(s, o.Options)
 	return t, errs.Wrap("data", s.name, err)

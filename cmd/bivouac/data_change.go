@@ -78,7 +78,8 @@ order, some ten nanoseconds a sample.
 func firstStep(t *timeline.Timeline, epoch int64) (int64, error) {
 	b, ok, err := t.Begin(epoch)
 	if err == nil && !ok {
-		err = &errs.Error{Kind: errs.Invalid, Op: "data", Subject: fmt.Sprint("epoch ", epoch), Got: "an epoch that the state does not describe"}
+		err = &errs.Error{Kind: errs.Invalid, Op: "data", Subject: fmt.Sprint("epoch ", epoch),
+			Got: "an epoch that the state does not describe"}
 	}
 	return b.Step, err
 }
@@ -176,7 +177,7 @@ func (o *dataOptions) compare(cmd *cobra.Command, a, b *saved, g *global) (facts
 		_, err = t.Verify(cmd.Context(), samplesDone(w, "verify"))
 		w.close()
 		if err != nil {
-			return facts, s.name + " is not what its order makes of it: " + err.Error(), nil
+			return facts, s.name + " does not match its order: " + err.Error(), nil
 		}
 	}
 	return append(facts, fact{"runs", fmt.Sprintf("equal up to the shorter one; they are %d samples apart", max(a.doc.Position, b.doc.Position)-min(a.doc.Position, b.doc.Position))}), "", nil
@@ -191,7 +192,7 @@ func (o *dataOptions) comparable(s *saved) bool {
 	return err == nil
 }
 
-// all are the leaves of a state, with what wrote it.
+// all returns the leaves of a state, and its writer.
 func (s *saved) all() []fact {
 	facts := []fact{{"form", s.form}}
 	if s.dali == nil {

@@ -88,7 +88,7 @@ func documentFacts(d *state.Document) []fact {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Extra)) {
 		if name == "index" || name == "step" || name == "history" {
-			continue // in words already
+			continue // already described
 		}
 		facts = append(facts, fact{name, string(d.Extra[name])})
 	}
@@ -201,16 +201,16 @@ func hasObject(list []any) bool {
 	})
 }
 
-// show is a value as JSON.
+// show returns a value as JSON.
 func show(v any) string {
 	b, err := json.Marshal(v)
-	if err != nil { // never for what was JSON
+	if err != nil { // a value from JSON always encodes
 		return fmt.Sprint(v)
 	}
 	return string(b)
 }
 
-// excerpt is the beginning of a long text.
+// excerpt returns the beginning of a long text.
 func excerpt(s string) string {
 	const most = 100
 	if len(s) <= most {

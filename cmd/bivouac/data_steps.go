@@ -16,13 +16,13 @@ import (
 // rankOptions say of which ranks batches are wanted.
 type rankOptions struct {
 	Rank  int // negative: all
-	World int // 0: as the run had it
+	World int // 0: the number of the run
 }
 
 func (o *rankOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	atLeast(f, &o.Rank, "rank", 0, -1, "only this rank's samples; by default each rank's")
-	atLeast(f, &o.World, "world", 1, 0, "number of ranks; by default the number when the state was saved")
+	atLeast(f, &o.Rank, "rank", 0, -1, "only the samples of this rank; by default of all ranks")
+	atLeast(f, &o.World, "world", 1, 0, "number of ranks; by default the number at the time of the save")
 }
 
 // of returns the number of ranks.
@@ -41,7 +41,7 @@ func (o *rankOptions) of(t *timeline.Timeline) (int, error) {
 type stepInfo struct {
 	Step      int64     `json:"step"`
 	Epoch     int64     `json:"epoch"`
-	Index     int64     `json:"index"` // of its first sample in the epoch
+	Index     int64     `json:"index"` // of the first sample of the step in the epoch
 	Delivered bool      `json:"delivered"`
 	Reader    string    `json:"reader,omitempty"` // of a pipeline with several
 	Rank      int       `json:"rank"`             // the first of Ranks
@@ -54,11 +54,12 @@ type stepInfo struct {
 type readerOptions struct{ Reader string }
 
 func (o *readerOptions) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.Reader, "reader", "", "only the samples of this reader of a pipeline; by default each reader's")
+	cmd.Flags().StringVar(&o.Reader, "reader", "",
+		"only the samples of this reader of a pipeline; by default of all readers")
 }
 
-// of returns a timeline for each of the readers, by their names, which are empty where
-// there is no more than one.
+// of returns a timeline for each of the readers, with the name of the reader. If there is only one
+// reader, its name is empty.
 func (o *readerOptions) of(t *timeline.Timeline) (names []string, all []*timeline.Timeline, err error) {
 	names = t.Readers()
 	switch {
@@ -77,7 +78,8 @@ func (o *readerOptions) of(t *timeline.Timeline) (names []string, all []*timelin
 	return names, all, nil
 }
 
-// steps returns what each reader delivers in a step, and the ids of all one behind the other.
+// steps returns the samples that each reader delivers in a step, and the ids of all samples as one
+// list.
 func (o *rankOptions) steps(names []string, readers []*timeline.Timeline, step int64, world int) (all []stepInfo, ids []int64, err error) {
 	for i, t := range readers {
 		s, own, err := o.step(t, step, world)
@@ -251,21 +253,21 @@ for each step, and each reader of a pipeline with several, is an object.
 	}
 	with(cmd, o.addFlags, g.addStepPrefix, g.addJSON)
 	atLeast(cmd.Flags(), &from, "from", 0, 0, "the first step")
-	atLeast(cmd.Flags(), &to, "to", 0, -1, "the step before which to end; by default where the state is")
+	atLeast(cmd.Flags(), &to, "to", 0, -1, "the step after the last one; by default the step of the state")
 	return cmd
 }
 
 // sighting is what `explain --json` prints of an epoch.
 type sighting struct {
 	Epoch     int64  `json:"epoch"`
-	Step      *int64 `json:"step"` // null: left out in this epoch
+	Step      *int64 `json:"step"` // null: not delivered in this epoch
 	Rank      int    `json:"rank"`
 	Row       int    `json:"row"` // in the batch of the rank
 	Delivered bool   `json:"delivered"`
-	More      bool   `json:"more,omitempty"` // there are others in this epoch, which are not listed
+	More      bool   `json:"more,omitempty"` // this epoch has further places, which are not listed
 }
 
-// one returns the timeline of the reader that is asked for, or of the only one.
+// one returns the timeline of the chosen reader, or of the only one.
 func (o *readerOptions) one(t *timeline.Timeline) (*timeline.Timeline, error) {
 	names, all, err := o.of(t)
 	if err == nil && len(all) > 1 {

@@ -32,9 +32,14 @@ type tableOptions struct {
 
 func (o *tableOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&o.Tables, "table", nil, "`FILE` with a table that the order is over: lengths of samples, sizes of shards, or the samples of a filter; may be given again")
-	f.StringVar(&o.Description, "description", "", "`FILE` with the description of the order, where the state has only a digest of it: what Loader.Description returns; a job keeps it in its run, where it is found")
-	f.StringSliceVar(&o.Readers, "readers", nil, "`NAMES` of the readers of a pipeline, in the order of its graph, where the state leaves it open")
+	f.StringArrayVar(&o.Tables, "table", nil,
+		"`FILE` with a table of the order: lengths of samples, sizes of shards, or the samples of a filter; "+
+			"may be given several times")
+	f.StringVar(&o.Description, "description", "",
+		"`FILE` with the text of Loader.Description, needed if the state has only a digest of the order; "+
+			"a job keeps it in its run, where it is found")
+	f.StringSliceVar(&o.Readers, "readers", nil,
+		"`NAMES` of the readers of a pipeline, in the order of its graph, if the state does not tell the order")
 }
 
 // tell returns the timeline of a state of Bivouac's.
@@ -52,7 +57,8 @@ func (o *tableOptions) tell(s *saved, with timeline.Options) (*timeline.Timeline
 		if with.Description = keptDescription(s, identity); with.Description != "" {
 			break
 		}
-		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "order", Want: "the description of the order, because the state has only its digest", Got: identity,
+		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "order",
+			Want: "the description of the order, because the state has only its digest", Got: identity,
 			Remedy: "give the text that Loader.Description returns with --description FILE"}
 	}
 	for _, name := range o.Tables {
@@ -64,14 +70,15 @@ func (o *tableOptions) tell(s *saved, with timeline.Options) (*timeline.Timeline
 	}
 	t, err := timeline.OpenDocument(*s.doc, with)
 	if m := (*order.MissingTables)(nil); errors.As(err, &m) {
-		return nil, &errs.Error{Kind: errs.Unsupported, Want: "the tables, because the state has only their hashes", Got: m.Error(), Err: m,
+		return nil, &errs.Error{Kind: errs.Unsupported, Want: "the tables, because the state has only their hashes",
+			Got: m.Error(), Err: m,
 			Remedy: "give each with --table FILE: numbers in a .npy file, a JSON list, or a text file with one number a line"}
 	}
 	return t, err
 }
 
-// digestOf returns the digest that a state has of an order, of the loader or of a reader of
-// the pipeline; "" where it has none.
+// digestOf returns the digest of an order in a state, of the loader or of a reader of the pipeline,
+// or "" if the state has no digest.
 func digestOf(d *state.Document) string {
 	for _, name := range slices.Sorted(maps.Keys(d.Fields)) {
 		if (name == "order" || strings.HasPrefix(name, "order ")) && order.IsDigest(d.Fields[name]) {
@@ -86,7 +93,7 @@ func digestOf(d *state.Document) string {
 func keptDescription(s *saved, identity string) string {
 	_, digest, _ := strings.Cut(identity, "digest=")
 	digest, _, _ = strings.Cut(digest, " ")
-	run := filepath.Dir(filepath.Dir(s.name)) // of the item of a step
+	run := filepath.Dir(filepath.Dir(s.name)) // s.name is the item of a step
 	b, err := os.ReadFile(filepath.Join(run, "metadata", "order-"+digest+".txt"))
 	if err != nil || order.IdentityOf(string(b)) != identity {
 		return ""
@@ -164,14 +171,15 @@ func (o *torchOptions) addTorchFlags(cmd *cobra.Command) {
 	o.told = true
 	f := cmd.Flags()
 	atLeast(f, &o.Samples, "samples", 1, 0, "length of the data set, for a state of torchdata")
-	atLeast(f, &o.BatchSize, "batch-size", 1, 0, "size of its batches, likewise")
+	atLeast(f, &o.BatchSize, "batch-size", 1, 0, "size of the batches, for a state of torchdata")
 }
 
-// torchTimeline is the epoch of a state of StatefulDataLoader with shuffle=True: it
-// holds the generator as it was before the permutation was drawn.
+// torchTimeline returns the epoch of a state of StatefulDataLoader with shuffle=True. The state
+// holds the generator from before the permutation was drawn.
 func (o *torchOptions) torchTimeline(s *saved, opt timeline.Options) (*timeline.Timeline, error) {
 	if o.Samples < 1 || o.BatchSize < 1 {
-		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--samples and --batch-size", Want: "the values of the loader, which a state of torchdata does not hold"}}
+		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--samples and --batch-size",
+			Want: "the values of the loader, which a state of torchdata does not hold"}}
 	}
 	main, delivered := s.tree, integer(s.tree, "_num_yielded")
 	if s.form == formWorkers {

@@ -74,8 +74,8 @@ a known form is damaged.
 	}, o.addFlags, g.addStepPrefix, g.addJSON)
 }
 
-// provable returns the timeline of a state of Bivouac's; nil where the state does not
-// tell which samples were delivered, and why, if there is more to say.
+// provable returns the timeline of a state of Bivouac. It returns nil if the state does not tell
+// which samples were delivered; why says more, if there is more to say.
 func (o *dataOptions) provable(s *saved) (t *timeline.Timeline, why string, err error) {
 	if s.doc == nil {
 		return nil, "", nil
@@ -95,7 +95,8 @@ func (s *saved) check() error {
 			return damagedState("config", want+", the hash of the fields", s.doc.Config)
 		}
 		if s.doc.Position < 0 || s.doc.Epoch < 0 || s.doc.Batch < 0 {
-			return damagedState("position, epoch and batch", "0 or more", strconv.FormatInt(min(s.doc.Position, s.doc.Epoch, s.doc.Batch), 10))
+			return damagedState("position, epoch and batch",
+				"at least 0", strconv.FormatInt(min(s.doc.Position, s.doc.Epoch, s.doc.Batch), 10))
 		}
 		return nil
 	case s.form == formWorkers:
@@ -122,8 +123,8 @@ func (s *saved) check() error {
 	return nil
 }
 
-// checkWorkers checks the state of torchdata's loader with workers: as many
-// snapshots as there are workers, and counts that can be.
+// checkWorkers checks the state of the loader of torchdata with workers: it needs one snapshot for
+// each worker, and plausible counts.
 func (s *saved) checkWorkers() error {
 	if err := wholeNumbers(s.tree, "_steps_since_snapshot"); err != nil {
 		return err
@@ -143,7 +144,8 @@ func (s *saved) checkWorkers() error {
 	for i := range n {
 		name := "worker_" + strconv.FormatInt(i, 10)
 		if w := member(workers, name); w == nil || integer(w, "worker_id") != i {
-			return damagedState("_snapshot._worker_snapshots."+name, "the state of worker "+strconv.FormatInt(i, 10), "another, or none")
+			return damagedState("_snapshot._worker_snapshots."+name, "the state of worker "+strconv.FormatInt(i, 10),
+				"another state, or no state")
 		}
 	}
 	if last := integer(snapshot, "_last_yielded_worker_id"); last < -1 || last >= n {
@@ -152,11 +154,11 @@ func (s *saved) checkWorkers() error {
 	return nil
 }
 
-// wholeNumbers checks that members are whole numbers, 0 or more.
+// wholeNumbers checks that members are whole numbers of at least 0.
 func wholeNumbers(m map[string]any, names ...string) error {
 	for _, name := range names {
 		if m == nil || integer(m, name) < 0 {
-			return damagedState(name, "a whole number, 0 or more", show(m[name]))
+			return damagedState(name, "a whole number of at least 0", show(m[name]))
 		}
 	}
 	return nil

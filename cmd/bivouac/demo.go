@@ -20,7 +20,8 @@ type DemoOptions struct {
 // AddFlags declares the flags.
 func (o *DemoOptions) AddFlags(cmd *cobra.Command) {
 	f, d := cmd.Flags(), demo.Options{}.WithDefaults()
-	f.StringVar(&o.Dir, "dir", "bivouac-demo", "directory for data set, checkpoints and plot; empty or of a demo before")
+	f.StringVar(&o.Dir, "dir", "bivouac-demo",
+		"directory for data set, checkpoints and plot; empty, or of an earlier demo")
 	f.Uint64Var(&o.Seed, "seed", 7, "seed of weights, data order, augmentation and kills")
 	atLeast(f, &o.Steps, "steps", 1, d.Steps, "training steps")
 	atLeast(f, &o.SaveEvery, "save-every", 1, d.SaveEvery, "steps between two commits")
@@ -33,7 +34,7 @@ func newDemoCommand(g *global) *cobra.Command {
 	var o DemoOptions
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Train a network, kill it five times, and compare with a training in peace",
+		Short: "Train a network, kill it five times, and compare with an uninterrupted training",
 		Long: `Train a small network on handwritten digits, uninterrupted; train it again in a
 child process that is killed with SIGKILL at random instants, some of them while
 a commit is under way; and compare the two bit for bit: order of the samples,

@@ -12,7 +12,7 @@ func newDemoElasticCommand(g *global) *cobra.Command {
 	o := elastic.Options{}
 	cmd := &cobra.Command{
 		Use:   "elastic",
-		Short: "Change the number of ranks in mid-epoch, and compare with a run in peace",
+		Short: "Change the number of ranks in mid-epoch, and compare with an uninterrupted run",
 		Long: `Read a data set over 8 ranks; stop in mid-epoch and go on over 6, then 13, then 1,
 with batches of another size each time; and compare with one rank that reads all
 of it uninterrupted: the samples in their order, the random numbers of their

@@ -7,9 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// demoTrainCommand is the hidden command that a demo runs itself with: one
-// training, in the way of demo.Serve, events to standard output and credits from
-// standard input.
+// demoTrainCommand is the hidden command with which a demo starts itself: it does one training as
+// demo.Serve does, writes events to standard output and reads credits from standard input.
 const demoTrainCommand = "demo-train"
 
 func newDemoTrainCommand(g *global) *cobra.Command {

@@ -21,7 +21,7 @@ type DiffOptions struct {
 // AddFlags declares the flags.
 func (o *DiffOptions) AddFlags(cmd *cobra.Command) {
 	o.addFlag(cmd)
-	cmd.Flags().BoolVar(&o.All, "all", false, "list leaves that are the same too")
+	cmd.Flags().BoolVar(&o.All, "all", false, "also list leaves that are the same")
 }
 
 // difference is what `diff --json` prints of one leaf.
@@ -32,7 +32,7 @@ type difference struct {
 	Was      string   `json:"was,omitempty"`
 	Is       string   `json:"is,omitempty"`
 	Elements int      `json:"elements,omitempty"`
-	MaxAbs   *float64 `json:"max_abs,omitempty"` // absent where the difference is not a number
+	MaxAbs   *float64 `json:"max_abs,omitempty"` // absent if the difference is not a number
 }
 
 func newDiffCommand(g *global) *cobra.Command {

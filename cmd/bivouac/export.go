@@ -26,7 +26,7 @@ type exporter struct {
 	r         *checkpoint.Reader
 	overwrite bool
 	work      *work
-	files     []exportedFile // that are whole
+	files     []exportedFile // complete files
 }
 
 // exportedFile is a file that was written.
@@ -77,12 +77,13 @@ func directoryName(name string) error {
 		Remedy: "name it " + name + "/ if it is to be a directory"}}
 }
 
-// staysInside refuses names of members of an archive that lead out of the
-// directory that it is unpacked in.
+// staysInside returns an error for a member name that leads out of the directory where the archive
+// is unpacked.
 func staysInside(leaves []checkpoint.LeafInfo) error {
 	for _, l := range leaves {
 		if !filepath.IsLocal(l.Param) || strings.ContainsAny(l.Param, "\\\x00") {
-			return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param), Want: "a name that stays inside the directory where the archive is unpacked",
+			return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param),
+				Want:   "a name that stays inside the directory where the archive is unpacked",
 				Remedy: "write .safetensors, or rename the leaf first: bivouac surgery"}
 		}
 	}
@@ -110,7 +111,7 @@ func (e *exporter) directory(ctx context.Context, leaves []checkpoint.LeafInfo, 
 	return nil
 }
 
-// numpyHolds refuses leaves of types that numpy has no name for, all at once.
+// numpyHolds returns an error that names all leaves with types that numpy does not have.
 func numpyHolds(leaves []checkpoint.LeafInfo) error {
 	var bad []string
 	for _, l := range leaves {
@@ -121,10 +122,11 @@ func numpyHolds(leaves []checkpoint.LeafInfo) error {
 	if len(bad) == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Unsupported, Subject: some(bad), Want: "a type that numpy has", Remedy: "write .safetensors, which supports them, or leave out these leaves"}
+	return &errs.Error{Kind: errs.Unsupported, Subject: some(bad), Want: "a type that numpy has",
+		Remedy: "write .safetensors, which supports them, or leave out these leaves"}
 }
 
-// some lists names for a message, not too many.
+// some lists at most a few names for a message.
 func some(names []string) string {
 	const most = 8
 	if len(names) > most {
@@ -198,7 +200,7 @@ func (e *exporter) safetensors(ctx context.Context, leaves []checkpoint.LeafInfo
 	})
 }
 
-// file makes a file that appears when it is whole and durable.
+// file makes a file that appears when it is complete and durable.
 func (e *exporter) file(name string, leaves []checkpoint.LeafInfo, write func(io.Writer) error) (err error) {
 	if _, err := os.Lstat(name); err == nil && !e.overwrite {
 		return &errs.Error{Kind: errs.Exists, Subject: name, Remedy: "choose another name, or give --overwrite"}
@@ -285,7 +287,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// pieceBytes is how much of an array is read at a time.
+// pieceBytes is how many bytes of an array are read at a time.
 const pieceBytes = 8 << 20
 
 // copyElements writes all elements of an array in C order.

@@ -26,9 +26,10 @@ type ExtractOptions struct {
 func (o *ExtractOptions) AddFlags(cmd *cobra.Command) {
 	o.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVarP(&o.Output, "output", "o", "", "a file .npy, .npz or .safetensors, or a directory for a .npy each")
-	f.BoolVar(&o.Overwrite, "overwrite", false, "replace files that are there")
-	f.BoolVar(&o.Salvage, "salvage", false, "of a damaged checkpoint, write the arrays that are whole, name the others, and exit with 4")
+	f.StringVarP(&o.Output, "output", "o", "", "a file .npy, .npz or .safetensors, or a directory for one .npy per leaf")
+	f.BoolVar(&o.Overwrite, "overwrite", false, "replace existing files")
+	f.BoolVar(&o.Salvage, "salvage", false,
+		"write the whole arrays of a damaged checkpoint, list the others, and exit with 4")
 }
 
 func newExtractCommand(g *global) *cobra.Command {
@@ -122,7 +123,7 @@ func chooseLeaves(r *checkpoint.Reader, names []string) ([]checkpoint.LeafInfo, 
 			}
 		}
 		if len(out) == found {
-			return nil, &errs.Error{Kind: errs.NotFound, Op: "extract", Subject: name, Want: "leaves of these names",
+			return nil, &errs.Error{Kind: errs.NotFound, Op: "extract", Subject: name, Want: "leaves of this name",
 				Remedy: cmp.Or(errs.DidYouMean(name, groupsOf(r.Info().Leaves)), "bivouac info lists them")}
 		}
 	}
@@ -144,7 +145,7 @@ func groupsOf(leaves []checkpoint.LeafInfo) (groups []string) {
 	return groups
 }
 
-// arraysOf refuses leaves that are no arrays.
+// arraysOf returns an error for a leaf that is not an array.
 func arraysOf(leaves []checkpoint.LeafInfo) ([]checkpoint.LeafInfo, error) {
 	for _, l := range leaves {
 		if l.Err != nil {

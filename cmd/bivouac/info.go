@@ -44,7 +44,7 @@ func (o *InfoOptions) AddFlags(cmd *cobra.Command) {
 // description is what `info --json` prints.
 type description struct {
 	Path      string              `json:"path"`
-	Step      *int64              `json:"step,omitempty"` // where the directory is named after one
+	Step      *int64              `json:"step,omitempty"` // if the directory has the name of a step
 	Layout    string              `json:"layout"`
 	Began     *time.Time          `json:"began,omitempty"`
 	Committed *time.Time          `json:"committed,omitempty"`
@@ -70,10 +70,10 @@ type leafJSON struct {
 	DType  string `json:"dtype,omitempty"`
 	Shape  []int  `json:"shape,omitzero"`
 	Chunk  []int  `json:"chunk,omitzero"` // the smallest part that can be read by itself
-	Shard  []int  `json:"shard,omitzero"` // where several of these lie together, these
+	Shard  []int  `json:"shard,omitzero"` // the unit that contains several such parts
 	Bytes  int64  `json:"bytes"`
 	File   string `json:"file,omitempty"`  // the file that holds it, if it has its own file
-	Value  any    `json:"value,omitempty"` // of strings
+	Value  any    `json:"value,omitempty"` // the text of a string
 	SHA256 string `json:"sha256,omitempty"`
 	Error  string `json:"error,omitempty"` // why it cannot be read
 }
@@ -285,7 +285,7 @@ type storedFile struct {
 	Name      string    `json:"name"`
 	Bytes     int64     `json:"bytes"`
 	Allocated int64     `json:"allocated"` // bytes on the disk
-	Links     int       `json:"links"`     // names that it has; those in other steps that did not change it
+	Links     int       `json:"links"`     // number of its names; other steps that share the file have names of it too
 	Modified  time.Time `json:"modified"`
 }
 
@@ -294,8 +294,8 @@ type storage struct {
 	Files       int   `json:"files"`
 	Bytes       int64 `json:"bytes"`
 	Allocated   int64 `json:"allocated"`
-	LinkedFiles int   `json:"linked_files"` // that have other names too, in other steps as a rule
-	LinkedBytes int64 `json:"linked_bytes"` // of these, bytes that stay when only this checkpoint is removed
+	LinkedFiles int   `json:"linked_files"` // files with further names, usually in other steps
+	LinkedBytes int64 `json:"linked_bytes"` // their bytes, which stay if only this checkpoint is removed
 }
 
 // filesBelow lists the files of a checkpoint, which may be one file.
@@ -337,7 +337,7 @@ func sum(files []storedFile) storage {
 	return s
 }
 
-// String says it in words.
+// String describes the storage in words.
 func (s storage) String() string {
 	text := strconv.Itoa(s.Files) + " files, " + size(s.Bytes) + ", " + size(s.Allocated) + " on the disk"
 	if s.LinkedFiles > 0 {
@@ -346,16 +346,16 @@ func (s storage) String() string {
 	return text
 }
 
-// picture draws leaves by their keys; the leaves of one container come together.
+// picture draws leaves as a tree of their keys; the leaves of one container are drawn together.
 type picture struct {
 	name  string
-	text  string // of a leaf
+	text  string // description of a leaf
 	below []*picture
 	bytes int64
 	leafs int
 }
 
-// add puts a leaf in its place. Containers appear where their first leaf comes.
+// add adds a leaf. A container appears at the place of its first leaf.
 func (p *picture) add(path tree.Path, text string, bytes int64) {
 	p.bytes += bytes
 	p.leafs++
@@ -374,7 +374,7 @@ func (p *picture) add(path tree.Path, text string, bytes int64) {
 	b.add(path[1:], text, bytes)
 }
 
-// width is how wide the names are, with the lines in front of them.
+// width returns the width of the names, with the lines in front of them.
 func (p *picture) width(depth int) int {
 	w := 3*depth + utf8.RuneCountInString(printable(p.name))
 	for _, b := range p.below {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// blockBytes is the unit in which the system counts what a file takes.
+// blockBytes is the unit in which the system counts the space of a file.
 const blockBytes = 512
 
 // inode says how many names a file has, and how many bytes it takes on the disk.

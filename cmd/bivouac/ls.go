@@ -16,8 +16,8 @@ import (
 type listing struct {
 	Directory string        `json:"directory"`
 	Steps     []listedStep  `json:"steps"`
-	Skipped   []skippedStep `json:"skipped"`           // that look like steps and are no whole checkpoints
-	Missing   []string      `json:"missing,omitempty"` // signed steps that others removed, and why they are missed
+	Skipped   []skippedStep `json:"skipped"`           // directories that look like steps but are not whole checkpoints
+	Missing   []string      `json:"missing,omitempty"` // signed steps that another program removed, and how that is known
 	Aside     []string      `json:"set_aside"`         // directories that are no longer steps
 }
 
@@ -110,7 +110,7 @@ func runLs(ctx context.Context, dir string, g *global) error {
 		g.printf("   MISSING  %s\n", m)
 	}
 	for _, name := range l.Aside {
-		g.printf(" set aside  %s: no step any more; bivouac verify says what is wrong with it\n", name)
+		g.printf(" set aside  %s: not a step any more; bivouac verify says what is wrong with it\n", name)
 	}
 	if len(l.Steps) == 0 {
 		g.printf("no committed steps in %s\n", dir)

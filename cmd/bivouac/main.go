@@ -53,7 +53,7 @@ const exitCodesHelp = `Exit status: 0 success, 1 failure, 2 usage, 3 not found,
 
 // run executes the command line and returns the exit status. Errors go to
 // stderr on one line, with --json as JSON. A command whose output cannot be
-// written ends, and fails.
+// written ends and fails.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	working, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

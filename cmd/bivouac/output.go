@@ -16,8 +16,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// output is standard output. It keeps the first error of a write and tells fail of
-// it, so that a command whose output is lost does not go on and end with success.
+// output is standard output. It keeps the first error of a write and passes it to fail, so that a
+// command whose output is lost does not continue and end with success.
 type output struct {
 	w    io.Writer
 	fail func(error)
@@ -95,9 +95,9 @@ func safely(arg any) any {
 	return arg
 }
 
-// printable returns text that a terminal shows as it is: other characters, such as
-// escapes, line ends and marks that turn the direction of writing, are spelled as
-// in a string of Go, and so are backslashes beside them.
+// printable returns text that a terminal shows unchanged. Other characters, such as escapes, line
+// ends and marks that change the direction of writing, are written as in a Go string, and so are
+// backslashes beside them.
 func printable(s string) string {
 	if !strings.ContainsFunc(s, obeyed) && utf8.ValidString(s) {
 		return s
@@ -121,8 +121,7 @@ func printable(s string) string {
 	return b.String()
 }
 
-// obeyed reports whether a terminal does something else with a character than
-// showing it.
+// obeyed reports whether a terminal acts on a character instead of showing it.
 func obeyed(r rune) bool { return r != ' ' && !strconv.IsPrint(r) }
 
 // oneLine returns the text of an error on one line, as a terminal shows it.
@@ -157,8 +156,8 @@ func (g *global) printJSONLine(v any) error {
 	return err
 }
 
-// encodeJSON returns v as JSON with a line end. Characters that terminals obey are
-// escaped, those that JSON lets stand too.
+// encodeJSON returns v as JSON with a line end. It escapes all characters that terminals obey, even
+// if JSON allows them.
 func encodeJSON(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -184,8 +183,8 @@ func encodeJSON(v any, indent string) ([]byte, error) {
 	return out, nil
 }
 
-// obeyedInJSON is obeyed for what an encoder leaves: line ends are its own, and
-// what cannot be shown but does no harm may stay.
+// obeyedInJSON works like obeyed for encoded JSON: line ends are part of the format, and harmless
+// characters that cannot be shown may stay.
 func obeyedInJSON(r rune) bool { return r != '\n' && r >= 0x7f && obeyed(r) }
 
 // failure is the output of a failed command with --json, on standard error.

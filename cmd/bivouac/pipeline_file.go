@@ -12,7 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
-// PipelineOptions are the flags of commands that make a pipeline of a file.
+// PipelineOptions are the flags of commands that make a pipeline from a file.
 type PipelineOptions struct {
 	BatchSize int
 	Threads   int
@@ -28,19 +28,22 @@ type PipelineOptions struct {
 // AddFlags declares the flags.
 func (o *PipelineOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	atLeast(f, &o.BatchSize, "batch-size", 1, 0, "samples of a batch; by default as the file says")
-	atLeast(f, &o.Threads, "threads", 1, 0, "threads that compute; by default as the file says")
-	atLeast(f, &o.Seed, "seed", 0, -1, "seed; by default as the file says")
-	f.Int64Var(&o.Limits.MaxPixels, "max-pixels", 0, "most pixels of an image that is decoded; 0: 2^28, negative: any")
-	f.Int64Var(&o.Limits.MaxBytes, "max-bytes", 0, "most bytes of a sample anywhere; 0: 4 GiB, negative: any")
-	f.Int64Var(&o.Limits.MaxTotalBytes, "max-total-bytes", 0, "most bytes of all batches in flight; 0: any")
-	f.DurationVar(&o.Limits.MaxTime, "max-time", 0, "longest time of an operator for a sample; 0: any")
-	f.StringVar(&o.Options, "options", "", "file with options in YAML or JSON, such as limits; flags replace them one by one")
-	f.BoolVar(&o.CPU, "cpu", false, "run operators of a GPU on the CPU, and say which")
-	f.StringVar(&o.Compat, "compat", "dali", "orders, random numbers and states: dali, as DALI's, or none, as Bivouac's own")
+	atLeast(f, &o.BatchSize, "batch-size", 1, 0, "samples per batch; by default the number in the file")
+	atLeast(f, &o.Threads, "threads", 1, 0, "threads that compute; by default the number in the file")
+	atLeast(f, &o.Seed, "seed", 0, -1, "seed; by default the seed in the file")
+	f.Int64Var(&o.Limits.MaxPixels, "max-pixels", 0,
+		"largest number of pixels of a decoded image; 0: 2^28, negative: no bound")
+	f.Int64Var(&o.Limits.MaxBytes, "max-bytes", 0,
+		"largest size of a sample anywhere, in bytes; 0: 4 GiB, negative: no bound")
+	f.Int64Var(&o.Limits.MaxTotalBytes, "max-total-bytes", 0,
+		"largest size of all batches in flight, in bytes; 0: no bound")
+	f.DurationVar(&o.Limits.MaxTime, "max-time", 0, "longest time of an operator for a sample; 0: no bound")
+	f.StringVar(&o.Options, "options", "", "file with options in YAML or JSON, such as limits; flags take precedence")
+	f.BoolVar(&o.CPU, "cpu", false, "run GPU operators on the CPU, and list them")
+	f.StringVar(&o.Compat, "compat", "dali", "whose orders, random numbers and states to use: dali, or none for Bivouac")
 }
 
-// define makes the pipeline of a file.
+// define makes the pipeline from a file.
 func (o *PipelineOptions) define(path string) (*dali.Definition, error) {
 	if o.Compat != "dali" && o.Compat != "none" {
 		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "run", Subject: "--compat", Want: "dali or none", Got: o.Compat}}
@@ -77,11 +80,12 @@ func isPipeline(path string) bool {
 	return dali.IsYAML(path) || strings.HasSuffix(path, ".bin") || strings.HasSuffix(path, ".pb") || strings.HasSuffix(path, ".dali")
 }
 
-// convertPipeline writes a serialized pipeline in the form that the name of the
-// destination says: bytes as DALI's, or YAML.
+// convertPipeline writes a serialized pipeline in the form that the name of the destination says:
+// the bytes of DALI, or YAML.
 func convertPipeline(src, dst string, o ConvertOptions, g *global) error {
 	if !isPipeline(dst) {
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: dst, Want: "a name that ends in .yaml, or .bin", Got: "another name",
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: dst,
+			Want: "a name that ends in .yaml, or .bin", Got: "another name",
 			Remedy: src + " is a serialized pipeline"}}
 	}
 	p, err := dali.ReadFile(src)

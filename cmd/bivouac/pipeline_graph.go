@@ -26,7 +26,7 @@ func (o *GraphOptions) AddFlags(cmd *cobra.Command) {
 	o.PipelineOptions.AddFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.Format, "format", "text", "text, or dot for graphviz, as DALI draws it")
-	f.BoolVar(&o.Tensors, "tensors", false, "with dot: show what flows between operators")
+	f.BoolVar(&o.Tensors, "tensors", false, "with dot: show the tensors between operators")
 	f.BoolVar(&o.Colors, "colors", false, "with dot: show devices as colours")
 }
 
@@ -75,7 +75,7 @@ type graphNode struct {
 	Name      string            `json:"name"`
 	Operator  string            `json:"operator"`
 	Inputs    []string          `json:"inputs"`
-	Arguments map[string]string `json:"arguments,omitempty"` // those that were given; of one per sample the node that gives it
+	Arguments map[string]string `json:"arguments,omitempty"` // given arguments, or for one per sample its node
 	Outputs   []string          `json:"outputs"`             // dtype and shape, if they are known
 }
 

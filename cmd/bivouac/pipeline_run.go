@@ -33,9 +33,12 @@ type RunOptions struct {
 func (o *RunOptions) AddFlags(cmd *cobra.Command) {
 	o.PipelineOptions.AddFlags(cmd)
 	f := cmd.Flags()
-	atLeast(f, &o.Iterations, "iterations", 1, 0, "batches to make; by default one epoch, or one batch where there are no epochs")
-	f.StringVar(&o.CheckpointIn, "checkpoint-in", "", "state to go on from: a file that DALI, or --checkpoint-out, wrote")
-	f.StringVar(&o.CheckpointOut, "checkpoint-out", "", "file for the state after the last batch, which DALI can go on from")
+	atLeast(f, &o.Iterations, "iterations", 1, 0,
+		"batches to make; by default one epoch, or one batch if there are no epochs")
+	f.StringVar(&o.CheckpointIn, "checkpoint-in", "",
+		"file with the state to continue from, which DALI or --checkpoint-out wrote")
+	f.StringVar(&o.CheckpointOut, "checkpoint-out", "",
+		"file for the state after the last batch, from which DALI can continue")
 }
 
 func newRunCommand(g *global) *cobra.Command {
@@ -55,7 +58,7 @@ in the pipeline are relative to the current directory.
 
 // ran is what `run --json` prints.
 type ran struct {
-	Moved   []string   `json:"moved_to_cpu,omitempty"` // operators that were to run on a GPU
+	Moved   []string   `json:"moved_to_cpu,omitempty"` // operators that were meant for a GPU
 	Outputs []ranSpec  `json:"outputs"`
 	Batches []ranBatch `json:"batches"`
 	SHA256  string     `json:"sha256"` // of all batches

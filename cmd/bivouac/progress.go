@@ -44,8 +44,8 @@ type work struct {
 	total  int64
 }
 
-// newWork returns a work that has not begun. The caller calls close when all is
-// done, and before it prints anything.
+// newWork returns a work that has not begun. The caller calls close when all tasks are done, and
+// before it prints anything.
 func newWork(g *global) *work {
 	w := &work{screen: &lineProgress{w: io.Discard}}
 	switch {
@@ -95,7 +95,7 @@ type progress interface {
 	close()
 }
 
-// barProgress draws a bar a task.
+// barProgress draws one bar per task.
 type barProgress struct {
 	container *mpb.Progress
 	bar       *mpb.Bar

@@ -21,8 +21,8 @@ type RepairOptions struct {
 
 // AddFlags declares the flags.
 func (o *RepairOptions) AddFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.Apply, "apply", false, "do it; by default the plan is printed and nothing changed")
-	cmd.Flags().BoolVar(&o.Quick, "quick", false, "compare names and sizes, do not read every byte")
+	cmd.Flags().BoolVar(&o.Apply, "apply", false, "make the repairs; by default only the plan is printed")
+	cmd.Flags().BoolVar(&o.Quick, "quick", false, "compare only names and sizes, instead of reading every byte")
 }
 
 // repairJSON is what `repair --json` prints.
@@ -41,7 +41,7 @@ type repairActionJSON struct {
 	Why  string `json:"why,omitempty"`
 	Done bool   `json:"done"`
 
-	Files  []string `json:"files,omitempty"`  // that are mended
+	Files  []string `json:"files,omitempty"`  // the mended files
 	Shared []string `json:"shared,omitempty"` // checkpoints beside it with the same damaged files
 }
 
@@ -49,7 +49,7 @@ func newRepairCommand(g *global) *cobra.Command {
 	var o RepairOptions
 	return with(&cobra.Command{
 		Use:   "repair PATH",
-		Short: "Repair what interrupted programs left behind; by default only print the plan",
+		Short: "Repair damage and leftovers of interrupted programs; by default only print the plan",
 		Long: `Look at a checkpoint, a session of partial saves or a run directory, and with
 --apply repair it: merge databases of several processes that were never merged,
 finalize sessions of partial saves, mend damaged and lost files of checkpoints that
@@ -93,8 +93,8 @@ func runRepair(ctx context.Context, path string, o RepairOptions, g *global) err
 	return err
 }
 
-// nothingToRepair is the error where there is no checkpoint, as ls and verify have it; nil
-// where all steps were set aside.
+// nothingToRepair returns the error for a path without a checkpoint, as ls and verify report it. It
+// returns nil if all steps were set aside.
 func nothingToRepair(ctx context.Context, path string, g *global) error {
 	run, err := openRun(ctx, path, g)
 	if err == nil && run.empty() {
@@ -111,7 +111,7 @@ func stepsToRepair(ctx context.Context, path string, g *global) (func(name strin
 	}
 	list, err := os.ReadDir(path)
 	if err != nil {
-		return nil, nil // Repair says why
+		return nil, nil // Repair reports it
 	}
 	names := make([]string, len(list))
 	for i, e := range list {

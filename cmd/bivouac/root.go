@@ -18,7 +18,7 @@ type global struct {
 	plain          bool
 	quiet          bool // no progress at all
 	json           bool
-	stepPrefix     *string // of the steps of runs; nil finds it out
+	stepPrefix     *string // prefix of the steps of runs; nil: find it
 }
 
 func newRootCommand(g *global) *cobra.Command {
@@ -42,8 +42,9 @@ carries on as if nothing had happened.
 	root.Flags().Bool("version", false, "print the version, as the command version does")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentFlags().BoolVar(&g.plain, "plain", false, "plain lines instead of progress bars, also on a terminal")
-	root.PersistentFlags().BoolVar(&g.quiet, "no-progress", false, "neither bars nor lines of progress")
+	root.PersistentFlags().BoolVar(&g.plain, "plain", false,
+		"print plain lines instead of progress bars, also on a terminal")
+	root.PersistentFlags().BoolVar(&g.quiet, "no-progress", false, "print no progress at all")
 	root.AddCommand(
 		newDemoCommand(g),
 		newDemoTrainCommand(g),
@@ -96,8 +97,8 @@ func isTerminal(w io.Writer) bool {
 // pathFlags are the flags of all commands whose values are paths.
 var pathFlags = map[string]bool{"dir": true, "output": true, "key": true, "sign-key": true, "checkpoint-in": true, "checkpoint-out": true}
 
-// checkPaths refuses URLs and home directories where a path is meant: files and
-// directories of these names would be looked for, or made.
+// checkPaths returns an error for a URL or a home directory in place of a path: the command would
+// look for a file of that name, or make one.
 func checkPaths(cmd *cobra.Command, args []string) (err error) {
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "~/") || strings.Contains(arg, "://") {

@@ -19,15 +19,17 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// anyStep, as a step to look for, is the newest one.
+// anyStep as a step means the newest one.
 const anyStep = -1
 
 // addStepPrefix gives a command that reads runs the flag --step-prefix.
 func (g *global) addStepPrefix(cmd *cobra.Command) {
-	cmd.Flags().Var(&optional{&g.stepPrefix}, "step-prefix", "steps of a run are directories PREFIX_N, '' for plain numbers; by default found by themselves")
+	cmd.Flags().Var(&optional{&g.stepPrefix}, "step-prefix",
+		"prefix of the steps of a run, which are directories PREFIX_N; '' for plain numbers; by default it is found")
 }
 
-// optional is the value of a flag for text that may be empty; nil is not given.
+// optional is the value of a flag for text that may be empty; nil means that the flag was not
+// given.
 type optional struct{ to **string }
 
 // Set implements pflag.Value.
@@ -48,9 +50,9 @@ func (o *optional) Type() string { return "prefix" }
 type runDir struct {
 	family  training.NameFamily
 	steps   []training.Info    // ascending
-	skipped []skippedStep      // directories that look like steps and are no whole checkpoints, ascending
-	gone    []training.Missing // signed steps that are not there any more
-	aside   []string           // directories that were set aside: steps as damaged, or all at a fresh start
+	skipped []skippedStep      // directories that look like steps but are not whole checkpoints, ascending
+	gone    []training.Missing // signed steps that do not exist any more
+	aside   []string           // directories that were set aside: damaged steps, or all steps at a fresh start
 }
 
 type skippedStep struct {
@@ -68,8 +70,8 @@ func openRun(ctx context.Context, dir string, g *global) (*runDir, error) {
 	return openRunOf(ctx, dir, nil, g)
 }
 
-// openRunOf is openRun of a run whose head the key must have signed, where it has one; nil
-// asks for no signature.
+// openRunOf works like openRun. The key must have signed the head of the run, if the run has one; a
+// nil key checks no signature.
 func openRunOf(ctx context.Context, dir string, key ed25519.PublicKey, g *global) (*runDir, error) {
 	if err := needDirectory(dir); err != nil {
 		return nil, err
@@ -109,15 +111,15 @@ func openRunOf(ctx context.Context, dir string, key ed25519.PublicKey, g *global
 	return &r, c.Close()
 }
 
-// isAside reports whether a directory of a run was set aside: a damaged step, by a
-// repair or a start, or all that lay there at a fresh start.
+// isAside reports whether a directory of a run was set aside: a damaged step by a repair or a
+// start, or all contents of the run at a fresh start.
 func isAside(name string) bool {
 	step, n, ok := strings.Cut(name, ".damaged")
 	return ok && step != "" && strings.Trim(strings.TrimPrefix(n, "-"), "0123456789") == "" || strings.HasPrefix(name, "aside-")
 }
 
-// stepNames finds how the steps of a run are named: as --step-prefix says, or with
-// plain numbers, or in the one other way in which checkpoints there are named.
+// stepNames determines how the steps of a run are named: as --step-prefix says, with plain numbers,
+// or in the only other way in which checkpoints there are named.
 func stepNames(ctx context.Context, dir string, names []string, g *global) (training.NameFamily, error) {
 	plain := training.NameFamily{Format: training.StandardNames{}}
 	families := training.NameFamilies(names)
@@ -149,7 +151,7 @@ func stepNames(ctx context.Context, dir string, names []string, g *global) (trai
 	return found[0], nil
 }
 
-// prefixed describes names with a prefix, or without where that is "".
+// prefixed describes names with a prefix, or without one if it is "".
 func prefixed(prefix string) string {
 	if prefix == "" {
 		return "N"
@@ -188,7 +190,7 @@ func needDirectory(dir string) error {
 	return nil
 }
 
-// noCheckpoint says of a file that it holds no checkpoint.
+// noCheckpoint returns the error for a file that is not a checkpoint.
 func noCheckpoint(file string) error {
 	e := &errs.Error{Kind: errs.Invalid, Subject: file, Want: "a checkpoint: a directory, or a file .safetensors, .npz, .npy or .msgpack", Got: "another file"}
 	switch ext := strings.ToLower(filepath.Ext(file)); ext {
@@ -203,12 +205,12 @@ func noCheckpoint(file string) error {
 // resolved is a checkpoint that was found.
 type resolved struct {
 	path string
-	step *int64 // of a run, or the step that names the directory; nil: no step
+	step *int64 // step of a run, or the step in the name of the directory; nil: no step
 	run  bool   // it was found as a step of a run
 }
 
-// resolve finds the checkpoint that path means: path itself, or a step of the
-// run directory path. That a newer step is damaged is told.
+// resolve finds the checkpoint that path means: path itself, or a step of the run directory path.
+// It warns if a newer step is damaged.
 func resolve(ctx context.Context, path string, step int64, g *global) (resolved, error) {
 	if err := needDirectory(path); err != nil && (errs.KindOf(err) != errs.Invalid || !checkpoint.IsCheckpoint(ctx, path, nil)) {
 		return resolved{}, err
@@ -254,12 +256,13 @@ func (r *runDir) choose(ctx context.Context, dir string, step int64, g *global) 
 // directory that was never a checkpoint, counts as damage in place of a step.
 func (s skippedStep) reason() error {
 	if errs.KindOf(s.err) == errs.Invalid {
-		return &errs.Error{Kind: errs.Corrupt, Got: "a directory with the name of a step that is not a whole checkpoint", Err: s.err}
+		return &errs.Error{Kind: errs.Corrupt, Got: "a directory with the name of a step that is not a whole checkpoint",
+			Err: s.err}
 	}
 	return s.err
 }
 
-// warnPassed tells that the newest whole step is not the newest step.
+// warnPassed warns that the newest whole step is not the newest step.
 func (r *runDir) warnPassed(dir string, chosen training.Info, g *global) {
 	for i := len(r.skipped) - 1; i >= 0; i-- {
 		if s := r.skipped[i]; s.Step > chosen.Step {

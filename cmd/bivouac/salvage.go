@@ -13,8 +13,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// isLost reports whether an error says that a part of a checkpoint is not whole, and not
-// that the checkpoint is gone.
+// isLost reports whether an error says that a part of a checkpoint is damaged, and not that the
+// whole checkpoint is gone.
 func isLost(err error) bool {
 	if errors.Is(err, store.ErrRemoved) || errors.Is(err, store.ErrReplaced) {
 		return false
@@ -23,14 +23,14 @@ func isLost(err error) bool {
 	return kind == errs.Corrupt || kind == errs.NotFound
 }
 
-// lostLeaf is a leaf, or an item that is no tree, that is not whole.
+// lostLeaf is a damaged leaf, or a damaged item that is not a tree.
 type lostLeaf struct {
 	Item   string `json:"item"`
-	Leaf   string `json:"leaf"` // "" of an item that is no tree
+	Leaf   string `json:"leaf"` // "" for an item that is not a tree
 	Reason string `json:"reason"`
 }
 
-// name is how a lost leaf is called in messages.
+// name returns the name of a lost leaf in messages.
 func (l lostLeaf) name() string {
 	if l.Leaf == "" {
 		return "item " + strconv.Quote(l.Item)
@@ -50,10 +50,11 @@ func lostError(op, source string, lost []lostLeaf) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: source, Got: "leaves that are not whole: " + strconv.Itoa(len(lost)) + ", the first " + lost[0].name()}
+	return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: source,
+		Got: "damaged leaves: " + strconv.Itoa(len(lost)) + ", the first " + lost[0].name()}
 }
 
-// salvage returns the leaves that are whole, and those that are not.
+// salvage returns the whole leaves and the damaged ones.
 func salvage(ctx context.Context, r *checkpoint.Reader, leaves []checkpoint.LeafInfo) (whole []checkpoint.LeafInfo, lost []lostLeaf, err error) {
 	for _, l := range leaves {
 		err := l.Err
@@ -72,13 +73,13 @@ func salvage(ctx context.Context, r *checkpoint.Reader, leaves []checkpoint.Leaf
 	return whole, lost, nil
 }
 
-// holes are the parts of an array that could not be read; nil where they are not asked for.
+// holes are the unreadable parts of an array; nil if they are not asked for.
 type holes struct {
 	lost tensor.Tensor // of the elements read: true for each lost element
 	list []lostBox
 }
 
-// lostBox is a box of an array that is not whole.
+// lostBox is a damaged box of an array.
 type lostBox struct {
 	From   []int  `json:"from"`
 	To     []int  `json:"to"` // the first indices after it
@@ -100,11 +101,11 @@ func (h *holes) err(l checkpoint.LeafInfo) error {
 	if h == nil || len(h.list) == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Corrupt, Op: "cat", Subject: l.Param, Got: "parts that are not whole: " + strconv.Itoa(len(h.list))}
+	return &errs.Error{Kind: errs.Corrupt, Op: "cat", Subject: l.Param, Got: "damaged parts: " + strconv.Itoa(len(h.list))}
 }
 
-// read reads a box by the parts that can be read by themselves, into t at the place at,
-// and notes those that are lost.
+// read reads a box into t at the place at. It reads each part that can be read by itself, and
+// records the lost parts.
 func (h *holes) read(ctx context.Context, r *checkpoint.Reader, l checkpoint.LeafInfo, t tensor.Tensor, origin, extent, at []int) error {
 	from := make([]int, len(origin)) // the cell in the grid of parts
 	for k := range from {

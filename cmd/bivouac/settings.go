@@ -19,11 +19,12 @@ type settings struct {
 }
 
 func (s *settings) addFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.Options, "options", "", "file of options of the library under Orbax's names, JSON or YAML; other flags take precedence")
+	cmd.Flags().StringVar(&s.Options, "options", "",
+		"file with options of the library, under the names of Orbax, in JSON or YAML; other flags take precedence")
 }
 
-// scope returns a context in which the options of the file hold. A name that no
-// option has is errs.Invalid, with file, line and name.
+// scope returns a context with the options of the file. An unknown option name is errs.Invalid,
+// with file, line and name.
 func (s settings) scope(ctx context.Context) (context.Context, error) {
 	if s.Options == "" {
 		return ctx, nil
@@ -52,7 +53,7 @@ func readText(name, op string) ([]byte, error) {
 	return nil, unopened(op, name, err)
 }
 
-// unopened says why a file that the command line names could not be opened.
+// unopened returns the error for a file of the command line that could not be opened.
 func unopened(op, name string, err error) error {
 	kind := errs.IO
 	switch {

@@ -16,11 +16,11 @@ type part struct {
 	origin, extent []int
 	kept           []bool // axes that are not a single index
 
-	holes *holes // of a damaged array, where they are asked for
+	holes *holes // of a damaged array, if they are asked for
 }
 
-// parseSlice reads a part as numpy has it, without steps: "1:3,:,-1". Axes that
-// it does not name are whole; bounds beyond the array are cut, indices are not.
+// parseSlice parses a part in the notation of numpy, without steps: "1:3,:,-1". Axes that it does
+// not name are whole. Bounds beyond the array are cut; indices beyond it are an error.
 func parseSlice(text string, shape tensor.Shape) (part, error) {
 	p := part{text: text, origin: make([]int, len(shape)), extent: slices.Clone(shape), kept: slices.Repeat([]bool{true}, len(shape))}
 	if text == "" {
@@ -64,11 +64,11 @@ func (p part) shape() tensor.Shape {
 	return out
 }
 
-// wholeAxis, as the number of elements to read of an axis, is all of them.
+// wholeAxis as a number of elements means the whole axis.
 const wholeAxis = -1
 
-// read reads the part; of axes longer than show only the edges, show/2 elements
-// from the beginning and as many from the end.
+// read reads the part. Of an axis longer than show it reads only the edges: show/2 elements from
+// the beginning and the same number from the end.
 func (p part) read(ctx context.Context, r *checkpoint.Reader, l checkpoint.LeafInfo, show int) (tensor.Tensor, error) {
 	shape := make([]int, len(p.extent))
 	for k, n := range p.extent {
@@ -84,8 +84,8 @@ func (p part) read(ctx context.Context, r *checkpoint.Reader, l checkpoint.LeafI
 	return t, p.readEdges(ctx, r, l, t, slices.Clone(p.origin), slices.Clone(p.extent), make([]int, len(shape)), 0)
 }
 
-// readEdges reads the box origin, extent into t at the place at, cutting out the
-// middle of the axes from axis on that t has no room for.
+// readEdges reads the box origin, extent into t at the place at. From axis axis on, it leaves out
+// the middle of an axis for which t has no room.
 func (p part) readEdges(ctx context.Context, r *checkpoint.Reader, l checkpoint.LeafInfo, t tensor.Tensor, origin, extent, at []int, axis int) error {
 	for ; axis < len(extent); axis++ {
 		if room := t.Shape[axis]; extent[axis] > room {
@@ -139,8 +139,8 @@ func place(t tensor.Tensor, at, extent []int, buf []byte) {
 	}
 }
 
-// render prints elements in nested brackets, the last axis on one line, aligned.
-// Axes of which t has less than extent are cut in the middle.
+// render prints elements in nested brackets, aligned, with the last axis on one line. An axis of
+// which t has less than extent is cut in the middle.
 func (p part) render(t tensor.Tensor) string {
 	words, width := make([]string, t.Len()), 0
 	for i := range words {
@@ -163,7 +163,7 @@ type renderer struct {
 	kept   []bool
 }
 
-// axis prints all from an axis on; depth is how many brackets are open.
+// axis prints the elements from an axis on; depth is the number of open brackets.
 func (w *renderer) axis(k, depth int) {
 	if k == len(w.have) {
 		w.out.WriteString(strings.Repeat(" ", w.width-len(w.words[0])) + w.words[0])

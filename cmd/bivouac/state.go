@@ -30,7 +30,7 @@ type stateText struct {
 	Facts []fact `json:"facts"`
 }
 
-// The forms of states that stand in a checkpoint of dynamic mode, or alone.
+// The forms of states that occur in a checkpoint of dynamic mode, or alone.
 const (
 	formDynamic   = "checkpoint of dynamic mode"
 	formReader    = "reader of DALI's"
@@ -114,7 +114,7 @@ func describeText(text string) stateText {
 	return stateText{Form: s.form, Facts: s.facts()}
 }
 
-// single describes the state of a generator or of a reader of DALI's.
+// single describes the state of a generator or of a DALI reader.
 func single(text string) (stateText, bool) {
 	if p, err := rng.ParsePhilox(text); err == nil {
 		return stateText{Form: formGenerator, Facts: philoxFacts(p.String())}, true

@@ -15,8 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// stateSource are the flags of commands that read a saved state out of a run or a
-// step: which.
+// stateSource has the flags that choose a saved state in a run or a step.
 type stateSource struct {
 	At   int64
 	Item string
@@ -25,7 +24,8 @@ type stateSource struct {
 // addFlags declares the flags, and --step-prefix.
 func (s *stateSource) addFlags(cmd *cobra.Command) {
 	atLeast(cmd.Flags(), &s.At, "at", 0, anyStep, "step of a run; by default the newest")
-	cmd.Flags().StringVar(&s.Item, "item", "", "item of a checkpoint that is a state; by default data, or the only one")
+	cmd.Flags().StringVar(&s.Item, "item", "",
+		"item of a checkpoint that holds the state; by default data, or the only such item")
 }
 
 // read reads a saved state: a file, - for standard input, an item of a checkpoint, or
@@ -137,8 +137,7 @@ type jobDocument struct {
 	Stream   json.RawMessage `json:"stream"`
 }
 
-// unwrap takes the state of a stream out of the document of a job; ok is false for
-// another state.
+// unwrap takes the state of a stream from the document of a job; ok is false for another state.
 func (s *saved) unwrap() (ok bool, err error) {
 	var d jobDocument
 	if json.Unmarshal(s.raw, &d) != nil || d.Step == nil || len(d.Stream) == 0 || d.Version == 0 {

@@ -23,8 +23,9 @@ type SurgeryOptions struct {
 func (o *SurgeryOptions) AddFlags(cmd *cobra.Command) {
 	o.ConvertOptions.AddFlags(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&o.DryRun, "dry-run", false, "say what each rule would do, and write nothing")
-	f.Lookup("item").Usage = "tree of the sources that is changed, and the only item that is written; by default state, beside all others of the first source"
+	f.BoolVar(&o.DryRun, "dry-run", false, "print what each rule would do, and write nothing")
+	f.Lookup("item").Usage = "change this tree of the sources, and write no other item; " +
+		"by default change state, and write all items of the first source"
 	f.Lookup("step").Usage = "step of each source that is a run; by default the newest"
 	f.Lookup("to").Usage = "layout: ocdbt-zarr3 (the default), ocdbt-zarr2, zarr3, zarr2 or safetensors"
 }
@@ -34,11 +35,11 @@ func newSurgeryCommand(g *global) *cobra.Command {
 	return with(&cobra.Command{
 		Use:   "surgery RULES.yaml SRC... DST",
 		Short: "Change the tree of a checkpoint by rules: rename, stack, split, cast and so on",
-		Long: `Change the tree of a checkpoint, or put trees of several together, by rules, and
-write it in any layout: piece by piece within a memory budget, whatever the rules
-make of it. Only what is left of the sources is read.
+		Long: `Change the tree of a checkpoint, or join the trees of several, by rules, and write
+the result in any layout, piece by piece within a memory budget. Arrays that the
+rules drop are not read.
 
-	sources: [base, adapter]     # names, where there are several; leaves begin with them
+	sources: [base, adapter]     # names of several sources; leaves begin with them
 	rules:                       # one after the other; patterns match whole names
 	- rename:    {pattern: 'base\.(.*)', to: 'model.$1'}
 	- copy:      {pattern: 'model\.embed', to: model.head}
@@ -82,8 +83,8 @@ func runSurgery(ctx context.Context, rules string, paths []string, o SurgeryOpti
 	return writeSurgery(ctx, script, paths[:len(paths)-1], paths[len(paths)-1], o, g)
 }
 
-// sources finds the checkpoints that paths mean; how to load them is the same for
-// all. With a key all steps must have been signed as the same one.
+// sources finds the checkpoints that paths mean, and how to load all of them. With a key, all
+// sources must have been signed as the same step.
 func (o SurgeryOptions) sources(ctx context.Context, paths []string, g *global) (_ context.Context, found []string, load checkpoint.LoadOptions, err error) {
 	scope := ctx
 	for i, path := range paths {
@@ -92,7 +93,8 @@ func (o SurgeryOptions) sources(ctx context.Context, paths []string, g *global) 
 			return ctx, nil, load, err
 		}
 		if i > 0 && one.load.Label != load.Label {
-			return ctx, nil, load, usageError{&errs.Error{Kind: errs.Invalid, Op: "surgery", Subject: path, Want: "sources that were signed as the same step", Got: "sources of different steps",
+			return ctx, nil, load, usageError{&errs.Error{Kind: errs.Invalid, Op: "surgery", Subject: path,
+				Want: "sources that were signed as the same step", Got: "sources of different steps",
 				Remedy: "name the directories of the steps"}}
 		}
 		found, load = append(found, one.path), one.load
@@ -153,7 +155,7 @@ type operated struct {
 	Sources     []string       `json:"sources"`
 	Destination string         `json:"destination,omitempty"` // empty for a dry run
 	Layout      string         `json:"layout,omitempty"`
-	Leaves      int            `json:"leaves"` // of the result, empty containers too
+	Leaves      int            `json:"leaves"` // of the result, including empty containers
 	Steps       []operatedStep `json:"steps"`
 }
 
@@ -163,7 +165,7 @@ type operatedStep struct {
 	Changes []operatedLeaves `json:"changes"`
 }
 
-// operatedLeaves are leaves that became others.
+// operatedLeaves maps leaves to their replacements.
 type operatedLeaves struct {
 	From []string `json:"from"`
 	To   []string `json:"to"`

@@ -12,11 +12,12 @@ import (
 
 // trust is the flag with the key that must have signed the checkpoint that a command reads.
 type trust struct {
-	Key string // file of a public key; "" asks for no signature
+	Key string // file with a public key; "" checks no signature
 }
 
 func (t *trust) addFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.Key, "key", "", "file of the public Ed25519 key that must have signed what is read: PEM, an ssh line, or base64")
+	cmd.Flags().StringVar(&t.Key, "key", "",
+		"file with the public Ed25519 key that must have signed the checkpoint: PEM, an ssh line, or base64")
 }
 
 // key reads the key, or returns nil if no key was given.
@@ -27,8 +28,8 @@ func (t trust) key() (ed25519.PublicKey, error) {
 	return readKey(t.Key)
 }
 
-// find finds the checkpoint that path means, as resolve does, and how to load
-// it. A step of a run must have been signed as that step.
+// find finds the checkpoint that path means, as resolve does, and returns how to load it. With a
+// key, a step of a run must have been signed as that step.
 func (t trust) find(ctx context.Context, path string, step int64, g *global) (string, checkpoint.LoadOptions, error) {
 	var o checkpoint.LoadOptions
 	found, err := resolve(ctx, path, step, g)

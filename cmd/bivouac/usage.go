@@ -12,13 +12,12 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// usageError marks what the caller typed as the cause.
+// usageError marks an error of the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// misused returns the usage error of a command, which points to its help where it
-// has no other advice.
+// misused returns the usage error of a command. Without another remedy it points to the help.
 func misused(cmd *cobra.Command, subject, want, got, remedy string) error {
 	if remedy == "" {
 		remedy = cmd.CommandPath() + " --help"
@@ -27,7 +26,7 @@ func misused(cmd *cobra.Command, subject, want, got, remedy string) error {
 	return usageError{&errs.Error{Kind: errs.Invalid, Op: op, Subject: subject, Want: want, Got: got, Remedy: remedy}}
 }
 
-// flagError puts an error of the flag library into words of this program.
+// flagError rewords an error of the flag library.
 func flagError(cmd *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
@@ -37,7 +36,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	)
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
-		return misused(cmd, "-"+unknown.GetSpecifiedShortnames(), "a flag of this command", "none of that name", "")
+		return misused(cmd, "-"+unknown.GetSpecifiedShortnames(), "a flag of this command", "no such flag", "")
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
 		remedy := ""
@@ -46,7 +45,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		} else if name == "version" {
 			remedy = cmd.Root().Name() + " --version"
 		}
-		return misused(cmd, "--"+name, "a flag of this command", "none of that name", remedy)
+		return misused(cmd, "--"+name, "a flag of this command", "no such flag", remedy)
 	case errors.As(err, &missing):
 		return misused(cmd, "--"+missing.GetFlag().Name, valueWanted(missing.GetFlag()), "nothing", "")
 	case errors.As(err, &invalid):
@@ -59,7 +58,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		return misused(cmd, "--"+invalid.GetFlag().Name, want, got, "")
 	case errors.As(err, &syntax):
-		return misused(cmd, syntax.GetSpecifiedFlag(), "a flag, such as --json", "this", "")
+		return misused(cmd, syntax.GetSpecifiedFlag(), "a flag, such as --json", "something else", "")
 	}
 	return usageError{err}
 }
@@ -73,7 +72,7 @@ func valueWanted(f *pflag.Flag) string {
 		}
 		return "a whole number"
 	case "uint64":
-		return "a whole number, 0 or more"
+		return "a whole number of at least 0"
 	case "bool":
 		return "true or false"
 	case "string":
@@ -109,8 +108,8 @@ func markUsage(cmd *cobra.Command) {
 	}
 }
 
-// checkCommand refuses a command line whose command does not exist, whatever flags
-// follow: the flag library would show the help of the command above, as a success.
+// checkCommand returns an error for a command that does not exist, whatever flags follow. The flag
+// library would show the help of the parent command, as a success.
 func checkCommand(root *cobra.Command, args []string) error {
 	if len(args) > 0 && args[0] == "help" {
 		args = args[1:]
@@ -118,7 +117,7 @@ func checkCommand(root *cobra.Command, args []string) error {
 	root.InitDefaultHelpCmd()
 	cmd, rest, err := root.Find(args)
 	if err != nil || len(rest) == 0 || !cmd.HasAvailableSubCommands() || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], cobra.ShellCompRequestCmd) {
-		return nil //nolint:nilerr // Execute says it
+		return nil //nolint:nilerr // Execute returns the error
 	}
 	return argumentsError(cmd, rest)
 }
@@ -130,10 +129,11 @@ func argumentsError(cmd *cobra.Command, args []string) error {
 		if same, ok := words[args[0]]; ok && !cmd.HasParent() {
 			remedy = "did you mean " + strconv.Quote(same) + "?"
 		}
-		return misused(cmd, strconv.Quote(args[0]), "a command", "none of that name", remedy)
+		return misused(cmd, strconv.Quote(args[0]), "a command", "no such command", remedy)
 	}
 	if len(cmd.ValidArgs) > 0 && len(args) == 1 {
-		return misused(cmd, strconv.Quote(args[0]), "one of "+strings.Join(cmd.ValidArgs, ", "), "another", errs.DidYouMean(args[0], cmd.ValidArgs))
+		return misused(cmd, strconv.Quote(args[0]), "one of "+strings.Join(cmd.ValidArgs, ", "),
+			"another word", errs.DidYouMean(args[0], cmd.ValidArgs))
 	}
 	_, want, _ := strings.Cut(cmd.Use, " ")
 	if want == "" {
@@ -158,14 +158,14 @@ func argumentsError(cmd *cobra.Command, args []string) error {
 	return misused(cmd, "", want, got, remedy)
 }
 
-// words of other programs, and the commands that do what these do.
+// words maps commands of other programs to the commands here that do the same.
 var words = map[string]string{
 	"list": "ls", "dir": "ls", "steps": "ls", "show": "info", "describe": "info", "inspect": "info", "metadata": "info", "tree": "info",
 	"check": "verify", "fsck": "verify", "validate": "verify", "compare": "diff", "fix": "repair", "clean": "repair",
 	"print": "cat", "export": "extract", "copy": "convert", "rename": "surgery", "edit": "surgery", "operators": "ops", "loader": "data",
 }
 
-// commandNames are the names that may be meant where a command stands.
+// commandNames returns the names that a user may have meant as a command.
 func commandNames(cmd *cobra.Command) (names []string) {
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() {
@@ -192,9 +192,9 @@ func (w *wanted[T]) Set(s string) error {
 	return nil
 }
 
-func (w *wanted[T]) want() string { return fmt.Sprint("a whole number, ", w.least, " or more") }
+func (w *wanted[T]) want() string { return fmt.Sprint("a whole number of at least ", w.least) }
 
-// String implements pflag.Value: a value that no caller can give has no text.
+// String implements pflag.Value. It returns "" for a value that the user cannot give.
 func (w *wanted[T]) String() string {
 	if w.to == nil || !w.given && *w.to < w.least {
 		return ""
@@ -205,8 +205,8 @@ func (w *wanted[T]) String() string {
 // Type implements pflag.Value.
 func (w *wanted[T]) Type() string { return "int" }
 
-// atLeast declares a flag for a whole number that is least or more. Its default may
-// be less, and then stands for a flag that was not given.
+// atLeast declares a flag for a whole number of at least least. Its default may be smaller: then it
+// means that the flag was not given.
 func atLeast[T int | int64](f *pflag.FlagSet, to *T, name string, least, value T, usage string) {
 	*to = value
 	f.Var(&wanted[T]{to: to, least: least}, name, usage)

@@ -29,11 +29,12 @@ type VerifyOptions struct {
 // AddFlags declares the flags.
 func (o *VerifyOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	atLeast(f, &o.Step, "step", 0, anyStep, "a single step of a run; by default all")
+	atLeast(f, &o.Step, "step", 0, anyStep, "check only this step of a run; by default all steps")
 	f.BoolVar(&o.Leaves, "leaves", false, "list how much of each leaf and document is covered")
-	f.Var(&o.Coverage, "require-coverage", "exit status 4 where checksums cover less than this share of the bytes; all of them where no PERCENT is given")
+	f.Var(&o.Coverage, "require-coverage",
+		"exit with 4 if checksums cover less than this share of the bytes; without PERCENT, less than all of them")
 	f.Lookup("require-coverage").NoOptDefVal = "100"
-	f.StringVar(&o.For, "for", "", "orbax: exit status 4 for what Orbax would refuse to load")
+	f.StringVar(&o.For, "for", "", "orbax: exit with 4 if Orbax would refuse to load a checkpoint")
 	o.addFlag(cmd)
 }
 
@@ -64,11 +65,11 @@ func (p *percent) Type() string { return "percent" }
 // verdict is what `verify --json` prints of one checkpoint.
 type verdict struct {
 	Path     string   `json:"path"`
-	Verdict  string   `json:"verdict"` // sound, readable, damaged; "" where it could not be looked at
+	Verdict  string   `json:"verdict"` // sound, readable, damaged; "" if it could not be checked
 	Sound    bool     `json:"sound"`
 	Manifest bool     `json:"manifest"`
 	Coverage string   `json:"coverage"`
-	Percent  float64  `json:"percent"` // of the bytes of leaves and documents that checksums cover
+	Percent  float64  `json:"percent"` // share of the bytes of leaves and documents that checksums cover
 	Files    int      `json:"files"`
 	Leaves   int      `json:"leaves"`
 	Bytes    int64    `json:"bytes"`
@@ -78,7 +79,7 @@ type verdict struct {
 	Unread   string   `json:"unread,omitempty"`
 	Parts    []cover  `json:"parts"`
 
-	failed  error // why it could not be looked at
+	failed  error // why it could not be checked
 	ofOrbax bool  // it is of a layout of Orbax
 }
 
@@ -98,21 +99,24 @@ func newVerifyCommand(g *global) *cobra.Command {
 	return with(&cobra.Command{
 		Use:   "verify PATH",
 		Short: "Read a checkpoint, or all steps of a run, and check every byte",
-		Long: `Read a checkpoint, or all steps of a run directory, and hold every byte against
-the checksums that cover it. Of each it says one of three words:
+		Long: `Read a checkpoint, or all steps of a run directory, and compare every byte with
+its checksums. The result for each checkpoint is one of three words:
 
   sound     no damage was found, and a checksum covers every byte
-  readable  no damage was found, but of some bytes it would not be: checkpoints
-            that others wrote; how much is covered is said, by leaf with --leaves
-            (bivouac adopt has every byte covered from then on)
-  damaged   something is missing, or is not what was written; where the checkpoint
-            was saved with parity it is said whether bivouac repair can mend it
+  readable  no damage was found, but some bytes have no checksum, as in checkpoints
+            of other programs; the output says how much is covered, with --leaves
+            for each leaf (bivouac adopt adds checksums of every byte)
+  damaged   something is missing or was changed; if the checkpoint has parity, the
+            output says whether bivouac repair can mend it
 
-Directories that look like steps and are no whole checkpoints count as damaged,
-and with --key those that it did not sign, in a run each as the step whose name it
-has; so do steps that were saved with a signature and removed by others since. Damaged is exit status 4, sound and readable are 0. --require-coverage makes
-it 4 for what is not covered, --for orbax for what loads here and not in Orbax 0.12.8
-when it is told nothing of the checkpoint. Both say which and why.
+A directory that looks like a step but is not a whole checkpoint counts as damaged.
+With --key, so does a checkpoint that the key did not sign, and a step of a run that
+was signed as another step. A signed step that another program removed counts as
+damaged too. Damaged is exit status 4; sound and readable are 0.
+
+--require-coverage makes it 4 for checkpoints with too few covered bytes. --for orbax
+makes it 4 for checkpoints that load here but not in Orbax 0.12.8 without further
+arguments. Both say which checkpoints and why.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),

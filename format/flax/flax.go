@@ -13,7 +13,7 @@
 // An array that is too large for MessagePack is a map with __msgpack_chunked_array__,
 // its shape and its chunks, which are maps with the keys "0", "1", ….
 //
-// Parse checks every length against what there is, and how deep values nest. The
+// Parse checks every length against the available bytes, and bounds the nesting of values. The
 // arrays are views of the document.
 package flax
 
@@ -43,8 +43,8 @@ const (
 // Parse reads a document. Leaves are tensors, strings, []byte, bool, int64, uint64,
 // float64 and nil; complex numbers are tensors of rank 0.
 //
-// Errors: errs.Corrupt for what is not such a document, errs.Unsupported for
-// element types and extensions that are not known.
+// Errors: errs.Corrupt for input that is not such a document, errs.Unsupported for unknown element
+// types and extensions.
 func Parse(b []byte) (*tree.Node, error) {
 	d := decoder{b: b}
 	n, err := d.value(0)
@@ -123,7 +123,7 @@ func (d *decoder) integer(tag uint64) (*tree.Node, error) {
 	return tree.NewLeaf(int64(v)), nil
 }
 
-// sized reads what begins with its length, and what has none.
+// sized reads a value that begins with its length, or has none.
 func (d *decoder) sized(tag uint64, depth int) (*tree.Node, error) {
 	switch tag {
 	case 0xc0:
@@ -223,7 +223,7 @@ func (d *decoder) dict(n uint64, depth int) (*tree.Node, error) {
 	return out, nil
 }
 
-// keyOf takes numbers for keys as Orbax does: as their digits.
+// keyOf returns a key. A number as a key becomes its digits, as in Orbax.
 func keyOf(n *tree.Node) (string, error) {
 	switch v := n.Value.(type) {
 	case string:

@@ -19,8 +19,8 @@ import (
 
 const suffix = ".npy"
 
-// Limits of what deflated bytes become: deflate itself makes at most 1032 bytes
-// of one; the plausible ratio is free, what goes beyond it is in the budget.
+// Limits for the growth of deflated bytes. Deflate itself makes at most 1032 bytes from one. Growth
+// up to the plausible ratio is free; growth beyond it counts against the budget.
 const (
 	maxRatio  = 1032
 	plausible = 64
@@ -31,13 +31,13 @@ const DefaultBudget = 256 << 20
 
 // Options tune OpenArchive. The zero value works.
 type Options struct {
-	// Budget is how many bytes a deflated array may take beyond 64 for each byte
-	// that it has in the file; 0: DefaultBudget, < 0: none.
+	// Budget is how many bytes a deflated array may take beyond 64 bytes for each byte in the file; 0
+	// is DefaultBudget, and < 0 allows no such bytes.
 	Budget int64
 }
 
-// Archive is an npz file, open for reading. It never changes and is safe for
-// concurrent use where the reader is.
+// Archive is an npz file, open for reading. It never changes, and is safe for concurrent use if the
+// reader is.
 type Archive struct {
 	r       io.ReaderAt
 	names   []string
@@ -45,8 +45,8 @@ type Archive struct {
 	budget  uint64
 }
 
-// OpenArchive reads the directory of an archive of size bytes. What is no zip
-// archive from its first byte on is errs.Corrupt.
+// OpenArchive reads the directory of an archive of size bytes. Input that is not a zip archive from
+// its first byte on is errs.Corrupt.
 func OpenArchive(r io.ReaderAt, size int64, o Options) (*Archive, error) {
 	var first [4]byte
 	if size < int64(len(first)) {
@@ -95,9 +95,9 @@ func (a *Archive) Header(name string) (Header, error) {
 	return h, memberError(name, err)
 }
 
-// Read reads an array and verifies the checksum of its member. A name that is
-// not there is errs.NotFound; a member that is no npy file errs.Corrupt; one
-// that would grow beyond Options.Budget errs.Exhausted.
+// Read reads an array and verifies the checksum of its member. An unknown name is errs.NotFound. A
+// member that is not an npy file is errs.Corrupt. A member that would grow beyond Options.Budget is
+// errs.Exhausted.
 func (a *Archive) Read(name string) (tensor.Tensor, error) {
 	m, err := a.open(name)
 	if err != nil {
@@ -116,7 +116,7 @@ func (a *Archive) Read(name string) (tensor.Tensor, error) {
 // member is the content of a member and its checksum so far.
 type member struct {
 	r     io.Reader
-	limit int64 // more bytes than these cannot come
+	limit int64 // largest possible number of bytes
 	sum   hash.Hash32
 	want  uint32
 }
@@ -130,7 +130,7 @@ func (a *Archive) open(name string) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A size that is declared too large does no harm; it only bounds.
+	// A declared size that is too large does no harm; it is only a bound.
 	var most uint64
 	switch e.method {
 	case methodStore:
@@ -155,7 +155,7 @@ func (m *member) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// verify reads the rest of the member and holds it against its checksum.
+// verify reads the rest of the member and compares it with its checksum.
 func (m *member) verify() error {
 	if _, err := io.Copy(io.Discard, m); err != nil {
 		return err
@@ -167,8 +167,8 @@ func unsupportedMember(got string) error {
 	return &errs.Error{Kind: errs.Unsupported, Want: "a stored or deflated member", Got: got}
 }
 
-// memberError is err with the name of the member. Faults of the container and of
-// deflate have no kind of their own: they are errs.Corrupt.
+// memberError adds the name of the member to err. Faults of the container and of deflate have no
+// kind of their own: they are errs.Corrupt.
 func memberError(name string, err error) error {
 	if err == nil {
 		return nil
@@ -218,7 +218,7 @@ func (a *ArchiveWriter) Write(name string, t tensor.Tensor) error {
 	if strings.ContainsRune(name, 0) || !utf8.ValidString(name) || len(name) > maxComment-len(suffix) {
 		return &errs.Error{Kind: errs.Invalid, Op: "npz", Subject: brief(name), Got: "a name that an archive cannot have"}
 	}
-	// A reader knows an array by both of its names.
+	// A reader finds an array by either of its names.
 	if a.names[name] || a.names[name+suffix] || a.names[strings.TrimSuffix(name, suffix)] {
 		return &errs.Error{Kind: errs.Exists, Op: "npz", Subject: name}
 	}
@@ -249,18 +249,17 @@ func writable(t tensor.Tensor) error {
 // Close writes the directory. It does not close the writer underneath.
 func (a *ArchiveWriter) Close() error { return a.zip.Close() }
 
-// Stored is an array of an archive whose elements lie in the file as a tensor has
-// them: neither deflated, nor in Fortran order, nor big-endian. Parts of it can
-// be read where they are.
+// Stored is an array of an archive whose elements lie in the file as in a tensor: neither deflated,
+// nor in Fortran order, nor big-endian. Parts of it can be read directly.
 type Stored struct {
 	Header
 	Offset int64 // of the first element, in the archive
 
-	head, sum uint32 // checksums of what is in front of the elements, and of the member
+	head, sum uint32 // checksums of the bytes before the elements, and of the member
 }
 
-// Verify holds all elements against the checksum of the member. Parts of them have
-// none.
+// Verify compares all elements with the checksum of the member. Parts of the elements have no
+// checksum.
 func (s Stored) Verify(elements []byte) error {
 	return sameSum(s.sum, crc32.Update(s.head, crc32.IEEETable, elements))
 }
@@ -287,8 +286,8 @@ func (a *Archive) Stored(name string) (s Stored, ok bool, err error) {
 	return s, true, nil
 }
 
-// Check reads an array as Read does and holds it against the checksum of its
-// member, with little memory.
+// Check reads an array as Read does and compares it with the checksum of its member, using little
+// memory.
 func (a *Archive) Check(name string) error {
 	m, err := a.open(name)
 	if err != nil {
@@ -307,8 +306,7 @@ func (a *Archive) Check(name string) error {
 	return memberError(name, err)
 }
 
-// Plain reports whether the data is as a tensor has it: in C order, and
-// little-endian.
+// Plain reports whether the data has the form of a tensor: C order and little-endian.
 func (h Header) Plain() bool { return !h.BigEndian && (!h.Fortran || len(h.Shape) < 2) }
 
 func sameSum(want, got uint32) error {

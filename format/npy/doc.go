@@ -37,13 +37,12 @@
 //
 // # What reading gives
 //
-// A tensor is in C order and little-endian, whatever the file is. Whether a
-// malformed file is read is as numpy 2 decides with allow_pickle=False.
+// A tensor is in C order and little-endian, for any file. A malformed file is accepted or refused
+// as numpy 2 does with allow_pickle=False.
 //
 // # Trust
 //
-// Bytes are assumed to come from an enemy. Shapes are held against the bytes
-// that there are before memory is allocated; the header is bounded; what a
-// deflated member may grow to is bounded by Options.Budget. Checksums of
-// archives are verified; a plain npy has none.
+// Input may be hostile. Shapes are compared with the available bytes before memory is allocated.
+// The header is bounded, and Options.Budget bounds the growth of a deflated member. Checksums of
+// archives are verified; a plain npy file has none.
 package npy

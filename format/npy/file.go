@@ -16,11 +16,11 @@ type WriteOptions struct {
 	BigEndian bool
 }
 
-// pieceBytes is how much data is turned around at once.
+// pieceBytes is how many bytes of data are reordered at once.
 const pieceBytes = 64 << 10
 
-// Write writes an npy file; nil options are the zero value. Types that numpy has
-// no name for, such as bfloat16, are errs.Unsupported.
+// Write writes an npy file; nil options are the zero value. Types for which numpy has no name, such
+// as bfloat16, are errs.Unsupported.
 func Write(w io.Writer, t tensor.Tensor, o *WriteOptions) error {
 	if err := t.Check(); err != nil {
 		return errs.Wrap("npy.Write", "", err)
@@ -67,9 +67,8 @@ func Encode(t tensor.Tensor, o *WriteOptions) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Read reads an npy file: its header as ReadHeader does, and its data. The
-// tensor has memory of its own, is in C order and little-endian. Bytes behind
-// the data stay in r.
+// Read reads an npy file: its header as ReadHeader does, and its data. The tensor has its own
+// memory, and is in C order and little-endian. Bytes behind the data stay in r.
 func Read(r io.Reader, limit int64) (tensor.Tensor, error) {
 	h, err := ReadHeader(r, limit)
 	if err != nil {

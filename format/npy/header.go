@@ -16,17 +16,17 @@ import (
 const (
 	magic = "\x93NUMPY"
 
-	// maxHeader is the most characters that numpy lets a header have.
+	// maxHeader is the largest number of characters that numpy allows in a header.
 	maxHeader = 10_000
-	// maxRank is the most axes that numpy lets an array have.
+	// maxRank is the largest number of axes that numpy allows.
 	maxRank = 64
-	// align is what the start of the data is a multiple of.
+	// align is the alignment of the start of the data.
 	align = 64
-	// growth is the room that numpy leaves for the digits of the first extent.
+	// growth is the space that numpy reserves for the digits of the first extent.
 	growth = 21
 )
 
-// Header is what stands before the data of an npy file.
+// Header is the information before the data of an npy file.
 type Header struct {
 	Version   int // major version: 1, 2 or 3
 	DType     tensor.DType
@@ -39,12 +39,11 @@ type Header struct {
 // Size returns the bytes of the data.
 func (h Header) Size() int64 { return int64(h.Shape.Len()) * int64(h.DType.Size()) }
 
-// ReadHeader reads the header from the start of a file and leaves r at the data.
-// limit is an upper bound of the bytes that r delivers, the length of the file
-// as a rule; the data must fit.
+// ReadHeader reads the header from the start of a file and leaves r at the data. limit is an upper
+// bound of the bytes that r delivers, usually the length of the file. The data must fit.
 //
-// Errors: errs.Corrupt for what numpy would refuse, errs.Unsupported for types
-// without a tensor counterpart.
+// Errors: errs.Corrupt for input that numpy would refuse, errs.Unsupported for types that tensors
+// do not have.
 func ReadHeader(r io.Reader, limit int64) (Header, error) {
 	text, version, start, err := readText(r, limit)
 	if err != nil {
@@ -65,8 +64,7 @@ func ReadHeader(r io.Reader, limit int64) (Header, error) {
 	return h, nil
 }
 
-// readText returns the text of the header and the length of all in front of the
-// data.
+// readText returns the text of the header, and the number of bytes before the data.
 func readText(r io.Reader, limit int64) (text string, version int, start int64, err error) {
 	var b [len(magic) + 6]byte
 	first := b[:len(magic)+2]
@@ -116,7 +114,7 @@ func latin1(b []byte) string {
 	return s.String()
 }
 
-// fill fills p, or says that the file ends inside of what.
+// fill fills p, or returns the error that the file ends inside what.
 func fill(r io.Reader, p []byte, what string) error {
 	n, err := io.ReadFull(r, p)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
@@ -125,7 +123,7 @@ func fill(r io.Reader, p []byte, what string) error {
 	return errs.Wrap("npy", "", err)
 }
 
-// parseHeader reads the three members; of two with one name the last counts.
+// parseHeader reads the three members. If a name occurs twice, the last one counts.
 func parseHeader(v literal) (h Header, err error) {
 	if v.kind != kindDict {
 		return h, corrupt("a header that is no dictionary", "")
@@ -214,9 +212,8 @@ func unsupported(descr string) error {
 	return &errs.Error{Kind: errs.Unsupported, Op: "npy", Want: "an element type of tensors", Got: "dtype " + descr}
 }
 
-// Append appends all that stands in front of the data to dst, as numpy writes
-// it; a Version of 0 is 1. DataStart is not looked at. Types that numpy has no
-// name for are errs.Unsupported.
+// Append appends to dst all bytes before the data, as numpy writes them; a Version of 0 is 1. It
+// ignores DataStart. Types for which numpy has no name are errs.Unsupported.
 func (h Header) Append(dst []byte) ([]byte, error) {
 	name, ok := descr(h.DType, h.BigEndian)
 	if !ok {
@@ -251,7 +248,7 @@ func (h Header) Append(dst []byte) ([]byte, error) {
 		front -= 2
 	}
 	n := len(text) + 1
-	pad := align - (front+n)%align // numpy adds a whole block where no padding is needed
+	pad := align - (front+n)%align // numpy adds a whole block if no padding is needed
 	dst = append(append(dst, magic...), byte(version), 0)
 	if version == 1 {
 		dst = binary.LittleEndian.AppendUint16(dst, uint16(n+pad))

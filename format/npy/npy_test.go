@@ -276,7 +276,7 @@ func TestMemoryOfHostileHeaders(t *testing.T) {
 
 func TestMessages(t *testing.T) {
 	for want, b := range map[string][]byte{
-		`npy: unsupported: want an element type of tensors, got dtype "<U2"`:                           file(1, dictionary("'<U2'", "False", "(1,)"), 8),
+		`npy: unsupported: want an element type of tensors, got dtype "<U2"`:                         file(1, dictionary("'<U2'", "False", "(1,)"), 8),
 		`npy: corrupt: want 24 for float64[3], got at most 8 bytes of data`:                          file(1, dictionary("'<f8'", "False", "(3,)"), 8),
 		`npy: corrupt: want descr, fortran_order, shape, got header with the key "x"`:                file(1, "{'x': 1}", 0),
 		`npy: corrupt: want 93 4e 55 4d 50 59, got magic 80 04 4e 2e 00 00`:                          {0x80, 4, 'N', '.', 0, 0, 0, 0},

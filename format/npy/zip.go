@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// The directory of a zip archive is read here, and not with archive/zip, because the verdict of
-// numpy decides, and numpy uses Python's zipfile: it wants a member's name in both of its headers,
-// and does not care for counts of members, data descriptors, or a declared size that is too large.
-// Writing is archive/zip's.
+// The directory of a zip archive is read here, and not with archive/zip, because this package
+// accepts what numpy accepts. numpy uses zipfile of Python: it wants the name of a member in both
+// of its headers, and ignores counts of members, data descriptors, and a declared size that is too
+// large. archive/zip writes archives.
 //
 //	+---------------------+---…---+-----------+-----------------------+
 //	| local header, data  |       | directory | end of directory      |
@@ -65,7 +65,7 @@ func zipEntries(r io.ReaderAt, size int64) ([]zipEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What stands in front of the archive shifts all offsets.
+	// Bytes before the archive shift all offsets.
 	start := end.at - end.size
 	if end.size < 0 || start < 0 {
 		return nil, errZip

@@ -16,11 +16,11 @@ import (
 // use.
 type Batch struct {
 	changes map[string]change
-	ranges  []Range // removed, in the order in which that was asked for
-	settled int     // of ranges: changes that these remove are gone
+	ranges  []Range // ranges to remove, in call order
+	settled int     // number of ranges whose removed changes are already gone
 }
 
-// change is what becomes of one key.
+// change is the change of one key.
 type change struct {
 	removed bool
 	data    []byte // the value, if it is to be stored by the commit
@@ -42,11 +42,10 @@ func (b *Batch) set(key string, c change) {
 // until the commit.
 func (b *Batch) Put(key string, value []byte) { b.set(key, change{data: value}) }
 
-// PutRef sets the value of key to one that the caller stores, or that is stored
-// already.
+// PutRef sets the value of key to a value that the caller stores, or that is already stored.
 func (b *Batch) PutRef(key string, ref Ref) { b.set(key, change{stored: true, ref: ref}) }
 
-// Delete removes key. One that is not there may be removed.
+// Delete removes key. Removing a missing key is no error.
 func (b *Batch) Delete(key string) { b.set(key, change{removed: true}) }
 
 // DeleteRange removes all keys of the range, including keys of earlier changes.
@@ -57,8 +56,8 @@ func (b *Batch) DeleteRange(r Range) {
 	b.ranges = append(b.ranges, r)
 }
 
-// settle takes out the changes that ranges removed after them: all at once, in one pass
-// over the keys and the ranges in their order.
+// settle removes the changes that later ranges delete: all at once, in one pass over the sorted
+// keys and ranges.
 func (b *Batch) settle() {
 	if b.settled == len(b.ranges) || len(b.changes) == 0 {
 		return
@@ -106,10 +105,9 @@ func (h *newestFirst) Pop() any {
 	return last
 }
 
-// Embed puts all entries of child by reference: child is a database in the
-// sub-directory dir, which ends in "/". Small values are copied, large ones stay
-// where they are, so that the sub-directory must remain. So Orbax merges the
-// databases of its processes.
+// Embed puts all entries of child by reference. child is a database in the sub-directory dir, which
+// ends in "/". Small values are copied. Large values stay where they are, so the sub-directory must
+// remain. Orbax merges the databases of its processes in this way.
 func (b *Batch) Embed(ctx context.Context, child *DB, dir string) error {
 	if why := checkDir(dir); why != "" {
 		return &errs.Error{Kind: errs.Invalid, Op: "ocdbt.Embed", Subject: dir, Want: "a sub-directory with a slash at its end", Got: why}
@@ -123,8 +121,7 @@ func (b *Batch) Embed(ctx context.Context, child *DB, dir string) error {
 	return nil
 }
 
-// Files returns the files that hold the values which the batch sets by reference,
-// by their paths.
+// Files returns the paths of the files that hold the values that the batch sets by reference.
 func (b *Batch) Files() map[string]bool {
 	b.settle()
 	files := map[string]bool{}

@@ -8,8 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// nodeCache keeps the nodes that were used last, by their place. It is safe for
-// concurrent use.
+// nodeCache caches recently used nodes by their place. It is safe for concurrent use.
 type nodeCache struct {
 	limit int64 // bytes; 0: keep nothing
 
@@ -17,7 +16,7 @@ type nodeCache struct {
 	size  int64
 	order list.List // of *cached, newest first
 	nodes map[Node]*list.Element
-	under map[Node]*flight // on their way
+	under map[Node]*flight // nodes that are being read
 }
 
 // flight is a node that one caller reads and others wait for.
@@ -27,8 +26,8 @@ type flight struct {
 	err  error
 }
 
-// load returns a node of the cache, or what read returns, which is called by one at a
-// time for each node. The caller whose context ends stops to wait.
+// load returns a node from the cache, or from read, which only one caller at a time calls for a
+// node. A caller whose context ends stops waiting.
 func (c *nodeCache) load(ctx context.Context, ref Node, read func() (*node, error)) (*node, error) {
 	for {
 		c.mu.Lock()

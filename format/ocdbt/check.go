@@ -17,7 +17,7 @@ type CheckOptions struct {
 	MaxFound int      // problems after which to stop; 0: 100
 }
 
-// Report is what Check found. Everything counts that some version leads to.
+// Report is the result of Check. It covers everything that some version refers to.
 type Report struct {
 	Versions     uint64
 	VersionNodes uint64
@@ -29,7 +29,7 @@ type Report struct {
 	Problems     []error
 }
 
-// FileUse is what is used of a data file.
+// FileUse describes the used parts of a data file.
 type FileUse struct {
 	Name   string
 	Size   int64
@@ -42,9 +42,8 @@ type Extent struct{ Offset, Length int64 }
 
 // Check reads all versions with all their nodes: checksums, heights, order and
 // bounds of keys, statistics, and that every value lies inside its file. It does
-// not read values, which have no checksum in this format. What is wrong goes to
-// Problems; the error is for what keeps Check from going on: no manifest, an end
-// of the context, a system that fails.
+// not read values, which have no checksum in this format. Damage goes to Problems. The error is for
+// reasons that stop Check: no manifest, the end of the context, a failure of the system.
 //
 // Files in process directories (IsProcessDir) that a merged database does not
 // refer to are orphans too: the manifests there, and superseded nodes.
@@ -76,7 +75,7 @@ func Check(ctx context.Context, f Files, o *CheckOptions) (*Report, error) {
 	return &c.report, nil
 }
 
-// errEnough ends a check that found plenty.
+// errEnough ends a check that has found enough problems.
 var errEnough = errors.New("enough problems")
 
 type checker struct {
@@ -87,7 +86,7 @@ type checker struct {
 	used   map[string][]Extent // of each data file, as references come
 }
 
-// fault notes a problem of the database. It returns any other error.
+// fault records a problem of the database. It returns any other error.
 func (c *checker) fault(err error) error {
 	switch errs.KindOf(err) {
 	case errs.Corrupt, errs.Unsupported, errs.Exhausted:
@@ -174,7 +173,7 @@ func (c *checker) node(ctx context.Context, s step) error {
 	return nil
 }
 
-// files sums up what is used of each file.
+// files sums up the used parts of each file.
 func (c *checker) files(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(c.used)) {
 		size, err := c.db.files.Size(ctx, name)

@@ -12,7 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// NewFile is a file that a commit consists of.
+// NewFile is one file of a commit.
 type NewFile struct {
 	Name string // path inside the database directory
 	Data []byte
@@ -26,9 +26,9 @@ type NewFile struct {
 // Nothing refers to the data files before the manifest is in place. A crash
 // before that leaves files behind that Check calls orphans, and harms nothing.
 //
-// A commit extends the manifest that the DB was opened with. Where others write
-// the same database, the caller sees to it that the manifest did not change
-// meanwhile (KindNumbered: creating the file must fail if it exists).
+// A commit extends the manifest with which the DB was opened. If other programs write the same
+// database, the caller must ensure that the manifest did not change meanwhile (KindNumbered:
+// creating the file must fail if it exists).
 type Commit struct {
 	Files    []NewFile // data files: values, nodes, version-tree nodes
 	Manifest NewFile
@@ -66,8 +66,8 @@ func RandomName() string {
 	return "d/" + hex.EncodeToString(b[:])
 }
 
-// New returns an empty database that is not yet anywhere: the first commit, of
-// generation 1, makes it.
+// New returns an empty database that is not stored yet. The first commit, of generation 1, creates
+// it.
 func New(f Files, c Config, o Options) (*DB, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -80,10 +80,9 @@ func New(f Files, c Config, o Options) (*DB, error) {
 	return db, nil
 }
 
-// Commit makes the version that the batch turns the open one into, which must be
-// the newest. It reads the nodes on the way to the keys that change and writes
-// these anew; all other nodes stay and are shared by both versions. Nodes are
-// split, but never merged: compaction does that.
+// Commit applies the batch to the open version, which must be the newest, and makes a new version.
+// It reads the nodes on the paths to the changed keys and writes new ones; all other nodes are
+// shared by both versions. Nodes are split, but never merged: compaction merges them.
 func (db *DB) Commit(ctx context.Context, b *Batch, o *CommitOptions) (*Commit, error) {
 	options, err := o.withDefaults()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // CompactOptions tune Compact. The zero value does it now.
 type CompactOptions struct {
 	Time           time.Time     // of the commit, as in CommitOptions
-	TargetFileSize int64         // a new data file begins when one has reached it; 0: 2 GiB
+	TargetFileSize int64         // size at which a new data file begins; 0: 2 GiB
 	Name           func() string // makes the name of a data file; nil: RandomName
 }
 
@@ -29,9 +29,9 @@ func (o *CompactOptions) withDefaults() CompactOptions {
 	return v
 }
 
-// Compaction is a commit that leaves one version, whose values and nodes lie in
-// files of their own, without gaps. It is written like any commit, Copies first.
-// Afterwards Check lists all other files as orphans.
+// Compaction is a commit that leaves one version, whose values and nodes lie in new files without
+// gaps. It is written like any commit, Copies first. Afterwards Check lists all other files as
+// orphans.
 type Compaction struct {
 	Commit
 	Copies []CopiedFile
@@ -53,7 +53,8 @@ func Compact(ctx context.Context, db *DB, o *CompactOptions) (*Compaction, error
 		return nil, err
 	}
 	if latest, ok := db.manifest.Latest(); !ok || latest.Generation != db.version.Generation {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "ocdbt.Compact", Subject: db.name, Want: "a database opened at the newest generation"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "ocdbt.Compact", Subject: db.name,
+			Want: "a database opened at the newest generation"}
 	}
 	c := &Compaction{}
 	moved := map[place]Ref{}
@@ -109,7 +110,7 @@ func (c *Compaction) add(v Ref, o CompactOptions) Ref {
 	return to
 }
 
-// copyBuffer is the memory that copying takes.
+// copyBuffer is the size of the memory for copying.
 const copyBuffer = 1 << 20
 
 // WriteTo writes the content of the file, which it reads from the database that

@@ -34,19 +34,19 @@ type cursor struct {
 	pos int
 	err error
 
-	// Of a body that is decoded as it is read: what follows b, and its size. The bytes
-	// before b are base bytes.
+	// For a body that is decoded while it is read: the rest after b, and its size. base is the number
+	// of bytes before b.
 	more io.Reader
 	left int
 	base int
-	room []byte // memory of b
+	room []byte // memory for b
 }
 
-// streamBytes is how much of a body is decoded at once.
+// streamBytes is how many bytes of a body are decoded at once.
 const streamBytes = 64 << 10
 
-// want makes the next n bytes be in b, or as many as there are. What was returned of the
-// body before may change then.
+// want loads the next n bytes into b, or all remaining bytes if there are fewer. Bytes of the body
+// that were returned before may change then.
 func (c *cursor) want(n int) {
 	rest := c.b[c.pos:]
 	if c.left == 0 || len(rest) >= n || c.err != nil {
@@ -127,8 +127,8 @@ func (c *cursor) varint(limit uint64, what string) uint64 {
 	return 0
 }
 
-// count returns the next number of entries of which each takes at least one
-// more byte of the body, so that memory for them may be allocated.
+// count returns the next number of entries. Each entry takes at least one more byte of the body, so
+// memory for them may be allocated.
 func (c *cursor) count(limit uint64, what string) int {
 	n := c.varint(limit, what)
 	if c.err == nil && n > uint64(c.remaining()) {

@@ -16,7 +16,7 @@ import (
 // Files reads the files of a database directory. Names are paths inside of it
 // with "/" between elements. Implementations must be safe for concurrent use.
 type Files interface {
-	// ReadFile returns the whole of a small file. A file that does not exist is
+	// ReadFile returns a whole small file. A file that does not exist is
 	// errs.NotFound.
 	ReadFile(ctx context.Context, name string) ([]byte, error)
 	// ReadAt fills p from the offset off, or fails.
@@ -25,8 +25,8 @@ type Files interface {
 	Size(ctx context.Context, name string) (int64, error)
 }
 
-// Lister is implemented by Files that can enumerate the directory itself. It is
-// needed for databases of kind KindNumbered alone.
+// Lister is implemented by Files that can list the directory. Only databases of kind KindNumbered
+// need it.
 type Lister interface {
 	// Names returns the names of all files in the directory, in any order.
 	// Files in sub-directories may be left out.
@@ -42,7 +42,7 @@ const (
 // Options tune Open. The zero value opens the newest version.
 type Options struct {
 	Generation   uint64    // open this generation; 0: see Time
-	Time         time.Time // open the newest version committed not later; zero: the newest of all
+	Time         time.Time // open the newest version that was committed at this time or before; zero: the newest
 	MaxNodeBytes int64     // memory that decoding one node may take; 0: DefaultMaxNodeBytes
 	CacheBytes   int64     // memory for decoded nodes; 0: DefaultCacheBytes, < 0: none
 }
@@ -69,7 +69,7 @@ type DB struct {
 	name     string
 	version  Version
 	cache    nodeCache
-	last     atomic.Pointer[leafNode] // where Get found a key last
+	last     atomic.Pointer[leafNode] // where Get last found a key
 }
 
 // Open reads the manifest and finds the version that the options ask for. A directory without a
@@ -104,7 +104,7 @@ func (db *DB) readManifest(ctx context.Context) error {
 		}
 		n, err := db.loadManifest(ctx, name)
 		if errors.Is(err, errs.NotFound) && ctx.Err() == nil && name != db.name {
-			db.name = name // a writer removed it meanwhile: there is a newer one
+			db.name = name // a writer removed it meanwhile: there is a newer manifest
 			continue
 		}
 		if err != nil {
@@ -156,8 +156,7 @@ func (db *DB) newestNumbered(ctx context.Context) (string, uint64, error) {
 	return newest, g, nil
 }
 
-// find returns the newest version that generation (0: any) and time (zero: any)
-// allow.
+// find returns the newest version that generation and time allow; 0 and the zero time allow any.
 func (db *DB) find(ctx context.Context, generation uint64, t time.Time) (Version, error) {
 	latest, ok := db.manifest.Latest()
 	if !ok {
@@ -227,7 +226,7 @@ func (db *DB) Version() Version { return db.version }
 // Stats returns the statistics of the open version.
 func (db *DB) Stats() Stats { return db.version.Root.Stats }
 
-// Files returns what the database reads its files with.
+// Files returns the Files from which the database reads.
 func (db *DB) Files() Files { return db.files.Files }
 
 // String describes the database on one line.

@@ -98,24 +98,21 @@
 //
 // # Commits
 //
-// A commit writes the nodes on the way from the root to what changes anew and
-// shares all others with the version before. Nodes are split, never merged. When
-// the manifest's block of versions is full, it becomes a version-tree leaf,
-// which joins the node of height 1 that covers its block, which when full joins
-// one of height 2, and so on. Everything goes to new files; the manifest that
-// replaces the old one makes it the newest version. DB.Commit makes such bytes,
-// Union.Merge embeds the databases of several processes by reference, Compact
-// leaves one version without garbage, Check reads everything and says what is
-// wrong, unused or orphaned.
+// A commit writes new nodes on the paths from the root to its changes, and shares all other nodes
+// with the previous version. Nodes are split, never merged. When the block of versions in the
+// manifest is full, it becomes a version-tree leaf. The leaf joins the node of height 1 that covers
+// its block; when that node is full, it joins a node of height 2, and so on. Everything goes to new
+// files; replacing the manifest makes the version the newest. DB.Commit makes such bytes,
+// Union.Merge embeds the databases of several processes by reference, Compact leaves one version
+// without garbage, and Check reads everything and reports what is damaged, unused or orphaned.
 //
 // # Trust
 //
-// Bytes are assumed to come from an enemy. Checksums, bounds, orders, heights
-// and counts are checked before memory is allocated; what is allocated is
-// bounded by the file and by Options.MaxNodeBytes; paths that leave the
-// directory are refused. Every such finding is an errs.Corrupt with file,
-// offset and reason. The depth of a walk is bounded by the height in the
-// manifest, which falls by one from node to child, so that cycles end.
+// Input may be hostile. Checksums, bounds, orders, heights and counts are checked before memory is
+// allocated. The file and Options.MaxNodeBytes bound the allocated memory. Paths that leave the
+// directory are refused. Every such finding is an errs.Corrupt with file, offset and reason. The
+// height in the manifest bounds the depth of a walk: it falls by one from node to child, so cycles
+// end.
 package ocdbt
 
 // ManifestName is the name of the file that makes a directory a database.

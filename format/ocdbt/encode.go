@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// EncodedNode is a node as it must lie in its data file.
+// EncodedNode is a node as it must be stored in its data file.
 type EncodedNode struct {
 	File   File
 	Offset int64
@@ -19,16 +19,16 @@ type EncodedNode struct {
 // EncodeTree encodes entries, which must be sorted by key without duplicates,
 // as the nodes of one B+tree, leaves first, and returns them with the root.
 //
-// place decides where the next node of the given size goes; it is called once a
-// node, in the order of the result. No entries give no nodes and a zero root.
-// Nodes are split by c.MaxDecodedNodeBytes exactly as TensorStore splits them.
-// Entries that no reader could take are errs.Invalid.
+// place chooses the place of the next node of the given size. It is called once per node, in the
+// order of the result. No entries give no nodes and a zero root. Nodes are split by
+// c.MaxDecodedNodeBytes exactly as TensorStore splits them. Entries that no reader would accept are
+// errs.Invalid.
 func EncodeTree(entries []Entry, c Config, place func(size int) (File, int64)) ([]EncodedNode, Node, error) {
 	return EncodeEntries(entryList(entries), c, place)
 }
 
-// EncodeEntries is EncodeTree of entries that are made when they are asked for, so that
-// a tree of very many keys takes little more memory than its nodes.
+// EncodeEntries works like EncodeTree for entries that are made on demand, so that a tree of very
+// many keys takes little more memory than its nodes.
 func EncodeEntries(entries Entries, c Config, place func(size int) (File, int64)) ([]EncodedNode, Node, error) {
 	if err := c.Validate(); err != nil {
 		return nil, Node{}, err
@@ -111,7 +111,7 @@ type innerEntry struct {
 	node   Node
 }
 
-// maxHeight is what the height of a node can be.
+// maxHeight is the largest height of a node.
 const maxHeight = math.MaxUint8
 
 // leaves writes entries as leaves; top: no other node is at their height.
@@ -138,7 +138,7 @@ func (e *treeEncoder) leaves(entries Entries, top bool) ([]innerEntry, error) {
 	})
 }
 
-// inner writes children as nodes of that height likewise.
+// inner writes children as nodes of that height; top means the same as in leaves.
 func (e *treeEncoder) inner(children []innerEntry, height int, top bool) ([]innerEntry, error) {
 	size := func(i int) uint64 {
 		c := &children[i]

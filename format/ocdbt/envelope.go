@@ -114,8 +114,8 @@ func (s sealer) seal(magic uint32, body []byte) []byte {
 	return finish(b)
 }
 
-// stream is seal of what write writes, the same each time. A large body that is
-// compressed is never in memory as a whole.
+// stream works like seal for a body that write writes, the same in each call. A large compressed
+// body is never in memory as a whole.
 func (s sealer) stream(magic uint32, write func(*columns)) ([]byte, error) {
 	var count columns
 	write(&count)
@@ -127,7 +127,8 @@ func (s sealer) stream(magic uint32, write func(*columns)) ([]byte, error) {
 			return c.err
 		})
 		if err != nil {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: "ocdbt.EncodeEntries", Subject: "entries", Want: "the same entries each time", Err: err}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "ocdbt.EncodeEntries", Subject: "entries",
+				Want: "the same entries each time", Err: err}
 		}
 		return finish(b), nil
 	}
@@ -146,7 +147,7 @@ func (g *gathered) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// begin is the beginning of an object, with room for that many bytes of its body.
+// begin returns the beginning of an object, with capacity for that many bytes of its body.
 func (s sealer) begin(magic uint32, room int) []byte {
 	b := make([]byte, headerSize, headerSize+2+room+4)
 	binary.BigEndian.PutUint32(b, magic)

@@ -7,11 +7,10 @@ import (
 	"sort"
 )
 
-// Index is all keys of a database with the places of their values, flat in memory.
-// It is made in one pass over the nodes, each of which is read and decoded once;
-// afterwards no node is needed, so that any number of goroutines find any keys in any
-// order at one cost. It takes some 20 bytes a key, and inline values that come more
-// than once, as the metadata of arrays does, are kept once.
+// Index holds all keys of a database with the places of their values, flat in memory. It is made in
+// one pass over the nodes, each of which is read and decoded once. Afterwards no node is needed:
+// any number of goroutines find keys in any order at the same cost. It takes some 20 bytes per key.
+// Equal inline values, such as metadata of arrays, are kept once.
 //
 // An Index never changes and is safe for concurrent use.
 type Index struct {

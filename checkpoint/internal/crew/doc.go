@@ -31,10 +31,10 @@
 //
 // # What is safe without a barrier
 //
-// Barriers only wait. A passed barrier proves nothing. The primary publishes when it has
-// read the report of every process, and a process writes its report when its files are durable. A
-// barrier that returns too early, or fails, makes the save fail, but never makes a wrong checkpoint.
-// A process that is killed leaves two directories with temporary names, which the next save of that
+// Barriers only wait. A passed barrier proves nothing. The primary publishes when it has read the
+// report of every process, and a process writes its report when its files are durable. A barrier
+// that returns too early, or fails, makes the save fail, but never makes a wrong checkpoint. A
+// process that is killed leaves two directories with temporary names, which the next save of that
 // name removes.
 //
 // A process that fails before its report knows that nothing becomes visible. After its report, a

@@ -216,7 +216,8 @@ func (m *Meeting) search(ctx context.Context) (string, error) {
 	if found == "" {
 		return "", &errs.Error{Kind: errs.NotFound, Subject: m.call.Name,
 			Want: "a save that process " + strconv.Itoa(m.group.Primary) + ", the primary, has begun", Got: "no save",
-			Remedy: "find out why it has not begun; or give all processes the same directory; or set primary_host to null if each process has its own"}
+			Remedy: "find out why it has not begun; or give all processes the same directory; " +
+				"or set primary_host to null if each process has its own"}
 	}
 	return path.Join(dir, found), nil
 }

@@ -54,7 +54,8 @@ func (m *Meeting) silence(name string) error {
 		who = fmt.Sprintf("process %d, the primary", m.group.Primary)
 	}
 	return &errs.Error{Kind: errs.NotFound, Subject: who, Want: meaning[what], Got: "no message",
-		Remedy: "check whether that process has ended and why, and that all processes use the same directory; then save again"}
+		Remedy: "check whether that process has ended and why, and that all processes use the same directory; " +
+			"then save again"}
 }
 
 // silent names the processes that have not written their message for a barrier. It returns "" if

@@ -148,7 +148,8 @@ func (m *Meeting) add(ctx context.Context, r report, draft *writer.Draft) error 
 	for _, f := range written.Files {
 		in, err := m.call.Store.Stat(ctx, path.Join(m.txn.Staging(), f.Name))
 		if errs.KindOf(err) == errs.NotFound {
-			err = &errs.Error{Kind: errs.NotFound, Subject: f.Name, Want: "the file that the process has reported", Got: "no such file"}
+			err = &errs.Error{Kind: errs.NotFound, Subject: f.Name, Want: "the file that the process has reported",
+				Got: "no such file"}
 		}
 		if err == nil && in.Size != f.Size {
 			err = &errs.Error{Kind: errs.Corrupt, Subject: f.Name, Want: strconv.FormatInt(f.Size, 10) + " bytes",
@@ -251,7 +252,7 @@ func (m *Meeting) publish(ctx context.Context, w *writer.Writer, err error) (at 
 	if !m.said {
 		m.barrier(ctx, written) //nolint:errcheck // the reason is already being returned
 	}
-	m.say(ctx, "outcome", outcome{fail(err), at.UnixNano()}) //nolint:errcheck // a process that cannot read it reports that
+	m.say(ctx, "outcome", outcome{fail(err), at.UnixNano()}) //nolint:errcheck // its readers report that
 	m.barrier(ctx, end)                                      //nolint:errcheck // the outcome is decided
 	m.leave(ctx)                                             //nolint:errcheck // likewise
 	return at, err

@@ -107,8 +107,8 @@ func (l *Leaf) Read(ctx context.Context, dst []byte) error {
 // If the checkpoint has a manifest, the bytes are compared with it: each sub-chunk with the
 // checksum of that sub-chunk of that array, so that a whole sub-chunk in the wrong place is noticed
 // too. So a sub-chunk of which the box needs a part is read as a whole. If the manifest has one
-// checksum for an array of several sub-chunks, only a read of the whole array is compared with it. A
-// read of a part is checked only by the format itself.
+// checksum for an array of several sub-chunks, only a read of the whole array is compared with it.
+// A read of a part is checked only by the format itself.
 //
 // A box that is not inside the array, or a dst of another size, is errs.Invalid.
 func (l *Leaf) ReadBox(ctx context.Context, box zarr.Box, dst []byte) error {

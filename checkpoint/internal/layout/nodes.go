@@ -77,18 +77,19 @@ func (f *files) admit(n ocdbt.Node) error {
 	if name := n.File.Path(); !f.nodes(name).holds(n.Offset, n.Length) {
 		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint",
 			Subject: name + " at offset " + strconv.FormatInt(n.Offset, 10),
-			Want:    "a node among those that the manifest lists", Got: strconv.FormatInt(n.Length, 10) + " bytes outside of them"}
+			Want:    "a node among those that the manifest lists",
+			Got:     strconv.FormatInt(n.Length, 10) + " bytes outside of them"}
 	}
 	return nil
 }
 
 // salvageValues works like openValues for a tree whose database is damaged; why is the damage. It
-// reads each node by itself and compares it with its own CRC-32C, because the hash of all nodes does
-// not match. Keys below a damaged node are errs.Corrupt.
+// reads each node by itself and compares it with its own CRC-32C, because the hash of all nodes
+// does not match. Keys below a damaged node are errs.Corrupt.
 //
-// A CRC-32C proves nothing against a forger. So with a key nothing is salvaged, and why is returned.
-// The same happens if each node matches its own CRC-32C: then these are not the nodes that were
-// written, and nobody knows who wrote them.
+// A CRC-32C proves nothing against a forger. So with a key nothing is salvaged, and why is
+// returned. The same happens if each node matches its own CRC-32C: then these are not the nodes
+// that were written, and nobody knows who wrote them.
 func (t *OpenTree) salvageValues(ctx context.Context, why error) (zarr.KV, error) {
 	switch {
 	case !isDamage(why):
@@ -113,8 +114,8 @@ func (t *OpenTree) salvageValues(ctx context.Context, why error) (zarr.KV, error
 }
 
 // listedNodes finds the keys of a database without its document, manifest.ocdbt. The manifest lists
-// where the nodes are, and has a hash of all of them. If the hash does not match, listedNodes returns
-// why.
+// where the nodes are, and has a hash of all of them. If the hash does not match, listedNodes
+// returns why.
 func (t *OpenTree) listedNodes(ctx context.Context, why error) (*ocdbt.Index, error) {
 	t.files.apart = false
 	var found *nodes

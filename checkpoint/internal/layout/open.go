@@ -131,10 +131,10 @@ type Options struct {
 	OverRead        float64           // for safetensors files without a manifest: safetensors.Options
 	ReadBytes       int64             // largest read of a safetensors file; 0 is about 4 MiB
 	Reads           *Limit            // bounds reads of the checkpoint; nil is no limit
-	FillMissing     bool              // missing chunks are the fill value, even if every chunk was stored; without effect if there is a manifest
+	FillMissing     bool              // missing chunks are the fill value, even if every chunk was stored; not with a manifest
 	AllowNoManifest bool              // a checkpoint that was written with a manifest may have lost it
 	Committed       bool              // a layout of Orbax must have commit_success.txt
-	Lease           bool              // a checkpoint that is removed meanwhile keeps its files until Close, if the store supports that
+	Lease           bool              // a removed checkpoint keeps its files until Close, if the store can
 }
 
 // Open works like Options.Open of the zero Options.
@@ -144,9 +144,9 @@ func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error)
 
 // Open recognises the checkpoint called name in st and reads its metadata.
 //
-// Errors: NotFound if the name does not exist, or no longer exists (store.ErrRemoved); Invalid if it
-// is not a checkpoint, with what it is; Corrupt if the checkpoint is damaged, or not signed with the
-// key.
+// Errors: NotFound if the name does not exist, or no longer exists (store.ErrRemoved); Invalid if
+// it is not a checkpoint, with what it is; Corrupt if the checkpoint is damaged, or not signed with
+// the key.
 func (o Options) Open(ctx context.Context, st store.Store, name string) (c *Checkpoint, err error) {
 	for range replacements {
 		if c, err = o.open(ctx, st, name); !errors.Is(err, store.ErrReplaced) {

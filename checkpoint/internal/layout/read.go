@@ -49,9 +49,9 @@ type task struct {
 // Read reads all targets, several at a time, and large targets in several places at a time. Beyond
 // the targets it uses at most some 32 MiB of memory, or Options.Reads, plus the largest chunk that
 // must be decoded as a whole. Bytes that several boxes of a leaf need are read once. Read verifies
-// like Leaf.ReadBox. The targets of one leaf must be adjacent in the list; the memory of targets must
-// not overlap. Read returns the error of the first failed target in list order. After an error the
-// content of the targets is undefined.
+// like Leaf.ReadBox. The targets of one leaf must be adjacent in the list; the memory of targets
+// must not overlap. Read returns the error of the first failed target in list order. After an error
+// the content of the targets is undefined.
 //
 // Elements are cast slab by slab, after their stored bytes were verified. If an array has only one
 // checksum for the whole, that takes memory for the whole array.

@@ -234,8 +234,8 @@ func (a safetensorsArray) checkBox(zarr.Box, []byte) error { return nil }
 func (a safetensorsArray) entire() bool { return false }
 
 // In a safetensors checkpoint of Bivouac, the metadata of the file says where the tensors belong in
-// the tree, and that there is a manifest. The manifest has a checksum of the header, which is parsed
-// before the whole file is read, and of each tensor.
+// the tree, and that there is a manifest. The manifest has a checksum of the header, which is
+// parsed before the whole file is read, and of each tensor.
 
 // checkHeads compares the headers of the files with the manifest, if there is one.
 func (c *Checkpoint) checkHeads(ctx context.Context, f *files) error {

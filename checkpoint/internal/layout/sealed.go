@@ -15,9 +15,9 @@ import (
 )
 
 // sealed is the store of a checkpoint that is loaded with a key. It has only the files that the
-// signed manifest lists, and each of these must exist. It returns no byte before the run of the byte
-// was compared with its SHA-256. Every read of a checkpoint goes through its store, so the code above
-// does not need to know about keys.
+// signed manifest lists, and each of these must exist. It returns no byte before the run of the
+// byte was compared with its SHA-256. Every read of a checkpoint goes through its store, so the
+// code above does not need to know about keys.
 //
 // A run is read as a whole. If only a part of it is wanted, the run is cached for a while.
 type sealed struct {

@@ -17,8 +17,8 @@ import (
 // Each run has at most RunBytes, because a run must be read as a whole. An empty file has one run
 // without bytes.
 //
-// Checksums detect damage, but a forger can find other bytes with the same checksums. A signature of
-// the bytes therefore needs digests.
+// Checksums detect damage, but a forger can find other bytes with the same checksums. A signature
+// of the bytes therefore needs digests.
 type Run struct {
 	Off, Size int64
 	Sum       [sha256.Size]byte
@@ -128,8 +128,8 @@ const runBytes = 4 << 20
 
 // RunShape returns the shape of the sub-chunks by which an array is checksummed that lies in one
 // piece in its file, in C order. A sub-chunk is as many rows of the first axis as fit in 4 MiB. If
-// one row is larger, the row is divided in the same way. Each sub-chunk is one run of bytes. An array
-// of packed elements, of less than a byte, is one sub-chunk.
+// one row is larger, the row is divided in the same way. Each sub-chunk is one run of bytes. An
+// array of packed elements, of less than a byte, is one sub-chunk.
 func RunShape(shape []int, d tensor.DType) []int {
 	sub := slices.Clone(shape)
 	if d.Bits()%8 != 0 {

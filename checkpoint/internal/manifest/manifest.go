@@ -2,8 +2,8 @@
 // their places: bivouac.manifest at its root.
 //
 // Orbax ignores the file. It is written last, so a checkpoint with a manifest is complete. With the
-// manifest a reader detects a flipped bit in any file, a file that is missing, truncated or foreign,
-// and a valid chunk in the wrong place.
+// manifest a reader detects a flipped bit in any file, a file that is missing, truncated or
+// foreign, and a valid chunk in the wrong place.
 //
 // It is text, one record a line, fields separated by one space; names are Go
 // quoted strings; checksums are CRC-32C in eight hexadecimal digits:
@@ -24,22 +24,22 @@
 // A leaf stored as a single sub-chunk has no trailing checksum, as the leaf's own says the same. A
 // leaf of several sub-chunks without trailing checksums can be checked only as a whole.
 //
-// Version 1 has no hashes; in version 2 a file may have one. A document without hashes is written as
-// version 1, so that earlier readers can read it. The hash is 128 bits in 32 hexadecimal digits, and
-// never all zero. The writer decides how it is computed. Files of equal size with equal hashes hold
-// the same bytes, so a later save may link the file instead of writing it. The checksum does not
-// show that: over bytes that end with their own CRC-32C, as the zarr codec writes them, it is always
-// the same. The age is how many saves have linked the file since its bytes were last written or read
-// back, in decimal digits.
+// Version 1 has no hashes; in version 2 a file may have one. A document without hashes is written
+// as version 1, so that earlier readers can read it. The hash is 128 bits in 32 hexadecimal digits,
+// and never all zero. The writer decides how it is computed. Files of equal size with equal hashes
+// hold the same bytes, so a later save may link the file instead of writing it. The checksum does
+// not show that: over bytes that end with their own CRC-32C, as the zarr codec writes them, it is
+// always the same. The age is how many saves have linked the file since its bytes were last written
+// or read back, in decimal digits.
 //
 // In version 3, the version of signed documents, each file has its runs, see Run:
 // "<size>:<digest>", the digest in unpadded standard base64. Lower versions have no label.
 //
-// Version 4 has the nodes of databases, with their XXH3 of 128 bits, because each node ends with its
-// own CRC-32C. An array whose elements lie unencoded as one value in such nodes, like a number, needs
-// no record: the hash of the nodes binds each value to its key. So a tree of very many small arrays
-// has a document of a few lines. A reader takes the value of an array without a record only from such
-// nodes.
+// Version 4 has the nodes of databases, with their XXH3 of 128 bits, because each node ends with
+// its own CRC-32C. An array whose elements lie unencoded as one value in such nodes, like a number,
+// needs no record: the hash of the nodes binds each value to its key. So a tree of very many small
+// arrays has a document of a few lines. A reader takes the value of an array without a record only
+// from such nodes.
 package manifest
 
 import (

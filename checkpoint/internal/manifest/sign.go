@@ -93,7 +93,8 @@ func (m *Manifest) CheckLabel(label string) error {
 	if m.Label == label {
 		return nil
 	}
-	e := &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name, Want: "a checkpoint signed as " + strconv.Quote(label),
+	e := &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name,
+		Want:   "a checkpoint signed as " + strconv.Quote(label),
 		Got:    "no label",
 		Remedy: "another checkpoint of the same signer lies here: do not trust it"}
 	if m.Label != "" {

@@ -9,7 +9,7 @@ import (
 type KeyArray struct {
 	Param string
 	Impl  string // name of the implementation of the keys
-	Shape []int  // shape of the array, which is one piece
+	Shape []int  // shape of the array, stored in one piece
 }
 
 // AppendArrays appends array_metadatas/process_0 for the arrays.

@@ -35,8 +35,8 @@ type Entry struct {
 	WriteShape []int // shape of one written fragment; only for jax.Array, else nil
 }
 
-// Append appends the document as Orbax spells it, but without blanks between tokens: a checkpoint of
-// many small leaves consists mostly of this document.
+// Append appends the document as Orbax spells it, but without blanks between tokens: a checkpoint
+// of many small leaves consists mostly of this document.
 func (t Tree) Append(dst []byte) []byte {
 	dst = slices.Grow(dst, t.size())
 	dst = append(dst, `{"tree_metadata":{`...)

@@ -10,9 +10,9 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// CopyName is the file with a copy of the manifest. The copy leaves out two things: the record of this
-// file, which follows from the bytes of the file, and the signature, which is over a document that
-// lists this file.
+// CopyName is the file with a copy of the manifest. The copy leaves out two things: the record of
+// this file, which follows from the bytes of the file, and the signature, which is over a document
+// that lists this file.
 const CopyName = Prefix + "manifest"
 
 // Copy writes the copy of a complete manifest, and lists the copy in the manifest.
@@ -60,9 +60,9 @@ func (x *examination) remakeCopy(ctx context.Context, to files, f manifest.File)
 	return writeWhole(ctx, to, f, doc)
 }
 
-// Manifest restores the manifest of the checkpoint name from its copy. raw has the readable bytes of
-// the damaged manifest, which include the signature. The error is errs.Corrupt, or the reason why the
-// files could not be read.
+// Manifest restores the manifest of the checkpoint name from its copy. raw has the readable bytes
+// of the damaged manifest, which include the signature. The error is errs.Corrupt, or the reason
+// why the files could not be read.
 func Manifest(ctx context.Context, st store.Store, name string, raw []byte) ([]byte, error) {
 	doc, err := store.ReadAll(ctx, st, path.Join(name, CopyName))
 	if err != nil {

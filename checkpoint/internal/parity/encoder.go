@@ -94,8 +94,8 @@ func (e *encoder) addBlock(i, from int, b []byte) error {
 // blocks are multiplied one by one. Up to it EncodeIdx is as fast.
 const fewParity = 4
 
-// run returns how many whole blocks of the region of block i, starting with block i, are in n bytes.
-// It returns 0 if taking them together does not pay, because no group has two of them.
+// run returns how many whole blocks of the region of block i, starting with block i, are in n
+// bytes. It returns 0 if taking them together does not pay, because no group has two of them.
 func (e *encoder) run(i, from, n int) int {
 	if from != 0 {
 		return 0

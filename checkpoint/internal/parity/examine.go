@@ -18,7 +18,8 @@ func Has(m *manifest.Manifest) bool {
 }
 
 // Percent returns how many parity blocks a checkpoint has for 100 blocks of data, 0 for a
-// checkpoint without parity. It reads the first readable parity file, and fails if none is readable.
+// checkpoint without parity. It reads the first readable parity file, and fails if none is
+// readable.
 func Percent(ctx context.Context, st store.Store, name string, m *manifest.Manifest) (int, error) {
 	if m == nil {
 		return 0, nil
@@ -349,8 +350,8 @@ func same(made, want manifest.File) error {
 	return nil
 }
 
-// remakeShared works like remake for a parity file that several files share: the files that it lists,
-// or else the files that have no other parity file.
+// remakeShared works like remake for a parity file that several files share: the files that it
+// lists, or else the files that have no other parity file.
 func (x *examination) remakeShared(ctx context.Context, to files, f manifest.File, signed bool) error {
 	members, percent, err := x.members(ctx, f.Name)
 	if err != nil {

@@ -15,8 +15,8 @@ const (
 	trailer  = 8
 )
 
-// seal returns the hash that ends a table. It is not a CRC: the CRC of a file does not depend on parts
-// of it that end with their own CRC.
+// seal returns the hash that ends a table. It is not a CRC: the CRC of a file does not depend on
+// parts of it that end with their own CRC.
 func seal(b []byte) uint64 {
 	h := manifest.HashOf(b)
 	return binary.LittleEndian.Uint64(h[:])

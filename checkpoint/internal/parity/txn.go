@@ -39,9 +39,9 @@ func (b Base) Twin(file string, size int64, percent int) (manifest.File, bool) {
 	return f, ok && f.Size == newTable(shapeOf(size, percent), nil).fileSize()
 }
 
-// Txn is a transaction that makes the parity of all files that are written through it, while they are
-// written. Finish must be called before Commit. Files that Commit writes have no parity, unless they
-// are given to Finish.
+// Txn is a transaction that makes the parity of all files that are written through it, while they
+// are written. Finish must be called before Commit. Files that Commit writes have no parity, unless
+// they are given to Finish.
 type Txn struct {
 	store.Txn
 	o Options

@@ -66,7 +66,8 @@ func Assemble(ctx context.Context, st store.Store, session string) (*Assembly, e
 		return nil, err
 	}
 	if a.docs[orbax.CheckpointFile] == nil {
-		return nil, &errs.Error{Kind: errs.Corrupt, Subject: session, Want: "parts with " + orbax.CheckpointFile, Got: "no such part",
+		return nil, &errs.Error{Kind: errs.Corrupt, Subject: session, Want: "parts with " + orbax.CheckpointFile,
+			Got:    "no such part",
 			Remedy: "remove the directory if nothing of it is needed"}
 	}
 	if a.docs[orbax.CommitFile] == nil {

@@ -19,6 +19,6 @@
 // # Guard
 //
 // Orbax moves files while it finalizes. It fails in the middle if two parts have strings, and it
-// ignores removals. A session that Orbax cannot finalize therefore gets a first part whose _METADATA
-// is not JSON: Orbax reads it before it changes anything, and gives up.
+// ignores removals. A session that Orbax cannot finalize therefore gets a first part whose
+// _METADATA is not JSON: Orbax reads it before it changes anything, and gives up.
 package parts

@@ -16,14 +16,14 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// New returns an empty assembly. Joined with a draft it makes the checkpoint of that save, including
-// what was added to the draft.
+// New returns an empty assembly. Joined with a draft it makes the checkpoint of that save,
+// including what was added to the draft.
 func New(st store.Store, name string) *Assembly { return newAssembly(st, name) }
 
 // Open reads the documents of the committed checkpoint name, to add to it. If signing is not nil,
 // that key must have signed the checkpoint; if it is nil, the checkpoint must not be signed. So the
-// result has the same signer, or none. st is a store.Pinned of the name if other processes may write
-// there meanwhile.
+// result has the same signer, or none. st is a store.Pinned of the name if other processes may
+// write there meanwhile.
 func Open(ctx context.Context, st store.Store, name string, signing ed25519.PrivateKey) (*Assembly, error) {
 	a := newAssembly(st, name)
 	files, err := Files(ctx, st, name, func(e store.Info) bool { return store.IsStaging(e.Name) })

@@ -9,21 +9,23 @@ import (
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 )
 
-// Admit returns an error if a file of a handler, named relative to the item, already exists: files of
-// handlers cannot be joined. Several goroutines may call it.
+// Admit returns an error if a file of a handler, named relative to the item, already exists: files
+// of handlers cannot be joined. Several goroutines may call it.
 func (a *Assembly) Admit(item, name string) error {
 	at := path.Join(item, name)
 	for there := range a.links {
 		if there == at || strings.HasPrefix(there, at+"/") || strings.HasPrefix(at, there+"/") {
 			return &errs.Error{Kind: errs.Exists, Subject: at, Got: "a file of the handler's leaves that were saved before",
-				Remedy: "save all leaves of the handler at once, or replace all of them; or make the handler name files after leaves"}
+				Remedy: "save all leaves of the handler at once, or replace all of them; " +
+					"or make the handler name files after leaves"}
 		}
 	}
 	return nil
 }
 
 // dropForeign removes the files of leaf handlers if the tree of the item has no leaf of them any
-// more. While it has one, all files stay, because only the handler knows to which leaf a file belongs.
+// more. While it has one, all files stay, because only the handler knows to which leaf a file
+// belongs.
 func (a *Assembly) dropForeign(item string) error {
 	t, ok, err := a.Tree(item)
 	if err != nil || !ok || t.HasForeign() {

@@ -1,5 +1,5 @@
-// Package plan turns the resolved options of a call into the arguments of the packages that save and
-// load. No other package knows both.
+// Package plan turns the resolved options of a call into the arguments of the packages that save
+// and load. No other package knows both.
 package plan
 
 import (
@@ -132,7 +132,8 @@ func Reading[T any](ctx context.Context, call *T, scope func(*T) (*options.Optio
 	o, _ := scope(d)
 	o.CheckpointLayout = asked.CheckpointLayout
 	if err == nil && asked.Label != "" && o.Verification == nil {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "Bivouac.Label", Want: "a Verification key beside the label", Got: "no key"}
+		err = &errs.Error{Kind: errs.Invalid, Subject: "Bivouac.Label", Want: "a Verification key beside the label",
+			Got: "no key"}
 	}
 	if o.Verification == nil {
 		o.Label = ""

@@ -1,6 +1,6 @@
-// Package provided is the registry of parts that package handler needs but cannot import: the engine
-// for trees, in package checkpoint, and the codec for messages, in package protohandler. The parts
-// register themselves in their init functions, so that a program links only the parts that it
+// Package provided is the registry of parts that package handler needs but cannot import: the
+// engine for trees, in package checkpoint, and the codec for messages, in package protohandler. The
+// parts register themselves in their init functions, so that a program links only the parts that it
 // imports.
 package provided
 

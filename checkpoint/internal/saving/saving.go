@@ -87,9 +87,9 @@ func Resolve(c Call) (*Save, error) {
 	return s, nil
 }
 
-// Collect turns values into items in the order of their names. It isolates values that are not trees
-// before it returns. values is not changed. The time limit of the save begins here, so waiting for an
-// earlier save does not count.
+// Collect turns values into items in the order of their names. It isolates values that are not
+// trees before it returns. values is not changed. The time limit of the save begins here, so
+// waiting for an earlier save does not count.
 func (s *Save) Collect(ctx context.Context, values map[string]any) (err error) {
 	o := s.call.Options
 	if d := o.Asynchronous.SaveBound(s.call.Background); d > 0 {
@@ -103,9 +103,9 @@ func (s *Save) Collect(ctx context.Context, values map[string]any) (err error) {
 	return errs.Wrap("", "SaveOptions.Custom", err)
 }
 
-// Snapshot plans the files and copies the arrays, into memory of its own if the engine gave it none.
-// In a Joint save the processes first agree who writes what. err, if not nil, is why the engine
-// abandons the save. It is returned after the other processes were told.
+// Snapshot plans the files and copies the arrays, into memory of its own if the engine gave it
+// none. In a Joint save the processes first agree who writes what. err, if not nil, is why the
+// engine abandons the save. It is returned after the other processes were told.
 func (s *Save) Snapshot(ctx context.Context, t Target, err error) error {
 	if err = s.agree(ctx, t, err); err != nil {
 		return err
@@ -135,9 +135,9 @@ func (s *Save) plan() (err error) {
 	return nil
 }
 
-// Write writes and commits the checkpoint, or leaves nothing visible of it. If ctx ends, it fails with
-// errs.Canceled. So it does if the save exceeds its time limit, with context.DeadlineExceeded in the
-// chain. When it returns, the memory of the caller is not needed any more.
+// Write writes and commits the checkpoint, or leaves nothing visible of it. If ctx ends, it fails
+// with errs.Canceled. So it does if the save exceeds its time limit, with context.DeadlineExceeded
+// in the chain. When it returns, the memory of the caller is not needed any more.
 func (s *Save) Write(ctx context.Context, t Target) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -248,10 +248,10 @@ func (s *Save) Joint() bool { return s.role.joint }
 // Follows reports whether another process admits and publishes the save.
 func (s *Save) Follows() bool { return s.role.joint && !s.role.group.Leads() }
 
-// Meet lets the processes of a Joint save meet before Snapshot. The primary decides whether the save
-// takes place: decline is its reason against the save, or "". The decline of other processes does not
-// count. err, if not nil, is why this process cannot go on. Meet returns the decision of the primary.
-// If that is a decline or an error, the save is over.
+// Meet lets the processes of a Joint save meet before Snapshot. The primary decides whether the
+// save takes place: decline is its reason against the save, or "". The decline of other processes
+// does not count. err, if not nil, is why this process cannot go on. Meet returns the decision of
+// the primary. If that is a decline or an error, the save is over.
 func (s *Save) Meet(ctx context.Context, t Target, decline string, err error) (declined string, _ error) {
 	s.meeting, err = s.role.group.Meet(ctx, crew.Call{Store: t.Store, Name: t.Name, Key: t.Key, Txn: t.Options,
 		Decline: decline, Err: err})

@@ -8,8 +8,8 @@
 //	damage "<file>" "<what>"                          of the step above
 //	end <crc>                                         CRC-32C of every byte before this line
 //
-// An entry is valid for the step whose manifest has the hash. The document is never needed: if it is
-// missing, damaged or of another version, the steps count as never scrubbed.
+// An entry is valid for the step whose manifest has the hash. The document is never needed: if it
+// is missing, damaged or of another version, the steps count as never scrubbed.
 package scrub
 
 import (

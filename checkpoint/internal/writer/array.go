@@ -159,9 +159,9 @@ func (c *chunk) encode(ctx context.Context, p *piece, dst []byte) (sum uint32, e
 	return crc.Update(sum, dst[n-a.suffix:n]), nil
 }
 
-// elements returns memory that holds the elements of a region. It is the memory of the source, if one
-// piece of it holds the region. Otherwise the elements are read or gathered: into dst if bare, else
-// into scratch memory, which done releases.
+// elements returns memory that holds the elements of a region. It is the memory of the source, if
+// one piece of it holds the region. Otherwise the elements are read or gathered: into dst if bare,
+// else into scratch memory, which done releases.
 func (a *array) elements(ctx context.Context, region zarr.Box, bare bool,
 	dst []byte) (src zarr.Source, done func(), err error) {
 	done = func() {}
@@ -208,7 +208,7 @@ func (c *chunk) sumSource(i int, src zarr.Source) {
 
 // sumRuns returns the checksum of the elements of region, in C order, and their contribution to the
 // checksum of an array of that shape. If known is true, sum is the checksum of the elements, and a
-// region that is one run of the array is not read.
+// region that forms one run of the array is not read.
 func sumRuns(region zarr.Box, src zarr.Source, shape tensor.Shape, size int, sum uint32,
 	known bool) (plain, share uint32) {
 	total := shape.Len() * size

@@ -66,12 +66,12 @@ func (c *chunk) setSums(p *piece, content []byte, sum uint32) {
 	c.sumSource(i, zarr.Source{Data: content, Box: region})
 }
 
-// checksums returns the assumed checksum of a sub-chunk; ok is false if none is known.
+// checksums returns the assumed checksum of a sub-chunk; ok is false if it is unknown.
 type checksums func(c *chunk, sub int) (sum uint32, ok bool)
 
-// quickHash returns the hash of the bytes of the unit with the least work: it takes known checksums of
-// runs from believed. If a unit of the base has the same hash, content and checksums are right. If no
-// unit has it, the unit must be encoded, and its present checksums are meaningless.
+// quickHash returns the hash of the bytes of the unit with the least work: it takes known checksums
+// of runs from believed. If a unit of the base has the same hash, content and checksums are right.
+// If no unit has it, the unit must be encoded, and its present checksums are meaningless.
 func (u *unit) quickHash(ctx context.Context, memory []byte, believed checksums) (manifest.Hash, error) {
 	if len(u.pieces) == 0 || u.tail != nil {
 		b, err := u.bytes(ctx, memory)
@@ -127,8 +127,8 @@ func addZeros(h *xxh3.Hasher, n int) {
 	}
 }
 
-// believed returns the checksums that the base has for the arrays of an item. Only checksums that lie
-// behind their content are used, because a hash shows whether they are right.
+// believed returns the checksums that the base has for the arrays of an item. Only checksums that
+// lie behind their content are used, because a hash shows whether they are right.
 func (b *base) believed(item string) checksums {
 	return func(c *chunk, sub int) (uint32, bool) {
 		a := c.array

@@ -20,12 +20,13 @@ const (
 	axisPartBytes = 96 << 10 // smallest sub-chunk if such axes are cut, so that alignment costs little
 )
 
-// cut returns chunks and sub-chunks of an array: one chunk for the whole array or, if it is given in
-// parts of one shape, one chunk for each part. Sub-chunks have about ChunkBytes at most. They are cut
-// first along the named axes, and then along the leading axes, so that each is one run of the source.
+// cut returns chunks and sub-chunks of an array: one chunk for the whole array or, if it is given
+// in parts of one shape, one chunk for each part. Sub-chunks have about ChunkBytes at most. They
+// are cut first along the named axes, and then along the leading axes, so that each is one run of
+// the source.
 //
-// If no count near the ideal divides the axis, a chunk for the whole array is padded, by less than one
-// row for each sub-chunk.
+// If no count near the ideal divides the axis, a chunk for the whole array is padded, by less than
+// one row for each sub-chunk.
 func cut(d tensor.DType, shape tensor.Shape, part []int, how Storage) zarr.Layout {
 	chunk := []int(shape.Clone())
 	if part != nil {

@@ -31,8 +31,8 @@ import (
 // have linked it, so that one damaged inode does not become all copies.
 type Dedup struct {
 	Store store.Store // holds the bases; the transaction belongs to it and is opened with LinksOnly
-	// Bases are the names of committed checkpoints. Files of the first one with a readable manifest are
-	// linked. If there is no such base, everything is written, and later checkpoints may link it.
+	// Bases are the names of committed checkpoints. Files of the first one with a readable manifest
+	// are linked. If there is no such base, everything is written, and later checkpoints may link it.
 	Bases []string
 	// VerifyEvery says how often a file is read back before it is linked: in at least every
 	// VerifyEvery-th save in a row. 1 is each save, 0 is every tenth.
@@ -59,9 +59,9 @@ func (o *Options) maxFileBytes() int64 {
 	return max(0, o.MaxFileBytes)
 }
 
-// group assigns the arrays to files of at most most bytes. In a small item the files are smaller, so
-// that several are written at once. Small arrays share files in the order of their names; large arrays
-// have their own files.
+// group assigns the arrays to files of at most most bytes. In a small item the files are smaller,
+// so that several are written at once. Small arrays share files in the order of their names; large
+// arrays have their own files.
 func group(arrays []*array, perFile, most int64) []*file {
 	arrays = byName(arrays)
 	total := int64(0)

@@ -15,8 +15,9 @@ type smallArray struct {
 	inline []byte
 }
 
-// entries are the entries of the database of an item, in key order. They are made on demand: otherwise
-// the entries of an item with very many small arrays would take more memory than all written bytes.
+// entries are the entries of the database of an item, in key order. They are made on demand:
+// otherwise the entries of an item with very many small arrays would take more memory than all
+// written bytes.
 type entries struct {
 	arrays []*array
 	small  []smallArray
@@ -135,8 +136,8 @@ func (es *entries) all() []ocdbt.Entry {
 }
 
 // sortRuns sorts a by merging its runs that are already sorted. With r runs it needs n log r
-// comparisons, and memory for n more elements. Names of leaves form few runs, as numbers do: 0 to 9,
-// 10 to 99, 100 to 999.
+// comparisons, and memory for n more elements. Names of leaves form few runs, as numbers do: 0 to
+// 9, 10 to 99, 100 to 999.
 func sortRuns[T any](a []T, compare func(x, y T) int) {
 	var starts []int
 	for i := range a {

@@ -18,9 +18,9 @@ const writers = 8
 // openFiles is how many files are created, and their space reserved, before the first is written.
 const openFiles = 16
 
-// writeFiles encodes and writes all data files, or links the files that the base has. Each worker has
-// memory for one unit. It begins with its own file, and then helps with the others. When writeFiles
-// returns, also with an error, the sources are not needed any more.
+// writeFiles encodes and writes all data files, or links the files that the base has. Each worker
+// has memory for one unit. It begins with its own file, and then helps with the others. When
+// writeFiles returns, also with an error, the sources are not needed any more.
 //
 // Files of arrays that Options.Copied names are written before the others.
 func (w *Writer) writeFiles(ctx context.Context, txn store.Txn) error {

@@ -46,8 +46,8 @@ func (o *Options) storageOf(p tree.Path, s tensor.Spec) (Storage, error) {
 	return one, err
 }
 
-// namedAxes are axes along which arrays should be cut, each with the first array that lacks it, or ""
-// if an array has it.
+// namedAxes are axes along which arrays should be cut, each with the first array that lacks it, or
+// "" if an array has it.
 type namedAxes map[int]string
 
 func (n namedAxes) add(name string, s tensor.Spec, axes []int) {
@@ -83,8 +83,9 @@ func (s *Storage) validate(l options.Layout) error {
 	case slices.ContainsFunc(s.ShardAxes, func(k int) bool { return k < 0 }):
 		return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes, counted from 0"}
 	case s.ChunkBytes < 0 || s.ChunkBytes > maxChunkBytes:
-		return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "0 to " + strconv.Itoa(maxChunkBytes) + " bytes",
-			Got: strconv.Itoa(s.ChunkBytes)}
+		return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize",
+			Want: "0 to " + strconv.Itoa(maxChunkBytes) + " bytes",
+			Got:  strconv.Itoa(s.ChunkBytes)}
 	case l != options.SafetensorsLayout:
 		return nil
 	case s.Compression != options.Uncompressed:
@@ -111,8 +112,8 @@ const (
 	maxChunks     = 1 << 20 // chunks of an array
 )
 
-// checkCount returns an error if an array would be cut into uselessly many pieces: each needs memory,
-// and a file or an entry of an index.
+// checkCount returns an error if an array would be cut into uselessly many pieces: each needs
+// memory, and a file or an entry of an index.
 func checkCount(shape tensor.Shape, sub []int) error {
 	count := 1
 	for k, n := range sub {
@@ -124,12 +125,12 @@ func checkCount(shape tensor.Shape, sub []int) error {
 	return nil
 }
 
-// shardBytes is the largest size of a shard of sub-chunks whose encoded sizes are unknown. Each shard
-// is one file and is encoded in memory.
+// shardBytes is the largest size of a shard of sub-chunks whose encoded sizes are unknown. Each
+// shard is one file and is encoded in memory.
 const shardBytes = 16 << 20
 
-// shardBytes returns a size of shards that leaves room in the budget for several workers, each with a
-// shard and its elements. A shard is written at once.
+// shardBytes returns a size of shards that leaves room in the budget for several workers, each with
+// a shard and its elements. A shard is written at once.
 func (o *Options) shardBytes() int {
 	most := int64(shardBytes)
 	if o.Budget > 0 {
@@ -141,8 +142,8 @@ func (o *Options) shardBytes() int {
 	return int(most)
 }
 
-// shard returns the shape of a shard of a chunk: consecutive whole sub-chunks of at most most elements,
-// but at least one sub-chunk. A shard does not extend across given parts.
+// shard returns the shape of a shard of a chunk: consecutive whole sub-chunks of at most most
+// elements, but at least one sub-chunk. A shard does not extend across given parts.
 func shard(chunk, sub []int, most int, parts bool) []int {
 	out := slices.Clone(sub)
 	have := tensor.Shape(sub).Len()
@@ -208,7 +209,8 @@ func (o *Options) validate(items []Item) error {
 	}
 	switch {
 	case o.MaxFileBytes < -1:
-		return &errs.Error{Kind: errs.Invalid, Subject: "OCDBTTargetDataFileSize", Want: "a number of bytes, or -1 for no bound"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "OCDBTTargetDataFileSize",
+			Want: "a number of bytes, or -1 for no bound"}
 	case o.MaxFileBytes > 0 && !InDatabase(o.Layout) && o.Layout != options.SafetensorsLayout:
 		return &errs.Error{Kind: errs.Unsupported, Subject: "OCDBTTargetDataFileSize",
 			Want: "a layout with a database", Got: "a layout whose files hold single arrays or chunks",

@@ -27,7 +27,8 @@ type leaf struct {
 // leaves lists the entries of a tree. It returns an error for entries that the format cannot hold.
 func leaves(n *tree.Node, foreign map[*tree.Node]string) ([]leaf, []orbax.Entry, error) {
 	if n.IsEmpty() || n.Kind == tree.Leaf && n.Value == nil {
-		return nil, nil, &errs.Error{Kind: errs.Invalid, Got: "an empty tree", Remedy: "save at least one leaf, or do not save"}
+		return nil, nil, &errs.Error{Kind: errs.Invalid, Got: "an empty tree",
+			Remedy: "save at least one leaf, or do not save"}
 	}
 	entries := tree.Flatten(n)
 	if err := tree.Collisions(entries); err != nil {

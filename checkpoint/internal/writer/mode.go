@@ -12,9 +12,9 @@ const (
 	HandOver             // read by Write; the caller waits for Options.OnRelease before changing it
 )
 
-// Snapshot copies the arrays that the mode asks for: all arrays, the ones that Options.Copied names, or
-// none. When it returns, the caller may change the copied arrays. It is called once, after Plan and
-// before Write.
+// Snapshot copies the arrays that the mode asks for: all arrays, the ones that Options.Copied
+// names, or none. When it returns, the caller may change the copied arrays. It is called once,
+// after Plan and before Write.
 func (w *Writer) Snapshot() error {
 	var err error
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Pace slows the writers of a save down, so that they disturb the training less. The zero value lets
-// them write as fast as the disk allows.
+// Pace slows the writers of a save down, so that they disturb the training less. The zero value
+// lets them write as fast as the disk allows.
 type Pace struct {
 	// Background runs the writers on threads of the lowest priority, if the system supports that: they
 	// use the time that other threads leave.

@@ -45,10 +45,10 @@ type packer struct {
 	mu     *sync.Mutex // guards the files of trees
 }
 
-// writePacked encodes and writes the chunks whose size depends on the data. In a database a data file
-// has as many chunks as fit into memory; in other layouts each chunk has its own file. With Dedup the
-// grouping of chunks does not depend on their encoded sizes. Chunks of arrays that Options.Copied
-// names come first.
+// writePacked encodes and writes the chunks whose size depends on the data. In a database a data
+// file has as many chunks as fit into memory; in other layouts each chunk has its own file. With
+// Dedup the grouping of chunks does not depend on their encoded sizes. Chunks of arrays that
+// Options.Copied names come first.
 func (w *Writer) writePacked(ctx context.Context, txn store.Txn) error {
 	if w.opts.Copied == nil {
 		return w.writePackedArrays(ctx, txn, func(*array) bool { return true })

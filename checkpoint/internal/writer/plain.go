@@ -45,8 +45,8 @@ func (t *treePlan) plainFiles() []store.Blob {
 	return out
 }
 
-// checkPrefixes returns an error for arrays whose keys have the same prefix, such as "a" and "a/": one
-// would overwrite the other, in databases too.
+// checkPrefixes returns an error for arrays whose keys have the same prefix, such as "a" and "a/":
+// one would overwrite the other, in databases too.
 func (t *treePlan) checkPrefixes() error {
 	odd := false
 	for i := range t.leaves {
@@ -76,8 +76,8 @@ func (t *treePlan) checkPrefixes() error {
 // longestName is the longest element of a path that file systems allow.
 const longestName = 255
 
-// checkNames returns an error for names of parameters that cannot be directories of a file system, or
-// that would be files in the directory of another parameter.
+// checkNames returns an error for names of parameters that cannot be directories of a file system,
+// or that would be files in the directory of another parameter.
 func (t *treePlan) checkNames() error {
 	bad := func(param, got string) error {
 		return &errs.Error{Kind: errs.Unsupported, Subject: "array " + strconv.Quote(param), Got: got,

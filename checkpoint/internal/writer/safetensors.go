@@ -18,10 +18,10 @@ import (
 // safetensorsItem is the one item of a safetensors checkpoint.
 const safetensorsItem = orbax.StateItem
 
-// planSafetensors makes the header, and places the tensors behind it in its order. If the size
-// of files is bounded, it does so for several files, and makes an index. The metadata of the first
-// header holds what the format cannot express: paths and kinds of leaves as in _METADATA, strings by
-// leaf name, and the metadata of the user.
+// planSafetensors makes the header, and places the tensors behind it in its order. If the size of
+// files is bounded, it does so for several files, and makes an index. The metadata of the first
+// header holds what the format cannot express: paths and kinds of leaves as in _METADATA, strings
+// by leaf name, and the metadata of the user.
 func (t *treePlan) planSafetensors(o Options) error {
 	t.dir, t.data = "", ""
 	specs := make(map[string]tensor.Spec, len(t.leaves))
@@ -129,8 +129,8 @@ func newRaw(param string, src source) *array {
 	return a
 }
 
-// elementsOf returns the elements, low to high, that have bytes in the range from…to of a raw chunk,
-// and own, the first element that begins in the range.
+// elementsOf returns the elements, low to high, that have bytes in the range from…to of a raw
+// chunk, and own, the first element that begins in the range.
 func elementsOf(d tensor.DType, count, from, to int) (low, own, high int) {
 	unit, group := d.Size(), 1
 	if bits := d.Bits(); bits%8 != 0 {
@@ -185,8 +185,8 @@ type runShare struct {
 	sum uint32
 }
 
-// sealRaw computes the checksums of a piece of unpacked elements, whose bytes are in dst. It returns
-// the checksum of the piece, and records the contribution to each sub-chunk.
+// sealRaw computes the checksums of a piece of unpacked elements, whose bytes are in dst. It
+// returns the checksum of the piece, and records the contribution to each sub-chunk.
 func (c *chunk) sealRaw(p *piece, dst []byte) (sum uint32) {
 	runs := c.runs()
 	from := int(p.off - c.offset)
@@ -203,8 +203,8 @@ func (c *chunk) sealRaw(p *piece, dst []byte) (sum uint32) {
 	return sum
 }
 
-// rawRuns gives the positions of the sub-chunks of a raw chunk. They are runs of bytes; the last run of
-// each block is shorter if runs do not divide the block.
+// rawRuns gives the positions of the sub-chunks of a raw chunk. They are runs of bytes; the last
+// run of each block is shorter if runs do not divide the block.
 type rawRuns struct{ block, run int }
 
 func (c *chunk) runs() rawRuns {

@@ -7,8 +7,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// create creates the file in the store when its first unit is written, because there may be more files
-// than a process may have open.
+// create creates the file in the store when its first unit is written, because there may be more
+// files than a process may have open.
 func (f *file) create(ctx context.Context, txn store.Txn) (store.Writer, error) {
 	f.made.Do(func() { f.out, f.err = txn.Create(ctx, f.path, f.size) })
 	return f.out, f.err
@@ -23,8 +23,8 @@ const (
 	finished
 )
 
-// schedule hands out units of files to workers. A file that the base may have is compared first. Then
-// it is linked or written.
+// schedule hands out units of files to workers. A file that the base may have is compared first.
+// Then it is linked or written.
 type schedule struct {
 	mu      sync.Mutex
 	changed sync.Cond // a file entered another stage, or the work is stopped
@@ -38,9 +38,10 @@ func newSchedule(files []*file) *schedule {
 	return s
 }
 
-// claim returns the next unit for a worker: a unit of its last file if there is one, else of the file
-// with the fewest workers that is being written. So files are written side by side, and few are open.
-// claim waits while there may be work later, and returns nil when all work was handed out.
+// claim returns the next unit for a worker: a unit of its last file if there is one, else of the
+// file with the fewest workers that is being written. So files are written side by side, and few
+// are open. claim waits while there may be work later, and returns nil when all work was handed
+// out.
 func (s *schedule) claim(last *file) (f *file, at stage, unit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -90,8 +90,8 @@ func (w *Writer) large() []*array {
 
 // copyArrays copies the arrays, or the ones that Options.Copied names. Each array is copied to its
 // place in the bytes of its data file; an array that will be compressed is copied unchanged. When
-// copyArrays returns, the caller may change the originals. Write computes and adds the checksums, and
-// writes the files from the copies.
+// copyArrays returns, the caller may change the originals. Write computes and adds the checksums,
+// and writes the files from the copies.
 func (w *Writer) copyArrays(memory Memory) error {
 	start := time.Now()
 	all, err := memory.Alloc(int(w.snapshotSize()), alignment)
@@ -136,8 +136,8 @@ func (w *Writer) copyArrays(memory Memory) error {
 	return nil
 }
 
-// add plans the copy of a unit. Pieces that differ from the bytes of the source are encoded, such as
-// the padded ends of large arrays and cast elements. Pieces of a Lazy are not copied.
+// add plans the copy of a unit. Pieces that differ from the bytes of the source are encoded, such
+// as the padded ends of large arrays and cast elements. Pieces of a Lazy are not copied.
 func (c *copying) add(u *unit) {
 	for _, p := range u.pieces {
 		dst := u.placed[p.off-u.off:][:p.size]
@@ -191,12 +191,12 @@ type encoding struct {
 }
 
 // copyTile is how many bytes are copied at once. From 1 MiB on, the copy of Go bypasses the cache,
-// which is two to three times as fast. A much larger tile would delay the garbage collector, because
-// nothing interrupts a copy.
+// which is two to three times as fast. A much larger tile would delay the garbage collector,
+// because nothing interrupts a copy.
 const copyTile = 2 << 20
 
-// copying copies many pieces as if they were one, in tiles, after it has encoded the pieces that need
-// encoding.
+// copying copies many pieces as if they were one, in tiles, after it has encoded the pieces that
+// need encoding.
 type copying struct {
 	encode   []encoding
 	encoded  atomic.Int64

@@ -47,8 +47,9 @@ type Key struct {
 // check returns an error unless the data can be PRNG keys.
 func (k Key) check() error {
 	if k.Impl == "" || k.Data.DType != tensor.Uint32 || len(k.Data.Shape) == 0 {
-		return &errs.Error{Kind: errs.Invalid, Want: "keys with the name of an implementation, and uint32 data of at least rank 1",
-			Got: strconv.Quote(k.Impl) + ", " + k.Data.DType.String() + k.Data.Shape.String()}
+		return &errs.Error{Kind: errs.Invalid,
+			Want: "keys with the name of an implementation, and uint32 data of at least rank 1",
+			Got:  strconv.Quote(k.Impl) + ", " + k.Data.DType.String() + k.Data.Shape.String()}
 	}
 	return k.Data.Check()
 }
@@ -221,8 +222,8 @@ func checkParts(d tensor.DType, shape tensor.Shape, parts []Part) error {
 	return nil
 }
 
-// Tiles returns an error unless the parts, each inside the shape, tile it. It looks only at the shapes
-// of their data.
+// Tiles returns an error unless the parts, each inside the shape, tile it. It looks only at the
+// shapes of their data.
 func Tiles(shape tensor.Shape, parts []Part) error {
 	if i, j, ok := overlap(parts, shape); ok {
 		return &errs.Error{Kind: errs.Invalid, Subject: "shard at " + parts[i].box().String(),

@@ -6,8 +6,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Status receives the progress of leaves, from several goroutines. Each method is called once for each
-// leaf that stores something, unless the save fails before.
+// Status receives the progress of leaves, from several goroutines. Each method is called once for
+// each leaf that stores something, unless the save fails before.
 type Status interface {
 	// OnTransferEnd is called when the memory of the leaf is not needed any more.
 	OnTransferEnd(tree.Path)

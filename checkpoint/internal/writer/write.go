@@ -19,11 +19,11 @@ import (
 // be moved.
 const commitText = "Checkpoint commit was successful"
 
-// Write writes the checkpoint through the transaction and commits it. The transaction is over when it
-// returns. Write returns the commit time that the checkpoint records.
+// Write writes the checkpoint through the transaction and commits it. The transaction is over when
+// it returns. Write returns the commit time that the checkpoint records.
 //
-// Arrays that Snapshot has not copied are read from the memory of the caller. They must not be changed
-// before Options.OnRelease is called, or Write has returned.
+// Arrays that Snapshot has not copied are read from the memory of the caller. They must not be
+// changed before Options.OnRelease is called, or Write has returned.
 func (w *Writer) Write(ctx context.Context, txn store.Txn) (time.Time, error) {
 	defer txn.Abort() //nolint:errcheck // no-op after txn.Commit; else the reason is already being returned
 	defer w.release()
@@ -203,16 +203,16 @@ func (w *Writer) listWritten(m *manifest.Manifest) error {
 	return nil
 }
 
-// Join turns the draft of a checkpoint into the checkpoint that is committed. It is called after the
-// data files were written, and may link committed files through txn.
+// Join turns the draft of a checkpoint into the checkpoint that is committed. It is called after
+// the data files were written, and may link committed files through txn.
 type Join func(ctx context.Context, txn store.Txn, draft *Draft) error
 
 // Draft is a checkpoint, or a part, whose data files are written: everything except their bytes.
 type Draft struct {
 	Docs     []store.Blob       // small files, written after Join
 	Manifest *manifest.Manifest // of the data files and arrays; the records of the Docs are added
-	// Entries are the entries of the database of each tree item that has one, in key order. Their files
-	// are relative to the directory of the item.
+	// Entries are the entries of the database of each tree item that has one, in key order. Their
+	// files are relative to the directory of the item.
 	Entries map[string][]ocdbt.Entry
 	// Bare is set by Join if the manifest would not list all files: then no manifest is made.
 	Bare bool

@@ -30,8 +30,8 @@ const (
 	Pending              // as one part of v1.partial.save: like V1, but with unmerged databases in Options.Process
 )
 
-// Memory provides memory for snapshots and for encoding. Its owner may reset and reuse it after Write
-// has returned.
+// Memory provides memory for snapshots and for encoding. Its owner may reset and reuse it after
+// Write has returned.
 type Memory interface {
 	// Alloc returns n bytes of any content, aligned.
 	Alloc(n, align int) ([]byte, error)
@@ -55,15 +55,15 @@ type Options struct {
 	MetadataKey string // for arrays of zarr v2, in place of .zarray
 	Rich        bool   // types of containers are recorded
 
-	// Process is the directory of the database in each item: "" is the directory of the item itself, for
-	// a complete database; else it is ocdbt.process_<id>.
+	// Process is the directory of the database in each item: "" is the directory of the item itself,
+	// for a complete database; else it is ocdbt.process_<id>.
 	Process string
 	// Extra are further small files, with names relative to the checkpoint.
 	Extra []store.Blob
 	// Admit, when not nil, is asked before a handler writes a file of an item.
 	Admit func(item, name string) error
-	// Join, when not nil, joins this save with existing data to one checkpoint. This save then makes no
-	// databases.
+	// Join, when not nil, joins this save with existing data to one checkpoint. This save then makes
+	// no databases.
 	Join Join
 
 	Annotations orbax.Annotations // kept with the checkpoint
@@ -72,8 +72,8 @@ type Options struct {
 	// FileBytes is how many bytes of arrays an item must have for each further data file, up to four
 	// files; 0 is 16 MiB.
 	FileBytes int64
-	// MaxFileBytes is the largest number of bytes of arrays in a data file with more than one array. -1
-	// is no bound; 0 is 64 MiB with Dedup, and no bound without.
+	// MaxFileBytes is the largest number of bytes of arrays in a data file with more than one array.
+	// -1 is no bound; 0 is 64 MiB with Dedup, and no bound without.
 	MaxFileBytes int64
 	Dedup        *Dedup // nil writes everything
 	Budget       int64  // bytes of Memory; a copy that needs more is not made; 0 is no bound
@@ -91,8 +91,8 @@ type Options struct {
 	// Progress, when not nil, receives after each write how many bytes of the data files were written,
 	// and how many there are. It is called once at a time.
 	Progress func(done, total int64)
-	// Parity is the number of parity blocks for 100 data blocks; 0 makes none. Committed files that Join
-	// links are read from Linked, and may belong to ParityBases.
+	// Parity is the number of parity blocks for 100 data blocks; 0 makes none. Committed files that
+	// Join links are read from Linked, and may belong to ParityBases.
 	Parity int
 	// Guest is a tag in the names of the parity files of this process, if several processes make a
 	// checkpoint together. Their parity is made before Join, and the primary lists it. For the primary
@@ -128,10 +128,10 @@ type Writer struct {
 	sum      [32]byte // the SHA-256 of the manifest
 }
 
-// Plan collects the leaves of the items, decides how each array is stored, and gives
-// every chunk its place in a file. Scalars, strings and arrays of up to 1024 bytes are copied. The
-// other arrays stay in the memory of the caller until Snapshot or Write is done with them. Errors name
-// the leaf. Plan touches no storage. A Writer that is not used further needs no Close.
+// Plan collects the leaves of the items, decides how each array is stored, and gives every chunk
+// its place in a file. Scalars, strings and arrays of up to 1024 bytes are copied. The other arrays
+// stay in the memory of the caller until Snapshot or Write is done with them. Errors name the leaf.
+// Plan touches no storage. A Writer that is not used further needs no Close.
 func Plan(items []Item, how Mode, o Options) (*Writer, error) {
 	how = o.settle(how)
 	if err := o.validate(items); err != nil {
@@ -190,8 +190,8 @@ func (o *Options) settle(how Mode) Mode {
 // Size returns the bytes of array data and JSON items.
 func (w *Writer) Size() int64 { return w.size }
 
-// release records that the memory of the caller is not needed any more: everything was copied or read,
-// or the save was abandoned.
+// release records that the memory of the caller is not needed any more: everything was copied or
+// read, or the save was abandoned.
 func (w *Writer) release() {
 	w.once.Do(func() {
 		if w.mode == Copy {
