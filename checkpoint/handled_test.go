@@ -234,7 +234,7 @@ func TestTransformHandled(t *testing.T) {
 	}
 	err = checkpoint.ConvertAndTransform(ctx, []string{"c"}, "e", rename.Transform, co)
 	if errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), `leaf "moved.here"`) ||
-		!strings.Contains(err.Error(), "drop it") {
+		!strings.Contains(err.Error(), "drop the leaf") {
 		t.Errorf("moved: %v", err)
 	}
 	if err := checkpoint.ConvertAndTransform(ctx, []string{"c", "c"}, "e", both,

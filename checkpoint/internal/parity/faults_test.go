@@ -400,11 +400,11 @@ func TestLostTables(t *testing.T) {
 		"a shared one for one of its own": {func(d *disk) {
 			d.files[own] = d.files[first]
 			d.files["ckpt/d/17"][5] ^= 1
-		}, []string{own, "ckpt/d/17"}, "a table of another kind"},
+		}, []string{own, "ckpt/d/17"}, "a table of the wrong kind"},
 		"one of its own for a shared one": {func(d *disk) {
 			d.files[second] = d.files[own]
 			d.files["ckpt/mark"][0] ^= 1
-		}, []string{second, "ckpt/mark"}, "a table of another kind"},
+		}, []string{second, "ckpt/mark"}, "a table of the wrong kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hurt := d.clone()
