@@ -81,8 +81,11 @@ func TestPreemptedChild(t *testing.T) {
 // exit status, or before the first step, or when all is committed; the next one goes on
 // behind the last step done, and the result equals the result of the uninterrupted run.
 func TestSIGTERM(t *testing.T) {
-	instants := 200
-	if testing.Short() {
+	instants := 60
+	switch {
+	case os.Getenv("BIVOUAC_LONG") != "":
+		instants = 1000
+	case testing.Short():
 		instants = 20
 	}
 	seed := uint64(time.Now().UnixNano())

@@ -95,7 +95,7 @@ func ExampleLoadInto_mismatch() {
 	}
 	fmt.Println(err)
 	// Output:
-	// LoadOptions.Abstract: mismatch: want the structure that was saved, got another (- asked for, not saved; + saved, not asked for; ~ of another kind):
+	// LoadOptions.Abstract: mismatch: want the structure that was saved, got another structure (- asked for, not saved; + saved, not asked for; ~ of another kind):
 	// - params.kernel: float32[2,3]
 	// + params.w: nil
 	// + opt: dict of 1

@@ -88,7 +88,7 @@ func (w gaugedWriter) WriteAt(ctx context.Context, p []byte, off int64) error {
 	return w.pass(len(p), func() error { return w.Writer.WriteAt(ctx, p, off) })
 }
 
-// many is a state of 28 MiB in arrays of several sizes.
+// many is a state of 28 MiB in arrays of several sizes, of 8 MiB where sampled.
 func many() *tree.Node {
 	r := rand.New(rand.NewPCG(1, 5))
 	n := tree.NewDict()
@@ -97,7 +97,7 @@ func many() *tree.Node {
 	}
 	rows := 12
 	if sampled() {
-		rows = 6
+		rows = 2
 	}
 	return n.Set("large", tree.NewLeaf(noise(r, tensor.Uint16, rows, 1<<20))).Set("step", tree.NewLeaf(int64(1)))
 }
