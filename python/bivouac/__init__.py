@@ -1,0 +1,38 @@
+"""Bivouac: training data that resumes exactly, and checkpoints compatible with Orbax.
+
+The work is done by a side-car process, `bivouac serve`, which starts at the first use. Importing
+this package starts nothing and imports neither numpy nor any module of the package.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bivouac import checkpoint as checkpoint
+    from bivouac import errors as errors
+    from bivouac.checkpoint import load as load
+    from bivouac.checkpoint import save as save
+
+__version__ = "0.0.0"
+
+__all__ = ["__version__", "checkpoint", "errors", "load", "save"]
+
+_modules = {"checkpoint", "errors"}
+_functions = {"load", "save"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a module of the package, or take a function of `checkpoint`, at its first use."""
+    if name in _modules:
+        return importlib.import_module(f"bivouac.{name}")
+    if name in _functions:
+        value = getattr(importlib.import_module("bivouac.checkpoint"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'bivouac' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
