@@ -72,15 +72,28 @@ func (d *destination) view(l *layout.Leaf) (t tensor.Tensor, ok bool) {
 	return t, ok
 }
 
-// memory returns the memory that a box of an array is read into: a view of the destination of the
-// same type and shape, or new memory.
-func (d *destination) memory(l *layout.Leaf, box tensor.Spec) ([]byte, error) {
-	if l.Kind == layout.Array {
-		if t, ok := d.view(l); ok && t.DType == box.DType && t.Shape.Equal(box.Shape) {
-			return t.Data, nil
-		}
+// memory returns the place that the destination has for a box of an array, if its type and shape
+// agree.
+func (d *destination) memory(l *layout.Leaf, box tensor.Spec) (mem []byte, ok bool) {
+	if l.Kind != layout.Array {
+		return nil, false
 	}
-	mem, err := newMemory(box.Shape.Len() * box.DType.Size())
+	t, ok := d.view(l)
+	return t.Data, ok && t.DType == box.DType && t.Shape.Equal(box.Shape)
+}
+
+// allocate returns new memory for a box of an array.
+func (o *LoadOptions) allocate(l *layout.Leaf, box tensor.Spec) ([]byte, error) {
+	n := box.Shape.Len() * box.DType.Size()
+	if o.Allocate == nil {
+		mem, err := newMemory(n)
+		return mem, errs.Wrap("", "array "+strconv.Quote(l.Param), err)
+	}
+	mem, err := o.Allocate(n)
+	if err == nil && len(mem) != n {
+		err = &errs.Error{Kind: errs.Invalid, Subject: "LoadOptions.Allocate", Want: strconv.Itoa(n) + " bytes",
+			Got: strconv.Itoa(len(mem))}
+	}
 	return mem, errs.Wrap("", "array "+strconv.Quote(l.Param), err)
 }
 

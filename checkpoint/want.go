@@ -128,9 +128,12 @@ func (rs *readings) memory(l *layout.Leaf, box tensor.Spec, one bool) ([]byte, e
 	const wide = 16 // of the widest number
 	switch {
 	case !one:
-		return (*destination)(nil).memory(l, box)
+		return rs.allocate(l, box)
 	case l.Kind != layout.Scalar || len(box.Shape) > 0 || box.DType.Size() > wide:
-		return rs.into.memory(l, box)
+		if mem, ok := rs.into.memory(l, box); ok {
+			return mem, nil
+		}
+		return rs.allocate(l, box)
 	}
 	if t, ok := rs.into.view(l); ok && t.DType == box.DType && len(t.Shape) == 0 {
 		return t.Data, nil

@@ -62,6 +62,7 @@ carries on as if nothing had happened.
 		newCatCommand(g),
 		newDataCommand(g),
 		newStateCommand(g),
+		newServeCommand(g),
 		newOpsCommand(g),
 		newVersionCommand(g),
 		newCompletionCommand(g),

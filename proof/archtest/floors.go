@@ -102,7 +102,7 @@ func Module() Rules {
 			}},
 			{Name: "faces", Rows: []Row{
 				{Packages: "examples/...", Beside: []string{"examples/..."}},
-				{Packages: "serve/..."},
+				{Packages: "serve/...", Modules: []string{"golang.org/x/sys"}},
 				{Packages: "cmd/bivouac", Beside: []string{"examples/...", "serve/..."}, Modules: []string{
 					"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8", "golang.org/x/term", "golang.org/x/sys"}},
 			}},

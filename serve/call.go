@@ -1,0 +1,205 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// maxCalls bounds the calls in flight of a connection.
+const maxCalls = 4096
+
+// call is a call in flight.
+type call struct {
+	*connection
+	ctx      context.Context // ends with cancel and with the connection
+	id       int64
+	op       string
+	args     *args
+	stop     context.CancelFunc
+	canceled chan struct{} // closed when the client cancels the call
+	once     sync.Once
+}
+
+// reply is the value of a call, and the file that travels with it.
+type reply struct {
+	json []byte
+	file *os.File
+}
+
+// answer makes a reply of a value.
+func answer(v any) (reply, error) {
+	b, err := json.Marshal(v)
+	return reply{json: b}, err
+}
+
+// nothing is the value of calls that return none.
+func nothing(err error) (reply, error) { return reply{json: []byte("{}")}, err }
+
+// ops are the calls by their names.
+func ops() map[string]func(*call) (reply, error) {
+	return map[string]func(*call) (reply, error){
+		"arena.new":  arenaNew,
+		"arena.free": arenaFree,
+
+		"save":     save,
+		"load":     load,
+		"metadata": metadata,
+	}
+}
+
+// begin starts a call.
+func (c *connection) begin(ctx context.Context, body []byte) error {
+	k, err := parseCall(body)
+	if err != nil {
+		return err
+	}
+	k.connection, k.canceled = c, make(chan struct{})
+	k.ctx, k.stop = context.WithCancel(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.calls[k.id] != nil {
+		k.stop()
+		return violation("an id that is not in use", strconv.FormatInt(k.id, 10))
+	}
+	if len(c.calls) >= maxCalls {
+		k.stop()
+		return violation("at most "+strconv.Itoa(maxCalls)+" calls in flight", "more")
+	}
+	c.calls[k.id] = k
+	c.working.Go(k.run)
+	return nil
+}
+
+// parseCall reads the body of a call.
+func parseCall(body []byte) (*call, error) {
+	k := &call{}
+	var rest []byte
+	c := &cursor{b: body}
+	for c.enter('{'); c.err == nil && c.more('}'); {
+		switch name := c.text(); name {
+		case "id":
+			k.id = c.integer()
+		case "op":
+			k.op = c.text()
+		case "args":
+			if c.peek() != '{' {
+				c.fail("an object")
+			}
+			rest = c.skip()
+		default:
+			c.fail("id, op or args")
+		}
+	}
+	if c.err != nil || k.id <= 0 || k.op == "" {
+		return nil, violation("a call with id, op and args", clipped(body))
+	}
+	k.args = newArgs(rest)
+	return k, nil
+}
+
+// run answers the call.
+func (k *call) run() {
+	defer k.stop()
+	r, err := k.do()
+	k.mu.Lock()
+	delete(k.calls, k.id)
+	k.mu.Unlock()
+	if err != nil {
+		closeFile(r.file)
+		k.sendError(k.id, err)
+		return
+	}
+	k.out.send(appendFrame(make([]byte, 0, len(r.json)+64), kindResult, func(b []byte) []byte {
+		b = append(b, `{"id":`...)
+		b = strconv.AppendInt(b, k.id, 10)
+		b = append(b, `,"value":`...)
+		b = append(b, r.json...)
+		return append(b, '}')
+	}), r.file)
+}
+
+// do runs the operation. A panic of it ends the call, not the server.
+func (k *call) do() (r reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			k.Log.Error("panic", "op", k.op, "value", p, "stack", string(debug.Stack()))
+			err = &errs.Error{Op: "serve." + k.op, Subject: "panic", Remedy: "report this with the log of the side-car"}
+		}
+	}()
+	op := ops()[k.op]
+	if op == nil {
+		var names []string
+		for name := range ops() {
+			names = append(names, name)
+		}
+		return reply{}, &errs.Error{Kind: errs.Unsupported, Op: "serve", Subject: "call " + strconv.Quote(k.op),
+			Want: "a call of the protocol", Remedy: errs.DidYouMean(k.op, names)}
+	}
+	return op(k)
+}
+
+// cancel ends a call. One that has ended already is left alone: the two frames crossed.
+func (c *connection) cancel(body []byte) error {
+	var which struct {
+		ID *int64 `json:"id"`
+	}
+	if err := decodeFrame(kindCancel, kindCancel, body, &which); err != nil {
+		return err
+	}
+	if which.ID == nil {
+		return violation("a cancel with an id", clipped(body))
+	}
+	c.mu.Lock()
+	k := c.calls[*which.ID]
+	c.mu.Unlock()
+	if k != nil {
+		k.once.Do(func() { close(k.canceled) })
+		k.stop()
+	}
+	return nil
+}
+
+// event sends more about the call.
+func (k *call) event(name string) {
+	k.send(kindEvent, struct {
+		ID    int64  `json:"id"`
+		Event string `json:"event"`
+	}{k.id, name})
+}
+
+// arenaNew makes an arena.
+func arenaNew(k *call) (reply, error) {
+	var bytes int64
+	k.args.into("bytes", &bytes)
+	if err := k.args.finish(); err != nil {
+		return reply{}, err
+	}
+	a, f, err := newArena(bytes)
+	if err != nil {
+		return reply{}, err
+	}
+	size := len(a.mem)
+	id, err := k.arenas.add(a)
+	if err != nil {
+		closeFile(f)
+		return reply{}, err
+	}
+	r, err := answer(map[string]int64{"arena": id, "bytes": int64(size)})
+	r.file = f
+	return r, err
+}
+
+// arenaFree frees an arena.
+func arenaFree(k *call) (reply, error) {
+	id := k.args.id("arena")
+	if err := k.args.finish(); err != nil {
+		return reply{}, err
+	}
+	return nothing(k.arenas.free(id))
+}

@@ -1,0 +1,24 @@
+//go:build !linux
+
+package serve
+
+import (
+	"os"
+	"runtime"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+func unsupported() error {
+	return &errs.Error{Kind: errs.Unsupported, Op: "serve", Subject: "shared memory", Want: "Linux", Got: runtime.GOOS}
+}
+
+func sharedMemory(string, int64) (*os.File, []byte, error) { return nil, nil, unsupported() }
+
+func memfd(string) (*os.File, error) { return nil, unsupported() }
+
+func extend(*os.File, int64, int64) ([]byte, error) { return nil, unsupported() }
+
+func unmap([]byte) {}
+
+func checkRoom(int64) error { return unsupported() }
