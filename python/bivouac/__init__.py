@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bivouac.checkpoint import load as load
     from bivouac.checkpoint import save as save
 
-__version__ = "0.0.0"
+__version__ = "0.6.0.dev0"
 
 __all__ = ["__version__", "checkpoint", "errors", "load", "save"]
 

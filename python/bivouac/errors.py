@@ -72,7 +72,7 @@ class BivouacError(Exception):
         self.text = text or self._compose()
         super().__init__(self.text)
         if isinstance(self, OSError):
-            self.errno = self._code
+            setattr(self, "errno", self._code)  # noqa: B010
 
     def _compose(self) -> str:
         """Return the message in the form `op: subject: kind: want …, got … (remedy)`."""

@@ -36,8 +36,8 @@ class AsyncResponse(abc.ABC, Generic[T_co]):
         """Report whether the operation has ended. It does not wait."""
 
     @abc.abstractmethod
-    def on_complete(self, callback: Callable[[], None]) -> None:
-        """Call `callback()` after the operation has succeeded.
+    def on_complete(self, callback: Callable[[T_co], None]) -> None:
+        """Call `callback(value)` after the operation has succeeded.
 
         The callback runs in a thread of Bivouac, or at once in this thread if the operation has
         ended already. It is not called if the operation fails.
@@ -64,15 +64,12 @@ class CallResponse(AsyncResponse[T]):
         """Report whether the operation has ended."""
         return self._call.done()
 
-    def on_complete(self, callback: Callable[[], None]) -> None:
-        """Call `callback()` after the operation has succeeded."""
+    def on_complete(self, callback: Callable[[T], None]) -> None:
+        """Call `callback(value)` after the operation has succeeded."""
 
         def run(call: Call) -> None:
             if call.succeeded():
-                callback()
+                callback(self.result())
 
         self._call.add_done_callback(run)
 
-
-def none(_: Any) -> None:
-    """Return None, whatever the call returned."""

@@ -1,0 +1,649 @@
+"""The client of the side-car: one connection of a process, and the calls on it.
+
+    connection() -> Connection                   the connection of this process, made at its first use
+    Connection.call(op, /, **args) -> dict       call and wait
+    Connection.start(op, /, …) -> Call           call and go on
+    Connection.on_ask(op, function)              answer questions of the side-car
+
+Threads that wait read the socket themselves. The first of them reads for all and wakes the others;
+when it leaves, the next one reads. A daemon thread, the pump, reads and runs callbacks while a call
+with callbacks, or a question, can come. Otherwise there is no thread.
+
+An interrupt (KeyboardInterrupt, or any exception of a signal handler) at any instant loses nothing:
+see _wire. A signal handler may itself use the connection.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import itertools
+import json
+import os
+import select
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from bivouac import _exit, _process, _wire, errors
+
+if TYPE_CHECKING:
+    from bivouac._arena import Arenas
+
+__all__ = ["Call", "Connection", "connection"]
+
+Failure = Callable[[], BaseException]
+
+_SLICE = 0.1  # seconds after which a waiting thread looks whether it must read itself
+_HELLO = 60.0  # seconds that a side-car may take to start
+
+
+class _Waiter:
+    """A thread that waits."""
+
+    __slots__ = ("lock", "thread")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.lock.acquire()
+        self.thread = threading.get_ident()
+
+    def wake(self) -> None:
+        """End the thread's sleep, or its next one."""
+        try:
+            self.lock.release()
+        except RuntimeError:  # it was awake
+            pass
+
+
+class Call:
+    """A Call is a request to the side-car that may be under way."""
+
+    def __init__(
+        self,
+        owner: Connection,
+        number: int,
+        op: str,
+        on_event: Callable[[dict[str, Any]], None] | None,
+        hook: Callable[[str], None] | None,
+    ) -> None:
+        self.op = op
+        self.accepted = False
+        self.released = False
+        self.fds: list[int] = []
+        self.cancel_on_interrupt = False
+        self._owner = owner
+        self._number = number
+        self._on_event = on_event
+        self._hook = hook
+        self._outcome: tuple[dict[str, Any], Failure | None] | None = None
+        self._callbacks: collections.deque[Callable[[Call], None]] = collections.deque()
+        self._waiters: dict[_Waiter, None] = {}
+
+    def done(self) -> bool:
+        """Report whether the call has ended. It does not wait."""
+        if self._outcome is None:
+            self._owner._look()
+        return self._outcome is not None
+
+    def succeeded(self) -> bool:
+        """Report whether the call has ended without an error."""
+        return self._outcome is not None and self._outcome[1] is None
+
+    def failure(self) -> BaseException | None:
+        """Return the error that the call ended with, or None. It does not wait."""
+        if self._outcome is None or self._outcome[1] is None:
+            return None
+        return self._outcome[1]()
+
+    def result(self, timeout: float | None = None) -> dict[str, Any]:
+        """Wait for the last word of the call. Return its value or raise its error.
+
+        TimeoutError is raised after `timeout` seconds. The call goes on then, and also if the wait
+        is interrupted, unless `cancel_on_interrupt` is set.
+        """
+        if self._outcome is None:
+            self._until(lambda: self._outcome is not None, timeout)
+        if self._outcome is None:
+            raise TimeoutError(f"{self.op}: the call did not end within {timeout} s; it goes on")
+        value, failure = self._outcome
+        _exit.forget(self)
+        if failure is not None:
+            raise failure()
+        return value
+
+    def wait_accepted(self) -> None:
+        """Wait until the side-car has accepted the save, or raise the error that it ended with."""
+        self._until(lambda: self.accepted or self._outcome is not None, None)
+        if self._outcome is not None and not self.accepted:
+            self.result()
+
+    def _until(self, ready: Callable[[], bool], timeout: float | None) -> None:
+        """Wait. Cancel the call if the wait is interrupted and the call asks for that."""
+        try:
+            self._owner._wait(ready, timeout, self._waiters)
+        except BaseException:
+            if self.cancel_on_interrupt:
+                self.cancel()
+            raise
+
+    def cancel(self) -> None:
+        """Ask the side-car to end the call as soon as it can. The call still has a last word."""
+        if self._outcome is None:
+            self._owner._send(_wire.CANCEL, {"id": self._number})
+
+    def add_done_callback(self, function: Callable[[Call], None]) -> None:
+        """Call `function(call)` after the call has ended.
+
+        It runs in a thread of the client, or at once in this one if the call has ended already.
+        """
+        if self.done():
+            function(self)
+            return
+        self._callbacks.append(function)
+        self._owner._ensure_pump()
+        if self._outcome is not None:
+            self._owner._give(self)
+
+    def _finish(self, value: dict[str, Any], failure: Failure | None, fds: list[int]) -> None:
+        """Take the last word. Taking it twice does no harm."""
+        if self._outcome is None:
+            self.fds = fds
+            self._outcome = (value, failure)
+        if self._hook is not None:
+            self._hook("end")
+        if failure is None:
+            _exit.forget(self)
+        if self._callbacks:
+            self._owner._give(self)
+        self._owner._wake(self._waiters)
+
+    def _run_callbacks(self) -> None:
+        """Run the callbacks that did not run."""
+        while self._callbacks:
+            try:
+                function = self._callbacks.popleft()
+            except IndexError:
+                return
+            _guard(function, self)
+
+    def __del__(self) -> None:
+        fds = getattr(self, "fds", None)
+        while fds:
+            try:
+                os.close(fds.pop())
+            except OSError:
+                pass
+
+
+def _guard(function: Callable[..., Any], *args: Any) -> None:
+    """Call a function of the user. Print an exception of it instead of raising it."""
+    try:
+        function(*args)
+    except Exception:
+        traceback.print_exc()
+
+
+class Connection:
+    """A Connection is a connection to a side-car. It belongs to the process that made it."""
+
+    def __init__(self) -> None:
+        sock, self._process = _process.start()
+        self._setup(sock)
+        try:
+            self._hello()
+        except BaseException:
+            self.close()
+            raise
+
+    def _setup(self, sock: socket.socket) -> None:
+        """Begin with a connected socket."""
+        self.pid = os.getpid()
+        self.server: dict[str, Any] = {}
+        self.arenas: Arenas | None = None
+        self._socket = sock
+        self._socket_fd = sock.fileno()
+        self._reader = _wire.Reader(sock)
+        self._writer = _wire.Writer(sock)
+        self._numbers = itertools.count(1)
+        self._calls: dict[int, Call] = {}
+        self._failure: Failure | None = None
+        self._waiters: dict[_Waiter, None] = {}
+        self._ending = threading.RLock()
+        self._asks: dict[str, Callable[[dict[str, Any]], Any]] = {}
+        self._listener: Callable[[dict[str, Any]], None] | None = None
+        self._pump: threading.Thread | None = None
+        self._pump_lock = threading.RLock()
+        self._pump_waiters: dict[_Waiter, None] = {}
+        self._work: collections.deque[Any] = collections.deque()
+
+    def _hello(self) -> None:
+        """Exchange the first frames."""
+        from bivouac import __version__
+
+        self._send(_wire.HELLO, {"protocol": 1, "version": __version__, "pid": self.pid})
+        self._wait(lambda: bool(self.server), _HELLO, {})
+        if not self.server:
+            raise errors.IOError_(
+                op="serve", want=f"an answer of the side-car within {_HELLO:.0f} s", got="none"
+            )
+
+    # The interface.
+
+    def call(self, op: str, /, **args: Any) -> dict[str, Any]:
+        """Call an operation, wait, and return its value or raise its error.
+
+        If the wait is interrupted, the call is cancelled.
+        """
+        call = self.start(op, **args)
+        call.cancel_on_interrupt = True
+        return call.result()
+
+    def start(
+        self,
+        op: str,
+        /,
+        *,
+        on_event: Callable[[dict[str, Any]], None] | None = None,
+        hook: Callable[[str], None] | None = None,
+        **args: Any,
+    ) -> Call:
+        """Call an operation and return its Call.
+
+        Args:
+          op: an operation of docs/format/serve.md.
+          on_event: is called with each event of the call in a thread of the client.
+          hook: is called with "accepted", "released" and "end" by whichever thread reads. It must
+            not wait, and may be called twice for one event.
+          args: arguments of the operation. Arguments that are None are left out.
+        """
+        if self._failure is not None:
+            raise self._failure()
+        number = next(self._numbers)
+        body = {
+            "id": number,
+            "op": op,
+            "args": {key: value for key, value in args.items() if value is not None},
+        }
+        data = _encode(op, _wire.CALL, body)
+        call = Call(self, number, op, on_event, hook)
+        self._calls[number] = call
+        if on_event is not None or self._asks or self._listener is not None:
+            self._ensure_pump()
+        self._writer.send(data)
+        if self._failure is not None and call._outcome is None:
+            call._finish({}, self._failure, [])
+        return call
+
+    def on_ask(self, op: str, function: Callable[[dict[str, Any]], Any]) -> None:
+        """Answer the side-car's questions `op` with `function(question)`.
+
+        The function runs in a thread of the client. Its value is the answer's "value"; if it
+        raises, the answer is an error and the side-car decides as if nobody had answered.
+        """
+        self._asks[op] = function
+
+    def on_event(self, function: Callable[[dict[str, Any]], None]) -> None:
+        """Call `function(event)` with events that belong to no call, in a thread of the client."""
+        self._listener = function
+
+    def alive(self) -> bool:
+        """Report whether the connection can be used. A side-car that has ended is noticed."""
+        if self._failure is None and not self._waiters:
+            self._look()
+        return self._failure is None
+
+    def close(self) -> None:
+        """End the connection. The side-car finishes the saves that it has accepted, and ends."""
+        if self._failure is None and self.pid == os.getpid():
+            try:
+                self._socket.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            self._wait(lambda: self._failure is not None, 5.0, {})
+        if self._process is not None:
+            self._process.reap(1.0)
+
+    # Waiting and reading.
+
+    def _wait(
+        self,
+        ready: Callable[[], bool],
+        timeout: float | None,
+        others: dict[_Waiter, None],
+    ) -> bool:
+        """Wait until ready() or the end of the time, and return ready().
+
+        If the connection has ended and ready() is false, its error is raised. `others` is where
+        those who make ready() true find whom to wake.
+        """
+        if ready():
+            return True
+        deadline = None if timeout is None else time.monotonic() + timeout
+        waiter = _Waiter()
+        poll = None
+        # Leaving twice is for an interrupt within the first `finally`.
+        try:
+            try:
+                others[waiter] = None
+                self._waiters[waiter] = None
+                while not ready():
+                    if self._failure is not None:
+                        raise self._failure()
+                    left = None if deadline is None else deadline - time.monotonic()
+                    if left is not None and left <= 0:
+                        break
+                    if self._first_thread() == waiter.thread:
+                        poll = poll or self._poll()
+                        self._step(poll, left)
+                    else:
+                        waiter.lock.acquire(True, _SLICE if left is None else min(_SLICE, left))
+            finally:
+                self._leave(waiter, others)
+        finally:
+            self._leave(waiter, others)
+        return ready()
+
+    def _leave(self, waiter: _Waiter, others: dict[_Waiter, None]) -> None:
+        """Take a waiter out, and wake the one that has to read now."""
+        self._waiters.pop(waiter, None)
+        if self._waiters:
+            others.pop(waiter, None)
+            for first in list(self._waiters):
+                first.wake()
+                break
+
+    def _first_thread(self) -> int | None:
+        """Return the thread that has to read: the first that waits."""
+        while True:
+            try:
+                for waiter in self._waiters:
+                    return waiter.thread
+                return None
+            except RuntimeError:  # the dictionary changed
+                continue
+
+    def _poll(self) -> select.poll:
+        """Return a poll object of the socket and the side-car's log."""
+        poll = select.poll()
+        poll.register(self._socket_fd, select.POLLIN)
+        if self._process is not None and self._process.log_fd >= 0:
+            poll.register(self._process.log_fd, select.POLLIN)
+        return poll
+
+    def _step(self, poll: select.poll, left: float | None) -> None:
+        """Wait for the socket, and handle what comes."""
+        if self._writer.pending():
+            self._writer.flush()
+        for fd, _ in poll.poll(None if left is None else max(1, round(left * 1000))):
+            if fd == self._socket_fd:
+                self._reader.receive(wait=False)
+                self._dispatch()
+            elif self._process is not None and not self._process.read_log():
+                poll.unregister(fd)
+
+    def _look(self) -> None:
+        """Handle what has come, without waiting, unless another thread reads."""
+        if self._failure is not None or self.pid != os.getpid():
+            return
+        waiter = _Waiter()
+        try:
+            self._waiters[waiter] = None
+            if self._first_thread() == waiter.thread:
+                if self._writer.pending():
+                    self._writer.flush()
+                if self._process is not None:
+                    self._process.read_log()
+                while self._failure is None and self._reader.receive(wait=False):
+                    self._dispatch()
+        finally:
+            self._leave(waiter, {})
+
+    def _wake(self, waiters: dict[_Waiter, None]) -> None:
+        """Wake threads."""
+        for waiter in list(waiters):
+            waiter.wake()
+
+    def _dispatch(self) -> None:
+        """Handle the frames that were received."""
+        reader = self._reader
+        try:
+            while (frame := reader.peek()) is not None:
+                kind, body, fds, token = frame
+                last = self._handle(kind, body, fds)
+                reader.done(token)
+                if last is not None:
+                    self._calls.pop(last, None)
+        except (_wire.ProtocolError, ValueError, KeyError, TypeError) as err:
+            text = f"serve: the side-car sent what the protocol does not have: {err!r}"
+            self._end(functools.partial(errors.Corrupt, text, op="serve"))
+            return
+        if reader.ended:
+            self._end(None)
+
+    def _handle(self, kind: int, body: bytes, fds: list[int]) -> int | None:
+        """Handle a frame, maybe for the second time. Return the call that it ends."""
+        frame = json.loads(body)
+        if kind == _wire.RESULT:
+            self._calls[frame["id"]]._finish(frame.get("value") or {}, None, fds)
+            return int(frame["id"])
+        if kind == _wire.ERROR:
+            failure = functools.partial(errors._from_wire, frame["error"])
+            if frame["id"] == 0:
+                self._end(failure)
+                return None
+            self._calls[frame["id"]]._finish({}, failure, fds)
+            return int(frame["id"])
+        if kind == _wire.EVENT:
+            self._event(frame)
+        elif kind == _wire.ASK:
+            self._ensure_pump()
+            self._give(frame)
+        elif kind == _wire.HELLO:
+            self.server = frame
+        else:
+            raise ValueError(f"frame of kind {kind}")
+        return None
+
+    def _event(self, frame: dict[str, Any]) -> None:
+        """Handle an event."""
+        if "id" not in frame:
+            if self._listener is not None:
+                self._give(functools.partial(self._listener, frame))
+            return
+        call = self._calls[frame["id"]]
+        if frame["event"] == "accepted":
+            call.accepted = True
+        elif frame["event"] == "released":
+            call.released = True
+        if call._hook is not None:
+            call._hook(frame["event"])
+        if call._on_event is not None:
+            self._give(functools.partial(call._on_event, frame))
+        self._wake(self._waiters)
+
+    def _end(self, failure: Failure | None) -> None:
+        """End the connection: every call ends with an error."""
+        with self._ending:
+            if self._failure is None:
+                if failure is None:
+                    failure = self._died()
+                for fd in self._reader.abandoned():
+                    os.close(fd)
+                self._failure = failure
+                self._socket.close()
+            for call in list(self._calls.values()):
+                call._finish({}, self._failure, [])
+            self._calls.clear()
+        self._wake(self._waiters)
+
+    def _died(self) -> Failure:
+        """Return the error of a side-car that has ended."""
+        if self._process is None:
+            path = os.environ.get(_process.SHARED, "")
+            text = f"serve: {path}: the shared side-car ended the connection"
+            return functools.partial(errors.Died, text, op="serve", subject=path)
+        code = self._process.reap(0.5)
+        log = self._process.log()
+        how = "ended"
+        if code is not None:
+            how = f"was killed by signal {-code}" if code < 0 else f"ended with exit status {code}"
+        text = f"serve: the side-car {how}; the next use starts a new one"
+        if log:
+            text += "; its last lines: " + " | ".join(log.splitlines()[-5:])
+        return functools.partial(errors.Died, text, op="serve", exit_code=code, log=log)
+
+    # Sending.
+
+    def _send(self, kind: int, body: dict[str, Any]) -> None:
+        """Send a frame. A peer that has gone is noticed by whoever reads."""
+        if self._failure is None and self.pid == os.getpid():
+            self._writer.send(_wire.encode(kind, body))
+
+    # The pump.
+
+    def _give(self, work: Any) -> None:
+        """Have the pump do work."""
+        self._work.append(work)
+        self._wake(self._pump_waiters)
+
+    def _needs_pump(self) -> bool:
+        """Report whether something in the background can come."""
+        if self._work:
+            return True
+        calls = list(self._calls.values())
+        if calls and (self._asks or self._listener is not None):
+            return True
+        return any(call._callbacks or call._on_event is not None for call in calls)
+
+    def _ensure_pump(self) -> None:
+        """Start the pump if it does not run."""
+        with self._pump_lock:
+            if self._pump is None or not self._pump.is_alive():
+                self._pump = threading.Thread(
+                    target=self._run_pump, name="bivouac-client", daemon=True
+                )
+                self._pump.start()
+
+    def _run_pump(self) -> None:
+        """Read, and run callbacks, while something can come."""
+        ready = lambda: bool(self._work) or self._idle()  # noqa: E731
+        while True:
+            while self._work:
+                self._do(self._work.popleft())
+            with self._pump_lock:
+                if self._idle():
+                    self._pump = None
+                    return
+            try:
+                self._wait(ready, None, self._pump_waiters)
+            except errors.BivouacError:
+                if not self._work:
+                    with self._pump_lock:
+                        self._pump = None
+                    return
+
+    def _idle(self) -> bool:
+        """Report whether the pump may end."""
+        return not self._needs_pump()
+
+    def _do(self, work: Any) -> None:
+        """Do a piece of work."""
+        if isinstance(work, Call):
+            work._run_callbacks()
+        elif isinstance(work, dict):
+            self._answer(work)
+        else:
+            _guard(work)
+
+    def _answer(self, question: dict[str, Any]) -> None:
+        """Answer a question of the side-car."""
+        answer: dict[str, Any] = {"ask": question["ask"]}
+        function = self._asks.get(str(question.get("op")))
+        try:
+            if function is None:
+                answer["error"] = f"nobody answers {question.get('op')!r}"
+            else:
+                answer["value"] = function(question)
+            data = _wire.encode(_wire.ANSWER, answer)
+        except Exception as err:
+            traceback.print_exc()
+            answer = {"ask": question["ask"], "error": f"{type(err).__name__}: {err}"}
+            data = _wire.encode(_wire.ANSWER, answer)
+        if self._failure is None:
+            self._writer.send(data)
+
+    # Fork.
+
+    def _forget(self) -> None:
+        """Let go of the parent's connection in a forked child.
+
+        The socket is closed, so that the side-car sees the end of the parent.
+        """
+        text = "serve: the connection belongs to the parent process; use a new one after a fork"
+        self._failure = functools.partial(errors.Closed, text, op="serve")
+        self.arenas = None
+        self._waiters.clear()
+        self._socket.close()
+        if self._process is not None:
+            self._process.forget()
+
+
+def _encode(op: str, kind: int, body: Any) -> bytes:
+    """Return a frame, or raise an error that says what cannot be sent."""
+    try:
+        return _wire.encode(kind, body)
+    except (ValueError, TypeError, RecursionError) as err:
+        raise errors.Invalid(
+            f"{op}: an argument cannot be written as JSON: {err}", op=op, got=str(err)
+        ) from err
+
+
+_current: Connection | None = None
+_starting = threading.RLock()
+
+
+def connection() -> Connection:
+    """Return the connection of this process. It is made at the first use, and after an end.
+
+    The connection goes to the shared side-car of the environment variable BIVOUAC_SERVE, or else
+    to a side-car that is started for this process.
+    """
+    global _current
+    held = _current
+    if held is not None and held.alive():
+        return held
+    with _starting:
+        held = _current
+        if held is None or not held.alive():
+            _exit.register(_close)
+            held = _current = Connection()
+        return held
+
+
+def _close() -> None:
+    """End the connection of this process, if there is one."""
+    global _current
+    held, _current = _current, None
+    if held is not None and held.pid == os.getpid():
+        held.close()
+
+
+def _after_fork() -> None:
+    """Forget the parent's connection and locks in a forked child."""
+    global _current, _starting
+    held, _current = _current, None
+    _starting = threading.RLock()
+    if held is not None:
+        held._forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+if sys.platform != "linux":  # pragma: no cover
+    raise ImportError("bivouac: the Python client needs Linux")

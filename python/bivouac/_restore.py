@@ -1,0 +1,348 @@
+"""Nodes of the protocol as trees of Python objects, for loads.
+
+Arrays are views of the memory that came with the load. The memory is given back after the last of
+them. Without an abstract tree, the result is what Orbax gives: dictionaries, lists, numpy arrays,
+numbers, strings and None. With one, containers and leaves have the types of the abstract tree.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import mmap
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bivouac import _dtypes, errors
+from bivouac._tree import (
+    PLACEHOLDER,
+    box_of,
+    children,
+    is_jax_array,
+    is_torch_tensor,
+    path_text,
+    type_text,
+)
+
+__all__ = ["Restorer", "check_targets"]
+
+_specials = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+Path = tuple[Any, ...]
+
+
+class Restorer:
+    """A Restorer makes trees of the nodes of one load."""
+
+    def __init__(self, memory: mmap.mmap | None) -> None:
+        self._memory = memory
+        self._dtypes: dict[str, np.dtype[Any]] = {}
+
+    # Without an abstract tree.
+
+    def plain(self, node: Any) -> Any:
+        """Return the tree that Orbax gives without an abstract tree."""
+        if type(node) is not list:
+            return node
+        tag = node[0]
+        plain = self.plain
+        if tag == "a":
+            return self._array(node[1], node[2], node[3])
+        if tag == "d":
+            return dict(zip(node[1], map(plain, node[2])))
+        if tag in ("l", "t"):
+            return [plain(child) for child in node[1]]
+        if tag == "n":
+            return dict(zip(node[2], map(plain, node[3])))
+        return self._leaf(node)
+
+    def _leaf(self, node: list[Any]) -> Any:
+        """Return the value of a leaf that is neither plain JSON nor a container."""
+        tag = node[0]
+        if tag == "a":
+            return self._array(node[1], node[2], node[3])
+        if tag == "f":
+            return _specials[node[1]]
+        if tag == "u":
+            return int(node[1])
+        if tag == "x":
+            return PLACEHOLDER
+        if tag == "k":
+            data = self._array("uint32", node[2], node[3])
+            jax = sys.modules.get("jax")
+            return data if jax is None else jax.random.wrap_key_data(data, impl=node[1])
+        if tag == "m":
+            return self._joined(node)
+        raise errors.Corrupt(op="load", want="a node of the protocol", got=repr(tag))
+
+    def _array(self, name: str, shape: list[int], offset: int) -> np.ndarray[Any, Any]:
+        """Return a view of the memory of the load."""
+        dtype = self._dtypes.get(name)
+        if dtype is None:
+            dtype = self._dtypes[name] = _dtypes.numpy_dtype(name)
+        if self._memory is None or 0 in shape:
+            return np.empty(shape, dtype)
+        return np.ndarray(shape, dtype, self._memory, offset)
+
+    def _raw(self, name: str, shape: list[int], offset: int) -> np.ndarray[Any, Any]:
+        """Return a view of elements as the unsigned integers that they are moved as."""
+        dtype = _dtypes.carrier(name)
+        if self._memory is None or 0 in shape:
+            return np.empty(shape, dtype)
+        return np.ndarray(shape, dtype, self._memory, offset)
+
+    def _joined(self, node: list[Any]) -> np.ndarray[Any, Any]:
+        """Return an array that came in parts."""
+        _, name, shape, parts = node
+        array = np.zeros(shape, _dtypes.numpy_dtype(name))
+        for origin, extent, offset in parts:
+            place = tuple([slice(at, at + n) for at, n in zip(origin, extent)])
+            array[place] = self._array(name, extent, offset)
+        return array
+
+    # With an abstract tree.
+
+    def like(self, node: Any, abstract: Any, path: Path = ()) -> Any:
+        """Return the tree with the containers and the types of leaves of an abstract tree."""
+        if abstract is None or abstract is PLACEHOLDER:
+            return self.plain(node)
+        found = None if _is_leaf(abstract) else children(abstract)
+        if found is None:
+            return self._as_leaf(node, abstract, path)
+        kind, keys, values = found
+        tag = node[0] if type(node) is list else None
+        like = self.like
+        if kind in ("l", "t"):
+            if tag not in ("l", "t") or len(node[1]) != len(values):
+                raise _disagree(path, abstract, node)
+            items = [like(n, v, (path, i)) for i, (n, v) in enumerate(zip(node[1], values))]
+            return rebuild(abstract, kind, keys, items)
+        nodes = _keyed(node)
+        if nodes is None:
+            raise _disagree(path, abstract, node)
+        names = [str(key) for key in keys]
+        items = []
+        for name, value in zip(names, values):
+            if name not in nodes:
+                raise _disagree((path, name), abstract, node)
+            items.append(like(nodes[name], value, (path, name)))
+        return rebuild(abstract, kind, keys, items)
+
+    def _as_leaf(self, node: Any, abstract: Any, path: Path) -> Any:
+        """Return a leaf as the type of an abstract leaf."""
+        if type(node) is not list:
+            return node
+        if node[0] not in ("a", "m"):
+            return self.plain(node)
+        if is_torch_tensor(abstract) or _is_torch_type(abstract):
+            return self._tensor(node, abstract)
+        sharding = getattr(abstract, "sharding", None)
+        if node[0] == "m" and sharding is not None:
+            return self._shards(node, sharding)
+        array = self._leaf(node)
+        if is_jax_array(abstract) or _is_jax_type(abstract) or sharding is not None:
+            jax = sys.modules.get("jax")
+            return array if jax is None else jax.device_put(array, sharding)
+        cls = abstract if isinstance(abstract, type) else type(abstract)
+        return array[()] if issubclass(cls, np.generic) else array
+
+    def _tensor(self, node: list[Any], abstract: Any) -> Any:
+        """Return a tensor of torch like an abstract one."""
+        torch = sys.modules["torch"]
+        tensor = self._torch_view(node)
+        if isinstance(abstract, type):
+            return tensor
+        if abstract.device.type not in ("cpu", "meta"):
+            tensor = tensor.to(abstract.device)
+        if isinstance(abstract, torch.nn.Parameter):
+            return torch.nn.Parameter(tensor, requires_grad=abstract.requires_grad)
+        return tensor.requires_grad_(abstract.requires_grad) if abstract.requires_grad else tensor
+
+    def _torch_view(self, node: list[Any]) -> Any:
+        """Return a tensor of torch that shares the memory of the load."""
+        torch = sys.modules["torch"]
+        if node[0] == "m":
+            return torch.from_numpy(self._joined(node))
+        _, name, shape, offset = node
+        dtype = _dtypes.torch_dtype(name)
+        raw = self._raw(name, shape, offset)
+        if name in _dtypes._extended:
+            signed = raw.view(np.int16) if raw.dtype.itemsize == 2 else raw
+            return torch.from_numpy(signed).view(dtype)
+        return torch.from_numpy(raw)
+
+    def _shards(self, node: list[Any], sharding: Any) -> Any:
+        """Return an array of jax whose parts are on the devices of this process."""
+        jax = sys.modules["jax"]
+        _, name, shape, parts = node
+        held = {
+            (tuple(origin), tuple(extent)): self._array(name, extent, offset)
+            for origin, extent, offset in parts
+        }
+        arrays = []
+        indices = sharding.addressable_devices_indices_map(tuple(shape))
+        for device, index in indices.items():
+            origin, extent = box_of(index, tuple(shape))
+            arrays.append(jax.device_put(held[tuple(origin), tuple(extent)], device))
+        return jax.make_array_from_single_device_arrays(tuple(shape), sharding, arrays)
+
+    # Into a tree.
+
+    def into(self, node: Any, target: Any, path: Path = ()) -> Any:
+        """Fill the arrays of a tree and return it. Other leaves are replaced where they stand."""
+        if target is None or target is PLACEHOLDER:
+            return target if target is PLACEHOLDER else self.plain(node)
+        found = None if _is_leaf(target) else children(target)
+        if found is None:
+            return self._fill(node, target, path)
+        kind, keys, values = found
+        if kind in ("l", "t"):
+            if type(node) is not list or node[0] not in ("l", "t") or len(node[1]) != len(values):
+                raise _disagree(path, target, node)
+            nodes = node[1]
+        else:
+            named = _keyed(node)
+            if named is None or any(str(key) not in named for key in keys):
+                raise _disagree(path, target, node)
+            nodes = [named[str(key)] for key in keys]
+        items = [
+            self.into(n, v, (path, keys[i] if keys else i))
+            for i, (n, v) in enumerate(zip(nodes, values))
+        ]
+        if all(new is old for new, old in zip(items, values)):
+            return target
+        if isinstance(target, list):
+            target[:] = items
+            return target
+        if isinstance(target, dict):
+            target.update(zip(keys, items))
+            return target
+        return rebuild(target, kind, keys, items)
+
+    def _fill(self, node: Any, target: Any, path: Path) -> Any:
+        """Fill an array or a tensor, or return the value of another leaf."""
+        if is_torch_tensor(target):
+            target.detach().copy_(self._torch_view(node))
+            return target
+        if isinstance(target, np.ndarray):
+            np.copyto(target, self._leaf(node), casting="equiv")
+            return target
+        return self._as_leaf(node, target, path)
+
+
+def check_targets(tree: Any, path: Path = ()) -> None:
+    """Raise an error unless all arrays of a tree can be filled."""
+    if is_jax_array(tree):
+        raise _no_target(path, tree, "arrays of jax cannot be changed", "use abstract=")
+    if isinstance(tree, np.ndarray):
+        if not tree.flags.writeable:
+            raise _no_target(path, tree, "a read-only array", "give a writable one")
+        return
+    if is_torch_tensor(tree):
+        if tree.device.type == "meta":
+            raise _no_target(path, tree, "a tensor without memory", "use abstract=")
+        return
+    found = None if _is_leaf(tree) else children(tree)
+    if found is not None:
+        _, keys, values = found
+        for i, value in enumerate(values):
+            check_targets(value, (path, keys[i] if keys else i))
+
+
+def _no_target(path: Path, value: Any, got: str, remedy: str) -> errors.BivouacError:
+    return errors.Invalid(
+        op="load",
+        subject=path_text(path),
+        want="arrays that can be filled",
+        got=f"{got}: {type_text(value)}",
+        remedy=remedy,
+    )
+
+
+def rebuild(like: Any, kind: str, keys: list[Any], items: list[Any]) -> Any:
+    """Return a container of the type of `like`, with other children."""
+    cls: Any = type(like)
+    made: Any
+    if cls is dict:
+        return dict(zip(keys, items))
+    if cls is list:
+        return items
+    if cls is tuple:
+        return tuple(items)
+    if isinstance(like, dict):
+        made = copy.copy(like)
+        for key, item in zip(keys, items):
+            dict.__setitem__(made, key, item)
+        for name, value in getattr(like, "__dict__", {}).items():
+            setattr(made, name, value)
+        return made
+    if isinstance(like, tuple):
+        return cls._make(items) if hasattr(like, "_fields") else cls(items)
+    if isinstance(like, list):
+        made = copy.copy(like)
+        made[:] = items
+        return made
+    util = sys.modules.get("jax.tree_util")
+    if util is not None:
+        structure = util.tree_structure(like, is_leaf=lambda other: other is not like)
+        if structure.num_leaves == len(items) and not util.treedef_is_leaf(structure):
+            return util.tree_unflatten(structure, items)
+        if not items:
+            return like
+    if dataclasses.is_dataclass(like):
+        made = copy.copy(like)
+        for key, item in zip(keys, items):
+            object.__setattr__(made, key, item)
+        return made
+    return cls(dict(zip(keys, items)))
+
+
+def _is_leaf(value: Any) -> bool:
+    """Report whether a value of an abstract tree is a leaf, though it may look like a container."""
+    if isinstance(value, type | np.ndarray | np.generic | str | int | float):
+        return True
+    if is_jax_array(value) or is_torch_tensor(value):
+        return True
+    container = isinstance(value, dict | list | tuple)
+    return not container and hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def _is_torch_type(value: Any) -> bool:
+    """Report whether a value is the class of torch's tensors."""
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    return tensor is not None and isinstance(value, type) and issubclass(value, tensor)
+
+
+def _is_jax_type(value: Any) -> bool:
+    """Report whether a value is the class of jax's arrays."""
+    return isinstance(value, type) and value is getattr(sys.modules.get("jax"), "Array", None)
+
+
+def _keyed(node: Any) -> dict[str, Any] | None:
+    """Return the children of a dictionary or struct by name."""
+    if type(node) is list and node[0] == "d":
+        return dict(zip(node[1], node[2]))
+    if type(node) is list and node[0] == "n":
+        return dict(zip(node[2], node[3]))
+    return None
+
+
+_words: dict[str, Callable[[list[Any]], str]] = {
+    "d": lambda node: f"a dictionary of {len(node[1])} keys",
+    "n": lambda node: f"a struct of {len(node[2])} fields",
+    "l": lambda node: f"a list of {len(node[1])}",
+    "t": lambda node: f"a tuple of {len(node[1])}",
+}
+
+
+def _disagree(path: Path, abstract: Any, node: Any) -> errors.BivouacError:
+    """Return the error of an abstract tree whose structure is not that of the result."""
+    got = "a leaf"
+    if type(node) is list and node[0] in _words:
+        got = _words[node[0]](node)
+    return errors.Mismatch(
+        op="load", subject=path_text(path), want=f"the structure of {type_text(abstract)}", got=got
+    )

@@ -1,0 +1,477 @@
+"""Trees of Python objects as nodes of the protocol.
+
+A Flattener turns the tree of a save into a node, and lists the copies that put its arrays into an
+arena. An Abstract turns the tree that a load asks for into a node. Containers are dictionaries,
+lists, tuples, named tuples, dataclasses, mappings and the types that are registered with jax.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import enum
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bivouac import _dtypes, errors
+from bivouac._arena import Copy
+
+__all__ = ["PLACEHOLDER", "Abstract", "Flattener", "children", "path_text"]
+
+PLACEHOLDER = ...
+"""A leaf of an abstract tree that is not loaded."""
+
+Path = tuple[Any, ...]  # (path of the parent, key), or ()
+Convert = Callable[[Any, Path], Any]
+
+_MOST_INT = 2**63
+_FREE = "save it as a JSON item, or as an array"
+
+
+def path_text(path: Path) -> str:
+    """Return a path as errors name it: keys with dots between."""
+    keys = []
+    while path:
+        path, key = path
+        keys.append(str(key))
+    return ".".join(reversed(keys)) or "the tree"
+
+
+def type_text(value: Any) -> str:
+    """Return the full name of the type of a value."""
+    cls = type(value)
+    return f"{cls.__module__}.{cls.__qualname__}" if cls.__module__ != "builtins" else cls.__name__
+
+
+def children(value: Any) -> tuple[str, list[Any], list[Any]] | None:
+    """Return kind, keys and children of a container, or None if the value is a leaf.
+
+    The kind is the tag of the node: "d", "l", "t" or "n". Lists and tuples have no keys.
+    """
+    cls = type(value)
+    if issubclass(cls, dict):
+        return "d", list(value), list(value.values())
+    if issubclass(cls, list):
+        return "l", [], list(value)
+    if issubclass(cls, tuple):
+        fields = getattr(value, "_fields", None)
+        if isinstance(fields, tuple):
+            return "n", list(fields), list(value)
+        return "t", [], list(value)
+    found = _jax_children(value)
+    if found is not None:
+        return found
+    if issubclass(cls, collections.abc.Mapping):
+        return "d", list(value), [value[key] for key in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        return "n", names, [getattr(value, name) for name in names]
+    return None
+
+
+def _jax_children(value: Any) -> tuple[str, list[Any], list[Any]] | None:
+    """Return what children returns for a type that is registered with jax."""
+    util = sys.modules.get("jax.tree_util")
+    if util is None or is_jax_array(value):
+        return None
+    try:
+        pairs = util.tree_flatten_with_path(value, is_leaf=lambda other: other is not value)[0]
+    except (ValueError, TypeError):
+        return None
+    if len(pairs) == 1 and (pairs[0][1] is value or not pairs[0][0]):
+        return None
+    keys: list[Any] = []
+    named = False
+    for keypath, _ in pairs:
+        entry = keypath[0]
+        for attribute in ("name", "key", "idx"):
+            if hasattr(entry, attribute):
+                keys.append(getattr(entry, attribute))
+                named = named or attribute == "name"
+                break
+        else:
+            keys.append(str(entry))
+    if not pairs:
+        named = True
+    return "n" if named else "d", keys, [child for _, child in pairs]
+
+
+def is_jax_array(value: Any) -> bool:
+    """Report whether a value is an array of jax."""
+    array = getattr(sys.modules.get("jax"), "Array", None)
+    return array is not None and isinstance(value, array)
+
+
+def is_jax_key(value: Any) -> bool:
+    """Report whether an array of jax, or a description of one, has typed PRNG keys."""
+    dtypes = getattr(sys.modules.get("jax"), "dtypes", None)
+    return dtypes is not None and bool(dtypes.issubdtype(value.dtype, dtypes.prng_key))
+
+
+def is_torch_tensor(value: Any) -> bool:
+    """Report whether a value is a tensor of torch."""
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    return tensor is not None and isinstance(value, tensor)
+
+
+class _Walker:
+    """The walk that Flattener and Abstract share."""
+
+    op = "save"
+
+    def __init__(self) -> None:
+        self._converters: dict[type, Convert | None] = {}
+        self._open: set[int] = set()  # the containers around the value, by id
+
+    def flatten(self, value: Any, name: str = "") -> Any:
+        """Return the node of a tree. `name` is the item's name, which begins the paths."""
+        try:
+            return self._node(value, ((), name) if name else ())
+        except RecursionError:
+            raise self._error(errors.Invalid, (), "a tree of fewer levels", "too many") from None
+
+    def _error(
+        self, kind: type[errors.BivouacError], path: Path, want: str, got: str, remedy: str = ""
+    ) -> errors.BivouacError:
+        return kind(op=self.op, subject=path_text(path), want=want, got=got, remedy=remedy)
+
+    def _node(self, value: Any, path: Path) -> Any:
+        cls = type(value)
+        try:
+            convert = self._converters[cls]
+        except KeyError:
+            convert = self._converters[cls] = self._converter(value)
+        if convert is not None:
+            return convert(value, path)
+        found = children(value)
+        if found is None:
+            return self._unknown(value, path)
+        mark = id(value)
+        if mark in self._open:
+            raise self._error(
+                errors.Invalid, path, "a tree", "a container that contains itself"
+            )
+        self._open.add(mark)
+        kind, keys, values = found
+        node = self._node
+        if kind == "d":
+            names = self._keys(keys, path)
+            result = ["d", names, [node(v, (path, k)) for k, v in zip(names, values)]]
+        elif kind == "n":
+            names = [str(key) for key in keys]
+            nodes = [node(v, (path, k)) for k, v in zip(names, values)]
+            result = ["n", type_text(value), names, nodes]
+        else:
+            result = [kind, [node(v, (path, i)) for i, v in enumerate(values)]]
+        self._open.discard(mark)
+        return result
+
+    def _keys(self, keys: list[Any], path: Path) -> list[str]:
+        """Return the keys of a dictionary as strings."""
+        names = []
+        plain = True
+        for key in keys:
+            if type(key) is not str:
+                plain = False
+                if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
+                    raise self._error(
+                        errors.Invalid,
+                        path,
+                        "keys that are strings or integers",
+                        f"{key!r} of type {type_text(key)}",
+                    )
+                key = str(int(key)) if not isinstance(key, str) else str.__str__(key)
+            names.append(key)
+        if not plain and len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise self._error(
+                errors.Invalid, path, "keys that differ as strings", f"{twice!r} twice"
+            )
+        return names
+
+    def _converter(self, value: Any) -> Convert | None:
+        """Return the method for values of the type of `value`, or None if they are containers."""
+        raise NotImplementedError
+
+    def _unknown(self, value: Any, path: Path) -> Any:
+        raise NotImplementedError
+
+    def _dtype_name(self, dtype: Any, path: Path) -> str:
+        """Return the name of a numpy type, or raise an error."""
+        name = _dtypes.name_of(np.dtype(dtype))
+        if name is None:
+            raise self._error(
+                errors.Invalid,
+                path,
+                "an array of booleans, integers, floats or complex numbers",
+                f"dtype {np.dtype(dtype)}",
+            )
+        return name
+
+
+class Flattener(_Walker):
+    """A Flattener turns the tree of a save into a node.
+
+    Attributes:
+      size: the bytes of an arena that holds the arrays.
+      copies: where each array goes in it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.size = 0
+        self.copies: list[Copy] = []
+        self._dtypes: dict[np.dtype[Any], tuple[str, np.dtype[Any], bool]] = {}
+
+    def _converter(self, value: Any) -> Convert | None:
+        if value is None:
+            return lambda value, path: None
+        if isinstance(value, np.ndarray):
+            return self._masked if isinstance(value, np.ma.MaskedArray) else self._array
+        if isinstance(value, str):
+            return self._string
+        if isinstance(value, np.generic) and not isinstance(value, np.flexible):
+            return lambda value, path: self._array(np.asarray(value), path)
+        if isinstance(value, enum.Enum):
+            return self._unknown
+        if isinstance(value, bool):
+            return lambda value, path: value
+        if isinstance(value, int):
+            return self._integer
+        if isinstance(value, float):
+            return self._float
+        if is_torch_tensor(value):
+            return self._tensor
+        if is_jax_array(value):
+            return self._jax_array
+        return None
+
+    def _unknown(self, value: Any, path: Path) -> Any:
+        want = "arrays, tensors, numbers, booleans, strings, None and containers of them"
+        raise self._error(errors.Invalid, path, want, f"type {type_text(value)}", _FREE)
+
+    def _masked(self, value: Any, path: Path) -> Any:
+        raise self._error(
+            errors.Invalid, path, "an array", "a masked array", "save its data and mask"
+        )
+
+    def _string(self, value: str, path: Path) -> str:
+        if not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError as err:
+                raise self._error(errors.Invalid, path, "a string of Unicode", str(err)) from err
+        return str.__str__(value)
+
+    def _integer(self, value: int, path: Path) -> Any:
+        value = int(value)
+        if -_MOST_INT <= value < _MOST_INT:
+            return value
+        if 0 <= value < 2 * _MOST_INT:
+            return ["u", str(value)]
+        raise self._error(errors.Invalid, path, "an integer of 64 bits", str(value), _FREE)
+
+    def _float(self, value: float, path: Path) -> Any:
+        if value - value == 0:
+            return float(value)
+        return ["f", "nan" if value != value else "inf" if value > 0 else "-inf"]
+
+    def _reserve(self, size: int) -> int:
+        """Return the offset of the next array."""
+        offset = self.size
+        self.size = (offset + size + 63) & ~63
+        return offset
+
+    def _described(self, array: Any, path: Path) -> tuple[str, np.dtype[Any], bool]:
+        """Return name, type in the arena, and whether the array is viewed as that type."""
+        found = self._dtypes.get(array.dtype)
+        if found is None:
+            name = self._dtype_name(array.dtype, path)
+            target = _dtypes.carrier(name)
+            found = self._dtypes[array.dtype] = (name, target, name not in _plain)
+        return found
+
+    def _array(self, array: Any, path: Path) -> Any:
+        name, target, viewed = self._described(array, path)
+        offset = self._reserve(array.nbytes)
+        if viewed:
+            array = array.view(target)
+        shape = array.shape
+        self.copies.append((offset, array, target, shape))
+        return ["a", name, list(shape), offset]
+
+    def _tensor(self, tensor: Any, path: Path) -> Any:
+        torch = sys.modules["torch"]
+        name = _dtypes.torch_name(tensor.dtype)
+        if name is None:
+            raise self._error(
+                errors.Unsupported, path, "a tensor of plain elements", str(tensor.dtype)
+            )
+        if type(tensor).__name__ == "DTensor" or tensor.layout is not torch.strided:
+            got = type_text(tensor) if tensor.layout is torch.strided else str(tensor.layout)
+            raise self._error(errors.Unsupported, path, "a dense tensor of this process", got)
+        if tensor.device.type == "meta":
+            raise self._error(errors.Invalid, path, "a tensor with data", "device meta")
+        tensor = tensor.detach()
+        if tensor.device.type != "cpu":
+            tensor = tensor.to("cpu")
+        if tensor.is_conj():
+            tensor = tensor.resolve_conj()
+        if tensor.is_neg():
+            tensor = tensor.resolve_neg()
+        target = _dtypes.carrier(name)
+        if name not in _plain:
+            tensor = tensor.view(torch.int16 if target.itemsize == 2 else torch.uint8)
+        array = tensor.numpy().view(target)
+        offset = self._reserve(array.nbytes)
+        self.copies.append((offset, array, target, array.shape))
+        return ["a", name, list(array.shape), offset]
+
+    def _jax_array(self, array: Any, path: Path) -> Any:
+        jax = sys.modules["jax"]
+        if isinstance(array, jax.core.Tracer):
+            raise self._error(
+                errors.Invalid, path, "an array with data", "a traced array", "save outside of jit"
+            )
+        try:
+            if is_jax_key(array):
+                if not array.is_fully_addressable:
+                    want = "PRNG keys that this process holds all of"
+                    raise self._error(errors.Unsupported, path, want, "a part of them")
+                data = self._array(np.asarray(jax.random.key_data(array)), path)
+                return ["k", str(jax.random.key_impl(array)), data[2], data[3]]
+            return self._whole(array, path)
+        except RuntimeError as err:
+            raise self._error(errors.Invalid, path, "an array with data", str(err)) from err
+
+    def _whole(self, array: Any, path: Path) -> Any:
+        """Add an array of jax. The parts of it that other processes have are theirs to save."""
+        shards = [shard for shard in array.addressable_shards if shard.replica_id == 0]
+        shape = array.shape
+        if array.is_fully_addressable and len(shards) == 1:
+            return self._array(np.asarray(shards[0].data), path)
+        name, target, viewed = self._described(array, path)
+        parts = []
+        for shard in shards:
+            data = np.asarray(shard.data)
+            offset = self._reserve(data.nbytes)
+            self.copies.append(
+                (offset, data.view(target) if viewed else data, target, data.shape)
+            )
+            origin = [index.start or 0 for index in shard.index]
+            parts.append([origin, list(data.shape), offset])
+        return ["m", name, list(shape), parts]
+
+
+_plain = frozenset(_dtypes._plain)
+
+
+class Abstract(_Walker):
+    """An Abstract turns the tree that a load asks for into a node."""
+
+    op = "load"
+
+    def _converter(self, value: Any) -> Convert | None:
+        if value is None:
+            return lambda value, path: None
+        if value is PLACEHOLDER:
+            return lambda value, path: ["x"]
+        if isinstance(value, type):
+            return self._type
+        if isinstance(value, np.ndarray):
+            return self._array
+        if isinstance(value, str):
+            return lambda value, path: ["y", "str"]
+        if isinstance(value, np.generic):
+            return self._array
+        if isinstance(value, bool):
+            return lambda value, path: ["y", "bool"]
+        if isinstance(value, int):
+            return lambda value, path: ["y", "int"]
+        if isinstance(value, float):
+            return lambda value, path: ["y", "float"]
+        if is_torch_tensor(value):
+            return self._tensor
+        if is_jax_array(value):
+            return self._jax_array
+        if hasattr(value, "shape") and hasattr(value, "dtype"):
+            return self._described
+        return None
+
+    def _unknown(self, value: Any, path: Path) -> Any:
+        want = "arrays, tensors, descriptions with shape and dtype, types, None or PLACEHOLDER"
+        raise _AbstractError(
+            op="load", subject=path_text(path), want=want, got=f"type {type_text(value)}"
+        )
+
+    def _type(self, value: Any, path: Path) -> Any:
+        for cls, name in ((bool, "bool"), (int, "int"), (float, "float"), (str, "str")):
+            if issubclass(value, cls) and not issubclass(value, np.generic):
+                return ["y", name]
+        if value is np.ndarray or value in _array_types():
+            return ["s", None, None]
+        if issubclass(value, np.generic):
+            return ["s", self._dtype_name(value, path), []]
+        return self._unknown(value, path)
+
+    def _array(self, value: Any, path: Path) -> Any:
+        return ["s", self._dtype_name(value.dtype, path), list(value.shape)]
+
+    def _tensor(self, value: Any, path: Path) -> Any:
+        name = _dtypes.torch_name(value.dtype)
+        if name is None:
+            raise self._error(errors.Unsupported, path, "plain elements", str(value.dtype))
+        return ["s", name, list(value.shape)]
+
+    def _jax_array(self, value: Any, path: Path) -> Any:
+        if is_jax_key(value):
+            return None
+        if not value.is_fully_addressable:
+            return self._boxes(value, path)
+        return self._array(value, path)
+
+    def _described(self, value: Any, path: Path) -> Any:
+        dtype = value.dtype
+        if dtype is not None and is_jax_key(value):
+            return None
+        sharding = getattr(value, "sharding", None)
+        if sharding is not None and not getattr(sharding, "is_fully_addressable", True):
+            return self._boxes(value, path)
+        name: str | None = None
+        if dtype is not None:
+            is_torch = str(dtype).startswith("torch.")
+            name = _dtypes.torch_name(dtype) if is_torch else self._dtype_name(dtype, path)
+        shape = value.shape
+        return ["s", name, None if shape is None else [int(n) for n in shape]]
+
+    def _boxes(self, value: Any, path: Path) -> Any:
+        """Ask for the boxes of an array that the devices of this process hold."""
+        shape = tuple(value.shape)
+        boxes = []
+        for index in value.sharding.addressable_devices_indices_map(shape).values():
+            box = box_of(index, shape)
+            if box not in boxes:
+                boxes.append(box)
+        return ["s", self._dtype_name(value.dtype, path), list(shape), boxes]
+
+
+class _AbstractError(errors.Invalid, TypeError):
+    """An abstract leaf that no load understands. Orbax raises TypeError."""
+
+
+def box_of(index: tuple[slice, ...], shape: tuple[int, ...]) -> list[list[int]]:
+    """Return origin and shape of a box that slices of an array describe."""
+    ranges = [part.indices(n) for part, n in zip(index, shape)]
+    return [[begin for begin, _, _ in ranges], [end - begin for begin, end, _ in ranges]]
+
+
+def _array_types() -> set[Any]:
+    """Return the array types of the libraries that are imported."""
+    found = (
+        getattr(sys.modules.get("jax"), "Array", None),
+        getattr(sys.modules.get("torch"), "Tensor", None),
+    )
+    return {cls for cls in found if cls is not None}
