@@ -51,12 +51,9 @@ def carrier(name: str) -> np.dtype[Any]:
 def name_of(dtype: np.dtype[Any]) -> str | None:
     """Return the protocol's name of a numpy type, or None if the protocol does not have it."""
     name = dtype.name
-    if dtype.kind in "biufc":
-        return name if name in _numpy else None
-    if dtype.kind == "V" and dtype.fields is None and dtype.shape == () and name in _extended:
-        return name
-    # Some versions of ml_dtypes register types of kind "f" or "i".
-    return name if name in _extended else None
+    if name in _extended:
+        return name if dtype.fields is None and dtype.subdtype is None else None
+    return name if dtype.kind in "biufc" and name in _numpy else None
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:

@@ -20,7 +20,7 @@ def __getattr__(name: str) -> Any:
     """Import a module of the package, or take a name of its surface, at its first use."""
     if name in _modules:
         return importlib.import_module(f"bivouac.checkpoint.{name}")
-    if not name.startswith("__"):
+    if not name.startswith("_"):
         surface = importlib.import_module("bivouac.checkpoint._surface")
         if hasattr(surface, name):
             value = getattr(surface, name)

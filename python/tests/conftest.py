@@ -1,0 +1,83 @@
+"""Fixtures. Tests that need the side-car are skipped, with a message, if there is no binary."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(SOURCE))
+
+
+def has_binary() -> bool:
+    """Report whether there is a side-car to test with."""
+    if os.environ.get("BIVOUAC_BINARY"):
+        return True
+    return (SOURCE / "bivouac" / "bin" / "bivouac").is_file()
+
+
+@pytest.fixture
+def sidecar() -> Iterator[None]:
+    """Skip without a binary. Close the connection after the test."""
+    if not has_binary():
+        pytest.skip("no binary: set BIVOUAC_BINARY, or build bivouac/bin/bivouac")
+    yield
+    from bivouac import _client
+
+    _client._close()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start Python programs of the test, in sessions of their own, and kill what is left."""
+    if not has_binary():
+        pytest.skip("no binary: set BIVOUAC_BINARY, or build bivouac/bin/bivouac")
+    started: list[subprocess.Popen[str]] = []
+
+    def start(code: str, *args: str) -> subprocess.Popen[str]:
+        path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
+        script = tmp_path / f"program{len(started)}.py"
+        script.write_text(textwrap.dedent(code))
+        process = subprocess.Popen(
+            [sys.executable, str(script), *args],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Report whether something holds within some seconds."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def running(pid: int) -> bool:
+    """Report whether a process runs. A zombie does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -1,0 +1,671 @@
+"""The lifecycle of trainer and side-car: each test is a line of the table of failures."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import eventually, running
+
+from bivouac import _client, errors
+from bivouac.checkpoint import _engine
+
+Program = Callable[..., "subprocess.Popen[str]"]
+
+PRELUDE = """
+import os, signal, sys, threading, time
+import numpy as np
+from bivouac import _client, errors
+from bivouac.checkpoint import _engine
+
+def save(path, n=1 << 20, background=False, **args):
+    tree = {"a": np.full(n, 7.0)}
+    call = _engine.start_save(
+        "save", {"state": tree}, background=background, args={"path": path, **args})
+    return call if background else call.result()
+
+def load(path):
+    return _engine.load("load", {"path": path})["a"]
+"""
+
+
+def save(path: Path, n: int = 1 << 18, background: bool = False) -> _client.Call:
+    tree = {"a": np.full(n, 7.0)}
+    call = _engine.start_save(
+        "save", {"state": tree}, background=background, args={"path": str(path)}
+    )
+    if not background:
+        call.result()
+    return call
+
+
+def whole(path: Path) -> bool:
+    return bool((_engine.load("load", {"path": str(path)})["a"] == 7.0).all())
+
+
+def output(process: subprocess.Popen[str], seconds: float = 60) -> str:
+    """Return what a program printed. It must have succeeded."""
+    out, err = process.communicate(timeout=seconds)
+    assert process.returncode == 0, err
+    return out
+
+
+def sidecar_pid() -> int:
+    process = _client.connection()._process
+    assert process is not None
+    return process.pid
+
+
+@pytest.mark.usefixtures("sidecar")
+class TestDeath:
+    """The side-car dies."""
+
+    def test_waiters_get_died_at_once(self, tmp_path: Path) -> None:
+        connection = _client.connection()
+        pid = sidecar_pid()
+        os.kill(pid, signal.SIGSTOP)  # so that no call ends
+        calls = [connection.start("load", path=str(tmp_path / "none")) for _ in range(3)]
+        seen: list[tuple[float, BaseException]] = []
+
+        def wait(call: _client.Call) -> None:
+            try:
+                call.result()
+            except BaseException as err:
+                seen.append((time.monotonic(), err))
+
+        threads = [threading.Thread(target=wait, args=(call,)) for call in calls]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.1)
+        killed = time.monotonic()
+        os.kill(pid, signal.SIGKILL)
+        for thread in threads:
+            thread.join(10)
+        assert len(seen) == 3
+        for at, err in seen:
+            assert isinstance(err, errors.Died)
+            assert err.exit_code == -signal.SIGKILL
+            assert at - killed < 0.5
+
+    def test_the_next_use_starts_another(self, tmp_path: Path) -> None:
+        save(tmp_path / "a")
+        before = sidecar_pid()
+        connection = _client.connection()
+        os.kill(before, signal.SIGKILL)
+        assert eventually(lambda: not connection.alive())
+        save(tmp_path / "b")
+        assert sidecar_pid() != before
+        assert whole(tmp_path / "a") and whole(tmp_path / "b")
+
+    def test_loaded_arrays_outlive_it(self, tmp_path: Path) -> None:
+        save(tmp_path / "a")
+        array = _engine.load("load", {"path": str(tmp_path / "a")})["a"]
+        os.kill(sidecar_pid(), signal.SIGKILL)
+        time.sleep(0.1)
+        assert (array == 7.0).all()
+        array[:] = 1
+
+    def test_a_background_save_fails_with_died(self, tmp_path: Path) -> None:
+        call = save(tmp_path / "a", background=True)
+        os.kill(sidecar_pid(), signal.SIGKILL)
+        try:
+            call.result(10)
+        except errors.Died:
+            pass  # it may have been committed before
+
+    def test_the_log_is_in_the_error(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        script = tmp_path / "bivouac"
+        script.write_text("#!/bin/sh\necho one >&2\necho the reason >&2\nexit 7\n")
+        script.chmod(0o755)
+        monkeypatch.setenv("BIVOUAC_BINARY", str(script))
+        _client._close()
+        with pytest.raises(errors.Died, match="exit status 7.*the reason") as caught:
+            _client.connection()
+        assert caught.value.exit_code == 7
+        assert caught.value.log == "one\nthe reason"
+
+    def test_a_missing_binary_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        _client._close()
+        monkeypatch.setenv("BIVOUAC_BINARY", str(tmp_path / "none"))
+        with pytest.raises(errors.NotFound, match="BIVOUAC_BINARY"):
+            _client.connection()
+
+    def test_another_version_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        _client._close()
+        monkeypatch.setattr("bivouac.__version__", "0.0.0.dev1")
+        with pytest.raises(errors.Mismatch, match="version"):
+            _client.connection().call("arena.new", bytes=1)
+
+    def test_no_process_is_left_after_close(self) -> None:
+        pid = sidecar_pid()
+        _client._close()
+        assert eventually(lambda: not os.path.exists(f"/proc/{pid}"))
+
+    def test_kills_leak_nothing(self, tmp_path: Path) -> None:
+        """Many deaths leave neither descriptors nor processes nor mappings."""
+
+        def counts() -> tuple[int, int]:
+            with open("/proc/self/maps") as maps:
+                memfds = sum("memfd" in line for line in maps)
+            return len(os.listdir("/proc/self/fd")), memfds
+
+        rng = np.random.default_rng(1)
+        before: tuple[int, int] | None = None
+        for i in range(12):
+            call = save(tmp_path / f"c{i}", n=1 << 12, background=True)
+            connection = _client.connection()
+            time.sleep(float(rng.random()) * 0.01)
+            os.kill(sidecar_pid(), signal.SIGKILL)
+            try:
+                call.result(10)
+            except errors.Died:
+                pass
+            assert eventually(lambda: not connection.alive())  # noqa: B023
+            del call, connection
+            if i == 3:
+                before = counts()
+        assert before is not None
+        assert counts() <= before
+
+
+class TestTrainer:
+    """The trainer dies or ends."""
+
+    def test_a_killed_trainer_leaves_a_committed_save_and_nothing_else(
+        self, program: Program, sidecar: None, tmp_path: Path
+    ) -> None:
+        process = program(
+            PRELUDE
+            + """
+call = save(sys.argv[1], n=4 << 20, background=True)
+print(_client.connection()._process.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+""",
+            str(tmp_path / "c"),
+        )
+        out, _ = process.communicate(timeout=60)
+        pid = int(out)
+        assert process.returncode == -signal.SIGKILL
+        assert eventually(lambda: not running(pid), 5.0)
+        assert whole(tmp_path / "c")
+        assert [p.name for p in tmp_path.iterdir() if "tmp" in p.name] == []
+
+    def test_exit_waits_for_saves_and_says_so(
+        self, program: Program, sidecar: None, tmp_path: Path
+    ) -> None:
+        process = program(
+            PRELUDE + "save(sys.argv[1], n=8 << 20, background=True)\n", str(tmp_path / "c")
+        )
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        assert err.startswith("bivouac: waiting for 1 save(s) before exit: ")
+        assert whole(tmp_path / "c")
+
+    def test_a_failed_save_that_nobody_awaited_fails_the_program(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        process = program(
+            PRELUDE
+            + """
+import atexit
+atexit.register(lambda: print("other handlers run"))
+call = save(sys.argv[1], n=8 << 20, background=True)
+os.kill(_client.connection()._process.pid, signal.SIGKILL)
+print("end of the program")
+""",
+            str(tmp_path / "c"),
+        )
+        out, err = process.communicate(timeout=60)
+        assert process.returncode != 0
+        assert "save failed" in err and str(tmp_path / "c") in err
+        assert "Traceback" not in err
+        assert out.splitlines() == ["end of the program", "other handlers run"]
+
+    def test_a_failed_save_that_was_awaited_does_not(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        process = program(
+            PRELUDE
+            + """
+call = save(sys.argv[1], n=8 << 20, background=True)
+os.kill(_client.connection()._process.pid, signal.SIGKILL)
+try:
+    call.result()
+except errors.Died:
+    print("seen")
+""",
+            str(tmp_path / "c"),
+        )
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, err) == (0, "")
+        assert out == "seen\n"
+
+    def test_exit_is_quiet_and_warns_of_nothing(self, program: Program, tmp_path: Path) -> None:
+        process = program(
+            "import sys\nimport warnings\nwarnings.simplefilter('error')\n"
+            + PRELUDE
+            + "save(sys.argv[1], n=100); load(sys.argv[1])\n",
+            str(tmp_path / "c"),
+        )
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, err) == (0, "")
+
+
+class TestFork:
+    """Children have connections of their own; the parent's goes on."""
+
+    def test_a_forked_child_uses_its_own_connection(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        process = program(
+            PRELUDE
+            + """
+base = sys.argv[1]
+save(base + "/parent")
+view = load(base + "/parent")
+old = _client.connection()
+pending = old.start("load", path=base + "/parent")
+child = os.fork()
+if child == 0:
+    try:
+        assert (view == 7.0).all()
+        try:
+            pending.result()
+            os._exit(3)
+        except errors.Closed as err:
+            assert "parent" in str(err)
+        try:
+            old.call("load", path=base)
+            os._exit(4)
+        except errors.Closed:
+            pass
+        save(base + "/child")
+        assert (load(base + "/child") == 7.0).all()
+        assert _client.connection() is not old
+        _client._close()
+        os._exit(0)
+    except BaseException as err:
+        print(repr(err), flush=True)
+        os._exit(5)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+assert pending.result()["bytes"] > 0
+assert _client.connection() is old
+save(base + "/after")
+print("ok")
+""",
+            str(tmp_path),
+        )
+        assert output(process) == "ok\n"
+
+    def test_the_side_car_sees_the_trainers_death_despite_a_child(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        process = program(
+            PRELUDE
+            + """
+save(sys.argv[1], n=100)
+print(_client.connection()._process.pid, flush=True)
+if os.fork() == 0:
+    os.close(1)
+    os.close(2)
+    time.sleep(600)
+    os._exit(0)
+time.sleep(600)
+""",
+            str(tmp_path / "c"),
+        )
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        time.sleep(0.2)
+        process.kill()
+        try:
+            assert eventually(lambda: not running(pid), 5.0)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+    def test_a_fork_during_a_wait_of_another_thread(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        process = program(
+            PRELUDE
+            + """
+base = sys.argv[1]
+stop = []
+def work():
+    i = 0
+    while not stop:
+        save(f"{base}/t{i % 2}", n=1000, overwrite=True)
+        i += 1
+threads = [threading.Thread(target=work) for _ in range(1)]
+for t in threads: t.start()
+for i in range(8):
+    child = os.fork()
+    if child == 0:
+        save(f"{base}/f{i}", n=1000)
+        _client._close()
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert status == 0, status
+stop.append(1)
+for t in threads: t.join()
+print("ok")
+""",
+            str(tmp_path),
+        )
+        assert output(process) == "ok\n"
+
+    @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+    def test_multiprocessing(self, method: str, program: Program, tmp_path: Path) -> None:
+        process = program(
+            PRELUDE
+            + """
+import multiprocessing
+
+def child(path):
+    save(path)
+
+if __name__ == "__main__":
+    base = sys.argv[1]
+    save(base + "/parent")
+    context = multiprocessing.get_context(sys.argv[2])
+    children = [context.Process(target=child, args=(f"{base}/{i}",)) for i in range(2)]
+    for c in children: c.start()
+    for c in children: c.join()
+    assert [c.exitcode for c in children] == [0, 0]
+    assert all((load(f"{base}/{i}") == 7.0).all() for i in range(2))
+    print("ok")
+""",
+            str(tmp_path),
+            method,
+        )
+        assert output(process) == "ok\n"
+
+
+class TestInterrupt:
+    """Ctrl-C ends the wait at once, and the connection goes on."""
+
+    def test_ctrl_c_while_waiting(self, program: Program, tmp_path: Path) -> None:
+        process = program(
+            PRELUDE
+            + """
+connection = _client.connection()
+pid = connection._process.pid
+os.kill(pid, signal.SIGSTOP)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    connection.call("load", path="/none")
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+os.kill(pid, signal.SIGCONT)
+for i in range(20):
+    try:
+        connection.call("load", path="/none")
+    except errors.NotFound:
+        pass
+assert _client.connection() is connection
+save(sys.argv[1])
+assert (load(sys.argv[1]) == 7.0).all()
+print("ok")
+""",
+            str(tmp_path / "c"),
+        )
+        assert output(process) == "interrupted\nok\n"
+
+    def test_interrupts_at_any_instant_lose_nothing(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        """Signals come every fraction of a millisecond; every call still has its own answer."""
+        process = program(
+            PRELUDE
+            + """
+import itertools, random
+connection = _client.connection()
+rng = random.Random(5)
+class Stop(Exception): pass
+armed = False
+def handler(*_):
+    if armed:
+        raise Stop
+signal.signal(signal.SIGALRM, handler)
+done = interrupted = 0
+end = time.monotonic() + 6
+other = []
+def background():
+    while time.monotonic() < end:
+        try:
+            connection.call("load", path="/background")
+        except errors.NotFound as err:
+            assert "/background" in str(err)
+    other.append(1)
+thread = threading.Thread(target=background)
+thread.start()
+while time.monotonic() < end:
+    path = f"/none{done}"
+    signal.setitimer(signal.ITIMER_REAL, rng.random() * 0.0015 + 1e-6)
+    armed = True
+    try:
+        connection.call("load", path=path)
+    except errors.NotFound as err:
+        armed = False
+        assert path in str(err), (path, str(err))
+        done += 1
+    except Stop:
+        armed = False
+        interrupted += 1
+    armed = False
+signal.setitimer(signal.ITIMER_REAL, 0)
+thread.join(20)
+assert other == [1], "the other thread hangs"
+assert done > 20 and interrupted > 20, (done, interrupted)
+save(sys.argv[1])
+assert _client.connection() is connection
+assert len(os.listdir("/proc/self/fd")) < 30
+print("ok", file=sys.stdout)
+""",
+            str(tmp_path / "c"),
+        )
+        assert output(process) == "ok\n"
+
+    def test_a_signal_handler_may_save(self, program: Program, tmp_path: Path) -> None:
+        process = program(
+            PRELUDE
+            + """
+base = sys.argv[1]
+count = 0
+def handler(*_):
+    global count
+    count += 1
+    save(f"{base}/h{count}", n=1000)
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.02)
+for i in range(30):
+    save(f"{base}/m{i}", n=10000)
+signal.signal(signal.SIGALRM, signal.SIG_IGN)
+assert count > 3, count
+for i in range(1, count + 1):
+    assert (load(f"{base}/h{i}") == 7.0).all()
+for i in range(30):
+    assert (load(f"{base}/m{i}") == 7.0).all()
+print("ok")
+""",
+            str(tmp_path),
+        )
+        assert output(process, 120) == "ok\n"
+
+    def test_an_interrupted_save_is_cancelled(self, program: Program, tmp_path: Path) -> None:
+        process = program(
+            PRELUDE
+            + """
+pid = _client.connection()._process.pid
+threading.Timer(0.2, os.kill, (pid, signal.SIGSTOP)).start()
+threading.Timer(0.6, os.kill, (os.getpid(), signal.SIGINT)).start()
+threading.Timer(0.8, os.kill, (pid, signal.SIGCONT)).start()
+try:
+    while True:
+        save(sys.argv[1], n=1000, overwrite=True)
+except KeyboardInterrupt:
+    pass
+time.sleep(0.5)
+save(sys.argv[1] + "2")
+print("ok")
+""",
+            str(tmp_path / "c"),
+        )
+        assert output(process) == "ok\n"
+
+
+@pytest.mark.usefixtures("sidecar")
+class TestThreads:
+    """Many threads share the connection."""
+
+    def test_each_gets_its_own_answer(self, tmp_path: Path) -> None:
+        wrong: list[Any] = []
+
+        def work(k: int) -> None:
+            for i in range(50):
+                path = str(tmp_path / f"none-{k}-{i}")
+                try:
+                    _client.connection().call("load", path=path)
+                except errors.NotFound as err:
+                    if path not in str(err):
+                        wrong.append((path, str(err)))
+                except BaseException as err:
+                    wrong.append(err)
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert wrong == []
+        assert not _client.connection()._calls
+        assert not _client.connection()._waiters
+
+    def test_saves_side_by_side(self, tmp_path: Path) -> None:
+        failed: list[BaseException] = []
+
+        def work(k: int) -> None:
+            try:
+                for i in range(4):
+                    save(tmp_path / f"{k}-{i}", n=1000 * (k + 1))
+            except BaseException as err:
+                failed.append(err)
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert failed == []
+        assert all(whole(tmp_path / f"{k}-{i}") for k in range(6) for i in range(4))
+
+    def test_no_thread_is_left(self, tmp_path: Path) -> None:
+        before = threading.active_count()
+        call = save(tmp_path / "a", background=True)
+        assert threading.active_count() == before
+        ran: list[Any] = []
+        call.add_done_callback(lambda c: ran.append(threading.current_thread()))
+        call.result()
+        assert eventually(lambda: len(ran) == 1)
+        assert eventually(lambda: threading.active_count() == before)
+
+    def test_callbacks_run_without_a_waiter(self, tmp_path: Path) -> None:
+        from bivouac.checkpoint._response import CallResponse
+
+        call = save(tmp_path / "a", background=True)
+        response = CallResponse(call, lambda call: "value")
+        ran: list[str] = []
+        response.on_complete(ran.append)
+        assert eventually(lambda: ran == ["value"])
+        assert response.done() and response.result() == "value"
+        response.on_complete(ran.append)
+        assert ran == ["value", "value"]
+
+    def test_a_timeout_leaves_the_call_alone(self, tmp_path: Path) -> None:
+        pid = sidecar_pid()
+        os.kill(pid, signal.SIGSTOP)
+        call = _client.connection().start("load", path=str(tmp_path / "none"))
+        begin = time.monotonic()
+        with pytest.raises(TimeoutError):
+            call.result(0.2)
+        assert 0.15 < time.monotonic() - begin < 5
+        os.kill(pid, signal.SIGCONT)
+        with pytest.raises(errors.NotFound):
+            call.result(10)
+
+
+@pytest.mark.usefixtures("sidecar")
+class TestMemory:
+    """Shared memory is given back."""
+
+    def test_a_hundred_background_saves_are_flat(self, tmp_path: Path) -> None:
+        def resident() -> int:
+            """Return the bytes of shared memory of both processes."""
+            total = 0
+            for pid in (os.getpid(), sidecar_pid()):
+                with open(f"/proc/{pid}/status") as file:
+                    for line in file:
+                        if line.startswith(("RssShmem", "RssAnon")):
+                            total += int(line.split()[1]) << 10
+            return total
+
+        tree = {"a": np.ones(1 << 19)}
+        after_ten = 0
+        for i in range(100):
+            _engine.start_save(
+                "save",
+                {"state": tree},
+                background=True,
+                args={"path": str(tmp_path / "c"), "overwrite": True},
+            ).result()
+            if i == 10:
+                after_ten = resident()
+        assert resident() - after_ten < 48 << 20
+        assert len(os.listdir("/proc/self/fd")) < 40
+
+    def test_the_memory_of_a_load_goes_with_its_last_view(self, tmp_path: Path) -> None:
+        save(tmp_path / "a")
+
+        def mapped() -> int:
+            with open("/proc/self/maps") as maps:
+                return sum("memfd" in line for line in maps)
+
+        before = mapped()
+        tree = _engine.load("load", {"path": str(tmp_path / "a")})
+        view = tree["a"][10:20].reshape(2, 5)
+        del tree
+        assert mapped() == before + 1
+        assert (view == 7.0).all()
+        del view
+        assert mapped() == before
+
+    def test_an_arena_is_used_again(self, tmp_path: Path) -> None:
+        save(tmp_path / "a")
+        arenas = _client.connection().arenas
+        assert arenas is not None
+        first = arenas._arenas[0]
+        save(tmp_path / "b", n=1000)
+        assert arenas._arenas == [first]
+        save(tmp_path / "c", n=1 << 19)
+        assert len(arenas._arenas) == 1 and arenas._arenas[0] is not first
+
+
+def test_import_is_lazy() -> None:
+    """Importing bivouac starts nothing and imports no numpy."""
+    code = "import sys, bivouac; print('numpy' in sys.modules, len(sys.modules))"
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    out = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert out.stdout.startswith("False"), out
