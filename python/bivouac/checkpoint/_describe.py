@@ -1,0 +1,114 @@
+"""Descriptions of checkpoints, made of the metadata that the server sends."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+from bivouac import _client, _dtypes
+from bivouac.checkpoint import _engine
+from bivouac.checkpoint._metadata import CheckpointMetadata
+from bivouac.checkpoint.arrays import ArrayMetadata, StorageMetadata
+from bivouac.checkpoint.errors import LAYOUT, NoCheckpointError, translate
+from bivouac.errors import BivouacError
+
+AUTO = "AUTO"
+STATE = "state"
+METRICS = "metrics"
+
+_SCALARS: dict[str, Any] = {"int": 0, "float": 0.0, "bool": False, "str": "string"}
+
+
+def info(path: str | os.PathLike[str], context: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what the server says of a checkpoint: `info` in docs/format/serve.md."""
+    call = _client.connection().start("metadata", path=_engine.absolute(path), context=context)
+    call.cancel_on_interrupt = True
+    try:
+        return dict(call.result()["info"])
+    except BivouacError as err:
+        raise translate(err, LAYOUT) from err
+
+
+def fields(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a `CheckpointMetadata` other than its metadata."""
+    return {
+        "path": pathlib.Path(found["path"]),
+        "init_timestamp_nsecs": found.get("began_ns"),
+        "commit_timestamp_nsecs": found.get("commit_ns"),
+        "custom_metadata": found.get("custom"),
+    }
+
+
+def items(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the items of a checkpoint by name, without those of reserved names."""
+    return {item["name"]: item for item in found["items"] if item["name"] != METRICS}
+
+
+def pick(found: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    """Return the item of a name. AUTO and None take "state", or else the first tree."""
+    named = {item["name"]: item for item in found["items"]}
+    if name is None or name == AUTO:
+        trees = sorted(n for n, item in named.items() if item["kind"] == "tree")
+        if STATE in trees or trees:
+            return dict(named[STATE if STATE in trees else trees[0]])
+    elif name in named:
+        return dict(named[name])
+    raise NoCheckpointError(
+        op="metadata",
+        subject=str(found["path"]),
+        want="an item that is a tree" if name in (None, AUTO) else f"an item {name!r}",
+        got=f"items {sorted(named)}",
+    )
+
+
+def checkpoint(
+    path: str | os.PathLike[str],
+    item: str | None = AUTO,
+    context: Mapping[str, Any] | None = None,
+) -> CheckpointMetadata[Any]:
+    """Return the description of a tree in a checkpoint."""
+    found = info(path, context)
+    node = pick(found, item).get("tree")
+    return CheckpointMetadata(metadata=tree(node), **fields(found))
+
+
+def tree(node: Any) -> Any:
+    """Return the tree of a node of metadata, with descriptions as leaves.
+
+    Arrays are `ArrayMetadata`; numbers are 0, 0.0 and False; strings are "string".
+    """
+    if not isinstance(node, list):
+        return node
+    tag = node[0]
+    if tag == "d":
+        return {key: tree(child) for key, child in zip(node[1], node[2])}
+    if tag == "n":
+        return {key: tree(child) for key, child in zip(node[2], node[3])}
+    if tag == "l":
+        return [tree(child) for child in node[1]]
+    if tag == "t":
+        return tuple(tree(child) for child in node[1])
+    if tag == "y":
+        return _SCALARS[node[1]]
+    if tag == "s":
+        return _array(node[1], node[2], node[3] if len(node) > 3 else {})
+    return ArrayMetadata(value_type=str(node[1]) if tag == "h" else tag)
+
+
+def _array(dtype: str | None, shape: list[int] | None, more: Mapping[str, Any]) -> ArrayMetadata:
+    chunk, write = more.get("chunk_shape"), more.get("write_shape")
+    storage = None
+    if chunk is not None or write is not None:
+        storage = StorageMetadata(
+            None if chunk is None else tuple(chunk), None if write is None else tuple(write)
+        )
+    error = more.get("error")
+    return ArrayMetadata(
+        shape=None if shape is None else tuple(shape),
+        dtype=None if dtype is None else _dtypes.numpy_dtype(dtype),
+        storage_metadata=storage,
+        value_type=str(more.get("value_type", "np.ndarray")),
+        error="" if not error else str(error["text"]),
+    )

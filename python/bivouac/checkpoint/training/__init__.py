@@ -1,0 +1,22 @@
+"""The checkpoints of a training run: a directory of steps, what to save when, and what to keep.
+
+    with Checkpointer(directory, preservation_policy=preservation_policies.LatestN(3)) as checkpointer:
+        for step in range(start, steps):
+            state = train(state)
+            checkpointer.save_async(step, state)
+"""
+
+from __future__ import annotations
+
+from bivouac.checkpoint.training import errors, preservation_policies, save_decision_policies
+from bivouac.checkpoint.training._checkpointer import Checkpointer
+from bivouac.checkpoint.training._metadata import CheckpointMetadata, RootMetadata
+
+__all__ = [
+    "CheckpointMetadata",
+    "Checkpointer",
+    "RootMetadata",
+    "errors",
+    "preservation_policies",
+    "save_decision_policies",
+]
