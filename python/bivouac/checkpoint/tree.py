@@ -114,6 +114,7 @@ def merge(
     Raises:
       ValueError: a leaf is in two trees, nodes at one path are of different kinds (both only
         without overwrite), or two sequences have different lengths.
+      TypeError: a dictionary comes over a list that is not a list of pairs.
     """
     if not trees:
         return {}
@@ -184,7 +185,7 @@ def _join(a: Any, b: Any, overwrite: bool, leaf: Callable[[Any], bool], at: tupl
         return b
     if isinstance(b, (list, tuple)) and not _is_namedtuple(b):
         return _join_sequences(a, b, overwrite, leaf, at)
-    base = _children(a) if isinstance(a, Mapping) or _is_namedtuple(a) else _pairs(a)
+    base = _children(a) if isinstance(a, Mapping) or _is_namedtuple(a) else dict(a)
     joined = dict(base)
     for key, child in _children(b).items():
         there = key in base
@@ -208,11 +209,3 @@ def _join_sequences(
         return b
     joined = [_join(x, y, overwrite, leaf, (*at, str(i))) for i, (x, y) in enumerate(zip(a, b))]
     return type(b)(joined)
-
-
-def _pairs(a: Any) -> dict[Any, Any]:
-    """Return the dictionary of a sequence of pairs, or raise ValueError."""
-    try:
-        return dict(a)
-    except TypeError as err:
-        raise ValueError(f"tree.merge: want a sequence of pairs, got {a!r}") from err
