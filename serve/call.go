@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -24,12 +25,21 @@ type call struct {
 	stop     context.CancelFunc
 	canceled chan struct{} // closed when the client cancels the call
 	once     sync.Once
+
+	registry    *handler.Registry // of items of a save; nil: of the process
+	directories []string          // that were given to the call; they are removed at its end
+
+	step *int64 // that a load by a checkpointer has found
+
+	saying sync.Mutex
+	over   bool // the last word was said
 }
 
 // reply is the value of a call, and the file that travels with it.
 type reply struct {
-	json []byte
-	file *os.File
+	json    []byte
+	file    *os.File
+	failure string // of an answer of the client, instead of json
 }
 
 // answer makes a reply of a value.
@@ -47,9 +57,32 @@ func ops() map[string]func(*call) (reply, error) {
 		"arena.new":  arenaNew,
 		"arena.free": arenaFree,
 
-		"save":     save,
-		"load":     load,
-		"metadata": metadata,
+		"save":             save,
+		"partial.save":     partialSave,
+		"partial.finalize": partialFinalize,
+		"partial.abort":    partialAbort,
+
+		"load":           load,
+		"load_items":     loadItems,
+		"load_transform": loadTransform,
+		"metadata":       metadata,
+		"is_checkpoint":  isCheckpoint,
+		"delete":         remove,
+		"verify":         verify,
+
+		"training.open":          trainingOpen,
+		"training.save":          trainingSave,
+		"training.should_save":   trainingShouldSave,
+		"training.load":          trainingLoad,
+		"training.load_items":    trainingLoadItems,
+		"training.metadata":      trainingMetadata,
+		"training.checkpoints":   with(trainingCheckpoints),
+		"training.root_metadata": with(trainingRootMetadata),
+		"training.reload":        with(func(k *call, c *checkpointer) (reply, error) { return nothing(c.Reload(k.ctx)) }),
+		"training.wait":          with(func(k *call, c *checkpointer) (reply, error) { return nothing(c.Wait(k.ctx)) }),
+		"training.delete":        trainingDelete,
+		"training.retention":     with(trainingRetention),
+		"training.close":         trainingClose,
 	}
 }
 
@@ -107,9 +140,13 @@ func parseCall(body []byte) (*call, error) {
 func (k *call) run() {
 	defer k.stop()
 	r, err := k.do()
+	k.removeDirectories()
 	k.mu.Lock()
 	delete(k.calls, k.id)
 	k.mu.Unlock()
+	k.saying.Lock()
+	defer k.saying.Unlock()
+	k.over = true
 	if err != nil {
 		closeFile(r.file)
 		k.sendError(k.id, err)
@@ -122,6 +159,15 @@ func (k *call) run() {
 		b = append(b, r.json...)
 		return append(b, '}')
 	}), r.file)
+}
+
+// tell sends an event of the call, unless the last word was said.
+func (k *call) tell(event any) {
+	k.saying.Lock()
+	defer k.saying.Unlock()
+	if !k.over {
+		k.send(kindEvent, event)
+	}
 }
 
 // do runs the operation. A panic of it ends the call, not the server.
@@ -167,7 +213,7 @@ func (c *connection) cancel(body []byte) error {
 
 // event sends more about the call.
 func (k *call) event(name string) {
-	k.send(kindEvent, struct {
+	k.tell(struct {
 		ID    int64  `json:"id"`
 		Event string `json:"event"`
 	}{k.id, name})

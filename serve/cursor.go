@@ -9,9 +9,9 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// cursor reads a JSON text from front to back, without a tree of its values. The text is valid JSON:
-// readFrame has seen to it. The first mistake is kept in err; from then on every method returns a
-// zero value, and more returns false.
+// cursor reads a JSON text from front to back, without a tree of its values. The text is valid
+// JSON: readFrame has seen to it. The first mistake is kept in err; from then on every method
+// returns a zero value, and more returns false.
 type cursor struct {
 	b   []byte
 	at  int
@@ -32,8 +32,8 @@ func (c *cursor) fail(want string) {
 	c.at = len(c.b)
 }
 
-// peek returns the first byte of the next value or the closing bracket, and 0 at the end. Commas and
-// colons are where valid JSON has them, so they are skipped like spaces.
+// peek returns the first byte of the next value or the closing bracket, and 0 at the end. Commas
+// and colons are where valid JSON has them, so they are skipped like spaces.
 func (c *cursor) peek() byte {
 	for ; c.at < len(c.b); c.at++ {
 		switch b := c.b[c.at]; b {

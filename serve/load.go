@@ -55,13 +55,14 @@ func (k *call) loadTree(read func(*checkpoint.LoadOptions) (*tree.Node, error)) 
 	if err != nil {
 		return reply{}, err
 	}
-	return loaded(to, o.Report, func(b []byte) ([]byte, error) {
+	return k.loaded(to, o.Report, func(b []byte) ([]byte, error) {
 		return appendTree(append(b, `"tree":`...), n, abstract, to)
 	})
 }
 
-// loaded answers with what add appends, the report and the memory.
-func loaded(to *result, report *checkpoint.LoadReport, add func([]byte) ([]byte, error)) (reply, error) {
+// loaded answers with what add appends, the step of a load by a checkpointer, the report and the
+// memory.
+func (k *call) loaded(to *result, report *checkpoint.LoadReport, add func([]byte) ([]byte, error)) (reply, error) {
 	b, err := add([]byte("{"))
 	if err != nil {
 		return reply{}, err
@@ -74,7 +75,12 @@ func loaded(to *result, report *checkpoint.LoadReport, add func([]byte) ([]byte,
 	b = strconv.AppendInt(b, size, 10)
 	b = append(b, `,"report":`...)
 	told, err := answer(newReport(report))
-	return reply{append(append(b, told.json...), '}'), f}, err
+	b = append(b, told.json...)
+	if k.step != nil {
+		b = append(b, `,"step":`...)
+		b = strconv.AppendInt(b, *k.step, 10)
+	}
+	return reply{json: append(b, '}'), file: f}, err
 }
 
 // leafReport is checkpoint.LeafReport as it travels.

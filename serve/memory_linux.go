@@ -54,8 +54,8 @@ func extend(f *os.File, offset, size int64) ([]byte, error) {
 }
 
 func noMemory(size int64, err error) error {
-	return &errs.Error{Kind: errs.Exhausted, Subject: "shared memory", Want: strconv.FormatInt(size, 10) + " bytes", Err: err,
-		Remedy: "free memory, or save and load less at once"}
+	return &errs.Error{Kind: errs.Exhausted, Subject: "shared memory", Want: strconv.FormatInt(size, 10) + " bytes",
+		Err: err, Remedy: "free memory, or save and load less at once"}
 }
 
 // piece is how much one thread allocates at a time.

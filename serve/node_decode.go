@@ -139,6 +139,8 @@ func (r *nodeReader) leaf(tag string, from int) any {
 		return u
 	case "x":
 		return checkpoint.Placeholder{}
+	case "r":
+		return r.reference()
 	case "s":
 		return r.abstract()
 	case "y":

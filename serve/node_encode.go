@@ -92,7 +92,8 @@ func (w *nodeWriter) leaf(v any, abstract *tree.Node) {
 	case checkpoint.Placeholder:
 		w.raw(`["x"]`)
 	default:
-		w.fail(&errs.Error{Kind: errs.Unsupported, Subject: fmt.Sprintf("leaf of type %T", v), Want: "a leaf that can be sent"})
+		w.fail(&errs.Error{Kind: errs.Unsupported, Subject: fmt.Sprintf("leaf of type %T", v),
+			Want: "a leaf that can be sent"})
 	}
 }
 
@@ -148,7 +149,8 @@ func (w *nodeWriter) offset(b []byte) {
 // parts writes the boxes that were asked for, with the shape of the whole that was asked for.
 func (w *nodeWriter) parts(p checkpoint.Parts, boxes []checkpoint.Box, abstract *tree.Node) {
 	if len(p) != len(boxes) {
-		w.fail(&errs.Error{Kind: errs.Mismatch, Subject: "boxes", Want: strconv.Itoa(len(boxes)), Got: strconv.Itoa(len(p))})
+		w.fail(&errs.Error{Kind: errs.Mismatch, Subject: "boxes", Want: strconv.Itoa(len(boxes)),
+			Got: strconv.Itoa(len(p))})
 		return
 	}
 	a := abstract.Value.(checkpoint.Abstract)

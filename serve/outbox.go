@@ -27,8 +27,8 @@ type message struct {
 	file  *os.File
 }
 
-// maxQueued bounds the frames that a client has not read. A client that reads none of them is as good
-// as gone.
+// maxQueued bounds the frames that a client has not read. A client that reads none of them is as
+// good as gone.
 const maxQueued = 2 * maxFrame
 
 // flushTime is how long the end of a connection waits for the client to read the last frames.

@@ -24,7 +24,7 @@ func (k *call) progress(asked bool) func(done, total int64) {
 			return
 		}
 		last = now
-		k.send(kindEvent, struct {
+		k.tell(struct {
 			ID    int64  `json:"id"`
 			Event string `json:"event"`
 			Done  int64  `json:"done"`

@@ -78,8 +78,8 @@ func (r *result) open(at, n int64) (err error) {
 	return nil
 }
 
-// offset returns where in the file b lies. Memory that is not of the result is copied there: numbers
-// that Go has no type for, for example.
+// offset returns where in the file b lies. Memory that is not of the result is copied there:
+// numbers that Go has no type for, for example.
 func (r *result) offset(b []byte) (int64, error) {
 	if len(b) == 0 {
 		return 0, nil
@@ -106,8 +106,8 @@ func (r *result) find(b []byte) (int64, bool) {
 	return 0, false
 }
 
-// finish ends the use of the memory here, and returns the file for the client with the bytes that it
-// maps: nil and 0 if nothing is in it.
+// finish ends the use of the memory here, and returns the file for the client with the bytes that
+// it maps: nil and 0 if nothing is in it.
 func (r *result) finish() (*os.File, int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

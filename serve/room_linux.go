@@ -107,7 +107,7 @@ func (s system) group(most, used, stat string, cache ...string) (limit, bool) {
 	return limit{room: min(room, total), total: total}, true
 }
 
-// number reads a file that holds one number. "max" is none.
+// number reads a file that holds one number. "max" is not a number.
 func (s system) number(path string) (int64, bool) {
 	b, err := os.ReadFile(filepath.Join(string(s), path))
 	if err != nil {

@@ -13,16 +13,20 @@ type handover struct {
 	*call
 
 	mu       sync.Mutex
-	arena    *arena // that is in use; nil if there is none
+	arena    *arena // that is in use, or nil
 	accepted bool
 	released bool // by the engine
 	told     bool
+	refused  bool // a policy did not want the save
 }
 
 // accept tells that the save was admitted. From then on the end of the connection does not end it.
 func (h *handover) accept() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.refused {
+		return
+	}
 	h.event("accepted")
 	h.accepted = true
 	h.tell()
@@ -36,6 +40,13 @@ func (h *handover) release() {
 	h.tell()
 }
 
+// refuse notes that a policy did not want the save: neither event is sent.
+func (h *handover) refuse() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refused = true
+}
+
 // tell sends the event once both have happened. The lock is held.
 func (h *handover) tell() {
 	if !h.accepted || !h.released || h.told {
@@ -46,7 +57,15 @@ func (h *handover) tell() {
 	h.event("released")
 }
 
-// drop ends the use of the arena.
+// end is release for a save that is over: the engine may have had nothing to release.
+func (h *handover) end() {
+	h.release()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.drop()
+}
+
+// drop ends the use of the arena. The lock is held, or nobody else knows the handover.
 func (h *handover) drop() {
 	if h.arena != nil {
 		h.arena.drop()
@@ -62,12 +81,13 @@ func wait[T any](h *handover, r *checkpoint.Response[T]) (T, error) {
 		r.Cancel()
 	}
 	v, err := r.Result(context.WithoutCancel(h.ctx))
-	h.release() // if the engine had nothing to release
+	h.end()
 	return v, err
 }
 
 // hand reads items and arena of a save, and starts it.
-func hand[T any](k *call, start func(h *handover, items map[string]any) (*checkpoint.Response[T], error)) (v T, err error) {
+func hand[T any](k *call,
+	start func(h *handover, items map[string]any) (*checkpoint.Response[T], error)) (v T, err error) {
 	id, text := k.args.id("arena"), k.args.raw("items")
 	h, items, err := k.itemsToSave(id, text)
 	if err != nil {
@@ -83,12 +103,16 @@ func hand[T any](k *call, start func(h *handover, items map[string]any) (*checkp
 }
 
 func (k *call) itemsToSave(id int64, text []byte) (*handover, map[string]any, error) {
+	k.takeDirectories(text)
 	a, err := k.arenas.use(id)
 	if err != nil {
 		return nil, nil, err
 	}
 	h := &handover{call: k, arena: a}
 	items, err := readItems(text, a)
+	if err == nil {
+		k.registry, err = registryOf(items)
+	}
 	if err != nil {
 		h.drop()
 		return nil, nil, err
@@ -110,19 +134,22 @@ func save(k *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return answer(saved{true, newStats(stats)})
+	return answer(saved{Saved: true, Stats: newStats(stats)})
 }
 
 // saveOptions reads the options that all saves have.
 func (k *call) saveOptions(h *handover) *checkpoint.SaveOptions {
-	return &checkpoint.SaveOptions{Options: k.args.context(), Custom: k.args.custom(), Release: h.release,
+	o := &checkpoint.SaveOptions{Options: k.args.context(), Custom: k.args.custom(), Release: h.release,
 		Progress: k.progress(k.args.flag("progress"))}
+	o.Checkpointables.Registry = k.registry
+	return o
 }
 
 // saved is the value of a save.
 type saved struct {
-	Saved bool   `json:"saved"`
-	Stats *stats `json:"stats,omitempty"`
+	Saved  bool   `json:"saved"`
+	Stats  *stats `json:"stats,omitempty"`
+	Reason string `json:"reason,omitempty"` // why a policy did not want it
 }
 
 // stats are checkpoint.SaveStats as they travel.
@@ -144,6 +171,7 @@ type stats struct {
 }
 
 func newStats(s checkpoint.SaveStats) *stats {
-	return &stats{s.Bytes, s.Files, s.Direct, s.Copied, s.Blocked.Nanoseconds(), s.Copy.Nanoseconds(), s.Persist.Nanoseconds(),
-		s.Commit.Nanoseconds(), s.Linked, s.LinkedBytes, s.Verified, s.Damaged, s.ParityBytes, s.Refused}
+	return &stats{s.Bytes, s.Files, s.Direct, s.Copied, s.Blocked.Nanoseconds(), s.Copy.Nanoseconds(),
+		s.Persist.Nanoseconds(), s.Commit.Nanoseconds(), s.Linked, s.LinkedBytes, s.Verified, s.Damaged,
+		s.ParityBytes, s.Refused}
 }

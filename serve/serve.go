@@ -16,8 +16,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Protocol is the version of the protocol. A client of another version is refused.
-const Protocol = 1
+// protocolVersion is the version of the protocol. A client of another version is refused.
+const protocolVersion = 1
 
 // Options of Serve and Listen.
 type Options struct {
@@ -43,7 +43,6 @@ func Serve(ctx context.Context, conn *net.UnixConn, o Options) error {
 	o = o.withDefaults()
 	ctx, cancel := context.WithCancel(ctx)
 	c := &connection{Options: o, conn: conn, out: newOutbox(conn), calls: map[int64]*call{}}
-	c.arenas = &arenas{}
 	stop := context.AfterFunc(ctx, func() { conn.CloseRead() }) //nolint:errcheck // then it is closed already
 	err := c.read(ctx)
 	stop()
@@ -57,7 +56,10 @@ type connection struct {
 	Options
 	conn   *net.UnixConn
 	out    *outbox
-	arenas *arenas
+	arenas arenas
+	asks   asks
+
+	checkpointers checkpointers
 
 	working sync.WaitGroup // calls
 	mu      sync.Mutex
@@ -70,7 +72,11 @@ func (c *connection) end(err error) {
 		c.Log.Warn("connection ended", "error", err)
 		c.sendError(0, err)
 	}
+	c.asks.end()
 	c.working.Wait()
+	if err := c.checkpointers.close(); err != nil {
+		c.Log.Warn("checkpointer closed with a failure", "error", err)
+	}
 	c.arenas.freeAll()
 	c.out.finish()
 	c.conn.Close() //nolint:errcheck // all was sent that could be
@@ -85,7 +91,7 @@ type hello struct {
 
 // read takes frames until the end of the connection, which is no error.
 func (c *connection) read(ctx context.Context) error {
-	c.send(kindHello, hello{Protocol, c.Version, os.Getpid()})
+	c.send(kindHello, hello{protocolVersion, c.Version, os.Getpid()})
 	r := bufio.NewReaderSize(c.conn, 64<<10)
 	greeted := false
 	for {
@@ -117,8 +123,8 @@ func (c *connection) greet(kind byte, body []byte) error {
 	}
 	e := &errs.Error{Kind: errs.Mismatch, Op: "serve.hello", Remedy: "install client and server from one package"}
 	switch {
-	case h.Protocol != Protocol:
-		e.Subject, e.Want, e.Got = "protocol", strconv.Itoa(Protocol), strconv.Itoa(h.Protocol)
+	case h.Protocol != protocolVersion:
+		e.Subject, e.Want, e.Got = "protocol", strconv.Itoa(protocolVersion), strconv.Itoa(h.Protocol)
 	case h.Version != c.Version:
 		e.Subject, e.Want, e.Got = "version", c.Version, cmp.Or(h.Version, "none")
 	default:
@@ -134,6 +140,8 @@ func (c *connection) take(ctx context.Context, kind byte, body []byte) error {
 		return c.begin(ctx, body)
 	case kindCancel:
 		return c.cancel(body)
+	case kindAnswer:
+		return c.asks.answer(body)
 	}
 	return violation("a call, a cancel or an answer", "kind "+strconv.Itoa(int(kind)))
 }

@@ -96,7 +96,7 @@ func isTerminal(w io.Writer) bool {
 }
 
 // pathFlags are the flags of all commands whose values are paths.
-var pathFlags = map[string]bool{"dir": true, "output": true, "key": true, "sign-key": true, "checkpoint-in": true, "checkpoint-out": true}
+var pathFlags = map[string]bool{"dir": true, "output": true, "key": true, "sign-key": true, "checkpoint-in": true, "checkpoint-out": true, "listen": true}
 
 // checkPaths returns an error for a URL or a home directory in place of a path: the command would
 // look for a file of that name, or make one.

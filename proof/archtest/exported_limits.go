@@ -67,7 +67,7 @@ func ExportedLimits() map[string]int {
 		"rng":                             39,
 		"rng/libstdcxx":                   62,
 		"rng/numpy":                       37,
-		"serve":                           4,
+		"serve":                           6,
 		"state":                           26,
 		"store":                           39,
 		"store/local":                     24,

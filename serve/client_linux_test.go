@@ -85,7 +85,7 @@ func served(t testing.TB) *client {
 
 func (c *client) greet() {
 	c.t.Helper()
-	c.send(kindHello, hello{Protocol, testVersion, os.Getpid()})
+	c.send(kindHello, hello{protocolVersion, testVersion, os.Getpid()})
 	kind, body := c.frame()
 	if kind != kindHello {
 		c.t.Fatalf("kind %d: %s", kind, body)

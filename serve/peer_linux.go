@@ -1,0 +1,67 @@
+package serve
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// checkPeer refuses a client of another user.
+func checkPeer(conn *net.UnixConn) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var peer *unix.Ucred
+	var failed error
+	if err := raw.Control(func(fd uintptr) {
+		peer, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); err != nil {
+		return err
+	}
+	if failed != nil {
+		return os.NewSyscallError("getsockopt", failed)
+	}
+	return checkUser(int(peer.Uid))
+}
+
+func checkUser(uid int) error {
+	if own := os.Geteuid(); uid != own {
+		return &errs.Error{Kind: errs.Permission, Op: "serve", Subject: "client", Want: "user " + strconv.Itoa(own),
+			Got: "user " + strconv.Itoa(uid)}
+	}
+	return nil
+}
+
+// ownedByUser reports whether a file belongs to this user.
+func ownedByUser(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}
+
+// isShortage reports whether an error passes when other connections end.
+func isShortage(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) ||
+		errors.Is(err, unix.ECONNABORTED)
+}
+
+// write sends the frame. The file travels with its first byte.
+func (m message) write(conn *net.UnixConn) error {
+	frame := m.frame
+	if m.file != nil {
+		n, _, err := conn.WriteMsgUnix(frame[:headerBytes], unix.UnixRights(int(m.file.Fd())), nil)
+		if err != nil {
+			return err
+		}
+		frame = frame[n:]
+	}
+	_, err := conn.Write(frame)
+	return err
+}
