@@ -130,6 +130,7 @@ def save(
       ValueError: the path exists, the tree is empty, or a leaf cannot be saved.
       TypeError: custom_metadata is no JSON.
     """
+    _items.check_name(checkpointable_name)
     _items.check_state(state)
     _save(
         "save",
@@ -176,6 +177,7 @@ def save_async(
       ValueError: the path exists, the tree is empty, or a leaf cannot be saved.
       TypeError: custom_metadata is no JSON.
     """
+    _items.check_name(checkpointable_name)
     _items.check_state(state)
     call = _save(
         "save",
@@ -311,6 +313,7 @@ def load(
     """
     args = load_args(lossy_cast, salvage, allow_no_manifest)
     name = None if checkpointable_name == _describe.AUTO else checkpointable_name
+    _items.check_name(name)
     try:
         return _engine.load(
             "load",
@@ -463,6 +466,8 @@ def metadata(
     Raises:
       ValueError: the path holds no checkpoint, or no such tree (`InvalidLayoutError`).
     """
+    if checkpointable_name != _describe.AUTO:
+        _items.check_name(checkpointable_name)
     return _describe.checkpoint(path, checkpointable_name, get_context().as_json() or None)
 
 

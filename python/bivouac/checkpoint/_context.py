@@ -46,9 +46,9 @@ class Context:
         with ctx:
             save(path, state)
 
-    A new context starts with the options of its parent: the context that is given, else the active
-    one, else those of `configure`, else the defaults. It has copies, so later changes of the parent
-    or of the arguments do not reach it. While a context is active, its options cannot be changed:
+    A new context starts with the options of the context that is given, else with those of
+    `configure`, else with the defaults. It does not inherit from the active context. It has copies,
+    so later changes of the parent or of the arguments do not reach it. While a context is active, its options cannot be changed:
     RuntimeError. The active context belongs to the thread, or to the asyncio task; a new thread has
     none.
     """
@@ -74,7 +74,7 @@ class Context:
         """Make a context. A group that is not given is the parent's.
 
         Args:
-          context: the parent; None takes the active one.
+          context: the parent; None takes the options of `configure`, or the defaults.
           pytree_options: structure of trees.
           array_options: storage of arrays.
           async_options: saves in the background.
@@ -90,7 +90,7 @@ class Context:
           bivouac_options: options that Orbax does not have.
         """
         given = dict(locals())
-        parent = context or _current.get() or _process
+        parent = context or _process
         self._depth = 0
         self._lock = threading.Lock()
         self._groups: dict[str, Any] = {}

@@ -33,6 +33,19 @@ def check_state(state: Any) -> None:
         raise Invalid(op="save", subject="state", want="a tree", got="None")
 
 
+def check_name(name: str | None) -> None:
+    """Raise ValueError for the name of an item that is empty or reserved. None passes."""
+    if name is not None and (
+        not isinstance(name, str) or name in ("", _describe.METRICS, _describe.AUTO)
+    ):
+        raise Invalid(
+            op="checkpoint",
+            subject=f"item {name!r}",
+            got="an empty or reserved name",
+            remedy="use another name",
+        )
+
+
 def to_save(checkpointables: Mapping[str, Any], context: Context) -> dict[str, Any]:
     """Return the items as the engine takes them. Handlers write their files.
 
@@ -45,13 +58,7 @@ def to_save(checkpointables: Mapping[str, Any], context: Context) -> dict[str, A
             op="save_checkpointables", want="a dictionary of items", got=repr(checkpointables)
         )
     for name in checkpointables:
-        if not isinstance(name, str) or name in ("", _describe.METRICS, _describe.AUTO):
-            raise Invalid(
-                op="save_checkpointables",
-                subject=f"item {name!r}",
-                got="an empty or reserved name",
-                remedy="use another name",
-            )
+        check_name(name)
     registry = context.checkpointables.registry
     kinds = {n: _registry.for_save(registry, n, v) for n, v in checkpointables.items()}
     out: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import pathlib
 import threading
@@ -102,6 +103,7 @@ class Checkpointer(Reader):
             "clean": cleanup_tmp_directories or None,
             "start_fresh": start_fresh or None,
             "dedup": dedup or None,
+            "foreground": True,
             "context": get_context(context).as_json() or None,
         }
         preserve = self._preserve if kept is None else None
@@ -129,7 +131,7 @@ class Checkpointer(Reader):
     def root_metadata(self) -> RootMetadata:
         """Return the description of the run."""
         value = self._server.call("training.root_metadata")
-        return RootMetadata(directory=self._directory, custom_metadata=value.get("custom"))
+        return RootMetadata(directory=self._directory, custom_metadata=value.get("custom") or {})
 
     # Saving.
 
@@ -137,9 +139,14 @@ class Checkpointer(Reader):
         """Return True if the policy saves the step, and it comes after the latest one."""
         if not self._decides:
             return bool(self._server.call("training.should_save", step=step)["save"])
+        return self._decide(step, replaced=None)
+
+    def _decide(self, step: int, replaced: int | None) -> bool:
+        """Ask the policy about a step. The step that is replaced does not count as saved."""
         value = self._server.call("training.checkpoints")
-        steps = self._server.steps(value)
-        if steps and step <= steps[-1].step:
+        there = self._server.steps(value)
+        steps = [c for c in there if c.step != replaced]
+        if len(steps) == len(there) and steps and step <= steps[-1].step:
             return False
         context = decide.DecisionContext(
             is_saving_in_progress=bool(value["saving"]),
@@ -147,7 +154,7 @@ class Checkpointer(Reader):
             multiprocessing_options=get_context(self._context).multiprocessing,
         )
         asked = CheckpointMetadata(step, self._directory / str(step), metadata=None)
-        return bool(self._policy.should_save(asked, steps, context=context))
+        return bool(self._policy.should_save(asked, previous_steps=steps, context=context))
 
     def save(
         self,
@@ -311,7 +318,7 @@ class Checkpointer(Reader):
                 raise StepAlreadyExistsError(
                     op="Checkpointer.save", subject=f"step {step}", remedy="use overwrite=True"
                 )
-            if not self.should_save(step):
+            if not self._decide(step, replaced=step):
                 return None
         link, number = self._server.link()
         arguments = {
@@ -319,7 +326,7 @@ class Checkpointer(Reader):
             "step": int(step),
             "force": force or self._decides or None,
             "overwrite": overwrite or None,
-            "metrics": metrics,
+            "metrics": _numbers(metrics),
             "custom": custom,
         }
         try:
@@ -356,7 +363,8 @@ class Checkpointer(Reader):
         """End saves in the background. Nothing of them is visible.
 
         Args:
-          step: the step whose save is ended; None ends all.
+          step: the step whose save is ended; it is deleted if it is committed already. None ends all
+            saves and deletes nothing.
         """
         number = step.step if isinstance(step, CheckpointMetadata) else step
         with self._lock:
@@ -370,6 +378,10 @@ class Checkpointer(Reader):
                     call.result()
                 except BivouacError:
                     continue
+        if number is not None:
+            self._server.call(
+                "training.delete", step=self._number(number), missing_ok=True, last=True
+            )
 
     def close(self) -> None:
         """Wait for the saves in the background and close the run. Closing twice does nothing."""
@@ -444,6 +456,16 @@ class Checkpointer(Reader):
     # The names that Orbax had before it said "state". They are deprecated there.
     save_pytree = save
     save_pytree_async = save_async
+
+
+def _numbers(metrics: Any) -> Any:
+    """Return metrics as the server takes them: floats that JSON has no word for are marked."""
+    if not isinstance(metrics, dict):
+        return metrics
+    return {
+        name: ["f", str(value)] if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in metrics.items()
+    }
 
 
 def _names(form: NameFormat | None) -> dict[str, Any] | None:

@@ -111,8 +111,14 @@ class Server:
             metadata=None,
             commit_timestamp_nsecs=entry.get("time_ns"),
             custom_metadata=entry.get("custom"),
-            metrics=entry.get("metrics"),
+            metrics=_metrics(entry.get("metrics")),
         )
+
+
+def _metrics(metrics: Any) -> Any:
+    if not isinstance(metrics, dict):
+        return metrics
+    return {k: float(v[1]) if isinstance(v, list) else v for k, v in metrics.items()}
 
 
 def _find(link: Any, number: Any) -> Server | None:

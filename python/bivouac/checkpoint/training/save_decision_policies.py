@@ -185,7 +185,7 @@ class AnySavePolicy(SaveDecisionPolicy):
         context: DecisionContext,
     ) -> bool:
         """Return True if one of the policies does."""
-        return any(p.should_save(step, previous_steps, context=context) for p in self.policies)
+        return any(p.should_save(step, previous_steps=previous_steps, context=context) for p in self.policies)
 
 
 @dataclasses.dataclass
@@ -208,7 +208,7 @@ class AllSavePolicy(SaveDecisionPolicy):
         """Return True if all of the policies do."""
         if not self.policies:
             raise ValueError("AllSavePolicy: want at least one policy, got none")
-        return all(p.should_save(step, previous_steps, context=context) for p in self.policies)
+        return all(p.should_save(step, previous_steps=previous_steps, context=context) for p in self.policies)
 
 
 def default_policy() -> SaveDecisionPolicy:
