@@ -1,4 +1,5 @@
-# Bivouac needs Go 1.26 and make, nothing else. `make help` lists the targets.
+# Bivouac needs Go 1.26 and make, nothing else. `make help` lists the targets. Those of the Python
+# client also need Python.
 # Where cgo works and libjpeg-turbo is installed with its headers, JPEG is decoded with it.
 
 SHELL := /bin/bash
@@ -38,6 +39,8 @@ FLAKY_RUNS ?= 50
 FLAKY_BUSY ?= 20
 FLAKY_SLOW ?= 2
 MUTATE_FLAGS ?=
+PYTEST_FLAGS ?=
+TORCH_PYTHON ?=
 BENCH_FLAGS ?=
 GROWTH_FLAGS ?=
 
@@ -48,7 +51,7 @@ say = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 4194304 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 say_in = @d=$$(mktemp -d -p $(MEMORY)); trap 'rm -rf $$d; echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 
-.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-loader bench-dynamic interop lint fmt generate gomod gofmt vet staticcheck kernels english archtest race
+.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-loader bench-dynamic interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -175,8 +178,18 @@ bench-loader: ## loaders against Grain, torch, torchdata and streaming (needs Py
 interop: ## random checkpoints both ways between Bivouac and Orbax, TensorStore, zarr and safetensors (INTEROP_SEED, INTEROP_TREES; needs Python and PyPI)
 	@PYTHON=$(PYTHON) tools/interop/run
 
+# The client and the command have one version, which python/bivouac/__init__.py holds.
+wheel: ## dist/*.whl for x86_64 and aarch64: the Python client with the static command (needs python3)
+	@echo '== build dist/*.whl'
+	@rm -f dist/bivouac-*.whl
+	@$(PYTHON) tools/wheel/wheel.py amd64 arm64
+
+test-python: wheel ## the Python client, from its wheel in a fresh environment: types and tests (TORCH_PYTHON; needs Python and PyPI; PYTEST_FLAGS='-k wheel')
+	$(call say,tests of the Python client) \
+		PYTHON=$(PYTHON) TORCH_PYTHON='$(TORCH_PYTHON)' GO="$$(command -v go)" tools/wheel/test $(PYTEST_FLAGS) 2>&1
+
 lint: export CGO_ENABLED = 0
-lint: gomod gofmt vet staticcheck kernels licences english archtest ## what can be checked without running the code
+lint: gomod gofmt vet staticcheck kernels licences english archtest python ## what can be checked without running the code
 
 gomod:
 	$(call say,go.mod) \
@@ -213,6 +226,16 @@ english:
 
 archtest:
 	$(call say,archtest) go test -vet=off -timeout 30m ./proof/archtest 2>&1
+
+# make test-python checks the types.
+python:
+	$(call say_in,Python compiles and has at most 100 columns) \
+	if ! command -v $(PYTHON) >/dev/null; then \
+		echo 'skipped: there is no $(PYTHON)'; \
+	else \
+		PYTHONPYCACHEPREFIX=$$d $(PYTHON) -m compileall -q python tools/wheel && \
+		! LC_ALL=C.UTF-8 grep -rnE --include='*.py' --include='*.pyi' '^.{101}' python tools/wheel; \
+	fi
 
 fmt: ## format all Go files
 	@gofmt -l -w .
