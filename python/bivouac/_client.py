@@ -154,8 +154,11 @@ class Call:
         if self._outcome is None:
             self.fds = fds
             self._outcome = (value, failure)
-        if self._hook is not None:
-            self._hook("end")
+        hook = self._hook
+        if hook is not None:
+            hook("end")
+            self._hook = None
+            self._owner._wake(self._owner._waiters)  # another save may wait for the arena
         if failure is None:
             _exit.forget(self)
         if self._callbacks:
@@ -379,7 +382,10 @@ class Connection:
         """Wait for the socket, and handle what comes."""
         if self._writer.pending():
             self._writer.flush()
-        for fd, _ in poll.poll(None if left is None else max(1, round(left * 1000))):
+        # A signal handler that reads during the poll may take what this thread waits for, and the
+        # poll goes on afterwards: so it is short.
+        left = _SLICE if left is None else min(left, _SLICE)
+        for fd, _ in poll.poll(max(1, round(left * 1000))):
             if fd == self._socket_fd:
                 self._reader.receive(wait=False)
                 self._dispatch()
@@ -414,7 +420,12 @@ class Connection:
         try:
             while (frame := reader.peek()) is not None:
                 kind, body, fds, token = frame
-                last = self._handle(kind, body, fds)
+                try:
+                    last = self._handle(kind, body, fds)
+                except KeyError:
+                    if reader.fresh(token):
+                        raise
+                    continue  # a signal handler has read it, and ended the call
                 reader.done(token)
                 if last is not None:
                     self._calls.pop(last, None)
@@ -460,8 +471,9 @@ class Connection:
             call.accepted = True
         elif frame["event"] == "released":
             call.released = True
-        if call._hook is not None:
-            call._hook(frame["event"])
+        hook = call._hook
+        if hook is not None:
+            hook(frame["event"])
         if call._on_event is not None:
             self._give(functools.partial(call._on_event, frame))
         self._wake(self._waiters)
@@ -479,6 +491,7 @@ class Connection:
             for call in list(self._calls.values()):
                 call._finish({}, self._failure, [])
             self._calls.clear()
+            self.arenas = None
         self._wake(self._waiters)
 
     def _died(self) -> Failure:

@@ -230,7 +230,9 @@ class Flattener(_Walker):
         if value is None:
             return lambda value, path: None
         if isinstance(value, np.ndarray):
-            return self._masked if isinstance(value, np.ma.MaskedArray) else self._array
+            # Asking for np.ma would import it.
+            masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+            return self._masked if masked and isinstance(value, masked) else self._array
         if isinstance(value, str):
             return self._string
         if isinstance(value, np.generic) and not isinstance(value, np.flexible):

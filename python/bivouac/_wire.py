@@ -13,6 +13,7 @@ import array
 import collections
 import itertools
 import json
+import select
 import socket
 import struct
 import threading
@@ -26,6 +27,7 @@ LIMIT = 1 << 30
 _PIECE = 64 << 10
 _MOST_PIECE = 4 << 20
 _ANCILLARY = socket.CMSG_SPACE(16 * 4)
+_DONTWAIT = socket.MSG_DONTWAIT
 _FLAGS = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 _length = struct.Struct("<I")
@@ -86,7 +88,7 @@ class Reader:
     def receive(self, *, wait: bool = True) -> bool:
         """Take one message from the socket. Return False if there is none and `wait` is false."""
         size = min(max(self._want - self._have(), _PIECE), _MOST_PIECE)
-        flags = _FLAGS if wait else _FLAGS | socket.MSG_DONTWAIT
+        flags = _FLAGS if wait else _FLAGS | _DONTWAIT
         messages = map(self._recvmsg, (size,), (_ANCILLARY,), (flags,))
         try:
             # One C call: what recvmsg returns is in the inbox before a signal handler can run.
@@ -139,14 +141,23 @@ class Reader:
             # Descriptors come with the first byte of a frame, and end a message of the socket.
             if first <= begin < last <= end:
                 descriptors = values
-        return held.data[begin + 4], held.data[begin + 5 : end], descriptors, (held, end)
+        token = (held, begin, end)
+        return held.data[begin + 4], held.data[begin + 5 : end], descriptors, token
 
     def done(self, token: Any) -> None:
         """Forget the frame of a token of `peek`."""
-        held, end = token
+        held, _, end = token
         if end > held.position:
             held.position = end
         self._want = 4
+
+    def fresh(self, token: Any) -> bool:
+        """Report whether the frame of a token is still the next one.
+
+        It is not if a signal handler has read in the meantime.
+        """
+        held, begin, _ = token
+        return held is self._input and held.position == begin
 
     def _join(self, held: _Input) -> _Input:
         """Put the messages of the inbox behind the bytes that are left."""
@@ -176,9 +187,10 @@ class Reader:
         if held is self._input and held.position == position:  # no signal handler came first
             self._input = joined
         inbox, held = self._inbox, self._input
-        while inbox and inbox[0][1] < held.following:
+        while True:  # a signal handler can run at the head of the loop, but not before popleft
+            if not inbox or inbox[0][1] >= held.following:
+                return held
             inbox.popleft()
-        return held
 
     def abandoned(self) -> list[int]:
         """Return the descriptors that were received and belong to no frame that was handled."""
@@ -193,7 +205,7 @@ class _Frame:
 
     def __init__(self, data: bytes) -> None:
         self.view = memoryview(data)
-        self.sent: list[int] = []
+        self.sent: list[int] = []  # bytes of each send
 
 
 class Writer:
@@ -201,6 +213,7 @@ class Writer:
 
     def __init__(self, sock: socket.socket) -> None:
         self._send = sock.send
+        self._fileno = sock.fileno()
         self._frames: collections.deque[_Frame] = collections.deque()
         # A C lock: `with` cannot leave it locked. A signal handler may send in the middle of send.
         self._lock = threading.RLock()
@@ -219,16 +232,28 @@ class Writer:
         """Send what is left. If the peer is gone, `broken` is set and nothing is raised."""
         with self._lock:
             frames = self._frames
-            while frames:
+            while True:
+                if not frames:
+                    return
                 frame = frames[0]
-                n = sum(frame.sent)
-                if n < len(frame.view):
-                    try:
-                        # One C call, as in Reader.receive.
-                        frame.sent.extend(map(self._send, (frame.view[n:],)))
-                    except OSError:
-                        self.broken = True
-                        frames.clear()
-                        return
-                elif frames[0] is frame:
+                sent = frame.sent[:]
+                attempt = map(self._send, (frame.view[sum(sent) :],), (_DONTWAIT,))
+                try:
+                    # Between the comparison and the end of the call no signal handler can run. If
+                    # one has sent before, this attempt is out of date.
+                    if frame.sent == sent:
+                        frame.sent.extend(attempt)
+                except BlockingIOError:
+                    self._wait()
+                except OSError:
+                    self.broken = True
+                    frames.clear()
+                    return
+                if sum(frame.sent) == len(frame.view) and frames and frames[0] is frame:
                     frames.popleft()
+
+    def _wait(self) -> None:
+        """Wait until the socket takes more, or a while."""
+        poll = select.poll()
+        poll.register(self._fileno, select.POLLOUT)
+        poll.poll(100)
