@@ -18,7 +18,6 @@ from __future__ import annotations
 import collections
 import functools
 import itertools
-import json
 import os
 import select
 import socket
@@ -30,165 +29,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bivouac import _exit, _process, _wire, errors
+from bivouac._call import Call, Failure, Waiter, guard
 
 if TYPE_CHECKING:
     from bivouac._arena import Arenas
 
 __all__ = ["Call", "Connection", "connection"]
 
-Failure = Callable[[], BaseException]
-
 _SLICE = 0.1  # seconds after which a waiting thread looks whether it must read itself
 _HELLO = 60.0  # seconds that a side-car may take to start
-
-
-class _Waiter:
-    """A thread that waits."""
-
-    __slots__ = ("lock", "thread")
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.lock.acquire()
-        self.thread = threading.get_ident()
-
-    def wake(self) -> None:
-        """End the thread's sleep, or its next one."""
-        try:
-            self.lock.release()
-        except RuntimeError:  # it was awake
-            pass
-
-
-class Call:
-    """A Call is a request to the side-car that may be under way."""
-
-    def __init__(
-        self,
-        owner: Connection,
-        number: int,
-        op: str,
-        on_event: Callable[[dict[str, Any]], None] | None,
-        hook: Callable[[str], None] | None,
-    ) -> None:
-        self.op = op
-        self.accepted = False
-        self.released = False
-        self.fds: list[int] = []
-        self.cancel_on_interrupt = False
-        self._owner = owner
-        self._number = number
-        self._on_event = on_event
-        self._hook = hook
-        self._outcome: tuple[dict[str, Any], Failure | None] | None = None
-        self._callbacks: collections.deque[Callable[[Call], None]] = collections.deque()
-        self._waiters: dict[_Waiter, None] = {}
-
-    def done(self) -> bool:
-        """Report whether the call has ended. It does not wait."""
-        if self._outcome is None:
-            self._owner._look()
-        return self._outcome is not None
-
-    def succeeded(self) -> bool:
-        """Report whether the call has ended without an error."""
-        return self._outcome is not None and self._outcome[1] is None
-
-    def failure(self) -> BaseException | None:
-        """Return the error that the call ended with, or None. It does not wait."""
-        if self._outcome is None or self._outcome[1] is None:
-            return None
-        return self._outcome[1]()
-
-    def result(self, timeout: float | None = None) -> dict[str, Any]:
-        """Wait for the last word of the call. Return its value or raise its error.
-
-        TimeoutError is raised after `timeout` seconds. The call goes on then, and also if the wait
-        is interrupted, unless `cancel_on_interrupt` is set.
-        """
-        if self._outcome is None:
-            self._until(lambda: self._outcome is not None, timeout)
-        if self._outcome is None:
-            raise TimeoutError(f"{self.op}: the call did not end within {timeout} s; it goes on")
-        value, failure = self._outcome
-        _exit.forget(self)
-        if failure is not None:
-            raise failure()
-        return value
-
-    def wait_accepted(self) -> None:
-        """Wait until the side-car has accepted the save, or raise the error that it ended with."""
-        self._until(lambda: self.accepted or self._outcome is not None, None)
-        if self._outcome is not None and not self.accepted:
-            self.result()
-
-    def _until(self, ready: Callable[[], bool], timeout: float | None) -> None:
-        """Wait. Cancel the call if the wait is interrupted and the call asks for that."""
-        try:
-            self._owner._wait(ready, timeout, self._waiters)
-        except BaseException:
-            if self.cancel_on_interrupt:
-                self.cancel()
-            raise
-
-    def cancel(self) -> None:
-        """Ask the side-car to end the call as soon as it can. The call still has a last word."""
-        if self._outcome is None:
-            self._owner._send(_wire.CANCEL, {"id": self._number})
-
-    def add_done_callback(self, function: Callable[[Call], None]) -> None:
-        """Call `function(call)` after the call has ended.
-
-        It runs in a thread of the client, or at once in this one if the call has ended already.
-        """
-        if self.done():
-            function(self)
-            return
-        self._callbacks.append(function)
-        self._owner._ensure_pump()
-        if self._outcome is not None:
-            self._owner._give(self)
-
-    def _finish(self, value: dict[str, Any], failure: Failure | None, fds: list[int]) -> None:
-        """Take the last word. Taking it twice does no harm."""
-        if self._outcome is None:
-            self.fds = fds
-            self._outcome = (value, failure)
-        hook = self._hook
-        if hook is not None:
-            hook("end")
-            self._hook = None
-            self._owner._wake(self._owner._waiters)  # another save may wait for the arena
-        if failure is None:
-            _exit.forget(self)
-        if self._callbacks:
-            self._owner._give(self)
-        self._owner._wake(self._waiters)
-
-    def _run_callbacks(self) -> None:
-        """Run the callbacks that did not run."""
-        while self._callbacks:
-            try:
-                function = self._callbacks.popleft()
-            except IndexError:
-                return
-            _guard(function, self)
-
-    def __del__(self) -> None:
-        fds = getattr(self, "fds", None)
-        while fds:
-            try:
-                os.close(fds.pop())
-            except OSError:
-                pass
-
-
-def _guard(function: Callable[..., Any], *args: Any) -> None:
-    """Call a function of the user. Print an exception of it instead of raising it."""
-    try:
-        function(*args)
-    except Exception:
-        traceback.print_exc()
 
 
 class Connection:
@@ -210,18 +59,19 @@ class Connection:
         self.arenas: Arenas | None = None
         self._socket = sock
         self._socket_fd = sock.fileno()
+        self._poller = self._new_poller()
         self._reader = _wire.Reader(sock)
         self._writer = _wire.Writer(sock)
         self._numbers = itertools.count(1)
         self._calls: dict[int, Call] = {}
         self._failure: Failure | None = None
-        self._waiters: dict[_Waiter, None] = {}
+        self._waiters: dict[Waiter, None] = {}
         self._ending = threading.RLock()
         self._asks: dict[str, Callable[[dict[str, Any]], Any]] = {}
         self._listener: Callable[[dict[str, Any]], None] | None = None
         self._pump: threading.Thread | None = None
         self._pump_lock = threading.RLock()
-        self._pump_waiters: dict[_Waiter, None] = {}
+        self._pump_waiters: dict[Waiter, None] = {}
         self._work: collections.deque[Any] = collections.deque()
 
     def _hello(self) -> None:
@@ -297,7 +147,12 @@ class Connection:
     def alive(self) -> bool:
         """Report whether the connection can be used. A side-car that has ended is noticed."""
         if self._failure is None and not self._waiters:
-            self._look()
+            try:
+                events = self._poller.poll(0)
+            except RuntimeError:  # another thread waits
+                events = []
+            if events:
+                self._look()
         return self._failure is None
 
     def close(self) -> None:
@@ -317,7 +172,7 @@ class Connection:
         self,
         ready: Callable[[], bool],
         timeout: float | None,
-        others: dict[_Waiter, None],
+        others: dict[Waiter, None],
     ) -> bool:
         """Wait until ready() or the end of the time, and return ready().
 
@@ -327,8 +182,7 @@ class Connection:
         if ready():
             return True
         deadline = None if timeout is None else time.monotonic() + timeout
-        waiter = _Waiter()
-        poll = None
+        waiter = Waiter()
         # Leaving twice is for an interrupt within the first `finally`.
         try:
             try:
@@ -337,25 +191,28 @@ class Connection:
                 while not ready():
                     if self._failure is not None:
                         raise self._failure()
-                    left = None if deadline is None else deadline - time.monotonic()
-                    if left is not None and left <= 0:
-                        break
+                    # A signal handler may take what this thread waits for, and the system call goes
+                    # on afterwards: so all of them are short.
+                    left = _SLICE
+                    if deadline is not None:
+                        left = min(left, deadline - time.monotonic())
+                        if left <= 0:
+                            break
                     if self._first_thread() == waiter.thread:
-                        poll = poll or self._poll()
-                        self._step(poll, left)
+                        self._step(left)
                     else:
-                        waiter.lock.acquire(True, _SLICE if left is None else min(_SLICE, left))
+                        waiter.lock.acquire(True, left)
             finally:
                 self._leave(waiter, others)
         finally:
             self._leave(waiter, others)
         return ready()
 
-    def _leave(self, waiter: _Waiter, others: dict[_Waiter, None]) -> None:
+    def _leave(self, waiter: Waiter, others: dict[Waiter, None]) -> None:
         """Take a waiter out, and wake the one that has to read now."""
         self._waiters.pop(waiter, None)
+        others.pop(waiter, None)
         if self._waiters:
-            others.pop(waiter, None)
             for first in list(self._waiters):
                 first.wake()
                 break
@@ -370,33 +227,35 @@ class Connection:
             except RuntimeError:  # the dictionary changed
                 continue
 
-    def _poll(self) -> select.poll:
+    def _new_poller(self) -> select.poll:
         """Return a poll object of the socket and the side-car's log."""
-        poll = select.poll()
-        poll.register(self._socket_fd, select.POLLIN)
+        poller = select.poll()
+        poller.register(self._socket_fd, select.POLLIN)
         if self._process is not None and self._process.log_fd >= 0:
-            poll.register(self._process.log_fd, select.POLLIN)
-        return poll
+            poller.register(self._process.log_fd, select.POLLIN)
+        return poller
 
-    def _step(self, poll: select.poll, left: float | None) -> None:
-        """Wait for the socket, and handle what comes."""
+    def _step(self, left: float) -> None:
+        """Wait for the socket, not longer than `left` seconds, and handle what comes."""
         if self._writer.pending():
             self._writer.flush()
-        # A signal handler that reads during the poll may take what this thread waits for, and the
-        # poll goes on afterwards: so it is short.
-        left = _SLICE if left is None else min(left, _SLICE)
-        for fd, _ in poll.poll(max(1, round(left * 1000))):
+        milliseconds = max(1, int(left * 1000))
+        try:
+            events = self._poller.poll(milliseconds)
+        except RuntimeError:  # a signal handler runs in the middle of a poll
+            events = self._new_poller().poll(milliseconds)
+        for fd, _ in events:
             if fd == self._socket_fd:
                 self._reader.receive(wait=False)
                 self._dispatch()
             elif self._process is not None and not self._process.read_log():
-                poll.unregister(fd)
+                self._poller = self._new_poller()
 
     def _look(self) -> None:
         """Handle what has come, without waiting, unless another thread reads."""
         if self._failure is not None or self.pid != os.getpid():
             return
-        waiter = _Waiter()
+        waiter = Waiter()
         try:
             self._waiters[waiter] = None
             if self._first_thread() == waiter.thread:
@@ -409,7 +268,7 @@ class Connection:
         finally:
             self._leave(waiter, {})
 
-    def _wake(self, waiters: dict[_Waiter, None]) -> None:
+    def _wake(self, waiters: dict[Waiter, None]) -> None:
         """Wake threads."""
         for waiter in list(waiters):
             waiter.wake()
@@ -438,7 +297,7 @@ class Connection:
 
     def _handle(self, kind: int, body: bytes, fds: list[int]) -> int | None:
         """Handle a frame, maybe for the second time. Return the call that it ends."""
-        frame = json.loads(body)
+        frame = _wire.decode(body)
         if kind == _wire.RESULT:
             self._calls[frame["id"]]._finish(frame.get("value") or {}, None, fds)
             return int(frame["id"])
@@ -571,7 +430,7 @@ class Connection:
         elif isinstance(work, dict):
             self._answer(work)
         else:
-            _guard(work)
+            guard(work)
 
     def _answer(self, question: dict[str, Any]) -> None:
         """Answer a question of the side-car."""

@@ -42,6 +42,21 @@ class ProtocolError(Exception):
     """The peer sent what is not a frame."""
 
 
+_scan: Any = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+
+
+def decode(body: bytes) -> Any:
+    """Return the JSON value of a body, or raise ValueError."""
+    text = body.decode()
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        raise ValueError("no JSON") from None
+    if end != len(text):
+        return json.loads(text)  # white space, or an error
+    return value
+
+
 def encode(kind: int, body: Any) -> bytes:
     """Return a frame.
 
@@ -87,7 +102,9 @@ class Reader:
 
     def receive(self, *, wait: bool = True) -> bool:
         """Take one message from the socket. Return False if there is none and `wait` is false."""
-        size = min(max(self._want - self._have(), _PIECE), _MOST_PIECE)
+        size = _PIECE
+        if self._want > size:
+            size = min(max(self._want - self._have(), size), _MOST_PIECE)
         flags = _FLAGS if wait else _FLAGS | _DONTWAIT
         messages = map(self._recvmsg, (size,), (_ANCILLARY,), (flags,))
         try:
@@ -120,6 +137,10 @@ class Reader:
         It returns None if no whole frame was received. The frame stays the next until `done`.
         """
         held = self._input
+        if held.position == len(held.data):
+            if not self._inbox:
+                return None
+            held = self._join(held)
         while True:
             have = len(held.data) - held.position
             if have >= 4:
@@ -165,6 +186,10 @@ class Reader:
         if not messages:
             return held
         position = held.position
+        if position == len(held.data) and len(messages) == 1 and not messages[0][0][1]:
+            # The usual case: one message with whole frames.
+            joined = _Input(messages[0][0][0], [], messages[0][1] + 1)
+            return self._take(held, position, joined)
         descriptors = [
             (first - position, last - position, values)
             for first, last, values in held.descriptors
@@ -184,6 +209,10 @@ class Reader:
             pieces.append(data)
             at += len(data)
         joined = _Input(b"".join(pieces), descriptors, messages[-1][1] + 1)
+        return self._take(held, position, joined)
+
+    def _take(self, held: _Input, position: int, joined: _Input) -> _Input:
+        """Put `joined` in the place of `held`, and drop the messages that are in it."""
         if held is self._input and held.position == position:  # no signal handler came first
             self._input = joined
         inbox, held = self._inbox, self._input
