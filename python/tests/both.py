@@ -1,7 +1,7 @@
 """Runs the same program with Orbax and with Bivouac, and compares what comes of it.
 
-A program is a function of the package (`orbax.checkpoint.v1` or `bivouac.checkpoint`), a directory and
-a `Record`. It calls the record for each step; the record keeps the value or the error.
+A program is a function of the package (`orbax.checkpoint.v1` or `bivouac.checkpoint`), a directory
+and a `Record`. It calls the record for each step; the record keeps the value or the error.
 """
 
 from __future__ import annotations
@@ -68,10 +68,7 @@ def normal(value: Any) -> Any:
 
 def orbax() -> Any:
     """Return Orbax's package, or skip the test."""
-    pytest.importorskip("orbax.checkpoint")
-    from orbax.checkpoint import v1
-
-    return v1
+    return pytest.importorskip("orbax.checkpoint").v1
 
 
 def run(package: Any, program: Program, directory: Path) -> dict[str, Any]:

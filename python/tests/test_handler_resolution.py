@@ -122,7 +122,7 @@ def test_resolution_is_orbaxs() -> None:
         except errors.AlreadyExistsError:
             got = "ALREADYEXISTSERROR"
         assert got == want, name
-    wrong = []
+    wrong: list[tuple[Any, ...]] = []
     for registry, item, kind, want in answers["save"]:
         got = ask(_registry.for_save, registries[registry], item, VALUES[kind])
         if got != want:

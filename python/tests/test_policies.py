@@ -103,7 +103,7 @@ def save_policy(spec: dict[str, Any]) -> decide.SaveDecisionPolicy:
 
 
 def test_names_of_steps_are_orbaxs(tmp_path: Path) -> None:
-    wrong = []
+    wrong: list[tuple[Any, ...]] = []
     for i, c in enumerate(cases("names.json")):
         names = path.step.standard_name_format(**c["format"])
         base = tmp_path / str(i)

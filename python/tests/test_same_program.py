@@ -23,7 +23,7 @@ def state() -> dict[str, Any]:
         "a": np.arange(4, dtype=np.int32),
         "b": {"c": 1.5, "s": "x", "n": None, "i": 7, "t": True},
         "w": np.arange(6, dtype=np.float32).reshape(2, 3),
-        "l": [np.float16([1, 2]), {}, []],
+        "l": [np.array([1, 2], np.float16), {}, []],
     }
 
 
@@ -98,7 +98,10 @@ def wrong_loads(ocp: Any, d: str, note: Record) -> None:
     note("other kind", lambda: ocp.load(d + "/a", [1, 2]))
     note("unsupported", lambda: ocp.load(d + "/a", {**state(), "a": object()}))
     note("array as int", lambda: ocp.load(d + "/a", {**state(), "a": int}))
-    note("string as array", lambda: ocp.load(d + "/a", {**state(), "b": {**state()["b"], "s": np.zeros(1)}}))
+    note(
+        "string as array",
+        lambda: ocp.load(d + "/a", {**state(), "b": {**state()["b"], "s": np.zeros(1)}}),
+    )
     note("metadata", lambda: ocp.metadata(d + "/nothing"))
     note("metadata of items", lambda: ocp.checkpointables_metadata(d + "/nothing"))
     note("item", lambda: ocp.load_checkpointables(d + "/a", {"zz": None}))
@@ -119,7 +122,12 @@ def abstract_trees(ocp: Any, d: str, note: Record) -> None:
         note("partial", lambda: ocp.load(d + "/a", {"w": np.ndarray}))
     ocp.save(d + "/t", {"p": (1, 2.5), "n": Pair(np.zeros(2), 3), "k": {1: 2, 3: 4}})
     note("plain containers", lambda: ocp.load(d + "/t"))
-    note("containers", lambda: ocp.load(d + "/t", {"p": (int, float), "n": Pair(np.ndarray, int), "k": {1: int, 3: int}}))
+    note(
+        "containers",
+        lambda: ocp.load(
+            d + "/t", {"p": (int, float), "n": Pair(np.ndarray, int), "k": {1: int, 3: int}}
+        ),
+    )
 
 
 def items(ocp: Any, d: str, note: Record) -> None:
@@ -137,7 +145,9 @@ def items(ocp: Any, d: str, note: Record) -> None:
     note("state", lambda: ocp.load(d + "/a"))
     note("json as tree", lambda: ocp.save_checkpointables(d + "/b", {"x": {"a": 1, "b": "s"}}))
     note("json as tree, load", lambda: ocp.load_checkpointables(d + "/b"))
-    note("files", lambda: sorted(os.listdir(d + "/a")) and os.path.exists(d + "/a/config/data.json"))
+    note(
+        "files", lambda: sorted(os.listdir(d + "/a")) and os.path.exists(d + "/a/config/data.json")
+    )
     note("delete item", lambda: ocp.delete(d + "/a", checkpointable_name="config"))
     note("deleted", lambda: sorted(ocp.load_checkpointables(d + "/a")))
     note("delete last", lambda: ocp.delete(d + "/a", checkpointable_name="state"))
@@ -270,7 +280,9 @@ def contexts(ocp: Any, d: str, note: Record) -> None:
     some = ocp.Context()
     some.array.saving.scoped_storage_options_creator = scoped
     with some:
-        note("scoped", lambda: ocp.save(d + "/s", {"a": np.arange(3.0), "x": {"b": np.arange(2.0)}}))
+        note(
+            "scoped", lambda: ocp.save(d + "/s", {"a": np.arange(3.0), "x": {"b": np.arange(2.0)}})
+        )
     note("scoped, load", lambda: ocp.load(d + "/s"))
     called = []
     after = ocp.Context()
@@ -284,7 +296,10 @@ def sessions(ocp: Any, d: str, note: Record) -> None:
     p = d + "/p"
     note("first", lambda: ocp.partial.save(p, {"a": np.zeros(2), "l": {"x": 1}}))
     note("not yet", lambda: ocp.load(p))
-    note("second", lambda: ocp.partial.save_async(p, {"b": np.ones(2)}, custom_metadata={"k": 1}).result())
+    note(
+        "second",
+        lambda: ocp.partial.save_async(p, {"b": np.ones(2)}, custom_metadata={"k": 1}).result(),
+    )
     note("empty", lambda: ocp.partial.save(p, {}))
     note("finalize", lambda: ocp.partial.finalize(p))
     note("load", lambda: ocp.load(p))
@@ -304,7 +319,10 @@ def runs(ocp: Any, d: str, note: Record) -> None:
     with t.Checkpointer(d + "/r", custom_metadata={"run": 1}) as c:
         note("none", lambda: c.latest)
         note("load none", lambda: c.load())
-        note("save", lambda: c.save(1, {"a": np.zeros(3)}, metrics={"l": 1.5}, custom_metadata={"c": 2}))
+        note(
+            "save",
+            lambda: c.save(1, {"a": np.zeros(3)}, metrics={"l": 1.5}, custom_metadata={"c": 2}),
+        )
         note("async", lambda: c.save_async(3, {"a": 3}).result())
         note("exists", lambda: c.save(3, {"a": 1}))
         note("exists async", lambda: c.save_async(3, {"a": 1}))
@@ -326,7 +344,14 @@ def runs(ocp: Any, d: str, note: Record) -> None:
         note("load negative", lambda: c.load(-1))
         note("load other item", lambda: c.load(1, checkpointable_name="zz"))
         note("metadata", lambda: c.metadata(1).metadata)
-        note("metadata fields", lambda: (c.metadata(1).metrics, c.metadata(1).custom_metadata, c.metadata(3).custom_metadata))
+        note(
+            "metadata fields",
+            lambda: (
+                c.metadata(1).metrics,
+                c.metadata(1).custom_metadata,
+                c.metadata(3).custom_metadata,
+            ),
+        )
         note("metadata items", lambda: c.checkpointables_metadata(1).metadata)
         note("metadata missing", lambda: c.metadata(99))
         note("should", lambda: [c.should_save(s) for s in (1, 3, 4)])
@@ -342,7 +367,12 @@ def runs(ocp: Any, d: str, note: Record) -> None:
         note("delete again", lambda: c.delete(10))
         note("delete missing", lambda: c.delete(10, missing_ok=True))
         note("delete async", lambda: c.delete_async(2).result())
-        note("items", lambda: c.save_checkpointables(11, {"x": {"a": 1}, "state": {"b": 2}}, metrics={"m": 2.0}))
+        note(
+            "items",
+            lambda: c.save_checkpointables(
+                11, {"x": {"a": 1}, "state": {"b": 2}}, metrics={"m": 2.0}
+            ),
+        )
         note("items, load", lambda: c.load_checkpointables())
         note("items, one", lambda: c.load_checkpointables(11, {"x": None}))
         note("items, missing", lambda: c.load_checkpointables(11, {"zz": None}))
@@ -369,7 +399,8 @@ class Even:
     def should_save(self, step: Any, previous_steps: Any, *, context: Any) -> bool:
         assert [p.step for p in previous_steps] == sorted(p.step for p in previous_steps)
         assert context.reached_preemption is False
-        return step.step % 2 == 0
+        even: bool = step.step % 2 == 0
+        return even
 
 
 class Odd:
@@ -389,7 +420,9 @@ def policies(ocp: Any, d: str, note: Record) -> None:
         "range": save.SpecificStepsPolicy(range(2, 5)),
         "initial": save.InitialSavePolicy(),
         "continuous": save.ContinuousCheckpointingPolicy(),
-        "seldom": save.AnySavePolicy([save.ContinuousCheckpointingPolicy(minimum_interval_secs=1000)]),
+        "seldom": save.AnySavePolicy(
+            [save.ContinuousCheckpointingPolicy(minimum_interval_secs=1000)]
+        ),
         "preemption": save.PreemptionCheckpointingPolicy(),
         "any": save.AnySavePolicy([save.InitialSavePolicy(), save.FixedIntervalPolicy(4)]),
         "own": Even(),
@@ -405,12 +438,16 @@ def policies(ocp: Any, d: str, note: Record) -> None:
         "latest": keep.LatestN(2),
         "latest all": keep.LatestN(),
         "every": keep.AnyPreservationPolicy([keep.EveryNSteps(3), keep.LatestN(1)]),
-        "every, inexact": keep.AnyPreservationPolicy([keep.EveryNSteps(3, exact_interval=False), keep.LatestN(1)]),
+        "every, inexact": keep.AnyPreservationPolicy(
+            [keep.EveryNSteps(3, exact_interval=False), keep.LatestN(1)]
+        ),
         "closest": keep.EveryNStepsClosest(4),
         "custom": keep.AnyPreservationPolicy([keep.CustomSteps([1, 2]), keep.LatestN(1)]),
         "duration": keep.LatestDuration(datetime.timedelta(hours=1)),
         "seconds": keep.AnyPreservationPolicy([keep.EveryNSeconds(3600), keep.LatestN(1)]),
-        "best": keep.AnyPreservationPolicy([keep.BestN(get_metric_fn=lambda m: m["l"], n=2), keep.LatestN(1)]),
+        "best": keep.AnyPreservationPolicy(
+            [keep.BestN(get_metric_fn=lambda m: m["l"], n=2), keep.LatestN(1)]
+        ),
         "best, reverse": keep.AnyPreservationPolicy(
             [keep.BestN(get_metric_fn=lambda m: m["l"], n=2, reverse=True), keep.LatestN(1)]
         ),
@@ -449,7 +486,19 @@ def formats(ocp: Any, d: str, note: Record) -> None:
 
 @pytest.mark.parametrize(
     "program",
-    [trees, wrong_saves, wrong_loads, abstract_trees, items, own_handlers, contexts, sessions, runs, policies, formats],
+    [
+        trees,
+        wrong_saves,
+        wrong_loads,
+        abstract_trees,
+        items,
+        own_handlers,
+        contexts,
+        sessions,
+        runs,
+        policies,
+        formats,
+    ],
 )
 def test_same(program: Program, tmp_path: Path) -> None:
     assert differences(program, tmp_path) == []

@@ -14,7 +14,7 @@ from typing import Any
 from bivouac import _client
 from bivouac._client import Call
 from bivouac.checkpoint import _describe, _engine, _items
-from bivouac.checkpoint._background import ThreadResponse
+from bivouac.checkpoint._background import ThreadResponse, TranslatedResponse
 from bivouac.checkpoint._context import Context, get_context
 from bivouac.checkpoint._metadata import CheckpointMetadata
 from bivouac.checkpoint._response import AsyncResponse, CallResponse
@@ -95,9 +95,7 @@ def _save(
     _items.check_json("custom_metadata", custom_metadata)
     full = {"path": _engine.absolute(path), "custom": custom_metadata}
     full.update((k, v) for k, v in args.items() if v)
-    return start(
-        op, items(context), full, context, background=background, progress=progress
-    )
+    return start(op, items(context), full, context, background=background, progress=progress)
 
 
 def save(
@@ -113,8 +111,8 @@ def save(
 ) -> None:
     """Save a tree as a new checkpoint, and return when it is durable.
 
-    The checkpoint appears under its path in one instant. If the save fails or is interrupted, nothing
-    is visible.
+    The checkpoint appears under its path in one instant. If the save fails or is interrupted,
+    nothing is visible.
 
     Args:
       path: directory of the checkpoint. It must not exist.
@@ -293,8 +291,8 @@ def load(
     Args:
       path: directory of the checkpoint, or a safetensors file.
       abstract_state: a tree that says what to load. A leaf is an array or a description with shape
-        and dtype, a type, None (as saved) or PLACEHOLDER (not loaded). A `CheckpointMetadata` stands
-        for the tree that it describes. None loads everything as saved.
+        and dtype, a type, None (as saved) or PLACEHOLDER (not loaded). A `CheckpointMetadata`
+        stands for the tree that it describes. None loads everything as saved.
       checkpointable_name: name of the item; "AUTO" takes "state", or else the first tree.
       into: a tree whose arrays and tensors are filled in place, instead of abstract_state.
       lossy_cast: True takes what a cast makes of values that the wanted dtype does not have.
@@ -378,8 +376,11 @@ def load_async(
 
 
 def needs_handlers(abstract: Mapping[str, Any] | None, context: Context) -> bool:
-    """Return True if a load of items must know their type strings first."""
-    if not _registry.only_builtin(context.checkpointables.registry):
+    """Return True if a load of items must know their type strings first.
+
+    A load of all items must, because the server leaves out items whose handler it does not know.
+    """
+    if not abstract or not _registry.only_builtin(context.checkpointables.registry):
         return True
     return any(
         v is not None
@@ -404,8 +405,8 @@ def load_checkpointables(
 
     Args:
       path: directory of the checkpoint.
-      abstract_checkpointables: what to load by name: an abstract tree, an object that loads itself, a
-        class of messages, or None (as saved). None or {} loads all items. A `CheckpointMetadata`
+      abstract_checkpointables: what to load by name: an abstract tree, an object that loads itself,
+        a class of messages, or None (as saved). None or {} loads all items. A `CheckpointMetadata`
         stands for the items that it describes.
       lossy_cast: True takes what a cast makes of values that the wanted dtype does not have.
       salvage: True loads the whole leaves of a damaged checkpoint.
@@ -478,8 +479,8 @@ def checkpointables_metadata(path: PathLike) -> CheckpointMetadata[dict[str, Any
       path: directory of the checkpoint.
 
     Returns:
-      A description. Its metadata has the description of each item by name; None for an item that its
-      handler cannot describe.
+      A description. Its metadata has the description of each item by name; None for an item that
+      its handler cannot describe.
 
     Raises:
       ValueError: the path holds no checkpoint (`InvalidLayoutError`).
@@ -536,8 +537,7 @@ def delete(
       ValueError: the path holds no checkpoint, or the item is the last one.
     """
     call = _start_delete(path, checkpointable_name, missing_ok)
-    call.result()
-    return _deleted(call)
+    return TranslatedResponse(call, _deleted, LAYOUT).result()
 
 
 def delete_async(
@@ -553,7 +553,8 @@ def delete_async(
     Returns:
       A response whose result is True if something was deleted. Errors of `delete` come from it.
     """
-    return CallResponse(_start_delete(path, checkpointable_name, missing_ok), _deleted)
+    call = _start_delete(path, checkpointable_name, missing_ok)
+    return TranslatedResponse(call, _deleted, LAYOUT)
 
 
 # The names that Orbax had before it said "state". They are deprecated there.

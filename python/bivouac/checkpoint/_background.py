@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from bivouac.checkpoint._response import AsyncResponse
+from bivouac._client import Call
+from bivouac.checkpoint._response import AsyncResponse, CallResponse
+from bivouac.checkpoint.errors import translate
+from bivouac.errors import BivouacError
 
 T = TypeVar("T")
 
@@ -58,3 +61,24 @@ class ThreadResponse(AsyncResponse[T]):
                 return
         if self._error is None:
             callback(self._values[0])
+
+
+class TranslatedResponse(CallResponse[T]):
+    """A CallResponse whose errors are of the classes that Orbax's names belong to."""
+
+    def __init__(
+        self,
+        call: Call,
+        convert: Callable[[Call], T],
+        kinds: Mapping[type[BivouacError], type[BivouacError]],
+    ) -> None:
+        """Make a response; see `errors.translate`."""
+        super().__init__(call, convert)
+        self._kinds = dict(kinds)
+
+    def result(self, timeout: float | None = None) -> T:
+        """Wait for the operation and return its value, or raise its error."""
+        try:
+            return super().result(timeout)
+        except BivouacError as err:
+            raise translate(err, self._kinds) from err

@@ -48,9 +48,9 @@ class Context:
 
     A new context starts with the options of the context that is given, else with those of
     `configure`, else with the defaults. It does not inherit from the active context. It has copies,
-    so later changes of the parent or of the arguments do not reach it. While a context is active, its options cannot be changed:
-    RuntimeError. The active context belongs to the thread, or to the asyncio task; a new thread has
-    none.
+    so later changes of the parent or of the arguments do not reach it. While a context is active,
+    its options cannot be changed: RuntimeError. The active context belongs to the thread, or to the
+    asyncio task; a new thread has none.
     """
 
     def __init__(

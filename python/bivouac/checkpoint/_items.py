@@ -110,7 +110,9 @@ def context_json(context: Context, items: Mapping[str, Any]) -> dict[str, Any] |
     return out or None
 
 
-def _scoped(at: tuple[Any, ...], storage: opts.ArrayOptions.Saving.StorageOptions) -> dict[str, Any]:
+def _scoped(
+    at: tuple[Any, ...], storage: opts.ArrayOptions.Saving.StorageOptions
+) -> dict[str, Any]:
     keys = [_walk.key_text(key) for key in at]
     if any("/" in key or key == "**" for key in keys):
         raise Unsupported(

@@ -24,8 +24,8 @@ def at(nsecs: int | None) -> datetime.datetime | None:
 class CheckpointMetadata(Generic[T]):
     """What is known of a checkpoint without reading its arrays.
 
-    An object of this class is also an abstract tree: `load(path, metadata(path))` loads everything as
-    it was saved.
+    An object of this class is also an abstract tree: `load(path, metadata(path))` loads everything
+    as it was saved.
     """
 
     def __init__(

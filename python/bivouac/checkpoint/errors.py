@@ -48,7 +48,9 @@ class NoCheckpointError(NotFound, InvalidLayoutError):
     """The path does not exist, so it holds no checkpoint."""
 
 
-def translate(error: BivouacError, kinds: dict[type[BivouacError], type[BivouacError]]) -> BivouacError:
+def translate(
+    error: BivouacError, kinds: dict[type[BivouacError], type[BivouacError]]
+) -> BivouacError:
     """Return the error as the class that Orbax's name belongs to, or as it is.
 
     Args:
@@ -56,11 +58,16 @@ def translate(error: BivouacError, kinds: dict[type[BivouacError], type[BivouacE
       kinds: the class for each class of errors.
     """
     kind = kinds.get(type(error))
-    if kind is None:
+    if kind is None or (kind is InvalidLayoutError and not _of_layout(error)):
         return error
     made = kind(error.text, **error._fields())
     made.__cause__ = error
     return made
+
+
+def _of_layout(error: BivouacError) -> bool:
+    """Return True if the error says that a path holds no checkpoint of the wanted layout."""
+    return error.op == "checkpoint.Open" or "CheckpointLayout" in error.text
 
 
 LAYOUT: dict[type[BivouacError], type[BivouacError]] = {

@@ -8,8 +8,8 @@ A handler is a class with the methods of `CheckpointableHandler`. Add it to `glo
     with Context(checkpointables_options=CheckpointablesOptions(registry=registry)):
         save_checkpointables(path, {"mine": value})
 
-The handler runs in this process. It gets a private directory, and the server moves the files into the
-checkpoint when it commits. Which handler saves and loads an item is decided as in Orbax 0.12.8.
+The handler runs in this process. It gets a private directory, and the server moves the files into
+the checkpoint when it commits. Which handler saves and loads an item is decided as in Orbax 0.12.8.
 """
 
 from __future__ import annotations

@@ -92,9 +92,7 @@ class PyTreeHandler:
 
         return finish()
 
-    async def load(
-        self, directory: Path, abstract_checkpointable: Any = None
-    ) -> Awaitable[Any]:
+    async def load(self, directory: Path, abstract_checkpointable: Any = None) -> Awaitable[Any]:
         """Return an awaitable that loads the tree of a directory."""
         args = {"path": str(directory), "item": None, "allow_no_manifest": True, **self._args()}
         return _of(_engine.load("load", args, abstract=abstract_checkpointable))
@@ -162,9 +160,7 @@ class JsonHandler:
 
         return write()
 
-    async def load(
-        self, directory: Path, abstract_checkpointable: None = None
-    ) -> Awaitable[Any]:
+    async def load(self, directory: Path, abstract_checkpointable: None = None) -> Awaitable[Any]:
         """Return an awaitable that reads the value."""
         del abstract_checkpointable
         for name in self._files:
@@ -246,18 +242,14 @@ class ProtoHandler:
 class StatefulCheckpointableHandler:
     """The handler of objects that save and load themselves."""
 
-    _orbax_typestr = (
-        _HANDLERS + "stateful_checkpointable_handler.StatefulCheckpointableHandler"
-    )
+    _orbax_typestr = _HANDLERS + "stateful_checkpointable_handler.StatefulCheckpointableHandler"
 
     async def save(self, directory: PathAwaitingCreation, checkpointable: Any) -> Awaitable[None]:
         """Have the object save itself."""
         result: Awaitable[None] = await checkpointable.save(directory)
         return result
 
-    async def load(
-        self, directory: Path, abstract_checkpointable: Any = None
-    ) -> Awaitable[Any]:
+    async def load(self, directory: Path, abstract_checkpointable: Any = None) -> Awaitable[Any]:
         """Have the object load itself, and return an awaitable of the object."""
         if abstract_checkpointable is None:
             raise Invalid(

@@ -38,8 +38,8 @@ class CheckpointableHandlerRegistry(Protocol):
           secondary_typestrs: other type strings whose items the handler can load.
 
         Raises:
-          ValueError: the argument is no class; the name has a handler already; or the class is there
-            already and no name is given (`AlreadyExistsError`).
+          ValueError: the argument is no class; the name has a handler already; or the class is
+            there already and no name is given (`AlreadyExistsError`).
         """
         ...
 
@@ -63,7 +63,9 @@ class CheckpointableHandlerRegistry(Protocol):
 class Registry:
     """The registry that `local_registry` and `global_registry` return."""
 
-    def __init__(self, entries: Iterable[tuple[HandlerType, str | None, Sequence[str]]] = ()) -> None:
+    def __init__(
+        self, entries: Iterable[tuple[HandlerType, str | None, Sequence[str]]] = ()
+    ) -> None:
         self._lock = threading.Lock()
         self._entries: list[Entry] = []
         self._secondary: dict[str, list[str]] = {}
@@ -110,7 +112,9 @@ class Registry:
         kind = _bound(self.get_all_entries(), checkpointable_name)
         if kind is None:
             raise NoEntryError(
-                op="registry.get", subject=f"item {checkpointable_name!r}", want="a handler bound to it"
+                op="registry.get",
+                subject=f"item {checkpointable_name!r}",
+                want="a handler bound to it",
             )
         return kind
 
@@ -219,7 +223,9 @@ def for_save(registry: CheckpointableHandlerRegistry, name: str, value: Any) -> 
     takes the value counts.
     """
     if value is None:
-        raise Invalid(op="save_checkpointables", subject=f"item {name!r}", want="a value", got="None")
+        raise Invalid(
+            op="save_checkpointables", subject=f"item {name!r}", want="a value", got="None"
+        )
     entries = registry.get_all_entries()
     able = _last(entries, lambda kind: kind().is_handleable(value))
     if able is not None and saves_itself(value):

@@ -41,8 +41,8 @@ class Directory:
 def run(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine to its end and return its value.
 
-    If this thread runs an event loop already, as in a notebook, the coroutine runs in another thread
-    with the context variables of this one.
+    If this thread runs an event loop already, as in a notebook, the coroutine runs in another
+    thread with the context variables of this one.
     """
     try:
         asyncio.get_running_loop()

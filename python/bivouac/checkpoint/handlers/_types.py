@@ -23,8 +23,8 @@ class AbstractCheckpointable:
 class CheckpointableHandler(Protocol[T, AbstractT]):
     """A handler saves and loads values of one kind as items of a checkpoint.
 
-    A handler can be made without arguments. Its type string, the module and the qualified name of its
-    class, is recorded with each item.
+    A handler can be made without arguments. Its type string, the module and the qualified name of
+    its class, is recorded with each item.
 
     `save` and `load` have two phases. The first phase, the coroutine, copies what the caller may
     change afterwards. The second phase, the awaitable that it returns, reads or writes the files.

@@ -3,9 +3,9 @@
 The groups, fields and defaults are Orbax's, except that `ArrayOptions.Saving.use_compression` is
 False here. `BivouacOptions` has the options that Orbax does not have.
 
-A field does one of three things. Most act in the server. Functions act in this process. A value that
-cannot act is refused when the group is made, with the reason. Fields for devices and replicas have no
-effect here, as their attributes say.
+A field does one of three things. Most act in the server. Functions act in this process. A value
+that cannot act is refused when the group is made, with the reason. Fields for devices and replicas
+have no effect here, as their attributes say.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ class ArrayOptions(Options):
           min_slice_bytes_for_replica_parallel: no effect, as use_replica_parallel.
           max_replicas_for_replica_parallel: no effect, as use_replica_parallel.
           enable_replica_parallel_separate_folder: no effect, as use_replica_parallel.
-          enable_write_sharding_file: no effect; arrays are written as NumPy arrays, which load on any
-            mesh without a sharding file.
+          enable_write_sharding_file: no effect; arrays are written as NumPy arrays, which load on
+            any mesh without a sharding file.
           array_metadata_store: no effect; None and the default are accepted.
           scoped_storage_options_creator: called for each array with its path and its value when it
             is saved; returns its storage options, or None for those of all arrays.
@@ -117,7 +117,9 @@ class ArrayOptions(Options):
         max_replicas_for_replica_parallel: int | None = None
         enable_replica_parallel_separate_folder: bool = False
         enable_write_sharding_file: bool = True
-        array_metadata_store: Any = dataclasses.field(default=DEFAULT_STORE, metadata={"null": True})
+        array_metadata_store: Any = dataclasses.field(
+            default=DEFAULT_STORE, metadata={"null": True}
+        )
         scoped_storage_options_creator: ScopedStorageOptionsCreator | None = dataclasses.field(
             default=None, metadata=LOCAL
         )
@@ -135,10 +137,10 @@ class ArrayOptions(Options):
         """Options of loading arrays.
 
         Attributes:
-          enable_padding_and_truncation: True makes an array fit the wanted shape; else another shape
-            is an error.
-          raise_array_data_missing_error: False takes the fill value for chunks that are missing. What
-            a manifest lists must be there either way.
+          enable_padding_and_truncation: True makes an array fit the wanted shape; else another
+            shape is an error.
+          raise_array_data_missing_error: False takes the fill value for chunks that are missing.
+            What a manifest lists must be there either way.
           use_load_and_broadcast: no effect; each process reads what it asks for.
           load_and_broadcast_options: no effect, as use_load_and_broadcast.
         """

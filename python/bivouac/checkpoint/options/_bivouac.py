@@ -19,8 +19,8 @@ class BivouacOptions(Options):
       layout: "ocdbt-zarr3", "ocdbt-zarr2", "zarr3", "zarr2" or "safetensors".
       compression: "none", "zstd" or "bytesplit".
       memory_budget: the most bytes of memory of a save beyond the state; -1 means no bound.
-      parity: blocks of redundancy for 100 blocks of data, 1 to 50, so that `bivouac repair` can mend
-        that share; -1 means none.
+      parity: blocks of redundancy for 100 blocks of data, 1 to 50, so that `bivouac repair` can
+        mend that share; -1 means none.
       annotations: texts by name that are kept with each checkpoint and covered by its manifest.
       label: what a signed checkpoint is, such as the name of the run.
       verification_key: 32 bytes of an Ed25519 public key. Loads refuse what it did not sign.
@@ -74,7 +74,9 @@ class BivouacOptions(Options):
     load_timeout_secs: float | None = None
 
     def _check(self) -> None:
-        _one_of("layout", self.layout, "ocdbt-zarr3", "ocdbt-zarr2", "zarr3", "zarr2", "safetensors")
+        _one_of(
+            "layout", self.layout, "ocdbt-zarr3", "ocdbt-zarr2", "zarr3", "zarr2", "safetensors"
+        )
         _one_of("compression", self.compression, "none", "zstd", "bytesplit")
         if self.parity is not None and self.parity != -1 and not 1 <= self.parity <= 50:
             raise bad("parity", "1 to 50, or -1", self.parity)

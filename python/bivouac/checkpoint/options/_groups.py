@@ -19,10 +19,10 @@ class AsyncOptions(Options):
     """Options of saves in the background.
 
     Attributes:
-      timeout_secs: the most seconds of a save in the background, from the call to the commit. A save
-        that takes longer is given up, and nothing of it is visible. -1 means no bound.
-      post_finalization_callback: called without arguments, in a thread of Bivouac, after each save in
-        the background that is durable and visible.
+      timeout_secs: the most seconds of a save in the background, from the call to the commit. A
+        save that takes longer is given up, and nothing of it is visible. -1 means no bound.
+      post_finalization_callback: called without arguments, in a thread of Bivouac, after each save
+        in the background that is durable and visible.
       create_directories_asynchronously: no effect; nothing is visible before the commit.
     """
 
@@ -56,8 +56,8 @@ class AtomicityOptions(Options):
     Attributes:
       mode: AUTO and ATOMIC_RENAME rename a complete directory. COMMIT_FILE loads only directories
         that have commit_success.txt; saves refuse it.
-      allow_legacy_atomic_rename: with COMMIT_FILE, True also loads what Orbax before 0.12.3 saved on
-        local file systems.
+      allow_legacy_atomic_rename: with COMMIT_FILE, True also loads what Orbax before 0.12.3 saved
+        on local file systems.
     """
 
     mode: AtomicityMode = AtomicityMode.AUTO
@@ -122,8 +122,8 @@ class FileOptions(Options):
     """Options of directories and files.
 
     Attributes:
-      path_permission_mode: mode of the directories that a save makes, less the umask, and of its files
-        without execution; None means 0o777.
+      path_permission_mode: mode of the directories that a save makes, less the umask, and of its
+        files without execution; None means 0o777.
       path_class: class of paths; only pathlib.Path.
       skip_sync_file_validations: no effect; the check is one look at the target.
     """
@@ -135,7 +135,9 @@ class FileOptions(Options):
     def _check(self) -> None:
         at_least("path_permission_mode", self.path_permission_mode, 0)
         if not (isinstance(self.path_class, type) and issubclass(self.path_class, pathlib.Path)):
-            raise refuse("path_class", self.path_class, "use pathlib.Path; the server opens the files")
+            raise refuse(
+                "path_class", self.path_class, "use pathlib.Path; the server opens the files"
+            )
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -143,8 +145,8 @@ class MultiprocessingOptions(Options):
     """Options of jobs of several processes.
 
     Attributes:
-      primary_host: number of the process that commits and deletes; None means that each process does
-        so, on a file system of its own.
+      primary_host: number of the process that commits and deletes; None means that each process
+        does so, on a file system of its own.
       active_processes: numbers of the processes that take part; None means all.
       barrier_sync_key_prefix: text before the names of barriers.
     """
@@ -181,8 +183,8 @@ class PyTreeMetadataOptions(Options):
     """Options of what is recorded about a tree.
 
     Attributes:
-      support_rich_types: True records tuples, named tuples and dataclasses as such. Else they load as
-        lists and dictionaries without an abstract tree.
+      support_rich_types: True records tuples, named tuples and dataclasses as such. Else they load
+        as lists and dictionaries without an abstract tree.
     """
 
     support_rich_types: bool = False
@@ -228,8 +230,8 @@ class SafetensorsOptions(Options):
     """Options of reading safetensors files.
 
     Attributes:
-      max_over_read_ratio: the most bytes that are read for one byte that is wanted, at least 1; None
-        reads gaps of up to 64 KiB.
+      max_over_read_ratio: the most bytes that are read for one byte that is wanted, at least 1;
+        None reads gaps of up to 64 KiB.
       read_chunk_bytes: the most bytes of one read; None means about 4 MiB.
     """
 

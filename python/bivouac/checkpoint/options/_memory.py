@@ -16,14 +16,14 @@ class MemoryOptions(Options):
     Attributes:
       write_concurrent_bytes: the most bytes that are given to the file system at a time; None means
         no bound.
-      read_concurrent_bytes: the most bytes that are asked of the file system at a time; None means no
-        bound.
+      read_concurrent_bytes: the most bytes that are asked of the file system at a time; None means
+        no bound.
       transfer_concurrent_bytes: the most bytes of copies of the state in the server; None means no
         bound.
       regulator_options: refused; set the bounds themselves.
       expected_surge_bytes: bytes by which the bounds of the save are lessened.
-      is_prioritized_key_fn: says which leaves are copied before `save_async` returns. All leaves are
-        copied then, so every answer is fulfilled.
+      is_prioritized_key_fn: says which leaves are copied before `save_async` returns. All leaves
+        are copied then, so every answer is fulfilled.
       serialization_status_callback: refused; the server reports bytes, not leaves. Use the argument
         progress of the save.
       deepcopy_host_arrays: no effect; a save copies each array once, into shared memory.
@@ -69,7 +69,11 @@ class MemoryOptions(Options):
     deepcopy_host_arrays: bool = dataclasses.field(default=True, metadata=LOCAL)
 
     def _check(self) -> None:
-        for name in ("write_concurrent_bytes", "read_concurrent_bytes", "transfer_concurrent_bytes"):
+        for name in (
+            "write_concurrent_bytes",
+            "read_concurrent_bytes",
+            "transfer_concurrent_bytes",
+        ):
             at_least(name, getattr(self, name), 1)
         at_least("expected_surge_bytes", self.expected_surge_bytes, 0)
         if self.regulator_options is not None:

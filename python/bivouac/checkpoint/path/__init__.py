@@ -17,8 +17,8 @@ PathLike: TypeAlias = "pathlib.Path | str"
 class PathAwaitingCreation(Protocol):
     """A path whose directory may not exist yet. A handler's save receives one.
 
-    In Bivouac the directory exists from the start. The protocol is Orbax's, so a handler written for
-    Orbax works with both.
+    In Bivouac the directory exists from the start. The protocol is Orbax's, so a handler written
+    for Orbax works with both.
     """
 
     def __truediv__(self, other: PathLike) -> PathAwaitingCreation:

@@ -135,7 +135,7 @@ class _Composite:
         )
 
     def wire(self) -> dict[str, Any] | None:
-        """Return the format as data for the server, or None if it has other than standard formats."""
+        """Return the format as data for the server; None if a format is not standard."""
         if not isinstance(self.write, _Standard):
             return None
         read = [f.wire() for f in self.read if isinstance(f, _Standard)]
@@ -195,4 +195,6 @@ def _info(path: pathlib.Path, step: int) -> CheckpointMetadata[Any] | None:
 
     if not path.is_dir():
         return None
-    return CheckpointMetadata(step, path, metadata=None, commit_timestamp_nsecs=path.stat().st_mtime_ns)
+    return CheckpointMetadata(
+        step, path, metadata=None, commit_timestamp_nsecs=path.stat().st_mtime_ns
+    )

@@ -1,9 +1,9 @@
 """The checkpoints of a training run: a directory of steps, what to save when, and what to keep.
 
-    with Checkpointer(directory, preservation_policy=preservation_policies.LatestN(3)) as checkpointer:
-        for step in range(start, steps):
-            state = train(state)
-            checkpointer.save_async(step, state)
+with Checkpointer(directory, preservation_policy=preservation_policies.LatestN(3)) as run:
+    for step in range(start, steps):
+        state = train(state)
+        run.save_async(step, state)
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import Any
 from bivouac._client import Call
 from bivouac.checkpoint import _api, _describe, _engine, _items
 from bivouac.checkpoint._api import Progress
+from bivouac.checkpoint._background import TranslatedResponse
 from bivouac.checkpoint._context import Context, get_context
 from bivouac.checkpoint._response import AsyncResponse, CallResponse
 from bivouac.checkpoint.errors import translate
@@ -26,8 +27,13 @@ from bivouac.checkpoint.training._server import Listener, Server
 from bivouac.checkpoint.training.errors import StepAlreadyExistsError
 from bivouac.errors import BivouacError, Exists, Unsupported
 
+
 def _saved(call: Call) -> bool:
     return bool(call.result()["saved"])
+
+
+def _deleted(call: Call) -> bool:
+    return bool(call.result()["deleted"])
 
 
 class Checkpointer(Reader):
@@ -190,9 +196,15 @@ class Checkpointer(Reader):
         """
         _items.check_state(state)
         call = self._save(
-            step, lambda _: {checkpointable_name: state}, False, force, overwrite, metrics,
-            custom_metadata, progress,
-        )  # fmt: skip
+            step,
+            lambda _: {checkpointable_name: state},
+            False,
+            force,
+            overwrite,
+            metrics,
+            custom_metadata,
+            progress,
+        )
         return call is not None and _saved(call)
 
     def save_async(
@@ -222,7 +234,8 @@ class Checkpointer(Reader):
           progress: called with the bytes that are written and their total.
 
         Returns:
-          A response whose result is True when the step is durable; None if the policy did not want it.
+          A response whose result is True when the step is durable; None if the policy did not want
+          it.
 
         Raises:
           StepAlreadyExistsError: the step exists; it is a FileExistsError.
@@ -231,9 +244,15 @@ class Checkpointer(Reader):
         """
         _items.check_state(state)
         call = self._save(
-            step, lambda _: {checkpointable_name: state}, True, force, overwrite, metrics,
-            custom_metadata, progress,
-        )  # fmt: skip
+            step,
+            lambda _: {checkpointable_name: state},
+            True,
+            force,
+            overwrite,
+            metrics,
+            custom_metadata,
+            progress,
+        )
         return self._response(call)
 
     def save_checkpointables(
@@ -262,9 +281,15 @@ class Checkpointer(Reader):
           True if the step was saved, False if the policy did not want it.
         """
         call = self._save(
-            step, functools.partial(_items.to_save, checkpointables), False, force, overwrite, metrics,
-            custom_metadata, progress,
-        )  # fmt: skip
+            step,
+            functools.partial(_items.to_save, checkpointables),
+            False,
+            force,
+            overwrite,
+            metrics,
+            custom_metadata,
+            progress,
+        )
         return call is not None and _saved(call)
 
     def save_checkpointables_async(
@@ -290,12 +315,19 @@ class Checkpointer(Reader):
           progress: called with the bytes that are written and their total.
 
         Returns:
-          A response whose result is True when the step is durable; None if the policy did not want it.
+          A response whose result is True when the step is durable; None if the policy did not want
+          it.
         """
         call = self._save(
-            step, functools.partial(_items.to_save, checkpointables), True, force, overwrite, metrics,
-            custom_metadata, progress,
-        )  # fmt: skip
+            step,
+            functools.partial(_items.to_save, checkpointables),
+            True,
+            force,
+            overwrite,
+            metrics,
+            custom_metadata,
+            progress,
+        )
         return self._response(call)
 
     def _save(
@@ -363,8 +395,8 @@ class Checkpointer(Reader):
         """End saves in the background. Nothing of them is visible.
 
         Args:
-          step: the step whose save is ended; it is deleted if it is committed already. None ends all
-            saves and deletes nothing.
+          step: the step whose save is ended; it is deleted if it is committed already. None ends
+            all saves and deletes nothing.
         """
         number = step.step if isinstance(step, CheckpointMetadata) else step
         with self._lock:
@@ -415,10 +447,7 @@ class Checkpointer(Reader):
           ValueError: the step or the item is the last one.
         """
         call = self._start_delete(step, checkpointable_name, missing_ok, last)
-        try:
-            return bool(call.result()["deleted"])
-        except BivouacError as err:
-            raise translate(err, ERRORS) from err
+        return TranslatedResponse(call, _deleted, ERRORS).result()
 
     def delete_async(
         self,
@@ -440,7 +469,7 @@ class Checkpointer(Reader):
           A response whose result is True if something was deleted.
         """
         call = self._start_delete(step, checkpointable_name, missing_ok, last)
-        return CallResponse(call, lambda done: bool(done.result()["deleted"]))
+        return TranslatedResponse(call, _deleted, ERRORS)
 
     def _start_delete(
         self, step: int | CheckpointMetadata[Any], item: str | None, missing_ok: bool, last: bool

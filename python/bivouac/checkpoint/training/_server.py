@@ -1,4 +1,4 @@
-"""The server's side of a Checkpointer: it is opened, and opened again if the server was replaced."""
+"""The server's side of a Checkpointer, which is opened again if the server was replaced."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ Steps = list[CheckpointMetadata[None]]
 Preserve = Callable[[Steps], list[bool]]
 Listener = Callable[[dict[str, Any]], None]
 
-_asked: weakref.WeakKeyDictionary[Any, dict[int, weakref.ref[Server]]] = (
-    weakref.WeakKeyDictionary()
-)
+_asked: weakref.WeakKeyDictionary[Any, dict[int, weakref.ref[Server]]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 

@@ -1,8 +1,8 @@
 """Policies that decide which checkpoints are kept.
 
-Each policy is a plain value with the method ``should_preserve``, which answers for all checkpoints at
-once. A `Checkpointer` asks its policy after each commit and deletes the checkpoints that it does not
-keep. The last whole step always stays. The names, arguments and answers are those of
+Each policy is a plain value with the method ``should_preserve``, which answers for all checkpoints
+at once. A `Checkpointer` asks its policy after each commit and deletes the checkpoints that it does
+not keep. The last whole step always stays. The names, arguments and answers are those of
 ``orbax.checkpoint.v1.training.preservation_policies``; `AllPreservationPolicy` is ours.
 
 A policy that is made only of classes of this module, without functions, has a form as data, so that
@@ -143,7 +143,7 @@ class EveryNSeconds(PreservationPolicy):
         *,
         context: PreservationContext,
     ) -> Sequence[bool]:
-        """Return True for the first checkpoint, and for each that is far enough from the last kept."""
+        """Return True for the first checkpoint, and for each that comes late enough after it."""
         del context
         keep: list[bool] = []
         last: datetime.datetime | None = None
@@ -161,8 +161,8 @@ class EveryNSteps(PreservationPolicy):
 
     Attributes:
       interval_steps: number of steps; 0 is a ValueError when the policy decides.
-      exact_interval: True keeps the multiples of the interval. False keeps the first checkpoint, and
-        each that is at least the interval after the last kept.
+      exact_interval: True keeps the multiples of the interval. False keeps the first checkpoint,
+        and each that is at least the interval after the last kept.
       max_to_keep: number of these that are kept, the newest; None keeps all.
     """
 

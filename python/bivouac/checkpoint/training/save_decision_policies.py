@@ -1,7 +1,7 @@
 """Policies that decide whether a step is saved.
 
-Each policy is a plain value with the method ``should_save``. A `Checkpointer` asks its policy before
-each save that is not forced. The names, arguments and answers are those of
+Each policy is a plain value with the method ``should_save``. A `Checkpointer` asks its policy
+before each save that is not forced. The names, arguments and answers are those of
 ``orbax.checkpoint.v1.training.save_decision_policies``; `AllSavePolicy` is ours.
 
 A policy that is made only of classes of this module has a form as data, so that the server decides
@@ -185,7 +185,10 @@ class AnySavePolicy(SaveDecisionPolicy):
         context: DecisionContext,
     ) -> bool:
         """Return True if one of the policies does."""
-        return any(p.should_save(step, previous_steps=previous_steps, context=context) for p in self.policies)
+        return any(
+            p.should_save(step, previous_steps=previous_steps, context=context)
+            for p in self.policies
+        )
 
 
 @dataclasses.dataclass
@@ -208,11 +211,14 @@ class AllSavePolicy(SaveDecisionPolicy):
         """Return True if all of the policies do."""
         if not self.policies:
             raise ValueError("AllSavePolicy: want at least one policy, got none")
-        return all(p.should_save(step, previous_steps=previous_steps, context=context) for p in self.policies)
+        return all(
+            p.should_save(step, previous_steps=previous_steps, context=context)
+            for p in self.policies
+        )
 
 
 def default_policy() -> SaveDecisionPolicy:
-    """Return Orbax's default: the first step, then whenever no save is in progress, and preemption."""
+    """Return Orbax's default: the first step, then any step while no save is in progress."""
     return AnySavePolicy(
         [InitialSavePolicy(), ContinuousCheckpointingPolicy(), PreemptionCheckpointingPolicy()]
     )
@@ -228,9 +234,14 @@ def spec(policy: SaveDecisionPolicy) -> dict[str, Any] | None:
         if not isinstance(policy.steps, Iterable) or isinstance(policy.steps, range):
             return None
         args = {"steps": sorted(int(s) for s in policy.steps)}
-    elif isinstance(policy, ContinuousCheckpointingPolicy) and kind is ContinuousCheckpointingPolicy:
+    elif (
+        isinstance(policy, ContinuousCheckpointingPolicy) and kind is ContinuousCheckpointingPolicy
+    ):
         args = {"minimum_interval_secs": policy.minimum_interval_secs}
-    elif isinstance(policy, (AnySavePolicy, AllSavePolicy)) and kind in (AnySavePolicy, AllSavePolicy):
+    elif isinstance(policy, (AnySavePolicy, AllSavePolicy)) and kind in (
+        AnySavePolicy,
+        AllSavePolicy,
+    ):
         parts = [spec(p) for p in policy.policies]
         if None in parts:
             return None
