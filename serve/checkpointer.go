@@ -126,34 +126,38 @@ func newMetrics(m map[string]float64) map[string]json.RawMessage {
 }
 
 // metrics reads the argument metrics: numbers by name, each a node.
-func (k *call) metrics() map[string]float64 {
+func (a *args) metrics() map[string]float64 {
 	var texts map[string]json.RawMessage
-	k.args.into("metrics", &texts)
+	a.into("metrics", &texts)
 	if texts == nil {
 		return nil
 	}
 	out := make(map[string]float64, len(texts))
-	for name, text := range texts {
-		n, err := readTree(text, nil)
-		if err == nil {
-			switch v := n.Value.(type) {
-			case float64:
-				out[name] = v
-				continue
-			case int64:
-				out[name] = float64(v)
-				continue
-			case uint64:
-				out[name] = float64(v)
-				continue
-			}
-			err = &errs.Error{Kind: errs.Invalid, Want: "a number", Got: clipped(text)}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		v, err := number(texts[name])
+		if err != nil && a.err == nil {
+			a.err = errs.Wrap("", "metric "+strconv.Quote(name), err)
 		}
-		if k.args.err == nil {
-			k.args.err = errs.Wrap("", "metric "+strconv.Quote(name), err)
-		}
+		out[name] = v
 	}
 	return out
+}
+
+// number reads a node that is a number.
+func number(text []byte) (float64, error) {
+	n, err := readTree(text, nil)
+	if err != nil {
+		return 0, err
+	}
+	switch v := n.Value.(type) {
+	case float64:
+		return v, nil
+	case int64:
+		return float64(v), nil
+	case uint64:
+		return float64(v), nil
+	}
+	return 0, &errs.Error{Kind: errs.Invalid, Want: "a number", Got: clipped(text)}
 }
 
 // checkpointers are the checkpointers of a connection. Numbers are not used twice.

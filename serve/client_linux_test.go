@@ -1,10 +1,10 @@
 package serve
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -42,8 +42,8 @@ func (c *client) Read(b []byte) (int, error) {
 			c.mu.Unlock()
 		}
 	}
-	if n == 0 && err == nil {
-		err = io.EOF
+	if n == 0 && (err == nil || errors.Is(err, io.EOF)) {
+		err = io.EOF // without the words of package net
 	}
 	return n, err
 }
@@ -243,5 +243,3 @@ func (c *client) arena(n int64) (id int64, mem []byte) {
 type raw = json.RawMessage
 
 func rawf(format string, a ...any) raw { return raw(fmt.Sprintf(format, a...)) }
-
-var _ = bufio.NewReader

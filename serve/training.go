@@ -123,7 +123,7 @@ func trainingSave(k *call) (reply, error) {
 		step = k.args.id("step")
 		so := k.saveOptions(h)
 		o := &training.SaveOptions{Options: so.Options, Custom: so.Custom, Release: so.Release, Progress: so.Progress,
-			Force: k.args.flag("force"), Overwrite: k.args.flag("overwrite"), Metrics: k.metrics()}
+			Force: k.args.flag("force"), Overwrite: k.args.flag("overwrite"), Metrics: k.args.metrics()}
 		if err := k.args.finish(); err != nil {
 			return nil, err
 		}
