@@ -18,6 +18,7 @@ SHARED = "BIVOUAC_SERVE"
 BINARY = "BIVOUAC_BINARY"
 """The environment variable with the path of the binary."""
 
+_ending: list[subprocess.Popen[bytes]] = []  # side-cars that were left while they finished saves
 _KEPT = 64 << 10
 _PIPE = 1 << 20
 
@@ -77,6 +78,7 @@ class Process:
         while (code := self._popen.poll()) is None:
             self.read_log()  # so that it does not block while it writes
             if time.monotonic() >= deadline:
+                _ending.append(self._popen)
                 return None
             time.sleep(0.001)
         return code
@@ -95,6 +97,7 @@ def start() -> tuple[socket.socket, Process | None]:
     if path:
         return _connect(path), None
     program = binary()
+    _ending[:] = [popen for popen in _ending if popen.poll() is None]
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     log, log_of_theirs = os.pipe()
     try:

@@ -125,6 +125,7 @@ class _Walker:
     def __init__(self) -> None:
         self._converters: dict[type, Convert | None] = {}
         self._open: set[int] = set()  # the containers around the value, by id
+        self._names: dict[Any, str] = {}
 
     def flatten(self, value: Any, name: str = "") -> Any:
         """Return the node of a tree. `name` is the item's name, which begins the paths."""
@@ -201,6 +202,9 @@ class _Walker:
 
     def _dtype_name(self, dtype: Any, path: Path) -> str:
         """Return the name of a numpy type, or raise an error."""
+        found = self._names.get(dtype)
+        if found is not None:
+            return found
         name = _dtypes.name_of(np.dtype(dtype))
         if name is None:
             raise self._error(
@@ -209,6 +213,7 @@ class _Walker:
                 "an array of booleans, integers, floats or complex numbers",
                 f"dtype {np.dtype(dtype)}",
             )
+        self._names[dtype] = name
         return name
 
 

@@ -126,8 +126,7 @@ def start_save(
     if background:
         call.cancel_on_interrupt = False
         what = str(out.get("path") or f"step {out.get('step')}")
-        if call.failure() is None:
-            _exit.track(call, what)
+        _exit.track(call, what)
     return call
 
 
