@@ -123,7 +123,7 @@ def page() -> str:
         if row.test:
             file, name = row.test.split("::")
             test = f"[{name}](../../python/tests/{file})"
-        here = f"`{row.bivouac.removeprefix('bivouac.')}`" if row.bivouac else ""
+        here = "`ocp" + row.bivouac.removeprefix("bivouac.checkpoint") + "`" if row.bivouac else ""
         lines.append(f"| `{row.orbax}` | {here} | {arguments(row)} | {verdict} | {test} |")
         if row is table[-1] or not table[table.index(row) + 1].orbax.startswith(section):
             lines.append("")

@@ -393,6 +393,33 @@ def runs(ocp: Any, d: str, note: Record) -> None:
         note("second run", lambda: (steps(c), c.root_metadata().custom_metadata))
 
 
+def contexts_of_runs(ocp: Any, d: str, note: Record) -> None:
+    """The options of a run are those of the active context, else those of its opening."""
+    a = ocp.Context()
+    a.array.saving.use_ocdbt = False
+    b = ocp.Context()
+
+    def is_apart(run: str, step: int) -> bool:
+        return os.path.exists(f"{d}/{run}/{step}/state/w")
+
+    with ocp.training.Checkpointer(d + "/1") as c:
+        with a:
+            c.save(0, {"w": np.ones(2)})
+        note("active at the call", lambda: is_apart("1", 0))
+    with a:
+        c = ocp.training.Checkpointer(d + "/2")
+    with c:
+        c.save(0, {"w": np.ones(2)})
+        note("active at the opening", lambda: is_apart("2", 0))
+    with ocp.training.Checkpointer(d + "/3", context=a) as c:
+        with b:
+            c.save(0, {"w": np.ones(2)})
+        a.array.saving.use_ocdbt = True
+        c.save(1, {"w": np.ones(2)})
+        note("given and active", lambda: is_apart("3", 0))
+        note("given and changed", lambda: is_apart("3", 1))
+
+
 class Even:
     """A save policy of the user."""
 
@@ -496,6 +523,7 @@ def formats(ocp: Any, d: str, note: Record) -> None:
         contexts,
         sessions,
         runs,
+        contexts_of_runs,
         policies,
         formats,
     ],

@@ -28,6 +28,9 @@ from bivouac.checkpoint.training.errors import StepAlreadyExistsError
 from bivouac.errors import BivouacError, Exists, Unsupported
 
 
+_RUN = ("atomicity", "deletion", "file", "multiprocessing")
+
+
 def _saved(call: Call) -> bool:
     return bool(call.result()["saved"])
 
@@ -64,7 +67,8 @@ class Checkpointer(Reader):
 
         Args:
           directory: directory of the run.
-          context: options of the calls for which no other context is active.
+          context: options of the calls for which no context is active; they are copied. None takes
+            the context that is active now.
           save_decision_policy: decides whether a step is saved; None saves the first step, and then
             whenever no save is in progress.
           preservation_policy: decides what is kept; None keeps all.
@@ -90,7 +94,7 @@ class Checkpointer(Reader):
             )
         _items.check_json("custom_metadata", custom_metadata)
         self._directory = pathlib.Path(_engine.absolute(directory))
-        self._context = context
+        self._context = Context(context if context is not None else get_context())
         self._policy = save_decision_policy or decide.default_policy()
         self._preservation = preservation_policy or keep.PreserveAll()
         keep.check(self._preservation)
@@ -110,7 +114,7 @@ class Checkpointer(Reader):
             "start_fresh": start_fresh or None,
             "dedup": dedup or None,
             "foreground": True,
-            "context": get_context(context).as_json() or None,
+            "context": _of_the_run(self._context) or None,
         }
         preserve = self._preserve if kept is None else None
         self._server = Server(self._directory, arguments, preserve, on_event)
@@ -485,6 +489,17 @@ class Checkpointer(Reader):
     # The names that Orbax had before it said "state". They are deprecated there.
     save_pytree = save
     save_pytree_async = save_async
+
+
+def _of_the_run(context: Context) -> dict[str, Any]:
+    """Return the options that hold for a run as a whole. The others come with each call."""
+    options = context.as_json()
+    whole = {k: options[k] for k in _RUN if k in options}
+    ours = options.get("bivouac", {})
+    signed = {k: ours[k] for k in ("verification_key", "label") if k in ours}
+    if signed:
+        whole["bivouac"] = signed
+    return whole
 
 
 def _numbers(metrics: Any) -> Any:
