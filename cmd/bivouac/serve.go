@@ -32,7 +32,7 @@ func (o *ServeOptions) AddFlags(cmd *cobra.Command) {
 func newServeCommand(g *global) *cobra.Command {
 	var o ServeOptions
 	return with(&cobra.Command{
-		Use:   "serve {--fd N | --listen PATH}",
+		Use:   "serve",
 		Short: "Save and load for trainers in other languages, over a Unix socket",
 		Long: `Save and load for trainers in other languages, over a Unix socket. The Python
 package starts this command beside a trainer with --fd. docs/format/serve.md is
