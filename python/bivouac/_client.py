@@ -381,6 +381,7 @@ class Connection:
     def _give(self, work: Any) -> None:
         """Have the pump do work."""
         self._work.append(work)
+        self._ensure_pump()
         self._wake(self._pump_waiters)
 
     def _needs_pump(self) -> bool:

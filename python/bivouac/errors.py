@@ -9,6 +9,7 @@ exception that Orbax and the standard library raise in the same case, so existin
 from __future__ import annotations
 
 import errno as _errno
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -239,6 +240,30 @@ _kinds: dict[str, type[BivouacError]] = {
 }
 
 
+# The side-car's remedies name the options of the Go library.
+_spellings = {
+    "SaveOptions.PartialUpdate": "partial_update=True",
+    "Options.Multiprocessing": "MultiprocessingOptions",
+    "Options.AcceptMissing": "accept_missing=True",
+    "DeleteOptions.Last": "last=True",
+    "LoadOptions.Abstract": "the abstract tree",
+    "LoadOptions.Want": "the abstract tree",
+    "partial.Finalize": "partial.finalize",
+    "partial.Save": "partial.save",
+    "training.Open": "training.Checkpointer",
+    "set Overwrite": "set overwrite=True",
+    "set Replace": "set replace=True",
+    "StartFresh": "start_fresh=True",
+    "Placeholder": "PLACEHOLDER",
+}
+_spelled = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in _spellings))
+
+
+def _python(text: str) -> str:
+    """Return a remedy with options named as in Python."""
+    return _spelled.sub(lambda found: _spellings[found[0]], text)
+
+
 def _from_wire(error: Mapping[str, Any]) -> BivouacError:
     """Return the exception of an error frame's "error" object."""
     kind = str(error.get("kind", "error"))
@@ -247,4 +272,9 @@ def _from_wire(error: Mapping[str, Any]) -> BivouacError:
     if "deadline" in tags:
         cls = DeadlineExceeded
     fields = {k: str(error.get(k) or "") for k in ("op", "subject", "want", "got", "remedy")}
-    return cls(str(error.get("text") or ""), kind=kind, tags=tags, **fields)
+    text = str(error.get("text") or "")
+    remedy = fields["remedy"]
+    fields["remedy"] = _python(remedy)
+    if remedy and text.endswith(f"({remedy})"):
+        text = f"{text[: -len(remedy) - 1]}{fields['remedy']})"
+    return cls(text, kind=kind, tags=tags, **fields)

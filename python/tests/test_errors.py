@@ -83,3 +83,12 @@ def test_an_error_without_text_composes_one() -> None:
     fields = {key: value for key, value in FIELDS.items() if key != "tags"}
     error = errors.Mismatch(**fields)  # type: ignore[arg-type]
     assert str(error) == "checkpoint.Load: runs/7: mismatch: want 2, got 3 (do that)"
+
+
+def test_remedies_name_options_as_in_python() -> None:
+    remedy = "choose another path, or set Overwrite"
+    error = errors._from_wire(
+        {"kind": "already exists", "remedy": remedy, "text": f"set Overwrite: exists ({remedy})"}
+    )
+    assert error.remedy == "choose another path, or set overwrite=True"
+    assert str(error) == f"set Overwrite: exists ({error.remedy})"

@@ -197,7 +197,8 @@ os.kill(os.getpid(), signal.SIGKILL)
         out, _ = process.communicate(timeout=60)
         pid = int(out)
         assert process.returncode == -signal.SIGKILL
-        assert eventually(lambda: not running(pid), 5.0)
+        assert eventually((tmp_path / "c").exists, 30.0)
+        assert eventually(lambda: not running(pid), 1.0)
         assert whole(tmp_path / "c")
         assert [p.name for p in tmp_path.iterdir() if "tmp" in p.name] == []
 
@@ -250,6 +251,31 @@ except errors.Died:
         out, err = process.communicate(timeout=60)
         assert (process.returncode, err) == (0, "")
         assert out == "seen\n"
+
+    def test_a_child_of_multiprocessing_waits_for_its_saves(
+        self, program: Program, sidecar: None, tmp_path: Path
+    ) -> None:
+        process = program(
+            PRELUDE
+            + """
+import multiprocessing
+
+def child(path):
+    save(path, n=4 << 20, background=True)
+
+if __name__ == "__main__":
+    c = multiprocessing.get_context("fork").Process(target=child, args=(sys.argv[1],))
+    c.start()
+    c.join()
+    assert c.exitcode == 0
+    assert os.path.exists(sys.argv[1])
+""",
+            str(tmp_path / "c"),
+        )
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        assert err.startswith("bivouac: waiting for 1 save(s) before exit: ")
+        assert whole(tmp_path / "c")
 
     def test_exit_is_quiet_and_warns_of_nothing(self, program: Program, tmp_path: Path) -> None:
         process = program(
