@@ -7,7 +7,6 @@ import inspect
 import re
 from typing import Any
 
-import pytest
 
 import compat_table
 from compat_table import ours, parameters, resolve, rows

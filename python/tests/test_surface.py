@@ -399,6 +399,28 @@ def test_runs_have_one_writer(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("sidecar")
+def test_a_run_that_was_not_closed_can_be_opened_again(tmp_path: Path) -> None:
+    for step in range(3):
+        run = ocp.training.Checkpointer(tmp_path / "run")
+        response = run.save_async(step, {"x": step})
+        assert response is not None
+        if step == 1:
+            response.result()
+        del run, response
+    with ocp.training.Checkpointer(tmp_path / "run") as run:
+        assert [c.step for c in run.checkpoints] == [0, 1, 2]
+
+
+@pytest.mark.usefixtures("sidecar")
+def test_errors_are_of_one_class_without_a_chain(tmp_path: Path) -> None:
+    with pytest.raises(ocp.errors.InvalidLayoutError) as caught:
+        ocp.load(tmp_path / "none")
+    assert isinstance(caught.value, FileNotFoundError)
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+    assert caught.value.kind == "not found" and str(tmp_path) in str(caught.value)
+
+
+@pytest.mark.usefixtures("sidecar")
 def test_the_last_step_is_deleted_only_if_asked(tmp_path: Path) -> None:
     with ocp.training.Checkpointer(tmp_path / "run") as run:
         run.save(1, {"x": 1})

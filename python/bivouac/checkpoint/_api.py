@@ -18,9 +18,8 @@ from bivouac.checkpoint._background import ThreadResponse, TranslatedResponse
 from bivouac.checkpoint._context import Context, get_context
 from bivouac.checkpoint._metadata import CheckpointMetadata
 from bivouac.checkpoint._response import AsyncResponse, CallResponse
-from bivouac.checkpoint.errors import LAYOUT, translate
+from bivouac.checkpoint.errors import LAYOUT, translated
 from bivouac.checkpoint.handlers import _builtin, _registry, _types
-from bivouac.errors import BivouacError
 
 PathLike = str | os.PathLike[str]
 Progress = Callable[[int, int], None]
@@ -312,7 +311,7 @@ def load(
     args = load_args(lossy_cast, salvage, allow_no_manifest)
     name = None if checkpointable_name == _describe.AUTO else checkpointable_name
     _items.check_name(name)
-    try:
+    with translated(LAYOUT):
         return _engine.load(
             "load",
             {
@@ -325,8 +324,6 @@ def load(
             into=into,
             report=_report(report, salvage),
         )
-    except BivouacError as err:
-        raise translate(err, LAYOUT) from err
 
 
 def _report(report: list[Any] | None, salvage: bool) -> list[Any] | None:
@@ -428,12 +425,10 @@ def load_checkpointables(
         **load_args(lossy_cast, salvage, allow_no_manifest),
     }
     found = _describe.info(path, args["context"]) if needs_handlers(abstract, context) else None
-    try:
+    with translated(LAYOUT):
         return _items.load(
             "load_items", args, found, abstract, context, {"report": _report(report, salvage)}
         )
-    except BivouacError as err:
-        raise translate(err, LAYOUT) from err
 
 
 def load_checkpointables_async(

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from bivouac._client import Call
 from bivouac.checkpoint._response import AsyncResponse, CallResponse
-from bivouac.checkpoint.errors import translate
+from bivouac.checkpoint.errors import translated
 from bivouac.errors import BivouacError
 
 T = TypeVar("T")
@@ -72,13 +72,11 @@ class TranslatedResponse(CallResponse[T]):
         convert: Callable[[Call], T],
         kinds: Mapping[type[BivouacError], type[BivouacError]],
     ) -> None:
-        """Make a response; see `errors.translate`."""
+        """Make a response; see `errors.translated`."""
         super().__init__(call, convert)
         self._kinds = dict(kinds)
 
     def result(self, timeout: float | None = None) -> T:
         """Wait for the operation and return its value, or raise its error."""
-        try:
+        with translated(self._kinds):
             return super().result(timeout)
-        except BivouacError as err:
-            raise translate(err, self._kinds) from err

@@ -11,8 +11,7 @@ from bivouac import _client, _dtypes
 from bivouac.checkpoint import _engine
 from bivouac.checkpoint._metadata import CheckpointMetadata
 from bivouac.checkpoint.arrays import ArrayMetadata, StorageMetadata
-from bivouac.checkpoint.errors import LAYOUT, NoCheckpointError, translate
-from bivouac.errors import BivouacError
+from bivouac.checkpoint.errors import LAYOUT, NoCheckpointError, translated
 
 AUTO = "AUTO"
 STATE = "state"
@@ -25,10 +24,8 @@ def info(path: str | os.PathLike[str], context: Mapping[str, Any] | None) -> dic
     """Return what the server says of a checkpoint: `info` in docs/format/serve.md."""
     call = _client.connection().start("metadata", path=_engine.absolute(path), context=context)
     call.cancel_on_interrupt = True
-    try:
+    with translated(LAYOUT):
         return dict(call.result()["info"])
-    except BivouacError as err:
-        raise translate(err, LAYOUT) from err
 
 
 def fields(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,9 @@ Each is also a `bivouac.errors.BivouacError`, so it has the fields want, got and
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Mapping
+
 from bivouac.errors import BivouacError, Busy, Exists, Invalid, NotFound, Unsupported
 
 __all__ = [
@@ -48,21 +51,20 @@ class NoCheckpointError(NotFound, InvalidLayoutError):
     """The path does not exist, so it holds no checkpoint."""
 
 
-def translate(
-    error: BivouacError, kinds: dict[type[BivouacError], type[BivouacError]]
-) -> BivouacError:
-    """Return the error as the class that Orbax's name belongs to, or as it is.
+@contextlib.contextmanager
+def translated(kinds: Mapping[type[BivouacError], type[BivouacError]]) -> Iterator[None]:
+    """Raise errors of the server as the classes that Orbax's names belong to.
 
     Args:
-      error: an error of the server.
-      kinds: the class for each class of errors.
+      kinds: the class for each class of errors. Other errors stay as they are.
     """
-    kind = kinds.get(type(error))
-    if kind is None or (kind is InvalidLayoutError and not _of_layout(error)):
-        return error
-    made = kind(error.text, **error._fields())
-    made.__cause__ = error
-    return made
+    try:
+        yield
+    except BivouacError as err:
+        kind = kinds.get(type(err))
+        if kind is None or (kind is InvalidLayoutError and not _of_layout(err)):
+            raise
+        raise kind(err.text, **err._fields()) from None
 
 
 def _of_layout(error: BivouacError) -> bool:

@@ -17,7 +17,7 @@ from bivouac.checkpoint._api import Progress
 from bivouac.checkpoint._background import TranslatedResponse
 from bivouac.checkpoint._context import Context, get_context
 from bivouac.checkpoint._response import AsyncResponse, CallResponse
-from bivouac.checkpoint.errors import translate
+from bivouac.checkpoint.errors import translated
 from bivouac.checkpoint.path.step import NameFormat, _Composite, _Standard
 from bivouac.checkpoint.training import preservation_policies as keep
 from bivouac.checkpoint.training import save_decision_policies as decide
@@ -365,7 +365,7 @@ class Checkpointer(Reader):
             "metrics": _numbers(metrics),
             "custom": custom,
         }
-        try:
+        with translated({Exists: StepAlreadyExistsError}):
             call = _api.start(
                 "training.save",
                 items(context),
@@ -375,8 +375,6 @@ class Checkpointer(Reader):
                 progress=progress,
                 connection=link,
             )
-        except BivouacError as err:
-            raise translate(err, {Exists: StepAlreadyExistsError}) from err
         with self._lock:
             self._pending = [(s, c) for s, c in self._pending if not c.done()]
             self._pending.append((int(step), call))

@@ -11,7 +11,7 @@ from bivouac.checkpoint import _api, _describe, _engine, _items
 from bivouac.checkpoint._background import ThreadResponse
 from bivouac.checkpoint._context import Context, get_context
 from bivouac.checkpoint._response import AsyncResponse
-from bivouac.checkpoint.errors import translate
+from bivouac.checkpoint.errors import translated
 from bivouac.checkpoint.training._metadata import CheckpointMetadata
 from bivouac.checkpoint.training._server import Server
 from bivouac.checkpoint.training.errors import StepAlreadyExistsError, StepNotFoundError
@@ -94,7 +94,7 @@ class Reader:
             "context": get_context(self._context).as_json() or None,
             **_api.load_args(lossy_cast, salvage, False),
         }
-        try:
+        with translated(ERRORS):
             return _engine.load(
                 "training.load",
                 args,
@@ -103,8 +103,6 @@ class Reader:
                 connection=link,
                 report=[] if report is None and salvage else report,
             )
-        except BivouacError as err:
-            raise translate(err, ERRORS) from err
 
     def load_async(self, step: Step = None, abstract_state: Any = None) -> AsyncResponse[Any]:
         """Load the tree of a step in the background. Orbax does not implement this yet.
@@ -144,14 +142,12 @@ class Reader:
             "context": context.as_json() or None,
         }
         found = None
-        try:
+        with translated(ERRORS):
             if _api.needs_handlers(abstract, context):
                 found = self._info(step)
             return _items.load(
                 "training.load_items", args, found, abstract, context, {"connection": link}
             )
-        except BivouacError as err:
-            raise translate(err, ERRORS) from err
 
     def load_checkpointables_async(
         self, step: Step = None, abstract_checkpointables: dict[str, Any] | None = None
@@ -179,10 +175,8 @@ class Reader:
         return {**value["info"], "path": path, "step": value["step"]}
 
     def _described(self, step: Step, describe: Callable[[dict[str, Any]], Any]) -> Any:
-        try:
+        with translated(ERRORS):
             found = self._info(step)
-        except BivouacError as err:
-            raise translate(err, ERRORS) from err
         listed = {c.step: c for c in self.checkpoints}.get(found["step"])
         return CheckpointMetadata(
             found["step"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import os
 import pathlib
 import threading
 import weakref
@@ -10,7 +12,7 @@ from typing import Any
 
 from bivouac import _client
 from bivouac.checkpoint.training._metadata import CheckpointMetadata
-from bivouac.errors import Closed
+from bivouac.errors import BivouacError, Closed
 
 Steps = list[CheckpointMetadata[None]]
 Preserve = Callable[[Steps], list[bool]]
@@ -18,6 +20,8 @@ Listener = Callable[[dict[str, Any]], None]
 
 _asked: weakref.WeakKeyDictionary[Any, dict[int, weakref.ref[Server]]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
+_left: collections.deque[tuple[Any, int]] = collections.deque()
+"""Checkpointers that were dropped without being closed: connection and number."""
 
 
 class Server:
@@ -47,6 +51,12 @@ class Server:
         self._closed = False
         self.link()
 
+    def __del__(self) -> None:
+        # A finalizer must not wait: the next Checkpointer closes this one.
+        link = self.__dict__.get("_link")
+        if link is not None and not self._closed:
+            _left.append((link, self._number))
+
     def link(self) -> tuple[Any, int]:
         """Return the connection and the number of the checkpointer. Open it if it is not open."""
         with self._guard:
@@ -62,6 +72,7 @@ class Server:
                 arguments = dict(self._arguments)
                 if link is not self._link and self._link is not None:
                     arguments.pop("start_fresh", None)
+                _close_left(link)
                 value = link.call("training.open", **arguments)
                 self._link, self._number = link, int(value["checkpointer"])
                 self._register(link)
@@ -111,6 +122,17 @@ class Server:
             custom_metadata=entry.get("custom"),
             metrics=_metrics(entry.get("metrics")),
         )
+
+
+def _close_left(link: Any) -> None:
+    """Close the checkpointers of a connection that were dropped without being closed."""
+    while _left:
+        owner, number = _left.popleft()
+        if owner is link and link.pid == os.getpid():
+            try:
+                link.call("training.close", checkpointer=number)
+            except BivouacError:
+                continue
 
 
 def _metrics(metrics: Any) -> Any:
