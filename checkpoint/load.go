@@ -72,9 +72,9 @@ type LoadOptions struct {
 	// Without it damage to most bytes goes unnoticed.
 	AllowNoManifest bool
 	// Allocate, when not nil, returns the memory that the load reads arrays into: n bytes of any
-	// content, aligned for every type. It is called once for each array or box, one call at a time. Its
-	// error ends the load. Scalars, and arrays for which LoadInto has memory, need none of it. A load
-	// that begins anew because the checkpoint was replaced asks for new memory.
+	// content, aligned for every type. It is called once for each array or box, one call at a time.
+	// Its error ends the load. Scalars, and arrays for which LoadInto has memory, do not need it. A
+	// load that begins anew because the checkpoint was replaced asks for new memory.
 	Allocate func(n int) ([]byte, error)
 	// Store holds the checkpoint; nil is Options.File.Store, and where that is nil
 	// the local file system. The path is then a name in it.

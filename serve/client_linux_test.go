@@ -99,7 +99,10 @@ func (c *client) send(kind byte, v any) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if _, err := c.conn.Write(appendFrame(nil, kind, func(b []byte) []byte { return append(b, body...) })); err != nil {
+	if _, err := c.conn.Write(appendFrame(nil, kind, func(b []byte) []byte {
+		return append(b,
+			body...)
+	})); err != nil {
 		c.t.Fatal(err)
 	}
 }

@@ -15,7 +15,10 @@ import (
 // FuzzFrame checks that no bytes make the parsers of frames and calls panic, and that a frame that
 // is read is written the same.
 func FuzzFrame(f *testing.F) {
-	f.Add(appendFrame(nil, kindCall, func(b []byte) []byte { return append(b, `{"id":1,"op":"load","args":{"path":"/x"}}`...) }))
+	f.Add(appendFrame(nil, kindCall, func(b []byte) []byte {
+		return append(b,
+			`{"id":1,"op":"load","args":{"path":"/x"}}`...)
+	}))
 	f.Add([]byte{1, 0, 0, 0, 1})
 	f.Add([]byte{255, 255, 255, 255, 2, '{'})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -80,8 +83,10 @@ func TestFrameRefusals(t *testing.T) {
 		}
 	}
 	for _, body := range []string{
-		`[]`, `{}`, `{"id":0,"op":"x"}`, `{"id":1}`, `{"id":1,"op":""}`, `{"id":-1,"op":"x"}`, `{"id":1.5,"op":"x"}`, `{"id":"1","op":"x"}`,
-		`{"id":1,"op":"x","args":[]}`, `{"id":1,"op":7}`, `{"id":1,"op":"x","more":1}`, `{"id":99999999999999999999,"op":"x"}`,
+		`[]`, `{}`, `{"id":0,"op":"x"}`, `{"id":1}`, `{"id":1,"op":""}`, `{"id":-1,"op":"x"}`,
+		`{"id":1.5,"op":"x"}`, `{"id":"1","op":"x"}`,
+		`{"id":1,"op":"x","args":[]}`, `{"id":1,"op":7}`, `{"id":1,"op":"x","more":1}`,
+		`{"id":99999999999999999999,"op":"x"}`,
 	} {
 		if _, err := parseCall([]byte(body)); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("%s: %v", body, err)

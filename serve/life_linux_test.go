@@ -71,8 +71,8 @@ func (s *sidecar) end() {
 	}
 }
 
-// TestSaveOutlivesTheTrainer ends the connection right after accepted. The process commits the save,
-// and ends.
+// TestSaveOutlivesTheTrainer ends the connection right after accepted. The process commits the
+// save, and ends.
 func TestSaveOutlivesTheTrainer(t *testing.T) {
 	s := newSidecar(t)
 	path := filepath.Join(t.TempDir(), "ckpt")
@@ -92,8 +92,8 @@ func TestSaveOutlivesTheTrainer(t *testing.T) {
 	}
 }
 
-// TestNotAcceptedIsNotSaved ends the connection without waiting for accepted: the checkpoint is there
-// whole, or not at all, and nothing is left beside it.
+// TestNotAcceptedIsNotSaved ends the connection without waiting for accepted: the checkpoint is
+// there whole, or not at all, and nothing is left beside it.
 func TestNotAcceptedIsNotSaved(t *testing.T) {
 	for range 8 {
 		s := newSidecar(t)
@@ -191,7 +191,8 @@ func TestConnectionsGiveEverythingBack(t *testing.T) {
 		c.quiet("training.open", object{"dir": filepath.Join(filepath.Dir(path), "run")})
 		c.call("load", object{"path": path})
 		unix.Close(c.fd())
-		c.refused(errs.Mismatch, "load", object{"path": path, "abstract": raw(`["d",["w","step"],[["s","float32",[1]],null]]`)})
+		c.refused(errs.Mismatch, "load", object{"path": path,
+			"abstract": raw(`["d",["w","step"],[["s","float32",[1]],null]]`)})
 		c.start("load", object{"path": path}) // nobody reads the answer
 		ours.Close()
 		if err := <-done; err != nil {
@@ -209,8 +210,8 @@ func TestConnectionsGiveEverythingBack(t *testing.T) {
 	})
 }
 
-// TestListen serves two clients. One breaks the protocol; the other goes on. The server ends after the
-// last one, removes its socket, and its directory is private.
+// TestListen serves two clients. One breaks the protocol; the other goes on. The server ends after
+// the last one, removes its socket, and its directory is private.
 func TestListen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "private")
 	path := filepath.Join(dir, "s")
@@ -272,7 +273,8 @@ func TestListenRefusals(t *testing.T) {
 			t.Errorf("%s: %v, want %v", path, err, kind)
 		}
 	}
-	if err := Listen(context.Background(), filepath.Join(private, "s"), ListenOptions{Linger: -1}); errs.KindOf(err) != errs.Invalid {
+	if err := Listen(context.Background(), filepath.Join(private, "s"),
+		ListenOptions{Linger: -1}); errs.KindOf(err) != errs.Invalid {
 		t.Error(err)
 	}
 	if err := checkUser(os.Geteuid() + 1); errs.KindOf(err) != errs.Permission {
@@ -316,8 +318,8 @@ func TestInheritedDescriptors(t *testing.T) {
 }
 
 // TestRandomKillsLong connects, saves and ends at random: the trainer by closing its socket, the
-// side-car by SIGKILL. Whatever was accepted before the trainer's end is there, and every checkpoint
-// is whole.
+// side-car by SIGKILL. Whatever was accepted before the trainer's end is there, and every
+// checkpoint is whole.
 func TestRandomKillsLong(t *testing.T) {
 	rounds := 12
 	if os.Getenv("BIVOUAC_LONG") != "" {
@@ -339,7 +341,8 @@ func TestRandomKillsLong(t *testing.T) {
 			s.cmd.Process.Kill()
 			s.cmd.Wait() //nolint:errcheck // it was killed
 			s.conn.Close()
-			if n, err := checkpoint.Load(t.Context(), filepath.Join(dir, "ckpt"), nil); err == nil && n.Get("step").Value != int64(7) ||
+			if n, err := checkpoint.Load(t.Context(), filepath.Join(dir, "ckpt"), nil); err == nil &&
+				n.Get("step").Value != int64(7) ||
 				err != nil && errs.KindOf(err) != errs.NotFound {
 				t.Errorf("round %d: %v", i, err)
 			}

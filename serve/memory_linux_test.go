@@ -18,18 +18,25 @@ func TestRoom(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string
 		n     int64
-		want  string // what has no room; "" is none
+		want  string // of the limit that is exceeded, or ""
 	}{
-		"machine": {map[string]string{"proc/meminfo": "MemTotal:  2097152 kB\nMemAvailable:  1048576 kB\n"}, gib, "machine"},
-		"fits":    {map[string]string{"proc/meminfo": "MemTotal:  2097152 kB\nMemAvailable:  1048576 kB\n"}, gib / 2, ""},
+		"machine": {map[string]string{"proc/meminfo": "MemTotal:  2097152 kB\nMemAvailable:  1048576 kB\n"}, gib,
+			"machine"},
+		"fits": {map[string]string{"proc/meminfo": "MemTotal:  2097152 kB\nMemAvailable:  1048576 kB\n"},
+			gib / 2, ""},
 		"unified": {map[string]string{"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/memory.max": "1073741824\n",
-			"sys/fs/cgroup/a/memory.current": "1000000000\n", "sys/fs/cgroup/a/memory.stat": "anon 1\ninactive_file 100000000\nactive_file 0\n",
-			"sys/fs/cgroup/a/b/memory.max": "max\n", "sys/fs/cgroup/a/b/memory.current": "5\n"}, 200_000_000, "/a"},
-		"cache counts as free": {map[string]string{"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/memory.max": "1073741824\n",
-			"sys/fs/cgroup/a/memory.current": "1000000000\n", "sys/fs/cgroup/a/memory.stat": "inactive_file 300000000\nactive_file 200000000\n"}, 400_000_000, ""},
-		"legacy": {map[string]string{"proc/self/cgroup": "5:cpu:/x\n4:memory:/docker/7\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824\n",
+			"sys/fs/cgroup/a/memory.current": "1000000000\n",
+			"sys/fs/cgroup/a/memory.stat":    "anon 1\ninactive_file 100000000\nactive_file 0\n",
+			"sys/fs/cgroup/a/b/memory.max":   "max\n", "sys/fs/cgroup/a/b/memory.current": "5\n"}, 200_000_000, "/a"},
+		"cache counts as free": {map[string]string{"proc/self/cgroup": "0::/a\n",
+			"sys/fs/cgroup/a/memory.max":     "1073741824\n",
+			"sys/fs/cgroup/a/memory.current": "1000000000\n",
+			"sys/fs/cgroup/a/memory.stat":    "inactive_file 300000000\nactive_file 200000000\n"}, 400_000_000, ""},
+		"legacy": {map[string]string{"proc/self/cgroup": "5:cpu:/x\n4:memory:/docker/7\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824\n",
 			"sys/fs/cgroup/memory/memory.usage_in_bytes": "1073741824\n"}, 1, "control group /"},
-		"legacy without a limit": {map[string]string{"proc/self/cgroup": "4:memory:/\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+		"legacy without a limit": {map[string]string{"proc/self/cgroup": "4:memory:/\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
 			"sys/fs/cgroup/memory/memory.usage_in_bytes": "1073741824\n"}, gib, ""},
 		"nothing is known": {nil, gib, ""},
 	} {
@@ -44,7 +51,8 @@ func TestRoom(t *testing.T) {
 			}
 		}
 		err := system(root).check(c.n)
-		if c.want == "" && err != nil || c.want != "" && (errs.KindOf(err) != errs.Exhausted || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (errs.KindOf(err) != errs.Exhausted ||
+			!strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// TestNodesThatAreRefused lists what no tree is. None of it panics, and each error says what is wanted.
+// TestNodesThatAreRefused lists what no tree is. None of it panics, and each error says what is
+// wanted.
 func TestNodesThatAreRefused(t *testing.T) {
 	a := &arena{mem: make([]byte, 4096), uses: 1}
 	for node, want := range map[string]string{
@@ -61,7 +62,8 @@ func TestNodesThatAreRefused(t *testing.T) {
 		n, err := readTree([]byte(node), a)
 		if err == nil {
 			t.Errorf("%.60s was read as %v", node, n)
-		} else if kind := errs.KindOf(err); kind != errs.Invalid && kind != errs.Unsupported || !strings.Contains(err.Error(), want) {
+		} else if kind := errs.KindOf(err); kind != errs.Invalid && kind != errs.Unsupported ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %q", node, err, want)
 		}
 	}
@@ -88,20 +90,23 @@ func TestNodesSurvive(t *testing.T) {
 		case 4:
 			return tree.NewLeaf(rapid.Uint64Min(math.MaxInt64+1).Draw(t, "uint"))
 		case 5:
-			return tree.NewLeaf(rapid.SampledFrom([]float64{math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(0, -1)}).Draw(t, "special"))
+			return tree.NewLeaf(rapid.SampledFrom([]float64{math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(0,
+				-1)}).Draw(t, "special"))
 		}
 		return &tree.Node{}
 	})
 	var node func(level int) *rapid.Generator[*tree.Node]
 	node = func(level int) *rapid.Generator[*tree.Node] {
 		return rapid.Custom(func(t *rapid.T) *tree.Node {
-			kind := rapid.SampledFrom([]tree.Kind{tree.Leaf, tree.Dict, tree.List, tree.Tuple, tree.Named}).Draw(t, "node")
+			kind := rapid.SampledFrom([]tree.Kind{tree.Leaf, tree.Dict, tree.List, tree.Tuple, tree.Named}).Draw(t,
+				"node")
 			if level == 0 || kind == tree.Leaf {
 				return leaf.Draw(t, "leaf")
 			}
 			n := &tree.Node{Kind: kind, Items: rapid.SliceOfN(node(level-1), 0, 4).Draw(t, "items")}
 			if kind == tree.Dict || kind == tree.Named {
-				n.Keys = rapid.SliceOfNDistinct(rapid.String(), len(n.Items), len(n.Items), rapid.ID[string]).Draw(t, "keys")
+				n.Keys = rapid.SliceOfNDistinct(rapid.String(), len(n.Items), len(n.Items),
+					rapid.ID[string]).Draw(t, "keys")
 			}
 			if kind == tree.Named {
 				n.Type = rapid.String().Draw(t, "type")
@@ -161,14 +166,17 @@ func TestAMillionLeaves(t *testing.T) {
 
 // TestAbstractNodes checks what a load asks for.
 func TestAbstractNodes(t *testing.T) {
-	n, err := readTree([]byte(`["l",[["s",null,null],["s","int8",[2,3]],["s",null,[4],[[[0],[2]],[[2],[2]]]],["x"],["y","int"],null]]`), nil)
+	n,
+		err := readTree([]byte(`["l",[["s",null,null],["s","int8",[2,3]],`+
+			`["s",null,[4],[[[0],[2]],[[2],[2]]]],["x"],["y","int"],null]]`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if a := n.Items[0].Value.(checkpoint.Abstract); a.DType != tensor.Invalid || a.Shape != nil || a.Boxes != nil {
 		t.Error(a)
 	}
-	if a := n.Items[1].Value.(checkpoint.Abstract); a.DType != tensor.Int8 || !slices.Equal(a.Shape, tensor.Shape{2, 3}) {
+	if a := n.Items[1].Value.(checkpoint.Abstract); a.DType != tensor.Int8 || !slices.Equal(a.Shape, tensor.Shape{2,
+		3}) {
 		t.Error(a)
 	}
 	if a := n.Items[2].Value.(checkpoint.Abstract); len(a.Boxes) != 2 || a.Boxes[1].Origin[0] != 2 {

@@ -55,11 +55,13 @@ func TestEveryLeafSurvives(t *testing.T) {
 	clear(mem[128:192]) // int4
 	path := filepath.Join(t.TempDir(), "ckpt")
 	const node = `["d",["a","b","c","d","e","f","g","h","i","j","k","l","m","n","o","p"],[` +
-		`["a","float32",[2],0],["a","bfloat16",[2,3],64],["a","int4",[3],128],3,2.5,"text \"quoted\" é",null,true,["d",[],[]],` +
+		`["a","float32",[2],0],["a","bfloat16",[2,3],64],["a","int4",[3],128],3,2.5,"text \"quoted\" é",null,true,` +
+		`["d",[],[]],` +
 		`["l",[]],["t",[1,2]],["n","opt.Adam",["mu","nu"],[["a","int64",[2],256],-1]],["k","threefry2x32",[2],320],` +
 		`["u","18446744073709551615"],["f","nan"],["a","float32",[0],0]]]`
 	s := c.call("save", object{"path": path, "arena": id, "items": object{"state": object{"tree": raw(node)}},
-		"context": raw(`{"pytree":{"saving":{"pytree_metadata_options":{"support_rich_types":true}}}}`), "custom": object{"lr": 0.5}})
+		"context": raw(`{"pytree":{"saving":{"pytree_metadata_options":{"support_rich_types":true}}}}`),
+		"custom":  object{"lr": 0.5}})
 	if !slices.Equal(s.events, []string{"accepted", "released"}) {
 		t.Error(s.events)
 	}
@@ -77,10 +79,12 @@ func TestEveryLeafSurvives(t *testing.T) {
 	}
 	var m struct{ Info infoText }
 	c.call("metadata", object{"path": path}).into(t, &m)
-	if string(m.Info.Custom) != `{"lr":0.5}` || m.Info.CommitNS == 0 || m.Info.Items[0].Name != "state" || !m.Info.Items[0].RichTypes {
+	if string(m.Info.Custom) != `{"lr":0.5}` || m.Info.CommitNS == 0 || m.Info.Items[0].Name != "state" ||
+		!m.Info.Items[0].RichTypes {
 		t.Errorf("%+v", m.Info)
 	}
-	for _, want := range []string{`["s","bfloat16",[2,3],{"value_type":"np.ndarray"`, `["y","int"]`, `["y","str"]`, `"key_impl":"threefry2x32"`} {
+	for _, want := range []string{`["s","bfloat16",[2,3],{"value_type":"np.ndarray"`, `["y","int"]`, `["y","str"]`,
+		`"key_impl":"threefry2x32"`} {
 		if !strings.Contains(string(m.Info.Items[0].Tree), want) {
 			t.Errorf("no %s in %s", want, m.Info.Items[0].Tree)
 		}
@@ -92,7 +96,8 @@ func TestEveryLeafSurvives(t *testing.T) {
 	}
 }
 
-// TestAbstractLoads checks casts, boxes, skipped leaves and partial loads: all in the memory that is sent.
+// TestAbstractLoads checks casts, boxes, skipped leaves and partial loads: all in the memory that
+// is sent.
 func TestAbstractLoads(t *testing.T) {
 	c := served(t)
 	id, mem := c.arena(64)
@@ -100,13 +105,18 @@ func TestAbstractLoads(t *testing.T) {
 		binary.LittleEndian.PutUint32(mem[4*i:], math.Float32bits(float32(i)))
 	}
 	path := filepath.Join(t.TempDir(), "ckpt")
-	c.call("save", object{"path": path, "arena": id, "items": object{"state": object{"tree": raw(`["d",["w","v","n"],[["a","float32",[4,2],0],["a","float32",[4],0],5]]`)}}})
-	got := c.load("load", object{"path": path, "abstract": raw(`["d",["w","v","n"],[["s",null,[4,2],[[[2,0],[2,1]],[[0,1],[1,1]]]],["s","int64",null],["y","float"]]]`)})
+	c.call("save", object{"path": path, "arena": id,
+		"items": object{"state": object{"tree": raw(
+			`["d",["w","v","n"],[["a","float32",[4,2],0],["a","float32",[4],0],5]]`)}}})
+	got := c.load("load", object{"path": path,
+		"abstract": raw(`["d",["w","v","n"],[["s",null,[4,2],[[[2,0],[2,1]],[[0,1],[1,1]]]],` +
+			`["s","int64",null],["y","float"]]]`)})
 	back, err := readTree(got.Tree, &arena{mem: got.mem, uses: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(string(got.Tree), `["d",["w","v","n"],[["m","float32",[4,2],[[[2,0],[2,1],`) || !strings.HasSuffix(string(got.Tree), `,5.0]]`) {
+	if !strings.HasPrefix(string(got.Tree), `["d",["w","v","n"],[["m","float32",[4,2],[[[2,0],[2,1],`) ||
+		!strings.HasSuffix(string(got.Tree), `,5.0]]`) {
 		t.Errorf("%s", got.Tree)
 	}
 	if v, _ := back.Items[1].Tensor(); fmt.Sprint(v) != "int64[4] [0 1 2 3]" {
@@ -115,7 +125,8 @@ func TestAbstractLoads(t *testing.T) {
 	if len(got.Report) != 2 || !got.Report[0].Cast && !got.Report[1].Cast {
 		t.Errorf("%+v", got.Report)
 	}
-	got = c.load("load", object{"path": path, "abstract": raw(`["d",["w","v","n"],[["x"],["s",null,null,[[[1],[2]]]],null]]`)})
+	got = c.load("load", object{"path": path,
+		"abstract": raw(`["d",["w","v","n"],[["x"],["s",null,null,[[[1],[2]]]],null]]`)})
 	if !strings.HasPrefix(string(got.Tree), `["d",["w","v","n"],[["x"],["m","float32",null,[[[1],[2],0]]],5]]`) {
 		t.Errorf("%s", got.Tree)
 	}
@@ -123,11 +134,13 @@ func TestAbstractLoads(t *testing.T) {
 	if !strings.Contains(f.Remedy, "PartialLoad") {
 		t.Errorf("%+v", f)
 	}
-	got = c.load("load", object{"path": path, "abstract": raw(`["d",["n"],[null]]`), "context": raw(`{"pytree":{"loading":{"partial_load":true}}}`)})
+	got = c.load("load", object{"path": path, "abstract": raw(`["d",["n"],[null]]`),
+		"context": raw(`{"pytree":{"loading":{"partial_load":true}}}`)})
 	if string(got.Tree) != `["d",["n"],[5]]` || got.Bytes != 0 {
 		t.Errorf("%s", got.Tree)
 	}
-	c.refused(errs.Mismatch, "load", object{"path": path, "abstract": raw(`["d",["w","v","n"],[["s",null,[4,3]],null,null]]`)})
+	c.refused(errs.Mismatch, "load", object{"path": path,
+		"abstract": raw(`["d",["w","v","n"],[["s",null,[4,3]],null,null]]`)})
 }
 
 // TestItems saves items of every kind and loads them, also as files of a handler in the client.
@@ -147,18 +160,23 @@ func TestItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "ckpt")
-	c.call("save", object{"path": path, "items": object{"state": object{"tree": raw(`["d",["n"],[1]]`)}, "cfg": object{"json": `{"a":[1,2]}`},
+	c.call("save", object{"path": path, "items": object{"state": object{"tree": raw(`["d",["n"],[1]]`)},
+		"cfg": object{"json": `{"a":[1,2]}`},
 		"msg": object{"proto": "name: \"x\"\n"}, "own": object{"files": given, "type": "my.mod.Handler"}}})
 	if _, err := os.Stat(given); !os.IsNotExist(err) {
 		t.Error("the directory of the item is left:", err)
 	}
 	v := c.load("load_items", object{"path": path})
-	if string(v.Items["state"]["tree"]) != `["d",["n"],[1]]` || string(v.Items["cfg"]["json"]) != `"{\"a\":[1,2]}"` || v.Items["msg"]["proto"] == nil || v.Items["own"] != nil {
+	if string(v.Items["state"]["tree"]) != `["d",["n"],[1]]` ||
+		string(v.Items["cfg"]["json"]) != `"{\"a\":[1,2]}"` || v.Items["msg"]["proto"] == nil ||
+		v.Items["own"] != nil {
 		t.Errorf("%s", v.Items)
 	}
-	v = c.load("load_items", object{"path": path, "items": object{"own": object{"files": true}, "cfg": nil, "msg": object{"proto": true},
+	v = c.load("load_items", object{"path": path, "items": object{"own": object{"files": true}, "cfg": nil,
+		"msg":   object{"proto": true},
 		"state": object{"tree": raw(`["d",["n"],[["y","float"]]]`)}}})
-	if len(v.Items) != 4 || string(v.Items["own"]["type"]) != `"my.mod.Handler"` || string(v.Items["state"]["tree"]) != `["d",["n"],[1.0]]` {
+	if len(v.Items) != 4 || string(v.Items["own"]["type"]) != `"my.mod.Handler"` ||
+		string(v.Items["state"]["tree"]) != `["d",["n"],[1.0]]` {
 		t.Fatalf("%s", v.Items)
 	}
 	var got string
@@ -182,13 +200,16 @@ func TestItems(t *testing.T) {
 		t.Errorf("%+v", m.Info.Items)
 	}
 	c.refused(errs.NotFound, "load_items", object{"path": path, "items": object{"no": nil}})
-	for _, bad := range []string{`{}`, `{"x":{}}`, `{"x":{"tree":1,"json":"1"}}`, `{"x":{"files":"rel","type":"a.B"}}`, `{"x":{"files":"/","type":"a.B"}}`,
-		`{"x":{"files":"/nowhere/at/all","type":"a.B"}}`, `{"x":7}`, `{"x":{"json":7}}`, `{"x":{"json":"{"}}`, `{"x":{"tree":1},"x":{"tree":1}}`, `[]`} {
+	for _, bad := range []string{`{}`, `{"x":{}}`, `{"x":{"tree":1,"json":"1"}}`,
+		`{"x":{"files":"rel","type":"a.B"}}`, `{"x":{"files":"/","type":"a.B"}}`,
+		`{"x":{"files":"/nowhere/at/all","type":"a.B"}}`, `{"x":7}`, `{"x":{"json":7}}`, `{"x":{"json":"{"}}`,
+		`{"x":{"tree":1},"x":{"tree":1}}`, `[]`} {
 		c.refused(errs.Invalid, "save", object{"path": filepath.Join(dir, "bad"), "items": raw(bad)})
 	}
 }
 
-// TestDirectoriesGoWithRefusals checks that a directory of files is removed also if the save is refused.
+// TestDirectoriesGoWithRefusals checks that a directory of files is removed also if the save is
+// refused.
 func TestDirectoriesGoWithRefusals(t *testing.T) {
 	c := served(t)
 	for _, args := range []object{{"arena": 99}, {"nonsense": 1}, {"overwrite": "yes"}} {
@@ -197,7 +218,8 @@ func TestDirectoriesGoWithRefusals(t *testing.T) {
 		if err := os.Mkdir(given, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		args["path"], args["items"] = filepath.Join(dir, "ckpt"), object{"own": object{"files": given, "type": "my.Handler"}}
+		args["path"], args["items"] = filepath.Join(dir, "ckpt"), object{"own": object{"files": given,
+			"type": "my.Handler"}}
 		if s := c.wait(c.start("save", args)); s.Error == nil {
 			t.Fatalf("%s", s.Body)
 		}
@@ -233,7 +255,8 @@ func TestAdmissionErrors(t *testing.T) {
 			t.Errorf("%v: %v %s", f.args, s.events, s.Body)
 		}
 	}
-	if f := c.refused(errs.Exists, "save", object{"path": path, "arena": id, "items": state(8)}); f.Op == "" && f.Remedy == "" || f.Text == "" {
+	if f := c.refused(errs.Exists, "save", object{"path": path, "arena": id, "items": state(8)}); f.Op == "" &&
+		f.Remedy == "" || f.Text == "" {
 		t.Errorf("%+v", f)
 	}
 	c.call("save", object{"path": path, "arena": id, "items": state(8), "overwrite": true})
@@ -269,7 +292,8 @@ func TestManage(t *testing.T) {
 	if verdict.Verdict != "sound" || verdict.Text == "" {
 		t.Errorf("%+v", verdict)
 	}
-	c.call("save", object{"path": path, "arena": id, "items": object{"more": object{"tree": raw(`["d",["a"],[1]]`)}}, "partial_update": true})
+	c.call("save", object{"path": path, "arena": id,
+		"items": object{"more": object{"tree": raw(`["d",["a"],[1]]`)}}, "partial_update": true})
 	c.call("delete", object{"path": path, "item": "cfg"})
 	c.refused(errs.NotFound, "delete", object{"path": path, "item": "cfg"})
 	var v struct{ Deleted bool }
@@ -306,15 +330,19 @@ func TestParts(t *testing.T) {
 	if !slices.Equal(s.events, []string{"accepted", "released"}) {
 		t.Error(s.events)
 	}
-	c.refused(errs.Exists, "partial.save", object{"path": path, "arena": id, "items": part(`["d",["a"],[["a","int8",[1],0]]]`)})
+	c.refused(errs.Exists, "partial.save", object{"path": path, "arena": id,
+		"items": part(`["d",["a"],[["a","int8",[1],0]]]`)})
 	c.call("partial.save", object{"path": path, "arena": id, "items": part(`["d",["b"],[["a","int8",[2],64]]]`)})
-	c.call("partial.save", object{"path": path, "arena": id, "replace": true, "items": part(`["d",["b"],[["a","int8",[3],64]]]`)})
+	c.call("partial.save", object{"path": path, "arena": id, "replace": true,
+		"items": part(`["d",["b"],[["a","int8",[3],64]]]`)})
 	c.call("partial.finalize", object{"path": path})
-	if v := c.load("load", object{"path": path}); !strings.Contains(string(v.Tree), `["a","int8",[3],`) || v.mem[0] != 9 {
+	if v := c.load("load", object{"path": path}); !strings.Contains(string(v.Tree), `["a","int8",[3],`) ||
+		v.mem[0] != 9 {
 		t.Errorf("%s", v.Tree)
 	}
 	c.refused(errs.NotFound, "partial.abort", object{"path": path})
-	c.call("partial.save", object{"path": path + "2", "arena": id, "items": part(`["d",["b"],[["a","int8",[3],64]]]`)})
+	c.call("partial.save", object{"path": path + "2", "arena": id,
+		"items": part(`["d",["b"],[["a","int8",[3],64]]]`)})
 	c.call("partial.abort", object{"path": path + "2"})
 	c.refused(errs.NotFound, "partial.finalize", object{"path": path + "2"})
 }
@@ -326,18 +354,23 @@ func TestTransform(t *testing.T) {
 	mem[0], mem[64] = 1, 2
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "1"), filepath.Join(dir, "2")
-	c.call("save", object{"path": one, "arena": id, "items": object{"state": object{"tree": raw(`["d",["a","b"],[["a","int8",[1],0],["l",[["a","int8",[1],64],3]]]]`)}}})
-	c.call("save", object{"path": two, "arena": id, "items": object{"state": object{"tree": raw(`["d",["c"],[["a","int8",[1],64]]]`)}}})
-	v := c.load("load_transform", object{"paths": []string{one}, "rules": "rules:\n- rename: {pattern: a, to: new.a}\n- drop: {pattern: 'b\\..*'}\n"})
+	c.call("save", object{"path": one, "arena": id,
+		"items": object{"state": object{"tree": raw(`["d",["a","b"],[["a","int8",[1],0],["l",[["a","int8",[1],64],3]]]]`)}}})
+	c.call("save", object{"path": two, "arena": id,
+		"items": object{"state": object{"tree": raw(`["d",["c"],[["a","int8",[1],64]]]`)}}})
+	v := c.load("load_transform", object{"paths": []string{one},
+		"rules": "rules:\n- rename: {pattern: a, to: new.a}\n- drop: {pattern: 'b\\..*'}\n"})
 	if string(v.Tree) != `["d",["new"],[["d",["a"],[["a","int8",[1],0]]]]]` || v.mem[0] != 1 {
 		t.Errorf("%s", v.Tree)
 	}
 	v = c.load("load_transform", object{"paths": []string{one, two},
 		"leaves": raw(`["d",["x","y","z","k"],[["r",0,["b"]],["r",1,["c"]],["r",0,["b","1"]],"new"]]`)})
-	if !strings.HasPrefix(string(v.Tree), `["d",["x","y","z","k"],[["l",[["a","int8",[1],0],3]],["a","int8",[1],64],3,"new"]]`) || v.mem[0] != 2 {
+	if !strings.HasPrefix(string(v.Tree),
+		`["d",["x","y","z","k"],[["l",[["a","int8",[1],0],3]],["a","int8",[1],64],3,"new"]]`) || v.mem[0] != 2 {
 		t.Errorf("%s", v.Tree)
 	}
-	v = c.load("load_transform", object{"paths": []string{one}, "leaves": raw(`["d",["x"],[["r",0,["a"]]]]`), "abstract": raw(`["d",["x"],[["s","float32",[1]]]]`)})
+	v = c.load("load_transform", object{"paths": []string{one}, "leaves": raw(`["d",["x"],[["r",0,["a"]]]]`),
+		"abstract": raw(`["d",["x"],[["s","float32",[1]]]]`)})
 	if string(v.Tree) != `["d",["x"],[["a","float32",[1],0]]]` {
 		t.Errorf("%s", v.Tree)
 	}

@@ -30,7 +30,8 @@ func flat(n *tree.Node) []string {
 
 // TestHello checks that another protocol and another version are refused by an error that says so.
 func TestHello(t *testing.T) {
-	for _, h := range []object{{"protocol": 2, "version": testVersion, "pid": 1}, {"protocol": 1, "version": "other", "pid": 1}, {"protocol": 1}} {
+	for _, h := range []object{{"protocol": 2, "version": testVersion, "pid": 1}, {"protocol": 1,
+		"version": "other", "pid": 1}, {"protocol": 1}} {
 		ours, theirs := pair(t)
 		done := make(chan error, 1)
 		go func() { done <- Serve(context.Background(), theirs, Options{Version: testVersion}) }()
@@ -52,8 +53,8 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// TestViolationsEndTheConnection sends what the protocol does not have. Each ends its connection with
-// an error of id 0, and another connection goes on.
+// TestViolationsEndTheConnection sends what the protocol does not have. Each ends its connection
+// with an error of id 0, and another connection goes on.
 func TestViolationsEndTheConnection(t *testing.T) {
 	other := served(t)
 	frame := func(kind byte, body string) []byte {
@@ -91,7 +92,8 @@ func TestIDInUse(t *testing.T) {
 	c := served(t)
 	path := filepath.Join(t.TempDir(), "run")
 	c.call("training.open", object{"dir": path, "preservation_policy": object{"ask": true}})
-	c.start("training.save", object{"checkpointer": 1, "step": 1, "items": object{"state": object{"tree": raw("[\"d\",[\"a\"],[1]]")}}})
+	c.start("training.save", object{"checkpointer": 1, "step": 1,
+		"items": object{"state": object{"tree": raw("[\"d\",[\"a\"],[1]]")}}})
 	c.await(func(s said) bool { return s.Ask != 0 }) // and no answer: Wait waits
 	c.last = 100
 	c.start("training.wait", object{"checkpointer": 1})
@@ -112,7 +114,10 @@ func (c *client) await(is func(said) bool) said {
 
 // TestTruncatedFrames ends connections within frames. The server takes it for the end.
 func TestTruncatedFrames(t *testing.T) {
-	whole := appendFrame(nil, kindCall, func(b []byte) []byte { return append(b, `{"id":1,"op":"load","args":{"path":"/x"}}`...) })
+	whole := appendFrame(nil, kindCall, func(b []byte) []byte {
+		return append(b,
+			`{"id":1,"op":"load","args":{"path":"/x"}}`...)
+	})
 	for n := range whole {
 		ours, theirs := pair(t)
 		done := make(chan error, 1)
@@ -137,7 +142,8 @@ func TestCallsSideBySide(t *testing.T) {
 	c := served(t)
 	dir := t.TempDir()
 	c.call("training.open", object{"dir": dir, "preservation_policy": object{"ask": true}})
-	c.start("training.save", object{"checkpointer": 1, "step": 1, "items": object{"state": object{"tree": raw(`["d",["a"],[1]]`)}}})
+	c.start("training.save", object{"checkpointer": 1, "step": 1,
+		"items": object{"state": object{"tree": raw(`["d",["a"],[1]]`)}}})
 	question := c.await(func(s said) bool { return s.Ask != 0 })
 	waiting := c.start("training.wait", object{"checkpointer": 1})
 	id := c.start("is_checkpoint", object{"path": dir})
@@ -176,7 +182,8 @@ func TestContextEndsTheServer(t *testing.T) {
 	}
 }
 
-// TestPanicEndsTheCall checks that a panic within a call is its error and not the end of the server.
+// TestPanicEndsTheCall checks that a panic within a call is its error and not the end of the
+// server.
 func TestPanicEndsTheCall(t *testing.T) {
 	c := served(t)
 	k := &call{connection: &connection{Options: Options{}.withDefaults()}, op: "load"} // without arguments

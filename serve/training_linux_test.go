@@ -60,7 +60,8 @@ func TestRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	id, mem := c.arena(4096)
 	mem[0] = 5
-	v := c.quiet("training.open", object{"dir": dir, "save_policy": object{"policy": "FixedIntervalPolicy", "args": object{"interval": 10}},
+	v := c.quiet("training.open", object{"dir": dir, "save_policy": object{"policy": "FixedIntervalPolicy",
+		"args": object{"interval": 10}},
 		"preservation_policy": object{"policy": "LatestN", "args": object{"n": 2}}, "custom": object{"model": "m"},
 		"names": object{"prefix": "step", "fixed_length": 4}})
 	run := v.Checkpointer
@@ -81,7 +82,8 @@ func TestRun(t *testing.T) {
 		}
 	}
 	c.quiet("training.wait", with(object{}))
-	if v = c.quiet("training.checkpoints", with(object{})); len(v.Checkpoints) != 2 || v.Checkpoints[0].Directory != "step_0020" || v.Saving ||
+	if v = c.quiet("training.checkpoints", with(object{})); len(v.Checkpoints) != 2 ||
+		v.Checkpoints[0].Directory != "step_0020" || v.Saving ||
 		string(v.Checkpoints[1].Metrics["loss"]) != "0.5" || string(v.Checkpoints[1].Metrics["n"]) != "30.0" {
 		t.Errorf("%+v", v)
 	}
@@ -97,16 +99,19 @@ func TestRun(t *testing.T) {
 	if got := c.load("training.load", with(object{"step": -1})); got.Step != 30 || got.mem[0] != 5 {
 		t.Errorf("%+v", got)
 	}
-	if got := c.load("training.load_items", with(object{"step": 20, "items": object{"state": nil, "metrics": nil}})); got.Step != 20 || got.Items["metrics"]["json"] == nil {
+	if got := c.load("training.load_items", with(object{"step": 20, "items": object{"state": nil,
+		"metrics": nil}})); got.Step != 20 || got.Items["metrics"]["json"] == nil {
 		t.Errorf("%+v", got)
 	}
-	if v = c.quiet("training.metadata", with(object{"step": -1, "item": "state"})); v.Step != 30 || len(v.Info.Items) != 1 {
+	if v = c.quiet("training.metadata", with(object{"step": -1, "item": "state"})); v.Step != 30 ||
+		len(v.Info.Items) != 1 {
 		t.Errorf("%+v", v)
 	}
 	c.failed(errs.NotFound, "training.metadata", with(object{"step": -1, "item": "none"}))
 	c.failed(errs.NotFound, "training.load", with(object{"step": 7}))
 	c.failed(errs.Exists, "training.save", with(object{"step": 30, "items": state(8), "arena": id, "force": true}))
-	c.quiet("training.save", with(object{"step": 30, "items": state(8), "arena": id, "force": true, "overwrite": true}))
+	c.quiet("training.save", with(object{"step": 30, "items": state(8), "arena": id, "force": true,
+		"overwrite": true}))
 	c.quiet("training.reload", with(object{}))
 	c.failed(errs.NotFound, "training.delete", with(object{"step": 7}))
 	if v = c.quiet("training.delete", with(object{"step": 20})); !v.Deleted {
@@ -127,7 +132,8 @@ func TestRun(t *testing.T) {
 func TestDeclinedSave(t *testing.T) {
 	c := served(t)
 	id, _ := c.arena(4096)
-	c.quiet("training.open", object{"dir": t.TempDir(), "save_policy": object{"policy": "SpecificStepsPolicy", "args": object{"steps": []int{3}}}})
+	c.quiet("training.open", object{"dir": t.TempDir(), "save_policy": object{"policy": "SpecificStepsPolicy",
+		"args": object{"steps": []int{3}}}})
 	k := c.start("training.save", object{"checkpointer": 1, "step": 2, "items": state(8), "arena": id})
 	var heard []string
 	for {
@@ -160,7 +166,8 @@ func TestClientPreserves(t *testing.T) {
 		c := served(t)
 		c.quiet("training.open", object{"dir": t.TempDir(), "preservation_policy": object{"ask": true}})
 		for step := range 3 {
-			c.start("training.save", object{"checkpointer": 1, "step": step + 1, "force": true, "items": object{"state": object{"tree": raw(`["d",["a"],[1]]`)}}})
+			c.start("training.save", object{"checkpointer": 1, "step": step + 1, "force": true,
+				"items": object{"state": object{"tree": raw(`["d",["a"],[1]]`)}}})
 			question := c.await(func(s said) bool { return s.Ask != 0 && s.Op == "preserve" })
 			answer := object{"ask": question.Ask, "value": object{"keep": []bool{true, true, true}[:step+1]}}
 			if step == 2 {
@@ -186,7 +193,8 @@ func TestClientGoneKeepsAll(t *testing.T) {
 	c := served(t)
 	c.quiet("training.open", object{"dir": dir, "preservation_policy": object{"ask": true}})
 	for step := range 2 {
-		c.start("training.save", object{"checkpointer": 1, "step": step, "force": true, "items": object{"state": object{"tree": raw(`["d",["a"],[1]]`)}}})
+		c.start("training.save", object{"checkpointer": 1, "step": step, "force": true,
+			"items": object{"state": object{"tree": raw(`["d",["a"],[1]]`)}}})
 		question := c.await(func(s said) bool { return s.Ask != 0 })
 		if step == 1 {
 			break
@@ -210,7 +218,8 @@ func TestClientGoneKeepsAll(t *testing.T) {
 
 // TestMetrics checks which metrics are numbers.
 func TestMetrics(t *testing.T) {
-	for text, want := range map[string]float64{`1`: 1, `2.5`: 2.5, `["f","-inf"]`: math.Inf(-1), `["u","18446744073709551615"]`: math.MaxUint64} {
+	for text, want := range map[string]float64{`1`: 1, `2.5`: 2.5, `["f","-inf"]`: math.Inf(-1),
+		`["u","18446744073709551615"]`: math.MaxUint64} {
 		if v, err := number(json.RawMessage(text)); err != nil || v != want {
 			t.Error(text, v, err)
 		}
