@@ -21,7 +21,7 @@ _MOST = 2  # arenas that saves may hold at a time; a third save waits for one of
 _LARGE = 32 << 20  # bytes from which several threads copy
 
 Copy = tuple[int, "np.ndarray[Any, Any]", "np.dtype[Any]", "tuple[int, ...]"]
-"""A copy to be made: offset, source, type and shape in the arena. The source may have fewer axes."""
+"""A copy to be made: offset, source, type in the arena, shape."""
 
 
 def map_memory(fd: int, size: int) -> mmap.mmap:
@@ -77,8 +77,11 @@ class Arenas:
                 except errors.Exhausted:
                     if not self._held():
                         raise
-            held = self._held()
-            self._connection._wait(lambda before=held: self._held() < before, None, {})  # type: ignore[misc]
+            self._await_fewer(self._held())
+
+    def _await_fewer(self, held: int) -> None:
+        """Wait until saves hold fewer arenas."""
+        self._connection._wait(lambda: self._held() < held, None, {})
 
     def _held(self) -> int:
         """Return how many arenas are held by saves."""

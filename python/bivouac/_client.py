@@ -1,6 +1,6 @@
 """The client of the side-car: one connection of a process, and the calls on it.
 
-    connection() -> Connection                   the connection of this process, made at its first use
+    connection() -> Connection                   the connection of this process
     Connection.call(op, /, **args) -> dict       call and wait
     Connection.start(op, /, …) -> Call           call and go on
     Connection.on_ask(op, function)              answer questions of the side-car

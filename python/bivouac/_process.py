@@ -21,6 +21,7 @@ BINARY = "BIVOUAC_BINARY"
 _ending: list[subprocess.Popen[bytes]] = []  # side-cars that were left while they finished saves
 _KEPT = 64 << 10
 _PIPE = 1 << 20
+_LISTEN = 0.5  # seconds between the moment a shared side-car's socket exists and it listens
 
 
 def binary() -> str:
@@ -132,8 +133,16 @@ def start() -> tuple[socket.socket, Process | None]:
 def _connect(path: str) -> socket.socket:
     """Return a socket to a shared side-car."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    deadline = time.monotonic() + _LISTEN
     try:
-        sock.connect(path)
+        while True:
+            try:
+                sock.connect(path)
+                break
+            except ConnectionRefusedError:
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(0.01)
     except OSError as err:
         sock.close()
         raise errors.IOError_(

@@ -81,3 +81,17 @@ def running(pid: int) -> bool:
             return file.read().rsplit(")", 1)[1].split()[0] not in ("Z", "X")
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def stop(pid: int) -> None:
+    """Stop a process with SIGSTOP, and wait until all its threads have stopped."""
+
+    def stopped() -> bool:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat") as file:
+                if file.read().rsplit(")", 1)[1].split()[0] not in ("T", "t"):
+                    return False
+        return True
+
+    os.kill(pid, signal.SIGSTOP)
+    assert eventually(stopped)

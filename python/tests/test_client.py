@@ -267,7 +267,8 @@ def test_a_shared_side_car_serves_several(shared: Any, program: Any, tmp_path: P
         assert _client.connection()._process is None
         for i in range(5):
             args = {"path": f"{sys.argv[1]}-{i}"}
-            _engine.start_save("save", {"s": {"a": np.arange(1000)}}, background=False, args=args).result()
+            tree = {"s": {"a": np.arange(1000)}}
+            _engine.start_save("save", tree, background=False, args=args).result()
             assert (_engine.load("load", args)["a"] == np.arange(1000)).all()
         print("ok")
     """

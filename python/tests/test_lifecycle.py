@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import eventually, running
+from conftest import eventually, running, stop
 
 from bivouac import _client, errors
 from bivouac.checkpoint import _engine
@@ -72,7 +72,7 @@ class TestDeath:
     def test_waiters_get_died_at_once(self, tmp_path: Path) -> None:
         connection = _client.connection()
         pid = sidecar_pid()
-        os.kill(pid, signal.SIGSTOP)  # so that no call ends
+        stop(pid)  # so that no call ends
         calls = [connection.start("load", path=str(tmp_path / "none")) for _ in range(3)]
         seen: list[tuple[float, BaseException]] = []
 
@@ -429,6 +429,7 @@ class TestInterrupt:
 connection = _client.connection()
 pid = connection._process.pid
 os.kill(pid, signal.SIGSTOP)
+time.sleep(0.2)  # until all its threads have stopped
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     connection.call("load", path="/none")
@@ -480,17 +481,17 @@ thread.start()
 while time.monotonic() < end:
     path = f"/none{done}"
     signal.setitimer(signal.ITIMER_REAL, rng.random() * 0.0015 + 1e-6)
-    armed = True
     try:
-        connection.call("load", path=path)
-    except errors.NotFound as err:
+        armed = True
+        try:
+            connection.call("load", path=path)
+        except errors.NotFound as err:
+            assert path in str(err), (path, str(err))
+            done += 1
         armed = False
-        assert path in str(err), (path, str(err))
-        done += 1
     except Stop:
         armed = False
         interrupted += 1
-    armed = False
 signal.setitimer(signal.ITIMER_REAL, 0)
 thread.join(20)
 assert other == [1], "the other thread hangs"
@@ -622,7 +623,7 @@ class TestThreads:
 
     def test_a_timeout_leaves_the_call_alone(self, tmp_path: Path) -> None:
         pid = sidecar_pid()
-        os.kill(pid, signal.SIGSTOP)
+        stop(pid)
         call = _client.connection().start("load", path=str(tmp_path / "none"))
         begin = time.monotonic()
         with pytest.raises(TimeoutError):

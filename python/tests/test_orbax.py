@@ -76,7 +76,8 @@ def test_dtypes_both_ways(name: str, tmp_path: Path) -> None:
 
 
 def test_jax_arrays_both_ways(tmp_path: Path) -> None:
-    tree = {"w": jnp.arange(6.0).reshape(2, 3), "h": jnp.ones((4,), jnp.bfloat16), "n": jnp.int32(3)}
+    half = jnp.ones((4,), jnp.bfloat16)
+    tree = {"w": jnp.arange(6.0).reshape(2, 3), "h": half, "n": jnp.int32(3)}
     save(tree, tmp_path / "ours")
     ocp.save(tmp_path / "theirs", tree)
     for path in (tmp_path / "ours", tmp_path / "theirs"):
@@ -137,7 +138,8 @@ def test_flax_train_state(tmp_path: Path) -> None:
     got = load(tmp_path / "c", abstract=state)
     assert type(got) is Train and got.step == 3 and got.apply is print
     assert bool((got.params["w"] == 1).all())
-    assert same(plain(ocp.load(tmp_path / "c")), {"params": {"w": np.ones(4, np.float32)}, "step": 3})
+    expected = {"params": {"w": np.ones(4, np.float32)}, "step": 3}
+    assert same(plain(ocp.load(tmp_path / "c")), expected)
 
 
 def test_registered_types(tmp_path: Path) -> None:
@@ -201,7 +203,8 @@ abstract = _tree.Abstract()
 node = abstract._boxes(tree["xy"], ())
 assert len(node[3]) == 8
 link = _engine._client.connection()
-call = link.start("load", path=path, abstract=["d", ["none", "x", "xy", "y"], [["x"], ["x"], node, ["x"]]])
+nodes = [["x"], ["x"], node, ["x"]]
+call = link.start("load", path=path, abstract=["d", ["none", "x", "xy", "y"], nodes])
 value = call.result()
 restorer = _restore.Restorer(_engine.map_memory(call.fds.pop(), value["bytes"]))
 boxes = dict(zip(value["tree"][1], value["tree"][2]))["xy"]
