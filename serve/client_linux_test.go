@@ -25,6 +25,8 @@ type client struct {
 	conn *net.UnixConn
 	last int64
 
+	lastCheckpointer int64
+
 	mu  sync.Mutex
 	fds []int // that came and were not taken
 }

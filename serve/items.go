@@ -113,25 +113,42 @@ func (k *call) removeDirectories() {
 	}
 }
 
-// registryOf returns the handlers of the process and those that items need, or nil for none.
+// registryOf returns the registry for a save. The client has chosen the handlers: each item that is
+// not a tree is bound to its own.
 func registryOf(items map[string]any) (*handler.Registry, error) {
-	var r *handler.Registry
-	var err error
-	added := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(items)) {
-		f, ok := items[name].(files)
-		if !ok || added[f.typeString] {
+	bound := map[string]handler.CheckpointableHandler{}
+	for name, v := range items {
+		switch v := v.(type) {
+		case files:
+			bound[name] = filesHandler{v.typeString}
+		case json.RawMessage:
+			bound[name] = handler.JSON{}
+		case checkpoint.ProtoText:
+			bound[name] = handler.Proto{}
+		}
+	}
+	return registryWith(bound)
+}
+
+// registryWith returns the registry of the process with other handlers for some items, or nil,
+// which is the registry of the process.
+func registryWith(bound map[string]handler.CheckpointableHandler) (*handler.Registry, error) {
+	if len(bound) == 0 {
+		return nil, nil
+	}
+	global, r := handler.Global(), &handler.Registry{}
+	for _, e := range global.Entries() {
+		if e.Name != "" && bound[e.Name] != nil {
 			continue
 		}
-		if r == nil {
-			if r, err = handler.Local(nil, true); err != nil {
-				return nil, err
-			}
+		if err := r.Add(e.Handler, e.Name, global.SecondaryTypeStrings(e.Handler)...); err != nil {
+			return nil, err
 		}
-		if err := r.Add(filesHandler{f.typeString}, ""); err != nil {
+	}
+	for _, name := range slices.Sorted(maps.Keys(bound)) {
+		if err := r.Add(bound[name], name); err != nil {
 			return nil, errs.Wrap("", "item "+strconv.Quote(name), err)
 		}
-		added[f.typeString] = true
 	}
 	return r, nil
 }
@@ -140,13 +157,12 @@ func registryOf(items map[string]any) (*handler.Registry, error) {
 type wantedItems struct {
 	abstract map[string]any        // for LoadOptions; nil is all items
 	trees    map[string]*tree.Node // that were asked for by an abstract tree
-	registry *handler.Registry     // nil: of the process
-	files    bool                  // some item is to be files
+	bound    map[string]handler.CheckpointableHandler
 }
 
 // readWanted reads the items of a load.
 func readWanted(text []byte) (*wantedItems, error) {
-	w := &wantedItems{trees: map[string]*tree.Node{}}
+	w := &wantedItems{trees: map[string]*tree.Node{}, bound: map[string]handler.CheckpointableHandler{}}
 	if text == nil {
 		return w, nil
 	}
@@ -171,31 +187,24 @@ func readWanted(text []byte) (*wantedItems, error) {
 		if string(members[what]) != "true" {
 			return &errs.Error{Kind: errs.Invalid, Subject: what, Want: "true", Got: clipped(members[what])}
 		}
-		return w.bind(name, what)
+		w.bind(name, what)
+		return nil
 	})
 }
 
 // bind has an item be loaded by a handler of its own.
-func (w *wantedItems) bind(name, what string) (err error) {
-	if w.registry == nil {
-		if w.registry, err = handler.Local(nil, true); err != nil {
-			return err
-		}
-	}
-	var h handler.CheckpointableHandler
+func (w *wantedItems) bind(name, what string) {
 	switch what {
 	case "json":
+		w.bound[name] = handler.JSON{}
 		if name == handler.ItemMetrics {
-			return nil // which is JSON
+			w.bound[name] = handler.Metrics{}
 		}
-		h = handler.JSON{}
 	case "proto":
-		h = handler.Proto{}
+		w.bound[name] = handler.Proto{}
 	default:
-		w.files = true
-		h = filesHandler{"bivouac.files." + strconv.Quote(name)}
+		w.bound[name] = filesHandler{"bivouac.files." + strconv.Quote(name)}
 	}
-	return w.registry.Add(h, name)
 }
 
 // loadItems loads items.
@@ -209,7 +218,8 @@ func loadItems(k *call) (reply, error) {
 		if err != nil || !hasFiles(items) {
 			return items, nil, err
 		}
-		info, err := checkpoint.Metadata(k.ctx, path, &checkpoint.LoadOptions{Options: o.Options})
+		info, err := checkpoint.Metadata(k.ctx, path,
+			&checkpoint.LoadOptions{Options: o.Options, AllowNoManifest: o.AllowNoManifest})
 		return items, info, err
 	})
 }
@@ -228,7 +238,9 @@ func (k *call) loadSeveral(read func(*checkpoint.LoadOptions) (map[string]any, *
 	if w.abstract != nil {
 		o.Abstract = w.abstract
 	}
-	o.Checkpointables.Registry = w.registry
+	if o.Checkpointables.Registry, err = registryWith(w.bound); err != nil {
+		return reply{}, err
+	}
 	items, info, err := read(o)
 	defer func() {
 		if err == nil {

@@ -13,7 +13,7 @@ import (
 
 // metadata describes a checkpoint.
 func metadata(k *call) (reply, error) {
-	path, o := k.args.path(), &checkpoint.LoadOptions{Options: k.args.context(), Name: k.args.text("item")}
+	path, o := k.args.path(), k.metadataOptions()
 	if err := k.args.finish(); err != nil {
 		return reply{}, err
 	}
@@ -22,6 +22,12 @@ func metadata(k *call) (reply, error) {
 		return reply{}, err
 	}
 	return described(info, nil)
+}
+
+// metadataOptions reads the options of a call that describes.
+func (k *call) metadataOptions() *checkpoint.LoadOptions {
+	return &checkpoint.LoadOptions{Options: k.args.context(), Name: k.args.text("item"),
+		Salvage: k.args.flag("salvage"), AllowNoManifest: k.args.flag("allow_no_manifest")}
 }
 
 // described answers with metadata and, of a step, its number.

@@ -168,7 +168,7 @@ func TestAMillionLeaves(t *testing.T) {
 func TestAbstractNodes(t *testing.T) {
 	n,
 		err := readTree([]byte(`["l",[["s",null,null],["s","int8",[2,3]],`+
-			`["s",null,[4],[[[0],[2]],[[2],[2]]]],["x"],["y","int"],null]]`), nil)
+		`["s",null,[4],[[[0],[2]],[[2],[2]]]],["x"],["y","int"],null]]`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

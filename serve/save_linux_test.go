@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -205,6 +207,45 @@ func TestItems(t *testing.T) {
 		`{"x":{"files":"/nowhere/at/all","type":"a.B"}}`, `{"x":7}`, `{"x":{"json":7}}`, `{"x":{"json":"{"}}`,
 		`{"x":{"tree":1},"x":{"tree":1}}`, `[]`} {
 		c.refused(errs.Invalid, "save", object{"path": filepath.Join(dir, "bad"), "items": raw(bad)})
+	}
+}
+
+// TestItemsOfAnyName saves files under a built-in type string, two items of one type, and items
+// that are no trees under the name that the library binds to trees.
+func TestItemsOfAnyName(t *testing.T) {
+	c := served(t)
+	dir := t.TempDir()
+	given := func(name string) object {
+		path := filepath.Join(dir, "given-"+name)
+		if err := os.Mkdir(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(path, "f"), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return object{"files": path, "type": handler.TypeObjects}
+	}
+	c.call("save", object{"path": filepath.Join(dir, "1"),
+		"items": object{"a": given("a"), "b": given("b"), "state": given("state")}})
+	v := c.load("load_items", object{"path": filepath.Join(dir, "1"),
+		"items": object{"state": object{"files": true}, "b": object{"files": true}}})
+	for _, name := range []string{"state", "b"} {
+		var got string
+		if err := json.Unmarshal(v.Items[name]["files"], &got); err != nil {
+			t.Fatalf("%s: %s", name, v.Items)
+		}
+		if b, err := os.ReadFile(filepath.Join(got, "f")); string(b) != name {
+			t.Errorf("%s: %q %v", name, b, err)
+		}
+		if string(v.Items[name]["type"]) != strconv.Quote(handler.TypeObjects) {
+			t.Errorf("%s", v.Items[name]["type"])
+		}
+		os.RemoveAll(got)
+	}
+	c.call("save", object{"path": filepath.Join(dir, "2"), "items": object{"state": object{"json": "[1]"}}})
+	v = c.load("load_items", object{"path": filepath.Join(dir, "2"), "items": object{"state": object{"json": true}}})
+	if string(v.Items["state"]["json"]) != `"[1]"` {
+		t.Errorf("%s", v.Items)
 	}
 }
 

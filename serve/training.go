@@ -2,7 +2,9 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
@@ -77,14 +79,31 @@ func (k *call) policy(name string) (spec *training.PolicySpec, ask bool, err err
 	return &p.PolicySpec, p.Ask, nil
 }
 
+// nameFormat is training.StandardNames as it travels.
+type nameFormat struct {
+	Prefix      *string `json:"prefix"`
+	FixedLength int     `json:"fixed_length"`
+}
+
+func (n nameFormat) names() training.NameFormat {
+	return training.StandardNames{Prefix: n.Prefix, FixedLength: n.FixedLength}
+}
+
 // names reads how steps are spelt.
 func (k *call) names() training.NameFormat {
 	var n struct {
-		Prefix      *string `json:"prefix"`
-		FixedLength int     `json:"fixed_length"`
+		nameFormat
+		Read []nameFormat `json:"read"`
 	}
 	k.args.into("names", &n)
-	return training.StandardNames{Prefix: n.Prefix, FixedLength: n.FixedLength}
+	if n.Read == nil {
+		return n.nameFormat.names()
+	}
+	several := training.CompositeNames{Write: n.nameFormat.names()}
+	for _, f := range n.Read {
+		several.Read = append(several.Read, f.names())
+	}
+	return several
 }
 
 // checkpointer returns the checkpointer of the call.
@@ -213,23 +232,38 @@ func trainingMetadata(k *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	step, item := k.stepOf(c), k.args.text("item")
-	k.args.context() // which says nothing about the documents of a step
+	step, o := k.stepOf(c), k.metadataOptions()
 	if err := k.args.finish(); err != nil {
 		return reply{}, err
 	}
-	info, err := c.Metadata(k.ctx, step)
+	info, err := c.describe(k.ctx, step, o)
 	if err != nil {
 		return reply{}, err
 	}
-	if item != "" {
-		it, ok := info.Item(item)
+	if o.Name != "" {
+		it, ok := info.Item(o.Name)
 		if !ok {
-			return reply{}, &errs.Error{Kind: errs.NotFound, Op: "training.Metadata", Subject: "item " + item}
+			return reply{}, &errs.Error{Kind: errs.NotFound, Op: "training.Metadata", Subject: "item " + o.Name}
 		}
 		info.Items = []checkpoint.ItemInfo{it}
 	}
 	return described(info, &step)
+}
+
+// describe returns the metadata of a step, of all items or more. Its path is whole.
+func (c *checkpointer) describe(ctx context.Context, step int64, o *checkpoint.LoadOptions) (*checkpoint.Info, error) {
+	if o.AllowNoManifest || o.Salvage {
+		for _, s := range c.Checkpoints() {
+			if s.Step == step {
+				return checkpoint.Metadata(ctx, filepath.Join(c.Directory(), s.Directory), o)
+			}
+		}
+	}
+	info, err := c.Metadata(ctx, step)
+	if err == nil && !filepath.IsAbs(info.Path) {
+		info.Path = filepath.Join(c.Directory(), info.Path)
+	}
+	return info, err
 }
 
 // trainingCheckpoints lists the steps.

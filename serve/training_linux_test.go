@@ -127,6 +127,37 @@ func TestRun(t *testing.T) {
 	c.failed(errs.Invalid, "training.open", object{"dir": dir, "names": object{"prefix": "a/b"}})
 }
 
+// TestNamesOfSeveralForms reads steps of two forms and writes one.
+func TestNamesOfSeveralForms(t *testing.T) {
+	c := served(t)
+	dir := t.TempDir()
+	save := func(names object) runValue {
+		v := c.quiet("training.open", object{"dir": dir, "names": names})
+		steps := c.quiet("training.checkpoints", object{"checkpointer": v.Checkpointer}).Checkpoints
+		c.quiet("training.save", object{"checkpointer": v.Checkpointer, "step": len(steps), "force": true,
+			"items": object{"state": object{"tree": raw(`["d",["a"],[1]]`)}}})
+		m := c.quiet("training.metadata", object{"checkpointer": v.Checkpointer, "step": -1})
+		if filepath.Dir(m.Info.Path) != dir {
+			t.Error(m.Info.Path)
+		}
+		m = c.quiet("training.metadata", object{"checkpointer": v.Checkpointer, "step": -1, "allow_no_manifest": true})
+		if filepath.Dir(m.Info.Path) != dir {
+			t.Error(m.Info.Path)
+		}
+		v = c.quiet("training.checkpoints", object{"checkpointer": v.Checkpointer})
+		c.quiet("training.close", object{"checkpointer": c.lastCheckpointer})
+		return v
+	}
+	c.lastCheckpointer = 1
+	save(object{"prefix": "old"})
+	c.lastCheckpointer = 2
+	two := object{"prefix": "new"}
+	v := save(object{"prefix": "new", "read": []object{two, {"prefix": "old"}}})
+	if len(v.Checkpoints) != 2 || v.Checkpoints[0].Directory != "old_0" || v.Checkpoints[1].Directory != "new_1" {
+		t.Errorf("%+v", v.Checkpoints)
+	}
+}
+
 // TestDeclinedSave checks that a save that the policy does not want has neither event, and that its
 // arena is free.
 func TestDeclinedSave(t *testing.T) {
