@@ -3,8 +3,10 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -178,12 +180,9 @@ func (k *call) do() (r reply, err error) {
 			err = &errs.Error{Op: "serve." + k.op, Subject: "panic", Remedy: "report this with the log of the side-car"}
 		}
 	}()
-	op := ops()[k.op]
+	op := k.ops[k.op]
 	if op == nil {
-		var names []string
-		for name := range ops() {
-			names = append(names, name)
-		}
+		names := slices.Collect(maps.Keys(k.ops))
 		return reply{}, &errs.Error{Kind: errs.Unsupported, Op: "serve", Subject: "call " + strconv.Quote(k.op),
 			Want: "a call of the protocol", Remedy: errs.DidYouMean(k.op, names)}
 	}

@@ -42,7 +42,7 @@ func (o Options) withDefaults() Options {
 func Serve(ctx context.Context, conn *net.UnixConn, o Options) error {
 	o = o.withDefaults()
 	ctx, cancel := context.WithCancel(ctx)
-	c := &connection{Options: o, conn: conn, out: newOutbox(conn), calls: map[int64]*call{}}
+	c := &connection{Options: o, conn: conn, out: newOutbox(conn), calls: map[int64]*call{}, ops: ops()}
 	stop := context.AfterFunc(ctx, func() { conn.CloseRead() }) //nolint:errcheck // then it is closed already
 	err := c.read(ctx)
 	stop()
@@ -60,6 +60,7 @@ type connection struct {
 	asks   asks
 
 	checkpointers checkpointers
+	ops           map[string]func(*call) (reply, error)
 
 	working sync.WaitGroup // calls
 	mu      sync.Mutex

@@ -186,7 +186,7 @@ func TestContextEndsTheServer(t *testing.T) {
 // server.
 func TestPanicEndsTheCall(t *testing.T) {
 	c := served(t)
-	k := &call{connection: &connection{Options: Options{}.withDefaults()}, op: "load"} // without arguments
+	k := &call{connection: &connection{Options: Options{}.withDefaults(), ops: ops()}, op: "load"} // without arguments
 	if _, err := k.do(); err == nil {
 		t.Error("no error")
 	}
