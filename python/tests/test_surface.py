@@ -387,6 +387,42 @@ def test_multihost() -> None:
 
 
 @pytest.mark.usefixtures("sidecar")
+def test_a_base_is_linked(tmp_path: Path) -> None:
+    state = {"w": np.random.default_rng(0).random(1 << 18)}
+    ocp.save(tmp_path / "a", state, base=tmp_path / "a")
+    ocp.save(tmp_path / "b", state, base=tmp_path / "a")
+    linked = [p for p in (tmp_path / "b").rglob("*") if p.is_file() and p.stat().st_nlink > 1]
+    assert sum(p.stat().st_size for p in linked) >= state["w"].nbytes
+    assert ocp.delete(tmp_path / "a")
+    assert np.array_equal(ocp.load(tmp_path / "b")["w"], state["w"])
+
+
+@pytest.mark.usefixtures("sidecar")
+def test_runs_load_steps_of_every_format(tmp_path: Path) -> None:
+    names = ocp.path.step
+    old, new = names.standard_name_format(step_prefix="step"), names.standard_name_format()
+    with ocp.training.Checkpointer(tmp_path / "run", step_name_format=old) as run:
+        run.save(3, {"x": 3})
+    both = names.composite_name_format(new, [new, old])
+    with ocp.training.Checkpointer(tmp_path / "run", step_name_format=both) as run:
+        run.save(4, {"x": 4})
+        assert [c.path.name for c in run.checkpoints] == ["step_3", "4"]
+        assert run.load(3) == {"x": 3} and run.load() == {"x": 4}
+        assert run.metadata(3).path.name == "step_3"
+
+    class Own:
+        def build_name(self, step: int) -> str:
+            return str(step)
+
+        def find_all(self, base_path: Any) -> Any: ...
+
+        def find_step(self, base_path: Any, step: int) -> Any: ...
+
+    with pytest.raises(NotImplementedError):
+        ocp.training.Checkpointer(tmp_path / "other", step_name_format=Own())
+
+
+@pytest.mark.usefixtures("sidecar")
 def test_runs_have_one_writer(tmp_path: Path) -> None:
     with ocp.training.Checkpointer(tmp_path / "run") as run:
         run.save(1, {"x": 1})

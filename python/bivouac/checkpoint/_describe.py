@@ -20,9 +20,18 @@ METRICS = "metrics"
 _SCALARS: dict[str, Any] = {"int": 0, "float": 0.0, "bool": False, "str": "string"}
 
 
-def info(path: str | os.PathLike[str], context: Mapping[str, Any] | None) -> dict[str, Any]:
+def info(
+    path: str | os.PathLike[str],
+    context: Mapping[str, Any] | None,
+    allow_no_manifest: bool = False,
+) -> dict[str, Any]:
     """Return what the server says of a checkpoint: `info` in docs/format/serve.md."""
-    call = _client.connection().start("metadata", path=_engine.absolute(path), context=context)
+    call = _client.connection().start(
+        "metadata",
+        path=_engine.absolute(path),
+        context=context,
+        allow_no_manifest=allow_no_manifest or None,
+    )
     call.cancel_on_interrupt = True
     with translated(LAYOUT):
         return dict(call.result()["info"])

@@ -101,7 +101,8 @@ class PyTreeHandler:
         """Return the tree of a directory with descriptions as leaves."""
         from bivouac.checkpoint import _describe
 
-        return _describe.checkpoint(directory, item=None).metadata
+        found = _describe.info(directory, self._args().get("context"), allow_no_manifest=True)
+        return _describe.tree(_describe.pick(found, None).get("tree"))
 
     def is_handleable(self, checkpointable: Any) -> bool:
         """Return True for a tree whose leaves can all be saved."""
