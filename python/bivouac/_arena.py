@@ -116,7 +116,10 @@ class Arenas:
         """Give the memory of a free arena back."""
         self._arenas.remove(arena)
         self._connection.start("arena.free", arena=arena.number)
-        arena.memory.close()
+        try:
+            arena.memory.close()
+        except BufferError:
+            pass  # a traceback still has a view; the memory goes with it
 
 
 def copy_all(memory: mmap.mmap, copies: Sequence[Copy]) -> None:

@@ -117,12 +117,13 @@ class Connection:
         if self._failure is not None:
             raise self._failure()
         number = next(self._numbers)
-        body = {
-            "id": number,
-            "op": op,
-            "args": {key: value for key, value in args.items() if value is not None},
-        }
-        data = _encode(op, _wire.CALL, body)
+        args = {key: value for key, value in args.items() if value is not None}
+        try:
+            data = _wire.encode(_wire.CALL, {"id": number, "op": op, "args": args})
+        except (ValueError, TypeError, RecursionError) as err:
+            raise errors.Invalid(
+                f"{op}: an argument cannot be written as JSON: {err}", op=op, got=str(err)
+            ) from err
         call = Call(self, number, op, on_event, hook)
         self._calls[number] = call
         if on_event is not None or self._asks or self._listener is not None:
@@ -205,7 +206,8 @@ class Connection:
             finally:
                 self._leave(waiter, others)
         finally:
-            self._leave(waiter, others)
+            if waiter in self._waiters or waiter in others:
+                self._leave(waiter, others)
         return ready()
 
     def _leave(self, waiter: Waiter, others: dict[Waiter, None]) -> None:
@@ -464,16 +466,6 @@ class Connection:
         self._socket.close()
         if self._process is not None:
             self._process.forget()
-
-
-def _encode(op: str, kind: int, body: Any) -> bytes:
-    """Return a frame, or raise an error that says what cannot be sent."""
-    try:
-        return _wire.encode(kind, body)
-    except (ValueError, TypeError, RecursionError) as err:
-        raise errors.Invalid(
-            f"{op}: an argument cannot be written as JSON: {err}", op=op, got=str(err)
-        ) from err
 
 
 _current: Connection | None = None

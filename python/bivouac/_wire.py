@@ -17,6 +17,7 @@ import select
 import socket
 import struct
 import threading
+from collections.abc import Callable
 from typing import Any
 
 HELLO, CALL, RESULT, ERROR, EVENT, CANCEL, ASK, ANSWER = range(1, 9)
@@ -33,9 +34,26 @@ _FLAGS = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 _length = struct.Struct("<I")
 _head = struct.Struct("<IB")
 
-_encode = json.JSONEncoder(
-    ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")
-).encode
+
+
+def _encoder() -> Callable[[Any], str]:
+    """Return a function that writes JSON: json's encoder in C, made once, if there is one."""
+    encoder = json.JSONEncoder(
+        ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")
+    )
+    make = getattr(json.encoder, "c_make_encoder", None)
+    string = getattr(json.encoder, "encode_basestring", None)
+    if make is not None and string is not None:
+        try:
+            in_c = make(None, encoder.default, string, None, ":", ",", False, False, False)
+            if "".join(in_c({"a": [1, "ü"]}, 0)) == '{"a":[1,"ü"]}':
+                return lambda value: "".join(in_c(value, 0))
+        except (TypeError, ValueError):
+            pass  # another version of Python
+    return encoder.encode
+
+
+_encode = _encoder()
 
 
 class ProtocolError(Exception):

@@ -13,6 +13,7 @@ from test_tree import EXTENDED, PLAIN, array_of, load, same, save
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 pytest.importorskip("orbax.checkpoint", reason="orbax is not installed")
 from orbax.checkpoint import v1 as ocp  # noqa: E402
+
 jax: Any = pytest.importorskip("jax", reason="jax is not installed")
 jnp: Any = jax.numpy
 
