@@ -142,14 +142,19 @@ def _copy_in_threads(
     tasks: list[list[tuple[Any, Any]]] = [[]]
     filled = 0
     for offset, source, dtype, shape in copies:
+        if source.size == 0:
+            continue
         target = np.ndarray(shape, dtype, memory, offset)
         rows = shape[0] if shape and source.shape == shape else 1
         step = rows
         if source.nbytes > piece and rows > 1:
             step = max(1, rows * piece // source.nbytes)
         for row in range(0, rows, step):
-            part = (slice(row, row + step),) if step < rows else ()
-            tasks[-1].append((target[part], source[part]))
+            if step < rows:
+                part = slice(row, row + step)
+                tasks[-1].append((target[part], source[part]))
+            else:
+                tasks[-1].append((target, source))
             filled += source.nbytes * step // rows
             if filled >= piece:
                 tasks.append([])
