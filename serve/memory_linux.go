@@ -13,7 +13,8 @@ import (
 )
 
 // sharedMemory returns a new memfd of size bytes, which is whole pages, and its mapping. All its
-// pages are allocated.
+// pages are allocated. Nobody can change its size: a client that cut it would end the server, and
+// the other clients' connections with it, when the server reads behind the cut.
 func sharedMemory(name string, size int64) (*os.File, []byte, error) {
 	f, err := memfd(name)
 	if err != nil {
@@ -24,11 +25,17 @@ func sharedMemory(name string, size int64) (*os.File, []byte, error) {
 		closeFile(f)
 		return nil, nil, err
 	}
+	seals := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, seals); err != nil {
+		unmap(mem)
+		closeFile(f)
+		return nil, nil, noMemory(size, os.NewSyscallError("fcntl", err))
+	}
 	return f, mem, nil
 }
 
 func memfd(name string) (*os.File, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return nil, &errs.Error{Kind: errs.Exhausted, Subject: "shared memory", Err: os.NewSyscallError("memfd_create", err)}
 	}

@@ -116,6 +116,22 @@ func TestResultMemory(t *testing.T) {
 	}
 }
 
+// TestArenasKeepTheirSize checks that a client cannot cut an arena: to read behind the cut would be a
+// signal.
+func TestArenasKeepTheirSize(t *testing.T) {
+	a, f, err := newArena(8192)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.drop()
+	defer f.Close()
+	for _, size := range []int64{0, 4096, 16384} {
+		if err := f.Truncate(size); err == nil {
+			t.Errorf("cut to %d bytes", size)
+		}
+	}
+}
+
 // TestArenaUses checks that an arena lives as long as somebody uses it.
 func TestArenaUses(t *testing.T) {
 	a, f, err := newArena(1)
