@@ -13,13 +13,14 @@ from typing import Any
 
 from bivouac import _client
 from bivouac._client import Call
-from bivouac.checkpoint import _describe, _engine, _items
+from bivouac.checkpoint import _describe, _engine, _items, multihost
 from bivouac.checkpoint._background import ThreadResponse, TranslatedResponse
 from bivouac.checkpoint._context import Context, get_context
 from bivouac.checkpoint._metadata import CheckpointMetadata
 from bivouac.checkpoint._response import AsyncResponse, CallResponse
 from bivouac.checkpoint.errors import LAYOUT, translated
 from bivouac.checkpoint.handlers import _builtin, _registry, _types
+from bivouac.errors import Unsupported
 
 PathLike = str | os.PathLike[str]
 Progress = Callable[[int, int], None]
@@ -53,6 +54,16 @@ def start(
     connection: Any = None,
 ) -> Call:
     """Start a save of items that are ready, and return its call."""
+    processes = multihost.job_size()
+    if processes > 1 and context.multiprocessing.primary_host is not None:
+        _items.drop(items)
+        raise Unsupported(
+            op=op,
+            subject="multiprocessing.primary_host",
+            want="one process, or primary_host=None with a file system for each process",
+            got=f"a job of {processes} processes",
+            remedy="save from one process what it can address",
+        )
     full = {
         **args,
         "context": _items.context_json(context, items),

@@ -59,12 +59,14 @@ def pick(found: Mapping[str, Any], name: str | None) -> dict[str, Any]:
         trees = sorted(n for n, item in named.items() if item["kind"] == "tree")
         if STATE in trees or trees:
             return dict(named[STATE if STATE in trees else trees[0]])
-    elif name in named:
+    elif name in named and named[name]["kind"] == "tree":
         return dict(named[name])
     raise NoCheckpointError(
         op="metadata",
         subject=str(found["path"]),
-        want="an item that is a tree" if name in (None, AUTO) else f"an item {name!r}",
+        want="an item that is a tree"
+        if name in (None, AUTO)
+        else f"an item {name!r} that is a tree",
         got=f"items {sorted(named)}",
     )
 

@@ -19,6 +19,13 @@ def _jax() -> Any:
     return sys.modules.get("jax")
 
 
+def job_size() -> int:
+    """Return the number of processes of the JAX job without starting JAX's devices."""
+    distributed = sys.modules.get("jax._src.distributed")
+    state = getattr(distributed, "global_state", None)
+    return int(getattr(state, "num_processes", None) or 1)
+
+
 def process_count() -> int:
     """Return the number of processes of the JAX job; 1 if JAX is not imported."""
     jax = _jax()

@@ -144,6 +144,9 @@ class FileOptions(Options):
 class MultiprocessingOptions(Options):
     """Options of jobs of several processes.
 
+    In a JAX job of several processes a save is refused, unless primary_host is None: each process
+    would save the same checkpoint.
+
     Attributes:
       primary_host: number of the process that commits and deletes; None means that each process
         does so, on a file system of its own.

@@ -71,7 +71,8 @@ class Checkpointer(Reader):
             the context that is active now.
           save_decision_policy: decides whether a step is saved; None saves the first step, and then
             whenever no save is in progress.
-          preservation_policy: decides what is kept; None keeps all.
+          preservation_policy: decides what is kept; None keeps all. If a policy of the user raises
+            an exception, everything is kept, and the exception is printed.
           step_name_format: spells steps as names; None takes plain numbers.
           custom_metadata: JSON object that describes the run. It is written once.
           cleanup_tmp_directories: True removes what interrupted saves have left.
