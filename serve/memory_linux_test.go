@@ -116,8 +116,8 @@ func TestResultMemory(t *testing.T) {
 	}
 }
 
-// TestArenasKeepTheirSize checks that a client cannot cut an arena: to read behind the cut would be a
-// signal.
+// TestArenasKeepTheirSize checks that a client cannot cut an arena: to read behind the cut would be
+// a signal.
 func TestArenasKeepTheirSize(t *testing.T) {
 	a, f, err := newArena(8192)
 	if err != nil {
