@@ -5,7 +5,8 @@ from __future__ import annotations
 import mmap
 import os
 import threading
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,10 @@ import numpy as np
 from bivouac import errors
 
 if TYPE_CHECKING:
+    from bivouac._call import Call
     from bivouac._client import Connection
 
-__all__ = ["Arena", "Arenas", "Copy", "copy_all", "map_memory"]
+__all__ = ["Arena", "Arenas", "Copy", "Lease", "copy_all", "map_memory"]
 
 _MOST = 2  # arenas that saves may hold at a time; a third save waits for one of them
 _LARGE = 32 << 20  # bytes from which several threads copy
@@ -24,34 +26,88 @@ Copy = tuple[int, "np.ndarray[Any, Any]", "np.dtype[Any]", "tuple[int, ...]"]
 """A copy to be made: offset, source, type in the arena, shape."""
 
 
-def map_memory(fd: int, size: int) -> mmap.mmap:
-    """Map a memfd that the side-car made, and close the descriptor. All its pages are mapped."""
+def map_memory(fds: list[int], size: int) -> mmap.mmap:
+    """Map the memfd that came with a call, and close the descriptor. All its pages are mapped."""
     flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
-    try:
-        return mmap.mmap(fd, size, flags=flags)
-    finally:
-        os.close(fd)
+    memory = mmap.mmap(fds[0], size, flags=flags)
+    os.close(fds.pop())
+    return memory
 
 
-class Arena:
-    """An Arena is memory that a save is copied into."""
+class Lease:
+    """A Lease is the use of an arena by one save.
 
-    __slots__ = ("busy", "memory", "number", "size")
+    It ends with `release`, or when nobody has it any more: an interrupt may have come before its
+    owner knew of it. The hook of the save's Call has it until the save needs the arena no more.
+    """
 
-    def __init__(self, number: int, memory: mmap.mmap, size: int) -> None:
-        self.number = number
-        self.memory = memory
-        self.size = size
-        self.busy = True
+    __slots__ = ("__weakref__", "arena", "released")
 
-    def hook(self, event: str) -> None:
-        """Note that the save no longer needs the arena. It is the hook of the save's Call."""
+    def __init__(self) -> None:
+        self.arena: Arena | None = None
+        self.released = False
+
+    @property
+    def number(self) -> int:
+        """The side-car's number of the arena."""
+        assert self.arena is not None
+        return self.arena.number
+
+    def hook(self, _: Call, event: str) -> None:
+        """Release the arena when the save needs it no more. It is the hook of the save's Call."""
         if event in ("released", "end"):
-            self.busy = False
+            self.released = True
+
+    def release(self) -> None:
+        """Release the arena. The call that has the hook must not have been sent."""
+        self.released = True
 
     def fill(self, copies: Sequence[Copy]) -> None:
         """Copy arrays into the arena."""
-        copy_all(self.memory, copies)
+        assert self.arena is not None
+        copy_all(self.arena.map(), copies)
+
+
+class Arena:
+    """An Arena is memory that saves are copied into, one at a time."""
+
+    __slots__ = ("call", "holder", "memory", "number", "size", "used")
+
+    def __init__(self, number: int, size: int, call: Call) -> None:
+        self.number = number
+        self.size = size
+        self.call: Call | None = call  # has the descriptor until the arena is mapped
+        self.memory: mmap.mmap | None = None
+        self.holder: Callable[[], Lease | None] | None = None
+        self.used = False
+
+    def map(self) -> mmap.mmap:
+        """Return the memory, which is mapped at the first use."""
+        if self.memory is None:
+            assert self.call is not None
+            self.memory = map_memory(self.call.fds, self.size)
+            self.call = None
+        return self.memory
+
+    def take(self, holder: Callable[[], Lease | None]) -> bool:
+        """Give the arena to a lease. Return False if another lease has it."""
+        before = self.holder
+        lease = None if before is None else before()
+        if lease is not None and not lease.released:
+            return False
+        # No signal handler can run between the comparison and the assignment.
+        if self.holder is before:
+            self.holder = holder
+            return True
+        return False
+
+    def busy(self) -> bool:
+        """Report whether a lease has the arena."""
+        lease = None if self.holder is None else self.holder()
+        return lease is not None and not lease.released
+
+
+_gone = Lease()  # of arenas that were given back
 
 
 class Arenas:
@@ -59,65 +115,72 @@ class Arenas:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._arenas: list[Arena] = []
+        self._arenas: dict[int, Arena] = {}
         self._lock = threading.RLock()
 
-    def acquire(self, size: int) -> Arena:
-        """Return an arena of at least `size` bytes for one save, which frees it with its hook.
+    def acquire(self, size: int) -> Lease:
+        """Return the lease of an arena of at least `size` bytes.
 
         It waits while other saves hold all the arenas that there may be.
         """
         while True:
-            arena = self._take(size)
-            if arena is not None:
-                return arena
-            if self._held() < _MOST:
+            lease = self._take(size)
+            if lease is not None:
+                return lease
+            held = self.held()
+            if held < _MOST:
+                call = self._connection.start("arena.new", hook=self._made, bytes=size)
+                call.cancel_on_interrupt = True
                 try:
-                    return self._make(size)
+                    call.result()
+                    continue
                 except errors.Exhausted:
-                    if not self._held():
+                    held = self.held()
+                    if not held:
                         raise
-            self._await_fewer(self._held())
+            self._await_fewer(held)
+
+    def held(self) -> int:
+        """Return how many arenas are held by saves."""
+        return sum([arena.busy() for arena in list(self._arenas.values())])
 
     def _await_fewer(self, held: int) -> None:
         """Wait until saves hold fewer arenas."""
-        self._connection._wait(lambda: self._held() < held, None, {})
+        self._connection._wait(lambda: self.held() < held, None, {})
 
-    def _held(self) -> int:
-        """Return how many arenas are held by saves."""
-        return sum([arena.busy for arena in self._arenas])
+    def _made(self, call: Call, event: str) -> None:
+        """Take a new arena. It is the hook of arena.new, so an interrupted call leaks nothing."""
+        if event == "end" and call.succeeded():
+            value = call.value()
+            made = Arena(value["arena"], value["bytes"], call)
+            self._arenas.setdefault(made.number, made)
 
-    def _take(self, size: int) -> Arena | None:
+    def _take(self, size: int) -> Lease | None:
         """Take a free arena that is large enough, and give the other free ones back."""
         self._connection._look()
+        lease = Lease()
+        holder = weakref.ref(lease)
         with self._lock:
-            found: Arena | None = None
-            for arena in sorted(self._arenas, key=lambda a: a.size):
-                if arena.size >= size and not arena.busy:
-                    arena.busy = True
-                    found = arena
+            for arena in sorted(self._arenas.values(), key=lambda a: a.size):
+                if arena.size >= size and arena.take(holder):
+                    arena.used = True
+                    lease.arena = arena
                     break
-            for arena in list(self._arenas):
-                if not arena.busy:
+            for arena in list(self._arenas.values()):
+                # An arena that was not used yet is for the thread that asked for it, or was left
+                # by an interrupt.
+                idle = arena.used or len(self._arenas) > _MOST
+                if idle and arena.take(lambda: _gone):
                     self._give_back(arena)
-        return found
-
-    def _make(self, size: int) -> Arena:
-        """Return a new arena."""
-        call = self._connection.start("arena.new", bytes=size)
-        call.cancel_on_interrupt = True
-        value = call.result()
-        memory = map_memory(call.fds.pop(), value["bytes"])
-        arena = Arena(value["arena"], memory, value["bytes"])
-        self._arenas.append(arena)
-        return arena
+        return None if lease.arena is None else lease
 
     def _give_back(self, arena: Arena) -> None:
         """Give the memory of a free arena back."""
-        self._arenas.remove(arena)
+        self._arenas.pop(arena.number, None)
         self._connection.start("arena.free", arena=arena.number)
         try:
-            arena.memory.close()
+            if arena.memory is not None:
+                arena.memory.close()
         except BufferError:
             pass  # a traceback still has a view; the memory goes with it
 

@@ -14,9 +14,10 @@ from bivouac import _exit, _wire
 if TYPE_CHECKING:
     from bivouac._client import Connection
 
-__all__ = ["Call", "Failure", "Waiter", "guard"]
+__all__ = ["Call", "Failure", "Hook", "Waiter", "guard"]
 
 Failure = Callable[[], BaseException]
+Hook = Callable[["Call", str], None]
 
 
 class Waiter:
@@ -70,7 +71,7 @@ class Call:
         number: int,
         op: str,
         on_event: Callable[[dict[str, Any]], None] | None,
-        hook: Callable[[str], None] | None,
+        hook: Hook | None,
     ) -> None:
         self.op = op
         self.accepted = False
@@ -94,6 +95,10 @@ class Call:
     def succeeded(self) -> bool:
         """Report whether the call has ended without an error."""
         return self._outcome is not None and self._outcome[1] is None
+
+    def value(self) -> dict[str, Any]:
+        """Return the value of a call that has ended."""
+        return {} if self._outcome is None else self._outcome[0]
 
     def failure(self) -> BaseException | None:
         """Return the error that the call ended with, or None. It does not wait."""
@@ -153,11 +158,12 @@ class Call:
     def _finish(self, value: dict[str, Any], failure: Failure | None, fds: list[int]) -> None:
         """Take the last word. Taking it twice does no harm."""
         if self._outcome is None:
-            self.fds = fds
+            if fds:
+                self.fds = Descriptors(fds)
             self._outcome = (value, failure)
         hook = self._hook
         if hook is not None:
-            hook("end")
+            hook(self, "end")
             self._hook = None
             self._owner._wake(self._owner._waiters)  # another save may wait for the arena
         if failure is None:
@@ -175,11 +181,16 @@ class Call:
                 return
             guard(function, self)
 
+
+class Descriptors(list[int]):
+    """Descriptors that came with a result. Those that nobody has taken are closed with it."""
+
+    __slots__ = ()
+
     def __del__(self) -> None:
-        fds = getattr(self, "fds", None)
-        while fds:
+        while self:
             try:
-                os.close(fds.pop())
+                os.close(self.pop())
             except OSError:
                 pass
 

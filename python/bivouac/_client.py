@@ -29,7 +29,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bivouac import _exit, _process, _wire, errors
-from bivouac._call import Call, Failure, Waiter, guard
+from bivouac._call import Call, Failure, Hook, Waiter, guard
 
 if TYPE_CHECKING:
     from bivouac._arena import Arenas
@@ -102,7 +102,7 @@ class Connection:
         /,
         *,
         on_event: Callable[[dict[str, Any]], None] | None = None,
-        hook: Callable[[str], None] | None = None,
+        hook: Hook | None = None,
         **args: Any,
     ) -> Call:
         """Call an operation and return its Call.
@@ -110,8 +110,8 @@ class Connection:
         Args:
           op: an operation of docs/format/serve.md.
           on_event: is called with each event of the call in a thread of the client.
-          hook: is called with "accepted", "released" and "end" by whichever thread reads. It must
-            not wait, and may be called twice for one event.
+          hook: is called as `hook(call, event)` with "accepted", "released" and "end" by
+            whichever thread reads. It must not wait, and may be called twice for one event.
           args: arguments of the operation. Arguments that are None are left out.
         """
         if self._failure is not None:
@@ -125,13 +125,25 @@ class Connection:
                 f"{op}: an argument cannot be written as JSON: {err}", op=op, got=str(err)
             ) from err
         call = Call(self, number, op, on_event, hook)
-        self._calls[number] = call
-        if on_event is not None or self._asks or self._listener is not None:
-            self._ensure_pump()
-        self._writer.send(data)
+        frame = _wire.Frame(data)
+        try:
+            self._calls[number] = call
+            if on_event is not None or self._asks or self._listener is not None:
+                self._ensure_pump()
+            self._writer.post(frame)
+        except BaseException:
+            # The call is registered, so it must have a last word: it is sent, and cancelled.
+            if number in self._calls:
+                self._writer.post(frame)
+                call.cancel()
+            raise
         if self._failure is not None and call._outcome is None:
             call._finish({}, self._failure, [])
         return call
+
+    def has_hook(self, hook: Hook) -> bool:
+        """Report whether a call that has not ended has a hook."""
+        return any(call._hook == hook for call in list(self._calls.values()))
 
     def on_ask(self, op: str, function: Callable[[dict[str, Any]], Any]) -> None:
         """Answer the side-car's questions `op` with `function(question)`.
@@ -259,16 +271,20 @@ class Connection:
             return
         waiter = Waiter()
         try:
-            self._waiters[waiter] = None
-            if self._first_thread() == waiter.thread:
-                if self._writer.pending():
-                    self._writer.flush()
-                if self._process is not None:
-                    self._process.read_log()
-                while self._failure is None and self._reader.receive(wait=False):
-                    self._dispatch()
+            try:
+                self._waiters[waiter] = None
+                if self._first_thread() == waiter.thread:
+                    if self._writer.pending():
+                        self._writer.flush()
+                    if self._process is not None:
+                        self._process.read_log()
+                    while self._failure is None and self._reader.receive(wait=False):
+                        self._dispatch()
+            finally:
+                self._leave(waiter, {})
         finally:
-            self._leave(waiter, {})
+            if waiter in self._waiters:
+                self._leave(waiter, {})
 
     def _wake(self, waiters: dict[Waiter, None]) -> None:
         """Wake threads."""
@@ -334,7 +350,7 @@ class Connection:
             call.released = True
         hook = call._hook
         if hook is not None:
-            hook(frame["event"])
+            hook(call, frame["event"])
         if call._on_event is not None:
             self._give(functools.partial(call._on_event, frame))
         self._wake(self._waiters)

@@ -245,14 +245,15 @@ class Reader:
         return [d for _, last, values in held.descriptors if last > held.position for d in values]
 
 
-class _Frame:
+class Frame:
     """A frame on its way out."""
 
-    __slots__ = ("sent", "view")
+    __slots__ = ("posted", "sent", "view")
 
     def __init__(self, data: bytes) -> None:
         self.view = memoryview(data)
         self.sent: list[int] = []  # bytes of each send
+        self.posted = False
 
 
 class Writer:
@@ -261,14 +262,20 @@ class Writer:
     def __init__(self, sock: socket.socket) -> None:
         self._send = sock.send
         self._fileno = sock.fileno()
-        self._frames: collections.deque[_Frame] = collections.deque()
+        self._frames: collections.deque[Frame] = collections.deque()
         # A C lock: `with` cannot leave it locked. A signal handler may send in the middle of send.
         self._lock = threading.RLock()
         self.broken = False
 
     def send(self, data: bytes) -> None:
         """Send a frame, and what an interrupted call left. An interrupt loses nothing."""
-        self._frames.append(_Frame(data))
+        self.post(Frame(data))
+
+    def post(self, frame: Frame) -> None:
+        """Send a frame like send, unless it was posted before."""
+        if not frame.posted:
+            frame.posted = True  # no signal handler can run before the next line has appended it
+            self._frames.append(frame)
         self.flush()
 
     def pending(self) -> bool:

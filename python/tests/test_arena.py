@@ -53,14 +53,14 @@ class TestArenas:
     def test_a_third_save_waits_for_an_arena(self) -> None:
         arenas = _engine.arenas(_client.connection())
         first, second = arenas.acquire(1000), arenas.acquire(1000)
-        got: list[_arena.Arena] = []
+        got: list[_arena.Lease] = []
         thread = threading.Thread(target=lambda: got.append(arenas.acquire(1000)))
         thread.start()
         thread.join(0.3)
-        assert got == [] and first is not second
-        second.hook("released")
+        assert got == [] and first.arena is not second.arena
+        second.hook(None, "released")  # type: ignore[arg-type]
         thread.join(10)
-        assert got == [second]
+        assert [lease.arena for lease in got] == [second.arena]
 
     def test_many_background_saves_hold_two(self, tmp_path: Path) -> None:
         tree = {"a": np.ones(1 << 16)}
@@ -87,7 +87,7 @@ class TestArenas:
                     args={"path": str(tmp_path / "c")},
                 )
         arenas = _client.connection().arenas
-        assert arenas is not None and arenas._held() == 0 and len(arenas._arenas) == 1
+        assert arenas is not None and arenas.held() == 0 and len(arenas._arenas) == 1
 
     def test_too_much_memory_is_an_error_that_says_so(self) -> None:
         with pytest.raises(MemoryError):

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bivouac import _client, _exit, errors
-from bivouac._arena import Arena, Arenas, map_memory
+from bivouac._arena import Arenas, Lease, map_memory
 from bivouac._client import Call, Connection
 from bivouac._restore import Restorer, check_targets
 from bivouac._tree import PLACEHOLDER, Abstract, Flattener
@@ -106,20 +106,19 @@ def start_save(
     out = _arguments(args)
     out["items"] = sent
     link = connection or _client.connection()
-    arena: Arena | None = None
-    call: Call | None = None
+    lease: Lease | None = None
     try:
         if flattener.size > 0:
-            arena = arenas(link).acquire(flattener.size)
-            arena.fill(flattener.copies)
+            lease = arenas(link).acquire(flattener.size)
+            lease.fill(flattener.copies)
             flattener.copies.clear()
-            out["arena"] = arena.number
-        hook = None if arena is None else arena.hook
+            out["arena"] = lease.number
+        hook = None if lease is None else lease.hook
         call = link.start(op, on_event=on_event, hook=hook, **out)
     except BaseException:
-        # If an interrupt came after the call was sent, the hook frees the arena again: no harm.
-        if arena is not None and call is None:
-            arena.busy = False
+        # If the call was sent, the side-car reads the arena until the hook releases it.
+        if lease is not None and not link.has_hook(lease.hook):
+            lease.release()
         raise
     call.cancel_on_interrupt = True
     call.wait_accepted()
@@ -157,7 +156,7 @@ def _run(
     value = call.result()
     memory = None
     if call.fds:
-        memory = map_memory(call.fds.pop(), value["bytes"])
+        memory = map_memory(call.fds, value["bytes"])
     return value, Restorer(memory)
 
 
