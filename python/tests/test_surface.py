@@ -198,6 +198,42 @@ def test_salvage(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("sidecar")
+def test_verify(tmp_path: Path) -> None:
+    ocp.save(tmp_path / "a", {"w": np.arange(1 << 14)})
+    verdict = ocp.verify(tmp_path / "a", progress=lambda done, total: None)
+    assert verdict.sound and verdict.verdict == "sound"
+    largest = max((tmp_path / "a").rglob("*"), key=lambda p: p.stat().st_size * p.is_file())
+    data = bytearray(largest.read_bytes())
+    data[len(data) // 2] ^= 1
+    largest.write_bytes(data)
+    damaged = ocp.verify(tmp_path / "a")
+    assert not damaged.sound and largest.name in damaged.text
+    with pytest.raises(ocp.errors.InvalidLayoutError):
+        ocp.verify(tmp_path)
+
+
+@pytest.mark.usefixtures("sidecar")
+def test_load_and_transform(tmp_path: Path) -> None:
+    ocp.save(tmp_path / "a", {"old": {"w": np.arange(3), "l": [1, 2.5]}, "drop": np.zeros(9)})
+    ocp.save(tmp_path / "b", {"head": np.ones(2), "name": "b"})
+
+    def rename(a: Any, b: Any) -> Any:
+        assert a["drop"].description.shape == (9,)
+        return {"new": {**a["old"], "step": 7}, "head": (b["head"], b["name"])}
+
+    loaded = ocp.load_and_transform([tmp_path / "a", tmp_path / "b"], rename)
+    assert loaded["new"]["w"].tolist() == [0, 1, 2] and loaded["new"]["l"] == [1, 2.5]
+    assert loaded["new"]["step"] == 7 and list(loaded["head"])[1] == "b"
+    wanted = {"x": np.zeros(3, np.float32)}
+    one = ocp.load_and_transform(tmp_path / "a", lambda a: {"x": a["old"]["w"]}, wanted)
+    assert one["x"].dtype == np.float32
+    with pytest.raises(TypeError):
+        ocp.load_and_transform(tmp_path / "a", lambda a: {"x": object()})
+    with pytest.raises(ocp.errors.InvalidLayoutError):
+        ocp.load_and_transform(tmp_path / "none", lambda a: a)
+
+
+@pytest.mark.usefixtures("sidecar")
 def test_progress(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     array = np.random.default_rng(0).integers(0, 255, 1 << 24, np.uint8)

@@ -35,6 +35,7 @@ from bivouac.checkpoint._api import (
 )
 from bivouac.checkpoint._context import Context, configure
 from bivouac.checkpoint._engine import PLACEHOLDER
+from bivouac.checkpoint._extra import SourceLeaf, Verdict, load_and_transform, verify
 from bivouac.checkpoint._metadata import CheckpointMetadata, PyTreeMetadata
 from bivouac.checkpoint._response import AsyncResponse
 from bivouac.checkpoint.handlers import (
@@ -53,7 +54,9 @@ __all__ = [
     "CheckpointableHandler",
     "Context",
     "PyTreeMetadata",
+    "SourceLeaf",
     "StatefulCheckpointable",
+    "Verdict",
     "arrays",
     "checkpointables_metadata",
     "configure",
@@ -63,6 +66,7 @@ __all__ = [
     "handlers",
     "is_orbax_checkpoint",
     "load",
+    "load_and_transform",
     "load_async",
     "load_checkpointables",
     "load_checkpointables_async",
@@ -82,4 +86,5 @@ __all__ = [
     "save_pytree_async",
     "training",
     "tree",
+    "verify",
 ]
