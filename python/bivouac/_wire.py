@@ -146,7 +146,7 @@ class Reader:
     def _have(self) -> int:
         """Return how many bytes were received and not handled."""
         held = self._input
-        new = [len(m[0]) for m, number in self._inbox if number >= held.following]
+        new = [len(m[0]) for m, number in list(self._inbox) if number >= held.following]
         return len(held.data) - held.position + sum(new)
 
     def peek(self) -> tuple[int, bytes, list[int], Any] | None:
@@ -200,7 +200,7 @@ class Reader:
 
     def _join(self, held: _Input) -> _Input:
         """Put the messages of the inbox behind the bytes that are left."""
-        messages = [item for item in self._inbox if item[1] >= held.following]
+        messages = [item for item in list(self._inbox) if item[1] >= held.following]
         if not messages:
             return held
         position = held.position
