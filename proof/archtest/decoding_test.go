@@ -11,8 +11,8 @@ import (
 )
 
 // linksOnly are the packages whose tests link codec/jpeg and learn nothing from a second decoder.
-// Most do not call it: their coverage of it is 0. Commands and examples call it only through package
-// pipeline, which is in DECODING.
+// Most do not call it: their coverage of it is 0. Commands and examples call it only through
+// package pipeline, which is in DECODING.
 //
 //	go test -coverpkg=./codec/jpeg PACKAGE
 var linksOnly = []string{
