@@ -85,7 +85,7 @@ def parameters(value: Any) -> list[inspect.Parameter] | None:
 
 
 def arguments(row: Row) -> str:
-    """Return the names of the arguments of a row as the page shows them."""
+    """Return the names of the arguments of a row as the page shows them: the first of many."""
     found = parameters(ours(row)) if row.bivouac else None
     if not found or not (inspect.isfunction(ours(row)) or is_dataclass(ours(row))):
         return ""
@@ -96,7 +96,9 @@ def arguments(row: Row) -> str:
             star = True
         star = star or p.kind is p.VAR_POSITIONAL
         names.append(("*" if p.kind is p.VAR_POSITIONAL else "") + p.name)
-    return "`" + ", ".join(names) + "`"
+    shown = names[:5] if len(", ".join(names)) > 140 else names
+    rest = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
+    return "`" + ", ".join(shown) + "`" + rest
 
 
 def page() -> str:
