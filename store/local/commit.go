@@ -142,7 +142,11 @@ func (t *txn) publish(ctx context.Context, op string) error {
 func (t *txn) moveIn(ctx context.Context, op, from, to string) (replaced bool, err error) {
 	overwrite := t.opt.Overwrite || t.opt.Replaces != nil
 	if overwrite {
-		defer t.s.turn(parent(t.final))()
+		end, err := t.s.turn(parent(t.final))
+		if err != nil && t.opt.Replaces != nil {
+			return false, err
+		}
+		defer end()
 	}
 	for range 3 {
 		if err := t.overtaken(ctx, op); err != nil {
@@ -205,31 +209,36 @@ func (t *txn) exchanged(ctx context.Context, op, from, to string) error {
 		Remedy: "run it again: it then reads the present contents"}
 }
 
-// turnPatience is how often turn tries to get the lock of a directory, a millisecond apart.
-const turnPatience = 200
+// turnPatience is how long turn waits for the lock of a directory. Transactions hold it for an
+// exchange, which takes a moment, so a lock that stays away for so long is held for other reasons.
+const turnPatience = 10 * time.Second
 
 // turn waits until no other transaction, of this process or another one, replaces a directory in
-// dir. It keeps other transactions out until the returned function is called. It does not wait for
-// long. If there are no locks, or another program holds the lock for other reasons, only the checks
-// before and after an exchange protect the directory.
-func (s *Store) turn(dir string) (end func()) {
+// dir. It keeps other transactions out until the returned function is called. If another program
+// keeps the lock, the error is errs.Busy. If there are no locks, there is no error, and only the
+// checks before and after an exchange protect the directory.
+func (s *Store) turn(dir string) (end func(), err error) {
 	none := func() {}
 	d, err := s.fs.OpenDir(s.path(dir))
 	if err != nil {
-		return none
+		return none, nil //nolint:nilerr // there is nothing to lock
 	}
-	for range turnPatience {
+	for until := time.Now().Add(turnPatience); ; {
 		taken, err := d.Lock(true)
 		if taken && err == nil {
-			return func() { d.Close() } //nolint:errcheck // nothing was written
+			return func() { d.Close() }, nil //nolint:errcheck // nothing was written
 		}
 		if err != nil {
-			break
+			d.Close() //nolint:errcheck // nothing was written
+			return none, nil
 		}
-		time.Sleep(time.Millisecond)
+		if time.Sleep(time.Millisecond); time.Now().After(until) {
+			d.Close() //nolint:errcheck // nothing was written
+			return none, &errs.Error{Kind: errs.Busy, Want: "the lock of the directory above",
+				Got:    "a lock that another program has held for " + turnPatience.String(),
+				Remedy: "end that program, or run it again"}
+		}
 	}
-	d.Close() //nolint:errcheck // nothing was written
-	return none
 }
 
 type answer uint8
