@@ -12,23 +12,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bivouac import checkpoint as checkpoint
     from bivouac import errors as errors
+    from bivouac._record import record as record
     from bivouac.checkpoint import load as load
     from bivouac.checkpoint import save as save
 
 __version__ = "0.6.0.dev0"
 
-__all__ = ["__version__", "checkpoint", "errors", "load", "save"]
+__all__ = ["__version__", "checkpoint", "errors", "load", "record", "save"]
 
 _modules = {"checkpoint", "errors"}
-_functions = {"load", "save"}
+_functions = {"load": "checkpoint", "record": "_record", "save": "checkpoint"}
 
 
 def __getattr__(name: str) -> Any:
-    """Import a module of the package, or take a function of `checkpoint`, at its first use."""
+    """Import a module of the package, or take a function of one, at its first use."""
     if name in _modules:
         return importlib.import_module(f"bivouac.{name}")
     if name in _functions:
-        value = getattr(importlib.import_module("bivouac.checkpoint"), name)
+        value = getattr(importlib.import_module(f"bivouac.{_functions[name]}"), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'bivouac' has no attribute {name!r}")

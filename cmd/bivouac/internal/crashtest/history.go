@@ -1,0 +1,169 @@
+package crashtest
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/internal/recording"
+)
+
+// life is what one process recorded: from one start to its end.
+type life []recording.Entry
+
+// numbering says how the steps of a job are numbered.
+type numbering int
+
+const (
+	byStep    numbering = iota // numbers that do not fall within a life
+	byEpoch                    // numbers that begin again in each epoch, which is recorded too
+	byRecords                  // no numbers, or numbers that fall: places are inferred
+)
+
+// numberingOf returns the first numbering that fits all lives.
+func numberingOf(lives ...life) numbering {
+	steps, epochs, any := true, true, false
+	for _, l := range lives {
+		var last *recording.Entry
+		for i := range l {
+			e := &l[i]
+			if e.IsResumed {
+				last = nil
+				continue
+			}
+			if !e.HasStep {
+				if len(e.IDs) > 0 {
+					return byRecords
+				}
+				continue
+			}
+			any = true
+			if last != nil {
+				steps = steps && e.Step >= last.Step
+				epochs = epochs && compare(byEpoch, *last, *e) <= 0
+			}
+			last = e
+		}
+	}
+	switch {
+	case any && steps:
+		return byStep
+	case any && epochs:
+		return byEpoch
+	}
+	return byRecords
+}
+
+// compare orders two steps.
+func compare(n numbering, a, b recording.Entry) int {
+	if n == byEpoch {
+		if c := cmp.Compare(a.Epoch, b.Epoch); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(a.Step, b.Step)
+}
+
+// resume is how a life begins.
+type resume struct {
+	kept   int // records of the history that its state is made of
+	redone int // records of the history that it drops
+}
+
+// history is what the weights at the end are made of. A life that resumes after a step drops what
+// came behind that step, because its state does not have it.
+type history struct {
+	entries life
+	resumes []resume // of each life
+}
+
+// trace returns the history of several lives, the first of which begins with nothing. The unbroken
+// run helps where numbers are missing: of several places that a life may have resumed at, one
+// that fits it is taken.
+func trace(n numbering, lives []life, unbroken life) history {
+	var h history
+	for _, l := range lives {
+		before := len(h.entries)
+		at := before
+		explicit := false
+		if len(l) > 0 && !l[0].IsResumed {
+			at = place(n, h.entries, l, unbroken)
+		}
+		h.entries = h.entries[:at]
+		for _, e := range l {
+			if e.IsResumed {
+				keep := after(n, h.entries, e.Resumed)
+				if !explicit {
+					at, explicit = min(at, keep), true
+				}
+				h.entries = h.entries[:keep]
+				continue
+			}
+			h.entries = append(h.entries, e)
+		}
+		h.resumes = append(h.resumes, resume{kept: at, redone: before - at})
+	}
+	return h
+}
+
+// after returns how many records of h belong to step and the steps before it.
+func after(n numbering, h life, step int64) int {
+	if n == byRecords {
+		return int(min(max(step, 0), int64(len(h))))
+	}
+	for i := len(h) - 1; i >= 0; i-- {
+		if h[i].HasStep && (h[i].Step == step || n == byStep && h[i].Step < step) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// place returns how many records of h the life l goes on after, if it does not say so.
+func place(n numbering, h, l, unbroken life) int {
+	if n == byRecords {
+		return align(h, l, unbroken)
+	}
+	first := slices.IndexFunc(l, func(e recording.Entry) bool { return e.HasStep })
+	if first < 0 {
+		return len(h)
+	}
+	for i, e := range h {
+		if e.HasStep && compare(n, e, l[first]) >= 0 {
+			return i
+		}
+	}
+	return len(h)
+}
+
+// align infers the place without numbers. A place fits if the life repeats what the history has
+// from there on. Places that fit the unbroken run too come first, then those where something is
+// repeated; of several, the last is taken. Otherwise the life goes on at the end of the history.
+func align(h, l, unbroken life) int {
+	repeated := -1
+	for at := len(h); at >= 0; at-- {
+		if !agree(h[at:], l) {
+			continue
+		}
+		if at <= len(unbroken) && agree(unbroken[at:], l) && len(unbroken) > at {
+			return at
+		}
+		if at < len(h) && repeated < 0 {
+			repeated = at
+		}
+	}
+	if repeated >= 0 {
+		return repeated
+	}
+	return len(h)
+}
+
+// agree reports whether the shorter of two lists of records begins the longer one.
+func agree(a, b life) bool {
+	for i := range min(len(a), len(b)) {
+		x, y := a[i], b[i]
+		if x.Epoch != y.Epoch || !slices.Equal(x.IDs, y.IDs) || !slices.Equal(x.Loss, y.Loss) || x.Weights != y.Weights {
+			return false
+		}
+	}
+	return true
+}
