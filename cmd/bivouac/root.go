@@ -48,6 +48,7 @@ carries on as if nothing had happened.
 	root.AddCommand(
 		newDemoCommand(g),
 		newDemoTrainCommand(g),
+		newCrashtestCommand(g),
 		newLsCommand(g),
 		newInfoCommand(g),
 		newVerifyCommand(g),
@@ -101,6 +102,9 @@ var pathFlags = map[string]bool{"dir": true, "output": true, "key": true, "sign-
 // checkPaths returns an error for a URL or a home directory in place of a path: the command would
 // look for a file of that name, or make one.
 func checkPaths(cmd *cobra.Command, args []string) (err error) {
+	if cmd.Name() == crashtestCommand {
+		args = nil // they are those of a job
+	}
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "~/") || strings.Contains(arg, "://") {
 			if err := local.CheckPath(arg); err != nil {

@@ -163,6 +163,7 @@ var words = map[string]string{
 	"list": "ls", "dir": "ls", "steps": "ls", "show": "info", "describe": "info", "inspect": "info", "metadata": "info", "tree": "info",
 	"check": "verify", "fsck": "verify", "validate": "verify", "compare": "diff", "fix": "repair", "clean": "repair",
 	"print": "cat", "export": "extract", "copy": "convert", "rename": "surgery", "edit": "surgery", "operators": "ops", "loader": "data",
+	"kill": "crashtest", "chaos": "crashtest", "crash": "crashtest", "test": "crashtest",
 }
 
 // commandNames returns the names that a user may have meant as a command.

@@ -65,8 +65,9 @@ func compare(n numbering, a, b recording.Entry) int {
 
 // resume is how a life begins.
 type resume struct {
-	kept   int // records of the history that its state is made of
-	redone int // records of the history that it drops
+	kept   int    // records of the history that its state is made of
+	redone int    // records of the history that it drops
+	step   *int64 // the number of the last record that is kept
 }
 
 // history is what the weights at the end are made of. A life that resumes after a step drops what
@@ -100,9 +101,50 @@ func trace(n numbering, lives []life, unbroken life) history {
 			}
 			h.entries = append(h.entries, e)
 		}
-		h.resumes = append(h.resumes, resume{kept: at, redone: before - at})
+		h.resumes = append(h.resumes, resume{kept: at, redone: before - at, step: lastStep(h.entries[:at])})
 	}
 	return h
+}
+
+// lastStep returns the number of the last record that has one.
+func lastStep(l life) *int64 {
+	for _, e := range slices.Backward(l) {
+		if e.HasStep {
+			return &e.Step
+		}
+	}
+	return nil
+}
+
+// join returns the records of several ranks as those of one job: the first ones of all, then the
+// second ones, and so on.
+func join(ranks []life) life {
+	if len(ranks) == 1 {
+		return ranks[0]
+	}
+	var out life
+	for i := 0; ; i++ {
+		var joined *recording.Entry
+		for _, l := range ranks {
+			if i >= len(l) {
+				continue
+			}
+			if joined == nil {
+				e := l[i]
+				e.IDs, e.Loss = slices.Clone(e.IDs), slices.Clone(e.Loss)
+				joined = &e
+				continue
+			}
+			joined.IDs, joined.Loss = append(joined.IDs, l[i].IDs...), append(joined.Loss, l[i].Loss...)
+			if l[i].Weights != "" {
+				joined.Weights += "," + l[i].Weights
+			}
+		}
+		if joined == nil {
+			return out
+		}
+		out = append(out, *joined)
+	}
 }
 
 // after returns how many records of h belong to step and the steps before it.

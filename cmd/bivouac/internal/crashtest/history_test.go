@@ -166,7 +166,7 @@ func TestEpochBegunAgain(t *testing.T) {
 	s, w, h := examine(j, []int{37})
 	// It resumed after step 30 with sample 0, so samples 0 to 29 were read twice, and the job ended
 	// 30 samples before the end of its second epoch.
-	if s.Repeated != 30 || s.Lost != 30 || w.Equal || h.resumes[1] != (resume{kept: 30, redone: 7}) {
+	if s.Repeated != 30 || s.Lost != 30 || w.Equal || h.resumes[1].kept != 30 || h.resumes[1].redone != 7 || *h.resumes[1].step != 30 {
 		t.Fatalf("%+v %+v %+v", s, w, h.resumes)
 	}
 }
@@ -234,7 +234,7 @@ func TestNumbering(t *testing.T) {
 		t.Errorf("numbering %d", n)
 	}
 	h := trace(byStep, []life{{{Step: 1, HasStep: true}, {Step: 2, HasStep: true}, {Weights: "end"}}, {{Step: 2, HasStep: true}}}, nil)
-	if len(h.entries) != 2 || h.resumes[1] != (resume{1, 2}) {
+	if len(h.entries) != 2 || h.resumes[1].kept != 1 || h.resumes[1].redone != 2 {
 		t.Errorf("%+v", h)
 	}
 }
