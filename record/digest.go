@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+	"math"
 	"slices"
 	"strings"
 
@@ -66,6 +67,9 @@ func hashLeaf(h hash.Hash, value any) error {
 	case tensor.Tensor:
 		kind, shape, data = v.DType.String(), v.Shape, v.Bytes()
 	default:
+		if x, ok := value.(float64); ok && x != x {
+			value = math.Float64frombits(0x7ff8 << 48) // languages have different ones
+		}
 		t, ok := tree.NewLeaf(value).Number()
 		if !ok {
 			return &errs.Error{Kind: errs.Invalid, Op: "record.Digest", Want: "arrays, numbers, booleans, strings and nil", Got: "another leaf"}

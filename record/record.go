@@ -55,8 +55,8 @@ func Step(step int64, ids []int64, weights any, o *Options) error {
 		return nil
 	}
 	line := recording.Line{Count: len(ids), IDs: recording.EncodeIDs(ids)}
-	if step >= 0 {
-		line.Step = &step
+	if number := step; number >= 0 {
+		line.Step = &number // a copy, so that calls without a directory allocate nothing
 	}
 	if o != nil {
 		line.Epoch = o.Epoch
@@ -81,7 +81,8 @@ func Resumed(step int64) error {
 	if w == nil {
 		return nil
 	}
-	return w.write(recording.Line{Resumed: &step})
+	number := step
+	return w.write(recording.Line{Resumed: &number})
 }
 
 // On reports whether records are written. A job asks before it prepares what only a record needs.

@@ -27,6 +27,8 @@ func (o *CrashtestOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.signal, "signal", string(d.Signal), "KILL or TERM: what the job gets")
 	f.Var(&duration{&o.Timeout}, "timeout", "how long a start of the job may take; by default an hour, and after a kill 3 unbroken runs and 30 s")
 	f.Var(&duration{&o.Warmup}, "warmup", "no kill in this time after a start")
+	o.Grace = d.Grace
+	f.Var(&duration{&o.Grace}, "grace", "how long processes of the job may stay after SIGTERM, or after its end")
 	f.BoolVar(&o.Twice, "twice", false, "run the job unbroken twice even if nothing differs")
 	f.BoolVar(&o.Keep, "keep", false, "keep directories, records and output of the runs")
 	f.StringVar(&o.Dir, "dir", "", "where to make the directories; by default where the system has temporary files")

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	case "bivouac":
 		main() // exits
 	}
-	testscript.Main(m, map[string]func(){"bivouac": main})
+	testscript.Main(m, map[string]func(){"bivouac": main, "crashjob": crashJob})
 }
 
 func TestScripts(t *testing.T) {

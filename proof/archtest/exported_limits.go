@@ -64,6 +64,7 @@ func ExportedLimits() map[string]int {
 		"pipeline/fn":                     236,
 		"pipeline/graph":                  31,
 		"reader":                          6,
+		"record":                          5,
 		"rng":                             39,
 		"rng/libstdcxx":                   62,
 		"rng/numpy":                       37,

@@ -10,6 +10,7 @@ func Module() Rules {
 				{Packages: "internal/crc", Beside: []string{"internal/kernel/..."}},
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/fold"},
+				{Packages: "internal/recording", Beside: []string{"errs"}},
 				{Packages: "internal/loan", Beside: []string{"errs"}},
 				{Packages: "internal/thrown"},
 				{Packages: "internal/flow", Beside: []string{"errs", "internal/loan"}},
@@ -39,6 +40,7 @@ func Module() Rules {
 				{Packages: "store", Beside: []string{}},
 				{Packages: "store/local", Beside: []string{"store", "internal/vfs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "stream/streamtest"},
+				{Packages: "record", Beside: []string{}},
 				{Packages: "store/storetest", Beside: []string{"store", "internal/vfs/..."}},
 			}},
 			{Name: "formats", Rows: []Row{
@@ -103,7 +105,8 @@ func Module() Rules {
 			{Name: "faces", Rows: []Row{
 				{Packages: "examples/...", Beside: []string{"examples/..."}},
 				{Packages: "serve/...", Modules: []string{"golang.org/x/sys"}},
-				{Packages: "cmd/bivouac", Beside: []string{"examples/...", "serve/..."}, Modules: []string{
+				{Packages: "cmd/bivouac/internal/crashtest"},
+				{Packages: "cmd/bivouac", Beside: []string{"cmd/bivouac/internal/crashtest", "examples/...", "serve/..."}, Modules: []string{
 					"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8", "golang.org/x/term", "golang.org/x/sys"}},
 			}},
 			{Name: "proof", Rows: []Row{ // nothing imports these but tests

@@ -14,7 +14,7 @@ func Folders() [][]string {
 		{"internal"}, // what every floor uses: memory, checksums, kernels, rings, the file system
 		{"tensor", "rng"},
 		{"order", "state", "tree"},
-		{"stream"},
+		{"stream", "record"},
 		{"store", "codec", "format"},
 		{"op"},
 		{"reader"},

@@ -86,6 +86,10 @@ class Recorder:
         """Whether records are written."""
         return bool(self._dir)
 
+    def _renew(self) -> None:
+        """Replace the lock, which another thread may have held while this process was forked."""
+        self._lock = threading.Lock()
+
     def _write(self, line: dict[str, Any]) -> None:
         with self._lock:
             if self._pid != os.getpid():  # the first record of this process, or of a forked child
@@ -261,3 +265,4 @@ def _Whole() -> Any:
 
 
 record = Recorder()
+os.register_at_fork(after_in_child=record._renew)

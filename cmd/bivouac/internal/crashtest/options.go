@@ -24,6 +24,7 @@ type Options struct {
 	Seed    uint64        // of the instants of the kills
 	Signal  Signal        // KILL or TERM; empty is KILL
 	Timeout time.Duration // of each start; 0 is an hour, and after a kill 3 unbroken runs and 30 s
+	Grace   time.Duration // how long processes may stay after SIGTERM or the end of the job; 0 is 30 s
 	Warmup  time.Duration // no kill in this time after a start
 	Twice   bool          // run the job unbroken twice in any case
 	Keep    bool          // keep the directories
@@ -56,6 +57,9 @@ func (o Options) WithDefaults() Options {
 	if o.Signal == "" {
 		o.Signal = SignalKill // nothing can prepare for it
 	}
+	if o.Grace == 0 {
+		o.Grace = 30 * time.Second // what Kubernetes gives
+	}
 	return o
 }
 
@@ -73,6 +77,8 @@ func (o Options) Validate() error {
 		return bad("signal", "KILL or TERM", strconv.Quote(string(o.Signal)))
 	case o.Timeout < 0:
 		return bad("timeout", "0 or more", o.Timeout.String())
+	case o.Grace < 0:
+		return bad("grace", "0 or more", o.Grace.String())
 	case o.Warmup < 0:
 		return bad("warmup", "0 or more", o.Warmup.String())
 	}
@@ -90,7 +96,5 @@ const (
 	firstTimeout = time.Hour        // of a start without kills before it
 	slack        = 30 * time.Second // what a restart may take beyond the time of unbroken runs
 	slower       = 3                // how many unbroken runs it may take
-	termGrace    = 30 * time.Second // from SIGTERM to the end of a job
-	childGrace   = 10 * time.Second // from the end of a job to the end of its children
 	rounds       = 20               // how often one start may record a step
 )

@@ -40,13 +40,23 @@ func planKills(seed uint64, n int) []kill {
 type pace struct {
 	records int           // of its first rank
 	start   time.Duration // until the first record
+	last    time.Duration // until the last record
 	total   time.Duration
 }
 
 // step returns the mean time of a step.
 func (p pace) step() time.Duration {
-	return (p.total - p.start) / time.Duration(max(p.records, 1))
+	return (p.last - p.start) / time.Duration(max(p.records, 1))
 }
+
+// mostTick and leastTick bound the time between two looks at the records.
+const (
+	mostTick  = 5 * time.Millisecond
+	leastTick = time.Millisecond
+)
+
+// tick returns how often records are read, so that kills hit the step that they are meant for.
+func (p pace) tick() time.Duration { return min(max(p.step()/2, leastTick), mostTick) }
 
 // mostEarly bounds the time of early kills.
 const mostEarly = 5 * time.Second

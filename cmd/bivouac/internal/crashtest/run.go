@@ -116,8 +116,9 @@ func (t *test) unbroken(ctx context.Context) error {
 	dir := &directory{root: filepath.Join(t.root, "unbroken")}
 	begin := time.Now()
 	w, total, err := t.peace(ctx, dir, func() {
+		t.pace.last = time.Since(begin)
 		if t.pace.start == 0 {
-			t.pace.start = time.Since(begin)
+			t.pace.start = t.pace.last
 		}
 	})
 	if err != nil {
@@ -147,7 +148,7 @@ func (t *test) peace(ctx context.Context, dir *directory, shown func()) (*watche
 	if limit == 0 {
 		limit = firstTimeout
 	}
-	s := start{options: t.options, dir: dir, limit: limit, shown: func(*watcher) { shown() }, rounds: func(*watcher) string { return "" }}
+	s := start{options: t.options, dir: dir, limit: limit, shown: func(*watcher) { shown() }, rounds: func(*watcher) string { return "" }, tick: mostTick}
 	e, err := s.run(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -178,7 +179,7 @@ func (t *test) killed(ctx context.Context) ([]*watcher, error) {
 	plan := planKills(t.options.Seed, t.options.Kills)
 	var runs []*watcher
 	for n := 0; ; n++ {
-		s := start{options: t.options, dir: dir, limit: t.limit(), shown: t.show, rounds: t.rounds}
+		s := start{options: t.options, dir: dir, limit: t.limit(), shown: t.show, rounds: t.rounds, tick: t.pace.tick()}
 		if n < len(plan) {
 			s.lethal = t.lethal(plan, n)
 		}
@@ -190,7 +191,7 @@ func (t *test) killed(ctx context.Context) ([]*watcher, error) {
 		t.report.KilledSeconds += e.seconds.Seconds()
 		t.leftBehind(e)
 		if e.slow {
-			t.report.note("the job did not end within %v of SIGTERM, and got SIGKILL", termGrace)
+			t.report.note("the job did not end within %v of SIGTERM, and got SIGKILL", t.options.Grace)
 		}
 		if !e.killed {
 			if e.failed != "" {
@@ -213,7 +214,7 @@ func (t *test) killed(ctx context.Context) ([]*watcher, error) {
 
 func (t *test) leftBehind(e ending) {
 	if e.left > 0 {
-		t.report.note("the job left %d processes behind %v after its end; they were killed", e.left, childGrace)
+		t.report.note("the job left %d processes behind %v after its end; they were killed", e.left, t.options.Grace)
 	}
 }
 
@@ -238,7 +239,7 @@ func (t *test) lethal(plan []kill, n int) func(*watcher) (bool, time.Duration) {
 		case k.early:
 			return true, t.pace.delay(k)
 		case t.pace.records < len(plan)+4: // too few records to aim by
-			part := time.Duration((k.at - before) * float64(t.pace.total-t.pace.start))
+			part := time.Duration((k.at - before) * float64(t.pace.last-t.pace.start))
 			return time.Since(begin) >= t.pace.start/2+part, 0
 		case t.numbering == byRecords:
 			return w.count() >= max(t.pace.least(k)-t.pace.least(kill{at: before}), 1), fuse

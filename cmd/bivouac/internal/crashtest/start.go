@@ -43,11 +43,9 @@ type start struct {
 	limit   time.Duration
 	shown   func(*watcher)                       // is called when something was recorded
 	lethal  func(*watcher) (bool, time.Duration) // whether to kill it now, and after which delay; may be nil
+	tick    time.Duration                        // how often records are read
 	rounds  func(*watcher) string                // says whether it goes round in circles
 }
-
-// tick is how often records are read.
-const tick = 5 * time.Millisecond
 
 // run starts the job and returns when it has ended and none of its processes is left. An error means
 // that the test cannot go on.
@@ -90,7 +88,7 @@ func (s *start) run(ctx context.Context) (ending, error) {
 	if e.killed && s.options.Signal == SignalKill {
 		sweep(cmd.Process.Pid, mark)
 	} else {
-		e.left = leave(cmd.Process.Pid, mark, childGrace, ctx.Done())
+		e.left = leave(cmd.Process.Pid, mark, s.options.Grace, ctx.Done())
 	}
 	return e, errors.Join(e.watcher.poll(), ctx.Err())
 }
@@ -105,7 +103,7 @@ func (s *start) follow(ctx context.Context, e *ending, leader int, mark string, 
 		}
 		return <-done
 	}
-	ticks := time.NewTicker(tick)
+	ticks := time.NewTicker(s.tick)
 	defer ticks.Stop()
 	begin := time.Now()
 	limit := time.After(s.limit)
@@ -135,7 +133,7 @@ func (s *start) follow(ctx context.Context, e *ending, leader int, mark string, 
 			fuse, e.killed = nil, true
 			if s.options.Signal == SignalTerm {
 				signalGroup(leader, syscall.SIGTERM)
-				patience = time.After(termGrace)
+				patience = time.After(s.options.Grace)
 				continue
 			}
 			e.killed = end() != nil
@@ -180,6 +178,11 @@ func (d *directory) tail() string {
 	if err != nil || len(bytes.TrimSpace(b)) == 0 {
 		return ", without output"
 	}
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	var lines []string
+	for line := range strings.SplitSeq(string(b), "\n") {
+		if line = strings.TrimSpace(line); strings.Trim(line, "^~ ") != "" { // Python underlines code
+			lines = append(lines, line)
+		}
+	}
 	return "; its last output: " + strings.Join(lines[max(0, len(lines)-3):], "; ")
 }

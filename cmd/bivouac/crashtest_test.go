@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/record"
+)
+
+// crashJob is the command "crashjob MODE DIR" of scripts: a training of 60 steps of 2 samples, which
+// saves every 5 steps. MODE says what it does wrong.
+func crashJob() {
+	if err := trainCrashJob(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// crashState is what the job saves.
+type crashState struct {
+	Step, Position, Weights, Momentum int64
+}
+
+func trainCrashJob(mode, dir string) error {
+	const steps, batch, every = 60, 2, 5
+	var s crashState
+	file := filepath.Join(dir, "state.json")
+	text, err := os.ReadFile(file)
+	resumed := err == nil
+	if resumed {
+		if err := json.Unmarshal(text, &s); err != nil {
+			return err
+		}
+		switch mode {
+		case "loses":
+			s.Position += 3
+		case "repeats":
+			s.Position -= 4
+		case "forgets":
+			s.Momentum = 0
+		case "hangs":
+			time.Sleep(time.Hour)
+		case "fails":
+			return fmt.Errorf("cannot read the checkpoint of step %d", s.Step)
+		}
+	}
+	if mode == "told" {
+		if err := record.Resumed(s.Step); err != nil {
+			return err
+		}
+	}
+	if mode == "broken" {
+		return fmt.Errorf("no data")
+	}
+	if mode == "leaves" {
+		if err := exec.Command("sleep", "3600").Start(); err != nil {
+			return err
+		}
+	}
+	for s.Step < steps {
+		time.Sleep(4 * time.Millisecond)
+		if s.Step == 9 && mode == "idles" {
+			time.Sleep(time.Hour)
+		}
+		var ids []int64
+		for range batch {
+			ids = append(ids, s.Position%1000)
+			s.Position++
+			s.Momentum = s.Momentum/2 + s.Position*s.Position
+			s.Weights += s.Momentum
+		}
+		if mode == "shuffles" && resumed {
+			ids[0], ids[1] = ids[1], ids[0]
+		}
+		if mode == "random" {
+			s.Weights += time.Now().UnixNano()
+		}
+		s.Step++
+		number := s.Step
+		if mode == "told" || mode == "unnumbered" {
+			number = -1
+		}
+		if mode != "silent" {
+			o := &record.Options{Loss: []float64{1 / float64(s.Step)}}
+			if err := record.Step(number, ids, map[string]any{"w": []int64{s.Weights}, "m": s.Momentum}, o); err != nil {
+				return err
+			}
+		}
+		if mode == "circles" && resumed {
+			s.Step--
+			continue
+		}
+		if s.Step%every == 0 {
+			text, err := json.Marshal(s)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(file+".tmp", text, 0o666); err != nil {
+				return err
+			}
+			if err := os.Rename(file+".tmp", file); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
