@@ -72,7 +72,8 @@ func hashLeaf(h hash.Hash, value any) error {
 		}
 		t, ok := tree.NewLeaf(value).Number()
 		if !ok {
-			return &errs.Error{Kind: errs.Invalid, Op: "record.Digest", Want: "arrays, numbers, booleans, strings and nil", Got: "another leaf"}
+			want := "arrays, numbers, booleans, strings and nil"
+			return &errs.Error{Kind: errs.Invalid, Op: "record.Digest", Want: want, Got: "another leaf"}
 		}
 		kind, data = t.DType.String(), t.Bytes()
 	}

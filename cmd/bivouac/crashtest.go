@@ -25,7 +25,8 @@ func (o *CrashtestOptions) AddFlags(cmd *cobra.Command) {
 	atLeast(f, &o.Kills, "kills", 1, d.Kills, "how often to kill the job")
 	f.Uint64Var(&o.Seed, "seed", 7, "seed of the instants of the kills")
 	f.StringVar(&o.signal, "signal", string(d.Signal), "KILL or TERM: what the job gets")
-	f.Var(&duration{&o.Timeout}, "timeout", "how long a start of the job may take; by default an hour, and after a kill 3 unbroken runs and 30 s")
+	f.Var(&duration{&o.Timeout}, "timeout",
+		"how long a start of the job may take; by default an hour, and after a kill 3 unbroken runs and 30 s")
 	f.Var(&duration{&o.Warmup}, "warmup", "no kill in this time after a start")
 	o.Grace = d.Grace
 	f.Var(&duration{&o.Grace}, "grace", "how long processes of the job may stay after SIGTERM, or after its end")

@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/record"
 )
 
-// crashJob is the command "crashjob MODE DIR" of scripts: a training of 60 steps of 2 samples, which
+// crashJob is the command "crashjob MODE DIR" of scripts: a training of 60 steps of 2 samples. It
 // saves every 5 steps. MODE says what it does wrong.
 func crashJob() {
 	if err := trainCrashJob(os.Args[1], os.Args[2]); err != nil {

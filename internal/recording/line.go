@@ -67,20 +67,20 @@ func EncodeIDs(ids []int64) string {
 func DecodeIDs(text string, n int) ([]int64, error) {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || n < 0 || n > len(b) {
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: "record", Subject: "ids", Want: fmt.Sprint(n, " varints in base64"), Got: "other text"}
+		return nil, corrupt("ids", fmt.Sprint(n, " varints in base64"), "other text")
 	}
 	ids := make([]int64, n)
 	last := int64(0)
 	for i := range ids {
 		d, used := binary.Varint(b)
 		if used <= 0 {
-			return nil, &errs.Error{Kind: errs.Corrupt, Op: "record", Subject: "ids", Want: fmt.Sprint(n), Got: fmt.Sprint(i)}
+			return nil, corrupt("ids", fmt.Sprint(n), fmt.Sprint(i))
 		}
 		last += d
 		ids[i], b = last, b[used:]
 	}
 	if len(b) > 0 {
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: "record", Subject: "ids", Want: fmt.Sprint(n), Got: "more"}
+		return nil, corrupt("ids", fmt.Sprint(n), "more")
 	}
 	return ids, nil
 }
@@ -93,7 +93,11 @@ func EncodeLoss(loss float64) string { return fmt.Sprintf("%016x", math.Float64b
 func DecodeLoss(text string) (float64, error) {
 	bits, err := strconv.ParseUint(text, 16, 64)
 	if err != nil || len(text) != 16 {
-		return 0, &errs.Error{Kind: errs.Corrupt, Op: "record", Subject: "loss", Want: "16 hexadecimal digits", Got: strconv.Quote(text)}
+		return 0, corrupt("loss", "16 hexadecimal digits", strconv.Quote(text))
 	}
 	return math.Float64frombits(bits), nil
+}
+
+func corrupt(subject, want, got string) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: "record", Subject: subject, Want: want, Got: got}
 }

@@ -65,8 +65,10 @@ func (r *Reader) line(text []byte) error {
 			return &errs.Error{Kind: errs.Corrupt, Want: "the header of a file of records", Got: "another line"}
 		}
 		if r.Header.Version != Version {
-			return &errs.Error{Kind: errs.Unsupported, Subject: "version", Want: fmt.Sprint(Version), Got: fmt.Sprint(r.Header.Version),
-				Remedy: "use the same version of Bivouac for the job and for crashtest"}
+			return &errs.Error{
+				Kind: errs.Unsupported, Subject: "version", Want: fmt.Sprint(Version), Got: fmt.Sprint(r.Header.Version),
+				Remedy: "use the same version of Bivouac for the job and for crashtest",
+			}
 		}
 		r.begun = true
 		return nil

@@ -32,7 +32,8 @@ func TestTornLine(t *testing.T) {
 	text := []byte(header)
 	for range 3 {
 		var err error
-		if text, err = Append(text, Line{Step: &step, Count: 2, IDs: EncodeIDs([]int64{5, 9}), Loss: []string{EncodeLoss(1)}}); err != nil {
+		line := Line{Step: &step, Count: 2, IDs: EncodeIDs([]int64{5, 9}), Loss: []string{EncodeLoss(1)}}
+		if text, err = Append(text, line); err != nil {
 			t.Fatal(err)
 		}
 	}

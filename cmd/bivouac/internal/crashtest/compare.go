@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/recording"
 )
 
-// Samples is how the samples of a history differ from those of the unbroken run.
+// Samples is how the samples of a history differ from the samples of the unbroken run.
 type Samples struct {
 	Unbroken int `json:"unbroken"`
 	Killed   int `json:"killed"`
@@ -15,8 +15,8 @@ type Samples struct {
 	Lost int `json:"lost"`
 	// Repeated counts the samples that the killed run trained on more often.
 	Repeated int `json:"repeated"`
-	// Moved is the least number of the other samples that would have to move to get the order of
-	// the unbroken run.
+	// Moved is the least number of the other samples that would have to move for the order of the
+	// unbroken run.
 	Moved int `json:"moved"`
 	// Batches counts the steps that got other samples than the same step of the unbroken run.
 	Batches int `json:"batches"`
@@ -91,7 +91,7 @@ func steps(l life) []step {
 	for _, e := range l {
 		n := len(out)
 		empty := !e.HasStep && len(e.IDs) == 0 && len(e.Loss) == 0
-		same := n > 0 && e.HasStep && out[n-1].entry.HasStep && out[n-1].entry.Step == e.Step && out[n-1].entry.Epoch == e.Epoch
+		same := n > 0 && e.HasStep && sameStep(out[n-1].entry, e)
 		if n == 0 || !same && !empty {
 			out = append(out, step{entry: e})
 			n++
@@ -110,8 +110,8 @@ const mostPairs = 1 << 27
 
 // longestCommon returns the length of the longest common subsequence of a and b, whose elements are
 // below n. It follows Hunt and Szymanski: the longest rising sequence of the places in b of
-// each element of a, taken backwards. Where equal elements are so many that this would take minutes,
-// it pairs the first with the first, and so on, which may give less.
+// each element of a, taken backwards. If equal elements make more than mostPairs pairs, it pairs
+// the first with the first, the second with the second. The result may then be too small.
 func longestCommon(a, b []int32, n int) int {
 	front := 0
 	for front < min(len(a), len(b)) && a[front] == b[front] {

@@ -17,11 +17,11 @@ type Findings struct {
 
 // equal reports whether nothing differs.
 func (f *Findings) equal() bool {
-	return f.Samples.equal() && f.Steps == f.UnbrokenSteps && (f.Losses.Equal || !f.Losses.Recorded) && (f.Weights.Equal || !f.Weights.Recorded)
+	return f.Samples.equal() && f.Steps == f.UnbrokenSteps && f.Losses.Equal && f.Weights.Equal
 }
 
-// historyOf returns the history of a run of all its ranks, and that of its first rank with how each
-// of its lives began.
+// historyOf returns the history of a run, and the history of its first rank with how each of its
+// lives began.
 func historyOf(n numbering, calm, runs []*watcher) (life, history) {
 	var all []life
 	var first history
@@ -99,7 +99,8 @@ func (r *Report) compare(n numbering, calm, runs []*watcher) {
 		r.SecondsPerKill = (r.KilledSeconds - r.UnbrokenSeconds) / float64(len(r.Kills))
 	}
 	if n == byRecords {
-		r.note("the records have no numbers that rise, so where the job resumed is inferred; give step=, and epoch= if steps begin again")
+		r.note("the records have no numbers that rise, so where the job resumed is inferred; " +
+			"give step=, and epoch= if steps begin again")
 	}
 	torn := 0
 	for _, w := range runs {
@@ -131,7 +132,7 @@ func (r *Report) note(format string, args ...any) {
 // differs reports whether something was compared and is not equal.
 func (r *Report) differs() bool { return !r.Findings.equal() }
 
-// judge enters the failures. What differs between two runs without a kill is not blamed on the kills.
+// judge enters the failures. Differences between two runs without a kill are not blamed on kills.
 func (r *Report) judge() {
 	if n := len(r.Kills); n < r.Planned && r.Stopped == "" {
 		r.note("%d of %d kills came in time; the job ended before the others", n, r.Planned)
@@ -152,7 +153,8 @@ func (r *Report) judge() {
 	if s.Lost+s.Repeated+s.Moved == 0 {
 		r.found(s.Batches > 0, own.Batches > 0, "%d steps got the samples in other batches", s.Batches)
 	}
-	r.found(f.Steps != f.UnbrokenSteps, itself.Steps != itself.UnbrokenSteps, "there are %d steps, the unbroken run has %d", f.Steps, f.UnbrokenSteps)
+	r.found(f.Steps != f.UnbrokenSteps, itself.Steps != itself.UnbrokenSteps,
+		"there are %d steps, the unbroken run has %d", f.Steps, f.UnbrokenSteps)
 	if f.Losses.Recorded {
 		r.found(!f.Losses.Equal, r.Again != nil && !itself.Losses.Equal, "the losses differ%s", f.Losses.from())
 	}

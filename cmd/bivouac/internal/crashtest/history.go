@@ -116,7 +116,7 @@ func lastStep(l life) *int64 {
 	return nil
 }
 
-// join returns the records of several ranks as those of one job: the first ones of all, then the
+// join returns the records of several ranks as records of one job: the first ones of all, then the
 // second ones, and so on.
 func join(ranks []life) life {
 	if len(ranks) == 1 {

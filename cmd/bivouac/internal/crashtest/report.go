@@ -94,7 +94,8 @@ func (r *Report) printFindings(p func(format string, args ...any)) {
 	}
 	s, own := f.Samples, itself.Samples
 	p("\n%-26s %-14s %-14s\n", "", "unbroken", "killed")
-	row("steps", strconv.Itoa(f.UnbrokenSteps), strconv.Itoa(f.Steps), f.Steps != f.UnbrokenSteps, itself.Steps != itself.UnbrokenSteps)
+	row("steps", strconv.Itoa(f.UnbrokenSteps), strconv.Itoa(f.Steps),
+		f.Steps != f.UnbrokenSteps, itself.Steps != itself.UnbrokenSteps)
 	row("samples", strconv.Itoa(s.Unbroken), strconv.Itoa(s.Killed), s.Unbroken != s.Killed, own.Unbroken != own.Killed)
 	row("samples lost", "", strconv.Itoa(s.Lost), s.Lost > 0, own.Lost > 0)
 	row("samples repeated", "", strconv.Itoa(s.Repeated), s.Repeated > 0, own.Repeated > 0)

@@ -53,16 +53,17 @@ type test struct {
 // Run does the test. The report tells what was found, also where the runs differ; an error means
 // that the job cannot be tested. Everything that the job started has ended when Run returns.
 //
-// Errors: errs.Invalid for options, and for a job that records nothing or ends before the first kill;
-// errs.NotFound for a program that does not exist; errs.Unsupported where the system has no groups
-// of processes; what the unbroken run and the system say.
+// Errors: errs.Invalid for options, and for jobs without records or with an end before the first
+// kill; errs.NotFound for a program that does not exist; errs.Unsupported where the system has no
+// groups of processes; what the unbroken run and the system say.
 func Run(ctx context.Context, o Options, screen Screen) (*Report, error) {
 	o = o.WithDefaults()
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if !supported {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "crashtest", Want: "a system of the Unix family", Got: "another"}
+		want := "a system of the Unix family"
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "crashtest", Want: want, Got: "another"}
 	}
 	root, err := os.MkdirTemp(o.Dir, "bivouac-crashtest-")
 	if err != nil {
@@ -71,7 +72,8 @@ func Run(ctx context.Context, o Options, screen Screen) (*Report, error) {
 	if root, err = filepath.Abs(root); err != nil {
 		return nil, system(root, err)
 	}
-	t := test{options: o, screen: screen, root: root, report: Report{Command: o.Command, Seed: o.Seed, Signal: o.Signal, Planned: o.Kills}}
+	report := Report{Command: o.Command, Seed: o.Seed, Signal: o.Signal, Planned: o.Kills}
+	t := test{options: o, screen: screen, root: root, report: report}
 	if o.Keep {
 		t.report.Dir = root
 		screen.Printf("runs are kept in %s\n", root)
@@ -98,8 +100,12 @@ func (t *test) run(ctx context.Context) error {
 		return err
 	}
 	if len(t.report.Kills) == 0 && t.report.Stopped == "" {
-		return &errs.Error{Kind: errs.Invalid, Op: "crashtest", Subject: "killed run", Want: "a job that runs long enough to be killed",
-			Got: fmt.Sprintf("an end after %v, before the first kill", t.pace.total.Round(time.Millisecond)), Remedy: "give it more steps, or a shorter --warmup"}
+		return &errs.Error{
+			Kind: errs.Invalid, Op: "crashtest", Subject: "killed run",
+			Want:   "a job that runs long enough to be killed",
+			Got:    fmt.Sprintf("an end after %.2f s, before the first kill", t.pace.total.Seconds()),
+			Remedy: "give it more steps, or a shorter --warmup",
+		}
 	}
 	t.report.compare(t.numbering, t.calm, runs)
 	if t.report.Stopped == "" && t.report.Again == nil && t.report.differs() {
@@ -128,8 +134,11 @@ func (t *test) unbroken(ctx context.Context) error {
 	ranks := w.ranks()
 	if len(ranks) == 0 {
 		t.screen.Printf("%s", Lines)
-		return &errs.Error{Kind: errs.Invalid, Op: "crashtest", Subject: "unbroken run", Want: "a job that records its steps", Got: "no records",
-			Remedy: "call bivouac.record(ids, weights, step=step) after each step, or record.Step in Go"}
+		return &errs.Error{
+			Kind: errs.Invalid, Op: "crashtest", Subject: "unbroken run",
+			Want: "a job that records its steps", Got: "no records",
+			Remedy: "call bivouac.record(ids, weights, step=step) after each step, or record.Step in Go",
+		}
 	}
 	lives := w.lives(ranks[0])
 	t.numbering = numberingOf(lives...)
@@ -138,7 +147,8 @@ func (t *test) unbroken(ctx context.Context) error {
 	t.pace.records, t.pace.total = len(t.first), total
 	t.report.UnbrokenSeconds = total.Seconds()
 	t.report.Ranks = len(ranks)
-	t.screen.Printf("unbroken run: %d records in %.2f s, the first after %.2f s\n", w.count(), total.Seconds(), t.pace.start.Seconds())
+	t.screen.Printf("unbroken run: %d records in %.2f s, the first after %.2f s\n",
+		w.count(), total.Seconds(), t.pace.start.Seconds())
 	return nil
 }
 
@@ -148,13 +158,18 @@ func (t *test) peace(ctx context.Context, dir *directory, shown func()) (*watche
 	if limit == 0 {
 		limit = firstTimeout
 	}
-	s := start{options: t.options, dir: dir, limit: limit, shown: func(*watcher) { shown() }, rounds: func(*watcher) string { return "" }, tick: mostTick}
+	s := start{
+		options: t.options, dir: dir, limit: limit, tick: mostTick,
+		shown:  func(*watcher) { shown() },
+		rounds: func(*watcher) string { return "" },
+	}
 	e, err := s.run(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	if e.failed != "" {
-		return nil, 0, &errs.Error{Op: "crashtest", Subject: "run without a kill", Want: "exit status 0", Got: "a job that " + e.failed}
+		got := "a job that " + e.failed
+		return nil, 0, &errs.Error{Op: "crashtest", Subject: "run without a kill", Want: "exit status 0", Got: got}
 	}
 	t.leftBehind(e)
 	return e.watcher, e.seconds, nil
@@ -274,7 +289,8 @@ func (t *test) rounds(w *watcher) string {
 	last, ok := w.latest()
 	if !ok {
 		if n := w.count(); n > slower*t.pace.records*t.report.Ranks+1000 {
-			return fmt.Sprintf("made no progress: it recorded %d steps and did not end, the unbroken run recorded %d", n, t.pace.records)
+			return fmt.Sprintf("made no progress: it recorded %d steps and did not end, the unbroken run recorded %d",
+				n, t.pace.records)
 		}
 		return ""
 	}
@@ -288,12 +304,15 @@ func (t *test) rounds(w *watcher) string {
 	return ""
 }
 
-func same(a, b recording.Entry) bool { return a.HasStep && a.Step == b.Step && a.Epoch == b.Epoch }
+// sameStep reports whether two records have the number of one step.
+func sameStep(a, b recording.Entry) bool {
+	return a.HasStep && b.HasStep && a.Step == b.Step && a.Epoch == b.Epoch
+}
 
 // countEqual counts the records of a step.
 func countEqual(l life, of recording.Entry) (n int) {
 	for _, e := range l {
-		if same(e, of) {
+		if sameStep(e, of) {
 			n++
 		}
 	}

@@ -47,8 +47,8 @@ type start struct {
 	rounds  func(*watcher) string                // says whether it goes round in circles
 }
 
-// run starts the job and returns when it has ended and none of its processes is left. An error means
-// that the test cannot go on.
+// run starts the job and returns when it and all its processes have ended. An error means that the
+// test cannot go on.
 func (s *start) run(ctx context.Context) (ending, error) {
 	s.dir.starts++
 	records := filepath.Join(s.dir.root, "records", fmt.Sprint(s.dir.starts))
@@ -93,8 +93,8 @@ func (s *start) run(ctx context.Context) (ending, error) {
 	return e, errors.Join(e.watcher.poll(), ctx.Err())
 }
 
-// follow reads records until the job has ended, and kills it on the way. It has been waited for when
-// follow returns.
+// follow reads records until the job has ended, and kills it on the way. It returns after the job
+// was waited for.
 func (s *start) follow(ctx context.Context, e *ending, leader int, mark string, done <-chan error) error {
 	end := func() error { // for a job that must not go on
 		signalGroup(leader, syscall.SIGKILL)

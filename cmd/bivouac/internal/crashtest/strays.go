@@ -10,7 +10,7 @@ import (
 )
 
 // strays returns the processes that have a mark in their environment. They are the job's, also
-// those that left its group. Where the system has no /proc there are none.
+// if they left its group. A system without /proc lists no processes.
 func strays(mark string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
