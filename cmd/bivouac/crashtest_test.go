@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/record"
@@ -61,8 +63,15 @@ func trainCrashJob(mode, dir string) error {
 			return err
 		}
 	}
+	if mode == "deaf" {
+		signal.Ignore(syscall.SIGTERM)
+	}
+	term := make(chan os.Signal, 1)
+	if mode == "polite" {
+		signal.Notify(term, syscall.SIGTERM)
+	}
 	for s.Step < steps {
-		time.Sleep(4 * time.Millisecond)
+		time.Sleep(6 * time.Millisecond)
 		if s.Step == 9 && mode == "idles" {
 			time.Sleep(time.Hour)
 		}
@@ -94,7 +103,7 @@ func trainCrashJob(mode, dir string) error {
 			s.Step--
 			continue
 		}
-		if s.Step%every == 0 {
+		if s.Step%every == 0 || len(term) > 0 {
 			text, err := json.Marshal(s)
 			if err != nil {
 				return err
@@ -104,6 +113,9 @@ func trainCrashJob(mode, dir string) error {
 			}
 			if err := os.Rename(file+".tmp", file); err != nil {
 				return err
+			}
+			if len(term) > 0 {
+				os.Exit(exitPreempted)
 			}
 		}
 	}

@@ -51,8 +51,9 @@ class Recorder:
         Args:
           ids: integers or strings, as a list, array or tensor of one dimension, or one of them.
             Of other arrays and tensors, such as a batch, each row is a sample, known by its bytes.
-          tree: weights and anything else that must be equal, as `save` takes it. Only a digest is
-            kept.
+          tree: weights and anything else that must be equal, as `save` takes it. Objects with
+            `state_dict()`, such as modules and optimizers of torch, stand for their states. Only
+            a digest is kept.
           step: the number of the step. Give it if the job knows it: crashtest then knows where a
             job resumed.
           epoch: the number of the epoch. Samples are then compared epoch by epoch.
@@ -193,7 +194,7 @@ def _as_array(value: Any) -> Any:
 def digest(tree: Any) -> str:
     """Return the digest of a tree in 64 hexadecimal digits, as Digest of package record does."""
     flat = _Whole()
-    node = flat.flatten(tree)
+    node = flat.flatten(_states(tree))
     arrays = iter(copy[1] for copy in flat.copies)
     leaves = sorted(_leaves(node, b"", arrays), key=lambda leaf: leaf[0])
     h = hashlib.sha256()
@@ -203,6 +204,18 @@ def digest(tree: Any) -> str:
         h.update(struct.pack(f"<I{len(shape)}QQ", len(shape), *shape, memoryview(data).nbytes))
         h.update(data)
     return h.hexdigest()
+
+
+def _states(tree: Any) -> Any:
+    """Return a tree with the states of modules, optimizers and loaders in their places."""
+    state = getattr(tree, "state_dict", None)
+    if callable(state) and not isinstance(tree, type):
+        return state()
+    if type(tree) is dict:
+        return {key: _states(value) for key, value in tree.items()}
+    if type(tree) in (list, tuple):
+        return [_states(value) for value in tree]
+    return tree
 
 
 Leaf = tuple[bytes, str, list[int], Any]  # path, type, shape, bytes

@@ -170,7 +170,9 @@ def test_tensors() -> None:
     assert _record.sample_ids(torch.tensor(3)) == [3]
     model = torch.nn.Linear(2, 1)
     optimizer = torch.optim.AdamW(model.parameters())
-    assert len(_record.digest([model.state_dict(), optimizer.state_dict()])) == 64
+    states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+    assert _record.digest({"model": model, "optimizer": optimizer}) == _record.digest(states)
+    assert _record.digest(model) == _record.digest(model.state_dict())
 
 
 def test_arrays_of_several_devices() -> None:

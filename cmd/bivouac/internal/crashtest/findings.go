@@ -92,6 +92,9 @@ func (r *Report) compare(n numbering, calm, runs []*watcher) {
 			continue // killed again before its first record, or nothing was left to do
 		}
 		at := first.resumes[next]
+		if at.missing != nil {
+			r.note("start %d goes on after step %d, which was not recorded; record each step before it is saved", i+2, *at.missing)
+		}
 		r.Kills[i].Resumed, r.Kills[i].Redone, r.Kills[i].Recorded = at.step, at.redone, true
 	}
 	r.Restarts = len(runs) - 1

@@ -53,6 +53,18 @@ func numberingOf(lives ...life) numbering {
 	return byRecords
 }
 
+// split makes a life of each part of l that begins with a line that says where it resumed.
+func split(l life) []life {
+	var out []life
+	begin := 0
+	for i := 1; i < len(l); i++ {
+		if l[i].IsResumed {
+			out, begin = append(out, l[begin:i]), i
+		}
+	}
+	return append(out, l[begin:])
+}
+
 // compare orders two steps.
 func compare(n numbering, a, b recording.Entry) int {
 	if n == byEpoch {
@@ -68,13 +80,31 @@ type resume struct {
 	kept   int    // records of the history that its state is made of
 	redone int    // records of the history that it drops
 	step   *int64 // the number of the last record that is kept
+	// missing is the step that it goes on after, if the history does not have it.
+	missing *int64
 }
 
 // history is what the weights at the end are made of. A life that resumes after a step drops what
 // came behind that step, because its state does not have it.
 type history struct {
-	entries life
-	resumes []resume // of each life
+	entries  life
+	resumes  []resume // of each life
+	branches []branch // of each life
+}
+
+// branch is the history of one life: the first records of the history of another one, and its own.
+type branch struct {
+	parent, kept int // parent is -1 for the beginning
+	own          life
+}
+
+// path returns the history of life i.
+func (h *history) path(i int) life {
+	if i < 0 {
+		return nil
+	}
+	b := h.branches[i]
+	return append(slices.Clone(h.path(b.parent)[:b.kept]), b.own...)
 }
 
 // trace returns the history of several lives, the first of which begins with nothing. The unbroken
@@ -82,28 +112,71 @@ type history struct {
 // that fits it is taken.
 func trace(n numbering, lives []life, unbroken life) history {
 	var h history
-	for _, l := range lives {
+	for i, l := range lives {
 		before := len(h.entries)
-		at := before
-		explicit := false
-		if len(l) > 0 && !l[0].IsResumed {
+		parent, at := i-1, before
+		if len(l) > 0 {
 			at = place(n, h.entries, l, unbroken)
-		}
-		h.entries = h.entries[:at]
-		for _, e := range l {
-			if e.IsResumed {
-				keep := after(n, h.entries, e.Resumed)
-				if !explicit {
-					at, explicit = min(at, keep), true
+			if want, ok := predecessor(n, l, unbroken); ok && !endsWith(n, h.entries[:at], want) {
+				// The state is not from the newest history. An older one may have the step.
+				for k := i - 2; k >= 0; k-- {
+					old := h.path(k)
+					if a := place(n, old, l, unbroken); endsWith(n, old[:a], want) {
+						parent, at, h.entries = k, a, old
+						break
+					}
 				}
-				h.entries = h.entries[:keep]
-				continue
 			}
-			h.entries = append(h.entries, e)
 		}
-		h.resumes = append(h.resumes, resume{kept: at, redone: before - at, step: lastStep(h.entries[:at])})
+		kept := h.entries[:at]
+		own := l
+		if len(l) > 0 && l[0].IsResumed {
+			own = l[1:]
+		}
+		h.branches = append(h.branches, branch{parent: parent, kept: at, own: own})
+		r := resume{kept: at, redone: max(before-at, 0), step: lastStep(kept)}
+		if want, ok := predecessor(n, l, unbroken); ok && i > 0 && !endsWith(n, kept, want) {
+			r.missing = &want.Step
+		}
+		h.resumes = append(h.resumes, r)
+		h.entries = append(slices.Clone(kept), own...)
 	}
 	return h
+}
+
+// predecessor returns the step that a life goes on after: the one that it names, or the one before
+// its first step in the unbroken run. There may be none.
+func predecessor(n numbering, l, unbroken life) (recording.Entry, bool) {
+	if n == byRecords || len(l) == 0 {
+		return recording.Entry{}, false
+	}
+	if l[0].IsResumed {
+		i := slices.IndexFunc(unbroken, func(e recording.Entry) bool { return e.HasStep && e.Step == l[0].Resumed })
+		if n == byEpoch || i < 0 {
+			return recording.Entry{}, false
+		}
+		return unbroken[i], true
+	}
+	first := slices.IndexFunc(l, func(e recording.Entry) bool { return e.HasStep })
+	if first < 0 {
+		return recording.Entry{}, false
+	}
+	for _, e := range slices.Backward(unbroken) {
+		if e.HasStep && compare(n, e, l[first]) < 0 {
+			return e, true
+		}
+	}
+	return recording.Entry{}, false
+}
+
+// endsWith reports whether the last step of h is the one of e.
+func endsWith(n numbering, h life, e recording.Entry) bool {
+	for _, last := range slices.Backward(h) {
+		if last.HasStep {
+			return compare(n, last, e) == 0
+		}
+	}
+	return false
 }
 
 // lastStep returns the number of the last record that has one.
@@ -160,8 +233,11 @@ func after(n numbering, h life, step int64) int {
 	return 0
 }
 
-// place returns how many records of h the life l goes on after, if it does not say so.
+// place returns how many records of h the life l goes on after.
 func place(n numbering, h, l, unbroken life) int {
+	if len(l) > 0 && l[0].IsResumed {
+		return after(n, h, l[0].Resumed)
+	}
 	if n == byRecords {
 		return align(h, l, unbroken)
 	}

@@ -2,8 +2,11 @@ package crashtest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -81,11 +84,13 @@ func drawJob(t *rapid.T) job {
 	if j.samples%7 == 0 {
 		j.samples -= j.batch
 	}
-	switch rapid.IntRange(0, 2).Draw(t, "numbers") {
+	switch rapid.IntRange(0, 3).Draw(t, "numbers") {
 	case 0:
 		j.numbered = true
 	case 1:
 		j.told = true
+	case 2:
+		j.numbered, j.told = true, true
 	}
 	return j
 }
@@ -244,5 +249,85 @@ func TestNumbering(t *testing.T) {
 	h := trace(byStep, []life{first, {{Step: 2, HasStep: true}}}, nil)
 	if len(h.entries) != 2 || h.resumes[1].kept != 1 || h.resumes[1].redone != 2 {
 		t.Errorf("%+v", h)
+	}
+}
+
+// A life that resumes from a checkpoint of an older history goes on with that one.
+func TestOlderBranch(t *testing.T) {
+	steps := func(from, to int64) (l life) {
+		for s := from; s <= to; s++ {
+			l = append(l, recording.Entry{Step: s, HasStep: true, IDs: []int64{s}})
+		}
+		return l
+	}
+	calm := steps(1, 9)
+	h := trace(byStep, []life{steps(1, 6), steps(3, 4), steps(6, 9)}, calm)
+	if s := compareSamples(calm, h.entries); !s.equal() || h.resumes[2].missing != nil {
+		t.Errorf("%+v %+v", s, h.resumes)
+	}
+	// Step 6 was saved and never recorded.
+	h = trace(byStep, []life{steps(1, 5), steps(7, 9)}, calm)
+	if s := compareSamples(calm, h.entries); s.Lost != 1 || h.resumes[1].missing == nil || *h.resumes[1].missing != 6 {
+		t.Errorf("%+v %+v", s, h.resumes)
+	}
+}
+
+// The records of several ranks and processes are the records of one job.
+func TestRanks(t *testing.T) {
+	dir := t.TempDir()
+	run := func(name string, write ...func(rank int) []recording.Line) *watcher {
+		at := filepath.Join(dir, name)
+		if err := os.Mkdir(at, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for rank := range 2 {
+			for part, lines := range write {
+				text, err := recording.Append(nil, recording.Header{Format: recording.Format, Version: 1, Rank: rank})
+				for _, l := range lines(rank) {
+					if err == nil {
+						text, err = recording.Append(text, l)
+					}
+				}
+				file := filepath.Join(at, fmt.Sprint(rank, "-", part, ".jsonl"))
+				if err == nil {
+					err = os.WriteFile(file, text, 0o666)
+				}
+				if err == nil {
+					err = os.Chtimes(file, time.Time{}, time.Unix(int64(1000+part), 0))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		w := newWatcher(at)
+		if err := w.poll(); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	lines := func(from, to int64) func(rank int) []recording.Line {
+		return func(rank int) (out []recording.Line) {
+			for s := from; s <= to; s++ {
+				ids := recording.EncodeIDs([]int64{2*s + int64(rank)})
+				out = append(out, recording.Line{Step: &s, Count: 1, IDs: ids, Weights: fmt.Sprint(s, rank)})
+			}
+			return out
+		}
+	}
+	calm := []*watcher{run("calm", lines(1, 8))}
+	// The first start has two processes, one after the other.
+	killed := []*watcher{run("first", lines(1, 3), lines(3, 6)), run("second"), run("third", lines(5, 8))}
+	f := newFindings(byStep, calm, killed)
+	if !f.equal() || f.Samples.Unbroken != 16 || f.Steps != 8 || f.Weights.Killed != "8 0,8 1" {
+		t.Errorf("%+v", f)
+	}
+	r := Report{Kills: make([]Kill, 2)}
+	r.compare(byStep, calm, killed)
+	if k := r.Kills[0]; k.Recorded {
+		t.Errorf("%+v", k)
+	}
+	if k := r.Kills[1]; !k.Recorded || *k.Resumed != 4 || k.Redone != 2 {
+		t.Errorf("%+v", k)
 	}
 }

@@ -48,6 +48,7 @@ type test struct {
 	numbering numbering
 	first     life // of the first rank of the unbroken run
 	most      int  // how often the unbroken run recorded one step
+	best      int  // how many records of the unbroken run the killed run has got on to
 }
 
 // Run does the test. The report tells what was found, also where the runs differ; an error means
@@ -247,7 +248,7 @@ func (t *test) lethal(plan []kill, n int) func(*watcher) (bool, time.Duration) {
 	if n > 0 {
 		before = plan[n-1].at
 	}
-	begin := time.Now()
+	begin, best := time.Now(), t.best
 	return func(w *watcher) (bool, time.Duration) {
 		fuse := time.Duration(2 * k.phase * float64(t.pace.step()))
 		switch {
@@ -257,9 +258,9 @@ func (t *test) lethal(plan []kill, n int) func(*watcher) (bool, time.Duration) {
 			part := time.Duration((k.at - before) * float64(t.pace.last-t.pace.start))
 			return time.Since(begin) >= t.pace.start/2+part, 0
 		case t.numbering == byRecords:
-			return w.count() >= max(t.pace.least(k)-t.pace.least(kill{at: before}), 1), fuse
+			return w.count() >= t.report.Ranks*max(t.pace.least(k)-t.pace.least(kill{at: before}), 1), fuse
 		}
-		return t.progress(w) >= t.pace.least(k), fuse
+		return t.progress(w) >= max(t.pace.least(k), best+1), fuse
 	}
 }
 
@@ -274,6 +275,7 @@ func (t *test) progress(w *watcher) int {
 
 func (t *test) show(w *watcher) {
 	at := t.progress(w)
+	t.best = max(t.best, at)
 	if t.numbering == byRecords {
 		at = w.count()
 	}

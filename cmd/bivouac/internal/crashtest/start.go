@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/recording"
@@ -172,6 +173,9 @@ func notStarted(name string, err error) error {
 	return &errs.Error{Kind: kind, Op: "crashtest", Subject: name, Want: "a program", Err: err}
 }
 
+// longest is how much of a line of output errors show.
+const longest = 200
+
 // tail returns the last lines of the output of a run, for an error.
 func (d *directory) tail() string {
 	b, err := os.ReadFile(d.output())
@@ -180,6 +184,15 @@ func (d *directory) tail() string {
 	}
 	var lines []string
 	for line := range strings.SplitSeq(string(b), "\n") {
+		line = strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return ' ' // a terminal would obey it
+			}
+			return r
+		}, line)
+		if len(line) > longest {
+			line = strings.ToValidUTF8(line[:longest], "") + "…"
+		}
 		if line = strings.TrimSpace(line); strings.Trim(line, "^~ ") != "" { // Python underlines code
 			lines = append(lines, line)
 		}

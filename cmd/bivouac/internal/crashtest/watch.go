@@ -90,7 +90,7 @@ func (w *watcher) lives(rank int) []life {
 	var out []life
 	for _, f := range w.files {
 		if f.reader.Header.Rank == rank && len(f.reader.Entries) > 0 {
-			out = append(out, f.reader.Entries)
+			out = append(out, split(f.reader.Entries)...)
 		}
 	}
 	return out
