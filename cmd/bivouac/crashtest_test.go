@@ -7,16 +7,27 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/internal/recording"
 	"github.com/bivouac-ml/bivouac/record"
 )
 
-// crashJob is the command "crashjob MODE DIR" of scripts: a training of 60 steps of 2 samples. It
-// saves every 5 steps. MODE says what it does wrong.
+// crashJob is the command "crashjob MODE DIR KILLS" of scripts: a training of 60 steps of 2 samples.
+// It saves every 5 steps. MODE says what it does wrong. Each of the first KILLS starts of a killed
+// run waits for its kill before the end, so that a busy machine changes nothing.
 func crashJob() {
-	if err := trainCrashJob(os.Args[1], os.Args[2]); err != nil {
+	kills := 0
+	if len(os.Args) > 3 {
+		kills, _ = strconv.Atoi(os.Args[3])
+	}
+	records := os.Getenv(recording.Variable)
+	number, _ := strconv.Atoi(filepath.Base(records)) // of the start
+	wait := strings.Contains(records, "/killed/") && number <= kills
+	if err := trainCrashJob(os.Args[1], os.Args[2], wait); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -27,7 +38,7 @@ type crashState struct {
 	Step, Position, Weights, Momentum int64
 }
 
-func trainCrashJob(mode, dir string) error {
+func trainCrashJob(mode, dir string, wait bool) error {
 	const steps, batch, every = 60, 2, 5
 	var s crashState
 	file := filepath.Join(dir, "state.json")
@@ -71,7 +82,14 @@ func trainCrashJob(mode, dir string) error {
 		signal.Notify(term, syscall.SIGTERM)
 	}
 	for s.Step < steps {
-		time.Sleep(6 * time.Millisecond)
+		time.Sleep(4 * time.Millisecond)
+		if s.Step == 58 && wait {
+			select {
+			case sent := <-term:
+				term <- sent
+			case <-time.After(time.Minute):
+			}
+		}
 		if s.Step == 9 && mode == "idles" {
 			time.Sleep(time.Hour)
 		}

@@ -66,9 +66,11 @@ func (p pace) delay(k kill) time.Duration {
 	return time.Duration(k.phase * float64(min(p.start+4*p.step(), mostEarly)))
 }
 
-// least returns how many records of the unbroken run the job must have got on to before a kill.
-// The last ones are left out, so that the job does not end first.
-func (p pace) least(k kill) int {
-	last := p.records - max(2, p.records/20)
-	return max(int(k.at*float64(last)), 1)
+// lastAim returns the record up to which kills are aimed, so that the job does not end first.
+func (p pace) lastAim() int { return max(p.records-max(2, p.records/20), 1) }
+
+// least returns how many records of the unbroken run the job must have got on to before a kill, if
+// best is what earlier starts got on to. Where steps are left, a start must do one that is new.
+func (p pace) least(k kill, best int) int {
+	return max(int(k.at*float64(p.lastAim())), min(best+1, p.lastAim()), 1)
 }

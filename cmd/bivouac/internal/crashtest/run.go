@@ -258,9 +258,9 @@ func (t *test) lethal(plan []kill, n int) func(*watcher) (bool, time.Duration) {
 			part := time.Duration((k.at - before) * float64(t.pace.last-t.pace.start))
 			return time.Since(begin) >= t.pace.start/2+part, 0
 		case t.numbering == byRecords:
-			return w.count() >= t.report.Ranks*max(t.pace.least(k)-t.pace.least(kill{at: before}), 1), fuse
+			return w.count() >= t.report.Ranks*max(t.pace.least(k, 0)-t.pace.least(kill{at: before}, 0), 1), fuse
 		}
-		return t.progress(w) >= max(t.pace.least(k), best+1), fuse
+		return t.progress(w) >= t.pace.least(k, best), fuse
 	}
 }
 
