@@ -16,9 +16,9 @@ import (
 	"github.com/bivouac-ml/bivouac/record"
 )
 
-// crashJob is the command "crashjob MODE DIR KILLS" of scripts: a training of 60 steps of 2 samples.
-// It saves every 5 steps. MODE says what it does wrong. Each of the first KILLS starts of a killed
-// run waits for its kill before the end, so that a busy machine changes nothing.
+// crashJob is the command "crashjob MODE DIR KILLS" of scripts. It trains 60 steps of 2 samples and
+// saves every 5 steps. MODE says what it does wrong. Each of the first KILLS starts of a killed
+// run waits for its kill before the end, so a busy machine changes nothing.
 func crashJob() {
 	kills := 0
 	if len(os.Args) > 3 {

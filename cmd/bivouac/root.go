@@ -103,7 +103,7 @@ var pathFlags = map[string]bool{"dir": true, "output": true, "key": true, "sign-
 // look for a file of that name, or make one.
 func checkPaths(cmd *cobra.Command, args []string) (err error) {
 	if cmd.Name() == crashtestCommand {
-		args = nil // they are those of a job
+		args = nil // the job has its own
 	}
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "~/") || strings.Contains(arg, "://") {

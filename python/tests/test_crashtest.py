@@ -91,3 +91,16 @@ def test_torchdata_loses_samples_if_its_epoch_begins_again(tmp_path: Path) -> No
     assert status == 4 and samples["repeated"] > 0
     # The number of steps is fixed, so as many samples as are repeated are not reached.
     assert samples["lost"] == samples["repeated"] and samples["unbroken"] == samples["killed"]
+
+
+def test_a_loop_of_orbax_loses_nothing_with_its_position(tmp_path: Path) -> None:
+    pytest.importorskip("orbax.checkpoint")
+    status, report = crashtest(tmp_path, "orbax_loop.py")
+    assert status == 0, report["failures"]
+
+
+def test_a_loop_of_orbax_without_position_repeats_samples(tmp_path: Path) -> None:
+    pytest.importorskip("orbax.checkpoint")
+    status, report = crashtest(tmp_path, "orbax_loop.py", "--no-position")
+    samples = report["findings"]["samples"]
+    assert status == 4 and samples["lost"] == samples["repeated"] > 0

@@ -33,7 +33,7 @@ type sample struct{ epoch, id int64 }
 // compareSamples compares the samples of two histories.
 func compareSamples(unbroken, killed life) Samples {
 	names := map[sample]int32{}
-	a, b := number(names, unbroken), number(names, killed)
+	a, b := numbers(names, unbroken), numbers(names, killed)
 	balance := make([]int, len(names))
 	for _, id := range a {
 		balance[id]++
@@ -59,8 +59,8 @@ func compareSamples(unbroken, killed life) Samples {
 	return s
 }
 
-// number gives each sample a small number, equal samples the same.
-func number(names map[sample]int32, l life) []int32 {
+// numbers gives each sample a small number, equal samples the same.
+func numbers(names map[sample]int32, l life) []int32 {
 	var out []int32
 	for _, e := range l {
 		for _, id := range e.IDs {

@@ -93,7 +93,8 @@ func (r *Report) compare(n numbering, calm, runs []*watcher) {
 		}
 		at := first.resumes[next]
 		if at.missing != nil {
-			r.note("start %d goes on after step %d, which was not recorded; record each step before it is saved", i+2, *at.missing)
+			r.note("start %d goes on after step %d, which was not recorded; record each step before it is saved",
+				i+2, *at.missing)
 		}
 		r.Kills[i].Resumed, r.Kills[i].Redone, r.Kills[i].Recorded = at.step, at.redone, true
 	}

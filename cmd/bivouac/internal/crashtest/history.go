@@ -145,8 +145,8 @@ func trace(n numbering, lives []life, unbroken life) history {
 }
 
 // predecessor returns the step that a life goes on after: the one that it names, or the one before
-// its first step in the unbroken run. There may be none.
-func predecessor(n numbering, l, unbroken life) (recording.Entry, bool) {
+// its first step in the unbroken run. ok is false if it has no number.
+func predecessor(n numbering, l, unbroken life) (before recording.Entry, ok bool) {
 	if n == byRecords || len(l) == 0 {
 		return recording.Entry{}, false
 	}

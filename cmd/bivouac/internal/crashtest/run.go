@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"sort"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -46,8 +48,7 @@ type test struct {
 	pace      pace
 	calm      []*watcher
 	numbering numbering
-	first     life // of the first rank of the unbroken run
-	most      int  // how often the unbroken run recorded one step
+	first     life // the records of the first rank of the unbroken run that have numbers, if any have
 	best      int  // how many records of the unbroken run the killed run has got on to
 }
 
@@ -144,7 +145,9 @@ func (t *test) unbroken(ctx context.Context) error {
 	lives := w.lives(ranks[0])
 	t.numbering = numberingOf(lives...)
 	t.first = trace(t.numbering, lives, nil).entries
-	t.most = mostEqual(t.first)
+	if t.numbering != byRecords {
+		t.first = slices.DeleteFunc(t.first, func(e recording.Entry) bool { return !e.HasStep })
+	}
 	t.pace.records, t.pace.total = len(t.first), total
 	t.report.UnbrokenSeconds = total.Seconds()
 	t.report.Ranks = len(ranks)
@@ -284,24 +287,12 @@ func (t *test) show(w *watcher) {
 
 // rounds says whether a start records the same steps again and again.
 func (t *test) rounds(w *watcher) string {
-	ranks := w.ranks()
-	if len(ranks) == 0 {
-		return ""
+	if n := w.count(); t.numbering == byRecords && n > slower*t.pace.records*t.report.Ranks+1000 {
+		return fmt.Sprintf("made no progress: it recorded %d steps and did not end, the unbroken run recorded %d",
+			n, t.pace.records)
 	}
-	last, ok := w.latest()
-	if !ok {
-		if n := w.count(); n > slower*t.pace.records*t.report.Ranks+1000 {
-			return fmt.Sprintf("made no progress: it recorded %d steps and did not end, the unbroken run recorded %d",
-				n, t.pace.records)
-		}
-		return ""
-	}
-	n := 0
-	for _, l := range w.lives(ranks[0]) {
-		n += countEqual(l, last)
-	}
-	if n > t.most+rounds {
-		return fmt.Sprintf("made no progress: it recorded step %d %d times", last.Step, n)
+	if w.most > t.calm[0].most+rounds {
+		return fmt.Sprintf("made no progress: it recorded step %d %d times", w.worst, w.most)
 	}
 	return ""
 }
@@ -311,36 +302,7 @@ func sameStep(a, b recording.Entry) bool {
 	return a.HasStep && b.HasStep && a.Step == b.Step && a.Epoch == b.Epoch
 }
 
-// countEqual counts the records of a step.
-func countEqual(l life, of recording.Entry) (n int) {
-	for _, e := range l {
-		if sameStep(e, of) {
-			n++
-		}
-	}
-	return n
-}
-
-// mostEqual returns how often the step that was recorded most was recorded.
-func mostEqual(l life) (most int) {
-	type key struct{ step, epoch int64 }
-	counts := map[key]int{}
-	for _, e := range l {
-		if e.HasStep {
-			k := key{e.Step, e.Epoch}
-			counts[k]++
-			most = max(most, counts[k])
-		}
-	}
-	return most
-}
-
-// countUpTo counts the records up to a step.
+// countUpTo counts the records up to a step. The numbers of l rise.
 func countUpTo(n numbering, l life, last recording.Entry) int {
-	for i := len(l) - 1; i >= 0; i-- {
-		if l[i].HasStep && compare(n, l[i], last) <= 0 {
-			return i + 1
-		}
-	}
-	return 0
+	return sort.Search(len(l), func(i int) bool { return compare(n, l[i], last) > 0 })
 }

@@ -18,15 +18,29 @@ type watcher struct {
 	dir   string
 	files []*watched // in the order of their appearance
 	known map[string]bool
+	// repeated counts how often each step was recorded. most is the highest of these counts, of the
+	// step worst.
+	repeated map[number]int
+	most     int
+	worst    int64
+}
+
+// number is the number of a step of a rank.
+type number struct {
+	rank        int
+	epoch, step int64
 }
 
 type watched struct {
 	path   string
 	offset int64
 	reader recording.Reader
+	seen   int // entries that repeated has
 }
 
-func newWatcher(dir string) *watcher { return &watcher{dir: dir, known: map[string]bool{}} }
+func newWatcher(dir string) *watcher {
+	return &watcher{dir: dir, known: map[string]bool{}, repeated: map[number]int{}}
+}
 
 // poll reads what was written since the last call.
 func (w *watcher) poll() error {
@@ -57,8 +71,21 @@ func (w *watcher) poll() error {
 		if err := f.poll(); err != nil {
 			return err
 		}
+		for _, e := range f.reader.Entries[f.seen:] {
+			if e.HasStep {
+				w.repeat(number{f.reader.Header.Rank, e.Epoch, e.Step})
+			}
+		}
+		f.seen = len(f.reader.Entries)
 	}
 	return nil
+}
+
+func (w *watcher) repeat(n number) {
+	w.repeated[n]++
+	if count := w.repeated[n]; count > w.most {
+		w.most, w.worst = count, n.step
+	}
 }
 
 func (f *watched) poll() error {
