@@ -1,0 +1,288 @@
+"""The worker process: it reads tasks from a socket, and answers with packed batches."""
+
+from __future__ import annotations
+
+import array
+import multiprocessing
+import os
+import pickle
+import random
+import select
+import signal
+import socket
+import struct
+import sys
+import traceback
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bivouac.torch import _collate, _generator
+from bivouac.torch._fetch import Fetcher, IterableFetcher, make_fetcher
+from bivouac.torch._slots import Writer
+from bivouac.torch._state import Lane, load_into
+
+__all__ = ["Failure", "WorkerInfo", "WorkerSpec", "get_worker_info", "run"]
+
+READY, DATA, END, FAILURE = range(4)
+HEAD = struct.Struct("<Q")
+_CHECK = 5000  # milliseconds after which a worker looks whether its parent is alive
+MAP, STATEFUL, REPLAY = range(3)
+"""What it takes to replace a worker: nothing, its state, or reading from the beginning."""
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """A WorkerInfo tells code in a worker about the worker.
+
+    Attributes:
+      id: the number of the worker, from 0.
+      num_workers: how many workers the loader has.
+      seed: the seed of the random numbers of torch and Python in the worker.
+      dataset: the worker's copy of the data set.
+    """
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """Return the WorkerInfo in a worker of a loader, and None in another process."""
+    return _info
+
+
+@dataclass
+class WorkerSpec:
+    """A WorkerSpec is what a worker begins with."""
+
+    worker: int
+    num_workers: int
+    base_seed: int
+    dataset: Any
+    iterable: bool
+    batched: bool
+    collate: Any
+    drop_last: bool
+    init: Any
+    torch: bool
+    lane: Lane | None = None  # the state that it goes on from
+    skip_items: int = 0  # items of an iterable that it reads first and leaves out
+
+
+class Failure:
+    """A Failure is an exception of a worker. The trainer raises it again."""
+
+    def __init__(self, err: BaseException, worker: int) -> None:
+        self.kind: type[BaseException] = type(err)
+        self.text = "".join(traceback.format_exception(type(err), err, err.__traceback__))
+        self.worker = worker
+        try:
+            if pickle.loads(pickle.dumps(self.kind)) is not self.kind:
+                raise TypeError
+        except Exception:
+            self.kind = RuntimeError
+
+    def reraise(self) -> None:
+        """Raise an exception of the same type, whose text is the traceback of the worker."""
+        name = self.text.strip().rsplit("\n", 1)[-1].split(":")[0].rsplit(".", 1)[-1]
+        shown = self.kind.__name__ if self.kind is not RuntimeError else name
+        text = f"Caught {shown} in DataLoader worker process {self.worker}.\nOriginal {self.text}"
+        if issubclass(self.kind, KeyError):
+            raise self.kind(_Text(text))
+        try:
+            made = self.kind(text)
+        except Exception:
+            made = RuntimeError(text)
+        raise made
+
+
+class _Text(str):
+    """A text whose repr is itself, because KeyError shows the repr."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class _Gone(Exception):
+    """The trainer has closed the socket, or has ended."""
+
+
+class _Link:
+    """A _Link is the worker's end of the socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._buffer = bytearray()
+        self._parent = os.getppid()
+        self._poll = select.poll()
+        self._poll.register(sock, select.POLLIN)
+        parent = multiprocessing.parent_process()
+        if parent is not None and parent.sentinel is not None:
+            self._poll.register(parent.sentinel, select.POLLIN)
+
+    def receive(self) -> Any:
+        """Return the next message of the trainer."""
+        buffer = self._buffer
+        while True:
+            if len(buffer) >= 8:
+                (size,) = HEAD.unpack_from(buffer)
+                if len(buffer) >= 8 + size:
+                    message = pickle.loads(memoryview(buffer)[8 : 8 + size])
+                    self._buffer = buffer[8 + size :]
+                    return message
+            ready = self._poll.poll(_CHECK)
+            if all(fd != self._sock.fileno() for fd, _ in ready):
+                if ready or os.getppid() != self._parent:
+                    raise _Gone
+                continue
+            data = self._sock.recv(1 << 16)
+            if not data:
+                raise _Gone
+            buffer += data
+
+    def send(self, message: Any, fds: list[int]) -> None:
+        """Send a message, with descriptors that are closed then."""
+        body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        data = HEAD.pack(len(body)) + body
+        sent = 0
+        try:
+            if fds:
+                rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))
+                sent = self._sock.sendmsg([data], [rights])
+            if sent < len(data):
+                self._sock.sendall(memoryview(data)[sent:])
+        finally:
+            while fds:
+                os.close(fds.pop())
+
+
+ends: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+"""The trainer's ends of the sockets of its workers, which a forked worker inherits."""
+
+
+def run(sock: socket.socket, spec: WorkerSpec) -> None:
+    """Run the worker until the trainer closes the socket."""
+    for end in list(ends):
+        end.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the trainer decides
+    try:
+        _Worker(sock, spec).serve()
+    except (_Gone, BrokenPipeError, ConnectionResetError):
+        pass
+
+
+class _Worker:
+    """A _Worker does the tasks of one worker process."""
+
+    def __init__(self, sock: socket.socket, spec: WorkerSpec) -> None:
+        self._link = _Link(sock)
+        self._spec = spec
+        self._writer = Writer()
+        self._fetcher: Fetcher | None = None
+        self._failure: Failure | None = None  # of the beginning, for the first task
+        self._ended = False
+        self._dataset = spec.dataset
+
+    def serve(self) -> None:
+        """Begin, and do the tasks."""
+        _seed(self._spec)
+        _collate.place = self._writer.place
+        _inform(self._spec, self._dataset)
+        self._begin(self._spec.init, self._spec.lane)
+        while True:
+            message = self._link.receive()
+            if message is None:
+                self._begin(None, None)
+                continue
+            self._task(*message)
+
+    def _begin(self, init: Any, lane: Lane | None) -> None:
+        """Open the data set, and report its state."""
+        spec, failure, raw, kind = self._spec, None, None, MAP
+        self._ended = False
+        try:
+            if init is not None:
+                init(spec.worker)
+            # The state of the data set comes first, then the iterator, then its state.
+            if lane is not None and lane[0] is not None:
+                load_into(self._dataset, lane[0])
+            fetcher = make_fetcher(
+                spec.iterable, self._dataset, spec.batched, spec.collate, spec.drop_last
+            )
+            self._fetcher = fetcher
+            if lane is not None:
+                fetcher.load(lane)
+            if spec.skip_items and isinstance(fetcher, IterableFetcher):
+                fetcher.skip(spec.skip_items)
+                fetcher.ended = False
+                spec.skip_items = 0
+            state = fetcher.state()
+            if fetcher.stateful():
+                kind = STATEFUL
+            elif spec.iterable:
+                kind = REPLAY
+            raw = pickle.dumps(state, pickle.HIGHEST_PROTOCOL)
+        except Exception as err:
+            failure = Failure(err, spec.worker)
+        self._link.send((READY, kind, raw, failure), [])
+
+    def _task(self, seq: int, index: Any, want: bool, quiet: bool, freed: list[int]) -> None:
+        """Do a task. A quiet one was delivered by the worker that this one replaces."""
+        self._writer.release(freed)
+        if self._ended:
+            return
+        kind, raw = DATA, None
+        body: Any = None
+        try:
+            assert self._fetcher is not None
+            try:
+                batch = self._fetcher.fetch(index)
+            except StopIteration:
+                kind, self._ended, want = END, True, True
+            if quiet:
+                self._writer.drop()
+                return
+            if want:
+                raw = pickle.dumps(self._fetcher.state(), pickle.HIGHEST_PROTOCOL)
+            if kind == DATA:
+                body = self._writer.pack(batch)
+                del batch
+        except Exception as err:
+            self._writer.drop()
+            if quiet:
+                return
+            kind, body, raw = FAILURE, Failure(err, self._spec.worker), None
+        if kind == END:
+            self._writer.drop()
+        self._link.send((kind, seq, raw, body, len(self._writer.made)), self._writer.made)
+
+
+def _seed(spec: WorkerSpec) -> None:
+    """Seed the random numbers of Python, numpy and torch as torch does in a worker."""
+    seed = spec.base_seed + spec.worker
+    random.seed(seed)
+    np.random.seed(_generator.numpy_seed(spec.base_seed, spec.worker))
+    if spec.torch:
+        torch: Any = __import__("torch")
+        torch.set_num_threads(1)
+        torch.manual_seed(seed)
+    else:
+        _generator.seed_default(seed)
+
+
+def _inform(spec: WorkerSpec, dataset: Any) -> None:
+    """Set what get_worker_info returns, here and in torch."""
+    global _info
+    _info = WorkerInfo(spec.worker, spec.num_workers, spec.base_seed + spec.worker, dataset)
+    module = sys.modules.get("torch.utils.data._utils.worker")
+    if module is not None:
+        module._worker_info = _info  # type: ignore[attr-defined]

@@ -1,0 +1,47 @@
+"""The recorded scenarios of torchdata's loader come out the same here.
+
+BIVOUAC_VECTORS names the directory of all scenarios. Without it, `../shared/vectors/torchdata` is
+used if it is there, else the excerpt in `testdata/torchdata`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed")
+
+from loader_judge import Judge
+
+pytestmark = pytest.mark.torch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def folder() -> Path:
+    """Return the directory of the scenarios."""
+    named = os.environ.get("BIVOUAC_VECTORS")
+    if named:
+        return Path(named)
+    for parent in (ROOT, *ROOT.resolve().parents):
+        shared = parent.parent / "shared" / "vectors" / "torchdata"
+        if shared.is_dir():
+            return shared
+    return ROOT / "testdata" / "torchdata"
+
+
+FOLDER = folder()
+
+
+def names() -> list[str]:
+    """Return the scenarios of the loader. Those of family S27 are of torchdata.nodes."""
+    found = sorted(path.stem for path in FOLDER.glob("S[0-9]*.json"))
+    return [name for name in found if not name.startswith("S27-")]
+
+
+@pytest.mark.parametrize("name", names())
+def test_torch_scenario(name: str) -> None:
+    failures = Judge(FOLDER, name).run()
+    assert not failures, "\n".join(failures[:20])
