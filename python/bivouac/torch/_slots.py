@@ -27,6 +27,7 @@ __all__ = ["Packed", "Reader", "Writer"]
 _RESERVE = 1 << 36  # bytes of address space of a slot; only what is written takes memory
 _LEAST = 1 << 26
 _ALIGN = 64
+_WARM = 8  # free slots of a worker that keep their memory
 _INLINE = 16 << 10  # bytes up to which a batch travels in the message
 _LARGE = 32 << 10  # bytes of a skeleton from which it travels in the slot
 
@@ -50,8 +51,16 @@ class Writer:
         self._reduce: dict[type, Any] = {}
 
     def release(self, slots: list[int]) -> None:
-        """Take back slots that the trainer needs no more."""
-        self._free.extend(slots)
+        """Take back slots that the trainer needs no more. Only some of them keep their memory."""
+        for slot in slots:
+            if len(self._free) >= _WARM:
+                try:
+                    self._maps[slot].madvise(mmap.MADV_REMOVE)
+                except (OSError, AttributeError):
+                    pass
+                self._free.insert(0, slot)  # it is the last that is used again
+            else:
+                self._free.append(slot)
 
     def place(self, size: int) -> Any:
         """Return memory of the current slot as a buffer, or None if there is none."""

@@ -28,7 +28,7 @@ __all__ = ["Failure", "WorkerInfo", "WorkerSpec", "get_worker_info", "run"]
 
 READY, DATA, END, FAILURE = range(4)
 HEAD = struct.Struct("<Q")
-_CHECK = 5000  # milliseconds after which a worker looks whether its parent is alive
+_CHECK = 500  # milliseconds after which a worker looks whether its parent is alive
 MAP, STATEFUL, REPLAY = range(3)
 """What it takes to replace a worker: nothing, its state, or reading from the beginning."""
 

@@ -1,0 +1,180 @@
+"""Data sets for the tests of workers. Processes that are spawned import them from here."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bivouac.torch import get_worker_info
+
+
+class Numbers:
+    """A map-style data set of numbers."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, i: int) -> int:
+        return i
+
+
+class Rows(Numbers):
+    """A map-style data set of large arrays."""
+
+    def __init__(self, n: int, size: int = 5000) -> None:
+        super().__init__(n)
+        self.size = size
+
+    def __getitem__(self, i: int) -> Any:
+        return {"id": i, "row": np.full(self.size, i, np.int32), "text": f"s{i}"}
+
+
+class Counted(Numbers):
+    """A map-style data set whose state is how many items it gave."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.calls = 0
+
+    def __getitem__(self, i: int) -> int:
+        self.calls += 1
+        return i
+
+    def state_dict(self) -> dict[str, int]:
+        return {"calls": self.calls}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.calls = state["calls"]
+
+
+class Mortal(Numbers):
+    """A map-style data set that kills its worker at an item, once if there is a file to note it."""
+
+    def __init__(self, n: int, at: int, note: str = "") -> None:
+        super().__init__(n)
+        self.at, self.note = at, note
+
+    def __getitem__(self, i: int) -> int:
+        if i == self.at and not (self.note and os.path.exists(self.note)):
+            if self.note:
+                with open(self.note, "w"):
+                    pass
+            os.kill(os.getpid(), signal.SIGKILL)
+        return i
+
+
+def share(n: int) -> range:
+    """Return the items of this worker."""
+    info = get_worker_info()
+    return range(n) if info is None else range(info.id, n, info.num_workers)
+
+
+class Stream:
+    """An iterable without a state."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __iter__(self) -> Iterator[int]:
+        return (i for i in share(self.n))
+
+
+class Place:
+    """An iterator with a state."""
+
+    def __init__(self, ids: range) -> None:
+        self.ids, self.i = ids, 0
+
+    def __iter__(self) -> Place:
+        return self
+
+    def __next__(self) -> int:
+        if self.i >= len(self.ids):
+            raise StopIteration
+        self.i += 1
+        return self.ids[self.i - 1]
+
+    def state_dict(self) -> dict[str, int]:
+        return {"i": self.i}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.i = state["i"]
+
+
+class StatefulStream(Stream):
+    """An iterable whose iterator has a state."""
+
+    def __iter__(self) -> Iterator[int]:
+        return Place(share(self.n))
+
+
+class Fails(Numbers):
+    """A map-style data set with an item that cannot be read."""
+
+    def __getitem__(self, i: int) -> int:
+        if i == 5:
+            raise LookupError("no item 5")
+        return i
+
+
+class Odd(Exception):
+    """An exception that needs two arguments."""
+
+    def __init__(self, a: int, b: int) -> None:
+        super().__init__(f"{a} {b}")
+
+
+class FailsOddly(Numbers):
+    """A map-style data set that raises an exception with other arguments than a text."""
+
+    def __getitem__(self, i: int) -> int:
+        raise Odd(1, 2)
+
+
+class Slow(Numbers):
+    """A map-style data set that takes a while for the first item of each worker."""
+
+    def __getitem__(self, i: int) -> int:
+        if i < 2:
+            time.sleep(1.5 if i == 0 else 0.01)
+        return i
+
+
+class Sleeps(Numbers):
+    """A map-style data set that takes long."""
+
+    def __getitem__(self, i: int) -> int:
+        time.sleep(0.7)
+        return i
+
+
+class Long(Numbers):
+    """A map-style data set of long texts, which do not fit into a socket."""
+
+    def __getitem__(self, i: int) -> str:
+        return chr(65 + i % 26) * 300_000
+
+
+def who(_: Any) -> tuple[int, int, int]:
+    """Return what the worker knows of itself, instead of a batch."""
+    info = get_worker_info()
+    assert info is not None
+    return info.id, info.num_workers, info.seed
+
+
+def keep(batch: Any) -> Any:
+    """Return the samples as they are."""
+    return batch
+
+
+def fail(worker: int) -> None:
+    """Raise an error at the beginning of a worker."""
+    raise ValueError(f"worker {worker} cannot begin")
