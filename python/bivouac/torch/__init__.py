@@ -23,6 +23,7 @@ from bivouac.torch._distributed import StatefulDistributedSampler
 from bivouac.torch._generator import Generator
 from bivouac.torch._loader import StatefulDataLoader
 from bivouac.torch._samplers import BatchSampler, RandomSampler, SequentialSampler
+from bivouac.torch._state import Stateful
 from bivouac.torch._worker import WorkerInfo, get_worker_info
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Generator",
     "RandomSampler",
     "SequentialSampler",
+    "Stateful",
     "StatefulDataLoader",
     "StatefulDistributedSampler",
     "WorkerInfo",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["Lane", "is_stateful", "lane_document", "load_into", "state_of"]
+__all__ = ["Lane", "Stateful", "is_stateful", "lane_document", "load_into", "state_of"]
 
 # The members of a state.
 INDEX_SAMPLER = "_index_sampler_state"
@@ -33,6 +33,17 @@ ITEMS = "items"
 
 Lane = tuple[Any, Any, bool, int]
 """The state of a worker: data set, iterator, whether the iterator has ended, items it gave."""
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """A Stateful value has a state that can be saved and loaded."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a state."""
 
 
 def is_stateful(value: Any) -> bool:
