@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bivouac import checkpoint as checkpoint
     from bivouac import errors as errors
+    from bivouac import torch as torch
     from bivouac._record import record as record
     from bivouac.checkpoint import load as load
     from bivouac.checkpoint import save as save
 
 __version__ = "0.6.0.dev0"
 
-__all__ = ["__version__", "checkpoint", "errors", "load", "record", "save"]
+__all__ = ["__version__", "checkpoint", "errors", "load", "record", "save", "torch"]
 
-_modules = {"checkpoint", "errors"}
+_modules = {"checkpoint", "errors", "torch"}
 _functions = {"load": "checkpoint", "record": "_record", "save": "checkpoint"}
 
 

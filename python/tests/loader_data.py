@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bivouac.torch import get_worker_info
+from bivouac.torch import default_collate, get_worker_info
 
 
 class Numbers:
@@ -161,6 +161,20 @@ class Long(Numbers):
 
     def __getitem__(self, i: int) -> str:
         return chr(65 + i % 26) * 300_000
+
+
+class Caches(Numbers):
+    """A map-style data set that keeps what it has collated."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.kept: dict[int, Any] = {}
+
+    def __getitem__(self, i: int) -> Any:
+        if i % 8 not in self.kept:
+            rows = [np.full(4000, i % 8, np.int32) for _ in range(2)]
+            self.kept[i % 8] = default_collate(rows)
+        return self.kept[i % 8]
 
 
 def who(_: Any) -> tuple[int, int, int]:

@@ -145,6 +145,33 @@ def test_batches_are_not_overwritten() -> None:
     assert all((a == b["row"]).all() for a, b in zip(before, held, strict=True))
 
 
+@pytest.mark.parametrize("collate", [None, data.keep])
+def test_a_data_set_may_keep_what_it_collates(collate: Any) -> None:
+    loader = make(data.Caches(200), batch_size=2, collate_fn=collate)
+    for k, batch in enumerate(loader):
+        for i, rows in enumerate(batch):
+            assert (np.asarray(rows) == (2 * k + i) % 8).all()
+
+
+def test_memory_stays_flat() -> None:
+    def used() -> int:
+        gc.collect()
+        total = 0
+        for pid in (os.getpid(), *iterator._crew.pids()):  # type: ignore[attr-defined]
+            text = Path(f"/proc/{pid}/statm").read_text().split()
+            total += int(text[1]) - int(text[2])  # resident, less what is shared
+        return total * os.sysconf("SC_PAGESIZE")
+
+    loader = make(data.Rows(1 << 20), batch_size=2)
+    iterator = iter(loader)
+    for _ in range(500):
+        next(iterator)
+    first, mapped = used(), slots()
+    for _ in range(3000):
+        next(iterator)
+    assert used() < first + (2 << 20) and slots() == mapped
+
+
 def test_random_holding_never_mixes_batches() -> None:
     order, held = random.Random(1), []
     iterator = iter(make(data.Rows(400), batch_size=4, prefetch_factor=3))
@@ -207,6 +234,25 @@ def test_persistent_workers_are_replaced_between_epochs() -> None:
         os.kill(pid, signal.SIGKILL)
         eventually(lambda pid=pid: not running(pid))
     assert plain(loader) == want
+
+
+def test_random_kills_change_nothing() -> None:
+    draw = random.Random(5)
+    kinds = [data.Numbers(120), data.Counted(120), data.Stream(120), data.StatefulStream(120)]
+    kills = 0
+    for dataset in kinds * 2:
+        args = {"snapshot_every_n_steps": draw.choice([1, 2, 5, 0]), "batch_size": 2}
+        want = plain(make(dataset, **args))
+        iterator = iter(make(dataset, **args))
+        got = []
+        for batch in iterator:
+            got += plain([batch])
+            if draw.random() < 0.2:
+                time.sleep(draw.random() * 0.002)
+                os.kill(draw.choice(iterator._crew.pids()), signal.SIGKILL)  # type: ignore
+                kills += 1
+        assert got == want
+    assert kills > 60
 
 
 def test_exceptions_have_the_traceback() -> None:

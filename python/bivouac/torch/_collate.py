@@ -1,8 +1,8 @@
 """default_collate and default_convert: torch's rules, in shared memory where there is some.
 
 Where torch is imported, numbers and arrays become tensors, as in torch. Without torch they become
-arrays. A worker of the loader sets `place`, which gives memory of its slot, and batches are
-stacked straight into it.
+arrays. A worker of the loader sets `place` while it collates a batch. It gives memory of the
+worker's slot, and samples are stacked straight into it.
 """
 
 from __future__ import annotations

@@ -191,11 +191,12 @@ class _Worker:
         self._failure: Failure | None = None  # of the beginning, for the first task
         self._ended = False
         self._dataset = spec.dataset
+        own = spec.collate is _collate.default_collate
+        self._collate = self._stack if own else spec.collate
 
     def serve(self) -> None:
         """Begin, and do the tasks."""
         _seed(self._spec)
-        _collate.place = self._writer.place
         _inform(self._spec, self._dataset)
         self._begin(self._spec.init, self._spec.lane)
         while True:
@@ -204,6 +205,18 @@ class _Worker:
                 self._begin(None, None)
                 continue
             self._task(*message)
+
+    def _stack(self, samples: Any) -> Any:
+        """Collate samples in the slot.
+
+        Only what goes to the trainer may lie in a slot. The data set or a collate function of the
+        user may keep what they collate, so they get memory of their own.
+        """
+        _collate.place = self._writer.place
+        try:
+            return _collate.default_collate(samples)
+        finally:
+            _collate.place = None
 
     def _begin(self, init: Any, lane: Lane | None) -> None:
         """Open the data set, and report its state."""
@@ -216,7 +229,7 @@ class _Worker:
             if lane is not None and lane[0] is not None:
                 load_into(self._dataset, lane[0])
             fetcher = make_fetcher(
-                spec.iterable, self._dataset, spec.batched, spec.collate, spec.drop_last
+                spec.iterable, self._dataset, spec.batched, self._collate, spec.drop_last
             )
             self._fetcher = fetcher
             if lane is not None:
