@@ -6,6 +6,7 @@ import gc
 import os
 import pickle
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -397,10 +398,16 @@ def start(tmp_path: Path) -> Any:
         process.communicate()
 
 
+def select_ready(member: Any) -> bool:
+    """Report whether a worker has sent something."""
+    return bool(select.select([member.sock], [], [], 0)[0])
+
+
 def test_a_forked_process_cannot_use_the_workers() -> None:
     loader = make(data.Numbers(30))
     iterator = iter(loader)
     next(iterator)
+    assert eventually(lambda: all(map(select_ready, iterator._crew._members)))  # type: ignore
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:

@@ -141,6 +141,7 @@ class Crew:
 
         The workers first do the tasks that they have.
         """
+        self._check_process()
         for member in self._members:
             while member.done < len(member.tasks):
                 result = self.receive(member.spec.worker)
@@ -161,6 +162,7 @@ class Crew:
 
     def receive(self, worker: int) -> Result:
         """Return the next result of a worker. It waits."""
+        self._check_process()
         member = self._members[worker]
         if not member.inbox:
             self._pump(member, lambda: bool(member.inbox), self._timeout or None)
@@ -168,11 +170,17 @@ class Crew:
 
     def receive_any(self) -> Result:
         """Return the next result of any worker that has a task under way. It waits."""
+        self._check_process()
         ready = [m for m in self._members if m.inbox]
         if not ready:
             self._pump(None, lambda: any(m.inbox for m in self._members), self._timeout or None)
             ready = [m for m in self._members if m.inbox]
         return self._take(ready[0])
+
+    def _check_process(self) -> None:
+        """Raise an error in a process that was forked from the trainer."""
+        if os.getpid() != self._pid:
+            raise RuntimeError("the workers of the loader belong to another process")
 
     def _take(self, member: _Member) -> Result:
         """Take a message, and remember what a replacement of the worker would have to do."""
@@ -226,8 +234,6 @@ class Crew:
         """Read and write until something is ready."""
         if self._dead is not None:
             raise self._dead
-        if os.getpid() != self._pid:
-            raise RuntimeError("the workers of the loader belong to another process")
         if wanted is not None:
             self._read(wanted)
         deadline = None if timeout is None else time.monotonic() + timeout
