@@ -139,12 +139,16 @@ class FailsOddly(Numbers):
         raise Odd(1, 2)
 
 
-class Slow(Numbers):
-    """A map-style data set that takes a while for the first item of each worker."""
+class Waits(Numbers):
+    """A map-style data set whose item 0 waits for a file."""
+
+    def __init__(self, n: int, note: str) -> None:
+        super().__init__(n)
+        self.note = note
 
     def __getitem__(self, i: int) -> int:
-        if i < 2:
-            time.sleep(1.5 if i == 0 else 0.01)
+        while i == 0 and not os.path.exists(self.note):
+            time.sleep(0.005)
         return i
 
 

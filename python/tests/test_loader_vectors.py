@@ -41,6 +41,16 @@ def names() -> list[str]:
     return [name for name in found if not name.startswith("S27-")]
 
 
+def test_torch_the_judge_finds_what_is_wrong() -> None:
+    """torchdata's loader fails where torchdata is wrong."""
+    module = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is missing")
+    name = "S13-iter-w0-k19"
+    if name not in names():
+        pytest.skip("the excerpt has no such scenario")
+    failures = "\n".join(Judge(FOLDER, name).run(module.StatefulDataLoader))
+    assert "StopIteration" in failures or "batches" in failures
+
+
 @pytest.mark.parametrize("name", names())
 def test_torch_scenario(name: str) -> None:
     failures = Judge(FOLDER, name).run()
