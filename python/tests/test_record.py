@@ -1,4 +1,4 @@
-"""Records of a job: what is written, and that Go and Python agree. crashtest's own tests are in Go."""
+"""Records: what is written, and that Go and Python agree. The tests of crashtest are in Go."""
 
 from __future__ import annotations
 
