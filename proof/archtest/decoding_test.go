@@ -11,12 +11,13 @@ import (
 )
 
 // linksOnly are the packages whose tests link codec/jpeg and learn nothing from a second decoder.
-// Most do not call it: their coverage of it is 0. Commands and examples call it only through
-// package pipeline, which is in DECODING.
+// Most do not call it: their coverage of it is 0. The others call it only through packages that are
+// in DECODING; package codec/jpeg compares both decoders pixel by pixel.
 //
 //	go test -coverpkg=./codec/jpeg PACKAGE
 var linksOnly = []string{
-	"cmd/bivouac", "examples/digits", "examples/train",
+	"cmd/bivouac", "examples/digits", "examples/train", "pipeline/graph",
+	"proof/conform", "proof/conform/dali", "proof/documents",
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
 	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/fn",
 }
