@@ -84,6 +84,8 @@ func ops() map[string]func(*call) (reply, error) {
 		"training.wait":          with(func(k *call, c *checkpointer) (reply, error) { return nothing(c.Wait(k.ctx)) }),
 		"training.delete":        trainingDelete,
 		"training.retention":     with(trainingRetention),
+		"training.remains":       with(trainingRemains),
+		"training.quarantine":    trainingQuarantine,
 		"training.close":         trainingClose,
 	}
 }

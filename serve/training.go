@@ -20,7 +20,7 @@ func trainingOpen(k *call) (reply, error) {
 	o := &training.Options{
 		Options: k.args.context(), Custom: k.args.custom(),
 		Clean: k.args.flag("clean"), StartFresh: k.args.flag("start_fresh"), AcceptMissing: k.args.flag("accept_missing"),
-		NoLock: k.args.flag("no_lock"), Foreground: k.args.flag("foreground"),
+		NoLock: k.args.flag("no_lock"), Foreground: k.args.flag("foreground"), LookFirst: k.args.flag("look_first"),
 		Dedup: training.Dedup{On: k.args.flag("dedup")}, OnEvent: c.event,
 	}
 	o.Deletion = o.Options.Deletion

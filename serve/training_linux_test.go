@@ -29,7 +29,8 @@ type runValue struct {
 		Keep   bool
 		Reason string
 	}
-	Info infoText
+	Info    infoText
+	Remains []remain
 }
 
 // quiet makes a call that must succeed, and passes over events of checkpointers.
@@ -113,6 +114,10 @@ func TestRun(t *testing.T) {
 	c.quiet("training.save", with(object{"step": 30, "items": state(8), "arena": id, "force": true,
 		"overwrite": true}))
 	c.quiet("training.reload", with(object{}))
+	if v = c.quiet("training.remains", with(object{})); len(v.Remains) != 0 {
+		t.Fatalf("%+v", v)
+	}
+	c.failed(errs.NotFound, "training.quarantine", with(object{"step": 7, "why": "damaged"}))
 	c.failed(errs.NotFound, "training.delete", with(object{"step": 7}))
 	if v = c.quiet("training.delete", with(object{"step": 20})); !v.Deleted {
 		t.Errorf("%+v", v)
