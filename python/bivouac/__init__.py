@@ -13,24 +13,45 @@ if TYPE_CHECKING:
     from bivouac import checkpoint as checkpoint
     from bivouac import errors as errors
     from bivouac import torch as torch
+    from bivouac._job import EXIT_PREEMPTED as EXIT_PREEMPTED
+    from bivouac._job import Job as Job
+    from bivouac._job import Preempted as Preempted
     from bivouac._record import record as record
     from bivouac.checkpoint import load as load
     from bivouac.checkpoint import save as save
 
 __version__ = "0.6.0.dev0"
 
-__all__ = ["__version__", "checkpoint", "errors", "load", "record", "save", "torch"]
+__all__ = [
+    "EXIT_PREEMPTED",
+    "Job",
+    "Preempted",
+    "__version__",
+    "checkpoint",
+    "errors",
+    "load",
+    "record",
+    "save",
+    "torch",
+]
 
 _modules = {"checkpoint", "errors", "torch"}
-_functions = {"load": "checkpoint", "record": "_record", "save": "checkpoint"}
+_names = {
+    "EXIT_PREEMPTED": "_job",
+    "Job": "_job",
+    "Preempted": "_job",
+    "load": "checkpoint",
+    "record": "_record",
+    "save": "checkpoint",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import a module of the package, or take a function of one, at its first use."""
+    """Import a module of the package, or take a name of one of them, at its first use."""
     if name in _modules:
         return importlib.import_module(f"bivouac.{name}")
-    if name in _functions:
-        value = getattr(importlib.import_module(f"bivouac.{_functions[name]}"), name)
+    if name in _names:
+        value = getattr(importlib.import_module(f"bivouac.{_names[name]}"), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'bivouac' has no attribute {name!r}")

@@ -62,6 +62,7 @@ class Checkpointer(Reader):
         start_fresh: bool = False,
         dedup: bool = False,
         on_event: Listener | None = None,
+        look_first: bool = False,
     ) -> None:
         """Open the run of a directory. The directory is made if it does not exist.
 
@@ -82,6 +83,8 @@ class Checkpointer(Reader):
           start_fresh: True first moves all steps into a new directory below the run.
           dedup: True links data files that did not change since the step before.
           on_event: called with what happens, as dictionaries with event, step and text.
+          look_first: True renames no damaged step until `reload`, also if the leftovers of
+            interrupted saves are removed.
 
         Raises:
           ValueError: a policy or a format makes no sense.
@@ -114,6 +117,7 @@ class Checkpointer(Reader):
             "clean": cleanup_tmp_directories or None,
             "start_fresh": start_fresh or None,
             "dedup": dedup or None,
+            "look_first": look_first or None,
             "foreground": True,
             "context": _of_the_run(self._context) or None,
         }

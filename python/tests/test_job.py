@@ -1,0 +1,615 @@
+"""What a job saves, what it continues from, and what it refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import signal
+import threading
+import time
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from conftest import eventually
+from jobs import PROGRAM, Batches, equal, new_state, run
+from lifecycle import Program, output
+
+import bivouac as bv
+from bivouac import errors
+from bivouac._job import generators, values
+from bivouac.checkpoint import training
+
+pytestmark = pytest.mark.usefixtures("sidecar")
+
+
+def damage(step: Path) -> None:
+    """Change a byte of a step."""
+    path = next(p for p in sorted((step / "state").rglob("*")) if p.is_file() and p.stat().st_size)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 255
+    path.write_bytes(data)
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(p.name for p in directory.iterdir() if not p.name.startswith("."))
+
+
+# Resuming.
+
+
+@pytest.mark.parametrize("stop_at", [1, 3, 4, 5, 7, 8, 14, 15, 16])
+def test_a_resumed_run_is_equal(tmp_path: Path, stop_at: int) -> None:
+    want, ids = run(tmp_path / "unbroken", 20)
+    _, first = run(tmp_path / "run", 20, stop_at)
+    got, second = run(tmp_path / "run", 20)
+    begin = (stop_at - 1) // 4 * 4
+    assert first == ids[:stop_at] and second == ids[begin:]
+    assert equal(got, want)
+
+
+def test_items_and_documents(tmp_path: Path) -> None:
+    run(tmp_path, 6, identity="m")
+    step = tmp_path / "6"
+    assert {p.name for p in step.iterdir() if p.is_dir()} == {"data", "python", "state"}
+    assert json.loads((step / "data" / "data.json").read_text()) == {
+        "version": 1, "identity": "m", "step": 6, "stream": {"epoch": 0, "at": 18},
+    }  # fmt: skip
+
+
+def test_keep_and_save_every(tmp_path: Path) -> None:
+    run(tmp_path / "a", 20, keep=2)
+    assert names(tmp_path / "a") == ["16", "20"]
+    run(tmp_path / "b", 10, save_every=None)
+    assert names(tmp_path / "b") == ["10"]
+    policy = training.save_decision_policies.FixedIntervalPolicy(5)
+    run(tmp_path / "c", 11, save_decision_policy=policy, keep=None)
+    assert {"5", "10", "11"} <= set(names(tmp_path / "c"))
+    assert not {"4", "6", "8"} & set(names(tmp_path / "c"))
+
+
+def test_metrics_decide_what_stays(tmp_path: Path) -> None:
+    best = training.preservation_policies.BestN(
+        n=1, get_metric_fn=lambda metrics: -metrics["loss"], keep_checkpoints_without_metrics=False
+    )
+    with bv.Job(
+        tmp_path, Batches(), new_state(), steps=5, save_every=1, preservation_policy=best
+    ) as job:
+        for _ in job:
+            job.metrics = {"loss": abs(job.step + 1 - 3)}
+    assert "3" in names(tmp_path) and "1" not in names(tmp_path)
+
+
+def test_epochs(tmp_path: Path) -> None:
+    def count(**limits: int) -> tuple[int, int, int]:
+        seen = 0
+        with bv.Job(tmp_path, Batches(), new_state(), save_every=7, **limits) as job:
+            for _ in job:
+                seen += 1
+        return seen, job.step, job.epoch
+
+    assert count() == (7, 7, 1)
+    assert count() == (0, 7, 1)
+    assert count(epochs=3) == (14, 21, 3)
+    assert count(steps=25) == (4, 25, 3)
+    assert count(steps=100, epochs=4) == (3, 28, 4)
+    assert count(steps=30) == (2, 30, 4)
+
+
+def test_an_extended_run_is_equal(tmp_path: Path) -> None:
+    want, ids = run(tmp_path / "unbroken", 21)
+    for steps in (7, 10, 14, 21):
+        got, _ = run(tmp_path / "run", steps)
+    assert equal(got, want)
+
+
+def test_the_end_of_the_loader_is_an_error(tmp_path: Path) -> None:
+    class Once(Batches):
+        def __iter__(self) -> Iterator[Any]:
+            if self.epoch == 0:
+                yield from super().__iter__()
+
+    with pytest.raises(errors.Invalid, match="20 steps.* after 7 steps, which are committed"):
+        with bv.Job(tmp_path, Once(), new_state(), steps=20) as job:
+            for _ in job:
+                pass
+    assert names(tmp_path) == ["7"]
+
+
+class Iterated:
+    """An Iterated is a loader whose iterators have the state, as in Grain."""
+
+    def __init__(self, as_bytes: bool) -> None:
+        self.as_bytes = as_bytes
+
+    def __iter__(self) -> Iterator[int]:
+        return Counter(self.as_bytes)
+
+
+class Counter(Iterator[int]):
+    def __init__(self, as_bytes: bool) -> None:
+        self.at, self.as_bytes = 0, as_bytes
+
+    def __next__(self) -> int:
+        if self.at == 5:
+            raise StopIteration
+        self.at += 1
+        return self.at
+
+    def get_state(self) -> Any:
+        state = {"at": self.at}
+        return json.dumps(state).encode() if self.as_bytes else state
+
+    def set_state(self, state: Any) -> None:
+        self.at = (json.loads(state) if self.as_bytes else state)["at"]
+
+
+@pytest.mark.parametrize("as_bytes", [False, True])
+def test_iterators_with_a_state(tmp_path: Path, as_bytes: bool) -> None:
+    seen = []
+    for stop_at in (4, 8, 10, 99):
+        state = {"n": 0}
+        with bv.Job(tmp_path, Iterated(as_bytes), state, steps=12, save_every=1) as job:
+            for number in job:
+                if state["n"] == stop_at:
+                    break
+                state["n"] += 1
+                seen.append(number)
+    assert seen == [1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2]
+
+
+def test_breaking_keeps_the_batch(tmp_path: Path) -> None:
+    with bv.Job(tmp_path, Batches(), new_state(), steps=6, save_every=2) as job:
+        seen = []
+        for ids in job:
+            if job.step == 3:
+                break
+        with pytest.raises(errors.Sequence, match="step 4.*not done"):
+            job.save()
+        for again in job:
+            seen.append(again.tolist())
+        assert seen[0] == ids.tolist() and job.step == 6
+    with pytest.raises(errors.Closed):
+        iter(job)
+
+
+def test_save_in_the_body(tmp_path: Path) -> None:
+    with bv.Job(tmp_path, Batches(), new_state(), steps=6, save_every=None) as job:
+        for _ in job:
+            if job.step == 2:
+                job.save()
+            if job.step == 4:
+                job.wait()
+                assert job.latest == 3
+    assert names(tmp_path) == ["3", "6"]
+
+
+# States.
+
+
+class Pair(NamedTuple):
+    mean: Any
+    count: int
+
+
+@dataclasses.dataclass
+class Trainer:
+    weights: Any
+    rate: float
+    moments: Any
+
+
+def test_states_of_many_forms(tmp_path: Path) -> None:
+    def make() -> types.SimpleNamespace:
+        return types.SimpleNamespace(
+            trainer=Trainer(np.zeros(2), 0.5, Pair(np.zeros(()), 0)),
+            history=[1, [2.5, None]],
+            frozen=np.float32(1),
+            name="a",
+            keyed={1: np.zeros(1)},
+            python=random.Random(1),
+            legacy=np.random.RandomState(1),
+            numpy=np.random.Generator(np.random.PCG64DXSM(1)),
+        )
+
+    def change(state: types.SimpleNamespace) -> None:
+        state.trainer.weights += 1
+        state.trainer.rate *= 2
+        state.trainer.moments = Pair(state.trainer.moments.mean + 1, 3)
+        state.history = [7, [3.5, None]]
+        state.frozen = np.float32(9)
+        state.name = "ü"
+        state.keyed[1] += 4
+        state.python.random(), state.python.gauss(0, 1)
+        state.legacy.normal()
+        state.numpy.integers(5, dtype=np.int32)
+
+    changed = make()
+    with bv.Job(tmp_path, Batches(), changed, steps=1) as job:
+        for _ in job:
+            change(changed)
+    got = make()
+    weights, keyed = got.trainer.weights, got.keyed
+    with bv.Job(tmp_path, Batches(), got, steps=1) as job:
+        assert job.state is got
+    assert got.trainer.weights is weights and got.keyed is keyed
+    assert weights.tolist() == [1, 1] and keyed[1].tolist() == [4]
+    assert type(got.trainer.moments) is Pair and got.trainer.moments.count == 3
+    assert (got.trainer.rate, got.history, got.frozen, got.name) == (1, [7, [3.5, None]], 9, "ü")
+    for generator in ("python", "legacy", "numpy"):
+        text = generators.text_of(getattr(got, generator))
+        assert text == generators.text_of(getattr(changed, generator))
+
+
+def test_an_immutable_state(tmp_path: Path) -> None:
+    for steps in (3, 5):
+        with bv.Job(tmp_path, Batches(), Pair(0.5, 0), steps=steps) as job:
+            for _ in job:
+                job.state = Pair(job.state.mean * 2, job.state.count + 1)
+    assert job.state == Pair(16.0, 5)
+
+
+def test_objects_with_a_state_dict(tmp_path: Path) -> None:
+    class Optimizer:
+        def __init__(self) -> None:
+            self.state: dict[str, Any] = {"state": {}, "groups": []}
+
+        def state_dict(self) -> dict[str, Any]:
+            return self.state
+
+        def load_state_dict(self, state: dict[str, Any]) -> None:
+            if "state" not in state:
+                raise KeyError("state")
+            self.state = state
+
+    want = {
+        "state": {0: {"m": np.ones(3), "step": np.float32(2)}, 1: {}},
+        "groups": [{"betas": (0.9, 0.5), "names": ["a"], "none": None, "params": [0, 1]}],
+        "text": {"0": 1},
+    }
+    for steps in (1, 2):
+        optimizer = Optimizer()
+        with bv.Job(tmp_path, Batches(), {"o": optimizer}, steps=steps) as job:
+            if steps == 2:
+                assert repr(optimizer.state) == repr(want)
+            for _ in job:
+                optimizer.state = dict(want)
+    optimizer.state_dict = lambda: {"a": {"b": object()}}  # type: ignore[method-assign]
+    with pytest.raises(errors.Invalid, match=r"state\.o\.a\.b.*type object"):
+        bv.Job(tmp_path / "other", Batches(), {"o": optimizer})
+
+
+def test_values_as_json() -> None:
+    value = {
+        "a": [1, 2.5, None, True, "ü", float("inf"), 2**100],
+        "b": (1, (b"\x00\xff", np.arange(6, dtype=np.int16).reshape(2, 3))),
+        3: {"$x": np.float32(1.5), (1, "k"): []},
+    }
+    got = values.decode(json.loads(json.dumps(values.encode(value, "v"))))
+    assert repr(got) == repr(value)
+    with pytest.raises(errors.Invalid, match=r"v\.a\[1\].*type object"):
+        values.encode({"a": [1, object()]}, "v")
+
+
+# Refusals.
+
+
+def test_wrong_arguments(tmp_path: Path) -> None:
+    for options in ({"save_every": 0}, {"keep": 0}, {"steps": -1}, {"epochs": 0}, {"grace": -1}):
+        with pytest.raises(errors.Invalid, match=next(iter(options))):
+            bv.Job(tmp_path, Batches(), new_state(), **options)
+    with pytest.raises(errors.Invalid, match="loader.*state_dict.*got type list"):
+        bv.Job(tmp_path, [1, 2], new_state())
+    for state, text in ((None, "state"), ({"a": {"b": object()}}, r"state\.a\.b")):
+        with pytest.raises(errors.Invalid, match=text):
+            bv.Job(tmp_path, Batches(), state)
+    assert names(tmp_path) == []
+
+
+def test_a_damaged_newest_step(tmp_path: Path) -> None:
+    want, _ = run(tmp_path / "unbroken", 12)
+    run(tmp_path / "run", 8)
+    damage(tmp_path / "run" / "8")
+    events: list[dict[str, Any]] = []
+    got, ids = run(tmp_path / "run", 12, on_event=events.append)
+    assert equal(got, want) and len(ids) == 8
+    assert "8.damaged" in names(tmp_path / "run") and "8" in names(tmp_path / "run")
+    assert {"quarantined", "resumed"} <= {event["event"] for event in events}
+
+
+def test_a_damaged_run_is_refused_whole(tmp_path: Path) -> None:
+    run(tmp_path, 8)
+    for name in names(tmp_path):
+        damage(tmp_path / name)
+    before = names(tmp_path)
+    with pytest.raises(errors.Corrupt, match="8, 4, none of which is whole.*start_fresh=True"):
+        run(tmp_path, 12)
+    assert names(tmp_path) == before
+    _, ids = run(tmp_path, 12, start_fresh=True)
+    assert len(ids) == 12
+    aside = next(p for p in tmp_path.iterdir() if p.name.startswith("aside-"))
+    assert names(aside) == before
+
+
+def test_remains_are_refused(tmp_path: Path) -> None:
+    run(tmp_path, 8, keep=1)
+    (tmp_path / "8").rename(tmp_path / "8.damaged")
+    with pytest.raises(errors.Corrupt, match=r"8\.damaged"):
+        run(tmp_path, 12)
+
+
+def test_a_newer_version_is_refused(tmp_path: Path) -> None:
+    run(tmp_path, 8)
+    path = tmp_path / "8" / "bivouac.manifest"
+    rest = path.read_bytes().split(b"\n", 1)[1]
+    body = b"bivouac.manifest 99\n" + rest[: rest.rindex(b"end ")]
+    path.write_bytes(body + b"end %08x\n" % crc32c(body))
+    before = names(tmp_path)
+    with pytest.raises(errors.Unsupported, match="got 8, written by a newer version"):
+        run(tmp_path, 12)
+    assert names(tmp_path) == before
+
+
+def crc32c(data: bytes) -> int:
+    """Return the CRC-32C of bytes."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def test_a_document_that_no_job_wrote(tmp_path: Path) -> None:
+    with training.Checkpointer(tmp_path) as steps:
+        document = {"version": 2, "step": 9, "stream": {}}
+        steps.save_checkpointables(9, {"state": {"w": np.zeros(1)}, "data": document}, force=True)
+    with pytest.raises(errors.Mismatch, match="step 9: item data.*not written by a job"):
+        run(tmp_path, 12)
+
+
+def test_a_step_that_no_job_wrote(tmp_path: Path) -> None:
+    with training.Checkpointer(tmp_path) as steps:
+        steps.save(3, {"w": np.zeros(1)}, force=True)
+    with pytest.raises(errors.Mismatch, match="step 3: item data.*not written by a job"):
+        run(tmp_path, 12)
+
+
+def test_another_loader(tmp_path: Path) -> None:
+    run(tmp_path, 4)
+    with pytest.raises(errors.Mismatch, match="loader: batch_size, batches.*batch_size 3.*size 5"):
+        bv.Job(tmp_path, Batches(batch_size=5), new_state())
+
+    class Other(Batches):
+        def load_state_dict(self, state: dict[str, int]) -> None:
+            raise KeyError("sampler")
+
+    with pytest.raises(errors.Mismatch, match="loader.*refuses: KeyError: 'sampler'"):
+        bv.Job(tmp_path, Other(), new_state())
+
+
+def test_fingerprints(tmp_path: Path) -> None:
+    class Printed(Batches):
+        def fingerprint(self) -> str:
+            return f"seed {self.seed}"
+
+    with bv.Job(tmp_path, Printed(), new_state(), steps=1) as job:
+        for _ in job:
+            pass
+    bv.Job(tmp_path, Printed(batch_size=9), new_state()).close()
+    match = 'want fingerprint "seed 1", got fingerprint "seed 2"'
+    with pytest.raises(errors.Mismatch, match=match):
+        bv.Job(tmp_path, Printed(seed=2), new_state())
+
+
+def test_another_state(tmp_path: Path) -> None:
+    run(tmp_path, 4)
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"w": np.zeros(6)}, "w"),
+        ({"w": np.zeros(5, np.float32)}, "w"),
+        ({"v": 0}, "v"),
+    ]
+    for change, name in cases:
+        state = {**new_state(), **change}
+        with pytest.raises(errors.Mismatch, match=rf"\b4: .*\b{name}\b"):
+            bv.Job(tmp_path, Batches(), state)
+    short = new_state()
+    del short["n"]
+    with pytest.raises(errors.Mismatch, match=r"\bn\b"):
+        bv.Job(tmp_path, Batches(), short)
+    assert names(tmp_path) == ["4"]
+
+
+def test_another_identity(tmp_path: Path) -> None:
+    run(tmp_path, 4, identity="a")
+    with pytest.raises(errors.Mismatch, match="identity of the run: .*want 'b', got 'a'"):
+        run(tmp_path, 8, identity="b")
+
+
+def test_two_jobs_on_one_directory(tmp_path: Path, program: Program) -> None:
+    log = tmp_path / "log"
+    other = program(PROGRAM, str(tmp_path / "run"), str(log), "1000000", "{'pause': 0.01}")
+    assert eventually(lambda: log.exists() and "begin" in log.read_text(), 60)
+    with pytest.raises(errors.Busy, match="process"):
+        run(tmp_path / "run", 8)
+    assert other.poll() is None
+    other.kill()
+    other.communicate()
+    assert eventually(lambda: _opens(tmp_path / "run"), 20)
+
+
+def _opens(directory: Path) -> bool:
+    try:
+        bv.Job(directory, Batches(), new_state()).close()
+    except errors.Busy:
+        return False
+    return True
+
+
+# Failing saves.
+
+
+class Unsavable:
+    """An Unsavable is a state that fails at the second save."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.fails = True
+
+    def state_dict(self) -> dict[str, Any]:
+        self.calls += 1
+        if self.calls > 3 and self.fails:
+            raise errors.Exhausted(op="test", got="no room")
+        return {"n": self.calls}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.calls = state["n"]
+
+
+def test_a_failed_save_is_raised_and_tried_again(tmp_path: Path) -> None:
+    state = Unsavable()
+    with bv.Job(tmp_path, Batches(), {"s": state}, steps=6, save_every=2, keep=None) as job:
+        with pytest.raises(errors.Exhausted, match="no room"):
+            for _ in job:
+                pass
+        assert job.step == 4
+        at = job.step
+        state.fails = False
+        job.save()
+        assert job.latest == at
+        for _ in job:
+            pass
+    assert names(tmp_path)[-1] == "6"
+
+
+def test_a_full_disk_is_told(tmp_path: Path, program: Program) -> None:
+    code = """
+    import resource, sys
+    import numpy as np
+    import bivouac as bv
+    from bivouac import errors
+    sys.path.insert(0, sys.argv[2])
+    from jobs import Batches
+    state = {"w": np.zeros(4)}
+    with bv.Job(sys.argv[1], Batches(), state, steps=2, save_every=1) as job:
+        for _ in job:
+            pass
+    from bivouac import _client
+    resource.prlimit(_client.connection()._process.pid, resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+    state["w"] = np.zeros(4)
+    try:
+        with bv.Job(sys.argv[1], Batches(), state, steps=6, save_every=1) as job:
+            big = job.state
+            for _ in job:
+                big["more"] = np.zeros(1 << 20)
+    except errors.BivouacError as err:
+        print(type(err).__name__, err)
+    """
+    said = output(program(code, str(tmp_path / "run"), str(Path(__file__).parent)))
+    assert "File too large" in said or "file too large" in said
+    assert "2" in names(tmp_path / "run")
+
+
+def test_a_failure_of_the_last_save_is_raised_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "3").mkdir()
+    (tmp_path / "3" / "mine").write_text("x")
+    with pytest.raises(errors.BivouacError, match="3"):
+        run(tmp_path, 3)
+    assert (tmp_path / "3" / "mine").exists()
+
+
+# Signals.
+
+
+def test_handlers_are_called_and_given_back(tmp_path: Path) -> None:
+    called: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: called.append(number))
+    mine = signal.getsignal(signal.SIGUSR1)
+    try:
+        with pytest.raises(bv.Preempted, match="preempted at step 3, committed") as caught:
+            with bv.Job(
+                tmp_path, Batches(), new_state(), steps=9, signals=[signal.SIGUSR1]
+            ) as job:
+                for _ in job:
+                    if job.step == 2:
+                        signal.raise_signal(signal.SIGUSR1)
+                        assert job.preempted
+        assert called == [signal.SIGUSR1] and signal.getsignal(signal.SIGUSR1) is mine
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    error = caught.value
+    assert (error.step, error.committed, error.code) == (3, 3, 75) and isinstance(error, SystemExit)
+    assert names(tmp_path) == ["3"]
+
+
+def test_a_handler_that_raises_ends_the_loop_after_the_commit(tmp_path: Path) -> None:
+    def leave(number: int, frame: Any) -> None:
+        raise SystemExit(3)
+
+    before = signal.signal(signal.SIGUSR1, leave)
+    try:
+        with pytest.raises(SystemExit) as caught:
+            with bv.Job(
+                tmp_path, Batches(), new_state(), steps=9, signals=[signal.SIGUSR1]
+            ) as job:
+                for _ in job:
+                    signal.raise_signal(signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert caught.value.code == 3 and names(tmp_path) == ["1"]
+
+
+def test_no_grace_keeps_the_commit_before(tmp_path: Path) -> None:
+    with pytest.raises(bv.Preempted, match="step 3, not committed; step 2 is the last") as caught:
+        with bv.Job(
+            tmp_path, Batches(), new_state(), steps=9, save_every=2, grace=0.0
+        ) as job:
+            for _ in job:
+                if job.step == 2:
+                    job.wait()
+                    signal.raise_signal(signal.SIGTERM)
+    assert caught.value.committed == 2 and names(tmp_path) == ["2"]
+
+
+def test_a_second_signal_after_the_grace_ends_the_process(
+    tmp_path: Path, program: Program
+) -> None:
+    log = tmp_path / "log"
+    options = "{'pause': 60, 'grace': 0.05}"
+    other = program(PROGRAM, str(tmp_path / "run"), str(log), "5", options)
+    assert eventually(lambda: log.exists() and "begin" in log.read_text(), 60)
+    time.sleep(0.1)
+    other.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    other.send_signal(signal.SIGTERM)
+    assert other.wait(30) == -signal.SIGTERM
+
+
+def test_leaving_the_loop_after_a_signal_is_told(tmp_path: Path) -> None:
+    with pytest.raises(bv.Preempted, match="preempted at step 2, committed"):
+        with bv.Job(tmp_path, Batches(), new_state(), steps=9, save_every=1) as job:
+            for _ in job:
+                if job.step == 2:
+                    signal.raise_signal(signal.SIGTERM)
+                    break
+
+
+def test_a_thread_catches_no_signals(tmp_path: Path) -> None:
+    done: list[Any] = []
+    thread = threading.Thread(target=lambda: done.append(run(tmp_path, 5)))
+    thread.start()
+    thread.join(60)
+    assert len(done) == 1 and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_exceptions_pass(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        with bv.Job(tmp_path, Batches(), new_state(), save_every=1) as job:
+            for _ in job:
+                if job.step == 2:
+                    raise ZeroDivisionError
+    assert names(tmp_path) == ["1", "2"]
