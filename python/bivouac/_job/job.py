@@ -144,6 +144,7 @@ class Job(Generic[B, S]):
         self._resumed: int | None = None
         self._pending: Call | None = None
         self._random: Any = None  # the state of the generators at which the loop begins
+        self._again: states.Again = []  # sets the generators of the state once more
         self._fresh = False  # no batch was asked for since the resumption
         self._undone: list[B] = []  # the batch of a step that is not done
         self._running = False
@@ -178,7 +179,7 @@ class Job(Generic[B, S]):
         self._source.check(found.python.get("loader", {}))
         self._source.load(found.document["stream"])
         forms = found.python.get("forms", {})
-        self.state = states.fill(self.state, found.tree, forms)
+        self.state = states.fill(self.state, found.tree, forms, self._again)
         self._step = self._saved = self._resumed = found.step
         self._epoch = int(found.python.get("epoch", 0))
         self._in_epoch = int(found.python.get("batches", 0))
@@ -266,14 +267,22 @@ class Job(Generic[B, S]):
         drawn that already, so the generators are set afterwards. At the end of an epoch they are
         set before.
         """
-        saved, self._random = self._random, None
-        if saved is not None and self._in_epoch == 0:
-            generators.restore(saved)
-            saved = None
+        before = self._in_epoch == 0
+        if before:
+            self._restore_random()
         if not self._undone and not self._finished():
             self._source.begin()
+        if not before:
+            self._restore_random()
+
+    def _restore_random(self) -> None:
+        """Set the random generators to where they were when the step was saved, once."""
+        saved, self._random = self._random, None
+        again, self._again = self._again, []
         if saved is not None:
             generators.restore(saved)
+        for put in again:
+            put()
 
     def _finished(self) -> bool:
         """Report whether all steps are done."""

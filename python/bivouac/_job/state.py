@@ -8,8 +8,10 @@ of lists and attributes are assigned again. Everything else is made anew.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,11 +24,15 @@ from bivouac._tree import (
     _jax_children,
     children,
     is_jax_array,
+    is_jax_key,
     is_torch_tensor,
     type_text,
 )
 
 __all__ = ["abstract", "capture", "check", "fill"]
+
+Again = list[Callable[[], Any]]
+"""Functions that set generators to where they were."""
 
 Keys = tuple[str, ...]
 Forms = dict[str, list[list[str]]]
@@ -70,7 +76,10 @@ def _name(key: Any, i: int) -> str:
 
 def _convert(value: Any, leaf: Any, keys: Keys = ()) -> Any:
     """Return a tree in which special leaves are what `leaf(value, keys)` returns."""
-    if is_stateful(value) or generators.is_generator(value) or _is_torch_generator(value):
+    special = is_stateful(value) or generators.is_generator(value) or _is_torch_generator(value)
+    if special or isinstance(value, bool | int | float | str):
+        return leaf(value, keys)
+    if is_jax_array(value) and value.ndim == 0 and not is_jax_key(value):
         return leaf(value, keys)
     found = _parts(value, not keys)
     if found is None:
@@ -92,6 +101,11 @@ def capture(state: Any) -> tuple[Any, Forms]:
     forms: Forms = {}
 
     def leaf(value: Any, keys: Keys) -> Any:
+        if isinstance(value, bool | int | float | str):
+            return value
+        if is_jax_array(value):
+            forms.setdefault("jax", []).append(list(keys))
+            return value
         if _is_torch_generator(value):
             return value.get_state()
         if not is_stateful(value):
@@ -104,10 +118,16 @@ def capture(state: Any) -> tuple[Any, Forms]:
 
 
 def abstract(state: Any) -> Any:
-    """Return the tree that a load asks for. State dictionaries are loaded as they were saved."""
+    """Return the tree that a load asks for.
+
+    State dictionaries are loaded as they were saved, and numbers too: a counter that begins as a
+    number may be an array of jax after the first step.
+    """
 
     def leaf(value: Any, keys: Keys) -> Any:
         del keys
+        if is_jax_array(value):
+            return value
         return "" if generators.is_generator(value) else None
 
     return _convert(state, leaf)
@@ -193,27 +213,30 @@ def _tensor(array: np.ndarray[Any, Any], view: bool) -> Any:
         return torch.from_numpy(raw).view(getattr(torch, name))
 
 
-def fill(target: Any, got: Any, forms: Forms, keys: Keys = ()) -> Any:
+def fill(target: Any, got: Any, forms: Forms, again: Again, keys: Keys = ()) -> Any:
     """Fill a state with what was loaded, and return it.
 
     Args:
       target: the state, or a part of it.
       got: a tree like `abstract(target)`.
       forms: what `capture` returned with the tree.
+      again: takes functions that set the generators of the state once more.
       keys: path of the part.
 
     Raises:
-      Mismatch: a state dictionary does not fit its object.
+      Mismatch: a state dictionary does not fit its object, or a leaf is of another kind.
     """
-    if _is_torch_generator(target):
-        target.set_state(_tensor(got, view=False))
+    if _is_torch_generator(target) or generators.is_generator(target):
+        torch_state = _is_torch_generator(target)
+        put = target.set_state if torch_state else functools.partial(generators.set_text, target)
+        again.append(functools.partial(put, _tensor(got, view=False) if torch_state else got))
+        again[-1]()
         return target
     if is_stateful(target):
         _load(target, got, forms, keys)
         return target
-    if generators.is_generator(target):
-        generators.set_text(target, got)
-        return target
+    if isinstance(target, bool | int | float | str):
+        return _scalar(target, got, forms, keys)
     if is_torch_tensor(target):
         target.detach().copy_(got)
         return target
@@ -227,12 +250,34 @@ def fill(target: Any, got: Any, forms: Forms, keys: Keys = ()) -> Any:
     got_parts = _parts(got, not keys)
     news = [] if got_parts is None else got_parts[2]
     items = [
-        fill(old, new, forms, (*keys, _name(names[i] if names else None, i)))
+        fill(old, new, forms, again, (*keys, _name(names[i] if names else None, i)))
         for i, (old, new) in enumerate(zip(olds, news))
     ]
     if all(new is old for new, old in zip(items, olds)):
         return target
     return _assign(target, kind, names, items)
+
+
+def _scalar(target: Any, got: Any, forms: Forms, keys: Keys) -> Any:
+    """Return a number or a string that was loaded where there is one already."""
+    number = isinstance(got, bool | int | float) or (
+        isinstance(got, np.ndarray) and got.ndim == 0 and got.dtype.kind in "biuf"
+    )
+    fits = isinstance(got, str) if isinstance(target, str) else number
+    if got is None or (fits and not isinstance(got, np.ndarray)):
+        return got
+    if not fits:
+        raise errors.Mismatch(
+            op="bivouac.Job",
+            subject=".".join(("state", *keys)),
+            want=f"a value of type {type_text(target)}",
+            got=f"a value of type {type_text(got)}",
+            remedy="use the state of that run, or another directory",
+        )
+    jax = sys.modules.get("jax")
+    if jax is not None and list(keys) in forms.get("jax", ()):
+        return jax.numpy.asarray(got)
+    return got[()]
 
 
 def _assign(target: Any, kind: str, names: list[Any], items: list[Any]) -> Any:
