@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -123,7 +125,8 @@ def test_a_module_as_the_state(tmp_path: Path) -> None:
 def test_tensors_are_filled_in_place(tmp_path: Path) -> None:
     for steps in (1, 2):
         loader, _ = make()
-        state = {"ema": torch.zeros(3, dtype=torch.bfloat16), "p": torch.nn.Parameter(torch.ones(2))}
+        parameter = torch.nn.Parameter(torch.ones(2))
+        state = {"ema": torch.zeros(3, dtype=torch.bfloat16), "p": parameter}
         held = state["ema"]
         with bv.Job(tmp_path, loader, state, steps=steps) as job:
             assert state["ema"] is held
@@ -145,11 +148,8 @@ def test_another_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_other_package_is_imported() -> None:
-    import subprocess
-
     code = "import bivouac; bivouac.Job; import sys; print('torch' in sys.modules)"
-    path = str(Path(__file__).parents[1])
-    said = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": path}
-    )
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": path}
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     assert said.stdout == "False\n", said.stderr
