@@ -77,20 +77,28 @@ def begun(tmp_path: Path, run: subprocess.Popen[str], times: int) -> bool:
 def test_kills_lose_nothing(program: Program, tmp_path: Path, unbroken: dict[int, str]) -> None:
     want = whole_run(program, tmp_path, unbroken)
     rng = random.Random(3)
-    for kill in range(KILLS):
-        run = start(program, tmp_path, rng.choice((0.0, 0.002, 0.01)))
-        if rng.random() < 0.8:
-            assert begun(tmp_path, run, kill + 1)
-        time.sleep(rng.random() * 0.15)
-        os.killpg(run.pid, signal.SIGKILL) if rng.random() < 0.5 else run.kill()
-        run.communicate()
-        with open(tmp_path / "log", "a") as file:
-            file.write("cut\n")  # ends a line that the kill has cut
-        if committed(tmp_path / "run") == STEPS:
-            break
-    run = start(program, tmp_path, 0.0)
-    assert output(run) == f"end {STEPS}\n"
-    assert steps(tmp_path / "log") == want
+    kills = round_ = 0
+    while kills < KILLS:
+        round_ += 1
+        place = tmp_path / str(round_)
+        place.mkdir()
+        lives = 0
+        while kills < KILLS and committed(place / "run") < STEPS:
+            run = start(program, place, rng.choice((0.002, 0.01)))
+            if rng.random() < 0.8:
+                assert begun(place, run, lives + 1)
+            time.sleep(rng.random() * 0.15)
+            if rng.random() < 0.5:
+                os.killpg(run.pid, signal.SIGKILL)
+            else:
+                run.kill()
+            run.communicate()
+            kills += run.returncode == -signal.SIGKILL
+            with open(place / "log", "a") as file:
+                file.write("cut\n")  # ends a line that the kill has cut
+            lives = sum(line.startswith("begin ") for line in lines(place / "log"))
+        assert output(start(program, place, 0.0)) == f"end {STEPS}\n"
+        assert steps(place / "log") == want
 
 
 def test_sigterm_loses_no_done_step(
@@ -125,9 +133,9 @@ def test_ctrl_c_ends_the_loop_and_resumes(
     program: Program, tmp_path: Path, unbroken: dict[int, str]
 ) -> None:
     want = whole_run(program, tmp_path, unbroken)
-    run = start(program, tmp_path, 0.01)
+    run = start(program, tmp_path, 0.1)
     assert begun(tmp_path, run, 1)
-    time.sleep(0.1)
+    time.sleep(0.5)
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=60)
     assert run.returncode == -signal.SIGINT, err
@@ -140,7 +148,7 @@ def test_side_car_dies_and_the_run_resumes(
     program: Program, tmp_path: Path, unbroken: dict[int, str]
 ) -> None:
     want = whole_run(program, tmp_path, unbroken)
-    run = start(program, tmp_path, 0.01)
+    run = start(program, tmp_path, 0.1)
     assert begun(tmp_path, run, 1)
     children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
     os.kill(int(children[0]), signal.SIGKILL)

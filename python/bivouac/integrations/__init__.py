@@ -1,0 +1,1 @@
+"""Integrations with training frameworks, one module each. Each imports its framework."""
