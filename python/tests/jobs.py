@@ -68,7 +68,8 @@ def equal(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 
 PROGRAM = f"""
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import numpy as np
 import bivouac as bv

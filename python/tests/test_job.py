@@ -6,6 +6,7 @@ import dataclasses
 import json
 import random
 import signal
+import subprocess
 import threading
 import time
 import types
@@ -20,7 +21,7 @@ from jobs import PROGRAM, Batches, equal, new_state, run
 from lifecycle import Program, output
 
 import bivouac as bv
-from bivouac import errors
+from bivouac import _process, errors
 from bivouac._job import generators, values
 from bivouac.checkpoint import training
 
@@ -59,6 +60,16 @@ def test_items_and_documents(tmp_path: Path) -> None:
     assert json.loads((step / "data" / "data.json").read_text()) == {
         "version": 1, "identity": "m", "step": 6, "stream": {"epoch": 0, "at": 18},
     }  # fmt: skip
+
+
+def test_the_command_reads_the_steps(tmp_path: Path) -> None:
+    run(tmp_path, 12)
+    binary = _process.binary()
+    for command, status in (("ls", 0), ("verify", 0), ("info", 0), ("diff", 4)):
+        at = [tmp_path / "8", tmp_path / "12"] if command == "diff" else [tmp_path]
+        said = subprocess.run([binary, command, *at], capture_output=True, text=True)
+        assert said.returncode == status, said.stderr
+        assert "12" in said.stdout or "w" in said.stdout
 
 
 def test_keep_and_save_every(tmp_path: Path) -> None:
@@ -288,6 +299,7 @@ def test_values_as_json() -> None:
         "a": [1, 2.5, None, True, "ü", float("inf"), 2**100],
         "b": (1, (b"\x00\xff", np.arange(6, dtype=np.int16).reshape(2, 3))),
         3: {"$x": np.float32(1.5), (1, "k"): []},
+        "t": {"tensor": 1, "shape": 2, "hex": 3},
     }
     got = values.decode(json.loads(json.dumps(values.encode(value, "v"))))
     assert repr(got) == repr(value)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bivouac as bv
-from bivouac import errors
+from bivouac import _process, errors
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 loaders: Any = pytest.importorskip("torchdata.stateful_dataloader", reason="no torchdata")
@@ -98,6 +98,17 @@ def test_a_resumed_run_is_equal(tmp_path: Path, stop_at: int, own: bool) -> None
     begin = (stop_at - 1) // 2 * 2
     assert rest == ids[begin:]
     assert equal(got, want) and torch.equal(torch.rand(3), after)
+
+
+def test_the_command_tells_the_samples(tmp_path: Path) -> None:
+    _, ids = run(tmp_path, 8)
+    binary = _process.binary()
+    peek = [binary, "data", "peek", str(tmp_path), "--step", "1"]  # of this epoch
+    said = subprocess.run(
+        [*peek, "--samples", "24", "--batch-size", "5"], capture_output=True, text=True
+    )
+    assert said.returncode == 0, said.stderr
+    assert " ".join(map(str, ids[6])) in " ".join(said.stdout.replace(",", " ").split())
 
 
 def test_workers(tmp_path: Path) -> None:

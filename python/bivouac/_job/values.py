@@ -1,9 +1,12 @@
 """Python values as JSON: states of loaders and of random generators.
 
-Plain JSON stays as it is. Other values become an object with one key that begins with "$":
+Plain JSON stays as it is. Most other values become an object with one key that begins with "$":
 
     {"$tuple":[…]} {"$bytes":"base64"} {"$float":"nan"} {"$dict":[[key,value],…]}
-    {"$array":{"dtype":…,"shape":[…],"data":"base64"}}, "$scalar" and "$tensor" alike
+    {"$array":{"dtype":…,"shape":[…],"data":"base64"}}, and "$scalar" alike
+
+A tensor is `{"tensor":"uint8","shape":[…],"hex":…}`, as in docs/compat/torchdata.md, so that
+`bivouac data` reads the states of torchdata's loaders.
 
 Only these types come back. Nothing is unpickled, so a checkpoint never runs code.
 """
@@ -22,6 +25,8 @@ from bivouac import errors
 from bivouac._tree import is_torch_tensor, type_text
 
 __all__ = ["decode", "encode"]
+
+_TENSOR = {"tensor", "shape", "hex"}
 
 
 def encode(value: Any, path: str) -> Any:
@@ -47,7 +52,9 @@ def encode(value: Any, path: str) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind not in "OV":
         return {"$array": _array(value)}
     if is_torch_tensor(value):
-        return {"$tensor": _array(_of_tensor(value, path))}
+        array = _of_tensor(value, path)
+        text = np.ascontiguousarray(array).tobytes().hex()
+        return {"tensor": array.dtype.name, "shape": list(array.shape), "hex": text}
     if isinstance(value, Mapping):
         return _mapping(value, path)
     if isinstance(value, list):
@@ -65,7 +72,7 @@ def encode(value: Any, path: str) -> Any:
 
 def _mapping(value: Mapping[Any, Any], path: str) -> Any:
     plain = all(isinstance(key, str) and not key.startswith("$") for key in value)
-    if plain:
+    if plain and set(value) != _TENSOR:
         return {str(key): encode(item, f"{path}.{key}") for key, item in value.items()}
     pairs = [[encode(k, f"a key of {path}"), encode(v, f"{path}.{k}")] for k, v in value.items()]
     return {"$dict": pairs}
@@ -92,6 +99,8 @@ def decode(value: Any) -> Any:
         return [decode(item) for item in value]
     if not isinstance(value, dict):
         return value
+    if set(value) == _TENSOR:
+        return _to_tensor(value)
     if len(value) != 1 or not next(iter(value)).startswith("$"):
         return {key: decode(item) for key, item in value.items()}
     tag, item = next(iter(value.items()))
@@ -103,13 +112,18 @@ def decode(value: Any) -> Any:
         return float(item)
     if tag == "$dict":
         return {decode(key): decode(part) for key, part in item}
-    if tag in ("$array", "$scalar", "$tensor"):
+    if tag in ("$array", "$scalar"):
         raw = np.frombuffer(base64.b64decode(item["data"]), np.dtype(item["dtype"]))
         array = raw.reshape(item["shape"]).copy()
-        torch = sys.modules.get("torch")
-        if tag == "$tensor" and torch is not None:
-            return torch.from_numpy(array)
         return array[()] if tag == "$scalar" else array
     raise errors.Unsupported(
         op="bivouac.Job", subject=tag, want="a value of this version", remedy="use a newer Bivouac"
     )
+
+
+def _to_tensor(value: dict[str, Any]) -> Any:
+    """Return a tensor, or an array if torch is not imported."""
+    raw = np.frombuffer(bytes.fromhex(value["hex"]), np.dtype(value["tensor"]))
+    array = raw.reshape(value["shape"]).copy()
+    torch = sys.modules.get("torch")
+    return array if torch is None else torch.from_numpy(array)
