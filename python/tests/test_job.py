@@ -316,7 +316,7 @@ def test_wrong_arguments(tmp_path: Path) -> None:
             bv.Job(tmp_path, Batches(), new_state(), **options)
     with pytest.raises(errors.Invalid, match="loader.*state_dict.*got type list"):
         bv.Job(tmp_path, [1, 2], new_state())
-    for state, text in ((None, "state"), ({"a": {"b": object()}}, r"state\.a\.b")):
+    for state, text in ((None, "state"), ({}, "state.*empty tree"), ({"a": {"b": object()}}, r"state\.a\.b")):
         with pytest.raises(errors.Invalid, match=text):
             bv.Job(tmp_path, Batches(), state)
     assert names(tmp_path) == []
@@ -585,6 +585,25 @@ def test_no_grace_keeps_the_commit_before(tmp_path: Path) -> None:
                     job.wait()
                     signal.raise_signal(signal.SIGTERM)
     assert caught.value.committed == 2 and names(tmp_path) == ["2"]
+
+
+def test_a_loader_that_fails_by_the_signal(tmp_path: Path) -> None:
+    class Fails(Batches):
+        def __iter__(self) -> Iterator[Any]:
+            for ids in super().__iter__():
+                if self.at > 10:
+                    self.at -= self.batch_size
+                    signal.raise_signal(signal.SIGTERM)
+                    raise RuntimeError("a worker was killed by signal: Terminated")
+                yield ids
+
+    with pytest.raises(bv.Preempted, match="step 3, committed"):
+        with bv.Job(tmp_path, Fails(), new_state(), steps=9) as job:
+            for _ in job:
+                pass
+    with bv.Job(tmp_path, Batches(), new_state(), steps=9) as job:
+        assert job.step == 3
+        assert next(iter(job)).tolist() == run(tmp_path / "unbroken", 9)[1][3]
 
 
 def test_a_second_signal_after_the_grace_ends_the_process(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -88,10 +89,13 @@ def test_kills_lose_nothing(program: Program, tmp_path: Path, unbroken: dict[int
             if rng.random() < 0.8:
                 assert begun(place, run, lives + 1)
             time.sleep(rng.random() * 0.15)
+            children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
+            pids = children.read_text().split() if children.exists() else []
+            run.kill()
             if rng.random() < 0.5:
-                os.killpg(run.pid, signal.SIGKILL)
-            else:
-                run.kill()
+                for pid in pids:  # the side-car too, perhaps in the middle of a save
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(int(pid), signal.SIGKILL)
             run.communicate()
             kills += run.returncode == -signal.SIGKILL
             with open(place / "log", "a") as file:

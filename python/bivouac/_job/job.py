@@ -244,7 +244,7 @@ class Job(Generic[B, S]):
             while not self._finished():
                 if self._notice.given:
                     self._leave()
-                if not self._undone and not self._pull():
+                if not self._undone and not self._ask():
                     break
                 yield self._undone[0]
                 self._undone.clear()
@@ -289,6 +289,19 @@ class Job(Generic[B, S]):
         if self._steps is not None and self._step >= self._steps:
             return True
         return self._epochs is not None and self._epoch >= self._epochs
+
+    def _ask(self) -> bool:
+        """Ask for the next batch. Return False if there is none.
+
+        A signal may end the workers of the loader too. The loader then fails, and the steps that
+        are done are committed.
+        """
+        try:
+            return self._pull()
+        except Exception:
+            if self._notice.given:
+                self._leave()
+            raise
 
     def _pull(self) -> bool:
         """Ask for the next batch, across the end of an epoch. Return False if there is none."""
@@ -434,7 +447,7 @@ class Job(Generic[B, S]):
                 self._commit()
                 why = None
                 break
-            except (errors.BivouacError, TimeoutError) as err:
+            except Exception as err:
                 why = err
         raise self._preemption(why) from why
 

@@ -136,9 +136,12 @@ def abstract(state: Any) -> Any:
 def check(state: Any) -> None:
     """Raise ValueError for a state that could not be saved. The error names the leaf."""
     tree, _ = capture(state)
-    if state is None or tree is None:
+    if tree is None or (isinstance(tree, dict | list | tuple) and not tree):
         raise errors.Invalid(
-            op="bivouac.Job", subject="state", want="what is saved and restored", got="None"
+            op="bivouac.Job",
+            subject="state",
+            want="at least one leaf to save and restore",
+            got="None" if tree is None else "an empty tree",
         )
     Abstract().flatten(tree, "state")
 
