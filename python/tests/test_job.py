@@ -589,6 +589,8 @@ def test_no_grace_keeps_the_commit_before(tmp_path: Path) -> None:
 
 def test_a_loader_that_fails_by_the_signal(tmp_path: Path) -> None:
     class Fails(Batches):
+        num_workers = 2
+
         def __iter__(self) -> Iterator[Any]:
             for ids in super().__iter__():
                 if self.at > 10:
@@ -604,6 +606,30 @@ def test_a_loader_that_fails_by_the_signal(tmp_path: Path) -> None:
     with bv.Job(tmp_path, Batches(), new_state(), steps=9) as job:
         assert job.step == 3
         assert next(iter(job)).tolist() == run(tmp_path / "unbroken", 9)[1][3]
+
+
+def test_nothing_is_saved_after_a_failure_of_the_loader(tmp_path: Path) -> None:
+    class Fails(Batches):
+        def __iter__(self) -> Iterator[Any]:
+            for ids in super().__iter__():
+                if self.at > 10:
+                    signal.raise_signal(signal.SIGTERM)
+                    raise RuntimeError("bad sample")
+                yield ids
+
+    with pytest.raises(RuntimeError, match="bad sample"):
+        with bv.Job(tmp_path / "run", Fails(), new_state(), steps=9, save_every=2) as job:
+            try:
+                for _ in job:
+                    pass
+            finally:
+                with pytest.raises(errors.Sequence, match="position is not known"):
+                    job.save()
+                with pytest.raises(errors.Sequence, match="position is not known"):
+                    iter(job)
+    assert names(tmp_path / "run") == ["2"]
+    _, ids = run(tmp_path / "unbroken", 9)
+    assert run(tmp_path / "run", 9)[1] == ids[2:]
 
 
 def test_a_second_signal_after_the_grace_ends_the_process(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -109,6 +110,19 @@ def test_the_command_tells_the_samples(tmp_path: Path) -> None:
     )
     assert said.returncode == 0, said.stderr
     assert " ".join(map(str, ids[6])) in " ".join(said.stdout.replace(",", " ").split())
+
+
+def test_a_signal_before_the_first_step(tmp_path: Path) -> None:
+    want, ids = run(tmp_path / "unbroken", 12)
+    loader, state = make()
+    with pytest.raises(bv.Preempted, match="step 0, committed"):
+        with bv.Job(tmp_path / "run", loader, state, steps=12) as job:
+            first = iter(job)
+            job._notice.start()
+            signal.raise_signal(signal.SIGTERM)
+            next(first)
+    got, rest = run(tmp_path / "run", 12)
+    assert rest == ids and equal(got, want)
 
 
 def test_workers(tmp_path: Path) -> None:

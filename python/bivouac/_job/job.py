@@ -145,8 +145,10 @@ class Job(Generic[B, S]):
         self._pending: Call | None = None
         self._random: Any = None  # the state of the generators at which the loop begins
         self._again: states.Again = []  # sets the generators of the state once more
+        self._begun = False  # whether the restored step was saved after an iterator was made
         self._fresh = False  # no batch was asked for since the resumption
         self._undone: list[B] = []  # the batch of a step that is not done
+        self._failed = False  # the loader has failed, so its position is not known
         self._running = False
         self._asked = False  # to save at the end of this step
         self._told = False
@@ -183,6 +185,7 @@ class Job(Generic[B, S]):
         self._step = self._saved = self._resumed = found.step
         self._epoch = int(found.python.get("epoch", 0))
         self._in_epoch = int(found.python.get("batches", 0))
+        self._begun = bool(found.python.get("begun", self._in_epoch > 0))
         self._random = found.python.get("random")
         self._fresh = True
 
@@ -230,10 +233,12 @@ class Job(Generic[B, S]):
         Raises:
           Preempted: a signal came; the step was committed if the grace time sufficed.
           Invalid: the loader has ended before the last step.
+          Sequence: the loader has failed before.
         """
         self._check_open()
         if self._running:
             raise errors.Sequence(op="bivouac.Job", got="another loop over the job is running")
+        self._check_position()
         return self._loop()
 
     def _loop(self) -> Iterator[B]:
@@ -263,11 +268,10 @@ class Job(Generic[B, S]):
     def _begin(self) -> None:
         """Make the iterator, and set the random generators to where they were.
 
-        A loader may draw from them when an iterator is made. In the middle of an epoch the run has
-        drawn that already, so the generators are set afterwards. At the end of an epoch they are
-        set before.
+        A loader may draw from them when an iterator is made. If the step was saved after that, the
+        generators are set after that, otherwise before.
         """
-        before = self._in_epoch == 0
+        before = not self._begun
         if before:
             self._restore_random()
         if not self._undone and not self._finished():
@@ -294,13 +298,18 @@ class Job(Generic[B, S]):
         """Ask for the next batch. Return False if there is none.
 
         A signal may end the workers of the loader too. The loader then fails, and the steps that
-        are done are committed.
+        are done are committed. After any other failure nothing is saved any more: the loader may
+        have moved on without delivering the batch.
         """
         try:
             return self._pull()
         except Exception:
-            if self._notice.given:
+            if self._notice.given and self._source.has_workers:
                 self._leave()
+            self._failed = True
+            raise
+        except BaseException:
+            self._failed = True
             raise
 
     def _pull(self) -> bool:
@@ -391,6 +400,7 @@ class Job(Generic[B, S]):
 
     def _start(self) -> None:
         """Copy the state and begin to write it, after the save before it has ended."""
+        self._check_position()
         self._wait(self._notice.left() if self._running else None)
         document: dict[str, Any] = {"version": resume.VERSION, "step": self._step}
         if self._identity:
@@ -401,6 +411,7 @@ class Job(Generic[B, S]):
             "version": resume.VERSION,
             "epoch": self._epoch,
             "batches": self._in_epoch,
+            "begun": self._source.begun if self._random is None else self._begun,
             "loader": self._source.definition(),
             "random": generators.capture() if self._random is None else self._random,
             "forms": forms,
@@ -475,6 +486,15 @@ class Job(Generic[B, S]):
                 self._on_event(told)
 
     # The end.
+
+    def _check_position(self) -> None:
+        if self._failed:
+            raise errors.Sequence(
+                op="bivouac.Job",
+                subject=f"step {self._step}",
+                got="the loader has failed or was interrupted, so its position is not known",
+                remedy="make a new Job: it continues after the last step that was committed",
+            )
 
     def _check_open(self) -> None:
         if self._closed:

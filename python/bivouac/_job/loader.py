@@ -56,9 +56,14 @@ class Source(Generic[B]):
             )
 
     @property
-    def description(self) -> str | None:
-        """The type of the loader, for errors."""
-        return type_text(self._loader)
+    def has_workers(self) -> bool:
+        """True if the loader has worker processes, so that a signal may end them."""
+        return getattr(self._loader, "num_workers", 0) > 0
+
+    @property
+    def begun(self) -> bool:
+        """True if there is an iterator, whose making may have drawn random numbers."""
+        return self._iterator is not None
 
     def begin(self) -> None:
         """Make an iterator, unless there is one."""
