@@ -316,7 +316,9 @@ def test_wrong_arguments(tmp_path: Path) -> None:
             bv.Job(tmp_path, Batches(), new_state(), **options)
     with pytest.raises(errors.Invalid, match="loader.*state_dict.*got type list"):
         bv.Job(tmp_path, [1, 2], new_state())
-    for state, text in ((None, "state"), ({}, "state.*empty tree"), ({"a": {"b": object()}}, r"state\.a\.b")):
+    states: list[tuple[Any, str]] = [(None, "state"), ({}, "state.*empty tree")]
+    states.append(({"a": {"b": object()}}, r"state\.a\.b"))
+    for state, text in states:
         with pytest.raises(errors.Invalid, match=text):
             bv.Job(tmp_path, Batches(), state)
     assert names(tmp_path) == []
