@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 	"sync"
@@ -19,13 +20,24 @@ type asks struct {
 // ask asks the client and waits for its answer, or the end of the connection. question is an object
 // without the member ask.
 func (c *connection) ask(question map[string]any) (json.RawMessage, error) {
+	return c.askUntil(context.Background(), question)
+}
+
+// askUntil is ask that waits no longer than ctx lasts. An answer that comes later is dropped.
+func (c *connection) askUntil(ctx context.Context, question map[string]any) (json.RawMessage, error) {
 	id, answered := c.asks.begin()
 	if answered == nil {
 		return nil, closed()
 	}
 	question["ask"] = id
 	c.send(kindAsk, question)
-	r, ok := <-answered
+	var r reply
+	var ok bool
+	select {
+	case r, ok = <-answered:
+	case <-ctx.Done():
+		return nil, errs.Wrap("serve.ask", "client", context.Cause(ctx))
+	}
 	if !ok {
 		return nil, closed()
 	}

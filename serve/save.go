@@ -143,6 +143,7 @@ func (k *call) saveOptions(h *handover) *checkpoint.SaveOptions {
 	o := &checkpoint.SaveOptions{Options: k.args.context(), Custom: k.args.custom(), Release: h.release,
 		Progress: k.progress(k.args.flag("progress"))}
 	o.Checkpointables.Registry = k.registry
+	k.processes(&o.Multiprocessing)
 	return o
 }
 

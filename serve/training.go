@@ -24,6 +24,7 @@ func trainingOpen(k *call) (reply, error) {
 		Dedup: training.Dedup{On: k.args.flag("dedup")}, OnEvent: c.event,
 	}
 	o.Deletion = o.Options.Deletion
+	k.processes(&o.Multiprocessing)
 	err := k.policies(o, c)
 	o.Names = k.names()
 	if err == nil {
