@@ -68,6 +68,7 @@ class Connection:
         self._waiters: dict[Waiter, None] = {}
         self._ending = threading.RLock()
         self._asks: dict[str, Callable[[dict[str, Any]], Any]] = {}
+        self._apart: set[str] = set()  # questions that are answered in threads of their own
         self._listener: Callable[[dict[str, Any]], None] | None = None
         self._pump: threading.Thread | None = None
         self._pump_lock = threading.RLock()
@@ -145,13 +146,23 @@ class Connection:
         """Report whether a call that has not ended has a hook."""
         return any(call._hook == hook for call in list(self._calls.values()))
 
-    def on_ask(self, op: str, function: Callable[[dict[str, Any]], Any]) -> None:
+    def on_ask(
+        self, op: str, function: Callable[[dict[str, Any]], Any], *, apart: bool = False
+    ) -> None:
         """Answer the side-car's questions `op` with `function(question)`.
 
         The function runs in a thread of the client. Its value is the answer's "value"; if it
         raises, the answer is an error and the side-car decides as if nobody had answered.
+
+        Args:
+          op: the operation of the question.
+          function: makes the answer.
+          apart: True runs each question in a thread of its own, because the function waits. Its
+            errors are not printed.
         """
         self._asks[op] = function
+        if apart:
+            self._apart.add(op)
 
     def on_event(self, function: Callable[[dict[str, Any]], None]) -> None:
         """Call `function(event)` with events that belong to no call, in a thread of the client."""
@@ -446,6 +457,9 @@ class Connection:
         """Do a piece of work."""
         if isinstance(work, Call):
             work._run_callbacks()
+        elif isinstance(work, dict) and work.get("op") in self._apart:
+            name = f"bivouac-{work['op']}"
+            threading.Thread(target=self._answer, args=(work,), name=name, daemon=True).start()
         elif isinstance(work, dict):
             self._answer(work)
         else:
@@ -462,8 +476,12 @@ class Connection:
                 answer["value"] = function(question)
             data = _wire.encode(_wire.ANSWER, answer)
         except Exception as err:
-            traceback.print_exc()
-            answer = {"ask": question["ask"], "error": f"{type(err).__name__}: {err}"}
+            text = f"{type(err).__name__}: {err}"
+            if question.get("op") in self._apart and isinstance(err, errors.BivouacError):
+                text = str(err)
+            else:
+                traceback.print_exc()
+            answer = {"ask": question["ask"], "error": text}
             data = _wire.encode(_wire.ANSWER, answer)
         if self._failure is None:
             self._writer.send(data)

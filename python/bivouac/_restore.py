@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from bivouac import _dtypes, errors
+from bivouac import _dtypes, _shards, errors
 from bivouac._tree import (
     PLACEHOLDER,
-    box_of,
     children,
     is_jax_array,
     is_torch_tensor,
@@ -135,13 +134,15 @@ class Restorer:
         """Return a leaf as the type of an abstract leaf."""
         if type(node) is not list:
             return node
+        if node[0] == "k" and getattr(abstract, "sharding", None) is not None:
+            return self._keys(node, abstract.sharding)
         if node[0] not in ("a", "m"):
             return self.plain(node)
         if is_torch_tensor(abstract) or _is_torch_type(abstract):
             return self._tensor(node, abstract)
         sharding = getattr(abstract, "sharding", None)
         if node[0] == "m" and sharding is not None:
-            return self._shards(node, sharding)
+            return self._sharded(node, sharding)
         array = self._leaf(node)
         if is_jax_array(abstract) or _is_jax_type(abstract) or sharding is not None:
             jax = sys.modules.get("jax")
@@ -149,9 +150,17 @@ class Restorer:
         cls = abstract if isinstance(abstract, type) else type(abstract)
         return array[()] if issubclass(cls, np.generic) else array
 
+    def _keys(self, node: list[Any], sharding: Any) -> Any:
+        """Return typed PRNG keys on the devices of a sharding that this process holds all of."""
+        keys = self.plain(node)
+        jax = sys.modules["jax"]
+        return jax.device_put(keys, sharding) if sharding.is_fully_addressable else keys
+
     def _tensor(self, node: list[Any], abstract: Any) -> Any:
         """Return a tensor of torch like an abstract one."""
         torch = sys.modules["torch"]
+        if node[0] == "m" and _shards.is_dtensor(abstract):
+            return _shards.dtensor_like(abstract, self._local(node))
         tensor = self._torch_view(node)
         if isinstance(abstract, type):
             return tensor
@@ -174,20 +183,26 @@ class Restorer:
             return torch.from_numpy(signed).view(dtype)
         return torch.from_numpy(raw)
 
-    def _shards(self, node: list[Any], sharding: Any) -> Any:
+    def _sharded(self, node: list[Any], sharding: Any) -> Any:
         """Return an array of jax whose parts are on the devices of this process."""
         jax = sys.modules["jax"]
-        _, name, shape, parts = node
+        _, name, extents, parts = node
+        shape = tuple(extents)
         held = {
             (tuple(origin), tuple(extent)): self._array(name, extent, offset)
             for origin, extent, offset in parts
         }
         arrays = []
-        indices = sharding.addressable_devices_indices_map(tuple(shape))
-        for device, index in indices.items():
-            origin, extent = box_of(index, tuple(shape))
+        for device, index in sharding.addressable_devices_indices_map(shape).items():
+            origin, extent = _shards.box_of(index, shape)
             arrays.append(jax.device_put(held[tuple(origin), tuple(extent)], device))
-        return jax.make_array_from_single_device_arrays(tuple(shape), sharding, arrays)
+        dtype = {} if arrays else {"dtype": _dtypes.numpy_dtype(name)}
+        return jax.make_array_from_single_device_arrays(shape, sharding, arrays, **dtype)
+
+    def _local(self, node: list[Any]) -> Any:
+        """Return the tensor of the only part of a DTensor, or None if there is no part."""
+        _, name, _, parts = node
+        return self._torch_view(["a", name, *parts[0][1:]]) if parts else None
 
     # Into a tree.
 
@@ -224,6 +239,11 @@ class Restorer:
 
     def _fill(self, node: Any, target: Any, path: Path) -> Any:
         """Fill an array or a tensor, or return the value of another leaf."""
+        if _shards.is_dtensor(target):
+            local = self._local(node)
+            if local is not None:
+                _shards.dtensor_local(target).copy_(local)
+            return target
         if is_torch_tensor(target):
             target.detach().copy_(self._torch_view(node))
             return target

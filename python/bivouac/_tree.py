@@ -10,13 +10,14 @@ from __future__ import annotations
 import collections.abc
 import dataclasses
 import enum
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from bivouac import _dtypes, errors
+from bivouac import _dtypes, _shards, errors
 from bivouac._arena import Copy
 
 __all__ = ["PLACEHOLDER", "Abstract", "Flattener", "children", "path_text"]
@@ -225,11 +226,25 @@ class Flattener(_Walker):
       copies: where each array goes in it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, follows: bool = False) -> None:
+        """Make a flattener.
+
+        Args:
+          follows: another process saves the leaves that are given whole, so that only their dtypes
+            and shapes count. They share the first bytes of the arena, and are not copied.
+        """
         super().__init__()
         self.size = 0
+        self._follows = follows
+        self._spare = 0  # bytes of the largest array that another process saves
         self.copies: list[Copy] = []
         self._dtypes: dict[np.dtype[Any], tuple[str, np.dtype[Any], bool]] = {}
+
+    def flatten(self, value: Any, name: str = "") -> Any:
+        """Return the node of a tree. `name` is the item's name, which begins the paths."""
+        node = super().flatten(value, name)
+        self.size = max(self.size, self._spare)
+        return node
 
     def _converter(self, value: Any) -> Convert | None:
         if value is None:
@@ -301,8 +316,16 @@ class Flattener(_Walker):
             found = self._dtypes[array.dtype] = (name, target, name not in _plain)
         return found
 
+    def _unread(self, name: str, shape: tuple[int, ...]) -> Any:
+        """Return the node of an array that another process saves."""
+        size = _dtypes.carrier(name).itemsize * math.prod(shape)
+        self._spare = max(self._spare, size)
+        return ["a", name, list(shape), 0]
+
     def _array(self, array: Any, path: Path) -> Any:
         name, target, viewed = self._described(array, path)
+        if self._follows:
+            return self._unread(name, array.shape)
         offset = self._reserve(array.nbytes)
         if viewed:
             array = array.view(target)
@@ -317,11 +340,39 @@ class Flattener(_Walker):
             raise self._error(
                 errors.Unsupported, path, "a tensor of plain elements", str(tensor.dtype)
             )
-        if type(tensor).__name__ == "DTensor" or tensor.layout is not torch.strided:
-            got = type_text(tensor) if tensor.layout is torch.strided else str(tensor.layout)
-            raise self._error(errors.Unsupported, path, "a dense tensor of this process", got)
+        if tensor.layout is not torch.strided:
+            got = str(tensor.layout)
+            raise self._error(errors.Unsupported, path, "a dense tensor", got)
+        if _shards.is_sharded_tensor(tensor):
+            remedy = "use DTensor (FSDP2), or a full state dict"
+            got = "a ShardedTensor"
+            raise self._error(errors.Unsupported, path, "a tensor or a DTensor", got, remedy)
         if tensor.device.type == "meta":
             raise self._error(errors.Invalid, path, "a tensor with data", "device meta")
+        if _shards.is_dtensor(tensor):
+            return self._dtensor(tensor, name, path)
+        if self._follows:
+            return self._unread(name, tuple(tensor.shape))
+        offset, shape = self._dense(tensor, name)
+        return ["a", name, shape, offset]
+
+    def _dtensor(self, tensor: Any, name: str, path: Path) -> Any:
+        """Add the part of a DTensor that this process saves."""
+        placement = _shards.partial_of(tensor)
+        if placement is not None:
+            remedy = "redistribute it to Replicate() or Shard() first"
+            want = "placements that shard or replicate"
+            raise self._error(errors.Unsupported, path, want, placement, remedy)
+        parts = []
+        box = _shards.dtensor_box(tensor) if _shards.owns(tensor) else None
+        if box is not None:
+            offset, shape = self._dense(_shards.dtensor_local(tensor), name)
+            parts.append([box[0], shape, offset])
+        return ["m", name, list(tensor.shape), parts]
+
+    def _dense(self, tensor: Any, name: str) -> tuple[int, list[int]]:
+        """Add a dense tensor. Return its offset and its shape."""
+        torch = sys.modules["torch"]
         tensor = tensor.detach()
         if tensor.device.type != "cpu":
             tensor = tensor.to("cpu")
@@ -335,7 +386,7 @@ class Flattener(_Walker):
         array = tensor.numpy().view(target)
         offset = self._reserve(array.nbytes)
         self.copies.append((offset, array, target, array.shape))
-        return ["a", name, list(array.shape), offset]
+        return offset, list(array.shape)
 
     def _jax_array(self, array: Any, path: Path) -> Any:
         jax = sys.modules["jax"]
@@ -358,6 +409,10 @@ class Flattener(_Walker):
         """Add an array of jax. The parts of it that other processes have are theirs to save."""
         shards = [shard for shard in array.addressable_shards if shard.replica_id == 0]
         shape = array.shape
+        if array.is_fully_addressable and self._follows:
+            shards = shards if len(shards) == 1 else []
+            if shards:
+                return self._unread(self._described(array, path)[0], array.shape)
         if array.is_fully_addressable and len(shards) == 1:
             return self._array(np.asarray(shards[0].data), path)
         name, target, viewed = self._described(array, path)
@@ -431,12 +486,19 @@ class Abstract(_Walker):
         name = _dtypes.torch_name(value.dtype)
         if name is None:
             raise self._error(errors.Unsupported, path, "plain elements", str(value.dtype))
+        if _shards.is_dtensor(value):
+            box = None if _shards.partial_of(value) else _shards.dtensor_box(value)
+            if box is None and _shards.partial_of(value):
+                got = str(_shards.partial_of(value))
+                want = "placements that shard or replicate"
+                raise self._error(errors.Unsupported, path, want, got)
+            return ["s", name, list(value.shape), [] if box is None else [box]]
         return ["s", name, list(value.shape)]
 
     def _jax_array(self, value: Any, path: Path) -> Any:
         if is_jax_key(value):
             return None
-        if not value.is_fully_addressable:
+        if _spread(value.sharding):
             return self._boxes(value, path)
         return self._array(value, path)
 
@@ -445,7 +507,7 @@ class Abstract(_Walker):
         if dtype is not None and is_jax_key(value):
             return None
         sharding = getattr(value, "sharding", None)
-        if sharding is not None and not getattr(sharding, "is_fully_addressable", True):
+        if sharding is not None and dtype is not None and _spread(sharding):
             return self._boxes(value, path)
         name: str | None = None
         if dtype is not None:
@@ -457,11 +519,7 @@ class Abstract(_Walker):
     def _boxes(self, value: Any, path: Path) -> Any:
         """Ask for the boxes of an array that the devices of this process hold."""
         shape = tuple(value.shape)
-        boxes = []
-        for index in value.sharding.addressable_devices_indices_map(shape).values():
-            box = box_of(index, shape)
-            if box not in boxes:
-                boxes.append(box)
+        boxes = _shards.boxes_of_sharding(value.sharding, shape)
         return ["s", self._dtype_name(value.dtype, path), list(shape), boxes]
 
 
@@ -469,10 +527,9 @@ class _AbstractError(errors.Invalid, TypeError):
     """An abstract leaf that no load understands. Orbax raises TypeError."""
 
 
-def box_of(index: tuple[slice, ...], shape: tuple[int, ...]) -> list[list[int]]:
-    """Return origin and shape of a box that slices of an array describe."""
-    ranges = [part.indices(n) for part, n in zip(index, shape)]
-    return [[begin for begin, _, _ in ranges], [end - begin for begin, end, _ in ranges]]
+def _spread(sharding: Any) -> bool:
+    """Report whether a sharding puts an array on several devices."""
+    return len(getattr(sharding, "device_set", ())) > 1
 
 
 def _array_types() -> set[Any]:

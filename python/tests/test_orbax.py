@@ -209,7 +209,7 @@ call = link.start("load", path=path, abstract=["d", ["none", "x", "xy", "y"], no
 value = call.result()
 restorer = _restore.Restorer(_engine.map_memory(call.fds, value["bytes"]))
 boxes = dict(zip(value["tree"][1], value["tree"][2]))["xy"]
-array = restorer._shards(boxes, tree["xy"].sharding)
+array = restorer._sharded(boxes, tree["xy"].sharding)
 assert (np.asarray(array) == x).all()
 print("ok")
 """

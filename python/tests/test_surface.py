@@ -460,12 +460,13 @@ def test_runs_load_steps_of_every_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("sidecar")
-def test_jobs_of_several_processes_are_refused(
+def test_jobs_without_a_store_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = SimpleNamespace(global_state=SimpleNamespace(num_processes=2))
+    state = SimpleNamespace(num_processes=2, process_id=0, client=None)
+    job = SimpleNamespace(global_state=state)
     monkeypatch.setitem(sys.modules, "jax._src.distributed", job)
-    with pytest.raises(errors.Unsupported, match="2 processes"):
+    with pytest.raises(errors.BivouacError, match="key-value store"):
         ocp.save(tmp_path / "a", {"x": 1})
     alone = ocp.Context()
     alone.multiprocessing.primary_host = None

@@ -20,7 +20,6 @@ from bivouac.checkpoint._metadata import CheckpointMetadata
 from bivouac.checkpoint._response import AsyncResponse, CallResponse
 from bivouac.checkpoint.errors import LAYOUT, translated
 from bivouac.checkpoint.handlers import _builtin, _registry, _types
-from bivouac.errors import Unsupported
 
 PathLike = str | os.PathLike[str]
 Progress = Callable[[int, int], None]
@@ -54,20 +53,16 @@ def start(
     connection: Any = None,
 ) -> Call:
     """Start a save of items that are ready, and return its call."""
-    processes = multihost.job_size()
-    if processes > 1 and context.multiprocessing.primary_host is not None:
+    try:
+        processes = multihost.processes(context, f"{args.get('path')} {args.get('step')}")
+    except BaseException:
         _items.drop(items)
-        raise Unsupported(
-            op=op,
-            subject="multiprocessing.primary_host",
-            want="one process, or primary_host=None with a file system for each process",
-            got=f"a job of {processes} processes",
-            remedy="save from one process what it can address",
-        )
+        raise
     full = {
         **args,
         "context": _items.context_json(context, items),
         "progress": True if progress is not None else None,
+        "processes": processes,
     }
     try:
         call = _engine.start_save(

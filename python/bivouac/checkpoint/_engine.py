@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bivouac import _client, _exit, errors
+from bivouac import _client, _exit, _processes, errors
 from bivouac._arena import Arenas, Lease, map_memory
 from bivouac._client import Call, Connection
 from bivouac._restore import Restorer, check_targets
@@ -95,7 +95,8 @@ def start_save(
       connection: the connection of a checkpointer; None takes that of the process.
       on_event: is called with each event of the save, such as its progress.
     """
-    flattener = Flattener()
+    job = args.get("processes")
+    flattener = Flattener(follows=job is not None and job["index"] != job.get("primary", 0))
     several = len(items) > 1
     sent: dict[str, Any] = {}
     for name, item in items.items():
@@ -106,6 +107,8 @@ def start_save(
     out = _arguments(args)
     out["items"] = sent
     link = connection or _client.connection()
+    if job is not None:
+        _processes.attend(link)
     lease: Lease | None = None
     try:
         if flattener.size > 0:

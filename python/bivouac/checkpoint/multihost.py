@@ -1,10 +1,16 @@
-"""The processes of a JAX job. Without JAX there is one process."""
+"""The processes of a job of torch.distributed or jax.distributed."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from bivouac import _processes
+
+if TYPE_CHECKING:
+    from bivouac.checkpoint._context import Context
 
 __all__ = [
     "is_pathways_backend",
@@ -15,27 +21,45 @@ __all__ = [
 ]
 
 
-def _jax() -> Any:
-    return sys.modules.get("jax")
+def processes(context: Context, what: str) -> dict[str, Any] | None:
+    """Return the argument `processes` of a save, or None if this process saves alone.
 
-
-def job_size() -> int:
-    """Return the number of processes of the JAX job without starting JAX's devices."""
-    distributed = sys.modules.get("jax._src.distributed")
-    state = getattr(distributed, "global_state", None)
-    return int(getattr(state, "num_processes", None) or 1)
+    Args:
+      context: the options.
+      what: what is saved; the same text on all processes. Saves of one text come one by one.
+    """
+    options = context.multiprocessing
+    job = None if options.primary_host is None else _processes.world()
+    if job is None:
+        return None
+    out: dict[str, Any] = {
+        "index": job.index,
+        "count": job.count,
+        "primary": options.primary_host,
+        "prefix": f"{_processes.count_up(what)}.",
+        "timeout": options.barrier_timeout_secs or _processes.TIMEOUT,
+    }
+    if options.active_processes is not None:
+        out["active"] = sorted(options.active_processes)
+    return out
 
 
 def process_count() -> int:
-    """Return the number of processes of the JAX job; 1 if JAX is not imported."""
-    jax = _jax()
-    return 1 if jax is None else int(jax.process_count())
+    """Return the number of processes of the job; 1 without one."""
+    jax = sys.modules.get("jax")
+    job = _processes.world()
+    if job is not None or jax is None:
+        return 1 if job is None else job.count
+    return int(jax.process_count())
 
 
 def process_index() -> int:
-    """Return the number of this process in the JAX job, from 0; 0 if JAX is not imported."""
-    jax = _jax()
-    return 0 if jax is None else int(jax.process_index())
+    """Return the number of this process in the job, from 0; 0 without one."""
+    jax = sys.modules.get("jax")
+    job = _processes.world()
+    if job is not None or jax is None:
+        return 0 if job is None else job.index
+    return int(jax.process_index())
 
 
 def is_primary_host(primary_host: int | None) -> bool:
@@ -72,15 +96,12 @@ async def sync_global_processes(
       record_event_name: name under which Orbax records the time; has no effect.
 
     Raises:
-      RuntimeError: the job has several processes, and its barrier cannot be reached from here.
+      TimeoutError: processes are missing; the error names them.
     """
-    del timeout, record_event_name
-    if process_count() == 1 or (processes is not None and len(processes) == 1):
+    del record_event_name
+    job = _processes.world()
+    members = sorted(processes) if processes is not None else list(range(process_count()))
+    if job is None or len(members) <= 1:
         return
-    utils = sys.modules.get("jax.experimental.multihost_utils")
-    if utils is None or processes is not None:
-        raise RuntimeError(
-            "multihost.sync_global_processes: want jax.experimental.multihost_utils imported,"
-            " and all processes"
-        )
-    utils.sync_global_devices(f"{key}.{operation_id}")
+    seconds = _processes.TIMEOUT if timeout is None else float(timeout)
+    await asyncio.to_thread(job.barrier, f"{key}.{operation_id}", members, seconds)

@@ -144,22 +144,27 @@ class FileOptions(Options):
 class MultiprocessingOptions(Options):
     """Options of jobs of several processes.
 
-    In a JAX job of several processes a save is refused, unless primary_host is None: each process
-    would save the same checkpoint.
+    In a job of several processes, which torch.distributed or jax.distributed has initialised, all
+    processes make the same calls, and save one checkpoint together.
 
     Attributes:
       primary_host: number of the process that commits and deletes; None means that each process
-        does so, on a file system of its own.
-      active_processes: numbers of the processes that take part; None means all.
+        saves checkpoints of its own, on a file system of its own.
+      active_processes: numbers of the processes that take part; None means all. The others save
+        nothing, and need not call.
       barrier_sync_key_prefix: text before the names of barriers.
+      barrier_timeout_secs: the most seconds to wait for other processes at a barrier; None means
+        300. If a process is missing, there is no checkpoint, and the error names the process.
     """
 
     primary_host: int | None = dataclasses.field(default=0, metadata={"null": True})
     active_processes: set[int] | None = None
     barrier_sync_key_prefix: str | None = None
+    barrier_timeout_secs: float | None = dataclasses.field(default=None, metadata=LOCAL)
 
     def _check(self) -> None:
         at_least("primary_host", self.primary_host, 0)
+        at_least("barrier_timeout_secs", self.barrier_timeout_secs, 0.001)
         for process in self.active_processes or ():
             at_least("active_processes", process, 0)
 

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from bivouac._client import Call
-from bivouac.checkpoint import _api, _describe, _engine, _items
+from bivouac.checkpoint import _api, _describe, _engine, _items, multihost
 from bivouac.checkpoint._api import Progress
 from bivouac.checkpoint._background import TranslatedResponse
 from bivouac.checkpoint._context import Context, get_context
@@ -120,6 +120,7 @@ class Checkpointer(Reader):
             "look_first": look_first or None,
             "foreground": True,
             "context": _of_the_run(self._context) or None,
+            "processes": multihost.processes(self._context, f"run {self._directory}"),
         }
         preserve = self._preserve if kept is None else None
         self._server = Server(self._directory, arguments, preserve, on_event)

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bivouac import _client
+from bivouac import _client, _processes
 from bivouac.checkpoint.training._metadata import CheckpointMetadata
 from bivouac.errors import BivouacError, Closed
 
@@ -73,6 +73,8 @@ class Server:
                 if link is not self._link and self._link is not None:
                     arguments.pop("start_fresh", None)
                 _close_left(link)
+                if arguments.get("processes") is not None:
+                    _processes.attend(link)
                 value = link.call("training.open", **arguments)
                 self._link, self._number = link, int(value["checkpointer"])
                 self._register(link)
