@@ -350,8 +350,7 @@ const idle = `{
 	"array": {
 		"saving": {
 			"enable_pinned_host_transfer": true, "enable_post_merge_validation": false, "use_replica_parallel": true,
-			"min_slice_bytes_for_replica_parallel": 7, "max_replicas_for_replica_parallel": 3, "enable_replica_parallel_separate_folder": true,
-			"enable_write_sharding_file": false, "array_metadata_store": null
+			"min_slice_bytes_for_replica_parallel": 7, "max_replicas_for_replica_parallel": 3, "enable_replica_parallel_separate_folder": true
 		},
 		"loading": {
 			"use_load_and_broadcast": true,

@@ -88,11 +88,14 @@ type LoadOptions struct {
 type Key struct {
 	Impl string
 	Data tensor.Tensor // uint32; the last axis is one key
+	// Sharding names the devices of the data, as in Shards. "" is the device "cpu:0". A load leaves it
+	// empty.
+	Sharding string
 }
 
 // TreeLeaf makes Key a leaf of a tree: it returns what is saved for it, which
 // Orbax loads as typed keys.
-func (k Key) TreeLeaf() any { return writer.Key{Impl: k.Impl, Data: k.Data} }
+func (k Key) TreeLeaf() any { return writer.Key{Impl: k.Impl, Data: k.Data, Sharding: k.Sharding} }
 
 // ProtoText is an item in protobuf text format.
 type ProtoText = handler.ProtoText

@@ -13,6 +13,10 @@ type Shards struct {
 	DType tensor.DType
 	Shape tensor.Shape
 	Parts []Shard
+	// Sharding, when not empty, makes Orbax load the leaf as an array of JAX. It says on which devices
+	// of which mesh the array lies: the JSON object that Orbax writes into its file _sharding. Without
+	// an abstract tree Orbax loads the array to these devices, and fails where they do not exist.
+	Sharding string
 }
 
 // Shard is a part of an array: the tensor Data, whose first element is at Origin
@@ -24,7 +28,8 @@ type Shard struct {
 
 // TreeLeaf makes Shards a leaf of a tree: it returns what is saved for it.
 func (s Shards) TreeLeaf() any {
-	p := writer.Parts{DType: s.DType, Shape: s.Shape, Parts: make([]writer.Part, len(s.Parts))}
+	p := writer.Parts{DType: s.DType, Shape: s.Shape, Parts: make([]writer.Part, len(s.Parts)),
+		Sharding: s.Sharding}
 	for i, part := range s.Parts {
 		p.Parts[i] = writer.Part{Origin: part.Origin, Data: part.Data}
 	}

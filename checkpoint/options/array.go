@@ -57,11 +57,13 @@ type ArraySaving struct {
 	MaxReplicasForReplicaParallel int `json:"max_replicas_for_replica_parallel"`
 	// EnableReplicaParallelSeparateFolder has no effect, like UseReplicaParallel. Default: Off.
 	EnableReplicaParallelSeparateFolder Toggle `json:"enable_replica_parallel_separate_folder"`
-	// EnableWriteShardingFile has no effect: arrays are written as np.ndarray,
-	// which Python loads on any mesh without a _sharding file. Default: On.
+	// EnableWriteShardingFile writes the file _sharding, which names the devices of arrays of JAX.
+	// Without it, Orbax loads these arrays only with an abstract tree. It does not concern other
+	// arrays. Default: On.
 	EnableWriteShardingFile Toggle `json:"enable_write_sharding_file"`
-	// ArrayMetadataStore has no effect: arrays written as np.ndarray have no array_metadatas. In text
-	// null is Off, like None in Orbax. Default: On.
+	// ArrayMetadataStore writes array_metadatas, which has the shapes of the chunks of arrays of JAX.
+	// PRNG keys are recorded there also without it, because Orbax could not load them. In text null is
+	// Off, like None in Orbax. Default: On.
 	ArrayMetadataStore Toggle `json:"array_metadata_store"`
 	// ScopedStorage returns storage options for a leaf. Its fields that are set take precedence over
 	// Bivouac.LeafStorage and Storage. Default: nil.

@@ -54,8 +54,8 @@
 //	array.saving.min_slice_bytes_for_replica_parallel               nothing: as use_replica_parallel
 //	array.saving.max_replicas_for_replica_parallel                  nothing: as use_replica_parallel
 //	array.saving.enable_replica_parallel_separate_folder            nothing: as use_replica_parallel
-//	array.saving.enable_write_sharding_file                         nothing: np.ndarray leaves need no _sharding
-//	array.saving.array_metadata_store                               nothing: np.ndarray leaves have no array_metadatas
+//	array.saving.enable_write_sharding_file                         acts on arrays of JAX
+//	array.saving.array_metadata_store                               acts on arrays of JAX; PRNG keys are recorded also without it
 //	array.saving.scoped_storage_options_creator                     acts
 //	array.loading.enable_padding_and_truncation                     acts
 //	array.loading.raise_array_data_missing_error                    acts; what a manifest covers is never missing

@@ -295,7 +295,7 @@ func RemoveSharding(doc []byte, params []string) ([]byte, error) {
 	}
 	gone := setOf(params)
 	ms = slices.DeleteFunc(ms, func(m member) bool {
-		name, err := base64.StdEncoding.DecodeString(m.key)
+		name, err := base64.URLEncoding.DecodeString(m.key)
 		return err == nil && gone[string(name)]
 	})
 	return appendMembers(nil, ms), nil

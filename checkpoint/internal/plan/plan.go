@@ -44,6 +44,7 @@ func Save(o options.Options) (writer.Options, error) {
 		Annotations: o.Annotations, MetadataKey: o.ZarrMetadataKey,
 		Rich:   o.PyTree.Saving.Metadata.SupportRichTypes == options.On,
 		Budget: o.Budget(), Signing: o.Signing, Label: o.Label, Parity: o.Parity,
+		NoSharding: o.Array.Saving.EnableWriteShardingFile == options.Off, NoArrays: o.Array.Saving.ArrayMetadataStore == options.Off,
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"strconv"
@@ -22,6 +23,9 @@ type leaf struct {
 	source  *source    // until the array is planned
 	text    string
 	keyImpl string // implementation of typed PRNG keys
+
+	sharding string // of an array of JAX; "" for other arrays, and for keys on the first device
+	sub      []int  // shape of a sub-chunk, if it is an array of JAX
 }
 
 // leaves lists the entries of a tree. It returns an error for entries that the format cannot hold.
@@ -127,10 +131,30 @@ func newLeaf(e tree.Entry, entry *orbax.Entry) (leaf, error) {
 	case Lazy:
 		l.keyImpl = v.KeyImpl
 	case Key:
-		l.keyImpl = v.Impl
+		l.keyImpl, l.sharding = v.Impl, v.Sharding
+	case Parts:
+		l.sharding = v.Sharding
 	}
-	if l.keyImpl != "" {
-		l.entry.ValueType, l.entry.WriteShape = orbax.TypeJAX, src.Shape
+	if l.ofJAX() {
+		l.entry.ValueType = orbax.TypeJAX
+		if l.entry.WriteShape == nil {
+			l.entry.WriteShape = src.Shape
+		}
+	}
+	if err == nil && l.sharding != "" {
+		err = checkSharding(l.sharding)
 	}
 	return l, err
+}
+
+// ofJAX reports whether Orbax loads the leaf as an array of JAX.
+func (l *leaf) ofJAX() bool { return l.keyImpl != "" || l.sharding != "" }
+
+// checkSharding returns an error unless the text is a JSON object.
+func checkSharding(text string) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &members); err != nil || members == nil {
+		return &errs.Error{Kind: errs.Invalid, Subject: "sharding", Want: "a JSON object", Got: strconv.Quote(text), Err: err}
+	}
+	return nil
 }

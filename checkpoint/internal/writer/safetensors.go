@@ -59,7 +59,7 @@ func (t *treePlan) planSafetensors(o Options) error {
 		}
 		meta[orbax.StringsMember] = string(b)
 	}
-	if keys := t.keys(); len(keys) > 0 {
+	if keys := orbax.OfKeys(t.arraysOfJAX()); len(keys) > 0 {
 		meta[orbax.KeysMember] = string(orbax.AppendArrays(nil, keys))
 	}
 	if o.Custom != nil {

@@ -36,12 +36,16 @@ type Parts struct {
 	// parts then consist of whole chunks and need not tile the shape: other processes, with the same
 	// grid, write the rest.
 	Grid tensor.Shape
+	// Sharding, when not empty, makes the leaf an array of JAX. It is the JSON object with which Orbax
+	// records the devices.
+	Sharding string
 }
 
 // Key is a leaf of typed PRNG keys of JAX: their data, and the name of the implementation.
 type Key struct {
-	Impl string
-	Data tensor.Tensor
+	Impl     string
+	Data     tensor.Tensor
+	Sharding string // as in Parts; "" is the first device of the host
 }
 
 // check returns an error unless the data can be PRNG keys.
@@ -190,6 +194,9 @@ func newSource(value any) (s source, ok bool, err error) {
 		parts := slices.Clone(v.Parts)
 		if err = checkParts(v.DType, v.Shape, parts); err == nil && v.Grid == nil {
 			err = Tiles(v.Shape, parts)
+		}
+		if err == nil && v.Grid == nil && len(parts) == 1 { // the part is the whole
+			return source{Tensor: tensor.Tensor{DType: v.DType, Shape: v.Shape, Data: parts[0].Data.Data}}, true, nil
 		}
 		return source{Tensor: tensor.Tensor{DType: v.DType, Shape: v.Shape}, parts: parts, grid: v.Grid}, true, err
 	}

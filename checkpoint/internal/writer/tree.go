@@ -29,6 +29,9 @@ type treePlan struct {
 	layout options.Layout
 	rich   *orbax.Rich // types of containers
 	told   bool        // leaves are reported to Options.Status
+
+	noSharding, noArrays bool // as in Options
+
 	leaves []leaf
 	listed []orbax.Entry // of the leaves
 	arrays []*array
@@ -45,7 +48,8 @@ func planTree(it Item, o Options) (*treePlan, error) {
 		return nil, err
 	}
 	t := &treePlan{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending,
-		joins: o.Join != nil, layout: o.Layout, rich: it.Rich, told: o.Status != nil, leaves: ls, listed: listed}
+		joins: o.Join != nil, layout: o.Layout, rich: it.Rich, told: o.Status != nil, leaves: ls, listed: listed,
+		noSharding: o.NoSharding, noArrays: o.NoArrays}
 	if o.Rich && t.rich == nil {
 		t.rich = orbax.RichOf(it.Tree)
 	}
@@ -96,8 +100,8 @@ func (t *treePlan) planArrays(o *Options) error {
 			return errs.Wrap("", l.entry.Path.String(), err)
 		}
 		axes.add(l.param, l.source.Spec(), how.ShardAxes)
-		if l.keyImpl == "" {
-			l.source = nil
+		if l.source = nil; l.ofJAX() {
+			l.sub = a.sub
 		}
 		if spare = nil; !t.told && InDatabase(t.layout) && a.src.read == nil && a.inNode() {
 			if t.small == nil {
@@ -156,7 +160,7 @@ func (t *treePlan) documents(uuid [16]byte, now time.Time) ([]store.Blob, error)
 		}
 	}
 	small := []store.Blob{{Name: path.Join(t.dir, orbax.TreeFile), Data: doc.Append(nil)}}
-	keys := t.keys()
+	jax := t.arraysOfJAX()
 	if !t.told { // the nodes take as much memory again
 		t.leaves, t.listed, doc.Entries = nil, nil, nil
 	}
@@ -171,10 +175,15 @@ func (t *treePlan) documents(uuid [16]byte, now time.Time) ([]store.Blob, error)
 	default:
 		small = append(small, t.plainFiles()...)
 	}
-	if len(keys) > 0 {
+	if len(jax) > 0 && !t.noSharding {
+		small = append(small, store.Blob{Name: path.Join(t.dir, orbax.ShardingFile), Data: orbax.AppendSharding(nil, jax)})
+	}
+	if t.noArrays {
+		jax = orbax.OfKeys(jax)
+	}
+	if len(jax) > 0 {
 		small = append(small, store.Blob{Name: path.Join(t.dir, orbax.ArraysDir, "process_0"),
-			Data: orbax.AppendArrays(nil, keys)},
-			store.Blob{Name: path.Join(t.dir, orbax.ShardingFile), Data: orbax.AppendSharding(nil, keys)})
+			Data: orbax.AppendArrays(nil, jax)})
 	}
 	if len(texts) == 0 {
 		return small, nil
@@ -183,13 +192,19 @@ func (t *treePlan) documents(uuid [16]byte, now time.Time) ([]store.Blob, error)
 	return append(small, store.Blob{Name: path.Join(t.dir, orbax.StringsFile), Data: b}), err
 }
 
-// keys lists the arrays of typed PRNG keys.
-func (t *treePlan) keys() []orbax.KeyArray {
-	var keys []orbax.KeyArray
+// arraysOfJAX lists the arrays that Orbax loads as arrays of JAX.
+func (t *treePlan) arraysOfJAX() []orbax.JAXArray {
+	var list []orbax.JAXArray
 	for _, l := range t.leaves {
-		if l.keyImpl != "" {
-			keys = append(keys, orbax.KeyArray{Param: l.param, Impl: l.keyImpl, Shape: l.source.Shape})
+		if !l.ofJAX() {
+			continue
 		}
+		a := orbax.JAXArray{Param: l.param, Impl: l.keyImpl, Sharding: l.sharding, WriteShape: l.entry.WriteShape,
+			ChunkShape: l.sub}
+		if a.ChunkShape == nil {
+			a.ChunkShape = a.WriteShape
+		}
+		list = append(list, a)
 	}
-	return keys
+	return list
 }

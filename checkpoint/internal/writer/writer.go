@@ -54,6 +54,8 @@ type Options struct {
 
 	MetadataKey string // for arrays of zarr v2, in place of .zarray
 	Rich        bool   // types of containers are recorded
+	NoSharding  bool   // no file _sharding is written
+	NoArrays    bool   // array_metadatas has only the keys of JAX, which could not be loaded without it
 
 	// Process is the directory of the database in each item: "" is the directory of the item itself,
 	// for a complete database; else it is ocdbt.process_<id>.
