@@ -200,14 +200,23 @@ func (r *nodeReader) parts() any {
 		s.Parts = append(s.Parts, checkpoint.Shard{Origin: origin, Data: r.array(s.DType)})
 		r.leave()
 	}
+	s.Sharding = r.sharding()
 	if r.err != nil {
 		return nil
 	}
 	return s.TreeLeaf()
 }
 
+// sharding reads where an array of JAX lies, or nothing at the end of the node.
+func (r *nodeReader) sharding() string {
+	if r.err != nil || r.peek() == ']' {
+		return ""
+	}
+	return r.text()
+}
+
 func (r *nodeReader) key() any {
-	k := checkpoint.Key{Impl: r.text(), Data: r.array(tensor.Uint32)}
+	k := checkpoint.Key{Impl: r.text(), Data: r.array(tensor.Uint32), Sharding: r.sharding()}
 	if r.err != nil {
 		return nil
 	}
