@@ -6,6 +6,7 @@ A box is a list of an origin and a shape. It is what the protocol calls a part o
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = [
     "is_sharded_tensor",
     "owns",
     "partial_of",
+    "sharding_text",
 ]
 
 Box = list[list[int]]
@@ -38,6 +40,40 @@ def boxes_of_sharding(sharding: Any, shape: tuple[int, ...]) -> list[Box]:
         box = box_of(index, shape)
         boxes[tuple(map(tuple, box))] = box
     return list(boxes.values())
+
+
+def sharding_text(sharding: Any) -> str | None:
+    """Return a sharding of jax as Orbax writes it, or None if Orbax has no text for it."""
+    shardings = sys.modules["jax"].sharding
+    if isinstance(sharding, shardings.SingleDeviceSharding):
+        (device,) = sharding.device_set
+        return json.dumps({"sharding_type": "SingleDeviceSharding", "device_str": str(device)})
+    if not isinstance(sharding, shardings.NamedSharding):
+        return None
+    mesh = sharding.mesh
+    spec = tuple(sharding.spec)
+    if not all(part is None or isinstance(part, str | tuple) for part in spec):
+        return None
+    text: dict[str, Any] = {
+        "sharding_type": "NamedSharding",
+        "shape": list(mesh.shape.values()),
+        "axis_names": list(mesh.axis_names),
+    }
+    if getattr(mesh, "axis_types", None) is not None:
+        text["axis_types"] = [str(kind) for kind in mesh.axis_types]
+    text["partition_spec"] = spec
+    text["device_mesh"] = {"mesh": _ids(mesh.devices.tolist())}
+    try:
+        return json.dumps(text)
+    except TypeError:
+        return None  # names of axes that are no strings
+
+
+def _ids(devices: Any) -> Any:
+    """Return nested lists of devices as nested lists of their numbers."""
+    if isinstance(devices, list):
+        return [_ids(part) for part in devices]
+    return {"id": devices.id}
 
 
 def is_dtensor(value: Any) -> bool:

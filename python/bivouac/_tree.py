@@ -236,6 +236,7 @@ class Flattener(_Walker):
         super().__init__()
         self.size = 0
         self._follows = follows
+        self._shardings: dict[Any, str | None] = {}
         self._spare = 0  # bytes of the largest array that another process saves
         self.copies: list[Copy] = []
         self._dtypes: dict[np.dtype[Any], tuple[str, np.dtype[Any], bool]] = {}
@@ -399,25 +400,32 @@ class Flattener(_Walker):
                 if not array.is_fully_addressable:
                     want = "PRNG keys that this process holds all of"
                     raise self._error(errors.Unsupported, path, want, "a part of them")
-                data = self._array(np.asarray(jax.random.key_data(array)), path)
-                return ["k", str(jax.random.key_impl(array)), data[2], data[3]]
+                data = jax.random.key_data(array)
+                _, _, shape, offset = self._array(np.asarray(data), path)
+                text = self._sharding(data)
+                impl = str(jax.random.key_impl(array))
+                return ["k", impl, shape, offset, *([text] if text else [])]
             return self._whole(array, path)
         except RuntimeError as err:
             raise self._error(errors.Invalid, path, "an array with data", str(err)) from err
 
+    def _sharding(self, array: Any) -> str | None:
+        """Return the text of the sharding of an array of jax, or None if it has none."""
+        sharding = array.sharding
+        if sharding not in self._shardings:
+            self._shardings[sharding] = _shards.sharding_text(sharding)
+        return self._shardings[sharding]
+
     def _whole(self, array: Any, path: Path) -> Any:
         """Add an array of jax. The parts of it that other processes have are theirs to save."""
         shards = [shard for shard in array.addressable_shards if shard.replica_id == 0]
-        shape = array.shape
-        if array.is_fully_addressable and self._follows:
-            shards = shards if len(shards) == 1 else []
-            if shards:
-                return self._unread(self._described(array, path)[0], array.shape)
-        if array.is_fully_addressable and len(shards) == 1:
+        text = self._sharding(array)
+        addressable = array.is_fully_addressable
+        if text is None and addressable and len(shards) == 1:
             return self._array(np.asarray(shards[0].data), path)
         name, target, viewed = self._described(array, path)
         parts = []
-        for shard in shards:
+        for shard in [] if addressable and self._follows else shards:
             data = np.asarray(shard.data)
             offset = self._reserve(data.nbytes)
             self.copies.append(
@@ -425,7 +433,7 @@ class Flattener(_Walker):
             )
             origin = [index.start or 0 for index in shard.index]
             parts.append([origin, list(data.shape), offset])
-        return ["m", name, list(shape), parts]
+        return ["m", name, list(array.shape), parts, *([text] if text else [])]
 
 
 _plain = frozenset(_dtypes._plain)

@@ -91,7 +91,7 @@ class Job:
             for rank in range(size)
         ]
 
-    def results(self, seconds: float = 180) -> list[tuple[int, str, str]]:
+    def results(self, seconds: float = 90) -> list[tuple[int, str, str]]:
         """Wait, and return exit status, output and errors of each process."""
         out = []
         try:

@@ -44,6 +44,7 @@ VALUES: dict[str, Any] = {
     "broadcast_memory_scaling_factor": 0.5,
     "timeout_secs": 100,
     "post_finalization_callback": lambda: None,
+    "barrier_timeout_secs": 7.5,
     "create_directories_asynchronously": False,
     "mode": o.AtomicityMode.ATOMIC_RENAME,
     "allow_legacy_atomic_rename": True,

@@ -12,7 +12,7 @@ from bivouac.checkpoint.options._base import LOCAL, Options, at_least, bad, refu
 
 
 class _DefaultStore:
-    """The default of array_metadata_store. It has no effect."""
+    """The default of array_metadata_store, which is not None."""
 
     def __repr__(self) -> str:
         return "<default>"
@@ -48,9 +48,10 @@ class ArrayOptions(Options):
           min_slice_bytes_for_replica_parallel: no effect, as use_replica_parallel.
           max_replicas_for_replica_parallel: no effect, as use_replica_parallel.
           enable_replica_parallel_separate_folder: no effect, as use_replica_parallel.
-          enable_write_sharding_file: no effect; arrays are written as NumPy arrays, which load on
-            any mesh without a sharding file.
-          array_metadata_store: no effect; None and the default are accepted.
+          enable_write_sharding_file: False records no devices of JAX arrays. Then Orbax loads them
+            only with an abstract tree.
+          array_metadata_store: None records no chunks of JAX arrays; typed PRNG keys are recorded
+            always. Other values than None and the default are refused.
           scoped_storage_options_creator: called for each array with its path and its value when it
             is saved; returns its storage options, or None for those of all arrays.
         """
@@ -128,7 +129,7 @@ class ArrayOptions(Options):
             at_least("ocdbt_target_data_file_size", self.ocdbt_target_data_file_size, 0)
             store, creator = self.array_metadata_store, self.scoped_storage_options_creator
             if store is not None and store is not DEFAULT_STORE:
-                raise refuse("array_metadata_store", store, "leave it out; NumPy arrays have none")
+                raise refuse("array_metadata_store", store, "leave it out, or set None")
             if creator is not None and not callable(creator):
                 raise bad("scoped_storage_options_creator", "a function", creator)
 
