@@ -75,6 +75,7 @@ func Module() Rules {
 				{Packages: "checkpoint/integrity"},
 				{Packages: "checkpoint/diff"},
 				{Packages: "checkpoint/partial", Beside: []string{"checkpoint", "checkpoint/integrity"}},
+				{Packages: "checkpoint/mesh", Beside: []string{"checkpoint"}},
 				{Packages: "checkpoint/surgery", Beside: []string{"checkpoint"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "pipeline", Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "dynamic", Beside: []string{"pipeline"}},
