@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from bivouac._job import EXIT_PREEMPTED as EXIT_PREEMPTED
     from bivouac._job import Job as Job
     from bivouac._job import Preempted as Preempted
+    from bivouac._mesh import Layout as Layout
+    from bivouac._mesh import Mesh as Mesh
+    from bivouac._mesh import Part as Part
     from bivouac._record import record as record
     from bivouac.checkpoint import load as load
     from bivouac.checkpoint import save as save
@@ -25,6 +28,9 @@ __version__ = "0.6.0.dev0"
 __all__ = [
     "EXIT_PREEMPTED",
     "Job",
+    "Layout",
+    "Mesh",
+    "Part",
     "Preempted",
     "__version__",
     "checkpoint",
@@ -39,6 +45,9 @@ _modules = {"checkpoint", "errors", "torch"}
 _names = {
     "EXIT_PREEMPTED": "_job",
     "Job": "_job",
+    "Layout": "_mesh",
+    "Mesh": "_mesh",
+    "Part": "_mesh",
     "Preempted": "_job",
     "load": "checkpoint",
     "record": "_record",

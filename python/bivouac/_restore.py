@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bivouac import _dtypes, _shards, errors
+from bivouac._mesh import Part
 from bivouac._tree import (
     PLACEHOLDER,
     children,
@@ -132,6 +133,9 @@ class Restorer:
 
     def _as_leaf(self, node: Any, abstract: Any, path: Path) -> Any:
         """Return a leaf as the type of an abstract leaf."""
+        if isinstance(abstract, Part):
+            data = self._as_leaf(self._only(node, abstract), abstract.data, path)
+            return Part(abstract.shape, abstract.origin, data)
         if type(node) is not list:
             return node
         if node[0] == "k" and getattr(abstract, "sharding", None) is not None:
@@ -149,6 +153,11 @@ class Restorer:
             return array if jax is None else jax.device_put(array, sharding)
         cls = abstract if isinstance(abstract, type) else type(abstract)
         return array[()] if issubclass(cls, np.generic) else array
+
+    def _only(self, node: Any, part: Part) -> Any:
+        """Return the node of the data of a part, which may be empty."""
+        _, name, _, parts = node
+        return ["a", name, *(parts[0][1:] if parts else (list(part.data.shape), 0))]
 
     def _keys(self, node: list[Any], sharding: Any) -> Any:
         """Return typed PRNG keys on the devices of a sharding that this process holds all of."""
@@ -239,6 +248,9 @@ class Restorer:
 
     def _fill(self, node: Any, target: Any, path: Path) -> Any:
         """Fill an array or a tensor, or return the value of another leaf."""
+        if isinstance(target, Part):
+            target.data = self._fill(self._only(node, target), target.data, path)
+            return target
         if _shards.is_dtensor(target):
             local = self._local(node)
             if local is not None:
@@ -255,6 +267,7 @@ class Restorer:
 
 def check_targets(tree: Any, path: Path = ()) -> None:
     """Raise an error unless all arrays of a tree can be filled."""
+    tree = tree.data if isinstance(tree, Part) else tree
     if is_jax_array(tree):
         raise _no_target(path, tree, "arrays of jax cannot be changed", "use abstract=")
     if isinstance(tree, np.ndarray):
@@ -322,7 +335,7 @@ def rebuild(like: Any, kind: str, keys: list[Any], items: list[Any]) -> Any:
 
 def _is_leaf(value: Any) -> bool:
     """Report whether a value of an abstract tree is a leaf, though it may look like a container."""
-    if isinstance(value, type | np.ndarray | np.generic | str | int | float):
+    if isinstance(value, type | np.ndarray | np.generic | str | int | float | Part):
         return True
     if is_jax_array(value) or is_torch_tensor(value):
         return True

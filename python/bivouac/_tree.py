@@ -19,6 +19,7 @@ import numpy as np
 
 from bivouac import _dtypes, _shards, errors
 from bivouac._arena import Copy
+from bivouac._mesh import Part
 
 __all__ = ["PLACEHOLDER", "Abstract", "Flattener", "children", "path_text"]
 
@@ -258,6 +259,8 @@ class Flattener(_Walker):
             return self._string
         if isinstance(value, np.generic) and not isinstance(value, np.flexible):
             return lambda value, path: self._array(np.asarray(value), path)
+        if isinstance(value, Part):
+            return self._part
         if isinstance(value, enum.Enum):
             return self._unknown
         if isinstance(value, bool):
@@ -275,6 +278,22 @@ class Flattener(_Walker):
     def _unknown(self, value: Any, path: Path) -> Any:
         want = "arrays, tensors, numbers, booleans, strings, None and containers of them"
         raise self._error(errors.Invalid, path, want, f"type {type_text(value)}", _FREE)
+
+    def _part(self, value: Part, path: Path) -> Any:
+        """Add the part of an array that this process saves."""
+        follows, self._follows = self._follows, False
+        node = self._node(value.data, path)
+        self._follows = follows
+        tag = node[0] if type(node) is list else None
+        if tag == "m" and node[2] == node[3][0][1]:  # an array of jax on one device
+            node = ["a", node[1], *node[3][0][1:]]
+        elif tag != "a":
+            raise self._error(
+                errors.Invalid, path, "a Part of an array in one piece", type_text(value.data)
+            )
+        _, name, shape, offset = node
+        parts = [] if 0 in shape else [[list(value.origin), shape, offset]]
+        return ["m", name, list(value.shape), parts]
 
     def _masked(self, value: Any, path: Path) -> Any:
         raise self._error(
@@ -455,6 +474,8 @@ class Abstract(_Walker):
             return self._array
         if isinstance(value, str):
             return lambda value, path: ["y", "str"]
+        if isinstance(value, Part):
+            return self._part
         if isinstance(value, np.generic):
             return self._array
         if isinstance(value, bool):
@@ -470,6 +491,15 @@ class Abstract(_Walker):
         if hasattr(value, "shape") and hasattr(value, "dtype"):
             return self._described
         return None
+
+    def _part(self, value: Part, path: Path) -> Any:
+        """Ask for the part of an array."""
+        node = self._node(value.data, path)
+        if type(node) is not list or node[0] != "s" or len(node) > 3:
+            want = "a Part of an array in one piece"
+            raise self._error(errors.Invalid, path, want, type_text(value.data))
+        boxes = [] if 0 in node[2] else [[list(value.origin), node[2]]]
+        return ["s", node[1], list(value.shape), boxes]
 
     def _unknown(self, value: Any, path: Path) -> Any:
         want = "arrays, tensors, descriptions with shape and dtype, types, None or PLACEHOLDER"
