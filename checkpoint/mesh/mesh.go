@@ -7,8 +7,8 @@
 //	params/*/w      cut along "model" on axis 1, whole on axis 0
 //	anything else   whole on every process
 //
-// Layout.Shards makes the leaf of a save, and Layout.Want the boxes of a load. A checkpoint that one
-// mesh has saved loads on any other mesh.
+// Layout.Shards makes the leaf of a save, and Layout.Want the boxes of a load. A checkpoint loads on
+// any mesh.
 package mesh
 
 import (
@@ -54,8 +54,8 @@ func (m Mesh) Len() int {
 	return n
 }
 
-// Spec says how an array is cut: entry i has the axes of the mesh along which axis i of the array is
-// cut, the slowest first. An axis without an entry, or with an empty one, is not cut.
+// Spec says how an array is cut. Entry i names the axes of the mesh along which axis i of the array
+// is cut, the slowest first. An axis without an entry, or with an empty one, is not cut.
 type Spec [][]string
 
 // Rule gives the leaves that Match names a Spec.
@@ -82,8 +82,7 @@ func (l Layout) spec(key tree.Path) (Spec, error) {
 }
 
 // Box returns the part of a leaf that a process has. An axis of n elements that is cut into k parts
-// has parts of n/k elements, rounded up, as far as they last: the last parts may be smaller, or
-// empty.
+// has parts of n/k elements, rounded up. The last parts may be smaller, or empty.
 func (l Layout) Box(key tree.Path, shape tensor.Shape, process int) (checkpoint.Box, error) {
 	s, err := l.spec(key)
 	if err == nil {
@@ -166,8 +165,8 @@ func (l Layout) Validate() error {
 	return nil
 }
 
-// Want returns the function of LoadOptions.Want that asks for the boxes of a process. A leaf that is
-// not cut is loaded whole. If a Spec has more axes than an array, the load is errs.Invalid.
+// Want returns the function for LoadOptions.Want that asks for the boxes of a process. A leaf that
+// is not cut is loaded whole. If a Spec has more axes than an array, the load is errs.Invalid.
 func (l Layout) Want(process int) (func(checkpoint.LeafInfo) checkpoint.Want, error) {
 	err := l.Validate()
 	if err == nil {

@@ -209,7 +209,8 @@ func TestLayoutsAreChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := checkpoint.Load(t.Context(), path, &checkpoint.LoadOptions{Want: want}); errs.KindOf(err) != errs.Invalid {
+	_, err = checkpoint.Load(t.Context(), path, &checkpoint.LoadOptions{Want: want})
+	if errs.KindOf(err) != errs.Invalid {
 		t.Error(err)
 	}
 }

@@ -180,3 +180,67 @@ def test_what_is_refused_and_who_saves(tmp_path: Path) -> None:
     needs("torch")
     for text in Job("torch", REFUSED, 2, tmp_path).outputs():
         assert text.split() == ["True", "True", "0.0", "True", "2", "True"]
+
+
+FSDP = """
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
+
+def made(seed):
+    torch.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(6, 10), nn.ReLU(), nn.Linear(10, 3))
+    if size > 1:
+        mesh = init_device_mesh("cpu", (size,))
+        for layer in model:
+            if isinstance(layer, nn.Linear):
+                fully_shard(layer, mesh=mesh)
+        fully_shard(model, mesh=mesh)
+    return model, torch.optim.AdamW(model.parameters(), lr=0.1)
+
+def step(model, optimizer):
+    model(torch.arange(12.0).reshape(2, 6) / 10).square().sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+def whole(tensor):
+    return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).detach().numpy()
+
+def weights(model, optimizer):
+    out = {k: whole(v) for k, v in model.state_dict().items()}
+    for i, s in optimizer.state_dict()["state"].items():
+        out |= {f"{i}.{k}": whole(v) for k, v in s.items()}
+    return out
+
+model, optimizer = made(1 if sys.argv[5] == "1" else 2)
+step(model, optimizer)
+state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+if sys.argv[5] == "1":
+    assert isinstance(state["model"]["0.weight"], DTensor)
+    bv.save(directory + "/ckpt", state)
+    want = weights(model, optimizer)
+    if rank == 0:
+        np.savez(directory + "/want.npz", **want)
+else:
+    got = bv.load(directory + "/ckpt", into=state)
+    model.load_state_dict(got["model"])
+    optimizer.load_state_dict(got["optimizer"])
+    want = np.load(directory + "/want.npz")
+    have = weights(model, optimizer)
+    assert sorted(want) == sorted(have), (sorted(want), sorted(have))
+    for k in want:
+        assert np.array_equal(want[k], have[k]), k
+    step(model, optimizer)
+print("equal")
+if size > 1:
+    dist.barrier()
+"""
+
+
+def test_fsdp_with_its_optimizer(tmp_path: Path) -> None:
+    """FSDP2 on four processes, to two, to one process without FSDP: the optimizer goes on."""
+    needs("torch")
+    assert Job("torch", FSDP, 4, tmp_path, devices=1).outputs() == ["equal"] * 4
+    assert Job("torch", FSDP, 2, tmp_path, devices=2).outputs() == ["equal"] * 2
+    assert Job("torch", FSDP, 1, tmp_path, devices=2).outputs() == ["equal"]
