@@ -7,8 +7,8 @@
 //	params/*/w      cut along "model" on axis 1, whole on axis 0
 //	anything else   whole on every process
 //
-// Layout.Shards makes the leaf of a save, and Layout.Want the boxes of a load. A checkpoint loads on
-// any mesh.
+// Layout.Shards makes the leaf of a save, and Layout.Want the boxes of a load. Meshes of saves and
+// loads may differ.
 package mesh
 
 import (

@@ -40,6 +40,13 @@ if rank == 0:
     assert bv.verify(directory + "/ckpt").sound
     left = sorted(n for n in os.listdir(directory) if not n.startswith("program"))
     assert left == ["ckpt", "later"], left
+import orbax.checkpoint as ocp
+ocp.v1.save(directory + "/orbax", {"params": state})
+there = ocp.v1.load(directory + "/ckpt", {"params": state})["params"]
+for k, v in full.items():
+    assert there[k].sharding == state[k].sharding
+    for shard in there[k].addressable_shards:
+        assert np.array_equal(np.asarray(shard.data), np.asarray(v)[shard.index]), k
 from jax.experimental import multihost_utils
 multihost_utils.sync_global_devices("end")
 """
@@ -54,12 +61,14 @@ abstract = {
     k: jax.ShapeDtypeStruct(np.shape(v), np.asarray(v).dtype, sharding=NamedSharding(m, where[k]))
     for k, v in full.items()
 }
-got = bv.load(directory + "/ckpt", {"params": {**abstract, "step": 0, "local": np.zeros(3)}})
-for k, v in full.items():
-    array = got["params"][k]
-    assert isinstance(array, jax.Array) and array.sharding == NamedSharding(m, where[k]), array
-    for shard in array.addressable_shards:
-        assert np.array_equal(np.asarray(shard.data), np.asarray(v)[shard.index]), k
+for name in ("orbax", "ckpt"):
+    wanted = {**abstract, "step": 0, "local": np.zeros(3)}
+    got = bv.load(f"{directory}/{name}", {"params": wanted})
+    for k, v in full.items():
+        array = got["params"][k]
+        assert isinstance(array, jax.Array) and array.sharding == NamedSharding(m, where[k]), array
+        for shard in array.addressable_shards:
+            assert np.array_equal(np.asarray(shard.data), np.asarray(v)[shard.index]), k
 assert got["params"]["step"] == 7 and list(got["params"]["local"]) == [1.5] * 3
 like = bv.load(directory + "/ckpt", got)["params"]["grid"]
 assert like.sharding == got["params"]["grid"].sharding
