@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jobs import Job, needs
+from processes import Job, needs
 
 MESH = """
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding

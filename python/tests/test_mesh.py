@@ -11,7 +11,7 @@ import pytest
 
 import bivouac
 from bivouac import Layout, Mesh, Part, checkpoint, errors
-from jobs import Job, needs
+from processes import Job, needs
 
 
 def random_layout(draw: random.Random) -> Layout:

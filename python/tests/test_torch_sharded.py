@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs import Job, needs
+from processes import Job, needs
 
 SAVE = """
 from torch.distributed.device_mesh import init_device_mesh
