@@ -672,3 +672,16 @@ def test_exceptions_pass(tmp_path: Path) -> None:
                 if job.step == 2:
                     raise ZeroDivisionError
     assert names(tmp_path) == ["1", "2"]
+
+
+def test_jobs_of_several_processes_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each process would commit a step of its own under the same name."""
+    from bivouac import _processes
+
+    job = _processes.World(0, 2, "torch.distributed", None)
+    monkeypatch.setattr(_processes, "world", lambda: job)
+    with pytest.raises(bv.errors.Unsupported, match="2 processes in torch.distributed"):
+        bv.Job(tmp_path / "run", Batches(), new_state(), steps=1)
+    assert not (tmp_path / "run").exists()

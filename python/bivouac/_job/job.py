@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from bivouac import errors
+from bivouac import _processes, errors
 from bivouac._client import Call
 from bivouac._job import generators, resume
 from bivouac._job import state as states
 from bivouac._job.loader import Source
 from bivouac._job.notice import Notice, Preempted
-from bivouac.checkpoint import _items, multihost
+from bivouac.checkpoint import _items
 from bivouac.checkpoint._context import Context
 from bivouac.checkpoint._engine import Wire
 from bivouac.checkpoint.training import Checkpointer, preservation_policies
@@ -118,11 +118,12 @@ class Job(Generic[B, S]):
           ValueError: an argument makes no sense, or a leaf of the state cannot be saved.
         """
         _check(save_every, keep, steps, epochs, grace)
-        if multihost.job_size() > 1:
+        job = _processes.world()
+        if job is not None:
             raise errors.Unsupported(
                 op="bivouac.Job",
                 want="one process",
-                got=f"a job of {multihost.job_size()} processes",
+                got=f"a job of {job.count} processes in {job.source}",
                 remedy="save with bivouac.checkpoint.training.Checkpointer",
             )
         states.check(state)
