@@ -67,6 +67,19 @@ def equal(a: dict[str, Any], b: dict[str, Any]) -> bool:
     return same and a["rng"].bit_generator.state == b["rng"].bit_generator.state
 
 
+def damage(step: Path) -> None:
+    """Change a byte of a step."""
+    path = next(p for p in sorted((step / "state").rglob("*")) if p.is_file() and p.stat().st_size)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 255
+    path.write_bytes(data)
+
+
+def names(directory: Path) -> list[str]:
+    """Return what a directory has, sorted."""
+    return sorted(p.name for p in directory.iterdir() if not p.name.startswith("."))
+
+
 PROGRAM = f"""
 import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored

@@ -8,7 +8,6 @@ import os
 import sys
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -457,22 +456,6 @@ def test_runs_load_steps_of_every_format(tmp_path: Path) -> None:
 
     with pytest.raises(NotImplementedError):
         ocp.training.Checkpointer(tmp_path / "other", step_name_format=Own())
-
-
-@pytest.mark.usefixtures("sidecar")
-def test_jobs_without_a_store_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    state = SimpleNamespace(num_processes=2, process_id=0, client=None)
-    job = SimpleNamespace(global_state=state)
-    monkeypatch.setitem(sys.modules, "jax._src.distributed", job)
-    with pytest.raises(errors.BivouacError, match="key-value store"):
-        ocp.save(tmp_path / "a", {"x": 1})
-    alone = ocp.Context()
-    alone.multiprocessing.primary_host = None
-    with alone:
-        ocp.save(tmp_path / "a", {"x": 1})
-    assert ocp.load(tmp_path / "a") == {"x": 1}
 
 
 @pytest.mark.usefixtures("sidecar")
