@@ -11,7 +11,6 @@ package crashtest
 import (
 	"fmt"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -39,13 +38,6 @@ const (
 	SignalKill Signal = "KILL"
 	SignalTerm Signal = "TERM"
 )
-
-func (s Signal) number() syscall.Signal {
-	if s == SignalTerm {
-		return syscall.SIGTERM
-	}
-	return syscall.SIGKILL
-}
 
 const mostKills = 1000
 
