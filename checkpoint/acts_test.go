@@ -252,8 +252,8 @@ func signs(t *testing.T) {
 // elsewhere are options that act, and the tests that show it.
 var elsewhere = map[string]string{
 	"array.loading.raise_array_data_missing_error": "TestRaiseArrayDataMissingError",
-	"array.saving.array_metadata_store":           "TestArraysOfJAX",
-	"array.saving.enable_write_sharding_file":     "TestArraysOfJAX",
+	"array.saving.array_metadata_store":            "TestArraysOfJAX",
+	"array.saving.enable_write_sharding_file":      "TestArraysOfJAX",
 	"atomicity.allow_legacy_atomic_rename":         "TestLoadsByCommitFile",
 	"atomicity.mode":                               "TestLoadsByCommitFile",
 	"bivouac.annotations":                          "TestAnnotations",
