@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -26,12 +27,19 @@ def has_binary() -> bool:
 
 @pytest.fixture
 def sidecar() -> Iterator[None]:
-    """Skip without a binary. Close the connection after the test."""
+    """Skip without a binary. Close the connection after the test.
+
+    Saves that a test did not wait for end first, and do not make the tests fail at their exit.
+    """
     if not has_binary():
         pytest.skip("no binary: set BIVOUAC_BINARY, or build bivouac/bin/bivouac")
     yield
-    from bivouac import _client
+    from bivouac import _client, _exit
 
+    for call in list(_exit._saves):
+        with contextlib.suppress(Exception):
+            call.result(60)
+    _exit._saves.clear()
     _client._close()
 
 
