@@ -89,10 +89,10 @@ type Options[S, B any] struct {
 	// the same number of steps in each epoch; see Uneven. Ranks of an Iterable read their own streams,
 	// and the epoch of each rank ends with its streams.
 	Rank, World int
-	// Uneven says what a rank does if the last batch of an epoch has fewer samples than there are
-	// ranks and the rank gets none. The zero Uneven repeats a sample, so that no collective call waits
-	// for a rank that has ended. New warns if this will happen, and LastBatch tells which samples are
-	// repeated.
+	// Uneven says what a rank does if it gets no sample of the last batch of an epoch, because the
+	// batch has fewer samples than the world has ranks. The zero Uneven repeats a sample, so that no
+	// collective call waits for a rank that has ended. New warns if this will happen, and LastBatch
+	// tells which samples are repeated.
 	Uneven order.Uneven
 	// SettleEvery limits how far batches overtake each other with OutOfOrder: only within SettleEvery
 	// steps of an epoch. After each SettleEvery steps, exactly the batches of these steps have been

@@ -42,7 +42,7 @@ type plain struct{ nodes, batch int64 }
 
 // NewPartition returns the partition. The error is of kind errs.Invalid if streaming would refuse
 // it:
-//   - More samples are dropped than there are.
+//   - The number of dropped samples exceeds the number of samples.
 //   - Neither of the numbers of nodes and canonical nodes divides the other.
 //   - The initial ranks do not divide the global batch.
 //   - The repeated samples do not fit.

@@ -261,7 +261,7 @@ type failure struct {
 	err error
 }
 
-// workers returns the number of goroutines that read: more than there are cores, because some wait
+// workers returns the number of goroutines that read: twice the number of cores, because some wait
 // for the disk.
 func workers() int { return 2 * runtime.GOMAXPROCS(0) }
 
