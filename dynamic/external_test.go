@@ -20,7 +20,7 @@ import (
 
 var (
 	_ dynamic.Resumable   = (*dynamic.ExternalSource)(nil)
-	_ checkpoint.Stateful = (*dynamic.ExternalSource)(nil)
+	_ checkpoint.Object = (*dynamic.ExternalSource)(nil)
 )
 
 // counted is a sequence of n items: 0, 1, …

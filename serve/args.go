@@ -76,7 +76,7 @@ func (a *args) id(name string) (n int64) {
 func (a *args) path() string {
 	p := a.text("path")
 	if p == "" && a.err == nil {
-		a.err = &errs.Error{Kind: errs.Invalid, Subject: "argument path", Want: "an absolute path", Got: "none"}
+		a.err = &errs.Error{Kind: errs.Invalid, Subject: "argument path", Want: "an absolute path", Got: "no path"}
 	}
 	return p
 }

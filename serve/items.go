@@ -75,7 +75,7 @@ func (k *call) takeDirectories(text []byte) {
 // readItems reads the items of a save.
 func readItems(text []byte, a *arena) (map[string]any, error) {
 	if text == nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument items", Want: "an object of items", Got: "none"}
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument items", Want: "an object of items", Got: "no object"}
 	}
 	items := map[string]any{}
 	err := eachItem(text, func(name string, members map[string][]byte) (err error) {

@@ -31,7 +31,7 @@ func trainingOpen(k *call) (reply, error) {
 		err = k.args.finish()
 	}
 	if err == nil && dir == "" {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "argument dir", Want: "an absolute path", Got: "none"}
+		err = &errs.Error{Kind: errs.Invalid, Subject: "argument dir", Want: "an absolute path", Got: "no path"}
 	}
 	if err != nil {
 		return reply{}, err

@@ -88,7 +88,8 @@ type PutOptions struct {
 // TxnOptions modify Begin.
 type TxnOptions struct {
 	// Overwrite lets Commit replace a directory at final. The new tree is exchanged with the old one
-	// atomically, and then the old one is removed.
+	// atomically, and then the old one is removed. If the store has a lock for this and another
+	// program keeps it, Commit returns an error of kind errs.Busy.
 	Overwrite bool
 	// Replaces, if not nil, is the directory at final from which the new tree was made. Commit
 	// replaces only this directory. If the name then belongs to another directory or is gone, nothing

@@ -291,8 +291,8 @@ func (r *rebuilder) put(e pipeproto.Edge, n pipeline.Node) error {
 // unknownOperator returns an error that proposes the schema with the most similar name.
 func unknownOperator(schema string) error {
 	if name, _ := Operator(schema); op.Planned(name) {
-		return &errs.Error{Kind: errs.Unsupported, Subject: schema, Got: "an operator of DALI that is not there yet",
-			Remedy: "docs/compat/dali.md lists what is"}
+		return &errs.Error{Kind: errs.Unsupported, Subject: schema, Got: "an operator of DALI that Bivouac does not have yet",
+			Remedy: "see the list of operators in docs/compat/dali.md"}
 	}
 	var names []string
 	for _, s := range op.Schemas() {

@@ -137,7 +137,7 @@ func (p *Pipeline) demand(what string) error {
 // unfed is the error of a batch that was not fed to external sources.
 func unfed(names []string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: externalSource, Subject: "node " + strings.Join(names, ", "),
-		Want: "a batch", Got: "none that was fed",
+		Want: "a fed batch", Got: "no batch",
 		Remedy: "call FeedInput before each run, and as often as InputFeedCount says before the first"}
 }
 

@@ -14,9 +14,10 @@ import (
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
-// Stateful is an object whose state a checkpoint captures. It must be comparable, like a pointer,
-// because Register recognises an object by its identity.
-type Stateful interface {
+// Object has a state that a checkpoint captures. The state may be any value, as in DALI; Of adapts
+// a state.Stateful. An Object must be comparable, like a pointer, because Register recognises it by
+// its identity.
+type Object interface {
 	// GetState returns the state: a value that prints as the text of the state.
 	GetState() (any, error)
 	// SetState restores a state. state is a value that GetState returned, or its text as a string.
@@ -47,8 +48,8 @@ type Checkpoint struct {
 	open    func(dir string) (store.Store, error)
 
 	names    []string // of the objects, in the order of their registration
-	objects  map[string]Stateful
-	keys     map[Stateful]string
+	objects  map[string]Object
+	keys     map[Object]string
 	order    []string // of the states
 	states   map[string]entry
 	dirty    map[string]bool
@@ -66,7 +67,7 @@ type entry struct {
 
 func (c *Checkpoint) reset() {
 	c.names, c.order = nil, nil
-	c.objects, c.keys = map[string]Stateful{}, map[Stateful]string{}
+	c.objects, c.keys = map[string]Object{}, map[Object]string{}
 	c.states, c.dirty = map[string]entry{}, map[string]bool{}
 	c.complete, c.loaded, c.sequence = false, false, -1
 }
@@ -92,7 +93,7 @@ func fail(kind errs.Kind, op, subject, want, got string) error {
 // object or the state has another type, with errs.Sequence for a new name in a complete checkpoint
 // or for a second name of the same object, and with errs.NotFound if the loaded checkpoint has no
 // state for the object.
-func (c *Checkpoint) Register(object Stateful, name string) (key string, err error) {
+func (c *Checkpoint) Register(object Object, name string) (key string, err error) {
 	if err := c.lock("Register"); err != nil {
 		return "", err
 	}
@@ -123,7 +124,7 @@ func (c *Checkpoint) Register(object Stateful, name string) (key string, err err
 
 // RegisterAnonymous registers an object under a key that is made from the number of earlier
 // objects. A program that registers the same objects in the same order finds their states again.
-func (c *Checkpoint) RegisterAnonymous(object Stateful) (key string, err error) {
+func (c *Checkpoint) RegisterAnonymous(object Object) (key string, err error) {
 	if err := c.lock("RegisterAnonymous"); err != nil {
 		return "", err
 	}
@@ -138,7 +139,7 @@ func (c *Checkpoint) RegisterAnonymous(object Stateful) (key string, err error) 
 	return key, c.add(object, key)
 }
 
-func enable(object Stateful) error {
+func enable(object Object) error {
 	if e, ok := object.(Enabler); ok {
 		return e.EnableCheckpointing()
 	}
@@ -146,7 +147,7 @@ func enable(object Stateful) error {
 }
 
 // add adds an object under a new key.
-func (c *Checkpoint) add(object Stateful, key string) error {
+func (c *Checkpoint) add(object Object, key string) error {
 	if c.complete {
 		return fail(errs.Sequence, "Register", "object "+key, "a checkpoint that accepts new objects",
 			"a complete checkpoint; call Clear to begin again")
@@ -176,7 +177,7 @@ func (c *Checkpoint) apply(op, key string) error {
 }
 
 // typeName returns the name of an object's type.
-func typeName(object Stateful) string {
+func typeName(object Object) string {
 	if t, ok := object.(Typed); ok {
 		return t.CheckpointType()
 	}
@@ -222,7 +223,7 @@ func (c *Checkpoint) SetState(key string, state, typeOf any) error {
 	case nil:
 	case string:
 		e.typeName, e.typed = t, true
-	case Stateful:
+	case Object:
 		e.typeName, e.typed = typeName(t), true
 	default:
 		return fail(errs.Mismatch, "SetState", "type of "+key, "the name of the type, or an object of the type",

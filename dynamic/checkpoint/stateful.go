@@ -17,7 +17,7 @@ import (
 //
 // The state in the checkpoint is the result of AppendState. If it is not text, it is written in
 // base64 after "base64:".
-func Of(s state.Stateful) Stateful { return bytesOf{s} }
+func Of(s state.Stateful) Object { return bytesOf{s} }
 
 // bytesOf is a state.Stateful whose state is text.
 type bytesOf struct{ object state.Stateful }
@@ -32,7 +32,7 @@ func (b bytesOf) CheckpointType() string {
 	return typeNameOf(reflect.TypeOf(b.object))
 }
 
-// GetState implements Stateful.
+// GetState implements Object.
 func (b bytesOf) GetState() (any, error) {
 	s, err := b.object.AppendState(nil)
 	if err != nil {
@@ -44,7 +44,7 @@ func (b bytesOf) GetState() (any, error) {
 	return string(s), nil
 }
 
-// SetState implements Stateful.
+// SetState implements Object.
 func (b bytesOf) SetState(v any) error {
 	var s []byte
 	switch v := v.(type) {

@@ -49,7 +49,7 @@ func start(dir string, every int) (*program, error) {
 	}
 	for _, part := range []struct {
 		name   string
-		object checkpoint.Stateful
+		object checkpoint.Object
 	}{{"reader", p.reader}, {"windows", p.windows}, {"looks", p.looks}, {"sheet", p.sheet}} {
 		if _, err := p.saved.Register(part.object, part.name); err != nil {
 			return nil, errors.Join(err, p.reader.Close())

@@ -47,12 +47,12 @@ func (s *sheet) write(path string) error {
 	return os.WriteFile(path, b.Bytes(), 0o666)
 }
 
-// GetState implements checkpoint.Stateful: all pixels in base64.
+// GetState implements checkpoint.Object: all pixels in base64.
 func (s *sheet) GetState() (any, error) {
 	return base64.StdEncoding.EncodeToString(bytes.Join(s.thumbs, nil)), nil
 }
 
-// SetState implements checkpoint.Stateful.
+// SetState implements checkpoint.Object.
 func (s *sheet) SetState(state any) error {
 	text, _ := state.(string)
 	pixels, err := base64.StdEncoding.DecodeString(text)

@@ -62,7 +62,7 @@ func newProgram(t *testing.T, compat readers.Compat) *program {
 
 func (p *program) register(t *testing.T, c *checkpoint.Checkpoint) {
 	t.Helper()
-	for name, object := range map[string]checkpoint.Stateful{"reader": p.reader, "rng": p.generator, "squares": p.squares, "counter": p.counter} {
+	for name, object := range map[string]checkpoint.Object{"reader": p.reader, "rng": p.generator, "squares": p.squares, "counter": p.counter} {
 		_, err := c.Register(object, name)
 		check(t, err)
 	}

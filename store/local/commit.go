@@ -143,7 +143,7 @@ func (t *txn) moveIn(ctx context.Context, op, from, to string) (replaced bool, e
 	overwrite := t.opt.Overwrite || t.opt.Replaces != nil
 	if overwrite {
 		end, err := t.s.turn(parent(t.final))
-		if err != nil && t.opt.Replaces != nil {
+		if err != nil {
 			return false, err
 		}
 		defer end()
@@ -218,10 +218,9 @@ const turnPatience = 10 * time.Second
 // keeps the lock, the error is errs.Busy. If there are no locks, there is no error, and only the
 // checks before and after an exchange protect the directory.
 func (s *Store) turn(dir string) (end func(), err error) {
-	none := func() {}
 	d, err := s.fs.OpenDir(s.path(dir))
 	if err != nil {
-		return none, nil //nolint:nilerr // there is nothing to lock
+		return func() {}, nil //nolint:nilerr // there is nothing to lock
 	}
 	for until := time.Now().Add(turnPatience); ; {
 		taken, err := d.Lock(true)
@@ -230,11 +229,11 @@ func (s *Store) turn(dir string) (end func(), err error) {
 		}
 		if err != nil {
 			d.Close() //nolint:errcheck // nothing was written
-			return none, nil
+			return func() {}, nil
 		}
 		if time.Sleep(time.Millisecond); time.Now().After(until) {
 			d.Close() //nolint:errcheck // nothing was written
-			return none, &errs.Error{Kind: errs.Busy, Want: "the lock of the directory above",
+			return nil, &errs.Error{Kind: errs.Busy, Want: "the lock of the directory above",
 				Got:    "a lock that another program has held for " + turnPatience.String(),
 				Remedy: "end that program, or run it again"}
 		}

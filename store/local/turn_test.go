@@ -25,7 +25,7 @@ func TestTurnWaits(t *testing.T) {
 		{"update, lock comes", time.Second, true, errs.Other},
 		{"update, lock stays away", time.Hour, true, errs.Busy},
 		{"overwrite, lock comes", time.Second, false, errs.Other},
-		{"overwrite, lock stays away", time.Hour, false, errs.Other},
+		{"overwrite, lock stays away", time.Hour, false, errs.Busy},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

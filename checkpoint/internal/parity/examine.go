@@ -75,11 +75,6 @@ type Report struct {
 	x *examination
 }
 
-// Mendable reports whether there is damage and all of it can be mended.
-func (r *Report) Mendable() bool {
-	return len(r.Bad) > 0 && !slices.ContainsFunc(r.Bad, func(b Bad) bool { return b.Beyond != nil })
-}
-
 // Beyond returns why the damage cannot be mended. It is nil if the damage can be mended, and if
 // there is no damage.
 func (r *Report) Beyond() error {

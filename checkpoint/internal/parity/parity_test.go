@@ -266,7 +266,7 @@ func TestUpToTheRedundancy(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, signed %v", c.name, signed), func(t *testing.T) {
 				hurt := d.clone()
 				c.damage(hurt)
-				if rep := judge(t, hurt, d.files, m); !rep.Mendable() {
+				if rep := judge(t, hurt, d.files, m); len(rep.Bad) == 0 || rep.Beyond() != nil {
 					t.Fatalf("%d files are bad: %v", len(rep.Bad), rep.Beyond())
 				}
 			})
@@ -294,7 +294,7 @@ func TestBeyondTheRedundancy(t *testing.T) {
 		hurt := d.clone()
 		damage(hurt)
 		rep := judge(t, hurt, d.files, m)
-		if rep.Mendable() || !errors.Is(rep.Beyond(), errs.Corrupt) {
+		if !errors.Is(rep.Beyond(), errs.Corrupt) {
 			t.Fatalf("%d files are bad, and can be mended: %v", len(rep.Bad), rep.Beyond())
 		}
 	}
@@ -327,7 +327,7 @@ func TestRandomDamage(t *testing.T) {
 				}
 			}
 		}
-		if judge(t, hurt, d.files, m).Mendable() {
+		if rep := judge(t, hurt, d.files, m); len(rep.Bad) > 0 && rep.Beyond() == nil {
 			mendable++
 		}
 	}

@@ -27,7 +27,7 @@ type ruleMachine struct {
 	dir      string
 	contexts []context.Context // the innermost last
 	evals    []*dynamic.EvalContext
-	objects  map[string]checkpoint.Stateful
+	objects  map[string]checkpoint.Object
 	epochs   map[string]*pulled
 	all      map[string]*checkpoint.Checkpoint
 	c        *checkpoint.Checkpoint // in use
@@ -37,7 +37,7 @@ type ruleMachine struct {
 func newRuleMachine(ctx context.Context, dir string) *ruleMachine {
 	c := checkpoint.New()
 	return &ruleMachine{
-		dir: dir, contexts: []context.Context{ctx}, objects: map[string]checkpoint.Stateful{},
+		dir: dir, contexts: []context.Context{ctx}, objects: map[string]checkpoint.Object{},
 		epochs: map[string]*pulled{}, all: map[string]*checkpoint.Checkpoint{"c": c}, c: c,
 	}
 }
@@ -152,7 +152,7 @@ func (m *ruleMachine) step(verb string, a []any) (any, error) {
 }
 
 // object returns an object of the program. Python raises a KeyError for one whose making failed.
-func (m *ruleMachine) object(name string) (checkpoint.Stateful, error) {
+func (m *ruleMachine) object(name string) (checkpoint.Object, error) {
 	if o, ok := m.objects[name]; ok {
 		return o, nil
 	}
@@ -160,7 +160,7 @@ func (m *ruleMachine) object(name string) (checkpoint.Stateful, error) {
 }
 
 // use runs a step on an object.
-func (m *ruleMachine) use(verb string, o checkpoint.Stateful, a []any) (any, error) {
+func (m *ruleMachine) use(verb string, o checkpoint.Object, a []any) (any, error) {
 	switch verb {
 	case "state":
 		s, err := o.GetState()

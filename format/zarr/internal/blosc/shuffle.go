@@ -35,32 +35,14 @@ func transpose8(x uint64) uint64 {
 	return x ^ t ^ t<<28
 }
 
-// shuffleBits puts bit j of byte k of every element of src behind the bit below
-// it of all of them, eight elements a byte.
-func shuffleBits(dst, src []byte, size int) {
-	n := len(src) / size
-	if n%8 != 0 {
-		copy(dst, src)
-		return
-	}
-	row := n / 8
-	for g := range row {
-		for k := range size {
-			var x uint64
-			for i := range 8 {
-				x |= uint64(src[(g*8+i)*size+k]) << (8 * i)
-			}
-			x = transpose8(x)
-			for j := range 8 {
-				dst[(k*8+j)*row+g] = byte(x >> (8 * j))
-			}
-		}
-	}
-	copy(dst[n*size:], src[n*size:])
-}
+// shuffleBits puts the first bits of the first bytes of all elements together, then the second bits
+// of these bytes, and so on: eight elements share a byte.
+func shuffleBits(dst, src []byte, size int) { moveBits(dst, src, size, true) }
 
 // unshuffleBits is the inverse of shuffleBits.
-func unshuffleBits(dst, src []byte, size int) {
+func unshuffleBits(dst, src []byte, size int) { moveBits(dst, src, size, false) }
+
+func moveBits(dst, src []byte, size int, shuffle bool) {
 	n := len(src) / size
 	if n%8 != 0 {
 		copy(dst, src)
@@ -69,13 +51,18 @@ func unshuffleBits(dst, src []byte, size int) {
 	row := n / 8
 	for g := range row {
 		for k := range size {
+			// Byte k of eight elements, and the eight rows of its bits.
+			from, fromStep, to, toStep := g*8*size+k, size, k*8*row+g, row
+			if !shuffle {
+				from, fromStep, to, toStep = to, toStep, from, fromStep
+			}
 			var x uint64
-			for j := range 8 {
-				x |= uint64(src[(k*8+j)*row+g]) << (8 * j)
+			for i := range 8 {
+				x |= uint64(src[from+i*fromStep]) << (8 * i)
 			}
 			x = transpose8(x)
 			for i := range 8 {
-				dst[(g*8+i)*size+k] = byte(x >> (8 * i))
+				dst[to+i*toStep] = byte(x >> (8 * i))
 			}
 		}
 	}
