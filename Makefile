@@ -185,7 +185,7 @@ interop: ## random checkpoints both ways between Bivouac and Orbax, TensorStore,
 # The client and the command have one version, which python/bivouac/__init__.py holds.
 wheel: ## dist/*.whl for x86_64 and aarch64: the Python client with the static command (needs python3)
 	@echo '== build dist/*.whl'
-	@rm -f dist/bivouac-*.whl
+	@rm -f dist/*.whl
 	@$(PYTHON) tools/wheel/wheel.py amd64 arm64
 
 test-python: wheel ## the Python client, from its wheel in a fresh environment: types and tests (TORCH_PYTHON; needs Python and PyPI; PYTEST_FLAGS='-k wheel')

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	_ dynamic.Resumable   = (*dynamic.ExternalSource)(nil)
+	_ dynamic.Resumable = (*dynamic.ExternalSource)(nil)
 	_ checkpoint.Object = (*dynamic.ExternalSource)(nil)
 )
 

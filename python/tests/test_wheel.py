@@ -64,7 +64,7 @@ def installed(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("fresh") / "venv"
     venv.create(home, with_pip=False, symlinks=True)
     python = str(home / "bin" / "python")
-    pip(dist, "--python", python, "install", "--no-deps", "bivouac")
+    pip(dist, "--python", python, "install", "--no-deps", "bivouac-ml")
     return home
 
 
@@ -125,7 +125,7 @@ def test_build_from_the_source_distribution_has_the_same_bytes(
     say(f"source distribution: {packed[0].stat().st_size} bytes")
     with tarfile.open(packed[0]) as archive:
         archive.extractall(tmp_path)
-    source = tmp_path / f"bivouac-{wheel.version()}"
+    source = tmp_path / f"bivouac_ml-{wheel.version()}"
     call = f"import backend; print(backend.build_wheel({str(tmp_path)!r}))"
     env = {**os.environ, "PYTHONPATH": str(source / "tools" / "wheel")}
     name = output(sys.executable, "-c", call, env=env).strip()
@@ -214,7 +214,7 @@ def test_missing_go_is_named(wheel: ModuleType, monkeypatch: pytest.MonkeyPatch)
 
 def test_metadata(built: tuple[str, Path], wheel: ModuleType) -> None:
     with zipfile.ZipFile(built[1]) as archive:
-        folder = f"bivouac-{wheel.version()}.dist-info"
+        folder = f"bivouac_ml-{wheel.version()}.dist-info"
         metadata = email.message_from_bytes(archive.read(f"{folder}/METADATA"))
         tags = email.message_from_bytes(archive.read(f"{folder}/WHEEL")).get_all("Tag")
         licences = {name: archive.read(f"{folder}/licenses/{name}") for name in wheel.LICENCES}
@@ -234,7 +234,7 @@ def test_metadata(built: tuple[str, Path], wheel: ModuleType) -> None:
 def test_pip_takes_the_wheel(dist: Path, system: str, machine: str, tmp_path: Path) -> None:
     options = ["--no-deps", "--only-binary=:all:", "--python-version=3.10"]
     target = [f"--platform={system}_{machine}", "--dest", str(tmp_path)]
-    pip(dist, "download", *options, *target, "bivouac")
+    pip(dist, "download", *options, *target, "bivouac-ml")
     (taken,) = tmp_path.iterdir()
     assert taken.name.endswith(f"_{machine}.whl")
 
@@ -251,7 +251,7 @@ def test_licences_of_all_modules_are_inside(installed: Path) -> None:
     modules: list[dict[str, Any]] = json.loads(
         output(installed / "bin" / "bivouac", "version", "--licenses", "--json")
     )
-    (folder,) = installed.glob("lib/python*/site-packages/bivouac-*.dist-info/licenses")
+    (folder,) = installed.glob("lib/python*/site-packages/bivouac_ml-*.dist-info/licenses")
     texts = (folder / "LICENSES-LINKED").read_text(encoding="utf-8")
     assert len(modules) > 5
     for module in modules:
@@ -273,7 +273,7 @@ def test_script_becomes_the_command(installed: Path) -> None:
 
 def test_tests_use_the_installed_wheel(dist: Path, wheel: ModuleType) -> None:
     assert Path(bivouac.__file__).is_relative_to(sys.prefix)
-    assert importlib.metadata.version("bivouac") == bivouac.__version__ == wheel.version()
+    assert importlib.metadata.version("bivouac-ml") == bivouac.__version__ == wheel.version()
 
 
 # Without BIVOUAC_BINARY the client takes the command of its wheel.

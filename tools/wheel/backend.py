@@ -60,7 +60,7 @@ def build_sdist(out: str, config_settings: Any = None) -> str:
     """Pack what a build needs: the client, the Go source without its tests, and the tools here."""
 
     def build() -> str:
-        name = f"bivouac-{wheel.version()}"
+        name = f"{wheel.FILE}-{wheel.version()}"
         target = Path(out, f"{name}.tar.gz")
         raw = io.BytesIO()
         with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as archive:

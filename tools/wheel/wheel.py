@@ -28,6 +28,9 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
+# What pip installs: PyPI has another project called bivouac. Python imports bivouac.
+NAME = "bivouac-ml"
+FILE = NAME.replace("-", "_")  # as names of files begin
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("python", "bivouac")
 COMMAND = "bivouac/bin/bivouac"  # in a wheel
@@ -56,7 +59,7 @@ PEP440 = r"(\d+!)?\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?"
 
 METADATA = """\
 Metadata-Version: 2.4
-Name: bivouac
+Name: {name}
 Version: {version}
 Summary: Training data and checkpoints that resume exactly, compatible with Orbax
 Author: The Bivouac Authors
@@ -177,11 +180,11 @@ def package_files(root: Path = ROOT) -> dict[str, File]:
 
 def info_files(goarch: str, root: Path = ROOT) -> dict[str, File]:
     """Return the files of dist-info without RECORD."""
-    folder = f"bivouac-{version(root)}.dist-info/"
+    folder = f"{FILE}-{version(root)}.dist-info/"
     tags = "".join(f"Tag: py3-none-{tag}\n" for tag in ARCHES[goarch].tags())
     page = (root / "python" / "README.md").read_text(encoding="utf-8")
     texts = {
-        "METADATA": METADATA.format(version=version(root)) + page,
+        "METADATA": METADATA.format(name=NAME, version=version(root)) + page,
         "WHEEL": f"Wheel-Version: 1.0\nGenerator: bivouac\nRoot-Is-Purelib: false\n{tags}",
         "entry_points.txt": "[console_scripts]\nbivouac = bivouac._cli:main\n",
     }
@@ -212,7 +215,7 @@ def write(target: Path, files: dict[str, File]) -> None:
 
 def filename(goarch: str, root: Path = ROOT) -> str:
     """Return the name of a wheel."""
-    return f"bivouac-{version(root)}-py3-none-{'.'.join(ARCHES[goarch].tags())}.whl"
+    return f"{FILE}-{version(root)}-py3-none-{'.'.join(ARCHES[goarch].tags())}.whl"
 
 
 def build(goarch: str, out: Path, binary: Path | None = None, root: Path = ROOT) -> Path:
