@@ -149,6 +149,20 @@ def test_batches_are_not_overwritten() -> None:
     assert all((a == b["row"]).all() for a, b in zip(before, held, strict=True))
 
 
+# A worker has a number of slots. Batches beyond it are copied out of their slot, or travel in the
+# message if the worker finds no slot: with 300 tasks of two workers the slots do not suffice.
+@pytest.mark.parametrize("prefetch", [2, 300])
+def test_a_program_may_hold_all_batches(prefetch: int) -> None:
+    before = descriptors(), slots()
+    held = [b["row"] for b in make(data.Rows(1600), batch_size=1, prefetch_factor=prefetch)]
+    assert descriptors() < before[0] + 280 and slots() < 600
+    assert [int(batch[0, 0]) for batch in held] == list(range(1600))
+    assert all((batch == batch[0, 0]).all() for batch in held)
+    del held
+    gc.collect()
+    assert (descriptors(), slots()) == before
+
+
 @pytest.mark.parametrize("collate", [None, data.keep])
 def test_a_data_set_may_keep_what_it_collates(collate: Any) -> None:
     loader = make(data.Caches(200), batch_size=2, collate_fn=collate)

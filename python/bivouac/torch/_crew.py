@@ -81,7 +81,7 @@ class _Member:
 
     def clear(self) -> None:
         """Forget what the process has sent."""
-        self.reader = Reader()
+        self.reader = Reader(self.spec.num_workers)
         self.incoming = bytearray()
         self.outgoing = bytearray()
         self.fds: collections.deque[int] = collections.deque()
@@ -292,7 +292,8 @@ class Crew:
             message = pickle.loads(memoryview(buffer)[at + 8 : at + 8 + size])
             at += 8 + size
             self._accept(member, message)
-        member.incoming = buffer[at:]
+        if at:
+            member.incoming = buffer[at:]
 
     def _accept(self, member: _Member, message: Any) -> None:
         """Take a message in."""

@@ -4,6 +4,10 @@ A slot is a memfd that the worker and the trainer map. A batch is a pickle of it
 skeleton, and the bytes of its arrays and tensors in a slot. The trainer's arrays and tensors are
 views of the slot. When the last of them is gone, the slot is free, and the worker may use it again.
 A batch with few bytes travels in the message instead.
+
+A program may hold as many batches as it has memory for. When it holds half of the slots that a
+worker may have, the trainer copies further batches out of their slots. A batch for which the worker
+finds no slot at all travels in the message.
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ _RESERVE = 1 << 36  # bytes of address space of a slot; only what is written tak
 _LEAST = 1 << 26
 _ALIGN = 64
 _WARM = 8  # free slots of a worker that keep their memory
+_SLOTS = 256  # of all workers; each takes a descriptor and address space from the trainer
+_LEAST_SLOTS = 4  # of a worker
 _INLINE = 16 << 10  # bytes up to which a batch travels in the message
 _LARGE = 32 << 10  # bytes of a skeleton from which it travels in the slot
 
@@ -35,10 +41,16 @@ Packed = tuple[int, int, int, Any, Any]
 """A packed batch: slot or -1, bytes used, offset of the skeleton or -1, skeleton, inline bytes."""
 
 
+def _most(workers: int) -> int:
+    """Return how many slots a worker may have."""
+    return max(_LEAST_SLOTS, _SLOTS // workers)
+
+
 class Writer:
     """A Writer is the worker's side: it has the slots, and writes batches into them."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int) -> None:
+        self._most = _most(workers)
         self._maps: list[mmap.mmap] = []
         self._free: list[int] = []
         self._current = -1
@@ -87,7 +99,7 @@ class Writer:
     def _make(self) -> bool:
         """Make a slot. Without room for it, batches travel in messages."""
         size = _RESERVE
-        while not self._broken:
+        while not self._broken and len(self._maps) < self._most:
             fd = -1
             try:
                 fd = os.memfd_create("bivouac-slot", os.MFD_CLOEXEC)
@@ -228,7 +240,8 @@ def _tensor(dtype: str, shape: tuple[int, ...], offset: int) -> Any:
 class Reader:
     """A Reader is the trainer's side of the slots of one worker."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int) -> None:
+        self._most = _most(workers) // 2
         self._maps: list[mmap.mmap] = []
         self._held: dict[int, Any] = {}
         self._freed: collections.deque[int] = collections.deque()
@@ -255,10 +268,14 @@ class Reader:
             self._freed.append(packed[0])
 
     def unpack(self, packed: Packed) -> Any:
-        """Return the batch. Its arrays and tensors are views."""
+        """Return the batch. Its arrays and tensors are views of the slot, or of a copy."""
         slot, used, at, skeleton, inline = packed
         if slot < 0:
             return _load(skeleton, bytearray(inline) if inline else None)
+        if len(self._held) - len(self._freed) >= self._most:
+            copy: Any = np.array(np.frombuffer(self._maps[slot], np.uint8, used))
+            self._freed.append(slot)
+            return _load(memoryview(copy)[at : at + skeleton] if at >= 0 else skeleton, copy)
         memory = (ctypes.c_ubyte * used).from_buffer(self._maps[slot])
         # The callback only appends, so that it never blocks in a collection.
         append = self._freed.append

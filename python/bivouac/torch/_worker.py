@@ -186,7 +186,7 @@ class _Worker:
     def __init__(self, sock: socket.socket, spec: WorkerSpec) -> None:
         self._link = _Link(sock)
         self._spec = spec
-        self._writer = Writer()
+        self._writer = Writer(spec.num_workers)
         self._fetcher: Fetcher | None = None
         self._failure: Failure | None = None  # of the beginning, for the first task
         self._ended = False
