@@ -2,12 +2,16 @@ package checkpoint_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/npy"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -83,4 +87,127 @@ func TestAllocateFails(t *testing.T) {
 	if errs.KindOf(err) != errs.Invalid {
 		t.Error(err)
 	}
+}
+
+// TestFinal checks that the parts that a load calls final are final: they have the bytes of the
+// array, do not overlap, and the load neither reads nor writes them afterwards. Arrays, boxes and
+// casts in all layouts, and an archive of numpy, which has one checksum for an array.
+func TestFinal(t *testing.T) {
+	state := map[string]any{
+		"large":  tensor.FromSlice(counted[float32](3<<20), 3, 1<<20),
+		"narrow": tensor.FromSlice(counted[int16](1<<20), 1<<10, 1<<10),
+		"tall":   tensor.FromSlice(counted[uint8](5<<20), 5<<20, 1),
+		"small":  []float32{1, 2, 3}, "number": 7, "empty": tensor.FromSlice([]float32{}, 0, 4)}
+	narrow := map[string]any{
+		"large": checkpoint.Abstract{Boxes: []checkpoint.Box{
+			{Origin: []int{0, 5}, Shape: []int{3, 1 << 19}}, {Origin: []int{1, 0}, Shape: []int{2, 1 << 20}}}},
+		"narrow": checkpoint.Abstract{DType: tensor.Int32}, "tall": nil, "small": nil, "number": nil, "empty": nil}
+	for _, l := range allLayouts {
+		path := filepath.Join(t.TempDir(), "ckpt")
+		if err := checkpoint.Save(t.Context(), path, state, &checkpoint.SaveOptions{Options: options.Options{
+			Bivouac: options.Bivouac{Layout: l}}}); err != nil {
+			t.Fatal(l, err)
+		}
+		finalAsLoaded(t, l.String(), path, nil)
+		finalAsLoaded(t, l.String()+" in parts", path, narrow)
+	}
+	archive := filepath.Join(t.TempDir(), "a.npz")
+	w, err := os.Create(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := npy.NewArchiveWriter(w, true)
+	for _, name := range []string{"large", "narrow"} {
+		if err := z.Write(name, state[name].(tensor.Tensor)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(z.Close(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	finalAsLoaded(t, "npz", archive, nil)
+}
+
+func counted[E int16 | uint8 | float32](n int) []E {
+	s := make([]E, n)
+	for i := range s {
+		s[i] = E(i % 251)
+	}
+	return s
+}
+
+// finalAsLoaded loads with Final and without, and compares the arrays.
+func finalAsLoaded(t *testing.T, name, path string, abstract any) {
+	t.Helper()
+	want, err := checkpoint.Load(t.Context(), path, &checkpoint.LoadOptions{Abstract: abstract})
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	type room struct{ mem, copied, seen []byte }
+	var mu sync.Mutex
+	rooms := map[*byte]*room{}
+	finals := 0
+	got, err := checkpoint.Load(t.Context(), path, &checkpoint.LoadOptions{Abstract: abstract,
+		Allocate: func(n int) ([]byte, error) {
+			r := &room{make([]byte, n), make([]byte, n), make([]byte, n)}
+			rooms[unsafe.SliceData(r.mem)] = r
+			return r.mem, nil
+		},
+		Final: func(mem []byte) error {
+			mu.Lock()
+			defer mu.Unlock()
+			finals += len(mem)
+			for first, r := range rooms {
+				at := uintptr(unsafe.Pointer(unsafe.SliceData(mem))) - uintptr(unsafe.Pointer(first))
+				if at >= uintptr(len(r.mem)) {
+					continue
+				}
+				copy(r.copied[at:], mem)
+				for i := range mem {
+					mem[i] = 0xa5
+					r.seen[int(at)+i]++
+				}
+			}
+			return nil
+		}})
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	if finals == 0 {
+		t.Errorf("%s: nothing was final", name)
+	}
+	for _, r := range rooms {
+		for i, n := range r.seen {
+			if n > 1 || n == 1 && r.mem[i] != 0xa5 {
+				t.Fatalf("%s: byte %d of an array of %d was final %d times, and is %#x now", name, i, len(r.mem), n, r.mem[i])
+			}
+			if n == 1 {
+				r.mem[i] = r.copied[i]
+			}
+		}
+	}
+	for i := range want.Len() {
+		key := want.Key(i).Name
+		a, b := want.Get(key).Value, got.Get(key).Value
+		x, y := tensorsOf(a), tensorsOf(b)
+		if len(x) != len(y) || len(x) == 0 && a != b {
+			t.Fatalf("%s: %s: %v, want %v", name, key, b, a)
+		}
+		for k := range x {
+			if !x[k].Equal(y[k]) {
+				t.Errorf("%s: %s differs", name, key)
+			}
+		}
+	}
+}
+
+// tensorsOf returns the arrays of a leaf.
+func tensorsOf(v any) []tensor.Tensor {
+	switch v := v.(type) {
+	case tensor.Tensor:
+		return []tensor.Tensor{v}
+	case checkpoint.Parts:
+		return v
+	}
+	return nil
 }

@@ -76,6 +76,11 @@ type LoadOptions struct {
 	// Its error ends the load. Scalars, and arrays for which LoadInto has memory, do not need it. A
 	// load that begins anew because the checkpoint was replaced asks for new memory.
 	Allocate func(n int) ([]byte, error)
+	// Final, when not nil, is called with parts of the memory of Allocate that the load has finished
+	// and verified, and will not touch again: a caller can move them elsewhere meanwhile. The parts do
+	// not overlap, and need not be all of the memory. Calls may run at the same time. An error ends
+	// the load. LoadInto, LoadAndTransform and loads with Salvage do not call it.
+	Final func(mem []byte) error
 	// Store holds the checkpoint; nil is Options.File.Store, and where that is nil
 	// the local file system. The path is then a name in it.
 	Store store.Store

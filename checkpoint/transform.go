@@ -65,6 +65,7 @@ func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Tran
 	n, err := in.transform(ctx, fn)
 	if err == nil {
 		matched := *o
+		matched.Final = nil
 		if abstract != nil {
 			matched.Abstract = abstract
 		}

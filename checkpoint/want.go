@@ -107,14 +107,18 @@ func (rs *readings) plan(at int, l *layout.Leaf, w Want) error {
 		if !box.Inside(shape) {
 			return &errs.Error{Kind: errs.Invalid, Want: "a box inside of " + shape.String(), Got: box.String()}
 		}
-		dst, err := rs.memory(l, tensor.Spec{DType: given.DType, Shape: b.Shape}, len(boxes) == 1)
+		dst, fresh, err := rs.memory(l, tensor.Spec{DType: given.DType, Shape: b.Shape}, len(boxes) == 1)
 		if err != nil {
 			return err
 		}
 		if !box.Inside(l.Shape) {
 			clear(dst)
 		}
-		rs.targets = append(rs.targets, layout.Target{Leaf: l, Box: box, Dst: dst, DType: given.DType, Lossy: rs.LossyCast})
+		g := layout.Target{Leaf: l, Box: box, Dst: dst, DType: given.DType, Lossy: rs.LossyCast}
+		if fresh && len(shape) > 0 && w.as != asScalar && rs.into == nil && !rs.salvage {
+			g.Final = rs.Final
+		}
+		rs.targets = append(rs.targets, g)
 	}
 	r.targets = rs.targets[first:len(rs.targets):len(rs.targets)]
 	rs.list = append(rs.list, r)
@@ -122,28 +126,26 @@ func (rs *readings) plan(at int, l *layout.Leaf, w Want) error {
 	return nil
 }
 
-// memory returns where a box is read to: the memory of the caller, where it has
-// one place, or new memory.
-func (rs *readings) memory(l *layout.Leaf, box tensor.Spec, one bool) ([]byte, error) {
+// memory returns where a box is read to: the memory of the caller, where it has one place, or fresh
+// memory.
+func (rs *readings) memory(l *layout.Leaf, box tensor.Spec, one bool) (dst []byte, fresh bool, err error) {
 	const wide = 16 // of the widest number
-	switch {
-	case !one:
-		return rs.allocate(l, box)
-	case l.Kind != layout.Scalar || len(box.Shape) > 0 || box.DType.Size() > wide:
-		if mem, ok := rs.into.memory(l, box); ok {
-			return mem, nil
+	if !one || l.Kind != layout.Scalar || len(box.Shape) > 0 || box.DType.Size() > wide {
+		if mem, ok := rs.into.memory(l, box); ok && one {
+			return mem, false, nil
 		}
-		return rs.allocate(l, box)
+		dst, err = rs.allocate(l, box)
+		return dst, true, err
 	}
 	if t, ok := rs.into.view(l); ok && t.DType == box.DType && len(t.Shape) == 0 {
-		return t.Data, nil
+		return t.Data, false, nil
 	}
 	if len(rs.numbers) < wide {
 		rs.numbers = make([]byte, 4096)
 	}
-	dst := rs.numbers[:box.DType.Size():wide]
+	dst = rs.numbers[:box.DType.Size():wide]
 	rs.numbers = rs.numbers[wide:]
-	return dst, nil
+	return dst, false, nil
 }
 
 // readLeaves reads the arrays of the leaves at the given indices and sets the

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -11,10 +12,35 @@ import (
 
 // loadOptions reads the options that all loads have. Arrays are read into the result.
 func (k *call) loadOptions(to *result) *checkpoint.LoadOptions {
-	return &checkpoint.LoadOptions{
+	var memory struct {
+		Address uint64 `json:"address"`
+		Token   string `json:"token"`
+	}
+	k.args.into("memory", &memory)
+	o := &checkpoint.LoadOptions{
 		Options: k.args.context(), LossyCast: k.args.flag("lossy_cast"), Salvage: k.args.flag("salvage"),
 		AllowNoManifest: k.args.flag("allow_no_manifest"), Report: &checkpoint.LoadReport{}, Allocate: to.allocate,
 	}
+	if to.reach = k.newReach(memory.Address, memory.Token); to.reach != nil {
+		to.ask, o.Final = k.askRoom, to.final
+	}
+	return o
+}
+
+// askRoom has the client make a room of memory, which begins at offset of the result.
+func (k *call) askRoom(offset, size int64) (address uint64, err error) {
+	text, err := k.askUntil(k.ctx, map[string]any{"op": "room", "id": k.id, "offset": offset, "bytes": size})
+	if err != nil {
+		return 0, err
+	}
+	var room struct {
+		Address uint64 `json:"address"`
+	}
+	if err := json.Unmarshal(text, &room); err != nil || room.Address == 0 || room.Address%alignment != 0 {
+		return 0, &errs.Error{Kind: errs.Invalid, Op: "serve.load", Subject: "answer to room",
+			Want: "an address that is a multiple of " + strconv.Itoa(alignment), Got: clipped(text)}
+	}
+	return room.Address, nil
 }
 
 // abstract reads the tree that a load asks for, or nil.
@@ -73,6 +99,9 @@ func (k *call) loaded(to *result, report *checkpoint.LoadReport, add func([]byte
 	}
 	b = append(b, `,"bytes":`...)
 	b = strconv.AppendInt(b, size, 10)
+	if to.reach != nil {
+		b = append(b, `,"rooms":true`...)
+	}
 	b = append(b, `,"report":`...)
 	told, err := answer(newReport(report))
 	b = append(b, told.json...)

@@ -21,4 +21,14 @@ func extend(*os.File, int64, int64) ([]byte, error) { return nil, unsupported() 
 
 func unmap([]byte) {}
 
+type reach struct{}
+
+func (*connection) newReach(uint64, string) *reach { return nil }
+
+func (*reach) write(uint64, []byte) error { return unsupported() }
+
+func scratch(int64) ([]byte, error) { return nil, unsupported() }
+
+func forget([]byte, int64, int64) {}
+
 func checkRoom(int64) error { return unsupported() }

@@ -158,7 +158,7 @@ func TestAMillionLeaves(t *testing.T) {
 	if err != nil || len(got.Items) != n || got.Keys[n-1] != "layer."+strconv.Itoa(n-1) {
 		t.Fatal(err)
 	}
-	again, err := appendTree(nil, got, nil, &result{windows: []window{{a.mem, 0}}})
+	again, err := appendTree(nil, got, nil, &result{windows: []window{{mem: a.mem}}})
 	if err != nil || string(again) != string(b) {
 		t.Fatalf("%d bytes, want %d: %v", len(again), len(b), err)
 	}
@@ -205,7 +205,7 @@ func FuzzTree(f *testing.F) {
 			return
 		}
 		if n.Check() == nil {
-			if _, err := appendTree(nil, n, nil, &result{windows: []window{{a.mem, 0}}}); err != nil {
+			if _, err := appendTree(nil, n, nil, &result{windows: []window{{mem: a.mem}}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -15,21 +15,26 @@ import (
 
 // checkPeer refuses a client of another user.
 func checkPeer(conn *net.UnixConn) error {
-	raw, err := conn.SyscallConn()
+	peer, err := peerOf(conn)
 	if err != nil {
 		return err
 	}
-	var peer *unix.Ucred
+	return checkUser(int(peer.Uid))
+}
+
+// peerOf returns the process that made the other end of a connection.
+func peerOf(conn *net.UnixConn) (peer *unix.Ucred, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
 	var failed error
 	if err := raw.Control(func(fd uintptr) {
 		peer, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	}); err != nil {
-		return err
+		return nil, err
 	}
-	if failed != nil {
-		return os.NewSyscallError("getsockopt", failed)
-	}
-	return checkUser(int(peer.Uid))
+	return peer, os.NewSyscallError("getsockopt", failed)
 }
 
 func checkUser(uid int) error {

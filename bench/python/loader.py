@@ -123,7 +123,7 @@ def measure(
         line[f"{key} spread"] = [round(min(values), 1), round(max(values), 1)]
     against = "torchdata" if state else "torch"
     line["ratio"] = round(line[against] / line["bivouac"], 2)
-    line["load"] = round(os.getloadavg()[0], 1)
+    line["load average"] = round(os.getloadavg()[0], 1)
     print(json.dumps(line), flush=True)
 
 

@@ -13,6 +13,7 @@ from bivouac import _exit, _wire
 
 if TYPE_CHECKING:
     from bivouac._client import Connection
+    from bivouac._rooms import Rooms
 
 __all__ = ["Call", "Failure", "Hook", "Waiter", "guard"]
 
@@ -47,6 +48,7 @@ class Call:
       released: the save no longer needs its arena.
       fds: descriptors that came with the result. Whoever takes one closes it.
       cancel_on_interrupt: an interrupted wait cancels the call.
+      rooms: the memory that the side-car writes into; None before the first room.
     """
 
     __slots__ = (
@@ -63,6 +65,7 @@ class Call:
         "fds",
         "op",
         "released",
+        "rooms",
     )
 
     def __init__(
@@ -77,6 +80,7 @@ class Call:
         self.accepted = False
         self.released = False
         self.fds: list[int] = []
+        self.rooms: Rooms | None = None
         self.cancel_on_interrupt = False
         self._owner = owner
         self._number = number

@@ -33,6 +33,7 @@ from bivouac._call import Call, Failure, Hook, Waiter, guard
 
 if TYPE_CHECKING:
     from bivouac._arena import Arenas
+    from bivouac._rooms import Rooms, Token
 
 __all__ = ["Call", "Connection", "connection"]
 
@@ -57,6 +58,7 @@ class Connection:
         self.pid = os.getpid()
         self.server: dict[str, Any] = {}
         self.arenas: Arenas | None = None
+        self.token: Token | None = None
         self._socket = sock
         self._socket_fd = sock.fileno()
         self._poller = self._new_poller()
@@ -377,6 +379,8 @@ class Connection:
                 self._failure = failure
                 self._socket.close()
             for call in list(self._calls.values()):
+                if call.rooms is not None and not self._reader.ended:
+                    _written.append(call.rooms)
                 call._finish({}, self._failure, [])
             self._calls.clear()
             self.arenas = None
@@ -469,6 +473,8 @@ class Connection:
         """Answer a question of the side-car."""
         answer: dict[str, Any] = {"ask": question["ask"]}
         function = self._asks.get(str(question.get("op")))
+        if question.get("op") == "room":
+            function = self._make_room
         try:
             if function is None:
                 answer["error"] = f"nobody answers {question.get('op')!r}"
@@ -486,6 +492,15 @@ class Connection:
         if self._failure is None:
             self._writer.send(data)
 
+    def _make_room(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Make memory for a load that has not ended."""
+        from bivouac._rooms import Rooms
+
+        call = self._calls[question["id"]]
+        if call.rooms is None:
+            call.rooms = Rooms()
+        return {"address": call.rooms.make(question["offset"], question["bytes"])}
+
     # Fork.
 
     def _forget(self) -> None:
@@ -501,6 +516,9 @@ class Connection:
         if self._process is not None:
             self._process.forget()
 
+
+_written: list[Rooms] = []
+"""Rooms of connections that this side has ended. A side-car may still write into them."""
 
 _current: Connection | None = None
 _starting = threading.RLock()

@@ -1,8 +1,9 @@
 """Nodes of the protocol as trees of Python objects, for loads.
 
-Arrays are views of the memory that came with the load. The memory is given back after the last of
-them. Without an abstract tree, the result is what Orbax gives: dictionaries, lists, numpy arrays,
-numbers, strings and None. With one, containers and leaves have the types of the abstract tree.
+Arrays are views of the memory of the load: shared memory that came with it, or rooms of this
+process. The memory is given back after the last of them. Without an abstract tree, the result is
+what Orbax gives: dictionaries, lists, numpy arrays, numbers, strings and None. With one, containers
+and leaves have the types of the abstract tree.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 import mmap
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,16 +29,34 @@ from bivouac._tree import (
     type_text,
 )
 
-__all__ = ["Restorer", "check_targets"]
+__all__ = ["Mapped", "Memory", "Restorer", "check_targets"]
 
 _specials = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 Path = tuple[Any, ...]
 
 
+class Memory(Protocol):
+    """The memory of a load."""
+
+    def find(self, offset: int) -> tuple[mmap.mmap, int]:
+        """Return the memory of an offset of the load, and where in it the offset lies."""
+
+
+class Mapped:
+    """Shared memory, which has the whole load."""
+
+    def __init__(self, memory: mmap.mmap) -> None:
+        self._memory = memory
+
+    def find(self, offset: int) -> tuple[mmap.mmap, int]:
+        """Return the memory and the offset."""
+        return self._memory, offset
+
+
 class Restorer:
     """A Restorer makes trees of the nodes of one load."""
 
-    def __init__(self, memory: mmap.mmap | None) -> None:
+    def __init__(self, memory: Memory | None) -> None:
         self._memory = memory
         self._dtypes: dict[str, np.dtype[Any]] = {}
 
@@ -85,14 +104,14 @@ class Restorer:
             dtype = self._dtypes[name] = _dtypes.numpy_dtype(name)
         if self._memory is None or 0 in shape:
             return np.empty(shape, dtype)
-        return np.ndarray(shape, dtype, self._memory, offset)
+        return np.ndarray(shape, dtype, *self._memory.find(offset))
 
     def _raw(self, name: str, shape: list[int], offset: int) -> np.ndarray[Any, Any]:
         """Return a view of elements as the unsigned integers that they are moved as."""
         dtype = _dtypes.carrier(name)
         if self._memory is None or 0 in shape:
             return np.empty(shape, dtype)
-        return np.ndarray(shape, dtype, self._memory, offset)
+        return np.ndarray(shape, dtype, *self._memory.find(offset))
 
     def _joined(self, node: list[Any]) -> np.ndarray[Any, Any]:
         """Return an array that came in parts."""

@@ -25,6 +25,10 @@ type Target struct {
 	DType tensor.DType
 	// Lossy allows the cast to change values that DType cannot hold. Otherwise they are errs.Mismatch.
 	Lossy bool
+	// Final, if not nil, is called with parts of Dst that Read has finished, verified and will not
+	// touch again. The parts do not overlap, and need not be all of Dst. Calls may run at the same
+	// time. An error ends Read.
+	Final func(mem []byte) error
 }
 
 const (
@@ -69,7 +73,10 @@ func (t *OpenTree) Read(ctx context.Context, targets []Target) error {
 		}
 		w := worker{pool: pool}
 		defer w.release()
-		return tasks[i].run(ctx, &w)
+		if err := tasks[i].run(ctx, &w); err != nil {
+			return err
+		}
+		return tasks[i].final()
 	})
 	if err != nil {
 		return err
@@ -79,8 +86,49 @@ func (t *OpenTree) Read(ctx context.Context, targets []Target) error {
 		if g.staged() {
 			return nil
 		}
-		return g.Leaf.wrap(g.Leaf.array.checkBox(g.Box, g.Dst))
+		err := g.Leaf.array.checkBox(g.Box, g.Dst)
+		if err == nil && g.Final != nil && g.late() {
+			err = g.Final(g.Dst)
+		}
+		return g.Leaf.wrap(err)
 	})
+}
+
+// late reports whether the memory of a target is verified only when all of it was read.
+func (g *Target) late() bool { return g.Leaf.array.entire() && !g.staged() }
+
+// final tells targets which of their memory the task has finished, if its bytes are adjacent.
+func (t *task) final() error {
+	for _, p := range t.pieces {
+		if p.Final == nil || p.late() {
+			continue
+		}
+		if from, n, ok := p.run(); ok {
+			if err := p.Final(p.Dst[from:][:n:n]); err != nil {
+				return p.Leaf.wrap(err)
+			}
+		}
+	}
+	return nil
+}
+
+// run returns where the region lies in Dst, if it is one run of bytes there.
+func (p *piece) run() (from, n int, ok bool) {
+	if p.region.Len() == 0 {
+		return 0, 0, false
+	}
+	n = p.dtype().Size()
+	stride, whole := n, true
+	for i := len(p.region.Shape) - 1; i >= 0; i-- {
+		if !whole && p.region.Shape[i] != 1 {
+			return 0, 0, false
+		}
+		whole = whole && p.region.Shape[i] == p.Box.Shape[i]
+		from += (p.region.Origin[i] - p.Box.Origin[i]) * stride
+		n *= p.region.Shape[i]
+		stride *= p.Box.Shape[i]
+	}
+	return from, n, true
 }
 
 // divide makes the tasks of a read.

@@ -18,10 +18,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bivouac import _client, _exit, _processes, errors
+from bivouac import _client, _exit, _processes, _rooms, errors
 from bivouac._arena import Arenas, Lease, map_memory
 from bivouac._client import Call, Connection
-from bivouac._restore import Restorer, check_targets
+from bivouac._restore import Mapped, Memory, Restorer, check_targets
 from bivouac._tree import PLACEHOLDER, Abstract, Flattener
 
 __all__ = [
@@ -154,12 +154,17 @@ def _run(
 ) -> tuple[dict[str, Any], Restorer]:
     """Call a load and return its value, and the restorer of its memory."""
     link = connection or _client.connection()
-    call = link.start(op, **_arguments(args))
+    out = _arguments(args)
+    if _rooms.enabled:
+        if link.token is None:
+            link.token = _rooms.Token(link)
+        out["memory"] = link.token.argument()
+    call = link.start(op, **out)
     call.cancel_on_interrupt = True
     value = call.result()
-    memory = None
+    memory: Memory | None = call.rooms
     if call.fds:
-        memory = map_memory(call.fds, value["bytes"])
+        memory = Mapped(map_memory(call.fds, value["bytes"]))
     return value, Restorer(memory)
 
 
