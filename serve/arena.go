@@ -1,9 +1,13 @@
 package serve
 
 import (
+	"cmp"
+	"context"
 	"os"
+	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -14,15 +18,18 @@ const alignment = 64
 // arena is memory that a client writes arrays to and saves read. It is unmapped when its owner has
 // freed it and no save uses it.
 type arena struct {
-	mem []byte
+	mem   []byte
+	reach *reach // the arena is private, and is filled by pull; nil: the client maps it
+
+	pulling sync.Mutex
 
 	mu   sync.Mutex
 	uses int // the owner and the saves that read it
 }
 
-// newArena returns an arena of at least n bytes, and the file that the client maps. The caller
-// closes the file.
-func newArena(n int64) (*arena, *os.File, error) {
+// newArena returns an arena of at least n bytes. Without a reach it also returns the file that the
+// client maps. The caller closes the file.
+func newArena(n int64, by *reach) (*arena, *os.File, error) {
 	const op = "serve.arena.new"
 	if n < 0 || n > maxArena {
 		return nil, nil, &errs.Error{Kind: errs.Invalid, Op: op, Want: "0 to " + strconv.Itoa(maxArena) + " bytes",
@@ -32,11 +39,85 @@ func newArena(n int64) (*arena, *os.File, error) {
 	if err := checkRoom(size); err != nil {
 		return nil, nil, errs.Wrap(op, "", err)
 	}
-	f, mem, err := sharedMemory("bivouac-arena", size)
+	var f *os.File
+	var mem []byte
+	var err error
+	if by != nil {
+		mem, err = scratch(size)
+	} else {
+		f, mem, err = sharedMemory("bivouac-arena", size)
+	}
 	if err != nil {
 		return nil, nil, errs.Wrap(op, "", err)
 	}
-	return &arena{mem: mem, uses: 1}, f, nil
+	return &arena{mem: mem, reach: by, uses: 1}, f, nil
+}
+
+// piece is memory of the client that is copied to a place in an arena.
+type piece struct {
+	address      uint64
+	offset, size int64
+}
+
+// pull copies pieces from the client with several threads. Another pull into the arena waits: the
+// client may have forgotten the first one.
+func (a *arena) pull(ctx context.Context, pieces []piece) error {
+	for _, p := range pieces {
+		if size := int64(len(a.mem)); p.offset < 0 || p.size < 0 || p.size > size || p.offset > size-p.size {
+			return &errs.Error{Kind: errs.Invalid, Op: "serve.arena.pull", Subject: "piece",
+				Want: "bytes inside of the " + strconv.FormatInt(size, 10) + " bytes of the arena",
+				Got:  strconv.FormatInt(p.size, 10) + " from " + strconv.FormatInt(p.offset, 10) + " on"}
+		}
+	}
+	a.pulling.Lock()
+	defer a.pulling.Unlock()
+	tasks := cut(pieces)
+	threads := min(runtime.GOMAXPROCS(0), len(tasks))
+	failures := make([]error, threads)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for t := range threads {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(tasks)); i = next.Add(1) - 1 {
+				failures[t] = ctx.Err()
+				if failures[t] == nil {
+					failures[t] = a.reach.read(a.mem, tasks[i])
+				}
+				if failures[t] != nil {
+					next.Store(int64(len(tasks)))
+				}
+			}
+		})
+	}
+	group.Wait()
+	return cmp.Or(failures...)
+}
+
+// pullBytes and pullPieces are about how much one system call of a pull copies.
+const (
+	pullBytes  = 4 << 20
+	pullPieces = 512
+)
+
+// cut divides pieces into lists that one system call can copy.
+func cut(pieces []piece) (tasks [][]piece) {
+	var task []piece
+	var bytes int64
+	for _, p := range pieces {
+		for p.size > 0 {
+			n := min(p.size, pullBytes-bytes)
+			task = append(task, piece{p.address, p.offset, n})
+			bytes += n
+			p = piece{p.address + uint64(n), p.offset + n, p.size - n}
+			if bytes == pullBytes || len(task) == pullPieces {
+				tasks, task, bytes = append(tasks, task), nil, 0
+			}
+		}
+	}
+	if len(task) > 0 {
+		tasks = append(tasks, task)
+	}
+	return tasks
 }
 
 // maxArena is more than any machine has.

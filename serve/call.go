@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -58,6 +59,7 @@ func ops() map[string]func(*call) (reply, error) {
 	return map[string]func(*call) (reply, error){
 		"arena.new":  arenaNew,
 		"arena.free": arenaFree,
+		"arena.pull": arenaPull,
 
 		"save":             save,
 		"partial.save":     partialSave,
@@ -224,10 +226,11 @@ func (k *call) event(name string) {
 func arenaNew(k *call) (reply, error) {
 	var bytes int64
 	k.args.into("bytes", &bytes)
+	by := k.reachOf("memory")
 	if err := k.args.finish(); err != nil {
 		return reply{}, err
 	}
-	a, f, err := newArena(bytes)
+	a, f, err := newArena(bytes, by)
 	if err != nil {
 		return reply{}, err
 	}
@@ -237,9 +240,56 @@ func arenaNew(k *call) (reply, error) {
 		closeFile(f)
 		return reply{}, err
 	}
-	r, err := answer(map[string]int64{"arena": id, "bytes": int64(size)})
+	r, err := answer(struct {
+		Arena   int64 `json:"arena"`
+		Bytes   int64 `json:"bytes"`
+		Private bool  `json:"private,omitempty"`
+	}{id, int64(size), by != nil})
 	r.file = f
 	return r, err
+}
+
+// arenaPull fills a private arena.
+func arenaPull(k *call) (reply, error) {
+	id := k.args.id("arena")
+	pieces, err := readPieces(k.args.raw("pieces"))
+	if err := cmp.Or(err, k.args.finish()); err != nil {
+		return reply{}, err
+	}
+	a, err := k.arenas.use(id)
+	if err != nil {
+		return reply{}, err
+	}
+	if a == nil || a.reach == nil {
+		err = &errs.Error{Kind: errs.Invalid, Op: "serve.arena.pull", Subject: "arena", Want: "a private arena"}
+	} else {
+		err = a.pull(k.ctx, pieces)
+	}
+	if a != nil {
+		a.drop()
+	}
+	return nothing(err)
+}
+
+// readPieces reads a list of pieces: address, offset and size of each.
+func readPieces(text []byte) (pieces []piece, err error) {
+	c := &cursor{b: text}
+	for c.enter('['); c.err == nil && c.more(']'); {
+		var n [3]int64
+		i := 0
+		for c.enter('['); c.err == nil && c.more(']'); i++ {
+			if i < len(n) {
+				n[i] = c.integer()
+			} else {
+				c.fail("three numbers")
+			}
+		}
+		if c.err == nil && i != len(n) {
+			c.fail("three numbers")
+		}
+		pieces = append(pieces, piece{uint64(n[0]), n[1], n[2]})
+	}
+	return pieces, errs.Wrap("", "argument pieces", c.err)
 }
 
 // arenaFree frees an arena.

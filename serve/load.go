@@ -12,19 +12,25 @@ import (
 
 // loadOptions reads the options that all loads have. Arrays are read into the result.
 func (k *call) loadOptions(to *result) *checkpoint.LoadOptions {
-	var memory struct {
-		Address uint64 `json:"address"`
-		Token   string `json:"token"`
-	}
-	k.args.into("memory", &memory)
 	o := &checkpoint.LoadOptions{
 		Options: k.args.context(), LossyCast: k.args.flag("lossy_cast"), Salvage: k.args.flag("salvage"),
 		AllowNoManifest: k.args.flag("allow_no_manifest"), Report: &checkpoint.LoadReport{}, Allocate: to.allocate,
 	}
-	if to.reach = k.newReach(memory.Address, memory.Token); to.reach != nil {
+	if to.reach = k.reachOf("memory"); to.reach != nil {
 		to.ask, o.Final = k.askRoom, to.final
 	}
 	return o
+}
+
+// reachOf reads an argument that offers the memory of the client. It returns nil without the
+// argument, and if the memory cannot be reached.
+func (k *call) reachOf(name string) *reach {
+	var memory struct {
+		Address uint64 `json:"address"`
+		Token   string `json:"token"`
+	}
+	k.args.into(name, &memory)
+	return k.newReach(memory.Address, memory.Token)
 }
 
 // askRoom has the client make a room of memory, which begins at offset of the result.

@@ -65,14 +65,14 @@ func noMemory(size int64, err error) error {
 		Err: err, Remedy: "free memory, or save and load less at once"}
 }
 
-// piece is how much one thread allocates at a time.
-const piece = 16 << 20
+// allocateBytes is how much one thread allocates at a time.
+const allocateBytes = 16 << 20
 
 // allocate allocates the pages of a mapping, which begins at offset of the file, with several
 // threads. A page that was not allocated would be a signal instead of an error when it is touched.
 func allocate(f *os.File, offset int64, mem []byte) error {
-	pieces := make(chan int, (len(mem)+piece-1)/piece)
-	for at := 0; at < len(mem); at += piece {
+	pieces := make(chan int, (len(mem)+allocateBytes-1)/allocateBytes)
+	for at := 0; at < len(mem); at += allocateBytes {
 		pieces <- at
 	}
 	close(pieces)
@@ -82,7 +82,7 @@ func allocate(f *os.File, offset int64, mem []byte) error {
 	for range min(runtime.GOMAXPROCS(0), len(pieces)) {
 		wg.Go(func() {
 			for at := range pieces {
-				err := allocatePiece(f, offset+int64(at), mem[at:min(at+piece, len(mem))])
+				err := allocatePiece(f, offset+int64(at), mem[at:min(at+allocateBytes, len(mem))])
 				if err != nil {
 					mu.Lock()
 					failed = errors.Join(failed, err)

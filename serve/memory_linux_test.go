@@ -119,7 +119,7 @@ func TestResultMemory(t *testing.T) {
 // TestArenasKeepTheirSize checks that a client cannot cut an arena: to read behind the cut would be
 // a signal.
 func TestArenasKeepTheirSize(t *testing.T) {
-	a, f, err := newArena(8192)
+	a, f, err := newArena(8192, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestArenasKeepTheirSize(t *testing.T) {
 
 // TestArenaUses checks that an arena lives as long as somebody uses it.
 func TestArenaUses(t *testing.T) {
-	a, f, err := newArena(1)
+	a, f, err := newArena(1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestArenaUses(t *testing.T) {
 		t.Error("the arena lives on")
 	}
 	as.freeAll()
-	b, f, err := newArena(1)
+	b, f, err := newArena(1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

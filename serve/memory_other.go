@@ -27,7 +27,11 @@ func (*connection) newReach(uint64, string) *reach { return nil }
 
 func (*reach) write(uint64, []byte) error { return unsupported() }
 
+func (*reach) read([]byte, []piece) error { return unsupported() }
+
 func scratch(int64) ([]byte, error) { return nil, unsupported() }
+
+func adviseHuge([]byte) {}
 
 func forget([]byte, int64, int64) {}
 

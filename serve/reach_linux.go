@@ -63,6 +63,26 @@ func (r *reach) write(address uint64, b []byte) error {
 	return nil
 }
 
+// read copies pieces to their places in mem.
+func (r *reach) read(mem []byte, pieces []piece) error {
+	local, remote := make([]unix.Iovec, len(pieces)), make([]unix.RemoteIovec, len(pieces))
+	want := 0
+	for i, p := range pieces {
+		local[i] = unix.Iovec{Base: &mem[p.offset], Len: uint64(p.size)}
+		remote[i] = unix.RemoteIovec{Base: uintptr(p.address), Len: int(p.size)}
+		want += int(p.size)
+	}
+	n, err := unix.ProcessVMReadv(r.pid, local, remote, 0)
+	if err == nil && n != want {
+		err = unix.EFAULT
+	}
+	if err != nil {
+		return &errs.Error{Kind: errs.IO, Op: "serve.arena.pull", Subject: "memory of the client",
+			Err: os.NewSyscallError("process_vm_readv", err)}
+	}
+	return nil
+}
+
 // scratch returns memory of this process that takes pages only when it is written.
 func scratch(size int64) ([]byte, error) {
 	const private = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE
@@ -70,8 +90,14 @@ func scratch(size int64) ([]byte, error) {
 	if err != nil {
 		return nil, noMemory(size, os.NewSyscallError("mmap", err))
 	}
-	unix.Madvise(mem, unix.MADV_HUGEPAGE) //nolint:errcheck // a refusal costs only speed
 	return mem, nil
+}
+
+// adviseHuge asks for huge pages. Memory that is written, sent and forgotten again and again needs
+// them. An arena, which stays, does not: a virtual machine may have to fetch huge pages from its
+// host, and the first save would wait for that.
+func adviseHuge(mem []byte) {
+	unix.Madvise(mem, unix.MADV_HUGEPAGE) //nolint:errcheck // a refusal costs only speed
 }
 
 // forget gives back the pages that lie in a part of scratch memory as a whole. Their content is

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -194,5 +195,65 @@ func TestLoadToRooms(t *testing.T) {
 		}
 	}
 	c.refused(errs.NotFound, "arena.free", object{"arena": 99})
+	runtime.KeepAlive(token)
+}
+
+// TestPull fills private arenas: pieces of all sizes, in any order, come to their places, and a
+// save of the arena has their bytes. Pieces outside of the arena and addresses without memory are
+// refused.
+func TestPull(t *testing.T) {
+	c := served(t)
+	token := bytes.Repeat([]byte{3, 1}, 8)
+	known := object{"address": address(token), "token": hex.EncodeToString(token)}
+	const n = 24 << 20
+	mem, err := scratch(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(mem)
+	rng := rand.New(rand.NewPCG(8, 9))
+	for i := range mem {
+		mem[i] = byte(i) ^ byte(i>>10)
+	}
+	var v struct {
+		Arena, Bytes int64
+		Private      bool
+	}
+	c.call("arena.new", object{"bytes": n, "memory": known}).into(t, &v)
+	if !v.Private || v.Bytes < n || len(c.fds) != 0 {
+		t.Fatalf("%+v", v)
+	}
+	var pieces [][3]uint64
+	for from := 0; from < n; {
+		size := min(n-from, 1+rng.IntN(1<<(1+rng.IntN(24))))
+		pieces = append(pieces, [3]uint64{address(mem) + uint64(from), uint64(from), uint64(size)})
+		from += size
+	}
+	for from := range 3000 { // small ones, more than one system call takes
+		pieces = append(pieces, [3]uint64{address(mem) + uint64(from), uint64(from), 1})
+	}
+	rng.Shuffle(len(pieces), func(i, k int) { pieces[i], pieces[k] = pieces[k], pieces[i] })
+	c.call("arena.pull", object{"arena": v.Arena, "pieces": pieces})
+	clear(mem[:n/2]) // the save does not see it
+	path := filepath.Join(t.TempDir(), "ckpt")
+	c.call("save", object{"path": path, "arena": v.Arena, "items": object{"state": object{"tree": rawf(
+		`["a","uint8",[%d],0]`, n)}}})
+	loaded, err := checkpoint.Load(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := loaded.Tensor()
+	for i, b := range got.Data {
+		if b != byte(i)^byte(i>>10) {
+			t.Fatalf("byte %d is %d", i, b)
+		}
+	}
+	for _, bad := range [][3]int64{{4096, v.Bytes, 1}, {4096, 0, v.Bytes + 1}, {4096, -1, 1}, {4096, 0, -1}} {
+		c.refused(errs.Invalid, "arena.pull", object{"arena": v.Arena, "pieces": [][3]int64{bad}})
+	}
+	c.refused(errs.IO, "arena.pull", object{"arena": v.Arena, "pieces": [][3]int64{{4096, 0, 64}}})
+	c.refused(errs.NotFound, "arena.pull", object{"arena": 99, "pieces": [][3]int64{}})
+	shared, _ := c.arena(10)
+	c.refused(errs.Invalid, "arena.pull", object{"arena": shared, "pieces": [][3]int64{}})
 	runtime.KeepAlive(token)
 }

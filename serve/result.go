@@ -123,6 +123,7 @@ func (r *result) openRoom(at, n int64) error {
 	if err != nil {
 		return errs.Wrap("serve.load", "", err)
 	}
+	adviseHuge(mem)
 	address, err := r.ask(at, size)
 	if err != nil {
 		unmap(mem)

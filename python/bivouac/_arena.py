@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bivouac import errors
+from bivouac import _pull, _rooms, errors
 
 if TYPE_CHECKING:
     from bivouac._call import Call
@@ -62,20 +62,27 @@ class Lease:
         """Release the arena. The call that has the hook must not have been sent."""
         self.released = True
 
-    def fill(self, copies: Sequence[Copy]) -> None:
-        """Copy arrays into the arena."""
+    def fill(self, copies: Sequence[Copy], connection: Connection) -> bool:
+        """Copy arrays into the arena. Return False if the side-car cannot read them."""
         assert self.arena is not None
-        copy_all(self.arena.map(), copies)
+        if not self.arena.private:
+            copy_all(self.arena.map(), copies)
+            return True
+        return _pull.pull(connection, self.arena.number, copies)
 
 
 class Arena:
-    """An Arena is memory that saves are copied into, one at a time."""
+    """An Arena is memory that saves are copied into, one at a time.
 
-    __slots__ = ("call", "holder", "memory", "number", "size", "used")
+    A private arena is memory of the side-car, which reads the arrays itself.
+    """
 
-    def __init__(self, number: int, size: int, call: Call) -> None:
+    __slots__ = ("call", "holder", "memory", "number", "private", "size", "used")
+
+    def __init__(self, number: int, size: int, private: bool, call: Call) -> None:
         self.number = number
         self.size = size
+        self.private = private
         self.call: Call | None = call  # has the descriptor until the arena is mapped
         self.memory: mmap.mmap | None = None
         self.holder: Callable[[], Lease | None] | None = None
@@ -118,18 +125,31 @@ class Arenas:
         self._arenas: dict[int, Arena] = {}
         self._lock = threading.RLock()
 
-    def acquire(self, size: int) -> Lease:
+    def filled(self, size: int, copies: Sequence[Copy]) -> Lease:
+        """Return the lease of an arena of at least `size` bytes, with arrays copied into it."""
+        lease = self.acquire(size, private=True)
+        if not lease.fill(copies, self._connection):
+            lease.release()
+            lease = self.acquire(size, private=False)
+            lease.fill(copies, self._connection)
+        return lease
+
+    def acquire(self, size: int, private: bool = True) -> Lease:
         """Return the lease of an arena of at least `size` bytes.
 
-        It waits while other saves hold all the arenas that there may be.
+        It waits while other saves hold all the arenas that there may be. Where the side-car cannot
+        read memory of this process, the arena is not private.
         """
+        memory = _rooms.argument(self._connection) if private else None
         while True:
-            lease = self._take(size)
+            lease = self._take(size, private)
             if lease is not None:
                 return lease
             held = self.held()
             if held < _MOST:
-                call = self._connection.start("arena.new", hook=self._made, bytes=size)
+                call = self._connection.start(
+                    "arena.new", hook=self._made, bytes=size, memory=memory
+                )
                 call.cancel_on_interrupt = True
                 try:
                     call.result()
@@ -152,17 +172,18 @@ class Arenas:
         """Take a new arena. It is the hook of arena.new, so an interrupted call leaks nothing."""
         if event == "end" and call.succeeded():
             value = call.value()
-            made = Arena(value["arena"], value["bytes"], call)
+            made = Arena(value["arena"], value["bytes"], bool(value.get("private")), call)
             self._arenas.setdefault(made.number, made)
 
-    def _take(self, size: int) -> Lease | None:
+    def _take(self, size: int, private: bool) -> Lease | None:
         """Take a free arena that is large enough, and give the other free ones back."""
         self._connection._look()
         lease = Lease()
         holder = weakref.ref(lease)
         with self._lock:
             for arena in sorted(self._arenas.values(), key=lambda a: a.size):
-                if arena.size >= size and arena.take(holder):
+                fits = arena.size >= size and (private or not arena.private)
+                if fits and arena.take(holder):
                     arena.used = True
                     lease.arena = arena
                     break

@@ -25,7 +25,7 @@ import numpy as np
 if TYPE_CHECKING:
     from bivouac._client import Connection
 
-__all__ = ["Rooms", "Token"]
+__all__ = ["Rooms", "Token", "argument"]
 
 _HUGE = 2 << 20
 _NORESERVE = 0x4000
@@ -33,7 +33,7 @@ _PR_SET_PTRACER = 0x59616D61
 _SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 
 enabled = True
-"""False has all loads come in shared memory."""
+"""False has all saves and loads use shared memory."""
 
 
 class Rooms:
@@ -77,6 +77,15 @@ class Token:
     def argument(self) -> dict[str, Any]:
         """Return the argument of a load."""
         return {"address": int(self._bytes.ctypes.data), "token": self._text}
+
+
+def argument(link: Connection) -> dict[str, Any] | None:
+    """Return the argument of a call that offers the memory of this process, or None."""
+    if not enabled:
+        return None
+    if link.token is None:
+        link.token = Token(link)
+    return link.token.argument()
 
 
 def _permit(link: Connection) -> None:

@@ -158,11 +158,14 @@ class Reader:
         if held.position == len(held.data):
             if not self._inbox:
                 return None
-            held = self._join(held)
+            self._join(held)
         while True:
-            have = len(held.data) - held.position
+            # Both are read once in a turn: a signal handler may read and handle frames meanwhile.
+            held = self._input
+            begin = held.position
+            have = len(held.data) - begin
             if have >= 4:
-                (n,) = _length.unpack_from(held.data, held.position)
+                (n,) = _length.unpack_from(held.data, begin)
                 if not 1 <= n <= LIMIT:
                     raise ProtocolError(f"a frame of {n} bytes")
                 self._want = 4 + n
@@ -172,8 +175,7 @@ class Reader:
                 self._want = 4
             if self._have() < self._want:
                 return None
-            held = self._join(held)
-        begin = held.position
+            self._join(held)
         end = begin + 4 + n
         descriptors: list[int] = []
         for first, last, values in held.descriptors:

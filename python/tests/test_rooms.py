@@ -1,4 +1,4 @@
-"""Loads into memory of the trainer, and into shared memory where that is refused."""
+"""Saves and loads between memory of the trainer and the side-car, and by shared memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bivouac as bv
-from bivouac import _client, _rooms, errors
+from bivouac import _client, _pull, _rooms, errors
 
 
 def state() -> dict[str, Any]:
@@ -143,3 +143,60 @@ def test_a_killed_side_car_leaves_no_half_load(saved: Path) -> None:
         while link.alive() and time.monotonic() < deadline:
             time.sleep(0.001)
     assert died > 0 and same(bv.load(saved), state())
+
+
+def awkward() -> dict[str, Any]:
+    """Return arrays that are not as the file wants them, beside arrays that are."""
+    rng = np.random.default_rng(6)
+    wide = rng.integers(0, 1 << 30, (700, 900))
+    return {
+        "transposed": wide.T,
+        "every other": wide[::2, ::3],
+        "backwards": wide[::-1],
+        "big-endian": wide.astype(">i8"),
+        "plain": wide,
+        "read-only": np.frombuffer(bytes(range(256)) * 300, np.uint8),
+        "scalar": np.float32(3),
+        "point": np.array(4.5),
+        "many": [np.full(i % 7, i, np.int16) for i in range(3000)],
+        "spread": np.broadcast_to(np.arange(5.0), (4000, 5)),
+        "empty": np.zeros((0, 3)),
+    }
+
+
+def test_arrays_of_every_form_are_pulled(tmp_path: Path, monkeypatch: Any) -> None:
+    bv.save(tmp_path / "whole", awkward())
+    monkeypatch.setattr(_pull, "_BUFFER", 100_000)  # many calls, and arrays that are cut
+    monkeypatch.setattr(_pull, "_PIECES", 3)
+    bv.save(tmp_path / "cut", awkward())
+    monkeypatch.setattr(_rooms, "enabled", False)
+    bv.save(tmp_path / "shared", awkward())
+    want = awkward()
+    want["big-endian"] = want["plain"]
+    for name in ("whole", "cut", "shared"):
+        assert same(bv.load(tmp_path / name), want)
+
+
+def test_memory_that_cannot_be_read_is_copied(saved: Path, monkeypatch: Any) -> None:
+    calls: list[int] = []
+
+    def nowhere(_: Any) -> int:
+        calls.append(1)
+        return 4096
+
+    monkeypatch.setattr(_pull, "_address", nowhere)
+    bv.save(saved.parent / "other", state())
+    assert calls and same(bv.load(saved.parent / "other"), state())
+
+
+def test_a_save_has_the_arrays_as_they_were(tmp_path: Path) -> None:
+    tree = {"w": np.zeros(16 << 20, np.uint8), "b": np.zeros(5)}
+    responses = []
+    for k in range(6):
+        tree["w"][:] = k
+        tree["b"][:] = k
+        responses.append(bv.checkpoint.save_async(tmp_path / f"{k}", tree))
+    for k, response in enumerate(responses):
+        response.result()
+        loaded = bv.load(tmp_path / f"{k}")
+        assert (loaded["w"] == k).all() and (loaded["b"] == k).all()

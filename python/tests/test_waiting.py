@@ -14,7 +14,7 @@ import pytest
 from conftest import eventually, stop
 from lifecycle import PRELUDE, Program, output, save, sidecar_pid, whole
 
-from bivouac import _client, errors
+from bivouac import _client, _rooms, errors
 from bivouac.checkpoint import _engine
 
 
@@ -309,7 +309,10 @@ class TestMemory:
         assert resident() - after_ten < 48 << 20
         assert len(os.listdir("/proc/self/fd")) < 40
 
-    def test_the_memory_of_a_load_goes_with_its_last_view(self, tmp_path: Path) -> None:
+    def test_the_memory_of_a_load_goes_with_its_last_view(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_rooms, "enabled", False)
         save(tmp_path / "a")
 
         def mapped() -> int:

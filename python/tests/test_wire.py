@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dis
+import functools
 import json
 import os
 import random
 import socket
 import struct
+import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -77,6 +81,80 @@ def test_a_frame_that_is_not_done_comes_again(seed: int) -> None:
         if rng.random() < 0.3:
             reader.done(frame[3])  # noted twice
     assert got == list(range(len(frames)))
+    ours.close()
+    theirs.close()
+
+
+# Signal handlers run after these instructions, and nowhere else.
+POINTS = {
+    *("CALL", "CALL_FUNCTION", "CALL_FUNCTION_EX", "CALL_KW", "CALL_METHOD", "RESUME"),
+    *("JUMP_ABSOLUTE", "JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_FALSE", "POP_JUMP_BACKWARD_IF_TRUE"),
+}
+
+
+@functools.cache
+def instructions(code: Any) -> dict[int, str]:
+    """Return the names of a function's instructions by their places."""
+    return {i.offset: i.opname for i in dis.get_instructions(code)}
+
+
+class Interrupt:
+    """An Interrupt calls a function where signal handler number `number` of the reader can run."""
+
+    def __init__(self, number: int, function: Callable[[], None]) -> None:
+        self.left = number
+        self._function = function
+        self._last: dict[Any, str] = {}
+
+    def trace(self, frame: Any, event: str, _: Any) -> Any:
+        """Follow the instructions of the reader."""
+        if frame.f_code.co_filename == _wire.__file__:
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                before = self._last.get(frame, "")
+                self._last[frame] = instructions(frame.f_code)[frame.f_lasti]
+                self.left -= before in POINTS
+                if self.left < 0:
+                    sys.settrace(None)
+                    self._function()
+                    return None
+        return self.trace
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_signal_handler_may_read_anywhere(seed: int) -> None:
+    """Wherever it can, a handler takes more bytes and all the frames that it finds."""
+    rng = random.Random(seed)
+    frames = some_frames(rng, 9)
+    data = b"".join(_wire.encode(kind, body) for kind, body in frames)
+    cuts = sorted(rng.sample(range(len(data)), 5))
+    pieces = [data[a:b] for a, b in zip([0, *cuts], [*cuts, len(data)])]
+    ours, theirs = socket.socketpair()
+    for number in range(2000):
+        reader = _wire.Reader(ours)
+        got: list[tuple[int, Any, list[int]]] = []
+
+        def handler(reader: Any = reader, got: Any = got) -> None:
+            for piece in pieces[3:5]:
+                reader.feed(piece)
+            got += take(reader)
+
+        for piece in pieces[:3]:
+            reader.feed(piece)
+        interrupt = Interrupt(number, handler)
+        sys.settrace(interrupt.trace)
+        try:
+            got += take(reader)
+        finally:
+            sys.settrace(None)
+        if interrupt.left >= 0:
+            break
+        reader.feed(pieces[5])
+        got += take(reader)
+        # The frame that was interrupted may come twice. None is missing, cut or made up.
+        assert sorted({body["id"] for _, body, _ in got}) == list(range(9)), number
+        assert all((kind, body) in frames for kind, body, _ in got) and len(got) <= 10
+    assert number > 20
     ours.close()
     theirs.close()
 

@@ -112,8 +112,7 @@ def start_save(
     lease: Lease | None = None
     try:
         if flattener.size > 0:
-            lease = arenas(link).acquire(flattener.size)
-            lease.fill(flattener.copies)
+            lease = arenas(link).filled(flattener.size, flattener.copies)
             flattener.copies.clear()
             out["arena"] = lease.number
         hook = None if lease is None else lease.hook
@@ -154,12 +153,7 @@ def _run(
 ) -> tuple[dict[str, Any], Restorer]:
     """Call a load and return its value, and the restorer of its memory."""
     link = connection or _client.connection()
-    out = _arguments(args)
-    if _rooms.enabled:
-        if link.token is None:
-            link.token = _rooms.Token(link)
-        out["memory"] = link.token.argument()
-    call = link.start(op, **out)
+    call = link.start(op, memory=_rooms.argument(link), **_arguments(args))
     call.cancel_on_interrupt = True
     value = call.result()
     memory: Memory | None = call.rooms
