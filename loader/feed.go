@@ -243,10 +243,19 @@ func openCursor[T any](sampler any, open func() order.Cursor[T], at *document.Pl
 	if at.Cursor != nil {
 		return c, setState(c, "sampler's iteration", at.Cursor)
 	}
+	short := func(err error) error {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "sampler",
+			Want: fmt.Sprint("at least ", at.Draws, " draws, as in the state"), Got: "an end before", Err: err}
+	}
+	if s, ok := c.(interface{ Skip(n int64) bool }); ok {
+		if !s.Skip(at.Draws) {
+			return nil, short(nil)
+		}
+		return c, nil
+	}
 	for range at.Draws {
 		if _, ok, err := c.Next(); err != nil || !ok {
-			return nil, &errs.Error{Kind: errs.Mismatch, Subject: "sampler",
-				Want: fmt.Sprint("at least ", at.Draws, " draws, as in the state"), Got: "an end before", Err: err}
+			return nil, short(err)
 		}
 	}
 	return c, nil

@@ -5,8 +5,9 @@ package order
 // continues from its state. Any other sampler is read again from the start of the iteration, and
 // must yield the same ids again.
 //
-// Two methods are optional: SetEpoch(int64) is called with the number of the epoch before Open, and
-// the result of String() string enters the identity of states.
+// Three methods are optional. SetEpoch(int64) is called with the number of the epoch before Open.
+// The result of String() string enters the identity of states. A Cursor's Skip(n int64) bool leaves
+// the next n ids out, so that they are not read again; it returns false if there are fewer.
 type Sampler interface {
 	Open() Cursor[int64]
 	// Len returns the number of ids in an iteration, or a negative number if it is not known.

@@ -89,6 +89,8 @@ func ops() map[string]func(*call) (reply, error) {
 		"training.remains":       with(trainingRemains),
 		"training.quarantine":    trainingQuarantine,
 		"training.close":         trainingClose,
+
+		"loader.batches": loaderBatches,
 	}
 }
 
