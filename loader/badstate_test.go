@@ -342,3 +342,38 @@ func FuzzSetState(f *testing.F) {
 		}
 	})
 }
+
+// A state without a fingerprint, such as Python writes, fits a data set that has none of its own,
+// and its later states have the hash of the type. A data set with a fingerprint refuses it.
+func TestStateWithoutAFingerprint(t *testing.T) {
+	o := options{BatchSize: 4, Shuffle: true, Seed: 7}
+	whole := take(t, open(t, ids(100), o), -1)
+	a := open(t, named{ids(100), ""}, o)
+	take(t, a, 3)
+	saved := snapshot(t, a)
+	if bytes.Contains(saved, []byte("fingerprint")) {
+		t.Fatalf("%s", saved)
+	}
+	for name, ds := range map[string]loader.Map[int64]{
+		"plain":   ids(100),
+		"factory": loader.Factory(ids(100), func(context.Context) (loader.Map[int64], error) { return ids(100), nil }),
+		"named":   named{ids(100), ""},
+	} {
+		l := open(t, ds, o)
+		restore(t, l, saved)
+		if d := cmp.Diff(whole[3:], take(t, l, -1)); d != "" {
+			t.Errorf("%s: -want +got:\n%s", name, d)
+		}
+		if later := snapshot(t, l); name == "plain" && !bytes.Contains(later, []byte("fingerprint")) {
+			t.Errorf("%s", later)
+		}
+	}
+	for name, ds := range map[string]loader.Map[int64]{
+		"named":   named{ids(100), "b"},
+		"factory": loader.Factory(named{ids(100), "b"}, func(context.Context) (loader.Map[int64], error) { return nil, nil }),
+	} {
+		if err := open(t, ds, o).SetState(saved); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "fingerprint") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -122,6 +122,8 @@ func (f factory[S]) Clone(ctx context.Context) (Map[S], error) { return f.make(c
 // Fingerprint implements Fingerprinted if the first data set does.
 func (f factory[S]) Fingerprint() string { return fingerprintOf(f.Map) }
 
+func (f factory[S]) within() any { return f.Map }
+
 // IterFunc is an Iterable made from a function that begins a pass. The sequence ends after its last
 // pair. A pair with an error is an item that failed.
 type IterFunc[S any] func(ctx context.Context) iter.Seq2[S, error]
@@ -161,6 +163,8 @@ func (s *streamed[S]) Open(context.Context) (Iterator[S], error) { return s, nil
 
 // Fingerprint implements Fingerprinted if the stream does.
 func (s *streamed[S]) Fingerprint() string { return fingerprintOf(s.Stream) }
+
+func (s *streamed[S]) within() any { return s.Stream }
 
 // Channel returns an Iterable of the values of a channel until it is closed. All streams receive
 // from the same channel, and each value comes once. Values cannot be read again: a state counts the

@@ -53,7 +53,7 @@ func newEngine[S, B any](src source[S], o Options[S, B]) (*engine[S, B], error) 
 		e.pin = newPinner(s.Warn)
 	}
 	e.keyer = rng.NewKeyer(randomSeed(s))
-	s.Fingerprint, s.Stateful = src.fingerprint(), src.stateful()
+	s.Fingerprint, s.Anonymous, s.Stateful = src.fingerprint(), anonymous(src.dataset()), src.stateful()
 	s.DataLen, s.FingerprintOf = src.length, src.fingerprintOfFirst
 	s.AnnouncedLen = func() (int64, bool) { n := e.announced.Load(); return n - 1, n > 0 }
 	e.crew = newCrew(e.setup.Workers, e.work)

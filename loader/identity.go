@@ -35,7 +35,9 @@ func newIdentity(s *protocol.Setup, samples int64, version int, full bool) docum
 	if !s.Iterable {
 		fields["samples"] = strconv.FormatInt(samples, 10)
 	}
-	return document.NewIdentity(s.Fingerprint, fields)
+	id := document.NewIdentity(s.Fingerprint, fields)
+	id.Anonymous = s.Anonymous
+	return id
 }
 
 // describeSampler returns the String of a sampler, or the name of its type.

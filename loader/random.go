@@ -32,5 +32,18 @@ func (r Random) Call(name string, call uint32) rng.Philox {
 	return r.keyer.Stream(r.pos, 0, rng.NodeKey(name), call)
 }
 
+// seedNode is rng.NodeKey("seed").
+const seedNode = 0xca50c1e15658b219
+
+// Seed returns a seed for generators of another kind: the first number of Stream("seed"). A loader
+// in Python seeds the generators of Python, numpy and torch with it.
+func (r Random) Seed() uint64 {
+	if r.keyer == nil {
+		r.keyer = rng.NewKeyer(0)
+	}
+	s := r.keyer.Stream(r.pos, 0, seedNode, 0)
+	return s.Uint64()
+}
+
 // Position returns the position of the sample in the stream.
 func (r Random) Position() int64 { return r.pos }

@@ -1,11 +1,15 @@
 package loader_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/order"
 )
 
@@ -99,5 +103,56 @@ func TestSamplersGoOn(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// skipping is a sampler whose cursor can leave ids out. It counts the ids that are read.
+type skipping struct {
+	n    int64
+	read *int
+}
+
+func (s skipping) Len() int64                { return s.n }
+func (s skipping) Open() order.Cursor[int64] { return &skippingCursor{skipping: s} }
+
+type skippingCursor struct {
+	skipping
+	at int64
+}
+
+func (c *skippingCursor) Skip(n int64) bool {
+	c.at += n
+	return c.at <= c.n
+}
+
+func (c *skippingCursor) Next() (int64, bool, error) {
+	if c.at == c.n {
+		return 0, false, nil
+	}
+	*c.read++
+	c.at++
+	return c.at - 1, true, nil
+}
+
+// A cursor with Skip goes on without reading ids again, and is refused if it has too few.
+func TestSamplerThatSkips(t *testing.T) {
+	read := 0
+	o := options{BatchSize: 7, Sampler: skipping{100, &read}}
+	l := open(t, ids(100), o)
+	whole := take(t, l, -1)
+	l = open(t, ids(100), o)
+	take(t, l, 10)
+	saved := snapshot(t, l)
+	read = 0
+	l = open(t, ids(100), o)
+	restore(t, l, saved)
+	if d := cmp.Diff(whole[10:], take(t, l, -1)); d != "" || read != 30 {
+		t.Errorf("%d ids were read; -want +got:\n%s", read, d)
+	}
+	o.Sampler = skipping{69, &read}
+	l = open(t, ids(100), o)
+	restore(t, l, saved)
+	if _, err := l.Next(context.Background()); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "70 draws") {
+		t.Error(err)
 	}
 }

@@ -82,6 +82,15 @@ func fingerprintOf(dataset any) string {
 	return h.Sum()
 }
 
+// anonymous reports whether fingerprintOf can only return a hash of the type.
+func anonymous(dataset any) bool {
+	if w, ok := dataset.(interface{ within() any }); ok {
+		return anonymous(w.within())
+	}
+	_, ok := dataset.(Fingerprinted)
+	return !ok
+}
+
 // closeIfCloser closes a clone or an iterator if it is an io.Closer.
 func closeIfCloser(v any) error {
 	if c, ok := v.(io.Closer); ok {

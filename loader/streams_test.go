@@ -175,3 +175,14 @@ func (o openCounter) Open(ctx context.Context) (loader.Iterator[int64], error) {
 	o.opened[w.ID]++
 	return plain(9).Open(ctx)
 }
+
+// TestSeedIsANumberOfTheSample checks that Seed is the first number of Stream("seed"), also for the
+// zero Random.
+func TestSeedIsANumberOfTheSample(t *testing.T) {
+	for _, r := range []loader.Random{{}, loader.NewRandom(7, 0), loader.NewRandom(1<<63, 1<<40)} {
+		s := r.Stream("seed")
+		if want := s.Uint64(); r.Seed() != want {
+			t.Errorf("position %d: %d, want %d", r.Position(), r.Seed(), want)
+		}
+	}
+}

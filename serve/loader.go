@@ -23,10 +23,6 @@ const (
 	maxEpochs  = 1 << 16 // that are left out at once
 )
 
-// sampleSeed is the name of the random numbers whose first one is the seed of a sample. A Go data
-// set gets the same number from Random.Stream.
-const sampleSeed = "sample"
-
 // loaderArgs are the options of a loader in the client, and what it asks for.
 type loaderArgs struct {
 	samples     int64
@@ -119,6 +115,7 @@ type picks struct {
 	n           int64
 	fingerprint string
 	seeds       bool
+	batch       []pick // what AtAll returned last
 }
 
 // Len implements loader.Map.
@@ -132,21 +129,20 @@ func (p *picks) At(_ context.Context, id int64, r loader.Random) (pick, error) {
 	if !p.seeds {
 		return pick{id: id}, nil
 	}
-	s := r.Stream(sampleSeed)
-	return pick{id, s.Uint64()}, nil
+	return pick{id, r.Seed()}, nil
 }
 
-// AtAll implements loader.Bulk.
+// AtAll implements loader.Bulk. The loader has no workers, so one batch is made at a time.
 func (p *picks) AtAll(_ context.Context, ids []int64, r func(i int) loader.Random) ([]pick, error) {
-	out := make([]pick, len(ids))
+	p.batch = p.batch[:0]
 	for i, id := range ids {
-		out[i].id = id
+		made := pick{id: id}
 		if p.seeds {
-			s := r(i).Stream(sampleSeed)
-			out[i].seed = s.Uint64()
+			made.seed = r(i).Seed()
 		}
+		p.batch = append(p.batch, made)
 	}
-	return out, nil
+	return p.batch, nil
 }
 
 // sampler is the sampler of the client.
@@ -241,7 +237,7 @@ func (b *block) open(a *loaderArgs) (*loader.Loader[pick, int], error) {
 			return nil, wrongArgument("uneven", `"repeat sample" or "end early"`, strconv.Quote(a.uneven))
 		}
 	}
-	return loader.New(&picks{a.samples, a.fingerprint, a.seeds}, o)
+	return loader.New(&picks{n: a.samples, fingerprint: a.fingerprint, seeds: a.seeds}, o)
 }
 
 // note appends the state of the loader.

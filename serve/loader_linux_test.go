@@ -151,8 +151,7 @@ func (m mapped) Fingerprint() string { return m.fingerprint }
 func (o both) open(t testing.TB) *loader.Loader[pick, []pick] {
 	t.Helper()
 	data := loader.Func(o.n, func(_ context.Context, id int64, r loader.Random) (pick, error) {
-		s := r.Stream("sample")
-		return pick{id, s.Uint64()}, nil
+		return pick{id, r.Seed()}, nil
 	})
 	lo := loader.Options[pick, []pick]{BatchSize: o.batch, Shuffle: o.shuffle, Seed: o.seed, Name: o.name,
 		Rank: o.rank, World: o.world, Log: discard, Workers: 2,

@@ -75,6 +75,7 @@ type Setup struct {
 	Extend        bool   // states from before the run was extended are accepted
 	NoDigest      bool   // no digest and coverage
 	Fingerprint   string // fingerprint of the data set
+	Anonymous     bool   // the fingerprint is only a hash of the data set's Go type
 	Stateful      bool   // the data set has a state
 
 	// FingerprintOf returns the fingerprint of the first n samples. ok is false if the data set does

@@ -43,7 +43,7 @@ func ExportedLimits() map[string]int {
 		"format/ocdbt":                    105,
 		"format/safetensors":              36,
 		"format/zarr":                     103,
-		"loader":                          53,
+		"loader":                          54,
 		"loader/nodes":                    42,
 		"loader/protocol":                 9,
 		"loader/timeline":                 34,

@@ -17,8 +17,12 @@ const Kind = "loader"
 // the order.
 type Identity struct {
 	Document state.Document
-	head     string // of the JSON: `"checksum":"00000000","config":"…"`
-	tail     string // of the JSON: `,"fields":{…},"fingerprint":"…","kind":"loader","position":`
+	// Anonymous says that the data set has no fingerprint of its own. Then a state without a
+	// fingerprint, as programs in Python write it for such a data set, is one of this data set.
+	Anonymous bool
+
+	head string // of the JSON: `"checksum":"00000000","config":"…"`
+	tail string // of the JSON: `,"fields":{…},"fingerprint":"…","kind":"loader","position":`
 }
 
 // NewIdentity returns the identity of a data set with the given fields.

@@ -70,7 +70,11 @@ func (id *Identity) Parse(b []byte, s Scope) (Place, error) {
 	if err != nil {
 		return Place{}, err
 	}
-	if err := d.Check(id.Document); err != nil {
+	want := id.Document
+	if id.Anonymous && d.Fingerprint == "" {
+		want.Fingerprint = ""
+	}
+	if err := d.Check(want); err != nil {
 		return Place{}, err
 	}
 	at := Place{Epoch: d.Epoch, Batch: d.Batch, Position: d.Position, Sealed: d.Version > 1}
