@@ -9,7 +9,9 @@ numbers of torch's generator.
 The order and the state are decided in the trainer, not in the side-car. Samplers, generators and
 data sets are objects of the program, and a state consists of their states. A second copy of them
 elsewhere would have to be kept equal to them with a call for each batch, and could not be: a
-sampler of the program may do anything. So this module starts no side-car.
+sampler of the program may do anything. So this module starts no side-car, unless a loader is
+elastic: with `elastic=True` order and state are Bivouac's own, and the side-car makes them for some
+hundred batches at a time.
 
 Workers write batches into shared memory, and the trainer's tensors and arrays are views of it. The
 memory of a batch is used again when its last view is gone. Do not keep the address of a tensor
@@ -23,6 +25,7 @@ from bivouac.torch._distributed import StatefulDistributedSampler
 from bivouac.torch._generator import Generator
 from bivouac.torch._loader import StatefulDataLoader
 from bivouac.torch._samplers import BatchSampler, RandomSampler, SequentialSampler
+from bivouac.torch._seeds import get_sample_seed
 from bivouac.torch._state import Stateful
 from bivouac.torch._worker import WorkerInfo, get_worker_info
 
@@ -37,5 +40,6 @@ __all__ = [
     "WorkerInfo",
     "default_collate",
     "default_convert",
+    "get_sample_seed",
     "get_worker_info",
 ]

@@ -11,7 +11,9 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from bivouac.torch import _collate
+from bivouac.torch import _collate, _elastic
+from bivouac.torch._elastic import Elastic
+from bivouac.torch._elastic_iterators import ElasticIterator
 from bivouac.torch._fetch import is_iterable
 from bivouac.torch._iterator import LoaderIterator, SingleIterator
 from bivouac.torch._samplers import BatchSampler, Endless, RandomSampler, SequentialSampler
@@ -21,7 +23,16 @@ __all__ = ["StatefulDataLoader"]
 
 logger = logging.getLogger("bivouac.torch")
 
-_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+_FIXED = (
+    "batch_size",
+    "batch_sampler",
+    "sampler",
+    "drop_last",
+    "dataset",
+    "persistent_workers",
+    "elastic",
+)
+_OF_ELASTIC = ("epoch", "set_epoch", "last_batch_repeated")
 
 
 class StatefulDataLoader:
@@ -54,6 +65,17 @@ class StatefulDataLoader:
       snapshot_every_n_steps: batches after which the workers report their states. After a resume,
         the batches since the last report are read again and left out. 0 and None report the
         beginning only. The sign has no effect.
+      elastic: use Bivouac's own order and state, for any number of workers and ranks and any
+        batch_size on resume. See docs/guide/elastic.md. The arguments below belong to it.
+      seed: the order of shuffle, and the random numbers of samples. The default is 0.
+      name: tells the loaders of one program apart; loaders of different names have different
+        orders under one seed.
+      rank, world: the part of this process. The default is what torch.distributed says, or 0 of 1.
+        batch_size counts the samples of one rank.
+      uneven: what a rank does that gets no sample of the last batch of an epoch: "repeat sample",
+        the default, or "end early".
+      sample_seeds: seed the generators of Python, numpy and torch for each sample. The default is
+        True.
     """
 
     def __init__(
@@ -77,12 +99,24 @@ class StatefulDataLoader:
         pin_memory_device: str = "",
         in_order: bool = True,
         snapshot_every_n_steps: int | None = 1,
+        elastic: bool = False,
+        seed: int | None = None,
+        name: str | None = None,
+        rank: int | None = None,
+        world: int | None = None,
+        uneven: str | None = None,
+        sample_seeds: bool | None = None,
     ) -> None:
         prefetch_factor = _check_workers(
             num_workers, timeout, prefetch_factor, persistent_workers, snapshot_every_n_steps
         )
         _refuse_pipes(dataset)
         self._iterable = is_iterable(dataset)
+        own: dict[str, Any] = dict(seed=seed, name=name, rank=rank, world=world, uneven=uneven)
+        if elastic:
+            _elastic.check(dataset, self._iterable, batch_sampler, generator, in_order)
+        else:
+            _elastic.only_elastic(**own, sample_seeds=sample_seeds)
         if self._iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
         shuffle = bool(shuffle)
@@ -100,7 +134,7 @@ class StatefulDataLoader:
                 "batch_size=None option disables auto-batching and is mutually exclusive with "
                 "drop_last"
             )
-        if sampler is None:
+        if sampler is None and not elastic:
             if self._iterable:
                 sampler = Endless()
             elif shuffle:
@@ -108,7 +142,10 @@ class StatefulDataLoader:
             else:
                 sampler = SequentialSampler(dataset)
         if batch_size is not None:
-            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)  # checks its arguments
+        self._batched = batch_sampler is not None
+        if elastic:
+            batch_sampler = None
         self.dataset = dataset
         self.num_workers = num_workers
         self.prefetch_factor = prefetch_factor
@@ -123,7 +160,6 @@ class StatefulDataLoader:
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.generator = generator
-        self._batched = batch_sampler is not None
         if collate_fn is None:
             whole, single = _collate.default_collate, _collate.default_convert
             collate_fn = whole if self._batched else single
@@ -132,6 +168,10 @@ class StatefulDataLoader:
         self.snapshot_every_n_steps = snapshot_every_n_steps
         self._len_called: int | None = None
         self._iterator: LoaderIterator | None = None
+        self.elastic = elastic
+        self._elastic: Elastic | None = None
+        if elastic:
+            self._elastic = Elastic(self, shuffle, sampler, sample_seeds=sample_seeds, **own)
         self._next_state: dict[str, Any] | None = None
         self._made_for_state = False  # the iterator was made by state_dict
         self.check_worker_number_rationality()
@@ -143,6 +183,13 @@ class StatefulDataLoader:
                 f"{name} attribute should not be set after {type(self).__name__} is initialized"
             )
         super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what only elastic loaders have: `epoch`, `set_epoch`, `last_batch_repeated`."""
+        elastic = self.__dict__.get("_elastic") if name in _OF_ELASTIC else None
+        if elastic is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(elastic, name)
 
     @property
     def multiprocessing_context(self) -> Any:
@@ -183,6 +230,8 @@ class StatefulDataLoader:
 
         The length of an iterable is what it announces. More batches cause a warning.
         """
+        if self._elastic is not None:
+            return self._elastic.length()
         if not self._iterable:
             n: int = len(self._index_sampler)
             return n
@@ -192,8 +241,10 @@ class StatefulDataLoader:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
 
-    def __iter__(self) -> LoaderIterator:
+    def __iter__(self) -> LoaderIterator | ElasticIterator:
         """Begin an epoch, or go on where the state was taken that was loaded."""
+        if self._elastic is not None:
+            return self._elastic.iterate()
         keep = self.persistent_workers and self.num_workers > 0
         if self._made_for_state:
             self._made_for_state = False
@@ -222,7 +273,10 @@ class StatefulDataLoader:
         """Return the state. It covers the batches that were delivered.
 
         Before the first epoch it begins one, as torchdata does. The next iter() goes on with it.
+        The state of an elastic loader is the document of docs/format/state.md.
         """
+        if self._elastic is not None:
+            return self._elastic.state_dict()
         if self._iterator is None:
             self._renew()
             self._made_for_state = True
@@ -232,8 +286,12 @@ class StatefulDataLoader:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a state of this class or of torchdata's in the next epoch.
 
-        An empty state only ends the epoch.
+        An empty state only ends the epoch. An elastic loader takes the state of an elastic loader,
+        in Python or Go, or None for the start.
         """
+        if self._elastic is not None:
+            self._elastic.load(state_dict)
+            return
         self._iterator = None
         self._made_for_state = False
         if state_dict == {}:

@@ -21,6 +21,7 @@ import numpy as np
 
 from bivouac.torch import _collate, _generator
 from bivouac.torch._fetch import Fetcher, IterableFetcher, make_fetcher
+from bivouac.torch._seeds import SeededFetcher
 from bivouac.torch._slots import Writer
 from bivouac.torch._state import Lane, load_into
 
@@ -72,6 +73,7 @@ class WorkerSpec:
     drop_last: bool
     init: Any
     torch: bool
+    elastic: bool = False
     lane: Lane | None = None  # the state that it goes on from
     skip_items: int = 0  # items of an iterable that it reads first and leaves out
 
@@ -228,9 +230,13 @@ class _Worker:
             # The state of the data set comes first, then the iterator, then its state.
             if lane is not None and lane[0] is not None:
                 load_into(self._dataset, lane[0])
-            fetcher = make_fetcher(
-                spec.iterable, self._dataset, spec.batched, self._collate, spec.drop_last
-            )
+            fetcher: Fetcher
+            if spec.elastic:
+                fetcher = SeededFetcher(self._dataset, spec.batched, self._collate, restore=False)
+            else:
+                fetcher = make_fetcher(
+                    spec.iterable, self._dataset, spec.batched, self._collate, spec.drop_last
+                )
             self._fetcher = fetcher
             if lane is not None:
                 fetcher.load(lane)

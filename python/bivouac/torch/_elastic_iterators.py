@@ -1,0 +1,211 @@
+"""Iterators of elastic loaders, without and with workers.
+
+Tasks are drawn from blocks ahead of what is delivered. The place of the loader moves when a batch
+is delivered, so a state never covers what workers have read ahead.
+"""
+
+from __future__ import annotations
+
+import collections
+import multiprocessing
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from bivouac import errors
+from bivouac.torch._blocks import Place
+from bivouac.torch._crew import Crew
+from bivouac.torch._pin import pin, pins
+from bivouac.torch._seeds import SeededFetcher
+from bivouac.torch._worker import FAILURE, WorkerSpec
+
+if TYPE_CHECKING:
+    from bivouac.torch._elastic import Elastic
+    from bivouac.torch._loader import StatefulDataLoader
+
+__all__ = ["ElasticIterator", "SingleElastic", "WorkersElastic"]
+
+
+class ElasticIterator:
+    """An ElasticIterator is an epoch of an elastic loader, or the rest of one."""
+
+    def __init__(self, loader: StatefulDataLoader, elastic: Elastic) -> None:
+        self._elastic = elastic
+        self._length = len(loader)
+        self._pin = pins(loader)
+        self._at = elastic.place  # of the next task
+        self._over = self._at.index > self._at.block.batches
+        self.repeated = 0
+        if self._over:  # the loader stands behind an epoch: this is the next one
+            self._at = Place(elastic.planner.after(self._at.block), 0)
+            self._over = False
+
+    def __iter__(self) -> ElasticIterator:
+        return self
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __next__(self) -> Any:
+        if self._over:
+            raise StopIteration
+        if not self._elastic.current(self):
+            raise errors.Sequence(
+                op="StatefulDataLoader",
+                got="the loader has a newer iterator, or another state",
+                remedy="use one iterator of a loader at a time",
+            )
+        self._elastic.begin_pass()
+        data = self._deliver()
+        return pin(data) if self._pin else data
+
+    def _deliver(self) -> Any:
+        """Return the next batch, and move the place of the loader behind it."""
+        raise NotImplementedError
+
+    def _step(self) -> Place | None:
+        """Return the place of the next task, and go on behind it; None at the end of the epoch."""
+        at = self._at
+        while at.index >= at.block.batches:
+            if at.block.ended:
+                return None
+            at = self._at = Place(self._elastic.planner.after(at.block), 0)
+        self._at = Place(at.block, at.index + 1)
+        return at
+
+    def _end(self) -> NoReturn:
+        """End the epoch."""
+        self._over = True
+        block = self._at.block
+        self._elastic.end_pass(Place(block, block.batches + 1))
+        raise StopIteration
+
+    def _delivered(self, task: Place) -> None:
+        """Move the place of the loader behind a task."""
+        self.repeated = task.block.repeated(task.index)
+        self._elastic.move(Place(task.block, task.index + 1))
+
+
+class SingleElastic(ElasticIterator):
+    """A SingleElastic reads the data set in the trainer."""
+
+    def __init__(self, loader: StatefulDataLoader, elastic: Elastic) -> None:
+        super().__init__(loader, elastic)
+        collate = loader.collate_fn
+        self._fetcher = SeededFetcher(loader.dataset, loader._batched, collate, restore=True)
+
+    def _deliver(self) -> Any:
+        task = self._step()
+        if task is None:
+            self._end()
+        block, i = task.block, task.index
+        data = self._fetcher.fetch((block.ids(i), block.seeds(i)))
+        self._delivered(task)
+        return data
+
+
+class WorkersElastic(ElasticIterator):
+    """A WorkersElastic reads the data set in worker processes. Tasks go to them in turn."""
+
+    def __init__(self, loader: StatefulDataLoader, elastic: Elastic, crew: Crew | None) -> None:
+        self._crew: Crew | None = None
+        super().__init__(loader, elastic)
+        self._workers = loader.num_workers
+        self._ahead = (loader.prefetch_factor or 2) * self._workers
+        self._persistent = loader.persistent_workers
+        self._tasks: collections.deque[tuple[int, Place]] = collections.deque()
+        self._sent = 0
+        self._hire(loader, crew)
+        try:
+            self._fill()
+        except BaseException:
+            self.close()
+            raise
+
+    def _hire(self, loader: StatefulDataLoader, crew: Crew | None) -> None:
+        """Start the workers, or take those of the epoch before."""
+        if crew is not None:
+            self._crew = crew
+            crew.restart()
+            return
+        specs = [
+            WorkerSpec(
+                worker=i,
+                num_workers=self._workers,
+                base_seed=self._at.block.base_seed,
+                dataset=loader.dataset,
+                iterable=False,
+                batched=loader._batched,
+                collate=loader.collate_fn,
+                drop_last=False,
+                init=loader.worker_init_fn,
+                torch="torch" in sys.modules,
+                elastic=True,
+            )
+            for i in range(self._workers)
+        ]
+        context = loader.multiprocessing_context or multiprocessing.get_context()
+        self._crew = Crew(context, specs, loader.timeout)
+        try:
+            self._crew.begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def _fill(self) -> None:
+        """Give tasks until enough are under way.
+
+        If the side-car fails while there are tasks, the next call tries again.
+        """
+        crew = self._crew
+        assert crew is not None
+        while len(self._tasks) < self._ahead:
+            try:
+                task = self._step()
+            except errors.BivouacError:
+                if self._tasks:
+                    return
+                raise
+            if task is None:
+                return
+            worker = self._sent % self._workers
+            index = task.block.ids(task.index), task.block.seeds(task.index)
+            crew.send(worker, self._sent, index, False)
+            self._tasks.append((worker, task))
+            self._sent += 1
+
+    def _deliver(self) -> Any:
+        crew = self._crew
+        if crew is None:
+            raise errors.Closed(op="StatefulDataLoader", got="the iterator was closed")
+        self._fill()
+        if not self._tasks:
+            if not self._persistent:
+                self.close()
+            self._end()
+        worker, task = self._tasks[0]
+        result = crew.receive(worker)
+        self._tasks.popleft()
+        self._fill()
+        if result.kind == FAILURE:
+            result.body.reraise()
+        batch = result.batch()
+        self._delivered(task)
+        return batch
+
+    def leave(self, keep: bool) -> Crew | None:
+        """End the iterator. Return its workers if they are kept."""
+        if keep:
+            crew, self._crew = self._crew, None
+            return crew
+        self.close()
+        return None
+
+    def close(self) -> None:
+        """End the workers. Batches in hand stay readable."""
+        crew, self._crew = self._crew, None
+        if crew is not None:
+            crew.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_crew", None) is not None:
+            self.close()
