@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from bivouac.torch import default_collate, get_worker_info
+from bivouac.torch import default_collate, get_sample_seed, get_worker_info
 
 
 class Numbers:
@@ -69,6 +71,56 @@ class Mortal(Numbers):
                     pass
             os.kill(os.getpid(), signal.SIGKILL)
         return i
+
+
+class Augmented(Numbers):
+    """A map-style data set of what the global generators draw, and of the seed of the sample."""
+
+    def __getitem__(self, i: int) -> Any:
+        drawn: list[Any] = [i, get_sample_seed(), random.random(), np.random.random()]
+        torch: Any = sys.modules.get("torch")
+        if torch is not None:
+            drawn.append(torch.rand(()).item())
+        return tuple(drawn)
+
+
+class MortalAugmented(Augmented):
+    """The same. It kills its worker at an item, once."""
+
+    def __init__(self, n: int, at: int, note: str) -> None:
+        super().__init__(n)
+        self.at, self.note = at, note
+
+    def __getitem__(self, i: int) -> Any:
+        if i == self.at and not os.path.exists(self.note):
+            with open(self.note, "w"):
+                pass
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__getitem__(i)
+
+
+class Printed(Numbers):
+    """A map-style data set with a fingerprint."""
+
+    def __init__(self, n: int, fingerprint: str) -> None:
+        super().__init__(n)
+        self.fingerprint = fingerprint
+
+
+class Turning:
+    """A sampler that is read by position: some ids, in odd epochs from behind."""
+
+    def __init__(self, ids: list[int]) -> None:
+        self.ids, self.epoch = ids, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, i: int) -> int:
+        return self.ids[-1 - i] if self.epoch % 2 else self.ids[i]
 
 
 def share(n: int) -> range:

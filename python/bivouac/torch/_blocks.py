@@ -23,7 +23,7 @@ from bivouac._client import connection
 if TYPE_CHECKING:
     from bivouac.torch._sampling import Ids
 
-__all__ = ["Block", "Place", "Planner"]
+__all__ = ["Block", "Course", "Place", "Planner"]
 
 logger = logging.getLogger("bivouac.torch")
 
@@ -31,6 +31,7 @@ _FIRST = 32  # batches of the first block, so that it comes at once
 _MOST = 1024  # batches of a block
 _IDS = 1 << 16  # ids of a block
 _GLOBAL = 1 << 18  # ids of a block over all ranks
+_TRIES = 2  # side-cars that are tried after one that has died
 
 Words = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -195,19 +196,18 @@ class Planner:
         return args
 
     def _wait(self, call: Call | None, args: dict[str, Any]) -> Block:
-        """Wait for a block. A side-car that has died is replaced once."""
-        try:
-            if call is not None:
+        """Wait for a block. If side-cars die again and again, the error is Died."""
+        for tries in range(_TRIES, -1, -1):
+            try:
+                if call is None:
+                    call = connection().start("loader.batches", **args)
                 return self._made(call)
-        except (errors.Died, errors.Closed) as err:
-            logger.warning("%s; the loader goes on with a new one", err)
-        try:
-            return self._made(connection().start("loader.batches", **args))
-        except errors.Died as err:
-            if call is not None:
-                raise
-            logger.warning("%s; the loader goes on with a new one", err)
-        return self._made(connection().start("loader.batches", **args))
+            except (errors.Died, errors.Closed) as err:  # closed: in a process that was forked
+                if tries == 0:
+                    raise
+                logger.warning("%s (the loader asks a new one for the same batches)", err)
+                call = None
+        raise AssertionError
 
     def _made(self, call: Call) -> Block:
         """Wait for a call, and return its block."""
@@ -217,6 +217,64 @@ class Planner:
                 self._warned.add(text)
                 warnings.warn(_spelled(text), stacklevel=6)
         return Block(value, call.fds.pop(), self._seeds)
+
+
+class Course:
+    """A Course is where an elastic loader stands. The loader and its iterator share it.
+
+    Attributes:
+      turn: the number of the iterator that moves the place.
+      begun: a batch of the pass was asked for.
+    """
+
+    def __init__(self, options: dict[str, Any], global_batch: int, ids: Ids | None) -> None:
+        """Take what a Planner takes."""
+        self._made_of = options, global_batch, ids
+        self._planner: Planner | None = None
+        self._place: Place | None = None
+        self._saved: str | None = None  # the state, while there is no place
+        self.turn = 0
+        self.begun = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs. It goes on as from a state."""
+        saved = self._saved if self._place is None else self._place.text()
+        gone = {"_planner": None, "_place": None, "_saved": saved, "begun": False}
+        return {**self.__dict__, **gone}
+
+    @property
+    def planner(self) -> Planner:
+        """What asks for blocks."""
+        if self._planner is None:
+            self._planner = Planner(*self._made_of)
+        return self._planner
+
+    @property
+    def place(self) -> Place:
+        """The place. It covers the batches that were delivered."""
+        if self._place is None:
+            self._place = Place(self.planner.begin(self._saved), 0)
+        return self._place
+
+    def text(self) -> str:
+        """Return the state."""
+        if self._place is None and self._saved is not None:
+            return self._saved
+        return self.place.text()
+
+    def load(self, text: str | None) -> None:
+        """Go to a state. None is the start of the first epoch."""
+        self.move(Place(self.planner.begin(text), 0))
+        self.begun = False
+
+    def leave(self, epoch: int) -> None:
+        """Go to the beginning of a later epoch."""
+        self.move(Place(self.planner.begin(self.text(), epoch), 0))
+        self.begun = False
+
+    def move(self, place: Place) -> None:
+        """Go to a place."""
+        self._place = place
 
 
 def _place_of(state: str | None) -> tuple[int, int]:

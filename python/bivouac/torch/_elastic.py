@@ -15,7 +15,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bivouac import errors
-from bivouac.torch._blocks import Place, Planner
+from bivouac.torch._blocks import Course
+from bivouac.torch._crew import Crew
 from bivouac.torch._elastic_iterators import ElasticIterator, SingleElastic, WorkersElastic
 from bivouac.torch._sampling import Ids, fingerprint_of
 from bivouac.torch._state import is_stateful
@@ -59,8 +60,8 @@ class Elastic:
         uneven: str | None,
         sample_seeds: bool | None,
     ) -> None:
-        """Take a loader whose other arguments were checked."""
-        self._loader = loader
+        """Take a loader whose other arguments were checked. It is not kept."""
+        self._dataset = loader.dataset
         self._samples = len(loader.dataset)
         self._ids = None if sampler is None else Ids(sampler)
         self.rank, self.world = _ranks(rank, world)
@@ -79,72 +80,36 @@ class Elastic:
             "world": self.world,
             "seeds": sample_seeds is not False,
         }
-        self._planner: Planner | None = None
-        self._place: Place | None = None
-        self._saved: str | None = None  # the state, while there is no place
-        self._begun = False  # a batch of the pass was asked for
+        self._course = Course(self._options, self._global, self._ids)
         self._iterator: ElasticIterator | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs: the options and the state."""
-        saved = self._saved if self._place is None else self._place.text()
-        gone = {"_planner": None, "_place": None, "_iterator": None, "_saved": saved}
-        return {**self.__dict__, **gone}
-
-    @property
-    def planner(self) -> Planner:
-        """What asks for blocks."""
-        if self._planner is None:
-            self._planner = Planner(self._options, self._global, self._ids)
-        return self._planner
-
-    @property
-    def place(self) -> Place:
-        """Where the loader stands. It covers the batches that were delivered."""
-        if self._place is None:
-            self._place = Place(self.planner.begin(self._saved), 0)
-            self._saved = None
-        return self._place
-
-    def move(self, place: Place) -> None:
-        """Take the place behind a batch that was delivered."""
-        self._place = place
-
-    def begin_pass(self) -> None:
-        """Note that a batch of the pass was asked for."""
-        self._begun = True
-
-    def end_pass(self, place: Place) -> None:
-        """Take the place behind the end of an epoch."""
-        self._place = place
-        self._begun = False
-
-    def current(self, iterator: ElasticIterator) -> bool:
-        """Report whether an iterator is the last one that was made."""
-        return self._iterator is iterator
+        """Return what another process needs."""
+        return {**self.__dict__, "_iterator": None}
 
     @property
     def epoch(self) -> int:
         """The epoch of the next batch."""
-        return self.place.epoch
+        return self._course.place.epoch
 
     def set_epoch(self, epoch: int) -> None:
         """Make the next pass that of an epoch. The epochs between are left out.
 
         If the loader stands in that epoch, the next pass is the rest of it.
         """
-        if not isinstance(epoch, int) or epoch < self.epoch:
+        now = self.epoch
+        if not isinstance(epoch, int) or epoch < now:
             raise errors.Sequence(
                 op=f"{_OP}.set_epoch",
                 subject="epoch",
-                want=f"{self.epoch}, where the loader stands, or a later one",
+                want=f"{now}, where the loader stands, or a later one",
                 got=repr(epoch),
                 remedy="make a new loader for earlier epochs",
             )
-        if epoch > self.epoch:
+        if epoch > now:
+            self._course.leave(epoch)
             self._drop_iterator()
-            self._place = Place(self.planner.begin(self.place.text(), epoch), 0)
-        self._begun = False
+        self._course.begun = False
 
     @property
     def last_batch_repeated(self) -> int:
@@ -156,26 +121,22 @@ class Elastic:
         n = self._samples if self._ids is None else len(self._ids)
         return n // self._global if self._drop else -(-n // self._global)
 
-    def iterate(self) -> ElasticIterator:
+    def iterate(self, loader: StatefulDataLoader) -> ElasticIterator:
         """Begin a pass: the rest of the epoch after a state, else a whole epoch."""
         self._check_length()
-        before, self._iterator = self._iterator, None
-        if self._begun:  # the pass before was broken off
-            place = self.place
-            self._place = Place(self.planner.begin(place.text(), place.epoch + 1), 0)
-            self._begun = False
-        if self._loader.num_workers == 0:
-            self._iterator = SingleElastic(self._loader, self)
+        course = self._course
+        if course.begun:  # the pass before was broken off
+            course.leave(course.place.epoch + 1)
+        crew = self._drop_iterator(loader.persistent_workers)
+        if loader.num_workers == 0:
+            self._iterator = SingleElastic(loader, course)
         else:
-            crew = None
-            if isinstance(before, WorkersElastic):
-                crew = before.leave(self._loader.persistent_workers)
-            self._iterator = WorkersElastic(self._loader, self, crew)
+            self._iterator = WorkersElastic(loader, course, crew)
         return self._iterator
 
     def _check_length(self) -> None:
         """Refuse a data set that has grown or shrunk since the loader was made."""
-        n = len(self._loader.dataset)
+        n = len(self._dataset)
         if n != self._samples:
             raise errors.Mismatch(
                 op=_OP,
@@ -185,27 +146,25 @@ class Elastic:
                 remedy="make a new loader; states of the old length do not fit it",
             )
 
-    def _drop_iterator(self) -> None:
-        """End the iterator, whose batches are not the next ones any more."""
+    def _drop_iterator(self, keep: bool = False) -> Crew | None:
+        """End the iterator. Return its workers if they are kept."""
         iterator, self._iterator = self._iterator, None
-        if isinstance(iterator, WorkersElastic):
-            iterator.leave(False)
+        self._course.turn += 1
+        return iterator.leave(keep) if isinstance(iterator, WorkersElastic) else None
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state as the members of its document."""
-        text = self._saved if self._place is None and self._saved is not None else self.place.text()
-        state: dict[str, Any] = json.loads(text)
+        state: dict[str, Any] = json.loads(self._course.text())
         return state
 
     def load(self, state: Any) -> None:
         """Go on from a state. None is the start of the first epoch."""
         text = _text_of(state)
         try:
-            block = self.planner.begin(text)
+            self._course.load(text)
         except errors.Mismatch as err:
             raise self._explained(err, text) from err
         self._drop_iterator()
-        self._place, self._saved, self._begun = Place(block, 0), None, False
 
     def _explained(self, err: errors.Mismatch, text: str | None) -> errors.Mismatch:
         """Return the error of a state that does not fit, with the arguments' names of Python."""

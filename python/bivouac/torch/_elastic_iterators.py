@@ -12,14 +12,13 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bivouac import errors
-from bivouac.torch._blocks import Place
-from bivouac.torch._crew import Crew
+from bivouac.torch._blocks import Course, Place
+from bivouac.torch._crew import Crew, Result
 from bivouac.torch._pin import pin, pins
 from bivouac.torch._seeds import SeededFetcher
 from bivouac.torch._worker import FAILURE, WorkerSpec
 
 if TYPE_CHECKING:
-    from bivouac.torch._elastic import Elastic
     from bivouac.torch._loader import StatefulDataLoader
 
 __all__ = ["ElasticIterator", "SingleElastic", "WorkersElastic"]
@@ -28,16 +27,16 @@ __all__ = ["ElasticIterator", "SingleElastic", "WorkersElastic"]
 class ElasticIterator:
     """An ElasticIterator is an epoch of an elastic loader, or the rest of one."""
 
-    def __init__(self, loader: StatefulDataLoader, elastic: Elastic) -> None:
-        self._elastic = elastic
+    def __init__(self, loader: StatefulDataLoader, course: Course) -> None:
+        self._course = course
+        self._turn = course.turn
         self._length = len(loader)
         self._pin = pins(loader)
-        self._at = elastic.place  # of the next task
-        self._over = self._at.index > self._at.block.batches
+        self._over = False
+        self._at = course.place  # of the next task
         self.repeated = 0
-        if self._over:  # the loader stands behind an epoch: this is the next one
-            self._at = Place(elastic.planner.after(self._at.block), 0)
-            self._over = False
+        if self._at.index > self._at.block.batches:  # behind an epoch: this is the next one
+            self._at = Place(course.planner.after(self._at.block), 0)
 
     def __iter__(self) -> ElasticIterator:
         return self
@@ -48,13 +47,13 @@ class ElasticIterator:
     def __next__(self) -> Any:
         if self._over:
             raise StopIteration
-        if not self._elastic.current(self):
+        if self._course.turn != self._turn:
             raise errors.Sequence(
                 op="StatefulDataLoader",
                 got="the loader has a newer iterator, or another state",
                 remedy="use one iterator of a loader at a time",
             )
-        self._elastic.begin_pass()
+        self._course.begun = True
         data = self._deliver()
         return pin(data) if self._pin else data
 
@@ -68,7 +67,7 @@ class ElasticIterator:
         while at.index >= at.block.batches:
             if at.block.ended:
                 return None
-            at = self._at = Place(self._elastic.planner.after(at.block), 0)
+            at = self._at = Place(self._course.planner.after(at.block), 0)
         self._at = Place(at.block, at.index + 1)
         return at
 
@@ -76,20 +75,21 @@ class ElasticIterator:
         """End the epoch."""
         self._over = True
         block = self._at.block
-        self._elastic.end_pass(Place(block, block.batches + 1))
+        self._course.move(Place(block, block.batches + 1))
+        self._course.begun = False
         raise StopIteration
 
     def _delivered(self, task: Place) -> None:
         """Move the place of the loader behind a task."""
         self.repeated = task.block.repeated(task.index)
-        self._elastic.move(Place(task.block, task.index + 1))
+        self._course.move(Place(task.block, task.index + 1))
 
 
 class SingleElastic(ElasticIterator):
     """A SingleElastic reads the data set in the trainer."""
 
-    def __init__(self, loader: StatefulDataLoader, elastic: Elastic) -> None:
-        super().__init__(loader, elastic)
+    def __init__(self, loader: StatefulDataLoader, course: Course) -> None:
+        super().__init__(loader, course)
         collate = loader.collate_fn
         self._fetcher = SeededFetcher(loader.dataset, loader._batched, collate, restore=True)
 
@@ -106,26 +106,26 @@ class SingleElastic(ElasticIterator):
 class WorkersElastic(ElasticIterator):
     """A WorkersElastic reads the data set in worker processes. Tasks go to them in turn."""
 
-    def __init__(self, loader: StatefulDataLoader, elastic: Elastic, crew: Crew | None) -> None:
-        self._crew: Crew | None = None
-        super().__init__(loader, elastic)
+    def __init__(self, loader: StatefulDataLoader, course: Course, crew: Crew | None) -> None:
+        self._crew: Crew | None = crew
+        super().__init__(loader, course)
         self._workers = loader.num_workers
         self._ahead = (loader.prefetch_factor or 2) * self._workers
         self._persistent = loader.persistent_workers
         self._tasks: collections.deque[tuple[int, Place]] = collections.deque()
+        self._held: Result | None = None  # of the first task
         self._sent = 0
-        self._hire(loader, crew)
         try:
+            self._hire(loader)
             self._fill()
         except BaseException:
             self.close()
             raise
 
-    def _hire(self, loader: StatefulDataLoader, crew: Crew | None) -> None:
+    def _hire(self, loader: StatefulDataLoader) -> None:
         """Start the workers, or take those of the epoch before."""
-        if crew is not None:
-            self._crew = crew
-            crew.restart()
+        if self._crew is not None:
+            self._crew.restart()
             return
         specs = [
             WorkerSpec(
@@ -145,11 +145,7 @@ class WorkersElastic(ElasticIterator):
         ]
         context = loader.multiprocessing_context or multiprocessing.get_context()
         self._crew = Crew(context, specs, loader.timeout)
-        try:
-            self._crew.begin()
-        except BaseException:
-            self.close()
-            raise
+        self._crew.begin()
 
     def _fill(self) -> None:
         """Give tasks until enough are under way.
@@ -158,7 +154,7 @@ class WorkersElastic(ElasticIterator):
         """
         crew = self._crew
         assert crew is not None
-        while len(self._tasks) < self._ahead:
+        while len(self._tasks) - (self._held is not None) < self._ahead:
             try:
                 task = self._step()
             except errors.BivouacError:
@@ -183,9 +179,11 @@ class WorkersElastic(ElasticIterator):
                 self.close()
             self._end()
         worker, task = self._tasks[0]
-        result = crew.receive(worker)
+        if self._held is None:
+            self._held = crew.receive(worker)
+        self._fill()  # an interrupt here loses nothing
         self._tasks.popleft()
-        self._fill()
+        result, self._held = self._held, None
         if result.kind == FAILURE:
             result.body.reraise()
         batch = result.batch()

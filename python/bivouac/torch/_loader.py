@@ -17,6 +17,7 @@ from bivouac.torch._elastic_iterators import ElasticIterator
 from bivouac.torch._fetch import is_iterable
 from bivouac.torch._iterator import LoaderIterator, SingleIterator
 from bivouac.torch._samplers import BatchSampler, Endless, RandomSampler, SequentialSampler
+from bivouac.torch._state import refuse_elastic
 from bivouac.torch._workers import WorkersIterator
 
 __all__ = ["StatefulDataLoader"]
@@ -244,7 +245,7 @@ class StatefulDataLoader:
     def __iter__(self) -> LoaderIterator | ElasticIterator:
         """Begin an epoch, or go on where the state was taken that was loaded."""
         if self._elastic is not None:
-            return self._elastic.iterate()
+            return self._elastic.iterate(self)
         keep = self.persistent_workers and self.num_workers > 0
         if self._made_for_state:
             self._made_for_state = False
@@ -296,6 +297,7 @@ class StatefulDataLoader:
         self._made_for_state = False
         if state_dict == {}:
             return
+        refuse_elastic(state_dict)
         self._next_state = state_dict
 
     def check_worker_number_rationality(self) -> None:

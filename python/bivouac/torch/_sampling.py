@@ -62,6 +62,17 @@ class Ids:
 def fingerprint_of(value: Any) -> str:
     """Return the `fingerprint` of a data set or sampler, an attribute or a method, or ""."""
     own = getattr(value, "fingerprint", None)
-    if own is not None and callable(own):
-        own = own()
-    return "" if own is None else str(own)
+    if callable(own):
+        try:
+            own = own()
+        except TypeError:
+            pass
+    if own is not None and not isinstance(own, str):
+        raise errors.Invalid(
+            op="StatefulDataLoader",
+            subject="fingerprint",
+            want=f"a text, or a method that returns one, of the {type(value).__name__}",
+            got=type(own).__name__,
+            remedy="give the attribute another name if it does not identify the contents",
+        )
+    return own or ""

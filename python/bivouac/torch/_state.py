@@ -5,7 +5,17 @@ from __future__ import annotations
 import pickle
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["Lane", "Stateful", "is_stateful", "lane_document", "load_into", "state_of"]
+from bivouac import errors
+
+__all__ = [
+    "Lane",
+    "Stateful",
+    "is_stateful",
+    "lane_document",
+    "load_into",
+    "refuse_elastic",
+    "state_of",
+]
 
 # The members of a state.
 INDEX_SAMPLER = "_index_sampler_state"
@@ -60,6 +70,18 @@ def load_into(value: Any, state: Any) -> None:
     """Load a state into a value that has states."""
     if is_stateful(value):
         value.load_state_dict(state)
+
+
+def refuse_elastic(state: Any) -> None:
+    """Refuse the state of an elastic loader, which another loader does not take."""
+    if isinstance(state, dict) and state.get("kind") == "loader":
+        raise errors.Mismatch(
+            op="load_state_dict",
+            subject="elastic",
+            want="a state in torchdata's form",
+            got="a state of a loader with elastic=True",
+            remedy="set elastic=True",
+        )
 
 
 def sampler_states(sampler: Any, iterator: Any, drawn: int, length: int | None) -> dict[str, Any]:
