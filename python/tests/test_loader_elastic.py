@@ -591,6 +591,67 @@ def test_the_command_reads_the_state(tmp_path: Path) -> None:
     assert next(iter(rest)) == sum(steps[3], [])
 
 
+EXCHANGE = Path(__file__).resolve().parents[2] / "loader" / "testdata" / "python"
+
+
+def rest_of(case: dict[str, Any], **args: Any) -> tuple[list[int], list[str]]:
+    """Return ids and seeds of the rest of an epoch and of the next one, from the state of a case."""
+    loader = exchanging(case, **args)
+    loader.load_state_dict(case["state"])
+    samples = [sample for _ in range(2) for batch in loader for sample in batch]
+    return [sample[0] for sample in samples], [str(sample[1]) for sample in samples]
+
+
+def exchanging(case: dict[str, Any], **args: Any) -> StatefulDataLoader:
+    """Return the loader of a case."""
+    dataset = data.Augmented(case["samples"])
+    if case["fingerprint"]:
+        dataset.fingerprint = case["fingerprint"]  # type: ignore[attr-defined]
+    args = {"batch_size": 1, **args}
+    same = {"shuffle": case["shuffle"], "seed": int(case["seed"]), "name": case["name"]}
+    return make(dataset, **same, **args)
+
+
+def test_go_opens_what_python_writes() -> None:
+    """The file is what Python writes. TestStatesOfPython in Go opens it."""
+    cases = []
+    for i in range(14):
+        world, batch = 1 + i % 3, 1 + i % 4
+        case: dict[str, Any] = {
+            "samples": 4 + 9 * i,
+            "fingerprint": "v1" if i % 3 == 0 else "",
+            "batch_size": batch,
+            "shuffle": i % 4 != 1,
+            "seed": str((i << 60) + i),
+            "name": "images" if i % 2 else "",
+            "drop_last": i % 5 == 4,
+            "rank": i % world,
+            "world": world,
+        }
+        rank = {name: case[name] for name in ("rank", "world", "batch_size", "drop_last")}
+        loader = exchanging(case, **rank)
+        for _ in range(1 + i % 3):
+            for k, _ in enumerate(loader):
+                if k == i:
+                    break
+        case["state"] = loader.state_dict()
+        case["rest"], case["seeds"] = rest_of(case)
+        cases.append(case)
+    text = json.dumps(cases, indent=1) + "\n"
+    path = EXCHANGE / "python.json"
+    if os.environ.get("BIVOUAC_UPDATE"):
+        path.write_text(text)
+    assert path.read_text() == text, "BIVOUAC_UPDATE=1 writes it anew"
+
+
+def test_python_opens_what_go_writes() -> None:
+    cases = json.loads((EXCHANGE / "go.json").read_text())
+    assert len(cases) > 10
+    for i, case in enumerate(cases):
+        args = {"batch_size": 1 + i % 7, "num_workers": i % 2}
+        assert rest_of(case, **args) == (case["rest"], case["seeds"])
+
+
 def test_no_import_of_torch() -> None:
     code = (
         "import sys, bivouac.torch as t\n"
