@@ -310,6 +310,9 @@ func (b *block) fill(ctx context.Context, l *loader.Loader[pick, int], a *loader
 		return false, err
 	}
 	for len(b.ends) < a.batches && len(b.ids) < a.ids && a.room(len(b.ends)) {
+		if err := context.Cause(ctx); err != nil {
+			return false, err
+		}
 		n, err := l.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return true, b.note(l)

@@ -153,7 +153,9 @@ class Planner:
           state: the state.
           epoch: leave epochs out up to this one.
         """
-        self._next = None
+        pending, self._next = self._next, None
+        if pending is not None:
+            pending[1].cancel()
         args = self._args(state, epoch, _FIRST)
         block = self._wait(None, args)
         self._ask(block)
