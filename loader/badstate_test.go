@@ -372,7 +372,8 @@ func TestStateWithoutAFingerprint(t *testing.T) {
 		"named":   named{ids(100), "b"},
 		"factory": loader.Factory(named{ids(100), "b"}, func(context.Context) (loader.Map[int64], error) { return nil, nil }),
 	} {
-		if err := open(t, ds, o).SetState(saved); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "fingerprint") {
+		err := open(t, ds, o).SetState(saved)
+		if !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "fingerprint") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -124,8 +124,8 @@ func TestStatesOfPython(t *testing.T) {
 func TestStatesForPython(t *testing.T) {
 	var cases []exchanged
 	for i := range 16 {
-		e := exchanged{Samples: int64(5 + 7*i), Batch: 1 + i%5, Shuffle: i%4 != 3, Seed: strconv.FormatUint(uint64(i)<<60+7, 10),
-			World: 1 + i%3, Rank: i % (1 + i%3), DropLast: i%6 == 5}
+		e := exchanged{Samples: int64(5 + 7*i), Batch: 1 + i%5, Shuffle: i%4 != 3,
+			Seed: strconv.FormatUint(uint64(i)<<60+7, 10), World: 1 + i%3, Rank: i % (1 + i%3), DropLast: i%6 == 5}
 		if i%2 == 1 {
 			e.Name, e.Fingerprint = "images", "v1"
 		}

@@ -152,7 +152,8 @@ func TestSamplerThatSkips(t *testing.T) {
 	o.Sampler = skipping{69, &read}
 	l = open(t, ids(100), o)
 	restore(t, l, saved)
-	if _, err := l.Next(context.Background()); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "70 draws") {
+	_, err := l.Next(context.Background())
+	if !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "70 draws") {
 		t.Error(err)
 	}
 }

@@ -51,6 +51,14 @@ def test_a_loop_of_bivouac_loses_nothing(tmp_path: Path) -> None:
     assert report["places"] == "steps" and report["restarts"] == len(report["kills"]) > 0
 
 
+def test_an_elastic_loop_loses_nothing_with_other_workers(tmp_path: Path) -> None:
+    status, report = crashtest(tmp_path, "elastic_loop.py", "--vary", kills=3)
+    assert status == 0, report["failures"]
+    findings = report["findings"]
+    assert findings["samples"]["unbroken"] == findings["samples"]["killed"] == 4 * 256
+    assert findings["weights"]["recorded"] and findings["weights"]["equal"]
+
+
 @pytest.mark.torch
 def test_a_plain_loop_repeats_what_its_epoch_had_before_the_checkpoint(tmp_path: Path) -> None:
     pytest.importorskip("torch")

@@ -19,7 +19,7 @@ import bivouac as bv
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "python"
-PAGE = ROOT / "docs" / "guide" / "python-resume.md"
+GUIDE = ROOT / "docs" / "guide"
 STEPS = 60
 
 pytestmark = [
@@ -110,9 +110,10 @@ def checksum(tree: Any) -> int:
     return zlib.crc32(np.concatenate(leaves(tree)).tobytes())
 
 
-def test_the_page_shows_the_examples() -> None:
+@pytest.mark.parametrize(("page", "least"), [("python-resume.md", 3), ("elastic.md", 2)])
+def test_the_page_shows_the_examples(page: str, least: int) -> None:
     sources = [path.read_text() for path in sorted(EXAMPLES.glob("*.py"))]
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
-    assert len(blocks) >= 3
+    blocks = re.findall(r"^```python\n(.*?)^```$", (GUIDE / page).read_text(), re.M | re.S)
+    assert len(blocks) >= least
     for block in blocks:
         assert any(block in source for source in sources), f"no example has:\n{block}"
