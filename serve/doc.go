@@ -9,6 +9,7 @@
 //	  client ── Unix socket ── frames ── connection ── calls
 //	  numpy  ── memfd ────────────────── arena (saves)
 //	  numpy  ── memfd ────────────────── result (loads)
+//	  loader ── memfd ────────────────── block (ids and states of the next batches)
 //
 // A connection owns its arenas, checkpointers and calls. They end with it. A save that was accepted
 // is handed over: it is committed even if the trainer is killed.
