@@ -513,6 +513,59 @@ def test_a_failure_is_told_once_and_the_state_is_before_it(workers: int) -> None
     assert loader.state_dict()["epoch"] == 1
 
 
+class Interrupted(data.Augmented):
+    """A data set whose reading is interrupted at an item, once."""
+
+    done = False
+
+    def __getitem__(self, i: int) -> Any:
+        if i == 5 and not self.done:
+            self.done = True
+            raise KeyboardInterrupt
+        return super().__getitem__(i)
+
+
+def going_on(iterator: Any) -> list[Any]:
+    """Return the rest of a pass, over interrupts."""
+    got: list[Any] = []
+    while True:
+        try:
+            got.append(next(iterator))
+        except KeyboardInterrupt:
+            continue
+        except StopIteration:
+            return got
+
+
+def test_an_interrupt_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while a batch is read, and before and after each message of the workers."""
+    want = list(make(data.Augmented(40)))
+    assert going_on(iter(make(Interrupted(40)))) == want
+    from bivouac.torch._crew import Crew
+
+    send, receive = Crew.send, Crew.receive
+    for name in ("send", "receive"):
+        for after in (False, True):
+            count = 0
+
+            def stop(crew: Any, *args: Any) -> Any:
+                nonlocal count
+                count += 1
+                if count % 3 == 0 and (name == "send" or not after):
+                    if after:
+                        send(crew, *args)
+                    raise KeyboardInterrupt
+                return (send if name == "send" else receive)(crew, *args)
+
+            loader = make(data.Augmented(40), num_workers=2)
+            iterator = iter(loader)
+            with monkeypatch.context() as patched:
+                patched.setattr(Crew, name, stop)
+                got = going_on(iterator)
+            assert got == want and count > 5, (name, after)
+            assert loader.state_dict()["epoch"] == 1
+
+
 def test_persistent_workers_stay() -> None:
     loader = make(data.Augmented(20), num_workers=2, persistent_workers=True)
     want = make(data.Augmented(20))

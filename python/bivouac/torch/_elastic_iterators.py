@@ -61,15 +61,13 @@ class ElasticIterator:
         """Return the next batch, and move the place of the loader behind it."""
         raise NotImplementedError
 
-    def _step(self) -> Place | None:
-        """Return the place of the next task, and go on behind it; None at the end of the epoch."""
-        at = self._at
-        while at.index >= at.block.batches:
-            if at.block.ended:
+    def _task(self) -> Place | None:
+        """Return the place of the next task, or None at the end of the epoch."""
+        while self._at.index >= self._at.block.batches:
+            if self._at.block.ended:
                 return None
-            at = self._at = Place(self._course.planner.after(at.block), 0)
-        self._at = Place(at.block, at.index + 1)
-        return at
+            self._at = Place(self._course.planner.after(self._at.block), 0)
+        return self._at
 
     def _end(self) -> NoReturn:
         """End the epoch."""
@@ -94,11 +92,16 @@ class SingleElastic(ElasticIterator):
         self._fetcher = SeededFetcher(loader.dataset, loader._batched, collate, restore=True)
 
     def _deliver(self) -> Any:
-        task = self._step()
+        task = self._task()
         if task is None:
             self._end()
         block, i = task.block, task.index
-        data = self._fetcher.fetch((block.ids(i), block.seeds(i)))
+        try:
+            data = self._fetcher.fetch((block.ids(i), block.seeds(i)))
+        except Exception:
+            self._at = Place(block, i + 1)  # it is told once; after an interrupt it is read again
+            raise
+        self._at = Place(block, i + 1)
         self._delivered(task)
         return data
 
@@ -112,8 +115,8 @@ class WorkersElastic(ElasticIterator):
         self._workers = loader.num_workers
         self._ahead = (loader.prefetch_factor or 2) * self._workers
         self._persistent = loader.persistent_workers
-        self._tasks: collections.deque[tuple[int, Place]] = collections.deque()
-        self._held: Result | None = None  # of the first task
+        self._tasks: collections.deque[tuple[int, Place]] = collections.deque()  # with numbers
+        self._held: Result | None = None  # of the first task, or of the one before it
         self._sent = 0
         try:
             self._hire(loader)
@@ -150,43 +153,59 @@ class WorkersElastic(ElasticIterator):
     def _fill(self) -> None:
         """Give tasks until enough are under way.
 
-        If the side-car fails while there are tasks, the next call tries again.
+        If the side-car fails while there are tasks, the next call tries again. An interrupt at any
+        instant loses no task: a task that was given is in `_tasks`, or is given again.
         """
         crew = self._crew
         assert crew is not None
-        while len(self._tasks) - (self._held is not None) < self._ahead:
+        while len(self._tasks) - self._has_first() < self._ahead:
             try:
-                task = self._step()
+                task = self._task()
             except errors.BivouacError:
                 if self._tasks:
                     return
                 raise
             if task is None:
                 return
-            worker = self._sent % self._workers
-            index = task.block.ids(task.index), task.block.seeds(task.index)
-            crew.send(worker, self._sent, index, False)
-            self._tasks.append((worker, task))
-            self._sent += 1
+            if not self._tasks or self._tasks[-1][1] is not task:
+                seq = self._sent
+                index = task.block.ids(task.index), task.block.seeds(task.index)
+                crew.send(seq % self._workers, seq, index, False)
+                self._tasks.append((seq, task))
+            self._sent = self._tasks[-1][0] + 1
+            self._at = Place(task.block, task.index + 1)
+
+    def _has_first(self) -> bool:
+        """Report whether the result of the first task has come."""
+        held, tasks = self._held, self._tasks
+        return held is not None and bool(tasks) and held.seq == tasks[0][0]
+
+    def _receive(self, seq: int) -> Result:
+        """Return the result of a task. A task that was given twice has two; one is dropped."""
+        assert self._crew is not None
+        while True:
+            result = self._crew.receive(seq % self._workers)
+            if result.seq == seq:
+                return result
+            result.drop()
 
     def _deliver(self) -> Any:
-        crew = self._crew
-        if crew is None:
+        if self._crew is None:
             raise errors.Closed(op="StatefulDataLoader", got="the iterator was closed")
         self._fill()
         if not self._tasks:
             if not self._persistent:
                 self.close()
             self._end()
-        worker, task = self._tasks[0]
-        if self._held is None:
-            self._held = crew.receive(worker)
-        self._fill()  # an interrupt here loses nothing
+        seq, task = self._tasks[0]
+        result = self._held
+        if result is None or not self._has_first():
+            result = self._held = self._receive(seq)
+        self._fill()
+        batch = None if result.kind == FAILURE else result.batch()
         self._tasks.popleft()
-        result, self._held = self._held, None
         if result.kind == FAILURE:
             result.body.reraise()
-        batch = result.batch()
         self._delivered(task)
         return batch
 
