@@ -91,6 +91,9 @@ func ops() map[string]func(*call) (reply, error) {
 		"training.close":         trainingClose,
 
 		"loader.batches": loaderBatches,
+		"loader.streams": loaderStreams,
+		"loader.seeds":   loaderSeeds,
+		"loader.merge":   loaderMerge,
 	}
 }
 
