@@ -314,6 +314,55 @@ func TestStreamsRefuse(t *testing.T) {
 	c.refused(errs.Invalid, "loader.streams", args)
 }
 
+// FuzzStreams checks that no arguments make loader.streams panic or wait, and that the state that is
+// answered is taken again. The bytes of counts are the items of streams; bits choose flags.
+func FuzzStreams(f *testing.F) {
+	f.Fuzz(func(t *testing.T, streams, batch, world, rank int16, seed uint64, bits uint8, delivered int16, counts []byte,
+		saved string,
+	) {
+		read := []object{}
+		for i, n := range counts {
+			one := object{"stream": i, "items": int8(n), "ended": n&1 != 0}
+			if bits&1 != 0 {
+				one["iterator"] = saved
+			}
+			if bits&2 != 0 {
+				one["dataset"], one["initial"] = saved, "0"
+			}
+			read = append(read, one)
+		}
+		args := object{"streams": streams, "batch_size": batch, "world": world, "rank": rank, "seed": seed, "delivered": delivered,
+			"read": read, "iterator": bits&1 != 0, "dataset": bits&2 != 0, "self": bits&4 != 0, "end": bits&8 != 0,
+			"leave": bits&16 != 0, "drop_last": bits&32 != 0}
+		if bits&64 != 0 {
+			args["state"] = saved
+		}
+		ask := func() (reply, error) {
+			text, err := json.Marshal(args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := &call{connection: &connection{Options: Options{}.withDefaults()}, ctx: t.Context(), args: newArgs(text)}
+			return loaderStreams(k)
+		}
+		r, err := ask()
+		if err != nil {
+			if errs.KindOf(err) == errs.Other {
+				t.Fatalf("%v: %v", args, err)
+			}
+			return
+		}
+		var got struct{ State string }
+		if err := json.Unmarshal(r.json, &got); err != nil {
+			t.Fatal(err)
+		}
+		args["state"], args["read"], args["delivered"], args["end"], args["leave"] = got.State, nil, 0, false, false
+		if _, err := ask(); err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+	})
+}
+
 // TestSeedsAndMerge compares both calls with package loader.
 func TestSeedsAndMerge(t *testing.T) {
 	c := served(t)

@@ -242,6 +242,7 @@ _kinds: dict[str, type[BivouacError]] = {
 
 # The side-car's remedies name the options of the Go library.
 _spellings = {
+    "loader.Merge": "bivouac.torch.merge_states",
     "SaveOptions.PartialUpdate": "partial_update=True",
     "Options.Multiprocessing": "MultiprocessingOptions",
     "Options.AcceptMissing": "accept_missing=True",

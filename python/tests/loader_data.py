@@ -248,3 +248,128 @@ def keep(batch: Any) -> Any:
 def fail(worker: int) -> None:
     """Raise an error at the beginning of a worker."""
     raise ValueError(f"worker {worker} cannot begin")
+
+
+class Drawing(StatefulStream):
+    """An iterable of what the generators draw, and of the stream. Its iterator has a state."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return DrawingPlace(share(self.n))
+
+
+class DrawingPlace(Place):
+    """Its iterator."""
+
+    def __next__(self) -> Any:
+        i = super().__next__()
+        info = get_worker_info()
+        assert info is not None
+        return i, info.id, info.num_workers, get_sample_seed(), random.random(), np.random.random()
+
+
+class Passes(Drawing):
+    """An iterable that has a state itself: how many passes have ended. They shift the items."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.passes = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        return PassingPlace(self)
+
+    def state_dict(self) -> dict[str, int]:
+        return {"passes": self.passes}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.passes = state["passes"]
+
+
+class PassingPlace(DrawingPlace):
+    """Its iterator."""
+
+    def __init__(self, dataset: Passes) -> None:
+        super().__init__(share(dataset.n))
+        self.dataset, self.shift, self.ended = dataset, 1000 * dataset.passes, False
+
+    def __next__(self) -> Any:
+        try:
+            drawn = super().__next__()
+        except StopIteration:
+            self.dataset.passes += not self.ended
+            self.ended = True
+            raise
+        return drawn[0] + self.shift, *drawn[1:]
+
+
+class Itself:
+    """An iterable that is its own iterator, with passes as above."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.passes, self.i = n, 0, 0
+        self.ids = range(0)
+
+    def __iter__(self) -> Itself:
+        self.passes += 1
+        self.i, self.ids = 0, share(self.n)
+        return self
+
+    def __next__(self) -> Any:
+        if self.i >= len(self.ids):
+            raise StopIteration
+        self.i += 1
+        return self.ids[self.i - 1] + 1000 * self.passes, get_sample_seed(), random.random()
+
+    def state_dict(self) -> dict[str, int]:
+        return {"passes": self.passes, "i": self.i}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.passes, self.i = state["passes"], state["i"]
+        self.ids = share(self.n)
+
+
+class MortalDrawing(Drawing):
+    """A Drawing that kills its worker at an item, once."""
+
+    def __init__(self, n: int, at: int, note: str) -> None:
+        super().__init__(n)
+        self.at, self.note = at, note
+
+    def __iter__(self) -> Iterator[Any]:
+        return MortalPlace(share(self.n), self.at, self.note)
+
+
+class MortalPlace(DrawingPlace):
+    """Its iterator."""
+
+    def __init__(self, ids: range, at: int, note: str) -> None:
+        super().__init__(ids)
+        self.at, self.note = at, note
+
+    def __next__(self) -> Any:
+        if self.i < len(self.ids) and self.ids[self.i] == self.at and not os.path.exists(self.note):
+            with open(self.note, "w"):
+                pass
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__next__()
+
+
+class FailingDrawing(Drawing):
+    """A Drawing that raises an error at an item, once."""
+
+    def __init__(self, n: int, at: int, note: str) -> None:
+        super().__init__(n)
+        self.at, self.note = at, note
+
+    def __iter__(self) -> Iterator[Any]:
+        return FailingPlace(share(self.n), self.at, self.note)
+
+
+class FailingPlace(MortalPlace):
+    """Its iterator."""
+
+    def __next__(self) -> Any:
+        if self.i < len(self.ids) and self.ids[self.i] == self.at and not os.path.exists(self.note):
+            with open(self.note, "w"):
+                pass
+            raise LookupError(f"no item {self.at}")
+        return super().__next__()

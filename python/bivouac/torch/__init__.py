@@ -27,7 +27,8 @@ from bivouac.torch._loader import StatefulDataLoader
 from bivouac.torch._samplers import BatchSampler, RandomSampler, SequentialSampler
 from bivouac.torch._seeds import get_sample_seed
 from bivouac.torch._state import Stateful
-from bivouac.torch._worker import WorkerInfo, get_worker_info
+from bivouac.torch._streams import merge_states
+from bivouac.torch._worker_info import WorkerInfo, get_worker_info
 
 __all__ = [
     "BatchSampler",
@@ -42,4 +43,5 @@ __all__ = [
     "default_convert",
     "get_sample_seed",
     "get_worker_info",
+    "merge_states",
 ]

@@ -23,7 +23,7 @@ from bivouac._client import connection
 if TYPE_CHECKING:
     from bivouac.torch._sampling import Ids
 
-__all__ = ["Block", "Course", "Place", "Planner"]
+__all__ = ["Block", "Course", "Place", "Planner", "ask"]
 
 logger = logging.getLogger("bivouac.torch")
 
@@ -34,6 +34,31 @@ _GLOBAL = 1 << 18  # ids of a block over all ranks
 _TRIES = 2  # side-cars that are tried after one that has died
 
 Words = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def ask(op: str, args: dict[str, Any], call: Call | None = None) -> Call:
+    """Return an operation of the side-car that has ended well.
+
+    A side-car that has died is replaced, because these operations leave nothing behind. If
+    side-cars die again and again, the error is Died.
+
+    Args:
+      op: the operation.
+      args: its arguments.
+      call: the operation, if it was begun.
+    """
+    for tries in range(_TRIES, -1, -1):
+        try:
+            if call is None:
+                call = connection().start(op, **args)
+            call.result()
+            return call
+        except (errors.Died, errors.Closed) as err:  # closed: in a process that was forked
+            if tries == 0:
+                raise
+            logger.warning("%s (the loader asks a new one for the same batches)", err)
+            call = None
+    raise AssertionError
 
 
 class Block:
@@ -198,22 +223,9 @@ class Planner:
         return args
 
     def _wait(self, call: Call | None, args: dict[str, Any]) -> Block:
-        """Wait for a block. If side-cars die again and again, the error is Died."""
-        for tries in range(_TRIES, -1, -1):
-            try:
-                if call is None:
-                    call = connection().start("loader.batches", **args)
-                return self._made(call)
-            except (errors.Died, errors.Closed) as err:  # closed: in a process that was forked
-                if tries == 0:
-                    raise
-                logger.warning("%s (the loader asks a new one for the same batches)", err)
-                call = None
-        raise AssertionError
-
-    def _made(self, call: Call) -> Block:
-        """Wait for a call, and return its block."""
-        value = call.result()
+        """Wait for a block."""
+        call = ask("loader.batches", args, call)
+        value = call.value()
         for text in value["warnings"]:
             if text not in self._warned:
                 self._warned.add(text)
@@ -250,6 +262,11 @@ class Course:
         if self._planner is None:
             self._planner = Planner(*self._made_of)
         return self._planner
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the next batch."""
+        return self.place.epoch
 
     @property
     def place(self) -> Place:

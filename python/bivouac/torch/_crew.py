@@ -16,7 +16,7 @@ from typing import Any
 
 from bivouac.torch import _worker
 from bivouac.torch._slots import Reader
-from bivouac.torch._worker import DATA, END, HEAD, MAP, READY, REPLAY, STATEFUL, WorkerSpec
+from bivouac.torch._worker import DATA, END, HEAD, MAP, READY, STATEFUL, STREAMS, WorkerSpec
 
 __all__ = ["Crew", "Result"]
 
@@ -190,7 +190,9 @@ class Crew:
         if member.kind == MAP:
             self._forget(member)
         elif result.raw is not None:
-            if member.kind == STATEFUL:
+            if member.kind == STREAMS:
+                member.lane = {**member.lane, **pickle.loads(result.raw)}
+            elif member.kind == STATEFUL:
                 member.lane = pickle.loads(result.raw)
             else:
                 member.items = pickle.loads(result.raw)[3]

@@ -61,6 +61,11 @@ class ElasticIterator:
         """Return the next batch, and move the place of the loader behind it."""
         raise NotImplementedError
 
+    def leave(self, keep: bool) -> Crew | None:
+        """End the iterator. Return its workers if they are kept."""
+        del keep
+        return None
+
     def _task(self) -> Place | None:
         """Return the place of the next task, or None at the end of the epoch."""
         while self._at.index >= self._at.block.batches:

@@ -11,9 +11,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from bivouac.torch import _collate, _elastic
-from bivouac.torch._elastic import Elastic
-from bivouac.torch._elastic_iterators import ElasticIterator
+from bivouac.torch import _collate, _elastic, _elastic_checks
+from bivouac.torch._elastic import Elastic, Pass
 from bivouac.torch._fetch import is_iterable
 from bivouac.torch._iterator import LoaderIterator, SingleIterator
 from bivouac.torch._samplers import BatchSampler, Endless, RandomSampler, SequentialSampler
@@ -75,6 +74,8 @@ class StatefulDataLoader:
         batch_size counts the samples of one rank.
       uneven: what a rank does that gets no sample of the last batch of an epoch: "repeat sample",
         the default, or "end early".
+      streams: how many streams read an iterable data set; it is in the state. The default is one
+        for each worker of each rank.
       sample_seeds: seed the generators of Python, numpy and torch for each sample. The default is
         True.
     """
@@ -106,6 +107,7 @@ class StatefulDataLoader:
         rank: int | None = None,
         world: int | None = None,
         uneven: str | None = None,
+        streams: int | None = None,
         sample_seeds: bool | None = None,
     ) -> None:
         prefetch_factor = _check_workers(
@@ -113,11 +115,28 @@ class StatefulDataLoader:
         )
         _refuse_pipes(dataset)
         self._iterable = is_iterable(dataset)
-        own: dict[str, Any] = dict(seed=seed, name=name, rank=rank, world=world, uneven=uneven)
+        own: dict[str, Any] = dict(
+            seed=seed,
+            name=name,
+            rank=rank,
+            world=world,
+            uneven=uneven,
+            streams=streams,
+            sample_seeds=sample_seeds,
+        )
         if elastic:
-            _elastic.check(dataset, self._iterable, batch_sampler, generator, in_order)
+            _elastic_checks.check(
+                dataset,
+                self._iterable,
+                batch_sampler,
+                generator,
+                in_order,
+                persistent_workers,
+                uneven,
+                streams,
+            )
         else:
-            _elastic.only_elastic(**own, sample_seeds=sample_seeds)
+            _elastic_checks.only_elastic(**own)
         if self._iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
         shuffle = bool(shuffle)
@@ -172,7 +191,7 @@ class StatefulDataLoader:
         self.elastic = elastic
         self._elastic: Elastic | None = None
         if elastic:
-            self._elastic = Elastic(self, shuffle, sampler, sample_seeds=sample_seeds, **own)
+            self._elastic = _elastic.make(self, shuffle, sampler, **own)
         self._next_state: dict[str, Any] | None = None
         self._made_for_state = False  # the iterator was made by state_dict
         self.check_worker_number_rationality()
@@ -242,7 +261,7 @@ class StatefulDataLoader:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
 
-    def __iter__(self) -> LoaderIterator | ElasticIterator:
+    def __iter__(self) -> LoaderIterator | Pass:
         """Begin an epoch, or go on where the state was taken that was loaded."""
         if self._elastic is not None:
             return self._elastic.iterate(self)

@@ -23,40 +23,18 @@ from bivouac.torch import _collate, _generator
 from bivouac.torch._fetch import Fetcher, IterableFetcher, make_fetcher
 from bivouac.torch._seeds import SeededFetcher
 from bivouac.torch._slots import Writer
-from bivouac.torch._state import Lane, load_into
+from bivouac.torch._state import load_into
+from bivouac.torch._streams import StreamsFetcher
+from bivouac.torch._worker_info import WorkerInfo, inform
 
-__all__ = ["Failure", "WorkerInfo", "WorkerSpec", "get_worker_info", "run"]
+__all__ = ["Failure", "WorkerSpec", "run"]
 
 READY, DATA, END, FAILURE = range(4)
 HEAD = struct.Struct("<Q")
 _CHECK = 500  # milliseconds after which a worker looks whether its parent is alive
-MAP, STATEFUL, REPLAY = range(3)
-"""What it takes to replace a worker: nothing, its state, or reading from the beginning."""
-
-
-@dataclass(frozen=True)
-class WorkerInfo:
-    """A WorkerInfo tells code in a worker about the worker.
-
-    Attributes:
-      id: the number of the worker, from 0.
-      num_workers: how many workers the loader has.
-      seed: the seed of the random numbers of torch and Python in the worker.
-      dataset: the worker's copy of the data set.
-    """
-
-    id: int
-    num_workers: int
-    seed: int
-    dataset: Any
-
-
-_info: WorkerInfo | None = None
-
-
-def get_worker_info() -> WorkerInfo | None:
-    """Return the WorkerInfo in a worker of a loader, and None in another process."""
-    return _info
+MAP, STATEFUL, REPLAY, STREAMS = range(4)
+"""What it takes to replace a worker: nothing, its state, reading from the beginning, or the states
+of its streams."""
 
 
 @dataclass
@@ -74,7 +52,9 @@ class WorkerSpec:
     init: Any
     torch: bool
     elastic: bool = False
-    lane: Lane | None = None  # the state that it goes on from
+    streams: bool = False
+    seeds: bool = False  # of the items of streams
+    lane: Any = None  # the Lane that it goes on from, or the Lanes of its streams
     skip_items: int = 0  # items of an iterable that it reads first and leaves out
 
 
@@ -220,7 +200,7 @@ class _Worker:
         finally:
             _collate.place = None
 
-    def _begin(self, init: Any, lane: Lane | None) -> None:
+    def _begin(self, init: Any, lane: Any) -> None:
         """Open the data set, and report its state."""
         spec, failure, raw, kind = self._spec, None, None, MAP
         self._ended = False
@@ -228,24 +208,36 @@ class _Worker:
             if init is not None:
                 init(spec.worker)
             # The state of the data set comes first, then the iterator, then its state.
-            if lane is not None and lane[0] is not None:
+            if not spec.streams and lane is not None and lane[0] is not None:
                 load_into(self._dataset, lane[0])
             fetcher: Fetcher
-            if spec.elastic:
+            if spec.streams:
+                fetcher = StreamsFetcher(
+                    self._dataset,
+                    spec.batched,
+                    self._collate,
+                    spec.drop_last,
+                    lane,
+                    spec.seeds,
+                    restore=False,
+                )
+            elif spec.elastic:
                 fetcher = SeededFetcher(self._dataset, spec.batched, self._collate, restore=False)
             else:
                 fetcher = make_fetcher(
                     spec.iterable, self._dataset, spec.batched, self._collate, spec.drop_last
                 )
             self._fetcher = fetcher
-            if lane is not None:
+            if lane is not None and not spec.streams:
                 fetcher.load(lane)
             if spec.skip_items and isinstance(fetcher, IterableFetcher):
                 fetcher.skip(spec.skip_items)
                 fetcher.ended = False
                 spec.skip_items = 0
             state = fetcher.state()
-            if fetcher.stateful():
+            if spec.streams:
+                kind = STREAMS
+            elif fetcher.stateful():
                 kind = STATEFUL
             elif spec.iterable:
                 kind = REPLAY
@@ -300,8 +292,4 @@ def _seed(spec: WorkerSpec) -> None:
 
 def _inform(spec: WorkerSpec, dataset: Any) -> None:
     """Set what get_worker_info returns, here and in torch."""
-    global _info
-    _info = WorkerInfo(spec.worker, spec.num_workers, spec.base_seed + spec.worker, dataset)
-    module = sys.modules.get("torch.utils.data._utils.worker")
-    if module is not None:
-        module._worker_info = _info  # type: ignore[attr-defined]
+    inform(WorkerInfo(spec.worker, spec.num_workers, spec.base_seed + spec.worker, dataset))
