@@ -41,8 +41,8 @@ type streamsArgs struct {
 	iterator bool // its iterators have a state
 	self     bool // the data set is its own iterator
 	read     []streamArg
-	// delivered is the number of batches. With end the epoch has ended behind them; with leave its rest
-	// is left out.
+	// delivered is the number of batches. With end the epoch has ended behind them; with leave its
+	// rest is left out.
 	delivered  int64
 	end, leave bool
 }
@@ -245,7 +245,7 @@ func appendLater(dst []byte, before string, later *string) []byte {
 
 // loaderStreams answers with the state of a loader of an iterable data set in the client, after the
 // batches that it has delivered since another state. It goes through these batches with the items
-// that the client has counted, so the rules of the streams are those of package loader.
+// that the client has counted, so package loader has the only rules of streams.
 func loaderStreams(k *call) (reply, error) {
 	a, err := k.streamsArgs()
 	if err != nil {

@@ -128,8 +128,8 @@ func (o streamOptions) open(t *testing.T) *loader.Loader[int64, []int64] {
 	if o.kind != "iterator" {
 		data = &statefulNumbers{&numbers{size: o.size, stateful: true, self: o.kind == "self"}}
 	}
-	lo := loader.Options[int64, []int64]{BatchSize: o.batch, Streams: o.streams, Rank: o.rank, World: o.world, Seed: o.seed,
-		Name: o.name, Workers: o.workers, Collate: func(s []int64) ([]int64, error) { return slices.Clone(s), nil }}
+	lo := loader.Options[int64, []int64]{BatchSize: o.batch, Streams: o.streams, Rank: o.rank, World: o.world,
+		Seed: o.seed, Name: o.name, Workers: o.workers, Collate: func(s []int64) ([]int64, error) { return slices.Clone(s), nil }}
 	if o.drop {
 		lo.Tail = order.Drop
 	}
@@ -314,8 +314,8 @@ func TestStreamsRefuse(t *testing.T) {
 	c.refused(errs.Invalid, "loader.streams", args)
 }
 
-// FuzzStreams checks that no arguments make loader.streams panic or wait, and that the state that is
-// answered is taken again. The bytes of counts are the items of streams; bits choose flags.
+// FuzzStreams checks that no arguments make loader.streams panic or wait, and that the state that
+// is answered is taken again. The bytes of counts are the items of streams; bits choose flags.
 func FuzzStreams(f *testing.F) {
 	f.Fuzz(func(t *testing.T, streams, batch, world, rank int16, seed uint64, bits uint8, delivered int16, counts []byte,
 		saved string,
@@ -331,8 +331,8 @@ func FuzzStreams(f *testing.F) {
 			}
 			read = append(read, one)
 		}
-		args := object{"streams": streams, "batch_size": batch, "world": world, "rank": rank, "seed": seed, "delivered": delivered,
-			"read": read, "iterator": bits&1 != 0, "dataset": bits&2 != 0, "self": bits&4 != 0, "end": bits&8 != 0,
+		args := object{"streams": streams, "batch_size": batch, "world": world, "rank": rank, "seed": seed,
+			"delivered": delivered, "read": read, "iterator": bits&1 != 0, "dataset": bits&2 != 0, "self": bits&4 != 0, "end": bits&8 != 0,
 			"leave": bits&16 != 0, "drop_last": bits&32 != 0}
 		if bits&64 != 0 {
 			args["state"] = saved
