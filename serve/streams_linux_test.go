@@ -129,7 +129,8 @@ func (o streamOptions) open(t *testing.T) *loader.Loader[int64, []int64] {
 		data = &statefulNumbers{&numbers{size: o.size, stateful: true, self: o.kind == "self"}}
 	}
 	lo := loader.Options[int64, []int64]{BatchSize: o.batch, Streams: o.streams, Rank: o.rank, World: o.world,
-		Seed: o.seed, Name: o.name, Workers: o.workers, Collate: func(s []int64) ([]int64, error) { return slices.Clone(s), nil }}
+		Seed: o.seed, Name: o.name, Workers: o.workers,
+		Collate: func(s []int64) ([]int64, error) { return slices.Clone(s), nil }}
 	if o.drop {
 		lo.Tail = order.Drop
 	}
