@@ -284,14 +284,18 @@ class StreamsCourse:
     def described(self) -> dict[str, Any]:
         """Return what the side-car says of the state here: epoch, turn, streams."""
         if self._described is None or self._delivered or self._ended:
-            self._go(self._ask(self._state, {}))
+            self._go(self._ask(leave=False))
         assert self._described is not None
         return self._described
 
-    def _ask(self, state: str | None, more: dict[str, Any]) -> dict[str, Any]:
-        """Return what the side-car says of a state and what was read since."""
+    def _args(self, state: str | None) -> dict[str, Any]:
+        """Return the arguments of a call for a state."""
         dataset, iterator, own = self._flags
         flags = {"dataset": dataset, "iterator": iterator, "self": own}
+        return {**self._options, **flags, "state": state}
+
+    def _ask(self, leave: bool) -> dict[str, Any]:
+        """Return what the side-car says of the state here, or behind the rest of the epoch."""
         before = {} if self._described is None else dict(enumerate(self._described["streams"]))
         read = [
             {
@@ -304,7 +308,7 @@ class StreamsCourse:
             }
             for number, place in self._read.items()
         ]
-        args = {**self._options, **flags, "state": state, "read": read, **more}
+        args = {**self._args(self._state), "read": read, "leave": leave}
         args.update(delivered=self._delivered, end=self._ended)
         return ask("loader.streams", args).value()
 
@@ -324,15 +328,13 @@ class StreamsCourse:
 
     def load(self, text: str | None) -> None:
         """Go to a state. None is the start of the first epoch."""
-        twin = copy.copy(self)
-        twin._read, twin._delivered, twin._ended, twin._described = {}, 0, False, None
-        self._go(twin._ask(text, {}))
+        self._go(ask("loader.streams", self._args(text)).value())
         self.begun = False
 
     def leave(self, epoch: int) -> None:
         """Go to the beginning of a later epoch."""
         while self.epoch < epoch:
-            self._go(self._ask(self._state, {"leave": True}))
+            self._go(self._ask(leave=True))
         self.begun = False
 
     def opened(self, lanes: Lanes) -> None:
