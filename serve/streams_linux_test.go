@@ -112,14 +112,14 @@ func streamsOf(t *testing.T, text string) (all []ofStream) {
 
 // streamOptions are the options of a loader of numbers, of both kinds.
 type streamOptions struct {
-	size            int64
-	kind            string
-	streams, batch  int
-	rank, world     int
-	drop            bool
-	seed            uint64
-	name            string
-	workers, passed int
+	size           int64
+	kind           string
+	streams, batch int
+	rank, world    int
+	drop           bool
+	seed           uint64
+	name           string
+	workers        int
 }
 
 func (o streamOptions) open(t *testing.T) *loader.Loader[int64, []int64] {
@@ -191,6 +191,9 @@ func TestStreamsAreThoseOfLoader(t *testing.T) {
 			}
 			delivered, ended := 0, false
 			text, err := l.AppendState(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
 			before := streamsOf(t, string(text)) // where the data sets were before the pass
 			for range r.IntN(12) {
 				if _, err = l.Next(t.Context()); err != nil {

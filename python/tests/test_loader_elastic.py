@@ -498,7 +498,7 @@ def test_go_opens_what_python_writes() -> None:
         case["state"] = loader.state_dict()
         case["rest"], case["seeds"] = rest_of(case)
         cases.append(case)
-    text = json.dumps(cases, indent=1) + "\n"
+    text = "[\n" + ",\n".join(json.dumps(case) for case in cases) + "\n]\n"
     path = EXCHANGE / "python.json"
     if os.environ.get("BIVOUAC_UPDATE"):
         path.write_text(text)
