@@ -153,6 +153,7 @@ def test_batches_are_not_overwritten() -> None:
 # message if the worker finds no slot: with 300 tasks of two workers the slots do not suffice.
 @pytest.mark.parametrize("prefetch", [2, 300])
 def test_a_program_may_hold_all_batches(prefetch: int) -> None:
+    gc.collect()
     before = descriptors(), slots()
     held = [b["row"] for b in make(data.Rows(1600), batch_size=1, prefetch_factor=prefetch)]
     assert descriptors() < before[0] + 280 and slots() < 600
@@ -160,7 +161,7 @@ def test_a_program_may_hold_all_batches(prefetch: int) -> None:
     assert all((batch == batch[0, 0]).all() for batch in held)
     del held
     gc.collect()
-    assert (descriptors(), slots()) == before
+    assert descriptors() <= before[0] and slots() <= before[1]
 
 
 @pytest.mark.parametrize("collate", [None, data.keep])
