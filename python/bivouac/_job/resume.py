@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bivouac import errors
+from bivouac._client import Connection
 from bivouac._job import state as states
 from bivouac.checkpoint import _describe, _engine
 from bivouac.checkpoint._engine import Wire
 from bivouac.checkpoint.training import Checkpointer
 
-__all__ = ["DATA", "PYTHON", "STATE", "Found", "find"]
+__all__ = ["DATA", "PYTHON", "STATE", "Found", "find", "read"]
 
 STATE, DATA, PYTHON = "state", "data", "python"
 """Names of the items of a step. The first two are those of the job in Go."""
@@ -73,7 +74,45 @@ def find(
 
 def _load(steps: Checkpointer, step: int, state: Any, identity: str) -> Found:
     """Load a step."""
-    items = _describe.items(steps._info(step))
+    link, number = steps._server.link()
+    return read(
+        "training.load_items",
+        {"checkpointer": number, "step": step},
+        _describe.items(steps._info(step)),
+        state,
+        identity,
+        subject=f"step {step}",
+        step=step,
+        connection=link,
+    )
+
+
+def read(
+    op: str,
+    args: Mapping[str, Any],
+    items: Mapping[str, Mapping[str, Any]],
+    state: Any,
+    identity: str,
+    *,
+    subject: str,
+    step: int | None = None,
+    connection: Connection | None = None,
+) -> Found:
+    """Load a checkpoint that a job, or an integration, has saved.
+
+    Args:
+      op: "load_items" or "training.load_items".
+      args: other arguments of the operation.
+      items: what the server says of the items, by name.
+      state: the state that is loaded, or a part of it.
+      identity: of the run.
+      subject: the name of the checkpoint in errors.
+      step: the number that the document must have; None takes any.
+      connection: the connection of a checkpointer; None takes that of the process.
+
+    Raises:
+      Mismatch: the checkpoint belongs to another run, or was not saved by a job.
+    """
     kinds = {name: item["kind"] for name, item in items.items()}
     for name, kind, want in (
         (DATA, "json", "the position of a loader"),
@@ -82,7 +121,7 @@ def _load(steps: Checkpointer, step: int, state: Any, identity: str) -> Found:
         if kinds.get(name) != kind:
             raise errors.Mismatch(
                 op="bivouac.Job",
-                subject=f"step {step}: item {name}",
+                subject=f"{subject}: item {name}",
                 want=want,
                 got="no such item" if name not in kinds else f"an item of kind {kinds[name]}",
                 remedy=_NEW_DIRECTORY,
@@ -90,44 +129,36 @@ def _load(steps: Checkpointer, step: int, state: Any, identity: str) -> Found:
     asked: dict[str, Any] = {STATE: states.abstract(state), DATA: Wire({"json": True})}
     if PYTHON in items:
         asked[PYTHON] = Wire({"json": True})
-    link, number = steps._server.link()
     report: list[Any] = []
-    loaded = _engine.load_items(
-        "training.load_items",
-        {"checkpointer": number, "step": step},
-        asked,
-        connection=link,
-        report=report,
-    )
-    _refuse_changed(step, report)
+    loaded = _engine.load_items(op, args, asked, connection=connection, report=report)
+    _refuse_changed(subject, report)
     document = json.loads(loaded[DATA]["json"])
-    _check(step, document, identity)
+    _check(subject, step, document, identity)
     python = json.loads(loaded[PYTHON]["json"]) if PYTHON in items else {}
     if python and python.get("version") != VERSION:
-        raise _newer(step, PYTHON, python.get("version"))
-    return Found(step, loaded[STATE], document, python)
+        raise _newer(subject, PYTHON, python.get("version"))
+    return Found(int(document["step"]), loaded[STATE], document, python)
 
 
-def _newer(step: int, item: str, version: Any) -> errors.BivouacError:
+def _newer(subject: str, item: str, version: Any) -> errors.BivouacError:
     return errors.Unsupported(
         op="bivouac.Job",
-        subject=f"step {step}: {item}",
+        subject=f"{subject}: {item}",
         want=f"version {VERSION}",
         got=str(version),
         remedy="use a newer Bivouac",
     )
 
 
-def _check(step: int, document: Any, identity: str) -> None:
+def _check(subject: str, step: int | None, document: Any, identity: str) -> None:
     """Raise an error unless the document belongs to this run and to this step."""
-    subject = f"step {step}"
     if not isinstance(document, dict) or "version" not in document:
         raise errors.Mismatch(
             op="bivouac.Job", subject=f"{subject}: {DATA}", want="the document of a job",
             got="other JSON", remedy=_NEW_DIRECTORY,
         )  # fmt: skip
     if document["version"] != VERSION:
-        raise _newer(step, DATA, document["version"])
+        raise _newer(subject, DATA, document["version"])
     saved = document.get("identity", "")
     if saved != identity:
         raise errors.Mismatch(
@@ -138,17 +169,18 @@ def _check(step: int, document: Any, identity: str) -> None:
             remedy="the directory holds another run: use another directory, or the options of "
             "that run",
         )
-    if document.get("step") != step:
+    number = document.get("step")
+    if type(number) is not int or (step is not None and number != step):
         raise errors.Mismatch(
             op="bivouac.Job",
             subject=f"{subject}: {DATA}",
-            want=f"step {step}",
-            got=str(document.get("step")),
+            want="the number of a step" if step is None else f"step {step}",
+            got=str(number),
             remedy="the directory was renamed: rename it back to its step number",
         )
 
 
-def _refuse_changed(step: int, report: list[Mapping[str, Any]]) -> None:
+def _refuse_changed(subject: str, report: list[Mapping[str, Any]]) -> None:
     """Raise an error if a leaf did not come as it was saved: a resumed run would not be equal."""
     for entry in report:
         if entry.get("item") not in (STATE, None, ""):
@@ -156,7 +188,7 @@ def _refuse_changed(step: int, report: list[Mapping[str, Any]]) -> None:
         path = ".".join(part for part in (STATE, str(entry.get("path", ""))) if part)
         raise errors.Mismatch(
             op="bivouac.Job",
-            subject=f"step {step}: {path}",
+            subject=f"{subject}: {path}",
             want=_array_text(entry.get("given")),
             got=_array_text(entry.get("saved")),
             remedy="use the state of that run, or another directory",

@@ -49,6 +49,10 @@ class LoaderIterator:
     def __iter__(self) -> LoaderIterator:
         return self
 
+    def __next__(self) -> Any:
+        """Return the next batch."""
+        raise NotImplementedError
+
     def __len__(self) -> int:
         n: int = len(self._sampler)
         return n
