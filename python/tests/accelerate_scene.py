@@ -30,13 +30,13 @@ class Counter:
     """A Counter is an object of the program, for register_for_checkpointing."""
 
     def __init__(self) -> None:
-        self.steps = 0
+        self.steps = self.epoch = 0
 
     def state_dict(self) -> dict[str, int]:
-        return {"steps": self.steps}
+        return {"steps": self.steps, "epoch": self.epoch}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        self.steps = state["steps"]
+        self.steps, self.epoch = state["steps"], state["epoch"]
 
 
 def made(
@@ -87,6 +87,7 @@ def train(
     dies: int | str = -1,
     every: int = 2,
     careful: bool = False,
+    between: bool = False,
     **options: Any,
 ) -> tuple[bytes, list[list[int]]]:
     """Train, and return what was learned as bytes, and the samples of each step.
@@ -97,6 +98,7 @@ def train(
       dies: the step in which the program ends: an exception, or "exit 4", or "kill 4".
       every: steps from one save to the next.
       careful: save only after a step of the optimizer.
+      between: save after each epoch too. "between 0" ends the program after the second.
       options: of `made`.
     """
     accelerator, model, optimizer, scheduler, loader, counter = made(directory, **options)
@@ -105,9 +107,7 @@ def train(
     how, at = dies.split() if isinstance(dies, str) else ("raise", dies)
     seen = []
     per_epoch = len(loader)
-    # A state after the last batch of an epoch gives no further batch of that epoch.
-    begin = getattr(loader, "epoch", max(counter.steps - 1, 0) // per_epoch)
-    for epoch in range(begin, epochs):
+    for epoch in range(getattr(loader, "epoch", counter.epoch), epochs):
         for ids, x in loader:
             with accelerator.accumulate(model):
                 loss = model(x).square().mean() / 1e3
@@ -127,7 +127,11 @@ def train(
             due = counter.steps % every == 0 or counter.steps == per_epoch * epochs
             if due and (accelerator.sync_gradients or not careful):
                 accelerator.save_state(path)
-        assert epoch < epochs
+        counter.epoch = epoch + 1
+        if between:
+            accelerator.save_state(path)
+            if epoch == 1 and how == "between":
+                raise ZeroDivisionError
     accelerator.end_training()
     values = [*model.state_dict().values(), torch.rand(2), scheduler.get_last_lr()[0]]
     for state in optimizer.state_dict()["state"].values():

@@ -14,7 +14,7 @@ from bivouac.checkpoint import _describe, _engine
 from bivouac.checkpoint._engine import Wire
 from bivouac.checkpoint.training import Checkpointer
 
-__all__ = ["DATA", "PYTHON", "STATE", "Found", "find", "read"]
+__all__ = ["DATA", "PYTHON", "STATE", "Found", "find", "load", "read"]
 
 STATE, DATA, PYTHON = "state", "data", "python"
 """Names of the items of a step. The first two are those of the job in Go."""
@@ -58,7 +58,7 @@ def find(
     damaged: list[tuple[Any, errors.BivouacError]] = []
     for listed in reversed(steps.checkpoints):
         try:
-            found = _load(steps, listed.step, state, identity)
+            found = load(steps, listed.step, state, identity)
         except errors.Corrupt as err:
             damaged.append((listed, err))  # an older step is just as exact to continue from
             continue
@@ -72,7 +72,7 @@ def find(
     return None
 
 
-def _load(steps: Checkpointer, step: int, state: Any, identity: str) -> Found:
+def load(steps: Checkpointer, step: int, state: Any, identity: str) -> Found:
     """Load a step."""
     link, number = steps._server.link()
     return read(

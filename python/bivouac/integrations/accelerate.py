@@ -123,8 +123,7 @@ class PreparedLoader(_StateMixin):  # type: ignore[misc]
         self._source.check(saved["definition"])
         self._source.load(saved["stream"])
         self._done, self.epoch = int(saved["done"]), int(saved["epoch"])
-        if self._done > 0:
-            self._source.begin()  # it may draw random numbers, which are set afterwards
+        self.loader.state_dict()  # makes the iterator, which may draw random numbers
 
 
 class BivouacAccelerator(_Accelerator):  # type: ignore[misc]
