@@ -15,6 +15,7 @@ A subclass of Trainer takes `BivouacTrainerMixin` in front: `class T(BivouacTrai
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import logging
 import os
@@ -50,39 +51,40 @@ _log = logging.getLogger("bivouac")
 _OP = "BivouacTrainer"
 _STATE_FILE = "trainer_state.json"
 _TEMPORARY = "bivouac-trainer-"
+_RESTORES = "restore_callback_states_from_checkpoint"
 
 
 class _Loader:
     """A _Loader gives the batches of a Trainer, and knows its position.
 
-    Trainer skips batches after a resume by reading them. This loader is where it was. In the epoch
-    of the resume its length is what is left, so that Trainer counts the steps of the epoch right.
+    Trainer skips batches after a resume. This loader is where it was, so `_skip` returns it as it
+    is. It has no attribute `sampler`: whatever else would skip batches fails, and does not take
+    others.
 
     Attributes:
       length: batches of an epoch.
       done: batches of the epoch that were delivered.
-      counting: Trainer is in its loop, where it asks for the length of one epoch.
       over: all steps are done, and there is nothing to deliver.
     """
 
     def __init__(self, loader: StatefulDataLoader, length: int) -> None:
         self.dataset = loader.dataset
         self.batch_size = loader.batch_size
-        self.batch_sampler = loader.batch_sampler
         self.length = length
         self.done = 0
-        self.counting = self.over = False
+        self.over = False
         source: Any = loader
         self._source: Source[Any] = Source(source)
+        self._samplers = _chain(loader.batch_sampler)
         self._epoch = 0
         self._random: Any = None  # the generators at which the resumed epoch goes on
 
     def __len__(self) -> int:
-        return self.length - self.done % self.length if self.counting else self.length
+        return self.length
 
     def begin(self, over: bool) -> None:
         """Note that the loop of Trainer begins, and whether all its steps are done."""
-        self.counting, self.over = True, over
+        self.over = over
         if over and self._random is not None:
             generators.restore(self._random)
 
@@ -92,7 +94,7 @@ class _Loader:
 
     def _begin(self) -> None:
         """Make the iterator of the epoch, unless there is one."""
-        for sampler in _chain(self.batch_sampler):
+        for sampler in self._samplers:
             if hasattr(sampler, "set_epoch"):
                 sampler.set_epoch(self._epoch)
         self._source.begin()
@@ -151,14 +153,10 @@ class _Loader:
 
 
 class _Watch(_Callback):  # type: ignore[misc]
-    """A _Watch tells Trainer when to save and to end, and corrects the fraction of the epoch.
-
-    In the epoch of a resume, Trainer counts from the first batch that is left.
-    """
+    """A _Watch tells Trainer when to save and when to end."""
 
     def __init__(self, trainer: Any) -> None:
         self._trainer = trainer
-        self._epoch = 0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Catch the signals. Deliver nothing if all steps are done."""
@@ -166,14 +164,8 @@ class _Watch(_Callback):  # type: ignore[misc]
         loader = self._trainer._train_loader
         loader.begin(over=state.global_step >= state.max_steps > 0)
 
-    def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Note the epoch."""
-        self._epoch = int(state.epoch)
-
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Correct the epoch. After a signal, save and end."""
-        loader = self._trainer._train_loader
-        state.epoch = self._epoch + loader.done / loader.length
+        """Save and end after a signal."""
         if self._trainer._notice.given:
             control.should_save = True
             control.should_training_stop = True
@@ -352,7 +344,7 @@ class BivouacTrainerMixin:
         if "model_path" in kwargs:
             resume_from_checkpoint = kwargs.pop("model_path")
         run = self._open()
-        skips, restores = self.args.ignore_data_skip, self._restores()
+        restores = getattr(self.args, _RESTORES, False)
         try:
             with _steps.named("train"):
                 self._found = self._find(run, resume_from_checkpoint)
@@ -360,11 +352,10 @@ class BivouacTrainerMixin:
                 if self._found is not None:
                     text = self._found.python["trainer"]["state"]
                     (pathlib.Path(directory) / _STATE_FILE).write_text(text)
-                    # The loader is where it was: Trainer must not skip batches by reading them.
-                    self.args.ignore_data_skip = True
-                    self.args.restore_callback_states_from_checkpoint = True
+                    setattr(self.args, _RESTORES, True)
                 resumed = None if self._found is None else directory
-                result = super().train(resumed, *args, **kwargs)  # type: ignore[misc]
+                with _skipping():
+                    result = super().train(resumed, *args, **kwargs)  # type: ignore[misc]
             self._wait()
             if self._notice.given and self.state.global_step < self.state.max_steps:
                 committed = None if run.latest is None else run.latest.step
@@ -373,14 +364,10 @@ class BivouacTrainerMixin:
                 raise self._notice.error or error
             return result
         finally:
-            self.args.ignore_data_skip = skips
-            self.args.restore_callback_states_from_checkpoint = restores
+            setattr(self.args, _RESTORES, restores)
             self._notice.stop()
             self._found = self._train_loader = self._run = None
             run.close()
-
-    def _restores(self) -> bool:
-        return bool(getattr(self.args, "restore_callback_states_from_checkpoint", False))
 
     def _open(self) -> Checkpointer:
         if self._run is not None:
@@ -546,6 +533,22 @@ class BivouacTrainerMixin:
 
 class BivouacTrainer(BivouacTrainerMixin, _transformers.Trainer):  # type: ignore[misc]
     """A BivouacTrainer is a Trainer that saves and resumes with Bivouac."""
+
+
+@contextlib.contextmanager
+def _skipping() -> Iterator[None]:
+    """Let Trainer take a _Loader as it is, instead of a loader that skips batches."""
+    module: Any = importlib.import_module("transformers.trainer")
+    theirs = module.skip_first_batches
+
+    def skip(loader: Any, *args: Any, **kwargs: Any) -> Any:
+        return loader if isinstance(loader, _Loader) else theirs(loader, *args, **kwargs)
+
+    module.skip_first_batches = skip
+    try:
+        yield
+    finally:
+        module.skip_first_batches = theirs
 
 
 def _chain(sampler: Any) -> list[Any]:
