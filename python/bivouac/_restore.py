@@ -23,6 +23,7 @@ from bivouac._mesh import Part
 from bivouac._tree import (
     PLACEHOLDER,
     children,
+    is_described,
     is_jax_array,
     is_torch_tensor,
     path_text,
@@ -359,7 +360,7 @@ def _is_leaf(value: Any) -> bool:
     if is_jax_array(value) or is_torch_tensor(value):
         return True
     container = isinstance(value, dict | list | tuple)
-    return not container and hasattr(value, "shape") and hasattr(value, "dtype")
+    return not container and is_described(value)
 
 
 def _is_torch_type(value: Any) -> bool:

@@ -119,6 +119,14 @@ def is_torch_tensor(value: Any) -> bool:
     return tensor is not None and isinstance(value, tensor)
 
 
+def is_described(value: Any) -> bool:
+    """Report whether a value describes an array by shape and dtype.
+
+    Containers do not, although those of flax.nnx have the shape of the array that they hold.
+    """
+    return hasattr(value, "shape") and hasattr(value, "dtype") and _jax_children(value) is None
+
+
 class _Walker:
     """The walk that Flattener and Abstract share."""
 
@@ -488,7 +496,7 @@ class Abstract(_Walker):
             return self._tensor
         if is_jax_array(value):
             return self._jax_array
-        if hasattr(value, "shape") and hasattr(value, "dtype"):
+        if is_described(value):
             return self._described
         return None
 

@@ -51,6 +51,13 @@ def _is_torch_generator(value: Any) -> bool:
     return cls is not None and isinstance(value, cls)
 
 
+def _nnx(value: Any) -> Any:
+    """Return flax.nnx if a value is an object of it, such as a module or an optimizer."""
+    nnx = sys.modules.get("flax.nnx")
+    cls = getattr(nnx, "Pytree", None) or getattr(nnx, "Object", None)
+    return nnx if cls is not None and isinstance(value, cls) else None
+
+
 def _is_array(value: Any) -> bool:
     return (
         isinstance(value, np.ndarray | np.generic) or is_torch_tensor(value) or is_jax_array(value)
@@ -75,7 +82,13 @@ def _name(key: Any, i: int) -> str:
 
 
 def _convert(value: Any, leaf: Any, keys: Keys = ()) -> Any:
-    """Return a tree in which special leaves are what `leaf(value, keys)` returns."""
+    """Return a tree in which special leaves are what `leaf(value, keys)` returns.
+
+    The tree has the states of objects of flax.nnx in place of them.
+    """
+    nnx = _nnx(value)
+    if nnx is not None:
+        value = nnx.state(value)
     special = is_stateful(value) or generators.is_generator(value) or _is_torch_generator(value)
     if special or isinstance(value, bool | int | float | str):
         return leaf(value, keys)
@@ -245,6 +258,10 @@ def fill(target: Any, got: Any, forms: Forms, again: Again, keys: Keys = ()) -> 
         return target
     if isinstance(target, np.ndarray) and target.flags.writeable:
         np.copyto(target, got, casting="equiv")
+        return target
+    nnx = _nnx(target)
+    if nnx is not None:
+        nnx.update(target, fill(nnx.state(target), got, forms, again, keys))
         return target
     found = _parts(target, not keys)
     if found is None:
