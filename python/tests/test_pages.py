@@ -1,0 +1,201 @@
+"""The pages for people who come from another library show examples that run here."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import textwrap
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from jobs import Batches, damage
+
+import bivouac as bv
+from bivouac import errors
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "python"
+GUIDE = ROOT / "docs" / "guide"
+PAGES = ("moving-from-orbax.md", "moving-from-torchdata.md")
+
+pytestmark = [
+    pytest.mark.usefixtures("sidecar"),
+    pytest.mark.skipif(not EXAMPLES.is_dir(), reason="the examples are not here"),
+]
+
+
+def example(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def region(source: str, name: str) -> str:
+    """Return the lines between `# begin NAME` and `# end`, without their indentation."""
+    found = re.findall(rf"^ *# begin {re.escape(name)}\n(.*?)^ *# end$", source, re.M | re.S)
+    assert len(found) == 1, f"want one region {name!r}, got {len(found)}"
+    return textwrap.dedent(found[0])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_are_regions_of_examples(page: str) -> None:
+    text = (GUIDE / page).read_text()
+    comment = r"(?:<!-- example: (\S+)#([^>\n]+) -->\n)?"
+    blocks = re.findall(comment + r"```python\n(.*?)^```$", text, re.M | re.S)
+    assert len(blocks) >= 4
+    for file, name, block in blocks:
+        assert file, f"no comment <!-- example: FILE#REGION --> before:\n{block}"
+        assert block == region((ROOT / file).read_text(), name), f"{file}#{name}"
+
+
+def test_regions_are_found_and_checked() -> None:
+    assert region("x\n  # begin a b\n  y = 1\n\n  z\n  # end\n", "a b") == "y = 1\n\nz\n"
+    with pytest.raises(AssertionError, match="want one region 'c'"):
+        region("  # begin a b\n  # end\n", "c")
+
+
+# Orbax.
+
+
+def orbax() -> tuple[ModuleType, Any]:
+    pytest.importorskip("orbax.checkpoint", reason="orbax is not installed")
+    jnp = pytest.importorskip("jax.numpy")
+    return example("from_orbax"), {"w": jnp.arange(6.0).reshape(2, 3), "step": 3}
+
+
+def equal(a: Any, b: Any) -> bool:
+    return sorted(a) == sorted(b) and all(np.array_equal(a[k], b[k]) for k in a)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_orbax_v1(tmp_path: Path) -> None:
+    module, state = orbax()
+    assert equal(module.v1_before(tmp_path / "a", state), module.v1_after(tmp_path / "b", state))
+    assert equal(bv.load(tmp_path / "a"), bv.load(tmp_path / "b"))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_orbax_manager(tmp_path: Path) -> None:
+    """Both keep the same steps, and each finds the newest step of the other one."""
+    module, state = orbax()
+    module.manager_before(tmp_path / "a", state, 45)
+    module.manager_after(tmp_path / "b", state, 45)
+    kept = [sorted(int(p.name) for p in (tmp_path / d).iterdir() if p.name.isdigit()) for d in "ab"]
+    assert kept == [[20, 30, 40]] * 2
+    for directory in ("a", "b"):
+        for latest in (module.latest_before, module.latest_after):
+            step, restored = latest(tmp_path / directory, state)
+            assert step == 40 and equal(restored, state)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_orbax_loop(tmp_path: Path) -> None:
+    module, state = orbax()
+
+    def train(state: Any, ids: Any) -> Any:
+        return {"w": state["w"] * 1.5 + float(ids.sum()), "step": state["step"] + 1}
+
+    for steps in (3, 9):
+        want = module.loop_before(tmp_path / "a", Batches(), state, train, steps)
+        got = module.loop_after(tmp_path / "b", Batches(), state, train, steps)
+        assert equal(want, got)
+
+
+def test_orbax_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module = example("from_orbax")
+    state = {"w": np.arange(2048.0)}
+    bv.save(tmp_path / "c", state)
+    assert equal(module.errors_after(tmp_path / "c", state), state)
+    assert module.errors_after(tmp_path / "c", {"w": np.zeros(3)}) is None
+    assert capsys.readouterr().out == "shape [3] [2048]\n"
+    damage(tmp_path / "c")
+    assert module.errors_after(tmp_path / "c", state) is None
+    assert "corrupt" in capsys.readouterr().out
+    with pytest.raises(ValueError):
+        bv.load(tmp_path / "c")
+    with pytest.raises(errors.Corrupt, match="w"):
+        bv.load(tmp_path / "c")
+
+
+# torchdata.
+
+
+class Squares:
+    def __len__(self) -> int:
+        return 26
+
+    def __getitem__(self, i: int) -> int:
+        return i * i
+
+
+def ids(batch: Any) -> list[int]:
+    values: list[int] = batch.tolist()
+    return values
+
+
+@pytest.mark.torch
+def test_torch_torchdata_loader(tmp_path: Path) -> None:
+    """Both give the same batches, and each goes on from a state of the other one."""
+    torch: Any = pytest.importorskip("torch")
+    pytest.importorskip("torchdata.stateful_dataloader")
+    module = example("from_torchdata")
+    made = (module.loader_before, module.loader_after)
+
+    def fresh(make: Any) -> Any:
+        torch.manual_seed(4)
+        return make(Squares())
+
+    want = [ids(batch) for batch in fresh(made[0])]
+    assert [ids(batch) for batch in fresh(made[1])] == want
+    for saving in made:
+        for going_on in made:
+            loader, model = fresh(saving), torch.nn.Linear(2, 2)
+            batches = iter(loader)
+            next(batches), next(batches), next(batches)
+            module.saved_before(tmp_path / "s", loader, model)
+            later, other = fresh(going_on), torch.nn.Linear(2, 2)
+            module.loaded_before(tmp_path / "s", later, other)
+            assert [ids(batch) for batch in later] == want[3:]
+            assert torch.equal(other.weight, model.weight)
+
+
+@pytest.mark.torch
+def test_torch_torchdata_job(tmp_path: Path) -> None:
+    torch: Any = pytest.importorskip("torch")
+    module = example("from_torchdata")
+
+    def run(directory: Path, steps: int) -> tuple[Any, list[list[int]]]:
+        torch.manual_seed(4)
+        model = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+        seen = []
+
+        def train(model: Any, optimizer: Any, batch: Any) -> None:
+            seen.append(ids(batch))
+            optimizer.zero_grad()
+            model(batch[:, None].float()).square().mean().backward()
+            optimizer.step()
+
+        module.saved_after(directory, module.loader_after(Squares()), model, optimizer, train, steps)
+        return model.weight.detach().clone(), seen
+
+    want, order = run(tmp_path / "unbroken", 10)
+    _, first = run(tmp_path / "run", 4)
+    got, rest = run(tmp_path / "run", 10)
+    assert first + rest == order and torch.equal(got, want)
+
+
+@pytest.mark.torch
+def test_torch_torchdata_ranks() -> None:
+    pytest.importorskip("torch")
+    module = example("from_torchdata")
+    seen = []
+    for rank in range(2):
+        loader = module.ranks(Squares(), rank, 2)
+        seen += [i for batch in loader for i in ids(batch)]
+    assert sorted(seen) == sorted(i * i for i in range(26))
