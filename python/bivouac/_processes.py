@@ -46,6 +46,18 @@ class Store(Protocol):
     def forget(self, key: str, self_: int) -> None:
         """Remove what this process has written, if the store can remove."""
 
+    def put(self, key: str, text: str) -> None:
+        """Set the text of a key."""
+
+    def put_first(self, key: str, text: str) -> str:
+        """Set the text of a key unless it has one, and return the text that it has."""
+
+    def get(self, key: str) -> str | None:
+        """Return the text of a key, or None. It does not wait."""
+
+    def drop(self, key: str) -> None:
+        """Remove a key, if the store can remove."""
+
 
 @dataclasses.dataclass(frozen=True)
 class World:
@@ -178,6 +190,22 @@ class TorchStore:
         for last in (str(self_), "count", "all"):
             self._store.delete_key(f"{key}/{last}")
 
+    def put(self, key: str, text: str) -> None:
+        """Implement Store."""
+        self._store.set(key, text)
+
+    def put_first(self, key: str, text: str) -> str:
+        """Implement Store."""
+        return str(self._store.compare_set(key, "", text).decode())
+
+    def get(self, key: str) -> str | None:
+        """Implement Store."""
+        return self._store.get(key).decode() if self._store.check([key]) else None
+
+    def drop(self, key: str) -> None:
+        """Implement Store."""
+        self._store.delete_key(key)
+
 
 class JaxStore:
     """A JaxStore uses the coordination service of jax.distributed."""
@@ -208,6 +236,34 @@ class JaxStore:
     def forget(self, key: str, self_: int) -> None:
         """Implement Store."""
         self._client.key_value_delete(f"{key}/{self_}")
+
+    def put(self, key: str, text: str) -> None:
+        """Implement Store."""
+        self._client.key_value_set(key, text, allow_overwrite=True)
+
+    def put_first(self, key: str, text: str) -> str:
+        """Implement Store."""
+        try:
+            self._client.key_value_set(key, text)
+        except Exception as err:
+            found = self.get(key)
+            if found is None:
+                raise err
+            return found
+        return text
+
+    def get(self, key: str) -> str | None:
+        """Implement Store."""
+        try:
+            return str(self._client.key_value_try_get(key))
+        except Exception as err:
+            if "NOT_FOUND" in str(err):
+                return None
+            raise
+
+    def drop(self, key: str) -> None:
+        """Implement Store."""
+        self._client.key_value_delete(key)
 
 
 def world() -> World | None:

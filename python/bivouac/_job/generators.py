@@ -11,7 +11,15 @@ import numpy as np
 
 from bivouac._job import values
 
-__all__ = ["capture", "is_generator", "restore", "set_text", "text_of"]
+__all__ = [
+    "capture",
+    "is_generator",
+    "restore",
+    "seed_anew",
+    "seed_one_anew",
+    "set_text",
+    "text_of",
+]
 
 
 def capture() -> Any:
@@ -54,6 +62,32 @@ def _of_python(state: tuple[Any, ...]) -> dict[str, Any]:
 
 def _to_python(state: dict[str, Any]) -> tuple[Any, ...]:
     return state["version"], tuple(int(word) for word in state["words"]), state["gauss"]
+
+
+def seed_anew(seed: str) -> None:
+    """Seed the generators of the process from a text."""
+    rng = random.Random(seed)
+    random.seed(rng.getrandbits(256))
+    np.random.seed([rng.getrandbits(32) for _ in range(8)])
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(rng.getrandbits(63))
+
+
+def seed_one_anew(generator: Any, seed: str) -> None:
+    """Seed one generator from a text."""
+    rng = random.Random(seed)
+    words = [rng.getrandbits(32) for _ in range(8)]
+    if isinstance(generator, random.Random):
+        generator.seed(rng.getrandbits(256))
+    elif isinstance(generator, np.random.RandomState):
+        generator.seed(words)
+    elif isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = type(generator.bit_generator)(words).state
+    elif isinstance(generator, np.random.BitGenerator):
+        generator.state = type(generator)(words).state
+    else:
+        generator.manual_seed(rng.getrandbits(63))
 
 
 def is_generator(value: Any) -> bool:

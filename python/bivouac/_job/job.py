@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import functools
 import logging
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from bivouac import _processes, errors
-from bivouac._client import Call
-from bivouac._job import generators, resume
+from bivouac import errors
+from bivouac._job import resume
 from bivouac._job import state as states
+from bivouac._job.commits import Commits
 from bivouac._job.loader import Source
 from bivouac._job.notice import Notice, Preempted
-from bivouac.checkpoint import _items
+from bivouac._job.team import team_of
 from bivouac.checkpoint._context import Context
-from bivouac.checkpoint._engine import Wire
 from bivouac.checkpoint.training import Checkpointer, preservation_policies
 from bivouac.checkpoint.training.save_decision_policies import SaveDecisionPolicy
 
@@ -33,7 +32,7 @@ _log = logging.getLogger("bivouac")
 _LOUD = ("quarantined", "save failed", "preempted", "moved aside")
 
 
-class Job(Generic[B, S]):
+class Job(Commits[B, S]):
     """A Job is a training loop that saves, and that continues after any interruption.
 
         with bv.Job("runs/digits", loader, state, save_every=100, keep=3) as job:
@@ -48,6 +47,9 @@ class Job(Generic[B, S]):
     The random generators are the module `random`, the global generator of numpy and those of torch.
     Other generators belong into the state: `numpy.random.Generator`, `random.Random`,
     `torch.Generator` and keys of jax are saved and restored there.
+
+    In a job of torch.distributed or jax.distributed all processes make the same Job and step
+    together. They save one checkpoint. Each has its own loader and its own random generators.
 
     SIGTERM does not end the process while the loop runs. The job finishes the step, commits it and
     raises `bivouac.Preempted`, which ends the program with status 75 unless somebody catches it.
@@ -113,23 +115,25 @@ class Job(Generic[B, S]):
         Raises:
           Mismatch: the step has another shape of state, another loader or another identity.
           Corrupt: there are steps, and none is whole.
-          Unsupported: a newer version wrote one of the steps, or several processes train.
+          Unsupported: a newer version wrote one of the steps.
           Busy: another process saves there.
           ValueError: an argument makes no sense, or a leaf of the state cannot be saved.
         """
         _check(save_every, keep, steps, epochs, grace)
-        job = _processes.world()
-        if job is not None:
-            raise errors.Unsupported(
-                op="bivouac.Job",
-                want="one process",
-                got=f"a job of {job.count} processes in {job.source}",
-                remedy="save with bivouac.checkpoint.training.Checkpointer",
-            )
-        states.check(state)
+        super().__init__()
+        self._team = team = team_of(os.path.abspath(os.fspath(directory)), context)
         self.state = state
         self.metrics: dict[str, Any] = {}
-        self._source: Source[B] = Source(loader)
+
+        def take() -> Source[B]:
+            states.check(state)
+            return Source(loader)
+
+        try:
+            self._source = take() if team is None else team.together("the arguments", take)
+        except BaseException:
+            self._part()
+            raise
         self._save_every = save_every
         self._policy = save_decision_policy
         self._steps = steps
@@ -138,57 +142,61 @@ class Job(Generic[B, S]):
         self._on_event = on_event
         self._telling = threading.RLock()
         self._notice = Notice(signals, grace)
-        self._step = 0
-        self._epoch = 0
-        self._in_epoch = 0  # batches of the epoch that are done
-        self._saved: int | None = None  # the last step that was handed to the checkpointer
-        self._resumed: int | None = None
-        self._pending: Call | None = None
-        self._random: Any = None  # the state of the generators at which the loop begins
-        self._again: states.Again = []  # sets the generators of the state once more
-        self._begun = False  # whether the restored step was saved after an iterator was made
-        self._fresh = False  # no batch was asked for since the resumption
         self._undone: list[B] = []  # the batch of a step that is not done
-        self._failed = False  # the loader has failed, so its position is not known
         self._running = False
-        self._asked = False  # to save at the end of this step
         self._told = False
         self._closed = False
-        if preservation_policy is None:
-            preservation_policy = preservation_policies.LatestN(keep)
-        _make(directory)
-        self._run = Checkpointer(
+        kept = preservation_policy
+        if kept is None:
+            kept = preservation_policies.LatestN(keep)
+        elif team is not None and not team.leads:
+            kept = preservation_policies.PreserveAll()  # the primary decides
+        open_ = functools.partial(
+            _open,
             directory,
             context=context,
             save_decision_policy=save_decision_policy,
-            preservation_policy=preservation_policy,
+            preservation_policy=kept,
             custom_metadata=custom_metadata,
             cleanup_tmp_directories=True,
-            start_fresh=start_fresh,
             on_event=self._emit,
             look_first=True,
         )
+        self._run = self._open(open_, start_fresh)
         try:
-            found = resume.find(self._run, state, identity, self._apply)
+            found = resume.find(self._run, state, identity, self._apply, team)
         except BaseException:
             self._closed = True
             self._run.close()
+            self._part()
             raise
         if found is not None:
             self._emit({"event": "resumed", "step": found.step, "text": ""})
 
-    def _apply(self, found: resume.Found) -> None:
-        """Move the loader, and then fill the state."""
-        self._source.check(found.python.get("loader", {}))
-        self._source.load(found.document["stream"])
-        forms = found.python.get("forms", {})
-        self.state = states.fill(self.state, found.tree, forms, self._again)
-        self._step = self._saved = self._resumed = found.step
-        self._epoch = int(found.python.get("epoch", 0))
-        self._in_epoch = int(found.python.get("batches", 0))
-        self._begun = bool(found.python.get("begun", self._in_epoch > 0))
-        self._random = found.python.get("random")
-        self._fresh = True
+    def _open(self, open_: Callable[..., Checkpointer], start_fresh: bool) -> Checkpointer:
+        """Open the run. The primary does it first, because it moves and cleans up."""
+        team = self._team
+        if team is None:
+            return open_(start_fresh=start_fresh)
+        run: Checkpointer | None = None
+
+        def first() -> None:
+            nonlocal run
+            run = open_(start_fresh=start_fresh)
+
+        try:
+            team.tell("the beginning of the run", first)
+            if not team.leads:
+                run = team.together("the opening of the run", open_)
+            else:
+                team.agree("the opening of the run", None)
+        except BaseException:
+            if run is not None:
+                run.close()
+            self._part()
+            raise
+        assert run is not None
+        return run
 
     # What the loop can ask.
 
@@ -248,7 +256,7 @@ class Job(Generic[B, S]):
         try:
             self._begin()
             while not self._finished():
-                if self._notice.given:
+                if self._ends():
                     self._leave()
                 if not self._undone and not self._ask():
                     break
@@ -266,6 +274,18 @@ class Job(Generic[B, S]):
         if self._epochs is not None and self._epoch < self._epochs and not self._finished():
             raise self._too_short(f"{self._epochs} epochs")
 
+    def _ends(self) -> bool:
+        """Report whether the loop ends before the next step.
+
+        A process of several ends when all do. One that got no signal learns it here.
+        """
+        if self._team is None:
+            return self._notice.given
+        ends = self._team.ends(self._step, self._notice.given)
+        if self._team.ending:
+            self._notice.learn()
+        return ends
+
     def _begin(self) -> None:
         """Make the iterator, and set the random generators to where they were.
 
@@ -276,18 +296,10 @@ class Job(Generic[B, S]):
         if before:
             self._restore_random()
         if not self._undone and not self._finished():
+            self._source.epoch = self._epoch
             self._source.begin()
         if not before:
             self._restore_random()
-
-    def _restore_random(self) -> None:
-        """Set the random generators to where they were when the step was saved, once."""
-        saved, self._random = self._random, None
-        again, self._again = self._again, []
-        if saved is not None:
-            generators.restore(saved)
-        for put in again:
-            put()
 
     def _finished(self) -> bool:
         """Report whether all steps are done."""
@@ -305,7 +317,7 @@ class Job(Generic[B, S]):
         try:
             return self._pull()
         except Exception:
-            if self._notice.given and self._source.has_workers:
+            if self._notice.given and self._source.has_workers and self._team is None:
                 self._leave()
             self._failed = True
             raise
@@ -329,6 +341,7 @@ class Job(Generic[B, S]):
                 self._fresh = False
                 if self._finished():
                     return False
+                self._source.epoch = self._epoch
                 self._source.again()
                 continue
             self._fresh = False
@@ -374,12 +387,7 @@ class Job(Generic[B, S]):
 
     def _save_if_due(self) -> None:
         """Save in the background if this step is to be saved."""
-        due, self._asked = self._asked, False
-        if not due and self._policy is not None:
-            due = self._run.should_save(self._step)
-        elif not due and self._save_every is not None:
-            due = self._step % self._save_every == 0
-        if not due:
+        if not self._due():
             return
         try:
             self._start()
@@ -398,55 +406,6 @@ class Job(Generic[B, S]):
             if self._notice.given:
                 self._leave()
             raise
-
-    def _start(self) -> None:
-        """Copy the state and begin to write it, after the save before it has ended."""
-        self._check_position()
-        self._wait(self._notice.left() if self._running else None)
-        document: dict[str, Any] = {"version": resume.VERSION, "step": self._step}
-        if self._identity:
-            document["identity"] = self._identity
-        document["stream"] = self._source.state()
-        tree, forms = states.capture(self.state)
-        python = {
-            "version": resume.VERSION,
-            "epoch": self._epoch,
-            "batches": self._in_epoch,
-            "begun": self._source.begun if self._random is None else self._begun,
-            "loader": self._source.definition(),
-            "random": generators.capture() if self._random is None else self._random,
-            "forms": forms,
-        }
-        items = {
-            resume.STATE: tree,
-            resume.DATA: Wire({"json": json.dumps(document)}),
-            resume.PYTHON: Wire({"json": json.dumps(python)}),
-        }
-        metrics = _items.check_json("metrics", self.metrics or None)
-        step = self._step
-        self._pending = self._run._save(
-            step, lambda _: items, True, True, False, metrics, None, None
-        )
-        self._saved = step
-
-    def _wait(self, seconds: float | None = None) -> None:
-        """Wait for the save in flight. Its error is raised once; the next save tries again."""
-        if self._pending is None:
-            return
-        try:
-            self._pending.result(seconds)
-        except (errors.BivouacError, TimeoutError):
-            if not self._pending.done():
-                self._pending.cancel()  # the grace time is over: nobody waits for this save
-            self._pending = self._saved = None
-            raise
-        self._pending = None
-
-    def _commit(self) -> None:
-        """Save the current step, unless it is saved already, and wait."""
-        if self._saved != self._step:
-            self._start()
-        self._wait(self._notice.left() if self._running else None)
 
     def _leave(self) -> None:
         """Commit the step after a signal, within the grace time, and raise the exception."""
@@ -488,18 +447,14 @@ class Job(Generic[B, S]):
 
     # The end.
 
-    def _check_position(self) -> None:
-        if self._failed:
-            raise errors.Sequence(
-                op="bivouac.Job",
-                subject=f"step {self._step}",
-                got="the loader has failed or was interrupted, so its position is not known",
-                remedy="make a new Job: it continues after the last step that was committed",
-            )
-
     def _check_open(self) -> None:
         if self._closed:
             raise errors.Closed(op="bivouac.Job", got="it is closed", remedy="make a new Job")
+
+    def _part(self) -> None:
+        """End the use of the store of the processes."""
+        if self._team is not None:
+            self._team.part()
 
     def __enter__(self) -> Job[B, S]:
         self._check_open()
@@ -511,7 +466,7 @@ class Job(Generic[B, S]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._close(error is None)
+        self._close(error is None, error)
 
     def close(self) -> None:
         """Wait for the save in the background, raise its error, and close the run.
@@ -521,7 +476,7 @@ class Job(Generic[B, S]):
         """
         self._close(True)
 
-    def _close(self, tell: bool) -> None:
+    def _close(self, tell: bool, error: BaseException | None = None) -> None:
         """Close. If `tell` is false, another exception is on its way and is not replaced.
 
         The error of a save that nobody has seen is then printed at the exit of the interpreter.
@@ -530,6 +485,8 @@ class Job(Generic[B, S]):
             return
         self._closed = True
         self._notice.stop()
+        if self._team is not None and not self._told and not self._finished():
+            self._team.leave(_reason(error, self._step))
         try:
             if tell:
                 self._wait()
@@ -538,8 +495,22 @@ class Job(Generic[B, S]):
             if tell and self._notice.given and not self._told and not self._finished():
                 preemption = self._preemption(errors.Canceled("the loop ended before"))
             self._run.close()
+            self._part()
         if preemption is not None:
             raise preemption
+
+
+def _reason(error: BaseException | None, step: int) -> str:
+    """Return why a process leaves its job."""
+    if error is None:
+        return f"its loop has ended after step {step}"
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__} after step {step}: {text}".rstrip(": ")
+
+
+def _open(directory: str | os.PathLike[str], **options: Any) -> Checkpointer:
+    _make(directory)
+    return Checkpointer(directory, **options)
 
 
 def _make(directory: str | os.PathLike[str]) -> None:

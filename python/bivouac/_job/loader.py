@@ -31,6 +31,9 @@ class Source(Generic[B]):
 
     The loader, or else its iterators, have `state_dict()` and `load_state_dict(state)`, as in
     torchdata, or `get_state()` and `set_state(state)`, as in Grain.
+
+    Attributes:
+      epoch: the number of the pass, from 0. Samplers with `set_epoch` get it before a pass begins.
     """
 
     def __init__(self, loader: Iterable[B]) -> None:
@@ -39,6 +42,7 @@ class Source(Generic[B]):
         Raises:
           ValueError: neither the loader nor its iterator has a state.
         """
+        self.epoch = 0
         self._loader = loader
         self._iterator: Iterator[B] | None = None
         self._names = _protocol(loader)
@@ -61,14 +65,51 @@ class Source(Generic[B]):
         return getattr(self._loader, "num_workers", 0) > 0
 
     @property
+    def elastic(self) -> bool:
+        """True if a state of the loader fits any number of processes. The loader says so.
+
+        Its attribute `elastic` is True. If it has `merge_states`, the states of all processes are
+        merged by it, in the order of the processes. Otherwise the state of the first process stands
+        for all.
+        """
+        return getattr(self._loader, "elastic", False) is True
+
+    def merged(self, saved: list[Any]) -> Any:
+        """Return one state as JSON, made of the states of all processes.
+
+        Raises:
+          Mismatch: the loader does not take the states.
+        """
+        merge = getattr(self._loader, "merge_states", None)
+        if not callable(merge):
+            return saved[0]
+        try:
+            state = merge([values.decode(state) for state in saved])
+        except errors.BivouacError:
+            raise
+        except Exception as err:
+            raise self._refused(err) from err
+        return values.encode(state, "the state of the loader")
+
+    @property
     def begun(self) -> bool:
         """True if there is an iterator, whose making may have drawn random numbers."""
         return self._iterator is not None
 
+    def _begin(self) -> Iterator[B]:
+        """Return a new iterator. A sampler that must be told the epoch is told."""
+        for name in ("sampler", "batch_sampler"):
+            sampler: Any = getattr(self._loader, name, None)
+            for one in (sampler, getattr(sampler, "sampler", None)):
+                tell = getattr(one, "set_epoch", None)
+                if callable(tell):
+                    tell(self.epoch)
+        return iter(self._loader)
+
     def begin(self) -> None:
         """Make an iterator, unless there is one."""
         if self._iterator is None:
-            self._iterator = iter(self._loader)
+            self._iterator = self._begin()
 
     def next(self) -> B:
         """Return the next batch of the pass. StopIteration says that the pass has ended."""
@@ -83,7 +124,7 @@ class Source(Generic[B]):
 
     def again(self) -> None:
         """Begin the next pass."""
-        self._iterator = iter(self._loader)
+        self._iterator = self._begin()
 
     def _holder(self) -> Any:
         if not self._of_iterator:
@@ -122,13 +163,16 @@ class Source(Generic[B]):
         except errors.BivouacError:
             raise
         except Exception as err:
-            raise errors.Mismatch(
-                op="bivouac.Job",
-                subject="loader",
-                want=f"a state of {type_text(self._loader)}",
-                got=f"a state that it refuses: {type(err).__name__}: {err}",
-                remedy="use the loader of that run, or another directory",
-            ) from err
+            raise self._refused(err) from err
+
+    def _refused(self, err: Exception) -> errors.BivouacError:
+        return errors.Mismatch(
+            op="bivouac.Job",
+            subject="loader",
+            want=f"a state of {type_text(self._loader)}",
+            got=f"a state that it refuses: {type(err).__name__}: {err}",
+            remedy="use the loader of that run, or another directory",
+        )
 
     def definition(self) -> dict[str, Any]:
         """Return what two runs must have in common, as JSON.
@@ -140,7 +184,7 @@ class Source(Generic[B]):
         own = getattr(loader, "fingerprint", None)
         if own is not None:
             return {"fingerprint": values.encode(own() if callable(own) else own, "fingerprint")}
-        if getattr(loader, "elastic", False) is True:
+        if self.elastic:
             return {}
         out: dict[str, Any] = {}
         for name in ("batch_size", "drop_last"):

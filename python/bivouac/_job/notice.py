@@ -72,6 +72,11 @@ class Notice:
             return None
         return max(0.0, self._came + self._grace - time.monotonic())
 
+    def learn(self) -> None:
+        """Behave from now on as if a signal had come: another process of the job got one."""
+        if self._came is None:
+            self._came = time.monotonic()
+
     def start(self) -> None:
         """Catch the signals. Outside of the main thread this does nothing, as Python demands."""
         if self._before or threading.current_thread() is not threading.main_thread():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from bivouac import errors
 from bivouac._client import Connection
+from bivouac._job import ranks
 from bivouac._job import state as states
+from bivouac._job.team import Team
 from bivouac.checkpoint import _describe, _engine
 from bivouac.checkpoint._engine import Wire
 from bivouac.checkpoint.training import Checkpointer
@@ -33,46 +36,123 @@ class Found:
       tree: the tree of the item state.
       document: the JSON of the item data.
       python: the JSON of the item python; {} if a job in Go wrote the step.
+      rows: what processes have saved for themselves: of this process, or of all processes if their
+        number differs now. One row if one process has saved.
+      processes: how many processes have saved.
     """
 
     step: int
     tree: Any
     document: dict[str, Any]
     python: dict[str, Any]
+    rows: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    processes: int = 1
 
 
 def find(
-    steps: Checkpointer, state: Any, identity: str, apply: Callable[[Found], None]
+    steps: Checkpointer,
+    state: Any,
+    identity: str,
+    apply: Callable[[Found], None],
+    team: Team | None = None,
 ) -> Found | None:
     """Load the newest whole step and apply it. Return None if there is nothing to resume.
 
     Damaged steps that are newer are renamed after that, so that their numbers can be used again.
+    Several processes continue from the same step: the newest that is whole for all of them.
 
     Raises:
       Corrupt: there are steps, or remains of steps, and none is whole.
       Unsupported: a newer version wrote one of the steps.
       Mismatch: the step belongs to another run.
     """
-    remains = steps._server.call("training.remains")["remains"]
-    _refuse_newer(remains)
-    damaged: list[tuple[Any, errors.BivouacError]] = []
-    for listed in reversed(steps.checkpoints):
+    if team is not None:
+        return _find_together(team, steps, state, identity, apply)
+    remains = _remains(steps)
+    damaged: list[tuple[int, errors.BivouacError]] = []
+    listed = steps.checkpoints
+    for one in reversed(listed):
         try:
-            found = load(steps, listed.step, state, identity)
+            found = load(steps, one.step, state, identity)
         except errors.Corrupt as err:
-            damaged.append((listed, err))  # an older step is just as exact to continue from
+            damaged.append((one.step, err))  # an older step is just as exact to continue from
             continue
         apply(found)
-        if any(entry["error"]["kind"] == errors.Corrupt.kind for entry in remains):
-            steps.reload()
-        for bad, why in damaged:
-            steps._server.call("training.quarantine", step=bad.step, why=str(why))
+        _quarantine(steps, damaged, remains)
         return found
-    _refuse_remains(damaged, remains)
+    _refuse_remains([one.path.name for one in reversed(listed)], damaged, remains)
     return None
 
 
-def load(steps: Checkpointer, step: int, state: Any, identity: str) -> Found:
+def _find_together(
+    team: Team, steps: Checkpointer, state: Any, identity: str, apply: Callable[[Found], None]
+) -> Found | None:
+    """Do what `find` does, on all processes of a team alike."""
+    remains: list[dict[str, Any]] = []
+    names: list[str] = []
+
+    def look() -> list[int]:
+        remains.extend(_remains(steps))
+        listed = steps.checkpoints
+        names.extend(one.path.name for one in reversed(listed))
+        return [one.step for one in reversed(listed)]
+
+    numbers = team.tell("the list of steps", look)
+    damaged: list[tuple[int, errors.BivouacError]] = []
+    for step in numbers:
+        found, why = None, None
+        try:
+            if not team.leads and all(one.step != step for one in steps.checkpoints):
+                steps.reload()
+            found = load(steps, step, state, identity, team)
+        except errors.Corrupt as err:
+            why = err
+        except Exception as err:
+            team.agree(f"the load of step {step}", err)
+        team.agree(f"the load of step {step}", None)
+        texts = team.decide(
+            f"whether step {step} is whole",
+            None if why is None else why.text,
+            lambda said: [text for text in said if text is not None],
+        )
+        if texts:
+            damaged.append((step, why or errors.Corrupt(texts[0])))
+            continue
+        assert found is not None
+        whole: Found = found
+        team.together(f"the state of step {step}", functools.partial(apply, whole))
+        team.tell(
+            "the names of damaged steps", lambda: _quarantine(steps, damaged, remains)
+        )
+        if damaged and not team.leads:
+            steps.reload()
+        return whole
+    team.tell("what is left of steps", lambda: _refuse_remains(names, damaged, remains))
+    return None
+
+
+def _remains(steps: Checkpointer) -> list[dict[str, Any]]:
+    """Return what is left of steps. Raise an error if a newer version wrote one of them."""
+    remains: list[dict[str, Any]] = steps._server.call("training.remains")["remains"]
+    _refuse_newer(remains)
+    return remains
+
+
+def _quarantine(
+    steps: Checkpointer,
+    damaged: list[tuple[int, errors.BivouacError]],
+    remains: list[dict[str, Any]],
+) -> None:
+    """Rename damaged steps."""
+    if any(entry["error"]["kind"] == errors.Corrupt.kind for entry in remains):
+        steps.reload()
+    for step, why in damaged:
+        steps._server.call("training.quarantine", step=step, why=str(why))
+
+
+def load(
+    steps: Checkpointer, step: int, state: Any, identity: str, team: Team | None = None
+) -> Found:
     """Load a step."""
     link, number = steps._server.link()
     return read(
@@ -84,6 +164,7 @@ def load(steps: Checkpointer, step: int, state: Any, identity: str) -> Found:
         subject=f"step {step}",
         step=step,
         connection=link,
+        team=team,
     )
 
 
@@ -97,6 +178,7 @@ def read(
     subject: str,
     step: int | None = None,
     connection: Connection | None = None,
+    team: Team | None = None,
 ) -> Found:
     """Load a checkpoint that a job, or an integration, has saved.
 
@@ -109,6 +191,7 @@ def read(
       subject: the name of the checkpoint in errors.
       step: the number that the document must have; None takes any.
       connection: the connection of a checkpointer; None takes that of the process.
+      team: the processes of the job; None if this process trains alone.
 
     Raises:
       Mismatch: the checkpoint belongs to another run, or was not saved by a job.
@@ -126,9 +209,12 @@ def read(
                 got="no such item" if name not in kinds else f"an item of kind {kinds[name]}",
                 remedy=_NEW_DIRECTORY,
             )
-    asked: dict[str, Any] = {STATE: states.abstract(state), DATA: Wire({"json": True})}
+    described = items[STATE].get("tree")
+    asked: dict[str, Any] = {STATE: states.abstract(state, described), DATA: Wire({"json": True})}
     if PYTHON in items:
         asked[PYTHON] = Wire({"json": True})
+    if ranks.RANKS in items:
+        asked[ranks.RANKS] = ranks.abstract(items[ranks.RANKS].get("tree"), team, subject)
     report: list[Any] = []
     loaded = _engine.load_items(op, args, asked, connection=connection, report=report)
     _refuse_changed(subject, report)
@@ -137,7 +223,13 @@ def read(
     python = json.loads(loaded[PYTHON]["json"]) if PYTHON in items else {}
     if python and python.get("version") != VERSION:
         raise _newer(subject, PYTHON, python.get("version"))
-    return Found(int(document["step"]), loaded[STATE], document, python)
+    found = Found(int(document["step"]), loaded[STATE], document, python)
+    if ranks.RANKS in items:
+        found.rows = ranks.read(loaded[ranks.RANKS])
+        found.processes = int(python.get("processes", len(found.rows)))
+    else:
+        found.rows = [{**python, "stream": document.get("stream")}]
+    return found
 
 
 def _newer(subject: str, item: str, version: Any) -> errors.BivouacError:
@@ -215,10 +307,12 @@ def _refuse_newer(remains: list[dict[str, Any]]) -> None:
 
 
 def _refuse_remains(
-    damaged: list[tuple[Any, errors.BivouacError]], remains: list[dict[str, Any]]
+    steps: list[str],
+    damaged: list[tuple[int, errors.BivouacError]],
+    remains: list[dict[str, Any]],
 ) -> None:
     """Raise an error if there are remains of steps and no step to continue from."""
-    names = [listed.path.name for listed, _ in damaged] + [entry["name"] for entry in remains]
+    names = steps + [entry["name"] for entry in remains]
     if not names:
         return
     why = [str(err) for _, err in damaged] + [entry["error"]["text"] for entry in remains]

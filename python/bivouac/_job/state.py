@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bivouac import errors
-from bivouac._job import generators
+from bivouac._job import generators, sharded, values
 from bivouac._restore import rebuild
 from bivouac._tree import (
     Abstract,
@@ -29,7 +29,15 @@ from bivouac._tree import (
     type_text,
 )
 
-__all__ = ["abstract", "capture", "check", "fill"]
+__all__ = [
+    "abstract",
+    "capture",
+    "check",
+    "fill",
+    "generators_of",
+    "set_state",
+    "state_of",
+]
 
 Again = list[Callable[[], Any]]
 """Functions that set generators to where they were."""
@@ -87,8 +95,7 @@ def _convert(value: Any, leaf: Any, keys: Keys = ()) -> Any:
     The tree has the states of objects of flax.nnx in place of them.
     """
     nnx = _nnx(value)
-    if nnx is not None:
-        value = nnx.state(value)
+    value = sharded.unwrapped(value) if nnx is None else nnx.state(value)
     special = is_stateful(value) or generators.is_generator(value) or _is_torch_generator(value)
     if special or isinstance(value, bool | int | float | str):
         return leaf(value, keys)
@@ -130,20 +137,54 @@ def capture(state: Any) -> tuple[Any, Forms]:
     return _convert(state, leaf), forms
 
 
-def abstract(state: Any) -> Any:
+def abstract(state: Any, described: Any = None) -> Any:
     """Return the tree that a load asks for.
 
     State dictionaries are loaded as they were saved, and numbers too: a counter that begins as a
     number may be an array of jax after the first step.
+
+    Args:
+      state: the state.
+      described: the description of what was saved; it is needed for state dictionaries with
+        DTensors.
     """
 
     def leaf(value: Any, keys: Keys) -> Any:
-        del keys
         if is_jax_array(value):
             return value
+        if is_stateful(value):
+            return sharded.wanted(value, sharded.at(described, keys))
         return "" if generators.is_generator(value) else None
 
     return _convert(state, leaf)
+
+
+def generators_of(state: Any) -> list[tuple[Keys, Any]]:
+    """Return the random generators in a state, with their paths."""
+    found: list[tuple[Keys, Any]] = []
+
+    def leaf(value: Any, keys: Keys) -> Any:
+        if generators.is_generator(value) or _is_torch_generator(value):
+            found.append((keys, value))
+        return value
+
+    _convert(state, leaf)
+    return found
+
+
+def state_of(generator: Any) -> Any:
+    """Return the state of a random generator as JSON."""
+    if _is_torch_generator(generator):
+        return values.encode(generator.get_state(), "a random generator")
+    return generators.text_of(generator)
+
+
+def set_state(generator: Any, saved: Any) -> None:
+    """Set a random generator to what `state_of` returned."""
+    if _is_torch_generator(generator):
+        generator.set_state(values.decode(saved))
+    else:
+        generators.set_text(generator, saved)
 
 
 def check(state: Any) -> None:
@@ -249,7 +290,7 @@ def fill(target: Any, got: Any, forms: Forms, again: Again, keys: Keys = ()) -> 
         again[-1]()
         return target
     if is_stateful(target):
-        _load(target, got, forms, keys)
+        _load(sharded.unwrapped(target), got, forms, keys)
         return target
     if isinstance(target, bool | int | float | str):
         return _scalar(target, got, forms, keys)
