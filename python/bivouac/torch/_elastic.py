@@ -152,6 +152,17 @@ class Elastic:
         state: dict[str, Any] = json.loads(self._course.text())
         return state
 
+    def merge_states(self, states: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return one state of the states of all ranks, in the order of the ranks.
+
+        bivouac.Job calls it when a run goes on with another number of processes.
+        """
+        if "streams" in self._options:
+            from bivouac.torch._streams import merge_states
+
+            return merge_states(states)
+        return states[0]
+
     def load(self, state: Any) -> None:
         """Go on from a state. None is the start of the first epoch."""
         text = text_of(state)

@@ -32,7 +32,7 @@ _FIXED = (
     "persistent_workers",
     "elastic",
 )
-_OF_ELASTIC = ("epoch", "set_epoch", "last_batch_repeated")
+_OF_ELASTIC = ("epoch", "set_epoch", "last_batch_repeated", "merge_states")
 
 
 class StatefulDataLoader:
@@ -205,7 +205,7 @@ class StatefulDataLoader:
         super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what only elastic loaders have: `epoch`, `set_epoch`, `last_batch_repeated`."""
+        """Return what only elastic loaders have: the names of `_OF_ELASTIC`."""
         elastic = self.__dict__.get("_elastic") if name in _OF_ELASTIC else None
         if elastic is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -156,6 +156,7 @@ def run(sock: socket.socket, spec: WorkerSpec) -> None:
     for end in list(ends):
         end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the trainer decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the trainer, such as a Job, may have a handler
     try:
         _Worker(sock, spec).serve()
     except (_Gone, BrokenPipeError, ConnectionResetError):
