@@ -29,8 +29,10 @@ type call struct {
 	canceled chan struct{} // closed when the client cancels the call
 	once     sync.Once
 
-	registry    *handler.Registry // of items of a save; nil: of the process
-	directories []string          // that were given to the call; they are removed at its end
+	registry    *handler.Registry     // of items of a save; nil: of the process
+	savers      *handler.LeafRegistry // of leaves of a save; nil: there are none
+	directories []string              // that were given to the call; they are removed at its end
+	leaves      leafDirectories       // that a load gives to the client
 
 	step *int64 // that a load by a checkpointer has found
 
@@ -151,6 +153,9 @@ func parseCall(body []byte) (*call, error) {
 func (k *call) run() {
 	defer k.stop()
 	r, err := k.do()
+	if err != nil {
+		k.leaves.remove()
+	}
 	k.removeDirectories()
 	k.mu.Lock()
 	delete(k.calls, k.id)

@@ -57,18 +57,21 @@ func (h filesHandler) HandlesAbstract(a any) handler.Verdict {
 // there is nothing to copy.
 func (h filesHandler) Save(_ context.Context, v any) (handler.Commit, error) {
 	dir := v.(files).dir
-	return func(ctx context.Context, to handler.Writer) error {
-		return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() {
-				return err
-			}
-			name, err := filepath.Rel(dir, path)
-			if err != nil {
-				return err
-			}
-			return put(ctx, to, filepath.ToSlash(name), path)
-		})
-	}, nil
+	return func(ctx context.Context, to handler.Writer) error { return putAll(ctx, to, dir) }, nil
+}
+
+// putAll copies the regular files below a directory into an item.
+func putAll(ctx context.Context, to handler.Writer, dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		return put(ctx, to, filepath.ToSlash(name), path)
+	})
 }
 
 // put copies a file into an item.
@@ -110,17 +113,25 @@ func (h filesHandler) Load(ctx context.Context, from handler.Reader, _ any) (any
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "bivouac-item-")
+	dir, err := getAll(ctx, from, names)
 	if err != nil {
 		return nil, err
+	}
+	return files{dir, h.typeString}, nil
+}
+
+// getAll copies files of an item into a new directory that only this user can enter.
+func getAll(ctx context.Context, from handler.Reader, names []string) (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "bivouac-item-"); err != nil {
+		return "", err
 	}
 	for _, name := range names {
 		if err := get(ctx, from, name, dir); err != nil {
 			os.RemoveAll(dir) //nolint:errcheck // the first error tells more
-			return nil, err
+			return "", err
 		}
 	}
-	return files{dir, h.typeString}, nil
+	return dir, nil
 }
 
 // get copies a file of an item into a directory.

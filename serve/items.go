@@ -46,7 +46,8 @@ func eachItem(text []byte, do func(name string, members map[string][]byte) error
 // oneOf returns the member that says what an item is.
 func oneOf(members map[string][]byte, names ...string) (string, error) {
 	for _, name := range names {
-		if members[name] != nil && (len(members) == 1 || name == "files" && len(members) == 2 && members["type"] != nil) {
+		second := map[string]string{"files": "type", "tree": "files"}[name]
+		if members[name] != nil && (len(members) == 1 || len(members) == 2 && members[second] != nil) {
 			return name, nil
 		}
 	}
@@ -72,13 +73,15 @@ func (k *call) takeDirectories(text []byte) {
 	})
 }
 
-// readItems reads the items of a save.
-func readItems(text []byte, a *arena) (map[string]any, error) {
+// readItems reads the items of a save. trees are the items some of whose leaves belong to leaf
+// handlers.
+func (k *call) readItems(text []byte, a *arena) (items map[string]any, trees []*handedTree, err error) {
 	if text == nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument items", Want: "an object of items", Got: "no object"}
+		return nil, nil, &errs.Error{Kind: errs.Invalid, Subject: "argument items", Want: "an object of items",
+			Got: "no object"}
 	}
-	items := map[string]any{}
-	err := eachItem(text, func(name string, members map[string][]byte) (err error) {
+	items = map[string]any{}
+	err = eachItem(text, func(name string, members map[string][]byte) (err error) {
 		what, err := oneOf(members, "tree", "json", "proto", "files")
 		if err != nil {
 			return err
@@ -86,7 +89,16 @@ func readItems(text []byte, a *arena) (map[string]any, error) {
 		v := &cursor{b: members[what]}
 		switch what {
 		case "tree":
-			items[name], err = readTree(v.b, a)
+			if members["files"] == nil {
+				items[name], err = readTree(v.b, a)
+				return err
+			}
+			t, err := k.handedTree(members["files"])
+			if err != nil {
+				return err
+			}
+			trees = append(trees, t)
+			items[name], err = readHandedTree(v.b, a, t)
 			return err
 		case "json":
 			items[name] = json.RawMessage(v.text())
@@ -101,7 +113,7 @@ func readItems(text []byte, a *arena) (map[string]any, error) {
 		}
 		return cmp.Or(v.err, err)
 	})
-	return items, err
+	return items, trees, err
 }
 
 // removeDirectories removes the directories that were given to the call.
@@ -173,6 +185,9 @@ func readWanted(text []byte) (*wantedItems, error) {
 			return nil
 		}
 		what, err := oneOf(members, "tree", "json", "proto", "files")
+		if err == nil && len(members) > 1 {
+			err = &errs.Error{Kind: errs.Invalid, Want: "one member", Got: "two"}
+		}
 		if err != nil {
 			return err
 		}

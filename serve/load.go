@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 
@@ -16,6 +17,7 @@ func (k *call) loadOptions(to *result) *checkpoint.LoadOptions {
 		Options: k.args.context(), LossyCast: k.args.flag("lossy_cast"), Salvage: k.args.flag("salvage"),
 		AllowNoManifest: k.args.flag("allow_no_manifest"), Report: &checkpoint.LoadReport{}, Allocate: to.allocate,
 	}
+	o.PyTree.LeafHandlers = k.leafLoaders()
 	if to.reach = k.reachOf("memory"); to.reach != nil {
 		to.ask, o.Final = k.askRoom, to.final
 	}
@@ -92,8 +94,8 @@ func (k *call) loadTree(read func(*checkpoint.LoadOptions) (*tree.Node, error)) 
 	})
 }
 
-// loaded answers with what add appends, the step of a load by a checkpointer, the report and the
-// memory.
+// loaded answers with what add appends, the directories of leaf handlers, the step of a load by a
+// checkpointer, the report and the memory.
 func (k *call) loaded(to *result, report *checkpoint.LoadReport, add func([]byte) ([]byte, error)) (reply, error) {
 	b, err := add([]byte("{"))
 	if err != nil {
@@ -111,6 +113,12 @@ func (k *call) loaded(to *result, report *checkpoint.LoadReport, add func([]byte
 	b = append(b, `,"report":`...)
 	told, err := answer(newReport(report))
 	b = append(b, told.json...)
+	if err == nil && len(k.leaves.trees) > 0 {
+		b = append(b, `,"leaves":`...)
+		told, err = answer(k.leaves.trees)
+		b = append(b, told.json...)
+		err = cmp.Or(err, k.ctx.Err())
+	}
 	if k.step != nil {
 		b = append(b, `,"step":`...)
 		b = strconv.AppendInt(b, *k.step, 10)

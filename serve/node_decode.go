@@ -19,11 +19,16 @@ type nodeReader struct {
 	cursor
 	arena  *arena // nil: no arrays
 	dtypes map[string]tensor.DType
+	leaves *handedTree // that leaves of leaf handlers belong to; nil: there are none
 }
 
 // readTree reads a node with all that is below it.
-func readTree(text []byte, a *arena) (*tree.Node, error) {
-	r := &nodeReader{cursor: cursor{b: text}, arena: a, dtypes: map[string]tensor.DType{}}
+func readTree(text []byte, a *arena) (*tree.Node, error) { return readHandedTree(text, a, nil) }
+
+// readHandedTree is readTree for a tree that may have leaves of leaf handlers, which are noted in
+// leaves.
+func readHandedTree(text []byte, a *arena, leaves *handedTree) (*tree.Node, error) {
+	r := &nodeReader{cursor: cursor{b: text}, arena: a, dtypes: map[string]tensor.DType{}, leaves: leaves}
 	n := r.node(0)
 	if r.err != nil {
 		return nil, errs.Wrap("", "tree", r.err)
@@ -146,15 +151,29 @@ func (r *nodeReader) leaf(tag string, from int) any {
 	case "y":
 		return r.abstractScalar()
 	case "h":
-		r.refuse(&errs.Error{Kind: errs.Unsupported, Subject: "leaf of type " + r.text(),
-			Want: "arrays, numbers, strings and None", Remedy: "save it as an item of files"})
-		return nil
+		return r.handed()
 	}
 	if r.err == nil {
 		r.at = from
 		r.fail("a kind of node")
 	}
 	return nil
+}
+
+// handed reads a leaf that a leaf handler of the client writes.
+func (r *nodeReader) handed() any {
+	typeString := r.text()
+	if r.err != nil {
+		return nil
+	}
+	if r.leaves == nil {
+		r.refuse(&errs.Error{Kind: errs.Unsupported, Subject: "leaf of type " + typeString,
+			Want:   "arrays, numbers, strings and None",
+			Remedy: "save it in a tree with a directory of files, or as an item of files"})
+		return nil
+	}
+	r.leaves.types[typeString] = true
+	return clientLeaf{typeString: typeString, of: r.leaves}
 }
 
 // mistake is the error of a value that does not parse, or nil.

@@ -87,6 +87,8 @@ func (w *nodeWriter) leaf(v any, abstract *tree.Node) {
 		w.raw(`["k",`)
 		w.text(v.Impl)
 		w.place(v.Data)
+	case clientLeaf:
+		w.client(v)
 	case leafSketch:
 		w.describe(v)
 	case checkpoint.Placeholder:

@@ -109,9 +109,12 @@ func (k *call) itemsToSave(id int64, text []byte) (*handover, map[string]any, er
 		return nil, nil, err
 	}
 	h := &handover{call: k, arena: a}
-	items, err := readItems(text, a)
+	items, trees, err := k.readItems(text, a)
 	if err == nil {
 		k.registry, err = registryOf(items)
+	}
+	if err == nil {
+		k.savers, err = leafSavers(trees)
 	}
 	if err != nil {
 		h.drop()
@@ -142,7 +145,7 @@ func save(k *call) (reply, error) {
 func (k *call) saveOptions(h *handover) *checkpoint.SaveOptions {
 	o := &checkpoint.SaveOptions{Options: k.args.context(), Custom: k.args.custom(), Release: h.release,
 		Progress: k.progress(k.args.flag("progress"))}
-	o.Checkpointables.Registry = k.registry
+	o.Checkpointables.Registry, o.PyTree.LeafHandlers = k.registry, k.savers
 	k.processes(&o.Multiprocessing)
 	return o
 }

@@ -46,6 +46,20 @@ type File interface {
 	Size() int64
 }
 
+// leafFiles is a Reader that knows which files of its item leaf handlers wrote.
+type leafFiles interface {
+	LeafFiles(ctx context.Context) ([]string, error)
+}
+
+// LeafFiles returns the names of the files below the directory of a tree that leaf handlers wrote,
+// sorted. Of a Reader that is not of a checkpoint, it returns all names.
+func LeafFiles(ctx context.Context, dir Reader) ([]string, error) {
+	if known, ok := dir.(leafFiles); ok {
+		return known.LeafFiles(ctx)
+	}
+	return dir.List(ctx)
+}
+
 // CheckName returns errs.Invalid unless name can name a file below a directory. Absolute paths are
 // refused, and so are "..", ".", empty elements, backslashes and NUL.
 func CheckName(name string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -153,5 +154,46 @@ func TestLeafRegistry(t *testing.T) {
 	var none *LeafRegistry
 	if none.ForValue(1) != nil || none.ForType("x") != nil || none.All() != nil {
 		t.Error("a nil registry is empty")
+	}
+}
+
+// labelled is a leaf that names its handler.
+type labelled struct{ label string }
+
+func (l labelled) LeafTypeString() string { return l.label }
+
+// TestTypedLeaves checks that several handlers share a leaf type if the leaves name their handler.
+func TestTypedLeaves(t *testing.T) {
+	var r LeafRegistry
+	a, b := Leaf(typed[labelled, int32]{"test.A"}), Leaf(typed[labelled, int32]{"test.B"})
+	for _, h := range []*AnyLeaf{a, b} {
+		if err := r.Add(h, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.ForValue(labelled{"test.A"}) != a || r.ForValue(labelled{"test.B"}) != b || r.ForValue(labelled{"test.C"}) != nil {
+		t.Error("handlers by the type string of the leaf")
+	}
+	if r.ForType("test.A") != a || r.ForWanted("test.B", nil) != b || !r.Handles(a.LeafType()) {
+		t.Error("handlers by type string")
+	}
+	if err := r.Add(Leaf(typed[labelled, int32]{"test.A"}), false); !errors.Is(err, errs.Exists) {
+		t.Error("two handlers of a type string:", err)
+	}
+	if err := r.Add(a, true); err != nil || len(r.All()) != 2 {
+		t.Error("override:", err)
+	}
+}
+
+// TestLeafFiles checks that a directory that is not of a checkpoint has no other files.
+func TestLeafFiles(t *testing.T) {
+	dir := &Memory{}
+	for _, name := range []string{"b", "a/c"} {
+		if err := dir.Put(t.Context(), name, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if names, err := LeafFiles(t.Context(), dir); err != nil || !slices.Equal(names, []string{"a/c", "b"}) {
+		t.Error(names, err)
 	}
 }

@@ -21,7 +21,18 @@ import (
 func (c *Checkpoint) Directory(item string) handler.Reader { return directory{c, item} }
 
 // Directory returns the directory of the item, for a tree that lies in a checkpoint.
-func (t *OpenTree) Directory() handler.Reader { return t.files.c.Directory(t.files.item) }
+func (t *OpenTree) Directory() handler.Reader {
+	return treeDirectory{directory{t.files.c, t.files.item}, t}
+}
+
+// treeDirectory is the directory of an open tree.
+type treeDirectory struct {
+	directory
+	t *OpenTree
+}
+
+// LeafFiles lists what handler.LeafFiles returns.
+func (d treeDirectory) LeafFiles(ctx context.Context) ([]string, error) { return d.t.ForeignFiles(ctx) }
 
 // ForeignFiles lists the files of the item that leaf handlers wrote. It returns no files if leaf
 // handlers have no leaves in the tree.
