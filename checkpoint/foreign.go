@@ -178,10 +178,9 @@ func foreignMismatch(by *handler.AnyLeaf, l *layout.Leaf, got string) error {
 
 func foreignError(l *layout.Leaf) error {
 	return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param),
-		Want: "a type with a leaf handler",
-		Got:  l.ValueType,
-		Remedy: "add its handler to Options.PyTree.LeafHandlers (Python: leaf_handler_registry of PyTreeOptions), " +
-			"or skip the leaf (Placeholder, Want.Skip; Python: PLACEHOLDER)"}
+		Want:   "a type with a leaf handler",
+		Got:    l.ValueType,
+		Remedy: "add its handler to Options.PyTree.LeafHandlers, or skip the leaf (Placeholder, Want.Skip)"}
 }
 
 // notForeign returns the error for a value that describes leaves of a handled type but is asked of

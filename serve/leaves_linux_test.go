@@ -66,7 +66,7 @@ func TestLeavesOfHandlers(t *testing.T) {
 	}
 
 	f := c.refused(errs.Unsupported, "load", object{"path": path})
-	if !strings.Contains(f.Text, `leaf "a"`) || !strings.Contains(f.Text, "test.A") || !strings.Contains(f.Remedy, "leaf_handler_registry") {
+	if !strings.Contains(f.Text, `leaf "a"`) || !strings.Contains(f.Text, "test.A") || !strings.Contains(f.Remedy, "skip the leaf") {
 		t.Errorf("%+v", f)
 	}
 	c.refused(errs.Unsupported, "load", object{"path": path, "leaf_types": []string{"test.A"}})

@@ -48,6 +48,7 @@ class Call:
       released: the save no longer needs its arena.
       fds: descriptors that came with the result. Whoever takes one closes it.
       cancel_on_interrupt: an interrupted wait cancels the call.
+      origin: returns the exception of this process for which the call has failed, or None.
       rooms: the memory that the side-car writes into; None before the first room.
     """
 
@@ -64,6 +65,7 @@ class Call:
         "cancel_on_interrupt",
         "fds",
         "op",
+        "origin",
         "released",
         "rooms",
     )
@@ -82,6 +84,7 @@ class Call:
         self.fds: list[int] = []
         self.rooms: Rooms | None = None
         self.cancel_on_interrupt = False
+        self.origin: Callable[[], BaseException | None] | None = None
         self._owner = owner
         self._number = number
         self._on_event = on_event
@@ -123,7 +126,8 @@ class Call:
         value, failure = self._outcome
         _exit.forget(self)
         if failure is not None:
-            raise failure()
+            own = None if self.origin is None else self.origin()
+            raise failure() if own is None else own
         return value
 
     def wait_accepted(self) -> None:

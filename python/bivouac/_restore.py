@@ -57,8 +57,17 @@ class Mapped:
 class Restorer:
     """A Restorer makes trees of the nodes of one load."""
 
-    def __init__(self, memory: Memory | None) -> None:
+    def __init__(
+        self, memory: Memory | None, describes: Callable[[Any], bool] | None = None
+    ) -> None:
+        """Make a restorer.
+
+        Args:
+          memory: the memory of the load; None if it has no arrays.
+          describes: says which values of an abstract tree ask for a leaf of a leaf handler.
+        """
         self._memory = memory
+        self._describes = describes
         self._dtypes: dict[str, np.dtype[Any]] = {}
 
     # Without an abstract tree.
@@ -90,6 +99,8 @@ class Restorer:
             return int(node[1])
         if tag == "x":
             return PLACEHOLDER
+        if tag == "v":  # from a leaf handler
+            return node[1]
         if tag == "k":
             data = self._array("uint32", node[2], node[3])
             jax = sys.modules.get("jax")
@@ -127,9 +138,9 @@ class Restorer:
 
     def like(self, node: Any, abstract: Any, path: Path = ()) -> Any:
         """Return the tree with the containers and the types of leaves of an abstract tree."""
-        if abstract is None or abstract is PLACEHOLDER:
+        if abstract is None or abstract is PLACEHOLDER or _of_handler(node):
             return self.plain(node)
-        found = None if _is_leaf(abstract) else children(abstract)
+        found = None if self._is_leaf(abstract, path) else children(abstract)
         if found is None:
             return self._as_leaf(node, abstract, path)
         kind, keys, values = found
@@ -150,6 +161,20 @@ class Restorer:
                 raise _disagree((path, name), abstract, node)
             items.append(like(nodes[name], value, (path, name)))
         return rebuild(abstract, kind, keys, items)
+
+    def _is_leaf(self, abstract: Any, path: Path) -> bool:
+        """Report whether a value of an abstract tree is a leaf that is not of a leaf handler."""
+        if _is_leaf(abstract):
+            return True
+        if self._describes is not None and self._describes(abstract):
+            raise errors.Mismatch(
+                op="load",
+                subject=path_text(path),
+                want=f"a leaf that {type_text(abstract)} describes",
+                got="an array, a number, a string or a container",
+                remedy="ask for it as it was saved: None",
+            )
+        return False
 
     def _as_leaf(self, node: Any, abstract: Any, path: Path) -> Any:
         """Return a leaf as the type of an abstract leaf."""
@@ -237,9 +262,9 @@ class Restorer:
 
     def into(self, node: Any, target: Any, path: Path = ()) -> Any:
         """Fill the arrays of a tree and return it. Other leaves are replaced where they stand."""
-        if target is None or target is PLACEHOLDER:
+        if target is None or target is PLACEHOLDER or _of_handler(node):
             return target if target is PLACEHOLDER else self.plain(node)
-        found = None if _is_leaf(target) else children(target)
+        found = None if self._is_leaf(target, path) else children(target)
         if found is None:
             return self._fill(node, target, path)
         kind, keys, values = found
@@ -285,8 +310,12 @@ class Restorer:
         return self._as_leaf(node, target, path)
 
 
-def check_targets(tree: Any, path: Path = ()) -> None:
-    """Raise an error unless all arrays of a tree can be filled."""
+def check_targets(
+    tree: Any, path: Path = (), *, describes: Callable[[Any], bool] | None = None
+) -> None:
+    """Raise an error unless all arrays of a tree can be filled. Leaves of handlers are replaced."""
+    if describes is not None and describes(tree):
+        return
     tree = tree.data if isinstance(tree, Part) else tree
     if is_jax_array(tree):
         raise _no_target(path, tree, "arrays of jax cannot be changed", "use abstract=")
@@ -302,7 +331,7 @@ def check_targets(tree: Any, path: Path = ()) -> None:
     if found is not None:
         _, keys, values = found
         for i, value in enumerate(values):
-            check_targets(value, (path, keys[i] if keys else i))
+            check_targets(value, (path, keys[i] if keys else i), describes=describes)
 
 
 def _no_target(path: Path, value: Any, got: str, remedy: str) -> errors.BivouacError:
@@ -361,6 +390,11 @@ def _is_leaf(value: Any) -> bool:
         return True
     container = isinstance(value, dict | list | tuple)
     return not container and is_described(value)
+
+
+def _of_handler(node: Any) -> bool:
+    """Report whether a node is a value that a leaf handler has loaded."""
+    return type(node) is list and node[0] == "v"
 
 
 def _is_torch_type(value: Any) -> bool:

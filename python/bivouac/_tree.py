@@ -1,7 +1,7 @@
 """Trees of Python objects as nodes of the protocol.
 
 A Flattener turns the tree of a save into a node, and lists the copies that put its arrays into an
-arena. An Abstract turns the tree that a load asks for into a node. Containers are dictionaries,
+arena. Module _abstract has the same for the tree that a load asks for. Containers are dictionaries,
 lists, tuples, named tuples, dataclasses, mappings and the types that are registered with jax.
 """
 
@@ -21,7 +21,7 @@ from bivouac import _dtypes, _shards, errors
 from bivouac._arena import Copy
 from bivouac._mesh import Part
 
-__all__ = ["PLACEHOLDER", "Abstract", "Flattener", "children", "path_text"]
+__all__ = ["PLACEHOLDER", "Flattener", "Walker", "children", "path_text"]
 
 PLACEHOLDER = ...
 """A leaf of an abstract tree that is not loaded."""
@@ -30,7 +30,7 @@ Path = tuple[Any, ...]  # (path of the parent, key), or ()
 Convert = Callable[[Any, Path], Any]
 
 _MOST_INT = 2**63
-_FREE = "save it as a JSON item, or as an array"
+_FREE = "save it as a JSON item, as an array, or with a leaf handler"
 
 
 def path_text(path: Path) -> str:
@@ -101,6 +101,11 @@ def _jax_children(value: Any) -> tuple[str, list[Any], list[Any]] | None:
     return "n" if named else "d", keys, [child for _, child in pairs]
 
 
+def is_container(value: Any) -> bool:
+    """Report whether a value is a container of jax: its own, or of a type that is registered."""
+    return isinstance(value, dict | list | tuple) or _jax_children(value) is not None
+
+
 def is_jax_array(value: Any) -> bool:
     """Report whether a value is an array of jax."""
     array = getattr(sys.modules.get("jax"), "Array", None)
@@ -127,7 +132,7 @@ def is_described(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype") and _jax_children(value) is None
 
 
-class _Walker:
+class Walker:
     """The walk that Flattener and Abstract share."""
 
     op = "save"
@@ -227,7 +232,7 @@ class _Walker:
         return name
 
 
-class Flattener(_Walker):
+class Flattener(Walker):
     """A Flattener turns the tree of a save into a node.
 
     Attributes:
@@ -235,14 +240,18 @@ class Flattener(_Walker):
       copies: where each array goes in it.
     """
 
-    def __init__(self, *, follows: bool = False) -> None:
+    def __init__(
+        self, *, follows: bool = False, leaf_type: Callable[[Any], str | None] | None = None
+    ) -> None:
         """Make a flattener.
 
         Args:
           follows: another process saves the leaves that are given whole, so that only their dtypes
             and shapes count. They share the first bytes of the arena, and are not copied.
+          leaf_type: returns the type string of a leaf that a leaf handler saves, or None.
         """
         super().__init__()
+        self._leaf_type = leaf_type
         self.size = 0
         self._follows = follows
         self._shardings: dict[Any, str | None] = {}
@@ -259,6 +268,9 @@ class Flattener(_Walker):
     def _converter(self, value: Any) -> Convert | None:
         if value is None:
             return lambda value, path: None
+        handled = None if self._leaf_type is None else self._leaf_type(value)
+        if handled is not None:
+            return lambda value, path: ["h", handled]
         if isinstance(value, np.ndarray):
             # Asking for np.ma would import it.
             masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
@@ -464,124 +476,3 @@ class Flattener(_Walker):
 
 
 _plain = frozenset(_dtypes._plain)
-
-
-class Abstract(_Walker):
-    """An Abstract turns the tree that a load asks for into a node."""
-
-    op = "load"
-
-    def _converter(self, value: Any) -> Convert | None:
-        if value is None:
-            return lambda value, path: None
-        if value is PLACEHOLDER:
-            return lambda value, path: ["x"]
-        if isinstance(value, type):
-            return self._type
-        if isinstance(value, np.ndarray):
-            return self._array
-        if isinstance(value, str):
-            return lambda value, path: ["y", "str"]
-        if isinstance(value, Part):
-            return self._part
-        if isinstance(value, np.generic):
-            return self._array
-        if isinstance(value, bool):
-            return lambda value, path: ["y", "bool"]
-        if isinstance(value, int):
-            return lambda value, path: ["y", "int"]
-        if isinstance(value, float):
-            return lambda value, path: ["y", "float"]
-        if is_torch_tensor(value):
-            return self._tensor
-        if is_jax_array(value):
-            return self._jax_array
-        if is_described(value):
-            return self._described
-        return None
-
-    def _part(self, value: Part, path: Path) -> Any:
-        """Ask for the part of an array."""
-        node = self._node(value.data, path)
-        if type(node) is not list or node[0] != "s" or len(node) > 3:
-            want = "a Part of an array in one piece"
-            raise self._error(errors.Invalid, path, want, type_text(value.data))
-        boxes = [] if 0 in node[2] else [[list(value.origin), node[2]]]
-        return ["s", node[1], list(value.shape), boxes]
-
-    def _unknown(self, value: Any, path: Path) -> Any:
-        want = "arrays, tensors, descriptions with shape and dtype, types, None or PLACEHOLDER"
-        raise _AbstractError(
-            op="load", subject=path_text(path), want=want, got=f"type {type_text(value)}"
-        )
-
-    def _type(self, value: Any, path: Path) -> Any:
-        for cls, name in ((bool, "bool"), (int, "int"), (float, "float"), (str, "str")):
-            if issubclass(value, cls) and not issubclass(value, np.generic):
-                return ["y", name]
-        if value is np.ndarray or value in _array_types():
-            return ["s", None, None]
-        if issubclass(value, np.generic):
-            return ["s", self._dtype_name(value, path), []]
-        return self._unknown(value, path)
-
-    def _array(self, value: Any, path: Path) -> Any:
-        return ["s", self._dtype_name(value.dtype, path), list(value.shape)]
-
-    def _tensor(self, value: Any, path: Path) -> Any:
-        name = _dtypes.torch_name(value.dtype)
-        if name is None:
-            raise self._error(errors.Unsupported, path, "plain elements", str(value.dtype))
-        if _shards.is_dtensor(value):
-            box = None if _shards.partial_of(value) else _shards.dtensor_box(value)
-            if box is None and _shards.partial_of(value):
-                got = str(_shards.partial_of(value))
-                want = "placements that shard or replicate"
-                raise self._error(errors.Unsupported, path, want, got)
-            return ["s", name, list(value.shape), [] if box is None else [box]]
-        return ["s", name, list(value.shape)]
-
-    def _jax_array(self, value: Any, path: Path) -> Any:
-        if is_jax_key(value):
-            return None
-        if _spread(value.sharding):
-            return self._boxes(value, path)
-        return self._array(value, path)
-
-    def _described(self, value: Any, path: Path) -> Any:
-        dtype = value.dtype
-        if dtype is not None and is_jax_key(value):
-            return None
-        sharding = getattr(value, "sharding", None)
-        if sharding is not None and dtype is not None and _spread(sharding):
-            return self._boxes(value, path)
-        name: str | None = None
-        if dtype is not None:
-            is_torch = str(dtype).startswith("torch.")
-            name = _dtypes.torch_name(dtype) if is_torch else self._dtype_name(dtype, path)
-        shape = value.shape
-        return ["s", name, None if shape is None else [int(n) for n in shape]]
-
-    def _boxes(self, value: Any, path: Path) -> Any:
-        """Ask for the boxes of an array that the devices of this process hold."""
-        shape = tuple(value.shape)
-        boxes = _shards.boxes_of_sharding(value.sharding, shape)
-        return ["s", self._dtype_name(value.dtype, path), list(shape), boxes]
-
-
-class _AbstractError(errors.Invalid, TypeError):
-    """An abstract leaf that no load understands. Orbax raises TypeError."""
-
-
-def _spread(sharding: Any) -> bool:
-    """Report whether a sharding puts an array on several devices."""
-    return len(getattr(sharding, "device_set", ())) > 1
-
-
-def _array_types() -> set[Any]:
-    """Return the array types of the libraries that are imported."""
-    found = (
-        getattr(sys.modules.get("jax"), "Array", None),
-        getattr(sys.modules.get("torch"), "Tensor", None),
-    )
-    return {cls for cls in found if cls is not None}

@@ -246,6 +246,7 @@ _spellings = {
     "SaveOptions.PartialUpdate": "partial_update=True",
     "Options.Multiprocessing": "MultiprocessingOptions",
     "Options.AcceptMissing": "accept_missing=True",
+    "Options.PyTree.LeafHandlers": "the leaf_handler_registry of PyTreeOptions",
     "DeleteOptions.Last": "last=True",
     "LoadOptions.Abstract": "the abstract tree",
     "LoadOptions.Want": "the abstract tree",
@@ -255,6 +256,7 @@ _spellings = {
     "set Overwrite": "set overwrite=True",
     "set Replace": "set replace=True",
     "StartFresh": "start_fresh=True",
+    "Placeholder, Want.Skip": "PLACEHOLDER",
     "Placeholder": "PLACEHOLDER",
 }
 _spelled = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in _spellings))

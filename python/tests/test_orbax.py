@@ -182,7 +182,7 @@ import os, sys
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
 os.environ["JAX_PLATFORMS"] = "cpu"
 import jax, numpy as np
-from bivouac import _restore, _tree
+from bivouac import _abstract, _restore
 from bivouac.checkpoint import _engine
 from orbax.checkpoint import v1 as ocp
 mesh = jax.make_mesh((4, 2), ("x", "y"))
@@ -201,7 +201,7 @@ for key in tree:
 theirs = ocp.load(path, {key: np.zeros((8, 8), np.float32) for key in tree})
 assert all((np.asarray(theirs[key]) == x).all() for key in tree)
 # Boxes, as a process asks for them that does not hold every device.
-abstract = _tree.Abstract()
+abstract = _abstract.Abstract()
 node = abstract._boxes(tree["xy"], ())
 assert len(node[3]) == 8
 link = _engine._client.connection()

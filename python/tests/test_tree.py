@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from bivouac import errors
-from bivouac._tree import Abstract, Flattener
+from bivouac._abstract import Abstract
+from bivouac._tree import Flattener
 from bivouac.checkpoint import _engine
 
 PLAIN = (

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from bivouac import errors
+from bivouac._abstract import Abstract
 from bivouac._job import generators, sharded, values
 from bivouac._restore import rebuild
 from bivouac._tree import (
-    Abstract,
     _jax_children,
     children,
     is_jax_array,

@@ -12,7 +12,18 @@ if TYPE_CHECKING:
     from bivouac.checkpoint._surface import *  # noqa: F403
 
 _modules = frozenset(
-    ("arrays", "errors", "handlers", "multihost", "options", "partial", "path", "training", "tree")
+    (
+        "arrays",
+        "errors",
+        "handlers",
+        "multihost",
+        "options",
+        "partial",
+        "path",
+        "serialization",
+        "training",
+        "tree",
+    )
 )
 
 

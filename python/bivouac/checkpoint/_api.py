@@ -16,6 +16,7 @@ from bivouac._client import Call
 from bivouac.checkpoint import _describe, _engine, _items, multihost
 from bivouac.checkpoint._background import ThreadResponse, TranslatedResponse
 from bivouac.checkpoint._context import Context, get_context
+from bivouac.checkpoint._leaves import Leaves
 from bivouac.checkpoint._metadata import CheckpointMetadata
 from bivouac.checkpoint._response import AsyncResponse, CallResponse
 from bivouac.checkpoint.errors import LAYOUT, translated
@@ -72,6 +73,7 @@ def start(
             args=full,
             connection=connection,
             on_event=progress_hook(progress),
+            leaves=Leaves.of(context),
         )
     except BaseException:
         _items.drop(items)
@@ -314,22 +316,27 @@ def load(
         wanted.
       TypeError: a leaf of abstract_state describes nothing.
     """
-    args = load_args(lossy_cast, salvage, allow_no_manifest)
     name = None if checkpointable_name == _describe.AUTO else checkpointable_name
     _items.check_name(name)
+    context = get_context()
+    args = {
+        "path": _engine.absolute(path),
+        "context": context.as_json() or None,
+        **load_args(lossy_cast, salvage, allow_no_manifest),
+    }
+    abstract = _items.wanted(abstract_state)
+    more: dict[str, Any] = {"report": _report(report, salvage)}
     with translated(LAYOUT):
-        return _engine.load(
-            "load",
-            {
-                "path": _engine.absolute(path),
-                "item": name,
-                "context": get_context().as_json() or None,
-                **args,
-            },
-            abstract=_items.wanted(abstract_state),
-            into=into,
-            report=_report(report, salvage),
-        )
+        registry = context.checkpointables.registry
+        if into is None and not salvage and not _registry.only_builtin(registry):
+            found = _describe.info(path, args["context"], allow_no_manifest)
+            own = _items.own_item(found, name, context)
+            if own is not None:
+                items = {own: abstract}
+                return _items.load("load_items", args, found, items, context, more)[own]
+        args["item"] = name
+        leaves = Leaves.of(context)
+        return _engine.load("load", args, abstract=abstract, into=into, leaves=leaves, **more)
 
 
 def _report(report: list[Any] | None, salvage: bool) -> list[Any] | None:
@@ -463,14 +470,17 @@ def metadata(
 
     Returns:
       A description. Its metadata is the tree with `ArrayMetadata` for arrays, 0, 0.0 and False for
-      numbers, and "string" for strings. It is an abstract tree for `load`.
+      numbers, and "string" for strings. Leaf handlers describe their leaves. It is an abstract tree
+      for `load`.
 
     Raises:
       ValueError: the path holds no checkpoint, or no such tree (`InvalidLayoutError`).
     """
     if checkpointable_name != _describe.AUTO:
         _items.check_name(checkpointable_name)
-    return _describe.checkpoint(path, checkpointable_name, get_context().as_json() or None)
+    context = get_context()
+    text = context.as_json() or None
+    return _describe.checkpoint(path, checkpointable_name, text, Leaves.of(context))
 
 
 def checkpointables_metadata(path: PathLike) -> CheckpointMetadata[dict[str, Any]]:

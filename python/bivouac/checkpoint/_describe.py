@@ -9,6 +9,7 @@ from typing import Any
 
 from bivouac import _client, _dtypes
 from bivouac.checkpoint import _engine
+from bivouac.checkpoint._leaves import Leaves
 from bivouac.checkpoint._metadata import CheckpointMetadata
 from bivouac.checkpoint.arrays import ArrayMetadata, StorageMetadata
 from bivouac.checkpoint.errors import LAYOUT, NoCheckpointError, translated
@@ -17,6 +18,8 @@ AUTO = "AUTO"
 STATE = "state"
 METRICS = "metrics"
 
+_Keys = tuple[str, ...]
+_NONE: Mapping[_Keys, Any] = {}
 _SCALARS: dict[str, Any] = {"int": 0, "float": 0.0, "bool": False, "str": "string"}
 
 
@@ -75,33 +78,53 @@ def checkpoint(
     path: str | os.PathLike[str],
     item: str | None = AUTO,
     context: Mapping[str, Any] | None = None,
+    leaves: Leaves | None = None,
 ) -> CheckpointMetadata[Any]:
     """Return the description of a tree in a checkpoint."""
     found = info(path, context)
-    node = pick(found, item).get("tree")
-    return CheckpointMetadata(metadata=tree(node), **fields(found))
+    args = {"path": _engine.absolute(path), "context": context}
+    return CheckpointMetadata(metadata=item_tree(pick(found, item), args, leaves), **fields(found))
 
 
-def tree(node: Any) -> Any:
+def item_tree(item: Mapping[str, Any], args: Mapping[str, Any], leaves: Leaves | None) -> Any:
+    """Return the tree of an item with descriptions as leaves.
+
+    Args:
+      item: the item's metadata.
+      args: arguments with which "load" finds the checkpoint.
+      leaves: the leaf handlers; None if there are none.
+    """
+    node = item.get("tree")
+    name = str(item["name"]) or None
+    return tree(node, _engine.describe_leaves(args, name, node, leaves))
+
+
+def tree(node: Any, handled: Mapping[tuple[str, ...], Any] = _NONE, at: _Keys = ()) -> Any:
     """Return the tree of a node of metadata, with descriptions as leaves.
 
     Arrays are `ArrayMetadata`; numbers are 0, 0.0 and False; strings are "string".
+
+    Args:
+      node: the node.
+      handled: the descriptions that leaf handlers made, by path.
+      at: path of the node.
     """
     if not isinstance(node, list):
         return node
     tag = node[0]
     if tag == "d":
-        return {key: tree(child) for key, child in zip(node[1], node[2])}
+        return {key: tree(c, handled, (*at, key)) for key, c in zip(node[1], node[2])}
     if tag == "n":
-        return {key: tree(child) for key, child in zip(node[2], node[3])}
-    if tag == "l":
-        return [tree(child) for child in node[1]]
-    if tag == "t":
-        return tuple(tree(child) for child in node[1])
+        return {key: tree(c, handled, (*at, key)) for key, c in zip(node[2], node[3])}
+    if tag in ("l", "t"):
+        children = [tree(c, handled, (*at, str(i))) for i, c in enumerate(node[1])]
+        return children if tag == "l" else tuple(children)
     if tag == "y":
         return _SCALARS[node[1]]
     if tag == "s":
         return _array(node[1], node[2], node[3] if len(node) > 3 else {})
+    if at in handled:
+        return handled[at]
     return ArrayMetadata(value_type=str(node[1]) if tag == "h" else tag)
 
 

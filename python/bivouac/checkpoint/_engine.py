@@ -19,10 +19,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bivouac import _client, _exit, _processes, _rooms, errors
+from bivouac._abstract import Abstract
 from bivouac._arena import Arenas, Lease, map_memory
 from bivouac._client import Call, Connection
 from bivouac._restore import Mapped, Memory, Restorer, check_targets
-from bivouac._tree import PLACEHOLDER, Abstract, Flattener
+from bivouac._tree import PLACEHOLDER, Flattener
+from bivouac.checkpoint import _leaves, _phases
+from bivouac.checkpoint._leaves import Leaves
 
 __all__ = [
     "PLACEHOLDER",
@@ -79,12 +82,14 @@ def start_save(
     args: Mapping[str, Any],
     connection: Connection | None = None,
     on_event: Callable[[dict[str, Any]], None] | None = None,
+    leaves: Leaves | None = None,
 ) -> Call:
     """Start a save and return its call after the side-car has accepted it.
 
-    The function copies the arrays of all trees into shared memory, so the caller may change them
-    as soon as it returns. It raises what speaks against the save (the target exists, a leaf is not
-    supported). A save that a policy declines is a call that has ended with `{"saved": False}`.
+    The function copies the arrays of all trees into shared memory, and runs the first phase of leaf
+    handlers, so the caller may change the trees as soon as it returns. It raises what speaks against
+    the save (the target exists, a leaf is not supported). A save that a policy declines is a call
+    that has ended with `{"saved": False}`.
 
     Args:
       op: "save", "partial.save" or "training.save".
@@ -94,9 +99,40 @@ def start_save(
       args: other arguments of the operation.
       connection: the connection of a checkpointer; None takes that of the process.
       on_event: is called with each event of the save, such as its progress.
+      leaves: the leaf handlers; None if there are none.
     """
     job = args.get("processes")
-    flattener = Flattener(follows=job is not None and job["index"] != job.get("primary", 0))
+    follows = job is not None and job["index"] != job.get("primary", 0)
+    writings: list[_phases.Writing] = []
+    try:
+        call = _send_save(op, items, args, connection, on_event, leaves, follows, writings)
+        call.cancel_on_interrupt = True
+        call.wait_accepted()
+    except BaseException:
+        for writing in writings:
+            writing.drop()
+        raise
+    for writing in writings:
+        writing.go()
+    if background:
+        call.cancel_on_interrupt = False
+        what = str(args.get("path") or f"step {args.get('step')}")
+        _exit.track(call, what)
+    return call
+
+
+def _send_save(
+    op: str,
+    items: Mapping[str, Any],
+    args: Mapping[str, Any],
+    connection: Connection | None,
+    on_event: Callable[[dict[str, Any]], None] | None,
+    leaves: Leaves | None,
+    follows: bool,
+    writings: list[_phases.Writing],
+) -> Call:
+    """Copy the trees and send the call of a save. `writings` takes the saves of leaf handlers."""
+    flattener = Flattener(follows=follows, leaf_type=None if leaves is None else leaves.type_of)
     several = len(items) > 1
     sent: dict[str, Any] = {}
     for name, item in items.items():
@@ -104,11 +140,21 @@ def start_save(
             sent[name] = dict(item)
         else:
             sent[name] = {"tree": flattener.flatten(item, name if several else "")}
+    if leaves is not None:
+        for name, item in items.items():
+            writing = None if isinstance(item, Wire) else leaves.write(item)
+            if writing is not None:
+                writings.append(writing)
+                sent[name]["files"] = str(writing.directory)
+                if follows:
+                    writing.follow()
     out = _arguments(args)
     out["items"] = sent
     link = connection or _client.connection()
-    if job is not None:
+    if args.get("processes") is not None:
         _processes.attend(link)
+    if writings:
+        _phases.register(link)
     lease: Lease | None = None
     try:
         if flattener.size > 0:
@@ -117,18 +163,16 @@ def start_save(
             out["arena"] = lease.number
         hook = None if lease is None else lease.hook
         call = link.start(op, on_event=on_event, hook=hook, **out)
+        if writings:
+            call.origin = lambda: _phases.first_error(writings)
+        for writing in writings:
+            call.add_done_callback(writing.over)
+        return call
     except BaseException:
         # If the call was sent, the side-car reads the arena until the hook releases it.
         if lease is not None and not link.has_hook(lease.hook):
             lease.release()
         raise
-    call.cancel_on_interrupt = True
-    call.wait_accepted()
-    if background:
-        call.cancel_on_interrupt = False
-        what = str(out.get("path") or f"step {out.get('step')}")
-        _exit.track(call, what)
-    return call
 
 
 def arenas(link: Connection) -> Arenas:
@@ -138,20 +182,44 @@ def arenas(link: Connection) -> Arenas:
     return link.arenas
 
 
-def _abstract_node(abstract: Any, into: Any, name: str = "") -> Any:
+def _asked(
+    abstract: Any, into: Any, leaves: Leaves | None, known: _leaves.Recorded | None, name: str = ""
+) -> Any:
     """Return the node of what a load asks for, or None for all."""
     if abstract is not None and into is not None:
         raise errors.Invalid(op="load", want="abstract or into", got="both")
+    wanted = abstract
     if into is not None:
-        check_targets(into)
-        return Abstract().flatten(into, name)
-    return None if abstract is None else Abstract().flatten(abstract, name)
+        check_targets(into, describes=None if leaves is None else leaves.describes)
+        wanted = into
+    handled = None if leaves is None else leaves.handled(known)
+    return None if wanted is None else Abstract(handled).flatten(wanted, name)
+
+
+def _recorded(
+    op: str, args: dict[str, Any], connection: Connection | None
+) -> dict[str, _leaves.Recorded]:
+    """Return which leaves of the items of a checkpoint leaf handlers have saved.
+
+    The step in the arguments of a checkpointer's load becomes the number of the step.
+    """
+    same = ("path", "checkpointer", "step", "item", "salvage", "allow_no_manifest", "context")
+    given = {name: value for name, value in _arguments(args).items() if name in same}
+    link = connection or _client.connection()
+    op = "training.metadata" if op.startswith("training.") else "metadata"
+    value = link.call(op, **given)
+    if "step" in value:
+        args["step"] = value["step"]
+    trees = [item for item in value["info"]["items"] if item["kind"] == "tree"]
+    return {item["name"]: _leaves.recorded(item.get("tree")) for item in trees}
 
 
 def _run(
-    op: str, args: Mapping[str, Any], connection: Connection | None
+    op: str, args: dict[str, Any], connection: Connection | None, leaves: Leaves | None
 ) -> tuple[dict[str, Any], Restorer]:
     """Call a load and return its value, and the restorer of its memory."""
+    if leaves is not None:
+        args["leaf_types"] = leaves.types() or None
     link = connection or _client.connection()
     call = link.start(op, memory=_rooms.argument(link), **_arguments(args))
     call.cancel_on_interrupt = True
@@ -159,7 +227,7 @@ def _run(
     memory: Memory | None = call.rooms
     if call.fds:
         memory = Mapped(map_memory(call.fds, value["bytes"]))
-    return value, Restorer(memory)
+    return value, Restorer(memory, None if leaves is None else leaves.describes)
 
 
 def load(
@@ -170,6 +238,7 @@ def load(
     into: Any = None,
     connection: Connection | None = None,
     report: list[Any] | None = None,
+    leaves: Leaves | None = None,
 ) -> Any:
     """Load a tree and return it.
 
@@ -181,14 +250,24 @@ def load(
         before anything is written. If the load fails later, what was written stays.
       connection: the connection of a checkpointer; None takes that of the process.
       report: a list that takes the entries of the load's report.
+      leaves: the leaf handlers; None if there are none.
     """
     out = dict(args)
-    node = _abstract_node(abstract, into)
+    wanted = abstract if into is None else into
+    known = None
+    if leaves is not None and wanted is not None and op != "load_transform":
+        items = _recorded(op, out, connection)
+        trees = [items[name] for name in (out.get("item") or "state", *sorted(items)) if name in items]
+        known = trees[0] if trees else {}
+    node = _asked(abstract, into, leaves, known)
     if node is not None:
         out["abstract"] = node
-    value, restorer = _run(op, out, connection)
+    value, restorer = _run(op, out, connection, leaves)
     if report is not None:
         report.extend(value.get("report") or [])
+    if leaves is not None:
+        with _leaves.private(value) as directories:
+            leaves.fill(value["tree"], wanted, directories)
     if into is not None:
         return restorer.into(value["tree"], into)
     if abstract is not None:
@@ -203,6 +282,7 @@ def load_items(
     *,
     connection: Connection | None = None,
     report: list[Any] | None = None,
+    leaves: Leaves | None = None,
 ) -> dict[str, Any]:
     """Load items and return them by name.
 
@@ -214,26 +294,52 @@ def load_items(
         back as the `Wire` that the side-car sent.
       connection: the connection of a checkpointer; None takes that of the process.
       report: a list that takes the entries of the load's report.
+      leaves: the leaf handlers; None if there are none.
     """
     out = dict(args)
+    known: dict[str, _leaves.Recorded] = {}
     if items is not None:
+        if leaves is not None:
+            known = _recorded(op, out, connection)
         asked: dict[str, Any] = {}
         for name, item in items.items():
             if item is None or isinstance(item, Wire):
                 asked[name] = item
             else:
-                asked[name] = {"tree": _abstract_node(item, None, name)}
+                asked[name] = {"tree": _asked(item, None, leaves, known.get(name, {}), name)}
         out["items"] = asked
-    value, restorer = _run(op, out, connection)
+    value, restorer = _run(op, out, connection, leaves)
     if report is not None:
         report.extend(value.get("report") or [])
     loaded: dict[str, Any] = {}
-    for name, item in value["items"].items():
-        wanted = None if items is None else items.get(name)
-        if "tree" not in item:
-            loaded[name] = Wire(item)
-        elif wanted is None or isinstance(wanted, Wire):
-            loaded[name] = restorer.plain(item["tree"])
-        else:
+    with _leaves.private(value) as directories:
+        for name, item in value["items"].items():
+            wanted = None if items is None else items.get(name)
+            if "tree" not in item:
+                loaded[name] = Wire(item)
+                continue
+            wanted = None if isinstance(wanted, Wire) else wanted
+            if leaves is not None:
+                leaves.fill(item["tree"], wanted, directories)
             loaded[name] = restorer.like(item["tree"], wanted)
     return loaded
+
+
+def describe_leaves(
+    args: Mapping[str, Any], item: str | None, node: Any, leaves: Leaves | None
+) -> dict[tuple[str, ...], Any]:
+    """Return the descriptions that leaf handlers make of their leaves, by path.
+
+    Args:
+      args: arguments of "load", other than the item.
+      item: name of the item; None for a checkpoint that is one tree.
+      node: the tree of the item's metadata.
+      leaves: the leaf handlers; None if there are none.
+    """
+    types = set() if leaves is None else set(leaves.types())
+    if leaves is None or types.isdisjoint(_leaves.recorded(node).values()):
+        return {}
+    out = {**args, "item": item, "abstract": _leaves.only(node, types)}
+    value, _ = _run("load", out, None, leaves)
+    with _leaves.private(value) as directories:
+        return leaves.describe(value["tree"], directories)

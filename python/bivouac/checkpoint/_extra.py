@@ -13,6 +13,7 @@ from bivouac._tree import children, type_text
 from bivouac.checkpoint import _describe, _engine, _items
 from bivouac.checkpoint._api import PathLike, Progress, load_args, progress_hook
 from bivouac.checkpoint._context import get_context
+from bivouac.checkpoint._leaves import Leaves
 from bivouac.checkpoint.errors import LAYOUT, translated
 from bivouac.errors import Invalid
 
@@ -125,7 +126,11 @@ def load_and_transform(
         args["leaves"] = _placed(transform(*sources))
     with translated(LAYOUT):
         return _engine.load(
-            "load_transform", args, abstract=_items.wanted(abstract_state), report=report
+            "load_transform",
+            args,
+            abstract=_items.wanted(abstract_state),
+            report=report,
+            leaves=Leaves.of(get_context()),
         )
 
 

@@ -12,6 +12,7 @@ from bivouac.checkpoint import _describe, _engine, _walk
 from bivouac.checkpoint import options as opts
 from bivouac.checkpoint._context import Context
 from bivouac.checkpoint._engine import Wire
+from bivouac.checkpoint._leaves import Leaves
 from bivouac.checkpoint._metadata import CheckpointMetadata
 from bivouac.checkpoint.errors import NoEntryError
 from bivouac.checkpoint.handlers import _builtin, _registry, _run, _types
@@ -93,13 +94,15 @@ def context_json(context: Context, items: Mapping[str, Any]) -> dict[str, Any] |
     """Return the options of a save as JSON, with what the user's function says of each array."""
     out = context.as_json()
     creator = context.array.saving.scoped_storage_options_creator
+    leaves = Leaves.of(context)
+    takes = None if leaves is None else leaves.takes
     entries: list[dict[str, Any]] = []
     if creator is not None:
         for item in items.values():
             if isinstance(item, Wire):
                 continue
-            for at, leaf in _walk.leaves(item):
-                if not _walk.is_array(leaf):
+            for at, leaf in _walk.leaves(item, takes):
+                if not _walk.is_array(leaf) or (takes is not None and takes(leaf)):
                     continue
                 storage = creator(at, leaf)
                 if storage is not None:
@@ -149,6 +152,7 @@ def load(
       more: other arguments of the engine.
     """
     registry = context.checkpointables.registry
+    more = {**more, "leaves": Leaves.of(context)}
     if found is None:
         loaded = _engine.load_items(op, args, dict(abstract or {}) or None, **more)
         return {n: _plain(n, v) for n, v in loaded.items() if n != _describe.METRICS}
@@ -179,6 +183,22 @@ def load(
         return {n: _finish(kinds[n], loaded.pop(n), asked[n]) for n in asked}
     finally:
         drop(loaded)
+
+
+def own_item(found: Mapping[str, Any], name: str | None, context: Context) -> str | None:
+    """Return the name of an item that a load of a tree gives to a handler of the user, or None.
+
+    Args:
+      found: what the server says of the checkpoint.
+      name: name of the item; None means "state".
+      context: the options.
+    """
+    name = name or _describe.STATE
+    item = _describe.items(found).get(name)
+    if item is None or item["kind"] != "unknown":
+        return None
+    kind = _registry.for_load(context.checkpointables.registry, name, None, item.get("handler"))
+    return None if kind.__module__ == _builtin.__name__ else name
 
 
 def _request(kind: type[Any], abstract: Any) -> Any:
@@ -221,10 +241,13 @@ def describe(
 ) -> dict[str, Any]:
     """Return the description of each item by name; None where its handler cannot describe it."""
     registry = context.checkpointables.registry
+    leaves = Leaves.of(context)
     out: dict[str, Any] = {}
     for name, item in _describe.items(found).items():
         if item["kind"] == "tree":
-            out[name] = _describe.tree(item.get("tree"))
+            node = item.get("tree")
+            described = _engine.describe_leaves(args, name or None, node, leaves)
+            out[name] = _describe.tree(node, described)
             continue
         out[name] = None
         kind = _registry.for_load(registry, name, None, item.get("handler"))

@@ -10,6 +10,7 @@ from bivouac.checkpoint import (
     options,
     partial,
     path,
+    serialization,
     training,
     tree,
 )
@@ -84,6 +85,7 @@ __all__ = [
     "save_checkpointables_async",
     "save_pytree",
     "save_pytree_async",
+    "serialization",
     "training",
     "tree",
     "verify",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,29 +12,47 @@ from bivouac._tree import children
 from bivouac.checkpoint.tree import DictKey, GetAttrKey, SequenceKey
 
 
-def leaves(tree: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Yield the path and the value of each leaf; None is no leaf.
+Takes = Callable[[Any], bool]
 
-    If JAX is imported, the keys of the path are those of `jax.tree_util`.
+
+def key_types() -> tuple[Any, Any, Any, Any]:
+    """Return the classes of keys of dictionaries, lists, tuples and structs.
+
+    If JAX is imported, they are those of `jax.tree_util`.
     """
     util = sys.modules.get("jax.tree_util")
-    keys = (DictKey, SequenceKey, GetAttrKey)
     if util is not None:
-        keys = (util.DictKey, util.SequenceKey, util.GetAttrKey)
-    yield from _leaves(tree, (), keys)
+        return util.DictKey, util.SequenceKey, util.SequenceKey, util.GetAttrKey
+    return DictKey, SequenceKey, SequenceKey, GetAttrKey
 
 
-def _leaves(node: Any, at: tuple[Any, ...], make: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def leaves(tree: Any, takes: Takes | None = None) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the path and the value of each leaf, dictionaries by their keys; None is no leaf.
+
+    Args:
+      tree: the tree.
+      takes: says which other values are leaves, though they may look like containers.
+    """
+    yield from _leaves(tree, (), key_types(), takes)
+
+
+def _leaves(
+    node: Any, at: tuple[Any, ...], make: Any, takes: Takes | None
+) -> Iterator[tuple[tuple[Any, ...], Any]]:
     if node is None:
         return
-    found = None if is_leaf_value(node) or is_array(node) else children(node)
+    leaf = is_leaf_value(node) or is_array(node) or (takes is not None and takes(node))
+    found = None if leaf else children(node)
     if found is None:
         yield at, node
         return
     kind, names, values = found
-    to_key = make["dlt".find(kind) > 0] if kind != "n" else make[2]
-    for name, child in zip(names or range(len(values)), values):
-        yield from _leaves(child, (*at, to_key(name)), make)
+    to_key = make["dltn".index(kind)]
+    pairs = list(zip(names or range(len(values)), values))
+    if kind == "d":
+        pairs.sort(key=lambda pair: str(pair[0]))
+    for name, child in pairs:
+        yield from _leaves(child, (*at, to_key(name)), make, takes)
 
 
 def key_text(key: Any) -> str:

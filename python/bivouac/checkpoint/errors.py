@@ -12,6 +12,7 @@ from bivouac.errors import BivouacError, Busy, Exists, Invalid, NotFound, Unsupp
 
 __all__ = [
     "AlreadyExistsError",
+    "AlreadyRegisteredTypeError",
     "DeletionInProgressError",
     "DeletionRecoveryError",
     "InvalidLayoutError",
@@ -45,6 +46,10 @@ class NoEntryError(Unsupported, KeyError):
 
 class AlreadyExistsError(Exists):
     """The registry has an entry of that type or that name already."""
+
+
+class AlreadyRegisteredTypeError(Exists):
+    """The registry has another leaf handler of that type already."""
 
 
 class NoCheckpointError(NotFound, InvalidLayoutError):

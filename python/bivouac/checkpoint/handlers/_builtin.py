@@ -12,15 +12,20 @@ import pathlib
 import shutil
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from bivouac.checkpoint import _engine, _walk
+from bivouac.checkpoint._leaves import Leaves
 from bivouac.checkpoint.errors import UnregisteredTypeError
 from bivouac.checkpoint.handlers import _types
 from bivouac.checkpoint.path import Path, PathAwaitingCreation
 from bivouac.errors import Invalid, NotFound
 
+if TYPE_CHECKING:
+    from bivouac.checkpoint.serialization import LeafHandlerRegistry
+
+_CONTEXT = "bivouac.checkpoint._context"
 _HANDLERS = "orbax.checkpoint.experimental.v1._src.handlers."
 
 
@@ -50,7 +55,7 @@ class PyTreeHandler:
         *,
         context: Any = None,
         array_metadata_validator: None = None,
-        leaf_handler_registry: None = None,
+        leaf_handler_registry: LeafHandlerRegistry | None = None,
         partial_save_mode: bool = False,
     ) -> None:
         """Make a handler.
@@ -58,18 +63,23 @@ class PyTreeHandler:
         Args:
           context: a `Context` with options; None takes the active one.
           array_metadata_validator: refused unless None; the server validates.
-          leaf_handler_registry: refused unless None.
+          leaf_handler_registry: the leaf handlers; None takes those of the options.
           partial_save_mode: refused unless False; use module `partial`.
         """
         given = {
             "array_metadata_validator": array_metadata_validator,
-            "leaf_handler_registry": leaf_handler_registry,
             "partial_save_mode": partial_save_mode or None,
         }
         for name, value in given.items():
             if value is not None:
                 raise Invalid(op="PyTreeHandler", subject=name, want="the default", got=repr(value))
         self._context = context
+        self._registry = leaf_handler_registry
+
+    def _leaves(self) -> Leaves | None:
+        """Return the leaf handlers of a call."""
+        context = self._context or importlib.import_module(_CONTEXT).get_context()
+        return Leaves.of(context, self._registry)
 
     def _args(self) -> dict[str, Any]:
         return {} if self._context is None else {"context": self._context.as_json()}
@@ -79,7 +89,13 @@ class PyTreeHandler:
         self.validate_leaves_handleable(checkpointable)
         private = pathlib.Path(tempfile.mkdtemp(prefix="bivouac-tree-"))
         args = {"path": str(private / "tree"), **self._args()}
-        call = _engine.start_save("save", {"state": checkpointable}, background=False, args=args)
+        call = _engine.start_save(
+            "save",
+            {"state": checkpointable},
+            background=False,
+            args=args,
+            leaves=self._leaves(),
+        )
 
         async def finish() -> None:
             try:
@@ -95,45 +111,65 @@ class PyTreeHandler:
     async def load(self, directory: Path, abstract_checkpointable: Any = None) -> Awaitable[Any]:
         """Return an awaitable that loads the tree of a directory."""
         args = {"path": str(directory), "item": None, "allow_no_manifest": True, **self._args()}
-        return _of(_engine.load("load", args, abstract=abstract_checkpointable))
+        leaves = self._leaves()
+        return _of(_engine.load("load", args, abstract=abstract_checkpointable, leaves=leaves))
 
     async def metadata(self, directory: Path) -> Any:
         """Return the tree of a directory with descriptions as leaves."""
         from bivouac.checkpoint import _describe
 
-        found = _describe.info(directory, self._args().get("context"), allow_no_manifest=True)
-        return _describe.tree(_describe.pick(found, None).get("tree"))
+        context = self._args().get("context")
+        found = _describe.info(directory, context, allow_no_manifest=True)
+        args = {"path": str(directory), "context": context, "allow_no_manifest": True}
+        return _describe.item_tree(_describe.pick(found, None), args, self._leaves())
 
     def is_handleable(self, checkpointable: Any) -> bool:
         """Return True for a tree whose leaves can all be saved."""
         if _types.saves_itself(checkpointable) or is_message(checkpointable):
             return False
-        return all(_walk.is_leaf_value(leaf) for _, leaf in _walk.leaves(checkpointable))
+        return next(self._strange(checkpointable), None) is None
 
     def is_abstract_handleable(self, abstract_checkpointable: Any) -> bool:
         """Return True for a tree whose leaves describe arrays, numbers and strings."""
         a = abstract_checkpointable
         if _types.saves_itself(a) or is_message(a) or is_message_type(a):
             return False
-        return all(_walk.is_abstract_leaf(leaf) for _, leaf in _walk.leaves(a))
+        return next(self._strange_wishes(a), None) is None
 
     def validate_leaves_handleable(self, checkpointable: Any) -> None:
         """Raise `UnregisteredTypeError`, a ValueError, if a leaf cannot be saved."""
-        self._validate(checkpointable, _walk.is_leaf_value)
+        self._refuse(self._strange(checkpointable))
 
     def validate_abstract_leaves_handleable(self, abstract_checkpointable: Any) -> None:
         """Raise `UnregisteredTypeError`, a ValueError, if a leaf describes nothing."""
-        self._validate(abstract_checkpointable, _walk.is_abstract_leaf)
+        self._refuse(self._strange_wishes(abstract_checkpointable))
 
-    def _validate(self, tree: Any, good: Callable[[Any], bool]) -> None:
-        for at, leaf in _walk.leaves(tree):
-            if not good(leaf):
-                raise UnregisteredTypeError(
-                    op="PyTreeHandler",
-                    subject=".".join(_walk.key_text(k) for k in at),
-                    want="an array, a number or a string",
-                    got=type(leaf).__name__,
-                )
+    def _strange(self, tree: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield path and value of each leaf that cannot be saved."""
+        leaves = self._leaves()
+        takes = None if leaves is None else leaves.takes
+        for at, leaf in _walk.leaves(tree, takes):
+            if not (_walk.is_leaf_value(leaf) or (takes is not None and takes(leaf))):
+                yield at, leaf
+
+    def _strange_wishes(self, tree: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield path and value of each leaf that describes nothing."""
+        leaves = self._leaves()
+        takes = None if leaves is None else leaves.describes
+        for at, leaf in _walk.leaves(tree, takes):
+            if not (_walk.is_abstract_leaf(leaf) or (takes is not None and takes(leaf))):
+                yield at, leaf
+
+    def _refuse(self, strange: Iterator[tuple[Any, Any]]) -> None:
+        """Raise an error for the first of some leaves."""
+        for at, leaf in strange:
+            raise UnregisteredTypeError(
+                op="PyTreeHandler",
+                subject=".".join(_walk.key_text(k) for k in at),
+                want="an array, a number or a string, or a type with a leaf handler",
+                got=type(leaf).__name__,
+                remedy="add a leaf handler to the leaf_handler_registry of PyTreeOptions",
+            )
 
 
 class JsonHandler:

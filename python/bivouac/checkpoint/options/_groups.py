@@ -12,6 +12,7 @@ from bivouac.checkpoint.options._base import LOCAL, Options, at_least, bad, refu
 
 if TYPE_CHECKING:
     from bivouac.checkpoint.handlers import CheckpointableHandlerRegistry
+    from bivouac.checkpoint.serialization import LeafHandlerRegistry
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -205,6 +206,8 @@ class PyTreeOptions(Options):
     Attributes:
       saving: options of saving.
       loading: options of loading.
+      leaf_handler_registry: finds the handlers of leaves that are not arrays, numbers or strings;
+        None means that there are none. Orbax had this option before 0.11.40.
     """
 
     @dataclasses.dataclass(kw_only=True)
@@ -231,6 +234,16 @@ class PyTreeOptions(Options):
 
     saving: Saving = dataclasses.field(default_factory=Saving)
     loading: Loading = dataclasses.field(default_factory=Loading)
+    leaf_handler_registry: LeafHandlerRegistry | None = dataclasses.field(
+        default=None, metadata=LOCAL
+    )
+
+    def _check(self) -> None:
+        registry = self.leaf_handler_registry
+        if registry is not None and not all(
+            callable(getattr(registry, name, None)) for name in ("get", "get_abstract", "get_all")
+        ):
+            raise bad("leaf_handler_registry", "a LeafHandlerRegistry", registry)
 
 
 @dataclasses.dataclass(kw_only=True)

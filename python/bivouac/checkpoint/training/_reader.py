@@ -10,6 +10,7 @@ from typing import Any
 from bivouac.checkpoint import _api, _describe, _engine, _items
 from bivouac.checkpoint._background import ThreadResponse
 from bivouac.checkpoint._context import Context, get_context
+from bivouac.checkpoint._leaves import Leaves
 from bivouac.checkpoint._response import AsyncResponse
 from bivouac.checkpoint.errors import translated
 from bivouac.checkpoint.training._metadata import CheckpointMetadata
@@ -102,6 +103,7 @@ class Reader:
                 into=into,
                 connection=link,
                 report=[] if report is None and salvage else report,
+                leaves=Leaves.of(get_context(self._context)),
             )
 
     def load_async(self, step: Step = None, abstract_state: Any = None) -> AsyncResponse[Any]:
@@ -197,9 +199,14 @@ class Reader:
         Raises:
           StepNotFoundError: there is no such step; it is a FileNotFoundError.
         """
-        found: CheckpointMetadata[Any] = self._described(
-            step, lambda info: _describe.tree(_describe.pick(info, _describe.AUTO).get("tree"))
-        )
+        context = get_context(self._context)
+
+        def describe(info: dict[str, Any]) -> Any:
+            args = {"path": info["path"], "context": context.as_json() or None}
+            item = _describe.pick(info, _describe.AUTO)
+            return _describe.item_tree(item, args, Leaves.of(context))
+
+        found: CheckpointMetadata[Any] = self._described(step, describe)
         return found
 
     def checkpointables_metadata(self, step: Step = None) -> CheckpointMetadata[dict[str, Any]]:
