@@ -49,6 +49,7 @@ VALUES: dict[str, Any] = {
     "mode": o.AtomicityMode.ATOMIC_RENAME,
     "allow_legacy_atomic_rename": True,
     "registry": ocp.handlers.local_registry(),
+    "leaf_handler_registry": ocp.serialization.StandardLeafHandlerRegistry(),
     "todelete_full_path": "trash",
     "path_permission_mode": 0o750,
     "path_class": pathlib.PosixPath,

@@ -110,10 +110,11 @@ def start_save(
         call.wait_accepted()
     except BaseException:
         for writing in writings:
-            writing.drop()
+            writing.over()
         raise
     for writing in writings:
-        writing.go()
+        if not call.done():  # a policy may have declined the save
+            writing.go()
     if background:
         call.cancel_on_interrupt = False
         what = str(args.get("path") or f"step {args.get('step')}")

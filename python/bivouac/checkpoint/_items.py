@@ -195,7 +195,7 @@ def own_item(found: Mapping[str, Any], name: str | None, context: Context) -> st
     """
     name = name or _describe.STATE
     item = _describe.items(found).get(name)
-    if item is None or item["kind"] != "unknown":
+    if item is None:
         return None
     kind = _registry.for_load(context.checkpointables.registry, name, None, item.get("handler"))
     return None if kind.__module__ == _builtin.__name__ else name

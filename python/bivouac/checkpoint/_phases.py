@@ -126,6 +126,7 @@ class Writing:
         self._task: asyncio.Task[Any] | None = None
         self._ended = threading.Event()
         self._over = False
+        self._given = False  # the server has been told to take the files
         self._error: BaseException | None = None
         self._told: BaseException | None = None
         _open[str(self.directory)] = self
@@ -138,7 +139,7 @@ class Writing:
             )
         except BaseException as err:
             self._noted(err)
-            self.drop()
+            self.over()
             raise
 
     def go(self) -> None:
@@ -215,38 +216,37 @@ class Writing:
         try:
             self.wait()
         except BaseException as err:
-            self._told = err
+            with self._guard:
+                if not self._over:
+                    self._told = err
             raise errors.BivouacError(f"{type(err).__name__}: {err}") from err
+        with self._guard:
+            if self._over:
+                raise errors.Closed(op="save", got="the save has ended")
+            self._given = True
 
     def error(self) -> BaseException | None:
         """Return the exception of a handler for which the server failed the save, or None."""
         return self._told
 
     def over(self, _: Call | None = None) -> None:
-        """End the second phase if it runs. The server has removed the directory, or nobody will."""
+        """End the second phase if it runs. Remove the directory if the server does not take it."""
         with self._guard:
             self._over = True
             _open.pop(str(self.directory), None)
-            if self._ended.is_set():
-                return
-            if self._thread is not None:
-                if self._task is not None:
-                    with contextlib.suppress(RuntimeError):  # the loop has just been closed
-                        self._loop.call_soon_threadsafe(self._task.cancel)
-                return
-            self._ended.set()
-        close(self._second)
-        _close(self._loop)
-
-    def drop(self) -> None:
-        """End a Writing whose directory the server does not have, and remove the directory."""
-        self.over()
-        with self._guard:
+            if self._thread is None and not self._ended.is_set():
+                self._ended.set()
+                close(self._second)
+                _close(self._loop)
             if self._ended.is_set():
                 self._remove()
+            elif self._task is not None:
+                with contextlib.suppress(RuntimeError):  # the loop has just been closed
+                    self._loop.call_soon_threadsafe(self._task.cancel)
 
     def _remove(self) -> None:
-        shutil.rmtree(self.directory, ignore_errors=True)
+        if not self._given:
+            shutil.rmtree(self.directory, ignore_errors=True)
 
     def files(self) -> list[str]:
         """Return the names of the files in the directory."""

@@ -34,7 +34,7 @@ class DeletionRecoveryError(Busy):
 
 
 class UnregisteredTypeError(Unsupported, ValueError):
-    """A leaf has a type that cannot be saved."""
+    """A leaf has a type without a handler."""
 
 
 class NoEntryError(Unsupported, KeyError):
@@ -61,12 +61,15 @@ def translated(kinds: Mapping[type[BivouacError], type[BivouacError]]) -> Iterat
     """Raise errors of the server as the classes that Orbax's names belong to.
 
     Args:
-      kinds: the class for each class of errors. Other errors stay as they are.
+      kinds: the class for each class of errors. Other errors stay as they are, except that a leaf
+        without a handler is an `UnregisteredTypeError`.
     """
     try:
         yield
     except BivouacError as err:
         kind = kinds.get(type(err))
+        if type(err) is Unsupported and "leaf_handler_registry" in err.remedy:
+            kind = UnregisteredTypeError
         if kind is None or (kind is InvalidLayoutError and not _of_layout(err)):
             raise
         raise kind(err.text, **err._fields()) from None
