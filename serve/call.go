@@ -30,7 +30,7 @@ type call struct {
 	once     sync.Once
 
 	registry    *handler.Registry     // of items of a save; nil: of the process
-	savers      *handler.LeafRegistry // of leaves of a save; nil: there are none
+	savers      *handler.LeafRegistry // of leaves of a save; nil: the save has no such leaves
 	directories []string              // that were given to the call; they are removed at its end
 	leaves      leafDirectories       // that a load gives to the client
 

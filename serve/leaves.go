@@ -23,7 +23,7 @@ type clientLeaf struct {
 	path       tree.Path   // of a load: in the checkpoint
 }
 
-// LeafTypeString implements handler.Typed.
+// LeafTypeString names the handler, for handler.LeafRegistry.
 func (l clientLeaf) LeafTypeString() string { return l.typeString }
 
 // TreeLeaf makes clientLeaf a leaf of a tree.
@@ -98,7 +98,7 @@ func leafSavers(trees []*handedTree) (*handler.LeafRegistry, error) {
 		func(typeString string) handler.LeafHandler[clientLeaf, clientWish] { return leafSaver{typeString} })
 }
 
-// leafRegistry returns a registry with a handler for each type string, or nil if there is none.
+// leafRegistry returns a registry with a handler for each type string, or nil without type strings.
 func leafRegistry(types []string,
 	with func(string) handler.LeafHandler[clientLeaf, clientWish]) (*handler.LeafRegistry, error) {
 	if len(types) == 0 {

@@ -66,7 +66,8 @@ func TestLeavesOfHandlers(t *testing.T) {
 	}
 
 	f := c.refused(errs.Unsupported, "load", object{"path": path})
-	if !strings.Contains(f.Text, `leaf "a"`) || !strings.Contains(f.Text, "test.A") || !strings.Contains(f.Remedy, "skip the leaf") {
+	if !strings.Contains(f.Text, `leaf "a"`) || !strings.Contains(f.Text, "test.A") ||
+		!strings.Contains(f.Remedy, "skip the leaf") {
 		t.Errorf("%+v", f)
 	}
 	c.refused(errs.Unsupported, "load", object{"path": path, "leaf_types": []string{"test.A"}})
@@ -92,8 +93,8 @@ func TestLeavesOfHandlers(t *testing.T) {
 
 	c.call("load_items", object{"path": path, "leaf_types": both,
 		"items": object{"state": object{"tree": raw(`["d",["w","a","b"],[["x"],null,["l",[["x"],["x"]]]]]`)}}}).into(t, &v)
-	if want := `["d",["w","a","b"],[["x"],["h","test.A",0,["a"]],["l",[["x"],["x"]]]]]`; string(v.Items["state"]["tree"]) != want ||
-		len(v.Leaves) != 1 {
+	want = `["d",["w","a","b"],[["x"],["h","test.A",0,["a"]],["l",[["x"],["x"]]]]]`
+	if string(v.Items["state"]["tree"]) != want || len(v.Leaves) != 1 {
 		t.Errorf("got %s, want %s; %+v", v.Items["state"]["tree"], want, v.Leaves)
 	}
 	checkFiles(t, v.Leaves[0].Files, map[string]string{"a/one": "first", "b.bin": "second"})

@@ -19,7 +19,7 @@ type nodeReader struct {
 	cursor
 	arena  *arena // nil: no arrays
 	dtypes map[string]tensor.DType
-	leaves *handedTree // that leaves of leaf handlers belong to; nil: there are none
+	leaves *handedTree // that leaves of leaf handlers belong to; nil: they are refused
 }
 
 // readTree reads a node with all that is below it.

@@ -208,11 +208,9 @@ func namesOf[T any](leaves []T, name func(T) string) string {
 	return "leaf " + strings.Join(names, ", ")
 }
 
-// Typed is a leaf that names its handler by a type string. So several handlers can share the Go type
-// of such leaves.
-type Typed interface{ LeafTypeString() string }
-
-var typedLeaf = reflect.TypeFor[Typed]()
+// typedLeaf is a leaf that names its handler by a type string. So several handlers can share the Go
+// type of such leaves.
+type typedLeaf interface{ LeafTypeString() string }
 
 // LeafRegistry holds leaf handlers by type. The zero value is empty and ready to use. Several
 // goroutines may use it.
@@ -228,9 +226,11 @@ type leafEntry struct {
 
 // Add registers a handler for its leaf type and abstract type. secondary are further type strings
 // under which such leaves were recorded. If a type or the type string already has a handler,
-// override replaces that handler; without override it is errs.Exists. A leaf type that is [Typed]
-// may have several handlers. Add returns errs.Invalid if there is no handler, if the type string has
-// no dot or is one of Orbax, and for types of which every tree is made (any, []any, map[string]any).
+// override replaces that handler; without override it is errs.Exists. A leaf type with the method
+// LeafTypeString() string, by which a leaf names its handler, may have several handlers.
+//
+// Add returns errs.Invalid if there is no handler, if the type string has no dot or is one of Orbax,
+// and for types of which every tree is made (any, []any, map[string]any).
 func (r *LeafRegistry) Add(h *AnyLeaf, override bool, secondary ...string) error {
 	if err := h.check(); err != nil {
 		return err
@@ -238,7 +238,8 @@ func (r *LeafRegistry) Add(h *AnyLeaf, override bool, secondary ...string) error
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	conflicts := func(e leafEntry) bool {
-		return !h.leaf.Implements(typedLeaf) && (e.leaf == h.leaf || e.abstract == h.abstract) || e.typeString == h.typeString
+		shared := h.leaf.Implements(reflect.TypeFor[typedLeaf]())
+		return !shared && (e.leaf == h.leaf || e.abstract == h.abstract) || e.typeString == h.typeString
 	}
 	if i := slices.IndexFunc(r.entries, conflicts); i >= 0 && !override {
 		e := r.entries[i]
@@ -289,10 +290,11 @@ func (r *LeafRegistry) All() []*AnyLeaf {
 	return out
 }
 
-// ForValue returns the handler of a leaf, or nil: the handler that a [Typed] leaf names, the handler
-// of its type, else the last handler whose leaf type is an interface that the leaf implements.
+// ForValue returns the handler of a leaf, or nil: the handler that the leaf names with its
+// LeafTypeString, the handler of its type, else the last handler whose leaf type is an interface
+// that the leaf implements.
 func (r *LeafRegistry) ForValue(v any) *AnyLeaf {
-	if named, ok := v.(Typed); ok {
+	if named, ok := v.(typedLeaf); ok {
 		return r.ForType(named.LeafTypeString())
 	}
 	return pick(r.All(), v, (*AnyLeaf).LeafType)

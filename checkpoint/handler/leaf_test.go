@@ -171,7 +171,8 @@ func TestTypedLeaves(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r.ForValue(labelled{"test.A"}) != a || r.ForValue(labelled{"test.B"}) != b || r.ForValue(labelled{"test.C"}) != nil {
+	if r.ForValue(labelled{"test.A"}) != a || r.ForValue(labelled{"test.B"}) != b ||
+		r.ForValue(labelled{"test.C"}) != nil {
 		t.Error("handlers by the type string of the leaf")
 	}
 	if r.ForType("test.A") != a || r.ForWanted("test.B", nil) != b || !r.Handles(a.LeafType()) {

@@ -8,7 +8,7 @@ func ExportedLimits() map[string]int {
 		".":                               39,
 		"checkpoint":                      100,
 		"checkpoint/diff":                 9,
-		"checkpoint/handler":              103,
+		"checkpoint/handler":              104,
 		"checkpoint/handler/protohandler": 0,
 		"checkpoint/integrity":            26,
 		"checkpoint/mesh":                 10,
