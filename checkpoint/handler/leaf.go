@@ -229,8 +229,8 @@ type leafEntry struct {
 // override replaces that handler; without override it is errs.Exists. A leaf type with the method
 // LeafTypeString() string, by which a leaf names its handler, may have several handlers.
 //
-// Add returns errs.Invalid if there is no handler, if the type string has no dot or is one of Orbax,
-// and for types of which every tree is made (any, []any, map[string]any).
+// Add returns errs.Invalid if there is no handler, if the type string has no dot or is one of
+// Orbax, and for types of which every tree is made (any, []any, map[string]any).
 func (r *LeafRegistry) Add(h *AnyLeaf, override bool, secondary ...string) error {
 	if err := h.check(); err != nil {
 		return err
