@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bivouac import _dtypes, _shards, errors
+from bivouac import _dtypes, _shards, _stage, errors
 from bivouac._mesh import Part
 from bivouac._tree import (
     PLACEHOLDER,
@@ -39,6 +39,7 @@ class Abstract(Walker):
         """
         super().__init__()
         self._handled = handled
+        self.devices = False  # a tensor on a device was asked for
         self._item: Path = ()
 
     def flatten(self, value: Any, name: str = "") -> Any:
@@ -116,6 +117,7 @@ class Abstract(Walker):
         return ["s", self._dtype_name(value.dtype, path), list(value.shape)]
 
     def _tensor(self, value: Any, path: Path) -> Any:
+        self.devices = self.devices or _stage.cuda_of(value) is not None
         name = _dtypes.torch_name(value.dtype)
         if name is None:
             raise self._error(errors.Unsupported, path, "plain elements", str(value.dtype))

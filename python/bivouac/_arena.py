@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bivouac import _pull, _rooms, errors
+from bivouac import _pull, _rooms, _stage, errors
 
 if TYPE_CHECKING:
     from bivouac._call import Call
@@ -62,13 +62,29 @@ class Lease:
         """Release the arena. The call that has the hook must not have been sent."""
         self.released = True
 
-    def fill(self, copies: Sequence[Copy], connection: Connection) -> bool:
-        """Copy arrays into the arena. Return False if the side-car cannot read them."""
+    def fill(
+        self,
+        connection: Connection,
+        copies: Sequence[Copy],
+        moves: _stage.Moves | None = None,
+    ) -> bool:
+        """Copy arrays, and tensors on devices, into the arena.
+
+        Return False if the arena is private and the side-car cannot read the arrays.
+        """
         assert self.arena is not None
-        if not self.arena.private:
-            copy_all(self.arena.map(), copies)
+        if self.arena.private:
+            return _pull.pull(connection, self.arena.number, copies)
+        memory = self.arena.map()
+        if not moves:
+            copy_all(memory, copies)
             return True
-        return _pull.pull(connection, self.arena.number, copies)
+        with _stage.Stage() as stage:
+            for offset, tensor in moves:
+                self.arena.pin(_stage.cuda_of(tensor))
+                stage.out(tensor, np.ndarray((tensor.nbytes,), np.uint8, memory, offset))
+            copy_all(memory, copies)
+        return True
 
 
 class Arena:
@@ -77,7 +93,7 @@ class Arena:
     A private arena is memory of the side-car, which reads the arrays itself.
     """
 
-    __slots__ = ("call", "holder", "memory", "number", "private", "size", "used")
+    __slots__ = ("call", "holder", "memory", "number", "pinned", "private", "size", "used")
 
     def __init__(self, number: int, size: int, private: bool, call: Call) -> None:
         self.number = number
@@ -85,6 +101,7 @@ class Arena:
         self.private = private
         self.call: Call | None = call  # has the descriptor until the arena is mapped
         self.memory: mmap.mmap | None = None
+        self.pinned: _stage.Pinned | None = None
         self.holder: Callable[[], Lease | None] | None = None
         self.used = False
 
@@ -95,6 +112,21 @@ class Arena:
             self.memory = map_memory(self.call.fds, self.size)
             self.call = None
         return self.memory
+
+    def pin(self, cuda: Any) -> None:
+        """Register the memory with CUDA, once. It stays registered until the arena is given back."""
+        if self.pinned is None:
+            self.pinned = _stage.Pinned(self.map(), cuda)
+
+    def close(self) -> None:
+        """Let go of the memory. No save may use the arena."""
+        if self.pinned is not None:
+            self.pinned.release()
+        try:
+            if self.memory is not None:
+                self.memory.close()
+        except BufferError:
+            pass  # a traceback still has a view; the memory goes with it
 
     def take(self, holder: Callable[[], Lease | None]) -> bool:
         """Give the arena to a lease. Return False if another lease has it."""
@@ -125,13 +157,16 @@ class Arenas:
         self._arenas: dict[int, Arena] = {}
         self._lock = threading.RLock()
 
-    def filled(self, size: int, copies: Sequence[Copy]) -> Lease:
-        """Return the lease of an arena of at least `size` bytes, with arrays copied into it."""
-        lease = self.acquire(size, private=True)
-        if not lease.fill(copies, self._connection):
+    def filled(self, size: int, copies: Sequence[Copy], moves: _stage.Moves) -> Lease:
+        """Return the lease of an arena of at least `size` bytes, with arrays copied into it.
+
+        Devices copy to an arena that is not private: it is registered with them.
+        """
+        lease = self.acquire(size, private=not moves)
+        if not lease.fill(self._connection, copies, moves):
             lease.release()
             lease = self.acquire(size, private=False)
-            lease.fill(copies, self._connection)
+            lease.fill(self._connection, copies, moves)
         return lease
 
     def acquire(self, size: int, private: bool = True) -> Lease:
@@ -199,11 +234,7 @@ class Arenas:
         """Give the memory of a free arena back."""
         self._arenas.pop(arena.number, None)
         self._connection.start("arena.free", arena=arena.number)
-        try:
-            if arena.memory is not None:
-                arena.memory.close()
-        except BufferError:
-            pass  # a traceback still has a view; the memory goes with it
+        arena.close()
 
 
 def copy_all(memory: mmap.mmap, copies: Sequence[Copy]) -> None:

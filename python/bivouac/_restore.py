@@ -14,11 +14,12 @@ import math
 import mmap
 import sys
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
 
-from bivouac import _dtypes, _shards, errors
+from bivouac import _dtypes, _shards, _stage, errors
 from bivouac._mesh import Part
 from bivouac._tree import (
     PLACEHOLDER,
@@ -47,11 +48,11 @@ class Mapped:
     """Shared memory, which has the whole load."""
 
     def __init__(self, memory: mmap.mmap) -> None:
-        self._memory = memory
+        self.memory = memory
 
     def find(self, offset: int) -> tuple[mmap.mmap, int]:
         """Return the memory and the offset."""
-        return self._memory, offset
+        return self.memory, offset
 
 
 class Restorer:
@@ -68,7 +69,34 @@ class Restorer:
         """
         self._memory = memory
         self._describes = describes
+        self._stage: _stage.Stage | None = None  # of loads to devices
         self._dtypes: dict[str, np.dtype[Any]] = {}
+
+    def __enter__(self) -> Restorer:
+        """Begin. The copies to devices have ended when the with statement ends."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Wait for the copies to devices."""
+        if self._stage is not None:
+            self._stage.finish()
+
+    def _copy(self, target: Any, source: Any) -> None:
+        """Copy a tensor of the host into a tensor, which may be on a device."""
+        cuda = _stage.cuda_of(target)
+        if cuda is None:
+            target.copy_(source)
+            return
+        if self._stage is None:
+            self._stage = _stage.Stage()
+            if isinstance(self._memory, Mapped):
+                self._stage.pin(self._memory.memory, cuda)
+        self._stage.into(target, source)
 
     # Without an abstract tree.
 
@@ -219,7 +247,9 @@ class Restorer:
         if isinstance(abstract, type):
             return tensor
         if abstract.device.type not in ("cpu", "meta"):
-            tensor = tensor.to(abstract.device)
+            host = tensor
+            tensor = abstract.detach().new_empty(host.shape, dtype=host.dtype)
+            self._copy(tensor, host)
         if isinstance(abstract, torch.nn.Parameter):
             return torch.nn.Parameter(tensor, requires_grad=abstract.requires_grad)
         return tensor.requires_grad_(abstract.requires_grad) if abstract.requires_grad else tensor
@@ -299,10 +329,10 @@ class Restorer:
         if _shards.is_dtensor(target):
             local = self._local(node)
             if local is not None:
-                _shards.dtensor_local(target).copy_(local)
+                self._copy(_shards.dtensor_local(target), local)
             return target
         if is_torch_tensor(target):
-            target.detach().copy_(self._torch_view(node))
+            self._copy(target.detach(), self._torch_view(node))
             return target
         if isinstance(target, np.ndarray):
             np.copyto(target, self._leaf(node), casting="equiv")

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bivouac import _dtypes, _shards, errors
+from bivouac import _dtypes, _shards, _stage, errors
 from bivouac._arena import Copy
 from bivouac._mesh import Part
 
@@ -238,10 +238,15 @@ class Flattener(Walker):
     Attributes:
       size: the bytes of an arena that holds the arrays.
       copies: where each array goes in it.
+      moves: where each tensor on a device goes in it, if the flattener stages them.
     """
 
     def __init__(
-        self, *, follows: bool = False, leaf_type: Callable[[Any], str | None] | None = None
+        self,
+        *,
+        follows: bool = False,
+        leaf_type: Callable[[Any], str | None] | None = None,
+        stages: bool = False,
     ) -> None:
         """Make a flattener.
 
@@ -249,6 +254,7 @@ class Flattener(Walker):
           follows: another process saves the leaves that are given whole, so that only their dtypes
             and shapes count. They share the first bytes of the arena, and are not copied.
           leaf_type: returns the type string of a leaf that a leaf handler saves, or None.
+          stages: the caller copies tensors on CUDA devices. False copies them to the host now.
         """
         super().__init__()
         self._leaf_type = leaf_type
@@ -257,6 +263,8 @@ class Flattener(Walker):
         self._shardings: dict[Any, str | None] = {}
         self._spare = 0  # bytes of the largest array that another process saves
         self.copies: list[Copy] = []
+        self.moves: _stage.Moves = []
+        self._stages = stages
         self._dtypes: dict[np.dtype[Any], tuple[str, np.dtype[Any], bool]] = {}
 
     def flatten(self, value: Any, name: str = "") -> Any:
@@ -414,6 +422,10 @@ class Flattener(Walker):
         """Add a dense tensor. Return its offset and its shape."""
         torch = sys.modules["torch"]
         tensor = tensor.detach()
+        if self._stages and _stage.cuda_of(tensor) is not None:
+            offset = self._reserve(tensor.nbytes)
+            self.moves.append((offset, tensor))
+            return offset, list(tensor.shape)
         if tensor.device.type != "cpu":
             tensor = tensor.to("cpu")
         if tensor.is_conj():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import threading
 from pathlib import Path
@@ -9,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bivouac import _arena, _client
+from bivouac import _arena, _client, _stage
 from bivouac.checkpoint import _engine
+from fake_cuda import Runtime
 
 
 def some_copies() -> tuple[list[_arena.Copy], int]:
@@ -92,3 +94,68 @@ class TestArenas:
     def test_too_much_memory_is_an_error_that_says_so(self) -> None:
         with pytest.raises(MemoryError):
             _engine.arenas(_client.connection()).acquire(1 << 44)
+
+
+@pytest.mark.usefixtures("sidecar")
+class TestPinnedMemory:
+    """Memory that is registered with CUDA is unregistered before it is unmapped."""
+
+    def test_an_arena_is_registered_until_it_is_given_back(self, tmp_path: Path) -> None:
+        cuda = Runtime()
+        arenas = _engine.arenas(_client.connection())
+        lease = arenas.acquire(1000)
+        assert lease.arena is not None
+        lease.arena.pin(cuda)
+        lease.arena.pin(cuda)
+        assert cuda.log == ["register"]
+        lease.release()
+        again = arenas.acquire(1000)
+        assert again.arena is lease.arena and cuda.log == ["register"]
+        again.release()
+        larger = arenas.acquire(1 << 20)
+        assert larger.arena is not lease.arena
+        assert cuda.log == ["register", "unregister"] and cuda.registered == {}
+        cuda.check()
+        larger.release()
+        # It is a save's as before.
+        args = {"path": str(tmp_path / "c")}
+        tree = {"a": np.arange(5)}
+        _engine.start_save("save", {"s": tree}, background=False, args=args).result()
+
+    def test_the_end_of_the_connection(self) -> None:
+        cuda = Runtime()
+        link = _client.connection()
+        lease = _engine.arenas(link).acquire(1000)
+        assert lease.arena is not None
+        lease.arena.pin(cuda)
+        lease.release()
+        _client._close()
+        assert cuda.log == ["register"]  # the lease has it
+        del lease
+        gc.collect()
+        assert cuda.log == ["register", "unregister"]
+        cuda.check()
+
+    def test_memory_that_cuda_does_not_take(self) -> None:
+        cuda = Runtime()
+        cuda.refuses = True
+        lease = _engine.arenas(_client.connection()).acquire(1000)
+        assert lease.arena is not None
+        with pytest.warns(RuntimeWarning, match="CUDA error 801"):
+            lease.arena.pin(cuda)
+        lease.arena.pin(cuda)
+        lease.arena.close()
+        assert cuda.log == ["register"] and cuda.faults == []
+        lease.release()
+
+    def test_the_fake_sees_memory_that_was_unmapped(self) -> None:
+        cuda = Runtime()
+        lease = _engine.arenas(_client.connection()).acquire(1000)
+        assert lease.arena is not None
+        memory = lease.arena.map()
+        pinned = _stage.Pinned(memory, cuda)
+        memory.close()
+        with pytest.raises(AssertionError, match="unmapped while it was registered"):
+            cuda.check()
+        pinned.release()
+        lease.release()

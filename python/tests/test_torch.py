@@ -116,7 +116,11 @@ def test_refusals_name_the_path(tmp_path: Path) -> None:
             save({"a": {"b": tensor}}, tmp_path / "c")
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+
+
+@pytest.mark.cuda
+@needs_cuda
 def test_cuda(tmp_path: Path) -> None:
     tree = {"a": torch.arange(6.0, device="cuda").reshape(2, 3).T}
     save(tree, tmp_path / "c")
@@ -125,3 +129,41 @@ def test_cuda(tmp_path: Path) -> None:
     into = {"a": torch.zeros(3, 2, device="cuda")}
     load(tmp_path / "c", into=into)
     assert equal(into, tree)
+
+
+@pytest.mark.cuda
+@needs_cuda
+@pytest.mark.parametrize("name", DTYPES)
+def test_cuda_dtype(name: str, tmp_path: Path) -> None:
+    tensor = torch.arange(12, dtype=torch.float32).reshape(3, 4).to(getattr(torch, name))
+    tree = {"t": tensor.cuda(), "scalar": tensor[1, 2].cuda(), "host": tensor}
+    save(tree, tmp_path / "c")
+    assert equal(load(tmp_path / "c", abstract=tree), tree)
+
+
+@pytest.mark.cuda
+@needs_cuda
+def test_cuda_snapshots(tmp_path: Path) -> None:
+    """Kernels before the save count, and kernels after it do not. The arena is pinned."""
+    from bivouac import _client
+    from bivouac.checkpoint import _engine
+
+    tree = {str(i): torch.zeros(1 << 22, device="cuda") for i in range(8)}
+    for _ in range(20):
+        for tensor in tree.values():
+            tensor.add_(1)
+    args = {"path": str(tmp_path / "c")}
+    call = _engine.start_save("save", {"state": tree}, background=True, args=args)
+    for tensor in tree.values():
+        tensor.fill_(-1)
+    call.result()
+    arenas = _client.connection().arenas
+    assert arenas is not None
+    assert [a.pinned is not None and a.pinned.registered for a in arenas._arenas.values()] == [True]
+    got = load(tmp_path / "c", abstract=tree)
+    assert all(bool((tensor == 20).all()) for tensor in got.values())
+    for tensor in tree.values():
+        tensor.fill_(7)
+    load(tmp_path / "c", into=tree)
+    assert all(bool((tensor == 20).all()) for tensor in tree.values())
+    save({"a": torch.zeros(1 << 26, device="cuda")}, tmp_path / "larger")  # a larger arena

@@ -133,7 +133,9 @@ def _send_save(
     writings: list[_phases.Writing],
 ) -> Call:
     """Copy the trees and send the call of a save. `writings` takes the saves of leaf handlers."""
-    flattener = Flattener(follows=follows, leaf_type=None if leaves is None else leaves.type_of)
+    flattener = Flattener(
+        follows=follows, leaf_type=None if leaves is None else leaves.type_of, stages=True
+    )
     several = len(items) > 1
     sent: dict[str, Any] = {}
     for name, item in items.items():
@@ -159,8 +161,10 @@ def _send_save(
     lease: Lease | None = None
     try:
         if flattener.size > 0:
-            lease = arenas(link).filled(flattener.size, flattener.copies)
+            moves = flattener.moves
+            lease = arenas(link).filled(flattener.size, flattener.copies, moves)
             flattener.copies.clear()
+            flattener.moves.clear()
             out["arena"] = lease.number
         hook = None if lease is None else lease.hook
         call = link.start(op, on_event=on_event, hook=hook, **out)
@@ -185,8 +189,8 @@ def arenas(link: Connection) -> Arenas:
 
 def _asked(
     abstract: Any, into: Any, leaves: Leaves | None, known: _leaves.Recorded | None, name: str = ""
-) -> Any:
-    """Return the node of what a load asks for, or None for all."""
+) -> tuple[Any, bool]:
+    """Return the node of what a load asks for, or None for all, and whether it is for devices."""
     if abstract is not None and into is not None:
         raise errors.Invalid(op="load", want="abstract or into", got="both")
     wanted = abstract
@@ -194,7 +198,10 @@ def _asked(
         check_targets(into, describes=None if leaves is None else leaves.describes)
         wanted = into
     handled = None if leaves is None else leaves.handled(known)
-    return None if wanted is None else Abstract(handled).flatten(wanted, name)
+    if wanted is None:
+        return None, False
+    walk = Abstract(handled)
+    return walk.flatten(wanted, name), walk.devices
 
 
 def _recorded(
@@ -216,13 +223,21 @@ def _recorded(
 
 
 def _run(
-    op: str, args: dict[str, Any], connection: Connection | None, leaves: Leaves | None
+    op: str,
+    args: dict[str, Any],
+    connection: Connection | None,
+    leaves: Leaves | None,
+    devices: bool,
 ) -> tuple[dict[str, Any], Restorer]:
-    """Call a load and return its value, and the restorer of its memory."""
+    """Call a load and return its value, and the restorer of its memory.
+
+    A load for devices comes in shared memory, which is registered with them.
+    """
     if leaves is not None:
         args["leaf_types"] = leaves.types() or None
     link = connection or _client.connection()
-    call = link.start(op, memory=_rooms.argument(link), **_arguments(args))
+    memory_of_ours = None if devices else _rooms.argument(link)
+    call = link.start(op, memory=memory_of_ours, **_arguments(args))
     call.cancel_on_interrupt = True
     value = call.result()
     memory: Memory | None = call.rooms
@@ -260,20 +275,19 @@ def load(
         items = _recorded(op, out, connection)
         trees = [items[name] for name in (out.get("item") or "state", *sorted(items)) if name in items]
         known = trees[0] if trees else {}
-    node = _asked(abstract, into, leaves, known)
+    node, devices = _asked(abstract, into, leaves, known)
     if node is not None:
         out["abstract"] = node
-    value, restorer = _run(op, out, connection, leaves)
+    value, restorer = _run(op, out, connection, leaves, devices)
     if report is not None:
         report.extend(value.get("report") or [])
     if leaves is not None:
         with _leaves.private(value) as directories:
             leaves.fill(value["tree"], wanted, directories)
-    if into is not None:
-        return restorer.into(value["tree"], into)
-    if abstract is not None:
+    with restorer:
+        if into is not None:
+            return restorer.into(value["tree"], into)
         return restorer.like(value["tree"], abstract)
-    return restorer.plain(value["tree"])
 
 
 def load_items(
@@ -299,6 +313,7 @@ def load_items(
     """
     out = dict(args)
     known: dict[str, _leaves.Recorded] = {}
+    devices = False
     if items is not None:
         if leaves is not None:
             known = _recorded(op, out, connection)
@@ -307,13 +322,15 @@ def load_items(
             if item is None or isinstance(item, Wire):
                 asked[name] = item
             else:
-                asked[name] = {"tree": _asked(item, None, leaves, known.get(name, {}), name)}
+                node, some = _asked(item, None, leaves, known.get(name, {}), name)
+                asked[name] = {"tree": node}
+                devices = devices or some
         out["items"] = asked
-    value, restorer = _run(op, out, connection, leaves)
+    value, restorer = _run(op, out, connection, leaves, devices)
     if report is not None:
         report.extend(value.get("report") or [])
     loaded: dict[str, Any] = {}
-    with _leaves.private(value) as directories:
+    with restorer, _leaves.private(value) as directories:
         for name, item in value["items"].items():
             wanted = None if items is None else items.get(name)
             if "tree" not in item:
