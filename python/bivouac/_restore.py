@@ -242,17 +242,25 @@ class Restorer:
         """Return a tensor of torch like an abstract one."""
         torch = sys.modules["torch"]
         if node[0] == "m" and _shards.is_dtensor(abstract):
-            return _shards.dtensor_like(abstract, self._local(node))
+            local = self._local(node)
+            if local is not None:
+                local = self._on_device(local, _shards.dtensor_local(abstract))
+            return _shards.dtensor_like(abstract, local)
         tensor = self._torch_view(node)
         if isinstance(abstract, type):
             return tensor
-        if abstract.device.type not in ("cpu", "meta"):
-            host = tensor
-            tensor = abstract.detach().new_empty(host.shape, dtype=host.dtype)
-            self._copy(tensor, host)
+        tensor = self._on_device(tensor, abstract)
         if isinstance(abstract, torch.nn.Parameter):
             return torch.nn.Parameter(tensor, requires_grad=abstract.requires_grad)
         return tensor.requires_grad_(abstract.requires_grad) if abstract.requires_grad else tensor
+
+    def _on_device(self, tensor: Any, like: Any) -> Any:
+        """Return a tensor of the host on the device of another one, if that has a device."""
+        if like.device.type in ("cpu", "meta"):
+            return tensor
+        made = like.detach().new_empty(tensor.shape, dtype=tensor.dtype)
+        self._copy(made, tensor)
+        return made
 
     def _torch_view(self, node: list[Any]) -> Any:
         """Return a tensor of torch that shares the memory of the load."""

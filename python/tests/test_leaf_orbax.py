@@ -137,3 +137,14 @@ def test_ours_reads_orbax(tmp_path: Path, ocdbt: bool) -> None:
         ocp.load(tmp_path / "a")
     rest = ocp.load(tmp_path / "a", {**tree, "p": [..., {"q": ...}], "words": ...})
     assert np.array_equal(rest["w"], tree["w"])
+
+
+def test_a_registry_of_orbax(tmp_path: Path) -> None:
+    """A registry that was made with Orbax works; its own handlers stand for the server."""
+    theirs = leaves(orbax())
+    tree = ocp.options.PyTreeOptions(leaf_handler_registry=theirs)
+    with ocp.Context(pytree_options=tree):
+        ocp.save(tmp_path / "a", {**state(), "words": Words("a")})
+        got = ocp.load(tmp_path / "a", {**abstract(), "words": AbstractWords()})
+        assert got["p"] == [Point(1, 0), {"q": Point(3, 400)}] and got["words"] == Words("a")
+        assert ocp.metadata(tmp_path / "a").metadata["p"][0] == AbstractPoint(2)
