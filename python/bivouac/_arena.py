@@ -259,7 +259,7 @@ def _copy_in_threads(
     for offset, source, dtype, shape in copies:
         if source.size == 0:
             continue
-        target = np.ndarray(shape, dtype, memory, offset)
+        target: Any = np.ndarray(shape, dtype, memory, offset)
         rows = shape[0] if shape and source.shape == shape else 1
         step = rows
         if source.nbytes > piece and rows > 1:

@@ -103,16 +103,16 @@ class TestPinnedMemory:
     def test_an_arena_is_registered_until_it_is_given_back(self, tmp_path: Path) -> None:
         cuda = Runtime()
         arenas = _engine.arenas(_client.connection())
-        lease = arenas.acquire(1000)
+        lease = arenas.acquire(1000, private=False)
         assert lease.arena is not None
         lease.arena.pin(cuda)
         lease.arena.pin(cuda)
         assert cuda.log == ["register"]
         lease.release()
-        again = arenas.acquire(1000)
+        again = arenas.acquire(1000, private=False)
         assert again.arena is lease.arena and cuda.log == ["register"]
         again.release()
-        larger = arenas.acquire(1 << 20)
+        larger = arenas.acquire(1 << 20, private=False)
         assert larger.arena is not lease.arena
         assert cuda.log == ["register", "unregister"] and cuda.registered == {}
         cuda.check()
@@ -125,7 +125,7 @@ class TestPinnedMemory:
     def test_the_end_of_the_connection(self) -> None:
         cuda = Runtime()
         link = _client.connection()
-        lease = _engine.arenas(link).acquire(1000)
+        lease = _engine.arenas(link).acquire(1000, private=False)
         assert lease.arena is not None
         lease.arena.pin(cuda)
         lease.release()
@@ -139,7 +139,7 @@ class TestPinnedMemory:
     def test_memory_that_cuda_does_not_take(self) -> None:
         cuda = Runtime()
         cuda.refuses = True
-        lease = _engine.arenas(_client.connection()).acquire(1000)
+        lease = _engine.arenas(_client.connection()).acquire(1000, private=False)
         assert lease.arena is not None
         with pytest.warns(RuntimeWarning, match="CUDA error 801"):
             lease.arena.pin(cuda)
@@ -150,7 +150,7 @@ class TestPinnedMemory:
 
     def test_the_fake_sees_memory_that_was_unmapped(self) -> None:
         cuda = Runtime()
-        lease = _engine.arenas(_client.connection()).acquire(1000)
+        lease = _engine.arenas(_client.connection()).acquire(1000, private=False)
         assert lease.arena is not None
         memory = lease.arena.map()
         pinned = _stage.Pinned(memory, cuda)

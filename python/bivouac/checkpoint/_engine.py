@@ -358,6 +358,6 @@ def describe_leaves(
     if leaves is None or types.isdisjoint(_leaves.recorded(node).values()):
         return {}
     out = {**args, "item": item, "abstract": _leaves.only(node, types)}
-    value, _ = _run("load", out, None, leaves)
+    value, _ = _run("load", out, None, leaves, False)
     with _leaves.private(value) as directories:
         return leaves.describe(value["tree"], directories)

@@ -23,6 +23,7 @@ from bivouac.torch._fetch import MapFetcher
 
 __all__ = ["Seeder", "SeededFetcher", "get_sample_seed"]
 
+_numpy: Any = np.random  # not all versions of numpy tell types of what is used here
 _seed: int | None = None  # of the sample that is being read
 
 
@@ -45,10 +46,10 @@ class Seeder:
         self._torch: Any = None
         self._restore = restore
         self._own: Any = np.random.MT19937(0)
-        self._swap = hasattr(np.random, "set_bit_generator")  # numpy 1.24
+        self._swap = hasattr(_numpy, "set_bit_generator")  # numpy 1.24
         self._saved: Any = None
         if not restore and self._swap:
-            np.random.set_bit_generator(self._own)
+            _numpy.set_bit_generator(self._own)
 
     def begin(self) -> None:
         """Keep the state of the generators, before a batch is read."""
@@ -57,8 +58,8 @@ class Seeder:
         if not self._restore:
             return
         if self._swap:
-            held: Any = np.random.get_bit_generator()
-            np.random.set_bit_generator(self._own)
+            held: Any = _numpy.get_bit_generator()
+            _numpy.set_bit_generator(self._own)
         else:  # pragma: no cover
             held = np.random.get_state(legacy=False)
         torch_state = None if self._torch is None else self._torch.get_state()
@@ -82,7 +83,7 @@ class Seeder:
             return
         random.setstate(saved[0])
         if self._swap:
-            np.random.set_bit_generator(saved[1])
+            _numpy.set_bit_generator(saved[1])
         else:  # pragma: no cover
             np.random.set_state(saved[1])
         if self._torch is not None and saved[2] is not None:
