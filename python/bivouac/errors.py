@@ -203,7 +203,7 @@ class Sequence(BivouacError, RuntimeError):
 
 
 class Died(BivouacError, RuntimeError):
-    """The side-car ended while it was needed. The next use starts a new one.
+    """The side-car, or a worker process, ended while it was needed. The next use starts a new one.
 
     Attributes:
       exit_code: the exit status, negative for a signal, or None if it is not known.

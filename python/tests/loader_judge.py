@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import loader_scenes as scenes
+import node_scenes
 import numpy as np
 import torch
 
@@ -163,7 +164,10 @@ class Play:
             self.iterators.pop(name, None)
             self.loaders.pop(name, None)
             over = entry[2] if len(entry) > 2 else {}
-            self.loaders[name] = scenes.build(self.scenario, over, self.loader)
+            if "node" in self.scenario:
+                self.loaders[name] = node_scenes.build(self.scenario, over, self.loader)
+            else:
+                self.loaders[name] = scenes.build(self.scenario, over, self.loader)
         elif name not in self.loaders:
             out["skipped"] = True
         else:
@@ -247,7 +251,8 @@ class Judge:
         self.scenario = json.loads((folder / f"{name}.json").read_text())
         blobs = folder / "blobs.json"
         self.blobs = json.loads(blobs.read_text()) if blobs.exists() else {}
-        self.kind = self.scenario["dataset"]["kind"]
+        self.nodes = "node" in self.scenario
+        self.kind = "" if self.nodes else self.scenario["dataset"]["kind"]
         self.mapped = self.kind.startswith("map")
         self.failures: list[str] = []
         self.books: dict[str, Book] = {}
@@ -275,8 +280,13 @@ class Judge:
                 steps = range(first, len(self.scenario["script"]))
             self.listed = set(steps)
 
-    def run(self, loader: Any = scenes.StatefulDataLoader) -> list[str]:
-        """Replay the scenario. Return what differs."""
+    def run(self, loader: Any = None) -> list[str]:
+        """Replay the scenario. Return what differs.
+
+        The loader is a class, or a module of nodes if the scenario has nodes.
+        """
+        if loader is None:
+            loader = node_scenes.nodes if self.nodes else scenes.StatefulDataLoader
         play = Play(self.scenario, loader)
         for i, entry in enumerate(self.scenario["script"]):
             if i >= len(self.scenario["outcomes"]):
@@ -352,7 +362,7 @@ class Judge:
     def adjust(self, book: Book, got: dict[str, Any], want: dict[str, Any], again: int) -> None:
         """Take out of a recorded state what torchdata counts twice, or by accident of timing."""
         state = want.get("state")
-        if not isinstance(state, dict) or not state:
+        if not isinstance(state, dict) or not state or self.nodes:
             return
         state = want["state"] = copy.deepcopy(state)
         if book.replays is not None:
@@ -411,6 +421,8 @@ class Judge:
 
     def fails_to_begin(self) -> bool:
         """Report whether all workers fail when they begin. Which is reported, depends on timing."""
+        if self.nodes:
+            return False
         fails = self.scenario["loader"].get("worker_init_fn") == "fail"
         return fails or bool(self.scenario["dataset"].get("fail_init"))
 
@@ -527,7 +539,7 @@ def clean(text: str) -> str:
     text = re.sub(r"<[\w.]*\.(\w+) object at 0x[0-9a-f]+>", r"<\1>", text)
     pids = r"\(pids?(\(s\))? [\d, ]+\)"
     text = re.sub(pids, lambda m: re.sub(r"\d+", "N", m.group(0)), text)
-    return text.replace("loader_scenes.", "")
+    return text.replace("loader_scenes.", "").replace("node_scenes.", "")
 
 
 def at(state: Any, path: tuple[str, ...]) -> int | None:

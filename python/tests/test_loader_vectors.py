@@ -1,4 +1,4 @@
-"""The recorded scenarios of torchdata's loader come out the same here.
+"""The recorded scenarios of torchdata's loader and nodes come out the same here.
 
 BIVOUAC_VECTORS names the directory of all scenarios. Without it, `../shared/vectors/torchdata` is
 used if it is there, else the excerpt in `testdata/torchdata`.
@@ -36,9 +36,8 @@ FOLDER = folder()
 
 
 def names() -> list[str]:
-    """Return the scenarios of the loader. Those of family S27 are of torchdata.nodes."""
-    found = sorted(path.stem for path in FOLDER.glob("S[0-9]*.json"))
-    return [name for name in found if not name.startswith("S27-")]
+    """Return the scenarios. Those of family S27 are of torchdata.nodes."""
+    return sorted(path.stem for path in FOLDER.glob("S[0-9]*.json"))
 
 
 def test_torch_the_judge_finds_what_is_wrong() -> None:

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Generator", "base_seed", "new_generator", "numpy_seed", "randint", "randperm"]
+__all__ = [
+    "Generator",
+    "base_seed",
+    "multinomial",
+    "new_generator",
+    "numpy_seed",
+    "randint",
+    "randperm",
+]
 
 _WORDS = 624
 _BYTES = 5056  # of a state
@@ -156,6 +164,26 @@ def randint(high: int, size: int, generator: Any) -> list[int]:
     words = own.words(size) if high < _WIDE else own.wide(size)
     numbers: list[int] = (words % np.uint64(high)).tolist()
     return numbers
+
+
+def multinomial(weights: list[float], size: int, generator: Any) -> list[int]:
+    """Return `torch.multinomial(weights, size, replacement=True, generator=generator)` as a list.
+
+    The weights are taken as float64.
+    """
+    torch = _torch(generator)
+    if torch is not None:
+        drawn: list[int] = torch.multinomial(
+            torch.tensor(weights, dtype=torch.float64), size, replacement=True, generator=generator
+        ).tolist()
+        return drawn
+    own = _default if generator is None else generator
+    sums = np.cumsum(np.array(weights, np.float64))
+    sums /= sums[-1]
+    sums[-1] = 1.0
+    uniform = (own.wide(size) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
+    places: list[int] = np.searchsorted(sums, uniform, side="left").tolist()
+    return places
 
 
 def set_state(generator: Any, state: Any) -> None:

@@ -65,6 +65,11 @@ def pin(data: Any) -> Any:
         if type(data) is list:
             return values
         try:
+            if isinstance(data, collections.abc.MutableSequence):
+                copied: Any = copy.copy(data)  # it may have more than its items
+                for i, value in enumerate(values):
+                    copied[i] = value
+                return copied
             return type(data)(values)  # type: ignore[call-arg]
         except TypeError:
             return values

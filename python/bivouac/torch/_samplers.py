@@ -137,15 +137,25 @@ class RandomIterator:
         if wanted is None:
             return
         self._yielded = 0
-        left = wanted
-        while left > 0:  # the numbers are not made one by one
+        self._pass(wanted)
+        self._yielded = wanted
+
+    def skip(self, n: int) -> int:
+        """Leave out the next n numbers. Return how many there were."""
+        n = min(n, self._most - self._yielded)
+        self._pass(n)
+        self._yielded += n
+        return n
+
+    def _pass(self, left: int) -> None:
+        """Leave out numbers, which are not made one by one."""
+        while left > 0:
             step = min(left, len(self._ids) - self._at)
             if step == 0:
                 self._ids, self._at = self._draw(), 0
                 continue
             self._at += step
             left -= step
-        self._yielded = wanted
 
 
 class BatchSampler:

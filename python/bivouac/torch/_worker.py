@@ -12,7 +12,6 @@ import signal
 import socket
 import struct
 import sys
-import traceback
 import weakref
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from bivouac.torch import _collate, _generator
+from bivouac.torch._failure import Failure
 from bivouac.torch._fetch import Fetcher, IterableFetcher, make_fetcher
 from bivouac.torch._seeds import SeededFetcher
 from bivouac.torch._slots import Writer
@@ -27,7 +27,7 @@ from bivouac.torch._state import load_into
 from bivouac.torch._streams import StreamsFetcher
 from bivouac.torch._worker_info import WorkerInfo, inform
 
-__all__ = ["Failure", "WorkerSpec", "run"]
+__all__ = ["WorkerSpec", "run"]
 
 READY, DATA, END, FAILURE = range(4)
 HEAD = struct.Struct("<Q")
@@ -56,42 +56,6 @@ class WorkerSpec:
     seeds: bool = False  # of the items of streams
     lane: Any = None  # the Lane that it goes on from, or the Lanes of its streams
     skip_items: int = 0  # items of an iterable that it reads first and leaves out
-
-
-class Failure:
-    """A Failure is an exception of a worker. The trainer raises it again."""
-
-    def __init__(self, err: BaseException, worker: int) -> None:
-        self.kind: type[BaseException] = type(err)
-        self.text = "".join(traceback.format_exception(type(err), err, err.__traceback__))
-        self.worker = worker
-        try:
-            if pickle.loads(pickle.dumps(self.kind)) is not self.kind:
-                raise TypeError
-        except Exception:
-            self.kind = RuntimeError
-
-    def reraise(self) -> None:
-        """Raise an exception of the same type, whose text is the traceback of the worker."""
-        name = self.text.strip().rsplit("\n", 1)[-1].split(":")[0].rsplit(".", 1)[-1]
-        shown = self.kind.__name__ if self.kind is not RuntimeError else name
-        text = f"Caught {shown} in DataLoader worker process {self.worker}.\nOriginal {self.text}"
-        if issubclass(self.kind, KeyError):
-            raise self.kind(_Text(text))
-        try:
-            made = self.kind(text)
-        except Exception:
-            made = RuntimeError(text)
-        raise made
-
-
-class _Text(str):
-    """A text whose repr is itself, because KeyError shows the repr."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 class _Gone(Exception):
@@ -169,6 +133,7 @@ class _Worker:
     def __init__(self, sock: socket.socket, spec: WorkerSpec) -> None:
         self._link = _Link(sock)
         self._spec = spec
+        self._where = f"in DataLoader worker process {spec.worker}"
         self._writer = Writer(spec.num_workers)
         self._fetcher: Fetcher | None = None
         self._failure: Failure | None = None  # of the beginning, for the first task
@@ -244,7 +209,7 @@ class _Worker:
                 kind = REPLAY
             raw = pickle.dumps(state, pickle.HIGHEST_PROTOCOL)
         except Exception as err:
-            failure = Failure(err, spec.worker)
+            failure = Failure(err, self._where)
         self._link.send((READY, kind, raw, failure), [])
 
     def _task(self, seq: int, index: Any, want: bool, quiet: bool, freed: list[int]) -> None:
@@ -272,7 +237,7 @@ class _Worker:
             self._writer.drop()
             if quiet:
                 return
-            kind, body, raw = FAILURE, Failure(err, self._spec.worker), None
+            kind, body, raw = FAILURE, Failure(err, self._where), None
         if kind == END:
             self._writer.drop()
         self._link.send((kind, seq, raw, body, len(self._writer.made)), self._writer.made)

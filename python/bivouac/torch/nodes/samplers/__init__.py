@@ -1,0 +1,1 @@
+"""Nodes that choose between other nodes."""
