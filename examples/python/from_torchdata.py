@@ -61,3 +61,15 @@ def ranks(dataset, rank, world):
     loader = StatefulDataLoader(dataset, batch_size=4, sampler=sampler)
     # end
     return loader
+
+
+def nodes(sampler, read):
+    # begin nodes
+    from bivouac.torch.nodes import Batcher, Loader, ParallelMapper, Prefetcher, SamplerWrapper
+
+    node = SamplerWrapper(sampler)
+    node = ParallelMapper(node, read, num_workers=4, method="process")
+    node = Prefetcher(Batcher(node, 32), prefetch_factor=4)
+    loader = Loader(node)
+    # end
+    return loader

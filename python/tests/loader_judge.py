@@ -539,7 +539,7 @@ def clean(text: str) -> str:
     text = re.sub(r"<[\w.]*\.(\w+) object at 0x[0-9a-f]+>", r"<\1>", text)
     pids = r"\(pids?(\(s\))? [\d, ]+\)"
     text = re.sub(pids, lambda m: re.sub(r"\d+", "N", m.group(0)), text)
-    return text.replace("loader_scenes.", "").replace("node_scenes.", "")
+    return text.replace("loader_scenes.", "").replace("node_data.", "")
 
 
 def at(state: Any, path: tuple[str, ...]) -> int | None:

@@ -2,52 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from loader_scenes import Boom, sampler_of
+from loader_scenes import sampler_of
+from node_data import Counter, double, double_list, fail3
 
 from bivouac.torch import nodes
 
 
-def double(x: Any) -> Any:
-    """Return twice a value."""
-    return x * 2
-
-
-def double_list(x: list[Any]) -> list[Any]:
-    """Return twice each value of a list."""
-    return [2 * y for y in x]
-
-
-def fail3(x: Any) -> Any:
-    """Raise an error at 3."""
-    if x == 3:
-        raise Boom("failing at 3")
-    return x
-
-
 FUNCTIONS = {"double": double, "double_list": double_list, "fail3": fail3}
 NOT_ARGUMENTS = ("node", "source", "sources", "n", "sampler", "fn")
-
-
-class Counter:
-    """A stateful iterable of numbers. It clears its place at its end."""
-
-    def __init__(self, n: int, start: int = 0) -> None:
-        self.n, self.start, self.i = n, start, 0
-
-    def __iter__(self) -> Iterator[int]:
-        while self.i < self.n:
-            self.i += 1
-            yield self.start + self.i - 1
-        self.i = 0
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"i": self.i}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.i = state["i"]
 
 
 def node(s: dict[str, Any], module: Any = nodes) -> Any:

@@ -272,6 +272,10 @@ before = {m for m in sys.modules if m.startswith(("torch.utils.data", "torchdata
 from bivouac.torch import StatefulDataLoader
 loader = StatefulDataLoader(list(range(9)), 2, shuffle=True, num_workers=1)
 list(loader), loader.state_dict()
+from bivouac.torch.nodes import IterableWrapper, Loader, ParallelMapper, Prefetcher
+source = ParallelMapper(IterableWrapper(range(9)), str, 2, method="process")
+loader = Loader(Prefetcher(source, 2))
+list(loader), loader.state_dict()
 after = {m for m in sys.modules if m.startswith(("torch.utils.data", "torchdata"))}
 assert before == after, after - before
 """
@@ -308,7 +312,7 @@ def test_torch_every_name_has_a_row() -> None:
     wanted |= {"get_worker_info()", "default_collate()", "default_convert()", "Stateful"}
     wanted |= {"RandomSampler", "BatchSampler", "StatefulDistributedSampler", "SequentialSampler"}
     assert wanted - set(rows) == set()
-    tests = "".join(p.read_text() for p in Path(__file__).parent.glob("test_loader*.py"))
+    tests = "".join(p.read_text() for p in Path(__file__).parent.glob("test_*.py"))
     for name, test in rows.items():
         assert not test or f"def {test}(" in tests, (name, test)
 

@@ -45,9 +45,12 @@ class Failure:
             setattr(made, _MARK, True)
         except Exception:
             pass  # the exception takes no attributes
-        if self.cause is None:
-            raise made
-        raise made from self.cause
+        try:
+            if self.cause is None:
+                raise made
+            raise made from self.cause
+        finally:
+            del made  # else the traceback would hold the exception, and the exception the traceback
 
     def _made(self, text: str) -> BaseException:
         """Return the exception that is raised."""

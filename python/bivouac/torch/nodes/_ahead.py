@@ -21,7 +21,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from bivouac import errors
 from bivouac.torch._failure import Failure
@@ -38,7 +38,10 @@ _VALUE, _PASSED, _FAILED, _END = range(4)
 _EXIT = 1.0  # seconds that the threads have to end when the program ends
 
 Call = Callable[[Any], Any]
-"""A function over items. It may have `interrupt()` and `close()`, which end what it waits for."""
+"""A function over items. It may return a Failure instead of raising an exception.
+
+It may have `interrupt()` and `close()`, which end what it waits for.
+"""
 
 
 @dataclass(frozen=True)
@@ -157,8 +160,7 @@ def _read(line: Line, source: BaseNode[Any], plan: Plan, at: int, passed: frozen
     except StopIteration:
         line.put(at, _END)
     except BaseException as err:
-        line.put(at, _FAILED, Failure(err, plan.reading, travels=False))
-        line.put(at + 1, _END)
+        line.put(at, _END, Failure(err, plan.reading, travels=False))
 
 
 def _work(line: Line, call: Call, where: str) -> None:
@@ -169,12 +171,11 @@ def _work(line: Line, call: Call, where: str) -> None:
     try:
         while not line.stopped and (task := line.tasks.get()) is not None:
             at, item, snapshot = task
-            kind = _VALUE
             try:
                 item = call(item)
             except BaseException as err:
-                kind, item = _FAILED, Failure(err, where, travels=False)
-            line.put(at, kind, item, snapshot)
+                item = Failure(err, where, travels=False)
+            line.put(at, _FAILED if isinstance(item, Failure) else _VALUE, item, snapshot)
             del task, item, snapshot
     finally:
         if hasattr(call, "close"):
@@ -292,7 +293,7 @@ class Ahead(Iterator[T]):
                 continue
             kind, item, snapshot = entry
             if kind == _END:
-                break
+                _end(line, item)
             line.permits.put(True)
             if kind != _FAILED:
                 self._counted = at + 1
@@ -304,13 +305,14 @@ class Ahead(Iterator[T]):
             if kind == _VALUE:
                 value: T = item
                 return value
-        line.stop()
         raise StopIteration
 
     def _any(self, line: Line) -> T:
         """Return an item that has come."""
         assert line.arrived is not None
-        while not line.stopped and self._next != self._end:
+        while not line.stopped:
+            if self._next == self._end:
+                _end(line, line.done[self._end][1])
             if not line.arrived:
                 line.bell.clear()
                 if not line.arrived:
@@ -338,7 +340,6 @@ class Ahead(Iterator[T]):
             if kind == _VALUE:
                 value: T = item
                 return value
-        line.stop()
         raise StopIteration
 
     def _advance(self) -> None:
@@ -378,6 +379,14 @@ class Ahead(Iterator[T]):
         if line is not None:
             with contextlib.suppress(Exception):
                 line.stop()
+
+
+def _end(line: Line, failure: Failure | None) -> NoReturn:
+    """End the epoch, because the source has ended or failed."""
+    line.stop()
+    if failure is not None:
+        failure.reraise()
+    raise StopIteration
 
 
 def _ahead_of(state: dict[str, Any] | None, steps: int, plan: Plan) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import itertools
-import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -58,10 +57,10 @@ def fast_forward(iterator: Iterator[Any], n: int) -> None:
     if n <= 0:
         return
     if type(iterator) in _PLACED:
-        most = operator.length_hint(iterator, -1)
-        if 0 <= most < n:
-            raise too_short(n, most)
-        if most >= n:
+        most: Any = iterator.__length_hint__()  # type: ignore[attr-defined]
+        if most is not NotImplemented:  # else what it iterates over has no length
+            if most < n:
+                raise too_short(n, most)
             iterator.__setstate__(n)  # type: ignore[attr-defined]
             return
     if type(iterator) is RandomIterator:

@@ -206,7 +206,7 @@ class Remote:
         self._channel = Channel(ours)
 
     def __call__(self, item: Any) -> Any:
-        """Return what the function makes of an item, or raise what it raises."""
+        """Return what the function makes of an item, or the Failure of what it raises."""
         deaths: list[str] = []
         while len(deaths) < _TRIES and not self._interrupted:
             if self._channel is None:
@@ -219,10 +219,7 @@ class Remote:
                 pid = self.pid
                 deaths.append(f"process {pid}: {_ending(self._end())}")
                 continue
-            value = make()
-            if isinstance(value, Failure):
-                value.reraise()
-            return value
+            return make()
         raise errors.Died(
             op="ParallelMapper",
             subject="worker",

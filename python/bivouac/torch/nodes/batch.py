@@ -15,6 +15,9 @@ __all__ = ["Batcher", "Unbatcher"]
 class Batcher(BaseNode[list[T]]):
     """A Batcher yields lists of the items of its source.
 
+    An error of the source, or Ctrl-C, loses no items: the list is finished by the next call. The
+    state is then the one before the list, if the source reads ahead in threads.
+
     Args:
       source: the node that gives the items.
       batch_size: how many items a list has.
@@ -32,27 +35,35 @@ class Batcher(BaseNode[list[T]]):
         self.source = source
         self.batch_size = batch_size
         self.drop_last = drop_last
+        self._part: list[T] = []  # of a list that an error or Ctrl-C has interrupted
+        self._before: dict[str, Any] | None = None  # the state of the source before the list
 
     def reset(self, initial_state: dict[str, Any] | None = None) -> None:
         super().reset(initial_state)
+        self._part, self._before = [], None
         if initial_state is None:
             self.source.reset()
         else:
             self.source.reset(member(initial_state, self.SOURCE_KEY, self))
 
     def next(self) -> list[T]:
-        source = self.source
-        batch: list[T] = []
-        while len(batch) < self.batch_size:
-            try:
+        source, batch = self.source, self._part
+        if not batch and getattr(source, "_reads_ahead", False):
+            self._before = source.state_dict()  # it has the state at hand
+        ended = False
+        try:
+            while len(batch) < self.batch_size:
                 batch.append(next(source))
-            except StopIteration:
-                if batch and not self.drop_last:
-                    return batch
-                raise StopIteration from None
+        except StopIteration:
+            ended = True
+        self._part, self._before = [], None
+        if ended and (self.drop_last or not batch):
+            raise StopIteration
         return batch
 
     def get_state(self) -> dict[str, Any]:
+        if self._part and self._before is not None:
+            return {self.SOURCE_KEY: self._before}
         return {self.SOURCE_KEY: self.source.state_dict()}
 
 
@@ -93,9 +104,13 @@ class Unbatcher(BaseNode[T]):
 
     def next(self) -> T:
         while self._batch_idx >= len(self._batch):
-            self._before = self.source.state_dict()
-            self._batch = next(self.source)
-            self._batch_idx = 0
+            before = self.source.state_dict()
+            try:
+                batch = next(self.source)
+            except StopIteration:
+                self._before = before
+                raise
+            self._before, self._batch, self._batch_idx = before, batch, 0
         self._batch_idx += 1
         return self._batch[self._batch_idx - 1]
 

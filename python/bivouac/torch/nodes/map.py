@@ -192,6 +192,7 @@ class ParallelMapper(BaseNode[T]):
         else:
             inner = _Inline(self.source, self.map_fn)
         self._it: BaseNode[T] = inner if prebatch is None else Unbatcher(inner)
+        self._reads_ahead = num_workers > 0
 
     def reset(self, initial_state: dict[str, Any] | None = None) -> None:
         super().reset(initial_state)

@@ -23,6 +23,8 @@ class PinMemory(BaseNode[T]):
         since the last snapshot again.
     """
 
+    _reads_ahead = True
+
     def __init__(
         self, source: BaseNode[T], pin_memory_device: str = "", snapshot_frequency: int = 1
     ) -> None:

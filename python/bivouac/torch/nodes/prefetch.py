@@ -21,6 +21,8 @@ class Prefetcher(BaseNode[T]):
         since the last snapshot again.
     """
 
+    _reads_ahead = True
+
     def __init__(
         self, source: BaseNode[T], prefetch_factor: int, snapshot_frequency: int = 1
     ) -> None:

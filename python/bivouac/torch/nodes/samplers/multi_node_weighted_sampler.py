@@ -150,6 +150,9 @@ class MultiNodeWeightedSampler(BaseNode[T]):
                     continue
                 source.reset()
                 item = next(source)
+            except KeyboardInterrupt:
+                self._draws.offset -= 1  # the next call draws it again
+                raise
             self._num_yielded += 1
             return item
 
