@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from bivouac.torch import _worker
+from bivouac.torch import _start, _worker
 from bivouac.torch._slots import Reader
 from bivouac.torch._worker import DATA, END, HEAD, MAP, READY, STATEFUL, STREAMS, WorkerSpec
 
@@ -106,18 +106,7 @@ class Crew:
 
     def _start(self, member: _Member, spec: WorkerSpec) -> None:
         """Start the process of a worker."""
-        ours, theirs = socket.socketpair()
-        _worker.ends.add(ours)
-        try:
-            process = self._context.Process(
-                target=_worker.run, args=(theirs, spec), daemon=True
-            )
-            process.start()
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
+        process, ours = _start.start(self._context, _worker.run, spec)
         ours.setblocking(False)
         member.process, member.sock, member.pid = process, ours, process.pid
 

@@ -8,17 +8,15 @@ import os
 import pickle
 import random
 import select
-import signal
 import socket
 import struct
 import sys
-import weakref
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bivouac.torch import _collate, _generator
+from bivouac.torch import _collate, _generator, _start
 from bivouac.torch._failure import Failure
 from bivouac.torch._fetch import Fetcher, IterableFetcher, make_fetcher
 from bivouac.torch._seeds import SeededFetcher
@@ -111,16 +109,9 @@ class _Link:
                 os.close(fds.pop())
 
 
-ends: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-"""The trainer's ends of the sockets of its workers, which a forked worker inherits."""
-
-
 def run(sock: socket.socket, spec: WorkerSpec) -> None:
     """Run the worker until the trainer closes the socket."""
-    for end in list(ends):
-        end.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the trainer decides
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the trainer, such as a Job, may have a handler
+    _start.begin(sock)
     try:
         _Worker(sock, spec).serve()
     except (_Gone, BrokenPipeError, ConnectionResetError):

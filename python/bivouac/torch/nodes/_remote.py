@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bivouac import errors
-from bivouac.torch import _worker
+from bivouac.torch import _start
 from bivouac.torch._failure import Failure
 from bivouac.torch._slots import Reader, Writer
 from bivouac.torch._worker import HEAD
@@ -116,9 +116,7 @@ class Channel:
 
 def _serve(sock: socket.socket, function: Callable[[Any], Any], where: str) -> None:
     """Run a worker until the trainer closes the socket."""
-    for end in list(_worker.ends):
-        end.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the trainer decides
+    _start.begin(sock)
     torch: Any = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)
@@ -165,6 +163,22 @@ def _parent_watch(sock: socket.socket) -> Callable[[], None]:
     return wait
 
 
+def _process_watch(sock: socket.socket, process: Any) -> Callable[[], None]:
+    """Return a function that waits for a message, and raises _Gone if the worker is dead.
+
+    A process that the program forked while the worker was started may hold the worker's end open.
+    """
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+
+    def wait() -> None:
+        while not poll.poll(_CHECK):
+            if process.exitcode is not None:
+                raise _Gone
+
+    return wait
+
+
 class Remote:
     """A Remote calls a function in a worker process of its own.
 
@@ -191,19 +205,10 @@ class Remote:
 
     def _start(self) -> None:
         """Start the worker."""
-        ours, theirs = socket.socketpair()
-        _worker.ends.add(ours)
-        try:
-            self._process = self._context.Process(
-                target=_serve, args=(theirs, self._function, self._where), daemon=True
-            )
-            self._process.start()
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        self._channel = Channel(ours)
+        self._process, sock = _start.start(
+            self._context, _serve, self._function, self._where
+        )
+        self._channel = Channel(sock, _process_watch(sock, self._process))
 
     def __call__(self, item: Any) -> Any:
         """Return what the function makes of an item, or the Failure of what it raises."""
@@ -237,14 +242,10 @@ class Remote:
             channel.close()
         if process is None:
             return None
-        if not multiprocessing.connection.wait([process.sentinel], _WAIT):
+        code = _exit_code(process)
+        if code is None:
             process.kill()
-        # Another thread that starts a process may have collected the exit code of this one, and is
-        # about to note it.
-        code: int | None = None
-        deadline = time.monotonic() + _WAIT
-        while (code := process.exitcode) is None and time.monotonic() < deadline:
-            time.sleep(0.001)
+            code = _exit_code(process)
         if code is not None:
             process.close()
         return code
@@ -263,6 +264,22 @@ class Remote:
         """End the worker, and wait for it."""
         self._interrupted = True
         self._end()
+
+
+def _exit_code(process: Any) -> int | None:
+    """Wait for the end of a process. Return its exit code, or None if it does not end.
+
+    Neither join() nor the sentinel will do. A thread that starts another process may collect the
+    exit code, and that process may inherit what tells of the end.
+    """
+    deadline, pause = time.monotonic() + _WAIT, 0.0005
+    while True:
+        code: int | None = process.exitcode
+        if code is not None or time.monotonic() > deadline:
+            return code
+        if multiprocessing.connection.wait([process.sentinel], pause):
+            time.sleep(pause)
+        pause = min(0.05, 2 * pause)
 
 
 def _ending(code: int | None) -> str:
