@@ -336,11 +336,7 @@ class Crew:
             os.close(member.fds.popleft())
         process, member.process = member.process, None
         if process is not None:
-            process.join(_WAIT)
-            if process.exitcode is None:
-                process.kill()
-                process.join()
-            process.close()
+            _start.end(process, _WAIT)
 
     def close(self) -> None:
         """End the workers. Batches in hand stay readable."""

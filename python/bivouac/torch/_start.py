@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import multiprocessing.connection
 import os
 import signal
 import socket
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["begin", "start"]
+__all__ = ["begin", "end", "start"]
 
 _ends: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 """Ends of the sockets of all workers. A forked worker inherits those that are open."""
@@ -58,3 +60,30 @@ def begin(sock: socket.socket) -> None:
             end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def end(process: Any, seconds: float) -> int | None:
+    """Wait for the end of a process, and kill it after some seconds. Return its exit code."""
+    code = _exit_code(process, seconds)
+    if code is None:
+        process.kill()
+        code = _exit_code(process, seconds)
+    if code is not None:
+        process.join(0)  # not close(), which other threads that start processes do not expect
+    return code
+
+
+def _exit_code(process: Any, seconds: float) -> int | None:
+    """Return the exit code of a process, or None if it does not end within some seconds.
+
+    Neither join() nor the sentinel will do. A thread that starts another process may collect the
+    exit code, and that process may inherit what tells of the end.
+    """
+    deadline, pause = time.monotonic() + seconds, 0.0005
+    while True:
+        code: int | None = process.exitcode
+        if code is not None or time.monotonic() > deadline:
+            return code
+        if multiprocessing.connection.wait([process.sentinel], pause):
+            time.sleep(pause)
+        pause = min(0.05, 2 * pause)

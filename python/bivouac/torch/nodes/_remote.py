@@ -9,7 +9,6 @@ from __future__ import annotations
 import array
 import collections
 import multiprocessing
-import multiprocessing.connection
 import os
 import pickle
 import select
@@ -17,7 +16,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -240,15 +238,7 @@ class Remote:
             process, self._process = self._process, None
         if channel is not None:
             channel.close()
-        if process is None:
-            return None
-        code = _exit_code(process)
-        if code is None:
-            process.kill()
-            code = _exit_code(process)
-        if code is not None:
-            process.close()
-        return code
+        return None if process is None else _start.end(process, _WAIT)
 
     def interrupt(self) -> None:
         """Make the call that is under way end, and all later ones fail. It never waits."""
@@ -264,22 +254,6 @@ class Remote:
         """End the worker, and wait for it."""
         self._interrupted = True
         self._end()
-
-
-def _exit_code(process: Any) -> int | None:
-    """Wait for the end of a process. Return its exit code, or None if it does not end.
-
-    Neither join() nor the sentinel will do. A thread that starts another process may collect the
-    exit code, and that process may inherit what tells of the end.
-    """
-    deadline, pause = time.monotonic() + _WAIT, 0.0005
-    while True:
-        code: int | None = process.exitcode
-        if code is not None or time.monotonic() > deadline:
-            return code
-        if multiprocessing.connection.wait([process.sentinel], pause):
-            time.sleep(pause)
-        pause = min(0.05, 2 * pause)
 
 
 def _ending(code: int | None) -> str:
