@@ -9,7 +9,6 @@ from node_data import Counter, double, double_list, fail3
 
 from bivouac.torch import nodes
 
-
 FUNCTIONS = {"double": double, "double_list": double_list, "fail3": fail3}
 NOT_ARGUMENTS = ("node", "source", "sources", "n", "sampler", "fn")
 

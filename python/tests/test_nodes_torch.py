@@ -151,6 +151,7 @@ def test_torch_states_of_nodes_go_both_ways(seed: int, theirs: Any) -> None:
     want, want_states = play(loader(description, theirs))
     assert events == want, description
     assert encode(states) == encode(want_states), description
+    assert repr(states) == repr(want_states)  # the members have the same order
     for at in sorted(draw.sample(range(len(states)), min(4, len(states)))):
         for saved in (states[at], want_states[at]):
             made = loader(description, nodes)

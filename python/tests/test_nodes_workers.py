@@ -18,7 +18,7 @@ from typing import Any
 import node_data as data
 import pytest
 from conftest import eventually, running
-from test_nodes import own_threads, program
+from node_helpers import own_threads, program
 
 from bivouac import errors
 from bivouac.torch.nodes import (
@@ -194,7 +194,8 @@ def test_what_pickle_refuses_is_an_error() -> None:
 
 def test_nothing_is_left_of_processes() -> None:
     list(mapped(map(data.rows, range(4)), data.add_one))
-    eventually(lambda: not own_threads())
+    gc.collect()
+    assert eventually(lambda: not own_threads())
     before = left()
     for k in (0, 1, 5, 50):
         source = Prefetcher(mapped(map(data.rows, range(30)), data.add_one), 2)

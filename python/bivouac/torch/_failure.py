@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import traceback
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 __all__ = ["Failure"]
@@ -57,12 +58,15 @@ class Failure:
         kind: Any = self.kind
         if issubclass(kind, KeyError):
             text = _Text(text)
-        named = bool(getattr(kind, "message", None))  # its text has a name of its own
-        try:
-            made: BaseException = kind(message=text) if named else kind(text)
-        except Exception:
-            return RuntimeError(text)
-        return made
+        ways: list[Callable[[], BaseException]] = [lambda: kind(text)]
+        if getattr(kind, "message", None):  # its text may be an argument with a name
+            ways.insert(0, lambda: kind(message=text))
+        for way in ways:
+            try:
+                return way()
+            except Exception:
+                continue
+        return RuntimeError(text)
 
 
 class _Text(str):

@@ -29,7 +29,7 @@ from bivouac.torch._state import AHEAD, OUT_OF_ORDER
 from bivouac.torch.nodes._document import member, too_short
 from bivouac.torch.nodes.base_node import BaseNode, T
 
-__all__ = ["SINCE", "SNAPSHOT", "Ahead", "Call", "Plan"]
+__all__ = ["SINCE", "SNAPSHOT", "Ahead", "Call", "Caller", "Plan"]
 
 SNAPSHOT = "snapshot"
 SINCE = "steps_since_snapshot"
@@ -38,10 +38,21 @@ _VALUE, _PASSED, _FAILED, _END = range(4)
 _EXIT = 1.0  # seconds that the threads have to end when the program ends
 
 Call = Callable[[Any], Any]
-"""A function over items. It may return a Failure instead of raising an exception.
+"""A function over items: of the user, or a Caller."""
 
-It may have `interrupt()` and `close()`, which end what it waits for.
-"""
+
+class Caller:
+    """A Caller is a function that has something to end. It may return a Failure."""
+
+    def __call__(self, item: Any) -> Any:
+        """Return the result, or the Failure of what raised an exception elsewhere."""
+        raise NotImplementedError
+
+    def interrupt(self) -> None:
+        """Make calls end. It never waits."""
+
+    def close(self) -> None:
+        """End what belongs to the function, and wait for it."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +124,7 @@ class Line:
         self.permits.put(False)
         for call in self.calls:
             self.tasks.put(None)
-            if hasattr(call, "interrupt"):
+            if isinstance(call, Caller):
                 call.interrupt()
         self.done.clear()
 
@@ -178,7 +189,7 @@ def _work(line: Line, call: Call, where: str) -> None:
             line.put(at, _FAILED if isinstance(item, Failure) else _VALUE, item, snapshot)
             del task, item, snapshot
     finally:
-        if hasattr(call, "close"):
+        if isinstance(call, Caller):
             call.close()
 
 
@@ -366,13 +377,14 @@ class Ahead(Iterator[T]):
 
     def close(self) -> None:
         """End the threads, and wait for the one that reads the source."""
-        line, self._line = self._line, None
+        line = self._line
         if line is None:
             return
         line.stop()
         if line.pid == os.getpid():
             for thread in line.threads[:1]:
-                thread.join()
+                thread.join()  # Ctrl-C may end it: the next call waits again
+        self._line = None
 
     def __del__(self) -> None:
         line = getattr(self, "_line", None)

@@ -24,6 +24,7 @@ from bivouac.torch import _start
 from bivouac.torch._failure import Failure
 from bivouac.torch._slots import Reader, Writer
 from bivouac.torch._worker import HEAD
+from bivouac.torch.nodes._ahead import Caller
 
 __all__ = ["Remote"]
 
@@ -177,7 +178,7 @@ def _process_watch(sock: socket.socket, process: Any) -> Callable[[], None]:
     return wait
 
 
-class Remote:
+class Remote(Caller):
     """A Remote calls a function in a worker process of its own.
 
     One thread calls it. `interrupt` may be called in any thread.

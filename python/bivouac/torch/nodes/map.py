@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
 from bivouac import errors
-from bivouac.torch.nodes._ahead import Ahead, Call, Plan
+from bivouac.torch.nodes._ahead import Ahead, Call, Caller, Plan
 from bivouac.torch.nodes._document import member
 from bivouac.torch.nodes._remote import Remote
 from bivouac.torch.nodes.base_node import BaseNode, T
@@ -90,7 +90,7 @@ class _Parallel(BaseNode[T]):
             self._it = Ahead(self.source, self._plan(calls), initial_state)
         except BaseException:
             for call in calls:
-                if isinstance(call, Remote):
+                if isinstance(call, Caller):
                     call.close()
             raise
 
