@@ -9,7 +9,8 @@ import torch
 from fake_cuda import POISON, Gpu, Stream
 
 _VIEWS = frozenset(
-    "detach view reshape permute transpose __getitem__ expand requires_grad_ T mT as_subclass".split()
+    "detach view reshape permute transpose __getitem__ expand requires_grad_ T mT"
+    " as_subclass".split()
 )
 _HOST = frozenset("numpy tolist item cpu to __array__ __bool__ __repr__ equal".split())
 _KERNELS = frozenset("fill_ add_ mul_ zero_".split())

@@ -85,8 +85,12 @@ def test_an_interrupted_run_resumes_exactly(tmp_path: Path, options: dict[str, A
         got, rest, trainer = train(run, **options)
         assert got == want and rest == ids[len(ids) - len(rest) :]
         assert len(rest) < len(ids) or at == 2 or "epoch" in options.values()
-        log = [{k: v for k, v in h.items() if "_per_" not in k and "_runtime" not in k}
-               for t in (first, trainer) for h in t.state.log_history if "train_loss" not in h]  # fmt: skip
+        history = [h for t in (first, trainer) for h in t.state.log_history]
+        log = [
+            {k: v for k, v in h.items() if "_per_" not in k and "_runtime" not in k}
+            for h in history
+            if "train_loss" not in h
+        ]
         assert log[: len(log) // 2] == log[len(log) // 2 :]
 
 
@@ -137,7 +141,8 @@ def test_nothing_is_there_yet_and_all_is_done(tmp_path: Path) -> None:
     assert none == [] and got == want
     _, more, _ = train(tmp_path, num_train_epochs=4)
     assert len(more) == 5
-    with pytest.raises(errors.Exists, match=r"train: .*steps up to 20.*resume_from_checkpoint=True"):
+    wanted = r"train: .*steps up to 20.*resume_from_checkpoint=True"
+    with pytest.raises(errors.Exists, match=wanted):
         train(tmp_path, resume=None)
     _, again, _ = train(tmp_path, start_fresh=True)
     assert again == ids

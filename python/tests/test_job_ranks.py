@@ -94,7 +94,8 @@ def test_killed_and_resumed_with_other_numbers(name: str, package: str, tmp_path
     unbroken = Processes(name, tmp_path / "unbroken", 1)
     unbroken.end()
     seen: dict[str, str] = {}
-    for size, step, sent in ((4, 8, signal.SIGKILL), (2, 14, signal.SIGTERM), (3, 19, signal.SIGKILL)):
+    kill, term = signal.SIGKILL, signal.SIGTERM
+    for size, step, sent in ((4, 8, kill), (2, 14, term), (3, 19, kill)):
         run = Processes(name, tmp_path / "run", size)
         run.until(step)
         statuses = run.end(sent)

@@ -256,7 +256,8 @@ def test_torch_another_number_is_refused_by_name(tmp_path: Path) -> None:
     for size in (2, 1):
         for status, _, text in begin(tmp_path, size).results():
             assert status == 1
-            assert f"loader: mismatch: want 4 processes, which saved the step, got {size} proc" in text
+            want = f"mismatch: want 4 processes, which saved the step, got {size} proc"
+            assert f"loader: {want}" in text
             assert "elastic = True" in text
     assert committed(tmp_path) == [3]
 

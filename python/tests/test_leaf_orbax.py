@@ -76,7 +76,8 @@ def items(package: Any, d: str, note: Record) -> None:
         note("load", lambda: plain(load(d + "/a")))
         note("abstract", lambda: plain(load(d + "/a", {"state": wanted})))
         note("simple", lambda: plain(package.load(d + "/a")))
-        note("async", lambda: package.save_checkpointables_async(d + "/b", {"state": tree}).result())
+        save_async = package.save_checkpointables_async
+        note("async", lambda: save_async(d + "/b", {"state": tree}).result())
         note("loaded", lambda: plain(load(d + "/b")))
         wrong = {**abstract(), "p": [AbstractPoint, {"q": AbstractPoint}, None]}
         with pytest.raises((KeyError, ValueError)):  # Orbax blames its registry

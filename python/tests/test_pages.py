@@ -181,7 +181,8 @@ def test_torch_torchdata_job(tmp_path: Path) -> None:
             model(batch[:, None].float()).square().mean().backward()
             optimizer.step()
 
-        module.saved_after(directory, module.loader_after(Squares()), model, optimizer, train, steps)
+        loader = module.loader_after(Squares())
+        module.saved_after(directory, loader, model, optimizer, train, steps)
         return model.weight.detach().clone(), seen
 
     want, order = run(tmp_path / "unbroken", 10)

@@ -1,4 +1,7 @@
-"""Tensors on CUDA devices are staged: pinned memory, side streams, one wait. The device is a fake."""
+"""Tensors on CUDA devices are staged: pinned memory, side streams, one wait.
+
+The device is a fake.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("sidecar")]
 
 @pytest.fixture
 def gpu(sidecar: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
-    """Stand in for torch.cuda. At the end, all memory must be unregistered, and no copy under way."""
+    """Stand in for torch.cuda.
+
+    At the end, all memory must be unregistered, and no copy under way.
+    """
     fake = Gpu()
     monkeypatch.setattr(_stage, "namespace", lambda kind: fake if kind == "cuda" else None)
     fake_tensors.install(fake)

@@ -51,7 +51,8 @@ def wanted(value: Any, node: Any) -> Any:
       value: the object that gets the state dictionary.
       node: the description of what was saved.
     """
-    if node is None or getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None) is None:
+    tensors = sys.modules.get("torch.distributed.tensor")
+    if node is None or getattr(tensors, "DTensor", None) is None:
         return None
     own = value.state_dict()
     optimizer = getattr(sys.modules.get("torch.optim"), "Optimizer", None)

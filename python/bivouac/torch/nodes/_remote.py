@@ -34,6 +34,9 @@ _CHECK = 500  # milliseconds after which a worker looks whether its parent is al
 _RIGHTS = socket.CMSG_SPACE(8 * 4)
 
 
+_WORKERS = 8  # a channel has the slots of a worker that is one of so many
+
+
 class _Gone(Exception):
     """The other end of the socket has ended."""
 
@@ -49,7 +52,7 @@ class Channel:
     def __init__(self, sock: socket.socket, wait: Callable[[], None] | None = None) -> None:
         self.sock = sock
         self._wait = wait
-        self._writer, self._reader = Writer(), Reader()
+        self._writer, self._reader = Writer(_WORKERS), Reader(_WORKERS)
         self._buffer = bytearray()
         self._fds: collections.deque[int] = collections.deque()
 
