@@ -220,6 +220,10 @@ func (c *cover) part(ctx context.Context, l *zarrArray, p *zarr.Part, encoded []
 func (c *cover) whole(l *Leaf, box zarr.Box) {
 	switch a := l.array.(type) {
 	case *zarrArray:
+	case *tiled:
+		if !a.sums {
+			c.add(box.Len()*l.DType.Size(), false)
+		}
 	case numpyArray:
 		c.add(box.Len()*l.DType.Size(), !a.alone)
 	default:
@@ -250,6 +254,8 @@ func (l *Leaf) prove(ctx context.Context, w *worker) error {
 	case numpyArray:
 		return a.prove(ctx)
 	case *zarrArray:
+		return a.prove(ctx, w)
+	case *tiled:
 		return a.prove(ctx, w)
 	}
 	return nil

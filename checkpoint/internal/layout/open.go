@@ -20,7 +20,7 @@ import (
 // Checkpoint is an open checkpoint. Everything is read from one directory, even if its name leads
 // elsewhere meanwhile. The caller must call Close.
 type Checkpoint struct {
-	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors", "numpy", "flax"
+	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors", "numpy", "flax", "dcp"
 	Meta     orbax.Checkpoint
 	Manifest *manifest.Manifest // or nil
 
@@ -78,6 +78,14 @@ var kinds = []*kind{
 		meta:  (*Checkpoint).orbaxMeta,
 		item:  (*Checkpoint).orbaxItem,
 		tree:  (*Checkpoint).orbaxTree,
+	},
+	{
+		name:  "dcp",
+		sniff: entries.dcpDirectory,
+		items: func(entries) []string { return []string{orbax.StateItem} },
+		meta:  (*Checkpoint).dcpMeta,
+		item:  (*Checkpoint).numpyItem,
+		tree:  (*Checkpoint).dcpTree,
 	},
 	{
 		name:  "safetensors",
@@ -345,6 +353,10 @@ func (c *Checkpoint) unrecognised(ctx context.Context, in entries) error {
 	}
 	if err := c.wrongLevel(ctx); err != nil {
 		return err
+	}
+	if got, remedy, ok := in.halfDCP(); ok {
+		e.Got, e.Remedy = got, remedy
+		return e
 	}
 	for _, d := range in.dirs() {
 		if _, err := c.st.Stat(ctx, path.Join(c.name, d, orbax.CheckpointFile)); err == nil {

@@ -22,6 +22,7 @@ type OpenTree struct {
 	UseOCDBT, UseZarr3 bool
 	Rich               *orbax.Rich // nil if container types are not recorded
 	Custom             json.RawMessage
+	NoEmpties          bool   // the format does not record empty containers
 	Leaves             []Leaf // in file order
 
 	files   *files

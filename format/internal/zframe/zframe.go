@@ -41,18 +41,30 @@ const (
 // bound checks the outline of the single frame that fills src. It returns an
 // upper bound of the decompressed size, and whether it is the declared size.
 func bound(src []byte) (size uint64, declared bool, err error) {
+	size, declared, rest, err := outline(src)
+	if err == nil && len(rest) != 0 {
+		err = ErrTrailing
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	return size, declared, nil
+}
+
+// outline works like bound for the frame that begins src, and returns what follows it.
+func outline(src []byte) (size uint64, declared bool, rest []byte, err error) {
 	var h zstd.Header
 	if err := h.Decode(src); err != nil || h.Skippable {
-		return 0, false, ErrFrame
+		return 0, false, nil, ErrFrame
 	}
 	if h.DictionaryID != 0 {
-		return 0, false, ErrFrame
+		return 0, false, nil, ErrFrame
 	}
 	p := src[h.HeaderSize:]
 	var blocks uint64
 	for last := false; !last; {
 		if len(p) < 3 {
-			return 0, false, ErrFrame
+			return 0, false, nil, ErrFrame
 		}
 		b := uint32(p[0]) | uint32(p[1])<<8 | uint32(p[2])<<16
 		last = b&1 != 0
@@ -67,29 +79,26 @@ func bound(src []byte) (size uint64, declared bool, err error) {
 		case 2:
 			blocks += maxBlock
 		default:
-			return 0, false, ErrFrame
+			return 0, false, nil, ErrFrame
 		}
 		if n > len(p) {
-			return 0, false, ErrFrame
+			return 0, false, nil, ErrFrame
 		}
 		p = p[n:]
 	}
 	if h.HasCheckSum {
 		if len(p) < 4 {
-			return 0, false, ErrFrame
+			return 0, false, nil, ErrFrame
 		}
 		p = p[4:]
 	}
-	if len(p) != 0 {
-		return 0, false, ErrTrailing
-	}
 	if h.HasFCS {
 		if h.FrameContentSize > blocks {
-			return 0, false, ErrContent
+			return 0, false, nil, ErrContent
 		}
-		return h.FrameContentSize, true, nil
+		return h.FrameContentSize, true, p, nil
 	}
-	return blocks, false, nil
+	return blocks, false, p, nil
 }
 
 // decoder is stateless in DecodeAll and safe for concurrent use. It starts no
@@ -127,6 +136,33 @@ func Decode(dst, src []byte, limit int) ([]byte, error) {
 		dst = make([]byte, size)
 	}
 	out, err := decoder().DecodeAll(src, dst[:0:size])
+	switch {
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return nil, ErrSize
+	case err != nil:
+		return nil, ErrContent
+	}
+	return out, nil
+}
+
+// DecodeFrames works like Decode for one or more frames that follow each other and fill src.
+func DecodeFrames(dst, src []byte, limit int) ([]byte, error) {
+	var all uint64
+	for rest := src; ; {
+		size, _, next, err := outline(rest)
+		if err != nil {
+			return nil, err
+		}
+		if all += size; len(next) == 0 {
+			break
+		}
+		rest = next
+	}
+	all = min(all, uint64(limit))
+	if uint64(cap(dst)) < all {
+		dst = make([]byte, all)
+	}
+	out, err := decoder().DecodeAll(src, dst[:0:all])
 	switch {
 	case errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return nil, ErrSize

@@ -1,0 +1,357 @@
+package layout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/dcp"
+	"github.com/bivouac-ml/bivouac/format/pt"
+	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// A checkpoint of torch.distributed.checkpoint is a directory with .metadata and one or more data
+// files of each rank. It has one item, a tree. Each chunk of a tensor has a CRC-32, unless the writer
+// left them out. Values of Python are read with the tree, because they may be containers.
+
+// dcpDirectory reports whether the names are those of such a checkpoint.
+func (e entries) dcpDirectory() bool { return e.file(dcp.MetadataName) }
+
+// halfDCP says what is missing if the names are those of such a checkpoint that cannot be loaded; ok
+// is false for other names.
+func (e entries) halfDCP() (got, remedy string, ok bool) {
+	const prefix, suffix = "__", dcp.MetadataName
+	for n, dir := range e {
+		rank, inner := strings.CutPrefix(strings.TrimSuffix(n, suffix), prefix)
+		switch {
+		case dir:
+		case inner && strings.HasSuffix(n, suffix) && rank != "" && strings.Trim(rank, "0123456789") == "":
+			return "a directory with a " + dcp.MetadataName + " for each rank",
+				"load it with torch.distributed.checkpoint, and save it with use_collectives=True", true
+		case strings.HasSuffix(n, dcp.DataSuffix) && !ok:
+			got, remedy, ok = "data files "+n+" … without "+dcp.MetadataName,
+				"load another checkpoint: the save of this one was never finished", true
+		}
+	}
+	return got, remedy, ok
+}
+
+func (c *Checkpoint) dcpMeta(ctx context.Context) error {
+	info, err := c.st.Stat(ctx, c.path(dcp.MetadataName))
+	if err == nil && !info.ModTime.IsZero() {
+		c.Meta.Commit = info.ModTime.UnixNano()
+	}
+	return err
+}
+
+func (c *Checkpoint) dcpTree(ctx context.Context, it Item) (*OpenTree, error) {
+	b, err := store.ReadAll(ctx, c.st, c.path(dcp.MetadataName))
+	if err != nil {
+		return nil, err
+	}
+	m, err := dcp.Parse(b)
+	if err != nil {
+		return nil, errs.Wrap("", c.path(dcp.MetadataName), err)
+	}
+	t := &OpenTree{lenient: it.lenient, files: newFiles(c, ""), limit: c.opts.Reads, NoEmpties: true}
+	if err := c.fillDCP(ctx, t, m); err != nil {
+		return nil, errs.Wrap("", c.name, joinClose(err, t))
+	}
+	return t, nil
+}
+
+// fillDCP makes the leaves.
+func (c *Checkpoint) fillDCP(ctx context.Context, t *OpenTree, m *dcp.Metadata) error {
+	sizes := dataFiles{c: c, sizes: map[string]int64{}, wrong: map[string]error{}}
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		for _, ch := range e.Chunks {
+			if err := sizes.check(ctx, ch); err != nil && e.Err == nil {
+				e.Err = err
+			}
+		}
+	}
+	values := make([]*tree.Node, len(m.Entries))
+	err := each(len(m.Entries), func(i int) error {
+		e := &m.Entries[i]
+		if !e.Value || e.Err != nil {
+			return nil
+		}
+		var err error
+		if values[i], err = readValue(ctx, t.files, e.Chunks[0]); err != nil {
+			e.Err = err
+			if kind := errs.KindOf(err); kind == errs.Canceled || kind == errs.IO || kind == errs.Closed {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var b dcpBuilder
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		if err := b.add(t, e, values[i]); err != nil {
+			return errs.Wrap("", "leaf "+strconv.Quote(e.Key), err)
+		}
+	}
+	return b.finish(t)
+}
+
+// dataFiles knows the sizes of data files.
+type dataFiles struct {
+	c     *Checkpoint
+	sizes map[string]int64
+	wrong map[string]error
+}
+
+// check returns an error unless the file of a chunk has the bytes of the chunk.
+func (d *dataFiles) check(ctx context.Context, ch dcp.Chunk) error {
+	if ch.File == "" {
+		return nil // a chunk without elements
+	}
+	size, known := d.sizes[ch.File]
+	if !known {
+		info, err := d.c.st.Stat(ctx, d.c.path(ch.File))
+		switch {
+		case errs.KindOf(err) == errs.NotFound, err == nil && info.Dir:
+			err = missingFile(d.c.path(ch.File), nil)
+		case err == nil:
+			size = info.Size
+		}
+		d.sizes[ch.File], d.wrong[ch.File] = size, err
+	}
+	if err := d.wrong[ch.File]; err != nil {
+		return err
+	}
+	if end := ch.Offset + ch.Length; end > size {
+		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: d.c.path(ch.File),
+			Want: "at least " + strconv.FormatInt(end, 10) + " bytes", Got: strconv.FormatInt(size, 10),
+			Remedy: "the file was cut short; restore it, or load another checkpoint"}
+	}
+	return nil
+}
+
+// Limits for a value of Python that is compressed.
+const (
+	valueBytes = 64 << 20
+	valueRatio = 64
+)
+
+// readValue reads a value of Python.
+func readValue(ctx context.Context, files *files, ch dcp.Chunk) (*tree.Node, error) {
+	a := archived{files: files, chunk: ch}
+	r, size := a.reader(ctx), ch.Length
+	if len(ch.Transforms) > 0 {
+		raw := make([]byte, ch.Length)
+		if err := files.ReadAt(ctx, ch.File, raw, ch.Offset); err != nil {
+			return nil, err
+		}
+		b, err := ch.Undo(nil, raw, valueBytes+valueRatio*len(raw))
+		if err != nil {
+			return nil, a.where(err)
+		}
+		r, size = bytes.NewReader(b), int64(len(b))
+	}
+	archive, err := pt.Open(r, size)
+	if err != nil {
+		return nil, a.where(adviseValue(err))
+	}
+	if len(ch.Transforms) > 0 && hasTensor(archive.Root) {
+		return nil, a.where(&errs.Error{Kind: errs.Unsupported, Want: "a compressed value without tensors", Got: "tensors in it"})
+	}
+	return archive.Root, nil
+}
+
+// adviseValue adds what the caller can do about a value that is not data.
+func adviseValue(err error) error {
+	if !errors.Is(err, errs.Unsupported) {
+		return err
+	}
+	return &errs.Error{Err: err, Remedy: "leave it out of the load (PLACEHOLDER), or load it with torch if you trust it, " +
+		"and save it as numbers, texts and tensors"}
+}
+
+func hasTensor(n *tree.Node) bool {
+	_, ok := n.Value.(*pt.Tensor)
+	return ok || slices.ContainsFunc(n.Items, hasTensor)
+}
+
+// dcpBuilder collects the leaves of a tree.
+type dcpBuilder struct {
+	entries []tree.Entry // a value is one entry, also if it is a container
+	leaves  map[*tree.Node]*Leaf
+}
+
+// add adds the leaf of a tensor, or the leaves of a value.
+func (b *dcpBuilder) add(t *OpenTree, e *dcp.Entry, value *tree.Node) error {
+	if b.leaves == nil {
+		b.leaves = map[*tree.Node]*Leaf{}
+	}
+	if e.Err != nil {
+		l := &Leaf{Kind: Array, Form: &Form{}}
+		if err := t.refuse(l, e.Err); err != nil {
+			return err
+		}
+		b.put(e.Path, l)
+		return nil
+	}
+	if !e.Value {
+		b.put(e.Path, tensorLeaf(t.files, e))
+		return nil
+	}
+	b.entries = append(b.entries, tree.Entry{Path: e.Path, Node: value})
+	for _, below := range tree.Flatten(value) {
+		l := &Leaf{Form: new(Form)}
+		if err := l.fromValue(t.files, e.Chunks[0], below.Node); err != nil {
+			return errs.Wrap("", below.Path.String(), err)
+		}
+		b.leaves[below.Node] = l
+	}
+	return nil
+}
+
+func (b *dcpBuilder) put(at tree.Path, l *Leaf) {
+	n := &tree.Node{}
+	b.entries, b.leaves[n] = append(b.entries, tree.Entry{Path: at, Node: n}), l
+}
+
+// finish gives the tree its leaves and the types of its containers.
+func (b *dcpBuilder) finish(t *OpenTree) error {
+	if len(b.entries) == 0 {
+		t.Leaves = []Leaf{{Kind: EmptyDict, Form: &Form{ValueType: orbax.TypeDict}}}
+		return nil
+	}
+	if err := b.fillGaps(); err != nil {
+		return err
+	}
+	root, err := tree.Unflatten(b.entries)
+	if err != nil {
+		return &errs.Error{Kind: errs.Corrupt, Subject: dcp.MetadataName, Want: "paths of one tree", Err: err}
+	}
+	t.Rich = orbax.RichOf(root)
+	for _, e := range tree.Flatten(root) {
+		l := b.leaves[e.Node]
+		l.Path, l.Param = e.Path, e.Path.Param()
+		t.Leaves = append(t.Leaves, *l)
+	}
+	return nil
+}
+
+// fillGaps adds None for each element of a list that has no entry, because it was an empty
+// container: the library does the same.
+func (b *dcpBuilder) fillGaps() error {
+	type list struct {
+		at   tree.Path
+		seen map[int]bool
+		last int
+	}
+	lists := map[string]*list{}
+	for _, e := range b.entries {
+		for i, k := range e.Path {
+			if k.Kind != tree.KeyIndex {
+				continue
+			}
+			n, err := strconv.Atoi(k.Name)
+			if err != nil || n < 0 {
+				return &errs.Error{Kind: errs.Corrupt, Subject: dcp.MetadataName, Want: "an index", Got: k.Name}
+			}
+			name := e.Path[:i].String()
+			l := lists[name]
+			if l == nil {
+				l = &list{at: e.Path[:i:i], seen: map[int]bool{}}
+				lists[name] = l
+			}
+			l.seen[n], l.last = true, max(l.last, n)
+		}
+	}
+	spare := len(b.entries) + 1024
+	for _, l := range lists {
+		missing := l.last + 1 - len(l.seen)
+		if spare -= missing; missing < 0 || spare < 0 {
+			return &errs.Error{Kind: errs.Corrupt, Subject: dcp.MetadataName, Want: "lists without large gaps",
+				Got: "the index " + strconv.Itoa(l.last) + " of " + l.at.String()}
+		}
+		for i := 0; missing > 0; i++ {
+			if !l.seen[i] {
+				b.put(append(l.at, tree.Key{Name: strconv.Itoa(i), Kind: tree.KeyIndex}),
+					&Leaf{Kind: None, Form: &Form{ValueType: orbax.TypeNone}})
+				missing--
+			}
+		}
+	}
+	return nil
+}
+
+// tensorLeaf makes the leaf of a tensor.
+func tensorLeaf(files *files, e *dcp.Entry) *Leaf {
+	parts := make([]*part, len(e.Chunks))
+	packed := e.Moved
+	for i, ch := range e.Chunks {
+		box := zarr.Box{Origin: ch.Origin, Shape: ch.Shape}
+		parts[i] = &part{box, &archived{files: files, dtype: e.DType, chunk: ch}}
+		packed = packed || len(ch.Transforms) > 0
+	}
+	a := newTiled(e.Shape, e.DType.Size(), parts, true, packed)
+	return &Leaf{Kind: Array, array: a, Form: a.form(e.DType)}
+}
+
+// form returns the Form of an tiled array.
+func (a *tiled) form(d tensor.DType) *Form {
+	f := &Form{ValueType: orbax.TypeNumpy, DType: d, Shape: a.shape, ReadShape: a.unit(), ChunkShape: []int(a.shape)}
+	if a.cell != nil {
+		f.ChunkShape = a.cell
+	}
+	return f
+}
+
+// fromValue makes the leaf of a node of a value.
+func (l *Leaf) fromValue(files *files, ch dcp.Chunk, n *tree.Node) error {
+	switch v := n.Value.(type) {
+	case []byte:
+		l.Kind, l.ValueType = Array, orbax.TypeNumpy
+		l.setMemory(tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(v)}, Data: v})
+		return nil
+	case *pt.Tensor:
+		box := zarr.WholeBox(v.Shape)
+		from := &archived{files: files, dtype: v.DType, chunk: ch, tensor: v}
+		a := newTiled(v.Shape, v.DType.Size(), []*part{{box, from}}, true, !v.Plain())
+		l.Kind, l.array, l.Form = Array, a, a.form(v.DType)
+		return nil
+	}
+	return l.fromMemory(n)
+}
+
+// refuse makes a leaf of an array that cannot be read. A lenient tree records why. Otherwise reading
+// the leaf fails, so that other leaves can be loaded, unless something is damaged: that is returned.
+func (t *OpenTree) refuse(l *Leaf, err error) error {
+	if t.lenient || errs.KindOf(err) != errs.Unsupported {
+		return t.tolerate(l, err)
+	}
+	l.DType, l.array = tensor.Uint8, refusal{err}
+	return nil
+}
+
+// refusal is an array that cannot be read.
+type refusal struct{ err error }
+
+// unit implements source.
+func (r refusal) unit() []int { return nil }
+
+// readRegion implements source.
+func (r refusal) readRegion(context.Context, zarr.Box, zarr.Box, []byte, *worker) error { return r.err }
+
+// checkBox implements source.
+func (r refusal) checkBox(zarr.Box, []byte) error { return r.err }
+
+// entire implements source.
+func (r refusal) entire() bool { return false }
