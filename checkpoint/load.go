@@ -288,7 +288,7 @@ func loadOpen(ctx context.Context, t *layout.OpenTree, origins map[*layout.Leaf]
 	if ld.salvage, err = o.salvages(into); err != nil {
 		return nil, err
 	}
-	ld.origins = origins
+	ld.origins, ld.noEmpties = origins, t.NoEmpties
 	entries, arrays := leafEntries(t)
 	n, err := treeOf(t, item, entries)
 	if err != nil {

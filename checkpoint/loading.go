@@ -26,6 +26,8 @@ type loading struct {
 
 	salvage bool // damaged leaves are left out
 
+	noEmpties bool // the layout does not record empty containers
+
 	handlers *handler.LeafRegistry   // may be nil
 	origins  map[*layout.Leaf]origin // of leaves that were made from other leaves
 }

@@ -21,6 +21,8 @@ type request struct {
 	keep    bool // the destination has values for leaves that are not read
 	report  *LoadReport
 
+	noEmpties bool // the layout does not record empty containers
+
 	handlers *handler.LeafRegistry // may be nil
 }
 
@@ -28,7 +30,7 @@ type request struct {
 func newRequest(abstract, saved *tree.Node, entries []tree.Entry, leaves []layout.Leaf, ld *loading) (*request, error) {
 	r := &request{leaves: leaves, at: make(map[*tree.Node]int, len(entries)),
 		wants:   make(map[*layout.Leaf]Want, len(leaves)),
-		partial: ld.partial, keep: ld.into != nil, report: &ld.report, handlers: ld.handlers}
+		partial: ld.partial, keep: ld.into != nil, report: &ld.report, noEmpties: ld.noEmpties, handlers: ld.handlers}
 	for i, e := range entries {
 		r.at[e.Node] = i
 	}
@@ -46,6 +48,11 @@ func (r *request) compare(abstract, saved *tree.Node) error {
 			return d.Kind == tree.Extra || d.Kind == tree.Missing && r.isConcrete(abstract.At(d.Path))
 		})
 	}
+	if r.noEmpties {
+		left = slices.DeleteFunc(left, func(d tree.Difference) bool {
+			return d.Kind == tree.Missing && isHollow(abstract.At(d.Path))
+		})
+	}
 	if len(left) == 0 {
 		return nil
 	}
@@ -57,6 +64,11 @@ func (r *request) compare(abstract, saved *tree.Node) error {
 		Want: "the structure that was saved",
 		Got: "another structure (- asked for, not saved; + saved, not asked for; " +
 			"~ of another kind):\n" + tree.Summary(left, 0)}
+}
+
+// isHollow reports whether a tree has empty containers only.
+func isHollow(n *tree.Node) bool {
+	return n != nil && !slices.ContainsFunc(tree.Flatten(n), func(e tree.Entry) bool { return !e.Node.IsEmpty() })
 }
 
 // structureOf returns the tree with nil in place of each Placeholder: both match any leaf or tree.
@@ -88,6 +100,8 @@ func (r *request) isConcrete(n *tree.Node) bool {
 // match walks both trees, which have the same structure, and records what is wanted of each leaf.
 func (r *request) match(want, saved *tree.Node, at tree.Path) error {
 	switch {
+	case saved == nil && r.noEmpties && isHollow(want):
+		return nil
 	case saved == nil:
 		for _, e := range tree.Flatten(want) {
 			r.report.add(LeafReport{Path: append(slices.Clone(at), e.Path...), Missing: true})

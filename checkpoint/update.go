@@ -47,7 +47,7 @@ func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, it
 		return err
 	}
 	defer old.Close()
-	if old.Layout == "safetensors" || old.Layout == "orbax v0 flat" || strings.HasPrefix(old.Layout, "npy") {
+	if old.Layout == "safetensors" || old.Layout == "dcp" || old.Layout == "orbax v0 flat" || strings.HasPrefix(old.Layout, "npy") {
 		return &errs.Error{Kind: errs.Unsupported, Subject: name,
 			Got:    "a checkpoint of the layout " + old.Layout + ", to which nothing can be added",
 			Remedy: "convert it: bivouac convert"}

@@ -127,6 +127,10 @@ func (v *verifier) around() string {
 		return "headers"
 	case "numpy":
 		return "names and headers"
+	case "pt":
+		return "headers"
+	case "dcp":
+		return ".metadata, values and archives"
 	}
 	return "everything else"
 }

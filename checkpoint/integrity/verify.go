@@ -220,6 +220,11 @@ func coverage(of string) string {
 		return "what the format checks: the header; array bytes are not covered"
 	case "numpy":
 		return "what the format checks: each array of a .npz file by a CRC-32, the array of a .npy file not at all"
+	case "pt":
+		return "what the format checks: each storage of tensors by a CRC-32, unless its writer left that out"
+	case "dcp":
+		return "what the format checks: each chunk of a tensor by a CRC-32, unless its writer left that out; " +
+			".metadata is not covered"
 	}
 	return "what the format checks: tree nodes, shard indices, compressed frames; uncompressed array bytes are not covered"
 }

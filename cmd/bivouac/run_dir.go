@@ -192,9 +192,11 @@ func needDirectory(dir string) error {
 
 // noCheckpoint returns the error for a file that is not a checkpoint.
 func noCheckpoint(file string) error {
-	e := &errs.Error{Kind: errs.Invalid, Subject: file, Want: "a checkpoint: a directory, or a file .safetensors, .npz, .npy or .msgpack", Got: "another file"}
+	e := &errs.Error{Kind: errs.Invalid, Subject: file, Want: "a checkpoint: a directory, or a file .safetensors, .npz, .npy, .pt, .pth, .ckpt or .msgpack", Got: "another file"}
 	switch ext := strings.ToLower(filepath.Ext(file)); ext {
-	case ".pt", ".pth", ".ckpt", ".bin", ".pkl", ".pickle":
+	case ".bin":
+		e.Got, e.Remedy = "a file "+ext, "if torch.save wrote it, rename it to .pt"
+	case ".pkl", ".pickle":
 		e.Got, e.Remedy = "a file "+ext, "Bivouac runs no pickle: save it as .safetensors with the program that wrote it"
 	case ".h5", ".hdf5", ".keras":
 		e.Got, e.Remedy = "an HDF5 file", "save it as .safetensors or .npz with the program that wrote it"

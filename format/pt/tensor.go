@@ -49,20 +49,34 @@ func (t *Tensor) Plain() bool {
 	return true
 }
 
-// Gather copies the elements in C order to dst, which has their size, from the bytes of the storage.
-func (t *Tensor) Gather(dst, storage []byte) {
+// Extent returns where the elements lie in the storage: the first byte, and the number of bytes up
+// to the last element.
+func (t *Tensor) Extent() (first, length int64) {
+	size := int64(t.DType.Size())
+	if t.Shape.Len() == 0 {
+		return 0, 0
+	}
+	last := 0
+	for i, n := range t.Shape {
+		last += (n - 1) * t.Strides[i]
+	}
+	return int64(t.First) * size, int64(last+1) * size
+}
+
+// Gather copies the elements in C order to dst, which has their size, from the bytes of the Extent.
+func (t *Tensor) Gather(dst, extent []byte) {
 	if len(dst) == 0 {
 		return
 	}
 	size := t.DType.Size()
 	if t.Plain() {
-		copy(dst, storage[t.First*size:])
+		copy(dst, extent)
 		return
 	}
 	at, axis := make([]int, len(t.Shape)), len(t.Shape)-1
-	from := t.First
+	from := 0
 	for n := 0; n < len(dst); n += size {
-		copy(dst[n:n+size], storage[from*size:])
+		copy(dst[n:n+size], extent[from*size:])
 		for axis = len(t.Shape) - 1; axis >= 0; axis-- {
 			at[axis]++
 			from += t.Strides[axis]

@@ -23,8 +23,16 @@ type archived struct {
 	dtype tensor.DType
 	chunk dcp.Chunk
 
-	mu     sync.Mutex
-	tensor *pt.Tensor // its place in the archive; nil until it is known, or if the archive is compressed
+	mu      sync.Mutex
+	tensor  *pt.Tensor // its place in the archive; nil until it is known, or if the archive is compressed
+	storage *storageOf // of the tensor
+}
+
+// storageOf is a storage of which several tensors may be views. It is compared with its checksum
+// once.
+type storageOf struct {
+	mu   sync.Mutex
+	done bool
 }
 
 // around is how many bytes an archive of one tensor has at most beside the elements.
@@ -74,9 +82,42 @@ func (a *archived) place(ctx context.Context, p *part) (*pt.Tensor, error) {
 	}
 	t, err := a.open(p, a.reader(ctx), a.chunk.Length)
 	if err == nil {
-		a.tensor = t
+		a.tensor, a.storage = t, &storageOf{}
 	}
 	return t, err
+}
+
+// alone reports whether the tensor is all of its storage.
+func alone(t *pt.Tensor) bool { return t.Storage.Size == int64(t.Shape.Len()*t.DType.Size()) }
+
+// vouch compares a storage that has more than the tensor with its checksum, once.
+func (a *archived) vouch(ctx context.Context, t *pt.Tensor, w *worker) error {
+	if !t.Storage.Checked || alone(t) {
+		return nil
+	}
+	a.storage.mu.Lock()
+	defer a.storage.mu.Unlock()
+	if a.storage.done {
+		return nil
+	}
+	err := a.sumStorage(ctx, t, w)
+	a.storage.done = err == nil
+	return err
+}
+
+// sumStorage reads a storage and compares it with its checksum.
+func (a *archived) sumStorage(ctx context.Context, t *pt.Tensor, w *worker) error {
+	sum := uint32(0)
+	for at := int64(0); at < t.Storage.Size; at += tileBytes {
+		b := w.take(&w.whole, int(min(tileBytes, t.Storage.Size-at)))
+		if err := a.files.ReadAt(ctx, a.chunk.File, b, a.chunk.Offset+t.Storage.Offset+at); err != nil {
+			return err
+		}
+		if t.Storage.Checked {
+			sum = crc32.Update(sum, crc32.IEEETable, b)
+		}
+	}
+	return t.Storage.Same(sum)
 }
 
 // at returns where a byte of the elements lies in the file.
@@ -102,25 +143,27 @@ func (a *archived) readPart(ctx context.Context, p *part, region, box zarr.Box, 
 	if err != nil {
 		return err
 	}
-	alone := t.Storage.Size == int64(p.box.Len()*size)
+	if err := a.vouch(ctx, t, w); err != nil {
+		return err
+	}
 	switch run, ok := box.Run(region, size); {
-	case !t.Plain() || whole && !alone && t.Storage.Checked:
+	case !t.Plain():
 		b, err := a.gathered(ctx, t, w)
 		if err == nil {
 			p.copy(region, box, dst, b, 0, size)
 		}
 		return err
-	case whole && ok:
+	case !whole || !alone(t):
+		return a.some(ctx, p, t, region, box, dst, w)
+	case ok:
 		return a.summed(ctx, t, dst[run.Offset:run.Offset+run.Length], w)
-	case whole:
-		b := w.take(&w.whole, region.Len()*size)
-		if err := a.summed(ctx, t, b, w); err != nil {
-			return err
-		}
-		p.copy(region, box, dst, b, 0, size)
-		return nil
 	}
-	return a.some(ctx, p, t, region, box, dst, w)
+	b := w.take(&w.whole, region.Len()*size)
+	if err := a.summed(ctx, t, b, w); err != nil {
+		return err
+	}
+	p.copy(region, box, dst, b, 0, size)
+	return nil
 }
 
 // summed reads all elements, which are the whole storage, and compares them with its checksum.
@@ -139,15 +182,18 @@ func (a *archived) summed(ctx context.Context, t *pt.Tensor, b []byte, w *worker
 	return t.Storage.Same(sum)
 }
 
-// gathered reads the whole storage of a tensor, compares it with its checksum, and returns the
-// elements in C order.
+// gathered reads a tensor whose elements lie otherwise than in C order, compares its storage with
+// the checksum if the tensor is all of it, and returns the elements in C order.
 func (a *archived) gathered(ctx context.Context, t *pt.Tensor, w *worker) ([]byte, error) {
-	raw := w.take(&w.encoded, int(t.Storage.Size))
-	if err := a.files.ReadAt(ctx, a.chunk.File, raw, a.chunk.Offset+t.Storage.Offset); err != nil {
+	first, length := t.Extent()
+	raw := w.take(&w.encoded, int(length))
+	if err := a.files.ReadAt(ctx, a.chunk.File, raw, a.chunk.Offset+t.Storage.Offset+first); err != nil {
 		return nil, err
 	}
-	if err := t.Storage.Verify(raw); err != nil {
-		return nil, err
+	if alone(t) && length == t.Storage.Size {
+		if err := t.Storage.Verify(raw); err != nil {
+			return nil, err
+		}
 	}
 	b := w.take(&w.whole, t.Shape.Len()*t.DType.Size())
 	t.Gather(b, raw)
@@ -177,12 +223,13 @@ func (a *archived) unpacked(ctx context.Context, p *part, w *worker) ([]byte, er
 	}
 	n := t.Shape.Len() * t.DType.Size()
 	w.cover.add(n, t.Storage.Checked)
+	first, length := t.Extent()
+	extent := storage[first : first+length]
 	if t.Plain() {
-		first := t.First * t.DType.Size()
-		return storage[first : first+n], nil
+		return extent, nil
 	}
 	b := make([]byte, n)
-	t.Gather(b, storage)
+	t.Gather(b, extent)
 	return b, nil
 }
 
@@ -195,9 +242,10 @@ func (a *archived) some(ctx context.Context, p *part, t *pt.Tensor, region, box 
 	first, length := p.span(region, size)
 	wanted := region.Len() * size
 	if run, ok := box.Run(region, size); ok && length == wanted {
-		w.cover.add(wanted, false)
+		w.cover.add(wanted, t.Storage.Checked && !alone(t))
 		return a.files.ReadAt(ctx, a.chunk.File, dst[run.Offset:run.Offset+run.Length], a.at(t, first))
 	}
+	w.cover.add(wanted, t.Storage.Checked && !alone(t))
 	if length <= lumpBytes && length/wasted <= wanted {
 		b := w.take(&w.whole, length)
 		if err := a.files.ReadAt(ctx, a.chunk.File, b, a.at(t, first)); err != nil {
@@ -220,7 +268,7 @@ func (a *archived) some(ctx context.Context, p *part, t *pt.Tensor, region, box 
 func (a *archived) check(ctx context.Context, p *part, box zarr.Box, dst []byte) error {
 	t, err := a.place(ctx, p)
 	size := a.dtype.Size()
-	if err != nil || !t.Storage.Checked || !t.Plain() || t.Storage.Size != int64(p.box.Len()*size) {
+	if err != nil || !t.Storage.Checked || !t.Plain() || !alone(t) {
 		return a.where(err)
 	}
 	sum := uint32(0)
@@ -238,14 +286,9 @@ func (a *archived) prove(ctx context.Context, p *part, w *worker) error {
 	if err != nil {
 		return a.where(err)
 	}
-	sum := uint32(0)
-	for at := int64(0); at < t.Storage.Size; at += tileBytes {
-		b := w.take(&w.whole, int(min(tileBytes, t.Storage.Size-at)))
-		if err := a.files.ReadAt(ctx, a.chunk.File, b, a.chunk.Offset+t.Storage.Offset+at); err != nil {
-			return a.where(err)
-		}
-		sum = crc32.Update(sum, crc32.IEEETable, b)
+	if err = a.vouch(ctx, t, w); err == nil && alone(t) {
+		err = a.sumStorage(ctx, t, w)
 	}
 	w.cover.add(p.box.Len()*a.dtype.Size(), t.Storage.Checked)
-	return a.where(t.Storage.Same(sum))
+	return a.where(err)
 }

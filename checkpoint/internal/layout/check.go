@@ -220,6 +220,8 @@ func (c *cover) part(ctx context.Context, l *zarrArray, p *zarr.Part, encoded []
 func (c *cover) whole(l *Leaf, box zarr.Box) {
 	switch a := l.array.(type) {
 	case *zarrArray:
+	case checkedMemory:
+		c.add(box.Len()*l.DType.Size(), true)
 	case *tiled:
 		if !a.sums {
 			c.add(box.Len()*l.DType.Size(), false)

@@ -79,7 +79,7 @@ func (c *Checkpoint) fillDCP(ctx context.Context, t *OpenTree, m *dcp.Metadata) 
 			}
 		}
 	}
-	values := make([]*tree.Node, len(m.Entries))
+	values := make([]*pt.Archive, len(m.Entries))
 	err := each(len(m.Entries), func(i int) error {
 		e := &m.Entries[i]
 		if !e.Value || e.Err != nil {
@@ -97,10 +97,10 @@ func (c *Checkpoint) fillDCP(ctx context.Context, t *OpenTree, m *dcp.Metadata) 
 	if err != nil {
 		return err
 	}
-	var b dcpBuilder
+	var b valueTree
 	for i := range m.Entries {
 		e := &m.Entries[i]
-		if err := b.add(t, e, values[i]); err != nil {
+		if err := b.addEntry(t, e, values[i]); err != nil {
 			return errs.Wrap("", "leaf "+strconv.Quote(e.Key), err)
 		}
 	}
@@ -148,7 +148,7 @@ const (
 )
 
 // readValue reads a value of Python.
-func readValue(ctx context.Context, files *files, ch dcp.Chunk) (*tree.Node, error) {
+func readValue(ctx context.Context, files *files, ch dcp.Chunk) (*pt.Archive, error) {
 	a := archived{files: files, chunk: ch}
 	r, size := a.reader(ctx), ch.Length
 	if len(ch.Transforms) > 0 {
@@ -169,127 +169,32 @@ func readValue(ctx context.Context, files *files, ch dcp.Chunk) (*tree.Node, err
 	if len(ch.Transforms) > 0 && hasTensor(archive.Root) {
 		return nil, a.where(&errs.Error{Kind: errs.Unsupported, Want: "a compressed value without tensors", Got: "tensors in it"})
 	}
-	return archive.Root, nil
+	return archive, nil
 }
 
 // adviseValue adds what the caller can do about a value that is not data.
 func adviseValue(err error) error {
+	return advise(err, "leave it out of the load (PLACEHOLDER), or load it with torch if you trust it, and save it as "+
+		"numbers, texts and tensors")
+}
+
+// advise adds a remedy to an error of kind Unsupported that has none.
+func advise(err error, remedy string) error {
 	if !errors.Is(err, errs.Unsupported) {
 		return err
 	}
-	return &errs.Error{Err: err, Remedy: "leave it out of the load (PLACEHOLDER), or load it with torch if you trust it, " +
-		"and save it as numbers, texts and tensors"}
+	var e *errs.Error
+	for cause := err; errors.As(cause, &e); cause = e.Err {
+		if e.Remedy != "" {
+			return err
+		}
+	}
+	return &errs.Error{Err: err, Remedy: remedy}
 }
 
 func hasTensor(n *tree.Node) bool {
 	_, ok := n.Value.(*pt.Tensor)
 	return ok || slices.ContainsFunc(n.Items, hasTensor)
-}
-
-// dcpBuilder collects the leaves of a tree.
-type dcpBuilder struct {
-	entries []tree.Entry // a value is one entry, also if it is a container
-	leaves  map[*tree.Node]*Leaf
-}
-
-// add adds the leaf of a tensor, or the leaves of a value.
-func (b *dcpBuilder) add(t *OpenTree, e *dcp.Entry, value *tree.Node) error {
-	if b.leaves == nil {
-		b.leaves = map[*tree.Node]*Leaf{}
-	}
-	if e.Err != nil {
-		l := &Leaf{Kind: Array, Form: &Form{}}
-		if err := t.refuse(l, e.Err); err != nil {
-			return err
-		}
-		b.put(e.Path, l)
-		return nil
-	}
-	if !e.Value {
-		b.put(e.Path, tensorLeaf(t.files, e))
-		return nil
-	}
-	b.entries = append(b.entries, tree.Entry{Path: e.Path, Node: value})
-	for _, below := range tree.Flatten(value) {
-		l := &Leaf{Form: new(Form)}
-		if err := l.fromValue(t.files, e.Chunks[0], below.Node); err != nil {
-			return errs.Wrap("", below.Path.String(), err)
-		}
-		b.leaves[below.Node] = l
-	}
-	return nil
-}
-
-func (b *dcpBuilder) put(at tree.Path, l *Leaf) {
-	n := &tree.Node{}
-	b.entries, b.leaves[n] = append(b.entries, tree.Entry{Path: at, Node: n}), l
-}
-
-// finish gives the tree its leaves and the types of its containers.
-func (b *dcpBuilder) finish(t *OpenTree) error {
-	if len(b.entries) == 0 {
-		t.Leaves = []Leaf{{Kind: EmptyDict, Form: &Form{ValueType: orbax.TypeDict}}}
-		return nil
-	}
-	if err := b.fillGaps(); err != nil {
-		return err
-	}
-	root, err := tree.Unflatten(b.entries)
-	if err != nil {
-		return &errs.Error{Kind: errs.Corrupt, Subject: dcp.MetadataName, Want: "paths of one tree", Err: err}
-	}
-	t.Rich = orbax.RichOf(root)
-	for _, e := range tree.Flatten(root) {
-		l := b.leaves[e.Node]
-		l.Path, l.Param = e.Path, e.Path.Param()
-		t.Leaves = append(t.Leaves, *l)
-	}
-	return nil
-}
-
-// fillGaps adds None for each element of a list that has no entry, because it was an empty
-// container: the library does the same.
-func (b *dcpBuilder) fillGaps() error {
-	type list struct {
-		at   tree.Path
-		seen map[int]bool
-		last int
-	}
-	lists := map[string]*list{}
-	for _, e := range b.entries {
-		for i, k := range e.Path {
-			if k.Kind != tree.KeyIndex {
-				continue
-			}
-			n, err := strconv.Atoi(k.Name)
-			if err != nil || n < 0 {
-				return &errs.Error{Kind: errs.Corrupt, Subject: dcp.MetadataName, Want: "an index", Got: k.Name}
-			}
-			name := e.Path[:i].String()
-			l := lists[name]
-			if l == nil {
-				l = &list{at: e.Path[:i:i], seen: map[int]bool{}}
-				lists[name] = l
-			}
-			l.seen[n], l.last = true, max(l.last, n)
-		}
-	}
-	spare := len(b.entries) + 1024
-	for _, l := range lists {
-		missing := l.last + 1 - len(l.seen)
-		if spare -= missing; missing < 0 || spare < 0 {
-			return &errs.Error{Kind: errs.Corrupt, Subject: dcp.MetadataName, Want: "lists without large gaps",
-				Got: "the index " + strconv.Itoa(l.last) + " of " + l.at.String()}
-		}
-		for i := 0; missing > 0; i++ {
-			if !l.seen[i] {
-				b.put(append(l.at, tree.Key{Name: strconv.Itoa(i), Kind: tree.KeyIndex}),
-					&Leaf{Kind: None, Form: &Form{ValueType: orbax.TypeNone}})
-				missing--
-			}
-		}
-	}
-	return nil
 }
 
 // tensorLeaf makes the leaf of a tensor.
@@ -312,23 +217,6 @@ func (a *tiled) form(d tensor.DType) *Form {
 		f.ChunkShape = a.cell
 	}
 	return f
-}
-
-// fromValue makes the leaf of a node of a value.
-func (l *Leaf) fromValue(files *files, ch dcp.Chunk, n *tree.Node) error {
-	switch v := n.Value.(type) {
-	case []byte:
-		l.Kind, l.ValueType = Array, orbax.TypeNumpy
-		l.setMemory(tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(v)}, Data: v})
-		return nil
-	case *pt.Tensor:
-		box := zarr.WholeBox(v.Shape)
-		from := &archived{files: files, dtype: v.DType, chunk: ch, tensor: v}
-		a := newTiled(v.Shape, v.DType.Size(), []*part{{box, from}}, true, !v.Plain())
-		l.Kind, l.array, l.Form = Array, a, a.form(v.DType)
-		return nil
-	}
-	return l.fromMemory(n)
 }
 
 // refuse makes a leaf of an array that cannot be read. A lenient tree records why. Otherwise reading

@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/dcp"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/format/safetensors"
 	"github.com/bivouac-ml/bivouac/store"
@@ -20,7 +21,7 @@ import (
 // Checkpoint is an open checkpoint. Everything is read from one directory, even if its name leads
 // elsewhere meanwhile. The caller must call Close.
 type Checkpoint struct {
-	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors", "numpy", "flax", "dcp"
+	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors", "numpy", "flax", "dcp", "pt"
 	Meta     orbax.Checkpoint
 	Manifest *manifest.Manifest // or nil
 
@@ -232,8 +233,10 @@ func (c *Checkpoint) begin(ctx context.Context) error {
 
 // sniff finds the kind of the checkpoint, or returns nil if it is not a checkpoint.
 func (c *Checkpoint) sniff(in entries) *kind {
-	if c.alone && numpyKind.sniff(in) {
-		return numpyKind
+	for _, k := range []*kind{numpyKind, ptKind} {
+		if c.alone && k.sniff(in) {
+			return k
+		}
 	}
 	if i := slices.IndexFunc(kinds, func(k *kind) bool { return k.sniff(in) }); i >= 0 {
 		return kinds[i]
@@ -250,8 +253,12 @@ func (c *Checkpoint) recognise(in entries) bool {
 	switch {
 	case c.kind == numpyKind:
 		c.parts = []string{in.numpy()}
+	case c.kind == ptKind:
+		c.parts = []string{in.pt()}
 	case c.kind.name == "flax":
 		c.parts = []string{in.flax()}
+	case c.kind.name == "dcp":
+		c.parts = []string{dcp.MetadataName}
 	}
 	return true
 }
@@ -310,12 +317,12 @@ func missingFile(name string, err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: name, Got: "the file is missing", Err: err}
 }
 
-// read lists the directory of the checkpoint. A single file of safetensors, numpy or Flax counts as
+// read lists the directory of the checkpoint. A single file of safetensors, numpy, torch or Flax counts as
 // a directory with only that file.
 func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 	if c.name != "" {
 		info := c.info
-		if !info.Dir && (isSafetensors(c.name) || isNumpy(c.name) || isFlax(path.Base(c.name))) {
+		if !info.Dir && (isSafetensors(c.name) || isNumpy(c.name) || isPT(c.name) || isFlax(path.Base(c.name))) {
 			dir, file := path.Split(c.name)
 			c.name, c.alone = strings.TrimSuffix(dir, "/"), true
 			in := entries{file: false}
@@ -328,7 +335,7 @@ func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 		}
 		if !info.Dir {
 			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name,
-				Want: "the directory of a checkpoint, or a file .safetensors, .npz, .npy or .msgpack", Got: "another file"}
+				Want: "the directory of a checkpoint, or a file .safetensors, .npz, .npy, .pt, .pth, .ckpt or .msgpack", Got: "another file"}
 		}
 	}
 	in := entries{}
@@ -426,6 +433,9 @@ func (c *Checkpoint) Parity(ctx context.Context) (int, error) {
 // Unmerged returns the directories, each with a slash at its end, of the databases of the processes
 // that wrote an item, if these databases were never merged.
 func (c *Checkpoint) Unmerged(ctx context.Context, item string) ([]string, error) {
+	if !strings.HasPrefix(c.Layout, "orbax") {
+		return nil, nil
+	}
 	_, err := c.st.Stat(ctx, c.path(item, ocdbt.ManifestName))
 	if errs.KindOf(err) != errs.NotFound {
 		return nil, err

@@ -71,6 +71,9 @@ func newTiled(shape tensor.Shape, size int, parts []*part, sums, packed bool) *t
 // row returns the shape of a row of the first axis with an extent above 1.
 func row(shape []int) []int {
 	u := slices.Clone(shape)
+	if tensor.Shape(shape).Len() == 0 {
+		return u
+	}
 	if i := slices.IndexFunc(u, func(n int) bool { return n > 1 }); i >= 0 {
 		u[i] = 1
 	}
