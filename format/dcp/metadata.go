@@ -348,7 +348,7 @@ func (e *Entry) read(v any, stored map[string]Chunk) error {
 	if bytes == 0 {
 		return nil
 	}
-	return tiles(e.Shape, e.Chunks)
+	return Tiles(e.Shape, e.Chunks)
 }
 
 // readType reads the type of the elements.

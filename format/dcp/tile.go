@@ -8,9 +8,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// tiles returns an error unless the chunks with elements tile an array of the shape, which has
+// Tiles returns an error unless the chunks with elements tile an array of the shape, which has
 // elements too: no two overlap, and none is missing. The chunks lie inside the shape.
-func tiles(shape tensor.Shape, chunks []Chunk) error {
+func Tiles(shape tensor.Shape, chunks []Chunk) error {
 	left := shape.Len()
 	boxes := make([]*Chunk, 0, len(chunks))
 	for i := range chunks {

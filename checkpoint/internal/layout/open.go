@@ -36,6 +36,7 @@ type Checkpoint struct {
 	parts []string // the files of a checkpoint without documents of Orbax
 	alone bool     // the checkpoint is a single file that was named
 
+	sharded   bool              // the files of a safetensors checkpoint hold parts of tensors
 	structure *orbax.Tree       // of a safetensors checkpoint that Bivouac wrote
 	texts     map[string]string // its strings, by leaf name
 	keys      map[string]string // its implementations of PRNG keys, by parameter

@@ -57,6 +57,9 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 			return err
 		}
 	}
+	if c.sharded {
+		return c.fillShards(ctx, t)
+	}
 	in := map[string]string{} // tensor → file, if there are several files
 	for _, file := range c.parts {
 		m, err := safetensors.Open(ctx, t.files, file, safetensors.Options{OverRead: c.opts.OverRead,
@@ -153,6 +156,10 @@ func (c *Checkpoint) safetensorsMeta(ctx context.Context) error {
 		}
 		for _, p := range m.Parts() {
 			for k, v := range p.Header.Metadata {
+				if k == shardingKey || k == shardingVersion {
+					c.sharded = true
+					continue
+				}
 				if _, ok := all[k]; !ok {
 					all[k] = v
 				}

@@ -123,7 +123,8 @@ func (a *tiled) unit() []int { return slices.Clone(a.units) }
 // readRegion implements source.
 func (a *tiled) readRegion(ctx context.Context, region, box zarr.Box, dst []byte, w *worker) error {
 	return a.touching(region, func(p *part, common zarr.Box) error {
-		return p.from.read(ctx, p, common, box, dst, a.lumps && common.Equal(p.box), w)
+		whole := common.Equal(p.box) && (a.lumps || common.Len()*a.size <= lumpBytes)
+		return p.from.read(ctx, p, common, box, dst, whole, w)
 	})
 }
 
