@@ -102,11 +102,19 @@ type Key struct {
 // Orbax loads as typed keys.
 func (k Key) TreeLeaf() any { return writer.Key{Impl: k.Impl, Data: k.Data, Sharding: k.Sharding} }
 
+// Bytes is a leaf of bytes, in checkpoints of torch. It is saved as an array of uint8.
+type Bytes []byte
+
+// TreeLeaf makes Bytes a leaf of a tree: it returns what is saved for it.
+func (b Bytes) TreeLeaf() any {
+	return tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(b)}, Data: b}
+}
+
 // ProtoText is an item in protobuf text format.
 type ProtoText = handler.ProtoText
 
 // Load reads one tree. Arrays are tensors whose memory is the caller's,
-// scalars int64, uint64, float64 and bool, typed PRNG keys Key.
+// scalars int64, uint64, float64 and bool, typed PRNG keys Key, bytes Bytes.
 //
 // Load reads one checkpoint, also beside a writer. If the checkpoint is replaced meanwhile, Load
 // reads the old checkpoint whole or the new one whole.
@@ -230,6 +238,9 @@ func (o *LoadOptions) read(ctx context.Context, path string, do func(*layout.Che
 	return lo.Read(ctx, st, name, func(c *layout.Checkpoint) error {
 		if err := o.admits(c.Layout); err != nil {
 			return err
+		}
+		if o.Report != nil {
+			o.Report.Layout = c.Layout
 		}
 		return do(c)
 	})

@@ -14,6 +14,8 @@ type LoadReport struct {
 	// Leaves are the leaves that differ from what was saved, in the order in which they were read, and
 	// then the leaves that were not read.
 	Leaves []LeafReport
+	// Layout is the layout of the checkpoint, as Info.Layout.
+	Layout string
 }
 
 // LeafReport says what became of one leaf.

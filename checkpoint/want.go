@@ -284,6 +284,8 @@ func leafValue(l *layout.Leaf, t tensor.Tensor) (any, error) {
 	switch {
 	case l.Kind == layout.PRNGKey:
 		return Key{Impl: l.KeyImpl, Data: t}, nil
+	case l.ValueType == layout.TypeBytes:
+		return Bytes(t.Data), nil
 	case l.Kind == layout.Scalar:
 		if len(l.Shape) != 0 {
 			return nil, &errs.Error{Kind: errs.Corrupt, Subject: "scalar " + strconv.Quote(l.Param), Want: "rank 0",

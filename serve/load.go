@@ -119,6 +119,10 @@ func (k *call) loaded(to *result, report *checkpoint.LoadReport, add func([]byte
 		b = append(b, told.json...)
 		err = cmp.Or(err, k.ctx.Err())
 	}
+	if report.Layout != "" {
+		b = append(b, `,"layout":`...)
+		b = appendText(b, report.Layout)
+	}
 	if k.step != nil {
 		b = append(b, `,"step":`...)
 		b = strconv.AppendInt(b, *k.step, 10)

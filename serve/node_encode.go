@@ -81,6 +81,12 @@ func (w *nodeWriter) leaf(v any, abstract *tree.Node) {
 			return
 		}
 		w.array(v)
+	case checkpoint.Bytes:
+		w.raw(`["b",`)
+		w.b = strconv.AppendInt(w.b, int64(len(v)), 10)
+		w.raw(",")
+		w.offset(v)
+		w.raw("]")
 	case checkpoint.Parts:
 		w.parts(v, boxesOf(abstract), abstract)
 	case checkpoint.Key:

@@ -188,6 +188,8 @@ func sha256s(root *tree.Node) map[string]string {
 		switch v := e.Node.Value.(type) {
 		case tensor.Tensor:
 			b = v.Data
+		case checkpoint.Bytes:
+			b = v
 		case int64:
 			b = tensor.ScalarOf(v).Data
 		case uint64:

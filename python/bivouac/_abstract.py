@@ -70,6 +70,8 @@ class Abstract(Walker):
             return self._array
         if isinstance(value, str):
             return lambda value, path: ["y", "str"]
+        if isinstance(value, bytes):
+            return lambda value, path: None
         if isinstance(value, Part):
             return self._part
         if isinstance(value, np.generic):

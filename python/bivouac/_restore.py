@@ -2,8 +2,9 @@
 
 Arrays are views of the memory of the load: shared memory that came with it, or rooms of this
 process. The memory is given back after the last of them. Without an abstract tree, the result is
-what Orbax gives: dictionaries, lists, numpy arrays, numbers, strings and None. With one, containers
-and leaves have the types of the abstract tree.
+what Orbax gives: dictionaries, lists, numpy arrays, numbers, strings and None. A checkpoint that
+torch wrote gives what torch gives: also tuples and bytes, and tensors if the program has imported
+torch. With an abstract tree, containers and leaves have the types of the abstract tree.
 """
 
 from __future__ import annotations
@@ -59,17 +60,23 @@ class Restorer:
     """A Restorer makes trees of the nodes of one load."""
 
     def __init__(
-        self, memory: Memory | None, describes: Callable[[Any], bool] | None = None
+        self,
+        memory: Memory | None,
+        describes: Callable[[Any], bool] | None = None,
+        layout: str = "",
     ) -> None:
         """Make a restorer.
 
         Args:
           memory: the memory of the load; None if it has no arrays.
           describes: says which values of an abstract tree ask for a leaf of a leaf handler.
+          layout: of the checkpoint, as the side-car names it.
         """
         self._memory = memory
         self._describes = describes
         self._stage: _stage.Stage | None = None  # of loads to devices
+        self._of_torch = layout in ("dcp", "pt")
+        self._tensors = self._of_torch and "torch" in sys.modules
         self._dtypes: dict[str, np.dtype[Any]] = {}
 
     def __enter__(self) -> Restorer:
@@ -101,15 +108,19 @@ class Restorer:
     # Without an abstract tree.
 
     def plain(self, node: Any) -> Any:
-        """Return the tree that Orbax gives without an abstract tree."""
+        """Return the tree that Orbax, or torch, gives without an abstract tree."""
         if type(node) is not list:
             return node
         tag = node[0]
         plain = self.plain
         if tag == "a":
+            if self._tensors:
+                return self._torch_view(node)
             return self._array(node[1], node[2], node[3])
         if tag == "d":
             return dict(zip(node[1], map(plain, node[2])))
+        if tag == "t" and self._of_torch:
+            return tuple(plain(child) for child in node[1])
         if tag in ("l", "t"):
             return [plain(child) for child in node[1]]
         if tag == "n":
@@ -129,6 +140,8 @@ class Restorer:
             return PLACEHOLDER
         if tag == "v":  # from a leaf handler
             return node[1]
+        if tag == "b":
+            return self._raw("uint8", [node[1]], node[2]).tobytes()
         if tag == "k":
             data = self._array("uint32", node[2], node[3])
             jax = sys.modules.get("jax")
@@ -422,7 +435,7 @@ def rebuild(like: Any, kind: str, keys: list[Any], items: list[Any]) -> Any:
 
 def _is_leaf(value: Any) -> bool:
     """Report whether a value of an abstract tree is a leaf, though it may look like a container."""
-    if isinstance(value, type | np.ndarray | np.generic | str | int | float | Part):
+    if isinstance(value, type | np.ndarray | np.generic | str | bytes | int | float | Part):
         return True
     if is_jax_array(value) or is_torch_tensor(value):
         return True

@@ -12,6 +12,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
+// TypeBytes is the ValueType of an array of uint8 that was bytes.
+const TypeBytes = "bytes"
+
 // valueTree collects the leaves of a tree of which some parts are values of Python.
 type valueTree struct {
 	entries []tree.Entry // a value is one entry, also if it is a container
@@ -47,7 +50,7 @@ func (b *valueTree) addValue(files *files, at tree.Path, ch dcp.Chunk, value *pt
 		b.leaves[below.Node] = l
 		switch v := below.Node.Value.(type) {
 		case []byte:
-			l.Kind, l.ValueType = Array, orbax.TypeNumpy
+			l.Kind, l.ValueType = Array, TypeBytes
 			l.setMemory(tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(v)}, Data: v})
 		case *pt.Tensor:
 			if storages[v.Storage] == nil {

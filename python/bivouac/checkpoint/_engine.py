@@ -243,7 +243,8 @@ def _run(
     memory: Memory | None = call.rooms
     if call.fds:
         memory = Mapped(map_memory(call.fds, value["bytes"]))
-    return value, Restorer(memory, None if leaves is None else leaves.describes)
+    describes = None if leaves is None else leaves.describes
+    return value, Restorer(memory, describes, value.get("layout", ""))
 
 
 def load(
