@@ -9,6 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/dcp"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -110,7 +111,13 @@ func (v *verifier) documents(files []store.Info) {
 		for _, p := range v.r.Parts {
 			arrays += p.Bytes
 		}
-		v.r.Parts = append(v.r.Parts, Coverage{Path: v.around(), Document: true, Bytes: max(0, v.r.Bytes-arrays)})
+		rest := max(0, v.r.Bytes-arrays)
+		for _, f := range files {
+			if f.Name == dcp.MetadataName { // values that were compressed may be larger than the files
+				rest = max(rest, f.Size)
+			}
+		}
+		v.r.Parts = append(v.r.Parts, Coverage{Path: v.around(), Document: true, Bytes: rest})
 		return
 	}
 	for _, f := range files {

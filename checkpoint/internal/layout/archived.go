@@ -222,7 +222,7 @@ func (a *archived) unpacked(ctx context.Context, p *part, w *worker) ([]byte, er
 		return nil, err
 	}
 	n := t.Shape.Len() * t.DType.Size()
-	w.cover.add(n, t.Storage.Checked)
+	w.cover.add(len(raw), t.Storage.Checked)
 	first, length := t.Extent()
 	extent := storage[first : first+length]
 	if t.Plain() {
