@@ -44,7 +44,8 @@ func ptFile(t *testing.T, rows int, transposed bool) (path string, x tensor.Tens
 		t.Fatal(err)
 	}
 	w := zip.NewWriter(f)
-	value := fmt.Sprintf("ctorch._utils\n_rebuild_tensor_v2\n((Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI%d\ntQI0\n(I%d\nI%d\nt"+
+	value := fmt.Sprintf("ctorch._utils\n_rebuild_tensor_v2\n((Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI%d\nt"+
+		"QI0\n(I%d\nI%d\nt"+
 		"(I%d\nI%d\ntI00\nccollections\nOrderedDict\n)RtR.", rows*columns, rows, columns, strides[0], strides[1])
 	for _, m := range []struct {
 		name string
@@ -72,8 +73,8 @@ func ptFile(t *testing.T, rows int, transposed bool) (path string, x tensor.Tens
 	return path, x, start
 }
 
-// A chunk that is too large to be read at once is read in pieces, and compared with its checksum all
-// the same.
+// A chunk that is too large to be read at once is read in pieces, and compared with its checksum
+// all the same.
 func TestLargeChunks(t *testing.T) {
 	ctx := context.Background()
 	const rows = 9 << 10 // 36 MiB
@@ -92,7 +93,8 @@ func TestLargeChunks(t *testing.T) {
 		if v := math.Float64frombits(binary.LittleEndian.Uint64(d.Data[8*70000:])); v != 70000%65521 {
 			t.Errorf("element 70000 is %v", v)
 		}
-		boxes := []checkpoint.Box{{Origin: []int{0, 0}, Shape: []int{1, 1}}, {Origin: []int{100, 1000}, Shape: []int{9000, 3}},
+		boxes := []checkpoint.Box{{Origin: []int{0, 0}, Shape: []int{1, 1}},
+			{Origin: []int{100, 1000}, Shape: []int{9000, 3}},
 			{Origin: []int{7, 0}, Shape: []int{2, 1024}}, {Origin: []int{1, 5}, Shape: []int{3000, 700}}}
 		parts, err := checkpoint.Load(ctx, path, &checkpoint.LoadOptions{
 			Want: func(checkpoint.LeafInfo) checkpoint.Want { return checkpoint.Want{Boxes: boxes} }})

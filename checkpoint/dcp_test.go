@@ -218,7 +218,8 @@ func TestDCPBoxes(t *testing.T) {
 	}
 }
 
-// boxesOfShape yields all boxes with elements along the first two axes, and the whole of the others.
+// boxesOfShape yields all boxes with elements along the first two axes, and the whole of the
+// others.
 func boxesOfShape(shape tensor.Shape) func(yield func(origin, extents []int) bool) {
 	return func(yield func(origin, extents []int) bool) {
 		columns := 1
@@ -270,7 +271,8 @@ func TestDCPRefusesCode(t *testing.T) {
 	ctx := context.Background()
 	at := filepath.Join(dcpFiles, "attack")
 	_, err := checkpoint.Load(ctx, at, nil)
-	if !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "posix.system") || !strings.Contains(err.Error(), `"x"`) {
+	if !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "posix.system") ||
+		!strings.Contains(err.Error(), `"x"`) {
 		t.Errorf("load: %v", err)
 	}
 	n, err := checkpoint.Load(ctx, at, &checkpoint.LoadOptions{Abstract: map[string]any{
@@ -507,13 +509,15 @@ func timesBelow(t *testing.T, at string) []string {
 
 // Abstract trees may have empty containers, which the format does not record.
 func TestDCPEmptyContainers(t *testing.T) {
-	into := map[string]any{"w": nil, "z": nil, "lr": nil, "m": nil, "state": map[string]any{}, "more": []any{map[string]any{}}}
-	n, err := checkpoint.Load(context.Background(), filepath.Join(dcpFiles, "small"), &checkpoint.LoadOptions{Abstract: into})
+	ctx, at := context.Background(), filepath.Join(dcpFiles, "small")
+	into := map[string]any{"w": nil, "z": nil, "lr": nil, "m": nil, "state": map[string]any{},
+		"more": []any{map[string]any{}}}
+	n, err := checkpoint.Load(ctx, at, &checkpoint.LoadOptions{Abstract: into})
 	if err != nil || !n.Get("state").IsEmpty() || n.Get("lr").Value != 0.5 {
 		t.Errorf("%v, %v", n, err)
 	}
 	into["other"] = tensor.New(tensor.Float32, 2)
-	_, err = checkpoint.Load(context.Background(), filepath.Join(dcpFiles, "small"), &checkpoint.LoadOptions{Abstract: into})
+	_, err = checkpoint.Load(ctx, at, &checkpoint.LoadOptions{Abstract: into})
 	if !errors.Is(err, errs.Mismatch) {
 		t.Errorf("a leaf that was not saved: %v", err)
 	}

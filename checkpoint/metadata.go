@@ -15,8 +15,10 @@ import (
 
 // Info describes a checkpoint without its arrays' contents.
 type Info struct {
-	Path   string
-	Layout string // "orbax v1" (as v1.save writes), "orbax step" (as a Checkpointer), "orbax v0 flat", "safetensors", "numpy", "flax", "dcp", "pt"
+	Path string
+	// Layout is "orbax v1" (as v1.save writes), "orbax step" (as a Checkpointer), "orbax v0 flat",
+	// "safetensors", "numpy", "flax", "dcp" (of torch.distributed.checkpoint) or "pt" (of torch.save).
+	Layout string
 	Began  time.Time
 	Commit time.Time       // zero when it is not recorded
 	Custom json.RawMessage // the user's metadata; may be nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
@@ -47,7 +48,8 @@ func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, it
 		return err
 	}
 	defer old.Close()
-	if old.Layout == "safetensors" || old.Layout == "dcp" || old.Layout == "orbax v0 flat" || strings.HasPrefix(old.Layout, "npy") {
+	if slices.Contains([]string{"safetensors", "dcp", "pt", "orbax v0 flat"}, old.Layout) ||
+		strings.HasPrefix(old.Layout, "npy") {
 		return &errs.Error{Kind: errs.Unsupported, Subject: name,
 			Got:    "a checkpoint of the layout " + old.Layout + ", to which nothing can be added",
 			Remedy: "convert it: bivouac convert"}

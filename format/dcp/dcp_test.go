@@ -54,10 +54,12 @@ func TestEntries(t *testing.T) {
 	}
 	mesh := parse(t, "mesh")
 	both := mesh["model.both"]
-	if len(both.Chunks) != 4 || !slices.Equal(both.Chunks[3].Origin, []int{3, 4}) || both.Chunks[3].File != "__3_0.distcp" {
+	if len(both.Chunks) != 4 || !slices.Equal(both.Chunks[3].Origin, []int{3, 4}) ||
+		both.Chunks[3].File != "__3_0.distcp" {
 		t.Errorf("%+v", both)
 	}
-	if tiny := mesh["model.tiny"]; len(tiny.Chunks) != 2 || tensor.Shape(tiny.Chunks[1].Shape).Len() != 0 || tiny.Err != nil {
+	tiny := mesh["model.tiny"]
+	if len(tiny.Chunks) != 2 || tensor.Shape(tiny.Chunks[1].Shape).Len() != 0 || tiny.Err != nil {
 		t.Errorf("an empty chunk: %+v", tiny)
 	}
 	if e := parse(t, "single")["views.transposed"]; !e.Moved {
@@ -253,7 +255,8 @@ func TestPinwheel(t *testing.T) {
 		t.Error(err)
 	}
 	wheel[4] = chunk(0, 1, 1, 1)
-	if err := Tiles(tensor.Shape{3, 3}, wheel); !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "[0:1, 1:2]") {
+	err := Tiles(tensor.Shape{3, 3}, wheel)
+	if !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "[0:1, 1:2]") {
 		t.Error(err)
 	}
 }

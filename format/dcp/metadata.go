@@ -273,8 +273,8 @@ func local(name string) bool {
 		name != ".." && !strings.HasPrefix(name, "../") && !strings.ContainsAny(name, "\\\x00")
 }
 
-// plannedPaths returns the paths that the planner recorded, by key. Records of another form are left
-// out.
+// plannedPaths returns the paths that the planner recorded, by key. Records of another form are
+// left out.
 func plannedPaths(top *pickle.Dict) map[string]tree.Path {
 	planned, ok := field[*pickle.Dict](top, "planner_data")
 	if !ok {
@@ -362,7 +362,8 @@ func (e *Entry) readType(v any) error {
 	if !ok {
 		return corrupt("", "a tensor whose type is %s", pickle.Kind(t.Items[0]))
 	}
-	if l, ok := t.Items[1].(*pickle.Object); !ok || l.Of.Name != "_get_layout" || len(l.Args) != 1 || l.Args[0] != "torch.strided" {
+	l, ok := t.Items[1].(*pickle.Object)
+	if !ok || l.Of.Name != "_get_layout" || len(l.Args) != 1 || l.Args[0] != "torch.strided" {
 		return &errs.Error{Kind: errs.Unsupported, Want: "a dense tensor", Got: "a tensor of another layout",
 			Remedy: "save it after to_dense()"}
 	}
@@ -376,8 +377,8 @@ func (e *Entry) readType(v any) error {
 	return nil
 }
 
-// moved reports whether the strides of a tensor are not those of C order. Older writers do not record
-// them.
+// moved reports whether the strides of a tensor differ from the strides of C order. Older writers
+// record no strides.
 func moved(strides any, shape []int) bool {
 	t, ok := strides.(*pickle.Tuple)
 	if !ok || len(t.Items) != len(shape) {

@@ -35,7 +35,8 @@ func Tiles(shape tensor.Shape, chunks []Chunk) error {
 	return nil
 }
 
-// workPerChunk bounds the steps of a search for overlaps. A grid takes one step for each of its axes.
+// workPerChunk bounds the steps of a search for overlaps. A grid takes one step for each of its
+// axes.
 const workPerChunk = 256
 
 // tiling searches overlaps.

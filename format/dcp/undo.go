@@ -8,9 +8,9 @@ import (
 	"github.com/bivouac-ml/bivouac/format/internal/zframe"
 )
 
-// Undo returns the archive of a chunk, given the stored bytes. It returns stored itself if the chunk
-// has no transform. Otherwise it writes to dst, whose length is ignored, or to new memory if dst is
-// too small. An archive of more than limit bytes is errs.Corrupt.
+// Undo returns the archive of a chunk, given the stored bytes. It returns stored itself if the
+// chunk has no transform. Otherwise it writes to dst, whose length is ignored, or to new memory if
+// dst is too small. An archive of more than limit bytes is errs.Corrupt.
 func (c *Chunk) Undo(dst, stored []byte, limit int) ([]byte, error) {
 	if len(c.Transforms) == 0 {
 		return stored, nil

@@ -24,6 +24,6 @@
 // registry and buffers outside of the stream.
 //
 // Parse takes memory and time in proportion to its input: every length is compared with the bytes
-// that are left, and Options.Memory bounds the values. Parse does not recurse. Values may be shared,
-// and may contain themselves, so code that walks them needs a limit.
+// that are left, and Options.Memory bounds the values. Parse does not recurse. Values may be
+// shared, and may contain themselves, so code that walks them needs a limit.
 package pickle

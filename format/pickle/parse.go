@@ -9,8 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// DefaultMemory and MemoryPerByte make the default of Options.Memory: so many bytes for the values
-// of any stream, and so many for each byte of it.
+// The default of Options.Memory is DefaultMemory, and MemoryPerByte for each byte of the stream.
 const (
 	DefaultMemory = 16 << 20
 	MemoryPerByte = 32

@@ -266,7 +266,8 @@ func TestBombs(t *testing.T) {
 		}
 	}
 	for n := range 8 {
-		if _, err := Parse([]byte(strings.Repeat("]", 1000)+"."), Options{Memory: int64(1) << n}); !errors.Is(err, errs.Exhausted) {
+		_, err := Parse([]byte(strings.Repeat("]", 1000)+"."), Options{Memory: int64(1) << n})
+		if !errors.Is(err, errs.Exhausted) {
 			t.Errorf("a limit of %d bytes: %v", 1<<n, err)
 		}
 	}

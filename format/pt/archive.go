@@ -20,7 +20,8 @@ const (
 	storageFolder = "data/"
 )
 
-// legacyMagic begins the format that torch.save wrote before version 1.6: a pickle of a long number.
+// legacyMagic begins the format that torch.save wrote before version 1.6: a pickle of a long
+// number.
 const legacyMagic = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"
 
 // Reads at the ends of an archive that is too large to be read at once. Value and directory are
@@ -42,8 +43,8 @@ type Archive struct {
 
 // Open reads the directory and the value of an archive of size bytes.
 //
-// Errors: errs.Unsupported for the format before torch 1.6, for big-endian elements, and for a value
-// that is not data; errs.Corrupt for anything else that is not such an archive.
+// Errors: errs.Unsupported for the format before torch 1.6, for big-endian elements, and for a
+// value that is not data; errs.Corrupt for anything else that is not such an archive.
 func Open(r io.ReaderAt, size int64) (*Archive, error) {
 	a, err := open(r, size)
 	if err == nil {
@@ -216,7 +217,8 @@ func (d *directory) littleEndian() error {
 	}
 	b, err := d.read(orderName)
 	if err == nil && string(b) != "little" {
-		err = &errs.Error{Kind: errs.Unsupported, Subject: orderName, Want: "little", Got: strconv.Quote(string(b[:min(len(b), 16)])),
+		err = &errs.Error{Kind: errs.Unsupported, Subject: orderName, Want: "little",
+			Got:    strconv.Quote(string(b[:min(len(b), 16)])),
 			Remedy: "save it again on a little-endian machine"}
 	}
 	return err

@@ -11,6 +11,6 @@
 //
 // Nothing in the pickle is imported or called; see package pickle. The value becomes a tree of
 // dictionaries, lists, tuples, tensors, numbers, texts and None. A value of any other type is an
-// error that says where it is and what it is. Open reads no elements of tensors: a Tensor says where
-// they lie.
+// error that says where it is and what it is. Open reads no elements of tensors: a Tensor says
+// where they lie.
 package pt

@@ -21,8 +21,8 @@ var names = map[string][]string{
 }
 
 // builtins are types of Python, some of which are only named as the factory of a defaultdict.
-var builtins = []string{"bytes", "bytearray", "complex", "set", "frozenset", "dict", "list", "tuple", "int", "long", "float",
-	"bool", "str"}
+var builtins = []string{"bytes", "bytearray", "complex", "set", "frozenset", "dict", "list", "tuple", "int", "long",
+	"float", "bool", "str"}
 
 // listed reports whether a value may have a name.
 func listed(g pickle.Global) bool {

@@ -159,7 +159,8 @@ func rebuild(count, rest string) string {
 func TestRefusals(t *testing.T) {
 	data := member{"a/data/0", strings.Repeat("x", 16), false}
 	good := rebuild("4", "I0\n(I2\nI2\nt(I2\nI1\nt")
-	if a, err := openBytes(archiveOf(t, member{"a/data.pkl", good, false}, data)); err != nil || a.Root.Value.(*Tensor).First != 0 {
+	a, err := openBytes(archiveOf(t, member{"a/data.pkl", good, false}, data))
+	if err != nil || a.Root.Value.(*Tensor).First != 0 {
 		t.Fatal("the case without a fault:", err)
 	}
 	with := func(pickle string) []byte { return archiveOf(t, member{"a/data.pkl", pickle, false}, data) }
@@ -264,7 +265,8 @@ func TestDTypes(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	f.Add(archiveOf(f, member{"a/data.pkl", rebuild("4", "I0\n(I2\nI2\nt(I2\nI1\nt"), false}, member{"a/data/0", strings.Repeat("x", 16), false}))
+	f.Add(archiveOf(f, member{"a/data.pkl", rebuild("4", "I0\n(I2\nI2\nt(I2\nI1\nt"), false},
+		member{"a/data/0", strings.Repeat("x", 16), false}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		a, err := openBytes(b)
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 
 const (
 	maxDepth = 200
-	// A value that is shared becomes a node in each place, so a short pickle could become a large tree.
-	// A tree may have so many nodes, and so many more for each byte of its pickle.
+	// A value that is shared becomes a node in each place, so a short pickle could become a large
+	// tree. A tree has at most freeNodes nodes, and nodesPerByte for each byte of its pickle.
 	freeNodes    = 4096
 	nodesPerByte = 4
 )
@@ -109,7 +109,8 @@ func (b *builder) dict(d *pickle.Dict) (*tree.Node, error) {
 			return nil, &errs.Error{Kind: errs.Unsupported, Want: "keys that are texts or integers", Got: pickle.Kind(k)}
 		}
 		if was, twice := number[key]; twice && was != isNumber {
-			return nil, &errs.Error{Kind: errs.Unsupported, Want: "keys that differ as texts", Got: strconv.Quote(key) + " twice"}
+			return nil, &errs.Error{Kind: errs.Unsupported, Want: "keys that differ as texts",
+				Got: strconv.Quote(key) + " twice"}
 		}
 		number[key] = isNumber
 		child, err := b.below(d.Values[i], tree.Key{Name: key})
@@ -226,7 +227,7 @@ func ints(v any) ([]int, bool) {
 
 // tensor makes a Tensor of the call that rebuilds it. depth counts calls within calls.
 func (b *builder) tensor(o *pickle.Object, depth int) (*Tensor, error) {
-	malformed := corrupt("arguments of " + o.Of.String() + " that are not those of a tensor")
+	malformed := corrupt("arguments of " + o.Of.String() + " that make no tensor")
 	if depth > 4 {
 		return nil, malformed
 	}

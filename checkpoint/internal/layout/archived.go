@@ -130,7 +130,8 @@ func (a *archived) read(ctx context.Context, p *part, region, box zarr.Box, dst 
 	return a.where(a.readPart(ctx, p, region, box, dst, whole, w))
 }
 
-func (a *archived) readPart(ctx context.Context, p *part, region, box zarr.Box, dst []byte, whole bool, w *worker) error {
+func (a *archived) readPart(ctx context.Context, p *part, region, box zarr.Box, dst []byte, whole bool,
+	w *worker) error {
 	size := a.dtype.Size()
 	if len(a.chunk.Transforms) > 0 {
 		b, err := a.unpacked(ctx, p, w)
@@ -263,8 +264,8 @@ func (a *archived) some(ctx context.Context, p *part, t *pt.Tensor, region, box 
 	return failed
 }
 
-// check implements partSource. The elements of a part that lies otherwise than in C order, or beside
-// other elements, were compared when they were read.
+// check implements partSource. The elements of a part that lies otherwise than in C order, or
+// beside other elements, were compared when they were read.
 func (a *archived) check(ctx context.Context, p *part, box zarr.Box, dst []byte) error {
 	t, err := a.place(ctx, p)
 	size := a.dtype.Size()

@@ -19,14 +19,14 @@ import (
 )
 
 // A checkpoint of torch.distributed.checkpoint is a directory with .metadata and one or more data
-// files of each rank. It has one item, a tree. Each chunk of a tensor has a CRC-32, unless the writer
-// left them out. Values of Python are read with the tree, because they may be containers.
+// files of each rank. It has one item, a tree. Each chunk of a tensor has a CRC-32, unless the
+// writer left them out. Values of Python are read with the tree, because they may be containers.
 
-// dcpDirectory reports whether the names are those of such a checkpoint.
+// dcpDirectory reports whether a directory with these names is such a checkpoint.
 func (e entries) dcpDirectory() bool { return e.file(dcp.MetadataName) }
 
-// halfDCP says what is missing if the names are those of such a checkpoint that cannot be loaded; ok
-// is false for other names.
+// halfDCP says what is missing in a directory that looks like such a checkpoint and cannot be
+// loaded. ok is false for other directories.
 func (e entries) halfDCP() (got, remedy string, ok bool) {
 	const prefix, suffix = "__", dcp.MetadataName
 	for n, dir := range e {
@@ -167,7 +167,8 @@ func readValue(ctx context.Context, files *files, ch dcp.Chunk) (*pt.Archive, er
 		return nil, a.where(adviseValue(err))
 	}
 	if len(ch.Transforms) > 0 && hasTensor(archive.Root) {
-		return nil, a.where(&errs.Error{Kind: errs.Unsupported, Want: "a compressed value without tensors", Got: "tensors in it"})
+		return nil, a.where(&errs.Error{Kind: errs.Unsupported, Want: "a compressed value without tensors",
+			Got: "tensors in it"})
 	}
 	return archive, nil
 }
@@ -219,8 +220,9 @@ func (a *tiled) form(d tensor.DType) *Form {
 	return f
 }
 
-// refuse makes a leaf of an array that cannot be read. A lenient tree records why. Otherwise reading
-// the leaf fails, so that other leaves can be loaded, unless something is damaged: that is returned.
+// refuse makes a leaf of an array that cannot be read. A lenient tree records why. Otherwise
+// reading the leaf fails, so that other leaves can be loaded, unless something is damaged: that is
+// returned.
 func (t *OpenTree) refuse(l *Leaf, err error) error {
 	if t.lenient || errs.KindOf(err) != errs.Unsupported {
 		return t.tolerate(l, err)

@@ -21,7 +21,9 @@ import (
 // Checkpoint is an open checkpoint. Everything is read from one directory, even if its name leads
 // elsewhere meanwhile. The caller must call Close.
 type Checkpoint struct {
-	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors", "numpy", "flax", "dcp", "pt"
+	// Layout is the name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors",
+	// "numpy", "flax", "dcp", "pt".
+	Layout   string
 	Meta     orbax.Checkpoint
 	Manifest *manifest.Manifest // or nil
 
@@ -318,8 +320,8 @@ func missingFile(name string, err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: name, Got: "the file is missing", Err: err}
 }
 
-// read lists the directory of the checkpoint. A single file of safetensors, numpy, torch or Flax counts as
-// a directory with only that file.
+// read lists the directory of the checkpoint. A single file of safetensors, numpy, torch or Flax
+// counts as a directory with only that file.
 func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 	if c.name != "" {
 		info := c.info
@@ -336,7 +338,8 @@ func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 		}
 		if !info.Dir {
 			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name,
-				Want: "the directory of a checkpoint, or a file .safetensors, .npz, .npy, .pt, .pth, .ckpt or .msgpack", Got: "another file"}
+				Want: "the directory of a checkpoint, or a file .safetensors, .npz, .npy, .pt, .pth, .ckpt or .msgpack",
+				Got: "another file"}
 		}
 	}
 	in := entries{}

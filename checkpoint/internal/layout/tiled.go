@@ -18,8 +18,8 @@ type part struct {
 
 // partSource reads one part.
 type partSource interface {
-	// read reads a region of the part, which lies in box, into dst, the memory of box. If whole is set,
-	// the region is the whole part, and is compared with its checksum.
+	// read reads a region of the part, which lies in box, into dst, the memory of box. If whole is
+	// set, the region is the whole part, and is compared with its checksum.
 	read(ctx context.Context, p *part, region, box zarr.Box, dst []byte, whole bool, w *worker) error
 	// check compares the part with its checksum, given the memory of a box around it.
 	check(ctx context.Context, p *part, box zarr.Box, dst []byte) error
@@ -128,8 +128,8 @@ func (a *tiled) readRegion(ctx context.Context, region, box zarr.Box, dst []byte
 	})
 }
 
-// checkBox implements source: it compares the parts that lie in the box with their checksums, unless
-// that was done when they were read.
+// checkBox implements source: it compares the parts that lie in the box with their checksums,
+// unless that was done when they were read.
 func (a *tiled) checkBox(box zarr.Box, dst []byte) error {
 	if !a.entire() {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// held is a part whose elements are those of an array in memory.
+// held is a part of an array in memory.
 type held struct{ array tensor.Tensor }
 
 func (h held) read(_ context.Context, _ *part, region, box zarr.Box, dst []byte, _ bool, _ *worker) error {
@@ -85,7 +85,7 @@ func TestTiledLaw(t *testing.T) {
 	})
 }
 
-// An element of a list that was an empty container has no entry, and is None.
+// An element of a list that was an empty container has no entry. A load gives None for it.
 func TestGapsAreNone(t *testing.T) {
 	index := func(list, i string) tree.Path {
 		return tree.Path{{Name: list}, {Name: i, Kind: tree.KeyIndex}}
