@@ -376,7 +376,7 @@ func TestDCPDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := checkpoint.Load(ctx, at, nil)
-		if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "never finished") {
+		if !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "never finished") {
 			t.Error(err)
 		}
 	})
@@ -386,7 +386,7 @@ func TestDCPDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := checkpoint.Load(ctx, at, nil)
-		if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "use_collectives") {
+		if !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "use_collectives") {
 			t.Error(err)
 		}
 	})

@@ -3,8 +3,8 @@ package checkpoint
 import (
 	"context"
 	"errors"
-	"strconv"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"

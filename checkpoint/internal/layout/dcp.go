@@ -25,23 +25,25 @@ import (
 // dcpDirectory reports whether a directory with these names is such a checkpoint.
 func (e entries) dcpDirectory() bool { return e.file(dcp.MetadataName) }
 
-// halfDCP says what is missing in a directory that looks like such a checkpoint and cannot be
-// loaded. ok is false for other directories.
-func (e entries) halfDCP() (got, remedy string, ok bool) {
-	const prefix, suffix = "__", dcp.MetadataName
+// halfDCP returns why a directory that looks like such a checkpoint cannot be loaded, or nil for other
+// directories.
+func (e entries) halfDCP(name string) error {
+	var why error
 	for n, dir := range e {
-		rank, inner := strings.CutPrefix(strings.TrimSuffix(n, suffix), prefix)
+		rank, inner := strings.CutPrefix(strings.TrimSuffix(n, dcp.MetadataName), "__")
 		switch {
 		case dir:
-		case inner && strings.HasSuffix(n, suffix) && rank != "" && strings.Trim(rank, "0123456789") == "":
-			return "a directory with a " + dcp.MetadataName + " for each rank",
-				"load it with torch.distributed.checkpoint, and save it with use_collectives=True", true
-		case strings.HasSuffix(n, dcp.DataSuffix) && !ok:
-			got, remedy, ok = "data files "+n+" … without "+dcp.MetadataName,
-				"load another checkpoint: the save of this one was never finished", true
+		case inner && strings.HasSuffix(n, dcp.MetadataName) && rank != "" && strings.Trim(rank, "0123456789") == "":
+			return &errs.Error{Kind: errs.Unsupported, Op: "checkpoint.Open", Subject: name,
+				Want: "one " + dcp.MetadataName, Got: "one for each rank",
+				Remedy: "load it with torch.distributed.checkpoint, and save it with use_collectives=True"}
+		case strings.HasSuffix(n, dcp.DataSuffix):
+			why = &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Open", Subject: name,
+				Want: dcp.MetadataName + ", which is written last", Got: "data files without it",
+				Remedy: "load another checkpoint: the save of this one was never finished"}
 		}
 	}
-	return got, remedy, ok
+	return why
 }
 
 func (c *Checkpoint) dcpMeta(ctx context.Context) error {

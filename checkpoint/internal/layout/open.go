@@ -339,7 +339,7 @@ func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 		if !info.Dir {
 			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name,
 				Want: "the directory of a checkpoint, or a file .safetensors, .npz, .npy, .pt, .pth, .ckpt or .msgpack",
-				Got: "another file"}
+				Got:  "another file"}
 		}
 	}
 	in := entries{}
@@ -365,9 +365,8 @@ func (c *Checkpoint) unrecognised(ctx context.Context, in entries) error {
 	if err := c.wrongLevel(ctx); err != nil {
 		return err
 	}
-	if got, remedy, ok := in.halfDCP(); ok {
-		e.Got, e.Remedy = got, remedy
-		return e
+	if err := in.halfDCP(c.name); err != nil {
+		return err
 	}
 	for _, d := range in.dirs() {
 		if _, err := c.st.Stat(ctx, path.Join(c.name, d, orbax.CheckpointFile)); err == nil {
