@@ -25,8 +25,8 @@ import (
 // dcpDirectory reports whether a directory with these names is such a checkpoint.
 func (e entries) dcpDirectory() bool { return e.file(dcp.MetadataName) }
 
-// halfDCP returns why a directory that looks like such a checkpoint cannot be loaded, or nil for other
-// directories.
+// halfDCP returns why a directory that looks like such a checkpoint cannot be loaded, or nil for
+// other directories.
 func (e entries) halfDCP(name string) error {
 	var why error
 	for n, dir := range e {

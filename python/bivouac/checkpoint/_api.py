@@ -296,7 +296,8 @@ def load(
     """Load a tree.
 
     Args:
-      path: directory of the checkpoint, or a safetensors file.
+      path: directory of the checkpoint, which torch.distributed.checkpoint may have written, or a
+        file of safetensors or torch.save.
       abstract_state: a tree that says what to load. A leaf is an array or a description with shape
         and dtype, a type, None (as saved) or PLACEHOLDER (not loaded). A `CheckpointMetadata`
         stands for the tree that it describes. None loads everything as saved.
@@ -309,7 +310,8 @@ def load(
       report: a list that receives the leaves that did not come as they were saved.
 
     Returns:
-      The tree: as abstract_state or into has it, else of dictionaries, lists and NumPy arrays.
+      The tree: as abstract_state or into has it, else of dictionaries, lists and NumPy arrays. What
+      torch saved has tuples and bytes too, and tensors if the program has imported torch.
 
     Raises:
       ValueError: the path holds no checkpoint (`InvalidLayoutError`), or it does not fit what is
