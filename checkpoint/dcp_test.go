@@ -353,7 +353,7 @@ func TestDCPDamage(t *testing.T) {
 		if err := os.Truncate(filepath.Join(at, "__2_0.distcp"), 100); err != nil {
 			t.Fatal(err)
 		}
-		fail("mesh", "__2_0.distcp", "100")(t, at)
+		fail("mesh", "__2_0.distcp", "100", "cut short")(t, at)
 	})
 	t.Run("empty", func(t *testing.T) {
 		at := copyDCP(t, "small")
@@ -520,5 +520,30 @@ func TestDCPEmptyContainers(t *testing.T) {
 	_, err = checkpoint.Load(ctx, at, &checkpoint.LoadOptions{Abstract: into})
 	if !errors.Is(err, errs.Mismatch) {
 		t.Errorf("a leaf that was not saved: %v", err)
+	}
+}
+
+// A chunk whose archive has another tensor than the metadata says is damage, compressed or not.
+func TestDCPWrongTensor(t *testing.T) {
+	ctx := context.Background()
+	for name, types := range map[string][]string{"small": {"float16"}, "zstd": {"float16", "float64"}} {
+		for _, with := range types {
+			at := copyDCP(t, name)
+			file := filepath.Join(at, ".metadata")
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, bytes.Replace(b, []byte("float32"), []byte(with), 1), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			_, err = checkpoint.Load(ctx, at, nil)
+			if !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "want the tensor "+with) {
+				t.Errorf("%s as %s: %v", name, with, err)
+			}
+			if r, err := integrity.Verify(ctx, at, nil); err != nil || r.OK() {
+				t.Errorf("%s as %s: verify: %v, %v", name, with, r, err)
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -108,11 +109,13 @@ func TestGapsAreNone(t *testing.T) {
 	if !slices.Equal(kinds, []Kind{None, Array, None, Array}) {
 		t.Errorf("%v", kinds)
 	}
-	for _, far := range []string{"1000000000", "9223372036854775807", "-1", "x"} {
+	for _, c := range [][2]string{{"5000", "large gaps"}, {"1000000000", "large gaps"},
+		{"9223372036854775807", "large gaps"}, {"-1", "an index"}, {"x", "an index"}} {
 		var b valueTree
-		b.put(index("a", far), leaf())
-		if err := b.finish(&OpenTree{}); errs.KindOf(err) != errs.Corrupt {
-			t.Errorf("index %s: %v", far, err)
+		b.put(index("a", c[0]), leaf())
+		err := b.finish(&OpenTree{})
+		if errs.KindOf(err) != errs.Corrupt || !strings.Contains(err.Error(), c[1]) {
+			t.Fatalf("index %s: %v", c[0], err)
 		}
 	}
 	var twice valueTree
