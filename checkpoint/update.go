@@ -48,7 +48,7 @@ func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, it
 		return err
 	}
 	defer old.Close()
-	if slices.Contains([]string{"safetensors", "dcp", "pt", "orbax v0 flat"}, old.Layout) ||
+	if slices.Contains([]string{"safetensors", "dcp", "pt", "pt ranks", "orbax v0 flat"}, old.Layout) ||
 		strings.HasPrefix(old.Layout, "npy") {
 		return &errs.Error{Kind: errs.Unsupported, Subject: name,
 			Got:    "a checkpoint of the layout " + old.Layout + ", to which nothing can be added",

@@ -28,7 +28,7 @@ func (v *verifier) refuse(kind errs.Kind, subject, got, remedy string) {
 // treeForOrbax for those that do.
 func (v *verifier) forOrbax(ctx context.Context, items []layout.Item) error {
 	switch v.c.Layout {
-	case "numpy", "flax", "dcp", "pt":
+	case "numpy", "flax", "dcp", "pt", "pt ranks":
 		v.refuse(errs.Unsupported, v.r.Path, "a layout that Orbax does not load: "+v.c.Layout,
 			"bivouac convert writes one that it does")
 		return nil

@@ -134,7 +134,7 @@ func (v *verifier) around() string {
 		return "headers"
 	case "numpy":
 		return "names and headers"
-	case "pt":
+	case "pt", "pt ranks":
 		return "headers"
 	case "dcp":
 		return ".metadata, values and archives"

@@ -220,7 +220,7 @@ func coverage(of string) string {
 		return "what the format checks: the header; array bytes are not covered"
 	case "numpy":
 		return "what the format checks: each array of a .npz file by a CRC-32, the array of a .npy file not at all"
-	case "pt":
+	case "pt", "pt ranks":
 		return "what the format checks: each storage of tensors by a CRC-32, unless its writer left that out"
 	case "dcp":
 		return "what the format checks: each chunk of a tensor by a CRC-32, unless its writer left that out; " +

@@ -35,6 +35,11 @@ type Tensor struct {
 	Strides []int // between neighbours along each axis, in elements
 	First   int   // the place of the first element in the storage, in elements
 	Storage *Storage
+
+	// Whole is the shape of the tensor of which this is a part, and Origin where the part begins. They
+	// are nil for a tensor that is whole.
+	Whole  tensor.Shape
+	Origin []int
 }
 
 // Plain reports whether the elements lie one after the other, in C order.

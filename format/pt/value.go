@@ -243,6 +243,9 @@ func (b *builder) tensor(o *pickle.Object, depth int) (*Tensor, error) {
 		if !ok || !also {
 			return nil, malformed
 		}
+		if by.Name == "_rebuild_wrapper_subclass" {
+			return b.part(o, depth+1)
+		}
 		return b.tensor(&pickle.Object{Of: by, Args: args.Items}, depth+1)
 	case "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3":
 	default:

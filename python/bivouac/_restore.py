@@ -75,7 +75,7 @@ class Restorer:
         self._memory = memory
         self._describes = describes
         self._stage: _stage.Stage | None = None  # of loads to devices
-        self._of_torch = layout in ("dcp", "pt")
+        self._of_torch = layout in ("dcp", "pt", "pt ranks")
         self._tensors = self._of_torch and "torch" in sys.modules
         self._dtypes: dict[str, np.dtype[Any]] = {}
 

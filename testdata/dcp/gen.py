@@ -2,7 +2,7 @@
 
     python gen.py
 
-writes all cases beside this file, and expect.json. It needs torch, safetensors and zstandard. The
+writes all cases beside this file, and expect.json. It needs torch, safetensors, zstandard and torch_checkpointing. The
 values in expect.json are what torch's own readers return, not what this project returns.
 """
 
@@ -103,7 +103,7 @@ def single():
 def distribute(tensor, mesh, *placements):
     """Return the DTensor of a tensor that each rank has. gloo does not scatter all types."""
     shape, origin = compute_local_shape_and_global_offset(tensor.shape, mesh, placements)
-    local = tensor[tuple(slice(o, o + n) for o, n in zip(origin, shape))].contiguous()
+    local = tensor[tuple(slice(o, o + n) for o, n in zip(origin, shape))].clone()
     return DTensor.from_local(
         local, mesh, placements, shape=tensor.shape, stride=tensor.stride(), run_check=False
     )
@@ -157,7 +157,35 @@ def rank(index, port):
     tensors = {k: v for k, v in state["model"].items() if k != "uneven"}
     writer = HuggingFaceStorageWriter(str(HERE / "hf-sharded"), save_distributed=True)
     dcp.save(tensors, storage_writer=writer)
+    by_rank(state)
     dist.destroy_process_group()
+
+
+def by_rank(state):
+    """Save with torch_checkpointing: without metadata, and with what its resharder needs."""
+    from torch_checkpointing import CheckpointManager
+    from torch_checkpointing.config import SyncCheckpointSaverConfig
+    from torch_checkpointing.default_resharder import DefaultResharder
+    from torch_checkpointing.metadata_manager import DefaultMetadataManager
+    from torch_checkpointing.schema import ItemSpec
+    from torch_checkpointing.storage.filesystem import LocalFileSystemStorageConfig
+
+    def gather(self, data, group=None):  # the library's own needs CUDA; what it returns is the same
+        every = [None] * RANKS
+        dist.all_gather_object(every, data)
+        return dict(enumerate(every))
+
+    DefaultMetadataManager._all_gather_pickled_data = gather
+    for name, items in ("ranks", {}), ("ranks-metadata", {"model": ItemSpec(resharder=DefaultResharder())}):
+        config = CheckpointManager.Config(
+            items=items,
+            save=SyncCheckpointSaverConfig(),
+            storage_config=LocalFileSystemStorageConfig(use_direct_io=False),
+        )
+        manager = CheckpointManager(config)
+        manager.save(str(HERE / name), dict(state))
+        manager.close()
+        dist.barrier()
 
 
 def small():
@@ -292,6 +320,7 @@ def main():
         no_dist=True,
     )
     expect["hf-sharded"] = describe(state)
+    expect["ranks"] = expect["ranks-metadata"] = expect["mesh"]
     for file in sorted((HERE / "files").iterdir()):
         value = torch.load(file, weights_only=False)
         if isinstance(value, torch.Tensor):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ import (
 // elsewhere meanwhile. The caller must call Close.
 type Checkpoint struct {
 	// Layout is the name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors",
-	// "numpy", "flax", "dcp", "pt".
+	// "numpy", "flax", "dcp", "pt", "pt ranks".
 	Layout   string
 	Meta     orbax.Checkpoint
 	Manifest *manifest.Manifest // or nil
@@ -90,6 +91,14 @@ var kinds = []*kind{
 		meta:  (*Checkpoint).dcpMeta,
 		item:  (*Checkpoint).numpyItem,
 		tree:  (*Checkpoint).dcpTree,
+	},
+	{
+		name:  "pt ranks",
+		sniff: entries.ofRanks,
+		items: func(entries) []string { return []string{orbax.StateItem} },
+		meta:  (*Checkpoint).ranksMeta,
+		item:  (*Checkpoint).numpyItem,
+		tree:  (*Checkpoint).ranksTree,
 	},
 	{
 		name:  "safetensors",
@@ -262,6 +271,9 @@ func (c *Checkpoint) recognise(in entries) bool {
 		c.parts = []string{in.flax()}
 	case c.kind.name == "dcp":
 		c.parts = []string{dcp.MetadataName}
+	case c.kind.name == "pt ranks":
+		files, _ := in.rankFiles()
+		c.parts = slices.Concat(slices.Collect(maps.Values(files))...)
 	}
 	return true
 }

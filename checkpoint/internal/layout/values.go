@@ -40,46 +40,79 @@ func (b *valueTree) addEntry(t *OpenTree, e *dcp.Entry, value *pt.Archive) error
 
 // addValue adds the leaves of a value, whose archive is the chunk.
 func (b *valueTree) addValue(files *files, at tree.Path, ch dcp.Chunk, value *pt.Archive) error {
-	if b.leaves == nil {
-		b.leaves = map[*tree.Node]*Leaf{}
-	}
 	b.entries = append(b.entries, tree.Entry{Path: at, Node: value.Root})
-	storages := map[*pt.Storage]*storageOf{}
+	from := newSaved(files, ch, value)
 	for _, below := range tree.Flatten(value.Root) {
-		l := &Leaf{Form: new(Form)}
-		b.leaves[below.Node] = l
-		switch v := below.Node.Value.(type) {
-		case []byte:
-			l.Kind, l.ValueType = Array, TypeBytes
-			l.setMemory(tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(v)}, Data: v})
-		case *pt.Tensor:
-			if storages[v.Storage] == nil {
-				storages[v.Storage] = &storageOf{}
-			}
-			from := &archived{files: files, dtype: v.DType, chunk: ch, tensor: v, storage: storages[v.Storage]}
-			a := newTiled(v.Shape, v.DType.Size(), []*part{{zarr.WholeBox(v.Shape), from}}, true, !v.Plain())
-			l.Kind, l.array, l.Form = Array, a, a.form(v.DType)
-		default:
-			if err := l.fromMemory(below.Node); err != nil {
-				return errs.Wrap("", below.Path.String(), err)
-			}
+		l, err := from.leaf(below.Node)
+		if err != nil {
+			return errs.Wrap("", below.Path.String(), err)
 		}
-		if m, ok := l.array.(memory); ok && value.Checked {
-			l.array = checkedMemory{m}
-		}
+		b.set(below.Node, l)
 	}
 	return nil
+}
+
+// saved is a value in an archive, from which leaves are made.
+type saved struct {
+	*pt.Archive
+	files    *files
+	chunk    dcp.Chunk
+	storages map[*pt.Storage]*storageOf
+}
+
+func newSaved(files *files, ch dcp.Chunk, value *pt.Archive) *saved {
+	return &saved{value, files, ch, map[*pt.Storage]*storageOf{}}
+}
+
+// source returns where the elements of a tensor lie.
+func (s *saved) source(t *pt.Tensor) *archived {
+	if s.storages[t.Storage] == nil {
+		s.storages[t.Storage] = &storageOf{}
+	}
+	return &archived{files: s.files, dtype: t.DType, chunk: s.chunk, tensor: t, storage: s.storages[t.Storage]}
+}
+
+// leaf makes the leaf of a node of the value.
+func (s *saved) leaf(n *tree.Node) (*Leaf, error) {
+	l := &Leaf{Form: new(Form)}
+	switch v := n.Value.(type) {
+	case []byte:
+		l.Kind, l.ValueType = Array, TypeBytes
+		l.setMemory(tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(v)}, Data: v})
+	case *pt.Tensor:
+		if v.Whole != nil {
+			return nil, &errs.Error{Kind: errs.Unsupported, Want: "a whole tensor",
+				Got:    "the part of one rank of a tensor " + v.Whole.String(),
+				Remedy: "load the directory with the files of all ranks"}
+		}
+		a := newTiled(v.Shape, v.DType.Size(), []*part{{zarr.WholeBox(v.Shape), s.source(v)}}, true, !v.Plain())
+		l.Kind, l.array, l.Form = Array, a, a.form(v.DType)
+	default:
+		if err := l.fromMemory(n); err != nil {
+			return nil, err
+		}
+	}
+	if m, ok := l.array.(memory); ok && s.Checked {
+		l.array = checkedMemory{m}
+	}
+	return l, nil
 }
 
 // checkedMemory is an array that was read with its document, which has a checksum.
 type checkedMemory struct{ memory }
 
 func (b *valueTree) put(at tree.Path, l *Leaf) {
+	n := &tree.Node{}
+	b.entries = append(b.entries, tree.Entry{Path: at, Node: n})
+	b.set(n, l)
+}
+
+// set gives a node its leaf.
+func (b *valueTree) set(n *tree.Node, l *Leaf) {
 	if b.leaves == nil {
 		b.leaves = map[*tree.Node]*Leaf{}
 	}
-	n := &tree.Node{}
-	b.entries, b.leaves[n] = append(b.entries, tree.Entry{Path: at, Node: n}), l
+	b.leaves[n] = l
 }
 
 // finish gives the tree its leaves and the types of its containers.
