@@ -146,8 +146,13 @@ func TestDCP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			layout := map[bool]string{true: "pt", false: "dcp"}[strings.HasPrefix(name, "files/")]
-			if name == "hf-sharded" {
+			layout := "dcp"
+			switch {
+			case strings.HasPrefix(name, "files/"):
+				layout = "pt"
+			case strings.HasPrefix(name, "ranks"):
+				layout = "pt ranks"
+			case name == "hf-sharded":
 				layout = "safetensors"
 			}
 			if report.Layout != layout {
@@ -184,7 +189,8 @@ func TestDCP(t *testing.T) {
 // Every box of every tensor has the elements that the whole tensor has there.
 func TestDCPBoxes(t *testing.T) {
 	ctx := context.Background()
-	for _, name := range []string{"mesh", "fsdp", "zstd", "unchecked", "single", "hf-sharded", "files/views.pt"} {
+	for _, name := range []string{"mesh", "fsdp", "zstd", "unchecked", "single", "hf-sharded", "ranks-strided",
+		"files/views.pt"} {
 		at := filepath.Join(dcpFiles, name)
 		whole, err := checkpoint.Load(ctx, at, nil)
 		if err != nil {

@@ -17,7 +17,8 @@ import (
 type Info struct {
 	Path string
 	// Layout is "orbax v1" (as v1.save writes), "orbax step" (as a Checkpointer), "orbax v0 flat",
-	// "safetensors", "numpy", "flax", "dcp" (of torch.distributed.checkpoint) or "pt" (of torch.save).
+	// "safetensors", "numpy", "flax", "dcp" (of torch.distributed.checkpoint), "pt" (of torch.save),
+	// "pt ranks" (files of torch.save of several ranks).
 	Layout string
 	Began  time.Time
 	Commit time.Time       // zero when it is not recorded

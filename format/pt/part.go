@@ -10,8 +10,8 @@ import (
 )
 
 // A DTensor is the part of a tensor that one rank holds. It is stored as its local tensor with a
-// spec: the mesh of ranks, the place of this rank in the mesh, how each axis of the mesh divides the
-// tensor, and the shape of the whole.
+// spec: the mesh of ranks, the place of this rank in the mesh, how each axis of the mesh divides
+// the tensor, and the shape of the whole.
 
 // part makes the Tensor of a DTensor:
 //
@@ -87,8 +87,8 @@ func wholeShape(spec *pickle.Dict) (tensor.Shape, error) {
 	return nil, corrupt("a part of a tensor without the shape of the whole")
 }
 
-// localBox returns the shape and the origin of the part that a rank holds, as DTensor computes them:
-// each axis of the mesh that shards divides what the axes before it have left.
+// localBox returns the shape and the origin of the part that a rank holds, as DTensor computes
+// them: each axis of the mesh that shards divides what the axes before it have left.
 func localBox(spec *pickle.Dict, whole tensor.Shape) (shape, origin []int, err error) {
 	v, _ := spec.Get("mesh")
 	mesh, ok := attributes(v)
@@ -108,32 +108,65 @@ func localBox(spec *pickle.Dict, whole tensor.Shape) (shape, origin []int, err e
 			Remedy: "save it with torch.distributed.checkpoint"}
 	}
 	shape, origin = slices.Clone([]int(whole)), make([]int, len(whole))
-	for i, p := range placements.Items {
-		o, ok := p.(*pickle.Object)
-		if !ok || place[i] >= sizes[i] {
+	shards, err := shardsOf(placements.Items, sizes, len(whole))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range shards {
+		if place[s.mesh] >= sizes[s.mesh] {
 			return nil, nil, corrupt("a part of a tensor outside of its mesh")
 		}
-		switch o.Of.Name {
-		case "Replicate":
-			continue
-		case "Shard":
-		default:
-			return nil, nil, &errs.Error{Kind: errs.Unsupported, Want: "placements that shard or replicate",
-				Got: pickle.Kind(o), Remedy: "save it with torch.distributed.checkpoint"}
-		}
-		fields, _ := attributes(o)
-		v, _ := fields.Get("dim")
-		axis, ok := v.(int64)
-		if !ok || axis < 0 || axis >= int64(len(whole)) {
-			return nil, nil, corrupt("a shard along an axis that the tensor does not have")
-		}
-		n := shape[axis]
-		each := (n + sizes[i] - 1) / sizes[i]
-		start := min(each*place[i], n)
-		shape[axis] = min(each, n-start)
-		origin[axis] += start
+		n := shape[s.axis]
+		each := (n + sizes[s.mesh] - 1) / sizes[s.mesh]
+		start := min(each*place[s.mesh], n)
+		shape[s.axis] = min(each, n-start)
+		origin[s.axis] += start
 	}
 	return shape, origin, nil
+}
+
+// shard is an axis of a mesh that divides an axis of a tensor.
+type shard struct{ mesh, axis int }
+
+// shardsOf returns the shards in the order in which they divide the tensor. A strided shard comes
+// after the shards of the same axis behind it, whose number is its split factor.
+func shardsOf(placements []any, sizes []int, rank int) ([]shard, error) {
+	var first, strided []shard
+	behind := make([]int64, rank) // in how many parts the shards behind divide each axis
+	for i := range behind {
+		behind[i] = 1
+	}
+	for i, p := range slices.Backward(placements) {
+		o, ok := p.(*pickle.Object)
+		if !ok {
+			return nil, corrupt("a placement that is " + pickle.Kind(p))
+		}
+		if o.Of.Name == "Replicate" {
+			continue
+		}
+		fields, _ := attributes(o)
+		if fields == nil {
+			fields = &pickle.Dict{}
+		}
+		v, _ := fields.Get("dim")
+		axis, ok := v.(int64)
+		if !ok || axis < 0 || axis >= int64(rank) {
+			return nil, corrupt("a shard along an axis that the tensor does not have")
+		}
+		factor, _ := fields.Get("split_factor")
+		switch {
+		case o.Of.Name == "Shard":
+			first = append(first, shard{i, int(axis)})
+		case o.Of.Name == "_StridedShard" && factor == behind[axis]:
+			strided = append(strided, shard{i, int(axis)})
+		default:
+			return nil, &errs.Error{Kind: errs.Unsupported, Want: "placements that shard or replicate",
+				Got: pickle.Kind(o), Remedy: "save it with torch.distributed.checkpoint"}
+		}
+		behind[axis] *= int64(sizes[i])
+	}
+	slices.Reverse(first)
+	return append(first, strided...), nil
 }
 
 // meshShape returns the extents of a mesh: of its layout, or of its tensor of ranks in older

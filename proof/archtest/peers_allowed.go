@@ -25,12 +25,12 @@ func PeerLiterals() map[string]int {
 		"checkpoint":                 2,
 		"checkpoint/integrity":       16,
 		"checkpoint/handler":         4,
-		"checkpoint/internal/layout": 9,
+		"checkpoint/internal/layout": 10,
 		"checkpoint/internal/orbax":  11,
 		"checkpoint/internal/parts":  1,
 		"checkpoint/options":         11,
 		"format/dcp":                 9,  // the names that its pickles have
-		"format/pt":                  15, // likewise
+		"format/pt":                  22, // likewise
 		"op":                         2,
 		"op/decoders":                2,
 		"op/generic":                 3,

@@ -30,6 +30,11 @@ from torch.distributed.checkpoint.state_dict_loader import _load_state_dict
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, Replicate, Shard
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    parallelize_module,
+)
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 
 warnings.filterwarnings("ignore")
@@ -145,6 +150,16 @@ def fsdp(mesh):
     return {"model": of_model, "optim": of_optim}
 
 
+def two_ways(mesh):
+    """Return the model of FSDP2 over tensor parallelism, whose placements are strided."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(5, 10), torch.nn.ReLU(), torch.nn.Linear(10, 3))
+    parallelize_module(model, mesh["tp"], {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    fully_shard(model[0], mesh=mesh["dp"])
+    fully_shard(model, mesh=mesh["dp"])
+    return {"model": get_state_dict(model, ())[0]}
+
+
 def rank(index, port):
     os.environ.update(
         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(index), WORLD_SIZE=str(RANKS)
@@ -157,12 +172,16 @@ def rank(index, port):
     tensors = {k: v for k, v in state["model"].items() if k != "uneven"}
     writer = HuggingFaceStorageWriter(str(HERE / "hf-sharded"), save_distributed=True)
     dcp.save(tensors, storage_writer=writer)
-    by_rank(state)
+    by_rank("ranks", state)
+    by_rank("ranks-metadata", state, resharder=True)
+    state = two_ways(mesh)
+    dcp.save(state, checkpoint_id=HERE / "strided")
+    by_rank("ranks-strided", state)
     dist.destroy_process_group()
 
 
-def by_rank(state):
-    """Save with torch_checkpointing: without metadata, and with what its resharder needs."""
+def by_rank(name, state, resharder=False):
+    """Save with torch_checkpointing: without metadata, or with what its resharder needs."""
     from torch_checkpointing import CheckpointManager
     from torch_checkpointing.config import SyncCheckpointSaverConfig
     from torch_checkpointing.default_resharder import DefaultResharder
@@ -176,16 +195,16 @@ def by_rank(state):
         return dict(enumerate(every))
 
     DefaultMetadataManager._all_gather_pickled_data = gather
-    for name, items in ("ranks", {}), ("ranks-metadata", {"model": ItemSpec(resharder=DefaultResharder())}):
-        config = CheckpointManager.Config(
-            items=items,
-            save=SyncCheckpointSaverConfig(),
-            storage_config=LocalFileSystemStorageConfig(use_direct_io=False),
-        )
-        manager = CheckpointManager(config)
-        manager.save(str(HERE / name), dict(state))
-        manager.close()
-        dist.barrier()
+    items = {"model": ItemSpec(resharder=DefaultResharder())} if resharder else {}
+    config = CheckpointManager.Config(
+        items=items,
+        save=SyncCheckpointSaverConfig(),
+        storage_config=LocalFileSystemStorageConfig(use_direct_io=False),
+    )
+    manager = CheckpointManager(config)
+    manager.save(str(HERE / name), dict(state))
+    manager.close()
+    dist.barrier()
 
 
 def small():
@@ -308,7 +327,7 @@ def main():
     files()
 
     expect = {}
-    for name in "single small flat many zstd unchecked old mesh fsdp".split():
+    for name in "single small flat many zstd unchecked old mesh fsdp strided".split():
         expect[name] = describe(loaded(name))
     from torch.distributed.checkpoint import HuggingFaceStorageReader
 
@@ -321,6 +340,7 @@ def main():
     )
     expect["hf-sharded"] = describe(state)
     expect["ranks"] = expect["ranks-metadata"] = expect["mesh"]
+    expect["ranks-strided"] = expect["strided"]
     for file in sorted((HERE / "files").iterdir()):
         value = torch.load(file, weights_only=False)
         if isinstance(value, torch.Tensor):

@@ -158,11 +158,15 @@ func (m *merger) merge(nodes []*tree.Node, at tree.Path) (*tree.Node, error) {
 			return nil, m.differ(at, first, rank)
 		}
 	}
-	if one.Kind == tree.Leaf || one.IsEmpty() && !slices.ContainsFunc(nodes, func(n *tree.Node) bool { return n != nil && !n.IsEmpty() }) {
+	full := slices.ContainsFunc(nodes, func(n *tree.Node) bool { return n != nil && n.Len() > 0 })
+	if one.Kind == tree.Leaf || !full {
 		return m.leaf(nodes, first, at)
 	}
 	out := &tree.Node{Kind: one.Kind}
 	for _, n := range nodes {
+		if n == nil {
+			continue
+		}
 		for i := range n.Len() {
 			k := n.Key(i)
 			if out.Get(k.Name) != nil {
@@ -265,7 +269,8 @@ func sameSaved(a, b any) bool {
 
 // differ returns the error for a leaf that two ranks have, and that is not the same.
 func (m *merger) differ(at tree.Path, a, b int) error {
-	return &errs.Error{Kind: errs.Unsupported, Subject: at.Param(), Want: "parts of one tensor, or the same value on all ranks",
+	return &errs.Error{Kind: errs.Unsupported, Subject: at.Param(),
+		Want:   "parts of one tensor, or the same value on all ranks",
 		Got:    "another value in " + m.from[b].chunk.File + " than in " + m.from[a].chunk.File,
 		Remedy: "load the file of one rank: " + m.from[a].chunk.File}
 }
