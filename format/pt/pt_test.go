@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/pickle"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -283,6 +284,43 @@ func FuzzOpen(f *testing.F) {
 			}
 			dst := make([]byte, x.Shape.Len()*x.DType.Size())
 			x.Gather(dst, b[x.Storage.Offset+first:][:length])
+		}
+	})
+}
+
+// FuzzValue tries pickles by themselves, which the checksums of an archive would hide.
+func FuzzValue(f *testing.F) {
+	f.Add([]byte(rebuild("4", "I0\n(I2\nI2\nt(I2\nI1\nt")))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		v, err := pickle.Parse(b, pickle.Options{Listed: listed})
+		if err != nil {
+			return
+		}
+		root, err := build(v, len(b), func(string) (*Storage, error) { return &Storage{Size: 64, Checked: true}, nil })
+		if err != nil {
+			if errs.KindOf(err) == errs.Other {
+				t.Errorf("an error without a kind: %v", err)
+			}
+			return
+		}
+		nodes := tree.Flatten(root)
+		if len(nodes) > freeNodes+nodesPerByte*len(b) {
+			t.Errorf("%d nodes of %d bytes", len(nodes), len(b))
+		}
+		for _, e := range nodes {
+			x, ok := e.Node.Value.(*Tensor)
+			if !ok {
+				continue
+			}
+			if first, length := x.Extent(); first < 0 || length < 0 || first+length > 64 {
+				t.Fatalf("a tensor outside of its storage: %+v", x)
+			}
+			x.Gather(make([]byte, x.Shape.Len()*x.DType.Size()), make([]byte, 64))
+			for i, o := range x.Origin {
+				if o < 0 || o+x.Shape[i] > x.Whole[i] {
+					t.Fatalf("a part outside of the whole: %+v", x)
+				}
+			}
 		}
 	})
 }
