@@ -51,6 +51,9 @@ func TestFilesOfRanks(t *testing.T) {
 		"code in the metadata": {"ranks-metadata", func(at string) error {
 			return os.WriteFile(filepath.Join(at, "metadata.pkl"), []byte("cposix\nsystem\n(Vtouch x\ntR."), 0o644)
 		}, errs.Unsupported, "posix.system"},
+		"metadata that is no dictionary": {"ranks-metadata", func(at string) error {
+			return os.WriteFile(filepath.Join(at, "metadata.pkl"), []byte("N."), 0o644)
+		}, errs.Corrupt, "want a dict, got None"},
 		"metadata without a size": {"ranks-metadata", func(at string) error {
 			return os.WriteFile(filepath.Join(at, "metadata.pkl"), []byte("}."), 0o644)
 		}, errs.Corrupt, "world_size"},

@@ -75,15 +75,12 @@ func (c *Checkpoint) ranksTree(ctx context.Context, it Item) (*OpenTree, error) 
 }
 
 func (c *Checkpoint) fillRanks(ctx context.Context, t *OpenTree) error {
-	in, err := c.read(ctx)
-	if err != nil {
-		return err
+	in := entries{}
+	for _, name := range c.parts {
+		in[name] = false
 	}
-	files, ok := in.rankFiles()
-	if !ok {
-		return c.unrecognised(ctx, in)
-	}
-	world, err := c.worldSize(ctx, in)
+	files, _ := in.rankFiles()
+	world, err := c.worldSize(ctx)
 	if err != nil {
 		return errs.Wrap("", rankMetadata, err)
 	}
@@ -118,11 +115,11 @@ func (c *Checkpoint) fillRanks(ctx context.Context, t *OpenTree) error {
 }
 
 // worldSize returns how many ranks saved, or 0 if nothing says it.
-func (c *Checkpoint) worldSize(ctx context.Context, in entries) (int, error) {
-	if !in.file(rankMetadata) {
+func (c *Checkpoint) worldSize(ctx context.Context) (int, error) {
+	b, err := store.ReadAll(ctx, c.st, c.path(rankMetadata))
+	if errs.KindOf(err) == errs.NotFound {
 		return 0, nil
 	}
-	b, err := store.ReadAll(ctx, c.st, c.path(rankMetadata))
 	if err != nil {
 		return 0, err
 	}
