@@ -47,7 +47,10 @@ def describe(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", [name for name in EXPECTED if name != "hf-sharded"])
 def test_loads_what_torch_loads(name: str) -> None:
-    assert describe(ocp.load(RECORDED / name)) == EXPECTED[name]
+    want = EXPECTED[name]
+    if name.startswith("ranks"):  # items are files, which have no order
+        want = {"dict": sorted(want["dict"])}
+    assert describe(ocp.load(RECORDED / name)) == want
 
 
 def test_sharded_safetensors() -> None:
