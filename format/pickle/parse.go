@@ -12,7 +12,7 @@ import (
 // The default of Options.Memory is DefaultMemory, and MemoryPerByte for each byte of the stream.
 const (
 	DefaultMemory = 16 << 20
-	MemoryPerByte = 32
+	MemoryPerByte = 128
 )
 
 // Options tune Parse. The zero value lists no name.
