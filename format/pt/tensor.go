@@ -78,11 +78,10 @@ func (t *Tensor) Gather(dst, extent []byte) {
 		copy(dst, extent)
 		return
 	}
-	at, axis := make([]int, len(t.Shape)), len(t.Shape)-1
-	from := 0
+	at, from := make([]int, len(t.Shape)), 0
 	for n := 0; n < len(dst); n += size {
 		copy(dst[n:n+size], extent[from*size:])
-		for axis = len(t.Shape) - 1; axis >= 0; axis-- {
+		for axis := len(t.Shape) - 1; axis >= 0; axis-- {
 			at[axis]++
 			from += t.Strides[axis]
 			if at[axis] < t.Shape[axis] {
