@@ -1,4 +1,4 @@
-"""Checkpoints of torch.distributed.checkpoint, and files of torch.save, load as torch loads them."""
+"""Checkpoints of torch.distributed.checkpoint and torch.save load as torch loads them."""
 
 from __future__ import annotations
 
