@@ -114,7 +114,7 @@ class Arena:
         return self.memory
 
     def pin(self, cuda: Any) -> None:
-        """Register the memory with CUDA, once. It stays registered until the arena is given back."""
+        """Register the memory with CUDA once, until the arena is given back."""
         if self.pinned is None:
             self.pinned = _stage.Pinned(self.map(), cuda)
 

@@ -120,9 +120,8 @@ class Commits(Generic[B, S]):
             if self._team is None:
                 return bool(self._run.should_save(self._step))
             step = self._step
-            return bool(
-                self._team.tell(f"whether step {step} is saved", lambda: self._run.should_save(step))
-            )
+            what = f"whether step {step} is saved"
+            return bool(self._team.tell(what, lambda: self._run.should_save(step)))
         return self._save_every is not None and self._step % self._save_every == 0
 
     def _items(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What each process of a job saves for itself: its random generators and the state of its loader.
 
-The item `ranks` has an array of bytes, `rows`, with a row for each process. A row is JSON, filled up
-with spaces. Each process writes its own row, and reads it.
+The item `ranks` has an array of bytes, `rows`, with a row for each process. A row is JSON, filled
+up with spaces. Each process writes its own row, and reads it.
 """
 
 from __future__ import annotations

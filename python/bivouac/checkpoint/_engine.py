@@ -86,10 +86,10 @@ def start_save(
 ) -> Call:
     """Start a save and return its call after the side-car has accepted it.
 
-    The function copies the arrays of all trees into shared memory, and runs the first phase of leaf
-    handlers, so the caller may change the trees as soon as it returns. It raises what speaks against
-    the save (the target exists, a leaf is not supported). A save that a policy declines is a call
-    that has ended with `{"saved": False}`.
+    The function copies the arrays of all trees, and runs the first phase of leaf handlers, so the
+    caller may change the trees as soon as it returns. It raises what speaks against the save (the
+    target exists, a leaf is not supported). A save that a policy declines is a call that has ended
+    with `{"saved": False}`.
 
     Args:
       op: "save", "partial.save" or "training.save".
@@ -274,7 +274,8 @@ def load(
     known = None
     if leaves is not None and wanted is not None and op != "load_transform":
         items = _recorded(op, out, connection)
-        trees = [items[name] for name in (out.get("item") or "state", *sorted(items)) if name in items]
+        names = [out.get("item") or "state", *sorted(items)]
+        trees = [items[name] for name in names if name in items]
         known = trees[0] if trees else {}
     node, devices = _asked(abstract, into, leaves, known)
     if node is not None:

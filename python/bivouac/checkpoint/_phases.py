@@ -1,7 +1,7 @@
 """Runs the coroutines of handlers.
 
-The save of leaf handlers has two phases: the first runs in the caller's thread, the second in one of
-its own. Both run in one event loop, so that what the first one begins goes on in the second one.
+The save of leaf handlers has two phases: the first runs in the caller's thread, the second in one
+of its own. Both run in one event loop, so that what the first one begins goes on in the second one.
 """
 
 from __future__ import annotations
