@@ -270,7 +270,7 @@ class Flattener(Walker):
     def flatten(self, value: Any, name: str = "") -> Any:
         """Return the node of a tree. `name` is the item's name, which begins the paths."""
         node = super().flatten(value, name)
-        self.size = max(self.size, self._spare)
+        self.size = max(self.size, (self._spare + 63) & ~63)
         return node
 
     def _converter(self, value: Any) -> Convert | None:

@@ -11,7 +11,9 @@ import pytest
 import bivouac.checkpoint as ocp
 from conftest import eventually
 from leaf_points import Point
-from test_leaf_handlers import private, registry, using
+from test_leaf_handlers import nothing_left, private, registry, using
+
+__all__ = ["nothing_left"]  # the fixture
 
 pytestmark = pytest.mark.usefixtures("sidecar")
 

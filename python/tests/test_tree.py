@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import bivouac as bv
 from bivouac import errors
 from bivouac._abstract import Abstract
 from bivouac._tree import Flattener
@@ -340,3 +341,12 @@ def test_many_leaves_are_fast() -> None:
     flattener.flatten(tree)
     assert time.process_time() - begin < 2.0
     assert len(flattener.copies) == 20_000
+
+
+def test_items_after_what_others_save_are_aligned() -> None:
+    """A process that saves nothing of its first item has a place for each array of the next one."""
+    flattener = Flattener(follows=True)
+    flattener.flatten({"a": np.ones(3), "b": np.float64(1)}, "first")
+    node = flattener.flatten({"p": bv.Part((8, 2), (2, 0), np.ones((2, 2)))}, "second")
+    ((_, _, offset),) = node[2][0][3]
+    assert offset % 64 == 0 and flattener.size % 64 == 0

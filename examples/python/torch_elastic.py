@@ -1,6 +1,6 @@
 """A loop of torch in several processes, which goes on with another number of them.
 
-    torchrun --nproc-per-node 4 torch_ranks.py RUN [STEPS]
+    torchrun --nproc-per-node 4 torch_elastic.py RUN [STEPS]
 
 Kill it at any instant, and start it again with another number of processes: samples and weights are
 those of an unbroken run. The processes divide a batch of 24 samples. Each adds up the gradients of

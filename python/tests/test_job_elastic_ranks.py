@@ -25,8 +25,8 @@ pytestmark = [
 ]
 
 LOOPS = [
-    pytest.param("jax_ranks.py", "jax", id="jax"),
-    pytest.param("torch_ranks.py", "torch", id="torch", marks=pytest.mark.torch),
+    pytest.param("jax_elastic.py", "jax", id="jax"),
+    pytest.param("torch_elastic.py", "torch", id="torch", marks=pytest.mark.torch),
 ]
 
 

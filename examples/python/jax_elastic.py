@@ -1,6 +1,6 @@
 """A loop of jax in several processes, which goes on with another number of them.
 
-    RANK=0 WORLD_SIZE=2 COORDINATOR=127.0.0.1:9911 python jax_ranks.py RUN [STEPS]
+    RANK=0 WORLD_SIZE=2 COORDINATOR=127.0.0.1:9911 python jax_elastic.py RUN [STEPS]
 
 Kill it at any instant, and start it again with another number of processes: samples and weights are
 those of an unbroken run. The processes divide a batch of 24 samples, and each trains on all of it.
