@@ -1,7 +1,7 @@
 """What changes in a program that keeps its checkpoints with Orbax.
 
-The page docs/guide/moving-from-orbax.md shows the regions of this file. The tests run each pair, and
-let each package read what the other one wrote.
+The page docs/guide/moving-from-orbax.md shows the regions of this file. The tests run each
+pair, and let each package read what the other one wrote.
 """
 
 

@@ -6,6 +6,8 @@ import contextlib
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -99,18 +101,20 @@ def test_torch_killed_and_resumed(unbroken: Any, tmp_path: Path, size: int, kind
     assert sorted(step) == ["data", "python", "ranks", "state"]
 
 
-@pytest.mark.parametrize("who", [[0], [1], [0, 1, 2, 3]])
-def test_torch_sigterm_ends_all_at_one_step(unbroken: Any, tmp_path: Path, who: list[int]) -> None:
-    want, ends = unbroken(4, "fsdp")
-    run = begin(tmp_path, 4, pause=0.05, at=7, what="term", who=who, grace=60)
+@pytest.mark.parametrize(("size", "who"), [(2, [0]), (4, [1]), (4, [0, 1, 2, 3])])
+def test_torch_sigterm_ends_all_at_one_step(
+    unbroken: Any, tmp_path: Path, size: int, who: list[int]
+) -> None:
+    want, ends = unbroken(size, "fsdp")
+    run = begin(tmp_path, size, pause=0.05, at=7, what="term", who=who, grace=60)
     results = run.results()
-    assert [status for status, _, _ in results] == [PREEMPTED] * 4, results
-    done = [int(lines(tmp_path, rank)[-1].split()[0]) for rank in range(4)]
+    assert [status for status, _, _ in results] == [PREEMPTED] * size, results
+    done = [int(lines(tmp_path, rank)[-1].split()[0]) for rank in range(size)]
     assert len(set(done)) == 1 and done[0] >= 7 and committed(tmp_path)[-1] == done[0]
     assert all(f"preempted at step {done[0]}, committed" in text for _, _, text in results)
-    assert finish(tmp_path, 4) == ends
-    assert steps(tmp_path, 4) == want
-    for rank in range(4):  # nothing was done twice
+    assert finish(tmp_path, size) == ends
+    assert steps(tmp_path, size) == want
+    for rank in range(size):  # nothing was done twice
         numbers = [line.split()[0] for line in lines(tmp_path, rank) if "begin" not in line]
         assert numbers == [str(n) for n in range(1, 21)]
 
@@ -148,22 +152,15 @@ def test_torch_one_is_killed_at_random_instants(unbroken: Any, tmp_path: Path) -
         results = run.results()
         assert results[one][0] == -signal.SIGKILL
         assert results[1 - one][0] not in (0, PREEMPTED), results[1 - one]
-        for rank in range(2):
-            with open(tmp_path / f"log{rank}", "a") as file:
-                file.write("begin cut\n")
-        for log in range(2):
-            path = tmp_path / f"log{log}"
-            path.write_text("".join(t + "\n" for t in lines(tmp_path, log) if _is_whole(t)))
+        for rank in range(2):  # a kill may have cut the last line
+            path = tmp_path / f"log{rank}"
+            path.write_text("".join(t + "\n" for t in lines(tmp_path, rank)))
     assert finish(tmp_path, 2) == ends
     assert steps(tmp_path, 2) == want
 
 
-def _is_whole(line: str) -> bool:
-    return line.startswith("begin") or len(line.split("] ")) == 2 and len(line.split()) >= 4
-
-
-@pytest.mark.parametrize("at", [":begin", ":plan", ":written"])
-def test_torch_one_is_killed_in_a_save(tmp_path: Path, at: str) -> None:
+@pytest.mark.parametrize(("at", "size"), [(":begin", 2), (":plan", 2), (":written", 4)])
+def test_torch_one_is_killed_in_a_save(tmp_path: Path, at: str, size: int) -> None:
     """The others are told who was missing. There is no checkpoint of that step."""
     needs("torch")
     code = f"""
@@ -179,13 +176,13 @@ def test_torch_one_is_killed_in_a_save(tmp_path: Path, at: str) -> None:
         _processes.World.barrier = killed
     team_scene.run(rank, size, directory, kind="plain", lonely=True, wait=4)
     """
-    results = Job("torch", code, 4, tmp_path).results()
+    results = Job("torch", code, size, tmp_path).results()
     assert results[1][0] == -signal.SIGKILL
-    for rank in (0, 2, 3):
+    for rank in range(size):
         status, _, text = results[rank]
-        assert status == 1 and "process 1" in text, text
+        assert rank == 1 or status == 1 and "process 1" in text, text
     assert committed(tmp_path) == [3]
-    assert [end.split()[:2] for end in finish(tmp_path, 4, kind="plain")] == [["end", "20"]] * 4
+    assert all(end.startswith("end 20 ") for end in finish(tmp_path, size, kind="plain"))
 
 
 def test_torch_one_fails_in_a_step(tmp_path: Path) -> None:
@@ -204,7 +201,7 @@ def test_torch_fewer_and_more_processes(unbroken: Any, tmp_path: Path) -> None:
     options = {"elastic": True, "kind": "fsdp"}
     assert len(finish(tmp_path, 4, steps=6, **options)) == 4
     before = state_of(tmp_path / "run" / "6")
-    for size, to in ((2, 9), (1, 12), (3, 15), (4, 18)):
+    for size, to in ((2, 9), (1, 12), (3, 15)):
         finish(tmp_path, size, steps=to, **options)
         log = lines(tmp_path, size - 1)
         assert log[-4].startswith("begin") and log[-1].startswith(f"{to} ")
@@ -216,11 +213,11 @@ def test_torch_fewer_and_more_processes(unbroken: Any, tmp_path: Path) -> None:
                 number, ids = line.split(" ", 1)
                 seen.setdefault(int(number), []).extend(eval(ids.rsplit(" ", 2)[0]))
     assert {n: sorted(ids) for n, ids in seen.items()} == {
-        n: sorted(i % 48 for i in range(4 * n - 4, 4 * n)) for n in range(1, 19)
+        n: sorted(i % 48 for i in range(4 * n - 4, 4 * n)) for n in range(1, 16)
     }
-    assert sorted(state_of(tmp_path / "run" / "18")) == sorted(before)
-    random_states = bv.checkpoint.load_checkpointables(tmp_path / "run" / "18")["ranks"]["rows"]
-    assert len({bytes(row) for row in random_states}) == 4
+    assert sorted(state_of(tmp_path / "run" / "15")) == sorted(before)
+    random_states = bv.checkpoint.load_checkpointables(tmp_path / "run" / "15")["ranks"]["rows"]
+    assert len({bytes(row) for row in random_states}) == 3
 
 
 def state_of(step: Path) -> dict[str, bytes]:
@@ -256,8 +253,8 @@ def test_torch_another_number_is_refused_by_name(tmp_path: Path) -> None:
     for size in (2, 1):
         for status, _, text in begin(tmp_path, size).results():
             assert status == 1
-            want = f"mismatch: want 4 processes, which saved the step, got {size} proc"
-            assert f"loader: {want}" in text
+            want = "loader: mismatch: want 4 processes, which saved the step"
+            assert f"{want}, got {size} processes" in text
             assert "elastic = True" in text
     assert committed(tmp_path) == [3]
 
@@ -369,17 +366,54 @@ def test_torch_the_primary_decides(tmp_path: Path) -> None:
     assert committed(tmp_path) == [1, 5, 7, 8]
 
 
-def test_torch_a_launcher_with_a_store(tmp_path: Path) -> None:
-    """The environment of torchrun: the ranks come from variables."""
+class Torchrun:
+    """A Torchrun is the example, which torchrun starts. torchrun holds the store."""
+
+    def __init__(self, directory: Path, run: str) -> None:
+        root = Path(__file__).resolve().parents[2]
+        example = root / "examples" / "python" / "torch_ranks.py"
+        if not example.is_file():
+            pytest.skip("the examples are not here")
+        path = os.pathsep.join([str(root / "python"), os.environ.get("PYTHONPATH", "")])
+        self.logs = directory / f"logs{len(list(directory.glob('logs*')))}"
+        command = ["--standalone", "--nproc-per-node", "2", "--redirects", "3"]
+        command += ["--log-dir", str(self.logs), str(example), str(directory / run), "60"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "torch.distributed.run", *command],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+        )
+
+    def lines(self, word: str) -> list[str]:
+        """Return the lines of both workers that begin with a word, sorted."""
+        texts = [path.read_text() for path in self.logs.rglob("stdout.log")]
+        return sorted(t for text in texts for t in text.splitlines() if t.startswith(word))
+
+    def end(self) -> str:
+        """Wait for the end, and return what torchrun says."""
+        _, error = self.process.communicate(timeout=240)
+        return error + "".join(path.read_text() for path in self.logs.rglob("stderr.log"))
+
+
+def test_torch_the_example_with_torchrun(tmp_path: Path) -> None:
+    """A worker of torchrun gets SIGTERM: both commit, and the next start goes on exactly."""
     needs("torch")
-    code = f"""
-    sys.path.insert(0, {str(Path(__file__).parent)!r})
-    import team_scene
-    dist.destroy_process_group()
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(int(port) + 1), RANK=str(rank),
-                      WORLD_SIZE=str(size))
-    dist.init_process_group("gloo", init_method="env://")
-    team_scene.run(rank, size, directory, steps=6)
-    dist.destroy_process_group()
-    """
-    assert all("end 6" in text for text in Job("torch", code, 2, tmp_path).outputs())
+    whole = Torchrun(tmp_path, "unbroken")
+    error = whole.end()
+    want, weights = whole.lines("samples "), whole.lines("weights ")
+    assert len(want) == 120 and len(set(weights)) == 1, error
+    first = Torchrun(tmp_path, "run")
+    pid = first.process.pid
+    assert eventually(lambda: any(line.startswith("samples 27 ") for line in first.lines("s")), 90)
+    workers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    os.kill(int(workers[-1]), signal.SIGTERM)
+    error = first.end()
+    assert "exitcode  : 75" in error and "committed" in error, error
+    again = Torchrun(tmp_path, "run")
+    error = again.end()
+    begin = set(again.lines("begin"))
+    assert len(begin) == 1 and int(begin.pop().split()[-1]) >= 27, error
+    assert sorted(first.lines("samples ") + again.lines("samples ")) == want
+    assert again.lines("weights ") == weights
