@@ -154,9 +154,11 @@ def test_a_signal_handler_may_read_anywhere(seed: int) -> None:
         # The frame that was interrupted may come twice. None is missing, cut or made up.
         assert sorted({body["id"] for _, body, _ in got}) == list(range(9)), number
         assert all((kind, body) in frames for kind, body, _ in got) and len(got) <= 10
-    assert number > 20
     ours.close()
     theirs.close()
+    if number == 0:
+        pytest.skip("this version of Python does not trace instructions")
+    assert number > 20
 
 
 @pytest.mark.parametrize("seed", range(10))
