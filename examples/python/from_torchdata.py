@@ -1,7 +1,7 @@
 """What changes in a program that reads its data with torchdata.
 
-The page docs/guide/moving-from-torchdata.md shows the regions of this file. The tests run each pair,
-and let each package go on from the states of the other one.
+The page docs/guide/moving-from-torchdata.md shows the regions of this file. The tests run each
+pair, and let each package go on from the states of the other one.
 """
 
 

@@ -377,7 +377,7 @@ class Torchrun:
         path = os.pathsep.join([str(root / "python"), os.environ.get("PYTHONPATH", "")])
         self.logs = directory / f"logs{len(list(directory.glob('logs*')))}"
         command = ["--standalone", "--nproc-per-node", "2", "--redirects", "3"]
-        command += ["--log-dir", str(self.logs), str(example), str(directory / run), "60"]
+        command += ["--log-dir", str(self.logs), str(example), str(directory / run), "200"]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "torch.distributed.run", *command],
             stdout=subprocess.DEVNULL,
@@ -403,7 +403,7 @@ def test_torch_the_example_with_torchrun(tmp_path: Path) -> None:
     whole = Torchrun(tmp_path, "unbroken")
     error = whole.end()
     want, weights = whole.lines("samples "), whole.lines("weights ")
-    assert len(want) == 120 and len(set(weights)) == 1, error
+    assert len(want) == 400 and len(set(weights)) == 1, error
     first = Torchrun(tmp_path, "run")
     pid = first.process.pid
     assert eventually(lambda: any(line.startswith("samples 27 ") for line in first.lines("s")), 90)

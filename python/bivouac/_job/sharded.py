@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from bivouac import _shards
+from bivouac import _dtypes, _shards
 
 __all__ = ["at", "unwrapped", "wanted"]
 
@@ -103,9 +103,15 @@ def _like(node: Any, own: Any, keys: Keys, parameters: list[Any]) -> Any:
 
 
 def _typed(like: Any, dtype: str) -> Any:
-    """Return an empty DTensor with the mesh, placements and shape of another one, and a dtype."""
-    from bivouac import _dtypes
-
+    """Return a DTensor with the mesh, placements and shape of another one, without memory."""
     torch = sys.modules["torch"]
-    local = torch.empty(_shards.dtensor_local(like).shape, dtype=_dtypes.torch_dtype(dtype))
-    return _shards.dtensor_like(like.detach(), local)
+    cls = sys.modules["torch.distributed.tensor"].DTensor
+    shape = _shards.dtensor_local(like).shape
+    return cls.from_local(
+        torch.empty(shape, dtype=_dtypes.torch_dtype(dtype), device="meta"),
+        like.device_mesh,
+        like.placements,
+        run_check=False,
+        shape=like.shape,
+        stride=like.stride(),
+    )
