@@ -173,6 +173,27 @@ def test_breaking_keeps_the_batch(tmp_path: Path) -> None:
         iter(job)
 
 
+def test_samplers_are_told_the_epoch(tmp_path: Path) -> None:
+    class Sampler:
+        def __init__(self) -> None:
+            self.told: list[int] = []
+
+        def set_epoch(self, epoch: int) -> None:
+            self.told.append(epoch)
+
+    def run(steps: int) -> list[int]:
+        loader = Batches()
+        loader.sampler = sampler = Sampler()  # type: ignore[attr-defined]
+        with bv.Job(tmp_path, loader, new_state(), steps=steps) as job:
+            for _ in job:
+                pass
+        return sampler.told
+
+    assert run(9) == [0, 1]  # an epoch has seven batches
+    assert run(14) == [1]
+    assert run(16) == [1, 2]  # the epoch of the last step is over, which its iterator tells
+
+
 def test_save_in_the_body(tmp_path: Path) -> None:
     with bv.Job(tmp_path, Batches(), new_state(), steps=6, save_every=None) as job:
         for _ in job:

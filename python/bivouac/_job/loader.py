@@ -33,7 +33,8 @@ class Source(Generic[B]):
     torchdata, or `get_state()` and `set_state(state)`, as in Grain.
 
     Attributes:
-      epoch: the number of the pass, from 0. Samplers with `set_epoch` get it before a pass begins.
+      epoch: the number of the pass, from 0, which samplers with `set_epoch` get before it begins.
+        None leaves that to the caller.
     """
 
     def __init__(self, loader: Iterable[B]) -> None:
@@ -42,7 +43,7 @@ class Source(Generic[B]):
         Raises:
           ValueError: neither the loader nor its iterator has a state.
         """
-        self.epoch = 0
+        self.epoch: int | None = None
         self._loader = loader
         self._iterator: Iterator[B] | None = None
         self._names = _protocol(loader)
@@ -98,6 +99,8 @@ class Source(Generic[B]):
 
     def _begin(self) -> Iterator[B]:
         """Return a new iterator. A sampler that must be told the epoch is told."""
+        if self.epoch is None:
+            return iter(self._loader)
         for name in ("sampler", "batch_sampler"):
             sampler: Any = getattr(self._loader, name, None)
             for one in (sampler, getattr(sampler, "sampler", None)):

@@ -85,15 +85,14 @@ class PreparedLoader(_StateMixin):  # type: ignore[misc]
         return len(self.loader)
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch of the sampler, if it has one."""
-        for sampler in (self.loader.batch_sampler, self.loader.sampler):
-            if hasattr(sampler, "set_epoch"):
-                sampler.set_epoch(epoch)
+        """Set the epoch that begins next, of which a sampler with `set_epoch` is told."""
+        self.epoch = epoch
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the batches of an epoch, or the rest of the epoch that a resume is in."""
         self.begin()
         try:
+            self._source.epoch = self.epoch
             self._source.begin()
             length = len(self)
             while True:
