@@ -17,7 +17,7 @@ import bivouac as bv
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "python"
-STEPS = 25
+STEPS = 60
 
 pytestmark = [
     pytest.mark.usefixtures("sidecar"),
@@ -95,7 +95,7 @@ def test_killed_and_resumed_with_other_numbers(name: str, package: str, tmp_path
     unbroken.end()
     seen: dict[str, str] = {}
     kill, term = signal.SIGKILL, signal.SIGTERM
-    for size, step, sent in ((4, 8, kill), (2, 14, term), (3, 19, kill)):
+    for size, step, sent in ((4, 8, kill), (2, 17, term), (3, 30, kill)):
         run = Processes(name, tmp_path / "run", size)
         run.until(step)
         statuses = run.end(sent)

@@ -20,7 +20,7 @@ import bivouac as bv
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "python"
 GUIDE = ROOT / "docs" / "guide"
-STEPS = 60
+STEPS = 150
 
 pytestmark = [
     pytest.mark.usefixtures("sidecar"),

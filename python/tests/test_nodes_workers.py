@@ -277,7 +277,7 @@ def test_workers_of_nodes_end_with_a_trainer_that_is_killed(tmp_path: Path) -> N
         assert len(workers) == 2 and all(map(running, workers))
         process.kill()
         process.wait()
-        assert eventually(lambda: not any(map(running, workers)), 15)
+        assert eventually(lambda: not any(map(running, workers)), 60)
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()

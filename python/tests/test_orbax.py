@@ -208,7 +208,7 @@ link = _engine._client.connection()
 nodes = [["x"], ["x"], node, ["x"]]
 call = link.start("load", path=path, abstract=["d", ["none", "x", "xy", "y"], nodes])
 value = call.result()
-restorer = _restore.Restorer(_engine.map_memory(call.fds, value["bytes"]))
+restorer = _restore.Restorer(_restore.Mapped(_engine.map_memory(call.fds, value["bytes"])))
 boxes = dict(zip(value["tree"][1], value["tree"][2]))["xy"]
 array = restorer._sharded(boxes, tree["xy"].sharding)
 assert (np.asarray(array) == x).all()
