@@ -14,6 +14,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -30,7 +31,7 @@ func init() {
 		Doc: "Reads whole files and their labels. With file_root, each folder below it is a class: folders are sorted by the bytes of " +
 			"their names and numbered from 0, empty ones too, and so are the files in each; deeper folders are not entered.",
 		Outputs: []op.Port{{Name: "files", Doc: "the bytes of a file, uint8"}, {Name: "labels", Doc: "its label, int32 of shape [1]"}},
-		Params: withLoader([]op.Parameter{
+		Params: loaderargs.With([]op.Parameter{
 			{Name: "file_root", Type: op.String, Tuning: true, Doc: "Directory with a folder for each class, or what files and file_list are relative to."},
 			{Name: "file_list", Type: op.String, Tuning: true, Doc: "Text file with a path and its label on each line, instead of folders; its own folder is the default of file_root."},
 			{Name: "files", Type: op.Strings, Tuning: true, Doc: "Paths of the files, in this order, instead of folders."},
@@ -101,7 +102,7 @@ func checkFiles(c *op.Config) error {
 	case len(op.Get[[]string](c, "file_filters")) == 0:
 		return c.Invalid("file_filters", "at least one pattern", "no pattern", "")
 	}
-	return checkLoader(c)
+	return loaderargs.Check(c)
 }
 
 func (f *files) add(path string, size int64, label int32) {

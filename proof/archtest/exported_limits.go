@@ -68,6 +68,8 @@ func ExportedLimits() map[string]int {
 		"pipeline/fn":                     236,
 		"pipeline/graph":                  31,
 		"reader":                          6,
+		"reader/index":                    27,
+		"reader/shards":                   14,
 		"record":                          5,
 		"rng":                             39,
 		"rng/libstdcxx":                   62,

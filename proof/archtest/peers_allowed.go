@@ -36,7 +36,7 @@ func PeerLiterals() map[string]int {
 		"op/generic":                 3,
 		"op/random":                  2,
 		"pipeline":                   8,
-		"reader":                     5,
+		"reader/internal/loaderargs": 5,
 		"store":                      1,
 		"store/storetest":            5,
 	}

@@ -1,0 +1,168 @@
+package index
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/reader/shards"
+)
+
+// Open maps an index into memory. It reads the description of the files and no record.
+func Open(path string) (*Index, error) {
+	data, unmap, err := mapFile(path)
+	if err != nil {
+		return nil, fileError("index.Open", path, err)
+	}
+	x, err := newIndex(data, path, unmap)
+	if err != nil {
+		unmap() //nolint:errcheck // the other error says more
+		return nil, err
+	}
+	return x, nil
+}
+
+func fileError(op, path string, err error) error {
+	var own *errs.Error
+	if err == nil || errors.As(err, &own) {
+		return err
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return &errs.Error{Kind: shards.Kind(err), Op: op, Subject: path, Err: err}
+}
+
+// Write makes a file of an index that Build returned, or replaces it, in one step. The file is
+// durable when Write returns.
+func Write(path string, x *Index) (err error) {
+	defer func() { err = fileError("index.Write", path, err) }()
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()           //nolint:errcheck // the first error says more
+			os.Remove(f.Name()) //nolint:errcheck // the first error says more
+		}
+	}()
+	w := bufio.NewWriterSize(f, 1<<20)
+	if err := merge(w, x.Format(), []*Index{x}); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+// Find returns where the records of a set are: from the index at path, or if path is "" from the
+// file bivouac.index beside the first file, or if there is none by Build. An index may be about
+// more files than the set. Fails with errs.Mismatch if the index is of another format, lacks a file
+// of the set, or if a file was changed since.
+func Find(ctx context.Context, op string, set *shards.Set, f Format, path string) (*Index, error) {
+	given := path != ""
+	if !given {
+		path = filepath.Join(filepath.Dir(set.Path(0)), Name)
+	}
+	x, err := Open(path)
+	if err != nil {
+		if !given && errors.Is(err, errs.NotFound) {
+			return Build(ctx, op, set, f, BuildOptions{})
+		}
+		return nil, errs.Wrap(op, "", err)
+	}
+	found, err := x.of(ctx, op, set, f, path)
+	if err != nil {
+		x.Close() //nolint:errcheck // the other error says more
+		if !given && errors.Is(err, errAnother) {
+			return Build(ctx, op, set, f, BuildOptions{})
+		}
+		return nil, err
+	}
+	return found, nil
+}
+
+// errAnother is in the chain of an error about an index of other files than the set.
+var errAnother = errors.New("the index is of other data")
+
+// of returns an index of the files of a set.
+func (x *Index) of(ctx context.Context, op string, set *shards.Set, f Format, path string) (*Index, error) {
+	const again = "make the index again with bivouac index"
+	if x.Format() != f.Name {
+		return nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: path, Want: "an index of " + f.Name, Got: "an index of " + x.Format(),
+			Err: errAnother, Remedy: again}
+	}
+	root, places := filepath.Dir(path), make(map[string]int, len(x.files))
+	for i, file := range x.files {
+		name := filepath.FromSlash(file.Name)
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(root, name)
+		}
+		places[name] = i
+	}
+	chosen, same := make([]int, set.Len()), set.Len() == len(x.files)
+	for i := range chosen {
+		at, ok := places[filepath.Clean(set.Path(i))]
+		if !ok {
+			return nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: path, Want: "an index that has " + set.Path(i),
+				Got: fmt.Sprintf("an index of %d other files", len(x.files)), Err: errAnother, Remedy: again}
+		}
+		if err := x.unchanged(ctx, op, set, i, x.files[at]); err != nil {
+			return nil, err
+		}
+		chosen[i], same = at, same && at == i
+	}
+	if same {
+		return x, nil
+	}
+	return x.choose(chosen), nil
+}
+
+// unchanged checks that file i of the set is the file that the index knows.
+func (x *Index) unchanged(ctx context.Context, op string, set *shards.Set, i int, want File) error {
+	got := set.File(i)
+	if got.Size == want.Size && got.ModTime.UnixNano() == want.Time {
+		return nil
+	}
+	changed := func(what, was, is string) error {
+		return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: got.Path, Want: what + was + ", as when its index was made", Got: is,
+			Remedy: "make the index again with bivouac index"}
+	}
+	if got.Size != want.Size {
+		return changed("", fmt.Sprintf("%d bytes", want.Size), fmt.Sprintf("%d bytes", got.Size))
+	}
+	probe, err := probeOf(ctx, set, i)
+	if err != nil {
+		return errs.Wrap(op, "", err)
+	}
+	if probe != want.Probe {
+		return changed("contents ", "of "+time.Unix(0, want.Time).UTC().Format(time.RFC3339), "other contents, changed at "+got.ModTime.UTC().Format(time.RFC3339))
+	}
+	return nil
+}

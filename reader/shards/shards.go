@@ -1,0 +1,323 @@
+// Package shards reads the files in which a data set is stored.
+//
+// A [Set] knows its files from the start and opens them when they are read. It keeps a limited
+// number of them open. A file that was replaced is noticed when it is opened again: its size or its
+// time of change differs from those at the start.
+package shards
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// DefaultOpen is the number of files that a Set keeps open. Systems allow 1,024 to a process.
+const DefaultOpen = 256
+
+// File describes a file of a set.
+type File struct {
+	Path    string
+	Size    int64
+	ModTime time.Time
+}
+
+// Set is the files of a data set. All methods are safe for concurrent use.
+type Set struct {
+	op    string // the reader, for errors
+	files []File
+	limit int
+	table []atomic.Pointer[handle] // of the open files
+
+	mu     sync.Mutex // held to change the table
+	open   int
+	hand   int // where the search for a file to close goes on
+	closed bool
+}
+
+// handle is an open file. It is closed when its last user lets go of it; the table is one of them.
+type handle struct {
+	r      store.Reader
+	users  atomic.Int64
+	recent atomic.Bool // it was used since the search for a file to close last saw it
+}
+
+// Open describes the files with the given paths, in this order. op is the name of the reader and
+// begins every error. Fails with errs.NotFound for a file that is missing and with errs.Invalid for
+// no path at all, for a directory, and for a path that looks like a URL.
+func Open(ctx context.Context, op string, paths []string) (*Set, error) {
+	return OpenLimit(ctx, op, paths, DefaultOpen)
+}
+
+// OpenLimit works like Open. The set keeps at most limit files open, and at least one.
+func OpenLimit(ctx context.Context, op string, paths []string, limit int) (*Set, error) {
+	if len(paths) == 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Want: "at least one file", Got: "no path"}
+	}
+	s := &Set{op: op, files: make([]File, len(paths)), limit: max(1, limit), table: make([]atomic.Pointer[handle], len(paths))}
+	for i, path := range paths {
+		if err := ctx.Err(); err != nil {
+			return nil, s.fail(path, err)
+		}
+		info, err := os.Stat(path)
+		if err == nil && !info.Mode().IsRegular() {
+			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: path, Want: "a file", Got: kindOfFile(info)}
+		}
+		if err != nil {
+			return nil, s.fail(path, err)
+		}
+		s.files[i] = File{path, info.Size(), info.ModTime()}
+	}
+	return s, nil
+}
+
+func kindOfFile(info fs.FileInfo) string {
+	if info.IsDir() {
+		return "a directory"
+	}
+	return "a special file (" + info.Mode().Type().String() + ")"
+}
+
+// Len returns the number of files.
+func (s *Set) Len() int { return len(s.files) }
+
+// File describes a file as it was when the set was opened.
+func (s *Set) File(i int) File { return s.files[i] }
+
+// Path returns the path of a file as it was given.
+func (s *Set) Path(i int) string { return s.files[i].Path }
+
+// Size returns the size of a file in bytes.
+func (s *Set) Size(i int) int64 { return s.files[i].Size }
+
+// ReadAt fills p with the bytes of a file from an offset on, or fails. A range that leads out of
+// the file is an error of kind errs.Corrupt: whoever named it was misled by the data. A file that
+// was replaced is an error of kind errs.Mismatch.
+func (s *Set) ReadAt(ctx context.Context, i int, p []byte, off int64) error {
+	f := &s.files[i]
+	if off < 0 || off > f.Size || int64(len(p)) > f.Size-off {
+		return &errs.Error{Kind: errs.Corrupt, Subject: f.Path,
+			Want: fmt.Sprintf("%d bytes at offset %d", len(p), off), Got: fmt.Sprintf("a file of %d bytes", f.Size),
+			Remedy: "the file was cut, or its index belongs to other data"}
+	}
+	h, err := s.take(ctx, i)
+	if err != nil {
+		return err
+	}
+	err = h.r.ReadAt(ctx, p, off)
+	h.release()
+	if err != nil {
+		return s.readError(i, err)
+	}
+	return nil
+}
+
+// ReadFile returns the contents of a file of at most limit bytes.
+func (s *Set) ReadFile(ctx context.Context, i int, limit int64) ([]byte, error) {
+	if n := s.files[i].Size; n > limit {
+		return nil, &errs.Error{Kind: errs.Exhausted, Op: s.op, Subject: s.files[i].Path,
+			Want: fmt.Sprintf("at most %d bytes", limit), Got: fmt.Sprint(n)}
+	}
+	b := make([]byte, s.files[i].Size)
+	return b, s.ReadAt(ctx, i, b, 0)
+}
+
+// Reader returns a view of a file as an io.ReaderAt, for code that scans it.
+func (s *Set) Reader(ctx context.Context, i int) *io.SectionReader {
+	return io.NewSectionReader(readerAt{ctx, s, i}, 0, s.files[i].Size)
+}
+
+type readerAt struct {
+	ctx context.Context
+	s   *Set
+	i   int
+}
+
+func (r readerAt) ReadAt(p []byte, off int64) (int, error) {
+	n, short := len(p), error(nil)
+	if rest := r.s.files[r.i].Size - off; int64(n) > rest {
+		n, short = int(max(0, rest)), io.EOF
+	}
+	if err := r.s.ReadAt(r.ctx, r.i, p[:n], off); err != nil {
+		return 0, err
+	}
+	return n, short
+}
+
+// take returns the open file i, which the caller releases.
+func (s *Set) take(ctx context.Context, i int) (*handle, error) {
+	if h := s.table[i].Load(); h != nil && h.retain() {
+		return h, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, &errs.Error{Kind: errs.Closed, Op: s.op, Subject: s.files[i].Path}
+	}
+	if h := s.table[i].Load(); h != nil && h.retain() {
+		return h, nil
+	}
+	r, err := s.openFile(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	for s.open >= s.limit {
+		s.evict()
+	}
+	h := &handle{r: r}
+	h.users.Store(2) // the table and the caller
+	h.recent.Store(true)
+	s.table[i].Store(h)
+	s.open++
+	return h, nil
+}
+
+// evict closes an open file that was not used lately. s.mu is held and a file is open.
+func (s *Set) evict() {
+	for {
+		s.hand = (s.hand + 1) % len(s.table)
+		h := s.table[s.hand].Load()
+		if h == nil || h.recent.Swap(false) {
+			continue
+		}
+		s.table[s.hand].Store(nil)
+		s.open--
+		h.release()
+		return
+	}
+}
+
+// openFile opens file i and checks that it is the file that the set was made of.
+func (s *Set) openFile(ctx context.Context, i int) (store.Reader, error) {
+	want := &s.files[i]
+	if err := ctx.Err(); err != nil {
+		return nil, s.fail(want.Path, err)
+	}
+	f, err := os.Open(want.Path)
+	if err != nil {
+		return nil, s.fail(want.Path, err)
+	}
+	info, err := f.Stat()
+	if err == nil && (info.Size() != want.Size || !info.ModTime().Equal(want.ModTime)) {
+		err = &errs.Error{Kind: errs.Mismatch, Op: s.op, Subject: want.Path,
+			Want:   fmt.Sprintf("the file as it was when the data set was opened: %d bytes, changed at %s", want.Size, stamp(want.ModTime)),
+			Got:    fmt.Sprintf("%d bytes, changed at %s", info.Size(), stamp(info.ModTime())),
+			Remedy: "open the data set again"}
+	}
+	if err != nil {
+		f.Close() //nolint:errcheck // nothing was written
+		return nil, s.fail(want.Path, err)
+	}
+	return &local{f, want.Size}, nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000000Z") }
+
+func (h *handle) retain() bool {
+	for {
+		n := h.users.Load()
+		if n == 0 {
+			return false
+		}
+		if h.users.CompareAndSwap(n, n+1) {
+			if !h.recent.Load() {
+				h.recent.Store(true)
+			}
+			return true
+		}
+	}
+}
+
+func (h *handle) release() {
+	if h.users.Add(-1) == 0 {
+		h.r.Close() //nolint:errcheck // nothing was written
+	}
+}
+
+// Close closes the files. A ReadAt that is running ends first.
+func (s *Set) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for i := range s.table {
+		if h := s.table[i].Swap(nil); h != nil {
+			h.release()
+		}
+	}
+	s.open = 0
+	return nil
+}
+
+// local is a file of this system as a store.Reader.
+type local struct {
+	f    *os.File
+	size int64
+}
+
+func (l *local) ReadAt(_ context.Context, p []byte, off int64) error {
+	n, err := l.f.ReadAt(p, off)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (l *local) Size() int64  { return l.size }
+func (l *local) Close() error { return l.f.Close() }
+
+// readError returns the error of a read. A file that ended early was changed: its size at the start
+// was larger.
+func (s *Set) readError(i int, err error) error {
+	f := &s.files[i]
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return &errs.Error{Kind: errs.Mismatch, Subject: f.Path,
+			Want: fmt.Sprintf("%d bytes, the size when the data set was opened", f.Size), Got: "a shorter file"}
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return &errs.Error{Kind: Kind(err), Subject: f.Path, Err: err}
+}
+
+// fail returns an error about the file at path.
+func (s *Set) fail(path string, err error) error {
+	var own *errs.Error
+	if errors.As(err, &own) {
+		return err
+	}
+	if errors.Is(err, fs.ErrNotExist) { // the path may be a URL or a home directory
+		if other := errs.CheckPath(path); other != nil {
+			return errs.Wrap(s.op, "", other)
+		}
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return &errs.Error{Kind: Kind(err), Op: s.op, Subject: path, Err: err}
+}
+
+// Kind returns the kind of an error of the system.
+func Kind(err error) errs.Kind {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errs.NotFound
+	case errors.Is(err, fs.ErrPermission):
+		return errs.Permission
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return errs.Canceled
+	}
+	return errs.IO
+}

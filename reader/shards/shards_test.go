@@ -1,0 +1,120 @@
+package shards
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+func makeFiles(t *testing.T, n int) []string {
+	var paths []string
+	for i := range n {
+		path := filepath.Join(t.TempDir(), fmt.Sprint(i))
+		if err := os.WriteFile(path, []byte(strings.Repeat(fmt.Sprint(i), 10)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// Many goroutines read more files than may be open, each the right bytes.
+func TestReadsWithinTheLimit(t *testing.T) {
+	ctx := context.Background()
+	s, err := OpenLimit(ctx, "test", makeFiles(t, 9), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var group sync.WaitGroup
+	for g := range 8 {
+		group.Go(func() {
+			b := make([]byte, 3)
+			for k := range 300 {
+				i := (g + k*k) % 9
+				if err := s.ReadAt(ctx, i, b, 4); err != nil || !bytes.Equal(b, []byte(strings.Repeat(fmt.Sprint(i), 3))) {
+					t.Errorf("file %d: %q, %v", i, b, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if s.open > 2 {
+		t.Errorf("%d files are open, the limit is 2", s.open)
+	}
+}
+
+// What is wrong with a file is said with its path: missing, a directory, a URL, nothing at all, too
+// short for a range, replaced, cut while it is open, closed.
+func TestErrors(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	for _, c := range []struct {
+		paths []string
+		want  errs.Kind
+		says  string
+	}{
+		{nil, errs.Invalid, "no path"},
+		{[]string{filepath.Join(dir, "no")}, errs.NotFound, "no"},
+		{[]string{dir}, errs.Invalid, "a directory"},
+		{[]string{"s3://bucket/a"}, errs.Unsupported, "s3://"},
+	} {
+		_, err := Open(ctx, "test", c.paths)
+		if err == nil || !strings.Contains(err.Error(), c.says) || !errors.Is(err, c.want) && c.want != errs.Unsupported {
+			t.Errorf("%q: %v", c.paths, err)
+		}
+	}
+	paths := makeFiles(t, 3)
+	s, err := OpenLimit(ctx, "test", paths, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 4)
+	for _, off := range []int64{-1, 7, 11, 1 << 62} {
+		if err := s.ReadAt(ctx, 0, b, off); !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), paths[0]) {
+			t.Errorf("offset %d: %v", off, err)
+		}
+	}
+	if err := os.WriteFile(paths[1], []byte("another"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ReadAt(ctx, 1, b, 0); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), paths[1]) {
+		t.Errorf("a replaced file: %v", err)
+	}
+	if err := s.ReadAt(ctx, 2, b, 0); err != nil {
+		t.Error(err)
+	}
+	if err := os.Truncate(paths[2], 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ReadAt(ctx, 2, b, 0); !errors.Is(err, errs.Mismatch) {
+		t.Errorf("a file that was cut while it was open: %v", err)
+	}
+	if _, err := s.ReadFile(ctx, 0, 9); !errors.Is(err, errs.Exhausted) {
+		t.Errorf("a file above the limit: %v", err)
+	}
+	if got, err := io.ReadAll(s.Reader(ctx, 0)); err != nil || string(got) != "0000000000" {
+		t.Errorf("as a reader: %q, %v", got, err)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := Open(cancelled, "test", paths); !errors.Is(err, errs.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.ReadAt(ctx, 0, b, 0); !errors.Is(err, errs.Closed) {
+		t.Errorf("closed: %v", err)
+	}
+}
