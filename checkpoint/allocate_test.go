@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -91,7 +92,7 @@ func TestAllocateFails(t *testing.T) {
 
 // TestFinal checks that the parts that a load calls final are final: they have the bytes of the
 // array, do not overlap, and the load neither reads nor writes them afterwards. Arrays, boxes and
-// casts in all layouts, and an archive of numpy, which has one checksum for an array.
+// casts in all layouts, an archive of numpy, which has one checksum for an array, and what torch wrote.
 func TestFinal(t *testing.T) {
 	state := map[string]any{
 		"large":  tensor.FromSlice(counted[float32](3<<20), 3, 1<<20),
@@ -126,6 +127,13 @@ func TestFinal(t *testing.T) {
 		t.Fatal(err)
 	}
 	finalAsLoaded(t, "npz", archive, nil)
+	for _, transposed := range []bool{false, true} {
+		path, _, _ := ptFile(t, 2<<10, transposed)
+		finalAsLoaded(t, fmt.Sprint("torch.save, transposed ", transposed), path, nil)
+	}
+	for _, dir := range []string{"flat", "fsdp"} { // with several files, and arrays in parts
+		finalAsLoaded(t, "DCP "+dir, filepath.Join("../testdata/dcp", dir), nil)
+	}
 }
 
 func counted[E int16 | uint8 | float32](n int) []E {
