@@ -147,7 +147,7 @@ def test_random_kills(tmp_path: Path, trainers: Callable[[Path, int], Trainer]) 
             pids = trainer.sidecars()
             time.sleep(order.random() * 0.06)
             for pid in pids:
-                with contextlib.suppress(ProcessLookupError):  # one of an older step ended by itself
+                with contextlib.suppress(ProcessLookupError):  # an older one may have ended
                     os.kill(pid, signal.SIGKILL)
                     of_sidecars += 1
             began = trainer.step
