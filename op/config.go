@@ -284,6 +284,8 @@ func render(v any) string {
 		return renderList(v)
 	case []string:
 		return renderList(v)
+	case []Feature:
+		return renderList(v)
 	}
 	return fmt.Sprint(v)
 }

@@ -17,23 +17,24 @@ type Type uint8
 
 // The types of parameters with the Go type of a constant.
 const (
-	Bool    Type = iota + 1 // bool
-	Int                     // int
-	Float                   // float64
-	String                  // string
-	Ints                    // []int; a single int stands for a list of one
-	Floats                  // []float64; a single number stands for a list of one
-	Strings                 // []string; a single string stands for a list of one
-	DType                   // tensor.DType
-	Image                   // ImageType
-	Interp                  // InterpType
-	Bools                   // []bool; a single bool stands for a list of one
-	DTypes                  // []tensor.DType; a single dtype stands for a list of one
+	Bool     Type = iota + 1 // bool
+	Int                      // int
+	Float                    // float64
+	String                   // string
+	Ints                     // []int; a single int stands for a list of one
+	Floats                   // []float64; a single number stands for a list of one
+	Strings                  // []string; a single string stands for a list of one
+	DType                    // tensor.DType
+	Image                    // ImageType
+	Interp                   // InterpType
+	Bools                    // []bool; a single bool stands for a list of one
+	DTypes                   // []tensor.DType; a single dtype stands for a list of one
+	Features                 // []Feature; a single one stands for a list of one
 )
 
 var typeNames = []string{
 	"", "bool", "int", "float", "string", "list of int", "list of float", "list of string", "dtype", "image type", "interpolation",
-	"list of bool", "list of dtype",
+	"list of bool", "list of dtype", "list of features",
 }
 
 // String returns the type in words.
@@ -234,6 +235,8 @@ func (p *Parameter) Convert(v any) (any, error) {
 		out, ok = toList(v, as[bool])
 	case DTypes:
 		out, ok = toList(v, as[tensor.DType])
+	case Features:
+		out, ok = toFeatures(v)
 	case DType:
 		out, ok = v.(tensor.DType)
 	case Image:

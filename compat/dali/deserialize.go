@@ -312,6 +312,17 @@ func (r *rebuilder) arguments(s *op.Schema, o *pipeproto.Op) (op.Args, error) {
 	for i := range o.Args {
 		a := &o.Args[i]
 		p, ok := s.Param(a.Name)
+		if ok && p.Type == op.Features {
+			features, err := featuresOf(o.Argument(featureNames), a)
+			if err != nil {
+				return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument " + a.Name, Want: p.Type.String(), Got: err.Error()}
+			}
+			args[a.Name] = features
+			continue
+		}
+		if !ok && a.Name == featureNames && o.Argument("features") != nil {
+			continue // features has it
+		}
 		if !ok && own[a.Name] || !ok && strings.HasPrefix(a.Name, "_") {
 			continue
 		}

@@ -14,11 +14,18 @@ var words = map[string]string{
 // SchemaName returns DALI's name of an operator in a serialized pipeline. The argument is Bivouac's
 // full name: "decoders__Image" for "decoders.image", "_TensorSubscript" for "_tensor_subscript".
 func SchemaName(operator string) string {
+	if name, ok := irregular[operator]; ok {
+		return name
+	}
 	path := strings.Split(operator, ".")
 	last := len(path) - 1
 	path[last] = class(path[last])
 	return strings.Join(path, "__")
 }
+
+// irregular are the names of schemas that do not follow from the operator's name: DALI makes these
+// operators in Python.
+var irregular = map[string]string{"readers.tfrecord": "readers___TFRecord", "tfrecord_reader": "_TFRecordReader"}
 
 // class returns the last part of the schema's name: "CropMirrorNormalize" for
 // "crop_mirror_normalize". Underscores at the ends stay.

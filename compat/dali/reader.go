@@ -42,7 +42,7 @@ type ReaderOptions struct {
 	// original list if it is set, and the list of the epoch before if it is not.
 	Checkpointing bool
 	// Container marks a reader of containers (tfrecord, mxnet, webdataset, caffe), which never
-	// shuffles the list of all samples at its start.
+	// shuffles the list of all samples. ShuffleAfterEpoch only makes it stick to its shard.
 	Container bool
 }
 
@@ -111,6 +111,9 @@ func NewReaderOrder(o ReaderOptions) (*ReaderOrder, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
+	}
+	if o.Container && o.ShuffleAfterEpoch {
+		o.ShuffleAfterEpoch, o.StickToShard = false, true
 	}
 	r := &ReaderOrder{options: o, shards: shardsOf(o)}
 	first := libstdcxx.SeedSeq{uint32(o.Seed)}.Minstd()

@@ -124,6 +124,14 @@ func constants(n *graph.Node) ([]pipeproto.Argument, error) {
 		if !ok || !n.Config.Given(p.Name) {
 			continue
 		}
+		if features, isFeatures := v.([]op.Feature); isFeatures {
+			more, err := featureArguments(p.Name, features)
+			if err != nil {
+				return nil, n.Config.Unsupported(p.Name, "features that DALI can write", err.Error())
+			}
+			list = append(list, more...)
+			continue
+		}
 		a, ok := argument(p.Name, v)
 		if !ok {
 			return nil, n.Config.Unsupported(p.Name, "a value that DALI can hold", "another")

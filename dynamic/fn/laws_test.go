@@ -198,6 +198,8 @@ func anyArgument(t *rapid.T, p *op.Parameter, size int) any {
 		return op.InterpType(rapid.IntRange(0, 6).Draw(t, "filter"))
 	case op.Bools:
 		return rapid.SliceOfN(rapid.Bool(), 0, 3).Draw(t, "bools")
+	case op.Features:
+		return []op.Feature{op.VarLen("x", tensor.Int64, 0)}
 	}
 	return []tensor.DType{tensor.Uint8, tensor.Float32}
 }

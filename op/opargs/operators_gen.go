@@ -542,6 +542,9 @@ type MultiPaste struct {
 	ShapesRel op.Arg[float64] `op:"shapes_rel"`
 }
 
+// MxnetReader are the arguments of mxnet_reader.
+type MxnetReader = ReadersMxnet
+
 // Normalize are the arguments of normalize.
 type Normalize struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -1251,6 +1254,9 @@ type TensorResize struct {
 	// Whether the resized part grows or shrinks to match a rounded size. Default: true.
 	SubpixelScale op.Arg[bool] `op:"subpixel_scale"`
 }
+
+// TfrecordReader are the arguments of tfrecord_reader.
+type TfrecordReader = ReadersTfrecord
 
 // Transpose are the arguments of transpose.
 type Transpose struct {

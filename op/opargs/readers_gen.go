@@ -82,3 +82,133 @@ type ReadersFile struct {
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
 	SkipCachedImages bool `op:"skip_cached_images"`
 }
+
+// ReadersMxnet are the arguments of readers.mxnet.
+type ReadersMxnet struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Paths of the RecordIO files, in this order. Required.
+	Path []string `op:"path"`
+
+	// An index with a line "key offset" for each record: one for each file, or one for all files, as if they were
+	// one after the other; or one bivouac.index. An empty list stands for the bivouac.index beside the data, or
+	// for what is found in the files. Required.
+	IndexPath []string `op:"index_path"`
+
+	// Whether each epoch comes in its own random order instead of the order of the data set. Default: false.
+	RandomShuffle bool `op:"random_shuffle"`
+
+	// Seed of the order; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+
+	// Each epoch comes in an order of its own, in DALI by shuffling the whole list. Default: false.
+	ShuffleAfterEpoch bool `op:"shuffle_after_epoch"`
+
+	// Seed of shuffle_after_epoch; by default 524287 in DALI's mode, else the reader's seed.
+	ShuffleAfterEpochSeed op.Arg[int] `op:"shuffle_after_epoch_seed"`
+
+	// Number of parts that the data set is cut into, for as many pipelines. Default: 1.
+	NumShards op.Arg[int] `op:"num_shards"`
+
+	// The part that is read first. Default: 0.
+	ShardId int `op:"shard_id"`
+
+	// Reads the same part in every epoch; otherwise the next one. Default: false.
+	StickToShard bool `op:"stick_to_shard"`
+
+	// Fills the last batch of an epoch with its last sample, so that all shards have as many batches. Default:
+	// false.
+	PadLastBatch bool `op:"pad_last_batch"`
+
+	// Number of samples that DALI's shuffle picks from. Outside DALI's mode all samples are shuffled, for any
+	// value. Default: 1024.
+	InitialFill op.Arg[int] `op:"initial_fill"`
+
+	// Batches that DALI's reader reads ahead; no effect: Options.ReadAheadBytes bounds what is read ahead.
+	// Default: 1.
+	PrefetchQueueDepth op.Arg[int] `op:"prefetch_queue_depth"`
+
+	// Memory that DALI sets aside for a sample; no effect. Default: 1048576.
+	TensorInitBytes op.Arg[int] `op:"tensor_init_bytes"`
+
+	// Asks the system to read files ahead; no effect. Default: false.
+	ReadAhead bool `op:"read_ahead"`
+
+	// Looks at the data set when the first batch is made; no effect: that is done when a pipeline is made.
+	// Default: false.
+	LazyInit bool `op:"lazy_init"`
+
+	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	DontUseMmap bool `op:"dont_use_mmap"`
+
+	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
+	SkipCachedImages bool `op:"skip_cached_images"`
+}
+
+// ReadersTfrecord are the arguments of readers.tfrecord.
+type ReadersTfrecord struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Paths of the TFRecord files, in this order. Required.
+	Path []string `op:"path"`
+
+	// An index of each file, with a line "offset length" for each record; or one bivouac.index. By default the
+	// bivouac.index beside the data, or what is found in the files.
+	IndexPath []string `op:"index_path"`
+
+	// The features to read: name, type, and a fixed shape or a variable length. The default is the value of a
+	// record without a fixed feature; one of variable length has no values then. Required.
+	Features []op.Feature `op:"features"`
+
+	// Reads past the cache of the system; no effect. Default: false.
+	UseODirect bool `op:"use_o_direct"`
+
+	// Whether each epoch comes in its own random order instead of the order of the data set. Default: false.
+	RandomShuffle bool `op:"random_shuffle"`
+
+	// Seed of the order; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+
+	// Each epoch comes in an order of its own, in DALI by shuffling the whole list. Default: false.
+	ShuffleAfterEpoch bool `op:"shuffle_after_epoch"`
+
+	// Seed of shuffle_after_epoch; by default 524287 in DALI's mode, else the reader's seed.
+	ShuffleAfterEpochSeed op.Arg[int] `op:"shuffle_after_epoch_seed"`
+
+	// Number of parts that the data set is cut into, for as many pipelines. Default: 1.
+	NumShards op.Arg[int] `op:"num_shards"`
+
+	// The part that is read first. Default: 0.
+	ShardId int `op:"shard_id"`
+
+	// Reads the same part in every epoch; otherwise the next one. Default: false.
+	StickToShard bool `op:"stick_to_shard"`
+
+	// Fills the last batch of an epoch with its last sample, so that all shards have as many batches. Default:
+	// false.
+	PadLastBatch bool `op:"pad_last_batch"`
+
+	// Number of samples that DALI's shuffle picks from. Outside DALI's mode all samples are shuffled, for any
+	// value. Default: 1024.
+	InitialFill op.Arg[int] `op:"initial_fill"`
+
+	// Batches that DALI's reader reads ahead; no effect: Options.ReadAheadBytes bounds what is read ahead.
+	// Default: 1.
+	PrefetchQueueDepth op.Arg[int] `op:"prefetch_queue_depth"`
+
+	// Memory that DALI sets aside for a sample; no effect. Default: 1048576.
+	TensorInitBytes op.Arg[int] `op:"tensor_init_bytes"`
+
+	// Asks the system to read files ahead; no effect. Default: false.
+	ReadAhead bool `op:"read_ahead"`
+
+	// Looks at the data set when the first batch is made; no effect: that is done when a pipeline is made.
+	// Default: false.
+	LazyInit bool `op:"lazy_init"`
+
+	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	DontUseMmap bool `op:"dont_use_mmap"`
+
+	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
+	SkipCachedImages bool `op:"skip_cached_images"`
+}

@@ -281,7 +281,7 @@ func fieldType(p *op.Parameter) string {
 		op.Bool: "bool", op.Int: "int", op.Float: "float64", op.String: "string",
 		op.Ints: "[]int", op.Floats: "[]float64", op.Strings: "[]string",
 		op.DType: "tensor.DType", op.Image: "op.ImageType", op.Interp: "op.InterpType",
-		op.Bools: "[]bool", op.DTypes: "[]tensor.DType",
+		op.Bools: "[]bool", op.DTypes: "[]tensor.DType", op.Features: "[]op.Feature",
 	}[p.Type]
 	list := strings.HasPrefix(plain, "[]")
 	zero := p.Default == nil && p.Type == op.String || p.Default != nil && reflect.ValueOf(p.Default).IsZero()

@@ -408,6 +408,17 @@ func MultiPaste(p *pipeline.Builder, args MultiPasteArgs, inputs ...pipeline.Nod
 	return out[0]
 }
 
+// MxnetReaderArgs are the arguments of mxnet_reader.
+type MxnetReaderArgs = opargs.MxnetReader
+
+// MxnetReader is mxnet_reader, an older name of readers.mxnet; see [ReadersMxnet].
+//
+// Deprecated: use readers.mxnet
+func MxnetReader(p *pipeline.Builder, args MxnetReaderArgs) (images, labels pipeline.Node) {
+	out := p.Op("mxnet_reader", args)
+	return out[0], out[1]
+}
+
 // NormalizeArgs are the arguments of normalize.
 type NormalizeArgs = opargs.Normalize
 
@@ -742,6 +753,16 @@ type TensorResizeArgs = opargs.TensorResize
 func TensorResize(p *pipeline.Builder, data pipeline.Node, args TensorResizeArgs) (resized pipeline.Node) {
 	out := p.Op("tensor_resize", args, data)
 	return out[0]
+}
+
+// TfrecordReaderArgs are the arguments of tfrecord_reader.
+type TfrecordReaderArgs = opargs.TfrecordReader
+
+// TfrecordReader is tfrecord_reader, an older name of readers.tfrecord; see [ReadersTfrecord].
+//
+// Deprecated: use readers.tfrecord
+func TfrecordReader(p *pipeline.Builder, args TfrecordReaderArgs) []pipeline.Node {
+	return p.Op("tfrecord_reader", args)
 }
 
 // TransposeArgs are the arguments of transpose.

@@ -3,7 +3,9 @@ package index
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -26,9 +28,19 @@ type Format struct {
 	// and no payload. An error of add ends it. A file that is damaged is an error of kind
 	// errs.Corrupt that names the record and the offset.
 	Scan func(ctx context.Context, r *io.SectionReader, add func(Record) error) error
-	// Verify checks the bytes of a record with the checksums that the format has. It is nil if the
-	// format has none.
+	// Verify checks the bytes of a record with the checksums that the format has, or their form if it
+	// has none. It may be nil.
 	Verify func(record []byte) error
+	// Lines is the index of one file that other programs have, or nil.
+	Lines *Lines
+}
+
+// Lines is an index in text, which other programs read.
+type Lines struct {
+	// Path returns where the index of a file is kept.
+	Path func(file string) string
+	// Write writes the index of one file with n records.
+	Write func(w io.Writer, n int64, records iter.Seq2[Record, error]) error
 }
 
 // BuildOptions say how an index is made.
@@ -49,32 +61,75 @@ type BuildOptions struct {
 
 // Build finds the records of all files of a set. op begins its errors.
 func Build(ctx context.Context, op string, set *shards.Set, f Format, o BuildOptions) (*Index, error) {
-	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
+	return builder{op: op, set: set, format: f.Name, o: o, probed: true, scan: scanner(set, f)}.build(ctx)
+}
+
+// inMemory finds the records of all files of a set for an index that is not written.
+func inMemory(ctx context.Context, op string, set *shards.Set, f Format) (*Index, error) {
+	return builder{op: op, set: set, format: f.Name, scan: scanner(set, f)}.build(ctx)
+}
+
+// FromLists returns an index in memory of records that another index lists: list calls add for each
+// record of file i of the set, in their order. op begins the errors, and format is the name of the
+// format. A record outside of its file is an error of kind errs.Mismatch. The index has the
+// fingerprint of one that Build makes if it lists the same records.
+func FromLists(ctx context.Context, op string, set *shards.Set, format string, list func(ctx context.Context, i int, add func(Record) error) error) (*Index, error) {
+	return builder{op: op, set: set, format: format, scan: func(ctx context.Context, i int, add func(Record) error) error {
+		size := set.Size(i)
+		return list(ctx, i, func(r Record) error {
+			if r.Offset < 0 || r.Length < 0 || r.Offset > size || r.Length > size-r.Offset {
+				return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("a record within %s, which has %d bytes", set.Path(i), size),
+					Got: fmt.Sprintf("%d bytes at offset %d", r.Length, r.Offset), Remedy: "the index belongs to other data, or the file was cut"}
+			}
+			return add(r)
+		})
+	}}.build(ctx)
+}
+
+// scanner scans the files of a set.
+func scanner(set *shards.Set, f Format) func(ctx context.Context, i int, add func(Record) error) error {
+	return func(ctx context.Context, i int, add func(Record) error) error {
+		return errs.Wrap("", set.Path(i), f.Scan(ctx, set.Reader(ctx, i), add))
+	}
+}
+
+// builder makes an index.
+type builder struct {
+	op, format string
+	set        *shards.Set
+	o          BuildOptions
+	probed     bool // files get checksums of a few places
+	scan       func(ctx context.Context, i int, add func(Record) error) error
+}
+
+func (b builder) build(ctx context.Context) (*Index, error) {
+	workers := b.o.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	parts := make([]*Index, set.Len())
+	parts := make([]*Index, b.set.Len())
 	var next atomic.Int64
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	files, done := 0, int64(0)
-	for range min(o.Workers, set.Len()) {
+	for range min(workers, b.set.Len()) {
 		group.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= set.Len() || ctx.Err() != nil {
+				if i >= b.set.Len() || ctx.Err() != nil {
 					return
 				}
-				x, err := buildFile(ctx, op, set, i, f, o)
+				x, err := b.file(ctx, i)
 				if err != nil {
 					cancel(err)
 					return
 				}
 				parts[i] = x
 				mu.Lock()
-				if files, done = files+1, done+set.Size(i); o.OnFile != nil {
-					o.OnFile(files, done)
+				if files, done = files+1, done+b.set.Size(i); b.o.OnFile != nil {
+					b.o.OnFile(files, done)
 				}
 				mu.Unlock()
 			}
@@ -83,56 +138,59 @@ func Build(ctx context.Context, op string, set *shards.Set, f Format, o BuildOpt
 	group.Wait()
 	if err := context.Cause(ctx); err != nil {
 		if ctx.Err() != nil && errs.KindOf(err) == errs.Other {
-			err = &errs.Error{Kind: errs.Canceled, Op: op, Err: err}
+			err = &errs.Error{Kind: errs.Canceled, Op: b.op, Err: err}
 		}
 		return nil, err
 	}
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
-	return bytesOf("the index of "+set.Path(0), func(w *bytes.Buffer) error { return merge(w, f.Name, parts) })
+	return bytesOf("the index of "+b.set.Path(0), func(w *bytes.Buffer) error { return merge(w, b.format, parts) })
 }
 
-// buildFile finds the records of one file.
-func buildFile(ctx context.Context, op string, set *shards.Set, i int, f Format, o BuildOptions) (*Index, error) {
-	file, err := describe(ctx, set, i, o.Root)
+// file finds the records of one file.
+func (b builder) file(ctx context.Context, i int) (*Index, error) {
+	file, err := b.describe(ctx, i)
 	if err != nil {
-		return nil, errs.Wrap(op, "", err)
+		return nil, errs.Wrap(b.op, "", err)
 	}
-	if o.Done != nil {
-		if x := o.Done(file); x != nil {
+	if b.o.Done != nil {
+		if x := b.o.Done(file); x != nil {
 			return x, nil
 		}
 	}
 	var t table
 	hash := state.NewHasher("bivouac.index.file.v1")
-	hash.String(f.Name)
+	hash.String(b.format)
 	hash.Int(file.Size)
-	err = f.Scan(ctx, set.Reader(ctx, i), func(r Record) error {
+	err = b.scan(ctx, i, func(r Record) error {
 		t.add(r, hash)
 		return ctx.Err()
 	})
 	if err != nil {
-		return nil, errs.Wrap(op, set.Path(i), err)
+		return nil, errs.Wrap(b.op, "", err)
 	}
-	x, err := bytesOf("the index of "+set.Path(i), func(b *bytes.Buffer) error { file.Print = hash.Sum(); return t.write(b, f.Name, file) })
-	if err == nil && o.Keep != nil {
-		err = o.Keep(x)
+	x, err := bytesOf("the index of "+b.set.Path(i), func(w *bytes.Buffer) error { file.Print = hash.Sum(); return t.write(w, b.format, file) })
+	if err == nil && b.o.Keep != nil {
+		err = b.o.Keep(x)
 	}
 	return x, err
 }
 
-// describe returns how an index names a file of a set.
-func describe(ctx context.Context, set *shards.Set, i int, root string) (File, error) {
-	f := set.File(i)
-	name := f.Path
-	if root != "" {
-		if rel, err := filepath.Rel(root, name); err == nil {
+// describe returns how an index names a file of the set.
+func (b builder) describe(ctx context.Context, i int) (f File, err error) {
+	file := b.set.File(i)
+	name := file.Path
+	if b.o.Root != "" {
+		if rel, err := filepath.Rel(b.o.Root, name); err == nil {
 			name = rel
 		}
 	}
-	probe, err := probeOf(ctx, set, i)
-	return File{Name: filepath.ToSlash(name), Size: f.Size, Time: f.ModTime.UnixNano(), Probe: probe}, err
+	f = File{Name: filepath.ToSlash(name), Size: file.Size, Time: file.ModTime.UnixNano()}
+	if b.probed {
+		f.Probe, err = probeOf(ctx, b.set, i)
+	}
+	return f, err
 }
 
 // probeOf returns a checksum of 16 places of a file, the first and the last among them.

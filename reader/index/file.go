@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -26,6 +28,18 @@ func Open(path string) (*Index, error) {
 		return nil, err
 	}
 	return x, nil
+}
+
+// Is reports whether the file at path begins like an index that Write made.
+func Is(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [len(magic)]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && string(head[:]) == magic
 }
 
 func fileError(op, path string, err error) error {
@@ -82,18 +96,18 @@ func Write(path string, x *Index) (err error) {
 }
 
 // Find returns where the records of a set are: from the index at path, or if path is "" from the
-// file bivouac.index beside the first file, or if there is none by Build. An index may be about
-// more files than the set. Fails with errs.Mismatch if the index is of another format, lacks a file
+// file bivouac.index beside the first file or in the folder that all files are below, or else from
+// the files. An index may be about more files than the set. Fails with errs.Mismatch if the index is of another format, lacks a file
 // of the set, or if a file was changed since.
 func Find(ctx context.Context, op string, set *shards.Set, f Format, path string) (*Index, error) {
 	given := path != ""
 	if !given {
-		path = filepath.Join(filepath.Dir(set.Path(0)), Name)
+		path = beside(set)
 	}
 	x, err := Open(path)
 	if err != nil {
 		if !given && errors.Is(err, errs.NotFound) {
-			return Build(ctx, op, set, f, BuildOptions{})
+			return inMemory(ctx, op, set, f)
 		}
 		return nil, errs.Wrap(op, "", err)
 	}
@@ -101,11 +115,36 @@ func Find(ctx context.Context, op string, set *shards.Set, f Format, path string
 	if err != nil {
 		x.Close() //nolint:errcheck // the other error says more
 		if !given && errors.Is(err, errAnother) {
-			return Build(ctx, op, set, f, BuildOptions{})
+			return inMemory(ctx, op, set, f)
 		}
 		return nil, err
 	}
 	return found, nil
+}
+
+// beside returns the path of the index beside the files of a set.
+func beside(set *shards.Set) string {
+	dir := filepath.Dir(set.Path(0))
+	path := filepath.Join(dir, Name)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	for i := range set.Len() {
+		for !within(dir, filepath.Dir(set.Path(i))) {
+			up := filepath.Dir(dir)
+			if up == dir {
+				return path
+			}
+			dir = up
+		}
+	}
+	return filepath.Join(dir, Name)
+}
+
+// within reports whether path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // errAnother is in the chain of an error about an index of other files than the set.

@@ -287,6 +287,29 @@ func (x *Index) Parts(id int64, list []Part) ([]Part, error) {
 	return list, nil
 }
 
+// Record returns a record: where it lies in its file, its key and its parts.
+func (x *Index) Record(id int64) (r Record, err error) {
+	s, err := x.Span(id)
+	if err != nil {
+		return r, err
+	}
+	r = Record{Offset: s.Offset, Length: s.Length}
+	if r.Key, err = x.Key(id); err != nil {
+		return r, err
+	}
+	r.Parts, err = x.Parts(id, nil)
+	return r, err
+}
+
+// In returns the ids of the records of a file: from is the first, and to is the one after the last.
+func (x *Index) In(file int) (from, to int64) {
+	from, to = x.files[file].First, x.records
+	if file+1 < len(x.files) {
+		to = x.files[file+1].First
+	}
+	return from, to
+}
+
 // PartNames returns the names that parts have, in the order in which they first come. The caller
 // must not change them.
 func (x *Index) PartNames() []string { return x.names }
@@ -296,10 +319,7 @@ func (x *Index) choose(chosen []int) *Index {
 	y := *x
 	y.files, y.under, y.records = make([]File, len(chosen)), make([]int64, len(chosen)), 0
 	for i, at := range chosen {
-		end := x.records
-		if at+1 < len(x.files) {
-			end = x.files[at+1].First
-		}
+		_, end := x.In(at)
 		y.files[i], y.under[i] = x.files[at], x.under[at]
 		y.files[i].First = y.records
 		y.records += end - x.files[at].First

@@ -1,0 +1,104 @@
+package reader
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/index"
+	"github.com/bivouac-ml/bivouac/reader/shards"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// container reads the records of files with many records. Readers of one format each embed it.
+type container struct {
+	set   *shards.Set
+	index *index.Index
+	info  Info
+}
+
+// openSet describes the files that an argument lists. Each may be listed once.
+func openSet(ctx context.Context, c *op.Config, name, arg string) (*shards.Set, error) {
+	paths := op.Get[[]string](c, arg)
+	seen := make(map[string]bool, len(paths))
+	for _, path := range paths {
+		if clean := filepath.Clean(path); seen[clean] {
+			return nil, c.Invalid(arg, "each file once", path+" twice", "a sample that comes twice has two ids: copy the file if that is meant")
+		} else {
+			seen[clean] = true
+		}
+	}
+	return shards.Open(ctx, name, paths)
+}
+
+// newContainer returns the records of a set. sum adds to the fingerprint what else decides about
+// the samples.
+func newContainer(name string, set *shards.Set, x *index.Index, sum func(h *state.Hasher)) (*container, error) {
+	if x.Records() == 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: set.Path(0), Want: "at least one record",
+			Got: fmt.Sprintf("no record in %d files", set.Len())}
+	}
+	h := state.NewHasher("bivouac." + name + ".v1")
+	h.String(x.Fingerprint())
+	if sum != nil {
+		sum(h)
+	}
+	return &container{set: set, index: x, info: Info{Format: name, Samples: x.Records(), Fingerprint: h.Sum()}}, nil
+}
+
+// Info implements Source.
+func (c *container) Info() Info { return c.info }
+
+// Size implements Source.
+func (c *container) Size(id int64) int64 { return c.index.Length(id) }
+
+// Describe implements Source.
+func (c *container) Describe(id int64) string {
+	s, err := c.index.Span(id)
+	if err != nil {
+		return fmt.Sprintf("record %d", id)
+	}
+	from, _ := c.index.In(s.File)
+	return fmt.Sprintf("record %d of %s, at byte %d", id-from, c.set.Path(s.File), s.Offset)
+}
+
+// Close implements Source.
+func (c *container) Close() error {
+	err := c.set.Close()
+	if e := c.index.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// read fills p with the bytes of a record.
+func (c *container) read(ctx context.Context, at index.Span, p []byte) error {
+	return c.set.ReadAt(ctx, at.File, p, at.Offset)
+}
+
+// buffer is memory of a worker that records are read into.
+type buffer struct{ data []byte }
+
+func (b *buffer) grow(n int64) []byte {
+	if int64(cap(b.data)) < n {
+		b.data = make([]byte, n+n/4)
+	}
+	return b.data[:n]
+}
+
+// named returns the index that an argument names, or nil if the argument names none: one file for
+// each file of the set, or one file that package index wrote.
+func named(ctx context.Context, c *op.Config, name, arg string, set *shards.Set, f index.Format) (*index.Index, []string, error) {
+	paths := op.Get[[]string](c, arg)
+	switch {
+	case len(paths) == 0:
+		x, err := index.Find(ctx, name, set, f, "")
+		return x, nil, err
+	case len(paths) == 1 && index.Is(paths[0]):
+		x, err := index.Find(ctx, name, set, f, paths[0])
+		return x, nil, err
+	}
+	return nil, paths, nil
+}
