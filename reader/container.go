@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/reader/index"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // container reads the records of files with many records. Readers of one format each embed it.
@@ -79,7 +80,16 @@ func (c *container) read(ctx context.Context, at index.Span, p []byte) error {
 }
 
 // buffer is memory of a worker that records are read into.
-type buffer struct{ data []byte }
+type buffer struct {
+	data  []byte
+	shape [1]int
+}
+
+// view makes output i of sample s the bytes v, which lie in memory of the same sample.
+func (b *buffer) view(dst *op.Block, i, s int, v []byte) {
+	b.shape[0] = len(v)
+	dst.Alias(i, s, tensor.Tensor{DType: tensor.Uint8, Shape: b.shape[:], Data: v})
+}
 
 func (b *buffer) grow(n int64) []byte {
 	if int64(cap(b.data)) < n {

@@ -78,8 +78,7 @@ func init() {
 		Open: openMXNet,
 	}
 	Register(s, o)
-	s.Module, s.Name, s.Deprecated = nil, "mxnet_reader", "use readers.mxnet"
-	Register(s, o)
+	alias("mxnet_reader", s, o)
 }
 
 // images is the records of RecordIO files.
@@ -223,7 +222,10 @@ func (k *keys) check() error {
 }
 
 // recordReader is what a goroutine keeps between records.
-type recordReader struct{ joined []byte }
+type recordReader struct {
+	joined []byte
+	buffer
+}
 
 // Fetch implements Source.
 func (m *images) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
@@ -270,7 +272,7 @@ func (m *images) sample(ctx context.Context, id int64, s int, dst *op.Block, w *
 	if joined {
 		copy(dst.Out(0, s, len(image.Data)).Data, image.Data)
 	} else {
-		dst.Alias(0, s, tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(image.Data)}, Data: image.Data})
+		w.view(dst, 0, s, image.Data)
 	}
 	return nil
 }

@@ -77,8 +77,7 @@ func init() {
 		Open: openTFRecords,
 	}
 	Register(s, o)
-	s.Module, s.Name, s.Deprecated = nil, "tfrecord_reader", "use readers.tfrecord"
-	Register(s, o)
+	alias("tfrecord_reader", s, o)
 }
 
 // featureSpecs checks the features and returns what is read for each.
@@ -256,14 +255,14 @@ func (t *tfrecords) sample(ctx context.Context, id int64, s int, dst *op.Block, 
 	}
 	for i := range t.features {
 		if i != t.into {
-			err = t.value(i, s, w.decoder.Feature(i), dst)
+			err = t.value(i, s, dst, w)
 		}
 		if err != nil {
 			return t.wrap(i, err)
 		}
 	}
 	if i := t.into; i >= 0 { // the last: the others are copied from its memory
-		return t.wrap(i, t.value(i, s, w.decoder.Feature(i), dst))
+		return t.wrap(i, t.value(i, s, dst, w))
 	}
 	return nil
 }
@@ -272,15 +271,15 @@ func (t *tfrecords) sample(ctx context.Context, id int64, s int, dst *op.Block, 
 var kindsOf = map[tensor.DType]tfrecord.Kind{tensor.Uint8: tfrecord.Bytes, tensor.Int64: tfrecord.Int64, tensor.Float32: tfrecord.Float32}
 
 // value writes output i of sample s.
-func (t *tfrecords) value(i, s int, got *tfrecord.Feature, dst *op.Block) error {
-	f := &t.features[i]
+func (t *tfrecords) value(i, s int, dst *op.Block, w *exampleReader) error {
+	f, got := &t.features[i], w.decoder.Feature(i)
 	present := got.Kind() != tfrecord.None
 	if want := kindsOf[f.DType]; present && got.Kind() != want {
 		return &errs.Error{Kind: errs.Mismatch, Want: "values of type " + want.String(), Got: got.Kind().String(),
 			Remedy: "change the type of the feature in the argument features"}
 	}
 	if f.DType == tensor.Uint8 {
-		return t.text(i, s, got, present, dst)
+		return t.text(i, s, present, dst, w)
 	}
 	n := got.Len()
 	inner := tensor.Shape(f.Shape).Len()
@@ -330,7 +329,8 @@ func (t *tfrecords) value(i, s int, got *tfrecord.Feature, dst *op.Block) error 
 
 // text writes an output of bytes. The record was read into the first of them, which is made a view
 // of its value.
-func (t *tfrecords) text(i, s int, got *tfrecord.Feature, present bool, dst *op.Block) error {
+func (t *tfrecords) text(i, s int, present bool, dst *op.Block, w *exampleReader) error {
+	got := w.decoder.Feature(i)
 	if n := got.Len(); present && n != 1 {
 		return &errs.Error{Kind: errs.Mismatch, Want: "1 value, as a feature of bytes has", Got: fmt.Sprint(n)}
 	}
@@ -341,7 +341,7 @@ func (t *tfrecords) text(i, s int, got *tfrecord.Feature, present bool, dst *op.
 	}
 	v := got.Bytes(0)
 	if i == t.into {
-		dst.Alias(i, s, tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(v)}, Data: v})
+		w.view(dst, i, s, v)
 		return nil
 	}
 	copy(dst.Out(i, s, len(v)).Data, v)

@@ -68,6 +68,18 @@ func TestBufferLaw(t *testing.T) {
 	})
 }
 
+// A reader of containers takes shuffle_after_epoch and only sticks to its shard, as DALI 2.4.0 does
+// for readers.tfrecord and readers.mxnet.
+func TestContainersDoNotShuffle(t *testing.T) {
+	r := newReader(t, ReaderOptions{Samples: 12, BatchSize: 4, NumShards: 2, ShardID: 1, ShuffleAfterEpoch: true, Container: true})
+	got := make([]int64, 24)
+	r.Fill(0, got)
+	want := []int64{6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11}
+	if !slices.Equal(got, want) || r.Meta().StickToShard != 1 {
+		t.Errorf("got %v, %+v, want %v", got, r.Meta(), want)
+	}
+}
+
 // loader reads ahead into a ring, as DALI's documentation describes its loader.
 type loader struct {
 	o                     ReaderOptions
@@ -105,7 +117,7 @@ func newLoader(o ReaderOptions) *loader {
 func (l *loader) first(shard int64) int64 { return l.o.Samples * shard / int64(l.o.NumShards) }
 
 func (l *loader) reshuffle() {
-	if !l.o.ShuffleAfterEpoch {
+	if !l.o.ShuffleAfterEpoch || l.o.Container {
 		return
 	}
 	if l.o.Checkpointing {

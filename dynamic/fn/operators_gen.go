@@ -397,28 +397,6 @@ func MultiPaste[T dynamic.Kind](ctx context.Context, args MultiPasteArgs, inputs
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "multi_paste", Args: args, Inputs: dynamic.Values(inputs)})
 }
 
-// MxnetReaderArgs are the arguments of mxnet_reader.
-type MxnetReaderArgs = opargs.MxnetReader
-
-// MxnetReader is mxnet_reader, an older name of readers.mxnet; see [ReadersMxnet].
-//
-// Deprecated: use readers.mxnet
-func MxnetReader(ctx context.Context, args MxnetReaderArgs) (images, labels *dynamic.Tensor) {
-	out := dynamic.InvokeN[*dynamic.Tensor](ctx, dynamic.Call{Op: "mxnet_reader", Args: args}, 2)
-	return out[0], out[1]
-}
-
-// MxnetReaderBatch is mxnet_reader for n samples; if n is 0, inputs or arguments that differ by sample tell
-// how many.
-//
-// See [MxnetReader].
-//
-// Deprecated: use readers.mxnet
-func MxnetReaderBatch(ctx context.Context, n int, args MxnetReaderArgs) (images, labels *dynamic.Batch) {
-	out := dynamic.InvokeN[*dynamic.Batch](ctx, dynamic.Call{Op: "mxnet_reader", Args: args, Batch: n}, 2)
-	return out[0], out[1]
-}
-
 // NormalizeArgs are the arguments of normalize.
 type NormalizeArgs = opargs.Normalize
 
@@ -750,26 +728,6 @@ type TensorResizeArgs = opargs.TensorResize
 // Output resized: arrays of the new extents, with the layout of the input.
 func TensorResize[T dynamic.Kind](ctx context.Context, data T, args TensorResizeArgs) (resized T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "tensor_resize", Args: args, Inputs: []dynamic.Value{data}})
-}
-
-// TfrecordReaderArgs are the arguments of tfrecord_reader.
-type TfrecordReaderArgs = opargs.TfrecordReader
-
-// TfrecordReader is tfrecord_reader, an older name of readers.tfrecord; see [ReadersTfrecord].
-//
-// Deprecated: use readers.tfrecord
-func TfrecordReader(ctx context.Context, args TfrecordReaderArgs) []*dynamic.Tensor {
-	return dynamic.InvokeN[*dynamic.Tensor](ctx, dynamic.Call{Op: "tfrecord_reader", Args: args}, 0)
-}
-
-// TfrecordReaderBatch is tfrecord_reader for n samples; if n is 0, inputs or arguments that differ by sample
-// tell how many.
-//
-// See [TfrecordReader].
-//
-// Deprecated: use readers.tfrecord
-func TfrecordReaderBatch(ctx context.Context, n int, args TfrecordReaderArgs) []*dynamic.Batch {
-	return dynamic.InvokeN[*dynamic.Batch](ctx, dynamic.Call{Op: "tfrecord_reader", Args: args, Batch: n}, 0)
 }
 
 // TransposeArgs are the arguments of transpose.

@@ -347,3 +347,25 @@ func TestRareMessages(t *testing.T) {
 		}
 	}
 }
+
+// What EncodeExample writes is read back.
+func TestEncodeExample(t *testing.T) {
+	b, err := EncodeExample(map[string]any{"s": "text", "b": []byte{1}, "l": [][]byte{{2}, nil}, "f": []float32{1.5, -2}, "i": []int64{-3, 1 << 40}, "n": nil, "e": []int64{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	features, err := ParseExample(b)
+	if err != nil || len(features) != 7 {
+		t.Fatalf("%v, %v", features, err)
+	}
+	i, f := make([]int64, 2), make([]float32, 2)
+	features["i"].CopyInts(i)
+	features["f"].CopyFloats(f)
+	got := fmt.Sprint(string(features["s"].Bytes(0)), features["b"].Bytes(0), features["l"].Len(), features["l"].Bytes(1), f, i, features["n"].Kind(), features["e"].Kind(), features["e"].Len())
+	if want := "text[1] 2 [] [1.5 -2] [-3 1099511627776] nothing int64 0"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if _, err := EncodeExample(map[string]any{"x": 1}); !errors.Is(err, errs.Invalid) {
+		t.Error(err)
+	}
+}

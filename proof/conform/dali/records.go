@@ -2,9 +2,7 @@ package dali
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,20 +74,6 @@ func tfrecordSample(c *orderCase, outputs []tensor.Tensor) (any, error) {
 	}, err
 }
 
-// message appends a field of bytes to a message of Protocol Buffers.
-func message(dst []byte, field byte, value []byte) []byte {
-	dst = append(dst, field<<3|2)
-	dst = binary.AppendUvarint(dst, uint64(len(value)))
-	return append(dst, value...)
-}
-
-// feature appends a named list of an Example: of bytes (1), floats (2) or int64 (3).
-func feature(dst []byte, name string, kind byte, values []byte) []byte {
-	f := message(nil, 1, []byte(name))
-	f = message(f, 2, message(nil, kind, message(nil, 1, values)))
-	return message(dst, 1, f)
-}
-
 // tfrecordSet makes files with so many examples each, and an index of each.
 func tfrecordSet(ctx context.Context, perShard []int) (op.Args, error) {
 	dir := filepath.Join(suite.Scratch(ctx), strings.ReplaceAll(fmt.Sprintf("tfrecord-%v", perShard), " ", "-"))
@@ -102,20 +86,19 @@ func tfrecordSet(ctx context.Context, perShard []int) (op.Args, error) {
 	for shard, n := range perShard {
 		var b, lines []byte
 		for range n {
-			var floats, box []byte
+			var vals []float32
 			for x := range k%4 + 1 {
-				floats = binary.LittleEndian.AppendUint32(floats, math.Float32bits(float32(x)/4))
+				vals = append(vals, float32(x)/4)
 			}
-			for _, v := range []int{k, -k, k + 1, k * k} {
-				box = binary.AppendUvarint(box, uint64(int64(v)))
+			message, err := tfrecord.EncodeExample(map[string]any{
+				"image/encoded": strings.Repeat(fmt.Sprintf("payload-%d", k), 1+k%3), "image/class/label": []int64{int64(k)},
+				"vals": vals, "box": []int64{int64(k), int64(-k), int64(k + 1), int64(k * k)},
+			})
+			if err != nil {
+				return args, err
 			}
-			var m []byte
-			m = feature(m, "image/encoded", 1, []byte(strings.Repeat(fmt.Sprintf("payload-%d", k), 1+k%3)))
-			m = feature(m, "image/class/label", 3, binary.AppendUvarint(nil, uint64(k)))
-			m = feature(m, "vals", 2, floats)
-			m = feature(m, "box", 3, box)
 			at := len(b)
-			b = tfrecord.Append(b, message(nil, 1, m))
+			b = tfrecord.Append(b, message)
 			lines = tfrecord.AppendIndex(lines, int64(at), int64(len(b)-at))
 			k++
 		}
