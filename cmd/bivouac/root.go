@@ -62,6 +62,7 @@ carries on as if nothing had happened.
 		newExtractCommand(g),
 		newCatCommand(g),
 		newDataCommand(g),
+		newIndexCommand(g),
 		newStateCommand(g),
 		newServeCommand(g),
 		newOpsCommand(g),

@@ -70,7 +70,7 @@ func ExportedLimits() map[string]int {
 		"pipeline/fn":                     244,
 		"pipeline/graph":                  31,
 		"reader":                          6,
-		"reader/index":                    37,
+		"reader/index":                    38,
 		"reader/readertest":               6,
 		"reader/shards":                   14,
 		"record":                          5,

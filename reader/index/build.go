@@ -182,7 +182,7 @@ func (b builder) describe(ctx context.Context, i int) (f File, err error) {
 	file := b.set.File(i)
 	name := file.Path
 	if b.o.Root != "" {
-		if rel, err := filepath.Rel(b.o.Root, name); err == nil {
+		if rel, err := filepath.Rel(absolute(b.o.Root), absolute(name)); err == nil {
 			name = rel
 		}
 	}

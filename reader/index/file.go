@@ -141,9 +141,17 @@ func beside(set *shards.Set) string {
 	return filepath.Join(dir, Name)
 }
 
+// absolute returns the path from the root, if the system tells where the process is.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return filepath.Clean(path)
+}
+
 // within reports whether path is dir or below it.
 func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
+	rel, err := filepath.Rel(absolute(dir), absolute(path))
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
@@ -157,17 +165,17 @@ func (x *Index) of(ctx context.Context, op string, set *shards.Set, f Format, pa
 		return nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: path, Want: "an index of " + f.Name, Got: "an index of " + x.Format(),
 			Err: errAnother, Remedy: again}
 	}
-	root, places := filepath.Dir(path), make(map[string]int, len(x.files))
+	root, places := absolute(filepath.Dir(path)), make(map[string]int, len(x.files))
 	for i, file := range x.files {
 		name := filepath.FromSlash(file.Name)
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(root, name)
 		}
-		places[name] = i
+		places[absolute(name)] = i
 	}
 	chosen, same := make([]int, set.Len()), set.Len() == len(x.files)
 	for i := range chosen {
-		at, ok := places[filepath.Clean(set.Path(i))]
+		at, ok := places[absolute(set.Path(i))]
 		if !ok {
 			return nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: path, Want: "an index that has " + set.Path(i),
 				Got: fmt.Sprintf("an index of %d other files", len(x.files)), Err: errAnother, Remedy: again}

@@ -1,0 +1,499 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	_ "github.com/bivouac-ml/bivouac/reader" // its formats
+	"github.com/bivouac-ml/bivouac/reader/index"
+	"github.com/bivouac-ml/bivouac/reader/shards"
+)
+
+// IndexOptions are the flags of `bivouac index`.
+type IndexOptions struct {
+	Output    string
+	Format    string
+	Workers   int
+	Check     bool
+	Lines     bool
+	Overwrite bool
+}
+
+// AddFlags declares the flags.
+func (o *IndexOptions) AddFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&o.Output, "output", "o", "", "file to write; by default bivouac.index in the folder of the data")
+	f.StringVar(&o.Format, "format", "", "format of the files; by default it is found out")
+	atLeast(f, &o.Workers, "workers", 1, 0, "files that are read at once; by default one for each processor")
+	f.BoolVar(&o.Check, "check", false, "compare the index that is there with the files, and change nothing")
+	f.BoolVar(&o.Lines, "idx", false, "also write the index of each file that DALI and MXNet read, beside it")
+	f.BoolVar(&o.Overwrite, "overwrite", false, "with --idx: replace indexes that are there")
+}
+
+// indexed is what `index --json` prints.
+type indexed struct {
+	Index       string      `json:"index"`
+	Format      string      `json:"format"`
+	Files       int         `json:"files"`
+	Records     int64       `json:"records"`
+	Bytes       int64       `json:"bytes"`
+	Keys        bool        `json:"keys"`
+	Parts       []string    `json:"parts"` // names of the components of samples
+	Fingerprint string      `json:"fingerprint"`
+	Reused      int         `json:"reused"`            // files that an interrupted run had read
+	LeftOut     []string    `json:"left_out"`          // files that are of no known format
+	Copies      [][2]string `json:"copies"`            // files that have the records of another
+	Lines       []string    `json:"idx,omitempty"`     // indexes in text that were written
+	Checked     []checked   `json:"checked,omitempty"` // with --check
+}
+
+// checked is what --check found out about a file.
+type checked struct {
+	Path  string `json:"path"`
+	State string `json:"state"` // ok, changed, damaged, missing, new
+	Error string `json:"error,omitempty"`
+}
+
+func newIndexCommand(g *global) *cobra.Command {
+	var o IndexOptions
+	return with(&cobra.Command{
+		Use:   "index DIR|FILE…",
+		Short: "Find the records of a data set, and write an index of them",
+		Long: `Find the records of all files of a data set, and write an index of them:
+bivouac.index beside the data, or the file of --output. Readers map it into
+memory, so that opening takes no time, and refuse it if a file was changed.
+
+The format is found by the contents of the files. In a folder, files of no known
+format are left out and named. A named file of no known format is an error.
+
+Files are read in parallel. The index appears in one step at the end. If the
+command is killed, the next run goes on with the files that are not done.
+
+--check reads all files again and compares them with the index. It exits with 4
+if one is missing, was changed, is damaged, or is not in the index.
+
+` + exitCodesHelp,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.index(cmd.Context(), args, o)
+		},
+	}, g.addJSON, o.AddFlags)
+}
+
+const indexOp = "index"
+
+func (g *global) index(ctx context.Context, args []string, o IndexOptions) error {
+	paths, dir, err := dataFiles(args, o.Output)
+	if err != nil {
+		return err
+	}
+	target := o.Output
+	if target == "" {
+		target = filepath.Join(dir, index.Name)
+	}
+	set, err := shards.Open(ctx, indexOp, paths)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	named := make(map[string]bool, len(args))
+	for _, arg := range args {
+		named[arg] = true
+	}
+	f, chosen, left, err := formatOf(ctx, set, o.Format, func(i int) bool { return named[set.Path(i)] })
+	if err != nil {
+		return err
+	}
+	if len(chosen) < set.Len() {
+		set.Close() //nolint:errcheck // nothing was written
+		if set, err = shards.Open(ctx, indexOp, chosen); err != nil {
+			return err
+		}
+	}
+	total := int64(0)
+	for i := range set.Len() {
+		total += set.Size(i)
+	}
+	w := newWork(g)
+	show := w.on(f.Name)
+	build := index.BuildOptions{Workers: o.Workers, Root: filepath.Dir(target), OnFile: func(_ int, done int64) { show(done, total) }}
+	if o.Check {
+		r, err := checkIndex(ctx, target, set, f, build)
+		w.close()
+		if err != nil {
+			return err
+		}
+		r.LeftOut = left
+		if err := g.show(r, func() { g.printChecked(r) }); err != nil {
+			return err
+		}
+		return r.failed()
+	}
+	var lines []string
+	if o.Lines {
+		if lines, err = linesOf(set, f, o.Overwrite); err != nil {
+			w.close()
+			return err
+		}
+	}
+	x, reused, err := index.Make(ctx, indexOp, target, set, f, build)
+	w.close()
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	for i, path := range lines {
+		if err := writeLines(path, x, i, f); err != nil {
+			return err
+		}
+	}
+	r := describeIndex(target, x)
+	r.Reused, r.LeftOut, r.Lines = reused, left, lines
+	return g.show(r, func() { g.printIndexed(r) })
+}
+
+// dataFiles returns the files that the arguments name, and the folder that the index belongs into.
+// Of a folder it returns all files below it, sorted by their paths, without hidden ones and indexes.
+func dataFiles(args []string, output string) (paths []string, dir string, err error) {
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, "", fileError(arg, err)
+		}
+		if !info.IsDir() {
+			paths = append(paths, arg)
+			continue
+		}
+		if len(args) == 1 {
+			dir = arg
+		}
+		before := len(paths)
+		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return fileError(path, err)
+			case strings.HasPrefix(d.Name(), ".") && path != arg:
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			case d.IsDir(), isIndex(d.Name()), output != "" && filepath.Clean(path) == filepath.Clean(output):
+				return nil
+			}
+			if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+				return fileError(path, err) // of a link that leads nowhere
+			}
+			paths = append(paths, path)
+			return nil
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		slices.Sort(paths[before:])
+		if len(paths) == before {
+			return nil, "", &errs.Error{Kind: errs.NotFound, Op: indexOp, Subject: arg, Want: "a folder with files", Got: "no file"}
+		}
+	}
+	if dir == "" {
+		dir = filepath.Dir(paths[0])
+	}
+	return paths, dir, nil
+}
+
+// isIndex reports whether a file is an index of others, or being written.
+func isIndex(name string) bool {
+	return strings.HasPrefix(name, index.Name) || strings.HasSuffix(name, ".idx")
+}
+
+func fileError(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return &errs.Error{Kind: shards.Kind(err), Op: indexOp, Subject: path, Err: err}
+}
+
+// formatOf returns the format of the files of a set, those that have it, and those that have none.
+// All must have the same. A file that was named must have one.
+func formatOf(ctx context.Context, set *shards.Set, name string, named func(i int) bool) (f index.Format, chosen, left []string, err error) {
+	left = []string{}
+	if name != "" {
+		f, err = index.Lookup(name)
+		if err != nil {
+			return f, nil, nil, usageError{err}
+		}
+	}
+	found, failed := make([]index.Format, set.Len()), make([]error, set.Len())
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(16, set.Len()) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < set.Len() && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if name != "" && named(i) {
+					found[i] = f
+				} else {
+					found[i], failed[i] = index.Detect(ctx, indexOp, set, i)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return f, nil, nil, &errs.Error{Kind: errs.Canceled, Op: indexOp, Err: err}
+	}
+	first := ""
+	for i := range found {
+		path := set.Path(i)
+		switch {
+		case failed[i] != nil && (named(i) || !errors.Is(failed[i], errs.Unsupported)):
+			return f, nil, nil, failed[i]
+		case failed[i] != nil, name != "" && found[i].Name != name:
+			left = append(left, path)
+			continue
+		case f.Name == "":
+			f, first = found[i], path
+		case f.Name != found[i].Name:
+			return f, nil, nil, &errs.Error{Kind: errs.Invalid, Op: indexOp, Subject: path, Want: "files of one format, " + f.Name + " as " + first,
+				Got: found[i].Name, Remedy: "choose one with --format"}
+		}
+		chosen = append(chosen, path)
+	}
+	if len(chosen) == 0 {
+		if name != "" {
+			return f, nil, nil, &errs.Error{Kind: errs.NotFound, Op: indexOp, Subject: set.Path(0), Want: "files of the format " + name, Got: "none"}
+		}
+		return f, nil, nil, failed[0]
+	}
+	return f, chosen, left, nil
+}
+
+// describeIndex says what an index has.
+func describeIndex(path string, x *index.Index) indexed {
+	r := indexed{Index: path, Format: x.Format(), Files: len(x.Files()), Records: x.Records(), Keys: x.HasKeys(), Parts: append([]string{}, x.PartNames()...),
+		Fingerprint: x.Fingerprint(), Copies: [][2]string{}}
+	type contents struct {
+		print string
+		probe uint32
+	}
+	seen := map[contents]int{}
+	for i, f := range x.Files() {
+		r.Bytes += f.Size
+		c := contents{f.Print, f.Probe}
+		if first, ok := seen[c]; ok && f.Size > 0 {
+			r.Copies = append(r.Copies, [2]string{pathOf(path, f), pathOf(path, x.Files()[first])})
+		} else {
+			seen[c] = i
+		}
+	}
+	return r
+}
+
+// pathOf returns the path of a file of an index.
+func pathOf(path string, f index.File) string {
+	name := filepath.FromSlash(f.Name)
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(path), name)
+}
+
+func (g *global) printIndexed(r indexed) {
+	g.printf("index        %s\n", r.Index)
+	g.printf("format       %s\n", r.Format)
+	g.printf("files        %d, %s\n", r.Files, size(r.Bytes))
+	g.printf("records      %d\n", r.Records)
+	if len(r.Parts) > 0 {
+		g.printf("parts        %s\n", strings.Join(r.Parts, " "))
+	}
+	g.printf("fingerprint  %s\n", r.Fingerprint)
+	if r.Reused > 0 {
+		g.printf("%d files were read by a run that was interrupted\n", r.Reused)
+	}
+	for _, path := range r.Lines {
+		g.printf("written      %s\n", path)
+	}
+	g.printLeft(r)
+	for _, c := range r.Copies {
+		g.printf("the same     %s and %s have the same records\n", c[0], c[1])
+	}
+}
+
+func (g *global) printLeft(r indexed) {
+	for _, path := range r.LeftOut {
+		g.printf("left out     %s, which is not %s\n", path, r.Format)
+	}
+}
+
+// checkIndex compares the index at path with the files of a set.
+func checkIndex(ctx context.Context, path string, set *shards.Set, f index.Format, o index.BuildOptions) (r indexed, err error) {
+	x, err := index.Open(path)
+	if err != nil {
+		return r, errs.Wrap(indexOp, "", err)
+	}
+	defer x.Close()
+	r = describeIndex(path, x)
+	r.Copies = [][2]string{}
+	places := map[string]int{}
+	for i := range set.Len() {
+		places[absolute(set.Path(i))] = i
+	}
+	at := make([]int, len(x.Files())) // in the set, or -1
+	for i, want := range x.Files() {
+		name := pathOf(path, want)
+		r.Checked = append(r.Checked, checked{Path: name, State: "missing"})
+		at[i] = -1
+		if k, ok := places[absolute(name)]; ok {
+			at[i] = k
+			delete(places, absolute(name))
+		}
+	}
+	var next, done atomic.Int64
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	for range max(1, min(cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), len(at))) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(at) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if at[i] < 0 {
+					continue
+				}
+				r.Checked[i].compare(ctx, x.Files()[i], set.Path(at[i]), f)
+				n := done.Add(set.Size(at[i]))
+				mu.Lock()
+				o.OnFile(0, n)
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return r, &errs.Error{Kind: errs.Canceled, Op: indexOp, Err: err}
+	}
+	for i := range set.Len() {
+		if _, ok := places[absolute(set.Path(i))]; ok {
+			r.Checked = append(r.Checked, checked{Path: set.Path(i), State: "new"})
+		}
+	}
+	return r, nil
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return filepath.Clean(path)
+}
+
+// compare finds the records of a file again.
+func (c *checked) compare(ctx context.Context, want index.File, path string, f index.Format) {
+	c.State = "ok"
+	one, err := shards.Open(ctx, indexOp, []string{path})
+	if err == nil {
+		defer one.Close()
+		var x *index.Index
+		if x, err = index.Build(ctx, indexOp, one, f, index.BuildOptions{Workers: 1}); err == nil {
+			if got := x.Files()[0]; got.Print != want.Print || got.Probe != want.Probe {
+				c.State = "changed"
+			}
+		}
+	}
+	if err != nil {
+		c.State, c.Error = "damaged", oneLine(err)
+	}
+}
+
+func (r *indexed) failed() error {
+	wrong := 0
+	var first checked
+	for _, c := range r.Checked {
+		if c.State != "ok" {
+			if wrong++; wrong == 1 {
+				first = c
+			}
+		}
+	}
+	if wrong == 0 {
+		return nil
+	}
+	return &errs.Error{Kind: errs.Mismatch, Op: indexOp, Subject: r.Index, Want: "the index of these files", Got: first.Path + ": " + first.State,
+		Remedy: "make it again with bivouac index"}
+}
+
+func (g *global) printChecked(r indexed) {
+	wrong := 0
+	for _, c := range r.Checked {
+		if c.State != "ok" {
+			wrong++
+			g.printf("%-8s %s\n", c.State, c.Path)
+			if c.Error != "" {
+				g.printf("         %s\n", c.Error)
+			}
+		}
+	}
+	g.printLeft(r)
+	g.printf("%d of %d files are as in the index\n", len(r.Checked)-wrong, len(r.Checked))
+}
+
+// linesOf returns where the indexes in text of the files go.
+func linesOf(set *shards.Set, f index.Format, overwrite bool) ([]string, error) {
+	if f.Lines == nil {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: indexOp, Subject: "--idx", Want: "a format that has an index in text", Got: f.Name}
+	}
+	var list []string
+	for i := range set.Len() {
+		path := f.Lines.Path(set.Path(i))
+		if _, err := os.Lstat(path); err == nil && !overwrite {
+			return nil, &errs.Error{Kind: errs.Exists, Op: indexOp, Subject: path, Remedy: "give --overwrite to replace it"}
+		}
+		list = append(list, path)
+	}
+	return list, nil
+}
+
+// writeLines writes the index in text of a file, in one step.
+func writeLines(path string, x *index.Index, file int, f index.Format) (err error) {
+	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
+	if err != nil {
+		return fileError(path, err)
+	}
+	defer func() {
+		if err != nil {
+			out.Close()           //nolint:errcheck // the first error says more
+			os.Remove(out.Name()) //nolint:errcheck // the first error says more
+		}
+	}()
+	from, to := x.In(file)
+	var records iter.Seq2[index.Record, error] = func(yield func(index.Record, error) bool) {
+		for id := from; id < to; id++ {
+			if !yield(x.Record(id)) {
+				return
+			}
+		}
+	}
+	b := bufio.NewWriterSize(out, 1<<20)
+	if err := f.Lines.Write(b, to-from, records); err != nil {
+		return err
+	}
+	for _, step := range []func() error{b.Flush, func() error { return out.Chmod(0o644) }, out.Sync, out.Close, func() error { return os.Rename(out.Name(), path) }} {
+		if err := step(); err != nil {
+			return fileError(path, err)
+		}
+	}
+	return nil
+}
