@@ -66,17 +66,46 @@ func (d *Decoder) Decode(message []byte) error {
 
 // entry reads a feature. Of two with equal names the second counts.
 func (d *Decoder) entry(c cursor) error {
+	entry := c
+	key, err := c.next()
+	if err != nil {
+		return err
+	}
+	if key.number != entryKey || key.wire != wireBytes || !c.more() {
+		return d.rare(entry)
+	}
+	value, err := c.next()
+	if err != nil {
+		return err
+	}
+	if value.number != entryValue || value.wire != wireBytes || c.more() {
+		return d.rare(entry)
+	}
+	name, err := entry.name(key) // mostly: a key and then a value
+	if err != nil {
+		return err
+	}
+	return d.feature(entry.b, name).parse(c.sub(value))
+}
+
+// rare reads an entry whose fields come in another order, or more than once.
+func (d *Decoder) rare(c cursor) error {
 	key, err := entryName(c)
 	if err != nil {
 		return err
 	}
+	return eachValue(c, d.feature(c.b, key).parse)
+}
+
+// feature returns the feature with the given name, without values.
+func (d *Decoder) feature(message, name []byte) *Feature {
 	f := &d.unused
-	if i, ok := d.names[string(key)]; ok {
+	if i, ok := d.names[string(name)]; ok {
 		f = &d.found[i]
 	}
-	f.reset(c.b)
+	f.reset(message)
 	f.present = true
-	return eachValue(c, f.parse)
+	return f
 }
 
 // entryName returns the key of an entry of a map, which may come after the value.
@@ -87,10 +116,19 @@ func entryName(c cursor) (key []byte, err error) {
 			return nil, err
 		}
 		if x.number == entryKey && x.wire == wireBytes {
-			if key = c.b[x.from:x.to]; !utf8.Valid(key) {
-				return nil, badMessage(x.from, "a name in UTF-8", fmt.Sprintf("%q", key[:min(len(key), 100)]))
+			if key, err = c.name(x); err != nil {
+				return nil, err
 			}
 		}
+	}
+	return key, nil
+}
+
+// name returns the value of a field, which is text.
+func (c *cursor) name(x field) ([]byte, error) {
+	key := c.b[x.from:x.to]
+	if !utf8.Valid(key) {
+		return nil, badMessage(x.from, "a name in UTF-8", fmt.Sprintf("%q", key[:min(len(key), 100)]))
 	}
 	return key, nil
 }

@@ -32,6 +32,10 @@ type Feature struct {
 	n       int
 	message []byte
 	lists   []span // the lists of values in the message; almost always one
+	// only is the value of the one field of the one list, if there is no more: all numbers, or the one
+	// value of bytes.
+	only   span
+	simple bool
 }
 
 type span struct{ from, to int }
@@ -61,43 +65,53 @@ func (f *Feature) parse(c cursor) error {
 			continue // an unknown field
 		}
 		kind := Kind(x.number)
-		n, err := count(c.sub(x), kind)
+		n, only, simple, err := count(c.sub(x), kind)
 		if err != nil {
 			return err
 		}
 		if kind != f.kind {
 			f.kind, f.n, f.lists = kind, 0, f.lists[:0]
 		}
+		f.only, f.simple = only, simple && len(f.lists) == 0
 		f.n += n
 		f.lists = append(f.lists, span{x.from, x.to})
 	}
 	return nil
 }
 
-// count checks a list and returns how many values it has.
-func count(c cursor, kind Kind) (n int, err error) {
+// count checks a list and returns how many values it has. simple says that it has one field alone,
+// with all numbers or with one value of bytes, which is only.
+func count(c cursor, kind Kind) (n int, only span, simple bool, err error) {
+	start, fields := c.at, 0
 	for c.more() {
 		x, err := c.next()
+		if err != nil {
+			return 0, only, false, err
+		}
+		fields++
 		switch {
-		case err != nil:
-			return 0, err
 		case x.number != 1:
-		case kind == Bytes && x.wire == wireBytes, kind == Float32 && x.wire == wire32, kind == Int64 && x.wire == wireVarint:
+		case kind == Bytes && x.wire == wireBytes:
+			n++
+			only, simple = span{x.from, x.to}, true
+		case kind == Float32 && x.wire == wire32, kind == Int64 && x.wire == wireVarint:
 			n++
 		case kind == Float32 && x.wire == wireBytes:
 			if (x.to-x.from)%4 != 0 {
-				return 0, badMessage(x.from, "floats of 4 bytes each", fmt.Sprintf("%d bytes", x.to-x.from))
+				return 0, only, false, badMessage(x.from, "floats of 4 bytes each", fmt.Sprintf("%d bytes", x.to-x.from))
 			}
 			n += (x.to - x.from) / 4
+			only, simple = span{x.from, x.to}, true
 		case kind == Int64 && x.wire == wireBytes:
 			for packed := c.sub(x); packed.more(); n++ {
 				if _, err := packed.varint(); err != nil {
-					return 0, err
+					return 0, only, false, err
 				}
 			}
+			only, simple = span{x.from, x.to}, true
 		}
 	}
-	return n, nil
+	return n, only, simple && fields == 1 && start < c.end, nil
 }
 
 // each calls yield for each field with values.
@@ -118,6 +132,9 @@ func (f *Feature) Bytes(i int) (value []byte) {
 	if f.kind != Bytes || i < 0 || i >= f.n {
 		return nil
 	}
+	if f.simple {
+		return f.message[f.only.from:f.only.to:f.only.to]
+	}
 	f.each(func(_ cursor, x field) bool {
 		if x.wire == wireBytes {
 			if i--; i < 0 {
@@ -135,6 +152,14 @@ func (f *Feature) CopyFloats(dst []float32) (n int) {
 	if f.kind != Float32 {
 		return 0
 	}
+	if f.simple {
+		packed := f.message[f.only.from:f.only.to]
+		n = min(len(dst), len(packed)/4)
+		for i := range dst[:n] {
+			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(packed[4*i:]))
+		}
+		return n
+	}
 	f.each(func(_ cursor, x field) bool {
 		if x.wire == wireBytes || x.wire == wire32 {
 			for at := x.from; at < x.to && n < len(dst); at, n = at+4, n+1 {
@@ -151,6 +176,13 @@ func (f *Feature) CopyFloats(dst []float32) (n int) {
 func (f *Feature) CopyInts(dst []int64) (n int) {
 	if f.kind != Int64 {
 		return 0
+	}
+	if f.simple {
+		for packed := (cursor{f.message, f.only.from, f.only.to}); packed.more() && n < len(dst); n++ {
+			v, _ := packed.varint() // there is no error: count has read it
+			dst[n] = int64(v)
+		}
+		return n
 	}
 	f.each(func(c cursor, x field) bool {
 		switch {

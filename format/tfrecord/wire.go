@@ -65,6 +65,12 @@ func (c *cursor) varint() (v uint64, err error) {
 
 // next reads a field. A group is skipped and has no value.
 func (c *cursor) next() (f field, err error) {
+	if at := c.at + 2; at <= c.end { // mostly: a small field of bytes
+		if tag, n := c.b[c.at], c.b[c.at+1]; tag < 0x80 && tag >= 8 && tag&7 == wireBytes && n < 0x80 && int(n) <= c.end-at {
+			c.at = at + int(n)
+			return field{number: uint64(tag >> 3), wire: wireBytes, from: at, to: c.at}, nil
+		}
+	}
 	if f, err = c.tag(); err != nil {
 		return f, err
 	}

@@ -45,10 +45,10 @@ const entryHeader = 16
 
 // journal keeps the indexes of files that are done.
 type journal struct {
-	path  string
-	old   map[File]*Index // of a run before, without their fingerprints
-	size  int64           // of the whole entries
-	unmap func() error
+	path string
+	old  map[File]*Index // of a run before, without their fingerprints
+	size int64           // of the whole entries
+	torn bool            // bytes follow them
 
 	mu     sync.Mutex
 	f      *os.File // nil until there is something to keep
@@ -57,15 +57,14 @@ type journal struct {
 
 // openJournal reads the journal at path, or begins one.
 func openJournal(path, format string) (*journal, error) {
-	j := &journal{path: path, old: map[File]*Index{}, unmap: func() error { return nil }}
-	data, unmap, err := mapFile(path)
+	j := &journal{path: path, old: map[File]*Index{}}
+	data, err := os.ReadFile(path) // not mapped: another run may cut it
 	if errors.Is(err, os.ErrNotExist) {
 		return j, nil
 	}
 	if err != nil {
 		return nil, fileError("index.Make", path, err)
 	}
-	j.unmap = unmap
 	for len(data) >= entryHeader {
 		size := binary.LittleEndian.Uint64(data)
 		if size > uint64(len(data)-entryHeader) {
@@ -81,6 +80,7 @@ func openJournal(path, format string) (*journal, error) {
 			j.old[known(x.files[0])] = x
 		}
 	}
+	j.torn = len(data) > 0
 	return j, nil
 }
 
@@ -116,8 +116,10 @@ func (j *journal) keep(x *Index) error {
 			return fileError("index.Make", j.path, err)
 		}
 		j.f = f
-		if err := f.Truncate(j.size); err != nil {
-			return fileError("index.Make", j.path, err)
+		if j.torn {
+			if err := f.Truncate(j.size); err != nil {
+				return fileError("index.Make", j.path, err)
+			}
 		}
 	}
 	_, err := j.f.Write(entry)
@@ -125,12 +127,9 @@ func (j *journal) keep(x *Index) error {
 }
 
 // close ends the journal, and removes it if the index is there.
-func (j *journal) close(remove bool) error {
-	err := j.unmap()
+func (j *journal) close(remove bool) (err error) {
 	if j.f != nil {
-		if e := j.f.Close(); err == nil {
-			err = e
-		}
+		err = j.f.Close()
 	}
 	if remove {
 		if e := os.Remove(j.path); err == nil && !errors.Is(e, os.ErrNotExist) {
