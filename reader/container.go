@@ -74,15 +74,46 @@ func (c *container) Close() error {
 	return err
 }
 
-// read fills p with the bytes of a record.
-func (c *container) read(ctx context.Context, at index.Span, p []byte) error {
-	return c.set.ReadAt(ctx, at.File, p, at.Offset)
+const (
+	aheadSize = 64 << 10 // read at once where small records come in order
+	smallSize = 8 << 10  // larger records are read one by one
+)
+
+// read fills p with the bytes of a record. If small records come in order, it reads those that
+// follow as well, into the memory of the worker.
+func (c *container) read(ctx context.Context, at index.Span, p []byte, w *buffer) error {
+	if len(p) > smallSize {
+		return c.set.ReadAt(ctx, at.File, p, at.Offset)
+	}
+	from := at.Offset - w.offset
+	if at.File == w.file && from >= 0 && from+int64(len(p)) <= int64(len(w.ahead)) {
+		copy(p, w.ahead[from:])
+		return nil
+	}
+	follows := at.File == w.file && from >= 0 && from <= int64(len(w.ahead))+aheadSize/4
+	w.file, w.offset, w.ahead = at.File, at.Offset, w.ahead[:0]
+	if !follows {
+		return c.set.ReadAt(ctx, at.File, p, at.Offset)
+	}
+	if cap(w.ahead) == 0 {
+		w.ahead = make([]byte, 0, aheadSize)
+	}
+	ahead := w.ahead[:min(aheadSize, c.set.Size(at.File)-at.Offset)]
+	if err := c.set.ReadAt(ctx, at.File, ahead, at.Offset); err != nil {
+		return err
+	}
+	w.ahead = ahead
+	copy(p, ahead)
+	return nil
 }
 
 // buffer is memory of a worker that records are read into.
 type buffer struct {
-	data  []byte
-	shape [1]int
+	data   []byte
+	shape  [1]int
+	ahead  []byte // bytes of a file from an offset on
+	file   int
+	offset int64
 }
 
 // view makes output i of sample s the bytes v, which lie in memory of the same sample.

@@ -247,7 +247,7 @@ func (m *images) sample(ctx context.Context, id int64, s int, dst *op.Block, w *
 		return err
 	}
 	record := dst.Out(0, s, int(at.Length)).Data
-	if err := m.read(ctx, at, record); err != nil {
+	if err := m.read(ctx, at, record, &w.buffer); err != nil {
 		return err
 	}
 	payload, joined, err := recordio.Payload(record, w.joined[:0])

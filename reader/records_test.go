@@ -464,3 +464,38 @@ func (a *arena) Output(_, _, size int) []byte {
 }
 
 func (a *arena) Scratch(size int) []byte { return a.Output(0, 0, size) }
+
+// Records are the same in any order, small ones and large ones, over the ends of files.
+func TestRecordsInAnyOrder(t *testing.T) {
+	dir := t.TempDir()
+	var paths, want []string
+	for i := range 3 {
+		var examples []map[string]any
+		for k := range 60 {
+			text := strings.Repeat(fmt.Sprint(i, " ", k, ";"), 1+k*k%97*(1+k%7*20))
+			want = append(want, fmt.Sprintf("%q", text))
+			examples = append(examples, map[string]any{"text": text})
+		}
+		paths = append(paths, tfFile(t, filepath.Join(dir, fmt.Sprint(i)), examples...))
+	}
+	source, specs, err := openReader("readers.tfrecord", op.Args{"path": paths, "features": op.FixedLen("text", nil, tensor.Uint8, nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	var ids []int64
+	for i := range int64(180) {
+		ids = append(ids, i)
+	}
+	for _, stride := range []int64{1, 4, 7, 179} { // in order, by one of several workers, and otherwise
+		for i := range ids {
+			ids[i] = int64(i) * stride % 180
+		}
+		got := values(t, source, specs, ids...)
+		for i, id := range ids {
+			if got[i] != want[id] {
+				t.Fatalf("stride %d: record %d is %.60s, want %.60s", stride, id, got[i], want[id])
+			}
+		}
+	}
+}

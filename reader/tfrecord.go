@@ -243,7 +243,7 @@ func (t *tfrecords) sample(ctx context.Context, id int64, s int, dst *op.Block, 
 	} else {
 		record = w.grow(at.Length)
 	}
-	if err := t.read(ctx, at, record); err != nil {
+	if err := t.read(ctx, at, record, &w.buffer); err != nil {
 		return err
 	}
 	payload, err := tfrecord.Payload(record)

@@ -51,7 +51,8 @@ func (f *Feature) Len() int { return f.n }
 
 // reset makes f the feature of another message.
 func (f *Feature) reset(message []byte) {
-	*f = Feature{message: message, lists: f.lists[:0]}
+	f.kind, f.present, f.n, f.simple = None, false, 0, false
+	f.message, f.lists = message, f.lists[:0]
 }
 
 // parse merges the message Feature of a cursor into f. The kind that comes last counts.

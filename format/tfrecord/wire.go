@@ -65,10 +65,18 @@ func (c *cursor) varint() (v uint64, err error) {
 
 // next reads a field. A group is skipped and has no value.
 func (c *cursor) next() (f field, err error) {
-	if at := c.at + 2; at <= c.end { // mostly: a small field of bytes
-		if tag, n := c.b[c.at], c.b[c.at+1]; tag < 0x80 && tag >= 8 && tag&7 == wireBytes && n < 0x80 && int(n) <= c.end-at {
-			c.at = at + int(n)
-			return field{number: uint64(tag >> 3), wire: wireBytes, from: at, to: c.at}, nil
+	if at := c.at; at+1 < c.end { // mostly: a field of bytes with a small number
+		if tag := c.b[at]; tag < 0x80 && tag >= 8 && tag&7 == wireBytes {
+			n := uint(c.b[at+1])
+			at += 2
+			for shift := 7; n>>shift != 0 && shift <= 28 && at < c.end; shift += 7 { // a length of several bytes
+				n = n&(1<<shift-1) | uint(c.b[at])<<shift
+				at++
+			}
+			if n < 1<<28 && n <= uint(c.end-at) && c.b[at-1] < 0x80 {
+				c.at = at + int(n)
+				return field{number: uint64(tag >> 3), wire: wireBytes, from: at, to: c.at}, nil
+			}
 		}
 	}
 	if f, err = c.tag(); err != nil {
