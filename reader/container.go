@@ -26,7 +26,8 @@ func openSet(ctx context.Context, c *op.Config, name, arg string) (*shards.Set, 
 	seen := make(map[string]bool, len(paths))
 	for _, path := range paths {
 		if clean := filepath.Clean(path); seen[clean] {
-			return nil, c.Invalid(arg, "each file once", path+" twice", "a sample that comes twice has two ids: copy the file if that is meant")
+			return nil, c.Invalid(arg, "each file once", path+" twice",
+				"a sample that comes twice has two ids: copy the file if that is meant")
 		} else {
 			seen[clean] = true
 		}
@@ -131,7 +132,8 @@ func (b *buffer) grow(n int64) []byte {
 
 // named returns the index that an argument names, or nil if the argument names none: one file for
 // each file of the set, or one file that package index wrote.
-func named(ctx context.Context, c *op.Config, name, arg string, set *shards.Set, f index.Format) (*index.Index, []string, error) {
+func named(ctx context.Context, c *op.Config, name, arg string, set *shards.Set,
+	f index.Format) (*index.Index, []string, error) {
 	paths := op.Get[[]string](c, arg)
 	switch {
 	case len(paths) == 0:

@@ -116,34 +116,36 @@ func recordioIndex(ctx context.Context, c *op.Config, set *shards.Set) (*index.I
 	}
 	defer lists.Close()
 	if len(paths) == set.Len() {
-		return index.FromLists(ctx, mxnetName, set, recordioFormat.Name, func(ctx context.Context, i int, add func(index.Record) error) error {
-			offsets, err := readOffsets(ctx, lists, i)
-			if err == nil {
-				err = spans(ctx, set, i, offsets, add)
-			}
-			return errs.Wrap("", lists.Path(i), err)
-		})
+		return index.FromLists(ctx, mxnetName, set, recordioFormat.Name,
+			func(ctx context.Context, i int, add func(index.Record) error) error {
+				offsets, err := readOffsets(ctx, lists, i)
+				if err == nil {
+					err = spans(ctx, set, i, offsets, add)
+				}
+				return errs.Wrap("", lists.Path(i), err)
+			})
 	}
 	all, err := readOffsets(ctx, lists, 0)
 	if err != nil {
 		return nil, errs.Wrap(mxnetName, lists.Path(0), err)
 	}
-	return index.FromLists(ctx, mxnetName, set, recordioFormat.Name, func(ctx context.Context, i int, add func(index.Record) error) error {
-		var start int64
-		for k := range i {
-			start += set.Size(k)
-		}
-		from, _ := slices.BinarySearch(all, start)
-		to := len(all)
-		if i+1 < set.Len() {
-			to, _ = slices.BinarySearch(all, start+set.Size(i))
-		}
-		own := slices.Clone(all[from:to])
-		for k := range own {
-			own[k] -= start
-		}
-		return errs.Wrap("", lists.Path(0), spans(ctx, set, i, own, add))
-	})
+	return index.FromLists(ctx, mxnetName, set, recordioFormat.Name,
+		func(ctx context.Context, i int, add func(index.Record) error) error {
+			var start int64
+			for k := range i {
+				start += set.Size(k)
+			}
+			from, _ := slices.BinarySearch(all, start)
+			to := len(all)
+			if i+1 < set.Len() {
+				to, _ = slices.BinarySearch(all, start+set.Size(i))
+			}
+			own := slices.Clone(all[from:to])
+			for k := range own {
+				own[k] -= start
+			}
+			return errs.Wrap("", lists.Path(0), spans(ctx, set, i, own, add))
+		})
 }
 
 // spans adds the records of a file that begin at the given offsets, which ascend. Each ends where
@@ -156,8 +158,9 @@ func spans(ctx context.Context, set *shards.Set, i int, offsets []int64, add fun
 			end = offsets[k+1]
 		}
 		if at > size {
-			return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("offsets within %s, which has %d bytes", set.Path(i), size),
-				Got: fmt.Sprintf("offset %d", at), Remedy: "the index belongs to other data, or the file was cut"}
+			return &errs.Error{Kind: errs.Mismatch,
+				Want: fmt.Sprintf("offsets within %s, which has %d bytes", set.Path(i), size),
+				Got:  fmt.Sprintf("offset %d", at), Remedy: "the index belongs to other data, or the file was cut"}
 		}
 		if k == 0 || k == len(offsets)-1 {
 			head := make([]byte, min(8, size-at))
@@ -165,7 +168,8 @@ func spans(ctx context.Context, set *shards.Set, i int, offsets []int64, add fun
 				return err
 			}
 			if !recordio.Detect(head) {
-				return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("a record at offset %d of %s", at, set.Path(i)), Got: "no record",
+				return &errs.Error{Kind: errs.Mismatch,
+					Want: fmt.Sprintf("a record at offset %d of %s", at, set.Path(i)), Got: "no record",
 					Remedy: "index_path must have the index of each file, in the order of path"}
 			}
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // BenchmarkRecords fetches records of 1 kB and 100 kB, in order and shuffled, and compares with
-// pread of the same bytes by turns: of-pread is the time of pread divided by that of the reader.
+// pread of the same bytes by turns. of-pread is the time of pread divided by the reader's.
 func BenchmarkRecords(b *testing.B) {
 	for _, size := range []int{1000, 100_000} {
 		n := 64 << 20 / size
@@ -46,7 +46,8 @@ func BenchmarkRecords(b *testing.B) {
 			}
 			if args["index_path"] = []string{}; format == "tfrecord" {
 				kind = "readers.tfrecord"
-				args["features"] = []op.Feature{op.FixedLen("image", nil, tensor.Uint8, nil), op.FixedLen("label", []int{1}, tensor.Int64, nil)}
+				args["features"] = []op.Feature{op.FixedLen("image", nil, tensor.Uint8, nil),
+					op.FixedLen("label", []int{1}, tensor.Int64, nil)}
 			}
 			for _, order := range []string{"sequential", "shuffled"} {
 				ids := make([]int64, n)

@@ -123,7 +123,8 @@ func writeFile(t testing.TB, path string, b []byte) {
 // default.
 func TestTFRecordFeatures(t *testing.T) {
 	path := tfFile(t, filepath.Join(t.TempDir(), "a"),
-		map[string]any{"image": "abc", "more": "d", "label": []int64{7}, "box": []int64{1, 2, 3, 4}, "var": []float32{0.5, 1}, "rows": []int64{1, 2, 3, 4}, "other": "x"},
+		map[string]any{"image": "abc", "more": "d", "label": []int64{7}, "box": []int64{1, 2, 3, 4},
+			"var": []float32{0.5, 1}, "rows": []int64{1, 2, 3, 4}, "other": "x"},
 		map[string]any{"image": "", "var": []float32{}},
 		map[string]any{"more": "only", "label": nil},
 	)
@@ -166,7 +167,8 @@ func TestTFRecordFeatures(t *testing.T) {
 // Samples are the same with DALI's index, with an index file, with one that is found beside the
 // data, and without any.
 func TestRecordIndexes(t *testing.T) {
-	for name, maker := range map[string]readertest.Maker{"tfrecord": readertest.IndexedTFRecords, "recordio": readertest.RecordIO} {
+	for name, maker := range map[string]readertest.Maker{"tfrecord": readertest.IndexedTFRecords,
+		"recordio": readertest.RecordIO} {
 		dir := t.TempDir()
 		kind, args, err := maker(dir, 10)
 		if err != nil {
@@ -274,8 +276,10 @@ func TestRecordsRefused(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	label := op.FixedLen("label", []int{1}, tensor.Int64, 0)
-	good := tfFile(t, file("good.tfrecord"), map[string]any{"label": []int64{1}}, map[string]any{"label": []int64{2}, "more": "abc"})
-	other := tfFile(t, file("other.tfrecord"), map[string]any{"label": []int64{3}, "x": "yz"}, map[string]any{"label": []int64{2}, "more": "abc", "z": "1"})
+	good := tfFile(t, file("good.tfrecord"), map[string]any{"label": []int64{1}},
+		map[string]any{"label": []int64{2}, "more": "abc"})
+	other := tfFile(t, file("other.tfrecord"), map[string]any{"label": []int64{3}, "x": "yz"},
+		map[string]any{"label": []int64{2}, "more": "abc", "z": "1"})
 	whole, err := os.ReadFile(good)
 	if err != nil {
 		t.Fatal(err)
@@ -297,7 +301,8 @@ func TestRecordsRefused(t *testing.T) {
 	writeFile(t, file("shifted.idx"), fmt.Appendf(nil, "1 %d\n", first))
 	writeFile(t, file("short.idx"), []byte("0 15\n"))
 
-	rec := recordio.Append(recordio.Append(nil, recordio.AppendImage(nil, recordio.Image{Label: 1})), recordio.AppendImage(nil, recordio.Image{Label: 2}))
+	rec := recordio.Append(recordio.Append(nil, recordio.AppendImage(nil, recordio.Image{Label: 1})),
+		recordio.AppendImage(nil, recordio.Image{Label: 2}))
 	writeFile(t, file("a.rec"), rec)
 	writeFile(t, file("b.rec"), rec[:len(rec)-1])
 	writeFile(t, file("keys.idx"), []byte("0\t0\n0\t32\n"))
@@ -366,8 +371,10 @@ func TestRecordsRefused(t *testing.T) {
 func TestRecordsFail(t *testing.T) {
 	dir := t.TempDir()
 	path := tfFile(t, filepath.Join(dir, "a"),
-		map[string]any{"label": []int64{1}, "text": "a"}, map[string]any{"label": []float32{1}}, map[string]any{"label": []int64{1, 2}},
-		map[string]any{"label": []int64{}}, map[string]any{"text": [][]byte{{1}, {2}}}, map[string]any{"rows": []int64{1, 2, 3}}, map[string]any{"text": []int64{1}})
+		map[string]any{"label": []int64{1},
+			"text": "a"}, map[string]any{"label": []float32{1}}, map[string]any{"label": []int64{1, 2}},
+		map[string]any{"label": []int64{}}, map[string]any{"text": [][]byte{{1},
+			{2}}}, map[string]any{"rows": []int64{1, 2, 3}}, map[string]any{"text": []int64{1}})
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -400,14 +407,16 @@ func TestRecordsFail(t *testing.T) {
 	}
 
 	rec := filepath.Join(dir, "a.rec")
-	writeFile(t, rec, recordio.Append(recordio.Append(nil, []byte("short")), recordio.AppendImage(nil, recordio.Image{Data: []byte("x")})))
+	writeFile(t, rec, recordio.Append(recordio.Append(nil, []byte("short")),
+		recordio.AppendImage(nil, recordio.Image{Data: []byte("x")})))
 	source, specs, err = openReader("readers.mxnet", op.Args{"path": rec, "index_path": []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer source.Close()
 	got = values(t, source, specs, 0, 1)
-	if !strings.Contains(got[0], "want an image with a header of 24 bytes, got a record of 5 bytes") || strings.HasPrefix(got[1], "error") {
+	if !strings.Contains(got[0], "want an image with a header of 24 bytes, got a record of 5 bytes") ||
+		strings.HasPrefix(got[1], "error") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -415,7 +424,8 @@ func TestRecordsFail(t *testing.T) {
 // Fetching a record allocates nothing besides the memory of its outputs, and the fingerprint tells
 // the features.
 func TestRecordsAllocateNothing(t *testing.T) {
-	for name, maker := range map[string]readertest.Maker{"tfrecord": readertest.TFRecords, "recordio": readertest.RecordIO} {
+	for name, maker := range map[string]readertest.Maker{"tfrecord": readertest.TFRecords,
+		"recordio": readertest.RecordIO} {
 		kind, args, err := maker(t.TempDir(), 9)
 		if err != nil {
 			t.Fatal(err)
@@ -478,7 +488,8 @@ func TestRecordsInAnyOrder(t *testing.T) {
 		}
 		paths = append(paths, tfFile(t, filepath.Join(dir, fmt.Sprint(i)), examples...))
 	}
-	source, specs, err := openReader("readers.tfrecord", op.Args{"path": paths, "features": op.FixedLen("text", nil, tensor.Uint8, nil)})
+	source, specs, err := openReader("readers.tfrecord",
+		op.Args{"path": paths, "features": op.FixedLen("text", nil, tensor.Uint8, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

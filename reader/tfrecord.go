@@ -95,15 +95,18 @@ func featureSpecs(c *op.Config) ([]tensor.Spec, error) {
 		seen[f.Name] = true
 		shape := tensor.Shape(slices.Clone(f.Shape))
 		if len(shape) > maxDims || slices.ContainsFunc(shape, func(d int) bool { return d < 0 }) {
-			return nil, c.Invalid("features", fmt.Sprintf("a shape of %q with at most %d extents, none of them negative", f.Name, maxDims), shape.String(), "")
+			return nil, c.Invalid("features",
+				fmt.Sprintf("a shape of %q with at most %d extents, none of them negative", f.Name, maxDims), shape.String(), "")
 		}
 		switch {
 		case f.DType != tensor.Uint8 && f.DType != tensor.Int64 && f.DType != tensor.Float32:
 			return nil, c.Invalid("features", fmt.Sprintf("%q as uint8 (bytes), int64 or float32", f.Name), f.DType.String(), "")
 		case f.DType == tensor.Uint8 && !f.Fixed:
-			return nil, c.Unsupported("features", fmt.Sprintf("a fixed shape of %q: lists of texts are no tensor", f.Name), "a variable length")
+			return nil, c.Unsupported("features",
+				fmt.Sprintf("a fixed shape of %q: lists of texts are no tensor", f.Name), "a variable length")
 		case f.DType == tensor.Uint8 && shape.Len() != 1:
-			return nil, c.Invalid("features", fmt.Sprintf("an empty shape of %q, which has one value of bytes", f.Name), shape.String(), "")
+			return nil, c.Invalid("features",
+				fmt.Sprintf("an empty shape of %q, which has one value of bytes", f.Name), shape.String(), "")
 		case f.DType == tensor.Uint8:
 			shape = tensor.Shape{-1}
 		case !f.Fixed:
@@ -169,30 +172,32 @@ func tfrecordIndex(ctx context.Context, c *op.Config, set *shards.Set) (*index.I
 		return nil, err
 	}
 	defer lists.Close()
-	return index.FromLists(ctx, tfrecordName, set, tfrecordFormat.Name, func(ctx context.Context, i int, add func(index.Record) error) error {
-		var first, last index.Record
-		n := 0
-		err := tfrecord.ReadIndex(lists.Reader(ctx, i), func(offset, length int64) error {
-			last = index.Record{Offset: offset, Length: length}
-			if n++; n == 1 {
-				first = last
+	return index.FromLists(ctx, tfrecordName, set, tfrecordFormat.Name,
+		func(ctx context.Context, i int, add func(index.Record) error) error {
+			var first, last index.Record
+			n := 0
+			err := tfrecord.ReadIndex(lists.Reader(ctx, i), func(offset, length int64) error {
+				last = index.Record{Offset: offset, Length: length}
+				if n++; n == 1 {
+					first = last
+				}
+				return add(last)
+			})
+			for _, r := range []index.Record{first, last} {
+				if err == nil && n > 0 {
+					err = begins(ctx, set, i, r)
+				}
 			}
-			return add(last)
+			return errs.Wrap("", lists.Path(i), err)
 		})
-		for _, r := range []index.Record{first, last} {
-			if err == nil && n > 0 {
-				err = begins(ctx, set, i, r)
-			}
-		}
-		return errs.Wrap("", lists.Path(i), err)
-	})
 }
 
 // begins checks that a record begins where an index says.
 func begins(ctx context.Context, set *shards.Set, i int, r index.Record) error {
 	var header [tfrecord.HeaderSize]byte
 	if r.Length < tfrecord.HeaderSize+tfrecord.FooterSize {
-		return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("records of at least %d bytes", tfrecord.HeaderSize+tfrecord.FooterSize), Got: fmt.Sprint(r.Length)}
+		return &errs.Error{Kind: errs.Mismatch,
+			Want: fmt.Sprintf("records of at least %d bytes", tfrecord.HeaderSize+tfrecord.FooterSize), Got: fmt.Sprint(r.Length)}
 	}
 	if err := set.ReadAt(ctx, i, header[:], r.Offset); err != nil {
 		return err
@@ -203,8 +208,9 @@ func begins(ctx context.Context, set *shards.Set, i int, r index.Record) error {
 		if err != nil {
 			got = "no record"
 		}
-		return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("a record of %d bytes at offset %d of %s", r.Length, r.Offset, set.Path(i)),
-			Got: got, Remedy: "index_path must have the index of each file, in the order of path"}
+		return &errs.Error{Kind: errs.Mismatch,
+			Want: fmt.Sprintf("a record of %d bytes at offset %d of %s", r.Length, r.Offset, set.Path(i)),
+			Got:  got, Remedy: "index_path must have the index of each file, in the order of path"}
 	}
 	return nil
 }
@@ -268,7 +274,8 @@ func (t *tfrecords) sample(ctx context.Context, id int64, s int, dst *op.Block, 
 }
 
 // kindsOf are the kinds of lists of the types of features.
-var kindsOf = map[tensor.DType]tfrecord.Kind{tensor.Uint8: tfrecord.Bytes, tensor.Int64: tfrecord.Int64, tensor.Float32: tfrecord.Float32}
+var kindsOf = map[tensor.DType]tfrecord.Kind{tensor.Uint8: tfrecord.Bytes, tensor.Int64: tfrecord.Int64,
+	tensor.Float32: tfrecord.Float32}
 
 // value writes output i of sample s.
 func (t *tfrecords) value(i, s int, dst *op.Block, w *exampleReader) error {
@@ -288,13 +295,15 @@ func (t *tfrecords) value(i, s int, dst *op.Block, w *exampleReader) error {
 	case f.Fixed && !present:
 		out, n = dst.Out(i, s, f.Shape...), 0
 	case f.Fixed && n != inner:
-		return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("%d values, for shape %v", inner, tensor.Shape(f.Shape)), Got: fmt.Sprint(n)}
+		return &errs.Error{Kind: errs.Mismatch,
+			Want: fmt.Sprintf("%d values, for shape %v", inner, tensor.Shape(f.Shape)), Got: fmt.Sprint(n)}
 	case f.Fixed:
 		out = dst.Out(i, s, f.Shape...)
 	case len(f.Shape) == 0:
 		out = dst.Out(i, s, n)
 	case inner == 0 && n > 0, inner > 0 && n%inner != 0:
-		return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("a multiple of %d values, for shape %v", inner, tensor.Shape(f.Shape)), Got: fmt.Sprint(n)}
+		return &errs.Error{Kind: errs.Mismatch,
+			Want: fmt.Sprintf("a multiple of %d values, for shape %v", inner, tensor.Shape(f.Shape)), Got: fmt.Sprint(n)}
 	default:
 		var shape [maxDims + 1]int
 		shape[0] = n / max(1, inner)

@@ -130,7 +130,8 @@ func (g *global) index(ctx context.Context, args []string, o IndexOptions) error
 	}
 	w := newWork(g)
 	show := w.on(f.Name)
-	build := index.BuildOptions{Workers: o.Workers, Root: filepath.Dir(target), OnFile: func(_ int, done int64) { show(done, total) }}
+	build := index.BuildOptions{Workers: o.Workers, Root: filepath.Dir(target),
+		OnFile: func(_ int, done int64) { show(done, total) }}
 	if o.Check {
 		r, err := checkIndex(ctx, target, set, f, build)
 		w.close()
@@ -167,7 +168,7 @@ func (g *global) index(ctx context.Context, args []string, o IndexOptions) error
 }
 
 // dataFiles returns the files that the arguments name, and the folder that the index belongs into.
-// Of a folder it returns all files below it, sorted by their paths, without hidden ones and indexes.
+// Of a folder it returns all files below it, sorted by path, without hidden ones and indexes.
 func dataFiles(args []string, output string) (paths []string, dir string, err error) {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
@@ -205,7 +206,8 @@ func dataFiles(args []string, output string) (paths []string, dir string, err er
 		}
 		slices.Sort(paths[before:])
 		if len(paths) == before {
-			return nil, "", &errs.Error{Kind: errs.NotFound, Op: indexOp, Subject: arg, Want: "a folder with files", Got: "no file"}
+			return nil, "", &errs.Error{Kind: errs.NotFound, Op: indexOp, Subject: arg, Want: "a folder with files",
+				Got: "no file"}
 		}
 	}
 	if dir == "" {
@@ -232,7 +234,8 @@ func fileError(path string, err error) error {
 
 // formatOf returns the format of the files of a set, those that have it, and those that have none.
 // All must have the same. A file that was named must have one.
-func formatOf(ctx context.Context, set *shards.Set, name string, named func(i int) bool) (f index.Format, chosen, left []string, err error) {
+func formatOf(ctx context.Context, set *shards.Set, name string,
+	named func(i int) bool) (f index.Format, chosen, left []string, err error) {
 	left = []string{}
 	if name != "" {
 		f, err = index.Lookup(name)
@@ -270,14 +273,16 @@ func formatOf(ctx context.Context, set *shards.Set, name string, named func(i in
 		case f.Name == "":
 			f, first = found[i], path
 		case f.Name != found[i].Name:
-			return f, nil, nil, &errs.Error{Kind: errs.Invalid, Op: indexOp, Subject: path, Want: "files of one format, " + f.Name + " as " + first,
-				Got: found[i].Name, Remedy: "choose one with --format"}
+			return f, nil, nil, &errs.Error{Kind: errs.Invalid, Op: indexOp, Subject: path,
+				Want: "files of one format, " + f.Name + " as " + first,
+				Got:  found[i].Name, Remedy: "choose one with --format"}
 		}
 		chosen = append(chosen, path)
 	}
 	if len(chosen) == 0 {
 		if name != "" {
-			return f, nil, nil, &errs.Error{Kind: errs.NotFound, Op: indexOp, Subject: set.Path(0), Want: "files of the format " + name, Got: "none"}
+			return f, nil, nil, &errs.Error{Kind: errs.NotFound, Op: indexOp, Subject: set.Path(0),
+				Want: "files of the format " + name, Got: "none"}
 		}
 		return f, nil, nil, failed[0]
 	}
@@ -286,7 +291,8 @@ func formatOf(ctx context.Context, set *shards.Set, name string, named func(i in
 
 // describeIndex says what an index has.
 func describeIndex(path string, x *index.Index) indexed {
-	r := indexed{Index: path, Format: x.Format(), Files: len(x.Files()), Records: x.Records(), Keys: x.HasKeys(), Parts: append([]string{}, x.PartNames()...),
+	r := indexed{Index: path, Format: x.Format(), Files: len(x.Files()), Records: x.Records(), Keys: x.HasKeys(),
+		Parts:       append([]string{}, x.PartNames()...),
 		Fingerprint: x.Fingerprint(), Copies: [][2]string{}}
 	type contents struct {
 		print string
@@ -342,7 +348,8 @@ func (g *global) printLeft(r indexed) {
 }
 
 // checkIndex compares the index at path with the files of a set.
-func checkIndex(ctx context.Context, path string, set *shards.Set, f index.Format, o index.BuildOptions) (r indexed, err error) {
+func checkIndex(ctx context.Context, path string, set *shards.Set, f index.Format,
+	o index.BuildOptions) (r indexed, err error) {
 	x, err := index.Open(path)
 	if err != nil {
 		return r, errs.Wrap(indexOp, "", err)
@@ -431,7 +438,8 @@ func (r *indexed) failed() error {
 	if wrong == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Mismatch, Op: indexOp, Subject: r.Index, Want: "the index of these files", Got: first.Path + ": " + first.State,
+	return &errs.Error{Kind: errs.Mismatch, Op: indexOp, Subject: r.Index, Want: "the index of these files",
+		Got:    first.Path + ": " + first.State,
 		Remedy: "make it again with bivouac index"}
 }
 
@@ -453,7 +461,8 @@ func (g *global) printChecked(r indexed) {
 // linesOf returns where the indexes in text of the files go.
 func linesOf(set *shards.Set, f index.Format, overwrite bool) ([]string, error) {
 	if f.Lines == nil {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: indexOp, Subject: "--idx", Want: "a format that has an index in text", Got: f.Name}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: indexOp, Subject: "--idx",
+			Want: "a format that has an index in text", Got: f.Name}
 	}
 	var list []string
 	for i := range set.Len() {
@@ -490,7 +499,8 @@ func writeLines(path string, x *index.Index, file int, f index.Format) (err erro
 	if err := f.Lines.Write(b, to-from, records); err != nil {
 		return err
 	}
-	for _, step := range []func() error{b.Flush, func() error { return out.Chmod(0o644) }, out.Sync, out.Close, func() error { return os.Rename(out.Name(), path) }} {
+	for _, step := range []func() error{b.Flush, func() error { return out.Chmod(0o644) }, out.Sync, out.Close,
+		func() error { return os.Rename(out.Name(), path) }} {
 		if err := step(); err != nil {
 			return fileError(path, err)
 		}

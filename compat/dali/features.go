@@ -47,7 +47,8 @@ func featureArguments(name string, features []op.Feature) ([]pipeproto.Argument,
 		for _, p := range []struct {
 			name  string
 			value any
-		}{{"type", int64(slices.Index(featureTypes, f.DType))}, {"has_shape", f.Fixed}, {"shape", nil}, {"default_value", value}} {
+		}{{"type", int64(slices.Index(featureTypes, f.DType))}, {"has_shape", f.Fixed}, {"shape",
+			nil}, {"default_value", value}} {
 			if p.name == "shape" {
 				e.Elements = append(e.Elements, shape)
 				continue

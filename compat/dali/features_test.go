@@ -38,11 +38,13 @@ func TestFeaturesAreSerialized(t *testing.T) {
 		t.Fatalf("%v, %+v", err, p)
 	}
 	features := p.Ops[0].Argument("features")
-	if names, ok := p.Ops[0].Argument("feature_names").Value(); !ok || len(names.([]string)) != 4 || features.Type != "TFRecord" || len(features.Elements) != 4 {
+	if names, ok := p.Ops[0].Argument("feature_names").Value(); !ok || len(names.([]string)) != 4 ||
+		features.Type != "TFRecord" || len(features.Elements) != 4 {
 		t.Fatalf("%v, %+v", names, features)
 	}
 	i := features.Elements[1]
-	if i.Name != "element 1" || len(i.Elements) != 4 || i.Elements[0].Ints[0] != 0 || !i.Elements[1].Bools[0] || len(i.Elements[2].Ints) != 2 ||
+	if i.Name != "element 1" || len(i.Elements) != 4 || i.Elements[0].Ints[0] != 0 || !i.Elements[1].Bools[0] ||
+		len(i.Elements[2].Ints) != 2 ||
 		i.Elements[3].Name != "default_value" || i.Elements[3].Ints[0] != -1 {
 		t.Errorf("%+v", i)
 	}

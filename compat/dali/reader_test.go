@@ -71,7 +71,8 @@ func TestBufferLaw(t *testing.T) {
 // A reader of containers takes shuffle_after_epoch and only sticks to its shard, as DALI 2.4.0 does
 // for readers.tfrecord and readers.mxnet.
 func TestContainersDoNotShuffle(t *testing.T) {
-	r := newReader(t, ReaderOptions{Samples: 12, BatchSize: 4, NumShards: 2, ShardID: 1, ShuffleAfterEpoch: true, Container: true})
+	r := newReader(t, ReaderOptions{Samples: 12, BatchSize: 4, NumShards: 2, ShardID: 1, ShuffleAfterEpoch: true,
+		Container: true})
 	got := make([]int64, 24)
 	r.Fill(0, got)
 	want := []int64{6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11}
@@ -305,7 +306,8 @@ func TestReaderErrors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, bad := range []stateproto.Loader{{RNG: s.RNG, Epoch: 2, Age: 10}, {RNG: s.RNG, Epoch: 2, Age: -1}, {RNG: s.RNG, Epoch: -1}, {Epoch: 2}} {
+	for _, bad := range []stateproto.Loader{{RNG: s.RNG, Epoch: 2, Age: 10}, {RNG: s.RNG, Epoch: 2, Age: -1},
+		{RNG: s.RNG, Epoch: -1}, {Epoch: 2}} {
 		if _, err := r.Position(bad); !errors.Is(err, errs.Mismatch) {
 			t.Errorf("%v: %v", bad, err)
 		}
@@ -347,7 +349,8 @@ func TestReaderString(t *testing.T) {
 			t.Fatalf("%s: %v and %v", a, x, y)
 		}
 	})
-	all := newReader(t, ReaderOptions{Samples: 9, NumShards: 2, RandomShuffle: true, Seed: -1, StickToShard: true, PadLastBatch: true, BatchSize: 4}).String()
+	all := newReader(t, ReaderOptions{Samples: 9, NumShards: 2, RandomShuffle: true, Seed: -1, StickToShard: true,
+		PadLastBatch: true, BatchSize: 4}).String()
 	if want := "dali-reader(n=9 shard=0/2 pad=4 fill=1024 seed=4294967295 container=false stick)"; all != want {
 		t.Errorf("%s, want %s", all, want)
 	}

@@ -21,7 +21,8 @@ type Image struct {
 // is too short for a header and its labels.
 func ParseImage(payload []byte) (m Image, err error) {
 	if len(payload) < imageHeader {
-		return m, corrupt(fmt.Sprintf("an image with a header of %d bytes", imageHeader), fmt.Sprintf("a record of %d bytes", len(payload)))
+		return m, corrupt(fmt.Sprintf("an image with a header of %d bytes", imageHeader),
+			fmt.Sprintf("a record of %d bytes", len(payload)))
 	}
 	labels, rest := uint64(binary.LittleEndian.Uint32(payload)), payload[imageHeader:]
 	if 4*labels > uint64(len(rest)) {

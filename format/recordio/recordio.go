@@ -38,7 +38,8 @@ func (p part) size() int64 { return headerSize + (p.length+3)&^3 }
 // parsePart reads the header of the part that begins header, of which rest bytes are left.
 func parsePart(header []byte, rest int64, begins bool) (p part, err error) {
 	if len(header) < headerSize {
-		return p, corrupt(fmt.Sprintf("a header of %d bytes", headerSize), fmt.Sprintf("%d bytes: the file was cut", len(header)))
+		return p, corrupt(fmt.Sprintf("a header of %d bytes", headerSize),
+			fmt.Sprintf("%d bytes: the file was cut", len(header)))
 	}
 	if got := binary.LittleEndian.Uint32(header); got != magic {
 		return p, corrupt(fmt.Sprintf("the magic number %08x", uint32(magic)), fmt.Sprintf("%08x", got))
@@ -92,7 +93,8 @@ func Append(dst, payload []byte) []byte {
 			next = last
 		}
 		if len(data) > maxLength {
-			panic(&errs.Error{Kind: errs.Invalid, Op: "recordio.Append", Want: fmt.Sprintf("at most %d bytes", maxLength), Got: fmt.Sprint(len(data))})
+			panic(&errs.Error{Kind: errs.Invalid, Op: "recordio.Append",
+				Want: fmt.Sprintf("at most %d bytes", maxLength), Got: fmt.Sprint(len(data))})
 		}
 		dst = binary.LittleEndian.AppendUint32(dst, magic)
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(next)<<lengthBits|uint32(len(data)))

@@ -27,7 +27,8 @@ var magicBytes = binary.LittleEndian.AppendUint32(nil, magic)
 // What Append writes is found by Scan and Payload, with the magic number anywhere.
 func TestRecordsComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		piece := rapid.SampledFrom([][]byte{nil, []byte("a"), []byte("bc"), []byte("defg"), magicBytes, magicBytes[:3], bytes.Repeat([]byte{7}, 20_000)})
+		piece := rapid.SampledFrom([][]byte{nil, []byte("a"), []byte("bc"), []byte("defg"), magicBytes,
+			magicBytes[:3], bytes.Repeat([]byte{7}, 20_000)})
 		var b []byte
 		var payloads [][]byte
 		var want [][2]int64
@@ -132,7 +133,8 @@ func TestIndexLines(t *testing.T) {
 		keys, offsets = append(keys, key), append(offsets, offset)
 		return nil
 	}
-	if err := ReadIndex(bytes.NewReader(append(b, "\n5 6\r\n"...)), add); err != nil || !slices.Equal(keys, []string{"0", "a key", "5"}) ||
+	if err := ReadIndex(bytes.NewReader(append(b, "\n5 6\r\n"...)), add); err != nil ||
+		!slices.Equal(keys, []string{"0", "a key", "5"}) ||
 		!slices.Equal(offsets, []int64{0, 1 << 40, 6}) {
 		t.Errorf("%q, %v, %v", keys, offsets, err)
 	}

@@ -43,8 +43,10 @@ func Payload(record []byte) ([]byte, error) {
 		return nil, err
 	}
 	if length != uint64(len(record)-framing) {
-		return nil, &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("a record of %d bytes, as its index says", len(record)),
-			Got: fmt.Sprintf("a record with a payload of %d bytes", length), Remedy: "make the index again; it belongs to other data"}
+		return nil, &errs.Error{Kind: errs.Mismatch,
+			Want: fmt.Sprintf("a record of %d bytes, as its index says", len(record)),
+			Got: fmt.Sprintf("a record with a payload of %d bytes",
+				length), Remedy: "make the index again; it belongs to other data"}
 	}
 	end := len(record) - FooterSize
 	return record[HeaderSize:end:end], checkPayload(record[HeaderSize:end], binary.LittleEndian.Uint32(record[end:]))

@@ -24,7 +24,8 @@ func ReadIndex(r io.Reader, add func(offset, length int64) error) error {
 		length, err2 := strconv.ParseUint(strings.TrimSpace(rest), 10, 63)
 		var err error
 		if err1 != nil || err2 != nil {
-			err = corrupt("the offset and the length of a record, with a blank between", strconv.Quote(lines.Text()[:min(len(lines.Text()), 100)]))
+			err = corrupt("the offset and the length of a record, with a blank between",
+				strconv.Quote(lines.Text()[:min(len(lines.Text()), 100)]))
 		} else {
 			err = add(int64(offset), int64(length))
 		}

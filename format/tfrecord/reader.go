@@ -49,7 +49,7 @@ func DetectCompression(head []byte) Compression {
 }
 
 // Detect reports whether a file that begins with head, its first few KiB, is a TFRecord file. It
-// looks into a compressed file. An empty file is none.
+// looks into a compressed file. An empty file could be of any format.
 func Detect(head []byte) bool {
 	r, _, err := decompressed(bytes.NewReader(head))
 	if err != nil {
@@ -143,7 +143,8 @@ func (r *Reader) next() error {
 		err = io.ErrUnexpectedEOF
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = corrupt(fmt.Sprintf("a payload of %d bytes and its checksum", length), fmt.Sprintf("%d bytes: the file was cut", got))
+		err = corrupt(fmt.Sprintf("a payload of %d bytes and its checksum", length),
+			fmt.Sprintf("%d bytes: the file was cut", got))
 	}
 	if err != nil {
 		return fail(r.damaged(err))

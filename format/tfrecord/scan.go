@@ -41,7 +41,8 @@ func Scan(r io.ReaderAt, size int64, add func(offset, length int64) error) error
 // left in the file.
 func recordLength(header []byte, rest int64) (int64, error) {
 	if len(header) < HeaderSize {
-		return 0, corrupt(fmt.Sprintf("a header of %d bytes", HeaderSize), fmt.Sprintf("%d bytes: the file was cut", len(header)))
+		return 0, corrupt(fmt.Sprintf("a header of %d bytes", HeaderSize),
+			fmt.Sprintf("%d bytes: the file was cut", len(header)))
 	}
 	length, err := lengthOf(header)
 	if err != nil {
@@ -59,6 +60,7 @@ func refuse(c Compression) error {
 	if c == Uncompressed {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Unsupported, Want: "records that are not compressed", Got: "a file compressed with " + c.String(),
+	return &errs.Error{Kind: errs.Unsupported, Want: "records that are not compressed",
+		Got:    "a file compressed with " + c.String(),
 		Remedy: "decompress it: records in it cannot be found without reading all before them"}
 }

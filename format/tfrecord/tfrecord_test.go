@@ -93,7 +93,8 @@ func TestRecordsComeBack(t *testing.T) {
 			}
 		}
 		if method != Uncompressed && len(payloads) > 0 {
-			if _, err := scanned(packed.Bytes()); !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), method.String()) {
+			if _, err := scanned(packed.Bytes()); !errors.Is(err, errs.Unsupported) ||
+				!strings.Contains(err.Error(), method.String()) {
 				t.Fatalf("scanned a file compressed with %s: %v", method, err)
 			}
 			if !Detect(packed.Bytes()) {
@@ -125,7 +126,8 @@ func TestDamage(t *testing.T) {
 		_, err1 := readAll(b[:n])
 		_, err2 := scanned(b[:n])
 		whole := n == 0 || slices.ContainsFunc(places, func(p [2]int64) bool { return int64(n) == p[0]+p[1] })
-		if (err1 == nil) != whole || (err2 == nil) != whole || !whole && (!errors.Is(err1, errs.Corrupt) || !errors.Is(err2, errs.Corrupt)) {
+		if (err1 == nil) != whole || (err2 == nil) != whole || !whole &&
+			(!errors.Is(err1, errs.Corrupt) || !errors.Is(err2, errs.Corrupt)) {
 			t.Fatalf("cut to %d bytes: %v, %v", n, err1, err2)
 		}
 	}
@@ -160,7 +162,8 @@ func TestScanStops(t *testing.T) {
 	b, _ := file([]byte("a"), []byte("b"))
 	stop := errors.New("stop")
 	n := 0
-	if err := Scan(bytes.NewReader(b), int64(len(b)), func(int64, int64) error { n++; return stop }); !errors.Is(err, stop) || n != 1 {
+	if err := Scan(bytes.NewReader(b), int64(len(b)),
+		func(int64, int64) error { n++; return stop }); !errors.Is(err, stop) || n != 1 {
 		t.Errorf("%d records, %v", n, err)
 	}
 	if err := Scan(bytes.NewReader(b[:5]), int64(len(b)), func(int64, int64) error { return nil }); err == nil {
@@ -175,10 +178,12 @@ func TestIndexLines(t *testing.T) {
 	b = AppendIndex(b, 16, 1<<40)
 	var got [][2]int64
 	add := func(offset, length int64) error { got = append(got, [2]int64{offset, length}); return nil }
-	if err := ReadIndex(bytes.NewReader(append(b, "\n  7  8 \n"...)), add); err != nil || !slices.Equal(got, [][2]int64{{0, 16}, {16, 1 << 40}, {7, 8}}) {
+	if err := ReadIndex(bytes.NewReader(append(b, "\n  7  8 \n"...)), add); err != nil ||
+		!slices.Equal(got, [][2]int64{{0, 16}, {16, 1 << 40}, {7, 8}}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	for _, line := range []string{"1", "x 1", "1 x", "-1 2", "1 2 3", "1 99999999999999999999", strings.Repeat("1", 100_000)} {
+	for _, line := range []string{"1", "x 1", "1 x", "-1 2", "1 2 3", "1 99999999999999999999",
+		strings.Repeat("1", 100_000)} {
 		if err := ReadIndex(strings.NewReader("0 1\n"+line+"\n"), add); !errors.Is(err, errs.Corrupt) ||
 			!strings.Contains(err.Error(), "line 2") && len(line) < 1000 {
 			t.Errorf("%.20q: %v", line, err)
@@ -245,7 +250,8 @@ func TestDecoder(t *testing.T) {
 	if n := d.Feature(2).CopyFloats(two); n != 1 || two[0] != 1 || d.Feature(2).Len() != 2 {
 		t.Errorf("box: %d, %v", n, two)
 	}
-	if f := d.Feature(1); string(f.Bytes(0)) != "abc" || f.Bytes(1) != nil || f.Bytes(-1) != nil || f.Kind() != Bytes || !f.Present() {
+	if f := d.Feature(1); string(f.Bytes(0)) != "abc" || f.Bytes(1) != nil || f.Bytes(-1) != nil ||
+		f.Kind() != Bytes || !f.Present() {
 		t.Errorf("image: %q, %v", f.Bytes(0), f.Kind())
 	}
 	if f := d.Feature(3); f.Present() || f.Kind() != None || f.Len() != 0 {
@@ -254,7 +260,8 @@ func TestDecoder(t *testing.T) {
 	if f := d.Feature(0); f.CopyFloats(two) != 0 || f.Bytes(0) != nil || d.Feature(1).CopyInts(one) != 0 {
 		t.Error("values of another kind")
 	}
-	if err := d.Decode(example("none", ints())); err != nil || d.Feature(0).Present() || !d.Feature(3).Present() || d.Feature(3).Len() != 0 {
+	if err := d.Decode(example("none", ints())); err != nil || d.Feature(0).Present() || !d.Feature(3).Present() ||
+		d.Feature(3).Len() != 0 {
 		t.Errorf("the second example: %v", err)
 	}
 	if n := testing.AllocsPerRun(100, func() {
@@ -301,7 +308,8 @@ func TestHostileMessages(t *testing.T) {
 		if err := NewDecoder([]string{"x"}).Decode(b); !errors.Is(err, errs.Corrupt) {
 			t.Errorf("%s: decoder: %v", name, err)
 		}
-		if _, _, err := ParseSequence(chunk(2, chunk(1, chunk(1, []byte("a")), chunk(2, []byte{1<<3 | wireBytes, 9})))); !errors.Is(err, errs.Corrupt) {
+		if _, _, err := ParseSequence(chunk(2,
+			chunk(1, chunk(1, []byte("a")), chunk(2, []byte{1<<3 | wireBytes, 9})))); !errors.Is(err, errs.Corrupt) {
 			t.Errorf("a cut step: %v", err)
 		}
 	}
@@ -350,7 +358,8 @@ func TestRareMessages(t *testing.T) {
 
 // What EncodeExample writes is read back.
 func TestEncodeExample(t *testing.T) {
-	b, err := EncodeExample(map[string]any{"s": "text", "b": []byte{1}, "l": [][]byte{{2}, nil}, "f": []float32{1.5, -2}, "i": []int64{-3, 1 << 40}, "n": nil, "e": []int64{}})
+	b, err := EncodeExample(map[string]any{"s": "text", "b": []byte{1}, "l": [][]byte{{2}, nil},
+		"f": []float32{1.5, -2}, "i": []int64{-3, 1 << 40}, "n": nil, "e": []int64{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +370,8 @@ func TestEncodeExample(t *testing.T) {
 	i, f := make([]int64, 2), make([]float32, 2)
 	features["i"].CopyInts(i)
 	features["f"].CopyFloats(f)
-	got := fmt.Sprint(string(features["s"].Bytes(0)), features["b"].Bytes(0), features["l"].Len(), features["l"].Bytes(1), f, i, features["n"].Kind(), features["e"].Kind(), features["e"].Len())
+	got := fmt.Sprint(string(features["s"].Bytes(0)), features["b"].Bytes(0), features["l"].Len(),
+		features["l"].Bytes(1), f, i, features["n"].Kind(), features["e"].Kind(), features["e"].Len())
 	if want := "text[1] 2 [] [1.5 -2] [-3 1099511627776] nothing int64 0"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

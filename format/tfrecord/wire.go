@@ -98,7 +98,8 @@ func (c *cursor) tag() (f field, err error) {
 	}
 	f.number, f.wire = tag>>3, int(tag&7)
 	if tag > 1<<32-1 || f.number == 0 || f.wire > wire32 {
-		return f, badMessage(start, "a field with a number from 1 to 2^29-1 and a wire type from 0 to 5", fmt.Sprintf("tag %d", tag))
+		return f, badMessage(start, "a field with a number from 1 to 2^29-1 and a wire type from 0 to 5",
+			fmt.Sprintf("tag %d", tag))
 	}
 	return f, nil
 }

@@ -73,7 +73,8 @@ func inMemory(ctx context.Context, op string, set *shards.Set, f Format) (*Index
 // record of file i of the set, in their order. op begins the errors, and format is the name of the
 // format. A record outside of its file is an error of kind errs.Mismatch. The index has the
 // fingerprint of one that Build makes if it lists the same records.
-func FromLists(ctx context.Context, op string, set *shards.Set, format string, list func(ctx context.Context, i int, add func(Record) error) error) (*Index, error) {
+func FromLists(ctx context.Context, op string, set *shards.Set, format string,
+	list func(ctx context.Context, i int, add func(Record) error) error) (*Index, error) {
 	return builder{op: op, set: set, format: format, scan: func(ctx context.Context, i int, add func(Record) error) error {
 		size := set.Size(i)
 		return list(ctx, i, func(r Record) error {
@@ -170,7 +171,8 @@ func (b builder) file(ctx context.Context, i int) (*Index, error) {
 	if err != nil {
 		return nil, errs.Wrap(b.op, "", err)
 	}
-	x, err := bytesOf("the index of "+b.set.Path(i), func(w *bytes.Buffer) error { file.Print = hash.Sum(); return t.write(w, b.format, file) })
+	x, err := bytesOf("the index of "+b.set.Path(i),
+		func(w *bytes.Buffer) error { file.Print = hash.Sum(); return t.write(w, b.format, file) })
 	if err == nil && b.o.Keep != nil {
 		err = b.o.Keep(x)
 	}

@@ -162,11 +162,13 @@ func parse(data []byte, where string) (h header, columns map[string]*Column, err
 			Remedy: "make the index again with bivouac index"}
 	}
 	if len(data) < preamble || string(data[:len(magic)]) != magic {
-		return h, nil, bad(errs.Corrupt, "an index, which begins with "+magic, fmt.Sprintf("%q", data[:min(len(data), len(magic))]))
+		return h, nil, bad(errs.Corrupt, "an index, which begins with "+magic,
+			fmt.Sprintf("%q", data[:min(len(data), len(magic))]))
 	}
 	size := binary.LittleEndian.Uint64(data[8:])
 	if size > maxHeader || size > uint64(len(data)-preamble) {
-		return h, nil, bad(errs.Corrupt, "a header within the file", fmt.Sprintf("a header of %d bytes in a file of %d", size, len(data)))
+		return h, nil, bad(errs.Corrupt, "a header within the file",
+			fmt.Sprintf("a header of %d bytes in a file of %d", size, len(data)))
 	}
 	text := data[preamble : preamble+size]
 	if want, got := binary.LittleEndian.Uint32(data[16:]), crc.Sum(text); got != want {
@@ -189,7 +191,8 @@ func parse(data []byte, where string) (h header, columns map[string]*Column, err
 				fmt.Sprintf("%d numbers of %d bytes at %d", p.Count, p.Width, p.Offset))
 		}
 		n := blocksOf(bytes)
-		columns[p.Name] = &Column{name: p.Name, width: p.Width, where: where, data: data[p.Offset : p.Offset+bytes : p.Offset+bytes],
+		columns[p.Name] = &Column{name: p.Name, width: p.Width, where: where,
+			data: data[p.Offset : p.Offset+bytes : p.Offset+bytes],
 			sums: data[p.Sums : p.Sums+4*n : p.Sums+4*n], seen: make([]atomic.Bool, n)}
 	}
 	return h, columns, nil

@@ -97,8 +97,8 @@ func Write(path string, x *Index) (err error) {
 
 // Find returns where the records of a set are: from the index at path, or if path is "" from the
 // file bivouac.index beside the first file or in the folder that all files are below, or else from
-// the files. An index may be about more files than the set. Fails with errs.Mismatch if the index is of another format, lacks a file
-// of the set, or if a file was changed since.
+// the files. An index may be about more files than the set. Fails with errs.Mismatch if the index
+// is of another format, lacks a file of the set, or if a file was changed since.
 func Find(ctx context.Context, op string, set *shards.Set, f Format, path string) (*Index, error) {
 	given := path != ""
 	if !given {
@@ -162,7 +162,8 @@ var errAnother = errors.New("the index is of other data")
 func (x *Index) of(ctx context.Context, op string, set *shards.Set, f Format, path string) (*Index, error) {
 	const again = "make the index again with bivouac index"
 	if x.Format() != f.Name {
-		return nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: path, Want: "an index of " + f.Name, Got: "an index of " + x.Format(),
+		return nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: path, Want: "an index of " + f.Name,
+			Got: "an index of " + x.Format(),
 			Err: errAnother, Remedy: again}
 	}
 	root, places := absolute(filepath.Dir(path)), make(map[string]int, len(x.files))
@@ -198,7 +199,8 @@ func (x *Index) unchanged(ctx context.Context, op string, set *shards.Set, i int
 		return nil
 	}
 	changed := func(what, was, is string) error {
-		return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: got.Path, Want: what + was + ", as when its index was made", Got: is,
+		return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: got.Path,
+			Want: what + was + ", as when its index was made", Got: is,
 			Remedy: "make the index again with bivouac index"}
 	}
 	if got.Size != want.Size {
@@ -209,7 +211,8 @@ func (x *Index) unchanged(ctx context.Context, op string, set *shards.Set, i int
 		return errs.Wrap(op, "", err)
 	}
 	if probe != want.Probe {
-		return changed("contents ", "of "+time.Unix(0, want.Time).UTC().Format(time.RFC3339), "other contents, changed at "+got.ModTime.UTC().Format(time.RFC3339))
+		return changed("contents ", "of "+time.Unix(0, want.Time).UTC().Format(time.RFC3339),
+			"other contents, changed at "+got.ModTime.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -38,8 +38,8 @@ func Formats() []Format {
 	return slices.Clone(registry.formats)
 }
 
-// Lookup returns the registered format with the given name. Fails with errs.NotFound if there is
-// none.
+// Lookup returns the registered format with the given name. Fails with errs.NotFound if no
+// format has it.
 func Lookup(name string) (Format, error) {
 	var names []string
 	for _, f := range Formats() {
@@ -48,8 +48,9 @@ func Lookup(name string) (Format, error) {
 		}
 		names = append(names, f.Name)
 	}
-	return Format{}, &errs.Error{Kind: errs.NotFound, Op: "index", Subject: "format " + name, Want: "one of " + strings.Join(names, ", "),
-		Got: "another", Remedy: errs.DidYouMean(name, names)}
+	return Format{}, &errs.Error{Kind: errs.NotFound, Op: "index", Subject: "format " + name,
+		Want: "one of " + strings.Join(names, ", "),
+		Got:  "another", Remedy: errs.DidYouMean(name, names)}
 }
 
 // headSize is how much of a file Detect reads.
@@ -76,7 +77,8 @@ func Detect(ctx context.Context, op string, set *shards.Set, i int) (Format, err
 		names = append(names, f.Name)
 	}
 	return Format{}, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: path,
-		Want: "a file of the format " + strings.Join(names, " or "), Got: fmt.Sprintf("a file that begins with %q", head[:min(len(head), 8)])}
+		Want: "a file of the format " +
+			strings.Join(names, " or "), Got: fmt.Sprintf("a file that begins with %q", head[:min(len(head), 8)])}
 }
 
 // Named reports whether a file has a usual name of the format.

@@ -95,8 +95,10 @@ func newIndex(data []byte, where string, close func() error) (*Index, error) {
 			}
 		}
 		x.files[i] = File{names[i], int64(v[0]), int64(v[1]), uint32(v[2]), prints[i], int64(v[3])}
-		if i > 0 && x.files[i].First < x.files[i-1].First || v[3] > uint64(x.records) || i == 0 && v[3] != 0 || v[0] > math.MaxInt64 {
-			return nil, bad(fmt.Sprintf("files with ascending records up to %d", x.records), fmt.Sprintf("file %d begins at record %d", i, v[3]))
+		if i > 0 && x.files[i].First < x.files[i-1].First || v[3] > uint64(x.records) || i == 0 && v[3] != 0 ||
+			v[0] > math.MaxInt64 {
+			return nil, bad(fmt.Sprintf("files with ascending records up to %d", x.records),
+				fmt.Sprintf("file %d begins at record %d", i, v[3]))
 		}
 	}
 	if last, err := x.first.At(n); err != nil || last != uint64(x.records) {
@@ -208,7 +210,8 @@ func (x *Index) within(s Span, id int64) error {
 // place returns the file of a record and its place in the columns.
 func (x *Index) place(id int64) (file int, at int64, err error) {
 	if id < 0 || id >= x.records {
-		return 0, 0, &errs.Error{Kind: errs.Invalid, Op: "index", Want: fmt.Sprintf("a record below %d", x.records), Got: fmt.Sprint(id)}
+		return 0, 0, &errs.Error{Kind: errs.Invalid, Op: "index", Want: fmt.Sprintf("a record below %d", x.records),
+			Got: fmt.Sprint(id)}
 	}
 	lo, hi := 0, len(x.files) // the last file that begins at or before id
 	for hi-lo > 1 {
@@ -276,7 +279,8 @@ func (x *Index) Parts(id int64, list []Part) ([]Part, error) {
 			}
 		}
 		if v[0] >= uint64(len(x.names)) {
-			return nil, &errs.Error{Kind: errs.Corrupt, Op: "index", Want: fmt.Sprintf("a name below %d", len(x.names)), Got: fmt.Sprint(v[0])}
+			return nil, &errs.Error{Kind: errs.Corrupt, Op: "index",
+				Want: fmt.Sprintf("a name below %d", len(x.names)), Got: fmt.Sprint(v[0])}
 		}
 		part := Part{x.names[v[0]], int64(v[1]), int64(v[2])}
 		if err := x.within(Span{file, part.Offset, part.Length}, id); err != nil {

@@ -109,7 +109,8 @@ func TestIndexHasRecords(t *testing.T) {
 		paths := write(t, dir, contents...)
 		order := rapid.Permutation(paths).Draw(t, "order")
 		order = order[:rapid.IntRange(1, len(order)).Draw(t, "taken")]
-		made, err := Build(context.Background(), "test", open(t, order), lines, BuildOptions{Workers: rapid.IntRange(1, 3).Draw(t, "workers")})
+		made, err := Build(context.Background(), "test", open(t, order), lines,
+			BuildOptions{Workers: rapid.IntRange(1, 3).Draw(t, "workers")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +213,8 @@ func TestFindRefusesChangedFiles(t *testing.T) {
 		t.Errorf("a file that the index beside it lacks: %v", err)
 	}
 	// But an index that was named must have it.
-	_, err = Find(context.Background(), "test", open(t, []string{filepath.Join(other, "new.txt")}), lines, filepath.Join(other, Name))
+	_, err = Find(context.Background(), "test", open(t, []string{filepath.Join(other, "new.txt")}), lines,
+		filepath.Join(other, Name))
 	if !errors.Is(err, errs.Mismatch) {
 		t.Errorf("a named index of other data: %v", err)
 	}

@@ -15,9 +15,11 @@ import (
 
 // Make finds the records of all files of a set and writes the index at path, in one step. Until it
 // is written, the file path.journal keeps the index of each file that is done. So a run that was
-// killed goes on: Make takes from the journal what belongs to files that did not change, and returns
-// how many files that were. The journal is removed at the end. Two runs at once write the same index.
-func Make(ctx context.Context, op, path string, set *shards.Set, f Format, o BuildOptions) (x *Index, reused int, err error) {
+// killed goes on: Make takes from the journal what belongs to files that did not change, and
+// returns how many files this spared. The journal is removed at the end. Two runs at once write
+// the same index.
+func Make(ctx context.Context, op, path string, set *shards.Set, f Format,
+	o BuildOptions) (x *Index, reused int, err error) {
 	j, err := openJournal(path+".journal", f.Name)
 	if err != nil {
 		return nil, 0, errs.Wrap(op, "", err)

@@ -91,7 +91,8 @@ func TestMakeGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(all(t, x), all(t, fresh)) || x.Fingerprint() != fresh.Fingerprint() || !reflect.DeepEqual(x.Files(), fresh.Files()) {
+	if !reflect.DeepEqual(all(t, x), all(t, fresh)) || x.Fingerprint() != fresh.Fingerprint() ||
+		!reflect.DeepEqual(x.Files(), fresh.Files()) {
 		t.Errorf("got %v, want %v", all(t, x), all(t, fresh))
 	}
 	if left, _ := filepath.Glob(target + ".*"); len(left) > 0 {
@@ -142,7 +143,8 @@ func TestMakeWithAnotherJournal(t *testing.T) {
 		}
 		x.Close()
 	}
-	if _, _, err := Make(context.Background(), "test", filepath.Join(dir, "no", Name), open(t, paths), lines, BuildOptions{}); !errors.Is(err, errs.NotFound) {
+	if _, _, err := Make(context.Background(), "test", filepath.Join(dir, "no", Name), open(t, paths), lines,
+		BuildOptions{}); !errors.Is(err, errs.NotFound) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }
@@ -199,8 +201,10 @@ func TestFromLists(t *testing.T) {
 	if err != nil || listed.Fingerprint() != built.Fingerprint() || !reflect.DeepEqual(all(t, listed), all(t, built)) {
 		t.Errorf("%v: got %v, want %v", err, all(t, listed), all(t, built))
 	}
-	for _, r := range []Record{{Offset: -1, Length: 1}, {Offset: 0, Length: 7}, {Offset: 7}, {Offset: 1, Length: -1}, {Offset: 1 << 62, Length: 1 << 62}} {
-		_, err := FromLists(ctx, "test", set, "lines", func(_ context.Context, _ int, add func(Record) error) error { return add(r) })
+	for _, r := range []Record{{Offset: -1, Length: 1}, {Offset: 0, Length: 7}, {Offset: 7},
+		{Offset: 1, Length: -1}, {Offset: 1 << 62, Length: 1 << 62}} {
+		_, err := FromLists(ctx, "test", set, "lines",
+			func(_ context.Context, _ int, add func(Record) error) error { return add(r) })
 		if !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%+v: %v", r, err)
 		}
@@ -249,7 +253,8 @@ func TestFindLooksUp(t *testing.T) {
 func TestDetect(t *testing.T) {
 	before := Formats()
 	defer func() { registry.formats = before }()
-	magic := Format{Name: "magic", Suffixes: []string{".mag"}, Detect: func(_ string, head []byte) bool { return strings.HasPrefix(string(head), "MAGIC") }}
+	magic := Format{Name: "magic", Suffixes: []string{".mag"},
+		Detect: func(_ string, head []byte) bool { return strings.HasPrefix(string(head), "MAGIC") }}
 	Register(magic)
 	Register(Format{Name: "other", Suffixes: []string{".oth"}})
 	dir := t.TempDir()
@@ -268,7 +273,8 @@ func TestDetect(t *testing.T) {
 		if f.Name != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%s: %q, %v", c.name, f.Name, err)
 		}
-		if c.want == "" && (!errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "magic or other") || !strings.Contains(err.Error(), `"MAGI"`)) {
+		if c.want == "" && (!errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "magic or other") ||
+			!strings.Contains(err.Error(), `"MAGI"`)) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

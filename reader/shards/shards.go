@@ -62,7 +62,8 @@ func OpenLimit(ctx context.Context, op string, paths []string, limit int) (*Set,
 	if len(paths) == 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Want: "at least one file", Got: "no path"}
 	}
-	s := &Set{op: op, files: make([]File, len(paths)), limit: max(1, limit), table: make([]atomic.Pointer[handle], len(paths))}
+	s := &Set{op: op, files: make([]File, len(paths)), limit: max(1, limit),
+		table: make([]atomic.Pointer[handle], len(paths))}
 	for i, path := range paths {
 		if err := ctx.Err(); err != nil {
 			return nil, s.fail(path, err)
@@ -99,7 +100,7 @@ func (s *Set) Path(i int) string { return s.files[i].Path }
 func (s *Set) Size(i int) int64 { return s.files[i].Size }
 
 // ReadAt fills p with the bytes of a file from an offset on, or fails. A range that leads out of
-// the file is an error of kind errs.Corrupt: whoever named it was misled by the data. A file that
+// the file is an error of kind errs.Corrupt: the data named a wrong range. A file that
 // was replaced is an error of kind errs.Mismatch.
 func (s *Set) ReadAt(ctx context.Context, i int, p []byte, off int64) error {
 	f := &s.files[i]

@@ -74,7 +74,7 @@ func tfrecordSample(c *orderCase, outputs []tensor.Tensor) (any, error) {
 	}, err
 }
 
-// tfrecordSet makes files with so many examples each, and an index of each.
+// tfrecordSet makes a file with n examples for each n of perShard, and an index of each.
 func tfrecordSet(ctx context.Context, perShard []int) (op.Args, error) {
 	dir := filepath.Join(suite.Scratch(ctx), strings.ReplaceAll(fmt.Sprintf("tfrecord-%v", perShard), " ", "-"))
 	args := op.Args{}
@@ -121,7 +121,8 @@ func mxnetSet(ctx context.Context, n int) (op.Args, error) {
 	var b, lines []byte
 	for k := range n {
 		lines = recordio.AppendIndex(lines, fmt.Sprint(k), int64(len(b)))
-		image := recordio.Image{Label: float32(k), ID: uint64(k), Data: []byte(strings.Repeat(fmt.Sprintf("rec%d", k), 1+k%5))}
+		image := recordio.Image{Label: float32(k), ID: uint64(k),
+			Data: []byte(strings.Repeat(fmt.Sprintf("rec%d", k), 1+k%5))}
 		b = recordio.Append(b, recordio.AppendImage(nil, image))
 	}
 	path, index := filepath.Join(dir, "train.rec"), filepath.Join(dir, "train.idx")

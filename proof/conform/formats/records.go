@@ -38,7 +38,8 @@ func compareTFRecord(_ context.Context, r *suite.Report, o *suite.Object, conten
 	}
 	compression, _ := o.Get("compression").(string)
 	if reader != nil && len(content) > 0 {
-		if c := reader.Compression(); (c == tfrecord.Uncompressed) != (compression == "") || compression != "" && c.String() != compression {
+		if c := reader.Compression(); (c == tfrecord.Uncompressed) != (compression == "") || compression != "" &&
+			c.String() != compression {
 			r.Fail("compression: got %v, want %q", c, compression)
 		}
 	}
@@ -132,7 +133,8 @@ func compareChecksum(r *suite.Report, o *suite.Object) {
 		r.Fail("%v", err)
 	}
 	sum := crc.Sum(b)
-	if got := []int64{int64(sum), int64(tfrecord.Mask(sum))}; got[0] != o.Integer("crc32c") || got[1] != o.Integer("masked") {
+	if got := []int64{int64(sum), int64(tfrecord.Mask(sum))}; got[0] != o.Integer("crc32c") ||
+		got[1] != o.Integer("masked") {
 		r.Fail("crc32c and masked: got %v", got)
 	}
 }

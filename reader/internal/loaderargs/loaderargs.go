@@ -55,7 +55,8 @@ func Check(c *op.Config) error {
 	case op.Get[bool](c, "shuffle_after_epoch") && op.Get[bool](c, "random_shuffle"):
 		return c.Invalid("shuffle_after_epoch", "only shuffle_after_epoch or only random_shuffle", "both", "")
 	case op.Get[bool](c, "shuffle_after_epoch") && op.Get[bool](c, "stick_to_shard"):
-		return c.Invalid("shuffle_after_epoch", "only shuffle_after_epoch or only stick_to_shard (shuffle_after_epoch implies it)",
+		return c.Invalid("shuffle_after_epoch",
+			"only shuffle_after_epoch or only stick_to_shard (shuffle_after_epoch implies it)",
 			"both", "")
 	}
 	return nil
