@@ -47,7 +47,13 @@ func newContainer(name string, set *shards.Set, x *index.Index, sum func(h *stat
 	if sum != nil {
 		sum(h)
 	}
-	return &container{set: set, index: x, info: Info{Format: name, Samples: x.Records(), Fingerprint: h.Sum()}}, nil
+	files := make([]int64, len(x.Files()))
+	for i := range files {
+		from, to := x.In(i)
+		files[i] = to - from
+	}
+	info := Info{Format: name, Samples: x.Records(), Files: files, Fingerprint: h.Sum()}
+	return &container{set: set, index: x, info: info}, nil
 }
 
 // Info implements Source.

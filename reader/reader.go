@@ -23,6 +23,8 @@ import (
 type Info struct {
 	Format  string // the name of the reader, such as "readers.file"
 	Samples int64  // at least 1
+	// Files has the number of samples of each file, if files have several.
+	Files []int64
 	// Fingerprint identifies the contents: it is equal for equal samples in equal order, wherever they
 	// are stored.
 	Fingerprint string

@@ -35,7 +35,7 @@ func (d Dynamic) Arrange(r readers.Request) (*readers.Arrangement, error) {
 	if n.Seeded {
 		seed = int64(n.Seed)
 	}
-	o, err := NewReaderOrder(readerOptions(n, r.Info.Samples, seed, r.BatchSize, r.Checkpointing))
+	o, err := NewReaderOrder(readerOptions(n, r.Info, seed, r.BatchSize, r.Checkpointing))
 	if err != nil {
 		return nil, err
 	}

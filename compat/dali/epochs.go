@@ -37,6 +37,9 @@ func (r *ReaderOrder) epoch(number int64) *epoch {
 // shuffled returns the list that ShuffleAfterEpoch makes for an epoch. Without checkpointing it
 // continues from the latest kept list that is not after the epoch.
 func (r *ReaderOrder) shuffled(number int64) []int32 {
+	if r.options.Container {
+		return r.shuffledFiles(number)
+	}
 	list, from := identity(r.options.Samples), int64(0)
 	if r.options.Checkpointing {
 		from = number
@@ -47,6 +50,25 @@ func (r *ReaderOrder) shuffled(number int64) []int32 {
 	for e := from; e <= number; e++ {
 		g := libstdcxx.NewMT19937x64(uint64(*r.options.ShuffleSeed) + uint64(e+1)<<32)
 		libstdcxx.Shuffle(&g, list)
+	}
+	return list
+}
+
+// shuffledFiles returns the list of a reader of containers: the samples of its files, which are
+// shuffled.
+func (r *ReaderOrder) shuffledFiles(number int64) []int32 {
+	sizes := r.options.Files
+	files, starts := identity(int64(len(sizes))), make([]int32, len(sizes))
+	for i := 1; i < len(sizes); i++ {
+		starts[i] = starts[i-1] + int32(sizes[i-1])
+	}
+	g := libstdcxx.NewMT19937x64(uint64(*r.options.ShuffleSeed) + uint64(number+1)<<32)
+	libstdcxx.Shuffle(&g, files)
+	list := make([]int32, 0, r.options.Samples)
+	for _, f := range files {
+		for i := range int32(sizes[f]) {
+			list = append(list, starts[f]+i)
+		}
 	}
 	return list
 }

@@ -57,8 +57,8 @@ func (m mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Option
 	}
 	orders := map[*graph.Node]*ReaderOrder{}
 	for i, n := range g.Readers() {
-		samples, seed := sources[i].Info().Samples, int64(seeds[n.Index])
-		r, err := NewReaderOrder(readerOptions(n, samples, seed, o.BatchSize, m.checkpointing))
+		seed := int64(seeds[n.Index])
+		r, err := NewReaderOrder(readerOptions(n, sources[i].Info(), seed, o.BatchSize, m.checkpointing))
 		if err != nil {
 			return nil, errs.Wrap(n.Schema.FullName(), "node "+n.Name, err)
 		}
@@ -139,9 +139,9 @@ var containers = map[string]bool{
 }
 
 // readerOptions returns the arguments of a reader that decide its order.
-func readerOptions(n *graph.Node, samples, seed int64, batch int, checkpointing bool) ReaderOptions {
+func readerOptions(n *graph.Node, data reader.Info, seed int64, batch int, checkpointing bool) ReaderOptions {
 	r := ReaderOptions{
-		Samples: samples, BatchSize: batch, Seed: seed,
+		Samples: data.Samples, Files: data.Files, BatchSize: batch, Seed: seed,
 		RandomShuffle:     op.Get[bool](n.Config, "random_shuffle"),
 		InitialFill:       op.Get[int](n.Config, "initial_fill"),
 		NumShards:         op.Get[int](n.Config, "num_shards"),

@@ -42,8 +42,10 @@ type ReaderOptions struct {
 	// original list if it is set, and the list of the epoch before if it is not.
 	Checkpointing bool
 	// Container marks a reader of containers (tfrecord, mxnet, webdataset, caffe), which never
-	// shuffles the list of all samples. ShuffleAfterEpoch only makes it stick to its shard.
+	// shuffles the list of all samples. ShuffleAfterEpoch shuffles its files for every epoch, always
+	// the original list of them. Files has the number of samples of each file; nil means one file.
 	Container bool
+	Files     []int64
 }
 
 func (o ReaderOptions) withDefaults() ReaderOptions {
@@ -56,11 +58,21 @@ func (o ReaderOptions) withDefaults() ReaderOptions {
 	if o.NumShards == 0 {
 		o.NumShards = 1
 	}
+	if o.Files == nil {
+		o.Files = []int64{o.Samples}
+	}
 	if o.ShuffleSeed == nil {
 		seed := int64(DefaultShuffleSeed)
 		o.ShuffleSeed = &seed
 	}
 	return o
+}
+
+func sum(list []int64) (total int64) {
+	for _, n := range list {
+		total += n
+	}
+	return total
 }
 
 // validate returns an error for options that DALI refuses. Defaults must be filled in.
@@ -76,6 +88,7 @@ func (o ReaderOptions) validate() error {
 		{o.ShardID >= 0 && o.ShardID < o.NumShards, "0 <= ShardID < NumShards", fmt.Sprintf("shard %d of %d", o.ShardID, o.NumShards)},
 		{!o.ShuffleAfterEpoch || !o.RandomShuffle, "ShuffleAfterEpoch without RandomShuffle", "both"},
 		{!o.ShuffleAfterEpoch || !o.StickToShard, "ShuffleAfterEpoch without StickToShard", "both"},
+		{sum(o.Files) == o.Samples, fmt.Sprintf("Files with %d samples", o.Samples), strconv.FormatInt(sum(o.Files), 10)},
 	} {
 		if !c.ok {
 			return &errs.Error{Kind: errs.Invalid, Op: "dali.NewReaderOrder", Want: c.want, Got: c.got}
@@ -111,9 +124,6 @@ func NewReaderOrder(o ReaderOptions) (*ReaderOrder, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
-	}
-	if o.Container && o.ShuffleAfterEpoch {
-		o.ShuffleAfterEpoch, o.StickToShard = false, true
 	}
 	r := &ReaderOrder{options: o, shards: shardsOf(o)}
 	first := libstdcxx.SeedSeq{uint32(o.Seed)}.Minstd()
@@ -187,6 +197,9 @@ func (r *ReaderOrder) String() string {
 		s += fmt.Sprintf(" fill=%d seed=%d container=%t", o.InitialFill, uint32(o.Seed), o.Container)
 	case o.ShuffleAfterEpoch:
 		s += fmt.Sprintf(" shuffle=%d original=%t", *o.ShuffleSeed, o.Checkpointing)
+		if o.Container {
+			s += fmt.Sprintf(" files=%d", len(o.Files))
+		}
 	}
 	if r.shards.Stick {
 		s += " stick"

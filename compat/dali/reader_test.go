@@ -68,16 +68,36 @@ func TestBufferLaw(t *testing.T) {
 	})
 }
 
-// A reader of containers takes shuffle_after_epoch and only sticks to its shard, as DALI 2.4.0 does
-// for readers.tfrecord and readers.mxnet.
-func TestContainersDoNotShuffle(t *testing.T) {
-	r := newReader(t, ReaderOptions{Samples: 12, BatchSize: 4, NumShards: 2, ShardID: 1, ShuffleAfterEpoch: true,
-		Container: true})
-	got := make([]int64, 24)
-	r.Fill(0, got)
-	want := []int64{6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11}
-	if !slices.Equal(got, want) || r.Meta().StickToShard != 1 {
-		t.Errorf("got %v, %+v, want %v", got, r.Meta(), want)
+// A reader of containers shuffles its files with shuffle_after_epoch. DALI 2.4.0 gave these orders
+// for readers.tfrecord, with and without enable_checkpointing.
+func TestContainersShuffleFiles(t *testing.T) {
+	for _, c := range []struct {
+		files  []int64
+		shards int
+		shard  int
+		want   []int64
+	}{
+		{[]int64{20}, 2, 1, []int64{10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 10, 11, 12}},
+		{[]int64{4, 8}, 2, 0, []int64{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 4, 5, 6, 7,
+			8, 9, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 4, 5, 6, 7, 8, 9}},
+		{[]int64{8, 4}, 2, 1, []int64{6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11, 2, 3, 4, 5, 6, 7, 6, 7, 8, 9, 10, 11, 2, 3, 4, 5,
+			6, 7, 6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11, 2, 3, 4, 5}},
+		{[]int64{3, 3, 3, 3}, 2, 0, []int64{9, 10, 11, 3, 4, 5, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0, 1, 2, 9, 10, 11, 6, 7,
+			8, 0, 1, 2, 9, 10, 11, 3, 4, 5, 9, 10, 11, 3, 4, 5, 3, 4, 5, 9, 10, 11}},
+	} {
+		for _, checkpointing := range []bool{false, true} {
+			o := ReaderOptions{Samples: sum(c.files), Files: c.files, BatchSize: 4, NumShards: c.shards, ShardID: c.shard,
+				ShuffleAfterEpoch: true, Container: true, Checkpointing: checkpointing}
+			r := newReader(t, o)
+			got := make([]int64, len(c.want))
+			r.Fill(0, got)
+			if !slices.Equal(got, c.want) || r.Meta().StickToShard != 1 {
+				t.Errorf("%v, shard %d: got %v, %+v, want %v", c.files, c.shard, got, r.Meta(), c.want)
+			}
+		}
+	}
+	if _, err := NewReaderOrder(ReaderOptions{Samples: 3, Files: []int64{1, 1}}); !errors.Is(err, errs.Invalid) {
+		t.Errorf("files with fewer samples: %v", err)
 	}
 }
 
@@ -118,7 +138,7 @@ func newLoader(o ReaderOptions) *loader {
 func (l *loader) first(shard int64) int64 { return l.o.Samples * shard / int64(l.o.NumShards) }
 
 func (l *loader) reshuffle() {
-	if !l.o.ShuffleAfterEpoch || l.o.Container {
+	if !l.o.ShuffleAfterEpoch || l.o.Container && len(l.o.Files) == 1 {
 		return
 	}
 	if l.o.Checkpointing {

@@ -130,7 +130,7 @@ func writeDALICase(ctx context.Context, dir string, r *rand.Rand) error {
 			Options:             pipeline.Options{BatchSize: m.batch, Seed: uint64(r.IntN(1 << 20)), Workers: 2},
 			EnableCheckpointing: true,
 		}, m.define)
-		if err != nil {
+		if err := errors.Join(m.failed, err); err != nil {
 			return err
 		}
 		return record(ctx, d, m, 1+r.IntN(7))
@@ -352,6 +352,7 @@ type daliMaker struct {
 	p       *pipeline.Builder
 	batch   int // samples of a batch
 	fed     int // outputs of the external source; 0: no external source
+	failed  error
 }
 
 // op appends an operator and returns its first output.
@@ -401,8 +402,12 @@ func (m *daliMaker) define(p *pipeline.Builder) []pipeline.Node {
 }
 
 func (m *daliMaker) reader() []pipeline.Node {
-	m.used = append(m.used, "readers.file")
-	a := op.Args{"file_root": "data"}
+	kind, a, err := m.data()
+	if err != nil {
+		m.failed = err
+		return nil
+	}
+	m.used = append(m.used, kind)
 	if m.flip() {
 		a["random_shuffle"], a["initial_fill"] = true, 1+m.r.IntN(8)
 	} else if m.flip() {
@@ -423,7 +428,7 @@ func (m *daliMaker) reader() []pipeline.Node {
 	if m.flip() {
 		a["seed"] = m.r.IntN(1000)
 	}
-	return m.p.Op("readers.file", a)
+	return m.p.Op(kind, a)
 }
 
 // numbers returns a node of shape [4 6] or [4 6 3].

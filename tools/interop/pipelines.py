@@ -12,6 +12,7 @@ import warnings
 
 import branches
 import numpy as np
+import records
 
 
 class Feed:
@@ -186,7 +187,9 @@ class Maker:
         return out
 
     def reader(self):
-        r, a = self.r, {"file_root": "data"}
+        r = self.r
+        kind = r.choice(["file", "file", "tfrecord", "mxnet"])
+        a = {"file": lambda n: {"file_root": "data"}, "tfrecord": records.tfrecords, "mxnet": records.recordio}[kind](self.samples)
         if self.flip():
             a.update(random_shuffle=True, initial_fill=r.randint(1, 8))
         elif self.flip():
@@ -202,7 +205,9 @@ class Maker:
             a.update(name="reader")
         if self.flip():
             a.update(seed=r.randrange(1000))
-        return self.call("readers.file", **a)
+        if kind == "tfrecord":
+            return self.call("readers.tfrecord", features=records.features(), **a).values()
+        return self.call("readers." + kind, **a)
 
     def numbers(self):
         r = self.r
