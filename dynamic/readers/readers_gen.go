@@ -4,6 +4,16 @@ package readers
 
 import "github.com/bivouac-ml/bivouac/op/opargs"
 
+// NewCsv returns a reader of kind readers.csv.
+//
+// Reads CSV: each row is a sample, and each column is an output of shape [n]. A column of text gives the bytes
+// of a field in UTF-8, and a column of numbers or bools one element. Empty rows are skipped, and fields in
+// quotes may have line ends.
+//
+// Outputs:
+//   - columns: one output for each of columns, in their order
+func NewCsv(args opargs.ReadersCsv, o Options) (*Reader, error) { return New("readers.csv", args, o) }
+
 // NewFile returns a reader of kind readers.file.
 //
 // Reads whole files and their labels. With file_root, each folder below it is a class: folders are sorted by
@@ -15,4 +25,29 @@ import "github.com/bivouac-ml/bivouac/op/opargs"
 //   - labels: its label, int32 of shape [1]
 func NewFile(args opargs.ReadersFile, o Options) (*Reader, error) {
 	return New("readers.file", args, o)
+}
+
+// NewJsonl returns a reader of kind readers.jsonl.
+//
+// Reads JSON Lines: each line is an object and a sample, and each field is an output of shape [n]. A text
+// gives its bytes in UTF-8, a number or bool gives one element, and a list of them all its elements. Blank
+// lines are skipped.
+//
+// Outputs:
+//   - fields: one output for each of fields, in their order
+func NewJsonl(args opargs.ReadersJsonl, o Options) (*Reader, error) {
+	return New("readers.jsonl", args, o)
+}
+
+// NewTokens returns a reader of kind readers.tokens.
+//
+// Reads tokens from files that hold them back to back: windows of a fixed length, or whole documents. Files
+// are pairs of .bin and .idx as Megatron and fairseq write them, npy files, or plain arrays. A window never
+// has tokens of two files.
+//
+// Outputs:
+//   - tokens: the tokens, of shape [n]
+//   - ends: with boundaries: where documents end within the sample, int64 of shape [k], each counted from its first token
+func NewTokens(args opargs.ReadersTokens, o Options) (*Reader, error) {
+	return New("readers.tokens", args, o)
 }
