@@ -1,16 +1,20 @@
 package reader_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -356,4 +360,51 @@ func TestDetectText(t *testing.T) {
 	if err := reader.CSVFormat.Verify([]byte(`"a"b`)); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("%v", err)
 	}
+}
+
+// Compressed files have the samples and the fingerprint of the same files uncompressed.
+func TestCompressedText(t *testing.T) {
+	dir := t.TempDir()
+	var text, table strings.Builder
+	table.WriteString("a,b\n")
+	for i := range 60_000 {
+		fmt.Fprintf(&text, `{"text":"line %d","n":%d}`+"\n", i, i*i)
+		fmt.Fprintf(&table, "\"row\n%d\",%d\n", i, i*i)
+	}
+	for name, data := range map[string]string{"x.jsonl": text.String(), "x.csv": table.String()} {
+		args := op.Args{"dtypes": []tensor.DType{tensor.Uint8, tensor.Int64}}
+		kind := "readers.csv"
+		if name == "x.jsonl" {
+			kind, args["fields"] = "readers.jsonl", []string{"text", "n"}
+		}
+		args["path"] = put(t, dir, name, data)
+		plain := must(t, kind, args)
+		for _, ext := range []string{".gz", ".zst"} {
+			args["path"] = put(t, dir, name+ext, compress(t, ext, data))
+			packed := must(t, kind, args)
+			if plain.Info() != packed.Info() {
+				t.Errorf("%s%s: %+v, want %+v", name, ext, packed.Info(), plain.Info())
+			}
+			for id := int64(0); id < plain.Info().Samples; id += 997 {
+				a, b := plain.get(t, id), packed.get(t, id)
+				if !a[0].Equal(b[0]) || !a[1].Equal(b[1]) {
+					t.Fatalf("%s%s, sample %d: %v, want %v", name, ext, id, b, a)
+				}
+			}
+		}
+	}
+}
+
+func compress(t caller, ext, text string) string {
+	var b bytes.Buffer
+	var w io.WriteCloser = gzip.NewWriter(&b)
+	if ext == ".zst" {
+		var err error
+		if w, err = zstd.NewWriter(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	io.WriteString(w, text) //nolint:errcheck // a Buffer takes everything
+	w.Close()               //nolint:errcheck // a Buffer takes everything
+	return b.String()
 }

@@ -73,7 +73,7 @@ func Build(ctx context.Context, op string, set *shards.Set, f Format, o BuildOpt
 				}
 				parts[i] = x
 				mu.Lock()
-				if files, done = files+1, done+set.Size(i); o.OnFile != nil {
+				if files, done = files+1, done+set.File(i).Size; o.OnFile != nil {
 					o.OnFile(files, done)
 				}
 				mu.Unlock()
@@ -87,10 +87,15 @@ func Build(ctx context.Context, op string, set *shards.Set, f Format, o BuildOpt
 		}
 		return nil, err
 	}
-	if len(parts) == 1 {
-		return parts[0], nil
+	x := parts[0]
+	if len(parts) > 1 {
+		var err error
+		if x, err = bytesOf("the index of "+set.Path(0), func(w *bytes.Buffer) error { return merge(w, f.Name, parts) }); err != nil {
+			return nil, err
+		}
 	}
-	return bytesOf("the index of "+set.Path(0), func(w *bytes.Buffer) error { return merge(w, f.Name, parts) })
+	x.show(set)
+	return x, nil
 }
 
 // buildFile finds the records of one file.
@@ -105,9 +110,13 @@ func buildFile(ctx context.Context, op string, set *shards.Set, i int, f Format,
 		}
 	}
 	var t table
+	if t.packed, err = unpackFile(ctx, set, i); err != nil {
+		return nil, errs.Wrap(op, "", err)
+	}
+	t.packed.describe(&file)
 	hash := state.NewHasher("bivouac.index.file.v1")
 	hash.String(f.Name)
-	hash.Int(file.Size)
+	hash.Int(file.Content)
 	err = f.Scan(ctx, set.Reader(ctx, i), func(r Record) error {
 		t.add(r, hash)
 		return ctx.Err()
@@ -138,14 +147,14 @@ func describe(ctx context.Context, set *shards.Set, i int, root string) (File, e
 // probeOf returns a checksum of 16 places of a file, the first and the last among them.
 func probeOf(ctx context.Context, set *shards.Set, i int) (uint32, error) {
 	const places, size = 16, 4096
-	total, sum := set.Size(i), uint32(0)
+	total, sum := set.File(i).Size, uint32(0)
 	b := make([]byte, min(size, total))
 	for p := range int64(places) {
 		off := (total - int64(len(b))) / (places - 1) * p
 		if p == places-1 {
 			off = total - int64(len(b))
 		}
-		if err := set.ReadAt(ctx, i, b, off); err != nil {
+		if err := set.ReadStored(ctx, i, b, off); err != nil {
 			return 0, err
 		}
 		sum = crc.Update(sum, b)
