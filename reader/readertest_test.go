@@ -10,7 +10,7 @@ import (
 // The tiny data sets of package readertest have as many samples as asked for, and all can be read.
 func TestTinyDataSets(t *testing.T) {
 	for name, data := range map[string]func(dir string, n int) (string, op.Args, error){
-		"jsonl": readertest.JSONL, "csv": readertest.CSV, "tokens": readertest.Tokens,
+		"jsonl": readertest.JSONL, "csv": readertest.CSV, "tokens": readertest.Tokens, "safetensors": readertest.Safetensors, "npz": readertest.Npz,
 	} {
 		for _, n := range []int{1, 2, 7} {
 			reader, args, err := data(t.TempDir(), n)

@@ -39,6 +39,27 @@ func NewJsonl(args opargs.ReadersJsonl, o Options) (*Reader, error) {
 	return New("readers.jsonl", args, o)
 }
 
+// NewNpz returns a reader of kind readers.npz.
+//
+// Reads rows of the arrays in npz files: sample i has row i of each array. The arrays of a file have equal
+// numbers of rows, and the rows of one name are equal in dtype and shape in all files. An array that is
+// compressed, big-endian or in Fortran order is read as a whole.
+//
+// Outputs:
+//   - columns: one output for each of columns, in their order: a row of the array
+func NewNpz(args opargs.ReadersNpz, o Options) (*Reader, error) { return New("readers.npz", args, o) }
+
+// NewSafetensors returns a reader of kind readers.safetensors.
+//
+// Reads rows of the tensors in safetensors files: sample i has row i of each tensor. The tensors of a file
+// have equal numbers of rows, and the rows of one name are equal in dtype and shape in all files.
+//
+// Outputs:
+//   - columns: one output for each of columns, in their order: a row of the tensor
+func NewSafetensors(args opargs.ReadersSafetensors, o Options) (*Reader, error) {
+	return New("readers.safetensors", args, o)
+}
+
 // NewTokens returns a reader of kind readers.tokens.
 //
 // Reads tokens from files that hold them back to back: windows of a fixed length, or whole documents. Files

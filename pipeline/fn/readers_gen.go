@@ -45,6 +45,30 @@ func ReadersJsonl(p *pipeline.Builder, args ReadersJsonlArgs) []pipeline.Node {
 	return p.Op("readers.jsonl", args)
 }
 
+// ReadersNpzArgs are the arguments of readers.npz.
+type ReadersNpzArgs = opargs.ReadersNpz
+
+// ReadersNpz is readers.npz. Reads rows of the arrays in npz files: sample i has row i of each array. The
+// arrays of a file have equal numbers of rows, and the rows of one name are equal in dtype and shape in all
+// files. An array that is compressed, big-endian or in Fortran order is read as a whole.
+//
+// Output columns: one output for each of columns, in their order: a row of the array.
+func ReadersNpz(p *pipeline.Builder, args ReadersNpzArgs) []pipeline.Node {
+	return p.Op("readers.npz", args)
+}
+
+// ReadersSafetensorsArgs are the arguments of readers.safetensors.
+type ReadersSafetensorsArgs = opargs.ReadersSafetensors
+
+// ReadersSafetensors is readers.safetensors. Reads rows of the tensors in safetensors files: sample i has row
+// i of each tensor. The tensors of a file have equal numbers of rows, and the rows of one name are equal in
+// dtype and shape in all files.
+//
+// Output columns: one output for each of columns, in their order: a row of the tensor.
+func ReadersSafetensors(p *pipeline.Builder, args ReadersSafetensorsArgs) []pipeline.Node {
+	return p.Op("readers.safetensors", args)
+}
+
 // ReadersTokensArgs are the arguments of readers.tokens.
 type ReadersTokensArgs = opargs.ReadersTokens
 

@@ -57,7 +57,7 @@ func Module() Rules {
 				{Packages: "reader/unpack", Beside: []string{"reader/shards"}},
 				{Packages: "reader/index", Beside: []string{"reader/shards", "reader/unpack"}},
 				{Packages: "reader/internal/loaderargs", Beside: []string{"op"}},
-				{Packages: "reader/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/internal/..."}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "reader/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/unpack", "reader/internal/..."}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "dynamic/internal/fields", Beside: []string{"op"}},
 				{Packages: "pipeline/graph", Beside: []string{"op", "reader"}},
 				{Packages: "pipeline/exec", Beside: []string{"op", "op/...", "reader", "pipeline/graph", "internal/flow"}, Modules: []string{"golang.org/x/sys"}},

@@ -38,9 +38,10 @@ func NewCache(budget int64) *Cache {
 	return &Cache{budget: budget, blocks: map[key]*entry{}, recent: list.New()}
 }
 
-// get returns a block, and decompresses it if it is not there. Callers that want the same block at a
+// Get returns a block of a file, and calls decode for it if it is not there. Callers that want the same block at a
 // time wait for one of them. Errors are not kept.
-func (c *Cache) get(ctx context.Context, k key, decode func() ([]byte, error)) ([]byte, error) {
+func (c *Cache) Get(ctx context.Context, file int, block int64, decode func() ([]byte, error)) ([]byte, error) {
+	k := key{file, block}
 	for {
 		c.mu.Lock()
 		e := c.blocks[k]

@@ -80,7 +80,7 @@ func (v *View) ReadAt(ctx context.Context, p []byte, off int64) error {
 		if err != nil {
 			return err
 		}
-		b, err := v.cache.get(ctx, key{v.file, at}, func() ([]byte, error) { return v.decode(ctx, at) })
+		b, err := v.cache.Get(ctx, v.file, at, func() ([]byte, error) { return v.decode(ctx, at) })
 		if err != nil {
 			return err
 		}
