@@ -17,7 +17,8 @@ import (
 // arrayParams are the arguments of readers of named arrays, and more.
 func arrayParams(more ...op.Parameter) []op.Parameter {
 	return loaderargs.With(append([]op.Parameter{pathParam,
-		{Name: "columns", Type: op.Strings, Doc: "Names of the arrays to read; by default all of the first file, sorted by name."}}, more...)...)
+		{Name: "columns", Type: op.Strings,
+			Doc: "Names of the arrays to read; by default all of the first file, sorted by name."}}, more...)...)
 }
 
 // arrayPlace is an array of a file.
@@ -38,13 +39,14 @@ type arrayFormat struct {
 type arrayContents struct {
 	names []string // in any order
 	find  func(name string) (arrayPlace, error)
-	// check verifies the checksum of an array that lies in the file, if the format has one. It may be nil.
+	// check verifies the checksum of an array that lies in the file. It is nil if there is no
+	// checksum.
 	check func(ctx context.Context, name string) error
 	// load returns all elements of an array. It is only called for arrays that do not lie in the file.
 	load func(ctx context.Context, name string) ([]byte, error)
 }
 
-// arrayColumn is an array that becomes an output: row i is that of sample i.
+// arrayColumn is an array that becomes an output: row i belongs to sample i.
 type arrayColumn struct {
 	name  string
 	dtype tensor.DType
@@ -66,7 +68,7 @@ type arraySource struct {
 	columns []arrayColumn
 	files   []arrayFile
 	starts  []int64 // the first sample of each file, and the number of samples
-	// elements returns those of column c of a file that do not lie in the file as in a tensor.
+	// elements returns the elements of column c of a file, which do not lie there as in a tensor.
 	elements func(ctx context.Context, file, c int) ([]byte, error)
 	// verify is called before column c of a file is read.
 	verify func(ctx context.Context, file, c int) error
@@ -124,14 +126,16 @@ func (a *arrayContents) place(name string) (arrayPlace, error) {
 			list := slices.Sorted(slices.Values(a.names))
 			remedy = "the arrays are " + strings.Join(list[:min(len(list), 20)], ", ")
 		}
-		return arrayPlace{}, &errs.Error{Kind: errs.NotFound, Want: "array " + name, Got: fmt.Sprintf("%d other arrays", len(a.names)), Remedy: remedy}
+		return arrayPlace{}, &errs.Error{Kind: errs.NotFound, Want: "array " + name,
+			Got: fmt.Sprintf("%d other arrays", len(a.names)), Remedy: remedy}
 	}
 	p, err := a.find(name)
 	if err != nil {
 		return p, err
 	}
 	if len(p.spec.Shape) == 0 {
-		return p, &errs.Error{Kind: errs.Unsupported, Subject: "array " + name, Want: "an array of at least one axis, whose rows are samples", Got: "a scalar",
+		return p, &errs.Error{Kind: errs.Unsupported, Subject: "array " + name,
+			Want: "an array of at least one axis, whose rows are samples", Got: "a scalar",
 			Remedy: "leave it out of columns"}
 	}
 	return p, nil
@@ -166,7 +170,8 @@ func openArrays(ctx context.Context, c *op.Config, f arrayFormat) (*arraySource,
 	total := s.starts[len(paths)]
 	if total == 0 {
 		set.Close() //nolint:errcheck // the other error says more
-		return nil, &errs.Error{Kind: errs.Invalid, Op: f.name, Subject: paths[0], Want: "at least one row", Got: fmt.Sprintf("no row in %d files", len(paths))}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: f.name, Subject: paths[0], Want: "at least one row",
+			Got: fmt.Sprintf("no row in %d files", len(paths))}
 	}
 	s.info = Info{Format: f.name, Samples: total, Fingerprint: hash.Sum()}
 	return s, nil
@@ -186,13 +191,15 @@ func (s *arraySource) add(ctx context.Context, i int, hash *state.Hasher) error 
 			return errs.Wrap("", s.set.Path(i), err)
 		}
 		if p.spec.DType != c.dtype || !p.spec.Shape[1:].Equal(c.shape) {
-			return &errs.Error{Kind: errs.Mismatch, Subject: s.set.Path(i) + ", array " + c.name, Want: fmt.Sprintf("rows of %s%s, as in %s", c.dtype, c.shape, s.set.Path(0)),
-				Got: fmt.Sprintf("%s%s", p.spec.DType, p.spec.Shape[1:])}
+			return &errs.Error{Kind: errs.Mismatch, Subject: s.set.Path(i) + ", array " + c.name,
+				Want: fmt.Sprintf("rows of %s%s, as in %s", c.dtype, c.shape, s.set.Path(0)),
+				Got:  fmt.Sprintf("%s%s", p.spec.DType, p.spec.Shape[1:])}
 		}
 		n := int64(p.spec.Shape[0])
 		if rows >= 0 && n != rows {
-			return &errs.Error{Kind: errs.Mismatch, Subject: s.set.Path(i) + ", array " + c.name, Want: fmt.Sprintf("%d rows, as array %s has", rows, s.columns[0].name),
-				Got: fmt.Sprint(n), Remedy: "name arrays of equal length in columns"}
+			return &errs.Error{Kind: errs.Mismatch, Subject: s.set.Path(i) + ", array " + c.name,
+				Want: fmt.Sprintf("%d rows, as array %s has", rows, s.columns[0].name),
+				Got:  fmt.Sprint(n), Remedy: "name arrays of equal length in columns"}
 		}
 		rows = n
 		file.places = append(file.places, p)

@@ -22,7 +22,7 @@ import (
 
 const arrayFixtures = "../testdata/formats/arrays"
 
-// Rows of files that numpy and safetensors wrote are those that were written, in C and Fortran order,
+// Rows of files of numpy and safetensors are the rows that were written, in C and Fortran order,
 // little-endian and big-endian, stored and compressed.
 func TestRowsOfArrays(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(arrayFixtures, "rows.json"))
@@ -41,7 +41,8 @@ func TestRowsOfArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := []string{"image", "empty", "label", "score"}
-	for pattern, reader := range map[string]string{"part-*.safetensors": "readers.safetensors", "stored-*.npz": "readers.npz", "packed-*.npz": "readers.npz", "other-*.npz": "readers.npz"} {
+	for pattern, reader := range map[string]string{"part-*.safetensors": "readers.safetensors",
+		"stored-*.npz": "readers.npz", "packed-*.npz": "readers.npz", "other-*.npz": "readers.npz"} {
 		src := must(t, reader, op.Args{"path": filepath.Join(arrayFixtures, pattern), "columns": names})
 		all := must(t, reader, op.Args{"path": filepath.Join(arrayFixtures, pattern)})
 		if src.Info().Samples != 7 || len(all.specs) != 4 {
@@ -101,7 +102,8 @@ func TestNpzIsVerified(t *testing.T) {
 		for i := range v {
 			v[i] = int64(i * i)
 		}
-		path := savez(t, filepath.Join(dir, fmt.Sprintf("%t.npz", deflate)), deflate, map[string]tensor.Tensor{"x": tensor.FromSlice(v, len(v))})
+		path := savez(t, filepath.Join(dir, fmt.Sprintf("%t.npz", deflate)), deflate,
+			map[string]tensor.Tensor{"x": tensor.FromSlice(v, len(v))})
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +126,8 @@ func TestNpzIsVerified(t *testing.T) {
 		}
 		src := must(t, "readers.npz", op.Args{"path": path})
 		for range 2 {
-			if _, err := src.sample(0); !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "array x") {
+			if _, err := src.sample(0); !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), path) ||
+				!strings.Contains(err.Error(), "array x") {
 				t.Errorf("deflate %t: %v", deflate, err)
 			}
 		}
@@ -144,7 +147,8 @@ func TestNpzFromManyGoroutines(t *testing.T) {
 		for i := range v {
 			v[i] = int64(100*f + i)
 		}
-		paths = append(paths, savez(t, filepath.Join(dir, fmt.Sprint(f)), f%2 == 0, map[string]tensor.Tensor{"x": tensor.FromSlice(v, 100)}))
+		paths = append(paths, savez(t, filepath.Join(dir, fmt.Sprint(f)), f%2 == 0,
+			map[string]tensor.Tensor{"x": tensor.FromSlice(v, 100)}))
 	}
 	src := must(t, "readers.npz", op.Args{"path": paths, "cache_bytes": 900})
 	var group sync.WaitGroup
@@ -211,7 +215,8 @@ func TestArrayMistakes(t *testing.T) {
 	a, b := x(3), x(3)
 	b.Data[8] = 1
 	p := func(name string, x tensor.Tensor) string {
-		return must(t, "readers.safetensors", op.Args{"path": save(name, map[string]tensor.Tensor{"x": x})}).Info().Fingerprint
+		return must(t, "readers.safetensors",
+			op.Args{"path": save(name, map[string]tensor.Tensor{"x": x})}).Info().Fingerprint
 	}
 	if p("1", a) == p("2", b) || p("3", a) != p("4", a) {
 		t.Error("fingerprints do not tell contents")

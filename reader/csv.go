@@ -132,7 +132,10 @@ func newTable(ctx context.Context, c *op.Config) (t csvTable, err error) {
 	for i := range t.fields {
 		t.fields[i].text = t.fields[i].dtype == tensor.Uint8
 	}
-	return t, setFallbacks(c, t.fields, func(text string) (lines.Value, error) { return lines.Value{Kind: lines.Bare, Raw: []byte(text)}, nil })
+	return t, setFallbacks(c, t.fields, func(text string) (lines.Value, error) {
+		return lines.Value{Kind: lines.Bare,
+			Raw: []byte(text)}, nil
+	})
 }
 
 // firstRow returns the fields of the first row of the first file.
@@ -142,7 +145,8 @@ func firstRow(ctx context.Context, c *op.Config, d lines.Dialect) ([]string, err
 		return nil, err
 	}
 	if len(records) == 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: csvName, Subject: path, Want: "a first row of less than 1 MiB", Got: "no row"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: csvName, Subject: path, Want: "a first row of less than 1 MiB",
+			Got: "no row"}
 	}
 	list, err := texts(d, records[0])
 	return list, errs.Wrap(csvName, path, err)
@@ -178,7 +182,8 @@ func placesOf(all, wanted []string) ([]int, error) {
 			if remedy == "" {
 				remedy = "the columns are " + strings.Join(all[:min(len(all), 20)], ", ")
 			}
-			return nil, &errs.Error{Kind: errs.NotFound, Want: "column " + name, Got: fmt.Sprintf("%d other columns", len(all)), Remedy: remedy}
+			return nil, &errs.Error{Kind: errs.NotFound, Want: "column " + name, Got: fmt.Sprintf("%d other columns",
+				len(all)), Remedy: remedy}
 		}
 		if slices.Contains(all[at+1:], name) {
 			return nil, &errs.Error{Kind: errs.Invalid, Want: "one column " + name, Got: "more than one", Remedy: "set names"}
@@ -246,7 +251,7 @@ func (t *csvTable) locate(ctx context.Context, c *op.Config, s *lineSource) erro
 	return nil
 }
 
-// split appends the fields of a row to list, and those of the columns behind them.
+// split appends the fields of a row to list, and then the fields of the columns.
 func (t *csvTable) split(file int, row []byte, list []lines.Value) ([]lines.Value, error) {
 	list, err := t.dialect.Split(row, list)
 	if err != nil {
@@ -254,7 +259,8 @@ func (t *csvTable) split(file int, row []byte, list []lines.Value) ([]lines.Valu
 	}
 	n := len(list)
 	if n != t.counts[file] {
-		return nil, &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("%d fields as in the header", t.counts[file]), Got: fmt.Sprint(n),
+		return nil, &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("%d fields as in the header", t.counts[file]),
+			Got:    fmt.Sprint(n),
 			Remedy: "quote fields that have delimiters"}
 	}
 	for _, at := range t.places[file] {

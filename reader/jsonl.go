@@ -109,7 +109,8 @@ func jsonFields(ctx context.Context, c *op.Config) ([]lineField, *lines.Paths, e
 		err = setFallbacks(c, fields, func(text string) (lines.Value, error) {
 			list, err := one.Parse([]byte(`{"x":`+text+`}`), nil)
 			if err != nil {
-				return lines.Value{}, &errs.Error{Kind: errs.Invalid, Want: `a value of JSON, such as 0 or "text"`, Got: "another text"}
+				return lines.Value{}, &errs.Error{Kind: errs.Invalid, Want: `a value of JSON, such as 0 or "text"`,
+					Got: "another text"}
 			}
 			return list[0], nil
 		})

@@ -28,7 +28,8 @@ const (
 func lineParams(own ...op.Parameter) []op.Parameter {
 	return loaderargs.With(append(append([]op.Parameter{pathParam, indexParam}, own...),
 		op.Parameter{Name: "missing", Type: op.String, Default: missingError,
-			Doc: "What a sample gets for a field that is not there: error, empty (no elements) or default (a value of defaults)."},
+			Doc: "What a sample gets for a field that is not there: error, empty (no elements) or default (a value of " +
+				"defaults)."},
 		op.Parameter{Name: "defaults", Type: op.Strings,
 			Doc: "Values of missing fields, one for each field, as they would stand in the file."})...)
 }
@@ -38,7 +39,7 @@ type lineField struct {
 	name     string
 	dtype    tensor.DType
 	text     bool   // a field of CSV that becomes its bytes
-	guessed  bool   // the dtype is that of the first value in the data set
+	guessed  bool   // the dtype was taken from the first value in the data set
 	fallback []byte // the elements if the field is missing; nil: an error
 }
 
@@ -58,7 +59,8 @@ func setDTypes(c *op.Config, fields []lineField) (ok bool, err error) {
 		return false, nil
 	}
 	if len(given) != 1 && len(given) != len(fields) {
-		return false, c.Invalid("dtypes", fmt.Sprintf("one dtype, or %d, one for each field", len(fields)), fmt.Sprint(len(given)), "")
+		return false, c.Invalid("dtypes", fmt.Sprintf("one dtype, or %d, one for each field", len(fields)),
+			fmt.Sprint(len(given)), "")
 	}
 	for i := range fields {
 		d := given[min(i, len(given)-1)]
@@ -75,7 +77,8 @@ func setFallbacks(c *op.Config, fields []lineField, parse func(text string) (lin
 	how, values := op.Get[string](c, "missing"), op.Get[[]string](c, "defaults")
 	switch {
 	case how != missingError && how != missingEmpty && how != missingDefault:
-		return c.Invalid("missing", "error, empty or default", how, errs.DidYouMean(how, []string{missingError, missingEmpty, missingDefault}))
+		return c.Invalid("missing", "error, empty or default", how, errs.DidYouMean(how,
+			[]string{missingError, missingEmpty, missingDefault}))
 	case how != missingDefault && len(values) > 0:
 		return c.Invalid("defaults", "defaults together with missing=default", "missing="+how, "")
 	case how == missingDefault && len(values) != len(fields):
@@ -109,7 +112,7 @@ type lineSource struct {
 	fields []lineField
 	header int64   // records before the first sample of each file
 	starts []int64 // the first sample of each file
-	// split appends the values of a record of a file to list. Those of the fields are the last ones.
+	// split appends the values of a record of a file to list. The values of the fields come last.
 	split func(file int, record []byte, list []lines.Value) ([]lines.Value, error)
 }
 
@@ -135,7 +138,8 @@ func (s *lineSource) open(ctx context.Context, c *op.Config, format index.Format
 		}
 		if end-f.First < s.header {
 			s.Close() //nolint:errcheck // the other error says more
-			return &errs.Error{Kind: errs.Invalid, Op: s.name, Subject: s.set.Path(i), Want: "a header with the names of the columns", Got: "an empty file",
+			return &errs.Error{Kind: errs.Invalid, Op: s.name, Subject: s.set.Path(i),
+				Want: "a header with the names of the columns", Got: "an empty file",
 				Remedy: "leave the file out, or set header to false"}
 		}
 		s.starts = append(s.starts, total)
@@ -143,7 +147,8 @@ func (s *lineSource) open(ctx context.Context, c *op.Config, format index.Format
 	}
 	if total == 0 {
 		s.Close() //nolint:errcheck // the other error says more
-		return &errs.Error{Kind: errs.Invalid, Op: s.name, Subject: s.set.Path(0), Want: "at least one record", Got: fmt.Sprintf("no record in %d files", s.set.Len())}
+		return &errs.Error{Kind: errs.Invalid, Op: s.name, Subject: s.set.Path(0), Want: "at least one record",
+			Got: fmt.Sprintf("no record in %d files", s.set.Len())}
 	}
 	h := state.NewHasher("bivouac." + s.name + ".v1")
 	h.String(s.x.Fingerprint())
@@ -277,7 +282,8 @@ func (s *lineSource) where(ctx context.Context, at index.Span) string {
 const textHead = 1 << 20
 
 // headRecords returns the records at the start of the first file, which are whole.
-func headRecords(ctx context.Context, c *op.Config, scan func(r io.Reader, add lines.Add) error) (path string, records [][]byte, err error) {
+func headRecords(ctx context.Context, c *op.Config, scan func(r io.Reader, add lines.Add) error) (path string,
+	records [][]byte, err error) {
 	paths, err := pathsOf(ctx, c)
 	if err != nil {
 		return "", nil, err

@@ -50,7 +50,8 @@ func TestJSONLHasTheFieldsOfLines(t *testing.T) {
 			text := rapid.SampledFrom([]string{"", "\xef\xbb\xbf", "\n"}).Draw(t, "start")
 			n := rapid.IntRange(0, 5).Draw(t, "lines")
 			for i := range n {
-				r := record{Text: rapid.String().Draw(t, "text"), N: rapid.Int32().Draw(t, "n"), List: rapid.SliceOfN(rapid.Float64(), 0, 4).Draw(t, "list")}
+				r := record{Text: rapid.String().Draw(t, "text"), N: rapid.Int32().Draw(t, "n"),
+					List: rapid.SliceOfN(rapid.Float64(), 0, 4).Draw(t, "list")}
 				r.Inner.Flag = rapid.Bool().Draw(t, "flag")
 				r.Text = strings.ToValidUTF8(r.Text, "?")
 				b, err := json.Marshal(r)
@@ -92,7 +93,8 @@ func TestJSONLHasTheFieldsOfLines(t *testing.T) {
 			flag, _ := tensor.Of[bool](got[0])
 			list, _ := tensor.Of[float64](got[2])
 			n, _ := tensor.Of[int32](got[3])
-			if len(flag) != 1 || flag[0] != w.Inner.Flag || string(got[1].Data) != w.Text || !slices.Equal(list, w.List) || len(n) != 1 || n[0] != w.N {
+			if len(flag) != 1 || flag[0] != w.Inner.Flag || string(got[1].Data) != w.Text || !slices.Equal(list, w.List) ||
+				len(n) != 1 || n[0] != w.N {
 				t.Fatalf("sample %d: %v, want %+v", id, got, w)
 			}
 		}
@@ -119,7 +121,8 @@ func writeIndex(t caller, f index.Format, dir string, paths []string) {
 
 // Without dtypes the first value of each field tells, null and empty lists aside.
 func TestJSONLGuessesTypes(t *testing.T) {
-	path := put(t, t.TempDir(), "x.jsonl", `{"a":null,"b":"x","c":[],"d":true,"e":1}`+"\n"+`{"a":1.5,"b":"yz","c":[1,2],"d":false,"e":2.5}`+"\n")
+	path := put(t, t.TempDir(), "x.jsonl",
+		`{"a":null,"b":"x","c":[],"d":true,"e":1}`+"\n"+`{"a":1.5,"b":"yz","c":[1,2],"d":false,"e":2.5}`+"\n")
 	src := must(t, "readers.jsonl", op.Args{"path": path, "fields": []string{"a", "b", "c", "d", "e"}, "missing": "empty"})
 	var got []tensor.DType
 	for _, s := range src.specs {
@@ -152,7 +155,8 @@ func TestMissingFields(t *testing.T) {
 	}
 	src := must(t, "readers.jsonl", args(nil))
 	for id := range int64(2) {
-		if _, err := src.sample(id + 1); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "field a") || !strings.Contains(err.Error(), fmt.Sprintf("line %d", id+2)) {
+		if _, err := src.sample(id + 1); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "field a") ||
+			!strings.Contains(err.Error(), fmt.Sprintf("line %d", id+2)) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -218,7 +222,8 @@ func TestCSVHasTheFieldsOfRows(t *testing.T) {
 			}
 			paths = append(paths, put(t, dir, fmt.Sprintf("%d.csv", f), string(text)))
 		}
-		args := op.Args{"path": paths, "columns": []string{"c", "b \"x\""}, "dtypes": []tensor.DType{tensor.Int64, tensor.Uint8}, "delimiter": string(d.Delimiter)}
+		args := op.Args{"path": paths, "columns": []string{"c", "b \"x\""}, "dtypes": []tensor.DType{tensor.Int64,
+			tensor.Uint8}, "delimiter": string(d.Delimiter)}
 		if !header {
 			args["header"] = false
 			if rapid.Bool().Draw(t, "names") {
@@ -255,12 +260,14 @@ func TestCSVHasTheFieldsOfRows(t *testing.T) {
 // What is wrong with one line fails its sample alone, and says file and line.
 func TestBrokenLinesFailAlone(t *testing.T) {
 	dir := t.TempDir()
-	path := put(t, dir, "x.jsonl", "{\"a\":1}\n\n{\"a\":\n{\"a\":\"x\"}\n{\"a\x00\":1}\n{\"a\":1,\"b\":\"\xff\"}\n[1]\n{\"a\":2}")
+	path := put(t, dir, "x.jsonl",
+		"{\"a\":1}\n\n{\"a\":\n{\"a\":\"x\"}\n{\"a\x00\":1}\n{\"a\":1,\"b\":\"\xff\"}\n[1]\n{\"a\":2}")
 	src := must(t, "readers.jsonl", op.Args{"path": path, "fields": "a", "dtypes": tensor.Int32})
 	for id, want := range []struct {
 		kind errs.Kind
 		says string
-	}{{}, {errs.Corrupt, "line 3"}, {errs.Mismatch, "line 4, field a"}, {errs.Corrupt, "line 5"}, {errs.Corrupt, "line 6"}, {errs.Corrupt, "line 7"}, {}} {
+	}{{}, {errs.Corrupt, "line 3"}, {errs.Mismatch, "line 4, field a"}, {errs.Corrupt, "line 5"}, {errs.Corrupt,
+		"line 6"}, {errs.Corrupt, "line 7"}, {}} {
 		out, err := src.sample(int64(id))
 		if want.kind == errs.Other {
 			if err != nil || len(out) != 1 {
@@ -279,7 +286,8 @@ func TestBrokenLinesFailAlone(t *testing.T) {
 	src = must(t, "readers.csv", op.Args{"path": path, "columns": "b", "dtypes": tensor.Int32})
 	for id, says := range []string{"", "line 3", "line 4", "line 5", ""} {
 		_, err := src.sample(int64(id))
-		if says == "" && err != nil || says != "" && (!errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "x.csv, "+says)) {
+		if says == "" && err != nil || says != "" && (!errors.Is(err, errs.Corrupt) ||
+			!strings.Contains(err.Error(), "x.csv, "+says)) {
 			t.Errorf("row %d: %v", id, err)
 		}
 	}

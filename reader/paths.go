@@ -19,7 +19,8 @@ var pathParam = op.Parameter{Name: "path", Type: op.Strings, Required: true, Tun
 
 // indexParam is the argument of readers that look records up in an index.
 var indexParam = op.Parameter{Name: "index_path", Type: op.String, Tuning: true,
-	Doc: "The index that bivouac index made; by default bivouac.index beside the first file, or else the records are found when the data set is opened."}
+	Doc: "The index that bivouac index made; by default bivouac.index beside the first file, or else the records are " +
+		"found when the data set is opened."}
 
 // pathsOf returns the files that the argument path names.
 func pathsOf(ctx context.Context, c *op.Config) ([]string, error) {
@@ -41,7 +42,8 @@ func pathsOf(ctx context.Context, c *op.Config) ([]string, error) {
 			return nil, c.Invalid("path", "a pattern such as *.txt", fmt.Sprintf("%q", path), "")
 		}
 		if len(found) == 0 {
-			return nil, &errs.Error{Kind: errs.NotFound, Op: c.Schema.FullName(), Subject: path, Want: "files that match", Got: "no such file"}
+			return nil, &errs.Error{Kind: errs.NotFound, Op: c.Schema.FullName(), Subject: path, Want: "files that match",
+				Got: "no such file"}
 		}
 		slices.Sort(found)
 		list = append(list, found...)

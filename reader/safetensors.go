@@ -48,7 +48,8 @@ func specsOfColumns(f arrayFormat) func(c *op.Config) ([]tensor.Spec, error) {
 
 // openSafetensors reads the header of a file.
 func openSafetensors(ctx context.Context, set *shards.Set, i int) (a arrayContents, err error) {
-	m, err := safetensors.Open(ctx, safetensors.FromReader(set.Reader(ctx, i), set.Size(i)), set.Path(i), safetensors.Options{})
+	m, err := safetensors.Open(ctx, safetensors.FromReader(set.Reader(ctx, i), set.Size(i)), set.Path(i),
+		safetensors.Options{})
 	if err != nil {
 		return a, err
 	}
@@ -65,7 +66,8 @@ func openSafetensors(ctx context.Context, set *shards.Set, i int) (a arrayConten
 			return p, err
 		}
 		if e.DType.Bits()%8 != 0 {
-			return p, &errs.Error{Kind: errs.Unsupported, Subject: "array " + name, Want: "elements of whole bytes", Got: e.DType.String()}
+			return p, &errs.Error{Kind: errs.Unsupported, Subject: "array " + name, Want: "elements of whole bytes",
+				Got: e.DType.String()}
 		}
 		return arrayPlace{name, spec, e.Offset}, nil
 	}

@@ -166,7 +166,8 @@ func openTokens(ctx context.Context, c *op.Config) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &tokenSource{window: int64(op.Get[int](c, "window")), stride: int64(op.Get[int](c, "stride")), ends: op.Get[bool](c, "boundaries")}
+	s := &tokenSource{window: int64(op.Get[int](c, "window")), stride: int64(op.Get[int](c, "stride")),
+		ends: op.Get[bool](c, "boundaries")}
 	if s.stride == 0 {
 		s.stride = s.window
 	}
@@ -245,20 +246,24 @@ func arrayOf(ctx context.Context, c *op.Config, set *shards.Set, i int) (f token
 		switch {
 		case !h.Plain() || !isToken(h.DType):
 			return f, &errs.Error{Kind: errs.Unsupported, Op: tokensName, Subject: set.Path(i),
-				Want: "little-endian integers, float32 or float64 in C order", Got: h.DType.String() + h.Shape.String() + " in another form"}
+				Want: "little-endian integers, float32 or float64 in C order",
+				Got:  h.DType.String() + h.Shape.String() + " in another form"}
 		case want != tensor.Invalid && want != h.DType:
-			return f, &errs.Error{Kind: errs.Mismatch, Op: tokensName, Subject: set.Path(i), Want: want.String() + ", the argument dtype",
+			return f, &errs.Error{Kind: errs.Mismatch, Op: tokensName, Subject: set.Path(i), Want: want.String() +
+				", the argument dtype",
 				Got: h.DType.String() + " in the header of the npy file", Remedy: "leave dtype out, or use output_dtype to convert"}
 		}
 		return f, nil
 	}
 	if want == tensor.Invalid {
-		return f, c.Invalid("dtype", "the type of the tokens", "no dtype, and "+set.Path(i)+" is a plain array", "add dtype, or the .idx file beside it")
+		return f, c.Invalid("dtype", "the type of the tokens", "no dtype, and "+set.Path(i)+" is a plain array",
+			"add dtype, or the .idx file beside it")
 	}
 	f = tokenFile{at: int64(op.Get[int](c, "header_bytes")), dtype: want}
 	if rest := size - f.at; rest < 0 || rest%int64(want.Size()) != 0 {
-		return f, &errs.Error{Kind: errs.Corrupt, Op: tokensName, Subject: set.Path(i), Want: fmt.Sprintf("whole tokens of %s after %d bytes", want, f.at),
-			Got: fmt.Sprintf("%d bytes", size), Remedy: "the file was cut, or dtype or header_bytes is wrong"}
+		return f, &errs.Error{Kind: errs.Corrupt, Op: tokensName, Subject: set.Path(i),
+			Want: fmt.Sprintf("whole tokens of %s after %d bytes", want, f.at),
+			Got:  fmt.Sprintf("%d bytes", size), Remedy: "the file was cut, or dtype or header_bytes is wrong"}
 	}
 	f.tokens = (size - f.at) / int64(want.Size())
 	return f, nil
@@ -275,7 +280,8 @@ func (s *tokenSource) count(c *op.Config, paths []tokenPath) error {
 		f := &s.files[i]
 		switch _, converts := c.Constant("output_dtype"); {
 		case f.dtype != s.dtype && !converts:
-			return &errs.Error{Kind: errs.Mismatch, Op: tokensName, Subject: s.set.Path(i), Want: s.dtype.String() + " as in " + s.set.Path(0),
+			return &errs.Error{Kind: errs.Mismatch, Op: tokensName, Subject: s.set.Path(i), Want: s.dtype.String() +
+				" as in " + s.set.Path(0),
 				Got: f.dtype.String(), Remedy: "set output_dtype"}
 		case f.index == nil && (s.window == 0 || s.ends):
 			name, what := "window", "the length of a sample"
@@ -291,9 +297,11 @@ func (s *tokenSource) count(c *op.Config, paths []tokenPath) error {
 	if total == 0 {
 		got := fmt.Sprintf("%d tokens in %d files", all, len(s.files))
 		if s.window > 0 {
-			return &errs.Error{Kind: errs.Invalid, Op: tokensName, Subject: paths[0].data, Want: fmt.Sprintf("a window of %d tokens", s.window), Got: got}
+			return &errs.Error{Kind: errs.Invalid, Op: tokensName, Subject: paths[0].data,
+				Want: fmt.Sprintf("a window of %d tokens", s.window), Got: got}
 		}
-		return &errs.Error{Kind: errs.Invalid, Op: tokensName, Subject: paths[0].data, Want: "at least one document", Got: got}
+		return &errs.Error{Kind: errs.Invalid, Op: tokensName, Subject: paths[0].data, Want: "at least one document",
+			Got: got}
 	}
 	s.info.Format, s.info.Samples = tokensName, total
 	return nil
@@ -437,7 +445,8 @@ func (s *tokenSource) fetch(ctx context.Context, id int64, i int, dst *op.Block)
 	return err
 }
 
-// holds reports whether integers of type dst are wider than those of src and hold all of them.
+// holds reports whether integers of type dst are wider than integers of type src and hold all of
+// them.
 func holds(dst, src tensor.DType) bool {
 	return dst.IsInteger() && src.IsInteger() && dst.Bits() > src.Bits() && (dst.IsSigned() || !src.IsSigned())
 }

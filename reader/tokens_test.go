@@ -73,7 +73,8 @@ func TestTokensAreThoseOfTheFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := rapid.SampledFrom([]tensor.DType{tensor.Uint8, tensor.Int8, tensor.Int16, tensor.Uint16, tensor.Int32, tensor.Int64, tensor.Float32}).Draw(t, "dtype")
+		d := rapid.SampledFrom([]tensor.DType{tensor.Uint8, tensor.Int8, tensor.Int16, tensor.Uint16, tensor.Int32,
+			tensor.Int64, tensor.Float32}).Draw(t, "dtype")
 		plain := rapid.Bool().Draw(t, "plain")
 		window := rapid.IntRange(0, 5).Draw(t, "window")
 		if plain {
@@ -179,12 +180,14 @@ func TestTokensAreThoseOfTheFiles(t *testing.T) {
 // A token that the output cannot hold is an error that names file, token and value.
 func TestTokensThatDoNotFit(t *testing.T) {
 	path := put(t, t.TempDir(), "tokens", string(array(t, tensor.Uint32, []int64{1, 2, 1 << 31, 4})))
-	src := must(t, "readers.tokens", op.Args{"path": path, "dtype": tensor.Uint32, "window": 2, "output_dtype": tensor.Int32})
+	src := must(t, "readers.tokens", op.Args{"path": path, "dtype": tensor.Uint32, "window": 2,
+		"output_dtype": tensor.Int32})
 	if got := src.get(t, 0); !slices.Equal(ints(t, got[0]), []int64{1, 2}) {
 		t.Errorf("%v", got)
 	}
 	_, err := src.sample(1)
-	if !errors.Is(err, errs.Invalid) || !strings.Contains(fmt.Sprint(err), "token 2") || !strings.Contains(fmt.Sprint(err), "2147483648") {
+	if !errors.Is(err, errs.Invalid) || !strings.Contains(fmt.Sprint(err), "token 2") ||
+		!strings.Contains(fmt.Sprint(err), "2147483648") {
 		t.Errorf("%v", err)
 	}
 }
@@ -199,11 +202,14 @@ func TestTokensOfNpy(t *testing.T) {
 	}
 	with := put(t, dir, "with.npy", string(b))
 	without := put(t, dir, "without.npy", string(x.Data))
-	src := must(t, "readers.tokens", op.Args{"path": []string{with, without}, "window": 3, "stride": 2, "dtype": tensor.Int32})
-	if src.Info().Samples != 4 || !src.get(t, 1)[0].Equal(src.get(t, 3)[0]) || !slices.Equal(ints(t, src.get(t, 1)[0]), []int64{3, 4, 5}) {
+	src := must(t, "readers.tokens", op.Args{"path": []string{with, without}, "window": 3, "stride": 2,
+		"dtype": tensor.Int32})
+	if src.Info().Samples != 4 || !src.get(t, 1)[0].Equal(src.get(t, 3)[0]) || !slices.Equal(ints(t, src.get(t, 1)[0]),
+		[]int64{3, 4, 5}) {
 		t.Errorf("%d samples, %v", src.Info().Samples, src.get(t, 1))
 	}
-	if _, err := try(t, "readers.tokens", op.Args{"path": with, "window": 3, "dtype": tensor.Uint16}); !errors.Is(err, errs.Mismatch) {
+	if _, err := try(t, "readers.tokens", op.Args{"path": with, "window": 3, "dtype": tensor.Uint16}); !errors.Is(err,
+		errs.Mismatch) {
 		t.Errorf("another dtype than the header: %v", err)
 	}
 }

@@ -2,7 +2,7 @@
 //
 // [Scan] and [Dialect.Scan] find the records of a file without keeping them, in one pass. A record
 // never has its line end, and blank lines are no records. Lines end with LF or CRLF; the last one
-// may have no end. A byte order mark of UTF-8 at the start of a file is skipped, and files in UTF-16
+// may have no end. A byte order mark of UTF-8 at the start of a file is skipped. Files in UTF-16
 // are refused.
 //
 // [Paths.Parse] checks the JSON of a line and returns the values at some paths. [Dialect.Split]

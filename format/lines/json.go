@@ -43,7 +43,8 @@ func NewPaths(paths ...string) (*Paths, error) {
 			at = next
 		}
 		if at.slot >= 0 {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: "lines", Subject: path, Want: "each field once", Got: "a field that occurs twice"}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "lines", Subject: path, Want: "each field once",
+				Got: "a field that occurs twice"}
 		}
 		at.slot = i
 	}
@@ -140,13 +141,15 @@ func (s *parser) bad(want string) error {
 	if s.at < len(s.b) {
 		got = brief(s.b[s.at:])
 	}
-	return &errs.Error{Kind: errs.Corrupt, Op: "lines", Subject: fmt.Sprintf("byte %d of the line", s.at), Want: want, Got: got}
+	return &errs.Error{Kind: errs.Corrupt, Op: "lines", Subject: fmt.Sprintf("byte %d of the line", s.at), Want: want,
+		Got: got}
 }
 
 // members walks an object. It calls each at the value of each member, which each must walk.
 func (s *parser) members(depth int, each func(name []byte) error) error {
 	if depth > maxDepth {
-		return &errs.Error{Kind: errs.Unsupported, Op: "lines", Want: fmt.Sprintf("values that nest at most %d levels deep", maxDepth), Got: "deeper ones"}
+		return &errs.Error{Kind: errs.Unsupported, Op: "lines", Want: fmt.Sprintf("values that nest at most %d levels deep",
+			maxDepth), Got: "deeper ones"}
 	}
 	s.at++ // the brace
 	for first := true; ; first = false {
@@ -257,7 +260,8 @@ func (s *parser) word(w string) bool {
 
 func (s *parser) list(depth int) error {
 	if depth > maxDepth {
-		return &errs.Error{Kind: errs.Unsupported, Op: "lines", Want: fmt.Sprintf("values that nest at most %d levels deep", maxDepth), Got: "deeper ones"}
+		return &errs.Error{Kind: errs.Unsupported, Op: "lines", Want: fmt.Sprintf("values that nest at most %d levels deep",
+			maxDepth), Got: "deeper ones"}
 	}
 	s.at++ // the bracket
 	for first := true; ; first = false {
@@ -384,7 +388,8 @@ func appendUnquoted(dst, raw []byte) ([]byte, error) {
 			}
 			pair := utf16.DecodeRune(r, low)
 			if pair == utf8.RuneError {
-				return dst, &errs.Error{Kind: errs.Invalid, Want: "characters of Unicode", Got: fmt.Sprintf(`\u%04x, half of a pair`, r),
+				return dst, &errs.Error{Kind: errs.Invalid, Want: "characters of Unicode",
+					Got:    fmt.Sprintf(`\u%04x, half of a pair`, r),
 					Remedy: "write the text in UTF-8"}
 			}
 			r, raw = pair, raw[6:]
@@ -396,7 +401,8 @@ func appendUnquoted(dst, raw []byte) ([]byte, error) {
 // CheckText returns an error of kind errs.Corrupt for a line that is not UTF-8 or has a NUL.
 func CheckText(line []byte) error {
 	if at := bytes.IndexByte(line, 0); at >= 0 {
-		return &errs.Error{Kind: errs.Corrupt, Op: "lines", Subject: fmt.Sprintf("byte %d of the line", at), Want: "text", Got: "a NUL",
+		return &errs.Error{Kind: errs.Corrupt, Op: "lines", Subject: fmt.Sprintf("byte %d of the line", at), Want: "text",
+			Got:    "a NUL",
 			Remedy: "the file was cut or is not text"}
 	}
 	if utf8.Valid(line) {
@@ -410,6 +416,7 @@ func CheckText(line []byte) error {
 		}
 		at += n
 	}
-	return &errs.Error{Kind: errs.Corrupt, Op: "lines", Subject: fmt.Sprintf("byte %d of the line", at), Want: "text in UTF-8",
-		Got: fmt.Sprintf("% x", line[at:min(at+4, len(line))]), Remedy: "convert the file to UTF-8"}
+	return &errs.Error{Kind: errs.Corrupt, Op: "lines", Subject: fmt.Sprintf("byte %d of the line", at),
+		Want: "text in UTF-8",
+		Got:  fmt.Sprintf("% x", line[at:min(at+4, len(line))]), Remedy: "convert the file to UTF-8"}
 }

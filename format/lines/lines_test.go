@@ -110,7 +110,8 @@ func TestRowsAreThoseOfEncodingCSV(t *testing.T) {
 // What AppendRow writes is read back, for any dialect.
 func TestAppendRow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := Dialect{rapid.SampledFrom([]byte(",;\t|")).Draw(t, "delimiter"), rapid.SampledFrom([]byte(`"'`)).Draw(t, "quote")}
+		d := Dialect{rapid.SampledFrom([]byte(",;\t|")).Draw(t, "delimiter"), rapid.SampledFrom([]byte(`"'`)).Draw(t,
+			"quote")}
 		rows := rapid.SliceOfN(rapid.SliceOfN(rapid.StringMatching(`[a,;|'"\n\r\t ü]{0,5}`), 1, 4), 0, 5).Draw(t, "rows")
 		var text []byte
 		for _, row := range rows {
@@ -141,7 +142,8 @@ func TestAppendRow(t *testing.T) {
 
 func TestRowMistakes(t *testing.T) {
 	d := Dialect{',', '"'}
-	if err := d.Scan(strings.NewReader("a\n\nb,\"x\ny\n"), func(int64, int64) error { return nil }); !errors.Is(err, errs.Corrupt) ||
+	if err := d.Scan(strings.NewReader("a\n\nb,\"x\ny\n"), func(int64, int64) error { return nil }); !errors.Is(err,
+		errs.Corrupt) ||
 		!strings.Contains(err.Error(), "record 1 at byte 3, line 3") {
 		t.Errorf("an open quote: %v", err)
 	}
@@ -175,9 +177,11 @@ func get(t testing.TB, line string, paths ...string) []Value {
 }
 
 func TestPaths(t *testing.T) {
-	line := ` {"a": {"b": [1, 2.5], "c.d": "x\\", "a": null}, "e": true, "\u00e9": -1, "t": "p\"q\u00e9\ud83d\ude00\n", "o": {"k": {}}} `
+	line := ` {"a": {"b": [1, 2.5], "c.d": "x\\", "a": null}, "e": true, ` +
+		`"\u00e9": -1, "t": "p\"q\u00e9\ud83d\ude00\n", "o": {"k": {}}} `
 	list := get(t, line, "a.b", `a.c\.d`, "a.a", "e", "é", "t", "none", "a.none", "e.x", "o", "o.k", "a.a.x")
-	want := []string{"[1, 2.5]", `"x\\"`, "null", "true", "-1", `"p\"q\u00e9\ud83d\ude00\n"`, "", "", "", `{"k": {}}`, "{}", ""}
+	want := []string{"[1, 2.5]", `"x\\"`, "null", "true", "-1", `"p\"q\u00e9\ud83d\ude00\n"`, "", "", "", `{"k": {}}`,
+		"{}", ""}
 	kinds := []Kind{List, Text, Null, Bool, Number, Text, Missing, Missing, Within, Object, Object, Missing}
 	for i, v := range list {
 		if string(v.Raw) != want[i] || v.Kind != kinds[i] {
@@ -195,7 +199,8 @@ func TestPaths(t *testing.T) {
 	if _, err := NewPaths("a.b", "a.b"); !errors.Is(err, errs.Invalid) {
 		t.Errorf("%v", err)
 	}
-	if names, values, err := Members([]byte(`{"a":1,"b":[2]}`)); err != nil || !reflect.DeepEqual(names, []string{"a", "b"}) || values[1].Kind != List {
+	if names, values, err := Members([]byte(`{"a":1,"b":[2]}`)); err != nil || !reflect.DeepEqual(names,
+		[]string{"a", "b"}) || values[1].Kind != List {
 		t.Errorf("%v %v %v", names, values, err)
 	}
 }
@@ -208,7 +213,8 @@ func TestJSONIsThatOfEncodingJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		line := rapid.StringMatching(`\{("a":|"b":|"c":|[{}\[\],: ]|1|-0\.5e3|01|"x\\n"|"\\u00e9"|true|null|\{"c":[1-3]\}|\[1,2\]){0,8}\}`).Draw(t, "line")
+		line := rapid.StringMatching(`\{("a":|"b":|"c":|[{}\[\],: ]|1|-0\.5e3|01|"x\\n"|"\\u00e9"|` +
+			`true|null|\{"c":[1-3]\}|\[1,2\]){0,8}\}`).Draw(t, "line")
 		list, err := p.Parse([]byte(line), nil)
 		var want map[string]any
 		wantErr := json.Unmarshal([]byte(line), &want)
@@ -306,7 +312,8 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s as %s: % x, %v; want % x", c.raw, c.d, b, err, want)
 		}
 	}
-	if b, err := get(t, `{"x":1.5}`, "x")[0].Append(nil, tensor.BFloat16, false); err != nil || !bytes.Equal(b, []byte{0xc0, 0x3f}) {
+	if b, err := get(t, `{"x":1.5}`, "x")[0].Append(nil, tensor.BFloat16, false); err != nil ||
+		!bytes.Equal(b, []byte{0xc0, 0x3f}) {
 		t.Errorf("bfloat16: % x, %v", b, err)
 	}
 }
@@ -387,7 +394,8 @@ func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`{"a":[1,2.5,true],"b":{"c":"\u00e9x"}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		list, err := p.Parse(line, nil)
-		if utf8.Valid(line) && (err == nil) != json.Valid(line) && !bytes.Contains(line, []byte("NaN")) && !bytes.Contains(line, []byte("Infinity")) &&
+		if utf8.Valid(line) && (err == nil) != json.Valid(line) && !bytes.Contains(line, []byte("NaN")) &&
+			!bytes.Contains(line, []byte("Infinity")) &&
 			bytes.HasPrefix(bytes.TrimLeft(line, " \t\r\n"), []byte("{")) && !errors.Is(err, errs.Unsupported) {
 			t.Fatalf("%q: %v, encoding/json says %t", line, err, json.Valid(line))
 		}

@@ -24,7 +24,8 @@ func start(head []byte) (int, error) {
 	case bytes.HasPrefix(head, []byte(mark)):
 		return len(mark), nil
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return 0, &errs.Error{Kind: errs.Unsupported, Op: "lines", Want: "text in UTF-8", Got: fmt.Sprintf("the byte order mark % x of UTF-16", head[:2]),
+		return 0, &errs.Error{Kind: errs.Unsupported, Op: "lines", Want: "text in UTF-8",
+			Got:    fmt.Sprintf("the byte order mark % x of UTF-16", head[:2]),
 			Remedy: "convert the file to UTF-8"}
 	}
 	return 0, nil
@@ -128,8 +129,9 @@ type Dialect struct {
 // Check returns an error unless the characters can be told apart.
 func (d Dialect) Check() error {
 	bad := func(what string, c byte) error {
-		return &errs.Error{Kind: errs.Invalid, Op: "lines", Subject: what, Want: "an ASCII character other than line ends, the delimiter and the quote",
-			Got: fmt.Sprintf("%q", c)}
+		return &errs.Error{Kind: errs.Invalid, Op: "lines", Subject: what,
+			Want: "an ASCII character other than line ends, the delimiter and the quote",
+			Got:  fmt.Sprintf("%q", c)}
 	}
 	plain := func(c byte) bool { return c != 0 && c != '\n' && c != '\r' && c < 0x80 }
 	if !plain(d.Delimiter) {
@@ -203,7 +205,8 @@ func (d Dialect) Scan(r io.Reader, add Add) error {
 	case err != nil || row < 0:
 		return err
 	case state == quoted:
-		return &errs.Error{Kind: errs.Corrupt, Op: "lines", Subject: fmt.Sprintf("record %d at byte %d, line %d", rows, row, rowLine),
+		return &errs.Error{Kind: errs.Corrupt, Op: "lines", Subject: fmt.Sprintf("record %d at byte %d, line %d", rows, row,
+			rowLine),
 			Want: fmt.Sprintf("the closing quote %c", d.Quote), Got: "the end of the file",
 			Remedy: "close the quote, or set quote to another character if this one is a letter of the text"}
 	}

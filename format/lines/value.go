@@ -30,7 +30,8 @@ const (
 	Quoted // a field of CSV with quotes
 )
 
-var kindNames = [...]string{"no value", "null", "a bool", "a number", "a text", "a list", "an object", "a value without members", "a field", "a field in quotes"}
+var kindNames = [...]string{"no value", "null", "a bool", "a number", "a text", "a list", "an object",
+	"a value without members", "a field", "a field in quotes"}
 
 // String returns the kind in words.
 func (k Kind) String() string {
@@ -61,10 +62,10 @@ func Takes(d tensor.DType) bool {
 	return d.IsInteger() && d.Bits() >= 8
 }
 
-// Append appends the elements of a value to dst: the bytes of a text, one number or bool, or those
-// of a list. text says that a field of CSV is a text; a text of JSON always is. A value of another
-// kind is an error of kind errs.Mismatch, and a number that the type cannot hold is one of kind
-// errs.Invalid.
+// Append appends the elements of a value to dst: the bytes of a text, one number or bool, or the
+// elements of a list. text says that a field of CSV is a text; a text of JSON always is. A value of
+// another kind is an error of kind errs.Mismatch, and a number that the type cannot hold is one of
+// kind errs.Invalid.
 func (v Value) Append(dst []byte, d tensor.DType, text bool) ([]byte, error) {
 	switch v.Kind {
 	case Bare, Quoted:
@@ -156,7 +157,8 @@ func (v Value) appendList(dst []byte, d tensor.DType) ([]byte, error) {
 		kind, _ := p.skip(0) // was checked
 		if kind != Number && kind != Bool {
 			e := Value{Kind: kind, Raw: p.b[begin:p.at]}
-			return dst, &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("element %d", i), Want: "a list of numbers or bools", Got: e.describe()}
+			return dst, &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("element %d", i),
+				Want: "a list of numbers or bools", Got: e.describe()}
 		}
 		if dst, err = appendWord(dst, d, p.b[begin:p.at], false); err != nil {
 			return dst, errs.Wrap("", fmt.Sprintf("element %d", i), err)
@@ -272,8 +274,8 @@ func number(raw []byte, loose bool) bool {
 	return digits
 }
 
-// integer returns the magnitude of a word that is a whole number; 3.0 and 1e3 are whole numbers. The
-// kind is errs.Mismatch for another word, and errs.Invalid for a number beyond 64 bits.
+// integer returns the magnitude of a word that is a whole number; 3.0 and 1e3 are whole numbers.
+// The kind is errs.Mismatch for another word, and errs.Invalid for a number beyond 64 bits.
 func integer(raw []byte) (negative bool, size uint64, kind errs.Kind) {
 	digits := raw
 	if digits[0] == '-' || digits[0] == '+' {

@@ -58,9 +58,9 @@ var suffixes = map[string]Kind{".gz": Gzip, ".gzip": Gzip, ".tgz": Gzip, ".zst":
 // HeadSize is how much of a file Detect wants.
 const HeadSize = 4096
 
-// Detect returns how a file is compressed. head is its first HeadSize bytes, or all of it. A file of
-// another format that begins like one of gzip by chance is told apart by what follows, unless its
-// name ends with .gz.
+// Detect returns how a file is compressed. head is its first HeadSize bytes, or all of it. A file
+// of another format that begins like one of gzip by chance is told apart by what follows, unless
+// its name ends with .gz.
 func Detect(name string, head []byte) Kind {
 	named := None
 	for end, kind := range suffixes {
@@ -123,8 +123,9 @@ func Head(k Kind, r io.ReaderAt, size, n int64) (head []byte, whole bool, err er
 // Decode returns the contents of a block. raw is its bytes in the file.
 func Decode(k Kind, raw []byte, b *Block) (content []byte, err error) {
 	if b.Size < 0 || b.Size > MaxBlock || len(b.Window) > windowSize || int64(len(raw)) != b.Length {
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: "seekable.Decode", Want: fmt.Sprintf("a block of at most %d bytes and its %d bytes in the file", MaxBlock, b.Length),
-			Got: fmt.Sprintf("%d, %d in the file", b.Size, len(raw))}
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: "seekable.Decode",
+			Want: fmt.Sprintf("a block of at most %d bytes and its %d bytes in the file", MaxBlock, b.Length),
+			Got:  fmt.Sprintf("%d, %d in the file", b.Size, len(raw))}
 	}
 	switch k {
 	case Gzip:
@@ -138,7 +139,8 @@ func Decode(k Kind, raw []byte, b *Block) (content []byte, err error) {
 		return nil, err
 	}
 	if got := crc.Sum(content); got != b.Sum {
-		return nil, corrupt(b.In/8, fmt.Sprintf("a block of %d bytes with checksum %08x", b.Size, b.Sum), fmt.Sprintf("%08x", got))
+		return nil, corrupt(b.In/8, fmt.Sprintf("a block of %d bytes with checksum %08x", b.Size, b.Sum),
+			fmt.Sprintf("%08x", got))
 	}
 	return content, nil
 }

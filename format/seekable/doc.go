@@ -8,8 +8,8 @@
 //	zstd   A block is one or more whole frames. The seekable format and pzstd make many frames.
 //
 // Scan verifies the checksums that the formats have. It takes a checksum of each block of its own,
-// which Decode verifies, because gzip has one for a whole member only. Members and frames may follow
-// each other, and zeros may follow the last member. Skippable frames have no contents.
+// which Decode verifies, because gzip has one for a whole member only. Members and frames may
+// follow each other, and zeros may follow the last member. Skippable frames have no contents.
 //
 // # Limits
 //

@@ -38,7 +38,8 @@ func (z *inflater) explain(err error) error {
 		return corrupt(z.at()/8, "the rest of a member of gzip", "the end")
 	case errors.Is(err, errLarge):
 		return &errs.Error{Kind: errs.Unsupported, Op: "seekable", Subject: fmt.Sprintf("byte %d", z.at()/8),
-			Want: fmt.Sprintf("blocks of deflate of at most %d bytes", MaxBlock), Got: "a larger one", Remedy: "compress the file again"}
+			Want: fmt.Sprintf("blocks of deflate of at most %d bytes",
+				MaxBlock), Got: "a larger one", Remedy: "compress the file again"}
 	}
 	return err
 }

@@ -74,7 +74,7 @@ func (z *inflater) refill() {
 			break
 		}
 	}
-	// Bits above nbits may be those of bytes that are read again.
+	// Bits above nbits may belong to bytes that are read again.
 	z.bits &= 1<<z.nbits - 1
 	for z.nbits <= 56 && z.pos < len(z.in) {
 		z.bits |= uint64(z.in[z.pos]) << z.nbits
@@ -408,8 +408,8 @@ var matches, distances = func() (m [29]uint32, d [30]uint32) {
 }()
 
 // build makes the table for codes of the given lengths, 0 for symbols that do not occur. It reports
-// whether the lengths are those of a code: all words have a meaning, except that a code may have one
-// word of one bit, or none.
+// whether the lengths make a code: all words have a meaning, except that a code may have one word
+// of one bit, or no word.
 func (t *table) build(lengths []uint8, kind int) bool {
 	var count [16]int
 	longestCode := 0

@@ -24,7 +24,11 @@ import (
 
 // blocks scans a file and returns its blocks, which tile the contents.
 func blocks(t interface{ Fatalf(string, ...any) }, k Kind, file []byte, spacing int64) (list []Block, content int64) {
-	content, err := scan(k, bytes.NewReader(file), int64(len(file)), spacing, func(b Block) error { list = append(list, b); return nil })
+	content, err := scan(k, bytes.NewReader(file), int64(len(file)), spacing, func(b Block) error {
+		list = append(list,
+			b)
+		return nil
+	})
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -181,7 +185,8 @@ func TestZstdBlocks(t *testing.T) {
 				file = append(binary.LittleEndian.AppendUint32(file, uint32(n)), make([]byte, n)...)
 			}
 			b := data(t, 60_000)
-			options := []zstd.EOption{zstd.WithEncoderCRC(rapid.Bool().Draw(t, "sum")), zstd.WithEncoderLevel(zstd.EncoderLevel(rapid.IntRange(1, 4).Draw(t, "level"))),
+			options := []zstd.EOption{zstd.WithEncoderCRC(rapid.Bool().Draw(t, "sum")),
+				zstd.WithEncoderLevel(zstd.EncoderLevel(rapid.IntRange(1, 4).Draw(t, "level"))),
 				zstd.WithZeroFrames(true)}
 			var out bytes.Buffer
 			w, err := zstd.NewWriter(&out, options...)
@@ -213,7 +218,7 @@ func TestZstdBlocks(t *testing.T) {
 	}
 }
 
-// Files of other programs are read like those of this one: testdata has one for each strategy and
+// Files of other programs are read like files of this one: testdata has one for each strategy and
 // flush of zlib, and for pzstd, the seekable format and plain zstd.
 func TestFilesOfOtherPrograms(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.[gz]*")
@@ -267,7 +272,8 @@ func TestDamageIsNoticed(t *testing.T) {
 	w.Write(want) //nolint:errcheck // a Buffer takes everything
 	w.Close()     //nolint:errcheck // a Buffer takes everything
 	encoder, _ := zstd.NewWriter(nil)
-	for k, file := range map[Kind][]byte{Gzip: append(out.Bytes(), out.Bytes()...), Zstd: encoder.EncodeAll(want, encoder.EncodeAll(want, nil))} {
+	for k, file := range map[Kind][]byte{Gzip: append(out.Bytes(), out.Bytes()...),
+		Zstd: encoder.EncodeAll(want, encoder.EncodeAll(want, nil))} {
 		whole := append(bytes.Clone(want), want...)
 		try := func(b []byte) ([]byte, error) {
 			var got []byte
@@ -409,15 +415,16 @@ func TestDetect(t *testing.T) {
 			t.Errorf("%s %.12q: %s, want %s", c.name, c.head, got, c.want)
 		}
 	}
-	for name, want := range map[string]string{"a.jsonl.gz": "a.jsonl", "a.TGZ": "a.tar", "a.tzst": "a.tar", "a.tar.zst": "a.tar", "a": "a", ".gz": ""} {
+	for name, want := range map[string]string{"a.jsonl.gz": "a.jsonl", "a.TGZ": "a.tar", "a.tzst": "a.tar",
+		"a.tar.zst": "a.tar", "a": "a", ".gz": ""} {
 		if got := Plain(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 }
 
-// FuzzInflate holds the decompressor against compress/flate: both accept the same input, and get the
-// same bytes.
+// FuzzInflate holds the decompressor against compress/flate: both accept the same input, and get
+// the same bytes.
 func FuzzInflate(f *testing.F) {
 	for level := -2; level <= 9; level++ {
 		var out bytes.Buffer

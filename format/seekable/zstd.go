@@ -58,7 +58,8 @@ type outliner struct {
 // bytes returns n bytes of the file from at on, at most 64.
 func (o *outliner) bytes(at int64, n int) ([]byte, error) {
 	if at+int64(n) > o.size {
-		return nil, corrupt(at, fmt.Sprintf("%d more bytes of a frame of zstd", n), fmt.Sprintf("the end after %d", max(0, o.size-at)))
+		return nil, corrupt(at, fmt.Sprintf("%d more bytes of a frame of zstd", n),
+			fmt.Sprintf("the end after %d", max(0, o.size-at)))
 	}
 	if at < o.at || at+int64(n) > o.at+int64(len(o.buf)) {
 		if o.buf == nil {
@@ -84,7 +85,8 @@ func (o *outliner) frame(at int64) (f frame, err error) {
 	if len(b) >= 8 && binary.LittleEndian.Uint32(b)&^0xf == skippable {
 		f.skip, f.end = true, at+8+int64(binary.LittleEndian.Uint32(b[4:]))
 		if f.end > o.size {
-			return f, corrupt(at, fmt.Sprintf("a skippable frame within %d bytes", o.size), fmt.Sprintf("one that ends at %d", f.end))
+			return f, corrupt(at, fmt.Sprintf("a skippable frame within %d bytes", o.size),
+				fmt.Sprintf("one that ends at %d", f.end))
 		}
 		return f, nil
 	}
@@ -96,8 +98,9 @@ func (o *outliner) frame(at int64) (f frame, err error) {
 		return f, corrupt(at, "a frame of zstd", err.Error())
 	}
 	if h.DictionaryID != 0 {
-		return f, &errs.Error{Kind: errs.Unsupported, Op: "seekable", Subject: fmt.Sprintf("byte %d", at), Want: "a frame of zstd without dictionary",
-			Got: fmt.Sprintf("one that needs dictionary %d", h.DictionaryID)}
+		return f, &errs.Error{Kind: errs.Unsupported, Op: "seekable", Subject: fmt.Sprintf("byte %d", at),
+			Want: "a frame of zstd without dictionary",
+			Got:  fmt.Sprintf("one that needs dictionary %d", h.DictionaryID)}
 	}
 	f.end = at + int64(h.HeaderSize)
 	for last := false; !last; {
@@ -123,14 +126,16 @@ func (o *outliner) frame(at int64) (f frame, err error) {
 			return f, corrupt(f.end-3, "a block of zstd", "a block of an unknown type")
 		}
 		if f.end > o.size {
-			return f, corrupt(f.start, fmt.Sprintf("a frame of zstd within %d bytes", o.size), fmt.Sprintf("one that ends after %d", f.end))
+			return f, corrupt(f.start, fmt.Sprintf("a frame of zstd within %d bytes", o.size),
+				fmt.Sprintf("one that ends after %d", f.end))
 		}
 	}
 	if h.HasCheckSum {
 		f.end += 4
 	}
 	if f.end > o.size {
-		return f, corrupt(f.start, fmt.Sprintf("a frame of zstd within %d bytes", o.size), fmt.Sprintf("one that ends at %d", f.end))
+		return f, corrupt(f.start, fmt.Sprintf("a frame of zstd within %d bytes", o.size),
+			fmt.Sprintf("one that ends at %d", f.end))
 	}
 	if h.HasFCS {
 		if h.FrameContentSize > uint64(f.content) {
@@ -217,14 +222,16 @@ func zstdError(f frame, err error) error {
 	if errors.Is(err, zframe.ErrSize) {
 		return tooLarge(f)
 	}
-	return &errs.Error{Kind: errs.Corrupt, Op: "seekable", Subject: fmt.Sprintf("byte %d", f.start), Want: "a sound frame of zstd", Err: err}
+	return &errs.Error{Kind: errs.Corrupt, Op: "seekable", Subject: fmt.Sprintf("byte %d", f.start),
+		Want: "a sound frame of zstd", Err: err}
 }
 
 // decodeZstd decompresses a block from its bytes in the file.
 func decodeZstd(raw []byte, b *Block) ([]byte, error) {
 	content, err := zframe.DecodeFrames(make([]byte, 0, b.Size), raw, int(b.Size))
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: "seekable", Subject: fmt.Sprintf("byte %d", b.In/8), Want: fmt.Sprintf("frames of zstd with %d bytes of contents", b.Size), Err: err}
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: "seekable", Subject: fmt.Sprintf("byte %d", b.In/8),
+			Want: fmt.Sprintf("frames of zstd with %d bytes of contents", b.Size), Err: err}
 	}
 	if int64(len(content)) != b.Size {
 		return nil, corrupt(b.In/8, fmt.Sprintf("%d bytes of contents", b.Size), fmt.Sprint(len(content)))
@@ -234,7 +241,8 @@ func decodeZstd(raw []byte, b *Block) ([]byte, error) {
 
 // headOfZstd returns the first n bytes of the contents.
 func headOfZstd(r io.ReaderAt, size, n int64) ([]byte, bool, error) {
-	z, err := zstd.NewReader(io.NewSectionReader(r, 0, size), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(2*MaxBlock))
+	z, err := zstd.NewReader(io.NewSectionReader(r, 0, size), zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(2*MaxBlock))
 	if err != nil {
 		return nil, false, errs.Wrap("seekable", "zstd", err)
 	}

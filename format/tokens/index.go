@@ -37,7 +37,7 @@ type Head struct {
 	Modes     bool // each sequence has a mode, as in data of text and pictures
 
 	extents int64 // of TNTIDX
-	marks   int64 // number of ends; < 0: there are none, each sequence is a document
+	marks   int64 // number of ends; < 0: the file has no ends, each sequence is a document
 	arrays  int64 // where the arrays begin
 }
 
@@ -65,7 +65,8 @@ func ReadHead(r io.ReaderAt, size int64) (h Head, err error) {
 		return h, errs.Wrap("tokens", "header", err)
 	}
 	if !IsIndex(b) {
-		return h, corrupt("header", "an index, which begins with MMIDIDX or TNTIDX", fmt.Sprintf("%q", b[:min(len(b), len(mapped))]))
+		return h, corrupt("header", "an index, which begins with MMIDIDX or TNTIDX",
+			fmt.Sprintf("%q", b[:min(len(b), len(mapped))]))
 	}
 	h.Cached = string(b[:len(cached)]) == cached
 	at := len(mapped)
@@ -74,11 +75,13 @@ func ReadHead(r io.ReaderAt, size int64) (h Head, err error) {
 		at, h.arrays = len(cached), cachedAt
 	}
 	if int64(len(b)) < h.arrays {
-		return h, corrupt("header", fmt.Sprintf("a header of at least %d bytes", h.arrays), fmt.Sprintf("a file of %d bytes", size))
+		return h, corrupt("header", fmt.Sprintf("a header of at least %d bytes", h.arrays),
+			fmt.Sprintf("a file of %d bytes", size))
 	}
 	next := func() uint64 { at += 8; return binary.LittleEndian.Uint64(b[at-8:]) }
 	if v := next(); v != version {
-		return h, &errs.Error{Kind: errs.Unsupported, Op: "tokens", Subject: "header", Want: fmt.Sprintf("version %d", version), Got: fmt.Sprint(v)}
+		return h, &errs.Error{Kind: errs.Unsupported, Op: "tokens", Subject: "header",
+			Want: fmt.Sprintf("version %d", version), Got: fmt.Sprint(v)}
 	}
 	code, width := uint64(0), uint64(0)
 	if h.Cached {
@@ -105,7 +108,8 @@ func ReadHead(r io.ReaderAt, size int64) (h Head, err error) {
 	}
 	// Comparing with the size of the file first keeps the products below small.
 	if sequences > uint64(size)/12 || extents > uint64(size)/8 {
-		return h, corrupt("header", fmt.Sprintf("arrays within a file of %d bytes", size), fmt.Sprintf("%d sequences and %d extents", sequences, extents))
+		return h, corrupt("header", fmt.Sprintf("arrays within a file of %d bytes", size),
+			fmt.Sprintf("%d sequences and %d extents", sequences, extents))
 	}
 	h.Sequences, h.extents, h.marks = int64(sequences), int64(extents), -1
 	arrays := 12 * h.Sequences
@@ -121,13 +125,15 @@ func ReadHead(r io.ReaderAt, size int64) (h Head, err error) {
 	}
 	ends := next()
 	if ends > uint64(size)/8 {
-		return h, corrupt("header", fmt.Sprintf("arrays within a file of %d bytes", size), fmt.Sprintf("%d ends of documents", ends))
+		return h, corrupt("header", fmt.Sprintf("arrays within a file of %d bytes", size),
+			fmt.Sprintf("%d ends of documents", ends))
 	}
 	h.marks = int64(ends)
 	arrays += 8 * h.marks
 	h.Modes = !h.Cached && h.Sequences > 0 && size == h.arrays+arrays+h.Sequences
 	if want := h.arrays + arrays; size != want && !h.Modes {
-		return h, corrupt("header", fmt.Sprintf("a file of %d bytes, which %d sequences and %d ends take", want, h.Sequences, h.marks),
+		return h, corrupt("header", fmt.Sprintf("a file of %d bytes, which %d sequences and %d ends take", want,
+			h.Sequences, h.marks),
 			fmt.Sprintf("%d bytes", size))
 	}
 	return h, nil
@@ -150,7 +156,8 @@ func ReadIndex(r io.ReaderAt, size, bin int64) (*Index, error) {
 	x := &Index{Head: h}
 	at := h.arrays
 	array := func(n, width int64) *numbers {
-		a := &numbers{r: bufio.NewReaderSize(io.NewSectionReader(r, at, n*width), int(min(piece, max(16, n*width)))), width: int(width)}
+		a := &numbers{r: bufio.NewReaderSize(io.NewSectionReader(r, at, n*width), int(min(piece, max(16, n*width)))),
+			width: int(width)}
 		at += n * width
 		return a
 	}
@@ -164,8 +171,9 @@ func ReadIndex(r io.ReaderAt, size, bin int64) (*Index, error) {
 		return nil, err
 	}
 	if want := x.Tokens * int64(x.DType.Size()); want != bin {
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: "tokens", Subject: ".bin", Want: fmt.Sprintf("%d bytes for %d tokens of %s, as its index says", want, x.Tokens, x.DType),
-			Got: fmt.Sprintf("%d bytes", bin), Remedy: "the .bin file was cut, or the index belongs to another one"}
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: "tokens", Subject: ".bin",
+			Want: fmt.Sprintf("%d bytes for %d tokens of %s, as its index says", want, x.Tokens, x.DType),
+			Got:  fmt.Sprintf("%d bytes", bin), Remedy: "the .bin file was cut, or the index belongs to another one"}
 	}
 	return x, nil
 }
@@ -213,12 +221,14 @@ func (x *Index) mappedSequences(lengths, places *numbers, bin int64) func(i int6
 		}
 		if width == 0 && tokens > 0 { // the place after the first floats tells how wide they are
 			if width = place / tokens; width != 4 && width != 8 {
-				return 0, corrupt(fmt.Sprintf("sequence %d", i), fmt.Sprintf("place %d or %d, after %d floats", 4*tokens, 8*tokens, tokens), fmt.Sprint(place))
+				return 0, corrupt(fmt.Sprintf("sequence %d", i), fmt.Sprintf("place %d or %d, after %d floats", 4*tokens,
+					8*tokens, tokens), fmt.Sprint(place))
 			}
 			x.DType = floatOf(width)
 		}
 		if want := tokens * width; place != want {
-			return 0, corrupt(fmt.Sprintf("sequence %d", i), fmt.Sprintf("place %d, where the sequence before ends", want), fmt.Sprint(place))
+			return 0, corrupt(fmt.Sprintf("sequence %d", i), fmt.Sprintf("place %d, where the sequence before ends", want),
+				fmt.Sprint(place))
 		}
 		tokens += n
 		if width == 0 && i == x.Sequences-1 && tokens > 0 { // only the last sequence has tokens
@@ -252,7 +262,8 @@ func (x *Index) cachedSequences(dims, places, extents *numbers, _ int64) func(i 
 			return 0, err
 		}
 		if d < dim || d > x.extents || p < place {
-			return 0, corrupt(fmt.Sprintf("sequence %d", i), fmt.Sprintf("ends from %d to %d and from %d on", dim, x.extents, place), fmt.Sprintf("%d and %d", d, p))
+			return 0, corrupt(fmt.Sprintf("sequence %d", i), fmt.Sprintf("ends from %d to %d and from %d on", dim, x.extents,
+				place), fmt.Sprintf("%d and %d", d, p))
 		}
 		n := int64(1)
 		for ; used < d; used++ {
@@ -269,7 +280,8 @@ func (x *Index) cachedSequences(dims, places, extents *numbers, _ int64) func(i 
 			n = 0
 		}
 		if p-place != n {
-			return 0, corrupt(fmt.Sprintf("sequence %d", i), fmt.Sprintf("%d elements, the product of its extents", n), fmt.Sprint(p-place))
+			return 0, corrupt(fmt.Sprintf("sequence %d", i), fmt.Sprintf("%d elements, the product of its extents", n),
+				fmt.Sprint(p-place))
 		}
 		dim, place = d, p
 		return n, nil
@@ -323,7 +335,8 @@ func (x *Index) documents(next func(i int64) (int64, error), ends *numbers) erro
 		}
 	}
 	if sequence != x.Sequences {
-		return corrupt("ends of documents", fmt.Sprintf("a last end of %d, the number of sequences", x.Sequences), fmt.Sprint(sequence))
+		return corrupt("ends of documents", fmt.Sprintf("a last end of %d, the number of sequences", x.Sequences),
+			fmt.Sprint(sequence))
 	}
 	return nil
 }
@@ -364,7 +377,8 @@ func (x *Index) Ends(dst []int64, first, n int64) []int64 {
 func AppendIndex(dst []byte, d tensor.DType, lengths []int32, ends []int64) ([]byte, error) {
 	code := slices.Index(codes, d)
 	if code <= 0 {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "tokens.AppendIndex", Want: "a dtype that has a code", Got: d.String()}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "tokens.AppendIndex", Want: "a dtype that has a code",
+			Got: d.String()}
 	}
 	le := binary.LittleEndian
 	dst = le.AppendUint64(append(dst, mapped...), version)

@@ -90,7 +90,8 @@ func Build(ctx context.Context, op string, set *shards.Set, f Format, o BuildOpt
 	x := parts[0]
 	if len(parts) > 1 {
 		var err error
-		if x, err = bytesOf("the index of "+set.Path(0), func(w *bytes.Buffer) error { return merge(w, f.Name, parts) }); err != nil {
+		x, err = bytesOf("the index of "+set.Path(0), func(w *bytes.Buffer) error { return merge(w, f.Name, parts) })
+		if err != nil {
 			return nil, err
 		}
 	}

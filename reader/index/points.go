@@ -67,23 +67,26 @@ func (p *packed) columns() []source {
 		length, sum = append(length, uint64(b.Length)), append(sum, uint64(b.Sum))
 		windows.add(string(b.Window))
 	}
-	return append([]source{numbers("point.out", out), numbers("point.in", in), numbers("point.length", length), numbers("point.sum", sum)},
+	return append([]source{numbers("point.out", out), numbers("point.in", in), numbers("point.length", length),
+		numbers("point.sum", sum)},
 		windows.columns("point.window")...)
 }
 
-// packedColumns describe those of some files that are compressed.
+// packedColumns describe which of some files are compressed.
 func packedColumns(files []File) []source {
 	var kind, content, points []uint64
 	any, total := false, int64(0)
 	for _, f := range files {
 		any = any || f.kind != seekable.None
-		kind, content, points = append(kind, uint64(f.kind)), append(content, uint64(f.Content)), append(points, uint64(total))
+		kind, content, points = append(kind, uint64(f.kind)), append(content, uint64(f.Content)), append(points,
+			uint64(total))
 		total += f.points[1] - f.points[0]
 	}
 	if !any {
 		return nil
 	}
-	return []source{numbers("file.kind", kind), numbers("file.content", content), numbers("file.points", append(points, uint64(total)))}
+	return []source{numbers("file.kind", kind), numbers("file.content", content),
+		numbers("file.points", append(points, uint64(total)))}
 }
 
 // readPacked reads packedColumns.
@@ -96,7 +99,8 @@ func (x *Index) readPacked() error {
 		return nil
 	}
 	bad := func(want, got string) error {
-		return &errs.Error{Kind: errs.Corrupt, Op: "index.Open", Want: want, Got: got, Remedy: "make the index again with bivouac index"}
+		return &errs.Error{Kind: errs.Corrupt, Op: "index.Open", Want: want, Got: got,
+			Remedy: "make the index again with bivouac index"}
 	}
 	n, blocks := int64(len(x.files)), int64(0)
 	if c := x.columns["point.out"]; c != nil {
@@ -123,7 +127,8 @@ func (x *Index) readPacked() error {
 			}
 		}
 		if v[0] > uint64(seekable.Zstd) || int64(v[1]) < 0 || v[2] > v[3] || v[3] > uint64(blocks) {
-			return bad(fmt.Sprintf("file %d with blocks within %d", i, blocks), fmt.Sprintf("kind %d, %d bytes, blocks %d to %d", v[0], v[1], v[2], v[3]))
+			return bad(fmt.Sprintf("file %d with blocks within %d", i, blocks),
+				fmt.Sprintf("kind %d, %d bytes, blocks %d to %d", v[0], v[1], v[2], v[3]))
 		}
 		f := &x.files[i]
 		f.kind, f.Content, f.points = seekable.Kind(v[0]), int64(v[1]), [2]int64{int64(v[2]), int64(v[3])}
@@ -131,7 +136,8 @@ func (x *Index) readPacked() error {
 	return nil
 }
 
-// show makes the contents of compressed files what the set reads. Files of x are those of the set.
+// show makes the contents of compressed files what the set reads. The files of x are the files of
+// the set.
 func (x *Index) show(set *shards.Set) {
 	cache := unpack.NewCache(unpack.DefaultBudget)
 	for i, f := range x.files {
@@ -191,6 +197,7 @@ func (m *merger) points() []source {
 	if total == 0 {
 		return nil
 	}
-	return []source{m.column("point.out", nil), m.column("point.in", nil), m.column("point.length", nil), m.column("point.sum", nil),
+	return []source{m.column("point.out", nil), m.column("point.in", nil), m.column("point.length", nil),
+		m.column("point.sum", nil),
 		m.ends("point.window.end", "point.window.bytes", pointsOf), m.bytes("point.window.bytes")}
 }

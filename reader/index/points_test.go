@@ -105,16 +105,17 @@ func checkLines(t testing.TB, set *shards.Set, x *Index, want []string) {
 	}
 }
 
-// Records of compressed files are read like those of others: with an index in memory, with one in a
-// file, with a choice of its files in another order, and with indexes of single files that were kept.
+// Records of compressed files are read like other records: with an index in memory, with one in a
+// file, with a choice of its files in another order, and with indexes of single files.
 func TestCompressedFiles(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	paths, want := mixed(t, dir, "a.gz", "b", "c.zst", "d.gz")
 	set := open(t, paths)
 	kept := map[string]*Index{}
 	var done int64
-	made, err := Build(ctx, "test", set, words, BuildOptions{Root: dir, Workers: 1, OnFile: func(_ int, n int64) { done = n },
-		Keep: func(x *Index) error { kept[x.Files()[0].Name] = x; return nil }})
+	made, err := Build(ctx, "test", set, words, BuildOptions{Root: dir, Workers: 1,
+		OnFile: func(_ int, n int64) { done = n },
+		Keep:   func(x *Index) error { kept[x.Files()[0].Name] = x; return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,8 @@ func TestCompressedFiles(t *testing.T) {
 	if found.Fingerprint() != made.Fingerprint() {
 		t.Error("another fingerprint")
 	}
-	again, err := Build(ctx, "test", open(t, paths), words, BuildOptions{Root: dir, Done: func(f File) *Index { return kept[f.Name] }})
+	again, err := Build(ctx, "test", open(t, paths), words, BuildOptions{Root: dir,
+		Done: func(f File) *Index { return kept[f.Name] }})
 	if err != nil || !reflect.DeepEqual(all(t, again)[:100], all(t, made)[:100]) {
 		t.Fatalf("from kept indexes: %v", err)
 	}
@@ -253,7 +255,8 @@ func TestDamagedCompressedFiles(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	path := filepath.Join(dir, "a.gz")
 	good := pack(t, path, strings.Repeat("some words\n", 1000))
-	for name, data := range map[string]string{"cut": good[:len(good)-5], "changed": good[:len(good)/2] + "xxxx" + good[len(good)/2+4:], "head": good[:12]} {
+	for name, data := range map[string]string{"cut": good[:len(good)-5], "changed": good[:len(good)/2] + "xxxx" +
+		good[len(good)/2+4:], "head": good[:12]} {
 		if err := os.WriteFile(path, []byte(data), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,8 @@ func parts(n int) (files []map[string]tensor.Tensor) {
 		for i := range rows {
 			number[i], pairs[2*i], pairs[2*i+1] = int64(r[0]+i), float32(r[0]+i), 0.5
 		}
-		files = append(files, map[string]tensor.Tensor{"number": tensor.FromSlice(number, rows), "pair": tensor.FromSlice(pairs, rows, 2)})
+		files = append(files, map[string]tensor.Tensor{"number": tensor.FromSlice(number, rows),
+			"pair": tensor.FromSlice(pairs, rows, 2)})
 	}
 	return files
 }

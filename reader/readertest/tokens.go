@@ -29,5 +29,6 @@ func Tokens(dir string, n int) (name string, args op.Args, err error) {
 	if err := os.WriteFile(base+".idx", idx, 0o666); err != nil {
 		return "", nil, err
 	}
-	return "readers.tokens", op.Args{"path": base, "output_dtype": tensor.Int32, "boundaries": true}, os.WriteFile(base+".bin", bin, 0o666)
+	return "readers.tokens", op.Args{"path": base, "output_dtype": tensor.Int32,
+		"boundaries": true}, os.WriteFile(base+".bin", bin, 0o666)
 }

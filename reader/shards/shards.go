@@ -63,7 +63,8 @@ func OpenLimit(ctx context.Context, op string, paths []string, limit int) (*Set,
 	if len(paths) == 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Want: "at least one file", Got: "no path"}
 	}
-	s := &Set{op: op, files: make([]File, len(paths)), limit: max(1, limit), table: make([]atomic.Pointer[handle], len(paths))}
+	s := &Set{op: op, files: make([]File, len(paths)), limit: max(1, limit), table: make([]atomic.Pointer[handle],
+		len(paths))}
 	for i, path := range paths {
 		if err := ctx.Err(); err != nil {
 			return nil, s.fail(path, err)

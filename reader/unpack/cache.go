@@ -38,8 +38,8 @@ func NewCache(budget int64) *Cache {
 	return &Cache{budget: budget, blocks: map[key]*entry{}, recent: list.New()}
 }
 
-// Get returns a block of a file, and calls decode for it if it is not there. Callers that want the same block at a
-// time wait for one of them. Errors are not kept.
+// Get returns a block of a file, and calls decode for it if it is not there. Callers that want the
+// same block at a time wait for one of them. Errors are not kept.
 func (c *Cache) Get(ctx context.Context, file int, block int64, decode func() ([]byte, error)) ([]byte, error) {
 	k := key{file, block}
 	for {

@@ -70,7 +70,8 @@ func open(t testing.TB, k seekable.Kind, budget int64) (*shards.Set, *View) {
 		t.Fatalf("%s, %v", got, err)
 	}
 	var list []seekable.Block
-	size, err := seekable.Scan(k, set.Stored(ctx, 0), set.File(0).Size, func(b seekable.Block) error { list = append(list, b); return nil })
+	size, err := seekable.Scan(k, set.Stored(ctx, 0), set.File(0).Size,
+		func(b seekable.Block) error { list = append(list, b); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,8 @@ func open(t testing.TB, k seekable.Kind, budget int64) (*shards.Set, *View) {
 	return set, v
 }
 
-// Any range is that of the contents, from many goroutines, within any budget of the cache.
+// Any range equals the same range of the contents, from many goroutines, within any budget of the
+// cache.
 func TestAnyRange(t *testing.T) {
 	ctx, want := context.Background(), contents()
 	for _, k := range []seekable.Kind{seekable.Gzip, seekable.Zstd} {
@@ -160,7 +162,12 @@ func TestCache(t *testing.T) {
 	cancel()
 	hold := make(chan struct{})
 	begun := make(chan struct{})
-	go c.Get(ctx, 0, 4, func() ([]byte, error) { close(begun); <-hold; return nil, context.Canceled }) //nolint:errcheck // checked below
+	go c.Get(ctx, 0, 4, func() ([]byte, error) {
+		close(begun)
+		<-hold
+		return nil,
+			context.Canceled
+	}) //nolint:errcheck // checked below
 	<-begun
 	if _, err := c.Get(ended, 0, 4, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
