@@ -416,3 +416,62 @@ func compress(t caller, ext, text string) string {
 	w.Close()               //nolint:errcheck // a Buffer takes everything
 	return b.String()
 }
+
+// Files that Python's csv, json and pandas wrote have the values that were written.
+func TestTextOfOtherPrograms(t *testing.T) {
+	const dir = "../testdata/formats/text"
+	b, err := os.ReadFile(filepath.Join(dir, "rows.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want struct {
+		Rows []struct {
+			ID    int64
+			Text  string
+			Score float64
+			Flag  bool
+		}
+	}
+	if err := json.Unmarshal(b, &want); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"text", "flag", "score", "id"}
+	dtypes := []tensor.DType{tensor.Uint8, tensor.Bool, tensor.Float64, tensor.Int64}
+	for name, more := range map[string]op.Args{
+		"excel.csv": nil, "unix.csv": nil, "tabs.tsv": {"delimiter": "\t"}, "numbers.csv": nil,
+		"semicolons.csv": {"delimiter": ";", "quote": "'"}, "pandas.csv": nil, "pandas.csv.gz": nil, "pandas.jsonl": nil,
+		"ascii.jsonl": nil, "utf8.jsonl": nil, "dense.jsonl": nil,
+	} {
+		kind, args := "readers.csv", op.Args{"path": filepath.Join(dir, name), "dtypes": dtypes, "columns": names}
+		if strings.HasSuffix(name, ".jsonl") {
+			kind = "readers.jsonl"
+			delete(args, "columns")
+			args["fields"] = names
+			if name != "pandas.jsonl" {
+				args["fields"] = append(names, "nested.list")
+				args["dtypes"] = append(dtypes, tensor.Float32)
+			}
+		}
+		for k, v := range more {
+			args[k] = v
+		}
+		src := must(t, kind, args)
+		if src.Info().Samples != int64(len(want.Rows)) {
+			t.Errorf("%s: %d samples, want %d", name, src.Info().Samples, len(want.Rows))
+			continue
+		}
+		for i, w := range want.Rows {
+			got := src.get(t, int64(i))
+			flag, _ := tensor.Of[bool](got[1])
+			score, _ := tensor.Of[float64](got[2])
+			if string(got[0].Data) != w.Text || flag[0] != w.Flag || score[0] != w.Score || ints(t, got[3])[0] != w.ID {
+				t.Errorf("%s, row %d: %q %v, want %+v", name, i, got[0].Data, got[1:], w)
+			}
+			if len(got) > 4 {
+				if list, _ := tensor.Of[float32](got[4]); len(list) != 2 || list[0] != float32(i) || list[1] == list[1] {
+					t.Errorf("%s, row %d: %v", name, i, list)
+				}
+			}
+		}
+	}
+}

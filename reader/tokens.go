@@ -50,19 +50,14 @@ func init() {
 				specs[0].DType = d.(tensor.DType)
 				return specs, nil
 			}
-			s := &tokenSource{}
 			ctx := context.Background()
 			paths, err := tokenPaths(ctx, c)
 			if err != nil {
 				return nil, err
 			}
 			// The first file tells the type; Open checks that the others agree.
-			if err := s.open(ctx, c, paths[:1]); err != nil {
-				return nil, err
-			}
-			defer s.set.Close()
-			specs[0].DType = s.files[0].dtype
-			return specs, nil
+			specs[0].DType, err = dtypeOf(ctx, c, paths[0])
+			return specs, err
 		},
 		Open: openTokens,
 	})
@@ -206,8 +201,32 @@ func (s *tokenSource) open(ctx context.Context, c *op.Config, paths []tokenPath)
 			set.Close() //nolint:errcheck // the other error says more
 			return err
 		}
+		if s.window > 0 && !s.ends {
+			s.files[i].index = nil // nothing asks for documents, which take 8 bytes each
+		}
 	}
 	return nil
+}
+
+// dtypeOf returns the type of the tokens of a file.
+func dtypeOf(ctx context.Context, c *op.Config, p tokenPath) (tensor.DType, error) {
+	if p.index != "" {
+		set, err := shards.Open(ctx, tokensName, []string{p.index})
+		if err != nil {
+			return tensor.Invalid, err
+		}
+		h, err := tokens.ReadHead(set.Reader(ctx, 0), set.Size(0))
+		set.Close() //nolint:errcheck // only read
+		if err != nil || !h.DType.IsFloat() {
+			return h.DType, errs.Wrap(tokensName, p.index, err)
+		}
+	}
+	// Only the tokens tell which float they are.
+	s := &tokenSource{}
+	if err := s.open(ctx, c, []tokenPath{p}); err != nil {
+		return tensor.Invalid, err
+	}
+	return s.files[0].dtype, s.set.Close()
 }
 
 // pairOf reads the index of a .bin file of size bytes.

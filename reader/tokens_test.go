@@ -278,7 +278,7 @@ func TestTokensMistakes(t *testing.T) {
 		{"short without window", op.Args{"path": good, "keep_short": true}, errs.Invalid, "keep_short"},
 		{"negative", op.Args{"path": good, "window": -1}, errs.Invalid, "window"},
 		{"complex", op.Args{"path": good, "output_dtype": tensor.Complex64}, errs.Invalid, "output_dtype"},
-		{"text as index", op.Args{"path": put(t, dir, "text.idx", "hello, this is text") + "", "window": 1}, errs.NotFound, "text.bin"},
+		{"text as index", op.Args{"path": put(t, dir, "text.idx", "hello, this is text"), "window": 1}, errs.Corrupt, "text.idx"},
 		{"shards", op.Args{"path": good, "num_shards": 0}, errs.Invalid, "num_shards"},
 	} {
 		_, err := try(t, "readers.tokens", c.args)

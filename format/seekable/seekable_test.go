@@ -219,10 +219,10 @@ func TestZstdBlocks(t *testing.T) {
 }
 
 // Files of other programs are read like files of this one: testdata has one for each strategy and
-// flush of zlib, and for pzstd, the seekable format and plain zstd.
+// flush of zlib, and for zopfli, ISA-L, bgzip, pzstd, the seekable format and plain zstd.
 func TestFilesOfOtherPrograms(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.[gz]*")
-	if err != nil || len(files) < 12 {
+	if err != nil || len(files) < 22 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, path := range files {

@@ -1,6 +1,7 @@
-"""Write the compressed files of this directory with zlib, gzip and zstd.
+"""Write the compressed files of this directory with zlib, zopfli, ISA-L, gzip and zstd.
 
-    python make.py        # needs the programs gzip and zstd, and the package zstandard
+    pip install zopfli isal zstandard
+    python make.py        # needs the programs gzip and zstd
 """
 
 import gzip
@@ -10,6 +11,8 @@ import struct
 import subprocess
 import zlib
 
+import isal.isal_zlib
+import zopfli.gzip
 import zstandard
 
 HERE = pathlib.Path(__file__).parent
@@ -39,6 +42,18 @@ def main() -> None:
     for name, flush in {"partial": 1, "sync": zlib.Z_SYNC_FLUSH, "full": zlib.Z_FULL_FLUSH, "block": 5}.items():
         put(f"zlib-flush-{name}.gz", deflate(zlib.Z_DEFAULT_STRATEGY, flush))
     put("program.gz", subprocess.run(["gzip", "-9"], input=TEXT, capture_output=True, check=True).stdout)
+    put("zopfli.gz", zopfli.gzip.compress(TEXT))
+    for level in range(4):
+        z = isal.isal_zlib.compressobj(level, isal.isal_zlib.DEFLATED, 31)
+        put(f"isal-{level}.gz", z.compress(TEXT[:20_000]) + z.flush())
+    # bgzip writes members of at most 64 KiB, with their size in an extra field.
+    blocks = []
+    for at in [*range(0, len(TEXT), 8000), len(TEXT)]:
+        z = zlib.compressobj(6, zlib.DEFLATED, -15)
+        body = z.compress(TEXT[at:at + 8000]) + z.flush()
+        head = b"\x1f\x8b\x08\x04" + bytes(5) + b"\xff\x06\0BC\x02\0" + struct.pack("<H", len(body) + 25)
+        blocks.append(head + body + struct.pack("<II", zlib.crc32(TEXT[at:at + 8000]), len(TEXT[at:at + 8000])))
+    put("bgzip.gz", b"".join(blocks))
     put("members.gz", b"".join(gzip.compress(TEXT[at:at + 500], at % 10) for at in range(0, len(TEXT), 500)))
     put("program.zst", subprocess.run(["zstd", "-c"], input=TEXT, capture_output=True, check=True).stdout)
     put("checked.zst", subprocess.run(["zstd", "-19", "-c", "--check"], input=TEXT, capture_output=True, check=True).stdout)
