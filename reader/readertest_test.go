@@ -3,15 +3,12 @@ package reader_test
 import (
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader/readertest"
 )
 
 // The tiny data sets of package readertest have as many samples as asked for, and all can be read.
 func TestTinyDataSets(t *testing.T) {
-	for name, data := range map[string]func(dir string, n int) (string, op.Args, error){
-		"jsonl": readertest.JSONL, "csv": readertest.CSV, "tokens": readertest.Tokens, "safetensors": readertest.Safetensors, "npz": readertest.Npz,
-	} {
+	for name, data := range readertest.All {
 		for _, n := range []int{1, 2, 7} {
 			reader, args, err := data(t.TempDir(), n)
 			if err != nil {

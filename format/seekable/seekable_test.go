@@ -559,3 +559,15 @@ func text() (compressed []byte, n int) {
 	w.Close()  //nolint:errcheck // a Buffer takes everything
 	return slices.Clone(out.Bytes()), len(t)
 }
+
+// What AppendZstd writes has a block for every Spacing bytes, and the contents.
+func TestAppendZstd(t *testing.T) {
+	want := []byte(strings.Repeat("some words, ", 200_000))
+	file := AppendZstd(nil, want, 300_000)
+	if n := checkBlocks(t, Zstd, file, want, Spacing); n != 2 {
+		t.Errorf("%d blocks of %d bytes", n, len(want))
+	}
+	if n := checkBlocks(t, Zstd, file, want, 1); n != 8 {
+		t.Errorf("%d frames of 300,000 bytes", n)
+	}
+}

@@ -256,3 +256,14 @@ func headOfZstd(r io.ReaderAt, size, n int64) ([]byte, bool, error) {
 	}
 	return head, true, nil
 }
+
+// AppendZstd appends b to dst as frames of zstd with at most size bytes of contents each, so that
+// parts of b can be read alone.
+func AppendZstd(dst, b []byte, size int) []byte {
+	e := zframe.NewEncoder(0, true)
+	for len(b) > 0 {
+		n := min(size, len(b))
+		dst, b = e.Append(dst, b[:n]), b[n:]
+	}
+	return dst
+}

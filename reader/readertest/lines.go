@@ -1,10 +1,13 @@
 package readertest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/bivouac-ml/bivouac/format/seekable"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -44,4 +47,49 @@ func halves(dir, pattern string, n int, head string, record func(i int) string) 
 		paths = append(paths, path)
 	}
 	return paths, nil
+}
+
+// GzipJSONL works like JSONL for files that are compressed in two members each.
+func GzipJSONL(dir string, n int) (name string, args op.Args, err error) {
+	return compressed(dir, n, ".gz", func(b []byte) ([]byte, error) {
+		var out bytes.Buffer
+		for _, part := range [][]byte{b[:len(b)/2], b[len(b)/2:]} {
+			w := gzip.NewWriter(&out)
+			if _, err := w.Write(part); err != nil {
+				return nil, err
+			}
+			if err := w.Close(); err != nil {
+				return nil, err
+			}
+		}
+		return out.Bytes(), nil
+	})
+}
+
+// ZstdJSONL works like JSONL for files that are compressed in frames of 100 bytes.
+func ZstdJSONL(dir string, n int) (name string, args op.Args, err error) {
+	return compressed(dir, n, ".zst", func(b []byte) ([]byte, error) { return seekable.AppendZstd(nil, b, 100), nil })
+}
+
+// compressed makes JSON Lines and compresses each file.
+func compressed(dir string, n int, suffix string, compress func(b []byte) ([]byte, error)) (name string, args op.Args, err error) {
+	name, args, err = JSONL(dir, n)
+	if err != nil {
+		return "", nil, err
+	}
+	paths := args["path"].([]string)
+	for i, path := range paths {
+		b, err := os.ReadFile(path)
+		if err == nil {
+			b, err = compress(b)
+		}
+		if err == nil {
+			paths[i] += suffix
+			err = os.WriteFile(paths[i], b, 0o666)
+		}
+		if err != nil {
+			return "", nil, err
+		}
+	}
+	return name, args, nil
 }

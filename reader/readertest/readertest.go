@@ -16,6 +16,15 @@ type Maker func(dir string, n int) (reader string, args op.Args, err error)
 // All has a Maker for each reader and each form of data that it reads in another way.
 var All = map[string]Maker{
 	"file": Files,
+
+	"csv":          CSV,
+	"jsonl":        JSONL,
+	"jsonl gzip":   GzipJSONL,
+	"jsonl zstd":   ZstdJSONL,
+	"npz":          Npz,
+	"safetensors":  Safetensors,
+	"tokens":       Tokens,
+	"tokens array": TokenArray,
 }
 
 // Files makes files in three folders.

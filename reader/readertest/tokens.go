@@ -2,6 +2,7 @@ package readertest
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -31,4 +32,25 @@ func Tokens(dir string, n int) (name string, args op.Args, err error) {
 	}
 	return "readers.tokens", op.Args{"path": base, "output_dtype": tensor.Int32,
 		"boundaries": true}, os.WriteFile(base+".bin", bin, 0o666)
+}
+
+// TokenArray makes two plain arrays with n windows that overlap. A fifth of the windows is in the
+// first array.
+func TokenArray(dir string, n int) (name string, args op.Args, err error) {
+	const window, stride = 4, 3
+	var paths []string
+	next := uint32(0)
+	for i, windows := range []int{n / 5, n - n/5} {
+		var array []byte
+		for range stride*windows + window - stride {
+			array = binary.LittleEndian.AppendUint32(array, next)
+			next++
+		}
+		path := filepath.Join(dir, fmt.Sprint("array-", i))
+		if err := os.WriteFile(path, array, 0o666); err != nil {
+			return "", nil, err
+		}
+		paths = append(paths, path)
+	}
+	return "readers.tokens", op.Args{"path": paths, "dtype": tensor.Uint32, "window": window, "stride": stride}, nil
 }
