@@ -475,3 +475,27 @@ func TestTextOfOtherPrograms(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkJSONL reads lines of 1 kB with two fields at places that jump.
+func BenchmarkJSONL(b *testing.B) {
+	var text bytes.Buffer
+	filler := strings.Repeat("some words, ", 80)
+	for i := range 50_000 {
+		fmt.Fprintf(&text, `{"id":%d,"text":"%s","meta":{"url":"https://example.org/%d","score":0.%d}}`+"\n", i, filler, i, i)
+	}
+	src := must(b, "readers.jsonl", op.Args{"path": put(b, b.TempDir(), "x.jsonl", text.String()), "fields": []string{"text", "meta.score"}})
+	var block op.Block
+	var local any
+	x := block.Binding()
+	x.Memory, x.Positions, x.Specs, x.Local = fixed(make([]byte, 1<<12)), []int64{0}, src.specs, &local
+	x.Out = [][]tensor.Tensor{make([]tensor.Tensor, 1), make([]tensor.Tensor, 1)}
+	ids := []int64{0}
+	b.SetBytes(int64(text.Len()) / 50_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		ids[0] = (ids[0] + 7919) % src.Info().Samples
+		if err := src.Fetch(b.Context(), ids, &block); err != nil || len(x.Errors) > 0 {
+			b.Fatal(err, x.Errors)
+		}
+	}
+}

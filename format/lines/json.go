@@ -2,6 +2,7 @@ package lines
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"unicode/utf16"
@@ -318,7 +319,12 @@ func (s *parser) number() error {
 
 // text walks a text and reports whether it has escapes. Their form is checked.
 func (s *parser) text() (escaped bool, err error) {
-	for s.at++; s.at < len(s.b); s.at++ {
+	s.at++
+	if n := bytes.IndexByte(s.b[s.at:], '"'); n >= 0 && plain(s.b[s.at:s.at+n]) {
+		s.at += n + 1
+		return false, nil
+	}
+	for ; s.at < len(s.b); s.at++ {
 		switch c := s.b[s.at]; {
 		case c == '"':
 			s.at++
@@ -343,6 +349,25 @@ func (s *parser) text() (escaped bool, err error) {
 		}
 	}
 	return false, s.bad("the closing quote")
+}
+
+// plain reports whether a text has no escape and no control character.
+func plain(b []byte) bool {
+	if bytes.IndexByte(b, '\\') >= 0 {
+		return false
+	}
+	const ones = 0x0101010101010101
+	for ; len(b) >= 8; b = b[8:] {
+		if v := binary.LittleEndian.Uint64(b); (v-0x20*ones)&^v&(0x80*ones) != 0 { // a byte is below 0x20
+			return false
+		}
+	}
+	for _, c := range b {
+		if c < 0x20 {
+			return false
+		}
+	}
+	return true
 }
 
 // hex4 returns the number that 4 digits of base 16 are.

@@ -40,7 +40,8 @@ func unpackFile(ctx context.Context, set *shards.Set, i int) (*packed, error) {
 		b.Window, err = seekable.UnpackWindow(b.Window)
 		return b, err
 	}
-	set.Show(i, unpack.New(set, i, kind, p.content, blocks, unpack.NewCache(unpack.DefaultBudget)))
+	// A format reads on from start to end, so few blocks are wanted again.
+	set.Show(i, unpack.New(set, i, kind, p.content, blocks, unpack.NewCache(4*seekable.Spacing)))
 	return p, nil
 }
 

@@ -72,7 +72,8 @@ func ZstdJSONL(dir string, n int) (name string, args op.Args, err error) {
 }
 
 // compressed makes JSON Lines and compresses each file.
-func compressed(dir string, n int, suffix string, compress func(b []byte) ([]byte, error)) (name string, args op.Args, err error) {
+func compressed(dir string, n int, suffix string, compress func(b []byte) ([]byte, error)) (
+	name string, args op.Args, err error) {
 	name, args, err = JSONL(dir, n)
 	if err != nil {
 		return "", nil, err
