@@ -332,7 +332,7 @@ func TestRecordsRefused(t *testing.T) {
 		{"only an empty file", "tfrecord", op.Args{"path": file("empty.tfrecord"), "features": label}, errs.Invalid, []string{file("empty.tfrecord"), "no record"}},
 		{"a cut file", "tfrecord", op.Args{"path": []string{good, file("cut.tfrecord")}, "features": label}, errs.Corrupt, []string{file("cut.tfrecord"), "record 1 at byte", "cut"}},
 		{"a damaged length", "tfrecord", op.Args{"path": file("length.tfrecord"), "features": label}, errs.Corrupt, []string{file("length.tfrecord"), "record 0 at byte 0", "checksum"}},
-		{"a compressed file", "tfrecord", op.Args{"path": file("gz.tfrecord.gz"), "features": label}, errs.Unsupported, []string{file("gz.tfrecord.gz"), "gzip", "decompress"}},
+		{"a compressed file that is cut", "tfrecord", op.Args{"path": file("gz.tfrecord.gz"), "features": label}, errs.Corrupt, []string{file("gz.tfrecord.gz"), "gzip"}},
 		{"another file", "tfrecord", op.Args{"path": file("a.rec"), "features": label}, errs.Corrupt, []string{file("a.rec"), "record 0"}},
 		{"a missing index", "tfrecord", op.Args{"path": good, "index_path": file("no.idx"), "features": label}, errs.NotFound, []string{file("no.idx")}},
 		{"an index for two files", "tfrecord", op.Args{"path": []string{good, other}, "index_path": file("good.idx"), "features": label}, errs.Invalid, []string{"index_path", "2 paths"}},

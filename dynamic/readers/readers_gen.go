@@ -4,6 +4,16 @@ package readers
 
 import "github.com/bivouac-ml/bivouac/op/opargs"
 
+// NewCsv returns a reader of kind readers.csv.
+//
+// Reads CSV: each row is a sample, and each column is an output of shape [n]. A column of text gives the bytes
+// of a field in UTF-8, and a column of numbers or bools one element. Empty rows are skipped, and fields in
+// quotes may have line ends.
+//
+// Outputs:
+//   - columns: one output for each of columns, in their order
+func NewCsv(args opargs.ReadersCsv, o Options) (*Reader, error) { return New("readers.csv", args, o) }
+
 // NewFile returns a reader of kind readers.file.
 //
 // Reads whole files and their labels. With file_root, each folder below it is a class: folders are sorted by
@@ -17,6 +27,18 @@ func NewFile(args opargs.ReadersFile, o Options) (*Reader, error) {
 	return New("readers.file", args, o)
 }
 
+// NewJsonl returns a reader of kind readers.jsonl.
+//
+// Reads JSON Lines: each line is an object and a sample, and each field is an output of shape [n]. A text
+// gives its bytes in UTF-8, a number or bool gives one element, and a list of them all its elements. Blank
+// lines are skipped.
+//
+// Outputs:
+//   - fields: one output for each of fields, in their order
+func NewJsonl(args opargs.ReadersJsonl, o Options) (*Reader, error) {
+	return New("readers.jsonl", args, o)
+}
+
 // NewMxnet returns a reader of kind readers.mxnet.
 //
 // Reads images and their labels from RecordIO files of MXNet.
@@ -28,6 +50,27 @@ func NewMxnet(args opargs.ReadersMxnet, o Options) (*Reader, error) {
 	return New("readers.mxnet", args, o)
 }
 
+// NewNpz returns a reader of kind readers.npz.
+//
+// Reads rows of the arrays in npz files: sample i has row i of each array. The arrays of a file have equal
+// numbers of rows, and the rows of one name are equal in dtype and shape in all files. An array that is
+// compressed, big-endian or in Fortran order is read as a whole.
+//
+// Outputs:
+//   - columns: one output for each of columns, in their order: a row of the array
+func NewNpz(args opargs.ReadersNpz, o Options) (*Reader, error) { return New("readers.npz", args, o) }
+
+// NewSafetensors returns a reader of kind readers.safetensors.
+//
+// Reads rows of the tensors in safetensors files: sample i has row i of each tensor. The tensors of a file
+// have equal numbers of rows, and the rows of one name are equal in dtype and shape in all files.
+//
+// Outputs:
+//   - columns: one output for each of columns, in their order: a row of the tensor
+func NewSafetensors(args opargs.ReadersSafetensors, o Options) (*Reader, error) {
+	return New("readers.safetensors", args, o)
+}
+
 // NewTfrecord returns a reader of kind readers.tfrecord.
 //
 // Reads tf.train.Example messages from TFRecord files, and has an output for each feature that the argument
@@ -37,4 +80,17 @@ func NewMxnet(args opargs.ReadersMxnet, o Options) (*Reader, error) {
 //   - values: the features, in their order: the bytes of a feature of bytes (uint8), and int64 or float32 numbers of the shape that the feature has
 func NewTfrecord(args opargs.ReadersTfrecord, o Options) (*Reader, error) {
 	return New("readers.tfrecord", args, o)
+}
+
+// NewTokens returns a reader of kind readers.tokens.
+//
+// Reads tokens from files that hold them back to back: windows of a fixed length, or whole documents. Files
+// are pairs of .bin and .idx as Megatron and fairseq write them, npy files, or plain arrays. A window never
+// has tokens of two files.
+//
+// Outputs:
+//   - tokens: the tokens, of shape [n]
+//   - ends: with boundaries: where documents end within the sample, int64 of shape [k], each counted from its first token
+func NewTokens(args opargs.ReadersTokens, o Options) (*Reader, error) {
+	return New("readers.tokens", args, o)
 }

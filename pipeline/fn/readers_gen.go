@@ -7,6 +7,18 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
+// ReadersCsvArgs are the arguments of readers.csv.
+type ReadersCsvArgs = opargs.ReadersCsv
+
+// ReadersCsv is readers.csv. Reads CSV: each row is a sample, and each column is an output of shape [n]. A
+// column of text gives the bytes of a field in UTF-8, and a column of numbers or bools one element. Empty
+// rows are skipped, and fields in quotes may have line ends.
+//
+// Output columns: one output for each of columns, in their order.
+func ReadersCsv(p *pipeline.Builder, args ReadersCsvArgs) []pipeline.Node {
+	return p.Op("readers.csv", args)
+}
+
 // ReadersFileArgs are the arguments of readers.file.
 type ReadersFileArgs = opargs.ReadersFile
 
@@ -21,6 +33,18 @@ func ReadersFile(p *pipeline.Builder, args ReadersFileArgs) (files, labels pipel
 	return out[0], out[1]
 }
 
+// ReadersJsonlArgs are the arguments of readers.jsonl.
+type ReadersJsonlArgs = opargs.ReadersJsonl
+
+// ReadersJsonl is readers.jsonl. Reads JSON Lines: each line is an object and a sample, and each field is an
+// output of shape [n]. A text gives its bytes in UTF-8, a number or bool gives one element, and a list of
+// them all its elements. Blank lines are skipped.
+//
+// Output fields: one output for each of fields, in their order.
+func ReadersJsonl(p *pipeline.Builder, args ReadersJsonlArgs) []pipeline.Node {
+	return p.Op("readers.jsonl", args)
+}
+
 // ReadersMxnetArgs are the arguments of readers.mxnet.
 type ReadersMxnetArgs = opargs.ReadersMxnet
 
@@ -33,6 +57,30 @@ func ReadersMxnet(p *pipeline.Builder, args ReadersMxnetArgs) (images, labels pi
 	return out[0], out[1]
 }
 
+// ReadersNpzArgs are the arguments of readers.npz.
+type ReadersNpzArgs = opargs.ReadersNpz
+
+// ReadersNpz is readers.npz. Reads rows of the arrays in npz files: sample i has row i of each array. The
+// arrays of a file have equal numbers of rows, and the rows of one name are equal in dtype and shape in all
+// files. An array that is compressed, big-endian or in Fortran order is read as a whole.
+//
+// Output columns: one output for each of columns, in their order: a row of the array.
+func ReadersNpz(p *pipeline.Builder, args ReadersNpzArgs) []pipeline.Node {
+	return p.Op("readers.npz", args)
+}
+
+// ReadersSafetensorsArgs are the arguments of readers.safetensors.
+type ReadersSafetensorsArgs = opargs.ReadersSafetensors
+
+// ReadersSafetensors is readers.safetensors. Reads rows of the tensors in safetensors files: sample i has row
+// i of each tensor. The tensors of a file have equal numbers of rows, and the rows of one name are equal in
+// dtype and shape in all files.
+//
+// Output columns: one output for each of columns, in their order: a row of the tensor.
+func ReadersSafetensors(p *pipeline.Builder, args ReadersSafetensorsArgs) []pipeline.Node {
+	return p.Op("readers.safetensors", args)
+}
+
 // ReadersTfrecordArgs are the arguments of readers.tfrecord.
 type ReadersTfrecordArgs = opargs.ReadersTfrecord
 
@@ -43,4 +91,18 @@ type ReadersTfrecordArgs = opargs.ReadersTfrecord
 // numbers of the shape that the feature has.
 func ReadersTfrecord(p *pipeline.Builder, args ReadersTfrecordArgs) []pipeline.Node {
 	return p.Op("readers.tfrecord", args)
+}
+
+// ReadersTokensArgs are the arguments of readers.tokens.
+type ReadersTokensArgs = opargs.ReadersTokens
+
+// ReadersTokens is readers.tokens. Reads tokens from files that hold them back to back: windows of a fixed
+// length, or whole documents. Files are pairs of .bin and .idx as Megatron and fairseq write them, npy files,
+// or plain arrays. A window never has tokens of two files.
+//
+// Output tokens: the tokens, of shape [n].
+// Output ends: with boundaries: where documents end within the sample, int64 of shape [k], each counted from
+// its first token.
+func ReadersTokens(p *pipeline.Builder, args ReadersTokensArgs) []pipeline.Node {
+	return p.Op("readers.tokens", args)
 }

@@ -129,7 +129,7 @@ func (b builder) build(ctx context.Context) (*Index, error) {
 				}
 				parts[i] = x
 				mu.Lock()
-				if files, done = files+1, done+b.set.Size(i); b.o.OnFile != nil {
+				if files, done = files+1, done+b.set.File(i).Size; b.o.OnFile != nil {
 					b.o.OnFile(files, done)
 				}
 				mu.Unlock()
@@ -143,10 +143,16 @@ func (b builder) build(ctx context.Context) (*Index, error) {
 		}
 		return nil, err
 	}
-	if len(parts) == 1 {
-		return parts[0], nil
+	x := parts[0]
+	if len(parts) > 1 {
+		var err error
+		x, err = bytesOf("the index of "+b.set.Path(0), func(w *bytes.Buffer) error { return merge(w, b.format, parts) })
+		if err != nil {
+			return nil, err
+		}
 	}
-	return bytesOf("the index of "+b.set.Path(0), func(w *bytes.Buffer) error { return merge(w, b.format, parts) })
+	x.show(b.set)
+	return x, nil
 }
 
 // file finds the records of one file.
@@ -161,9 +167,13 @@ func (b builder) file(ctx context.Context, i int) (*Index, error) {
 		}
 	}
 	var t table
+	if t.packed, err = unpackFile(ctx, b.set, i); err != nil {
+		return nil, errs.Wrap(b.op, "", err)
+	}
+	t.packed.describe(&file)
 	hash := state.NewHasher("bivouac.index.file.v1")
 	hash.String(b.format)
-	hash.Int(file.Size)
+	hash.Int(file.Content)
 	err = b.scan(ctx, i, func(r Record) error {
 		t.add(r, hash)
 		return ctx.Err()
@@ -198,14 +208,14 @@ func (b builder) describe(ctx context.Context, i int) (f File, err error) {
 // probeOf returns a checksum of 16 places of a file, the first and the last among them.
 func probeOf(ctx context.Context, set *shards.Set, i int) (uint32, error) {
 	const places, size = 16, 4096
-	total, sum := set.Size(i), uint32(0)
+	total, sum := set.File(i).Size, uint32(0)
 	b := make([]byte, min(size, total))
 	for p := range int64(places) {
 		off := (total - int64(len(b))) / (places - 1) * p
 		if p == places-1 {
 			off = total - int64(len(b))
 		}
-		if err := set.ReadAt(ctx, i, b, off); err != nil {
+		if err := set.ReadStored(ctx, i, b, off); err != nil {
 			return 0, err
 		}
 		sum = crc.Update(sum, b)

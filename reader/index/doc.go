@@ -16,6 +16,13 @@
 // each 64 KiB, which is checked when the first number in them is read. docs/format/index.md says
 // which columns there are.
 //
+// Compressed files have more columns. file.kind says how each file is compressed, file.content how
+// many bytes it has decompressed, and file.points which blocks of package seekable it has. Blocks
+// are in point.out, point.in (in bits, times 2, plus 1 if a header of gzip begins there),
+// point.length, point.sum, and point.window.end and point.window.bytes, which are deflated. [Build]
+// and [Find] make the contents of compressed files what the set reads, so places of records are
+// places in the contents.
+//
 // An index belongs to files of certain names, sizes and contents. [Find] refuses it by name if one
 // of them was changed.
 package index

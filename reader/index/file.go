@@ -119,6 +119,7 @@ func Find(ctx context.Context, op string, set *shards.Set, f Format, path string
 		}
 		return nil, err
 	}
+	found.show(set)
 	return found, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/seekable"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -33,6 +34,10 @@ type File struct {
 	Probe uint32 // checksum of a few places, which tells a copy from a changed file
 	Print string // identifies its records
 	First int64  // its first record
+
+	Content int64 // size of what records lie in: Size, unless the file is compressed
+	kind    seekable.Kind
+	points  [2]int64 // its first block of the columns point.*, and the one after its last
 }
 
 // Span is where a record lies.
@@ -94,7 +99,8 @@ func newIndex(data []byte, where string, close func() error) (*Index, error) {
 				return nil, err
 			}
 		}
-		x.files[i] = File{names[i], int64(v[0]), int64(v[1]), uint32(v[2]), prints[i], int64(v[3])}
+		x.files[i] = File{Name: names[i], Size: int64(v[0]), Time: int64(v[1]), Probe: uint32(v[2]), Print: prints[i],
+			First: int64(v[3])}
 		if i > 0 && x.files[i].First < x.files[i-1].First || v[3] > uint64(x.records) || i == 0 && v[3] != 0 ||
 			v[0] > math.MaxInt64 {
 			return nil, bad(fmt.Sprintf("files with ascending records up to %d", x.records),
@@ -106,6 +112,9 @@ func newIndex(data []byte, where string, close func() error) (*Index, error) {
 	}
 	for _, f := range x.files {
 		x.under = append(x.under, f.First)
+	}
+	if err := x.readPacked(); err != nil {
+		return nil, errs.Wrap("", where, err)
 	}
 	if c := columns["name.end"]; c != nil {
 		if x.names, err = x.strings("name", c.Len()); err != nil {
@@ -199,7 +208,7 @@ func (x *Index) Span(id int64) (s Span, err error) {
 
 // within checks that a place lies in its file.
 func (x *Index) within(s Span, id int64) error {
-	if size := x.files[s.File].Size; s.Offset < 0 || s.Length < 0 || s.Offset > size || s.Length > size-s.Offset {
+	if size := x.files[s.File].Content; s.Offset < 0 || s.Length < 0 || s.Offset > size || s.Length > size-s.Offset {
 		return &errs.Error{Kind: errs.Corrupt, Op: "index", Subject: x.files[s.File].Name,
 			Want: fmt.Sprintf("record %d within %d bytes", id, size), Got: fmt.Sprintf("%d bytes at offset %d", s.Length, s.Offset),
 			Remedy: "make the index again with bivouac index"}

@@ -86,11 +86,8 @@ func openJournal(path, format string) (*journal, error) {
 	return j, nil
 }
 
-// known is what a journal knows a file by.
-func known(f File) File {
-	f.Print, f.First = "", 0
-	return f
-}
+// known is what a journal knows a file by: what is known before a scan.
+func known(f File) File { return File{Name: f.Name, Size: f.Size, Time: f.Time, Probe: f.Probe} }
 
 func (j *journal) done(f File) *Index {
 	x := j.old[known(f)]

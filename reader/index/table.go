@@ -19,6 +19,8 @@ type table struct {
 	hasParts                         bool
 	names                            texts
 	ids                              map[string]uint64
+
+	packed *packed
 }
 
 // texts are strings back to back.
@@ -93,8 +95,9 @@ func fileColumns(files []File, records int64) []source {
 		probe, first = append(probe, uint64(f.Probe)), append(first, uint64(f.First))
 	}
 	list := append(names.columns("file.name"), prints.columns("file.print")...)
-	return append(list, numbers("file.size", size), numbers("file.time", time), numbers("file.probe", probe),
+	list = append(list, numbers("file.size", size), numbers("file.time", time), numbers("file.probe", probe),
 		numbers("file.first", append(first, uint64(records))))
+	return append(list, packedColumns(files)...)
 }
 
 // write writes the index of the one file.
@@ -108,7 +111,7 @@ func (t *table) write(w io.Writer, format string, f File) error {
 			numbers("part.name", t.partName), numbers("part.offset", t.partOffset), numbers("part.length", t.partLength))
 		list = append(list, t.names.columns("name")...)
 	}
-	return writeContainer(w, header{Format: format}, list)
+	return writeContainer(w, header{Format: format}, append(list, t.packed.columns()...))
 }
 
 // merge writes one index for the files of several, in their order. Memory does not grow with the
@@ -116,7 +119,7 @@ func (t *table) write(w io.Writer, format string, f File) error {
 func merge(w io.Writer, format string, parts []*Index) error {
 	var files []File
 	var names texts
-	var records int64
+	var records, points int64
 	keys, hasParts := false, false
 	ids, renamed := map[string]uint64{}, make([][]uint64, len(parts)) // of names of parts
 	for i, x := range parts {
@@ -125,9 +128,11 @@ func merge(w io.Writer, format string, parts []*Index) error {
 		}
 		for _, f := range x.files {
 			f.First += records
+			f.movePoints(points)
 			files = append(files, f)
 		}
 		records += x.records
+		points += pointsOf(x)
 		keys, hasParts = keys || x.HasKeys(), hasParts || x.HasParts()
 		for _, name := range x.names {
 			id, ok := ids[name]
@@ -149,6 +154,7 @@ func merge(w io.Writer, format string, parts []*Index) error {
 			m.column("part.offset", nil), m.column("part.length", nil))
 		list = append(list, names.columns("name")...)
 	}
+	list = append(list, m.points()...)
 	if m.err != nil {
 		return m.err
 	}

@@ -15,10 +15,18 @@ type Maker func(dir string, n int) (reader string, args op.Args, err error)
 
 // All has a Maker for each reader and each form of data that it reads in another way.
 var All = map[string]Maker{
+	"csv":              CSV,
 	"file":             Files,
+	"jsonl gzip":       GzipJSONL,
+	"jsonl zstd":       ZstdJSONL,
+	"jsonl":            JSONL,
 	"mxnet":            RecordIO,
-	"tfrecord":         TFRecords,
+	"npz":              Npz,
+	"safetensors":      Safetensors,
 	"tfrecord indexed": IndexedTFRecords,
+	"tfrecord":         TFRecords,
+	"tokens array":     TokenArray,
+	"tokens":           Tokens,
 }
 
 // Files makes files in three folders.

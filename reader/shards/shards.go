@@ -36,6 +36,7 @@ type Set struct {
 	files []File
 	limit int
 	table []atomic.Pointer[handle] // of the open files
+	views atomic.Pointer[[]store.Reader]
 
 	mu     sync.Mutex // held to change the table
 	open   int
@@ -96,18 +97,50 @@ func (s *Set) File(i int) File { return s.files[i] }
 // Path returns the path of a file as it was given.
 func (s *Set) Path(i int) string { return s.files[i].Path }
 
-// Size returns the size of a file in bytes.
-func (s *Set) Size(i int) int64 { return s.files[i].Size }
+// Size returns the size of what ReadAt reads of a file: of the file, or of what Show shows.
+func (s *Set) Size(i int) int64 {
+	if v := s.view(i); v != nil {
+		return v.Size()
+	}
+	return s.files[i].Size
+}
+
+// Show makes r what ReadAt reads of a file from now on, such as its contents decompressed. Close
+// closes r. No other goroutine may use file i meanwhile.
+func (s *Set) Show(i int, r store.Reader) {
+	for s.views.Load() == nil {
+		views := make([]store.Reader, len(s.files))
+		s.views.CompareAndSwap(nil, &views)
+	}
+	(*s.views.Load())[i] = r
+}
+
+// view returns what Show made the contents of a file, or nil.
+func (s *Set) view(i int) store.Reader {
+	if views := s.views.Load(); views != nil {
+		return (*views)[i]
+	}
+	return nil
+}
 
 // ReadAt fills p with the bytes of a file from an offset on, or fails. A range that leads out of
 // the file is an error of kind errs.Corrupt: the data named a wrong range. A file that
 // was replaced is an error of kind errs.Mismatch.
 func (s *Set) ReadAt(ctx context.Context, i int, p []byte, off int64) error {
-	f := &s.files[i]
-	if off < 0 || off > f.Size || int64(len(p)) > f.Size-off {
-		return &errs.Error{Kind: errs.Corrupt, Subject: f.Path,
-			Want: fmt.Sprintf("%d bytes at offset %d", len(p), off), Got: fmt.Sprintf("a file of %d bytes", f.Size),
-			Remedy: "the file was cut, or its index belongs to other data"}
+	v := s.view(i)
+	if v == nil {
+		return s.ReadStored(ctx, i, p, off)
+	}
+	if err := s.within(i, len(p), off, v.Size()); err != nil {
+		return err
+	}
+	return v.ReadAt(ctx, p, off)
+}
+
+// ReadStored works like ReadAt for the bytes of the file itself, whatever Show shows.
+func (s *Set) ReadStored(ctx context.Context, i int, p []byte, off int64) error {
+	if err := s.within(i, len(p), off, s.files[i].Size); err != nil {
+		return err
 	}
 	h, err := s.take(ctx, i)
 	if err != nil {
@@ -121,19 +154,34 @@ func (s *Set) ReadAt(ctx context.Context, i int, p []byte, off int64) error {
 	return nil
 }
 
+// within returns an error for a range that leads out of a file of size bytes.
+func (s *Set) within(i, n int, off, size int64) error {
+	if off >= 0 && off <= size && int64(n) <= size-off {
+		return nil
+	}
+	return &errs.Error{Kind: errs.Corrupt, Subject: s.files[i].Path,
+		Want: fmt.Sprintf("%d bytes at offset %d", n, off), Got: fmt.Sprintf("a file of %d bytes", size),
+		Remedy: "the file was cut, or its index belongs to other data"}
+}
+
 // ReadFile returns the contents of a file of at most limit bytes.
 func (s *Set) ReadFile(ctx context.Context, i int, limit int64) ([]byte, error) {
-	if n := s.files[i].Size; n > limit {
+	if n := s.Size(i); n > limit {
 		return nil, &errs.Error{Kind: errs.Exhausted, Op: s.op, Subject: s.files[i].Path,
 			Want: fmt.Sprintf("at most %d bytes", limit), Got: fmt.Sprint(n)}
 	}
-	b := make([]byte, s.files[i].Size)
+	b := make([]byte, s.Size(i))
 	return b, s.ReadAt(ctx, i, b, 0)
 }
 
 // Reader returns a view of a file as an io.ReaderAt, for code that scans it.
 func (s *Set) Reader(ctx context.Context, i int) *io.SectionReader {
-	return io.NewSectionReader(readerAt{ctx, s, i}, 0, s.files[i].Size)
+	return io.NewSectionReader(readerAt{ctx, s, i}, 0, s.Size(i))
+}
+
+// Stored works like Reader for the bytes of the file itself, whatever Show shows.
+func (s *Set) Stored(ctx context.Context, i int) *io.SectionReader {
+	return io.NewSectionReader(storedAt{readerAt{ctx, s, i}}, 0, s.files[i].Size)
 }
 
 type readerAt struct {
@@ -143,11 +191,22 @@ type readerAt struct {
 }
 
 func (r readerAt) ReadAt(p []byte, off int64) (int, error) {
+	return readUpTo(p, off, r.s.Size(r.i), func(p []byte) error { return r.s.ReadAt(r.ctx, r.i, p, off) })
+}
+
+type storedAt struct{ readerAt }
+
+func (r storedAt) ReadAt(p []byte, off int64) (int, error) {
+	return readUpTo(p, off, r.s.files[r.i].Size, func(p []byte) error { return r.s.ReadStored(r.ctx, r.i, p, off) })
+}
+
+// readUpTo reads as much of p as there is in a file of size bytes.
+func readUpTo(p []byte, off, size int64, read func(p []byte) error) (int, error) {
 	n, short := len(p), error(nil)
-	if rest := r.s.files[r.i].Size - off; int64(n) > rest {
+	if rest := size - off; int64(n) > rest {
 		n, short = int(max(0, rest)), io.EOF
 	}
-	if err := r.s.ReadAt(r.ctx, r.i, p[:n], off); err != nil {
+	if err := read(p[:n]); err != nil {
 		return 0, err
 	}
 	return n, short
@@ -254,6 +313,13 @@ func (s *Set) Close() error {
 		}
 	}
 	s.open = 0
+	if views := s.views.Load(); views != nil {
+		for _, v := range *views {
+			if v != nil {
+				v.Close() //nolint:errcheck // nothing was written
+			}
+		}
+	}
 	return nil
 }
 
