@@ -1,4 +1,4 @@
-// Package formats is the suite of files that other libraries wrote: npy, npz and safetensors.
+// Package formats is the suite of files that other libraries wrote: npy, npz, safetensors and tar.
 package formats
 
 import (
@@ -28,10 +28,11 @@ var formatsIgnored = map[string]string{
 var formatFamilies = map[string]func(ctx context.Context, r *suite.Report, o *suite.Object, content []byte){
 	"npy":         compareNpy,
 	"safetensors": compareSafetensors,
+	"tar":         compareTar,
 }
 
 // absentFormats are families of formats that are not there yet.
-var absentFormats = []string{"arrayrecord", "audio", "columnar", "kv", "recordio", "tar", "tfrecord"}
+var absentFormats = []string{"arrayrecord", "audio", "columnar", "kv", "recordio", "tfrecord"}
 
 func formatCases(dir string) ([]suite.Case, error) {
 	entries, err := os.ReadDir(dir)
