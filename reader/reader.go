@@ -78,6 +78,13 @@ func Register(s op.Schema, o Opener) {
 	registry.openers[s.FullName()] = o
 }
 
+// alias registers a reader under a name that DALI gave up.
+func alias(name string, s op.Schema, o Opener) {
+	s.Deprecated = "use " + s.FullName()
+	s.Module, s.Name = nil, name
+	Register(s, o)
+}
+
 // Lookup returns the opener of a registered reader.
 func Lookup(s *op.Schema) (Opener, error) {
 	registry.RLock()

@@ -411,6 +411,26 @@ func Normalize[T dynamic.Kind](ctx context.Context, input T, args NormalizeArgs)
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "normalize", Args: args, Inputs: []dynamic.Value{input}})
 }
 
+// NumpyReaderArgs are the arguments of numpy_reader.
+type NumpyReaderArgs = opargs.NumpyReader
+
+// NumpyReader is numpy_reader, an older name of readers.numpy; see [ReadersNumpy].
+//
+// Deprecated: use readers.numpy
+func NumpyReader(ctx context.Context, args NumpyReaderArgs) (arrays *dynamic.Tensor) {
+	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "numpy_reader", Args: args})
+}
+
+// NumpyReaderBatch is numpy_reader for n samples; if n is 0, inputs or arguments that differ by sample tell
+// how many.
+//
+// See [NumpyReader].
+//
+// Deprecated: use readers.numpy
+func NumpyReaderBatch(ctx context.Context, n int, args NumpyReaderArgs) (arrays *dynamic.Batch) {
+	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "numpy_reader", Args: args, Batch: n})
+}
+
 // OneHotArgs are the arguments of one_hot.
 type OneHotArgs = opargs.OneHot
 

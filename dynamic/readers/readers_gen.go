@@ -4,6 +4,17 @@ package readers
 
 import "github.com/bivouac-ml/bivouac/op/opargs"
 
+// NewNumpyReader returns a reader of kind numpy_reader.
+//
+// Reads arrays of numpy: files with one array each, as numpy.save writes them, or a region of each array. All
+// have the type and the number of axes of the first file.
+//
+// Outputs:
+//   - arrays: the array of a file, in C order
+func NewNumpyReader(args opargs.NumpyReader, o Options) (*Reader, error) {
+	return New("numpy_reader", args, o)
+}
+
 // NewFile returns a reader of kind readers.file.
 //
 // Reads whole files and their labels. With file_root, each folder below it is a class: folders are sorted by
@@ -15,4 +26,27 @@ import "github.com/bivouac-ml/bivouac/op/opargs"
 //   - labels: its label, int32 of shape [1]
 func NewFile(args opargs.ReadersFile, o Options) (*Reader, error) {
 	return New("readers.file", args, o)
+}
+
+// NewNumpy returns a reader of kind readers.numpy.
+//
+// Reads arrays of numpy: files with one array each, as numpy.save writes them, or a region of each array. All
+// have the type and the number of axes of the first file.
+//
+// Outputs:
+//   - arrays: the array of a file, in C order
+func NewNumpy(args opargs.ReadersNumpy, o Options) (*Reader, error) {
+	return New("readers.numpy", args, o)
+}
+
+// NewWebdataset returns a reader of kind readers.webdataset.
+//
+// Reads samples of several files out of tar archives, as the package webdataset writes them. Files whose names
+// are equal up to the first dot behind the last slash are one sample. The rest of the name is the component.
+// Each output has the bytes of a component.
+//
+// Outputs:
+//   - component: the bytes of a component, as elements of its dtype
+func NewWebdataset(args opargs.ReadersWebdataset, o Options) (*Reader, error) {
+	return New("readers.webdataset", args, o)
 }

@@ -579,6 +579,9 @@ type Normalize struct {
 	Stddev op.Arg[float64] `op:"stddev"`
 }
 
+// NumpyReader are the arguments of numpy_reader.
+type NumpyReader = ReadersNumpy
+
 // OneHot are the arguments of one_hot.
 type OneHot struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it

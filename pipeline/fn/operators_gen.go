@@ -423,6 +423,17 @@ func Normalize(p *pipeline.Builder, input pipeline.Node, args NormalizeArgs) (ou
 	return out[0]
 }
 
+// NumpyReaderArgs are the arguments of numpy_reader.
+type NumpyReaderArgs = opargs.NumpyReader
+
+// NumpyReader is numpy_reader, an older name of readers.numpy; see [ReadersNumpy].
+//
+// Deprecated: use readers.numpy
+func NumpyReader(p *pipeline.Builder, args NumpyReaderArgs) (arrays pipeline.Node) {
+	out := p.Op("numpy_reader", args)
+	return out[0]
+}
+
 // OneHotArgs are the arguments of one_hot.
 type OneHotArgs = opargs.OneHot
 

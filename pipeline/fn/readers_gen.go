@@ -20,3 +20,27 @@ func ReadersFile(p *pipeline.Builder, args ReadersFileArgs) (files, labels pipel
 	out := p.Op("readers.file", args)
 	return out[0], out[1]
 }
+
+// ReadersNumpyArgs are the arguments of readers.numpy.
+type ReadersNumpyArgs = opargs.ReadersNumpy
+
+// ReadersNumpy is readers.numpy. Reads arrays of numpy: files with one array each, as numpy.save writes them,
+// or a region of each array. All have the type and the number of axes of the first file.
+//
+// Output arrays: the array of a file, in C order.
+func ReadersNumpy(p *pipeline.Builder, args ReadersNumpyArgs) (arrays pipeline.Node) {
+	out := p.Op("readers.numpy", args)
+	return out[0]
+}
+
+// ReadersWebdatasetArgs are the arguments of readers.webdataset.
+type ReadersWebdatasetArgs = opargs.ReadersWebdataset
+
+// ReadersWebdataset is readers.webdataset. Reads samples of several files out of tar archives, as the package
+// webdataset writes them. Files whose names are equal up to the first dot behind the last slash are one
+// sample. The rest of the name is the component. Each output has the bytes of a component.
+//
+// Output component: the bytes of a component, as elements of its dtype.
+func ReadersWebdataset(p *pipeline.Builder, args ReadersWebdatasetArgs) []pipeline.Node {
+	return p.Op("readers.webdataset", args)
+}
