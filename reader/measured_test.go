@@ -208,11 +208,17 @@ func (c *measuredCase) compare(src reader.Source, got [][]tensor.Tensor) error {
 	return nil
 }
 
-// differences are the cases in which a reader does another thing than DALI, by the beginnings of
-// operator and name, with the reason.
+// differences are the cases in which a reader does another thing than DALI, by parts of operator,
+// name and arguments, with the reason.
 var differences = map[string]string{
-	"readers.numpy type >":  "big-endian arrays are read",
-	"readers.numpy version": "headers of versions 2 and 3 are read",
+	"readers.numpy type >":         "big-endian arrays are read",
+	"readers.numpy version":        "headers of versions 2 and 3 are read",
+	"readers.sequence orientation": "DALI turns the shape of the frame and not its pixels",
+	"fits/c-RICE_1-f4-0":           "DALI gives the bits of integers as floats",
+	"fits/c-RICE_1-f8-0":           "as above",
+	"fits/c-PLIO_1":                "refused by name",
+	"fits/c-HCOMPRESS_1":           "refused by name",
+	"fits/c-NOCOMPRESS":            "read, as astropy reads it",
 }
 
 // Readers deliver what DALI delivers, and refuse what it refuses.
@@ -225,11 +231,12 @@ func TestMeasured(t *testing.T) {
 	for _, c := range m.Cases {
 		_, name, _ := strings.Cut(c.Name, " ")
 		if _, err := op.Lookup(c.Op); err != nil {
+			t.Errorf("no %s", c.Op)
 			continue
 		}
 		key := ""
 		for k := range differences {
-			if strings.HasPrefix(c.Op+" "+name, k) {
+			if strings.Contains(fmt.Sprint(c.Op, " ", name, " ", c.Args), k) {
 				key = k
 			}
 		}

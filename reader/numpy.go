@@ -55,16 +55,7 @@ func numpySpecs(c *op.Config) ([]tensor.Spec, error) {
 	if err != nil {
 		return nil, errs.Wrap(numpyName, set.Path(0), err)
 	}
-	return []tensor.Spec{specOf(h)}, nil
-}
-
-// specOf describes arrays of the type and the number of axes of h.
-func specOf(h npy.Header) tensor.Spec {
-	shape := make(tensor.Shape, len(h.Shape))
-	for i := range shape {
-		shape[i] = -1
-	}
-	return tensor.Spec{DType: h.DType, Shape: shape}
+	return []tensor.Spec{{DType: h.DType, Shape: unknown(len(h.Shape))}}, nil
 }
 
 // arrays is a set of files with an array each.

@@ -90,7 +90,7 @@ func indexOfText(ctx context.Context, set *shards.Set, paths []string) (*index.I
 			})
 			for _, c := range ends {
 				if err == nil {
-					err = fits(r, c)
+					err = checkMember(r, c)
 				}
 			}
 			return errs.Wrap("", "index "+paths[i], err)
@@ -106,9 +106,9 @@ func indexOfText(ctx context.Context, set *shards.Set, paths []string) (*index.I
 	})
 }
 
-// fits checks that the header before a component is that of a file of its size, and of its name where
+// checkMember checks that the header before a component is that of a file of its size, and of its name where
 // the header has the name.
-func fits(r *io.SectionReader, c webdataset.Component) error {
+func checkMember(r *io.SectionReader, c webdataset.Component) error {
 	other := func(got string) error {
 		return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("a file %q of %d bytes at offset %d", c.File, c.Size, c.Offset), Got: got,
 			Remedy: "the index is of another archive: make it again with wds2idx"}

@@ -662,6 +662,26 @@ func Saturation[T dynamic.Kind](ctx context.Context, images T, args SaturationAr
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "saturation", Args: args, Inputs: []dynamic.Value{images}})
 }
 
+// SequenceReaderArgs are the arguments of sequence_reader.
+type SequenceReaderArgs = opargs.SequenceReader
+
+// SequenceReader is sequence_reader, an older name of readers.sequence; see [ReadersSequence].
+//
+// Deprecated: use readers.sequence
+func SequenceReader(ctx context.Context, args SequenceReaderArgs) (sequences *dynamic.Tensor) {
+	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "sequence_reader", Args: args})
+}
+
+// SequenceReaderBatch is sequence_reader for n samples; if n is 0, inputs or arguments that differ by sample
+// tell how many.
+//
+// See [SequenceReader].
+//
+// Deprecated: use readers.sequence
+func SequenceReaderBatch(ctx context.Context, n int, args SequenceReaderArgs) (sequences *dynamic.Batch) {
+	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "sequence_reader", Args: args, Batch: n})
+}
+
 // SequenceRearrangeArgs are the arguments of sequence_rearrange.
 type SequenceRearrangeArgs = opargs.SequenceRearrange
 

@@ -1085,6 +1085,9 @@ type Saturation struct {
 	Saturation op.Arg[float64] `op:"saturation"`
 }
 
+// SequenceReader are the arguments of sequence_reader.
+type SequenceReader = ReadersSequence
+
 // SequenceRearrange are the arguments of sequence_rearrange.
 type SequenceRearrange struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it

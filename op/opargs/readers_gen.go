@@ -188,6 +188,69 @@ type ReadersNumpy struct {
 	SkipCachedImages bool `op:"skip_cached_images"`
 }
 
+// ReadersSequence are the arguments of readers.sequence.
+type ReadersSequence struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Directory with a folder for each stream. Required.
+	FileRoot string `op:"file_root"`
+
+	// Number of frames of a sequence. Required.
+	SequenceLength op.Arg[int] `op:"sequence_length"`
+
+	// Frames from the start of a sequence to the start of the next. Default: 1.
+	Step op.Arg[int] `op:"step"`
+
+	// Frames from one frame of a sequence to the next. Default: 1.
+	Stride op.Arg[int] `op:"stride"`
+
+	// Colour space of the frames: RGB, BGR, GRAY, or ANY_DATA for the channels that the files have. Default: RGB.
+	ImageType op.ImageType `op:"image_type"`
+
+	// Whether each epoch comes in its own random order instead of the order of the data set. Default: false.
+	RandomShuffle bool `op:"random_shuffle"`
+
+	// Seed of the order; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+
+	// Number of parts that the data set is cut into, for as many pipelines. Default: 1.
+	NumShards op.Arg[int] `op:"num_shards"`
+
+	// The part that is read first. Default: 0.
+	ShardId int `op:"shard_id"`
+
+	// Reads the same part in every epoch; otherwise the next one. Default: false.
+	StickToShard bool `op:"stick_to_shard"`
+
+	// Fills the last batch of an epoch with its last sample, so that all shards have as many batches. Default:
+	// false.
+	PadLastBatch bool `op:"pad_last_batch"`
+
+	// Number of samples that DALI's shuffle picks from. Outside DALI's mode all samples are shuffled, for any
+	// value. Default: 1024.
+	InitialFill op.Arg[int] `op:"initial_fill"`
+
+	// Batches that DALI's reader reads ahead; no effect: Options.ReadAheadBytes bounds what is read ahead.
+	// Default: 1.
+	PrefetchQueueDepth op.Arg[int] `op:"prefetch_queue_depth"`
+
+	// Memory that DALI sets aside for a sample; no effect. Default: 1048576.
+	TensorInitBytes op.Arg[int] `op:"tensor_init_bytes"`
+
+	// Asks the system to read files ahead; no effect. Default: false.
+	ReadAhead bool `op:"read_ahead"`
+
+	// Looks at the data set when the first batch is made; no effect: that is done when a pipeline is made.
+	// Default: false.
+	LazyInit bool `op:"lazy_init"`
+
+	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	DontUseMmap bool `op:"dont_use_mmap"`
+
+	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
+	SkipCachedImages bool `op:"skip_cached_images"`
+}
+
 // ReadersWebdataset are the arguments of readers.webdataset.
 type ReadersWebdataset struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it

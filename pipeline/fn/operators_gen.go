@@ -660,6 +660,17 @@ func Saturation(p *pipeline.Builder, images pipeline.Node, args SaturationArgs) 
 	return out[0]
 }
 
+// SequenceReaderArgs are the arguments of sequence_reader.
+type SequenceReaderArgs = opargs.SequenceReader
+
+// SequenceReader is sequence_reader, an older name of readers.sequence; see [ReadersSequence].
+//
+// Deprecated: use readers.sequence
+func SequenceReader(p *pipeline.Builder, args SequenceReaderArgs) (sequences pipeline.Node) {
+	out := p.Op("sequence_reader", args)
+	return out[0]
+}
+
 // SequenceRearrangeArgs are the arguments of sequence_rearrange.
 type SequenceRearrangeArgs = opargs.SequenceRearrange
 

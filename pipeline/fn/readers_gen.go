@@ -33,6 +33,21 @@ func ReadersNumpy(p *pipeline.Builder, args ReadersNumpyArgs) (arrays pipeline.N
 	return out[0]
 }
 
+// ReadersSequenceArgs are the arguments of readers.sequence.
+type ReadersSequenceArgs = opargs.ReadersSequence
+
+// ReadersSequence is readers.sequence. Reads sequences of images: each folder of a directory is a stream,
+// whose images are frames in the order of the bytes of their names. The frames of a sequence must be equally
+// large. Images are not turned as their EXIF orientation says.
+//
+// Output sequences: frames, uint8 of layout FHWC.
+//
+// Deprecated: it still works, but new programs read files and decode them
+func ReadersSequence(p *pipeline.Builder, args ReadersSequenceArgs) (sequences pipeline.Node) {
+	out := p.Op("readers.sequence", args)
+	return out[0]
+}
+
 // ReadersWebdatasetArgs are the arguments of readers.webdataset.
 type ReadersWebdatasetArgs = opargs.ReadersWebdataset
 
