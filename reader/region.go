@@ -15,7 +15,7 @@ import (
 // regionParams are the arguments of readers that can read a region of an array.
 func regionParams() []op.Parameter {
 	return []op.Parameter{
-		{Name: "roi_start", Type: op.Ints, Doc: "First element of the region on each axis; the default is 0. One number is for all axes."},
+		{Name: "roi_start", Type: op.Ints, Doc: "First element of the region on each axis; the default is 0. One number is for all axes. The region is the same for all samples: the operator slice takes one per sample."},
 		{Name: "rel_roi_start", Type: op.Floats, Doc: "Start of the region on each axis, relative to the extents."},
 		{Name: "roi_end", Type: op.Ints, Doc: "End of the region on each axis: the element after its last; the default is the extent."},
 		{Name: "rel_roi_end", Type: op.Floats, Doc: "End of the region on each axis, relative to the extents."},

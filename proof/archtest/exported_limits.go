@@ -39,7 +39,7 @@ func ExportedLimits() map[string]int {
 		"dynamic/readers":                 39,
 		"errs":                            26,
 		"format/dcp":                      9,
-		"format/fits":                      3,
+		"format/fits":                     3,
 		"format/flax":                     1,
 		"format/npy":                      27,
 		"format/ocdbt":                    105,
