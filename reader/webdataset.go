@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -109,6 +110,7 @@ type archives struct {
 	ids     []int64          // of the samples with all components, if others are left out; nil: all
 	outputs map[string][]int // for each name of a component, the outputs that take it
 	widths  []int            // bytes of an element of each output
+	parts   sync.Pool        // of *parts
 }
 
 func openWebdataset(ctx context.Context, c *op.Config) (Source, error) {
@@ -239,6 +241,14 @@ type parts struct {
 	chosen []int
 }
 
+// memory returns memory for the components of a sample.
+func (w *archives) memory() *parts {
+	if p, ok := w.parts.Get().(*parts); ok {
+		return p
+	}
+	return &parts{}
+}
+
 // names lists the names of the components.
 func (p *parts) names() string {
 	var names []string
@@ -296,10 +306,9 @@ func (w *archives) Info() Info { return w.info }
 
 // Size implements Source: the bytes of the components that outputs take.
 func (w *archives) Size(id int64) int64 {
-	var list [16]index.Part
-	var chosen [16]int
-	p := parts{list[:0], chosen[:0]}
-	if w.choose(w.record(id), &p) != nil {
+	p := w.memory()
+	defer w.parts.Put(p)
+	if w.choose(w.record(id), p) != nil {
 		return 0
 	}
 	var total int64
@@ -348,14 +357,13 @@ func (w *archives) Name(id int64) string {
 
 // Fetch implements Source.
 func (w *archives) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	var list [16]index.Part
-	var chosen [16]int
-	p := parts{list[:0], chosen[:0]}
+	p := w.memory()
+	defer w.parts.Put(p)
 	for s, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := w.fetch(ctx, w.record(id), s, dst, &p); err != nil {
+		if err := w.fetch(ctx, w.record(id), s, dst, p); err != nil {
 			dst.Fail(s, err)
 		}
 	}
