@@ -35,7 +35,7 @@ func dataFileParams(filter string) []op.Parameter {
 	}
 }
 
-// checkDataFiles checks the arguments of dataFileParams, and those of all readers.
+// checkDataFiles checks the arguments of dataFileParams, and the arguments of all readers.
 func checkDataFiles(c *op.Config) error {
 	switch {
 	case c.Has("files") && c.Has("file_list"):
@@ -139,7 +139,8 @@ func linesOf(ctx context.Context, name, list string, first bool) ([]string, erro
 		}
 	}
 	if len(names) == 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: list, Want: "at least one line with a path", Got: "no line"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: list, Want: "at least one line with a path",
+			Got: "no line"}
 	}
 	return names, nil
 }
@@ -186,8 +187,9 @@ func walkDataFiles(ctx context.Context, c *op.Config, root string, first bool) (
 		}
 	}
 	if len(names) == 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: root, Want: "files that match " + op.Get[string](c, "file_filter"),
-			Got: fmt.Sprintf("no match among %d files", seen)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: root,
+			Want: "files that match " + op.Get[string](c, "file_filter"),
+			Got:  fmt.Sprintf("no match among %d files", seen)}
 	}
 	return names, nil
 }

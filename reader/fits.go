@@ -38,7 +38,8 @@ func checkFits(c *op.Config) error {
 	case slices.Min(indices) < 1:
 		return c.Invalid("hdu_indices", "numbers of HDUs, from 1 on", fmt.Sprint(slices.Min(indices)), "")
 	case c.Has("dtypes") && len(dtypes) != len(indices):
-		return c.Invalid("dtypes", fmt.Sprintf("%d types, one for each output", len(indices)), fmt.Sprint(len(dtypes)), "")
+		return c.Invalid("dtypes", fmt.Sprintf("%d types, one for each output", len(indices)),
+			fmt.Sprint(len(dtypes)), "")
 	}
 	for _, d := range dtypes {
 		if !slices.Contains(webdatasetTypes, d) {
@@ -69,7 +70,7 @@ func fitsSpecs(c *op.Config) ([]tensor.Spec, error) {
 	return specs, nil
 }
 
-// unknown is the shape of data of so many axes.
+// unknown is the shape of data with rank axes.
 func unknown(rank int) tensor.Shape {
 	shape := make(tensor.Shape, rank)
 	for i := range shape {
@@ -96,7 +97,8 @@ func openFits(ctx context.Context, c *op.Config) (Source, error) {
 		return nil, err
 	}
 	return &images{
-		info:  Info{Format: fitsName, Samples: int64(files.set.Len()), Fingerprint: files.fingerprint("bivouac.readers.fits.v1")},
+		info: Info{Format: fitsName, Samples: int64(files.set.Len()),
+			Fingerprint: files.fingerprint("bivouac.readers.fits.v1")},
 		files: files, specs: specs, numbers: op.Get[[]int](c, "hdu_indices"),
 	}, nil
 }
@@ -134,7 +136,8 @@ func (f *images) fetch(ctx context.Context, set *shards.Set, i, s int, dst *op.B
 		}
 		if want := f.specs[o]; m.DType != want.DType || len(m.Shape) != len(want.Shape) {
 			return &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("HDU %d", number),
-				Want: fmt.Sprintf("%s with %d axes, as in the first file", want.DType, len(want.Shape)), Got: fmt.Sprintf("%s with %d axes", m.DType, len(m.Shape)),
+				Want: fmt.Sprintf("%s with %d axes, as in the first file", want.DType,
+					len(want.Shape)), Got: fmt.Sprintf("%s with %d axes", m.DType, len(m.Shape)),
 				Remedy: "read images of other types with a reader of their own"}
 		}
 		if err := m.Read(r, dst.Out(o, s, m.Shape...).Data); err != nil {

@@ -198,7 +198,8 @@ func (c *measuredCase) compare(src reader.Source, got [][]tensor.Tensor) error {
 		for o, w := range want.Outputs {
 			g := got[i][o]
 			if g.DType.String() != w.DType || !slices.Equal([]int(g.Shape), w.Shape) || g.Layout != w.Layout {
-				return fmt.Errorf("sample %d, output %d: got %s %v %q, want %s %v %q", i, o, g.DType, g.Shape, g.Layout, w.DType, w.Shape, w.Layout)
+				return fmt.Errorf("sample %d, output %d: got %s %v %q, want %s %v %q", i, o, g.DType, g.Shape,
+					g.Layout, w.DType, w.Shape, w.Layout)
 			}
 			if h := hex.EncodeToString(g.Data); h != w.Hex {
 				return fmt.Errorf("sample %d, output %d: got %.200s, want %.200s", i, o, h, w.Hex)

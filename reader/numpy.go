@@ -97,12 +97,13 @@ func openNumpy(ctx context.Context, c *op.Config) (Source, error) {
 	if n.files, err = openDataFiles(ctx, c); err != nil {
 		return nil, err
 	}
-	n.info = Info{Format: numpyName, Samples: int64(n.files.set.Len()), Fingerprint: n.files.fingerprint("bivouac.readers.numpy.v1")}
+	n.info = Info{Format: numpyName, Samples: int64(n.files.set.Len()),
+		Fingerprint: n.files.fingerprint("bivouac.readers.numpy.v1")}
 	return n, nil
 }
 
-// fingerprint hashes names and sizes in order, and not the contents: reading them takes as long as an
-// epoch.
+// fingerprint hashes names and sizes in order, and not the contents: reading them takes as long as
+// an epoch.
 func (f *dataFiles) fingerprint(kind string) string {
 	h := state.NewHasher(kind)
 	for i, name := range f.names {
@@ -194,8 +195,10 @@ func (n *arrays) fetch(ctx context.Context, i, s int, dst *op.Block, b *front) e
 		return err
 	}
 	if h.DType != n.spec.DType || len(h.Shape) != len(n.spec.Shape) {
-		return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("%s with %d axes, as in the first file", n.spec.DType, len(n.spec.Shape)),
-			Got: fmt.Sprintf("%s with %d axes", h.DType, len(h.Shape)), Remedy: "read arrays of other types with a reader of their own"}
+		return &errs.Error{Kind: errs.Mismatch,
+			Want: fmt.Sprintf("%s with %d axes, as in the first file", n.spec.DType, len(n.spec.Shape)),
+			Got: fmt.Sprintf("%s with %d axes", h.DType,
+				len(h.Shape)), Remedy: "read arrays of other types with a reader of their own"}
 	}
 	read := func(p []byte, at int64) error { return n.data(ctx, i, b, p, h.DataStart+at) }
 	switch {

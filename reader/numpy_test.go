@@ -54,12 +54,13 @@ func cut(x tensor.Tensor, start, size []int, fill float64) []float64 {
 	return out
 }
 
-// Regions of arrays of all kinds, small and larger than what is read at once, have the elements that
-// they name.
+// Regions of arrays of all kinds, small and larger than what is read at once, have the elements
+// that they name.
 func TestNumpyRegions(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(3, 4))
-	shapes := [][]int{{7}, {3, 5}, {40, 50}, {300, 70}, {4, 5, 6}, {3, 90, 80}, {2, 3, 4, 5}, {70000}, {5, 1, 7}, {0, 3}}
+	shapes := [][]int{{7}, {3, 5}, {40, 50}, {300, 70}, {4, 5, 6}, {3, 90, 80}, {2, 3, 4, 5}, {70000}, {5, 1, 7},
+		{0, 3}}
 	for number := range 160 {
 		shape := shapes[number%len(shapes)]
 		values := make([]int32, tensor.Shape(shape).Len())
@@ -144,7 +145,8 @@ func TestNumpyFaults(t *testing.T) {
 	for i, c := range []struct {
 		kind errs.Kind
 		says string
-	}{{}, {}, {}, {errs.Mismatch, "float32"}, {errs.Mismatch, "1 axes"}, {errs.Corrupt, "magic"}, {errs.Corrupt, "24000"}, {errs.Corrupt, "magic"}} {
+	}{{}, {}, {}, {errs.Mismatch, "float32"}, {errs.Mismatch, "1 axes"}, {errs.Corrupt, "magic"}, {errs.Corrupt,
+		"24000"}, {errs.Corrupt, "magic"}} {
 		_, err := take(src, specs, int64(i))
 		if c.kind == 0 {
 			if err != nil {
@@ -169,7 +171,8 @@ func TestNumpyFaults(t *testing.T) {
 		case "complex":
 			save(t, filepath.Join(dir, "z.npy"), tensor.FromSlice([]complex64{1}, 1), nil)
 		case "a long line":
-			if err := os.WriteFile(filepath.Join(dir, "list.txt"), []byte(strings.Repeat("x", 1<<17)), 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "list.txt"), []byte(strings.Repeat("x", 1<<17)),
+				0o666); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -73,7 +73,8 @@ func newRegion(c *op.Config) (*region, error) {
 	case "trim_to_shape":
 		r.trim = true
 	default:
-		return nil, c.Invalid("out_of_bounds_policy", "error, pad or trim_to_shape", strconv.Quote(p), op.Nearest(p, []string{"error", "pad", "trim_to_shape"}))
+		return nil, c.Invalid("out_of_bounds_policy", "error, pad or trim_to_shape", strconv.Quote(p),
+			op.Nearest(p, []string{"error", "pad", "trim_to_shape"}))
 	}
 	var err error
 	for _, b := range []struct {
@@ -106,7 +107,8 @@ func (b *bound) at(i, n int) (float64, error) {
 	case 1:
 		return b.values[0], nil
 	}
-	return 0, &errs.Error{Kind: errs.Mismatch, Subject: "argument " + b.name, Want: fmt.Sprintf("%d values, one for each axis", n), Got: strconv.Itoa(len(b.values))}
+	return 0, &errs.Error{Kind: errs.Mismatch, Subject: "argument " + b.name,
+		Want: fmt.Sprintf("%d values, one for each axis", n), Got: strconv.Itoa(len(b.values))}
 }
 
 // scaled returns a value for an axis in elements, multiplied in float32 as in DALI.
@@ -136,8 +138,9 @@ func (r *region) box(shape []int) (box, error) {
 			axis += len(shape)
 		}
 		if axis < 0 || axis >= len(shape) || seen[axis] {
-			return x, &errs.Error{Kind: errs.Invalid, Subject: "argument roi_axes", Want: fmt.Sprintf("axes of an array with %d axes, each once", len(shape)),
-				Got: fmt.Sprint(axes)}
+			return x, &errs.Error{Kind: errs.Invalid, Subject: "argument roi_axes",
+				Want: fmt.Sprintf("axes of an array with %d axes, each once", len(shape)),
+				Got:  fmt.Sprint(axes)}
 		}
 		seen[axis] = true
 		start, end, err := r.ends(i, len(axes), shape[axis])
@@ -145,7 +148,8 @@ func (r *region) box(shape []int) (box, error) {
 			return x, err
 		}
 		if !(math.Abs(start) <= math.MaxInt32 && math.Abs(end) <= math.MaxInt32 && start <= end) {
-			return x, &errs.Error{Kind: errs.Invalid, Subject: "region", Want: "a start that is not behind the end", Got: fmt.Sprintf("from %g to %g on axis %d", start, end, axis)}
+			return x, &errs.Error{Kind: errs.Invalid, Subject: "region", Want: "a start that is not behind the end",
+				Got: fmt.Sprintf("from %g to %g on axis %d", start, end, axis)}
 		}
 		x.start[axis], x.size[axis] = int(start), int(end-start)
 	}
@@ -157,8 +161,10 @@ func (r *region) box(shape []int) (box, error) {
 		case r.trim:
 			x.start[axis], x.size[axis] = lo, hi-lo
 		default:
-			return x, &errs.Error{Kind: errs.Invalid, Subject: "region", Want: "a part of an array of shape " + tensor.Shape(shape).Clone().String(),
-				Got: fmt.Sprintf("from %d to %d on axis %d", x.start[axis], x.start[axis]+x.size[axis], axis), Remedy: `out_of_bounds_policy "pad" or "trim_to_shape" allows it`}
+			return x, &errs.Error{Kind: errs.Invalid, Subject: "region",
+				Want: "a part of an array of shape " + tensor.Shape(shape).Clone().String(),
+				Got: fmt.Sprintf("from %d to %d on axis %d", x.start[axis], x.start[axis]+x.size[axis],
+					axis), Remedy: `out_of_bounds_policy "pad" or "trim_to_shape" allows it`}
 		}
 	}
 	return x, nil
@@ -187,7 +193,8 @@ func (r *region) ends(i, n, extent int) (start, end float64, err error) {
 	return math.Round(r.start.scaled(start, extent)), math.Round(end), err
 }
 
-// pieceBytes is how many bytes of an array are read at once, if the region does not need all of them.
+// pieceBytes is how many bytes of an array are read at once, if the region does not need all of
+// them.
 const pieceBytes = 64 << 10
 
 // fetch reads the region of an array with the header h to output 0. read reads bytes of the data.
@@ -346,7 +353,8 @@ func (c *copier) copy(dst, src []byte, axis int, begun bool) {
 	}
 }
 
-// elementOf returns the bytes of an element of a type that is nearest to v, as DALI converts numbers.
+// elementOf returns the bytes of an element of a type that is nearest to v, as DALI converts
+// numbers.
 func elementOf(d tensor.DType, v float64) ([]byte, error) {
 	v = float64(float32(v)) // DALI keeps arguments in float32
 	le := binary.LittleEndian

@@ -57,7 +57,8 @@ func sequenceSpecs(c *op.Config) ([]tensor.Spec, error) {
 		return nil, c.Unsupported("image_type", "RGB, BGR, GRAY or ANY_DATA", kind.String())
 	}
 	channels := raster.Color(kind).Channels(-1)
-	return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{length, -1, -1, channels}, Layout: "FHWC"}}, loaderargs.Check(c)
+	return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{length, -1, -1, channels},
+		Layout: "FHWC"}}, loaderargs.Check(c)
 }
 
 // sequences are the frames of several streams. Sequences are counted through all streams.
@@ -98,7 +99,8 @@ func openSequences(ctx context.Context, c *op.Config) (Source, error) {
 	}
 	folders = slices.DeleteFunc(folders, hidden)
 	slices.SortFunc(folders, func(a, b string) int { return cmp.Compare(a+"/", b+"/") }) // as whole paths sort
-	lists, err := listAll(ctx, sequenceName, root, folders, func(name string) bool { return !hidden(name) && isImage(name) })
+	lists, err := listAll(ctx, sequenceName, root, folders,
+		func(name string) bool { return !hidden(name) && isImage(name) })
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +126,8 @@ func openSequences(ctx context.Context, c *op.Config) (Source, error) {
 	if q.info.Samples == 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: sequenceName, Subject: root,
 			Want: fmt.Sprintf("a folder with at least %d images", (q.length-1)*q.stride+1),
-			Got:  fmt.Sprintf("%d images in %d folders", len(paths), len(folders)), Remedy: "each folder of file_root is a stream"}
+			Got: fmt.Sprintf("%d images in %d folders", len(paths),
+				len(folders)), Remedy: "each folder of file_root is a stream"}
 	}
 	if q.set, err = shards.Open(ctx, sequenceName, paths); err != nil {
 		return nil, err
@@ -230,8 +233,9 @@ func (q *sequences) fetch(ctx context.Context, first, s int, dst *op.Block, d *f
 			out = dst.Out(0, s, q.length, height, width, channels).Data
 		case w != width || t != height || c != channels:
 			return &errs.Error{Kind: errs.Mismatch, Subject: "frame " + q.set.Path(frame),
-				Want: fmt.Sprintf("%d x %d pixels of %d channels, as the first frame of the sequence", height, width, channels),
-				Got:  fmt.Sprintf("%d x %d of %d", t, w, c)}
+				Want: fmt.Sprintf("%d x %d pixels of %d channels, as the first frame of the sequence", height,
+					width, channels),
+				Got: fmt.Sprintf("%d x %d of %d", t, w, c)}
 		}
 		size := height * width * channels
 		o.Region = jpeg.Region{W: width, H: height}

@@ -14,7 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// reused is memory that Fetch writes to again and again, as that of an executor.
+// reused is memory that Fetch writes to again and again, as the memory of an executor.
 type reused struct{ b [2][]byte }
 
 func (r *reused) Output(i, _, size int) []byte {
@@ -25,14 +25,15 @@ func (r *reused) Output(i, _, size int) []byte {
 }
 func (r *reused) Scratch(size int) []byte { return make([]byte, size) }
 
-// BenchmarkMembers compares readers.webdataset with reading the same bytes of the same file by pread.
-// The figure "of-pread" is the part of the speed of pread.
+// BenchmarkMembers compares readers.webdataset with reading the same bytes of the same file by
+// pread. The figure "of-pread" is the part of the speed of pread.
 func BenchmarkMembers(b *testing.B) {
 	for _, size := range []int{1000, 100_000} {
 		const samples = 2000
 		var members []readertest.Member
 		for i := range min(samples, 200_000_000/size) {
-			members = append(members, readertest.Member{Name: fmt.Sprintf("%06d.jpg", i), Data: bytes.Repeat([]byte{byte(i)}, size)})
+			members = append(members,
+				readertest.Member{Name: fmt.Sprintf("%06d.jpg", i), Data: bytes.Repeat([]byte{byte(i)}, size)})
 		}
 		path := filepath.Join(b.TempDir(), "a.tar")
 		if err := readertest.Tar(path, members...); err != nil {
@@ -50,7 +51,8 @@ func BenchmarkMembers(b *testing.B) {
 		b.Run(fmt.Sprintf("%d", size), func(b *testing.B) {
 			var block op.Block
 			x := block.Binding()
-			x.Memory, x.Positions, x.Specs, x.Out = &reused{}, make([]int64, 1), specs, [][]tensor.Tensor{make([]tensor.Tensor, 1)}
+			x.Memory, x.Positions, x.Specs, x.Out = &reused{}, make([]int64,
+				1), specs, [][]tensor.Tensor{make([]tensor.Tensor, 1)}
 			f, err := os.Open(path)
 			if err != nil {
 				b.Fatal(err)

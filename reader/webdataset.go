@@ -29,7 +29,7 @@ func init() {
 		Params: loaderargs.With([]op.Parameter{
 			{Name: "paths", Type: op.Strings, Required: true, Tuning: true, Doc: "Paths of the archives, in this order."},
 			{Name: "ext", Type: op.Strings, Required: true, Doc: `Names of the component of each output, such as "jpg;png;jpeg". The first file of a sample that has one of them counts.`},
-			{Name: "index_paths", Type: op.Strings, Tuning: true, Doc: "Indexes of the archives that wds2idx made, version 1.1 or 1.2; by default bivouac.index beside the first archive, or if there is none, the archives are read."},
+			{Name: "index_paths", Type: op.Strings, Tuning: true, Doc: "Indexes of the archives that wds2idx made, version 1.1 or 1.2; by default bivouac.index beside the first archive, or without that, the headers of the archives."},
 			{Name: "missing_component_behavior", Type: op.String, Default: "", Doc: `What a sample without a component is: "empty" (the output is empty; the default), "skip" (it is left out) or "error" (the data set is refused).`},
 			{Name: "dtypes", Type: op.DTypes, Doc: "Type of the elements of each output; by default uint8."},
 			{Name: "case_sensitive_extensions", Type: op.Bool, Default: true, Doc: "Names of components tell upper from lower case."},
@@ -70,11 +70,14 @@ func checkWebdataset(c *op.Config) error {
 	case len(paths) == 0:
 		return c.Invalid("paths", "at least one archive", "no path", "")
 	case len(ext) == 0 || len(ext) > maxOutputs:
-		return c.Invalid("ext", fmt.Sprintf("names of components for 1 to %d outputs", maxOutputs), strconv.Itoa(len(ext)), "")
+		return c.Invalid("ext", fmt.Sprintf("names of components for 1 to %d outputs", maxOutputs),
+			strconv.Itoa(len(ext)), "")
 	case len(indexes) > 0 && len(indexes) != len(paths):
-		return c.Invalid("index_paths", fmt.Sprintf("%d indexes, one for each archive", len(paths)), strconv.Itoa(len(indexes)), "")
+		return c.Invalid("index_paths", fmt.Sprintf("%d indexes, one for each archive", len(paths)),
+			strconv.Itoa(len(indexes)), "")
 	case c.Has("dtypes") && len(dtypes) != len(ext):
-		return c.Invalid("dtypes", fmt.Sprintf("%d types, one for each output", len(ext)), strconv.Itoa(len(dtypes)), "")
+		return c.Invalid("dtypes", fmt.Sprintf("%d types, one for each output", len(ext)),
+			strconv.Itoa(len(dtypes)), "")
 	}
 	for _, d := range dtypes {
 		if !slices.Contains(webdatasetTypes, d) {
@@ -84,7 +87,8 @@ func checkWebdataset(c *op.Config) error {
 	switch b := op.Get[string](c, "missing_component_behavior"); strings.ToLower(b) {
 	case "", missingEmpty, missingSkip, missingError:
 	default:
-		return c.Invalid("missing_component_behavior", "empty, skip or error", strconv.Quote(b), op.Nearest(b, []string{missingEmpty, missingSkip, missingError}))
+		return c.Invalid("missing_component_behavior", "empty, skip or error", strconv.Quote(b),
+			op.Nearest(b, []string{missingEmpty, missingSkip, missingError}))
 	}
 	return loaderargs.Check(c)
 }
@@ -158,7 +162,8 @@ func (w *archives) open(ctx context.Context, c *op.Config) error {
 	if samples == 0 {
 		return &errs.Error{Kind: errs.Invalid, Op: webdatasetName, Subject: w.set.Path(0),
 			Want: "at least one sample with the components " + strings.Join(ext, ", "),
-			Got:  fmt.Sprintf("none among %d samples with the components %s", w.index.Records(), someNames(w.index.PartNames()))}
+			Got: fmt.Sprintf("none among %d samples with the components %s", w.index.Records(),
+				someNames(w.index.PartNames()))}
 	}
 	w.info = Info{Format: webdatasetName, Samples: samples, Fingerprint: h.Sum()}
 	return nil
@@ -226,8 +231,9 @@ func (w *archives) look(ctx context.Context, behavior string, ext []string) erro
 		}
 		switch {
 		case behavior == missingError && missing >= 0:
-			return &errs.Error{Kind: errs.Invalid, Op: webdatasetName, Subject: w.describe(id), Want: "a component " + strings.ReplaceAll(ext[missing], ";", " or "),
-				Got: "the components " + p.names(), Remedy: `missing_component_behavior "empty" or "skip" allows it`}
+			return &errs.Error{Kind: errs.Invalid, Op: webdatasetName, Subject: w.describe(id),
+				Want: "a component " + strings.ReplaceAll(ext[missing], ";", " or "),
+				Got:  "the components " + p.names(), Remedy: `missing_component_behavior "empty" or "skip" allows it`}
 		case behavior == missingSkip && missing < 0:
 			w.ids = append(w.ids, id)
 		}
@@ -258,8 +264,8 @@ func (p *parts) names() string {
 	return someNames(names)
 }
 
-// choose finds the component of each output. The first in the archive counts. A component that comes
-// twice is an error.
+// choose finds the component of each output. The first in the archive counts. A component that
+// comes twice is an error.
 func (w *archives) choose(id int64, p *parts) error {
 	var err error
 	if p.list, err = w.index.Parts(id, p.list[:0]); err != nil {
@@ -291,7 +297,8 @@ func (w *archives) checkSize(o int, part index.Part) error {
 		return nil
 	}
 	return &errs.Error{Kind: errs.Invalid, Subject: "component " + strconv.Quote(part.Name),
-		Want: fmt.Sprintf("a multiple of %d bytes, for dtypes[%d]", w.widths[o], o), Got: strconv.FormatInt(part.Length, 10)}
+		Want: fmt.Sprintf("a multiple of %d bytes, for dtypes[%d]", w.widths[o],
+			o), Got: strconv.FormatInt(part.Length, 10)}
 }
 
 // record returns the number of a sample in the index.

@@ -30,7 +30,8 @@ var WebdatasetFormat = index.Format{
 			return add(r)
 		}))
 		if err == nil && samples == 0 {
-			err = &errs.Error{Kind: errs.Invalid, Want: "at least one sample", Got: "an archive without files of samples",
+			err = &errs.Error{Kind: errs.Invalid, Want: "at least one sample",
+				Got:    "an archive without files of samples",
 				Remedy: "files of samples have names such as 000001.jpg; leave the archive out of paths"}
 		}
 		return err
@@ -66,8 +67,9 @@ func indexOfText(ctx context.Context, set *shards.Set, paths []string) (*index.I
 	for i := range set.Len() {
 		name := filepath.ToSlash(set.Path(i))
 		if before, ok := places[name]; ok && paths[before] != paths[i] {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: webdatasetName, Subject: set.Path(i), Want: "one index for an archive",
-				Got: paths[before] + " and " + paths[i]}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: webdatasetName, Subject: set.Path(i),
+				Want: "one index for an archive",
+				Got:  paths[before] + " and " + paths[i]}
 		}
 		places[name] = i
 	}
@@ -78,23 +80,24 @@ func indexOfText(ctx context.Context, set *shards.Set, paths []string) (*index.I
 			return err
 		}
 		defer one.Close() //nolint:errcheck // nothing was written
-		format := index.Format{Name: WebdatasetFormat.Name, Scan: func(ctx context.Context, r *io.SectionReader, add func(index.Record) error) error {
-			var parts []index.Part
-			var ends [2]webdataset.Component // the first and the last
-			next := adder(&parts, add)
-			err := webdataset.ReadIndex(texts.Reader(ctx, i), r.Size(), func(s webdataset.Sample) error {
-				if ends[1] = s.Components[len(s.Components)-1]; ends[0].Offset == 0 {
-					ends[0] = s.Components[0]
+		format := index.Format{Name: WebdatasetFormat.Name,
+			Scan: func(ctx context.Context, r *io.SectionReader, add func(index.Record) error) error {
+				var parts []index.Part
+				var ends [2]webdataset.Component // the first and the last
+				next := adder(&parts, add)
+				err := webdataset.ReadIndex(texts.Reader(ctx, i), r.Size(), func(s webdataset.Sample) error {
+					if ends[1] = s.Components[len(s.Components)-1]; ends[0].Offset == 0 {
+						ends[0] = s.Components[0]
+					}
+					return next(s)
+				})
+				for _, c := range ends {
+					if err == nil {
+						err = checkMember(r, c)
+					}
 				}
-				return next(s)
-			})
-			for _, c := range ends {
-				if err == nil {
-					err = checkMember(r, c)
-				}
-			}
-			return errs.Wrap("", "index "+paths[i], err)
-		}}
+				return errs.Wrap("", "index "+paths[i], err)
+			}}
 		built[i], err = index.Build(ctx, webdatasetName, one, format, index.BuildOptions{Workers: 1})
 		return err
 	})
@@ -106,11 +109,12 @@ func indexOfText(ctx context.Context, set *shards.Set, paths []string) (*index.I
 	})
 }
 
-// checkMember checks that the header before a component is that of a file of its size, and of its name where
-// the header has the name.
+// checkMember checks that a header of a file of the size of a component lies before it, with its
+// name where the header has it.
 func checkMember(r *io.SectionReader, c webdataset.Component) error {
 	other := func(got string) error {
-		return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("a file %q of %d bytes at offset %d", c.File, c.Size, c.Offset), Got: got,
+		return &errs.Error{Kind: errs.Mismatch,
+			Want: fmt.Sprintf("a file %q of %d bytes at offset %d", c.File, c.Size, c.Offset), Got: got,
 			Remedy: "the index is of another archive: make it again with wds2idx"}
 	}
 	if c.Offset < tarball.Block {
@@ -119,19 +123,22 @@ func checkMember(r *io.SectionReader, c webdataset.Component) error {
 	start, end := c.Offset-tarball.Block, min(r.Size(), c.Offset+(c.Size+tarball.Block-1)/tarball.Block*tarball.Block)
 	var found *tarball.Member
 	errFound := errors.New("found")
-	err := tarball.Scan(io.NewSectionReader(r, start, end-start), end-start, tarball.Options{}, func(m tarball.Member) error {
-		found = &m
-		return errFound
-	})
+	err := tarball.Scan(io.NewSectionReader(r, start, end-start), end-start, tarball.Options{},
+		func(m tarball.Member) error {
+			found = &m
+			return errFound
+		})
 	switch {
 	case found == nil && errs.KindOf(err) == errs.Corrupt || err == nil:
 		return other("other bytes")
 	case found == nil:
 		return err
-	case found.Size != c.Size || found.Data != tarball.Block || found.Type != '0' && found.Type != 0 && found.Type != '7':
+	case found.Size != c.Size || found.Data != tarball.Block || found.Type != '0' && found.Type != 0 &&
+		found.Type != '7':
 		return other(fmt.Sprintf("%q of %d bytes", found.Name, found.Size))
 	}
-	short := len(found.Name) < 100 && len(c.File) < 100 && strings.IndexFunc(c.File, func(r rune) bool { return r > 126 }) < 0
+	short := len(found.Name) < 100 && len(c.File) < 100 && strings.IndexFunc(c.File,
+		func(r rune) bool { return r > 126 }) < 0
 	if c.File != "" && short && found.Name != c.File {
 		return other(fmt.Sprintf("%q of %d bytes", found.Name, found.Size))
 	}

@@ -85,7 +85,8 @@ func TestWebdatasetIndexes(t *testing.T) {
 			t.Fatal(kind, err)
 		}
 		for i, id := range ids {
-			if string(got[i][0].Data) != fmt.Sprintf("%d ", id) || len(got[i][1].Data) != 700 || got[i][1].Data[699] != byte(id) {
+			if string(got[i][0].Data) != fmt.Sprintf("%d ",
+				id) || len(got[i][1].Data) != 700 || got[i][1].Data[699] != byte(id) {
 				t.Errorf("%s: sample %d is %q", kind, id, got[i][0].Data)
 			}
 			if n := src.Size(id); n != int64(len(got[i][0].Data))+700 {
@@ -156,22 +157,36 @@ func TestWebdatasetFaults(t *testing.T) {
 		{"missing", op.Args{"paths": at("absent.tar")}, errs.NotFound, []string{at("absent.tar")}},
 		{"a folder", op.Args{"paths": dir}, errs.Invalid, []string{dir, "a directory"}},
 		{"a URL", op.Args{"paths": "s3://bucket/a.tar"}, errs.Unsupported, []string{"s3"}},
-		{"empty", op.Args{"paths": write("zero.tar", nil)}, errs.Corrupt, []string{"zero.tar", "member 0", "copy or write it again"}},
-		{"cut in data", op.Args{"paths": write("cut.tar", good[:515])}, errs.Corrupt, []string{"cut.tar", `"a.jpg"`, "5 bytes", "copy or write it again"}},
-		{"cut in a header", op.Args{"paths": write("cut-header.tar", good[:1100])}, errs.Corrupt, []string{"member 1, offset 1024", "76 bytes"}},
-		{"a member beyond the archive", op.Args{"paths": write("huge.tar", huge)}, errs.Corrupt, []string{"huge.tar", "8589934591 bytes", `"a.jpg"`}},
-		{"no archive", op.Args{"paths": write("text.txt", []byte(strings.Repeat("text ", 300)))}, errs.Corrupt, []string{"text.txt", "checksum"}},
-		{"gzip", op.Args{"paths": write("z.tar.gz", []byte("\x1f\x8b\x08\x00 and so on"))}, errs.Unsupported, []string{"gzip", "decompress it"}},
-		{"no samples", op.Args{"paths": []string{at("good.tar"), at("none.tar")}}, errs.Invalid, []string{"none.tar", "000001.jpg"}},
-		{"missing component", op.Args{"paths": []string{at("good.tar"), at("text.tar")}, "missing_component_behavior": "error"}, errs.Invalid,
+		{"empty", op.Args{"paths": write("zero.tar", nil)}, errs.Corrupt,
+			[]string{"zero.tar", "member 0", "copy or write it again"}},
+		{"cut in data", op.Args{"paths": write("cut.tar", good[:515])}, errs.Corrupt,
+			[]string{"cut.tar", `"a.jpg"`, "5 bytes", "copy or write it again"}},
+		{"cut in a header", op.Args{"paths": write("cut-header.tar", good[:1100])}, errs.Corrupt,
+			[]string{"member 1, offset 1024", "76 bytes"}},
+		{"a member beyond the archive", op.Args{"paths": write("huge.tar", huge)}, errs.Corrupt,
+			[]string{"huge.tar", "8589934591 bytes", `"a.jpg"`}},
+		{"no archive", op.Args{"paths": write("text.txt", []byte(strings.Repeat("text ", 300)))}, errs.Corrupt,
+			[]string{"text.txt", "checksum"}},
+		{"gzip", op.Args{"paths": write("z.tar.gz", []byte("\x1f\x8b\x08\x00 and so on"))}, errs.Unsupported,
+			[]string{"gzip", "decompress it"}},
+		{"no samples", op.Args{"paths": []string{at("good.tar"), at("none.tar")}}, errs.Invalid,
+			[]string{"none.tar", "000001.jpg"}},
+		{"missing component",
+			op.Args{"paths": []string{at("good.tar"), at("text.tar")},
+				"missing_component_behavior": "error"}, errs.Invalid,
 			[]string{"text.tar", `sample "a"`, "component jpg", "components txt", "skip"}},
-		{"missing component everywhere", op.Args{"paths": at("text.tar"), "missing_component_behavior": "skip"}, errs.Invalid, []string{"jpg, cls", "txt"}},
+		{"missing component everywhere", op.Args{"paths": at("text.tar"), "missing_component_behavior": "skip"},
+			errs.Invalid, []string{"jpg, cls", "txt"}},
 		{"index of another archive", op.Args{"paths": at("good.tar"), "index_paths": otherIndex}, errs.Mismatch,
 			[]string{"good.tar", "other.idx", "long-name.jpg", "a.jpg", "wds2idx"}},
-		{"index that is missing", op.Args{"paths": at("good.tar"), "index_paths": at("absent.idx")}, errs.NotFound, []string{"absent.idx"}},
-		{"damaged index", op.Args{"paths": at("good.tar"), "index_paths": write("bad.idx", []byte("v1.2 1\njpg 512\n"))}, errs.Corrupt,
+		{"index that is missing", op.Args{"paths": at("good.tar"), "index_paths": at("absent.idx")}, errs.NotFound,
+			[]string{"absent.idx"}},
+		{"damaged index",
+			op.Args{"paths": at("good.tar"),
+				"index_paths": write("bad.idx", []byte("v1.2 1\njpg 512\n"))}, errs.Corrupt,
 			[]string{"bad.idx", "line 2", "wds2idx"}},
-		{"elements", op.Args{"paths": at("good.tar"), "dtypes": specTypes("int16", "uint8")}, errs.Invalid, []string{"good.tar", `sample "a"`, `"jpg"`, "multiple of 2", "got 5"}},
+		{"elements", op.Args{"paths": at("good.tar"), "dtypes": specTypes("int16", "uint8")}, errs.Invalid,
+			[]string{"good.tar", `sample "a"`, `"jpg"`, "multiple of 2", "got 5"}},
 	} {
 		if c.args["ext"] == nil {
 			c.args["ext"] = ext
@@ -213,7 +228,8 @@ func TestWebdatasetReplaced(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.tar")
 	pack(t, path, "a.jpg", "b.jpg")
-	src, specs, err := openAs("readers.webdataset", op.Args{"paths": path, "ext": "jpg", "index_paths": indexText(t, path)})
+	src, specs, err := openAs("readers.webdataset",
+		op.Args{"paths": path, "ext": "jpg", "index_paths": indexText(t, path)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +254,9 @@ func TestWebdatasetReplaced(t *testing.T) {
 		t.Error("a cut archive was read")
 	}
 	// A data set that is opened again with the old index is refused.
-	if _, _, err := openAs("readers.webdataset", op.Args{"paths": path, "ext": "jpg", "index_paths": filepath.Join(dir, "a.idx")}); !errors.Is(err, errs.Corrupt) {
+	if _, _, err := openAs("readers.webdataset",
+		op.Args{"paths": path, "ext": "jpg",
+			"index_paths": filepath.Join(dir, "a.idx")}); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("with the old index: %v", err)
 	}
 }
@@ -307,7 +325,8 @@ func TestWebdatasetManyFiles(t *testing.T) {
 
 // Several goroutines fetch from one source.
 func TestReadersFromManyGoroutines(t *testing.T) {
-	for _, make := range []func(string, int) (string, op.Args, error){readertest.Webdataset, readertest.Numpy, readertest.Sequence, readertest.Fits} {
+	for _, make := range []func(string, int) (string, op.Args, error){readertest.Webdataset, readertest.Numpy,
+		readertest.Sequence, readertest.Fits} {
 		name, args, err := make(t.TempDir(), 40)
 		if err != nil {
 			t.Fatal(err)
@@ -323,7 +342,8 @@ func TestReadersFromManyGoroutines(t *testing.T) {
 		done := chanOf(4, func(g int) error {
 			for round := range 5 {
 				ids := allIDs(src)
-				rand.New(rand.NewPCG(uint64(g), uint64(round))).Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+				rand.New(rand.NewPCG(uint64(g), uint64(round))).Shuffle(len(ids),
+					func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 				got, err := take(src, specs, ids...)
 				if err != nil {
 					return err

@@ -22,8 +22,8 @@ func (c *converter) width() int { return max(c.bitpix, -c.bitpix) / 8 }
 // same reports whether elements are the values.
 func (c *converter) same() bool { return c.scale == 1 && c.zero == 0 }
 
-// convert writes the values of big-endian elements to dst, little-endian. Without scaling both may be
-// the same memory.
+// convert writes the values of big-endian elements to dst, little-endian. Without scaling both may
+// be the same memory.
 func (c *converter) convert(dst, src []byte) error {
 	le, be := binary.LittleEndian, binary.BigEndian
 	if c.same() {

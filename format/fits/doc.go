@@ -12,15 +12,15 @@
 //	BZERO   =              32768.0
 //	END
 //
-// [Open] finds an image and its type, as the library cfitsio does: a file of 16-bit integers with the
-// BZERO above has the type uint16. Shapes are in C order, so {480, 640}.
+// [Open] finds an image and its type, as the library cfitsio does: a file of 16-bit integers with
+// the BZERO above has the type uint16. Shapes are in C order, so {480, 640}.
 //
 // An image may also be compressed tile by tile. Then it is a table: an HDU 'BINTABLE' with ZIMAGE,
-// with a row for each tile. RICE_1, GZIP_1, GZIP_2 and NOCOMPRESS are read, also of floats that were
-// quantized, with or without dithering. PLIO_1 and HCOMPRESS_1 are errs.Unsupported.
+// with a row for each tile. RICE_1, GZIP_1, GZIP_2 and NOCOMPRESS are read, also of floats that
+// were quantized, with or without dithering. PLIO_1 and HCOMPRESS_1 are errs.Unsupported.
 //
 // # Trust
 //
 // Input may be hostile. A header has at most 1 MiB. Data must lie in the file. What is allocated is
-// bounded by what was read and by the size of one tile, which is at most that of the image.
+// bounded by what was read and by the size of one tile, which is at most as large as the image.
 package fits

@@ -96,12 +96,16 @@ func TestDamage(t *testing.T) {
 		{"no BITPIX", change("BITPIX  =                   16", "BITS    =                   16"), 2, errs.Corrupt},
 		{"no axis", change("NAXIS2", "NAXIS3"), 2, errs.Corrupt},
 		{"axis below 0", change("NAXIS2  =                    2", "NAXIS2  =                   -2"), 2, errs.Corrupt},
-		{"axis that is no number", change("NAXIS2  =                    2", "NAXIS2  =                  two"), 2, errs.Corrupt},
-		{"an image beyond the file", change("NAXIS2  =                    2", "NAXIS2  =              2000000"), 2, errs.Corrupt},
-		{"an image beyond 63 bits", change("NAXIS2  =                    2", "NAXIS2  =  9223372036854775807"), 2, errs.Corrupt},
+		{"axis that is no number", change("NAXIS2  =                    2", "NAXIS2  =                  two"), 2,
+			errs.Corrupt},
+		{"an image beyond the file", change("NAXIS2  =                    2", "NAXIS2  =              2000000"), 2,
+			errs.Corrupt},
+		{"an image beyond 63 bits", change("NAXIS2  =                    2", "NAXIS2  =  9223372036854775807"), 2,
+			errs.Corrupt},
 		{"cut data", image()[:6000], 2, errs.Corrupt},
 		{"cut header", image()[:4000], 2, errs.Corrupt},
-		{"no END", bytes.Repeat([]byte(fmt.Sprintf("%-80s", "SIMPLE  =                    T")), 36*400), 1, errs.Corrupt},
+		{"no END", bytes.Repeat([]byte(fmt.Sprintf("%-80s", "SIMPLE  =                    T")), 36*400), 1,
+			errs.Corrupt},
 		{"BSCALE", image("BSCALE  = 'text'"), 2, errs.Corrupt},
 		{"PCOUNT below 0", image("PCOUNT  =                   -1"), 2, errs.Corrupt},
 		{"PCOUNT beyond 63 bits", image("PCOUNT  =  9223372036854775807"), 2, errs.Corrupt},
@@ -157,11 +161,14 @@ func TestDamagedTiles(t *testing.T) {
 		at := strings.Index(string(b), "COMPRESSED_IMAGE") // the last line but one of the header
 		data := (at + 2880) / 2880 * 2880
 		for i, change := range []func(b []byte){
-			func(b []byte) { binary.BigEndian.PutUint32(b[data+4:], 1<<30) },          // a place beyond the heap
-			func(b []byte) { binary.BigEndian.PutUint32(b[data:], 0xffffffff) },       // a length below 0
-			func(b []byte) { binary.BigEndian.PutUint32(b[data:], 3) },                // too short
-			func(b []byte) { copy(b[data:], make([]byte, 8)) },                        // no data
-			func(b []byte) { copy(b[data+8*9:], bytes.Repeat([]byte{0xff}, 20)[:2]) }, // other bytes, which Rice may take
+			func(b []byte) { binary.BigEndian.PutUint32(b[data+4:], 1<<30) },    // a place beyond the heap
+			func(b []byte) { binary.BigEndian.PutUint32(b[data:], 0xffffffff) }, // a length below 0
+			func(b []byte) { binary.BigEndian.PutUint32(b[data:], 3) },          // too short
+			func(b []byte) { copy(b[data:], make([]byte, 8)) },                  // no data
+			func(b []byte) {
+				copy(b[data+8*9:],
+					bytes.Repeat([]byte{0xff}, 20)[:2])
+			}, // other bytes, which Rice may take
 		} {
 			d := bytes.Clone(b)
 			change(d)

@@ -28,7 +28,8 @@ type header struct {
 	values map[string]string
 }
 
-// readHeader reads the header at an offset. The first line must have the keyword first, or XTENSION.
+// readHeader reads the header at an offset. The first line must have the keyword first, or
+// XTENSION.
 func readHeader(r io.ReaderAt, size, at int64, number int) (*header, error) {
 	h := &header{number: number, start: at, values: map[string]string{}}
 	b := make([]byte, block)
@@ -91,12 +92,14 @@ func value(text string) string {
 
 // fail returns an error about the HDU.
 func (h *header) fail(want, got string) error {
-	return &errs.Error{Kind: errs.Corrupt, Op: "fits", Subject: fmt.Sprintf("HDU %d, offset %d", h.number, h.start), Want: want, Got: got}
+	return &errs.Error{Kind: errs.Corrupt, Op: "fits", Subject: fmt.Sprintf("HDU %d, offset %d", h.number, h.start),
+		Want: want, Got: got}
 }
 
 // unsupported returns an error about the HDU.
 func (h *header) unsupported(want, got string) error {
-	return &errs.Error{Kind: errs.Unsupported, Op: "fits", Subject: fmt.Sprintf("HDU %d, offset %d", h.number, h.start), Want: want, Got: got}
+	return &errs.Error{Kind: errs.Unsupported, Op: "fits",
+		Subject: fmt.Sprintf("HDU %d, offset %d", h.number, h.start), Want: want, Got: got}
 }
 
 // integer returns the integer of a keyword, or other if the header does not have it.

@@ -21,15 +21,17 @@ type Image struct {
 }
 
 // Open finds the image that is HDU number of a file of size bytes. Numbers begin with 1. A file
-// without so many HDUs is errs.NotFound, and an HDU without an image errs.Unsupported.
+// with fewer HDUs is errs.NotFound, and an HDU without an image errs.Unsupported.
 func Open(r io.ReaderAt, size int64, number int) (*Image, error) {
 	if number < 1 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "fits", Want: "the number of an HDU, from 1 on", Got: fmt.Sprint(number)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "fits", Want: "the number of an HDU, from 1 on",
+			Got: fmt.Sprint(number)}
 	}
 	at := int64(0)
 	for n := 1; ; n++ {
 		if n > 1 && at >= size {
-			return nil, &errs.Error{Kind: errs.NotFound, Op: "fits", Want: fmt.Sprintf("HDU %d", number), Got: fmt.Sprintf("a file with %d", n-1)}
+			return nil, &errs.Error{Kind: errs.NotFound, Op: "fits", Want: fmt.Sprintf("HDU %d", number),
+				Got: fmt.Sprintf("a file with %d", n-1)}
 		}
 		h, err := readHeader(r, size, at, n)
 		if err != nil {
@@ -40,7 +42,8 @@ func Open(r io.ReaderAt, size int64, number int) (*Image, error) {
 			return nil, err
 		}
 		if data > size-h.data || padded(data) > size-h.data {
-			return nil, h.fail(fmt.Sprintf("%d bytes of data, in blocks of %d", data, block), fmt.Sprintf("a file that ends after %d", size-h.data))
+			return nil, h.fail(fmt.Sprintf("%d bytes of data, in blocks of %d", data, block),
+				fmt.Sprintf("a file that ends after %d", size-h.data))
 		}
 		if n == number {
 			return newImage(h, size, data)
@@ -140,7 +143,8 @@ func equivalent(bitpix int, scale, zero float64) tensor.DType {
 // Values are BZERO + BSCALE * element, and truncated to integers for a DType of integers.
 func (m *Image) Read(r io.ReaderAt, dst []byte) error {
 	if want := m.Shape.Len() * m.DType.Size(); len(dst) != want {
-		return &errs.Error{Kind: errs.Invalid, Op: "fits", Want: fmt.Sprintf("room for %d bytes", want), Got: fmt.Sprint(len(dst))}
+		return &errs.Error{Kind: errs.Invalid, Op: "fits", Want: fmt.Sprintf("room for %d bytes", want),
+			Got: fmt.Sprint(len(dst))}
 	}
 	if m.tiles != nil {
 		return m.tiles.read(r, m, dst)
@@ -170,7 +174,8 @@ func (m *Image) Read(r io.ReaderAt, dst []byte) error {
 // fill reads bytes of the file.
 func (m *Image) fill(r io.ReaderAt, p []byte, at int64) error {
 	if at < 0 || at > m.size || int64(len(p)) > m.size-at {
-		return m.header.fail(fmt.Sprintf("%d bytes at offset %d", len(p), at), fmt.Sprintf("a file of %d bytes", m.size))
+		return m.header.fail(fmt.Sprintf("%d bytes at offset %d", len(p), at),
+			fmt.Sprintf("a file of %d bytes", m.size))
 	}
 	n, err := r.ReadAt(p, at)
 	if n == len(p) {

@@ -30,8 +30,8 @@ const (
 	zeroValue = -2147483646
 )
 
-// floats fills raw with the floats of a tile that was quantized: value = scale * integer + zero. With
-// dithering a random number was added to each integer, and 0.5 taken away.
+// floats fills raw with the floats of a tile that was quantized: value = scale * integer + zero.
+// With dithering a random number was added to each integer, and 0.5 taken away.
 func (x *tileReader) floats(number, n int64) error {
 	t := x.t
 	whole := make([]byte, 4*n)

@@ -74,7 +74,8 @@ func (r *bitReader) zeros() (n int, ok bool) {
 func rice(dst, src []byte, width, bytePix, blockSize int) error {
 	r := bitReader{b: src}
 	short := func() error {
-		return &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("%d elements of RICE_1", len(dst)/width), Got: fmt.Sprintf("the end after %d bytes", len(src))}
+		return &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("%d elements of RICE_1", len(dst)/width),
+			Got: fmt.Sprintf("the end after %d bytes", len(src))}
 	}
 	kBits, most := 5, 25
 	switch bytePix {
@@ -103,7 +104,8 @@ func rice(dst, src []byte, width, bytePix, blockSize int) error {
 				upper, found := r.zeros()
 				lower, whole := r.take(int(k) - 1)
 				if ok = found && whole; ok && (k > 32 || upper > math.MaxUint32>>(k-1)) {
-					return &errs.Error{Kind: errs.Corrupt, Want: "a difference of 32 bits", Got: fmt.Sprintf("%d zeros", upper)}
+					return &errs.Error{Kind: errs.Corrupt, Want: "a difference of 32 bits",
+						Got: fmt.Sprintf("%d zeros", upper)}
 				}
 				d = uint32(upper)<<(k-1) | lower
 			}

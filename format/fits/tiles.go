@@ -42,13 +42,15 @@ type column struct {
 }
 
 // columnSizes are the bytes of elements by their types.
-var columnSizes = map[byte]int64{'L': 1, 'X': 1, 'B': 1, 'I': 2, 'J': 4, 'K': 8, 'A': 1, 'E': 4, 'D': 8, 'C': 8, 'M': 16, 'P': 8, 'Q': 16}
+var columnSizes = map[byte]int64{'L': 1, 'X': 1, 'B': 1, 'I': 2, 'J': 4, 'K': 8, 'A': 1, 'E': 4, 'D': 8, 'C': 8,
+	'M': 16, 'P': 8, 'Q': 16}
 
 var columnForm = regexp.MustCompile(`^(\d*)([LXBIJKAEDCMPQ])([LXBIJKAEDCM]?)`)
 
 // newTiling reads the keywords of a compressed image.
 func newTiling(h *header, bitpix int, axes []int64, data int64) (*tiling, error) {
-	t := &tiling{kind: h.values["ZCMPTYPE"], axes: axes, size: data, columns: map[string]column{}, blank: math.NaN(), blockSize: 32, bytePix: 4}
+	t := &tiling{kind: h.values["ZCMPTYPE"], axes: axes, size: data, columns: map[string]column{},
+		blank: math.NaN(), blockSize: 32, bytePix: 4}
 	switch t.kind {
 	case "RICE_1", "RICE_ONE", "GZIP_1", "GZIP_2", "NOCOMPRESS":
 	default:
@@ -325,7 +327,7 @@ func (x *tileReader) plain(dst []byte) error {
 	return nil
 }
 
-// load reads the data of a column in the heap. ok is false if there is none.
+// load reads the data of a column in the heap. ok is false if the row has no data there.
 func (x *tileReader) load(name string) (ok bool, err error) {
 	c, ok := x.t.columns[name]
 	if !ok || c.kind != 'P' && c.kind != 'Q' {
@@ -341,8 +343,9 @@ func (x *tileReader) load(name string) (ok bool, err error) {
 	width := max(1, columnSizes[c.of])
 	room := x.t.size - x.t.heap
 	if n < 0 || at < 0 || at > room || n > (room-at)/width {
-		return false, &errs.Error{Kind: errs.Corrupt, Subject: "column " + name, Want: fmt.Sprintf("data in the heap of %d bytes", room),
-			Got: fmt.Sprintf("%d elements at %d", n, at)}
+		return false, &errs.Error{Kind: errs.Corrupt, Subject: "column " + name,
+			Want: fmt.Sprintf("data in the heap of %d bytes", room),
+			Got:  fmt.Sprintf("%d elements at %d", n, at)}
 	}
 	if n == 0 {
 		return false, nil
@@ -372,8 +375,8 @@ func (x *tileReader) real(name string, other float64) float64 {
 	return other
 }
 
-// inflate decompresses elements of the given width. shuffled says that their first bytes come first,
-// then their second, and so on.
+// inflate decompresses elements of the given width. shuffled says that their first bytes come
+// first, then their second, and so on.
 func inflate(dst, src []byte, width int, shuffled bool) error {
 	z, err := gzip.NewReader(bytes.NewReader(src))
 	if err != nil {

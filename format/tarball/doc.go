@@ -19,6 +19,6 @@
 // # Trust
 //
 // Input may be hostile. The checksum of every header is verified. A header that extends another may
-// have at most 1 MiB. The data of a member must lie in the file. What Scan allocates does not depend
-// on numbers of the file.
+// have at most 1 MiB. The data of a member must lie in the file. What Scan allocates does not
+// depend on numbers of the file.
 package tarball

@@ -13,10 +13,12 @@ import (
 func (s *scanner) extend(more *extended, kind byte, data, size int64) error {
 	s.quiet = false
 	if rest := s.window.size - data; size > rest || padded(size) > rest {
-		return s.fail(data-Block, fmt.Sprintf("%d bytes of a header of type %c", size, kind), fmt.Sprintf("an archive that ends after %d", rest))
+		return s.fail(data-Block, fmt.Sprintf("%d bytes of a header of type %c", size, kind),
+			fmt.Sprintf("an archive that ends after %d", rest))
 	}
 	if size > maxExtension {
-		return s.fail(data-Block, fmt.Sprintf("a header of type %c of at most %d bytes", kind, maxExtension), fmt.Sprint(size))
+		return s.fail(data-Block, fmt.Sprintf("a header of type %c of at most %d bytes", kind, maxExtension),
+			fmt.Sprint(size))
 	}
 	b := make([]byte, size)
 	if err := s.window.readInto(b, data); err != nil {
@@ -63,8 +65,9 @@ func (s *scanner) record(more *extended, all bool, key, value string, at int64) 
 	switch {
 	case key == "path" || key == "linkpath" || key == "size":
 		if all {
-			return &errs.Error{Kind: errs.Unsupported, Op: "tar", Subject: fmt.Sprintf("member %d, offset %d", s.number, at),
-				Want: "a " + key + " for one member", Got: "one for all members"}
+			return &errs.Error{Kind: errs.Unsupported, Op: "tar",
+				Subject: fmt.Sprintf("member %d, offset %d", s.number, at),
+				Want:    "a " + key + " for one member", Got: "one for all members"}
 		}
 	case strings.HasPrefix(key, "GNU.sparse."):
 		more.sparse = true
@@ -94,7 +97,8 @@ func (s *scanner) record(more *extended, all bool, key, value string, at int64) 
 func (s *scanner) sparseMap(at int64) (int64, error) {
 	for {
 		if rest := s.window.size - at; rest < Block {
-			return 0, s.fail(at, "512 bytes of the map of a sparse file", fmt.Sprintf("%d bytes up to the end of the archive", rest))
+			return 0, s.fail(at, "512 bytes of the map of a sparse file",
+				fmt.Sprintf("%d bytes up to the end of the archive", rest))
 		}
 		b, err := s.window.read(at)
 		if err != nil {

@@ -175,7 +175,8 @@ func (s *scanner) header(at int64, own bool) ([]byte, error) {
 		if rest <= 0 && !own {
 			return nil, s.fail(at, "the header that the one before it extends", "the end of the archive")
 		}
-		return nil, s.fail(at, "a header of 512 bytes", fmt.Sprintf("%d bytes up to the end of the archive", max(0, rest)))
+		return nil, s.fail(at, "a header of 512 bytes",
+			fmt.Sprintf("%d bytes up to the end of the archive", max(0, rest)))
 	}
 	b, err := s.window.read(at)
 	if err != nil {
@@ -197,14 +198,16 @@ func (s *scanner) header(at int64, own bool) ([]byte, error) {
 				return nil, err
 			}
 		}
-		return nil, s.fail(at, fmt.Sprintf("a header with the checksum %d", unsigned), fmt.Sprintf("%q", bytes.TrimRight(b[148:156], "\x00 ")))
+		return nil, s.fail(at, fmt.Sprintf("a header with the checksum %d", unsigned),
+			fmt.Sprintf("%q", bytes.TrimRight(b[148:156], "\x00 ")))
 	}
 	return b, nil
 }
 
 // fail returns an error about the bytes at an offset.
 func (s *scanner) fail(at int64, want, got string) error {
-	return &errs.Error{Kind: errs.Corrupt, Op: "tar", Subject: fmt.Sprintf("member %d, offset %d", s.number, at), Want: want, Got: got,
+	return &errs.Error{Kind: errs.Corrupt, Op: "tar", Subject: fmt.Sprintf("member %d, offset %d", s.number, at),
+		Want: want, Got: got,
 		Remedy: "the archive was cut or damaged: copy or write it again"}
 }
 
@@ -220,7 +223,7 @@ func padded(n int64) int64 {
 }
 
 // hasData reports whether members of a type have data, as Python's tarfile takes it: all have, also
-// those of unknown types, but links, devices, folders and pipes.
+// members of unknown types, but links, devices, folders and pipes.
 func hasData(kind byte) bool { return kind < '1' || kind > '6' }
 
 // describe returns name, link and type of the header b.
@@ -320,10 +323,12 @@ func allZero(b []byte) bool {
 // compressed returns an error if b is the beginning of a file that a program compressed.
 func compressed(b []byte) error {
 	for _, c := range []struct{ magic, name string }{
-		{"\x1f\x8b", "gzip"}, {"BZh", "bzip2"}, {"\xfd7zXZ\x00", "xz"}, {"\x28\xb5\x2f\xfd", "zstd"}, {"\x04\x22\x4d\x18", "lz4"},
+		{"\x1f\x8b", "gzip"}, {"BZh", "bzip2"}, {"\xfd7zXZ\x00", "xz"}, {"\x28\xb5\x2f\xfd",
+			"zstd"}, {"\x04\x22\x4d\x18", "lz4"},
 	} {
 		if bytes.HasPrefix(b, []byte(c.magic)) {
-			return &errs.Error{Kind: errs.Unsupported, Op: "tar", Want: "an archive that is not compressed", Got: "one that " + c.name + " compressed",
+			return &errs.Error{Kind: errs.Unsupported, Op: "tar", Want: "an archive that is not compressed",
+				Got:    "one that " + c.name + " compressed",
 				Remedy: "decompress it: members are read where they lie"}
 		}
 	}

@@ -84,7 +84,8 @@ func TestMembers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want = append(want, tarball.Member{Name: strings.TrimSuffix(h.Name, "/"), Link: h.Linkname, Type: h.Typeflag, Size: h.Size})
+			want = append(want,
+				tarball.Member{Name: strings.TrimSuffix(h.Name, "/"), Link: h.Linkname, Type: h.Typeflag, Size: h.Size})
 		}
 		for i := range got {
 			if m := got[i]; m.Data <= m.Header || m.Data%512 != 0 || m.Regular() && m.Size > 0 && b[m.Data] != 'x' {
@@ -136,9 +137,11 @@ func (c *counter) ReadAt(p []byte, at int64) (int, error) {
 // Data of large members is not read, and many small members take few reads.
 func TestReadsNoPayload(t *testing.T) {
 	const large = 4 << 20
-	b := write(t, tar.Header{Name: "a", Size: large}, tar.Header{Name: "b", Size: large}, tar.Header{Name: "c", Size: large})
+	b := write(t, tar.Header{Name: "a", Size: large}, tar.Header{Name: "b", Size: large},
+		tar.Header{Name: "c", Size: large})
 	c := &counter{r: bytes.NewReader(b)}
-	if err := tarball.Scan(c, int64(len(b)), tarball.Options{}, func(tarball.Member) error { return nil }); err != nil || c.bytes > 16<<10 {
+	if err := tarball.Scan(c, int64(len(b)), tarball.Options{},
+		func(tarball.Member) error { return nil }); err != nil || c.bytes > 16<<10 {
 		t.Errorf("%d bytes of %d were read: %v", c.bytes, len(b), err)
 	}
 	small := make([]tar.Header, 10_000)
@@ -148,7 +151,8 @@ func TestReadsNoPayload(t *testing.T) {
 	b = write(t, small...)
 	c = &counter{r: bytes.NewReader(b)}
 	n := 0
-	if err := tarball.Scan(c, int64(len(b)), tarball.Options{}, func(tarball.Member) error { n++; return nil }); err != nil || n != len(small) || c.calls > 400 {
+	if err := tarball.Scan(c, int64(len(b)), tarball.Options{},
+		func(tarball.Member) error { n++; return nil }); err != nil || n != len(small) || c.calls > 400 {
 		t.Errorf("%d members in %d reads: %v", n, c.calls, err)
 	}
 }
@@ -191,7 +195,8 @@ func TestNumbers(t *testing.T) {
 // pax returns a header of type kind with records, and a member behind it.
 func pax(t *testing.T, kind byte, records string) []byte {
 	t.Helper()
-	b := write(t, tar.Header{Name: "x", Size: int64(len(records)), Format: tar.FormatUSTAR}, tar.Header{Name: "a.jpg", Size: 5, Format: tar.FormatUSTAR})
+	b := write(t, tar.Header{Name: "x", Size: int64(len(records)), Format: tar.FormatUSTAR},
+		tar.Header{Name: "a.jpg", Size: 5, Format: tar.FormatUSTAR})
 	b[156] = kind
 	copy(b[512:], records)
 	reseal(b, 0)
@@ -230,7 +235,8 @@ func TestPax(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || len(m) != 1 || m[0].Name != c.want.Name || m[0].Size != c.want.Size || m[0].Header != 0 || m[0].Data != 1536 {
+		if err != nil || len(m) != 1 || m[0].Name != c.want.Name || m[0].Size != c.want.Size || m[0].Header != 0 ||
+			m[0].Data != 1536 {
 			t.Errorf("%s: got %+v, %v", c.name, m, err)
 		}
 	}
@@ -255,7 +261,8 @@ func TestPax(t *testing.T) {
 
 // A sparse file is described, and what follows it is found.
 func TestSparse(t *testing.T) {
-	b := write(t, tar.Header{Name: "s.bin", Size: 1024, Format: tar.FormatGNU}, tar.Header{Name: "b.jpg", Size: 5, Format: tar.FormatGNU})
+	b := write(t, tar.Header{Name: "s.bin", Size: 1024, Format: tar.FormatGNU},
+		tar.Header{Name: "b.jpg", Size: 5, Format: tar.FormatGNU})
 	b[156] = 'S'
 	reseal(b, 0)
 	m, err := scan(b, tarball.Options{})
@@ -282,12 +289,14 @@ func TestErrorsOfReads(t *testing.T) {
 	b := write(t, tar.Header{Name: "a.jpg", Size: 5})
 	failed := errors.New("no disk")
 	for n := range 1 {
-		err := tarball.Scan(failing{bytes.NewReader(b), n, failed}, int64(len(b)), tarball.Options{Lenient: true}, func(tarball.Member) error { return nil })
+		err := tarball.Scan(failing{bytes.NewReader(b), n, failed}, int64(len(b)), tarball.Options{Lenient: true},
+			func(tarball.Member) error { return nil })
 		if !errors.Is(err, failed) {
 			t.Errorf("read %d: %v", n, err)
 		}
 	}
-	if err := tarball.Scan(bytes.NewReader(b), int64(len(b)), tarball.Options{}, func(tarball.Member) error { return failed }); !errors.Is(err, failed) {
+	if err := tarball.Scan(bytes.NewReader(b), int64(len(b)), tarball.Options{},
+		func(tarball.Member) error { return failed }); !errors.Is(err, failed) {
 		t.Error(err)
 	}
 }
@@ -302,13 +311,16 @@ func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 
 // FuzzScan goes through archives. Members lie in the file, one behind the other.
 func FuzzScan(f *testing.F) {
-	f.Add(write(f, tar.Header{Name: "a.jpg", Size: 5}, tar.Header{Name: strings.Repeat("n", 200), Size: 700, Format: tar.FormatGNU}))
-	f.Add(write(f, tar.Header{Name: strings.Repeat("n", 200), Size: 3, Format: tar.FormatPAX}, tar.Header{Name: "l", Linkname: "x", Typeflag: tar.TypeSymlink}))
+	f.Add(write(f, tar.Header{Name: "a.jpg", Size: 5},
+		tar.Header{Name: strings.Repeat("n", 200), Size: 700, Format: tar.FormatGNU}))
+	f.Add(write(f, tar.Header{Name: strings.Repeat("n", 200), Size: 3, Format: tar.FormatPAX},
+		tar.Header{Name: "l", Linkname: "x", Typeflag: tar.TypeSymlink}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, o := range []tarball.Options{{}, {Lenient: true}} {
 			end := int64(0)
 			_ = tarball.Scan(bytes.NewReader(b), int64(len(b)), o, func(m tarball.Member) error {
-				if m.Header < end || m.Data < m.Header+512 || m.Size < 0 || m.Data > int64(len(b)) || m.Size > int64(len(b))-m.Data {
+				if m.Header < end || m.Data < m.Header+512 || m.Size < 0 || m.Data > int64(len(b)) ||
+					m.Size > int64(len(b))-m.Data {
 					t.Fatalf("%+v in %d bytes", m, len(b))
 				}
 				end = m.Data + m.Size
@@ -326,7 +338,8 @@ func BenchmarkScan(b *testing.B) {
 	data := write(b, headers...)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := tarball.Scan(bytes.NewReader(data), int64(len(data)), tarball.Options{}, func(tarball.Member) error { return nil }); err != nil {
+		if err := tarball.Scan(bytes.NewReader(data), int64(len(data)), tarball.Options{},
+			func(tarball.Member) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -41,8 +41,9 @@ func ReadIndex(r io.Reader, size int64, visit func(Sample) error) error {
 		fields = 4
 	default:
 		if strings.HasPrefix(version, "v") && len(version) < 10 {
-			return &errs.Error{Kind: errs.Unsupported, Op: "webdataset", Subject: "line 1", Want: "an index of v1.1 or v1.2",
-				Got: strconv.Quote(version), Remedy: "make the index again with wds2idx"}
+			return &errs.Error{Kind: errs.Unsupported, Op: "webdataset", Subject: "line 1",
+				Want: "an index of v1.1 or v1.2",
+				Got:  strconv.Quote(version), Remedy: "make the index again with wds2idx"}
 		}
 		return lineError(1, `"v1.2" and the number of samples`, head)
 	}
@@ -118,7 +119,8 @@ func (s *Sample) parse(line string, number int64, fields int, size int64) error 
 			return lineError(number, "an offset that is a multiple of 512", []byte(list[1]))
 		}
 		if c.Offset > size || c.Size > size-c.Offset {
-			return lineError(number, fmt.Sprintf("a component inside of the archive of %d bytes", size), []byte(list[0]+" "+list[1]+" "+list[2]))
+			return lineError(number, fmt.Sprintf("a component inside of the archive of %d bytes", size),
+				[]byte(list[0]+" "+list[1]+" "+list[2]))
 		}
 		if fields > 3 {
 			c.File = list[3]
@@ -136,14 +138,15 @@ func lineError(number int64, want string, got []byte) error {
 	if got != nil {
 		text = strconv.Quote(string(got[:min(len(got), 100)]))
 	}
-	return &errs.Error{Kind: errs.Corrupt, Op: "webdataset", Subject: fmt.Sprintf("line %d", number), Want: want, Got: text,
+	return &errs.Error{Kind: errs.Corrupt, Op: "webdataset", Subject: fmt.Sprintf("line %d", number), Want: want,
+		Got:    text,
 		Remedy: "make the index again with wds2idx"}
 }
 
 // WriteIndex writes the index of an archive of size bytes, of version 1.2, as wds2idx does. There
-// are two differences. A component behind a header with a long name of GNU tar has the offset of its
-// data, and not of the name. An archive that is damaged is an error. An archive without samples, and
-// one with blanks in names, which an index cannot have, are errs.Invalid.
+// are two differences. A component behind a header with a long name of GNU tar has the offset of
+// its data, and not of the name. An archive that is damaged is an error. An archive without
+// samples, and one with blanks in names, which an index cannot have, are errs.Invalid.
 func WriteIndex(w io.Writer, r io.ReaderAt, size int64) error {
 	var text []byte
 	count := 0
@@ -151,8 +154,9 @@ func WriteIndex(w io.Writer, r io.ReaderAt, size int64) error {
 		count++
 		for i, c := range s.Components {
 			if strings.ContainsAny(c.File, " \t\r\n\v\f") {
-				return &errs.Error{Kind: errs.Invalid, Op: "webdataset", Subject: strconv.Quote(c.File), Want: "names without blanks, for an index",
-					Got: "a blank", Remedy: "read the archive without an index of this kind"}
+				return &errs.Error{Kind: errs.Invalid, Op: "webdataset", Subject: strconv.Quote(c.File),
+					Want: "names without blanks, for an index",
+					Got:  "a blank", Remedy: "read the archive without an index of this kind"}
 			}
 			if i > 0 {
 				text = append(text, ' ')

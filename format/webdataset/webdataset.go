@@ -16,17 +16,17 @@ type Rules uint8
 
 // The rules. All take regular files alone.
 const (
-	// Direct is the reader of DALI without an index. A file without a dot is a sample of its own, whose
-	// component has the whole name. A file whose name begins with a dot is left out if it lies in no
-	// folder, and is a component of a sample with the key of the folder if it does.
+	// Direct is the reader of DALI without an index. A file without a dot is a sample of its own,
+	// whose component has the whole name. A file whose name begins with a dot is left out if it lies
+	// in no folder, and is a component of a sample with the key of the folder if it does.
 	Direct Rules = iota
-	// Indexed is wds2idx, the program that makes indexes for DALI. It leaves out all files whose names begin
-	// with a dot. The last letter of a name without a dot does not count as part of the key, so a file
-	// whose name is one letter is left out.
+	// Indexed is wds2idx, the program that makes indexes for DALI. It leaves out all files whose names
+	// begin with a dot. The last letter of a name without a dot does not count as part of the key, so
+	// a file whose name is one letter is left out.
 	Indexed
-	// Packaged is the package webdataset. Components are in lower case; files without a dot, files whose
-	// names begin with a dot, and names such as __meta__ are left out. A component that comes twice in
-	// a sample is an error. An archive with a header that is damaged ends there.
+	// Packaged is the package webdataset. Components are in lower case; files without a dot, files
+	// whose names begin with a dot, and names such as __meta__ are left out. A component that comes
+	// twice in a sample is an error. An archive with a header that is damaged ends there.
 	Packaged
 )
 
@@ -49,8 +49,8 @@ type Sample struct {
 }
 
 // Samples calls visit for each sample of an archive of size bytes, in their order, and returns the
-// error of visit if it has one. The components are valid during the call. Errors are those of
-// tarball.Scan; the files before the damage are not delivered as a sample.
+// error of visit if it has one. The components are valid during the call. It returns the errors
+// of tarball.Scan; the files before the damage are not delivered as a sample.
 func Samples(r io.ReaderAt, size int64, rules Rules, visit func(Sample) error) error {
 	var s Sample
 	err := tarball.Scan(r, size, tarball.Options{Lenient: rules == Packaged}, func(m tarball.Member) error {
@@ -89,16 +89,19 @@ func Samples(r io.ReaderAt, size int64, rules Rules, visit func(Sample) error) e
 func (s *Sample) once(name, file string) error {
 	for _, c := range s.Components {
 		if c.Name == name {
-			return &errs.Error{Kind: errs.Invalid, Op: "webdataset", Subject: "sample " + strconv.Quote(s.Key) + ", component " + strconv.Quote(name),
-				Want: "one file", Got: fmt.Sprintf("%q and %q", c.File, file), Remedy: "write the archive with one file a component"}
+			return &errs.Error{Kind: errs.Invalid, Op: "webdataset",
+				Subject: "sample " + strconv.Quote(s.Key) + ", component " + strconv.Quote(name),
+				Want:    "one file", Got: fmt.Sprintf("%q and %q", c.File,
+					file), Remedy: "write the archive with one file a component"}
 		}
 	}
 	return nil
 }
 
 func sparse(name string) error {
-	return &errs.Error{Kind: errs.Unsupported, Op: "webdataset", Subject: strconv.Quote(name), Want: "a file whose bytes lie in the archive",
-		Got: "a sparse file", Remedy: "write the archive without --sparse"}
+	return &errs.Error{Kind: errs.Unsupported, Op: "webdataset", Subject: strconv.Quote(name),
+		Want: "a file whose bytes lie in the archive",
+		Got:  "a sparse file", Remedy: "write the archive without --sparse"}
 }
 
 // Split returns the key of the sample and the name of the component that a file of an archive

@@ -20,7 +20,8 @@ func write(t testing.TB, names ...string) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, n := range names {
-		if err := w.WriteHeader(&tar.Header{Name: n, Size: int64(len(n)), Mode: 0o644, Typeflag: tar.TypeReg}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: n, Size: int64(len(n)), Mode: 0o644,
+			Typeflag: tar.TypeReg}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Write([]byte(n)); err != nil {
@@ -43,7 +44,8 @@ func TestSplit(t *testing.T) {
 		dali, wds2idx, python part
 	}{
 		{"a.jpg", part{"a", "jpg", true}, part{"a", "jpg", true}, part{"a", "jpg", true}},
-		{"d.e/a.seg.PNG", part{"d.e/a", "seg.PNG", true}, part{"d.e/a", "seg.PNG", true}, part{"d.e/a", "seg.png", true}},
+		{"d.e/a.seg.PNG", part{"d.e/a", "seg.PNG", true}, part{"d.e/a", "seg.PNG", true},
+			part{"d.e/a", "seg.png", true}},
 		{"a.", part{"a", "", true}, part{"a", "", true}, part{"a", "", true}},
 		{"a..jpg", part{"a", ".jpg", true}, part{"a", ".jpg", true}, part{"a", ".jpg", true}},
 		{"ab", part{"ab", "ab", true}, part{"a", "ab", true}, part{}},
@@ -100,7 +102,8 @@ func TestSamples(t *testing.T) {
 	}
 	stop := errors.New("stop")
 	n := 0
-	err := webdataset.Samples(bytes.NewReader(b), int64(len(b)), webdataset.Direct, func(webdataset.Sample) error { n++; return stop })
+	err := webdataset.Samples(bytes.NewReader(b), int64(len(b)), webdataset.Direct,
+		func(webdataset.Sample) error { n++; return stop })
 	if !errors.Is(err, stop) || n != 1 {
 		t.Errorf("%v after %d samples", err, n)
 	}
@@ -177,9 +180,11 @@ func TestWriteIndex(t *testing.T) {
 	if err != nil || text.String() != want {
 		t.Errorf("got %q, %v", text.String(), err)
 	}
-	for name, b := range map[string][]byte{"blanks": write(t, "a b.jpg"), "no samples": write(t, "d/a"), "nothing": write(t)} {
+	for name, b := range map[string][]byte{"blanks": write(t, "a b.jpg"), "no samples": write(t, "d/a"),
+		"nothing": write(t)} {
 		text.Reset()
-		if err := webdataset.WriteIndex(&text, bytes.NewReader(b), int64(len(b))); !errors.Is(err, errs.Invalid) || text.Len() > 0 {
+		if err := webdataset.WriteIndex(&text, bytes.NewReader(b), int64(len(b))); !errors.Is(err,
+			errs.Invalid) || text.Len() > 0 {
 			t.Errorf("%s: %q, %v", name, text.String(), err)
 		}
 	}
@@ -190,18 +195,20 @@ func FuzzSamples(f *testing.F) {
 	f.Add(write(f, "a.jpg", "a.cls", "b.jpg"), byte(0))
 	f.Add(write(f, "d/.x", "ab", "__m__"), byte(1))
 	f.Fuzz(func(t *testing.T, b []byte, r byte) {
-		_ = webdataset.Samples(bytes.NewReader(b), int64(len(b)), webdataset.Rules(r%3), func(s webdataset.Sample) error {
-			if s.Key == "" || len(s.Components) == 0 {
-				t.Fatalf("%+v", s)
-			}
-			return nil
-		})
+		_ = webdataset.Samples(bytes.NewReader(b), int64(len(b)), webdataset.Rules(r%3),
+			func(s webdataset.Sample) error {
+				if s.Key == "" || len(s.Components) == 0 {
+					t.Fatalf("%+v", s)
+				}
+				return nil
+			})
 		var text bytes.Buffer
 		if err := webdataset.WriteIndex(&text, bytes.NewReader(b), int64(len(b))); err != nil {
 			return
 		}
 		n := 0
-		if err := webdataset.ReadIndex(&text, int64(len(b)), func(webdataset.Sample) error { n++; return nil }); err != nil || n == 0 {
+		if err := webdataset.ReadIndex(&text, int64(len(b)),
+			func(webdataset.Sample) error { n++; return nil }); err != nil || n == 0 {
 			t.Fatalf("%d samples, %v", n, err)
 		}
 	})

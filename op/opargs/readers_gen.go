@@ -100,7 +100,8 @@ type ReadersNumpy struct {
 	// Paths of the files, in this order, instead of file_root.
 	Files []string `op:"files"`
 
-	// First element of the region on each axis; the default is 0. One number is for all axes.
+	// First element of the region on each axis; the default is 0. One number is for all axes. The region is the
+	// same for all samples: the operator slice takes one per sample.
 	RoiStart []int `op:"roi_start"`
 
 	// Start of the region on each axis, relative to the extents.
@@ -263,7 +264,7 @@ type ReadersWebdataset struct {
 	Ext []string `op:"ext"`
 
 	// Indexes of the archives that wds2idx made, version 1.1 or 1.2; by default bivouac.index beside the first
-	// archive, or if there is none, the archives are read.
+	// archive, or without that, the headers of the archives.
 	IndexPaths []string `op:"index_paths"`
 
 	// What a sample without a component is: "empty" (the output is empty; the default), "skip" (it is left out)

@@ -14,7 +14,8 @@ import (
 func Fits(dir string, n int) (name string, args op.Args, err error) {
 	for i := range n {
 		var b bytes.Buffer
-		for _, line := range []string{"SIMPLE  =                    T", "BITPIX  =                   32", "NAXIS   =                    1",
+		for _, line := range []string{"SIMPLE  =                    T", "BITPIX  =                   32",
+			"NAXIS   =                    1",
 			"NAXIS1  =                    2", "END"} {
 			fmt.Fprintf(&b, "%-80s", line)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// Sequence makes n+1 images of 2 x 2 gray pixels in one folder, so that there are n sequences of two
-// frames. The first pixel of sequence i is i modulo 256.
+// Sequence makes n+1 images of 2 x 2 gray pixels in one folder, so that there are n sequences of
+// two frames. The first pixel of sequence i is i modulo 256.
 func Sequence(dir string, n int) (name string, args op.Args, err error) {
 	folder := filepath.Join(dir, "stream")
 	if err := os.MkdirAll(folder, 0o777); err != nil {

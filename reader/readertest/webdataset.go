@@ -40,7 +40,8 @@ func Tar(path string, members ...Member) error {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, m := range members {
-		if err := w.WriteHeader(&tar.Header{Name: m.Name, Size: int64(len(m.Data)), Mode: 0o644, Typeflag: tar.TypeReg}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: m.Name, Size: int64(len(m.Data)), Mode: 0o644,
+			Typeflag: tar.TypeReg}); err != nil {
 			return err
 		}
 		if _, err := w.Write(m.Data); err != nil {

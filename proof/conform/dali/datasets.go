@@ -173,8 +173,8 @@ func numpySet(ctx context.Context, n int) (string, error) {
 	return dir, nil
 }
 
-// webdatasetSet makes archives with so many samples each: a text, an image in two of three, and the
-// number.
+// webdatasetSet makes archives, of which each has perShard samples: a text, an image in two of
+// three, and the number.
 func webdatasetSet(ctx context.Context, perShard []int, index bool) (op.Args, error) {
 	dir := filepath.Join(suite.Scratch(ctx), strings.ReplaceAll(fmt.Sprintf("webdataset-%v", perShard), " ", "-"))
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -195,7 +195,8 @@ func webdatasetSet(ctx context.Context, perShard []int, index bool) (op.Args, er
 				files = [][2]string{files[0], image, files[1]}
 			}
 			for _, f := range files {
-				h := &tar.Header{Name: fmt.Sprintf("dir/%04d.%s", k, f[0]), Size: int64(len(f[1])), Mode: 0o644, Format: tar.FormatUSTAR}
+				h := &tar.Header{Name: fmt.Sprintf("dir/%04d.%s", k, f[0]), Size: int64(len(f[1])), Mode: 0o644,
+					Format: tar.FormatUSTAR}
 				if err := w.WriteHeader(h); err != nil {
 					return nil, err
 				}

@@ -52,7 +52,8 @@ func daliOps(t *testing.T) map[string]daliOp {
 			schemas[o.Schema] = o
 		}
 		for _, o := range file.Ops {
-			if newer, ok := schemas[o.AliasFor]; ok && len(o.Args) < len(newer.Args) { // of old names of readers, DALI lists no arguments
+			// DALI lists no arguments of old names of readers.
+			if newer, ok := schemas[o.AliasFor]; ok && len(o.Args) < len(newer.Args) {
 				o.Args = newer.Args
 			}
 			ops[strings.TrimPrefix(o.Fn, "fn.")] = o

@@ -19,9 +19,9 @@ import (
 	"github.com/bivouac-ml/bivouac/proof/conform/suite"
 )
 
-// otherIndexes are the archives whose index is not that of wds2idx, which takes offsets and names
-// from the messages of GNU tar: "data" where it has the offset of a long name instead of the data,
-// "refused" where the archive is damaged.
+// otherIndexes are the archives whose index differs from the index of wds2idx, which takes offsets
+// and names from the messages of GNU tar: "data" where it has the offset of a long name instead of
+// the data, "refused" where the archive is damaged.
 var otherIndexes = map[string]string{
 	"gnu-long.tar":            "data",
 	"edge-truncated-data.tar": "refused", "edge-truncated-header.tar": "refused", "edge-bad-checksum.tar": "refused",
@@ -31,7 +31,8 @@ var otherIndexes = map[string]string{
 // webdataset, and of wds2idx.
 func compareTar(_ context.Context, r *suite.Report, o *suite.Object, content []byte) {
 	if bytes.HasPrefix(content, []byte("\x1f\x8b")) {
-		if err := tarball.Scan(bytes.NewReader(content), int64(len(content)), tarball.Options{}, nil); !errors.Is(err, errs.Unsupported) {
+		if err := tarball.Scan(bytes.NewReader(content), int64(len(content)), tarball.Options{},
+			nil); !errors.Is(err, errs.Unsupported) {
 			r.Fail("a compressed archive: got %v, want it refused", err)
 		}
 		z, err := gzip.NewReader(bytes.NewReader(content))
@@ -50,10 +51,11 @@ func compareTar(_ context.Context, r *suite.Report, o *suite.Object, content []b
 
 func compareMembers(r *suite.Report, o *suite.Object, content []byte) {
 	var got []string
-	err := tarball.Scan(bytes.NewReader(content), int64(len(content)), tarball.Options{Lenient: true}, func(m tarball.Member) error {
-		got = append(got, fmt.Sprintf("%q %q %d %d %d", m.Name, string(m.Type), m.Size, m.Header, m.Data))
-		return nil
-	})
+	err := tarball.Scan(bytes.NewReader(content), int64(len(content)), tarball.Options{Lenient: true},
+		func(m tarball.Member) error {
+			got = append(got, fmt.Sprintf("%q %q %d %d %d", m.Name, string(m.Type), m.Size, m.Header, m.Data))
+			return nil
+		})
 	if o.Has("python_tarfile_error") != (err != nil) {
 		r.Fail("python_tarfile: got %v, want %v", err, o.Get("python_tarfile_error"))
 	}
@@ -63,7 +65,9 @@ func compareMembers(r *suite.Report, o *suite.Object, content []byte) {
 	var want []string
 	for i, v := range o.List("python_tarfile") {
 		m := suite.NewObject(r, fmt.Sprintf("python_tarfile[%d].", i), v)
-		want = append(want, fmt.Sprintf("%q %q %d %d %d", m.Str("name"), m.Str("type"), m.Integer("size"), m.Integer("offset"), m.Integer("data_offset")))
+		want = append(want,
+			fmt.Sprintf("%q %q %d %d %d", m.Str("name"), m.Str("type"), m.Integer("size"), m.Integer("offset"),
+				m.Integer("data_offset")))
 		m.Done()
 	}
 	if !slices.Equal(got, want) {
@@ -74,14 +78,15 @@ func compareMembers(r *suite.Report, o *suite.Object, content []byte) {
 // A sample that webdataset delivers before an error is delivered here too.
 func compareSamples(r *suite.Report, o *suite.Object, content []byte) {
 	var got []map[string]string
-	err := webdataset.Samples(bytes.NewReader(content), int64(len(content)), webdataset.Packaged, func(s webdataset.Sample) error {
-		m := map[string]string{"__key__": s.Key}
-		for _, c := range s.Components {
-			m[c.Name] = textOf(content[c.Offset:][:c.Size])
-		}
-		got = append(got, m)
-		return nil
-	})
+	err := webdataset.Samples(bytes.NewReader(content), int64(len(content)), webdataset.Packaged,
+		func(s webdataset.Sample) error {
+			m := map[string]string{"__key__": s.Key}
+			for _, c := range s.Components {
+				m[c.Name] = textOf(content[c.Offset:][:c.Size])
+			}
+			got = append(got, m)
+			return nil
+		})
 	if o.Has("webdataset_error") != (err != nil) {
 		r.Fail("webdataset: got %v, want %v", err, o.Get("webdataset_error"))
 	}
@@ -172,7 +177,8 @@ func compareReadIndex(r *suite.Report, text string, size int64) {
 		r.Fail("index read and written: got %q, %v, want %q", again.String(), err, text)
 	}
 	samples := 0
-	err = webdataset.ReadIndex(strings.NewReader(old.String()), size, func(webdataset.Sample) error { samples++; return nil })
+	err = webdataset.ReadIndex(strings.NewReader(old.String()), size,
+		func(webdataset.Sample) error { samples++; return nil })
 	if err != nil || samples != strings.Count(text, "\n")-1 {
 		r.Fail("index of version 1.1: got %d samples, %v, of %q", samples, err, old.String())
 	}
