@@ -117,7 +117,7 @@ func (f *files) named(ctx context.Context, c *op.Config) error {
 	names, labels := op.Get[[]string](c, "files"), op.Get[[]int](c, "labels")
 	for i, name := range names {
 		if err := ctx.Err(); err != nil {
-			return fileError(f.root, err)
+			return fileError(fileName, f.root, err)
 		}
 		label := i
 		if c.Has("labels") {
@@ -137,7 +137,7 @@ func (f *files) named(ctx context.Context, c *op.Config) error {
 func (f *files) stat(name string, label int32) error {
 	info, err := os.Stat(f.resolve(name))
 	if err != nil {
-		return fileError(f.resolve(name), err)
+		return fileError(fileName, f.resolve(name), err)
 	}
 	if info.IsDir() {
 		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.resolve(name), Want: "a file", Got: "a directory"}
@@ -159,7 +159,7 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 	if info, err := os.Stat(f.root); err == nil && !info.IsDir() {
 		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "a directory", Got: "a file"}
 	}
-	classes, err := classesOf(f.root)
+	classes, err := classesOf(fileName, f.root)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 			Remedy: "move the files into folders, or list them in the argument files"}
 	}
 	seen := 0
-	lists, err := listAll(ctx, f.root, classes, matchFile)
+	lists, err := listAll(ctx, fileName, f.root, classes, matchFile)
 	if err != nil {
 		return err
 	}
@@ -196,10 +196,10 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 
 // classesOf returns the names of the folders in a directory, sorted by their bytes. A link counts
 // as its target.
-func classesOf(dir string) ([]string, error) {
+func classesOf(op, dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir) // ReadDir sorts the names
 	if err != nil {
-		return nil, fileError(dir, err)
+		return nil, fileError(op, dir, err)
 	}
 	var list []string
 	for _, e := range entries {
@@ -207,7 +207,7 @@ func classesOf(dir string) ([]string, error) {
 		if e.Type()&fs.ModeSymlink != 0 {
 			info, err := os.Stat(filepath.Join(dir, e.Name()))
 			if err != nil {
-				return nil, fileError(filepath.Join(dir, e.Name()), err)
+				return nil, fileError(op, filepath.Join(dir, e.Name()), err)
 			}
 			is = info.IsDir()
 		}
@@ -327,17 +327,18 @@ func readError(err error) error {
 	return &errs.Error{Kind: kindOf(err), Err: err}
 }
 
-func fileError(path string, err error) error {
+// fileError returns an error of the reader op about a file.
+func fileError(op, path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) { // the name may be a URL or a home directory
 		if other := errs.CheckPath(path); other != nil {
-			return errs.Wrap(fileName, "", other)
+			return errs.Wrap(op, "", other)
 		}
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		err = p.Err
 	}
-	return &errs.Error{Kind: kindOf(err), Op: fileName, Subject: path, Err: err}
+	return &errs.Error{Kind: kindOf(err), Op: op, Subject: path, Err: err}
 }
 
 func kindOf(err error) errs.Kind {

@@ -28,7 +28,7 @@ func (f *files) listed(ctx context.Context, c *op.Config) error {
 	}
 	file, err := os.Open(list)
 	if err != nil {
-		return fileError(list, err)
+		return fileError(fileName, list, err)
 	}
 	defer file.Close()
 	lines := bufio.NewReaderSize(file, maxListLine)
@@ -38,7 +38,7 @@ func (f *files) listed(ctx context.Context, c *op.Config) error {
 		case errors.Is(err, bufio.ErrBufferFull):
 			return listError(list, number, fmt.Sprintf("a line of at most %d bytes", maxListLine), "a longer line")
 		case err != nil && !errors.Is(err, io.EOF):
-			return fileError(list, err)
+			return fileError(fileName, list, err)
 		}
 		if err := f.entry(ctx, list, number, strings.TrimRight(string(line), " \t\r\n")); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (f *files) listed(ctx context.Context, c *op.Config) error {
 // entry adds the file of one line of a list.
 func (f *files) entry(ctx context.Context, list string, number int, line string) error {
 	if err := ctx.Err(); err != nil {
-		return fileError(list, err)
+		return fileError(fileName, list, err)
 	}
 	if line == "" {
 		return nil

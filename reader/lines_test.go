@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -390,7 +391,7 @@ func TestCompressedText(t *testing.T) {
 		for _, ext := range []string{".gz", ".zst"} {
 			args["path"] = put(t, dir, name+ext, compress(t, ext, data))
 			packed := must(t, kind, args)
-			if plain.Info() != packed.Info() {
+			if !reflect.DeepEqual(plain.Info(), packed.Info()) {
 				t.Errorf("%s%s: %+v, want %+v", name, ext, packed.Info(), plain.Info())
 			}
 			for id := int64(0); id < plain.Info().Samples; id += 997 {

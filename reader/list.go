@@ -14,6 +14,7 @@ import (
 // listing lists the files of a folder whose names match. Names lie back to back, without a pointer
 // per file.
 type listing struct {
+	op    string // the reader, for errors
 	dir   string
 	text  strings.Builder
 	files []entry
@@ -43,14 +44,14 @@ func (l *listing) sort() {
 const piece = 1024
 
 // listAll returns the files of the folders. It lists several folders at a time and waits for all
-// goroutines. It returns the error of the first folder that has one.
-func listAll(ctx context.Context, root string, folders []string, match func(name string) bool) ([]listing, error) {
+// goroutines. It returns the error of the first folder that has one, which begins with op.
+func listAll(ctx context.Context, op, root string, folders []string, match func(name string) bool) ([]listing, error) {
 	lists := make([]listing, len(folders))
-	err := eachOf(ctx, root, len(lists), func(i int) error {
+	err := eachOf(ctx, op, root, len(lists), func(i int) error {
 		l := &lists[i]
-		l.dir = filepath.Join(root, folders[i])
+		l.op, l.dir = op, filepath.Join(root, folders[i])
 		if err := l.read(match); err != nil {
-			return fileError(l.dir, err)
+			return fileError(op, l.dir, err)
 		}
 		l.sort()
 		return nil
@@ -65,7 +66,7 @@ func listAll(ctx context.Context, root string, folders []string, match func(name
 			parts = append(parts, part{i, lo, min(lo+piece, len(lists[i].files))})
 		}
 	}
-	return lists, eachOf(ctx, root, len(parts), func(i int) error {
+	return lists, eachOf(ctx, op, root, len(parts), func(i int) error {
 		p := parts[i]
 		return lists[p.list].measure(p.lo, p.hi)
 	})
@@ -73,7 +74,7 @@ func listAll(ctx context.Context, root string, folders []string, match func(name
 
 // eachOf calls f for 0 to n-1, several at a time: waiting for a file system needs no processor. It
 // returns the error of the smallest number.
-func eachOf(ctx context.Context, root string, n int, f func(i int) error) error {
+func eachOf(ctx context.Context, op, root string, n int, f func(i int) error) error {
 	const most = 16
 	var next atomic.Int64
 	var mu sync.Mutex
@@ -89,7 +90,7 @@ func eachOf(ctx context.Context, root string, n int, f func(i int) error) error 
 				}
 				err := ctx.Err()
 				if err != nil {
-					err = fileError(root, err)
+					err = fileError(op, root, err)
 				} else {
 					err = f(i)
 				}

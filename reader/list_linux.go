@@ -71,7 +71,7 @@ func openDir(dir string, flags int) (fd int, err error) {
 func (l *listing) measure(lo, hi int) error {
 	fd, err := openDir(l.dir, unix.O_PATH)
 	if err != nil {
-		return fileError(l.dir, err)
+		return fileError(l.op, l.dir, err)
 	}
 	defer unix.Close(fd) //nolint:errcheck // nothing was written
 	var st unix.Stat_t
@@ -83,7 +83,7 @@ func (l *listing) measure(lo, hi int) error {
 			}
 		}
 		if err != nil {
-			return fileError(filepath.Join(l.dir, l.name(*f)), err)
+			return fileError(l.op, filepath.Join(l.dir, l.name(*f)), err)
 		}
 		if f.size = st.Size; st.Mode&unix.S_IFMT != unix.S_IFREG {
 			f.size = -1

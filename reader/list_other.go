@@ -33,7 +33,7 @@ func (l *listing) measure(lo, hi int) error {
 		path := filepath.Join(l.dir, l.name(*f))
 		info, err := os.Stat(path)
 		if err != nil {
-			return fileError(path, err)
+			return fileError(l.op, path, err)
 		}
 		if f.size = info.Size(); !info.Mode().IsRegular() {
 			f.size = -1

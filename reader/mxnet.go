@@ -81,8 +81,8 @@ func init() {
 	alias("mxnet_reader", s, o)
 }
 
-// images is the records of RecordIO files.
-type images struct{ *container }
+// imageRecords is the records of RecordIO files.
+type imageRecords struct{ *container }
 
 func openMXNet(ctx context.Context, c *op.Config) (Source, error) {
 	set, err := openSet(ctx, c, mxnetName, "path")
@@ -90,7 +90,7 @@ func openMXNet(ctx context.Context, c *op.Config) (Source, error) {
 		return nil, err
 	}
 	x, err := recordioIndex(ctx, c, set)
-	var m images
+	var m imageRecords
 	if err == nil {
 		m.container, err = newContainer(mxnetName, set, x, nil)
 	}
@@ -232,7 +232,7 @@ type recordReader struct {
 }
 
 // Fetch implements Source.
-func (m *images) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
+func (m *imageRecords) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
 	w := op.PerWorker[recordReader](dst)
 	for s, id := range ids {
 		if err := ctx.Err(); err != nil {
@@ -245,7 +245,7 @@ func (m *images) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
 	return nil
 }
 
-func (m *images) sample(ctx context.Context, id int64, s int, dst *op.Block, w *recordReader) error {
+func (m *imageRecords) sample(ctx context.Context, id int64, s int, dst *op.Block, w *recordReader) error {
 	at, err := m.index.Span(id)
 	if err != nil {
 		return err

@@ -47,7 +47,9 @@ func constructor(b *bytes.Buffer, s *op.Schema) {
 	camel := func(name string) string {
 		var out strings.Builder
 		for word := range strings.SplitSeq(name, "_") {
-			out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+			if word != "" { // an operator without a module
+				out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+			}
 		}
 		return out.String()
 	}

@@ -4,6 +4,17 @@ package readers
 
 import "github.com/bivouac-ml/bivouac/op/opargs"
 
+// NewFits returns a reader of kind experimental.readers.fits.
+//
+// Reads images of FITS files, plain or compressed tile by tile. Each output is an image of each file; all have
+// the type and the number of axes of the first file.
+//
+// Outputs:
+//   - image: the image of an HDU, in C order
+func NewFits(args opargs.ExperimentalReadersFits, o Options) (*Reader, error) {
+	return New("experimental.readers.fits", args, o)
+}
+
 // NewCsv returns a reader of kind readers.csv.
 //
 // Reads CSV: each row is a sample, and each column is an output of shape [n]. A column of text gives the bytes
@@ -60,6 +71,17 @@ func NewMxnet(args opargs.ReadersMxnet, o Options) (*Reader, error) {
 //   - columns: one output for each of columns, in their order: a row of the array
 func NewNpz(args opargs.ReadersNpz, o Options) (*Reader, error) { return New("readers.npz", args, o) }
 
+// NewNumpy returns a reader of kind readers.numpy.
+//
+// Reads arrays of numpy: files with one array each, as numpy.save writes them, or a region of each array. All
+// have the type and the number of axes of the first file.
+//
+// Outputs:
+//   - arrays: the array of a file, in C order
+func NewNumpy(args opargs.ReadersNumpy, o Options) (*Reader, error) {
+	return New("readers.numpy", args, o)
+}
+
 // NewSafetensors returns a reader of kind readers.safetensors.
 //
 // Reads rows of the tensors in safetensors files: sample i has row i of each tensor. The tensors of a file
@@ -93,4 +115,16 @@ func NewTfrecord(args opargs.ReadersTfrecord, o Options) (*Reader, error) {
 //   - ends: with boundaries: where documents end within the sample, int64 of shape [k], each counted from its first token
 func NewTokens(args opargs.ReadersTokens, o Options) (*Reader, error) {
 	return New("readers.tokens", args, o)
+}
+
+// NewWebdataset returns a reader of kind readers.webdataset.
+//
+// Reads samples of several files out of tar archives, as the package webdataset writes them. Files whose names
+// are equal up to the first dot behind the last slash are one sample. The rest of the name is the component.
+// Each output has the bytes of a component.
+//
+// Outputs:
+//   - component: the bytes of a component, as elements of its dtype
+func NewWebdataset(args opargs.ReadersWebdataset, o Options) (*Reader, error) {
+	return New("readers.webdataset", args, o)
 }

@@ -75,6 +75,20 @@ func moveElement(dst, src []byte, size int) {
 	}
 }
 
+// Arrange writes data, the elements of an array as a file with the header h has them, to dst in C
+// order and little-endian. Both have h.Size bytes. They may be the same memory unless h has Fortran
+// order and more than one axis.
+func (h Header) Arrange(dst, data []byte) {
+	if h.Fortran && len(h.Shape) > 1 {
+		transpose(dst, data, h.Shape, h.DType.Size())
+	} else if len(data) > 0 && &dst[0] != &data[0] {
+		copy(dst, data)
+	}
+	if h.BigEndian {
+		swap(dst, h.DType)
+	}
+}
+
 // swap reverses the bytes of each number in place; a complex one is two.
 func swap(data []byte, d tensor.DType) {
 	size := d.Size()

@@ -582,6 +582,9 @@ type Normalize struct {
 	Stddev op.Arg[float64] `op:"stddev"`
 }
 
+// NumpyReader are the arguments of numpy_reader.
+type NumpyReader = ReadersNumpy
+
 // OneHot are the arguments of one_hot.
 type OneHot struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -1084,6 +1087,9 @@ type Saturation struct {
 	// Saturation factor; 0 gives gray. Default: 1.
 	Saturation op.Arg[float64] `op:"saturation"`
 }
+
+// SequenceReader are the arguments of sequence_reader.
+type SequenceReader = ReadersSequence
 
 // SequenceRearrange are the arguments of sequence_rearrange.
 type SequenceRearrange struct {

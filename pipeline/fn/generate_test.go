@@ -253,7 +253,7 @@ func imports(b *bytes.Buffer, body string, packages ...string) {
 	}
 	b.WriteString("import (\n")
 	for _, p := range packages {
-		if strings.Contains(body, " "+p+".") || strings.Contains(body, "["+p+".") {
+		if strings.Contains(body, " "+p+".") || strings.Contains(body, "["+p+".") || strings.Contains(body, "]"+p+".") {
 			fmt.Fprintf(b, "\"github.com/bivouac-ml/bivouac/%s\"\n", p)
 		}
 	}

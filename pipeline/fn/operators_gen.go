@@ -434,6 +434,17 @@ func Normalize(p *pipeline.Builder, input pipeline.Node, args NormalizeArgs) (ou
 	return out[0]
 }
 
+// NumpyReaderArgs are the arguments of numpy_reader.
+type NumpyReaderArgs = opargs.NumpyReader
+
+// NumpyReader is numpy_reader, an older name of readers.numpy; see [ReadersNumpy].
+//
+// Deprecated: use readers.numpy
+func NumpyReader(p *pipeline.Builder, args NumpyReaderArgs) (arrays pipeline.Node) {
+	out := p.Op("numpy_reader", args)
+	return out[0]
+}
+
 // OneHotArgs are the arguments of one_hot.
 type OneHotArgs = opargs.OneHot
 
@@ -657,6 +668,17 @@ type SaturationArgs = opargs.Saturation
 // Output twisted: images of the same shape.
 func Saturation(p *pipeline.Builder, images pipeline.Node, args SaturationArgs) (twisted pipeline.Node) {
 	out := p.Op("saturation", args, images)
+	return out[0]
+}
+
+// SequenceReaderArgs are the arguments of sequence_reader.
+type SequenceReaderArgs = opargs.SequenceReader
+
+// SequenceReader is sequence_reader, an older name of readers.sequence; see [ReadersSequence].
+//
+// Deprecated: use readers.sequence
+func SequenceReader(p *pipeline.Builder, args SequenceReaderArgs) (sequences pipeline.Node) {
+	out := p.Op("sequence_reader", args)
 	return out[0]
 }
 

@@ -69,6 +69,18 @@ func ReadersNpz(p *pipeline.Builder, args ReadersNpzArgs) []pipeline.Node {
 	return p.Op("readers.npz", args)
 }
 
+// ReadersNumpyArgs are the arguments of readers.numpy.
+type ReadersNumpyArgs = opargs.ReadersNumpy
+
+// ReadersNumpy is readers.numpy. Reads arrays of numpy: files with one array each, as numpy.save writes them,
+// or a region of each array. All have the type and the number of axes of the first file.
+//
+// Output arrays: the array of a file, in C order.
+func ReadersNumpy(p *pipeline.Builder, args ReadersNumpyArgs) (arrays pipeline.Node) {
+	out := p.Op("readers.numpy", args)
+	return out[0]
+}
+
 // ReadersSafetensorsArgs are the arguments of readers.safetensors.
 type ReadersSafetensorsArgs = opargs.ReadersSafetensors
 
@@ -79,6 +91,21 @@ type ReadersSafetensorsArgs = opargs.ReadersSafetensors
 // Output columns: one output for each of columns, in their order: a row of the tensor.
 func ReadersSafetensors(p *pipeline.Builder, args ReadersSafetensorsArgs) []pipeline.Node {
 	return p.Op("readers.safetensors", args)
+}
+
+// ReadersSequenceArgs are the arguments of readers.sequence.
+type ReadersSequenceArgs = opargs.ReadersSequence
+
+// ReadersSequence is readers.sequence. Reads sequences of images: each folder of a directory is a stream,
+// whose images are frames in the order of the bytes of their names. The frames of a sequence must be equally
+// large. Images are not turned as their EXIF orientation says.
+//
+// Output sequences: frames, uint8 of layout FHWC.
+//
+// Deprecated: it still works, but new programs read files and decode them
+func ReadersSequence(p *pipeline.Builder, args ReadersSequenceArgs) (sequences pipeline.Node) {
+	out := p.Op("readers.sequence", args)
+	return out[0]
 }
 
 // ReadersTfrecordArgs are the arguments of readers.tfrecord.
@@ -105,4 +132,16 @@ type ReadersTokensArgs = opargs.ReadersTokens
 // its first token.
 func ReadersTokens(p *pipeline.Builder, args ReadersTokensArgs) []pipeline.Node {
 	return p.Op("readers.tokens", args)
+}
+
+// ReadersWebdatasetArgs are the arguments of readers.webdataset.
+type ReadersWebdatasetArgs = opargs.ReadersWebdataset
+
+// ReadersWebdataset is readers.webdataset. Reads samples of several files out of tar archives, as the package
+// webdataset writes them. Files whose names are equal up to the first dot behind the last slash are one
+// sample. The rest of the name is the component. Each output has the bytes of a component.
+//
+// Output component: the bytes of a component, as elements of its dtype.
+func ReadersWebdataset(p *pipeline.Builder, args ReadersWebdatasetArgs) []pipeline.Node {
+	return p.Op("readers.webdataset", args)
 }

@@ -19,7 +19,7 @@ var linksOnly = []string{
 	"cmd/bivouac", "examples/digits", "examples/train", "pipeline/graph",
 	"proof/conform", "proof/conform/dali", "proof/documents",
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
-	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/fn",
+	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/exec", "pipeline/fn", "reader",
 }
 
 // A package whose tests call codec/jpeg is tested with cgo too: the list in the Makefile and

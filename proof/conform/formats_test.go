@@ -25,8 +25,8 @@ func TestAllFormats(t *testing.T) {
 	if _, err := os.Stat(all); err != nil {
 		t.Skip("the full set of cases is not beside this checkout")
 	}
-	code, out := conform("-suite", "formats", "-only", "safetensors,npy,recordio,tfrecord", all)
-	if want := "205 passed, 0 failed, 0 skipped"; code != 0 || lastLine(out) != want {
+	code, out := conform("-suite", "formats", "-only", "safetensors,npy,recordio,tar,tfrecord", all)
+	if want := "237 passed, 0 failed, 0 skipped"; code != 0 || lastLine(out) != want {
 		t.Errorf("exit %d, want the last line %q\n%s", code, want, out)
 	}
 }
@@ -89,6 +89,10 @@ func TestAlterationsOfFormatsAreSeen(t *testing.T) {
 		archive  = "npy/valid/two.npz"
 		text     = "npy/valid/str.npy"
 		badMagic = "npy/edge/bad-magic.npy"
+		members  = "tar/links.tar"
+		samples  = "tar/multi-dot.tar"
+		cut      = "tar/edge-truncated-data.tar"
+		long     = "tar/gnu-long.tar"
 	)
 	none := func(map[string]any) {}
 	set := func(key string, v any) func(map[string]any) { return func(e map[string]any) { e[key] = v } }
@@ -97,6 +101,9 @@ func TestAlterationsOfFormatsAreSeen(t *testing.T) {
 	}
 	opened := func(change func(map[string]any)) func(map[string]any) {
 		return func(e map[string]any) { change(e["safe_open"].(map[string]any)) }
+	}
+	inList := func(key string, change func(map[string]any)) func(map[string]any) {
+		return func(e map[string]any) { change(e[key].([]any)[0].(map[string]any)) }
 	}
 	inArchive := func(change func(map[string]any)) func(map[string]any) {
 		return func(e map[string]any) { change(e["arrays"].(map[string]any)["a"].(map[string]any)) }
@@ -116,6 +123,21 @@ func TestAlterationsOfFormatsAreSeen(t *testing.T) {
 		"nothing, npz":         {archive, none, ""},
 		"nothing, unsupported": {text, none, ""},
 		"nothing, bad magic":   {badMagic, none, ""},
+		"nothing, tar":         {members, none, ""},
+		"nothing, cut tar":     {cut, none, ""},
+		"nothing, long names":  {long, none, ""},
+
+		"member":          {members, inList("python_tarfile", set("size", json.Number("7"))), "python_tarfile"},
+		"in a member":     {members, inList("python_tarfile", set("surprise", true)), "unknown member"},
+		"no member":       {members, set("python_tarfile", []any{}), "python_tarfile"},
+		"tar refusal":     {members, set("python_tarfile_error", []any{"ReadError", "x"}), "python_tarfile"},
+		"tar acceptance":  {cut, func(e map[string]any) { delete(e, "python_tarfile_error") }, "python_tarfile"},
+		"component":       {samples, inList("webdataset", set("jpg", "5")), "webdataset[0]"},
+		"no sample":       {samples, set("webdataset", []any{}), "got 1 samples, want 0"},
+		"sample refusal":  {samples, set("webdataset_error", []any{"ValueError", "x"}), "webdataset: got"},
+		"index":           {samples, set("dali_index", "v1.2 1\njpg 512 1 a.jpg\n"), "index: got"},
+		"index refusal":   {samples, set("dali_index_error", "ValueError"), "want it refused"},
+		"index of a name": {long, set("dali_index", "v1.2 1\njpg 1024 1 a.jpg\n"), "index: got"},
 
 		"file hash":      {mixed, set("sha256", zeros), "sha256"},
 		"file size":      {array, set("size", json.Number("7")), "size"},
@@ -164,14 +186,14 @@ func TestAlterationsOfFormatsAreSeen(t *testing.T) {
 func TestFamiliesThatCannotBeJudged(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "README.md"), nil)
-	writeFile(t, filepath.Join(dir, "tar", "expect.json"), []byte(`{"files":[]}`))
+	writeFile(t, filepath.Join(dir, "audio", "expect.json"), []byte(`{"files":[]}`))
 	writeFile(t, filepath.Join(dir, "surprise", "expect.json"), []byte(`{"files":[]}`))
 	writeFile(t, filepath.Join(dir, "npy", "expect.json"), []byte(`{"surprise":1,"files":[{"size":1}]}`))
 	writeFile(t, filepath.Join(dir, "npy", "stray.npy"), nil)
 	writeFile(t, filepath.Join(dir, "safetensors", "expect.json"), []byte(`{"files":[]}`))
 	code, out := conform("-suite", "formats", dir)
 	for _, want := range []string{
-		`FAIL surprise: unknown layout "surprise"`, "format:tar: is not there", "FAIL npy: unknown member surprise", "FAIL npy: an entry without file",
+		`FAIL surprise: unknown layout "surprise"`, "format:audio: is not there", "FAIL npy: unknown member surprise", "FAIL npy: an entry without file",
 		"FAIL npy: no entry for stray.npy", "FAIL safetensors: no files", "0 passed, 5 failed, 1 skipped",
 	} {
 		if code != 1 || !strings.Contains(out, want) {

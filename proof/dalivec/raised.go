@@ -66,7 +66,7 @@ var messages = []struct {
 	pattern *regexp.Regexp
 	kinds   []errs.Kind
 }{
-	{regexp.MustCompile(`(?i)failed to decode|nvImageCodec failure|error parsing serialized|ParseFromArray`), []errs.Kind{errs.Corrupt, errs.Unsupported}},
+	{regexp.MustCompile(`(?i)failed to decode|nvImageCodec failure|can not read header|error parsing serialized|ParseFromArray`), []errs.Kind{errs.Corrupt, errs.Unsupported}},
 	{regexp.MustCompile(`(?i)file mapping failed|failed to open|could not open file|not found or does not expose`), []errs.Kind{errs.NotFound}},
 	{regexp.MustCompile(`(?i)non-unique names`), []errs.Kind{errs.Exists}},
 	{regexp.MustCompile(`(?i)doesn't recognize|there's no checkpoint`), []errs.Kind{errs.Mismatch}},

@@ -27,8 +27,10 @@ type dataSet struct {
 
 // dataSets are the readers whose samples are not files with labels.
 var dataSets = map[string]dataSet{
-	"mxnet":    mxnetData,
-	"tfrecord": tfrecordData,
+	"mxnet":      mxnetData,
+	"numpy":      numpyData,
+	"tfrecord":   tfrecordData,
+	"webdataset": webdatasetData,
 }
 
 // runSet holds the case against a pipeline over a data set.

@@ -1,5 +1,4 @@
-// Package formats is the suite of files that other libraries wrote: npy, npz, safetensors, TFRecord
-// and RecordIO.
+// Package formats is the suite of files that other libraries wrote.
 package formats
 
 import (
@@ -35,6 +34,7 @@ var formatFamilies = map[string]func(ctx context.Context, r *suite.Report, o *su
 	"npy":         compareNpy,
 	"recordio":    compareRecordio,
 	"safetensors": compareSafetensors,
+	"tar":         compareTar,
 	"tfrecord":    compareTFRecord,
 }
 
@@ -46,7 +46,7 @@ var formatExtras = map[string]func(folder string, top *suite.Object, listed map[
 }
 
 // absentFormats are families of formats that are not there yet.
-var absentFormats = []string{"arrayrecord", "audio", "columnar", "kv", "tar"}
+var absentFormats = []string{"arrayrecord", "audio", "columnar", "kv"}
 
 func formatCases(dir string) ([]suite.Case, error) {
 	entries, err := os.ReadDir(dir)
