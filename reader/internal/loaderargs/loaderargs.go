@@ -60,3 +60,18 @@ func Check(c *op.Config) error {
 	}
 	return nil
 }
+
+// CacheBytes is the argument of readers that keep what they decoded for other samples.
+var CacheBytes = op.Parameter{Name: "cache_bytes", Type: op.Int, Default: 256 << 20, Tuning: true,
+	Doc: "Memory for parts of files that were decoded and hold other samples too; the part that was decoded last always stays."}
+
+// CheckPaths works like Check, and checks that a list of paths is not empty.
+func CheckPaths(c *op.Config, name string) error {
+	if len(op.Get[[]string](c, name)) == 0 {
+		return c.Invalid(name, "at least one path", "no path", "")
+	}
+	if n, ok := c.Constant("cache_bytes"); ok && n.(int) < 0 {
+		return c.Invalid("cache_bytes", "at least 0", fmt.Sprint(n), "")
+	}
+	return Check(c)
+}
