@@ -24,7 +24,8 @@ func init() {
 			"read. A record of a file with group_size:1 is one read; a larger group is decoded once and kept, within cache_bytes.",
 		Outputs: []op.Port{{Name: "record", Doc: "the bytes of a record, uint8"}},
 		Params: loaderargs.With(
-			op.Parameter{Name: "paths", Type: op.Strings, Required: true, Tuning: true, Doc: "Paths of the files, in this order."},
+			op.Parameter{Name: "paths", Type: op.Strings, Required: true, Tuning: true,
+				Doc: "Paths of the files, in this order."},
 			loaderargs.CacheBytes,
 		),
 	}, Opener{
@@ -72,8 +73,9 @@ func openArrayRecord(ctx context.Context, c *op.Config) (_ Source, err error) {
 		h.Int(int64(f.Print))
 	}
 	if r.info.Samples == 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: arrayRecordName, Subject: set.Path(0), Want: "at least one record",
-			Got: fmt.Sprintf("no record in %d files", set.Len())}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: arrayRecordName, Subject: set.Path(0),
+			Want: "at least one record",
+			Got:  fmt.Sprintf("no record in %d files", set.Len())}
 	}
 	r.info.Format, r.info.Fingerprint = arrayRecordName, h.Sum()
 	return r, nil
@@ -100,7 +102,8 @@ func (r *arrayRecords) Size(id int64) int64 {
 func (r *arrayRecords) Describe(id int64) string {
 	file, chunk, place := r.find(id)
 	from, _ := r.files[file].Range(chunk)
-	return fmt.Sprintf("record %d of file %s, place %d in the chunk at byte %d", id-r.firsts[file], r.set.Path(file), place, from)
+	return fmt.Sprintf("record %d of file %s, place %d in the chunk at byte %d", id-r.firsts[file], r.set.Path(file),
+		place, from)
 }
 
 func (r *arrayRecords) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
@@ -148,7 +151,8 @@ func (r *arrayRecords) fetch(ctx context.Context, id int64, s int, dst *op.Block
 }
 
 // read reads and decodes the chunk that b has room for.
-func (r *arrayRecords) read(ctx context.Context, file int, b []byte, from int64, records int, limit int64) (*arrayrecord.Chunk, error) {
+func (r *arrayRecords) read(ctx context.Context, file int, b []byte, from int64, records int,
+	limit int64) (*arrayrecord.Chunk, error) {
 	if err := r.set.ReadAt(ctx, file, b, from); err != nil {
 		return nil, err
 	}
@@ -157,7 +161,8 @@ func (r *arrayRecords) read(ctx context.Context, file int, b []byte, from int64,
 		return nil, err
 	}
 	if c.Len() != records {
-		return nil, &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("%d records, as the footer of the file says", records), Got: fmt.Sprint(c.Len())}
+		return nil, &errs.Error{Kind: errs.Corrupt,
+			Want: fmt.Sprintf("%d records, as the footer of the file says", records), Got: fmt.Sprint(c.Len())}
 	}
 	return c, nil
 }

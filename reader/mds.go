@@ -33,16 +33,22 @@ func init() {
 			"verified when a shard is first read. Compressed shards are expanded once and kept, within cache_bytes.",
 		Outputs: []op.Port{{Name: "column", Doc: "the value of a column"}},
 		Params: loaderargs.With(
-			op.Parameter{Name: "paths", Type: op.Strings, Required: true, Tuning: true, Doc: "Folders with an index.json, in this order."},
-			op.Parameter{Name: "columns", Type: op.Strings, Doc: "Names of the columns, an output each; by default all, in the order of index.json."},
-			op.Parameter{Name: "verify_hashes", Type: op.Bool, Default: true, Tuning: true, Doc: "Compares each shard with its hashes in index.json when it is first read."},
+			op.Parameter{Name: "paths", Type: op.Strings, Required: true, Tuning: true,
+				Doc: "Folders with an index.json, in this order."},
+			op.Parameter{Name: "columns", Type: op.Strings,
+				Doc: "Names of the columns, an output each; by default all, in the order of index.json."},
+			op.Parameter{Name: "verify_hashes", Type: op.Bool, Default: true, Tuning: true,
+				Doc: "Compares each shard with its hashes in index.json when it is first read."},
 			loaderargs.CacheBytes,
 		),
 		OutputCount: func(c *op.Config) (int, error) {
 			specs, err := mdsOutputs(c)
 			return len(specs), err
 		},
-	}, Opener{Outputs: mdsOutputs, Open: func(ctx context.Context, c *op.Config) (Source, error) { return openMDS(ctx, c) }})
+	}, Opener{Outputs: mdsOutputs, Open: func(ctx context.Context, c *op.Config) (Source,
+		error) {
+		return openMDS(ctx, c)
+	}})
 }
 
 // mdsSet is the samples of MDS shards.
@@ -83,8 +89,9 @@ func openMDS(ctx context.Context, c *op.Config) (_ *mdsSet, err error) {
 		names = append(names, files...)
 	}
 	if m.info.Samples == 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: mdsName, Subject: op.Get[[]string](c, "paths")[0], Want: "at least one sample",
-			Got: fmt.Sprintf("no sample in %d shards", len(m.shards))}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: mdsName, Subject: op.Get[[]string](c, "paths")[0],
+			Want: "at least one sample",
+			Got:  fmt.Sprintf("no sample in %d shards", len(m.shards))}
 	}
 	m.info.Format, m.info.Fingerprint = mdsName, h.Sum()
 	if m.set, err = shards.Open(ctx, mdsName, names); err != nil {
@@ -134,8 +141,9 @@ func (m *mdsSet) addFolder(ctx context.Context, folder string, h *state.Hasher) 
 		if m.columns == nil {
 			m.columns = s.Columns
 		} else if !slices.EqualFunc(m.columns, s.Columns, mds.Column.Equal) {
-			return nil, &errs.Error{Kind: errs.Mismatch, Op: mdsName, Subject: filepath.Join(filepath.Dir(path), s.Raw.Name),
-				Want: "the columns of the other shards: " + columnText(m.columns), Got: columnText(s.Columns)}
+			return nil, &errs.Error{Kind: errs.Mismatch, Op: mdsName,
+				Subject: filepath.Join(filepath.Dir(path), s.Raw.Name),
+				Want:    "the columns of the other shards: " + columnText(m.columns), Got: columnText(s.Columns)}
 		}
 		// A shard may lie there without compression, as MosaicML Streaming leaves it.
 		e := &mdsShard{Shard: s, first: m.info.Samples}
@@ -199,7 +207,7 @@ func (m *mdsSet) choose(ctx context.Context, c *op.Config) error {
 // firstSpec returns the type and the number of axes that a column has in the first sample.
 func (m *mdsSet) firstSpec(ctx context.Context, column int) (spec tensor.Spec, err error) {
 	verify := m.verify
-	m.verify = false // whoever fetches verifies the shard
+	m.verify = false // Fetch verifies the shard
 	defer func() { m.verify = verify }()
 	var v tensor.Tensor
 	err = m.read(ctx, 0, func(sample []byte) error {
@@ -305,7 +313,8 @@ func (m *mdsSet) decode(sample []byte, s int, dst *op.Block, owned bool) error {
 		}
 		if v.DType != m.specs[i].DType || len(v.Shape) != len(m.specs[i].Shape) {
 			return &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("column %q", column.Name),
-				Want:   fmt.Sprintf("%s with %d axes, as in the first sample", m.specs[i].DType, len(m.specs[i].Shape)),
+				Want: fmt.Sprintf("%s with %d axes, as in the first sample", m.specs[i].DType,
+					len(m.specs[i].Shape)),
 				Got:    fmt.Sprintf("%s%v", v.DType, v.Shape),
 				Remedy: "write the column with one type and number of axes, such as ndarray:float32"}
 		}

@@ -38,8 +38,9 @@ func (s *mdsShard) file() *mds.File {
 // checkSize compares the size of the file of a shard with the index.
 func (m *mdsSet) checkSize(i int) error {
 	if want, got := m.shards[i].file().Bytes, m.set.Size(i); got != want {
-		return &errs.Error{Kind: errs.Corrupt, Op: mdsName, Subject: m.set.Path(i), Want: fmt.Sprintf("%d bytes, as index.json says", want),
-			Got: fmt.Sprintf("%d bytes", got), Remedy: "the shard was cut or replaced; copy it again"}
+		return &errs.Error{Kind: errs.Corrupt, Op: mdsName, Subject: m.set.Path(i),
+			Want: fmt.Sprintf("%d bytes, as index.json says", want),
+			Got:  fmt.Sprintf("%d bytes", got), Remedy: "the shard was cut or replaced; copy it again"}
 	}
 	return nil
 }
@@ -143,6 +144,7 @@ func (m *mdsSet) expand(ctx context.Context, i int) (x mdsExpanded, bytes int64,
 	if err := check(&s.Raw, x.data); err != nil {
 		return x, 0, err
 	}
-	x.table, err = mds.ParseTable(x.data[:min(mds.TableSize(s.Samples), int64(len(x.data)))], s.Samples, int64(len(x.data)))
+	x.table, err = mds.ParseTable(x.data[:min(mds.TableSize(s.Samples), int64(len(x.data)))], s.Samples,
+		int64(len(x.data)))
 	return x, int64(len(x.data)) + 4*s.Samples, err
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/bivouac-ml/bivouac/reader/readertest"
 )
 
-// columnReaders make data sets of the readers of columns. text is the output with a text that begins
-// with the number of the sample.
+// columnReaders make data sets of the readers of columns. text is the output with a text that
+// begins with the number of the sample.
 var columnReaders = []struct {
 	name string
 	make func(dir string, n int) (string, op.Args, error)
@@ -96,8 +96,8 @@ func TestColumnReaders(t *testing.T) {
 }
 
 // A damaged byte anywhere in the files is either found or changes nothing: no other value is ever
-// delivered. Arrow has no checksums, and in Parquet only pages have them, not their headers: there a
-// damaged text is found, and other damage is no more than an error.
+// delivered. Arrow has no checksums, and in Parquet only pages have them, not their headers: there
+// a damaged text is found, and other damage is no more than an error.
 func TestColumnReadersFindDamage(t *testing.T) {
 	ctx := context.Background()
 	for _, r := range columnReaders {
@@ -142,8 +142,8 @@ func TestColumnReadersFindDamage(t *testing.T) {
 				}
 				step := 1
 				for i := 0; i < len(whole); i += step {
-					if i == 1200 { // ArrayRecord files are mostly zeros
-						step = 1 + len(whole)/300
+					if i == 700 { // ArrayRecord files are mostly zeros
+						step = 1 + len(whole)/150
 					}
 					b := bytes.Clone(whole)
 					b[i] ^= 1 << (i % 8)
@@ -152,11 +152,13 @@ func TestColumnReadersFindDamage(t *testing.T) {
 					}
 					got, err := read()
 					switch {
-					case err == nil && fmt.Sprint(got) != fmt.Sprint(want) && !(r.name == "parquet" && !inText(whole, i)):
+					case err == nil && fmt.Sprint(got) != fmt.Sprint(want) &&
+						!(r.name == "parquet" && !inText(whole, i)):
 						t.Errorf("%s: bit %d of byte %d gives other values:\n%v\n%v", file, i%8, i, got, want)
 					case err != nil:
 						found++
-						if k := errs.KindOf(err); k != errs.Corrupt && k != errs.Unsupported && k != errs.Mismatch && k != errs.Exhausted && k != errs.Invalid {
+						if k := errs.KindOf(err); k != errs.Corrupt && k != errs.Unsupported && k != errs.Mismatch &&
+							k != errs.Exhausted && k != errs.Invalid {
 							t.Errorf("%s, byte %d: %v of kind %v", file, i, err, k)
 						}
 					}
@@ -222,7 +224,8 @@ func TestColumnReadersErrors(t *testing.T) {
 				}
 				expect(fmt.Sprintf("cut to %d bytes", n), errs.Corrupt)
 			}
-			if err := os.WriteFile(file, bytes.Repeat([]byte("another format "), len(whole)/15+1)[:len(whole)], 0o666); err != nil {
+			if err := os.WriteFile(file, bytes.Repeat([]byte("another format "), len(whole)/15+1)[:len(whole)],
+				0o666); err != nil {
 				t.Fatal(err)
 			}
 			expect("another format", errs.Corrupt)
@@ -233,7 +236,8 @@ func TestColumnReadersErrors(t *testing.T) {
 			if _, err := readertest.Open(ctx, name, op.Args{"paths": []string{}}); !errors.Is(err, errs.Invalid) {
 				t.Errorf("no path: %v", err)
 			}
-			if _, err := readertest.Open(ctx, name, op.Args{"paths": []string{"s3://bucket/x"}}); err == nil || !strings.Contains(err.Error(), "s3://") {
+			if _, err := readertest.Open(ctx, name, op.Args{"paths": []string{"s3://bucket/x"}}); err == nil ||
+				!strings.Contains(err.Error(), "s3://") {
 				t.Errorf("a URL: %v", err)
 			}
 			if err := os.WriteFile(file, whole, 0o666); err != nil {
@@ -254,7 +258,8 @@ func TestColumnReadersErrors(t *testing.T) {
 			}
 			for _, list := range [][]string{{"txt"}, {"text", "text"}, {}} {
 				args["columns"] = list
-				if _, err := readertest.Open(ctx, name, args); !errors.Is(err, errs.Invalid) || len(list) == 1 && !strings.Contains(err.Error(), `did you mean "text"?`) {
+				if _, err := readertest.Open(ctx, name, args); !errors.Is(err, errs.Invalid) || len(list) == 1 &&
+					!strings.Contains(err.Error(), `did you mean "text"?`) {
 					t.Errorf("columns %q: %v", list, err)
 				}
 			}

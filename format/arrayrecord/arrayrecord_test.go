@@ -48,7 +48,8 @@ func readAll(b []byte) (records [][]byte, err error) {
 		}
 		for j := range c.Len() {
 			if chunk, place := f.Find(int64(len(records))); chunk != i || place != j {
-				return nil, fmt.Errorf("record %d is found at %d of chunk %d, want %d of %d", len(records), place, chunk, j, i)
+				return nil, fmt.Errorf("record %d is found at %d of chunk %d, want %d of %d", len(records), place,
+					chunk, j, i)
 			}
 			records = append(records, bytes.Clone(c.Record(j)))
 		}
@@ -88,7 +89,7 @@ func TestWrittenIsRead(t *testing.T) {
 }
 
 // The real package wrote these transposed chunks: protocol buffers with numbers, texts, messages
-// within messages and groups, and records that are none. See testdata/README.md.
+// within messages and groups, and records of other bytes. See testdata/README.md.
 func TestTransposed(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.array_record.gz")
 	if err != nil || len(files) == 0 {
@@ -161,8 +162,8 @@ func TestDamageIsFound(t *testing.T) {
 	}
 }
 
-// Every part of a chunk may lie: the decoders return an error and take no more memory than the bytes
-// that are there call for.
+// Every part of a chunk may lie: the decoders return an error and take no more memory than the
+// bytes that are there call for.
 func FuzzDecode(f *testing.F) {
 	f.Add(byte(simple), uint64(2), uint64(3), []byte{0, 2, 1, 2, 'a', 'b', 'c'})
 	f.Add(byte(transposed), uint64(1), uint64(3), []byte{0, 8, 0, 0, 1, 3, 1, 0, 0, 0})

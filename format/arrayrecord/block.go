@@ -31,7 +31,8 @@ func physicalEnd(pos, size int64) int64 {
 // chunkEnd returns the end of the chunk at pos.
 func chunkEnd(pos, size, records int64) int64 {
 	end := physicalEnd(pos, chunkHeader+size)
-	// Records have numbers that are positions of the chunk, so it is at least as long as they are many.
+	// Records have numbers that are positions of the chunk, so it is at least as long as they are
+	// many.
 	least := pos + records
 	if rest := (blockSize - least%blockSize) % blockSize; rest > usable-1 {
 		least += rest - (usable - 1)
@@ -99,7 +100,8 @@ func parseChunk(b []byte) (h header, data []byte, err error) {
 	}
 	b = b[chunkHeader:]
 	if h.size > int64(len(b)) {
-		return h, nil, corrupt(fmt.Sprintf("%d bytes of data of a chunk", h.size), fmt.Sprintf("%d bytes up to the next chunk", len(b)))
+		return h, nil, corrupt(fmt.Sprintf("%d bytes of data of a chunk", h.size),
+			fmt.Sprintf("%d bytes up to the next chunk", len(b)))
 	}
 	data = b[:h.size:h.size]
 	if want, got := uint64(h.dataHash), hashOf(data); got != want {
@@ -109,5 +111,6 @@ func parseChunk(b []byte) (h header, data []byte, err error) {
 }
 
 func corrupt(want, got string) error {
-	return &errs.Error{Kind: errs.Corrupt, Want: want, Got: got, Remedy: "the file was changed or damaged; copy it again"}
+	return &errs.Error{Kind: errs.Corrupt, Want: want, Got: got,
+		Remedy: "the file was changed or damaged; copy it again"}
 }

@@ -49,7 +49,8 @@ func Decode(b []byte, offset, limit int64) (*Chunk, error) {
 
 func decode(h header, data []byte, limit int64) (*Chunk, error) {
 	if h.decoded > limit {
-		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("a chunk of at most %d decoded bytes", limit), Got: fmt.Sprint(h.decoded),
+		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("a chunk of at most %d decoded bytes", limit),
+			Got:    fmt.Sprint(h.decoded),
 			Remedy: "raise the limit, or write the file with a smaller group_size"}
 	}
 	switch h.typ {
@@ -60,7 +61,8 @@ func decode(h header, data []byte, limit int64) (*Chunk, error) {
 	case signature, metadata, padding:
 		return nil, corrupt("a chunk of records", fmt.Sprintf("a chunk of type %q", h.typ))
 	}
-	return nil, &errs.Error{Kind: errs.Unsupported, Want: "a chunk of type 'r' or 't'", Got: fmt.Sprintf("type %q", h.typ)}
+	return nil, &errs.Error{Kind: errs.Unsupported, Want: "a chunk of type 'r' or 't'",
+		Got: fmt.Sprintf("type %q", h.typ)}
 }
 
 // decodeSimple decodes a chunk of sizes and records.
@@ -95,12 +97,14 @@ func decodeSimple(h header, data []byte) (*Chunk, error) {
 			return nil, err
 		}
 		if end += n; n > uint64(h.decoded) || end > uint64(h.decoded) {
-			return nil, corrupt(fmt.Sprintf("records of %d bytes together", h.decoded), "a size that leads beyond them")
+			return nil, corrupt(fmt.Sprintf("records of %d bytes together", h.decoded),
+				"a size that leads beyond them")
 		}
 		c.ends[i] = int(end)
 	}
 	if len(sizes) > 0 || end != uint64(h.decoded) {
-		return nil, corrupt(fmt.Sprintf("%d records of %d bytes together", h.records, h.decoded), fmt.Sprintf("%d bytes, and %d bytes of further sizes", end, len(sizes)))
+		return nil, corrupt(fmt.Sprintf("%d records of %d bytes together", h.records, h.decoded),
+			fmt.Sprintf("%d bytes, and %d bytes of further sizes", end, len(sizes)))
 	}
 	if c.data, err = expand(compression, rest[size:], h.decoded); err != nil {
 		return nil, err
@@ -153,13 +157,15 @@ func expand(compression byte, b []byte, limit int64) ([]byte, error) {
 		}
 		out, err = snappy.Decode(nil, b)
 	default:
-		return nil, &errs.Error{Kind: errs.Unsupported, Want: "no compression, Brotli, Zstandard or Snappy", Got: fmt.Sprintf("compression type %q", compression)}
+		return nil, &errs.Error{Kind: errs.Unsupported, Want: "no compression, Brotli, Zstandard or Snappy",
+			Got: fmt.Sprintf("compression type %q", compression)}
 	}
 	if err == nil && len(out) != size {
 		err = fmt.Errorf("%d bytes", len(out))
 	}
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("%d compressed bytes of type %q", size, compression), Err: err}
+		return nil, &errs.Error{Kind: errs.Corrupt,
+			Want: fmt.Sprintf("%d compressed bytes of type %q", size, compression), Err: err}
 	}
 	return out, nil
 }

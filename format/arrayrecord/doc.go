@@ -1,4 +1,5 @@
-// Package arrayrecord reads and writes files of the format ArrayRecord, which is Riegeli with an index.
+// Package arrayrecord reads and writes files of the format ArrayRecord, which is Riegeli with an
+// index.
 //
 // A Riegeli file is a sequence of chunks. At every multiple of 64 KiB a block header of 24 bytes
 // interrupts the chunk that lies there. A chunk is
@@ -18,6 +19,6 @@
 // ArrayRecord adds two chunks at the end: a footer with the offset of every chunk of records, and a
 // postscript in the last 64 KiB that says where the footer is. So each chunk can be read alone.
 //
-// [Open] reads the footer, [File.Find] says which chunk has a record, and [Decode] decodes a chunk. Both
-// verify the hashes. A [Writer] writes a file.
+// [Open] reads the footer, [File.Find] says which chunk has a record, and [Decode] decodes a chunk.
+// Both verify the hashes. A [Writer] writes a file.
 package arrayrecord

@@ -58,7 +58,8 @@ func (f *File) First(chunk int) int64 {
 // ArrayRecord file or is damaged or cut.
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	if size < blockSize || size%blockSize != 0 {
-		return nil, &errs.Error{Kind: errs.Corrupt, Want: "an ArrayRecord file, whose size is a multiple of 65536", Got: fmt.Sprintf("%d bytes", size),
+		return nil, &errs.Error{Kind: errs.Corrupt, Want: "an ArrayRecord file, whose size is a multiple of 65536",
+			Got:    fmt.Sprintf("%d bytes", size),
 			Remedy: "the file was cut, or is of another format"}
 	}
 	records, _, err := readChunk(r, size-blockSize, size, blockSize)
@@ -105,7 +106,8 @@ func readChunk(r io.ReaderAt, from, to, limit int64) (c *Chunk, print uint64, er
 		return nil, 0, err
 	}
 	if h.size > to-from {
-		return nil, 0, corrupt(fmt.Sprintf("a chunk within %d bytes", to-from), fmt.Sprintf("%d bytes of data", h.size))
+		return nil, 0, corrupt(fmt.Sprintf("a chunk within %d bytes", to-from),
+			fmt.Sprintf("%d bytes of data", h.size))
 	}
 	b := make([]byte, min(physicalEnd(from, chunkHeader+h.size), to)-from)
 	if _, err := r.ReadAt(b, from); err != nil {
@@ -150,7 +152,8 @@ func readFooter(r io.ReaderAt, from, to int64) (*File, error) {
 	case err != nil:
 		return nil, err
 	case !found || version != 1:
-		return nil, &errs.Error{Kind: errs.Unsupported, Want: "version 1 of ArrayRecord", Got: fmt.Sprintf("version %d", version)}
+		return nil, &errs.Error{Kind: errs.Unsupported, Want: "version 1 of ArrayRecord",
+			Got: fmt.Sprintf("version %d", version)}
 	case chunks != uint64(c.Len()-1):
 		return nil, corrupt(fmt.Sprintf("the places of %d chunks", chunks), fmt.Sprintf("%d records", c.Len()-1))
 	}
@@ -178,7 +181,8 @@ func (f *File) addChunks(c *Chunk, footer int64) error {
 			return err
 		}
 		if int64(offset) <= last || offset >= uint64(footer) || records > uint64(f.Records-first) || records == 0 {
-			return corrupt(fmt.Sprintf("chunk %d between bytes %d and %d, with 1 to %d records", i-1, last, footer, f.Records-first),
+			return corrupt(fmt.Sprintf("chunk %d between bytes %d and %d, with 1 to %d records", i-1, last, footer,
+				f.Records-first),
 				fmt.Sprintf("%d records at byte %d", records, offset))
 		}
 		f.offsets, firsts, last = append(f.offsets, int64(offset)), append(firsts, first), int64(offset)
@@ -191,7 +195,8 @@ func (f *File) addChunks(c *Chunk, footer int64) error {
 		}
 	}
 	if first != f.Records {
-		return corrupt(fmt.Sprintf("%d records, as the footer says", f.Records), fmt.Sprintf("%d in its chunks", first))
+		return corrupt(fmt.Sprintf("%d records, as the footer says", f.Records),
+			fmt.Sprintf("%d in its chunks", first))
 	}
 	f.offsets = append(f.offsets, footer)
 	if !uniform {

@@ -25,8 +25,8 @@ const (
 	wireEndOfSubmessage
 )
 
-// Subtypes of numbers: up to inlineFrom they are the bytes of the number less one, and from there on
-// the number itself.
+// Subtypes of numbers: up to inlineFrom they are the bytes of the number less one, and from there
+// on the number itself.
 const (
 	inlineFrom = 10
 	inlineTo   = inlineFrom + 0x7f
@@ -103,7 +103,8 @@ func decodeTransposed(h header, data []byte) (*Chunk, error) {
 }
 
 // parseBuffers finds the buffers, which lie back to back in compressed buckets.
-func (m *machine) parseBuffers(compression byte, text, data []byte, limit int64) (textRest, dataRest []byte, err error) {
+func (m *machine) parseBuffers(compression byte, text, data []byte, limit int64) (textRest, dataRest []byte,
+	err error) {
 	buckets, text, err := varint32(text)
 	if err != nil {
 		return nil, nil, err
@@ -113,7 +114,8 @@ func (m *machine) parseBuffers(compression byte, text, data []byte, limit int64)
 		return nil, nil, err
 	}
 	if uint64(buckets) > uint64(len(text)) || uint64(buffers) > uint64(len(text)) || buckets == 0 && buffers > 0 {
-		return nil, nil, corrupt("the sizes of buckets and buffers", fmt.Sprintf("%d bytes for %d and %d", len(text), buckets, buffers))
+		return nil, nil, corrupt("the sizes of buckets and buffers",
+			fmt.Sprintf("%d bytes for %d and %d", len(text), buckets, buffers))
 	}
 	var expanded [][]byte
 	for range buckets {
@@ -140,7 +142,8 @@ func (m *machine) parseBuffers(compression byte, text, data []byte, limit int64)
 			expanded = expanded[1:]
 		}
 		if n > uint64(len(expanded[0])) {
-			return nil, nil, corrupt(fmt.Sprintf("a buffer of %d bytes", n), fmt.Sprintf("%d bytes in its bucket", len(expanded[0])))
+			return nil, nil, corrupt(fmt.Sprintf("a buffer of %d bytes", n),
+				fmt.Sprintf("%d bytes in its bucket", len(expanded[0])))
 		}
 		m.buffers, expanded[0] = append(m.buffers, expanded[0][:n:n]), expanded[0][n:]
 	}
@@ -220,7 +223,8 @@ func (m *machine) parseNodes(text []byte) error {
 		return err
 	}
 	if m.first >= count || len(text) > 0 {
-		return corrupt(fmt.Sprintf("a first state below %d at the end", count), fmt.Sprintf("%d, and %d further bytes", m.first, len(text)))
+		return corrupt(fmt.Sprintf("a first state below %d at the end", count),
+			fmt.Sprintf("%d, and %d further bytes", m.first, len(text)))
 	}
 	return m.checkLoops()
 }
@@ -392,10 +396,12 @@ func (m *machine) run(h header) (*Chunk, error) {
 // finish makes the chunk of the records.
 func (m *machine) finish(h header, w *backward, starts []int, open int) (*Chunk, error) {
 	total := w.size()
-	if open > 0 || int64(len(starts)) != h.records || int64(total) != h.decoded || len(starts) > 0 && starts[len(starts)-1] != total {
-		return nil, corrupt(fmt.Sprintf("%d records of %d bytes", h.records, h.decoded), fmt.Sprintf("%d of %d bytes", len(starts), total))
+	if open > 0 || int64(len(starts)) != h.records || int64(total) != h.decoded || len(starts) > 0 &&
+		starts[len(starts)-1] != total {
+		return nil, corrupt(fmt.Sprintf("%d records of %d bytes", h.records, h.decoded),
+			fmt.Sprintf("%d of %d bytes", len(starts), total))
 	}
-	// The first start is that of the last record, which ends with the buffer.
+	// The first start belongs to the last record, which ends with the buffer.
 	slices.Reverse(starts)
 	ends := make([]int, len(starts))
 	for i := range starts {

@@ -22,7 +22,8 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(f.Schema.Fields) != 3 || f.Schema.Fields[2].Children[0].Name != "item" || len(f.Batches) != 2 || f.Rows != 3 {
+	if len(f.Schema.Fields) != 3 || f.Schema.Fields[2].Children[0].Name != "item" || len(f.Batches) != 2 ||
+		f.Rows != 3 {
 		t.Fatalf("%d fields, %d batches, %d rows", len(f.Schema.Fields), len(f.Batches), f.Rows)
 	}
 	places, err := f.Batches[1].Places(f.Schema.Fields)
@@ -87,7 +88,8 @@ func check(t *testing.T, b []byte) {
 					t.Errorf("buffer %+v of %d bytes", buffer, len(b))
 					continue
 				}
-				if out, err := batch.Expand(b[buffer.Offset:buffer.Offset+buffer.Length], 1<<20); err == nil && len(out) > max(1<<20, len(b)) {
+				if out, err := batch.Expand(b[buffer.Offset:buffer.Offset+buffer.Length], 1<<20); err == nil &&
+					len(out) > max(1<<20, len(b)) {
 					t.Errorf("%d bytes above the limit", len(out))
 				}
 			}

@@ -44,14 +44,16 @@ func parseBatch(t table, body, size int64) (*Batch, error) {
 		c := t.table(3)
 		b.codec, b.Compressed = int8(c.u8(0)), true
 		if c.u8(1) != 0 || b.codec != 0 && b.codec != 1 {
-			return nil, &errs.Error{Kind: errs.Unsupported, Want: "buffers compressed with lz4 or zstd", Got: fmt.Sprintf("codec %d, method %d", b.codec, c.u8(1))}
+			return nil, &errs.Error{Kind: errs.Unsupported, Want: "buffers compressed with lz4 or zstd",
+				Got: fmt.Sprintf("codec %d, method %d", b.codec, c.u8(1))}
 		}
 	}
 	at, n := t.vector(1, 16)
 	for i := range n {
 		v := node{t.f.i64(at + 16*i), t.f.i64(at + 16*i + 8)}
 		if v.length < 0 || v.nulls < 0 || v.nulls > v.length {
-			return nil, corrupt("at most as many nulls as values", fmt.Sprintf("%d nulls of %d values", v.nulls, v.length))
+			return nil, corrupt("at most as many nulls as values",
+				fmt.Sprintf("%d nulls of %d values", v.nulls, v.length))
 		}
 		b.nodes = append(b.nodes, v)
 	}
@@ -59,7 +61,8 @@ func parseBatch(t table, body, size int64) (*Batch, error) {
 	for i := range n {
 		v := Buffer{t.f.i64(at + 16*i), t.f.i64(at + 16*i + 8)}
 		if v.Offset < 0 || v.Length < 0 || v.Offset > size || v.Length > size-v.Offset {
-			return nil, corrupt(fmt.Sprintf("a buffer within a body of %d bytes", size), fmt.Sprintf("%d bytes at %d", v.Length, v.Offset))
+			return nil, corrupt(fmt.Sprintf("a buffer within a body of %d bytes", size),
+				fmt.Sprintf("%d bytes at %d", v.Length, v.Offset))
 		}
 		v.Offset += body
 		b.buffers = append(b.buffers, v)
@@ -81,8 +84,8 @@ type walker struct {
 	places                 map[*Field]Place
 }
 
-// Places returns what the batch has for each field, children included. Fails with errs.Corrupt for a
-// batch that has other fields.
+// Places returns what the batch has for each field, children included. Fails with errs.Corrupt for
+// a batch that has other fields.
 func (b *Batch) Places(fields []*Field) (map[*Field]Place, error) {
 	w := &walker{b: b, places: map[*Field]Place{}}
 	for _, f := range fields {
@@ -90,7 +93,8 @@ func (b *Batch) Places(fields []*Field) (map[*Field]Place, error) {
 			return nil, err
 		}
 		if p := w.places[f]; p.Length != b.Rows {
-			return nil, corrupt(fmt.Sprintf("%d values of field %q, as many as rows", b.Rows, f.Name), fmt.Sprint(p.Length))
+			return nil, corrupt(fmt.Sprintf("%d values of field %q, as many as rows", b.Rows, f.Name),
+				fmt.Sprint(p.Length))
 		}
 	}
 	if w.node != len(b.nodes) || w.buffer != len(b.buffers) {
@@ -103,14 +107,16 @@ func (b *Batch) Places(fields []*Field) (map[*Field]Place, error) {
 func (w *walker) walk(f *Field) error {
 	n := f.buffers
 	if f.Kind == BytesView {
-		if w.variadic >= len(w.b.variadic) || w.b.variadic[w.variadic] < 0 || w.b.variadic[w.variadic] > int64(len(w.b.buffers)) {
+		if w.variadic >= len(w.b.variadic) || w.b.variadic[w.variadic] < 0 ||
+			w.b.variadic[w.variadic] > int64(len(w.b.buffers)) {
 			return corrupt("the number of buffers of field "+f.Name, "none")
 		}
 		n += int(w.b.variadic[w.variadic])
 		w.variadic++
 	}
 	if w.node >= len(w.b.nodes) || n > len(w.b.buffers)-w.buffer {
-		return corrupt(fmt.Sprintf("%d buffers of field %q", n, f.Name), fmt.Sprintf("%d nodes and %d buffers in the batch", len(w.b.nodes), len(w.b.buffers)))
+		return corrupt(fmt.Sprintf("%d buffers of field %q", n, f.Name),
+			fmt.Sprintf("%d nodes and %d buffers in the batch", len(w.b.nodes), len(w.b.buffers)))
 	}
 	v := w.b.nodes[w.node]
 	w.places[f] = Place{Length: v.length, Nulls: v.nulls, First: w.buffer, Buffers: w.b.buffers[w.buffer : w.buffer+n]}
@@ -141,7 +147,8 @@ func (b *Batch) Expand(p []byte, limit int64) ([]byte, error) {
 		return nil, corrupt("the size of a buffer", fmt.Sprint(size))
 	}
 	if size > limit {
-		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("a buffer of at most %d bytes", limit), Got: fmt.Sprint(size)}
+		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("a buffer of at most %d bytes", limit),
+			Got: fmt.Sprint(size)}
 	}
 	var out []byte
 	var err error
@@ -157,7 +164,8 @@ func (b *Batch) Expand(p []byte, limit int64) ([]byte, error) {
 		err = fmt.Errorf("%d bytes", len(out))
 	}
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("a compressed buffer of %d bytes", size), Err: err}
+		return nil, &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("a compressed buffer of %d bytes", size),
+			Err: err}
 	}
 	return out, nil
 }

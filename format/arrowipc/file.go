@@ -20,8 +20,8 @@ const (
 type File struct {
 	Schema  *Schema
 	Batches []*Batch
-	// Dictionaries has for each batch the parts of each dictionary, by its number. The values of a
-	// part follow those of the part before.
+	// Dictionaries has for each batch the parts of each dictionary, by its number. The values of
+	// the parts follow each other.
 	Dictionaries []map[int64][]*Batch
 	Rows         int64
 }
@@ -69,7 +69,8 @@ func (o *opener) byFooter() error {
 		return err
 	}
 	if string(end[4:]) != letters {
-		return &errs.Error{Kind: errs.Corrupt, Want: "a file that ends with " + letters, Got: fmt.Sprintf("%q", end[4:]), Remedy: "the file was cut; copy it again"}
+		return &errs.Error{Kind: errs.Corrupt, Want: "a file that ends with " + letters,
+			Got: fmt.Sprintf("%q", end[4:]), Remedy: "the file was cut; copy it again"}
 	}
 	n := int64(binary.LittleEndian.Uint32(end))
 	if n > o.size-int64(tail)-8 || n > mostMetadata {
@@ -91,7 +92,8 @@ func (o *opener) byFooter() error {
 			offset, metadata, body := f.i64(at+24*i), int64(f.i32(at+24*i+8)), f.i64(at+24*i+16)
 			next, err := o.message(offset)
 			if err == nil && next != offset+metadata+body {
-				err = corrupt(fmt.Sprintf("a message of %d and %d bytes, as the footer says", metadata, body), fmt.Sprintf("%d bytes", next-offset))
+				err = corrupt(fmt.Sprintf("a message of %d and %d bytes, as the footer says", metadata, body),
+					fmt.Sprintf("%d bytes", next-offset))
 			}
 			if err != nil {
 				return errs.Wrap("", fmt.Sprintf("the message at byte %d", offset), err)
@@ -151,7 +153,9 @@ func (o *opener) message(at int64) (next int64, err error) {
 	t := f.root()
 	body, size := from+n, t.i64(3)
 	if size < 0 || size > o.size-body {
-		return 0, &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("a body of %d bytes", size), Got: fmt.Sprintf("%d bytes up to the end of the file", o.size-body), Remedy: "the file was cut; copy it again"}
+		return 0, &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("a body of %d bytes", size),
+			Got: fmt.Sprintf("%d bytes up to the end of the file",
+				o.size-body), Remedy: "the file was cut; copy it again"}
 	}
 	if version := t.i16(0, 0); version < 3 || version > 4 { // V4 and V5
 		return 0, &errs.Error{Kind: errs.Unsupported, Want: "metadata of version 4 or 5", Got: fmt.Sprint(version + 1)}
@@ -204,7 +208,8 @@ func (o *opener) add(kind int, t table, body, size int64) error {
 			return corrupt(fmt.Sprintf("at most %d rows", int64(mostRows)), "more")
 		}
 	default:
-		return &errs.Error{Kind: errs.Unsupported, Want: "record batches and dictionaries", Got: fmt.Sprintf("a message of kind %d", kind)}
+		return &errs.Error{Kind: errs.Unsupported, Want: "record batches and dictionaries",
+			Got: fmt.Sprintf("a message of kind %d", kind)}
 	}
 	return nil
 }

@@ -82,7 +82,8 @@ const (
 	typeLargeListView
 )
 
-var typeNames = []string{"none", "null", "int", "float", "binary", "string", "bool", "decimal", "date", "time", "timestamp", "interval", "list",
+var typeNames = []string{"none", "null", "int", "float", "binary", "string", "bool", "decimal", "date", "time",
+	"timestamp", "interval", "list",
 	"struct", "union", "fixed size binary", "fixed size list", "map", "duration", "large binary", "large string", "large list", "run end encoded",
 	"binary view", "string view", "list view", "large list view"}
 
@@ -109,7 +110,8 @@ func parseField(t table, depth int, left *int) (*Field, error) {
 		if t.f.err != nil {
 			return nil, t.f.err
 		}
-		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("a schema of at most %d fields and %d levels", mostFields, mostDepth), Got: "more"}
+		return nil, &errs.Error{Kind: errs.Exhausted,
+			Want: fmt.Sprintf("a schema of at most %d fields and %d levels", mostFields, mostDepth), Got: "more"}
 	}
 	f := &Field{Name: t.string(0)}
 	f.set(int(t.u8(2)), t.table(3))
@@ -128,7 +130,7 @@ func parseField(t table, depth int, left *int) (*Field, error) {
 		}
 	}
 	if t.has(4) {
-		// The type is that of the values in the dictionary. The field has numbers.
+		// The type describes the values in the dictionary. The field has numbers.
 		d := t.table(4)
 		values := *f
 		*f = Field{Name: f.Name, Dictionary: d.i64(0), Values: &values}

@@ -43,12 +43,15 @@ var encodings = map[string]struct {
 	"bytes": {plain, tensor.Uint8}, "str": {plain, tensor.Uint8}, "json": {plain, tensor.Uint8},
 	"str_decimal": {plain, tensor.Uint8}, "jpeg": {plain, tensor.Uint8}, "png": {plain, tensor.Uint8},
 	"int":   {scalar, tensor.Int64},
-	"uint8": {scalar, tensor.Uint8}, "uint16": {scalar, tensor.Uint16}, "uint32": {scalar, tensor.Uint32}, "uint64": {scalar, tensor.Uint64},
-	"int8": {scalar, tensor.Int8}, "int16": {scalar, tensor.Int16}, "int32": {scalar, tensor.Int32}, "int64": {scalar, tensor.Int64},
+	"uint8": {scalar, tensor.Uint8}, "uint16": {scalar, tensor.Uint16}, "uint32": {scalar,
+		tensor.Uint32}, "uint64": {scalar, tensor.Uint64},
+	"int8": {scalar, tensor.Int8}, "int16": {scalar, tensor.Int16}, "int32": {scalar, tensor.Int32}, "int64": {scalar,
+		tensor.Int64},
 	"float16": {scalar, tensor.Float16}, "float32": {scalar, tensor.Float32}, "float64": {scalar, tensor.Float64},
 	"str_int": {integer, tensor.Int64}, "str_float": {float, tensor.Float64},
 	"pil": {image, tensor.Uint8}, "ndarray": {array, tensor.Invalid}, "pkl": {foreign, tensor.Invalid},
-	"jpeg_array": {foreign, tensor.Invalid}, "jpegarray": {foreign, tensor.Invalid}, "list[jpeg]": {foreign, tensor.Invalid},
+	"jpeg_array": {foreign, tensor.Invalid}, "jpegarray": {foreign, tensor.Invalid}, "list[jpeg]": {foreign,
+		tensor.Invalid},
 	"list[png]": {foreign, tensor.Invalid}, "list[pil]": {foreign, tensor.Invalid},
 }
 
@@ -68,7 +71,8 @@ func ParseColumn(name, encoding string) (Column, error) {
 	base, parameters, given := strings.Cut(encoding, ":")
 	e, ok := encodings[base]
 	if !ok {
-		return c, &errs.Error{Kind: errs.Unsupported, Subject: fmt.Sprintf("column %q", name), Want: "an encoding of MDS", Got: fmt.Sprintf("%q", encoding)}
+		return c, &errs.Error{Kind: errs.Unsupported, Subject: fmt.Sprintf("column %q", name),
+			Want: "an encoding of MDS", Got: fmt.Sprintf("%q", encoding)}
 	}
 	c.kind, c.dtype = e.kind, e.dtype
 	switch {
@@ -140,7 +144,8 @@ func (c Column) Spec() (tensor.Spec, error) {
 			what = "a pickled object, which could run code"
 		}
 		return tensor.Spec{}, &errs.Error{Kind: errs.Unsupported, Subject: fmt.Sprintf("column %q", c.Name),
-			Want: "values that are arrays, numbers or bytes", Got: c.Encoding + ": " + what, Remedy: "name the other columns in the argument columns"}
+			Want: "values that are arrays, numbers or bytes", Got: c.Encoding + ": " + what,
+			Remedy: "name the other columns in the argument columns"}
 	}
 	return tensor.Spec{DType: c.dtype, Shape: slices.Clone(c.shape)}, nil
 }
@@ -220,7 +225,8 @@ func (c Column) decodeArray(datum []byte, t tensor.Tensor) (tensor.Tensor, error
 }
 
 // pixelModes are the modes of Pillow whose pixels are bytes, with their number.
-var pixelModes = map[string]int{"L": 1, "P": 1, "LA": 2, "PA": 2, "RGB": 3, "YCbCr": 3, "HSV": 3, "LAB": 3, "RGBA": 4, "RGBX": 4, "CMYK": 4, "RGBa": 4, "La": 2}
+var pixelModes = map[string]int{"L": 1, "P": 1, "LA": 2, "PA": 2, "RGB": 3, "YCbCr": 3, "HSV": 3, "LAB": 3, "RGBA": 4,
+	"RGBX": 4, "CMYK": 4, "RGBa": 4, "La": 2}
 
 // decodeImage reads width, height, mode and pixels.
 func (c Column) decodeImage(datum []byte, t tensor.Tensor) (tensor.Tensor, error) {
@@ -237,15 +243,18 @@ func (c Column) decodeImage(datum []byte, t tensor.Tensor) (tensor.Tensor, error
 	rest = rest[letters:]
 	channels, ok := pixelModes[mode]
 	if !ok {
-		return t, &errs.Error{Kind: errs.Unsupported, Subject: fmt.Sprintf("column %q", c.Name), Want: "an image whose pixels are bytes", Got: fmt.Sprintf("mode %q", mode)}
+		return t, &errs.Error{Kind: errs.Unsupported, Subject: fmt.Sprintf("column %q", c.Name),
+			Want: "an image whose pixels are bytes", Got: fmt.Sprintf("mode %q", mode)}
 	}
 	if uint64(width)*uint64(height) > uint64(len(rest)) || int(width)*int(height)*channels != len(rest) {
-		return t, c.corrupt(fmt.Sprintf("%d x %d pixels of mode %s", width, height, mode), fmt.Sprintf("%d bytes", len(rest)))
+		return t, c.corrupt(fmt.Sprintf("%d x %d pixels of mode %s", width, height, mode),
+			fmt.Sprintf("%d bytes", len(rest)))
 	}
 	t.Shape, t.Data, t.Layout = append(t.Shape, int(height), int(width), channels), rest, "HWC"
 	return t, nil
 }
 
 func (c Column) corrupt(want, got string) error {
-	return &errs.Error{Kind: errs.Corrupt, Subject: fmt.Sprintf("column %q of encoding %s", c.Name, c.Encoding), Want: want, Got: got}
+	return &errs.Error{Kind: errs.Corrupt, Subject: fmt.Sprintf("column %q of encoding %s", c.Name, c.Encoding),
+		Want: want, Got: got}
 }

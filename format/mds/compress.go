@@ -19,14 +19,16 @@ import (
 // Compressions returns the compressions that shards have.
 func Compressions() []string { return []string{"br", "bz2", "gz", "snappy", "zstd"} }
 
-// Expand returns what a compressed shard holds, which must be size bytes. Fails with errs.Corrupt for
-// bytes that do not expand to so many.
+// Expand returns what a compressed shard holds, which must be size bytes. Fails with errs.Corrupt
+// for bytes that expand to another size.
 func Expand(compression string, b []byte, size int64) ([]byte, error) {
 	corrupt := func(err error) error {
-		return &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("%d bytes compressed with %s", size, compression), Err: err}
+		return &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("%d bytes compressed with %s", size, compression),
+			Err: err}
 	}
 	if size < 0 || size > math.MaxUint32 {
-		return nil, &errs.Error{Kind: errs.Corrupt, Want: "a shard of at most 4 GiB", Got: fmt.Sprintf("%d bytes", size)}
+		return nil, &errs.Error{Kind: errs.Corrupt, Want: "a shard of at most 4 GiB",
+			Got: fmt.Sprintf("%d bytes", size)}
 	}
 	var r io.Reader
 	switch compression {
@@ -62,7 +64,8 @@ func Expand(compression string, b []byte, size int64) ([]byte, error) {
 		}
 		return out, nil
 	default:
-		return nil, &errs.Error{Kind: errs.Unsupported, Want: fmt.Sprintf("a compression of %v", Compressions()), Got: fmt.Sprintf("%q", compression)}
+		return nil, &errs.Error{Kind: errs.Unsupported, Want: fmt.Sprintf("a compression of %v", Compressions()),
+			Got: fmt.Sprintf("%q", compression)}
 	}
 	// The buffer grows with what comes: the size is not believed before.
 	out := bytes.NewBuffer(make([]byte, 0, min(size, 8*int64(len(b))+512)))

@@ -12,6 +12,6 @@
 // bytes of all columns. All numbers are little-endian. A shard may be compressed as a whole.
 //
 // The package knows bytes and no files: [ParseIndex] reads index.json, [Expand] undoes the
-// compression, [ParseTable] finds the samples of a shard, [Split] finds the columns of a sample, and
-// [Column.Decode] decodes one. [AppendShard] writes a shard.
+// compression, [ParseTable] finds the samples of a shard, [Split] finds the columns of a sample,
+// and [Column.Decode] decodes one. [AppendShard] writes a shard.
 package mds

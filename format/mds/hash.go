@@ -21,7 +21,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// algorithms are the hashes that index.json can have: those of Python's hashlib and of xxhash.
+// algorithms are the hashes that index.json can have, of Python's hashlib and of xxhash.
 var algorithms = map[string]func() hash.Hash{
 	"md5": md5.New, "sha1": sha1.New,
 	"sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
@@ -73,7 +73,8 @@ func (v *Verifier) Write(p []byte) (int, error) {
 func (v *Verifier) Close() error {
 	for i, name := range v.names {
 		if got, want := hex.EncodeToString(v.hashes[i].Sum(nil)), strings.ToLower(v.file.Hashes[name]); got != want {
-			return &errs.Error{Kind: errs.Corrupt, Subject: v.file.Name, Want: fmt.Sprintf("%s %s, as index.json says", name, want), Got: got,
+			return &errs.Error{Kind: errs.Corrupt, Subject: v.file.Name,
+				Want: fmt.Sprintf("%s %s, as index.json says", name, want), Got: got,
 				Remedy: "the shard was changed or damaged; copy it again"}
 		}
 	}

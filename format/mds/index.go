@@ -23,7 +23,7 @@ type Shard struct {
 	Samples int64
 	Columns []Column // in the order in which samples have them
 	Raw     File     // the shard without compression
-	Zip     *File    // the compressed shard; nil if there is none
+	Zip     *File    // the compressed shard, or nil
 	// Compression is the algorithm of Zip, without its level: "zstd", or "".
 	Compression string
 }
@@ -90,17 +90,20 @@ func ParseIndex(b []byte) (*Index, error) {
 
 func (s *Shard) parse(j *jsonShard) error {
 	corrupt := func(want, got string) error {
-		return &errs.Error{Kind: errs.Corrupt, Want: want, Got: got, Remedy: "index.json is damaged; make it again with the data set's writer"}
+		return &errs.Error{Kind: errs.Corrupt, Want: want, Got: got,
+			Remedy: "index.json is damaged; make it again with the data set's writer"}
 	}
 	switch {
 	case j.Format != "mds":
-		return &errs.Error{Kind: errs.Unsupported, Want: "a shard of format mds", Got: fmt.Sprintf("format %q", j.Format)}
+		return &errs.Error{Kind: errs.Unsupported, Want: "a shard of format mds",
+			Got: fmt.Sprintf("format %q", j.Format)}
 	case j.Version != 2:
 		return &errs.Error{Kind: errs.Unsupported, Want: "a shard of version 2", Got: fmt.Sprint(j.Version)}
 	case j.Raw == nil:
 		return corrupt("raw_data", "none")
 	case j.Samples < 0 || j.Samples > j.Raw.Bytes/4:
-		return corrupt(fmt.Sprintf("at most %d samples, as the shard has %d bytes", max(0, j.Raw.Bytes/4), j.Raw.Bytes), fmt.Sprint(j.Samples))
+		return corrupt(fmt.Sprintf("at most %d samples, as the shard has %d bytes", max(0, j.Raw.Bytes/4),
+			j.Raw.Bytes), fmt.Sprint(j.Samples))
 	case len(j.Names) == 0 || len(j.Encodings) != len(j.Names) || len(j.Sizes) != len(j.Names):
 		return corrupt("as many names, encodings and sizes of columns",
 			fmt.Sprintf("%d, %d and %d", len(j.Names), len(j.Encodings), len(j.Sizes)))
@@ -119,7 +122,8 @@ func (s *Shard) parse(j *jsonShard) error {
 			size = *j.Sizes[i]
 		}
 		if size != int64(c.Size()) {
-			return corrupt(fmt.Sprintf("column %q of encoding %s with %s", name, c.Encoding, sizeText(int64(c.Size()))), sizeText(size))
+			return corrupt(fmt.Sprintf("column %q of encoding %s with %s", name, c.Encoding,
+				sizeText(int64(c.Size()))), sizeText(size))
 		}
 		s.Columns = append(s.Columns, c)
 	}
@@ -153,14 +157,16 @@ func sizeText(n int64) string {
 
 func (f *File) parse(j *jsonFile) error {
 	if n := path.Clean(j.Name); j.Name == "" || path.IsAbs(n) || n == ".." || strings.HasPrefix(n, "../") || n == "." {
-		return &errs.Error{Kind: errs.Corrupt, Want: "the name of a file below the folder of the index", Got: fmt.Sprintf("%q", j.Name)}
+		return &errs.Error{Kind: errs.Corrupt, Want: "the name of a file below the folder of the index",
+			Got: fmt.Sprintf("%q", j.Name)}
 	}
 	if j.Bytes < 0 {
 		return &errs.Error{Kind: errs.Corrupt, Subject: j.Name, Want: "a size", Got: fmt.Sprint(j.Bytes)}
 	}
 	for name := range j.Hashes {
 		if NewHash(name) == nil {
-			return &errs.Error{Kind: errs.Unsupported, Subject: j.Name, Want: "hashes of " + strings.Join(Hashes(), ", "), Got: fmt.Sprintf("%q", name)}
+			return &errs.Error{Kind: errs.Unsupported, Subject: j.Name,
+				Want: "hashes of " + strings.Join(Hashes(), ", "), Got: fmt.Sprintf("%q", name)}
 		}
 	}
 	*f = File{Name: j.Name, Bytes: j.Bytes, Hashes: j.Hashes}
@@ -174,7 +180,8 @@ func FormatIndex(x *Index) ([]byte, error) {
 	for i := range x.Shards {
 		s := &x.Shards[i]
 		if s.Zip != nil {
-			return nil, &errs.Error{Kind: errs.Unsupported, Op: "mds.FormatIndex", Want: "uncompressed shards", Got: s.Compression}
+			return nil, &errs.Error{Kind: errs.Unsupported, Op: "mds.FormatIndex", Want: "uncompressed shards",
+				Got: s.Compression}
 		}
 		e := configuration(s.Columns)
 		for name := range s.Raw.Hashes {

@@ -88,23 +88,30 @@ func TestDecodeRefuses(t *testing.T) {
 		encoding, datum string
 		kind            errs.Kind
 	}{
-		{"int", "00", errs.Corrupt}, {"str_int", "78", errs.Corrupt}, {"str_int", "3939393939393939393939393939393939393939", errs.Corrupt},
-		{"str_float", "", errs.Corrupt}, {"ndarray", "", errs.Corrupt}, {"ndarray", "07", errs.Corrupt}, {"ndarray", "21", errs.Corrupt},
-		{"ndarray", "2108", errs.Corrupt}, {"ndarray", "21080102", errs.Corrupt}, {"ndarray:int16:2", "010203", errs.Corrupt},
+		{"int", "00", errs.Corrupt}, {"str_int", "78", errs.Corrupt}, {"str_int",
+			"3939393939393939393939393939393939393939", errs.Corrupt},
+		{"str_float", "", errs.Corrupt}, {"ndarray", "", errs.Corrupt}, {"ndarray", "07", errs.Corrupt}, {"ndarray",
+			"21", errs.Corrupt},
+		{"ndarray", "2108", errs.Corrupt}, {"ndarray", "21080102", errs.Corrupt}, {"ndarray:int16:2", "010203",
+			errs.Corrupt},
 		{"ndarray", "080fffffffffffffff7fffffffffffffff7fffffffffffffff7f", errs.Corrupt},
 		{"pil", "00", errs.Corrupt}, {"pil", "0200000001000000ffffffff52474201020304050607", errs.Corrupt},
-		{"pil", "02000000010000000300000052474201", errs.Corrupt}, {"pil", "ffffffffffffffff01000000" + "4c01", errs.Corrupt},
-		{"pil", "010000000100000001000000" + "4600000000", errs.Unsupported}, {"pkl", "80", errs.Unsupported}, {"list[jpeg]", "80", errs.Unsupported},
+		{"pil", "02000000010000000300000052474201", errs.Corrupt}, {"pil", "ffffffffffffffff01000000" + "4c01",
+			errs.Corrupt},
+		{"pil", "010000000100000001000000" + "4600000000", errs.Unsupported}, {"pkl", "80",
+			errs.Unsupported}, {"list[jpeg]", "80", errs.Unsupported},
 	} {
 		datum, err := hex.DecodeString(c.datum)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err := columns(t, "col", c.encoding)[0].Decode(datum, nil); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), `"col"`) {
+		if v, err := columns(t, "col", c.encoding)[0].Decode(datum, nil); !errors.Is(err, c.kind) ||
+			!strings.Contains(err.Error(), `"col"`) {
 			t.Errorf("%s of %s: got %v, %v; want %s", c.encoding, c.datum, v, err, c.kind)
 		}
 	}
-	for _, encoding := range []string{"int128", "ndarray:int128", "ndarray:int8:0", "ndarray:int8:x", "ndarray:int8:", "ndarray:float64:4294967295,4294967295"} {
+	for _, encoding := range []string{"int128", "ndarray:int128", "ndarray:int8:0", "ndarray:int8:x", "ndarray:int8:",
+		"ndarray:float64:4294967295,4294967295"} {
 		if _, err := ParseColumn("c", encoding); err == nil {
 			t.Errorf("%s: no error", encoding)
 		}
@@ -119,7 +126,8 @@ const shardJSON = `{"column_encodings": ["int"], "column_names": ["a"], "column_
 func TestIndex(t *testing.T) {
 	whole := `{"version": 2, "shards": [` + shardJSON + `,` + shardJSON + `]}`
 	x, err := ParseIndex([]byte(whole))
-	if err != nil || len(x.Shards) != 2 || x.Shards[1].Samples != 3 || x.Shards[0].Raw.Bytes != 300 || x.Shards[0].Columns[0].Size() != 8 {
+	if err != nil || len(x.Shards) != 2 || x.Shards[1].Samples != 3 || x.Shards[0].Raw.Bytes != 300 ||
+		x.Shards[0].Columns[0].Size() != 8 {
 		t.Fatalf("%+v, %v", x, err)
 	}
 	b, err := FormatIndex(x)
@@ -137,13 +145,20 @@ func TestIndex(t *testing.T) {
 		kind     errs.Kind
 	}{
 		{whole, ``, errs.Corrupt}, {whole, `[]`, errs.Corrupt}, {whole, `{}`, errs.Unsupported},
-		{`"version": 2, "shards"`, `"version": 3, "shards"`, errs.Unsupported}, {`"version": 2, "zip`, `"version": 1, "zip`, errs.Unsupported},
-		{`"format": "mds"`, `"format": "csv"`, errs.Unsupported}, {`["int"]`, `["what"]`, errs.Unsupported}, {`["a"]`, `["a", "b"]`, errs.Corrupt},
-		{`"column_sizes": [8]`, `"column_sizes": [4]`, errs.Corrupt}, {`"column_sizes": [8]`, `"column_sizes": [null]`, errs.Corrupt},
-		{`["int"], "column_names": ["a"], "column_sizes": [8]`, `["int","int"], "column_names": ["a","a"], "column_sizes": [8,8]`, errs.Corrupt},
-		{`"shard.00000.mds"`, `"../shard.00000.mds"`, errs.Corrupt}, {`"shard.00000.mds"`, `"/etc/passwd"`, errs.Corrupt},
-		{`"samples": 3`, `"samples": 76`, errs.Corrupt}, {`"samples": 3`, `"samples": -1`, errs.Corrupt}, {`"bytes": 300`, `"bytes": -1`, errs.Corrupt},
-		{`"compression": null`, `"compression": "lzma"`, errs.Unsupported}, {`"hashes": {}`, `"hashes": {"crc": "00"}`, errs.Unsupported},
+		{`"version": 2, "shards"`, `"version": 3, "shards"`, errs.Unsupported}, {`"version": 2, "zip`,
+			`"version": 1, "zip`, errs.Unsupported},
+		{`"format": "mds"`, `"format": "csv"`, errs.Unsupported}, {`["int"]`, `["what"]`, errs.Unsupported}, {`["a"]`,
+			`["a", "b"]`, errs.Corrupt},
+		{`"column_sizes": [8]`, `"column_sizes": [4]`, errs.Corrupt}, {`"column_sizes": [8]`, `"column_sizes": [null]`,
+			errs.Corrupt},
+		{`["int"], "column_names": ["a"], "column_sizes": [8]`,
+			`["int","int"], "column_names": ["a","a"], "column_sizes": [8,8]`, errs.Corrupt},
+		{`"shard.00000.mds"`, `"../shard.00000.mds"`, errs.Corrupt}, {`"shard.00000.mds"`, `"/etc/passwd"`,
+			errs.Corrupt},
+		{`"samples": 3`, `"samples": 76`, errs.Corrupt}, {`"samples": 3`, `"samples": -1`,
+			errs.Corrupt}, {`"bytes": 300`, `"bytes": -1`, errs.Corrupt},
+		{`"compression": null`, `"compression": "lzma"`, errs.Unsupported}, {`"hashes": {}`, `"hashes": {"crc": "00"}`,
+			errs.Unsupported},
 		{`"zip_data": null`, `"zip_data": {"basename": "x", "bytes": 1, "hashes": {}}`, errs.Corrupt},
 	} {
 		if _, err := ParseIndex([]byte(strings.Replace(whole, c.old, c.new, 1))); !errors.Is(err, c.kind) {
@@ -155,7 +170,8 @@ func TestIndex(t *testing.T) {
 // A table that leads out of the shard or backwards is refused, and so are samples of wrong sizes.
 func TestTableRefuses(t *testing.T) {
 	list := columns(t, "a", "str")
-	b, err := AppendShard(nil, list, [][]byte{AppendSample(nil, list, [][]byte{[]byte("abc")}), AppendSample(nil, list, [][]byte{nil})})
+	b, err := AppendShard(nil, list, [][]byte{AppendSample(nil, list, [][]byte{[]byte("abc")}),
+		AppendSample(nil, list, [][]byte{nil})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,8 +309,10 @@ func FuzzParseIndex(f *testing.F) {
 }
 
 func FuzzShard(f *testing.F) {
-	list := columns(f, "a", "str", "b", "ndarray", "c", "pil", "d", "int", "e", "str_int", "g", "str_float", "h", "ndarray:int16")
-	data := [][]byte{[]byte("text"), {0x21, 8, 1, 1, 0, 0, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 'L', 7}, make([]byte, 8), []byte("12"), []byte("0.5"), {4, 1, 1, 1}}
+	list := columns(f, "a", "str", "b", "ndarray", "c", "pil", "d", "int", "e", "str_int", "g", "str_float", "h",
+		"ndarray:int16")
+	data := [][]byte{[]byte("text"), {0x21, 8, 1, 1, 0, 0, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 'L', 7},
+		make([]byte, 8), []byte("12"), []byte("0.5"), {4, 1, 1, 1}}
 	b, err := AppendShard(nil, list, [][]byte{AppendSample(nil, list, data)})
 	if err != nil {
 		f.Fatal(err)

@@ -23,7 +23,8 @@ func ParseTable(b []byte, samples, size int64) (Table, error) {
 			Remedy: "the shard is damaged, or belongs to another index.json"}
 	}
 	if int64(len(b)) < TableSize(0) || int64(len(b)) != TableSize(samples) {
-		return nil, corrupt(fmt.Sprintf("a table of %d samples in %d bytes", samples, TableSize(samples)), fmt.Sprintf("%d bytes", len(b)))
+		return nil, corrupt(fmt.Sprintf("a table of %d samples in %d bytes", samples, TableSize(samples)),
+			fmt.Sprintf("%d bytes", len(b)))
 	}
 	le := binary.LittleEndian
 	if n := le.Uint32(b); int64(n) != samples {
@@ -45,7 +46,7 @@ func ParseTable(b []byte, samples, size int64) (Table, error) {
 }
 
 // Split appends the data of the columns of a sample to dst. Fails with errs.Corrupt if their sizes
-// are not those of the sample.
+// do not add up to the sample.
 func Split(dst [][]byte, sample []byte, columns []Column) ([][]byte, error) {
 	head := 0
 	for i := range columns {
@@ -54,7 +55,8 @@ func Split(dst [][]byte, sample []byte, columns []Column) ([][]byte, error) {
 		}
 	}
 	corrupt := func(want, got int64) error {
-		return &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("a sample of %d bytes, as its columns say", want), Got: fmt.Sprintf("%d bytes", got)}
+		return &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("a sample of %d bytes, as its columns say", want),
+			Got: fmt.Sprintf("%d bytes", got)}
 	}
 	if len(sample) < head {
 		return nil, corrupt(int64(head), int64(len(sample)))
@@ -66,7 +68,8 @@ func Split(dst [][]byte, sample []byte, columns []Column) ([][]byte, error) {
 			n, sizes = int64(binary.LittleEndian.Uint32(sizes)), sizes[4:]
 		}
 		if n > int64(len(rest)) {
-			return nil, errs.Wrap("", fmt.Sprintf("column %q", columns[i].Name), corrupt(int64(len(sample)-len(rest))+n, int64(len(sample))))
+			return nil, errs.Wrap("", fmt.Sprintf("column %q", columns[i].Name),
+				corrupt(int64(len(sample)-len(rest))+n, int64(len(sample))))
 		}
 		dst, rest = append(dst, rest[:n:n]), rest[n:]
 	}

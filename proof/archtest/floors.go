@@ -45,9 +45,9 @@ func Module() Rules {
 			}},
 			{Name: "formats", Rows: []Row{
 				{Packages: "format/...", Beside: []string{"format/..."}, Modules: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
-				{Packages: "format/mds", Beside: []string{"format/internal/..."}, Modules: []string{
+				{Packages: "format/mds/...", Beside: []string{"format/internal/..."}, Modules: []string{
 					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/cespare/xxhash/v2", "github.com/zeebo/xxh3", "golang.org/x/crypto"}},
-				{Packages: "format/arrayrecord", Beside: []string{"format/internal/..."}, Modules: []string{
+				{Packages: "format/arrayrecord/...", Beside: []string{"format/internal/..."}, Modules: []string{
 					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/minio/highwayhash"}},
 				{Packages: "codec/...", Beside: []string{"codec/...", "codec"}, Modules: []string{"github.com/klauspost/compress", "golang.org/x/image", "golang.org/x/sys"}},
 			}},

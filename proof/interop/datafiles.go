@@ -82,7 +82,8 @@ func compareData(ctx context.Context, root string, out io.Writer) error {
 			n[1] += values
 			n[2] += len(list)
 			for _, d := range list {
-				fmt.Fprintf(out, "DIFFERENCE %s (%s), column %s: %s\n", filepath.Base(filepath.Dir(file)), c.Label, c.Columns[i].Name, d)
+				fmt.Fprintf(out, "DIFFERENCE %s (%s), column %s: %s\n", filepath.Base(filepath.Dir(file)), c.Label,
+					c.Columns[i].Name, d)
 			}
 		}
 		counts[c.Reader] = n

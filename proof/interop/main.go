@@ -32,8 +32,8 @@
 // datasets of MosaicML Streaming. write-nodes writes graphs of nodes with what they give and their
 // states; compare-nodes plays torchdata's graphs.
 //
-// compare-data reads the data sets that MosaicML Streaming, ArrayRecord and pyarrow wrote, and compares
-// every value.
+// compare-data reads the data sets that MosaicML Streaming, ArrayRecord and pyarrow wrote, and
+// compares every value.
 //
 // compare-refusals holds what Verify says of odd and damaged checkpoints against what Orbax
 // says of them.

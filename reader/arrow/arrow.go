@@ -1,5 +1,5 @@
-// Package arrow registers readers.arrow, which reads Arrow IPC files and streams, such as the shards
-// of Hugging Face data sets.
+// Package arrow registers readers.arrow, which reads Arrow IPC files and streams, such as the
+// shards of Hugging Face data sets.
 //
 //	import _ "github.com/bivouac-ml/bivouac/reader/arrow"
 package arrow
@@ -36,7 +36,10 @@ func init() {
 			specs, err := outputs(c)
 			return len(specs), err
 		},
-	}, reader.Opener{Outputs: outputs, Open: func(ctx context.Context, c *op.Config) (reader.Source, error) { return open(ctx, c) }})
+	}, reader.Opener{Outputs: outputs, Open: func(ctx context.Context, c *op.Config) (reader.Source,
+		error) {
+		return open(ctx, c)
+	}})
 }
 
 // source is the rows of the files.
@@ -97,7 +100,8 @@ func open(ctx context.Context, c *op.Config) (_ *source, err error) {
 		}
 	}
 	if s.info.Samples == 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: s.set.Path(0), Want: "at least one row", Got: fmt.Sprintf("no row in %d files", s.set.Len())}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: s.set.Path(0), Want: "at least one row",
+			Got: fmt.Sprintf("no row in %d files", s.set.Len())}
 	}
 	s.info.Format, s.info.Fingerprint = name, h.Sum()
 	return s, nil
@@ -132,7 +136,8 @@ func (s *source) add(ctx context.Context, c *op.Config, i int, h *state.Hasher) 
 		}
 	} else {
 		for j, first := range s.chosen[0] {
-			at, err := columns.Same(name, s.set.Path(i), first.name, names, func(k int) tensor.Spec { return list[k].spec }, s.specs[j])
+			at, err := columns.Same(name, s.set.Path(i), first.name, names,
+				func(k int) tensor.Spec { return list[k].spec }, s.specs[j])
 			if err != nil {
 				return err
 			}
@@ -149,7 +154,8 @@ func (s *source) add(ctx context.Context, c *op.Config, i int, h *state.Hasher) 
 		if b.Rows == 0 {
 			continue
 		}
-		s.batches = append(s.batches, batch{Batch: b, file: i, number: j, first: s.info.Samples, fields: f.Schema.Fields,
+		s.batches = append(s.batches, batch{Batch: b, file: i, number: j, first: s.info.Samples,
+			fields:       f.Schema.Fields,
 			dictionaries: f.Dictionaries[j], places: &atomic.Pointer[map[*arrowipc.Field]arrowipc.Place]{}})
 		s.info.Samples += b.Rows
 	}
@@ -210,7 +216,8 @@ func (s *source) fetch(ctx context.Context, id int64, i int, dst *op.Block) erro
 		places = &p
 		b.places.Store(places)
 	}
-	v := &view{ctx: ctx, s: s, file: b.file, batch: b.Batch, places: *places, parts: b.dictionaries, limit: dst.Limits().MaxBytes}
+	v := &view{ctx: ctx, s: s, file: b.file, batch: b.Batch, places: *places, parts: b.dictionaries,
+		limit: dst.Limits().MaxBytes}
 	for j, c := range s.chosen[b.file] {
 		v.out = func(shape tensor.Shape) []byte { return dst.Out(j, i, shape...).Data }
 		if err := v.read(c, id-b.first); err != nil {

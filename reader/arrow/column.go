@@ -23,7 +23,8 @@ type column struct {
 func columnsOf(fields []*arrowipc.Field, prefix string, parents []*arrowipc.Field) (list []*column) {
 	for _, f := range fields {
 		if f.Kind == arrowipc.Struct && f.Values == nil {
-			list = append(list, columnsOf(f.Children, prefix+f.Name+".", append(parents[:len(parents):len(parents)], f))...)
+			list = append(list, columnsOf(f.Children, prefix+f.Name+".",
+				append(parents[:len(parents):len(parents)], f))...)
 			continue
 		}
 		list = append(list, newColumn(f, prefix+f.Name, parents))
@@ -35,7 +36,8 @@ func newColumn(f *arrowipc.Field, name string, parents []*arrowipc.Field) *colum
 	c := &column{name: name, parents: parents, leaf: f, spec: tensor.Spec{Shape: tensor.Shape{}}}
 	refuse := func(got string) *column {
 		c.err = &errs.Error{Kind: errs.Unsupported, Subject: fmt.Sprintf("column %q", name),
-			Want: "numbers, booleans, byte strings, or lists of numbers or booleans", Got: got, Remedy: "name the other columns in the argument columns"}
+			Want: "numbers, booleans, byte strings, or lists of numbers or booleans", Got: got,
+			Remedy: "name the other columns in the argument columns"}
 		return c
 	}
 	for c.leaf.Values == nil && len(c.leaf.Children) == 1 {
@@ -70,7 +72,8 @@ func newColumn(f *arrowipc.Field, name string, parents []*arrowipc.Field) *colum
 		c.spec.DType = tensor.Bool
 	case leaf.Kind == arrowipc.FixedBytes:
 		c.spec.DType, c.spec.Shape = tensor.Uint8, append(c.spec.Shape, leaf.Width)
-	case len(c.levels) == 0 && (leaf.Kind == arrowipc.Bytes || leaf.Kind == arrowipc.LargeBytes || leaf.Kind == arrowipc.BytesView):
+	case len(c.levels) == 0 && (leaf.Kind == arrowipc.Bytes || leaf.Kind == arrowipc.LargeBytes ||
+		leaf.Kind == arrowipc.BytesView):
 		c.spec.DType, c.spec.Shape = tensor.Uint8, tensor.Shape{-1}
 	default:
 		return refuse(of + leaf.Type)

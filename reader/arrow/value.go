@@ -24,7 +24,8 @@ type view struct {
 }
 
 func corrupt(c *column, want, got string) error {
-	return &errs.Error{Kind: errs.Corrupt, Subject: fmt.Sprintf("column %q", c.name), Want: want, Got: got, Remedy: "the file is damaged; write it again"}
+	return &errs.Error{Kind: errs.Corrupt, Subject: fmt.Sprintf("column %q", c.name), Want: want, Got: got,
+		Remedy: "the file is damaged; write it again"}
 }
 
 // get returns n bytes of a buffer. They lie in p if they are read for this call alone, and in the
@@ -53,7 +54,8 @@ func (v *view) get(c *column, b arrowipc.Buffer, off, n int64, p []byte) ([]byte
 		length = int64(len(kept))
 	}
 	if off < 0 || n < 0 || off > length || n > length-off {
-		return nil, corrupt(c, fmt.Sprintf("%d bytes at %d of a buffer", n, off), fmt.Sprintf("a buffer of %d bytes", length))
+		return nil, corrupt(c, fmt.Sprintf("%d bytes at %d of a buffer", n, off),
+			fmt.Sprintf("a buffer of %d bytes", length))
 	}
 	if whole {
 		return kept[off : off+n], nil
@@ -94,7 +96,8 @@ func (v *view) null(c *column, where string) error {
 	if v.s.fill != nil {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("column %q", c.name), Want: "a value", Got: where + "null",
+	return &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("column %q", c.name), Want: "a value",
+		Got:    where + "null",
 		Remedy: "set nulls to the number that stands for null, or leave the column out"}
 }
 
@@ -157,16 +160,19 @@ func (v *view) elements(c *column, f *arrowipc.Field, from, to int64) (first, la
 	for i := 1; i < len(offsets); i++ {
 		switch m := offsets[i] - offsets[i-1]; {
 		case m < 0 || offsets[i-1] < 0 || offsets[i] > length:
-			return 0, 0, 0, corrupt(c, fmt.Sprintf("lists within %d values", length), fmt.Sprintf("one from %d to %d", offsets[i-1], offsets[i]))
+			return 0, 0, 0, corrupt(c, fmt.Sprintf("lists within %d values", length),
+				fmt.Sprintf("one from %d to %d", offsets[i-1], offsets[i]))
 		case m != n:
-			return 0, 0, 0, &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("column %q", c.name), Want: fmt.Sprintf("inner lists of one length, %d", n),
-				Got: fmt.Sprintf("a list of %d", m), Remedy: "a row must be an array; pad the inner lists when the file is written"}
+			return 0, 0, 0, &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("column %q", c.name),
+				Want: fmt.Sprintf("inner lists of one length, %d", n),
+				Got: fmt.Sprintf("a list of %d",
+					m), Remedy: "a row must be an array; pad the inner lists when the file is written"}
 		}
 	}
 	return first, last, n, nil
 }
 
-// offsets returns the offsets of the values from..to of a field, and that of the end.
+// offsets returns the offsets of the values from..to of a field, and the offset of the end.
 func (v *view) offsets(c *column, f *arrowipc.Field, from, to int64) ([]int64, error) {
 	width := int64(4)
 	if f.Kind == arrowipc.LargeList || f.Kind == arrowipc.LargeBytes {
@@ -304,7 +310,8 @@ func (v *view) byPlace(c *column, p arrowipc.Place, at int64) error {
 	}
 	buffer, off := int64(int32(le.Uint32(b[8:]))), int64(int32(le.Uint32(b[12:])))
 	if n < 0 || buffer < 0 || buffer >= int64(len(p.Buffers)-2) {
-		return corrupt(c, fmt.Sprintf("one of %d buffers", len(p.Buffers)-2), fmt.Sprintf("%d bytes of buffer %d", n, buffer))
+		return corrupt(c, fmt.Sprintf("one of %d buffers", len(p.Buffers)-2),
+			fmt.Sprintf("%d bytes of buffer %d", n, buffer))
 	}
 	return v.bytes(c, p.Buffers[2+buffer], off, n)
 }

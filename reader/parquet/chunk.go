@@ -45,9 +45,6 @@ const (
 	headerRead = 512
 )
 
-// protocol is how headers are written.
-var protocol thrift.CompactProtocol
-
 // openFile reads and checks the footer of a file.
 func openFile(r io.ReaderAt, size int64) (f *file, err error) {
 	defer recovered(&err)
@@ -59,14 +56,16 @@ func openFile(r io.ReaderAt, size int64) (f *file, err error) {
 		return nil, err
 	}
 	if string(tail[4:]) != "PAR1" {
-		return nil, &errs.Error{Kind: errs.Corrupt, Want: "a file that ends with PAR1", Got: fmt.Sprintf("%q", tail[4:]),
+		return nil, &errs.Error{Kind: errs.Corrupt, Want: "a file that ends with PAR1",
+			Got:    fmt.Sprintf("%q", tail[4:]),
 			Remedy: "the file was cut, is encrypted, or is of another format"}
 	}
 	if n := int64(tail[0]) | int64(tail[1])<<8 | int64(tail[2])<<16 | int64(tail[3])<<24; n > size-12 {
 		return nil, corrupt(fmt.Sprintf("a footer within %d bytes", size), fmt.Sprintf("%d bytes", n))
 	}
 	f = &file{}
-	if f.File, err = parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true)); err != nil {
+	if f.File, err = parquet.OpenFile(r, size, parquet.SkipPageIndex(true),
+		parquet.SkipBloomFilters(true)); err != nil {
 		return nil, wrapped(err)
 	}
 	m := f.Metadata()
@@ -77,13 +76,15 @@ func openFile(r io.ReaderAt, size int64) (f *file, err error) {
 	for i := range m.RowGroups {
 		g := &m.RowGroups[i]
 		if g.NumRows < 0 || len(g.Columns) != len(f.columns) || g.NumRows > 1<<40 {
-			return nil, corrupt(fmt.Sprintf("row group %d with %d columns", i, len(f.columns)), fmt.Sprintf("%d columns of %d rows", len(g.Columns), g.NumRows))
+			return nil, corrupt(fmt.Sprintf("row group %d with %d columns", i, len(f.columns)),
+				fmt.Sprintf("%d columns of %d rows", len(g.Columns), g.NumRows))
 		}
 		f.groups = append(f.groups, rows)
 		rows += g.NumRows
 	}
 	if rows != m.NumRows {
-		return nil, corrupt(fmt.Sprintf("%d rows, as the footer says", m.NumRows), fmt.Sprintf("%d in the row groups", rows))
+		return nil, corrupt(fmt.Sprintf("%d rows, as the footer says", m.NumRows),
+			fmt.Sprintf("%d in the row groups", rows))
 	}
 	f.groups = append(f.groups, rows)
 	return f, nil
@@ -92,7 +93,8 @@ func openFile(r io.ReaderAt, size int64) (f *file, err error) {
 // wrapped returns an error of the library with its kind. Errors of reading keep theirs.
 func wrapped(err error) error {
 	var own *errs.Error
-	if err == nil || errors.As(err, &own) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.As(err, &own) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return &errs.Error{Kind: errs.Corrupt, Err: err, Remedy: "the file is damaged; copy or write it again"}
@@ -116,7 +118,7 @@ func readHeader(r io.ReaderAt, offset, left int64) (h *format.PageHeader, size i
 			return nil, 0, err
 		}
 		h = &format.PageHeader{}
-		from := protocol.NewReaderFromBytes(b)
+		from := new(thrift.CompactProtocol).NewReaderFromBytes(b)
 		if err = thrift.NewDecoder(from).Decode(h); err == nil {
 			size = int64(from.BytesRead())
 			break
@@ -136,20 +138,27 @@ func checkHeader(h *format.PageHeader, size, left, limit int64) error {
 		v := &h.DataPageHeaderV2.V
 		values = int64(v.NumValues)
 		levels := int64(v.RepetitionLevelsByteLength) + int64(v.DefinitionLevelsByteLength)
-		if v.RepetitionLevelsByteLength < 0 || v.DefinitionLevelsByteLength < 0 || levels > int64(h.CompressedPageSize) {
-			return corrupt(fmt.Sprintf("levels within %d bytes", h.CompressedPageSize), fmt.Sprintf("%d bytes", levels))
+		if v.RepetitionLevelsByteLength < 0 || v.DefinitionLevelsByteLength < 0 ||
+			levels > int64(h.CompressedPageSize) {
+			return corrupt(fmt.Sprintf("levels within %d bytes", h.CompressedPageSize),
+				fmt.Sprintf("%d bytes", levels))
 		}
 		if v.NumNulls < 0 || v.NumNulls > v.NumValues || v.NumRows < 0 || v.NumRows > v.NumValues {
-			return corrupt(fmt.Sprintf("a page of %d values", v.NumValues), fmt.Sprintf("%d nulls and %d rows", v.NumNulls, v.NumRows))
+			return corrupt(fmt.Sprintf("a page of %d values", v.NumValues),
+				fmt.Sprintf("%d nulls and %d rows", v.NumNulls, v.NumRows))
 		}
 	case h.DictionaryPageHeader.Valid:
 		values = int64(h.DictionaryPageHeader.V.NumValues)
 	}
-	if h.CompressedPageSize < 0 || h.UncompressedPageSize < 0 || values < 0 || int64(h.CompressedPageSize) > left-size {
-		return corrupt(fmt.Sprintf("a page within %d bytes", left-size), fmt.Sprintf("%d bytes that hold %d bytes and %d values", h.CompressedPageSize, h.UncompressedPageSize, values))
+	if h.CompressedPageSize < 0 || h.UncompressedPageSize < 0 || values < 0 ||
+		int64(h.CompressedPageSize) > left-size {
+		return corrupt(fmt.Sprintf("a page within %d bytes", left-size),
+			fmt.Sprintf("%d bytes that hold %d bytes and %d values", h.CompressedPageSize, h.UncompressedPageSize,
+				values))
 	}
 	if n := max(int64(h.UncompressedPageSize), values); n > limit {
-		return &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("a page of at most %d bytes and values", limit), Got: fmt.Sprint(n),
+		return &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("a page of at most %d bytes and values", limit),
+			Got:    fmt.Sprint(n),
 			Remedy: "raise the limit of a sample, or write smaller pages"}
 	}
 	return nil
@@ -164,13 +173,14 @@ func (f *file) place(group int, c *column) (from, to int64, err error) {
 	}
 	to = from + m.TotalCompressedSize
 	if from < 4 || m.TotalCompressedSize < 0 || to > f.Size()-12 {
-		return 0, 0, corrupt(fmt.Sprintf("pages within %d bytes", f.Size()), fmt.Sprintf("%d bytes at %d", m.TotalCompressedSize, from))
+		return 0, 0, corrupt(fmt.Sprintf("pages within %d bytes", f.Size()),
+			fmt.Sprintf("%d bytes at %d", m.TotalCompressedSize, from))
 	}
 	return from, to, nil
 }
 
-// readChunk finds the pages of a column in a row group: by the offset index if the file has one, and
-// by the headers of the pages otherwise.
+// readChunk finds the pages of a column in a row group: by the offset index if the file has one,
+// and by the headers of the pages otherwise.
 func (f *file) readChunk(r io.ReaderAt, group int, c *column, limit int64) (*chunk, error) {
 	from, to, err := f.place(group, c)
 	if err != nil {
@@ -190,7 +200,8 @@ func (f *file) readChunk(r io.ReaderAt, group int, c *column, limit int64) (*chu
 // locations reads the offset index of a column in a row group, which may be absent.
 func (f *file) locations(r io.ReaderAt, group int, c *column) ([]format.PageLocation, error) {
 	m := &f.Metadata().RowGroups[group].Columns[c.index]
-	if m.OffsetIndexOffset <= 0 || m.OffsetIndexLength <= 0 || m.OffsetIndexOffset > f.Size()-int64(m.OffsetIndexLength) {
+	if m.OffsetIndexOffset <= 0 || m.OffsetIndexLength <= 0 ||
+		m.OffsetIndexOffset > f.Size()-int64(m.OffsetIndexLength) {
 		return nil, nil
 	}
 	b := make([]byte, m.OffsetIndexLength)
@@ -198,7 +209,7 @@ func (f *file) locations(r io.ReaderAt, group int, c *column) ([]format.PageLoca
 		return nil, err
 	}
 	var index format.OffsetIndex
-	if err := thrift.Unmarshal(&protocol, b, &index); err != nil {
+	if err := thrift.Unmarshal(new(thrift.CompactProtocol), b, &index); err != nil {
 		return nil, errs.Wrap("", "the offset index", wrapped(err))
 	}
 	return index.PageLocations, nil
@@ -217,8 +228,10 @@ func (x *chunk) byIndex(r io.ReaderAt, locations []format.PageLocation, from, to
 		if i+1 < len(locations) {
 			end = locations[i+1].FirstRowIndex
 		}
-		if l.Offset < at || l.CompressedPageSize < 0 || l.Offset > to-int64(l.CompressedPageSize) || l.FirstRowIndex < 0 || end <= l.FirstRowIndex || end > x.rows || i == 0 && l.FirstRowIndex != 0 {
-			return corrupt(fmt.Sprintf("page %d of the offset index with rows up to %d, between bytes %d and %d", i, x.rows, at, to),
+		if l.Offset < at || l.CompressedPageSize < 0 || l.Offset > to-int64(l.CompressedPageSize) ||
+			l.FirstRowIndex < 0 || end <= l.FirstRowIndex || end > x.rows || i == 0 && l.FirstRowIndex != 0 {
+			return corrupt(fmt.Sprintf("page %d of the offset index with rows up to %d, between bytes %d and %d", i,
+				x.rows, at, to),
 				fmt.Sprintf("%d bytes at %d, rows %d to %d", l.CompressedPageSize, l.Offset, l.FirstRowIndex, end))
 		}
 		at = l.Offset + int64(l.CompressedPageSize)

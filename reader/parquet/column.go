@@ -96,8 +96,9 @@ func (w *schemaWalker) walk(path []string, defined int, lists []int, inner bool)
 }
 
 func newColumn(e *format.SchemaElement, name string, index, defined int, lists []int) *column {
-	c := &column{name: name, index: index, stored: e.Type.V, length: int(e.TypeLength.V), defined: defined, lists: lists,
-		spec: tensor.Spec{Shape: tensor.Shape{}}}
+	c := &column{name: name, index: index, stored: e.Type.V, length: int(e.TypeLength.V), defined: defined,
+		lists: lists,
+		spec:  tensor.Spec{Shape: tensor.Shape{}}}
 	for range lists {
 		c.spec.Shape = append(c.spec.Shape, -1)
 	}
@@ -133,12 +134,14 @@ func newColumn(e *format.SchemaElement, name string, index, defined int, lists [
 	if d, ok := integerOf(e); ok && (c.stored == format.Int32 || c.stored == format.Int64) {
 		c.spec.DType = d
 	}
-	if _, decimal := e.LogicalType.Value.(*format.DecimalType); decimal || e.ConvertedType.Valid && e.ConvertedType.V == deprecated.Decimal {
+	if _, decimal := e.LogicalType.Value.(*format.DecimalType); decimal || e.ConvertedType.Valid &&
+		e.ConvertedType.V == deprecated.Decimal {
 		what = "decimal numbers"
 	}
 	if what != "" {
 		c.err = &errs.Error{Kind: errs.Unsupported, Subject: fmt.Sprintf("column %q", name),
-			Want: "numbers, booleans, byte strings, or lists of numbers or booleans", Got: what, Remedy: "name the other columns in the argument columns"}
+			Want: "numbers, booleans, byte strings, or lists of numbers or booleans", Got: what,
+			Remedy: "name the other columns in the argument columns"}
 	}
 	return c
 }

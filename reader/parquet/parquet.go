@@ -34,7 +34,10 @@ func init() {
 			specs, err := outputs(c)
 			return len(specs), err
 		},
-	}, reader.Opener{Outputs: outputs, Open: func(ctx context.Context, c *op.Config) (reader.Source, error) { return open(ctx, c) }})
+	}, reader.Opener{Outputs: outputs, Open: func(ctx context.Context, c *op.Config) (reader.Source,
+		error) {
+		return open(ctx, c)
+	}})
 }
 
 // source is the rows of the files.
@@ -77,7 +80,8 @@ func open(ctx context.Context, c *op.Config) (_ *source, err error) {
 		return nil, err
 	}
 	budget := int64(op.Get[int](c, "cache_bytes"))
-	s := &source{chunks: cache.New[chunkKey, *chunk](budget / 8), parts: cache.New[partKey, *values](budget - budget/8)}
+	s := &source{chunks: cache.New[chunkKey, *chunk](budget / 8),
+		parts: cache.New[partKey, *values](budget - budget/8)}
 	if s.fill, err = columns.NewFill(c); err != nil {
 		return nil, err
 	}
@@ -96,7 +100,8 @@ func open(ctx context.Context, c *op.Config) (_ *source, err error) {
 		}
 	}
 	if s.info.Samples == 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: s.set.Path(0), Want: "at least one row", Got: fmt.Sprintf("no row in %d files", s.set.Len())}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: s.set.Path(0), Want: "at least one row",
+			Got: fmt.Sprintf("no row in %d files", s.set.Len())}
 	}
 	s.info.Format, s.info.Fingerprint = name, h.Sum()
 	return s, nil
@@ -104,7 +109,8 @@ func open(ctx context.Context, c *op.Config) (_ *source, err error) {
 
 // add adds the row groups of a file.
 func (s *source) add(ctx context.Context, c *op.Config, i int, h *state.Hasher) error {
-	// The library keeps the ReaderAt, and the context with it: reads of pages have a reader of their own.
+	// The library keeps the ReaderAt, and the context with it: reads of pages have a reader of
+	// their own.
 	f, err := openFile(s.set.Reader(ctx, i), s.set.Size(i))
 	if err != nil {
 		return errs.Wrap(name, s.set.Path(i), err)
@@ -126,7 +132,8 @@ func (s *source) add(ctx context.Context, c *op.Config, i int, h *state.Hasher) 
 		}
 	} else {
 		for j, first := range s.files[0].chosen {
-			at, err := columns.Same(name, s.set.Path(i), first.name, names, func(k int) tensor.Spec { return f.columns[k].spec }, s.specs[j])
+			at, err := columns.Same(name, s.set.Path(i), first.name, names,
+				func(k int) tensor.Spec { return f.columns[k].spec }, s.specs[j])
 			if err != nil {
 				return err
 			}
@@ -149,7 +156,8 @@ func (s *source) add(ctx context.Context, c *op.Config, i int, h *state.Hasher) 
 		g := group{file: i, number: j, first: s.info.Samples, rows: m.NumRows}
 		for _, column := range f.chosen {
 			if _, _, err := f.place(j, column); err != nil {
-				return errs.Wrap(name, fmt.Sprintf("%s: column %q of row group %d", s.set.Path(i), column.name, j), err)
+				return errs.Wrap(name, fmt.Sprintf("%s: column %q of row group %d", s.set.Path(i), column.name, j),
+					err)
 			}
 			g.bytes += m.Columns[column.index].MetaData.TotalUncompressedSize
 		}
@@ -264,7 +272,8 @@ func (s *source) list(v *values, c *column, at, output, i int, dst *op.Block) er
 		elements *= int(max(n, 0))
 	}
 	if v.faults[at] == ragged || elements != to-from {
-		return &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("column %q", c.name), Want: "inner lists of one length", Got: "lists of different lengths",
+		return &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("column %q", c.name),
+			Want: "inner lists of one length", Got: "lists of different lengths",
 			Remedy: "a row must be an array; pad the inner lists when the file is written"}
 	}
 	var null []bool

@@ -22,8 +22,8 @@ type values struct {
 	from, to []uint32
 	null     []bool // which values are null; nil if none is
 
-	// Of lists: the first value of each row and of the end, the lengths at each level, and how the row
-	// is at fault.
+	// Of lists: the first value of each row and of the end, the lengths at each level, and how the
+	// row is at fault.
 	rows   []int32
 	dims   []int32
 	faults []fault
@@ -41,7 +41,8 @@ const (
 
 // size returns the bytes in memory.
 func (v *values) size() int64 {
-	return int64(len(v.data)) + 8*int64(len(v.from)) + int64(len(v.null)) + 4*int64(len(v.rows)+len(v.dims)) + int64(len(v.faults))
+	return int64(len(v.data)) + 8*int64(len(v.from)) + int64(len(v.null)) +
+		4*int64(len(v.rows)+len(v.dims)) + int64(len(v.faults))
 }
 
 // virtual presents a dictionary page and the pages of a part as if nothing else were in the file.
@@ -70,7 +71,7 @@ func (f *file) readPart(r io.ReaderAt, group int, c *column, x *chunk, p part, l
 	if _, err := r.ReadAt(b[n:], p.offset); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	// The headers are checked here, because those of an offset index were not.
+	// The headers are checked here, because an offset index has none to check.
 	for at := n; at < len(b); {
 		h, size, err := readHeader(bytes.NewReader(b[at:]), 0, int64(len(b)-at))
 		if err == nil {
@@ -209,7 +210,8 @@ func (d *decoder) finish(rows int64) error {
 		return corrupt(fmt.Sprintf("%d rows in the pages", rows), fmt.Sprint(d.rows))
 	}
 	if d.count > math.MaxInt32 {
-		return &errs.Error{Kind: errs.Exhausted, Want: "pages of at most 2^31 values together", Got: fmt.Sprint(d.count)}
+		return &errs.Error{Kind: errs.Exhausted, Want: "pages of at most 2^31 values together",
+			Got: fmt.Sprint(d.count)}
 	}
 	return nil
 }
@@ -225,7 +227,8 @@ func (d *decoder) addLists(reps, defs []byte) (present []bool, entries int, err 
 	for i, rep := range reps {
 		r, def := int(rep), int(defs[i])
 		if r > depth || def > c.defined || r > 0 && len(v.faults) == 0 {
-			return nil, 0, corrupt(fmt.Sprintf("levels up to %d and %d, the first 0", depth, c.defined), fmt.Sprintf("%d and %d", r, def))
+			return nil, 0, corrupt(fmt.Sprintf("levels up to %d and %d, the first 0", depth, c.defined),
+				fmt.Sprintf("%d and %d", r, def))
 		}
 		if r == 0 {
 			d.endRow()
@@ -336,7 +339,8 @@ func (d *decoder) dense(page parquet.Page) (data []byte, from, to []uint32, n in
 		}
 		for i, at := range offsets[:n+1] {
 			if int64(at) > int64(len(b)) || i > 0 && at < offsets[i-1] {
-				return nil, nil, nil, 0, corrupt(fmt.Sprintf("strings within %d bytes", len(b)), fmt.Sprintf("one at %d", at))
+				return nil, nil, nil, 0, corrupt(fmt.Sprintf("strings within %d bytes", len(b)),
+					fmt.Sprintf("one at %d", at))
 			}
 		}
 		return b, offsets[:n], offsets[1 : n+1], n, nil
@@ -347,7 +351,8 @@ func (d *decoder) dense(page parquet.Page) (data []byte, from, to []uint32, n in
 }
 
 // lookUp returns the values of a dictionary that indexes point to.
-func (d *decoder) lookUp(dictionary parquet.Dictionary, indexes []int32) (data []byte, from, to []uint32, n int, err error) {
+func (d *decoder) lookUp(dictionary parquet.Dictionary, indexes []int32) (data []byte, from, to []uint32, n int,
+	err error) {
 	b, f, t, count, err := d.dense(dictionary.Page())
 	if err != nil {
 		return nil, nil, nil, 0, err

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// Arrow makes a data set of n rows in dir: a number, a text and a list of numbers, in a stream with 5
-// rows a batch. The program must import package reader/arrow.
+// Arrow makes a data set of n rows in dir: a number, a text and a list of numbers, in a stream with
+// 5 rows a batch. The program must import package reader/arrow.
 func Arrow(dir string, n int) (name string, args op.Args, err error) {
 	texts := make([][]byte, n)
 	for i := range texts {
@@ -28,7 +28,8 @@ func ArrowOf(perBatch int, texts [][]byte) []byte {
 	field := func(name string, typ byte, of flatTable, children ...any) flatTable {
 		return flatTable{name, nil, []byte{typ}, of, nil, flatList(children)}
 	}
-	fields := flatList{field("id", 2, integer(64)), field("text", 5, flatTable{}), field("list", 12, flatTable{}, field("item", 2, integer(16)))}
+	fields := flatList{field("id", 2, integer(64)), field("text", 5, flatTable{}),
+		field("list", 12, flatTable{}, field("item", 2, integer(16)))}
 	message := func(kind byte, header flatTable, body []byte) []byte {
 		b := appendFlat(flatTable{[]byte{4, 0}, []byte{kind}, header, i64(uint64(len(body)))})
 		return append(append(append(i32(0xffffffff), i32(uint32(len(b)))...), b...), body...)
@@ -45,7 +46,8 @@ func ArrowOf(perBatch int, texts [][]byte) []byte {
 			for k := range at % 4 {
 				values = binary.LittleEndian.AppendUint16(values, uint16(100*at+k))
 			}
-			textEnds, listEnds = append(textEnds, i32(uint32(len(text)))...), append(listEnds, i32(uint32(len(values)/2))...)
+			textEnds, listEnds = append(textEnds, i32(uint32(len(text)))...), append(listEnds,
+				i32(uint32(len(values)/2))...)
 		}
 		var body, nodes, buffers []byte
 		add := func(b []byte) {
@@ -61,7 +63,8 @@ func ArrowOf(perBatch int, texts [][]byte) []byte {
 		for _, n := range []int{len(rows), len(rows), len(rows), len(values) / 2} {
 			nodes = append(append(nodes, i64(uint64(n))...), i64(0)...)
 		}
-		out = append(out, message(3, flatTable{i64(uint64(len(rows))), flatStructs{16, nodes}, flatStructs{16, buffers}}, body)...)
+		out = append(out, message(3, flatTable{i64(uint64(len(rows))), flatStructs{16, nodes},
+			flatStructs{16, buffers}}, body)...)
 	}
 	return append(out, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0)
 }

@@ -36,14 +36,16 @@ func MDSOf(dir string, perShard int, texts [][]byte) error {
 	for first := 0; first < len(texts); first += perShard {
 		var samples [][]byte
 		for i := first; i < min(first+perShard, len(texts)); i++ {
-			samples = append(samples, mds.AppendSample(nil, columns, [][]byte{binary.LittleEndian.AppendUint64(nil, uint64(i)), texts[i]}))
+			samples = append(samples, mds.AppendSample(nil, columns,
+				[][]byte{binary.LittleEndian.AppendUint64(nil, uint64(i)), texts[i]}))
 		}
 		b, err := mds.AppendShard(nil, columns, samples)
 		if err != nil {
 			return err
 		}
 		sum := sha1.Sum(b)
-		f := mds.File{Name: fmt.Sprintf("shard.%05d.mds", len(x.Shards)), Bytes: int64(len(b)), Hashes: map[string]string{"sha1": hex.EncodeToString(sum[:])}}
+		f := mds.File{Name: fmt.Sprintf("shard.%05d.mds", len(x.Shards)), Bytes: int64(len(b)),
+			Hashes: map[string]string{"sha1": hex.EncodeToString(sum[:])}}
 		x.Shards = append(x.Shards, mds.Shard{Samples: int64(len(samples)), Columns: columns, Raw: f})
 		if err := os.WriteFile(filepath.Join(dir, f.Name), b, 0o666); err != nil {
 			return err

@@ -66,7 +66,8 @@ func (d *Data) Values(ctx context.Context, ids ...int64) ([][]tensor.Tensor, err
 		for i, spec := range d.Specs {
 			t := x.Out[i][s]
 			if t.DType != spec.DType || spec.Shape != nil && !fits(t.Shape, spec.Shape) {
-				return nil, errors.New("output " + t.String() + " is not what Outputs promised: " + spec.DType.String() + spec.Shape.String())
+				return nil, errors.New("output " + t.String() + " is not what Outputs promised: " +
+					spec.DType.String() + spec.Shape.String())
 			}
 			t.Shape = slices.Clone(t.Shape)
 			list[s] = append(list[s], t)

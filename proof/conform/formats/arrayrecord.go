@@ -15,8 +15,8 @@ import (
 	"github.com/bivouac-ml/bivouac/reader/readertest"
 )
 
-// arrayRecordFamily compares ArrayRecord files, which all have the same records but for the empty
-// one.
+// arrayRecordFamily compares ArrayRecord files, which all have the same records, except the
+// empty one.
 func arrayRecordFamily(top *suite.Object) func(context.Context, *suite.Report, *suite.Object, []byte) {
 	want := top.Strings("payload_sha256")
 	top.Str("records_rule") // in words

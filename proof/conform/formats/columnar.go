@@ -68,7 +68,8 @@ func compareRows(ctx context.Context, r *suite.Report, reader, path string, rows
 		id := int64(0)
 		for group, n := range groups {
 			for row := range n {
-				if text := data.Describe(id); !strings.HasPrefix(text, "row "+strconv.Itoa(row)+" ") || !strings.Contains(text, " "+strconv.Itoa(group)+" ") {
+				if text := data.Describe(id); !strings.HasPrefix(text, "row "+strconv.Itoa(row)+" ") ||
+					!strings.Contains(text, " "+strconv.Itoa(group)+" ") {
 					r.Fail("row %d is %q, want row %d of group %d", id, text, row, group)
 				}
 				id++

@@ -32,7 +32,8 @@ var formatFamilies = map[string]func(ctx context.Context, r *suite.Report, o *su
 }
 
 // preparedFamilies are those whose entries share expectations. The function takes them.
-var preparedFamilies = map[string]func(top *suite.Object) func(ctx context.Context, r *suite.Report, o *suite.Object, content []byte){
+var preparedFamilies = map[string]func(top *suite.Object) func(ctx context.Context, r *suite.Report, o *suite.Object,
+	content []byte){
 	"arrayrecord": arrayRecordFamily,
 	"columnar":    columnarFamily,
 }
@@ -86,7 +87,8 @@ func absentFormat(family string) suite.Case {
 		Run: func(_ context.Context, r *suite.Report) { r.Skip = "format:" + family + ": is not there" }}
 }
 
-func familyCases(family, folder string, document map[string]any, compare func(context.Context, *suite.Report, *suite.Object, []byte)) ([]suite.Case, error) {
+func familyCases(family, folder string, document map[string]any,
+	compare func(context.Context, *suite.Report, *suite.Object, []byte)) ([]suite.Case, error) {
 	r := &suite.Report{Ignored: formatsIgnored}
 	top := suite.NewObject(r, "", document)
 	files := top.List("files")
@@ -140,7 +142,8 @@ func filesNotIn(folder string, listed map[string]bool) ([]string, error) {
 }
 
 // runFile checks that the file is the one that was judged, and compares it.
-func runFile(ctx context.Context, r *suite.Report, folder string, entry map[string]any, compare func(context.Context, *suite.Report, *suite.Object, []byte)) {
+func runFile(ctx context.Context, r *suite.Report, folder string, entry map[string]any,
+	compare func(context.Context, *suite.Report, *suite.Object, []byte)) {
 	o := suite.NewObject(r, "", entry)
 	b, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(o.Str("file"))))
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// compareMDS judges a data set that MDSWriter wrote: its files, and the values of its samples. Every
-// sample must be read, also those that the case does not have.
+// compareMDS judges a data set that MDSWriter wrote: its files, and the values of its samples.
+// Every sample must be read, also those that the case does not have.
 func compareMDS(ctx context.Context, r *suite.Report, o *suite.Object, dir string) {
 	folder := filepath.Join(dir, o.Str("dir"))
 	o.Get("compression")
@@ -121,7 +121,7 @@ func mdsValue(c mds.Column, t tensor.Tensor) any {
 	return map[string]any{"numpy": t.DType.String(), "shape": shape, "hex": raw}
 }
 
-// sameValue compares a value with that of a case, which writes floats in hexadecimal digits.
+// sameValue compares a value with the value of a case, which writes floats in hexadecimal digits.
 func sameValue(got, want any) bool {
 	if g, ok := got.(map[string]any); ok {
 		if v, ok := g["float"].(float64); ok {

@@ -75,7 +75,8 @@ func comparePartition(r *suite.Report, o *suite.Object) {
 	s := streaming.Split{
 		Samples: o.Integer("num_samples"), CanonicalNodes: o.Integer("num_canonical_nodes"),
 		Nodes: o.Integer("physical_nodes"),
-		Ranks: o.Integer("ranks_per_node"), Workers: max(o.Integer("workers_per_rank"), 1), Batch: o.Integer("batch_size"),
+		Ranks: o.Integer("ranks_per_node"), Workers: max(o.Integer("workers_per_rank"),
+			1), Batch: o.Integer("batch_size"),
 		Drop: o.Integer("drop_first"),
 	}
 	initial := o.Integer("initial_physical_nodes")

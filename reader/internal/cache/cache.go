@@ -39,7 +39,8 @@ func New[K comparable, V any](budget int64) *Cache[K, V] {
 // Get returns the value of a key, and makes it with load if it is not there. load returns how many
 // bytes the value takes. An error is not kept. If the context of the caller that makes a value
 // ends, another caller that waits for the value makes it.
-func (c *Cache[K, V]) Get(ctx context.Context, key K, load func(ctx context.Context) (v V, bytes int64, err error)) (V, error) {
+func (c *Cache[K, V]) Get(ctx context.Context, key K, load func(ctx context.Context) (v V, bytes int64, err error)) (V,
+	error) {
 	for {
 		e, mine := c.claim(key)
 		if mine {
@@ -73,7 +74,8 @@ func (c *Cache[K, V]) claim(key K) (e *entry[V], mine bool) {
 }
 
 // make makes the value of an entry.
-func (c *Cache[K, V]) make(ctx context.Context, key K, e *entry[V], load func(context.Context) (V, int64, error)) (V, error) {
+func (c *Cache[K, V]) make(ctx context.Context, key K, e *entry[V], load func(context.Context) (V, int64, error)) (V,
+	error) {
 	// A panic of load must not leave the others waiting.
 	e.err = &errs.Error{Kind: errs.Canceled, Got: "a panic while the value was made"}
 	defer func() {

@@ -67,7 +67,8 @@ func TestMakesEachValueOnce(t *testing.T) {
 		t.Errorf("%d values were made, want 10", made.Load())
 	}
 	broken := fmt.Errorf("broken")
-	if _, err := c.Get(ctx, 99, func(context.Context) (int, int64, error) { return 0, 0, broken }); !errors.Is(err, broken) {
+	if _, err := c.Get(ctx, 99, func(context.Context) (int, int64, error) { return 0, 0, broken }); !errors.Is(err,
+		broken) {
 		t.Errorf("got %v", err)
 	}
 	if v, err := c.Get(ctx, 99, value(5, 1, &made)); v != 5 || err != nil {
@@ -104,8 +105,11 @@ func TestOthersGoOn(t *testing.T) {
 		t.Error(err)
 	}
 	func() {
-		defer func() { recover() }()                                                                //nolint:errcheck // the panic is the test's
-		c.Get(context.Background(), 2, func(context.Context) (int, int64, error) { panic("test") }) //nolint:errcheck // it panics
+		defer func() { recover() }() //nolint:errcheck // the panic is the test's
+		c.Get(context.Background(), 2, func(context.Context) (int, int64,
+			error) {
+			panic("test")
+		}) //nolint:errcheck // it panics
 	}()
 	if v, err := c.Get(context.Background(), 2, value(3, 1, &made)); v != 3 || err != nil {
 		t.Errorf("after a panic: %d, %v", v, err)

@@ -29,7 +29,8 @@ func Choose(c *op.Config, argument string, names []string) ([]int, error) {
 	for _, name := range wanted {
 		at := slices.Index(names, name)
 		if at < 0 {
-			return nil, c.Invalid(argument, "columns of the data set: "+strings.Join(names, ", "), fmt.Sprintf("%q", name), errs.DidYouMean(name, names))
+			return nil, c.Invalid(argument, "columns of the data set: "+strings.Join(names, ", "),
+				fmt.Sprintf("%q", name), errs.DidYouMean(name, names))
 		}
 		if slices.Contains(list, at) {
 			return nil, c.Invalid(argument, "each column once", fmt.Sprintf("%q twice", name), "")
@@ -43,8 +44,10 @@ func Choose(c *op.Config, argument string, names []string) ([]int, error) {
 func Params(paths string) []op.Parameter {
 	return []op.Parameter{
 		{Name: "paths", Type: op.Strings, Required: true, Tuning: true, Doc: paths},
-		{Name: "columns", Type: op.Strings, Doc: "Names of the columns, an output each; by default all, in the order of the first file."},
-		{Name: "nulls", Type: op.Float, Doc: "Number that stands for null in numbers; null strings and lists become empty. By default a null is an error of its sample."},
+		{Name: "columns", Type: op.Strings,
+			Doc: "Names of the columns, an output each; by default all, in the order of the first file."},
+		{Name: "nulls", Type: op.Float,
+			Doc: "Number that stands for null in numbers; null strings and lists become empty. By default a null is an error of its sample."},
 		loaderargs.CacheBytes,
 	}
 }
@@ -55,12 +58,15 @@ func Same(reader, path, name string, names []string, spec func(i int) tensor.Spe
 	at := slices.Index(names, name)
 	text := func(s tensor.Spec) string { return s.DType.String() + s.Shape.String() }
 	if at < 0 {
-		return 0, &errs.Error{Kind: errs.Mismatch, Op: reader, Subject: path, Want: fmt.Sprintf("column %q, as in the first file", name),
-			Got: "columns " + strings.Join(names, ", "), Remedy: "name the columns that all files have in the argument columns"}
+		return 0, &errs.Error{Kind: errs.Mismatch, Op: reader, Subject: path,
+			Want: fmt.Sprintf("column %q, as in the first file", name),
+			Got: "columns " + strings.Join(names,
+				", "), Remedy: "name the columns that all files have in the argument columns"}
 	}
 	if got := spec(at); got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
-		return 0, &errs.Error{Kind: errs.Mismatch, Op: reader, Subject: path, Want: fmt.Sprintf("column %q of %s, as in the first file", name, text(want)),
-			Got: text(got)}
+		return 0, &errs.Error{Kind: errs.Mismatch, Op: reader, Subject: path,
+			Want: fmt.Sprintf("column %q of %s, as in the first file", name, text(want)),
+			Got:  text(got)}
 	}
 	return at, nil
 }
