@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/arrowipc"
@@ -135,6 +136,9 @@ func (v *view) read(c *column, row int64) error {
 			}
 		}
 		n := int64(f.Width)
+		if n > 0 && to > math.MaxInt64/n {
+			return corrupt(c, "lists within the file", fmt.Sprintf("lists up to %d of %d values", to, n))
+		}
 		if f.Kind == arrowipc.FixedList {
 			from, to = from*n, to*n
 		} else if from, to, n, err = v.elements(c, f, from, to); err != nil {
@@ -234,16 +238,23 @@ func (v *view) leaf(c *column, from, to int64, shape tensor.Shape) error {
 		} else {
 			width = int64(f.DType.Size())
 		}
-		if n > 0 && width > p.Buffers[1].Length && !v.batch.Compressed {
-			return corrupt(c, fmt.Sprintf("%d values", n), fmt.Sprintf("a buffer of %d bytes", p.Buffers[1].Length))
+		if to > math.MaxInt64>>21 || !v.batch.Compressed && (from+n)*width > p.Buffers[1].Length {
+			return corrupt(c, fmt.Sprintf("values up to %d of %d bytes", from+n, width),
+				fmt.Sprintf("a buffer of %d bytes", p.Buffers[1].Length))
 		}
-		out := v.out(shape)
-		if int64(len(out)) != n*width {
-			return corrupt(c, fmt.Sprintf("%d bytes", n*width), fmt.Sprint(len(out)))
+		var out []byte
+		if !v.batch.Compressed { // otherwise the size is believed when the bytes are there
+			out = v.out(shape)
 		}
 		b, err := v.get(c, p.Buffers[1], from*width, n*width, out)
 		if err != nil {
 			return err
+		}
+		if out == nil {
+			out = v.out(shape)
+		}
+		if len(out) != len(b) {
+			return corrupt(c, fmt.Sprintf("%d bytes", len(b)), fmt.Sprint(len(out)))
 		}
 		if len(b) > 0 && &b[0] != &out[0] {
 			copy(out, b)
