@@ -26,8 +26,8 @@ func (m *slab) Output(i, _, size int) []byte {
 
 func (*slab) Scratch(size int) []byte { return make([]byte, size) }
 
-// BenchmarkColumnReaders reads samples of 1 kB and 100 kB in an order that jumps. pread reads as many
-// bytes from a file of the same size.
+// BenchmarkColumnReaders reads samples of 1 kB and 100 kB in an order that jumps. pread reads as
+// many bytes from a file of the same size.
 func BenchmarkColumnReaders(b *testing.B) {
 	for _, size := range []int{1000, 100_000} {
 		n := 64_000_000 / size

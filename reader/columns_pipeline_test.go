@@ -10,8 +10,8 @@ import (
 	"github.com/bivouac-ml/bivouac/reader/readertest"
 )
 
-// A pipeline gives the samples of each reader in its order, with any number of goroutines, and goes on
-// from a state exactly.
+// A pipeline gives the samples of each reader in its order, with any number of goroutines, and goes
+// on from a state exactly.
 func TestColumnReadersInPipelines(t *testing.T) {
 	ctx := context.Background()
 	for _, r := range columnReaders {

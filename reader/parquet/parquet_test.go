@@ -88,8 +88,8 @@ func TestNullsAndLists(t *testing.T) {
 	}
 }
 
-// Columns that are no tensors, files without rows, nulls of the wrong kind and files that do not fit
-// each other are refused when the data set is opened.
+// Columns that are no tensors, files without rows, nulls of the wrong kind and files that do not
+// fit each other are refused when the data set is opened.
 func TestOpenRefuses(t *testing.T) {
 	ctx := context.Background()
 	path, empty := write(t, nested{ID: 1}), write(t)
