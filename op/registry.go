@@ -45,13 +45,25 @@ func Lookup(name string) (*Schema, error) {
 		return s, nil
 	}
 	if Planned(name) {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "operator", Subject: name, Got: "an operator of DALI that Bivouac does not have yet", Remedy: "see the operators in docs/compat/dali.md"}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "operator", Subject: name,
+			Got: "an operator of DALI that Bivouac does not have yet", Remedy: "see the operators in docs/compat/dali.md"}
+	}
+	if path, ok := optIn[name]; ok {
+		return nil, &errs.Error{Kind: errs.NotFound, Op: "operator", Subject: name, Want: "an import of " + path,
+			Got: "a program without it",
+			Remedy: `import _ "` + path + `"`}
 	}
 	names := make([]string, 0, len(registry.byName))
 	for n := range registry.byName {
 		names = append(names, n)
 	}
 	return nil, &errs.Error{Kind: errs.NotFound, Op: "operator", Subject: name, Remedy: Nearest(name, names)}
+}
+
+// optIn are the packages that register an operator when a program imports them.
+var optIn = map[string]string{
+	"readers.arrow":   "github.com/bivouac-ml/bivouac/reader/arrow",
+	"readers.parquet": "github.com/bivouac-ml/bivouac/reader/parquet",
 }
 
 // Planned reports whether name is the name of an operator of DALI that Bivouac does not have yet.

@@ -7,7 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/op"
-	_ "github.com/bivouac-ml/bivouac/pipeline" // its operators
+	_ "github.com/bivouac-ml/bivouac/pipeline"       // its operators
+	_ "github.com/bivouac-ml/bivouac/reader/arrow"   // readers.arrow
+	_ "github.com/bivouac-ml/bivouac/reader/parquet" // readers.parquet
 )
 
 // operatorInfo is an operator as `ops --json` prints it.
@@ -132,7 +134,8 @@ func operator(s *op.Schema) operatorInfo {
 		Arguments: make([]argumentInfo, len(s.Params)),
 	}
 	for i, p := range s.Params {
-		o.Arguments[i] = argumentInfo{Name: p.Name, Type: p.Type.String(), Required: p.Required, PerSample: p.PerSample,
+		o.Arguments[i] = argumentInfo{Name: p.Name, Type: p.Type.String(), Required: p.Required,
+			PerSample:  p.PerSample,
 			Deprecated: p.Deprecated, Doc: p.Doc}
 		if p.Default != nil {
 			o.Arguments[i].Default = p.DefaultText()

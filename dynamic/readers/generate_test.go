@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/op"
-	_ "github.com/bivouac-ml/bivouac/reader" // registers the readers
+	_ "github.com/bivouac-ml/bivouac/reader"         // registers the readers
+	_ "github.com/bivouac-ml/bivouac/reader/arrow"   // an operator that is imported by name
+	_ "github.com/bivouac-ml/bivouac/reader/parquet" // likewise
 )
 
 var update = flag.Bool("update", false, "write the generated file")

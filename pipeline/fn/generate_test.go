@@ -16,7 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/op"
-	_ "github.com/bivouac-ml/bivouac/pipeline" // its operators
+	_ "github.com/bivouac-ml/bivouac/pipeline"       // its operators
+	_ "github.com/bivouac-ml/bivouac/reader/arrow"   // an operator that is imported by name
+	_ "github.com/bivouac-ml/bivouac/reader/parquet" // likewise
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

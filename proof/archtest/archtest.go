@@ -61,9 +61,12 @@ type Rules struct {
 	Floors       []Floor
 	Restrictions []Restriction
 	// Heavy are third-party import paths, by prefix, that only packages matching
-	// Command may link, through whatever path.
+	// Command or OptIn may link, through whatever path.
 	Heavy   []string
 	Command []string
+	// OptIn are packages that register something heavy when they are imported. Only the command and
+	// proofs import them here; a user's program may.
+	OptIn []string
 }
 
 // Violation is one broken rule.
@@ -169,12 +172,12 @@ func (r *Rules) checkOwn(path string, level int, row *Row, imp string, fail func
 func (r *Rules) CheckLinks(deps map[string][]string) []Violation {
 	var out []Violation
 	for path, linked := range deps {
-		if matchAny(r.Command, path) {
+		if matchAny(r.Command, path) || matchAny(r.OptIn, path) {
 			continue
 		}
 		for _, d := range linked {
 			if hasPrefixAny(r.Heavy, d) {
-				out = append(out, Violation{path, d, "only the command may link it"})
+				out = append(out, Violation{path, d, "only the command and opt-in packages may link it"})
 			}
 		}
 	}

@@ -104,13 +104,16 @@ func TestLinkViolationsAreSeen(t *testing.T) {
 	rules := Module()
 	got := rules.CheckLinks(map[string][]string{
 		"cmd/bivouac":     {"github.com/spf13/cobra", "go.etcd.io/etcd/server/v3/embed"},
+		"reader/parquet":  {"github.com/parquet-go/parquet-go"},
+		"loader":          {"github.com/parquet-go/parquet-go/format"},
 		"checkpoint":      {"fmt", "github.com/klauspost/compress/zstd"},
 		"store/cloud":     {"github.com/aws/aws-sdk-go-v2/aws"},
 		"examples/digits": {"github.com/vbauerster/mpb/v8"},
 	})
 	want := []Violation{
-		{"examples/digits", "github.com/vbauerster/mpb/v8", "only the command may link it"},
-		{"store/cloud", "github.com/aws/aws-sdk-go-v2/aws", "only the command may link it"},
+		{"examples/digits", "github.com/vbauerster/mpb/v8", "only the command and opt-in packages may link it"},
+		{"loader", "github.com/parquet-go/parquet-go/format", "only the command and opt-in packages may link it"},
+		{"store/cloud", "github.com/aws/aws-sdk-go-v2/aws", "only the command and opt-in packages may link it"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)

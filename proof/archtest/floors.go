@@ -45,6 +45,10 @@ func Module() Rules {
 			}},
 			{Name: "formats", Rows: []Row{
 				{Packages: "format/...", Beside: []string{"format/..."}, Modules: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
+				{Packages: "format/mds/...", Beside: []string{"format/internal/..."}, Modules: []string{
+					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/cespare/xxhash/v2", "github.com/zeebo/xxh3", "golang.org/x/crypto"}},
+				{Packages: "format/arrayrecord/...", Beside: []string{"format/internal/..."}, Modules: []string{
+					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/minio/highwayhash"}},
 				{Packages: "codec/...", Beside: []string{"codec/...", "codec"}, Modules: []string{"github.com/klauspost/compress", "golang.org/x/image", "golang.org/x/sys"}},
 			}},
 			{Name: "machinery", Rows: []Row{
@@ -58,6 +62,9 @@ func Module() Rules {
 				{Packages: "reader/index", Beside: []string{"reader/shards", "reader/unpack"}},
 				{Packages: "reader/internal/loaderargs", Beside: []string{"op"}},
 				{Packages: "reader/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/unpack", "reader/internal/..."}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "reader/internal/cache", Beside: []string{}},
+				{Packages: "reader/internal/columns", Beside: []string{"op", "reader/internal/loaderargs"}},
+				{Packages: "reader/parquet/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/unpack", "reader/internal/...", "reader/parquet"}, Modules: []string{"github.com/parquet-go/parquet-go"}},
 				{Packages: "dynamic/internal/fields", Beside: []string{"op"}},
 				{Packages: "pipeline/graph", Beside: []string{"op", "reader"}},
 				{Packages: "pipeline/exec", Beside: []string{"op", "op/...", "reader", "pipeline/graph", "internal/flow"}, Modules: []string{"golang.org/x/sys"}},
@@ -171,9 +178,10 @@ func Module() Rules {
 		Heavy: []string{
 			"github.com/spf13/cobra", "github.com/vbauerster/mpb",
 			"go.etcd.io", "go.uber.org/zap", "google.golang.org/grpc",
-			"cloud.google.com", "github.com/aws", "github.com/Azure", "github.com/minio",
-			"github.com/apache/arrow-go",
+			"cloud.google.com", "github.com/aws", "github.com/Azure", "github.com/minio/minio-go",
+			"github.com/apache/arrow-go", "github.com/parquet-go",
 		},
-		Command: []string{"cmd/...", "serve/..."},
+		Command: []string{"cmd/...", "serve/...", "proof/conform/...", "internal/conform", "proof/interop"},
+		OptIn:   []string{"reader/parquet/..."},
 	}
 }

@@ -25,8 +25,8 @@ func TestAllFormats(t *testing.T) {
 	if _, err := os.Stat(all); err != nil {
 		t.Skip("the full set of cases is not beside this checkout")
 	}
-	code, out := conform("-suite", "formats", "-only", "safetensors,npy,recordio,tar,tfrecord", all)
-	if want := "237 passed, 0 failed, 0 skipped"; code != 0 || lastLine(out) != want {
+	code, out := conform("-suite", "formats", "-only", "safetensors,npy,arrayrecord,columnar,recordio,tar,tfrecord", all)
+	if want := "265 passed, 0 failed, 0 skipped"; code != 0 || lastLine(out) != want {
 		t.Errorf("exit %d, want the last line %q\n%s", code, want, out)
 	}
 }
@@ -93,6 +93,10 @@ func TestAlterationsOfFormatsAreSeen(t *testing.T) {
 		samples  = "tar/multi-dot.tar"
 		cut      = "tar/edge-truncated-data.tar"
 		long     = "tar/gnu-long.tar"
+		records  = "arrayrecord/group_size8-zstd3.array_record"
+		parquet  = "columnar/parquet-zstd-v1.0-p2.0.parquet"
+		arrow    = "columnar/arrow-lz4.arrows"
+		cutFile  = "columnar/edge-truncated.parquet"
 	)
 	none := func(map[string]any) {}
 	set := func(key string, v any) func(map[string]any) { return func(e map[string]any) { e[key] = v } }
@@ -127,17 +131,21 @@ func TestAlterationsOfFormatsAreSeen(t *testing.T) {
 		"nothing, cut tar":     {cut, none, ""},
 		"nothing, long names":  {long, none, ""},
 
-		"member":          {members, inList("python_tarfile", set("size", json.Number("7"))), "python_tarfile"},
-		"in a member":     {members, inList("python_tarfile", set("surprise", true)), "unknown member"},
-		"no member":       {members, set("python_tarfile", []any{}), "python_tarfile"},
-		"tar refusal":     {members, set("python_tarfile_error", []any{"ReadError", "x"}), "python_tarfile"},
-		"tar acceptance":  {cut, func(e map[string]any) { delete(e, "python_tarfile_error") }, "python_tarfile"},
-		"component":       {samples, inList("webdataset", set("jpg", "5")), "webdataset[0]"},
-		"no sample":       {samples, set("webdataset", []any{}), "got 1 samples, want 0"},
-		"sample refusal":  {samples, set("webdataset_error", []any{"ValueError", "x"}), "webdataset: got"},
-		"index":           {samples, set("dali_index", "v1.2 1\njpg 512 1 a.jpg\n"), "index: got"},
-		"index refusal":   {samples, set("dali_index_error", "ValueError"), "want it refused"},
-		"index of a name": {long, set("dali_index", "v1.2 1\njpg 1024 1 a.jpg\n"), "index: got"},
+		"member":           {members, inList("python_tarfile", set("size", json.Number("7"))), "python_tarfile"},
+		"in a member":      {members, inList("python_tarfile", set("surprise", true)), "unknown member"},
+		"no member":        {members, set("python_tarfile", []any{}), "python_tarfile"},
+		"tar refusal":      {members, set("python_tarfile_error", []any{"ReadError", "x"}), "python_tarfile"},
+		"tar acceptance":   {cut, func(e map[string]any) { delete(e, "python_tarfile_error") }, "python_tarfile"},
+		"component":        {samples, inList("webdataset", set("jpg", "5")), "webdataset[0]"},
+		"no sample":        {samples, set("webdataset", []any{}), "got 1 samples, want 0"},
+		"sample refusal":   {samples, set("webdataset_error", []any{"ValueError", "x"}), "webdataset: got"},
+		"index":            {samples, set("dali_index", "v1.2 1\njpg 512 1 a.jpg\n"), "index: got"},
+		"index refusal":    {samples, set("dali_index_error", "ValueError"), "want it refused"},
+		"index of a name":  {long, set("dali_index", "v1.2 1\njpg 1024 1 a.jpg\n"), "index: got"},
+		"nothing, records": {records, none, ""},
+		"nothing, parquet": {parquet, none, ""},
+		"nothing, arrow":   {arrow, none, ""},
+		"nothing, cut":     {cutFile, none, ""},
 
 		"file hash":      {mixed, set("sha256", zeros), "sha256"},
 		"file size":      {array, set("size", json.Number("7")), "size"},
@@ -171,6 +179,12 @@ func TestAlterationsOfFormatsAreSeen(t *testing.T) {
 		"must be supported": {text, func(e map[string]any) { delete(e, "unsupported_ok") }, "refused: "},
 		"npz data":          {archive, inArchive(set("c_order_hex", "00")), "c_order_hex"},
 		"npz dtype":         {archive, inArchive(set("dtype", "<f8")), "dtype"},
+		"records count":     {records, set("num_records", json.Number("29")), "30 records, want 29"},
+		"records options":   {records, set("writer_options_string", "x"), "options"},
+		"row groups":        {parquet, set("row_groups", []any{json.Number("4"), json.Number("16")}), "row 4"},
+		"batches":           {arrow, set("batches", []any{json.Number("6"), json.Number("14")}), "row 6"},
+		"parquet refusal":   {parquet, set("error", []any{"E", "x"}), "want it refused"},
+		"cut, accepted":     {cutFile, func(e map[string]any) { delete(e, "error") }, "PAR1"},
 		"npz names":         {archive, func(e map[string]any) { delete(e["arrays"].(map[string]any), "a") }, "arrays"},
 	} {
 		code, out := conform("-suite", "formats", alteredFormat(t, c.file, c.change))
@@ -179,6 +193,33 @@ func TestAlterationsOfFormatsAreSeen(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s", name, code, out)
 		case c.want != "" && (code != 1 || !strings.Contains(out, "FAIL") || !strings.Contains(out, c.want) || lastLine(out) != "0 passed, 1 failed, 0 skipped"):
 			t.Errorf("%s: exit %d, want a failure that says %q\n%s", name, code, c.want, out)
+		}
+	}
+}
+
+// An alteration of what all files of a family share is seen in each file.
+func TestAlterationsOfSharedExpectations(t *testing.T) {
+	for _, c := range []struct{ file, old, new, want string }{
+		{"columnar/parquet-none-v2.6-p1.0.parquet", `"s":"s1"`, `"s":"s2"`, "row 1, column s"},
+		{"columnar/parquet-none-v2.6-p1.0.parquet", `"f":null`, `"f":0`, "row 0, column f"},
+		{"columnar/arrow-zstd.arrow", `"l":[0,1,2]`, `"l":[0,1,3]`, "row 3, column l"},
+		{"columnar/arrow-zstd.arrow", `"bo":true`, `"bo":false`, "row 0, column bo"},
+		{"arrayrecord/group_size8-zstd3.array_record", `"payload_sha256":["e3`, `"payload_sha256":["e4`, "records"},
+	} {
+		dir := alteredFormat(t, c.file, func(map[string]any) {})
+		family, _, _ := strings.Cut(c.file, "/")
+		name := filepath.Join(dir, family, "expect.json")
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(b), c.old) {
+			t.Fatalf("%s has no %s", name, c.old)
+		}
+		writeFile(t, name, []byte(strings.Replace(string(b), c.old, c.new, 1)))
+		code, out := conform("-suite", "formats", dir)
+		if code != 1 || !strings.Contains(out, c.want) || lastLine(out) != "0 passed, 1 failed, 0 skipped" {
+			t.Errorf("%s: exit %d, want a failure that says %q\n%s", c.new, code, c.want, out)
 		}
 	}
 }

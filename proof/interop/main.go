@@ -12,6 +12,7 @@
 //	go run ./proof/interop compare-streaming DIR
 //	go run ./proof/interop write-nodes DIR SEED GRAPHS
 //	go run ./proof/interop compare-nodes DIR
+//	go run ./proof/interop compare-data DIR
 //	go run ./proof/interop compare-refusals DIR
 //
 // Below DIR each case is a directory with a case.json, which says what was
@@ -30,6 +31,9 @@
 // compare-loaders goes on from torchdata's states. write-streaming and compare-streaming do so with
 // datasets of MosaicML Streaming. write-nodes writes graphs of nodes with what they give and their
 // states; compare-nodes plays torchdata's graphs.
+//
+// compare-data reads the data sets that MosaicML Streaming, ArrayRecord and pyarrow wrote, and
+// compares every value.
 //
 // compare-refusals holds what Verify says of odd and damaged checkpoints against what Orbax
 // says of them.
@@ -57,6 +61,7 @@ var caseWriters = map[string]func(ctx context.Context, root string, seed uint64,
 var caseReaders = map[string]func(ctx context.Context, root string, out io.Writer) error{
 	"compare": compareAll, "compare-pipelines": compareDALI, "compare-dynamic": compareDynamic, "compare-loaders": compareLoaders,
 	"compare-streaming": compareStreaming, "compare-nodes": compareNodes, "compare-refusals": compareRefusals,
+	"compare-data": compareData,
 }
 
 func main() {

@@ -3,7 +3,9 @@
 package streaming
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -24,21 +26,27 @@ var streamingFamilies = map[string]func(r *suite.Report, o *suite.Object){
 	"partition": comparePartition,
 	"elastic":   compareGlobalBatches,
 	"numpy_rng": compareNumPy,
-	"mds":       func(r *suite.Report, _ *suite.Object) { r.Skip = "no reader of MDS files" },
 }
 
 func streamingCases(dir string) ([]suite.Case, error) {
-	cases, err := suite.VectorCases(dir, "streaming", streamingFamilies)
+	families := maps.Clone(streamingFamilies)
+	families["mds"] = func(r *suite.Report, o *suite.Object) { compareMDS(context.Background(), r, o, dir) }
+	cases, err := suite.VectorCases(dir, "streaming", families)
 	if err != nil {
 		return nil, err
 	}
 	entries, err := os.ReadDir(dir)
+	var folders []string
 	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), "mds-") {
+		switch {
+		case !e.IsDir():
+		case strings.HasPrefix(e.Name(), "mds-"):
+			folders = append(folders, e.Name())
+		default:
 			cases = append(cases, suite.Failing(filepath.Base(e.Name()), "unknown layout"))
 		}
 	}
-	return cases, err
+	return append(cases, unlisted(dir, folders)...), err
 }
 
 func shuffleOf(o *suite.Object) streaming.Shuffle {
@@ -67,7 +75,8 @@ func comparePartition(r *suite.Report, o *suite.Object) {
 	s := streaming.Split{
 		Samples: o.Integer("num_samples"), CanonicalNodes: o.Integer("num_canonical_nodes"),
 		Nodes: o.Integer("physical_nodes"),
-		Ranks: o.Integer("ranks_per_node"), Workers: max(o.Integer("workers_per_rank"), 1), Batch: o.Integer("batch_size"),
+		Ranks: o.Integer("ranks_per_node"), Workers: max(o.Integer("workers_per_rank"),
+			1), Batch: o.Integer("batch_size"),
 		Drop: o.Integer("drop_first"),
 	}
 	initial := o.Integer("initial_physical_nodes")
