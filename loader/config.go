@@ -59,8 +59,9 @@ func FromConfig[S, B any](text []byte, base Options[S, B]) (Options[S, B], error
 
 // configText is the text of a configuration, for errors.
 type configText struct {
-	op   string // begins errors
-	file string // or ""
+	op      string // begins errors
+	file    string // or ""
+	inspect bool   // environment variables may be missing
 }
 
 // parse returns the value of the whole text. Its node is nil if the text is empty.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,14 @@ type OpenOptions struct {
 	Progress func(task string, done, total int64)
 	// Limits bound a sample.
 	Limits op.Limits
+	// Reader is the name of the reader for a path that is not a data.yaml. Without a name the files
+	// tell it.
+	Reader string
+	// Args are arguments for the reader of such a path, besides the path.
+	Args op.Args
+	// Inspect opens data to look at them and not to train: environment variables for rank and world
+	// may be missing, and packs are left out, so that no lengths are counted. Options has no use then.
+	Inspect bool
 }
 
 // Data is a data set that Open opened: the samples of one or several sources, one source after the
@@ -66,13 +75,23 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Data, error) {
 	f := &dataFile{in: &configText{op: "loader.Open", file: path}, at: path, exhausted: order.CycleOn}
 	if ext := strings.ToLower(filepath.Ext(path)); ext == ".yaml" || ext == ".yml" {
 		var err error
-		if f, err = readDataFile(path); err != nil {
+		if o.Reader != "" || len(o.Args) > 0 {
+			return nil, f.in.wrong(path, "the reader and its args in the file", "OpenOptions.Reader or Args")
+		}
+		if f, err = readDataFile(path, o.Inspect); err != nil {
 			return nil, err
 		}
 	} else {
 		s := newDataSource(path, filepath.Base(path))
-		s.paths = []string{path}
+		s.paths, s.reader, s.given = []string{path}, o.Reader, o.Args
 		f.sources = []dataSource{s}
+	}
+	if o.Inspect {
+		f.pack = nil
+		for i := range f.phases { // the step of a phase depends on the packs
+			f.phases[i].step = -1
+		}
+		f.phases = slices.DeleteFunc(f.phases, func(p dataPhase) bool { return p.sample < 0 })
 	}
 	d := &Data{file: f}
 	if err := d.open(ctx, o); err != nil {
@@ -140,6 +159,7 @@ func (d *Data) readerOf(ctx context.Context, s *dataSource) (name string, args o
 			}
 		}
 	}
+	maps.Copy(args, s.given)
 	if len(s.args) == 0 {
 		return name, args, nil
 	}
@@ -148,9 +168,7 @@ func (d *Data) readerOf(ctx context.Context, s *dataSource) (name string, args o
 		return "", nil, err
 	}
 	own, err := s.arguments(schema, d.file.dir)
-	for k, v := range own {
-		args[k] = v
-	}
+	maps.Copy(args, own)
 	return name, args, err
 }
 

@@ -42,6 +42,7 @@ type dataSource struct {
 	paths   []string
 	reader  string
 	args    map[string]configValue
+	given   op.Args // besides args
 	weight  float64
 	window  int64 // -1: as the file says
 	text    string
@@ -74,12 +75,12 @@ var dataNames = append([]string{"sources", "phases", "when_exhausted", "tokenize
 	slices.Concat(sourceNames[1:], configNames)...)
 
 // readDataFile reads a data.yaml.
-func readDataFile(path string) (*dataFile, error) {
+func readDataFile(path string, inspect bool) (*dataFile, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, pathError("loader.Open", path, err)
 	}
-	f := &dataFile{in: &configText{op: "loader.Open", file: path}, dir: filepath.Dir(path), at: path,
+	f := &dataFile{in: &configText{"loader.Open", path, inspect}, dir: filepath.Dir(path), at: path,
 		exhausted: order.CycleOn}
 	root, err := f.in.parse(b)
 	if err != nil {
@@ -373,6 +374,9 @@ func (v configValue) fromEnvironment(least int) (int, error) {
 	}
 	text, ok := os.LookupEnv(words[1])
 	if !ok || text == "" {
+		if v.in.inspect {
+			return least, nil
+		}
 		if len(words) == 2 {
 			e := v.in.wrong(v.where(), "the environment variable "+words[1], "none")
 			e.Remedy = `write "env ` + words[1] + ` or ` + strconv.Itoa(least) + `" for a program that runs alone`

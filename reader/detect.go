@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,8 +26,8 @@ type Format struct {
 	// Detect reports whether the content may be of the format. head is the first 4 KiB of the file,
 	// or all of it. nil: only the name tells.
 	Detect func(name string, head []byte) bool
-	// Args returns the arguments of the reader for files. nil: the list is the argument paths, path or
-	// files, which the reader takes.
+	// Args returns arguments of the reader for files, besides the files themselves: they are the
+	// argument paths, path or files, if the reader takes one of them. nil: no others.
 	Args func(paths []string) op.Args
 	// Import is the package that registers the reader, if no other package imports it.
 	Import string
@@ -106,11 +107,21 @@ func Detect(ctx context.Context, paths []string) (name string, args op.Args, err
 		}
 		return "", nil, errs.Wrap("reader.Detect", files[0], err)
 	}
-	if found.Args != nil {
-		return found.Reader, found.Args(files), nil
-	}
-	args, err = pathArgs(schema, files)
+	args, err = found.args(schema, files)
 	return found.Reader, args, err
+}
+
+// args returns the arguments for files.
+func (f *Format) args(schema *op.Schema, files []string) (op.Args, error) {
+	args, err := pathArgs(schema, files)
+	if f.Args == nil {
+		return args, err
+	}
+	if err != nil {
+		args = op.Args{}
+	}
+	maps.Copy(args, f.Args(files))
+	return args, nil
 }
 
 // PathArgs returns the arguments with which a reader reads files or patterns of files.
@@ -129,8 +140,8 @@ func PathArgs(ctx context.Context, name string, paths []string) (op.Args, error)
 		return nil, err
 	}
 	for _, f := range formatList() {
-		if f.Reader == schema.FullName() && f.Args != nil {
-			return f.Args(files), nil
+		if f.Reader == schema.FullName() {
+			return f.args(schema, files)
 		}
 	}
 	return pathArgs(schema, files)
@@ -388,6 +399,14 @@ func formatOf(path string) (Format, bool, error) {
 	return Format{}, false, nil
 }
 
+// NamedLikeData reports whether the name of a file is a usual name of a known format.
+func NamedLikeData(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	return name == "index.json" || slices.ContainsFunc(formatList(), func(f Format) bool {
+		return slices.ContainsFunc(f.Suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
+	})
+}
+
 // begins returns a Detect for formats with a magic number.
 func begins(magic string) func(string, []byte) bool {
 	return func(_ string, head []byte) bool { return strings.HasPrefix(string(head), magic) }
@@ -401,7 +420,8 @@ func known() []Format {
 		{Reader: "readers.tfrecord", Suffixes: []string{".tfrecord", ".tfrecords", ".tfrec", ".tfrecord.gz"},
 			Detect: isTFRecord},
 		{Reader: "readers.webdataset", Suffixes: []string{".tar", ".tar.gz", ".tgz", ".tar.zst"},
-			Detect: func(_ string, head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }},
+			Detect: func(_ string, head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" },
+			Args:   tarArgs},
 		{Reader: "readers.parquet", Suffixes: []string{".parquet"}, Detect: begins("PAR1"), Import: optIn + "parquet"},
 		{Reader: "readers.arrow", Suffixes: []string{".arrow", ".feather"}, Detect: begins("ARROW1"),
 			Import: optIn + "arrow"},
@@ -409,7 +429,8 @@ func known() []Format {
 		{Reader: "readers.array_record", Suffixes: []string{".array_record", ".arrayrecord"}},
 		{Reader: "readers.mxnet", Suffixes: []string{".rec"}, Detect: begins("\x0a\x23\xd7\xce")},
 		{Reader: "readers.jsonl", Suffixes: []string{".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"},
-			Detect: func(_ string, head []byte) bool { return len(head) > 1 && head[0] == '{' }},
+			Detect: func(_ string, head []byte) bool { return len(head) > 1 && head[0] == '{' },
+			Args:   jsonArgs},
 		{Reader: "readers.csv", Suffixes: []string{".csv", ".tsv"}},
 		{Reader: "readers.tokens", Suffixes: []string{".bin", ".tokens"}},
 		{Reader: "readers.numpy", Suffixes: []string{".npy"}, Detect: begins("\x93NUMPY")},
