@@ -133,6 +133,16 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// The name of a Go field gives the name of the field.
+func TestNamesOfFields(t *testing.T) {
+	one := tensor.ScalarOf(int64(1))
+	f := reader.Fields{Names: []string{"a", "image_id", "segment_ids", "url_of_page", "loss2_mask", "x_y"},
+		Values: []tensor.Tensor{one, one, one, one, one, one}}
+	if _, err := reader.Decode[struct{ A, ImageID, SegmentIDs, URLOfPage, Loss2Mask, X_Y int }](&f); err != nil {
+		t.Error(err)
+	}
+}
+
 // Each error names the data set, the sample, the field, what is wanted and what was found.
 func TestDecodeErrors(t *testing.T) {
 	d := openRows(t, op.Args{"n": 1000, "columns": []string{"text", "label", "box", "missing", "big"}})

@@ -108,13 +108,14 @@ func planOf(t reflect.Type) ([]member, error) {
 	return list, nil
 }
 
-// snake returns a Go name in snake case: "ImageID" is "image_id".
+// snake returns a Go name in snake case: "ImageID" is "image_id", and "ImageIDs" is "image_ids".
 func snake(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
+	upper := func(i int) bool { return i >= len(runes) || unicode.IsUpper(runes[i]) }
 	for i, r := range runes {
-		if unicode.IsUpper(r) && i > 0 &&
-			(!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) && runes[i-1] != '_' {
+		begins := !upper(i+1) && !(runes[min(i+1, len(runes)-1)] == 's' && upper(i+2)) // a word after an abbreviation
+		if i > 0 && upper(i) && runes[i-1] != '_' && (!upper(i-1) || begins) {
 			b.WriteByte('_')
 		}
 		b.WriteRune(unicode.ToLower(r))

@@ -292,7 +292,10 @@ func expand(path string) ([]string, error) {
 				return nil, &errs.Error{Kind: errs.Invalid, Op: "reader.Expand", Subject: path, Want: "a pattern of file names",
 					Got: err.Error()}
 			}
-			found = append(found, slices.DeleteFunc(names, side)...)
+			found = append(found, slices.DeleteFunc(names, func(name string) bool {
+				ext := filepath.Ext(pattern) // a pattern such as *.txt asks for them
+				return side(name) && (ext == "" || ext != filepath.Ext(name))
+			})...)
 		}
 		if len(found) == 0 {
 			return nil, &errs.Error{Kind: errs.NotFound, Op: "reader.Expand", Subject: path, Want: "files that match",

@@ -15,6 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader"
+	_ "github.com/bivouac-ml/bivouac/reader/tokenizer" // for tokenize in a data.yaml
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
