@@ -1,7 +1,7 @@
 """Trains tokenizers with Hugging Face's tokenizers on generated text, and writes what they make of
 documents.
 
-    python make.py FOLDER [DOCUMENTS]
+    python make.py FOLDER [DOCUMENTS [VOCABULARY [NAME…]]]
 
 FOLDER gets documents.bin, and for each tokenizer NAME.json and NAME.ids. Numbers are little-endian:
 
@@ -208,7 +208,6 @@ def behaviours(text):
 def word_level(text):
     t = Tokenizer(models.WordLevel(unk_token="[UNK]"))
     t.normalizer = normalizers.NFKD()
-    t.pre_tokenizer = pre_tokenizers.UnicodeScripts()
     t.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     t.train_from_iterator(text, trainers.WordLevelTrainer(vocab_size=SIZE, special_tokens=["[UNK]"], show_progress=False))
     return t
@@ -244,8 +243,10 @@ def write_lists(path, lists):
 
 
 def main():
+    global SIZE
     folder, n = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
-    only = sys.argv[3:]
+    SIZE = int(sys.argv[3]) if len(sys.argv) > 3 else SIZE
+    only = sys.argv[4:]
     folder.mkdir(parents=True, exist_ok=True)
     text = list(documents("training", 20_000))
     docs = list(documents("test", n))

@@ -21,7 +21,23 @@ type pattern struct {
 // node is a part of a pattern. match calls next with the end of each match of the node at a place, in
 // the order of preference, until next returns true.
 type node interface {
-	match(s string, at int, next func(at int) bool) bool
+	match(s *subject, at int, next func(at int) bool) bool
+}
+
+// subject is a text that is searched, and how many steps the search may still take.
+type subject struct {
+	text string
+	left int
+}
+
+// tooLong is the value of the panic when a search takes too many steps. Encode makes an error of it.
+type tooLong struct{ pattern string }
+
+// step counts a step.
+func (s *subject) step() {
+	if s.left--; s.left < 0 {
+		panic(tooLong{})
+	}
 }
 
 type (
@@ -47,19 +63,20 @@ type (
 	end   struct{} // of the text
 )
 
-func (n set) match(s string, at int, next func(int) bool) bool {
-	r, size := utf8.DecodeRuneInString(s[at:])
+func (n set) match(s *subject, at int, next func(int) bool) bool {
+	s.step()
+	r, size := utf8.DecodeRuneInString(s.text[at:])
 	return size > 0 && n.has(r) && next(at+size)
 }
 
-func (n sequence) match(s string, at int, next func(int) bool) bool {
+func (n sequence) match(s *subject, at int, next func(int) bool) bool {
 	if len(n) == 0 {
 		return next(at)
 	}
 	return n[0].match(s, at, func(at int) bool { return n[1:].match(s, at, next) })
 }
 
-func (n choice) match(s string, at int, next func(int) bool) bool {
+func (n choice) match(s *subject, at int, next func(int) bool) bool {
 	for _, c := range n {
 		if c.match(s, at, next) {
 			return true
@@ -68,19 +85,19 @@ func (n choice) match(s string, at int, next func(int) bool) bool {
 	return false
 }
 
-func (n look) match(s string, at int, next func(int) bool) bool {
+func (n look) match(s *subject, at int, next func(int) bool) bool {
 	return n.node.match(s, at, func(int) bool { return true }) != n.not && next(at)
 }
 
-func (n behind) match(s string, at int, next func(int) bool) bool {
-	r, size := utf8.DecodeLastRuneInString(s[:at])
+func (n behind) match(s *subject, at int, next func(int) bool) bool {
+	r, size := utf8.DecodeLastRuneInString(s.text[:at])
 	return (size > 0 && n.has(r)) != n.not && next(at)
 }
 
-func (begin) match(_ string, at int, next func(int) bool) bool { return at == 0 && next(at) }
-func (end) match(s string, at int, next func(int) bool) bool   { return at == len(s) && next(at) }
+func (begin) match(_ *subject, at int, next func(int) bool) bool { return at == 0 && next(at) }
+func (end) match(s *subject, at int, next func(int) bool) bool   { return at == len(s.text) && next(at) }
 
-func (n repeat) match(s string, at int, next func(int) bool) bool {
+func (n repeat) match(s *subject, at int, next func(int) bool) bool {
 	if one, ok := n.node.(set); ok && !n.lazy {
 		return n.run(one, s, at, next)
 	}
@@ -94,10 +111,11 @@ func (n repeat) match(s string, at int, next func(int) bool) bool {
 }
 
 // run repeats a set without recursion.
-func (n repeat) run(one set, s string, at int, next func(int) bool) bool {
+func (n repeat) run(one set, s *subject, at int, next func(int) bool) bool {
 	end, count := at, 0
-	for end < len(s) && count != n.most {
-		r, size := utf8.DecodeRuneInString(s[end:])
+	for end < len(s.text) && count != n.most {
+		s.step()
+		r, size := utf8.DecodeRuneInString(s.text[end:])
 		if !one.has(r) {
 			break
 		}
@@ -111,13 +129,14 @@ func (n repeat) run(one set, s string, at int, next func(int) bool) bool {
 		if n.possessive || count == n.least {
 			return false
 		}
-		_, size := utf8.DecodeLastRuneInString(s[:end])
+		_, size := utf8.DecodeLastRuneInString(s.text[:end])
 		end -= size
 	}
 	return false
 }
 
-func (n repeat) from(s string, at, count int, next func(int) bool) bool {
+func (n repeat) from(s *subject, at, count int, next func(int) bool) bool {
+	s.step()
 	more := func() bool {
 		return count != n.most && n.node.match(s, at, func(end int) bool {
 			return (end > at || count < n.least) && n.from(s, end, count+1, next)
@@ -134,9 +153,19 @@ func (n repeat) from(s string, at, count int, next func(int) bool) bool {
 
 // each calls f for all matches, from left to right, without overlap.
 func (p *pattern) each(s string, f func(start, end int)) {
+	subject := &subject{text: s, left: 1<<20 + 1<<10*len(s)}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case tooLong:
+			panic(tooLong{p.text})
+		default:
+			panic(r)
+		}
+	}()
 	for at, last := 0, -1; at <= len(s); {
 		end := -1
-		p.root.match(s, at, func(e int) bool { end = e; return true })
+		p.root.match(subject, at, func(e int) bool { end = e; return true })
 		switch {
 		case end > at:
 			f(at, end)

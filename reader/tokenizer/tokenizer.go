@@ -66,7 +66,8 @@ func Open(path string) (*Tokenizer, error) {
 }
 
 // Parse works like Open for the text of a tokenizer.json.
-func Parse(text []byte) (*Tokenizer, error) {
+func Parse(text []byte) (t *Tokenizer, err error) {
+	defer guard(len(text), &err)
 	var c struct {
 		Version       string          `json:"version"`
 		Truncation    *truncation     `json:"truncation"`
@@ -88,8 +89,7 @@ func Parse(text []byte) (*Tokenizer, error) {
 		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "padding", Want: "null, because samples are not padded here", Got: "padding",
 			Remedy: "remove it from the file"}
 	}
-	t := &Tokenizer{truncate: c.Truncation}
-	var err error
+	t = &Tokenizer{truncate: c.Truncation}
 	if t.normalize, err = parseNormalizer(c.Normalizer); err != nil {
 		return nil, err
 	}
@@ -122,14 +122,15 @@ func Parse(text []byte) (*Tokenizer, error) {
 func (t *Tokenizer) Fingerprint() string { return t.print }
 
 // Encode appends the ids of a text to dst, with special tokens.
-func (t *Tokenizer) Encode(text []byte, dst []int32) ([]int32, error) {
+func (t *Tokenizer) Encode(text []byte, dst []int32) (ids []int32, err error) {
 	if !utf8.Valid(text) {
 		return dst, &errs.Error{Kind: errs.Invalid, Op: "tokenizer.Encode", Want: "text in UTF-8",
 			Got: fmt.Sprintf("another byte at %d", invalidAt(text))}
 	}
 	begin := len(dst)
+	ids = dst // if the search for a pattern panics
+	defer guard(len(text), &err)
 	s := string(text)
-	var err error
 	t.verbatim.split(s, func(start, end int, id int32) {
 		if id >= 0 {
 			dst = append(dst, id)
@@ -153,6 +154,18 @@ func (t *Tokenizer) Encode(text []byte, dst []int32) ([]int32, error) {
 		return dst[:begin], errs.Wrap("tokenizer.Encode", "", err)
 	}
 	return t.finish(dst, begin), nil
+}
+
+// guard makes an error of the panic of a search that takes too many steps.
+func guard(n int, err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case tooLong:
+		*err = &errs.Error{Kind: errs.Exhausted, Op: "tokenizer", Subject: "pattern " + strconv.Quote(r.pattern),
+			Want: "a search of few steps", Got: fmt.Sprintf("too many in a text of %d bytes", n)}
+	default:
+		panic(r)
+	}
 }
 
 func invalidAt(text []byte) int {
