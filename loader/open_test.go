@@ -18,6 +18,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/reader"
+	_ "github.com/bivouac-ml/bivouac/reader/tokenizer"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -537,7 +538,7 @@ func TestMistakesInDataFiles(t *testing.T) {
 		src + "rank: env NO_SUCH_VARIABLE": `want the environment variable NO_SUCH_VARIABLE, got none (write "env NO_SUCH_VARIABLE or 0"`,
 		src + "rank: env RANK_OF_TEST":     `rank in line 2 of FILE: invalid: want an integer of at least 0 in RANK_OF_TEST, got "three"`,
 		src + "world: 0":                   `want an integer, or "env NAME"`,
-		src + "tokenize: t.json":           `import _ "github.com/bivouac-ml/bivouac/reader/tokenizer"`,
+		src + "tokenize: t.json":           "t.json: not found: no such file or directory",
 		src + "seed: [":                    "YAML or JSON",
 		"sources: [{name: a, reader: made, args: {n: 1}}, {name: a, reader: made, args: {n: 1}}]": `want a name that no other source has, got "a"`,
 		"{reader: made, args: {n: x}}":                                        `args.n in line 1 of FILE: invalid: want int, got "x"`,
@@ -600,5 +601,62 @@ func TestPathsOfDataFiles(t *testing.T) {
 	}
 	if s := d.Describe(1); !strings.Contains(s, "b.png") {
 		t.Error(s)
+	}
+}
+
+// A data.yaml with a tokenizer.json: text becomes its ids, also in packs, and a file that is
+// changed gives another fingerprint and counts the lengths again.
+func TestTokenizeInDataFiles(t *testing.T) {
+	const file = `{"version":"1.0","added_tokens":[],"normalizer":null,"pre_tokenizer":null,"decoder":null,
+"post_processor":{"type":"BertProcessing","sep":["s",9],"cls":["c",8]},
+"model":{"type":"BPE","vocab":{"a":0,"b":1,"c":2,"d":3,"e":4,"f":5,"g":6,"ab":7},"merges":["a b"]}}`
+	const text = "{reader: made, args: {n: 14, text: true}, tokenize: t.json, fields: [tokens], batch_size: 1"
+	path := dataYAML(t, text+"}")
+	write := func(file string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "t.json"), []byte(file), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(file)
+	d := openData(t, path, loader.OpenOptions{})
+	f, err := d.At(context.Background(), 9, loader.Random{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := reader.Decode[[]int32](&f); err != nil || !slices.Equal(v, []int32{8, 7, 2, 9}) {
+		t.Error(v, err)
+	}
+	write(strings.Replace(file, `"sep":["s",9],"cls":["c",8]`, `"sep":["s",9],"cls":["c",7]`, 1))
+	if other := openData(t, path, loader.OpenOptions{}); other.Fingerprint() == d.Fingerprint() {
+		t.Error("another tokenizer gives the same fingerprint")
+	}
+	for _, file := range []string{file, strings.Replace(file, `"a b"`, ``, 1)} {
+		if err := os.WriteFile(path, []byte(text+", pack: {length: 9}}"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		write(file)
+		packed := openData(t, path, loader.OpenOptions{})
+		l, err := loader.New(packed, packed.Options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		for b, err := range l.Epoch(context.Background()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tokens := numbersOf(t, b); len(tokens) != 9 || tokens[0] != 8 {
+				t.Error(tokens)
+			}
+		}
+	}
+	if files, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "bivouac.lengths-*")); len(files) != 2 {
+		t.Error("want lengths for two tokenizers, got", files)
+	}
+	write("{}")
+	if _, err := loader.Open(context.Background(), path, loader.OpenOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "t.json") {
+		t.Error(err)
 	}
 }

@@ -405,3 +405,12 @@ func TestDetect(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Without the package of tokenizers the error names it.
+func TestTokenizerThatIsNotLinked(t *testing.T) {
+	_, err := reader.OpenTokenizer("t.json")
+	if !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(),
+		`import _ "github.com/bivouac-ml/bivouac/reader/tokenizer"`) {
+		t.Error(err)
+	}
+}

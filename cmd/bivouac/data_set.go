@@ -132,11 +132,7 @@ func isDataSet(ctx context.Context, path string, o *setOptions) bool {
 	if strings.ContainsAny(path, "*?[{") {
 		return path != "-"
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return false
-	}
-	if info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		files, err := reader.Expand(ctx, []string{path})
 		return err == nil && slices.ContainsFunc(files, reader.NamedLikeData)
 	}

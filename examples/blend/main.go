@@ -5,8 +5,8 @@
 //	go run ./examples/blend -dir /tmp/blend -stop 120    stops after 120 steps
 //	go run ./examples/blend -dir /tmp/blend              goes on, to the same digest
 //
-// Several processes with RANK and WORLD_SIZE share the steps; a run may go on with another number of
-// them.
+// Several processes with RANK and WORLD_SIZE share the steps; a run may go on with another number
+// of them.
 package main
 
 import (
@@ -132,7 +132,8 @@ func (r *record) load(path string, l *loader.Loader[reader.Fields, reader.Fields
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Sscan(string(b), &r.Step, &r.Tokens, &r.Room, &r.Documents[0], &r.Documents[1], &r.Documents[2], &r.Digest); err != nil {
+	if _, err := fmt.Sscan(string(b), &r.Step, &r.Tokens, &r.Room, &r.Documents[0], &r.Documents[1], &r.Documents[2],
+		&r.Digest); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	state, err := os.ReadFile(path + ".loader")
@@ -151,7 +152,8 @@ func (r *record) save(path string, l *loader.Loader[reader.Fields, reader.Fields
 	if err := os.WriteFile(path+".loader", state, 0o666); err != nil {
 		return err
 	}
-	return os.WriteFile(path, fmt.Append(nil, r.Step, r.Tokens, r.Room, r.Documents[0], r.Documents[1], r.Documents[2], r.Digest), 0o666)
+	return os.WriteFile(path, fmt.Append(nil, r.Step, r.Tokens, r.Room, r.Documents[0], r.Documents[1], r.Documents[2],
+		r.Digest), 0o666)
 }
 
 // makeFiles makes token files, in the form that Megatron writes, and data.yaml, unless they are
@@ -165,7 +167,8 @@ func makeFiles(dir string) error {
 		source    uint16
 		documents int
 		longest   int
-	}{{"web/0", 1, 3000, 1500}, {"web/1", 1, 2000, 1500}, {"code/a", 2, 800, 3000}, {"code/b", 2, 500, 6000}, {"math/all", 3, 300, 900}} {
+	}{{"web/0", 1, 3000, 1500}, {"web/1", 1, 2000, 1500}, {"code/a", 2, 800, 3000}, {"code/b", 2, 500,
+		6000}, {"math/all", 3, 300, 900}} {
 		if err := makePair(filepath.Join(dir, f.name), f.source, f.documents, f.longest, uint64(i)); err != nil {
 			return err
 		}

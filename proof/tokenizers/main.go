@@ -1,4 +1,4 @@
-// Tokenizers compares the ids of reader/tokenizer with those of Hugging Face's tokenizers.
+// Tokenizers compares the ids of reader/tokenizer with the ids of Hugging Face's tokenizers.
 //
 //	python make.py FOLDER 100000      trains tokenizers, and writes documents and their ids
 //	go run ./proof/tokenizers FOLDER

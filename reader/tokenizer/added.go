@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// addedToken is a token besides those of the model. It is found in the text before all else.
+// addedToken is a token besides the tokens of the model. It is found in the text before all else.
 type addedToken struct {
 	ID         int32  `json:"id"`
 	Content    string `json:"content"`
@@ -28,8 +28,8 @@ func (t *Tokenizer) add(list []addedToken) error {
 		if a.Content == "" {
 			continue
 		}
-		// A file that was written has the ids that reading it gives; another file would be read with other
-		// ids than it says.
+		// A file that was written has the ids that reading it gives; another file would be read with
+		// other ids than it says.
 		want, ok := t.model.id(a.Content)
 		if !ok {
 			if want = int32(t.model.size()); highest >= want {

@@ -8,8 +8,8 @@ import (
 )
 
 // Package norm knows decompositions and combining classes. Its own forms are not used, because they
-// put a joiner into long sequences of marks. The tables say which characters have a decomposition or
-// a class, because the tokenizers of Hugging Face follow an older version of Unicode.
+// put a joiner into long sequences of marks. The tables say which characters have a decomposition
+// or a class, because the tokenizers of Hugging Face follow an older version of Unicode.
 
 // Hangul syllables are composed by arithmetic.
 const (

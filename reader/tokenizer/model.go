@@ -225,7 +225,8 @@ func (m *wordLevel) tokens(s string, dst []int32) ([]int32, error) {
 		return append(dst, id), nil
 	}
 	if m.unknown < 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Want: "a word of the vocabulary, which has no unk_token", Got: strconv.Quote(s)}
+		return nil, &errs.Error{Kind: errs.Invalid, Want: "a word of the vocabulary, which has no unk_token",
+			Got: strconv.Quote(s)}
 	}
 	return append(dst, m.unknown), nil
 }
@@ -396,10 +397,12 @@ func parseModel(raw json.RawMessage) (model, error) {
 
 func (c *modelJSON) bpe(v vocabulary, unknown int32) (model, error) {
 	if c.Dropout != nil && *c.Dropout != 0 {
-		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "model BPE", Want: "no dropout, which draws tokens at random",
-			Got: fmt.Sprint("dropout ", *c.Dropout)}
+		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "model BPE",
+			Want: "no dropout, which draws tokens at random",
+			Got:  fmt.Sprint("dropout ", *c.Dropout)}
 	}
-	m := &bpe{vocabulary: v, merges: make(map[[2]int32]merge, len(c.Merges)), unknown: unknown, fuse: c.FuseUnk, whole: c.IgnoreMerges}
+	m := &bpe{vocabulary: v, merges: make(map[[2]int32]merge, len(c.Merges)), unknown: unknown, fuse: c.FuseUnk,
+		whole: c.IgnoreMerges}
 	if c.ContinuingSubwordPrefix != nil {
 		m.prefix = *c.ContinuingSubwordPrefix
 	}
@@ -425,7 +428,8 @@ func (c *modelJSON) bpe(v vocabulary, unknown int32) (model, error) {
 		b, okB := v[pair[1]]
 		both, okBoth := v[pair[0]+pair[1][len(m.prefix):]]
 		if !okA || !okB || !okBoth {
-			return nil, lacking("vocab of the model", fmt.Sprintf("the tokens of merge %d, %q and %q, and both together", rank, pair[0], pair[1]))
+			return nil, lacking("vocab of the model", fmt.Sprintf("the tokens of merge %d, %q and %q, and both together",
+				rank, pair[0], pair[1]))
 		}
 		m.merges[[2]int32{a, b}] = merge{int32(rank), both}
 	}

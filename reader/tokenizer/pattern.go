@@ -18,8 +18,8 @@ type pattern struct {
 	text string
 }
 
-// node is a part of a pattern. match calls next with the end of each match of the node at a place, in
-// the order of preference, until next returns true.
+// node is a part of a pattern. match calls next with the end of each match of the node at a place,
+// in the order of preference, until next returns true.
 type node interface {
 	match(s *subject, at int, next func(at int) bool) bool
 }
@@ -30,7 +30,8 @@ type subject struct {
 	left int
 }
 
-// tooLong is the value of the panic when a search takes too many steps. Encode makes an error of it.
+// tooLong is the value of the panic when a search takes too many steps. Encode makes an error of
+// it.
 type tooLong struct{ pattern string }
 
 // step counts a step.
@@ -353,7 +354,8 @@ func (p *parser) atom() (node, error) {
 		return begin{}, nil
 	case p.take(`\z`):
 		return end{}, nil
-	case strings.HasPrefix(p.rest, "^"), strings.HasPrefix(p.rest, "$"), strings.HasPrefix(p.rest, `\b`), strings.HasPrefix(p.rest, `\B`):
+	case strings.HasPrefix(p.rest, "^"), strings.HasPrefix(p.rest, "$"), strings.HasPrefix(p.rest,
+		`\b`), strings.HasPrefix(p.rest, `\B`):
 		return nil, p.unknown("an anchor")
 	case strings.ContainsRune("*+?{", rune(p.rest[0])):
 		return nil, p.unknown("a repetition of nothing")

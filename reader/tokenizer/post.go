@@ -96,7 +96,8 @@ func parsePost(raw json.RawMessage) ([]template, error) {
 			}
 		}
 		if texts != 1 {
-			return nil, &errs.Error{Kind: errs.Unsupported, Subject: "single of the post_processor", Want: "the text once", Got: "another template"}
+			return nil, &errs.Error{Kind: errs.Unsupported, Subject: "single of the post_processor", Want: "the text once",
+				Got: "another template"}
 		}
 		return []template{t}, nil
 	case "Sequence":

@@ -216,7 +216,8 @@ func parsePreTokenizer(raw json.RawMessage) (preTokenizer, error) {
 	case "WhitespaceSplit":
 		return splitter{characters(isSpace), removed, false}, nil
 	case "BertPreTokenizer":
-		return chain{splitter{characters(isSpace), removed, false}, splitter{characters(isPunctuation), isolated, false}}, nil
+		return chain{splitter{characters(isSpace), removed, false}, splitter{characters(isPunctuation), isolated,
+			false}}, nil
 	case "Metaspace":
 		return parseMetaspace(c.Replacement, c.PrependScheme, c.AddPrefixSpace, c.Split)
 	case "Digits":

@@ -9,7 +9,7 @@ import (
 )
 
 // tablesText are sets of characters as the tokenizers of Hugging Face have them. Their libraries
-// follow different versions of Unicode, none of which is that of Go. proof/tokenizers/tables.py
+// follow different versions of Unicode, and Go follows another one. proof/tokenizers/tables.py
 // wrote them.
 //
 //go:embed tables.txt

@@ -3,8 +3,8 @@
 //
 //	import _ "github.com/bivouac-ml/bivouac/reader/tokenizer"
 //
-// The ids are equal to those of tokenizers 0.23, with special tokens added. proof/tokenizers compares
-// them. Open refuses what it does not know, by name.
+// Hugging Face's tokenizers 0.23 give the same ids, with special tokens added. proof/tokenizers
+// compares them. Open refuses what it does not know, by name.
 //
 //	text ── added tokens cut out ── normalizer ── added tokens ── pre-tokenizer ── model ── post-processor
 //
@@ -22,7 +22,9 @@ package tokenizer
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -59,7 +61,11 @@ func Open(path string) (*Tokenizer, error) {
 		if other := errs.CheckPath(path); other != nil {
 			return nil, errs.Wrap("tokenizer.Open", "", other)
 		}
-		return nil, &errs.Error{Kind: shards.Kind(err), Op: "tokenizer.Open", Subject: path, Err: err}
+		kind, p := shards.Kind(err), (*fs.PathError)(nil)
+		if errors.As(err, &p) {
+			err = p.Err
+		}
+		return nil, &errs.Error{Kind: kind, Op: "tokenizer.Open", Subject: path, Err: err}
 	}
 	t, err := Parse(b)
 	return t, errs.Wrap("tokenizer.Open", path, err)
@@ -86,7 +92,8 @@ func Parse(text []byte) (t *Tokenizer, err error) {
 		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "version", Want: "1.0", Got: strconv.Quote(c.Version)}
 	}
 	if len(c.Padding) > 0 && string(c.Padding) != "null" {
-		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "padding", Want: "null, because samples are not padded here", Got: "padding",
+		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "padding",
+			Want: "null, because samples are not padded here", Got: "padding",
 			Remedy: "remove it from the file"}
 	}
 	t = &Tokenizer{truncate: c.Truncation}
@@ -237,7 +244,8 @@ func (c *truncation) check(post []template) error {
 	if c.Direction != "Left" && c.Direction != "Right" || c.Strategy != "LongestFirst" && c.Strategy != "OnlyFirst" ||
 		c.MaxLength <= int64(added) || c.MaxLength > 1<<30 {
 		return &errs.Error{Kind: errs.Unsupported, Subject: "truncation",
-			Want: fmt.Sprintf("direction Left or Right, strategy LongestFirst or OnlyFirst, max_length above %d", added), Got: fmt.Sprintf("%+v", *c)}
+			Want: fmt.Sprintf("direction Left or Right, strategy LongestFirst or OnlyFirst, max_length above %d",
+				added), Got: fmt.Sprintf("%+v", *c)}
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func names(t testing.TB) (list []string) {
 	return list
 }
 
-// The ids equal those of tokenizers 0.23.3, also when several goroutines share a tokenizer.
+// tokenizers 0.23.3 gave the same ids, also when several goroutines share a tokenizer.
 func TestIDsAreEqual(t *testing.T) {
 	documents := lists(t, "documents.bin", 1)
 	for _, name := range names(t) {
@@ -115,7 +115,8 @@ func TestSmall(t *testing.T) {
 			t.Errorf("%q: want %v, got %v", text, want, got)
 		}
 	}
-	truncated := strings.Replace(small, `"truncation":null`, `"truncation":{"direction":"DIRECTION","max_length":4,"strategy":"LongestFirst","stride":0}`, 1)
+	truncated := strings.Replace(small, `"truncation":null`,
+		`"truncation":{"direction":"DIRECTION","max_length":4,"strategy":"LongestFirst","stride":0}`, 1)
 	for direction, want := range map[string][]int32{"Right": {6, 1, 2, 6}, "Left": {6, 4, 2, 6}} {
 		file := strings.Replace(truncated, "DIRECTION", direction, 1)
 		if got := encode(t, file, "a b c b"); !slices.Equal(got, want) {
@@ -135,8 +136,10 @@ func TestUnknownIsRefused(t *testing.T) {
 		{`"normalizer":null`, `"normalizer":{"type":"Replace","pattern":{"Regex":"^a"},"content":""}`, "an anchor"},
 		{`"normalizer":null`, `"normalizer":{}`, "a type"},
 		{`{"type":"WhitespaceSplit"}`, `{"type":"UnicodeScripts"}`, "UnicodeScripts"},
-		{`{"type":"WhitespaceSplit"}`, `{"type":"Split","pattern":{"Regex":"a"},"behavior":"Other","invert":false}`, "Other"},
-		{`{"type":"WhitespaceSplit"}`, `{"type":"Split","pattern":{"Regex":"\\p{Gothic}"},"behavior":"Removed","invert":false}`, "Gothic"},
+		{`{"type":"WhitespaceSplit"}`, `{"type":"Split","pattern":{"Regex":"a"},"behavior":"Other","invert":false}`,
+			"Other"},
+		{`{"type":"WhitespaceSplit"}`,
+			`{"type":"Split","pattern":{"Regex":"\\p{Gothic}"},"behavior":"Removed","invert":false}`, "Gothic"},
 		{`"BertProcessing"`, `"Other"`, "Other"},
 		{`"dropout":null`, `"dropout":0.1`, "dropout"},
 		{`"type":"BPE"`, `"type":"Other"`, "Other"},
@@ -146,7 +149,8 @@ func TestUnknownIsRefused(t *testing.T) {
 		{`["ab","c"]`, `["ab"]`, "merge 1"},
 		{`"abc":5`, `"abc":4`, "an id of its own"},
 		{`"id":6`, `"id":9`, "the id 6"},
-		{`"truncation":null`, `"truncation":{"direction":"Right","max_length":2,"strategy":"LongestFirst","stride":0}`, "truncation"},
+		{`"truncation":null`, `"truncation":{"direction":"Right","max_length":2,"strategy":"LongestFirst","stride":0}`,
+			"truncation"},
 		{`{"version"`, `{"other":1,"version"`, "other"},
 		{small, `{`, "tokenizer.json"},
 		{small, ``, "tokenizer.json"},
@@ -237,7 +241,8 @@ func TestPatterns(t *testing.T) {
 			t.Errorf("%s in %q: %s", c.expr, c.text, diff)
 		}
 	}
-	for _, expr := range []string{"(", ")", "a**", "*", "[", "[]", "[a", `\p{`, `\q`, `a{`, `a{9999}`, `(?<n>a)`, `\b`, "$", `(?i:ss)`, `[[:alpha:]]`,
+	for _, expr := range []string{"(", ")", "a**", "*", "[", "[]", "[a", `\p{`, `\q`, `a{`, `a{9999}`, `(?<n>a)`, `\b`,
+		"$", `(?i:ss)`, `[[:alpha:]]`,
 		`[a&&b]`, `\`, `[z-a]`, strings.Repeat("(", 200), `(?<=ab)c`, `\xff`, `\u12`, `[]a]`} {
 		if _, err := compile(expr); !errors.Is(err, errs.Unsupported) {
 			t.Errorf("%s: want an error, got %v", expr, err)
@@ -265,10 +270,12 @@ func TestEndlessSearch(t *testing.T) {
 // Long sequences of marks are ordered and composed without a joiner.
 func TestNormalForms(t *testing.T) {
 	marks := strings.Repeat("\u0316\u0301", 40)
-	if got := normalForm("a"+marks, false, true); !strings.HasPrefix(got, "\u00e1\u0316\u0316") || strings.ContainsRune(got, 0x34f) {
+	if got := normalForm("a"+marks, false, true); !strings.HasPrefix(got, "\u00e1\u0316\u0316") ||
+		strings.ContainsRune(got, 0x34f) {
 		t.Errorf("%+q", got)
 	}
-	for text, want := range map[string]string{"각": "각", "가\u11a8": "각", "\u1100\u1161": "가", "ﬁ": "ﬁ", "Å": "Å", "\u0344": "\u0308\u0301", "क़": "क\u093c"} {
+	for text, want := range map[string]string{"각": "각", "가\u11a8": "각", "\u1100\u1161": "가", "ﬁ": "ﬁ", "Å": "Å",
+		"\u0344": "\u0308\u0301", "क़": "क\u093c"} {
 		if got := normalForm(text, false, true); got != want {
 			t.Errorf("%+q: want %+q, got %+q", text, want, got)
 		}
