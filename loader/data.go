@@ -119,7 +119,7 @@ func (d *Data) open(ctx context.Context, o OpenOptions) (err error) {
 		}
 		d.samples += n
 	}
-	d.fingerprint()
+	d.print = d.fingerprint(d.sources)
 	if d.file.pack != nil {
 		if err := d.measure(ctx, o); err != nil {
 			return err
@@ -215,10 +215,10 @@ func (s *openSource) choose() error {
 	return nil
 }
 
-// fingerprint hashes what decides the samples.
-func (d *Data) fingerprint() {
+// fingerprint hashes what decides the samples of the first sources.
+func (d *Data) fingerprint(sources []*openSource) string {
 	h := state.NewHasher("bivouac.loader.data.v1")
-	for _, s := range d.sources {
+	for _, s := range sources {
 		info := s.data.Info()
 		h.String(info.Fingerprint)
 		h.Int(info.Samples)
@@ -234,7 +234,7 @@ func (d *Data) fingerprint() {
 	if p := d.file.pack; p != nil && p.cut {
 		h.Int(int64(p.length))
 	}
-	d.print = h.Sum()
+	return h.Sum()
 }
 
 // Len implements Map.
@@ -243,6 +243,17 @@ func (d *Data) Len() int64 { return d.samples }
 // Fingerprint implements Fingerprinted. It depends on the samples of all sources, on their order,
 // and on the tokenizer, and not on weights or phases, which the order has.
 func (d *Data) Fingerprint() string { return d.print }
+
+// FingerprintOf implements Growing, for data to which whole sources were added at the end of the
+// list. For other numbers of samples it returns the fingerprint of no data set.
+func (d *Data) FingerprintOf(n int64) string {
+	for i, s := range d.sources {
+		if s.first+s.data.Len() == n {
+			return d.fingerprint(d.sources[:i+1])
+		}
+	}
+	return d.print + ", unknown before"
+}
 
 // Close closes all sources.
 func (d *Data) Close() error {

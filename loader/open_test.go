@@ -660,3 +660,44 @@ func TestTokenizeInDataFiles(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A run goes on with another phase, and with a source that is added at the end of the list.
+func TestOpenedRunIsExtended(t *testing.T) {
+	const before = `
+{seed: 7, shuffle: true, global_batch: 8, sources: [
+  {name: web, reader: made, args: {n: 400}, weight: 2}, {name: code, reader: made, args: {n: 150, base: 1000}, weight: 1}`
+	const math = `, {name: math, reader: made, args: {n: 60, base: 2000}, weight: 0}`
+	next := func(text string) *fields { return ranksOfData(t, dataYAML(t, text), 1, 0, nil)[0] }
+	old := next(before + "]}")
+	globalSteps(t, []*fields{old}, 20)
+	saved, err := old.AppendState(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := globalSteps(t, []*fields{old}, 5)
+	for name, text := range map[string]string{
+		"phase":  before + "], phases: [{from_step: 25, weights: {web: 0, code: 1}}]}",
+		"source": before + math + "], phases: [{from_step: 25, weights: {web: 0, code: 0, math: 1}}]}",
+	} {
+		l := next(text)
+		if err := l.SetState(saved); !errors.Is(err, errs.Mismatch) {
+			t.Errorf("%s: SetState takes a state of another order: %v", name, err)
+		}
+		if err := l.Extend(saved); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(want, globalSteps(t, []*fields{l}, 5)); diff != "" {
+			t.Errorf("%s: the steps before the phase: %s", name, diff)
+		}
+		for _, step := range globalSteps(t, []*fields{l}, 5) {
+			if slices.ContainsFunc(step, func(n int64) bool { return n < 1000 }) || name == "source" && slices.Min(step) < 2000 {
+				t.Errorf("%s: a step after the phase has %v", name, step)
+			}
+		}
+	}
+	other := next(strings.Replace(before, "n: 400", "n: 401", 1) + "]}")
+	if err := other.Extend(saved); !errors.Is(err, errs.Mismatch) {
+		t.Errorf("another source: %v", err)
+	}
+}

@@ -44,6 +44,7 @@ func (s *subject) step() {
 type (
 	set struct { // one character
 		has func(r rune) bool
+		low [2]uint64 // those below 128
 	}
 	sequence []node
 	choice   []node
@@ -64,17 +65,55 @@ type (
 	end   struct{} // of the text
 )
 
-func (n set) match(s *subject, at int, next func(int) bool) bool {
+// newSet returns the set of the characters that has accepts.
+func newSet(has func(r rune) bool) *set {
+	n := &set{has: has}
+	for r := range rune(128) {
+		if has(r) {
+			n.low[r/64] |= 1 << (r % 64)
+		}
+	}
+	return n
+}
+
+// size returns the length of the character at a place if it is in the set, or 0.
+func (n *set) size(s *subject, at int) int {
 	s.step()
+	if at == len(s.text) {
+		return 0
+	}
+	if c := s.text[at]; c < 128 {
+		return int(n.low[c/64] >> (c % 64) & 1)
+	}
 	r, size := utf8.DecodeRuneInString(s.text[at:])
-	return size > 0 && n.has(r) && next(at+size)
+	if !n.has(r) {
+		return 0
+	}
+	return size
+}
+
+func (n *set) match(s *subject, at int, next func(int) bool) bool {
+	size := n.size(s, at)
+	return size > 0 && next(at+size)
 }
 
 func (n sequence) match(s *subject, at int, next func(int) bool) bool {
+	for ; len(n) > 1; n = n[1:] {
+		one, ok := n[0].(*set)
+		if !ok { // what follows is tried behind each match
+			rest := n[1:]
+			return n[0].match(s, at, func(at int) bool { return rest.match(s, at, next) })
+		}
+		size := one.size(s, at)
+		if size == 0 {
+			return false
+		}
+		at += size
+	}
 	if len(n) == 0 {
 		return next(at)
 	}
-	return n[0].match(s, at, func(at int) bool { return n[1:].match(s, at, next) })
+	return n[0].match(s, at, next)
 }
 
 func (n choice) match(s *subject, at int, next func(int) bool) bool {
@@ -99,7 +138,7 @@ func (begin) match(_ *subject, at int, next func(int) bool) bool { return at == 
 func (end) match(s *subject, at int, next func(int) bool) bool   { return at == len(s.text) && next(at) }
 
 func (n repeat) match(s *subject, at int, next func(int) bool) bool {
-	if one, ok := n.node.(set); ok && !n.lazy {
+	if one, ok := n.node.(*set); ok && !n.lazy {
 		return n.run(one, s, at, next)
 	}
 	if n.possessive {
@@ -112,12 +151,11 @@ func (n repeat) match(s *subject, at int, next func(int) bool) bool {
 }
 
 // run repeats a set without recursion.
-func (n repeat) run(one set, s *subject, at int, next func(int) bool) bool {
+func (n repeat) run(one *set, s *subject, at int, next func(int) bool) bool {
 	end, count := at, 0
-	for end < len(s.text) && count != n.most {
-		s.step()
-		r, size := utf8.DecodeRuneInString(s.text[end:])
-		if !one.has(r) {
+	for count != n.most {
+		size := one.size(s, end)
+		if size == 0 {
 			break
 		}
 		end += size
@@ -164,9 +202,11 @@ func (p *pattern) each(s string, f func(start, end int)) {
 			panic(r)
 		}
 	}()
+	end := -1
+	found := func(at int) bool { end = at; return true }
 	for at, last := 0, -1; at <= len(s); {
-		end := -1
-		p.root.match(subject, at, func(e int) bool { end = e; return true })
+		end = -1
+		p.root.match(subject, at, found)
 		switch {
 		case end > at:
 			f(at, end)
@@ -200,7 +240,7 @@ func compile(text string) (*pattern, error) {
 func literal(text string) *pattern {
 	var list sequence
 	for _, r := range text {
-		list = append(list, set{func(x rune) bool { return x == r }})
+		list = append(list, newSet(func(x rune) bool { return x == r }))
 	}
 	return &pattern{list, text}
 }
@@ -349,7 +389,7 @@ func (p *parser) atom() (node, error) {
 		}
 		return p.one(has), nil
 	case p.take("."):
-		return set{func(r rune) bool { return r != '\n' }}, nil
+		return newSet(func(r rune) bool { return r != '\n' }), nil
 	case p.take(`\A`):
 		return begin{}, nil
 	case p.take(`\z`):
@@ -373,9 +413,9 @@ func (p *parser) atom() (node, error) {
 // one returns the node of a set, with or without case.
 func (p *parser) one(has func(rune) bool) node {
 	if !p.fold {
-		return set{has}
+		return newSet(has)
 	}
-	return set{func(r rune) bool {
+	return newSet(func(r rune) bool {
 		if has(r) {
 			return true
 		}
@@ -385,7 +425,7 @@ func (p *parser) one(has func(rune) bool) node {
 			}
 		}
 		return false
-	}}
+	})
 }
 
 func (p *parser) group() (node, error) {
@@ -426,7 +466,7 @@ func (p *parser) behind(n node, not bool) (node, error) {
 	if list, ok := n.(sequence); ok && len(list) == 1 {
 		n = list[0]
 	}
-	one, ok := n.(set)
+	one, ok := n.(*set)
 	if !ok {
 		return nil, p.unknown("a look at more than the character before")
 	}
