@@ -269,7 +269,7 @@ func view[T tensor.Element](p *[]T, t tensor.Tensor) bool {
 
 // setNumber sets a number to element i of a tensor.
 func setNumber(v reflect.Value, t tensor.Tensor, i int) *errs.Error {
-	x := elementOf(t, i)
+	x := integerOf(t, i)
 	ok := false
 	switch k := v.Kind(); {
 	case k == reflect.Bool:
@@ -323,7 +323,7 @@ func (x element) fits(bits int) bool {
 	return x.bits <= 1<<(bits-1)-1
 }
 
-func elementOf(t tensor.Tensor, i int) (x element) {
+func integerOf(t tensor.Tensor, i int) (x element) {
 	size := t.DType.Size()
 	if !t.DType.IsInteger() && t.DType != tensor.Bool || size > 8 {
 		return x

@@ -410,8 +410,8 @@ func NamedLikeData(path string) bool {
 	})
 }
 
-// begins returns a Detect for formats with a magic number.
-func begins(magic string) func(string, []byte) bool {
+// startsWith returns a Detect for formats with a magic number.
+func startsWith(magic string) func(string, []byte) bool {
 	return func(_ string, head []byte) bool { return strings.HasPrefix(string(head), magic) }
 }
 
@@ -425,18 +425,18 @@ func known() []Format {
 		{Reader: "readers.webdataset", Suffixes: []string{".tar", ".tar.gz", ".tgz", ".tar.zst"},
 			Detect: func(_ string, head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" },
 			Args:   tarArgs},
-		{Reader: "readers.parquet", Suffixes: []string{".parquet"}, Detect: begins("PAR1"), Import: optIn + "parquet"},
-		{Reader: "readers.arrow", Suffixes: []string{".arrow", ".feather"}, Detect: begins("ARROW1"),
+		{Reader: "readers.parquet", Suffixes: []string{".parquet"}, Detect: startsWith("PAR1"), Import: optIn + "parquet"},
+		{Reader: "readers.arrow", Suffixes: []string{".arrow", ".feather"}, Detect: startsWith("ARROW1"),
 			Import: optIn + "arrow"},
 		{Reader: "readers.mds", Suffixes: []string{".mds", ".mds.zstd"}},
 		{Reader: "readers.array_record", Suffixes: []string{".array_record", ".arrayrecord"}},
-		{Reader: "readers.mxnet", Suffixes: []string{".rec"}, Detect: begins("\x0a\x23\xd7\xce")},
+		{Reader: "readers.mxnet", Suffixes: []string{".rec"}, Detect: startsWith("\x0a\x23\xd7\xce")},
 		{Reader: "readers.jsonl", Suffixes: []string{".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"},
 			Detect: func(_ string, head []byte) bool { return len(head) > 1 && head[0] == '{' },
 			Args:   jsonArgs},
 		{Reader: "readers.csv", Suffixes: []string{".csv", ".tsv"}},
 		{Reader: "readers.tokens", Suffixes: []string{".bin", ".tokens"}},
-		{Reader: "readers.numpy", Suffixes: []string{".npy"}, Detect: begins("\x93NUMPY")},
+		{Reader: "readers.numpy", Suffixes: []string{".npy"}, Detect: startsWith("\x93NUMPY")},
 		{Reader: "readers.npz", Suffixes: []string{".npz"}},
 		{Reader: "readers.safetensors", Suffixes: []string{".safetensors"}},
 		{Reader: fileName, Suffixes: []string{".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm",
