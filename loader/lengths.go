@@ -18,6 +18,7 @@ import (
 	"github.com/bivouac-ml/bivouac/format/npy"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -81,7 +82,13 @@ func (d *Data) lengthsOf(ctx context.Context, s *openSource, o OpenOptions) ([]i
 	if s.lengths != "" {
 		return s.readLengths()
 	}
-	if s.places[i] != s.text {
+	column := -1
+	if s.column != "" {
+		if column = slices.Index(s.data.Names(), s.column); column < 0 {
+			return nil, &errs.Error{Kind: errs.NotFound, Subject: "lengths", Want: fmt.Sprintf("one of %q", s.data.Names()),
+				Got: strconv.Quote(s.column), Remedy: errs.DidYouMean(s.column, s.data.Names())}
+		}
+	} else if s.places[i] != s.text {
 		if list := s.known(s.places[i]); list != nil {
 			return list, nil
 		}
@@ -89,7 +96,8 @@ func (d *Data) lengthsOf(ctx context.Context, s *openSource, o OpenOptions) ([]i
 	h := state.NewHasher("bivouac.loader.lengths.v1")
 	h.String(s.data.Info().Fingerprint)
 	h.Int(int64(s.places[i]))
-	if s.places[i] == s.text {
+	h.String(s.column)
+	if s.places[i] == s.text && column < 0 {
 		h.String(s.coder.Fingerprint())
 	}
 	key := h.Sum()
@@ -102,7 +110,7 @@ func (d *Data) lengthsOf(ctx context.Context, s *openSource, o OpenOptions) ([]i
 		slog.Warn("the file of lengths is not used, and all samples are read again", "from", "loader", "file", path,
 			"error", err)
 	}
-	if list, err = s.count(ctx, i, o); err != nil {
+	if list, err = s.count(ctx, i, column, o); err != nil {
 		return nil, err
 	}
 	if err := writeLengthsFile(path, key, list); err != nil {
@@ -128,8 +136,9 @@ func (s *openSource) known(field int) []int32 {
 	return list
 }
 
-// count reads every sample of the source.
-func (s *openSource) count(ctx context.Context, field int, o OpenOptions) ([]int32, error) {
+// count reads every sample of the source. The length is the number in the field column of the
+// reader, or if column is -1 the length of a field.
+func (s *openSource) count(ctx context.Context, field, column int, o OpenOptions) ([]int32, error) {
 	list := make([]int32, s.data.Len())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -146,7 +155,7 @@ func (s *openSource) count(ctx context.Context, field int, o OpenOptions) ([]int
 				}
 				to := min(from+chunk, int64(len(list)))
 				for id := from; id < to; id++ {
-					n, err := s.lengthOf(ctx, id, field)
+					n, err := s.lengthOf(ctx, id, field, column)
 					if err != nil {
 						cancel(err)
 						return
@@ -168,7 +177,20 @@ func (s *openSource) count(ctx context.Context, field int, o OpenOptions) ([]int
 	return list, nil
 }
 
-func (s *openSource) lengthOf(ctx context.Context, id int64, field int) (int32, error) {
+func (s *openSource) lengthOf(ctx context.Context, id int64, field, column int) (int32, error) {
+	if column >= 0 {
+		f, err := s.data.Sample(ctx, id)
+		if err != nil {
+			return 0, err
+		}
+		one := f.Only([]string{s.column}, []int{column})
+		n, err := reader.Decode[int32](&one)
+		if err == nil && n < 0 {
+			err = &errs.Error{Kind: errs.Mismatch, Subject: f.Origin() + ", field " + s.column,
+				Want: "a length of at least 0", Got: fmt.Sprint(n)}
+		}
+		return n, err
+	}
 	f, err := s.at(ctx, id)
 	if err != nil {
 		return 0, err

@@ -92,7 +92,7 @@ func Detect(ctx context.Context, paths []string) (name string, args op.Args, err
 		if !ok {
 			return "", nil, &errs.Error{Kind: errs.Unsupported, Op: "reader.Detect", Subject: path,
 				Want: "a file of a known format",
-				Got:  "another name and other first bytes", Remedy: "name the reader; bivouac ops readers lists them"}
+				Got:  "another name and other first bytes", Remedy: "name the reader; bivouac ops lists them"}
 		}
 		if i > 0 && f.Reader != found.Reader {
 			return "", nil, &errs.Error{Kind: errs.Mismatch, Op: "reader.Detect", Subject: path,
