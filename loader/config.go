@@ -46,6 +46,26 @@ import (
 // names, names that come twice, values of another type, and sizes that are not positive. New finds
 // options that exclude each other.
 func FromConfig[S, B any](text []byte, base Options[S, B]) (Options[S, B], error) {
+	root, err := (&configText{op: "loader.FromConfig"}).parse(text)
+	if err != nil || root.node == nil {
+		return base, err
+	}
+	o := base
+	if err := root.each(o.set); err != nil {
+		return base, err
+	}
+	return o, nil
+}
+
+// configText is the text of a configuration, for errors.
+type configText struct {
+	op      string // begins errors
+	file    string // or ""
+	inspect bool   // environment variables may be missing
+}
+
+// parse returns the value of the whole text. Its node is nil if the text is empty.
+func (c *configText) parse(text []byte) (configValue, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		where := ""
@@ -53,19 +73,19 @@ func FromConfig[S, B any](text []byte, base Options[S, B]) (Options[S, B], error
 			line, _, _ := strings.Cut(rest, ":")
 			where = "line " + line
 		}
-		return base, configError(where, "YAML or JSON", "text that is neither")
+		if c.file != "" {
+			where = strings.TrimPrefix(where+" of "+c.file, " of ")
+		}
+		return configValue{}, c.wrong(where, "YAML or JSON", "text that is neither")
 	}
 	if len(document.Content) == 0 {
-		return base, nil
+		return configValue{in: c}, nil
 	}
-	o := base
-	err := eachEntry("", document.Content[0], func(name string, v configValue) error {
-		return o.set(name, v)
-	})
-	if err != nil {
-		return base, err
-	}
-	return o, nil
+	return configValue{"", document.Content[0], c}, nil
+}
+
+func (c *configText) wrong(field, want, got string) *errs.Error {
+	return &errs.Error{Kind: errs.Invalid, Op: c.op, Subject: field, Want: want, Got: got}
 }
 
 // set assigns a value to an option.
@@ -142,7 +162,7 @@ func (o *Options[S, B]) setOwn(name string, v configValue) (err error) {
 	case "settle_every_n_steps":
 		o.SettleEvery, err = v.integer(0)
 	case "on_error":
-		err = eachEntry("on_error.", v.node, func(name string, v configValue) error { return setPolicy(&o.OnError, name, v) })
+		err = v.each(func(name string, v configValue) error { return setPolicy(&o.OnError, name, v) })
 	default:
 		return v.unknown(name, configNames)
 	}
@@ -157,9 +177,9 @@ var configNames = []string{"batch_size", "shuffle", "num_workers", "prefetch_fac
 
 // unknown returns the error for a name that is not one of names.
 func (v configValue) unknown(name string, names []string) error {
-	return &errs.Error{Kind: errs.Invalid, Op: "loader.FromConfig",
-		Subject: v.name + " in line " + strconv.Itoa(v.node.Line), Want: "a known name",
-		Got: strconv.Quote(document.CutText(name, 60)), Remedy: errs.DidYouMean(name, names)}
+	e := v.in.wrong(v.where(), "a known name", strconv.Quote(document.CutText(name, 60)))
+	e.Remedy = errs.DidYouMean(name, names)
+	return e
 }
 
 func setPolicy(p *faults.Policy, name string, v configValue) (err error) {
@@ -186,17 +206,22 @@ func setPolicy(p *faults.Policy, name string, v configValue) (err error) {
 type configValue struct {
 	name string
 	node *yaml.Node
+	in   *configText
 }
 
-// eachEntry calls set for each entry of a mapping. It returns an error for a name that comes twice.
-func eachEntry(prefix string, n *yaml.Node, set func(name string, v configValue) error) error {
-	if n.Kind != yaml.MappingNode {
-		return configValue{strings.TrimSuffix(prefix, "."), n}.wrong("names and values")
+// each calls set for each entry of a mapping. It returns an error for a name that comes twice.
+func (v configValue) each(set func(name string, v configValue) error) error {
+	if v.node.Kind != yaml.MappingNode {
+		return v.wrong("names and values")
+	}
+	prefix := ""
+	if v.name != "" {
+		prefix = v.name + "."
 	}
 	var seen []string
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		v := configValue{prefix + key.Value, n.Content[i+1]}
+	for i := 0; i+1 < len(v.node.Content); i += 2 {
+		key := v.node.Content[i]
+		v := configValue{prefix + key.Value, v.node.Content[i+1], v.in}
 		if key.Kind != yaml.ScalarNode || key.Tag != "!!str" {
 			return v.wrong("a name")
 		}
@@ -211,15 +236,19 @@ func eachEntry(prefix string, n *yaml.Node, set func(name string, v configValue)
 	return nil
 }
 
-func configError(field, want, got string) error {
-	return &errs.Error{Kind: errs.Invalid, Op: "loader.FromConfig", Subject: field, Want: want, Got: got}
+// where says where the value stands.
+func (v configValue) where() string {
+	where := "line " + strconv.Itoa(v.node.Line)
+	if v.name != "" {
+		where = v.name + " in " + where
+	}
+	if v.in.file != "" {
+		where += " of " + v.in.file
+	}
+	return where
 }
 
 func (v configValue) wrong(want string) error {
-	field := fmt.Sprintf("line %d", v.node.Line)
-	if v.name != "" {
-		field = v.name + " in " + field
-	}
 	got := strconv.Quote(document.CutText(v.node.Value, 60))
 	switch v.node.Kind {
 	case yaml.MappingNode:
@@ -233,7 +262,7 @@ func (v configValue) wrong(want string) error {
 			got = v.node.Value
 		}
 	}
-	return configError(field, want, got)
+	return v.in.wrong(v.where(), want, got)
 }
 
 func (v configValue) is(tag string) bool { return v.node.Kind == yaml.ScalarNode && v.node.Tag == tag }

@@ -17,6 +17,8 @@ type Packed struct {
 	SegmentIDs tensor.Tensor `json:"segment_ids"`
 	// Positions, of type int32, count the tokens of each sample from 0. Padding has 0.
 	Positions tensor.Tensor `json:"positions"`
+	// LossMask, of type float32, says how much the loss of each token counts: 1, and 0 for padding.
+	LossMask tensor.Tensor `json:"loss_mask"`
 }
 
 // PackTokens returns an Options.CollatePacks that makes one row from each pack. A row has capacity
@@ -64,11 +66,12 @@ type rows[T tensor.Element] struct {
 	n, length           int
 	tokens              []T
 	segments, positions []int32
+	mask                []float32
 }
 
 func newRows[T tensor.Element](n, length int, pad T) *rows[T] {
 	r := &rows[T]{n: n, length: length, tokens: make([]T, n*length), segments: make([]int32, n*length),
-		positions: make([]int32, n*length)}
+		positions: make([]int32, n*length), mask: make([]float32, n*length)}
 	for i := range r.tokens {
 		r.tokens[i] = pad
 	}
@@ -80,11 +83,11 @@ func (r *rows[T]) put(row, at int, segment int32, tokens []T) {
 	at += row * r.length
 	copy(r.tokens[at:], tokens)
 	for i := range tokens {
-		r.segments[at+i], r.positions[at+i] = segment, int32(i)
+		r.segments[at+i], r.positions[at+i], r.mask[at+i] = segment, int32(i), 1
 	}
 }
 
 func (r *rows[T]) batch() Packed {
 	return Packed{tensor.FromSlice(r.tokens, r.n, r.length), tensor.FromSlice(r.segments, r.n, r.length),
-		tensor.FromSlice(r.positions, r.n, r.length)}
+		tensor.FromSlice(r.positions, r.n, r.length), tensor.FromSlice(r.mask, r.n, r.length)}
 }

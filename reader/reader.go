@@ -65,7 +65,9 @@ type Opener struct {
 // The registry is filled by init functions, as in package op.
 var registry struct {
 	sync.RWMutex
-	openers map[string]Opener
+	openers   map[string]Opener
+	formats   []Format
+	tokenizer func(path string) (Tokenizer, error)
 }
 
 // Register makes a reader known as an operator. It panics if op.Register does.

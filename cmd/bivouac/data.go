@@ -23,8 +23,11 @@ import (
 func newDataCommand(g *global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data",
-		Short: "Look into the saved state of a loader: what was delivered, what comes, when",
-		Long: `Look into the saved state of a loader or pipeline: a file, - for standard input, or
+		Short: "Look into a data set, or into the saved state of a loader",
+		Long: `Look into a data set (ls, show, sample, stat, verify): its samples, shards, bytes and
+columns, single samples, and whether every record can be read.
+
+Or look into the saved state of a loader or pipeline: a file, - for standard input, or
 the run or step of a job that kept it (--at N is the step, --item its item).
 
 A state of Bivouac's loader or pipeline names its order, so that it alone tells about
@@ -47,6 +50,10 @@ is the first in the graph, --readers NAME,NAME,… gives their order.
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
+		newDataLsCommand(g),
+		newDataShowCommand(g),
+		newDataSampleCommand(g),
+		newDataStatCommand(g),
 		newDataInspectCommand(g),
 		newDataVerifyCommand(g),
 		newDataPeekCommand(g),

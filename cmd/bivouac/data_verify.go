@@ -25,10 +25,16 @@ type stateProof struct {
 
 func newDataVerifyCommand(g *global) *cobra.Command {
 	var o dataOptions
+	var set setOptions
 	return with(&cobra.Command{
-		Use:   "verify STATE|RUN|STEP",
-		Short: "Check a saved state against its order",
-		Long: `Check a saved state. For a state of Bivouac's loader or pipeline the ids of all
+		Use:   "verify DATA|STATE|RUN|STEP",
+		Short: "Read every record of a data set, or check a saved state against its order",
+		Long: `Read every record of a data set and compare it with the checksums that its format has.
+Damaged records are counted, and the first of them are named. The argument is a data
+set if it is a data.yaml, a pattern, a file with the usual name of a format, or a
+folder with such files, or if --reader is given.
+
+` + setHelp + `Otherwise check a saved state. For a state of Bivouac's loader or pipeline the ids of all
 samples up to its position are drawn again from the order, some ten nanoseconds each;
 position, digest and coverage must match them. For other states only the form and the
 hash of the options are checked, and the output says so. JSON that is not a state of
@@ -37,6 +43,9 @@ a known form is damaged.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if isDataSet(cmd.Context(), args[0], &set) {
+				return verifySet(cmd.Context(), g, args[0], &set)
+			}
 			s, err := o.read(cmd.Context(), args[0], g)
 			if err != nil {
 				return err
@@ -71,7 +80,7 @@ a known form is damaged.
 			g.printf("digest %s\n", proof.Digest)
 			return err
 		},
-	}, o.addFlags, g.addStepPrefix, g.addJSON)
+	}, o.addFlags, set.addFlags, g.addStepPrefix, g.addJSON)
 }
 
 // provable returns the timeline of a state of Bivouac. It returns nil if the state does not tell

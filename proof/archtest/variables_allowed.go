@@ -30,7 +30,7 @@ func Variables() []Variable {
 		{"dynamic.defaultContext", Registry, "the EvalContext that calls share when their context names none, made at the first"},
 		{"op.registry", Registry, "operators, entered by init"},
 		{"record.open", Registry, "the file of this process, opened at its first record"},
-		{"reader.registry", Registry, "readers, entered by init"},
+		{"reader.registry", Registry, "readers, formats and the tokenizer, entered by init"},
 		{"reader/index.registry", Registry, "formats of records, entered by init"},
 		{"store/local.live", Registry, "staging names that this process is at work on"},
 
@@ -40,6 +40,7 @@ func Variables() []Variable {
 		{"checkpoint/internal/parity.codes", Memo, "matrices, by the number of parity blocks"},
 		{"checkpoint/internal/parity.parts", Memo, "matrices of parts of a code"},
 		{"checkpoint/internal/parity.rooms", Memo, "memory for reuse"},
+		{"reader.plans", Memo, "how structs are decoded, by type"},
 		{"internal/vfs.withoutOpenat2", Memo, "the kernel has no openat2"},
 
 		{"format/internal/zframe.encoders", Constant, "encoders by level, each made when it is first asked for"},
