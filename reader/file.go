@@ -327,17 +327,20 @@ func readError(err error) error {
 	return &errs.Error{Kind: kindOf(err), Err: err}
 }
 
-func fileError(path string, err error) error {
+func fileError(path string, err error) error { return fileErrorOf(fileName, path, err) }
+
+// fileErrorOf returns an error of the system about a file of a reader.
+func fileErrorOf(name, path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) { // the name may be a URL or a home directory
 		if other := errs.CheckPath(path); other != nil {
-			return errs.Wrap(fileName, "", other)
+			return errs.Wrap(name, "", other)
 		}
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		err = p.Err
 	}
-	return &errs.Error{Kind: kindOf(err), Op: fileName, Subject: path, Err: err}
+	return &errs.Error{Kind: kindOf(err), Op: name, Subject: path, Err: err}
 }
 
 func kindOf(err error) errs.Kind {

@@ -135,6 +135,7 @@ func dealSeeds(g *graph.Graph, seed uint64) []uint64 {
 // containers are the readers that never shuffle the list of all their samples.
 var containers = map[string]bool{
 	"readers.tfrecord": true, "readers.mxnet": true, "readers.webdataset": true, "readers.caffe": true, "readers.caffe2": true,
+	"tfrecord_reader": true, "mxnet_reader": true, "caffe_reader": true, "caffe2_reader": true,
 }
 
 // readerOptions returns the arguments of a reader that decide its order.

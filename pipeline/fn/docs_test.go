@@ -83,6 +83,8 @@ func operatorPage(s *op.Schema) string {
 func dynamicSignatures(s *op.Schema) string {
 	pkg := "dynamic/fn"
 	switch {
+	case s.Reader && s.Deprecated != "":
+		return ""
 	case s.Reader:
 		return fmt.Sprintf("In dynamic mode: `readers.New%s`, package `dynamic/readers`.\n\n", goName(s.Name))
 	case inRandom(s):

@@ -29,6 +29,9 @@ func dynamicPath(module string) string {
 func dynamicFile(module string, schemas []*op.Schema) string {
 	var body bytes.Buffer
 	for _, s := range schemas {
+		if s.Reader { // an older name of one
+			continue
+		}
 		name := dynamicName(s)
 		fmt.Fprintf(&body, "// %sArgs are the arguments of %s.\ntype %[1]sArgs = opargs.%[3]s\n\n", name, s.FullName(),
 			goName(s.FullName()))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,7 @@ type ckptCase struct {
 		Random    [][2]any // name and arguments
 		Next      int
 	}
+	data      op.Args // of other readers than readers.file
 	Positions []struct {
 		K            int
 		Checkpoint   []byte
@@ -91,7 +93,12 @@ func (c *ckptCase) run(ctx context.Context, set *dalivec.Set) error {
 	dir := ""
 	if c.isReader() {
 		var err error
-		if dir, _, err = fileTree(ctx, c.Params.N, 3); err != nil {
+		if set, ok := dataSets[c.Params.Reader]; ok {
+			c.data, err = set.checkpoints(ctx, c.Params.N)
+		} else {
+			dir, _, err = fileTree(ctx, c.Params.N, 3)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -296,13 +303,25 @@ func (c *ckptCase) pipeline(ctx context.Context, set *dalivec.Set, dir string, c
 func (c *ckptCase) source(g *grapher, dir string) ([]pipeline.Node, error) {
 	if c.isReader() {
 		args := op.Args{"name": "r", "file_root": dir}
+		if c.data != nil {
+			args = maps.Clone(c.data)
+			args["name"] = "r"
+		}
 		for name, v := range c.Params.Args {
 			var err error
 			if args[name], err = dalivec.Constant(v); err != nil {
 				return nil, err
 			}
 		}
-		return g.b.Op("readers."+c.Params.Reader, args), g.b.Err()
+		nodes := g.b.Op("readers."+c.Params.Reader, args)
+		if recorded := dataSets[c.Params.Reader].recorded; recorded != nil && g.b.Err() == nil {
+			var chosen []pipeline.Node
+			for _, i := range recorded {
+				chosen = append(chosen, nodes[i])
+			}
+			nodes = chosen
+		}
+		return nodes, g.b.Err()
 	}
 	var source pipeline.Source
 	numbers := func(v ...int64) tensor.Tensor {

@@ -2,6 +2,7 @@ package dali
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -22,6 +23,9 @@ type orderCase struct {
 	Name   string
 	Params struct {
 		N, Classes    int
+		PerShard      []int `json:"per_shard"`
+		Index         *bool
+		Payload       bool
 		Source        string
 		BatchSize     int `json:"batch_size"`
 		Checkpointing bool
@@ -31,6 +35,7 @@ type orderCase struct {
 	}
 	Meta            dali.ReaderMeta `json:"reader_meta"`
 	Indices, Labels [][]int64
+	Samples         [][]json.RawMessage // [batch][sample] of other readers than readers.file
 	Error           *dalivec.Raised
 }
 
@@ -56,7 +61,11 @@ func orderCases(set *dalivec.Set) ([]suite.Case, error) {
 					if skipReader(r, f.Reader) {
 						return
 					}
-					settle(r, dalivec.JudgeRun(c.Error, func() error { return c.run(ctx) }))
+					run := c.run
+					if set, ok := dataSets[f.Reader]; ok {
+						run = func(ctx context.Context) error { return c.runSet(ctx, f.Reader, set) }
+					}
+					settle(r, dalivec.JudgeRun(c.Error, func() error { return run(ctx) }))
 				},
 			})
 		}

@@ -1,4 +1,4 @@
-// Package formats is the suite of files that other libraries wrote: npy, npz and safetensors.
+// Package formats is the suite of files that other libraries wrote: npy, npz, safetensors and LMDB.
 package formats
 
 import (
@@ -31,7 +31,7 @@ var formatFamilies = map[string]func(ctx context.Context, r *suite.Report, o *su
 }
 
 // absentFormats are families of formats that are not there yet.
-var absentFormats = []string{"arrayrecord", "audio", "columnar", "kv", "recordio", "tar", "tfrecord"}
+var absentFormats = []string{"arrayrecord", "audio", "columnar", "recordio", "tar", "tfrecord"}
 
 func formatCases(dir string) ([]suite.Case, error) {
 	entries, err := os.ReadDir(dir)
@@ -53,6 +53,18 @@ func formatCases(dir string) ([]suite.Case, error) {
 		}
 		if slices.Contains(absentFormats, e.Name()) {
 			cases = append(cases, absentFormat(e.Name()))
+			continue
+		}
+		if e.Name() == "kv" {
+			document, err := suite.Decode(b)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", folder, err)
+			}
+			own, err := kvCases(folder, document)
+			if err != nil {
+				return nil, err
+			}
+			cases = append(cases, own...)
 			continue
 		}
 		compare, ok := formatFamilies[e.Name()]
@@ -79,7 +91,8 @@ func absentFormat(family string) suite.Case {
 		Run: func(_ context.Context, r *suite.Report) { r.Skip = "format:" + family + ": is not there" }}
 }
 
-func familyCases(family, folder string, document map[string]any, compare func(context.Context, *suite.Report, *suite.Object, []byte)) ([]suite.Case, error) {
+func familyCases(family, folder string, document map[string]any, compare func(context.Context, *suite.Report,
+	*suite.Object, []byte)) ([]suite.Case, error) {
 	r := &suite.Report{Ignored: formatsIgnored}
 	top := suite.NewObject(r, "", document)
 	files := top.List("files")
@@ -130,7 +143,8 @@ func filesNotIn(folder string, listed map[string]bool) ([]string, error) {
 }
 
 // runFile checks that the file is the one that was judged, and compares it.
-func runFile(ctx context.Context, r *suite.Report, folder string, entry map[string]any, compare func(context.Context, *suite.Report, *suite.Object, []byte)) {
+func runFile(ctx context.Context, r *suite.Report, folder string, entry map[string]any,
+	compare func(context.Context, *suite.Report, *suite.Object, []byte)) {
 	o := suite.NewObject(r, "", entry)
 	b, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(o.Str("file"))))
 	if err != nil {
