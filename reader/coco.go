@@ -358,7 +358,7 @@ func (s *cocoSource) fetch(ctx context.Context, id, at int, dst *op.Block) error
 		}
 		next = 5
 	case s.args.pixelwise:
-		if _, err := s.data.MaskBytes(id); err != nil {
+		if err := s.data.CheckMask(id); err != nil {
 			return err
 		}
 		pixels, err := tensor.Of[int32](dst.Out(3, at, int(s.data.Heights[id]), int(s.data.Widths[id]), 1))

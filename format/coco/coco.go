@@ -30,13 +30,12 @@ type Options struct {
 // File is what a file of annotations says. The slices of images have the same length, and so have
 // the slices of annotations.
 type File struct {
-	ImageIDs      []int64
-	Widths        []int32 // 0 where the file does not say
-	Heights       []int32
-	names         []byte // all names, back to back
-	nameEnds      []int64
-	Categories    []int64 // ids
-	HasCategories bool    // the file has a list of categories
+	ImageIDs   []int64
+	Widths     []int32 // 0 where the file does not say
+	Heights    []int32
+	names      []byte // all names, back to back
+	nameEnds   []int64
+	Categories []int64 // ids
 
 	Boxes        [][4]float32 // x, y, width, height
 	AnnotationID []int64      // NoID where the file does not say
@@ -89,7 +88,6 @@ func Parse(r io.Reader, o Options) (*File, error) {
 		case "annotations":
 			return p.list("annotation", p.annotation)
 		case "categories":
-			p.f.HasCategories = true
 			return p.list("category", p.category)
 		}
 		return nil

@@ -326,14 +326,11 @@ func (m *Painter) Paint(d *Dataset, i int, pixels []int32) {
 	}
 }
 
-// MaskBytes returns the size of the image that Paint draws, or an error for one that is too large
-// to exist.
-func (d *Dataset) MaskBytes(i int) (int64, error) {
-	n := int64(d.Heights[i]) * int64(d.Widths[i])
-	if n > math.MaxUint32 {
-		return 0, &errs.Error{Kind: errs.Exhausted, Op: "coco", Subject: fmt.Sprintf("image id %d", d.IDs[i]),
-			Want: "a mask of at most 4 G pixels",
-			Got:  fmt.Sprintf("%d x %d", d.Heights[i], d.Widths[i])}
+// CheckMask returns an error if the image that Paint draws is too large.
+func (d *Dataset) CheckMask(i int) error {
+	if n := int64(d.Heights[i]) * int64(d.Widths[i]); n > math.MaxUint32 {
+		return &errs.Error{Kind: errs.Exhausted, Op: "coco", Subject: fmt.Sprintf("image id %d", d.IDs[i]),
+			Want: "a mask of at most 4 G pixels", Got: fmt.Sprintf("%d x %d", d.Heights[i], d.Widths[i])}
 	}
-	return 4 * n, nil
+	return nil
 }

@@ -62,9 +62,6 @@ type Scanner struct {
 // New returns a Scanner of what r has.
 func New(r io.Reader) *Scanner { return &Scanner{r: r, buf: make([]byte, window)} }
 
-// Reset makes s a Scanner of what r has and keeps its memory.
-func (s *Scanner) Reset(r io.Reader) { *s = Scanner{r: r, buf: s.buf, text: s.text[:0]} }
-
 // Offset returns the offset of the next byte in the text.
 func (s *Scanner) Offset() int64 { return s.base + int64(s.pos) }
 
@@ -463,43 +460,6 @@ func isNumber(b []byte) bool {
 		b = b[1:]
 	}
 	return len(b) > 0 && digits(b) == len(b)
-}
-
-// Int reads an integer. A number with a fraction or an exponent is refused.
-func (s *Scanner) Int() (int64, error) {
-	b, err := s.number()
-	if err != nil {
-		return 0, err
-	}
-	v, ok := small(b)
-	if !ok {
-		v, err = strconv.ParseInt(text(b), 10, 64)
-	}
-	if err != nil {
-		s.pos -= len(b)
-		return 0, s.fail("an integer of 64 bits")
-	}
-	return v, nil
-}
-
-// small returns an integer of at most 18 digits.
-func small(b []byte) (v int64, ok bool) {
-	if len(b) > 18 {
-		return 0, false
-	}
-	for i, c := range b {
-		if c == '-' && i == 0 {
-			continue
-		}
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		v = v*10 + int64(c-'0')
-	}
-	if b[0] == '-' {
-		v = -v
-	}
-	return v, true
 }
 
 // powers are the powers of ten that a float64 holds exactly.

@@ -111,12 +111,6 @@ func check(t *testing.T, text []byte) {
 		if (err == nil) != (nerr == nil) || err == nil && (got != number) {
 			t.Fatalf("%q: Float: got %v %v, want %v %v", text, got, err, number, nerr)
 		}
-		var integer int64
-		ierr := json.Unmarshal([]byte(n), &integer)
-		i, err := New(bytes.NewReader(text)).Int()
-		if (err == nil) != (ierr == nil) || err == nil && i != integer {
-			t.Fatalf("%q: Int: got %v %v, want %v %v", text, i, err, integer, ierr)
-		}
 	}
 }
 
@@ -171,23 +165,19 @@ func TestErrors(t *testing.T) {
 func TestElementsThatAreLeft(t *testing.T) {
 	s := New(strings.NewReader(`{"a": {"x": [1, {"y": 2}]}, "b": 7, "c": "d"} 5`))
 	var keys []string
-	b := int64(0)
+	b := 0.0
 	err := s.Object(func(key []byte) (err error) {
 		keys = append(keys, string(key))
 		if string(key) == "b" {
-			b, err = s.Int()
+			b, err = s.Float()
 		}
 		return err
 	})
 	if err != nil || b != 7 || strings.Join(keys, "") != "abc" {
-		t.Fatalf("got %v %d %v", keys, b, err)
+		t.Fatalf("got %v %v %v", keys, b, err)
 	}
 	if n, err := s.Float(); n != 5 || err != nil {
 		t.Fatalf("got %v %v, want 5", n, err)
-	}
-	s.Reset(strings.NewReader(`8`))
-	if n, err := s.Int(); n != 8 || err != nil {
-		t.Fatalf("after Reset: got %v %v, want 8", n, err)
 	}
 }
 
