@@ -111,7 +111,7 @@ func openCaffe(ctx context.Context, c *op.Config) (Source, error) {
 			dst.Out(next, s, 0)
 			return nil
 		}
-		return put(dst.Out(next, s, 1), []int32{d.Label})
+		return putOne(dst.Out(next, s, 1), d.Label)
 	})
 }
 

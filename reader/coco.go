@@ -383,6 +383,15 @@ func put[T tensor.Element](t tensor.Tensor, from []T) error {
 	return err
 }
 
+// putOne writes a number into an output.
+func putOne[T tensor.Element](t tensor.Tensor, v T) error {
+	to, err := tensor.Of[T](t)
+	if err == nil {
+		to[0] = v
+	}
+	return err
+}
+
 func (s *cocoSource) polygons(id, at int, dst *op.Block) error {
 	polygons, vertices := s.data.PolygonsOf(id)
 	rows, err := tensor.Of[int32](dst.Out(3, at, len(polygons), 3))

@@ -393,3 +393,40 @@ func TestSpeechThatIsNotDecoded(t *testing.T) {
 		t.Errorf("another rate: %v", err)
 	}
 }
+
+// BenchmarkFetch fetches one sample after the other.
+func BenchmarkFetch(b *testing.B) {
+	for _, name := range []string{"coco", "coco-pixelwise", "caffe", "caffe2", "nemo"} {
+		b.Run(name, func(b *testing.B) {
+			kind, args, err := readertest.All[name](b.TempDir(), 500)
+			if err != nil {
+				b.Fatal(err)
+			}
+			src := mustOpen(b, kind, args)
+			var block op.Block
+			x := block.Binding()
+			x.Memory, x.Positions, x.Specs = &reused{}, make([]int64, 1), src.specs
+			for range src.specs {
+				x.Out = append(x.Out, make([]tensor.Tensor, 1))
+			}
+			ids := []int64{0}
+			b.ReportAllocs()
+			for b.Loop() {
+				if ids[0] = (ids[0] + 7) % 500; src.Fetch(context.Background(), ids, &block) != nil || len(x.Errors) > 0 {
+					b.Fatal(x.Errors)
+				}
+			}
+		})
+	}
+}
+
+// reused gives the same memory again.
+type reused struct{ b [8][]byte }
+
+func (m *reused) Output(i, _, size int) []byte {
+	if cap(m.b[i]) < size {
+		m.b[i] = memory{}.Output(i, 0, 2*size)
+	}
+	return m.b[i][:size]
+}
+func (m *reused) Scratch(size int) []byte { return make([]byte, size) }

@@ -200,7 +200,7 @@ func (s *nemoSource) fetch(ctx context.Context, id int64, at int, dst *op.Block)
 	}
 	next := 1
 	if s.hasRate {
-		if err := put(dst.Out(next, at), []float32{float32(a.Rate)}); err != nil {
+		if err := putOne(dst.Out(next, at), float32(a.Rate)); err != nil {
 			return err
 		}
 		next++
