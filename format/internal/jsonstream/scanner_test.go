@@ -184,7 +184,8 @@ func TestElementsThatAreLeft(t *testing.T) {
 // BenchmarkScanner reads numbers and skips strings, as of annotations of boxes.
 func BenchmarkScanner(b *testing.B) {
 	text := bytes.Repeat([]byte(`{"segmentation": [[239.97,260.24,222.04,270.49,199.84,253.41]],`+
-		`"area": 2765.1486500000005,"iscrowd": 0,"image_id": 558840,"bbox": [199.84,200.46,77.71,70.88],"category_id": 58,"id": 156},`), 20000)
+		`"area": 2765.1486500000005,"iscrowd": 0,"image_id": 558840,"bbox": [199.84,200.46,77.71,70.88],`+
+		`"category_id": 58,"id": 156},`), 20000)
 	text = append(append([]byte("["), text...), []byte("0]")...)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
