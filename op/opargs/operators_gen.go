@@ -57,6 +57,12 @@ type BrightnessContrast struct {
 	DType tensor.DType `op:"dtype"`
 }
 
+// Caffe2Reader are the arguments of caffe2_reader.
+type Caffe2Reader = ReadersCaffe2
+
+// CaffeReader are the arguments of caffe_reader.
+type CaffeReader = ReadersCaffe
+
 // Cast are the arguments of cast.
 type Cast struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -80,6 +86,9 @@ type Cat struct {
 	// Axis along which to join, by its letter in the layout of the first input.
 	AxisName string `op:"axis_name"`
 }
+
+// CocoReader are the arguments of coco_reader.
+type CocoReader = ReadersCoco
 
 // ColorTwist are the arguments of color_twist.
 type ColorTwist struct {
@@ -544,6 +553,9 @@ type MultiPaste struct {
 
 // MxnetReader are the arguments of mxnet_reader.
 type MxnetReader = ReadersMxnet
+
+// NemoAsrReader are the arguments of nemo_asr_reader.
+type NemoAsrReader = ReadersNemoAsr
 
 // Normalize are the arguments of normalize.
 type Normalize struct {

@@ -46,6 +46,26 @@ func BrightnessContrast(p *pipeline.Builder, images pipeline.Node, args Brightne
 	return out[0]
 }
 
+// Caffe2ReaderArgs are the arguments of caffe2_reader.
+type Caffe2ReaderArgs = opargs.Caffe2Reader
+
+// Caffe2Reader is caffe2_reader, an older name of readers.caffe2; see [ReadersCaffe2].
+//
+// Deprecated: use readers.caffe2
+func Caffe2Reader(p *pipeline.Builder, args Caffe2ReaderArgs) []pipeline.Node {
+	return p.Op("caffe2_reader", args)
+}
+
+// CaffeReaderArgs are the arguments of caffe_reader.
+type CaffeReaderArgs = opargs.CaffeReader
+
+// CaffeReader is caffe_reader, an older name of readers.caffe; see [ReadersCaffe].
+//
+// Deprecated: use readers.caffe
+func CaffeReader(p *pipeline.Builder, args CaffeReaderArgs) []pipeline.Node {
+	return p.Op("caffe_reader", args)
+}
+
 // CastArgs are the arguments of cast.
 type CastArgs = opargs.Cast
 
@@ -83,6 +103,16 @@ type CatArgs = opargs.Cat
 func Cat(p *pipeline.Builder, args CatArgs, inputs ...pipeline.Node) (output pipeline.Node) {
 	out := p.Op("cat", args, inputs...)
 	return out[0]
+}
+
+// CocoReaderArgs are the arguments of coco_reader.
+type CocoReaderArgs = opargs.CocoReader
+
+// CocoReader is coco_reader, an older name of readers.coco; see [ReadersCoco].
+//
+// Deprecated: use readers.coco
+func CocoReader(p *pipeline.Builder, args CocoReaderArgs) []pipeline.Node {
+	return p.Op("coco_reader", args)
 }
 
 // ColorTwistArgs are the arguments of color_twist.
@@ -417,6 +447,16 @@ type MxnetReaderArgs = opargs.MxnetReader
 func MxnetReader(p *pipeline.Builder, args MxnetReaderArgs) (images, labels pipeline.Node) {
 	out := p.Op("mxnet_reader", args)
 	return out[0], out[1]
+}
+
+// NemoAsrReaderArgs are the arguments of nemo_asr_reader.
+type NemoAsrReaderArgs = opargs.NemoAsrReader
+
+// NemoAsrReader is nemo_asr_reader, an older name of readers.nemo_asr; see [ReadersNemoAsr].
+//
+// Deprecated: use readers.nemo_asr
+func NemoAsrReader(p *pipeline.Builder, args NemoAsrReaderArgs) []pipeline.Node {
+	return p.Op("nemo_asr_reader", args)
 }
 
 // NormalizeArgs are the arguments of normalize.

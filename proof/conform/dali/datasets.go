@@ -31,6 +31,7 @@ var dataSets = map[string]dataSet{
 	"numpy":      numpyData,
 	"tfrecord":   tfrecordData,
 	"webdataset": webdatasetData,
+	"coco":       cocoData,
 }
 
 // runSet holds the case against a pipeline over a data set.

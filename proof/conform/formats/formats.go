@@ -54,7 +54,7 @@ var preparedFamilies = map[string]func(top *suite.Object) func(ctx context.Conte
 }
 
 // absentFormats are families of formats that are not there yet.
-var absentFormats = []string{"audio", "kv"}
+var absentFormats = []string{"audio"}
 
 func formatCases(dir string) ([]suite.Case, error) {
 	entries, err := os.ReadDir(dir)
@@ -76,6 +76,18 @@ func formatCases(dir string) ([]suite.Case, error) {
 		}
 		if slices.Contains(absentFormats, e.Name()) {
 			cases = append(cases, absentFormat(e.Name()))
+			continue
+		}
+		if e.Name() == "kv" {
+			document, err := suite.Decode(b)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", folder, err)
+			}
+			own, err := kvCases(folder, document)
+			if err != nil {
+				return nil, err
+			}
+			cases = append(cases, own...)
 			continue
 		}
 		compare, ok := formatFamilies[e.Name()]
