@@ -70,8 +70,8 @@ func mixed(t testing.TB, dir string, names ...string) (paths []string, want []st
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, name := range names {
 		var text strings.Builder
-		for text.Len() < 3<<20 {
-			fmt.Fprintf(&text, "%d %d\n", text.Len(), r.Uint64())
+		for text.Len() < 5<<19 { // more than two blocks
+			fmt.Fprintf(&text, "%d %x %x %x %x\n", text.Len(), r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64())
 		}
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(pack(t, name, text.String())), 0o666); err != nil {
