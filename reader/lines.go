@@ -19,15 +19,15 @@ import (
 
 // The values of the argument missing.
 const (
-	missingError   = "error"
-	missingEmpty   = "empty"
-	missingDefault = "default"
+	absentFails   = "error"
+	absentEmpty   = "empty"
+	absentDefault = "default"
 )
 
 // lineParams are the arguments of readers of text, after their own.
 func lineParams(own ...op.Parameter) []op.Parameter {
 	return loaderargs.With(append(append([]op.Parameter{pathParam, indexParam}, own...),
-		op.Parameter{Name: "missing", Type: op.String, Default: missingError,
+		op.Parameter{Name: "missing", Type: op.String, Default: absentFails,
 			Doc: "What a sample gets for a field that is not there: error, empty (no elements) or default (a value of " +
 				"defaults)."},
 		op.Parameter{Name: "defaults", Type: op.Strings,
@@ -76,20 +76,20 @@ func setDTypes(c *op.Config, fields []lineField) (ok bool, err error) {
 func setFallbacks(c *op.Config, fields []lineField, parse func(text string) (lines.Value, error)) error {
 	how, values := op.Get[string](c, "missing"), op.Get[[]string](c, "defaults")
 	switch {
-	case how != missingError && how != missingEmpty && how != missingDefault:
+	case how != absentFails && how != absentEmpty && how != absentDefault:
 		return c.Invalid("missing", "error, empty or default", how, errs.DidYouMean(how,
-			[]string{missingError, missingEmpty, missingDefault}))
-	case how != missingDefault && len(values) > 0:
+			[]string{absentFails, absentEmpty, absentDefault}))
+	case how != absentDefault && len(values) > 0:
 		return c.Invalid("defaults", "defaults together with missing=default", "missing="+how, "")
-	case how == missingDefault && len(values) != len(fields):
+	case how == absentDefault && len(values) != len(fields):
 		return c.Invalid("defaults", fmt.Sprintf("%d values, one for each field", len(fields)), fmt.Sprint(len(values)), "")
-	case how == missingError:
+	case how == absentFails:
 		return nil
 	}
 	for i := range fields {
 		f := &fields[i]
 		f.fallback = []byte{}
-		if how == missingEmpty {
+		if how == absentEmpty {
 			continue
 		}
 		v, err := parse(values[i])
