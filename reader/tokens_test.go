@@ -268,6 +268,7 @@ func TestTokensMistakes(t *testing.T) {
 		{"cut token", op.Args{"path": odd, "window": 2, "dtype": tensor.Uint16}, errs.Corrupt, "3 bytes"},
 		{"header beyond the file", op.Args{"path": odd, "window": 2, "dtype": tensor.Uint8, "header_bytes": 4}, errs.Corrupt, "after 4 bytes"},
 		{"cut .bin", op.Args{"path": cut}, errs.Corrupt, "cut.idx"},
+		{"another dtype", op.Args{"path": good, "dtype": tensor.Int32}, errs.Mismatch, "good.idx"},
 		{"no .bin", op.Args{"path": bare}, errs.NotFound, "bare.bin"},
 		{"no window", op.Args{"path": odd, "dtype": tensor.Uint8}, errs.Invalid, "window"},
 		{"boundaries of an array", op.Args{"path": odd, "dtype": tensor.Uint8, "window": 2, "boundaries": true}, errs.Invalid, "boundaries"},
