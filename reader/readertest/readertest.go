@@ -34,7 +34,8 @@ func Files(dir string, n int) (string, op.Args, error) {
 		if err := os.MkdirAll(class, 0o777); err != nil {
 			return "", nil, err
 		}
-		if err := os.WriteFile(filepath.Join(class, fmt.Sprintf("%05d.jpg", i)), fmt.Append(nil, "sample ", i), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(class, fmt.Sprintf("%05d.jpg", i)), fmt.Append(nil, "sample ", i),
+			0o666); err != nil {
 			return "", nil, err
 		}
 	}
