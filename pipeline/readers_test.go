@@ -82,7 +82,8 @@ func TestReadersCanBeCancelled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := start(t, pipeline.Options{BatchSize: 2, Workers: 1}, func(p *pipeline.Builder) []pipeline.Node { return p.Op(reader, args) })
+		p := start(t, pipeline.Options{BatchSize: 2, Workers: 1},
+			func(p *pipeline.Builder) []pipeline.Node { return p.Op(reader, args) })
 		want := fmt.Sprint(samplesOf(next(t, p)))
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()

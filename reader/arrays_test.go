@@ -178,7 +178,7 @@ func TestArrayMistakes(t *testing.T) {
 		if err := safetensors.Write(&b, arrays, nil); err != nil {
 			t.Fatal(err)
 		}
-		return put(t, dir, name, b.String())
+		return putText(t, dir, name, b.String())
 	}
 	x := func(shape ...int) tensor.Tensor { return tensor.New(tensor.Int32, shape...) }
 	good := save("good", map[string]tensor.Tensor{"image": x(3, 2), "label": x(3)})
@@ -200,7 +200,7 @@ func TestArrayMistakes(t *testing.T) {
 		{"safetensors", op.Args{"path": []string{good, save("other", map[string]tensor.Tensor{"image": x(3, 3), "label": x(3)})}}, errs.Mismatch, "other, array image"},
 		{"safetensors", op.Args{"path": []string{good, save("lacks", map[string]tensor.Tensor{"image": x(3, 2)})}}, errs.NotFound, "lacks"},
 		{"safetensors", op.Args{"path": npz}, errs.Corrupt, "good.npz"},
-		{"safetensors", op.Args{"path": put(t, dir, "cut", "\xff\x00\x00\x00\x00\x00\x00\x00{")}, errs.Corrupt, "cut"},
+		{"safetensors", op.Args{"path": putText(t, dir, "cut", "\xff\x00\x00\x00\x00\x00\x00\x00{")}, errs.Corrupt, "cut"},
 		{"npz", op.Args{"path": good}, errs.Corrupt, "good"},
 		{"npz", op.Args{"path": npz, "columns": "scalar"}, errs.Unsupported, "a scalar"},
 		{"npz", op.Args{"path": npz, "columns": "image", "num_shards": 0}, errs.Invalid, "num_shards"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/lines"
+	"github.com/bivouac-ml/bivouac/format/seekable"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader/index"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
@@ -61,7 +62,8 @@ func init() {
 			op.Parameter{Name: "dtypes", Type: op.DTypes, Doc: "Type of each column, or one for all; text is uint8, the default."},
 			op.Parameter{Name: "header", Type: op.Bool, Default: true, Doc: "Whether the first row of each file has the names of its columns."},
 			op.Parameter{Name: "names", Type: op.Strings, Doc: "Names of all columns in the order of the files, instead of the header; without both, columns are 0, 1, …."},
-			op.Parameter{Name: "delimiter", Type: op.String, Default: ",", Doc: "The character between fields."},
+			op.Parameter{Name: "delimiter", Type: op.String,
+				Doc: "The character between fields; by default a tab if the first file is called .tsv, and a comma otherwise."},
 			op.Parameter{Name: "quote", Type: op.String, Default: `"`, Doc: "The character around fields that have delimiters or line ends; an empty text: none."},
 		),
 		OutputCount: func(c *op.Config) (int, error) {
@@ -96,6 +98,10 @@ func newTable(ctx context.Context, c *op.Config) (t csvTable, err error) {
 		to   *byte
 	}{{"delimiter", &t.dialect.Delimiter}, {"quote", &t.dialect.Quote}} {
 		switch s := op.Get[string](c, a.name); {
+		case !c.Has(a.name):
+			if *a.to, err = delimiterOf(ctx, c); err != nil {
+				return t, err
+			}
 		case len(s) == 1:
 			*a.to = s[0]
 		case s != "" || a.name == "delimiter":
@@ -136,6 +142,15 @@ func newTable(ctx context.Context, c *op.Config) (t csvTable, err error) {
 		return lines.Value{Kind: lines.Bare,
 			Raw: []byte(text)}, nil
 	})
+}
+
+// delimiterOf returns the delimiter that the name of the first file suggests.
+func delimiterOf(ctx context.Context, c *op.Config) (byte, error) {
+	paths, err := pathsOf(ctx, c)
+	if err == nil && hasSuffix(seekable.Plain(paths[0]), ".tsv") {
+		return '\t', nil
+	}
+	return ',', err
 }
 
 // firstRow returns the fields of the first row of the first file.

@@ -19,7 +19,7 @@ import (
 
 // The values of the argument missing.
 const (
-	absentError   = "error"
+	absentFails   = "error"
 	absentEmpty   = "empty"
 	absentDefault = "default"
 )
@@ -27,7 +27,7 @@ const (
 // lineParams are the arguments of readers of text, after their own.
 func lineParams(own ...op.Parameter) []op.Parameter {
 	return loaderargs.With(append(append([]op.Parameter{pathParam, indexParam}, own...),
-		op.Parameter{Name: "missing", Type: op.String, Default: absentError,
+		op.Parameter{Name: "missing", Type: op.String, Default: absentFails,
 			Doc: "What a sample gets for a field that is not there: error, empty (no elements) or default (a value of " +
 				"defaults)."},
 		op.Parameter{Name: "defaults", Type: op.Strings,
@@ -76,14 +76,14 @@ func setDTypes(c *op.Config, fields []lineField) (ok bool, err error) {
 func setFallbacks(c *op.Config, fields []lineField, parse func(text string) (lines.Value, error)) error {
 	how, values := op.Get[string](c, "missing"), op.Get[[]string](c, "defaults")
 	switch {
-	case how != absentError && how != absentEmpty && how != absentDefault:
+	case how != absentFails && how != absentEmpty && how != absentDefault:
 		return c.Invalid("missing", "error, empty or default", how, errs.DidYouMean(how,
-			[]string{absentError, absentEmpty, absentDefault}))
+			[]string{absentFails, absentEmpty, absentDefault}))
 	case how != absentDefault && len(values) > 0:
 		return c.Invalid("defaults", "defaults together with missing=default", "missing="+how, "")
 	case how == absentDefault && len(values) != len(fields):
 		return c.Invalid("defaults", fmt.Sprintf("%d values, one for each field", len(fields)), fmt.Sprint(len(values)), "")
-	case how == absentError:
+	case how == absentFails:
 		return nil
 	}
 	for i := range fields {

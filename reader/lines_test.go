@@ -65,7 +65,7 @@ func TestJSONLHasTheFieldsOfLines(t *testing.T) {
 				}
 				want = append(want, r)
 			}
-			paths = append(paths, put(t, dir, fmt.Sprintf("%d.jsonl", f), text))
+			paths = append(paths, putText(t, dir, fmt.Sprintf("%d.jsonl", f), text))
 		}
 		args := op.Args{"path": paths, "fields": []string{"inner.flag", "text", "list", "n"},
 			"dtypes": []tensor.DType{tensor.Bool, tensor.Uint8, tensor.Float64, tensor.Int32}}
@@ -122,7 +122,7 @@ func writeIndex(t caller, f index.Format, dir string, paths []string) {
 
 // Without dtypes the first value of each field tells, null and empty lists aside.
 func TestJSONLGuessesTypes(t *testing.T) {
-	path := put(t, t.TempDir(), "x.jsonl",
+	path := putText(t, t.TempDir(), "x.jsonl",
 		`{"a":null,"b":"x","c":[],"d":true,"e":1}`+"\n"+`{"a":1.5,"b":"yz","c":[1,2],"d":false,"e":2.5}`+"\n")
 	src := must(t, "readers.jsonl", op.Args{"path": path, "fields": []string{"a", "b", "c", "d", "e"}, "missing": "empty"})
 	var got []tensor.DType
@@ -146,7 +146,7 @@ func TestJSONLGuessesTypes(t *testing.T) {
 // A missing field fails the sample, or is empty, or gets its default.
 func TestMissingFields(t *testing.T) {
 	dir := t.TempDir()
-	path := put(t, dir, "x.jsonl", `{"a":[1,2],"t":"x"}`+"\n{}\n"+`{"a":null,"t":null}`+"\n")
+	path := putText(t, dir, "x.jsonl", `{"a":[1,2],"t":"x"}`+"\n{}\n"+`{"a":null,"t":null}`+"\n")
 	args := func(more op.Args) op.Args {
 		a := op.Args{"path": path, "fields": []string{"a", "t"}, "dtypes": []tensor.DType{tensor.Int32, tensor.Uint8}}
 		for k, v := range more {
@@ -174,7 +174,7 @@ func TestMissingFields(t *testing.T) {
 	if empty.Info().Fingerprint == filled.Info().Fingerprint {
 		t.Error("other defaults, the same fingerprint")
 	}
-	path2 := put(t, dir, "x.csv", "a,t\n,\n5,x\n")
+	path2 := putText(t, dir, "x.csv", "a,t\n,\n5,x\n")
 	csv := op.Args{"path": path2, "dtypes": []tensor.DType{tensor.Int32, tensor.Uint8}}
 	src = must(t, "readers.csv", csv)
 	if _, err := src.sample(0); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "line 2, field a") {
@@ -221,7 +221,7 @@ func TestCSVHasTheFieldsOfRows(t *testing.T) {
 				text = row(text, "", "y", "3")
 				want, numbers = append(want, "y"), append(numbers, 3)
 			}
-			paths = append(paths, put(t, dir, fmt.Sprintf("%d.csv", f), string(text)))
+			paths = append(paths, putText(t, dir, fmt.Sprintf("%d.csv", f), string(text)))
 		}
 		args := op.Args{"path": paths, "columns": []string{"c", "b \"x\""}, "dtypes": []tensor.DType{tensor.Int64,
 			tensor.Uint8}, "delimiter": string(d.Delimiter)}
@@ -261,7 +261,7 @@ func TestCSVHasTheFieldsOfRows(t *testing.T) {
 // What is wrong with one line fails its sample alone, and says file and line.
 func TestBrokenLinesFailAlone(t *testing.T) {
 	dir := t.TempDir()
-	path := put(t, dir, "x.jsonl",
+	path := putText(t, dir, "x.jsonl",
 		"{\"a\":1}\n\n{\"a\":\n{\"a\":\"x\"}\n{\"a\x00\":1}\n{\"a\":1,\"b\":\"\xff\"}\n[1]\n{\"a\":2}")
 	src := must(t, "readers.jsonl", op.Args{"path": path, "fields": "a", "dtypes": tensor.Int32})
 	for id, want := range []struct {
@@ -283,7 +283,7 @@ func TestBrokenLinesFailAlone(t *testing.T) {
 	if got := src.Describe(1); !strings.Contains(got, "record 1 at byte 9") {
 		t.Error(got)
 	}
-	path = put(t, dir, "x.csv", "a,b\n1,2\n3\n\"x\"y,4\n5,6,7\n8,9\n")
+	path = putText(t, dir, "x.csv", "a,b\n1,2\n3\n\"x\"y,4\n5,6,7\n8,9\n")
 	src = must(t, "readers.csv", op.Args{"path": path, "columns": "b", "dtypes": tensor.Int32})
 	for id, says := range []string{"", "line 3", "line 4", "line 5", ""} {
 		_, err := src.sample(int64(id))
@@ -297,9 +297,9 @@ func TestBrokenLinesFailAlone(t *testing.T) {
 // Each mistake is an error that names what is wrong.
 func TestLineMistakes(t *testing.T) {
 	dir := t.TempDir()
-	jsonl := put(t, dir, "x.jsonl", `{"text":"a","o":{"x":1},"many":[{}]}`+"\n")
-	csv := put(t, dir, "x.csv", "name,size,size\na,1,2\n")
-	empty := put(t, dir, "empty", "")
+	jsonl := putText(t, dir, "x.jsonl", `{"text":"a","o":{"x":1},"many":[{}]}`+"\n")
+	csv := putText(t, dir, "x.csv", "name,size,size\na,1,2\n")
+	empty := putText(t, dir, "empty", "")
 	for _, c := range []struct {
 		reader string
 		args   op.Args
@@ -322,7 +322,7 @@ func TestLineMistakes(t *testing.T) {
 		{"jsonl", op.Args{"path": jsonl, "fields": "text", "defaults": "1"}, errs.Invalid, "missing=error"},
 		{"jsonl", op.Args{"path": empty, "fields": "text", "dtypes": tensor.Uint8}, errs.Invalid, "at least one record"},
 		{"jsonl", op.Args{"path": filepath.Join(dir, "none"), "fields": "text"}, errs.NotFound, "none"},
-		{"jsonl", op.Args{"path": put(t, dir, "16", "\xff\xfe{\x00"), "fields": "text"}, errs.Unsupported, "UTF-16"},
+		{"jsonl", op.Args{"path": putText(t, dir, "16", "\xff\xfe{\x00"), "fields": "text"}, errs.Unsupported, "UTF-16"},
 		{"jsonl", op.Args{"path": jsonl, "fields": "text", "index_path": csv}, errs.Corrupt, "BIVINDX1"},
 		{"csv", op.Args{"path": csv, "columns": "nmae"}, errs.NotFound, `did you mean "name"?`},
 		{"csv", op.Args{"path": csv, "columns": "zzzz"}, errs.NotFound, "name, size, size"},
@@ -335,9 +335,9 @@ func TestLineMistakes(t *testing.T) {
 		{"csv", op.Args{"path": csv, "quote": "ä"}, errs.Invalid, "quote"},
 		{"csv", op.Args{"path": empty}, errs.Invalid, "no row"},
 		{"csv", op.Args{"path": []string{csv, empty}, "columns": "name"}, errs.Invalid, "a header"},
-		{"csv", op.Args{"path": put(t, dir, "h.csv", "a,b\n")}, errs.Invalid, "at least one record"},
-		{"csv", op.Args{"path": []string{csv, put(t, dir, "other.csv", "x,y\n1,2\n")}, "columns": "name"}, errs.NotFound, "other.csv, header"},
-		{"csv", op.Args{"path": put(t, dir, "open.csv", "a,b\n1,\"2\n3,4\n")}, errs.Corrupt, "line 2"},
+		{"csv", op.Args{"path": putText(t, dir, "h.csv", "a,b\n")}, errs.Invalid, "at least one record"},
+		{"csv", op.Args{"path": []string{csv, putText(t, dir, "other.csv", "x,y\n1,2\n")}, "columns": "name"}, errs.NotFound, "other.csv, header"},
+		{"csv", op.Args{"path": putText(t, dir, "open.csv", "a,b\n1,\"2\n3,4\n")}, errs.Corrupt, "line 2"},
 	} {
 		_, err := try(t, "readers."+c.reader, c.args)
 		if !errors.Is(err, c.kind) || !strings.Contains(fmt.Sprint(err), c.says) {
@@ -386,13 +386,13 @@ func TestCompressedText(t *testing.T) {
 		if name == "x.jsonl" {
 			kind, args["fields"] = "readers.jsonl", []string{"text", "n"}
 		}
-		args["path"] = put(t, dir, name, data)
+		args["path"] = putText(t, dir, name, data)
 		plain := must(t, kind, args)
 		for _, ext := range []string{".gz", ".zst"} {
-			args["path"] = put(t, dir, name+ext, compress(t, ext, data))
+			args["path"] = putText(t, dir, name+ext, compress(t, ext, data))
 			packed := must(t, kind, args)
-			if !reflect.DeepEqual(plain.Info(), packed.Info()) {
-				t.Errorf("%s%s: %+v, want %+v", name, ext, packed.Info(), plain.Info())
+			if a, b := plain.Info(), packed.Info(); a.Samples != b.Samples || a.Fingerprint != b.Fingerprint {
+				t.Errorf("%s%s: %+v, want %+v", name, ext, b, a)
 			}
 			for id := int64(0); id < plain.Info().Samples; id += 997 {
 				a, b := plain.get(t, id), packed.get(t, id)
@@ -439,7 +439,7 @@ func TestTextOfOtherPrograms(t *testing.T) {
 	names := []string{"text", "flag", "score", "id"}
 	dtypes := []tensor.DType{tensor.Uint8, tensor.Bool, tensor.Float64, tensor.Int64}
 	for name, more := range map[string]op.Args{
-		"excel.csv": nil, "unix.csv": nil, "tabs.tsv": {"delimiter": "\t"}, "numbers.csv": nil,
+		"excel.csv": nil, "unix.csv": nil, "tabs.tsv": nil, "numbers.csv": nil,
 		"semicolons.csv": {"delimiter": ";", "quote": "'"}, "pandas.csv": nil, "pandas.csv.gz": nil, "pandas.jsonl": nil,
 		"ascii.jsonl": nil, "utf8.jsonl": nil, "dense.jsonl": nil,
 	} {
@@ -484,7 +484,7 @@ func BenchmarkJSONL(b *testing.B) {
 	for i := range 50_000 {
 		fmt.Fprintf(&text, `{"id":%d,"text":"%s","meta":{"url":"https://example.org/%d","score":0.%d}}`+"\n", i, filler, i, i)
 	}
-	src := must(b, "readers.jsonl", op.Args{"path": put(b, b.TempDir(), "x.jsonl", text.String()), "fields": []string{"text", "meta.score"}})
+	src := must(b, "readers.jsonl", op.Args{"path": putText(b, b.TempDir(), "x.jsonl", text.String()), "fields": []string{"text", "meta.score"}})
 	var block op.Block
 	var local any
 	x := block.Binding()

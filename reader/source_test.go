@@ -114,8 +114,8 @@ func (d *dataset) get(t caller, id int64) []tensor.Tensor {
 	return out
 }
 
-// put makes a file and returns its path.
-func put(t caller, dir, name, content string) string {
+// putText makes a file and returns its path.
+func putText(t caller, dir, name, content string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {

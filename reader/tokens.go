@@ -193,7 +193,7 @@ func (s *tokenSource) open(ctx context.Context, c *op.Config, paths []tokenPath)
 	s.set, s.files = set, make([]tokenFile, len(paths))
 	for i, p := range paths {
 		if p.index != "" {
-			s.files[i], err = pairOf(ctx, p, set.Size(i))
+			s.files[i], err = pairOf(ctx, c, p, set.Size(i))
 		} else {
 			s.files[i], err = arrayOf(ctx, c, set, i)
 		}
@@ -230,7 +230,7 @@ func dtypeOf(ctx context.Context, c *op.Config, p tokenPath) (tensor.DType, erro
 }
 
 // pairOf reads the index of a .bin file of size bytes.
-func pairOf(ctx context.Context, p tokenPath, size int64) (f tokenFile, err error) {
+func pairOf(ctx context.Context, c *op.Config, p tokenPath, size int64) (f tokenFile, err error) {
 	set, err := shards.Open(ctx, tokensName, []string{p.index})
 	if err != nil {
 		return f, err
@@ -240,7 +240,18 @@ func pairOf(ctx context.Context, p tokenPath, size int64) (f tokenFile, err erro
 	if err != nil {
 		return f, errs.Wrap(tokensName, p.index, err)
 	}
-	return tokenFile{dtype: x.DType, tokens: x.Tokens, index: x}, nil
+	return tokenFile{dtype: x.DType, tokens: x.Tokens, index: x}, agrees(c, p.index, x.DType)
+}
+
+// agrees returns an error if the argument dtype is not the type that a file says.
+func agrees(c *op.Config, path string, is tensor.DType) error {
+	d, ok := c.Constant("dtype")
+	if !ok || d.(tensor.DType) == is {
+		return nil
+	}
+	return &errs.Error{Kind: errs.Mismatch, Op: tokensName, Subject: path,
+		Want: d.(tensor.DType).String() + ", the argument dtype", Got: is.String() + ", as the file says",
+		Remedy: "leave dtype out, or use output_dtype to convert"}
 }
 
 // npyMagic begins npy files. Other software calls plain arrays .npy, too.
@@ -262,17 +273,12 @@ func arrayOf(ctx context.Context, c *op.Config, set *shards.Set, i int) (f token
 			return f, errs.Wrap(tokensName, set.Path(i), err)
 		}
 		f = tokenFile{at: h.DataStart, dtype: h.DType, tokens: int64(h.Shape.Len())}
-		switch {
-		case !h.Plain() || !isToken(h.DType):
+		if !h.Plain() || !isToken(h.DType) {
 			return f, &errs.Error{Kind: errs.Unsupported, Op: tokensName, Subject: set.Path(i),
 				Want: "little-endian integers, float32 or float64 in C order",
 				Got:  h.DType.String() + h.Shape.String() + " in another form"}
-		case want != tensor.Invalid && want != h.DType:
-			return f, &errs.Error{Kind: errs.Mismatch, Op: tokensName, Subject: set.Path(i), Want: want.String() +
-				", the argument dtype",
-				Got: h.DType.String() + " in the header of the npy file", Remedy: "leave dtype out, or use output_dtype to convert"}
 		}
-		return f, nil
+		return f, agrees(c, set.Path(i), h.DType)
 	}
 	if want == tensor.Invalid {
 		return f, c.Invalid("dtype", "the type of the tokens", "no dtype, and "+set.Path(i)+" is a plain array",

@@ -46,8 +46,8 @@ func pair(t caller, dir, name string, d tensor.DType, documents ...[][]int64) st
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, dir, name+".idx", string(b))
-	put(t, dir, name+".bin", string(array(t, d, all)))
+	putText(t, dir, name+".idx", string(b))
+	putText(t, dir, name+".bin", string(array(t, d, all)))
 	return filepath.Join(dir, name)
 }
 
@@ -119,7 +119,7 @@ func TestTokensAreThoseOfTheFiles(t *testing.T) {
 			}
 			name := fmt.Sprintf("part-%d", f)
 			if plain {
-				paths = append(paths, put(t, dir, name+".bin", "abc"+string(array(t, d, all))))
+				paths = append(paths, putText(t, dir, name+".bin", "abc"+string(array(t, d, all))))
 			} else {
 				base := pair(t, dir, name, d, documents...)
 				paths = append(paths, base+rapid.SampledFrom([]string{"", ".bin", ".idx"}).Draw(t, "suffix"))
@@ -179,7 +179,7 @@ func TestTokensAreThoseOfTheFiles(t *testing.T) {
 
 // A token that the output cannot hold is an error that names file, token and value.
 func TestTokensThatDoNotFit(t *testing.T) {
-	path := put(t, t.TempDir(), "tokens", string(array(t, tensor.Uint32, []int64{1, 2, 1 << 31, 4})))
+	path := putText(t, t.TempDir(), "tokens", string(array(t, tensor.Uint32, []int64{1, 2, 1 << 31, 4})))
 	src := must(t, "readers.tokens", op.Args{"path": path, "dtype": tensor.Uint32, "window": 2,
 		"output_dtype": tensor.Int32})
 	if got := src.get(t, 0); !slices.Equal(ints(t, got[0]), []int64{1, 2}) {
@@ -200,8 +200,8 @@ func TestTokensOfNpy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := put(t, dir, "with.npy", string(b))
-	without := put(t, dir, "without.npy", string(x.Data))
+	with := putText(t, dir, "with.npy", string(b))
+	without := putText(t, dir, "without.npy", string(x.Data))
 	src := must(t, "readers.tokens", op.Args{"path": []string{with, without}, "window": 3, "stride": 2,
 		"dtype": tensor.Int32})
 	if src.Info().Samples != 4 || !src.get(t, 1)[0].Equal(src.get(t, 3)[0]) || !slices.Equal(ints(t, src.get(t, 1)[0]),
@@ -253,8 +253,8 @@ func TestTokensMistakes(t *testing.T) {
 	if err := os.Remove(bare + ".bin"); err != nil {
 		t.Fatal(err)
 	}
-	odd := put(t, dir, "odd", "abc")
-	empty := put(t, dir, "empty", "")
+	odd := putText(t, dir, "odd", "abc")
+	empty := putText(t, dir, "empty", "")
 	for _, c := range []struct {
 		name string
 		args op.Args
@@ -268,6 +268,7 @@ func TestTokensMistakes(t *testing.T) {
 		{"cut token", op.Args{"path": odd, "window": 2, "dtype": tensor.Uint16}, errs.Corrupt, "3 bytes"},
 		{"header beyond the file", op.Args{"path": odd, "window": 2, "dtype": tensor.Uint8, "header_bytes": 4}, errs.Corrupt, "after 4 bytes"},
 		{"cut .bin", op.Args{"path": cut}, errs.Corrupt, "cut.idx"},
+		{"another dtype", op.Args{"path": good, "dtype": tensor.Int32}, errs.Mismatch, "good.idx"},
 		{"no .bin", op.Args{"path": bare}, errs.NotFound, "bare.bin"},
 		{"no window", op.Args{"path": odd, "dtype": tensor.Uint8}, errs.Invalid, "window"},
 		{"boundaries of an array", op.Args{"path": odd, "dtype": tensor.Uint8, "window": 2, "boundaries": true}, errs.Invalid, "boundaries"},
@@ -278,7 +279,7 @@ func TestTokensMistakes(t *testing.T) {
 		{"short without window", op.Args{"path": good, "keep_short": true}, errs.Invalid, "keep_short"},
 		{"negative", op.Args{"path": good, "window": -1}, errs.Invalid, "window"},
 		{"complex", op.Args{"path": good, "output_dtype": tensor.Complex64}, errs.Invalid, "output_dtype"},
-		{"text as index", op.Args{"path": put(t, dir, "text.idx", "hello, this is text"), "window": 1}, errs.Corrupt, "text.idx"},
+		{"text as index", op.Args{"path": putText(t, dir, "text.idx", "hello, this is text"), "window": 1}, errs.Corrupt, "text.idx"},
 		{"shards", op.Args{"path": good, "num_shards": 0}, errs.Invalid, "num_shards"},
 	} {
 		_, err := try(t, "readers.tokens", c.args)
@@ -332,7 +333,7 @@ func tokenBytes(b *testing.B) string {
 	for i := 0; i < len(data); i += 8 {
 		binary.LittleEndian.PutUint64(data[i:], uint64(i)*0x9e3779b97f4a7c15)
 	}
-	return put(b, b.TempDir(), "tokens", string(data))
+	return putText(b, b.TempDir(), "tokens", string(data))
 }
 
 func BenchmarkTokensRaw(b *testing.B) {

@@ -14,16 +14,16 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// reused is memory that Fetch writes to again and again, as the memory of an executor.
-type reused struct{ b [2][]byte }
+// webReused is memory that Fetch writes to again and again, as the memory of an executor.
+type webReused struct{ b [2][]byte }
 
-func (r *reused) Output(i, _, size int) []byte {
+func (r *webReused) Output(i, _, size int) []byte {
 	if cap(r.b[i]) < size {
 		r.b[i] = make([]byte, size)
 	}
 	return r.b[i][:size]
 }
-func (r *reused) Scratch(size int) []byte { return make([]byte, size) }
+func (r *webReused) Scratch(size int) []byte { return make([]byte, size) }
 
 // BenchmarkMembers compares readers.webdataset with reading the same bytes of the same file by
 // pread. The figure "of-pread" is the part of the speed of pread.
@@ -51,7 +51,7 @@ func BenchmarkMembers(b *testing.B) {
 		b.Run(fmt.Sprintf("%d", size), func(b *testing.B) {
 			var block op.Block
 			x := block.Binding()
-			x.Memory, x.Positions, x.Specs, x.Out = &reused{}, make([]int64,
+			x.Memory, x.Positions, x.Specs, x.Out = &webReused{}, make([]int64,
 				1), specs, [][]tensor.Tensor{make([]tensor.Tensor, 1)}
 			f, err := os.Open(path)
 			if err != nil {

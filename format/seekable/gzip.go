@@ -14,6 +14,7 @@ const (
 	gzipMagic  = "\x1f\x8b\x08" // with the number of deflate
 	mostHeader = 1 << 20        // of the bytes of a header
 	inputChunk = 256 << 10
+	maxRatio   = 1032 // the most bytes that deflate makes of one
 )
 
 // The flags of the header of a member.
@@ -210,6 +211,10 @@ func (z *inflater) padding() (end bool, err error) {
 
 // decodeGzip decompresses a block from its bytes in the file.
 func decodeGzip(raw []byte, b *Block) ([]byte, error) {
+	if most := (b.Length + 1) * maxRatio; b.Size > most {
+		return nil, corrupt(b.In/8, fmt.Sprintf("at most %d bytes of contents in %d bytes", most, b.Length),
+			fmt.Sprint(b.Size))
+	}
 	size := len(b.Window) + int(b.Size)
 	z := &inflater{in: raw, base: b.In / 8, buf: append(make([]byte, 0, size+2*slack), b.Window...)}
 	if _, err := z.take(uint(b.In % 8)); err != nil {

@@ -403,8 +403,8 @@ type ReadersCsv struct {
 	// Names of all columns in the order of the files, instead of the header; without both, columns are 0, 1, ….
 	Names []string `op:"names"`
 
-	// The character between fields. Default: ",".
-	Delimiter op.Arg[string] `op:"delimiter"`
+	// The character between fields; by default a tab if the first file is called .tsv, and a comma otherwise.
+	Delimiter string `op:"delimiter"`
 
 	// The character around fields that have delimiters or line ends; an empty text: none. Default: "\"".
 	Quote op.Arg[string] `op:"quote"`

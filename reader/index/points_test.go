@@ -70,8 +70,8 @@ func mixed(t testing.TB, dir string, names ...string) (paths []string, want []st
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, name := range names {
 		var text strings.Builder
-		for text.Len() < 3<<20 {
-			fmt.Fprintf(&text, "%d %d\n", text.Len(), r.Uint64())
+		for text.Len() < 5<<19 { // more than two blocks
+			fmt.Fprintf(&text, "%d %x %x %x %x\n", text.Len(), r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64())
 		}
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(pack(t, name, text.String())), 0o666); err != nil {
@@ -270,4 +270,46 @@ func TestDamagedCompressedFiles(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzPoints shows a file by an index with any numbers about its blocks. For all numbers, reading
+// gives the contents or an error.
+func FuzzPoints(f *testing.F) {
+	text := strings.Repeat("some words\n", 3)
+	path := filepath.Join(f.TempDir(), "a.gz")
+	file := pack(f, path, text)
+	if err := os.WriteFile(path, []byte(file), 0o666); err != nil {
+		f.Fatal(err)
+	}
+	size := uint64(len(file))
+	f.Add(uint64(1), uint64(len(text)), uint64(0), uint64(1), uint64(0), uint64(1), size, uint64(0), []byte{})
+	f.Fuzz(func(t *testing.T, kind, content, from, to, out, in, length, sum uint64, window []byte) {
+		var names, prints, windows texts
+		names.add(path)
+		prints.add("print")
+		windows.add(string(window))
+		one := func(name string, v ...uint64) source { return numbers(name, v) }
+		columns := append(names.columns("file.name"), prints.columns("file.print")...)
+		columns = append(columns, one("file.size", size), one("file.time", 0), one("file.probe", 0), one("file.first", 0, 1),
+			one("offset", 0), one("length", 5), one("file.kind", kind), one("file.content", content), one("file.points", from,
+				to),
+			one("point.out", out), one("point.in", in), one("point.length", length), one("point.sum", sum))
+		columns = append(columns, windows.columns("point.window")...)
+		x, err := bytesOf("fuzzed", func(b *bytes.Buffer) error {
+			return writeContainer(b, header{Format: "words"},
+				columns)
+		})
+		if err != nil {
+			return
+		}
+		set := open(t, []string{path})
+		defer set.Close()
+		x.show(set)
+		n := min(set.Size(0), int64(len(text)))
+		b := make([]byte, n)
+		if err := set.ReadAt(context.Background(), 0, b, 0); err == nil && kind != 0 && string(b) != text[:n] {
+			t.Fatalf("%q", b)
+		}
+		x.Span(0) //nolint:errcheck // only panics count
+	})
 }

@@ -54,6 +54,59 @@ func TestReadsWithinTheLimit(t *testing.T) {
 	}
 }
 
+// upper shows a text in capitals.
+type upper struct {
+	text   string
+	closed *bool
+}
+
+func (u upper) Size() int64  { return int64(len(u.text)) }
+func (u upper) Close() error { *u.closed = true; return nil }
+func (u upper) ReadAt(_ context.Context, p []byte, off int64) error {
+	copy(p, u.text[off:])
+	return nil
+}
+
+// What Show shows is read in place of a file, by all methods but those for the file itself, and is
+// closed with the set.
+func TestShow(t *testing.T) {
+	ctx := context.Background()
+	s, err := Open(ctx, "test", makeFiles(t, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := false
+	s.Show(1, upper{"ABCDEFGHIJKL", &closed})
+	b := make([]byte, 3)
+	if err := s.ReadAt(ctx, 1, b, 9); err != nil || string(b) != "JKL" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if err := s.ReadAt(ctx, 1, b, 10); !errors.Is(err, errs.Corrupt) {
+		t.Errorf("beyond what is shown: %v", err)
+	}
+	if err := s.ReadStored(ctx, 1, b, 7); err != nil || string(b) != "111" {
+		t.Errorf("the file itself: %q, %v", b, err)
+	}
+	if err := s.ReadStored(ctx, 1, b, 9); !errors.Is(err, errs.Corrupt) {
+		t.Errorf("beyond the file: %v", err)
+	}
+	if err := s.ReadAt(ctx, 0, b, 7); err != nil || string(b) != "000" {
+		t.Errorf("another file: %q, %v", b, err)
+	}
+	whole, err := s.ReadFile(ctx, 1, 12)
+	if err != nil || string(whole) != "ABCDEFGHIJKL" || s.Size(1) != 12 || s.File(1).Size != 10 || s.Size(0) != 10 {
+		t.Errorf("%q, %v, sizes %d and %d", whole, err, s.Size(1), s.File(1).Size)
+	}
+	for want, r := range map[string]*io.SectionReader{"ABCDEFGHIJKL": s.Reader(ctx, 1), "1111111111": s.Stored(ctx, 1)} {
+		if got, err := io.ReadAll(r); err != nil || string(got) != want {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	}
+	if err := s.Close(); err != nil || !closed {
+		t.Errorf("not closed, %v", err)
+	}
+}
+
 // What is wrong with a file is said with its path: missing, a directory, a URL, nothing at all, too
 // short for a range, replaced, cut while it is open, closed.
 func TestErrors(t *testing.T) {
