@@ -276,9 +276,11 @@ func (j *joiner) annotation(a int, number int32, vertices int, width, height flo
 // Paint sets the pixels of the boxes' masks in image i to their labels, and all others to 0. The
 // image is row by row, of the size that Heights and Widths say.
 //
-// Where masks overlap, the largest label wins. A label has either its polygons or, if it has none,
-// the last of its masks in runs. If the smallest label has neither, no mask is drawn. This is what
-// other loaders of COCO do, and what models were trained with.
+// Labels are drawn in ascending order, so that where masks overlap the largest label wins. A label
+// has either its polygons or, if it has none, the last of its masks in runs. If the smallest label
+// has neither, no mask is drawn. At the end of the image, down the columns, is a run of pixels in
+// which no mask begins or ends any more: there the first label that was drawn stays. This is what
+// another loader draws, bit for bit.
 func (m *Painter) Paint(d *Dataset, i int, pixels []int32) {
 	clear(pixels)
 	_, labels := d.BoxesOf(i)
@@ -308,21 +310,29 @@ func (m *Painter) Paint(d *Dataset, i int, pixels []int32) {
 	if len(m.order) == 0 || label(m.order[0]) != slices.Min(labels) {
 		return
 	}
+	bottom, rest := int32(0), 0 // the label of the last run, and where that run begins
 	for at := 0; at < len(m.order); {
 		end, l := at+1, label(m.order[at])
+		m.end = 0
 		for end < len(m.order) && label(m.order[end]) == l {
 			end++
 		}
 		if n := int(m.order[at]) - len(polygons); n >= 0 { // runs alone
-			last := masks[int(m.order[end-1])-len(polygons)]
-			m.draw(d.counts[last.from:last.to], l)
+			r := masks[int(m.order[end-1])-len(polygons)]
+			m.draw(d.counts[r.from:r.to], l)
 		}
 		for _, k := range m.order[at:end] {
 			if int(k) < len(polygons) {
 				m.draw(m.outline(vertices[polygons[k].First:polygons[k].End]), l)
 			}
 		}
-		at = end
+		at, rest = end, max(rest, m.settled(l))
+		for k := rest; bottom != 0 && k < len(m.pixels); k++ {
+			m.pixels[m.at(k)] = bottom
+		}
+		if bottom == 0 && m.end == len(m.pixels) {
+			bottom = l
+		}
 	}
 }
 

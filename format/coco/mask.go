@@ -68,16 +68,20 @@ type Painter struct {
 	pixels        []int32 // row by row
 	height, width int
 	scale         [2]float32 // of corners
+	end           int        // of the pixels that were drawn, down the columns
 	marks         []uint32   // where the outline of a polygon crosses columns
 	runs          []uint32
 	order         []int32
 }
 
-// draw sets the pixels of runs to label.
+// draw sets the pixels of runs to label, and notes where the last of them ends.
 func (m *Painter) draw(runs []uint32, label int32) {
-	row, column := 0, 0
+	row, column, end := 0, 0, 0
 	for i, n := range runs {
 		left := int(n)
+		if end += left; i%2 == 1 && n > 0 {
+			m.end = max(m.end, min(end, len(m.pixels)))
+		}
 		if i%2 == 0 {
 			row += left
 			column, row = column+row/m.height, row%m.height
@@ -94,6 +98,22 @@ func (m *Painter) draw(runs []uint32, label int32) {
 			}
 		}
 	}
+}
+
+// at returns where a pixel lies that is counted down the columns.
+func (m *Painter) at(i int) int { return i%m.height*m.width + i/m.height }
+
+// settled returns where the last run of a label begins that was just drawn up to m.end: a run of
+// its pixels if they lead to the end of the image, else the run behind them.
+func (m *Painter) settled(label int32) int {
+	if m.end < len(m.pixels) {
+		return m.end
+	}
+	first := m.end
+	for first > 0 && m.pixels[m.at(first-1)] == label {
+		first--
+	}
+	return first
 }
 
 // fine is how much finer than pixels the grid is on which outlines are drawn.

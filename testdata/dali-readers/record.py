@@ -187,6 +187,30 @@ def coco():
     case("coco/load_images", "readers.coco", {"file_root": "coco", "preprocessed_annotations": "preprocessed/plain", "images": ["i002.jpg"]})
 
 
+def overlaps():
+    """Masks of several labels that overlap everywhere, also at the end of the image."""
+    os.makedirs("overlap")
+    rng = np.random.default_rng(11)
+    images, anns = [], []
+    for i in range(40):
+        w, h = int(rng.integers(1, 24)), int(rng.integers(1, 24))
+        images.append({"id": i, "width": w, "height": h, "file_name": f"{i}.jpg"})
+        with open(f"overlap/{i}.jpg", "w") as f:
+            f.write(str(i))
+        for _ in range(int(rng.integers(2, 6))):
+            if rng.integers(3) == 0:  # runs, some of which begin at once
+                ends = np.unique(rng.integers(0, w * h, int(rng.integers(1, 8))))
+                counts = np.diff(np.concatenate([[0], ends, [w * h]])).tolist()
+                seg = {"counts": counts, "size": [h, w]}
+            else:
+                seg = [np.round(rng.uniform(-8, 34, 2 * int(rng.integers(3, 8))), int(rng.integers(0, 3))).tolist()]
+            anns.append(annotation(len(anns) + 1, i, [0, 0, 1, 1], int(rng.integers(1, 5)), seg))
+    with open("overlap/ann.json", "w") as f:
+        json.dump({"images": images, "annotations": anns, "categories": [{"id": c, "name": str(c)} for c in (1, 2, 3, 4)]}, f)
+    for name, args in (("pixelwise", {}), ("ratio", {"ratio": True})):
+        case("overlap/" + name, "readers.coco", {"file_root": "overlap", "annotations_file": "overlap/ann.json", "pixelwise_masks": True, **args}, 8)
+
+
 def compress(counts):
     """The text of run lengths, as COCO's tools write it."""
     out = ""
@@ -353,11 +377,12 @@ def main():
     out = os.path.abspath(sys.argv[1])
     os.makedirs(out, exist_ok=True)
     os.chdir(out)
-    for d in ("coco", "lmdb", "nemo", "preprocessed"):
+    for d in ("coco", "lmdb", "nemo", "overlap", "preprocessed"):
         shutil.rmtree(d, ignore_errors=True)
     os.makedirs("lmdb")
     os.makedirs("preprocessed")
     coco()
+    overlaps()
     caffe()
     caffe2()
     nemo()
