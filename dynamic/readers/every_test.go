@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/reader/readertest"
 )
 
-// Every reader goes on from a state in mid-epoch with the samples that an unbroken one delivers, and
+// Every reader goes on from a state in mid-epoch with the samples that an unbroken one delivers. It
 // delivers each sample once an epoch, shuffled or not, for any number of goroutines that read.
 func TestEveryReaderGoesOn(t *testing.T) {
 	const samples, batch = 23, 4
