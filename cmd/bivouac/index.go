@@ -56,7 +56,7 @@ type indexed struct {
 	Fingerprint string      `json:"fingerprint"`
 	Reused      int         `json:"reused"`            // files that an interrupted run had read
 	LeftOut     []string    `json:"left_out"`          // files that are of no known format
-	Copies      [][2]string `json:"copies"`            // files that have the records of another
+	Copies      [][2]string `json:"copies"`            // files that seem to be a copy of another
 	Lines       []string    `json:"idx,omitempty"`     // indexes in text that were written
 	Checked     []checked   `json:"checked,omitempty"` // with --check
 }
@@ -344,7 +344,7 @@ func (g *global) printIndexed(r indexed) {
 	}
 	g.printLeft(r)
 	for _, c := range r.Copies {
-		g.printf("the same     %s and %s have the same records\n", c[0], c[1])
+		g.printf("alike        %s may be a copy of %s: places of records and probed bytes are equal\n", c[0], c[1])
 	}
 }
 
