@@ -73,7 +73,7 @@ func init() {
 	}
 	o := Opener{
 		Outputs: func(c *op.Config) ([]tensor.Spec, error) {
-			return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1}}, {DType: tensor.Float32, Shape: tensor.Shape{-1}}}, loaderargs.Check(c)
+			return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1}}, {DType: tensor.Float32, Shape: tensor.Shape{-1}}}, loaderargs.CheckContainer(c)
 		},
 		Open: openMXNet,
 	}

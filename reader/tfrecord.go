@@ -69,8 +69,11 @@ func init() {
 	}
 	o := Opener{
 		Outputs: func(c *op.Config) ([]tensor.Spec, error) {
-			if err := loaderargs.Check(c); err != nil {
+			if err := loaderargs.CheckContainer(c); err != nil {
 				return nil, err
+			}
+			if op.Get[bool](c, "skip_cached_images") {
+				return nil, c.Invalid("skip_cached_images", "false: examples are not images", "true", "")
 			}
 			return featureSpecs(c)
 		},

@@ -56,7 +56,7 @@ type indexed struct {
 	Fingerprint string      `json:"fingerprint"`
 	Reused      int         `json:"reused"`            // files that an interrupted run had read
 	LeftOut     []string    `json:"left_out"`          // files that are of no known format
-	Copies      [][2]string `json:"copies"`            // files that have the records of another
+	Copies      [][2]string `json:"copies"`            // files that seem to be a copy of another
 	Lines       []string    `json:"idx,omitempty"`     // indexes in text that were written
 	Checked     []checked   `json:"checked,omitempty"` // with --check
 }
@@ -183,11 +183,12 @@ func dataFiles(args []string, output string) (paths []string, dir string, err er
 			dir = arg
 		}
 		before := len(paths)
-		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+		root := strings.TrimSuffix(arg, "/") + "/" // so that a link is followed
+		err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return fileError(path, err)
-			case strings.HasPrefix(d.Name(), ".") && path != arg:
+			case strings.HasPrefix(d.Name(), ".") && path != root:
 				if d.IsDir() {
 					return fs.SkipDir
 				}
@@ -195,10 +196,16 @@ func dataFiles(args []string, output string) (paths []string, dir string, err er
 			case d.IsDir(), isIndex(d.Name()), output != "" && filepath.Clean(path) == filepath.Clean(output):
 				return nil
 			}
-			if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			info, err := os.Stat(path)
+			switch {
+			case err != nil:
 				return fileError(path, err) // of a link that leads nowhere
+			case info.IsDir():
+				return &errs.Error{Kind: errs.Unsupported, Op: indexOp, Subject: path, Want: "files and folders",
+					Got: "a link to a folder", Remedy: "name the folder that it leads to"}
+			case info.Mode().IsRegular():
+				paths = append(paths, path)
 			}
-			paths = append(paths, path)
 			return nil
 		})
 		if err != nil {
@@ -337,7 +344,7 @@ func (g *global) printIndexed(r indexed) {
 	}
 	g.printLeft(r)
 	for _, c := range r.Copies {
-		g.printf("the same     %s and %s have the same records\n", c[0], c[1])
+		g.printf("alike        %s may be a copy of %s: places of records and probed bytes are equal\n", c[0], c[1])
 	}
 }
 

@@ -85,7 +85,8 @@ func TestIndexIsKilled(t *testing.T) {
 	if err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("another index after %d kills: %v\n%s", killed, err, out)
 	}
-	if killed < 2 || before > 0 && !strings.Contains(out.String(), "interrupted") && !strings.Contains(out.String(), "records      1200") {
+	if killed < 2 || before > 0 && !strings.Contains(out.String(), "interrupted") &&
+		!strings.Contains(out.String(), "records      1200") {
 		t.Errorf("%d kills: %s", killed, out)
 	}
 	if left, _ := filepath.Glob(target + ".*"); len(left) > 0 {

@@ -27,8 +27,9 @@ func (r *ReaderOrder) epoch(number int64) *epoch {
 	if r.options.ShuffleAfterEpoch {
 		e.list = r.shuffled(number)
 		e.ids = e.list[first:last]
-	} else {
-		e.ids = r.picked(number, first, last)
+	}
+	if r.options.RandomShuffle {
+		e.ids = r.picked(number, first, last, e.ids)
 	}
 	r.recent[0], r.recent[1] = e, r.recent[0]
 	return e
@@ -83,13 +84,16 @@ func (r *ReaderOrder) before(number int64) *epoch {
 	return best
 }
 
-// picked returns a part of the list as RandomShuffle picks from it in an epoch.
-func (r *ReaderOrder) picked(number, first, last int64) []int32 {
-	var ids []int32
-	if r.list != nil {
-		ids = append(ids, r.list[first:last]...)
-	} else {
-		ids = make([]int32, last-first)
+// picked returns a part of the list as RandomShuffle picks from it in an epoch. list has the part
+// if each epoch has a list of its own.
+func (r *ReaderOrder) picked(number, first, last int64, list []int32) []int32 {
+	ids := make([]int32, last-first)
+	switch {
+	case list != nil:
+		copy(ids, list)
+	case r.list != nil:
+		copy(ids, r.list[first:last])
+	default:
 		for i := range ids {
 			ids[i] = int32(first) + int32(i)
 		}

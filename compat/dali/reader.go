@@ -43,7 +43,8 @@ type ReaderOptions struct {
 	Checkpointing bool
 	// Container marks a reader of containers (tfrecord, mxnet, webdataset, caffe), which never
 	// shuffles the list of all samples. ShuffleAfterEpoch shuffles its files for every epoch, always
-	// the original list of them. Files has the number of samples of each file; nil means one file.
+	// the original list of them, and does not exclude RandomShuffle. Files has the number of samples
+	// of each file; nil means one file.
 	Container bool
 	Files     []int64
 }
@@ -86,7 +87,7 @@ func (o ReaderOptions) validate() error {
 		{o.InitialFill > 0, "an InitialFill above 0", strconv.Itoa(o.InitialFill)},
 		{o.NumShards > 0 && int64(o.NumShards) <= o.Samples, "no more shards than samples", fmt.Sprintf("%d shards of %d samples", o.NumShards, o.Samples)},
 		{o.ShardID >= 0 && o.ShardID < o.NumShards, "0 <= ShardID < NumShards", fmt.Sprintf("shard %d of %d", o.ShardID, o.NumShards)},
-		{!o.ShuffleAfterEpoch || !o.RandomShuffle, "ShuffleAfterEpoch without RandomShuffle", "both"},
+		{!o.ShuffleAfterEpoch || !o.RandomShuffle || o.Container, "ShuffleAfterEpoch without RandomShuffle", "both"},
 		{!o.ShuffleAfterEpoch || !o.StickToShard, "ShuffleAfterEpoch without StickToShard", "both"},
 		{sum(o.Files) == o.Samples, fmt.Sprintf("Files with %d samples", o.Samples), strconv.FormatInt(sum(o.Files), 10)},
 	} {
@@ -192,10 +193,10 @@ func (r *ReaderOrder) String() string {
 	if o.PadLastBatch {
 		s += fmt.Sprintf(" pad=%d", o.BatchSize)
 	}
-	switch {
-	case o.RandomShuffle:
+	if o.RandomShuffle {
 		s += fmt.Sprintf(" fill=%d seed=%d container=%t", o.InitialFill, uint32(o.Seed), o.Container)
-	case o.ShuffleAfterEpoch:
+	}
+	if o.ShuffleAfterEpoch {
 		s += fmt.Sprintf(" shuffle=%d original=%t", *o.ShuffleSeed, o.Checkpointing)
 		if o.Container {
 			s += fmt.Sprintf(" files=%d", len(o.Files))

@@ -53,6 +53,15 @@ func Without(names []string, own ...op.Parameter) []op.Parameter {
 
 // Check checks those values of the common arguments that do not depend on the data set.
 func Check(c *op.Config) error {
+	if op.Get[bool](c, "shuffle_after_epoch") && op.Get[bool](c, "random_shuffle") {
+		return c.Invalid("shuffle_after_epoch", "only shuffle_after_epoch or only random_shuffle", "both", "")
+	}
+	return CheckContainer(c)
+}
+
+// CheckContainer works like Check, for readers of files with many samples. shuffle_after_epoch
+// shuffles the files there, so random_shuffle may be given too.
+func CheckContainer(c *op.Config) error {
 	shards, shard := op.Get[int](c, "num_shards"), op.Get[int](c, "shard_id")
 	switch {
 	case shards < 1:
@@ -66,8 +75,6 @@ func Check(c *op.Config) error {
 		return c.Invalid("prefetch_queue_depth", "at least 1", fmt.Sprint(op.Get[int](c, "prefetch_queue_depth")), "")
 	case op.Get[int](c, "tensor_init_bytes") < 0:
 		return c.Invalid("tensor_init_bytes", "at least 0", fmt.Sprint(op.Get[int](c, "tensor_init_bytes")), "")
-	case op.Get[bool](c, "shuffle_after_epoch") && op.Get[bool](c, "random_shuffle"):
-		return c.Invalid("shuffle_after_epoch", "only shuffle_after_epoch or only random_shuffle", "both", "")
 	case op.Get[bool](c, "shuffle_after_epoch") && op.Get[bool](c, "stick_to_shard"):
 		return c.Invalid("shuffle_after_epoch",
 			"only shuffle_after_epoch or only stick_to_shard (shuffle_after_epoch implies it)",
