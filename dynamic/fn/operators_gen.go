@@ -411,26 +411,6 @@ func Normalize[T dynamic.Kind](ctx context.Context, input T, args NormalizeArgs)
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "normalize", Args: args, Inputs: []dynamic.Value{input}})
 }
 
-// NumpyReaderArgs are the arguments of numpy_reader.
-type NumpyReaderArgs = opargs.NumpyReader
-
-// NumpyReader is numpy_reader, an older name of readers.numpy; see [ReadersNumpy].
-//
-// Deprecated: use readers.numpy
-func NumpyReader(ctx context.Context, args NumpyReaderArgs) (arrays *dynamic.Tensor) {
-	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "numpy_reader", Args: args})
-}
-
-// NumpyReaderBatch is numpy_reader for n samples; if n is 0, inputs or arguments that differ by sample tell
-// how many.
-//
-// See [NumpyReader].
-//
-// Deprecated: use readers.numpy
-func NumpyReaderBatch(ctx context.Context, n int, args NumpyReaderArgs) (arrays *dynamic.Batch) {
-	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "numpy_reader", Args: args, Batch: n})
-}
-
 // OneHotArgs are the arguments of one_hot.
 type OneHotArgs = opargs.OneHot
 
@@ -660,26 +640,6 @@ type SaturationArgs = opargs.Saturation
 // Output twisted: images of the same shape.
 func Saturation[T dynamic.Kind](ctx context.Context, images T, args SaturationArgs) (twisted T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "saturation", Args: args, Inputs: []dynamic.Value{images}})
-}
-
-// SequenceReaderArgs are the arguments of sequence_reader.
-type SequenceReaderArgs = opargs.SequenceReader
-
-// SequenceReader is sequence_reader, an older name of readers.sequence; see [ReadersSequence].
-//
-// Deprecated: use readers.sequence
-func SequenceReader(ctx context.Context, args SequenceReaderArgs) (sequences *dynamic.Tensor) {
-	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "sequence_reader", Args: args})
-}
-
-// SequenceReaderBatch is sequence_reader for n samples; if n is 0, inputs or arguments that differ by sample
-// tell how many.
-//
-// See [SequenceReader].
-//
-// Deprecated: use readers.sequence
-func SequenceReaderBatch(ctx context.Context, n int, args SequenceReaderArgs) (sequences *dynamic.Batch) {
-	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "sequence_reader", Args: args, Batch: n})
 }
 
 // SequenceRearrangeArgs are the arguments of sequence_rearrange.

@@ -34,7 +34,7 @@ func ExportedLimits() map[string]int {
 		"compat/torchdata":                127,
 		"dynamic":                         101,
 		"dynamic/checkpoint":              27,
-		"dynamic/fn":                      245,
+		"dynamic/fn":                      236,
 		"dynamic/random":                  35,
 		"dynamic/readers":                 39,
 		"errs":                            26,
