@@ -115,7 +115,7 @@ DECODING = ./codec ./codec/jpeg ./codec/tiff ./dynamic ./examples/digits/demo ./
 # Tests that go through states, bytes or layouts one by one. They start the same goroutines as the
 # tests beside them, thousands of times; the race detector would learn nothing and take five times as
 # long. The stage of all tests runs them.
-ONE_BY_ONE = ^Test(PowerLoss.*|.*BitFlips?|WholeFiles|ChunksMoved|SameBytesEitherWay|DedupLaw|BelievedChecksums|SumsAreThoseOfTheBytes|SeveralFilesFaults|BoxesOfVectors|MendIsRepeatable|MendManifest|RepairIs.*|Every(Failure.*|ReadFails)|StorageDType.*|CompressedShards.*|LayoutsRoundTrip|LeafStorage.*|OneColumnReadsItsPart|HistoriesFindMissingSyncs|NothingToResume|DamagedStep)$$
+ONE_BY_ONE = ^Test(PowerLoss.*|.*BitFlips?|WholeFiles|ChunksMoved|SameBytesEitherWay|DedupLaw|BelievedChecksums|SumsAreThoseOfTheBytes|SeveralFilesFaults|BoxesOfVectors|MendIsRepeatable|MendManifest|RepairIs.*|Every(Failure.*|ReadFails)|StorageDType.*|CompressedShards.*|LayoutsRoundTrip|LeafStorage.*|OneColumnReadsItsPart|Histories|HistoriesFindMissingSyncs|Mend|ForgedData|LargeChunks|DCPFlips|DCPBoxes|NothingToResume|DamagedStep)$$
 
 # The race detector needs cgo and a C compiler that works.
 race:

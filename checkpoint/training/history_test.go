@@ -393,7 +393,7 @@ func (h *history) playFrom(s start, e effort, seed uint64, states *crash.States,
 // acknowledged is lost, nothing wrong is loaded, and nothing is left over.
 func TestHistories(t *testing.T) {
 	e, want := effort{limit: 2, samples: 2, quick: true, starts: 1, onward: 64}, 1_000
-	if testing.Short() { // the race detector wants the interleavings, not the states
+	if testing.Short() {
 		e.limit, e.samples, want = 2, 1, 1
 	}
 	playAll(t, e, want)

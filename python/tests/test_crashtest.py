@@ -26,6 +26,8 @@ def crashtest(tmp_path: Path, example: str, *args: str, kills: int = 2) -> tuple
     from bivouac import _cli
 
     path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": path}
+    env.pop("PYTHONSAFEPATH", None)  # examples import from the file beside them
     command = [_cli.command(), "crashtest", "--json", "--kills", str(kills), "--dir", str(tmp_path)]
     job = [sys.executable, str(EXAMPLES / example), "{dir}", *args]
     done = subprocess.run(
@@ -33,7 +35,7 @@ def crashtest(tmp_path: Path, example: str, *args: str, kills: int = 2) -> tuple
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": path},
+        env=env,
         timeout=300,
     )
     assert not list(tmp_path.iterdir()), "directories are left"
