@@ -15,7 +15,11 @@ type Maker func(dir string, n int) (reader string, args op.Args, err error)
 
 // All has a Maker for each reader and each form of data that it reads in another way.
 var All = map[string]Maker{
-	"file": Files,
+	"file":       Files,
+	"fits":       Fits,
+	"numpy":      Numpy,
+	"sequence":   Sequence,
+	"webdataset": Webdataset,
 }
 
 // Files makes files in three folders.
