@@ -72,7 +72,7 @@ func ExportedLimits() map[string]int {
 		"pipeline/graph":                  31,
 		"reader":                          7,
 		"reader/index":                    27,
-		"reader/readertest":               6,
+		"reader/readertest":               9,
 		"reader/shards":                   14,
 		"record":                          5,
 		"rng":                             39,
