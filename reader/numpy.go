@@ -20,7 +20,7 @@ const numpyName = "readers.numpy"
 
 func init() { Register(numpySchema(), numpyOpener) }
 
-var numpyOpener = Opener{Outputs: numpySpecs, Open: openNumpy}
+var numpyOpener = Opener{Outputs: numpySpecs, Open: openNumpy, Behind: regionBehind}
 
 func numpySchema() op.Schema {
 	return op.Schema{

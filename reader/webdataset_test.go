@@ -375,7 +375,7 @@ func chanOf(n int, f func(i int) error) chan error {
 	return c
 }
 
-// Samples of many components, of which some have equal names but for the case.
+// Samples of many components, of which some differ in the case of their names only.
 func TestWebdatasetManyComponents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.tar")
 	var names, ext []string

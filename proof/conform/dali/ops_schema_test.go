@@ -67,23 +67,8 @@ func daliOps(t *testing.T) map[string]daliOp {
 // notInDALI are the operators of Bivouac alone, with the reason.
 var notInDALI = map[string]string{}
 
-const noPerSampleRegion = "readers read before operators compute; the operator slice takes a region per sample"
-
 // schemaDifferences are the arguments that differ from DALI's, with the reason.
 var schemaDifferences = map[string]string{
-	"readers.numpy.roi_start":     noPerSampleRegion,
-	"readers.numpy.roi_end":       noPerSampleRegion,
-	"readers.numpy.roi_shape":     noPerSampleRegion,
-	"readers.numpy.rel_roi_start": noPerSampleRegion,
-	"readers.numpy.rel_roi_end":   noPerSampleRegion,
-	"readers.numpy.rel_roi_shape": noPerSampleRegion,
-	"numpy_reader.roi_start":      noPerSampleRegion,
-	"numpy_reader.roi_end":        noPerSampleRegion,
-	"numpy_reader.roi_shape":      noPerSampleRegion,
-	"numpy_reader.rel_roi_start":  noPerSampleRegion,
-	"numpy_reader.rel_roi_end":    noPerSampleRegion,
-	"numpy_reader.rel_roi_shape":  noPerSampleRegion,
-
 	"water.freq_x": "DALI computes with pi/64, of which its documentation prints four digits",
 	"water.freq_y": "DALI computes with pi/64, of which its documentation prints four digits",
 }
