@@ -114,7 +114,11 @@ func (b *Builder) addBehind(s *op.Schema, name string, args map[string]op.Argume
 	if err != nil {
 		return nil, err
 	}
-	return b.Add(operator, n.Name+"/"+operator, []Edge{{Node: n}}, after(n.Specs[0]))
+	rest, err := b.Add(operator, n.Name+"/"+operator, []Edge{{Node: n}}, after(n.Specs[0]))
+	if err == nil {
+		rest.behind = true
+	}
+	return rest, err
 }
 
 func (b *Builder) append(n *Node) {
