@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -77,7 +78,7 @@ func Example_arrays() {
 	ctx := context.Background()
 	def, err := pipeline.Define(pipeline.Options{BatchSize: 1}, func(p *pipeline.Builder) []pipeline.Node {
 		return []pipeline.Node{fn.ReadersNumpy(p, fn.ReadersNumpyArgs{
-			Files: []string{"testdata/rows.npy"}, RelRoiStart: []float64{0.25}, RelRoiShape: []float64{0.5}, RoiAxes: []int{0},
+			Files: []string{"testdata/rows.npy"}, RelRoiStart: op.Const([]float64{0.25}), RelRoiShape: op.Const([]float64{0.5}), RoiAxes: []int{0},
 		})}
 	})
 	if err != nil {

@@ -21,8 +21,21 @@ import (
 
 // dataFiles are the files of readers that have one sample in each, such as readers.numpy.
 type dataFiles struct {
-	names []string // as DALI gives them, relative to the root
 	set   *shards.Set
+	names []string // as they were given; nil: they were found below root
+	root  string
+}
+
+// name returns the name of a file as DALI gives it: as it was given, or relative to the root.
+func (f *dataFiles) name(i int) string {
+	if f.names != nil {
+		return f.names[i]
+	}
+	name := f.set.Path(i)[len(f.root)+1:]
+	if !strings.Contains(name, "/") {
+		return "./" + name
+	}
+	return name
 }
 
 // dataFileParams are the arguments that say which files there are.
@@ -72,7 +85,11 @@ func openDataFiles(ctx context.Context, c *op.Config) (*dataFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dataFiles{names, set}, nil
+	f := &dataFiles{set: set, root: root}
+	if c.Has("files") || c.Has("file_list") {
+		f.names = names
+	}
+	return f, nil
 }
 
 // firstDataFile opens the first file alone, for readers whose outputs depend on it.

@@ -20,7 +20,7 @@ const numpyName = "readers.numpy"
 
 func init() { Register(numpySchema(), numpyOpener) }
 
-var numpyOpener = Opener{Outputs: numpySpecs, Open: openNumpy}
+var numpyOpener = Opener{Outputs: numpySpecs, Open: openNumpy, Behind: regionBehind}
 
 func numpySchema() op.Schema {
 	return op.Schema{
@@ -106,8 +106,8 @@ func openNumpy(ctx context.Context, c *op.Config) (Source, error) {
 // an epoch.
 func (f *dataFiles) fingerprint(kind string) string {
 	h := state.NewHasher(kind)
-	for i, name := range f.names {
-		h.String(name)
+	for i := range f.set.Len() {
+		h.String(f.name(i))
 		h.Int(f.set.Size(i))
 	}
 	return h.Sum()
@@ -122,7 +122,7 @@ func (n *arrays) Size(id int64) int64 { return n.files.set.Size(int(id)) }
 func (n *arrays) Describe(id int64) string { return "file " + n.files.set.Path(int(id)) }
 
 // Name implements Named.
-func (n *arrays) Name(id int64) string { return n.files.names[id] }
+func (n *arrays) Name(id int64) string { return n.files.name(int(id)) }
 
 // Close implements Source.
 func (n *arrays) Close() error { return n.files.set.Close() }

@@ -60,6 +60,11 @@ type Opener struct {
 	Outputs func(c *op.Config) ([]tensor.Spec, error)
 	// Open opens the data set. It returns an error if there are no samples.
 	Open func(ctx context.Context, c *op.Config) (Source, error)
+	// Behind is for readers whose schema has arguments per sample. A reader reads before operators
+	// compute, so it cannot have such values itself. Behind returns the arguments without them, and
+	// the operator that does the rest with output 0. after returns its arguments, given what is read.
+	Behind func(args map[string]op.Argument) (own map[string]op.Argument, operator string,
+		after func(spec tensor.Spec) map[string]op.Argument)
 }
 
 // The registry is filled by init functions, as in package op.

@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/npy"
@@ -15,16 +17,73 @@ import (
 // regionParams are the arguments of readers that can read a region of an array.
 func regionParams() []op.Parameter {
 	return []op.Parameter{
-		{Name: "roi_start", Type: op.Ints, Doc: "First element of the region on each axis; the default is 0. One number is for all axes. The region is the same for all samples: the operator slice takes one per sample."},
-		{Name: "rel_roi_start", Type: op.Floats, Doc: "Start of the region on each axis, relative to the extents."},
-		{Name: "roi_end", Type: op.Ints, Doc: "End of the region on each axis: the element after its last; the default is the extent."},
-		{Name: "rel_roi_end", Type: op.Floats, Doc: "End of the region on each axis, relative to the extents."},
-		{Name: "roi_shape", Type: op.Ints, Doc: "Extent of the region on each axis."},
-		{Name: "rel_roi_shape", Type: op.Floats, Doc: "Extent of the region on each axis, relative to the extents of the array."},
+		{Name: "roi_start", Type: op.Ints, PerSample: true, Doc: "First element of the region on each axis; the default is 0. One number is for all axes."},
+		{Name: "rel_roi_start", Type: op.Floats, PerSample: true, Doc: "Start of the region on each axis, relative to the extents."},
+		{Name: "roi_end", Type: op.Ints, PerSample: true, Doc: "End of the region on each axis: the element after its last; the default is the extent."},
+		{Name: "rel_roi_end", Type: op.Floats, PerSample: true, Doc: "End of the region on each axis, relative to the extents."},
+		{Name: "roi_shape", Type: op.Ints, PerSample: true, Doc: "Extent of the region on each axis."},
+		{Name: "rel_roi_shape", Type: op.Floats, PerSample: true, Doc: "Extent of the region on each axis, relative to the extents of the array."},
 		{Name: "roi_axes", Type: op.Ints, Default: []int{}, Doc: "Axes of the region, in the order of its values; negative numbers count from the last axis; by default all axes."},
 		{Name: "out_of_bounds_policy", Type: op.String, Default: "error", Doc: `What a region outside the array is: "error", "pad" (filled with fill_value) or "trim_to_shape" (cut).`},
 		{Name: "fill_value", Type: op.Float, Default: 0.0, Doc: `What fills the outside of an array with "pad".`},
 	}
+}
+
+// regionBehind leaves a region that differs per sample to the operator slice behind the reader,
+// which reads whole arrays.
+func regionBehind(args map[string]op.Argument) (own map[string]op.Argument, operator string,
+	after func(spec tensor.Spec) map[string]op.Argument,
+) {
+	own, given := map[string]op.Argument{}, map[string]op.Argument{}
+	for name, a := range args {
+		switch name {
+		case "roi_start", "rel_roi_start", "roi_end", "rel_roi_end", "roi_shape", "rel_roi_shape":
+			given[strings.Replace(name, "roi_", "", 1)] = a
+		case "roi_axes":
+			given["axes"] = a
+		case "fill_value":
+			given["fill_values"] = a
+		case "out_of_bounds_policy":
+			given[name] = a
+		default:
+			own[name] = a
+		}
+	}
+	return own, "slice", func(spec tensor.Spec) map[string]op.Argument {
+		axes, _ := given["axes"].Const.([]int) //nolint:errcheck // slice says what is wrong with others
+		if _, ok := given["axes"]; !ok || axes != nil && len(axes) == 0 {
+			axes = make([]int, len(spec.Shape))
+			for i := range axes {
+				axes[i] = i
+			}
+			given["axes"] = op.Argument{Const: axes}
+		}
+		for _, name := range []string{"start", "end", "shape", "rel_start", "rel_end", "rel_shape"} {
+			if a, ok := given[name]; ok {
+				given[name] = op.Argument{Const: spread(a.Const, len(axes)), From: a.From}
+			}
+		}
+		return given
+	}
+}
+
+// spread makes a list of n numbers of one number.
+func spread(v any, n int) any {
+	switch v := v.(type) {
+	case int:
+		return slices.Repeat([]int{v}, n)
+	case float64:
+		return slices.Repeat([]float64{v}, n)
+	case []int:
+		if len(v) == 1 {
+			return slices.Repeat(v, n)
+		}
+	case []float64:
+		if len(v) == 1 {
+			return slices.Repeat(v, n)
+		}
+	}
+	return v
 }
 
 // region is the region that is read of each array.

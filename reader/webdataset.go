@@ -113,6 +113,7 @@ type archives struct {
 	index   *index.Index
 	ids     []int64          // of the samples with all components, if others are left out; nil: all
 	outputs map[string][]int // for each name of a component, the outputs that take it
+	few     []takers         // the same, for few names
 	widths  []int            // bytes of an element of each output
 	parts   sync.Pool        // of *parts
 }
@@ -145,7 +146,13 @@ func (w *archives) open(ctx context.Context, c *op.Config) error {
 		w.widths = append(w.widths, spec.DType.Size())
 	}
 	ext, exact := op.Get[[]string](c, "ext"), op.Get[bool](c, "case_sensitive_extensions")
-	w.outputs = outputsOf(ext, w.index.PartNames(), exact)
+	if w.outputs = outputsOf(ext, w.index.PartNames(), exact); len(w.outputs) <= fewNames {
+		for _, name := range w.index.PartNames() {
+			if list := w.outputs[name]; list != nil {
+				w.few = append(w.few, takers{name, list})
+			}
+		}
+	}
 	samples := w.index.Records()
 	behavior := strings.ToLower(op.Get[string](c, "missing_component_behavior"))
 	if behavior == missingSkip || behavior == missingError || c.Has("dtypes") {
@@ -166,6 +173,28 @@ func (w *archives) open(ctx context.Context, c *op.Config) error {
 				someNames(w.index.PartNames()))}
 	}
 	w.info = Info{Format: webdatasetName, Samples: samples, Fingerprint: h.Sum()}
+	return nil
+}
+
+// takers are the outputs that take the components of a name.
+type takers struct {
+	name    string
+	outputs []int
+}
+
+// fewNames is how many names are compared one after the other, which takes less time than a map.
+const fewNames = 8
+
+// taking returns the outputs that take the components of a name.
+func (w *archives) taking(name string) []int {
+	if len(w.outputs) > fewNames {
+		return w.outputs[name]
+	}
+	for i := range w.few {
+		if w.few[i].name == name { // mostly the same bytes, which are not compared
+			return w.few[i].outputs
+		}
+	}
 	return nil
 }
 
@@ -277,7 +306,7 @@ func (w *archives) choose(id int64, p *parts) error {
 	}
 	for i := range p.list {
 		name := p.list[i].Name
-		for _, o := range w.outputs[name] {
+		for _, o := range w.taking(name) {
 			switch at := p.chosen[o]; {
 			case at < 0:
 				p.chosen[o] = i

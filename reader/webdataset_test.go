@@ -374,3 +374,38 @@ func chanOf(n int, f func(i int) error) chan error {
 	}
 	return c
 }
+
+// Samples of many components, of which some differ in the case of their names only.
+func TestWebdatasetManyComponents(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.tar")
+	var names, ext []string
+	for i := range 40 {
+		ext = append(ext, fmt.Sprintf("c%d", i))
+		names = append(names, fmt.Sprintf("k/s.c%d", i))
+	}
+	pack(t, path, append(names, "k/s.C7", "k/t.C9")...)
+	for _, n := range []int{3, 40} {
+		for _, exact := range []bool{true, false} {
+			src, specs, err := openAs("readers.webdataset",
+				op.Args{"paths": path, "ext": ext[:n], "case_sensitive_extensions": exact})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := take(src, specs, 0, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for o := range n {
+				if string(got[0][o].Data) != names[o] {
+					t.Errorf("%d names: output %d is %q", n, o, got[0][o].Data)
+				}
+			}
+			if n == 40 && (string(got[1][9].Data) == "k/t.C9") == exact {
+				t.Errorf("case %t: %q", exact, got[1][9].Data)
+			}
+			if err := src.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

@@ -921,24 +921,23 @@ type ReadersNumpy struct {
 	// Paths of the files, in this order, instead of file_root.
 	Files []string `op:"files"`
 
-	// First element of the region on each axis; the default is 0. One number is for all axes. The region is the
-	// same for all samples: the operator slice takes one per sample.
-	RoiStart []int `op:"roi_start"`
+	// First element of the region on each axis; the default is 0. One number is for all axes.
+	RoiStart op.Arg[[]int] `op:"roi_start"`
 
 	// Start of the region on each axis, relative to the extents.
-	RelRoiStart []float64 `op:"rel_roi_start"`
+	RelRoiStart op.Arg[[]float64] `op:"rel_roi_start"`
 
 	// End of the region on each axis: the element after its last; the default is the extent.
-	RoiEnd []int `op:"roi_end"`
+	RoiEnd op.Arg[[]int] `op:"roi_end"`
 
 	// End of the region on each axis, relative to the extents.
-	RelRoiEnd []float64 `op:"rel_roi_end"`
+	RelRoiEnd op.Arg[[]float64] `op:"rel_roi_end"`
 
 	// Extent of the region on each axis.
-	RoiShape []int `op:"roi_shape"`
+	RoiShape op.Arg[[]int] `op:"roi_shape"`
 
 	// Extent of the region on each axis, relative to the extents of the array.
-	RelRoiShape []float64 `op:"rel_roi_shape"`
+	RelRoiShape op.Arg[[]float64] `op:"rel_roi_shape"`
 
 	// Axes of the region, in the order of its values; negative numbers count from the last axis; by default all
 	// axes. Default: .

@@ -14,12 +14,9 @@ import (
 
 const randomModule = "random"
 
-// dynamicPath is the file of a module's functions of dynamic mode, or "".
+// dynamicPath is the file of a module's functions of dynamic mode.
 func dynamicPath(module string) string {
-	switch module {
-	case "readers":
-		return ""
-	case randomModule:
+	if module == randomModule {
 		return filepath.Join("..", "..", "dynamic", "random", "random_gen.go")
 	}
 	return filepath.Join("..", "..", "dynamic", "fn", module+"_gen.go")

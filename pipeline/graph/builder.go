@@ -7,6 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader"
 )
 
 // Builder makes graphs. The zero Builder is ready. It is not safe for concurrent use.
@@ -53,6 +54,11 @@ func (b *Builder) Add(operator, name string, inputs []Edge, args map[string]op.A
 
 // AddSchema works like Add, for an operator that need not be registered.
 func (b *Builder) AddSchema(s *op.Schema, name string, inputs []Edge, args map[string]op.Argument) (*Node, error) {
+	if s.Reader {
+		if n, err := b.addBehind(s, name, args); n != nil || err != nil {
+			return n, err
+		}
+	}
 	var err error
 	n := &Node{Schema: s, Inputs: inputs, named: name != ""}
 	if n.Name, err = b.claim(s, name); err != nil {
@@ -90,6 +96,29 @@ func (b *Builder) AddSchema(s *op.Schema, name string, inputs []Edge, args map[s
 	}
 	b.append(n)
 	return n, nil
+}
+
+// addBehind appends a reader with arguments per sample, and the operator behind it that takes them,
+// which it returns. It returns nil for other readers.
+func (b *Builder) addBehind(s *op.Schema, name string, args map[string]op.Argument) (*Node, error) {
+	o, err := reader.Lookup(s)
+	perSample := false
+	for _, a := range args {
+		perSample = perSample || a.From != nil
+	}
+	if err != nil || o.Behind == nil || !perSample {
+		return nil, nil
+	}
+	own, operator, after := o.Behind(args)
+	n, err := b.AddSchema(s, name, nil, own)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := b.Add(operator, n.Name+"/"+operator, []Edge{{Node: n}}, after(n.Specs[0]))
+	if err == nil {
+		rest.behind = true
+	}
+	return rest, err
 }
 
 func (b *Builder) append(n *Node) {

@@ -29,6 +29,8 @@
 // all nodes are described.
 package graph
 
+import "slices"
+
 // Graph is a checked graph whose every node contributes to an output. It is
 // immutable.
 type Graph struct {
@@ -70,7 +72,11 @@ func (g *Graph) DepthFirst() (nodes []*Node, run int) {
 			return
 		}
 		seen[n.Index] = true
-		for _, e := range n.from() {
+		from := n.from()
+		if n.behind {
+			from = slices.Concat(n.Args, n.Inputs)
+		}
+		for _, e := range from {
 			visit(e.Node)
 		}
 		nodes = append(nodes, n)

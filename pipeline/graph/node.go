@@ -39,6 +39,7 @@ type Node struct {
 	guards   []guard       // of a builder's node: the samples that reach it
 	params   []string      // names of the parameters that Args belong to
 	named    bool          // the name was given
+	behind   bool          // takes the arguments per sample of the reader that is its input
 }
 
 // Edge is an output of a node, which other nodes take as input.

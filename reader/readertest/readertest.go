@@ -17,16 +17,20 @@ type Maker func(dir string, n int) (reader string, args op.Args, err error)
 var All = map[string]Maker{
 	"csv":              CSV,
 	"file":             Files,
+	"fits":             Fits,
 	"jsonl gzip":       GzipJSONL,
 	"jsonl zstd":       ZstdJSONL,
 	"jsonl":            JSONL,
 	"mxnet":            RecordIO,
 	"npz":              Npz,
+	"numpy":            Numpy,
 	"safetensors":      Safetensors,
+	"sequence":         Sequence,
 	"tfrecord indexed": IndexedTFRecords,
 	"tfrecord":         TFRecords,
 	"tokens array":     TokenArray,
 	"tokens":           Tokens,
+	"webdataset":       Webdataset,
 }
 
 // Files makes files in three folders.

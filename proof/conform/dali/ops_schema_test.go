@@ -71,23 +71,8 @@ var notInDALI = map[string]string{
 	"tfrecord_reader":  "as above",
 }
 
-const noPerSampleRegion = "readers read before operators compute; the operator slice takes a region per sample"
-
 // schemaDifferences are the arguments that differ from DALI's, with the reason.
 var schemaDifferences = map[string]string{
-	"readers.numpy.roi_start":     noPerSampleRegion,
-	"readers.numpy.roi_end":       noPerSampleRegion,
-	"readers.numpy.roi_shape":     noPerSampleRegion,
-	"readers.numpy.rel_roi_start": noPerSampleRegion,
-	"readers.numpy.rel_roi_end":   noPerSampleRegion,
-	"readers.numpy.rel_roi_shape": noPerSampleRegion,
-	"numpy_reader.roi_start":      noPerSampleRegion,
-	"numpy_reader.roi_end":        noPerSampleRegion,
-	"numpy_reader.roi_shape":      noPerSampleRegion,
-	"numpy_reader.rel_roi_start":  noPerSampleRegion,
-	"numpy_reader.rel_roi_end":    noPerSampleRegion,
-	"numpy_reader.rel_roi_shape":  noPerSampleRegion,
-
 	"water.freq_x": "DALI computes with pi/64, of which its documentation prints four digits",
 	"water.freq_y": "DALI computes with pi/64, of which its documentation prints four digits",
 }
