@@ -1,9 +1,11 @@
 package reader
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sort"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/arrayrecord"
@@ -137,6 +139,21 @@ func (r *arrayRecords) fetch(ctx context.Context, id int64, s int, dst *op.Block
 		}
 		record := c.Record(place)
 		copy(dst.Out(0, s, len(record)).Data, record)
+		return nil
+	}
+	if strings.Contains(f.Options, "uncompressed") {
+		// The chunk is read into the memory of the output, which becomes a part of it.
+		b := dst.Out(0, s, int(to-from)).Data
+		c, err := r.read(ctx, file, b, from, records, limit)
+		if err != nil {
+			return err
+		}
+		if record := c.Record(0); c.InPlace() {
+			dst.Alias(0, s, tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(record)}, Data: record})
+		} else { // the options do not tell the truth
+			record = bytes.Clone(record)
+			copy(dst.Out(0, s, len(record)).Data, record)
+		}
 		return nil
 	}
 	b := r.scratch.Get(int(to - from))

@@ -300,25 +300,38 @@ func (m *mdsSet) decode(sample []byte, s int, dst *op.Block, owned bool) error {
 	if err != nil {
 		return err
 	}
-	var axes [8]int
 	for i, at := range m.chosen {
-		column := &m.columns[at]
-		if owned && column.Plain() {
-			dst.Alias(i, s, tensor.Tensor{DType: tensor.Uint8, Shape: append(axes[:0], len(data[at])), Data: data[at]})
-			continue
+		column, datum := &m.columns[at], data[at]
+		switch {
+		case column.Plain() && owned:
+			dst.Alias(i, s, tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(datum)}, Data: datum})
+		case column.Plain():
+			copy(dst.Out(i, s, len(datum)).Data, datum)
+		case column.Size() >= 0: // Split checked it
+			copy(dst.Out(i, s, m.specs[i].Shape...).Data, datum)
+		default:
+			if err := m.decodeValue(column, datum, i, s, dst); err != nil {
+				return err
+			}
 		}
-		v, err := column.Decode(data[at], axes[:0])
-		if err != nil {
-			return err
-		}
-		if v.DType != m.specs[i].DType || len(v.Shape) != len(m.specs[i].Shape) {
-			return &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("column %q", column.Name),
-				Want: fmt.Sprintf("%s with %d axes, as in the first sample", m.specs[i].DType,
-					len(m.specs[i].Shape)),
-				Got:    fmt.Sprintf("%s%v", v.DType, v.Shape),
-				Remedy: "write the column with one type and number of axes, such as ndarray:float32"}
-		}
-		copy(dst.Out(i, s, v.Shape...).Data, v.Data)
 	}
+	return nil
+}
+
+// decodeValue puts a value that has its own type or shape into an output.
+func (m *mdsSet) decodeValue(column *mds.Column, datum []byte, i, s int, dst *op.Block) error {
+	var axes [8]int
+	v, err := column.Decode(datum, axes[:0])
+	if err != nil {
+		return err
+	}
+	if v.DType != m.specs[i].DType || len(v.Shape) != len(m.specs[i].Shape) {
+		return &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("column %q", column.Name),
+			Want: fmt.Sprintf("%s with %d axes, as in the first sample", m.specs[i].DType,
+				len(m.specs[i].Shape)),
+			Got:    fmt.Sprintf("%s%v", v.DType, v.Shape),
+			Remedy: "write the column with one type and number of axes, such as ndarray:float32"}
+	}
+	copy(dst.Out(i, s, v.Shape...).Data, v.Data)
 	return nil
 }

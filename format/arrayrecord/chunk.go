@@ -16,12 +16,16 @@ import (
 
 // Chunk is a decoded chunk.
 type Chunk struct {
-	data []byte
-	ends []int
+	data    []byte
+	ends    []int
+	inPlace bool
 }
 
 // Len returns the number of records.
 func (c *Chunk) Len() int { return len(c.ends) }
+
+// InPlace reports whether the records are part of the bytes that were decoded.
+func (c *Chunk) InPlace() bool { return c.inPlace }
 
 // Size returns the bytes that the chunk takes in memory.
 func (c *Chunk) Size() int64 { return int64(cap(c.data)) + 8*int64(cap(c.ends)) }
@@ -89,7 +93,7 @@ func decodeSimple(h header, data []byte) (*Chunk, error) {
 	if h.records > int64(len(sizes)) {
 		return nil, corrupt(fmt.Sprintf("the sizes of %d records", h.records), fmt.Sprintf("%d bytes", len(sizes)))
 	}
-	c := &Chunk{ends: make([]int, h.records)}
+	c := &Chunk{ends: make([]int, h.records), inPlace: compression == none}
 	var end uint64
 	for i := range c.ends {
 		var n uint64

@@ -2,6 +2,7 @@ package arrayrecord
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -10,7 +11,8 @@ import (
 // Writer writes an ArrayRecord file of simple chunks without compression.
 type Writer struct {
 	w       io.Writer
-	group   int
+	group   int // 0 after Close
+	size    int // of a group
 	at      int64
 	records int64
 	chunks  [][3]uint64 // offset, decoded size and number of records
@@ -22,7 +24,7 @@ type Writer struct {
 
 // NewWriter returns a Writer that puts group records into a chunk. The caller must Close it.
 func NewWriter(w io.Writer, group int) *Writer {
-	o := &Writer{w: w, group: max(1, group)}
+	o := &Writer{w: w, group: max(1, group), size: max(1, group)}
 	o.chunk(signature, 0, 0, nil)
 	return o
 }
@@ -111,7 +113,8 @@ func (o *Writer) Close() error {
 	add := func(record []byte) {
 		sizes, values = binary.AppendUvarint(sizes, uint64(len(record))), append(values, record...)
 	}
-	add(appendBytes(nil, 1, appendNumbers(nil, 1, uint64(len(o.chunks)), uint64(o.records))))
+	options := fmt.Sprintf("group_size:%d,uncompressed", o.size)
+	add(appendBytes(nil, 1, appendBytes(appendNumbers(nil, 1, uint64(len(o.chunks)), uint64(o.records)), 4, []byte(options))))
 	for _, c := range o.chunks {
 		add(appendNumbers(nil, c[0], c[1], c[2]))
 	}

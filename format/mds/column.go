@@ -20,6 +20,7 @@ type Column struct {
 	kind  kind
 	dtype tensor.DType // Invalid if each value has its own
 	shape tensor.Shape // nil if each value has its own
+	size  int          // bytes of a value, or -1
 }
 
 // kind says how the bytes of a value are read.
@@ -67,6 +68,14 @@ const maxAxes = 63
 // ParseColumn returns the column of a name and an encoding. Fails with errs.Unsupported for an
 // unknown encoding.
 func ParseColumn(name, encoding string) (Column, error) {
+	c, err := parseColumn(name, encoding)
+	if c.size = -1; err == nil && c.shape != nil && c.dtype != tensor.Invalid {
+		c.size, err = c.shape.Bytes(c.dtype)
+	}
+	return c, err
+}
+
+func parseColumn(name, encoding string) (Column, error) {
 	c := Column{Name: name, Encoding: encoding}
 	base, parameters, given := strings.Cut(encoding, ":")
 	e, ok := encodings[base]
@@ -120,13 +129,7 @@ func (c *Column) parseArray(parameters string) error {
 func (c Column) Equal(d Column) bool { return c.Name == d.Name && c.Encoding == d.Encoding }
 
 // Size returns the bytes of a value, or -1 if values differ.
-func (c Column) Size() int {
-	if c.shape == nil || c.dtype == tensor.Invalid {
-		return -1
-	}
-	n, _ := c.shape.Bytes(c.dtype) // checked when the column was made
-	return n
-}
+func (c *Column) Size() int { return c.size }
 
 // Spec returns what Decode returns: its dtype is Invalid, or its shape is nil, where each value has
 // its own. Fails with errs.Unsupported for values that are not arrays, such as pickled objects.
@@ -151,7 +154,7 @@ func (c Column) Spec() (tensor.Spec, error) {
 }
 
 // Plain reports whether values are bytes as they are.
-func (c Column) Plain() bool { return c.kind == plain }
+func (c *Column) Plain() bool { return c.kind == plain }
 
 // Decode returns the value that datum encodes. Its data is part of datum, except for numbers in
 // text. It appends the shape to shape. Fails with errs.Corrupt for bytes that are not of the

@@ -39,7 +39,7 @@ func ExportedLimits() map[string]int {
 		"dynamic/random":                  35,
 		"dynamic/readers":                 51,
 		"errs":                            26,
-		"format/arrayrecord":              15,
+		"format/arrayrecord":              16,
 		"format/arrowipc":                 23,
 		"format/caffe":                    11,
 		"format/coco":                     21,
