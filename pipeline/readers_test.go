@@ -12,8 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/pipeline"
+	_ "github.com/bivouac-ml/bivouac/reader/parquet" // readers.parquet
+	"github.com/bivouac-ml/bivouac/reader/parquet/parquettest"
 	"github.com/bivouac-ml/bivouac/reader/readertest"
 )
+
+// makers returns a Maker for each reader, with the readers that programs import by name.
+func makers() map[string]readertest.Maker {
+	all := maps.Clone(readertest.All)
+	all["parquet"] = parquettest.Parquet
+	return all
+}
 
 // Every reader keeps the laws of a position: whatever the number of ranks, goroutines and batches
 // read ahead, and however often the run is interrupted, the samples are those of one rank that is
@@ -21,9 +30,10 @@ import (
 func TestReadersKeepTheLaws(t *testing.T) {
 	const samples, batch, epochs = 53, 8, 2
 	worlds := []int{1, 3, 2, 8, 5, 4, 7, 6}
-	for _, name := range slices.Sorted(maps.Keys(readertest.All)) {
+	all := makers()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
-			reader, args, err := readertest.All[name](t.TempDir(), samples)
+			reader, args, err := all[name](t.TempDir(), samples)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,8 +87,9 @@ func TestReadersKeepTheLaws(t *testing.T) {
 
 // A reader whose context ends returns soon, with an error that says so, and then goes on.
 func TestReadersCanBeCancelled(t *testing.T) {
-	for _, name := range slices.Sorted(maps.Keys(readertest.All)) {
-		reader, args, err := readertest.All[name](t.TempDir(), 5)
+	all := makers()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		reader, args, err := all[name](t.TempDir(), 5)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package arrow
+package arrow_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader/readertest"
 )
+
+const name = "readers.arrow"
 
 // pyarrowFile was written by pyarrow with 40 rows; proof/interop/testdata says how.
 const pyarrowFile = "../../proof/interop/testdata/datafiles/0005/data.arrow"

@@ -7,10 +7,11 @@ import (
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/op"
+	_ "github.com/bivouac-ml/bivouac/reader/arrow" // readers.arrow
 )
 
 // Arrow makes a data set of n rows in dir: a number, a text and a list of numbers, in a stream with
-// 5 rows a batch. The program must import package reader/arrow.
+// 5 rows a batch.
 func Arrow(dir string, n int) (name string, args op.Args, err error) {
 	texts := make([][]byte, n)
 	for i := range texts {

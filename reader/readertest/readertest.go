@@ -1,4 +1,4 @@
-// Package readertest makes small data sets for the tests of all readers.
+// Package readertest makes small data sets for the tests of all readers, and reads them.
 package readertest
 
 import (
@@ -15,12 +15,20 @@ type Maker func(dir string, n int) (reader string, args op.Args, err error)
 
 // All has a Maker for each reader and each form of data that it reads in another way.
 var All = map[string]Maker{
+	"array_record":     ArrayRecord,
+	"arrow":            Arrow,
+	"caffe":            Caffe,
+	"caffe2":           Caffe2,
+	"coco":             COCO,
+	"coco masks":       COCOMasks,
+	"nemo_asr":         Nemo,
 	"csv":              CSV,
 	"file":             Files,
 	"fits":             Fits,
 	"jsonl gzip":       GzipJSONL,
 	"jsonl zstd":       ZstdJSONL,
 	"jsonl":            JSONL,
+	"mds":              MDS,
 	"mxnet":            RecordIO,
 	"npz":              Npz,
 	"numpy":            Numpy,
