@@ -130,7 +130,7 @@ func (o *Writer) Close() error {
 // appendNumbers appends numbers as the fields 1, 2, … of a protocol buffer.
 func appendNumbers(b []byte, list ...uint64) []byte {
 	for i, v := range list {
-		b = binary.AppendUvarint(append(b, byte(i+1)<<3|wireVarint), v)
+		b = binary.AppendUvarint(append(b, byte(i+1)<<3), v) // a number has wire type 0
 	}
 	return b
 }

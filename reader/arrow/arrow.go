@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"sort"
+	"sync"
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -51,6 +52,7 @@ type source struct {
 	specs   []tensor.Spec
 	fill    *columns.Fill // what nulls become; nil if they are refused
 	buffers *cache.Cache[place, []byte]
+	values  sync.Map // what each part of a dictionary has for the field of its values
 }
 
 // place is where a buffer begins.

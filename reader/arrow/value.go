@@ -343,12 +343,17 @@ func (v *view) lookUp(c *column, at int64) error {
 	left := index
 	for _, part := range v.parts[c.leaf.Dictionary] {
 		if left >= 0 && left < part.Rows {
-			places, err := part.Places([]*arrowipc.Field{c.leaf.Values})
-			if err != nil {
-				return errs.Wrap("", fmt.Sprintf("column %q: its dictionary", c.name), err)
-			}
 			inner := *v
-			inner.batch, inner.places = part, places
+			inner.batch = part
+			if known, ok := v.s.values.Load(part); ok {
+				inner.places = known.(map[*arrowipc.Field]arrowipc.Place)
+			} else {
+				var err error
+				if inner.places, err = part.Places([]*arrowipc.Field{c.leaf.Values}); err != nil {
+					return errs.Wrap("", fmt.Sprintf("column %q: its dictionary", c.name), err)
+				}
+				v.s.values.Store(part, inner.places)
+			}
 			return inner.read(c.values, left)
 		}
 		left -= part.Rows

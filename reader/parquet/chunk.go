@@ -22,7 +22,6 @@ type file struct {
 	*parquet.File
 	columns []*column
 	chosen  []*column
-	first   int64 // its first row
 	groups  []int64
 }
 
