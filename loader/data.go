@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -47,6 +48,7 @@ type Data struct {
 	lengths *order.Lengths
 	samples int64
 	print   string
+	closed  atomic.Bool
 }
 
 // openSource is an open source.
@@ -255,13 +257,15 @@ func (d *Data) FingerprintOf(n int64) string {
 	return d.print + ", unknown before"
 }
 
-// Close closes all sources.
+// Close closes all sources. Another Close does nothing.
 func (d *Data) Close() error {
+	if d.closed.Swap(true) {
+		return nil
+	}
 	var list []error
 	for _, s := range d.sources {
 		list = append(list, s.data.Close())
 	}
-	d.sources = nil
 	return errors.Join(list...)
 }
 

@@ -71,8 +71,9 @@ type dataPack struct {
 
 var sourceNames = []string{"name", "path", "reader", "args", "weight", "shuffle_window", "text", "lengths", "fields"}
 
-var dataNames = append([]string{"sources", "phases", "when_exhausted", "tokenize", "pack"},
-	slices.Concat(sourceNames[1:], configNames)...)
+var dataNames = slices.Concat([]string{"sources", "path", "reader", "args", "text", "lengths", "fields",
+	"shuffle_window", "phases",
+	"when_exhausted", "tokenize", "pack"}, configNames)
 
 // readDataFile reads a data.yaml.
 func readDataFile(path string, inspect bool) (*dataFile, error) {

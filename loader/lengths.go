@@ -143,8 +143,9 @@ func (s *openSource) count(ctx context.Context, field, column int, o OpenOptions
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	const chunk = 64
-	var next, done atomic.Int64
+	var next atomic.Int64
 	var mu sync.Mutex
+	var done int64
 	var group sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() {
@@ -162,11 +163,11 @@ func (s *openSource) count(ctx context.Context, field, column int, o OpenOptions
 					}
 					list[id] = n
 				}
-				if n := done.Add(to - from); o.Progress != nil {
-					mu.Lock()
-					o.Progress("lengths of "+s.name, n, int64(len(list)))
-					mu.Unlock()
+				mu.Lock()
+				if done += to - from; o.Progress != nil {
+					o.Progress("lengths of "+s.name, done, int64(len(list)))
 				}
+				mu.Unlock()
 			}
 		})
 	}
