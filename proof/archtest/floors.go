@@ -66,7 +66,7 @@ func Module() Rules {
 				{Packages: "reader/internal/columns", Beside: []string{"op", "reader/internal/loaderargs"}},
 				{Packages: "reader/parquet/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/unpack", "reader/internal/...", "reader/parquet"}, Modules: []string{"github.com/parquet-go/parquet-go"}},
 				{Packages: "reader/readertest", Beside: []string{"op", "reader", "reader/index", "reader/arrow"}},
-				{Packages: "reader/tokenizer", Beside: []string{"reader", "reader/shards"}, Modules: []string{"golang.org/x/text"}},
+				{Packages: "reader/tokenizer", Beside: []string{"reader", "reader/shards"}, Modules: []string{"github.com/clipperhouse/uax29/v2", "golang.org/x/text"}},
 				{Packages: "dynamic/internal/fields", Beside: []string{"op"}},
 				{Packages: "pipeline/graph", Beside: []string{"op", "reader"}},
 				{Packages: "pipeline/exec", Beside: []string{"op", "op/...", "reader", "pipeline/graph", "internal/flow"}, Modules: []string{"golang.org/x/sys"}},

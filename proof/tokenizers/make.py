@@ -184,6 +184,28 @@ def unigram(byte_fallback):
     return make
 
 
+def t5(text):
+    """Makes a tokenizer as T5 has it, with the character map of sentencepiece."""
+    import os
+    import tempfile
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "t")
+        with open(path, "w") as f:
+            f.writelines("words of a small text\n" for _ in range(10))
+        sentencepiece.SentencePieceTrainer.train(input=path, model_prefix=path, vocab_size=100, hard_vocab_limit=False, minloglevel=2)
+        model = sentencepiece_model_pb2.ModelProto()
+        model.ParseFromString(open(path + ".model", "rb").read())
+    t = Tokenizer(models.Unigram())
+    t.normalizer = normalizers.Sequence([normalizers.Precompiled(model.normalizer_spec.precompiled_charsmap),
+                                         normalizers.Strip(left=False, right=True), normalizers.Replace(Regex(" {2,}"), "▁")])
+    t.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="first", split=True)
+    t.train_from_iterator(text, trainers.UnigramTrainer(vocab_size=SIZE, special_tokens=["<pad>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False))
+    t.post_processor = processors.TemplateProcessing(single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)])
+    return t
+
+
 def pieces(text):
     t = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))
     t.normalizer = normalizers.Sequence([normalizers.Strip(), normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase()])
@@ -230,6 +252,7 @@ MAKERS = {
     "bert-accents": wordpiece(False, True),
     "unigram": unigram(False),
     "unigram-bytes": unigram(True),
+    "t5": t5,
     "pieces": pieces,
     "behaviours": behaviours,
     "word-level": word_level,

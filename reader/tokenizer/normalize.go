@@ -180,6 +180,7 @@ func parseNormalizer(raw json.RawMessage) (normalizer, error) {
 		HandleChineseChars *bool             `json:"handle_chinese_chars"`
 		StripAccents       *bool             `json:"strip_accents"`
 		Lowercase          *bool             `json:"lowercase"`
+		Charsmap           string            `json:"precompiled_charsmap"`
 	}
 	if err := decode(raw, &c, "normalizer "+kind); err != nil {
 		return nil, err
@@ -210,6 +211,12 @@ func parseNormalizer(raw json.RawMessage) (normalizer, error) {
 		return prepend{*c.Prepend}, nil
 	case "ByteLevel":
 		return bytes2{}, nil
+	case "Precompiled":
+		m, err := parseCharsmap(c.Charsmap)
+		if err != nil {
+			return nil, err
+		}
+		return m, nil
 	case "BertNormalizer":
 		if c.CleanText == nil || c.HandleChineseChars == nil || c.Lowercase == nil {
 			return nil, lacks("clean_text, handle_chinese_chars and lowercase")

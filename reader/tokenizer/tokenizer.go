@@ -9,7 +9,7 @@
 //	text ── added tokens cut out ── normalizer ── added tokens ── pre-tokenizer ── model ── post-processor
 //
 //	normalizers      NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Replace, Prepend, ByteLevel,
-//	                 BertNormalizer, Sequence
+//	                 BertNormalizer, Precompiled, Sequence
 //	pre-tokenizers   ByteLevel, Split, Whitespace, WhitespaceSplit, BertPreTokenizer, Metaspace, Digits,
 //	                 Punctuation, CharDelimiterSplit, Sequence
 //	models           BPE (without dropout), WordPiece, WordLevel, Unigram

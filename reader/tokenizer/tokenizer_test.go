@@ -130,7 +130,7 @@ func TestUnknownIsRefused(t *testing.T) {
 	for _, c := range []struct{ old, by, want string }{
 		{`"version":"1.0"`, `"version":"2.0"`, "version"},
 		{`"padding":null`, `"padding":{"strategy":"BatchLongest"}`, "padding"},
-		{`"normalizer":null`, `"normalizer":{"type":"Precompiled","precompiled_charsmap":"AA=="}`, "Precompiled"},
+		{`"normalizer":null`, `"normalizer":{"type":"Precompiled","precompiled_charsmap":"AA=="}`, "a trie and texts"},
 		{`"normalizer":null`, `"normalizer":{"type":"Sequence","normalizers":[{"type":"Nmt"}]}`, "Nmt"},
 		{`"normalizer":null`, `"normalizer":{"type":"NFC","more":1}`, "more"},
 		{`"normalizer":null`, `"normalizer":{"type":"Replace","pattern":{"Regex":"^a"},"content":""}`, "an anchor"},
