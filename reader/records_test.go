@@ -394,8 +394,8 @@ func TestRecordsFail(t *testing.T) {
 	defer source.Close()
 	got := values(t, source, specs, all(source)...)
 	for i, want := range []string{
-		"", `feature "label": mismatch: want values of type int64, got float32`, `feature "label": mismatch: want 1 values, for shape [1], got 2`,
-		`feature "label": mismatch: want 1 values, for shape [1], got 0`, `feature "text": mismatch: want 1 value`, `feature "rows": mismatch: want a multiple of 2 values, for shape [2], got 3`,
+		"", `feature "label": mismatch: want values of type int64, got float32`, `feature "label": mismatch: want shape [1], number of values 1, got 2`,
+		`feature "label": mismatch: want shape [1], number of values 1, got 0`, `feature "text": mismatch: want 1 value`, `feature "rows": mismatch: want a multiple of 2 values, for shape [2], got 3`,
 		`feature "text": mismatch: want values of type bytes, got int64`, "byte 1 of the message: corrupt", "",
 	} {
 		if (want == "") == strings.HasPrefix(got[i], "error") || !strings.Contains(got[i], want) {

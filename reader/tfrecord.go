@@ -299,7 +299,7 @@ func (t *tfrecords) value(i, s int, dst *op.Block, w *exampleReader) error {
 		out, n = dst.Out(i, s, f.Shape...), 0
 	case f.Fixed && n != inner:
 		return &errs.Error{Kind: errs.Mismatch,
-			Want: fmt.Sprintf("%d values, for shape %v", inner, tensor.Shape(f.Shape)), Got: fmt.Sprint(n)}
+			Want: fmt.Sprintf("shape %v, number of values %d", tensor.Shape(f.Shape), inner), Got: fmt.Sprint(n)}
 	case f.Fixed:
 		out = dst.Out(i, s, f.Shape...)
 	case len(f.Shape) == 0:
