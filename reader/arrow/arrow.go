@@ -154,6 +154,9 @@ func (s *source) add(ctx context.Context, c *op.Config, i int, h *state.Hasher) 
 	for j, b := range f.Batches {
 		h.Int(b.Rows)
 		if b.Rows == 0 {
+			if _, err := b.Places(f.Schema.Fields); err != nil {
+				return errs.Wrap(name, fmt.Sprintf("%s: record batch %d", s.set.Path(i), j), err)
+			}
 			continue
 		}
 		s.batches = append(s.batches, batch{Batch: b, file: i, number: j, first: s.info.Samples,

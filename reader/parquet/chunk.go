@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -70,6 +71,11 @@ func openFile(r io.ReaderAt, size int64) (f *file, err error) {
 	m := f.Metadata()
 	if f.columns, err = columnsOf(m.Schema); err != nil {
 		return nil, err
+	}
+	if text, ok := f.Lookup("ARROW:schema"); ok { // which pyarrow writes and checks
+		if _, err := base64.StdEncoding.DecodeString(text); err != nil {
+			return nil, errs.Wrap("", "ARROW:schema in the footer", wrapped(err))
+		}
 	}
 	rows := int64(0)
 	for i := range m.RowGroups {

@@ -325,7 +325,8 @@ func (d *decoder) dense(page parquet.Page) (data []byte, from, to []uint32, n in
 	switch {
 	case dictionary != nil:
 		indexes := raw.Int32()
-		if n < 0 || n > len(indexes) {
+		// Indexes come in groups of 8, of which the last may not be full.
+		if n < 0 || n > len(indexes) || n+8 <= len(indexes) {
 			return nil, nil, nil, 0, corrupt(fmt.Sprintf("%d indexes", n), fmt.Sprint(len(indexes)))
 		}
 		return d.lookUp(dictionary, indexes[:n])
@@ -334,7 +335,7 @@ func (d *decoder) dense(page parquet.Page) (data []byte, from, to []uint32, n in
 		if n <= 0 {
 			return nil, nil, nil, 0, nil
 		}
-		if len(offsets) < n+1 {
+		if len(offsets) != n+1 {
 			return nil, nil, nil, 0, corrupt(fmt.Sprintf("%d strings", n), fmt.Sprint(len(offsets)-1))
 		}
 		for i, at := range offsets[:n+1] {
@@ -386,7 +387,7 @@ func (c *column) convert(b []byte, n int) ([]byte, error) {
 	if c.stored == format.Boolean {
 		need = (n + 7) / 8
 	}
-	if n < 0 || need > len(b) {
+	if n < 0 || need > len(b) || need < len(b) && c.stored != format.Boolean {
 		return nil, corrupt(fmt.Sprintf("%d bytes of %d values", need, n), fmt.Sprint(len(b)))
 	}
 	b = b[:need]

@@ -23,6 +23,12 @@ func arrayRecordFamily(top *suite.Object) func(context.Context, *suite.Report, *
 	return func(ctx context.Context, r *suite.Report, o *suite.Object, content []byte) {
 		want := want
 		o.Str("options")
+		if o.Has("error") {
+			if f, err := arrayrecord.Open(bytes.NewReader(content), int64(len(content))); err == nil {
+				r.Fail("read %d records, want it refused: %v", f.Records, o.Get("error"))
+			}
+			return
+		}
 		records := o.Integer("num_records")
 		if records == 0 {
 			want = nil
