@@ -90,7 +90,7 @@ func checkWebdataset(c *op.Config) error {
 		return c.Invalid("missing_component_behavior", "empty, skip or error", strconv.Quote(b),
 			op.Nearest(b, []string{missingEmpty, missingSkip, missingError}))
 	}
-	return loaderargs.Check(c)
+	return loaderargs.CheckContainer(c)
 }
 
 // webdatasetSpecs returns the specs of the outputs.
@@ -172,8 +172,24 @@ func (w *archives) open(ctx context.Context, c *op.Config) error {
 			Got: fmt.Sprintf("none among %d samples with the components %s", w.index.Records(),
 				someNames(w.index.PartNames()))}
 	}
-	w.info = Info{Format: webdatasetName, Samples: samples, Fingerprint: h.Sum()}
+	w.info = Info{Format: webdatasetName, Samples: samples, Files: w.counts(), Fingerprint: h.Sum()}
 	return nil
+}
+
+// counts returns the number of samples of each archive.
+func (w *archives) counts() []int64 {
+	counts := make([]int64, w.set.Len())
+	rest := w.ids
+	for i := range counts {
+		from, to := w.index.In(i)
+		if w.ids == nil {
+			counts[i] = to - from
+			continue
+		}
+		n, _ := slices.BinarySearch(rest, to)
+		counts[i], rest = int64(n), rest[n:]
+	}
+	return counts
 }
 
 // takers are the outputs that take the components of a name.

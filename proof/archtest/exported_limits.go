@@ -92,8 +92,6 @@ func ExportedLimits() map[string]int {
 		"reader/parquet":                  0,
 		"reader/parquet/parquettest":      3,
 		"reader/tokenizer":                5,
-		"reader/readertest":               12,
-		"reader/shards":                   14,
 		"record":                          5,
 		"rng":                             39,
 		"rng/libstdcxx":                   62,
