@@ -132,7 +132,9 @@ func compose(list []rune) []rune {
 
 // normalForm returns a text in a form of Unicode.
 func normalForm(s string, compatible, composes bool) string {
-	if isASCII(s) {
+	// A text that is normal in a newer version of Unicode is normal in the older one, too: a character
+	// that the older one lacks has no decomposition and no class there.
+	if isASCII(s) || formOf(compatible, composes).IsNormalString(s) {
 		return s
 	}
 	list := decompose(make([]rune, 0, len(s)), s, compatible)
@@ -140,6 +142,18 @@ func normalForm(s string, compatible, composes bool) string {
 		list = compose(list)
 	}
 	return string(list)
+}
+
+func formOf(compatible, composes bool) norm.Form {
+	switch {
+	case compatible && composes:
+		return norm.NFKC
+	case compatible:
+		return norm.NFKD
+	case composes:
+		return norm.NFC
+	}
+	return norm.NFD
 }
 
 func isASCII(s string) bool {

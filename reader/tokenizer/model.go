@@ -445,7 +445,8 @@ func (c *modelJSON) unigram() (model, error) {
 	least := math.Inf(1)
 	for id, pair := range list {
 		var token string
-		if json.Unmarshal(pair[0], &token) != nil || json.Unmarshal(pair[1], &m.scores[id]) != nil {
+		score, ok := rustFloat(string(pair[1]))
+		if m.scores[id] = score; !ok || json.Unmarshal(pair[0], &token) != nil {
 			return nil, lacking(fmt.Sprintf("vocab of the model, token %d", id), "a text and a score")
 		}
 		if token == "" {

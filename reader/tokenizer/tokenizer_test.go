@@ -5,9 +5,12 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -264,6 +267,39 @@ func TestEndlessSearch(t *testing.T) {
 	}
 	if ids, err := k.Encode([]byte("b"), nil); err != nil || len(ids) != 3 {
 		t.Error(ids, err)
+	}
+}
+
+// Scores are read as the tokenizers of Hugging Face read them: the digits are rounded, and then the
+// quotient.
+func TestScores(t *testing.T) {
+	for text, want := range map[string]float64{"0": 0, "-1.5": -1.5, "2.5e2": 250, "1E-2": 0.01, "0.1": 0.1, "-0.0": 0,
+		"1e-400":             0,
+		"9007199254740993.0": 9007199254740994, "-7.5e-310": -7.5e-310, "18446744073709551616": 18446744073709551610,
+		"-9.123456789012345678901": -9.123456789012345678} {
+		if got, ok := rustFloat(text); !ok || got != want {
+			t.Errorf("%s: want %v, got %v", text, want, got)
+		}
+	}
+	for _, text := range []string{"", "null", `"1"`, "1e400", "1e309", "x"} {
+		if got, ok := rustFloat(text); ok {
+			t.Errorf("%s is %v", text, got)
+		}
+	}
+	differ := 0
+	for i := range 1000 {
+		text := fmt.Sprintf("-1%d.%015d", i%10, uint64(i)*7919*104729*31%1e15)
+		near, err := strconv.ParseFloat(text, 64)
+		got, ok := rustFloat(text)
+		if err != nil || !ok || math.Abs(got-near) > 4e-15 {
+			t.Errorf("%s: %v, near %v", text, got, near)
+		}
+		if got != near {
+			differ++
+		}
+	}
+	if differ == 0 {
+		t.Error("all numbers are rounded once")
 	}
 }
 
