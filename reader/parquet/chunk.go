@@ -84,6 +84,12 @@ func openFile(r io.ReaderAt, size int64) (f *file, err error) {
 			return nil, corrupt(fmt.Sprintf("row group %d with %d columns", i, len(f.columns)),
 				fmt.Sprintf("%d columns of %d rows", len(g.Columns), g.NumRows))
 		}
+		for k, c := range f.columns {
+			if got := g.Columns[k].MetaData.Type; got != c.stored {
+				return nil, errs.Wrap("", fmt.Sprintf("column %q of row group %d", c.name, i),
+					corrupt("type "+c.stored.String()+", as in the schema", got.String()))
+			}
+		}
 		f.groups = append(f.groups, rows)
 		rows += g.NumRows
 	}
