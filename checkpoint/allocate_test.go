@@ -92,7 +92,8 @@ func TestAllocateFails(t *testing.T) {
 
 // TestFinal checks that the parts that a load calls final are final: they have the bytes of the
 // array, do not overlap, and the load neither reads nor writes them afterwards. Arrays, boxes and
-// casts in all layouts, an archive of numpy, which has one checksum for an array, and what torch wrote.
+// casts in all layouts, an archive of numpy, which has one checksum for an array, and files of
+// torch.
 func TestFinal(t *testing.T) {
 	row := 1 << 20
 	if testing.Short() { // bytes are looked at one by one, which the race detector makes slow

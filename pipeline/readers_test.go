@@ -25,8 +25,8 @@ func makers() map[string]readertest.Maker {
 }
 
 // Every reader keeps the laws of a position: whatever the number of ranks, goroutines and batches
-// read ahead, and however often the run is interrupted, the samples are those of one rank that is
-// never interrupted. The number of ranks changes with each interruption.
+// read ahead, and however often the run is interrupted, one rank that is never interrupted delivers
+// the same samples. The number of ranks changes with each interruption.
 func TestReadersKeepTheLaws(t *testing.T) {
 	const samples, batch, epochs = 53, 8, 2
 	worlds := []int{1, 3, 2, 8, 5, 4, 7, 6}

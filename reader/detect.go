@@ -96,7 +96,8 @@ func Detect(ctx context.Context, paths []string) (name string, args op.Args, err
 		}
 		if i > 0 && f.Reader != found.Reader {
 			return "", nil, &errs.Error{Kind: errs.Mismatch, Op: "reader.Detect", Subject: path,
-				Want: "a file for " + found.Reader + ", as " + files[0], Got: "one for " + f.Reader, Remedy: "make two data sets of them"}
+				Want: "a file for " + found.Reader + ", as " + files[0], Got: "one for " + f.Reader,
+				Remedy: "make two data sets of them"}
 		}
 		found = f
 	}

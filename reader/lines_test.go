@@ -483,7 +483,8 @@ func BenchmarkJSONL(b *testing.B) {
 	for i := range 50_000 {
 		fmt.Fprintf(&text, `{"id":%d,"text":"%s","meta":{"url":"https://example.org/%d","score":0.%d}}`+"\n", i, filler, i, i)
 	}
-	src := must(b, "readers.jsonl", op.Args{"path": putText(b, b.TempDir(), "x.jsonl", text.String()), "fields": []string{"text", "meta.score"}})
+	src := must(b, "readers.jsonl", op.Args{"path": putText(b, b.TempDir(), "x.jsonl", text.String()),
+		"fields": []string{"text", "meta.score"}})
 	var block op.Block
 	var local any
 	x := block.Binding()

@@ -200,7 +200,8 @@ func begins(ctx context.Context, set *shards.Set, i int, r index.Record) error {
 	var header [tfrecord.HeaderSize]byte
 	if r.Length < tfrecord.HeaderSize+tfrecord.FooterSize {
 		return &errs.Error{Kind: errs.Mismatch,
-			Want: fmt.Sprintf("records of at least %d bytes", tfrecord.HeaderSize+tfrecord.FooterSize), Got: fmt.Sprint(r.Length)}
+			Want: fmt.Sprintf("records of at least %d bytes", tfrecord.HeaderSize+tfrecord.FooterSize),
+			Got:  fmt.Sprint(r.Length)}
 	}
 	if err := set.ReadAt(ctx, i, header[:], r.Offset); err != nil {
 		return err

@@ -114,7 +114,8 @@ func (o *Writer) Close() error {
 		sizes, values = binary.AppendUvarint(sizes, uint64(len(record))), append(values, record...)
 	}
 	options := fmt.Sprintf("group_size:%d,uncompressed", o.size)
-	add(appendBytes(nil, 1, appendBytes(appendNumbers(nil, 1, uint64(len(o.chunks)), uint64(o.records)), 4, []byte(options))))
+	counts := appendNumbers(nil, 1, uint64(len(o.chunks)), uint64(o.records))
+	add(appendBytes(nil, 1, appendBytes(counts, 4, []byte(options))))
 	for _, c := range o.chunks {
 		add(appendNumbers(nil, c[0], c[1], c[2]))
 	}

@@ -85,7 +85,8 @@ func CheckContainer(c *op.Config) error {
 
 // CacheBytes is the argument of readers that keep what they decoded for other samples.
 var CacheBytes = op.Parameter{Name: "cache_bytes", Type: op.Int, Default: 256 << 20, Tuning: true,
-	Doc: "Memory for parts of files that were decoded and hold other samples too; the part that was decoded last always stays."}
+	Doc: "Memory for parts of files that were decoded and hold other samples too; the part that was " +
+		"decoded last always stays."}
 
 // CheckPaths works like Check, and checks that a list of paths is not empty.
 func CheckPaths(c *op.Config, name string) error {
