@@ -57,6 +57,9 @@ func isPath(p *op.Parameter) bool {
 
 // argument returns the value for a parameter.
 func (v configValue) argument(p *op.Parameter) (any, error) {
+	if p.Type == op.Features {
+		return v.features(p)
+	}
 	if v.node.Kind == yaml.SequenceNode {
 		list := make([]any, len(v.node.Content))
 		for i, n := range v.node.Content {
@@ -73,6 +76,19 @@ func (v configValue) argument(p *op.Parameter) (any, error) {
 		return nil, err
 	}
 	return v.converted(p, x)
+}
+
+// features returns the features of TFRecords: maps, as definitions of pipelines have them.
+func (v configValue) features(p *op.Parameter) (any, error) {
+	var list []map[string]any
+	if v.node.Kind != yaml.SequenceNode || v.node.Decode(&list) != nil {
+		return nil, v.wrong("a list of features such as {name: text, type: bytes}")
+	}
+	all := make([]any, len(list))
+	for i := range list {
+		all[i] = list[i]
+	}
+	return v.converted(p, all)
 }
 
 func (v configValue) converted(p *op.Parameter, x any) (any, error) {

@@ -60,13 +60,13 @@ func init() {
 }
 
 func (m *made) Info() reader.Info {
-	return reader.Info{Format: "readers.made", Samples: m.n, Fingerprint: fmt.Sprint(m.n, m.base)}
+	return reader.Info{Format: "readers.made", Samples: m.n, Files: m.files(), Fingerprint: fmt.Sprint(m.n, m.base)}
 }
 func (m *made) Size(int64) int64         { return 8 }
 func (m *made) Describe(id int64) string { return fmt.Sprintf("made %d", m.base+id) }
 func (m *made) Close() error             { return nil }
 
-func (m *made) Shards() []int64 {
+func (m *made) files() []int64 {
 	if m.shard == 0 {
 		return nil
 	}

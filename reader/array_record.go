@@ -70,6 +70,7 @@ func openArrayRecord(ctx context.Context, c *op.Config) (_ Source, err error) {
 		}
 		r.files, r.firsts = append(r.files, f), append(r.firsts, r.info.Samples)
 		r.info.Samples += f.Records
+		r.info.Files = append(r.info.Files, f.Records)
 		h.Int(set.Size(i))
 		h.Int(f.Records)
 		h.Int(int64(f.Print))

@@ -173,7 +173,7 @@ func openArrays(ctx context.Context, c *op.Config, f arrayFormat) (*arraySource,
 		return nil, &errs.Error{Kind: errs.Invalid, Op: f.name, Subject: paths[0], Want: "at least one row",
 			Got: fmt.Sprintf("no row in %d files", len(paths))}
 	}
-	s.info = Info{Format: f.name, Samples: total, Fingerprint: hash.Sum()}
+	s.info = Info{Format: f.name, Samples: total, Files: counts(s.starts[:len(paths)], total), Fingerprint: hash.Sum()}
 	return s, nil
 }
 

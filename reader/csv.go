@@ -52,6 +52,8 @@ func csvFormat(d lines.Dialect) index.Format {
 }
 
 func init() {
+	index.Register(CSVFormat)
+	index.Register(csvFormat(lines.Dialect{Delimiter: '\t', Quote: '"'}))
 	Register(op.Schema{
 		Name: "csv", Module: []string{"readers"},
 		Doc: "Reads CSV: each row is a sample, and each column is an output of shape [n]. A column of text gives the bytes of a field in " +

@@ -15,17 +15,12 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// A Source may know more than its samples: names of fields, shards, lengths.
+// A Source may know more than its samples: names of fields, lengths.
 type (
 	// Fielded is implemented by sources whose outputs have names of their own, such as columns.
 	Fielded interface {
 		// Fields returns the name of each output.
 		Fields() []string
-	}
-	// Sharded is implemented by sources whose samples lie in files of many samples.
-	Sharded interface {
-		// Shards returns the number of samples of each file, in the order of the ids.
-		Shards() []int64
 	}
 	// Measured is implemented by sources that know lengths without reading the samples.
 	Measured interface {
@@ -162,10 +157,7 @@ func (d *Data) Specs() []tensor.Spec { return d.specs }
 
 // Shards returns the number of samples of each file, or nil if the source does not tell.
 func (d *Data) Shards() []int64 {
-	if s, ok := d.Source.(Sharded); ok {
-		return s.Shards()
-	}
-	return nil
+	return d.info.Files
 }
 
 // Length returns the extent of the first axis of a field of a sample. ok is false if only reading

@@ -51,6 +51,7 @@ func recordsTo(add func(index.Record) error) lines.Add {
 }
 
 func init() {
+	index.Register(JSONLFormat)
 	Register(op.Schema{
 		Name: "jsonl", Module: []string{"readers"},
 		Doc: "Reads JSON Lines: each line is an object and a sample, and each field is an output of shape [n]. A text gives its bytes in " +

@@ -158,7 +158,7 @@ func (s *lineSource) open(ctx context.Context, c *op.Config, format index.Format
 		h.String(f.dtype.String())
 		h.Bytes(f.fallback)
 	}
-	s.info = Info{Format: s.name, Samples: total, Fingerprint: h.Sum()}
+	s.info = Info{Format: s.name, Samples: total, Files: counts(s.starts, total), Fingerprint: h.Sum()}
 	return nil
 }
 

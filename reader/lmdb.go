@@ -31,6 +31,8 @@ var lmdbFormat = index.Format{
 	},
 }
 
+func init() { index.Register(lmdbFormat) }
+
 // lmdbPath returns the file of a database: DALI's readers are given its folder.
 func lmdbPath(path string) string {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {

@@ -155,6 +155,7 @@ func (m *mdsSet) addFolder(ctx context.Context, folder string, h *state.Hasher) 
 		}
 		names, m.shards = append(names, name), append(m.shards, e)
 		m.info.Samples += s.Samples
+		m.info.Files = append(m.info.Files, s.Samples)
 		h.Int(s.Samples)
 		h.Int(s.Raw.Bytes)
 		for _, hash := range mds.Hashes() {

@@ -22,6 +22,20 @@ var indexParam = op.Parameter{Name: "index_path", Type: op.String, Tuning: true,
 	Doc: "The index that bivouac index made; by default bivouac.index beside the first file, or else the records are " +
 		"found when the data set is opened."}
 
+// counts returns the number of samples of each file. starts are their first samples, and total is
+// the number of all samples.
+func counts(starts []int64, total int64) []int64 {
+	list := make([]int64, len(starts))
+	for i, from := range starts {
+		to := total
+		if i+1 < len(starts) {
+			to = starts[i+1]
+		}
+		list[i] = to - from
+	}
+	return list
+}
+
 // pathsOf returns the files that the argument path names.
 func pathsOf(ctx context.Context, c *op.Config) ([]string, error) {
 	var list []string

@@ -161,6 +161,9 @@ func openTFRecords(ctx context.Context, c *op.Config) (Source, error) {
 	return t, nil
 }
 
+// Fields implements Fielded: the names of the features.
+func (t *tfrecords) Fields() []string { return t.names }
+
 // tfrecordIndex returns where the records are.
 func tfrecordIndex(ctx context.Context, c *op.Config, set *shards.Set) (*index.Index, error) {
 	x, paths, err := named(ctx, c, tfrecordName, "index_path", set, tfrecordFormat)

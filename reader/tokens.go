@@ -328,7 +328,7 @@ func (s *tokenSource) count(c *op.Config, paths []tokenPath) error {
 		return &errs.Error{Kind: errs.Invalid, Op: tokensName, Subject: paths[0].data, Want: "at least one document",
 			Got: got}
 	}
-	s.info.Format, s.info.Samples = tokensName, total
+	s.info.Format, s.info.Samples, s.info.Files = tokensName, total, counts(s.starts, total)
 	return nil
 }
 
@@ -404,6 +404,12 @@ func (s *tokenSource) Info() Info { return s.info }
 func (s *tokenSource) Size(id int64) int64 {
 	file, _, n := s.place(id)
 	return n * int64(max(s.dtype.Size(), s.files[file].dtype.Size()))
+}
+
+// Length implements Measured: the number of tokens of a sample.
+func (s *tokenSource) Length(id int64, output int) (int64, bool) {
+	_, _, n := s.place(id)
+	return n, output == 0
 }
 
 func (s *tokenSource) Describe(id int64) string {

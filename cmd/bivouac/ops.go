@@ -7,9 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/op"
-	_ "github.com/bivouac-ml/bivouac/pipeline"       // its operators
-	_ "github.com/bivouac-ml/bivouac/reader/arrow"   // readers.arrow
-	_ "github.com/bivouac-ml/bivouac/reader/parquet" // readers.parquet
+	_ "github.com/bivouac-ml/bivouac/pipeline"     // its operators
+	_ "github.com/bivouac-ml/bivouac/reader/arrow" // readers.arrow
 )
 
 // operatorInfo is an operator as `ops --json` prints it.

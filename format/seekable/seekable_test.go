@@ -149,7 +149,7 @@ func TestGzipBlocks(t *testing.T) {
 			t.Fatal("not found to be gzip")
 		}
 	})
-	if most < 5 {
+	if most < 5 && !testing.Short() { // rapid draws fewer cases then
 		t.Errorf("at most %d blocks", most)
 	}
 }
@@ -213,7 +213,7 @@ func TestZstdBlocks(t *testing.T) {
 			t.Fatal("not found to be zstd")
 		}
 	})
-	if most < 5 {
+	if most < 5 && !testing.Short() { // rapid draws fewer cases then
 		t.Errorf("at most %d blocks", most)
 	}
 }

@@ -83,7 +83,7 @@ func ExportedLimits() map[string]int {
 		"pipeline/exec":                   29,
 		"pipeline/fn":                     290,
 		"pipeline/graph":                  31,
-		"reader":                          42,
+		"reader":                          41,
 		"reader/index":                    39,
 		"reader/readertest":               35,
 		"reader/shards":                   17,

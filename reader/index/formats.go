@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/seekable"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 )
 
@@ -59,11 +60,11 @@ const headSize = 4096
 // Detect returns the format of file i of a set: of its contents, or else of its name. Fails with
 // errs.Unsupported if it is of no registered format.
 func Detect(ctx context.Context, op string, set *shards.Set, i int) (Format, error) {
-	head := make([]byte, min(headSize, set.Size(i)))
-	if err := set.ReadAt(ctx, i, head, 0); err != nil {
+	head, _, err := Head(ctx, set, i, headSize)
+	if err != nil {
 		return Format{}, errs.Wrap(op, "", err)
 	}
-	path, all := set.Path(i), Formats()
+	path, all := seekable.Plain(set.Path(i)), Formats()
 	for _, f := range all {
 		if f.Detect != nil && f.Detect(path, head) {
 			return f, nil
@@ -76,7 +77,7 @@ func Detect(ctx context.Context, op string, set *shards.Set, i int) (Format, err
 		}
 		names = append(names, f.Name)
 	}
-	return Format{}, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: path,
+	return Format{}, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: set.Path(i),
 		Want: "a file of the format " +
 			strings.Join(names, " or "), Got: fmt.Sprintf("a file that begins with %q", head[:min(len(head), 8)])}
 }

@@ -137,8 +137,8 @@ def build_command(goarch: str, target: Path, root: Path = ROOT) -> None:
         )
     settings = {
         "CGO_ENABLED": "0", "GOOS": "linux", "GOARCH": goarch, "GOAMD64": "v1", "GOARM64": "v8.0",
-        "GOEXPERIMENT": "", "GOFIPS140": "off", "GOFLAGS": "-mod=readonly -buildvcs=false",
-        "GOWORK": "off",
+        "GOEXPERIMENT": "", "GOFIPS140": "off", "GOWORK": "off",
+        "GOFLAGS": "-mod=readonly -buildvcs=false -tags=bivouac_wheel",
     }  # fmt: skip
     flags = f"-s -w -X main.version={version(root)}"
     command = [go, "build", "-trimpath", "-ldflags", flags, "-o", str(target), "./cmd/bivouac"]
