@@ -50,7 +50,7 @@ func Lookup(name string) (*Schema, error) {
 	}
 	if path, ok := optIn[name]; ok {
 		return nil, &errs.Error{Kind: errs.NotFound, Op: "operator", Subject: name, Want: "an import of " + path,
-			Got: "a program without it",
+			Got:    "a program without it",
 			Remedy: `import _ "` + path + `"`}
 	}
 	names := make([]string, 0, len(registry.byName))
