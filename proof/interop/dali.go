@@ -410,8 +410,10 @@ func (m *daliMaker) reader() []pipeline.Node {
 	m.used = append(m.used, kind)
 	if m.flip() {
 		a["random_shuffle"], a["initial_fill"] = true, 1+m.r.IntN(8)
-	} else if m.flip() {
-		a["shuffle_after_epoch"] = true
+	} else if s, err := op.Lookup(kind); err == nil && m.flip() {
+		if _, takes := s.Param("shuffle_after_epoch"); takes {
+			a["shuffle_after_epoch"] = true
+		}
 	} else if m.flip() {
 		a["stick_to_shard"] = true
 	}

@@ -9,21 +9,30 @@ import (
 	"github.com/bivouac-ml/bivouac/format/recordio"
 	"github.com/bivouac-ml/bivouac/format/tfrecord"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/readertest"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // data makes the data of a reader, and returns the reader with the arguments that name it. The
 // files of readers.file are there.
 func (m *daliMaker) data() (reader string, args op.Args, err error) {
-	switch m.r.IntN(4) {
+	makers := []readertest.Maker{readertest.Webdataset, readertest.Numpy, readertest.COCO, readertest.COCOMasks,
+		readertest.Caffe, readertest.Caffe2}
+	switch i := m.r.IntN(4 + len(makers)); i {
 	case 0:
 		args, err = writeTFRecords(m.samples)
 		return "readers.tfrecord", args, err
 	case 1:
 		args, err = writeRecordIO(m.samples)
 		return "readers.mxnet", args, err
+	case 2, 3:
+		return "readers.file", op.Args{"file_root": "data"}, nil
+	default:
+		if err := os.MkdirAll("data/set", 0o777); err != nil {
+			return "", nil, err
+		}
+		return makers[i-4]("data/set", m.samples)
 	}
-	return "readers.file", op.Args{"file_root": "data"}, nil
 }
 
 func imageOf(k int) []byte { return []byte(strings.Repeat(fmt.Sprintf("image %d;", k), 1+k%4)) }

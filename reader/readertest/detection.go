@@ -9,11 +9,6 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-func init() {
-	All["coco"] = COCO
-	All["coco-pixelwise"] = COCOMasks
-}
-
 // COCO makes images with a file of annotations in COCO's format. Image i has i%3 boxes.
 func COCO(dir string, n int) (string, op.Args, error) {
 	type object = map[string]any

@@ -10,11 +10,6 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-func init() {
-	All["caffe"] = Caffe
-	All["caffe2"] = Caffe2
-}
-
 // Caffe makes two LMDB databases of Caffe's records. Some have pages of their own.
 func Caffe(dir string, n int) (string, op.Args, error) {
 	return databases(dir, n, "readers.caffe", func(i int) []byte {

@@ -11,6 +11,7 @@ import random
 import warnings
 
 import branches
+import datasets
 import numpy as np
 import records
 
@@ -188,11 +189,14 @@ class Maker:
 
     def reader(self):
         r = self.r
-        kind = r.choice(["file", "file", "tfrecord", "mxnet"])
-        a = {"file": lambda n: {"file_root": "data"}, "tfrecord": records.tfrecords, "mxnet": records.recordio}[kind](self.samples)
+        kind = r.choice(["file", "file", "tfrecord", "mxnet", "webdataset", "numpy", "coco", "caffe", "caffe2"])
+        if kind in datasets.KINDS:
+            a = datasets.KINDS[kind](self.samples, r)
+        else:
+            a = {"file": lambda n: {"file_root": "data"}, "tfrecord": records.tfrecords, "mxnet": records.recordio}[kind](self.samples)
         if self.flip():
             a.update(random_shuffle=True, initial_fill=r.randint(1, 8))
-        elif self.flip():
+        elif self.flip() and not kind.startswith("caffe"):
             a.update(shuffle_after_epoch=True)
         elif self.flip():
             a.update(stick_to_shard=True)
