@@ -132,6 +132,7 @@ func Module() Rules {
 				{Packages: "bench/loader", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/order", Beside: []string{"bench/internal/...", "proof/shuffletest"}},
 				{Packages: "bench/pipeline", Beside: []string{"bench/internal/...", "proof/photos"}},
+				{Packages: "bench/readers", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/internal/child"},
 				{Packages: "bench/internal/turns", Beside: []string{"bench/internal/child"}},
 				{Packages: "bench/internal/disk", Modules: []string{"golang.org/x/sys"}},
