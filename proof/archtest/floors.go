@@ -185,7 +185,7 @@ func Module() Rules {
 			"cloud.google.com", "github.com/aws", "github.com/Azure", "github.com/minio/minio-go",
 			"github.com/apache/arrow-go", "github.com/parquet-go",
 		},
-		Command: []string{"cmd/...", "serve/...", "proof/conform/...", "internal/conform", "proof/interop"},
+		Command: []string{"cmd/...", "serve/...", "bench/readers", "proof/conform/...", "internal/conform", "proof/interop"},
 		OptIn:   []string{"reader/parquet/..."},
 	}
 }
