@@ -100,9 +100,6 @@ func (b *builder) packer(s *step) (packerOf, error) {
 		if pass, given := s.arg(-1, "split_full_length_features").(bool); given {
 			o.PassFull = !pass
 		}
-		if o.Scalars, err = texts(s, "scalars"); err != nil {
-			return nil, err
-		}
 		return func(it grain.Iter[rows]) (grain.PackedIter[any], error) { return grain.ConcatThenSplitIter(it, o) }, nil
 	}
 	o := grain.PackOptions[any]{Lengths: lengths, Meta: meta, Padding: padding, Shuffle: true}
