@@ -17,20 +17,23 @@ type LoaderOptions struct {
 }
 
 // LoaderIter is a DataLoader: batches of record keys of each worker in turn. Its state is a
-// LoaderState. The error is of kind errs.Invalid for a batch below 1 or a negative number of
-// workers. SetState returns an error of kind errs.Mismatch for a state of another sampler, data
+// LoaderState. The error is of kind errs.Invalid for a batch below 1, and for a number of workers
+// or shards that is out of range. SetState returns an error of kind errs.Mismatch for a state of another sampler, data
 // source or number of workers, as Grain does.
 func LoaderIter(s *Sampler, o LoaderOptions) (Iter[[]int64], error) {
 	if o.Batch < 1 || o.Workers < 0 || o.Workers > maxWorkers {
 		return nil, invalid(loaderOp, fmt.Sprintf("a batch of at least 1 and from 0 to %d workers", maxWorkers),
 			fmt.Sprintf("a batch of %d and %d workers", o.Batch, o.Workers))
 	}
+	if s.options.Shard.count() > Endless/(2*maxWorkers) {
+		return nil, invalid(loaderOp, fmt.Sprintf("at most %d shards", Endless/(2*maxWorkers)), fmt.Sprint(s.options.Shard.count()))
+	}
 	return &loaderIter{sampler: s, options: o, read: make([]int64, max(o.Workers, 1))}, nil
 }
 
 const (
 	loaderOp   = "grain.LoaderIter"
-	maxWorkers = 1 << 20 // as many as no machine has
+	maxWorkers = 1 << 20 // more than a machine runs
 )
 
 type loaderIter struct {

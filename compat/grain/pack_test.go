@@ -161,6 +161,7 @@ func TestPackersRefuseElements(t *testing.T) {
 		"a long meta feature":    {splits("t u", SplitOptions[int64]{Lengths: both, Meta: []string{"u"}}, []int{5, 1}, []int{1, 2}), 1, "meta"},
 		"a BOS behind the end":   {splits("t", SplitOptions[int64]{Lengths: lengths, BOS: map[string]int64{"t": 1}}, one(5, 0)...), 0, "at most 5"},
 		"a scalar of two":        {splits("t u", SplitOptions[int64]{Lengths: both, Scalars: []string{"u"}}, []int{1, 2}), 0, "scalar"},
+		"an element without end": {splits("t u", SplitOptions[int64]{Lengths: map[string]int{"t": 1, "u": 6}}, []int{1, 0}, []int{5, 13}), 2, "without end"},
 		"no space for a scalar":  {splits("t u", SplitOptions[int64]{Lengths: both, Scalars: []string{"u"}}, []int{1, 1}, []int{1, 1}), 0, "at most 1"},
 	} {
 		start := c.it.State()
@@ -309,4 +310,42 @@ func TestPackerStatesRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// Whatever a state says, a packer refuses it or goes on and ends.
+func FuzzSetPackerState(f *testing.F) {
+	build := func() []PackedIter[int64] {
+		sizes := one(3, 1, 4, 1, 5, 0, 2, 5, 3)
+		o := PackOptions[int64]{Lengths: map[string]int{"t": 5}, Bins: 2, Shuffle: true}
+		first, err := FirstFitPackIter(sized("t", sizes...), o)
+		best, errBest := BestFitPackIter(sized("t", sizes...), o)
+		two := make([][]int, len(sizes))
+		for i, size := range sizes {
+			two[i] = []int{size[0], size[0] * 5 % 7}
+		}
+		split, errSplit := ConcatThenSplitIter(sized("t u", two...), SplitOptions[int64]{Lengths: map[string]int{"t": 4, "u": 2}, PassFull: true})
+		if err := errors.Join(err, errBest, errSplit); err != nil {
+			f.Fatal(err)
+		}
+		return []PackedIter[int64]{first, best, split}
+	}
+	for _, it := range build() {
+		for range 6 {
+			f.Add([]byte(it.State()))
+			it.Next()
+		}
+	}
+	f.Fuzz(func(t *testing.T, state []byte) {
+		for _, it := range build() {
+			if err := it.SetState(state); err != nil {
+				if !errors.Is(err, errs.Corrupt) {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if n := len(texts(it)); n > 50 || it.Err() != nil && !strings.Contains(it.Err().Error(), "without end") {
+				t.Fatalf("%d elements, %v", n, it.Err())
+			}
+		}
+	})
 }

@@ -37,7 +37,8 @@ type SplitOptions[V any] struct {
 //
 // With two features or more, Grain cuts the rest of an element at a wrong place if one feature is
 // too long again and another is not: values come twice, or in another segment. The elements here
-// have the same fault, because an order that goes on must be the same.
+// have the same fault, because an order that goes on must be the same. With some lengths Grain never
+// comes to the end of an element; Err then returns an error.
 func ConcatThenSplitIter[V any](it Iter[map[string][]V], o SplitOptions[V]) (PackedIter[V], error) {
 	l, err := layoutOf(splitOp, o.Lengths, o.Meta, o.Padding)
 	if err != nil {
@@ -116,7 +117,14 @@ func (it *splitIter[V]) fill() bool {
 	var parts []*part[V]
 	used := map[string]int{}
 	if it.rest != nil {
-		parts, it.rest = it.append(parts, used, it.rest)
+		p := it.rest
+		parts, it.rest = it.append(parts, used, p)
+		if it.rest != nil && it.endless(p, it.rest) {
+			it.err = &errs.Error{Kind: errs.Invalid, Op: splitOp, Want: "an element whose parts come to an end",
+				Got:    fmt.Sprintf("%v again and again: Grain cuts this rest at wrong places without end", p.slices),
+				Remedy: "pack features of equal length, or make features longer in Lengths so that only one is split"}
+			return false
+		}
 	}
 	for it.rest == nil && !it.ended && it.err == nil {
 		before := it.parent.State()
@@ -238,6 +246,27 @@ func (p *part[V]) cut(cuts map[string]int) (left, right *part[V]) {
 		return nil, p
 	}
 	return &part[V]{p.before, p.features, l}, &part[V]{p.before, p.features, r}
+}
+
+// endless returns whether p, whose next rest is given, is again a rest of itself. This needs a cut
+// that goes back, so other parts cost nothing.
+func (it *splitIter[V]) endless(p, rest *part[V]) bool {
+	back := false
+	for name := range rest.slices {
+		back = back || rest.start(name) < p.start(name)
+	}
+	if !back {
+		return false
+	}
+	start := fmt.Sprint(p.slices)
+	for seen := map[string]bool{}; rest != nil; _, rest = it.append(nil, map[string]int{}, rest) {
+		key := fmt.Sprint(rest.slices)
+		if key == start || seen[key] {
+			return key == start
+		}
+		seen[key] = true
+	}
+	return false
 }
 
 // pack makes an element of parts and inserts it among those that are ready.
