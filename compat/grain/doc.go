@@ -13,9 +13,9 @@
 // # Seeking
 //
 // Every Map seeks in constant time at any position; Mix takes one step for each of its data sets.
-// An Iter moves to a state in the time of a window that it shuffles or of bins that it fills. An index of a Permutation
-// costs rounds of a cipher on 16 bits or more: one or a few from 2^16 samples on, and 65536/n for
-// fewer samples n.
+// An Iter moves to a state in the time of a window that it shuffles or of bins that it fills. An
+// index of a Permutation costs rounds of a cipher on 16 bits or more: one or a few from 2^16
+// samples on, and 65536/n for fewer samples n.
 //
 // # Faults of the shuffle that are kept
 //

@@ -18,15 +18,16 @@ type LoaderOptions struct {
 
 // LoaderIter is a DataLoader: batches of record keys of each worker in turn. Its state is a
 // LoaderState. The error is of kind errs.Invalid for a batch below 1, and for a number of workers
-// or shards that is out of range. SetState returns an error of kind errs.Mismatch for a state of another sampler, data
-// source or number of workers, as Grain does.
+// or shards that is out of range. SetState returns an error of kind
+// errs.Mismatch for a state of another sampler, data source or number of workers, as Grain does.
 func LoaderIter(s *Sampler, o LoaderOptions) (Iter[[]int64], error) {
 	if o.Batch < 1 || o.Workers < 0 || o.Workers > maxWorkers {
 		return nil, invalid(loaderOp, fmt.Sprintf("a batch of at least 1 and from 0 to %d workers", maxWorkers),
 			fmt.Sprintf("a batch of %d and %d workers", o.Batch, o.Workers))
 	}
 	if s.options.Shard.count() > Endless/(2*maxWorkers) {
-		return nil, invalid(loaderOp, fmt.Sprintf("at most %d shards", Endless/(2*maxWorkers)), fmt.Sprint(s.options.Shard.count()))
+		return nil, invalid(loaderOp, fmt.Sprintf("at most %d shards", Endless/(2*maxWorkers)),
+			fmt.Sprint(s.options.Shard.count()))
 	}
 	return &loaderIter{sampler: s, options: o, read: make([]int64, max(o.Workers, 1))}, nil
 }
@@ -106,7 +107,8 @@ func (it *loaderIter) SetState(state json.RawMessage) error {
 	}
 	workers := int64(len(it.read))
 	if int64(len(s.LastSeenIndices)) != workers || s.LastWorkerIndex < -1 || s.LastWorkerIndex >= workers {
-		return corrupt(loaderOp, fmt.Sprintf("an index for each of %d workers and the last of them", workers), string(state), nil)
+		return corrupt(loaderOp, fmt.Sprintf("an index for each of %d workers and the last of them", workers),
+			string(state), nil)
 	}
 	read := make([]int64, workers)
 	for worker := range read {
@@ -114,7 +116,8 @@ func (it *loaderIter) SetState(state json.RawMessage) error {
 		none := it.sampler.Index(it.position(worker, -1)) // before the first record
 		step := workers * it.sampler.options.Shard.count()
 		if !ok || last < none || last >= Endless-step || (last-none)%step != 0 || (last-none)/step > it.records(worker) {
-			return corrupt(loaderOp, fmt.Sprintf("an index that worker %d of %d reads, or %d", worker, workers, none), string(state), nil)
+			return corrupt(loaderOp, fmt.Sprintf("an index that worker %d of %d reads, or %d", worker, workers, none),
+				string(state), nil)
 		}
 		read[worker] = (last - none) / step
 	}

@@ -55,7 +55,8 @@ func TestLoaderOfWorkersAsRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff([]string{c.want, c.last}, []string{strings.Join(all, " "), fmt.Sprint(s.LastSeenIndices, s.LastWorkerIndex)}); d != "" {
+		got := []string{strings.Join(all, " "), fmt.Sprint(s.LastSeenIndices, s.LastWorkerIndex)}
+		if d := cmp.Diff([]string{c.want, c.last}, got); d != "" {
 			t.Errorf("%d records, %+v (-Grain +got):\n%s", c.records, c.o, d)
 		}
 	}
@@ -65,8 +66,10 @@ func TestLoaderOfWorkersAsRecorded(t *testing.T) {
 func TestLoaderResumes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		count := rapid.Int64Range(1, 3).Draw(t, "shards")
-		so := seeded(rapid.Int64Range(count, 40).Draw(t, "records"), Shard{rapid.Int64Range(0, count-1).Draw(t, "shard"), count, true})
-		o := LoaderOptions{Workers: rapid.Int64Range(0, 5).Draw(t, "workers"), Batch: rapid.Int64Range(1, 6).Draw(t, "batch"), DataSource: "d"}
+		so := seeded(rapid.Int64Range(count, 40).Draw(t, "records"),
+			Shard{rapid.Int64Range(0, count-1).Draw(t, "shard"), count, true})
+		o := LoaderOptions{Workers: rapid.Int64Range(0, 5).Draw(t, "workers"),
+			Batch: rapid.Int64Range(1, 6).Draw(t, "batch"), DataSource: "d"}
 		it := loader(t, so, o)
 		var batches [][]int64
 		seen := map[int64]bool{}

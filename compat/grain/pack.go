@@ -17,7 +17,7 @@ import (
 // t_segment_ids and t_positions.
 type Packed[V any] struct {
 	Values    map[string][]V     // as long as Lengths says
-	Segments  map[string][]int32 // the number of the element from 1 on, and 0 where there is none
+	Segments  map[string][]int32 // the number of the element from 1 on, and 0 for padding
 	Positions map[string][]int32 // the place in the element
 	Meta      map[string][][]V   // meta features without a length: one for each element
 }
@@ -47,9 +47,9 @@ type PackOptions[V any] struct {
 	MaxSequences int            // max_sequences_per_bin, or 0 for no limit
 }
 
-// FirstFitPackIter is FirstFitPackIterDataset: an element goes into the first bin with enough space.
-// If there is no such bin, the iterator delivers the bins and begins new ones. The error is of kind
-// errs.Invalid if the options contradict themselves.
+// FirstFitPackIter is FirstFitPackIterDataset: an element goes into the first bin with enough
+// space. If there is no such bin, the iterator delivers the bins and begins new ones. The error is
+// of kind errs.Invalid if the options contradict themselves.
 func FirstFitPackIter[V any](it Iter[map[string][]V], o PackOptions[V]) (PackedIter[V], error) {
 	return newPackIter("grain.FirstFitPackIter", it, o, false)
 }
@@ -98,7 +98,8 @@ type layout[V any] struct {
 }
 
 func layoutOf[V any](op string, lengths map[string]int, meta []string, padding map[string]V) (layout[V], error) {
-	l := layout[V]{names: slices.Sorted(maps.Keys(lengths)), lengths: maps.Clone(lengths), meta: map[string]bool{}, padding: maps.Clone(padding)}
+	l := layout[V]{names: slices.Sorted(maps.Keys(lengths)), lengths: maps.Clone(lengths),
+		meta: map[string]bool{}, padding: maps.Clone(padding)}
 	if len(lengths) == 0 {
 		return l, invalid(op, "the length of at least one feature", "no lengths")
 	}
@@ -193,7 +194,8 @@ func (it *packIter[V]) Next() (element Packed[V], ok bool) {
 	return element, true
 }
 
-// fill reads elements until one does not fit, or to the end. It returns whether there are full bins.
+// fill reads elements until one does not fit, or to the end. It returns whether there are full
+// bins.
 func (it *packIter[V]) fill() bool {
 	for {
 		before := it.parent.State()
@@ -223,7 +225,8 @@ func (it *packIter[V]) check(element map[string][]V) error {
 				got = "no such feature"
 			}
 			return &errs.Error{Kind: errs.Invalid, Op: it.op, Subject: fmt.Sprintf("feature %q", name),
-				Want: fmt.Sprintf("at most %d values", n), Got: got, Remedy: "cut the elements, or leave them out, before they are packed"}
+				Want: fmt.Sprintf("at most %d values", n), Got: got,
+				Remedy: "cut the elements, or leave them out, before they are packed"}
 		}
 	}
 	for _, name := range it.lists {
@@ -368,7 +371,8 @@ func (it *packIter[V]) SetState(state json.RawMessage) error {
 		return err
 	}
 	if s.Row < 0 || s.Row >= it.options.Bins || s.All < int64(s.Row) {
-		return corrupt(it.op, fmt.Sprintf("a row of %d bins, and at least as many rows in all", it.options.Bins), string(state), nil)
+		return corrupt(it.op, fmt.Sprintf("a row of %d bins, and at least as many rows in all", it.options.Bins),
+			string(state), nil)
 	}
 	if err := it.parent.SetState(s.Parent); err != nil {
 		return err
@@ -379,8 +383,8 @@ func (it *packIter[V]) SetState(state json.RawMessage) error {
 		return nil
 	}
 	if !it.fill() || s.Row >= len(it.full) {
-		err := it.err
-		return corrupt(it.op, fmt.Sprintf("more bins than %d behind the state of the parent", s.Row), fmt.Sprint(len(it.full)), err)
+		return corrupt(it.op, fmt.Sprintf("more bins than %d behind the state of the parent", s.Row),
+			fmt.Sprint(len(it.full)), it.err)
 	}
 	return nil
 }

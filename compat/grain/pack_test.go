@@ -51,6 +51,8 @@ func texts(it Iter[Packed[int64]]) []string {
 	return all
 }
 
+type maker = func(Iter[features], PackOptions[int64]) (PackedIter[int64], error)
+
 func packer(t interface{ Fatal(...any) }, it PackedIter[int64], err error) PackedIter[int64] {
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +63,7 @@ func packer(t interface{ Fatal(...any) }, it PackedIter[int64], err error) Packe
 // Grain gave these elements and the state at the end.
 func TestPackersAsRecorded(t *testing.T) {
 	first, best := FirstFitPackIter[int64], BestFitPackIter[int64]
-	pack := func(of func(Iter[features], PackOptions[int64]) (PackedIter[int64], error), it Iter[features], o PackOptions[int64]) PackedIter[int64] {
+	pack := func(of maker, it Iter[features], o PackOptions[int64]) PackedIter[int64] {
 		p, err := of(it, o)
 		return packer(t, p, err)
 	}
@@ -122,16 +124,19 @@ func TestPackersAsRecorded(t *testing.T) {
 
 // A meta feature without a length lists one entry for each element, and has no segments.
 func TestMetaFeatures(t *testing.T) {
-	it, err := FirstFitPackIter(sized("m t", []int{1, 2}, []int{2, 1}), PackOptions[int64]{Lengths: map[string]int{"t": 3}, Bins: 2, Meta: []string{"m"}})
+	it, err := FirstFitPackIter(sized("m t", []int{1, 2}, []int{2, 1}),
+		PackOptions[int64]{Lengths: map[string]int{"t": 3}, Bins: 2, Meta: []string{"m"}})
 	p, ok := packer(t, it, err).Next()
-	if d := cmp.Diff(map[string][][]int64{"m": {{100}, {200, 201}}}, p.Meta); !ok || d != "" || len(p.Segments) != 1 || len(p.Values) != 1 {
+	d := cmp.Diff(map[string][][]int64{"m": {{100}, {200, 201}}}, p.Meta)
+	if !ok || d != "" || len(p.Segments) != 1 || len(p.Values) != 1 {
 		t.Errorf("%t, %v (-want +got):\n%s", ok, p, d)
 	}
 	it, err = ConcatThenSplitIter(sized("m t", []int{1, 4}, []int{1, 2}), SplitOptions[int64]{
 		Lengths: map[string]int{"m": 3, "t": 3}, Meta: []string{"m"}})
 	// The meta feature of the element that is split comes with both parts.
-	want := []string{"map[m:[100 0 0] t:[110 111 112]] map[t:[1 1 1]]", "map[m:[100 200 0] t:[113 210 211]] map[t:[1 2 2]]"}
-	if d := cmp.Diff(want, texts(packer(t, it, err))); d != "" {
+	want := []string{"map[m:[100 0 0] t:[110 111 112]] map[t:[1 1 1]]",
+		"map[m:[100 200 0] t:[113 210 211]] map[t:[1 2 2]]"}
+	if d = cmp.Diff(want, texts(packer(t, it, err))); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -139,7 +144,7 @@ func TestMetaFeatures(t *testing.T) {
 // An element that cannot be packed ends the iterator with an error, and a state clears the error.
 func TestPackersRefuseElements(t *testing.T) {
 	lengths := map[string]int{"t": 5}
-	packs := func(of func(Iter[features], PackOptions[int64]) (PackedIter[int64], error), names string, meta []string, sizes ...[]int) PackedIter[int64] {
+	packs := func(of maker, names string, meta []string, sizes ...[]int) PackedIter[int64] {
 		it, err := of(sized(names, sizes...), PackOptions[int64]{Lengths: lengths, Bins: 1, Meta: meta})
 		return packer(t, it, err)
 	}
@@ -165,8 +170,9 @@ func TestPackersRefuseElements(t *testing.T) {
 		"no space for a scalar":  {splits("t u", SplitOptions[int64]{Lengths: both, Scalars: []string{"u"}}, []int{1, 1}, []int{1, 1}), 0, "at most 1"},
 	} {
 		start := c.it.State()
-		if got := len(texts(c.it)); got != c.before || !errors.Is(c.it.Err(), errs.Invalid) || !strings.Contains(c.it.Err().Error(), c.text) {
-			t.Errorf("%s: %d elements, want %d; %v", name, got, c.before, c.it.Err())
+		got, err := len(texts(c.it)), c.it.Err()
+		if got != c.before || !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %d elements, want %d; %v", name, got, c.before, err)
 		}
 		if _, ok := c.it.Next(); ok {
 			t.Errorf("%s: goes on after the error", name)
@@ -200,7 +206,7 @@ func TestPackOptionsRefused(t *testing.T) {
 		"unknown padding":   {Lengths: l, Bins: 1, Padding: map[string]int64{"u": 1}},
 		"unknown group":     {Lengths: l, Bins: 1, Shuffle: true, GroupBy: "u"},
 	} {
-		for _, of := range []func(Iter[features], PackOptions[int64]) (PackedIter[int64], error){FirstFitPackIter[int64], BestFitPackIter[int64]} {
+		for _, of := range []maker{FirstFitPackIter[int64], BestFitPackIter[int64]} {
 			if _, err := of(sized("t"), o); !errors.Is(err, errs.Invalid) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -233,8 +239,8 @@ func TestPackersKeepEveryValue(t *testing.T) {
 		if how == 2 {
 			sizes = drawSizes(t, 3*n)
 		}
-		o := PackOptions[int64]{Lengths: map[string]int{"t": n}, Bins: rapid.IntRange(1, 4).Draw(t, "bins"), Shuffle: rapid.Bool().Draw(t, "shuffle"),
-			MaxSequences: rapid.IntRange(0, 3).Draw(t, "most")}
+		o := PackOptions[int64]{Lengths: map[string]int{"t": n}, Bins: rapid.IntRange(1, 4).Draw(t, "bins"),
+			Shuffle: rapid.Bool().Draw(t, "shuffle"), MaxSequences: rapid.IntRange(0, 3).Draw(t, "most")}
 		it, err := ConcatThenSplitIter(sized("t", one(sizes...)...), SplitOptions[int64]{Lengths: o.Lengths})
 		switch how {
 		case 0:
@@ -274,14 +280,16 @@ func TestPackersKeepEveryValue(t *testing.T) {
 }
 
 func TestPackerStatesRefused(t *testing.T) {
-	first, err := FirstFitPackIter(sized("t", one(3, 3, 3, 3)...), PackOptions[int64]{Lengths: map[string]int{"t": 5}, Bins: 3})
+	first, err := FirstFitPackIter(sized("t", one(3, 3, 3, 3)...),
+		PackOptions[int64]{Lengths: map[string]int{"t": 5}, Bins: 3})
 	first = packer(t, first, err)
 	split, err := ConcatThenSplitIter(sized("t", one(3, 3, 7)...), SplitOptions[int64]{Lengths: map[string]int{"t": 5}})
 	split = packer(t, split, err)
 	long, err := FirstFitPackIter(sized("t", one(3, 9)...), PackOptions[int64]{Lengths: map[string]int{"t": 5}, Bins: 3})
 	long = packer(t, long, err)
 	cut := func(next int, slices string, taken int) string {
-		return fmt.Sprintf(`{"parent_state": {"next_index": %d}, "remainder_slices": %s, "elements_from_buffer_after_checkpoint": %d}`, next, slices, taken)
+		return fmt.Sprintf(`{"parent_state": {"next_index": %d}, "remainder_slices": %s,
+			"elements_from_buffer_after_checkpoint": %d}`, next, slices, taken)
 	}
 	for name, c := range map[string]struct {
 		it    PackedIter[int64]
@@ -323,7 +331,8 @@ func FuzzSetPackerState(f *testing.F) {
 		for i, size := range sizes {
 			two[i] = []int{size[0], size[0] * 5 % 7}
 		}
-		split, errSplit := ConcatThenSplitIter(sized("t u", two...), SplitOptions[int64]{Lengths: map[string]int{"t": 4, "u": 2}, PassFull: true})
+		split, errSplit := ConcatThenSplitIter(sized("t u", two...),
+			SplitOptions[int64]{Lengths: map[string]int{"t": 4, "u": 2}, PassFull: true})
 		if err := errors.Join(err, errBest, errSplit); err != nil {
 			f.Fatal(err)
 		}

@@ -37,8 +37,8 @@ type SplitOptions[V any] struct {
 //
 // With two features or more, Grain cuts the rest of an element at a wrong place if one feature is
 // too long again and another is not: values come twice, or in another segment. The elements here
-// have the same fault, because an order that goes on must be the same. With some lengths Grain never
-// comes to the end of an element; Err then returns an error.
+// have the same fault, because an order that goes on must be the same. With some lengths Grain
+// never comes to the end of an element; Err then returns an error.
 func ConcatThenSplitIter[V any](it Iter[map[string][]V], o SplitOptions[V]) (PackedIter[V], error) {
 	l, err := layoutOf(splitOp, o.Lengths, o.Meta, o.Padding)
 	if err != nil {
@@ -322,7 +322,8 @@ func (it *splitIter[V]) SetState(state json.RawMessage) error {
 	for _, name := range it.names {
 		cut, ok := s.Slices[name]
 		if ok == it.meta[name] || ok && len(cut) != 2 {
-			return corrupt(splitOp, fmt.Sprintf("the start and stop of each of %q without meta features", it.names), string(state), nil)
+			return corrupt(splitOp, fmt.Sprintf("the start and stop of each of %q without meta features", it.names),
+				string(state), nil)
 		}
 		whole = whole && (!ok || cut[0] == -1 && cut[1] == -1)
 	}
@@ -336,7 +337,8 @@ func (it *splitIter[V]) SetState(state json.RawMessage) error {
 		}
 		for name, cut := range s.Slices {
 			if it.lengths[name] == 0 || cut[0] < 0 || cut[0] > cut[1] || cut[1] > len(features[name]) {
-				return corrupt(splitOp, fmt.Sprintf("a part of the %d values of %q", len(features[name]), name), fmt.Sprint(cut), nil)
+				return corrupt(splitOp, fmt.Sprintf("a part of the %d values of %q", len(features[name]), name),
+					fmt.Sprint(cut), nil)
 			}
 		}
 		it.rest = &part[V]{before: s.Parent, features: features, slices: s.Slices}
@@ -346,7 +348,8 @@ func (it *splitIter[V]) SetState(state json.RawMessage) error {
 		return nil
 	}
 	if s.Taken < 0 || !it.fill() || s.Taken > len(it.ready) {
-		return corrupt(splitOp, fmt.Sprintf("%d elements that are ready together", s.Taken), fmt.Sprint(len(it.ready)), it.err)
+		return corrupt(splitOp, fmt.Sprintf("%d elements that are ready together", s.Taken),
+			fmt.Sprint(len(it.ready)), it.err)
 	}
 	it.ready, it.state.Taken = it.ready[s.Taken:], s.Taken
 	return nil
