@@ -4,16 +4,18 @@
 //	IndexShuffle, Permutation    Grain's index_shuffle
 //	Map                          MapDataset: Range, Shuffle, Repeat, Slice, Batch, Mix, Filter, …
 //	Iter                         IterDataset's iterators with their states
+//	FirstFitPackIter, …          packers of elements: PackOptions, SplitOptions, Packed
 //	Sampler                      IndexSampler with its shards, an order.Order
 //	Elastic                      ElasticIterator over a Map
+//	LoaderIter                   DataLoader, with and without workers
 //	LoaderState, NextIndex       states of DataLoader and of iterators
 //
 // # Seeking
 //
 // Every Map seeks in constant time at any position; Mix takes one step for each of its data sets.
-// An Iter moves to a state in the time of a window that it shuffles. An index of a Permutation
-// costs rounds of a cipher on 16 bits or more: one or a few from 2^16 samples on, and 65536/n for
-// fewer samples n.
+// An Iter moves to a state in the time of a window that it shuffles or of bins that it fills. An
+// index of a Permutation costs rounds of a cipher on 16 bits or more: one or a few from 2^16
+// samples on, and 65536/n for fewer samples n.
 //
 // # Faults of the shuffle that are kept
 //

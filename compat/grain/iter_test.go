@@ -32,7 +32,7 @@ func drawIter(t *rapid.T, depth int) func() Iter[int64] {
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "steps") {
 		below, k := next, rapid.Int64Range(1, 5).Draw(t, "k")
-		switch rapid.IntRange(0, 7).Draw(t, "step") {
+		switch rapid.IntRange(0, 8).Draw(t, "step") {
 		case 0:
 			next = func() Iter[int64] { return must(LimitIter(below(), 2*k)) }
 		case 1:
@@ -65,9 +65,38 @@ func drawIter(t *rapid.T, depth int) func() Iter[int64] {
 				}
 				return ApplyIter(batches, func(b []int64) int64 { return b[0] + int64(len(b)) })
 			}
+		case 8:
+			how, shuffle, pass := rapid.IntRange(0, 2).Draw(t, "packer"), rapid.Bool().Draw(t, "shuffled bins"), rapid.Bool().Draw(t, "pass")
+			next = func() Iter[int64] { return drawnPacker(t, below(), how, int(k), shuffle, pass) }
 		}
 	}
 	return next
+}
+
+// drawnPacker packs elements of two features whose lengths depend on the elements of an iterator.
+func drawnPacker(t *rapid.T, below Iter[int64], how, k int, shuffle, pass bool) Iter[int64] {
+	elements := ApplyIter(below, func(x int64) features {
+		x &= 1<<40 - 1
+		return features{"t": slices.Repeat([]int64{x}, int(x%6)), "u": slices.Repeat([]int64{x}, int(x/3%4))}
+	})
+	lengths := map[string]int{"t": 5, "u": 3 + k%2}
+	o := PackOptions[int64]{Lengths: lengths, Bins: k, Shuffle: shuffle, Seed: uint32(k)}
+	it, err := ConcatThenSplitIter(elements, SplitOptions[int64]{Lengths: map[string]int{"t": k, "u": 3}, PassFull: pass})
+	switch how {
+	case 0:
+		it, err = FirstFitPackIter(elements, o)
+	case 1:
+		it, err = BestFitPackIter(elements, o)
+	}
+	return ApplyIter(packer(t, it, err), func(p Packed[int64]) int64 {
+		sum := int64(0)
+		for i, name := range []string{"t", "u"} {
+			for j, x := range p.Values[name] {
+				sum = sum*31 + x + int64(i) + int64(p.Segments[name][j]) + 7*int64(p.Positions[name][j])
+			}
+		}
+		return sum & (1<<40 - 1)
+	})
 }
 
 func rest(it Iter[int64]) []int64 {

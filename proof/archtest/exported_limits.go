@@ -29,7 +29,7 @@ func ExportedLimits() map[string]int {
 		"compat/dali":                     102,
 		"compat/dali/pipeproto":           20,
 		"compat/dali/stateproto":          36,
-		"compat/grain":                    59,
+		"compat/grain":                    68,
 		"compat/orbax":                    7,
 		"compat/streaming":                37,
 		"compat/torchdata":                127,

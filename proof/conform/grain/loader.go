@@ -91,10 +91,6 @@ func samplerOf(o *suite.Object) (*grain.Sampler, error) {
 // its states, and what comes after each of them.
 func compareDataLoader(r *suite.Report, o *suite.Object) {
 	workers, n, size := o.Integer("worker_count"), o.Integer("n"), o.Integer("batch")
-	if workers > 0 {
-		r.Skip = "workers of a DataLoader"
-		return
-	}
 	a := grain.SamplerOptions{
 		Records: n, Shuffle: o.Boolean("shuffle"), Epochs: o.Integer("num_epochs"),
 		Shard: grain.Shard{Index: o.Integer("shard_index"), Count: o.Integer("shard_count"), Drop: true},
@@ -105,18 +101,14 @@ func compareDataLoader(r *suite.Report, o *suite.Object) {
 	if o.Refusal(err) {
 		return
 	}
-	batches := func(pos int64) string {
-		length, _ := s.Len()
-		var all []string
-		for ; pos < length; pos += size {
-			ids := make([]int64, size)
-			ids = ids[:s.Fill(pos, ids)]
-			for i := range ids {
-				ids[i] += 100
-			}
-			all = append(all, fmt.Sprint(ids))
+	options := grain.LoaderOptions{Workers: workers, Batch: size}
+	if states := o.Strings("states"); len(states) > 0 {
+		first, err := grain.ParseLoaderState([]byte(states[0]))
+		if err != nil {
+			r.Fail("state 0: %v", err)
+			return
 		}
-		return strings.Join(all, " ")
+		options.DataSource = first.DataSource
 	}
 	texts := func(v any) string {
 		var all []string
@@ -126,27 +118,36 @@ func compareDataLoader(r *suite.Report, o *suite.Object) {
 		}
 		return strings.Join(all, " ")
 	}
-	recorded := o.List("batches")
-	if got, want := batches(0), texts(recorded); got != want {
-		r.Fail("batches %s, want %s", got, want)
-	}
-	states := o.Strings("states")
+	recorded, states := o.List("batches"), o.Strings("states")
+	// from judges the batches from state k on, and the states between them.
 	from := func(k int, want string) {
-		state, err := grain.ParseLoaderState([]byte(states[k]))
+		it, err := grain.LoaderIter(s, options)
+		if err == nil && k > 0 {
+			err = it.SetState([]byte(states[k]))
+		}
 		if err != nil {
 			r.Fail("state %d: %v", k, err)
 			return
 		}
-		pos, err := state.Position(s)
-		if err != nil {
-			r.Fail("state %d: %v", k, err)
-			return
+		var all []string
+		for i := k; ; i++ {
+			if got := string(it.State()); i < len(states) && got != states[i] {
+				r.Fail("from state %d, state %d: got %s, want %s", k, i, got, states[i])
+			}
+			ids, ok := it.Next()
+			if !ok {
+				break
+			}
+			for j := range ids {
+				ids[j] += 100
+			}
+			all = append(all, fmt.Sprint(ids))
 		}
-		if got := s.State(pos, state.DataSource).String(); got != states[k] {
-			r.Fail("state %d: got %s, want %s", k, got, states[k])
-		}
-		if got := batches(pos); got != want {
+		if got := strings.Join(all, " "); got != want {
 			r.Fail("from state %d: %s, want %s", k, got, want)
+		}
+		if workers == 0 {
+			comparePosition(r, s, states[k], int64(k)*size)
 		}
 	}
 	if len(states) != len(recorded)+1 {
@@ -161,21 +162,33 @@ func compareDataLoader(r *suite.Report, o *suite.Object) {
 		k := suite.NumbersOf(r, "resumed_from", pair[:1])
 		from(int(k[0]), texts(pair[1]))
 	}
-	compareOtherWorkers(r, o, s, states[1%len(states)])
+	options.Workers++
+	other, err := grain.LoaderIter(s, options)
+	if err == nil {
+		err = other.SetState([]byte(states[1%len(states)]))
+	}
+	if accepted := fmt.Sprint(o.Get("other_worker_count")) == "accepted"; accepted != (err == nil) {
+		r.Fail("state of another number of workers: %v, want accepted %t", err, accepted)
+	}
 }
 
-// compareOtherWorkers judges whether a state passes for a loader of another number
-// of workers.
-func compareOtherWorkers(r *suite.Report, o *suite.Object, s *grain.Sampler, text string) {
+// comparePosition judges a state of a loader without workers as a position of its sampler.
+func comparePosition(r *suite.Report, s *grain.Sampler, text string, want int64) {
 	state, err := grain.ParseLoaderState([]byte(text))
 	if err != nil {
 		r.Fail("%v", err)
 		return
 	}
+	if length, ends := s.Len(); ends {
+		want = min(want, length)
+	}
+	pos, err := state.Position(s)
+	if err != nil || pos != want || s.State(pos, state.DataSource).String() != text {
+		r.Fail("state %s: position %d, %v, want %d", text, pos, err, want)
+	}
 	state.WorkerCount += 2
-	_, err = state.Position(s)
-	if accepted := fmt.Sprint(o.Get("other_worker_count")) == "accepted"; accepted != (err == nil) {
-		r.Fail("state of another number of workers: %v, want accepted %t", err, accepted)
+	if _, err := state.Position(s); err == nil {
+		r.Fail("the state of workers has a position")
 	}
 }
 

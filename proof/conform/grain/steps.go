@@ -267,6 +267,8 @@ func (b *builder) applyIter(d dataset, s *step) (dataset, error) {
 		}
 		b.windowSeed = max(b.windowSeed, seed)
 		d.iter = over(d.iter, func(it grain.Iter[any]) (grain.Iter[any], error) { return grain.ShuffleWindowsIter(it, size, seed) })
+	case "ge.FirstFitPackIterDataset", "ge.BestFitPackIterDataset", "ge.ConcatThenSplitIterDataset":
+		return b.pack(d, s)
 	case "mp_prefetch":
 		return prefetch(d, s)
 	default:
