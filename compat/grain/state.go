@@ -69,7 +69,7 @@ func (s LoaderState) Position(sampler *Sampler) (int64, error) {
 	last, found := s.LastSeenIndices["0"]
 	if s.WorkerCount != 0 || len(s.LastSeenIndices) != 1 || !found {
 		return 0, &errs.Error{Kind: errs.Unsupported, Op: op, Want: "a loader without workers",
-			Got: fmt.Sprintf("%d workers", s.WorkerCount),
+			Got:    fmt.Sprintf("%d workers", s.WorkerCount),
 			Remedy: "go on with grain.LoaderIter, which has workers"}
 	}
 	shard := sampler.options.Shard
