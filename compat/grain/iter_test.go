@@ -66,7 +66,8 @@ func drawIter(t *rapid.T, depth int) func() Iter[int64] {
 				return ApplyIter(batches, func(b []int64) int64 { return b[0] + int64(len(b)) })
 			}
 		case 8:
-			how, shuffle, pass := rapid.IntRange(0, 2).Draw(t, "packer"), rapid.Bool().Draw(t, "shuffled bins"), rapid.Bool().Draw(t, "pass")
+			how := rapid.IntRange(0, 2).Draw(t, "packer")
+			shuffle, pass := rapid.Bool().Draw(t, "shuffled bins"), rapid.Bool().Draw(t, "pass")
 			next = func() Iter[int64] { return drawnPacker(t, below(), how, int(k), shuffle, pass) }
 		}
 	}

@@ -69,7 +69,8 @@ func (s LoaderState) Position(sampler *Sampler) (int64, error) {
 	last, found := s.LastSeenIndices["0"]
 	if s.WorkerCount != 0 || len(s.LastSeenIndices) != 1 || !found {
 		return 0, &errs.Error{Kind: errs.Unsupported, Op: op, Want: "a loader without workers",
-			Got: fmt.Sprintf("%d workers", s.WorkerCount), Remedy: "go on with grain.LoaderIter, which has workers"}
+			Got:    fmt.Sprintf("%d workers", s.WorkerCount),
+			Remedy: "go on with grain.LoaderIter, which has workers"}
 	}
 	shard := sampler.options.Shard
 	ahead := last - shard.Index + shard.count() // how far the last record is ahead of no record
