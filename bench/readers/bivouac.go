@@ -23,7 +23,8 @@ func set(dir, kind string) (name string, args op.Args, field int, err error) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	switch kind {
 	case "tfrecord":
-		return kind, op.Args{"path": in("data.tfrecord"), "index_path": in("data.idx"), "features": []op.Feature{op.FixedLen("data", nil, tensor.Uint8, "")}}, 0, nil
+		return kind, op.Args{"path": in("data.tfrecord"), "index_path": in("data.idx"),
+			"features": []op.Feature{op.FixedLen("data", nil, tensor.Uint8, "")}}, 0, nil
 	case "tar":
 		return "webdataset", op.Args{"paths": in("data.tar"), "index_paths": in("data.idx"), "ext": "bin"}, 0, nil
 	case "recordio":
@@ -43,7 +44,8 @@ func set(dir, kind string) (name string, args op.Args, field int, err error) {
 	case "numpy":
 		return kind, op.Args{"file_root": dir}, 0, nil
 	case "coco":
-		return kind, op.Args{"file_root": dir, "annotations_file": in("annotations.json"), "ratio": true, "ltrb": true}, 0, nil
+		return kind, op.Args{"file_root": dir, "annotations_file": in("annotations.json"), "ratio": true,
+			"ltrb": true}, 0, nil
 	}
 	return "", nil, 0, fmt.Errorf("no kind %q", kind)
 }
@@ -58,7 +60,8 @@ func read(dir string) (l layout, err error) {
 
 func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 	kind, _, _ := strings.Cut(r.Case, "-")
-	dir := filepath.Join(r.Data, strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(r.Case, "-order"), "-shuffled"), "-batches"))
+	dir := filepath.Join(r.Data, strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(r.Case, "-order"),
+		"-shuffled"), "-batches"))
 	shuffled := strings.HasSuffix(r.Case, "-shuffled")
 	if r.Who == "pread" {
 		return raw(dir, kind, shuffled)
@@ -96,7 +99,8 @@ func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 	}, nil
 }
 
-// ids returns the order of each run: that of the ids, or another permutation of them each time.
+// ids returns the order of each run: the ids in their order, or another permutation of them each
+// time.
 func ids(n int64, shuffled bool) func() func(i int64) int64 {
 	run := int64(0)
 	return func() func(i int64) int64 {
@@ -116,7 +120,8 @@ func raw(dir, kind string, shuffled bool) (turns.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := map[string]string{"tfrecord": "data.tfrecord", "tar": "data.tar", "recordio": "data.rec", "mds": "shard.00000.mds", "tokens": "tokens.bin"}[kind]
+	name := map[string]string{"tfrecord": "data.tfrecord", "tar": "data.tar", "recordio": "data.rec",
+		"mds": "shard.00000.mds", "tokens": "tokens.bin"}[kind]
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
 		return nil, err
@@ -141,16 +146,17 @@ func raw(dir, kind string, shuffled bool) (turns.Runner, error) {
 	}, nil
 }
 
-// batches reads an epoch through a pipeline of nothing but the reader, and looks at the first sample
-// of each batch, as peers.py does with DALI's.
+// batches reads an epoch through a pipeline of nothing but the reader. It looks at the first sample
+// of each batch, as peers.py does with DALI's batches.
 func batches(ctx context.Context, name string, args op.Args) (turns.Runner, error) {
 	schema, err := reader.Schema(name)
 	if err != nil {
 		return nil, err
 	}
-	d, err := pipeline.Define(pipeline.Options{BatchSize: 64, Workers: 1, IOWorkers: 1}, func(p *pipeline.Builder) []pipeline.Node {
-		return p.Op(schema.FullName(), args)
-	})
+	d, err := pipeline.Define(pipeline.Options{BatchSize: 64, Workers: 1, IOWorkers: 1},
+		func(p *pipeline.Builder) []pipeline.Node {
+			return p.Op(schema.FullName(), args)
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,8 @@ func makeTar(dir string, records, size int) (l layout, err error) {
 	w := tar.NewWriter(&file)
 	for i := range records {
 		name := fmt.Sprintf("%08d.bin", i)
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(size), Format: tar.FormatUSTAR}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(size),
+			Format: tar.FormatUSTAR}); err != nil {
 			return l, err
 		}
 		fmt.Fprintf(&index, "bin %d %d %s\n", file.Len(), size, name)
@@ -111,7 +112,8 @@ func makeTar(dir string, records, size int) (l layout, err error) {
 		return l, err
 	}
 	return layout{First: 512, Stride: 512 + (size+511)/512*512, Length: size}, errors.Join(
-		os.WriteFile(filepath.Join(dir, "data.tar"), file.Bytes(), 0o666), os.WriteFile(filepath.Join(dir, "data.idx"), index.Bytes(), 0o666))
+		os.WriteFile(filepath.Join(dir, "data.tar"), file.Bytes(), 0o666), os.WriteFile(filepath.Join(dir,
+			"data.idx"), index.Bytes(), 0o666))
 }
 
 func makeRecordIO(dir string, records, size int) (l layout, err error) {
@@ -130,13 +132,15 @@ func makeRecordIO(dir string, records, size int) (l layout, err error) {
 	}
 	stride := 32 + size + -size&3
 	return layout{Stride: stride, Length: stride, Lead: 32}, errors.Join(
-		os.WriteFile(filepath.Join(dir, "data.rec"), file.Bytes(), 0o666), os.WriteFile(filepath.Join(dir, "data.idx"), index.Bytes(), 0o666))
+		os.WriteFile(filepath.Join(dir, "data.rec"), file.Bytes(), 0o666), os.WriteFile(filepath.Join(dir,
+			"data.idx"), index.Bytes(), 0o666))
 }
 
 // makeMDS writes one shard with one column of bytes, as MDSWriter does.
 func makeMDS(dir string, records, size int) (l layout, err error) {
-	config := map[string]any{"column_encodings": []string{"bytes"}, "column_names": []string{"data"}, "column_sizes": []any{nil},
-		"compression": nil, "format": "mds", "hashes": []string{}, "size_limit": 1 << 30, "version": 2}
+	config := map[string]any{"column_encodings": []string{"bytes"}, "column_names": []string{"data"},
+		"column_sizes": []any{nil},
+		"compression":  nil, "format": "mds", "hashes": []string{}, "size_limit": 1 << 30, "version": 2}
 	text, err := json.Marshal(config)
 	if err != nil {
 		return l, err
@@ -152,7 +156,8 @@ func makeMDS(dir string, records, size int) (l layout, err error) {
 		file.Write(binary.LittleEndian.AppendUint32(nil, uint32(size)))
 		file.Write(payload(i, size))
 	}
-	shard := map[string]any{"raw_data": map[string]any{"basename": "shard.00000.mds", "bytes": file.Len(), "hashes": map[string]any{}},
+	shard := map[string]any{"raw_data": map[string]any{"basename": "shard.00000.mds", "bytes": file.Len(),
+		"hashes": map[string]any{}},
 		"samples": records, "zip_data": nil}
 	for k, v := range config {
 		shard[k] = v
@@ -162,7 +167,8 @@ func makeMDS(dir string, records, size int) (l layout, err error) {
 		return l, err
 	}
 	return layout{First: first, Stride: 4 + size, Length: 4 + size, Lead: 4}, errors.Join(
-		os.WriteFile(filepath.Join(dir, "shard.00000.mds"), file.Bytes(), 0o666), os.WriteFile(filepath.Join(dir, "index.json"), index, 0o666))
+		os.WriteFile(filepath.Join(dir, "shard.00000.mds"), file.Bytes(), 0o666),
+		os.WriteFile(filepath.Join(dir, "index.json"), index, 0o666))
 }
 
 // makeTokens writes a raw array of int32, of which each window is a record.
@@ -213,7 +219,8 @@ func makeCOCO(dir string) error {
 		for k := range 7 {
 			x, y, w, h := float64(10*k), float64(5*k), 100+float64(k), 80.5
 			annotations = append(annotations, object{"id": 7*i + k + 1, "image_id": i + 1, "category_id": 1 + k%3, "iscrowd": 0,
-				"bbox": []float64{x, y, w, h}, "area": w * h, "segmentation": [][]float64{{x, y, x + w, y, x + w, y + h, x, y + h}}})
+				"bbox": []float64{x, y, w, h}, "area": w * h, "segmentation": [][]float64{{x, y, x + w, y,
+					x + w, y + h, x, y + h}}})
 		}
 	}
 	b, err := json.Marshal(object{"images": images, "annotations": annotations,

@@ -62,17 +62,21 @@ func comparisons() (all []turns.Comparison) {
 			Sides: []turns.Side{{Name: "Bivouac", Who: "pipeline"}, {Name: "DALI", Who: "dali", Target: 2}}})
 	}
 	return append(all,
-		turns.Comparison{Name: "arrayrecord-1k-shuffled", Unit: "record", Title: "ArrayRecord written by Grain's library, records of 1 kB, shuffled",
+		turns.Comparison{Name: "arrayrecord-1k-shuffled", Unit: "record",
+			Title: "ArrayRecord written by Grain's library, records of 1 kB, shuffled",
 			Sides: []turns.Side{{Name: "Bivouac", Who: "bivouac"}, {Name: "Grain", Who: "grain", Target: 3}}},
-		turns.Comparison{Name: "parquet-60k-order", Unit: "row", Title: "Parquet written by pyarrow, blobs of 60 kB, in order",
+		turns.Comparison{Name: "parquet-60k-order", Unit: "row",
+			Title: "Parquet written by pyarrow, blobs of 60 kB, in order",
 			Sides: []turns.Side{{Name: "Bivouac", Who: "bivouac"}, {Name: "pyarrow", Who: "pyarrow", Target: 1}}},
-		turns.Comparison{Name: "parquet-lists-order", Unit: "row", Title: "Parquet written by pyarrow, lists of 2,048 int32, in order",
+		turns.Comparison{Name: "parquet-lists-order", Unit: "row",
+			Title: "Parquet written by pyarrow, lists of 2,048 int32, in order",
 			Sides: []turns.Side{{Name: "Bivouac", Who: "bivouac"}, {Name: "pyarrow", Who: "pyarrow"}}})
 }
 
 func main() {
 	b := &turns.Bench{
-		Name: "readers", Comparisons: comparisons(), Own: []string{"bivouac", "pipeline", "pread"}, Begin: begin, Prepare: prepare,
+		Name: "readers", Comparisons: comparisons(), Own: []string{"bivouac", "pipeline", "pread"},
+		Begin: begin, Prepare: prepare,
 		Peers: map[string]string{"dali": "DALI", "peers": "webdataset, Grain and pyarrow", "streaming": "mosaicml-streaming"},
 	}
 	b.Main()
