@@ -211,7 +211,8 @@ class Maker:
             a.update(seed=r.randrange(1000))
         if kind == "tfrecord":
             return self.call("readers.tfrecord", features=records.features(), **a).values()
-        return self.call("readers." + kind, **a)
+        found = self.call("readers." + kind, **a)
+        return found if isinstance(found, (list, tuple)) else [found]  # one output comes alone
 
     def numbers(self):
         r = self.r
