@@ -255,7 +255,7 @@ func TestReadReusesMemory(t *testing.T) {
 		}
 	}
 	read()
-	if n := testing.AllocsPerRun(100, read); n > 0 {
+	if n := testing.AllocsPerRun(100, read); n > 0 && !raceDetector { // which drops what pools hold
 		t.Errorf("%v allocations a call", n)
 	}
 	var group sync.WaitGroup

@@ -1,0 +1,7 @@
+//go:build race
+
+package reader_test
+
+// raceDetector reports whether it watches: everything takes ten times as long, and pools give less
+// back.
+const raceDetector = true
