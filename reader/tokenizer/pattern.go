@@ -597,5 +597,3 @@ func (p *parser) escape() (has func(rune) bool, r rune, err error) {
 	}
 	return func(x rune) bool { return x == r }, r, nil
 }
-
-func negated(has func(rune) bool) func(rune) bool { return func(r rune) bool { return !has(r) } }

@@ -106,3 +106,5 @@ func toLower(r rune) rune {
 	}
 	return r
 }
+
+func negated(has func(rune) bool) func(rune) bool { return func(r rune) bool { return !has(r) } }
