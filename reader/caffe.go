@@ -28,7 +28,7 @@ func init() {
 	}
 	o := Opener{Outputs: caffeOutputs, Open: openCaffe}
 	Register(s, o)
-	Register(olderName(s, "caffe_reader"), o)
+	alias("caffe_reader", s, o)
 }
 
 // caffeCount returns the number of outputs.
@@ -171,7 +171,7 @@ func init() {
 		Open:    openCaffe2,
 	}
 	Register(s, o)
-	Register(olderName(s, "caffe2_reader"), o)
+	alias("caffe2_reader", s, o)
 }
 
 // maxAdditional is the largest number of additional tensors.

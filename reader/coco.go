@@ -48,14 +48,7 @@ func init() {
 		Open: openCoco,
 	}
 	Register(s, o)
-	Register(olderName(s, "coco_reader"), o)
-}
-
-// olderName returns the schema of a reader under the name that it had before readers were a module.
-func olderName(s op.Schema, name string) op.Schema {
-	s.Deprecated = "use " + s.FullName()
-	s.Name, s.Module = name, nil
-	return s
+	alias("coco_reader", s, o)
 }
 
 func cocoParams() []op.Parameter {

@@ -47,7 +47,7 @@ func init() {
 	}
 	o := Opener{Outputs: nemoOutputs, Open: openNemo}
 	Register(s, o)
-	Register(olderName(s, "nemo_asr_reader"), o)
+	alias("nemo_asr_reader", s, o)
 }
 
 func nemoOutputs(c *op.Config) ([]tensor.Spec, error) {

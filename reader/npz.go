@@ -7,8 +7,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/npy"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/internal/cache"
 	"github.com/bivouac-ml/bivouac/reader/shards"
-	"github.com/bivouac-ml/bivouac/reader/unpack"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -35,10 +35,12 @@ func openNpzFiles(ctx context.Context, c *op.Config) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	cache := unpack.NewCache(int64(max(0, op.Get[int](c, "cache_bytes"))))
+	type array struct{ file, column int }
+	whole := cache.New[array, []byte](int64(max(0, op.Get[int](c, "cache_bytes"))))
 	s.elements = func(ctx context.Context, file, column int) ([]byte, error) {
-		return cache.Get(ctx, file, int64(column), func() ([]byte, error) {
-			return s.files[file].contents.load(ctx, s.columns[column].name)
+		return whole.Get(ctx, array{file, column}, func(ctx context.Context) ([]byte, int64, error) {
+			b, err := s.files[file].contents.load(ctx, s.columns[column].name)
+			return b, int64(len(b)), err
 		})
 	}
 	if op.Get[bool](c, "verify") {

@@ -41,7 +41,8 @@ func (o *IndexOptions) AddFlags(cmd *cobra.Command) {
 	atLeast(f, &o.Workers, "workers", 1, 0, "files that are read at once; by default one for each processor")
 	f.BoolVar(&o.Check, "check", false, "compare the index that is there with the files, and change nothing")
 	f.BoolVar(&o.Lines, "idx", false, "also write the index of each file that DALI and MXNet read, beside it")
-	f.BoolVar(&o.Overwrite, "overwrite", false, "with --idx: replace indexes that are there")
+	f.BoolVar(&o.Overwrite, "overwrite", false,
+		"replace an index that has other files, and with --idx those beside the files")
 }
 
 // indexed is what `index --json` prints.
@@ -151,6 +152,10 @@ func (g *global) index(ctx context.Context, args []string, o IndexOptions) error
 			return err
 		}
 	}
+	if err := mayReplace(target, set, f, o.Overwrite); err != nil {
+		w.close()
+		return err
+	}
 	x, reused, err := index.Make(ctx, indexOp, target, set, f, build)
 	w.close()
 	if err != nil {
@@ -165,6 +170,50 @@ func (g *global) index(ctx context.Context, args []string, o IndexOptions) error
 	r := describeIndex(target, x)
 	r.Reused, r.LeftOut, r.Lines = reused, left, lines
 	return g.show(r, func() { g.printIndexed(r) })
+}
+
+// mayReplace returns an error if the file at target must not be replaced by an index of set: if it
+// is not an index, or an index that knows more than the new one will. With overwrite any index may
+// be replaced. An index that is damaged, and one of files that are gone, may always be replaced.
+func mayReplace(target string, set *shards.Set, f index.Format, overwrite bool) error {
+	refuse := func(got, remedy string) error {
+		return &errs.Error{Kind: errs.Exists, Op: indexOp, Subject: target, Want: "no file, or an index of these files",
+			Got: got, Remedy: remedy}
+	}
+	is, err := index.IsIndex(target)
+	switch {
+	case errors.Is(err, errs.NotFound):
+		return nil
+	case err != nil:
+		return err
+	case !is:
+		return refuse("a file that is no index", "name another with --output")
+	case overwrite:
+		return nil
+	}
+	x, err := index.Open(target)
+	if errors.Is(err, errs.Corrupt) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if x.Format() != f.Name {
+		return refuse("an index of "+x.Format(), "name another with --output, or replace it with --overwrite")
+	}
+	chosen := make(map[string]bool, set.Len())
+	for i := range set.Len() {
+		chosen[absolute(set.Path(i))] = true
+	}
+	for _, file := range x.Files() {
+		path := absolute(pathOf(target, file))
+		if _, err := os.Stat(path); err == nil && !chosen[path] {
+			return refuse("an index that also has "+file.Name,
+				"name the whole folder, name another index with --output, or replace it with --overwrite")
+		}
+	}
+	return nil
 }
 
 // dataFiles returns the files that the arguments name, and the folder that the index belongs into.

@@ -180,8 +180,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestManyPaths: a tree in which each page has 20 times the same child, 20^30 ways to an empty
-// leaf, ends soon, although a meta page claims more pages than there are.
+// TestManyPaths walks a tree in which each page has the same child 20 times. There are 20^30 ways
+// to its empty leaf, and the meta page claims more pages than the file has. The walk must end soon.
 func TestManyPaths(t *testing.T) {
 	const size, depth = 512, 31
 	b := written(t, size, nil)

@@ -58,7 +58,7 @@ func Module() Rules {
 				{Packages: "op/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "op/internal/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "reader/shards", Beside: []string{}},
-				{Packages: "reader/unpack", Beside: []string{"reader/shards"}},
+				{Packages: "reader/unpack", Beside: []string{"reader/shards", "reader/internal/cache"}},
 				{Packages: "reader/index", Beside: []string{"reader/shards", "reader/unpack"}},
 				{Packages: "reader/internal/loaderargs", Beside: []string{"op"}},
 				{Packages: "reader/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/unpack", "reader/internal/..."}, Modules: []string{"golang.org/x/sys"}},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +41,21 @@ func Is(path string) bool {
 	var head [len(magic)]byte
 	_, err = io.ReadFull(f, head[:])
 	return err == nil && string(head[:]) == magic
+}
+
+// IsIndex reports whether a file begins like an index of any version.
+func IsIndex(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, fileError("index.IsIndex", path, err)
+	}
+	defer f.Close()
+	head := make([]byte, len(magic))
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, fileError("index.IsIndex", path, err)
+	}
+	return n == len(magic) && string(head) == magic, nil
 }
 
 func fileError(op, path string, err error) error {
@@ -115,6 +131,8 @@ func Find(ctx context.Context, op string, set *shards.Set, f Format, path string
 	if err != nil {
 		x.Close() //nolint:errcheck // the other error says more
 		if !given && errors.Is(err, errAnother) {
+			slog.Warn("the index beside the data is not used, and all files are scanned", "from", op,
+				"index", path, "error", err)
 			return inMemory(ctx, op, set, f)
 		}
 		return nil, err

@@ -80,7 +80,10 @@ func (v *View) ReadAt(ctx context.Context, p []byte, off int64) error {
 		if err != nil {
 			return err
 		}
-		b, err := v.cache.Get(ctx, v.file, at, func() ([]byte, error) { return v.decode(ctx, at) })
+		b, err := v.cache.blocks.Get(ctx, place{v.file, at}, func(ctx context.Context) ([]byte, int64, error) {
+			b, err := v.decode(ctx, at)
+			return b, int64(len(b)), err
+		})
 		if err != nil {
 			return err
 		}

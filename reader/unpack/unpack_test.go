@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -115,71 +114,10 @@ func TestAnyRange(t *testing.T) {
 				})
 			}
 			group.Wait()
-			if v.cache.bytes > max(budget, 2<<20) {
-				t.Errorf("%d bytes in a cache of %d", v.cache.bytes, budget)
+			if v.cache.blocks.Bytes() > max(budget, 2<<20) {
+				t.Errorf("%d bytes in a cache of %d", v.cache.blocks.Bytes(), budget)
 			}
 		}
-	}
-}
-
-// A block is decompressed once for all who want it at a time, and an error is not kept.
-func TestCache(t *testing.T) {
-	ctx, c := context.Background(), NewCache(10)
-	var made atomic.Int64
-	start := make(chan struct{})
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			b, err := c.Get(ctx, 0, 1, func() ([]byte, error) { made.Add(1); <-start; return []byte("abc"), nil })
-			if err != nil || string(b) != "abc" {
-				t.Errorf("%q, %v", b, err)
-			}
-		})
-	}
-	close(start)
-	group.Wait()
-	if made.Load() != 1 {
-		t.Errorf("%d times", made.Load())
-	}
-	failed := errors.New("failed")
-	if _, err := c.Get(ctx, 0, 2, func() ([]byte, error) { return nil, failed }); !errors.Is(err, failed) {
-		t.Errorf("%v", err)
-	}
-	if b, err := c.Get(ctx, 0, 2, func() ([]byte, error) { return make([]byte, 9), nil }); err != nil || len(b) != 9 {
-		t.Errorf("%v", err)
-	}
-	if _, there := c.blocks[key{0, 1}]; there || c.bytes != 9 {
-		t.Errorf("%d bytes in a cache of 10", c.bytes)
-	}
-	func() {
-		defer func() { recover() }()                                  //nolint:errcheck // the panic of the test
-		c.Get(ctx, 0, 3, func() ([]byte, error) { panic("mistake") }) //nolint:errcheck // it panics
-	}()
-	if b, err := c.Get(ctx, 0, 3, func() ([]byte, error) { return []byte("x"), nil }); err != nil || string(b) != "x" {
-		t.Errorf("after a panic: %v", err)
-	}
-	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	hold := make(chan struct{})
-	begun := make(chan struct{})
-	go c.Get(ctx, 0, 4, func() ([]byte, error) {
-		close(begun)
-		<-hold
-		return nil,
-			context.Canceled
-	}) //nolint:errcheck // checked below
-	<-begun
-	if _, err := c.Get(ended, 0, 4, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-	again := make(chan error)
-	go func() {
-		_, err := c.Get(ctx, 0, 4, func() ([]byte, error) { return []byte("y"), nil })
-		again <- err
-	}()
-	close(hold)
-	if err := <-again; err != nil {
-		t.Errorf("after another caller gave up: %v", err)
 	}
 }
 
