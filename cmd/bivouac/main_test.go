@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("ORBAX", cases)
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("FORMATS", filepath.Join(filepath.Dir(cases), "formats"))
 			env.Setenv("TORCH", filepath.Join(filepath.Dir(cases), "dcp"))
 			vectors, err := filepath.Abs("../../testdata/dali")
