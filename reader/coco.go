@@ -124,6 +124,8 @@ func cocoArguments(c *op.Config) (a cocoArgs, err error) {
 		}
 	case a.root == "":
 		return a, c.Invalid("file_root", "the folder of the images", "none", "")
+	case op.Get[bool](c, "skip_cached_images"):
+		return a, c.Invalid("skip_cached_images", "false: readers.coco does not know it", "true", "")
 	case a.polygons && a.pixelwise:
 		return a, c.Invalid("pixelwise_masks", "only pixelwise_masks or only polygon_masks", "both", "")
 	case a.save != (a.saveDir != ""):
