@@ -23,7 +23,12 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if name := os.Getenv(killedReader); name != "" {
+		os.Exit(killedMain(name))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // classes of the generated data sets.
 var classes = []string{"ant", "bee", "cow"}
