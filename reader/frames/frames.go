@@ -1,4 +1,9 @@
-package reader
+// Package frames has readers.sequence, a reader that decodes images. It is a package of its own so
+// that programs that decode none link no codec of images. Package pipeline imports it; a program
+// that reads sequences by package loader alone imports it by name:
+//
+//	import _ "github.com/bivouac-ml/bivouac/reader/frames"
+package frames
 
 import (
 	"cmp"
@@ -14,6 +19,8 @@ import (
 	"github.com/bivouac-ml/bivouac/codec/raster"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/reader/internal/folders"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 	"github.com/bivouac-ml/bivouac/state"
@@ -23,9 +30,12 @@ import (
 const sequenceName = "readers.sequence"
 
 func init() {
-	o := Opener{Outputs: sequenceSpecs, Open: openSequences}
-	Register(sequenceSchema(), o)
-	alias("sequence_reader", sequenceSchema(), o)
+	o := reader.Opener{Outputs: sequenceSpecs, Open: openSequences}
+	s := sequenceSchema()
+	reader.Register(s, o)
+	s.Deprecated = "use " + s.FullName()
+	s.Module, s.Name = nil, "sequence_reader" // the name that DALI gave up
+	reader.Register(s, o)
 }
 
 func sequenceSchema() op.Schema {
@@ -63,7 +73,7 @@ func sequenceSpecs(c *op.Config) ([]tensor.Spec, error) {
 
 // sequences are the frames of several streams. Sequences are counted through all streams.
 type sequences struct {
-	info           Info
+	info           reader.Info
 	set            *shards.Set
 	streams        []stream
 	length, stride int
@@ -84,7 +94,7 @@ type frameDecoder struct {
 	file  []byte
 }
 
-func openSequences(ctx context.Context, c *op.Config) (Source, error) {
+func openSequences(ctx context.Context, c *op.Config) (reader.Source, error) {
 	if _, err := sequenceSpecs(c); err != nil {
 		return nil, err
 	}
@@ -93,13 +103,13 @@ func openSequences(ctx context.Context, c *op.Config) (Source, error) {
 		output: codec.Output{Color: raster.Color(op.Get[op.ImageType](c, "image_type")), DType: tensor.Uint8},
 	}
 	root := op.Get[string](c, "file_root")
-	folders, err := classesOf(sequenceName, root)
+	streams, err := folders.Names(sequenceName, root)
 	if err != nil {
 		return nil, err
 	}
-	folders = slices.DeleteFunc(folders, hidden)
-	slices.SortFunc(folders, func(a, b string) int { return cmp.Compare(a+"/", b+"/") }) // as whole paths sort
-	lists, err := listAll(ctx, sequenceName, root, folders,
+	streams = slices.DeleteFunc(streams, hidden)
+	slices.SortFunc(streams, func(a, b string) int { return cmp.Compare(a+"/", b+"/") }) // as whole paths sort
+	lists, err := folders.List(ctx, sequenceName, root, streams,
 		func(name string) bool { return !hidden(name) && isImage(name) })
 	if err != nil {
 		return nil, err
@@ -109,11 +119,11 @@ func openSequences(ctx context.Context, c *op.Config) (Source, error) {
 	h.String(codec.Pixels(q.output))
 	for i := range lists {
 		before := len(paths)
-		for _, e := range lists[i].files {
-			if name := lists[i].name(e); e.size >= 0 {
-				paths = append(paths, root+"/"+folders[i]+"/"+name)
+		for _, e := range lists[i].Files {
+			if name := lists[i].Name(e); e.Size >= 0 {
+				paths = append(paths, root+"/"+streams[i]+"/"+name)
 				h.String(name)
-				h.Int(e.size)
+				h.Int(e.Size)
 			}
 		}
 		if n := q.count(len(paths) - before); n > 0 {
@@ -121,13 +131,13 @@ func openSequences(ctx context.Context, c *op.Config) (Source, error) {
 			q.info.Samples += n
 		}
 		h.Int(int64(len(paths)))
-		lists[i] = listing{}
+		lists[i] = folders.Listing{}
 	}
 	if q.info.Samples == 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: sequenceName, Subject: root,
 			Want: fmt.Sprintf("a folder with at least %d images", (q.length-1)*q.stride+1),
 			Got: fmt.Sprintf("%d images in %d folders", len(paths),
-				len(folders)), Remedy: "each folder of file_root is a stream"}
+				len(streams)), Remedy: "each folder of file_root is a stream"}
 	}
 	if q.set, err = shards.Open(ctx, sequenceName, paths); err != nil {
 		return nil, err
@@ -167,9 +177,10 @@ func (q *sequences) first(id int64) int {
 	return q.streams[i].frame + int(id-q.streams[i].first)*q.step
 }
 
-func (q *sequences) Info() Info { return q.info }
+// Info implements reader.Source.
+func (q *sequences) Info() reader.Info { return q.info }
 
-// Size implements Source: the bytes of the files.
+// Size implements reader.Source: the bytes of the files.
 func (q *sequences) Size(id int64) (total int64) {
 	first := q.first(id)
 	for i := range q.length {
@@ -178,15 +189,15 @@ func (q *sequences) Size(id int64) (total int64) {
 	return total
 }
 
-// Describe implements Source.
+// Describe implements reader.Source.
 func (q *sequences) Describe(id int64) string {
 	return fmt.Sprintf("the sequence of %d frames from %s on", q.length, q.set.Path(q.first(id)))
 }
 
-// Close implements Source.
+// Close implements reader.Source.
 func (q *sequences) Close() error { return q.set.Close() }
 
-// Fetch implements Source.
+// Fetch implements reader.Source.
 func (q *sequences) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
 	d, ok := q.workers.Get().(*frameDecoder)
 	if !ok {

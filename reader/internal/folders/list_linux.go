@@ -1,4 +1,4 @@
-package reader
+package folders
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 // read reads the names of the folder in large pieces. It takes the type of each entry from the
 // directory and does not call stat.
-func (l *listing) read(match func(name string) bool) error {
+func (l *Listing) read(match func(name string) bool) error {
 	fd, err := openDir(l.dir, unix.O_RDONLY)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (l *listing) read(match func(name string) bool) error {
 				continue
 			}
 			text := unsafe.String(unsafe.SliceData(name), len(name)) // valid until the buffer is reused
-			if l.seen++; match(text) {
+			if l.Seen++; match(text) {
 				l.add(text)
 			}
 		}
@@ -68,25 +68,25 @@ func openDir(dir string, flags int) (fd int, err error) {
 }
 
 // measure reads the sizes of files lo to hi, by their names in the folder.
-func (l *listing) measure(lo, hi int) error {
+func (l *Listing) measure(lo, hi int) error {
 	fd, err := openDir(l.dir, unix.O_PATH)
 	if err != nil {
-		return fileError(l.op, l.dir, err)
+		return Error(l.op, l.dir, err)
 	}
 	defer unix.Close(fd) //nolint:errcheck // nothing was written
 	var st unix.Stat_t
 	for i := lo; i < hi; i++ {
-		f := &l.files[i]
+		f := &l.Files[i]
 		for {
-			if err = unix.Fstatat(fd, l.name(*f), &st, 0); !errors.Is(err, unix.EINTR) {
+			if err = unix.Fstatat(fd, l.Name(*f), &st, 0); !errors.Is(err, unix.EINTR) {
 				break
 			}
 		}
 		if err != nil {
-			return fileError(l.op, filepath.Join(l.dir, l.name(*f)), err)
+			return Error(l.op, filepath.Join(l.dir, l.Name(*f)), err)
 		}
-		if f.size = st.Size; st.Mode&unix.S_IFMT != unix.S_IFREG {
-			f.size = -1
+		if f.Size = st.Size; st.Mode&unix.S_IFMT != unix.S_IFREG {
+			f.Size = -1
 		}
 	}
 	return nil

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package reader
+package folders
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 )
 
 // read reads the names of the folder.
-func (l *listing) read(match func(name string) bool) error {
+func (l *Listing) read(match func(name string) bool) error {
 	d, err := os.Open(l.dir)
 	if err != nil {
 		return err
@@ -19,7 +19,7 @@ func (l *listing) read(match func(name string) bool) error {
 		if e.IsDir() {
 			continue
 		}
-		if l.seen++; match(e.Name()) {
+		if l.Seen++; match(e.Name()) {
 			l.add(e.Name())
 		}
 	}
@@ -27,16 +27,16 @@ func (l *listing) read(match func(name string) bool) error {
 }
 
 // measure reads the sizes of files lo to hi.
-func (l *listing) measure(lo, hi int) error {
+func (l *Listing) measure(lo, hi int) error {
 	for i := lo; i < hi; i++ {
-		f := &l.files[i]
-		path := filepath.Join(l.dir, l.name(*f))
+		f := &l.Files[i]
+		path := filepath.Join(l.dir, l.Name(*f))
 		info, err := os.Stat(path)
 		if err != nil {
-			return fileError(l.op, path, err)
+			return Error(l.op, path, err)
 		}
-		if f.size = info.Size(); !info.Mode().IsRegular() {
-			f.size = -1
+		if f.Size = info.Size(); !info.Mode().IsRegular() {
+			f.Size = -1
 		}
 	}
 	return nil
