@@ -192,7 +192,7 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 	if len(f.ends) == 0 {
 		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root,
 			Want: "files that match " + strings.Join(op.Get[[]string](c, "file_filters"), " "),
-			Got: fmt.Sprintf("no match among %d files in %d folders", seen, len(classes))}
+			Got:  fmt.Sprintf("no match among %d files in %d folders", seen, len(classes))}
 	}
 	return nil
 }
