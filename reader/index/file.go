@@ -74,10 +74,11 @@ func fileError(op, path string, err error) error {
 // durable when Write returns.
 func Write(path string, x *Index) (err error) {
 	defer func() { err = fileError("index.Write", path, err) }()
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
+	f, unlock, err := createPart(path)
 	if err != nil {
 		return err
 	}
+	defer unlock()
 	defer func() {
 		if err != nil {
 			f.Close()           //nolint:errcheck // the first error says more

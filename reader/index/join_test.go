@@ -42,8 +42,8 @@ func listed() (Format, func() []string) {
 	}
 }
 
-// A file that the index beside the data lacks is scanned alone, wherever it stands among the others.
-// The records, the names and the fingerprint are those of an index of all files.
+// A file that the index beside the data lacks is scanned alone, wherever it stands among the
+// others. Records, names and fingerprint are as in an index of all files.
 func TestNewFilesAreScannedAlone(t *testing.T) {
 	dir := t.TempDir()
 	paths := write(t, dir, "ab\ncd\n", "ef\n", "", "xa\nyb\nzc\n", "ba\n", "q\nrs\n")
