@@ -60,7 +60,8 @@ type openSource struct {
 	names  []string
 	text   int // place of the text, or -1: no text becomes tokens
 	coder  reader.Tokenizer
-	first  int64 // the id of its first sample
+	first  int64                 // the id of its first sample
+	found  *reader.FoundFeatures // nil unless its features were found in its records
 }
 
 // Open opens a data set: a file, a folder or a pattern of files in any format that a linked reader
@@ -137,12 +138,16 @@ func (d *Data) addSource(ctx context.Context, s dataSource, coder reader.Tokeniz
 	if err != nil {
 		return nil, err
 	}
+	found, err := findFeatures(ctx, name, args, o.Inspect)
+	if err != nil {
+		return nil, err
+	}
 	data, err := reader.Open(ctx, name, args)
 	if err != nil {
 		return nil, err
 	}
 	data.Limits = o.Limits
-	open := &openSource{dataSource: s, data: data, text: -1, coder: coder}
+	open := &openSource{dataSource: s, data: data, text: -1, coder: coder, found: found}
 	d.sources = append(d.sources, open)
 	return open, open.choose()
 }
@@ -172,6 +177,33 @@ func (d *Data) readerOf(ctx context.Context, s *dataSource) (name string, args o
 	own, err := s.arguments(schema, d.file.dir)
 	maps.Copy(args, own)
 	return name, args, err
+}
+
+// findFeatures looks for the features of TFRecords if no argument names them. With inspect it adds
+// them to args. Otherwise it fails, and the error names them: what the first records have does not
+// prove what all have, so a run must not depend on it.
+func findFeatures(ctx context.Context, name string, args op.Args, inspect bool) (*reader.FoundFeatures, error) {
+	schema, err := reader.Schema(name)
+	if err != nil {
+		return nil, err
+	}
+	paths, _ := args["path"].([]string)
+	if _, ok := args["features"]; ok || schema.FullName() != "readers.tfrecord" || len(paths) == 0 {
+		return nil, nil
+	}
+	found, err := reader.FindFeatures(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	if !inspect || len(found.Features) == 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: schema.FullName(), Subject: "features",
+			Want: "the features to read: name, type, and a fixed shape or a variable length",
+			Got:  strings.Join(append([]string{"no argument"}, found.LeftOut...), "; "),
+			Remedy: fmt.Sprintf("the first %d records have: args: {%s}; change the shapes if later records differ",
+				found.Records, found)}
+	}
+	args["features"] = found.Any()
+	return found, nil
 }
 
 // tokensField is the name of the tokens of a text.
@@ -387,6 +419,10 @@ func (d *Data) Sources() []string {
 
 // Source returns the reader of a source, by its number.
 func (d *Data) Source(i int) *reader.Data { return d.sources[i].data }
+
+// Found returns the features of a source of TFRecords if its records told them, because no argument
+// names them, and else nil. Only OpenOptions.Inspect allows that.
+func (d *Data) Found(i int) *reader.FoundFeatures { return d.sources[i].found }
 
 // Split returns the source of a sample, and the id of the sample in the source.
 func (d *Data) Split(id int64) (source int, own int64, err error) {

@@ -71,6 +71,15 @@ func (o *setOptions) open(ctx context.Context, path string) (*loader.Data, error
 	return loader.Open(ctx, path, loader.OpenOptions{Reader: o.Reader, Args: args, Inspect: true})
 }
 
+// sayFound says which sources of TFRecords are read with features that their records told.
+func sayFound(g *global, d *loader.Data) {
+	for i, name := range d.Sources() {
+		if f := d.Found(i); f != nil {
+			g.printf("%s: the features are as in the first %d records; bivouac data ls lists them\n", name, f.Records)
+		}
+	}
+}
+
 // parseArgument returns the value of an argument of a reader.
 func parseArgument(p *op.Parameter, text string) (any, error) {
 	bad := &errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--arg " + p.Name, Want: p.Type.String(),
@@ -148,6 +157,10 @@ type setInfo struct {
 	Bytes       int64    `json:"bytes"`
 	Fingerprint string   `json:"fingerprint"`
 	Columns     []column `json:"columns"`
+	// Found has the features of TFRecords as args of a data.yaml have them, if no argument names them.
+	Found   string   `json:"found,omitempty"`
+	Records int      `json:"found_in_records,omitempty"`
+	LeftOut []string `json:"left_out,omitempty"` // features that no column can have
 }
 
 type column struct {
@@ -174,6 +187,9 @@ func newDataLsCommand(g *global) *cobra.Command {
 				info, err := infoOf(cmd.Context(), name, d.Source(i))
 				if err != nil {
 					return err
+				}
+				if f := d.Found(i); f != nil {
+					info.Found, info.Records, info.LeftOut = f.String(), f.Records, f.LeftOut
 				}
 				list = append(list, info)
 			}
@@ -210,6 +226,12 @@ func printSets(g *global, list []setInfo, total int64) {
 		}
 		for _, c := range s.Columns {
 			g.printf("  %-*s  %s%s\n", width, c.Name, c.DType, shapeText(c.Shape))
+		}
+		if s.Found != "" {
+			g.printf("  the first %d records have these features; a data.yaml names them:\n    args: {%s}\n", s.Records, s.Found)
+		}
+		for _, text := range s.LeftOut {
+			g.printf("  left out  %s\n", text)
 		}
 	}
 	if len(list) > 1 {
