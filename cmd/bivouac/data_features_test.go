@@ -110,7 +110,7 @@ func TestFeaturesOfDamagedFiles(t *testing.T) {
 	flipped := append([]byte{}, b...)
 	flipped[40] ^= 1
 	for name, content := range map[string][]byte{"cut.tfrecord": b[:len(b)-3], "empty.tfrecord": nil,
-		"flipped.tfrecord": flipped,
+		"flipped.tfrecord":    flipped,
 		"no example.tfrecord": tfrecord.Append(nil, []byte{0xff, 0xff}), "no features.tfrecord": tfrecord.Append(nil, nil)} {
 		if err := os.WriteFile(at(name), content, 0o666); err != nil {
 			t.Fatal(err)
