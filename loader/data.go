@@ -31,6 +31,8 @@ type OpenOptions struct {
 	// Reader is the name of the reader for a path that is not a data.yaml. Without a name the files
 	// tell it.
 	Reader string
+	// Split is the split of such a path, such as "train", if it has several.
+	Split string
 	// Args are arguments for the reader of such a path, besides the path.
 	Args op.Args
 	// Inspect opens data to look at them and not to train: environment variables for rank and world
@@ -78,15 +80,16 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Data, error) {
 	f := &dataFile{in: &configText{op: "loader.Open", file: path}, at: path, exhausted: order.CycleOn}
 	if ext := strings.ToLower(filepath.Ext(path)); ext == ".yaml" || ext == ".yml" {
 		var err error
-		if o.Reader != "" || len(o.Args) > 0 {
-			return nil, f.in.wrong(path, "the reader and its args in the file", "OpenOptions.Reader or Args")
+		if o.Reader != "" || len(o.Args) > 0 || o.Split != "" {
+			return nil, f.in.wrong(path, "the reader, its args and the split in the file",
+				"OpenOptions.Reader, Args or Split")
 		}
 		if f, err = readDataFile(path, o.Inspect); err != nil {
 			return nil, err
 		}
 	} else {
 		s := newDataSource(path, filepath.Base(path))
-		s.paths, s.reader, s.given = []string{path}, o.Reader, o.Args
+		s.paths, s.reader, s.given, s.split = []string{path}, o.Reader, o.Args, o.Split
 		f.sources = []dataSource{s}
 	}
 	if o.Inspect {
@@ -155,7 +158,7 @@ func (d *Data) addSource(ctx context.Context, s dataSource, coder reader.Tokeniz
 // readerOf returns the reader of a source and its arguments.
 func (d *Data) readerOf(ctx context.Context, s *dataSource) (name string, args op.Args, err error) {
 	if s.reader == "" {
-		if name, args, err = reader.Detect(ctx, s.paths); err != nil {
+		if name, args, err = reader.DetectSplit(ctx, s.paths, s.split); err != nil {
 			return "", nil, err
 		}
 	} else {
@@ -164,6 +167,12 @@ func (d *Data) readerOf(ctx context.Context, s *dataSource) (name string, args o
 			if args, err = reader.PathArgs(ctx, name, s.paths); err != nil {
 				return "", nil, err
 			}
+		}
+		if s.split != "" {
+			if err := checkSplit(name); err != nil {
+				return "", nil, err
+			}
+			args["split"] = s.split
 		}
 	}
 	maps.Copy(args, s.given)
@@ -177,6 +186,20 @@ func (d *Data) readerOf(ctx context.Context, s *dataSource) (name string, args o
 	own, err := s.arguments(schema, d.file.dir)
 	maps.Copy(args, own)
 	return name, args, err
+}
+
+// checkSplit returns an error unless a reader takes a split.
+func checkSplit(name string) error {
+	schema, err := reader.Schema(name)
+	if err != nil {
+		return err
+	}
+	if _, ok := schema.Param("split"); !ok {
+		return &errs.Error{Kind: errs.Invalid, Op: schema.FullName(), Subject: "split",
+			Want: "a reader with splits, or none named", Got: "a reader without an argument split",
+			Remedy: "leave the reader out, or name the files of the split in path"}
+	}
+	return nil
 }
 
 // findFeatures looks for the features of TFRecords if no argument names them. With inspect it adds

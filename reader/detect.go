@@ -38,6 +38,11 @@ func notLinked(reader, pkg string) error {
 // The error is of kind errs.NotFound if nothing has the name, and of kind errs.Unsupported if no
 // reader knows the files, or if the program does not link the reader. It names the import then.
 func Detect(ctx context.Context, paths []string) (name string, args op.Args, err error) {
+	return DetectSplit(ctx, paths, "")
+}
+
+// detect works like Detect without splits.
+func detect(ctx context.Context, paths []string) (name string, args op.Args, err error) {
 	files, err := Expand(ctx, paths)
 	if err != nil {
 		return "", nil, err
@@ -97,6 +102,9 @@ func PathArgs(ctx context.Context, name string, paths []string) (op.Args, error)
 		if info, err := os.Stat(paths[0]); err == nil && info.IsDir() {
 			return op.Args{"file_root": paths[0]}, nil
 		}
+	}
+	if schema.FullName() == folderName && len(paths) == 1 {
+		return op.Args{"path": paths[0]}, nil
 	}
 	files, err := Expand(ctx, paths)
 	if err != nil {

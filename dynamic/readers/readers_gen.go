@@ -106,6 +106,18 @@ func NewFile(args opargs.ReadersFile, o Options) (*Reader, error) {
 	return New("readers.file", args, o)
 }
 
+// NewFolder returns a reader of kind readers.folder.
+//
+// Reads a folder of images or sounds as Hugging Face's imagefolder and audiofolder do. The label of a file is
+// its folder, or metadata.csv, metadata.jsonl or metadata.parquet have a row for each file, whose column
+// file_name names it. Folders or files may have the name of a split.
+//
+// Outputs:
+//   - fields: the bytes of a file (image or audio), then its label, or the columns of the metadata
+func NewFolder(args opargs.ReadersFolder, o Options) (*Reader, error) {
+	return New("readers.folder", args, o)
+}
+
 // NewJsonl returns a reader of kind readers.jsonl.
 //
 // Reads JSON Lines: each line is an object and a sample, and each field is an output of shape [n]. A text

@@ -106,6 +106,18 @@ func ReadersFile(p *pipeline.Builder, args ReadersFileArgs) (files, labels pipel
 	return out[0], out[1]
 }
 
+// ReadersFolderArgs are the arguments of readers.folder.
+type ReadersFolderArgs = opargs.ReadersFolder
+
+// ReadersFolder is readers.folder. Reads a folder of images or sounds as Hugging Face's imagefolder and
+// audiofolder do. The label of a file is its folder, or metadata.csv, metadata.jsonl or metadata.parquet have
+// a row for each file, whose column file_name names it. Folders or files may have the name of a split.
+//
+// Output fields: the bytes of a file (image or audio), then its label, or the columns of the metadata.
+func ReadersFolder(p *pipeline.Builder, args ReadersFolderArgs) []pipeline.Node {
+	return p.Op("readers.folder", args)
+}
+
 // ReadersJsonlArgs are the arguments of readers.jsonl.
 type ReadersJsonlArgs = opargs.ReadersJsonl
 

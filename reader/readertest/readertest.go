@@ -24,6 +24,8 @@ var All = map[string]Maker{
 	"nemo_asr":         Nemo,
 	"csv":              CSV,
 	"file":             Files,
+	"folder":           Folder,
+	"folder of rows":   FolderOfRows,
 	"fits":             Fits,
 	"jsonl gzip":       GzipJSONL,
 	"jsonl zstd":       ZstdJSONL,
