@@ -214,7 +214,8 @@ func known() []Format {
 		{Reader: "readers.tokens", Suffixes: []string{".bin", ".tokens"}},
 		{Reader: "readers.numpy", Suffixes: []string{".npy"}, Detect: startsWith("\x93NUMPY")},
 		{Reader: "readers.npz", Suffixes: []string{".npz"}},
-		{Reader: folderName}, // its folders are known by their layout
+		{Reader: litdataName}, // its folders are known by their index.json
+		{Reader: folderName},  // likewise by their layout
 		{Reader: "readers.sequence", Import: optIn + "frames"}, // readers.file reads such folders too
 		{Reader: "readers.safetensors", Suffixes: []string{".safetensors"}},
 		{Reader: fileName, Suffixes: []string{".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm",

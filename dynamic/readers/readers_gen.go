@@ -130,6 +130,18 @@ func NewJsonl(args opargs.ReadersJsonl, o Options) (*Reader, error) {
 	return New("readers.jsonl", args, o)
 }
 
+// NewLitdata returns a reader of kind readers.litdata.
+//
+// Reads data sets that litdata writes: a folder with an index.json and chunks. Each leaf of a sample is an
+// output. Numbers are scalars, arrays keep their type, and texts, bytes, JSON and encoded images are bytes.
+// Data of tokens are read in blocks. Compressed chunks are expanded once and kept, within cache_bytes.
+//
+// Outputs:
+//   - column: the value of a leaf
+func NewLitdata(args opargs.ReadersLitdata, o Options) (*Reader, error) {
+	return New("readers.litdata", args, o)
+}
+
 // NewMds returns a reader of kind readers.mds.
 //
 // Reads data sets in MosaicML Streaming's format MDS: folders with an index.json. Each column is an output.

@@ -130,6 +130,19 @@ func ReadersJsonl(p *pipeline.Builder, args ReadersJsonlArgs) []pipeline.Node {
 	return p.Op("readers.jsonl", args)
 }
 
+// ReadersLitdataArgs are the arguments of readers.litdata.
+type ReadersLitdataArgs = opargs.ReadersLitdata
+
+// ReadersLitdata is readers.litdata. Reads data sets that litdata writes: a folder with an index.json and
+// chunks. Each leaf of a sample is an output. Numbers are scalars, arrays keep their type, and texts, bytes,
+// JSON and encoded images are bytes. Data of tokens are read in blocks. Compressed chunks are expanded once
+// and kept, within cache_bytes.
+//
+// Output column: the value of a leaf.
+func ReadersLitdata(p *pipeline.Builder, args ReadersLitdataArgs) []pipeline.Node {
+	return p.Op("readers.litdata", args)
+}
+
 // ReadersMdsArgs are the arguments of readers.mds.
 type ReadersMdsArgs = opargs.ReadersMds
 

@@ -30,6 +30,7 @@ var All = map[string]Maker{
 	"jsonl gzip":       GzipJSONL,
 	"jsonl zstd":       ZstdJSONL,
 	"jsonl":            JSONL,
+	"litdata":          Litdata,
 	"mds":              MDS,
 	"mxnet":            RecordIO,
 	"npz":              Npz,
