@@ -187,7 +187,7 @@ func Module() Rules {
 			"github.com/apache/arrow-go", "github.com/parquet-go",
 		},
 		Command: []string{"cmd/...", "serve/...", "bench/readers", "proof/conform/...", "internal/conform", "proof/interop"},
-		OptIn:   []string{"reader/parquet/..."},
+		OptIn:   []string{"reader/parquet/...", "examples/text"},
 		Without: []Without{{
 			Packages: []string{"reader", "loader", "loader/nodes", "examples/blend"},
 			Links:    []string{"codec/..."},
