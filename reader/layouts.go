@@ -179,6 +179,9 @@ func layoutOf(ctx context.Context, dir, split string) (name string, args op.Args
 		}
 	}
 	switch {
+	case known[path.Dir(energonSplits)] && isFile(filepath.Join(dir, filepath.FromSlash(energonSplits))):
+		name, args, err := energonOf(dir, split)
+		return name, args, true, err
 	case known["dataset_dict.json"]:
 		return savedSplits(ctx, dir, split)
 	case known["state.json"] && known["dataset_info.json"]:
@@ -221,6 +224,11 @@ func layoutOf(ctx context.Context, dir, split string) (name string, args op.Args
 		args = withoutPaths(ctx, name, args)
 	}
 	return name, args, true, err
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // isSample reports whether a file of a folder has samples: it has the name of a known format, and

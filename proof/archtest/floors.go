@@ -63,6 +63,7 @@ func Module() Rules {
 				{Packages: "reader/internal/loaderargs", Beside: []string{"op"}},
 				{Packages: "reader/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/unpack", "reader/internal/..."}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "reader/internal/folders", Beside: []string{"reader/shards"}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "reader/internal/energon", Beside: []string{}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "reader/internal/cache", Beside: []string{}},
 				{Packages: "reader/internal/columns", Beside: []string{"op", "reader/internal/loaderargs"}},
 				{Packages: "reader/parquet/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/unpack", "reader/internal/...", "reader/parquet"}, Modules: []string{"github.com/parquet-go/parquet-go"}},
