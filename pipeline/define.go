@@ -16,6 +16,7 @@ import (
 	_ "github.com/bivouac-ml/bivouac/op/reduce"
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
+	_ "github.com/bivouac-ml/bivouac/reader/frames" // readers.sequence
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

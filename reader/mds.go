@@ -231,6 +231,15 @@ func (m *mdsSet) firstSpec(ctx context.Context, column int) (spec tensor.Spec, e
 	return spec, nil
 }
 
+// Fields implements Fielded: the names of the columns.
+func (m *mdsSet) Fields() []string {
+	names := make([]string, len(m.chosen))
+	for i, at := range m.chosen {
+		names[i] = m.columns[at].Name
+	}
+	return names
+}
+
 func (m *mdsSet) Info() Info { return m.info }
 
 func (m *mdsSet) Close() error {

@@ -24,8 +24,7 @@ import (
 const mxnetName = "readers.mxnet"
 
 var recordioFormat = index.Format{
-	Name: "recordio", Suffixes: []string{".rec"},
-	Detect: func(_ string, head []byte) bool { return recordio.Detect(head) },
+	Name: "recordio",
 	Scan: func(_ context.Context, r *io.SectionReader, add func(index.Record) error) error {
 		return recordio.Scan(r, r.Size(), func(offset, length int64) error {
 			return add(index.Record{Offset: offset, Length: length})
@@ -60,7 +59,6 @@ var recordioFormat = index.Format{
 }
 
 func init() {
-	index.Register(recordioFormat)
 	s := op.Schema{
 		Name: "mxnet", Module: []string{"readers"},
 		Doc:     "Reads images and their labels from RecordIO files of MXNet.",

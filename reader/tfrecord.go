@@ -20,8 +20,7 @@ import (
 const tfrecordName = "readers.tfrecord"
 
 var tfrecordFormat = index.Format{
-	Name: "tfrecord", Suffixes: []string{".tfrecord", ".tfrecords"},
-	Detect: func(_ string, head []byte) bool { return tfrecord.Detect(head) },
+	Name: "tfrecord",
 	Scan: func(_ context.Context, r *io.SectionReader, add func(index.Record) error) error {
 		return tfrecord.Scan(r, r.Size(), func(offset, length int64) error {
 			return add(index.Record{Offset: offset, Length: length})
@@ -50,7 +49,6 @@ var tfrecordFormat = index.Format{
 }
 
 func init() {
-	index.Register(tfrecordFormat)
 	s := op.Schema{
 		Name: "tfrecord", Module: []string{"readers"},
 		Doc: "Reads tf.train.Example messages from TFRecord files, and has an output for each feature that the argument " +

@@ -20,7 +20,6 @@ import (
 const webdatasetName = "readers.webdataset"
 
 func init() {
-	index.Register(WebdatasetFormat)
 	Register(op.Schema{
 		Name: "webdataset", Module: []string{"readers"},
 		Doc: "Reads samples of several files out of tar archives, as the package webdataset writes them. Files whose names are equal " +

@@ -16,13 +16,12 @@ import (
 //
 //	go test -coverpkg=./codec/jpeg PACKAGE
 var linksOnly = []string{
-	"cmd/bivouac", "examples/coco", "examples/digits", "examples/train", "pipeline/graph",
+	"cmd/bivouac", "examples/coco", "examples/digits", "examples/shards", "examples/train", "pipeline/graph",
 	"proof/conform", "proof/conform/dali", "proof/documents",
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
-	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/exec", "pipeline/fn", "reader",
+	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/fn", "reader",
 	// Through readers.sequence.
-	".", "bench/order", "compat/torchdata", "examples/blend", "examples/elastic", "format/arrowipc",
-	"loader", "loader/nodes", "reader/arrow", "reader/parquet", "reader/tokenizer", "serve",
+	"format/arrowipc", "reader/arrow", "reader/parquet",
 }
 
 // A package whose tests call codec/jpeg is tested with cgo too: the list in the Makefile and

@@ -62,10 +62,12 @@ func Module() Rules {
 				{Packages: "reader/index", Beside: []string{"reader/shards", "reader/unpack"}},
 				{Packages: "reader/internal/loaderargs", Beside: []string{"op"}},
 				{Packages: "reader/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/unpack", "reader/internal/..."}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "reader/internal/folders", Beside: []string{"reader/shards"}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "reader/internal/energon", Beside: []string{}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "reader/internal/cache", Beside: []string{}},
 				{Packages: "reader/internal/columns", Beside: []string{"op", "reader/internal/loaderargs"}},
 				{Packages: "reader/parquet/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/unpack", "reader/internal/...", "reader/parquet"}, Modules: []string{"github.com/parquet-go/parquet-go"}},
-				{Packages: "reader/readertest", Beside: []string{"op", "reader", "reader/index", "reader/arrow"}},
+				{Packages: "reader/readertest", Beside: []string{"op", "reader", "reader/index", "reader/arrow", "reader/frames"}},
 				{Packages: "reader/tokenizer", Beside: []string{"reader", "reader/shards"}, Modules: []string{"github.com/clipperhouse/uax29/v2", "golang.org/x/text"}},
 				{Packages: "dynamic/internal/fields", Beside: []string{"op"}},
 				{Packages: "pipeline/graph", Beside: []string{"op", "reader"}},
@@ -186,6 +188,12 @@ func Module() Rules {
 			"github.com/apache/arrow-go", "github.com/parquet-go",
 		},
 		Command: []string{"cmd/...", "serve/...", "bench/readers", "proof/conform/...", "internal/conform", "proof/interop"},
-		OptIn:   []string{"reader/parquet/..."},
+		OptIn:   []string{"reader/parquet/...", "examples/text"},
+		Without: []Without{{
+			Packages: []string{"reader", "loader", "loader/nodes", "examples/blend"},
+			Links:    []string{"codec/..."},
+			Except:   []string{"codec/wav"}, // samples as they are in the file
+			Reason:   "programs that decode no images link no codec of images: readers that decode are packages of their own",
+		}},
 	}
 }

@@ -31,7 +31,6 @@ func Variables() []Variable {
 		{"op.registry", Registry, "operators, entered by init"},
 		{"record.open", Registry, "the file of this process, opened at its first record"},
 		{"reader.registry", Registry, "readers, formats and the tokenizer, entered by init"},
-		{"reader/index.registry", Registry, "formats of records, entered by init"},
 		{"store/local.live", Registry, "staging names that this process is at work on"},
 
 		{"checkpoint/options.process", Configuration, "options.Configure sets it"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/seekable"
@@ -58,6 +59,7 @@ type Index struct {
 	offset  *Column
 	length  *Column
 	close   func() error
+	pieces  []piece // one a file, in an index that join made; it has no columns of its own
 }
 
 // newIndex checks the columns of an index that was parsed.
@@ -183,15 +185,24 @@ func (x *Index) Fingerprint() string {
 }
 
 // HasKeys reports whether records have keys.
-func (x *Index) HasKeys() bool { return x.columns["key.end"] != nil }
+func (x *Index) HasKeys() bool {
+	return x.columns["key.end"] != nil || slices.ContainsFunc(x.pieces, func(p piece) bool { return p.x.HasKeys() })
+}
 
 // HasParts reports whether records have parts.
-func (x *Index) HasParts() bool { return x.columns["part.first"] != nil }
+func (x *Index) HasParts() bool {
+	return x.columns["part.first"] != nil || slices.ContainsFunc(x.pieces, func(p piece) bool { return p.x.HasParts() })
+}
 
 // Span returns where a record lies. Fails with errs.Corrupt if the index is damaged there.
 func (x *Index) Span(id int64) (s Span, err error) {
 	file, at, err := x.place(id)
 	if err != nil {
+		return s, err
+	}
+	if x.pieces != nil {
+		s, err = x.pieces[file].x.Span(at)
+		s.File = file
 		return s, err
 	}
 	offset, err := x.offset.At(at)
@@ -216,7 +227,8 @@ func (x *Index) within(s Span, id int64) error {
 	return nil
 }
 
-// place returns the file of a record and its place in the columns.
+// place returns the file of a record and its place in the columns. In an index that join made it is
+// the number of the record in the index of the file.
 func (x *Index) place(id int64) (file int, at int64, err error) {
 	if id < 0 || id >= x.records {
 		return 0, 0, &errs.Error{Kind: errs.Invalid, Op: "index", Want: fmt.Sprintf("a record below %d", x.records),
@@ -235,9 +247,12 @@ func (x *Index) place(id int64) (file int, at int64, err error) {
 
 // Length returns the length of a record in bytes, or 0 if the index is damaged there.
 func (x *Index) Length(id int64) int64 {
-	_, at, err := x.place(id)
+	file, at, err := x.place(id)
 	if err != nil {
 		return 0
+	}
+	if x.pieces != nil {
+		return x.pieces[file].x.Length(at)
 	}
 	n, err := x.length.At(at)
 	if err != nil {
@@ -251,15 +266,25 @@ func (x *Index) Key(id int64) (string, error) {
 	if !x.HasKeys() {
 		return "", nil
 	}
-	_, at, err := x.place(id)
+	file, at, err := x.place(id)
 	if err != nil {
 		return "", err
+	}
+	if x.pieces != nil {
+		return x.pieces[file].x.Key(at)
 	}
 	return x.text("key", at)
 }
 
 // Parts appends the parts of a record to list and returns it.
 func (x *Index) Parts(id int64, list []Part) ([]Part, error) {
+	if x.pieces != nil {
+		file, at, err := x.place(id)
+		if err != nil {
+			return nil, err
+		}
+		return x.pieces[file].x.Parts(at, list)
+	}
 	first := x.columns["part.first"]
 	if first == nil {
 		return list, nil
