@@ -252,24 +252,33 @@ func (m *mdsSet) Size(id int64) int64 {
 	return s.Raw.Bytes / s.Samples
 }
 
+// largest implements bounded.
+func (m *mdsSet) largest() (size int64) {
+	for _, s := range m.shards {
+		size = max(size, s.Raw.Bytes)
+	}
+	return size
+}
+
 func (m *mdsSet) Describe(id int64) string {
 	i := m.find(id)
 	return fmt.Sprintf("sample %d of shard %s", id-m.shards[i].first, m.set.Path(i))
 }
 
 func (m *mdsSet) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
+	r := op.PerWorker[buffer](dst)
 	for s, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := m.fetch(ctx, id, s, dst); err != nil {
+		if err := m.fetch(ctx, id, s, dst, r); err != nil {
 			dst.Fail(s, err)
 		}
 	}
 	return nil
 }
 
-func (m *mdsSet) fetch(ctx context.Context, id int64, s int, dst *op.Block) error {
+func (m *mdsSet) fetch(ctx context.Context, id int64, s int, dst *op.Block, r *buffer) error {
 	i := m.find(id)
 	if m.shards[i].zip {
 		return m.read(ctx, id, func(sample []byte) error { return m.decode(sample, s, dst, false) })
@@ -281,14 +290,14 @@ func (m *mdsSet) fetch(ctx context.Context, id int64, s int, dst *op.Block) erro
 	if m.carrier >= 0 {
 		// The sample is read into the memory of one output, which becomes a part of it.
 		b := dst.Out(m.carrier, s, int(to-from)).Data
-		if err := m.set.ReadAt(ctx, i, b, from); err != nil {
+		if err := r.read(ctx, m.set, i, b, from); err != nil {
 			return err
 		}
 		return m.decode(b, s, dst, true)
 	}
 	b := m.scratch.Get(int(to - from))
 	defer m.scratch.Put(b)
-	if err := m.set.ReadAt(ctx, i, *b, from); err != nil {
+	if err := r.read(ctx, m.set, i, *b, from); err != nil {
 		return err
 	}
 	return m.decode(*b, s, dst, false)

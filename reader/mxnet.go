@@ -251,7 +251,7 @@ func (m *imageRecords) sample(ctx context.Context, id int64, s int, dst *op.Bloc
 		return err
 	}
 	record := dst.Out(0, s, int(at.Length)).Data
-	if err := m.read(ctx, at, record, &w.buffer); err != nil {
+	if err := w.read(ctx, m.set, at.File, record, at.Offset); err != nil {
 		return err
 	}
 	payload, joined, err := recordio.Payload(record, w.joined[:0])

@@ -256,7 +256,7 @@ func (t *tfrecords) sample(ctx context.Context, id int64, s int, dst *op.Block, 
 	} else {
 		record = w.grow(at.Length)
 	}
-	if err := t.read(ctx, at, record, &w.buffer); err != nil {
+	if err := w.read(ctx, t.set, at.File, record, at.Offset); err != nil {
 		return err
 	}
 	payload, err := tfrecord.Payload(record)
