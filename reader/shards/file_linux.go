@@ -18,13 +18,17 @@ type file struct {
 	// skip is how many reads are not tried in the cache of the system, because they were not there
 	// lately. It is -1 if the file system does not know such reads.
 	skip atomic.Int32
+	mapping
 }
 
-func openOS(path string) (*file, error) {
+// openOS opens a file, of which size bytes are read.
+func openOS(path string, size int64) (*file, error) {
 	for {
 		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 		if err == nil {
-			return &file{fd: fd}, nil
+			f := &file{fd: fd}
+			f.size = size
+			return f, nil
 		}
 		if err != syscall.EINTR {
 			return nil, err
@@ -43,7 +47,7 @@ func (f *file) stat() (size int64, changed time.Time, err error) {
 }
 
 const (
-	quickSize  = 16 << 10 // larger reads take their time
+	quickSize  = 256 << 10 // larger reads take their time
 	quickPause = 64       // reads that are not tried after one that the cache did not have
 )
 
@@ -65,8 +69,10 @@ func (f *file) quick(p []byte, off int64) bool {
 		uintptr(uint64(off)>>32), unix.RWF_NOWAIT)
 	runtime.KeepAlive(p)
 	if err == 0 && n == uintptr(len(p)) {
+		f.warmed(f.fd)
 		return true
 	}
+	f.missed()
 	if err == 0 || err == syscall.EAGAIN || err == syscall.EINTR {
 		f.skip.Store(quickPause)
 	} else {
@@ -77,7 +83,7 @@ func (f *file) quick(p []byte, off int64) bool {
 
 // ReadAt implements io.ReaderAt.
 func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
-	if f.quick(p, off) {
+	if f.mapping.read(f.fd, p, off) || f.quick(p, off) {
 		return len(p), nil
 	}
 	for n < len(p) {
@@ -118,4 +124,8 @@ func (f *file) readSplit(head, p []byte, off int64) error {
 	return nil
 }
 
-func (f *file) Close() error { return syscall.Close(f.fd) }
+// Close closes the file, which no read may use.
+func (f *file) Close() error {
+	f.unmap()
+	return syscall.Close(f.fd)
+}

@@ -314,7 +314,7 @@ func (s *Set) openFile(ctx context.Context, i int) (*file, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, s.fail(want.Path, err)
 	}
-	f, err := openOS(want.Path)
+	f, err := openOS(want.Path, want.Size)
 	if err != nil {
 		return nil, s.fail(want.Path, err)
 	}
