@@ -21,13 +21,13 @@ type file struct {
 	mapping
 }
 
-// openOS opens a file, of which size bytes are read.
-func openOS(path string, size int64) (*file, error) {
+// openOS opens a file, of which size bytes are read. All files of a set share waits.
+func openOS(path string, size int64, waits *atomic.Int64) (*file, error) {
 	for {
 		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 		if err == nil {
 			f := &file{fd: fd}
-			f.size = size
+			f.size, f.seen = size, waits
 			return f, nil
 		}
 		if err != syscall.EINTR {
@@ -48,7 +48,7 @@ func (f *file) stat() (size int64, changed time.Time, err error) {
 
 const (
 	quickSize  = 256 << 10 // larger reads take their time
-	quickPause = 64       // reads that are not tried after one that the cache did not have
+	quickPause = 64        // reads that are not tried after one that the cache did not have
 )
 
 // quick reads p if all of it is in the cache of the system. It never waits for a disk, so the
@@ -122,6 +122,12 @@ func (f *file) readSplit(head, p []byte, off int64) error {
 		return err
 	}
 	return nil
+}
+
+// view calls f with n bytes of the file where they lie in memory.
+func (f *file) view(off int64, n int, use func(b []byte) bool) bool {
+	b := f.usable(off, n)
+	return b != nil && f.use(f.fd, off+int64(n), func() bool { return use(b) })
 }
 
 // Close closes the file, which no read may use.

@@ -4,13 +4,14 @@ package shards
 
 import (
 	"os"
+	"sync/atomic"
 	"time"
 )
 
 // file is an open file.
 type file struct{ *os.File }
 
-func openOS(path string, _ int64) (*file, error) {
+func openOS(path string, _ int64, _ *atomic.Int64) (*file, error) {
 	f, err := os.Open(path)
 	return &file{f}, err
 }
@@ -32,3 +33,6 @@ func (f *file) readSplit(head, p []byte, off int64) error {
 	_, err := f.ReadAt(p, off+int64(len(head)))
 	return err
 }
+
+// view returns false: no bytes lie in memory.
+func (f *file) view(int64, int, func(b []byte) bool) bool { return false }

@@ -23,8 +23,9 @@ import (
 //     one such wait ends the use of the mapped memory, for longer each time.
 type mapping struct {
 	size   int64
-	warm   atomic.Int64 // reads that were in the cache, one after the other; the file is mapped from warmReads on
-	waits  atomic.Int32 // how often a copy waited for a disk
+	seen   *atomic.Int64 // pages of a disk that the process had waited for, for all files of a set
+	warm   atomic.Int64  // reads that were in the cache, one after the other; the file is mapped from warmReads on
+	waits  atomic.Int32  // how often a copy waited for a disk
 	once   sync.Once
 	memory atomic.Pointer[[]byte]
 }
@@ -76,48 +77,58 @@ func (m *mapping) unmap() {
 	}
 }
 
+// usable returns n bytes of the mapped memory, or nil if they must be read by a system call.
+func (m *mapping) usable(off int64, n int) []byte {
+	b := m.memory.Load()
+	if b == nil || n > quickSize || m.warm.Load() < warmReads {
+		return nil
+	}
+	return (*b)[off : off+int64(n) : off+int64(n)]
+}
+
 // read copies bytes of the file to p. It returns false if they must be read by a system call.
 func (m *mapping) read(fd int, p []byte, off int64) (ok bool) {
-	b := m.memory.Load()
-	if b == nil || len(p) > quickSize || m.warm.Load() < warmReads {
-		return false
-	}
+	b := m.usable(off, len(p))
+	return b != nil && m.use(fd, off+int64(len(p)), func() bool { copy(p, b); return true })
+}
+
+// use calls f, which reads mapped memory up to the byte end of the file. It returns false if f does,
+// or if what f read may not be what is in the file.
+func (m *mapping) use(fd int, end int64, f func() bool) bool {
 	start := time.Now()
-	if !copyMapped(p, (*b)[off:off+int64(len(p))]) {
+	done, fault := guard(f)
+	if fault {
 		m.cool()
 		return false
 	}
-	if time.Since(start) > slowCopy && diskWaits() {
+	if time.Since(start) > slowCopy && m.waited() {
 		m.cool()
 	}
-	end, _, errno := syscall.RawSyscall(syscall.SYS_LSEEK, uintptr(fd), 0, io.SeekEnd) // the offset is not used
-	return errno == 0 && int64(end) >= off+int64(len(p))
+	size, _, errno := syscall.RawSyscall(syscall.SYS_LSEEK, uintptr(fd), 0, io.SeekEnd) // the offset is not used
+	return done && errno == 0 && int64(size) >= end
+}
+
+// guard calls f. fault is true if f read memory that is not there.
+func guard(f func() bool) (done, fault bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			if _, fault = r.(interface{ Addr() uintptr }); !fault {
+				panic(r)
+			}
+		}
+	}()
+	return f(), false
 }
 
 // cool ends the use of the mapped memory until more reads than last time were in the cache.
 func (m *mapping) cool() { m.warm.Store(-warmReads << min(m.waits.Add(1), mostWaits)) }
 
-// copyMapped copies mapped memory. It returns false for memory that is not there.
-func copyMapped(dst, src []byte) (ok bool) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if r := recover(); r != nil {
-			if _, fault := r.(interface{ Addr() uintptr }); !fault {
-				panic(r)
-			}
-		}
-	}()
-	copy(dst, src)
-	return true
-}
-
-var seenWaits atomic.Int64
-
-// diskWaits reports whether the process waited for a page of a disk since the last call.
-func diskWaits() bool {
+// waited reports whether the process waited for a page of a disk since the last call for this set.
+func (m *mapping) waited() bool {
 	var used unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &used) != nil {
 		return true
 	}
-	return seenWaits.Swap(used.Majflt) != used.Majflt
+	return m.seen.Swap(used.Majflt) != used.Majflt
 }

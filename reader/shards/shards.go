@@ -37,6 +37,7 @@ type Set struct {
 	limit int
 	table []atomic.Pointer[handle] // of the open files
 	views atomic.Pointer[[]store.Reader]
+	waits atomic.Int64 // pages of a disk that the process has waited for: see mapping
 
 	mu     sync.Mutex // held to change the table
 	open   int
@@ -158,6 +159,22 @@ func (s *Set) ReadSplit(ctx context.Context, i int, head, p []byte, off int64) e
 		return err
 	}
 	return s.read(ctx, i, head, p, off)
+}
+
+// View calls use with n bytes of a file where they lie in memory, if they do. use reads them and
+// must not keep them; they may change meanwhile, as the file may. View returns false if the bytes
+// must be read with ReadAt: they are not in memory, use returned false, or what use read may not be
+// what the file has. Then nothing that use did counts.
+func (s *Set) View(i int, n int, off int64, use func(b []byte) bool) bool {
+	if s.view(i) != nil || s.within(i, n, off, s.files[i].Size) != nil {
+		return false
+	}
+	h := s.table[i].Load()
+	if h == nil || !h.retain() {
+		return false
+	}
+	defer h.release()
+	return h.f.view(off, n, use)
 }
 
 // read fills head and then p with bytes of a file that lie within it.
@@ -314,7 +331,7 @@ func (s *Set) openFile(ctx context.Context, i int) (*file, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, s.fail(want.Path, err)
 	}
-	f, err := openOS(want.Path, want.Size)
+	f, err := openOS(want.Path, want.Size, &s.waits)
 	if err != nil {
 		return nil, s.fail(want.Path, err)
 	}
