@@ -281,7 +281,7 @@ func (m *mdsSet) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
 func (m *mdsSet) fetch(ctx context.Context, id int64, s int, dst *op.Block, r *buffer) error {
 	i := m.find(id)
 	if m.shards[i].zip {
-		return m.read(ctx, id, func(sample []byte) error { return m.decode(sample, s, dst, false) })
+		return m.read(ctx, id, func(sample []byte) error { return m.decode(sample, s, dst, nil) })
 	}
 	from, to, err := m.place(ctx, i, id)
 	if err != nil {
@@ -293,18 +293,19 @@ func (m *mdsSet) fetch(ctx context.Context, id int64, s int, dst *op.Block, r *b
 		if err := r.read(ctx, m.set, i, b, from); err != nil {
 			return err
 		}
-		return m.decode(b, s, dst, true)
+		return m.decode(b, s, dst, r)
 	}
 	b := m.scratch.Get(int(to - from))
 	defer m.scratch.Put(b)
 	if err := r.read(ctx, m.set, i, *b, from); err != nil {
 		return err
 	}
-	return m.decode(*b, s, dst, false)
+	return m.decode(*b, s, dst, nil)
 }
 
-// decode puts a sample into the outputs. With owned, outputs of bytes may be parts of sample.
-func (m *mdsSet) decode(sample []byte, s int, dst *op.Block, owned bool) error {
+// decode puts a sample into the outputs. With owner, which makes views, outputs of bytes are parts of
+// sample.
+func (m *mdsSet) decode(sample []byte, s int, dst *op.Block, owner *buffer) error {
 	var room [16][]byte
 	data, err := mds.Split(room[:0], sample, m.columns)
 	if err != nil {
@@ -313,8 +314,8 @@ func (m *mdsSet) decode(sample []byte, s int, dst *op.Block, owned bool) error {
 	for i, at := range m.chosen {
 		column, datum := &m.columns[at], data[at]
 		switch {
-		case column.Plain() && owned:
-			dst.Alias(i, s, tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(datum)}, Data: datum})
+		case column.Plain() && owner != nil:
+			owner.view(dst, i, s, datum)
 		case column.Plain():
 			copy(dst.Out(i, s, len(datum)).Data, datum)
 		case column.Size() >= 0: // Split checked it
