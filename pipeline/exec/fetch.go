@@ -216,7 +216,7 @@ func (r *fetch) Output(i, s, size int) []byte {
 		return r.scratch.alloc(size)
 	}
 	b := r.e.memory.get(size)
-	r.frame.loans[r.sample] = append(r.frame.loans[r.sample], loan{buffer: b})
+	r.frame.loans[r.sample+s] = append(r.frame.loans[r.sample+s], loan{buffer: b})
 	return b
 }
 
