@@ -179,26 +179,29 @@ func TestSamplesThatAreFetchedTogetherAreApart(t *testing.T) {
 		c.Fetchers, c.ReadAhead = 1, 1<<20
 		e := exec.New(g, []reader.Source{&framed{framing: func(int64) int { return 1 }, whole: whole}}, c)
 		frames := []*exec.Frame{e.NewFrame(), e.NewFrame(), e.NewFrame()}
-		for range 10 {
-			for i, f := range frames {
-				f.Begin(8)
-				for s := range f.Positions {
-					f.IDs[0][s] = int64(10*i + s)
-				}
-				e.Start(f)
-			}
-			for i, f := range frames {
+		for k := range int64(40) {
+			f := frames[k%3]
+			if k >= 3 {
 				if err := errors.Join(e.Wait(context.Background(), f), e.Err(f)); err != nil {
 					t.Fatal(err)
 				}
 				for s := range 8 {
-					id := int64(10*i + s)
+					id := 10*(k-3) + int64(s)
 					if got, want := list(f.Outputs[0].Sample(s)), slices.Repeat([]int64{id}, int(id%5)+1); !slices.Equal(got, want) {
 						t.Fatalf("sample %d: want %v, got %v", id, want, got)
 					}
 				}
 				e.Abandon(f)
+				time.Sleep(250 * time.Microsecond) // the next frame is half done when this one is fetched
 			}
+			f.Begin(8)
+			for s := range f.Positions {
+				f.IDs[0][s] = 10*k + int64(s)
+			}
+			e.Start(f)
+		}
+		for _, f := range frames {
+			e.Abandon(f)
 		}
 		e.Close()
 	}
