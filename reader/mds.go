@@ -303,8 +303,8 @@ func (m *mdsSet) fetch(ctx context.Context, id int64, s int, dst *op.Block, r *b
 	return m.decode(*b, s, dst, nil)
 }
 
-// decode puts a sample into the outputs. With owner, which makes views, outputs of bytes are parts of
-// sample.
+// decode puts a sample into the outputs. With owner, which makes views, outputs of bytes are parts
+// of sample.
 func (m *mdsSet) decode(sample []byte, s int, dst *op.Block, owner *buffer) error {
 	var room [16][]byte
 	data, err := mds.Split(room[:0], sample, m.columns)

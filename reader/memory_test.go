@@ -54,7 +54,8 @@ func TestLargeRecordsInMemory(t *testing.T) {
 	size := func(i int) int { return 9000 + 997*i }
 	const n = 41
 	for i := range n {
-		features := map[string]any{"image": large(i, size(i)), "label": []int64{int64(i)}, "weights": []float32{float32(i), 2}}
+		features := map[string]any{"image": large(i, size(i)), "label": []int64{int64(i)},
+			"weights": []float32{float32(i), 2}}
 		switch i {
 		case 5:
 			delete(features, "image") // the record is small then
@@ -109,8 +110,8 @@ func TestLargeRecordsInMemory(t *testing.T) {
 		}
 		weights := binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(id)))
 		weights = binary.LittleEndian.AppendUint32(weights, math.Float32bits(2))
-		if got := int64(binary.LittleEndian.Uint64(f.Values[0].Data)); got != label || !bytes.Equal(f.Values[1].Data, image) ||
-			!bytes.Equal(f.Values[2].Data, weights) {
+		got := int64(binary.LittleEndian.Uint64(f.Values[0].Data))
+		if got != label || !bytes.Equal(f.Values[1].Data, image) || !bytes.Equal(f.Values[2].Data, weights) {
 			t.Fatalf("record %d: label %d, %d bytes, weights % x", id, got, len(f.Values[1].Data), f.Values[2].Data)
 		}
 	}
@@ -121,7 +122,8 @@ func TestLargeRecordsInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for id, at := range map[int64]int{10: 3, 11: 9, 12: 25, 13: 5000, 14: starts[15] - starts[14] - 1, 16: starts[17] - starts[16] - 6} {
+	for id, at := range map[int64]int{10: 3, 11: 9, 12: 25, 13: 5000, 14: starts[15] - starts[14] - 1,
+		16: starts[17] - starts[16] - 6} {
 		damaged[id] = true
 		if _, err := f.WriteAt([]byte{file[starts[id]+at] ^ 1}, int64(starts[id]+at)); err != nil {
 			t.Fatal(err)
@@ -175,8 +177,8 @@ func TestLargeRecordIOInMemory(t *testing.T) {
 	})
 }
 
-// Arrays of numpy are the same whether their header is the one before or another, and whether so
-// many files may be open or not.
+// Arrays of numpy are the same whether their header is the one before or another, and whether all
+// files may be open at once or not.
 func TestArraysWithOtherHeaders(t *testing.T) {
 	for _, n := range []int{12, 270} {
 		dir := t.TempDir()

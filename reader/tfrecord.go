@@ -286,8 +286,8 @@ func (t *tfrecords) sample(ctx context.Context, id int64, s int, dst *op.Block, 
 	return nil
 }
 
-// view decodes a record where it lies in memory. It takes the checksum of the largest value while it
-// copies it. It returns false for any fault, which reading the record again tells.
+// view decodes a record where it lies in memory. It takes the checksum of the largest value while
+// it copies the value. It returns false for any fault, which reading the record again tells.
 func (t *tfrecords) view(record []byte, s int, dst *op.Block, w *exampleReader) bool {
 	payload, want, err := tfrecord.Unverified(record)
 	if err != nil || w.decoder.Decode(payload) != nil {
@@ -308,8 +308,8 @@ func (t *tfrecords) view(record []byte, s int, dst *op.Block, w *exampleReader) 
 	return tfrecord.Mask(crc.Update(sum, payload[to:])) == want
 }
 
-// copySum copies src to dst, and returns the checksum of the bytes with the checksum sum followed by
-// src.
+// copySum copies src to dst, and returns the checksum of the bytes with the checksum sum followed
+// by src.
 func copySum(sum uint32, dst, src []byte) uint32 {
 	const tile = 16 << 10 // stays in the cache
 	for len(src) > 0 {

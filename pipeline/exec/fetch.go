@@ -17,7 +17,7 @@ import (
 type fetcher struct {
 	e     *Executor
 	reads []fetch
-	tasks []task // memory for those of workers
+	tasks []task // memory for tasks of workers
 }
 
 // fetch is a fetcher's use of one reader, and the memory of its block.
@@ -146,7 +146,7 @@ func (f *fetcher) read(frame *Frame, lo, hi int) {
 }
 
 // settle moves the samples of a value to where the frame keeps them. If the executor is not direct,
-// those of unknown size stay in the memory of the fetcher until the first stage ends.
+// samples of unknown size stay in the memory of the fetcher until the first stage ends.
 func (r *fetch) settle(n *graph.Node, id, lo, hi int) {
 	v, f := &r.e.plan.values[id], r.frame
 	if !v.static && !r.e.direct {
@@ -196,7 +196,8 @@ func (r *fetch) fetch(source reader.Source, ids []int64) (err error) {
 	return source.Fetch(ctx, ids, &r.block)
 }
 
-// Output implements op.Memory: fetched bytes lie in recycled buffers, or where the frame keeps them.
+// Output implements op.Memory: fetched bytes lie in recycled buffers, or where the frame keeps
+// them.
 func (r *fetch) Output(i, s, size int) []byte {
 	r.e.checkSize("an output", size)
 	id := r.first + i
@@ -220,8 +221,8 @@ func (r *fetch) Output(i, s, size int) []byte {
 	return b
 }
 
-// Scratch implements op.Memory. If the executor is direct, outputs that have no place in a frame yet
-// lie there too.
+// Scratch implements op.Memory. If the executor is direct, outputs that have no place in a frame
+// yet lie there too.
 func (r *fetch) Scratch(size int) []byte { return r.scratch.alloc(size) }
 
 // settleFetched ends the first stage of a sample. It moves values that are needed later into the

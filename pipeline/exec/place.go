@@ -161,8 +161,8 @@ func (f *Frame) displace(i int) {
 	p.ends = p.ends[:0]
 }
 
-// learn notes how the sizes of the samples of output i, which was gathered, follow from those of
-// their source.
+// learn notes how the sizes of the samples of output i, which was gathered, follow from the sizes
+// that their source estimates.
 func (f *Frame) learn(i int, samples []tensor.Tensor) {
 	if len(f.places) == 0 || f.e.plan.values[f.e.plan.outputs[i]].output != i || len(samples) == 0 || f.losses.Load() {
 		return

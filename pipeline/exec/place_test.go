@@ -23,7 +23,8 @@ import (
 
 // "test.late" copies its input after a while.
 func init() {
-	op.Register(op.Schema{Name: "late", Module: []string{"test"}, Inputs: []op.Port{{Name: "in"}}, Outputs: []op.Port{{Name: "out"}},
+	op.Register(op.Schema{Name: "late", Module: []string{"test"}, Inputs: []op.Port{{Name: "in"}},
+		Outputs: []op.Port{{Name: "out"}},
 		New: func(c *op.Config) (op.Kernel, error) {
 			return &kernel{c, []tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{-1}}}, false,
 				func(_ *op.Config, b *op.Block) error {
@@ -106,7 +107,7 @@ func TestPlaces(t *testing.T) {
 	for name, framing := range framings {
 		for _, whole := range []bool{false, true} {
 			if whole && name == "wild" {
-				continue // which would take so much memory
+				continue // which would take gigabytes
 			}
 			for fetchers := 1; fetchers <= 3; fetchers++ {
 				c := config(2)
@@ -116,7 +117,7 @@ func TestPlaces(t *testing.T) {
 				for round := range int64(60) {
 					first := round * 17
 					if round%20 == 11 {
-						first = 499 // its framing differs from that of the others
+						first = 499 // the others have another framing
 					}
 					ids := []int64{first, first + 1, first + 7, first + 3, first + 2, first, first + 9}[:round%7+1]
 					f := frames[round%2]
@@ -161,7 +162,8 @@ func TestSmallSamplesAreFetchedTogether(t *testing.T) {
 		x.Fetchers, x.ReadAhead, x.Limits = c.fetchers, c.ahead, c.limits
 		e := exec.New(g, []reader.Source{source}, x)
 		f := e.NewFrame()
-		if got, err := compute(e, f, 0, 1, 2, 3, 4, 5, 6, 7); err != nil || len(got[0]) != 8 || slices.Max(source.ids) != c.most {
+		got, err := compute(e, f, 0, 1, 2, 3, 4, 5, 6, 7)
+		if err != nil || len(got[0]) != 8 || slices.Max(source.ids) != c.most {
 			t.Errorf("%+v: fetches of %v samples, %v", c, source.ids, err)
 		}
 		e.Abandon(f)
@@ -187,7 +189,8 @@ func TestSamplesThatAreFetchedTogetherAreApart(t *testing.T) {
 				}
 				for s := range 8 {
 					id := 10*(k-3) + int64(s)
-					if got, want := list(f.Outputs[0].Sample(s)), slices.Repeat([]int64{id}, int(id%5)+1); !slices.Equal(got, want) {
+					got, want := list(f.Outputs[0].Sample(s)), slices.Repeat([]int64{id}, int(id%5)+1)
+					if !slices.Equal(got, want) {
 						t.Fatalf("sample %d: want %v, got %v", id, want, got)
 					}
 				}

@@ -61,7 +61,7 @@ type Index struct {
 	close   func() error
 }
 
-// partColumns are the columns of parts; first is nil if there are none.
+// partColumns are the columns of parts; first is nil if records have no parts.
 type partColumns struct{ first, name, offset, length *Column }
 
 // newIndex checks the columns of an index that was parsed.

@@ -3,6 +3,7 @@ package shards
 import (
 	"io"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -12,15 +13,15 @@ import (
 )
 
 // A file whose reads were all in the cache of the system lately is mapped into memory, and reads
-// copy from there. That takes half the time of a system call for 100 kB, and less for 1 kB. Only
-// read sees the mapped memory:
+// copy from there. That takes half the time of a system call for 100 kB, and less for 1 kB. The
+// mapped memory never leaves use:
 //
-//   - A file that is cut loses pages, and a disk can fail. Either is a fault at the copy, which ends
-//     the copy and not the process. A system call reads again and finds the error.
-//   - Behind the end of a file that was cut within a page there are zeros. So read asks for the size
+//   - A file that is cut loses pages, and a disk can fail. Either is a fault at the copy. The fault
+//     ends the copy and not the process. A system call reads again and finds the error.
+//   - Behind the end of a file that was cut within a page there are zeros. So use asks for the size
 //     of the file after each copy.
-//   - A page that left the cache must be waited for, and the scheduler of Go does not know that. So
-//     one such wait ends the use of the mapped memory, for longer each time.
+//   - A page that left the cache must be read again, and the scheduler of Go does not know of that
+//     wait. So one such wait ends the use of the mapped memory, for longer each time.
 type mapping struct {
 	size   int64
 	seen   *atomic.Int64 // pages of a disk that the process had waited for, for all files of a set
@@ -57,10 +58,10 @@ func (m *mapping) missed() {
 	}
 }
 
-// open maps the file, if its file system allows that.
+// open maps the file, if its file system allows that and there are addresses enough.
 func (m *mapping) open(fd int) {
 	var fs unix.Statfs_t
-	if unix.Fstatfs(fd, &fs) != nil || !mappable[int64(fs.Type)] || m.size <= 0 || int64(int(m.size)) != m.size {
+	if unix.Fstatfs(fd, &fs) != nil || !mappable[int64(fs.Type)] || m.size <= 0 || strconv.IntSize < 64 {
 		return
 	}
 	b, err := unix.Mmap(fd, 0, int(m.size), unix.PROT_READ, unix.MAP_SHARED)
@@ -92,8 +93,8 @@ func (m *mapping) read(fd int, p []byte, off int64) (ok bool) {
 	return b != nil && m.use(fd, off+int64(len(p)), func() bool { copy(p, b); return true })
 }
 
-// use calls f, which reads mapped memory up to the byte end of the file. It returns false if f does,
-// or if what f read may not be what is in the file.
+// use calls f, which reads mapped memory up to the byte end of the file. It returns false if f
+// does, or if what f read may not be what is in the file.
 func (m *mapping) use(fd int, end int64, f func() bool) bool {
 	start := time.Now()
 	done, fault := guard(f)
@@ -130,5 +131,6 @@ func (m *mapping) waited() bool {
 	if unix.Getrusage(unix.RUSAGE_SELF, &used) != nil {
 		return true
 	}
-	return m.seen.Swap(used.Majflt) != used.Majflt
+	waits := int64(used.Majflt)
+	return m.seen.Swap(waits) != waits
 }
