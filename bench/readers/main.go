@@ -71,9 +71,9 @@ func comparisons() (all []turns.Comparison) {
 			Sides: []turns.Side{{Name: "Bivouac", Who: "bivouac"}, {Name: "pyarrow", Who: "pyarrow"}}})
 }
 
-// batchesOf compares pipelines with one thread twice: the consumer looks at one sample of each batch,
-// or folds all bytes. DALI hands out views of a mapped file, whose bytes come into memory of the
-// process only then.
+// batchesOf compares pipelines with one thread twice: the consumer looks at one sample of each
+// batch, or folds all bytes. DALI hands out views of a mapped file, whose bytes may be read only
+// then.
 func batchesOf(name, unit, title string) []turns.Comparison {
 	sides := func(target float64) []turns.Side {
 		return []turns.Side{{Name: "Bivouac", Who: "pipeline"}, {Name: "DALI", Who: "dali", Target: target}}

@@ -42,8 +42,8 @@ func Payload(record []byte) ([]byte, error) {
 	return payload, checkPayload(payload, want)
 }
 
-// Unverified works like Payload, but leaves the checksum of the payload to the caller, who copies it
-// anyway. want is the checksum that the record states; see Mask.
+// Unverified works like Payload, but leaves the checksum of the payload to the caller, who copies
+// the payload anyway. want is the checksum that the record states; see Mask.
 func Unverified(record []byte) (payload []byte, want uint32, err error) {
 	if len(record) < framing {
 		return nil, 0, corrupt(fmt.Sprintf("a record of at least %d bytes", framing), fmt.Sprintf("%d bytes", len(record)))
