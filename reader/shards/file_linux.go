@@ -47,7 +47,7 @@ func (f *file) stat() (size int64, changed time.Time, err error) {
 }
 
 const (
-	quickSize  = 256 << 10 // larger reads take their time
+	quickSize  = 256 << 10 // larger reads are cut, so that the scheduler has its turn
 	quickPause = 64        // reads that are not tried after one that the cache did not have
 )
 
@@ -83,8 +83,12 @@ func (f *file) quick(p []byte, off int64) bool {
 
 // ReadAt implements io.ReaderAt.
 func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
-	if f.mapping.read(f.fd, p, off) || f.quick(p, off) {
-		return len(p), nil
+	for n < len(p) {
+		piece := p[n:min(len(p), n+quickSize)]
+		if !f.mapping.read(f.fd, piece, off+int64(n)) && !f.quick(piece, off+int64(n)) {
+			break
+		}
+		n += len(piece)
 	}
 	for n < len(p) {
 		m, err := syscall.Pread(f.fd, p[n:min(len(p), n+1<<30)], off+int64(n))
