@@ -40,7 +40,8 @@ func set(dir, kind string) (name string, args op.Args, field int, err error) {
 	case "arrayrecord":
 		return "array_record", op.Args{"paths": in("data.array_record")}, 0, nil
 	case "parquet":
-		return kind, op.Args{"paths": in("data.parquet"), "columns": "data"}, 0, nil
+		// Without a cache nothing is left of the round before.
+		return kind, op.Args{"paths": in("data.parquet"), "columns": "data", "cache_bytes": 0}, 0, nil
 	case "numpy":
 		return kind, op.Args{"file_root": dir}, 0, nil
 	case "coco":

@@ -64,10 +64,11 @@ func (v virtual) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // readPart reads and decodes a part. The library verifies the checksums of the pages.
-func (f *file) readPart(r io.ReaderAt, group int, c *column, x *chunk, p part, limit int64) (v *values, err error) {
+func (f *file) readPart(r io.ReaderAt, group int, c *column, x *dictionary, p part, limit int64) (v *values,
+	err error) {
 	defer recovered(&err)
-	b := make([]byte, int64(len(x.dictionary))+p.length)
-	n := copy(b, x.dictionary)
+	b := make([]byte, int64(len(x.page))+p.length)
+	n := copy(b, x.page)
 	if _, err := r.ReadAt(b[n:], p.offset); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (f *file) readPart(r io.ReaderAt, group int, c *column, x *chunk, p part, l
 	}
 	pages := g.PagesFrom(virtual{base, b})
 	defer pages.Close()
-	d := &decoder{column: c, v: &values{}}
+	d := &decoder{column: c, v: &values{}, dictionary: x}
 	for {
 		page, err := pages.ReadPage()
 		if errors.Is(err, io.EOF) && page == nil {
@@ -108,11 +109,12 @@ func (f *file) readPart(r io.ReaderAt, group int, c *column, x *chunk, p part, l
 
 // decoder collects the values of pages.
 type decoder struct {
-	column *column
-	v      *values
-	count  int // values
-	rows   int64
-	counts []int32 // elements so far of the open list at each level
+	column     *column
+	dictionary *dictionary
+	v          *values
+	count      int // values
+	rows       int64
+	counts     []int32 // elements so far of the open list at each level
 }
 
 // add adds a page.
@@ -354,9 +356,11 @@ func (d *decoder) dense(page parquet.Page) (data []byte, from, to []uint32, n in
 // lookUp returns the values of a dictionary that indexes point to.
 func (d *decoder) lookUp(dictionary parquet.Dictionary, indexes []int32) (data []byte, from, to []uint32, n int,
 	err error) {
-	b, f, t, count, err := d.dense(dictionary.Page())
-	if err != nil {
-		return nil, nil, nil, 0, err
+	b, f, t, count := d.dictionary.data, d.dictionary.from, d.dictionary.to, len(d.dictionary.from)
+	if count == 0 {
+		if b, f, t, count, err = d.dense(dictionary.Page()); err != nil {
+			return nil, nil, nil, 0, err
+		}
 	}
 	width := d.column.width()
 	if d.column.isBytes() {
