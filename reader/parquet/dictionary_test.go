@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -65,6 +67,59 @@ func TestSplit(t *testing.T) {
 		if c.want == 3 && string(d.data[d.from[0]:d.to[0]])+"|"+string(d.data[d.from[1]:d.to[1]])+"|"+
 			string(d.data[d.from[2]:d.to[2]]) != "abc||defgh" {
 			t.Errorf("%s: from %v to %v of %q", name, d.from, d.to, d.data)
+		}
+	}
+}
+
+// Rows of lists have their lengths, nulls and faults, in whatever pages their levels come.
+func TestLevelsOfLists(t *testing.T) {
+	const null, empty, isNull, isValue = 0, 1, 2, 3 // definition levels
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 300 {
+		var reps, defs []byte
+		var dims []int32
+		var faults []fault
+		var present []bool
+		nulls := r.IntN(3) == 0
+		for range r.IntN(8) + 1 {
+			n := r.IntN(20)
+			dims, faults = append(dims, int32(n)), append(faults, sound)
+			if n == 0 {
+				level := byte(r.IntN(2)) // null or empty
+				reps, defs = append(reps, 0), append(defs, level)
+				if level == null {
+					faults[len(faults)-1] = missing
+				}
+			}
+			for i := range n {
+				level := byte(isValue)
+				if nulls && r.IntN(5) == 0 {
+					level = isNull
+				}
+				reps, defs, present = append(reps, byte(min(i, 1))), append(defs, level), append(present, level == isValue)
+			}
+		}
+		d := &decoder{column: &column{lists: []int{empty + 1}, defined: isValue}, v: &values{}}
+		var got []bool
+		for from := 0; from < len(reps); {
+			to := from + r.IntN(len(reps)-from) + 1
+			p, n, err := d.addLists(reps[from:to], defs[from:to])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p == nil {
+				p = slices.Repeat([]bool{true}, n)
+			}
+			if len(p) != n {
+				t.Fatalf("%d entries, %d of them noted", n, len(p))
+			}
+			d.count += n
+			got, from = append(got, p...), to
+		}
+		d.endRow()
+		if !slices.Equal(got, present) || !slices.Equal(d.v.dims, dims) || !slices.Equal(d.v.faults, faults) {
+			t.Fatalf("levels %v and %v: lengths %v, faults %v, present %v\nwant lengths %v, faults %v, present %v", reps, defs,
+				d.v.dims, d.v.faults, got, dims, faults, present)
 		}
 	}
 }
