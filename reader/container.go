@@ -97,22 +97,40 @@ const (
 	smallSize = 8 << 10  // larger records are read one by one
 )
 
+// follows reports whether n bytes of a file come in order: they are small and follow those that were
+// read last. Otherwise the next ones should follow them.
+func (w *buffer) follows(file int, offset, n int64) bool {
+	if n > smallSize {
+		return false
+	}
+	from := offset - w.offset
+	if file == w.file && from >= 0 && from <= int64(len(w.ahead))+aheadSize/4 {
+		return true
+	}
+	w.file, w.offset, w.ahead = file, offset, w.ahead[:0]
+	return false
+}
+
 // read fills p with bytes of a file of a set. If small pieces come in order, it reads those that
 // follow as well, into the memory of the worker.
 func (w *buffer) read(ctx context.Context, set *shards.Set, file int, p []byte, offset int64) error {
-	if len(p) > smallSize {
+	if !w.follows(file, offset, int64(len(p))) {
 		return set.ReadAt(ctx, file, p, offset)
 	}
+	return w.readAhead(ctx, set, file, p, offset)
+}
+
+// readAhead is read for bytes that come in order.
+func (w *buffer) readAhead(ctx context.Context, set *shards.Set, file int, p []byte, offset int64) error {
 	from := offset - w.offset
-	if file == w.file && from >= 0 && from+int64(len(p)) <= int64(len(w.ahead)) {
+	if from+int64(len(p)) <= int64(len(w.ahead)) {
 		copy(p, w.ahead[from:])
 		return nil
 	}
-	follows := file == w.file && from >= 0 && from <= int64(len(w.ahead))+aheadSize/4
-	w.file, w.offset, w.ahead = file, offset, w.ahead[:0]
+	w.offset, w.ahead = offset, w.ahead[:0]
 	size := set.Size(file)
-	if !follows || offset < 0 || int64(len(p)) > size-offset {
-		return set.ReadAt(ctx, file, p, offset)
+	if int64(len(p)) > size-offset {
+		return set.ReadAt(ctx, file, p, offset) // which says what is wrong
 	}
 	if cap(w.ahead) == 0 {
 		w.ahead = make([]byte, 0, aheadSize)

@@ -250,7 +250,7 @@ func (m *imageRecords) sample(ctx context.Context, id int64, s int, dst *op.Bloc
 	if err != nil {
 		return err
 	}
-	if at.Length > smallSize && m.set.View(at.File, int(at.Length), at.Offset, func(b []byte) bool {
+	if at.Length > smallSize && m.set.View(at.File, int(at.Length), at.Offset, false, func(b []byte) bool {
 		return m.copy(b, s, dst, w) == nil
 	}) {
 		return nil

@@ -251,9 +251,9 @@ func (t *tfrecords) sample(ctx context.Context, id int64, s int, dst *op.Block, 
 	if err != nil {
 		return err
 	}
-	if t.into >= 0 && at.Length > smallSize && t.set.View(at.File, int(at.Length), at.Offset, func(b []byte) bool {
-		return t.view(b, s, dst, w)
-	}) {
+	follows := w.follows(at.File, at.Offset, at.Length)
+	if t.into >= 0 && !follows &&
+		t.set.View(at.File, int(at.Length), at.Offset, true, func(b []byte) bool { return t.view(b, s, dst, w) }) {
 		return nil
 	}
 	var record []byte
@@ -262,7 +262,12 @@ func (t *tfrecords) sample(ctx context.Context, id int64, s int, dst *op.Block, 
 	} else {
 		record = w.grow(at.Length)
 	}
-	if err := w.read(ctx, t.set, at.File, record, at.Offset); err != nil {
+	if follows {
+		err = w.readAhead(ctx, t.set, at.File, record, at.Offset)
+	} else {
+		err = t.set.ReadAt(ctx, at.File, record, at.Offset)
+	}
+	if err != nil {
 		return err
 	}
 	payload, err := tfrecord.Payload(record)

@@ -61,7 +61,7 @@ type ReadersArrayRecord struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -129,7 +129,7 @@ type ReadersArrow struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -187,7 +187,7 @@ type ReadersCaffe struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -255,7 +255,7 @@ type ReadersCaffe2 struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -372,7 +372,7 @@ type ReadersCoco struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -459,7 +459,7 @@ type ReadersCsv struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -536,7 +536,7 @@ type ReadersFile struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -613,7 +613,7 @@ type ReadersJsonl struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -680,7 +680,7 @@ type ReadersMds struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -742,7 +742,7 @@ type ReadersMxnet struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -830,7 +830,7 @@ type ReadersNemoAsr struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -898,7 +898,7 @@ type ReadersNpz struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1002,7 +1002,7 @@ type ReadersNumpy struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1070,7 +1070,7 @@ type ReadersParquet struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1131,7 +1131,7 @@ type ReadersSafetensors struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1194,7 +1194,7 @@ type ReadersSequence struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1262,7 +1262,7 @@ type ReadersTfrecord struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1342,7 +1342,7 @@ type ReadersTokens struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1417,7 +1417,7 @@ type ReadersWebdataset struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.

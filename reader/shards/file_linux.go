@@ -129,9 +129,12 @@ func (f *file) readSplit(head, p []byte, off int64) error {
 }
 
 // view calls f with n bytes of the file where they lie in memory.
-func (f *file) view(off int64, n int, use func(b []byte) bool) bool {
-	b := f.usable(off, n)
-	return b != nil && f.use(f.fd, off+int64(n), func() bool { return use(b) })
+func (f *file) view(off int64, n int, summed bool, use func(b []byte) bool) bool {
+	b, end := f.usable(off, n), off+int64(n)
+	if summed {
+		end = 0
+	}
+	return b != nil && f.use(f.fd, end, func() bool { return use(b) })
 }
 
 // Close closes the file, which no read may use.

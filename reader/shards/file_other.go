@@ -35,4 +35,4 @@ func (f *file) readSplit(head, p []byte, off int64) error {
 }
 
 // view returns false: no bytes lie in memory.
-func (f *file) view(int64, int, func(b []byte) bool) bool { return false }
+func (f *file) view(int64, int, bool, func(b []byte) bool) bool { return false }

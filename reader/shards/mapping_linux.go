@@ -94,7 +94,7 @@ func (m *mapping) read(fd int, p []byte, off int64) (ok bool) {
 }
 
 // use calls f, which reads mapped memory up to the byte end of the file. It returns false if f
-// does, or if what f read may not be what is in the file.
+// does, or if what f read may not be what is in the file. If end is 0, f checks what it reads.
 func (m *mapping) use(fd int, end int64, f func() bool) bool {
 	start := time.Now()
 	done, fault := guard(f)
@@ -105,8 +105,11 @@ func (m *mapping) use(fd int, end int64, f func() bool) bool {
 	if time.Since(start) > slowCopy && m.waited() {
 		m.cool()
 	}
+	if end == 0 || !done {
+		return done
+	}
 	size, _, errno := syscall.RawSyscall(syscall.SYS_LSEEK, uintptr(fd), 0, io.SeekEnd) // the offset is not used
-	return done && errno == 0 && int64(size) >= end
+	return errno == 0 && int64(size) >= end
 }
 
 // guard calls f. fault is true if f read memory that is not there.

@@ -30,7 +30,7 @@ func mapped(t *testing.T, size int) (*Set, []byte) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if s.View(0, 1, 0, func([]byte) bool { return true }) {
+	if s.View(0, 1, 0, false, func([]byte) bool { return true }) {
 		t.Error("a file that was never read is in memory")
 	}
 	b := make([]byte, 1)
@@ -66,7 +66,7 @@ func TestMappedReads(t *testing.T) {
 			t.Fatalf("%d bytes at %d: %v", n, off, err)
 		}
 		called := false
-		seen := s.View(0, n, int64(off), func(v []byte) bool { called = bytes.Equal(v, want[off:off+n]); return true })
+		seen := s.View(0, n, int64(off), k%2 == 0, func(v []byte) bool { called = bytes.Equal(v, want[off:off+n]); return true })
 		if seen != called || s.mapped() && seen != (n <= quickSize) {
 			t.Fatalf("a view of %d bytes at %d: %v, %v", n, off, seen, called)
 		}
@@ -89,8 +89,10 @@ func TestView(t *testing.T) {
 		{1, -1, yes, false},
 		{1, 1 << 62, yes, false},
 	} {
-		if got := s.View(0, c.n, c.off, c.use); got != c.want {
-			t.Errorf("%d bytes at %d: %v", c.n, c.off, got)
+		for _, summed := range []bool{false, true} {
+			if got := s.View(0, c.n, c.off, summed, c.use); got != c.want {
+				t.Errorf("%d bytes at %d: %v", c.n, c.off, got)
+			}
 		}
 	}
 	// A panic of the caller's function passes through, and the file is let go.
@@ -100,7 +102,7 @@ func TestView(t *testing.T) {
 				t.Errorf("recovered %v", r)
 			}
 		}()
-		s.View(0, 1, 0, func([]byte) bool { panic("a limit") })
+		s.View(0, 1, 0, false, func([]byte) bool { panic("a limit") })
 	}()
 	if n := s.table[0].Load().users.Load(); n != 1 {
 		t.Errorf("the file has %d users, want the table alone", n)
@@ -108,10 +110,10 @@ func TestView(t *testing.T) {
 	// What is shown in place of the file is not in memory.
 	closed := false
 	s.Show(0, upper{string(want), &closed})
-	if s.View(0, 10, 0, yes) {
+	if s.View(0, 10, 0, false, yes) {
 		t.Error("a view of a file in whose place another is shown")
 	}
-	if err := s.Close(); err != nil || s.View(0, 10, 0, yes) {
+	if err := s.Close(); err != nil || s.View(0, 10, 0, false, yes) {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -137,7 +139,12 @@ func TestMappedFileIsCut(t *testing.T) {
 				case !lost && (err != nil || !bytes.Equal(b, want[r[0]:r[1]])):
 					t.Errorf("cut at %d: bytes %v: %v", end, r, err)
 				}
-				if lost && s.View(0, len(b), int64(r[0]), func(v []byte) bool { return copy(b, v) == len(b) }) {
+				view := func(summed bool) bool {
+					return s.View(0, len(b), int64(r[0]), summed, func(v []byte) bool {
+						return copy(b, v) == len(b) && (!summed || bytes.Equal(b, want[r[0]:r[1]]))
+					})
+				}
+				if lost && (view(false) || view(true)) {
 					t.Errorf("cut at %d: a view of bytes %v", end, r)
 				}
 			}
