@@ -31,6 +31,7 @@ def fold_array(a):
     import numpy as np
 
     words = a.reshape(-1).view(np.uint8)
+    words = words[-words.__array_interface__["data"][0] % 8:]  # numpy is slow where words are not aligned
     return int(np.bitwise_xor.reduce(words[:len(words) // 8 * 8].view("<u8")))
 
 
