@@ -14,7 +14,7 @@ import (
 
 // dictionary is the dictionary page of a chunk.
 type dictionary struct {
-	page []byte // as the library reads it, with its header; empty if there is none
+	page []byte // as the library reads it, with its header; empty if the chunk has no dictionary
 	// Byte strings that are stored without compression are used where they lie: value i lies between
 	// from[i] and to[i] of data. Then page has as many empty strings, which cost the library nothing.
 	data     []byte

@@ -28,7 +28,8 @@ func TestSplit(t *testing.T) {
 	}
 	good := page("abc", "", "defgh")
 	header := func(b []byte, n int) *format.PageHeader {
-		h := &format.PageHeader{Type: format.DictionaryPage, UncompressedPageSize: int32(len(b)), CompressedPageSize: int32(len(b))}
+		size := int32(len(b))
+		h := &format.PageHeader{Type: format.DictionaryPage, UncompressedPageSize: size, CompressedPageSize: size}
 		h.DictionaryPageHeader.Valid = true
 		h.DictionaryPageHeader.V = format.DictionaryPageHeader{NumValues: int32(n), Encoding: format.PlainDictionary}
 		return h

@@ -66,7 +66,10 @@ func TestMappedReads(t *testing.T) {
 			t.Fatalf("%d bytes at %d: %v", n, off, err)
 		}
 		called := false
-		seen := s.View(0, n, int64(off), k%2 == 0, func(v []byte) bool { called = bytes.Equal(v, want[off:off+n]); return true })
+		seen := s.View(0, n, int64(off), k%2 == 0, func(v []byte) bool {
+			called = bytes.Equal(v, want[off:off+n])
+			return true
+		})
 		if seen != called || s.mapped() && seen != (n <= quickSize) {
 			t.Fatalf("a view of %d bytes at %d: %v, %v", n, off, seen, called)
 		}
