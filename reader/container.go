@@ -97,8 +97,8 @@ const (
 	smallSize = 8 << 10  // larger records are read one by one
 )
 
-// follows reports whether n bytes of a file come in order: they are small and follow those that were
-// read last. Otherwise the next ones should follow them.
+// follows reports whether n bytes of a file come in order: they are small and follow the bytes that
+// were read last. Otherwise the next ones should follow them.
 func (w *buffer) follows(file int, offset, n int64) bool {
 	if n > smallSize {
 		return false

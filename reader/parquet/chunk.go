@@ -28,7 +28,7 @@ type file struct {
 
 // chunk is where the pages of a column in a row group lie.
 type chunk struct {
-	dictionary [2]int64 // between which offsets the dictionary page lies; equal if there is none
+	dictionary [2]int64 // between which offsets the dictionary page lies; equal if there is no such page
 	parts      []part
 	rows       int64
 }
