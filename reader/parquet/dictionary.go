@@ -49,12 +49,15 @@ func (f *file) readDictionary(r io.ReaderAt, group int, c *column, x *chunk, lim
 	return d, nil
 }
 
+// oldPlain is how old files call the plain encoding of a dictionary page.
+const oldPlain = 2
+
 // split finds the byte strings in a page. It changes nothing if there is any fault, which the
 // library tells.
 func (d *dictionary) split(h *format.PageHeader, data []byte) {
 	n := int(h.DictionaryPageHeader.V.NumValues)
 	e := h.DictionaryPageHeader.V.Encoding
-	if h.UncompressedPageSize != h.CompressedPageSize || e != format.Plain && e != format.PlainDictionary ||
+	if h.UncompressedPageSize != h.CompressedPageSize || e != format.Plain && e != oldPlain ||
 		n < 1 || n > len(data)/4 || h.CRC != 0 && crc32.ChecksumIEEE(data) != uint32(h.CRC) {
 		return
 	}

@@ -31,7 +31,7 @@ func TestSplit(t *testing.T) {
 		size := int32(len(b))
 		h := &format.PageHeader{Type: format.DictionaryPage, UncompressedPageSize: size, CompressedPageSize: size}
 		h.DictionaryPageHeader.Valid = true
-		h.DictionaryPageHeader.V = format.DictionaryPageHeader{NumValues: int32(n), Encoding: format.PlainDictionary}
+		h.DictionaryPageHeader.V = format.DictionaryPageHeader{NumValues: int32(n), Encoding: oldPlain}
 		return h
 	}
 	cases := map[string]struct {
