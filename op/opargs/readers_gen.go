@@ -61,7 +61,7 @@ type ReadersArrayRecord struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -129,7 +129,7 @@ type ReadersArrow struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -187,7 +187,7 @@ type ReadersCaffe struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -255,7 +255,7 @@ type ReadersCaffe2 struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -372,7 +372,7 @@ type ReadersCoco struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -459,7 +459,7 @@ type ReadersCsv struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -536,7 +536,7 @@ type ReadersFile struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -676,7 +676,7 @@ type ReadersJsonl struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -811,7 +811,7 @@ type ReadersMds struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -873,7 +873,7 @@ type ReadersMxnet struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -961,7 +961,7 @@ type ReadersNemoAsr struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1029,7 +1029,7 @@ type ReadersNpz struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1133,7 +1133,7 @@ type ReadersNumpy struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1201,7 +1201,7 @@ type ReadersParquet struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1262,7 +1262,7 @@ type ReadersSafetensors struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1325,7 +1325,7 @@ type ReadersSequence struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1393,7 +1393,7 @@ type ReadersTfrecord struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1473,7 +1473,7 @@ type ReadersTokens struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1548,7 +1548,7 @@ type ReadersWebdataset struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.

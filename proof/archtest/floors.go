@@ -57,7 +57,7 @@ func Module() Rules {
 				{Packages: "loader/internal/document"},
 				{Packages: "op/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "op/internal/...", Beside: []string{"op", "op/internal/..."}},
-				{Packages: "reader/shards", Beside: []string{}},
+				{Packages: "reader/shards", Beside: []string{}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "reader/unpack", Beside: []string{"reader/shards", "reader/internal/cache"}},
 				{Packages: "reader/index", Beside: []string{"reader/shards", "reader/unpack"}},
 				{Packages: "reader/internal/loaderargs", Beside: []string{"op"}},
