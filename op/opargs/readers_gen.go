@@ -599,7 +599,7 @@ type ReadersFolder struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -744,7 +744,7 @@ type ReadersLitdata struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
