@@ -131,7 +131,7 @@ func (f *format) microsoft(to []int16, block []byte) error {
 				d -= 16
 			}
 			next := clip(guess + d*delta[c])
-			delta[c] = max(16, microsoftScale[code]*delta[c]>>8)
+			delta[c] = max(16, int32(int16(microsoftScale[code]*delta[c]>>8)))
 			two[c], one[c] = one[c], next
 			to[at] = int16(next)
 			at++

@@ -35,51 +35,64 @@ type integer interface {
 	int8 | int16 | int32 | uint8 | uint16 | uint32
 }
 
-// ToFloat writes samples as numbers from -1 to 1. The largest integer becomes 1.
-func ToFloat(to []float32, from tensor.Tensor) error {
+// ToFloat writes samples as numbers from -1 to 1, or from 0 to 1 for an unsigned target. The largest
+// integer becomes 1. A filter adds nothing outside a signal, and unsigned signals are at their least
+// there. So the range of the target matters at the ends of a signal.
+func ToFloat(to []float32, from tensor.Tensor, target tensor.DType) error {
+	toUnsigned := unsigned(target)
 	switch from.DType {
 	case tensor.Float32:
 		v, err := tensor.Of[float32](from)
-		copy(to, v)
+		if !toUnsigned {
+			copy(to, v)
+			return err
+		}
+		for i, x := range v {
+			to[i] = float32(x*0.5) + 0.5
+		}
 		return err
 	case tensor.Uint8:
-		return widen[uint8](to, from)
+		return widen[uint8](to, from, toUnsigned)
 	case tensor.Int8:
-		return widen[int8](to, from)
+		return widen[int8](to, from, toUnsigned)
 	case tensor.Uint16:
-		return widen[uint16](to, from)
+		return widen[uint16](to, from, toUnsigned)
 	case tensor.Int16:
-		return widen[int16](to, from)
+		return widen[int16](to, from, toUnsigned)
 	case tensor.Uint32:
-		return widen[uint32](to, from)
+		return widen[uint32](to, from, toUnsigned)
 	case tensor.Int32:
-		return widen[int32](to, from)
+		return widen[int32](to, from, toUnsigned)
 	}
 	return unsupported(from.DType)
 }
 
-func widen[T integer](to []float32, from tensor.Tensor) error {
+func unsigned(d tensor.DType) bool {
+	return d == tensor.Uint8 || d == tensor.Uint16 || d == tensor.Uint32
+}
+
+func widen[T integer](to []float32, from tensor.Tensor, toUnsigned bool) error {
 	values, err := tensor.Of[T](from)
 	if err != nil {
 		return err
 	}
-	most := ^T(0)
-	if most > 0 { // unsigned
-		factor := 2 / float32(most)
-		for i, v := range values {
-			to[i] = float32(float32(v)*factor) - 1
-		}
-		return nil
+	factor, shift := 1/float32(half(from.DType)), float32(0)
+	switch most := ^T(0); {
+	case most > 0 && toUnsigned:
+		factor = 1 / float32(most)
+	case most > 0:
+		factor, shift = 2/float32(most), -1
+	case toUnsigned:
+		factor, shift = factor*0.5, 0.5
 	}
-	factor := 1 / float32(half(from.DType))
 	for i, v := range values {
-		to[i] = float32(v) * factor
+		to[i] = float32(float32(v)*factor) + shift
 	}
 	return nil
 }
 
-// FromFloat writes numbers from -1 to 1 as samples of the type of to: rounded half away from zero,
-// and limited to the range. 1 becomes the largest integer; 0 becomes the middle of an unsigned type.
+// FromFloat writes numbers as samples of the type of to: from -1 to 1, or from 0 to 1 for an
+// unsigned type. They are rounded half away from zero and limited to the range of the type.
 func FromFloat(to tensor.Tensor, from []float32) error {
 	switch to.DType {
 	case tensor.Float32:
@@ -108,17 +121,14 @@ func narrow[T integer](to tensor.Tensor, from []float32) error {
 		return err
 	}
 	most, least := ^T(0), T(0)
-	scale, shift := float32(0), float32(0)
-	if most > 0 { // unsigned
-		scale = float32(most) * 0.5
-		shift = scale
-	} else {
+	scale := float32(most)
+	if int64(most) < 0 {
 		scale = float32(half(to.DType))
 		most = T(half(to.DType))
 		least = -most - 1
 	}
 	for i, v := range from {
-		x := float32(v*scale) + shift
+		x := v * scale
 		switch {
 		case x >= float32(most):
 			out[i] = most

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/libm"
 )
 
 // Filter is a windowed sinc, as a table between whose entries values are interpolated. It is
@@ -53,7 +54,7 @@ func sinc(x float32) float32 {
 	if math.Abs(float64(x)) < 1e-5 {
 		return 1 - float32(float32(x*x)*(1.0/6))
 	}
-	return float32(math.Sin(float64(x))) / x
+	return libm.Sin(x) / x
 }
 
 func hann(x float64) float64 { return 0.5 * (1 + math.Cos(x*math.Pi)) }
@@ -104,13 +105,14 @@ func (f *Filter) mono(from []float32, base, lo, hi int, at float32) float32 {
 	in := from[base+lo : base+hi]
 	var s0, s1, s2, s3 float32
 	i, x := 0, float32(lo)-at
+	x1, x2, x3 := x+1, x+2, x+3
 	for ; i+3 < len(in); i += 4 {
 		v := (*[4]float32)(in[i:])
 		s0 += float32(v[0] * f.at(x))
-		s1 += float32(v[1] * f.at(x+1))
-		s2 += float32(v[2] * f.at(x+2))
-		s3 += float32(v[3] * f.at(x+3))
-		x += 4
+		s1 += float32(v[1] * f.at(x1))
+		s2 += float32(v[2] * f.at(x2))
+		s3 += float32(v[3] * f.at(x3))
+		x, x1, x2, x3 = x+4, x1+4, x2+4, x3+4
 	}
 	sum := (s0 + s2) + (s1 + s3)
 	x = float32(lo+i) - at

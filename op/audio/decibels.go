@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bivouac-ml/bivouac/internal/libm"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/element"
-	"github.com/bivouac-ml/bivouac/op/internal/libm"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -45,6 +45,9 @@ func newDecibels(c *op.Config) (decibels, error) {
 		factor:    float32(float64(multiplier) * math.Log10(2)),
 		least:     float32(math.Pow(10, float64(cutoff/multiplier))),
 		reference: float32(op.Get[float64](c, "reference")),
+	}
+	if d.least == 0 { // the logarithm of 0 is not a number of decibels
+		d.least = math.SmallestNonzeroFloat32
 	}
 	if c.Given("reference") && d.reference == 0 {
 		return d, c.Invalid("reference", "a number other than 0", fmt.Sprint(op.Get[float64](c, "reference")), "leave it out for the largest number of the sample")

@@ -64,7 +64,7 @@ func (k *preemphasis) Sample(b *op.Block, s int) error {
 		return err
 	}
 	out := b.Out(0, s, in.Shape...)
-	if in.DType == tensor.Float64 || k.dtype == tensor.Float64 {
+	if in.DType == tensor.Float64 {
 		from := element.View[float64](op.Scratch[uint8](b, 8*in.Len()))
 		if err := element.Into(tensor.Float64, element.Bytes(from), in.DType, in.Data); err != nil {
 			return err

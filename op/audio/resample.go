@@ -153,7 +153,7 @@ func (k *resample) Sample(b *op.Block, s int) error {
 		return nil
 	}
 	from := op.Scratch[float32](b, in.Len())
-	if err := sound.ToFloat(from, in); err != nil {
+	if err := sound.ToFloat(from, in, out.DType); err != nil {
 		return err
 	}
 	if out.DType == tensor.Float32 {

@@ -46,7 +46,7 @@ func (k *spectrogram) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	}
 	times := -1
 	if op.Static(in[0]) && in[0].Shape.Len() > 0 {
-		times = k.count(in[0].Shape.Len())
+		times = max(-1, k.count(in[0].Shape.Len()))
 	}
 	shape := tensor.Shape{k.plan.Bins(), times}
 	if k.layout == layoutTF {
@@ -78,6 +78,9 @@ func (k *spectrogram) Sample(b *op.Block, s int) error {
 		return err
 	}
 	count, bins := k.count(len(signal)), k.plan.Bins()
+	if count < 1 {
+		return badSample(fmt.Sprintf("at least %d elements", k.length-k.step+1), fmt.Sprint(len(signal)), "set center_windows, or leave short signals out")
+	}
 	var out tensor.Tensor
 	if k.layout == layoutFT {
 		out = b.Out(0, s, bins, count)

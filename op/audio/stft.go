@@ -65,13 +65,11 @@ func newWindows(c *op.Config) (*windows, error) {
 	return w, nil
 }
 
-// count returns the number of windows of a signal of n elements, n >= 1.
+// count returns the number of windows of a signal of n elements, n >= 1. It is less than 1 if the
+// signal is too short for windows that are not centered.
 func (w *windows) count(n int) int {
 	if w.center {
 		return n/w.step + 1
-	}
-	if n < w.length {
-		return 1
 	}
 	return (n-w.length)/w.step + 1
 }

@@ -58,8 +58,6 @@ def spectrograms():
     x = signal(40)
     x[20] = NAN
     sound("spectrogram", one(x), small)
-    x[20] = INF
-    sound("spectrogram", one(x), small)
     sound("spectrogram", one(signal(40, "int16")), small)
     sound("spectrogram", [literal(signal(1 + i % 9)) for i in range(257)], {"window_length": 8, "window_step": 8})
 
@@ -102,7 +100,7 @@ def decibels():
     s = one(abs(signal(40)).reshape(8, 5), "ft")
     for a in ({}, {"multiplier": 20.0}, {"multiplier": 3.3}, {"multiplier": 0.0}, {"multiplier": -10.0}, {"reference": 1.0}, {"reference": 0.37},
               {"reference": -1.0}, {"reference": 0.0}, {"cutoff_db": -10.0}, {"cutoff_db": 5.0}, {"cutoff_db": -80.0, "multiplier": 20.0},
-              {"cutoff_db": INF}, {"cutoff_db": NAN}, {"reference": 1e-3, "multiplier": 20.0, "cutoff_db": -3.0}):
+              {"reference": 1e-3, "multiplier": 20.0, "cutoff_db": -3.0}):
         sound("to_decibels", s, a)
     for v in ([0, 0, 0], [NAN, 1, 2], [1, NAN, 2], [INF, 1, 2], [-1, -2, -3], [-INF, 1], [1e-45, 1e-38, 1e-30], [3e38, 1e-38], []):
         for a in ({}, {"reference": 1.0}):
@@ -138,7 +136,7 @@ def preemphases():
     sound("preemphasis_filter", one(signal(20)), {"dtype": enum("FLOAT64")})
     sound("preemphasis_filter", one(signal(20).astype(np.float16)))
     sound("preemphasis_filter", one(signal(20)), {"dtype": enum("FLOAT16")})
-    for a in ({"preemph_coeff": 0.0}, {"preemph_coeff": 0.5}, {"preemph_coeff": -2.0}, {"preemph_coeff": NAN}, {"border": "zero"}, {"border": "reflect"},
+    for a in ({"preemph_coeff": 0.0}, {"preemph_coeff": 0.5}, {"preemph_coeff": -2.0}, {"border": "zero"}, {"border": "reflect"},
               {"border": "wrap"}, {"border": "reflect", "preemph_coeff": 0.3, "dtype": enum("INT8")}):
         sound("preemphasis_filter", one(signal(25, scale=9)), a)
         sound("preemphasis_filter", one(signal(10, scale=9).reshape(5, 2), "ab"), a)
@@ -157,7 +155,7 @@ def silences():
     w = {"window_length": 8, "reset_interval": 32}
     for dtype in ("uint8", "int8", "uint16", "int16", "uint32", "int32", "int64", "float32"):
         sound("nonsilent_region", one(burst(120, 40, 70, dtype)), w)
-    for a in ({"cutoff_db": -20.0}, {"cutoff_db": -40.0}, {"cutoff_db": 0.0}, {"cutoff_db": 3.0}, {"cutoff_db": NAN}, {"reference_power": 1.0},
+    for a in ({"cutoff_db": -20.0}, {"cutoff_db": -40.0}, {"cutoff_db": 0.0}, {"cutoff_db": 3.0}, {"reference_power": 1.0},
               {"reference_power": 1e-4}, {"reference_power": 1e9}, {"reference_power": 0.0}, {"reference_power": -1.0}, {"reset_interval": -1},
               {"reset_interval": 8}, {"reset_interval": 12}, {"window_length": 1}, {"window_length": 32}, {"window_length": 5}):
         sound("nonsilent_region", one(burst(120, 50, 55)), {"cutoff_db": -30.0, **w, **a})
@@ -250,10 +248,10 @@ def decodings(op="decoders.audio", few=False):
         return
     for a in ({"sample_rate": 4000.0}, {"sample_rate": 12000.0, "quality": 0.0}, {"sample_rate": 12000.0, "quality": 100.0}, {"sample_rate": 8000.0},
               {"downmix": True, "dtype": enum("INT16")}, {"downmix": True, "dtype": enum("INT32")}, {"dtype": enum("INT16"), "sample_rate": 5000.0},
-              {"dtype": enum("INT32"), "sample_rate": 5000.0, "downmix": True}, {"dtype": enum("FLOAT64")}, {"dtype": enum("UINT8")}, {"quality": 120.0}):
+              {"dtype": enum("INT32"), "sample_rate": 5000.0, "downmix": True}, {"dtype": enum("FLOAT64")}, {"dtype": enum("UINT8")}):
         sound(op, file(files[1]), a)
         sound(op, file(files[3]), a)
-    sound(op, [literal(np.frombuffer(b, np.uint8)) for b in files[:3]], {"sample_rate": {"tensor": [4000.0, 8000.0, 0.0], "dtype": "float32"}})
+    sound(op, [literal(np.frombuffer(b, np.uint8)) for b in files[:3]], {"sample_rate": {"tensor": [4000.0, 8000.0, 30000.0], "dtype": "float32"}})
     for b in (b"", b"RIFF", b"RIFF\x00\x00\x00\x00WAVE", b"not a sound at all", wave(1, 0, 16, b""), b"ID3\x03\x00\x00\x00\x00\x00\x00" + noise(30), b"fLaC" + noise(40)):
         if b:
             sound(op, file(b))
