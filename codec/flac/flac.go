@@ -33,6 +33,7 @@ type Decoder struct {
 	sum     hash.Hash
 	bytes   []byte
 	results []int32
+	digest  [md5.Size]byte
 }
 
 // info is the block STREAMINFO.
@@ -40,7 +41,7 @@ type info struct {
 	maxBlock             int
 	rate, channels, bits int
 	frames               int64 // 0: not known
-	md5                  [16]byte
+	md5                  [md5.Size]byte
 }
 
 func damaged(where, want, got string) error {
@@ -64,7 +65,7 @@ func (d *Decoder) Open(b []byte, limit int64) (audio.Sound, error) {
 	}
 	d.sum.Reset()
 	d.results = d.results[:0]
-	checked := in.md5 != [16]byte{}
+	checked := in.md5 != [md5.Size]byte{}
 	for frame := 0; at < len(b); frame++ {
 		if in.frames > 0 && int64(len(d.results)) == in.frames*int64(in.channels) {
 			break // tags of other programs may follow
@@ -84,9 +85,8 @@ func (d *Decoder) Open(b []byte, limit int64) (audio.Sound, error) {
 		return nil, damaged("samples", fmt.Sprint(in.frames), fmt.Sprint(frames))
 	}
 	if checked {
-		var sum [16]byte
-		if d.sum.Sum(sum[:0]); sum != in.md5 {
-			return nil, damaged("MD5 sum of the samples", fmt.Sprintf("%x", in.md5), fmt.Sprintf("%x", sum))
+		if d.sum.Sum(d.digest[:0]); d.digest != in.md5 {
+			return nil, damaged("MD5 sum of the samples", fmt.Sprintf("%x", in.md5), fmt.Sprintf("%x", d.digest))
 		}
 	}
 	d.sound = sound{samples: d.results, channels: in.channels, rate: in.rate, bits: in.bits}
