@@ -314,5 +314,26 @@ func (s *nemoSource) audio(a audio.Sound, at int, dst *op.Block) (rate float64, 
 		s.filter.Resample(to, floats, channels, scale)
 		floats = to
 	}
-	return rate, sound.FromFloat(out, floats)
+	return rate, narrow(out, floats)
+}
+
+// narrow writes numbers from -1 to 1 as float32, int16 or int32.
+func narrow(out tensor.Tensor, from []float32) error {
+	switch out.DType {
+	case tensor.Int16:
+		to, err := tensor.Of[int16](out)
+		if err == nil {
+			sound.Narrow(to, from)
+		}
+		return err
+	case tensor.Int32:
+		to, err := tensor.Of[int32](out)
+		if err == nil {
+			sound.Narrow(to, from)
+		}
+		return err
+	}
+	to, err := tensor.Of[float32](out)
+	copy(to, from)
+	return err
 }

@@ -274,6 +274,20 @@ func Flip[T dynamic.Kind](ctx context.Context, images T, args FlipArgs) (flipped
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "flip", Args: args, Inputs: []dynamic.Value{images}})
 }
 
+// FreqMaskArgs are the arguments of freq_mask.
+type FreqMaskArgs = opargs.FreqMask
+
+// FreqMask is freq_mask. Sets random ranges of frequencies of a spectrogram to a number (SpecAugment). The
+// width of a range is drawn first: any number from 0 to the limit is as likely. Then its start is drawn.
+// Without a layout the axes are frequency, then time.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input spectrogram: a spectrogram of layout "ft" or "tf", float32.
+// Output masked: a spectrogram of the same shape.
+func FreqMask[T dynamic.Kind](ctx context.Context, rng *random.RNG, spectrogram T, args FreqMaskArgs) (masked T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "freq_mask", Args: args, Inputs: []dynamic.Value{spectrogram}, Draw: random.Or(ctx, rng)})
+}
+
 // FullArgs are the arguments of full.
 type FullArgs = opargs.Full
 
@@ -396,6 +410,18 @@ type ImageDecoderSliceArgs = opargs.ImageDecoderSlice
 // Deprecated: use decoders.image_slice
 func ImageDecoderSlice[T dynamic.Kind](ctx context.Context, encoded T, args ImageDecoderSliceArgs, inputs ...dynamic.Value) (images T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "image_decoder_slice", Args: args, Inputs: append([]dynamic.Value{encoded}, inputs...)})
+}
+
+// LogMelArgs are the arguments of log_mel.
+type LogMelArgs = opargs.LogMel
+
+// LogMel is log_mel. Computes mel spectrograms in decibels in one pass. The result equals the chain of
+// preemphasis_filter, spectrogram, mel_filter_bank and to_decibels with the same arguments to the bit.
+//
+// Input signal: a signal of one channel, float32.
+// Output mels: nfilter numbers of every window, of layout "ft".
+func LogMel[T dynamic.Kind](ctx context.Context, signal T, args LogMelArgs) (mels T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "log_mel", Args: args, Inputs: []dynamic.Value{signal}})
 }
 
 // LookupTableArgs are the arguments of lookup_table.
@@ -560,6 +586,18 @@ type PermuteBatchArgs = opargs.PermuteBatch
 // Output output: the samples in the new order.
 func PermuteBatch[T dynamic.Kind](ctx context.Context, input T, args PermuteBatchArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "permute_batch", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// PitchShiftArgs are the arguments of pitch_shift.
+type PitchShiftArgs = opargs.PitchShift
+
+// PitchShift is pitch_shift. Makes a signal higher or lower and keeps its length: it is stretched like in
+// time_stretch, and then resampled. Frequencies that would be above half of the rate are left out.
+//
+// Input signal: a signal of one channel, float32.
+// Output shifted: a signal of the same shape.
+func PitchShift[T dynamic.Kind](ctx context.Context, signal T, args PitchShiftArgs) (shifted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "pitch_shift", Args: args, Inputs: []dynamic.Value{signal}})
 }
 
 // PowerSpectrumArgs are the arguments of power_spectrum.
@@ -828,6 +866,32 @@ type TensorResizeArgs = opargs.TensorResize
 // Output resized: arrays of the new extents, with the layout of the input.
 func TensorResize[T dynamic.Kind](ctx context.Context, data T, args TensorResizeArgs) (resized T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "tensor_resize", Args: args, Inputs: []dynamic.Value{data}})
+}
+
+// TimeMaskArgs are the arguments of time_mask.
+type TimeMaskArgs = opargs.TimeMask
+
+// TimeMask is time_mask. Sets random ranges of times of a spectrogram to a number (SpecAugment). The width of
+// a range is drawn first: any number from 0 to the limit is as likely. Then its start is drawn. Without a
+// layout the axes are frequency, then time.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input spectrogram: a spectrogram of layout "ft" or "tf", float32.
+// Output masked: a spectrogram of the same shape.
+func TimeMask[T dynamic.Kind](ctx context.Context, rng *random.RNG, spectrogram T, args TimeMaskArgs) (masked T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "time_mask", Args: args, Inputs: []dynamic.Value{spectrogram}, Draw: random.Or(ctx, rng)})
+}
+
+// TimeStretchArgs are the arguments of time_stretch.
+type TimeStretchArgs = opargs.TimeStretch
+
+// TimeStretch is time_stretch. Makes a signal slower or faster and keeps its pitch, with a phase vocoder.
+// Windows are those of spectrogram.
+//
+// Input signal: a signal of one channel, float32.
+// Output stretched: the signal, of its length divided by rate, rounded up.
+func TimeStretch[T dynamic.Kind](ctx context.Context, signal T, args TimeStretchArgs) (stretched T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "time_stretch", Args: args, Inputs: []dynamic.Value{signal}})
 }
 
 // ToDecibelsArgs are the arguments of to_decibels.

@@ -40,7 +40,7 @@ func Log2(x float32) float32 {
 		bits = math.Float32bits(x*0x1p23) - 23<<23
 	}
 	t := bits - logStart
-	entry := &log2Table[t>>19%16]
+	entry := log2Table[t>>19%16]
 	top := t & 0xff800000
 	z := float64(math.Float32frombits(bits - top))
 	r := math.FMA(z, entry[0], -1)

@@ -30,8 +30,8 @@ func init() {
 		New: func(c *op.Config) (op.Kernel, error) {
 			k := &preemphasis{config: c, border: op.Get[string](c, "border"), dtype: op.Get[tensor.DType](c, "dtype"),
 				coefficient: op.GetScalar[float64](c, "preemph_coeff")}
-			if !slices.Contains([]string{"zero", "clamp", "reflect"}, k.border) {
-				return nil, c.Invalid("border", `"zero", "clamp" or "reflect"`, fmt.Sprintf("%q", k.border), "")
+			if err := checkBorder(c, k.border); err != nil {
+				return nil, err
 			}
 			if !numeric(k.dtype) {
 				return nil, c.Unsupported("dtype", numbersDoc, k.dtype.String())
@@ -39,6 +39,13 @@ func init() {
 			return op.Each(k), nil
 		},
 	})
+}
+
+func checkBorder(c *op.Config, border string) error {
+	if slices.Contains([]string{"zero", "clamp", "reflect"}, border) {
+		return nil
+	}
+	return c.Invalid("border", `"zero", "clamp" or "reflect"`, fmt.Sprintf("%q", border), "")
 }
 
 type preemphasis struct {

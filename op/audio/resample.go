@@ -53,7 +53,7 @@ func newResample(c *op.Config) (op.Kernel, error) {
 		return nil, c.Invalid("in_rate", "in_rate and out_rate", "one of them", "")
 	case given != 1:
 		return nil, c.Invalid("scale", "scale, out_length, or both rates", fmt.Sprintf("%d of them", given), "give one of them")
-	case c.Given("dtype") && !sound.Ranged(k.dtype):
+	case c.Given("dtype") && !ranged(k.dtype):
 		return nil, c.Unsupported("dtype", rangedDoc, k.dtype.String())
 	}
 	quality := op.Get[float64](c, "quality")
@@ -74,7 +74,7 @@ type resample struct {
 }
 
 func (k *resample) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	if !sound.Ranged(in[0].DType) {
+	if !ranged(in[0].DType) {
 		return nil, badInput(k.config, rangedDoc, in[0].DType.String(), "cast the input")
 	}
 	if n := len(in[0].Shape); n > 2 {
@@ -153,7 +153,7 @@ func (k *resample) Sample(b *op.Block, s int) error {
 		return nil
 	}
 	from := op.Scratch[float32](b, in.Len())
-	if err := sound.ToFloat(from, in, out.DType); err != nil {
+	if err := widen(from, in, out.DType); err != nil {
 		return err
 	}
 	if out.DType == tensor.Float32 {
@@ -163,5 +163,73 @@ func (k *resample) Sample(b *op.Block, s int) error {
 	}
 	to := op.Scratch[float32](b, out.Len())
 	k.filter.Resample(to, from, channels, rate)
-	return sound.FromFloat(out, to)
+	return narrow(out, to)
+}
+
+// ranged reports whether samples of type d have a range that stands for -1 to 1.
+func ranged(d tensor.DType) bool {
+	switch d {
+	case tensor.Uint8, tensor.Int8, tensor.Uint16, tensor.Int16, tensor.Uint32, tensor.Int32, tensor.Float32:
+		return true
+	}
+	return false
+}
+
+// widen writes samples as numbers in the range of a target type.
+func widen(to []float32, from tensor.Tensor, target tensor.DType) error {
+	unsigned := target == tensor.Uint8 || target == tensor.Uint16 || target == tensor.Uint32
+	switch from.DType {
+	case tensor.Uint8:
+		return widenOf[uint8](to, from, unsigned)
+	case tensor.Int8:
+		return widenOf[int8](to, from, unsigned)
+	case tensor.Uint16:
+		return widenOf[uint16](to, from, unsigned)
+	case tensor.Int16:
+		return widenOf[int16](to, from, unsigned)
+	case tensor.Uint32:
+		return widenOf[uint32](to, from, unsigned)
+	case tensor.Int32:
+		return widenOf[int32](to, from, unsigned)
+	}
+	v, err := tensor.Of[float32](from)
+	if !unsigned {
+		copy(to, v)
+		return err
+	}
+	for i, x := range v {
+		to[i] = float32(x*0.5) + 0.5
+	}
+	return err
+}
+
+func widenOf[T sound.Integer](to []float32, from tensor.Tensor, unsigned bool) error {
+	v, err := tensor.Of[T](from)
+	sound.Widen(to, v, unsigned)
+	return err
+}
+
+// narrow writes numbers in the range of the type of to.
+func narrow(to tensor.Tensor, from []float32) error {
+	switch to.DType {
+	case tensor.Uint8:
+		return narrowOf[uint8](to, from)
+	case tensor.Int8:
+		return narrowOf[int8](to, from)
+	case tensor.Uint16:
+		return narrowOf[uint16](to, from)
+	case tensor.Int16:
+		return narrowOf[int16](to, from)
+	case tensor.Uint32:
+		return narrowOf[uint32](to, from)
+	}
+	return narrowOf[int32](to, from)
+}
+
+func narrowOf[T sound.Integer](to tensor.Tensor, from []float32) error {
+	v, err := tensor.Of[T](to)
+	if err == nil {
+		sound.Narrow(v, from)
+	}
+	return err
 }

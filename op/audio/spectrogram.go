@@ -79,7 +79,7 @@ func (k *spectrogram) Sample(b *op.Block, s int) error {
 	}
 	count, bins := k.count(len(signal)), k.plan.Bins()
 	if count < 1 {
-		return badSample(fmt.Sprintf("at least %d elements", k.length-k.step+1), fmt.Sprint(len(signal)), "set center_windows, or leave short signals out")
+		return k.tooShort(len(signal))
 	}
 	var out tensor.Tensor
 	if k.layout == layoutFT {

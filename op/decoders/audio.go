@@ -132,7 +132,7 @@ func (k *audioDecoder) write(b *op.Block, s int, file audio.Sound, frames, chann
 		floats = floats[:frames]
 	}
 	if !resampled {
-		return sound.FromFloat(out, floats)
+		return narrow(out, floats)
 	}
 	if k.dtype == tensor.Float32 {
 		to, err := tensor.Of[float32](out)
@@ -141,7 +141,7 @@ func (k *audioDecoder) write(b *op.Block, s int, file audio.Sound, frames, chann
 	}
 	to := op.Scratch[float32](b, length*kept)
 	k.filter.Resample(to, floats, kept, float64(file.Rate())/rate)
-	return sound.FromFloat(out, to)
+	return narrow(out, to)
 }
 
 // plain writes the samples as they are.
@@ -158,5 +158,26 @@ func plain(out tensor.Tensor, file audio.Sound) error {
 	}
 	to, err := tensor.Of[float32](out)
 	file.Float32(to)
+	return err
+}
+
+// narrow writes numbers from -1 to 1 as float32, int16 or int32.
+func narrow(out tensor.Tensor, from []float32) error {
+	switch out.DType {
+	case tensor.Int16:
+		to, err := tensor.Of[int16](out)
+		if err == nil {
+			sound.Narrow(to, from)
+		}
+		return err
+	case tensor.Int32:
+		to, err := tensor.Of[int32](out)
+		if err == nil {
+			sound.Narrow(to, from)
+		}
+		return err
+	}
+	to, err := tensor.Of[float32](out)
+	copy(to, from)
 	return err
 }

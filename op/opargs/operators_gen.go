@@ -418,6 +418,26 @@ type Flip struct {
 	Vertical op.Arg[int] `op:"vertical"`
 }
 
+// FreqMask are the arguments of freq_mask.
+type FreqMask struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The number that masked elements become. Default: 0.
+	FillValue op.Arg[float64] `op:"fill_value"`
+
+	// Number of ranges. They can overlap. Default: 1.
+	Masks op.Arg[int] `op:"masks"`
+
+	// The largest width of a range, as a fraction of the axis. Default: 1.
+	MaxFraction op.Arg[float64] `op:"max_fraction"`
+
+	// The largest width of a range. Required.
+	MaxWidth op.Arg[int] `op:"max_width"`
+
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
 // Full are the arguments of full.
 type Full struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -520,6 +540,68 @@ type ImageDecoderRandomCrop = DecodersImageRandomCrop
 
 // ImageDecoderSlice are the arguments of image_decoder_slice.
 type ImageDecoderSlice = DecodersImageSlice
+
+// LogMel are the arguments of log_mel.
+type LogMel struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Whether the middle of window i is at i * window_step, and the signal is padded. False means that the first
+	// window begins with the signal. Default: true.
+	CenterWindows op.Arg[bool] `op:"center_windows"`
+
+	// Size of the transform, by default window_length. Windows are in its middle, between zeros.
+	Nfft op.Arg[int] `op:"nfft"`
+
+	// Whether the signal is mirrored at its ends, or else padded with zeros. It has no effect unless
+	// center_windows is set. Default: true.
+	ReflectPadding op.Arg[bool] `op:"reflect_padding"`
+
+	// Numbers by which a window is multiplied, window_length of them. By default a Hann window.
+	WindowFn []float64 `op:"window_fn"`
+
+	// Elements of a window. Default: 512.
+	WindowLength op.Arg[int] `op:"window_length"`
+
+	// Elements from one window to the next. Default: 256.
+	WindowStep op.Arg[int] `op:"window_step"`
+
+	// Exponent of the magnitudes: 1 or 2. 2 is faster. Default: 2.
+	Power op.Arg[int] `op:"power"`
+
+	// The element before the first; see preemphasis_filter. Default: "clamp".
+	Border op.Arg[string] `op:"border"`
+
+	// Coefficient of preemphasis_filter; 0 means that the signal stays. Default: 0.
+	PreemphCoeff op.Arg[float64] `op:"preemph_coeff"`
+
+	// The largest frequency, at most half of sample_rate, which is the default. Default: 0.
+	FreqHigh float64 `op:"freq_high"`
+
+	// The smallest frequency. Default: 0.
+	FreqLow float64 `op:"freq_low"`
+
+	// The mel scale: "slaney" is linear up to 1000 Hz and logarithmic above; "htk" is 2595 * log10(1 + f/700).
+	// Default: "slaney".
+	MelFormula op.Arg[string] `op:"mel_formula"`
+
+	// Number of filters. Default: 128.
+	Nfilter op.Arg[int] `op:"nfilter"`
+
+	// Whether the integral of every filter is 1. False means that its peak is 1. Default: true.
+	Normalize op.Arg[bool] `op:"normalize"`
+
+	// Rate of the signal, in elements per second. Default: 44100.
+	SampleRate op.Arg[float64] `op:"sample_rate"`
+
+	// The smallest result. Smaller ratios, and NaN, become this number. Default: -200.
+	CutoffDb op.Arg[float64] `op:"cutoff_db"`
+
+	// Factor of the logarithm: 10 for squares of magnitudes, and 20 for magnitudes. Default: 10.
+	Multiplier op.Arg[float64] `op:"multiplier"`
+
+	// Number whose result is 0. By default the largest number of the sample.
+	Reference op.Arg[float64] `op:"reference"`
+}
 
 // LookupTable are the arguments of lookup_table.
 type LookupTable struct {
@@ -797,6 +879,20 @@ type PermuteBatch struct {
 	// For each sample of the output, its index in the input batch: one list for the batch, or one number per
 	// sample. Required.
 	Indices op.Arg[[]int] `op:"indices"`
+}
+
+// PitchShift are the arguments of pitch_shift.
+type PitchShift struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Quality of resampling, 0 to 100; see audio_resample. Default: 50.
+	Quality op.Arg[float64] `op:"quality"`
+
+	// Half tones by which the signal becomes higher. Twelve are an octave. Required.
+	Steps op.Arg[float64] `op:"steps"`
+
+	// Elements of a window, a multiple of 4. Windows are nfft/4 elements apart. Default: 2048.
+	Nfft op.Arg[int] `op:"nfft"`
 }
 
 // PowerSpectrum are the arguments of power_spectrum.
@@ -1427,6 +1523,37 @@ type TensorResize struct {
 
 // TfrecordReader are the arguments of tfrecord_reader.
 type TfrecordReader = ReadersTfrecord
+
+// TimeMask are the arguments of time_mask.
+type TimeMask struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The number that masked elements become. Default: 0.
+	FillValue op.Arg[float64] `op:"fill_value"`
+
+	// Number of ranges. They can overlap. Default: 1.
+	Masks op.Arg[int] `op:"masks"`
+
+	// The largest width of a range, as a fraction of the axis. Default: 1.
+	MaxFraction op.Arg[float64] `op:"max_fraction"`
+
+	// The largest width of a range. Required.
+	MaxWidth op.Arg[int] `op:"max_width"`
+
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
+// TimeStretch are the arguments of time_stretch.
+type TimeStretch struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The speed: 2 is twice as fast, and half as long. Required.
+	Rate op.Arg[float64] `op:"rate"`
+
+	// Elements of a window, a multiple of 4. Windows are nfft/4 elements apart. Default: 2048.
+	Nfft op.Arg[int] `op:"nfft"`
+}
 
 // ToDecibels are the arguments of to_decibels.
 type ToDecibels struct {

@@ -303,6 +303,20 @@ func Flip(p *pipeline.Builder, images pipeline.Node, args FlipArgs) (flipped pip
 	return out[0]
 }
 
+// FreqMaskArgs are the arguments of freq_mask.
+type FreqMaskArgs = opargs.FreqMask
+
+// FreqMask is freq_mask. Sets random ranges of frequencies of a spectrogram to a number (SpecAugment). The
+// width of a range is drawn first: any number from 0 to the limit is as likely. Then its start is drawn.
+// Without a layout the axes are frequency, then time.
+//
+// Input spectrogram: a spectrogram of layout "ft" or "tf", float32.
+// Output masked: a spectrogram of the same shape.
+func FreqMask(p *pipeline.Builder, spectrogram pipeline.Node, args FreqMaskArgs) (masked pipeline.Node) {
+	out := p.Op("freq_mask", args, spectrogram)
+	return out[0]
+}
+
 // FullArgs are the arguments of full.
 type FullArgs = opargs.Full
 
@@ -435,6 +449,19 @@ type ImageDecoderSliceArgs = opargs.ImageDecoderSlice
 // Deprecated: use decoders.image_slice
 func ImageDecoderSlice(p *pipeline.Builder, encoded pipeline.Node, args ImageDecoderSliceArgs, inputs ...pipeline.Node) (images pipeline.Node) {
 	out := p.Op("image_decoder_slice", args, append([]pipeline.Node{encoded}, inputs...)...)
+	return out[0]
+}
+
+// LogMelArgs are the arguments of log_mel.
+type LogMelArgs = opargs.LogMel
+
+// LogMel is log_mel. Computes mel spectrograms in decibels in one pass. The result equals the chain of
+// preemphasis_filter, spectrogram, mel_filter_bank and to_decibels with the same arguments to the bit.
+//
+// Input signal: a signal of one channel, float32.
+// Output mels: nfilter numbers of every window, of layout "ft".
+func LogMel(p *pipeline.Builder, signal pipeline.Node, args LogMelArgs) (mels pipeline.Node) {
+	out := p.Op("log_mel", args, signal)
 	return out[0]
 }
 
@@ -636,6 +663,19 @@ type PermuteBatchArgs = opargs.PermuteBatch
 // Output output: the samples in the new order.
 func PermuteBatch(p *pipeline.Builder, input pipeline.Node, args PermuteBatchArgs) (output pipeline.Node) {
 	out := p.Op("permute_batch", args, input)
+	return out[0]
+}
+
+// PitchShiftArgs are the arguments of pitch_shift.
+type PitchShiftArgs = opargs.PitchShift
+
+// PitchShift is pitch_shift. Makes a signal higher or lower and keeps its length: it is stretched like in
+// time_stretch, and then resampled. Frequencies that would be above half of the rate are left out.
+//
+// Input signal: a signal of one channel, float32.
+// Output shifted: a signal of the same shape.
+func PitchShift(p *pipeline.Builder, signal pipeline.Node, args PitchShiftArgs) (shifted pipeline.Node) {
+	out := p.Op("pitch_shift", args, signal)
 	return out[0]
 }
 
@@ -931,6 +971,33 @@ type TfrecordReaderArgs = opargs.TfrecordReader
 // Deprecated: use readers.tfrecord
 func TfrecordReader(p *pipeline.Builder, args TfrecordReaderArgs) []pipeline.Node {
 	return p.Op("tfrecord_reader", args)
+}
+
+// TimeMaskArgs are the arguments of time_mask.
+type TimeMaskArgs = opargs.TimeMask
+
+// TimeMask is time_mask. Sets random ranges of times of a spectrogram to a number (SpecAugment). The width of
+// a range is drawn first: any number from 0 to the limit is as likely. Then its start is drawn. Without a
+// layout the axes are frequency, then time.
+//
+// Input spectrogram: a spectrogram of layout "ft" or "tf", float32.
+// Output masked: a spectrogram of the same shape.
+func TimeMask(p *pipeline.Builder, spectrogram pipeline.Node, args TimeMaskArgs) (masked pipeline.Node) {
+	out := p.Op("time_mask", args, spectrogram)
+	return out[0]
+}
+
+// TimeStretchArgs are the arguments of time_stretch.
+type TimeStretchArgs = opargs.TimeStretch
+
+// TimeStretch is time_stretch. Makes a signal slower or faster and keeps its pitch, with a phase vocoder.
+// Windows are those of spectrogram.
+//
+// Input signal: a signal of one channel, float32.
+// Output stretched: the signal, of its length divided by rate, rounded up.
+func TimeStretch(p *pipeline.Builder, signal pipeline.Node, args TimeStretchArgs) (stretched pipeline.Node) {
+	out := p.Op("time_stretch", args, signal)
+	return out[0]
 }
 
 // ToDecibelsArgs are the arguments of to_decibels.

@@ -7,6 +7,9 @@ func Module() Rules {
 		Floors: []Floor{
 			{Name: "internal", Rows: []Row{
 				{Packages: "internal/kernel/...", Modules: []string{"golang.org/x/sys"}},
+				{Packages: "internal/fft", Modules: []string{"golang.org/x/sys"}},
+				{Packages: "internal/libm"},
+				{Packages: "internal/sound", Beside: []string{"internal/libm", "errs"}},
 				{Packages: "internal/crc", Beside: []string{"internal/kernel/..."}},
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/fold"},
@@ -49,7 +52,7 @@ func Module() Rules {
 					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/cespare/xxhash/v2", "github.com/zeebo/xxh3", "golang.org/x/crypto"}},
 				{Packages: "format/arrayrecord/...", Beside: []string{"format/internal/..."}, Modules: []string{
 					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/minio/highwayhash"}},
-				{Packages: "codec/...", Beside: []string{"codec/...", "codec"}, Modules: []string{"github.com/klauspost/compress", "golang.org/x/image", "golang.org/x/sys"}},
+				{Packages: "codec/...", Beside: []string{"codec/...", "codec"}, Modules: []string{"github.com/jfreymuth/oggvorbis", "github.com/klauspost/compress", "golang.org/x/image", "golang.org/x/sys"}},
 			}},
 			{Name: "machinery", Rows: []Row{
 				{Packages: "op", Beside: []string{}},
