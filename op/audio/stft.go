@@ -94,12 +94,24 @@ func (w *windows) load(block, signal []float32, first, count int) {
 	}
 	for lane := range fft.Lanes {
 		at := start + lane*w.step
-		for i, v := range w.weights {
-			x := float32(0)
-			if first+lane < count {
-				x = float32(w.element(signal, at+i) * v)
+		lo, hi := min(max(0, -at), w.length), max(0, min(w.length, len(signal)-at)) // within the signal
+		if first+lane >= count {
+			for i := range w.length {
+				block[fft.Lanes*i+lane] = 0
 			}
-			block[fft.Lanes*i+lane] = x
+			continue
+		}
+		for i, v := range w.weights[:lo] {
+			block[fft.Lanes*i+lane] = float32(w.element(signal, at+i) * v)
+		}
+		if lo < hi {
+			part := signal[at+lo : at+hi]
+			for i, v := range w.weights[lo:hi] {
+				block[fft.Lanes*(lo+i)+lane] = part[i] * v
+			}
+		}
+		for i := max(lo, hi); i < w.length; i++ {
+			block[fft.Lanes*i+lane] = float32(w.element(signal, at+i) * w.weights[i])
 		}
 	}
 }
