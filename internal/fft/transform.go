@@ -159,33 +159,59 @@ func radix2LastGeneric(to, from []float32, s int) {
 	}
 }
 
-// any is the pass of an odd radix, by the definition of the transform.
+// any is the pass of an odd radix. Elements j and radix-j of a sum are added and subtracted first,
+// because their factors are conjugates.
 func (p *pass) any(to, from []float32) {
-	var sum [pair]float32
+	var sums, differences [largestRadix / 2][pair]float32
+	r, half := p.radix, p.radix/2
 	for i := range p.m {
 		for q := range p.s {
-			for k := range p.radix {
-				copy(sum[:], from[pair*(q+p.s*i):])
-				for j := 1; j < p.radix; j++ {
-					x := (*[pair]float32)(from[pair*(q+p.s*(i+p.m*j)):])
-					at := j * k % p.radix
-					wr, wi := p.roots[2*at], p.roots[2*at+1]
-					for l := range Lanes {
-						re, im := times(x[l], x[Lanes+l], wr, wi)
-						sum[l], sum[Lanes+l] = sum[l]+re, sum[Lanes+l]+im
+			first := (*[pair]float32)(from[pair*(q+p.s*i):])
+			all := *first
+			for j := range half {
+				x := (*[pair]float32)(from[pair*(q+p.s*(i+p.m*(j+1))):])
+				y := (*[pair]float32)(from[pair*(q+p.s*(i+p.m*(r-1-j))):])
+				sum, difference := &sums[j], &differences[j]
+				for l := range pair {
+					sum[l], difference[l] = x[l]+y[l], x[l]-y[l]
+					all[l] += sum[l]
+				}
+			}
+			*(*[pair]float32)(to[pair*(q+p.s*r*i):]) = all
+			for k := 1; k <= half; k++ {
+				// The result is even - i*odd, and for r-k it is even + i*odd.
+				even, odd := *first, [pair]float32{}
+				for j, at := 0, k; j < half; j++ {
+					c, s := p.roots[2*at], -p.roots[2*at+1]
+					sum, difference := &sums[j], &differences[j]
+					for l := range pair {
+						even[l] += float32(c * sum[l])
+						odd[l] += float32(s * difference[l])
+					}
+					if at += k; at >= r {
+						at -= r
 					}
 				}
-				y := (*[pair]float32)(to[pair*(q+p.s*(p.radix*i+k)):])
-				if k == 0 || p.m == 1 {
-					*y = sum
-					continue
-				}
-				at := 2 * (i*(p.radix-1) + k - 1)
+				y, z := (*[pair]float32)(to[pair*(q+p.s*(r*i+k)):]), (*[pair]float32)(to[pair*(q+p.s*(r*i+r-k)):])
 				for l := range Lanes {
-					y[l], y[Lanes+l] = times(sum[l], sum[Lanes+l], p.turn[at], p.turn[at+1])
+					y[l], y[Lanes+l] = even[l]+odd[Lanes+l], even[Lanes+l]-odd[l]
+					z[l], z[Lanes+l] = even[l]-odd[Lanes+l], even[Lanes+l]+odd[l]
+				}
+				if p.m > 1 {
+					p.turned(y, i, k)
+					p.turned(z, i, r-k)
 				}
 			}
 		}
+	}
+}
+
+// turned multiplies element k of block i by its factor.
+func (p *pass) turned(y *[pair]float32, i, k int) {
+	at := 2 * (i*(p.radix-1) + k - 1)
+	wr, wi := p.turn[at], p.turn[at+1]
+	for l := range Lanes {
+		y[l], y[Lanes+l] = times(y[l], y[Lanes+l], wr, wi)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 type Filter struct {
 	lobes         int
 	scale, center float32
-	table         []float32
+	table         [][2]float32 // the value, and the difference to the next
 }
 
 var filters sync.Map // int -> *Filter
@@ -41,10 +41,14 @@ func newFilter(lobes int) *Filter {
 	n := lobes*steps + 1
 	scale, envelope := 2*float32(lobes)/float32(n-1), 2/float32(n)
 	center := (n - 1) / 2
-	f := &Filter{lobes: lobes, scale: 1 / scale, center: float32(center + 1), table: make([]float32, n+5)}
+	values := make([]float32, n+5)
 	for i := range n {
 		x, y := float32(i-center)*scale, float32(i-center)*envelope
-		f.table[i+1] = float32(float64(sinc(x)) * hann(float64(y)))
+		values[i+1] = float32(float64(sinc(x)) * hann(float64(y)))
+	}
+	f := &Filter{lobes: lobes, scale: 1 / scale, center: float32(center + 1)}
+	for i, v := range values[1:] {
+		f.table = append(f.table, [2]float32{values[i], v - values[i]})
 	}
 	return f
 }
@@ -62,10 +66,10 @@ func hann(x float64) float64 { return 0.5 * (1 + math.Cos(x*math.Pi)) }
 // at returns the filter at x.
 func (f *Filter) at(x float32) float32 {
 	fi := float32(x*f.scale) + f.center
-	i := int(fi)
+	i := int32(fi)
 	di := fi - float32(i)
-	low := f.table[i]
-	return low + float32(di*(f.table[i+1]-low))
+	entry := &f.table[i]
+	return entry[0] + float32(di*entry[1])
 }
 
 // Length returns the number of frames that n frames become: n times the scale, rounded up.
