@@ -14,7 +14,7 @@ func decibelParams() []op.Parameter {
 	return []op.Parameter{
 		{Name: "cutoff_db", Type: op.Float, Default: -200.0, Doc: "The smallest result. Smaller ratios, and NaN, become this number."},
 		{Name: "multiplier", Type: op.Float, Default: 10.0, Doc: "Factor of the logarithm: 10 for squares of magnitudes, and 20 for magnitudes."},
-		{Name: "reference", Type: op.Float, Doc: "Number whose result is 0. By default the largest number of the sample."},
+		{Name: "reference", Type: op.Float, Default: 0.0, Doc: "Number whose result is 0. If it is left out, the largest number of the sample."},
 	}
 }
 
@@ -42,7 +42,7 @@ type decibels struct {
 func newDecibels(c *op.Config) (decibels, error) {
 	multiplier, cutoff := float32(op.Get[float64](c, "multiplier")), float32(op.Get[float64](c, "cutoff_db"))
 	d := decibels{
-		factor:    float32(float64(multiplier) * math.Log10(2)),
+		factor:    multiplier * float32(math.Log10(2)),
 		least:     float32(math.Pow(10, float64(cutoff/multiplier))),
 		reference: float32(op.Get[float64](c, "reference")),
 	}

@@ -72,31 +72,39 @@ func newMelBank(c *op.Config) (*melBank, error) {
 	return m, nil
 }
 
+// The scale is computed in float32, and everything else about weights in float64, as in DALI.
 const (
-	slaneyStep  = 200.0 / 3 // Hz per mel below the break
-	slaneyBreak = 1000.0    // Hz
-	slaneyMels  = slaneyBreak / slaneyStep
-	slaneyLog   = 0.06875177742094912 // ln(6.4) / 27
+	slaneyStep  = float32(200.0) / 3 // Hz per mel below the break
+	slaneyBreak = float32(1000)      // Hz
+	slaneyLog   = float32(0.068751777)
 )
 
-func (m *melBank) mel(hz float64) float64 {
+var slaneyMels = slaneyBreak / slaneyStep
+
+func log32(x float32) float32 { return float32(math.Log(float64(x))) }
+
+func exp32(x float32) float32 { return float32(math.Exp(float64(x))) }
+
+func (m *melBank) mel(frequency float64) float64 {
+	hz := float32(frequency)
 	switch {
 	case m.htk:
-		return 1127 * math.Log(1+hz/700)
+		return float64(1127 * log32(1+hz/700))
 	case hz >= slaneyBreak:
-		return slaneyMels + math.Log(hz/slaneyBreak)/slaneyLog
+		return float64(slaneyMels + log32(hz/slaneyBreak)/slaneyLog)
 	}
-	return hz / slaneyStep
+	return float64(hz / slaneyStep)
 }
 
-func (m *melBank) hz(mel float64) float64 {
+func (m *melBank) hz(value float64) float64 {
+	mel := float32(value)
 	switch {
 	case m.htk:
-		return 700 * (math.Exp(mel/1127) - 1)
+		return float64(700 * (exp32(mel/1127) - 1))
 	case mel >= slaneyMels:
-		return slaneyBreak * math.Exp(slaneyLog*(mel-slaneyMels))
+		return float64(slaneyBreak * exp32(slaneyLog*(mel-slaneyMels)))
 	}
-	return mel * slaneyStep
+	return float64(mel * slaneyStep)
 }
 
 // melTable is a bank of filters for spectra of a size. Filter i adds weights[ends[i]:ends[i+1]]

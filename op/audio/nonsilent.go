@@ -23,7 +23,7 @@ func init() {
 		},
 		Params: []op.Parameter{
 			{Name: "cutoff_db", Type: op.Float, Default: -60.0, Doc: "The threshold in decibels, relative to reference_power."},
-			{Name: "reference_power", Type: op.Float, Doc: "The power of 0 decibels. By default the power of the loudest window."},
+			{Name: "reference_power", Type: op.Float, Default: 0.0, Doc: "The power of 0 decibels. If it is left out, the power of the loudest window."},
 			{Name: "reset_interval", Type: op.Int, Default: 8192, Doc: "Elements of float32 after which the sum of a window is computed anew; -1 means never. A multiple of window_length."},
 			{Name: "window_length", Type: op.Int, Default: 2048, Doc: "Elements of a window."},
 		},

@@ -599,8 +599,8 @@ type LogMel struct {
 	// Factor of the logarithm: 10 for squares of magnitudes, and 20 for magnitudes. Default: 10.
 	Multiplier op.Arg[float64] `op:"multiplier"`
 
-	// Number whose result is 0. By default the largest number of the sample.
-	Reference op.Arg[float64] `op:"reference"`
+	// Number whose result is 0. If it is left out, the largest number of the sample. Default: 0.
+	Reference float64 `op:"reference"`
 }
 
 // LookupTable are the arguments of lookup_table.
@@ -718,8 +718,8 @@ type NonsilentRegion struct {
 	// The threshold in decibels, relative to reference_power. Default: -60.
 	CutoffDb op.Arg[float64] `op:"cutoff_db"`
 
-	// The power of 0 decibels. By default the power of the loudest window.
-	ReferencePower op.Arg[float64] `op:"reference_power"`
+	// The power of 0 decibels. If it is left out, the power of the loudest window. Default: 0.
+	ReferencePower float64 `op:"reference_power"`
 
 	// Elements of float32 after which the sum of a window is computed anew; -1 means never. A multiple of
 	// window_length. Default: 8192.
@@ -1565,8 +1565,8 @@ type ToDecibels struct {
 	// Factor of the logarithm: 10 for squares of magnitudes, and 20 for magnitudes. Default: 10.
 	Multiplier op.Arg[float64] `op:"multiplier"`
 
-	// Number whose result is 0. By default the largest number of the sample.
-	Reference op.Arg[float64] `op:"reference"`
+	// Number whose result is 0. If it is left out, the largest number of the sample. Default: 0.
+	Reference float64 `op:"reference"`
 }
 
 // Transpose are the arguments of transpose.
