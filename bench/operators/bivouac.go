@@ -36,11 +36,12 @@ func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 		return nil, fmt.Errorf("no case %q", r.Case)
 	}
 	var failed error
-	def, err := pipeline.Define(pipeline.Options{BatchSize: batchSize, Workers: r.Threads, Seed: 1}, func(p *pipeline.Builder) []pipeline.Node {
-		nodes, err := g(p, r.Data)
-		failed = err
-		return nodes
-	})
+	def, err := pipeline.Define(pipeline.Options{BatchSize: batchSize, Workers: r.Threads, Seed: 1},
+		func(p *pipeline.Builder) []pipeline.Node {
+			nodes, err := g(p, r.Data)
+			failed = err
+			return nodes
+		})
 	if failed != nil {
 		return nil, failed
 	}
@@ -72,7 +73,8 @@ var graphs = map[string]func(p *pipeline.Builder, data string) ([]pipeline.Node,
 		if err != nil {
 			return nil, err
 		}
-		return one(fn.LogMel(p, x, fn.LogMelArgs{PreemphCoeff: op.Const(0.97), Nfft: op.Const(512), WindowLength: op.Const(400), WindowStep: op.Const(160),
+		return one(fn.LogMel(p, x, fn.LogMelArgs{PreemphCoeff: op.Const(0.97), Nfft: op.Const(512),
+			WindowLength: op.Const(400), WindowStep: op.Const(160),
 			SampleRate: op.Const(16000.0), Nfilter: op.Const(80)}))
 	},
 	"log-mel-chain": func(p *pipeline.Builder, data string) ([]pipeline.Node, error) {
@@ -81,15 +83,20 @@ var graphs = map[string]func(p *pipeline.Builder, data string) ([]pipeline.Node,
 			return nil, err
 		}
 		x = fn.PreemphasisFilter(p, x, fn.PreemphasisFilterArgs{})
-		x = fn.MelFilterBank(p, spectrogram(p, x), fn.MelFilterBankArgs{SampleRate: op.Const(16000.0), Nfilter: op.Const(80)})
+		x = fn.MelFilterBank(p, spectrogram(p, x), fn.MelFilterBankArgs{SampleRate: op.Const(16000.0),
+			Nfilter: op.Const(80)})
 		return one(fn.ToDecibels(p, x, fn.ToDecibelsArgs{}))
 	},
-	"spectrogram": func(p *pipeline.Builder, _ string) ([]pipeline.Node, error) { return one(spectrogram(p, fixed(p, "", rate))) },
+	"spectrogram": func(p *pipeline.Builder, _ string) ([]pipeline.Node, error) {
+		return one(spectrogram(p, fixed(p, "",
+			rate)))
+	},
 	"power-spectrum": func(p *pipeline.Builder, _ string) ([]pipeline.Node, error) {
 		return one(fn.PowerSpectrum(p, fixed(p, "", rate), fn.PowerSpectrumArgs{}))
 	},
 	"mel": func(p *pipeline.Builder, _ string) ([]pipeline.Node, error) {
-		return one(fn.MelFilterBank(p, fixed(p, "ft", 257, 101), fn.MelFilterBankArgs{SampleRate: op.Const(16000.0), Nfilter: op.Const(80)}))
+		return one(fn.MelFilterBank(p, fixed(p, "ft", 257, 101), fn.MelFilterBankArgs{SampleRate: op.Const(16000.0),
+			Nfilter: op.Const(80)}))
 	},
 	"decibels": func(p *pipeline.Builder, _ string) ([]pipeline.Node, error) {
 		return one(fn.ToDecibels(p, fixed(p, "ft", 257, 101), fn.ToDecibelsArgs{}))
@@ -105,7 +112,8 @@ var graphs = map[string]func(p *pipeline.Builder, data string) ([]pipeline.Node,
 		return []pipeline.Node{begin, length}, nil
 	},
 	"resample": func(p *pipeline.Builder, _ string) ([]pipeline.Node, error) {
-		return one(fn.AudioResample(p, fixed(p, "", rate), fn.AudioResampleArgs{InRate: op.Const(16000.0), OutRate: op.Const(11025.0)}))
+		return one(fn.AudioResample(p, fixed(p, "", rate), fn.AudioResampleArgs{InRate: op.Const(16000.0),
+			OutRate: op.Const(11025.0)}))
 	},
 	"decode-wav":    decoding("second.wav"),
 	"decode-flac":   decoding("a7_pcm_24_2ch.flac"),
@@ -122,7 +130,8 @@ func decoding(name string) func(p *pipeline.Builder, data string) ([]pipeline.No
 }
 
 func spectrogram(p *pipeline.Builder, x pipeline.Node) pipeline.Node {
-	return fn.Spectrogram(p, x, fn.SpectrogramArgs{Nfft: op.Const(512), WindowLength: op.Const(400), WindowStep: op.Const(160)})
+	return fn.Spectrogram(p, x, fn.SpectrogramArgs{Nfft: op.Const(512), WindowLength: op.Const(400),
+		WindowStep: op.Const(160)})
 }
 
 // decoded decodes the same file again and again.
@@ -153,7 +162,8 @@ func fixed(p *pipeline.Builder, layout string, shape ...int) pipeline.Node {
 }
 
 func repeat(p *pipeline.Builder, samples []tensor.Tensor) pipeline.Node {
-	return pipeline.ExternalSource(p, pipeline.BatchFunc(func(context.Context, pipeline.BatchInfo) ([]pipeline.Data, error) {
+	return pipeline.ExternalSource(p, pipeline.BatchFunc(func(context.Context, pipeline.BatchInfo) ([]pipeline.Data,
+		error) {
 		return []pipeline.Data{samples}, nil
 	}), pipeline.SourceOptions{NoCopy: true})[0]
 }

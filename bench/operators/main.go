@@ -4,9 +4,10 @@
 //	go run ./bench/operators -python .peers-operators/bin/python   and DALI, librosa (bench/operators/peers)
 //	go run ./bench/operators -only log-mel -threads 1       less of it
 //
-// Signals are 64 seconds of noise at 16 kHz, one second a sample. Files are those of
-// testdata/dali/inputs, and a WAV file of a second. The rules of bench/pipeline hold: every side is a
-// process of its own, the rounds are interleaved, and the ratio of medians in one run counts.
+// Signals are 64 seconds of noise at 16 kHz, one second a sample. Files come from
+// testdata/dali/inputs; a WAV file of a second is made. The rules of bench/pipeline hold: every
+// side is a process of its own, the rounds are interleaved, and the ratio of medians in one run
+// counts.
 //
 // The tables go to standard output, every sample to a JSON file below bench/results.
 package main

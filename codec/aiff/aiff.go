@@ -90,12 +90,14 @@ func newCommon(b []byte, compressed bool) (*common, error) {
 		return nil, damaged("a chunk COMM of at least 18 bytes, or 22 with an encoding", fmt.Sprint(len(b)))
 	}
 	rate := extended(b[8:18])
-	c := &common{channels: int(be.Uint16(b)), frames: int64(be.Uint32(b[2:])), bits: int(be.Uint16(b[6:])), encoding: "NONE"}
+	c := &common{channels: int(be.Uint16(b)), frames: int64(be.Uint32(b[2:])), bits: int(be.Uint16(b[6:])),
+		encoding: "NONE"}
 	if compressed {
 		c.encoding = string(b[18:22])
 	}
 	if c.channels < 1 || c.channels > maxChannels || !(rate >= 1 && rate < 1<<31) {
-		return nil, damaged(fmt.Sprintf("1 to %d channels and a rate", maxChannels), fmt.Sprintf("%d channels, %v frames per second", c.channels, rate))
+		return nil, damaged(fmt.Sprintf("1 to %d channels and a rate", maxChannels),
+			fmt.Sprintf("%d channels, %v frames per second", c.channels, rate))
 	}
 	c.rate = int(rate)
 	return c, nil
@@ -141,7 +143,8 @@ func (c *common) decode(data []byte) (audio.Sound, error) {
 	}
 	data = data[:size]
 	if law {
-		return pcm.New(c.channels, c.rate, 16, pcm.Signed, binary.LittleEndian, pcm.Companded(data, c.encoding[0]|32 == 'a')), nil
+		return pcm.New(c.channels, c.rate, 16, pcm.Signed, binary.LittleEndian, pcm.Companded(data,
+			c.encoding[0]|32 == 'a')), nil
 	}
 	return pcm.New(c.channels, c.rate, width, kind, order, data), nil
 }

@@ -40,9 +40,12 @@ func TestSamples(t *testing.T) {
 		want     float32
 	}{
 		{"", 8, []byte{0xc0}, -0.5}, {"", 16, []byte{0x40, 0}, 0.5}, {"NONE", 24, []byte{0x40, 0, 0}, 0.5},
-		{"twos", 32, []byte{0xc0, 0, 0, 0}, -0.5}, {"sowt", 16, []byte{0, 0x40}, 0.5}, {"sowt", 24, []byte{0, 0, 0xc0}, -0.5},
-		{"raw ", 8, []byte{0xc0}, 0.5}, {"fl32", 32, half, 0.5}, {"fl64", 64, be.AppendUint64(nil, math.Float64bits(-0.25)), -0.25},
-		{"ulaw", 16, []byte{0xff}, 0}, {"ulaw", 16, []byte{0x80}, 32124.0 / 32768}, {"alaw", 16, []byte{0xd5}, 8.0 / 32768}, {"", 12, []byte{0x40, 0}, 0.5},
+		{"twos", 32, []byte{0xc0, 0, 0, 0}, -0.5}, {"sowt", 16, []byte{0, 0x40}, 0.5}, {"sowt", 24, []byte{0, 0, 0xc0},
+			-0.5},
+		{"raw ", 8, []byte{0xc0}, 0.5}, {"fl32", 32, half, 0.5}, {"fl64", 64, be.AppendUint64(nil,
+			math.Float64bits(-0.25)), -0.25},
+		{"ulaw", 16, []byte{0xff}, 0}, {"ulaw", 16, []byte{0x80}, 32124.0 / 32768}, {"alaw", 16, []byte{0xd5},
+			8.0 / 32768}, {"", 12, []byte{0x40, 0}, 0.5},
 	} {
 		s, err := Parse(file(c.encoding, 1, c.bits, 1, c.data))
 		if err != nil {
@@ -51,7 +54,8 @@ func TestSamples(t *testing.T) {
 		}
 		got := make([]float32, 1)
 		if s.Float32(got); got[0] != c.want || s.Rate() != 8000 || s.Frames() != 1 {
-			t.Errorf("%q, %d bits: %v, want %v; %d per second, %d frames", c.encoding, c.bits, got[0], c.want, s.Rate(), s.Frames())
+			t.Errorf("%q, %d bits: %v, want %v; %d per second, %d frames", c.encoding, c.bits, got[0], c.want, s.Rate(),
+				s.Frames())
 		}
 	}
 }
@@ -70,8 +74,10 @@ func TestRefusals(t *testing.T) {
 		b    []byte
 		kind errs.Kind
 	}{
-		"more frames": {file("", 2, 16, 1<<31, make([]byte, 8)), errs.Corrupt}, "no channels": {file("", 0, 16, 2, make([]byte, 8)), errs.Corrupt},
-		"no rate": {noRate, errs.Corrupt}, "GSM": {file("GSM ", 1, 16, 0, nil), errs.Unsupported}, "40 bits": {file("", 1, 40, 0, nil), errs.Unsupported},
+		"more frames": {file("", 2, 16, 1<<31, make([]byte, 8)), errs.Corrupt}, "no channels": {file("", 0, 16, 2,
+			make([]byte, 8)), errs.Corrupt},
+		"no rate": {noRate, errs.Corrupt}, "GSM": {file("GSM ", 1, 16, 0, nil), errs.Unsupported}, "40 bits": {file("", 1,
+			40, 0, nil), errs.Unsupported},
 		"another file": {[]byte("RIFF and more bytes"), errs.Corrupt},
 	} {
 		if _, err := Parse(c.b); errs.KindOf(err) != c.kind {

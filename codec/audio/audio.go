@@ -120,11 +120,13 @@ func begins(magic string) func(b []byte) bool {
 func unknown(b []byte) error {
 	for _, f := range foreign {
 		if f.is(b) {
-			return &errs.Error{Kind: errs.Unsupported, Subject: "audio", Want: "a format that is linked: " + formats(), Got: "a file of format " + f.name, Remedy: f.remedy}
+			return &errs.Error{Kind: errs.Unsupported, Subject: "audio", Want: "a format that is linked: " + formats(),
+				Got: "a file of format " + f.name, Remedy: f.remedy}
 		}
 	}
 	return &errs.Error{Kind: errs.Corrupt, Subject: "audio", Want: "a file of sound: " + formats(),
-		Got: fmt.Sprintf("%d bytes that begin with %q", len(b), b[:min(4, len(b))]), Remedy: "the file is damaged, or of another format"}
+		Got: fmt.Sprintf("%d bytes that begin with %q", len(b), b[:min(4,
+			len(b))]), Remedy: "the file is damaged, or of another format"}
 }
 
 // formats returns the names of all registered formats.

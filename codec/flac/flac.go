@@ -45,7 +45,8 @@ type info struct {
 }
 
 func damaged(where, want, got string) error {
-	return &errs.Error{Kind: errs.Corrupt, Op: "flac", Subject: where, Want: want, Got: got, Remedy: "the file is cut or damaged"}
+	return &errs.Error{Kind: errs.Corrupt, Op: "flac", Subject: where, Want: want, Got: got,
+		Remedy: "the file is cut or damaged"}
 }
 
 // Open implements audio.Opener.
@@ -110,14 +111,16 @@ func metadata(b []byte) (in info, at int, err error) {
 		}
 		if first {
 			if kind != 0 || size != streamInfo {
-				return in, 0, damaged("metadata", "a block STREAMINFO of 34 bytes first", fmt.Sprintf("a block of type %d and %d bytes", kind, size))
+				return in, 0, damaged("metadata", "a block STREAMINFO of 34 bytes first",
+					fmt.Sprintf("a block of type %d and %d bytes", kind, size))
 			}
 			s := b[at : at+size]
 			in.maxBlock = int(s[2])<<8 | int(s[3])
 			in.rate = int(s[10])<<12 | int(s[11])<<4 | int(s[12])>>4
 			in.channels = int(s[12]>>1&7) + 1
 			if in.bits = (int(s[12]&1)<<4 | int(s[13]>>4)) + 1; in.bits < 4 || in.rate == 0 {
-				return in, 0, damaged("metadata", "a rate, and samples of at least 4 bits", fmt.Sprintf("%d frames per second of %d bits", in.rate, in.bits))
+				return in, 0, damaged("metadata", "a rate, and samples of at least 4 bits",
+					fmt.Sprintf("%d frames per second of %d bits", in.rate, in.bits))
 			}
 			in.frames = int64(s[13]&15)<<32 | int64(s[14])<<24 | int64(s[15])<<16 | int64(s[16])<<8 | int64(s[17])
 			copy(in.md5[:], s[18:])

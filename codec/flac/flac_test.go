@@ -138,8 +138,8 @@ func TestClaimsAreNotBelieved(t *testing.T) {
 	}
 }
 
-// The decoder reads files whose header does not say how many samples there are, and files without an
-// MD5 sum.
+// The decoder reads files whose header does not say how many samples there are, and files without
+// an MD5 sum.
 func TestOpenEnds(t *testing.T) {
 	b := append([]byte{}, read(t, "tone_best")...)
 	copy(b[8+13:8+18], []byte{b[8+13] & 0xf0, 0, 0, 0, 0})

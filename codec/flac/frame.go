@@ -72,11 +72,13 @@ func parse(b []byte, in *info) (h header, err error) {
 	case rate == 15 || channels > 10 || h.bits < 0 || b[3]&1 != 0:
 		return h, damaged("header", "no reserved code", fmt.Sprintf("% x", b[:4]))
 	case h.bits != in.bits || h.channels != in.channels:
-		return h, damaged("header", fmt.Sprintf("%d channels of %d bits, like the file", in.channels, in.bits), fmt.Sprintf("%d of %d", h.channels, h.bits))
+		return h, damaged("header", fmt.Sprintf("%d channels of %d bits, like the file", in.channels, in.bits),
+			fmt.Sprintf("%d of %d", h.channels, h.bits))
 	case h.block > 65535 || in.maxBlock > 0 && h.block > in.maxBlock:
 		return h, damaged("header", fmt.Sprintf("a block of at most %d", in.maxBlock), fmt.Sprint(h.block))
 	case h.joint != 0 && h.bits > 24:
-		return h, &errs.Error{Kind: errs.Unsupported, Op: "flac", Want: "at most 24 bits in joint stereo", Got: fmt.Sprint(h.bits), Remedy: "convert the file to 24 bits"}
+		return h, &errs.Error{Kind: errs.Unsupported, Op: "flac", Want: "at most 24 bits in joint stereo",
+			Got: fmt.Sprint(h.bits), Remedy: "convert the file to 24 bits"}
 	}
 	return h, nil
 }
@@ -246,7 +248,8 @@ func (r *reader) linear(to []int32, width, order int) error {
 	precision := int(r.read(4)) + 1
 	shift := r.signed(5)
 	if precision == 16 || shift < 0 {
-		return damaged("", "coefficients of at most 15 bits and a shift of at least 0", fmt.Sprintf("%d bits, shift %d", precision, shift))
+		return damaged("", "coefficients of at most 15 bits and a shift of at least 0", fmt.Sprintf("%d bits, shift %d",
+			precision, shift))
 	}
 	var room [32]int32 // the last coefficient first
 	c := room[:order]
@@ -305,7 +308,8 @@ func (r *reader) residual(to []int32, order int) error {
 	}
 	each := len(to) / partitions
 	if each*partitions != len(to) || each < order {
-		return damaged("", fmt.Sprintf("partitions of a block of %d, with a predictor of order %d", len(to), order), fmt.Sprint(partitions))
+		return damaged("", fmt.Sprintf("partitions of a block of %d, with a predictor of order %d", len(to), order),
+			fmt.Sprint(partitions))
 	}
 	width := uint(4 + method)
 	escape := uint32(1)<<width - 1

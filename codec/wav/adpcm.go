@@ -13,8 +13,10 @@ func (f *format) blocks(b []byte) error {
 	if f.encoding == encodedMS {
 		header = 7 * f.channels
 	}
-	if f.channels > 2 || f.blockBytes < header+f.channels || f.encoding == encodedIMA && (f.blockBytes-header)%header != 0 {
-		return damaged("one or two channels and whole blocks of ADPCM", fmt.Sprintf("%d channels, blocks of %d bytes", f.channels, f.blockBytes))
+	if f.channels > 2 || f.blockBytes < header+f.channels || f.encoding == encodedIMA &&
+		(f.blockBytes-header)%header != 0 {
+		return damaged("one or two channels and whole blocks of ADPCM", fmt.Sprintf("%d channels, blocks of %d bytes",
+			f.channels, f.blockBytes))
 	}
 	f.blockSize = (f.blockBytes-header)*2/f.channels + 1
 	if f.encoding == encodedIMA {
@@ -25,7 +27,8 @@ func (f *format) blocks(b []byte) error {
 		return damaged("a chunk fmt with coefficients", fmt.Sprintf("%d bytes", len(b)))
 	}
 	for i := range int(le.Uint16(b[20:])) {
-		f.coefficients = append(f.coefficients, [2]int32{int32(int16(le.Uint16(b[22+4*i:]))), int32(int16(le.Uint16(b[24+4*i:])))})
+		f.coefficients = append(f.coefficients, [2]int32{int32(int16(le.Uint16(b[22+4*i:]))),
+			int32(int16(le.Uint16(b[24+4*i:])))})
 	}
 	return nil
 }
@@ -65,7 +68,8 @@ var imaMoves = [8]int{-1, -1, -1, -1, 2, 4, 6, 8}
 
 func clip(v int32) int32 { return max(-1<<15, min(v, 1<<15-1)) }
 
-// ima decodes a block of IMA's coding: for each channel a start, then eight samples of each in turn.
+// ima decodes a block of IMA's coding: for each channel a start, then eight samples of each in
+// turn.
 func (f *format) ima(to []int16, block []byte) error {
 	n := f.channels
 	var last [2]int32

@@ -44,8 +44,8 @@ const open = 0xffffffff
 
 // Parse reads the headers of a file. Fails with errs.Corrupt for a file that is cut or contradicts
 // itself, and with errs.Unsupported for other encodings. The size that the file gives for itself is
-// not used: programs that write streams leave it open. The result shares memory with the file unless
-// samples were compressed.
+// not used: programs that write streams leave it open. The result shares memory with the file
+// unless samples were compressed.
 func Parse(b []byte) (audio.Sound, error) {
 	if !Detect(b) {
 		return nil, damaged("a file that begins with RIFF and WAVE", fmt.Sprintf("%q", b[:min(12, len(b))]))

@@ -886,7 +886,6 @@ func TimeMask[T dynamic.Kind](ctx context.Context, rng *random.RNG, spectrogram 
 type TimeStretchArgs = opargs.TimeStretch
 
 // TimeStretch is time_stretch. Makes a signal slower or faster and keeps its pitch, with a phase vocoder.
-// Windows are those of spectrogram.
 //
 // Input signal: a signal of one channel, float32.
 // Output stretched: the signal, of its length divided by rate, rounded up.

@@ -65,7 +65,8 @@ func manifest(t *testing.T, n int) string {
 		if err := os.WriteFile(path, wave(x, rate), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		line, err := json.Marshal(map[string]any{"audio_filepath": path, "duration": float64(len(x)) / float64(rate), "text": vowels[i%len(vowels)].word})
+		line, err := json.Marshal(map[string]any{"audio_filepath": path, "duration": float64(len(x)) / float64(rate),
+			"text": vowels[i%len(vowels)].word})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,8 @@ func manifest(t *testing.T, n int) string {
 	return path
 }
 
-func start(t *testing.T, define func(pipeline.Options, string) (*pipeline.Definition, error), path string) *pipeline.Pipeline {
+func start(t *testing.T, define func(pipeline.Options, string) (*pipeline.Definition, error),
+	path string) *pipeline.Pipeline {
 	t.Helper()
 	def, err := define(pipeline.Options{BatchSize: 4, Seed: 3}, path)
 	if err != nil {

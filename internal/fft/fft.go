@@ -1,4 +1,5 @@
-// Package fft computes discrete Fourier transforms of real float32 signals, eight signals at a time.
+// Package fft computes discrete Fourier transforms of real float32 signals, eight signals at a
+// time.
 //
 // The signals lie side by side: element t of signal l is at index 8*t + l. So one vector of a
 // processor holds one element of every signal, and a transform needs no shuffles. An element of a

@@ -37,8 +37,8 @@ func Widen[T Integer](to []float32, from []T, toUnsigned bool) {
 	}
 }
 
-// Narrow writes numbers as samples: from -1 to 1, or from 0 to 1 for an unsigned T. They are rounded
-// half away from zero and limited to the range of T. NaN becomes 0, or the least int32.
+// Narrow writes numbers as samples: from -1 to 1, or from 0 to 1 for an unsigned T. They are
+// rounded half away from zero and limited to the range of T. NaN becomes 0, or the least int32.
 func Narrow[T Integer](to []T, from []float32) {
 	least, most, _ := limits[T]()
 	low, high := float32(least), float32(most)

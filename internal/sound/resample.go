@@ -24,7 +24,8 @@ var filters sync.Map // int -> *Filter
 // NewFilter returns the filter of a quality: 0 has 3 lobes, 50 has 16 and 100 has 64.
 func NewFilter(quality float64) (*Filter, error) {
 	if !(quality >= 0 && quality <= 100) {
-		return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument quality", Want: "a number from 0 to 100", Got: fmt.Sprint(quality)}
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument quality", Want: "a number from 0 to 100",
+			Got: fmt.Sprint(quality)}
 	}
 	lobes := int(math.Round(0.007*quality*quality - 0.09*quality + 3))
 	if f, ok := filters.Load(lobes); ok {

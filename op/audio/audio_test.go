@@ -64,12 +64,15 @@ func TestLogMelIsTheChain(t *testing.T) {
 		window[i] = float64(i%7) - 2
 	}
 	for i, args := range []op.Args{
-		{"nfft": 512, "window_length": 400, "window_step": 160, "sample_rate": 16000.0, "nfilter": 80, "preemph_coeff": 0.97},
+		{"nfft": 512, "window_length": 400, "window_step": 160, "sample_rate": 16000.0, "nfilter": 80,
+			"preemph_coeff": 0.97},
 		{"window_length": 64, "window_step": 31},
 		{"window_length": 48, "window_step": 16, "window_fn": window, "power": 1, "multiplier": 20.0, "reference": 1.0},
 		{"window_length": 60, "window_step": 16, "center_windows": false, "border": "zero", "preemph_coeff": 0.5},
-		{"window_length": 64, "window_step": 16, "reflect_padding": false, "mel_formula": "htk", "normalize": false, "cutoff_db": -20.0},
-		{"window_length": 128, "window_step": 64, "freq_low": 300.0, "freq_high": 4000.0, "nfilter": 7, "border": "reflect", "preemph_coeff": 0.9},
+		{"window_length": 64, "window_step": 16, "reflect_padding": false, "mel_formula": "htk", "normalize": false,
+			"cutoff_db": -20.0},
+		{"window_length": 128, "window_step": 64, "freq_low": 300.0, "freq_high": 4000.0, "nfilter": 7,
+			"border": "reflect", "preemph_coeff": 0.9},
 	} {
 		for _, n := range []int{1, 63, 1000, 4321} {
 			if n == 1 && args["center_windows"] == false {
@@ -80,12 +83,15 @@ func TestLogMelIsTheChain(t *testing.T) {
 			if _, ok := args["preemph_coeff"]; ok {
 				x = run(t, "preemphasis_filter", pick(args, "preemph_coeff", "border"), in)
 			}
-			x = run(t, "spectrogram", pick(args, "nfft", "window_length", "window_step", "window_fn", "power", "center_windows", "reflect_padding"), x)
-			x = run(t, "mel_filter_bank", pick(args, "sample_rate", "nfilter", "mel_formula", "normalize", "freq_low", "freq_high"), x)
+			x = run(t, "spectrogram", pick(args, "nfft", "window_length", "window_step", "window_fn", "power",
+				"center_windows", "reflect_padding"), x)
+			x = run(t, "mel_filter_bank", pick(args, "sample_rate", "nfilter", "mel_formula", "normalize", "freq_low",
+				"freq_high"), x)
 			want := run(t, "to_decibels", pick(args, "multiplier", "reference", "cutoff_db"), x)
 			got := run(t, "log_mel", args, in)
 			if !got.Shape.Equal(want.Shape) || got.Layout != want.Layout || !slices.Equal(got.Data, want.Data) {
-				t.Errorf("arguments %d, %d elements: %v %q, want %v %q with the same bits", i, n, got, got.Layout, want, want.Layout)
+				t.Errorf("arguments %d, %d elements: %v %q, want %v %q with the same bits", i, n, got, got.Layout, want,
+					want.Layout)
 			}
 		}
 	}
@@ -100,8 +106,10 @@ func TestAllocations(t *testing.T) {
 		{Op: "log_mel", Args: op.Args{"preemph_coeff": 0.9}, Inputs: signal}, {Op: "mel_filter_bank", Inputs: mels},
 		{Op: "to_decibels", Inputs: mels}, {Op: "mfcc", Inputs: mels}, {Op: "preemphasis_filter", Inputs: signal},
 		{Op: "nonsilent_region", Inputs: signal}, {Op: "audio_resample", Args: op.Args{"scale": 0.5}, Inputs: signal},
-		{Op: "time_mask", Args: op.Args{"max_width": 5}, Inputs: mels}, {Op: "freq_mask", Args: op.Args{"max_width": 5}, Inputs: mels},
-		{Op: "time_stretch", Args: op.Args{"rate": 1.3, "nfft": 256}, Inputs: signal}, {Op: "pitch_shift", Args: op.Args{"steps": 2.0, "nfft": 256}, Inputs: signal},
+		{Op: "time_mask", Args: op.Args{"max_width": 5}, Inputs: mels}, {Op: "freq_mask", Args: op.Args{"max_width": 5},
+			Inputs: mels},
+		{Op: "time_stretch", Args: op.Args{"rate": 1.3, "nfft": 256}, Inputs: signal}, {Op: "pitch_shift",
+			Args: op.Args{"steps": 2.0, "nfft": 256}, Inputs: signal},
 	})
 }
 
@@ -217,9 +225,11 @@ func TestStretchAndShift(t *testing.T) {
 // A window with a NaN is NaN, and other windows are not touched.
 func TestNaNStays(t *testing.T) {
 	x := noise(1000, 4)
-	clean := floats(t, run(t, "spectrogram", op.Args{"window_length": 64, "window_step": 64}, optest.Of("", []int{1000}, x...)))
+	clean := floats(t, run(t, "spectrogram", op.Args{"window_length": 64, "window_step": 64}, optest.Of("", []int{1000},
+		x...)))
 	x[500] = float32(math.NaN())
-	dirty := floats(t, run(t, "spectrogram", op.Args{"window_length": 64, "window_step": 64}, optest.Of("", []int{1000}, x...)))
+	dirty := floats(t, run(t, "spectrogram", op.Args{"window_length": 64, "window_step": 64}, optest.Of("", []int{1000},
+		x...)))
 	const count = 16
 	for i, v := range dirty {
 		if at := i % count; at == 8 {
@@ -268,14 +278,18 @@ func TestRefusals(t *testing.T) {
 }
 
 func BenchmarkSpectrogram(b *testing.B) {
-	optest.Bench(b, optest.Case{Op: "spectrogram", Inputs: optest.Inputs(optest.Of("", []int{16000}, noise(16000, 1)...))})
+	optest.Bench(b, optest.Case{Op: "spectrogram", Inputs: optest.Inputs(optest.Of("", []int{16000}, noise(16000,
+		1)...))})
 }
 
 func BenchmarkLogMel(b *testing.B) {
-	args := op.Args{"nfft": 512, "window_length": 400, "window_step": 160, "sample_rate": 16000.0, "nfilter": 80, "preemph_coeff": 0.97}
-	optest.Bench(b, optest.Case{Op: "log_mel", Args: args, Inputs: optest.Inputs(optest.Of("", []int{16000}, noise(16000, 1)...))})
+	args := op.Args{"nfft": 512, "window_length": 400, "window_step": 160, "sample_rate": 16000.0, "nfilter": 80,
+		"preemph_coeff": 0.97}
+	optest.Bench(b, optest.Case{Op: "log_mel", Args: args, Inputs: optest.Inputs(optest.Of("", []int{16000},
+		noise(16000, 1)...))})
 }
 
 func BenchmarkResample(b *testing.B) {
-	optest.Bench(b, optest.Case{Op: "audio_resample", Args: op.Args{"in_rate": 44100.0, "out_rate": 16000.0}, Inputs: optest.Inputs(optest.Of("", []int{44100}, noise(44100, 1)...))})
+	optest.Bench(b, optest.Case{Op: "audio_resample", Args: op.Args{"in_rate": 44100.0, "out_rate": 16000.0},
+		Inputs: optest.Inputs(optest.Of("", []int{44100}, noise(44100, 1)...))})
 }

@@ -12,9 +12,12 @@ import (
 
 func decibelParams() []op.Parameter {
 	return []op.Parameter{
-		{Name: "cutoff_db", Type: op.Float, Default: -200.0, Doc: "The smallest result. Smaller ratios, and NaN, become this number."},
-		{Name: "multiplier", Type: op.Float, Default: 10.0, Doc: "Factor of the logarithm: 10 for squares of magnitudes, and 20 for magnitudes."},
-		{Name: "reference", Type: op.Float, Default: 0.0, Doc: "Number whose result is 0. If it is left out, the largest number of the sample."},
+		{Name: "cutoff_db", Type: op.Float, Default: -200.0,
+			Doc: "The smallest result. Smaller ratios, and NaN, become this number."},
+		{Name: "multiplier", Type: op.Float, Default: 10.0,
+			Doc: "Factor of the logarithm: 10 for squares of magnitudes, and 20 for magnitudes."},
+		{Name: "reference", Type: op.Float, Default: 0.0,
+			Doc: "Number whose result is 0. If it is left out, the largest number of the sample."},
 	}
 }
 
@@ -50,7 +53,8 @@ func newDecibels(c *op.Config) (decibels, error) {
 		d.least = math.SmallestNonzeroFloat32
 	}
 	if c.Given("reference") && d.reference == 0 {
-		return d, c.Invalid("reference", "a number other than 0", fmt.Sprint(op.Get[float64](c, "reference")), "leave it out for the largest number of the sample")
+		return d, c.Invalid("reference", "a number other than 0", fmt.Sprint(op.Get[float64](c, "reference")),
+			"leave it out for the largest number of the sample")
 	}
 	return d, nil
 }

@@ -11,8 +11,10 @@ import (
 
 func init() {
 	params := append(windowParams(), powerParam(),
-		op.Parameter{Name: "border", Type: op.String, Default: "clamp", Doc: "The element before the first; see preemphasis_filter."},
-		op.Parameter{Name: "preemph_coeff", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Coefficient of preemphasis_filter; 0 means that the signal stays."})
+		op.Parameter{Name: "border", Type: op.String, Default: "clamp",
+			Doc: "The element before the first; see preemphasis_filter."},
+		op.Parameter{Name: "preemph_coeff", Type: op.Float, Default: 0.0, PerSample: true,
+			Doc: "Coefficient of preemphasis_filter; 0 means that the signal stays."})
 	op.Register(op.Schema{
 		Name: "log_mel",
 		Doc: "Computes mel spectrograms in decibels in one pass. The result equals the chain of preemphasis_filter, spectrogram, mel_filter_bank and " +
@@ -103,5 +105,6 @@ func (k *logMel) Sample(b *op.Block, s int) error {
 
 // tooShort returns the error for a signal of n elements that has no window.
 func (w *windows) tooShort(n int) error {
-	return badSample(fmt.Sprintf("at least %d elements", w.length-w.step+1), fmt.Sprint(n), "set center_windows, or leave short signals out")
+	return badSample(fmt.Sprintf("at least %d elements", w.length-w.step+1), fmt.Sprint(n),
+		"set center_windows, or leave short signals out")
 }

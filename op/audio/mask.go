@@ -25,13 +25,15 @@ func registerMask(name string, letter byte, what string) {
 		Params: []op.Parameter{
 			{Name: "fill_value", Type: op.Float, Default: 0.0, PerSample: true, Doc: "The number that masked elements become."},
 			{Name: "masks", Type: op.Int, Default: 1, PerSample: true, Doc: "Number of ranges. They can overlap."},
-			{Name: "max_fraction", Type: op.Float, Default: 1.0, PerSample: true, Doc: "The largest width of a range, as a fraction of the axis."},
+			{Name: "max_fraction", Type: op.Float, Default: 1.0, PerSample: true,
+				Doc: "The largest width of a range, as a fraction of the axis."},
 			{Name: "max_width", Type: op.Int, Required: true, PerSample: true, Doc: "The largest width of a range."},
 			{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of this operator; -1: the pipeline's seed."},
 		},
 		Random: true,
 		New: func(c *op.Config) (op.Kernel, error) {
-			k := &mask{config: c, letter: letter, fill: op.GetScalar[float64](c, "fill_value"), masks: op.GetScalar[int](c, "masks"),
+			k := &mask{config: c, letter: letter, fill: op.GetScalar[float64](c, "fill_value"), masks: op.GetScalar[int](c,
+				"masks"),
 				fraction: op.GetScalar[float64](c, "max_fraction"), width: op.GetScalar[int](c, "max_width")}
 			for _, p := range []op.Scalar[int]{k.masks, k.width} {
 				if v, ok := p.Const(); ok && v < 0 {
@@ -71,7 +73,8 @@ func (k *mask) axis(in tensor.Spec) (int, error) {
 		}
 	}
 	if axis < 0 || axis >= len(in.Shape) {
-		return 0, k.config.InvalidInput(0, fmt.Sprintf("a layout with an axis %c", k.letter), fmt.Sprintf("%s of layout %q", in.Shape, in.Layout), "set the layout")
+		return 0, k.config.InvalidInput(0, fmt.Sprintf("a layout with an axis %c", k.letter),
+			fmt.Sprintf("%s of layout %q", in.Shape, in.Layout), "set the layout")
 	}
 	return axis, nil
 }

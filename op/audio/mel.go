@@ -12,11 +12,14 @@ import (
 
 func melParams() []op.Parameter {
 	return []op.Parameter{
-		{Name: "freq_high", Type: op.Float, Default: 0.0, Doc: "The largest frequency, at most half of sample_rate, which is the default."},
+		{Name: "freq_high", Type: op.Float, Default: 0.0,
+			Doc: "The largest frequency, at most half of sample_rate, which is the default."},
 		{Name: "freq_low", Type: op.Float, Default: 0.0, Doc: "The smallest frequency."},
-		{Name: "mel_formula", Type: op.String, Default: "slaney", Doc: `The mel scale: "slaney" is linear up to 1000 Hz and logarithmic above; "htk" is 2595 * log10(1 + f/700).`},
+		{Name: "mel_formula", Type: op.String, Default: "slaney",
+			Doc: `The mel scale: "slaney" is linear up to 1000 Hz and logarithmic above; "htk" is 2595 * log10(1 + f/700).`},
 		{Name: "nfilter", Type: op.Int, Default: 128, Doc: "Number of filters."},
-		{Name: "normalize", Type: op.Bool, Default: true, Doc: "Whether the integral of every filter is 1. False means that its peak is 1."},
+		{Name: "normalize", Type: op.Bool, Default: true,
+			Doc: "Whether the integral of every filter is 1. False means that its peak is 1."},
 		{Name: "sample_rate", Type: op.Float, Default: 44100.0, Doc: "Rate of the signal, in elements per second."},
 	}
 }
@@ -45,8 +48,10 @@ type melBank struct {
 }
 
 func newMelBank(c *op.Config) (*melBank, error) {
-	m := &melBank{filters: op.Get[int](c, "nfilter"), rate: op.Get[float64](c, "sample_rate"), low: op.Get[float64](c, "freq_low"),
-		high: op.Get[float64](c, "freq_high"), htk: op.Get[string](c, "mel_formula") == "htk", normalize: op.Get[bool](c, "normalize")}
+	m := &melBank{filters: op.Get[int](c, "nfilter"), rate: op.Get[float64](c, "sample_rate"), low: op.Get[float64](c,
+		"freq_low"),
+		high: op.Get[float64](c, "freq_high"), htk: op.Get[string](c, "mel_formula") == "htk", normalize: op.Get[bool](c,
+			"normalize")}
 	if formula := op.Get[string](c, "mel_formula"); formula != "slaney" && formula != "htk" {
 		return nil, c.Invalid("mel_formula", `"slaney" or "htk"`, fmt.Sprintf("%q", formula), "")
 	}
@@ -214,7 +219,8 @@ func (k *melFilter) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	}
 	axis, ok := frequency(in[0])
 	if !ok {
-		return nil, k.config.InvalidInput(0, "a layout with an axis f", fmt.Sprintf("%q", in[0].Layout), "set the layout of the spectrogram")
+		return nil, k.config.InvalidInput(0, "a layout with an axis f", fmt.Sprintf("%q", in[0].Layout),
+			"set the layout of the spectrogram")
 	}
 	if len(in[0].Shape) == 0 {
 		return nil, k.config.InvalidInput(0, "at least one axis", "a number", "")

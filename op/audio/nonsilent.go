@@ -23,20 +23,24 @@ func init() {
 		},
 		Params: []op.Parameter{
 			{Name: "cutoff_db", Type: op.Float, Default: -60.0, Doc: "The threshold in decibels, relative to reference_power."},
-			{Name: "reference_power", Type: op.Float, Default: 0.0, Doc: "The power of 0 decibels. If it is left out, the power of the loudest window."},
-			{Name: "reset_interval", Type: op.Int, Default: 8192, Doc: "Elements of float32 after which the sum of a window is computed anew; -1 means never. A multiple of window_length."},
+			{Name: "reference_power", Type: op.Float, Default: 0.0,
+				Doc: "The power of 0 decibels. If it is left out, the power of the loudest window."},
+			{Name: "reset_interval", Type: op.Int, Default: 8192,
+				Doc: "Elements of float32 after which the sum of a window is computed anew; -1 means never. A multiple of window_length."},
 			{Name: "window_length", Type: op.Int, Default: 2048, Doc: "Elements of a window."},
 		},
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
-			k := &nonsilent{config: c, cutoff: float32(op.Get[float64](c, "cutoff_db")), reference: float32(op.Get[float64](c, "reference_power")),
+			k := &nonsilent{config: c, cutoff: float32(op.Get[float64](c, "cutoff_db")), reference: float32(op.Get[float64](c,
+				"reference_power")),
 				reset: op.Get[int](c, "reset_interval"), window: op.Get[int](c, "window_length")}
 			if err := positive(c, "window_length"); err != nil {
 				return nil, err
 			}
 			switch {
 			case c.Given("reference_power") && !(k.reference > 0):
-				return nil, c.Invalid("reference_power", "more than 0", fmt.Sprint(k.reference), "leave it out for the power of the loudest window")
+				return nil, c.Invalid("reference_power", "more than 0", fmt.Sprint(k.reference),
+					"leave it out for the power of the loudest window")
 			case k.window > math.MaxInt32:
 				return nil, c.Invalid("window_length", fmt.Sprintf("at most %d", math.MaxInt32), fmt.Sprint(k.window), "")
 			case k.reset < -1 || k.reset == 0:
@@ -59,10 +63,12 @@ func (k *nonsilent) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 		return nil, badInput(k.config, silenceDoc, d.String(), "cast the input")
 	}
 	if n := len(in[0].Shape); in[0].Shape != nil && n != 1 {
-		return nil, k.config.InvalidInput(0, "one axis", fmt.Sprintf("%d axes", n), "reshape the input, or take the mean of the channels")
+		return nil, k.config.InvalidInput(0, "one axis", fmt.Sprintf("%d axes", n),
+			"reshape the input, or take the mean of the channels")
 	}
 	if d == tensor.Float32 && k.reset > 0 && k.reset%k.window != 0 {
-		return nil, k.config.Invalid("reset_interval", fmt.Sprintf("a multiple of window_length, %d", k.window), fmt.Sprint(k.reset), "set both")
+		return nil, k.config.Invalid("reset_interval", fmt.Sprintf("a multiple of window_length, %d", k.window),
+			fmt.Sprint(k.reset), "set both")
 	}
 	out := tensor.Spec{DType: tensor.Int32, Shape: tensor.Shape{}}
 	return []tensor.Spec{out, out}, nil

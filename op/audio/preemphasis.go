@@ -22,7 +22,7 @@ func init() {
 		Inputs:  []op.Port{{Name: "signal", Doc: numbersDoc}},
 		Outputs: []op.Port{{Name: "filtered", Doc: "data of the same shape"}},
 		Params: []op.Parameter{
-			{Name: "border", Type: op.String, Default: "clamp", Doc: `The element before the first: "zero"; "clamp", the first; or "reflect", the second, or 0 if there is none.`},
+			{Name: "border", Type: op.String, Default: "clamp", Doc: `The element before the first: "zero"; "clamp", the first; or "reflect", the second, or 0 for a signal of one element.`},
 			{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output. Numbers are rounded half away from zero and limited to the range of the type."},
 			{Name: "preemph_coeff", Type: op.Float, Default: 0.97, PerSample: true, Doc: "The coefficient."},
 		},

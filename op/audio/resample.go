@@ -20,11 +20,13 @@ func init() {
 			Inputs:  []op.Port{{Name: "signal", Doc: "a signal [time] or [time, channels]: " + rangedDoc}},
 			Outputs: []op.Port{{Name: "resampled", Doc: "the signal at the new rate"}},
 			Params: []op.Parameter{
-				{Name: "dtype", Type: op.DType, Doc: "Type of the output, by default the type of the input. Integers stand for -1 to 1; 0 is the middle of an unsigned type."},
+				{Name: "dtype", Type: op.DType,
+					Doc: "Type of the output, by default the type of the input. Integers stand for -1 to 1; 0 is the middle of an unsigned type."},
 				{Name: "in_rate", Type: op.Float, PerSample: true, Doc: "Rate of the input, given together with out_rate."},
 				{Name: "out_length", Type: op.Int, PerSample: true, Doc: "Number of elements of the output."},
 				{Name: "out_rate", Type: op.Float, PerSample: true, Doc: "Rate of the output, given together with in_rate."},
-				{Name: "quality", Type: op.Float, Default: 50.0, Doc: "Quality from 0, a filter of 3 lobes, to 100, a filter of 64 lobes."},
+				{Name: "quality", Type: op.Float, Default: 50.0,
+					Doc: "Quality from 0, a filter of 3 lobes, to 100, a filter of 64 lobes."},
 				{Name: "scale", Type: op.Float, PerSample: true, Doc: "Elements of the output per element of the input."},
 			},
 			Precision: op.Tolerance,
@@ -38,8 +40,9 @@ func init() {
 }
 
 func newResample(c *op.Config) (op.Kernel, error) {
-	k := &resample{config: c, dtype: op.Get[tensor.DType](c, "dtype"), hasScale: c.Has("scale"), hasLength: c.Has("out_length"),
-		scale: op.GetScalar[float64](c, "scale"), length: op.GetScalar[int](c, "out_length"),
+	k := &resample{config: c, dtype: op.Get[tensor.DType](c, "dtype"), hasScale: c.Has("scale"),
+		hasLength: c.Has("out_length"),
+		scale:     op.GetScalar[float64](c, "scale"), length: op.GetScalar[int](c, "out_length"),
 		inRate: op.GetScalar[float64](c, "in_rate"), outRate: op.GetScalar[float64](c, "out_rate")}
 	rates := c.Has("in_rate") || c.Has("out_rate")
 	given := 0
@@ -52,7 +55,8 @@ func newResample(c *op.Config) (op.Kernel, error) {
 	case c.Has("in_rate") != c.Has("out_rate"):
 		return nil, c.Invalid("in_rate", "in_rate and out_rate", "one of them", "")
 	case given != 1:
-		return nil, c.Invalid("scale", "scale, out_length, or both rates", fmt.Sprintf("%d of them", given), "give one of them")
+		return nil, c.Invalid("scale", "scale, out_length, or both rates", fmt.Sprintf("%d of them", given),
+			"give one of them")
 	case c.Given("dtype") && !ranged(k.dtype):
 		return nil, c.Unsupported("dtype", rangedDoc, k.dtype.String())
 	}
@@ -123,7 +127,8 @@ func (k *resample) target(b *op.Block, s, n int) (length int, rate float64, err 
 	}
 	elements := math.Ceil(float64(n) * (out / in))
 	if elements > math.MaxInt32 {
-		return 0, 0, k.config.Invalid("scale", fmt.Sprintf("an output of at most %d elements", math.MaxInt32), fmt.Sprint(elements), "")
+		return 0, 0, k.config.Invalid("scale", fmt.Sprintf("an output of at most %d elements", math.MaxInt32),
+			fmt.Sprint(elements), "")
 	}
 	return int(elements), in / out, nil
 }

@@ -23,10 +23,14 @@ const maxTransform = 1 << 24
 
 func windowParams() []op.Parameter {
 	return []op.Parameter{
-		{Name: "center_windows", Type: op.Bool, Default: true, Doc: "Whether the middle of window i is at i * window_step, and the signal is padded. False means that the first window begins with the signal."},
-		{Name: "nfft", Type: op.Int, Doc: "Size of the transform, by default window_length. Windows are in its middle, between zeros."},
-		{Name: "reflect_padding", Type: op.Bool, Default: true, Doc: "Whether the signal is mirrored at its ends, or else padded with zeros. It has no effect unless center_windows is set."},
-		{Name: "window_fn", Type: op.Floats, Doc: "Numbers by which a window is multiplied, window_length of them. By default a Hann window."},
+		{Name: "center_windows", Type: op.Bool, Default: true,
+			Doc: "Whether the middle of window i is at i * window_step, and the signal is padded. False means that the first window begins with the signal."},
+		{Name: "nfft", Type: op.Int,
+			Doc: "Size of the transform, by default window_length. Windows are in its middle, between zeros."},
+		{Name: "reflect_padding", Type: op.Bool, Default: true,
+			Doc: "Whether the signal is mirrored at its ends, or else padded with zeros. It has no effect unless center_windows is set."},
+		{Name: "window_fn", Type: op.Floats,
+			Doc: "Numbers by which a window is multiplied, window_length of them. By default a Hann window."},
 		{Name: "window_length", Type: op.Int, Default: 512, Doc: "Elements of a window."},
 		{Name: "window_step", Type: op.Int, Default: 256, Doc: "Elements from one window to the next."},
 	}
@@ -47,7 +51,8 @@ func newWindows(c *op.Config) (*windows, error) {
 	}
 	switch {
 	case c.Given("window_fn") && len(given) != w.length:
-		return nil, c.Invalid("window_fn", fmt.Sprintf("%d numbers, as window_length says", w.length), fmt.Sprint(len(given)), "")
+		return nil, c.Invalid("window_fn", fmt.Sprintf("%d numbers, as window_length says", w.length),
+			fmt.Sprint(len(given)), "")
 	case nfft < w.length:
 		return nil, c.Invalid("nfft", fmt.Sprintf("at least window_length, %d", w.length), fmt.Sprint(nfft), "")
 	case nfft > maxTransform:

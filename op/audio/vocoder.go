@@ -12,16 +12,18 @@ import (
 
 func vocoderParams(more ...op.Parameter) []op.Parameter {
 	return append(more,
-		op.Parameter{Name: "nfft", Type: op.Int, Default: 2048, Doc: "Elements of a window, a multiple of 4. Windows are nfft/4 elements apart."})
+		op.Parameter{Name: "nfft", Type: op.Int, Default: 2048,
+			Doc: "Elements of a window, a multiple of 4. Windows are nfft/4 elements apart."})
 }
 
 func init() {
 	op.Register(op.Schema{
-		Name:      "time_stretch",
-		Doc:       "Makes a signal slower or faster and keeps its pitch, with a phase vocoder. Windows are those of spectrogram. ",
-		Inputs:    floatsOnly("signal", "a signal of one channel, float32"),
-		Outputs:   []op.Port{{Name: "stretched", Doc: "the signal, of its length divided by rate, rounded up"}},
-		Params:    vocoderParams(op.Parameter{Name: "rate", Type: op.Float, Required: true, PerSample: true, Doc: "The speed: 2 is twice as fast, and half as long."}),
+		Name:    "time_stretch",
+		Doc:     "Makes a signal slower or faster and keeps its pitch, with a phase vocoder. ",
+		Inputs:  floatsOnly("signal", "a signal of one channel, float32"),
+		Outputs: []op.Port{{Name: "stretched", Doc: "the signal, of its length divided by rate, rounded up"}},
+		Params: vocoderParams(op.Parameter{Name: "rate", Type: op.Float, Required: true, PerSample: true,
+			Doc: "The speed: 2 is twice as fast, and half as long."}),
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
 			k, err := newVocoder(c)
@@ -36,8 +38,10 @@ func init() {
 		Inputs:  floatsOnly("signal", "a signal of one channel, float32"),
 		Outputs: []op.Port{{Name: "shifted", Doc: "a signal of the same shape"}},
 		Params: vocoderParams(
-			op.Parameter{Name: "quality", Type: op.Float, Default: 50.0, Doc: "Quality of resampling, 0 to 100; see audio_resample."},
-			op.Parameter{Name: "steps", Type: op.Float, Required: true, PerSample: true, Doc: "Half tones by which the signal becomes higher. Twelve are an octave."}),
+			op.Parameter{Name: "quality", Type: op.Float, Default: 50.0,
+				Doc: "Quality of resampling, 0 to 100; see audio_resample."},
+			op.Parameter{Name: "steps", Type: op.Float, Required: true, PerSample: true,
+				Doc: "Half tones by which the signal becomes higher. Twelve are an octave."}),
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
 			k, err := newVocoder(c)
@@ -165,11 +169,13 @@ func (k *vocoder) run(b *op.Block, to, signal []float32, rate float64, kept int)
 			}
 		}
 	}
-	k.synthesize(to, block, spectrum, work, op.Scratch[float64](b, bins), op.Scratch[float32](b, len(to)), magnitudes, phases, rate, kept)
+	k.synthesize(to, block, spectrum, work, op.Scratch[float64](b, bins), op.Scratch[float32](b, len(to)), magnitudes,
+		phases, rate, kept)
 }
 
 // synthesize adds the frames of the stretched signal. norm is memory for the sum of all windows.
-func (k *vocoder) synthesize(to, block, spectrum, work []float32, phase []float64, norm, magnitudes, phases []float32, rate float64, kept int) {
+func (k *vocoder) synthesize(to, block, spectrum, work []float32, phase []float64, norm, magnitudes,
+	phases []float32, rate float64, kept int) {
 	w, bins := k.w, k.w.plan.Bins()
 	frames := len(magnitudes)/bins - 1
 	clear(to)

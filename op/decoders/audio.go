@@ -35,13 +35,16 @@ func audioSchema() op.Schema {
 		},
 		Params: []op.Parameter{
 			{Name: "downmix", Type: op.Bool, Default: false, Doc: "Whether the mean of the channels is taken."},
-			{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the sound: float32 from -1 to 1, or int16 or int32 that fill the type. Floats of a file become integers as they are, unless the sound is resampled or mixed."},
+			{Name: "dtype", Type: op.DType, Default: tensor.Float32,
+				Doc: "Type of the sound: float32 from -1 to 1, or int16 or int32 that fill the type. Floats of a file become integers as they are, unless the sound is resampled or mixed."},
 			{Name: "quality", Type: op.Float, Default: 50.0, Doc: "Quality of resampling, 0 to 100; see audio_resample."},
-			{Name: "sample_rate", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Frames per second of the output; 0 is the rate of the file."},
+			{Name: "sample_rate", Type: op.Float, Default: 0.0, PerSample: true,
+				Doc: "Frames per second of the output; 0 is the rate of the file."},
 		},
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
-			k := &audioDecoder{config: c, downmix: op.Get[bool](c, "downmix"), dtype: op.Get[tensor.DType](c, "dtype"), rate: op.GetScalar[float64](c, "sample_rate")}
+			k := &audioDecoder{config: c, downmix: op.Get[bool](c, "downmix"), dtype: op.Get[tensor.DType](c, "dtype"),
+				rate: op.GetScalar[float64](c, "sample_rate")}
 			if k.dtype != tensor.Float32 && k.dtype != tensor.Int16 && k.dtype != tensor.Int32 {
 				return nil, c.Unsupported("dtype", "float32, int16 or int32", k.dtype.String())
 			}
@@ -111,8 +114,9 @@ func (k *audioDecoder) write(b *op.Block, s int, file audio.Sound, frames, chann
 	if resampled {
 		n := math.Ceil(float64(frames) * (rate / float64(file.Rate())))
 		if n > math.MaxInt32 {
-			return &errs.Error{Kind: errs.Exhausted, Subject: "argument sample_rate", Want: fmt.Sprintf("an output of at most %d frames", math.MaxInt32),
-				Got: fmt.Sprint(n), Remedy: "choose a smaller rate"}
+			return &errs.Error{Kind: errs.Exhausted, Subject: "argument sample_rate",
+				Want: fmt.Sprintf("an output of at most %d frames", math.MaxInt32),
+				Got:  fmt.Sprint(n), Remedy: "choose a smaller rate"}
 		}
 		length = int(n)
 	}

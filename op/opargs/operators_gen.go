@@ -914,8 +914,8 @@ type PowerSpectrum struct {
 type PreemphasisFilter struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// The element before the first: "zero"; "clamp", the first; or "reflect", the second, or 0 if there is none.
-	// Default: "clamp".
+	// The element before the first: "zero"; "clamp", the first; or "reflect", the second, or 0 for a signal of
+	// one element. Default: "clamp".
 	Border op.Arg[string] `op:"border"`
 
 	// Type of the output. Numbers are rounded half away from zero and limited to the range of the type. Default:

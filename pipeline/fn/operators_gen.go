@@ -991,7 +991,6 @@ func TimeMask(p *pipeline.Builder, spectrogram pipeline.Node, args TimeMaskArgs)
 type TimeStretchArgs = opargs.TimeStretch
 
 // TimeStretch is time_stretch. Makes a signal slower or faster and keeps its pitch, with a phase vocoder.
-// Windows are those of spectrogram.
 //
 // Input signal: a signal of one channel, float32.
 // Output stretched: the signal, of its length divided by rate, rounded up.

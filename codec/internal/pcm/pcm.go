@@ -28,7 +28,8 @@ type Audio struct {
 
 // New returns samples. data has whole frames.
 func New(channels, rate, bits int, kind Kind, order binary.ByteOrder, data []byte) *Audio {
-	return &Audio{channels: channels, rate: rate, bits: bits, kind: kind, order: order, big: order == binary.BigEndian, data: data}
+	return &Audio{channels: channels, rate: rate, bits: bits, kind: kind, order: order, big: order == binary.BigEndian,
+		data: data}
 }
 
 // Channels returns the number of channels.

@@ -107,7 +107,10 @@ func radix4() {
 	Label("block")
 	MOVQ(s, q)
 	Label("element")
-	butterfly(src, srcStep, dst, dstStep, func(k int, v number) number { return v.times(Mem{Base: turn, Disp: 8 * (k - 1)}) })
+	butterfly(src, srcStep, dst, dstStep, func(k int, v number) number {
+		return v.times(Mem{Base: turn,
+			Disp: 8 * (k - 1)})
+	})
 	ADDQ(Imm(element), src)
 	ADDQ(Imm(element), dst)
 	DECQ(q)
@@ -159,7 +162,8 @@ func radix2Last() {
 func powerPairs() {
 	TEXT("powerPairsAVX2", NOSPLIT, "func(power, z, turn *float32, half int)")
 	Doc("powerPairsAVX2 writes the elements 1 to half-1 of the power, half >= 2.")
-	dst, src, turn, n := Load(Param("power"), GP64()), Load(Param("z"), GP64()), Load(Param("turn"), GP64()), Load(Param("half"), GP64())
+	dst, src, turn, n := Load(Param("power"), GP64()), Load(Param("z"), GP64()), Load(Param("turn"),
+		GP64()), Load(Param("half"), GP64())
 	src2, dst2 := GP64(), GP64()
 	MOVQ(n, src2)
 	SHLQ(Imm(6), src2)
