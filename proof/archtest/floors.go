@@ -134,6 +134,7 @@ func Module() Rules {
 				{Packages: "bench/dynamic", Beside: []string{"bench/internal/...", "proof/photos"}},
 				{Packages: "bench/loader", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/order", Beside: []string{"bench/internal/...", "proof/shuffletest"}},
+				{Packages: "bench/operators", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/pipeline", Beside: []string{"bench/internal/...", "proof/photos"}},
 				{Packages: "bench/readers", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/internal/child"},
