@@ -12,8 +12,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// A second of sound becomes 80 log mels. Its speed varies at random, and a range of frequencies and a
-// range of times are masked.
+// A second of sound becomes 80 log mels. Its speed varies at random, and a range of frequencies and
+// a range of times are masked.
 func Example_logMels() {
 	tone := make([]float32, 16000)
 	for i := range tone {

@@ -86,11 +86,15 @@ const block = 256
 func (f *Filter) Resample(to, from []float32, channels int, rate float64) {
 	n, frames := len(to)/channels, len(from)/channels
 	step := float32(rate)
-	for first := 0; first < n; first += block {
+	size := block
+	if rate > 1<<14 { // positions in a block would exceed the whole numbers of float32
+		size = 1
+	}
+	for first := 0; first < n; first += size {
 		whole := float64(first) * rate
 		base := int(math.Floor(whole))
 		at := float32(whole - float64(base))
-		for o := first; o < min(first+block, n); o++ {
+		for o := first; o < min(first+size, n); o++ {
 			middle := int(math.Ceil(float64(at)))
 			lo, hi := max(middle-f.lobes, -base), min(middle+f.lobes, frames-base)
 			if channels == 1 {
@@ -108,24 +112,29 @@ func (f *Filter) mono(from []float32, base, lo, hi int, at float32) float32 {
 		return 0
 	}
 	in := from[base+lo : base+hi]
-	var s0, s1, s2, s3 float32
-	i, x := 0, float32(lo)-at
-	x1, x2, x3 := x+1, x+2, x+3
-	for ; i+3 < len(in); i += 4 {
-		v := (*[4]float32)(in[i:])
-		s0 += float32(v[0] * f.at(x))
-		s1 += float32(v[1] * f.at(x1))
-		s2 += float32(v[2] * f.at(x2))
-		s3 += float32(v[3] * f.at(x3))
-		x, x1, x2, x3 = x+4, x1+4, x2+4, x3+4
-	}
-	sum := (s0 + s2) + (s1 + s3)
-	x = float32(lo+i) - at
-	for ; i < len(in); i++ {
-		sum += float32(in[i] * f.at(x))
+	x := float32(lo) - at
+	groups := len(in) / 4
+	sum := weigh(in[:4*groups], f, x)
+	x = float32(lo+4*groups) - at
+	for _, v := range in[4*groups:] {
+		sum += float32(v * f.at(x))
 		x++
 	}
 	return sum
+}
+
+// weighGeneric returns the sum of the weighted elements of in, the first of which is at x. There are
+// four sums side by side, which are added at the end.
+func weighGeneric(in []float32, f *Filter, x float32) float32 {
+	at, sums := [4]float32{x, x + 1, x + 2, x + 3}, [4]float32{}
+	for ; len(in) >= 4; in = in[4:] {
+		v := (*[4]float32)(in)
+		for l := range at {
+			sums[l] += float32(v[l] * f.at(at[l]))
+			at[l] += 4
+		}
+	}
+	return (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
 func (f *Filter) frame(to, from []float32, base, lo, hi int, at float32) {

@@ -76,3 +76,43 @@ func TestConversions(t *testing.T) {
 		t.Errorf("NaN became %d", odd[0])
 	}
 }
+
+// Assembly and Go give the same bits.
+func TestTwinsAgree(t *testing.T) {
+	for _, quality := range []float64{0, 50, 100} {
+		f, err := NewFilter(quality)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, start := range []float32{-float32(f.lobes), -float32(f.lobes) + 0.37, -1.25, 0, 0.001} {
+			in := make([]float32, int(float32(f.lobes)-start)/4*4)
+			for i := range in {
+				in[i] = float32(math.Sin(float64(i) * 1.7))
+			}
+			if a, b := weigh(in, f, start), weighGeneric(in, f, start); a != b {
+				t.Errorf("quality %v, start %v: %v, want %v", quality, start, a, b)
+			}
+		}
+	}
+}
+
+// Positions far from the start, and steps of millions, stay within the table.
+func TestExtremeRates(t *testing.T) {
+	f, err := NewFilter(50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := make([]float32, 1<<22)
+	for i := range from {
+		from[i] = 1
+	}
+	for _, rate := range []float64{1e-3, 16383.7, 16385.3, 70000.1, 1e6 + 0.3, 1e300} {
+		to := make([]float32, min(1000, Length(len(from), 1/rate)))
+		f.Resample(to, from, 1, rate)
+		for i := int(20 / min(rate, 1)); i < len(to)-20; i++ {
+			if d := math.Abs(float64(to[i]) - 1); d > 0.01 {
+				t.Fatalf("rate %v, element %d: %v", rate, i, to[i])
+			}
+		}
+	}
+}

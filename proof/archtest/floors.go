@@ -9,7 +9,7 @@ func Module() Rules {
 				{Packages: "internal/kernel/...", Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/fft", Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/libm"},
-				{Packages: "internal/sound", Beside: []string{"internal/libm", "errs"}},
+				{Packages: "internal/sound", Beside: []string{"internal/libm", "errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/crc", Beside: []string{"internal/kernel/..."}},
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/fold"},

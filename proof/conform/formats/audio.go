@@ -13,8 +13,8 @@ import (
 	"github.com/bivouac-ml/bivouac/proof/conform/suite"
 )
 
-// compareAudio holds one file of sound against the samples that libsndfile, or Python's module wave,
-// read from it.
+// compareAudio holds one file of sound against the samples that libsndfile, or Python's module
+// wave, read from it.
 func compareAudio(_ context.Context, r *suite.Report, o *suite.Object, content []byte) {
 	var d audio.Decoder
 	s, err := d.Open(content, 1<<30)
@@ -62,7 +62,7 @@ func compareAudio(_ context.Context, r *suite.Report, o *suite.Object, content [
 	}
 }
 
-// compareOdd judges a file that may be refused, or read as far as it goes.
+// compareOdd judges a file that may be refused, or read up to its end.
 func compareOdd(r *suite.Report, o *suite.Object, s audio.Sound, err error) {
 	read, also := o.IntegerOf("read"), int64(-1)
 	if o.Has("also_ok_read") {
