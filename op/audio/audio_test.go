@@ -113,6 +113,24 @@ func TestAllocations(t *testing.T) {
 	})
 }
 
+// Decibels have the bits that DALI recorded: one unit in the last place tells a wrong factor.
+func TestDecibelsAreDALIs(t *testing.T) {
+	nan := float32(math.NaN())
+	for _, c := range []struct {
+		in, want []float32
+	}{
+		{[]float32{nan, 1, 2}, []float32{-200.00002, -3.0103002, 0}},
+		{[]float32{1, nan, 2}, []float32{-3.0103002, -200.00002, 0}},
+		{[]float32{0, 0, 0}, []float32{-200.00002, -200.00002, -200.00002}},
+		{[]float32{1e-45, 1e-38, 1}, []float32{-200.00002, -200.00002, 0}},
+	} {
+		got := floats(t, run(t, "to_decibels", nil, optest.Of("", []int{3}, c.in...)))
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.in, got, c.want)
+		}
+	}
+}
+
 // Masks depend on the seed and the position only, not on the block, and stay within their limits.
 func TestMasks(t *testing.T) {
 	const times, frequencies, samples = 40, 23, 300
