@@ -211,8 +211,8 @@ func (s *nemoSource) fetch(ctx context.Context, id int64, at int, dst *op.Block)
 	if err != nil {
 		return err
 	}
-	rate, err := s.audio(a, at, dst)
-	if err != nil {
+	rate := a.Rate() // of the file, also if the sound is resampled
+	if err := s.audio(a, at, dst); err != nil {
 		return err
 	}
 	next := 1
@@ -274,13 +274,12 @@ func (s *nemoSource) cut(a audio.Sound, id int64) error {
 	return nil
 }
 
-// audio writes the samples and returns their rate.
-func (s *nemoSource) audio(a audio.Sound, at int, dst *op.Block) (rate float64, err error) {
+// audio writes the samples.
+func (s *nemoSource) audio(a audio.Sound, at int, dst *op.Block) error {
 	frames, channels := a.Frames(), a.Channels()
-	rate = float64(a.Rate())
 	scale := 1.0
-	if s.rate > 0 && s.rate != rate {
-		scale, rate = rate/s.rate, s.rate
+	if rate := float64(a.Rate()); s.rate > 0 && s.rate != rate {
+		scale = rate / s.rate
 		frames = sound.Length(frames, 1/scale)
 	}
 	shape := []int{frames, channels}
@@ -293,15 +292,15 @@ func (s *nemoSource) audio(a audio.Sound, at int, dst *op.Block) (rate float64, 
 	case s.dtype == tensor.Int16:
 		to, err := tensor.Of[int16](out)
 		a.Int16(to)
-		return rate, err
+		return err
 	case s.dtype == tensor.Int32:
 		to, err := tensor.Of[int32](out)
 		a.Int32(to)
-		return rate, err
+		return err
 	default:
 		to, err := tensor.Of[float32](out)
 		a.Float32(to)
-		return rate, err
+		return err
 	}
 	floats := op.Scratch[float32](dst, a.Frames()*channels)
 	a.Float32(floats)
@@ -314,7 +313,7 @@ func (s *nemoSource) audio(a audio.Sound, at int, dst *op.Block) (rate float64, 
 		s.filter.Resample(to, floats, channels, scale)
 		floats = to
 	}
-	return rate, narrow(out, floats)
+	return narrow(out, floats)
 }
 
 // narrow writes numbers from -1 to 1 as float32, int16 or int32.
