@@ -15,3 +15,9 @@ func radix2LastAVX2(to *float32, from *float32, s int)
 
 // powerPairsAVX2 writes the elements 1 to half-1 of the power, half >= 2.
 func powerPairsAVX2(power *float32, z *float32, turn *float32, half int)
+
+// radix3AVX2 is a pass of its radix over m blocks of s elements, m > 1.
+func radix3AVX2(to *float32, from *float32, turn *float32, waves *float32, m int, s int)
+
+// radix5AVX2 is a pass of its radix over m blocks of s elements, m > 1.
+func radix5AVX2(to *float32, from *float32, turn *float32, waves *float32, m int, s int)

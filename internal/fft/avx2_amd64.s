@@ -233,3 +233,304 @@ pair:
 
 DATA fftHalf<>+0(SB)/4, $(0.5)
 GLOBL fftHalf<>(SB), RODATA|NOPTR, $4
+
+// func radix3AVX2(to *float32, from *float32, turn *float32, waves *float32, m int, s int)
+// Requires: AVX
+TEXT ·radix3AVX2(SB), NOSPLIT, $0-48
+	MOVQ  to+0(FP), AX
+	MOVQ  from+8(FP), CX
+	MOVQ  turn+16(FP), DX
+	MOVQ  waves+24(FP), BX
+	MOVQ  m+32(FP), SI
+	MOVQ  s+40(FP), DI
+	MOVQ  DI, R8
+	SHLQ  $0x06, R8
+	MOVQ  R8, R9
+	IMULQ SI, R9
+
+block:
+	MOVQ DI, R10
+
+element:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVAPS      Y0, Y2
+	VMOVAPS      Y1, Y3
+	MOVQ         CX, R11
+	ADDQ         R9, R11
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
+	MOVQ         CX, R11
+	ADDQ         R9, R11
+	ADDQ         R9, R11
+	VMOVUPS      (R11), Y6
+	VMOVUPS      32(R11), Y7
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y6, Y4, Y4
+	VSUBPS       Y7, Y5, Y5
+	VADDPS       Y8, Y2, Y2
+	VADDPS       Y9, Y3, Y3
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	VBROADCASTSS (BX), Y2
+	VMULPS       Y2, Y8, Y3
+	VADDPS       Y3, Y0, Y0
+	VMULPS       Y2, Y9, Y3
+	VADDPS       Y3, Y1, Y1
+	VBROADCASTSS 4(BX), Y2
+	VMULPS       Y2, Y4, Y3
+	VMULPS       Y2, Y5, Y2
+	MOVQ         AX, R11
+	ADDQ         R8, R11
+	VADDPS       Y2, Y0, Y4
+	VMOVUPS      Y4, (R11)
+	VSUBPS       Y3, Y1, Y4
+	VMOVUPS      Y4, 32(R11)
+	MOVQ         AX, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	VSUBPS       Y2, Y0, Y4
+	VMOVUPS      Y4, (R11)
+	VADDPS       Y3, Y1, Y4
+	VMOVUPS      Y4, 32(R11)
+	MOVQ         AX, R11
+	ADDQ         R8, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      32(R11), Y1
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y0, 32(R11)
+	MOVQ         AX, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      32(R11), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y0, 32(R11)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	DECQ         R10
+	JNE          element
+	ADDQ         R8, AX
+	ADDQ         R8, AX
+	ADDQ         $0x10, DX
+	DECQ         SI
+	JNE          block
+	VZEROUPPER
+	RET
+
+// func radix5AVX2(to *float32, from *float32, turn *float32, waves *float32, m int, s int)
+// Requires: AVX
+TEXT ·radix5AVX2(SB), NOSPLIT, $0-48
+	MOVQ  to+0(FP), AX
+	MOVQ  from+8(FP), CX
+	MOVQ  turn+16(FP), DX
+	MOVQ  waves+24(FP), BX
+	MOVQ  m+32(FP), SI
+	MOVQ  s+40(FP), DI
+	MOVQ  DI, R8
+	SHLQ  $0x06, R8
+	MOVQ  R8, R9
+	IMULQ SI, R9
+
+block:
+	MOVQ DI, R10
+
+element:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVAPS      Y0, Y2
+	VMOVAPS      Y1, Y3
+	MOVQ         CX, R11
+	ADDQ         R9, R11
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
+	MOVQ         CX, R11
+	ADDQ         R9, R11
+	ADDQ         R9, R11
+	ADDQ         R9, R11
+	ADDQ         R9, R11
+	VMOVUPS      (R11), Y6
+	VMOVUPS      32(R11), Y7
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y6, Y4, Y4
+	VSUBPS       Y7, Y5, Y5
+	VADDPS       Y8, Y2, Y2
+	VADDPS       Y9, Y3, Y3
+	MOVQ         CX, R11
+	ADDQ         R9, R11
+	ADDQ         R9, R11
+	VMOVUPS      (R11), Y6
+	VMOVUPS      32(R11), Y7
+	MOVQ         CX, R11
+	ADDQ         R9, R11
+	ADDQ         R9, R11
+	ADDQ         R9, R11
+	VMOVUPS      (R11), Y10
+	VMOVUPS      32(R11), Y11
+	VADDPS       Y10, Y6, Y12
+	VADDPS       Y11, Y7, Y13
+	VSUBPS       Y10, Y6, Y6
+	VSUBPS       Y11, Y7, Y7
+	VADDPS       Y12, Y2, Y2
+	VADDPS       Y13, Y3, Y3
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	VBROADCASTSS (BX), Y11
+	VMULPS       Y11, Y8, Y3
+	VADDPS       Y3, Y0, Y2
+	VMULPS       Y11, Y9, Y3
+	VADDPS       Y3, Y1, Y3
+	VBROADCASTSS 4(BX), Y11
+	VMULPS       Y11, Y4, Y10
+	VMULPS       Y11, Y5, Y11
+	VBROADCASTSS 8(BX), Y14
+	VMULPS       Y14, Y12, Y15
+	VADDPS       Y15, Y2, Y2
+	VMULPS       Y14, Y13, Y15
+	VADDPS       Y15, Y3, Y3
+	VBROADCASTSS 12(BX), Y14
+	VMULPS       Y14, Y6, Y15
+	VADDPS       Y15, Y10, Y10
+	VMULPS       Y14, Y7, Y15
+	VADDPS       Y15, Y11, Y11
+	MOVQ         AX, R11
+	ADDQ         R8, R11
+	VADDPS       Y11, Y2, Y14
+	VMOVUPS      Y14, (R11)
+	VSUBPS       Y10, Y3, Y14
+	VMOVUPS      Y14, 32(R11)
+	MOVQ         AX, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	VSUBPS       Y11, Y2, Y14
+	VMOVUPS      Y14, (R11)
+	VADDPS       Y10, Y3, Y14
+	VMOVUPS      Y14, 32(R11)
+	VBROADCASTSS 16(BX), Y2
+	VMULPS       Y2, Y8, Y3
+	VADDPS       Y3, Y0, Y0
+	VMULPS       Y2, Y9, Y3
+	VADDPS       Y3, Y1, Y1
+	VBROADCASTSS 20(BX), Y2
+	VMULPS       Y2, Y4, Y3
+	VMULPS       Y2, Y5, Y2
+	VBROADCASTSS 24(BX), Y4
+	VMULPS       Y4, Y12, Y5
+	VADDPS       Y5, Y0, Y0
+	VMULPS       Y4, Y13, Y5
+	VADDPS       Y5, Y1, Y1
+	VBROADCASTSS 28(BX), Y4
+	VMULPS       Y4, Y6, Y5
+	VADDPS       Y5, Y3, Y3
+	VMULPS       Y4, Y7, Y5
+	VADDPS       Y5, Y2, Y2
+	MOVQ         AX, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	VADDPS       Y2, Y0, Y4
+	VMOVUPS      Y4, (R11)
+	VSUBPS       Y3, Y1, Y4
+	VMOVUPS      Y4, 32(R11)
+	MOVQ         AX, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	VSUBPS       Y2, Y0, Y4
+	VMOVUPS      Y4, (R11)
+	VADDPS       Y3, Y1, Y4
+	VMOVUPS      Y4, 32(R11)
+	MOVQ         AX, R11
+	ADDQ         R8, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      32(R11), Y1
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y0, 32(R11)
+	MOVQ         AX, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      32(R11), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y0, 32(R11)
+	MOVQ         AX, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      32(R11), Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y0, 32(R11)
+	MOVQ         AX, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	ADDQ         R8, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      32(R11), Y1
+	VBROADCASTSS 24(DX), Y2
+	VBROADCASTSS 28(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y0, 32(R11)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	DECQ         R10
+	JNE          element
+	ADDQ         R8, AX
+	ADDQ         R8, AX
+	ADDQ         R8, AX
+	ADDQ         R8, AX
+	ADDQ         $0x20, DX
+	DECQ         SI
+	JNE          block
+	VZEROUPPER
+	RET

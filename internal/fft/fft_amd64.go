@@ -46,3 +46,23 @@ func powerPairs(power, z, turn []float32, half int) {
 	power, z, turn = power[:Lanes*(half+1)], z[:pair*half], turn[:2*(half/2+1)]
 	powerPairsAVX2(&power[0], &z[0], &turn[0], half)
 }
+
+func radix3(to, from []float32, p *pass) {
+	if !useAVX2 {
+		p.any(to, from)
+		return
+	}
+	n := 3 * pair * p.m * p.s
+	to, from = to[:n], from[:n]
+	radix3AVX2(&to[0], &from[0], &p.turn[0], &p.waves[0], p.m, p.s)
+}
+
+func radix5(to, from []float32, p *pass) {
+	if !useAVX2 {
+		p.any(to, from)
+		return
+	}
+	n := 5 * pair * p.m * p.s
+	to, from = to[:n], from[:n]
+	radix5AVX2(&to[0], &from[0], &p.turn[0], &p.waves[0], p.m, p.s)
+}

@@ -127,6 +127,21 @@ func TestTwinsAgree(t *testing.T) {
 		radix2LastGeneric(b, from, m*s)
 		same(fmt.Sprint("radix2Last ", c), a, b)
 	}
+	for _, c := range [][3]int{{3, 2, 1}, {3, 5, 4}, {5, 2, 1}, {5, 7, 3}, {5, 40, 1}} {
+		p := newTransform(c[0] * c[1] * c[2]).passes[0]
+		p.m, p.s, p.radix = c[1], c[2], c[0]
+		odd := newTransform(c[0])
+		p.roots, p.waves, p.turn = odd.passes[0].roots, odd.passes[0].waves, noise(c[0]*c[1], 8)
+		n := c[0] * c[1] * c[2]
+		from, a, b := noise(2*n, 10), make([]float32, pair*n), make([]float32, pair*n)
+		if c[0] == 3 {
+			radix3(a, from, &p)
+		} else {
+			radix5(a, from, &p)
+		}
+		p.any(b, from)
+		same(fmt.Sprint("radix ", c), a, b)
+	}
 	for _, half := range []int{2, 3, 4, 5, 8, 150, 256} {
 		z, turn := noise(2*half, 5), noise(half, 6)
 		a, b := make([]float32, Lanes*(half+1)), make([]float32, Lanes*(half+1))

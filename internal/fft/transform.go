@@ -18,6 +18,7 @@ type pass struct {
 	radix, m, s int
 	turn        []float32 // exp(-2πipk/(m*radix)) for every p and k >= 1; nil if m is 1
 	roots       []float32 // exp(-2πik/radix), for a radix other than 2 and 4
+	waves       []float32 // cosines and sines of 2πjk/radix, for all k and j up to radix/2
 }
 
 func newTransform(n int) *transform {
@@ -42,6 +43,12 @@ func newTransform(n int) *transform {
 			for k := range r {
 				re, im := root(k, r)
 				p.roots = append(p.roots, re, im)
+			}
+			for k := 1; k <= r/2; k++ {
+				for j := 1; j <= r/2; j++ {
+					at := j * k % r
+					p.waves = append(p.waves, p.roots[2*at], -p.roots[2*at+1])
+				}
 			}
 		}
 		t.passes = append(t.passes, p)
@@ -97,6 +104,10 @@ func (t *transform) run(z, work []float32) []float32 {
 			radix4Last(to, from, p.s)
 		case p.radix == 2:
 			radix2Last(to, from, p.s)
+		case p.radix == 3 && p.m > 1:
+			radix3(to, from, p)
+		case p.radix == 5 && p.m > 1:
+			radix5(to, from, p)
 		default:
 			p.any(to, from)
 		}
@@ -186,7 +197,11 @@ func (p *pass) any(to, from []float32) {
 					sum, difference := &sums[j], &differences[j]
 					for l := range pair {
 						even[l] += float32(c * sum[l])
-						odd[l] += float32(s * difference[l])
+						if j == 0 {
+							odd[l] = s * difference[l]
+						} else {
+							odd[l] += float32(s * difference[l])
+						}
 					}
 					if at += k; at >= r {
 						at -= r

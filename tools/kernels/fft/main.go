@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	element = 64 // bytes
-	half    = 32
+	element   = 64 // bytes
+	half      = 32
+	imaginary = half // where a variable is called half
 )
 
 func main() {
@@ -24,6 +25,8 @@ func main() {
 	radix4Last()
 	radix2Last()
 	powerPairs()
+	odd("radix3AVX2", 3)
+	odd("radix5AVX2", 5)
 	Generate()
 }
 
@@ -204,6 +207,100 @@ func powerPairs() {
 	VMOVUPS(y.re, Mem{Base: dst2})
 	DECQ(n)
 	JNE(LabelRef("pair"))
+	VZEROUPPER()
+	RET()
+}
+
+// odd writes the pass of radix 3 or 5. Its results are written first, and multiplied by their
+// factors when the registers are free.
+func odd(name string, radix int) {
+	half := radix / 2
+	TEXT(name, NOSPLIT, "func(to, from, turn, waves *float32, m, s int)")
+	Doc(name + " is a pass of its radix over m blocks of s elements, m > 1.")
+	dst, src, turn := Load(Param("to"), GP64()), Load(Param("from"), GP64()), Load(Param("turn"), GP64())
+	waves := Load(Param("waves"), GP64())
+	m, s := Load(Param("m"), GP64()), Load(Param("s"), GP64())
+	dstStep, srcStep, q, at := GP64(), GP64(), GP64(), GP64()
+	MOVQ(s, dstStep)
+	SHLQ(Imm(6), dstStep)
+	MOVQ(dstStep, srcStep)
+	IMULQ(m, srcStep)
+	Label("block")
+	MOVQ(s, q)
+	Label("element")
+	step := func(from, by Register, times int) Mem { // leaves the place in at
+		MOVQ(from, at)
+		for range times {
+			ADDQ(by, at)
+		}
+		return Mem{Base: at}
+	}
+	first := load(Mem{Base: src})
+	all := number{YMM(), YMM()}
+	VMOVAPS(first.re, all.re)
+	VMOVAPS(first.im, all.im)
+	var sums, differences []number
+	for j := 1; j <= half; j++ {
+		d := load(step(src, srcStep, j))
+		sum := combine(d, load(step(src, srcStep, radix-j)))
+		VADDPS(sum.re, all.re, all.re)
+		VADDPS(sum.im, all.im, all.im)
+		sums, differences = append(sums, sum), append(differences, d)
+	}
+	all.store(Mem{Base: dst})
+	for k := 1; k <= half; k++ {
+		even, odd := number{YMM(), YMM()}, number{YMM(), YMM()}
+		for j := 1; j <= half; j++ {
+			wave, product := YMM(), YMM()
+			place := 8 * ((k-1)*half + j - 1)
+			VBROADCASTSS(Mem{Base: waves, Disp: place}, wave)
+			add := func(to, from, x VecVirtual) {
+				VMULPS(wave, x, product)
+				VADDPS(product, from, to)
+			}
+			if j == 1 {
+				add(even.re, first.re, sums[0].re)
+				add(even.im, first.im, sums[0].im)
+			} else {
+				add(even.re, even.re, sums[j-1].re)
+				add(even.im, even.im, sums[j-1].im)
+			}
+			VBROADCASTSS(Mem{Base: waves, Disp: place + 4}, wave)
+			if j == 1 {
+				VMULPS(wave, differences[0].re, odd.re)
+				VMULPS(wave, differences[0].im, odd.im)
+			} else {
+				add(odd.re, odd.re, differences[j-1].re)
+				add(odd.im, odd.im, differences[j-1].im)
+			}
+		}
+		y := YMM()
+		place := step(dst, dstStep, k)
+		VADDPS(odd.im, even.re, y)
+		VMOVUPS(y, place)
+		VSUBPS(odd.re, even.im, y)
+		VMOVUPS(y, place.Offset(imaginary))
+		place = step(dst, dstStep, radix-k)
+		VSUBPS(odd.im, even.re, y)
+		VMOVUPS(y, place)
+		VADDPS(odd.re, even.im, y)
+		VMOVUPS(y, place.Offset(imaginary))
+	}
+	for k := 1; k < radix; k++ {
+		place := step(dst, dstStep, k)
+		v := load(place)
+		v.times(Mem{Base: turn, Disp: 8 * (k - 1)}).store(place)
+	}
+	ADDQ(Imm(element), src)
+	ADDQ(Imm(element), dst)
+	DECQ(q)
+	JNE(LabelRef("element"))
+	for range radix - 1 {
+		ADDQ(dstStep, dst)
+	}
+	ADDQ(Imm(uint64(8*(radix-1))), turn)
+	DECQ(m)
+	JNE(LabelRef("block"))
 	VZEROUPPER()
 	RET()
 }
