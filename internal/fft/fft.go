@@ -34,16 +34,42 @@ type Plan struct {
 	turn   []float32 // exp(-2πik/n) for k up to n/4: real part, imaginary part
 }
 
-var plans sync.Map // int -> *Plan
+// memo keeps what was made for sizes. It is emptied when the sizes together exceed largestMemo, so
+// that signals of many lengths do not fill the memory.
+type memo[T any] struct {
+	sync.Mutex
+	made map[int]T
+	size int
+}
+
+const largestMemo = 1 << 21
+
+func (m *memo[T]) of(n int, build func(n int) T) T {
+	m.Lock()
+	v, ok := m.made[n]
+	m.Unlock()
+	if ok {
+		return v
+	}
+	v = build(n)
+	m.Lock()
+	defer m.Unlock()
+	if m.made == nil || m.size+n > largestMemo {
+		m.made, m.size = map[int]T{}, 0
+	}
+	if _, ok := m.made[n]; !ok {
+		m.made[n], m.size = v, m.size+n
+	}
+	return v
+}
+
+var (
+	plans  memo[*Plan]
+	wholes memo[*transform] // for Inverse
+)
 
 // Of returns the plan for signals of n elements, n >= 1. It keeps plans for later calls.
-func Of(n int) *Plan {
-	if p, ok := plans.Load(n); ok {
-		return p.(*Plan)
-	}
-	p, _ := plans.LoadOrStore(n, newPlan(n))
-	return p.(*Plan)
-}
+func Of(n int) *Plan { return plans.of(n, newPlan) }
 
 func newPlan(n int) *Plan {
 	p := &Plan{n: n, packed: n%2 == 0}
@@ -212,13 +238,5 @@ func (p *Plan) Inverse(signal, spectrum, work []float32) {
 // InverseRoom returns how many numbers of memory to work in Inverse needs.
 func (p *Plan) InverseRoom() int { return pair*p.n + whole(p.n).room() }
 
-var wholes sync.Map // int -> *transform
-
 // whole returns the complex transform of n elements.
-func whole(n int) *transform {
-	if t, ok := wholes.Load(n); ok {
-		return t.(*transform)
-	}
-	t, _ := wholes.LoadOrStore(n, newTransform(n))
-	return t.(*transform)
-}
+func whole(n int) *transform { return wholes.of(n, newTransform) }

@@ -151,6 +151,20 @@ func TestTwinsAgree(t *testing.T) {
 	}
 }
 
+// Plans of many sizes do not stay in memory.
+func TestPlansAreForgotten(t *testing.T) {
+	for n := largestMemo / 64; n < largestMemo/64+200; n++ {
+		plans.of(n, func(int) *Plan { return nil })
+		if plans.size > largestMemo {
+			t.Fatalf("plans of %d elements, want at most %d", plans.size, largestMemo)
+		}
+	}
+	if n := len(plans.made); n > 70 {
+		t.Errorf("%d plans", n)
+	}
+	clear(plans.made)
+}
+
 func BenchmarkPower(b *testing.B) {
 	for _, n := range []int{400, 512, 2048} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -123,8 +123,8 @@ func (f *Filter) mono(from []float32, base, lo, hi int, at float32) float32 {
 	return sum
 }
 
-// weighGeneric returns the sum of the weighted elements of in, the first of which is at x. There are
-// four sums side by side, which are added at the end.
+// weighGeneric returns the sum of the weighted elements of in, the first of which is at x. There
+// are four sums side by side, which are added at the end.
 func weighGeneric(in []float32, f *Filter, x float32) float32 {
 	at, sums := [4]float32{x, x + 1, x + 2, x + 3}, [4]float32{}
 	for ; len(in) >= 4; in = in[4:] {

@@ -8,8 +8,8 @@ import "golang.org/x/sys/cpu"
 
 var useAVX2 = cpu.X86.HasAVX2
 
-// weigh works like weighGeneric. The assembly does not check that entries are in the table, so places
-// must lie within the lobes of the filter.
+// weigh works like weighGeneric. The assembly does not check that entries are in the table, so
+// places must lie within the lobes of the filter.
 func weigh(in []float32, f *Filter, x float32) float32 {
 	lobes := float32(f.lobes)
 	if !useAVX2 || len(in) < 4 || !(x >= -lobes && x+float32(len(in)-1) <= lobes+1) {
