@@ -9,6 +9,17 @@ import (
 	"github.com/bivouac-ml/bivouac/op/opargs"
 )
 
+// ExperimentalAudioResampleArgs are the arguments of experimental.audio_resample.
+type ExperimentalAudioResampleArgs = opargs.ExperimentalAudioResample
+
+// ExperimentalAudioResample is experimental.audio_resample, an older name of audio_resample; see
+// [AudioResample].
+//
+// Deprecated: use audio_resample
+func ExperimentalAudioResample[T dynamic.Kind](ctx context.Context, signal T, args ExperimentalAudioResampleArgs) (resampled T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.audio_resample", Args: args, Inputs: []dynamic.Value{signal}})
+}
+
 // ExperimentalPeekImageShapeArgs are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShapeArgs = opargs.ExperimentalPeekImageShape
 

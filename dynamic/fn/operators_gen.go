@@ -10,6 +10,30 @@ import (
 	"github.com/bivouac-ml/bivouac/op/opargs"
 )
 
+// AudioDecoderArgs are the arguments of audio_decoder.
+type AudioDecoderArgs = opargs.AudioDecoder
+
+// AudioDecoder is audio_decoder, an older name of decoders.audio; see [DecodersAudio].
+//
+// Deprecated: use decoders.audio
+func AudioDecoder[T dynamic.Kind](ctx context.Context, encoded T, args AudioDecoderArgs) (sound, rate T) {
+	out := dynamic.InvokeN[T](ctx, dynamic.Call{Op: "audio_decoder", Args: args, Inputs: []dynamic.Value{encoded}}, 2)
+	return out[0], out[1]
+}
+
+// AudioResampleArgs are the arguments of audio_resample.
+type AudioResampleArgs = opargs.AudioResample
+
+// AudioResample is audio_resample. Resamples signals with a windowed sinc. The scale is given, or follows
+// from rates or from the length of the output. The filter does not become wider for a smaller rate:
+// frequencies above half of the new rate are folded back.
+//
+// Input signal: a signal [time] or [time, channels]: uint8, int8, uint16, int16, uint32, int32 or float32.
+// Output resampled: the signal at the new rate.
+func AudioResample[T dynamic.Kind](ctx context.Context, signal T, args AudioResampleArgs) (resampled T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "audio_resample", Args: args, Inputs: []dynamic.Value{signal}})
+}
+
 // BatchPermutationArgs are the arguments of batch_permutation.
 type BatchPermutationArgs = opargs.BatchPermutation
 
@@ -250,6 +274,20 @@ func Flip[T dynamic.Kind](ctx context.Context, images T, args FlipArgs) (flipped
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "flip", Args: args, Inputs: []dynamic.Value{images}})
 }
 
+// FreqMaskArgs are the arguments of freq_mask.
+type FreqMaskArgs = opargs.FreqMask
+
+// FreqMask is freq_mask. Sets random ranges of frequencies of a spectrogram to a number (SpecAugment). The
+// width of a range is drawn first: any number from 0 to the limit is as likely. Then its start is drawn.
+// Without a layout the axes are frequency, then time.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input spectrogram: a spectrogram of layout "ft" or "tf", float32.
+// Output masked: a spectrogram of the same shape.
+func FreqMask[T dynamic.Kind](ctx context.Context, rng *random.RNG, spectrogram T, args FreqMaskArgs) (masked T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "freq_mask", Args: args, Inputs: []dynamic.Value{spectrogram}, Draw: random.Or(ctx, rng)})
+}
+
 // FullArgs are the arguments of full.
 type FullArgs = opargs.Full
 
@@ -374,6 +412,18 @@ func ImageDecoderSlice[T dynamic.Kind](ctx context.Context, encoded T, args Imag
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "image_decoder_slice", Args: args, Inputs: append([]dynamic.Value{encoded}, inputs...)})
 }
 
+// LogMelArgs are the arguments of log_mel.
+type LogMelArgs = opargs.LogMel
+
+// LogMel is log_mel. Computes mel spectrograms in decibels in one pass. The result equals the chain of
+// preemphasis_filter, spectrogram, mel_filter_bank and to_decibels with the same arguments to the bit.
+//
+// Input signal: a signal of one channel, float32.
+// Output mels: nfilter numbers of every window, of layout "ft".
+func LogMel[T dynamic.Kind](ctx context.Context, signal T, args LogMelArgs) (mels T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "log_mel", Args: args, Inputs: []dynamic.Value{signal}})
+}
+
 // LookupTableArgs are the arguments of lookup_table.
 type LookupTableArgs = opargs.LookupTable
 
@@ -383,6 +433,31 @@ type LookupTableArgs = opargs.LookupTable
 // Output output: the entries, in the shape of the input.
 func LookupTable[T dynamic.Kind](ctx context.Context, input T, args LookupTableArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "lookup_table", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// MelFilterBankArgs are the arguments of mel_filter_bank.
+type MelFilterBankArgs = opargs.MelFilterBank
+
+// MelFilterBank is mel_filter_bank. Converts spectrograms to mel spectrograms with triangular filters. The
+// axis of frequencies is the letter f of the layout. Without a layout it is the first of two axes, and the
+// second to last of more.
+//
+// Input spectrogram: a spectrogram with nfft/2 + 1 frequencies, float32.
+// Output mels: nfilter numbers in place of the frequencies.
+func MelFilterBank[T dynamic.Kind](ctx context.Context, spectrogram T, args MelFilterBankArgs) (mels T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "mel_filter_bank", Args: args, Inputs: []dynamic.Value{spectrogram}})
+}
+
+// MfccArgs are the arguments of mfcc.
+type MfccArgs = opargs.Mfcc
+
+// Mfcc is mfcc. Computes cepstral coefficients of mel spectrograms in decibels: a discrete cosine transform
+// along an axis, whose first numbers are kept.
+//
+// Input mels: data of two to four axes, float32.
+// Output coefficients: at most n_mfcc numbers in place of the axis.
+func Mfcc[T dynamic.Kind](ctx context.Context, mels T, args MfccArgs) (coefficients T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "mfcc", Args: args, Inputs: []dynamic.Value{mels}})
 }
 
 // MultiPasteArgs are the arguments of multi_paste.
@@ -395,6 +470,21 @@ type MultiPasteArgs = opargs.MultiPaste
 // Output output: the canvases.
 func MultiPaste[T dynamic.Kind](ctx context.Context, args MultiPasteArgs, inputs ...T) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "multi_paste", Args: args, Inputs: dynamic.Values(inputs)})
+}
+
+// NonsilentRegionArgs are the arguments of nonsilent_region.
+type NonsilentRegionArgs = opargs.NonsilentRegion
+
+// NonsilentRegion is nonsilent_region. Finds where a signal begins and ends to be louder than a threshold.
+// The power of a window is the mean of its squares. The region reaches from the first to the last window that
+// is loud enough.
+//
+// Input signal: a signal of one axis: integers of 8 to 64 bits, or float32.
+// Output begin: the first element of the region, int32.
+// Output length: its number of elements, int32; 0 if all is silent.
+func NonsilentRegion[T dynamic.Kind](ctx context.Context, signal T, args NonsilentRegionArgs) (begin, length T) {
+	out := dynamic.InvokeN[T](ctx, dynamic.Call{Op: "nonsilent_region", Args: args, Inputs: []dynamic.Value{signal}}, 2)
+	return out[0], out[1]
 }
 
 // NormalizeArgs are the arguments of normalize.
@@ -496,6 +586,42 @@ type PermuteBatchArgs = opargs.PermuteBatch
 // Output output: the samples in the new order.
 func PermuteBatch[T dynamic.Kind](ctx context.Context, input T, args PermuteBatchArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "permute_batch", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// PitchShiftArgs are the arguments of pitch_shift.
+type PitchShiftArgs = opargs.PitchShift
+
+// PitchShift is pitch_shift. Makes a signal higher or lower and keeps its length: it is stretched like in
+// time_stretch, and then resampled. Frequencies that would be above half of the rate are left out.
+//
+// Input signal: a signal of one channel, float32.
+// Output shifted: a signal of the same shape.
+func PitchShift[T dynamic.Kind](ctx context.Context, signal T, args PitchShiftArgs) (shifted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "pitch_shift", Args: args, Inputs: []dynamic.Value{signal}})
+}
+
+// PowerSpectrumArgs are the arguments of power_spectrum.
+type PowerSpectrumArgs = opargs.PowerSpectrum
+
+// PowerSpectrum is power_spectrum. Computes the spectrum along one axis: the magnitudes, or their squares, at
+// the frequencies 0 to half the rate.
+//
+// Input input: data of one to three axes, float32.
+// Output spectrum: nfft/2 + 1 frequencies in place of the axis.
+func PowerSpectrum[T dynamic.Kind](ctx context.Context, input T, args PowerSpectrumArgs) (spectrum T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "power_spectrum", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// PreemphasisFilterArgs are the arguments of preemphasis_filter.
+type PreemphasisFilterArgs = opargs.PreemphasisFilter
+
+// PreemphasisFilter is preemphasis_filter. Subtracts from every element the element before it, times a
+// coefficient. Elements follow each other as they lie in memory, whatever the shape.
+//
+// Input signal: integers of 8 to 64 bits, float32 or float64.
+// Output filtered: data of the same shape.
+func PreemphasisFilter[T dynamic.Kind](ctx context.Context, signal T, args PreemphasisFilterArgs) (filtered T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "preemphasis_filter", Args: args, Inputs: []dynamic.Value{signal}})
 }
 
 // RandomBboxCropArgs are the arguments of random_bbox_crop.
@@ -683,6 +809,18 @@ func Slice[T dynamic.Kind](ctx context.Context, data T, args SliceArgs, inputs .
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "slice", Args: args, Inputs: append([]dynamic.Value{data}, inputs...)})
 }
 
+// SpectrogramArgs are the arguments of spectrogram.
+type SpectrogramArgs = opargs.Spectrogram
+
+// Spectrogram is spectrogram. Computes the spectra of windows of a signal: the magnitudes, or their squares,
+// at the frequencies 0 to half the rate. The signal has one axis of more than one element.
+//
+// Input signal: a signal of one channel, float32.
+// Output spectrogram: nfft/2 + 1 frequencies of every window.
+func Spectrogram[T dynamic.Kind](ctx context.Context, signal T, args SpectrogramArgs) (spectrogram T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "spectrogram", Args: args, Inputs: []dynamic.Value{signal}})
+}
+
 // SphereArgs are the arguments of sphere.
 type SphereArgs = opargs.Sphere
 
@@ -728,6 +866,43 @@ type TensorResizeArgs = opargs.TensorResize
 // Output resized: arrays of the new extents, with the layout of the input.
 func TensorResize[T dynamic.Kind](ctx context.Context, data T, args TensorResizeArgs) (resized T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "tensor_resize", Args: args, Inputs: []dynamic.Value{data}})
+}
+
+// TimeMaskArgs are the arguments of time_mask.
+type TimeMaskArgs = opargs.TimeMask
+
+// TimeMask is time_mask. Sets random ranges of times of a spectrogram to a number (SpecAugment). The width of
+// a range is drawn first: any number from 0 to the limit is as likely. Then its start is drawn. Without a
+// layout the axes are frequency, then time.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input spectrogram: a spectrogram of layout "ft" or "tf", float32.
+// Output masked: a spectrogram of the same shape.
+func TimeMask[T dynamic.Kind](ctx context.Context, rng *random.RNG, spectrogram T, args TimeMaskArgs) (masked T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "time_mask", Args: args, Inputs: []dynamic.Value{spectrogram}, Draw: random.Or(ctx, rng)})
+}
+
+// TimeStretchArgs are the arguments of time_stretch.
+type TimeStretchArgs = opargs.TimeStretch
+
+// TimeStretch is time_stretch. Makes a signal slower or faster and keeps its pitch, with a phase vocoder.
+//
+// Input signal: a signal of one channel, float32.
+// Output stretched: the signal, of its length divided by rate, rounded up.
+func TimeStretch[T dynamic.Kind](ctx context.Context, signal T, args TimeStretchArgs) (stretched T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "time_stretch", Args: args, Inputs: []dynamic.Value{signal}})
+}
+
+// ToDecibelsArgs are the arguments of to_decibels.
+type ToDecibelsArgs = opargs.ToDecibels
+
+// ToDecibels is to_decibels. Converts numbers to decibels: multiplier * log10(max(10^(cutoff_db /
+// multiplier), in / reference)).
+//
+// Input input: data of any shape, float32.
+// Output decibels: data of the same shape.
+func ToDecibels[T dynamic.Kind](ctx context.Context, input T, args ToDecibelsArgs) (decibels T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "to_decibels", Args: args, Inputs: []dynamic.Value{input}})
 }
 
 // TransposeArgs are the arguments of transpose.

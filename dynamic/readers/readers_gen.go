@@ -168,8 +168,8 @@ func NewMxnet(args opargs.ReadersMxnet, o Options) (*Reader, error) {
 //
 // Reads audio and text of manifests in NeMo's format, JSON objects with audio_filepath, duration and text. The
 // outputs are the audio, then the rate, the text and the index. Paths of audio files are relative to the
-// working directory. The offset and the duration of an entry are a part of its file. Only WAV files of PCM
-// samples are decoded, and they are not resampled.
+// working directory. The offset and the duration of an entry are a part of its file. Files are decoded as by
+// decoders.audio. A program that makes no pipeline decodes WAV, and the formats of codec that it imports.
 //
 // Outputs:
 //   - audio: of shape [frames], or without downmix [frames, channels]

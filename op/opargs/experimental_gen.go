@@ -2,5 +2,8 @@
 
 package opargs
 
+// ExperimentalAudioResample are the arguments of experimental.audio_resample.
+type ExperimentalAudioResample = AudioResample
+
 // ExperimentalPeekImageShape are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShape = PeekImageShape

@@ -7,6 +7,33 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
+// AudioDecoder are the arguments of audio_decoder.
+type AudioDecoder = DecodersAudio
+
+// AudioResample are the arguments of audio_resample.
+type AudioResample struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the output, by default the type of the input. Integers stand for -1 to 1; 0 is the middle of an
+	// unsigned type.
+	DType tensor.DType `op:"dtype"`
+
+	// Rate of the input, given together with out_rate.
+	InRate op.Arg[float64] `op:"in_rate"`
+
+	// Number of elements of the output.
+	OutLength op.Arg[int] `op:"out_length"`
+
+	// Rate of the output, given together with in_rate.
+	OutRate op.Arg[float64] `op:"out_rate"`
+
+	// Quality from 0, a filter of 3 lobes, to 100, a filter of 64 lobes. Default: 50.
+	Quality op.Arg[float64] `op:"quality"`
+
+	// Elements of the output per element of the input.
+	Scale op.Arg[float64] `op:"scale"`
+}
+
 // BatchPermutation are the arguments of batch_permutation.
 type BatchPermutation struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -391,6 +418,26 @@ type Flip struct {
 	Vertical op.Arg[int] `op:"vertical"`
 }
 
+// FreqMask are the arguments of freq_mask.
+type FreqMask struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The number that masked elements become. Default: 0.
+	FillValue op.Arg[float64] `op:"fill_value"`
+
+	// Number of ranges. They can overlap. Default: 1.
+	Masks op.Arg[int] `op:"masks"`
+
+	// The largest width of a range, as a fraction of the axis. Default: 1.
+	MaxFraction op.Arg[float64] `op:"max_fraction"`
+
+	// The largest width of a range. Required.
+	MaxWidth op.Arg[int] `op:"max_width"`
+
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
 // Full are the arguments of full.
 type Full struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -494,6 +541,68 @@ type ImageDecoderRandomCrop = DecodersImageRandomCrop
 // ImageDecoderSlice are the arguments of image_decoder_slice.
 type ImageDecoderSlice = DecodersImageSlice
 
+// LogMel are the arguments of log_mel.
+type LogMel struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Whether the middle of window i is at i * window_step, and the signal is padded. False means that the first
+	// window begins with the signal. Default: true.
+	CenterWindows op.Arg[bool] `op:"center_windows"`
+
+	// Size of the transform, by default window_length. Windows are in its middle, between zeros.
+	Nfft op.Arg[int] `op:"nfft"`
+
+	// Whether the signal is mirrored at its ends, or else padded with zeros. It has no effect unless
+	// center_windows is set. Default: true.
+	ReflectPadding op.Arg[bool] `op:"reflect_padding"`
+
+	// Numbers by which a window is multiplied, window_length of them. By default a Hann window.
+	WindowFn []float64 `op:"window_fn"`
+
+	// Elements of a window. Default: 512.
+	WindowLength op.Arg[int] `op:"window_length"`
+
+	// Elements from one window to the next. Default: 256.
+	WindowStep op.Arg[int] `op:"window_step"`
+
+	// Exponent of the magnitudes: 1 or 2. 2 is faster. Default: 2.
+	Power op.Arg[int] `op:"power"`
+
+	// The element before the first; see preemphasis_filter. Default: "clamp".
+	Border op.Arg[string] `op:"border"`
+
+	// Coefficient of preemphasis_filter; 0 means that the signal stays. Default: 0.
+	PreemphCoeff op.Arg[float64] `op:"preemph_coeff"`
+
+	// The largest frequency, at most half of sample_rate, which is the default. Default: 0.
+	FreqHigh float64 `op:"freq_high"`
+
+	// The smallest frequency. Default: 0.
+	FreqLow float64 `op:"freq_low"`
+
+	// The mel scale: "slaney" is linear up to 1000 Hz and logarithmic above; "htk" is 2595 * log10(1 + f/700).
+	// Default: "slaney".
+	MelFormula op.Arg[string] `op:"mel_formula"`
+
+	// Number of filters. Default: 128.
+	Nfilter op.Arg[int] `op:"nfilter"`
+
+	// Whether the integral of every filter is 1. False means that its peak is 1. Default: true.
+	Normalize op.Arg[bool] `op:"normalize"`
+
+	// Rate of the signal, in elements per second. Default: 44100.
+	SampleRate op.Arg[float64] `op:"sample_rate"`
+
+	// The smallest result. Smaller ratios, and NaN, become this number. Default: -200.
+	CutoffDb op.Arg[float64] `op:"cutoff_db"`
+
+	// Factor of the logarithm: 10 for squares of magnitudes, and 20 for magnitudes. Default: 10.
+	Multiplier op.Arg[float64] `op:"multiplier"`
+
+	// Number whose result is 0. If it is left out, the largest number of the sample. Default: 0.
+	Reference float64 `op:"reference"`
+}
+
 // LookupTable are the arguments of lookup_table.
 type LookupTable struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -512,6 +621,51 @@ type LookupTable struct {
 
 	// The value of each key. Default: .
 	Values []float64 `op:"values"`
+}
+
+// MelFilterBank are the arguments of mel_filter_bank.
+type MelFilterBank struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The largest frequency, at most half of sample_rate, which is the default. Default: 0.
+	FreqHigh float64 `op:"freq_high"`
+
+	// The smallest frequency. Default: 0.
+	FreqLow float64 `op:"freq_low"`
+
+	// The mel scale: "slaney" is linear up to 1000 Hz and logarithmic above; "htk" is 2595 * log10(1 + f/700).
+	// Default: "slaney".
+	MelFormula op.Arg[string] `op:"mel_formula"`
+
+	// Number of filters. Default: 128.
+	Nfilter op.Arg[int] `op:"nfilter"`
+
+	// Whether the integral of every filter is 1. False means that its peak is 1. Default: true.
+	Normalize op.Arg[bool] `op:"normalize"`
+
+	// Rate of the signal, in elements per second. Default: 44100.
+	SampleRate op.Arg[float64] `op:"sample_rate"`
+}
+
+// Mfcc are the arguments of mfcc.
+type Mfcc struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The axis. Default: 0.
+	Axis int `op:"axis"`
+
+	// Type of the transform: 1, 2, 3 or 4. Default: 2.
+	DctType op.Arg[int] `op:"dct_type"`
+
+	// Weight of high coefficients: coefficient i, from 0, is multiplied by 1 + lifter/2 * sin(pi * (i+1) /
+	// lifter). 0 means that they stay. Default: 0.
+	Lifter float64 `op:"lifter"`
+
+	// The most coefficients that are kept. Default: 20.
+	NMfcc op.Arg[int] `op:"n_mfcc"`
+
+	// Whether the transform is orthonormal. Type 1 cannot be. Default: false.
+	Normalize bool `op:"normalize"`
 }
 
 // MultiPaste are the arguments of multi_paste.
@@ -556,6 +710,24 @@ type MxnetReader = ReadersMxnet
 
 // NemoAsrReader are the arguments of nemo_asr_reader.
 type NemoAsrReader = ReadersNemoAsr
+
+// NonsilentRegion are the arguments of nonsilent_region.
+type NonsilentRegion struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The threshold in decibels, relative to reference_power. Default: -60.
+	CutoffDb op.Arg[float64] `op:"cutoff_db"`
+
+	// The power of 0 decibels. If it is left out, the power of the loudest window. Default: 0.
+	ReferencePower float64 `op:"reference_power"`
+
+	// Elements of float32 after which the sum of a window is computed anew; -1 means never. A multiple of
+	// window_length. Default: 8192.
+	ResetInterval op.Arg[int] `op:"reset_interval"`
+
+	// Elements of a window. Default: 2048.
+	WindowLength op.Arg[int] `op:"window_length"`
+}
 
 // Normalize are the arguments of normalize.
 type Normalize struct {
@@ -707,6 +879,51 @@ type PermuteBatch struct {
 	// For each sample of the output, its index in the input batch: one list for the batch, or one number per
 	// sample. Required.
 	Indices op.Arg[[]int] `op:"indices"`
+}
+
+// PitchShift are the arguments of pitch_shift.
+type PitchShift struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Quality of resampling, 0 to 100; see audio_resample. Default: 50.
+	Quality op.Arg[float64] `op:"quality"`
+
+	// Half tones by which the signal becomes higher. Twelve are an octave. Required.
+	Steps op.Arg[float64] `op:"steps"`
+
+	// Elements of a window, a multiple of 4. Windows are nfft/4 elements apart. Default: 2048.
+	Nfft op.Arg[int] `op:"nfft"`
+}
+
+// PowerSpectrum are the arguments of power_spectrum.
+type PowerSpectrum struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The axis; a negative number is the last axis. Default: -1.
+	Axis op.Arg[int] `op:"axis"`
+
+	// Size of the transform: longer data is cut, and shorter data is followed by zeros. By default, and if it is
+	// not positive, the extent of the axis.
+	Nfft op.Arg[int] `op:"nfft"`
+
+	// Exponent of the magnitudes: 1 or 2. 2 is faster. Default: 2.
+	Power op.Arg[int] `op:"power"`
+}
+
+// PreemphasisFilter are the arguments of preemphasis_filter.
+type PreemphasisFilter struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The element before the first: "zero"; "clamp", the first; or "reflect", the second, or 0 for a signal of
+	// one element. Default: "clamp".
+	Border op.Arg[string] `op:"border"`
+
+	// Type of the output. Numbers are rounded half away from zero and limited to the range of the type. Default:
+	// float32.
+	DType tensor.DType `op:"dtype"`
+
+	// The coefficient. Default: 0.97.
+	PreemphCoeff op.Arg[float64] `op:"preemph_coeff"`
 }
 
 // RandomBboxCrop are the arguments of random_bbox_crop.
@@ -1173,6 +1390,37 @@ type Slice struct {
 	DType tensor.DType `op:"dtype"`
 }
 
+// Spectrogram are the arguments of spectrogram.
+type Spectrogram struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Whether the middle of window i is at i * window_step, and the signal is padded. False means that the first
+	// window begins with the signal. Default: true.
+	CenterWindows op.Arg[bool] `op:"center_windows"`
+
+	// Size of the transform, by default window_length. Windows are in its middle, between zeros.
+	Nfft op.Arg[int] `op:"nfft"`
+
+	// Whether the signal is mirrored at its ends, or else padded with zeros. It has no effect unless
+	// center_windows is set. Default: true.
+	ReflectPadding op.Arg[bool] `op:"reflect_padding"`
+
+	// Numbers by which a window is multiplied, window_length of them. By default a Hann window.
+	WindowFn []float64 `op:"window_fn"`
+
+	// Elements of a window. Default: 512.
+	WindowLength op.Arg[int] `op:"window_length"`
+
+	// Elements from one window to the next. Default: 256.
+	WindowStep op.Arg[int] `op:"window_step"`
+
+	// Exponent of the magnitudes: 1 or 2. 2 is faster. Default: 2.
+	Power op.Arg[int] `op:"power"`
+
+	// Layout of the output: "ft" for frequency, then time; or "tf". Default: "ft".
+	Layout op.Arg[string] `op:"layout"`
+}
+
 // Sphere are the arguments of sphere.
 type Sphere struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -1275,6 +1523,51 @@ type TensorResize struct {
 
 // TfrecordReader are the arguments of tfrecord_reader.
 type TfrecordReader = ReadersTfrecord
+
+// TimeMask are the arguments of time_mask.
+type TimeMask struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The number that masked elements become. Default: 0.
+	FillValue op.Arg[float64] `op:"fill_value"`
+
+	// Number of ranges. They can overlap. Default: 1.
+	Masks op.Arg[int] `op:"masks"`
+
+	// The largest width of a range, as a fraction of the axis. Default: 1.
+	MaxFraction op.Arg[float64] `op:"max_fraction"`
+
+	// The largest width of a range. Required.
+	MaxWidth op.Arg[int] `op:"max_width"`
+
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
+// TimeStretch are the arguments of time_stretch.
+type TimeStretch struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The speed: 2 is twice as fast, and half as long. Required.
+	Rate op.Arg[float64] `op:"rate"`
+
+	// Elements of a window, a multiple of 4. Windows are nfft/4 elements apart. Default: 2048.
+	Nfft op.Arg[int] `op:"nfft"`
+}
+
+// ToDecibels are the arguments of to_decibels.
+type ToDecibels struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The smallest result. Smaller ratios, and NaN, become this number. Default: -200.
+	CutoffDb op.Arg[float64] `op:"cutoff_db"`
+
+	// Factor of the logarithm: 10 for squares of magnitudes, and 20 for magnitudes. Default: 10.
+	Multiplier op.Arg[float64] `op:"multiplier"`
+
+	// Number whose result is 0. If it is left out, the largest number of the sample. Default: 0.
+	Reference float64 `op:"reference"`
+}
 
 // Transpose are the arguments of transpose.
 type Transpose struct {

@@ -899,11 +899,10 @@ type ReadersNemoAsr struct {
 	// Takes the mean of the channels. Integers of several channels need downmix false. Default: true.
 	Downmix op.Arg[bool] `op:"downmix"`
 
-	// The rate that samples must have; by default any. Samples of another rate fail, as they are not resampled.
-	// Default: -1.
+	// The rate to which samples are resampled; by default they keep theirs. Default: -1.
 	SampleRate op.Arg[float64] `op:"sample_rate"`
 
-	// Quality of resampling, 0 to 100; no effect. Default: 50.
+	// Quality of resampling, 0 to 100; see audio_resample. Default: 50.
 	Quality op.Arg[float64] `op:"quality"`
 
 	// Adds an output with the rates. Default: true.

@@ -7,6 +7,18 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
+// ExperimentalAudioResampleArgs are the arguments of experimental.audio_resample.
+type ExperimentalAudioResampleArgs = opargs.ExperimentalAudioResample
+
+// ExperimentalAudioResample is experimental.audio_resample, an older name of audio_resample; see
+// [AudioResample].
+//
+// Deprecated: use audio_resample
+func ExperimentalAudioResample(p *pipeline.Builder, signal pipeline.Node, args ExperimentalAudioResampleArgs) (resampled pipeline.Node) {
+	out := p.Op("experimental.audio_resample", args, signal)
+	return out[0]
+}
+
 // ExperimentalPeekImageShapeArgs are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShapeArgs = opargs.ExperimentalPeekImageShape
 

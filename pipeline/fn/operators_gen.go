@@ -7,6 +7,31 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
+// AudioDecoderArgs are the arguments of audio_decoder.
+type AudioDecoderArgs = opargs.AudioDecoder
+
+// AudioDecoder is audio_decoder, an older name of decoders.audio; see [DecodersAudio].
+//
+// Deprecated: use decoders.audio
+func AudioDecoder(p *pipeline.Builder, encoded pipeline.Node, args AudioDecoderArgs) (sound, rate pipeline.Node) {
+	out := p.Op("audio_decoder", args, encoded)
+	return out[0], out[1]
+}
+
+// AudioResampleArgs are the arguments of audio_resample.
+type AudioResampleArgs = opargs.AudioResample
+
+// AudioResample is audio_resample. Resamples signals with a windowed sinc. The scale is given, or follows
+// from rates or from the length of the output. The filter does not become wider for a smaller rate:
+// frequencies above half of the new rate are folded back.
+//
+// Input signal: a signal [time] or [time, channels]: uint8, int8, uint16, int16, uint32, int32 or float32.
+// Output resampled: the signal at the new rate.
+func AudioResample(p *pipeline.Builder, signal pipeline.Node, args AudioResampleArgs) (resampled pipeline.Node) {
+	out := p.Op("audio_resample", args, signal)
+	return out[0]
+}
+
 // BatchPermutationArgs are the arguments of batch_permutation.
 type BatchPermutationArgs = opargs.BatchPermutation
 
@@ -278,6 +303,20 @@ func Flip(p *pipeline.Builder, images pipeline.Node, args FlipArgs) (flipped pip
 	return out[0]
 }
 
+// FreqMaskArgs are the arguments of freq_mask.
+type FreqMaskArgs = opargs.FreqMask
+
+// FreqMask is freq_mask. Sets random ranges of frequencies of a spectrogram to a number (SpecAugment). The
+// width of a range is drawn first: any number from 0 to the limit is as likely. Then its start is drawn.
+// Without a layout the axes are frequency, then time.
+//
+// Input spectrogram: a spectrogram of layout "ft" or "tf", float32.
+// Output masked: a spectrogram of the same shape.
+func FreqMask(p *pipeline.Builder, spectrogram pipeline.Node, args FreqMaskArgs) (masked pipeline.Node) {
+	out := p.Op("freq_mask", args, spectrogram)
+	return out[0]
+}
+
 // FullArgs are the arguments of full.
 type FullArgs = opargs.Full
 
@@ -413,6 +452,19 @@ func ImageDecoderSlice(p *pipeline.Builder, encoded pipeline.Node, args ImageDec
 	return out[0]
 }
 
+// LogMelArgs are the arguments of log_mel.
+type LogMelArgs = opargs.LogMel
+
+// LogMel is log_mel. Computes mel spectrograms in decibels in one pass. The result equals the chain of
+// preemphasis_filter, spectrogram, mel_filter_bank and to_decibels with the same arguments to the bit.
+//
+// Input signal: a signal of one channel, float32.
+// Output mels: nfilter numbers of every window, of layout "ft".
+func LogMel(p *pipeline.Builder, signal pipeline.Node, args LogMelArgs) (mels pipeline.Node) {
+	out := p.Op("log_mel", args, signal)
+	return out[0]
+}
+
 // LookupTableArgs are the arguments of lookup_table.
 type LookupTableArgs = opargs.LookupTable
 
@@ -422,6 +474,33 @@ type LookupTableArgs = opargs.LookupTable
 // Output output: the entries, in the shape of the input.
 func LookupTable(p *pipeline.Builder, input pipeline.Node, args LookupTableArgs) (output pipeline.Node) {
 	out := p.Op("lookup_table", args, input)
+	return out[0]
+}
+
+// MelFilterBankArgs are the arguments of mel_filter_bank.
+type MelFilterBankArgs = opargs.MelFilterBank
+
+// MelFilterBank is mel_filter_bank. Converts spectrograms to mel spectrograms with triangular filters. The
+// axis of frequencies is the letter f of the layout. Without a layout it is the first of two axes, and the
+// second to last of more.
+//
+// Input spectrogram: a spectrogram with nfft/2 + 1 frequencies, float32.
+// Output mels: nfilter numbers in place of the frequencies.
+func MelFilterBank(p *pipeline.Builder, spectrogram pipeline.Node, args MelFilterBankArgs) (mels pipeline.Node) {
+	out := p.Op("mel_filter_bank", args, spectrogram)
+	return out[0]
+}
+
+// MfccArgs are the arguments of mfcc.
+type MfccArgs = opargs.Mfcc
+
+// Mfcc is mfcc. Computes cepstral coefficients of mel spectrograms in decibels: a discrete cosine transform
+// along an axis, whose first numbers are kept.
+//
+// Input mels: data of two to four axes, float32.
+// Output coefficients: at most n_mfcc numbers in place of the axis.
+func Mfcc(p *pipeline.Builder, mels pipeline.Node, args MfccArgs) (coefficients pipeline.Node) {
+	out := p.Op("mfcc", args, mels)
 	return out[0]
 }
 
@@ -457,6 +536,21 @@ type NemoAsrReaderArgs = opargs.NemoAsrReader
 // Deprecated: use readers.nemo_asr
 func NemoAsrReader(p *pipeline.Builder, args NemoAsrReaderArgs) []pipeline.Node {
 	return p.Op("nemo_asr_reader", args)
+}
+
+// NonsilentRegionArgs are the arguments of nonsilent_region.
+type NonsilentRegionArgs = opargs.NonsilentRegion
+
+// NonsilentRegion is nonsilent_region. Finds where a signal begins and ends to be louder than a threshold.
+// The power of a window is the mean of its squares. The region reaches from the first to the last window that
+// is loud enough.
+//
+// Input signal: a signal of one axis: integers of 8 to 64 bits, or float32.
+// Output begin: the first element of the region, int32.
+// Output length: its number of elements, int32; 0 if all is silent.
+func NonsilentRegion(p *pipeline.Builder, signal pipeline.Node, args NonsilentRegionArgs) (begin, length pipeline.Node) {
+	out := p.Op("nonsilent_region", args, signal)
+	return out[0], out[1]
 }
 
 // NormalizeArgs are the arguments of normalize.
@@ -569,6 +663,45 @@ type PermuteBatchArgs = opargs.PermuteBatch
 // Output output: the samples in the new order.
 func PermuteBatch(p *pipeline.Builder, input pipeline.Node, args PermuteBatchArgs) (output pipeline.Node) {
 	out := p.Op("permute_batch", args, input)
+	return out[0]
+}
+
+// PitchShiftArgs are the arguments of pitch_shift.
+type PitchShiftArgs = opargs.PitchShift
+
+// PitchShift is pitch_shift. Makes a signal higher or lower and keeps its length: it is stretched like in
+// time_stretch, and then resampled. Frequencies that would be above half of the rate are left out.
+//
+// Input signal: a signal of one channel, float32.
+// Output shifted: a signal of the same shape.
+func PitchShift(p *pipeline.Builder, signal pipeline.Node, args PitchShiftArgs) (shifted pipeline.Node) {
+	out := p.Op("pitch_shift", args, signal)
+	return out[0]
+}
+
+// PowerSpectrumArgs are the arguments of power_spectrum.
+type PowerSpectrumArgs = opargs.PowerSpectrum
+
+// PowerSpectrum is power_spectrum. Computes the spectrum along one axis: the magnitudes, or their squares, at
+// the frequencies 0 to half the rate.
+//
+// Input input: data of one to three axes, float32.
+// Output spectrum: nfft/2 + 1 frequencies in place of the axis.
+func PowerSpectrum(p *pipeline.Builder, input pipeline.Node, args PowerSpectrumArgs) (spectrum pipeline.Node) {
+	out := p.Op("power_spectrum", args, input)
+	return out[0]
+}
+
+// PreemphasisFilterArgs are the arguments of preemphasis_filter.
+type PreemphasisFilterArgs = opargs.PreemphasisFilter
+
+// PreemphasisFilter is preemphasis_filter. Subtracts from every element the element before it, times a
+// coefficient. Elements follow each other as they lie in memory, whatever the shape.
+//
+// Input signal: integers of 8 to 64 bits, float32 or float64.
+// Output filtered: data of the same shape.
+func PreemphasisFilter(p *pipeline.Builder, signal pipeline.Node, args PreemphasisFilterArgs) (filtered pipeline.Node) {
+	out := p.Op("preemphasis_filter", args, signal)
 	return out[0]
 }
 
@@ -766,6 +899,19 @@ func Slice(p *pipeline.Builder, data pipeline.Node, args SliceArgs, inputs ...pi
 	return out[0]
 }
 
+// SpectrogramArgs are the arguments of spectrogram.
+type SpectrogramArgs = opargs.Spectrogram
+
+// Spectrogram is spectrogram. Computes the spectra of windows of a signal: the magnitudes, or their squares,
+// at the frequencies 0 to half the rate. The signal has one axis of more than one element.
+//
+// Input signal: a signal of one channel, float32.
+// Output spectrogram: nfft/2 + 1 frequencies of every window.
+func Spectrogram(p *pipeline.Builder, signal pipeline.Node, args SpectrogramArgs) (spectrogram pipeline.Node) {
+	out := p.Op("spectrogram", args, signal)
+	return out[0]
+}
+
 // SphereArgs are the arguments of sphere.
 type SphereArgs = opargs.Sphere
 
@@ -825,6 +971,45 @@ type TfrecordReaderArgs = opargs.TfrecordReader
 // Deprecated: use readers.tfrecord
 func TfrecordReader(p *pipeline.Builder, args TfrecordReaderArgs) []pipeline.Node {
 	return p.Op("tfrecord_reader", args)
+}
+
+// TimeMaskArgs are the arguments of time_mask.
+type TimeMaskArgs = opargs.TimeMask
+
+// TimeMask is time_mask. Sets random ranges of times of a spectrogram to a number (SpecAugment). The width of
+// a range is drawn first: any number from 0 to the limit is as likely. Then its start is drawn. Without a
+// layout the axes are frequency, then time.
+//
+// Input spectrogram: a spectrogram of layout "ft" or "tf", float32.
+// Output masked: a spectrogram of the same shape.
+func TimeMask(p *pipeline.Builder, spectrogram pipeline.Node, args TimeMaskArgs) (masked pipeline.Node) {
+	out := p.Op("time_mask", args, spectrogram)
+	return out[0]
+}
+
+// TimeStretchArgs are the arguments of time_stretch.
+type TimeStretchArgs = opargs.TimeStretch
+
+// TimeStretch is time_stretch. Makes a signal slower or faster and keeps its pitch, with a phase vocoder.
+//
+// Input signal: a signal of one channel, float32.
+// Output stretched: the signal, of its length divided by rate, rounded up.
+func TimeStretch(p *pipeline.Builder, signal pipeline.Node, args TimeStretchArgs) (stretched pipeline.Node) {
+	out := p.Op("time_stretch", args, signal)
+	return out[0]
+}
+
+// ToDecibelsArgs are the arguments of to_decibels.
+type ToDecibelsArgs = opargs.ToDecibels
+
+// ToDecibels is to_decibels. Converts numbers to decibels: multiplier * log10(max(10^(cutoff_db /
+// multiplier), in / reference)).
+//
+// Input input: data of any shape, float32.
+// Output decibels: data of the same shape.
+func ToDecibels(p *pipeline.Builder, input pipeline.Node, args ToDecibelsArgs) (decibels pipeline.Node) {
+	out := p.Op("to_decibels", args, input)
+	return out[0]
 }
 
 // TransposeArgs are the arguments of transpose.

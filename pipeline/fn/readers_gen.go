@@ -174,7 +174,8 @@ type ReadersNemoAsrArgs = opargs.ReadersNemoAsr
 // ReadersNemoAsr is readers.nemo_asr. Reads audio and text of manifests in NeMo's format, JSON objects with
 // audio_filepath, duration and text. The outputs are the audio, then the rate, the text and the index. Paths
 // of audio files are relative to the working directory. The offset and the duration of an entry are a part of
-// its file. Only WAV files of PCM samples are decoded, and they are not resampled.
+// its file. Files are decoded as by decoders.audio. A program that makes no pipeline decodes WAV, and the
+// formats of codec that it imports.
 //
 // Output audio: of shape [frames], or without downmix [frames, channels].
 // Output rates: with read_sample_rate the rate of the file, float32 of shape [].

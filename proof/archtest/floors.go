@@ -7,6 +7,9 @@ func Module() Rules {
 		Floors: []Floor{
 			{Name: "internal", Rows: []Row{
 				{Packages: "internal/kernel/...", Modules: []string{"golang.org/x/sys"}},
+				{Packages: "internal/fft", Modules: []string{"golang.org/x/sys"}},
+				{Packages: "internal/libm"},
+				{Packages: "internal/sound", Beside: []string{"internal/libm", "errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/crc", Beside: []string{"internal/kernel/..."}},
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/fold"},
@@ -49,7 +52,7 @@ func Module() Rules {
 					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/cespare/xxhash/v2", "github.com/zeebo/xxh3", "golang.org/x/crypto"}},
 				{Packages: "format/arrayrecord/...", Beside: []string{"format/internal/..."}, Modules: []string{
 					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/minio/highwayhash"}},
-				{Packages: "codec/...", Beside: []string{"codec/...", "codec"}, Modules: []string{"github.com/klauspost/compress", "golang.org/x/image", "golang.org/x/sys"}},
+				{Packages: "codec/...", Beside: []string{"codec/...", "codec"}, Modules: []string{"github.com/jfreymuth/oggvorbis", "github.com/klauspost/compress", "golang.org/x/image", "golang.org/x/sys"}},
 			}},
 			{Name: "machinery", Rows: []Row{
 				{Packages: "op", Beside: []string{}},
@@ -133,6 +136,7 @@ func Module() Rules {
 				{Packages: "bench/dynamic", Beside: []string{"bench/internal/...", "proof/photos"}},
 				{Packages: "bench/loader", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/order", Beside: []string{"bench/internal/...", "proof/shuffletest"}},
+				{Packages: "bench/operators", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/pipeline", Beside: []string{"bench/internal/...", "proof/photos"}},
 				{Packages: "bench/readers", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/internal/child"},
@@ -192,8 +196,8 @@ func Module() Rules {
 		Without: []Without{{
 			Packages: []string{"reader", "loader", "loader/nodes", "examples/blend"},
 			Links:    []string{"codec/..."},
-			Except:   []string{"codec/wav"}, // samples as they are in the file
-			Reason:   "programs that decode no images link no codec of images: readers that decode are packages of their own",
+			Except:   []string{"codec/audio", "codec/internal/pcm", "codec/wav"}, // the list of codecs of sound, and WAV
+			Reason:   "programs that decode nothing link no codec: readers that decode are packages of their own",
 		}},
 	}
 }
