@@ -542,6 +542,18 @@ func PeekImageShape[T dynamic.Kind](ctx context.Context, encoded T, args PeekIma
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "peek_image_shape", Args: args, Inputs: []dynamic.Value{encoded}})
 }
 
+// PerFrameArgs are the arguments of per_frame.
+type PerFrameArgs = opargs.PerFrame
+
+// PerFrame is per_frame. Marks data as sequences: the first axis becomes the axis of frames, F. The data does
+// not change.
+//
+// Input input: data of any kind with at least one axis.
+// Output output: the same data, whose layout begins with F.
+func PerFrame[T dynamic.Kind](ctx context.Context, input T, args PerFrameArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "per_frame", Args: args, Inputs: []dynamic.Value{input}})
+}
+
 // PermuteBatchArgs are the arguments of permute_batch.
 type PermuteBatchArgs = opargs.PermuteBatch
 

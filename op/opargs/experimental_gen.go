@@ -2,5 +2,8 @@
 
 package opargs
 
+// ExperimentalInflate are the arguments of experimental.inflate.
+type ExperimentalInflate = DecodersInflate
+
 // ExperimentalPeekImageShape are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShape = PeekImageShape

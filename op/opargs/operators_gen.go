@@ -789,6 +789,14 @@ type PeekImageShape struct {
 	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
 }
 
+// PerFrame are the arguments of per_frame.
+type PerFrame struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Whether another first letter of the layout becomes F. By default it is an error. Default: false.
+	Replace bool `op:"replace"`
+}
+
 // PermuteBatch are the arguments of permute_batch.
 type PermuteBatch struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it

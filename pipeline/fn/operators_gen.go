@@ -617,6 +617,19 @@ func PeekImageShape(p *pipeline.Builder, encoded pipeline.Node, args PeekImageSh
 	return out[0]
 }
 
+// PerFrameArgs are the arguments of per_frame.
+type PerFrameArgs = opargs.PerFrame
+
+// PerFrame is per_frame. Marks data as sequences: the first axis becomes the axis of frames, F. The data does
+// not change.
+//
+// Input input: data of any kind with at least one axis.
+// Output output: the same data, whose layout begins with F.
+func PerFrame(p *pipeline.Builder, input pipeline.Node, args PerFrameArgs) (output pipeline.Node) {
+	out := p.Op("per_frame", args, input)
+	return out[0]
+}
+
 // PermuteBatchArgs are the arguments of permute_batch.
 type PermuteBatchArgs = opargs.PermuteBatch
 

@@ -386,28 +386,27 @@ def arrays():
         np.lib.format.write_array(out, a, version=version)
         return np.frombuffer(out.getvalue(), np.uint8)
     op = "decoders.numpy"
-    for d in ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64", "bool"):
-        a = (N.rand(2, 3) * 9).astype(d)
-        rec(op, [col(npy(a))], {})
+    names = {"uint8": "UINT8", "int8": "INT8", "uint16": "UINT16", "int16": "INT16", "uint32": "UINT32", "int32": "INT32", "uint64": "UINT64", "int64": "INT64",
+             "float16": "FLOAT16", "float32": "FLOAT", "float64": "FLOAT64", "bool": "BOOL"}
+    for d, name in names.items():
+        rec(op, [col(npy((N.rand(2, 3) * 9).astype(d)))], {"dtype": enum(name)})
     for shape in ((), (5,), (0, 3), (1, 1), (2, 2, 2, 2)):
-        rec(op, [col(npy(np.array(N.rand(*shape) * 99 - 40, np.float32)))], {})
+        rec(op, [col(npy(np.array(N.rand(*shape) * 99 - 40, np.float32)))], {"dtype": enum("FLOAT")})
     a = N.rand(2, 3) * 300 - 50
-    for d in ("UINT8", "INT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64", "FLOAT", "FLOAT64", "FLOAT16", "BOOL"):
-        rec(op, [col(npy(a))], {"dtype": enum(d)})
-    rec(op, [col(npy(a.astype(np.float32)), npy(a.astype(np.int16)))], {"dtype": enum("FLOAT")})
-    rec(op, [col(npy(a.astype(np.float32)), npy(a.astype(np.int16)))], {})
+    for name in names.values():
+        rec(op, [col(npy(a))], {"dtype": enum(name)})
+        rec(op, [col(npy((a * 300).astype(np.int32)))], {"dtype": enum(name)})
+    f = {"dtype": enum("FLOAT")}
+    rec(op, [col(npy(a.astype(np.float32)), npy(a.astype(np.int16)))], f)
     rec(op, [col(npy(a), npy(a[0]))], {})
-    rec(op, [col(npy(a, (2, 0)))], {})
-    rec(op, [col(npy(a.astype(">f4")))], {})
-    rec(op, [col(npy(np.zeros(2, [("a", "<i4"), ("b", "<f4")])))], {})
-    rec(op, [col(npy(a.astype(np.complex64)))], {})
-    rec(op, [col(npy(a)[:-3])], {})
-    rec(op, [col(np.append(npy(a), np.zeros(5, np.uint8)))], {})
-    rec(op, [col(npy(a)[:20])], {})
-    rec(op, [col(npy(a)[1:])], {})
-    rec(op, [[empty((0,), "uint8")]], {})
-    rec(op, [col(npy(a).reshape(1, -1))], {})
-    rec(op, [col(npy(a).astype(np.int8))], {})
+    rec(op, [col(npy(a))], {})
+    rec(op, [col(npy(a.astype(np.int32)))], {})
+    rec(op, [col(npy(a.astype(np.complex64)))], f)
+    rec(op, [col(npy(np.zeros(2, [("a", "<i4"), ("b", "<f4")])))], f)
+    for damaged in (npy(a)[:-3], np.append(npy(a), np.zeros(5, np.uint8)), npy(a)[:20], npy(a)[1:]):
+        rec(op, [col(damaged)], f)
+    rec(op, [[empty((0,), "uint8")]], f)
+    rec(op, [col(*[npy(np.array([i], np.uint8)) for i in range(5)])], {"dtype": enum("INT16")})
 
 
 def frames():

@@ -70,6 +70,9 @@ var notInDALI = map[string]string{
 	"readers.tfrecord": "DALI makes its schema in Python, and OPS.json lacks it",
 	"tfrecord_reader":  "as above",
 
+	"decoders.inflate":     "DALI has it on GPUs alone",
+	"experimental.inflate": "as above",
+
 	"readers.array_record": "DALI does not read the format",
 	"readers.arrow":        "as above",
 	"readers.csv":          "as above",
