@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -190,4 +191,68 @@ func TestNoPanics(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// The blocks of anchors change nothing: each box and each anchor are compared here.
+func TestEncoderLaw(t *testing.T) {
+	side := rapid.OneOf(rapid.Float32Range(0, 1), rapid.SampledFrom([]float32{0, 0.25, 0.5, 1, -1, 3, float32(math.NaN()), float32(math.Inf(1))}))
+	rapid.Check(t, func(t *rapid.T) {
+		anchors := make([]float64, 4*rapid.IntRange(1, 100).Draw(t, "anchors"))
+		for i := range anchors {
+			anchors[i] = float64(side.Draw(t, "anchor"))
+		}
+		n := rapid.IntRange(1, 4).Draw(t, "boxes")
+		in, numbers := tensor.New(tensor.Float32, n, 4), make([]int32, n)
+		v, _ := tensor.Of[float32](in)
+		for i := range v {
+			v[i] = side.Draw(t, "box")
+		}
+		for i := range numbers {
+			numbers[i] = int32(i + 1)
+		}
+		criteria := rapid.Float64Range(0, 1).Draw(t, "criteria")
+		r, err := optest.Run(optest.Case{Op: "box_encoder", Inputs: optest.Inputs(in, labels(numbers...)),
+			Args: op.Args{"anchors": anchors, "criteria": criteria}})
+		if err != nil || r.Errors[0] != nil {
+			t.Fatal(err, r.Errors)
+		}
+		got, _ := tensor.Of[int32](r.Outputs[1][0])
+		if want := matches(v, anchors, float32(criteria)); !slices.Equal(got, want) {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	})
+}
+
+// matches returns the labels of anchors by the definition of box_encoder.
+func matches(boxes []float32, anchors []float64, criteria float32) []int32 {
+	n := len(anchors) / 4
+	best, label := make([]float32, n), make([]int32, n)
+	for i := 0; i < len(boxes); i += 4 {
+		row, top := make([]float32, n), 0
+		for a := range row {
+			x, y := boxes[i:i+4], [4]float32{}
+			for d := range y {
+				y[d] = float32(anchors[4*a+d])
+			}
+			if y[0] < x[2] && x[0] < y[2] && y[1] < x[3] && x[1] < y[3] {
+				w, h := min(x[2], y[2])-max(x[0], y[0]), min(x[3], y[3])-max(x[1], y[1])
+				row[a] = w * h / ((x[2]-x[0])*(x[3]-x[1]) + (y[2]-y[0])*(y[3]-y[1]) - w*h)
+			}
+			if row[a] >= row[top] {
+				top = a
+			}
+		}
+		row[top] = 2
+		for a, v := range row {
+			if i == 0 || v >= best[a] {
+				best[a], label[a] = v, int32(i/4+1)
+			}
+		}
+	}
+	for a := range label {
+		if !(best[a] > criteria) {
+			label[a] = 0
+		}
+	}
+	return label
 }

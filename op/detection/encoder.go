@@ -35,14 +35,19 @@ func init() {
 	})
 }
 
-// encoder keeps anchors by coordinate: their edges, and their areas.
+// encoder keeps anchors by coordinate: their edges, and their areas. blocks are the boxes around
+// blockSize anchors each. Default boxes lie row by row, so that most blocks are small.
 type encoder struct {
 	config                         *op.Config
 	left, top, right, bottom, area []float32
 	criteria, scale                float32
 	offset                         bool
 	means, stds                    [4]float32
+	blocks                         [][4]float32
+	unmatched                      []float32 // what is returned for anchors without a box
 }
+
+const blockSize = 32
 
 func newEncoder(c *op.Config) (op.Kernel, error) {
 	k := &encoder{config: c, criteria: float32(op.Get[float64](c, "criteria")),
@@ -71,7 +76,26 @@ func newEncoder(c *op.Config) (op.Kernel, error) {
 	if slices.Contains(k.stds[:], 0) {
 		return nil, c.Invalid("stds", "numbers other than 0", fmt.Sprint(k.stds), "")
 	}
+	k.prepare()
 	return k, nil
+}
+
+// prepare sets blocks and unmatched.
+func (k *encoder) prepare() {
+	k.unmatched = make([]float32, 4*len(k.left))
+	for a, l := range k.left {
+		t, r, b := k.top[a], k.right[a], k.bottom[a]
+		if a%blockSize == 0 {
+			inf := float32(math.Inf(1))
+			k.blocks = append(k.blocks, [4]float32{inf, inf, -inf, -inf})
+		}
+		if x := &k.blocks[len(k.blocks)-1]; l == l && t == t && r == r && b == b {
+			*x = [4]float32{min(x[0], l), min(x[1], t), max(x[2], r), max(x[3], b)}
+		}
+		if !k.offset {
+			centre(k.unmatched[4*a:], l, t, r, b)
+		}
+	}
 }
 
 func (k *encoder) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -87,16 +111,17 @@ func (k *encoder) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 }
 
 // match is a worker's state: of each anchor the overlap with the present box, the largest overlap
-// with any box, and this box.
+// with any box, and this box. touched are the blocks that the present box overlaps.
 type match struct {
 	overlap, best []float32
 	box           []int32
+	touched       []int
 }
 
 func (k *encoder) Run(b *op.Block) error {
 	m := op.PerWorker[match](b)
-	if len(m.box) != len(k.left) {
-		*m = match{make([]float32, len(k.left)), make([]float32, len(k.left)), make([]int32, len(k.left))}
+	if n := len(k.left); len(m.box) != n {
+		*m = match{overlap: make([]float32, n), best: make([]float32, n), box: make([]int32, n)}
 	}
 	return b.Each(func(s int) error { return k.sample(b, s, m) })
 }
@@ -122,35 +147,84 @@ func (k *encoder) sample(b *op.Block, s int, m *match) error {
 	if err != nil {
 		return err
 	}
+	clear(m.best)
 	for i := 0; i < len(boxes); i += 4 {
-		k.overlaps(boxes[i:i+4], m.overlap)
-		m.add(int32(i / 4))
+		k.match(boxes[i:i+4], int32(i/4), m)
 	}
-	for a := range k.left {
-		row := encoded[4*a : 4*a+4]
-		if len(boxes) > 0 && m.best[a] > k.criteria {
-			i := 4 * int(m.box[a])
-			centre(row, boxes[i], boxes[i+1], boxes[i+2], boxes[i+3])
+	copy(encoded, k.unmatched)
+	clear(classes)
+	for a, best := range m.best {
+		if best > k.criteria {
+			i, row := 4*int(m.box[a]), encoded[4*a:4*a+4]
 			classes[a] = labels[m.box[a]]
-			if k.offset {
+			if centre(row, boxes[i], boxes[i+1], boxes[i+2], boxes[i+3]); k.offset {
 				k.difference(row, a)
 			}
-			continue
-		}
-		classes[a] = 0
-		if clear(row); !k.offset {
-			centre(row, k.left[a], k.top[a], k.right[a], k.bottom[a])
 		}
 	}
 	return nil
 }
 
-// overlaps sets dst to the intersection over union of a box with each anchor.
-func (k *encoder) overlaps(box []float32, dst []float32) {
+// match finds the anchors of a box. The anchor that overlaps it most takes it in any case: its
+// overlap counts as 2. Among equals the last one wins, both of anchors and of boxes. An overlap of 0
+// is never above criteria, so that anchors without overlap need no look.
+func (k *encoder) match(box []float32, number int32, m *match) {
+	m.touched = m.touched[:0]
+	top, most := -1, float32(0)
+	l, t, r, b := box[0], box[1], box[2], box[3]
+	for i := range k.blocks {
+		if x := &k.blocks[i]; !(x[0] < r && l < x[2] && x[1] < b && t < x[3]) {
+			continue
+		}
+		m.touched = append(m.touched, i)
+		first := i * blockSize
+		last := min(first+blockSize, len(k.left))
+		k.overlaps(box, first, m.overlap[first:last])
+		for a, v := range m.overlap[first:last] {
+			if v >= most {
+				top, most = first+a, v
+			}
+		}
+	}
+	if !(most > 0) || len(m.touched) > 0 && m.touched[0] == 0 && m.overlap[0] != m.overlap[0] {
+		top = k.search(box, m)
+	}
+	m.overlap[top] = 2
+	if block := top / blockSize; !slices.Contains(m.touched, block) {
+		m.touched = append(m.touched, block)
+		for a := block * blockSize; a < min((block+1)*blockSize, len(k.left)); a++ {
+			if a != top {
+				m.overlap[a] = 0
+			}
+		}
+	}
+	for _, i := range m.touched {
+		for a := i * blockSize; a < min((i+1)*blockSize, len(k.left)); a++ {
+			if v := m.overlap[a]; v >= m.best[a] || number == 0 {
+				m.best[a], m.box[a] = v, number
+			}
+		}
+	}
+}
+
+// search returns the anchor with the largest overlap, for a box whose overlaps are not above 0.
+func (k *encoder) search(box []float32, m *match) int {
+	k.overlaps(box, 0, m.overlap)
+	top, most := 0, m.overlap[0]
+	for a, v := range m.overlap {
+		if v >= most {
+			top, most = a, v
+		}
+	}
+	return top
+}
+
+// overlaps sets dst to the intersection over union of a box with the anchors from first on.
+func (k *encoder) overlaps(box []float32, first int, dst []float32) {
 	l, t, r, b := box[0], box[1], box[2], box[3]
 	area := (r - l) * (b - t)
-	left, top, right, bottom := k.left[:len(dst)], k.top[:len(dst)], k.right[:len(dst)], k.bottom[:len(dst)]
-	anchor := k.area[:len(dst)]
+	left, top, right := k.left[first:][:len(dst)], k.top[first:][:len(dst)], k.right[first:][:len(dst)]
+	bottom, anchor := k.bottom[first:][:len(dst)], k.area[first:][:len(dst)]
 	for a := range dst {
 		// Written so that a comparison with NaN leaves no overlap, as in DALI.
 		if !(left[a] < r && l < right[a] && top[a] < b && t < bottom[a]) {
@@ -160,28 +234,6 @@ func (k *encoder) overlaps(box []float32, dst []float32) {
 		w, h := min(right[a], r)-max(left[a], l), min(bottom[a], b)-max(top[a], t)
 		common := float32(w * h)
 		dst[a] = common / (area + anchor[a] - common)
-	}
-}
-
-// add counts the overlaps of a box. The anchor that overlaps it most takes it in any case: its
-// overlap counts as 2. Among equals the last one wins, both of anchors and of boxes.
-func (m *match) add(box int32) {
-	top, most := 0, m.overlap[0]
-	for a, v := range m.overlap {
-		if v >= most {
-			top, most = a, v
-		}
-	}
-	m.overlap[top] = 2
-	if box == 0 {
-		copy(m.best, m.overlap)
-		clear(m.box)
-		return
-	}
-	for a, v := range m.overlap {
-		if v >= m.best[a] {
-			m.best[a], m.box[a] = v, box
-		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package segmentation
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/bivouac-ml/bivouac/op"
@@ -29,7 +30,7 @@ type pixels struct {
 // pixelsOf returns the functions for a dtype of pixelTypes.
 func pixelsOf(d tensor.DType) pixels {
 	return element.Pick(d,
-		pixels{count[uint8], find[uint8]},
+		pixels{countBytes, find[uint8]},
 		pixels{count[int8], find[int8]},
 		pixels{count[uint16], find[uint16]},
 		pixels{count[int16], find[int16]},
@@ -59,6 +60,51 @@ func count[T number](data []byte, f foreground) (n int) {
 	return n
 }
 
+const (
+	lows  = 0x7f7f7f7f7f7f7f7f
+	highs = 0x8080808080808080
+	ones  = 0x0101010101010101
+)
+
+// countBytes works like count[uint8], for eight pixels at a time. A pixel counts if the high bit of
+// its byte is set in the end.
+func countBytes(data []byte, f foreground) (n int) {
+	flip, add, keep := uint64(0), uint64(0), uint64(0)
+	if f.byValue {
+		flip, add = ones*uint64(uint8(f.value)), lows // an equal pixel becomes 0, which lows do not carry
+	} else {
+		least := 256 // of the foreground
+		for least > 0 && float32(least-1) > f.threshold {
+			least--
+		}
+		switch {
+		case least == 0:
+			return len(data)
+		case least > 255:
+			return 0
+		case least > 128:
+			add, keep = ones*uint64(256-least), highs // its own high bit and a carry
+		default:
+			add = ones * uint64(128-least) // its own high bit or a carry
+		}
+	}
+	const words = 31 // whose counts fit in a byte
+	from := 0
+	for ; from+8*words <= len(data); from += 8 * words {
+		part, sum := data[from:from+8*words], uint64(0)
+		for i := 0; i+8 <= len(part); i += 8 {
+			x := binary.LittleEndian.Uint64(part[i:]) ^ flip
+			y := x&lows + add
+			sum += (y&x | (y|x)&^keep) & highs >> 7
+		}
+		n += int(sum * ones >> 56)
+	}
+	if f.byValue {
+		n = from - n // pixels that are not equal were counted
+	}
+	return n + count[uint8](data[from:], f)
+}
+
 func find[T number](data []byte, f foreground, n int) int {
 	value := T(f.value)
 	for i, v := range element.View[T](data) {
@@ -68,6 +114,32 @@ func find[T number](data []byte, f foreground, n int) int {
 			}
 			n--
 		}
+	}
+	return -1
+}
+
+// chunk is the number of bytes whose candidates are counted at once.
+const chunk = 1 << 12
+
+// draw returns the index of a candidate, or -1 if no pixel is one. pick draws a number below n.
+func (d *drawer) draw(mask tensor.Tensor, f foreground, pick func(n int) int) int {
+	px, size := pixelsOf(mask.DType), mask.DType.Size()
+	d.counts = d.counts[:0]
+	total := 0
+	for from := 0; from < len(mask.Data); from += chunk {
+		n := px.count(mask.Data[from:min(from+chunk, len(mask.Data))], f)
+		d.counts = append(d.counts, int32(n))
+		total += n
+	}
+	if total == 0 {
+		return -1
+	}
+	n := pick(total)
+	for i, count := range d.counts {
+		if n < int(count) {
+			return i*chunk/size + px.find(mask.Data[i*chunk:], f, n)
+		}
+		n -= int(count)
 	}
 	return -1
 }

@@ -56,6 +56,7 @@ func (k *maskPixel) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 type drawer struct {
 	philox rng.Philox
 	source libstdcxx.Source // of the words of philox
+	counts []int32          // of the candidates in each chunk
 }
 
 func (d *drawer) begin(b *op.Block, s int) {
@@ -89,12 +90,11 @@ func (k *maskPixel) sample(b *op.Block, s int, d *drawer) error {
 		if err != nil {
 			return err
 		}
-		px, count := pixelsOf(mask.DType), 0
+		at := -1
 		if ok {
-			count = px.count(mask.Data, f)
+			at = d.draw(mask, f, func(n int) int { return int(libstdcxx.UniformInt(d.source, 0, int64(n-1))) })
 		}
-		if count > 0 {
-			at := px.find(mask.Data, f, int(libstdcxx.UniformInt(d.source, 0, int64(count-1))))
+		if at >= 0 {
 			for axis := len(out) - 1; axis >= 0; axis-- {
 				out[axis] = int64(at % mask.Shape[axis])
 				at /= mask.Shape[axis]

@@ -192,3 +192,20 @@ func TestOnePixel(t *testing.T) {
 		t.Errorf("the box is %v", v)
 	}
 }
+
+// Eight pixels at a time are counted as one by one, for each value and each threshold.
+func TestCountBytes(t *testing.T) {
+	data := make([]byte, 1003)
+	for i := range data {
+		data[i] = byte(i * i)
+	}
+	for v := -3; v < 260; v++ {
+		f := foreground{byValue: true, value: int32(v)}
+		g := foreground{threshold: float32(v) + float32(v&1)/2}
+		for _, f := range []foreground{f, g} {
+			if got, want := countBytes(data, f), count[uint8](data, f); got != want {
+				t.Errorf("%v: %d, want %d", f, got, want)
+			}
+		}
+	}
+}

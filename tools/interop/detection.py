@@ -175,6 +175,12 @@ def encoders():
         rec("box_encoder", [col(ODD), col(np.arange(1, 5, dtype=np.int32))], {"anchors": anchors(6), "offset": offset})
         rec("box_encoder", [col(ODD[[0, 3]]), col(np.arange(1, 3, dtype=np.int32))], {"anchors": anchors(6), "offset": offset})
         rec("box_encoder", [col(BAD), col(np.arange(1, 4, dtype=np.int32))], {"anchors": anchors(6), "offset": offset})
+    grid = [v for y in range(0, 10) for x in range(0, 10) for v in (x / 10, y / 10, x / 10 + 0.15, y / 10 + 0.1)]
+    for criteria in (0.0, 0.2, 0.5):
+        for offset in (False, True):
+            n = R.randint(2, 9)
+            rec("box_encoder", [col(boxes(n) * np.float32(R.choice([1.0, 0.4]))), col(np.arange(1, n + 1, dtype=np.int32))],
+                {"anchors": grid, "criteria": criteria, "offset": offset})
     same = boxes(1)
     rec("box_encoder", [col(np.repeat(same, 3, 0)), col(np.arange(1, 4, dtype=np.int32))], {"anchors": [float(v) for v in np.repeat(same, 3, 0).ravel()]})
     rec("box_encoder", [col(boxes(2)), col(np.array([[4], [5]], np.int32))], {"anchors": anchors(5)})
