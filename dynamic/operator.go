@@ -17,11 +17,13 @@ import (
 	_ "github.com/bivouac-ml/bivouac/op/conditional"
 	_ "github.com/bivouac-ml/bivouac/op/debug"
 	_ "github.com/bivouac-ml/bivouac/op/decoders"
+	_ "github.com/bivouac-ml/bivouac/op/detection"
 	_ "github.com/bivouac-ml/bivouac/op/generic"
 	_ "github.com/bivouac-ml/bivouac/op/geometry"
 	_ "github.com/bivouac-ml/bivouac/op/image"
 	_ "github.com/bivouac-ml/bivouac/op/random"
 	_ "github.com/bivouac-ml/bivouac/op/reduce"
+	_ "github.com/bivouac-ml/bivouac/op/segmentation"
 )
 
 // operator is what an EvalContext knows about an operator that was called.

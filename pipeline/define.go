@@ -10,11 +10,13 @@ import (
 	_ "github.com/bivouac-ml/bivouac/op/conditional"
 	_ "github.com/bivouac-ml/bivouac/op/debug"
 	_ "github.com/bivouac-ml/bivouac/op/decoders"
+	_ "github.com/bivouac-ml/bivouac/op/detection"
 	_ "github.com/bivouac-ml/bivouac/op/generic"
 	_ "github.com/bivouac-ml/bivouac/op/geometry"
 	_ "github.com/bivouac-ml/bivouac/op/image"
 	_ "github.com/bivouac-ml/bivouac/op/random"
 	_ "github.com/bivouac-ml/bivouac/op/reduce"
+	_ "github.com/bivouac-ml/bivouac/op/segmentation"
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
 	_ "github.com/bivouac-ml/bivouac/reader/frames" // readers.sequence

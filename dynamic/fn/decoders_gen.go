@@ -74,3 +74,27 @@ type DecodersImageSliceArgs = opargs.DecodersImageSlice
 func DecodersImageSlice[T dynamic.Kind](ctx context.Context, encoded T, args DecodersImageSliceArgs, inputs ...dynamic.Value) (images T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "decoders.image_slice", Args: args, Inputs: append([]dynamic.Value{encoded}, inputs...)})
 }
+
+// DecodersInflateArgs are the arguments of decoders.inflate.
+type DecodersInflateArgs = opargs.DecodersInflate
+
+// DecodersInflate is decoders.inflate. Decompresses data of a known shape. A sample is one compressed chunk,
+// or several chunks one behind the other. Several chunks make a tensor with one more axis, the first.
+//
+// Input compressed: compressed bytes.
+// Output inflated: the data.
+func DecodersInflate[T dynamic.Kind](ctx context.Context, compressed T, args DecodersInflateArgs) (inflated T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "decoders.inflate", Args: args, Inputs: []dynamic.Value{compressed}})
+}
+
+// DecodersNumpyArgs are the arguments of decoders.numpy.
+type DecodersNumpyArgs = opargs.DecodersNumpy
+
+// DecodersNumpy is decoders.numpy. Decodes arrays of npy files, in C order or Fortran order, and converts
+// them to one type.
+//
+// Input encoded: the bytes of an npy file.
+// Output arrays: the arrays.
+func DecodersNumpy[T dynamic.Kind](ctx context.Context, encoded T, args DecodersNumpyArgs) (arrays T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "decoders.numpy", Args: args, Inputs: []dynamic.Value{encoded}})
+}

@@ -20,6 +20,16 @@ func ExperimentalAudioResample[T dynamic.Kind](ctx context.Context, signal T, ar
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.audio_resample", Args: args, Inputs: []dynamic.Value{signal}})
 }
 
+// ExperimentalInflateArgs are the arguments of experimental.inflate.
+type ExperimentalInflateArgs = opargs.ExperimentalInflate
+
+// ExperimentalInflate is experimental.inflate, an older name of decoders.inflate; see [DecodersInflate].
+//
+// Deprecated: use decoders.inflate
+func ExperimentalInflate[T dynamic.Kind](ctx context.Context, compressed T, args ExperimentalInflateArgs) (inflated T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.inflate", Args: args, Inputs: []dynamic.Value{compressed}})
+}
+
 // ExperimentalPeekImageShapeArgs are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShapeArgs = opargs.ExperimentalPeekImageShape
 

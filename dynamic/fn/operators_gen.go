@@ -54,6 +54,61 @@ func BatchPermutationBatch(ctx context.Context, rng *random.RNG, n int, args Bat
 	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "batch_permutation", Args: args, Draw: random.Or(ctx, rng), Batch: n})
 }
 
+// BbFlipArgs are the arguments of bb_flip.
+type BbFlipArgs = opargs.BbFlip
+
+// BbFlip is bb_flip. Mirrors boxes like the operator flip mirrors images. Coordinates are from 0 to 1.
+//
+// Input boxes: boxes of any number, 4 numbers each.
+// Output output: the mirrored boxes.
+func BbFlip[T dynamic.Kind](ctx context.Context, boxes T, args BbFlipArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "bb_flip", Args: args, Inputs: []dynamic.Value{boxes}})
+}
+
+// BboxPasteArgs are the arguments of bbox_paste.
+type BboxPasteArgs = opargs.BboxPaste
+
+// BboxPaste is bbox_paste. Moves boxes with an image that the operator paste puts on a larger canvas.
+// Coordinates are from 0 to 1.
+//
+// Input boxes: boxes of any number, 4 numbers each.
+// Output output: the boxes on the canvas.
+func BboxPaste[T dynamic.Kind](ctx context.Context, boxes T, args BboxPasteArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "bbox_paste", Args: args, Inputs: []dynamic.Value{boxes}})
+}
+
+// BboxRotateArgs are the arguments of bbox_rotate.
+type BboxRotateArgs = opargs.BboxRotate
+
+// BboxRotate is bbox_rotate. Turns boxes like the operator rotate turns an image. A turned box is the upright
+// box around its corners. It is cut at the edges of the canvas, and dropped with its label if too little of
+// it is left.
+//
+// Input boxes: one box per row.
+// Input labels: one int32 label per box, as a list or as rows of one; may be left out.
+// Output turned: the boxes that remain.
+// Output keptLabels: their labels, if there are labels.
+func BboxRotate[T dynamic.Kind](ctx context.Context, boxes T, args BboxRotateArgs, inputs ...dynamic.Value) []T {
+	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "bbox_rotate", Args: args, Inputs: append([]dynamic.Value{boxes}, inputs...)}, 0)
+}
+
+// BoxEncoderArgs are the arguments of box_encoder.
+type BoxEncoderArgs = opargs.BoxEncoder
+
+// BoxEncoder is box_encoder. Matches boxes with the default boxes (anchors) of a detector such as SSD. Each
+// anchor takes the box that overlaps it most, if the overlap is above criteria. Each box is also taken by the
+// anchor that overlaps it most.
+//
+// Input boxes: one box per row: left, top, right, bottom.
+// Input labels: one int32 label per box.
+// Output encoded: for each anchor centre and size of its box, or of the anchor if it has none; with offset
+// how they differ from the anchor, or zeros.
+// Output encodedLabels: for each anchor the label of its box, or 0.
+func BoxEncoder[T dynamic.Kind](ctx context.Context, boxes T, labels dynamic.Value, args BoxEncoderArgs) (encoded, encodedLabels T) {
+	out := dynamic.InvokeN[T](ctx, dynamic.Call{Op: "box_encoder", Args: args, Inputs: []dynamic.Value{boxes, labels}}, 2)
+	return out[0], out[1]
+}
+
 // BrightnessArgs are the arguments of brightness.
 type BrightnessArgs = opargs.Brightness
 
@@ -577,6 +632,18 @@ func PeekImageShape[T dynamic.Kind](ctx context.Context, encoded T, args PeekIma
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "peek_image_shape", Args: args, Inputs: []dynamic.Value{encoded}})
 }
 
+// PerFrameArgs are the arguments of per_frame.
+type PerFrameArgs = opargs.PerFrame
+
+// PerFrame is per_frame. Marks data as sequences: the first axis becomes the axis of frames, F. The data does
+// not change.
+//
+// Input input: data of any kind with at least one axis.
+// Output output: the same data, whose layout begins with F.
+func PerFrame[T dynamic.Kind](ctx context.Context, input T, args PerFrameArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "per_frame", Args: args, Inputs: []dynamic.Value{input}})
+}
+
 // PermuteBatchArgs are the arguments of permute_batch.
 type PermuteBatchArgs = opargs.PermuteBatch
 
@@ -842,6 +909,27 @@ type SqueezeArgs = opargs.Squeeze
 // Output output: the data without these axes.
 func Squeeze[T dynamic.Kind](ctx context.Context, data T, args SqueezeArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "squeeze", Args: args, Inputs: []dynamic.Value{data}})
+}
+
+// SsdRandomCropArgs are the arguments of ssd_random_crop.
+type SsdRandomCropArgs = opargs.SsdRandomCrop
+
+// SsdRandomCrop is ssd_random_crop. Cuts a random window out of an image. All boxes overlap the window by at
+// least a threshold, which is drawn too; sometimes the image stays whole. Boxes whose centre is outside the
+// window are dropped with their labels.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input images: pictures of uint8.
+// Input boxes: one box per row: left, top, right, bottom, from 0 to 1.
+// Input labels: one int32 label per box.
+// Output window: the windows.
+// Output kept: the remaining boxes, in coordinates of the window.
+// Output keptLabels: their labels.
+//
+// Deprecated: use random_bbox_crop
+func SsdRandomCrop[T dynamic.Kind](ctx context.Context, rng *random.RNG, images T, boxes dynamic.Value, labels dynamic.Value, args SsdRandomCropArgs) (window, kept, keptLabels T) {
+	out := dynamic.InvokeN[T](ctx, dynamic.Call{Op: "ssd_random_crop", Args: args, Inputs: []dynamic.Value{images, boxes, labels}, Draw: random.Or(ctx, rng)}, 3)
+	return out[0], out[1], out[2]
 }
 
 // StackArgs are the arguments of stack.

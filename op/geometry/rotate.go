@@ -7,6 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/libm"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/canvas"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -101,28 +102,22 @@ func (v volume) extents() [3]int { return [3]int{v.w, v.h, v.d} }
 // canvas returns the size of the rotated image. Each extent is even or odd like the input extent
 // that contributes most to it.
 func (m *affineMap) canvas(in volume, sin, cos float64) volume {
+	if m.n == 2 {
+		h, w := canvas.Rotated(in.h, in.w, sin, cos)
+		return volume{1, h, w}
+	}
 	from := in.extents()
 	out := [3]int{1, 1, 1}
 	for i := range m.n {
-		var extent float64
+		var sum float32
 		dominant := i
-		if m.n == 2 {
-			along, across := math.Abs(cos), math.Abs(sin)
-			extent = float64(along*float64(from[i])) + float64(across*float64(from[1-i])) - 0.01
-			if across > along {
-				dominant = 1 - i
+		for j := range m.n {
+			sum += float32(abs(m.matrix[j][i]) * float32(from[j]))
+			if abs(m.matrix[j][i]) > abs(m.matrix[dominant][i]) {
+				dominant = j
 			}
-		} else {
-			var sum float32
-			for j := range m.n {
-				sum += float32(abs(m.matrix[j][i]) * float32(from[j]))
-				if abs(m.matrix[j][i]) > abs(m.matrix[dominant][i]) {
-					dominant = j
-				}
-			}
-			extent = float64(sum - 0.01)
 		}
-		out[i] = max(int(math.Ceil(extent)), 0)
+		out[i] = max(int(math.Ceil(float64(sum-0.01))), 0)
 		if out[i]%2 != from[dominant]%2 {
 			out[i]++
 		}

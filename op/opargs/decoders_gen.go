@@ -340,3 +340,40 @@ type DecodersImageSlice struct {
 	// Extent of the window on each axis, relative to the extents of the data.
 	RelShape op.Arg[[]float64] `op:"rel_shape"`
 }
+
+// DecodersInflate are the arguments of decoders.inflate.
+type DecodersInflate struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// How the data is compressed: LZ4, as blocks without a frame. Default: "LZ4".
+	Algorithm op.Arg[string] `op:"algorithm"`
+
+	// Accepted, but has no effect: sizes are always checked. Default: false.
+	CheckOutputSize bool `op:"check_output_size"`
+
+	// Where each chunk begins. By default each chunk begins where the chunk before it ends.
+	ChunkOffsets op.Arg[[]int] `op:"chunk_offsets"`
+
+	// Bytes of each chunk. By default each chunk ends where the next chunk begins.
+	ChunkSizes op.Arg[[]int] `op:"chunk_sizes"`
+
+	// Type of the data. Default: uint8.
+	DType tensor.DType `op:"dtype"`
+
+	// Layout of a chunk after decompression. Default: "".
+	Layout string `op:"layout"`
+
+	// The letter of the axis of chunks. It has no effect without a layout or without chunks. Default: "F".
+	SequenceAxisName op.Arg[string] `op:"sequence_axis_name"`
+
+	// Shape of a chunk after decompression. Required.
+	Shape op.Arg[[]int] `op:"shape"`
+}
+
+// DecodersNumpy are the arguments of decoders.numpy.
+type DecodersNumpy struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the output. It must be given, because the type must be known before the data.
+	DType tensor.DType `op:"dtype"`
+}

@@ -5,5 +5,8 @@ package opargs
 // ExperimentalAudioResample are the arguments of experimental.audio_resample.
 type ExperimentalAudioResample = AudioResample
 
+// ExperimentalInflate are the arguments of experimental.inflate.
+type ExperimentalInflate = DecodersInflate
+
 // ExperimentalPeekImageShape are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShape = PeekImageShape

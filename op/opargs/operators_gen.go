@@ -49,6 +49,95 @@ type BatchPermutation struct {
 	Seed op.Arg[int] `op:"seed"`
 }
 
+// BbFlip are the arguments of bb_flip.
+type BbFlip struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Whether left and right change places: 0 means no. Default: 1.
+	Horizontal op.Arg[int] `op:"horizontal"`
+
+	// Whether top and bottom change places: 0 means no. Default: 0.
+	Vertical op.Arg[int] `op:"vertical"`
+
+	// Whether boxes are left, top, right and bottom. By default they are left, top, width and height. Default:
+	// false.
+	Ltrb bool `op:"ltrb"`
+}
+
+// BboxPaste are the arguments of bbox_paste.
+type BboxPaste struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Whether boxes are left, top, right and bottom. By default they are left, top, width and height. Default:
+	// false.
+	Ltrb bool `op:"ltrb"`
+
+	// Horizontal place of the image: 0 at the left edge of the canvas, 1 at the right edge. Default: 0.5.
+	PasteX op.Arg[float64] `op:"paste_x"`
+
+	// Vertical place of the image: 0 at the top edge of the canvas, 1 at the bottom edge. Default: 0.5.
+	PasteY op.Arg[float64] `op:"paste_y"`
+
+	// Height and width of the canvas relative to the image: 1 or more. Required.
+	Ratio op.Arg[float64] `op:"ratio"`
+}
+
+// BboxRotate are the arguments of bbox_rotate.
+type BboxRotate struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The angle in degrees, counterclockwise. Required.
+	Angle op.Arg[float64] `op:"angle"`
+
+	// Size of the image before the turn. Required.
+	InputShape op.Arg[[]int] `op:"input_shape"`
+
+	// What the numbers of input_shape are, as letters with an H and a W. Default: "HW".
+	ShapeLayout op.Arg[string] `op:"shape_layout"`
+
+	// What the numbers of a box are: xyXY for corners, or xyWH for a corner and a size. Default: "xyXY".
+	BboxLayout op.Arg[string] `op:"bbox_layout"`
+
+	// Whether coordinates are from 0 to 1. Otherwise they are in pixels. Default: true.
+	BboxNormalized op.Arg[bool] `op:"bbox_normalized"`
+
+	// Whether the canvas is as large as the image. Not together with size. Default: false.
+	KeepSize bool `op:"keep_size"`
+
+	// Height and width of the canvas. By default the canvas holds the whole turned image.
+	Size op.Arg[[]float64] `op:"size"`
+
+	// The size of a turned box: "expand" encloses the turned corners, "fixed" keeps the size of the box, and
+	// "halfway" is between them. Default: "expand".
+	Mode op.Arg[string] `op:"mode"`
+
+	// The least share of a box on the canvas, from 0 to below 1. A box with less is dropped. Default: 0.1.
+	RemoveThreshold op.Arg[float64] `op:"remove_threshold"`
+}
+
+// BoxEncoder are the arguments of box_encoder.
+type BoxEncoder struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Left, top, right and bottom of each anchor. Required.
+	Anchors []float64 `op:"anchors"`
+
+	// The overlap (intersection over union) above which a box belongs to an anchor, from 0 to 1. Default: 0.5.
+	Criteria op.Arg[float64] `op:"criteria"`
+
+	// Whether to return how the boxes differ from their anchors. Default: false.
+	Offset bool `op:"offset"`
+
+	// Factor for boxes and anchors before they are compared. Default: 1.
+	Scale op.Arg[float64] `op:"scale"`
+
+	// Four numbers that are subtracted from the differences. Default: 0 0 0 0.
+	Means []float64 `op:"means"`
+
+	// Four numbers by which the differences are divided after that. Default: 1 1 1 1.
+	Stds []float64 `op:"stds"`
+}
+
 // Brightness are the arguments of brightness.
 type Brightness struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -872,6 +961,14 @@ type PeekImageShape struct {
 	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
 }
 
+// PerFrame are the arguments of per_frame.
+type PerFrame struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Whether another first letter of the layout becomes F. By default it is an error. Default: false.
+	Replace bool `op:"replace"`
+}
+
 // PermuteBatch are the arguments of permute_batch.
 type PermuteBatch struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -1444,6 +1541,17 @@ type Squeeze struct {
 
 	// Axes to remove, by the letters of the layout.
 	AxisNames string `op:"axis_names"`
+}
+
+// SsdRandomCrop are the arguments of ssd_random_crop.
+type SsdRandomCrop struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Number of windows that are drawn for one threshold. Default: 1.
+	NumAttempts op.Arg[int] `op:"num_attempts"`
+
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
 }
 
 // Stack are the arguments of stack.

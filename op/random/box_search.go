@@ -68,7 +68,7 @@ func (q *boxSearch) find(words libstdcxx.Words, boxes []box, axes int, f *frame,
 			if !ok {
 				continue
 			}
-			overlap := q.overlap(&relative, boxes, axes)
+			overlap := q.overlap(&relative, boxes, axes, min(best, threshold))
 			reached := overlap >= threshold || len(boxes) == 0 // without boxes every threshold is reached
 			if overlap <= best && !reached {
 				continue
@@ -218,8 +218,9 @@ func (q *boxSearch) ratiosAllowed(lengths *[3]float32, axes int) bool {
 	return true
 }
 
-// overlap returns the least or the largest overlap of a window with the boxes.
-func (q *boxSearch) overlap(crop *box, boxes []box, axes int) float32 {
+// overlap returns the least or the largest overlap of a window with the boxes. An overlap below
+// enough is not exact: such a window does not count.
+func (q *boxSearch) overlap(crop *box, boxes []box, axes int, enough float32) float32 {
 	var least, most float32
 	for i := range boxes {
 		v := crop.overUnion(&boxes[i], axes)
@@ -230,6 +231,9 @@ func (q *boxSearch) overlap(crop *box, boxes []box, axes int) float32 {
 			least, most = v, v
 		}
 		least, most = min(least, v), max(most, v)
+		if q.allBoxes && least < enough {
+			break
+		}
 	}
 	if q.allBoxes {
 		return least

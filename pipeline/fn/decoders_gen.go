@@ -74,3 +74,29 @@ func DecodersImageSlice(p *pipeline.Builder, encoded pipeline.Node, args Decoder
 	out := p.Op("decoders.image_slice", args, append([]pipeline.Node{encoded}, inputs...)...)
 	return out[0]
 }
+
+// DecodersInflateArgs are the arguments of decoders.inflate.
+type DecodersInflateArgs = opargs.DecodersInflate
+
+// DecodersInflate is decoders.inflate. Decompresses data of a known shape. A sample is one compressed chunk,
+// or several chunks one behind the other. Several chunks make a tensor with one more axis, the first.
+//
+// Input compressed: compressed bytes.
+// Output inflated: the data.
+func DecodersInflate(p *pipeline.Builder, compressed pipeline.Node, args DecodersInflateArgs) (inflated pipeline.Node) {
+	out := p.Op("decoders.inflate", args, compressed)
+	return out[0]
+}
+
+// DecodersNumpyArgs are the arguments of decoders.numpy.
+type DecodersNumpyArgs = opargs.DecodersNumpy
+
+// DecodersNumpy is decoders.numpy. Decodes arrays of npy files, in C order or Fortran order, and converts
+// them to one type.
+//
+// Input encoded: the bytes of an npy file.
+// Output arrays: the arrays.
+func DecodersNumpy(p *pipeline.Builder, encoded pipeline.Node, args DecodersNumpyArgs) (arrays pipeline.Node) {
+	out := p.Op("decoders.numpy", args, encoded)
+	return out[0]
+}

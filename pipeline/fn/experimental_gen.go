@@ -19,6 +19,17 @@ func ExperimentalAudioResample(p *pipeline.Builder, signal pipeline.Node, args E
 	return out[0]
 }
 
+// ExperimentalInflateArgs are the arguments of experimental.inflate.
+type ExperimentalInflateArgs = opargs.ExperimentalInflate
+
+// ExperimentalInflate is experimental.inflate, an older name of decoders.inflate; see [DecodersInflate].
+//
+// Deprecated: use decoders.inflate
+func ExperimentalInflate(p *pipeline.Builder, compressed pipeline.Node, args ExperimentalInflateArgs) (inflated pipeline.Node) {
+	out := p.Op("experimental.inflate", args, compressed)
+	return out[0]
+}
+
 // ExperimentalPeekImageShapeArgs are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShapeArgs = opargs.ExperimentalPeekImageShape
 

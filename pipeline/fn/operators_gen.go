@@ -44,6 +44,63 @@ func BatchPermutation(p *pipeline.Builder, args BatchPermutationArgs) (indices p
 	return out[0]
 }
 
+// BbFlipArgs are the arguments of bb_flip.
+type BbFlipArgs = opargs.BbFlip
+
+// BbFlip is bb_flip. Mirrors boxes like the operator flip mirrors images. Coordinates are from 0 to 1.
+//
+// Input boxes: boxes of any number, 4 numbers each.
+// Output output: the mirrored boxes.
+func BbFlip(p *pipeline.Builder, boxes pipeline.Node, args BbFlipArgs) (output pipeline.Node) {
+	out := p.Op("bb_flip", args, boxes)
+	return out[0]
+}
+
+// BboxPasteArgs are the arguments of bbox_paste.
+type BboxPasteArgs = opargs.BboxPaste
+
+// BboxPaste is bbox_paste. Moves boxes with an image that the operator paste puts on a larger canvas.
+// Coordinates are from 0 to 1.
+//
+// Input boxes: boxes of any number, 4 numbers each.
+// Output output: the boxes on the canvas.
+func BboxPaste(p *pipeline.Builder, boxes pipeline.Node, args BboxPasteArgs) (output pipeline.Node) {
+	out := p.Op("bbox_paste", args, boxes)
+	return out[0]
+}
+
+// BboxRotateArgs are the arguments of bbox_rotate.
+type BboxRotateArgs = opargs.BboxRotate
+
+// BboxRotate is bbox_rotate. Turns boxes like the operator rotate turns an image. A turned box is the upright
+// box around its corners. It is cut at the edges of the canvas, and dropped with its label if too little of
+// it is left.
+//
+// Input boxes: one box per row.
+// Input labels: one int32 label per box, as a list or as rows of one; may be left out.
+// Output turned: the boxes that remain.
+// Output keptLabels: their labels, if there are labels.
+func BboxRotate(p *pipeline.Builder, boxes pipeline.Node, args BboxRotateArgs, inputs ...pipeline.Node) []pipeline.Node {
+	return p.Op("bbox_rotate", args, append([]pipeline.Node{boxes}, inputs...)...)
+}
+
+// BoxEncoderArgs are the arguments of box_encoder.
+type BoxEncoderArgs = opargs.BoxEncoder
+
+// BoxEncoder is box_encoder. Matches boxes with the default boxes (anchors) of a detector such as SSD. Each
+// anchor takes the box that overlaps it most, if the overlap is above criteria. Each box is also taken by the
+// anchor that overlaps it most.
+//
+// Input boxes: one box per row: left, top, right, bottom.
+// Input labels: one int32 label per box.
+// Output encoded: for each anchor centre and size of its box, or of the anchor if it has none; with offset
+// how they differ from the anchor, or zeros.
+// Output encodedLabels: for each anchor the label of its box, or 0.
+func BoxEncoder(p *pipeline.Builder, boxes pipeline.Node, labels pipeline.Node, args BoxEncoderArgs) (encoded, encodedLabels pipeline.Node) {
+	out := p.Op("box_encoder", args, boxes, labels)
+	return out[0], out[1]
+}
+
 // BrightnessArgs are the arguments of brightness.
 type BrightnessArgs = opargs.Brightness
 
@@ -654,6 +711,19 @@ func PeekImageShape(p *pipeline.Builder, encoded pipeline.Node, args PeekImageSh
 	return out[0]
 }
 
+// PerFrameArgs are the arguments of per_frame.
+type PerFrameArgs = opargs.PerFrame
+
+// PerFrame is per_frame. Marks data as sequences: the first axis becomes the axis of frames, F. The data does
+// not change.
+//
+// Input input: data of any kind with at least one axis.
+// Output output: the same data, whose layout begins with F.
+func PerFrame(p *pipeline.Builder, input pipeline.Node, args PerFrameArgs) (output pipeline.Node) {
+	out := p.Op("per_frame", args, input)
+	return out[0]
+}
+
 // PermuteBatchArgs are the arguments of permute_batch.
 type PermuteBatchArgs = opargs.PermuteBatch
 
@@ -935,6 +1005,26 @@ type SqueezeArgs = opargs.Squeeze
 func Squeeze(p *pipeline.Builder, data pipeline.Node, args SqueezeArgs) (output pipeline.Node) {
 	out := p.Op("squeeze", args, data)
 	return out[0]
+}
+
+// SsdRandomCropArgs are the arguments of ssd_random_crop.
+type SsdRandomCropArgs = opargs.SsdRandomCrop
+
+// SsdRandomCrop is ssd_random_crop. Cuts a random window out of an image. All boxes overlap the window by at
+// least a threshold, which is drawn too; sometimes the image stays whole. Boxes whose centre is outside the
+// window are dropped with their labels.
+//
+// Input images: pictures of uint8.
+// Input boxes: one box per row: left, top, right, bottom, from 0 to 1.
+// Input labels: one int32 label per box.
+// Output window: the windows.
+// Output kept: the remaining boxes, in coordinates of the window.
+// Output keptLabels: their labels.
+//
+// Deprecated: use random_bbox_crop
+func SsdRandomCrop(p *pipeline.Builder, images pipeline.Node, boxes pipeline.Node, labels pipeline.Node, args SsdRandomCropArgs) (window, kept, keptLabels pipeline.Node) {
+	out := p.Op("ssd_random_crop", args, images, boxes, labels)
+	return out[0], out[1], out[2]
 }
 
 // StackArgs are the arguments of stack.

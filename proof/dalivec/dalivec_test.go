@@ -32,8 +32,8 @@ func openSet(t *testing.T) *Set {
 	return set
 }
 
-// What is recorded of an output is decoded to the bytes whose hash is recorded, and
-// every input and argument can be made.
+// What is recorded of an output is decoded to the bytes of the recorded hash, if there is a hash,
+// and every input and argument can be made.
 func TestEverythingIsDecoded(t *testing.T) {
 	set := openSet(t)
 	groups, err := set.Groups()
@@ -59,7 +59,7 @@ func TestEverythingIsDecoded(t *testing.T) {
 				o := &c.Outputs[i]
 				a, ok, err := set.Tensor(&o.Value, "ops/"+g+"/"+c.Name)
 				sum := sha256.Sum256(a.Data)
-				if err != nil || ok && hex.EncodeToString(sum[:]) != o.SHA256 {
+				if err != nil || ok && o.SHA256 != "" && hex.EncodeToString(sum[:]) != o.SHA256 {
 					t.Errorf("%s: output %d: %v, or another hash", c.Name, i, err)
 				}
 			}

@@ -30,19 +30,9 @@ const (
 // Find returns the folder of the vectors for code that runs somewhere below the
 // root of the repository. full is false for the excerpt, ok when there is neither.
 func Find() (dir string, full, ok bool) {
-	root, err := os.Getwd()
-	if err != nil {
+	root, ok := moduleRoot()
+	if !ok {
 		return "", false, false
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			break
-		}
-		parent := filepath.Dir(root)
-		if parent == root {
-			return "", false, false
-		}
-		root = parent
 	}
 	for _, d := range []string{beside, within} {
 		dir = filepath.Join(root, filepath.FromSlash(d))
@@ -51,4 +41,28 @@ func Find() (dir string, full, ok bool) {
 		}
 	}
 	return "", false, false
+}
+
+// Committed returns the vectors of the repository itself, which have more groups than others.
+func Committed() (dir string, ok bool) {
+	root, ok := moduleRoot()
+	return filepath.Join(root, filepath.FromSlash(within)), ok
+}
+
+// moduleRoot returns the folder of the module that the working directory is in.
+func moduleRoot() (root string, ok bool) {
+	root, err := os.Getwd()
+	if err != nil {
+		return "", false
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			return root, true
+		}
+		parent := filepath.Dir(root)
+		if parent == root {
+			return "", false
+		}
+		root = parent
+	}
 }

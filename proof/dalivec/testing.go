@@ -17,6 +17,21 @@ func Run(t *testing.T, group string, ops ...string) {
 	if !ok {
 		t.Skip("the vectors are not there")
 	}
+	run(t, dir, full, group, ops)
+}
+
+// RunCommitted works like Run, on the vectors of the repository alone.
+func RunCommitted(t *testing.T, group string, ops ...string) {
+	t.Helper()
+	dir, ok := Committed()
+	if !ok {
+		t.Fatal("the working directory is not in the module")
+	}
+	run(t, dir, true, group, ops)
+}
+
+func run(t *testing.T, dir string, full bool, group string, ops []string) {
+	t.Helper()
 	set, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)

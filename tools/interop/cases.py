@@ -98,6 +98,8 @@ def given(s):
         return np.fromfile(os.path.join(FILES, s["file"]), np.uint8)
     if "text" in s:
         return np.frombuffer(s["text"].encode(), np.uint8)
+    if "npy" in s:
+        return np.load(os.path.join(FILES, s["npy"] + ".npy"))
     return np.array(s["value"], dtype=s["dtype"])
 
 

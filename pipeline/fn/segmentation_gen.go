@@ -1,0 +1,53 @@
+// Code generated from the schemas by go generate ./pipeline/fn; DO NOT EDIT.
+
+package fn
+
+import (
+	"github.com/bivouac-ml/bivouac/op/opargs"
+	"github.com/bivouac-ml/bivouac/pipeline"
+)
+
+// SegmentationRandomMaskPixelArgs are the arguments of segmentation.random_mask_pixel.
+type SegmentationRandomMaskPixelArgs = opargs.SegmentationRandomMaskPixel
+
+// SegmentationRandomMaskPixel is segmentation.random_mask_pixel. Draws a pixel of a mask: any pixel, or one
+// of the foreground. All candidates are equally likely.
+//
+// Input mask: a mask of any number of axes.
+// Output position: the index of the pixel along every axis, int64.
+func SegmentationRandomMaskPixel(p *pipeline.Builder, mask pipeline.Node, args SegmentationRandomMaskPixelArgs) (position pipeline.Node) {
+	out := p.Op("segmentation.random_mask_pixel", args, mask)
+	return out[0]
+}
+
+// SegmentationRandomObjectBboxArgs are the arguments of segmentation.random_object_bbox.
+type SegmentationRandomObjectBboxArgs = opargs.SegmentationRandomObjectBbox
+
+// SegmentationRandomObjectBbox is segmentation.random_object_bbox. Draws an object of a mask and returns the
+// box around it. It draws a class, then one of the connected blobs of this class. A mask without a suitable
+// blob, and a sample that is not drawn as foreground, have the whole mask as their box.
+//
+// Input mask: a label for each pixel, of 1 to 6 axes.
+// Output start: start of the box along every axis, int32; with format "box" its starts and its ends.
+// Output extent: size of the box, or with format "start_end" its end; not with format "box".
+// Output class: with output_class: the label of the object, or of the background.
+func SegmentationRandomObjectBbox(p *pipeline.Builder, mask pipeline.Node, args SegmentationRandomObjectBboxArgs) []pipeline.Node {
+	return p.Op("segmentation.random_object_bbox", args, mask)
+}
+
+// SegmentationSelectMasksArgs are the arguments of segmentation.select_masks.
+type SegmentationSelectMasksArgs = opargs.SegmentationSelectMasks
+
+// SegmentationSelectMasks is segmentation.select_masks. Chooses masks that are polygons by their numbers. The
+// masks come out in the order in which they were chosen. If several polygons have one number, the last one is
+// the mask.
+//
+// Input maskIds: the numbers of the masks, each at most once.
+// Input polygons: for each polygon the number of its mask, its first vertex, and the vertex after its last.
+// Input vertices: a row of coordinates for each vertex.
+// Output chosen: the polygons of the chosen masks.
+// Output chosenVertices: their vertices.
+func SegmentationSelectMasks(p *pipeline.Builder, maskIds pipeline.Node, polygons pipeline.Node, vertices pipeline.Node, args SegmentationSelectMasksArgs) (chosen, chosenVertices pipeline.Node) {
+	out := p.Op("segmentation.select_masks", args, maskIds, polygons, vertices)
+	return out[0], out[1]
+}
