@@ -9,6 +9,16 @@ import (
 	"github.com/bivouac-ml/bivouac/op/opargs"
 )
 
+// ExperimentalEqualizeArgs are the arguments of experimental.equalize.
+type ExperimentalEqualizeArgs = opargs.ExperimentalEqualize
+
+// ExperimentalEqualize is experimental.equalize, an older name of equalize; see [Equalize].
+//
+// Deprecated: use equalize
+func ExperimentalEqualize[T dynamic.Kind](ctx context.Context, images T, args ExperimentalEqualizeArgs) (equalized T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.equalize", Args: args, Inputs: []dynamic.Value{images}})
+}
+
 // ExperimentalPeekImageShapeArgs are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShapeArgs = opargs.ExperimentalPeekImageShape
 

@@ -91,6 +91,31 @@ func Cat[T dynamic.Kind](ctx context.Context, args CatArgs, inputs ...T) (output
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "cat", Args: args, Inputs: dynamic.Values(inputs)})
 }
 
+// ClaheArgs are the arguments of clahe.
+type ClaheArgs = opargs.Clahe
+
+// Clahe is clahe. Equalizes the histograms of the tiles of an image, with limited contrast (CLAHE). A pixel
+// between the centres of tiles gets the mean of their results, weighted by distance. Colour images change
+// their lightness only, unless luma_only is false.
+//
+// Input images: images of one channel, or of the channels red, green and blue: uint8.
+// Output equalized: images of the same shape.
+func Clahe[T dynamic.Kind](ctx context.Context, images T, args ClaheArgs) (equalized T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "clahe", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// ColorSpaceConversionArgs are the arguments of color_space_conversion.
+type ColorSpaceConversionArgs = opargs.ColorSpaceConversion
+
+// ColorSpaceConversion is color_space_conversion. Converts images from one colour space to another: RGB, BGR,
+// GRAY or YCbCr. Y of YCbCr lies in 16 to 235, and Cb and Cr in 16 to 240 (ITU-R BT.601).
+//
+// Input images: images, sequences or volumes: uint8.
+// Output converted: images in the other colour space.
+func ColorSpaceConversion[T dynamic.Kind](ctx context.Context, images T, args ColorSpaceConversionArgs) (converted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "color_space_conversion", Args: args, Inputs: []dynamic.Value{images}})
+}
+
 // ColorTwistArgs are the arguments of color_twist.
 type ColorTwistArgs = opargs.ColorTwist
 
@@ -213,6 +238,18 @@ type ElementExtractArgs = opargs.ElementExtract
 // Output element: an element of the sequence.
 func ElementExtract[T dynamic.Kind](ctx context.Context, input T, args ElementExtractArgs) []T {
 	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "element_extract", Args: args, Inputs: []dynamic.Value{input}}, 0)
+}
+
+// EqualizeArgs are the arguments of equalize.
+type EqualizeArgs = opargs.Equalize
+
+// Equalize is equalize. Spreads the values of each channel of an image over the whole range, so that every
+// part of the range has about as many pixels (histogram equalization). A channel of one value keeps it.
+//
+// Input images: images or sequences: uint8.
+// Output equalized: images of the same shape.
+func Equalize[T dynamic.Kind](ctx context.Context, images T, args EqualizeArgs) (equalized T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "equalize", Args: args, Inputs: []dynamic.Value{images}})
 }
 
 // EraseArgs are the arguments of erase.

@@ -2,5 +2,8 @@
 
 package opargs
 
+// ExperimentalEqualize are the arguments of experimental.equalize.
+type ExperimentalEqualize = Equalize
+
 // ExperimentalPeekImageShape are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShape = PeekImageShape

@@ -87,8 +87,40 @@ type Cat struct {
 	AxisName string `op:"axis_name"`
 }
 
+// Clahe are the arguments of clahe.
+type Clahe struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// It has no effect: histograms have 256 bins, as in DALI on CPUs. Default: 256.
+	Bins op.Arg[int] `op:"bins"`
+
+	// Largest count of a bin, in units of the mean count. What is above is spread over all bins. 0 means no
+	// limit. Required.
+	ClipLimit op.Arg[float64] `op:"clip_limit"`
+
+	// Whether only the lightness of colour images changes; otherwise each channel does. Default: true.
+	LumaOnly op.Arg[bool] `op:"luma_only"`
+
+	// Number of tiles in a row. Required.
+	TilesX op.Arg[int] `op:"tiles_x"`
+
+	// Number of tiles in a column. Required.
+	TilesY op.Arg[int] `op:"tiles_y"`
+}
+
 // CocoReader are the arguments of coco_reader.
 type CocoReader = ReadersCoco
+
+// ColorSpaceConversion are the arguments of color_space_conversion.
+type ColorSpaceConversion struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Colour space of the input. Required.
+	ImageType op.Arg[op.ImageType] `op:"image_type"`
+
+	// Colour space of the output. It differs from that of the input. Required.
+	OutputType op.Arg[op.ImageType] `op:"output_type"`
+}
 
 // ColorTwist are the arguments of color_twist.
 type ColorTwist struct {
@@ -332,6 +364,11 @@ type ElementExtract struct {
 
 	// Index of the element for each output. Required.
 	ElementMap []int `op:"element_map"`
+}
+
+// Equalize are the arguments of equalize.
+type Equalize struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
 }
 
 // Erase are the arguments of erase.

@@ -7,6 +7,17 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
+// ExperimentalEqualizeArgs are the arguments of experimental.equalize.
+type ExperimentalEqualizeArgs = opargs.ExperimentalEqualize
+
+// ExperimentalEqualize is experimental.equalize, an older name of equalize; see [Equalize].
+//
+// Deprecated: use equalize
+func ExperimentalEqualize(p *pipeline.Builder, images pipeline.Node, args ExperimentalEqualizeArgs) (equalized pipeline.Node) {
+	out := p.Op("experimental.equalize", args, images)
+	return out[0]
+}
+
 // ExperimentalPeekImageShapeArgs are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShapeArgs = opargs.ExperimentalPeekImageShape
 

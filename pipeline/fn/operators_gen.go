@@ -105,6 +105,20 @@ func Cat(p *pipeline.Builder, args CatArgs, inputs ...pipeline.Node) (output pip
 	return out[0]
 }
 
+// ClaheArgs are the arguments of clahe.
+type ClaheArgs = opargs.Clahe
+
+// Clahe is clahe. Equalizes the histograms of the tiles of an image, with limited contrast (CLAHE). A pixel
+// between the centres of tiles gets the mean of their results, weighted by distance. Colour images change
+// their lightness only, unless luma_only is false.
+//
+// Input images: images of one channel, or of the channels red, green and blue: uint8.
+// Output equalized: images of the same shape.
+func Clahe(p *pipeline.Builder, images pipeline.Node, args ClaheArgs) (equalized pipeline.Node) {
+	out := p.Op("clahe", args, images)
+	return out[0]
+}
+
 // CocoReaderArgs are the arguments of coco_reader.
 type CocoReaderArgs = opargs.CocoReader
 
@@ -113,6 +127,19 @@ type CocoReaderArgs = opargs.CocoReader
 // Deprecated: use readers.coco
 func CocoReader(p *pipeline.Builder, args CocoReaderArgs) []pipeline.Node {
 	return p.Op("coco_reader", args)
+}
+
+// ColorSpaceConversionArgs are the arguments of color_space_conversion.
+type ColorSpaceConversionArgs = opargs.ColorSpaceConversion
+
+// ColorSpaceConversion is color_space_conversion. Converts images from one colour space to another: RGB, BGR,
+// GRAY or YCbCr. Y of YCbCr lies in 16 to 235, and Cb and Cr in 16 to 240 (ITU-R BT.601).
+//
+// Input images: images, sequences or volumes: uint8.
+// Output converted: images in the other colour space.
+func ColorSpaceConversion(p *pipeline.Builder, images pipeline.Node, args ColorSpaceConversionArgs) (converted pipeline.Node) {
+	out := p.Op("color_space_conversion", args, images)
+	return out[0]
 }
 
 // ColorTwistArgs are the arguments of color_twist.
@@ -238,6 +265,19 @@ type ElementExtractArgs = opargs.ElementExtract
 // Output element: an element of the sequence.
 func ElementExtract(p *pipeline.Builder, input pipeline.Node, args ElementExtractArgs) []pipeline.Node {
 	return p.Op("element_extract", args, input)
+}
+
+// EqualizeArgs are the arguments of equalize.
+type EqualizeArgs = opargs.Equalize
+
+// Equalize is equalize. Spreads the values of each channel of an image over the whole range, so that every
+// part of the range has about as many pixels (histogram equalization). A channel of one value keeps it.
+//
+// Input images: images or sequences: uint8.
+// Output equalized: images of the same shape.
+func Equalize(p *pipeline.Builder, images pipeline.Node, args EqualizeArgs) (equalized pipeline.Node) {
+	out := p.Op("equalize", args, images)
+	return out[0]
 }
 
 // EraseArgs are the arguments of erase.
