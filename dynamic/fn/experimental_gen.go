@@ -19,6 +19,16 @@ func ExperimentalEqualize[T dynamic.Kind](ctx context.Context, images T, args Ex
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.equalize", Args: args, Inputs: []dynamic.Value{images}})
 }
 
+// ExperimentalFilterArgs are the arguments of experimental.filter.
+type ExperimentalFilterArgs = opargs.ExperimentalFilter
+
+// ExperimentalFilter is experimental.filter, an older name of filter; see [Filter].
+//
+// Deprecated: use filter
+func ExperimentalFilter[T dynamic.Kind](ctx context.Context, data T, filter dynamic.Value, args ExperimentalFilterArgs, inputs ...dynamic.Value) (filtered T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.filter", Args: args, Inputs: append([]dynamic.Value{data, filter}, inputs...)})
+}
+
 // ExperimentalPeekImageShapeArgs are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShapeArgs = opargs.ExperimentalPeekImageShape
 

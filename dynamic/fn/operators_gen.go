@@ -276,6 +276,22 @@ func ExpandDims[T dynamic.Kind](ctx context.Context, data T, args ExpandDimsArgs
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "expand_dims", Args: args, Inputs: []dynamic.Value{data}})
 }
 
+// FilterArgs are the arguments of filter.
+type FilterArgs = opargs.Filter
+
+// Filter is filter. Filters images with a matrix of weights: a pixel becomes the weighted sum of the pixels
+// around it. The matrix is not turned around (it is a correlation).
+//
+// Input data: images with or without channels, or sequences of them: uint8, int16, uint16 or float32.
+// Input filter: the weights, a float32 matrix of rows and columns, or a sequence with the layout FHW of one
+// for each frame.
+// Input fillValue: the number outside the image, of the type of the image, for the border "constant"; other
+// borders ignore it; may be left out.
+// Output filtered: the sums, with the layout of the input.
+func Filter[T dynamic.Kind](ctx context.Context, data T, filter dynamic.Value, args FilterArgs, inputs ...dynamic.Value) (filtered T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "filter", Args: args, Inputs: append([]dynamic.Value{data, filter}, inputs...)})
+}
+
 // FlipArgs are the arguments of flip.
 type FlipArgs = opargs.Flip
 
@@ -409,6 +425,20 @@ type ImageDecoderSliceArgs = opargs.ImageDecoderSlice
 // Deprecated: use decoders.image_slice
 func ImageDecoderSlice[T dynamic.Kind](ctx context.Context, encoded T, args ImageDecoderSliceArgs, inputs ...dynamic.Value) (images T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "image_decoder_slice", Args: args, Inputs: append([]dynamic.Value{encoded}, inputs...)})
+}
+
+// LaplacianArgs are the arguments of laplacian.
+type LaplacianArgs = opargs.Laplacian
+
+// Laplacian is laplacian. Adds up the second derivatives along all axes except frames and channels, which are
+// the first or the last. Each derivative is smoothed along the other axes. At its edges the image is
+// mirrored; the edge itself is not repeated.
+//
+// Input images: arrays of one to three axes besides frames and channels; without a layout no axis is a frame
+// or channel axis.
+// Output derived: arrays of the same shape.
+func Laplacian[T dynamic.Kind](ctx context.Context, images T, args LaplacianArgs) (derived T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "laplacian", Args: args, Inputs: []dynamic.Value{images}})
 }
 
 // LookupTableArgs are the arguments of lookup_table.

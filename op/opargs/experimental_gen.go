@@ -5,5 +5,8 @@ package opargs
 // ExperimentalEqualize are the arguments of experimental.equalize.
 type ExperimentalEqualize = Equalize
 
+// ExperimentalFilter are the arguments of experimental.filter.
+type ExperimentalFilter = Filter
+
 // ExperimentalPeekImageShape are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShape = PeekImageShape

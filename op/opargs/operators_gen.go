@@ -414,6 +414,25 @@ type ExpandDims struct {
 	NewAxisNames string `op:"new_axis_names"`
 }
 
+// Filter are the arguments of filter.
+type Filter struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Row and column of the weight that belongs to the pixel itself, or one number for both; -1 means the middle,
+	// rounded down. Default: -1.
+	Anchor op.Arg[[]int] `op:"anchor"`
+
+	// What lies outside the image: "reflect_101" mirrors without the edge, "reflect_1001" mirrors with the edge,
+	// "wrap", "clamp" or "constant". Default: "reflect_101".
+	Border op.Arg[string] `op:"border"`
+
+	// Output type: the input's type, which is the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// "same" keeps the size, "valid" leaves out the pixels that need a border. Default: "same".
+	Mode op.Arg[string] `op:"mode"`
+}
+
 // Flip are the arguments of flip.
 type Flip struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -530,6 +549,28 @@ type ImageDecoderRandomCrop = DecodersImageRandomCrop
 
 // ImageDecoderSlice are the arguments of image_decoder_slice.
 type ImageDecoderSlice = DecodersImageSlice
+
+// Laplacian are the arguments of laplacian.
+type Laplacian struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Output type: the input's type, which is the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// Whether each derivative is divided by the sum of its weights' magnitudes; not together with scale. Default:
+	// false.
+	NormalizedKernel bool `op:"normalized_kernel"`
+
+	// Factor of the derivatives, one for all or one for each. Default: 1.
+	Scale op.Arg[[]float64] `op:"scale"`
+
+	// Width of the windows that smooth, one for all axes or one for each. It is odd, from 1 to 31; by default it
+	// is the width of the derivative's window.
+	SmoothingSize op.Arg[[]int] `op:"smoothing_size"`
+
+	// Width of the derivatives' windows, one for all axes or one for each. It is odd, from 3 to 31. Default: 3.
+	WindowSize op.Arg[[]int] `op:"window_size"`
+}
 
 // LookupTable are the arguments of lookup_table.
 type LookupTable struct {

@@ -18,6 +18,17 @@ func ExperimentalEqualize(p *pipeline.Builder, images pipeline.Node, args Experi
 	return out[0]
 }
 
+// ExperimentalFilterArgs are the arguments of experimental.filter.
+type ExperimentalFilterArgs = opargs.ExperimentalFilter
+
+// ExperimentalFilter is experimental.filter, an older name of filter; see [Filter].
+//
+// Deprecated: use filter
+func ExperimentalFilter(p *pipeline.Builder, data pipeline.Node, filter pipeline.Node, args ExperimentalFilterArgs, inputs ...pipeline.Node) (filtered pipeline.Node) {
+	out := p.Op("experimental.filter", args, append([]pipeline.Node{data, filter}, inputs...)...)
+	return out[0]
+}
+
 // ExperimentalPeekImageShapeArgs are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShapeArgs = opargs.ExperimentalPeekImageShape
 

@@ -306,6 +306,23 @@ func ExpandDims(p *pipeline.Builder, data pipeline.Node, args ExpandDimsArgs) (o
 	return out[0]
 }
 
+// FilterArgs are the arguments of filter.
+type FilterArgs = opargs.Filter
+
+// Filter is filter. Filters images with a matrix of weights: a pixel becomes the weighted sum of the pixels
+// around it. The matrix is not turned around (it is a correlation).
+//
+// Input data: images with or without channels, or sequences of them: uint8, int16, uint16 or float32.
+// Input filter: the weights, a float32 matrix of rows and columns, or a sequence with the layout FHW of one
+// for each frame.
+// Input fillValue: the number outside the image, of the type of the image, for the border "constant"; other
+// borders ignore it; may be left out.
+// Output filtered: the sums, with the layout of the input.
+func Filter(p *pipeline.Builder, data pipeline.Node, filter pipeline.Node, args FilterArgs, inputs ...pipeline.Node) (filtered pipeline.Node) {
+	out := p.Op("filter", args, append([]pipeline.Node{data, filter}, inputs...)...)
+	return out[0]
+}
+
 // FlipArgs are the arguments of flip.
 type FlipArgs = opargs.Flip
 
@@ -450,6 +467,21 @@ type ImageDecoderSliceArgs = opargs.ImageDecoderSlice
 // Deprecated: use decoders.image_slice
 func ImageDecoderSlice(p *pipeline.Builder, encoded pipeline.Node, args ImageDecoderSliceArgs, inputs ...pipeline.Node) (images pipeline.Node) {
 	out := p.Op("image_decoder_slice", args, append([]pipeline.Node{encoded}, inputs...)...)
+	return out[0]
+}
+
+// LaplacianArgs are the arguments of laplacian.
+type LaplacianArgs = opargs.Laplacian
+
+// Laplacian is laplacian. Adds up the second derivatives along all axes except frames and channels, which are
+// the first or the last. Each derivative is smoothed along the other axes. At its edges the image is
+// mirrored; the edge itself is not repeated.
+//
+// Input images: arrays of one to three axes besides frames and channels; without a layout no axis is a frame
+// or channel axis.
+// Output derived: arrays of the same shape.
+func Laplacian(p *pipeline.Builder, images pipeline.Node, args LaplacianArgs) (derived pipeline.Node) {
+	out := p.Op("laplacian", args, images)
 	return out[0]
 }
 

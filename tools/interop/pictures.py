@@ -8,6 +8,7 @@ same bytes.
 import json
 import os
 import sys
+import warnings
 
 import numpy as np
 
@@ -55,15 +56,14 @@ def spaces():
         picture(op, one(noise(1, 1, channels)), args)
         picture(op, one(noise(3, 7, 4 - channels)), args)
         picture(op, one(noise(2, 2, 2, 3, channels), "FDHWC"), args)
-        picture(op, one(noise(0, 3, channels)), args)
-    args = {"image_type": enum("RGB"), "output_type": enum("YCbCr")}
+        args = {"image_type": enum("RGB"), "output_type": enum("YCbCr")}
     for k in range(4):
-        picture(op, one(noise(20, 40, 3)), args)
-        picture(op, one(noise(20, 40, 3)), {"image_type": enum("YCbCr"), "output_type": enum("RGB")})
+        picture(op, one(noise(10, 20, 3)), args)
+        picture(op, one(noise(10, 20, 3)), {"image_type": enum("YCbCr"), "output_type": enum("RGB")})
     picture(op, one(noise(2, 2, 3, 3), "DHWC"), args)
     picture(op, one(noise(3, 3, 3), None), args)
     picture(op, one(noise(3, 4, 5), "CHW"), args)
-    picture(op, one(noise(200, 17, 3)), args)
+    picture(op, one(noise(60, 5, 3)), args)
     picture(op, [literal(noise(1 + i % 3, 2, 3), "HWC") for i in range(257)], args)
     picture(op, one(noise(3, 3, 3)), {"image_type": enum("ANY_DATA"), "output_type": enum("RGB")})
     picture(op, one(noise(3, 3, 3)), {"image_type": enum("RGB"), "output_type": enum("ANY_DATA")})
@@ -74,8 +74,8 @@ def spaces():
 
 def equalizations(op="equalize"):
     for shape, layout in (((12, 15), "HW"), ((12, 15), None), ((9, 8, 1), "HWC"), ((9, 8, 3), "HWC"), ((9, 8, 5), "HWC"), ((2, 9, 8), "CHW"), ((3, 9, 8), "FHW"),
-                          ((3, 4, 5, 2), "FHWC"), ((3, 2, 5, 6), "FCHW"), ((1, 1, 1), "HWC"), ((3, 7, 3), "HWC"), ((200, 17, 1), "HWC"), ((3, 4, 5, 2), None),
-                          ((9, 8, 3), None), ((0, 8, 3), "HWC"), ((2, 2, 3, 4, 1), "FDHWC"), ((40,), None)):
+                          ((3, 4, 5, 2), "FHWC"), ((3, 2, 5, 6), "FCHW"), ((1, 1, 1), "HWC"), ((3, 7, 3), "HWC"), ((60, 5, 1), "HWC"), ((3, 4, 5, 2), None),
+                          ((9, 8, 3), None), ((2, 2, 3, 4, 1), "FDHWC"), ((40,), None)):
         picture(op, one(noise(*shape) // 3 + 20, layout))
     if op != "equalize":
         return
@@ -95,7 +95,7 @@ def tiles():
                   {"bins": 128}, {"bins": 100}, {"luma_only": False}, {"luma_only": False, "clip_limit": 5.0},
                   {"tiles_x": 8, "tiles_y": 8, "clip_limit": 4.0}):
             picture(op, one(smooth(24, 33, c)), {**base, **a})
-        for h, w in ((1, 1), (3, 7), (200, 17), (2, 2), (16, 16), (31, 40)):
+        for h, w in ((1, 1), (3, 7), (60, 5), (2, 2), (16, 16), (31, 40)):
             picture(op, one(noise(h, w, c)), base)
     picture(op, one(smooth(20, 24, 1)[:, :, 0], "HW"), base)
     picture(op, one(smooth(20, 24, 3), None), base)
@@ -108,14 +108,90 @@ def tiles():
     picture(op, [literal(noise(2 + i % 3, 3, 1), "HWC") for i in range(257)], base)
 
 
-FAMILIES = [spaces, equalizations, tiles]
+def laplacians():
+    op = "laplacian"
+    for a in ({}, {"window_size": 5}, {"window_size": 23}, {"window_size": [3, 7]}, {"smoothing_size": 1}, {"smoothing_size": [1, 5]}, {"smoothing_size": 23},
+              {"scale": 0.5}, {"scale": [0.5, -0.25]}, {"scale": [0.3, 1.7]}, {"normalized_kernel": True}, {"normalized_kernel": True, "scale": 1.0},
+              {"normalized_kernel": True, "window_size": [5, 3], "smoothing_size": 3}, {"dtype": enum("FLOAT")}, {"dtype": enum("FLOAT"), "scale": 0.1},
+              {"dtype": enum("INT16")}, {"dtype": enum("UINT8")}, {"window_size": 4}, {"window_size": 1}, {"window_size": 25}, {"window_size": 31}, {"window_size": 33}, {"smoothing_size": 33}, {"smoothing_size": 2},
+              {"smoothing_size": 0}, {"window_size": [3, 3, 3]}, {"scale": [1.0, 2.0, 3.0]}, {"window_size": 0}):
+        picture(op, one(smooth(7, 9, 3)), a)
+        picture(op, one(floats(5, 6, 2)), a)
+    for dtype in ("int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float64", "bool"):
+        picture(op, one((floats(4, 5, 2) * 3).astype(np.int32).astype(dtype) if dtype[0] != "u" else smooth(4, 5, 2).astype(dtype)), {"scale": 0.5})
+    for shape, layout in (((6,), None), ((6, 5), None), ((6, 5), "HW"), ((4, 3, 5), None), ((4, 3, 5), "DHW"), ((4, 3, 5, 2), "DHWC"), ((3, 4, 5, 2), "FHWC"),
+                          ((2, 4, 5), "CHW"), ((3, 2, 4, 5), "FCHW"), ((2, 2, 3, 4, 2), "FDHWC"), ((1, 1, 1), "HWC"), ((3, 7, 3), "HWC"),
+                          ((200, 5, 1), "HWC"), ((2, 3, 4, 5), None), ((3, 4, 2, 5), "FHCW")):
+        picture(op, one(floats(*shape), layout), {"window_size": 3, "scale": 0.3})
+    picture(op, one(floats(4, 3, 5, 2), "DHWC"), {"window_size": [3, 5, 3], "smoothing_size": [1, 3, 5], "scale": [0.1, 0.2, 0.3]})
+    x = floats(6, 7, 1)
+    x[2, 3], x[5, 5] = NAN, INF
+    picture(op, one(x), {"window_size": 3})
+    picture(op, [literal(noise(4, 5, 1), "HWC"), literal(noise(3, 3, 1), "HWC")], {"window_size": {"tensor": [3, 5], "dtype": "int32"}, "smoothing_size": {"tensor": [[1, 3], [3, 5]], "dtype": "int32"},
+                                                                                  "scale": {"tensor": [0.5, 0.25], "dtype": "float32"}})
+    picture(op, [literal(noise(1 + i % 3, 3, 1), "HWC") for i in range(257)], {})
+
+
+WEIGHTS = np.array([[0.25, 0.5, -0.125], [0, 0.75, 0.3], [-0.6, 0.1, 0.2]], np.float32)
+
+
+def filters(op="filter", few=False):
+    def filtered(a, weights, args=None, layout="HWC", fill=None, exact=True, filters="HW"):
+        inputs = [one(a, layout), one(weights, filters)] + ([one(fill, None)] if fill is not None else [])
+        picture(op, inputs, args, exact=exact, group="pictures" if exact else "filter")
+    for a in ({}, {"border": "reflect_1001"}, {"border": "wrap"}, {"border": "clamp"}, {"border": "constant"}, {"border": "edge"}, {"border": "reflect"},
+              {"border": "none"}, {"anchor": 0}, {"anchor": [0, 2]}, {"anchor": [2, 1]}, {"anchor": [3, 1]}, {"anchor": -2}, {"anchor": [1, -1]},
+              {"mode": "valid"}, {"mode": "full"}, {"mode": "valid", "anchor": 0}, {"dtype": enum("FLOAT")}, {"dtype": enum("INT16")}, {"dtype": enum("UINT8")},
+              {"border": "wrap", "anchor": [0, 0], "dtype": enum("FLOAT")}):
+        filtered(noise(7, 9, 3), WEIGHTS, a)
+        if not few:
+            filtered(floats(6, 7, 2), WEIGHTS, a)
+            filtered(floats(5, 8, 1).astype(np.int16) * 40, WEIGHTS, a)
+            filtered(smooth(5, 5, 1, "uint16", 60000), WEIGHTS, a)
+    if few:
+        return
+    for k in ((1, 1), (1, 5), (4, 1), (2, 3), (7, 4), (9, 9)):
+        w = (np.round(N.randn(*k) * 32) / 64).astype(np.float32)
+        for border in ("reflect_101", "reflect_1001", "wrap", "clamp", "constant"):
+            filtered(noise(4, 6, 1).astype(np.int16), w, {"border": border, "dtype": enum("FLOAT")})
+            filtered(noise(3, 3, 2), w, {"border": border})
+    filtered(noise(5, 6, 1), np.zeros((3, 3), np.float32))
+    filtered(noise(16, 17, 1), (N.rand(12, 12) / 144).astype(np.float32), exact=False)
+    filtered(noise(9, 9, 1).astype(np.int16), (N.rand(7, 8) / 56).astype(np.float32), exact=False)
+    for shape, layout in (((6, 7), "HW"), ((6, 7), None), ((2, 6, 7), "CHW"), ((3, 4, 5), "FHW"), ((2, 4, 5, 3), "FHWC"), ((2, 2, 4, 5), "FCHW"), ((3, 4, 5), "DHW"),
+                          ((3, 4, 5), None), ((2, 4, 5, 2), "DHWC"), ((2, 3, 4, 5), "CFHW"), ((1, 1, 1), "HWC"), ((3, 7, 5), "HWC"), ((60, 5, 1), "HWC"), ((8,), None)):
+        filtered(noise(*shape).astype(np.int16), WEIGHTS, layout=layout)
+    for dtype, fill in (("uint8", 200), ("int16", -300), ("uint16", 60000), ("float32", 2.5)):
+        filtered(noise(4, 5, 3).astype(dtype), WEIGHTS, {"border": "constant"}, fill=np.array(fill, dtype))
+        filtered(noise(4, 5, 1).astype(dtype), WEIGHTS, {"border": "constant", "anchor": [0, 2]}, fill=np.array(fill, dtype))
+    filtered(noise(4, 5, 3), WEIGHTS, {"border": "constant"}, fill=np.array(2.5, np.float32))
+    filtered(noise(4, 5, 3), WEIGHTS, {}, fill=np.array(7, np.uint8))
+    filtered(noise(4, 5, 3), WEIGHTS.astype(np.float64))
+    filtered(noise(4, 5, 3), WEIGHTS[0])
+    filtered(noise(3, 4, 5, 1).astype(np.int16), np.stack([WEIGHTS, -WEIGHTS, WEIGHTS[::-1]]), layout="FHWC", filters="FHW")
+    filtered(noise(2, 9, 1), WEIGHTS, {"mode": "valid"})
+    for dtype in ("int8", "float16", "int32", "float64"):
+        filtered(noise(4, 5, 1).astype(dtype), WEIGHTS)
+    filtered(noise(4, 5, 1), WEIGHTS * 1000)
+    filtered(noise(4, 5, 1).astype(np.int16), WEIGHTS * 1e9)
+    x = floats(5, 6, 1)
+    x[1, 2], x[3, 4] = NAN, INF
+    filtered(x, WEIGHTS)
+    filtered(x, np.array([[0, 1, 0]], np.float32))
+    picture(op, [[literal(noise(4, 5, 1).astype(np.int16), "HWC"), literal(noise(3, 3, 1).astype(np.int16), "HWC")], [literal(WEIGHTS), literal(WEIGHTS[:2])]],
+            {"anchor": {"tensor": [[0, 1], [1, 2]], "dtype": "int32"}})
+
+
+FAMILIES = [spaces, equalizations, tiles, laplacians, filters]
 
 
 def aliases():
     equalizations("experimental.equalize")
+    filters("experimental.filter", few=True)
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
     os.makedirs(sys.argv[1], exist_ok=True)
     OUT, cases.FILES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     for family in [*FAMILIES, aliases]:
