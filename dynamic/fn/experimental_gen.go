@@ -9,6 +9,16 @@ import (
 	"github.com/bivouac-ml/bivouac/op/opargs"
 )
 
+// ExperimentalDebayerArgs are the arguments of experimental.debayer.
+type ExperimentalDebayerArgs = opargs.ExperimentalDebayer
+
+// ExperimentalDebayer is experimental.debayer, an older name of debayer; see [Debayer].
+//
+// Deprecated: use debayer
+func ExperimentalDebayer[T dynamic.Kind](ctx context.Context, images T, args ExperimentalDebayerArgs) (colour T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.debayer", Args: args, Inputs: []dynamic.Value{images}})
+}
+
 // ExperimentalEqualizeArgs are the arguments of experimental.equalize.
 type ExperimentalEqualizeArgs = opargs.ExperimentalEqualize
 

@@ -215,6 +215,18 @@ func CropMirrorNormalize[T dynamic.Kind](ctx context.Context, images T, args Cro
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "crop_mirror_normalize", Args: args, Inputs: []dynamic.Value{images}})
 }
 
+// DebayerArgs are the arguments of debayer.
+type DebayerArgs = opargs.Debayer
+
+// Debayer is debayer. Makes RGB images of the raw images of sensors, whose pixels have one colour each
+// (demosaicing). Height and width must be even.
+//
+// Input images: raw images or sequences of them, without channels or with one: uint8 or uint16.
+// Output colour: images of the channels red, green and blue.
+func Debayer[T dynamic.Kind](ctx context.Context, images T, args DebayerArgs) (colour T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "debayer", Args: args, Inputs: []dynamic.Value{images}})
+}
+
 // DumpImageArgs are the arguments of dump_image.
 type DumpImageArgs = opargs.DumpImage
 

@@ -2,6 +2,9 @@
 
 package opargs
 
+// ExperimentalDebayer are the arguments of experimental.debayer.
+type ExperimentalDebayer = Debayer
+
 // ExperimentalEqualize are the arguments of experimental.equalize.
 type ExperimentalEqualize = Equalize
 

@@ -347,6 +347,20 @@ type CropMirrorNormalize struct {
 	Std op.Arg[[]float64] `op:"std"`
 }
 
+// Debayer are the arguments of debayer.
+type Debayer struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// How missing colours are made: "bilinear_ocv" takes the mean of neighbours, "edgeaware_ocv" takes them along
+	// edges, "vng_ocv" takes those in the directions of small gradients (uint8 only), and "gray_ocv" makes gray
+	// images of one channel. Default: "bilinear_ocv".
+	Algorithm op.Arg[string] `op:"algorithm"`
+
+	// Row and column of blue, 0 or 1 each, in the tile of 2x2 pixels that begins at the second row and column;
+	// one number stands for both. Required.
+	BluePosition op.Arg[[]int] `op:"blue_position"`
+}
+
 // DumpImage are the arguments of dump_image.
 type DumpImage struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it

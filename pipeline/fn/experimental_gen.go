@@ -7,6 +7,17 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
+// ExperimentalDebayerArgs are the arguments of experimental.debayer.
+type ExperimentalDebayerArgs = opargs.ExperimentalDebayer
+
+// ExperimentalDebayer is experimental.debayer, an older name of debayer; see [Debayer].
+//
+// Deprecated: use debayer
+func ExperimentalDebayer(p *pipeline.Builder, images pipeline.Node, args ExperimentalDebayerArgs) (colour pipeline.Node) {
+	out := p.Op("experimental.debayer", args, images)
+	return out[0]
+}
+
 // ExperimentalEqualizeArgs are the arguments of experimental.equalize.
 type ExperimentalEqualizeArgs = opargs.ExperimentalEqualize
 

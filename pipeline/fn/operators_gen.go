@@ -241,6 +241,19 @@ func CropMirrorNormalize(p *pipeline.Builder, images pipeline.Node, args CropMir
 	return out[0]
 }
 
+// DebayerArgs are the arguments of debayer.
+type DebayerArgs = opargs.Debayer
+
+// Debayer is debayer. Makes RGB images of the raw images of sensors, whose pixels have one colour each
+// (demosaicing). Height and width must be even.
+//
+// Input images: raw images or sequences of them, without channels or with one: uint8 or uint16.
+// Output colour: images of the channels red, green and blue.
+func Debayer(p *pipeline.Builder, images pipeline.Node, args DebayerArgs) (colour pipeline.Node) {
+	out := p.Op("debayer", args, images)
+	return out[0]
+}
+
 // DumpImageArgs are the arguments of dump_image.
 type DumpImageArgs = opargs.DumpImage
 

@@ -182,12 +182,39 @@ def filters(op="filter", few=False):
             {"anchor": {"tensor": [[0, 1], [1, 2]], "dtype": "int32"}})
 
 
-FAMILIES = [spaces, equalizations, tiles, laplacians, filters]
+def mosaics(op="debayer", few=False):
+    for algorithm in (None, "bilinear_ocv", "edgeaware_ocv", "vng_ocv", "gray_ocv"):
+        a = {"algorithm": algorithm} if algorithm else {}
+        for blue in ([0, 0], [0, 1], [1, 0], [1, 1]):
+            picture(op, one(noise(12, 26), "HW"), {**a, "blue_position": blue})
+            if few:
+                continue
+            picture(op, one(smooth(14, 12, 1)), {**a, "blue_position": blue})
+            picture(op, one(noise(8, 10, dtype="uint16") * 257, "HW"), {**a, "blue_position": blue})
+        if few or not algorithm:
+            continue
+        for shape, layout in (((2, 2), "HW"), ((2, 8), "HW"), ((4, 4), None), ((4, 2), "HW"), ((6, 20), "HW"), ((60, 8), "HW"), ((3, 8, 8), "FHW"), ((2, 8, 12, 1), "FHWC"), ((8, 8, 1), None),
+                              ((7, 8), "HW"), ((8, 7), "HW"), ((8, 8, 3), "HWC"), ((2, 8, 8), None), ((16,), None), ((10, 34), "HW")):
+            picture(op, one(noise(*shape), layout), {**a, "blue_position": [0, 1]})
+    if few:
+        return
+    for a in ({"blue_position": [2, 0]}, {"blue_position": [0, -1]}, {"blue_position": 0}, {"blue_position": [0, 1, 0]}, {}, {"algorithm": "nearest", "blue_position": [0, 0]},
+              {"algorithm": "default_npp", "blue_position": [0, 0]}):
+        picture(op, one(noise(4, 4), "HW"), a)
+    for dtype in ("int8", "int16", "float32"):
+        picture(op, one(noise(4, 4).astype(dtype), "HW"), {"blue_position": [0, 0]})
+    picture(op, [literal(noise(4, 6), "HW"), literal(noise(8, 8), "HW"), literal(noise(2, 4), "HW")], {"blue_position": {"tensor": [[0, 1], [1, 1], [0, 0]], "dtype": "int32"}})
+    for k in range(3):
+        picture(op, one(smooth(20, 30, 1) // 2 + noise(20, 30, 1) // (k + 2)), {"algorithm": "vng_ocv", "blue_position": [k // 2, k % 2]})
+
+
+FAMILIES = [spaces, equalizations, tiles, laplacians, filters, mosaics]
 
 
 def aliases():
     equalizations("experimental.equalize")
     filters("experimental.filter", few=True)
+    mosaics("experimental.debayer", few=True)
 
 
 if __name__ == "__main__":
