@@ -439,6 +439,18 @@ func ImageDecoderSlice[T dynamic.Kind](ctx context.Context, encoded T, args Imag
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "image_decoder_slice", Args: args, Inputs: append([]dynamic.Value{encoded}, inputs...)})
 }
 
+// JpegCompressionDistortionArgs are the arguments of jpeg_compression_distortion.
+type JpegCompressionDistortionArgs = opargs.JpegCompressionDistortion
+
+// JpegCompressionDistortion is jpeg_compression_distortion. Distorts RGB images as JPEG does: they become
+// what they are after encoding and decoding, with half the colour resolution.
+//
+// Input images: RGB images or sequences of them: uint8.
+// Output distorted: images of the same shape.
+func JpegCompressionDistortion[T dynamic.Kind](ctx context.Context, images T, args JpegCompressionDistortionArgs) (distorted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "jpeg_compression_distortion", Args: args, Inputs: []dynamic.Value{images}})
+}
+
 // LaplacianArgs are the arguments of laplacian.
 type LaplacianArgs = opargs.Laplacian
 

@@ -564,6 +564,14 @@ type ImageDecoderRandomCrop = DecodersImageRandomCrop
 // ImageDecoderSlice are the arguments of image_decoder_slice.
 type ImageDecoderSlice = DecodersImageSlice
 
+// JpegCompressionDistortion are the arguments of jpeg_compression_distortion.
+type JpegCompressionDistortion struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Quality from 1, the worst, to 100; other numbers are limited to this range. Default: 50.
+	Quality op.Arg[int] `op:"quality"`
+}
+
 // Laplacian are the arguments of laplacian.
 type Laplacian struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it

@@ -483,6 +483,19 @@ func ImageDecoderSlice(p *pipeline.Builder, encoded pipeline.Node, args ImageDec
 	return out[0]
 }
 
+// JpegCompressionDistortionArgs are the arguments of jpeg_compression_distortion.
+type JpegCompressionDistortionArgs = opargs.JpegCompressionDistortion
+
+// JpegCompressionDistortion is jpeg_compression_distortion. Distorts RGB images as JPEG does: they become
+// what they are after encoding and decoding, with half the colour resolution.
+//
+// Input images: RGB images or sequences of them: uint8.
+// Output distorted: images of the same shape.
+func JpegCompressionDistortion(p *pipeline.Builder, images pipeline.Node, args JpegCompressionDistortionArgs) (distorted pipeline.Node) {
+	out := p.Op("jpeg_compression_distortion", args, images)
+	return out[0]
+}
+
 // LaplacianArgs are the arguments of laplacian.
 type LaplacianArgs = opargs.Laplacian
 

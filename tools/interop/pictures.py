@@ -63,8 +63,8 @@ def spaces():
     picture(op, one(noise(2, 2, 3, 3), "DHWC"), args)
     picture(op, one(noise(3, 3, 3), None), args)
     picture(op, one(noise(3, 4, 5), "CHW"), args)
-    picture(op, one(noise(60, 5, 3)), args)
-    picture(op, [literal(noise(1 + i % 3, 2, 3), "HWC") for i in range(257)], args)
+    picture(op, one(noise(40, 3, 3)), args)
+    picture(op, [literal(noise(1, 1 + i % 2, 3), "HWC") for i in range(257)], args)
     picture(op, one(noise(3, 3, 3)), {"image_type": enum("ANY_DATA"), "output_type": enum("RGB")})
     picture(op, one(noise(3, 3, 3)), {"image_type": enum("RGB"), "output_type": enum("ANY_DATA")})
     picture(op, one(noise(3, 3, 3)), {"image_type": enum("RGB")})
@@ -74,7 +74,7 @@ def spaces():
 
 def equalizations(op="equalize"):
     for shape, layout in (((12, 15), "HW"), ((12, 15), None), ((9, 8, 1), "HWC"), ((9, 8, 3), "HWC"), ((9, 8, 5), "HWC"), ((2, 9, 8), "CHW"), ((3, 9, 8), "FHW"),
-                          ((3, 4, 5, 2), "FHWC"), ((3, 2, 5, 6), "FCHW"), ((1, 1, 1), "HWC"), ((3, 7, 3), "HWC"), ((60, 5, 1), "HWC"), ((3, 4, 5, 2), None),
+                          ((3, 4, 5, 2), "FHWC"), ((3, 2, 5, 6), "FCHW"), ((1, 1, 1), "HWC"), ((3, 7, 3), "HWC"), ((40, 3, 1), "HWC"), ((3, 4, 5, 2), None),
                           ((9, 8, 3), None), ((2, 2, 3, 4, 1), "FDHWC"), ((40,), None)):
         picture(op, one(noise(*shape) // 3 + 20, layout))
     if op != "equalize":
@@ -83,7 +83,6 @@ def equalizations(op="equalize"):
     picture(op, one(np.array([[0, 0, 0, 255], [0, 0, 9, 9]], np.uint8), "HW"))
     for k in range(6):
         picture(op, one(smooth(17, 23, 3, top=[255, 100, 9, 1, 30, 200][k])))
-    picture(op, [literal(noise(1 + i % 4, 3, 2) // 2, "HWC") for i in range(257)])
     for dtype in ("int8", "uint16", "float32"):
         picture(op, one(noise(4, 4, 3).astype(dtype)))
 
@@ -94,8 +93,8 @@ def tiles():
         for a in ({}, {"tiles_x": 1}, {"tiles_y": 5}, {"clip_limit": 0.0}, {"clip_limit": 0.5}, {"clip_limit": 40.0}, {"clip_limit": -1.0}, {"clip_limit": 3.7},
                   {"bins": 128}, {"bins": 100}, {"luma_only": False}, {"luma_only": False, "clip_limit": 5.0},
                   {"tiles_x": 8, "tiles_y": 8, "clip_limit": 4.0}):
-            picture(op, one(smooth(24, 33, c)), {**base, **a})
-        for h, w in ((1, 1), (3, 7), (60, 5), (2, 2), (16, 16), (31, 40)):
+            picture(op, one(smooth(16, 21, c)), {**base, **a})
+        for h, w in ((1, 1), (3, 7), (40, 3), (2, 2), (16, 16), (21, 30)):
             picture(op, one(noise(h, w, c)), base)
     picture(op, one(smooth(20, 24, 1)[:, :, 0], "HW"), base)
     picture(op, one(smooth(20, 24, 3), None), base)
@@ -105,7 +104,6 @@ def tiles():
     picture(op, one(smooth(20, 24, 3).astype(np.float32)), base)
     picture(op, one(smooth(20, 24, 3)), {"tiles_x": 3, "clip_limit": 2.0})
     picture(op, one(smooth(20, 24, 3)), {"tiles_x": 3, "tiles_y": 2})
-    picture(op, [literal(noise(2 + i % 3, 3, 1), "HWC") for i in range(257)], base)
 
 
 def laplacians():
@@ -129,7 +127,7 @@ def laplacians():
     picture(op, one(x), {"window_size": 3})
     picture(op, [literal(noise(4, 5, 1), "HWC"), literal(noise(3, 3, 1), "HWC")], {"window_size": {"tensor": [3, 5], "dtype": "int32"}, "smoothing_size": {"tensor": [[1, 3], [3, 5]], "dtype": "int32"},
                                                                                   "scale": {"tensor": [0.5, 0.25], "dtype": "float32"}})
-    picture(op, [literal(noise(1 + i % 3, 3, 1), "HWC") for i in range(257)], {})
+    picture(op, [literal(noise(1 + i % 2, 2, 1), "HWC") for i in range(257)], {})
 
 
 WEIGHTS = np.array([[0.25, 0.5, -0.125], [0, 0.75, 0.3], [-0.6, 0.1, 0.2]], np.float32)
@@ -159,7 +157,7 @@ def filters(op="filter", few=False):
     filtered(noise(16, 17, 1), (N.rand(12, 12) / 144).astype(np.float32), exact=False)
     filtered(noise(9, 9, 1).astype(np.int16), (N.rand(7, 8) / 56).astype(np.float32), exact=False)
     for shape, layout in (((6, 7), "HW"), ((6, 7), None), ((2, 6, 7), "CHW"), ((3, 4, 5), "FHW"), ((2, 4, 5, 3), "FHWC"), ((2, 2, 4, 5), "FCHW"), ((3, 4, 5), "DHW"),
-                          ((3, 4, 5), None), ((2, 4, 5, 2), "DHWC"), ((2, 3, 4, 5), "CFHW"), ((1, 1, 1), "HWC"), ((3, 7, 5), "HWC"), ((60, 5, 1), "HWC"), ((8,), None)):
+                          ((3, 4, 5), None), ((2, 4, 5, 2), "DHWC"), ((2, 3, 4, 5), "CFHW"), ((1, 1, 1), "HWC"), ((3, 7, 5), "HWC"), ((40, 3, 1), "HWC"), ((8,), None)):
         filtered(noise(*shape).astype(np.int16), WEIGHTS, layout=layout)
     for dtype, fill in (("uint8", 200), ("int16", -300), ("uint16", 60000), ("float32", 2.5)):
         filtered(noise(4, 5, 3).astype(dtype), WEIGHTS, {"border": "constant"}, fill=np.array(fill, dtype))
@@ -193,7 +191,7 @@ def mosaics(op="debayer", few=False):
             picture(op, one(noise(8, 10, dtype="uint16") * 257, "HW"), {**a, "blue_position": blue})
         if few or not algorithm:
             continue
-        for shape, layout in (((2, 2), "HW"), ((2, 8), "HW"), ((4, 4), None), ((4, 2), "HW"), ((6, 20), "HW"), ((60, 8), "HW"), ((3, 8, 8), "FHW"), ((2, 8, 12, 1), "FHWC"), ((8, 8, 1), None),
+        for shape, layout in (((2, 2), "HW"), ((2, 8), "HW"), ((4, 4), None), ((4, 2), "HW"), ((6, 20), "HW"), ((30, 8), "HW"), ((3, 8, 8), "FHW"), ((2, 8, 12, 1), "FHWC"), ((8, 8, 1), None),
                               ((7, 8), "HW"), ((8, 7), "HW"), ((8, 8, 3), "HWC"), ((2, 8, 8), None), ((16,), None), ((10, 34), "HW")):
             picture(op, one(noise(*shape), layout), {**a, "blue_position": [0, 1]})
     if few:
@@ -208,7 +206,23 @@ def mosaics(op="debayer", few=False):
         picture(op, one(smooth(20, 30, 1) // 2 + noise(20, 30, 1) // (k + 2)), {"algorithm": "vng_ocv", "blue_position": [k // 2, k % 2]})
 
 
-FAMILIES = [spaces, equalizations, tiles, laplacians, filters, mosaics]
+def distortions():
+    op = "jpeg_compression_distortion"
+    for q in (None, 1, 2, 5, 10, 25, 49, 50, 51, 75, 90, 95, 99, 100, 0, -7, 200):
+        picture(op, one(noise(17, 11, 3)), {"quality": q} if q is not None else {})
+        picture(op, one(smooth(9, 18, 3)), {"quality": q} if q is not None else {})
+    for h, w in ((1, 1), (1, 2), (2, 1), (3, 7), (7, 3), (2, 4), (5, 5), (8, 8), (9, 6), (40, 3), (16, 16), (15, 18), (18, 47)):
+        picture(op, one(noise(h, w, 3)), {"quality": 80})
+        picture(op, one(smooth(h, w, 3)), {"quality": 30})
+    picture(op, one(noise(2, 6, 9, 3), "FHWC"), {"quality": 60})
+    picture(op, one(noise(6, 9, 3), None), {"quality": 60})
+    picture(op, one(noise(6, 9, 1)), {"quality": 60})
+    picture(op, one(noise(3, 6, 9), "CHW"), {"quality": 60})
+    picture(op, one(noise(6, 9, 3).astype(np.float32)), {"quality": 60})
+    picture(op, [literal(noise(6, 5 + k, 3), "HWC") for k in range(5)], {"quality": {"tensor": [5, 40, 60, 95, 300], "dtype": "int32"}})
+
+
+FAMILIES = [spaces, equalizations, tiles, laplacians, filters, mosaics, distortions]
 
 
 def aliases():
