@@ -49,3 +49,13 @@ type ExperimentalPeekImageShapeArgs = opargs.ExperimentalPeekImageShape
 func ExperimentalPeekImageShape[T dynamic.Kind](ctx context.Context, encoded T, args ExperimentalPeekImageShapeArgs) (shapes T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.peek_image_shape", Args: args, Inputs: []dynamic.Value{encoded}})
 }
+
+// ExperimentalTensorResizeArgs are the arguments of experimental.tensor_resize.
+type ExperimentalTensorResizeArgs = opargs.ExperimentalTensorResize
+
+// ExperimentalTensorResize is experimental.tensor_resize, an older name of tensor_resize; see [TensorResize].
+//
+// Deprecated: use tensor_resize
+func ExperimentalTensorResize[T dynamic.Kind](ctx context.Context, data T, args ExperimentalTensorResizeArgs) (resized T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.tensor_resize", Args: args, Inputs: []dynamic.Value{data}})
+}

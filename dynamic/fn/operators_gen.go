@@ -288,6 +288,21 @@ func ExpandDims[T dynamic.Kind](ctx context.Context, data T, args ExpandDimsArgs
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "expand_dims", Args: args, Inputs: []dynamic.Value{data}})
 }
 
+// FastResizeCropMirrorArgs are the arguments of fast_resize_crop_mirror.
+type FastResizeCropMirrorArgs = opargs.FastResizeCropMirror
+
+// FastResizeCropMirror is fast_resize_crop_mirror. Resizes an image, cuts a window out of the result and can
+// mirror it, in one step: only the window is computed. The window may extend beyond the resized image; the
+// edge of the image is repeated there.
+//
+// Input images: images: uint8, int16, uint16 or float32.
+// Output windows: the windows, with the layout of the input.
+//
+// Deprecated: use resize_crop_mirror
+func FastResizeCropMirror[T dynamic.Kind](ctx context.Context, images T, args FastResizeCropMirrorArgs) (windows T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "fast_resize_crop_mirror", Args: args, Inputs: []dynamic.Value{images}})
+}
+
 // FilterArgs are the arguments of filter.
 type FilterArgs = opargs.Filter
 

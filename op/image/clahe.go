@@ -17,7 +17,7 @@ func init() {
 		Inputs:  []op.Port{{Name: "images", Doc: "images of one channel, or of the channels red, green and blue: uint8", Layouts: []string{"HWC"}}},
 		Outputs: []op.Port{{Name: "equalized", Doc: "images of the same shape"}},
 		Params: []op.Parameter{
-			{Name: "bins", Type: op.Int, Default: 256, Doc: "It has no effect: histograms have 256 bins, as in DALI on CPUs."},
+			{Name: "bins", Type: op.Int, Default: 256, Doc: "It has no effect: histograms have 256 bins."},
 			{Name: "clip_limit", Type: op.Float, Required: true,
 				Doc: "Largest count of a bin, in units of the mean count. What is above is spread over all bins. 0 means no limit."},
 			{Name: "luma_only", Type: op.Bool, Default: true, Doc: "Whether only the lightness of colour images changes; otherwise each channel does."},

@@ -1,7 +1,7 @@
 package image
 
 import (
-	"github.com/bivouac-ml/bivouac/codec/jpeg"
+	"github.com/bivouac-ml/bivouac/codec/jpeg/distort"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -55,7 +55,7 @@ func (k *jpegDistortion) Sample(b *op.Block, s int) error {
 	if err != nil {
 		return err
 	}
-	out, d := b.Out(0, s, in.Shape...), op.PerWorker[jpeg.Distorter](b)
+	out, d := b.Out(0, s, in.Shape...), op.PerWorker[distort.Distorter](b)
 	for at := 0; at < len(in.Data); at += 3 * h * w {
 		d.Distort(out.Data[at:at+3*h*w], in.Data[at:at+3*h*w], w, h, quality)
 	}

@@ -13,3 +13,6 @@ type ExperimentalFilter = Filter
 
 // ExperimentalPeekImageShape are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShape = PeekImageShape
+
+// ExperimentalTensorResize are the arguments of experimental.tensor_resize.
+type ExperimentalTensorResize = TensorResize

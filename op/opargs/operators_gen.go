@@ -91,7 +91,7 @@ type Cat struct {
 type Clahe struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// It has no effect: histograms have 256 bins, as in DALI on CPUs. Default: 256.
+	// It has no effect: histograms have 256 bins. Default: 256.
 	Bins op.Arg[int] `op:"bins"`
 
 	// Largest count of a bin, in units of the mean count. What is above is spread over all bins. 0 means no
@@ -351,10 +351,10 @@ type CropMirrorNormalize struct {
 type Debayer struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// How missing colours are made: "bilinear_ocv" takes the mean of neighbours, "edgeaware_ocv" takes them along
-	// edges, "vng_ocv" takes those in the directions of small gradients (uint8 only), and "gray_ocv" makes gray
-	// images of one channel. Default: "bilinear_ocv".
-	Algorithm op.Arg[string] `op:"algorithm"`
+	// How missing colours are made: "bilinear_ocv", which is the default, takes the mean of neighbours,
+	// "edgeaware_ocv" takes them along edges, "vng_ocv" takes those in the directions of small gradients (uint8
+	// only), and "gray_ocv" makes gray images of one channel.
+	Algorithm string `op:"algorithm"`
 
 	// Row and column of blue, 0 or 1 each, in the tile of 2x2 pixels that begins at the second row and column;
 	// one number stands for both. Required.
@@ -426,6 +426,102 @@ type ExpandDims struct {
 
 	// A letter for each new axis; without them the output has no layout. Default: "".
 	NewAxisNames string `op:"new_axis_names"`
+}
+
+// FastResizeCropMirror are the arguments of fast_resize_crop_mirror.
+type FastResizeCropMirror struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Largest extent of the result, one for all axes or one for each; 0 means no limit.
+	MaxSize []float64 `op:"max_size"`
+
+	// How sizes are used: "default" derives missing sizes from the mean scale of the others, "stretch" keeps
+	// missing extents. "not_larger" and "not_smaller" keep the aspect ratio; the size is the upper or lower
+	// limit. Default: "default".
+	Mode op.Arg[string] `op:"mode"`
+
+	// Extent of the longest axis; the aspect ratio is kept. Default: 0.
+	ResizeLonger op.Arg[float64] `op:"resize_longer"`
+
+	// Extent of the shortest axis; the aspect ratio is kept. Default: 0.
+	ResizeShorter op.Arg[float64] `op:"resize_shorter"`
+
+	// Width; 0 derives it, a negative width mirrors. Default: 0.
+	ResizeX op.Arg[float64] `op:"resize_x"`
+
+	// Height; 0 derives it, a negative height mirrors. Default: 0.
+	ResizeY op.Arg[float64] `op:"resize_y"`
+
+	// Depth of volumes; 0 derives it, a negative depth mirrors. Default: 0.
+	ResizeZ op.Arg[float64] `op:"resize_z"`
+
+	// End of the part that is resized, on each axis in the order of the layout. An end before roi_start mirrors.
+	RoiEnd op.Arg[[]float64] `op:"roi_end"`
+
+	// Whether the part is given in fractions of the extents. Default: false.
+	RoiRelative bool `op:"roi_relative"`
+
+	// Start of the part that is resized, on each axis in the order of the layout.
+	RoiStart op.Arg[[]float64] `op:"roi_start"`
+
+	// Extents of the result in the order of the layout, or one for all. 0 derives an extent; a negative extent
+	// mirrors.
+	Size op.Arg[[]float64] `op:"size"`
+
+	// Whether the resized part grows or shrinks to match a rounded size, so that the scale equals the scale of
+	// the requested size. Default: true.
+	SubpixelScale op.Arg[bool] `op:"subpixel_scale"`
+
+	// Whether the filter is widened along axes that shrink. Default: false.
+	Antialias bool `op:"antialias"`
+
+	// Output type: the input's type, which is the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// Filter, unless mag_filter or min_filter is given. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// Filter for axes that grow or keep their extent. Default: INTERP_LINEAR.
+	MagFilter op.Arg[op.InterpType] `op:"mag_filter"`
+
+	// Filter for axes that shrink. Default: INTERP_LINEAR.
+	MinFilter op.Arg[op.InterpType] `op:"min_filter"`
+
+	// Has no effect. Default: 32.
+	MinibatchSize op.Arg[int] `op:"minibatch_size"`
+
+	// Has no effect. Default: 0.
+	TempBufferHint int `op:"temp_buffer_hint"`
+
+	// Height and width of the window, or depth, height and width; 0 means the whole axis. Not together with
+	// crop_d, crop_h and crop_w.
+	Crop op.Arg[[]float64] `op:"crop"`
+
+	// Depth of the window of a volume, or number of frames of the window of a sequence; given together with
+	// crop_h and crop_w. Default: 0.
+	CropD op.Arg[float64] `op:"crop_d"`
+
+	// Height of the window; given together with crop_w. Default: 0.
+	CropH op.Arg[float64] `op:"crop_h"`
+
+	// Width of the window; given together with crop_h. Default: 0.
+	CropW op.Arg[float64] `op:"crop_w"`
+
+	// Horizontal place of the window: 0 at the left edge, 1 at the right edge. Default: 0.5.
+	CropPosX op.Arg[float64] `op:"crop_pos_x"`
+
+	// Vertical place of the window: 0 at the top, 1 at the bottom. Default: 0.5.
+	CropPosY op.Arg[float64] `op:"crop_pos_y"`
+
+	// Place of the window along the depth of a volume or the time of a sequence: 0 at the front, 1 at the back.
+	// Default: 0.5.
+	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
+
+	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
+	Rounding op.Arg[string] `op:"rounding"`
+
+	// Axes to reverse: 1 for the width, 2 for the height, 4 for the depth, or a sum of these numbers. Default: 0.
+	Mirror op.Arg[int] `op:"mirror"`
 }
 
 // Filter are the arguments of filter.

@@ -51,3 +51,14 @@ func ExperimentalPeekImageShape(p *pipeline.Builder, encoded pipeline.Node, args
 	out := p.Op("experimental.peek_image_shape", args, encoded)
 	return out[0]
 }
+
+// ExperimentalTensorResizeArgs are the arguments of experimental.tensor_resize.
+type ExperimentalTensorResizeArgs = opargs.ExperimentalTensorResize
+
+// ExperimentalTensorResize is experimental.tensor_resize, an older name of tensor_resize; see [TensorResize].
+//
+// Deprecated: use tensor_resize
+func ExperimentalTensorResize(p *pipeline.Builder, data pipeline.Node, args ExperimentalTensorResizeArgs) (resized pipeline.Node) {
+	out := p.Op("experimental.tensor_resize", args, data)
+	return out[0]
+}

@@ -319,6 +319,22 @@ func ExpandDims(p *pipeline.Builder, data pipeline.Node, args ExpandDimsArgs) (o
 	return out[0]
 }
 
+// FastResizeCropMirrorArgs are the arguments of fast_resize_crop_mirror.
+type FastResizeCropMirrorArgs = opargs.FastResizeCropMirror
+
+// FastResizeCropMirror is fast_resize_crop_mirror. Resizes an image, cuts a window out of the result and can
+// mirror it, in one step: only the window is computed. The window may extend beyond the resized image; the
+// edge of the image is repeated there.
+//
+// Input images: images: uint8, int16, uint16 or float32.
+// Output windows: the windows, with the layout of the input.
+//
+// Deprecated: use resize_crop_mirror
+func FastResizeCropMirror(p *pipeline.Builder, images pipeline.Node, args FastResizeCropMirrorArgs) (windows pipeline.Node) {
+	out := p.Op("fast_resize_crop_mirror", args, images)
+	return out[0]
+}
+
 // FilterArgs are the arguments of filter.
 type FilterArgs = opargs.Filter
 

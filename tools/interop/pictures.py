@@ -222,7 +222,26 @@ def distortions():
     picture(op, [literal(noise(6, 5 + k, 3), "HWC") for k in range(5)], {"quality": {"tensor": [5, 40, 60, 95, 300], "dtype": "int32"}})
 
 
-FAMILIES = [spaces, equalizations, tiles, laplacians, filters, mosaics, distortions]
+def resizings(op, size, more):
+    nn = {"interp_type": enum("INTERP_NN")}
+    for a in ({**size}, {**size, "antialias": False}, {**size, "antialias": True}, {**size, **nn}, {**size, "interp_type": enum("INTERP_CUBIC")}, {**size, "dtype": enum("FLOAT")},
+              {**size, "mag_filter": enum("INTERP_NN")}, {**size, "min_filter": enum("INTERP_NN")}, {**size, "subpixel_scale": False}, {**size, "mode": "not_larger"},
+              {**size, "roi_start": [1, 2], "roi_end": [6, 9]}, {**size, "roi_start": [0.25, 0.5], "roi_end": [1.0, 0.75], "roi_relative": True}, *more):
+        if op == "experimental.tensor_resize":
+            a = {"axes": [0, 1], **a}
+        for x in (noise(9, 12, 3), floats(5, 7, 1)):
+            picture(op, one(x), a, exact=x.dtype == np.float32, group="resize")
+
+
+def aliases_of_resize():
+    resizings("experimental.tensor_resize", {"sizes": [5.0, 7.3]}, [{"scales": [0.5, 1.7]}, {"sizes": [4.4, 9.0], "alignment": 0.0}, {"sizes": [4.4, 9.6], "size_rounding": "ceil"},
+                                                                   {"sizes": [4.4, 9.6], "size_rounding": "truncate"}, {"sizes": [4.4, 9.0], "max_size": 7.0}, {}])
+    resizings("fast_resize_crop_mirror", {"size": [5.0, 7.0], "crop": [3.0, 4.0]}, [{"size": [5.0, 7.0], "crop": [3.0, 4.0], "mirror": 1}, {"size": [5.0, 7.0], "crop": [3.0, 4.0], "mirror": 2},
+              {"size": [5.0, 7.0], "crop": [2.0, 2.0], "crop_pos_x": 0.1, "crop_pos_y": 0.9}, {"resize_shorter": 4.0, "crop_h": 2.0, "crop_w": 3.0}, {"resize_x": 5.0, "crop": [2.0, 2.0], "rounding": "truncate"}])
+    picture("fast_resize_crop_mirror", one(noise(2, 6, 8, 3), "FHWC"), {"size": [4.0, 5.0], "crop": [3.0, 3.0]}, exact=False, group="resize")
+
+
+FAMILIES = [spaces, equalizations, tiles, laplacians, filters, mosaics, distortions, aliases_of_resize]
 
 
 def aliases():

@@ -1,4 +1,5 @@
-package jpeg
+// Package distort makes what JPEG leaves of images, without coding them.
+package distort
 
 import "github.com/bivouac-ml/bivouac/codec/jpeg/internal/pure"
 
