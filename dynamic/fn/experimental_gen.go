@@ -59,3 +59,18 @@ type ExperimentalTensorResizeArgs = opargs.ExperimentalTensorResize
 func ExperimentalTensorResize[T dynamic.Kind](ctx context.Context, data T, args ExperimentalTensorResizeArgs) (resized T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.tensor_resize", Args: args, Inputs: []dynamic.Value{data}})
 }
+
+// ExperimentalWarpPerspectiveArgs are the arguments of experimental.warp_perspective.
+type ExperimentalWarpPerspectiveArgs = opargs.ExperimentalWarpPerspective
+
+// ExperimentalWarpPerspective is experimental.warp_perspective. Warps images by a perspective transform: a
+// matrix of three rows and columns. The transform maps each pixel of the output to the point of the input
+// that it shows.
+//
+// Input input: images, planes or sequences of them: uint8, uint16, int16 or float32, with at most four
+// channels.
+// Input matrixInput: the float32 matrix, in place of the argument; may be left out.
+// Output output: the warped images.
+func ExperimentalWarpPerspective[T dynamic.Kind](ctx context.Context, input T, args ExperimentalWarpPerspectiveArgs, inputs ...dynamic.Value) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.warp_perspective", Args: args, Inputs: append([]dynamic.Value{input}, inputs...)})
+}

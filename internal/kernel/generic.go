@@ -78,7 +78,7 @@ func fuseFloatsGeneric(dst, base []float32, offsets []int, weights []float32) {
 	for k := 1; k < len(weights); k++ {
 		row := base[offsets[k] : offsets[k]+len(dst)]
 		for j := range dst {
-			dst[j] = fused(weights[k], row[j], dst[j])
+			dst[j] = Fuse(weights[k], row[j], dst[j])
 		}
 	}
 }
@@ -91,14 +91,14 @@ func fuseBytesGeneric(dst []float32, base []byte, offsets []int, weights []float
 	for k := 1; k < len(weights); k++ {
 		row := base[offsets[k] : offsets[k]+len(dst)]
 		for j := range dst {
-			dst[j] = fused(weights[k], float32(row[j]), dst[j])
+			dst[j] = Fuse(weights[k], float32(row[j]), dst[j])
 		}
 	}
 }
 
-// fused returns a*b + c, rounded once. The product of two float32 is exact in float64. If the sum
+// Fuse returns a*b + c, rounded once. The product of two float32 is exact in float64. If the sum
 // is not, its last bit is set (it is rounded to odd), so that the second rounding is right.
-func fused(a, b, c float32) float32 {
+func Fuse(a, b, c float32) float32 {
 	product, addend := float64(a)*float64(b), float64(c)
 	sum := product + addend
 	other := sum - product

@@ -62,3 +62,19 @@ func ExperimentalTensorResize(p *pipeline.Builder, data pipeline.Node, args Expe
 	out := p.Op("experimental.tensor_resize", args, data)
 	return out[0]
 }
+
+// ExperimentalWarpPerspectiveArgs are the arguments of experimental.warp_perspective.
+type ExperimentalWarpPerspectiveArgs = opargs.ExperimentalWarpPerspective
+
+// ExperimentalWarpPerspective is experimental.warp_perspective. Warps images by a perspective transform: a
+// matrix of three rows and columns. The transform maps each pixel of the output to the point of the input
+// that it shows.
+//
+// Input input: images, planes or sequences of them: uint8, uint16, int16 or float32, with at most four
+// channels.
+// Input matrixInput: the float32 matrix, in place of the argument; may be left out.
+// Output output: the warped images.
+func ExperimentalWarpPerspective(p *pipeline.Builder, input pipeline.Node, args ExperimentalWarpPerspectiveArgs, inputs ...pipeline.Node) (output pipeline.Node) {
+	out := p.Op("experimental.warp_perspective", args, append([]pipeline.Node{input}, inputs...)...)
+	return out[0]
+}

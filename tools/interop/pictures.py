@@ -241,7 +241,43 @@ def aliases_of_resize():
     picture("fast_resize_crop_mirror", one(noise(2, 6, 8, 3), "FHWC"), {"size": [4.0, 5.0], "crop": [3.0, 3.0]}, exact=False, group="resize")
 
 
-FAMILIES = [spaces, equalizations, tiles, laplacians, filters, mosaics, distortions, aliases_of_resize]
+MATRIX = [1.05, 0.1, -3.0, -0.1, 0.95, 4.0, 0.008, -0.005, 1.0]
+
+
+def perspectives():
+    op = "experimental.warp_perspective"
+
+    def warped(a, args=None, layout="HWC", **more):
+        picture(op, one(a, layout), {"matrix": MATRIX, **(args or {})}, **more)
+    for dtype in ("uint8", "uint16", "int16", "float32"):
+        for c in (1, 2, 3, 4):
+            a = noise(9, 19, c).astype(dtype) * (1 if dtype == "uint8" else 100)
+            warped(a)
+            warped(a, {"interp_type": enum("INTERP_NN"), "fill_value": 9.0})
+            warped(a, {"size": [6.0, 35.0], "border_mode": ["replicate", "reflect", "reflect_101", "wrap"][c - 1]})
+    for a in ({"border_mode": "replicate"}, {"border_mode": "reflect"}, {"border_mode": "reflect_101"}, {"border_mode": "wrap"}, {"border_mode": "clamp"},
+              {"fill_value": [1.0, 2.0, 300.0]}, {"fill_value": 7.5}, {"fill_value": [1.0, 2.0]}, {"inverse_map": False}, {"pixel_origin": "center"}, {"pixel_origin": "middle"},
+              {"inverse_map": False, "pixel_origin": "center"}, {"matrix": [1.0, 0.0, 0.5, 0.0, 1.0, 1.5, 0.0, 0.0, 1.0], "interp_type": enum("INTERP_NN")},
+              {"matrix": [1.0, 0.0]}, {"size": [0.0, 4.4]}, {"size": [5.0]}, {"interp_type": enum("INTERP_LANCZOS3")}):
+        warped(noise(9, 17, 3), a)
+        warped(floats(6, 16, 3), a)
+    for shape, layout in (((9, 8), "HW"), ((9, 8), None), ((9, 8, 3), None), ((2, 9, 8), "CHW"), ((3, 5, 8, 3), "FHWC"), ((2, 3, 5, 8), "FCHW"), ((9, 8, 5), "HWC"), ((1, 1, 1), "HWC"),
+                          ((3, 7, 3), "HWC"), ((40, 3, 1), "HWC"), ((2, 5, 6, 3), None)):
+        warped(noise(*shape), {"size": [4.0, 20.0]}, layout)
+    warped(noise(4, 5, 3).astype(np.int32))
+    picture(op, one(noise(4, 5, 3)))
+    m = np.array(MATRIX, np.float32).reshape(3, 3)
+    picture(op, [one(noise(4, 5, 3)), one(m, None)])
+    picture(op, [one(noise(4, 5, 3)), one(m.ravel(), None)])
+    picture(op, [one(noise(4, 5, 3)), one(m.astype(np.float64), None)])
+    picture(op, [one(noise(4, 5, 3)), one(m, None)], {"matrix": MATRIX})
+    picture(op, [literal(noise(4, 5, 3), "HWC"), literal(noise(6, 3, 3), "HWC")], {"matrix": {"tensor": [m.tolist(), (m * 2).tolist()], "dtype": "float32"}, "size": {"tensor": [[3, 4], [2, 9]], "dtype": "float32"}})
+    x = floats(6, 7, 1)
+    x[2, 3], x[4, 4] = NAN, INF
+    warped(x)
+
+
+FAMILIES = [spaces, equalizations, tiles, laplacians, filters, mosaics, distortions, aliases_of_resize, perspectives]
 
 
 def aliases():
