@@ -170,6 +170,31 @@ func Cat[T dynamic.Kind](ctx context.Context, args CatArgs, inputs ...T) (output
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "cat", Args: args, Inputs: dynamic.Values(inputs)})
 }
 
+// ClaheArgs are the arguments of clahe.
+type ClaheArgs = opargs.Clahe
+
+// Clahe is clahe. Equalizes the histograms of the tiles of an image, with limited contrast (CLAHE). A pixel
+// between the centres of tiles gets the mean of their results, weighted by distance. Colour images change
+// their lightness only, unless luma_only is false.
+//
+// Input images: images of one channel, or of the channels red, green and blue: uint8.
+// Output equalized: images of the same shape.
+func Clahe[T dynamic.Kind](ctx context.Context, images T, args ClaheArgs) (equalized T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "clahe", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// ColorSpaceConversionArgs are the arguments of color_space_conversion.
+type ColorSpaceConversionArgs = opargs.ColorSpaceConversion
+
+// ColorSpaceConversion is color_space_conversion. Converts images from one colour space to another: RGB, BGR,
+// GRAY or YCbCr. Y of YCbCr lies in 16 to 235, and Cb and Cr in 16 to 240 (ITU-R BT.601).
+//
+// Input images: images, sequences or volumes: uint8.
+// Output converted: images in the other colour space.
+func ColorSpaceConversion[T dynamic.Kind](ctx context.Context, images T, args ColorSpaceConversionArgs) (converted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "color_space_conversion", Args: args, Inputs: []dynamic.Value{images}})
+}
+
 // ColorTwistArgs are the arguments of color_twist.
 type ColorTwistArgs = opargs.ColorTwist
 
@@ -269,6 +294,18 @@ func CropMirrorNormalize[T dynamic.Kind](ctx context.Context, images T, args Cro
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "crop_mirror_normalize", Args: args, Inputs: []dynamic.Value{images}})
 }
 
+// DebayerArgs are the arguments of debayer.
+type DebayerArgs = opargs.Debayer
+
+// Debayer is debayer. Makes RGB images of the raw images of sensors, whose pixels have one colour each
+// (demosaicing). Height and width must be even.
+//
+// Input images: raw images or sequences of them, without channels or with one: uint8 or uint16.
+// Output colour: images of the channels red, green and blue.
+func Debayer[T dynamic.Kind](ctx context.Context, images T, args DebayerArgs) (colour T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "debayer", Args: args, Inputs: []dynamic.Value{images}})
+}
+
 // DumpImageArgs are the arguments of dump_image.
 type DumpImageArgs = opargs.DumpImage
 
@@ -294,6 +331,18 @@ func ElementExtract[T dynamic.Kind](ctx context.Context, input T, args ElementEx
 	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "element_extract", Args: args, Inputs: []dynamic.Value{input}}, 0)
 }
 
+// EqualizeArgs are the arguments of equalize.
+type EqualizeArgs = opargs.Equalize
+
+// Equalize is equalize. Spreads the values of each channel of an image over the whole range, so that every
+// part of the range has about as many pixels (histogram equalization). A channel of one value keeps it.
+//
+// Input images: images or sequences: uint8.
+// Output equalized: images of the same shape.
+func Equalize[T dynamic.Kind](ctx context.Context, images T, args EqualizeArgs) (equalized T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "equalize", Args: args, Inputs: []dynamic.Value{images}})
+}
+
 // EraseArgs are the arguments of erase.
 type EraseArgs = opargs.Erase
 
@@ -316,6 +365,37 @@ type ExpandDimsArgs = opargs.ExpandDims
 // Output output: the data with the new axes.
 func ExpandDims[T dynamic.Kind](ctx context.Context, data T, args ExpandDimsArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "expand_dims", Args: args, Inputs: []dynamic.Value{data}})
+}
+
+// FastResizeCropMirrorArgs are the arguments of fast_resize_crop_mirror.
+type FastResizeCropMirrorArgs = opargs.FastResizeCropMirror
+
+// FastResizeCropMirror is fast_resize_crop_mirror. Resizes an image, cuts a window out of the result and can
+// mirror it, in one step: only the window is computed. The window may extend beyond the resized image; the
+// edge of the image is repeated there.
+//
+// Input images: images: uint8, int16, uint16 or float32.
+// Output windows: the windows, with the layout of the input.
+//
+// Deprecated: use resize_crop_mirror
+func FastResizeCropMirror[T dynamic.Kind](ctx context.Context, images T, args FastResizeCropMirrorArgs) (windows T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "fast_resize_crop_mirror", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// FilterArgs are the arguments of filter.
+type FilterArgs = opargs.Filter
+
+// Filter is filter. Filters images with a matrix of weights: a pixel becomes the weighted sum of the pixels
+// around it. The matrix is not turned around (it is a correlation).
+//
+// Input data: images with or without channels, or sequences of them: uint8, int16, uint16 or float32.
+// Input filter: the weights, a float32 matrix of rows and columns, or a sequence with the layout FHW of one
+// for each frame.
+// Input fillValue: the number outside the image, of the type of the image, for the border "constant"; other
+// borders ignore it; may be left out.
+// Output filtered: the sums, with the layout of the input.
+func Filter[T dynamic.Kind](ctx context.Context, data T, filter dynamic.Value, args FilterArgs, inputs ...dynamic.Value) (filtered T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "filter", Args: args, Inputs: append([]dynamic.Value{data, filter}, inputs...)})
 }
 
 // FlipArgs are the arguments of flip.
@@ -465,6 +545,32 @@ type ImageDecoderSliceArgs = opargs.ImageDecoderSlice
 // Deprecated: use decoders.image_slice
 func ImageDecoderSlice[T dynamic.Kind](ctx context.Context, encoded T, args ImageDecoderSliceArgs, inputs ...dynamic.Value) (images T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "image_decoder_slice", Args: args, Inputs: append([]dynamic.Value{encoded}, inputs...)})
+}
+
+// JpegCompressionDistortionArgs are the arguments of jpeg_compression_distortion.
+type JpegCompressionDistortionArgs = opargs.JpegCompressionDistortion
+
+// JpegCompressionDistortion is jpeg_compression_distortion. Distorts RGB images as JPEG does: they become
+// what they are after encoding and decoding, with half the colour resolution.
+//
+// Input images: RGB images or sequences of them: uint8.
+// Output distorted: images of the same shape.
+func JpegCompressionDistortion[T dynamic.Kind](ctx context.Context, images T, args JpegCompressionDistortionArgs) (distorted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "jpeg_compression_distortion", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// LaplacianArgs are the arguments of laplacian.
+type LaplacianArgs = opargs.Laplacian
+
+// Laplacian is laplacian. Adds up the second derivatives along all axes except frames and channels, which are
+// the first or the last. Each derivative is smoothed along the other axes. At its edges the image is
+// mirrored; the edge itself is not repeated.
+//
+// Input images: arrays of one to three axes besides frames and channels; without a layout no axis is a frame
+// or channel axis.
+// Output derived: arrays of the same shape.
+func Laplacian[T dynamic.Kind](ctx context.Context, images T, args LaplacianArgs) (derived T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "laplacian", Args: args, Inputs: []dynamic.Value{images}})
 }
 
 // LogMelArgs are the arguments of log_mel.

@@ -203,8 +203,40 @@ type Cat struct {
 	AxisName string `op:"axis_name"`
 }
 
+// Clahe are the arguments of clahe.
+type Clahe struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// It has no effect: histograms have 256 bins. Default: 256.
+	Bins op.Arg[int] `op:"bins"`
+
+	// Largest count of a bin, in units of the mean count. What is above is spread over all bins. 0 means no
+	// limit. Required.
+	ClipLimit op.Arg[float64] `op:"clip_limit"`
+
+	// Whether only the lightness of colour images changes; otherwise each channel does. Default: true.
+	LumaOnly op.Arg[bool] `op:"luma_only"`
+
+	// Number of tiles in a row. Required.
+	TilesX op.Arg[int] `op:"tiles_x"`
+
+	// Number of tiles in a column. Required.
+	TilesY op.Arg[int] `op:"tiles_y"`
+}
+
 // CocoReader are the arguments of coco_reader.
 type CocoReader = ReadersCoco
+
+// ColorSpaceConversion are the arguments of color_space_conversion.
+type ColorSpaceConversion struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Colour space of the input. Required.
+	ImageType op.Arg[op.ImageType] `op:"image_type"`
+
+	// Colour space of the output. It differs from that of the input. Required.
+	OutputType op.Arg[op.ImageType] `op:"output_type"`
+}
 
 // ColorTwist are the arguments of color_twist.
 type ColorTwist struct {
@@ -431,6 +463,20 @@ type CropMirrorNormalize struct {
 	Std op.Arg[[]float64] `op:"std"`
 }
 
+// Debayer are the arguments of debayer.
+type Debayer struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// How missing colours are made: "bilinear_ocv", which is the default, takes the mean of neighbours,
+	// "edgeaware_ocv" takes them along edges, "vng_ocv" takes those in the directions of small gradients (uint8
+	// only), and "gray_ocv" makes gray images of one channel.
+	Algorithm string `op:"algorithm"`
+
+	// Row and column of blue, 0 or 1 each, in the tile of 2x2 pixels that begins at the second row and column;
+	// one number stands for both. Required.
+	BluePosition op.Arg[[]int] `op:"blue_position"`
+}
+
 // DumpImage are the arguments of dump_image.
 type DumpImage struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -448,6 +494,11 @@ type ElementExtract struct {
 
 	// Index of the element for each output. Required.
 	ElementMap []int `op:"element_map"`
+}
+
+// Equalize are the arguments of equalize.
+type Equalize struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
 }
 
 // Erase are the arguments of erase.
@@ -491,6 +542,121 @@ type ExpandDims struct {
 
 	// A letter for each new axis; without them the output has no layout. Default: "".
 	NewAxisNames string `op:"new_axis_names"`
+}
+
+// FastResizeCropMirror are the arguments of fast_resize_crop_mirror.
+type FastResizeCropMirror struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Largest extent of the result, one for all axes or one for each; 0 means no limit.
+	MaxSize []float64 `op:"max_size"`
+
+	// How sizes are used: "default" derives missing sizes from the mean scale of the others, "stretch" keeps
+	// missing extents. "not_larger" and "not_smaller" keep the aspect ratio; the size is the upper or lower
+	// limit. Default: "default".
+	Mode op.Arg[string] `op:"mode"`
+
+	// Extent of the longest axis; the aspect ratio is kept. Default: 0.
+	ResizeLonger op.Arg[float64] `op:"resize_longer"`
+
+	// Extent of the shortest axis; the aspect ratio is kept. Default: 0.
+	ResizeShorter op.Arg[float64] `op:"resize_shorter"`
+
+	// Width; 0 derives it, a negative width mirrors. Default: 0.
+	ResizeX op.Arg[float64] `op:"resize_x"`
+
+	// Height; 0 derives it, a negative height mirrors. Default: 0.
+	ResizeY op.Arg[float64] `op:"resize_y"`
+
+	// Depth of volumes; 0 derives it, a negative depth mirrors. Default: 0.
+	ResizeZ op.Arg[float64] `op:"resize_z"`
+
+	// End of the part that is resized, on each axis in the order of the layout. An end before roi_start mirrors.
+	RoiEnd op.Arg[[]float64] `op:"roi_end"`
+
+	// Whether the part is given in fractions of the extents. Default: false.
+	RoiRelative bool `op:"roi_relative"`
+
+	// Start of the part that is resized, on each axis in the order of the layout.
+	RoiStart op.Arg[[]float64] `op:"roi_start"`
+
+	// Extents of the result in the order of the layout, or one for all. 0 derives an extent; a negative extent
+	// mirrors.
+	Size op.Arg[[]float64] `op:"size"`
+
+	// Whether the resized part grows or shrinks to match a rounded size, so that the scale equals the scale of
+	// the requested size. Default: true.
+	SubpixelScale op.Arg[bool] `op:"subpixel_scale"`
+
+	// Whether the filter is widened along axes that shrink. Default: false.
+	Antialias bool `op:"antialias"`
+
+	// Output type: the input's type, which is the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// Filter, unless mag_filter or min_filter is given. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// Filter for axes that grow or keep their extent. Default: INTERP_LINEAR.
+	MagFilter op.Arg[op.InterpType] `op:"mag_filter"`
+
+	// Filter for axes that shrink. Default: INTERP_LINEAR.
+	MinFilter op.Arg[op.InterpType] `op:"min_filter"`
+
+	// Has no effect. Default: 32.
+	MinibatchSize op.Arg[int] `op:"minibatch_size"`
+
+	// Has no effect. Default: 0.
+	TempBufferHint int `op:"temp_buffer_hint"`
+
+	// Height and width of the window, or depth, height and width; 0 means the whole axis. Not together with
+	// crop_d, crop_h and crop_w.
+	Crop op.Arg[[]float64] `op:"crop"`
+
+	// Depth of the window of a volume, or number of frames of the window of a sequence; given together with
+	// crop_h and crop_w. Default: 0.
+	CropD op.Arg[float64] `op:"crop_d"`
+
+	// Height of the window; given together with crop_w. Default: 0.
+	CropH op.Arg[float64] `op:"crop_h"`
+
+	// Width of the window; given together with crop_h. Default: 0.
+	CropW op.Arg[float64] `op:"crop_w"`
+
+	// Horizontal place of the window: 0 at the left edge, 1 at the right edge. Default: 0.5.
+	CropPosX op.Arg[float64] `op:"crop_pos_x"`
+
+	// Vertical place of the window: 0 at the top, 1 at the bottom. Default: 0.5.
+	CropPosY op.Arg[float64] `op:"crop_pos_y"`
+
+	// Place of the window along the depth of a volume or the time of a sequence: 0 at the front, 1 at the back.
+	// Default: 0.5.
+	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
+
+	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
+	Rounding op.Arg[string] `op:"rounding"`
+
+	// Axes to reverse: 1 for the width, 2 for the height, 4 for the depth, or a sum of these numbers. Default: 0.
+	Mirror op.Arg[int] `op:"mirror"`
+}
+
+// Filter are the arguments of filter.
+type Filter struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Row and column of the weight that belongs to the pixel itself, or one number for both; -1 means the middle,
+	// rounded down. Default: -1.
+	Anchor op.Arg[[]int] `op:"anchor"`
+
+	// What lies outside the image: "reflect_101" mirrors without the edge, "reflect_1001" mirrors with the edge,
+	// "wrap", "clamp" or "constant". Default: "reflect_101".
+	Border op.Arg[string] `op:"border"`
+
+	// Output type: the input's type, which is the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// "same" keeps the size, "valid" leaves out the pixels that need a border. Default: "same".
+	Mode op.Arg[string] `op:"mode"`
 }
 
 // Flip are the arguments of flip.
@@ -629,6 +795,36 @@ type ImageDecoderRandomCrop = DecodersImageRandomCrop
 
 // ImageDecoderSlice are the arguments of image_decoder_slice.
 type ImageDecoderSlice = DecodersImageSlice
+
+// JpegCompressionDistortion are the arguments of jpeg_compression_distortion.
+type JpegCompressionDistortion struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Quality from 1, the worst, to 100; other numbers are limited to this range. Default: 50.
+	Quality op.Arg[int] `op:"quality"`
+}
+
+// Laplacian are the arguments of laplacian.
+type Laplacian struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Output type: the input's type, which is the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// Whether each derivative is divided by the sum of its weights' magnitudes; not together with scale. Default:
+	// false.
+	NormalizedKernel bool `op:"normalized_kernel"`
+
+	// Factor of the derivatives, one for all or one for each. Default: 1.
+	Scale op.Arg[[]float64] `op:"scale"`
+
+	// Width of the windows that smooth, one for all axes or one for each. It is odd, from 1 to 31; by default it
+	// is the width of the derivative's window.
+	SmoothingSize op.Arg[[]int] `op:"smoothing_size"`
+
+	// Width of the derivatives' windows, one for all axes or one for each. It is odd, from 3 to 31. Default: 3.
+	WindowSize op.Arg[[]int] `op:"window_size"`
+}
 
 // LogMel are the arguments of log_mel.
 type LogMel struct {

@@ -187,6 +187,20 @@ func Cat(p *pipeline.Builder, args CatArgs, inputs ...pipeline.Node) (output pip
 	return out[0]
 }
 
+// ClaheArgs are the arguments of clahe.
+type ClaheArgs = opargs.Clahe
+
+// Clahe is clahe. Equalizes the histograms of the tiles of an image, with limited contrast (CLAHE). A pixel
+// between the centres of tiles gets the mean of their results, weighted by distance. Colour images change
+// their lightness only, unless luma_only is false.
+//
+// Input images: images of one channel, or of the channels red, green and blue: uint8.
+// Output equalized: images of the same shape.
+func Clahe(p *pipeline.Builder, images pipeline.Node, args ClaheArgs) (equalized pipeline.Node) {
+	out := p.Op("clahe", args, images)
+	return out[0]
+}
+
 // CocoReaderArgs are the arguments of coco_reader.
 type CocoReaderArgs = opargs.CocoReader
 
@@ -195,6 +209,19 @@ type CocoReaderArgs = opargs.CocoReader
 // Deprecated: use readers.coco
 func CocoReader(p *pipeline.Builder, args CocoReaderArgs) []pipeline.Node {
 	return p.Op("coco_reader", args)
+}
+
+// ColorSpaceConversionArgs are the arguments of color_space_conversion.
+type ColorSpaceConversionArgs = opargs.ColorSpaceConversion
+
+// ColorSpaceConversion is color_space_conversion. Converts images from one colour space to another: RGB, BGR,
+// GRAY or YCbCr. Y of YCbCr lies in 16 to 235, and Cb and Cr in 16 to 240 (ITU-R BT.601).
+//
+// Input images: images, sequences or volumes: uint8.
+// Output converted: images in the other colour space.
+func ColorSpaceConversion(p *pipeline.Builder, images pipeline.Node, args ColorSpaceConversionArgs) (converted pipeline.Node) {
+	out := p.Op("color_space_conversion", args, images)
+	return out[0]
 }
 
 // ColorTwistArgs are the arguments of color_twist.
@@ -296,6 +323,19 @@ func CropMirrorNormalize(p *pipeline.Builder, images pipeline.Node, args CropMir
 	return out[0]
 }
 
+// DebayerArgs are the arguments of debayer.
+type DebayerArgs = opargs.Debayer
+
+// Debayer is debayer. Makes RGB images of the raw images of sensors, whose pixels have one colour each
+// (demosaicing). Height and width must be even.
+//
+// Input images: raw images or sequences of them, without channels or with one: uint8 or uint16.
+// Output colour: images of the channels red, green and blue.
+func Debayer(p *pipeline.Builder, images pipeline.Node, args DebayerArgs) (colour pipeline.Node) {
+	out := p.Op("debayer", args, images)
+	return out[0]
+}
+
 // DumpImageArgs are the arguments of dump_image.
 type DumpImageArgs = opargs.DumpImage
 
@@ -322,6 +362,19 @@ func ElementExtract(p *pipeline.Builder, input pipeline.Node, args ElementExtrac
 	return p.Op("element_extract", args, input)
 }
 
+// EqualizeArgs are the arguments of equalize.
+type EqualizeArgs = opargs.Equalize
+
+// Equalize is equalize. Spreads the values of each channel of an image over the whole range, so that every
+// part of the range has about as many pixels (histogram equalization). A channel of one value keeps it.
+//
+// Input images: images or sequences: uint8.
+// Output equalized: images of the same shape.
+func Equalize(p *pipeline.Builder, images pipeline.Node, args EqualizeArgs) (equalized pipeline.Node) {
+	out := p.Op("equalize", args, images)
+	return out[0]
+}
+
 // EraseArgs are the arguments of erase.
 type EraseArgs = opargs.Erase
 
@@ -345,6 +398,39 @@ type ExpandDimsArgs = opargs.ExpandDims
 // Output output: the data with the new axes.
 func ExpandDims(p *pipeline.Builder, data pipeline.Node, args ExpandDimsArgs) (output pipeline.Node) {
 	out := p.Op("expand_dims", args, data)
+	return out[0]
+}
+
+// FastResizeCropMirrorArgs are the arguments of fast_resize_crop_mirror.
+type FastResizeCropMirrorArgs = opargs.FastResizeCropMirror
+
+// FastResizeCropMirror is fast_resize_crop_mirror. Resizes an image, cuts a window out of the result and can
+// mirror it, in one step: only the window is computed. The window may extend beyond the resized image; the
+// edge of the image is repeated there.
+//
+// Input images: images: uint8, int16, uint16 or float32.
+// Output windows: the windows, with the layout of the input.
+//
+// Deprecated: use resize_crop_mirror
+func FastResizeCropMirror(p *pipeline.Builder, images pipeline.Node, args FastResizeCropMirrorArgs) (windows pipeline.Node) {
+	out := p.Op("fast_resize_crop_mirror", args, images)
+	return out[0]
+}
+
+// FilterArgs are the arguments of filter.
+type FilterArgs = opargs.Filter
+
+// Filter is filter. Filters images with a matrix of weights: a pixel becomes the weighted sum of the pixels
+// around it. The matrix is not turned around (it is a correlation).
+//
+// Input data: images with or without channels, or sequences of them: uint8, int16, uint16 or float32.
+// Input filter: the weights, a float32 matrix of rows and columns, or a sequence with the layout FHW of one
+// for each frame.
+// Input fillValue: the number outside the image, of the type of the image, for the border "constant"; other
+// borders ignore it; may be left out.
+// Output filtered: the sums, with the layout of the input.
+func Filter(p *pipeline.Builder, data pipeline.Node, filter pipeline.Node, args FilterArgs, inputs ...pipeline.Node) (filtered pipeline.Node) {
+	out := p.Op("filter", args, append([]pipeline.Node{data, filter}, inputs...)...)
 	return out[0]
 }
 
@@ -506,6 +592,34 @@ type ImageDecoderSliceArgs = opargs.ImageDecoderSlice
 // Deprecated: use decoders.image_slice
 func ImageDecoderSlice(p *pipeline.Builder, encoded pipeline.Node, args ImageDecoderSliceArgs, inputs ...pipeline.Node) (images pipeline.Node) {
 	out := p.Op("image_decoder_slice", args, append([]pipeline.Node{encoded}, inputs...)...)
+	return out[0]
+}
+
+// JpegCompressionDistortionArgs are the arguments of jpeg_compression_distortion.
+type JpegCompressionDistortionArgs = opargs.JpegCompressionDistortion
+
+// JpegCompressionDistortion is jpeg_compression_distortion. Distorts RGB images as JPEG does: they become
+// what they are after encoding and decoding, with half the colour resolution.
+//
+// Input images: RGB images or sequences of them: uint8.
+// Output distorted: images of the same shape.
+func JpegCompressionDistortion(p *pipeline.Builder, images pipeline.Node, args JpegCompressionDistortionArgs) (distorted pipeline.Node) {
+	out := p.Op("jpeg_compression_distortion", args, images)
+	return out[0]
+}
+
+// LaplacianArgs are the arguments of laplacian.
+type LaplacianArgs = opargs.Laplacian
+
+// Laplacian is laplacian. Adds up the second derivatives along all axes except frames and channels, which are
+// the first or the last. Each derivative is smoothed along the other axes. At its edges the image is
+// mirrored; the edge itself is not repeated.
+//
+// Input images: arrays of one to three axes besides frames and channels; without a layout no axis is a frame
+// or channel axis.
+// Output derived: arrays of the same shape.
+func Laplacian(p *pipeline.Builder, images pipeline.Node, args LaplacianArgs) (derived pipeline.Node) {
+	out := p.Op("laplacian", args, images)
 	return out[0]
 }
 
