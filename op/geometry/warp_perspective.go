@@ -83,7 +83,8 @@ func newPerspective(c *op.Config) (op.Kernel, error) {
 		matrix: readVector(c, "matrix"), size: readVector(c, "size")}
 	name, origin := op.Get[string](c, "border_mode"), op.Get[string](c, "pixel_origin")
 	if k.border = beyond(name); k.border == nil {
-		return nil, c.Invalid("border_mode", `"constant", "replicate", "reflect", "reflect_101" or "wrap"`, fmt.Sprintf("%q", name), "")
+		return nil, c.Invalid("border_mode", `"constant", "replicate", "reflect", "reflect_101" or "wrap"`,
+			fmt.Sprintf("%q", name), "")
 	}
 	if k.center = origin == "center"; !k.center && origin != "corner" {
 		return nil, c.Invalid("pixel_origin", `"corner" or "center"`, fmt.Sprintf("%q", origin), "")
@@ -142,7 +143,8 @@ func (k *perspective) view(shape tensor.Shape, layout string) (planes, error) {
 	case layout == "FCHW" && n == 4:
 		first = 2
 	default:
-		return planes{}, &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "an image of layout HW, HWC, FHWC, CHW or FCHW", Got: fmt.Sprintf("%v, layout %q", shape, layout)}
+		return planes{}, &errs.Error{Kind: errs.Invalid, Subject: "input 0",
+			Want: "an image of layout HW, HWC, FHWC, CHW or FCHW", Got: fmt.Sprintf("%v, layout %q", shape, layout)}
 	}
 	p := planes{first: first, frames: 1, h: shape[first], w: shape[first+1], channels: 1}
 	for _, d := range shape[:first] {
@@ -152,10 +154,12 @@ func (k *perspective) view(shape tensor.Shape, layout string) (planes, error) {
 		p.channels = shape[first+2]
 	}
 	if p.channels > 4 {
-		return p, &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "at most four channels", Got: shape.String()}
+		return p, &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "at most four channels",
+			Got: shape.String()}
 	}
 	if n := len(k.fill); n > 1 && (len(shape) == first+2 || p.channels >= 0 && n != p.channels) {
-		return p, &errs.Error{Kind: errs.Invalid, Subject: "argument fill_value", Want: "one value, or one for each channel", Got: fmt.Sprint(k.fill)}
+		return p, &errs.Error{Kind: errs.Invalid, Subject: "argument fill_value",
+			Want: "one value, or one for each channel", Got: fmt.Sprint(k.fill)}
 	}
 	return p, nil
 }
@@ -176,7 +180,8 @@ func (k *perspective) Sample(b *op.Block, s int) error {
 		if n == 1 {
 			values[1] = values[0]
 		}
-		if n != 1 && n != 2 || !(math.Abs(float64(values[0])) < math.MaxInt32 && math.Abs(float64(values[1])) < math.MaxInt32) {
+		if n != 1 && n != 2 || !(math.Abs(float64(values[0])) < math.MaxInt32 &&
+			math.Abs(float64(values[1])) < math.MaxInt32) {
 			return k.size.wrong("a height and a width", n)
 		}
 		h, w = max(int(math.Round(float64(values[0]))), 1), max(int(math.Round(float64(values[1]))), 1)
@@ -224,7 +229,8 @@ func (k *perspective) transform(b *op.Block, s int) (m [3][3]float64, err error)
 		return m, err
 	}
 	if n != 9 {
-		return m, &errs.Error{Kind: errs.Invalid, Subject: "matrix", Want: "three rows and columns", Got: fmt.Sprintf("%d values", n)}
+		return m, &errs.Error{Kind: errs.Invalid, Subject: "matrix", Want: "three rows and columns",
+			Got: fmt.Sprintf("%d values", n)}
 	}
 	var f [3][3]float32
 	for i := range 9 {
@@ -255,7 +261,8 @@ func inverse3(m [3][3]float64) (out [3][3]float64, err error) {
 	minor := func(a, b, c, d int) float64 { return float64(m[a][c]*m[b][d]) - float64(m[a][d]*m[b][c]) }
 	det := float64(m[0][0]*minor(1, 2, 1, 2)) - float64(m[0][1]*minor(1, 2, 0, 2)) + float64(m[0][2]*minor(1, 2, 0, 1))
 	if det == 0 || det != det {
-		return out, &errs.Error{Kind: errs.Invalid, Subject: "matrix", Want: "a transform that has an inverse", Got: fmt.Sprint(m)}
+		return out, &errs.Error{Kind: errs.Invalid, Subject: "matrix", Want: "a transform that has an inverse",
+			Got: fmt.Sprint(m)}
 	}
 	for i := range 3 {
 		for j := range 3 {
@@ -281,8 +288,10 @@ type warped[T depth] struct {
 	base       []float32
 }
 
-func warpPlanes[T depth](k *perspective, b *op.Block, out, in tensor.Tensor, v planes, h, w int, m *[3][3]float64) error {
-	p := warped[T]{k: k, h: v.h, w: v.w, c: v.channels, xs: op.Scratch[float32](b, w), ys: op.Scratch[float32](b, w), ws: op.Scratch[float32](b, w),
+func warpPlanes[T depth](k *perspective, b *op.Block, out, in tensor.Tensor, v planes, h, w int,
+	m *[3][3]float64) error {
+	p := warped[T]{k: k, h: v.h, w: v.w, c: v.channels, xs: op.Scratch[float32](b, w), ys: op.Scratch[float32](b,
+		w), ws: op.Scratch[float32](b, w),
 		base: op.Scratch[float32](b, 2*w)}
 	for i := range p.fill {
 		fill := 0.0
@@ -362,7 +371,8 @@ func (p *warped[T]) at(y, x int) []T {
 
 func (p *warped[T]) nearest(row []T) {
 	for i, x := range p.xs {
-		copy(row[i*p.c:(i+1)*p.c], p.at(place(float32(math.RoundToEven(float64(p.ys[i])))), place(float32(math.RoundToEven(float64(x))))))
+		copy(row[i*p.c:(i+1)*p.c], p.at(place(float32(math.RoundToEven(float64(p.ys[i])))),
+			place(float32(math.RoundToEven(float64(x))))))
 	}
 }
 

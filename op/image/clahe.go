@@ -44,7 +44,8 @@ func newCLAHE(c *op.Config) (op.Kernel, error) {
 		limit: float32(op.Get[float64](c, "clip_limit")), luma: op.Get[bool](c, "luma_only")}
 	for i, name := range []string{"tiles_y", "tiles_x"} {
 		if n := k.tiles[i]; n < 1 || n > mostTiles || k.tiles[0]*k.tiles[1] > mostTiles {
-			return nil, c.Invalid(name, fmt.Sprintf("at least 1 tile, and at most %d in all", mostTiles), fmt.Sprint(n), "")
+			return nil, c.Invalid(name, fmt.Sprintf("at least 1 tile, and at most %d in all", mostTiles),
+				fmt.Sprint(n), "")
 		}
 	}
 	if math.IsNaN(float64(k.limit)) {

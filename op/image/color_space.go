@@ -18,7 +18,7 @@ func init() {
 		Outputs: []op.Port{{Name: "converted", Doc: "images in the other colour space"}},
 		Params: []op.Parameter{
 			{Name: "image_type", Type: op.Image, Required: true, Doc: "Colour space of the input."},
-			{Name: "output_type", Type: op.Image, Required: true, Doc: "Colour space of the output. It differs from that of the input."},
+			{Name: "output_type", Type: op.Image, Required: true, Doc: "Colour space of the output, another one than the input's."},
 		},
 		Precision: op.Exact,
 		New:       newColorSpace,
@@ -41,7 +41,8 @@ func newColorSpace(c *op.Config) (op.Kernel, error) {
 		}
 	}
 	if from == to {
-		return nil, c.Invalid("output_type", "another colour space than "+from.String(), to.String(), "leave the operator out")
+		return nil, c.Invalid("output_type", "another colour space than "+from.String(), to.String(),
+			"leave the operator out")
 	}
 	if from == op.Gray {
 		k.from = 1
@@ -92,7 +93,8 @@ func (k *colorSpace) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 }
 
 func (k *colorSpace) channels(shape tensor.Shape) error {
-	return &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: fmt.Sprintf("%d channels", k.from), Got: shape.String()}
+	return &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: fmt.Sprintf("%d channels", k.from),
+		Got: shape.String()}
 }
 
 func (k *colorSpace) Sample(b *op.Block, s int) error {

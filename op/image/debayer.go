@@ -50,7 +50,8 @@ func newDebayer(c *op.Config) (op.Kernel, error) {
 	case "gray_ocv":
 		k.gray = true
 	default:
-		return nil, c.Invalid("algorithm", `"bilinear_ocv", "edgeaware_ocv", "vng_ocv" or "gray_ocv"`, fmt.Sprintf("%q", name), "")
+		return nil, c.Invalid("algorithm", `"bilinear_ocv", "edgeaware_ocv", "vng_ocv" or "gray_ocv"`,
+			fmt.Sprintf("%q", name), "")
 	}
 	if blue, ok := k.blue.Const(); ok {
 		if err := checkBlue(blue); err != nil {
@@ -64,7 +65,8 @@ func checkBlue(blue []int) error {
 	if n := len(blue); (n == 1 || n == 2) && blue[0]&^1 == 0 && blue[n-1]&^1 == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Invalid, Subject: "argument blue_position", Want: "two numbers, 0 or 1 each, or one for both", Got: fmt.Sprint(blue)}
+	return &errs.Error{Kind: errs.Invalid, Subject: "argument blue_position",
+		Want: "two numbers, 0 or 1 each, or one for both", Got: fmt.Sprint(blue)}
 }
 
 func (k *debayer) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -108,13 +110,15 @@ func (k *debayer) channels() int {
 func rawShape(shape tensor.Shape, layout string, least int) error {
 	if layout[len(layout)-1] == 'C' {
 		if c := shape[len(shape)-1]; c >= 0 && c != 1 {
-			return &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "one channel", Got: shape.String(), Remedy: "give sequences the layout FHW"}
+			return &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "one channel", Got: shape.String(),
+				Remedy: "give sequences the layout FHW"}
 		}
 		shape = shape[:len(shape)-1]
 	}
 	for _, d := range shape[len(shape)-2:] {
 		if d >= 0 && (d%2 != 0 || d < least) {
-			return &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "an even height and width", Got: shape.String()}
+			return &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "an even height and width",
+				Got: shape.String()}
 		}
 	}
 	return nil
@@ -159,7 +163,8 @@ func (k *debayer) Sample(b *op.Block, s int) error {
 	out := b.Out(0, s, append(shape, n)...)
 	for at := 0; at < in.Len(); at += h * w {
 		if in.DType == tensor.Uint8 {
-			p := raw[uint8]{src: in.Data[at : at+h*w], dst: out.Data[n*at : n*(at+h*w)], h: h, w: w, blueY: blue[0], blueX: blue[len(blue)-1]}
+			p := raw[uint8]{src: in.Data[at : at+h*w], dst: out.Data[n*at : n*(at+h*w)], h: h, w: w,
+				blueY: blue[0], blueX: blue[len(blue)-1]}
 			if k.vng && h >= 8 && w >= 8 {
 				st.gradual(&p)
 				continue
@@ -167,8 +172,9 @@ func (k *debayer) Sample(b *op.Block, s int) error {
 			debayered(k, &p)
 			continue
 		}
-		debayered(k, &raw[uint16]{src: element.View[uint16](in.Data)[at : at+h*w], dst: element.View[uint16](out.Data)[n*at : n*(at+h*w)],
-			h: h, w: w, blueY: blue[0], blueX: blue[len(blue)-1]})
+		debayered(k, &raw[uint16]{src: element.View[uint16](in.Data)[at : at+h*w],
+			dst: element.View[uint16](out.Data)[n*at : n*(at+h*w)],
+			h:   h, w: w, blueY: blue[0], blueX: blue[len(blue)-1]})
 	}
 	return nil
 }
@@ -290,7 +296,8 @@ func (p *raw[T]) grays(y, x int, green, blue bool) {
 	for ; x < p.w-1; x += 2 {
 		var v uint32
 		if green {
-			v = (uint32(above[x])+uint32(below[x]))*other + (uint32(row[x-1])+uint32(row[x+1]))*own + uint32(row[x])*2*grayGreen
+			v = (uint32(above[x])+uint32(below[x]))*other + (uint32(row[x-1])+uint32(row[x+1]))*own +
+				uint32(row[x])*2*grayGreen
 			v = (v + 1<<14) >> 15
 		} else {
 			v = (uint32(above[x-1])+uint32(above[x+1])+uint32(below[x-1])+uint32(below[x+1]))*other +

@@ -32,13 +32,16 @@ func pairsOf(pitch int) (greens, others [8]pairs) {
 		switch {
 		case i >= 4:
 			o.other = [2]int32{at(y, x), at(y, x)}
-			g.own, g.green, g.other = [2]int32{at(2*y, x), at(0, x)}, [2]int32{at(y, x), at(y, x)}, [2]int32{at(y, 0), at(y, 2*x)}
+			g.own, g.green, g.other = [2]int32{at(2*y, x), at(0, x)}, [2]int32{at(y, x), at(y, x)}, [2]int32{at(y,
+				0), at(y, 2*x)}
 		case x == 0:
 			o.other = [2]int32{at(y, -1), at(y, 1)}
-			g.own, g.green, g.other = [2]int32{at(2*y, -1), at(2*y, 1)}, [2]int32{at(2*y, 0), 0}, [2]int32{at(y, 0), at(y, 0)}
+			g.own, g.green, g.other = [2]int32{at(2*y, -1), at(2*y, 1)}, [2]int32{at(2*y, 0), 0}, [2]int32{at(y,
+				0), at(y, 0)}
 		default:
 			o.other = [2]int32{at(-1, x), at(1, x)}
-			g.own, g.green, g.other = [2]int32{at(0, x), at(0, x)}, [2]int32{at(0, 2*x), 0}, [2]int32{at(-1, 2*x), at(1, 2*x)}
+			g.own, g.green, g.other = [2]int32{at(0, x), at(0, x)}, [2]int32{at(0, 2*x), 0}, [2]int32{at(-1, 2*x),
+				at(1, 2*x)}
 		}
 	}
 	return greens, others
@@ -80,9 +83,11 @@ func (st *debayerState) gradientRow(y, pitch int) {
 		f, g, h := int32(below[x-1]), int32(below[x]), int32(below[x+1])
 		rising, falling := 2*magnitude(c-f), 2*magnitude(a-h)
 		out[x] = gradient{
-			vertical: magnitude(a-f) + 2*magnitude(b-g) + magnitude(c-h), horizontal: magnitude(a-c) + 2*magnitude(d-e) + magnitude(f-h),
+			vertical: magnitude(a-f) + 2*magnitude(b-g) + magnitude(c-h), horizontal: magnitude(a-c) +
+				2*magnitude(d-e) + magnitude(f-h),
 			rising: rising, falling: falling,
-			up: rising + magnitude(b-d) + magnitude(g-e), down: falling + magnitude(b-e) + magnitude(g-d), mean: (b + d + e + g) >> 1,
+			up: rising + magnitude(b-d) + magnitude(g-e), down: falling + magnitude(b-e) +
+				magnitude(g-d), mean: (b + d + e + g) >> 1,
 		}
 	}
 }
@@ -91,7 +96,8 @@ func (st *debayerState) gradientRow(y, pitch int) {
 func (st *debayerState) gradualRow(p *raw[uint8], y, pitch int) {
 	up, here, down := st.gradients[(y+vngMargin-1)%3], st.gradients[(y+vngMargin)%3], st.gradients[(y+vngMargin+1)%3]
 	green, blue := p.kind(y, 0)
-	// The reference computes 8 columns at a time, and multiplies the others by factors of fewer digits.
+	// The reference computes 8 columns at a time, and multiplies the others by factors of fewer
+	// digits.
 	first := vngMargin
 	if green {
 		first++
@@ -108,7 +114,8 @@ func (st *debayerState) gradualRow(p *raw[uint8], y, pitch int) {
 	for x := vngMargin; x < pitch-vngMargin; x++ {
 		g, l, r := &here[x], &here[x-1], &here[x+1]
 		n, s := &up[x], &down[x]
-		list := [8]int32{n.vertical + g.vertical, g.vertical + s.vertical, l.horizontal + g.horizontal, g.horizontal + r.horizontal}
+		list := [8]int32{n.vertical + g.vertical, g.vertical + s.vertical, l.horizontal + g.horizontal,
+			g.horizontal + r.horizontal}
 		ne, sw, nw, se := &up[x+1], &down[x-1], &up[x-1], &down[x+1]
 		table := &st.others
 		if green {

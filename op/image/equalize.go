@@ -84,8 +84,8 @@ func equalizePlane(dst, src []byte, channels int) {
 	}
 }
 
-// equalizeTable returns the new value of each value of a channel of n pixels. Every value becomes the
-// share of pixels up to it, without the pixels of the smallest value.
+// equalizeTable returns the new value of each value of a channel of n pixels. Every value becomes
+// the share of pixels up to it, without the pixels of the smallest value.
 func equalizeTable(counts *[256]int32, n int) (table [256]byte) {
 	first := 0
 	for counts[first] == 0 {

@@ -81,7 +81,8 @@ func newFilter(c *op.Config) (op.Kernel, error) {
 	border, mode := op.Get[string](c, "border"), op.Get[string](c, "mode")
 	var ok bool
 	if k.border, ok = borders(border); !ok {
-		return nil, c.Invalid("border", `"reflect_101", "reflect_1001", "wrap", "clamp" or "constant"`, fmt.Sprintf("%q", border), "")
+		return nil, c.Invalid("border", `"reflect_101", "reflect_1001", "wrap", "clamp" or "constant"`,
+			fmt.Sprintf("%q", border), "")
 	}
 	if k.valid = mode == "valid"; !k.valid && mode != "same" {
 		return nil, c.Invalid("mode", `"same" or "valid"`, fmt.Sprintf("%q", mode), "")
@@ -99,25 +100,30 @@ func (k *filter) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out.Shape = out.Shape.Clone()
 	if k.dtype != tensor.Invalid {
 		if out.DType = k.dtype; k.dtype != in[0].DType && k.dtype != tensor.Float32 {
-			return nil, k.config.Invalid("dtype", "the type of the input ("+in[0].DType.String()+") or float32", k.dtype.String(), "")
+			return nil, k.config.Invalid("dtype", "the type of the input ("+in[0].DType.String()+") or float32",
+				k.dtype.String(), "")
 		}
 	}
 	if in[1].DType != tensor.Float32 {
 		return nil, k.config.InvalidInput(1, "float32", in[1].DType.String(), "cast it")
 	}
 	if len(in) > 2 && in[2].DType != in[0].DType {
-		return nil, k.config.InvalidInput(2, "the type of input 0, "+in[0].DType.String(), in[2].DType.String(), "cast it")
+		return nil, k.config.InvalidInput(2, "the type of input 0, "+in[0].DType.String(), in[2].DType.String(),
+			"cast it")
 	}
 	if in[0].Shape == nil {
 		return []tensor.Spec{out}, nil
 	}
 	first, n, err := blurAxes(in[0].Layout, len(in[0].Shape))
 	if err == nil && strings.HasPrefix(in[0].Layout, "CF") {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "frames before channels", Got: "layout " + in[0].Layout}
+		err = &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "frames before channels", Got: "layout " +
+			in[0].Layout}
 	}
 	if err == nil && n != 2 {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "images of two axes besides frames and channels",
-			Got: in[0].Shape.String() + ", layout " + in[0].Layout, Remedy: "give images with channels the layout HWC or CHW"}
+		err = &errs.Error{Kind: errs.Invalid, Subject: "input 0",
+			Want: "images of two axes besides frames and channels",
+			Got: in[0].Shape.String() + ", layout " +
+				in[0].Layout, Remedy: "give images with channels the layout HWC or CHW"}
 	}
 	if err != nil {
 		return nil, errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node, err)
@@ -164,10 +170,12 @@ func (k *filter) Sample(b *op.Block, s int) error {
 	frames, size, channels := volumes(in.Shape, first, n)
 	p := filterPlane{src: in, h: size[1], w: size[2], c: channels}
 	matrices := 1
-	if weights.Layout != "" && weights.Layout[0] == 'F' && len(weights.Shape) == 3 && first > 0 && in.Layout[0] == 'F' && weights.Shape[0] == in.Shape[0] {
+	if weights.Layout != "" && weights.Layout[0] == 'F' && len(weights.Shape) == 3 && first > 0 &&
+		in.Layout[0] == 'F' && weights.Shape[0] == in.Shape[0] {
 		matrices = weights.Shape[0]
 	} else if len(weights.Shape) != 2 {
-		return &errs.Error{Kind: errs.Invalid, Subject: "input 1", Want: "a matrix, or the layout FHW and one for each frame", Got: weights.String()}
+		return &errs.Error{Kind: errs.Invalid, Subject: "input 1",
+			Want: "a matrix, or the layout FHW and one for each frame", Got: weights.String()}
 	}
 	p.kh, p.kw = weights.Shape[len(weights.Shape)-2], weights.Shape[len(weights.Shape)-1]
 	if p.kh == 0 || p.kw == 0 {
@@ -216,12 +224,14 @@ func (k *filter) place(b *op.Block, s int, st *filterState, p *filterPlane) erro
 		st.anchor = anchor
 	}
 	if len(anchor) != 1 && len(anchor) != 2 {
-		return &errs.Error{Kind: errs.Invalid, Subject: "argument anchor", Want: "1 or 2 numbers", Got: fmt.Sprint(anchor)}
+		return &errs.Error{Kind: errs.Invalid, Subject: "argument anchor", Want: "1 or 2 numbers",
+			Got: fmt.Sprint(anchor)}
 	}
 	for i, extent := range [2]int{p.kh, p.kw} {
 		a := anchor[i%len(anchor)]
 		if a < -1 || a >= extent {
-			return &errs.Error{Kind: errs.Invalid, Subject: "argument anchor", Want: fmt.Sprintf("-1, or a place in a filter of shape [%d,%d]", p.kh, p.kw), Got: fmt.Sprint(anchor)}
+			return &errs.Error{Kind: errs.Invalid, Subject: "argument anchor",
+				Want: fmt.Sprintf("-1, or a place in a filter of shape [%d,%d]", p.kh, p.kw), Got: fmt.Sprint(anchor)}
 		}
 		if a == -1 {
 			a = extent / 2
@@ -237,8 +247,9 @@ func (k *filter) place(b *op.Block, s int, st *filterState, p *filterPlane) erro
 		p.top, p.left, p.padded, p.pitch = 0, 0, p.h, p.w*p.c
 		p.outH, p.outW = p.h-p.kh+1, p.w-p.kw+1
 		if p.outH < 1 || p.outW < 1 {
-			return &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: fmt.Sprintf("at least %d rows and %d columns", p.kh, p.kw),
-				Got: fmt.Sprintf("%d and %d", p.h, p.w), Remedy: `use the mode "same"`}
+			return &errs.Error{Kind: errs.Invalid, Subject: "input 0",
+				Want: fmt.Sprintf("at least %d rows and %d columns", p.kh, p.kw),
+				Got:  fmt.Sprintf("%d and %d", p.h, p.w), Remedy: `use the mode "same"`}
 		}
 	}
 	return nil

@@ -44,7 +44,8 @@ type laplacian struct {
 const widest = 31
 
 func newLaplacian(c *op.Config) (op.Kernel, error) {
-	k := &laplacian{config: c, scale: op.GetVector[float64](c, "scale"), smoothing: op.GetVector[int](c, "smoothing_size"),
+	k := &laplacian{config: c, scale: op.GetVector[float64](c, "scale"), smoothing: op.GetVector[int](c,
+		"smoothing_size"),
 		window: op.GetVector[int](c, "window_size"), smoothed: c.Given("smoothing_size"),
 		normalized: op.Get[bool](c, "normalized_kernel"), dtype: op.Get[tensor.DType](c, "dtype")}
 	if k.normalized && c.Given("scale") {
@@ -57,10 +58,14 @@ func (k *laplacian) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := in[0]
 	if k.dtype != tensor.Invalid {
 		if out.DType = k.dtype; k.dtype != in[0].DType && k.dtype != tensor.Float32 {
-			return nil, k.config.Invalid("dtype", "the type of the input ("+in[0].DType.String()+") or float32", k.dtype.String(), "")
+			return nil, k.config.Invalid("dtype", "the type of the input ("+in[0].DType.String()+") or float32",
+				k.dtype.String(), "")
 		}
 	}
-	known := slices.DeleteFunc(element.Types(), func(d tensor.DType) bool { return d == tensor.Bool || d == tensor.Float64 })
+	known := slices.DeleteFunc(element.Types(), func(d tensor.DType) bool {
+		return d == tensor.Bool ||
+			d == tensor.Float64
+	})
 	if err := inputDType(k.config, in[0], known...); err != nil {
 		return nil, err
 	}
@@ -112,7 +117,8 @@ func (k *laplacian) Sample(b *op.Block, s int) error {
 				}
 			}
 			sum := summand{total: st.total, scale: st.scales[d], first: d == 0, last: d == n-1}
-			if err := st.blur.run(blurJob{src: in, dst: out, at: f * step, size: size, channels: channels, sum: &sum}); err != nil {
+			if err := st.blur.run(blurJob{src: in, dst: out, at: f * step, size: size, channels: channels,
+				sum: &sum}); err != nil {
 				return err
 			}
 		}
@@ -152,7 +158,8 @@ func (k *laplacian) plan(b *op.Block, s int, st *laplacianState, n int) error {
 		st.scale = scales
 	}
 	if len(scales) != 1 && len(scales) != n {
-		return &errs.Error{Kind: errs.Invalid, Subject: "argument scale", Want: fmt.Sprintf("1 or %d values", n), Got: fmt.Sprint(len(scales))}
+		return &errs.Error{Kind: errs.Invalid, Subject: "argument scale", Want: fmt.Sprintf("1 or %d values", n),
+			Got: fmt.Sprint(len(scales))}
 	}
 	for d := range n {
 		width, sum := sizes[d%len(sizes)], 0

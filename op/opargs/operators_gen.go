@@ -234,7 +234,7 @@ type ColorSpaceConversion struct {
 	// Colour space of the input. Required.
 	ImageType op.Arg[op.ImageType] `op:"image_type"`
 
-	// Colour space of the output. It differs from that of the input. Required.
+	// Colour space of the output, another one than the input's. Required.
 	OutputType op.Arg[op.ImageType] `op:"output_type"`
 }
 

@@ -77,6 +77,8 @@ def equalizations(op="equalize"):
                           ((3, 4, 5, 2), "FHWC"), ((3, 2, 5, 6), "FCHW"), ((1, 1, 1), "HWC"), ((3, 7, 3), "HWC"), ((40, 3, 1), "HWC"), ((3, 4, 5, 2), None),
                           ((9, 8, 3), None), ((2, 2, 3, 4, 1), "FDHWC"), ((40,), None)):
         picture(op, one(noise(*shape) // 3 + 20, layout))
+    for k in range(4):
+        picture(op, one(smooth(5 + k, 7, 3, top=60 * (k + 1))))
     if op != "equalize":
         return
     picture(op, one(np.full((4, 5, 1), 77, np.uint8)))

@@ -4,8 +4,8 @@ package distort
 import "github.com/bivouac-ml/bivouac/codec/jpeg/internal/pure"
 
 // Distorter makes what JPEG leaves of images: their pixels after libjpeg-turbo encoded and decoded
-// them, with the standard tables of a quality and half the colour resolution. A Distorter reuses its
-// memory; only one goroutine may use it. The zero value is ready.
+// them, with the standard tables of a quality and half the colour resolution. A Distorter reuses
+// its memory; only one goroutine may use it. The zero value is ready.
 type Distorter struct{ pure pure.Distorter }
 
 // Distort writes an RGB image of width times height pixels to dst. dst may be src. The quality is

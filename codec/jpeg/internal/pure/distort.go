@@ -1,8 +1,8 @@
 package pure
 
 // Distorter makes what is left of RGB images after they were encoded with half the colour
-// resolution and decoded again. It leaves out the entropy coding, which loses nothing. Its memory is
-// reused; the zero value is ready.
+// resolution and decoded again. It leaves out the entropy coding, which loses nothing. Its memory
+// is reused; the zero value is ready.
 type Distorter struct {
 	planes  [3]plane
 	colours [2][]byte // a pair of rows of Cb and Cr before they are halved
