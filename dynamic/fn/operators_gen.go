@@ -53,6 +53,21 @@ func BboxPaste[T dynamic.Kind](ctx context.Context, boxes T, args BboxPasteArgs)
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "bbox_paste", Args: args, Inputs: []dynamic.Value{boxes}})
 }
 
+// BboxPruneArgs are the arguments of bbox_prune.
+type BboxPruneArgs = opargs.BboxPrune
+
+// BboxPrune is bbox_prune. Cuts boxes at the edges of the image and drops boxes of which too little is left,
+// with their labels. A box without area, an inverted box and a box with NaN are always dropped.
+//
+// Input boxes: one box per row.
+// Input labels: one label, or one row of labels, per box; may be left out.
+// Output kept: the remaining boxes.
+// Output keptLabels: their labels, or their indices if there are no labels.
+// Output indices: with output_bbox_indices: the indices of the remaining boxes, int32.
+func BboxPrune[T dynamic.Kind](ctx context.Context, boxes T, args BboxPruneArgs, inputs ...dynamic.Value) []T {
+	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "bbox_prune", Args: args, Inputs: append([]dynamic.Value{boxes}, inputs...)}, 0)
+}
+
 // BboxRotateArgs are the arguments of bbox_rotate.
 type BboxRotateArgs = opargs.BboxRotate
 
@@ -243,6 +258,23 @@ type CropMirrorNormalizeArgs = opargs.CropMirrorNormalize
 // Output normalized: normalised windows.
 func CropMirrorNormalize[T dynamic.Kind](ctx context.Context, images T, args CropMirrorNormalizeArgs) (normalized T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "crop_mirror_normalize", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// CutmixArgs are the arguments of cutmix.
+type CutmixArgs = opargs.Cutmix
+
+// Cutmix is cutmix. Puts a window of a partner into an image, at the same place. The window has the share 1 -
+// ratio of the area, before it is cut at the edges. Labels are mixed by the areas. Draw the ratio with
+// random.beta.
+//
+// Input images: images or other data.
+// Input partners: the data to mix with, of the same type and shape.
+// Input labels: a number for each class, float32; may be left out.
+// Input partnerLabels: the numbers of the partners; may be left out.
+// Output mixed: the images with their windows.
+// Output mixedLabels: the mean of the labels, if there are labels.
+func Cutmix[T dynamic.Kind](ctx context.Context, images T, partners dynamic.Value, args CutmixArgs, inputs ...dynamic.Value) []T {
+	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "cutmix", Args: args, Inputs: append([]dynamic.Value{images, partners}, inputs...)}, 0)
 }
 
 // DumpImageArgs are the arguments of dump_image.
@@ -438,6 +470,49 @@ type LookupTableArgs = opargs.LookupTable
 // Output output: the entries, in the shape of the input.
 func LookupTable[T dynamic.Kind](ctx context.Context, input T, args LookupTableArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "lookup_table", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// MixupArgs are the arguments of mixup.
+type MixupArgs = opargs.Mixup
+
+// Mixup is mixup. Mixes two samples: ratio * image + (1 - ratio) * partner. Labels are mixed in the same way.
+// Draw the ratio with random.beta.
+//
+// Input images: images or other data.
+// Input partners: the data to mix with, of the same type and shape.
+// Input labels: a number for each class, float32; may be left out.
+// Input partnerLabels: the numbers of the partners; may be left out.
+// Output mixed: the means.
+// Output mixedLabels: the mean of the labels, if there are labels.
+func Mixup[T dynamic.Kind](ctx context.Context, images T, partners dynamic.Value, args MixupArgs, inputs ...dynamic.Value) []T {
+	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "mixup", Args: args, Inputs: append([]dynamic.Value{images, partners}, inputs...)}, 0)
+}
+
+// MosaicArgs are the arguments of mosaic.
+type MosaicArgs = opargs.Mosaic
+
+// Mosaic is mosaic. Puts four images around a point of a canvas: above left, above right, below left and
+// below right. Each image touches the point with its corner and is cut at the edges. Boxes and labels follow.
+// Draw the point with random.uniform.
+//
+// Input image0: a picture of uint8, HWC.
+// Input image1: a picture of uint8, HWC.
+// Input image2: a picture of uint8, HWC.
+// Input image3: a picture of uint8, HWC.
+// Input boxes0: its boxes, one per row: left, top, right, bottom, from 0 to 1.
+// Input boxes1: its boxes, one per row: left, top, right, bottom, from 0 to 1.
+// Input boxes2: its boxes, one per row: left, top, right, bottom, from 0 to 1.
+// Input boxes3: its boxes, one per row: left, top, right, bottom, from 0 to 1.
+// Input labels0: its labels, one or one row per box.
+// Input labels1: its labels, one or one row per box.
+// Input labels2: its labels, one or one row per box.
+// Input labels3: its labels, one or one row per box.
+// Output canvas: the canvases.
+// Output allBoxes: the boxes of all images, from 0 to 1 on the canvas.
+// Output allLabels: their labels.
+func Mosaic[T dynamic.Kind](ctx context.Context, image0 T, image1 dynamic.Value, image2 dynamic.Value, image3 dynamic.Value, boxes0 dynamic.Value, boxes1 dynamic.Value, boxes2 dynamic.Value, boxes3 dynamic.Value, labels0 dynamic.Value, labels1 dynamic.Value, labels2 dynamic.Value, labels3 dynamic.Value, args MosaicArgs) (canvas, allBoxes, allLabels T) {
+	out := dynamic.InvokeN[T](ctx, dynamic.Call{Op: "mosaic", Args: args, Inputs: []dynamic.Value{image0, image1, image2, image3, boxes0, boxes1, boxes2, boxes3, labels0, labels1, labels2, labels3}}, 3)
+	return out[0], out[1], out[2]
 }
 
 // MultiPasteArgs are the arguments of multi_paste.

@@ -44,6 +44,21 @@ func BboxPaste(p *pipeline.Builder, boxes pipeline.Node, args BboxPasteArgs) (ou
 	return out[0]
 }
 
+// BboxPruneArgs are the arguments of bbox_prune.
+type BboxPruneArgs = opargs.BboxPrune
+
+// BboxPrune is bbox_prune. Cuts boxes at the edges of the image and drops boxes of which too little is left,
+// with their labels. A box without area, an inverted box and a box with NaN are always dropped.
+//
+// Input boxes: one box per row.
+// Input labels: one label, or one row of labels, per box; may be left out.
+// Output kept: the remaining boxes.
+// Output keptLabels: their labels, or their indices if there are no labels.
+// Output indices: with output_bbox_indices: the indices of the remaining boxes, int32.
+func BboxPrune(p *pipeline.Builder, boxes pipeline.Node, args BboxPruneArgs, inputs ...pipeline.Node) []pipeline.Node {
+	return p.Op("bbox_prune", args, append([]pipeline.Node{boxes}, inputs...)...)
+}
+
 // BboxRotateArgs are the arguments of bbox_rotate.
 type BboxRotateArgs = opargs.BboxRotate
 
@@ -271,6 +286,23 @@ func CropMirrorNormalize(p *pipeline.Builder, images pipeline.Node, args CropMir
 	return out[0]
 }
 
+// CutmixArgs are the arguments of cutmix.
+type CutmixArgs = opargs.Cutmix
+
+// Cutmix is cutmix. Puts a window of a partner into an image, at the same place. The window has the share 1 -
+// ratio of the area, before it is cut at the edges. Labels are mixed by the areas. Draw the ratio with
+// random.beta.
+//
+// Input images: images or other data.
+// Input partners: the data to mix with, of the same type and shape.
+// Input labels: a number for each class, float32; may be left out.
+// Input partnerLabels: the numbers of the partners; may be left out.
+// Output mixed: the images with their windows.
+// Output mixedLabels: the mean of the labels, if there are labels.
+func Cutmix(p *pipeline.Builder, images pipeline.Node, partners pipeline.Node, args CutmixArgs, inputs ...pipeline.Node) []pipeline.Node {
+	return p.Op("cutmix", args, append([]pipeline.Node{images, partners}, inputs...)...)
+}
+
 // DumpImageArgs are the arguments of dump_image.
 type DumpImageArgs = opargs.DumpImage
 
@@ -480,6 +512,49 @@ type LookupTableArgs = opargs.LookupTable
 func LookupTable(p *pipeline.Builder, input pipeline.Node, args LookupTableArgs) (output pipeline.Node) {
 	out := p.Op("lookup_table", args, input)
 	return out[0]
+}
+
+// MixupArgs are the arguments of mixup.
+type MixupArgs = opargs.Mixup
+
+// Mixup is mixup. Mixes two samples: ratio * image + (1 - ratio) * partner. Labels are mixed in the same way.
+// Draw the ratio with random.beta.
+//
+// Input images: images or other data.
+// Input partners: the data to mix with, of the same type and shape.
+// Input labels: a number for each class, float32; may be left out.
+// Input partnerLabels: the numbers of the partners; may be left out.
+// Output mixed: the means.
+// Output mixedLabels: the mean of the labels, if there are labels.
+func Mixup(p *pipeline.Builder, images pipeline.Node, partners pipeline.Node, args MixupArgs, inputs ...pipeline.Node) []pipeline.Node {
+	return p.Op("mixup", args, append([]pipeline.Node{images, partners}, inputs...)...)
+}
+
+// MosaicArgs are the arguments of mosaic.
+type MosaicArgs = opargs.Mosaic
+
+// Mosaic is mosaic. Puts four images around a point of a canvas: above left, above right, below left and
+// below right. Each image touches the point with its corner and is cut at the edges. Boxes and labels follow.
+// Draw the point with random.uniform.
+//
+// Input image0: a picture of uint8, HWC.
+// Input image1: a picture of uint8, HWC.
+// Input image2: a picture of uint8, HWC.
+// Input image3: a picture of uint8, HWC.
+// Input boxes0: its boxes, one per row: left, top, right, bottom, from 0 to 1.
+// Input boxes1: its boxes, one per row: left, top, right, bottom, from 0 to 1.
+// Input boxes2: its boxes, one per row: left, top, right, bottom, from 0 to 1.
+// Input boxes3: its boxes, one per row: left, top, right, bottom, from 0 to 1.
+// Input labels0: its labels, one or one row per box.
+// Input labels1: its labels, one or one row per box.
+// Input labels2: its labels, one or one row per box.
+// Input labels3: its labels, one or one row per box.
+// Output canvas: the canvases.
+// Output allBoxes: the boxes of all images, from 0 to 1 on the canvas.
+// Output allLabels: their labels.
+func Mosaic(p *pipeline.Builder, image0 pipeline.Node, image1 pipeline.Node, image2 pipeline.Node, image3 pipeline.Node, boxes0 pipeline.Node, boxes1 pipeline.Node, boxes2 pipeline.Node, boxes3 pipeline.Node, labels0 pipeline.Node, labels1 pipeline.Node, labels2 pipeline.Node, labels3 pipeline.Node, args MosaicArgs) (canvas, allBoxes, allLabels pipeline.Node) {
+	out := p.Op("mosaic", args, image0, image1, image2, image3, boxes0, boxes1, boxes2, boxes3, labels0, labels1, labels2, labels3)
+	return out[0], out[1], out[2]
 }
 
 // MultiPasteArgs are the arguments of multi_paste.

@@ -21,7 +21,7 @@ var linksOnly = []string{
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
 	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/exec", "pipeline/fn", "reader",
 	// Through readers.sequence.
-	".", "bench/order", "compat/torchdata", "examples/blend", "examples/elastic", "format/arrowipc",
+	".", "bench/order", "compat/torchdata", "examples/blend", "examples/boxes", "examples/elastic", "format/arrowipc",
 	"loader", "loader/nodes", "reader/arrow", "reader/parquet", "reader/tokenizer", "serve",
 }
 
