@@ -47,7 +47,7 @@ type encoder struct {
 	unmatched                      []float32 // what is returned for anchors without a box
 }
 
-const blockSize = 32
+const blockSize = 8
 
 func newEncoder(c *op.Config) (op.Kernel, error) {
 	k := &encoder{config: c, criteria: float32(op.Get[float64](c, "criteria")),
