@@ -51,7 +51,11 @@ say = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 4194304 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 say_in = @d=$$(mktemp -d -p $(MEMORY)); trap 'rm -rf $$d; echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 
+<<<<<<< HEAD
 .PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
+=======
+.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-loader bench-readers bench-dynamic bench-boxes interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
+>>>>>>> d1
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -183,6 +187,9 @@ bench-readers: ## readers of records against raw reads, DALI, webdataset, stream
 
 bench-dynamic: ## operators one by one and compiled loops against DALI's dynamic mode (needs Python and PyPI; BENCH_FLAGS='-only call,uniform')
 	@PYTHON=$(PYTHON) bench/dynamic/peers $(BENCH_FLAGS)
+
+bench-boxes: ## operators on boxes and masks against DALI (needs Python and PyPI; BENCH_FLAGS='-only encode,object')
+	@PYTHON=$(PYTHON) bench/boxes/peers $(BENCH_FLAGS)
 
 bench-loader: ## loaders against Grain, torch, torchdata and streaming (needs Python and PyPI; PEERS_TORCH, PEERS_STREAMING: see bench/loader/requirements.txt; BENCH_FLAGS='-only batch-64 -rounds 3')
 	@PYTHON=$(PYTHON) bench/loader/peers $(BENCH_FLAGS)

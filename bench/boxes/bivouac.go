@@ -128,7 +128,8 @@ func fixed(p *pipeline.Builder, x tensor.Tensor) pipeline.Node {
 	for i := range samples {
 		samples[i] = x
 	}
-	return pipeline.ExternalSource(p, pipeline.BatchFunc(func(context.Context, pipeline.BatchInfo) ([]pipeline.Data, error) {
+	return pipeline.ExternalSource(p, pipeline.BatchFunc(func(context.Context,
+		pipeline.BatchInfo) ([]pipeline.Data, error) {
 		return []pipeline.Data{samples}, nil
 	}), pipeline.SourceOptions{NoCopy: true})[0]
 }

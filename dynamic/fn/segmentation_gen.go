@@ -10,6 +10,44 @@ import (
 	"github.com/bivouac-ml/bivouac/op/opargs"
 )
 
+// SegmentationDecodeRunsArgs are the arguments of segmentation.decode_runs.
+type SegmentationDecodeRunsArgs = opargs.SegmentationDecodeRuns
+
+// SegmentationDecodeRuns is segmentation.decode_runs. Returns the mask with the given runs, column by column
+// as in COCO.
+//
+// Input runs: the lengths of the runs, the first of the background.
+// Output mask: 0 for the background and 1 for the foreground, uint8.
+func SegmentationDecodeRuns[T dynamic.Kind](ctx context.Context, runs T, args SegmentationDecodeRunsArgs) (mask T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "segmentation.decode_runs", Args: args, Inputs: []dynamic.Value{runs}})
+}
+
+// SegmentationEncodeRunsArgs are the arguments of segmentation.encode_runs.
+type SegmentationEncodeRunsArgs = opargs.SegmentationEncodeRuns
+
+// SegmentationEncodeRuns is segmentation.encode_runs. Returns the runs of a mask, column by column as in
+// COCO: how many pixels are background, then how many are foreground, and so on.
+//
+// Input mask: a mask of two axes; pixels other than 0 are foreground.
+// Output runs: the lengths of the runs, uint32.
+func SegmentationEncodeRuns[T dynamic.Kind](ctx context.Context, mask T, args SegmentationEncodeRunsArgs) (runs T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "segmentation.encode_runs", Args: args, Inputs: []dynamic.Value{mask}})
+}
+
+// SegmentationFillPolygonsArgs are the arguments of segmentation.fill_polygons.
+type SegmentationFillPolygonsArgs = opargs.SegmentationFillPolygons
+
+// SegmentationFillPolygons is segmentation.fill_polygons. Draws polygons as a mask. A pixel belongs to a
+// polygon if its centre is inside, by the even-odd rule. Polygons of one mask are united, and later masks
+// cover earlier ones.
+//
+// Input polygons: for each polygon the number of its mask, its first vertex, and the vertex after its last.
+// Input vertices: x and y of each vertex, in pixels from the corner of the image.
+// Output mask: for each pixel the number of its mask, int32.
+func SegmentationFillPolygons[T dynamic.Kind](ctx context.Context, polygons T, vertices dynamic.Value, args SegmentationFillPolygonsArgs) (mask T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "segmentation.fill_polygons", Args: args, Inputs: []dynamic.Value{polygons, vertices}})
+}
+
 // SegmentationRandomMaskPixelArgs are the arguments of segmentation.random_mask_pixel.
 type SegmentationRandomMaskPixelArgs = opargs.SegmentationRandomMaskPixel
 

@@ -104,6 +104,15 @@ func TestInflate(t *testing.T) {
 	}
 }
 
+// A copy must come from bytes that were written.
+func TestInflateRefusesDistances(t *testing.T) {
+	for _, distance := range []byte{0, 2, 255} {
+		if _, err := inflateOf([]byte{0x10, 'a', distance, 0, 0x00}, op.Args{"shape": 5}); !errors.Is(err, errs.Corrupt) {
+			t.Errorf("distance %d after 1 byte: %v", distance, err)
+		}
+	}
+}
+
 // Chunks become the first axis, given by their sizes, their beginnings, or both.
 func TestInflateChunks(t *testing.T) {
 	a, b := []byte{0x40, 1, 2, 3, 4}, []byte{0x40, 5, 6, 7, 8}

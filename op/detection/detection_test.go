@@ -195,7 +195,8 @@ func TestNoPanics(t *testing.T) {
 
 // The blocks of anchors change nothing: each box and each anchor are compared here.
 func TestEncoderLaw(t *testing.T) {
-	side := rapid.OneOf(rapid.Float32Range(0, 1), rapid.SampledFrom([]float32{0, 0.25, 0.5, 1, -1, 3, float32(math.NaN()), float32(math.Inf(1))}))
+	side := rapid.OneOf(rapid.Float32Range(0, 1), rapid.SampledFrom([]float32{0, 0.25, 0.5, 1, -1, 3,
+		float32(math.NaN()), float32(math.Inf(1))}))
 	rapid.Check(t, func(t *rapid.T) {
 		anchors := make([]float64, 4*rapid.IntRange(1, 100).Draw(t, "anchors"))
 		for i := range anchors {

@@ -47,7 +47,7 @@ type encoder struct {
 	unmatched                      []float32 // what is returned for anchors without a box
 }
 
-const blockSize = 32
+const blockSize = 8
 
 func newEncoder(c *op.Config) (op.Kernel, error) {
 	k := &encoder{config: c, criteria: float32(op.Get[float64](c, "criteria")),
@@ -166,8 +166,8 @@ func (k *encoder) sample(b *op.Block, s int, m *match) error {
 }
 
 // match finds the anchors of a box. The anchor that overlaps it most takes it in any case: its
-// overlap counts as 2. Among equals the last one wins, both of anchors and of boxes. An overlap of 0
-// is never above criteria, so that anchors without overlap need no look.
+// overlap counts as 2. Among equals the last one wins, both of anchors and of boxes. An overlap of
+// 0 is never above criteria, so anchors without overlap need no look.
 func (k *encoder) match(box []float32, number int32, m *match) {
 	m.touched = m.touched[:0]
 	top, most := -1, float32(0)

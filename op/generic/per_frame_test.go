@@ -11,6 +11,7 @@ import (
 
 func TestPerFrame(t *testing.T) {
 	dalivec.RunCommitted(t, "detection", "per_frame")
+	dalivec.CheckArguments(t, "detection", "per_frame")
 	x := optest.Of("HWC", []int{2, 1, 3}, 1, 2, 3, 4, 5, 6)
 	optest.CheckAllocations(t, []optest.Case{{Op: "per_frame",
 		Inputs: optest.Inputs(optest.Of("", []int{2, 3}, 1, 2, 3, 4, 5, 6))}})

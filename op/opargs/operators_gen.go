@@ -82,6 +82,32 @@ type BboxPaste struct {
 	Ratio op.Arg[float64] `op:"ratio"`
 }
 
+// BboxPrune are the arguments of bbox_prune.
+type BboxPrune struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// What the numbers of a box are: xyXY for corners, or xyWH for a corner and a size. Default: "xyXY".
+	BboxLayout op.Arg[string] `op:"bbox_layout"`
+
+	// Whether boxes are cut at the edges of the image. Otherwise they stay as they are. Default: true.
+	Clip op.Arg[bool] `op:"clip"`
+
+	// Height and width of the image, if coordinates are in pixels. By default they are from 0 to 1.
+	InputShape op.Arg[[]int] `op:"input_shape"`
+
+	// The least area of the part in the image, in the units of the coordinates. Default: 0.
+	MinArea op.Arg[float64] `op:"min_area"`
+
+	// The least width and the least height of the part in the image. Default: 0.
+	MinSize op.Arg[float64] `op:"min_size"`
+
+	// The least share of a box that is in the image, from 0 to 1. Default: 0.
+	MinVisibility op.Arg[float64] `op:"min_visibility"`
+
+	// Whether the indices of the remaining boxes are an additional output. Default: false.
+	OutputBboxIndices bool `op:"output_bbox_indices"`
+}
+
 // BboxRotate are the arguments of bbox_rotate.
 type BboxRotate struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -461,6 +487,20 @@ type CropMirrorNormalize struct {
 
 	// Divisor: one for all channels, or one for each. Default: 1.
 	Std op.Arg[[]float64] `op:"std"`
+}
+
+// Cutmix are the arguments of cutmix.
+type Cutmix struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The share of the image, from 0 to 1. Required.
+	Ratio op.Arg[float64] `op:"ratio"`
+
+	// Horizontal centre of the window, from 0 to 1. Default: 0.5.
+	CentreX op.Arg[float64] `op:"centre_x"`
+
+	// Vertical centre of the window, from 0 to 1. Default: 0.5.
+	CentreY op.Arg[float64] `op:"centre_y"`
 }
 
 // Debayer are the arguments of debayer.
@@ -951,6 +991,35 @@ type Mfcc struct {
 
 	// Whether the transform is orthonormal. Type 1 cannot be. Default: false.
 	Normalize bool `op:"normalize"`
+}
+
+// Mixup are the arguments of mixup.
+type Mixup struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The share of the image, from 0 to 1. Required.
+	Ratio op.Arg[float64] `op:"ratio"`
+}
+
+// Mosaic are the arguments of mosaic.
+type Mosaic struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Horizontal place of the point, from 0 to 1. Default: 0.5.
+	CentreX op.Arg[float64] `op:"centre_x"`
+
+	// Vertical place of the point, from 0 to 1. Default: 0.5.
+	CentreY op.Arg[float64] `op:"centre_y"`
+
+	// The value of each channel where no image is. Default: 114.
+	FillValue op.Arg[int] `op:"fill_value"`
+
+	// The least share of a box that is on the canvas. A box with less is dropped, and so is a box without area.
+	// Default: 0.
+	MinVisibility op.Arg[float64] `op:"min_visibility"`
+
+	// Height and width of the canvas. Required.
+	Size []int `op:"size"`
 }
 
 // MultiPaste are the arguments of multi_paste.

@@ -6,6 +6,30 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
+// SegmentationDecodeRuns are the arguments of segmentation.decode_runs.
+type SegmentationDecodeRuns struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Height and width of the mask. Required.
+	Size op.Arg[[]int] `op:"size"`
+}
+
+// SegmentationEncodeRuns are the arguments of segmentation.encode_runs.
+type SegmentationEncodeRuns struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+}
+
+// SegmentationFillPolygons are the arguments of segmentation.fill_polygons.
+type SegmentationFillPolygons struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Height and width of the mask. Required.
+	Size op.Arg[[]int] `op:"size"`
+
+	// The number of pixels without a polygon. Default: -1.
+	Background op.Arg[int] `op:"background"`
+}
+
 // SegmentationRandomMaskPixel are the arguments of segmentation.random_mask_pixel.
 type SegmentationRandomMaskPixel struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it

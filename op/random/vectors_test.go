@@ -17,6 +17,7 @@ func TestVectors(t *testing.T) {
 	dalivec.Run(t, "resize", "random_crop_generator")
 	dalivec.Run(t, "box", "roi_random_crop", "random_bbox_crop")
 	dalivec.RunCommitted(t, "detection", "random_bbox_crop")
+	dalivec.CheckArguments(t, "detection", "random_bbox_crop")
 }
 
 // dali keys streams as DALI does in its first batch.

@@ -14,5 +14,6 @@ func BenchmarkMaskPixel(b *testing.B) {
 }
 
 func BenchmarkObjectBox(b *testing.B) {
-	optest.Bench(b, optest.Case{Op: "segmentation.random_object_bbox", Inputs: optest.Inputs(sample(tensor.Uint8, 512, 512))})
+	optest.Bench(b, optest.Case{Op: "segmentation.random_object_bbox",
+		Inputs: optest.Inputs(sample(tensor.Uint8, 512, 512))})
 }

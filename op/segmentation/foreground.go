@@ -1,8 +1,8 @@
 package segmentation
 
 import (
-	"encoding/binary"
 	"math"
+	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/element"
@@ -69,7 +69,10 @@ const (
 // countBytes works like count[uint8], for eight pixels at a time. A pixel counts if the high bit of
 // its byte is set in the end.
 func countBytes(data []byte, f foreground) (n int) {
-	flip, add, keep := uint64(0), uint64(0), uint64(0)
+	if len(data) < 8 || uintptr(unsafe.Pointer(unsafe.SliceData(data)))%8 != 0 {
+		return count[uint8](data, f)
+	}
+	flip, add, both := uint64(0), uint64(0), false
 	if f.byValue {
 		flip, add = ones*uint64(uint8(f.value)), lows // an equal pixel becomes 0, which lows do not carry
 	} else {
@@ -83,26 +86,32 @@ func countBytes(data []byte, f foreground) (n int) {
 		case least > 255:
 			return 0
 		case least > 128:
-			add, keep = ones*uint64(256-least), highs // its own high bit and a carry
+			add, both = ones*uint64(256-least), true // its own high bit and a carry
 		default:
 			add = ones * uint64(128-least) // its own high bit or a carry
 		}
 	}
-	const words = 31 // whose counts fit in a byte
-	from := 0
-	for ; from+8*words <= len(data); from += 8 * words {
-		part, sum := data[from:from+8*words], uint64(0)
-		for i := 0; i+8 <= len(part); i += 8 {
-			x := binary.LittleEndian.Uint64(part[i:]) ^ flip
-			y := x&lows + add
-			sum += (y&x | (y|x)&^keep) & highs >> 7
+	const most = 31 // words whose counts fit in a byte
+	words := element.View[uint64](data[:len(data)&^7])
+	for rest := words; len(rest) > 0; {
+		part, sum := rest[:min(most, len(rest))], uint64(0)
+		rest = rest[len(part):]
+		if both {
+			for _, x := range part {
+				sum += (x&lows + add) & x & highs >> 7
+			}
+		} else {
+			for _, x := range part {
+				x ^= flip
+				sum += (x&lows + add | x) & highs >> 7
+			}
 		}
 		n += int(sum * ones >> 56)
 	}
 	if f.byValue {
-		n = from - n // pixels that are not equal were counted
+		n = 8*len(words) - n // pixels that are not equal were counted
 	}
-	return n + count[uint8](data[from:], f)
+	return n + count[uint8](data[8*len(words):], f)
 }
 
 func find[T number](data []byte, f foreground, n int) int {

@@ -203,8 +203,10 @@ func TestCountBytes(t *testing.T) {
 		f := foreground{byValue: true, value: int32(v)}
 		g := foreground{threshold: float32(v) + float32(v&1)/2}
 		for _, f := range []foreground{f, g} {
-			if got, want := countBytes(data, f), count[uint8](data, f); got != want {
-				t.Errorf("%v: %d, want %d", f, got, want)
+			for _, part := range [][]byte{data, data[1:], data[:5]} {
+				if got, want := countBytes(part, f), count[uint8](part, f); got != want {
+					t.Errorf("%v: %d, want %d", f, got, want)
+				}
 			}
 		}
 	}

@@ -10,4 +10,5 @@ func TestVectors(t *testing.T) {
 	names := []string{"segmentation.random_mask_pixel", "segmentation.random_object_bbox", "segmentation.select_masks"}
 	dalivec.RunCommitted(t, "detection", names...)
 	dalivec.Run(t, "box", names...)
+	dalivec.CheckArguments(t, "detection", names...)
 }

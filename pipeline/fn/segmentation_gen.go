@@ -7,6 +7,47 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
+// SegmentationDecodeRunsArgs are the arguments of segmentation.decode_runs.
+type SegmentationDecodeRunsArgs = opargs.SegmentationDecodeRuns
+
+// SegmentationDecodeRuns is segmentation.decode_runs. Returns the mask with the given runs, column by column
+// as in COCO.
+//
+// Input runs: the lengths of the runs, the first of the background.
+// Output mask: 0 for the background and 1 for the foreground, uint8.
+func SegmentationDecodeRuns(p *pipeline.Builder, runs pipeline.Node, args SegmentationDecodeRunsArgs) (mask pipeline.Node) {
+	out := p.Op("segmentation.decode_runs", args, runs)
+	return out[0]
+}
+
+// SegmentationEncodeRunsArgs are the arguments of segmentation.encode_runs.
+type SegmentationEncodeRunsArgs = opargs.SegmentationEncodeRuns
+
+// SegmentationEncodeRuns is segmentation.encode_runs. Returns the runs of a mask, column by column as in
+// COCO: how many pixels are background, then how many are foreground, and so on.
+//
+// Input mask: a mask of two axes; pixels other than 0 are foreground.
+// Output runs: the lengths of the runs, uint32.
+func SegmentationEncodeRuns(p *pipeline.Builder, mask pipeline.Node, args SegmentationEncodeRunsArgs) (runs pipeline.Node) {
+	out := p.Op("segmentation.encode_runs", args, mask)
+	return out[0]
+}
+
+// SegmentationFillPolygonsArgs are the arguments of segmentation.fill_polygons.
+type SegmentationFillPolygonsArgs = opargs.SegmentationFillPolygons
+
+// SegmentationFillPolygons is segmentation.fill_polygons. Draws polygons as a mask. A pixel belongs to a
+// polygon if its centre is inside, by the even-odd rule. Polygons of one mask are united, and later masks
+// cover earlier ones.
+//
+// Input polygons: for each polygon the number of its mask, its first vertex, and the vertex after its last.
+// Input vertices: x and y of each vertex, in pixels from the corner of the image.
+// Output mask: for each pixel the number of its mask, int32.
+func SegmentationFillPolygons(p *pipeline.Builder, polygons pipeline.Node, vertices pipeline.Node, args SegmentationFillPolygonsArgs) (mask pipeline.Node) {
+	out := p.Op("segmentation.fill_polygons", args, polygons, vertices)
+	return out[0]
+}
+
 // SegmentationRandomMaskPixelArgs are the arguments of segmentation.random_mask_pixel.
 type SegmentationRandomMaskPixelArgs = opargs.SegmentationRandomMaskPixel
 

@@ -136,6 +136,9 @@ def rotations():
         rec("bbox_rotate", [col(b)], base)
         rec("bbox_rotate", [col(b), col(np.arange(len(b), dtype=np.int32))], {**base, "keep_size": True, "mode": "halfway", "bbox_layout": "xyWH"})
         rec("bbox_rotate", [col(b)], {**base, "keep_size": True, "mode": "fixed", "remove_threshold": 0.0})
+    corner = np.array([[0.0, 0.0, 0.05, 0.05], [0.4, 0.4, 0.6, 0.6], [0.97, 0.0, 1.0, 0.03]], np.float32)
+    rec("bbox_rotate", [col(corner), col(np.arange(3, dtype=np.int32))], {"angle": 45.0, "input_shape": [60, 90], "keep_size": True, "remove_threshold": 0.0})
+    rec("bbox_rotate", [col(corner), col(np.arange(3, dtype=np.int32))], {"angle": 45.0, "input_shape": [60, 90], "keep_size": True})
     rec("bbox_rotate", [col(boxes(2), boxes(3), boxes(1)), col(*[np.arange(n, dtype=np.int32) for n in (2, 3, 1)])],
         {"angle": per_sample([10.0, -70.0, 181.0]), "input_shape": per_sample([[40, 50], [7, 9], [100, 30]], "int32"), "size": per_sample([[40.5, 50.2], [9, 9], [33, 44]])})
     rec("bbox_rotate", [col(boxes(2), boxes(3))],
@@ -298,6 +301,11 @@ def objects():
     rec(op, [col(np.zeros((4, 4), np.int32))], {"seed": 9, "ignore_class": True})
     rec(op, [col(np.full((4, 4), -2, np.int32))], {"seed": 9, "output_class": True})
     rec(op, [[empty((0, 4), "int32")]], {"seed": 9, "output_class": True})
+    for labels in ([0, 2], [2, 0, -5], [-2147483648, 0], [-2147483648, 2147483647, 0]):  # the background is another label
+        rec(op, [col(np.full((2, 2), 5, np.int32), np.full((2, 2), 0, np.int32))], {"seed": 4, "output_class": True, "classes": labels})
+    rows = np.array([[1, 0, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 2, 2], [3, 3, 0, 0, 0, 2, 2]], np.int32)  # one class has large boxes
+    rec(op, [col(*[rows] * 12)], {"seed": 4, "output_class": True, "threshold": 2})
+    rec(op, [col(*[rows] * 12)], {"seed": 5, "output_class": True, "threshold": [1, 2], "class_weights": [5.0, 1.0, 1.0]})
     rec(op, [[{"npy": LARGE}] * 4], {"seed": 9, "output_class": True}, iters=2)
     rec(op, [[{"npy": LARGE}] * 4], {"seed": 9, "k_largest": 5, "ignore_class": True}, iters=2)
     rec(op, [[{"npy": LARGE}] * 4], {"seed": 9, "k_largest": 5, "format": "start_end", "cache_objects": True}, iters=2)

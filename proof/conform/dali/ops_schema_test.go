@@ -78,6 +78,14 @@ var notInDALI = map[string]string{
 	"decoders.inflate":     "DALI has it on GPUs alone",
 	"experimental.inflate": "as above",
 
+	"bbox_prune":                 "DALI has no such operator",
+	"cutmix":                     "as above",
+	"mixup":                      "as above",
+	"mosaic":                     "as above",
+	"segmentation.decode_runs":   "as above",
+	"segmentation.encode_runs":   "as above",
+	"segmentation.fill_polygons": "as above",
+
 	"readers.array_record": "DALI does not read the format",
 	"readers.arrow":        "as above",
 	"readers.folder":       "as above",
