@@ -51,11 +51,7 @@ say = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 4194304 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 say_in = @d=$$(mktemp -d -p $(MEMORY)); trap 'rm -rf $$d; echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 
-<<<<<<< HEAD
-.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
-=======
-.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-loader bench-readers bench-dynamic bench-boxes interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
->>>>>>> d1
+.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-boxes bench-dynamic interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done

@@ -22,12 +22,7 @@ var linksOnly = []string{
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
 	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/fn", "reader",
 	// Through readers.sequence.
-<<<<<<< HEAD
-	"format/arrowipc", "reader/arrow", "reader/parquet",
-=======
-	".", "bench/order", "compat/torchdata", "examples/blend", "examples/boxes", "examples/elastic", "format/arrowipc",
-	"loader", "loader/nodes", "reader/arrow", "reader/parquet", "reader/tokenizer", "serve",
->>>>>>> d1
+	"examples/boxes", "format/arrowipc", "reader/arrow", "reader/parquet",
 }
 
 // A package whose tests call codec/jpeg is tested with cgo too: the list in the Makefile and
