@@ -230,8 +230,7 @@ func TestAllocates(t *testing.T) {
 	})
 }
 
-// TestPerspective compares warp_perspective with the results of DALI that testdata/dali/ops/pictures
-// keeps.
+// TestPerspective compares warp_perspective with results of DALI in testdata/dali/ops/pictures.
 func TestPerspective(t *testing.T) {
 	set, err := dalivec.Open("../../testdata/dali")
 	if err != nil {
