@@ -59,7 +59,8 @@ func TestPicturesAllocateNothing(t *testing.T) {
 			Args: op.Args{"algorithm": algorithm, "blue_position": []int{0, 1}}})
 	}
 	for _, in := range []tensor.Tensor{raw, asFloats(raw)} {
-		cases = append(cases, optest.Case{Op: "filter", Args: op.Args{"border": "wrap"}, Inputs: [][]tensor.Tensor{{in}, {weights}}})
+		cases = append(cases, optest.Case{Op: "filter", Args: op.Args{"border": "wrap"},
+			Inputs: [][]tensor.Tensor{{in}, {weights}}})
 	}
 	optest.CheckAllocations(t, cases)
 }
