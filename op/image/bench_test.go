@@ -25,10 +25,24 @@ func BenchmarkOperators(b *testing.B) {
 		{"flip-224", "flip", crop, op.Args{}},
 		{"color-twist-224", "color_twist", crop, op.Args{"hue": 20, "saturation": 1.3}},
 		{"brightness-contrast-224", "brightness_contrast", crop, op.Args{"contrast": 1.2}},
+		{"rgb-to-gray-224", "color_space_conversion", crop, op.Args{"image_type": op.RGB, "output_type": op.Gray}},
+		{"rgb-to-ycbcr-224", "color_space_conversion", crop, op.Args{"image_type": op.RGB, "output_type": op.YCbCr}},
+		{"ycbcr-to-rgb-224", "color_space_conversion", crop, op.Args{"image_type": op.YCbCr, "output_type": op.RGB}},
+		{"equalize-224", "equalize", crop, op.Args{}},
+		{"clahe-224", "clahe", crop, op.Args{"tiles_x": 8, "tiles_y": 8, "clip_limit": 2}},
+		{"laplacian-224", "laplacian", crop, op.Args{}},
+		{"debayer-224", "debayer", img(3, 224, 224, 1), op.Args{"blue_position": []int{0, 1}}},
+		{"debayer-edges-224", "debayer", img(3, 224, 224, 1), op.Args{"blue_position": []int{0, 1}, "algorithm": "edgeaware_ocv"}},
+		{"debayer-gradients-224", "debayer", img(3, 224, 224, 1), op.Args{"blue_position": []int{0, 1}, "algorithm": "vng_ocv"}},
+		{"jpeg-distortion-224", "jpeg_compression_distortion", crop, op.Args{}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			optest.Bench(b, optest.Case{Op: c.op, Args: c.args, Inputs: [][]tensor.Tensor{{c.in}}})
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "images/s")
 		})
 	}
+	b.Run("filter-3x3-224", func(b *testing.B) {
+		weights := optest.Of[float32]("", []int{3, 3}, .25, .5, -.125, .1, .75, .3, -.6, .1, .2)
+		optest.Bench(b, optest.Case{Op: "filter", Args: op.Args{}, Inputs: [][]tensor.Tensor{{crop}, {weights}}})
+	})
 }

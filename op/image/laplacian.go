@@ -86,6 +86,7 @@ type laplacianState struct {
 	scales            [maxSpatial]float32
 	widths            [maxSpatial][maxSpatial]int // of the windows, by derivative and axis
 	total             []float32
+	sum               summand
 }
 
 func (k *laplacian) Sample(b *op.Block, s int) error {
@@ -116,9 +117,9 @@ func (k *laplacian) Sample(b *op.Block, s int) error {
 					st.blur.windows[axis].weights = st.of(kind, st.widths[d][at])
 				}
 			}
-			sum := summand{total: st.total, scale: st.scales[d], first: d == 0, last: d == n-1}
+			st.sum = summand{total: st.total, scale: st.scales[d], first: d == 0, last: d == n-1}
 			if err := st.blur.run(blurJob{src: in, dst: out, at: f * step, size: size, channels: channels,
-				sum: &sum}); err != nil {
+				sum: &st.sum}); err != nil {
 				return err
 			}
 		}

@@ -99,6 +99,7 @@ def tiles():
         for h, w in ((1, 1), (3, 7), (40, 3), (2, 2), (16, 16), (21, 30)):
             picture(op, one(noise(h, w, c)), base)
     picture(op, one(smooth(20, 24, 1)[:, :, 0], "HW"), base)
+    picture(op, one(smooth(50, 40, 1, top=9)), {"tiles_x": 1, "tiles_y": 1, "clip_limit": 0.9})
     picture(op, one(smooth(20, 24, 3), None), base)
     picture(op, one(noise(6, 6, 2)), base)
     picture(op, one(noise(6, 6, 5)), base)
@@ -267,6 +268,8 @@ def perspectives():
                           ((3, 7, 3), "HWC"), ((40, 3, 1), "HWC"), ((2, 5, 6, 3), None)):
         warped(noise(*shape), {"size": [4.0, 20.0]}, layout)
     warped(noise(4, 5, 3).astype(np.int32))
+    for width in (8.0, 24.0, 29.0, 31.0):
+        warped(floats(6, 20, 1), {"size": [4.0, width]})
     picture(op, one(noise(4, 5, 3)))
     m = np.array(MATRIX, np.float32).reshape(3, 3)
     picture(op, [one(noise(4, 5, 3)), one(m, None)])

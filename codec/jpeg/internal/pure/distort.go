@@ -10,6 +10,9 @@ type Distorter struct {
 	wide    [2][]byte
 	quality int
 	tables  [2]quantizer // of luma and chroma
+	// A block on its way.
+	coefficients [64]int32
+	levels       [64]int16
 }
 
 // quantizer holds the steps of a table, and numbers to divide by them.
@@ -54,7 +57,7 @@ func (d *Distorter) Distort(dst, src []byte, w, h, quality int) {
 	d.planes[2].size(halfW, halfH)
 	d.encode(src, w, h)
 	for i := range d.planes {
-		d.planes[i].requantize(&d.tables[min(i, 1)])
+		d.requantize(&d.planes[i], &d.tables[min(i, 1)])
 	}
 	d.sums = d.sums[:0]
 	if cap(d.sums) < halfW {
@@ -148,15 +151,14 @@ func fromRGB(ys, cbs, crs, rgb []byte) {
 }
 
 // requantize transforms each block, rounds it to the steps, and transforms it back.
-func (p *plane) requantize(q *quantizer) {
-	var coefficients [64]int32
-	var block [64]int16
+func (d *Distorter) requantize(p *plane, q *quantizer) {
+	block := &d.levels
 	for y := 0; y < len(p.pix); y += 8 * p.stride {
 		for x := 0; x < p.stride; x += 8 {
 			pix := p.pix[y+x:]
-			forward(&coefficients, pix, p.stride)
+			forward(&d.coefficients, pix, p.stride)
 			rest := int16(0)
-			for i, v := range coefficients {
+			for i, v := range &d.coefficients {
 				level := int16(0)
 				if size, unit := uint32(max(v, -v))+4*uint32(q.step[i]), 8*uint32(q.step[i]); size >= unit {
 					level = int16(uint64(size) * uint64(q.scale[i]) >> 32)
@@ -172,7 +174,7 @@ func (p *plane) requantize(q *quantizer) {
 			if rest == 0 {
 				flat(pix, p.stride, block[0], q.step[0])
 			} else {
-				inverse(pix, p.stride, &block, &q.step)
+				inverse(pix, p.stride, block, &q.step)
 			}
 		}
 	}
