@@ -51,7 +51,11 @@ say = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 4194304 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 say_in = @d=$$(mktemp -d -p $(MEMORY)); trap 'rm -rf $$d; echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 
+<<<<<<< HEAD
+.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
+=======
 .PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-loader bench-readers bench-dynamic bench-boxes interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
+>>>>>>> d1
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -93,7 +97,7 @@ unit:
 	$(call say_in,tests) go test -vet=off -timeout 30m $(DISK) 2>&1; \
 		TMPDIR=$$d go test -vet=off -p 3 -timeout 30m $$(go list ./... | grep -vxF "$$(go list $(DISK))") 2>&1
 	$(call say,kernels without assembly) \
-		go test -vet=off -tags purego ./internal/kernel/... ./op/internal/resample ./op/image 2>&1
+		go test -vet=off -tags purego ./internal/kernel/... ./internal/fft ./internal/sound ./op/audio ./op/internal/resample ./op/image 2>&1
 
 .PHONY: growth
 growth: ## each public operation at n, 2n, 4n and 8n: no cost may grow by more than 2.5 a doubling (GROWTH_FLAGS='-v -run tree')
@@ -175,6 +179,9 @@ bench-peers: ## checkpoints against the disk, Orbax, safetensors and numpy with 
 bench-pipeline: ## pipelines against DALI, OpenCV, Pillow and a C loop over libjpeg (needs Python and PyPI; BENCH_FLAGS='-only train -threads 1')
 	@PYTHON=$(PYTHON) bench/pipeline/peers $(BENCH_FLAGS)
 
+bench-operators: ## operators on sound against DALI and librosa (needs Python and PyPI; BENCH_FLAGS='-only log-mel -threads 1')
+	@PYTHON=$(PYTHON) bench/operators/peers $(BENCH_FLAGS)
+
 bench-readers: ## readers of records against raw reads, DALI, webdataset, streaming, Grain and pyarrow (needs Python and PyPI; PEERS_STREAMING; BENCH_FLAGS='-only tfrecord-1k-order')
 	@PYTHON=$(PYTHON) bench/readers/peers $(BENCH_FLAGS)
 
@@ -225,7 +232,8 @@ kernels:
 		cmp <(tail -n +2 $$d/$$1.s) <(tail -n +2 $$3) || { echo "$$3 is not what tools/kernels/$$1 writes (make generate)" >&2; exit 1; }; } && \
 	same image kernel internal/kernel/avx2_amd64.s && same jpeg pure codec/jpeg/internal/pure/kernels_amd64.s && \
 	same feistel feistel internal/kernel/feistel/vector_amd64.s && \
-	same castagnoli castagnoli internal/kernel/castagnoli/fold_amd64.s
+	same castagnoli castagnoli internal/kernel/castagnoli/fold_amd64.s && \
+	same fft fft internal/fft/avx2_amd64.s && same sound sound internal/sound/avx2_amd64.s
 
 licences:
 	$(call say,licences of what is linked and the tests of tools/check and tools/licences) \

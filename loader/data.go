@@ -31,6 +31,8 @@ type OpenOptions struct {
 	// Reader is the name of the reader for a path that is not a data.yaml. Without a name the files
 	// tell it.
 	Reader string
+	// Split is the split of such a path, such as "train", if it has several.
+	Split string
 	// Args are arguments for the reader of such a path, besides the path.
 	Args op.Args
 	// Inspect opens data to look at them and not to train: environment variables for rank and world
@@ -60,7 +62,8 @@ type openSource struct {
 	names  []string
 	text   int // place of the text, or -1: no text becomes tokens
 	coder  reader.Tokenizer
-	first  int64 // the id of its first sample
+	first  int64                 // the id of its first sample
+	found  *reader.FoundFeatures // nil unless its features were found in its records
 }
 
 // Open opens a data set: a file, a folder or a pattern of files in any format that a linked reader
@@ -77,15 +80,16 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Data, error) {
 	f := &dataFile{in: &configText{op: "loader.Open", file: path}, at: path, exhausted: order.CycleOn}
 	if ext := strings.ToLower(filepath.Ext(path)); ext == ".yaml" || ext == ".yml" {
 		var err error
-		if o.Reader != "" || len(o.Args) > 0 {
-			return nil, f.in.wrong(path, "the reader and its args in the file", "OpenOptions.Reader or Args")
+		if o.Reader != "" || len(o.Args) > 0 || o.Split != "" {
+			return nil, f.in.wrong(path, "the reader, its args and the split in the file",
+				"OpenOptions.Reader, Args or Split")
 		}
 		if f, err = readDataFile(path, o.Inspect); err != nil {
 			return nil, err
 		}
 	} else {
 		s := newDataSource(path, filepath.Base(path))
-		s.paths, s.reader, s.given = []string{path}, o.Reader, o.Args
+		s.paths, s.reader, s.given, s.split = []string{path}, o.Reader, o.Args, o.Split
 		f.sources = []dataSource{s}
 	}
 	if o.Inspect {
@@ -137,12 +141,16 @@ func (d *Data) addSource(ctx context.Context, s dataSource, coder reader.Tokeniz
 	if err != nil {
 		return nil, err
 	}
+	found, err := findFeatures(ctx, name, args, o.Inspect)
+	if err != nil {
+		return nil, err
+	}
 	data, err := reader.Open(ctx, name, args)
 	if err != nil {
 		return nil, err
 	}
 	data.Limits = o.Limits
-	open := &openSource{dataSource: s, data: data, text: -1, coder: coder}
+	open := &openSource{dataSource: s, data: data, text: -1, coder: coder, found: found}
 	d.sources = append(d.sources, open)
 	return open, open.choose()
 }
@@ -150,7 +158,7 @@ func (d *Data) addSource(ctx context.Context, s dataSource, coder reader.Tokeniz
 // readerOf returns the reader of a source and its arguments.
 func (d *Data) readerOf(ctx context.Context, s *dataSource) (name string, args op.Args, err error) {
 	if s.reader == "" {
-		if name, args, err = reader.Detect(ctx, s.paths); err != nil {
+		if name, args, err = reader.DetectSplit(ctx, s.paths, s.split); err != nil {
 			return "", nil, err
 		}
 	} else {
@@ -159,6 +167,12 @@ func (d *Data) readerOf(ctx context.Context, s *dataSource) (name string, args o
 			if args, err = reader.PathArgs(ctx, name, s.paths); err != nil {
 				return "", nil, err
 			}
+		}
+		if s.split != "" {
+			if err := checkSplit(name); err != nil {
+				return "", nil, err
+			}
+			args["split"] = s.split
 		}
 	}
 	maps.Copy(args, s.given)
@@ -172,6 +186,47 @@ func (d *Data) readerOf(ctx context.Context, s *dataSource) (name string, args o
 	own, err := s.arguments(schema, d.file.dir)
 	maps.Copy(args, own)
 	return name, args, err
+}
+
+// checkSplit returns an error unless a reader takes a split.
+func checkSplit(name string) error {
+	schema, err := reader.Schema(name)
+	if err != nil {
+		return err
+	}
+	if _, ok := schema.Param("split"); !ok {
+		return &errs.Error{Kind: errs.Invalid, Op: schema.FullName(), Subject: "split",
+			Want: "a reader with splits, or none named", Got: "a reader without an argument split",
+			Remedy: "leave the reader out, or name the files of the split in path"}
+	}
+	return nil
+}
+
+// findFeatures looks for the features of TFRecords if no argument names them. With inspect it adds
+// them to args. Otherwise it fails, and the error names them: what the first records have does not
+// prove what all have, so a run must not depend on it.
+func findFeatures(ctx context.Context, name string, args op.Args, inspect bool) (*reader.FoundFeatures, error) {
+	schema, err := reader.Schema(name)
+	if err != nil {
+		return nil, err
+	}
+	paths, _ := args["path"].([]string)
+	if _, ok := args["features"]; ok || schema.FullName() != "readers.tfrecord" || len(paths) == 0 {
+		return nil, nil
+	}
+	found, err := reader.FindFeatures(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	if !inspect || len(found.Features) == 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: schema.FullName(), Subject: "features",
+			Want: "the features to read: name, type, and a fixed shape or a variable length",
+			Got:  strings.Join(append([]string{"no argument"}, found.LeftOut...), "; "),
+			Remedy: fmt.Sprintf("the first %d records have: args: {%s}; change the shapes if later records differ",
+				found.Records, found)}
+	}
+	args["features"] = found.Any()
+	return found, nil
 }
 
 // tokensField is the name of the tokens of a text.
@@ -387,6 +442,10 @@ func (d *Data) Sources() []string {
 
 // Source returns the reader of a source, by its number.
 func (d *Data) Source(i int) *reader.Data { return d.sources[i].data }
+
+// Found returns the features of a source of TFRecords if its records told them, because no argument
+// names them, and else nil. Only OpenOptions.Inspect allows that.
+func (d *Data) Found(i int) *reader.FoundFeatures { return d.sources[i].found }
 
 // Split returns the source of a sample, and the id of the sample in the source.
 func (d *Data) Split(id int64) (source int, own int64, err error) {

@@ -40,6 +40,7 @@ type dataSource struct {
 	name    string
 	paths   []string
 	reader  string
+	split   string
 	args    map[string]configValue
 	given   op.Args // besides args
 	weight  float64
@@ -69,9 +70,10 @@ type dataPack struct {
 	order.PackOptions
 }
 
-var sourceNames = []string{"name", "path", "reader", "args", "weight", "shuffle_window", "text", "lengths", "fields"}
+var sourceNames = []string{"name", "path", "split", "reader", "args", "weight", "shuffle_window", "text", "lengths",
+	"fields"}
 
-var dataNames = slices.Concat([]string{"sources", "path", "reader", "args", "text", "lengths", "fields",
+var dataNames = slices.Concat([]string{"sources", "path", "split", "reader", "args", "text", "lengths", "fields",
 	"shuffle_window", "phases",
 	"when_exhausted", "tokenize", "pack"}, configNames)
 
@@ -195,7 +197,7 @@ func (f *dataFile) set(top *dataSource, name string, v configValue) (err error) 
 		f.options.Rank, err = v.fromEnvironment(0)
 	case "world":
 		f.options.World, err = v.fromEnvironment(1)
-	case "path", "reader", "args", "fields", "text", "lengths":
+	case "path", "split", "reader", "args", "fields", "text", "lengths":
 		if name == "path" || name == "reader" {
 			f.single = true
 		}
@@ -231,6 +233,10 @@ func (f *dataFile) setSource(s *dataSource, name string, v configValue) (err err
 		s.paths = []string{p}
 	case "reader":
 		s.reader, err = v.text()
+	case "split":
+		if s.split, err = v.text(); err == nil && s.split == "" {
+			return v.wrong("the name of a split, such as train")
+		}
 	case "args":
 		s.args = map[string]configValue{}
 		return v.each(func(name string, v configValue) error {

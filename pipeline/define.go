@@ -6,6 +6,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	_ "github.com/bivouac-ml/bivouac/op/arith" // operators that every pipeline knows
+	_ "github.com/bivouac-ml/bivouac/op/audio"
 	_ "github.com/bivouac-ml/bivouac/op/conditional"
 	_ "github.com/bivouac-ml/bivouac/op/debug"
 	_ "github.com/bivouac-ml/bivouac/op/decoders"
@@ -18,6 +19,7 @@ import (
 	_ "github.com/bivouac-ml/bivouac/op/segmentation"
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
+	_ "github.com/bivouac-ml/bivouac/reader/frames" // readers.sequence
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

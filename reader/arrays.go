@@ -225,6 +225,15 @@ func (s *arraySource) add(ctx context.Context, i int, hash *state.Hasher) error 
 	return nil
 }
 
+// Fields implements Fielded: the names of the arrays.
+func (s *arraySource) Fields() []string {
+	names := make([]string, len(s.columns))
+	for i, c := range s.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
 func (s *arraySource) Info() Info { return s.info }
 
 func (s *arraySource) Size(int64) (n int64) {

@@ -62,6 +62,17 @@ func (c *container) Info() Info { return c.info }
 // Size implements Source.
 func (c *container) Size(id int64) int64 { return c.index.Length(id) }
 
+// largest implements bounded.
+func (c *container) largest() int64 { return largestFile(c.set) }
+
+// largestFile returns the size of the largest file of a set, and so of what is read of one at once.
+func largestFile(set *shards.Set) (size int64) {
+	for i := range set.Len() {
+		size = max(size, set.Size(i))
+	}
+	return size
+}
+
 // Describe implements Source.
 func (c *container) Describe(id int64) string {
 	s, err := c.index.Span(id)
@@ -86,27 +97,46 @@ const (
 	smallSize = 8 << 10  // larger records are read one by one
 )
 
-// read fills p with the bytes of a record. If small records come in order, it reads those that
-// follow as well, into the memory of the worker.
-func (c *container) read(ctx context.Context, at index.Span, p []byte, w *buffer) error {
-	if len(p) > smallSize {
-		return c.set.ReadAt(ctx, at.File, p, at.Offset)
+// follows reports whether n bytes of a file come in order: they are small and follow the bytes that
+// were read last. Otherwise the next ones should follow them.
+func (w *buffer) follows(file int, offset, n int64) bool {
+	if n > smallSize {
+		return false
 	}
-	from := at.Offset - w.offset
-	if at.File == w.file && from >= 0 && from+int64(len(p)) <= int64(len(w.ahead)) {
+	from := offset - w.offset
+	if file == w.file && from >= 0 && from <= int64(len(w.ahead))+aheadSize/4 {
+		return true
+	}
+	w.file, w.offset, w.ahead = file, offset, w.ahead[:0]
+	return false
+}
+
+// read fills p with bytes of a file of a set. If small pieces come in order, it reads those that
+// follow as well, into the memory of the worker.
+func (w *buffer) read(ctx context.Context, set *shards.Set, file int, p []byte, offset int64) error {
+	if !w.follows(file, offset, int64(len(p))) {
+		return set.ReadAt(ctx, file, p, offset)
+	}
+	return w.readAhead(ctx, set, file, p, offset)
+}
+
+// readAhead is read for bytes that come in order.
+func (w *buffer) readAhead(ctx context.Context, set *shards.Set, file int, p []byte, offset int64) error {
+	from := offset - w.offset
+	if from+int64(len(p)) <= int64(len(w.ahead)) {
 		copy(p, w.ahead[from:])
 		return nil
 	}
-	follows := at.File == w.file && from >= 0 && from <= int64(len(w.ahead))+aheadSize/4
-	w.file, w.offset, w.ahead = at.File, at.Offset, w.ahead[:0]
-	if !follows {
-		return c.set.ReadAt(ctx, at.File, p, at.Offset)
+	w.offset, w.ahead = offset, w.ahead[:0]
+	size := set.Size(file)
+	if int64(len(p)) > size-offset {
+		return set.ReadAt(ctx, file, p, offset) // which says what is wrong
 	}
 	if cap(w.ahead) == 0 {
 		w.ahead = make([]byte, 0, aheadSize)
 	}
-	ahead := w.ahead[:min(aheadSize, c.set.Size(at.File)-at.Offset)]
-	if err := c.set.ReadAt(ctx, at.File, ahead, at.Offset); err != nil {
+	ahead := w.ahead[:min(aheadSize, size-offset)]
+	if err := set.ReadAt(ctx, file, ahead, offset); err != nil {
 		return err
 	}
 	w.ahead = ahead

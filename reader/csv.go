@@ -1,14 +1,12 @@
 package reader
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/lines"
@@ -26,18 +24,15 @@ var CSVFormat = csvFormat(lines.Dialect{Delimiter: ',', Quote: '"'})
 
 // csvFormat finds the rows of CSV.
 func csvFormat(d lines.Dialect) index.Format {
-	name, suffixes := "csv", []string{".csv"}
+	name := "csv"
 	switch {
 	case d == lines.Dialect{Delimiter: '\t', Quote: '"'}:
-		name, suffixes = "tsv", []string{".tsv"}
+		name = "tsv"
 	case d != lines.Dialect{Delimiter: ',', Quote: '"'}:
 		name = fmt.Sprintf("csv %q %q", d.Delimiter, d.Quote)
 	}
 	return index.Format{
-		Name: name, Suffixes: suffixes,
-		Detect: func(path string, head []byte) bool { // text does not tell that it is CSV
-			return hasSuffix(path, suffixes...) && utf8.Valid(head[:max(0, len(head)-utf8.UTFMax)]) && !bytes.Contains(head, []byte{0})
-		},
+		Name: name,
 		Scan: func(_ context.Context, r *io.SectionReader, add func(index.Record) error) error {
 			return d.Scan(r, recordsTo(add))
 		},
@@ -52,8 +47,6 @@ func csvFormat(d lines.Dialect) index.Format {
 }
 
 func init() {
-	index.Register(CSVFormat)
-	index.Register(csvFormat(lines.Dialect{Delimiter: '\t', Quote: '"'}))
 	Register(op.Schema{
 		Name: "csv", Module: []string{"readers"},
 		Doc: "Reads CSV: each row is a sample, and each column is an output of shape [n]. A column of text gives the bytes of a field in " +

@@ -30,6 +30,9 @@ type (
 	}
 )
 
+// bounded is implemented by sources that know a bound of Size for all samples.
+type bounded interface{ largest() int64 }
+
 // Data is a data set that is read without a pipeline. All methods are safe for concurrent use; no
 // Read may be running when Close is called.
 type Data struct {
@@ -41,6 +44,7 @@ type Data struct {
 	info  Info
 	names []string
 	specs []tensor.Spec
+	most  int64     // no sample is larger
 	pool  sync.Pool // of *fetcher
 }
 
@@ -76,7 +80,10 @@ func Open(ctx context.Context, name string, args any) (*Data, error) {
 	if d.Source, err = opener.Open(ctx, config); err != nil {
 		return nil, err
 	}
-	d.info = d.Source.Info()
+	d.info, d.most = d.Source.Info(), math.MaxInt64
+	if b, ok := d.Source.(bounded); ok {
+		d.most = b.largest()
+	}
 	d.names = fieldNames(schema, config, d.Source, len(d.specs))
 	return d, nil
 }
@@ -200,8 +207,10 @@ func (d *Data) Read(ctx context.Context, ids []int64, dst []Fields) error {
 			return &errs.Error{Kind: errs.Invalid, Op: d.name, Subject: "sample " + strconv.FormatInt(id, 10),
 				Want: "an id from 0 to " + strconv.FormatInt(n-1, 10), Got: "an id that the data set does not have"}
 		}
-		if err := limits.CheckBytes("a sample", d.Size(id)); err != nil {
-			return d.failed(id, err)
+		if d.most > limits.MaxBytes {
+			if err := limits.CheckBytes("a sample", d.Size(id)); err != nil {
+				return d.failed(id, err)
+			}
 		}
 	}
 	r, _ := d.pool.Get().(*fetcher)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/internal/folders"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 )
@@ -169,35 +170,35 @@ func walkDataFiles(ctx context.Context, c *op.Config, root string, first bool) (
 	if info, err := os.Stat(root); err == nil && !info.IsDir() {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: root, Want: "a directory", Got: "a file"}
 	}
-	folders, err := classesOf(name, root)
+	dirs, err := folders.Names(name, root)
 	if err != nil {
 		return nil, err
 	}
-	folders = append(folders, ".")
-	slices.Sort(folders)
+	dirs = append(dirs, ".")
+	slices.Sort(dirs)
 	pattern := strings.ReplaceAll(op.Get[string](c, "file_filter"), "[!", "[^") // as in shells
 	match := func(name string) bool { ok, _ := path.Match(pattern, name); return ok }
 	var names []string
 	seen := 0
-	for len(folders) > 0 {
-		some := folders
+	for len(dirs) > 0 {
+		some := dirs
 		if first {
-			some = folders[:1]
+			some = dirs[:1]
 		}
-		folders = folders[len(some):]
-		lists, err := listAll(ctx, name, root, some, match)
+		dirs = dirs[len(some):]
+		lists, err := folders.List(ctx, name, root, some, match)
 		if err != nil {
 			return nil, err
 		}
 		for i := range lists {
 			l := &lists[i]
-			seen += l.seen
-			for _, e := range l.files {
-				if e.size >= 0 {
-					names = append(names, some[i]+"/"+l.name(e))
+			seen += l.Seen
+			for _, e := range l.Files {
+				if e.Size >= 0 {
+					names = append(names, some[i]+"/"+l.Name(e))
 				}
 			}
-			*l = listing{}
+			*l = folders.Listing{}
 		}
 		if first && len(names) > 0 {
 			break

@@ -2,10 +2,8 @@ package reader
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,45 +12,9 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 )
-
-// Format tells by which names and first bytes the files of a reader are known.
-type Format struct {
-	Reader   string   // full name, such as "readers.tfrecord"
-	Suffixes []string // usual ends of names, such as ".tfrecord"
-	// Detect reports whether the content may be of the format. head is the first 4 KiB of the file,
-	// or all of it. nil: only the name tells.
-	Detect func(name string, head []byte) bool
-	// Args returns arguments of the reader for files, besides the files themselves: they are the
-	// argument paths, path or files, if the reader takes one of them. nil: no others.
-	Args func(paths []string) op.Args
-	// Import is the package that registers the reader, if no other package imports it.
-	Import string
-}
-
-// RegisterFormat makes the files of a reader known to Detect. It replaces what was known about the
-// reader.
-func RegisterFormat(f Format) {
-	registry.Lock()
-	defer registry.Unlock()
-	registry.formats = append([]Format{f}, registry.formats...)
-}
-
-// formatList returns the known formats, each once.
-func formatList() []Format {
-	registry.RLock()
-	defer registry.RUnlock()
-	var list []Format
-	for _, f := range slices.Concat(registry.formats, known()) {
-		if !slices.ContainsFunc(list, func(o Format) bool { return o.Reader == f.Reader }) {
-			list = append(list, f)
-		}
-	}
-	return list
-}
 
 func importOf(reader string) string {
 	for _, f := range formatList() {
@@ -76,6 +38,11 @@ func notLinked(reader, pkg string) error {
 // The error is of kind errs.NotFound if nothing has the name, and of kind errs.Unsupported if no
 // reader knows the files, or if the program does not link the reader. It names the import then.
 func Detect(ctx context.Context, paths []string) (name string, args op.Args, err error) {
+	return DetectSplit(ctx, paths, "")
+}
+
+// detect works like Detect without splits.
+func detect(ctx context.Context, paths []string) (name string, args op.Args, err error) {
 	files, err := Expand(ctx, paths)
 	if err != nil {
 		return "", nil, err
@@ -85,7 +52,7 @@ func Detect(ctx context.Context, paths []string) (name string, args op.Args, err
 	}
 	var found Format
 	for i, path := range files {
-		f, ok, err := formatOf(path)
+		f, ok, err := formatOf(ctx, path)
 		if err != nil {
 			return "", nil, err
 		}
@@ -135,6 +102,9 @@ func PathArgs(ctx context.Context, name string, paths []string) (op.Args, error)
 		if info, err := os.Stat(paths[0]); err == nil && info.IsDir() {
 			return op.Args{"file_root": paths[0]}, nil
 		}
+	}
+	if schema.FullName() == folderName && len(paths) == 1 {
+		return op.Args{"path": paths[0]}, nil
 	}
 	files, err := Expand(ctx, paths)
 	if err != nil {
@@ -363,93 +333,4 @@ func expandError(path string, err error) error {
 		err = p.Err
 	}
 	return &errs.Error{Kind: shards.Kind(err), Op: "reader.Expand", Subject: path, Err: err}
-}
-
-// formatOf finds the format of a file by its name, and if several have the name or none by its
-// first bytes.
-func formatOf(path string) (Format, bool, error) {
-	name := strings.ToLower(filepath.Base(path))
-	var named []Format
-	for _, f := range formatList() {
-		if slices.ContainsFunc(f.Suffixes, func(s string) bool { return strings.HasSuffix(name, s) }) {
-			named = append(named, f)
-		}
-	}
-	if len(named) == 1 {
-		return named[0], true, nil
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return Format{}, false, expandError(path, err)
-	}
-	defer file.Close() //nolint:errcheck // nothing was written
-	head := make([]byte, 4096)
-	n, err := io.ReadFull(file, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return Format{}, false, expandError(path, err)
-	}
-	list := named
-	if len(list) == 0 {
-		list = formatList()
-	}
-	for _, f := range list {
-		if f.Detect != nil && f.Detect(name, head[:n]) {
-			return f, true, nil
-		}
-	}
-	if len(named) > 0 {
-		return named[0], true, nil
-	}
-	return Format{}, false, nil
-}
-
-// NamedLikeData reports whether the name of a file is a usual name of a known format.
-func NamedLikeData(path string) bool {
-	name := strings.ToLower(filepath.Base(path))
-	return name == "index.json" || slices.ContainsFunc(formatList(), func(f Format) bool {
-		return slices.ContainsFunc(f.Suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
-	})
-}
-
-// startsWith returns a Detect for formats with a magic number.
-func startsWith(magic string) func(string, []byte) bool {
-	return func(_ string, head []byte) bool { return strings.HasPrefix(string(head), magic) }
-}
-
-const optIn = "github.com/bivouac-ml/bivouac/reader/"
-
-// known returns the formats by their usual names.
-func known() []Format {
-	return []Format{
-		{Reader: "readers.tfrecord", Suffixes: []string{".tfrecord", ".tfrecords", ".tfrec", ".tfrecord.gz"},
-			Detect: isTFRecord},
-		{Reader: "readers.webdataset", Suffixes: []string{".tar", ".tar.gz", ".tgz", ".tar.zst"},
-			Detect: func(_ string, head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" },
-			Args:   tarArgs},
-		{Reader: "readers.parquet", Suffixes: []string{".parquet"}, Detect: startsWith("PAR1"), Import: optIn + "parquet"},
-		{Reader: "readers.arrow", Suffixes: []string{".arrow", ".feather"}, Detect: startsWith("ARROW1"),
-			Import: optIn + "arrow"},
-		{Reader: "readers.mds", Suffixes: []string{".mds", ".mds.zstd"}},
-		{Reader: "readers.array_record", Suffixes: []string{".array_record", ".arrayrecord"}},
-		{Reader: "readers.mxnet", Suffixes: []string{".rec"}, Detect: startsWith("\x0a\x23\xd7\xce")},
-		{Reader: "readers.jsonl", Suffixes: []string{".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"},
-			Detect: func(_ string, head []byte) bool { return len(head) > 1 && head[0] == '{' },
-			Args:   jsonArgs},
-		{Reader: "readers.csv", Suffixes: []string{".csv", ".tsv"}},
-		{Reader: "readers.tokens", Suffixes: []string{".bin", ".tokens"}},
-		{Reader: "readers.numpy", Suffixes: []string{".npy"}, Detect: startsWith("\x93NUMPY")},
-		{Reader: "readers.npz", Suffixes: []string{".npz"}},
-		{Reader: "readers.safetensors", Suffixes: []string{".safetensors"}},
-		{Reader: fileName, Suffixes: []string{".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm",
-			".wav", ".flac", ".ogg"}},
-	}
-}
-
-// isTFRecord checks the length of the first record with its checksum.
-func isTFRecord(_ string, head []byte) bool {
-	if len(head) < 12 {
-		return false
-	}
-	sum := crc.Sum(head[:8])
-	return binary.LittleEndian.Uint32(head[8:]) == (sum>>15|sum<<17)+0xa282ead8
 }

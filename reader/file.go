@@ -14,7 +14,9 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/internal/folders"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
+	"github.com/bivouac-ml/bivouac/reader/shards"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -159,7 +161,7 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 	if info, err := os.Stat(f.root); err == nil && !info.IsDir() {
 		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "a directory", Got: "a file"}
 	}
-	classes, err := classesOf(fileName, f.root)
+	classes, err := folders.Names(fileName, f.root)
 	if err != nil {
 		return err
 	}
@@ -170,52 +172,29 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 			Remedy: "move the files into folders, or list them in the argument files"}
 	}
 	seen := 0
-	lists, err := listAll(ctx, fileName, f.root, classes, matchFile)
+	lists, err := folders.List(ctx, fileName, f.root, classes, matchFile)
 	if err != nil {
 		return err
 	}
 	for label, class := range classes {
 		l := &lists[label]
-		seen += l.seen
-		for _, e := range l.files {
-			if e.size < 0 {
+		seen += l.Seen
+		for _, e := range l.Files {
+			if e.Size < 0 {
 				continue
 			}
 			f.paths.WriteString(class)
 			f.paths.WriteByte('/')
-			f.add(l.name(e), e.size, int32(label))
+			f.add(l.Name(e), e.Size, int32(label))
 		}
-		*l = listing{}
+		*l = folders.Listing{}
 	}
 	if len(f.ends) == 0 {
-		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "files that match " + strings.Join(op.Get[[]string](c, "file_filters"), " "),
-			Got: fmt.Sprintf("no match among %d files in %d folders", seen, len(classes))}
+		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root,
+			Want: "files that match " + strings.Join(op.Get[[]string](c, "file_filters"), " "),
+			Got:  fmt.Sprintf("no match among %d files in %d folders", seen, len(classes))}
 	}
 	return nil
-}
-
-// classesOf returns the names of the folders in a directory, sorted by their bytes. A link counts
-// as its target.
-func classesOf(op, dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir) // ReadDir sorts the names
-	if err != nil {
-		return nil, fileError(op, dir, err)
-	}
-	var list []string
-	for _, e := range entries {
-		is := e.IsDir()
-		if e.Type()&fs.ModeSymlink != 0 {
-			info, err := os.Stat(filepath.Join(dir, e.Name()))
-			if err != nil {
-				return nil, fileError(op, filepath.Join(dir, e.Name()), err)
-			}
-			is = info.IsDir()
-		}
-		if is {
-			list = append(list, e.Name())
-		}
-	}
-	return list, nil
 }
 
 // newFilter returns a function that reports whether a name matches one of the patterns, as fnmatch
@@ -322,33 +301,10 @@ func (f *files) fetch(id int64, s int, dst *op.Block) error {
 func readError(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		return &errs.Error{Kind: kindOf(err), Err: p.Err}
+		return &errs.Error{Kind: shards.Kind(err), Err: p.Err}
 	}
-	return &errs.Error{Kind: kindOf(err), Err: err}
+	return &errs.Error{Kind: shards.Kind(err), Err: err}
 }
 
 // fileError returns an error of the reader op about a file.
-func fileError(op, path string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) { // the name may be a URL or a home directory
-		if other := errs.CheckPath(path); other != nil {
-			return errs.Wrap(op, "", other)
-		}
-	}
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
-	return &errs.Error{Kind: kindOf(err), Op: op, Subject: path, Err: err}
-}
-
-func kindOf(err error) errs.Kind {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return errs.NotFound
-	case errors.Is(err, fs.ErrPermission):
-		return errs.Permission
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return errs.Canceled
-	}
-	return errs.IO
-}
+func fileError(op, path string, err error) error { return folders.Error(op, path, err) }

@@ -2,30 +2,36 @@ package reader
 
 import (
 	"archive/tar"
-	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
 	"io"
-	"os"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/format/seekable"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/shards"
+	"github.com/bivouac-ml/bivouac/reader/unpack"
 )
 
 // mostHead bounds the bytes that are read of the first record of a data set to find its fields.
 const mostHead = 1 << 20
 
+// mostArchive bounds the bytes of a compressed archive that are decompressed to find the components
+// of its first sample.
+const mostArchive = 16 << 20
+
 // jsonArgs returns arguments for lines of JSON: the members of the first record that are texts,
 // numbers, bools, or lists of numbers.
 func jsonArgs(paths []string) op.Args {
 	args := op.Args{}
-	file, err := os.Open(paths[0])
+	head, err := headOf(context.Background(), paths[0], mostHead)
 	if err != nil {
 		return args // the reader says it
 	}
-	defer file.Close() //nolint:errcheck // nothing was written
-	line, _ := bufio.NewReaderSize(io.LimitReader(file, mostHead), mostHead).ReadSlice('\n')
+	line, _, _ := bytes.Cut(head, []byte{'\n'})
 	if names := jsonFieldsOf(line); len(names) > 0 {
 		args["fields"] = names
 	}
@@ -62,11 +68,22 @@ func jsonFieldsOf(line []byte) (names []string) {
 // tarArgs returns arguments for archives of samples: the components of the first sample.
 func tarArgs(paths []string) op.Args {
 	args := op.Args{}
-	file, err := os.Open(paths[0])
+	ctx := context.Background()
+	set, err := shards.Open(ctx, "reader.Detect", paths[:1])
 	if err != nil {
 		return args // the reader says it
 	}
-	defer file.Close() //nolint:errcheck // nothing was written
+	defer set.Close() //nolint:errcheck // nothing was written
+	var file io.Reader = set.Reader(ctx, 0)
+	if kind, err := unpack.Detect(ctx, set, 0); err != nil {
+		return args // likewise
+	} else if kind != seekable.None {
+		head, err := headOf(ctx, paths[0], mostArchive)
+		if err != nil {
+			return args // likewise
+		}
+		file = bytes.NewReader(head)
+	}
 	var list []string
 	key := ""
 	for r := tar.NewReader(file); len(list) < 256; {

@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -21,18 +20,7 @@ const jsonlName = "readers.jsonl"
 
 // JSONLFormat finds the lines of JSON Lines.
 var JSONLFormat = index.Format{
-	Name:     "jsonl",
-	Suffixes: []string{".jsonl", ".ndjson", ".jsonlines"},
-	Detect: func(_ string, head []byte) bool {
-		line, rest, ended := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"), []byte{'\n'})
-		if !bytes.HasPrefix(line, []byte("{")) {
-			return false
-		}
-		if _, _, err := lines.Members(line); err != nil {
-			return !ended && bytes.HasPrefix(line, []byte(`{"`)) && len(head) >= 4096 // a line that is longer than the head
-		}
-		return len(rest) == 0 || bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("{"))
-	},
+	Name: "jsonl",
 	Scan: func(_ context.Context, r *io.SectionReader, add func(index.Record) error) error {
 		return lines.Scan(r, recordsTo(add))
 	},
@@ -51,7 +39,6 @@ func recordsTo(add func(index.Record) error) lines.Add {
 }
 
 func init() {
-	index.Register(JSONLFormat)
 	Register(op.Schema{
 		Name: "jsonl", Module: []string{"readers"},
 		Doc: "Reads JSON Lines: each line is an object and a sample, and each field is an output of shape [n]. A text gives its bytes in " +

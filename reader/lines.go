@@ -171,6 +171,15 @@ func (s *lineSource) record(id int64) int64 {
 	return s.x.Files()[file].First + s.header + id - s.starts[file]
 }
 
+// Fields implements Fielded: the names of the fields or columns.
+func (s *lineSource) Fields() []string {
+	names := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		names[i] = f.name
+	}
+	return names
+}
+
 func (s *lineSource) Info() Info { return s.info }
 
 func (s *lineSource) Size(id int64) int64 { return s.x.Length(s.record(id)) }

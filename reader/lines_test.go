@@ -346,6 +346,10 @@ func TestLineMistakes(t *testing.T) {
 }
 
 func TestDetectText(t *testing.T) {
+	detect := map[string]func(string, []byte) bool{}
+	for _, f := range reader.FormatList() {
+		detect[f.Name] = f.Detect
+	}
 	long := `{"text":"` + strings.Repeat("x", 5000)
 	for _, c := range []struct {
 		name, head string
@@ -355,10 +359,10 @@ func TestDetectText(t *testing.T) {
 		{"a.json", "{\n\"a\": 1}", false, false}, {"a", "[1]\n", false, false}, {"a", "", false, false}, {"a", "{\"a\":1}\nx", false, false},
 		{"a.csv", "a,b\n1,2\n", false, true}, {"dir/A.CSV", "a", false, true}, {"a.txt", "a,b\n", false, false}, {"a.csv", "\x00\x01", false, false},
 	} {
-		if got := reader.JSONLFormat.Detect(c.name, []byte(c.head)); got != c.jsonl {
+		if got := detect["jsonl"](c.name, []byte(c.head)); got != c.jsonl {
 			t.Errorf("%s %.20q: jsonl %t", c.name, c.head, got)
 		}
-		if got := reader.CSVFormat.Detect(c.name, []byte(c.head)); got != c.csv {
+		if got := detect["csv"](c.name, []byte(c.head)); got != c.csv {
 			t.Errorf("%s %.20q: csv %t", c.name, c.head, got)
 		}
 	}

@@ -18,8 +18,7 @@ import (
 
 // lmdbFormat finds the records of LMDB files. The key of a record is its key in the file.
 var lmdbFormat = index.Format{
-	Name: "lmdb", Suffixes: []string{".mdb"},
-	Detect: func(_ string, head []byte) bool { return lmdb.Detect(head) },
+	Name: "lmdb",
 	Scan: func(ctx context.Context, r *io.SectionReader, add func(index.Record) error) error {
 		d, err := lmdb.Open(r, r.Size())
 		if err != nil {
@@ -30,8 +29,6 @@ var lmdbFormat = index.Format{
 		})
 	},
 }
-
-func init() { index.Register(lmdbFormat) }
 
 // lmdbPath returns the file of a database: DALI's readers are given its folder.
 func lmdbPath(path string) string {

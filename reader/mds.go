@@ -231,6 +231,15 @@ func (m *mdsSet) firstSpec(ctx context.Context, column int) (spec tensor.Spec, e
 	return spec, nil
 }
 
+// Fields implements Fielded: the names of the columns.
+func (m *mdsSet) Fields() []string {
+	names := make([]string, len(m.chosen))
+	for i, at := range m.chosen {
+		names[i] = m.columns[at].Name
+	}
+	return names
+}
+
 func (m *mdsSet) Info() Info { return m.info }
 
 func (m *mdsSet) Close() error {
@@ -252,27 +261,36 @@ func (m *mdsSet) Size(id int64) int64 {
 	return s.Raw.Bytes / s.Samples
 }
 
+// largest implements bounded.
+func (m *mdsSet) largest() (size int64) {
+	for _, s := range m.shards {
+		size = max(size, s.Raw.Bytes)
+	}
+	return size
+}
+
 func (m *mdsSet) Describe(id int64) string {
 	i := m.find(id)
 	return fmt.Sprintf("sample %d of shard %s", id-m.shards[i].first, m.set.Path(i))
 }
 
 func (m *mdsSet) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
+	r := op.PerWorker[buffer](dst)
 	for s, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := m.fetch(ctx, id, s, dst); err != nil {
+		if err := m.fetch(ctx, id, s, dst, r); err != nil {
 			dst.Fail(s, err)
 		}
 	}
 	return nil
 }
 
-func (m *mdsSet) fetch(ctx context.Context, id int64, s int, dst *op.Block) error {
+func (m *mdsSet) fetch(ctx context.Context, id int64, s int, dst *op.Block, r *buffer) error {
 	i := m.find(id)
 	if m.shards[i].zip {
-		return m.read(ctx, id, func(sample []byte) error { return m.decode(sample, s, dst, false) })
+		return m.read(ctx, id, func(sample []byte) error { return m.decode(sample, s, dst, nil) })
 	}
 	from, to, err := m.place(ctx, i, id)
 	if err != nil {
@@ -281,21 +299,22 @@ func (m *mdsSet) fetch(ctx context.Context, id int64, s int, dst *op.Block) erro
 	if m.carrier >= 0 {
 		// The sample is read into the memory of one output, which becomes a part of it.
 		b := dst.Out(m.carrier, s, int(to-from)).Data
-		if err := m.set.ReadAt(ctx, i, b, from); err != nil {
+		if err := r.read(ctx, m.set, i, b, from); err != nil {
 			return err
 		}
-		return m.decode(b, s, dst, true)
+		return m.decode(b, s, dst, r)
 	}
 	b := m.scratch.Get(int(to - from))
 	defer m.scratch.Put(b)
-	if err := m.set.ReadAt(ctx, i, *b, from); err != nil {
+	if err := r.read(ctx, m.set, i, *b, from); err != nil {
 		return err
 	}
-	return m.decode(*b, s, dst, false)
+	return m.decode(*b, s, dst, nil)
 }
 
-// decode puts a sample into the outputs. With owned, outputs of bytes may be parts of sample.
-func (m *mdsSet) decode(sample []byte, s int, dst *op.Block, owned bool) error {
+// decode puts a sample into the outputs. With owner, which makes views, outputs of bytes are parts
+// of sample.
+func (m *mdsSet) decode(sample []byte, s int, dst *op.Block, owner *buffer) error {
 	var room [16][]byte
 	data, err := mds.Split(room[:0], sample, m.columns)
 	if err != nil {
@@ -304,8 +323,8 @@ func (m *mdsSet) decode(sample []byte, s int, dst *op.Block, owned bool) error {
 	for i, at := range m.chosen {
 		column, datum := &m.columns[at], data[at]
 		switch {
-		case column.Plain() && owned:
-			dst.Alias(i, s, tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(datum)}, Data: datum})
+		case column.Plain() && owner != nil:
+			owner.view(dst, i, s, datum)
 		case column.Plain():
 			copy(dst.Out(i, s, len(datum)).Data, datum)
 		case column.Size() >= 0: // Split checked it

@@ -24,8 +24,7 @@ import (
 const mxnetName = "readers.mxnet"
 
 var recordioFormat = index.Format{
-	Name: "recordio", Suffixes: []string{".rec"},
-	Detect: func(_ string, head []byte) bool { return recordio.Detect(head) },
+	Name: "recordio",
 	Scan: func(_ context.Context, r *io.SectionReader, add func(index.Record) error) error {
 		return recordio.Scan(r, r.Size(), func(offset, length int64) error {
 			return add(index.Record{Offset: offset, Length: length})
@@ -60,7 +59,6 @@ var recordioFormat = index.Format{
 }
 
 func init() {
-	index.Register(recordioFormat)
 	s := op.Schema{
 		Name: "mxnet", Module: []string{"readers"},
 		Doc:     "Reads images and their labels from RecordIO files of MXNet.",
@@ -250,8 +248,13 @@ func (m *imageRecords) sample(ctx context.Context, id int64, s int, dst *op.Bloc
 	if err != nil {
 		return err
 	}
+	if at.Length > smallSize && m.set.View(at.File, int(at.Length), at.Offset, false, func(b []byte) bool {
+		return m.copy(b, s, dst, w) == nil
+	}) {
+		return nil
+	}
 	record := dst.Out(0, s, int(at.Length)).Data
-	if err := m.read(ctx, at, record, &w.buffer); err != nil {
+	if err := w.read(ctx, m.set, at.File, record, at.Offset); err != nil {
 		return err
 	}
 	payload, joined, err := recordio.Payload(record, w.joined[:0])
@@ -265,18 +268,38 @@ func (m *imageRecords) sample(ctx context.Context, id int64, s int, dst *op.Bloc
 	if err != nil {
 		return err
 	}
-	labels := dst.Out(1, s, max(1, len(image.Labels)/4))
-	if copy(labels.Data, image.Labels) == 0 {
-		list, err := tensor.Of[float32](labels)
-		if err != nil {
-			return err
-		}
-		list[0] = image.Label
+	if err := copyLabels(image, s, dst); err != nil {
+		return err
 	}
 	if joined {
 		copy(dst.Out(0, s, len(image.Data)).Data, image.Data)
 	} else {
 		w.view(dst, 0, s, image.Data)
+	}
+	return nil
+}
+
+// copy copies image and labels out of a record.
+func (m *imageRecords) copy(record []byte, s int, dst *op.Block, w *recordReader) error {
+	payload, joined, err := recordio.Payload(record, w.joined[:0])
+	if err != nil {
+		return err
+	}
+	if joined {
+		w.joined = payload
+	}
+	image, err := recordio.ParseImage(payload)
+	if err != nil {
+		return err
+	}
+	copy(dst.Out(0, s, len(image.Data)).Data, image.Data)
+	return copyLabels(image, s, dst)
+}
+
+func copyLabels(image recordio.Image, s int, dst *op.Block) error {
+	labels := dst.Out(1, s, max(1, len(image.Labels)/4))
+	if copy(labels.Data, image.Labels) == 0 {
+		return putOne(labels, image.Label)
 	}
 	return nil
 }

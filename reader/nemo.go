@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"sync"
 
-	"github.com/bivouac-ml/bivouac/codec/wav"
+	"github.com/bivouac-ml/bivouac/codec/audio"
+	_ "github.com/bivouac-ml/bivouac/codec/wav" // the format that is always there
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/nemo"
+	"github.com/bivouac-ml/bivouac/internal/sound"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
@@ -23,7 +26,7 @@ func init() {
 		Name: "nemo_asr", Module: []string{"readers"},
 		Doc: "Reads audio and text of manifests in NeMo's format, JSON objects with audio_filepath, duration and text. The outputs are the " +
 			"audio, then the rate, the text and the index. Paths of audio files are relative to the working directory. The offset " +
-			"and the duration of an entry are a part of its file. Only WAV files of PCM samples are decoded, and they are not resampled.",
+			"and the duration of an entry are a part of its file. Files are decoded as by decoders.audio. A program that makes no pipeline decodes WAV, and the formats of codec that it imports.",
 		Outputs: []op.Port{
 			{Name: "audio", Doc: "of shape [frames], or without downmix [frames, channels]"},
 			{Name: "rates", Doc: "with read_sample_rate the rate of the file, float32 of shape []"},
@@ -37,8 +40,8 @@ func init() {
 			op.Parameter{Name: "max_duration", Type: op.Float, Default: 0.0, Tuning: true, Doc: "Leaves longer samples out, in seconds; 0 keeps all."},
 			op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the audio: float32, int32 or int16. Integers fill the type."},
 			op.Parameter{Name: "downmix", Type: op.Bool, Default: true, Doc: "Takes the mean of the channels. Integers of several channels need downmix false."},
-			op.Parameter{Name: "sample_rate", Type: op.Float, Default: -1.0, Doc: "The rate that samples must have; by default any. Samples of another rate fail, as they are not resampled."},
-			op.Parameter{Name: "quality", Type: op.Float, Default: 50.0, Tuning: true, Doc: "Quality of resampling, 0 to 100; no effect."},
+			op.Parameter{Name: "sample_rate", Type: op.Float, Default: -1.0, Doc: "The rate to which samples are resampled; by default they keep theirs."},
+			op.Parameter{Name: "quality", Type: op.Float, Default: 50.0, Doc: "Quality of resampling, 0 to 100; see audio_resample."},
 			op.Parameter{Name: "read_sample_rate", Type: op.Bool, Default: true, Doc: "Adds an output with the rates."},
 			op.Parameter{Name: "read_text", Type: op.Bool, Default: true, Doc: "Adds an output with the texts."},
 			op.Parameter{Name: "read_idxs", Type: op.Bool, Default: false, Doc: "Adds an output with the indices."},
@@ -60,6 +63,8 @@ func nemoOutputs(c *op.Config) ([]tensor.Spec, error) {
 		return nil, c.Invalid("min_duration", "at least 0", fmt.Sprint(low), "")
 	case !(high >= 0) || high > 0 && high < low:
 		return nil, c.Invalid("max_duration", fmt.Sprintf("0, or at least min_duration, %v", low), fmt.Sprint(high), "")
+	case !(op.Get[float64](c, "quality") >= 0 && op.Get[float64](c, "quality") <= 100):
+		return nil, c.Invalid("quality", "a number from 0 to 100", fmt.Sprint(op.Get[float64](c, "quality")), "")
 	case len(op.Get[[]string](c, "manifest_filepaths")) == 0:
 		return nil, c.Invalid("manifest_filepaths", "at least one path", "none", "")
 	}
@@ -90,6 +95,8 @@ type nemoSource struct {
 	dtype                tensor.DType
 	downmix              bool
 	rate                 float64
+	filter               *sound.Filter
+	decoders             sync.Pool // of *audio.Decoder
 	hasRate, hasText, id bool
 }
 
@@ -100,6 +107,10 @@ func openNemo(ctx context.Context, c *op.Config) (Source, error) {
 	s := &nemoSource{dtype: op.Get[tensor.DType](c, "dtype"), downmix: op.Get[bool](c, "downmix"),
 		rate:    op.Get[float64](c, "sample_rate"),
 		hasRate: op.Get[bool](c, "read_sample_rate"), hasText: op.Get[bool](c, "read_text"), id: op.Get[bool](c, "read_idxs")}
+	var err error
+	if s.filter, err = sound.NewFilter(op.Get[float64](c, "quality")); err != nil {
+		return nil, err
+	}
 	manifests, err := shards.Open(ctx, nemoName, op.Get[[]string](c, "manifest_filepaths"))
 	if err != nil {
 		return nil, err
@@ -188,19 +199,25 @@ func (s *nemoSource) fetch(ctx context.Context, id int64, at int, dst *op.Block)
 	if err != nil {
 		return err
 	}
-	a, err := s.parse(b)
+	d, ok := s.decoders.Get().(*audio.Decoder)
+	if !ok {
+		d = new(audio.Decoder)
+	}
+	defer s.decoders.Put(d)
+	a, err := s.parse(d, b, dst.Limits().MaxBytes)
 	if err == nil {
 		err = s.cut(a, id)
 	}
 	if err != nil {
 		return err
 	}
+	rate := a.Rate() // of the file, also if the sound is resampled
 	if err := s.audio(a, at, dst); err != nil {
 		return err
 	}
 	next := 1
 	if s.hasRate {
-		if err := putOne(dst.Out(next, at), float32(a.Rate)); err != nil {
+		if err := putOne(dst.Out(next, at), float32(rate)); err != nil {
 			return err
 		}
 		next++
@@ -218,38 +235,31 @@ func (s *nemoSource) fetch(ctx context.Context, id int64, at int, dst *op.Block)
 	return nil
 }
 
-// parse reads the headers of an audio file and refuses what is not done here.
-func (s *nemoSource) parse(b []byte) (*wav.Audio, error) {
+// parse decodes an audio file and refuses what is not done here.
+func (s *nemoSource) parse(d *audio.Decoder, b []byte, limit int64) (audio.Sound, error) {
 	unsupported := func(want, got, remedy string) error {
 		return &errs.Error{Kind: errs.Unsupported, Subject: "audio", Want: want, Got: got, Remedy: remedy}
 	}
-	if !wav.Detect(b) {
-		return nil, unsupported("a WAV file", fmt.Sprintf("a file that begins with %q", b[:min(4, len(b))]),
-			"convert the file")
-	}
-	a, err := wav.Parse(b)
+	a, err := d.Open(b, limit)
 	switch {
 	case err != nil:
 		return nil, err
-	case s.rate > 0 && float64(a.Rate) != s.rate:
-		return nil, unsupported(fmt.Sprintf("%v frames per second", s.rate), fmt.Sprint(a.Rate),
-			"resample the file, or leave sample_rate out")
-	case s.dtype != tensor.Float32 && a.Float:
+	case s.dtype != tensor.Float32 && a.Floats():
 		return nil, unsupported("integers for dtype "+s.dtype.String(), "floats", "use dtype float32")
-	case s.dtype != tensor.Float32 && s.downmix && a.Channels > 1:
-		return nil, unsupported("one channel for dtype "+s.dtype.String(), fmt.Sprint(a.Channels),
+	case s.dtype != tensor.Float32 && s.downmix && a.Channels() > 1:
+		return nil, unsupported("one channel for dtype "+s.dtype.String(), fmt.Sprint(a.Channels()),
 			"use dtype float32, or downmix false")
 	}
 	return a, nil
 }
 
 // cut leaves the part of the audio that the entry names.
-func (s *nemoSource) cut(a *wav.Audio, id int64) error {
+func (s *nemoSource) cut(a audio.Sound, id int64) error {
 	offset, duration := s.parts[id][0], s.parts[id][1]
 	if offset == 0 && duration < 0 {
 		return nil
 	}
-	rate, frames := float64(a.Rate), float64(a.Frames())
+	rate, frames := float64(a.Rate()), float64(a.Frames())
 	first := math.Trunc(offset * rate)
 	if first > frames {
 		return &errs.Error{Kind: errs.Invalid, Subject: "offset",
@@ -265,27 +275,64 @@ func (s *nemoSource) cut(a *wav.Audio, id int64) error {
 }
 
 // audio writes the samples.
-func (s *nemoSource) audio(a *wav.Audio, at int, dst *op.Block) error {
-	shape := []int{a.Frames(), a.Channels}
+func (s *nemoSource) audio(a audio.Sound, at int, dst *op.Block) error {
+	frames, channels := a.Frames(), a.Channels()
+	scale := 1.0
+	if rate := float64(a.Rate()); s.rate > 0 && s.rate != rate {
+		scale = rate / s.rate
+		frames = sound.Length(frames, 1/scale)
+	}
+	shape := []int{frames, channels}
 	if s.downmix {
 		shape = shape[:1]
 	}
 	out := dst.Out(0, at, shape...)
-	switch s.dtype {
-	case tensor.Int16:
+	switch {
+	case scale != 1, s.downmix && channels > 1:
+	case s.dtype == tensor.Int16:
 		to, err := tensor.Of[int16](out)
 		a.Int16(to)
 		return err
-	case tensor.Int32:
+	case s.dtype == tensor.Int32:
 		to, err := tensor.Of[int32](out)
 		a.Int32(to)
 		return err
+	default:
+		to, err := tensor.Of[float32](out)
+		a.Float32(to)
+		return err
+	}
+	floats := op.Scratch[float32](dst, a.Frames()*channels)
+	a.Float32(floats)
+	if s.downmix {
+		audio.Mono(floats, floats, channels)
+		floats, channels = floats[:a.Frames()], 1
+	}
+	if scale != 1 {
+		to := op.Scratch[float32](dst, out.Len())
+		s.filter.Resample(to, floats, channels, scale)
+		floats = to
+	}
+	return narrow(out, floats)
+}
+
+// narrow writes numbers from -1 to 1 as float32, int16 or int32.
+func narrow(out tensor.Tensor, from []float32) error {
+	switch out.DType {
+	case tensor.Int16:
+		to, err := tensor.Of[int16](out)
+		if err == nil {
+			sound.Narrow(to, from)
+		}
+		return err
+	case tensor.Int32:
+		to, err := tensor.Of[int32](out)
+		if err == nil {
+			sound.Narrow(to, from)
+		}
+		return err
 	}
 	to, err := tensor.Of[float32](out)
-	if s.downmix && a.Channels > 1 {
-		a.Mono(to)
-	} else {
-		a.Float32(to)
-	}
+	copy(to, from)
 	return err
 }

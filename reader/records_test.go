@@ -207,7 +207,7 @@ func TestRecordIndexes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := index.Lookup(name)
+		f, err := reader.RecordFormat(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/tfrecord"
+	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader/index"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
@@ -20,8 +21,7 @@ import (
 const tfrecordName = "readers.tfrecord"
 
 var tfrecordFormat = index.Format{
-	Name: "tfrecord", Suffixes: []string{".tfrecord", ".tfrecords"},
-	Detect: func(_ string, head []byte) bool { return tfrecord.Detect(head) },
+	Name: "tfrecord",
 	Scan: func(_ context.Context, r *io.SectionReader, add func(index.Record) error) error {
 		return tfrecord.Scan(r, r.Size(), func(offset, length int64) error {
 			return add(index.Record{Offset: offset, Length: length})
@@ -50,7 +50,6 @@ var tfrecordFormat = index.Format{
 }
 
 func init() {
-	index.Register(tfrecordFormat)
 	s := op.Schema{
 		Name: "tfrecord", Module: []string{"readers"},
 		Doc: "Reads tf.train.Example messages from TFRecord files, and has an output for each feature that the argument " +
@@ -250,13 +249,23 @@ func (t *tfrecords) sample(ctx context.Context, id int64, s int, dst *op.Block, 
 	if err != nil {
 		return err
 	}
+	follows := w.follows(at.File, at.Offset, at.Length)
+	if t.into >= 0 && !follows &&
+		t.set.View(at.File, int(at.Length), at.Offset, true, func(b []byte) bool { return t.view(b, s, dst, w) }) {
+		return nil
+	}
 	var record []byte
 	if t.into >= 0 {
 		record = dst.Out(t.into, s, int(at.Length)).Data
 	} else {
 		record = w.grow(at.Length)
 	}
-	if err := t.read(ctx, at, record, &w.buffer); err != nil {
+	if follows {
+		err = w.readAhead(ctx, t.set, at.File, record, at.Offset)
+	} else {
+		err = t.set.ReadAt(ctx, at.File, record, at.Offset)
+	}
+	if err != nil {
 		return err
 	}
 	payload, err := tfrecord.Payload(record)
@@ -278,6 +287,40 @@ func (t *tfrecords) sample(ctx context.Context, id int64, s int, dst *op.Block, 
 		return t.wrap(i, t.value(i, s, dst, w))
 	}
 	return nil
+}
+
+// view decodes a record where it lies in memory. It takes the checksum of the largest value while
+// it copies the value. It returns false for any fault, which reading the record again tells.
+func (t *tfrecords) view(record []byte, s int, dst *op.Block, w *exampleReader) bool {
+	payload, want, err := tfrecord.Unverified(record)
+	if err != nil || w.decoder.Decode(payload) != nil {
+		return false
+	}
+	defer w.decoder.Decode(nil) //nolint:errcheck // it lets go of the record
+	from, to, ok := w.decoder.Feature(t.into).Only()
+	if !ok {
+		return false
+	}
+	for i := range t.features {
+		if i != t.into && t.value(i, s, dst, w) != nil {
+			return false
+		}
+	}
+	sum := crc.Sum(payload[:from])
+	sum = copySum(sum, dst.Out(t.into, s, to-from).Data, payload[from:to])
+	return tfrecord.Mask(crc.Update(sum, payload[to:])) == want
+}
+
+// copySum copies src to dst, and returns the checksum of the bytes with the checksum sum followed
+// by src.
+func copySum(sum uint32, dst, src []byte) uint32 {
+	const tile = 16 << 10 // stays in the cache
+	for len(src) > 0 {
+		n := copy(dst[:min(tile, len(dst))], src)
+		sum = crc.Update(sum, dst[:n])
+		dst, src = dst[n:], src[n:]
+	}
+	return sum
 }
 
 // kindsOf are the kinds of lists of the types of features.

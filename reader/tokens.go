@@ -424,25 +424,26 @@ func (s *tokenSource) Describe(id int64) string {
 func (s *tokenSource) Close() error { return s.set.Close() }
 
 func (s *tokenSource) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
+	w := op.PerWorker[buffer](dst)
 	for i, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := s.fetch(ctx, id, i, dst); err != nil {
+		if err := s.fetch(ctx, id, i, dst, w); err != nil {
 			dst.Fail(i, err)
 		}
 	}
 	return nil
 }
 
-func (s *tokenSource) fetch(ctx context.Context, id int64, i int, dst *op.Block) error {
+func (s *tokenSource) fetch(ctx context.Context, id int64, i int, dst *op.Block, w *buffer) error {
 	file, first, n := s.place(id)
 	f := &s.files[file]
 	from := f.dtype.Size()
 	at, size := f.at+first*int64(from), int(n)*from
 	out := dst.Out(0, i, int(n)).Data
 	if f.dtype == s.dtype {
-		if err := s.set.ReadAt(ctx, file, out, at); err != nil {
+		if err := w.read(ctx, s.set, file, out, at); err != nil {
 			return err
 		}
 	} else {
@@ -453,7 +454,7 @@ func (s *tokenSource) fetch(ctx context.Context, id int64, i int, dst *op.Block)
 			raw = op.Scratch[uint8](dst, size)
 		}
 		raw = raw[len(raw)-size:]
-		err := s.set.ReadAt(ctx, file, raw, at)
+		err := w.read(ctx, s.set, file, raw, at)
 		if err == nil {
 			err = tensor.CastInto(s.dtype, out, f.dtype, raw)
 		}

@@ -3,6 +3,7 @@ package reader
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,6 @@ import (
 const webdatasetName = "readers.webdataset"
 
 func init() {
-	index.Register(WebdatasetFormat)
 	Register(op.Schema{
 		Name: "webdataset", Module: []string{"readers"},
 		Doc: "Reads samples of several files out of tar archives, as the package webdataset writes them. Files whose names are equal " +
@@ -339,7 +339,7 @@ func (w *archives) choose(id int64, p *parts) error {
 
 // checkSize checks that a component has whole elements.
 func (w *archives) checkSize(o int, part index.Part) error {
-	if part.Length%int64(w.widths[o]) == 0 {
+	if w.widths[o] == 1 || part.Length%int64(w.widths[o]) == 0 {
 		return nil
 	}
 	return &errs.Error{Kind: errs.Invalid, Subject: "component " + strconv.Quote(part.Name),
@@ -371,6 +371,15 @@ func (w *archives) Size(id int64) int64 {
 		}
 	}
 	return total
+}
+
+// largest implements bounded.
+func (w *archives) largest() int64 {
+	size := largestFile(w.set)
+	if size > math.MaxInt64/maxOutputs {
+		return math.MaxInt64
+	}
+	return size * int64(len(w.widths))
 }
 
 // Describe implements Source.
@@ -410,24 +419,30 @@ func (w *archives) Name(id int64) string {
 
 // Fetch implements Source.
 func (w *archives) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	p := w.memory()
-	defer w.parts.Put(p)
+	r := op.PerWorker[partsReader](dst)
 	for s, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := w.fetch(ctx, w.record(id), s, dst, p); err != nil {
+		if err := w.fetch(ctx, w.record(id), s, dst, r); err != nil {
 			dst.Fail(s, err)
 		}
 	}
 	return nil
 }
 
-func (w *archives) fetch(ctx context.Context, record int64, s int, dst *op.Block, p *parts) error {
-	span, err := w.index.Span(record)
+// partsReader is what a goroutine keeps between samples.
+type partsReader struct {
+	parts parts
+	buffer
+}
+
+func (w *archives) fetch(ctx context.Context, record int64, s int, dst *op.Block, r *partsReader) error {
+	file, err := w.index.FileOf(record)
 	if err != nil {
 		return err
 	}
+	p := &r.parts
 	if err := w.choose(record, p); err != nil {
 		return err
 	}
@@ -441,7 +456,7 @@ func (w *archives) fetch(ctx context.Context, record int64, s int, dst *op.Block
 			return err
 		}
 		out := dst.Out(o, s, int(part.Length)/w.widths[o])
-		if err := w.set.ReadAt(ctx, span.File, out.Data, part.Offset); err != nil {
+		if err := r.read(ctx, w.set, file, out.Data, part.Offset); err != nil {
 			return errs.Wrap("", "component "+strconv.Quote(part.Name), err)
 		}
 	}

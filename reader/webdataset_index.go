@@ -12,16 +12,14 @@ import (
 	"github.com/bivouac-ml/bivouac/format/tarball"
 	"github.com/bivouac-ml/bivouac/format/webdataset"
 	"github.com/bivouac-ml/bivouac/reader/index"
+	"github.com/bivouac-ml/bivouac/reader/internal/folders"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 )
 
 // WebdatasetFormat finds the samples of archives, as readers.webdataset reads them. The key of a
 // record is the key of its sample, and its parts are the components.
 var WebdatasetFormat = index.Format{
-	Name: "webdataset", Suffixes: []string{".tar"},
-	Detect: func(name string, head []byte) bool {
-		return strings.HasSuffix(name, ".tar") || len(head) > 262 && string(head[257:262]) == "ustar"
-	},
+	Name: "webdataset",
 	Scan: func(_ context.Context, r *io.SectionReader, add func(index.Record) error) error {
 		var parts []index.Part
 		samples := 0
@@ -74,7 +72,7 @@ func indexOfText(ctx context.Context, set *shards.Set, paths []string) (*index.I
 		places[name] = i
 	}
 	built := make([]*index.Index, set.Len())
-	err = eachOf(ctx, webdatasetName, paths[0], len(paths), func(i int) error {
+	err = folders.Each(ctx, webdatasetName, paths[0], len(paths), func(i int) error {
 		one, err := shards.Open(ctx, webdatasetName, []string{set.Path(i)})
 		if err != nil {
 			return err

@@ -40,7 +40,8 @@ func set(dir, kind string) (name string, args op.Args, field int, err error) {
 	case "arrayrecord":
 		return "array_record", op.Args{"paths": in("data.array_record")}, 0, nil
 	case "parquet":
-		return kind, op.Args{"paths": in("data.parquet"), "columns": "data"}, 0, nil
+		// Without a cache nothing is left of the round before.
+		return kind, op.Args{"paths": in("data.parquet"), "columns": "data", "cache_bytes": 0}, 0, nil
 	case "numpy":
 		return kind, op.Args{"file_root": dir}, 0, nil
 	case "coco":
@@ -60,8 +61,11 @@ func read(dir string) (l layout, err error) {
 
 func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 	kind, _, _ := strings.Cut(r.Case, "-")
-	dir := filepath.Join(r.Data, strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(r.Case, "-order"),
-		"-shuffled"), "-batches"))
+	dir := r.Case
+	for _, way := range []string{"-order", "-shuffled", "-batches", "-touched"} {
+		dir = strings.TrimSuffix(dir, way)
+	}
+	dir = filepath.Join(r.Data, dir)
 	shuffled := strings.HasSuffix(r.Case, "-shuffled")
 	if r.Who == "pread" {
 		return raw(dir, kind, shuffled)
@@ -71,7 +75,7 @@ func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 		return nil, err
 	}
 	if r.Who == "pipeline" {
-		return batches(ctx, name, args)
+		return batches(ctx, name, args, strings.HasSuffix(r.Case, "-touched"))
 	}
 	d, err := reader.Open(ctx, name, args)
 	if err != nil {
@@ -147,8 +151,8 @@ func raw(dir, kind string, shuffled bool) (turns.Runner, error) {
 }
 
 // batches reads an epoch through a pipeline of nothing but the reader. It looks at the first sample
-// of each batch, as peers.py does with DALI's batches.
-func batches(ctx context.Context, name string, args op.Args) (turns.Runner, error) {
+// of each batch, or folds all bytes of the first output, as peers.py does with DALI's batches.
+func batches(ctx context.Context, name string, args op.Args, touch bool) (turns.Runner, error) {
 	schema, err := reader.Schema(name)
 	if err != nil {
 		return nil, err
@@ -171,8 +175,13 @@ func batches(ctx context.Context, name string, args op.Args) (turns.Runner, erro
 			if err != nil {
 				return 0, 0, err
 			}
-			digest ^= fold(b.Outputs[0].Sample(0).Data)
-			n += b.Outputs[0].NumSamples()
+			samples := b.Outputs[0].NumSamples()
+			for s := range samples {
+				if touch || s == 0 {
+					digest ^= fold(b.Outputs[0].Sample(s).Data)
+				}
+			}
+			n += samples
 		}
 		return n, digest, nil
 	}, nil

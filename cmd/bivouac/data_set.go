@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 // setOptions are the flags of commands on data sets.
 type setOptions struct {
 	Reader string
+	Split  string
 	Args   []string
 }
 
@@ -34,6 +36,7 @@ the reader; a list is VALUE,VALUE. bivouac ops readers.NAME lists the arguments.
 func (o *setOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.Reader, "reader", "", "`NAME` of the reader, such as jsonl; by default the files tell it")
+	f.StringVar(&o.Split, "split", "", "`NAME` of the split, such as train, of a folder that has several")
 	f.StringArrayVar(&o.Args, "arg", nil, "argument of the reader, `NAME=VALUE`; may be given several times")
 }
 
@@ -44,7 +47,7 @@ func (o *setOptions) open(ctx context.Context, path string) (*loader.Data, error
 		name := o.Reader
 		if name == "" {
 			var err error
-			if name, _, err = reader.Detect(ctx, []string{path}); err != nil {
+			if name, _, err = reader.DetectSplit(ctx, []string{path}, o.Split); err != nil {
 				return nil, err
 			}
 		}
@@ -68,7 +71,16 @@ func (o *setOptions) open(ctx context.Context, path string) (*loader.Data, error
 			}
 		}
 	}
-	return loader.Open(ctx, path, loader.OpenOptions{Reader: o.Reader, Args: args, Inspect: true})
+	return loader.Open(ctx, path, loader.OpenOptions{Reader: o.Reader, Split: o.Split, Args: args, Inspect: true})
+}
+
+// sayFound says which sources of TFRecords are read with features that their records told.
+func sayFound(g *global, d *loader.Data) {
+	for i, name := range d.Sources() {
+		if f := d.Found(i); f != nil {
+			g.printf("%s: the features are as in the first %d records; bivouac data ls lists them\n", name, f.Records)
+		}
+	}
 }
 
 // parseArgument returns the value of an argument of a reader.
@@ -122,7 +134,7 @@ func parseList[T any](list []string, parse func(string) (T, error)) ([]T, error)
 
 // isDataSet reports whether the argument of `data verify` is a data set and not a state.
 func isDataSet(ctx context.Context, path string, o *setOptions) bool {
-	if o.Reader != "" || len(o.Args) > 0 {
+	if o.Reader != "" || o.Split != "" || len(o.Args) > 0 {
 		return true
 	}
 	switch strings.ToLower(filepath.Ext(path)) {
@@ -134,7 +146,11 @@ func isDataSet(ctx context.Context, path string, o *setOptions) bool {
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		files, err := reader.Expand(ctx, []string{path})
-		return err == nil && slices.ContainsFunc(files, reader.NamedLikeData)
+		if err == nil && slices.ContainsFunc(files, reader.NamedLikeData) {
+			return true
+		}
+		name, _, err := reader.Detect(ctx, []string{path}) // the layout may tell, or ask for a split
+		return err == nil && name != "readers.file" || errors.Is(err, errs.Invalid)
 	}
 	return reader.NamedLikeData(path)
 }
@@ -148,6 +164,10 @@ type setInfo struct {
 	Bytes       int64    `json:"bytes"`
 	Fingerprint string   `json:"fingerprint"`
 	Columns     []column `json:"columns"`
+	// Found has the features of TFRecords as args of a data.yaml have them, if no argument names them.
+	Found   string   `json:"found,omitempty"`
+	Records int      `json:"found_in_records,omitempty"`
+	LeftOut []string `json:"left_out,omitempty"` // features that no column can have
 }
 
 type column struct {
@@ -174,6 +194,9 @@ func newDataLsCommand(g *global) *cobra.Command {
 				info, err := infoOf(cmd.Context(), name, d.Source(i))
 				if err != nil {
 					return err
+				}
+				if f := d.Found(i); f != nil {
+					info.Found, info.Records, info.LeftOut = f.String(), f.Records, f.LeftOut
 				}
 				list = append(list, info)
 			}
@@ -210,6 +233,12 @@ func printSets(g *global, list []setInfo, total int64) {
 		}
 		for _, c := range s.Columns {
 			g.printf("  %-*s  %s%s\n", width, c.Name, c.DType, shapeText(c.Shape))
+		}
+		if s.Found != "" {
+			g.printf("  the first %d records have these features; a data.yaml names them:\n    args: {%s}\n", s.Records, s.Found)
+		}
+		for _, text := range s.LeftOut {
+			g.printf("  left out  %s\n", text)
 		}
 	}
 	if len(list) > 1 {

@@ -107,6 +107,7 @@ func (o *ShowOptions) show(ctx context.Context, g *global, d *loader.Data, id in
 		}
 	}
 	return g.show(shown, func() {
+		sayFound(g, d)
 		g.printf("sample %d of %s (%s)\n", shown.Sample, shown.Source, shown.From)
 		for i, field := range shown.Fields {
 			printField(g, field)
@@ -326,6 +327,7 @@ func newDataSampleCommand(g *global) *cobra.Command {
 				list = append(list, s)
 			}
 			return g.show(list, func() {
+				sayFound(g, d)
 				for _, s := range list {
 					g.printf("sample %d of %s (%s)\n", s.Sample, s.Source, s.From)
 					for _, field := range s.Fields {

@@ -180,7 +180,10 @@ mean and largest extent of the first axis. Samples that cannot be read are count
 			if err != nil {
 				return err
 			}
-			err = g.show(list, func() { printStats(g, list) })
+			err = g.show(list, func() {
+				sayFound(g, d)
+				printStats(g, list)
+			})
 			if err == nil {
 				err = damageOf(args[0], list)
 			}
@@ -221,6 +224,7 @@ func verifySet(ctx context.Context, g *global, path string, o *setOptions) error
 		list[i].Columns = nil
 	}
 	err = g.show(list, func() {
+		sayFound(g, d)
 		for _, s := range list {
 			if s.Damaged == 0 {
 				g.printf("sound: %s  %s  %d samples, %s\n", s.Source, s.Reader, s.Samples, size(s.Bytes))

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	_ "github.com/bivouac-ml/bivouac/reader" // its formats
+	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/reader/index"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 )
@@ -294,7 +294,7 @@ func formatOf(ctx context.Context, set *shards.Set, name string,
 	named func(i int) bool) (f index.Format, chosen, left []string, err error) {
 	left = []string{}
 	if name != "" {
-		f, err = index.Lookup(name)
+		f, err = reader.RecordFormat(name)
 		if err != nil {
 			return f, nil, nil, usageError{err}
 		}
@@ -308,7 +308,7 @@ func formatOf(ctx context.Context, set *shards.Set, name string,
 				if name != "" && named(i) {
 					found[i] = f
 				} else {
-					found[i], failed[i] = index.Detect(ctx, indexOp, set, i)
+					found[i], failed[i] = reader.DetectRecords(ctx, indexOp, set, i)
 				}
 			}
 		})

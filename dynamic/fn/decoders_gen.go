@@ -10,6 +10,20 @@ import (
 	"github.com/bivouac-ml/bivouac/op/opargs"
 )
 
+// DecodersAudioArgs are the arguments of decoders.audio.
+type DecodersAudioArgs = opargs.DecodersAudio
+
+// DecodersAudio is decoders.audio. Decodes sound: WAV, RF64, AIFF, FLAC and Ogg Vorbis. The mean of the
+// channels can be taken, and the sound can be resampled. A file that is cut or damaged is an error.
+//
+// Input encoded: the bytes of a file of sound.
+// Output sound: of shape [frames, channels], or with downmix [frames].
+// Output rate: frames per second of the output, float32.
+func DecodersAudio[T dynamic.Kind](ctx context.Context, encoded T, args DecodersAudioArgs) (sound, rate T) {
+	out := dynamic.InvokeN[T](ctx, dynamic.Call{Op: "decoders.audio", Args: args, Inputs: []dynamic.Value{encoded}}, 2)
+	return out[0], out[1]
+}
+
 // DecodersImageArgs are the arguments of decoders.image.
 type DecodersImageArgs = opargs.DecodersImage
 

@@ -106,6 +106,18 @@ func NewFile(args opargs.ReadersFile, o Options) (*Reader, error) {
 	return New("readers.file", args, o)
 }
 
+// NewFolder returns a reader of kind readers.folder.
+//
+// Reads a folder of images or sounds as Hugging Face's imagefolder and audiofolder do. The label of a file is
+// its folder, or metadata.csv, metadata.jsonl or metadata.parquet have a row for each file, whose column
+// file_name names it. Folders or files may have the name of a split.
+//
+// Outputs:
+//   - fields: the bytes of a file (image or audio), then its label, or the columns of the metadata
+func NewFolder(args opargs.ReadersFolder, o Options) (*Reader, error) {
+	return New("readers.folder", args, o)
+}
+
 // NewJsonl returns a reader of kind readers.jsonl.
 //
 // Reads JSON Lines: each line is an object and a sample, and each field is an output of shape [n]. A text
@@ -116,6 +128,18 @@ func NewFile(args opargs.ReadersFile, o Options) (*Reader, error) {
 //   - fields: one output for each of fields, in their order
 func NewJsonl(args opargs.ReadersJsonl, o Options) (*Reader, error) {
 	return New("readers.jsonl", args, o)
+}
+
+// NewLitdata returns a reader of kind readers.litdata.
+//
+// Reads data sets that litdata writes: a folder with an index.json and chunks. Each leaf of a sample is an
+// output. Numbers are scalars, arrays keep their type, and texts, bytes, JSON and encoded images are bytes.
+// Data of tokens are read in blocks. Compressed chunks are expanded once and kept, within cache_bytes.
+//
+// Outputs:
+//   - column: the value of a leaf
+func NewLitdata(args opargs.ReadersLitdata, o Options) (*Reader, error) {
+	return New("readers.litdata", args, o)
 }
 
 // NewMds returns a reader of kind readers.mds.
@@ -144,8 +168,8 @@ func NewMxnet(args opargs.ReadersMxnet, o Options) (*Reader, error) {
 //
 // Reads audio and text of manifests in NeMo's format, JSON objects with audio_filepath, duration and text. The
 // outputs are the audio, then the rate, the text and the index. Paths of audio files are relative to the
-// working directory. The offset and the duration of an entry are a part of its file. Only WAV files of PCM
-// samples are decoded, and they are not resampled.
+// working directory. The offset and the duration of an entry are a part of its file. Files are decoded as by
+// decoders.audio. A program that makes no pipeline decodes WAV, and the formats of codec that it imports.
 //
 // Outputs:
 //   - audio: of shape [frames], or without downmix [frames, channels]

@@ -147,6 +147,12 @@ func (f *Feature) Bytes(i int) (value []byte) {
 	return value
 }
 
+// Only returns where in the message the value of a feature of kind Bytes lies. ok is false unless
+// the feature has one value.
+func (f *Feature) Only() (from, to int, ok bool) {
+	return f.only.from, f.only.to, f.kind == Bytes && f.n == 1 && f.simple
+}
+
 // CopyFloats writes the values of a feature of kind Float32 into dst, and returns how many. It
 // stops at the end of dst.
 func (f *Feature) CopyFloats(dst []float32) (n int) {

@@ -35,21 +35,31 @@ func Append(dst, payload []byte) []byte {
 // Payload returns the payload of a record, which is a part of it. Fails with errs.Corrupt if a
 // checksum is wrong, and with errs.Mismatch if the record has another length than its header says.
 func Payload(record []byte) ([]byte, error) {
-	if len(record) < framing {
-		return nil, corrupt(fmt.Sprintf("a record of at least %d bytes", framing), fmt.Sprintf("%d bytes", len(record)))
-	}
-	length, err := lengthOf(record)
+	payload, want, err := Unverified(record)
 	if err != nil {
 		return nil, err
 	}
+	return payload, checkPayload(payload, want)
+}
+
+// Unverified works like Payload, but leaves the checksum of the payload to the caller, who copies
+// the payload anyway. want is the checksum that the record states; see Mask.
+func Unverified(record []byte) (payload []byte, want uint32, err error) {
+	if len(record) < framing {
+		return nil, 0, corrupt(fmt.Sprintf("a record of at least %d bytes", framing), fmt.Sprintf("%d bytes", len(record)))
+	}
+	length, err := lengthOf(record)
+	if err != nil {
+		return nil, 0, err
+	}
 	if length != uint64(len(record)-framing) {
-		return nil, &errs.Error{Kind: errs.Mismatch,
+		return nil, 0, &errs.Error{Kind: errs.Mismatch,
 			Want: fmt.Sprintf("a record of %d bytes, as its index says", len(record)),
 			Got: fmt.Sprintf("a record with a payload of %d bytes",
 				length), Remedy: "make the index again; it belongs to other data"}
 	}
 	end := len(record) - FooterSize
-	return record[HeaderSize:end:end], checkPayload(record[HeaderSize:end], binary.LittleEndian.Uint32(record[end:]))
+	return record[HeaderSize:end:end], binary.LittleEndian.Uint32(record[end:]), nil
 }
 
 // RecordSize returns the length of the record that begins with header, which has HeaderSize bytes.

@@ -23,6 +23,16 @@ func weighFloatsAVX2(dst *float32, base *byte, offsets *int, weights *float32, n
 //go:noescape
 func weighBytesAVX2(dst *float32, base *byte, offsets *int, weights *float32, n int, rows int)
 
+// fuseFloatsAVX2 computes n elements, at least 8.
+//
+//go:noescape
+func fuseFloatsAVX2(dst *float32, base *byte, offsets *int, weights *float32, n int, rows int)
+
+// fuseBytesAVX2 computes n elements, at least 8.
+//
+//go:noescape
+func fuseBytesAVX2(dst *float32, base *byte, offsets *int, weights *float32, n int, rows int)
+
 // gather3AVX2 computes n pixels, at least one, of which it reads and writes 16 bytes.
 //
 //go:noescape

@@ -428,6 +428,246 @@ lastAx:
 	VZEROUPPER
 	RET
 
+// func fuseFloatsAVX2(dst *float32, base *byte, offsets *int, weights *float32, n int, rows int)
+// Requires: AVX, FMA3
+TEXT ·fuseFloatsAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ base+8(FP), CX
+	MOVQ offsets+16(FP), DX
+	MOVQ weights+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ rows+40(FP), DI
+	XORQ R10, R10
+	MOVQ SI, R11
+	SUBQ $0x20, R11
+
+loopBa:
+	CMPQ         R10, R11
+	JG           doneBb
+	XORQ         R8, R8
+	MOVQ         (DX)(R8*8), R9
+	ADDQ         R10, R9
+	VBROADCASTSS (BX)(R8*4), Y8
+	VMOVUPS      (CX)(R9*4), Y1
+	VMOVUPS      32(CX)(R9*4), Y3
+	VMOVUPS      64(CX)(R9*4), Y5
+	VMOVUPS      96(CX)(R9*4), Y7
+	VMULPS       Y8, Y1, Y0
+	VMULPS       Y8, Y3, Y2
+	VMULPS       Y8, Y5, Y4
+	VMULPS       Y8, Y7, Y6
+
+rowBc:
+	INCQ         R8
+	CMPQ         R8, DI
+	JGE          rowsBd
+	MOVQ         (DX)(R8*8), R9
+	ADDQ         R10, R9
+	VBROADCASTSS (BX)(R8*4), Y8
+	VMOVUPS      (CX)(R9*4), Y1
+	VMOVUPS      32(CX)(R9*4), Y3
+	VMOVUPS      64(CX)(R9*4), Y5
+	VMOVUPS      96(CX)(R9*4), Y7
+	VFMADD231PS  Y8, Y1, Y0
+	VFMADD231PS  Y8, Y3, Y2
+	VFMADD231PS  Y8, Y5, Y4
+	VFMADD231PS  Y8, Y7, Y6
+	JMP          rowBc
+
+rowsBd:
+	VMOVUPS Y0, (AX)(R10*4)
+	VMOVUPS Y2, 32(AX)(R10*4)
+	VMOVUPS Y4, 64(AX)(R10*4)
+	VMOVUPS Y6, 96(AX)(R10*4)
+	ADDQ    $0x20, R10
+	JMP     loopBa
+
+doneBb:
+	MOVQ SI, R11
+	SUBQ $0x08, R11
+
+loopBe:
+	CMPQ         R10, R11
+	JG           doneBf
+	XORQ         R8, R8
+	MOVQ         (DX)(R8*8), R9
+	ADDQ         R10, R9
+	VBROADCASTSS (BX)(R8*4), Y8
+	VMOVUPS      (CX)(R9*4), Y1
+	VMULPS       Y8, Y1, Y0
+
+rowBg:
+	INCQ         R8
+	CMPQ         R8, DI
+	JGE          rowsBh
+	MOVQ         (DX)(R8*8), R9
+	ADDQ         R10, R9
+	VBROADCASTSS (BX)(R8*4), Y8
+	VMOVUPS      (CX)(R9*4), Y1
+	VFMADD231PS  Y8, Y1, Y0
+	JMP          rowBg
+
+rowsBh:
+	VMOVUPS Y0, (AX)(R10*4)
+	ADDQ    $0x08, R10
+	JMP     loopBe
+
+doneBf:
+	CMPQ         R10, SI
+	JE           lastBi
+	MOVQ         SI, R10
+	SUBQ         $0x08, R10
+	XORQ         R8, R8
+	MOVQ         (DX)(R8*8), R9
+	ADDQ         R10, R9
+	VBROADCASTSS (BX)(R8*4), Y8
+	VMOVUPS      (CX)(R9*4), Y1
+	VMULPS       Y8, Y1, Y0
+
+rowBj:
+	INCQ         R8
+	CMPQ         R8, DI
+	JGE          rowsBk
+	MOVQ         (DX)(R8*8), R9
+	ADDQ         R10, R9
+	VBROADCASTSS (BX)(R8*4), Y8
+	VMOVUPS      (CX)(R9*4), Y1
+	VFMADD231PS  Y8, Y1, Y0
+	JMP          rowBj
+
+rowsBk:
+	VMOVUPS Y0, (AX)(R10*4)
+
+lastBi:
+	VZEROUPPER
+	RET
+
+// func fuseBytesAVX2(dst *float32, base *byte, offsets *int, weights *float32, n int, rows int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·fuseBytesAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ base+8(FP), CX
+	MOVQ offsets+16(FP), DX
+	MOVQ weights+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ rows+40(FP), DI
+	XORQ R10, R10
+	MOVQ SI, R11
+	SUBQ $0x20, R11
+
+loopBl:
+	CMPQ         R10, R11
+	JG           doneBm
+	XORQ         R8, R8
+	MOVQ         (DX)(R8*8), R9
+	ADDQ         R10, R9
+	VBROADCASTSS (BX)(R8*4), Y8
+	VPMOVZXBD    (CX)(R9*1), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(CX)(R9*1), Y3
+	VCVTDQ2PS    Y3, Y3
+	VPMOVZXBD    16(CX)(R9*1), Y5
+	VCVTDQ2PS    Y5, Y5
+	VPMOVZXBD    24(CX)(R9*1), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y8, Y1, Y0
+	VMULPS       Y8, Y3, Y2
+	VMULPS       Y8, Y5, Y4
+	VMULPS       Y8, Y7, Y6
+
+rowBn:
+	INCQ         R8
+	CMPQ         R8, DI
+	JGE          rowsBo
+	MOVQ         (DX)(R8*8), R9
+	ADDQ         R10, R9
+	VBROADCASTSS (BX)(R8*4), Y8
+	VPMOVZXBD    (CX)(R9*1), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(CX)(R9*1), Y3
+	VCVTDQ2PS    Y3, Y3
+	VPMOVZXBD    16(CX)(R9*1), Y5
+	VCVTDQ2PS    Y5, Y5
+	VPMOVZXBD    24(CX)(R9*1), Y7
+	VCVTDQ2PS    Y7, Y7
+	VFMADD231PS  Y8, Y1, Y0
+	VFMADD231PS  Y8, Y3, Y2
+	VFMADD231PS  Y8, Y5, Y4
+	VFMADD231PS  Y8, Y7, Y6
+	JMP          rowBn
+
+rowsBo:
+	VMOVUPS Y0, (AX)(R10*4)
+	VMOVUPS Y2, 32(AX)(R10*4)
+	VMOVUPS Y4, 64(AX)(R10*4)
+	VMOVUPS Y6, 96(AX)(R10*4)
+	ADDQ    $0x20, R10
+	JMP     loopBl
+
+doneBm:
+	MOVQ SI, R11
+	SUBQ $0x08, R11
+
+loopBp:
+	CMPQ         R10, R11
+	JG           doneBq
+	XORQ         R8, R8
+	MOVQ         (DX)(R8*8), R9
+	ADDQ         R10, R9
+	VBROADCASTSS (BX)(R8*4), Y8
+	VPMOVZXBD    (CX)(R9*1), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y8, Y1, Y0
+
+rowBr:
+	INCQ         R8
+	CMPQ         R8, DI
+	JGE          rowsBs
+	MOVQ         (DX)(R8*8), R9
+	ADDQ         R10, R9
+	VBROADCASTSS (BX)(R8*4), Y8
+	VPMOVZXBD    (CX)(R9*1), Y1
+	VCVTDQ2PS    Y1, Y1
+	VFMADD231PS  Y8, Y1, Y0
+	JMP          rowBr
+
+rowsBs:
+	VMOVUPS Y0, (AX)(R10*4)
+	ADDQ    $0x08, R10
+	JMP     loopBp
+
+doneBq:
+	CMPQ         R10, SI
+	JE           lastBt
+	MOVQ         SI, R10
+	SUBQ         $0x08, R10
+	XORQ         R8, R8
+	MOVQ         (DX)(R8*8), R9
+	ADDQ         R10, R9
+	VBROADCASTSS (BX)(R8*4), Y8
+	VPMOVZXBD    (CX)(R9*1), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y8, Y1, Y0
+
+rowBu:
+	INCQ         R8
+	CMPQ         R8, DI
+	JGE          rowsBv
+	MOVQ         (DX)(R8*8), R9
+	ADDQ         R10, R9
+	VBROADCASTSS (BX)(R8*4), Y8
+	VPMOVZXBD    (CX)(R9*1), Y1
+	VCVTDQ2PS    Y1, Y1
+	VFMADD231PS  Y8, Y1, Y0
+	JMP          rowBu
+
+rowsBv:
+	VMOVUPS Y0, (AX)(R10*4)
+
+lastBt:
+	VZEROUPPER
+	RET
+
 // func gather3AVX2(dst *float32, src *float32, first *int32, weights *float32, n int, taps int)
 // Requires: AVX
 TEXT ·gather3AVX2(SB), NOSPLIT, $0-48
@@ -438,9 +678,9 @@ TEXT ·gather3AVX2(SB), NOSPLIT, $0-48
 	MOVQ n+32(FP), SI
 	MOVQ taps+40(FP), DI
 	CMPQ DI, $0x01
-	JNE  otherBa
+	JNE  otherBw
 
-pixelBb:
+pixelBx:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -451,14 +691,14 @@ pixelBb:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBb
+	JNE          pixelBx
 	RET
 
-otherBa:
+otherBw:
 	CMPQ DI, $0x02
-	JNE  otherBc
+	JNE  otherBy
 
-pixelBd:
+pixelBz:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -472,14 +712,14 @@ pixelBd:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBd
+	JNE          pixelBz
 	RET
 
-otherBc:
+otherBy:
 	CMPQ DI, $0x03
-	JNE  otherBe
+	JNE  otherCa
 
-pixelBf:
+pixelCb:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -496,14 +736,14 @@ pixelBf:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBf
+	JNE          pixelCb
 	RET
 
-otherBe:
+otherCa:
 	CMPQ DI, $0x04
-	JNE  otherBg
+	JNE  otherCc
 
-pixelBh:
+pixelCd:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -523,14 +763,14 @@ pixelBh:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBh
+	JNE          pixelCd
 	RET
 
-otherBg:
+otherCc:
 	CMPQ DI, $0x05
-	JNE  otherBi
+	JNE  otherCe
 
-pixelBj:
+pixelCf:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -553,14 +793,14 @@ pixelBj:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBj
+	JNE          pixelCf
 	RET
 
-otherBi:
+otherCe:
 	CMPQ DI, $0x06
-	JNE  otherBk
+	JNE  otherCg
 
-pixelBl:
+pixelCh:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -586,14 +826,14 @@ pixelBl:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBl
+	JNE          pixelCh
 	RET
 
-otherBk:
+otherCg:
 	CMPQ DI, $0x07
-	JNE  otherBm
+	JNE  otherCi
 
-pixelBn:
+pixelCj:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -622,14 +862,14 @@ pixelBn:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBn
+	JNE          pixelCj
 	RET
 
-otherBm:
+otherCi:
 	CMPQ DI, $0x08
-	JNE  otherBo
+	JNE  otherCk
 
-pixelBp:
+pixelCl:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -661,11 +901,11 @@ pixelBp:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBp
+	JNE          pixelCl
 	RET
 
-otherBo:
-pixelBq:
+otherCk:
+pixelCm:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -674,20 +914,20 @@ pixelBq:
 	MOVQ         DI, R9
 	DECQ         R9
 
-tapBr:
+tapCn:
 	ADDQ         $0x04, BX
 	ADDQ         $0x0c, R8
 	VBROADCASTSS (BX), X1
 	VMULPS       (R8), X1, X1
 	VADDPS       X1, X0, X0
 	DECQ         R9
-	JNE          tapBr
+	JNE          tapCn
 	ADDQ         $0x04, BX
 	VMOVUPS      X0, (AX)
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBq
+	JNE          pixelCm
 	RET
 
 // func gather4AVX2(dst *float32, src *float32, first *int32, weights *float32, n int, taps int)
@@ -700,9 +940,9 @@ TEXT ·gather4AVX2(SB), NOSPLIT, $0-48
 	MOVQ n+32(FP), SI
 	MOVQ taps+40(FP), DI
 	CMPQ DI, $0x01
-	JNE  otherBs
+	JNE  otherCo
 
-pixelBt:
+pixelCp:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -713,14 +953,14 @@ pixelBt:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBt
+	JNE          pixelCp
 	RET
 
-otherBs:
+otherCo:
 	CMPQ DI, $0x02
-	JNE  otherBu
+	JNE  otherCq
 
-pixelBv:
+pixelCr:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -734,14 +974,14 @@ pixelBv:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBv
+	JNE          pixelCr
 	RET
 
-otherBu:
+otherCq:
 	CMPQ DI, $0x03
-	JNE  otherBw
+	JNE  otherCs
 
-pixelBx:
+pixelCt:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -758,14 +998,14 @@ pixelBx:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBx
+	JNE          pixelCt
 	RET
 
-otherBw:
+otherCs:
 	CMPQ DI, $0x04
-	JNE  otherBy
+	JNE  otherCu
 
-pixelBz:
+pixelCv:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -785,14 +1025,14 @@ pixelBz:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBz
+	JNE          pixelCv
 	RET
 
-otherBy:
+otherCu:
 	CMPQ DI, $0x05
-	JNE  otherCa
+	JNE  otherCw
 
-pixelCb:
+pixelCx:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -815,14 +1055,14 @@ pixelCb:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCb
+	JNE          pixelCx
 	RET
 
-otherCa:
+otherCw:
 	CMPQ DI, $0x06
-	JNE  otherCc
+	JNE  otherCy
 
-pixelCd:
+pixelCz:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -848,14 +1088,14 @@ pixelCd:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCd
+	JNE          pixelCz
 	RET
 
-otherCc:
+otherCy:
 	CMPQ DI, $0x07
-	JNE  otherCe
+	JNE  otherDa
 
-pixelCf:
+pixelDb:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -884,14 +1124,14 @@ pixelCf:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCf
+	JNE          pixelDb
 	RET
 
-otherCe:
+otherDa:
 	CMPQ DI, $0x08
-	JNE  otherCg
+	JNE  otherDc
 
-pixelCh:
+pixelDd:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -923,11 +1163,11 @@ pixelCh:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCh
+	JNE          pixelDd
 	RET
 
-otherCg:
-pixelCi:
+otherDc:
+pixelDe:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -936,20 +1176,20 @@ pixelCi:
 	MOVQ         DI, R9
 	DECQ         R9
 
-tapCj:
+tapDf:
 	ADDQ         $0x04, BX
 	ADDQ         $0x10, R8
 	VBROADCASTSS (BX), X1
 	VMULPS       (R8), X1, X1
 	VADDPS       X1, X0, X0
 	DECQ         R9
-	JNE          tapCj
+	JNE          tapDf
 	ADDQ         $0x04, BX
 	VMOVUPS      X0, (AX)
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCi
+	JNE          pixelDe
 	RET
 
 // func normalizeAVX2(dst *float32, stride int, src *byte, blocks int, step int, masks *[6][16]byte, mean *[3]float32, factor *[3]float32)

@@ -1,5 +1,7 @@
 package kernel
 
+import "math"
+
 // The definitions. Products are converted to float32 before they are added. The language then
 // forbids fusing them, and all machines agree on every bit.
 
@@ -66,6 +68,50 @@ func weighBytesGeneric(dst []float32, base []byte, offsets []int, weights []floa
 			dst[j] += float32(w * float32(row[j]))
 		}
 	}
+}
+
+func fuseFloatsGeneric(dst, base []float32, offsets []int, weights []float32) {
+	w := weights[0]
+	for j, v := range base[offsets[0] : offsets[0]+len(dst)] {
+		dst[j] = w * v
+	}
+	for k := 1; k < len(weights); k++ {
+		row := base[offsets[k] : offsets[k]+len(dst)]
+		for j := range dst {
+			dst[j] = Fuse(weights[k], row[j], dst[j])
+		}
+	}
+}
+
+func fuseBytesGeneric(dst []float32, base []byte, offsets []int, weights []float32) {
+	w := weights[0]
+	for j, v := range base[offsets[0] : offsets[0]+len(dst)] {
+		dst[j] = w * float32(v)
+	}
+	for k := 1; k < len(weights); k++ {
+		row := base[offsets[k] : offsets[k]+len(dst)]
+		for j := range dst {
+			dst[j] = Fuse(weights[k], float32(row[j]), dst[j])
+		}
+	}
+}
+
+// Fuse returns a*b + c, rounded once. The product of two float32 is exact in float64. If the sum
+// is not, its last bit is set (it is rounded to odd), so that the second rounding is right.
+func Fuse(a, b, c float32) float32 {
+	product, addend := float64(a)*float64(b), float64(c)
+	sum := product + addend
+	other := sum - product
+	rest := (product - (sum - other)) + (addend - other)
+	if bits := math.Float64bits(sum); rest != 0 && rest == rest && bits&1 == 0 {
+		if (rest > 0) == (sum > 0) {
+			bits++
+		} else {
+			bits--
+		}
+		sum = math.Float64frombits(bits)
+	}
+	return float32(sum)
 }
 
 func gatherPixelsGeneric(dst, src []float32, first []int32, weights []float32, taps, channels int) {

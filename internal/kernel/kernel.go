@@ -53,6 +53,28 @@ func WeighBytes(dst []float32, base []byte, offsets []int, weights []float32) {
 	}
 }
 
+// FuseFloats is WeighFloats whose products are not rounded before they are added.
+func FuseFloats(dst, base []float32, offsets []int, weights []float32) {
+	offsets = offsets[:len(weights)]
+	for _, o := range offsets {
+		_ = base[o : o+len(dst)]
+	}
+	if len(dst) > 0 {
+		fuseFloats(dst, base, offsets, weights)
+	}
+}
+
+// FuseBytes is FuseFloats for bytes.
+func FuseBytes(dst []float32, base []byte, offsets []int, weights []float32) {
+	offsets = offsets[:len(weights)]
+	for _, o := range offsets {
+		_ = base[o : o+len(dst)]
+	}
+	if len(dst) > 0 {
+		fuseBytes(dst, base, offsets, weights)
+	}
+}
+
 // Slack is how many elements after the last pixel Columns may read from the source and write to the
 // destination.
 const Slack = 3

@@ -10,7 +10,10 @@ import (
 
 //go:generate sh -c "cd ../../tools && go run ./kernels/image -out ../internal/kernel/avx2_amd64.s -stubs ../internal/kernel/avx2_amd64.go -pkg kernel"
 
-var useAVX2 = cpu.X86.HasAVX2
+var (
+	useAVX2 = cpu.X86.HasAVX2
+	useFMA  = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+)
 
 func widen(dst []float32, src []byte) {
 	if !useAVX2 || len(src) < 8 {
@@ -113,4 +116,20 @@ func normalize(dst []float32, stride int, src []byte, n int, mean, factor *[3]fl
 			normalizeAVX2(&dst[n-block], 4*stride, &src[3*(n-block)], 1, 0, &forward, mean, factor)
 		}
 	}
+}
+
+func fuseFloats(dst, base []float32, offsets []int, weights []float32) {
+	if !useFMA || len(dst) < 8 {
+		fuseFloatsGeneric(dst, base, offsets, weights)
+		return
+	}
+	fuseFloatsAVX2(&dst[0], (*byte)(unsafe.Pointer(&base[0])), &offsets[0], &weights[0], len(dst), len(weights))
+}
+
+func fuseBytes(dst []float32, base []byte, offsets []int, weights []float32) {
+	if !useFMA || len(dst) < 8 {
+		fuseBytesGeneric(dst, base, offsets, weights)
+		return
+	}
+	fuseBytesAVX2(&dst[0], &base[0], &offsets[0], &weights[0], len(dst), len(weights))
 }

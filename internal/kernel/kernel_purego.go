@@ -23,3 +23,11 @@ func gatherPixels(dst, src []float32, first []int32, weights []float32, taps, ch
 func normalize(dst []float32, stride int, src []byte, n int, mean, factor *[3]float32, reversed bool) {
 	normalizeGeneric(dst, stride, src, n, mean, factor, reversed)
 }
+
+func fuseFloats(dst, base []float32, offsets []int, weights []float32) {
+	fuseFloatsGeneric(dst, base, offsets, weights)
+}
+
+func fuseBytes(dst []float32, base []byte, offsets []int, weights []float32) {
+	fuseBytesGeneric(dst, base, offsets, weights)
+}

@@ -100,6 +100,8 @@ func TestWeigh(t *testing.T) {
 		}{
 			{"floats", func() { WeighFloats(got, floats, offsets, weights) }, func() { weighFloatsGeneric(want, floats, offsets, weights) }},
 			{"bytes", func() { WeighBytes(got, raw, offsets, weights) }, func() { weighBytesGeneric(want, raw, offsets, weights) }},
+			{"fused floats", func() { FuseFloats(got, floats, offsets, weights) }, func() { fuseFloatsGeneric(want, floats, offsets, weights) }},
+			{"fused bytes", func() { FuseBytes(got, raw, offsets, weights) }, func() { fuseBytesGeneric(want, raw, offsets, weights) }},
 		} {
 			c.function()
 			c.generic()

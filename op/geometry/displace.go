@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bivouac-ml/bivouac/internal/libm"
 	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/op/internal/libm"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

@@ -212,7 +212,7 @@ func TestCombineLaw(t *testing.T) {
 }
 
 func TestVectors(t *testing.T) {
-	dalivec.Run(t, "geom", "coord_transform", "coord_flip", "warp_affine", "rotate", "paste", "multi_paste", "grid_mask", "water", "sphere")
+	dalivec.Run(t, "geom", "coord_transform", "coord_flip", "warp_affine", "rotate", "paste", "multi_paste", "grid_mask", "water", "sphere", "experimental.warp_perspective")
 }
 
 // TestAllocates runs operators repeatedly: a steady state allocates nothing.
@@ -228,4 +228,30 @@ func TestAllocates(t *testing.T) {
 		{Op: "coord_transform", Args: op.Args{"MT": sample(m)}, Inputs: optest.Inputs(points)},
 		{Op: "coord_flip", Inputs: optest.Inputs(points)},
 	})
+}
+
+// TestPerspective compares warp_perspective with the results of DALI that testdata/dali/ops/pictures
+// keeps.
+func TestPerspective(t *testing.T) {
+	set, err := dalivec.Open("../../testdata/dali")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := set.Cases("pictures")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, c := range cases {
+		if c.Op != "experimental.warp_perspective" {
+			continue
+		}
+		if v := set.Run(c); v.Status != dalivec.Passed {
+			t.Errorf("%s %v %s: %s", c.Name, c.Args, c.Inputs[0][0].Layout, v.Reason)
+		}
+		n++
+	}
+	if n < 60 {
+		t.Errorf("%d cases, want at least 60", n)
+	}
 }

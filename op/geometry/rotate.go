@@ -5,9 +5,9 @@ import (
 	"math"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/libm"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/canvas"
-	"github.com/bivouac-ml/bivouac/op/internal/libm"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

@@ -77,9 +77,46 @@ type blurJob struct {
 	at       int
 	size     [maxSpatial]int
 	channels int
+	sum      *summand // what becomes of the result before it is written, or nil
+}
+
+// summand adds up results: they are multiplied by scale and added to total.
+type summand struct {
+	total       []float32
+	scale       float32
+	first, last bool // there is no total yet; the sum is written
+}
+
+// add adds a row of the result. If the sum is complete, row becomes the sum.
+func (s *summand) add(at int, row []float32) {
+	total := s.total[at : at+len(row)]
+	switch {
+	case s.first && s.last:
+		for i, v := range row {
+			row[i] = v * s.scale
+		}
+	case s.first:
+		for i, v := range row {
+			total[i] = v * s.scale
+		}
+	case s.last:
+		for i, v := range row {
+			row[i] = total[i] + float32(v*s.scale)
+		}
+	default:
+		for i, v := range row {
+			total[i] += float32(v * s.scale)
+		}
+	}
 }
 
 func (j *blurJob) put(at int, row []float32) error {
+	if j.sum != nil {
+		if j.sum.add(at, row); !j.sum.last {
+			return nil
+		}
+		return storeRow(j.dst, j.at+at, row)
+	}
 	size := j.dst.DType.Size()
 	dst := j.dst.Data[(j.at+at)*size : (j.at+at+len(row))*size]
 	if j.dst.DType == tensor.Uint8 {

@@ -78,6 +78,23 @@ func blurAxes(layout string, rank int) (first, n int, err error) {
 	return first, n, nil
 }
 
+// volumes splits an array into frames, whose n axes from first on are an image or a volume, and the
+// axes after them are channels.
+func volumes(shape tensor.Shape, first, n int) (frames int, size [maxSpatial]int, channels int) {
+	frames, size, channels = 1, [maxSpatial]int{1, 1, 1}, 1
+	for i, extent := range shape {
+		switch {
+		case i < first:
+			frames *= extent
+		case i >= first+n:
+			channels *= extent
+		default:
+			size[maxSpatial-n+i-first] = extent
+		}
+	}
+	return frames, size, channels
+}
+
 // blurState is a worker's state.
 type blurState struct {
 	blur   blurrer
@@ -95,17 +112,7 @@ func (k *gaussianBlur) Sample(b *op.Block, s int) error {
 		return err
 	}
 	out := b.Out(0, s, in.Shape...)
-	frames, size, channels := 1, [maxSpatial]int{1, 1, 1}, 1
-	for i, extent := range in.Shape {
-		switch {
-		case i < first:
-			frames *= extent
-		case i >= first+n:
-			channels *= extent
-		default:
-			size[maxSpatial-n+i-first] = extent
-		}
-	}
+	frames, size, channels := volumes(in.Shape, first, n)
 	if in.Shape.Len() == 0 {
 		return nil
 	}

@@ -379,7 +379,8 @@ func TestVectors(t *testing.T) {
 		"resize": {"resize", "random_resized_crop", "resize_crop_mirror", "tensor_resize"},
 		"tensor": {"flip", "erase"},
 		"filter": {"gaussian_blur"},
-		"color":  {"brightness", "contrast", "brightness_contrast", "color_twist", "hsv", "hue", "saturation"},
+		"color": {"brightness", "contrast", "brightness_contrast", "color_twist", "hsv", "hue", "saturation", "color_space_conversion",
+			"equalize", "experimental.equalize", "clahe"},
 	} {
 		t.Run(group, func(t *testing.T) { dalivec.Run(t, group, ops...) })
 	}

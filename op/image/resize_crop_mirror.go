@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	op.Register(op.Schema{
+	schema := op.Schema{
 		Name: "resize_crop_mirror",
 		Doc: "Resizes an image, cuts a window out of the result and can mirror it, in one step: only the window is computed. " +
 			"The window may extend beyond the resized image; the edge of the image is repeated there.",
@@ -29,7 +29,16 @@ func init() {
 			}
 			return &resizeCropMirror{resizer: newResizer(c), size: size, window: w, mirror: op.GetScalar[int](c, "mirror")}, nil
 		},
-	})
+	}
+	op.Register(schema)
+	schema.Name, schema.Deprecated = "fast_resize_crop_mirror", "use resize_crop_mirror"
+	schema.Params = slices.Clone(schema.Params)
+	for i := range schema.Params {
+		if schema.Params[i].Name == "antialias" {
+			schema.Params[i].Default = false
+		}
+	}
+	op.Register(schema)
 }
 
 type resizeCropMirror struct {

@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	op.Register(op.Schema{
+	schema := op.Schema{
 		Name: "tensor_resize",
 		Doc: "Changes the extents of some axes of arrays of any rank to given sizes, or by given scales. At most three adjacent axes change. " +
 			"The other axes keep their extent, unless mode scales all axes alike.",
@@ -34,7 +34,10 @@ func init() {
 			op.Parameter{Name: "subpixel_scale", Type: op.Bool, Default: true, Doc: "Whether the resized part grows or shrinks to match a rounded size."}),
 		Precision: op.Tolerance,
 		New:       newTensorResize,
-	})
+	}
+	op.Register(schema)
+	schema.Module, schema.Deprecated = []string{"experimental"}, "use tensor_resize"
+	op.Register(schema)
 }
 
 type tensorResize struct {

@@ -7,6 +7,24 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
+// DecodersAudio are the arguments of decoders.audio.
+type DecodersAudio struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Whether the mean of the channels is taken. Default: false.
+	Downmix bool `op:"downmix"`
+
+	// Type of the sound: float32 from -1 to 1, or int16 or int32 that fill the type. Floats of a file become
+	// integers as they are, unless the sound is resampled or mixed. Default: float32.
+	DType tensor.DType `op:"dtype"`
+
+	// Quality of resampling, 0 to 100; see audio_resample. Default: 50.
+	Quality op.Arg[float64] `op:"quality"`
+
+	// Frames per second of the output; 0 is the rate of the file. Default: 0.
+	SampleRate op.Arg[float64] `op:"sample_rate"`
+}
+
 // DecodersImage are the arguments of decoders.image.
 type DecodersImage struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it

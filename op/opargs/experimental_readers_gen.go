@@ -72,7 +72,7 @@ type ExperimentalReadersFits struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.

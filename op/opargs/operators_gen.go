@@ -7,6 +7,33 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
+// AudioDecoder are the arguments of audio_decoder.
+type AudioDecoder = DecodersAudio
+
+// AudioResample are the arguments of audio_resample.
+type AudioResample struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the output, by default the type of the input. Integers stand for -1 to 1; 0 is the middle of an
+	// unsigned type.
+	DType tensor.DType `op:"dtype"`
+
+	// Rate of the input, given together with out_rate.
+	InRate op.Arg[float64] `op:"in_rate"`
+
+	// Number of elements of the output.
+	OutLength op.Arg[int] `op:"out_length"`
+
+	// Rate of the output, given together with in_rate.
+	OutRate op.Arg[float64] `op:"out_rate"`
+
+	// Quality from 0, a filter of 3 lobes, to 100, a filter of 64 lobes. Default: 50.
+	Quality op.Arg[float64] `op:"quality"`
+
+	// Elements of the output per element of the input.
+	Scale op.Arg[float64] `op:"scale"`
+}
+
 // BatchPermutation are the arguments of batch_permutation.
 type BatchPermutation struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -202,8 +229,40 @@ type Cat struct {
 	AxisName string `op:"axis_name"`
 }
 
+// Clahe are the arguments of clahe.
+type Clahe struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// It has no effect: histograms have 256 bins. Default: 256.
+	Bins op.Arg[int] `op:"bins"`
+
+	// Largest count of a bin, in units of the mean count. What is above is spread over all bins. 0 means no
+	// limit. Required.
+	ClipLimit op.Arg[float64] `op:"clip_limit"`
+
+	// Whether only the lightness of colour images changes; otherwise each channel does. Default: true.
+	LumaOnly op.Arg[bool] `op:"luma_only"`
+
+	// Number of tiles in a row. Required.
+	TilesX op.Arg[int] `op:"tiles_x"`
+
+	// Number of tiles in a column. Required.
+	TilesY op.Arg[int] `op:"tiles_y"`
+}
+
 // CocoReader are the arguments of coco_reader.
 type CocoReader = ReadersCoco
+
+// ColorSpaceConversion are the arguments of color_space_conversion.
+type ColorSpaceConversion struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Colour space of the input. Required.
+	ImageType op.Arg[op.ImageType] `op:"image_type"`
+
+	// Colour space of the output, another one than the input's. Required.
+	OutputType op.Arg[op.ImageType] `op:"output_type"`
+}
 
 // ColorTwist are the arguments of color_twist.
 type ColorTwist struct {
@@ -444,6 +503,20 @@ type Cutmix struct {
 	CentreY op.Arg[float64] `op:"centre_y"`
 }
 
+// Debayer are the arguments of debayer.
+type Debayer struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// How missing colours are made: "bilinear_ocv", which is the default, takes the mean of neighbours,
+	// "edgeaware_ocv" takes them along edges, "vng_ocv" takes those in the directions of small gradients (uint8
+	// only), and "gray_ocv" makes gray images of one channel.
+	Algorithm string `op:"algorithm"`
+
+	// Row and column of blue, 0 or 1 each, in the tile of 2x2 pixels that begins at the second row and column;
+	// one number stands for both. Required.
+	BluePosition op.Arg[[]int] `op:"blue_position"`
+}
+
 // DumpImage are the arguments of dump_image.
 type DumpImage struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -461,6 +534,11 @@ type ElementExtract struct {
 
 	// Index of the element for each output. Required.
 	ElementMap []int `op:"element_map"`
+}
+
+// Equalize are the arguments of equalize.
+type Equalize struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
 }
 
 // Erase are the arguments of erase.
@@ -506,6 +584,121 @@ type ExpandDims struct {
 	NewAxisNames string `op:"new_axis_names"`
 }
 
+// FastResizeCropMirror are the arguments of fast_resize_crop_mirror.
+type FastResizeCropMirror struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Largest extent of the result, one for all axes or one for each; 0 means no limit.
+	MaxSize []float64 `op:"max_size"`
+
+	// How sizes are used: "default" derives missing sizes from the mean scale of the others, "stretch" keeps
+	// missing extents. "not_larger" and "not_smaller" keep the aspect ratio; the size is the upper or lower
+	// limit. Default: "default".
+	Mode op.Arg[string] `op:"mode"`
+
+	// Extent of the longest axis; the aspect ratio is kept. Default: 0.
+	ResizeLonger op.Arg[float64] `op:"resize_longer"`
+
+	// Extent of the shortest axis; the aspect ratio is kept. Default: 0.
+	ResizeShorter op.Arg[float64] `op:"resize_shorter"`
+
+	// Width; 0 derives it, a negative width mirrors. Default: 0.
+	ResizeX op.Arg[float64] `op:"resize_x"`
+
+	// Height; 0 derives it, a negative height mirrors. Default: 0.
+	ResizeY op.Arg[float64] `op:"resize_y"`
+
+	// Depth of volumes; 0 derives it, a negative depth mirrors. Default: 0.
+	ResizeZ op.Arg[float64] `op:"resize_z"`
+
+	// End of the part that is resized, on each axis in the order of the layout. An end before roi_start mirrors.
+	RoiEnd op.Arg[[]float64] `op:"roi_end"`
+
+	// Whether the part is given in fractions of the extents. Default: false.
+	RoiRelative bool `op:"roi_relative"`
+
+	// Start of the part that is resized, on each axis in the order of the layout.
+	RoiStart op.Arg[[]float64] `op:"roi_start"`
+
+	// Extents of the result in the order of the layout, or one for all. 0 derives an extent; a negative extent
+	// mirrors.
+	Size op.Arg[[]float64] `op:"size"`
+
+	// Whether the resized part grows or shrinks to match a rounded size, so that the scale equals the scale of
+	// the requested size. Default: true.
+	SubpixelScale op.Arg[bool] `op:"subpixel_scale"`
+
+	// Whether the filter is widened along axes that shrink. Default: false.
+	Antialias bool `op:"antialias"`
+
+	// Output type: the input's type, which is the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// Filter, unless mag_filter or min_filter is given. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// Filter for axes that grow or keep their extent. Default: INTERP_LINEAR.
+	MagFilter op.Arg[op.InterpType] `op:"mag_filter"`
+
+	// Filter for axes that shrink. Default: INTERP_LINEAR.
+	MinFilter op.Arg[op.InterpType] `op:"min_filter"`
+
+	// Has no effect. Default: 32.
+	MinibatchSize op.Arg[int] `op:"minibatch_size"`
+
+	// Has no effect. Default: 0.
+	TempBufferHint int `op:"temp_buffer_hint"`
+
+	// Height and width of the window, or depth, height and width; 0 means the whole axis. Not together with
+	// crop_d, crop_h and crop_w.
+	Crop op.Arg[[]float64] `op:"crop"`
+
+	// Depth of the window of a volume, or number of frames of the window of a sequence; given together with
+	// crop_h and crop_w. Default: 0.
+	CropD op.Arg[float64] `op:"crop_d"`
+
+	// Height of the window; given together with crop_w. Default: 0.
+	CropH op.Arg[float64] `op:"crop_h"`
+
+	// Width of the window; given together with crop_h. Default: 0.
+	CropW op.Arg[float64] `op:"crop_w"`
+
+	// Horizontal place of the window: 0 at the left edge, 1 at the right edge. Default: 0.5.
+	CropPosX op.Arg[float64] `op:"crop_pos_x"`
+
+	// Vertical place of the window: 0 at the top, 1 at the bottom. Default: 0.5.
+	CropPosY op.Arg[float64] `op:"crop_pos_y"`
+
+	// Place of the window along the depth of a volume or the time of a sequence: 0 at the front, 1 at the back.
+	// Default: 0.5.
+	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
+
+	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
+	Rounding op.Arg[string] `op:"rounding"`
+
+	// Axes to reverse: 1 for the width, 2 for the height, 4 for the depth, or a sum of these numbers. Default: 0.
+	Mirror op.Arg[int] `op:"mirror"`
+}
+
+// Filter are the arguments of filter.
+type Filter struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Row and column of the weight that belongs to the pixel itself, or one number for both; -1 means the middle,
+	// rounded down. Default: -1.
+	Anchor op.Arg[[]int] `op:"anchor"`
+
+	// What lies outside the image: "reflect_101" mirrors without the edge, "reflect_1001" mirrors with the edge,
+	// "wrap", "clamp" or "constant". Default: "reflect_101".
+	Border op.Arg[string] `op:"border"`
+
+	// Output type: the input's type, which is the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// "same" keeps the size, "valid" leaves out the pixels that need a border. Default: "same".
+	Mode op.Arg[string] `op:"mode"`
+}
+
 // Flip are the arguments of flip.
 type Flip struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -518,6 +711,26 @@ type Flip struct {
 
 	// Whether top and bottom are exchanged: 0 means no. Default: 0.
 	Vertical op.Arg[int] `op:"vertical"`
+}
+
+// FreqMask are the arguments of freq_mask.
+type FreqMask struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The number that masked elements become. Default: 0.
+	FillValue op.Arg[float64] `op:"fill_value"`
+
+	// Number of ranges. They can overlap. Default: 1.
+	Masks op.Arg[int] `op:"masks"`
+
+	// The largest width of a range, as a fraction of the axis. Default: 1.
+	MaxFraction op.Arg[float64] `op:"max_fraction"`
+
+	// The largest width of a range. Required.
+	MaxWidth op.Arg[int] `op:"max_width"`
+
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
 }
 
 // Full are the arguments of full.
@@ -623,6 +836,98 @@ type ImageDecoderRandomCrop = DecodersImageRandomCrop
 // ImageDecoderSlice are the arguments of image_decoder_slice.
 type ImageDecoderSlice = DecodersImageSlice
 
+// JpegCompressionDistortion are the arguments of jpeg_compression_distortion.
+type JpegCompressionDistortion struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Quality from 1, the worst, to 100; other numbers are limited to this range. Default: 50.
+	Quality op.Arg[int] `op:"quality"`
+}
+
+// Laplacian are the arguments of laplacian.
+type Laplacian struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Output type: the input's type, which is the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// Whether each derivative is divided by the sum of its weights' magnitudes; not together with scale. Default:
+	// false.
+	NormalizedKernel bool `op:"normalized_kernel"`
+
+	// Factor of the derivatives, one for all or one for each. Default: 1.
+	Scale op.Arg[[]float64] `op:"scale"`
+
+	// Width of the windows that smooth, one for all axes or one for each. It is odd, from 1 to 31; by default it
+	// is the width of the derivative's window.
+	SmoothingSize op.Arg[[]int] `op:"smoothing_size"`
+
+	// Width of the derivatives' windows, one for all axes or one for each. It is odd, from 3 to 31. Default: 3.
+	WindowSize op.Arg[[]int] `op:"window_size"`
+}
+
+// LogMel are the arguments of log_mel.
+type LogMel struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Whether the middle of window i is at i * window_step, and the signal is padded. False means that the first
+	// window begins with the signal. Default: true.
+	CenterWindows op.Arg[bool] `op:"center_windows"`
+
+	// Size of the transform, by default window_length. Windows are in its middle, between zeros.
+	Nfft op.Arg[int] `op:"nfft"`
+
+	// Whether the signal is mirrored at its ends, or else padded with zeros. It has no effect unless
+	// center_windows is set. Default: true.
+	ReflectPadding op.Arg[bool] `op:"reflect_padding"`
+
+	// Numbers by which a window is multiplied, window_length of them. By default a Hann window.
+	WindowFn []float64 `op:"window_fn"`
+
+	// Elements of a window. Default: 512.
+	WindowLength op.Arg[int] `op:"window_length"`
+
+	// Elements from one window to the next. Default: 256.
+	WindowStep op.Arg[int] `op:"window_step"`
+
+	// Exponent of the magnitudes: 1 or 2. 2 is faster. Default: 2.
+	Power op.Arg[int] `op:"power"`
+
+	// The element before the first; see preemphasis_filter. Default: "clamp".
+	Border op.Arg[string] `op:"border"`
+
+	// Coefficient of preemphasis_filter; 0 means that the signal stays. Default: 0.
+	PreemphCoeff op.Arg[float64] `op:"preemph_coeff"`
+
+	// The largest frequency, at most half of sample_rate, which is the default. Default: 0.
+	FreqHigh float64 `op:"freq_high"`
+
+	// The smallest frequency. Default: 0.
+	FreqLow float64 `op:"freq_low"`
+
+	// The mel scale: "slaney" is linear up to 1000 Hz and logarithmic above; "htk" is 2595 * log10(1 + f/700).
+	// Default: "slaney".
+	MelFormula op.Arg[string] `op:"mel_formula"`
+
+	// Number of filters. Default: 128.
+	Nfilter op.Arg[int] `op:"nfilter"`
+
+	// Whether the integral of every filter is 1. False means that its peak is 1. Default: true.
+	Normalize op.Arg[bool] `op:"normalize"`
+
+	// Rate of the signal, in elements per second. Default: 44100.
+	SampleRate op.Arg[float64] `op:"sample_rate"`
+
+	// The smallest result. Smaller ratios, and NaN, become this number. Default: -200.
+	CutoffDb op.Arg[float64] `op:"cutoff_db"`
+
+	// Factor of the logarithm: 10 for squares of magnitudes, and 20 for magnitudes. Default: 10.
+	Multiplier op.Arg[float64] `op:"multiplier"`
+
+	// Number whose result is 0. If it is left out, the largest number of the sample. Default: 0.
+	Reference float64 `op:"reference"`
+}
+
 // LookupTable are the arguments of lookup_table.
 type LookupTable struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -641,6 +946,51 @@ type LookupTable struct {
 
 	// The value of each key. Default: .
 	Values []float64 `op:"values"`
+}
+
+// MelFilterBank are the arguments of mel_filter_bank.
+type MelFilterBank struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The largest frequency, at most half of sample_rate, which is the default. Default: 0.
+	FreqHigh float64 `op:"freq_high"`
+
+	// The smallest frequency. Default: 0.
+	FreqLow float64 `op:"freq_low"`
+
+	// The mel scale: "slaney" is linear up to 1000 Hz and logarithmic above; "htk" is 2595 * log10(1 + f/700).
+	// Default: "slaney".
+	MelFormula op.Arg[string] `op:"mel_formula"`
+
+	// Number of filters. Default: 128.
+	Nfilter op.Arg[int] `op:"nfilter"`
+
+	// Whether the integral of every filter is 1. False means that its peak is 1. Default: true.
+	Normalize op.Arg[bool] `op:"normalize"`
+
+	// Rate of the signal, in elements per second. Default: 44100.
+	SampleRate op.Arg[float64] `op:"sample_rate"`
+}
+
+// Mfcc are the arguments of mfcc.
+type Mfcc struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The axis. Default: 0.
+	Axis int `op:"axis"`
+
+	// Type of the transform: 1, 2, 3 or 4. Default: 2.
+	DctType op.Arg[int] `op:"dct_type"`
+
+	// Weight of high coefficients: coefficient i, from 0, is multiplied by 1 + lifter/2 * sin(pi * (i+1) /
+	// lifter). 0 means that they stay. Default: 0.
+	Lifter float64 `op:"lifter"`
+
+	// The most coefficients that are kept. Default: 20.
+	NMfcc op.Arg[int] `op:"n_mfcc"`
+
+	// Whether the transform is orthonormal. Type 1 cannot be. Default: false.
+	Normalize bool `op:"normalize"`
 }
 
 // Mixup are the arguments of mixup.
@@ -714,6 +1064,24 @@ type MxnetReader = ReadersMxnet
 
 // NemoAsrReader are the arguments of nemo_asr_reader.
 type NemoAsrReader = ReadersNemoAsr
+
+// NonsilentRegion are the arguments of nonsilent_region.
+type NonsilentRegion struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The threshold in decibels, relative to reference_power. Default: -60.
+	CutoffDb op.Arg[float64] `op:"cutoff_db"`
+
+	// The power of 0 decibels. If it is left out, the power of the loudest window. Default: 0.
+	ReferencePower float64 `op:"reference_power"`
+
+	// Elements of float32 after which the sum of a window is computed anew; -1 means never. A multiple of
+	// window_length. Default: 8192.
+	ResetInterval op.Arg[int] `op:"reset_interval"`
+
+	// Elements of a window. Default: 2048.
+	WindowLength op.Arg[int] `op:"window_length"`
+}
 
 // Normalize are the arguments of normalize.
 type Normalize struct {
@@ -873,6 +1241,51 @@ type PermuteBatch struct {
 	// For each sample of the output, its index in the input batch: one list for the batch, or one number per
 	// sample. Required.
 	Indices op.Arg[[]int] `op:"indices"`
+}
+
+// PitchShift are the arguments of pitch_shift.
+type PitchShift struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Quality of resampling, 0 to 100; see audio_resample. Default: 50.
+	Quality op.Arg[float64] `op:"quality"`
+
+	// Half tones by which the signal becomes higher. Twelve are an octave. Required.
+	Steps op.Arg[float64] `op:"steps"`
+
+	// Elements of a window, a multiple of 4. Windows are nfft/4 elements apart. Default: 2048.
+	Nfft op.Arg[int] `op:"nfft"`
+}
+
+// PowerSpectrum are the arguments of power_spectrum.
+type PowerSpectrum struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The axis; a negative number is the last axis. Default: -1.
+	Axis op.Arg[int] `op:"axis"`
+
+	// Size of the transform: longer data is cut, and shorter data is followed by zeros. By default, and if it is
+	// not positive, the extent of the axis.
+	Nfft op.Arg[int] `op:"nfft"`
+
+	// Exponent of the magnitudes: 1 or 2. 2 is faster. Default: 2.
+	Power op.Arg[int] `op:"power"`
+}
+
+// PreemphasisFilter are the arguments of preemphasis_filter.
+type PreemphasisFilter struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The element before the first: "zero"; "clamp", the first; or "reflect", the second, or 0 for a signal of
+	// one element. Default: "clamp".
+	Border op.Arg[string] `op:"border"`
+
+	// Type of the output. Numbers are rounded half away from zero and limited to the range of the type. Default:
+	// float32.
+	DType tensor.DType `op:"dtype"`
+
+	// The coefficient. Default: 0.97.
+	PreemphCoeff op.Arg[float64] `op:"preemph_coeff"`
 }
 
 // RandomBboxCrop are the arguments of random_bbox_crop.
@@ -1339,6 +1752,37 @@ type Slice struct {
 	DType tensor.DType `op:"dtype"`
 }
 
+// Spectrogram are the arguments of spectrogram.
+type Spectrogram struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Whether the middle of window i is at i * window_step, and the signal is padded. False means that the first
+	// window begins with the signal. Default: true.
+	CenterWindows op.Arg[bool] `op:"center_windows"`
+
+	// Size of the transform, by default window_length. Windows are in its middle, between zeros.
+	Nfft op.Arg[int] `op:"nfft"`
+
+	// Whether the signal is mirrored at its ends, or else padded with zeros. It has no effect unless
+	// center_windows is set. Default: true.
+	ReflectPadding op.Arg[bool] `op:"reflect_padding"`
+
+	// Numbers by which a window is multiplied, window_length of them. By default a Hann window.
+	WindowFn []float64 `op:"window_fn"`
+
+	// Elements of a window. Default: 512.
+	WindowLength op.Arg[int] `op:"window_length"`
+
+	// Elements from one window to the next. Default: 256.
+	WindowStep op.Arg[int] `op:"window_step"`
+
+	// Exponent of the magnitudes: 1 or 2. 2 is faster. Default: 2.
+	Power op.Arg[int] `op:"power"`
+
+	// Layout of the output: "ft" for frequency, then time; or "tf". Default: "ft".
+	Layout op.Arg[string] `op:"layout"`
+}
+
 // Sphere are the arguments of sphere.
 type Sphere struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -1452,6 +1896,51 @@ type TensorResize struct {
 
 // TfrecordReader are the arguments of tfrecord_reader.
 type TfrecordReader = ReadersTfrecord
+
+// TimeMask are the arguments of time_mask.
+type TimeMask struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The number that masked elements become. Default: 0.
+	FillValue op.Arg[float64] `op:"fill_value"`
+
+	// Number of ranges. They can overlap. Default: 1.
+	Masks op.Arg[int] `op:"masks"`
+
+	// The largest width of a range, as a fraction of the axis. Default: 1.
+	MaxFraction op.Arg[float64] `op:"max_fraction"`
+
+	// The largest width of a range. Required.
+	MaxWidth op.Arg[int] `op:"max_width"`
+
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
+// TimeStretch are the arguments of time_stretch.
+type TimeStretch struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The speed: 2 is twice as fast, and half as long. Required.
+	Rate op.Arg[float64] `op:"rate"`
+
+	// Elements of a window, a multiple of 4. Windows are nfft/4 elements apart. Default: 2048.
+	Nfft op.Arg[int] `op:"nfft"`
+}
+
+// ToDecibels are the arguments of to_decibels.
+type ToDecibels struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The smallest result. Smaller ratios, and NaN, become this number. Default: -200.
+	CutoffDb op.Arg[float64] `op:"cutoff_db"`
+
+	// Factor of the logarithm: 10 for squares of magnitudes, and 20 for magnitudes. Default: 10.
+	Multiplier op.Arg[float64] `op:"multiplier"`
+
+	// Number whose result is 0. If it is left out, the largest number of the sample. Default: 0.
+	Reference float64 `op:"reference"`
+}
 
 // Transpose are the arguments of transpose.
 type Transpose struct {

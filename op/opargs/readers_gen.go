@@ -61,7 +61,7 @@ type ReadersArrayRecord struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -129,7 +129,7 @@ type ReadersArrow struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -187,7 +187,7 @@ type ReadersCaffe struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -255,7 +255,7 @@ type ReadersCaffe2 struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -372,7 +372,7 @@ type ReadersCoco struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -459,7 +459,7 @@ type ReadersCsv struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -536,7 +536,70 @@ type ReadersFile struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
+	DontUseMmap bool `op:"dont_use_mmap"`
+
+	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
+	SkipCachedImages bool `op:"skip_cached_images"`
+}
+
+// ReadersFolder are the arguments of readers.folder.
+type ReadersFolder struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The folder. Required.
+	Path string `op:"path"`
+
+	// The split, such as train; by default the only one. Default: "".
+	Split string `op:"split"`
+
+	// Names of the columns of the metadata to read; by default all, in the order of the file.
+	Columns []string `op:"columns"`
+
+	// Whether each epoch comes in its own random order instead of the order of the data set. Default: false.
+	RandomShuffle bool `op:"random_shuffle"`
+
+	// Seed of the order; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+
+	// Each epoch comes in an order of its own, in DALI by shuffling the whole list. Default: false.
+	ShuffleAfterEpoch bool `op:"shuffle_after_epoch"`
+
+	// Seed of shuffle_after_epoch; by default 524287 in DALI's mode, else the reader's seed.
+	ShuffleAfterEpochSeed op.Arg[int] `op:"shuffle_after_epoch_seed"`
+
+	// Number of parts that the data set is cut into, for as many pipelines. Default: 1.
+	NumShards op.Arg[int] `op:"num_shards"`
+
+	// The part that is read first. Default: 0.
+	ShardId int `op:"shard_id"`
+
+	// Reads the same part in every epoch; otherwise the next one. Default: false.
+	StickToShard bool `op:"stick_to_shard"`
+
+	// Fills the last batch of an epoch with its last sample, so that all shards have as many batches. Default:
+	// false.
+	PadLastBatch bool `op:"pad_last_batch"`
+
+	// Number of samples that DALI's shuffle picks from. Outside DALI's mode all samples are shuffled, for any
+	// value. Default: 1024.
+	InitialFill op.Arg[int] `op:"initial_fill"`
+
+	// Batches that DALI's reader reads ahead; no effect: Options.ReadAheadBytes bounds what is read ahead.
+	// Default: 1.
+	PrefetchQueueDepth op.Arg[int] `op:"prefetch_queue_depth"`
+
+	// Memory that DALI sets aside for a sample; no effect. Default: 1048576.
+	TensorInitBytes op.Arg[int] `op:"tensor_init_bytes"`
+
+	// Asks the system to read files ahead; no effect. Default: false.
+	ReadAhead bool `op:"read_ahead"`
+
+	// Looks at the data set when the first batch is made; no effect: that is done when a pipeline is made.
+	// Default: false.
+	LazyInit bool `op:"lazy_init"`
+
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -613,7 +676,75 @@ type ReadersJsonl struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
+	DontUseMmap bool `op:"dont_use_mmap"`
+
+	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
+	SkipCachedImages bool `op:"skip_cached_images"`
+}
+
+// ReadersLitdata are the arguments of readers.litdata.
+type ReadersLitdata struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The folder with the index.json. Required.
+	Path string `op:"path"`
+
+	// Names of the leaves, an output each, such as label or meta.id; by default all.
+	Columns []string `op:"columns"`
+
+	// Tokens of a sample, of data that litdata's TokensLoader reads. What is left at the end of a chunk is left
+	// out, as there.
+	BlockSize op.Arg[int] `op:"block_size"`
+
+	// Memory for parts of files that were decoded and hold other samples too; the part that was decoded last
+	// always stays. Default: 268435456.
+	CacheBytes op.Arg[int] `op:"cache_bytes"`
+
+	// Whether each epoch comes in its own random order instead of the order of the data set. Default: false.
+	RandomShuffle bool `op:"random_shuffle"`
+
+	// Seed of the order; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+
+	// Each epoch comes in an order of its own, in DALI by shuffling the whole list. Default: false.
+	ShuffleAfterEpoch bool `op:"shuffle_after_epoch"`
+
+	// Seed of shuffle_after_epoch; by default 524287 in DALI's mode, else the reader's seed.
+	ShuffleAfterEpochSeed op.Arg[int] `op:"shuffle_after_epoch_seed"`
+
+	// Number of parts that the data set is cut into, for as many pipelines. Default: 1.
+	NumShards op.Arg[int] `op:"num_shards"`
+
+	// The part that is read first. Default: 0.
+	ShardId int `op:"shard_id"`
+
+	// Reads the same part in every epoch; otherwise the next one. Default: false.
+	StickToShard bool `op:"stick_to_shard"`
+
+	// Fills the last batch of an epoch with its last sample, so that all shards have as many batches. Default:
+	// false.
+	PadLastBatch bool `op:"pad_last_batch"`
+
+	// Number of samples that DALI's shuffle picks from. Outside DALI's mode all samples are shuffled, for any
+	// value. Default: 1024.
+	InitialFill op.Arg[int] `op:"initial_fill"`
+
+	// Batches that DALI's reader reads ahead; no effect: Options.ReadAheadBytes bounds what is read ahead.
+	// Default: 1.
+	PrefetchQueueDepth op.Arg[int] `op:"prefetch_queue_depth"`
+
+	// Memory that DALI sets aside for a sample; no effect. Default: 1048576.
+	TensorInitBytes op.Arg[int] `op:"tensor_init_bytes"`
+
+	// Asks the system to read files ahead; no effect. Default: false.
+	ReadAhead bool `op:"read_ahead"`
+
+	// Looks at the data set when the first batch is made; no effect: that is done when a pipeline is made.
+	// Default: false.
+	LazyInit bool `op:"lazy_init"`
+
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -680,7 +811,7 @@ type ReadersMds struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -742,7 +873,7 @@ type ReadersMxnet struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -768,11 +899,10 @@ type ReadersNemoAsr struct {
 	// Takes the mean of the channels. Integers of several channels need downmix false. Default: true.
 	Downmix op.Arg[bool] `op:"downmix"`
 
-	// The rate that samples must have; by default any. Samples of another rate fail, as they are not resampled.
-	// Default: -1.
+	// The rate to which samples are resampled; by default they keep theirs. Default: -1.
 	SampleRate op.Arg[float64] `op:"sample_rate"`
 
-	// Quality of resampling, 0 to 100; no effect. Default: 50.
+	// Quality of resampling, 0 to 100; see audio_resample. Default: 50.
 	Quality op.Arg[float64] `op:"quality"`
 
 	// Adds an output with the rates. Default: true.
@@ -830,7 +960,7 @@ type ReadersNemoAsr struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -898,7 +1028,7 @@ type ReadersNpz struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1002,7 +1132,7 @@ type ReadersNumpy struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1070,7 +1200,7 @@ type ReadersParquet struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1131,7 +1261,7 @@ type ReadersSafetensors struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1194,7 +1324,7 @@ type ReadersSequence struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1262,7 +1392,7 @@ type ReadersTfrecord struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1342,7 +1472,7 @@ type ReadersTokens struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
@@ -1417,7 +1547,7 @@ type ReadersWebdataset struct {
 	// Default: false.
 	LazyInit bool `op:"lazy_init"`
 
-	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	// Reads files instead of mapping them; no effect: results are equal. Default: false.
 	DontUseMmap bool `op:"dont_use_mmap"`
 
 	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.

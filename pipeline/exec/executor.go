@@ -19,10 +19,8 @@
 package exec
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -81,6 +79,8 @@ type Executor struct {
 	shares   shares
 	memory   buffers
 	chain    sync.Mutex   // of frames that follow each other
+	direct   bool         // fetched samples go straight into frames: see place.go
+	learned  []learned    // of plan.outputs, if direct
 	usage    []usage      // of plan.values, when memory is counted
 	underWay int          // frames that were started and not abandoned
 	cost     atomic.Int64 // nanoseconds of work of an iteration without readers, smoothed
@@ -98,6 +98,7 @@ func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
 	if c.Memory {
 		e.usage = make([]usage, len(e.plan.values))
 	}
+	e.directs()
 	e.workers = make([]*worker, c.Workers+1)
 	if c.Pool != nil {
 		e.cpu = c.Pool.tasks
@@ -167,17 +168,12 @@ func (e *Executor) launch(f *Frame) {
 		e.submit(f)
 		return
 	}
-	f.order = f.order[:n]
-	for s := range f.order {
-		f.order[s] = int32(s)
+	f.sizes = f.sizes[:n]
+	for i := range f.sizes {
+		f.sizes[i] = e.size(f, i)
 	}
-	slices.SortFunc(f.order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(e.size(f, int(b)), e.size(f, int(a))), cmp.Compare(a, b))
-	})
-	f.tasks = f.tasks[:0]
-	for _, s := range f.order {
-		f.tasks = append(f.tasks, task{f, s, s + 1})
-	}
+	e.divide(f)
+	e.lay(f)
 	f.pending.Store(int64(n))
 	e.io.Submit(f.tasks...)
 }
@@ -191,14 +187,14 @@ func (e *Executor) submit(f *Frame) {
 	}
 	if perBatch(f.stage) {
 		f.pending.Store(1)
-		e.cpu.Submit(task{f, 0, 1})
+		e.cpu.Submit(task{frame: f, hi: 1})
 		return
 	}
 	e.count(f)
 	step := e.step(n)
 	f.tasks = f.tasks[:0]
 	for lo := 0; lo < n; lo += step {
-		f.tasks = append(f.tasks, task{f, int32(lo), int32(min(lo+step, n))})
+		f.tasks = append(f.tasks, task{frame: f, lo: int32(lo), hi: int32(min(lo+step, n))})
 	}
 	f.pending.Store(int64(n))
 	e.cpu.Submit(f.tasks...)
@@ -218,6 +214,10 @@ func (e *Executor) step(n int) int {
 // compute runs a task. After the last task of a stage it continues with the next stage.
 func (e *Executor) compute(w *worker, t task) {
 	f, done := t.frame, int64(t.hi-t.lo)
+	if done == 0 { // a frame whose samples all went straight into it
+		e.advance(f)
+		return
+	}
 	start := time.Now()
 	if perBatch(f.stage) {
 		w.batchThrough(f, f.stage)
@@ -240,9 +240,13 @@ func (e *Executor) compute(w *worker, t task) {
 
 // completed counts samples of the stage that are done.
 func (e *Executor) completed(f *Frame, n int64) {
-	if f.pending.Add(-n) != 0 {
-		return
+	if f.pending.Add(-n) == 0 {
+		e.advance(f)
 	}
+}
+
+// advance continues with the next stage of a frame, or finishes the frame.
+func (e *Executor) advance(f *Frame) {
 	if f.stage+1 < e.plan.graph.Stages && !f.failed.Load() && !f.cancelled.Load() {
 		f.stage++
 		e.submit(f)

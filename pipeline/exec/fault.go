@@ -34,7 +34,8 @@ func (e *Executor) excuse(f *Frame, s int) (again bool) {
 		return false
 	}
 	f.IDs[r][s] = (f.IDs[r][s] + 1) % e.sources[r].Info().Samples
-	e.io.Submit(task{f, int32(s), int32(s) + 1})
+	f.sizes[s] = e.size(f, s)
+	e.io.Submit(task{frame: f, lo: int32(s), hi: int32(s) + 1, bytes: f.sizes[s]})
 	return true
 }
 

@@ -1,11 +1,14 @@
 package exec
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -14,17 +17,19 @@ import (
 type fetcher struct {
 	e     *Executor
 	reads []fetch
+	tasks []task // memory for tasks of workers
 }
 
 // fetch is a fetcher's use of one reader, and the memory of its block.
 type fetch struct {
-	e      *Executor
-	block  op.Block
-	local  any
-	first  int // number of its first value
-	frame  *Frame
-	sample int
-	clock  clock
+	e       *Executor
+	block   op.Block
+	local   any
+	first   int // number of its first value
+	frame   *Frame
+	sample  int   // the first of the block
+	scratch arena // until the samples are read
+	clock   clock
 }
 
 func newFetcher(e *Executor) *fetcher {
@@ -39,19 +44,58 @@ func newFetcher(e *Executor) *fetcher {
 	return f
 }
 
-// fetch reads a sample from all readers and passes it on to the workers.
+// fetchBytes is how many bytes of small samples are fetched by one task.
+const fetchBytes = 64 << 10
+
+// divide makes the tasks of a frame for the fetchers, the largest first. Small samples that follow
+// each other are one task, but each fetcher gets its part of them. With limits on a sample's time
+// or on all memory, and with several readers, each sample is a task.
+func (e *Executor) divide(f *Frame) {
+	n, most, limit := len(f.sizes), 1, min(fetchBytes, e.readAhead()/int64(len(e.fetchers)))
+	if len(e.sources) == 1 && e.config.Limits.MaxTime == 0 && e.shares.total == 0 {
+		most = max(1, n/len(e.fetchers))
+	}
+	f.tasks = f.tasks[:0]
+	for lo := 0; lo < n; {
+		hi, bytes := lo+1, f.sizes[lo]
+		for ; hi < n && hi-lo < most && f.sizes[hi] <= limit-bytes; hi++ {
+			bytes += f.sizes[hi]
+		}
+		f.tasks = append(f.tasks, task{f, int32(lo), int32(hi), bytes})
+		lo = hi
+	}
+	slices.SortFunc(f.tasks, func(a, b task) int {
+		return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.lo, b.lo))
+	})
+}
+
+// fetch reads samples from all readers and passes them on.
 func (f *fetcher) fetch(t task) {
-	frame, s := t.frame, int(t.lo)
+	e, frame, lo, hi := f.e, t.frame, int(t.lo), int(t.hi)
 	// All at once: a goroutine that holds bytes of one reader while it waits for bytes of another
 	// could wait forever.
-	size := f.e.size(frame, s)
-	if err := f.e.checkFetch(frame, s, size); err != nil {
-		f.e.fail(frame, s, f.e.plan.readers[0], err)
-	} else if f.e.budget.Acquire(size, frame.cancelled.Load) {
-		frame.loans[s] = append(frame.loans[s], loan{bytes: size})
-		f.read(frame, s)
+	if err := e.checkFetch(frame, lo, t.bytes); err != nil { // then lo is the only sample
+		e.fail(frame, lo, e.plan.readers[0], err)
+	} else if e.budget.Acquire(t.bytes, frame.cancelled.Load) {
+		if e.direct {
+			f.read(frame, lo, hi)
+			e.budget.Release(t.bytes)
+		} else {
+			for s := lo; s < hi; s++ {
+				frame.loans[s] = append(frame.loans[s], loan{bytes: frame.sizes[s]})
+			}
+			f.read(frame, lo, hi)
+		}
 	}
-	f.e.cpu.Submit(t)
+	if e.direct {
+		e.fetched(frame, lo, hi)
+		return
+	}
+	f.tasks = f.tasks[:0]
+	for s := t.lo; s < t.hi; s++ {
+		f.tasks = append(f.tasks, task{frame: frame, lo: s, hi: s + 1})
+	}
+	e.cpu.Submit(f.tasks...)
 }
 
 // size returns the bytes that a sample takes.
@@ -62,43 +106,78 @@ func (e *Executor) size(f *Frame, s int) (total int64) {
 	return total
 }
 
-func (f *fetcher) read(frame *Frame, s int) {
+// read reads the samples lo to hi. With several readers it is one sample.
+func (f *fetcher) read(frame *Frame, lo, hi int) {
 	for i, n := range f.e.plan.readers {
-		if frame.errs[s] != nil {
+		if frame.errs[lo] != nil {
 			return
 		}
 		r := &f.reads[i]
-		r.frame, r.sample = frame, s
+		r.frame, r.sample = frame, lo
 		b := r.block.Binding()
-		b.Positions, b.Slots = frame.Positions[s:s+1], frame.Slots[s:s+1]
+		b.Positions, b.Slots = frame.Positions[lo:hi], frame.Slots[lo:hi]
 		for o := range b.Out {
-			b.Out[o] = frame.values[r.first+o][s : s+1]
+			b.Out[o] = frame.values[r.first+o][lo:hi]
 		}
 		start := f.e.now()
-		if err := r.fetch(f.e.sources[i], frame.IDs[i][s:s+1]); err != nil {
-			f.e.fail(frame, s, n, err)
-		}
+		err := r.fetch(f.e.sources[i], frame.IDs[i][lo:hi])
 		if f.e.config.Timing {
-			r.clock.add(1, time.Since(start))
+			r.clock.add(hi-lo, time.Since(start))
 		}
-		for _, err := range b.Errors {
-			f.e.fail(frame, s, n, err)
+		if err != nil && hi-lo > 1 { // one by one, to find the sample at fault
+			clear(b.Errors)
+			for s := lo; s < hi; s++ {
+				f.read(frame, s, s+1)
+			}
+			return
+		}
+		if err != nil {
+			f.e.fail(frame, lo, n, err)
+		}
+		for s, err := range b.Errors {
+			f.e.fail(frame, lo+s, n, err)
 		}
 		clear(b.Errors)
 		for o := range b.Out {
-			if v := &f.e.plan.values[r.first+o]; v.static && frame.errs[s] == nil {
-				if err := frame.settle(v, r.first+o, s); err != nil {
-					f.e.fail(frame, s, n, err)
-				}
-			}
+			r.settle(n, r.first+o, lo, hi)
+		}
+		r.scratch.reset()
+	}
+}
+
+// settle moves the samples of a value to where the frame keeps them. If the executor is not direct,
+// samples of unknown size stay in the memory of the fetcher until the first stage ends.
+func (r *fetch) settle(n *graph.Node, id, lo, hi int) {
+	v, f := &r.e.plan.values[id], r.frame
+	if !v.static && !r.e.direct {
+		return
+	}
+	for s := lo; s < hi; s++ {
+		switch {
+		case f.errs[s] != nil && v.static:
+			continue
+		case f.errs[s] != nil || !v.static && !v.keep:
+			f.values[id][s].Data = nil
+			continue
+		case f.land(v, id, s):
+			continue
+		}
+		if err := f.settle(v, id, s); err != nil {
+			r.e.fail(f, s, n, err)
 		}
 	}
 }
 
-// fetch has the source read a sample within the limits.
+// fetch has the source read samples within the limits.
 func (r *fetch) fetch(source reader.Source, ids []int64) (err error) {
-	if err := r.e.config.Limits.CheckBytes("a file", source.Size(ids[0])); err != nil {
-		return err
+	for s, id := range ids {
+		size := r.frame.sizes[r.sample+s]
+		if len(r.e.sources) > 1 {
+			size = source.Size(id)
+		}
+		if err := r.e.config.Limits.CheckBytes("a file", size); err != nil {
+			return err
+		}
 	}
 	ctx := r.frame.ctx
 	start := r.e.allow(r.block.Binding())
@@ -108,7 +187,7 @@ func (r *fetch) fetch(source reader.Source, ids []int64) (err error) {
 		ctx = limited
 	}
 	defer func() {
-		if over := r.e.overdue(start, 1); over != nil && r.frame.ctx.Err() == nil {
+		if over := r.e.overdue(start, len(ids)); over != nil && r.frame.ctx.Err() == nil {
 			clear(r.block.Binding().Errors) // which say that the context ended
 			err = over
 		}
@@ -117,7 +196,8 @@ func (r *fetch) fetch(source reader.Source, ids []int64) (err error) {
 	return source.Fetch(ctx, ids, &r.block)
 }
 
-// Output implements op.Memory: fetched bytes lie in recycled buffers.
+// Output implements op.Memory: fetched bytes lie in recycled buffers, or where the frame keeps
+// them.
 func (r *fetch) Output(i, s, size int) []byte {
 	r.e.checkSize("an output", size)
 	id := r.first + i
@@ -130,13 +210,20 @@ func (r *fetch) Output(i, s, size int) []byte {
 		}
 		return r.frame.memory(v, id, r.sample+s, size)
 	}
+	if r.e.direct {
+		if p := r.frame.place(id, r.sample+s); len(p) == size && r.e.plan.values[id].fits(p) {
+			return p
+		}
+		return r.scratch.alloc(size)
+	}
 	b := r.e.memory.get(size)
-	r.frame.loans[r.sample] = append(r.frame.loans[r.sample], loan{buffer: b})
+	r.frame.loans[r.sample+s] = append(r.frame.loans[r.sample+s], loan{buffer: b})
 	return b
 }
 
-// Scratch implements op.Memory.
-func (r *fetch) Scratch(size int) []byte { return aligned(size) }
+// Scratch implements op.Memory. If the executor is direct, outputs that have no place in a frame
+// yet lie there too.
+func (r *fetch) Scratch(size int) []byte { return r.scratch.alloc(size) }
 
 // settleFetched ends the first stage of a sample. It moves values that are needed later into the
 // frame and recycles the memory that they were fetched into.

@@ -32,7 +32,8 @@ type Frame struct {
 	over    atomic.Pointer[excess] // why the frame is refused, or nil
 	e       *Executor
 	loans   [][]loan // the I/O memory that each sample holds
-	order   []int32  // in which samples are fetched
+	sizes   []int64  // of the samples, as their sources estimate them
+	places  []places // of the outputs, if the executor is direct
 	tasks   []task
 
 	ctx       context.Context
@@ -70,6 +71,7 @@ type loan struct {
 type task struct {
 	frame  *Frame
 	lo, hi int32
+	bytes  int64 // that the samples take, for fetchers
 }
 
 // NewFrame returns a frame for up to the executor's batch size.
@@ -84,7 +86,8 @@ func (e *Executor) NewFrame() *Frame {
 		slabs:     make([][]byte, len(p.values)),
 		own:       make([][][]byte, len(p.values)),
 		loans:     make([][]loan, n),
-		order:     make([]int32, n),
+		sizes:     make([]int64, n),
+		places:    make([]places, len(e.learned)),
 		tasks:     make([]task, 0, n),
 		errs:      make([]error, n),
 		blame:     make([]int16, n),
@@ -239,10 +242,13 @@ func (f *Frame) collect(p *plan) error {
 		case v.static:
 			b.Data = f.slabs[id][:n*v.size]
 			b.Offsets, b.Dims = b.Offsets[:n+1], b.Dims[:n*b.NDim]
+		case f.inPlace(i, v, id):
 		default:
+			f.displace(i)
 			if err := f.gather(b, v, f.values[id][:n]); err != nil {
 				return err
 			}
+			f.learn(i, f.values[id][:n])
 		}
 	}
 	return nil

@@ -37,6 +37,9 @@ type value struct {
 	hint     int  // bytes that a sample is expected to take
 	keep     bool // of a reader's: needed after the first stage
 	gathered bool // delivered in a batch that is put together when all samples are there
+
+	output    int // the delivered output whose batch is laid out for it, or -1: see place.go
+	delivered int // how many outputs deliver it
 }
 
 func newPlan(g *graph.Graph, c *Config) *plan {

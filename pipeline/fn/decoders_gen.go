@@ -7,6 +7,20 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
+// DecodersAudioArgs are the arguments of decoders.audio.
+type DecodersAudioArgs = opargs.DecodersAudio
+
+// DecodersAudio is decoders.audio. Decodes sound: WAV, RF64, AIFF, FLAC and Ogg Vorbis. The mean of the
+// channels can be taken, and the sound can be resampled. A file that is cut or damaged is an error.
+//
+// Input encoded: the bytes of a file of sound.
+// Output sound: of shape [frames, channels], or with downmix [frames].
+// Output rate: frames per second of the output, float32.
+func DecodersAudio(p *pipeline.Builder, encoded pipeline.Node, args DecodersAudioArgs) (sound, rate pipeline.Node) {
+	out := p.Op("decoders.audio", args, encoded)
+	return out[0], out[1]
+}
+
 // DecodersImageArgs are the arguments of decoders.image.
 type DecodersImageArgs = opargs.DecodersImage
 

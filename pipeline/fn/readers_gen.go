@@ -106,6 +106,18 @@ func ReadersFile(p *pipeline.Builder, args ReadersFileArgs) (files, labels pipel
 	return out[0], out[1]
 }
 
+// ReadersFolderArgs are the arguments of readers.folder.
+type ReadersFolderArgs = opargs.ReadersFolder
+
+// ReadersFolder is readers.folder. Reads a folder of images or sounds as Hugging Face's imagefolder and
+// audiofolder do. The label of a file is its folder, or metadata.csv, metadata.jsonl or metadata.parquet have
+// a row for each file, whose column file_name names it. Folders or files may have the name of a split.
+//
+// Output fields: the bytes of a file (image or audio), then its label, or the columns of the metadata.
+func ReadersFolder(p *pipeline.Builder, args ReadersFolderArgs) []pipeline.Node {
+	return p.Op("readers.folder", args)
+}
+
 // ReadersJsonlArgs are the arguments of readers.jsonl.
 type ReadersJsonlArgs = opargs.ReadersJsonl
 
@@ -116,6 +128,19 @@ type ReadersJsonlArgs = opargs.ReadersJsonl
 // Output fields: one output for each of fields, in their order.
 func ReadersJsonl(p *pipeline.Builder, args ReadersJsonlArgs) []pipeline.Node {
 	return p.Op("readers.jsonl", args)
+}
+
+// ReadersLitdataArgs are the arguments of readers.litdata.
+type ReadersLitdataArgs = opargs.ReadersLitdata
+
+// ReadersLitdata is readers.litdata. Reads data sets that litdata writes: a folder with an index.json and
+// chunks. Each leaf of a sample is an output. Numbers are scalars, arrays keep their type, and texts, bytes,
+// JSON and encoded images are bytes. Data of tokens are read in blocks. Compressed chunks are expanded once
+// and kept, within cache_bytes.
+//
+// Output column: the value of a leaf.
+func ReadersLitdata(p *pipeline.Builder, args ReadersLitdataArgs) []pipeline.Node {
+	return p.Op("readers.litdata", args)
 }
 
 // ReadersMdsArgs are the arguments of readers.mds.
@@ -149,7 +174,8 @@ type ReadersNemoAsrArgs = opargs.ReadersNemoAsr
 // ReadersNemoAsr is readers.nemo_asr. Reads audio and text of manifests in NeMo's format, JSON objects with
 // audio_filepath, duration and text. The outputs are the audio, then the rate, the text and the index. Paths
 // of audio files are relative to the working directory. The offset and the duration of an entry are a part of
-// its file. Only WAV files of PCM samples are decoded, and they are not resampled.
+// its file. Files are decoded as by decoders.audio. A program that makes no pipeline decodes WAV, and the
+// formats of codec that it imports.
 //
 // Output audio: of shape [frames], or without downmix [frames, channels].
 // Output rates: with read_sample_rate the rate of the file, float32 of shape [].

@@ -12,7 +12,8 @@
 //   - a go statement on a floor that starts none;
 //   - an exported name or a file of an engine, or below, that has the name of another system or of
 //     a device;
-//   - a package that reaches, through whatever path, what only the command may link.
+//   - a package that reaches, through whatever path, what only the command may link;
+//   - a package that reaches, through whatever path, a package that its users do without.
 //
 // Test files may import what they like: a lower floor may well be tested
 // through a higher one.
@@ -67,6 +68,16 @@ type Rules struct {
 	// OptIn are packages that register something heavy when they are imported. Only the command and
 	// proofs import them here; a user's program may.
 	OptIn []string
+	// Without are packages of the module that others do not link, through whatever path.
+	Without []Without
+}
+
+// Without says which packages of the module some packages do not link.
+type Without struct {
+	Packages []string // patterns
+	Links    []string // patterns of what they do not link
+	Except   []string // patterns of what they may link all the same
+	Reason   string
 }
 
 // Violation is one broken rule.
@@ -181,6 +192,25 @@ func (r *Rules) CheckLinks(deps map[string][]string) []Violation {
 			}
 		}
 	}
+	out = append(out, r.checkWithout(deps)...)
 	slices.SortFunc(out, func(a, b Violation) int { return strings.Compare(a.String(), b.String()) })
+	return out
+}
+
+// checkWithout lists the packages that link what they should do without.
+func (r *Rules) checkWithout(deps map[string][]string) []Violation {
+	var out []Violation
+	for path, linked := range deps {
+		for _, w := range r.Without {
+			if !matchAny(w.Packages, path) {
+				continue
+			}
+			for _, d := range linked {
+				if own := relative(d, r.Module); own != d && matchAny(w.Links, own) && !matchAny(w.Except, own) {
+					out = append(out, Violation{path, own, w.Reason})
+				}
+			}
+		}
+	}
 	return out
 }

@@ -103,15 +103,18 @@ func TestViolationsAreSeen(t *testing.T) {
 func TestLinkViolationsAreSeen(t *testing.T) {
 	rules := Module()
 	got := rules.CheckLinks(map[string][]string{
-		"cmd/bivouac":     {"github.com/spf13/cobra", "go.etcd.io/etcd/server/v3/embed"},
-		"reader/parquet":  {"github.com/parquet-go/parquet-go"},
-		"loader":          {"github.com/parquet-go/parquet-go/format"},
+		"cmd/bivouac":    {"github.com/spf13/cobra", "go.etcd.io/etcd/server/v3/embed"},
+		"reader/parquet": {"github.com/parquet-go/parquet-go"},
+		"loader": {"github.com/parquet-go/parquet-go/format", rules.Module + "/codec/jpeg", rules.Module + "/codec/wav",
+			rules.Module + "/reader"},
+		"reader/frames":   {rules.Module + "/codec/jpeg"},
 		"checkpoint":      {"fmt", "github.com/klauspost/compress/zstd"},
 		"store/cloud":     {"github.com/aws/aws-sdk-go-v2/aws"},
 		"examples/digits": {"github.com/vbauerster/mpb/v8"},
 	})
 	want := []Violation{
 		{"examples/digits", "github.com/vbauerster/mpb/v8", "only the command and opt-in packages may link it"},
+		{"loader", "codec/jpeg", rules.Without[0].Reason},
 		{"loader", "github.com/parquet-go/parquet-go/format", "only the command and opt-in packages may link it"},
 		{"store/cloud", "github.com/aws/aws-sdk-go-v2/aws", "only the command and opt-in packages may link it"},
 	}

@@ -16,13 +16,18 @@ import (
 //
 //	go test -coverpkg=./codec/jpeg PACKAGE
 var linksOnly = []string{
-	"cmd/bivouac", "examples/coco", "examples/digits", "examples/train", "pipeline/graph",
+	"cmd/bivouac", "examples/coco", "examples/digits", "examples/shards", "examples/speech", "examples/train",
+	"pipeline/graph",
 	"proof/conform", "proof/conform/dali", "proof/documents",
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
-	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/exec", "pipeline/fn", "reader",
+	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/fn", "reader",
 	// Through readers.sequence.
+<<<<<<< HEAD
+	"format/arrowipc", "reader/arrow", "reader/parquet",
+=======
 	".", "bench/order", "compat/torchdata", "examples/blend", "examples/boxes", "examples/elastic", "format/arrowipc",
 	"loader", "loader/nodes", "reader/arrow", "reader/parquet", "reader/tokenizer", "serve",
+>>>>>>> d1
 }
 
 // A package whose tests call codec/jpeg is tested with cgo too: the list in the Makefile and

@@ -7,6 +7,9 @@ func Module() Rules {
 		Floors: []Floor{
 			{Name: "internal", Rows: []Row{
 				{Packages: "internal/kernel/...", Modules: []string{"golang.org/x/sys"}},
+				{Packages: "internal/fft", Modules: []string{"golang.org/x/sys"}},
+				{Packages: "internal/libm"},
+				{Packages: "internal/sound", Beside: []string{"internal/libm", "errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/crc", Beside: []string{"internal/kernel/..."}},
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/fold"},
@@ -49,7 +52,7 @@ func Module() Rules {
 					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/cespare/xxhash/v2", "github.com/zeebo/xxh3", "golang.org/x/crypto"}},
 				{Packages: "format/arrayrecord/...", Beside: []string{"format/internal/..."}, Modules: []string{
 					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/minio/highwayhash"}},
-				{Packages: "codec/...", Beside: []string{"codec/...", "codec"}, Modules: []string{"github.com/klauspost/compress", "golang.org/x/image", "golang.org/x/sys"}},
+				{Packages: "codec/...", Beside: []string{"codec/...", "codec"}, Modules: []string{"github.com/jfreymuth/oggvorbis", "github.com/klauspost/compress", "golang.org/x/image", "golang.org/x/sys"}},
 			}},
 			{Name: "machinery", Rows: []Row{
 				{Packages: "op", Beside: []string{}},
@@ -57,15 +60,17 @@ func Module() Rules {
 				{Packages: "loader/internal/document"},
 				{Packages: "op/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "op/internal/...", Beside: []string{"op", "op/internal/..."}},
-				{Packages: "reader/shards", Beside: []string{}},
+				{Packages: "reader/shards", Beside: []string{}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "reader/unpack", Beside: []string{"reader/shards", "reader/internal/cache"}},
 				{Packages: "reader/index", Beside: []string{"reader/shards", "reader/unpack"}},
 				{Packages: "reader/internal/loaderargs", Beside: []string{"op"}},
 				{Packages: "reader/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/unpack", "reader/internal/..."}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "reader/internal/folders", Beside: []string{"reader/shards"}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "reader/internal/energon", Beside: []string{}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "reader/internal/cache", Beside: []string{}},
 				{Packages: "reader/internal/columns", Beside: []string{"op", "reader/internal/loaderargs"}},
 				{Packages: "reader/parquet/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/unpack", "reader/internal/...", "reader/parquet"}, Modules: []string{"github.com/parquet-go/parquet-go"}},
-				{Packages: "reader/readertest", Beside: []string{"op", "reader", "reader/index", "reader/arrow"}},
+				{Packages: "reader/readertest", Beside: []string{"op", "reader", "reader/index", "reader/arrow", "reader/frames"}},
 				{Packages: "reader/tokenizer", Beside: []string{"reader", "reader/shards"}, Modules: []string{"github.com/clipperhouse/uax29/v2", "golang.org/x/text"}},
 				{Packages: "dynamic/internal/fields", Beside: []string{"op"}},
 				{Packages: "pipeline/graph", Beside: []string{"op", "reader"}},
@@ -132,6 +137,7 @@ func Module() Rules {
 				{Packages: "bench/dynamic", Beside: []string{"bench/internal/...", "proof/photos"}},
 				{Packages: "bench/loader", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/order", Beside: []string{"bench/internal/...", "proof/shuffletest"}},
+				{Packages: "bench/operators", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/pipeline", Beside: []string{"bench/internal/...", "proof/photos"}},
 				{Packages: "bench/readers", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/internal/child"},
@@ -187,6 +193,12 @@ func Module() Rules {
 			"github.com/apache/arrow-go", "github.com/parquet-go",
 		},
 		Command: []string{"cmd/...", "serve/...", "bench/readers", "proof/conform/...", "internal/conform", "proof/interop"},
-		OptIn:   []string{"reader/parquet/..."},
+		OptIn:   []string{"reader/parquet/...", "examples/text"},
+		Without: []Without{{
+			Packages: []string{"reader", "loader", "loader/nodes", "examples/blend"},
+			Links:    []string{"codec/..."},
+			Except:   []string{"codec/audio", "codec/internal/pcm", "codec/wav"}, // the list of codecs of sound, and WAV
+			Reason:   "programs that decode nothing link no codec: readers that decode are packages of their own",
+		}},
 	}
 }

@@ -24,6 +24,7 @@ type Variable struct {
 // Variables lists every package variable that may change, or whose address is taken.
 func Variables() []Variable {
 	return []Variable{
+		{"codec/audio.registry", Registry, "formats of sound, entered by init"},
 		{"checkpoint/handler.global", Registry, "handlers of items; programs add theirs at the start"},
 		{"checkpoint/internal/provided.process", Registry, "the engine and the codec that handlers work by, entered by init"},
 		{"checkpoint/partial.sessions", Registry, "sessions that parts of this process are being saved to"},
@@ -31,7 +32,6 @@ func Variables() []Variable {
 		{"op.registry", Registry, "operators, entered by init"},
 		{"record.open", Registry, "the file of this process, opened at its first record"},
 		{"reader.registry", Registry, "readers, formats and the tokenizer, entered by init"},
-		{"reader/index.registry", Registry, "formats of records, entered by init"},
 		{"store/local.live", Registry, "staging names that this process is at work on"},
 
 		{"checkpoint/options.process", Configuration, "options.Configure sets it"},
@@ -40,6 +40,9 @@ func Variables() []Variable {
 		{"checkpoint/internal/parity.codes", Memo, "matrices, by the number of parity blocks"},
 		{"checkpoint/internal/parity.parts", Memo, "matrices of parts of a code"},
 		{"checkpoint/internal/parity.rooms", Memo, "memory for reuse"},
+		{"internal/fft.plans", Memo, "plans of transforms, by size"},
+		{"internal/fft.wholes", Memo, "plans of inverse transforms, by size"},
+		{"internal/sound.filters", Memo, "filters, by their number of lobes"},
 		{"reader.plans", Memo, "how structs are decoded, by type"},
 		{"internal/vfs.withoutOpenat2", Memo, "the kernel has no openat2"},
 

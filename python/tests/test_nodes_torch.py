@@ -206,7 +206,9 @@ def test_torch_torchdata_reads_states_of_workers(method: str, in_order: bool, th
         if in_order:
             assert first + got == list(range(0, 40, 2))
         else:
-            assert len(got) == 12  # which items torchdata leaves out depends on timing
+            # Which items torchdata leaves out, and how many of those in flight, depends on timing.
+            assert 8 <= len(got) <= 12 and len(set(got)) == len(got)
+            assert set(got) <= set(range(0, 40, 2))
 
 
 def test_torch_nodes_of_both_packages_mix(theirs: Any) -> None:

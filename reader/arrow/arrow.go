@@ -172,6 +172,15 @@ func (s *source) add(ctx context.Context, c *op.Config, i int, h *state.Hasher) 
 }
 
 // Info implements reader.Source.
+// Fields implements reader.Fielded: the names of the columns.
+func (s *source) Fields() []string {
+	var names []string
+	for _, column := range s.chosen[0] {
+		names = append(names, column.name)
+	}
+	return names
+}
+
 func (s *source) Info() reader.Info { return s.info }
 
 // Close implements reader.Source.

@@ -20,10 +20,6 @@ import (
 // Format finds the records in files of one kind.
 type Format struct {
 	Name string // such as "tfrecord"; it is written into the index
-	// Suffixes are the usual ends of names, such as ".tfrecord".
-	Suffixes []string
-	// Detect reports whether a file may be of the format. head is its first 4 KiB, or the whole file.
-	Detect func(name string, head []byte) bool
 	// Scan calls add for each record of a file, in their order. It reads what it must to find them
 	// and no payload. An error of add ends it. A file that is damaged is an error of kind
 	// errs.Corrupt that names the record and the offset.

@@ -74,10 +74,11 @@ func fileError(op, path string, err error) error {
 // durable when Write returns.
 func Write(path string, x *Index) (err error) {
 	defer func() { err = fileError("index.Write", path, err) }()
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
+	f, unlock, err := createPart(path)
 	if err != nil {
 		return err
 	}
+	defer unlock()
 	defer func() {
 		if err != nil {
 			f.Close()           //nolint:errcheck // the first error says more
@@ -113,8 +114,9 @@ func Write(path string, x *Index) (err error) {
 
 // Find returns where the records of a set are: from the index at path, or if path is "" from the
 // file bivouac.index beside the first file or in the folder that all files are below, or else from
-// the files. An index may be about more files than the set. Fails with errs.Mismatch if the index
-// is of another format, lacks a file of the set, or if a file was changed since.
+// the files. An index may be about more files than the set. Files that the index beside the data
+// lacks are scanned. Fails with errs.Mismatch if a file was changed since, and if the index at path
+// is of another format or lacks a file of the set.
 func Find(ctx context.Context, op string, set *shards.Set, f Format, path string) (*Index, error) {
 	given := path != ""
 	if !given {
@@ -127,7 +129,7 @@ func Find(ctx context.Context, op string, set *shards.Set, f Format, path string
 		}
 		return nil, errs.Wrap(op, "", err)
 	}
-	found, err := x.of(ctx, op, set, f, path)
+	found, err := x.of(ctx, op, set, f, path, !given)
 	if err != nil {
 		x.Close() //nolint:errcheck // the other error says more
 		if !given && errors.Is(err, errAnother) {
@@ -177,8 +179,9 @@ func within(dir, path string) bool {
 // errAnother is in the chain of an error about an index of other files than the set.
 var errAnother = errors.New("the index is of other data")
 
-// of returns an index of the files of a set.
-func (x *Index) of(ctx context.Context, op string, set *shards.Set, f Format, path string) (*Index, error) {
+// of returns an index of the files of a set. It takes the place of x. With scan, files that x lacks
+// are scanned, unless x has none of the files.
+func (x *Index) of(ctx context.Context, op string, set *shards.Set, f Format, path string, scan bool) (*Index, error) {
 	const again = "make the index again with bivouac index"
 	if x.Format() != f.Name {
 		return nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: path, Want: "an index of " + f.Name,
@@ -193,9 +196,15 @@ func (x *Index) of(ctx context.Context, op string, set *shards.Set, f Format, pa
 		}
 		places[absolute(name)] = i
 	}
+	var lacks []int
 	chosen, same := make([]int, set.Len()), set.Len() == len(x.files)
 	for i := range chosen {
 		at, ok := places[absolute(set.Path(i))]
+		if !ok && scan {
+			chosen[i] = -1
+			lacks = append(lacks, i)
+			continue
+		}
 		if !ok {
 			return nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: path, Want: "an index that has " + set.Path(i),
 				Got: fmt.Sprintf("an index of %d other files", len(x.files)), Err: errAnother, Remedy: again}
@@ -205,10 +214,45 @@ func (x *Index) of(ctx context.Context, op string, set *shards.Set, f Format, pa
 		}
 		chosen[i], same = at, same && at == i
 	}
-	if same {
+	switch {
+	case len(lacks) == set.Len():
+		return nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: path, Want: "an index that has " + set.Path(0),
+			Got: fmt.Sprintf("an index of %d other files", len(x.files)), Err: errAnother, Remedy: again}
+	case len(lacks) > 0:
+		return x.scanRest(ctx, op, set, f, path, chosen, lacks)
+	case same:
 		return x, nil
 	}
 	return x.choose(chosen), nil
+}
+
+// scanRest returns an index of a set of which x has the files of chosen that are not -1. It scans
+// the others, which lacks lists.
+func (x *Index) scanRest(ctx context.Context, op string, set *shards.Set, f Format, path string,
+	chosen, lacks []int) (*Index, error) {
+	slog.Warn("the index beside the data lacks files, which are scanned", "from", op, "index", path,
+		"files", len(lacks), "first", set.Path(lacks[0]), "remedy", "make the index again with bivouac index")
+	paths := make([]string, len(lacks))
+	for i, at := range lacks {
+		paths[i] = set.Path(at)
+	}
+	rest, err := shards.Open(ctx, op, paths)
+	if err != nil {
+		return nil, err
+	}
+	defer rest.Close() //nolint:errcheck // nothing was written
+	more, err := inMemory(ctx, op, rest, f)
+	if err != nil {
+		return nil, err
+	}
+	pieces := make([]piece, len(chosen))
+	for i, at := range chosen {
+		pieces[i] = piece{x, at}
+	}
+	for i, at := range lacks {
+		pieces[at] = piece{more, i}
+	}
+	return join(x, pieces), nil
 }
 
 // unchanged checks that file i of the set is the file that the index knows.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/seekable"
@@ -57,8 +58,13 @@ type Index struct {
 	first   *Column  // first record of each file, and the number of records
 	offset  *Column
 	length  *Column
+	part    partColumns
 	close   func() error
+	pieces  []piece // one a file, in an index that join made; it has no columns of its own
 }
+
+// partColumns are the columns of parts; first is nil if records have no parts.
+type partColumns struct{ first, name, offset, length *Column }
 
 // newIndex checks the columns of an index that was parsed.
 func newIndex(data []byte, where string, close func() error) (*Index, error) {
@@ -67,7 +73,8 @@ func newIndex(data []byte, where string, close func() error) (*Index, error) {
 		return nil, err
 	}
 	x := &Index{header: h, columns: columns, close: close,
-		first: columns["file.first"], offset: columns["offset"], length: columns["length"]}
+		first: columns["file.first"], offset: columns["offset"], length: columns["length"],
+		part: partColumns{columns["part.first"], columns["part.name"], columns["part.offset"], columns["part.length"]}}
 	bad := func(want, got string) error {
 		return &errs.Error{Kind: errs.Corrupt, Op: "index.Open", Subject: where, Want: want, Got: got,
 			Remedy: "make the index again with bivouac index"}
@@ -183,15 +190,24 @@ func (x *Index) Fingerprint() string {
 }
 
 // HasKeys reports whether records have keys.
-func (x *Index) HasKeys() bool { return x.columns["key.end"] != nil }
+func (x *Index) HasKeys() bool {
+	return x.columns["key.end"] != nil || slices.ContainsFunc(x.pieces, func(p piece) bool { return p.x.HasKeys() })
+}
 
 // HasParts reports whether records have parts.
-func (x *Index) HasParts() bool { return x.columns["part.first"] != nil }
+func (x *Index) HasParts() bool {
+	return x.part.first != nil || slices.ContainsFunc(x.pieces, func(p piece) bool { return p.x.HasParts() })
+}
 
 // Span returns where a record lies. Fails with errs.Corrupt if the index is damaged there.
 func (x *Index) Span(id int64) (s Span, err error) {
 	file, at, err := x.place(id)
 	if err != nil {
+		return s, err
+	}
+	if x.pieces != nil {
+		s, err = x.pieces[file].x.Span(at)
+		s.File = file
 		return s, err
 	}
 	offset, err := x.offset.At(at)
@@ -216,7 +232,8 @@ func (x *Index) within(s Span, id int64) error {
 	return nil
 }
 
-// place returns the file of a record and its place in the columns.
+// place returns the file of a record and its place in the columns. In an index that join made it is
+// the number of the record in the index of the file.
 func (x *Index) place(id int64) (file int, at int64, err error) {
 	if id < 0 || id >= x.records {
 		return 0, 0, &errs.Error{Kind: errs.Invalid, Op: "index", Want: fmt.Sprintf("a record below %d", x.records),
@@ -235,9 +252,12 @@ func (x *Index) place(id int64) (file int, at int64, err error) {
 
 // Length returns the length of a record in bytes, or 0 if the index is damaged there.
 func (x *Index) Length(id int64) int64 {
-	_, at, err := x.place(id)
+	file, at, err := x.place(id)
 	if err != nil {
 		return 0
+	}
+	if x.pieces != nil {
+		return x.pieces[file].x.Length(at)
 	}
 	n, err := x.length.At(at)
 	if err != nil {
@@ -251,53 +271,72 @@ func (x *Index) Key(id int64) (string, error) {
 	if !x.HasKeys() {
 		return "", nil
 	}
-	_, at, err := x.place(id)
+	file, at, err := x.place(id)
 	if err != nil {
 		return "", err
+	}
+	if x.pieces != nil {
+		return x.pieces[file].x.Key(at)
 	}
 	return x.text("key", at)
 }
 
+// FileOf returns the file of a record.
+func (x *Index) FileOf(id int64) (file int, err error) {
+	file, _, err = x.place(id)
+	return file, err
+}
+
 // Parts appends the parts of a record to list and returns it.
 func (x *Index) Parts(id int64, list []Part) ([]Part, error) {
-	first := x.columns["part.first"]
-	if first == nil {
-		return list, nil
-	}
-	columns := [3]*Column{x.columns["part.name"], x.columns["part.offset"], x.columns["part.length"]}
 	file, at, err := x.place(id)
+	if x.pieces != nil && err == nil {
+		return x.pieces[file].x.Parts(at, list)
+	}
+	c := &x.part
+	if c.first == nil || err != nil {
+		return list, err
+	}
+	from, err := c.first.At(at)
 	if err != nil {
 		return nil, err
 	}
-	from, err := first.At(at)
-	if err != nil {
-		return nil, err
-	}
-	to, err := first.At(at + 1)
+	to, err := c.first.At(at + 1)
 	if err != nil {
 		return nil, err
 	}
 	for p := from; p < to; p++ {
-		var v [3]uint64
-		for i, c := range columns {
-			if c == nil || p >= uint64(c.Len()) {
-				return nil, &errs.Error{Kind: errs.Corrupt, Op: "index", Want: fmt.Sprintf("part %d", p), Got: "no such part"}
-			}
-			if v[i], err = c.At(int64(p)); err != nil {
-				return nil, err
-			}
+		name, err := c.name.part(p)
+		if err != nil {
+			return nil, err
 		}
-		if v[0] >= uint64(len(x.names)) {
+		offset, err := c.offset.part(p)
+		if err != nil {
+			return nil, err
+		}
+		length, err := c.length.part(p)
+		if err != nil {
+			return nil, err
+		}
+		if name >= uint64(len(x.names)) {
 			return nil, &errs.Error{Kind: errs.Corrupt, Op: "index",
-				Want: fmt.Sprintf("a name below %d", len(x.names)), Got: fmt.Sprint(v[0])}
+				Want: fmt.Sprintf("a name below %d", len(x.names)), Got: fmt.Sprint(name)}
 		}
-		part := Part{x.names[v[0]], int64(v[1]), int64(v[2])}
+		part := Part{x.names[name], int64(offset), int64(length)}
 		if err := x.within(Span{file, part.Offset, part.Length}, id); err != nil {
 			return nil, err
 		}
 		list = append(list, part)
 	}
 	return list, nil
+}
+
+// part returns element p of a column of parts, which a damaged index may lack.
+func (c *Column) part(p uint64) (uint64, error) {
+	if c == nil || p >= uint64(c.Len()) {
+		return 0, &errs.Error{Kind: errs.Corrupt, Op: "index", Want: fmt.Sprintf("part %d", p), Got: "no such part"}
+	}
+	return c.At(int64(p))
 }
 
 // Record returns a record: where it lies in its file, its key and its parts.

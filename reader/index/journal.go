@@ -17,11 +17,14 @@ import (
 // is written, the file path.journal keeps the index of each file that is done. So a run that was
 // killed goes on: Make takes from the journal what belongs to files that did not change, and
 // returns how many files this spared. The journal is removed at the end. Two runs at once write
-// the same index.
+// the same index. Make also removes what writers that were killed left of the index.
 func Make(ctx context.Context, op, path string, set *shards.Set, f Format,
 	o BuildOptions) (x *Index, reused int, err error) {
 	j, err := openJournal(path+".journal", f.Name)
 	if err != nil {
+		return nil, 0, errs.Wrap(op, "", err)
+	}
+	if err := removeParts(path); err != nil {
 		return nil, 0, errs.Wrap(op, "", err)
 	}
 	o.Done, o.Keep = j.done, j.keep

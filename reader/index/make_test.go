@@ -9,13 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/reader/shards"
 )
 
 // counted is the format lines, and counts how often each file is scanned.
@@ -247,47 +245,4 @@ func TestFindLooksUp(t *testing.T) {
 	} else {
 		found.Close()
 	}
-}
-
-// A format is found by contents, then by name, and the registry refuses a name twice.
-func TestDetect(t *testing.T) {
-	before := Formats()
-	defer func() { registry.formats = before }()
-	magic := Format{Name: "magic", Suffixes: []string{".mag"},
-		Detect: func(_ string, head []byte) bool { return strings.HasPrefix(string(head), "MAGIC") }}
-	Register(magic)
-	Register(Format{Name: "other", Suffixes: []string{".oth"}})
-	dir := t.TempDir()
-	for _, c := range []struct{ name, content, want string }{
-		{"a.oth", "MAGIC", "magic"}, {"b.OTH", "x", "other"}, {"c.mag", "", "magic"}, {"d.txt", "MAGI", ""},
-	} {
-		path := filepath.Join(dir, c.name)
-		if err := os.WriteFile(path, []byte(c.content), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		set, err := shards.Open(context.Background(), "test", []string{path})
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := Detect(context.Background(), "test", set, 0)
-		if f.Name != c.want || (err != nil) != (c.want == "") {
-			t.Errorf("%s: %q, %v", c.name, f.Name, err)
-		}
-		if c.want == "" && (!errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "magic or other") ||
-			!strings.Contains(err.Error(), `"MAGI"`)) {
-			t.Errorf("%s: %v", c.name, err)
-		}
-	}
-	if _, err := Lookup("magi"); !errors.Is(err, errs.NotFound) || !strings.Contains(err.Error(), `"magic"`) {
-		t.Error(err)
-	}
-	if !slices.IsSortedFunc(Formats(), func(a, b Format) int { return strings.Compare(a.Name, b.Name) }) {
-		t.Error("formats are not sorted")
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("a name was taken twice")
-		}
-	}()
-	Register(magic)
 }

@@ -143,7 +143,11 @@ func (x *Index) show(set *shards.Set) {
 	cache := unpack.NewCache(unpack.DefaultBudget)
 	for i, f := range x.files {
 		if f.kind != seekable.None {
-			set.Show(i, unpack.New(set, i, f.kind, f.Content, x.blocks(f), cache))
+			of := x
+			if x.pieces != nil {
+				of = x.pieces[i].x
+			}
+			set.Show(i, unpack.New(set, i, f.kind, f.Content, of.blocks(f), cache))
 		}
 	}
 }

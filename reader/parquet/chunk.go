@@ -28,7 +28,7 @@ type file struct {
 
 // chunk is where the pages of a column in a row group lie.
 type chunk struct {
-	dictionary []byte // the page with its header
+	dictionary [2]int64 // between which offsets the dictionary page lies; equal if there is no such page
 	parts      []part
 	rows       int64
 }
@@ -203,7 +203,7 @@ func (f *file) readChunk(r io.ReaderAt, group int, c *column, limit int64) (*chu
 		return nil, err
 	}
 	if len(locations) > 0 {
-		return x, x.byIndex(r, locations, from, to, limit)
+		return x, x.byIndex(locations, from, to)
 	}
 	return x, x.byHeaders(r, from, to, len(c.lists) > 0, limit)
 }
@@ -227,11 +227,9 @@ func (f *file) locations(r io.ReaderAt, group int, c *column) ([]format.PageLoca
 }
 
 // byIndex makes a part of each page of an offset index.
-func (x *chunk) byIndex(r io.ReaderAt, locations []format.PageLocation, from, to, limit int64) error {
-	if n := locations[0].Offset - from; n > 0 {
-		if err := x.readDictionary(r, from, locations[0].Offset, limit); err != nil {
-			return err
-		}
+func (x *chunk) byIndex(locations []format.PageLocation, from, to int64) error {
+	if at := locations[0].Offset; at > from {
+		x.dictionary = [2]int64{from, min(at, to)}
 	}
 	at := from
 	for i, l := range locations {
@@ -251,25 +249,6 @@ func (x *chunk) byIndex(r io.ReaderAt, locations []format.PageLocation, from, to
 	return nil
 }
 
-// readDictionary keeps the dictionary page between two offsets.
-func (x *chunk) readDictionary(r io.ReaderAt, from, to, limit int64) error {
-	h, size, err := readHeader(r, from, to-from)
-	if err != nil {
-		return err
-	}
-	if h.Type != format.DictionaryPage {
-		return nil // what lies there is not needed
-	}
-	if err := checkHeader(h, size, to-from, limit); err != nil {
-		return errs.Wrap("", "the dictionary", err)
-	}
-	x.dictionary = make([]byte, size+int64(h.CompressedPageSize))
-	if _, err := r.ReadAt(x.dictionary, from); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	return nil
-}
-
 // byHeaders makes parts of pages whose headers say how many rows they have. In a list column, old
 // pages do not, nor need they begin with a row. Then all pages are one part.
 func (x *chunk) byHeaders(r io.ReaderAt, from, to int64, lists bool, limit int64) error {
@@ -284,9 +263,7 @@ func (x *chunk) byHeaders(r io.ReaderAt, from, to int64, lists bool, limit int64
 		}
 		n := size + int64(h.CompressedPageSize)
 		if h.Type == format.DictionaryPage && first < 0 {
-			if err := x.readDictionary(r, at, to, limit); err != nil {
-				return err
-			}
+			x.dictionary = [2]int64{at, to}
 		} else if h.Type == format.DataPage || h.Type == format.DataPageV2 {
 			if first < 0 {
 				first = at

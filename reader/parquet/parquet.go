@@ -50,6 +50,8 @@ type source struct {
 	fill   *columns.Fill // what nulls become; nil if they are refused
 	chunks *cache.Cache[chunkKey, *chunk]
 	parts  *cache.Cache[partKey, *values]
+
+	dictionaries *cache.Cache[chunkKey, *dictionary]
 }
 
 // group is a row group with rows.
@@ -80,8 +82,8 @@ func open(ctx context.Context, c *op.Config) (_ *source, err error) {
 		return nil, err
 	}
 	budget := int64(op.Get[int](c, "cache_bytes"))
-	s := &source{chunks: cache.New[chunkKey, *chunk](budget / 8),
-		parts: cache.New[partKey, *values](budget - budget/8)}
+	s := &source{chunks: cache.New[chunkKey, *chunk](budget / 16),
+		dictionaries: cache.New[chunkKey, *dictionary](budget / 16), parts: cache.New[partKey, *values](budget - budget/8)}
 	if s.fill, err = columns.NewFill(c); err != nil {
 		return nil, err
 	}
@@ -175,11 +177,21 @@ func (s *source) add(ctx context.Context, c *op.Config, i int, h *state.Hasher) 
 }
 
 // Info implements reader.Source.
+// Fields implements reader.Fielded: the names of the columns.
+func (s *source) Fields() []string {
+	var names []string
+	for _, column := range s.files[0].chosen {
+		names = append(names, column.name)
+	}
+	return names
+}
+
 func (s *source) Info() reader.Info { return s.info }
 
 // Close implements reader.Source.
 func (s *source) Close() error {
 	s.chunks.Clear()
+	s.dictionaries.Clear()
 	s.parts.Clear()
 	return s.set.Close()
 }
@@ -301,7 +313,7 @@ func (s *source) values(ctx context.Context, g *group, c *column, row, limit int
 		if err != nil {
 			return nil, 0, err
 		}
-		return x, int64(len(x.dictionary)) + 32*int64(len(x.parts)), nil
+		return x, 64 + 32*int64(len(x.parts)), nil
 	})
 	if err != nil {
 		return nil, 0, err
@@ -311,13 +323,31 @@ func (s *source) values(ctx context.Context, g *group, c *column, row, limit int
 		return nil, 0, corrupt(fmt.Sprintf("a page with row %d", row), "none")
 	}
 	v, err := s.parts.Get(ctx, partKey{key, k}, func(ctx context.Context) (*values, int64, error) {
-		v, err := f.readPart(s.reader(ctx, g.file), g.number, c, x, x.parts[k], limit)
+		d, err := s.dictionary(ctx, key, c, x, limit)
+		if err != nil {
+			return nil, 0, err
+		}
+		v, err := f.readPart(s.reader(ctx, g.file), g.number, c, d, x.parts[k], limit)
 		if err != nil {
 			return nil, 0, err
 		}
 		return v, v.size(), nil
 	})
 	return v, int(row - x.parts[k].first), err
+}
+
+// dictionary returns the dictionary of a chunk, which is empty if the chunk has none.
+func (s *source) dictionary(ctx context.Context, key chunkKey, c *column, x *chunk, limit int64) (*dictionary, error) {
+	if x.dictionary[0] == x.dictionary[1] {
+		return &dictionary{}, nil
+	}
+	return s.dictionaries.Get(ctx, key, func(ctx context.Context) (*dictionary, int64, error) {
+		d, err := s.files[key.file].readDictionary(s.reader(ctx, key.file), key.group, c, x, limit)
+		if err != nil {
+			return nil, 0, err
+		}
+		return d, d.size(), nil
+	})
 }
 
 func (s *source) reader(ctx context.Context, file int) io.ReaderAt { return s.set.Reader(ctx, file) }

@@ -193,8 +193,14 @@ func FuzzFile(f *testing.F) {
 				if err != nil {
 					continue
 				}
+				d := &dictionary{}
+				if k.dictionary[0] < k.dictionary[1] {
+					if d, err = x.readDictionary(r, g, c, k, limit); err != nil {
+						continue
+					}
+				}
 				for _, p := range k.parts[:min(len(k.parts), 4)] {
-					v, err := x.readPart(r, g, c, k, p, limit)
+					v, err := x.readPart(r, g, c, d, p, limit)
 					if err != nil {
 						continue
 					}

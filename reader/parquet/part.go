@@ -64,10 +64,11 @@ func (v virtual) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // readPart reads and decodes a part. The library verifies the checksums of the pages.
-func (f *file) readPart(r io.ReaderAt, group int, c *column, x *chunk, p part, limit int64) (v *values, err error) {
+func (f *file) readPart(r io.ReaderAt, group int, c *column, x *dictionary, p part, limit int64) (v *values,
+	err error) {
 	defer recovered(&err)
-	b := make([]byte, int64(len(x.dictionary))+p.length)
-	n := copy(b, x.dictionary)
+	b := make([]byte, int64(len(x.page))+p.length)
+	n := copy(b, x.page)
 	if _, err := r.ReadAt(b[n:], p.offset); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (f *file) readPart(r io.ReaderAt, group int, c *column, x *chunk, p part, l
 	}
 	pages := g.PagesFrom(virtual{base, b})
 	defer pages.Close()
-	d := &decoder{column: c, v: &values{}}
+	d := &decoder{column: c, v: &values{}, dictionary: x}
 	for {
 		page, err := pages.ReadPage()
 		if errors.Is(err, io.EOF) && page == nil {
@@ -108,11 +109,12 @@ func (f *file) readPart(r io.ReaderAt, group int, c *column, x *chunk, p part, l
 
 // decoder collects the values of pages.
 type decoder struct {
-	column *column
-	v      *values
-	count  int // values
-	rows   int64
-	counts []int32 // elements so far of the open list at each level
+	column     *column
+	dictionary *dictionary
+	v          *values
+	count      int // values
+	rows       int64
+	counts     []int32 // elements so far of the open list at each level
 }
 
 // add adds a page.
@@ -224,8 +226,15 @@ func (d *decoder) addLists(reps, defs []byte) (present []bool, entries int, err 
 	if len(reps) != len(defs) {
 		return nil, 0, corrupt(fmt.Sprintf("%d definition levels", len(reps)), fmt.Sprint(len(defs)))
 	}
-	for i, rep := range reps {
-		r, def := int(rep), int(defs[i])
+	for i := 0; i < len(reps); i++ {
+		if present == nil {
+			n := d.plainRun(reps[i:], defs[i:])
+			entries += n
+			if i += n; i == len(reps) {
+				break
+			}
+		}
+		r, def := int(reps[i]), int(defs[i])
 		if r > depth || def > c.defined || r > 0 && len(v.faults) == 0 {
 			return nil, 0, corrupt(fmt.Sprintf("levels up to %d and %d, the first 0", depth, c.defined),
 				fmt.Sprintf("%d and %d", r, def))
@@ -254,6 +263,20 @@ func (d *decoder) addLists(reps, defs []byte) (present []bool, entries int, err 
 		entries++
 	}
 	return present, entries, nil
+}
+
+// plainRun returns how many elements with a value continue the open list of a row, without lists in
+// lists. It counts them as element does, one by one.
+func (d *decoder) plainRun(reps, defs []byte) (n int) {
+	if len(d.column.lists) != 1 || len(d.v.faults) == 0 || d.counts == nil {
+		return 0
+	}
+	defined := byte(d.column.defined)
+	for n < len(reps) && n < len(defs) && reps[n] == 1 && defs[n] == defined {
+		n++
+	}
+	d.counts[0] += int32(n)
+	return n
 }
 
 // element counts an element that continues the list at a level, and the lists that begin with it.
@@ -354,27 +377,42 @@ func (d *decoder) dense(page parquet.Page) (data []byte, from, to []uint32, n in
 // lookUp returns the values of a dictionary that indexes point to.
 func (d *decoder) lookUp(dictionary parquet.Dictionary, indexes []int32) (data []byte, from, to []uint32, n int,
 	err error) {
-	b, f, t, count, err := d.dense(dictionary.Page())
-	if err != nil {
-		return nil, nil, nil, 0, err
+	b, f, t, count := d.dictionary.data, d.dictionary.from, d.dictionary.to, len(d.dictionary.from)
+	if count == 0 {
+		if b, f, t, count, err = d.dense(dictionary.Page()); err != nil {
+			return nil, nil, nil, 0, err
+		}
+	}
+	for _, at := range indexes {
+		if at < 0 || int(at) >= count {
+			return nil, nil, nil, 0, corrupt(fmt.Sprintf("one of %d values of the dictionary", count), fmt.Sprint(at))
+		}
 	}
 	width := d.column.width()
 	if d.column.isBytes() {
 		data, from, to = b, make([]uint32, len(indexes)), make([]uint32, len(indexes))
-	} else {
-		data = make([]byte, 0, len(indexes)*width)
-	}
-	for i, at := range indexes {
-		switch {
-		case at < 0 || int(at) >= count:
-			return nil, nil, nil, 0, corrupt(fmt.Sprintf("one of %d values of the dictionary", count), fmt.Sprint(at))
-		case d.column.isBytes():
+		for i, at := range indexes {
 			from[i], to[i] = f[at], t[at]
-		default:
-			data = append(data, b[int(at)*width:(int(at)+1)*width]...)
+		}
+		return data, from, to, len(indexes), nil
+	}
+	data = make([]byte, len(indexes)*width)
+	le := binary.LittleEndian
+	switch width {
+	case 4:
+		for i, at := range indexes {
+			le.PutUint32(data[4*i:], le.Uint32(b[4*int(at):]))
+		}
+	case 8:
+		for i, at := range indexes {
+			le.PutUint64(data[8*i:], le.Uint64(b[8*int(at):]))
+		}
+	default:
+		for i, at := range indexes {
+			copy(data[i*width:], b[int(at)*width:(int(at)+1)*width])
 		}
 	}
-	return data, from, to, len(indexes), nil
+	return data, nil, nil, len(indexes), nil
 }
 
 // convert returns n values of one width as the reader keeps them.

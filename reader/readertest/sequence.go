@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/op"
+	_ "github.com/bivouac-ml/bivouac/reader/frames" // readers.sequence
 )
 
 // Sequence makes n+1 images of 2 x 2 gray pixels in one folder, so that there are n sequences of

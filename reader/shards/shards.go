@@ -37,16 +37,17 @@ type Set struct {
 	limit int
 	table []atomic.Pointer[handle] // of the open files
 	views atomic.Pointer[[]store.Reader]
+	waits atomic.Int64 // pages of a disk that the process has waited for: see mapping
 
 	mu     sync.Mutex // held to change the table
 	open   int
 	hand   int // where the search for a file to close goes on
-	closed bool
+	closed atomic.Bool
 }
 
 // handle is an open file. It is closed when its last user lets go of it; the table is one of them.
 type handle struct {
-	r      store.Reader
+	f      *file
 	users  atomic.Int64
 	recent atomic.Bool // it was used since the search for a file to close last saw it
 }
@@ -142,16 +143,86 @@ func (s *Set) ReadStored(ctx context.Context, i int, p []byte, off int64) error 
 	if err := s.within(i, len(p), off, s.files[i].Size); err != nil {
 		return err
 	}
-	h, err := s.take(ctx, i)
-	if err != nil {
+	return s.read(ctx, i, nil, p, off)
+}
+
+// ReadSplit works like ReadAt for two pieces of memory: it fills head and then p with the bytes of
+// a file from an offset on.
+func (s *Set) ReadSplit(ctx context.Context, i int, head, p []byte, off int64) error {
+	if s.view(i) != nil {
+		if err := s.ReadAt(ctx, i, head, off); err != nil {
+			return err
+		}
+		return s.ReadAt(ctx, i, p, off+int64(len(head)))
+	}
+	if err := s.within(i, len(head)+len(p), off, s.files[i].Size); err != nil {
 		return err
 	}
-	err = h.r.ReadAt(ctx, p, off)
+	return s.read(ctx, i, head, p, off)
+}
+
+// View calls use with n bytes of a file where they lie in memory, if they do. use reads them and
+// must not keep them; they may change meanwhile, as the file may. View returns false if the bytes
+// must be read with ReadAt: they are not in memory, use returned false, or what use read may not be
+// what the file has. Then nothing that use did counts. With summed, use checks a checksum of all
+// bytes. Then the end of a file that was cut needs no check, which takes as long as 1 kB.
+func (s *Set) View(i int, n int, off int64, summed bool, use func(b []byte) bool) bool {
+	if s.view(i) != nil || s.within(i, n, off, s.files[i].Size) != nil {
+		return false
+	}
+	h := s.table[i].Load()
+	if h == nil || !h.retain() {
+		return false
+	}
+	defer h.release()
+	return h.f.view(off, n, summed, use)
+}
+
+// read fills head and then p with bytes of a file that lie within it.
+func (s *Set) read(ctx context.Context, i int, head, p []byte, off int64) error {
+	h := s.table[i].Load()
+	if h != nil && h.retain() {
+	} else if whole := int64(len(head)+len(p)) == s.files[i].Size; whole && len(s.files) > s.limit {
+		return s.readOnce(ctx, i, head, p)
+	} else {
+		var err error
+		if h, err = s.take(ctx, i); err != nil {
+			return err
+		}
+	}
+	err := h.f.readAll(head, p, off)
 	h.release()
 	if err != nil {
 		return s.readError(i, err)
 	}
 	return nil
+}
+
+// readOnce reads a whole file of a set with more files than may be open. It opens the file for this
+// read alone, beside others that do the same.
+func (s *Set) readOnce(ctx context.Context, i int, head, p []byte) error {
+	if s.closed.Load() {
+		return &errs.Error{Kind: errs.Closed, Op: s.op, Subject: s.files[i].Path}
+	}
+	f, err := s.openFile(ctx, i)
+	if err != nil {
+		return err
+	}
+	err = f.readAll(head, p, 0)
+	f.Close() //nolint:errcheck // nothing was written
+	if err != nil {
+		return s.readError(i, err)
+	}
+	return nil
+}
+
+// readAll fills head and then p.
+func (f *file) readAll(head, p []byte, off int64) error {
+	if len(head) > 0 {
+		return f.readSplit(head, p, off)
+	}
+	_, err := f.ReadAt(p, off)
+	return err
 }
 
 // within returns an error for a range that leads out of a file of size bytes.
@@ -219,20 +290,20 @@ func (s *Set) take(ctx context.Context, i int) (*handle, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed.Load() {
 		return nil, &errs.Error{Kind: errs.Closed, Op: s.op, Subject: s.files[i].Path}
 	}
 	if h := s.table[i].Load(); h != nil && h.retain() {
 		return h, nil
 	}
-	r, err := s.openFile(ctx, i)
+	f, err := s.openFile(ctx, i)
 	if err != nil {
 		return nil, err
 	}
 	for s.open >= s.limit {
 		s.evict()
 	}
-	h := &handle{r: r}
+	h := &handle{f: f}
 	h.users.Store(2) // the table and the caller
 	h.recent.Store(true)
 	s.table[i].Store(h)
@@ -256,27 +327,27 @@ func (s *Set) evict() {
 }
 
 // openFile opens file i and checks that it is the file that the set was made of.
-func (s *Set) openFile(ctx context.Context, i int) (store.Reader, error) {
+func (s *Set) openFile(ctx context.Context, i int) (*file, error) {
 	want := &s.files[i]
 	if err := ctx.Err(); err != nil {
 		return nil, s.fail(want.Path, err)
 	}
-	f, err := os.Open(want.Path)
+	f, err := openOS(want.Path, want.Size, &s.waits)
 	if err != nil {
 		return nil, s.fail(want.Path, err)
 	}
-	info, err := f.Stat()
-	if err == nil && (info.Size() != want.Size || !info.ModTime().Equal(want.ModTime)) {
+	size, changed, err := f.stat()
+	if err == nil && (size != want.Size || !changed.Equal(want.ModTime)) {
 		err = &errs.Error{Kind: errs.Mismatch, Op: s.op, Subject: want.Path,
 			Want:   fmt.Sprintf("the file as it was when the data set was opened: %d bytes, changed at %s", want.Size, stamp(want.ModTime)),
-			Got:    fmt.Sprintf("%d bytes, changed at %s", info.Size(), stamp(info.ModTime())),
+			Got:    fmt.Sprintf("%d bytes, changed at %s", size, stamp(changed)),
 			Remedy: "open the data set again"}
 	}
 	if err != nil {
 		f.Close() //nolint:errcheck // nothing was written
 		return nil, s.fail(want.Path, err)
 	}
-	return &local{f, want.Size}, nil
+	return f, nil
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000000Z") }
@@ -298,7 +369,7 @@ func (h *handle) retain() bool {
 
 func (h *handle) release() {
 	if h.users.Add(-1) == 0 {
-		h.r.Close() //nolint:errcheck // nothing was written
+		h.f.Close() //nolint:errcheck // nothing was written
 	}
 }
 
@@ -306,7 +377,7 @@ func (h *handle) release() {
 func (s *Set) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
+	s.closed.Store(true)
 	for i := range s.table {
 		if h := s.table[i].Swap(nil); h != nil {
 			h.release()
@@ -322,26 +393,6 @@ func (s *Set) Close() error {
 	}
 	return nil
 }
-
-// local is a file of this system as a store.Reader.
-type local struct {
-	f    *os.File
-	size int64
-}
-
-func (l *local) ReadAt(_ context.Context, p []byte, off int64) error {
-	n, err := l.f.ReadAt(p, off)
-	if n == len(p) {
-		return nil
-	}
-	if err == nil {
-		err = io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-func (l *local) Size() int64  { return l.size }
-func (l *local) Close() error { return l.f.Close() }
 
 // readError returns the error of a read. A file that ended early was changed: its size at the start
 // was larger.

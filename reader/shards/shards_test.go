@@ -171,3 +171,81 @@ func TestErrors(t *testing.T) {
 		t.Errorf("closed: %v", err)
 	}
 }
+
+// Whole files of a set with more files than may be open are opened for each read. They are checked
+// like the others, and do not take their places.
+func TestWholeFilesBeyondTheLimit(t *testing.T) {
+	ctx := context.Background()
+	paths := makeFiles(t, 5)
+	s, err := OpenLimit(ctx, "test", paths, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 10)
+	for i := range 4 {
+		if err := s.ReadAt(ctx, i, b, 0); err != nil || string(b) != strings.Repeat(fmt.Sprint(i), 10) {
+			t.Errorf("file %d: %q, %v", i, b, err)
+		}
+	}
+	if s.open != 0 {
+		t.Errorf("%d files stay open", s.open)
+	}
+	if err := os.WriteFile(paths[1], []byte("something else"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ReadAt(ctx, 1, b, 0); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), paths[1]) {
+		t.Errorf("a replaced file: %v", err)
+	}
+	if err := os.Remove(paths[2]); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ReadSplit(ctx, 2, b[:3], b[3:], 0); !errors.Is(err, errs.NotFound) {
+		t.Errorf("a file that is gone: %v", err)
+	}
+	s.Close()
+	if err := s.ReadAt(ctx, 3, b, 0); !errors.Is(err, errs.Closed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+// ReadSplit fills two pieces, whatever their sizes, of a file or of what is shown in its place.
+func TestReadSplit(t *testing.T) {
+	ctx := context.Background()
+	for _, show := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "data")
+		if err := os.WriteFile(path, []byte("0123456789"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(ctx, "test", []string{path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed := false
+		if show {
+			s.Show(0, upper{"0123456789", &closed})
+		}
+		for from := range 11 {
+			for mid := from; mid <= 10; mid++ {
+				for to := mid; to <= 10; to++ {
+					head, p := make([]byte, mid-from), make([]byte, to-mid)
+					err := s.ReadSplit(ctx, 0, head, p, int64(from))
+					if got := string(head) + string(p); err != nil || got != "0123456789"[from:to] {
+						t.Fatalf("%d, %d, %d: %q, %v", from, mid, to, got, err)
+					}
+				}
+			}
+		}
+		if err := s.ReadSplit(ctx, 0, make([]byte, 8), make([]byte, 3), 0); !errors.Is(err, errs.Corrupt) {
+			t.Errorf("beyond the end: %v", err)
+		}
+		if err := os.Truncate(path, 5); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{1, 5, 7} {
+			if err := s.ReadSplit(ctx, 0, make([]byte, n), make([]byte, 10-n), 0); !show && !errors.Is(err, errs.Mismatch) {
+				t.Errorf("a file that was cut, %d bytes first: %v", n, err)
+			}
+		}
+		s.Close()
+	}
+}

@@ -371,6 +371,17 @@ def nemo():
     case("nemo/shuffled", "readers.nemo_asr", {"manifest_filepaths": [one, two], "read_idxs": True, "random_shuffle": True, "initial_fill": 3, "seed": 2}, 3, 6,
          (0, 1, 4))
     case("nemo/shuffle_after_epoch", "readers.nemo_asr", {"manifest_filepaths": [one, two], "read_idxs": True, "shuffle_after_epoch": True}, 3, 6, (2,))
+    resampled(one, two, cut)
+
+
+def resampled(one, two, cut):
+    for name, path, args in (
+            ("resampled", one, {"sample_rate": 11025.0}), ("resampled_up", two, {"sample_rate": 12000.0}),
+            ("resampled_lowest", one, {"sample_rate": 16000.0, "quality": 0.0}), ("resampled_highest", one, {"sample_rate": 9000.0, "quality": 100.0}),
+            ("resampled_channels", two, {"sample_rate": 6000.0, "downmix": False}), ("resampled_int32", one, {"sample_rate": 9000.0, "dtype": {"type": "INT32"}}),
+            ("resampled_int16_channels", two, {"sample_rate": 9000.0, "dtype": {"type": "INT16"}, "downmix": False}),
+            ("resampled_parts", cut, {"sample_rate": 8000.0})):
+        case("nemo/" + name, "readers.nemo_asr", {"manifest_filepaths": path, **args})
 
 
 def main():

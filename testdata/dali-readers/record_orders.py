@@ -295,7 +295,8 @@ def nemo():
             w.setframerate(8000)
             w.writeframes(np.full(4 + i, i, np.int16).tobytes())
         lines += json.dumps({"audio_filepath": write(f"orders/nemo/{i}.wav", out.getvalue()), "duration": 1.0 + i, "text": f"text {i}"}).encode() + b"\n"
-    reader("readers.nemo_asr", {"manifest_filepaths": [write("orders/nemo/all.json", lines)]})
+    reader("readers.nemo_asr", {"manifest_filepaths": [write("orders/nemo/all.json", lines)]},
+           [{"sample_rate": 4000.0}, {"sample_rate": 4000.0, "quality": 10.0}])
 
 
 def main():

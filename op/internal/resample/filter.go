@@ -3,8 +3,8 @@ package resample
 import (
 	"math"
 
+	"github.com/bivouac-ml/bivouac/internal/libm"
 	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/op/internal/libm"
 )
 
 // maxSupport is the most inputs that take part in an output. DALI narrows wider filters.

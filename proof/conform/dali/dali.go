@@ -43,7 +43,7 @@ func Cases(dir string) ([]suite.Case, error) {
 // Divergences are the kinds that docs/compat/dali.md lists, under "Divergences".
 func Divergences() []string {
 	return slices.Concat(dalivec.Divergences(), []string{"restore_checked", "compile_time", "executor_statistics",
-		"no_audio", "compiled_checkpoint"})
+		"compiled_checkpoint"})
 }
 
 // settle makes a verdict the report's.

@@ -125,7 +125,6 @@ var errorDivergences = map[string]errorDivergence{
 	"checkpoint_smaller_dataset": {"restore_checked", wantKind(errs.Mismatch)},
 	"branch_on_node":             {"compile_time", nodeIsNoBool},
 	"deserialize_nothing":        {"compile_time", wantKind(errs.Corrupt)}, // a call without bytes is one with none
-	"bad_audio":                  {"no_audio", wantKind(errs.Unsupported)},
 }
 
 // wantKind accepts an error of that kind alone.

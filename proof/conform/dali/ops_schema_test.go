@@ -70,6 +70,11 @@ var notInDALI = map[string]string{
 	"readers.tfrecord": "DALI makes its schema in Python, and OPS.json lacks it",
 	"tfrecord_reader":  "as above",
 
+	"freq_mask":            "DALI has no masks of spectrograms",
+	"log_mel":              "DALI has its parts",
+	"pitch_shift":          "DALI has no phase vocoder",
+	"time_mask":            "DALI has no masks of spectrograms",
+	"time_stretch":         "DALI has no phase vocoder",
 	"decoders.inflate":     "DALI has it on GPUs alone",
 	"experimental.inflate": "as above",
 
@@ -83,6 +88,8 @@ var notInDALI = map[string]string{
 
 	"readers.array_record": "DALI does not read the format",
 	"readers.arrow":        "as above",
+	"readers.folder":       "as above",
+	"readers.litdata":      "as above",
 	"readers.csv":          "as above",
 	"readers.jsonl":        "as above",
 	"readers.mds":          "as above",

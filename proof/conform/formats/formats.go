@@ -14,8 +14,7 @@ import (
 )
 
 // formatsSuite has one case for each entry of "files" in the expect.json of each
-// folder. A folder is a family; one of a format that Bivouac does not have yet is skipped
-// by its name, any other that formatFamilies lacks fails as a whole.
+// folder. A folder is a family; one that formatFamilies lacks fails as a whole.
 var Suite = suite.Suite{Cases: formatCases, Ignored: formatsIgnored}
 
 var formatsIgnored = map[string]string{
@@ -32,6 +31,7 @@ var formatsIgnored = map[string]string{
 
 // formatFamilies compare the content of a file with its entry.
 var formatFamilies = map[string]func(ctx context.Context, r *suite.Report, o *suite.Object, content []byte){
+	"audio":       compareAudio,
 	"npy":         compareNpy,
 	"recordio":    compareRecordio,
 	"safetensors": compareSafetensors,
@@ -53,9 +53,6 @@ var preparedFamilies = map[string]func(top *suite.Object) func(ctx context.Conte
 	"columnar":    columnarFamily,
 }
 
-// absentFormats are families of formats that are not there yet.
-var absentFormats = []string{"audio"}
-
 func formatCases(dir string) ([]suite.Case, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -73,10 +70,6 @@ func formatCases(dir string) ([]suite.Case, error) {
 		}
 		if err != nil {
 			return nil, err
-		}
-		if slices.Contains(absentFormats, e.Name()) {
-			cases = append(cases, absentFormat(e.Name()))
-			continue
 		}
 		if e.Name() == "kv" {
 			document, err := suite.Decode(b)
@@ -106,12 +99,6 @@ func formatCases(dir string) ([]suite.Case, error) {
 		cases = append(cases, own...)
 	}
 	return cases, nil
-}
-
-// absentFormat is the case that the family of such a format becomes.
-func absentFormat(family string) suite.Case {
-	return suite.Case{Name: family, Family: family, Path: family,
-		Run: func(_ context.Context, r *suite.Report) { r.Skip = "format:" + family + ": is not there" }}
 }
 
 func familyCases(family, folder string, document map[string]any,

@@ -37,7 +37,7 @@ var params = []op.Parameter{
 	{Name: "lazy_init", Type: op.Bool, Default: false, Tuning: true,
 		Doc: "Looks at the data set when the first batch is made; no effect: that is done when a pipeline is made."},
 	{Name: "dont_use_mmap", Type: op.Bool, Default: false, Tuning: true,
-		Doc: "Reads files instead of mapping them, which is always so; no effect."},
+		Doc: "Reads files instead of mapping them; no effect: results are equal."},
 	{Name: "skip_cached_images", Type: op.Bool, Default: false, Tuning: true,
 		Doc: "Leaves out what a decoder has cached; no effect: there is no such cache."},
 }

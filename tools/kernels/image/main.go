@@ -19,11 +19,15 @@ func main() {
 	widen()
 	roundBytes("roundBytesAVX2", false)
 	roundBytes("roundBytesAwayAVX2", true)
-	weigh("weighFloatsAVX2", 4, func(m Mem, v VecVirtual) { VMOVUPS(m, v) }, "weighFloatsAVX2 computes n elements, at least 8.")
-	weigh("weighBytesAVX2", 1, func(m Mem, v VecVirtual) {
+	floats := func(m Mem, v VecVirtual) { VMOVUPS(m, v) }
+	bytes := func(m Mem, v VecVirtual) {
 		VPMOVZXBD(m, v)
 		VCVTDQ2PS(v, v)
-	}, "weighBytesAVX2 computes n elements, at least 8.")
+	}
+	weigh("weighFloatsAVX2", 4, floats, false)
+	weigh("weighBytesAVX2", 1, bytes, false)
+	weigh("fuseFloatsAVX2", 4, floats, true)
+	weigh("fuseBytesAVX2", 1, bytes, true)
 	gather()
 	normalize()
 	Generate()
@@ -134,10 +138,11 @@ func roundBytes(name string, away bool) {
 	RET()
 }
 
-// weigh writes a kernel that adds weighted rows of elements of size bytes.
-func weigh(name string, size int, load func(Mem, VecVirtual), doc string) {
+// weigh writes a kernel that adds weighted rows of elements of size bytes. If fused is set, each
+// product is added without rounding it first.
+func weigh(name string, size int, load func(Mem, VecVirtual), fused bool) {
 	TEXT(name, NOSPLIT, "func(dst *float32, base *byte, offsets *int, weights *float32, n, rows int)")
-	Doc(doc)
+	Doc(name + " computes n elements, at least 8.")
 	Pragma("noescape")
 	dst, base := Load(Param("dst"), GP64()), Load(Param("base"), GP64())
 	offsets, weights := Load(Param("offsets"), GP64()), Load(Param("weights"), GP64())
@@ -169,6 +174,10 @@ func weigh(name string, size int, load func(Mem, VecVirtual), doc string) {
 		JGE(LabelRef(done))
 		row()
 		for v := range vectors {
+			if fused {
+				VFMADD231PS(w, term[v], sum[v])
+				continue
+			}
 			VMULPS(w, term[v], term[v])
 			VADDPS(term[v], sum[v], sum[v])
 		}

@@ -1,0 +1,127 @@
+// Package vorbis decodes Ogg Vorbis files.
+//
+// The decoder is github.com/jfreymuth/oggvorbis. Samples differ from other decoders by rounding.
+package vorbis
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/bivouac-ml/bivouac/codec/audio"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/jfreymuth/oggvorbis"
+)
+
+func init() {
+	audio.Register(audio.Format{Name: "Ogg Vorbis", Detect: detect, New: func() audio.Opener { return new(Decoder) }})
+}
+
+// identification is the start of the first packet.
+const identification = "\x01vorbis"
+
+func detect(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("OggS")) && bytes.Contains(head[:min(len(head), 64)], []byte(identification))
+}
+
+// Decoder decodes files. It keeps memory from file to file.
+type Decoder struct {
+	sound  sound
+	buffer []float32
+}
+
+const (
+	maxChannels = 255
+	step        = 4096 // samples that are read at a time
+)
+
+func damaged(want, got string) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: "vorbis", Want: want, Got: got, Remedy: "the file is cut or damaged"}
+}
+
+// Open implements audio.Opener.
+func (d *Decoder) Open(b []byte, limit int64) (s audio.Sound, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the library trusts its input
+			s, err = nil, damaged("a file that can be decoded", fmt.Sprint(p))
+		}
+	}()
+	if !detect(b) {
+		return nil, damaged("a file that begins with OggS and a header of Vorbis", fmt.Sprintf("%q", b[:min(4, len(b))]))
+	}
+	r, err := oggvorbis.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, damaged("the headers of Vorbis", err.Error())
+	}
+	channels, rate := r.Channels(), r.SampleRate()
+	if channels < 1 || channels > maxChannels || rate < 1 {
+		return nil, damaged("channels and a rate", fmt.Sprintf("%d channels, %d frames per second", channels, rate))
+	}
+	claimed := r.Length()
+	d.buffer = d.buffer[:0]
+	for {
+		if err := audio.CheckSize("vorbis", int64(len(d.buffer))+step, 4, limit); err != nil {
+			return nil, err
+		}
+		if cap(d.buffer)-len(d.buffer) < step*channels {
+			d.buffer = append(d.buffer, make([]float32, max(step*channels, len(d.buffer)))...)[:len(d.buffer)]
+		}
+		n, err := r.Read(d.buffer[len(d.buffer) : len(d.buffer)+step*channels])
+		d.buffer = d.buffer[:len(d.buffer)+n]
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, damaged("packets of Vorbis", err.Error())
+		}
+	}
+	if frames := int64(len(d.buffer) / channels); claimed > 0 && frames < claimed {
+		return nil, damaged(fmt.Sprintf("%d frames", claimed), fmt.Sprint(frames))
+	}
+	d.sound = sound{samples: d.buffer, channels: channels, rate: rate}
+	return &d.sound, nil
+}
+
+// sound is a decoded file.
+type sound struct {
+	samples        []float32
+	channels, rate int
+}
+
+func (s *sound) Channels() int { return s.channels }
+func (s *sound) Rate() int     { return s.rate }
+func (s *sound) Frames() int   { return len(s.samples) / s.channels }
+
+// Floats implements audio.Sound: samples fill the range of integers.
+func (s *sound) Floats() bool { return false }
+
+func (s *sound) Cut(first, n int) { s.samples = s.samples[first*s.channels : (first+n)*s.channels] }
+
+// Float32 implements audio.Sound.
+func (s *sound) Float32(to []float32) { copy(to, s.samples) }
+
+// Int32 implements audio.Sound.
+func (s *sound) Int32(to []int32) {
+	for i, v := range s.samples {
+		to[i] = int32(min(scale(v, math.MaxInt32), math.MaxInt32))
+	}
+}
+
+// Int16 implements audio.Sound.
+func (s *sound) Int16(to []int16) {
+	for i, v := range s.samples {
+		to[i] = int16(scale(v, math.MaxInt16))
+	}
+}
+
+// scale returns v times the largest integer, as a float32, rounded half to even and limited.
+func scale(v, most float32) float64 {
+	x := math.RoundToEven(float64(v * most))
+	least := -math.Ceil(float64(most)/2) * 2 // the even number below
+	if !(x > least) {
+		return least
+	}
+	return min(x, float64(most))
+}

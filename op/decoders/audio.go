@@ -1,0 +1,187 @@
+package decoders
+
+import (
+	"fmt"
+	"math"
+
+	_ "github.com/bivouac-ml/bivouac/codec/aiff" // formats that the operator decodes
+	"github.com/bivouac-ml/bivouac/codec/audio"
+	_ "github.com/bivouac-ml/bivouac/codec/flac"
+	_ "github.com/bivouac-ml/bivouac/codec/vorbis"
+	_ "github.com/bivouac-ml/bivouac/codec/wav"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/sound"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+func init() {
+	op.Register(audioSchema())
+	s := audioSchema()
+	s.Deprecated = "use " + s.FullName()
+	s.Module, s.Name = nil, "audio_decoder"
+	op.Register(s)
+}
+
+func audioSchema() op.Schema {
+	return op.Schema{
+		Name: "audio", Module: []string{"decoders"},
+		Doc: "Decodes sound: WAV, RF64, AIFF, FLAC and Ogg Vorbis. The mean of the channels can be taken, and the sound can be resampled. " +
+			"A file that is cut or damaged is an error.",
+		Inputs: []op.Port{{Name: "encoded", Doc: "the bytes of a file of sound", DTypes: []tensor.DType{tensor.Uint8}}},
+		Outputs: []op.Port{
+			{Name: "sound", Doc: "of shape [frames, channels], or with downmix [frames]"},
+			{Name: "rate", Doc: "frames per second of the output, float32"},
+		},
+		Params: []op.Parameter{
+			{Name: "downmix", Type: op.Bool, Default: false, Doc: "Whether the mean of the channels is taken."},
+			{Name: "dtype", Type: op.DType, Default: tensor.Float32,
+				Doc: "Type of the sound: float32 from -1 to 1, or int16 or int32 that fill the type. Floats of a file become integers as they are, unless the sound is resampled or mixed."},
+			{Name: "quality", Type: op.Float, Default: 50.0, Doc: "Quality of resampling, 0 to 100; see audio_resample."},
+			{Name: "sample_rate", Type: op.Float, Default: 0.0, PerSample: true,
+				Doc: "Frames per second of the output; 0 is the rate of the file."},
+		},
+		Precision: op.Tolerance,
+		New: func(c *op.Config) (op.Kernel, error) {
+			k := &audioDecoder{config: c, downmix: op.Get[bool](c, "downmix"), dtype: op.Get[tensor.DType](c, "dtype"),
+				rate: op.GetScalar[float64](c, "sample_rate")}
+			if k.dtype != tensor.Float32 && k.dtype != tensor.Int16 && k.dtype != tensor.Int32 {
+				return nil, c.Unsupported("dtype", "float32, int16 or int32", k.dtype.String())
+			}
+			quality := op.Get[float64](c, "quality")
+			var err error
+			if k.filter, err = sound.NewFilter(quality); err != nil {
+				return nil, c.Invalid("quality", "a number from 0 to 100", fmt.Sprint(quality), "")
+			}
+			return op.Each(k), nil
+		},
+	}
+}
+
+type audioDecoder struct {
+	config  *op.Config
+	downmix bool
+	dtype   tensor.DType
+	rate    op.Scalar[float64]
+	filter  *sound.Filter
+}
+
+func (k *audioDecoder) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if in[0].DType != tensor.Uint8 {
+		return nil, k.config.InvalidInput(0, "the bytes of a file, uint8", in[0].DType.String(), "")
+	}
+	out := tensor.Spec{DType: k.dtype, Shape: tensor.Shape{-1, -1}}
+	if k.downmix {
+		out.Shape = out.Shape[:1]
+	}
+	return []tensor.Spec{out, {DType: tensor.Float32, Shape: tensor.Shape{}}}, nil
+}
+
+func (k *audioDecoder) Sample(b *op.Block, s int) error {
+	rate, err := k.rate.At(b, s)
+	if err != nil {
+		return err
+	}
+	rate = float64(float32(rate))
+	if !(rate >= 0) || math.IsInf(rate, 0) {
+		return k.config.Invalid("sample_rate", "a number of at least 0", fmt.Sprint(rate), "")
+	}
+	file, err := op.PerWorker[audio.Decoder](b).Open(b.In(0, s).Data, b.Limits().MaxBytes)
+	if err != nil {
+		return err
+	}
+	frames, channels := file.Frames(), file.Channels()
+	if rate == 0 {
+		rate = float64(file.Rate())
+	}
+	if err := k.write(b, s, file, frames, channels, rate); err != nil {
+		return err
+	}
+	to, err := tensor.Of[float32](b.Out(1, s))
+	if err == nil {
+		to[0] = float32(rate)
+	}
+	return err
+}
+
+// write writes the sound.
+func (k *audioDecoder) write(b *op.Block, s int, file audio.Sound, frames, channels int, rate float64) error {
+	mixed, resampled := k.downmix && channels > 1, rate != float64(file.Rate())
+	kept, length := channels, frames
+	if k.downmix {
+		kept = 1
+	}
+	if resampled {
+		n := math.Ceil(float64(frames) * (rate / float64(file.Rate())))
+		if n > math.MaxInt32 {
+			return &errs.Error{Kind: errs.Exhausted, Subject: "argument sample_rate",
+				Want: fmt.Sprintf("an output of at most %d frames", math.MaxInt32),
+				Got:  fmt.Sprint(n), Remedy: "choose a smaller rate"}
+		}
+		length = int(n)
+	}
+	shape := [2]int{length, kept}
+	rank := 2
+	if k.downmix {
+		rank = 1
+	}
+	out := b.Out(0, s, shape[:rank]...)
+	if !mixed && !resampled {
+		return plain(out, file)
+	}
+	floats := op.Scratch[float32](b, frames*channels)
+	file.Float32(floats)
+	if mixed {
+		audio.Mono(floats, floats, channels)
+		floats = floats[:frames]
+	}
+	if !resampled {
+		return narrow(out, floats)
+	}
+	if k.dtype == tensor.Float32 {
+		to, err := tensor.Of[float32](out)
+		k.filter.Resample(to, floats, kept, float64(file.Rate())/rate)
+		return err
+	}
+	to := op.Scratch[float32](b, length*kept)
+	k.filter.Resample(to, floats, kept, float64(file.Rate())/rate)
+	return narrow(out, to)
+}
+
+// plain writes the samples as they are.
+func plain(out tensor.Tensor, file audio.Sound) error {
+	switch out.DType {
+	case tensor.Int16:
+		to, err := tensor.Of[int16](out)
+		file.Int16(to)
+		return err
+	case tensor.Int32:
+		to, err := tensor.Of[int32](out)
+		file.Int32(to)
+		return err
+	}
+	to, err := tensor.Of[float32](out)
+	file.Float32(to)
+	return err
+}
+
+// narrow writes numbers from -1 to 1 as float32, int16 or int32.
+func narrow(out tensor.Tensor, from []float32) error {
+	switch out.DType {
+	case tensor.Int16:
+		to, err := tensor.Of[int16](out)
+		if err == nil {
+			sound.Narrow(to, from)
+		}
+		return err
+	case tensor.Int32:
+		to, err := tensor.Of[int32](out)
+		if err == nil {
+			sound.Narrow(to, from)
+		}
+		return err
+	}
+	to, err := tensor.Of[float32](out)
+	copy(to, from)
+	return err
+}

@@ -1,0 +1,309 @@
+package image
+
+import (
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+func init() {
+	schema := op.Schema{
+		Name: "debayer",
+		Doc:  "Makes RGB images of the raw images of sensors, whose pixels have one colour each (demosaicing). Height and width must be even.",
+		Inputs: []op.Port{{Name: "images", Doc: "raw images or sequences of them, without channels or with one: uint8 or uint16",
+			Layouts: []string{"HW", "HWC", "FHW", "FHWC"}}},
+		Outputs: []op.Port{{Name: "colour", Doc: "images of the channels red, green and blue"}},
+		Params: []op.Parameter{
+			{Name: "algorithm", Type: op.String,
+				Doc: `How missing colours are made: "bilinear_ocv", which is the default, takes the mean of neighbours, "edgeaware_ocv" takes them along edges, "vng_ocv" takes those ` +
+					`in the directions of small gradients (uint8 only), and "gray_ocv" makes gray images of one channel.`},
+			{Name: "blue_position", Type: op.Ints, Required: true, PerSample: true,
+				Doc: "Row and column of blue, 0 or 1 each, in the tile of 2x2 pixels that begins at the second row and column; one number stands for both."},
+		},
+		Precision: op.Exact,
+		New:       newDebayer,
+	}
+	op.Register(schema)
+	schema.Module, schema.Deprecated = []string{"experimental"}, "use debayer"
+	op.Register(schema)
+}
+
+type debayer struct {
+	config *op.Config
+	blue   op.Vector[int]
+	vng    bool
+	edges  bool
+	gray   bool
+}
+
+func newDebayer(c *op.Config) (op.Kernel, error) {
+	k := &debayer{config: c, blue: op.GetVector[int](c, "blue_position")}
+	switch name := op.Get[string](c, "algorithm"); name {
+	case "bilinear_ocv", "":
+	case "edgeaware_ocv":
+		k.edges = true
+	case "vng_ocv":
+		k.vng = true
+	case "gray_ocv":
+		k.gray = true
+	default:
+		return nil, c.Invalid("algorithm", `"bilinear_ocv", "edgeaware_ocv", "vng_ocv" or "gray_ocv"`,
+			fmt.Sprintf("%q", name), "")
+	}
+	if blue, ok := k.blue.Const(); ok {
+		if err := checkBlue(blue); err != nil {
+			return nil, errs.Wrap(c.Schema.FullName(), "node "+c.Node, err)
+		}
+	}
+	return op.Each(k), nil
+}
+
+func checkBlue(blue []int) error {
+	if n := len(blue); (n == 1 || n == 2) && blue[0]&^1 == 0 && blue[n-1]&^1 == 0 {
+		return nil
+	}
+	return &errs.Error{Kind: errs.Invalid, Subject: "argument blue_position",
+		Want: "two numbers, 0 or 1 each, or one for both", Got: fmt.Sprint(blue)}
+}
+
+func (k *debayer) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if d := in[0].DType; d != tensor.Uint8 && (d != tensor.Uint16 || k.vng) {
+		return nil, k.config.InvalidInput(0, "uint8, or uint16 unless the algorithm is vng_ocv", d.String(), "cast it")
+	}
+	out := tensor.Spec{DType: in[0].DType}
+	if in[0].Shape == nil && in[0].Layout == "" {
+		return []tensor.Spec{out}, nil
+	}
+	layout, err := layoutOf(k.config, in[0])
+	if err != nil {
+		return nil, err
+	}
+	sequence := layout[0] == 'F'
+	if out.Layout = layoutHWC; sequence {
+		out.Layout = "FHWC"
+	}
+	if shape := in[0].Shape; shape != nil {
+		if err := rawShape(shape, layout, 1); err != nil {
+			return nil, errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node, err)
+		}
+		out.Shape = shape.Clone()
+		if layout[len(layout)-1] != 'C' {
+			out.Shape = append(out.Shape, 0)
+		}
+		out.Shape[len(out.Shape)-1] = k.channels()
+	}
+	return []tensor.Spec{out}, nil
+}
+
+// channels returns the number of channels of the output.
+func (k *debayer) channels() int {
+	if k.gray {
+		return 1
+	}
+	return 3
+}
+
+// rawShape checks the shape of a raw image, of which unknown extents are -1.
+func rawShape(shape tensor.Shape, layout string, least int) error {
+	if layout[len(layout)-1] == 'C' {
+		if c := shape[len(shape)-1]; c >= 0 && c != 1 {
+			return &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "one channel", Got: shape.String(),
+				Remedy: "give sequences the layout FHW"}
+		}
+		shape = shape[:len(shape)-1]
+	}
+	for _, d := range shape[len(shape)-2:] {
+		if d >= 0 && (d%2 != 0 || d < least) {
+			return &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "an even height and width",
+				Got: shape.String()}
+		}
+	}
+	return nil
+}
+
+// debayerState is a worker's state.
+type debayerState struct {
+	blue      []int
+	padded    []byte
+	gradients [3][]gradient // of three rows of the padded image
+	// greens and others belong to rows of pitch pixels.
+	greens, others [8]pairs
+	pitch          int
+}
+
+func (k *debayer) Sample(b *op.Block, s int) error {
+	in, st := b.In(0, s), op.PerWorker[debayerState](b)
+	layout, err := layoutOf(k.config, tensor.Spec{DType: in.DType, Layout: in.Layout, Shape: in.Shape})
+	if err != nil {
+		return err
+	}
+	if err := rawShape(in.Shape, layout, 2); err != nil {
+		return err
+	}
+	blue, err := k.blue.At(b, s, st.blue)
+	if err != nil {
+		return err
+	}
+	if _, constant := k.blue.Const(); !constant {
+		st.blue = blue
+		if err := checkBlue(blue); err != nil {
+			return err
+		}
+	}
+	var buf [4]int
+	shape := append(buf[:0], in.Shape...)
+	if layout[len(layout)-1] == 'C' {
+		shape = shape[:len(shape)-1]
+	}
+	h, w := shape[len(shape)-2], shape[len(shape)-1]
+	n := k.channels()
+	out := b.Out(0, s, append(shape, n)...)
+	for at := 0; at < in.Len(); at += h * w {
+		if in.DType == tensor.Uint8 {
+			p := raw[uint8]{src: in.Data[at : at+h*w], dst: out.Data[n*at : n*(at+h*w)], h: h, w: w,
+				blueY: blue[0], blueX: blue[len(blue)-1]}
+			if k.vng && h >= 8 && w >= 8 {
+				st.gradual(&p)
+				continue
+			}
+			debayered(k, &p)
+			continue
+		}
+		debayered(k, &raw[uint16]{src: element.View[uint16](in.Data)[at : at+h*w],
+			dst: element.View[uint16](out.Data)[n*at : n*(at+h*w)],
+			h:   h, w: w, blueY: blue[0], blueX: blue[len(blue)-1]})
+	}
+	return nil
+}
+
+// raw is a raw image and the RGB image that is made of it. Blue has the pixels whose row and column
+// less 1 are blueY and blueX, modulo 2.
+type raw[T uint8 | uint16] struct {
+	src, dst     []T
+	h, w         int
+	blueY, blueX int
+}
+
+// kind returns what a pixel is: whether it is green, and otherwise whether it is blue. For a green
+// pixel, first is whether its row has blue.
+func (p *raw[T]) kind(y, x int) (green, blue bool) {
+	row, column := (y-1)&1 == p.blueY, (x-1)&1 == p.blueX
+	return row != column, row
+}
+
+func debayered[T uint8 | uint16](k *debayer, p *raw[T]) {
+	if p.h <= 2 || p.w <= 2 {
+		clear(p.dst)
+		return
+	}
+	for y := 1; y < p.h-1; y++ {
+		for half := range 2 {
+			x := 1 + half
+			switch green, blue := p.kind(y, x); {
+			case k.gray:
+				p.grays(y, x, green, blue)
+			case green:
+				p.greens(y, x, blue)
+			case k.edges:
+				p.others(y, x, blue)
+			default:
+				p.means(y, x, blue)
+			}
+		}
+		p.sides(y)
+	}
+	row := len(p.dst) / p.h
+	copy(p.dst[:row], p.dst[row:2*row])
+	copy(p.dst[(p.h-1)*row:], p.dst[(p.h-2)*row:(p.h-1)*row])
+}
+
+// sides repeats the second and the last but one pixel of a row at its ends.
+func (p *raw[T]) sides(y int) {
+	n := len(p.dst) / (p.h * p.w)
+	row := p.dst[n*y*p.w : n*(y+1)*p.w]
+	copy(row[:n], row[n:2*n])
+	copy(row[len(row)-n:], row[len(row)-2*n:])
+}
+
+// greens makes every other pixel of row y from x on, which are green. If inBlue is set, blue is at
+// their sides and red above and below.
+func (p *raw[T]) greens(y, x int, inBlue bool) {
+	red, blue := 0, 2
+	if !inBlue {
+		red, blue = 2, 0
+	}
+	above, row, below := p.src[(y-1)*p.w:], p.src[y*p.w:], p.src[(y+1)*p.w:]
+	for ; x < p.w-1; x += 2 {
+		d := p.dst[3*(y*p.w+x):]
+		d[red] = T((uint32(above[x]) + uint32(below[x]) + 1) >> 1)
+		d[1] = row[x]
+		d[blue] = T((uint32(row[x-1]) + uint32(row[x+1]) + 1) >> 1)
+	}
+}
+
+// means makes every other pixel of row y from x on, which are blue or else red.
+func (p *raw[T]) means(y, x int, blue bool) {
+	own, other := 0, 2
+	if blue {
+		own, other = 2, 0
+	}
+	above, row, below := p.src[(y-1)*p.w:], p.src[y*p.w:], p.src[(y+1)*p.w:]
+	for ; x < p.w-1; x += 2 {
+		d := p.dst[3*(y*p.w+x):]
+		d[own] = row[x]
+		d[1] = T((uint32(above[x]) + uint32(row[x-1]) + uint32(row[x+1]) + uint32(below[x]) + 2) >> 2)
+		d[other] = T((uint32(above[x-1]) + uint32(above[x+1]) + uint32(below[x-1]) + uint32(below[x+1]) + 2) >> 2)
+	}
+}
+
+// others is means that takes green in the direction in which green changes less.
+func (p *raw[T]) others(y, x int, blue bool) {
+	own, other := 0, 2
+	if blue {
+		own, other = 2, 0
+	}
+	above, row, below := p.src[(y-1)*p.w:], p.src[y*p.w:], p.src[(y+1)*p.w:]
+	for ; x < p.w-1; x += 2 {
+		d := p.dst[3*(y*p.w+x):]
+		d[own] = row[x]
+		up, down, left, right := int32(above[x]), int32(below[x]), int32(row[x-1]), int32(row[x+1])
+		if magnitude(left-right) > magnitude(up-down) {
+			d[1] = T((up + down + 1) >> 1)
+		} else {
+			d[1] = T((left + right + 1) >> 1)
+		}
+		d[other] = T((uint32(above[x-1]) + uint32(above[x+1]) + uint32(below[x-1]) + uint32(below[x+1]) + 2) >> 2)
+	}
+}
+
+func magnitude(v int32) int32 { return max(v, -v) }
+
+// The weights of gray, in units of 2^-14.
+const (
+	grayRed, grayGreen, grayBlue = 4899, 9617, 1868
+)
+
+// grays makes every other pixel of row y from x on: the weighted means of the colours around it.
+func (p *raw[T]) grays(y, x int, green, blue bool) {
+	own, other := uint32(grayRed), uint32(grayBlue) // of the row's colour, and of the other
+	if blue {
+		own, other = other, own
+	}
+	above, row, below := p.src[(y-1)*p.w:], p.src[y*p.w:], p.src[(y+1)*p.w:]
+	for ; x < p.w-1; x += 2 {
+		var v uint32
+		if green {
+			v = (uint32(above[x])+uint32(below[x]))*other + (uint32(row[x-1])+uint32(row[x+1]))*own +
+				uint32(row[x])*2*grayGreen
+			v = (v + 1<<14) >> 15
+		} else {
+			v = (uint32(above[x-1])+uint32(above[x+1])+uint32(below[x-1])+uint32(below[x+1]))*other +
+				(uint32(above[x])+uint32(row[x-1])+uint32(row[x+1])+uint32(below[x]))*grayGreen + uint32(row[x])*4*own
+			v = (v + 1<<15) >> 16
+		}
+		p.dst[y*p.w+x] = T(v)
+	}
+}
