@@ -33,8 +33,7 @@ func decoded() []op.Port { return []op.Port{{Name: "images", Doc: "images, HWC"}
 // params returns the parameters of all operators that decode images, followed by more.
 func params(more ...[]op.Parameter) []op.Parameter {
 	hint := func(name string, t op.Type, value any) op.Parameter {
-		return op.Parameter{Name: name, Type: t, Default: value, Tuning: true,
-			Doc: "For decoders on GPUs; accepted, but has no effect."}
+		return op.Parameter{Name: name, Type: t, Default: value, Tuning: true, Doc: "For decoders on GPUs; accepted, but has no effect."}
 	}
 	old := func(name string) op.Parameter {
 		p := hint(name, op.Bool, false)
@@ -105,8 +104,7 @@ func ended(data []byte) bool {
 }
 
 // part decodes the wanted part of an image to its place in the output.
-func (w *worker) part(b *op.Block, s int, data []byte, h codec.Header, o codec.Output, r op.Region,
-	channels int) error {
+func (w *worker) part(b *op.Block, s int, data []byte, h codec.Header, o codec.Output, r op.Region, channels int) error {
 	size := channels * o.DType.Size()
 	out := b.Out(0, s, o.Region.H, o.Region.W, channels).Data
 	pitch := o.Region.W * size
@@ -136,8 +134,7 @@ func (k *decoder) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if k.infer != nil {
 		h, w = k.infer()
 	}
-	return []tensor.Spec{{DType: k.output.DType, Shape: tensor.Shape{h, w, k.output.Color.Channels(-1)},
-		Layout: layoutHWC}}, nil
+	return []tensor.Spec{{DType: k.output.DType, Shape: tensor.Shape{h, w, k.output.Color.Channels(-1)}, Layout: layoutHWC}}, nil
 }
 
 func checkEncoded(c *op.Config, in tensor.Spec) error {

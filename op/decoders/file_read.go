@@ -54,8 +54,7 @@ func (k *fileRead) Sample(b *op.Block, s int) error {
 	}
 	const largest = 1 << 40
 	if info.Size() > largest {
-		return &errs.Error{Kind: errs.Exhausted, Subject: path,
-			Want: fmt.Sprintf("at most %d bytes", int64(largest)), Got: fmt.Sprint(info.Size())}
+		return &errs.Error{Kind: errs.Exhausted, Subject: path, Want: fmt.Sprintf("at most %d bytes", int64(largest)), Got: fmt.Sprint(info.Size())}
 	}
 	out := b.Out(0, s, int(info.Size()))
 	if _, err := io.ReadFull(f, out.Data); err != nil {

@@ -16,8 +16,7 @@ func init() {
 
 func imageSchema() op.Schema {
 	cache := func(name string, t op.Type, value any) op.Parameter {
-		return op.Parameter{Name: name, Type: t, Default: value, Tuning: true,
-			Doc: "For the cache of decoders on GPUs; accepted, but has no effect."}
+		return op.Parameter{Name: name, Type: t, Default: value, Tuning: true, Doc: "For the cache of decoders on GPUs; accepted, but has no effect."}
 	}
 	return op.Schema{
 		Name: "image", Module: []string{"decoders"},
@@ -110,8 +109,7 @@ func newImageSlice(c *op.Config) (op.Kernel, error) {
 			return jpeg.Region{}, err
 		}
 		if spans[0].Size == 0 || spans[1].Size == 0 {
-			return jpeg.Region{}, &errs.Error{Kind: errs.Invalid, Subject: "window", Want: "at least one pixel",
-				Got: fmt.Sprintf("%d x %d", spans[0].Size, spans[1].Size)}
+			return jpeg.Region{}, &errs.Error{Kind: errs.Invalid, Subject: "window", Want: "at least one pixel", Got: fmt.Sprintf("%d x %d", spans[0].Size, spans[1].Size)}
 		}
 		if err := window.Error.Fit(spans, shape[:]); err != nil {
 			return jpeg.Region{}, err

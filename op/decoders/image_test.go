@@ -35,8 +35,7 @@ func flat(t *testing.T, w, h int, c color.Color) tensor.Tensor {
 
 func TestImage(t *testing.T) {
 	orange := color.RGBA{250, 120, 30, 255}
-	in := []tensor.Tensor{flat(t, 20, 9, orange), flat(t, 8, 31, orange), tensor.FromSlice([]byte("no image")),
-		{DType: tensor.Uint8, Shape: tensor.Shape{0}}}
+	in := []tensor.Tensor{flat(t, 20, 9, orange), flat(t, 8, 31, orange), tensor.FromSlice([]byte("no image")), {DType: tensor.Uint8, Shape: tensor.Shape{0}}}
 	for _, c := range []struct {
 		args op.Args
 		want []int
@@ -78,8 +77,7 @@ func TestRefused(t *testing.T) {
 		"type":     {in, op.Args{"dtype": tensor.Float16}, errs.Unsupported},
 		"a matrix": {matrix, op.Args{}, errs.Invalid},
 	} {
-		if _, err := optest.Run(optest.Case{Op: "decoders.image", Inputs: [][]tensor.Tensor{{c.in}},
-			Args: c.args}); !errors.Is(err, c.kind) {
+		if _, err := optest.Run(optest.Case{Op: "decoders.image", Inputs: [][]tensor.Tensor{{c.in}}, Args: c.args}); !errors.Is(err, c.kind) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -94,14 +92,12 @@ func TestFileRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := func(s string) tensor.Tensor { return tensor.FromSlice([]byte(s)) }
-	r, err := optest.Run(optest.Case{Op: "io.file.read",
-		Inputs: [][]tensor.Tensor{{path(full), path(full + "\x00rest"), path(empty), path(filepath.Join(dir, "none")), path(dir)}}})
+	r, err := optest.Run(optest.Case{Op: "io.file.read", Inputs: [][]tensor.Tensor{{path(full), path(full + "\x00rest"), path(empty), path(filepath.Join(dir, "none")), path(dir)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for s, want := range []string{"contents", "contents", ""} {
-		if out := r.Outputs[0][s]; string(out.Data) != want || !out.Shape.Equal(tensor.Shape{len(want)}) ||
-			out.DType != tensor.Uint8 {
+		if out := r.Outputs[0][s]; string(out.Data) != want || !out.Shape.Equal(tensor.Shape{len(want)}) || out.DType != tensor.Uint8 {
 			t.Errorf("sample %d: got %s %q, want %q", s, out, out.Data, want)
 		}
 	}

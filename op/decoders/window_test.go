@@ -90,8 +90,7 @@ func TestRandomCrop(t *testing.T) {
 	in := file(t, "j420_q90.jpg")
 	shapes := map[string]bool{}
 	for first := range int64(20) {
-		c := optest.Case{Op: "decoders.image_random_crop", Inputs: [][]tensor.Tensor{{in}},
-			Args: op.Args{"random_area": []float64{0.1, 0.3}}, First: first}
+		c := optest.Case{Op: "decoders.image_random_crop", Inputs: [][]tensor.Tensor{{in}}, Args: op.Args{"random_area": []float64{0.1, 0.3}}, First: first}
 		a, err := optest.Run(c)
 		if err != nil || len(a.Errors) > 0 {
 			t.Fatal(err, a.Errors)
@@ -121,8 +120,7 @@ func TestGrayAsItIs(t *testing.T) {
 	if err != nil || !bytes.Equal(out.Data, gray.Data) {
 		t.Errorf("other pixels than GRAY (%v)", err)
 	}
-	shape, err := run(t, "peek_image_shape", file(t, "j_gray.jpg"),
-		op.Args{"image_type": op.AnyData, "dtype": tensor.Int32})
+	shape, err := run(t, "peek_image_shape", file(t, "j_gray.jpg"), op.Args{"image_type": op.AnyData, "dtype": tensor.Int32})
 	if err != nil || !bytes.Equal(shape.Data, []byte{55, 0, 0, 0, 71, 0, 0, 0, 1, 0, 0, 0}) {
 		t.Errorf("got %v, %v", shape.Data, err)
 	}

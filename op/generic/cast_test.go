@@ -16,8 +16,7 @@ import (
 
 func castTo[T tensor.Element](t *testing.T, in tensor.Tensor) []T {
 	t.Helper()
-	r, err := optest.Run(optest.Case{Op: "cast", Inputs: [][]tensor.Tensor{{in}},
-		Args: op.Args{"dtype": tensor.DTypeOf[T]()}})
+	r, err := optest.Run(optest.Case{Op: "cast", Inputs: [][]tensor.Tensor{{in}}, Args: op.Args{"dtype": tensor.DTypeOf[T]()}})
 	if err != nil || len(r.Errors) > 0 {
 		t.Fatal(err, r.Errors)
 	}
@@ -40,10 +39,8 @@ func TestCast(t *testing.T) {
 	floats := tensor.FromSlice([]float32{0.5, -0.5, 1.49, 2.5, -2.5, 300, -300, inf, -inf, float32(math.NaN()), 1e20})
 	check(t, "float32 to uint8", castTo[uint8](t, floats), []uint8{1, 0, 1, 3, 0, 255, 0, 255, 0, 0, 255})
 	check(t, "float32 to int8", castTo[int8](t, floats), []int8{1, -1, 1, 3, -3, 127, -128, 127, -128, 0, 127})
-	check(t, "float32 to int64", castTo[int64](t, floats),
-		[]int64{1, -1, 1, 3, -3, 300, -300, math.MaxInt64, math.MinInt64, math.MinInt64, math.MaxInt64})
-	check(t, "float32 to uint64", castTo[uint64](t, floats),
-		[]uint64{1, 0, 1, 3, 0, 300, 0, math.MaxUint64, 0, 1 << 63, math.MaxUint64})
+	check(t, "float32 to int64", castTo[int64](t, floats), []int64{1, -1, 1, 3, -3, 300, -300, math.MaxInt64, math.MinInt64, math.MinInt64, math.MaxInt64})
+	check(t, "float32 to uint64", castTo[uint64](t, floats), []uint64{1, 0, 1, 3, 0, 300, 0, math.MaxUint64, 0, 1 << 63, math.MaxUint64})
 	ints := tensor.FromSlice([]int64{math.MinInt64, -129, -1, 0, 200, 70000, math.MaxInt64})
 	check(t, "int64 to int8", castTo[int8](t, ints), []int8{-128, -128, -1, 0, 127, 127, 127})
 	check(t, "int64 to uint16", castTo[uint16](t, ints), []uint16{0, 0, 0, 0, 200, 65535, 65535})

@@ -70,8 +70,7 @@ func makeConstant(c *op.Config, from tensor.Tensor, dtype tensor.DType, shape te
 		return nil, c.Invalid("shape", "extents of 0 or more", shape.String(), "")
 	}
 	if from.Len() != 1 && from.Len() != shape.Len() {
-		return nil, c.Invalid("shape", fmt.Sprintf("a shape of the %d numbers given, or one number",
-			from.Len()), shape.String(), "")
+		return nil, c.Invalid("shape", fmt.Sprintf("a shape of the %d numbers given, or one number", from.Len()), shape.String(), "")
 	}
 	layout := op.Get[string](c, "layout")
 	if err := fits(c, "layout", layout, len(shape)); err != nil {

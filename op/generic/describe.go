@@ -14,8 +14,7 @@ func shapeTypes() []tensor.DType {
 }
 
 func init() {
-	dtype := op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Int64,
-		Doc: "Type of the output: an integer type of 32 or 64 bits, float32 or float64."}
+	dtype := op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Int64, Doc: "Type of the output: an integer type of 32 or 64 bits, float32 or float64."}
 	s := op.Schema{
 		Name:    "_shape",
 		Doc:     "Returns the extents of samples.",
@@ -26,8 +25,7 @@ func init() {
 	}
 	op.Register(s)
 	s.Name, s.Deprecated = "shapes", "use Node.Shape"
-	s.Params = []op.Parameter{dtype, {Name: "type", Type: op.DType, Deprecated: "use dtype",
-		Doc: "The older name of dtype."}}
+	s.Params = []op.Parameter{dtype, {Name: "type", Type: op.DType, Deprecated: "use dtype", Doc: "The older name of dtype."}}
 	op.Register(s)
 }
 

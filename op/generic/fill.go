@@ -87,8 +87,7 @@ func (k *fill) Sample(b *op.Block, s int) error {
 }
 
 // shapeAt returns the shape of a sample, checked.
-func shapeAt(c *op.Config, b *op.Block, s int, v op.Vector[int], layout string, d tensor.DType,
-	buf []int) (tensor.Shape, error) {
+func shapeAt(c *op.Config, b *op.Block, s int, v op.Vector[int], layout string, d tensor.DType, buf []int) (tensor.Shape, error) {
 	shape, err := v.At(b, s, buf)
 	if err == nil {
 		err = size(shape, d)

@@ -20,8 +20,7 @@ func numbers(c *op.Config, i int, in tensor.Spec) error {
 	if element.Known(in.DType) {
 		return nil
 	}
-	err := c.InvalidInput(i, "integers of 8 to 64 bits, float16, float32, float64 or bool", in.DType.String(),
-		"").(*errs.Error)
+	err := c.InvalidInput(i, "integers of 8 to 64 bits, float16, float32, float64 or bool", in.DType.String(), "").(*errs.Error)
 	err.Kind = errs.Unsupported
 	return err
 }

@@ -36,8 +36,7 @@ func (k *joining) along(rank int, layout string) (int, error) {
 	if k.name != "" && !k.stack {
 		i := strings.IndexByte(layout, k.name[0])
 		if i < 0 {
-			return 0, k.config.Invalid("axis_name", fmt.Sprintf("an axis of the layout %q", layout),
-				fmt.Sprintf("%q", k.name), "")
+			return 0, k.config.Invalid("axis_name", fmt.Sprintf("an axis of the layout %q", layout), fmt.Sprintf("%q", k.name), "")
 		}
 		return i, nil
 	}
@@ -164,8 +163,7 @@ func (k *joining) shapeOf(b *op.Block, s, at int, buf []int) (tensor.Shape, erro
 	for i := range b.Inputs() {
 		in := b.In(i, s)
 		if len(in.Shape) != len(b.In(0, s).Shape) {
-			return nil, mismatch(fmt.Sprintf("%d axes, like input 0", len(b.In(0, s).Shape)),
-				fmt.Sprintf("input %d of shape %s", i, in.Shape))
+			return nil, mismatch(fmt.Sprintf("%d axes, like input 0", len(b.In(0, s).Shape)), fmt.Sprintf("input %d of shape %s", i, in.Shape))
 		}
 		if !k.stack && in.Len() == 0 {
 			continue
@@ -175,8 +173,7 @@ func (k *joining) shapeOf(b *op.Block, s, at int, buf []int) (tensor.Shape, erro
 		}
 		for j, d := range b.In(ref, s).Shape {
 			if in.Shape[j] != d && (k.stack || j != at) {
-				return nil, mismatch(fmt.Sprintf("a shape that fits the shape of input %d, %s", ref,
-					b.In(ref, s).Shape), fmt.Sprintf("input %d of shape %s", i, in.Shape))
+				return nil, mismatch(fmt.Sprintf("a shape that fits the shape of input %d, %s", ref, b.In(ref, s).Shape), fmt.Sprintf("input %d of shape %s", i, in.Shape))
 			}
 		}
 		if !k.stack {

@@ -38,8 +38,7 @@ type oneHot struct {
 }
 
 func newOneHot(c *op.Config) (op.Kernel, error) {
-	k := &oneHot{config: c, axis: op.Get[int](c, "axis"), name: op.Get[string](c, "axis_name"),
-		classes: op.Get[int](c, "num_classes")}
+	k := &oneHot{config: c, axis: op.Get[int](c, "axis"), name: op.Get[string](c, "axis_name"), classes: op.Get[int](c, "num_classes")}
 	var err error
 	if k.dtype, err = elementType(c, "dtype"); err != nil {
 		return nil, err
@@ -114,8 +113,7 @@ func (k *oneHot) layout(in string, rank int) (string, error) {
 	case rank == 1:
 		return k.name, nil
 	case len(in) != rank-1:
-		return "", k.config.Invalid("axis_name", fmt.Sprintf("an input with a layout of %d axes", rank-1),
-			fmt.Sprintf("%q", in), "give the input a layout")
+		return "", k.config.Invalid("axis_name", fmt.Sprintf("an input with a layout of %d axes", rank-1), fmt.Sprintf("%q", in), "give the input a layout")
 	}
 	at := k.at(rank - 1)
 	return in[:at] + k.name + in[at:], nil

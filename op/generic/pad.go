@@ -42,8 +42,7 @@ func newPad(c *op.Config) (op.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &pad{config: c, axes: axes, shape: op.GetVector[int](c, "shape"), align: op.GetVector[int](c, "align"),
-		fill: op.GetScalar[float64](c, "fill_value")}
+	k := &pad{config: c, axes: axes, shape: op.GetVector[int](c, "shape"), align: op.GetVector[int](c, "align"), fill: op.GetScalar[float64](c, "fill_value")}
 	shape, constant := k.shape.Const()
 	k.alone = constant && len(shape) > 0
 	for _, d := range shape {
@@ -177,8 +176,7 @@ func (k *pad) sample(b *op.Block, s int, largest []int) error {
 	for j, i := range axes {
 		want, step := pick(shape, j, -1), pick(align, j, 1)
 		if step <= 0 || max(want, step) > math.MaxInt32 {
-			return &errs.Error{Kind: errs.Invalid, Subject: "argument align",
-				Want: "extents below 2^31, alignments of 1 or more", Got: fmt.Sprintf("%d, %d", want, step)}
+			return &errs.Error{Kind: errs.Invalid, Subject: "argument align", Want: "extents below 2^31, alignments of 1 or more", Got: fmt.Sprintf("%d, %d", want, step)}
 		}
 		if want <= 0 {
 			want = largest[i]
@@ -192,8 +190,7 @@ func (k *pad) sample(b *op.Block, s int, largest []int) error {
 func (k *pad) values(b *op.Block, s int, v op.Vector[int], name string, axes int, buf []int) ([]int, error) {
 	list, err := v.At(b, s, buf)
 	if err == nil && len(list) > 1 && len(list) != axes {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "argument " + name,
-			Want: fmt.Sprintf("1 or %d values", axes), Got: tensor.Shape(list).String()}
+		err = &errs.Error{Kind: errs.Invalid, Subject: "argument " + name, Want: fmt.Sprintf("1 or %d values", axes), Got: tensor.Shape(list).String()}
 	}
 	return list, err
 }
@@ -219,7 +216,6 @@ func (k *pad) fillAround(b *op.Block, s int, in tensor.Tensor, shape tensor.Shap
 	}
 	repeat(out.Data, value)
 	var inner [8]int
-	strided.Copy(out.Data, strided.Contiguous(buf, shape), in.Data, strided.Contiguous(inner[:0], in.Shape),
-		in.Shape, in.DType.Size())
+	strided.Copy(out.Data, strided.Contiguous(buf, shape), in.Data, strided.Contiguous(inner[:0], in.Shape), in.Shape, in.DType.Size())
 	return nil
 }

@@ -62,8 +62,7 @@ func (k *permuteBatch) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 func (k *permuteBatch) Run(b *op.Block) error {
 	constant, ok := k.indices.Const()
 	if ok && len(constant) != b.Len() {
-		return k.config.Invalid("indices", fmt.Sprintf("%d indices, one per sample of the batch", b.Len()),
-			fmt.Sprint(len(constant)), "")
+		return k.config.Invalid("indices", fmt.Sprintf("%d indices, one per sample of the batch", b.Len()), fmt.Sprint(len(constant)), "")
 	}
 	return b.Each(func(s int) error {
 		var buf [1]int
@@ -78,8 +77,7 @@ func (k *permuteBatch) Run(b *op.Block) error {
 		}
 		from := index[0]
 		if from < 0 || from >= b.Len() {
-			return &errs.Error{Kind: errs.Invalid, Subject: "argument indices",
-				Want: fmt.Sprintf("an index below %d, the size of the batch", b.Len()), Got: fmt.Sprint(from)}
+			return &errs.Error{Kind: errs.Invalid, Subject: "argument indices", Want: fmt.Sprintf("an index below %d, the size of the batch", b.Len()), Got: fmt.Sprint(from)}
 		}
 		in := b.In(0, from)
 		copy(b.Out(0, s, in.Shape...).Data, in.Data)
@@ -133,8 +131,7 @@ func sequence(c *op.Config, in tensor.Spec) error {
 	case in.Shape != nil && len(in.Shape) < 2:
 		return c.InvalidInput(0, "a sequence with two axes or more", in.Shape.String(), "")
 	case in.Layout != "" && in.Layout[0] != 'F':
-		return c.InvalidInput(0, "a layout that begins with F", fmt.Sprintf("%q", in.Layout),
-			"give the sequences their layout")
+		return c.InvalidInput(0, "a layout that begins with F", fmt.Sprintf("%q", in.Layout), "give the sequences their layout")
 	}
 	return nil
 }
@@ -148,8 +145,7 @@ func (k *elementExtract) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 		one.Shape = in[0].Shape[1:]
 		for _, i := range k.elements {
 			if n := in[0].Shape[0]; n >= 0 && i >= n {
-				return nil, k.config.Invalid("element_map",
-					fmt.Sprintf("indices below %d, the length of the sequences", n), fmt.Sprint(i), "")
+				return nil, k.config.Invalid("element_map", fmt.Sprintf("indices below %d, the length of the sequences", n), fmt.Sprint(i), "")
 			}
 		}
 	}
@@ -222,8 +218,7 @@ func (k *sequenceRearrange) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 func within(order []int, n int) error {
 	for _, i := range order {
 		if i < 0 || n >= 0 && i >= n {
-			return &errs.Error{Kind: errs.Invalid, Subject: "argument new_order",
-				Want: fmt.Sprintf("indices below %d", n), Got: fmt.Sprint(i)}
+			return &errs.Error{Kind: errs.Invalid, Subject: "argument new_order", Want: fmt.Sprintf("indices below %d", n), Got: fmt.Sprint(i)}
 		}
 	}
 	return nil

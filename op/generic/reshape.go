@@ -101,8 +101,7 @@ func (k *reshaping) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	}
 	shape, err := k.inferShape(in, out.DType)
 	if err != nil {
-		return nil, k.config.InvalidInput(0, "data that fits the new shape",
-			in[0].DType.String()+in[0].Shape.String()+": "+err.Error(), "")
+		return nil, k.config.InvalidInput(0, "data that fits the new shape", in[0].DType.String()+in[0].Shape.String()+": "+err.Error(), "")
 	}
 	out.Shape = shape
 	if shape == nil {
@@ -124,8 +123,7 @@ func (k *reshaping) layoutOf(layout string, rank int) (string, error) {
 	case len(layout) == rank:
 		return layout, nil
 	case layout != "" && k.hasSource && !k.hasShape && !k.hasRelative && !k.hasInput:
-		return "", k.config.Invalid("src_dims", fmt.Sprintf("the axes of %q", layout),
-			fmt.Sprintf("%d axes, which the layout does not name", rank), "give a layout")
+		return "", k.config.Invalid("src_dims", fmt.Sprintf("the axes of %q", layout), fmt.Sprintf("%d axes, which the layout does not name", rank), "give a layout")
 	}
 	return "", nil
 }
@@ -202,8 +200,7 @@ func (k *reshaping) Sample(b *op.Block, s int) error {
 
 // extents appends to out the new shape of data of shape in, whose elements of type from become
 // elements of type dtype.
-func (k *reshaping) extents(out, in tensor.Shape, from, dtype tensor.DType, shape []int, relative []float64,
-	source []int) (tensor.Shape, error) {
+func (k *reshaping) extents(out, in tensor.Shape, from, dtype tensor.DType, shape []int, relative []float64, source []int) (tensor.Shape, error) {
 	base, err := k.base(out, in, source)
 	if err != nil {
 		return nil, err
@@ -254,8 +251,7 @@ func (k *reshaping) base(out, in tensor.Shape, source []int) (tensor.Shape, erro
 		case d == -1:
 			out = append(out, 1)
 		case d < 0 || d >= len(in):
-			return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument src_dims",
-				Want: fmt.Sprintf("axes of -1 to %d", len(in)-1), Got: fmt.Sprint(d)}
+			return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument src_dims", Want: fmt.Sprintf("axes of -1 to %d", len(in)-1), Got: fmt.Sprint(d)}
 		default:
 			out = append(out, in[d])
 		}

@@ -132,13 +132,11 @@ func TestTranspose(t *testing.T) {
 func TestPadToTheLargest(t *testing.T) {
 	in := []tensor.Tensor{tensor.New(tensor.Uint8, 2, 5), tensor.New(tensor.Uint8, 4, 3)}
 	for _, extent := range []int{0, -1, -5} {
-		r, err := optest.Run(optest.Case{Op: "pad", Args: op.Args{"shape": []int{extent}, "axes": []int{0}},
-			Inputs: [][]tensor.Tensor{in}})
+		r, err := optest.Run(optest.Case{Op: "pad", Args: op.Args{"shape": []int{extent}, "axes": []int{0}}, Inputs: [][]tensor.Tensor{in}})
 		if err != nil || len(r.Errors) > 0 {
 			t.Fatal(err, r.Errors)
 		}
-		if a, b := r.Outputs[0][0].Shape, r.Outputs[0][1].Shape; !a.Equal(tensor.Shape{4, 5}) ||
-			!b.Equal(tensor.Shape{4, 3}) {
+		if a, b := r.Outputs[0][0].Shape, r.Outputs[0][1].Shape; !a.Equal(tensor.Shape{4, 5}) || !b.Equal(tensor.Shape{4, 3}) {
 			t.Errorf("%d: got %v and %v", extent, a, b)
 		}
 	}

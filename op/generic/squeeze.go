@@ -43,8 +43,7 @@ func (k *squeeze) removed(axes, numbers []int, shape tensor.Shape, layout string
 		for _, name := range []byte(k.names) {
 			i := strings.IndexByte(layout, name)
 			if i < 0 {
-				return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument axis_names",
-					Want: fmt.Sprintf("axes of the layout %q", layout), Got: string(name)}
+				return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument axis_names", Want: fmt.Sprintf("axes of the layout %q", layout), Got: string(name)}
 			}
 			axes = append(axes, i)
 		}
@@ -57,8 +56,7 @@ func (k *squeeze) removed(axes, numbers []int, shape tensor.Shape, layout string
 	slices.Sort(axes)
 	for j, i := range axes {
 		if j > 0 && axes[j-1] == i {
-			return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument axes",
-				Want: "each axis at most once", Got: fmt.Sprintf("axis %d twice", i)}
+			return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: "each axis at most once", Got: fmt.Sprintf("axis %d twice", i)}
 		}
 		if d := shape[i]; d != 1 && d >= 0 {
 			return nil, mismatch(fmt.Sprintf("axis %d of extent 1", i), shape.String())
@@ -132,8 +130,7 @@ type expandDims struct {
 func newExpandDims(c *op.Config) (op.Kernel, error) {
 	axes, names := op.Get[[]int](c, "axes"), op.Get[string](c, "new_axis_names")
 	if names != "" && len(names) != len(axes) {
-		return nil, c.Invalid("new_axis_names", fmt.Sprintf("%d letters, one for each axis", len(axes)),
-			fmt.Sprintf("%q", names), "")
+		return nil, c.Invalid("new_axis_names", fmt.Sprintf("%d letters, one for each axis", len(axes)), fmt.Sprintf("%q", names), "")
 	}
 	order := make([]int, len(axes))
 	for i := range order {
