@@ -40,13 +40,13 @@ func init() {
 }
 
 type perspective struct {
-	config              *op.Config
-	border              func(i, n int) int
-	fill                []float64
-	nearest, cubic      bool
-	inverse             bool
-	center, givenMatrix bool
-	matrix, size        vector
+	config       *op.Config
+	border       func(i, n int) int
+	fill         []float64
+	nearest      bool
+	inverse      bool
+	center       bool // pixels are at the centers of their squares
+	matrix, size vector
 }
 
 // beyond returns the function that gives the pixel for a pixel outside, or -1 for the fill value.
