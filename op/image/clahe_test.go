@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/op/optest"
 )
 
-// What the limit cuts off is 255 times 16 here. Each of the 256 bins gets 15, and the rest is spread.
-// DALI gives 102.
+// What the limit cuts off is 255 times 16 here. Each of the 256 bins gets 15, and the rest is
+// spread. DALI gives 102.
 func TestCLAHESpreadsOver256Bins(t *testing.T) {
 	in := optest.Of("HWC", []int{64, 64, 1}, slices.Repeat([]uint8{100}, 64*64)...)
 	r := optest.MustRun(t, optest.Case{Op: "clahe", Inputs: optest.Inputs(in),
