@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -123,6 +124,98 @@ func TestOvertakenChangesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// halfRemoved is a store in which a checkpoint is replaced right after it was pinned for the nth
+// time, and its directory loses files.
+type halfRemoved struct {
+	*local.Store
+	nth     int
+	replace func()
+}
+
+func (h *halfRemoved) Pin(ctx context.Context, name string) (store.Pinned, error) {
+	p, err := h.Store.Pin(ctx, name)
+	if h.nth--; h.nth == 0 {
+		h.replace()
+	}
+	return p, err
+}
+
+// A partial update that reads a checkpoint while another writer, which has replaced it, removes its
+// files says that it was overtaken: whichever files are gone, and whether they are needed to tell
+// what the checkpoint was.
+func TestOvertakenByRemoval(t *testing.T) {
+	overtaken := 0
+	try := func(nth int, gone uint) (replaced bool, files []string) {
+		ctx, mem := t.Context(), vfstest.NewMem()
+		st := local.New(mem, "/", nil)
+		save := func() {
+			if err := checkpoint.Save(ctx, "c", map[string]any{"a": count(300, 1)},
+				&checkpoint.SaveOptions{Store: st}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		save()
+		err := checkpoint.Save(ctx, "c", map[string]any{"b": count(300, 2)},
+			&checkpoint.SaveOptions{PartialUpdate: true, Store: &halfRemoved{st, nth, func() {
+				replaced = true
+				if err := mem.Rename("/c", "/old"); err != nil {
+					t.Fatal(err)
+				}
+				files = filesBelow(t, st, "old")
+				for i, f := range files {
+					if gone>>i&1 == 0 {
+						continue
+					}
+					if err := mem.Remove("/" + f); err != nil {
+						t.Fatal(err)
+					}
+				}
+				save()
+			}}})
+		want := map[string]any{"a": count(300, 1)}
+		if errs.KindOf(err) == errs.Busy && errors.Is(err, store.ErrReplaced) {
+			overtaken++
+		} else if err != nil {
+			t.Errorf("pin %d, without %b of %q: want errs.Busy with store.ErrReplaced, got %v", nth, gone, files, err)
+		} else { // it read the new checkpoint
+			want["b"] = count(300, 2)
+		}
+		if err := holds(ctx, "c", want, &checkpoint.LoadOptions{Store: st}); err != nil {
+			t.Error(err)
+		}
+		return replaced, files
+	}
+	for nth := 1; ; nth++ {
+		replaced, files := try(nth, 0)
+		if !replaced {
+			break
+		}
+		for gone := range uint(1) << len(files) { // every set of files
+			try(nth, gone)
+		}
+	}
+	if overtaken == 0 {
+		t.Error("nothing was overtaken")
+	}
+}
+
+// filesBelow returns the paths of all files in a directory.
+func filesBelow(t *testing.T, st store.Store, dir string) (files []string) {
+	t.Helper()
+	for e, err := range st.List(t.Context(), dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := dir + "/" + path.Base(e.Name)
+		if e.Dir {
+			files = append(files, filesBelow(t, st, name)...)
+		} else {
+			files = append(files, name)
+		}
+	}
+	return files
 }
 
 // An item is not deleted from a checkpoint that was replaced meanwhile, and one that was

@@ -101,7 +101,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 		return absent(ctx, o.Release), nil, nil
 	}
 	s, to, err := o.prepare(ctx, path, values, background)
-	err = o.overtaken(ctx, to, err)
+	err = o.overtaken(ctx, to, false, err)
 	if s != nil {
 		err = s.Snapshot(ctx, to, err)
 	}
@@ -111,7 +111,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 	}
 	return inBackground(ctx, func(ctx context.Context) (SaveStats, error) {
 		defer letGo(to)
-		err := o.overtaken(ctx, to, s.Write(ctx, to))
+		err := o.overtaken(ctx, to, true, s.Write(ctx, to))
 		return SaveStats(s.Writer.Stats()), errs.Wrap(op, path, err)
 	}), s, nil
 }

@@ -130,13 +130,16 @@ func letGo(to saving.Target) {
 }
 
 // overtaken returns err. If a partial update failed because another writer changed the checkpoint
-// meanwhile, it returns that as the error.
-func (s *SaveOptions) overtaken(ctx context.Context, to saving.Target, err error) error {
+// meanwhile, it returns that as the error. Before the update writes, each error is a judgement of
+// what was read: a directory that was replaced loses its files one by one, and can look like a
+// checkpoint of another kind. Afterwards only some kinds of errors come from there.
+func (s *SaveOptions) overtaken(ctx context.Context, to saving.Target, writes bool, err error) error {
 	if err == nil || !s.PartialUpdate || errors.Is(err, store.ErrUncertain) {
 		return err
 	}
 	switch kind := errs.KindOf(err); {
-	case to.Options.Replaces != nil && (kind == errs.NotFound || kind == errs.Corrupt || kind == errs.Mismatch):
+	case to.Options.Replaces != nil &&
+		(!writes || kind == errs.NotFound || kind == errs.Corrupt || kind == errs.Mismatch):
 		if why := store.Overtaken(context.WithoutCancel(ctx), to.Store, to.Options.Replaces,
 			to.Name); errs.KindOf(why) == errs.Busy {
 			return why
