@@ -51,7 +51,7 @@ say = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 4194304 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 say_in = @d=$$(mktemp -d -p $(MEMORY)); trap 'rm -rf $$d; echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 
-.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-boxes bench-dynamic interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
+.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -175,7 +175,7 @@ bench-peers: ## checkpoints against the disk, Orbax, safetensors and numpy with 
 bench-pipeline: ## pipelines against DALI, OpenCV, Pillow and a C loop over libjpeg (needs Python and PyPI; BENCH_FLAGS='-only train -threads 1')
 	@PYTHON=$(PYTHON) bench/pipeline/peers $(BENCH_FLAGS)
 
-bench-operators: ## operators on sound against DALI and librosa (needs Python and PyPI; BENCH_FLAGS='-only log-mel -threads 1')
+bench-operators: ## operators on sound, boxes, masks and images against DALI and librosa (needs Python and PyPI; BENCH_FLAGS='-only log-mel,flip -threads 1')
 	@PYTHON=$(PYTHON) bench/operators/peers $(BENCH_FLAGS)
 
 bench-readers: ## readers of records against raw reads, DALI, webdataset, streaming, Grain and pyarrow (needs Python and PyPI; PEERS_STREAMING; BENCH_FLAGS='-only tfrecord-1k-order')
@@ -183,9 +183,6 @@ bench-readers: ## readers of records against raw reads, DALI, webdataset, stream
 
 bench-dynamic: ## operators one by one and compiled loops against DALI's dynamic mode (needs Python and PyPI; BENCH_FLAGS='-only call,uniform')
 	@PYTHON=$(PYTHON) bench/dynamic/peers $(BENCH_FLAGS)
-
-bench-boxes: ## operators on boxes and masks against DALI (needs Python and PyPI; BENCH_FLAGS='-only encode,object')
-	@PYTHON=$(PYTHON) bench/boxes/peers $(BENCH_FLAGS)
 
 bench-loader: ## loaders against Grain, torch, torchdata and streaming (needs Python and PyPI; PEERS_TORCH, PEERS_STREAMING: see bench/loader/requirements.txt; BENCH_FLAGS='-only batch-64 -rounds 3')
 	@PYTHON=$(PYTHON) bench/loader/peers $(BENCH_FLAGS)

@@ -132,7 +132,6 @@ func Module() Rules {
 				{Packages: "proof"},
 				{Packages: "proof/archtest"},
 				{Packages: "bench", Beside: []string{"bench/internal/..."}},
-				{Packages: "bench/boxes", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/checkpoint", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/dynamic", Beside: []string{"bench/internal/...", "proof/photos"}},
 				{Packages: "bench/loader", Beside: []string{"bench/internal/..."}},

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/bivouac-ml/bivouac/bench/internal/turns"
 	"github.com/bivouac-ml/bivouac/format/npy"
 	"github.com/bivouac-ml/bivouac/op"
@@ -12,12 +9,21 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-const (
-	batchSize = 64
-	batches   = 8 // of a round
-)
+// onBoxes are the comparisons on boxes, masks and arrays.
+var onBoxes = []turns.Comparison{
+	compare("flip", "bb_flip of 100 boxes", "sample", dali(3)),
+	compare("paste", "bbox_paste of 100 boxes", "sample", dali(3)),
+	compare("rotate", "bbox_rotate of 100 boxes with labels", "sample", dali(3)),
+	compare("encode", "box_encoder of 20 boxes for 8,732 anchors", "sample", dali(3)),
+	compare("crop", "random_bbox_crop of 20 boxes", "sample", dali(3)),
+	compare("ssd-crop", "ssd_random_crop of 20 boxes, 100x100 images", "sample", dali(3)),
+	compare("pixel", "a random pixel of the foreground of a 512x512 mask", "sample", dali(3)),
+	compare("object", "a random object of a 512x512 mask with 200 blobs", "sample", dali(3)),
+	compare("select", "10 of 20 polygons with 50 vertices each", "sample", dali(3)),
+	compare("numpy", "npy files of 64 kB to float32", "sample", dali(3)),
+}
 
-// boxes returns n boxes: box i is the same in every sample, and in peers.py.
+// boxes returns n boxes: box i is the same in every sample, and in boxes.py.
 func boxes(n int) tensor.Tensor {
 	t := tensor.New(tensor.Float32, n, 4)
 	v, _ := tensor.Of[float32](t)
@@ -95,47 +101,8 @@ func file() (tensor.Tensor, error) {
 	return tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(b)}, Data: b}, err
 }
 
-func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
-	g, ok := graphs[r.Case]
-	if !ok {
-		return nil, fmt.Errorf("no case %q", r.Case)
-	}
-	def, err := pipeline.Define(pipeline.Options{BatchSize: batchSize, Workers: r.Threads, Seed: 1}, g)
-	if err != nil {
-		return nil, err
-	}
-	p, err := def.New(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (units int, digest uint64, err error) {
-		for range batches {
-			b, err := p.Next(ctx)
-			if err != nil {
-				return 0, 0, err
-			}
-			for _, o := range b.Outputs {
-				digest ^= turns.Fold(o)
-			}
-		}
-		return batches * batchSize, digest, nil
-	}, nil
-}
-
-// fixed is an external source of the same sample again and again.
-func fixed(p *pipeline.Builder, x tensor.Tensor) pipeline.Node {
-	samples := make([]tensor.Tensor, batchSize)
-	for i := range samples {
-		samples[i] = x
-	}
-	return pipeline.ExternalSource(p, pipeline.BatchFunc(func(context.Context,
-		pipeline.BatchInfo) ([]pipeline.Data, error) {
-		return []pipeline.Data{samples}, nil
-	}), pipeline.SourceOptions{NoCopy: true})[0]
-}
-
-// graphs are Bivouac's side of the cases: the graphs of peers.py in Go.
-var graphs = map[string]func(p *pipeline.Builder) []pipeline.Node{
+// boxGraphs are Bivouac's side: the graphs of boxes.py in Go.
+var boxGraphs = map[string]func(p *pipeline.Builder) []pipeline.Node{
 	"flip": func(p *pipeline.Builder) []pipeline.Node {
 		return []pipeline.Node{fn.BbFlip(p, fixed(p, boxes(100)), fn.BbFlipArgs{Ltrb: true})}
 	},
