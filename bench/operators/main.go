@@ -5,9 +5,9 @@
 //	bench/operators/peers                                   with DALI and librosa
 //
 // A batch has 64 samples. Signals are a second of noise at 16 kHz. Files of sound come from
-// testdata/dali/inputs; a WAV file of a second is made. Boxes, masks and images are made by the same
-// rules on all sides. The rules of bench/pipeline hold: every side is a process of its own, the
-// rounds are interleaved, and the ratio of medians in one run counts.
+// testdata/dali/inputs; a WAV file of a second is made. Boxes, masks and images are made by the
+// same rules on all sides. The rules of bench/pipeline hold: every side is a process of its own,
+// the rounds are interleaved, and the ratio of medians in one run counts.
 //
 // The tables go to standard output, every sample to a JSON file below bench/results.
 package main
