@@ -164,6 +164,10 @@ def run(rank: int, size: int, directory: str, **options: Any) -> None:
             if state["steps"] == at and rank in who:
                 if what == "raise":
                     raise ZeroDivisionError("as the test wants")
+                # Who still waits for a dead process would see an error of gloo instead of a signal.
+                open(f"{directory}/ready{rank}", "w").close()
+                while not all(os.path.exists(f"{directory}/ready{r}") for r in who):
+                    time.sleep(0.001)
                 os.kill(os.getpid(), signal.SIGKILL if what == "kill" else signal.SIGTERM)
             print(line, file=log, flush=True)
     moments = [whole(v) for s in optimizer.state_dict()["state"].values() for v in s.values()]

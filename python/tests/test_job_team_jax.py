@@ -13,7 +13,7 @@ from test_job_team import committed, lines, steps
 import bivouac as bv
 
 SCENE = """
-import signal, zlib
+import signal, time, zlib
 import jax.numpy as jnp, optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 import bivouac
@@ -79,6 +79,13 @@ def crc(tree):
     return zlib.crc32(b"".join(np.asarray(a.addressable_data(0)).tobytes() for a in leaves))
 
 
+def leave_together():
+    '''Wait for the others. Who waits for a dead process sees an error of gloo instead of a signal.'''
+    open(f"{directory}/ready{rank}", "w").close()
+    while not all(os.path.exists(f"{directory}/ready{r}") for r in options["who"]):
+        time.sleep(0.001)
+
+
 np.random.seed(50 + rank)
 context = bivouac.checkpoint.Context()
 context.multiprocessing.barrier_timeout_secs = 30
@@ -96,6 +103,7 @@ with bivouac.Job(directory + "/run", Batches(), state, steps=options.get("steps"
         line = f"{int(state['count'].addressable_data(0))} {ids.tolist()}"
         line += f" {zlib.crc32(local.tobytes())} {crc(state['params'])}"
         if job.step + 1 == options.get("at") and rank in options["who"]:
+            leave_together()
             os.kill(os.getpid(), options["number"])
         print(line, file=log, flush=True)
 print("end", job.step, crc(state["opt"]), state["local"].tolist(), flush=True)
