@@ -59,7 +59,7 @@ func (f *file) quick(p []byte, off int64) bool {
 	}
 	if n := f.skip.Load(); n != 0 {
 		if n > 0 {
-			f.skip.Add(-1)
+			f.skip.CompareAndSwap(n, n-1) // another goroutine may have counted, or found that there are no such reads
 		}
 		return false
 	}
@@ -134,7 +134,7 @@ func (f *file) view(off int64, n int, summed bool, use func(b []byte) bool) bool
 	if summed {
 		end = 0
 	}
-	return b != nil && f.use(f.fd, end, func() bool { return use(b) })
+	return b != nil && f.use(f.fd, b, end, func() bool { return use(b) })
 }
 
 // Close closes the file, which no read may use.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -53,8 +54,8 @@ func (m *mapping) warmed(fd int) {
 
 // missed notes a read that was not in the cache.
 func (m *mapping) missed() {
-	if m.warm.Load() > 0 {
-		m.warm.Store(0)
+	if n := m.warm.Load(); n > 0 {
+		m.warm.CompareAndSwap(n, 0) // cool may have come between
 	}
 }
 
@@ -90,14 +91,14 @@ func (m *mapping) usable(off int64, n int) []byte {
 // read copies bytes of the file to p. It returns false if they must be read by a system call.
 func (m *mapping) read(fd int, p []byte, off int64) (ok bool) {
 	b := m.usable(off, len(p))
-	return b != nil && m.use(fd, off+int64(len(p)), func() bool { copy(p, b); return true })
+	return b != nil && m.use(fd, b, off+int64(len(p)), func() bool { copy(p, b); return true })
 }
 
-// use calls f, which reads mapped memory up to the byte end of the file. It returns false if f
-// does, or if what f read may not be what is in the file. If end is 0, f checks what it reads.
-func (m *mapping) use(fd int, end int64, f func() bool) bool {
+// use calls f, which reads the mapped memory b, up to the byte end of the file. It returns false if
+// f does, or if what f read may not be what is in the file. If end is 0, f checks what it reads.
+func (m *mapping) use(fd int, b []byte, end int64, f func() bool) bool {
 	start := time.Now()
-	done, fault := guard(f)
+	done, fault := guard(b, f)
 	if fault {
 		m.cool()
 		return false
@@ -112,12 +113,14 @@ func (m *mapping) use(fd int, end int64, f func() bool) bool {
 	return errno == 0 && int64(size) >= end
 }
 
-// guard calls f. fault is true if f read memory that is not there.
-func guard(f func() bool) (done, fault bool) {
+// guard calls f. fault is true if f read a part of b that is not there. Any other panic passes
+// through, a fault in other memory too.
+func guard(b []byte, f func() bool) (done, fault bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			if _, fault = r.(interface{ Addr() uintptr }); !fault {
+			at, ok := r.(interface{ Addr() uintptr })
+			if fault = ok && at.Addr()-uintptr(unsafe.Pointer(unsafe.SliceData(b))) < uintptr(len(b)); !fault {
 				panic(r)
 			}
 		}
@@ -125,8 +128,13 @@ func guard(f func() bool) (done, fault bool) {
 	return f(), false
 }
 
-// cool ends the use of the mapped memory until more reads than last time were in the cache.
-func (m *mapping) cool() { m.warm.Store(-warmReads << min(m.waits.Add(1), mostWaits)) }
+// cool ends the use of the mapped memory until more reads than last time were in the cache. Reads
+// of several goroutines that end it at the same time count once.
+func (m *mapping) cool() {
+	if n := m.warm.Load(); n >= warmReads && m.warm.CompareAndSwap(n, 0) {
+		m.warm.Store(-warmReads << min(m.waits.Add(1), mostWaits))
+	}
+}
 
 // waited reports whether the process waited for a page of a disk since the last call for this set.
 func (m *mapping) waited() bool {
