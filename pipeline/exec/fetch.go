@@ -28,7 +28,8 @@ type fetch struct {
 	first   int // number of its first value
 	frame   *Frame
 	sample  int   // the first of the block
-	scratch arena // until the samples are read
+	scratch arena // until the samples are read, and so is large
+	large   [][]byte
 	clock   clock
 }
 
@@ -37,6 +38,7 @@ func newFetcher(e *Executor) *fetcher {
 	for i, n := range e.plan.readers {
 		r := &f.reads[i]
 		r.e, r.first = e, e.plan.first[n.Index]
+		r.scratch.most = int(max(2*fetchBytes, e.share()))
 		b := r.block.Binding()
 		b.Memory, b.Local, b.Specs, b.Out, b.Limits = r, &r.local, n.Specs, make([][]tensor.Tensor,
 			len(n.Specs)), e.config.Limits
@@ -47,11 +49,14 @@ func newFetcher(e *Executor) *fetcher {
 // fetchBytes is how many bytes of small samples are fetched by one task.
 const fetchBytes = 64 << 10
 
+// share returns what a fetcher has of the bytes that are read ahead.
+func (e *Executor) share() int64 { return e.readAhead() / int64(e.config.Fetchers) }
+
 // divide makes the tasks of a frame for the fetchers, the largest first. Small samples that follow
 // each other are one task, but each fetcher gets its part of them. With limits on a sample's time
 // or on all memory, and with several readers, each sample is a task.
 func (e *Executor) divide(f *Frame) {
-	n, most, limit := len(f.sizes), 1, min(fetchBytes, e.readAhead()/int64(len(e.fetchers)))
+	n, most, limit := len(f.sizes), 1, min(fetchBytes, e.share())
 	if len(e.sources) == 1 && e.config.Limits.MaxTime == 0 && e.shares.total == 0 {
 		most = max(1, n/len(e.fetchers))
 	}
@@ -141,8 +146,29 @@ func (f *fetcher) read(frame *Frame, lo, hi int) {
 		for o := range b.Out {
 			r.settle(n, r.first+o, lo, hi)
 		}
-		r.scratch.reset()
+		r.reset()
 	}
+}
+
+// reset takes back the memory of samples that are read.
+func (r *fetch) reset() {
+	r.scratch.reset()
+	for i, b := range r.large {
+		r.e.memory.put(b)
+		r.large[i] = nil
+	}
+	r.large = r.large[:0]
+}
+
+// temporary returns memory until the samples are read. A fetcher keeps its share of the bytes that
+// are read ahead. What is larger belongs to all fetchers, so that not each keeps the largest sample.
+func (r *fetch) temporary(size int) []byte {
+	if size <= r.scratch.most {
+		return r.scratch.alloc(size)
+	}
+	b := r.e.memory.get(size)
+	r.large = append(r.large, b)
+	return b
 }
 
 // settle moves the samples of a value to where the frame keeps them. If the executor is not direct,
@@ -214,7 +240,7 @@ func (r *fetch) Output(i, s, size int) []byte {
 		if p := r.frame.place(id, r.sample+s); len(p) == size && r.e.plan.values[id].fits(p) {
 			return p
 		}
-		return r.scratch.alloc(size)
+		return r.temporary(size)
 	}
 	b := r.e.memory.get(size)
 	r.frame.loans[r.sample+s] = append(r.frame.loans[r.sample+s], loan{buffer: b})
@@ -223,7 +249,7 @@ func (r *fetch) Output(i, s, size int) []byte {
 
 // Scratch implements op.Memory. If the executor is direct, outputs that have no place in a frame
 // yet lie there too.
-func (r *fetch) Scratch(size int) []byte { return r.scratch.alloc(size) }
+func (r *fetch) Scratch(size int) []byte { return r.temporary(size) }
 
 // settleFetched ends the first stage of a sample. It moves values that are needed later into the
 // frame and recycles the memory that they were fetched into.

@@ -44,6 +44,7 @@ type arena struct {
 	block []byte
 	used  int
 	spill int // bytes that did not fit the block since the last reset
+	most  int // bytes that the block may have; 0: any number
 }
 
 // alloc returns n bytes, aligned to 64, of undefined contents.
@@ -60,11 +61,10 @@ func (a *arena) alloc(n int) []byte {
 
 // reset takes all memory back.
 func (a *arena) reset() {
-	if a.spill > 0 {
-		a.block = aligned(a.used + a.spill)
-		a.spill = 0
+	if need := a.used + a.spill; a.spill > 0 && (a.most == 0 || need <= a.most) {
+		a.block = aligned(need)
 	}
-	a.used = 0
+	a.used, a.spill = 0, 0
 }
 
 // buffers recycles the memory that files are read into, in classes of size 2^k.
