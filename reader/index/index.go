@@ -268,7 +268,7 @@ func (x *Index) Length(id int64) int64 {
 
 // Key returns the key of a record, or "" if the format has no keys.
 func (x *Index) Key(id int64) (string, error) {
-	if !x.HasKeys() {
+	if x.pieces == nil && !x.HasKeys() {
 		return "", nil
 	}
 	file, at, err := x.place(id)

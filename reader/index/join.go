@@ -12,12 +12,17 @@ type piece struct {
 // closes first alone, so the others must be in memory.
 func join(first *Index, pieces []piece) *Index {
 	j := &Index{header: header{Format: first.Format()}, close: first.close, pieces: pieces}
+	seen := map[*Index]bool{}
 	for _, p := range pieces {
 		from, to := p.x.In(p.file)
 		f := p.x.files[p.file]
 		f.First = j.records
 		j.files, j.under = append(j.files, f), append(j.under, from)
 		j.records += to - from
+		if seen[p.x] {
+			continue
+		}
+		seen[p.x] = true
 		for _, name := range p.x.names {
 			if !slices.Contains(j.names, name) {
 				j.names = append(j.names, name)

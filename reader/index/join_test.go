@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -163,5 +164,35 @@ func TestNewFilesBesideChangedFiles(t *testing.T) {
 	if _, err := Find(t.Context(), "test", open(t, paths[:2]), f, filepath.Join(dir, Name)); !errors.Is(err,
 		errs.Mismatch) {
 		t.Errorf("a named index: %v", err)
+	}
+}
+
+// What a joined index says of a record takes the same time for any number of files, also if no
+// record has a key, and its names are each there once.
+func TestJoinOfManyFiles(t *testing.T) {
+	const files = 40_000
+	one := &Index{header: header{Format: "lines"}, columns: map[string]*Column{}, names: []string{"a", "b"}}
+	var pieces []piece
+	for i := range files {
+		one.files = append(one.files, File{First: int64(i)})
+		one.under = append(one.under, int64(i))
+		pieces = append(pieces, piece{one, files - 1 - i})
+	}
+	one.records = files
+	x := join(one, pieces)
+	if d := cmp.Diff([]string{"a", "b"}, x.PartNames()); d != "" {
+		t.Error(d)
+	}
+	if x.Records() != files || x.HasKeys() {
+		t.Errorf("%d records, keys %v", x.Records(), x.HasKeys())
+	}
+	start := time.Now()
+	for id := range x.Records() {
+		if key, err := x.Key(id); key != "" || err != nil {
+			t.Fatal(key, err)
+		}
+	}
+	if d := time.Since(start); d > 3*time.Second { // each record asked all files: 10 s
+		t.Errorf("keys of %d records took %v", files, d)
 	}
 }

@@ -176,7 +176,6 @@ func (s *source) add(ctx context.Context, c *op.Config, i int, h *state.Hasher) 
 	return nil
 }
 
-// Info implements reader.Source.
 // Fields implements reader.Fielded: the names of the columns.
 func (s *source) Fields() []string {
 	var names []string
@@ -186,6 +185,7 @@ func (s *source) Fields() []string {
 	return names
 }
 
+// Info implements reader.Source.
 func (s *source) Info() reader.Info { return s.info }
 
 // Close implements reader.Source.
