@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -23,9 +21,9 @@ func energonOf(dir, split string) (name string, args op.Args, err error) {
 	bad := func(kind errs.Kind, want, got, remedy string) error {
 		return &errs.Error{Kind: kind, Op: "reader.Detect", Subject: at, Want: want, Got: got, Remedy: remedy}
 	}
-	text, err := os.ReadFile(at)
+	text, err := readText(at)
 	if err != nil {
-		return "", nil, fileError("reader.Detect", at, err)
+		return "", nil, err
 	}
 	file, err := energon.Parse(text)
 	if err != nil {
@@ -51,23 +49,30 @@ func energonOf(dir, split string) (name string, args op.Args, err error) {
 	if err != nil {
 		return "", nil, err
 	}
+	has, without := make(map[string]bool, len(archives)), make(map[string]bool, len(excluded))
+	for _, a := range archives {
+		has[a] = true
+	}
 	for _, x := range excluded {
-		shard := slices.ContainsFunc(archives, func(a string) bool { return strings.HasPrefix(x, a+"/") })
-		if shard && !slices.Contains(archives, x) {
-			return "", nil, bad(errs.Unsupported, "exclude with whole archives", "the sample "+x,
-				"write the archive again without it")
+		without[x] = true
+		for at := range x {
+			if x[at] == '/' && has[x[:at]] && !has[x] {
+				return "", nil, bad(errs.Unsupported, "exclude with whole archives", "the sample "+x,
+					"write the archive again without it")
+			}
 		}
 	}
 	var paths []string
+	seen := make(map[string]bool, len(archives))
 	for _, a := range archives {
 		if !filepath.IsLocal(filepath.FromSlash(a)) {
 			return "", nil, bad(errs.Corrupt, "archives below the folder", fmt.Sprintf("%q", a), "")
 		}
 		path := filepath.Join(dir, filepath.FromSlash(a))
-		if slices.Contains(paths, path) {
+		if seen[path] {
 			return "", nil, bad(errs.Corrupt, "each archive once", a+" twice", "")
 		}
-		if !slices.Contains(excluded, a) {
+		if seen[path] = true; !without[a] {
 			paths = append(paths, path)
 		}
 	}
@@ -96,7 +101,10 @@ func energonNames(list []string) (names []string, err error) {
 		if len(more) == 0 {
 			more = []string{pattern}
 		}
-		names = append(names, more...)
+		if names = append(names, more...); len(names) > mostRange {
+			return nil, &errs.Error{Kind: errs.Exhausted, Op: "reader.Detect", Subject: pattern,
+				Want: fmt.Sprintf("at most %d archives", mostRange)}
+		}
 	}
 	return names, nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/reader"
@@ -86,6 +87,40 @@ func TestEnergonDamage(t *testing.T) {
 		if err == nil {
 			d.Close()
 		}
+	}
+}
+
+// A split.yaml with very many archives is checked about as fast as it is read, and one that is too
+// large, or whose ranges name too many archives, is refused.
+func TestEnergonOfManyArchives(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".nv-meta"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, ".nv-meta/split.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(at, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("split_parts: {train: ['{000000..199999}.tar']}\nexclude: ['x/{000000..199999}.tar/1']\n")
+	start := time.Now()
+	if _, _, err := reader.DetectSplit(t.Context(), []string{dir}, "train"); !errors.Is(err, errs.NotFound) {
+		t.Errorf("archives that are not there: %v", err)
+	}
+	if d := time.Since(start); d > 20*time.Second { // each was compared with all others: minutes
+		t.Errorf("200,000 archives took %v", d)
+	}
+	write("split_parts: {train: ['a{0..999999}.tar', 'b{0..999999}.tar']}\n")
+	if _, _, err := reader.DetectSplit(t.Context(), []string{dir}, "train"); !errors.Is(err, errs.Exhausted) {
+		t.Errorf("two million archives: %v", err)
+	}
+	if err := os.Truncate(at, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := reader.DetectSplit(t.Context(), []string{dir}, "train"); !errors.Is(err, errs.Exhausted) {
+		t.Errorf("a file of 1 GiB: %v", err)
 	}
 }
 

@@ -367,19 +367,27 @@ func withoutPaths(ctx context.Context, name string, args op.Args) op.Args {
 // mostJSON bounds the files that describe a data set.
 const mostJSON = 64 << 20
 
-func readJSON(at string, to any) error {
+// readText reads a file that describes a data set.
+func readText(at string) ([]byte, error) {
 	info, err := os.Stat(at)
 	if err == nil && info.Size() > mostJSON {
-		return &errs.Error{Kind: errs.Exhausted, Op: "reader.Detect", Subject: at, Want: fmt.Sprintf("at most %d bytes",
-			mostJSON),
-			Got: fmt.Sprint(info.Size())}
+		return nil, &errs.Error{Kind: errs.Exhausted, Op: "reader.Detect", Subject: at,
+			Want: fmt.Sprintf("at most %d bytes", mostJSON), Got: fmt.Sprint(info.Size())}
 	}
 	var b []byte
 	if err == nil {
 		b, err = os.ReadFile(at)
 	}
 	if err != nil {
-		return fileError("reader.Detect", at, err)
+		return nil, fileError("reader.Detect", at, err)
+	}
+	return b, nil
+}
+
+func readJSON(at string, to any) error {
+	b, err := readText(at)
+	if err != nil {
+		return err
 	}
 	if err := json.Unmarshal(b, to); err != nil {
 		return &errs.Error{Kind: errs.Corrupt, Op: "reader.Detect", Subject: at,

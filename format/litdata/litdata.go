@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -111,6 +110,7 @@ func ParseIndex(text []byte) (*Index, error) {
 	if err := x.addFields(c.Format, c.Spec); err != nil {
 		return nil, err
 	}
+	seen := make(map[string]bool, len(f.Chunks))
 	for i, k := range f.Chunks {
 		if k.Bytes == nil || k.Samples == nil || *k.Samples < 0 || *k.Bytes < 8 || *k.Bytes > 1<<32 || k.Filename == "" ||
 			filepath.Base(k.Filename) != k.Filename || *k.Samples > (*k.Bytes-8)/4 {
@@ -120,9 +120,10 @@ func ParseIndex(text []byte) (*Index, error) {
 		if strings.HasSuffix(k.Filename, ".zstd.bin") != x.Zstd {
 			return nil, corrupt("names of chunks that end with .zstd.bin if compression is zstd, and only then", k.Filename)
 		}
-		if slices.ContainsFunc(x.Chunks, func(o Chunk) bool { return o.Filename == k.Filename }) {
+		if seen[k.Filename] {
 			return nil, corrupt("each chunk once", k.Filename+" twice")
 		}
+		seen[k.Filename] = true
 		chunk := Chunk{Filename: k.Filename, Samples: *k.Samples, Bytes: *k.Bytes}
 		if x.Tokens {
 			if k.Dim == nil || *k.Dim < 0 || *k.Dim > *k.Bytes {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -51,6 +53,30 @@ func TestPictures(t *testing.T) {
 		if kind == errs.Other && (err != nil || v.String() == "") || kind != errs.Other && !errors.Is(err, kind) {
 			t.Errorf("%q: %v %v, want %v", text, v, err, kind)
 		}
+	}
+}
+
+// An index of very many chunks is read about as fast as its JSON, and a chunk that comes twice is
+// found.
+func TestManyChunks(t *testing.T) {
+	const chunks = 300_000
+	var b strings.Builder
+	b.WriteString(`{"config": {"data_format": ["int"]}, "chunks": [`)
+	for i := range chunks {
+		fmt.Fprintf(&b, `{"chunk_bytes": 24, "chunk_size": 1, "filename": "chunk-0-%06d.bin"},`, i)
+	}
+	text := strings.TrimSuffix(b.String(), ",")
+	start := time.Now()
+	x, err := ParseIndex([]byte(text + "]}"))
+	if err != nil || len(x.Chunks) != chunks {
+		t.Fatal(err)
+	}
+	if d := time.Since(start); d > 20*time.Second { // each chunk was compared with all before: minutes
+		t.Errorf("an index of %d chunks took %v", chunks, d)
+	}
+	text += `,{"chunk_bytes": 24, "chunk_size": 1, "filename": "chunk-0-000007.bin"}]}`
+	if _, err := ParseIndex([]byte(text)); !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("a chunk that comes twice: %v", err)
 	}
 }
 
