@@ -12,7 +12,7 @@ var useAVX2 = cpu.X86.HasAVX2
 // places must lie within the lobes of the filter.
 func weigh(in []float32, f *Filter, x float32) float32 {
 	lobes := float32(f.lobes)
-	if !useAVX2 || len(in) < 4 || !(x >= -lobes && x+float32(len(in)-1) <= lobes+1) {
+	if !useAVX2 || len(in) < 4 || !(x >= -lobes && x+float32(len(in)-1) <= lobes) {
 		return weighGeneric(in, f, x)
 	}
 	return weighAVX2(&in[0], len(in)/4, &f.table[0][0], x, f.scale, f.center)
