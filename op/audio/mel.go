@@ -68,8 +68,8 @@ func newMelBank(c *op.Config) (*melBank, error) {
 		return nil, c.Invalid("sample_rate", "more than 0", fmt.Sprint(m.rate), "")
 	case !(m.low >= 0):
 		return nil, c.Invalid("freq_low", "at least 0", fmt.Sprint(m.low), "")
-	case !(m.high > m.low):
-		return nil, c.Invalid("freq_high", fmt.Sprintf("more than freq_low, %v", m.low), fmt.Sprint(m.high), "")
+	case !(m.high > m.low) || math.IsInf(m.high, 0):
+		return nil, c.Invalid("freq_high", fmt.Sprintf("a finite number above freq_low, %v", m.low), fmt.Sprint(m.high), "")
 	}
 	if m.filters > maxTransform {
 		return nil, c.Invalid("nfilter", fmt.Sprintf("at most %d", maxTransform), fmt.Sprint(m.filters), "")
@@ -133,7 +133,7 @@ func (m *melBank) make(t *melTable, bins int) {
 	step := m.rate / float64(nfft)
 	low, high := m.mel(m.low), m.mel(m.high)
 	delta := (high - low) / float64(m.filters+1)
-	begin, end := int(math.Ceil(m.low/step)), bins
+	begin, end := int(math.Ceil(min(m.low/step, float64(bins)))), bins
 	if h := math.Floor(m.high/step) + 1; h < float64(bins) {
 		end = max(0, int(h))
 	}

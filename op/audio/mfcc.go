@@ -157,6 +157,9 @@ func (k *mfcc) Sample(b *op.Block, s int) error {
 	}
 	t := op.PerWorker[cosines](b)
 	if t.rows == nil || t.n != n {
+		if err := b.Limits().CheckBytes("a table of the transform", 4*int64(n)*int64(min(n, k.keep))); err != nil {
+			return err
+		}
 		k.make(t, n)
 	}
 	if t.inner != inner {
