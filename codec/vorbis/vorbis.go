@@ -34,7 +34,7 @@ type Decoder struct {
 
 const (
 	maxChannels = 255
-	step        = 4096 // samples that are read at a time
+	step        = 4096 // frames that are read at a time
 )
 
 func damaged(want, got string) error {
@@ -51,6 +51,9 @@ func (d *Decoder) Open(b []byte, limit int64) (s audio.Sound, err error) {
 	if !detect(b) {
 		return nil, damaged("a file that begins with OggS and a header of Vorbis", fmt.Sprintf("%q", b[:min(4, len(b))]))
 	}
+	if err := checkHeaders(b); err != nil {
+		return nil, err
+	}
 	r, err := oggvorbis.NewReader(bytes.NewReader(b))
 	if err != nil {
 		return nil, damaged("the headers of Vorbis", err.Error())
@@ -62,14 +65,14 @@ func (d *Decoder) Open(b []byte, limit int64) (s audio.Sound, err error) {
 	claimed := r.Length()
 	d.buffer = d.buffer[:0]
 	for {
-		if err := audio.CheckSize("vorbis", int64(len(d.buffer))+step, 4, limit); err != nil {
-			return nil, err
-		}
 		if cap(d.buffer)-len(d.buffer) < step*channels {
 			d.buffer = append(d.buffer, make([]float32, max(step*channels, len(d.buffer)))...)[:len(d.buffer)]
 		}
 		n, err := r.Read(d.buffer[len(d.buffer) : len(d.buffer)+step*channels])
 		d.buffer = d.buffer[:len(d.buffer)+n]
+		if err := audio.CheckSize("vorbis", int64(len(d.buffer)), 4, limit); err != nil {
+			return nil, err
+		}
 		if errors.Is(err, io.EOF) {
 			break
 		}
