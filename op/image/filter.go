@@ -184,6 +184,13 @@ func (k *filter) Sample(b *op.Block, s int) error {
 	if err := k.place(b, s, st, &p); err != nil {
 		return err
 	}
+	width := int64(4)
+	if in.DType == tensor.Uint8 {
+		width = 1
+	}
+	if err := b.Limits().CheckBytes("the image with its border", width*int64(p.padded)*int64(p.pitch)); err != nil {
+		return err
+	}
 	var buf [5]int
 	shape := append(buf[:0], in.Shape...)
 	shape[first], shape[first+1] = p.outH, p.outW

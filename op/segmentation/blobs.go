@@ -27,6 +27,7 @@ type runs struct {
 	all    []run
 	rows   []int32 // of each row the first run; one more at the end
 	labels []int32 // sorted, without repetition
+	fresh  []int32 // labels that are not in labels yet
 	boxes  []int32 // of each blob its starts and its ends along all axes
 	number []int32 // of each run that is a root the number of its blob
 }
@@ -66,10 +67,20 @@ func (r *runs) read(mask tensor.Tensor) {
 		if i > 0 && r.all[i].label == r.all[i-1].label {
 			continue
 		}
-		if at, found := slices.BinarySearch(r.labels, r.all[i].label); !found {
-			r.labels = slices.Insert(r.labels, at, r.all[i].label)
+		if _, found := slices.BinarySearch(r.labels, r.all[i].label); !found {
+			if r.fresh = append(r.fresh, r.all[i].label); len(r.fresh) > len(r.labels)+16 {
+				r.merge()
+			}
 		}
 	}
+	r.merge()
+}
+
+// merge sorts fresh labels into the others.
+func (r *runs) merge() {
+	r.labels = append(r.labels, r.fresh...)
+	slices.Sort(r.labels)
+	r.labels, r.fresh = slices.Compact(r.labels), r.fresh[:0]
 }
 
 // find returns the earliest run of the blob of run i.

@@ -2,11 +2,14 @@ package segmentation
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/optest"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -209,5 +212,42 @@ func TestCountBytes(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Many masks of the same vertices have more vertices together than an int32 counts.
+func TestTooManyChosenVertices(t *testing.T) {
+	const vertices, masks = 1 << 20, 1<<12 + 1
+	ids, polygons := make([]int32, masks), make([]int32, 0, 3*masks)
+	for i := range ids {
+		ids[i] = int32(i)
+		polygons = append(polygons, int32(i), 0, vertices)
+	}
+	table := tensor.FromSlice(polygons, masks, 3)
+	r, err := optest.Run(optest.Case{Op: "segmentation.select_masks", Inputs: optest.Inputs(tensor.FromSlice(ids, masks), table,
+		tensor.New(tensor.Uint8, vertices, 1))})
+	if err == nil {
+		err = r.Errors[0]
+	}
+	if !errors.Is(err, errs.Exhausted) {
+		t.Errorf("%v, want an error of kind exhausted", err)
+	}
+}
+
+// A mask with a label for each pixel is read in time: each new label costs no move of all others.
+func TestManyLabels(t *testing.T) {
+	const n = 1 << 20
+	labels := make([]int32, n)
+	for i := range labels {
+		labels[i] = int32(n - i/2)
+	}
+	var r runs
+	start := time.Now()
+	r.read(tensor.FromSlice(labels, n))
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("%v", took)
+	}
+	if len(r.labels) != n/2 || !slices.IsSorted(r.labels) || r.labels[0] != n/2+1 {
+		t.Errorf("%d labels from %d on", len(r.labels), r.labels[0])
 	}
 }

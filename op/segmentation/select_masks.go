@@ -2,6 +2,7 @@ package segmentation
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -68,62 +69,73 @@ func (k *selectMasks) Sample(b *op.Block, s int) error {
 	if err != nil {
 		return err
 	}
-	if err := check(ids, table, vertices.Shape[0]); err != nil {
+	st := op.PerWorker[places](b)
+	if err := st.find(ids, table, vertices.Shape[0]); err != nil {
 		return err
 	}
 	out, err := tensor.Of[int32](b.Out(0, s, len(ids), 3))
 	if err != nil {
 		return err
 	}
-	total := int32(0)
+	total := int64(0)
 	for i, id := range ids {
-		from, to, ok := polygon(table, id)
-		if !ok {
-			return &errs.Error{Kind: errs.Invalid, Subject: "input mask_ids",
-				Want: "numbers of masks in polygons", Got: fmt.Sprint(id)}
-		}
+		row := table[st.row[id]:][:3]
 		if out[3*i] = id; k.reindex {
 			out[3*i] = int32(i)
 		}
-		out[3*i+1], out[3*i+2] = total, total+to-from
-		total += to - from
+		out[3*i+1] = int32(total)
+		if total += int64(row[2] - row[1]); total > math.MaxInt32 {
+			return &errs.Error{Kind: errs.Exhausted, Subject: "output chosen_vertices",
+				Want: fmt.Sprintf("at most %d vertices, which an int32 counts", math.MaxInt32), Got: "more",
+				Remedy: "choose fewer masks"}
+		}
+		out[3*i+2] = int32(total)
 	}
 	chosen := b.Out(1, s, int(total), vertices.Shape[1]).Data
 	size := vertices.Shape[1] * vertices.DType.Size()
 	for _, id := range ids {
-		from, to, _ := polygon(table, id)
-		chosen = chosen[copy(chosen, vertices.Data[int(from)*size:int(to)*size]):]
+		row := table[st.row[id]:][:3]
+		chosen = chosen[copy(chosen, vertices.Data[int(row[1])*size:int(row[2])*size]):]
 	}
 	return nil
 }
 
-// check returns an error if a number comes twice, or if a chosen polygon has vertices that do not
-// exist.
-func check(ids, table []int32, vertices int) error {
-	for i, id := range ids {
-		for _, earlier := range ids[:i] {
-			if id == earlier {
-				return &errs.Error{Kind: errs.Invalid, Subject: "input mask_ids", Want: "each number once",
-					Got: fmt.Sprintf("%d twice", id)}
-			}
+// places says where the chosen polygons are. A worker reuses it.
+type places struct {
+	row map[int32]int // of each chosen number its last polygon in the table
+}
+
+// find looks for all chosen polygons. It returns an error if a number comes twice or does not exist,
+// or if a chosen polygon has vertices that do not exist.
+func (p *places) find(ids, table []int32, vertices int) error {
+	if p.row == nil {
+		p.row = map[int32]int{}
+	}
+	clear(p.row)
+	for _, id := range ids {
+		if _, twice := p.row[id]; twice {
+			return &errs.Error{Kind: errs.Invalid, Subject: "input mask_ids", Want: "each number once",
+				Got: fmt.Sprintf("%d twice", id)}
 		}
-		for r := 0; r < len(table); r += 3 {
-			if from, to := table[r+1], table[r+2]; table[r] == id && (from < 0 || to < from || int(to) > vertices) {
-				return &errs.Error{Kind: errs.Invalid, Subject: fmt.Sprintf("input polygons, mask %d", id),
-					Want: fmt.Sprintf("vertices within the %d that there are, the first before the last",
-						vertices), Got: fmt.Sprintf("%d to %d", from, to)}
-			}
+		p.row[id] = -1
+	}
+	for r := 0; r < len(table); r += 3 {
+		id, from, to := table[r], table[r+1], table[r+2]
+		if _, chosen := p.row[id]; !chosen {
+			continue
+		}
+		if from < 0 || to < from || int(to) > vertices {
+			return &errs.Error{Kind: errs.Invalid, Subject: fmt.Sprintf("input polygons, mask %d", id),
+				Want: fmt.Sprintf("vertices within the %d that there are, the first before the last", vertices),
+				Got:  fmt.Sprintf("%d to %d", from, to)}
+		}
+		p.row[id] = r
+	}
+	for _, id := range ids {
+		if p.row[id] < 0 {
+			return &errs.Error{Kind: errs.Invalid, Subject: "input mask_ids", Want: "numbers of masks in polygons",
+				Got: fmt.Sprint(id)}
 		}
 	}
 	return nil
-}
-
-// polygon returns the vertices of the last polygon with a number.
-func polygon(table []int32, id int32) (from, to int32, ok bool) {
-	for r := len(table) - 3; r >= 0; r -= 3 {
-		if table[r] == id {
-			return table[r+1], table[r+2], true
-		}
-	}
-	return 0, 0, false
 }
