@@ -11,7 +11,6 @@ import (
 	_ "github.com/bivouac-ml/bivouac/codec/wav" // the format that is always there
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/nemo"
-	"github.com/bivouac-ml/bivouac/internal/sound"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
@@ -95,7 +94,7 @@ type nemoSource struct {
 	dtype                tensor.DType
 	downmix              bool
 	rate                 float64
-	filter               *sound.Filter
+	converter            *audio.Converter
 	decoders             sync.Pool // of *audio.Decoder
 	hasRate, hasText, id bool
 }
@@ -105,10 +104,10 @@ func openNemo(ctx context.Context, c *op.Config) (Source, error) {
 		return nil, err
 	}
 	s := &nemoSource{dtype: op.Get[tensor.DType](c, "dtype"), downmix: op.Get[bool](c, "downmix"),
-		rate:    op.Get[float64](c, "sample_rate"),
+		rate:    max(0, op.Get[float64](c, "sample_rate")), // 0: that of the file
 		hasRate: op.Get[bool](c, "read_sample_rate"), hasText: op.Get[bool](c, "read_text"), id: op.Get[bool](c, "read_idxs")}
 	var err error
-	if s.filter, err = sound.NewFilter(op.Get[float64](c, "quality")); err != nil {
+	if s.converter, err = audio.NewConverter(s.downmix, op.Get[float64](c, "quality")); err != nil {
 		return nil, err
 	}
 	manifests, err := shards.Open(ctx, nemoName, op.Get[[]string](c, "manifest_filepaths"))
@@ -183,15 +182,7 @@ func (s *nemoSource) Describe(id int64) string { return "file " + s.set.Path(int
 func (s *nemoSource) Close() error { return s.set.Close() }
 
 func (s *nemoSource) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	for i, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := s.fetch(ctx, id, i, dst); err != nil {
-			dst.Fail(i, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, i int) error { return s.fetch(ctx, id, i, dst) })
 }
 
 func (s *nemoSource) fetch(ctx context.Context, id int64, at int, dst *op.Block) error {
@@ -276,63 +267,10 @@ func (s *nemoSource) cut(a audio.Sound, id int64) error {
 
 // audio writes the samples.
 func (s *nemoSource) audio(a audio.Sound, at int, dst *op.Block) error {
-	frames, channels := a.Frames(), a.Channels()
-	scale := 1.0
-	if rate := float64(a.Rate()); s.rate > 0 && s.rate != rate {
-		scale = rate / s.rate
-		frames = sound.Length(frames, 1/scale)
-	}
-	shape := []int{frames, channels}
-	if s.downmix {
-		shape = shape[:1]
-	}
-	out := dst.Out(0, at, shape...)
-	switch {
-	case scale != 1, s.downmix && channels > 1:
-	case s.dtype == tensor.Int16:
-		to, err := tensor.Of[int16](out)
-		a.Int16(to)
-		return err
-	case s.dtype == tensor.Int32:
-		to, err := tensor.Of[int32](out)
-		a.Int32(to)
-		return err
-	default:
-		to, err := tensor.Of[float32](out)
-		a.Float32(to)
+	shape, err := s.converter.Shape(a, s.rate)
+	if err != nil {
 		return err
 	}
-	floats := op.Scratch[float32](dst, a.Frames()*channels)
-	a.Float32(floats)
-	if s.downmix {
-		audio.Mono(floats, floats, channels)
-		floats, channels = floats[:a.Frames()], 1
-	}
-	if scale != 1 {
-		to := op.Scratch[float32](dst, out.Len())
-		s.filter.Resample(to, floats, channels, scale)
-		floats = to
-	}
-	return narrow(out, floats)
-}
-
-// narrow writes numbers from -1 to 1 as float32, int16 or int32.
-func narrow(out tensor.Tensor, from []float32) error {
-	switch out.DType {
-	case tensor.Int16:
-		to, err := tensor.Of[int16](out)
-		if err == nil {
-			sound.Narrow(to, from)
-		}
-		return err
-	case tensor.Int32:
-		to, err := tensor.Of[int32](out)
-		if err == nil {
-			sound.Narrow(to, from)
-		}
-		return err
-	}
-	to, err := tensor.Of[float32](out)
-	copy(to, from)
-	return err
+	scratch := func(n int) []float32 { return op.Scratch[float32](dst, n) }
+	return s.converter.Convert(dst.Out(0, at, shape...), a, s.rate, scratch)
 }

@@ -9,8 +9,6 @@ import (
 	_ "github.com/bivouac-ml/bivouac/codec/flac"
 	_ "github.com/bivouac-ml/bivouac/codec/vorbis"
 	_ "github.com/bivouac-ml/bivouac/codec/wav"
-	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/sound"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -50,7 +48,7 @@ func audioSchema() op.Schema {
 			}
 			quality := op.Get[float64](c, "quality")
 			var err error
-			if k.filter, err = sound.NewFilter(quality); err != nil {
+			if k.converter, err = audio.NewConverter(k.downmix, quality); err != nil {
 				return nil, c.Invalid("quality", "a number from 0 to 100", fmt.Sprint(quality), "")
 			}
 			return op.Each(k), nil
@@ -63,7 +61,8 @@ type audioDecoder struct {
 	downmix bool
 	dtype   tensor.DType
 	rate    op.Scalar[float64]
-	filter  *sound.Filter
+
+	converter *audio.Converter
 }
 
 func (k *audioDecoder) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
@@ -90,98 +89,20 @@ func (k *audioDecoder) Sample(b *op.Block, s int) error {
 	if err != nil {
 		return err
 	}
-	frames, channels := file.Frames(), file.Channels()
+	shape, err := k.converter.Shape(file, rate)
+	if err != nil {
+		return err
+	}
+	scratch := func(n int) []float32 { return op.Scratch[float32](b, n) }
+	if err := k.converter.Convert(b.Out(0, s, shape...), file, rate, scratch); err != nil {
+		return err
+	}
 	if rate == 0 {
 		rate = float64(file.Rate())
-	}
-	if err := k.write(b, s, file, frames, channels, rate); err != nil {
-		return err
 	}
 	to, err := tensor.Of[float32](b.Out(1, s))
 	if err == nil {
 		to[0] = float32(rate)
 	}
-	return err
-}
-
-// write writes the sound.
-func (k *audioDecoder) write(b *op.Block, s int, file audio.Sound, frames, channels int, rate float64) error {
-	mixed, resampled := k.downmix && channels > 1, rate != float64(file.Rate())
-	kept, length := channels, frames
-	if k.downmix {
-		kept = 1
-	}
-	if resampled {
-		n := math.Ceil(float64(frames) * (rate / float64(file.Rate())))
-		if n > math.MaxInt32 {
-			return &errs.Error{Kind: errs.Exhausted, Subject: "argument sample_rate",
-				Want: fmt.Sprintf("an output of at most %d frames", math.MaxInt32),
-				Got:  fmt.Sprint(n), Remedy: "choose a smaller rate"}
-		}
-		length = int(n)
-	}
-	shape := [2]int{length, kept}
-	rank := 2
-	if k.downmix {
-		rank = 1
-	}
-	out := b.Out(0, s, shape[:rank]...)
-	if !mixed && !resampled {
-		return plain(out, file)
-	}
-	floats := op.Scratch[float32](b, frames*channels)
-	file.Float32(floats)
-	if mixed {
-		audio.Mono(floats, floats, channels)
-		floats = floats[:frames]
-	}
-	if !resampled {
-		return narrow(out, floats)
-	}
-	if k.dtype == tensor.Float32 {
-		to, err := tensor.Of[float32](out)
-		k.filter.Resample(to, floats, kept, float64(file.Rate())/rate)
-		return err
-	}
-	to := op.Scratch[float32](b, length*kept)
-	k.filter.Resample(to, floats, kept, float64(file.Rate())/rate)
-	return narrow(out, to)
-}
-
-// plain writes the samples as they are.
-func plain(out tensor.Tensor, file audio.Sound) error {
-	switch out.DType {
-	case tensor.Int16:
-		to, err := tensor.Of[int16](out)
-		file.Int16(to)
-		return err
-	case tensor.Int32:
-		to, err := tensor.Of[int32](out)
-		file.Int32(to)
-		return err
-	}
-	to, err := tensor.Of[float32](out)
-	file.Float32(to)
-	return err
-}
-
-// narrow writes numbers from -1 to 1 as float32, int16 or int32.
-func narrow(out tensor.Tensor, from []float32) error {
-	switch out.DType {
-	case tensor.Int16:
-		to, err := tensor.Of[int16](out)
-		if err == nil {
-			sound.Narrow(to, from)
-		}
-		return err
-	case tensor.Int32:
-		to, err := tensor.Of[int32](out)
-		if err == nil {
-			sound.Narrow(to, from)
-		}
-		return err
-	}
-	to, err := tensor.Of[float32](out)
-	copy(to, from)
 	return err
 }

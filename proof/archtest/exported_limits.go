@@ -18,7 +18,7 @@ func ExportedLimits() map[string]int {
 		"checkpoint/training":             167,
 		"codec":                           19,
 		"codec/aiff":                      1,
-		"codec/audio":                     8,
+		"codec/audio":                     12,
 		"codec/bmp":                       3,
 		"codec/flac":                      3,
 		"codec/gif":                       3,
