@@ -202,7 +202,7 @@ func checkSplit(name string) error {
 	return nil
 }
 
-// findFeatures looks for the features of TFRecords if no argument names them. With inspect it adds
+// findFeatures looks for the features of records, such as TFRecords, if no argument names them. With inspect it adds
 // them to args. Otherwise it fails, and the error names them: what the first records have does not
 // prove what all have, so a run must not depend on it.
 func findFeatures(ctx context.Context, name string, args op.Args, inspect bool) (*reader.FoundFeatures, error) {
@@ -210,12 +210,12 @@ func findFeatures(ctx context.Context, name string, args op.Args, inspect bool) 
 	if err != nil {
 		return nil, err
 	}
-	paths, _ := args["path"].([]string)
-	if _, ok := args["features"]; ok || schema.FullName() != "readers.tfrecord" || len(paths) == 0 {
-		return nil, nil
+	opener, err := reader.Lookup(schema)
+	if err != nil || opener.Find == nil {
+		return nil, err
 	}
-	found, err := reader.FindFeatures(ctx, paths)
-	if err != nil {
+	found, err := opener.Find(ctx, args)
+	if err != nil || found == nil {
 		return nil, err
 	}
 	if !inspect || len(found.Features) == 0 {

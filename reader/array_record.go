@@ -110,15 +110,7 @@ func (r *arrayRecords) Describe(id int64) string {
 }
 
 func (r *arrayRecords) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	for s, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := r.fetch(ctx, id, s, dst); err != nil {
-			dst.Fail(s, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, s int) error { return r.fetch(ctx, id, s, dst) })
 }
 
 func (r *arrayRecords) fetch(ctx context.Context, id int64, s int, dst *op.Block) error {

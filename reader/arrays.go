@@ -251,19 +251,15 @@ func (s *arraySource) Describe(id int64) string {
 func (s *arraySource) Close() error { return s.set.Close() }
 
 func (s *arraySource) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	for i, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	return Each(ctx, ids, dst, func(id int64, i int) error {
 		file := findRun(s.starts, id)
 		for o := range s.columns {
 			if err := s.fetch(ctx, file, id-s.starts[file], o, i, dst); err != nil {
-				dst.Fail(i, errs.Wrap("", "array "+s.columns[o].name, err))
-				break
+				return errs.Wrap("", "array "+s.columns[o].name, err)
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // fetch reads a row of a column.

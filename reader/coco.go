@@ -319,15 +319,7 @@ func (s *cocoSource) Describe(id int64) string {
 func (s *cocoSource) Close() error { return s.set.Close() }
 
 func (s *cocoSource) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	for i, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := s.fetch(ctx, int(id), i, dst); err != nil {
-			dst.Fail(i, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, i int) error { return s.fetch(ctx, int(id), i, dst) })
 }
 
 func (s *cocoSource) fetch(ctx context.Context, id, at int, dst *op.Block) error {

@@ -29,15 +29,24 @@ type FoundFeatures struct {
 	LeftOut []string
 }
 
-// Most records and bytes that FindFeatures looks at.
+// Most records and bytes that findFeatures looks at.
 const (
 	foundRecords = 64
 	foundBytes   = 16 << 20
 )
 
-// FindFeatures looks at the first records of TFRecord files. Fails with errs.Corrupt if one of them
+// findMissing finds the features if args do not name them.
+func findMissing(ctx context.Context, args op.Args) (*FoundFeatures, error) {
+	paths, _ := args["path"].([]string)
+	if _, ok := args["features"]; ok || len(paths) == 0 {
+		return nil, nil
+	}
+	return findFeatures(ctx, paths)
+}
+
+// findFeatures looks at the first records of TFRecord files. Fails with errs.Corrupt if one of them
 // is damaged or is not an Example, and with errs.Invalid if the files have no record.
-func FindFeatures(ctx context.Context, paths []string) (*FoundFeatures, error) {
+func findFeatures(ctx context.Context, paths []string) (*FoundFeatures, error) {
 	found := &FoundFeatures{}
 	seen := map[string]*seenFeature{}
 	left := int64(foundBytes)

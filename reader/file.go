@@ -259,15 +259,7 @@ func (f *files) Describe(id int64) string { return "file " + f.resolve(f.path(id
 func (f *files) Close() error { return nil }
 
 func (f *files) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	for s, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := f.fetch(id, s, dst); err != nil {
-			dst.Fail(s, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, s int) error { return f.fetch(id, s, dst) })
 }
 
 func (f *files) fetch(id int64, s int, dst *op.Block) error {

@@ -116,15 +116,7 @@ func (f *images) Close() error { return f.files.set.Close() }
 
 // Fetch implements Source.
 func (f *images) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	for s, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := f.fetch(ctx, f.files.set, int(id), s, dst); err != nil {
-			dst.Fail(s, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, s int) error { return f.fetch(ctx, f.files.set, int(id), s, dst) })
 }
 
 func (f *images) fetch(ctx context.Context, set *shards.Set, i, s int, dst *op.Block) error {

@@ -91,7 +91,11 @@ func newFolder(ctx context.Context, c *op.Config) (f folder, err error) {
 		return f, &errs.Error{Kind: errs.NotFound, Op: folderName, Subject: f.root, Want: "images or sounds",
 			Got: fmt.Sprintf("%d other files", len(all))}
 	}
-	if f.split, err = chooseSplit(f.root, op.Get[string](c, "split"), have); err != nil {
+	asked := op.Get[string](c, "split")
+	if f.split, err = chooseSplit(f.root, asked, have); err != nil {
+		return f, errs.Wrap(folderName, "", err)
+	}
+	if err := checkLeftOut(f.root, asked, f.split, all, splits); err != nil {
 		return f, errs.Wrap(folderName, "", err)
 	}
 	if err := f.choose(splits); err != nil {
@@ -139,19 +143,11 @@ func (f *folder) choose(splits map[string][]splitFile) error {
 
 // checkOutside refuses metadata that no split has: it would be ignored.
 func (f *folder) checkOutside(all []string, splits map[string][]splitFile) error {
-	for _, name := range all {
-		if !slices.Contains(metadataNames, path.Base(name)) {
-			continue
-		}
-		in := false
-		for _, list := range splits {
-			in = in || slices.ContainsFunc(list, func(s splitFile) bool { return s.path == name })
-		}
-		if !in {
-			return &errs.Error{Kind: errs.Invalid, Op: folderName, Subject: filepath.Join(f.root, name),
-				Want: "metadata in the folder of its split", Got: "metadata that belongs to no split",
-				Remedy: "write a file for each split, into its folder"}
-		}
+	isMetadata := func(name string) bool { return slices.Contains(metadataNames, path.Base(name)) }
+	if out := outside(all, splits, isMetadata); len(out) > 0 {
+		return &errs.Error{Kind: errs.Invalid, Op: folderName, Subject: filepath.Join(f.root, out[0]),
+			Want: "metadata in the folder of its split", Got: "metadata that belongs to no split",
+			Remedy: "write a file for each split, into its folder"}
 	}
 	return nil
 }
@@ -404,15 +400,7 @@ func (s *folderSource) Close() (err error) {
 
 // Fetch implements Source.
 func (s *folderSource) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	for i, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := s.fetch(ctx, id, i, dst); err != nil {
-			dst.Fail(i, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, i int) error { return s.fetch(ctx, id, i, dst) })
 }
 
 // folderRow is the memory of a worker for a row of the metadata.

@@ -119,7 +119,11 @@ func TestHuggingFaceFolders(t *testing.T) {
 			d.Close()
 		}
 		_, err := openSplit(dir, "")
-		if one := len(c.Splits) == 1; one != (err == nil) {
+		if c.Name == "names" { // datasets leaves out a file beside the split and says nothing
+			if !errors.Is(err, errs.Invalid) || !strings.Contains(fmt.Sprint(err), "1 beside it, such as trains/b/0.png") {
+				t.Errorf("%s without a split: %v", c.Name, err)
+			}
+		} else if one := len(c.Splits) == 1; one != (err == nil) {
 			t.Errorf("%s without a split: %v", c.Name, err)
 		} else if !one && (!errors.Is(err, errs.Invalid) || !strings.Contains(fmt.Sprint(err), "one of t")) {
 			for split := range c.Splits {

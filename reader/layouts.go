@@ -152,6 +152,34 @@ func chooseSplit(dir, split string, have []string) (string, error) {
 		Got:  "no split", Remedy: "set split: " + have[0]}
 }
 
+// checkLeftOut returns an error if files with samples belong to no split and nobody asked for a
+// split: folders of classes may stand beside a folder with the name of a split.
+func checkLeftOut(dir, asked, split string, files []string, splits map[string][]splitFile) error {
+	out := outside(files, splits, isSample)
+	if asked != "" || len(out) == 0 {
+		return nil
+	}
+	return &errs.Error{Kind: errs.Invalid, Op: "reader.Detect", Subject: dir, Want: "all files with samples in splits",
+		Got:    fmt.Sprintf("the split %s, and %d beside it, such as %s", split, len(out), out[0]),
+		Remedy: "set split: " + split + " to leave them out, or reader: file to read each folder as a class"}
+}
+
+// outside returns the files of a kind that belong to no split.
+func outside(files []string, splits map[string][]splitFile, kind func(string) bool) (out []string) {
+	in := make(map[string]bool, len(files))
+	for _, list := range splits {
+		for _, f := range list {
+			in[f.path] = true
+		}
+	}
+	for _, f := range files {
+		if !in[f] && kind(f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // metadataNames are the files that say more about the images or sounds of a folder.
 var metadataNames = []string{"metadata.csv", "metadata.jsonl", "metadata.parquet"}
 
@@ -207,7 +235,11 @@ func layoutOf(ctx context.Context, dir, split string) (name string, args op.Args
 	if len(have) == 0 {
 		return "", nil, false, nil
 	}
+	asked := split
 	if split, err = chooseSplit(dir, split, have); err != nil {
+		return "", nil, false, err
+	}
+	if err := checkLeftOut(dir, asked, split, files, splits); err != nil {
 		return "", nil, false, err
 	}
 	var paths []string

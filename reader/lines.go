@@ -201,15 +201,7 @@ func (s *lineSource) Close() error {
 }
 
 func (s *lineSource) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	for i, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := s.fetch(ctx, id, i, dst); err != nil {
-			dst.Fail(i, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, i int) error { return s.fetch(ctx, id, i, dst) })
 }
 
 // lineWork is the memory of a worker.

@@ -311,15 +311,9 @@ func (l *litdataSet) read(ctx context.Context, id int64, f func(sample []byte) e
 
 // Fetch implements Source.
 func (l *litdataSet) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	for s, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := l.read(ctx, id, func(sample []byte) error { return l.decode(sample, s, dst) }); err != nil {
-			dst.Fail(s, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, s int) error {
+		return l.read(ctx, id, func(sample []byte) error { return l.decode(sample, s, dst) })
+	})
 }
 
 // decode puts a sample into the outputs.

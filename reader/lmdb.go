@@ -128,19 +128,13 @@ func (s *lmdbSource) Fetch(ctx context.Context, ids []int64, dst *op.Block) erro
 		memory = new([]byte)
 	}
 	defer s.memory.Put(memory)
-	for i, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	return Each(ctx, ids, dst, func(id int64, i int) error {
 		record, err := s.read(ctx, id, memory)
 		if err == nil {
 			err = s.decode(record, i, dst)
 		}
-		if err != nil {
-			dst.Fail(i, err)
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // read reads a record into memory.

@@ -276,15 +276,7 @@ func (m *mdsSet) Describe(id int64) string {
 
 func (m *mdsSet) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
 	r := op.PerWorker[buffer](dst)
-	for s, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := m.fetch(ctx, id, s, dst, r); err != nil {
-			dst.Fail(s, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, s int) error { return m.fetch(ctx, id, s, dst, r) })
 }
 
 func (m *mdsSet) fetch(ctx context.Context, id int64, s int, dst *op.Block, r *buffer) error {

@@ -232,15 +232,7 @@ type recordReader struct {
 // Fetch implements Source.
 func (m *imageRecords) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
 	w := op.PerWorker[recordReader](dst)
-	for s, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := m.sample(ctx, id, s, dst, w); err != nil {
-			dst.Fail(s, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, s int) error { return m.sample(ctx, id, s, dst, w) })
 }
 
 func (m *imageRecords) sample(ctx context.Context, id int64, s int, dst *op.Block, w *recordReader) error {
@@ -257,14 +249,7 @@ func (m *imageRecords) sample(ctx context.Context, id int64, s int, dst *op.Bloc
 	if err := w.read(ctx, m.set, at.File, record, at.Offset); err != nil {
 		return err
 	}
-	payload, joined, err := recordio.Payload(record, w.joined[:0])
-	if err != nil {
-		return err
-	}
-	if joined {
-		w.joined = payload
-	}
-	image, err := recordio.ParseImage(payload)
+	image, joined, err := w.image(record)
 	if err != nil {
 		return err
 	}
@@ -279,16 +264,23 @@ func (m *imageRecords) sample(ctx context.Context, id int64, s int, dst *op.Bloc
 	return nil
 }
 
-// copy copies image and labels out of a record.
-func (m *imageRecords) copy(record []byte, s int, dst *op.Block, w *recordReader) error {
+// image returns the image of a record, which lies in the record or, if it had to be joined, in
+// memory of the goroutine.
+func (w *recordReader) image(record []byte) (image recordio.Image, joined bool, err error) {
 	payload, joined, err := recordio.Payload(record, w.joined[:0])
 	if err != nil {
-		return err
+		return image, false, err
 	}
 	if joined {
 		w.joined = payload
 	}
-	image, err := recordio.ParseImage(payload)
+	image, err = recordio.ParseImage(payload)
+	return image, joined, err
+}
+
+// copy copies image and labels out of a record.
+func (m *imageRecords) copy(record []byte, s int, dst *op.Block, w *recordReader) error {
+	image, _, err := w.image(record)
 	if err != nil {
 		return err
 	}

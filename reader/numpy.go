@@ -131,15 +131,7 @@ func (n *arrays) Close() error { return n.files.set.Close() }
 func (n *arrays) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
 	b := n.buffer()
 	defer n.buffers.Put(b)
-	for s, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := n.fetch(ctx, int(id), s, dst, b); err != nil {
-			dst.Fail(s, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, s int) error { return n.fetch(ctx, int(id), s, dst, b) })
 }
 
 // front is the beginning of a file that is being read.

@@ -53,6 +53,20 @@ type Named interface {
 	Name(id int64) string
 }
 
+// Each calls fetch for each sample of a block, as most sources do in Fetch. The error of a sample is
+// recorded in the block. Each returns early if ctx ends.
+func Each(ctx context.Context, ids []int64, dst *op.Block, fetch func(id int64, s int) error) error {
+	for s, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := fetch(id, s); err != nil {
+			dst.Fail(s, err)
+		}
+	}
+	return nil
+}
+
 // Opener makes readers of one kind from arguments.
 type Opener struct {
 	// Outputs returns what Fetch will produce. It uses only the arguments, or if they do not tell, the
@@ -65,6 +79,9 @@ type Opener struct {
 	// the operator that does the rest with output 0. after returns its arguments, given what is read.
 	Behind func(args map[string]op.Argument) (own map[string]op.Argument, operator string,
 		after func(spec tensor.Spec) map[string]op.Argument)
+	// Find, if there is one, looks into the data for features that args do not name. It returns nil if
+	// args name them.
+	Find func(ctx context.Context, args op.Args) (*FoundFeatures, error)
 }
 
 // The registry is filled by init functions, as in package op.

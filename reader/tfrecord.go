@@ -66,7 +66,7 @@ func init() {
 			{Name: "use_o_direct", Type: op.Bool, Default: false, Tuning: true, Doc: "Reads past the cache of the system; no effect."},
 		}...),
 	}
-	o := Opener{
+	o := Opener{Find: findMissing,
 		Outputs: func(c *op.Config) ([]tensor.Spec, error) {
 			if err := loaderargs.CheckContainer(c); err != nil {
 				return nil, err
@@ -233,15 +233,7 @@ func (t *tfrecords) Fetch(ctx context.Context, ids []int64, dst *op.Block) error
 	if w.decoder == nil {
 		w.decoder = tfrecord.NewDecoder(t.names)
 	}
-	for s, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := t.sample(ctx, id, s, dst, w); err != nil {
-			dst.Fail(s, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, s int) error { return t.sample(ctx, id, s, dst, w) })
 }
 
 func (t *tfrecords) sample(ctx context.Context, id int64, s int, dst *op.Block, w *exampleReader) error {

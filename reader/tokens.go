@@ -425,15 +425,7 @@ func (s *tokenSource) Close() error { return s.set.Close() }
 
 func (s *tokenSource) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
 	w := op.PerWorker[buffer](dst)
-	for i, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := s.fetch(ctx, id, i, dst, w); err != nil {
-			dst.Fail(i, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, i int) error { return s.fetch(ctx, id, i, dst, w) })
 }
 
 func (s *tokenSource) fetch(ctx context.Context, id int64, i int, dst *op.Block, w *buffer) error {

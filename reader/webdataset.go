@@ -420,15 +420,7 @@ func (w *archives) Name(id int64) string {
 // Fetch implements Source.
 func (w *archives) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
 	r := op.PerWorker[partsReader](dst)
-	for s, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := w.fetch(ctx, w.record(id), s, dst, r); err != nil {
-			dst.Fail(s, err)
-		}
-	}
-	return nil
+	return Each(ctx, ids, dst, func(id int64, s int) error { return w.fetch(ctx, w.record(id), s, dst, r) })
 }
 
 // partsReader is what a goroutine keeps between samples.

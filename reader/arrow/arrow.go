@@ -208,15 +208,7 @@ func (s *source) Describe(id int64) string {
 
 // Fetch implements reader.Source.
 func (s *source) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	for i, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := s.fetch(ctx, id, i, dst); err != nil {
-			dst.Fail(i, err)
-		}
-	}
-	return nil
+	return reader.Each(ctx, ids, dst, func(id int64, i int) error { return s.fetch(ctx, id, i, dst) })
 }
 
 func (s *source) fetch(ctx context.Context, id int64, i int, dst *op.Block) error {

@@ -204,15 +204,7 @@ func (q *sequences) Fetch(ctx context.Context, ids []int64, dst *op.Block) error
 		d = &frameDecoder{}
 	}
 	defer q.workers.Put(d)
-	for s, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := q.fetch(ctx, q.first(id), s, dst, d); err != nil {
-			dst.Fail(s, err)
-		}
-	}
-	return nil
+	return reader.Each(ctx, ids, dst, func(id int64, s int) error { return q.fetch(ctx, q.first(id), s, dst, d) })
 }
 
 func (q *sequences) fetch(ctx context.Context, first, s int, dst *op.Block, d *frameDecoder) error {

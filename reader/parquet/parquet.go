@@ -215,19 +215,15 @@ func (s *source) Describe(id int64) string {
 
 // Fetch implements reader.Source.
 func (s *source) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	for i, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	return reader.Each(ctx, ids, dst, func(id int64, i int) error {
 		g := s.find(id)
 		for j, c := range s.files[g.file].chosen {
 			if err := s.fetch(ctx, g, j, c, id-g.first, i, dst); err != nil {
-				dst.Fail(i, err)
-				break
+				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // fetch reads the value of a column in a row of a row group.
