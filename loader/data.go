@@ -202,9 +202,9 @@ func checkSplit(name string) error {
 	return nil
 }
 
-// findFeatures looks for the features of records, such as TFRecords, if no argument names them. With inspect it adds
-// them to args. Otherwise it fails, and the error names them: what the first records have does not
-// prove what all have, so a run must not depend on it.
+// findFeatures looks for the features of records, such as TFRecords, if no argument names them.
+// With inspect it adds them to args. Otherwise it fails, and the error names them: what the first
+// records have does not prove what all have, so a run must not depend on it.
 func findFeatures(ctx context.Context, name string, args op.Args, inspect bool) (*reader.FoundFeatures, error) {
 	schema, err := reader.Schema(name)
 	if err != nil {

@@ -104,7 +104,7 @@ func openNemo(ctx context.Context, c *op.Config) (Source, error) {
 		return nil, err
 	}
 	s := &nemoSource{dtype: op.Get[tensor.DType](c, "dtype"), downmix: op.Get[bool](c, "downmix"),
-		rate:    max(0, op.Get[float64](c, "sample_rate")), // 0: that of the file
+		rate:    max(0, op.Get[float64](c, "sample_rate")), // 0: the rate of the file
 		hasRate: op.Get[bool](c, "read_sample_rate"), hasText: op.Get[bool](c, "read_text"), id: op.Get[bool](c, "read_idxs")}
 	var err error
 	if s.converter, err = audio.NewConverter(s.downmix, op.Get[float64](c, "quality")); err != nil {

@@ -53,8 +53,8 @@ type Named interface {
 	Name(id int64) string
 }
 
-// Each calls fetch for each sample of a block, as most sources do in Fetch. The error of a sample is
-// recorded in the block. Each returns early if ctx ends.
+// Each calls fetch for each sample of a block, as most sources do in Fetch. The error of a sample
+// is recorded in the block. Each returns early if ctx ends.
 func Each(ctx context.Context, ids []int64, dst *op.Block, fetch func(id int64, s int) error) error {
 	for s, id := range ids {
 		if err := ctx.Err(); err != nil {

@@ -15,15 +15,15 @@ type Converter struct {
 	filter  *sound.Filter
 }
 
-// NewConverter returns a Converter. With downmix it takes the mean of the channels. quality, from 0
-// to 100, is that of resampling.
+// NewConverter returns a Converter. With downmix it takes the mean of the channels. quality is the
+// quality of resampling, from 0 to 100.
 func NewConverter(downmix bool, quality float64) (*Converter, error) {
 	f, err := sound.NewFilter(quality)
 	return &Converter{downmix, f}, err
 }
 
-// Shape returns the shape of a file's sound at a rate: [frames, channels], or with downmix [frames].
-// The rate 0 is that of the file.
+// Shape returns the shape of a file's sound at a rate: [frames, channels], or with downmix
+// [frames]. The rate 0 means the rate of the file.
 func (c *Converter) Shape(file Sound, rate float64) (tensor.Shape, error) {
 	frames := file.Frames()
 	if c.resamples(file, rate) {

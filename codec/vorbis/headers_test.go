@@ -59,7 +59,8 @@ func (w *writer) put(pairs ...int) []byte { // pairs of a number of bits and the
 // Headers that claim more than there is take no memory for it, and headers that end early end.
 func TestHostileHeaders(t *testing.T) {
 	const book = 0x564342
-	first := []byte(identification + "\x00\x00\x00\x00\x01\x40\x1f\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xb8\x01")
+	first := []byte(identification +
+		"\x00\x00\x00\x00\x01\x40\x1f\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xb8\x01")
 	plain := "\x03vorbis\x00\x00\x00\x00\x00\x00\x00\x00\x01"
 	setup := func(pairs ...int) string {
 		return "\x05vorbis" + string(new(writer).put(append([]int{8, 0}, pairs...)...))

@@ -224,8 +224,8 @@ func TestTooManyChosenVertices(t *testing.T) {
 		polygons = append(polygons, int32(i), 0, vertices)
 	}
 	table := tensor.FromSlice(polygons, masks, 3)
-	r, err := optest.Run(optest.Case{Op: "segmentation.select_masks", Inputs: optest.Inputs(tensor.FromSlice(ids, masks), table,
-		tensor.New(tensor.Uint8, vertices, 1))})
+	r, err := optest.Run(optest.Case{Op: "segmentation.select_masks",
+		Inputs: optest.Inputs(tensor.FromSlice(ids, masks), table, tensor.New(tensor.Uint8, vertices, 1))})
 	if err == nil {
 		err = r.Errors[0]
 	}

@@ -105,8 +105,8 @@ type places struct {
 	row map[int32]int // of each chosen number its last polygon in the table
 }
 
-// find looks for all chosen polygons. It returns an error if a number comes twice or does not exist,
-// or if a chosen polygon has vertices that do not exist.
+// find looks for all chosen polygons. It returns an error if a number comes twice or does not
+// exist, or if a chosen polygon has vertices that do not exist.
 func (p *places) find(ids, table []int32, vertices int) error {
 	if p.row == nil {
 		p.row = map[int32]int{}

@@ -161,7 +161,8 @@ func (r *fetch) reset() {
 }
 
 // temporary returns memory until the samples are read. A fetcher keeps its share of the bytes that
-// are read ahead. What is larger belongs to all fetchers, so that not each keeps the largest sample.
+// are read ahead. What is larger belongs to all fetchers, so that not each keeps the largest
+// sample.
 func (r *fetch) temporary(size int) []byte {
 	if size <= r.scratch.most {
 		return r.scratch.alloc(size)
