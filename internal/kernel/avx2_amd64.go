@@ -47,3 +47,43 @@ func gather4AVX2(dst *float32, src *float32, first *int32, weights *float32, n i
 //
 //go:noescape
 func normalizeAVX2(dst *float32, stride int, src *byte, blocks int, step int, masks *[6][16]byte, mean *[3]float32, factor *[3]float32)
+
+// grayAVX2 computes 32*blocks pixels. The weights are pairs of words: of the first two bytes, and of the third and of 1.
+//
+//go:noescape
+func grayAVX2(dst *byte, src *byte, blocks int, weights *[2]uint32)
+
+// bayerAVX2 makes 16*blocks pixels. coloured has 16 bytes, 255 where a pixel is not green; swapped has 16 bytes, all 255 if the colour of the row is blue.
+//
+//go:noescape
+func bayerAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
+
+// bayerEdgesAVX2 makes 16*blocks pixels. coloured has 16 bytes, 255 where a pixel is not green; swapped has 16 bytes, all 255 if the colour of the row is blue.
+//
+//go:noescape
+func bayerEdgesAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
+
+// projectAVX2 divides n numbers, a multiple of 8.
+//
+//go:noescape
+func projectAVX2(xs *float32, ys *float32, ws *float32, n int)
+
+// cellsAVX2 finds the pixels of n points, a multiple of 8.
+//
+//go:noescape
+func cellsAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, right float32, bottom float32, width int32, last int32)
+
+// blend3AVX2 makes n pixels, at least one, of which it reads and writes 4 bytes.
+//
+//go:noescape
+func blend3AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, n int, pitch int)
+
+// blend4AVX2 makes n pixels, at least one, of which it reads and writes 4 bytes.
+//
+//go:noescape
+func blend4AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, n int, pitch int)
+
+// blend1AVX2 makes 8*blocks pixels, of which it reads 4 bytes.
+//
+//go:noescape
+func blend1AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, blocks int, pitch int)

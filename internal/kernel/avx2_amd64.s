@@ -1261,3 +1261,557 @@ loop:
 done:
 	VZEROUPPER
 	RET
+
+// func grayAVX2(dst *byte, src *byte, blocks int, weights *[2]uint32)
+// Requires: AVX, AVX2
+TEXT ·grayAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	MOVQ         weights+24(FP), BX
+	VPBROADCASTD (BX), Y0
+	VPBROADCASTD 4(BX), Y1
+	VPBROADCASTD grayOne<>+0(SB), Y2
+	VMOVDQU      grayLanes<>+0(SB), Y3
+
+loop:
+	TESTQ       DX, DX
+	JE          done
+	VMOVDQU     (CX), X4
+	VINSERTI128 $0x01, 8(CX), Y4, Y4
+	VPSHUFB     grayThirds<>+0(SB), Y4, Y8
+	VPSHUFB     grayPairs<>+0(SB), Y4, Y4
+	VPOR        Y2, Y8, Y8
+	VPMADDWD    Y0, Y4, Y4
+	VPMADDWD    Y1, Y8, Y8
+	VPADDD      Y8, Y4, Y4
+	VPSRLD      $0x0f, Y4, Y4
+	VMOVDQU     24(CX), X5
+	VINSERTI128 $0x01, 32(CX), Y5, Y5
+	VPSHUFB     grayThirds<>+0(SB), Y5, Y8
+	VPSHUFB     grayPairs<>+0(SB), Y5, Y5
+	VPOR        Y2, Y8, Y8
+	VPMADDWD    Y0, Y5, Y5
+	VPMADDWD    Y1, Y8, Y8
+	VPADDD      Y8, Y5, Y5
+	VPSRLD      $0x0f, Y5, Y5
+	VMOVDQU     48(CX), X6
+	VINSERTI128 $0x01, 56(CX), Y6, Y6
+	VPSHUFB     grayThirds<>+0(SB), Y6, Y8
+	VPSHUFB     grayPairs<>+0(SB), Y6, Y6
+	VPOR        Y2, Y8, Y8
+	VPMADDWD    Y0, Y6, Y6
+	VPMADDWD    Y1, Y8, Y8
+	VPADDD      Y8, Y6, Y6
+	VPSRLD      $0x0f, Y6, Y6
+	VMOVDQU     72(CX), X7
+	VINSERTI128 $0x01, 80(CX), Y7, Y7
+	VPSHUFB     grayThirds<>+0(SB), Y7, Y8
+	VPSHUFB     grayPairs<>+0(SB), Y7, Y7
+	VPOR        Y2, Y8, Y8
+	VPMADDWD    Y0, Y7, Y7
+	VPMADDWD    Y1, Y8, Y8
+	VPADDD      Y8, Y7, Y7
+	VPSRLD      $0x0f, Y7, Y7
+	VPACKUSDW   Y5, Y4, Y4
+	VPACKUSDW   Y7, Y6, Y6
+	VPACKUSWB   Y6, Y4, Y4
+	VPERMD      Y4, Y3, Y4
+	VMOVDQU     Y4, (AX)
+	ADDQ        $0x60, CX
+	ADDQ        $0x20, AX
+	DECQ        DX
+	JMP         loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA grayPairs<>+0(SB)/8, $0x8004800380018000
+DATA grayPairs<>+8(SB)/8, $0x800a800980078006
+DATA grayPairs<>+16(SB)/8, $0x8008800780058004
+DATA grayPairs<>+24(SB)/8, $0x800e800d800b800a
+GLOBL grayPairs<>(SB), RODATA|NOPTR, $32
+
+DATA grayThirds<>+0(SB)/8, $0x8080800580808002
+DATA grayThirds<>+8(SB)/8, $0x8080800b80808008
+DATA grayThirds<>+16(SB)/8, $0x8080800980808006
+DATA grayThirds<>+24(SB)/8, $0x8080800f8080800c
+GLOBL grayThirds<>(SB), RODATA|NOPTR, $32
+
+DATA grayOne<>+0(SB)/4, $0x00010000
+GLOBL grayOne<>(SB), RODATA|NOPTR, $4
+
+DATA grayLanes<>+0(SB)/4, $0x00000000
+DATA grayLanes<>+4(SB)/4, $0x00000004
+DATA grayLanes<>+8(SB)/4, $0x00000001
+DATA grayLanes<>+12(SB)/4, $0x00000005
+DATA grayLanes<>+16(SB)/4, $0x00000002
+DATA grayLanes<>+20(SB)/4, $0x00000006
+DATA grayLanes<>+24(SB)/4, $0x00000003
+DATA grayLanes<>+28(SB)/4, $0x00000007
+GLOBL grayLanes<>(SB), RODATA|NOPTR, $32
+
+// func bayerAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
+// Requires: AVX, AVX2
+TEXT ·bayerAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         above+8(FP), CX
+	MOVQ         row+16(FP), DX
+	MOVQ         below+24(FP), BX
+	MOVQ         blocks+32(FP), SI
+	MOVQ         coloured+40(FP), DI
+	VMOVDQU      (DI), X0
+	MOVQ         swapped+48(FP), DI
+	VMOVDQU      (DI), X1
+	VPBROADCASTW bayerAVX2Two<>+0(SB), Y2
+
+loop:
+	TESTQ     SI, SI
+	JE        done
+	VMOVDQU   (DX), X5
+	VMOVDQU   -1(DX), X3
+	VMOVDQU   1(DX), X7
+	VMOVDQU   (CX), X4
+	VMOVDQU   (BX), X6
+	VPAVGB    X7, X3, X3
+	VPAVGB    X6, X4, X4
+	VPMOVZXBW -1(CX), Y6
+	VPMOVZXBW 1(CX), Y7
+	VPADDW    Y7, Y6, Y6
+	VPMOVZXBW -1(BX), Y7
+	VPADDW    Y7, Y6, Y6
+	VPMOVZXBW 1(BX), Y7
+	VPADDW    Y7, Y6, Y6
+	VPADDW    Y2, Y6, Y6
+	VPSRLW    $0x02, Y6, Y6
+	VPACKUSWB Y6, Y6, Y6
+	VPERMQ    $0xd8, Y6, Y6
+	VPMOVZXBW (CX), Y7
+	VPMOVZXBW -1(DX), Y8
+	VPADDW    Y8, Y7, Y7
+	VPMOVZXBW 1(DX), Y8
+	VPADDW    Y8, Y7, Y7
+	VPMOVZXBW (BX), Y8
+	VPADDW    Y8, Y7, Y7
+	VPADDW    Y2, Y7, Y7
+	VPSRLW    $0x02, Y7, Y7
+	VPACKUSWB Y7, Y7, Y7
+	VPERMQ    $0xd8, Y7, Y7
+	VPBLENDVB X0, X5, X3, X3
+	VPBLENDVB X0, X7, X5, X5
+	VPBLENDVB X0, X6, X4, X4
+	VPBLENDVB X1, X4, X3, X6
+	VPBLENDVB X1, X3, X4, X3
+	VPSHUFB   bayerAVX2MaskA<>+0(SB), X6, X4
+	VPSHUFB   bayerAVX2MaskB<>+0(SB), X5, X7
+	VPOR      X7, X4, X4
+	VPSHUFB   bayerAVX2MaskC<>+0(SB), X3, X7
+	VPOR      X7, X4, X4
+	VMOVDQU   X4, (AX)
+	VPSHUFB   bayerAVX2MaskD<>+0(SB), X6, X4
+	VPSHUFB   bayerAVX2MaskE<>+0(SB), X5, X7
+	VPOR      X7, X4, X4
+	VPSHUFB   bayerAVX2MaskF<>+0(SB), X3, X7
+	VPOR      X7, X4, X4
+	VMOVDQU   X4, 16(AX)
+	VPSHUFB   bayerAVX2MaskG<>+0(SB), X6, X4
+	VPSHUFB   bayerAVX2MaskH<>+0(SB), X5, X7
+	VPOR      X7, X4, X4
+	VPSHUFB   bayerAVX2MaskI<>+0(SB), X3, X7
+	VPOR      X7, X4, X4
+	VMOVDQU   X4, 32(AX)
+	ADDQ      $0x30, AX
+	ADDQ      $0x10, CX
+	ADDQ      $0x10, DX
+	ADDQ      $0x10, BX
+	DECQ      SI
+	JMP       loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA bayerAVX2Two<>+0(SB)/2, $0x0002
+GLOBL bayerAVX2Two<>(SB), RODATA|NOPTR, $2
+
+DATA bayerAVX2MaskA<>+0(SB)/8, $0x8002808001808000
+DATA bayerAVX2MaskA<>+8(SB)/8, $0x0580800480800380
+GLOBL bayerAVX2MaskA<>(SB), RODATA|NOPTR, $16
+
+DATA bayerAVX2MaskB<>+0(SB)/8, $0x0280800180800080
+DATA bayerAVX2MaskB<>+8(SB)/8, $0x8080048080038080
+GLOBL bayerAVX2MaskB<>(SB), RODATA|NOPTR, $16
+
+DATA bayerAVX2MaskC<>+0(SB)/8, $0x8080018080008080
+DATA bayerAVX2MaskC<>+8(SB)/8, $0x8004808003808002
+GLOBL bayerAVX2MaskC<>(SB), RODATA|NOPTR, $16
+
+DATA bayerAVX2MaskD<>+0(SB)/8, $0x8080078080068080
+DATA bayerAVX2MaskD<>+8(SB)/8, $0x800a808009808008
+GLOBL bayerAVX2MaskD<>(SB), RODATA|NOPTR, $16
+
+DATA bayerAVX2MaskE<>+0(SB)/8, $0x8007808006808005
+DATA bayerAVX2MaskE<>+8(SB)/8, $0x0a80800980800880
+GLOBL bayerAVX2MaskE<>(SB), RODATA|NOPTR, $16
+
+DATA bayerAVX2MaskF<>+0(SB)/8, $0x0780800680800580
+DATA bayerAVX2MaskF<>+8(SB)/8, $0x8080098080088080
+GLOBL bayerAVX2MaskF<>(SB), RODATA|NOPTR, $16
+
+DATA bayerAVX2MaskG<>+0(SB)/8, $0x0d80800c80800b80
+DATA bayerAVX2MaskG<>+8(SB)/8, $0x80800f80800e8080
+GLOBL bayerAVX2MaskG<>(SB), RODATA|NOPTR, $16
+
+DATA bayerAVX2MaskH<>+0(SB)/8, $0x80800c80800b8080
+DATA bayerAVX2MaskH<>+8(SB)/8, $0x800f80800e80800d
+GLOBL bayerAVX2MaskH<>(SB), RODATA|NOPTR, $16
+
+DATA bayerAVX2MaskI<>+0(SB)/8, $0x800c80800b80800a
+DATA bayerAVX2MaskI<>+8(SB)/8, $0x0f80800e80800d80
+GLOBL bayerAVX2MaskI<>(SB), RODATA|NOPTR, $16
+
+// func bayerEdgesAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
+// Requires: AVX, AVX2
+TEXT ·bayerEdgesAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         above+8(FP), CX
+	MOVQ         row+16(FP), DX
+	MOVQ         below+24(FP), BX
+	MOVQ         blocks+32(FP), SI
+	MOVQ         coloured+40(FP), DI
+	VMOVDQU      (DI), X0
+	MOVQ         swapped+48(FP), DI
+	VMOVDQU      (DI), X1
+	VPBROADCASTW bayerEdgesAVX2Two<>+0(SB), Y2
+
+loop:
+	TESTQ     SI, SI
+	JE        done
+	VMOVDQU   (DX), X5
+	VMOVDQU   -1(DX), X6
+	VMOVDQU   1(DX), X7
+	VMOVDQU   (CX), X8
+	VMOVDQU   (BX), X9
+	VPAVGB    X7, X6, X3
+	VPAVGB    X9, X8, X4
+	VPMOVZXBW -1(CX), Y10
+	VPMOVZXBW 1(CX), Y11
+	VPADDW    Y11, Y10, Y10
+	VPMOVZXBW -1(BX), Y11
+	VPADDW    Y11, Y10, Y10
+	VPMOVZXBW 1(BX), Y11
+	VPADDW    Y11, Y10, Y10
+	VPADDW    Y2, Y10, Y10
+	VPSRLW    $0x02, Y10, Y10
+	VPACKUSWB Y10, Y10, Y10
+	VPERMQ    $0xd8, Y10, Y10
+	VPSUBUSB  X7, X6, X11
+	VPSUBUSB  X6, X7, X7
+	VPOR      X7, X11, X11
+	VPSUBUSB  X9, X8, X6
+	VPSUBUSB  X8, X9, X7
+	VPOR      X7, X6, X6
+	VPMAXUB   X6, X11, X11
+	VPCMPEQB  X6, X11, X11
+	VPBLENDVB X11, X3, X4, X6
+	VPBLENDVB X0, X5, X3, X3
+	VPBLENDVB X0, X6, X5, X5
+	VPBLENDVB X0, X10, X4, X4
+	VPBLENDVB X1, X4, X3, X6
+	VPBLENDVB X1, X3, X4, X3
+	VPSHUFB   bayerEdgesAVX2MaskA<>+0(SB), X6, X4
+	VPSHUFB   bayerEdgesAVX2MaskB<>+0(SB), X5, X7
+	VPOR      X7, X4, X4
+	VPSHUFB   bayerEdgesAVX2MaskC<>+0(SB), X3, X7
+	VPOR      X7, X4, X4
+	VMOVDQU   X4, (AX)
+	VPSHUFB   bayerEdgesAVX2MaskD<>+0(SB), X6, X4
+	VPSHUFB   bayerEdgesAVX2MaskE<>+0(SB), X5, X7
+	VPOR      X7, X4, X4
+	VPSHUFB   bayerEdgesAVX2MaskF<>+0(SB), X3, X7
+	VPOR      X7, X4, X4
+	VMOVDQU   X4, 16(AX)
+	VPSHUFB   bayerEdgesAVX2MaskG<>+0(SB), X6, X4
+	VPSHUFB   bayerEdgesAVX2MaskH<>+0(SB), X5, X7
+	VPOR      X7, X4, X4
+	VPSHUFB   bayerEdgesAVX2MaskI<>+0(SB), X3, X7
+	VPOR      X7, X4, X4
+	VMOVDQU   X4, 32(AX)
+	ADDQ      $0x30, AX
+	ADDQ      $0x10, CX
+	ADDQ      $0x10, DX
+	ADDQ      $0x10, BX
+	DECQ      SI
+	JMP       loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA bayerEdgesAVX2Two<>+0(SB)/2, $0x0002
+GLOBL bayerEdgesAVX2Two<>(SB), RODATA|NOPTR, $2
+
+DATA bayerEdgesAVX2MaskA<>+0(SB)/8, $0x8002808001808000
+DATA bayerEdgesAVX2MaskA<>+8(SB)/8, $0x0580800480800380
+GLOBL bayerEdgesAVX2MaskA<>(SB), RODATA|NOPTR, $16
+
+DATA bayerEdgesAVX2MaskB<>+0(SB)/8, $0x0280800180800080
+DATA bayerEdgesAVX2MaskB<>+8(SB)/8, $0x8080048080038080
+GLOBL bayerEdgesAVX2MaskB<>(SB), RODATA|NOPTR, $16
+
+DATA bayerEdgesAVX2MaskC<>+0(SB)/8, $0x8080018080008080
+DATA bayerEdgesAVX2MaskC<>+8(SB)/8, $0x8004808003808002
+GLOBL bayerEdgesAVX2MaskC<>(SB), RODATA|NOPTR, $16
+
+DATA bayerEdgesAVX2MaskD<>+0(SB)/8, $0x8080078080068080
+DATA bayerEdgesAVX2MaskD<>+8(SB)/8, $0x800a808009808008
+GLOBL bayerEdgesAVX2MaskD<>(SB), RODATA|NOPTR, $16
+
+DATA bayerEdgesAVX2MaskE<>+0(SB)/8, $0x8007808006808005
+DATA bayerEdgesAVX2MaskE<>+8(SB)/8, $0x0a80800980800880
+GLOBL bayerEdgesAVX2MaskE<>(SB), RODATA|NOPTR, $16
+
+DATA bayerEdgesAVX2MaskF<>+0(SB)/8, $0x0780800680800580
+DATA bayerEdgesAVX2MaskF<>+8(SB)/8, $0x8080098080088080
+GLOBL bayerEdgesAVX2MaskF<>(SB), RODATA|NOPTR, $16
+
+DATA bayerEdgesAVX2MaskG<>+0(SB)/8, $0x0d80800c80800b80
+DATA bayerEdgesAVX2MaskG<>+8(SB)/8, $0x80800f80800e8080
+GLOBL bayerEdgesAVX2MaskG<>(SB), RODATA|NOPTR, $16
+
+DATA bayerEdgesAVX2MaskH<>+0(SB)/8, $0x80800c80800b8080
+DATA bayerEdgesAVX2MaskH<>+8(SB)/8, $0x800f80800e80800d
+GLOBL bayerEdgesAVX2MaskH<>(SB), RODATA|NOPTR, $16
+
+DATA bayerEdgesAVX2MaskI<>+0(SB)/8, $0x800c80800b80800a
+DATA bayerEdgesAVX2MaskI<>+8(SB)/8, $0x0f80800e80800d80
+GLOBL bayerEdgesAVX2MaskI<>(SB), RODATA|NOPTR, $16
+
+// func projectAVX2(xs *float32, ys *float32, ws *float32, n int)
+// Requires: AVX
+TEXT ·projectAVX2(SB), NOSPLIT, $0-32
+	MOVQ xs+0(FP), AX
+	MOVQ ys+8(FP), CX
+	MOVQ ws+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop:
+	CMPQ    SI, BX
+	JGE     done
+	VMOVUPS (DX)(SI*4), Y0
+	VMOVUPS (AX)(SI*4), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)(SI*4)
+	VMOVUPS (CX)(SI*4), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVUPS Y1, (CX)(SI*4)
+	ADDQ    $0x08, SI
+	JMP     loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func cellsAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, right float32, bottom float32, width int32, last int32)
+// Requires: AVX, AVX2, SSE
+TEXT ·cellsAVX2(SB), NOSPLIT, $0-64
+	MOVQ         index+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         xs+24(FP), BX
+	MOVQ         ys+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVSS        right+48(FP), X0
+	VPBROADCASTD X0, Y0
+	MOVSS        bottom+52(FP), X1
+	VPBROADCASTD X1, Y1
+	MOVL         width+56(FP), R8
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
+	MOVL         last+60(FP), R8
+	VMOVD        R8, X3
+	VPBROADCASTD X3, Y3
+	VXORPS       Y4, Y4, Y4
+	XORQ         R8, R8
+
+loop:
+	CMPQ       R8, DI
+	JGE        done
+	VMOVUPS    (BX)(R8*4), Y5
+	VMOVUPS    (SI)(R8*4), Y6
+	VROUNDPS   $0x01, Y5, Y7
+	VROUNDPS   $0x01, Y6, Y8
+	VSUBPS     Y7, Y5, Y5
+	VSUBPS     Y8, Y6, Y6
+	VMOVUPS    Y5, (CX)(R8*4)
+	VMOVUPS    Y6, (DX)(R8*4)
+	VCMPPS     $0x0d, Y4, Y7, Y5
+	VCMPPS     $0x02, Y0, Y7, Y6
+	VPAND      Y6, Y5, Y5
+	VCMPPS     $0x0d, Y4, Y8, Y6
+	VPAND      Y6, Y5, Y5
+	VCMPPS     $0x02, Y1, Y8, Y6
+	VPAND      Y6, Y5, Y5
+	VCVTTPS2DQ Y7, Y7
+	VCVTTPS2DQ Y8, Y8
+	VPMULLD    Y2, Y8, Y8
+	VPADDD     Y8, Y7, Y7
+	VPCMPGTD   Y3, Y7, Y6
+	VPANDN     Y5, Y6, Y5
+	VPAND      Y5, Y7, Y7
+	VPCMPEQD   Y6, Y6, Y6
+	VPXOR      Y5, Y6, Y5
+	VPOR       Y5, Y7, Y7
+	VMOVDQU    Y7, (AX)(R8*4)
+	ADDQ       $0x08, R8
+	JMP        loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func blend3AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, n int, pitch int)
+// Requires: AVX, FMA3
+TEXT ·blend3AVX2(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ a+24(FP), BX
+	MOVQ b+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ pitch+48(FP), R8
+
+loop:
+	MOVLQSX      (DX), R9
+	LEAQ         (R9)(R9*2), R9
+	ADDQ         CX, R9
+	VPMOVZXBD    (R9), X2
+	VCVTDQ2PS    X2, X2
+	VPMOVZXBD    3(R9), X3
+	VCVTDQ2PS    X3, X3
+	VPMOVZXBD    (R9)(R8*1), X4
+	VCVTDQ2PS    X4, X4
+	VPMOVZXBD    3(R9)(R8*1), X5
+	VCVTDQ2PS    X5, X5
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X2, X3, X3
+	VSUBPS       X4, X5, X5
+	VFMADD231PS  X0, X3, X2
+	VFMADD231PS  X0, X5, X4
+	VSUBPS       X2, X4, X4
+	VFMADD231PS  X1, X4, X2
+	VCVTPS2DQ    X2, X2
+	VPACKUSDW    X2, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVD        X2, (AX)
+	ADDQ         $0x03, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+// func blend4AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, n int, pitch int)
+// Requires: AVX, FMA3
+TEXT ·blend4AVX2(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ a+24(FP), BX
+	MOVQ b+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ pitch+48(FP), R8
+
+loop:
+	MOVLQSX      (DX), R9
+	LEAQ         (CX)(R9*4), R9
+	VPMOVZXBD    (R9), X2
+	VCVTDQ2PS    X2, X2
+	VPMOVZXBD    4(R9), X3
+	VCVTDQ2PS    X3, X3
+	VPMOVZXBD    (R9)(R8*1), X4
+	VCVTDQ2PS    X4, X4
+	VPMOVZXBD    4(R9)(R8*1), X5
+	VCVTDQ2PS    X5, X5
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X2, X3, X3
+	VSUBPS       X4, X5, X5
+	VFMADD231PS  X0, X3, X2
+	VFMADD231PS  X0, X5, X4
+	VSUBPS       X2, X4, X4
+	VFMADD231PS  X1, X4, X2
+	VCVTPS2DQ    X2, X2
+	VPACKUSDW    X2, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVD        X2, (AX)
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+// func blend1AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, blocks int, pitch int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·blend1AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         index+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         blocks+40(FP), DI
+	MOVQ         pitch+48(FP), R8
+	LEAQ         (CX)(R8*1), R8
+	VPBROADCASTD blend1Low<>+0(SB), Y0
+
+loop:
+	TESTQ       DI, DI
+	JE          done
+	VMOVDQU     (DX), Y1
+	VPCMPEQD    Y2, Y2, Y2
+	VPXOR       Y3, Y3, Y3
+	VPGATHERDD  Y2, (CX)(Y1*1), Y3
+	VPSRLD      $0x08, Y3, Y2
+	VPAND       Y0, Y2, Y2
+	VPAND       Y0, Y3, Y3
+	VCVTDQ2PS   Y2, Y2
+	VCVTDQ2PS   Y3, Y3
+	VSUBPS      Y3, Y2, Y2
+	VFMADD231PS (BX), Y2, Y3
+	VPCMPEQD    Y2, Y2, Y2
+	VPXOR       Y4, Y4, Y4
+	VPGATHERDD  Y2, (R8)(Y1*1), Y4
+	VPSRLD      $0x08, Y4, Y2
+	VPAND       Y0, Y2, Y2
+	VPAND       Y0, Y4, Y4
+	VCVTDQ2PS   Y2, Y2
+	VCVTDQ2PS   Y4, Y4
+	VSUBPS      Y4, Y2, Y2
+	VFMADD231PS (BX), Y2, Y4
+	VSUBPS      Y3, Y4, Y4
+	VFMADD231PS (SI), Y4, Y3
+	VCVTPS2DQ   Y3, Y3
+	VPACKUSDW   Y3, Y3, Y3
+	VPACKUSWB   Y3, Y3, Y3
+	VPERMQ      $0x08, Y3, Y3
+	VPSHUFD     $0x08, X3, X3
+	VMOVQ       X3, (AX)
+	ADDQ        $0x08, AX
+	ADDQ        $0x20, DX
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, SI
+	DECQ        DI
+	JMP         loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA blend1Low<>+0(SB)/4, $0x000000ff
+GLOBL blend1Low<>(SB), RODATA|NOPTR, $4

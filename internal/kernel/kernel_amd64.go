@@ -133,3 +133,94 @@ func fuseBytes(dst []float32, base []byte, offsets []int, weights []float32) {
 	}
 	fuseBytesAVX2(&dst[0], &base[0], &offsets[0], &weights[0], len(dst), len(weights))
 }
+
+const grayBlock = 32 // pixels
+
+func gray(dst, src []byte, weights *[3]uint16) {
+	if !useAVX2 || len(dst) < grayBlock {
+		grayGeneric(dst, src, weights)
+		return
+	}
+	pairs := [2]uint32{uint32(weights[0]) | uint32(weights[1])<<16, uint32(weights[2]) | 1<<14<<16}
+	grayAVX2(&dst[0], &src[0], len(dst)/grayBlock, &pairs)
+	if last := len(dst) - grayBlock; len(dst)%grayBlock != 0 {
+		grayAVX2(&dst[last], &src[3*last], 1, &pairs)
+	}
+}
+
+const bayerBlock = 16 // pixels
+
+// alternating has bytes of 0 and 255 in turn, and uniform bytes of 0 and then of 255.
+var alternating, uniform = stripes(1), stripes(bayerBlock)
+
+func stripes(width int) (list [2 * bayerBlock]byte) {
+	for i := range list {
+		list[i] = byte(-(i / width & 1))
+	}
+	return list
+}
+
+func bayerRow(m Bayer, dst, above, row, below []byte) {
+	n := len(row) - 2
+	if !useAVX2 || n < bayerBlock {
+		bayerGeneric(m, dst, above, row, below)
+		return
+	}
+	phase, swap := 0, 0
+	if m.Coloured {
+		phase = 1
+	}
+	if m.Blue {
+		swap = bayerBlock
+	}
+	run := bayerAVX2
+	if m.Edges {
+		run = bayerEdgesAVX2
+	}
+	run(&dst[3], &above[1], &row[1], &below[1], n/bayerBlock, &alternating[phase], &uniform[swap])
+	if from := len(row) - 1 - bayerBlock; n%bayerBlock != 0 {
+		run(&dst[3*from], &above[from], &row[from], &below[from], 1, &alternating[(phase+from-1)&1], &uniform[swap])
+	}
+}
+
+// project, cells and blend return how many elements they made.
+func project(xs, ys, ws []float32) int {
+	n := len(ws) &^ 7
+	if !useAVX2 || n == 0 {
+		return 0
+	}
+	projectAVX2(&xs[0], &ys[0], &ws[0], n)
+	return n
+}
+
+func cells(c *Cells, xs, ys []float32, last int) int {
+	n := len(xs) &^ 7
+	if !useAVX2 || n == 0 {
+		return 0
+	}
+	cellsAVX2(&c.index[0], &c.a[0], &c.b[0], &xs[0], &ys[0], n, float32(c.w-2), float32(c.h-2), int32(c.w), int32(last))
+	return n
+}
+
+func blend(c *Cells, dst, src []byte, from, n, channels int) int {
+	if !useFMA || n == 0 {
+		return 0
+	}
+	index, a, b := &c.index[from], &c.a[from], &c.b[from]
+	switch pitch := c.w * channels; channels {
+	case 1:
+		if n >= 8 {
+			blend1AVX2(&dst[0], &src[0], index, a, b, n/8, pitch)
+		}
+		return n &^ 7
+	case 3:
+		if n > 1 { // the last pixel has no fourth byte
+			blend3AVX2(&dst[0], &src[0], index, a, b, n-1, pitch)
+		}
+		return n - 1
+	case 4:
+		blend4AVX2(&dst[0], &src[0], index, a, b, n, pitch)
+		return n
+	}
+	return 0
+}

@@ -31,3 +31,13 @@ func fuseFloats(dst, base []float32, offsets []int, weights []float32) {
 func fuseBytes(dst []float32, base []byte, offsets []int, weights []float32) {
 	fuseBytesGeneric(dst, base, offsets, weights)
 }
+
+func gray(dst, src []byte, weights *[3]uint16) { grayGeneric(dst, src, weights) }
+
+func bayerRow(m Bayer, dst, above, row, below []byte) { bayerGeneric(m, dst, above, row, below) }
+
+func project(_, _, _ []float32) int { return 0 }
+
+func cells(_ *Cells, _, _ []float32, _ int) int { return 0 }
+
+func blend(_ *Cells, _, _ []byte, _, _, _ int) int { return 0 }

@@ -286,6 +286,7 @@ type warped[T depth] struct {
 	fill       [4]T
 	xs, ys, ws []float32
 	base       []float32
+	cells      *kernel.Cells // nil unless pixels are bytes and are mixed
 }
 
 func warpPlanes[T depth](k *perspective, b *op.Block, out, in tensor.Tensor, v planes, h, w int,
@@ -302,6 +303,10 @@ func warpPlanes[T depth](k *perspective, b *op.Block, out, in tensor.Tensor, v p
 	}
 	for x := range w {
 		p.base[w+x] = float32(x)
+	}
+	if in.DType == tensor.Uint8 && !k.nearest {
+		cells := kernel.NewCells(v.w, v.h, op.Scratch[int32](b, w), op.Scratch[float32](b, w), op.Scratch[float32](b, w))
+		p.cells = &cells
 	}
 	all, to := element.View[T](in.Data), element.View[T](out.Data)
 	size := v.h * v.w * v.channels
@@ -344,10 +349,7 @@ func (p *warped[T]) points(y int, m *[3][3]float64) {
 			dst[x] += c
 		}
 	}
-	for x, v := range p.ws {
-		p.xs[x] /= v
-		p.ys[x] /= v
-	}
+	kernel.Project(p.xs, p.ys, p.ws)
 }
 
 // place returns a float as an int of 32 bits; what has no place there is the least.
@@ -376,9 +378,29 @@ func (p *warped[T]) nearest(row []T) {
 	}
 }
 
+// linear makes a row: pixels of bytes inside the image many at a time.
 func (p *warped[T]) linear(row []T) {
-	for i, x := range p.xs {
-		y := p.ys[i]
+	bytes, ok := any(row).([]uint8)
+	if !ok || p.cells == nil {
+		p.mix(row, 0, len(p.xs))
+		return
+	}
+	p.cells.Find(p.xs, p.ys)
+	for i := 0; i < len(p.xs); {
+		if n := p.cells.Run(i); n > 0 {
+			p.cells.Blend(bytes[i*p.c:(i+n)*p.c], any(p.src).([]uint8), i, n, p.c)
+			i += n
+			continue
+		}
+		p.mix(row, i, i+1)
+		i++
+	}
+}
+
+// mix makes the pixels of some columns.
+func (p *warped[T]) mix(row []T, from, to int) {
+	for i := from; i < to; i++ {
+		x, y := p.xs[i], p.ys[i]
 		fx, fy := float32(math.Floor(float64(x))), float32(math.Floor(float64(y)))
 		a, b := x-fx, y-fy
 		ix, iy := place(fx), place(fy)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -182,15 +183,11 @@ func lumaToGray(dst, src []byte) {
 
 // toGray weighs the channels by .299, .587 and .114 in units of 2^-15, rounded.
 func toGray(dst, src []byte, red int) {
-	first, last := uint32(9798), uint32(3735)
+	weights := [3]uint16{9798, 19235, 3735}
 	if red == 2 {
-		first, last = last, first
+		weights[0], weights[2] = weights[2], weights[0]
 	}
-	for i := range dst {
-		p := src[:3:3]
-		dst[i] = byte((uint32(p[0])*first + uint32(p[1])*19235 + uint32(p[2])*last + 1<<14) >> 15)
-		src = src[3:]
-	}
+	kernel.Gray(dst, src, &weights)
 }
 
 func toYCbCr(dst, src []byte, red int) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -200,24 +201,29 @@ func debayered[T uint8 | uint16](k *debayer, p *raw[T]) {
 		return
 	}
 	for y := 1; y < p.h-1; y++ {
-		for half := range 2 {
-			x := 1 + half
-			switch green, blue := p.kind(y, x); {
-			case k.gray:
-				p.grays(y, x, green, blue)
-			case green:
-				p.greens(y, x, blue)
-			case k.edges:
-				p.others(y, x, blue)
-			default:
-				p.means(y, x, blue)
-			}
+		if k.gray {
+			p.grays(y)
+		} else {
+			p.colours(y, k.edges)
 		}
 		p.sides(y)
 	}
 	row := len(p.dst) / p.h
 	copy(p.dst[:row], p.dst[row:2*row])
 	copy(p.dst[(p.h-1)*row:], p.dst[(p.h-2)*row:(p.h-1)*row])
+}
+
+// colours makes the pixels of row y but the first and the last.
+func (p *raw[T]) colours(y int, edges bool) {
+	green, blue := p.kind(y, 1)
+	m := kernel.Bayer{Coloured: !green, Blue: blue, Edges: edges}
+	above, row, below := p.src[(y-1)*p.w:y*p.w], p.src[y*p.w:(y+1)*p.w], p.src[(y+1)*p.w:(y+2)*p.w]
+	switch dst := any(p.dst[3*y*p.w : 3*(y+1)*p.w]).(type) {
+	case []uint8:
+		m.Row(dst, any(above).([]uint8), any(row).([]uint8), any(below).([]uint8))
+	case []uint16:
+		kernel.BayerWords(m, dst, any(above).([]uint16), any(row).([]uint16), any(below).([]uint16))
+	}
 }
 
 // sides repeats the second and the last but one pixel of a row at its ends.
@@ -228,57 +234,6 @@ func (p *raw[T]) sides(y int) {
 	copy(row[len(row)-n:], row[len(row)-2*n:])
 }
 
-// greens makes every other pixel of row y from x on, which are green. If inBlue is set, blue is at
-// their sides and red above and below.
-func (p *raw[T]) greens(y, x int, inBlue bool) {
-	red, blue := 0, 2
-	if !inBlue {
-		red, blue = 2, 0
-	}
-	above, row, below := p.src[(y-1)*p.w:], p.src[y*p.w:], p.src[(y+1)*p.w:]
-	for ; x < p.w-1; x += 2 {
-		d := p.dst[3*(y*p.w+x):]
-		d[red] = T((uint32(above[x]) + uint32(below[x]) + 1) >> 1)
-		d[1] = row[x]
-		d[blue] = T((uint32(row[x-1]) + uint32(row[x+1]) + 1) >> 1)
-	}
-}
-
-// means makes every other pixel of row y from x on, which are blue or else red.
-func (p *raw[T]) means(y, x int, blue bool) {
-	own, other := 0, 2
-	if blue {
-		own, other = 2, 0
-	}
-	above, row, below := p.src[(y-1)*p.w:], p.src[y*p.w:], p.src[(y+1)*p.w:]
-	for ; x < p.w-1; x += 2 {
-		d := p.dst[3*(y*p.w+x):]
-		d[own] = row[x]
-		d[1] = T((uint32(above[x]) + uint32(row[x-1]) + uint32(row[x+1]) + uint32(below[x]) + 2) >> 2)
-		d[other] = T((uint32(above[x-1]) + uint32(above[x+1]) + uint32(below[x-1]) + uint32(below[x+1]) + 2) >> 2)
-	}
-}
-
-// others is means that takes green in the direction in which green changes less.
-func (p *raw[T]) others(y, x int, blue bool) {
-	own, other := 0, 2
-	if blue {
-		own, other = 2, 0
-	}
-	above, row, below := p.src[(y-1)*p.w:], p.src[y*p.w:], p.src[(y+1)*p.w:]
-	for ; x < p.w-1; x += 2 {
-		d := p.dst[3*(y*p.w+x):]
-		d[own] = row[x]
-		up, down, left, right := int32(above[x]), int32(below[x]), int32(row[x-1]), int32(row[x+1])
-		if magnitude(left-right) > magnitude(up-down) {
-			d[1] = T((up + down + 1) >> 1)
-		} else {
-			d[1] = T((left + right + 1) >> 1)
-		}
-		d[other] = T((uint32(above[x-1]) + uint32(above[x+1]) + uint32(below[x-1]) + uint32(below[x+1]) + 2) >> 2)
-	}
-}
-
 func magnitude(v int32) int32 { return max(v, -v) }
 
 // The weights of gray, in units of 2^-14.
@@ -286,14 +241,17 @@ const (
 	grayRed, grayGreen, grayBlue = 4899, 9617, 1868
 )
 
-// grays makes every other pixel of row y from x on: the weighted means of the colours around it.
-func (p *raw[T]) grays(y, x int, green, blue bool) {
+// grays makes the pixels of row y but the first and the last: the weighted means of the colours around
+// them.
+func (p *raw[T]) grays(y int) {
+	green, blue := p.kind(y, 1)
 	own, other := uint32(grayRed), uint32(grayBlue) // of the row's colour, and of the other
 	if blue {
 		own, other = other, own
 	}
-	above, row, below := p.src[(y-1)*p.w:], p.src[y*p.w:], p.src[(y+1)*p.w:]
-	for ; x < p.w-1; x += 2 {
+	above, row, below := p.src[(y-1)*p.w:y*p.w], p.src[y*p.w:(y+1)*p.w], p.src[(y+1)*p.w:(y+2)*p.w]
+	dst := p.dst[y*p.w : (y+1)*p.w]
+	for x := 1; x < p.w-1; x++ {
 		var v uint32
 		if green {
 			v = (uint32(above[x])+uint32(below[x]))*other + (uint32(row[x-1])+uint32(row[x+1]))*own +
@@ -304,6 +262,7 @@ func (p *raw[T]) grays(y, x int, green, blue bool) {
 				(uint32(above[x])+uint32(row[x-1])+uint32(row[x+1])+uint32(below[x]))*grayGreen + uint32(row[x])*4*own
 			v = (v + 1<<15) >> 16
 		}
-		p.dst[y*p.w+x] = T(v)
+		dst[x] = T(v)
+		green = !green
 	}
 }

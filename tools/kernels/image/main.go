@@ -30,6 +30,12 @@ func main() {
 	weigh("fuseBytesAVX2", 1, bytes, true)
 	gather()
 	normalize()
+	gray()
+	bayer("bayerAVX2", false)
+	bayer("bayerEdgesAVX2", true)
+	project()
+	cells()
+	blend()
 	Generate()
 }
 

@@ -1,0 +1,193 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// project writes the kernel that divides two lists by a third one.
+func project() {
+	TEXT("projectAVX2", NOSPLIT, "func(xs, ys, ws *float32, n int)")
+	Doc("projectAVX2 divides n numbers, a multiple of 8.")
+	Pragma("noescape")
+	xs, ys, ws := Load(Param("xs"), GP64()), Load(Param("ys"), GP64()), Load(Param("ws"), GP64())
+	n := Load(Param("n"), GP64())
+	i, w, v := GP64(), YMM(), YMM()
+	XORQ(i, i)
+	Label("loop")
+	CMPQ(i, n)
+	JGE(LabelRef("done"))
+	VMOVUPS(Mem{Base: ws, Index: i, Scale: 4}, w)
+	for _, list := range []Register{xs, ys} {
+		VMOVUPS(Mem{Base: list, Index: i, Scale: 4}, v)
+		VDIVPS(w, v, v)
+		VMOVUPS(v, Mem{Base: list, Index: i, Scale: 4})
+	}
+	ADDQ(Imm(vector), i)
+	JMP(LabelRef("loop"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// cells writes the kernel that finds the pixels around points.
+func cells() {
+	TEXT("cellsAVX2", NOSPLIT, "func(index *int32, a, b, xs, ys *float32, n int, right, bottom float32, width, last int32)")
+	Doc("cellsAVX2 finds the pixels of n points, a multiple of 8.")
+	Pragma("noescape")
+	index, as, bs := Load(Param("index"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64())
+	xs, ys, n := Load(Param("xs"), GP64()), Load(Param("ys"), GP64()), Load(Param("n"), GP64())
+	right, bottom, width, last, zero := YMM(), YMM(), YMM(), YMM(), YMM()
+	for _, v := range []struct {
+		name string
+		to   VecVirtual
+	}{{"right", right}, {"bottom", bottom}} {
+		VPBROADCASTD(Load(Param(v.name), XMM()), v.to)
+	}
+	for _, v := range []struct {
+		name string
+		to   VecVirtual
+	}{{"width", width}, {"last", last}} {
+		x := XMM()
+		VMOVD(Load(Param(v.name), GP32()), x)
+		VPBROADCASTD(x, v.to)
+	}
+	VXORPS(zero, zero, zero)
+	i := GP64()
+	XORQ(i, i)
+	x, y, fx, fy, in, t := YMM(), YMM(), YMM(), YMM(), YMM(), YMM()
+	Label("loop")
+	CMPQ(i, n)
+	JGE(LabelRef("done"))
+	VMOVUPS(Mem{Base: xs, Index: i, Scale: 4}, x)
+	VMOVUPS(Mem{Base: ys, Index: i, Scale: 4}, y)
+	VROUNDPS(Imm(1), x, fx) // down
+	VROUNDPS(Imm(1), y, fy)
+	VSUBPS(fx, x, x)
+	VSUBPS(fy, y, y)
+	VMOVUPS(x, Mem{Base: as, Index: i, Scale: 4})
+	VMOVUPS(y, Mem{Base: bs, Index: i, Scale: 4})
+	const notBelow, notAbove = 13, 2 // comparisons that are false for NaN
+	VCMPPS(Imm(notBelow), zero, fx, in)
+	VCMPPS(Imm(notAbove), right, fx, t)
+	VPAND(t, in, in)
+	VCMPPS(Imm(notBelow), zero, fy, t)
+	VPAND(t, in, in)
+	VCMPPS(Imm(notAbove), bottom, fy, t)
+	VPAND(t, in, in)
+	VCVTTPS2DQ(fx, fx)
+	VCVTTPS2DQ(fy, fy)
+	VPMULLD(width, fy, fy)
+	VPADDD(fy, fx, fx)
+	VPCMPGTD(last, fx, t)
+	VPANDN(in, t, in) // in and not beyond the last
+	VPAND(in, fx, fx)
+	VPCMPEQD(t, t, t)
+	VPXOR(in, t, in)
+	VPOR(in, fx, fx) // -1 where a point is outside
+	VMOVDQU(fx, Mem{Base: index, Index: i, Scale: 4})
+	ADDQ(Imm(vector), i)
+	JMP(LabelRef("loop"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// blend writes the kernels that mix the four pixels around points.
+func blend() {
+	for _, channels := range []int{3, 4} {
+		TEXT("blend"+string(rune('0'+channels))+"AVX2", NOSPLIT, "func(dst, src *byte, index *int32, a, b *float32, n, pitch int)")
+		Doc("blend" + string(rune('0'+channels)) + "AVX2 makes n pixels, at least one, of which it reads and writes 4 bytes.")
+		Pragma("noescape")
+		dst, src, index := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("index"), GP64())
+		as, bs, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
+		pitch := Load(Param("pitch"), GP64())
+		at, a, b := GP64(), XMM(), XMM()
+		p00, p01, p10, p11 := XMM(), XMM(), XMM(), XMM()
+		Label("loop")
+		MOVLQSX(Mem{Base: index}, at)
+		if channels == 3 {
+			LEAQ(Mem{Base: at, Index: at, Scale: 2}, at)
+			ADDQ(src, at)
+		} else {
+			LEAQ(Mem{Base: src, Index: at, Scale: 4}, at)
+		}
+		for _, p := range []struct {
+			v VecVirtual
+			m Mem
+		}{{p00, Mem{Base: at}}, {p01, Mem{Base: at, Disp: channels}},
+			{p10, Mem{Base: at, Index: pitch, Scale: 1}}, {p11, Mem{Base: at, Index: pitch, Scale: 1, Disp: channels}}} {
+			VPMOVZXBD(p.m, p.v)
+			VCVTDQ2PS(p.v, p.v)
+		}
+		VBROADCASTSS(Mem{Base: as}, a)
+		VBROADCASTSS(Mem{Base: bs}, b)
+		VSUBPS(p00, p01, p01)
+		VSUBPS(p10, p11, p11)
+		VFMADD231PS(a, p01, p00)
+		VFMADD231PS(a, p11, p10)
+		VSUBPS(p00, p10, p10)
+		VFMADD231PS(b, p10, p00)
+		VCVTPS2DQ(p00, p00)
+		VPACKUSDW(p00, p00, p00)
+		VPACKUSWB(p00, p00, p00)
+		VMOVD(p00, Mem{Base: dst})
+		ADDQ(Imm(uint64(channels)), dst)
+		for _, r := range []Register{index, as, bs} {
+			ADDQ(Imm(4), r)
+		}
+		DECQ(n)
+		JNE(LabelRef("loop"))
+		RET()
+	}
+	blend1()
+}
+
+// blend1 writes the kernel of one channel, 8 pixels at a time.
+func blend1() {
+	TEXT("blend1AVX2", NOSPLIT, "func(dst, src *byte, index *int32, a, b *float32, blocks, pitch int)")
+	Doc("blend1AVX2 makes 8*blocks pixels, of which it reads 4 bytes.")
+	Pragma("noescape")
+	dst, src, index := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("index"), GP64())
+	as, bs, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("blocks"), GP64())
+	pitch := Load(Param("pitch"), GP64())
+	next := GP64()
+	LEAQ(Mem{Base: src, Index: pitch, Scale: 1}, next)
+	low, where, all, right := YMM(), YMM(), YMM(), YMM()
+	VPBROADCASTD(ConstData("blend1Low", U32(255)), low)
+	row := [2]VecVirtual{YMM(), YMM()}
+	Label("loop")
+	TESTQ(n, n)
+	JE(LabelRef("done"))
+	VMOVDQU(Mem{Base: index}, where)
+	for i, base := range []Register{src, next} {
+		VPCMPEQD(all, all, all)
+		VPXOR(row[i], row[i], row[i])
+		VPGATHERDD(all, Mem{Base: base, Index: where, Scale: 1}, row[i])
+		VPSRLD(Imm(8), row[i], right)
+		VPAND(low, right, right)
+		VPAND(low, row[i], row[i])
+		VCVTDQ2PS(right, right)
+		VCVTDQ2PS(row[i], row[i])
+		VSUBPS(row[i], right, right)
+		VFMADD231PS(Mem{Base: as}, right, row[i])
+	}
+	VSUBPS(row[0], row[1], row[1])
+	VFMADD231PS(Mem{Base: bs}, row[1], row[0])
+	VCVTPS2DQ(row[0], row[0])
+	VPACKUSDW(row[0], row[0], row[0])
+	VPACKUSWB(row[0], row[0], row[0])
+	VPERMQ(Imm(0x08), row[0], row[0])
+	VPSHUFD(Imm(0x08), row[0].AsX(), row[0].AsX())
+	VMOVQ(row[0].AsX(), Mem{Base: dst})
+	ADDQ(Imm(8), dst)
+	for _, r := range []Register{index, as, bs} {
+		ADDQ(Imm(32), r)
+	}
+	DECQ(n)
+	JMP(LabelRef("loop"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
