@@ -63,10 +63,10 @@ func bayerAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, colou
 //go:noescape
 func bayerEdgesAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
 
-// projectAVX2 divides n numbers, a multiple of 8.
+// projectAVX2 computes n points, a multiple of 8.
 //
 //go:noescape
-func projectAVX2(xs *float32, ys *float32, ws *float32, n int)
+func projectAVX2(xs *float32, ys *float32, n int, start *[3]float32, slope *[3]float32)
 
 // cellsAVX2 finds the pixels of n points, a multiple of 8.
 //

@@ -1588,31 +1588,57 @@ DATA bayerEdgesAVX2MaskI<>+0(SB)/8, $0x800c80800b80800a
 DATA bayerEdgesAVX2MaskI<>+8(SB)/8, $0x0f80800e80800d80
 GLOBL bayerEdgesAVX2MaskI<>(SB), RODATA|NOPTR, $16
 
-// func projectAVX2(xs *float32, ys *float32, ws *float32, n int)
-// Requires: AVX
-TEXT ·projectAVX2(SB), NOSPLIT, $0-32
-	MOVQ xs+0(FP), AX
-	MOVQ ys+8(FP), CX
-	MOVQ ws+16(FP), DX
-	MOVQ n+24(FP), BX
-	XORQ SI, SI
+// func projectAVX2(xs *float32, ys *float32, n int, start *[3]float32, slope *[3]float32)
+// Requires: AVX, FMA3
+TEXT ·projectAVX2(SB), NOSPLIT, $0-40
+	MOVQ         xs+0(FP), AX
+	MOVQ         ys+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         start+24(FP), BX
+	MOVQ         slope+32(FP), SI
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS (SI), Y1
+	VBROADCASTSS 4(BX), Y3
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(BX), Y6
+	VBROADCASTSS 8(SI), Y7
+	VMOVUPS      projectColumns<>+0(SB), Y9
+	VBROADCASTSS projectStep<>+0(SB), Y10
+	XORQ         BX, BX
 
 loop:
-	CMPQ    SI, BX
-	JGE     done
-	VMOVUPS (DX)(SI*4), Y0
-	VMOVUPS (AX)(SI*4), Y1
-	VDIVPS  Y0, Y1, Y1
-	VMOVUPS Y1, (AX)(SI*4)
-	VMOVUPS (CX)(SI*4), Y1
-	VDIVPS  Y0, Y1, Y1
-	VMOVUPS Y1, (CX)(SI*4)
-	ADDQ    $0x08, SI
-	JMP     loop
+	CMPQ        BX, DX
+	JGE         done
+	VMOVAPS     Y0, Y2
+	VFMADD231PS Y1, Y9, Y2
+	VMOVAPS     Y3, Y5
+	VFMADD231PS Y4, Y9, Y5
+	VMOVAPS     Y6, Y8
+	VFMADD231PS Y7, Y9, Y8
+	VDIVPS      Y8, Y2, Y2
+	VDIVPS      Y8, Y5, Y5
+	VMOVUPS     Y2, (AX)(BX*4)
+	VMOVUPS     Y5, (CX)(BX*4)
+	VADDPS      Y10, Y9, Y9
+	ADDQ        $0x08, BX
+	JMP         loop
 
 done:
 	VZEROUPPER
 	RET
+
+DATA projectColumns<>+0(SB)/4, $(0.0)
+DATA projectColumns<>+4(SB)/4, $(1.0)
+DATA projectColumns<>+8(SB)/4, $(2.0)
+DATA projectColumns<>+12(SB)/4, $(3.0)
+DATA projectColumns<>+16(SB)/4, $(4.0)
+DATA projectColumns<>+20(SB)/4, $(5.0)
+DATA projectColumns<>+24(SB)/4, $(6.0)
+DATA projectColumns<>+28(SB)/4, $(7.0)
+GLOBL projectColumns<>(SB), RODATA|NOPTR, $32
+
+DATA projectStep<>+0(SB)/4, $(8.0)
+GLOBL projectStep<>(SB), RODATA|NOPTR, $4
 
 // func cellsAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, right float32, bottom float32, width int32, last int32)
 // Requires: AVX, AVX2, SSE

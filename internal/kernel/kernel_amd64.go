@@ -184,12 +184,12 @@ func bayerRow(m Bayer, dst, above, row, below []byte) {
 }
 
 // project, cells and blend return how many elements they made.
-func project(xs, ys, ws []float32) int {
-	n := len(ws) &^ 7
-	if !useAVX2 || n == 0 {
+func project(xs, ys []float32, start, slope *[3]float32) int {
+	n := len(xs) &^ 7
+	if !useFMA || n == 0 {
 		return 0
 	}
-	projectAVX2(&xs[0], &ys[0], &ws[0], n)
+	projectAVX2(&xs[0], &ys[0], n, start, slope)
 	return n
 }
 

@@ -36,7 +36,7 @@ func gray(dst, src []byte, weights *[3]uint16) { grayGeneric(dst, src, weights) 
 
 func bayerRow(m Bayer, dst, above, row, below []byte) { bayerGeneric(m, dst, above, row, below) }
 
-func project(_, _, _ []float32) int { return 0 }
+func project(_, _ []float32, _, _ *[3]float32) int { return 0 }
 
 func cells(_ *Cells, _, _ []float32, _ int) int { return 0 }
 

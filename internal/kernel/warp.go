@@ -2,13 +2,18 @@ package kernel
 
 import "math"
 
-// Project divides xs and ys by ws, element by element. All have the same length.
-func Project(xs, ys, ws []float32) {
-	xs, ys = xs[:len(ws)], ys[:len(ws)]
-	n := project(xs, ys, ws)
-	for i, w := range ws[n:] {
-		xs[n+i] /= w
-		ys[n+i] /= w
+// Project computes the points of a row: element x of xs is slope[0]*x + start[0], not rounded before
+// it is added, divided by slope[2]*x + start[2]. ys has the same of 1. There are fewer than 2^24
+// elements.
+func Project(xs, ys []float32, start, slope *[3]float32) {
+	ys = ys[:len(xs)]
+	if len(xs) > exactFloats {
+		panic("kernel: a row of 2^24 points")
+	}
+	for x := project(xs, ys, start, slope); x < len(xs); x++ {
+		at := func(i int) float32 { return Fuse(slope[i], float32(x), start[i]) }
+		w := at(2)
+		xs[x], ys[x] = at(0)/w, at(1)/w
 	}
 }
 
@@ -58,19 +63,20 @@ func (c *Cells) Find(xs, ys []float32) {
 	}
 }
 
-// Run returns how many points from a place on have all four pixels inside the image. Some at the end
-// of the image do not count.
-func (c *Cells) Run(from int) (n int) {
+// Run returns how many points from a place on have all four pixels inside the image, or how many do
+// not. Some pixels at the end of the image do not count as inside.
+func (c *Cells) Run(from int) (n int, inside bool) {
+	inside = c.index[from] >= 0
 	for _, v := range c.index[from:] {
-		if v < 0 {
+		if v >= 0 != inside {
 			break
 		}
 		n++
 	}
-	return n
+	return n, inside
 }
 
-// Blend mixes the pixels around n points that Run counted, by one line along the columns and one
+// Blend mixes the pixels around n points that Run found inside, by one line along the columns and one
 // along the rows, each product added without rounding it first. The results are rounded half to
 // even.
 func (c *Cells) Blend(dst, src []byte, from, n, channels int) {
@@ -91,6 +97,36 @@ func (c *Cells) Blend(dst, src []byte, from, n, channels int) {
 			dst[i*channels+k] = byte(math.RoundToEven(float64(Fuse(b, below-above, above))))
 		}
 	}
+}
+
+// MostPatches is how many points BlendPatches takes.
+const MostPatches = 64
+
+// patchWidth is how many pixels a row of patches has.
+const patchWidth = 2*MostPatches + cellSlack
+
+// Patches holds the pixels around points that are not inside the image: in the upper row two pixels
+// for each point, and in the lower row too.
+type Patches [2 * patchWidth * 4]byte
+
+// Around returns where the upper and the lower two pixels of a point belong.
+func (p *Patches) Around(point, channels int) (upper, lower []byte) {
+	upper, lower = p[2*point*channels:], p[(patchWidth+2*point)*channels:]
+	return upper[:2*channels], lower[:2*channels]
+}
+
+var patchIndex = func() (list [MostPatches]int32) {
+	for i := range list {
+		list[i] = int32(2 * i)
+	}
+	return list
+}()
+
+// BlendPatches is Blend for n points with pixels of their own: points from, from+1, … have the
+// patches 0, 1, …
+func (c *Cells) BlendPatches(dst []byte, patches *Patches, from, n, channels int) {
+	own := Cells{patchWidth, 2, patchIndex[:n], c.a[from : from+n], c.b[from : from+n]}
+	own.Blend(dst, patches[:], 0, n, channels)
 }
 
 // between returns the value at a of the line from p to q.

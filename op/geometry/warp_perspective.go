@@ -280,20 +280,18 @@ type depth interface {
 
 // warped warps planes of one type.
 type warped[T depth] struct {
-	k          *perspective
-	src        []T
-	h, w, c    int
-	fill       [4]T
-	xs, ys, ws []float32
-	base       []float32
-	cells      *kernel.Cells // nil unless pixels are bytes and are mixed
+	k       *perspective
+	src     []T
+	h, w, c int
+	fill    [4]T
+	xs, ys  []float32
+	cells   *kernel.Cells // nil unless pixels are bytes and are mixed
+	patches *kernel.Patches
 }
 
 func warpPlanes[T depth](k *perspective, b *op.Block, out, in tensor.Tensor, v planes, h, w int,
 	m *[3][3]float64) error {
-	p := warped[T]{k: k, h: v.h, w: v.w, c: v.channels, xs: op.Scratch[float32](b, w), ys: op.Scratch[float32](b,
-		w), ws: op.Scratch[float32](b, w),
-		base: op.Scratch[float32](b, 2*w)}
+	p := warped[T]{k: k, h: v.h, w: v.w, c: v.channels, xs: op.Scratch[float32](b, w), ys: op.Scratch[float32](b, w)}
 	for i := range p.fill {
 		fill := 0.0
 		if len(k.fill) > 0 {
@@ -301,12 +299,9 @@ func warpPlanes[T depth](k *perspective, b *op.Block, out, in tensor.Tensor, v p
 		}
 		p.fill[i] = evenly[T](float32(fill))
 	}
-	for x := range w {
-		p.base[w+x] = float32(x)
-	}
 	if in.DType == tensor.Uint8 && !k.nearest {
 		cells := kernel.NewCells(v.w, v.h, op.Scratch[int32](b, w), op.Scratch[float32](b, w), op.Scratch[float32](b, w))
-		p.cells = &cells
+		p.cells, p.patches = &cells, op.PerWorker[kernel.Patches](b)
 	}
 	all, to := element.View[T](in.Data), element.View[T](out.Data)
 	size := v.h * v.w * v.channels
@@ -335,21 +330,17 @@ func warpPlanes[T depth](k *perspective, b *op.Block, out, in tensor.Tensor, v p
 func (p *warped[T]) points(y int, m *[3][3]float64) {
 	w, fy := len(p.xs), float32(y)
 	blocks := w &^ 15
-	var offsets = [2]int{0, w}
-	for i, dst := range [3][]float32{p.xs, p.ys, p.ws} {
-		a, b, c := float32(m[i][0]), float32(m[i][1]), float32(m[i][2])
-		for x := range blocks {
-			p.base[x] = float32(b*fy) + c
-		}
-		for x := blocks; x < w; x++ {
-			p.base[x] = b * fy
-		}
-		kernel.FuseFloats(dst, p.base, offsets[:], []float32{1, a})
-		for x := blocks; x < w; x++ {
-			dst[x] += c
-		}
+	var start, slope, by [3]float32
+	for i := range m {
+		slope[i] = float32(m[i][0])
+		by[i] = float32(m[i][1]) * fy
+		start[i] = by[i] + float32(m[i][2])
 	}
-	kernel.Project(p.xs, p.ys, p.ws)
+	kernel.Project(p.xs[:blocks], p.ys[:blocks], &start, &slope)
+	for x := blocks; x < w; x++ {
+		at := func(i int) float32 { return kernel.Fuse(slope[i], float32(x), by[i]) + float32(m[i][2]) }
+		p.xs[x], p.ys[x] = at(0)/at(2), at(1)/at(2)
+	}
 }
 
 // place returns a float as an int of 32 bits; what has no place there is the least.
@@ -378,29 +369,14 @@ func (p *warped[T]) nearest(row []T) {
 	}
 }
 
-// linear makes a row: pixels of bytes inside the image many at a time.
+// linear makes a row.
 func (p *warped[T]) linear(row []T) {
-	bytes, ok := any(row).([]uint8)
-	if !ok || p.cells == nil {
-		p.mix(row, 0, len(p.xs))
+	if q, ok := any(p).(*warped[uint8]); ok {
+		linearBytes(q, any(row).([]uint8))
 		return
 	}
-	p.cells.Find(p.xs, p.ys)
-	for i := 0; i < len(p.xs); {
-		if n := p.cells.Run(i); n > 0 {
-			p.cells.Blend(bytes[i*p.c:(i+n)*p.c], any(p.src).([]uint8), i, n, p.c)
-			i += n
-			continue
-		}
-		p.mix(row, i, i+1)
-		i++
-	}
-}
-
-// mix makes the pixels of some columns.
-func (p *warped[T]) mix(row []T, from, to int) {
-	for i := from; i < to; i++ {
-		x, y := p.xs[i], p.ys[i]
+	for i, x := range p.xs {
+		y := p.ys[i]
 		fx, fy := float32(math.Floor(float64(x))), float32(math.Floor(float64(y)))
 		a, b := x-fx, y-fy
 		ix, iy := place(fx), place(fy)
@@ -410,6 +386,32 @@ func (p *warped[T]) mix(row []T, from, to int) {
 			below := between(a, float32(p10[c]), float32(p11[c]))
 			row[i*p.c+c] = evenly[T](between(b, above, below))
 		}
+	}
+}
+
+// linearBytes makes a row of bytes, many pixels at a time. Pixels that are not inside the image are
+// copied first.
+func linearBytes(p *warped[uint8], row []uint8) {
+	p.cells.Find(p.xs, p.ys)
+	for i := 0; i < len(p.xs); {
+		n, inside := p.cells.Run(i)
+		if inside {
+			p.cells.Blend(row[i*p.c:(i+n)*p.c], p.src, i, n, p.c)
+			i += n
+			continue
+		}
+		n = min(n, kernel.MostPatches)
+		for k := range n {
+			upper, lower := p.patches.Around(k, p.c)
+			y := place(float32(math.Floor(float64(p.ys[i+k]))))
+			x := place(float32(math.Floor(float64(p.xs[i+k]))))
+			copy(upper, p.at(y, x))
+			copy(upper[p.c:], p.at(y, x+1))
+			copy(lower, p.at(y+1, x))
+			copy(lower[p.c:], p.at(y+1, x+1))
+		}
+		p.cells.BlendPatches(row[i*p.c:(i+n)*p.c], p.patches, i, n, p.c)
+		i += n
 	}
 }
 

@@ -6,24 +6,40 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// project writes the kernel that divides two lists by a third one.
+// project writes the kernel of the points of a row.
 func project() {
-	TEXT("projectAVX2", NOSPLIT, "func(xs, ys, ws *float32, n int)")
-	Doc("projectAVX2 divides n numbers, a multiple of 8.")
+	TEXT("projectAVX2", NOSPLIT, "func(xs, ys *float32, n int, start, slope *[3]float32)")
+	Doc("projectAVX2 computes n points, a multiple of 8.")
 	Pragma("noescape")
-	xs, ys, ws := Load(Param("xs"), GP64()), Load(Param("ys"), GP64()), Load(Param("ws"), GP64())
-	n := Load(Param("n"), GP64())
-	i, w, v := GP64(), YMM(), YMM()
+	xs, ys, n := Load(Param("xs"), GP64()), Load(Param("ys"), GP64()), Load(Param("n"), GP64())
+	start, slope := Load(Param("start"), GP64()), Load(Param("slope"), GP64())
+	var from, by, v [3]VecVirtual
+	for i := range v {
+		from[i], by[i], v[i] = YMM(), YMM(), YMM()
+		VBROADCASTSS(Mem{Base: start, Disp: 4 * i}, from[i])
+		VBROADCASTSS(Mem{Base: slope, Disp: 4 * i}, by[i])
+	}
+	column, step := YMM(), YMM()
+	places := GLOBL("projectColumns", RODATA|NOPTR)
+	for i := range vector {
+		DATA(4*i, F32(float32(i)))
+	}
+	VMOVUPS(places, column)
+	VBROADCASTSS(ConstData("projectStep", F32(vector)), step)
+	i := GP64()
 	XORQ(i, i)
 	Label("loop")
 	CMPQ(i, n)
 	JGE(LabelRef("done"))
-	VMOVUPS(Mem{Base: ws, Index: i, Scale: 4}, w)
-	for _, list := range []Register{xs, ys} {
-		VMOVUPS(Mem{Base: list, Index: i, Scale: 4}, v)
-		VDIVPS(w, v, v)
-		VMOVUPS(v, Mem{Base: list, Index: i, Scale: 4})
+	for k := range v {
+		VMOVAPS(from[k], v[k])
+		VFMADD231PS(by[k], column, v[k])
 	}
+	VDIVPS(v[2], v[0], v[0])
+	VDIVPS(v[2], v[1], v[1])
+	VMOVUPS(v[0], Mem{Base: xs, Index: i, Scale: 4})
+	VMOVUPS(v[1], Mem{Base: ys, Index: i, Scale: 4})
+	VADDPS(step, column, column)
 	ADDQ(Imm(vector), i)
 	JMP(LabelRef("loop"))
 	Label("done")
