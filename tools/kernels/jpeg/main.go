@@ -17,10 +17,14 @@ import (
 
 func main() {
 	ConstraintExpr("!purego")
-	inverse()
+	k := butterfly()
+	inverse(k)
 	columnSums()
 	widenRow()
 	toRGB()
+	quantize(k)
+	fromRGB()
+	halve()
 	Generate()
 }
 
@@ -59,15 +63,18 @@ func factor(digits int) int {
 // constants of the butterfly, as pairs for multiply-and-add.
 type constants struct{ t2, t3, z3, z4, t0, t3o, t1, t2o, round1, round2 Mem }
 
-func inverse() {
+func butterfly() constants {
 	f := factor
-	k := constants{
+	return constants{
 		t3: words("t3", f(541)+f(765), f(541)), t2: words("t2", f(541), f(541)-f(1847)),
 		z3: words("z3", f(1175)-f(1961), f(1175)), z4: words("z4", f(1175), f(1175)-f(390)),
 		t0: words("t0", f(298)-f(899), -f(899)), t3o: words("t3o", -f(899), f(1501)-f(899)),
 		t1: words("t1", f(2053)-f(2562), -f(2562)), t2o: words("t2o", -f(2562), f(3072)-f(2562)),
 		round1: dwords("round1", 1<<10), round2: dwords("round2", 1<<17),
 	}
+}
+
+func inverse(k constants) {
 	center := GLOBL("center", RODATA|NOPTR)
 	DATA(0, U64(0x8080808080808080))
 	DATA(8, U64(0x8080808080808080))

@@ -10,14 +10,13 @@ type Distorter struct {
 	wide    [2][]byte
 	quality int
 	tables  [2]quantizer // of luma and chroma
-	// A block on its way.
-	coefficients [64]int32
-	levels       [64]int16
+	levels  [64]int16    // of a block on its way
 }
 
 // quantizer holds the steps of a table, and numbers to divide by them.
 type quantizer struct {
 	step  [64]uint16
+	half  [64]uint32 // 4 * step
 	scale [64]uint32 // 2^32 / (8 * step), rounded up
 }
 
@@ -43,7 +42,8 @@ func (d *Distorter) setQuality(quality int) {
 	for t := range d.tables {
 		for i, v := range baseSteps[t] {
 			step := min(max((int(v)*percent+50)/100, 1), 255)
-			d.tables[t].step[i], d.tables[t].scale[i] = uint16(step), uint32((1<<32-1)/(8*step)+1)
+			q := &d.tables[t]
+			q.step[i], q.half[i], q.scale[i] = uint16(step), uint32(4*step), uint32((1<<32-1)/(8*step)+1)
 		}
 	}
 }
@@ -111,10 +111,7 @@ func (d *Distorter) encode(src []byte, w, h int) {
 		for i, c := range d.colours {
 			row := d.planes[i+1].row(y / 2)
 			above, below := c[:even], c[even:2*even]
-			for x := range even / 2 {
-				bias := 1 + x&1
-				row[x] = byte((int(above[2*x]) + int(above[2*x+1]) + int(below[2*x]) + int(below[2*x+1]) + bias) >> 2)
-			}
+			halve(row[:even/2], above, below)
 			// Columns beyond the image are halved as well, so that they have the bias of their place.
 			last := int(above[even-1]) + int(below[even-1])
 			for x := even / 2; x < len(row); x++ {
@@ -136,8 +133,16 @@ func repeatLast(row []byte, n int) {
 	}
 }
 
-// fromRGB converts pixels to Y, Cb and Cr.
-func fromRGB(ys, cbs, crs, rgb []byte) {
+// halveGeneric takes the means of 2 by 2 samples, rounded down and up by turns.
+func halveGeneric(dst, above, below []byte) {
+	for x := range dst {
+		bias := 1 + x&1
+		dst[x] = byte((int(above[2*x]) + int(above[2*x+1]) + int(below[2*x]) + int(below[2*x+1]) + bias) >> 2)
+	}
+}
+
+// fromRGBGeneric converts pixels to Y, Cb and Cr.
+func fromRGBGeneric(ys, cbs, crs, rgb []byte) {
 	const centre = 128<<16 + half - 1
 	cbs, crs = cbs[:len(ys)], crs[:len(ys)]
 	for i := range ys {
@@ -156,28 +161,29 @@ func (d *Distorter) requantize(p *plane, q *quantizer) {
 	for y := 0; y < len(p.pix); y += 8 * p.stride {
 		for x := 0; x < p.stride; x += 8 {
 			pix := p.pix[y+x:]
-			forward(&d.coefficients, pix, p.stride)
-			rest := int16(0)
-			for i, v := range &d.coefficients {
-				level := int16(0)
-				if size, unit := uint32(max(v, -v))+4*uint32(q.step[i]), 8*uint32(q.step[i]); size >= unit {
-					level = int16(uint64(size) * uint64(q.scale[i]) >> 32)
-					if v < 0 {
-						level = -level
-					}
-				}
-				block[i] = level
-				if i > 0 {
-					rest |= level
-				}
-			}
-			if rest == 0 {
-				flat(pix, p.stride, block[0], q.step[0])
-			} else {
+			if quantize(block, pix, p.stride, q) {
 				inverse(pix, p.stride, block, &q.step)
+			} else {
+				flat(pix, p.stride, block[0], q.step[0])
 			}
 		}
 	}
+}
+
+// quantizeGeneric transforms the 8 by 8 samples at pix and rounds the results to the steps. rest
+// says whether any but the first is not 0.
+func quantizeGeneric(levels *[64]int16, pix []byte, stride int, q *quantizer) (rest bool) {
+	var coefficients [64]int32
+	forward(&coefficients, pix, stride)
+	for i, v := range &coefficients {
+		level := int16((uint64(max(v, -v)) + uint64(q.half[i])) * uint64(q.scale[i]) >> 32)
+		if v < 0 {
+			level = -level
+		}
+		levels[i] = level
+		rest = rest || i > 0 && level != 0
+	}
+	return rest
 }
 
 // forward transforms the 8 by 8 samples at pix, less 128: rows first, with two more bits in the

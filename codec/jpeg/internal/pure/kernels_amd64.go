@@ -51,3 +51,33 @@ func toRGB(dst, ys, cbs, crs []byte) {
 	}
 	toRGBGeneric(dst[3*n:], ys[n:], cbs[n:], crs[n:])
 }
+
+func quantize(levels *[64]int16, pix []byte, stride int, q *quantizer) bool {
+	if !avx2 {
+		return quantizeGeneric(levels, pix, stride, q)
+	}
+	_ = pix[7*stride+7]
+	return quantizeAVX2(levels, &pix[0], stride, &q.half, &q.scale)
+}
+
+func fromRGB(ys, cbs, crs, rgb []byte) {
+	n := 0
+	if avx2 {
+		if n = len(ys) &^ 15; n > 0 {
+			_, _, _ = cbs[n-1], crs[n-1], rgb[3*n-1]
+			fromRGBAVX2(&ys[0], &cbs[0], &crs[0], &rgb[0], n)
+		}
+	}
+	fromRGBGeneric(ys[n:], cbs[n:], crs[n:], rgb[3*n:])
+}
+
+func halve(dst, above, below []byte) {
+	n := 0
+	if avx2 {
+		if n = len(dst) &^ 15; n > 0 {
+			_, _ = above[2*n-1], below[2*n-1]
+			halveAVX2(&dst[0], &above[0], &below[0], n)
+		}
+	}
+	halveGeneric(dst[n:], above[2*n:], below[2*n:])
+}

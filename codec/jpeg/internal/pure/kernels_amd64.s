@@ -726,3 +726,591 @@ rgb:
 rgbDone:
 	VZEROUPPER
 	RET
+
+DATA forwardRound2<>+0(SB)/4, $0x00004000
+DATA forwardRound2<>+4(SB)/4, $0x00004000
+DATA forwardRound2<>+8(SB)/4, $0x00004000
+DATA forwardRound2<>+12(SB)/4, $0x00004000
+DATA forwardRound2<>+16(SB)/4, $0x00004000
+DATA forwardRound2<>+20(SB)/4, $0x00004000
+DATA forwardRound2<>+24(SB)/4, $0x00004000
+DATA forwardRound2<>+28(SB)/4, $0x00004000
+GLOBL forwardRound2<>(SB), RODATA|NOPTR, $32
+
+DATA forwardCentre<>+0(SB)/4, $0x00800080
+DATA forwardCentre<>+4(SB)/4, $0x00800080
+DATA forwardCentre<>+8(SB)/4, $0x00800080
+DATA forwardCentre<>+12(SB)/4, $0x00800080
+DATA forwardCentre<>+16(SB)/4, $0x00800080
+DATA forwardCentre<>+20(SB)/4, $0x00800080
+DATA forwardCentre<>+24(SB)/4, $0x00800080
+DATA forwardCentre<>+28(SB)/4, $0x00800080
+GLOBL forwardCentre<>(SB), RODATA|NOPTR, $32
+
+DATA forwardTwo<>+0(SB)/4, $0x00020002
+DATA forwardTwo<>+4(SB)/4, $0x00020002
+DATA forwardTwo<>+8(SB)/4, $0x00020002
+DATA forwardTwo<>+12(SB)/4, $0x00020002
+DATA forwardTwo<>+16(SB)/4, $0x00020002
+DATA forwardTwo<>+20(SB)/4, $0x00020002
+DATA forwardTwo<>+24(SB)/4, $0x00020002
+DATA forwardTwo<>+28(SB)/4, $0x00020002
+GLOBL forwardTwo<>(SB), RODATA|NOPTR, $32
+
+DATA withoutFirst<>+0(SB)/8, $0xffffffffffff0000
+DATA withoutFirst<>+8(SB)/8, $0xffffffffffffffff
+DATA withoutFirst<>+16(SB)/8, $0xffffffffffffffff
+DATA withoutFirst<>+24(SB)/8, $0xffffffffffffffff
+GLOBL withoutFirst<>(SB), RODATA|NOPTR, $32
+
+// func quantizeAVX2(levels *[64]int16, pix *byte, stride int, half *[64]uint32, scale *[64]uint32) (rest bool)
+// Requires: AVX, AVX2
+TEXT ·quantizeAVX2(SB), NOSPLIT, $0-41
+	MOVQ        levels+0(FP), AX
+	MOVQ        pix+8(FP), CX
+	MOVQ        stride+16(FP), DX
+	MOVQ        half+24(FP), BX
+	MOVQ        scale+32(FP), SI
+	VPMOVZXBW   (CX), X0
+	VPSUBW      forwardCentre<>+0(SB), X0, X0
+	ADDQ        DX, CX
+	VPMOVZXBW   (CX), X1
+	VPSUBW      forwardCentre<>+0(SB), X1, X1
+	ADDQ        DX, CX
+	VPMOVZXBW   (CX), X2
+	VPSUBW      forwardCentre<>+0(SB), X2, X2
+	ADDQ        DX, CX
+	VPMOVZXBW   (CX), X3
+	VPSUBW      forwardCentre<>+0(SB), X3, X3
+	ADDQ        DX, CX
+	VPMOVZXBW   (CX), X4
+	VPSUBW      forwardCentre<>+0(SB), X4, X4
+	ADDQ        DX, CX
+	VPMOVZXBW   (CX), X5
+	VPSUBW      forwardCentre<>+0(SB), X5, X5
+	ADDQ        DX, CX
+	VPMOVZXBW   (CX), X6
+	VPSUBW      forwardCentre<>+0(SB), X6, X6
+	ADDQ        DX, CX
+	VPMOVZXBW   (CX), X7
+	VPSUBW      forwardCentre<>+0(SB), X7, X7
+	VPUNPCKLWD  X1, X0, X8
+	VPUNPCKHWD  X1, X0, X0
+	VPUNPCKLWD  X3, X2, X1
+	VPUNPCKHWD  X3, X2, X2
+	VPUNPCKLWD  X5, X4, X3
+	VPUNPCKHWD  X5, X4, X4
+	VPUNPCKLWD  X7, X6, X5
+	VPUNPCKHWD  X7, X6, X6
+	VPUNPCKLDQ  X1, X8, X7
+	VPUNPCKHDQ  X1, X8, X1
+	VPUNPCKLDQ  X2, X0, X8
+	VPUNPCKHDQ  X2, X0, X0
+	VPUNPCKLDQ  X5, X3, X2
+	VPUNPCKHDQ  X5, X3, X3
+	VPUNPCKLDQ  X6, X4, X5
+	VPUNPCKHDQ  X6, X4, X4
+	VPUNPCKLQDQ X2, X7, X6
+	VPUNPCKHQDQ X2, X7, X2
+	VPUNPCKLQDQ X3, X1, X7
+	VPUNPCKHQDQ X3, X1, X1
+	VPUNPCKLQDQ X5, X8, X3
+	VPUNPCKHQDQ X5, X8, X5
+	VPUNPCKLQDQ X4, X0, X8
+	VPUNPCKHQDQ X4, X0, X0
+	VPSUBW      X0, X6, X4
+	VPADDW      X0, X6, X6
+	VPSUBW      X8, X2, X0
+	VPADDW      X8, X2, X2
+	VPSUBW      X5, X7, X9
+	VPADDW      X5, X7, X7
+	VPSUBW      X3, X1, X5
+	VPADDW      X3, X1, X1
+	VPSUBW      X7, X2, X8
+	VPSUBW      X1, X6, X10
+	VPADDW      X1, X6, X6
+	VPADDW      X7, X2, X2
+	VPSUBW      X2, X6, X3
+	VPADDW      X2, X6, X6
+	VPSLLW      $0x02, X6, X6
+	VPSLLW      $0x02, X3, X3
+	VPUNPCKLWD  X8, X10, X1
+	VPUNPCKHWD  X8, X10, X2
+	VINSERTI128 $0x01, X2, Y1, Y1
+	VPMADDWD    t3<>+0(SB), Y1, Y7
+	VPADDD      round1<>+0(SB), Y7, Y7
+	VPSRAD      $0x0b, Y7, Y7
+	VPACKSSDW   Y7, Y7, Y7
+	VPERMQ      $0x08, Y7, Y7
+	VMOVDQA     X7, X7
+	VPMADDWD    t2<>+0(SB), Y1, Y1
+	VPADDD      round1<>+0(SB), Y1, Y1
+	VPSRAD      $0x0b, Y1, Y1
+	VPACKSSDW   Y1, Y1, Y1
+	VPERMQ      $0x08, Y1, Y1
+	VMOVDQA     X1, X8
+	VPADDW      X0, X5, X1
+	VPADDW      X4, X9, X10
+	VPUNPCKLWD  X10, X1, X2
+	VPUNPCKHWD  X10, X1, X1
+	VINSERTI128 $0x01, X1, Y2, Y2
+	VPMADDWD    z3<>+0(SB), Y2, Y1
+	VPMADDWD    z4<>+0(SB), Y2, Y11
+	VPUNPCKLWD  X4, X5, X10
+	VPUNPCKHWD  X4, X5, X2
+	VINSERTI128 $0x01, X2, Y10, Y10
+	VPUNPCKLWD  X0, X9, X4
+	VPUNPCKHWD  X0, X9, X0
+	VINSERTI128 $0x01, X0, Y4, Y4
+	VPMADDWD    t0<>+0(SB), Y10, Y0
+	VPADDD      Y1, Y0, Y0
+	VPADDD      round1<>+0(SB), Y0, Y0
+	VPSRAD      $0x0b, Y0, Y0
+	VPACKSSDW   Y0, Y0, Y0
+	VPERMQ      $0x08, Y0, Y0
+	VMOVDQA     X0, X0
+	VPMADDWD    t3o<>+0(SB), Y10, Y2
+	VPADDD      Y11, Y2, Y2
+	VPADDD      round1<>+0(SB), Y2, Y2
+	VPSRAD      $0x0b, Y2, Y2
+	VPACKSSDW   Y2, Y2, Y2
+	VPERMQ      $0x08, Y2, Y2
+	VMOVDQA     X2, X2
+	VPMADDWD    t1<>+0(SB), Y4, Y5
+	VPADDD      Y11, Y5, Y5
+	VPADDD      round1<>+0(SB), Y5, Y5
+	VPSRAD      $0x0b, Y5, Y5
+	VPACKSSDW   Y5, Y5, Y5
+	VPERMQ      $0x08, Y5, Y5
+	VMOVDQA     X5, X5
+	VPMADDWD    t2o<>+0(SB), Y4, Y4
+	VPADDD      Y1, Y4, Y4
+	VPADDD      round1<>+0(SB), Y4, Y4
+	VPSRAD      $0x0b, Y4, Y4
+	VPACKSSDW   Y4, Y4, Y4
+	VPERMQ      $0x08, Y4, Y4
+	VMOVDQA     X4, X1
+	VPUNPCKLWD  X2, X6, X4
+	VPUNPCKHWD  X2, X6, X2
+	VPUNPCKLWD  X1, X7, X6
+	VPUNPCKHWD  X1, X7, X1
+	VPUNPCKLWD  X5, X3, X7
+	VPUNPCKHWD  X5, X3, X3
+	VPUNPCKLWD  X0, X8, X5
+	VPUNPCKHWD  X0, X8, X0
+	VPUNPCKLDQ  X6, X4, X8
+	VPUNPCKHDQ  X6, X4, X4
+	VPUNPCKLDQ  X1, X2, X6
+	VPUNPCKHDQ  X1, X2, X1
+	VPUNPCKLDQ  X5, X7, X2
+	VPUNPCKHDQ  X5, X7, X5
+	VPUNPCKLDQ  X0, X3, X7
+	VPUNPCKHDQ  X0, X3, X3
+	VPUNPCKLQDQ X2, X8, X0
+	VPUNPCKHQDQ X2, X8, X8
+	VPUNPCKLQDQ X5, X4, X2
+	VPUNPCKHQDQ X5, X4, X5
+	VPUNPCKLQDQ X7, X6, X4
+	VPUNPCKHQDQ X7, X6, X6
+	VPUNPCKLQDQ X3, X1, X7
+	VPUNPCKHQDQ X3, X1, X1
+	VPSUBW      X1, X0, X9
+	VPADDW      X1, X0, X0
+	VPSUBW      X7, X8, X1
+	VPADDW      X7, X8, X8
+	VPSUBW      X6, X2, X10
+	VPADDW      X6, X2, X2
+	VPSUBW      X4, X5, X11
+	VPADDW      X4, X5, X5
+	VPSUBW      X2, X8, X6
+	VPSUBW      X5, X0, X7
+	VPADDW      X5, X0, X0
+	VPADDW      X2, X8, X8
+	VPSUBW      X8, X0, X4
+	VPADDW      X8, X0, X0
+	VPADDW      forwardTwo<>+0(SB), X0, X0
+	VPSRAW      $0x02, X0, X0
+	VPADDW      forwardTwo<>+0(SB), X4, X4
+	VPSRAW      $0x02, X4, X4
+	VPUNPCKLWD  X6, X7, X3
+	VPUNPCKHWD  X6, X7, X2
+	VINSERTI128 $0x01, X2, Y3, Y3
+	VPMADDWD    t3<>+0(SB), Y3, Y2
+	VPADDD      forwardRound2<>+0(SB), Y2, Y2
+	VPSRAD      $0x0f, Y2, Y2
+	VPACKSSDW   Y2, Y2, Y2
+	VPERMQ      $0x08, Y2, Y2
+	VMOVDQA     X2, X2
+	VPMADDWD    t2<>+0(SB), Y3, Y3
+	VPADDD      forwardRound2<>+0(SB), Y3, Y3
+	VPSRAD      $0x0f, Y3, Y3
+	VPACKSSDW   Y3, Y3, Y3
+	VPERMQ      $0x08, Y3, Y3
+	VMOVDQA     X3, X7
+	VPADDW      X1, X11, X3
+	VPADDW      X9, X10, X5
+	VPUNPCKLWD  X5, X3, X6
+	VPUNPCKHWD  X5, X3, X3
+	VINSERTI128 $0x01, X3, Y6, Y6
+	VPMADDWD    z3<>+0(SB), Y6, Y3
+	VPMADDWD    z4<>+0(SB), Y6, Y5
+	VPUNPCKLWD  X9, X11, X8
+	VPUNPCKHWD  X9, X11, X6
+	VINSERTI128 $0x01, X6, Y8, Y8
+	VPUNPCKLWD  X1, X10, X9
+	VPUNPCKHWD  X1, X10, X1
+	VINSERTI128 $0x01, X1, Y9, Y9
+	VPMADDWD    t0<>+0(SB), Y8, Y1
+	VPADDD      Y3, Y1, Y1
+	VPADDD      forwardRound2<>+0(SB), Y1, Y1
+	VPSRAD      $0x0f, Y1, Y1
+	VPACKSSDW   Y1, Y1, Y1
+	VPERMQ      $0x08, Y1, Y1
+	VMOVDQA     X1, X1
+	VPMADDWD    t3o<>+0(SB), Y8, Y6
+	VPADDD      Y5, Y6, Y6
+	VPADDD      forwardRound2<>+0(SB), Y6, Y6
+	VPSRAD      $0x0f, Y6, Y6
+	VPACKSSDW   Y6, Y6, Y6
+	VPERMQ      $0x08, Y6, Y6
+	VMOVDQA     X6, X8
+	VPMADDWD    t1<>+0(SB), Y9, Y6
+	VPADDD      Y5, Y6, Y6
+	VPADDD      forwardRound2<>+0(SB), Y6, Y6
+	VPSRAD      $0x0f, Y6, Y6
+	VPACKSSDW   Y6, Y6, Y6
+	VPERMQ      $0x08, Y6, Y6
+	VMOVDQA     X6, X6
+	VPMADDWD    t2o<>+0(SB), Y9, Y5
+	VPADDD      Y3, Y5, Y5
+	VPADDD      forwardRound2<>+0(SB), Y5, Y5
+	VPSRAD      $0x0f, Y5, Y5
+	VPACKSSDW   Y5, Y5, Y5
+	VPERMQ      $0x08, Y5, Y5
+	VMOVDQA     X5, X5
+	VPMOVSXWD   X0, Y0
+	VPABSD      Y0, Y3
+	VPADDD      (BX), Y3, Y3
+	VMOVDQU     (SI), Y10
+	VPSRLQ      $0x20, Y3, Y9
+	VPMULUDQ    Y10, Y3, Y3
+	VPSRLQ      $0x20, Y10, Y10
+	VPMULUDQ    Y10, Y9, Y9
+	VPSRLQ      $0x20, Y3, Y3
+	VPBLENDD    $0xaa, Y9, Y3, Y3
+	VPSIGND     Y0, Y3, Y3
+	VPMOVSXWD   X8, Y0
+	VPABSD      Y0, Y8
+	VPADDD      32(BX), Y8, Y8
+	VMOVDQU     32(SI), Y10
+	VPSRLQ      $0x20, Y8, Y9
+	VPMULUDQ    Y10, Y8, Y8
+	VPSRLQ      $0x20, Y10, Y10
+	VPMULUDQ    Y10, Y9, Y9
+	VPSRLQ      $0x20, Y8, Y8
+	VPBLENDD    $0xaa, Y9, Y8, Y8
+	VPSIGND     Y0, Y8, Y8
+	VPACKSSDW   Y8, Y3, Y3
+	VPERMQ      $0xd8, Y3, Y3
+	VMOVDQU     Y3, (AX)
+	VPAND       withoutFirst<>+0(SB), Y3, Y0
+	VPMOVSXWD   X2, Y2
+	VPABSD      Y2, Y3
+	VPADDD      64(BX), Y3, Y3
+	VMOVDQU     64(SI), Y9
+	VPSRLQ      $0x20, Y3, Y8
+	VPMULUDQ    Y9, Y3, Y3
+	VPSRLQ      $0x20, Y9, Y9
+	VPMULUDQ    Y9, Y8, Y8
+	VPSRLQ      $0x20, Y3, Y3
+	VPBLENDD    $0xaa, Y8, Y3, Y3
+	VPSIGND     Y2, Y3, Y3
+	VPMOVSXWD   X5, Y2
+	VPABSD      Y2, Y5
+	VPADDD      96(BX), Y5, Y5
+	VMOVDQU     96(SI), Y9
+	VPSRLQ      $0x20, Y5, Y8
+	VPMULUDQ    Y9, Y5, Y5
+	VPSRLQ      $0x20, Y9, Y9
+	VPMULUDQ    Y9, Y8, Y8
+	VPSRLQ      $0x20, Y5, Y5
+	VPBLENDD    $0xaa, Y8, Y5, Y5
+	VPSIGND     Y2, Y5, Y5
+	VPACKSSDW   Y5, Y3, Y3
+	VPERMQ      $0xd8, Y3, Y3
+	VMOVDQU     Y3, 32(AX)
+	VPOR        Y3, Y0, Y0
+	VPMOVSXWD   X4, Y2
+	VPABSD      Y2, Y3
+	VPADDD      128(BX), Y3, Y3
+	VMOVDQU     128(SI), Y5
+	VPSRLQ      $0x20, Y3, Y4
+	VPMULUDQ    Y5, Y3, Y3
+	VPSRLQ      $0x20, Y5, Y5
+	VPMULUDQ    Y5, Y4, Y4
+	VPSRLQ      $0x20, Y3, Y3
+	VPBLENDD    $0xaa, Y4, Y3, Y3
+	VPSIGND     Y2, Y3, Y3
+	VPMOVSXWD   X6, Y2
+	VPABSD      Y2, Y4
+	VPADDD      160(BX), Y4, Y4
+	VMOVDQU     160(SI), Y6
+	VPSRLQ      $0x20, Y4, Y5
+	VPMULUDQ    Y6, Y4, Y4
+	VPSRLQ      $0x20, Y6, Y6
+	VPMULUDQ    Y6, Y5, Y5
+	VPSRLQ      $0x20, Y4, Y4
+	VPBLENDD    $0xaa, Y5, Y4, Y4
+	VPSIGND     Y2, Y4, Y4
+	VPACKSSDW   Y4, Y3, Y3
+	VPERMQ      $0xd8, Y3, Y3
+	VMOVDQU     Y3, 64(AX)
+	VPOR        Y3, Y0, Y0
+	VPMOVSXWD   X7, Y2
+	VPABSD      Y2, Y3
+	VPADDD      192(BX), Y3, Y3
+	VMOVDQU     192(SI), Y5
+	VPSRLQ      $0x20, Y3, Y4
+	VPMULUDQ    Y5, Y3, Y3
+	VPSRLQ      $0x20, Y5, Y5
+	VPMULUDQ    Y5, Y4, Y4
+	VPSRLQ      $0x20, Y3, Y3
+	VPBLENDD    $0xaa, Y4, Y3, Y3
+	VPSIGND     Y2, Y3, Y3
+	VPMOVSXWD   X1, Y1
+	VPABSD      Y1, Y2
+	VPADDD      224(BX), Y2, Y2
+	VMOVDQU     224(SI), Y5
+	VPSRLQ      $0x20, Y2, Y4
+	VPMULUDQ    Y5, Y2, Y2
+	VPSRLQ      $0x20, Y5, Y5
+	VPMULUDQ    Y5, Y4, Y4
+	VPSRLQ      $0x20, Y2, Y2
+	VPBLENDD    $0xaa, Y4, Y2, Y2
+	VPSIGND     Y1, Y2, Y2
+	VPACKSSDW   Y2, Y3, Y3
+	VPERMQ      $0xd8, Y3, Y3
+	VMOVDQU     Y3, 96(AX)
+	VPOR        Y3, Y0, Y0
+	VPTEST      Y0, Y0
+	SETNE       AL
+	MOVB        AL, rest+40(FP)
+	VZEROUPPER
+	RET
+
+DATA redGreen<>+0(SB)/4, $0x80018000
+DATA redGreen<>+4(SB)/4, $0x80048003
+DATA redGreen<>+8(SB)/4, $0x80078006
+DATA redGreen<>+12(SB)/4, $0x800a8009
+DATA redGreen<>+16(SB)/4, $0x80058004
+DATA redGreen<>+20(SB)/4, $0x80088007
+DATA redGreen<>+24(SB)/4, $0x800b800a
+DATA redGreen<>+28(SB)/4, $0x800e800d
+GLOBL redGreen<>(SB), RODATA|NOPTR, $32
+
+DATA greenBlue<>+0(SB)/4, $0x80028001
+DATA greenBlue<>+4(SB)/4, $0x80058004
+DATA greenBlue<>+8(SB)/4, $0x80088007
+DATA greenBlue<>+12(SB)/4, $0x800b800a
+DATA greenBlue<>+16(SB)/4, $0x80068005
+DATA greenBlue<>+20(SB)/4, $0x80098008
+DATA greenBlue<>+24(SB)/4, $0x800c800b
+DATA greenBlue<>+28(SB)/4, $0x800f800e
+GLOBL greenBlue<>(SB), RODATA|NOPTR, $32
+
+DATA fromHalf<>+0(SB)/4, $0x00008000
+DATA fromHalf<>+4(SB)/4, $0x00008000
+DATA fromHalf<>+8(SB)/4, $0x00008000
+DATA fromHalf<>+12(SB)/4, $0x00008000
+DATA fromHalf<>+16(SB)/4, $0x00008000
+DATA fromHalf<>+20(SB)/4, $0x00008000
+DATA fromHalf<>+24(SB)/4, $0x00008000
+DATA fromHalf<>+28(SB)/4, $0x00008000
+GLOBL fromHalf<>(SB), RODATA|NOPTR, $32
+
+DATA fromCentre<>+0(SB)/4, $0x00807fff
+DATA fromCentre<>+4(SB)/4, $0x00807fff
+DATA fromCentre<>+8(SB)/4, $0x00807fff
+DATA fromCentre<>+12(SB)/4, $0x00807fff
+DATA fromCentre<>+16(SB)/4, $0x00807fff
+DATA fromCentre<>+20(SB)/4, $0x00807fff
+DATA fromCentre<>+24(SB)/4, $0x00807fff
+DATA fromCentre<>+28(SB)/4, $0x00807fff
+GLOBL fromCentre<>(SB), RODATA|NOPTR, $32
+
+DATA fromUpper<>+0(SB)/4, $0xffff0000
+DATA fromUpper<>+4(SB)/4, $0xffff0000
+DATA fromUpper<>+8(SB)/4, $0xffff0000
+DATA fromUpper<>+12(SB)/4, $0xffff0000
+DATA fromUpper<>+16(SB)/4, $0xffff0000
+DATA fromUpper<>+20(SB)/4, $0xffff0000
+DATA fromUpper<>+24(SB)/4, $0xffff0000
+DATA fromUpper<>+28(SB)/4, $0xffff0000
+GLOBL fromUpper<>(SB), RODATA|NOPTR, $32
+
+DATA y1<>+0(SB)/4, $0x4b234c8b
+DATA y1<>+4(SB)/4, $0x4b234c8b
+DATA y1<>+8(SB)/4, $0x4b234c8b
+DATA y1<>+12(SB)/4, $0x4b234c8b
+DATA y1<>+16(SB)/4, $0x4b234c8b
+DATA y1<>+20(SB)/4, $0x4b234c8b
+DATA y1<>+24(SB)/4, $0x4b234c8b
+DATA y1<>+28(SB)/4, $0x4b234c8b
+GLOBL y1<>(SB), RODATA|NOPTR, $32
+
+DATA y2<>+0(SB)/4, $0x1d2f4b23
+DATA y2<>+4(SB)/4, $0x1d2f4b23
+DATA y2<>+8(SB)/4, $0x1d2f4b23
+DATA y2<>+12(SB)/4, $0x1d2f4b23
+DATA y2<>+16(SB)/4, $0x1d2f4b23
+DATA y2<>+20(SB)/4, $0x1d2f4b23
+DATA y2<>+24(SB)/4, $0x1d2f4b23
+DATA y2<>+28(SB)/4, $0x1d2f4b23
+GLOBL y2<>(SB), RODATA|NOPTR, $32
+
+DATA cb1<>+0(SB)/4, $0xab33d4cd
+DATA cb1<>+4(SB)/4, $0xab33d4cd
+DATA cb1<>+8(SB)/4, $0xab33d4cd
+DATA cb1<>+12(SB)/4, $0xab33d4cd
+DATA cb1<>+16(SB)/4, $0xab33d4cd
+DATA cb1<>+20(SB)/4, $0xab33d4cd
+DATA cb1<>+24(SB)/4, $0xab33d4cd
+DATA cb1<>+28(SB)/4, $0xab33d4cd
+GLOBL cb1<>(SB), RODATA|NOPTR, $32
+
+DATA cr2<>+0(SB)/4, $0xeb2f94d1
+DATA cr2<>+4(SB)/4, $0xeb2f94d1
+DATA cr2<>+8(SB)/4, $0xeb2f94d1
+DATA cr2<>+12(SB)/4, $0xeb2f94d1
+DATA cr2<>+16(SB)/4, $0xeb2f94d1
+DATA cr2<>+20(SB)/4, $0xeb2f94d1
+DATA cr2<>+24(SB)/4, $0xeb2f94d1
+DATA cr2<>+28(SB)/4, $0xeb2f94d1
+GLOBL cr2<>(SB), RODATA|NOPTR, $32
+
+// func fromRGBAVX2(ys *byte, cbs *byte, crs *byte, rgb *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·fromRGBAVX2(SB), NOSPLIT, $0-40
+	MOVQ ys+0(FP), AX
+	MOVQ cbs+8(FP), CX
+	MOVQ crs+16(FP), DX
+	MOVQ rgb+24(FP), BX
+	MOVQ n+32(FP), SI
+	XORQ DI, DI
+
+from:
+	CMPQ        DI, SI
+	JGE         fromDone
+	VMOVDQU     (BX), X0
+	VINSERTI128 $0x01, 8(BX), Y0, Y0
+	VPSHUFB     greenBlue<>+0(SB), Y0, Y1
+	VPSHUFB     redGreen<>+0(SB), Y0, Y0
+	VPMADDWD    y1<>+0(SB), Y0, Y3
+	VPMADDWD    y2<>+0(SB), Y1, Y2
+	VPADDD      Y2, Y3, Y3
+	VPADDD      fromHalf<>+0(SB), Y3, Y3
+	VPMADDWD    cb1<>+0(SB), Y0, Y4
+	VPAND       fromUpper<>+0(SB), Y1, Y2
+	VPSRLD      $0x01, Y2, Y2
+	VPADDD      Y2, Y4, Y4
+	VPADDD      fromCentre<>+0(SB), Y4, Y4
+	VPMADDWD    cr2<>+0(SB), Y1, Y1
+	VPSLLD      $0x10, Y0, Y2
+	VPSRLD      $0x01, Y2, Y2
+	VPADDD      Y2, Y1, Y1
+	VPADDD      fromCentre<>+0(SB), Y1, Y1
+	VPSRLD      $0x10, Y3, Y3
+	VPSRLD      $0x10, Y4, Y4
+	VPSRLD      $0x10, Y1, Y1
+	VMOVDQU     24(BX), X5
+	VINSERTI128 $0x01, 32(BX), Y5, Y5
+	VPSHUFB     greenBlue<>+0(SB), Y5, Y2
+	VPSHUFB     redGreen<>+0(SB), Y5, Y5
+	VPMADDWD    y1<>+0(SB), Y5, Y7
+	VPMADDWD    y2<>+0(SB), Y2, Y6
+	VPADDD      Y6, Y7, Y7
+	VPADDD      fromHalf<>+0(SB), Y7, Y7
+	VPMADDWD    cb1<>+0(SB), Y5, Y8
+	VPAND       fromUpper<>+0(SB), Y2, Y6
+	VPSRLD      $0x01, Y6, Y6
+	VPADDD      Y6, Y8, Y8
+	VPADDD      fromCentre<>+0(SB), Y8, Y8
+	VPMADDWD    cr2<>+0(SB), Y2, Y2
+	VPSLLD      $0x10, Y5, Y6
+	VPSRLD      $0x01, Y6, Y6
+	VPADDD      Y6, Y2, Y2
+	VPADDD      fromCentre<>+0(SB), Y2, Y2
+	VPSRLD      $0x10, Y7, Y7
+	VPSRLD      $0x10, Y8, Y8
+	VPSRLD      $0x10, Y2, Y2
+	VPACKUSDW   Y7, Y3, Y3
+	VPACKUSWB   Y3, Y3, Y3
+	VPERMQ      $0x08, Y3, Y3
+	VPSHUFD     $0xd8, X3, X3
+	VMOVDQU     X3, (AX)(DI*1)
+	VPACKUSDW   Y8, Y4, Y4
+	VPACKUSWB   Y4, Y4, Y4
+	VPERMQ      $0x08, Y4, Y4
+	VPSHUFD     $0xd8, X4, X4
+	VMOVDQU     X4, (CX)(DI*1)
+	VPACKUSDW   Y2, Y1, Y1
+	VPACKUSWB   Y1, Y1, Y1
+	VPERMQ      $0x08, Y1, Y1
+	VPSHUFD     $0xd8, X1, X1
+	VMOVDQU     X1, (DX)(DI*1)
+	ADDQ        $0x30, BX
+	ADDQ        $0x10, DI
+	JMP         from
+
+fromDone:
+	VZEROUPPER
+	RET
+
+DATA halveBias<>+0(SB)/4, $0x00020001
+DATA halveBias<>+4(SB)/4, $0x00020001
+DATA halveBias<>+8(SB)/4, $0x00020001
+DATA halveBias<>+12(SB)/4, $0x00020001
+DATA halveBias<>+16(SB)/4, $0x00020001
+DATA halveBias<>+20(SB)/4, $0x00020001
+DATA halveBias<>+24(SB)/4, $0x00020001
+DATA halveBias<>+28(SB)/4, $0x00020001
+GLOBL halveBias<>(SB), RODATA|NOPTR, $32
+
+DATA halveOnes<>+0(SB)/4, $0x01010101
+DATA halveOnes<>+4(SB)/4, $0x01010101
+DATA halveOnes<>+8(SB)/4, $0x01010101
+DATA halveOnes<>+12(SB)/4, $0x01010101
+DATA halveOnes<>+16(SB)/4, $0x01010101
+DATA halveOnes<>+20(SB)/4, $0x01010101
+DATA halveOnes<>+24(SB)/4, $0x01010101
+DATA halveOnes<>+28(SB)/4, $0x01010101
+GLOBL halveOnes<>(SB), RODATA|NOPTR, $32
+
+// func halveAVX2(dst *byte, above *byte, below *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·halveAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ above+8(FP), CX
+	MOVQ below+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+halve:
+	CMPQ       SI, BX
+	JGE        halveDone
+	VMOVDQU    (CX)(SI*2), Y0
+	VMOVDQU    (DX)(SI*2), Y1
+	VPMADDUBSW halveOnes<>+0(SB), Y0, Y0
+	VPMADDUBSW halveOnes<>+0(SB), Y1, Y1
+	VPADDW     Y1, Y0, Y0
+	VPADDW     halveBias<>+0(SB), Y0, Y0
+	VPSRLW     $0x02, Y0, Y0
+	VPACKUSWB  Y0, Y0, Y0
+	VPERMQ     $0x08, Y0, Y0
+	VMOVDQU    X0, (AX)(SI*1)
+	ADDQ       $0x10, SI
+	JMP        halve
+
+halveDone:
+	VZEROUPPER
+	RET

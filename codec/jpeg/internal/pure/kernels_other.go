@@ -14,3 +14,11 @@ func columnSums(sums []int16, src, far []byte) { columnSumsGeneric(sums, src, fa
 func widenRow(dst []byte, sums []int16) { widenRowGeneric(dst, sums) }
 
 func toRGB(dst, ys, cbs, crs []byte) { toRGBGeneric(dst, ys, cbs, crs) }
+
+func quantize(levels *[64]int16, pix []byte, stride int, q *quantizer) bool {
+	return quantizeGeneric(levels, pix, stride, q)
+}
+
+func fromRGB(ys, cbs, crs, rgb []byte) { fromRGBGeneric(ys, cbs, crs, rgb) }
+
+func halve(dst, above, below []byte) { halveGeneric(dst, above, below) }

@@ -84,3 +84,61 @@ func TestRows(t *testing.T) {
 		}
 	}
 }
+
+// The transform and the steps, for samples of any contrast and for every quality.
+func TestQuantize(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 3))
+	var d Distorter
+	for n := range 20000 {
+		d.setQuality(1 + n%100)
+		stride := 8 + r.IntN(9)
+		pix := make([]byte, 7*stride+8)
+		base, contrast := r.IntN(256), 1+r.IntN(256)
+		for i := range pix {
+			switch r.IntN(3) {
+			case 0:
+				pix[i] = byte(min(max(base+r.IntN(contrast)-contrast/2, 0), 255))
+			case 1:
+				pix[i] = byte(-(n & 1))
+			default:
+				pix[i] = byte(base)
+			}
+		}
+		if n%7 == 0 { // the largest coefficients
+			for i := range pix {
+				pix[i] = byte(-(i % stride >> (n / 7 % 3) & 1))
+			}
+		}
+		var got, want [64]int16
+		q := &d.tables[n&1]
+		rest, wantRest := quantize(&got, pix, stride, q), quantizeGeneric(&want, pix, stride, q)
+		if got != want || rest != wantRest {
+			t.Fatalf("quality %d, %v:\n%v, rest %v\n%v, rest %v", d.quality, pix, got, rest, want, wantRest)
+		}
+	}
+}
+
+func TestEncodedRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 4))
+	for n := range 200 {
+		rgb := make([]byte, 3*n)
+		for i := range rgb {
+			rgb[i] = byte(r.Uint32())
+			if n%3 == 0 {
+				rgb[i] = byte(-(r.Uint32() & 1))
+			}
+		}
+		got, want := make([]byte, 3*n), make([]byte, 3*n)
+		fromRGB(got[:n], got[n:2*n], got[2*n:], rgb)
+		fromRGBGeneric(want[:n], want[n:2*n], want[2*n:], rgb)
+		if !bytes.Equal(got, want) {
+			t.Fatalf("%d pixels differ", n)
+		}
+		half, wantHalf := make([]byte, n/2), make([]byte, n/2)
+		halve(half, got[:n], got[2*n:])
+		halveGeneric(wantHalf, got[:n], got[2*n:])
+		if !bytes.Equal(half, wantHalf) {
+			t.Fatalf("%d means differ", n/2)
+		}
+	}
+}

@@ -15,3 +15,12 @@ func widenRowAVX2(dst *byte, sums *int16, n int)
 
 // toRGBAVX2 is toRGBGeneric for n pixels, a multiple of 16.
 func toRGBAVX2(dst *byte, ys *byte, cbs *byte, crs *byte, n int)
+
+// quantizeAVX2 is quantizeGeneric; pix has 8 bytes at each of 8 rows.
+func quantizeAVX2(levels *[64]int16, pix *byte, stride int, half *[64]uint32, scale *[64]uint32) (rest bool)
+
+// fromRGBAVX2 is fromRGBGeneric for n pixels, a multiple of 16.
+func fromRGBAVX2(ys *byte, cbs *byte, crs *byte, rgb *byte, n int)
+
+// halveAVX2 is halveGeneric for n means, a multiple of 16.
+func halveAVX2(dst *byte, above *byte, below *byte, n int)
