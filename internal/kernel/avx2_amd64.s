@@ -1588,6 +1588,620 @@ DATA bayerEdgesAVX2MaskI<>+0(SB)/8, $0x800c80800b80800a
 DATA bayerEdgesAVX2MaskI<>+8(SB)/8, $0x0f80800e80800d80
 GLOBL bayerEdgesAVX2MaskI<>(SB), RODATA|NOPTR, $16
 
+// func gradientsAVX2(out *int16, plane int, above *byte, row *byte, below *byte, blocks int)
+// Requires: AVX, AVX2
+TEXT ·gradientsAVX2(SB), NOSPLIT, $0-48
+	MOVQ out+0(FP), AX
+	MOVQ plane+8(FP), CX
+	MOVQ above+16(FP), DX
+	MOVQ row+24(FP), BX
+	MOVQ below+32(FP), SI
+	MOVQ blocks+40(FP), DI
+	LEAQ (CX)(CX*2), R8
+
+loop:
+	TESTQ     DI, DI
+	JE        done
+	VPMOVZXBW (DX), Y0
+	VPMOVZXBW -1(BX), Y1
+	VPMOVZXBW 1(BX), Y2
+	VPMOVZXBW (SI), Y3
+	VPMOVZXBW -1(DX), Y4
+	VPMOVZXBW 1(DX), Y5
+	VPMOVZXBW -1(SI), Y6
+	VPMOVZXBW 1(SI), Y7
+	VPSUBW    Y3, Y0, Y8
+	VPABSW    Y8, Y8
+	VPADDW    Y8, Y8, Y8
+	VPSUBW    Y6, Y4, Y9
+	VPABSW    Y9, Y9
+	VPADDW    Y9, Y8, Y8
+	VPSUBW    Y7, Y5, Y9
+	VPABSW    Y9, Y9
+	VPADDW    Y9, Y8, Y8
+	VMOVDQU   Y8, (AX)
+	VPSUBW    Y2, Y1, Y8
+	VPABSW    Y8, Y8
+	VPADDW    Y8, Y8, Y8
+	VPSUBW    Y5, Y4, Y9
+	VPABSW    Y9, Y9
+	VPADDW    Y9, Y8, Y8
+	VPSUBW    Y7, Y6, Y9
+	VPABSW    Y9, Y9
+	VPADDW    Y9, Y8, Y8
+	VMOVDQU   Y8, (AX)(CX*1)
+	VPSUBW    Y6, Y5, Y5
+	VPABSW    Y5, Y5
+	VPADDW    Y5, Y5, Y5
+	VMOVDQU   Y5, (AX)(CX*2)
+	VPSUBW    Y1, Y0, Y6
+	VPABSW    Y6, Y6
+	VPADDW    Y6, Y5, Y5
+	VPSUBW    Y2, Y3, Y6
+	VPABSW    Y6, Y6
+	VPADDW    Y6, Y5, Y5
+	VMOVDQU   Y5, (AX)(CX*4)
+	VPSUBW    Y7, Y4, Y4
+	VPABSW    Y4, Y4
+	VPADDW    Y4, Y4, Y4
+	VMOVDQU   Y4, (AX)(R8*1)
+	VPSUBW    Y2, Y0, Y5
+	VPABSW    Y5, Y5
+	VPADDW    Y5, Y4, Y4
+	VPSUBW    Y1, Y3, Y5
+	VPABSW    Y5, Y5
+	VPADDW    Y5, Y4, Y4
+	VMOVDQU   Y4, (AX)(R8*2)
+	VPADDW    Y1, Y0, Y0
+	VPADDW    Y2, Y0, Y0
+	VPADDW    Y3, Y0, Y0
+	VPSRLW    $0x01, Y0, Y0
+	VMOVDQU   Y0, (AX)(CX*8)
+	ADDQ      $0x20, AX
+	ADDQ      $0x10, DX
+	ADDQ      $0x10, BX
+	ADDQ      $0x10, SI
+	DECQ      DI
+	JMP       loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func gradualAVX2(dst *byte, at *byte, pitch int, above *int16, here *int16, below *int16, plane int, blocks int, coloured *byte, swapped *byte)
+// Requires: AVX, AVX2
+TEXT ·gradualAVX2(SB), NOSPLIT, $64-80
+	MOVQ dst+0(FP), AX
+	MOVQ at+8(FP), CX
+	MOVQ pitch+16(FP), DX
+	MOVQ above+24(FP), BX
+	MOVQ here+32(FP), SI
+	MOVQ below+40(FP), DI
+	MOVQ plane+48(FP), R8
+	MOVQ blocks+56(FP), R9
+	LEAQ (R8)(R8*2), R10
+	MOVQ DX, R11
+	NEGQ R11
+
+loop:
+	TESTQ        R9, R9
+	JE           done
+	VMOVDQU      (BX), Y0
+	VPADDW       (SI), Y0, Y0
+	VMOVDQU      (SI), Y1
+	VPADDW       (DI), Y1, Y1
+	VMOVDQU      -2(SI)(R8*1), Y2
+	VPADDW       (SI)(R8*1), Y2, Y2
+	VMOVDQU      (SI)(R8*1), Y3
+	VPADDW       2(SI)(R8*1), Y3, Y3
+	VMOVDQU      (BX)(R8*2), Y4
+	VPADDW       2(BX)(R8*2), Y4, Y4
+	VPADDW       (SI)(R8*2), Y4, Y4
+	VPADDW       2(SI)(R8*2), Y4, Y4
+	VMOVDQU      (SI)(R8*2), Y5
+	VPADDW       -2(SI)(R8*2), Y5, Y5
+	VPADDW       (DI)(R8*2), Y5, Y5
+	VPADDW       -2(DI)(R8*2), Y5, Y5
+	VMOVDQU      (BX)(R10*1), Y6
+	VPADDW       -2(BX)(R10*1), Y6, Y6
+	VPADDW       (SI)(R10*1), Y6, Y6
+	VPADDW       -2(SI)(R10*1), Y6, Y6
+	VMOVDQU      (SI)(R10*1), Y7
+	VPADDW       2(SI)(R10*1), Y7, Y7
+	VPADDW       (DI)(R10*1), Y7, Y7
+	VPADDW       2(DI)(R10*1), Y7, Y7
+	VPMINSW      Y1, Y0, Y8
+	VPMAXSW      Y1, Y0, Y9
+	VPMINSW      Y2, Y8, Y8
+	VPMAXSW      Y2, Y9, Y9
+	VPMINSW      Y3, Y8, Y8
+	VPMAXSW      Y3, Y9, Y9
+	VPMINSW      Y4, Y8, Y8
+	VPMAXSW      Y4, Y9, Y9
+	VPMINSW      Y5, Y8, Y8
+	VPMAXSW      Y5, Y9, Y9
+	VPMINSW      Y6, Y8, Y8
+	VPMAXSW      Y6, Y9, Y9
+	VPMINSW      Y7, Y8, Y8
+	VPMAXSW      Y7, Y9, Y9
+	VPSRLW       $0x01, Y9, Y9
+	VPMAXSW      gradualOne<>+0(SB), Y9, Y9
+	VPADDW       Y9, Y8, Y8
+	VPXOR        Y9, Y9, Y9
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
+	VPXOR        Y12, Y12, Y12
+	VPCMPGTW     Y0, Y8, Y0
+	VPSUBW       Y0, Y9, Y9
+	VPMOVZXBW    -1(CX)(R11*2), Y13
+	VPMOVZXBW    1(CX)(R11*2), Y14
+	VPADDW       Y14, Y13, Y13
+	VPAND        Y0, Y13, Y13
+	VPADDW       Y13, Y10, Y10
+	VPMOVZXBW    (CX)(R11*2), Y13
+	VPMOVZXBW    (CX), Y14
+	VPADDW       Y14, Y13, Y13
+	VPAND        Y0, Y13, Y13
+	VPADDW       Y13, Y11, Y11
+	VPMOVZXBW    (CX)(R11*1), Y13
+	VPADDW       Y13, Y13, Y13
+	VPAND        Y0, Y13, Y13
+	VPADDW       Y13, Y12, Y12
+	VPCMPGTW     Y1, Y8, Y1
+	VPSUBW       Y1, Y9, Y9
+	VPMOVZXBW    -1(CX)(DX*2), Y0
+	VPMOVZXBW    1(CX)(DX*2), Y13
+	VPADDW       Y13, Y0, Y0
+	VPAND        Y1, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VPMOVZXBW    (CX)(DX*2), Y0
+	VPMOVZXBW    (CX), Y13
+	VPADDW       Y13, Y0, Y0
+	VPAND        Y1, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    (CX)(DX*1), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y1, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPCMPGTW     Y2, Y8, Y2
+	VPSUBW       Y2, Y9, Y9
+	VPMOVZXBW    -1(CX), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VPMOVZXBW    -2(CX), Y0
+	VPMOVZXBW    (CX), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    -2(CX)(R11*1), Y0
+	VPMOVZXBW    -2(CX)(DX*1), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPCMPGTW     Y3, Y8, Y3
+	VPSUBW       Y3, Y9, Y9
+	VPMOVZXBW    1(CX), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y3, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VPMOVZXBW    2(CX), Y0
+	VPMOVZXBW    (CX), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y3, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    2(CX)(R11*1), Y0
+	VPMOVZXBW    2(CX)(DX*1), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y3, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPCMPGTW     Y4, Y8, Y4
+	VPSUBW       Y4, Y9, Y9
+	VPMOVZXBW    1(CX)(R11*2), Y0
+	VPMOVZXBW    1(CX), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y4, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VPMOVZXBW    1(CX)(R11*1), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y4, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    (CX)(R11*1), Y0
+	VPMOVZXBW    2(CX)(R11*1), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y4, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPCMPGTW     Y5, Y8, Y5
+	VPSUBW       Y5, Y9, Y9
+	VPMOVZXBW    -1(CX)(DX*2), Y0
+	VPMOVZXBW    -1(CX), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VPMOVZXBW    -1(CX)(DX*1), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    (CX)(DX*1), Y0
+	VPMOVZXBW    -2(CX)(DX*1), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPCMPGTW     Y6, Y8, Y6
+	VPSUBW       Y6, Y9, Y9
+	VPMOVZXBW    -1(CX)(R11*2), Y0
+	VPMOVZXBW    -1(CX), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VPMOVZXBW    -1(CX)(R11*1), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    (CX)(R11*1), Y0
+	VPMOVZXBW    -2(CX)(R11*1), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPCMPGTW     Y7, Y8, Y7
+	VPSUBW       Y7, Y9, Y9
+	VPMOVZXBW    1(CX)(DX*2), Y0
+	VPMOVZXBW    1(CX), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y7, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VPMOVZXBW    1(CX)(DX*1), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y7, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    (CX)(DX*1), Y0
+	VPMOVZXBW    2(CX)(DX*1), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y7, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPSUBW       gradualOne<>+0(SB), Y9, Y9
+	VMOVUPS      gradualScales<>+0(SB), Y0
+	VPMOVZXWD    X9, Y1
+	VPERMPS      Y0, Y1, Y1
+	VEXTRACTI128 $0x01, Y9, X9
+	VPMOVZXWD    X9, Y2
+	VPERMPS      Y0, Y2, Y2
+	VPMOVZXBW    (CX), Y0
+	VPSUBW       Y11, Y10, Y10
+	VPMOVSXWD    X10, Y3
+	VEXTRACTI128 $0x01, Y10, X10
+	VPMOVSXWD    X10, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VCVTPS2DQ    Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPACKSSDW    Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPADDW       Y0, Y3, Y3
+	VPACKUSWB    Y3, Y3, Y3
+	VPERMQ       $0x08, Y3, Y3
+	VMOVDQU      X3, (SP)
+	VPSUBW       Y11, Y12, Y12
+	VPMOVSXWD    X12, Y3
+	VEXTRACTI128 $0x01, Y12, X12
+	VPMOVSXWD    X12, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VCVTPS2DQ    Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPACKSSDW    Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPADDW       Y0, Y3, Y3
+	VPACKUSWB    Y3, Y3, Y3
+	VPERMQ       $0x08, Y3, Y3
+	VMOVDQU      X3, 16(SP)
+	VMOVDQU      (BX), Y0
+	VPADDW       (SI), Y0, Y0
+	VMOVDQU      (SI), Y1
+	VPADDW       (DI), Y1, Y1
+	VMOVDQU      -2(SI)(R8*1), Y2
+	VPADDW       (SI)(R8*1), Y2, Y2
+	VMOVDQU      (SI)(R8*1), Y3
+	VPADDW       2(SI)(R8*1), Y3, Y3
+	VMOVDQU      2(BX)(R8*4), Y4
+	VPADDW       (SI)(R8*4), Y4, Y4
+	VMOVDQU      (SI)(R8*4), Y5
+	VPADDW       -2(DI)(R8*4), Y5, Y5
+	VMOVDQU      -2(BX)(R10*2), Y6
+	VPADDW       (SI)(R10*2), Y6, Y6
+	VMOVDQU      (SI)(R10*2), Y7
+	VPADDW       2(DI)(R10*2), Y7, Y7
+	VPMINSW      Y1, Y0, Y8
+	VPMAXSW      Y1, Y0, Y9
+	VPMINSW      Y2, Y8, Y8
+	VPMAXSW      Y2, Y9, Y9
+	VPMINSW      Y3, Y8, Y8
+	VPMAXSW      Y3, Y9, Y9
+	VPMINSW      Y4, Y8, Y8
+	VPMAXSW      Y4, Y9, Y9
+	VPMINSW      Y5, Y8, Y8
+	VPMAXSW      Y5, Y9, Y9
+	VPMINSW      Y6, Y8, Y8
+	VPMAXSW      Y6, Y9, Y9
+	VPMINSW      Y7, Y8, Y8
+	VPMAXSW      Y7, Y9, Y9
+	VPSRLW       $0x01, Y9, Y9
+	VPMAXSW      gradualOne<>+0(SB), Y9, Y9
+	VPADDW       Y9, Y8, Y8
+	VPXOR        Y9, Y9, Y9
+	VPXOR        Y10, Y10, Y10
+	VPXOR        Y11, Y11, Y11
+	VPXOR        Y12, Y12, Y12
+	VPCMPGTW     Y0, Y8, Y0
+	VPSUBW       Y0, Y9, Y9
+	VPMOVZXBW    (CX)(R11*2), Y13
+	VPMOVZXBW    (CX), Y14
+	VPADDW       Y14, Y13, Y13
+	VPAND        Y0, Y13, Y13
+	VPADDW       Y13, Y10, Y10
+	VPMOVZXBW    (CX)(R11*1), Y13
+	VPADDW       Y13, Y13, Y13
+	VPAND        Y0, Y13, Y13
+	VPADDW       Y13, Y11, Y11
+	VPMOVZXBW    -1(CX)(R11*1), Y13
+	VPMOVZXBW    1(CX)(R11*1), Y14
+	VPADDW       Y14, Y13, Y13
+	VPAND        Y0, Y13, Y13
+	VPADDW       Y13, Y12, Y12
+	VPCMPGTW     Y1, Y8, Y1
+	VPSUBW       Y1, Y9, Y9
+	VPMOVZXBW    (CX)(DX*2), Y0
+	VPMOVZXBW    (CX), Y13
+	VPADDW       Y13, Y0, Y0
+	VPAND        Y1, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VPMOVZXBW    (CX)(DX*1), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y1, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    -1(CX)(DX*1), Y0
+	VPMOVZXBW    1(CX)(DX*1), Y13
+	VPADDW       Y13, Y0, Y0
+	VPAND        Y1, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPCMPGTW     Y2, Y8, Y2
+	VPSUBW       Y2, Y9, Y9
+	VPMOVZXBW    -2(CX), Y0
+	VPMOVZXBW    (CX), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VPMOVZXBW    -1(CX), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    -1(CX)(R11*1), Y0
+	VPMOVZXBW    -1(CX)(DX*1), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y2, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPCMPGTW     Y3, Y8, Y3
+	VPSUBW       Y3, Y9, Y9
+	VPMOVZXBW    2(CX), Y0
+	VPMOVZXBW    (CX), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y3, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VPMOVZXBW    1(CX), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y3, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    1(CX)(R11*1), Y0
+	VPMOVZXBW    1(CX)(DX*1), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y3, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPCMPGTW     Y4, Y8, Y4
+	VPSUBW       Y4, Y9, Y9
+	VPMOVZXBW    2(CX)(R11*2), Y0
+	VPMOVZXBW    (CX), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y4, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VMOVDQU      2(BX)(R8*8), Y0
+	VPAND        Y4, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    1(CX)(R11*1), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y4, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPCMPGTW     Y5, Y8, Y5
+	VPSUBW       Y5, Y9, Y9
+	VPMOVZXBW    -2(CX)(DX*2), Y0
+	VPMOVZXBW    (CX), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VMOVDQU      -2(DI)(R8*8), Y0
+	VPAND        Y5, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    -1(CX)(DX*1), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPCMPGTW     Y6, Y8, Y6
+	VPSUBW       Y6, Y9, Y9
+	VPMOVZXBW    -2(CX)(R11*2), Y0
+	VPMOVZXBW    (CX), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VMOVDQU      -2(BX)(R8*8), Y0
+	VPAND        Y6, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    -1(CX)(R11*1), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y6, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPCMPGTW     Y7, Y8, Y7
+	VPSUBW       Y7, Y9, Y9
+	VPMOVZXBW    2(CX)(DX*2), Y0
+	VPMOVZXBW    (CX), Y1
+	VPADDW       Y1, Y0, Y0
+	VPAND        Y7, Y0, Y0
+	VPADDW       Y0, Y10, Y10
+	VMOVDQU      2(DI)(R8*8), Y0
+	VPAND        Y7, Y0, Y0
+	VPADDW       Y0, Y11, Y11
+	VPMOVZXBW    1(CX)(DX*1), Y0
+	VPADDW       Y0, Y0, Y0
+	VPAND        Y7, Y0, Y0
+	VPADDW       Y0, Y12, Y12
+	VPSUBW       gradualOne<>+0(SB), Y9, Y9
+	VMOVUPS      gradualScales<>+0(SB), Y0
+	VPMOVZXWD    X9, Y1
+	VPERMPS      Y0, Y1, Y1
+	VEXTRACTI128 $0x01, Y9, X9
+	VPMOVZXWD    X9, Y2
+	VPERMPS      Y0, Y2, Y2
+	VPMOVZXBW    (CX), Y0
+	VPSUBW       Y10, Y11, Y11
+	VPMOVSXWD    X11, Y3
+	VEXTRACTI128 $0x01, Y11, X11
+	VPMOVSXWD    X11, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VCVTPS2DQ    Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPACKSSDW    Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPADDW       Y0, Y3, Y3
+	VPACKUSWB    Y3, Y3, Y3
+	VPERMQ       $0x08, Y3, Y3
+	VMOVDQU      X3, 32(SP)
+	VPSUBW       Y10, Y12, Y12
+	VPMOVSXWD    X12, Y3
+	VEXTRACTI128 $0x01, Y12, X12
+	VPMOVSXWD    X12, Y4
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VCVTPS2DQ    Y3, Y3
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPACKSSDW    Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPADDW       Y0, Y3, Y3
+	VPACKUSWB    Y3, Y3, Y3
+	VPERMQ       $0x08, Y3, Y3
+	VMOVDQU      X3, 48(SP)
+	MOVQ         coloured+64(FP), R12
+	VMOVDQU      (R12), X0
+	MOVQ         swapped+72(FP), R12
+	VMOVDQU      (R12), X1
+	VMOVDQU      (CX), X2
+	VMOVDQU      (SP), X3
+	VPBLENDVB    X0, X2, X3, X3
+	VPBLENDVB    X0, 32(SP), X2, X2
+	VMOVDQU      16(SP), X4
+	VPBLENDVB    X0, 48(SP), X4, X4
+	VPBLENDVB    X1, X4, X3, X0
+	VPBLENDVB    X1, X3, X4, X1
+	VPSHUFB      gradualMaskA<>+0(SB), X0, X3
+	VPSHUFB      gradualMaskB<>+0(SB), X2, X4
+	VPOR         X4, X3, X3
+	VPSHUFB      gradualMaskC<>+0(SB), X1, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)
+	VPSHUFB      gradualMaskD<>+0(SB), X0, X3
+	VPSHUFB      gradualMaskE<>+0(SB), X2, X4
+	VPOR         X4, X3, X3
+	VPSHUFB      gradualMaskF<>+0(SB), X1, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 16(AX)
+	VPSHUFB      gradualMaskG<>+0(SB), X0, X3
+	VPSHUFB      gradualMaskH<>+0(SB), X2, X4
+	VPOR         X4, X3, X3
+	VPSHUFB      gradualMaskI<>+0(SB), X1, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 32(AX)
+	ADDQ         $0x30, AX
+	ADDQ         $0x10, CX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x20, DI
+	DECQ         R9
+	JMP          loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA gradualScales<>+0(SB)/4, $(0.5)
+DATA gradualScales<>+4(SB)/4, $(0.25)
+DATA gradualScales<>+8(SB)/4, $(0.16666667)
+DATA gradualScales<>+12(SB)/4, $(0.125)
+DATA gradualScales<>+16(SB)/4, $(0.1)
+DATA gradualScales<>+20(SB)/4, $(0.083333336)
+DATA gradualScales<>+24(SB)/4, $(0.071428575)
+DATA gradualScales<>+28(SB)/4, $(0.0625)
+GLOBL gradualScales<>(SB), RODATA|NOPTR, $32
+
+DATA gradualOne<>+0(SB)/2, $0x0001
+DATA gradualOne<>+2(SB)/2, $0x0001
+DATA gradualOne<>+4(SB)/2, $0x0001
+DATA gradualOne<>+6(SB)/2, $0x0001
+DATA gradualOne<>+8(SB)/2, $0x0001
+DATA gradualOne<>+10(SB)/2, $0x0001
+DATA gradualOne<>+12(SB)/2, $0x0001
+DATA gradualOne<>+14(SB)/2, $0x0001
+DATA gradualOne<>+16(SB)/2, $0x0001
+DATA gradualOne<>+18(SB)/2, $0x0001
+DATA gradualOne<>+20(SB)/2, $0x0001
+DATA gradualOne<>+22(SB)/2, $0x0001
+DATA gradualOne<>+24(SB)/2, $0x0001
+DATA gradualOne<>+26(SB)/2, $0x0001
+DATA gradualOne<>+28(SB)/2, $0x0001
+DATA gradualOne<>+30(SB)/2, $0x0001
+GLOBL gradualOne<>(SB), RODATA|NOPTR, $32
+
+DATA gradualMaskA<>+0(SB)/8, $0x8002808001808000
+DATA gradualMaskA<>+8(SB)/8, $0x0580800480800380
+GLOBL gradualMaskA<>(SB), RODATA|NOPTR, $16
+
+DATA gradualMaskB<>+0(SB)/8, $0x0280800180800080
+DATA gradualMaskB<>+8(SB)/8, $0x8080048080038080
+GLOBL gradualMaskB<>(SB), RODATA|NOPTR, $16
+
+DATA gradualMaskC<>+0(SB)/8, $0x8080018080008080
+DATA gradualMaskC<>+8(SB)/8, $0x8004808003808002
+GLOBL gradualMaskC<>(SB), RODATA|NOPTR, $16
+
+DATA gradualMaskD<>+0(SB)/8, $0x8080078080068080
+DATA gradualMaskD<>+8(SB)/8, $0x800a808009808008
+GLOBL gradualMaskD<>(SB), RODATA|NOPTR, $16
+
+DATA gradualMaskE<>+0(SB)/8, $0x8007808006808005
+DATA gradualMaskE<>+8(SB)/8, $0x0a80800980800880
+GLOBL gradualMaskE<>(SB), RODATA|NOPTR, $16
+
+DATA gradualMaskF<>+0(SB)/8, $0x0780800680800580
+DATA gradualMaskF<>+8(SB)/8, $0x8080098080088080
+GLOBL gradualMaskF<>(SB), RODATA|NOPTR, $16
+
+DATA gradualMaskG<>+0(SB)/8, $0x0d80800c80800b80
+DATA gradualMaskG<>+8(SB)/8, $0x80800f80800e8080
+GLOBL gradualMaskG<>(SB), RODATA|NOPTR, $16
+
+DATA gradualMaskH<>+0(SB)/8, $0x80800c80800b8080
+DATA gradualMaskH<>+8(SB)/8, $0x800f80800e80800d
+GLOBL gradualMaskH<>(SB), RODATA|NOPTR, $16
+
+DATA gradualMaskI<>+0(SB)/8, $0x800c80800b80800a
+DATA gradualMaskI<>+8(SB)/8, $0x0f80800e80800d80
+GLOBL gradualMaskI<>(SB), RODATA|NOPTR, $16
+
 // func projectAVX2(xs *float32, ys *float32, n int, start *[3]float32, slope *[3]float32)
 // Requires: AVX, FMA3
 TEXT ·projectAVX2(SB), NOSPLIT, $0-40

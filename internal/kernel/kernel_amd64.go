@@ -224,3 +224,42 @@ func blend(c *Cells, dst, src []byte, from, n, channels int) int {
 	}
 	return 0
 }
+
+func gradients(out []int16, plane int, above, row, below []byte) {
+	n := len(row) - 2
+	if !useAVX2 || n < vectorWords {
+		gradientsGeneric(out, plane, above, row, below)
+		return
+	}
+	_, _, _ = out[(planes-1)*plane+len(row)-1], above[len(row)-1], below[len(row)-1]
+	gradientsAVX2(&out[1], 2*plane, &above[1], &row[1], &below[1], n/vectorWords)
+	if from := len(row) - 1 - vectorWords; n%vectorWords != 0 {
+		gradientsAVX2(&out[from], 2*plane, &above[from], &row[from], &below[from], 1)
+	}
+}
+
+// vector returns how many pixels it made from the column first on.
+func (r *gradualRow) vector(dst []byte) int {
+	blocks := (r.wide - r.first) / bayerBlock
+	if !useAVX2 || blocks == 0 {
+		return 0
+	}
+	x, swap := r.first, 0
+	phase := 0 // 1 if the first pixel is not green
+	if r.green != ((x-margin)%2 == 0) {
+		phase = 1
+	}
+	if r.blue {
+		swap = bayerBlock
+	}
+	run := func(x, blocks int) { // an even number of columns from the first
+		_ = dst[3*(x-margin+bayerBlock*blocks)-1]
+		gradualAVX2(&dst[3*(x-margin)], &r.padded[r.y*r.pitch+x], r.pitch, &r.rows[(r.y-1)%3][x], &r.rows[r.y%3][x], &r.rows[(r.y+1)%3][x],
+			2*r.plane, blocks, &alternating[phase], &uniform[swap])
+	}
+	run(x, blocks)
+	if x+bayerBlock*blocks < r.wide {
+		run(r.wide-bayerBlock, 1)
+	}
+	return r.wide - r.first
+}

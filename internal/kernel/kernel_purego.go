@@ -41,3 +41,10 @@ func project(_, _ []float32, _, _ *[3]float32) int { return 0 }
 func cells(_ *Cells, _, _ []float32, _ int) int { return 0 }
 
 func blend(_ *Cells, _, _ []byte, _, _, _ int) int { return 0 }
+
+func gradients(out []int16, plane int, above, row, below []byte) {
+	gradientsGeneric(out, plane, above, row, below)
+}
+
+// vector returns how many pixels it made from the column first on.
+func (r *gradualRow) vector([]byte) int { return 0 }

@@ -127,12 +127,8 @@ func rawShape(shape tensor.Shape, layout string, least int) error {
 
 // debayerState is a worker's state.
 type debayerState struct {
-	blue      []int
-	padded    []byte
-	gradients [3][]gradient // of three rows of the padded image
-	// greens and others belong to rows of pitch pixels.
-	greens, others [8]pairs
-	pitch          int
+	blue    []int
+	gradual kernel.Gradual
 }
 
 func (k *debayer) Sample(b *op.Block, s int) error {
@@ -167,7 +163,7 @@ func (k *debayer) Sample(b *op.Block, s int) error {
 			p := raw[uint8]{src: in.Data[at : at+h*w], dst: out.Data[n*at : n*(at+h*w)], h: h, w: w,
 				blueY: blue[0], blueX: blue[len(blue)-1]}
 			if k.vng && h >= 8 && w >= 8 {
-				st.gradual(&p)
+				st.gradual.RGB(p.dst, p.src, h, w, p.blueY, p.blueX)
 				continue
 			}
 			debayered(k, &p)
@@ -233,8 +229,6 @@ func (p *raw[T]) sides(y int) {
 	copy(row[:n], row[n:2*n])
 	copy(row[len(row)-n:], row[len(row)-2*n:])
 }
-
-func magnitude(v int32) int32 { return max(v, -v) }
 
 // The weights of gray, in units of 2^-14.
 const (

@@ -142,12 +142,26 @@ func bayer(name string, edges bool) {
 	VPBLENDVB(where, centre, side, own)
 	VPBLENDVB(where, green, centre, g)
 	VPBLENDVB(where, diagonal, upright, other)
+	interleave(name, dst, own, g, other, swap)
+	ADDQ(Imm(48), dst)
+	for _, r := range []Register{above, row, below} {
+		ADDQ(Imm(16), r)
+	}
+	DECQ(n)
+	JMP(LabelRef("loop"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// interleave writes 16 pixels. Where swap is set, own is blue and other red.
+func interleave(name string, dst Register, own, green, other, swap VecVirtual) {
 	red, blue := XMM(), XMM()
 	VPBLENDVB(swap, other, own, red)
 	VPBLENDVB(swap, own, other, blue)
 	out, part := XMM(), XMM()
 	for i := range 3 {
-		for c, plane := range []VecVirtual{red, g, blue} {
+		for c, plane := range []VecVirtual{red, green, blue} {
 			mask := make([]byte, 16)
 			for k := range mask {
 				mask[k] = none
@@ -165,13 +179,4 @@ func bayer(name string, edges bool) {
 		}
 		VMOVDQU(out, Mem{Base: dst, Disp: 16 * i})
 	}
-	ADDQ(Imm(48), dst)
-	for _, r := range []Register{above, row, below} {
-		ADDQ(Imm(16), r)
-	}
-	DECQ(n)
-	JMP(LabelRef("loop"))
-	Label("done")
-	VZEROUPPER()
-	RET()
 }

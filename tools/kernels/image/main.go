@@ -33,6 +33,8 @@ func main() {
 	gray()
 	bayer("bayerAVX2", false)
 	bayer("bayerEdgesAVX2", true)
+	gradients()
+	gradual()
 	project()
 	cells()
 	blend()
