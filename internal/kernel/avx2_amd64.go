@@ -68,7 +68,7 @@ func bayerEdgesAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, 
 //go:noescape
 func gradientsAVX2(out *int16, plane int, above *byte, row *byte, below *byte, blocks int)
 
-// gradualAVX2 makes 16*blocks pixels; plane is in bytes. coloured and swapped are those of bayerAVX2.
+// gradualAVX2 makes 16*blocks pixels; plane is in bytes. coloured and swapped are as for bayerAVX2.
 //
 //go:noescape
 func gradualAVX2(dst *byte, at *byte, pitch int, above *int16, here *int16, below *int16, plane int, blocks int, coloured *byte, swapped *byte)

@@ -61,7 +61,8 @@ func bayerGeneric[T uint8 | uint16](m Bayer, dst, above, row, below []T) {
 			}
 			d[own], d[other] = row[x], quarter(above[x-1], above[x+1], below[x-1], below[x+1])
 		default:
-			d[own], d[1], d[other] = row[x], quarter(up, left, right, down), quarter(above[x-1], above[x+1], below[x-1], below[x+1])
+			d[own], d[1] = row[x], quarter(up, left, right, down)
+			d[other] = quarter(above[x-1], above[x+1], below[x-1], below[x+1])
 		}
 		coloured = !coloured
 	}

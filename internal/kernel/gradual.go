@@ -109,8 +109,8 @@ const vectorWords = 16
 
 // gradients computes the gradients of row y of the padded image.
 func (g *Gradual) gradients(y int) {
-	above, row, below := g.padded[(y-1)*g.pitch:y*g.pitch], g.padded[y*g.pitch:(y+1)*g.pitch], g.padded[(y+1)*g.pitch:(y+2)*g.pitch]
-	gradients(g.rows[y%3], g.plane, above, row, below)
+	row := func(y int) []byte { return g.padded[y*g.pitch : (y+1)*g.pitch] }
+	gradients(g.rows[y%3], g.plane, row(y-1), row(y), row(y+1))
 }
 
 func gradientsGeneric(out []int16, plane int, above, row, below []byte) {

@@ -31,7 +31,7 @@ func generic(dst, src []byte, h, w, blueY, blueX int) {
 	}
 }
 
-// Images equal those of the definitions, in memory that other images used before.
+// Images equal what the definitions make, in memory that other images used before.
 func TestGradual(t *testing.T) {
 	var g Gradual
 	rapid.Check(t, func(t *rapid.T) {

@@ -254,8 +254,9 @@ func (r *gradualRow) vector(dst []byte) int {
 	}
 	run := func(x, blocks int) { // an even number of columns from the first
 		_ = dst[3*(x-margin+bayerBlock*blocks)-1]
-		gradualAVX2(&dst[3*(x-margin)], &r.padded[r.y*r.pitch+x], r.pitch, &r.rows[(r.y-1)%3][x], &r.rows[r.y%3][x], &r.rows[(r.y+1)%3][x],
-			2*r.plane, blocks, &alternating[phase], &uniform[swap])
+		row := func(y int) *int16 { return &r.rows[y%3][x] }
+		gradualAVX2(&dst[3*(x-margin)], &r.padded[r.y*r.pitch+x], r.pitch, row(r.y-1), row(r.y), row(r.y+1), 2*r.plane,
+			blocks, &alternating[phase], &uniform[swap])
 	}
 	run(x, blocks)
 	if x+bayerBlock*blocks < r.wide {

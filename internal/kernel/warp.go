@@ -2,9 +2,9 @@ package kernel
 
 import "math"
 
-// Project computes the points of a row: element x of xs is slope[0]*x + start[0], not rounded before
-// it is added, divided by slope[2]*x + start[2]. ys has the same of 1. There are fewer than 2^24
-// elements.
+// Project computes the points of a row: element x of xs is slope[0]*x + start[0], not rounded
+// before it is added, divided by slope[2]*x + start[2]. ys has the same of 1. There are fewer than
+// 2^24 elements.
 func Project(xs, ys []float32, start, slope *[3]float32) {
 	ys = ys[:len(xs)]
 	if len(xs) > exactFloats {
@@ -76,8 +76,8 @@ func (c *Cells) Run(from int) (n int, inside bool) {
 	return n, inside
 }
 
-// Blend mixes the pixels around n points that Run found inside, by one line along the columns and one
-// along the rows, each product added without rounding it first. The results are rounded half to
+// Blend mixes the pixels around n points that Run found inside, by one line along the columns and
+// one along the rows, each product added without rounding it first. The results are rounded half to
 // even.
 func (c *Cells) Blend(dst, src []byte, from, n, channels int) {
 	src, dst = src[:c.w*c.h*channels], dst[:n*channels]

@@ -235,8 +235,8 @@ const (
 	grayRed, grayGreen, grayBlue = 4899, 9617, 1868
 )
 
-// grays makes the pixels of row y but the first and the last: the weighted means of the colours around
-// them.
+// grays makes the pixels of row y but the first and the last: the weighted means of the colours
+// around them.
 func (p *raw[T]) grays(y int) {
 	green, blue := p.kind(y, 1)
 	own, other := uint32(grayRed), uint32(grayBlue) // of the row's colour, and of the other

@@ -24,7 +24,8 @@ const none = 0x80 // in a shuffle mask: a byte of 0
 // gray writes the kernel of weighted means of three interleaved bytes.
 func gray() {
 	TEXT("grayAVX2", NOSPLIT, "func(dst, src *byte, blocks int, weights *[2]uint32)")
-	Doc("grayAVX2 computes 32*blocks pixels. The weights are pairs of words: of the first two bytes, and of the third and of 1.")
+	Doc("grayAVX2 computes 32*blocks pixels. The weights are pairs of words: of the first two bytes, and of " +
+		"the third and of 1.")
 	Pragma("noescape")
 	// Each lane has four pixels; the upper one begins 4 bytes after its start.
 	var pairs, thirds []byte
@@ -83,7 +84,8 @@ func gray() {
 // bayer writes the kernel that makes RGB of raw pixels, 16 at a time.
 func bayer(name string, edges bool) {
 	TEXT(name, NOSPLIT, "func(dst, above, row, below *byte, blocks int, coloured, swapped *byte)")
-	Doc(name + " makes 16*blocks pixels. coloured has 16 bytes, 255 where a pixel is not green; swapped has 16 bytes, all 255 if the colour of the row is blue.")
+	Doc(name + " makes 16*blocks pixels. coloured has 16 bytes, 255 where a pixel is not green; swapped has 16 " +
+		"bytes, all 255 if the colour of the row is blue.")
 	Pragma("noescape")
 	dst, above := Load(Param("dst"), GP64()), Load(Param("above"), GP64())
 	row, below := Load(Param("row"), GP64()), Load(Param("below"), GP64())

@@ -117,8 +117,9 @@ func neighbours(i int, green bool) (own, greens, other [][2]int) {
 
 // gradual writes the kernel of a row of raw pixels.
 func gradual() {
-	TEXT("gradualAVX2", NOSPLIT, "func(dst, at *byte, pitch int, above, here, below *int16, plane, blocks int, coloured, swapped *byte)")
-	Doc("gradualAVX2 makes 16*blocks pixels; plane is in bytes. coloured and swapped are those of bayerAVX2.")
+	TEXT("gradualAVX2", NOSPLIT, "func(dst, at *byte, pitch int, above, here, below *int16, plane, blocks int, "+
+		"coloured, swapped *byte)")
+	Doc("gradualAVX2 makes 16*blocks pixels; plane is in bytes. coloured and swapped are as for bayerAVX2.")
 	Pragma("noescape")
 	dst, pixel, pitch := Load(Param("dst"), GP64()), Load(Param("at"), GP64()), Load(Param("pitch"), GP64())
 	above, here := Load(Param("above"), GP64()), Load(Param("here"), GP64())

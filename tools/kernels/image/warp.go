@@ -49,7 +49,8 @@ func project() {
 
 // cells writes the kernel that finds the pixels around points.
 func cells() {
-	TEXT("cellsAVX2", NOSPLIT, "func(index *int32, a, b, xs, ys *float32, n int, right, bottom float32, width, last int32)")
+	TEXT("cellsAVX2", NOSPLIT, "func(index *int32, a, b, xs, ys *float32, n int, right, bottom float32, "+
+		"width, last int32)")
 	Doc("cellsAVX2 finds the pixels of n points, a multiple of 8.")
 	Pragma("noescape")
 	index, as, bs := Load(Param("index"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64())
@@ -113,8 +114,9 @@ func cells() {
 // blend writes the kernels that mix the four pixels around points.
 func blend() {
 	for _, channels := range []int{3, 4} {
-		TEXT("blend"+string(rune('0'+channels))+"AVX2", NOSPLIT, "func(dst, src *byte, index *int32, a, b *float32, n, pitch int)")
-		Doc("blend" + string(rune('0'+channels)) + "AVX2 makes n pixels, at least one, of which it reads and writes 4 bytes.")
+		name := "blend" + string(rune('0'+channels)) + "AVX2"
+		TEXT(name, NOSPLIT, "func(dst, src *byte, index *int32, a, b *float32, n, pitch int)")
+		Doc(name + " makes n pixels, at least one, of which it reads and writes 4 bytes.")
 		Pragma("noescape")
 		dst, src, index := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("index"), GP64())
 		as, bs, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())

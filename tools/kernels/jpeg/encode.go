@@ -142,7 +142,8 @@ func fromRGB() {
 		return m
 	}
 	redGreen, greenBlue := pairs("redGreen", 0), pairs("greenBlue", 1)
-	half, centre, upper := dwords("fromHalf", 1<<15), dwords("fromCentre", 128<<16+1<<15-1), dwords("fromUpper", 0xffff<<16)
+	half, centre := dwords("fromHalf", 1<<15), dwords("fromCentre", 128<<16+1<<15-1)
+	upper := dwords("fromUpper", 0xffff<<16)
 	y1, y2 := words("y1", 19595, 19235), words("y2", 38470-19235, 7471)
 	cb1, cr2 := words("cb1", -11059, -21709), words("cr2", -27439, -5329)
 	TEXT("fromRGBAVX2", NOSPLIT, "func(ys, cbs, crs, rgb *byte, n int)")
