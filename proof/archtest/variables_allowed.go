@@ -48,8 +48,10 @@ func Variables() []Variable {
 
 		{"format/internal/zframe.encoders", Constant, "encoders by level, each made when it is first asked for"},
 		{"pipeline/graph.inputSchema", Constant, "the schema of every input, told by its address"},
+		{"internal/kernel.alternating", Constant, "a table for assembly"},
 		{"internal/kernel.backward", Constant, "a table for assembly"},
 		{"internal/kernel.forward", Constant, "a table for assembly"},
+		{"internal/kernel.uniform", Constant, "a table for assembly"},
 		{"internal/kernel/castagnoli.copied", Constant, "a table for assembly"},
 		{"internal/kernel/castagnoli.narrow", Constant, "a table for assembly"},
 		{"internal/kernel/castagnoli.wide", Constant, "a table for assembly"},
