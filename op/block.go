@@ -60,6 +60,17 @@ func IsBatched(k Kernel) bool {
 	return ok && b.Batched()
 }
 
+// Remembering is implemented by kernels that remember something from batch to batch. The executor
+// runs one batch after the other, in order, and calls the methods between them.
+type Remembering interface {
+	Batched
+	// AppendState appends what the kernel remembers after the batches so far.
+	AppendState(dst []byte) ([]byte, error)
+	// SetState makes the kernel remember what AppendState appended. It returns an error, and changes
+	// nothing, for other bytes.
+	SetState([]byte) error
+}
+
 // Identifier is implemented by kernels whose results depend on more than their arguments, for
 // example on the decoder of the build. The text is part of the identity of a graph.
 type Identifier interface {

@@ -66,7 +66,8 @@ type Progress struct {
 	Digest   state.Digest
 	// First is the position of the first sample since the last reset.
 	First int64
-	// Sources are the states of the external sources that have a state, by the name of their node.
+	// Sources are the states of the external sources and the functions that have a state, by the name
+	// of their node.
 	Sources map[string][]byte
 	// Came is the number of samples that reached each counted node, by the name of the node. nil means
 	// 0 for all nodes.

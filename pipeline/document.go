@@ -21,7 +21,7 @@ type documents struct {
 // extension holds the parts of a state that have no field in a document.
 type extension struct {
 	First   int64             `json:"first,omitempty"`   // position of the first sample of the epoch of external sources
-	Sources map[string][]byte `json:"sources,omitempty"` // states of the sources that have a state
+	Sources map[string][]byte `json:"sources,omitempty"` // states of the sources and functions that have a state
 
 	Consumer string         `json:"iterator,omitempty"` // what the consumer of the stream keeps
 	Faults   *faults.Ledger `json:"faults,omitempty"`

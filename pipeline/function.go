@@ -3,9 +3,11 @@ package pipeline
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -27,9 +29,17 @@ type Function struct {
 	// at any time, by several goroutines at once.
 	Deterministic bool
 	// Stateful says that the function remembers something between calls. Its calls do not overlap, and
-	// the samples of a batch come in order. Batches come in order only without prefetching
-	// (NoPrefetch). The state of a pipeline does not contain what the function remembers.
+	// the samples of a batch come in order. Without State, batches come in order only without
+	// prefetching (NoPrefetch), and the state of a pipeline does not contain what the function
+	// remembers.
 	Stateful bool
+	// State reads and sets what a Stateful function remembers. With it batches come in order, one
+	// after the other, and the state of a pipeline contains what the function remembers after the
+	// last delivered batch: a resumed function goes on as if nothing had happened. Batches that were
+	// made ahead and dropped, or that failed, leave no trace. Pipeline.Skip does not call the
+	// function. The pipeline calls the methods between batches, and SetState only with what
+	// AppendState appended.
+	State state.Stateful
 }
 
 // functionName is the name of the operator.
@@ -44,12 +54,13 @@ func (b *Builder) Call(f Function, inputs ...Node) []Node {
 		b.fail(err)
 		return make([]Node, len(f.Outputs))
 	}
+	used := new(atomic.Bool)
 	s := &op.Schema{
 		Name: functionName, Doc: "Calls a Go function.", Keep: true, Stateful: true,
 		Inputs:  []op.Port{{Name: "input", Optional: true}},
 		Repeat:  maxFunctionInputs,
 		Outputs: make([]op.Port, len(f.Outputs)),
-		New:     func(*op.Config) (op.Kernel, error) { return &function{Function: f}, nil },
+		New:     func(*op.Config) (op.Kernel, error) { return f.kernel(used), nil },
 	}
 	return b.add(s, struct {
 		Name string `op:",name"`
@@ -65,6 +76,8 @@ func (f *Function) validate() error {
 		return bad("Sample", "one of Sample and Batch", "both or neither")
 	case f.Deterministic == f.Stateful:
 		return bad("Deterministic", "one of Deterministic and Stateful", "both or neither")
+	case f.State != nil && !f.Stateful:
+		return bad("State", "Stateful, or no State", "a State of a function that is Deterministic")
 	}
 	for i, s := range f.Outputs {
 		if !s.DType.Valid() {
@@ -74,11 +87,36 @@ func (f *Function) validate() error {
 	return nil
 }
 
+func (f Function) kernel(used *atomic.Bool) op.Kernel {
+	if f.State != nil {
+		return &rememberingFunction{function{Function: f}, f.State, used}
+	}
+	return &function{Function: f}
+}
+
 // function is a Function as a kernel.
 type function struct {
 	Function
 	mu sync.Mutex // of stateful functions
 }
+
+// rememberingFunction is a Function with a State. It implements op.Remembering.
+type rememberingFunction struct {
+	function
+	memory state.Stateful
+	used   *atomic.Bool // by a pipeline: there is one memory
+}
+
+// Identity implements op.Identifier.
+func (f *rememberingFunction) Identity() string { return "a function with a state" }
+
+// AppendState implements op.Remembering.
+func (f *rememberingFunction) AppendState(dst []byte) ([]byte, error) {
+	return f.memory.AppendState(dst)
+}
+
+// SetState implements op.Remembering.
+func (f *rememberingFunction) SetState(b []byte) error { return f.memory.SetState(b) }
 
 // arguments is memory that a worker reuses from call to call.
 type arguments struct {

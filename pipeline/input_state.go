@@ -8,7 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// progress returns how far the stream has come, with the states of its external sources.
+// progress returns how far the stream has come, with the states of its external sources and functions.
 func (p *Pipeline) progress() Progress {
 	at := p.ring.Token()
 	at.Sources, at.Faults, at.Came = nil, p.faults, nil
@@ -29,6 +29,12 @@ func (p *Pipeline) progress() Progress {
 		}
 		at.Sources[in.node.Name] = in.state
 	}
+	for i, n := range p.minds {
+		if at.Sources == nil {
+			at.Sources = map[string][]byte{}
+		}
+		at.Sources[n.Name] = p.remembered[i]
+	}
 	return at
 }
 
@@ -38,6 +44,11 @@ func (p *Pipeline) resumable(at Progress) error {
 	for _, in := range p.inputs {
 		if err := in.resumable(at); err != nil {
 			return in.wrap(err)
+		}
+	}
+	for i := range p.minds {
+		if _, err := p.mindAt(i, at); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -63,8 +74,15 @@ func (in *input) resumable(at Progress) error {
 // moveInputs moves the stream and its external sources to a place. Data that was fed is dropped. If
 // a source refuses its state, nothing changes.
 func (p *Pipeline) moveInputs(at Progress) error {
-	if err := p.moveSources(at.Sources); err != nil {
+	if len(p.minds) > 0 {
+		p.ring.Reset(p.ring.Token()) // batches in the making call the functions
+	}
+	undo, err := p.moveMinds(at)
+	if err != nil {
 		return err
+	}
+	if err := p.moveSources(at.Sources); err != nil {
+		return errors.Join(err, undo())
 	}
 	p.consumer, p.faults = at.Consumer, at.Faults
 	p.came = p.came[:0]

@@ -107,7 +107,7 @@ func newPipeline(
 	}
 	p.counts = len(g.Fed()) > 0 && (a.Epochs == nil || a.Codec != nil)
 	if p.codec == nil {
-		p.codec = documents{identity: p.identity, schedule: p.schedule, external: p.counts, extended: len(g.Fed()) > 0}
+		p.codec = documents{identity: p.identity, schedule: p.schedule, external: p.counts, extended: len(g.Fed()) > 0 || len(exec.Minds(g)) > 0}
 	}
 	largest := 0
 	for n := range o.BatchSize + 1 { // the largest batch does not always give the rank its largest share
@@ -117,6 +117,10 @@ func newPipeline(
 	policies, err := o.onError(g.Readers())
 	if err != nil {
 		return nil, err
+	}
+	if a.Codec != nil && len(exec.Minds(g)) > 0 && p.noStates == nil {
+		p.noStates = &errs.Error{Kind: errs.Unsupported, Want: "states that have room for what functions remember",
+			Got: "a function with a State in the mode " + o.compat().String(), Remedy: "leave out State, or the mode"}
 	}
 	p.config = exec.Config{
 		BatchSize: largest, Workers: o.Workers, Fetchers: o.IOWorkers, ReadAhead: o.ReadAheadBytes,
@@ -135,7 +139,11 @@ func newPipeline(
 			p.counted = append(p.counted, n)
 		}
 	}
-	if err := p.openInputs(externals); err != nil {
+	if err = p.openMinds(); err == nil {
+		err = p.openInputs(externals)
+	}
+	if err != nil {
+		p.closeMinds()
 		return nil, err
 	}
 	if g.Known() {
@@ -209,6 +217,9 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 		p.settleFaults(s)
 		if len(p.counted) > 0 {
 			p.came = s.frame.Came(p.came[:0])
+		}
+		for i, b := range s.frame.Remembered() {
+			p.remembered[i] = append(p.remembered[i][:0], b...)
 		}
 		p.count(&s.batch)
 		s.lent.Set()
@@ -347,6 +358,7 @@ func (p *Pipeline) Close() error {
 		return nil
 	}
 	p.ring.Reset(p.ring.Token())
+	p.closeMinds()
 	for _, in := range p.inputs {
 		if in.gives != nil {
 			in.gives.stop()

@@ -86,8 +86,8 @@ func (m producer) Start(ctx context.Context, s *slot, at Progress, wait bool) (P
 	if len(f.IDs) > 0 {
 		s.batch.IDs = f.IDs[0]
 	}
-	if p.exec.Counts() {
-		f.Follow(p.last, p.came)
+	if p.exec.Follows() {
+		f.Follow(p.last, p.came, p.remembered)
 		p.last = f
 	}
 	p.exec.Start(f)

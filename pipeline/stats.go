@@ -44,7 +44,12 @@ type tally struct {
 	faults  faults.Ledger
 	counted []*graph.Node
 	came    []int64 // samples that came to the counted nodes
-	meter   meter
+	// minds are the nodes that remember something, and remembered is what they remember after the
+	// last delivered batch.
+	minds      []*graph.Node
+	remembered [][]byte
+	fresh      [][]byte // and at the start
+	meter      meter
 }
 
 // meter counts what a pipeline does. Other goroutines read it.

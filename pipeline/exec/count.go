@@ -30,15 +30,20 @@ func restaged(g *graph.Graph, counted []bool) *graph.Graph {
 	return g.Behind(func(n *graph.Node) bool { return counted[n.Index] })
 }
 
-// Counts reports whether the graph has counted nodes, so that each frame follows another.
-func (e *Executor) Counts() bool { return len(e.plan.counted) > 0 }
+// Follows reports whether each frame follows another: the graph has counted nodes or kernels that
+// remember something.
+func (e *Executor) Follows() bool { return len(e.plan.counted) > 0 || len(e.plan.minds) > 0 }
 
 // Follow makes f the frame after prev, which was started. If prev is nil, came[i] samples reached
-// counted node i before f; a nil came means 0. Follow must be called before Start.
-func (f *Frame) Follow(prev *Frame, came []int64) {
+// counted node i before f, and remembered[i] is what kernel i remembers before f. A nil came means
+// 0. Follow must be called before Start.
+func (f *Frame) Follow(prev *Frame, came []int64, remembered [][]byte) {
 	f.e.chain.Lock()
 	defer f.e.chain.Unlock()
-	f.concluded = false
+	f.concluded, f.recall = false, nil
+	if prev == nil {
+		f.recall = remembered
+	}
 	if prev != nil && !prev.concluded {
 		prev.heir, f.prev = f, prev
 		return
@@ -66,7 +71,7 @@ func (f *Frame) Came(dst []int64) []int64 {
 
 // waits reports whether the frame begins only after the frame before it is finished.
 func (f *Frame) waits() bool {
-	if len(f.counted) == 0 {
+	if !f.e.Follows() {
 		return false
 	}
 	f.e.chain.Lock()
@@ -77,9 +82,10 @@ func (f *Frame) waits() bool {
 
 // handOn begins the frame that follows f, which is finished.
 func (e *Executor) handOn(f *Frame) {
-	if len(f.counted) == 0 {
+	if !e.Follows() {
 		return
 	}
+	e.remember(f)
 	e.chain.Lock()
 	heir := f.heir
 	f.concluded, f.heir = true, nil
@@ -98,7 +104,7 @@ func (e *Executor) handOn(f *Frame) {
 
 // unchain makes f a frame that nothing waits for. It reports whether f never began.
 func (e *Executor) unchain(f *Frame) (parked bool) {
-	if len(f.counted) == 0 {
+	if !e.Follows() {
 		return false
 	}
 	e.chain.Lock()

@@ -82,6 +82,7 @@ type Executor struct {
 	direct   bool         // fetched samples go straight into frames: see place.go
 	learned  []learned    // of plan.outputs, if direct
 	usage    []usage      // of plan.values, when memory is counted
+	current  [][]byte     // what kernels remember now, between frames; shorter: it is not known
 	underWay int          // frames that were started and not abandoned
 	cost     atomic.Int64 // nanoseconds of work of an iteration without readers, smoothed
 }
@@ -98,6 +99,7 @@ func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
 	if c.Memory {
 		e.usage = make([]usage, len(e.plan.values))
 	}
+	e.current = make([][]byte, 0, len(e.plan.minds))
 	e.directs()
 	e.workers = make([]*worker, c.Workers+1)
 	if c.Pool != nil {
@@ -161,6 +163,7 @@ func (e *Executor) Start(f *Frame) {
 // launch begins the work on a frame that was started.
 func (e *Executor) launch(f *Frame) {
 	n := f.Len()
+	e.recallAll(f)
 	if f.inline {
 		return
 	}
@@ -270,7 +273,9 @@ func (e *Executor) conclude(f *Frame) {
 		cost := e.cost.Load()
 		e.cost.Store(cost + (f.work.Swap(0)-cost)/8)
 	}
-	if over := f.over.Load(); over != nil {
+	if f.refused != nil {
+		f.err = f.refused
+	} else if over := f.over.Load(); over != nil {
 		f.err = over.err
 	} else if f.failed.Load() {
 		for _, err := range f.errs[:f.Len()] {

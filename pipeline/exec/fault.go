@@ -61,6 +61,7 @@ func (f *Frame) forget() {
 		clear(f.lost)
 	}
 	f.over.Store(nil)
+	f.refused = nil
 	f.failed.Store(false)
 	f.faulty.Store(false)
 	f.losses.Store(false)

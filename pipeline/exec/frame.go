@@ -59,6 +59,9 @@ type Frame struct {
 	prev, heir *Frame // the frame that this one waits for, and the frame that waits for it
 	parked     bool   // it is started, and not begun
 	concluded  bool
+	recall     [][]byte // what kernels remember before it, if no frame is before it
+	remembered [][]byte // and after it
+	refused    error    // why a kernel did not take that
 }
 
 // loan is memory of a fetched file.

@@ -22,6 +22,7 @@ type plan struct {
 	origin  []int         // per node: the reader that its data comes from, an index of readers, or -1
 	asks    []*graph.Node // per node: the reader of its image, which says what region it wants, or nil
 	counted []*graph.Node // the counted ones
+	minds   []mind
 }
 
 // value describes what an output of a node holds.
@@ -78,6 +79,9 @@ func newPlan(g *graph.Graph, c *Config) *plan {
 			}
 		}
 		p.origin = append(p.origin, origin)
+	}
+	for _, n := range Minds(g) {
+		p.minds = append(p.minds, mind{n, n.Kernel.(op.Remembering)})
 	}
 	for _, e := range g.Outputs {
 		v := p.value(e)
