@@ -8,7 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// progress returns how far the stream has come, with the states of its external sources and functions.
+// progress returns how far the stream has come, with the states of its external sources and
+// functions.
 func (p *Pipeline) progress() Progress {
 	at := p.ring.Token()
 	at.Sources, at.Faults, at.Came = nil, p.faults, nil

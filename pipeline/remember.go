@@ -53,8 +53,9 @@ func (p *Pipeline) mindAt(i int, at Progress) ([]byte, error) {
 	case at.Position == 0:
 		return p.fresh[i], nil
 	}
-	return nil, wrapMind(p.minds[i], &errs.Error{Kind: errs.Mismatch, Want: "a state that holds what the function remembers",
-		Got: fmt.Sprintf("a state of position %d without it", at.Position)})
+	return nil, wrapMind(p.minds[i], &errs.Error{Kind: errs.Mismatch,
+		Want: "a state that holds what the function remembers",
+		Got:  fmt.Sprintf("a state of position %d without it", at.Position)})
 }
 
 // moveMinds makes the functions remember what a state holds. If one refuses it, none changes. undo

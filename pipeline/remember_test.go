@@ -198,7 +198,8 @@ func TestRefusedMemories(t *testing.T) {
 		"no memory":      {other(func(m map[string]any) { delete(m, "b") }), errs.Mismatch, "node b"},
 		"another memory": {other(func(m map[string]any) { m["b"] = "bm8=" }), 0, "not a mean"},
 	} {
-		if err := p.SetState(c.state); err == nil || c.kind != 0 && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) {
+		err := p.SetState(c.state)
+		if err == nil || c.kind != 0 && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := save(t, p); string(got) != string(before) {
@@ -239,7 +240,8 @@ func TestBrokenMemories(t *testing.T) {
 			return get()
 		}
 		bad := true
-		p := start(t, pipeline.Options{BatchSize: 2, Prefetch: pipeline.NoPrefetch}, func(p *pipeline.Builder) []pipeline.Node {
+		o := pipeline.Options{BatchSize: 2, Prefetch: pipeline.NoPrefetch}
+		p := start(t, o, func(p *pipeline.Builder) []pipeline.Node {
 			return fn.Func(p, fn.FuncArgs{Name: "f", Stateful: true, State: s, Outputs: byteSpec,
 				Sample: func([]tensor.Tensor) ([]tensor.Tensor, error) {
 					if bad && name == "cannot go back" {

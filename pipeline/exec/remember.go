@@ -10,9 +10,9 @@ import (
 )
 
 // Kernels that implement op.Remembering keep something from batch to batch. For this frames follow
-// each other, as for counted nodes, and each frame notes what the kernels remember after it. A frame
-// without a frame before it gives the kernels back what they remembered at its place of the stream:
-// frames that ran ahead may have been dropped.
+// each other, as for counted nodes, and each frame notes what the kernels remember after it. A
+// frame without a frame before it gives the kernels back what they remembered at its place of the
+// stream: frames that ran ahead may have been dropped.
 
 // mind is a kernel that remembers something.
 type mind struct {
