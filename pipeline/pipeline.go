@@ -127,9 +127,12 @@ func newPipeline(
 		Keyers: a.Keyers, Counted: a.Counted, OnError: policies, Limits: o.Limits, InFlight: o.ahead() + 1,
 		BytesPerSample: o.BytesPerSample, Timing: o.EnableTiming, Memory: o.EnableMemoryStats, Affinity: o.SetAffinity,
 	}
-	if o.Limits.MaxTime > 0 && slices.Contains(a.Counted, true) && slices.ContainsFunc(policies, func(e faults.Action) bool { return e != faults.Fail }) {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "pipeline", Subject: "Options.Limits.MaxTime", Want: "every OnError to be faults.Fail",
-			Got: "random operators in branches, whose numbers depend on how many samples came before: the clock would decide them", Remedy: "leave out MaxTime, or let samples fail"}
+	excused := slices.ContainsFunc(policies, func(e faults.Action) bool { return e != faults.Fail })
+	if o.Limits.MaxTime > 0 && slices.Contains(a.Counted, true) && excused {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "pipeline", Subject: "Options.Limits.MaxTime",
+			Want: "every OnError to be faults.Fail",
+			Got: "random operators in branches, whose numbers depend on how many samples came before: the clock " +
+				"would decide them", Remedy: "leave out MaxTime, or let samples fail"}
 	}
 	if o.OnEvent != nil {
 		p.config.Overdue = func(err error) { p.tell(Event{Kind: SampleOverdue, Err: err}) }
