@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
@@ -20,6 +21,16 @@ type Call struct {
 	Inputs []Value // nil inputs at the end are not given
 	Draw   Draw    // for operators that draw random numbers
 	Batch  int     // the batch size if no input or argument is a Batch; 0: the result is a Tensor
+	// Schema is an operator that is not registered, in place of Op.
+	Schema *op.Schema
+}
+
+// lookup returns the operator of a call.
+func (c *Call) lookup() (*op.Schema, error) {
+	if c.Schema != nil {
+		return c.Schema, nil
+	}
+	return op.Lookup(c.Op)
 }
 
 // Invoke calls an operator and returns its outputs. All outputs are *Batch if an input or argument
@@ -28,7 +39,12 @@ type Call struct {
 //
 // The outputs of an invalid call have an error. Two errors are reported at once in every mode:
 // errs.Invalid if the batch sizes differ, and errs.NotFound if the operator does not exist.
-func Invoke(ctx context.Context, c Call) []Value { return invoke(ctx, &c, nil) }
+func Invoke(ctx context.Context, c Call) []Value {
+	if c.Schema != nil {
+		c.Op = c.Schema.FullName()
+	}
+	return invoke(ctx, &c, nil)
+}
 
 // invoke works like Invoke and appends the outputs to dst. A call in the body of a loop that is
 // being compiled, or with an input from such a body, is recorded. Any other call is computed: at

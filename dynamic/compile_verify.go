@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -54,6 +55,9 @@ func (v *verifier) compare() error {
 	again := rec.lines(g)
 	for i := range max(len(again), len(v.lines)) {
 		want, got := lineAt(v.lines, i), lineAt(again, i)
+		if want.text == got.text && want.schema != got.schema {
+			got.text = "another function"
+		}
 		if want.text != got.text || !slices.EqualFunc(want.constant, got.constant, tensor.Tensor.Equal) {
 			if want.text == got.text {
 				want.text, got.text = want.text+" with one content", "another content"
@@ -72,6 +76,7 @@ type recordedLine struct {
 	text     string
 	site     string
 	constant []tensor.Tensor
+	schema   *op.Schema
 }
 
 // String returns the description with its place in the program.
@@ -93,7 +98,7 @@ func lineAt(lines []recordedLine, i int) recordedLine {
 func (rec *recording) lines(g *graph.Graph) []recordedLine {
 	var list []recordedLine
 	for _, n := range g.Nodes {
-		l := recordedLine{text: n.Name + " = " + n.Identity()}
+		l := recordedLine{text: n.Name + " = " + n.Identity(), schema: n.Schema}
 		if in, ok := rec.inputs[n.Name]; ok {
 			l = recordedLine{text: fmt.Sprintf("%s, %s %d axes %q", n.Name, in.spec.DType, len(in.spec.Shape), in.spec.Layout),
 				constant: in.constant}

@@ -43,7 +43,7 @@ type EvalContext struct {
 	mu        sync.Mutex
 	idle      sync.Cond // no call is being computed
 	pool      *exec.Pool
-	operators map[string]*operator
+	operators map[operatorKey]*operator
 	plans     plans
 	active    int // calls that are being computed
 	closed    bool
@@ -58,7 +58,7 @@ type EvalContext struct {
 
 // NewEvalContext returns a new EvalContext. The caller must Close it.
 func NewEvalContext(o Options) *EvalContext {
-	e := &EvalContext{threads: o.Workers, limits: o.Limits, seed: maphash.MakeSeed(), operators: map[string]*operator{},
+	e := &EvalContext{threads: o.Workers, limits: o.Limits, seed: maphash.MakeSeed(), operators: map[operatorKey]*operator{},
 		attached: map[any]any{}}
 	if e.threads < 1 {
 		e.threads = runtime.GOMAXPROCS(0)

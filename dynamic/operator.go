@@ -33,23 +33,30 @@ type operator struct {
 	last   *plan                    // the plan that was used last, or nil; the context's mutex guards it
 }
 
+// operatorKey is the name of a registered operator, or another operator.
+type operatorKey struct {
+	name   string
+	schema *op.Schema
+}
+
 // argsType is a type of arguments.
 type argsType struct {
 	typ    reflect.Type
 	fields *fields.Fields
 }
 
-// operator returns the operator with the given name.
-func (e *EvalContext) operator(name string) (*operator, error) {
+// operator returns the operator of a call.
+func (e *EvalContext) operator(c *Call) (*operator, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
 		return nil, errClosed()
 	}
-	if o, ok := e.operators[name]; ok {
+	key, name := operatorKey{c.Op, c.Schema}, c.Op
+	if o, ok := e.operators[key]; ok {
 		return o, nil
 	}
-	s, err := op.Lookup(name)
+	s, err := c.lookup()
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +66,7 @@ func (e *EvalContext) operator(name string) (*operator, error) {
 			Remedy: "use dynamic/readers for readers, and an if statement for a branch"}
 	}
 	o := &operator{schema: s}
-	e.operators[name] = o
+	e.operators[key] = o
 	return o, nil
 }
 

@@ -73,7 +73,7 @@ func (k *call) prepare(c *Call) (*recording, error) {
 // resolve finds the operator, the arguments and the inputs of the call.
 func (k *call) resolve(c *Call) error {
 	var err error
-	if k.operator, err = k.e.operator(c.Op); err != nil {
+	if k.operator, err = k.e.operator(c); err != nil {
 		return err
 	}
 	if err = k.setArguments(c.Args); err != nil {

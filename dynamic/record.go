@@ -182,7 +182,7 @@ func (rec *recording) record(c *Call) []Value {
 	}
 	err = rec.fail(1, err)
 	outputs := 1
-	if s, lookup := op.Lookup(c.Op); lookup == nil {
+	if s, lookup := c.lookup(); lookup == nil {
 		outputs = len(s.Outputs)
 	}
 	failed := make([]Value, outputs)
@@ -201,7 +201,7 @@ func (rec *recording) addCall(c *Call) ([]Value, error) {
 			Want: "values with contents",
 			Got:  "a value of the body of a compiled loop, which has contents only in the loop's steps"}
 	}
-	s, err := op.Lookup(c.Op)
+	s, err := c.lookup()
 	if err != nil {
 		return nil, err
 	}

@@ -64,6 +64,10 @@ func IsBatched(k Kernel) bool {
 // runs one batch after the other, in order, and calls the methods between them.
 type Remembering interface {
 	Batched
+	// Use begins the use of what the kernel remembers, until Leave. It returns false during another
+	// use.
+	Use() bool
+	Leave()
 	// AppendState appends what the kernel remembers after the batches so far.
 	AppendState(dst []byte) ([]byte, error)
 	// SetState makes the kernel remember what AppendState appended. It returns an error, and changes

@@ -15,7 +15,7 @@ import (
 // same definition cannot use them.
 func (p *Pipeline) openMinds() error {
 	for _, n := range exec.Minds(p.graph) {
-		if f, ok := n.Kernel.(*rememberingFunction); ok && !f.used.CompareAndSwap(false, true) {
+		if !mind(n).Use() {
 			return wrapMind(n, &errs.Error{Kind: errs.Busy, Want: "one open pipeline for a function with a State",
 				Got: "another pipeline of this definition", Remedy: "close it first, or define the pipeline again"})
 		}
@@ -32,9 +32,7 @@ func (p *Pipeline) openMinds() error {
 // closeMinds lets another pipeline use the functions.
 func (p *Pipeline) closeMinds() {
 	for _, n := range p.minds {
-		if f, ok := n.Kernel.(*rememberingFunction); ok {
-			f.used.Store(false)
-		}
+		mind(n).Leave()
 	}
 }
 
