@@ -58,8 +58,9 @@ type EvalContext struct {
 
 // NewEvalContext returns a new EvalContext. The caller must Close it.
 func NewEvalContext(o Options) *EvalContext {
-	e := &EvalContext{threads: o.Workers, limits: o.Limits, seed: maphash.MakeSeed(), operators: map[operatorKey]*operator{},
-		attached: map[any]any{}}
+	e := &EvalContext{threads: o.Workers, limits: o.Limits, seed: maphash.MakeSeed(),
+		operators: map[operatorKey]*operator{},
+		attached:  map[any]any{}}
 	if e.threads < 1 {
 		e.threads = runtime.GOMAXPROCS(0)
 	}

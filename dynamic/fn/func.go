@@ -9,14 +9,14 @@ import (
 	"github.com/bivouac-ml/bivouac/op/gofunc"
 )
 
-// Func is a Go function that is called like an operator: in every mode, with Tensors and Batches, and
-// in compiled loops. Several goroutines may use it.
+// Func is a Go function that is called like an operator: in every mode, with Tensors and Batches,
+// and in compiled loops. Several goroutines may use it.
 type Func struct{ schema *op.Schema }
 
 // NewFunc makes a Func, which must be Deterministic. Make it once, not for each call or in the body
-// of a loop: a context prepares each Func that it meets. The name is part of the identity of compiled
-// loops. NewFunc fails with errs.Invalid for a Function whose fields contradict each other, and with
-// errs.Unsupported for a Stateful one.
+// of a loop: a context prepares each Func that it meets. The name is part of the identity of
+// compiled loops. NewFunc fails with errs.Invalid for a Function whose fields contradict each
+// other, and with errs.Unsupported for a Stateful one.
 func NewFunc(f gofunc.Function) (*Func, error) {
 	if f.Stateful {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "fn.NewFunc", Subject: "Function.Stateful",

@@ -13,9 +13,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Function is a Go function as an operator; fn.Func appends it to a graph, and dynamic/fn.NewFunc makes
-// a function of dynamic mode. It is never pruned or merged with another node. A graph with a Function
-// cannot be serialized.
+// Function is a Go function as an operator; fn.Func appends it to a graph, and dynamic/fn.NewFunc
+// makes a function of dynamic mode. It is never pruned or merged with another node. A graph with a
+// Function cannot be serialized.
 //
 // Set exactly one of Sample and Batch, and exactly one of Deterministic and Stateful.
 type Function struct {
