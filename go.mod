@@ -3,6 +3,7 @@ module github.com/bivouac-ml/bivouac
 go 1.26
 
 require (
+	github.com/HugoSmits86/nativewebp v0.9.3
 	github.com/andybalholm/brotli v1.3.0
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/clipperhouse/uax29/v2 v2.2.0

@@ -11,6 +11,7 @@ import (
 	_ "github.com/bivouac-ml/bivouac/op/debug"
 	_ "github.com/bivouac-ml/bivouac/op/decoders"
 	_ "github.com/bivouac-ml/bivouac/op/detection"
+	_ "github.com/bivouac-ml/bivouac/op/encoders"
 	_ "github.com/bivouac-ml/bivouac/op/generic"
 	_ "github.com/bivouac-ml/bivouac/op/geometry"
 	_ "github.com/bivouac-ml/bivouac/op/image"

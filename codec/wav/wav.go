@@ -1,5 +1,6 @@
-// Package wav reads WAV and RF64 files: PCM samples of 8, 16, 24 and 32 bits, floats of 32 and 64
-// bits, A-law, µ-law, and the ADPCM codings of IMA and Microsoft.
+// Package wav reads WAV and RF64 files, and writes the headers of WAV files: PCM samples of 8, 16,
+// 24 and 32 bits, floats of 32 and 64 bits, A-law, µ-law, and the ADPCM codings of IMA and
+// Microsoft.
 //
 // Samples of A-law, µ-law and ADPCM are decoded to 16 bits. Whole blocks of ADPCM are decoded, so
 // their last frames can be padding.
