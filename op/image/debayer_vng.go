@@ -1,5 +1,7 @@
 package image
 
+import "github.com/bivouac-ml/bivouac/op/internal/tone"
+
 // The algorithm with a variable number of gradients: the gradients in eight directions decide which
 // neighbours take part. The image is mirrored at its edges by two pixels, without the edges.
 
@@ -52,10 +54,10 @@ func (st *debayerState) gradual(p *raw[uint8]) {
 	pitch := p.w + 2*vngMargin
 	st.padded = grow(st.padded, pitch*(p.h+2*vngMargin))
 	for y := range p.h + 2*vngMargin {
-		row, from := st.padded[y*pitch:(y+1)*pitch], p.src[reflect(y-vngMargin, p.h)*p.w:]
+		row, from := st.padded[y*pitch:(y+1)*pitch], p.src[tone.Reflect(y-vngMargin, p.h)*p.w:]
 		copy(row[vngMargin:], from[:p.w])
 		for i := range vngMargin {
-			row[i], row[pitch-1-i] = from[reflect(i-vngMargin, p.w)], from[reflect(p.w+vngMargin-1-i, p.w)]
+			row[i], row[pitch-1-i] = from[tone.Reflect(i-vngMargin, p.w)], from[tone.Reflect(p.w+vngMargin-1-i, p.w)]
 		}
 	}
 	if st.pitch != pitch {
