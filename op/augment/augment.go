@@ -13,6 +13,7 @@
 //	"equalize"
 //	"rotate 0 30 signed"		// half of the samples take the negative angle
 //	"posterize 8 4 whole"		// the distance from 8 is truncated to an integer
+//	"shear_x 0 0.3 signed single"	// the magnitudes are computed in float32, as torchvision does
 //
 // num_magnitude_bins bins divide the range evenly. With "signed", brightness, contrast, color and
 // sharpness multiply by 1 plus the magnitude, otherwise by the magnitude.

@@ -12,7 +12,7 @@ import (
 // step is an augmentation that a sample takes.
 type step struct {
 	*augmentation
-	magnitude float32
+	magnitude float64
 }
 
 // draws are the draws of the operators that draw no random numbers.
@@ -219,7 +219,10 @@ func (k *augment) add(p *painter, a *augmentation, level float64, negative bool)
 	if a.kind == identity {
 		return
 	}
-	m := float32(a.magnitude(level, k.bins))
+	m := a.magnitude(level, k.bins)
+	if !k.style.truncated {
+		m = float64(float32(m))
+	}
 	if a.signed && negative {
 		m = -m
 	}

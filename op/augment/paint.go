@@ -1,6 +1,8 @@
 package augment
 
 import (
+	"math"
+
 	"github.com/bivouac-ml/bivouac/op"
 )
 
@@ -77,16 +79,28 @@ func (k *augment) Sample(b *op.Block, s int) error {
 }
 
 // factor returns what an augmentation of colours multiplies by.
-func (s *step) factor() float32 {
+func (s *step) factor() float64 {
 	if s.signed {
 		return 1 + s.magnitude
 	}
 	return s.magnitude
 }
 
+// pixels returns the length of a translation along an axis of the given extent.
+func (s *step) pixels(extent int) float64 {
+	if s.kind == translateXPixels || s.kind == translateYPixels {
+		return s.magnitude
+	}
+	v := s.magnitude * float64(extent)
+	if s.whole {
+		v = math.Trunc(v)
+	}
+	return v
+}
+
 // rounded applies a step as the operators of the same names do.
 func (p *painter) rounded(dst, src []byte, h, w int, s *step, extents [2]int, o *style) {
-	m := s.magnitude
+	m := float32(s.magnitude)
 	switch s.kind {
 	case shearX, shearY, translateX, translateY, translateXPixels, translateYPixels:
 		a := affine{matrix: [2][2]float32{{1, 0}, {0, 1}}}
@@ -95,31 +109,30 @@ func (p *painter) rounded(dst, src []byte, h, w int, s *step, extents [2]int, o 
 			a.matrix[0][1] = m
 		case shearY:
 			a.matrix[1][0] = m
-		case translateX:
-			a.offset[0] = m * float32(extents[1])
-		case translateY:
-			a.offset[1] = m * float32(extents[0])
-		case translateXPixels:
-			a.offset[0] = m
-		case translateYPixels:
-			a.offset[1] = m
+		case translateX, translateXPixels:
+			a.offset[0] = float32(s.pixels(extents[1]))
+		case translateY, translateYPixels:
+			a.offset[1] = float32(s.pixels(extents[0]))
 		}
 		p.warp(dst, src, h, w, inverseOf(a), o)
 	case rotate:
 		p.warp(dst, src, h, w, turned(m, h, w), o)
 	case brightness:
-		p.table.linear(s.factor(), 0, &p.values)
+		p.table.linear(float32(s.factor()), 0, &p.values)
 		p.table.look(dst, src)
 	case contrast:
-		p.table.around(center(src), s.factor(), &p.values)
+		p.table.around(center(src), float32(s.factor()), &p.values)
 		p.table.look(dst, src)
 	case color:
-		p.saturate(dst, src, s.factor())
+		p.saturate(dst, src, float32(s.factor()))
 	case sharpness:
 		if !s.signed {
 			m--
 		}
 		p.sharpen(dst, src, h, w, m)
+	case posterize:
+		p.table.mask(bits(m))
+		p.table.look(dst, src)
 	case equalize:
 		p.equalize(src)
 		lookEach(dst, src, &p.tables)
@@ -135,8 +148,6 @@ func (p *painter) rounded(dst, src []byte, h, w int, s *step, extents [2]int, o 
 // simple sets p.table for the augmentations that are the same in both styles.
 func (p *painter) simple(s *step) {
 	switch s.kind {
-	case posterize:
-		p.table.mask(bits(s.magnitude))
 	case solarize:
 		p.table.above(s.magnitude)
 	case solarizeAdd:

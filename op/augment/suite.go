@@ -50,6 +50,7 @@ type augmentation struct {
 	lo, hi float64
 	signed bool // half of the samples take the negative magnitude
 	whole  bool // the distance from lo is truncated to an integer
+	single bool // magnitudes are computed in float32
 }
 
 // name is the name by which policies and excluded call an augmentation. Translations by a share and
@@ -108,8 +109,10 @@ func parseAugmentation(text string) (augmentation, error) {
 			a.signed = true
 		case "whole":
 			a.whole = true
+		case "single":
+			a.single = true
 		default:
-			return a, bad("the unknown word "+strconv.Quote(word), errs.DidYouMean(word, []string{"signed", "whole"}))
+			return a, bad("the unknown word "+strconv.Quote(word), errs.DidYouMean(word, []string{"signed", "whole", "single"}))
 		}
 	}
 	if max(a.lo, a.hi) >= 128 && a.kind == solarizeAdd {
@@ -137,13 +140,31 @@ func (a *augmentation) magnitude(level float64, bins int) float64 {
 		return a.lo
 	}
 	last := float64(bins - 1)
-	if a.whole {
+	if a.whole && a.kind != translateX && a.kind != translateY { // those are shares of an extent that is not known here
 		return a.lo + math.Trunc((a.hi-a.lo)*(level/last))
+	}
+	if a.single {
+		return a.spread(level, bins)
 	}
 	if level == last {
 		return a.hi
 	}
 	return float64(level*((a.hi-a.lo)/last)) + a.lo
+}
+
+// spread is magnitude in float32, from both ends of the range. Thresholds are shares of 255.
+func (a *augmentation) spread(level float64, bins int) float64 {
+	unit := 1.0
+	if a.kind == solarize {
+		unit = 255
+	}
+	lo, hi := float32(a.lo/unit), float32(a.hi/unit)
+	step := (hi - lo) / float32(bins-1)
+	v := float64(lo) + float64(float64(step)*level) // rounded once
+	if level >= float64(bins/2) {
+		v = float64(hi) - float64(float64(step)*(float64(bins-1)-level))
+	}
+	return float64(float32(v)) * unit
 }
 
 // translations are the limits of the translations of a suite, in pixels or as shares.

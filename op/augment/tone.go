@@ -58,10 +58,10 @@ func (t *table) mask(bits int) {
 }
 
 // above sets t so that values from the threshold on are inverted.
-func (t *table) above(threshold float32) {
+func (t *table) above(threshold float64) {
 	for i := range t {
 		t[i] = byte(i)
-		if float32(i) >= threshold {
+		if float64(i) >= threshold {
 			t[i] = 255 - byte(i)
 		}
 	}
