@@ -932,6 +932,19 @@ func RandomCropGenerator[T dynamic.Kind](ctx context.Context, rng *random.RNG, s
 	return out[0], out[1]
 }
 
+// RandomEraseArgs are the arguments of random_erase.
+type RandomEraseArgs = opargs.RandomErase
+
+// RandomErase is random_erase. Overwrites a window of an image whose area, ratio and place are drawn (random
+// erasing). If no window of ten fits, the image stays as it is.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input images: images: uint8 or float32.
+// Output erased: images of the same shape.
+func RandomErase[T dynamic.Kind](ctx context.Context, rng *random.RNG, images T, args RandomEraseArgs) (erased T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "random_erase", Args: args, Inputs: []dynamic.Value{images}, Draw: random.Or(ctx, rng)})
+}
+
 // RandomResizedCropArgs are the arguments of random_resized_crop.
 type RandomResizedCropArgs = opargs.RandomResizedCrop
 

@@ -87,7 +87,7 @@ func TestRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(file.Cases) < 200 {
+	if len(file.Cases) < 180 {
 		t.Fatalf("%d cases", len(file.Cases))
 	}
 	seen := map[string]bool{}

@@ -1463,6 +1463,30 @@ type RandomCropGenerator struct {
 	Seed op.Arg[int] `op:"seed"`
 }
 
+// RandomErase are the arguments of random_erase.
+type RandomErase struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The least and the largest area of the window, as shares of the image. Default: 0.02 0.3333.
+	Area []float64 `op:"area"`
+
+	// Fill value: one for all channels, or one for each. Default: 0.
+	FillValue []float64 `op:"fill_value"`
+
+	// Normal noise in place of fill_value, for float32: "channel" draws a number for each channel, "pixel" for
+	// each element. Default: "none".
+	Noise op.Arg[string] `op:"noise"`
+
+	// The probability that a window is erased. Default: 0.5.
+	Probability op.Arg[float64] `op:"probability"`
+
+	// The least and the largest ratio of height to width. Default: 0.3 3.333.
+	Ratio []float64 `op:"ratio"`
+
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
 // RandomResizedCrop are the arguments of random_resized_crop.
 type RandomResizedCrop struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it

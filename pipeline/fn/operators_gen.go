@@ -1022,6 +1022,19 @@ func RandomCropGenerator(p *pipeline.Builder, shapes pipeline.Node, args RandomC
 	return out[0], out[1]
 }
 
+// RandomEraseArgs are the arguments of random_erase.
+type RandomEraseArgs = opargs.RandomErase
+
+// RandomErase is random_erase. Overwrites a window of an image whose area, ratio and place are drawn (random
+// erasing). If no window of ten fits, the image stays as it is.
+//
+// Input images: images: uint8 or float32.
+// Output erased: images of the same shape.
+func RandomErase(p *pipeline.Builder, images pipeline.Node, args RandomEraseArgs) (erased pipeline.Node) {
+	out := p.Op("random_erase", args, images)
+	return out[0]
+}
+
 // RandomResizedCropArgs are the arguments of random_resized_crop.
 type RandomResizedCropArgs = opargs.RandomResizedCrop
 

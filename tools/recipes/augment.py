@@ -72,7 +72,7 @@ def torchvision_cases(out):
     ):
         for mode in (bilinear, v2.InterpolationMode.NEAREST):
             t = make(mode)
-            for k in range(12):
+            for k in range(10):
                 space = list(t._AUGMENTATION_SPACE)
                 with Recorder() as r:
                     got = t(PIL.Image.fromarray(image(k)))
@@ -122,7 +122,7 @@ def timm_cases(out):
         for label, resample in resamples:
             hparams = {"translate_const": 100, "img_mean": (124, 116, 104), "interpolation": resample}
             t = ta.rand_augment_transform(config, hparams)
-            for k in range(14):
+            for k in range(12):
                 steps = []
                 img = PIL.Image.fromarray(image(k))
                 names = np.random.choice([o.name for o in t.ops], t.num_layers)
