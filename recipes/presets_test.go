@@ -16,7 +16,7 @@ import (
 )
 
 // TestPresets: with settings that leave nothing to draw, the recipes give what torchvision and timm
-// give, but for roundings when an image is resized: Pillow rounds after each of two passes.
+// give, except for roundings when an image is resized: Pillow rounds after each of two passes.
 func TestPresets(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "testdata", "recipes", "presets.json"))
 	if err != nil {
@@ -53,7 +53,8 @@ func TestPresets(t *testing.T) {
 				_, file := made(c.Image, c.Size[0], c.Size[1])
 				return []tensor.Tensor{file, tensor.New(tensor.Uint8, c.Size[0], c.Size[1], 1)}[:len(rec.Inputs())], nil
 			})
-			specs := []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1}}, {DType: tensor.Uint8, Shape: tensor.Shape{-1, -1, 1}, Layout: "HWC"}}
+			specs := []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1}}, {DType: tensor.Uint8,
+				Shape: tensor.Shape{-1, -1, 1}, Layout: "HWC"}}
 			return rec.Append(b, settings(rec.Settings(), c.Set), pipeline.ExternalSource(b, source, pipeline.SourceOptions{
 				Outputs: len(rec.Inputs()), Specs: specs[:len(rec.Inputs())]})...)
 		})

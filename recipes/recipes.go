@@ -1,5 +1,6 @@
 // Package recipes has pipelines of well-known libraries as definitions in YAML, in the form that
-// package pipeline/recipe reads. The README of the folder says what each equals and what it does not.
+// package pipeline/recipe reads. The README of the folder says what each equals and what it does
+// not.
 //
 //	r, err := recipes.Get("torchvision-train-rand")
 //	images := r.Append(b, map[string]any{"size": 176}, files)

@@ -167,7 +167,8 @@ func TestEach(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := small(t, name)
 			whole := run(t, name, set, pipeline.Options{BatchSize: 4, Workers: 2, Seed: 9}, nil, samples)
-			others := run(t, name, set, pipeline.Options{BatchSize: 6, Workers: 1, Seed: 9, Prefetch: pipeline.NoPrefetch}, nil, samples)
+			others := run(t, name, set, pipeline.Options{BatchSize: 6, Workers: 1, Seed: 9,
+				Prefetch: pipeline.NoPrefetch}, nil, samples)
 			different := 0
 			for i := range whole {
 				for s := range samples {
@@ -250,7 +251,8 @@ func TestUnknown(t *testing.T) {
 	if _, err := recipes.Get("torchvision-eva"); !errors.Is(err, errs.NotFound) {
 		t.Errorf("%v", err)
 	}
-	if _, err := define("torchvision-eval", map[string]any{"sice": 3}, pipeline.Options{BatchSize: 1}); !errors.Is(err, errs.Invalid) {
+	if _, err := define("torchvision-eval", map[string]any{"sice": 3},
+		pipeline.Options{BatchSize: 1}); !errors.Is(err, errs.Invalid) {
 		t.Errorf("%v", err)
 	}
 }

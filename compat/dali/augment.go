@@ -169,8 +169,9 @@ func (a *AugmentArgs) set(args op.Args) error {
 	case shaped:
 		args["shape"] = shape.Const
 	case len(a.MaxTranslateRel) > 0:
-		return &errs.Error{Kind: errs.Invalid, Subject: "argument MaxTranslateRel", Want: "a Shape, of which translations are shares",
-			Got: "no Shape", Remedy: "set Shape, or use MaxTranslateAbs"}
+		return &errs.Error{Kind: errs.Invalid, Subject: "argument MaxTranslateRel",
+			Want: "a Shape, of which translations are shares",
+			Got:  "no Shape", Remedy: "set Shape, or use MaxTranslateAbs"}
 	}
 	if fill, ok := a.FillValue.Argument(); ok {
 		args["fill_value"] = fill.Const
@@ -181,7 +182,8 @@ func (a *AugmentArgs) set(args op.Args) error {
 	if a.Clamp {
 		args["clamp"] = true
 	}
-	for name, v := range map[string][]float64{"max_translate_abs": a.MaxTranslateAbs, "max_translate_rel": a.MaxTranslateRel} {
+	for name, v := range map[string][]float64{"max_translate_abs": a.MaxTranslateAbs,
+		"max_translate_rel": a.MaxTranslateRel} {
 		if len(v) > 0 {
 			args[name] = v
 		}

@@ -96,8 +96,9 @@ func (c *augmentCase) declare(b *pipeline.Builder, images pipeline.Node) pipelin
 		}
 		return list
 	}
-	common := dali.AugmentArgs{MaxTranslateAbs: numbers("max_translate_abs"), MaxTranslateRel: numbers("max_translate_rel"),
-		Clamp: c.Args["clamp"] != nil}
+	common := dali.AugmentArgs{MaxTranslateAbs: numbers("max_translate_abs"),
+		MaxTranslateRel: numbers("max_translate_rel"),
+		Clamp:           c.Args["clamp"] != nil}
 	if c.Args["seed"] != nil {
 		common.Seed = op.Const(number("seed"))
 	}
@@ -119,7 +120,8 @@ func (c *augmentCase) declare(b *pipeline.Builder, images pipeline.Node) pipelin
 		return dali.RandAugment(b, images, dali.RandAugmentArgs{N: number("n"), M: number("m"), NumMagnitudeBins: bins,
 			NonMonotonic: c.Args["monotonic_mag"] == false, Excluded: words("excluded"), AugmentArgs: common})
 	case "trivial_augment_wide":
-		return dali.TrivialAugmentWide(b, images, dali.TrivialAugmentArgs{NumMagnitudeBins: bins, Excluded: words("excluded"), AugmentArgs: common})
+		return dali.TrivialAugmentWide(b, images, dali.TrivialAugmentArgs{NumMagnitudeBins: bins,
+			Excluded: words("excluded"), AugmentArgs: common})
 	}
 	policy, _ := c.Args["policy"].([]any)
 	a := dali.AutoAugmentArgs{NumMagnitudeBins: bins, AugmentArgs: common}
@@ -149,7 +151,8 @@ func (c *augmentCase) run(t *testing.T) (images []tensor.Tensor, numbers [][2]fl
 	for i := range spec.Shape {
 		spec.Shape[i] = -1
 	}
-	def, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: c.Batch, Workers: 2, Seed: uint64(c.Seed)}},
+	def, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: c.Batch, Workers: 2,
+		Seed: uint64(c.Seed)}},
 		func(b *pipeline.Builder) []pipeline.Node {
 			data := pipeline.ExternalSource(b, source, pipeline.SourceOptions{Specs: []tensor.Spec{spec}})[0]
 			before := fn.RandomUniform(b, fn.RandomUniformArgs{Range: op.Const([]float64{0, 1})})

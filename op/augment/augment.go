@@ -7,8 +7,8 @@
 //
 // # Suites
 //
-// A suite is a list of texts. A text has the name of an augmentation and, if it has a magnitude, the
-// range of the magnitude:
+// A suite is a list of texts. A text has the name of an augmentation and, if it has a magnitude,
+// the range of the magnitude:
 //
 //	"equalize"
 //	"rotate 0 30 signed"		// half of the samples take the negative angle
@@ -60,24 +60,27 @@ var drawn = []op.Parameter{
 }
 
 func init() {
-	register("rand_augment", "Applies n augmentations to each image, one after the other. Each is drawn from a suite; all have the magnitude m "+
-		"(RandAugment).", random, []op.Parameter{
-		{Name: "excluded", Type: op.Strings, Default: []string{}, Doc: "Names of augmentations that the suite shall not have."},
-		{Name: "m", Type: op.Float, Required: true, Doc: "The bin of all magnitudes: a number from 0 to num_magnitude_bins - 1."},
-		{Name: "magnitude_deviation", Type: op.Float, Default: 0.0,
-			Doc: "Standard deviation of the bins. Each step draws its bin from a normal distribution around m."},
-		{Name: "monotonic_mag", Type: op.Bool, Default: true,
-			Doc: "Whether a larger bin always changes an image more; otherwise the suite has the ranges of auto_augment."},
-		{Name: "n", Type: op.Int, Required: true, Doc: "The number of augmentations: 0 or more."},
-		{Name: "num_magnitude_bins", Type: op.Int, Default: 31, Doc: "The number of bins."},
-		{Name: "probability", Type: op.Float, Default: 1.0, Doc: "The probability that a step takes place."},
-	})
-	register("trivial_augment_wide", "Applies one augmentation to each image. It and its magnitude are drawn (TrivialAugment, wide).", trivial,
+	register("rand_augment",
+		"Applies n augmentations to each image, one after the other. Each is drawn from a suite; all have the magnitude m "+
+			"(RandAugment).", random, []op.Parameter{
+			{Name: "excluded", Type: op.Strings, Default: []string{}, Doc: "Names of augmentations that the suite shall not have."},
+			{Name: "m", Type: op.Float, Required: true, Doc: "The bin of all magnitudes: a number from 0 to num_magnitude_bins - 1."},
+			{Name: "magnitude_deviation", Type: op.Float, Default: 0.0,
+				Doc: "Standard deviation of the bins. Each step draws its bin from a normal distribution around m."},
+			{Name: "monotonic_mag", Type: op.Bool, Default: true,
+				Doc: "Whether a larger bin always changes an image more; otherwise the suite has the ranges of auto_augment."},
+			{Name: "n", Type: op.Int, Required: true, Doc: "The number of augmentations: 0 or more."},
+			{Name: "num_magnitude_bins", Type: op.Int, Default: 31, Doc: "The number of bins."},
+			{Name: "probability", Type: op.Float, Default: 1.0, Doc: "The probability that a step takes place."},
+		})
+	register("trivial_augment_wide",
+		"Applies one augmentation to each image. It and its magnitude are drawn (TrivialAugment, wide).", trivial,
 		[]op.Parameter{
 			{Name: "excluded", Type: op.Strings, Default: []string{}, Doc: "Names of augmentations that the suite shall not have."},
 			{Name: "num_magnitude_bins", Type: op.Int, Default: 31, Doc: "The number of bins."},
 		})
-	register("auto_augment", "Applies a sub-policy to each image: augmentations with their probabilities and magnitudes (AutoAugment).", learned,
+	register("auto_augment",
+		"Applies a sub-policy to each image: augmentations with their probabilities and magnitudes (AutoAugment).", learned,
 		[]op.Parameter{
 			{Name: "num_magnitude_bins", Type: op.Int, Default: policyBins, Doc: "The number of bins."},
 			{Name: "policy", Type: op.Strings, Default: []string{},
@@ -92,17 +95,22 @@ func init() {
 func register(name, doc string, how scheme, own []op.Parameter) {
 	params := append(slices.Clone(own),
 		op.Parameter{Name: "augmentations", Type: op.Strings, Default: []string{},
-			Doc: `The suite: augmentations with the ranges of their magnitudes, such as "rotate 0 30 signed". By default it is the suite of the publication.`},
-		op.Parameter{Name: "clamp", Type: op.Bool, Default: false, Doc: "Whether the pixels at the border are repeated outside of an image, in place of fill_value."},
-		op.Parameter{Name: "fill_value", Type: op.Floats, Default: []float64{128}, Doc: "Value outside of an image that is warped: one for all channels, or three."},
-		op.Parameter{Name: "interp_type", Type: op.Interp, Default: op.InterpLinear, Doc: `INTERP_LINEAR or INTERP_NN; with the pixels "truncated" also INTERP_CUBIC.`},
-		op.Parameter{Name: "max_translate_abs", Type: op.Floats, Default: []float64{}, Doc: "The longest translation in pixels: one number, or one for the height and one for the width."},
+			Doc: `The suite: augmentations with the ranges of their magnitudes, such as "rotate 0 30 signed". ` +
+				`By default it is the suite of the publication.`},
+		op.Parameter{Name: "clamp", Type: op.Bool, Default: false,
+			Doc: "Whether the pixels at the border are repeated outside of an image, in place of fill_value."},
+		op.Parameter{Name: "fill_value", Type: op.Floats, Default: []float64{128},
+			Doc: "Value outside of an image that is warped: one for all channels, or three."},
+		op.Parameter{Name: "interp_type", Type: op.Interp, Default: op.InterpLinear,
+			Doc: `INTERP_LINEAR or INTERP_NN; with the pixels "truncated" also INTERP_CUBIC.`},
+		op.Parameter{Name: "max_translate_abs", Type: op.Floats, Default: []float64{},
+			Doc: "The longest translation in pixels: one number, or one for the height and one for the width."},
 		op.Parameter{Name: "max_translate_rel", Type: op.Floats, Default: []float64{},
 			Doc: "The longest translation as a share of the height and width: one number, or one for each."},
 		op.Parameter{Name: "pixels", Type: op.String, Default: "rounded",
 			Doc: `How pixels are computed: "rounded" as by the operators of the same names, or "truncated" as by Pillow.`},
 		op.Parameter{Name: "shape", Type: op.Ints, PerSample: true,
-			Doc: "Height and width that translations are shares of; by default those of the image."},
+			Doc: "Height and width that translations are shares of; by default the extents of the image."},
 	)
 	byName := func(a, b op.Parameter) int { return strings.Compare(a.Name, b.Name) }
 	s := op.Schema{
@@ -114,7 +122,8 @@ func register(name, doc string, how scheme, own []op.Parameter) {
 		New:       func(c *op.Config) (op.Kernel, error) { return newKernel(c, how) },
 	}
 	s.Params = slices.SortedFunc(slices.Values(append(slices.Clone(params),
-		op.Parameter{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of this operator; -1: the pipeline's seed."})), byName)
+		op.Parameter{Name: "seed", Type: op.Int, Default: -1,
+			Doc: "Seed of this operator; -1: the pipeline's seed."})), byName)
 	op.Register(s)
 	s.Module, s.Random = []string{"_augment"}, false
 	s.Params = append(slices.Clone(drawn), slices.SortedFunc(slices.Values(params), byName)...)
@@ -186,7 +195,8 @@ func (k *augment) readRandom() error {
 	case k.n < 0 || k.n > 1<<10:
 		return c.Invalid("n", fmt.Sprintf("0 to %d", 1<<10), fmt.Sprint(k.n), "")
 	case !(k.level >= 0 && k.level <= float64(k.bins-1)):
-		return c.Invalid("m", fmt.Sprintf("a number from 0 to num_magnitude_bins - 1, which is %d", k.bins-1), fmt.Sprint(k.level), "")
+		return c.Invalid("m", fmt.Sprintf("a number from 0 to num_magnitude_bins - 1, which is %d", k.bins-1),
+			fmt.Sprint(k.level), "")
 	case !(k.deviation >= 0 && k.deviation <= math.MaxFloat32):
 		return c.Invalid("magnitude_deviation", "0 or more", fmt.Sprint(k.deviation), "")
 	case !(k.probability >= 0 && k.probability <= 1):
@@ -268,7 +278,8 @@ func (k *augment) readSuite() error {
 	}
 	for _, name := range excluded {
 		if !slices.Contains(all, name) {
-			return c.Invalid("excluded", "names of the suite: "+strings.Join(all, ", "), fmt.Sprintf("%q", name), errs.DidYouMean(name, all))
+			return c.Invalid("excluded", "names of the suite: "+strings.Join(all, ", "), fmt.Sprintf("%q", name),
+				errs.DidYouMean(name, all))
 		}
 	}
 	k.suite = slices.DeleteFunc(suite, func(a augmentation) bool { return slices.Contains(excluded, a.name()) })
@@ -320,7 +331,8 @@ func (k *augment) readStyle() error {
 	case "truncated":
 		k.style.truncated = true
 	default:
-		return c.Invalid("pixels", `"rounded" or "truncated"`, fmt.Sprintf("%q", pixels), errs.DidYouMean(pixels, []string{"rounded", "truncated"}))
+		return c.Invalid("pixels", `"rounded" or "truncated"`, fmt.Sprintf("%q", pixels), errs.DidYouMean(pixels,
+			[]string{"rounded", "truncated"}))
 	}
 	switch t := op.Get[op.InterpType](c, "interp_type"); {
 	case t == op.InterpNN:
@@ -369,7 +381,7 @@ func (k *augment) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{s}, nil
 }
 
-// checkImages returns an error unless a sample can be augmented, as far as its shape is known.
+// checkImages returns an error unless a sample can be augmented. An extent of -1 is not known yet.
 func checkImages(shape tensor.Shape, layout string) error {
 	n := len(shape)
 	ok := (n == 3 || n == 4) && (shape[n-1] == channels || shape[n-1] < 0)

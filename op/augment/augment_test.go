@@ -229,7 +229,8 @@ func TestBadDraws(t *testing.T) {
 			t.Errorf("%v: %v, want %q", c.Args, r.Errors[0], want)
 		}
 	}
-	if _, err := optest.Run(optest.Case{Op: "_augment.rand_augment", Args: op.Args{"n": 1, "m": 3}, Inputs: [][]tensor.Tensor{pictures(1)}}); err == nil {
+	if _, err := optest.Run(optest.Case{Op: "_augment.rand_augment", Args: op.Args{"n": 1, "m": 3},
+		Inputs: [][]tensor.Tensor{pictures(1)}}); err == nil {
 		t.Error("no draws: no error")
 	}
 }
@@ -276,7 +277,8 @@ func TestFrames(t *testing.T) {
 		one := run(t, c)
 		c.Inputs = [][]tensor.Tensor{double}
 		for i, got := range run(t, c).Outputs[0] {
-			if want := one.Outputs[0][i].Data; !bytes.Equal(got.Data[:len(want)], want) || !bytes.Equal(got.Data[len(want):], want) {
+			if want := one.Outputs[0][i].Data; !bytes.Equal(got.Data[:len(want)], want) ||
+				!bytes.Equal(got.Data[len(want):], want) {
 				t.Fatalf("%s: sample %d differs", c.Op, i)
 			}
 		}

@@ -84,7 +84,8 @@ func DrawsOf(operator string, args op.Args) (Draws, error) {
 	if err != nil {
 		return Draws{}, err
 	}
-	how, ok := map[string]scheme{"rand_augment": random, "trivial_augment_wide": trivial, "auto_augment": learned}[operator]
+	how, ok := map[string]scheme{"rand_augment": random, "trivial_augment_wide": trivial,
+		"auto_augment": learned}[operator]
 	if !ok {
 		return Draws{}, &errs.Error{Kind: errs.Invalid, Op: "augment.DrawsOf", Subject: operator,
 			Want: "an operator of automatic augmentation", Got: "another operator"}
@@ -183,7 +184,8 @@ func (k *augment) planGiven(b *op.Block, s int, p *painter) error {
 		}
 		stages := k.policy.subs[sub]
 		if len(r.runs) < len(stages) || k.hasSigns && len(r.signs) < len(stages) {
-			return badDraw("runs and signs", fmt.Sprintf("%d numbers each", len(stages)), fmt.Sprintf("%d and %d", len(r.runs), len(r.signs)))
+			return badDraw("runs and signs", fmt.Sprintf("%d numbers each", len(stages)), fmt.Sprintf("%d and %d",
+				len(r.runs), len(r.signs)))
 		}
 		for i := range stages {
 			if float32(r.runs[i]) < stages[i].probability {

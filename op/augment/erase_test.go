@@ -104,7 +104,7 @@ func TestEraseNoise(t *testing.T) {
 	}
 }
 
-// TestEraseExtents: the extents are those of torchvision and timm for the same area and ratio.
+// TestEraseExtents: torchvision and timm compute the same extents from area and ratio.
 func TestEraseExtents(t *testing.T) {
 	for _, c := range []struct {
 		h, w        int
@@ -150,7 +150,8 @@ func TestEraseRefused(t *testing.T) {
 	small := tensor.New(tensor.Uint8, 1, 1, 3)
 	small.Layout = "HWC"
 	for _, in := range []tensor.Tensor{small, {DType: tensor.Uint8, Shape: tensor.Shape{0, 4, 3}, Layout: "HWC"}} {
-		got := run(t, optest.Case{Op: "random_erase", Inputs: [][]tensor.Tensor{{in}}, Args: op.Args{"probability": 1.0}}).Outputs[0][0]
+		got := run(t, optest.Case{Op: "random_erase", Inputs: [][]tensor.Tensor{{in}},
+			Args: op.Args{"probability": 1.0}}).Outputs[0][0]
 		if !bytes.Equal(got.Data, in.Data) {
 			t.Errorf("%v changes", in)
 		}

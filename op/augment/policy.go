@@ -44,7 +44,8 @@ func parsePolicy(texts []string, suite []augmentation, bins int) (policy, error)
 
 func parseStage(text string, suite []augmentation, bins int) (s stage, err error) {
 	bad := func(want, got, remedy string) error {
-		return &errs.Error{Kind: errs.Invalid, Subject: strconv.Quote(strings.TrimSpace(text)), Want: want, Got: got, Remedy: remedy}
+		return &errs.Error{Kind: errs.Invalid, Subject: strconv.Quote(strings.TrimSpace(text)), Want: want,
+			Got: got, Remedy: remedy}
 	}
 	fields := strings.Fields(text)
 	if len(fields) < 2 || len(fields) > 3 {
@@ -77,7 +78,8 @@ func parseStage(text string, suite []augmentation, bins int) (s stage, err error
 	case ranged:
 		s.bin, err = strconv.Atoi(fields[2])
 		if err != nil || s.bin < 0 || s.bin >= bins {
-			return s, bad(fmt.Sprintf("a bin from 0 to %d", bins-1), fields[2], "raise num_magnitude_bins, or take a smaller bin")
+			return s, bad(fmt.Sprintf("a bin from 0 to %d", bins-1), fields[2],
+				"raise num_magnitude_bins, or take a smaller bin")
 		}
 	}
 	return s, nil

@@ -59,8 +59,8 @@ func recipeImage(k int) tensor.Tensor {
 	return t
 }
 
-// TestRecorded: with the draws of torchvision and timm, the pixels "truncated" are what they make of
-// images of Pillow.
+// TestRecorded: with the draws of torchvision and timm, the pixels "truncated" are what they make
+// of images of Pillow.
 func TestRecorded(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "testdata", "recipes", "augment.json"))
 	if err != nil {
@@ -134,7 +134,8 @@ func TestRecorded(t *testing.T) {
 			}
 		}
 		if worst > 0 {
-			t.Errorf("case %d, %s %v image %d %v: %d of %d bytes differ, by up to %d", i, c.Of, c.Steps, c.Image, in.Shape, differ,
+			t.Errorf("case %d, %s %v image %d %v: %d of %d bytes differ, by up to %d", i, c.Of, c.Steps, c.Image,
+				in.Shape, differ,
 				len(got), worst)
 		}
 		want = want[len(got):]

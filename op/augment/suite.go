@@ -65,7 +65,8 @@ func names() []string {
 	return list
 }
 
-const wantAugmentation = `a name, and for a name with a magnitude the start and the end of its range, as "rotate 0 30 signed"`
+const wantAugmentation = "a name, and for a name with a magnitude the start and the end of its range, " +
+	`as "rotate 0 30 signed"`
 
 // parseAugmentation reads an entry of a suite: "equalize", "rotate 0 30 signed".
 func parseAugmentation(text string) (augmentation, error) {
@@ -178,7 +179,8 @@ func (t translations) entries() []string {
 	if t.pixels {
 		unit = "_pixels"
 	}
-	return []string{fmt.Sprintf("translate_x%s 0 %v signed", unit, t.x), fmt.Sprintf("translate_y%s 0 %v signed", unit, t.y)}
+	return []string{fmt.Sprintf("translate_x%s 0 %v signed", unit, t.x), fmt.Sprintf("translate_y%s 0 %v signed",
+		unit, t.y)}
 }
 
 // The suites of RandAugment and TrivialAugment without their translations, which come first.

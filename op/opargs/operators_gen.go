@@ -74,7 +74,7 @@ type AutoAugment struct {
 	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 
-	// Height and width that translations are shares of; by default those of the image.
+	// Height and width that translations are shares of; by default the extents of the image.
 	Shape op.Arg[[]int] `op:"shape"`
 }
 
@@ -1384,7 +1384,7 @@ type RandAugment struct {
 	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 
-	// Height and width that translations are shares of; by default those of the image.
+	// Height and width that translations are shares of; by default the extents of the image.
 	Shape op.Arg[[]int] `op:"shape"`
 }
 
@@ -2116,7 +2116,7 @@ type TrivialAugmentWide struct {
 	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 
-	// Height and width that translations are shares of; by default those of the image.
+	// Height and width that translations are shares of; by default the extents of the image.
 	Shape op.Arg[[]int] `op:"shape"`
 }
 

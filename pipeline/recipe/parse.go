@@ -36,7 +36,8 @@ type parser struct {
 
 func parse(b []byte) (*Recipe, error) {
 	if len(b) > maxBytes {
-		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("at most %d bytes", maxBytes), Got: fmt.Sprint(len(b))}
+		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("at most %d bytes", maxBytes),
+			Got: fmt.Sprint(len(b))}
 	}
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	var doc, more yaml.Node
@@ -300,7 +301,8 @@ func among[T interface {
 		}
 		names = append(names, v.String())
 	}
-	return first, &errs.Error{Kind: errs.Invalid, Want: strings.Join(names, ", "), Got: s, Remedy: errs.DidYouMean(s, names)}
+	return first, &errs.Error{Kind: errs.Invalid, Want: strings.Join(names, ", "), Got: s,
+		Remedy: errs.DidYouMean(s, names)}
 }
 
 // defined returns an error unless a name is an output or a setting.
@@ -328,7 +330,8 @@ func mapping(n *yaml.Node, names ...string) (map[string]*yaml.Node, error) {
 			return nil, refused(key, "each name once", key.Value+" again", "")
 		}
 		if key.Kind != yaml.ScalarNode || len(names) > 0 && !slices.Contains(names, key.Value) {
-			return nil, refused(key, "the name of a field: "+strings.Join(names, ", "), shown(key), errs.DidYouMean(key.Value, names))
+			return nil, refused(key, "the name of a field: "+strings.Join(names, ", "), shown(key),
+				errs.DidYouMean(key.Value, names))
 		}
 		fields[key.Value] = n.Content[i+1]
 	}

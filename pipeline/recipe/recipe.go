@@ -13,9 +13,9 @@
 //
 // A step has the name of its output, or a list of names, and an operator:
 //
-//   - op is the full name of the operator, of has the names of its inputs, args has its arguments. An
-//     argument "$x" is the output called x of an earlier step, one value per sample, or the setting
-//     called x.
+//   - op is the full name of the operator, of has the names of its inputs, args has its arguments.
+//     An argument "$x" is the output called x of an earlier step, one value per sample, or the
+//     setting called x.
 //   - apply is a function of arithmetic, as of [pipeline.Apply], and of has its operands: names and
 //     numbers.
 //   - draws names an earlier step whose random numbers the operator draws, too.
@@ -78,7 +78,8 @@ func Read(path string) (*Recipe, error) {
 	}
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > maxBytes {
-		return nil, &errs.Error{Kind: errs.Exhausted, Op: what, Subject: path, Want: fmt.Sprintf("at most %d bytes", maxBytes),
+		return nil, &errs.Error{Kind: errs.Exhausted, Op: what, Subject: path, Want: fmt.Sprintf("at most %d bytes",
+			maxBytes),
 			Got: fmt.Sprint(info.Size())}
 	}
 	var b []byte
@@ -96,8 +97,8 @@ func Read(path string) (*Recipe, error) {
 	return r, errs.Wrap(what, path, err)
 }
 
-// Append appends the operators of the recipe to b and returns its outputs. set replaces settings; it
-// may be nil. A mistake is a mistake of b, which pipeline.Define returns.
+// Append appends the operators of the recipe to b and returns its outputs. set replaces settings;
+// it may be nil. A mistake is a mistake of b, which pipeline.Define returns.
 func (r *Recipe) Append(b *pipeline.Builder, set map[string]any, inputs ...pipeline.Node) []pipeline.Node {
 	outputs, err := r.append(b, set, inputs)
 	if err != nil {
@@ -149,7 +150,8 @@ func (r *Recipe) append(b *pipeline.Builder, set map[string]any, inputs []pipeli
 }
 
 // append appends one operator.
-func (s *step) append(b *pipeline.Builder, nodes map[string]pipeline.Node, settings map[string]any) ([]pipeline.Node, error) {
+func (s *step) append(b *pipeline.Builder, nodes map[string]pipeline.Node,
+	settings map[string]any) ([]pipeline.Node, error) {
 	if s.apply != "" {
 		operands := make([]any, len(s.of))
 		for i, v := range s.of {

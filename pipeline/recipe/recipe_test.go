@@ -60,7 +60,8 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.About() != "Numbers." || !slices.Equal(r.Inputs(), []string{"given"}) || !slices.Equal(r.Outputs(), []string{"first", "same", "cast"}) ||
+	if r.About() != "Numbers." || !slices.Equal(r.Inputs(), []string{"given"}) || !slices.Equal(r.Outputs(),
+		[]string{"first", "same", "cast"}) ||
 		r.Settings()["low"] != 3 {
 		t.Errorf("%q %v %v %v", r.About(), r.Inputs(), r.Outputs(), r.Settings())
 	}
@@ -162,7 +163,8 @@ func TestAppendRefused(t *testing.T) {
 			t.Errorf("%v: %v, want %q", set, err, want)
 		}
 	}
-	_, err = pipeline.Define(pipeline.Options{BatchSize: 1}, func(b *pipeline.Builder) []pipeline.Node { return r.Append(b, nil) })
+	_, err = pipeline.Define(pipeline.Options{BatchSize: 1},
+		func(b *pipeline.Builder) []pipeline.Node { return r.Append(b, nil) })
 	if err == nil || !strings.Contains(err.Error(), "inputs") {
 		t.Errorf("no inputs: %v", err)
 	}
