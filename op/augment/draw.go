@@ -161,7 +161,7 @@ func (k *augment) plan(b *op.Block, s int, p *painter) error {
 		if k.how == trivial {
 			level = float64(rng.Index(&g, uint32(k.bins)))
 		} else if k.deviation > 0 {
-			level += k.deviation * g.Normal()
+			level += float64(k.deviation * g.Normal())
 			level = min(max(level, 0), float64(k.bins-1))
 		}
 		if run < k.probability {
