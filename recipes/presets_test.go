@@ -5,6 +5,7 @@ import (
 	"compress/zlib"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -135,4 +136,35 @@ func whole(v any) any {
 		return list
 	}
 	return v
+}
+
+// TestSuites: the suites and the policy of the recipes are the ones that the tests of the operators
+// hold against torchvision and timm.
+func TestSuites(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "testdata", "recipes", "augment.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Suites map[string][]string
+		Policy []string
+	}
+	if err := json.Unmarshal(b, &file); err != nil {
+		t.Fatal(err)
+	}
+	for name, suite := range map[string]string{
+		"torchvision-train-rand": "torchvision rand", "torchvision-train-trivial": "torchvision trivial",
+		"torchvision-train-auto": "torchvision auto", "timm-train": "timm rand",
+	} {
+		r, err := recipes.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprint(r.Settings()["augmentations"]), fmt.Sprint(file.Suites[suite]); got != want || len(want) < 20 {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		if policy, ok := r.Settings()["policy"]; ok && fmt.Sprint(policy) != fmt.Sprint(file.Policy) {
+			t.Errorf("%s: %s, want %s", name, policy, file.Policy)
+		}
+	}
 }

@@ -17,7 +17,6 @@ type painter struct {
 	values  [256]float32
 	row     [channels * 128]float32
 	padded  []byte
-	gray    []byte
 	offsets []int
 	factors []float32
 	sums    []float32

@@ -15,28 +15,6 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// The suites of torchvision and timm, as recipes/ has them.
-var (
-	visionRand = []string{
-		"identity", "shear_x 0 0.3 signed single", "shear_y 0 0.3 signed single", "translate_x 0 0.4531722054380665 signed whole",
-		"translate_y 0 0.4531722054380665 signed whole", "rotate 0 30 signed single", "brightness 0 0.9 signed single",
-		"color 0 0.9 signed single", "contrast 0 0.9 signed single", "sharpness 0 0.9 signed single", "posterize 8 4", "solarize 255 0 single",
-		"auto_contrast", "equalize",
-	}
-	visionWide = []string{
-		"identity", "shear_x 0 0.99 signed single", "shear_y 0 0.99 signed single", "translate_x_pixels 0 32 signed whole",
-		"translate_y_pixels 0 32 signed whole", "rotate 0 135 signed single", "brightness 0 0.99 signed single", "color 0 0.99 signed single",
-		"contrast 0 0.99 signed single", "sharpness 0 0.99 signed single", "posterize 8 2", "solarize 255 0 single", "auto_contrast", "equalize",
-	}
-	visionPolicy = append(slices.Clone(visionRand), "invert")
-	timmRand     = []string{
-		"auto_contrast", "equalize", "invert", "rotate 0 30 signed", "posterize 4 0 whole", "solarize 256 0 whole",
-		"solarize_add 0 110 whole", "color 0 0.9 signed", "contrast 0 0.9 signed", "brightness 0 0.9 signed",
-		"sharpness 0 0.9 signed", "shear_x 0 0.3 signed", "shear_y 0 0.3 signed", "translate_x 0 -0.45 signed",
-		"translate_y 0 -0.45 signed",
-	}
-)
-
 // recipeImage is image k of tools/recipes/images.py.
 func recipeImage(k int) tensor.Tensor {
 	size := [][2]int{{24, 32}, {17, 13}, {2, 2}, {1, 1}, {31, 20}, {3, 50}}[k%6]
@@ -67,9 +45,10 @@ func TestRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file struct {
-		Cases []struct {
+		Suites map[string][]string
+		Cases  []struct {
 			Of             string
-			Image          int
+			Image, Bins    int
 			Nearest, Cubic bool
 			Fill           []float64
 			Steps          [][3]any
@@ -87,20 +66,12 @@ func TestRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(file.Cases) < 180 {
+	if len(file.Cases) < 150 {
 		t.Fatalf("%d cases", len(file.Cases))
 	}
 	seen := map[string]bool{}
 	for i, c := range file.Cases {
-		suite, bins := visionPolicy, 10
-		switch c.Of {
-		case "torchvision rand":
-			suite, bins = visionRand, 31
-		case "torchvision trivial":
-			suite, bins = visionWide, 31
-		case "timm rand":
-			suite, bins = timmRand, 11
-		}
+		suite := file.Suites[c.Of]
 		parsed, err := parseSuite(suite)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +94,7 @@ func TestRecorded(t *testing.T) {
 		}
 		in := recipeImage(c.Image)
 		got := run(t, optest.Case{Op: "_augment.rand_augment", Inputs: [][]tensor.Tensor{{in}}, Args: op.Args{
-			"n": n, "m": 0, "num_magnitude_bins": bins, "augmentations": suite, "pixels": "truncated", "interp_type": interp,
+			"n": n, "m": 0, "num_magnitude_bins": c.Bins, "augmentations": suite, "pixels": "truncated", "interp_type": interp,
 			"fill_value": c.Fill, "operations": list(tensor.FromSlice(operations, n)), "signs": list(tensor.FromSlice(signs, n)),
 			"magnitudes": list(tensor.FromSlice(levels, n)),
 		}}).Outputs[0][0].Data

@@ -31,6 +31,32 @@ NAMES = {
 }
 
 
+# The suites in Bivouac's form.
+SUITES = {
+    "torchvision rand": [
+        "identity", "shear_x 0 0.3 signed single", "shear_y 0 0.3 signed single",
+        "translate_x 0 0.4531722054380665 signed whole", "translate_y 0 0.4531722054380665 signed whole",
+        "rotate 0 30 signed single", "brightness 0 0.9 signed single", "color 0 0.9 signed single",
+        "contrast 0 0.9 signed single", "sharpness 0 0.9 signed single", "posterize 8 4", "solarize 255 0 single",
+        "auto_contrast", "equalize",
+    ],
+    "torchvision trivial": [
+        "identity", "shear_x 0 0.99 signed single", "shear_y 0 0.99 signed single",
+        "translate_x_pixels 0 32 signed whole", "translate_y_pixels 0 32 signed whole",
+        "rotate 0 135 signed single", "brightness 0 0.99 signed single", "color 0 0.99 signed single",
+        "contrast 0 0.99 signed single", "sharpness 0 0.99 signed single", "posterize 8 2",
+        "solarize 255 0 single", "auto_contrast", "equalize",
+    ],
+    "timm rand": [
+        "auto_contrast", "equalize", "invert", "rotate 0 30 signed", "posterize 4 0 whole", "solarize 256 0 whole",
+        "solarize_add 0 110 whole", "color 0 0.9 signed", "contrast 0 0.9 signed", "brightness 0 0.9 signed",
+        "sharpness 0 0.9 signed", "shear_x 0 0.3 signed", "shear_y 0 0.3 signed", "translate_x 0 -0.45 signed",
+        "translate_y 0 -0.45 signed",
+    ],
+}
+SUITES["torchvision auto"] = SUITES["torchvision rand"] + ["invert"]
+
+
 def plain(name):
     return NAMES[name.replace("Increasing", "").replace("Original", "")]
 
@@ -72,7 +98,7 @@ def torchvision_cases(out):
     ):
         for mode in (bilinear, v2.InterpolationMode.NEAREST):
             t = make(mode)
-            for k in range(10):
+            for k in range(8):
                 space = list(t._AUGMENTATION_SPACE)
                 with Recorder() as r:
                     got = t(PIL.Image.fromarray(image(k)))
@@ -105,7 +131,7 @@ def torchvision_cases(out):
                             at += 1
                         steps.append([plain(name), bin_ or 0, int(sign)])
                 assert at == len(d), (kind, d, steps)
-                out.append({"of": "torchvision " + kind, "image": k, "nearest": mode != bilinear, "fill": t_fill(t),
+                out.append({"of": "torchvision " + (kind if kind in ("rand", "trivial") else "auto"), "bins": 31 if kind in ("rand", "trivial") else 10, "image": k, "nearest": mode != bilinear, "fill": t_fill(t),
                             "steps": steps}, got)
 
 
@@ -122,7 +148,7 @@ def timm_cases(out):
         for label, resample in resamples:
             hparams = {"translate_const": 100, "img_mean": (124, 116, 104), "interpolation": resample}
             t = ta.rand_augment_transform(config, hparams)
-            for k in range(12):
+            for k in range(10):
                 steps = []
                 img = PIL.Image.fromarray(image(k))
                 names = np.random.choice([o.name for o in t.ops], t.num_layers)
@@ -138,8 +164,17 @@ def timm_cases(out):
                     args = o.level_fn(level, o.hparams) if o.level_fn else ()
                     ta._randomly_negate = real
                     img = o.aug_fn(img, *args, **o.kwargs)
-                out.append({"of": "timm rand", "image": k, "nearest": label == "nearest", "cubic": label == "cubic",
+                out.append({"of": "timm rand", "bins": 11, "image": k, "nearest": label == "nearest", "cubic": label == "cubic",
                             "fill": [124, 116, 104], "steps": steps}, img)
+
+
+def policy():
+    """torchvision's policy for ImageNet in Bivouac's form."""
+    def stage(name, p, m):
+        return plain(name) + " %g" % p + ("" if m is None else " %d" % m)
+
+    t = v2.AutoAugment(v2.AutoAugmentPolicy.IMAGENET)
+    return ["; ".join(stage(*s) for s in sub) for sub in t._policies]
 
 
 class Out:
@@ -160,6 +195,7 @@ def main(folder):
     timm_cases(out)
     with open(folder + "/augment.json", "w") as f:
         json.dump({"torchvision": torchvision.__version__.split("+")[0], "timm": timm.__version__, "pillow": PIL.__version__,
+                   "suites": SUITES, "policy": policy(),
                    "cases": out.cases, "images": base64.b64encode(zlib.compress(b"".join(out.data), 9)).decode()}, f,
                   separators=(",", ":"))
         f.write("\n")
