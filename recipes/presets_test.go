@@ -160,7 +160,8 @@ func TestSuites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := fmt.Sprint(r.Settings()["augmentations"]), fmt.Sprint(file.Suites[suite]); got != want || len(want) < 20 {
+		got, want := fmt.Sprint(r.Settings()["augmentations"]), fmt.Sprint(file.Suites[suite])
+		if got != want || len(want) < 20 {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 		if policy, ok := r.Settings()["policy"]; ok && fmt.Sprint(policy) != fmt.Sprint(file.Policy) {

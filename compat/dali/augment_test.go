@@ -213,3 +213,92 @@ func TestRecordedAugmentations(t *testing.T) {
 		})
 	}
 }
+
+// TestAugmentRefused: what DALI refuses is refused, with the argument.
+func TestAugmentRefused(t *testing.T) {
+	type declare func(b *pipeline.Builder, in pipeline.Node) pipeline.Node
+	rand := func(a dali.RandAugmentArgs) declare {
+		return func(b *pipeline.Builder, in pipeline.Node) pipeline.Node { return dali.RandAugment(b, in, a) }
+	}
+	auto := func(a dali.AutoAugmentArgs) declare {
+		return func(b *pipeline.Builder, in pipeline.Node) pipeline.Node { return dali.AutoAugment(b, in, a) }
+	}
+	relative := dali.AugmentArgs{MaxTranslateRel: []float64{0.3}}
+	absolute := dali.AugmentArgs{MaxTranslateAbs: []float64{3}, Shape: op.Const([]int{4, 4})}
+	shaped := dali.AugmentArgs{Shape: op.Const([]int{4, 4})}
+	for want, d := range map[string]declare{
+		"argument n: invalid":           rand(dali.RandAugmentArgs{N: -1, M: 3}),
+		"argument m: invalid":           rand(dali.RandAugmentArgs{N: 1, M: 31}),
+		"argument num_magnitude_bins":   rand(dali.RandAugmentArgs{N: 1, NumMagnitudeBins: -1}),
+		`did you mean "equalize"`:       rand(dali.RandAugmentArgs{N: 1, Excluded: []string{"equalise"}}),
+		"set Shape, or use":             rand(dali.RandAugmentArgs{N: 1, AugmentArgs: relative}),
+		"use max_translate_rel":         rand(dali.RandAugmentArgs{N: 1, AugmentArgs: absolute}),
+		`did you mean "image_net"`:      auto(dali.AutoAugmentArgs{PolicyName: "imagenet"}),
+		"leave these arguments out":     auto(dali.AutoAugmentArgs{PolicyName: "reduced_image_net", AugmentArgs: shaped}),
+		"sub-policy 0":                  auto(dali.AutoAugmentArgs{Policy: []string{"rotate 1 11"}}),
+		"a probability from 0 to 1":     auto(dali.AutoAugmentArgs{Policy: []string{"invert 2"}}),
+		"policy or policy_name, got bo": auto(dali.AutoAugmentArgs{PolicyName: "svhn", Policy: []string{"invert 1"}}),
+	} {
+		o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 1}}
+		_, err := dali.Define(o, func(b *pipeline.Builder) []pipeline.Node {
+			in := pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{})[0]
+			return []pipeline.Node{d(b, in)}
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestAugmentResumes: a pipeline in DALI mode, and one in Bivouac's, go on from a state in the
+// middle.
+func TestAugmentResumes(t *testing.T) {
+	for _, native := range []bool{false, true} {
+		def, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 4, Seed: 5}, Native: native,
+			EnableCheckpointing: !native}, func(b *pipeline.Builder) []pipeline.Node {
+			source := pipeline.SampleFunc(func(_ context.Context, at pipeline.SampleInfo) ([]tensor.Tensor, error) {
+				return []tensor.Tensor{augmentImage(int(at.IdxInEpoch)%2, 0)}, nil
+			})
+			in := pipeline.ExternalSource(b, source, pipeline.SourceOptions{})[0]
+			in = dali.RandAugment(b, in, dali.RandAugmentArgs{N: 2, M: 9})
+			in = dali.TrivialAugmentWide(b, in, dali.TrivialAugmentArgs{})
+			return []pipeline.Node{dali.AutoAugment(b, in, dali.AutoAugmentArgs{})}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		take := func(p *dali.Pipeline, n int) (images [][]byte) {
+			for range n {
+				batch, err := p.Run(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range 4 {
+					images = append(images, slices.Clone(batch.Outputs[0].Sample(i).Data))
+				}
+			}
+			return images
+		}
+		first, err := def.New(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer first.Close()
+		take(first, 3)
+		state, err := first.AppendState(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := def.New(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		if err := second.SetState(state); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := take(second, 3), take(first, 3); !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("native %v: other images after a resume", native)
+		}
+	}
+}

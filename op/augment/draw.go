@@ -80,6 +80,9 @@ func DrawsOf(operator string, args op.Args) (Draws, error) {
 	if err != nil {
 		return Draws{}, err
 	}
+	if name == "" {
+		name = operator
+	}
 	c, _, err := op.Resolve(s, name, 1, set)
 	if err != nil {
 		return Draws{}, err

@@ -161,7 +161,7 @@ def main(out):
     case("trivial_augment_wide", num_magnitude_bins=3, shape="own")
     case("trivial_augment_wide", frames=2)
     for name in ("image_net", "reduced_image_net", "reduced_cifar10", "svhn"):
-        for batch, iterations in ((25, 2), (4, 3)):
+        for batch, iterations in ((25, 1), (4, 3)):
             case("auto_augment", batch=batch, iterations=iterations, policy_name=name)
         case("auto_augment", batch=7, policy_name=name, seed=3)
         if name != "reduced_image_net":
