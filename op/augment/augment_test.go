@@ -171,6 +171,7 @@ func TestRefused(t *testing.T) {
 		{"rand_augment", op.Args{"n": 1, "m": 0, "augmentations": "invert 0 1"}, in[0][0], "leave the range out"},
 		{"rand_augment", op.Args{"n": 1, "m": 0, "augmentations": ""}, in[0][0], "no name"},
 		{"rand_augment", op.Args{"n": 1, "m": 0, "augmentations": "solarize_add 0 128"}, in[0][0], "less than 128"},
+		{"rand_augment", op.Args{"n": 1, "m": 0, "augmentations": "solarize_add -1 3"}, in[0][0], "less than 128"},
 		{"rand_augment", op.Args{"n": 1, "m": 0, "augmentations": "invert", "max_translate_abs": 3.0}, in[0][0], "put the ranges into"},
 		{"rand_augment", op.Args{"n": 1, "m": 0, "augmentations": "invert", "excluded": "invert"}, in[0][0], "at least one"},
 		{"rand_augment", op.Args{"n": 1, "m": 0, "max_translate_abs": 3.0, "max_translate_rel": 0.1}, in[0][0], "leave one out"},
@@ -302,6 +303,25 @@ func TestAllocations(t *testing.T) {
 			}
 		}); n > 0 {
 			t.Errorf("%s %v: %v allocations", c.Op, c.Args, n)
+		}
+	}
+}
+
+// TestExtremes: magnitudes that no suite has neither fail nor leave the range of bytes.
+func TestExtremes(t *testing.T) {
+	for k := range kinds {
+		if !kinds[k].ranged || kind(k) == solarizeAdd {
+			continue
+		}
+		for _, text := range []string{
+			"-3e38 3e38", "1e30 1e30 signed", "0 0", "-1e9 -1e9 whole", "1e-30 1e-40", "65536 70000 single",
+		} {
+			for _, pixels := range []string{"rounded", "truncated"} {
+				for _, interp := range []op.InterpType{op.InterpNN, op.InterpLinear} {
+					run(t, optest.Case{Op: "trivial_augment_wide", Inputs: [][]tensor.Tensor{pictures(6)}, Args: op.Args{
+						"augmentations": kinds[k].name + " " + text, "pixels": pixels, "interp_type": interp, "num_magnitude_bins": 3}})
+				}
+			}
 		}
 	}
 }

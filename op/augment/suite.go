@@ -116,8 +116,8 @@ func parseAugmentation(text string) (augmentation, error) {
 			return a, bad("the unknown word "+strconv.Quote(word), errs.DidYouMean(word, []string{"signed", "whole", "single"}))
 		}
 	}
-	if max(a.lo, a.hi) >= 128 && a.kind == solarizeAdd {
-		return a, bad("a range beyond 127", "solarize_add adds less than 128")
+	if a.kind == solarizeAdd && (max(a.lo, a.hi) >= 128 || min(a.lo, a.hi) < 0 || a.signed) {
+		return a, bad("another range than 0 to 127", "solarize_add adds 0 to less than 128")
 	}
 	return a, nil
 }
