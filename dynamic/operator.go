@@ -14,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	_ "github.com/bivouac-ml/bivouac/op/arith" // operators that every program may call
 	_ "github.com/bivouac-ml/bivouac/op/audio"
+	_ "github.com/bivouac-ml/bivouac/op/augment"
 	_ "github.com/bivouac-ml/bivouac/op/conditional"
 	_ "github.com/bivouac-ml/bivouac/op/debug"
 	_ "github.com/bivouac-ml/bivouac/op/decoders"

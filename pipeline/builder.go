@@ -130,6 +130,10 @@ func (b *Builder) fail(err error) {
 	}
 }
 
+// Fail makes err the mistake that Define returns, unless there was one before. It is for functions
+// that append several operators and check their own arguments.
+func (b *Builder) Fail(err error) { b.fail(err) }
+
 // Err returns the first mistake so far.
 func (b *Builder) Err() error { return b.err }
 

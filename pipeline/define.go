@@ -7,6 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	_ "github.com/bivouac-ml/bivouac/op/arith" // operators that every pipeline knows
 	_ "github.com/bivouac-ml/bivouac/op/audio"
+	_ "github.com/bivouac-ml/bivouac/op/augment"
 	_ "github.com/bivouac-ml/bivouac/op/conditional"
 	_ "github.com/bivouac-ml/bivouac/op/debug"
 	_ "github.com/bivouac-ml/bivouac/op/decoders"

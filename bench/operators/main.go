@@ -44,7 +44,7 @@ func librosa(target float64) turns.Side {
 }
 
 func main() {
-	b := &turns.Bench{Name: "operators", Comparisons: slices.Concat(onSound, onBoxes, onPictures),
+	b := &turns.Bench{Name: "operators", Comparisons: slices.Concat(onSound, onBoxes, onPictures, onAugment),
 		Own: []string{"bivouac"}, Begin: begin, Peers: map[string]string{"python": "DALI and librosa", "librosa": "librosa"}}
 	b.Prepare = func(dir string) error { return prepare(dir, b.Source) }
 	b.Main()
@@ -55,6 +55,9 @@ func graphOf(name string) graph {
 	g := boxGraphs[name]
 	if g == nil {
 		g = pictureGraphs[name]
+	}
+	if g == nil {
+		g = augmentGraphs[name]
 	}
 	if g == nil {
 		return soundGraphs[name]

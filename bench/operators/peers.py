@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 
+import augment
 import boxes
 import pictures
 import sound
@@ -35,6 +36,11 @@ def dali(case, threads, data):
         samples = [sample] * BATCH
         return fn.external_source(source=lambda: samples, batch=True, no_copy=True, **({"layout": layout} if layout else {}))
 
+    if case in augment.CASES:
+        pipe = augment.pipe(case, threads, BATCH)
+        pipe.build()
+        pipe.run()
+        return consume(pipe)
     graphs = {**sound.graphs(fixed, data), **boxes.graphs(fixed, data), **pictures.graphs(fixed, data)}
     pipe = dali.Pipeline(batch_size=BATCH, num_threads=threads, device_id=None, seed=1)
     with pipe:
@@ -42,6 +48,10 @@ def dali(case, threads, data):
     pipe.build()
     pipe.run()
 
+    return consume(pipe)
+
+
+def consume(pipe):
     def go():
         seen = 0
         for _ in range(BATCHES):

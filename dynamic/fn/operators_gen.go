@@ -34,6 +34,19 @@ func AudioResample[T dynamic.Kind](ctx context.Context, signal T, args AudioResa
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "audio_resample", Args: args, Inputs: []dynamic.Value{signal}})
 }
 
+// AutoAugmentArgs are the arguments of auto_augment.
+type AutoAugmentArgs = opargs.AutoAugment
+
+// AutoAugment is auto_augment. Applies a sub-policy to each image: augmentations with their probabilities and
+// magnitudes (AutoAugment).
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input images: pictures or sequences of three channels: uint8 of layout HWC or FHWC.
+// Output augmented: images of the same shape.
+func AutoAugment[T dynamic.Kind](ctx context.Context, rng *random.RNG, images T, args AutoAugmentArgs) (augmented T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "auto_augment", Args: args, Inputs: []dynamic.Value{images}, Draw: random.Or(ctx, rng)})
+}
+
 // BatchPermutationArgs are the arguments of batch_permutation.
 type BatchPermutationArgs = opargs.BatchPermutation
 
@@ -872,6 +885,19 @@ func PreemphasisFilter[T dynamic.Kind](ctx context.Context, signal T, args Preem
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "preemphasis_filter", Args: args, Inputs: []dynamic.Value{signal}})
 }
 
+// RandAugmentArgs are the arguments of rand_augment.
+type RandAugmentArgs = opargs.RandAugment
+
+// RandAugment is rand_augment. Applies n augmentations to each image, one after the other. Each is drawn from
+// a suite; all have the magnitude m (RandAugment).
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input images: pictures or sequences of three channels: uint8 of layout HWC or FHWC.
+// Output augmented: images of the same shape.
+func RandAugment[T dynamic.Kind](ctx context.Context, rng *random.RNG, images T, args RandAugmentArgs) (augmented T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "rand_augment", Args: args, Inputs: []dynamic.Value{images}, Draw: random.Or(ctx, rng)})
+}
+
 // RandomBboxCropArgs are the arguments of random_bbox_crop.
 type RandomBboxCropArgs = opargs.RandomBboxCrop
 
@@ -904,6 +930,19 @@ type RandomCropGeneratorArgs = opargs.RandomCropGenerator
 func RandomCropGenerator[T dynamic.Kind](ctx context.Context, rng *random.RNG, shapes T, args RandomCropGeneratorArgs) (anchor, extent T) {
 	out := dynamic.InvokeN[T](ctx, dynamic.Call{Op: "random_crop_generator", Args: args, Inputs: []dynamic.Value{shapes}, Draw: random.Or(ctx, rng)}, 2)
 	return out[0], out[1]
+}
+
+// RandomEraseArgs are the arguments of random_erase.
+type RandomEraseArgs = opargs.RandomErase
+
+// RandomErase is random_erase. Overwrites a window of an image whose area, ratio and place are drawn (random
+// erasing). If no window of ten fits, the image stays as it is.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input images: images: uint8 or float32.
+// Output erased: images of the same shape.
+func RandomErase[T dynamic.Kind](ctx context.Context, rng *random.RNG, images T, args RandomEraseArgs) (erased T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "random_erase", Args: args, Inputs: []dynamic.Value{images}, Draw: random.Or(ctx, rng)})
 }
 
 // RandomResizedCropArgs are the arguments of random_resized_crop.
@@ -1183,6 +1222,19 @@ type TransposeArgs = opargs.Transpose
 // Output output: the data with its axes in that order.
 func Transpose[T dynamic.Kind](ctx context.Context, input T, args TransposeArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "transpose", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// TrivialAugmentWideArgs are the arguments of trivial_augment_wide.
+type TrivialAugmentWideArgs = opargs.TrivialAugmentWide
+
+// TrivialAugmentWide is trivial_augment_wide. Applies one augmentation to each image. It and its magnitude
+// are drawn (TrivialAugment, wide).
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input images: pictures or sequences of three channels: uint8 of layout HWC or FHWC.
+// Output augmented: images of the same shape.
+func TrivialAugmentWide[T dynamic.Kind](ctx context.Context, rng *random.RNG, images T, args TrivialAugmentWideArgs) (augmented T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "trivial_augment_wide", Args: args, Inputs: []dynamic.Value{images}, Draw: random.Or(ctx, rng)})
 }
 
 // WarpAffineArgs are the arguments of warp_affine.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/op/internal/tone"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -53,22 +54,6 @@ func (w *blurWindow) plan(sigma float32, size int) {
 		w.weights[x] *= center
 		w.weights[size-1-x] = w.weights[x]
 	}
-}
-
-// reflect returns the index inside an axis of n elements for an index i outside. The axis is
-// mirrored at its edges, which are not repeated.
-func reflect(i, n int) int {
-	if n == 1 {
-		return 0
-	}
-	i %= 2 * (n - 1)
-	if i < 0 {
-		i += 2 * (n - 1)
-	}
-	if i >= n {
-		i = 2*(n-1) - i
-	}
-	return i
 }
 
 // blurJob is one volume, which begins at element at of the arrays.
@@ -147,7 +132,7 @@ func (r *blurrer) run(j blurJob) error {
 	for z := range j.size[0] {
 		for y := range j.size[1] {
 			for k := range w {
-				r.offsets[k] = reflect(z+k-len(w)/2, j.size[0])*plane + y*row
+				r.offsets[k] = tone.Reflect(z+k-len(w)/2, j.size[0])*plane + y*row
 			}
 			kernel.WeighFloats(r.sum, r.volume, r.offsets, w)
 			if err := j.put(z*plane+y*row, r.sum); err != nil {
@@ -170,7 +155,7 @@ func (r *blurrer) plane(j *blurJob, z int, deep bool) error {
 	}
 	for y := range h {
 		for k := range w {
-			from := reflect(y+k-len(w)/2, h)
+			from := tone.Reflect(y+k-len(w)/2, h)
 			slot := from % slots
 			if r.have[slot] != from {
 				r.have[slot] = from
@@ -204,8 +189,8 @@ func (r *blurrer) row(dst []float32, j *blurJob, at int) error {
 		return err
 	}
 	for i := range radius {
-		copy(r.wide[i*c:(i+1)*c], row[reflect(i-radius, n)*c:])
-		copy(r.wide[(radius+n+i)*c:(radius+n+i+1)*c], row[reflect(n+i, n)*c:])
+		copy(r.wide[i*c:(i+1)*c], row[tone.Reflect(i-radius, n)*c:])
+		copy(r.wide[(radius+n+i)*c:(radius+n+i+1)*c], row[tone.Reflect(n+i, n)*c:])
 	}
 	r.columns = grow(r.columns, len(w))
 	for k := range w {

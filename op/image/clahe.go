@@ -6,6 +6,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/tone"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -126,13 +127,13 @@ func (k *clahe) plane(st *claheState, dst, src []byte, h, w, step int) {
 		for tx := range k.tiles[1] {
 			var counts [256]int32
 			for y := ty * th; y < (ty+1)*th; y++ {
-				row := src[reflect(y, h)*w*step:]
+				row := src[tone.Reflect(y, h)*w*step:]
 				x, end := tx*tw, (tx+1)*tw
 				for ; x < min(end, w); x++ {
 					counts[row[x*step]]++
 				}
 				for ; x < end; x++ {
-					counts[row[reflect(x, w)*step]]++
+					counts[row[tone.Reflect(x, w)*step]]++
 				}
 			}
 			k.table(&st.tables[ty*k.tiles[1]+tx], &counts, th*tw)

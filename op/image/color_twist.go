@@ -1,12 +1,11 @@
 package image
 
 import (
-	"math"
-
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/op/internal/tone"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -105,38 +104,6 @@ func notRGB(shape tensor.Shape) error {
 	return &errs.Error{Kind: errs.Invalid, Want: "three channels", Got: shape.String()}
 }
 
-// The conversions to and from the colour space YIQ, in which hue is an angle and saturation is a
-// length.
-var (
-	toYIQ   = [3][3]float64{{.299, .587, .114}, {.596, -.274, -.321}, {.211, -.523, .311}}
-	fromYIQ = inverse(toYIQ)
-)
-
-func inverse(m [3][3]float64) (out [3][3]float64) {
-	minor := func(i, j int) float64 {
-		a, b, c, d := (i+1)%3, (i+2)%3, (j+1)%3, (j+2)%3
-		return m[a][c]*m[b][d] - m[a][d]*m[b][c]
-	}
-	determinant := m[0][0]*minor(0, 0) + m[0][1]*minor(0, 1) + m[0][2]*minor(0, 2)
-	for i := range 3 {
-		for j := range 3 {
-			out[j][i] = minor(i, j) / determinant
-		}
-	}
-	return out
-}
-
-func product(a, b [3][3]float64) (out [3][3]float64) {
-	for i := range 3 {
-		for j := range 3 {
-			for k := range 3 {
-				out[i][j] += float64(a[i][k] * b[k][j])
-			}
-		}
-	}
-	return out
-}
-
 // twist is the map of one sample: output channel i is the product of factors[i] and the channels,
 // plus offset.
 type twist struct {
@@ -152,10 +119,8 @@ func (k *colorTwist) twist(b *op.Block, s int, in tensor.DType) (twist, error) {
 			return twist{}, err
 		}
 	}
-	sin, cos := math.Sincos(v[0] * math.Pi / 180)
-	saturation, brightness, contrast := v[1], v[3], v[4]
-	turned := product(product(fromYIQ, [3][3]float64{{1, 0, 0}, {0, cos, sin}, {0, -sin, cos}}),
-		product([3][3]float64{{1, 0, 0}, {0, saturation, 0}, {0, 0, saturation}}, toYIQ))
+	brightness, contrast := v[3], v[4]
+	turned := tone.Twist(v[0], v[1])
 	var t twist
 	for i := range 3 {
 		for j := range 3 {

@@ -1,9 +1,8 @@
 package image
 
 import (
-	"math"
-
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/tone"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -73,7 +72,7 @@ func equalizePlane(dst, src []byte, channels int) {
 		for i := range 256 {
 			counts[0][i] += counts[1][i] + counts[2][i] + counts[3][i]
 		}
-		table := equalizeTable(&counts[0], len(src)/channels)
+		table := tone.Equalize(&counts[0], len(src)/channels)
 		if channels == 1 {
 			look(dst, src, &table)
 			continue
@@ -82,24 +81,4 @@ func equalizePlane(dst, src []byte, channels int) {
 			dst[i] = table[src[i]]
 		}
 	}
-}
-
-// equalizeTable returns the new value of each value of a channel of n pixels. Every value becomes
-// the share of pixels up to it, without the pixels of the smallest value.
-func equalizeTable(counts *[256]int32, n int) (table [256]byte) {
-	first := 0
-	for counts[first] == 0 {
-		first++
-	}
-	if int(counts[first]) == n {
-		table[first] = byte(first)
-		return table
-	}
-	scale := 255 / float32(n-int(counts[first]))
-	sum := int32(0)
-	for i := first + 1; i < 256; i++ {
-		sum += counts[i]
-		table[i] = byte(min(math.RoundToEven(float64(float32(sum)*scale)), 255))
-	}
-	return table
 }

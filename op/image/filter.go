@@ -9,6 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/op/internal/tone"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -52,7 +53,7 @@ type filter struct {
 func borders(name string) (func(i, n int) int, bool) {
 	switch name {
 	case "reflect_101", "reflect101":
-		return reflect, true
+		return tone.Reflect, true
 	case "reflect_1001", "reflect1001", "reflect":
 		return func(i, n int) int {
 			i = wrap(i, 2*n)

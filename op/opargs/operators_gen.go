@@ -34,6 +34,50 @@ type AudioResample struct {
 	Scale op.Arg[float64] `op:"scale"`
 }
 
+// AutoAugment are the arguments of auto_augment.
+type AutoAugment struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The suite: augmentations with the ranges of their magnitudes, such as "rotate 0 30 signed". By default it
+	// is the suite of the publication. Default: .
+	Augmentations []string `op:"augmentations"`
+
+	// Whether the pixels at the border are repeated outside of an image, in place of fill_value. Default: false.
+	Clamp bool `op:"clamp"`
+
+	// Value outside of an image that is warped: one for all channels, or three. Default: 128.
+	FillValue []float64 `op:"fill_value"`
+
+	// INTERP_LINEAR or INTERP_NN; with the pixels "truncated" also INTERP_CUBIC. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// The longest translation in pixels: one number, or one for the height and one for the width. Default: .
+	MaxTranslateAbs []float64 `op:"max_translate_abs"`
+
+	// The longest translation as a share of the height and width: one number, or one for each. Default: .
+	MaxTranslateRel []float64 `op:"max_translate_rel"`
+
+	// The number of bins. Default: 11.
+	NumMagnitudeBins op.Arg[int] `op:"num_magnitude_bins"`
+
+	// How pixels are computed: "rounded" as by the operators of the same names, or "truncated" as by Pillow.
+	// Default: "rounded".
+	Pixels op.Arg[string] `op:"pixels"`
+
+	// A policy, in place of policy_name: its sub-policies, such as "posterize 0.4 6; auto_contrast 0.4". An
+	// augmentation of the suite is followed by its probability and its bin. Default: .
+	Policy []string `op:"policy"`
+
+	// The policy: "image_net", "reduced_image_net", "reduced_cifar10" or "svhn". Default: "image_net".
+	PolicyName op.Arg[string] `op:"policy_name"`
+
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+
+	// Height and width that translations are shares of; by default the extents of the image.
+	Shape op.Arg[[]int] `op:"shape"`
+}
+
 // BatchPermutation are the arguments of batch_permutation.
 type BatchPermutation struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -1288,6 +1332,62 @@ type PreemphasisFilter struct {
 	PreemphCoeff op.Arg[float64] `op:"preemph_coeff"`
 }
 
+// RandAugment are the arguments of rand_augment.
+type RandAugment struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The suite: augmentations with the ranges of their magnitudes, such as "rotate 0 30 signed". By default it
+	// is the suite of the publication. Default: .
+	Augmentations []string `op:"augmentations"`
+
+	// Whether the pixels at the border are repeated outside of an image, in place of fill_value. Default: false.
+	Clamp bool `op:"clamp"`
+
+	// Names of augmentations that the suite shall not have. Default: .
+	Excluded []string `op:"excluded"`
+
+	// Value outside of an image that is warped: one for all channels, or three. Default: 128.
+	FillValue []float64 `op:"fill_value"`
+
+	// INTERP_LINEAR or INTERP_NN; with the pixels "truncated" also INTERP_CUBIC. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// The bin of all magnitudes: a number from 0 to num_magnitude_bins - 1. Required.
+	M op.Arg[float64] `op:"m"`
+
+	// Standard deviation of the bins. Each step draws its bin from a normal distribution around m. Default: 0.
+	MagnitudeDeviation float64 `op:"magnitude_deviation"`
+
+	// The longest translation in pixels: one number, or one for the height and one for the width. Default: .
+	MaxTranslateAbs []float64 `op:"max_translate_abs"`
+
+	// The longest translation as a share of the height and width: one number, or one for each. Default: .
+	MaxTranslateRel []float64 `op:"max_translate_rel"`
+
+	// Whether a larger bin always changes an image more; otherwise the suite has the ranges of auto_augment.
+	// Default: true.
+	MonotonicMag op.Arg[bool] `op:"monotonic_mag"`
+
+	// The number of augmentations: 0 or more. Required.
+	N op.Arg[int] `op:"n"`
+
+	// The number of bins. Default: 31.
+	NumMagnitudeBins op.Arg[int] `op:"num_magnitude_bins"`
+
+	// How pixels are computed: "rounded" as by the operators of the same names, or "truncated" as by Pillow.
+	// Default: "rounded".
+	Pixels op.Arg[string] `op:"pixels"`
+
+	// The probability that a step takes place. Default: 1.
+	Probability op.Arg[float64] `op:"probability"`
+
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+
+	// Height and width that translations are shares of; by default the extents of the image.
+	Shape op.Arg[[]int] `op:"shape"`
+}
+
 // RandomBboxCrop are the arguments of random_bbox_crop.
 type RandomBboxCrop struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -1358,6 +1458,30 @@ type RandomCropGenerator struct {
 
 	// Number of draws before the largest window that fits is taken. Default: 10.
 	NumAttempts op.Arg[int] `op:"num_attempts"`
+
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
+// RandomErase are the arguments of random_erase.
+type RandomErase struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The least and the largest area of the window, as shares of the image. Default: 0.02 0.3333.
+	Area []float64 `op:"area"`
+
+	// Fill value: one for all channels, or one for each. Default: 0.
+	FillValue []float64 `op:"fill_value"`
+
+	// Normal noise in place of fill_value, for float32: "channel" draws a number for each channel, "pixel" for
+	// each element. Default: "none".
+	Noise op.Arg[string] `op:"noise"`
+
+	// The probability that a window is erased. Default: 0.5.
+	Probability op.Arg[float64] `op:"probability"`
+
+	// The least and the largest ratio of height to width. Default: 0.3 3.333.
+	Ratio []float64 `op:"ratio"`
 
 	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
@@ -1954,6 +2078,46 @@ type Transpose struct {
 
 	// Whether the letters of the layout move with their axes; otherwise the layout stays. Default: true.
 	TransposeLayout op.Arg[bool] `op:"transpose_layout"`
+}
+
+// TrivialAugmentWide are the arguments of trivial_augment_wide.
+type TrivialAugmentWide struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The suite: augmentations with the ranges of their magnitudes, such as "rotate 0 30 signed". By default it
+	// is the suite of the publication. Default: .
+	Augmentations []string `op:"augmentations"`
+
+	// Whether the pixels at the border are repeated outside of an image, in place of fill_value. Default: false.
+	Clamp bool `op:"clamp"`
+
+	// Names of augmentations that the suite shall not have. Default: .
+	Excluded []string `op:"excluded"`
+
+	// Value outside of an image that is warped: one for all channels, or three. Default: 128.
+	FillValue []float64 `op:"fill_value"`
+
+	// INTERP_LINEAR or INTERP_NN; with the pixels "truncated" also INTERP_CUBIC. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// The longest translation in pixels: one number, or one for the height and one for the width. Default: .
+	MaxTranslateAbs []float64 `op:"max_translate_abs"`
+
+	// The longest translation as a share of the height and width: one number, or one for each. Default: .
+	MaxTranslateRel []float64 `op:"max_translate_rel"`
+
+	// The number of bins. Default: 31.
+	NumMagnitudeBins op.Arg[int] `op:"num_magnitude_bins"`
+
+	// How pixels are computed: "rounded" as by the operators of the same names, or "truncated" as by Pillow.
+	// Default: "rounded".
+	Pixels op.Arg[string] `op:"pixels"`
+
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+
+	// Height and width that translations are shares of; by default the extents of the image.
+	Shape op.Arg[[]int] `op:"shape"`
 }
 
 // WarpAffine are the arguments of warp_affine.

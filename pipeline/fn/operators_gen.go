@@ -32,6 +32,19 @@ func AudioResample(p *pipeline.Builder, signal pipeline.Node, args AudioResample
 	return out[0]
 }
 
+// AutoAugmentArgs are the arguments of auto_augment.
+type AutoAugmentArgs = opargs.AutoAugment
+
+// AutoAugment is auto_augment. Applies a sub-policy to each image: augmentations with their probabilities and
+// magnitudes (AutoAugment).
+//
+// Input images: pictures or sequences of three channels: uint8 of layout HWC or FHWC.
+// Output augmented: images of the same shape.
+func AutoAugment(p *pipeline.Builder, images pipeline.Node, args AutoAugmentArgs) (augmented pipeline.Node) {
+	out := p.Op("auto_augment", args, images)
+	return out[0]
+}
+
 // BatchPermutationArgs are the arguments of batch_permutation.
 type BatchPermutationArgs = opargs.BatchPermutation
 
@@ -964,6 +977,19 @@ func PreemphasisFilter(p *pipeline.Builder, signal pipeline.Node, args Preemphas
 	return out[0]
 }
 
+// RandAugmentArgs are the arguments of rand_augment.
+type RandAugmentArgs = opargs.RandAugment
+
+// RandAugment is rand_augment. Applies n augmentations to each image, one after the other. Each is drawn from
+// a suite; all have the magnitude m (RandAugment).
+//
+// Input images: pictures or sequences of three channels: uint8 of layout HWC or FHWC.
+// Output augmented: images of the same shape.
+func RandAugment(p *pipeline.Builder, images pipeline.Node, args RandAugmentArgs) (augmented pipeline.Node) {
+	out := p.Op("rand_augment", args, images)
+	return out[0]
+}
+
 // RandomBboxCropArgs are the arguments of random_bbox_crop.
 type RandomBboxCropArgs = opargs.RandomBboxCrop
 
@@ -994,6 +1020,19 @@ type RandomCropGeneratorArgs = opargs.RandomCropGenerator
 func RandomCropGenerator(p *pipeline.Builder, shapes pipeline.Node, args RandomCropGeneratorArgs) (anchor, extent pipeline.Node) {
 	out := p.Op("random_crop_generator", args, shapes)
 	return out[0], out[1]
+}
+
+// RandomEraseArgs are the arguments of random_erase.
+type RandomEraseArgs = opargs.RandomErase
+
+// RandomErase is random_erase. Overwrites a window of an image whose area, ratio and place are drawn (random
+// erasing). If no window of ten fits, the image stays as it is.
+//
+// Input images: images: uint8 or float32.
+// Output erased: images of the same shape.
+func RandomErase(p *pipeline.Builder, images pipeline.Node, args RandomEraseArgs) (erased pipeline.Node) {
+	out := p.Op("random_erase", args, images)
+	return out[0]
 }
 
 // RandomResizedCropArgs are the arguments of random_resized_crop.
@@ -1300,6 +1339,19 @@ type TransposeArgs = opargs.Transpose
 // Output output: the data with its axes in that order.
 func Transpose(p *pipeline.Builder, input pipeline.Node, args TransposeArgs) (output pipeline.Node) {
 	out := p.Op("transpose", args, input)
+	return out[0]
+}
+
+// TrivialAugmentWideArgs are the arguments of trivial_augment_wide.
+type TrivialAugmentWideArgs = opargs.TrivialAugmentWide
+
+// TrivialAugmentWide is trivial_augment_wide. Applies one augmentation to each image. It and its magnitude
+// are drawn (TrivialAugment, wide).
+//
+// Input images: pictures or sequences of three channels: uint8 of layout HWC or FHWC.
+// Output augmented: images of the same shape.
+func TrivialAugmentWide(p *pipeline.Builder, images pipeline.Node, args TrivialAugmentWideArgs) (augmented pipeline.Node) {
+	out := p.Op("trivial_augment_wide", args, images)
 	return out[0]
 }
 

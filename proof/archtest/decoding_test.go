@@ -17,12 +17,12 @@ import (
 //	go test -coverpkg=./codec/jpeg PACKAGE
 var linksOnly = []string{
 	"cmd/bivouac", "examples/coco", "examples/digits", "examples/shards", "examples/speech", "examples/train",
-	"pipeline/graph",
+	"pipeline/graph", "pipeline/recipe", "recipes",
 	"proof/conform", "proof/conform/dali", "proof/documents",
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
 	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/fn", "reader",
 	// Through readers.sequence.
-	"examples/boxes", "format/arrowipc", "reader/arrow", "reader/parquet",
+	"examples/augment", "examples/boxes", "format/arrowipc", "reader/arrow", "reader/parquet",
 }
 
 // A package whose tests call codec/jpeg is tested with cgo too: the list in the Makefile and

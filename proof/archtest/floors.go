@@ -96,6 +96,7 @@ func Module() Rules {
 				{Packages: "checkpoint/mesh", Beside: []string{"checkpoint"}},
 				{Packages: "checkpoint/surgery", Beside: []string{"checkpoint"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "pipeline", Modules: []string{"go.yaml.in/yaml/v3"}},
+				{Packages: "pipeline/recipe", Beside: []string{"pipeline"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "dynamic", Beside: []string{"pipeline"}},
 				{Packages: "dynamic/checkpoint", Beside: []string{"dynamic", "dynamic/random"}},
 				{Packages: "dynamic/random", Beside: []string{"dynamic"}},
@@ -117,6 +118,7 @@ func Module() Rules {
 			{Name: "generated", Rows: []Row{
 				{Packages: "pipeline/fn"},
 				{Packages: "dynamic/fn"},
+				{Packages: "recipes"},
 			}},
 			{Name: "job", Rows: []Row{
 				{Packages: "."},

@@ -19,7 +19,7 @@ func Folders() [][]string {
 		{"op"},
 		{"reader"},
 		{"checkpoint", "loader", "pipeline"},
-		{"dynamic"},
+		{"dynamic", "recipes"},
 		{"compat"},
 		{"."},
 		{"examples"},

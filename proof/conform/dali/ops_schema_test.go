@@ -86,6 +86,19 @@ var notInDALI = map[string]string{
 	"segmentation.encode_runs":   "as above",
 	"segmentation.fill_polygons": "as above",
 
+	"auto_augment":                  "DALI makes it of other operators",
+	"rand_augment":                  "as above",
+	"trivial_augment_wide":          "as above",
+	"_augment.auto_augment":         "as above",
+	"_augment.rand_augment":         "as above",
+	"_augment.trivial_augment_wide": "as above",
+	"random_erase":                  "DALI has erase",
+
+	"encoders.jpeg": "DALI writes no files",
+	"encoders.png":  "as above",
+	"encoders.wav":  "as above",
+	"encoders.webp": "as above",
+
 	"readers.array_record": "DALI does not read the format",
 	"readers.arrow":        "as above",
 	"readers.folder":       "as above",

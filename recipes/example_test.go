@@ -1,0 +1,72 @@
+package recipes_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/pipeline/fn"
+	"github.com/bivouac-ml/bivouac/recipes"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// squares gives two gray images.
+func squares(context.Context, pipeline.BatchInfo) ([]pipeline.Data, error) {
+	var list []tensor.Tensor
+	for _, v := range []byte{50, 200} {
+		t := tensor.New(tensor.Uint8, 2, 2, 3)
+		t.Layout = "HWC"
+		for i := range t.Data {
+			t.Data[i] = v
+		}
+		list = append(list, t)
+	}
+	return []pipeline.Data{list}, nil
+}
+
+func Example_policy() {
+	ctx := context.Background()
+	def, err := pipeline.Define(pipeline.Options{BatchSize: 2, Seed: 3}, func(p *pipeline.Builder) []pipeline.Node {
+		images := pipeline.ExternalSource(p, pipeline.BatchFunc(squares), pipeline.SourceOptions{})[0]
+		images = fn.AutoAugment(p, images, fn.AutoAugmentArgs{
+			Augmentations: []string{"brightness 0.5 1.5", "invert"},
+			Policy:        []string{"brightness 1 10; invert 0.5", "invert 1"},
+		})
+		return []pipeline.Node{images}
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	pipe, err := def.New(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pipe.Close()
+	batch, err := pipe.Next(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i := range 2 {
+		fmt.Println(batch.Outputs[0].Sample(i).Data[:3])
+	}
+	// Output:
+	// [180 180 180]
+	// [55 55 55]
+}
+
+func Example_recipe() {
+	r, err := recipes.Get("timm-train")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(r.Inputs(), "magnitude", r.Settings()["magnitude"])
+	def, err := pipeline.Define(pipeline.Options{BatchSize: 1}, func(p *pipeline.Builder) []pipeline.Node {
+		jpegs, labels := fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: "train"})
+		return append(r.Append(p, map[string]any{"size": 160, "magnitude": 7}, jpegs), labels)
+	})
+	fmt.Println(def != nil, err)
+	// Output:
+	// [files] magnitude 9
+	// true <nil>
+}
