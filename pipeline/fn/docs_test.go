@@ -17,6 +17,8 @@ func TestGeneratedDocs(t *testing.T) {
 	files := byModule()
 	index := "# Operators\n\n" + generatedDocs +
 		"Every operator with its arguments, by module; `bivouac ops NAME` prints the same.\n\n" +
+		"The pictures show what an operator gets and what it makes. The photograph is by danielbuechele, " +
+		"[CC BY 2.0](https://creativecommons.org/licenses/by/2.0/), made smaller and changed as each page says.\n\n" +
 		"| operator | what it does |\n|---|---|\n"
 	want := map[string][]byte{}
 	for _, module := range slices.Sorted(maps.Keys(files)) {
@@ -45,6 +47,7 @@ func operatorPage(s *op.Schema) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s\n\n```go\n%s\n```\n\n", s.FullName(), s.Doc, strings.TrimPrefix(signature(s), "func "))
 	b.WriteString(dynamicSignatures(s))
+	b.WriteString(pictureLine(s.FullName()))
 	if s.Deprecated != "" {
 		fmt.Fprintf(&b, "Deprecated: %s\n\n", s.Deprecated)
 	}
