@@ -149,8 +149,8 @@ func picture(t *testing.T, name string, in tensor.Tensor) canvas {
 	return c
 }
 
-// powers are operators whose results are drawn by their fifth root, because they differ by powers of
-// ten.
+// powers are operators whose results are drawn by their fifth root, because they differ by powers
+// of ten.
 var powers = []string{"mel_filter_bank", "spectrogram"}
 
 // heat draws an array of frequencies and times, the lowest frequency below. The 2 of 100 lowest and
