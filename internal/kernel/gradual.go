@@ -68,7 +68,7 @@ func (g *Gradual) RGB(dst, src []byte, h, w, blueY, blueX int) {
 	for y := range h {
 		g.gradients(y + margin + 1)
 		blueRow := (y-1)&1 == blueY
-		g.row(dst[3*y*w:3*(y+1)*w], y, blueRow != (-1&1 == blueX), blueRow)
+		g.row(dst[3*y*w:3*(y+1)*w], y, blueRow != (blueX == 1), blueRow)
 	}
 }
 

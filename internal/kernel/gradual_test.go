@@ -17,7 +17,7 @@ func generic(dst, src []byte, h, w, blueY, blueX int) {
 			gradientsGeneric(g.rows[i%3], g.plane, row(i-1), row(i), row(i+1))
 		}
 		blue := (y-1)&1 == blueY
-		green := blue != (1 == blueX)
+		green := blue != (blueX == 1)
 		first := margin
 		if green {
 			first++
