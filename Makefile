@@ -109,7 +109,7 @@ scale: ## seconds and memory of a checkpoint of 10^6 leaves, and of an array of 
 # What has another decoder with cgo: the packages whose tests decode JPEG. A test of proof/archtest
 # compares this list with what links codec/jpeg. The race stage runs them with cgo, those that start
 # no goroutines without the race detector.
-DECODING = ./codec ./codec/jpeg ./codec/tiff ./dynamic ./examples/digits/demo ./examples/dynamic \
+DECODING = ./codec ./codec/jpeg ./codec/tiff ./codec/video ./dynamic ./examples/digits/demo ./examples/dynamic \
 	./op/decoders ./pipeline
 
 # Tests that go through states, bytes or layouts one by one. They start the same goroutines as the

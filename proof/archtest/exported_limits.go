@@ -30,6 +30,8 @@ func ExportedLimits() map[string]int {
 		"codec/tiff":                      4,
 		"codec/vorbis":                    2,
 		"codec/wav":                       2,
+		"codec/video":                     32,
+		"codec/video/videotest":           2,
 		"codec/webp":                      3,
 		"compat/dali":                     102,
 		"compat/dali/pipeproto":           20,

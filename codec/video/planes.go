@@ -1,0 +1,200 @@
+package video
+
+import "strings"
+
+// format describes planes of luma and chroma as ffmpeg writes them.
+type format struct {
+	down, right int // how many times fewer rows and columns the chroma has, as a power of two
+	bits        int
+	gray        bool
+}
+
+// packed is the format of pixels that need no conversion.
+const packed = "rgb24"
+
+// formats are the formats that are converted here, under ffmpeg's names.
+var formats = map[string]format{
+	"yuv420p": {1, 1, 8, false}, "yuvj420p": {1, 1, 8, false},
+	"yuv422p": {0, 1, 8, false}, "yuvj422p": {0, 1, 8, false},
+	"yuv444p": {0, 0, 8, false}, "yuvj444p": {0, 0, 8, false},
+	"yuv440p": {1, 0, 8, false}, "yuvj440p": {1, 0, 8, false},
+	"yuv420p10le": {1, 1, 10, false}, "yuv422p10le": {0, 1, 10, false}, "yuv444p10le": {0, 0, 10, false},
+	"yuv420p12le": {1, 1, 12, false}, "yuv422p12le": {0, 1, 12, false}, "yuv444p12le": {0, 0, 12, false},
+	"gray": {0, 0, 8, true},
+}
+
+// choosePixels returns the format of pixels to ask ffmpeg for. What is not converted here, such as
+// palettes, ffmpeg converts to RGB.
+func choosePixels(pixels, colorRange string) (ask string, full bool) {
+	full = colorRange == "pc" || strings.HasPrefix(pixels, "yuvj") || pixels == "gray" && colorRange != "tv"
+	switch pixels {
+	case "nv12", "nv21":
+		return "yuv420p", full
+	}
+	if _, ok := formats[pixels]; ok {
+		return pixels, full
+	}
+	return packed, true
+}
+
+// chroma returns the size of the planes of chroma.
+func (f format) chroma(width, height int) (w, h int) {
+	return (width + 1<<f.right - 1) >> f.right, (height + 1<<f.down - 1) >> f.down
+}
+
+// frameSize returns the bytes of a frame as ffmpeg writes it.
+func (x *Index) frameSize() int {
+	if x.pixels == packed {
+		return x.Width * x.Height * 3
+	}
+	f := formats[x.pixels]
+	n := x.Width * x.Height
+	if !f.gray {
+		w, h := f.chroma(x.Width, x.Height)
+		n += 2 * w * h
+	}
+	return n * ((f.bits + 7) / 8)
+}
+
+// planes converts frames to RGB. It keeps memory.
+type planes struct {
+	rows  [2][]int16 // chroma of a row of pixels, times 16
+	mixed [2][]int16 // chroma of a row of samples, times 4
+
+	across []tap   // of the columns of chroma, for sizes that are no multiple of the chroma's
+	wide   []int64 // chroma of a row of samples
+}
+
+// toRGB writes a frame as RGB.
+func (p *planes) toRGB(dst, src []byte, x *Index) {
+	if x.pixels == packed {
+		copy(dst, src)
+		return
+	}
+	f, w, h := formats[x.pixels], x.Width, x.Height
+	c := studio
+	if x.full {
+		c = whole
+	}
+	if f.bits > 8 || f.right > 0 && w%2 > 0 || f.down > 0 && h%2 > 0 {
+		p.general(dst, src, f, w, h, &c)
+		return
+	}
+	luma := src[:w*h]
+	if f.gray {
+		for i, y := range luma {
+			v := c.gray(y)
+			dst[3*i], dst[3*i+1], dst[3*i+2] = v, v, v
+		}
+		return
+	}
+	cw, ch := f.chroma(w, h)
+	chroma := [2][]byte{src[w*h : w*h+cw*ch], src[w*h+cw*ch:][:cw*ch]}
+	for i := range 2 {
+		p.rows[i] = grow(p.rows[i], w+2)
+		p.mixed[i] = grow(p.mixed[i], cw)
+	}
+	for y := range h {
+		for i := range 2 {
+			f.column(p.mixed[i], chroma[i], y, cw, ch)
+			f.row(p.rows[i][:w], p.mixed[i])
+		}
+		c.convert(dst[3*w*y:3*w*(y+1)], luma[w*y:w*(y+1)], p.rows[0][:w], p.rows[1][:w])
+	}
+}
+
+func grow(b []int16, n int) []int16 {
+	if cap(b) < n {
+		return make([]int16, n)
+	}
+	return b[:n]
+}
+
+// column interpolates the rows of chroma at row y of the pixels, times 4.
+func (f format) column(out []int16, plane []byte, y, cw, ch int) {
+	if f.down == 0 {
+		row := plane[cw*y : cw*(y+1)]
+		for i, v := range row {
+			out[i] = int16(v) << 2
+		}
+		return
+	}
+	near := y / 2
+	far := near - 1 + 2*(y&1) // the row of samples on the other side
+	far = min(max(far, 0), ch-1)
+	a, b := plane[cw*near:cw*(near+1)], plane[cw*far:cw*(far+1)]
+	b = b[:len(a)]
+	out = out[:len(a)]
+	for i, v := range a {
+		out[i] = 3*int16(v) + int16(b[i])
+	}
+}
+
+// row interpolates the columns of chroma, times 16.
+func (f format) row(out, in []int16) {
+	if f.right == 0 {
+		for i, v := range in[:len(out)] {
+			out[i] = v << 2
+		}
+		return
+	}
+	left := in[0]
+	for i, v := range in {
+		right := v
+		if i+1 < len(in) {
+			right = in[i+1]
+		}
+		if 2*i < len(out) {
+			out[2*i] = 3*v + left
+		}
+		if 2*i+1 < len(out) {
+			out[2*i+1] = 3*v + right
+		}
+		left = v
+	}
+}
+
+// matrix converts luma and chroma to RGB by BT.601, in fixed point of 14 bits. Chroma is times 16.
+type matrix struct {
+	luma, offset              int32
+	red, greenU, greenV, blue int32
+}
+
+const (
+	fraction = 14
+	one      = 1 << fraction
+)
+
+var (
+	// whole is for luma and chroma of all values from 0 to 255.
+	whole = matrix{luma: one, red: 22970, greenU: 5638, greenV: 11700, blue: 29032}
+	// studio is for luma from 16 to 235, and chroma from 16 to 240.
+	studio = matrix{luma: 19077, offset: 16, red: 26149, greenU: 6419, greenV: 13320, blue: 33050}
+)
+
+// clip bounds a value to 0 to 255.
+func clip(v int32) uint8 {
+	if uint32(v) > 255 {
+		return uint8(^(v >> 31))
+	}
+	return uint8(v)
+}
+
+func (c *matrix) gray(y uint8) uint8 {
+	return clip((c.luma*(int32(y)-c.offset) + one/2) >> fraction)
+}
+
+// convert converts a row. u and v are times 16.
+func (c *matrix) convert(dst, luma []byte, us, vs []int16) {
+	m := *c
+	us, vs = us[:len(luma)], vs[:len(luma)]
+	dst = dst[:3*len(luma)]
+	for i, l := range luma {
+		y := m.luma*(int32(l)-m.offset) + one/2
+		u, v := int32(us[i])-128*16, int32(vs[i])-128*16
+		p := dst[3*i : 3*i+3 : 3*i+3]
+		p[0] = clip((y + (m.red*v)>>4) >> fraction)
+		p[1] = clip((y - (m.greenU*u+m.greenV*v)>>4) >> fraction)
+		p[2] = clip((y + (m.blue*u)>>4) >> fraction)
+	}
+}

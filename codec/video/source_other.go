@@ -1,0 +1,45 @@
+//go:build !linux
+
+package video
+
+import (
+	"os"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// hold puts the bytes of the video in a temporary file, which a process can open.
+func (s *source) hold() error {
+	if s.path != "" || s.named != "" {
+		return nil
+	}
+	f, err := os.CreateTemp("", "bivouac-video-")
+	if err != nil {
+		return &errs.Error{Kind: errs.IO, Op: opName, Subject: "a temporary file", Err: err}
+	}
+	_, err = f.Write(s.data)
+	if other := f.Close(); err == nil {
+		err = other
+	}
+	if err != nil {
+		os.Remove(f.Name()) //nolint:errcheck // the error of the file is returned
+		return &errs.Error{Kind: errs.IO, Op: opName, Subject: "a temporary file", Err: err}
+	}
+	s.named = f.Name()
+	return nil
+}
+
+// argument returns the name that a process opens.
+func (s *source) argument() (name string, inherit []*os.File) {
+	if s.path != "" {
+		return "file:" + s.path, nil
+	}
+	return "file:" + s.named, nil
+}
+
+func (s *source) release() {
+	if s.named != "" {
+		os.Remove(s.named) //nolint:errcheck // the system removes temporary files
+		s.named = ""
+	}
+}
