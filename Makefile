@@ -110,7 +110,7 @@ scale: ## seconds and memory of a checkpoint of 10^6 leaves, and of an array of 
 # compares this list with what links codec/jpeg. The race stage runs them with cgo, those that start
 # no goroutines without the race detector.
 DECODING = ./codec ./codec/jpeg ./codec/tiff ./codec/video ./dynamic ./examples/digits/demo ./examples/dynamic \
-	./op/decoders ./pipeline
+	./op/decoders ./pipeline ./reader/video
 
 # Tests that go through states, bytes or layouts one by one. They start the same goroutines as the
 # tests beside them, thousands of times; the race detector would learn nothing and take five times as

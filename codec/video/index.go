@@ -1,6 +1,7 @@
 package video
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -254,4 +255,30 @@ func parseRatio(text string) (num, den int64, err error) {
 		err = strconv.ErrRange
 	}
 	return num, den, err
+}
+
+// KeyBefore returns the frame from which decoding begins to reach a frame, if no process is on its
+// way there.
+func (x *Index) KeyBefore(frame int) int {
+	if x.Kind == MotionJPEG || x.Kind != ByProgram && frame < 0 {
+		return frame
+	}
+	if x.Kind != ByProgram {
+		return 0
+	}
+	return x.start(frame)
+}
+
+// FrameAt returns the first frame that is not shown before a time in seconds, or with up false the
+// last frame that is not shown after it. The time counts as a number of single precision, and is cut
+// to the unit of times of the video. Times beyond the ends give 0, and with up the number of frames.
+func (x *Index) FrameAt(seconds float64, up bool) int {
+	ticks := math.Trunc(float64(float32(seconds)) * float64(x.den) / float64(x.num))
+	at, found := slices.BinarySearchFunc(x.times, ticks, func(t int64, ticks float64) int {
+		return cmp.Compare(float64(t), ticks)
+	})
+	if !up && !found {
+		at--
+	}
+	return max(at, 0)
 }

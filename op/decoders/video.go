@@ -38,7 +38,7 @@ func videoSchema() op.Schema {
 				Doc: "What stands for frames that the video does not have: none leaves them out, and is an error for frames; constant is fill_value; edge (or repeat) the nearest frame; reflect_101 (reflect) or reflect_1001 (symmetric) the video back and forth."},
 			{Name: "fill_value", Type: op.Ints, Default: []int{0}, Doc: "Colour of pad_mode constant: a number from 0 to 255, or one for each channel."},
 			{Name: "build_index", Type: op.Bool, Default: true, Tuning: true, Doc: "Whether key frames are looked for first; has no effect: it is always done."},
-			{Name: "affine", Type: op.Bool, Default: true, Tuning: true, Doc: "For decoders on GPUs; accepted, but has no effect."},
+			{Name: "affine", Type: op.Bool, Default: true, Tuning: true, Doc: "Whether threads of decoders in hardware keep to a processor; has no effect."},
 		},
 		Precision: op.Tolerance,
 		New:       newVideo,
@@ -74,16 +74,8 @@ func newVideo(c *op.Config) (op.Kernel, error) {
 	if k.pad, ok = video.ParsePadMode(op.Get[string](c, "pad_mode")); !ok {
 		return nil, c.Invalid("pad_mode", video.PadModes, op.Get[string](c, "pad_mode"), "")
 	}
-	fill := op.Get[[]int](c, "fill_value")
-	if len(fill) != 1 && len(fill) != 3 {
-		return nil, c.Invalid("fill_value", "1 or 3 numbers", fmt.Sprint(len(fill)), "")
-	}
-	for i := range k.fill {
-		v := fill[i%len(fill)]
-		if v < 0 || v > 255 {
-			return nil, c.Invalid("fill_value", "numbers from 0 to 255", fmt.Sprint(v), "")
-		}
-		k.fill[i] = byte(v)
+	if k.fill, ok = video.Color(op.Get[[]int](c, "fill_value")); !ok {
+		return nil, c.Invalid("fill_value", "1 or 3 numbers from 0 to 255", fmt.Sprint(op.Get[[]int](c, "fill_value")), "")
 	}
 	return op.Each(k), nil
 }
@@ -112,7 +104,9 @@ func (k *videoDecoder) Sample(b *op.Block, s int) error {
 		return err
 	}
 	out := b.Out(0, s, len(numbers), v.Height, v.Width, 3).Data
-	return overdue(b, k.decode(ctx, v, numbers, out))
+	d := v.NewDecoder()
+	defer d.Close() //nolint:errcheck // nothing was written
+	return overdue(b, d.Clip(ctx, numbers, k.fill, out))
 }
 
 // overdue returns the error of the limit of time in place of the error of a context.
@@ -123,35 +117,6 @@ func overdue(b *op.Block, err error) error {
 		}
 	}
 	return err
-}
-
-// decode decodes the frames with the given numbers, each once, in the order of the video. The
-// number -1 is a frame of the fill value.
-func (k *videoDecoder) decode(ctx context.Context, v *video.Video, numbers []int, out []byte) error {
-	order := make([]int, len(numbers))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return numbers[a] - numbers[b] })
-	d := v.NewDecoder()
-	defer d.Close() //nolint:errcheck // nothing was written
-	size := v.Height * v.Width * 3
-	for i, at := range order {
-		frame, dst := numbers[at], out[at*size:(at+1)*size]
-		switch {
-		case i > 0 && frame == numbers[order[i-1]]:
-			copy(dst, out[order[i-1]*size:][:size])
-		case frame < 0:
-			for p := 0; p < size; p += 3 {
-				copy(dst[p:p+3], k.fill[:])
-			}
-		default:
-			if err := d.Decode(ctx, frame, dst); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // numbers returns the numbers of the frames of sample s, in a video of n frames.

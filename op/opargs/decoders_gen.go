@@ -408,6 +408,6 @@ type DecodersVideo struct {
 	// Whether key frames are looked for first; has no effect: it is always done. Default: true.
 	BuildIndex op.Arg[bool] `op:"build_index"`
 
-	// For decoders on GPUs; accepted, but has no effect. Default: true.
+	// Whether threads of decoders in hardware keep to a processor; has no effect. Default: true.
 	Affine op.Arg[bool] `op:"affine"`
 }
