@@ -223,6 +223,7 @@ kernels:
 	$(call say_in,generated assembly) \
 	same() { (cd tools && go run ./kernels/$$1 -out $$d/$$1.s -stubs $$d/$$1.go -pkg $$2) && \
 		cmp <(tail -n +2 $$d/$$1.s) <(tail -n +2 $$3) || { echo "$$3 is not what tools/kernels/$$1 writes (make generate)" >&2; exit 1; }; } && \
+	same video video codec/video/kernels_amd64.s && \
 	same image kernel internal/kernel/avx2_amd64.s && same jpeg pure codec/jpeg/internal/pure/kernels_amd64.s && \
 	same feistel feistel internal/kernel/feistel/vector_amd64.s && \
 	same castagnoli castagnoli internal/kernel/castagnoli/fold_amd64.s && \

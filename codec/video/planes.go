@@ -58,8 +58,8 @@ func (x *Index) frameSize() int {
 
 // planes converts frames to RGB. It keeps memory.
 type planes struct {
-	rows  [2][]int16 // chroma of a row of pixels, times 16
-	mixed [2][]int16 // chroma of a row of samples, times 4
+	rows [2][]int16 // chroma of a row of pixels, times 16, minus middle
+	sums [2][]int16 // chroma of a row of samples, times 4, with a copy of the first and of the last
 
 	across []tap   // of the columns of chroma, for sizes that are no multiple of the chroma's
 	wide   []int64 // chroma of a row of samples
@@ -91,15 +91,14 @@ func (p *planes) toRGB(dst, src []byte, x *Index) {
 	cw, ch := f.chroma(w, h)
 	chroma := [2][]byte{src[w*h : w*h+cw*ch], src[w*h+cw*ch:][:cw*ch]}
 	for i := range 2 {
-		p.rows[i] = grow(p.rows[i], w+2)
-		p.mixed[i] = grow(p.mixed[i], cw)
+		p.rows[i], p.sums[i] = grow(p.rows[i], w), grow(p.sums[i], cw+2)
 	}
 	for y := range h {
 		for i := range 2 {
-			f.column(p.mixed[i], chroma[i], y, cw, ch)
-			f.row(p.rows[i][:w], p.mixed[i])
+			f.column(p.sums[i], chroma[i], y, cw, ch)
+			f.row(p.rows[i], p.sums[i])
 		}
-		c.convert(dst[3*w*y:3*w*(y+1)], luma[w*y:w*(y+1)], p.rows[0][:w], p.rows[1][:w])
+		c.convert(dst[3*w*y:3*w*(y+1)], luma[w*y:w*(y+1)], p.rows[0], p.rows[1])
 	}
 }
 
@@ -110,66 +109,65 @@ func grow(b []int16, n int) []int16 {
 	return b[:n]
 }
 
-// column interpolates the rows of chroma at row y of the pixels, times 4.
-func (f format) column(out []int16, plane []byte, y, cw, ch int) {
+// column interpolates the rows of chroma at row y of the pixels.
+func (f format) column(sums []int16, plane []byte, y, cw, ch int) {
+	to := sums[1 : cw+1]
 	if f.down == 0 {
-		row := plane[cw*y : cw*(y+1)]
-		for i, v := range row {
-			out[i] = int16(v) << 2
+		for i, v := range plane[cw*y : cw*(y+1)] {
+			to[i] = int16(v) << 2
 		}
-		return
+	} else {
+		near := y / 2
+		far := min(max(near-1+2*(y&1), 0), ch-1) // the row of samples on the other side
+		columnSums(to, plane[cw*near:cw*(near+1)], plane[cw*far:cw*(far+1)])
 	}
-	near := y / 2
-	far := near - 1 + 2*(y&1) // the row of samples on the other side
-	far = min(max(far, 0), ch-1)
-	a, b := plane[cw*near:cw*(near+1)], plane[cw*far:cw*(far+1)]
-	b = b[:len(a)]
-	out = out[:len(a)]
-	for i, v := range a {
-		out[i] = 3*int16(v) + int16(b[i])
+	sums[0], sums[cw+1] = to[0], to[cw-1]
+}
+
+// columnSumsGeneric adds three times a row of samples and the row on the other side.
+func columnSumsGeneric(sums []int16, near, far []byte) {
+	sums, far = sums[:len(near)], far[:len(near)]
+	for i, v := range near {
+		sums[i] = 3*int16(v) + int16(far[i])
 	}
 }
 
-// row interpolates the columns of chroma, times 16.
-func (f format) row(out, in []int16) {
+// row interpolates the columns of chroma.
+func (f format) row(out, sums []int16) {
 	if f.right == 0 {
-		for i, v := range in[:len(out)] {
-			out[i] = v << 2
+		for i, v := range sums[1 : len(sums)-1] {
+			out[i] = v<<2 - middle
 		}
 		return
 	}
-	left := in[0]
-	for i, v := range in {
-		right := v
-		if i+1 < len(in) {
-			right = in[i+1]
-		}
-		if 2*i < len(out) {
-			out[2*i] = 3*v + left
-		}
-		if 2*i+1 < len(out) {
-			out[2*i+1] = 3*v + right
-		}
-		left = v
+	widenRow(out, sums)
+}
+
+// widenRowGeneric makes two numbers of each sum but the first and the last.
+func widenRowGeneric(out, sums []int16) {
+	for i := 1; i < len(sums)-1; i++ {
+		v := 3*sums[i] - middle
+		out[2*i-2], out[2*i-1] = v+sums[i-1], v+sums[i+1]
 	}
 }
 
-// matrix converts luma and chroma to RGB by BT.601, in fixed point of 14 bits. Chroma is times 16.
+// matrix converts luma and chroma to RGB by BT.601. Its fields are words that vector code reads.
 type matrix struct {
-	luma, offset              int32
-	red, greenU, greenV, blue int32
+	luma, offset              int16
+	red, greenU, greenV, blue int16
 }
 
 const (
-	fraction = 14
+	fraction = 13 // bits of the factors
 	one      = 1 << fraction
+	middle   = 128 * 16 // of chroma, times 16
 )
 
 var (
 	// whole is for luma and chroma of all values from 0 to 255.
-	whole = matrix{luma: one, red: 22970, greenU: 5638, greenV: 11700, blue: 29032}
+	whole = matrix{luma: one, red: 11485, greenU: 2819, greenV: 5850, blue: 14516}
 	// studio is for luma from 16 to 235, and chroma from 16 to 240.
-	studio = matrix{luma: 19077, offset: 16, red: 26149, greenU: 6419, greenV: 13320, blue: 33050}
+	studio = matrix{luma: 9539, offset: 16, red: 13075, greenU: 3209, greenV: 6660, blue: 16525}
 )
 
 // clip bounds a value to 0 to 255.
@@ -181,20 +179,25 @@ func clip(v int32) uint8 {
 }
 
 func (c *matrix) gray(y uint8) uint8 {
-	return clip((c.luma*(int32(y)-c.offset) + one/2) >> fraction)
+	return clip((times(int32(y)-int32(c.offset), 7, c.luma) + 16) >> 5)
 }
 
-// convert converts a row. u and v are times 16.
-func (c *matrix) convert(dst, luma []byte, us, vs []int16) {
+// times multiplies a number by a factor, and rounds to 1/32 of a level.
+func times(v int32, shift uint, factor int16) int32 {
+	return (v<<shift*int32(factor) + 1<<14) >> 15
+}
+
+// convertGeneric converts a row. u and v are times 16, minus middle.
+func (c *matrix) convertGeneric(dst, luma []byte, us, vs []int16) {
 	m := *c
 	us, vs = us[:len(luma)], vs[:len(luma)]
 	dst = dst[:3*len(luma)]
 	for i, l := range luma {
-		y := m.luma*(int32(l)-m.offset) + one/2
-		u, v := int32(us[i])-128*16, int32(vs[i])-128*16
+		y := times(int32(l)-int32(m.offset), 7, m.luma) + 16
+		u, v := int32(us[i]), int32(vs[i])
 		p := dst[3*i : 3*i+3 : 3*i+3]
-		p[0] = clip((y + (m.red*v)>>4) >> fraction)
-		p[1] = clip((y - (m.greenU*u+m.greenV*v)>>4) >> fraction)
-		p[2] = clip((y + (m.blue*u)>>4) >> fraction)
+		p[0] = clip((y + times(v, 3, m.red)) >> 5)
+		p[1] = clip((y - times(u, 3, m.greenU) - times(v, 3, m.greenV)) >> 5)
+		p[2] = clip((y + times(u, 3, m.blue)) >> 5)
 	}
 }

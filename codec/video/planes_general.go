@@ -61,7 +61,7 @@ func (p *planes) general(dst, src []byte, f format, w, h int, c *matrix) {
 		for x, t := range p.across {
 			u := (unit-t.weight)*us[t.first] + t.weight*us[t.second]
 			v := (unit-t.weight)*vs[t.first] + t.weight*vs[t.second]
-			u, v = (u+half)>>(2*unitBits)-128*16, (v+half)>>(2*unitBits)-128*16
+			u, v = (u+half)>>(2*unitBits)-middle, (v+half)>>(2*unitBits)-middle
 			l := int64(c.luma)*(sample(src, w*y+x)-16*int64(c.offset)) + 16*one/2
 			row[3*x] = clip(int32((l + int64(c.red)*v) >> (fraction + 4)))
 			row[3*x+1] = clip(int32((l - int64(c.greenU)*u - int64(c.greenV)*v) >> (fraction + 4)))

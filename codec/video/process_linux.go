@@ -18,6 +18,5 @@ func kill(cmd *exec.Cmd) {
 
 // widenPipe gives a pipe room for more bytes, so that a process runs ahead of its reader.
 func widenPipe(fd uintptr) {
-	const size = 1 << 20
-	syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_SETPIPE_SZ, size) //nolint:errcheck // advice
+	syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_SETPIPE_SZ, pipeSize) //nolint:errcheck // advice
 }

@@ -208,6 +208,9 @@ func isMissed(err error) bool { return errors.Is(err, errMissed) }
 // maxLine bounds a line of ffprobe.
 const maxLine = 1 << 16
 
+// pipeSize is how many bytes of frames wait in a pipe, and are written at once.
+const pipeSize = 1 << 20
+
 // lines runs the program and calls each with every line of its output.
 func (p program) lines(ctx context.Context, o Options, args []string, inherit []*os.File,
 	each func(line []byte) error) error {

@@ -48,7 +48,8 @@ func (v *Video) begin(ctx context.Context, key, from int) (*stream, error) {
 		filter = fmt.Sprintf("select='gte(pts,%d)',setpts=PTS-(%d)", x.times[from], x.times[0])
 	}
 	args = append(args, "-vf", filter, "-enc_time_base", "-1", "-sws_flags", "bilinear+accurate_rnd+full_chroma_int",
-		"-c:v", "rawvideo", "-pix_fmt", x.pixels, "-flush_packets", "1", "-f", "nut", "pipe:1")
+		"-c:v", "rawvideo", "-pix_fmt", x.pixels, "-flush_packets", "1", "-f", "nut",
+		"-blocksize", strconv.Itoa(pipeSize), "pipe:1")
 	s := &stream{video: v}
 	if !x.counted {
 		s.next = from

@@ -41,18 +41,18 @@ type sample struct {
 }
 
 var samples = []sample{
-	{"h264.mp4", 40, 64, 48, 4, 1.56, "ab4a7d8d00270b99"},
-	{"open_gop.mkv", 40, 64, 48, 4, 1.56, "a788c0cd14aebfc9"},
-	{"h265.mp4", 40, 64, 48, 4, 1.56, "b68cf478dee73541"},
-	{"no_keys.mp4", 30, 64, 48, 1, 1.16, "6046d4e34339c40c"},
-	{"mpeg4.avi", 30, 64, 48, 1, 1.16, "15d60c6bd5f0fc28"},
-	{"vp8.webm", 30, 64, 48, 3, 1.16, "4e9dc910820833a6"},
-	{"vp9.webm", 30, 64, 48, 3, 1.16, "19a7ce7954e834df"},
-	{"odd.webm", 6, 33, 35, 1, 0.2, "63bc5f18d5930b73"},
-	{"ten_bits.webm", 6, 64, 48, 1, 0.2, "55f49c892cb3369b"},
-	{"variable.mp4", 12, 64, 48, 3, 2.64, "113de74b75722358"},
-	{"edited.mp4", 27, 64, 48, 3, 1.04, "6b8eab9a8fbb2d58"},
-	{"stream.ts", 30, 64, 48, 3, 2.64, "4d12373c254649f6"},
+	{"h264.mp4", 40, 64, 48, 4, 1.56, "7819e7c5b549c485"},
+	{"open_gop.mkv", 40, 64, 48, 4, 1.56, "0a88e69855001996"},
+	{"h265.mp4", 40, 64, 48, 4, 1.56, "99da99e55787bc81"},
+	{"no_keys.mp4", 30, 64, 48, 1, 1.16, "111256b299f5dcee"},
+	{"mpeg4.avi", 30, 64, 48, 1, 1.16, "c2596887dd153145"},
+	{"vp8.webm", 30, 64, 48, 3, 1.16, "7a75dd56e9ac23fd"},
+	{"vp9.webm", 30, 64, 48, 3, 1.16, "80c796b8fd96fd37"},
+	{"odd.webm", 6, 33, 35, 1, 0.2, "64a8c69387c0f6fe"},
+	{"ten_bits.webm", 6, 64, 48, 1, 0.2, "7047381fc82dcdb7"},
+	{"variable.mp4", 12, 64, 48, 3, 2.64, "f3542f2ab3e2b5f0"},
+	{"edited.mp4", 27, 64, 48, 3, 1.04, "2f0ea948426163b3"},
+	{"stream.ts", 30, 64, 48, 3, 2.64, "e917ad94f2875530"},
 	{"motion.avi", 12, 64, 48, 0, 0.44, "59197f63e7d0a94c"},
 	{"motion.mjpeg", 8, 64, 48, 0, 0.28, "bf34b5f3380f954a"},
 	{"animated.gif", 8, 64, 48, 0, 0.28, "2206c3eb49dd6fb9"},
@@ -184,7 +184,7 @@ func TestColors(t *testing.T) {
 						t.Fatalf("%s, %v, full %v: byte %d is %d, want %.2f", name, size, full, i, got[i], want[i])
 					}
 				}
-				if mean := sum / float64(len(got)); len(got) > 300 && math.Abs(mean) > 0.05 {
+				if mean := sum / float64(len(got)); len(got) > 300 && !f.gray && math.Abs(mean) > 0.05 {
 					t.Errorf("%s, %v, full %v: %.3f too much on average", name, size, full, mean)
 				}
 			}
