@@ -17,6 +17,7 @@ import (
 type chunk struct {
 	name         string
 	offset, size int64 // of its body
+	end          int64 // of what can be in its body
 }
 
 // chunks calls each with the chunks between two offsets. It stops when each returns false, or at
@@ -28,7 +29,8 @@ func (r *readerAt) chunks(from, to int64, each func(c chunk) (bool, error)) erro
 		if err != nil {
 			return err
 		}
-		c := chunk{string(b[:4]), from + head, int64(binary.LittleEndian.Uint32(b[4:]))}
+		c := chunk{name: string(b[:4]), offset: from + head, size: int64(binary.LittleEndian.Uint32(b[4:]))}
+		c.end = min(c.offset+c.size, to) // what is in a chunk lies in it
 		more, err := each(c)
 		if err != nil || !more {
 			return err
@@ -56,7 +58,7 @@ func readAVI(r *readerAt, o Options) (*Index, error) {
 		if riff.name != "RIFF" {
 			return false, nil
 		}
-		return true, r.chunks(riff.offset+4, riff.offset+riff.size, func(list chunk) (bool, error) {
+		return true, r.chunks(riff.offset+4, riff.end, func(list chunk) (bool, error) {
 			if list.name != "LIST" {
 				return true, nil
 			}
@@ -66,12 +68,12 @@ func readAVI(r *readerAt, o Options) (*Index, error) {
 			}
 			switch string(kind) {
 			case "hdrl":
-				return true, s.readHeader(r, list.offset+4, list.offset+list.size)
+				return true, s.readHeader(r, list.offset+4, list.end)
 			case "movi":
 				if !s.isJPEG() {
 					return false, nil
 				}
-				end := list.offset + list.size
+				end := list.end
 				if list.size <= 4 { // the program that wrote the file was killed
 					end = r.size
 				}
@@ -118,7 +120,7 @@ func (s *aviStream) readHeader(r *readerAt, from, to int64) error {
 		if s.number >= 0 {
 			return true, nil
 		}
-		return true, r.chunks(list.offset+4, list.offset+list.size, func(c chunk) (bool, error) {
+		return true, r.chunks(list.offset+4, list.end, func(c chunk) (bool, error) {
 			const size = 40
 			b, err := r.bytes(c.offset, min(c.size, size))
 			if err != nil {
@@ -145,7 +147,7 @@ func (s *aviStream) readFrames(r *readerAt, x *Index, from, to int64, ticks *int
 	stream := string([]byte{'0' + byte(s.number/10), '0' + byte(s.number%10)})
 	return r.chunks(from, to, func(c chunk) (bool, error) {
 		if c.name == "LIST" { // a group of chunks, "rec "
-			return true, s.readFrames(r, x, c.offset+4, c.offset+c.size, ticks, o)
+			return true, s.readFrames(r, x, c.offset+4, c.end, ticks, o)
 		}
 		if c.name != stream+"dc" && c.name != stream+"db" {
 			return true, nil

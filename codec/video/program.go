@@ -109,7 +109,6 @@ type process struct {
 	pipe    *os.File
 	said    tail
 	stall   time.Duration
-	killed  bool // by this package
 	waited  bool
 	outcome error // after wait
 }
@@ -172,7 +171,6 @@ func (x *process) wait() error {
 // end kills the process and waits for it.
 func (x *process) end() {
 	if !x.waited {
-		x.killed = true
 		kill(x.cmd)
 		x.wait() //nolint:errcheck // the program was killed
 	}

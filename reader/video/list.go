@@ -44,7 +44,7 @@ func checkList(c *op.Config) error {
 
 // frames returns the frames of the part, from start up to end. A part that begins after its end is
 // empty.
-func (b bounds) frames(x *video.Index) (start, end int, err error) {
+func (b bounds) frames(x *video.Index) (start, end int) {
 	n := x.Frames()
 	place := func(v float64, up bool, otherwise int) int {
 		switch {
@@ -62,7 +62,7 @@ func (b bounds) frames(x *video.Index) (start, end int, err error) {
 		}
 		return int(math.Min(math.Max(v, 0), float64(n)))
 	}
-	return place(b.start, b.startUp, 0), place(b.end, b.endUp, n), nil
+	return place(b.start, b.startUp, 0), place(b.end, b.endUp, n)
 }
 
 // listEntries lists the videos that the arguments name.

@@ -217,9 +217,7 @@ func open(ctx context.Context, c *op.Config) (reader.Source, error) {
 	kept := d.entries[:0]
 	for _, e := range d.entries {
 		e.file = files[e.path]
-		if e.start, e.end, err = e.part.frames(e.file.index); err != nil {
-			return nil, errs.Wrap(readerName, e.path, err)
-		}
+		e.start, e.end = e.part.frames(e.file.index)
 		n := d.count(e.start, e.end)
 		for _, v := range []int64{int64(e.label), int64(e.start), int64(e.end), int64(e.file.index.Frames()), e.file.size} {
 			h.Int(v)
