@@ -14,7 +14,8 @@ func made(b *testing.B, frames string) string {
 	b.Helper()
 	videotest.Need(b)
 	path := filepath.Join(b.TempDir(), "clip.mp4")
-	out, err := exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "mandelbrot=size=640x480:rate=25", "-frames:v", frames,
+	out, err := exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "mandelbrot=size=640x480:rate=25",
+		"-frames:v", frames,
 		"-c:v", "libx264", "-preset", "fast", "-g", "50", "-pix_fmt", "yuv420p", path).CombinedOutput()
 	if err != nil {
 		b.Fatalf("%v: %s", err, out)
@@ -50,7 +51,8 @@ func BenchmarkProgram(b *testing.B) {
 	for _, pixels := range []string{"yuv420p", "rgb24"} {
 		b.Run(pixels, func(b *testing.B) {
 			for b.Loop() {
-				cmd := exec.Command("ffmpeg", "-v", "error", "-threads", "1", "-i", path, "-f", "rawvideo", "-pix_fmt", pixels, "pipe:1")
+				cmd := exec.Command("ffmpeg", "-v", "error", "-threads", "1", "-i", path, "-f", "rawvideo",
+					"-pix_fmt", pixels, "pipe:1")
 				out, err := cmd.StdoutPipe()
 				if err == nil {
 					err = cmd.Start()

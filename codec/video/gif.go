@@ -135,7 +135,8 @@ func (c *canvas) drawGIF(m *images, data []byte) error {
 	}
 	p, ok := decoded.(*image.Paletted)
 	if !ok {
-		return &errs.Error{Kind: errs.Corrupt, Op: opName, Want: "a frame with a table of colours", Got: fmt.Sprintf("%T", decoded)}
+		return &errs.Error{Kind: errs.Corrupt, Op: opName, Want: "a frame with a table of colours",
+			Got: fmt.Sprintf("%T", decoded)}
 	}
 	a := area{p.Rect.Min.X, p.Rect.Min.Y, p.Rect.Dx(), p.Rect.Dy(), action}
 	if err := a.check(v); err != nil {

@@ -116,7 +116,8 @@ type indexReader struct {
 // run reads packets or frames of the first stream of pictures.
 func (r *indexReader) run(ctx context.Context, p program, s *source, entries string) error {
 	name, inherit := s.argument()
-	args := []string{"-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file", "-fflags", "+discardcorrupt", "-select_streams", "V:0",
+	args := []string{"-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file", "-fflags",
+		"+discardcorrupt", "-select_streams", "V:0",
 		"-show_entries", entries + ":stream=codec_name,width,height,pix_fmt,color_range,time_base,field_order,avg_frame_rate",
 		"-of", "compact", name}
 	return p.lines(ctx, r.options, args, inherit, r.line)
@@ -270,8 +271,9 @@ func (x *Index) KeyBefore(frame int) int {
 }
 
 // FrameAt returns the first frame that is not shown before a time in seconds, or with up false the
-// last frame that is not shown after it. The time counts as a number of single precision, and is cut
-// to the unit of times of the video. Times beyond the ends give 0, and with up the number of frames.
+// last frame that is not shown after it. The time counts as a number of single precision, and is
+// cut to the unit of times of the video. Times beyond the ends give 0, and with up the number of
+// frames.
 func (x *Index) FrameAt(seconds float64, up bool) int {
 	ticks := math.Trunc(float64(float32(seconds)) * float64(x.den) / float64(x.num))
 	at, found := slices.BinarySearchFunc(x.times, ticks, func(t int64, ticks float64) int {

@@ -227,7 +227,8 @@ func hasTables(data []byte) bool {
 	return true // damaged, which the decoder says better
 }
 
-// standardTables returns the segments with the tables of the standard, which the encoder of Go uses.
+// standardTables returns the segments with the tables of the standard, which the encoder of Go
+// uses.
 func standardTables() ([]byte, error) {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, image.NewYCbCr(image.Rect(0, 0, 8, 8), image.YCbCrSubsampleRatio444), nil); err != nil {

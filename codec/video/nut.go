@@ -76,7 +76,7 @@ type nutFrame struct {
 	start []byte
 }
 
-// next reads up to the pixels of the next frame, without those of its start. It returns io.EOF at
+// next reads up to the pixels of the next frame behind its start. It returns io.EOF at
 // the end of the stream.
 func (n *nutReader) next() (h nutFrame, err error) {
 	if !n.opened {

@@ -27,7 +27,8 @@ type program struct {
 // oldest is the oldest version of ffmpeg that has all options that are used here.
 var oldest = [2]int{4, 4}
 
-const install = "install the package ffmpeg, which has ffmpeg and ffprobe: apt-get install ffmpeg, dnf install ffmpeg, apk add ffmpeg or brew install ffmpeg"
+const install = "install the package ffmpeg, which has ffmpeg and ffprobe: " +
+	"apt-get install ffmpeg, dnf install ffmpeg, apk add ffmpeg or brew install ffmpeg"
 
 // programs are the programs that were asked for their version, by path, time and size.
 var programs sync.Map

@@ -217,9 +217,9 @@ func (d *Decoder) describe(frame int, err error) error {
 	return errs.Wrap("", fmt.Sprintf("%s, frame %d of %d", &d.video.source, frame, d.video.Frames()), err)
 }
 
-// decodeTo decodes up to a frame. If that fails where the decoder is, the frame is decoded again from
-// its key frame, and then from the first frame, so that its error depends on nothing else. A process
-// that others killed is begun again once.
+// decodeTo decodes up to a frame. If that fails where the decoder is, the frame is decoded again
+// from its key frame, and then from the first frame, so that its error depends on nothing else. A
+// process that others killed is begun again once.
 func (d *Decoder) decodeTo(ctx context.Context, frame int) ([]byte, error) {
 	v := d.video
 	if d.goesOn(frame) {

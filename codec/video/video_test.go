@@ -138,8 +138,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// compareWhole compares frames with those that ffmpeg writes when it decodes the whole file, without
-// times and without an index.
+// compareWhole compares frames with those that ffmpeg writes when it decodes the whole file,
+// without times and without an index.
 func compareWhole(t *testing.T, s sample, v *Video, all [][]byte) {
 	t.Helper()
 	raw, err := exec.Command("ffmpeg", "-v", "error", "-i", path(s.name), "-an", "-vsync", "passthrough", "-f", "rawvideo",
@@ -232,7 +232,8 @@ func formula(raw []byte, x *Index, f format) (rgb []float64) {
 	return rgb
 }
 
-// TestKept tells when a frame is decoded anew: not if it is kept, or lies ahead in the same process.
+// TestKept tells when a frame is decoded anew: not if it is kept, or lies ahead in the same
+// process.
 func TestKept(t *testing.T) {
 	videotest.Need(t)
 	v := open(t, "h264.mp4", Options{})

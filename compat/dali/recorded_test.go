@@ -98,8 +98,8 @@ func TestRecordedReaders(t *testing.T) {
 	runRecorded(t, cases)
 }
 
-// TestRecordedVideos: experimental.readers.video delivers the frames that DALI delivers, with values
-// within two levels, and everything else exactly.
+// TestRecordedVideos: experimental.readers.video delivers the frames that DALI delivers, with
+// values within two levels, and everything else exactly.
 func TestRecordedVideos(t *testing.T) {
 	videotest.Need(t)
 	cases := recordedCases(t, "videos.json")

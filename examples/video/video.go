@@ -20,8 +20,9 @@ const (
 // number of the first frame. A clip begins Frames frames after the one before it.
 func Clips(o pipeline.Options, root string) (*pipeline.Definition, error) {
 	return pipeline.Define(o, func(p *pipeline.Builder) []pipeline.Node {
-		clip := fn.ExperimentalReadersVideo(p, fn.ExperimentalReadersVideoArgs{FileRoot: root, SequenceLength: op.Const(Frames),
-			Stride: op.Const(Stride), Step: op.Const(Frames), EnableFrameNum: op.Const("scalar"), RandomShuffle: true})
+		clip := fn.ExperimentalReadersVideo(p, fn.ExperimentalReadersVideoArgs{FileRoot: root,
+			SequenceLength: op.Const(Frames),
+			Stride:         op.Const(Stride), Step: op.Const(Frames), EnableFrameNum: op.Const("scalar"), RandomShuffle: true})
 		small := fn.Resize(p, clip[0], fn.ResizeArgs{ResizeX: op.Const(float64(Side)), ResizeY: op.Const(float64(Side))})
 		half := []float64{127.5}
 		ready := fn.CropMirrorNormalize(p, small[0], fn.CropMirrorNormalizeArgs{Mean: op.Const(half), Std: op.Const(half),

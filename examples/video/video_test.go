@@ -27,7 +27,8 @@ func videos(t *testing.T) string {
 			if err := os.MkdirAll(dir, 0o777); err != nil {
 				t.Fatal(err)
 			}
-			out, err := exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "nullsrc=size=64x64:rate=24", "-frames:v", "48",
+			out, err := exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "nullsrc=size=64x64:rate=24",
+				"-frames:v", "48",
 				"-vf", "geq=lum='20+200*"+bar+"':cb=128:cr=128", "-c:v", codec, "-g", "16", "-bf", "2", "-pix_fmt", "yuv420p",
 				filepath.Join(dir, fmt.Sprint(i, ".mkv"))).CombinedOutput()
 			if err != nil {
@@ -62,8 +63,8 @@ func center(v []float32, f int) (x, y float64) {
 	return x / total, y / total
 }
 
-// The bar moves in the direction of the label, by as many pixels as the frames are apart, and begins
-// where the number of the first frame says.
+// The bar moves in the direction of the label, by as many pixels as the frames are apart, and
+// begins where the number of the first frame says.
 func TestClipsMove(t *testing.T) {
 	p := start(t, videos(t), 0)
 	for range 6 {
@@ -89,7 +90,8 @@ func TestClipsMove(t *testing.T) {
 					along, across = y, x
 				}
 				if want := n / 48 * Side; math.Abs(along-want) > 1.5 || math.Abs(across-Side/2) > 1.5 {
-					t.Errorf("label %d, frame %v: the bar is at %.1f and %.1f, want %.1f and %d", label, n, along, across, want, Side/2)
+					t.Errorf("label %d, frame %v: the bar is at %.1f and %.1f, want %.1f and %d", label, n, along,
+						across, want, Side/2)
 				}
 			}
 		}

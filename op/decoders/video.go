@@ -69,7 +69,8 @@ func newVideo(c *op.Config) (op.Kernel, error) {
 		return nil, c.Invalid("sequence_length", "only end_frame or only sequence_length", "both", "")
 	}
 	k := &videoDecoder{config: c, frames: op.GetVector[int](c, "frames"), start: op.GetScalar[int](c, "start_frame"),
-		end: op.GetScalar[int](c, "end_frame"), length: op.GetScalar[int](c, "sequence_length"), stride: op.GetScalar[int](c, "stride")}
+		end: op.GetScalar[int](c, "end_frame"), length: op.GetScalar[int](c, "sequence_length"),
+		stride: op.GetScalar[int](c, "stride")}
 	var ok bool
 	if k.pad, ok = video.ParsePadMode(op.Get[string](c, "pad_mode")); !ok {
 		return nil, c.Invalid("pad_mode", video.PadModes, op.Get[string](c, "pad_mode"), "")
@@ -82,7 +83,8 @@ func newVideo(c *op.Config) (op.Kernel, error) {
 
 // Infer implements op.Kernel.
 func (k *videoDecoder) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1, -1, -1, 3}, Layout: "FHWC"}}, checkEncoded(k.config, in[0])
+	return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1, -1, -1, 3}, Layout: "FHWC"}},
+		checkEncoded(k.config, in[0])
 }
 
 // Sample implements op.SampleKernel.
@@ -130,8 +132,9 @@ func (k *videoDecoder) numbers(b *op.Block, s, n int) ([]int, error) {
 		for i, frame := range list {
 			list[i] = k.pad.Frame(frame, n)
 			if list[i] < 0 && k.pad == video.PadNone {
-				return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument frames", Want: fmt.Sprintf("frames from 0 to %d", n-1),
-					Got: fmt.Sprint(frame), Remedy: "with another pad_mode than none, frames outside the video are padded"}
+				return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument frames",
+					Want: fmt.Sprintf("frames from 0 to %d", n-1),
+					Got:  fmt.Sprint(frame), Remedy: "with another pad_mode than none, frames outside the video are padded"}
 			}
 		}
 		return list, nil
@@ -180,7 +183,7 @@ func (k *videoDecoder) numbers(b *op.Block, s, n int) ([]int, error) {
 		frame := start + i*stride
 		if k.pad == video.PadNone {
 			if frame < 0 {
-				return nil, bad("start_frame", "at least 0, because pad_mode is none", start)
+				return nil, bad("start_frame", "at least 0, with pad_mode none", start)
 			}
 			if frame >= n {
 				break

@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/proof/dalivec"
 )
 
-// TestVideoVectors compares frames with those of DALI: which they are exactly, their values within
+// TestVideoVectors compares frames with DALI's frames: which they are exactly, their values within
 // two levels.
 func TestVideoVectors(t *testing.T) {
 	videotest.Need(t)

@@ -28,5 +28,6 @@ func Video(dir string, n int) (name string, args op.Args, err error) {
 	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
 		return "", nil, err
 	}
-	return "experimental.readers.video", op.Args{"filenames": []string{path}, "sequence_length": 2, "step": 1, "enable_frame_num": "scalar"}, nil
+	return "experimental.readers.video", op.Args{"filenames": []string{path}, "sequence_length": 2, "step": 1,
+		"enable_frame_num": "scalar"}, nil
 }

@@ -102,13 +102,15 @@ func walk(ctx context.Context, root string) ([]entry, error) {
 		seen += lists[label].Seen
 		for _, e := range lists[label].Files {
 			if e.Size >= 0 {
-				entries = append(entries, entry{path: root + "/" + names[label] + "/" + lists[label].Name(e), label: int32(label), part: whole})
+				entries = append(entries, entry{path: root + "/" + names[label] + "/" + lists[label].Name(e),
+					label: int32(label), part: whole})
 			}
 		}
 	}
 	if len(entries) == 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: readerName, Subject: root, Want: "a folder with a video for each label",
-			Got: fmt.Sprintf("no video among %d files in %d folders", seen, len(names))}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: readerName, Subject: root,
+			Want: "a folder with a video for each label",
+			Got:  fmt.Sprintf("no video among %d files in %d folders", seen, len(names))}
 	}
 	return entries, nil
 }

@@ -97,7 +97,8 @@ func readSaved(path string) (map[string]*saved, error) {
 		return nil, folders.Error("", "", err)
 	}
 	bad := func(got string) (map[string]*saved, error) {
-		return nil, &errs.Error{Kind: errs.Corrupt, Want: "indices of videos", Got: got, Remedy: "remove the file: it is made again"}
+		return nil, &errs.Error{Kind: errs.Corrupt, Want: "indices of videos", Got: got,
+			Remedy: "remove the file: it is made again"}
 	}
 	if len(b) < len(savedMagic) || string(b[:len(savedMagic)]) != savedMagic {
 		return bad("another file")
@@ -131,9 +132,9 @@ func readSaved(path string) (map[string]*saved, error) {
 	return known, nil
 }
 
-// writeSaved writes the indices of the files that are there now, and keeps those of others. Readers
-// see the old file or the new one. When two write at once, the later one stays: each has what its
-// data set needs, and what is missing is made again.
+// writeSaved writes the indices of the files that are there now, and keeps the indices of other
+// files. Readers see the old file or the new one. When two write at once, the later one stays: each
+// has what its data set needs, and what is missing is made again.
 func writeSaved(path string, known map[string]*saved, now []*saved) error {
 	for _, s := range now {
 		if s != nil {

@@ -1,12 +1,12 @@
 // Package video has experimental.readers.video, a reader that decodes clips of video files. It is a
-// package of its own so that programs that decode none link no codec. Package pipeline imports it; a
-// program that reads clips by package loader alone imports it by name:
+// package of its own so that programs that decode none link no codec. Package pipeline imports it;
+// a program that reads clips by package loader alone imports it by name:
 //
 //	import _ "github.com/bivouac-ml/bivouac/reader/video"
 //
-// A clip is found by its number alone: the file, its first frame and its stride. Processes of ffmpeg
-// are kept between clips and go on where they are if that is the quickest way to the next clip; see
-// pool. They never change what is read.
+// A clip is found by its number alone: the file, its first frame and its stride. Processes of
+// ffmpeg are kept between clips and go on where they are if that is the quickest way to the next
+// clip; see pool. They never change what is read.
 package video
 
 import (
@@ -87,7 +87,8 @@ type settings struct {
 // parse checks the arguments without the data set.
 func parse(c *op.Config) (s settings, err error) {
 	s = settings{length: op.Get[int](c, "sequence_length"), step: op.Get[int](c, "step"), stride: op.Get[int](c, "stride"),
-		uniform: op.Get[bool](c, "uniform_sample"), times: op.Get[bool](c, "enable_timestamps"), numbers: op.Get[string](c, "enable_frame_num")}
+		uniform: op.Get[bool](c, "uniform_sample"), times: op.Get[bool](c, "enable_timestamps"),
+		numbers: op.Get[string](c, "enable_frame_num")}
 	var known bool
 	switch s.numbers {
 	case "True", "true":
@@ -425,7 +426,8 @@ func (d *clips) decodeBefore(ctx context.Context, f *file, numbers []int, out []
 // isVideo reports whether a file of file_root has the name of a video.
 func isVideo(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
-	case ".3gp", ".asf", ".avi", ".flv", ".gif", ".h264", ".h265", ".hevc", ".ivf", ".m2ts", ".m4v", ".mjpeg", ".mjpg", ".mkv", ".mov",
+	case ".3gp", ".asf", ".avi", ".flv", ".gif", ".h264", ".h265", ".hevc", ".ivf", ".m2ts", ".m4v", ".mjpeg",
+		".mjpg", ".mkv", ".mov",
 		".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".vob", ".webm", ".webp", ".wmv":
 		return true
 	}

@@ -74,7 +74,8 @@ func (memory) Output(_, _, size int) []byte { return make([]byte, size) }
 func (memory) Scratch(size int) []byte      { return make([]byte, size) }
 
 // fetch reads clips, and returns all outputs of each as text of bytes.
-func fetch(ctx context.Context, d *clips, specs []tensor.Spec, limits op.Limits, ids ...int64) ([]string, map[int]error, error) {
+func fetch(ctx context.Context, d *clips, specs []tensor.Spec, limits op.Limits, ids ...int64) ([]string,
+	map[int]error, error) {
 	var b op.Block
 	x := b.Binding()
 	x.Specs, x.Memory, x.Positions, x.Limits = specs, memory{}, ids, limits
@@ -128,7 +129,8 @@ func TestClipsAreFrames(t *testing.T) {
 		d.Close()
 		all = append(all, frames)
 	}
-	d, specs := mustOpen(t, op.Args{"filenames": paths, "sequence_length": 4, "stride": 2, "step": 3, "pad_mode": "edge", "enable_frame_num": "sequence"})
+	d, specs := mustOpen(t, op.Args{"filenames": paths, "sequence_length": 4, "stride": 2, "step": 3,
+		"pad_mode": "edge", "enable_frame_num": "sequence"})
 	want := map[int64]string{}
 	for id := range d.info.Samples {
 		e, numbers := d.numbersOf(id)
@@ -177,7 +179,8 @@ func TestSpread(t *testing.T) {
 	for _, c := range []struct {
 		n, size int
 		want    []int
-	}{{5, 30, []int{0, 7, 15, 22, 29}}, {4, 30, []int{0, 10, 19, 29}}, {5, 3, []int{0, 1, 1, 2, 2}}, {1, 9, []int{0}}, {3, 1, []int{0, 0, 0}}} {
+	}{{5, 30, []int{0, 7, 15, 22, 29}}, {4, 30, []int{0, 10, 19, 29}}, {5, 3, []int{0, 1, 1, 2, 2}}, {1, 9,
+		[]int{0}}, {3, 1, []int{0, 0, 0}}} {
 		var got []int
 		for i := range c.n {
 			got = append(got, spread(i, c.n, c.size))
@@ -246,7 +249,8 @@ func TestBadVideos(t *testing.T) {
 	d, specs = mustOpen(t, op.Args{"filenames": []string{cut}, "sequence_length": 1})
 	for id := range d.info.Samples {
 		_, failed, err := fetch(t.Context(), d, specs, op.Limits{}, id)
-		if last := id == d.info.Samples-1; err != nil || (failed[0] != nil) != last || last && !errors.Is(failed[0], errs.Corrupt) {
+		if last := id == d.info.Samples-1; err != nil || (failed[0] != nil) != last || last && !errors.Is(failed[0],
+			errs.Corrupt) {
 			t.Errorf("frame %d: %v %v", id, err, failed[0])
 		}
 	}
@@ -265,10 +269,12 @@ func TestBadVideos(t *testing.T) {
 func TestFetchLimits(t *testing.T) {
 	videotest.Need(t)
 	d, specs := mustOpen(t, op.Args{"filenames": []string{sampleFile("h264.mp4")}, "sequence_length": 2})
-	if _, failed, _ := fetch(t.Context(), d, specs, op.Limits{MaxPixels: 64*48 - 1}, 0); !errors.Is(failed[0], errs.Exhausted) {
+	if _, failed, _ := fetch(t.Context(), d, specs, op.Limits{MaxPixels: 64*48 - 1}, 0); !errors.Is(failed[0],
+		errs.Exhausted) {
 		t.Errorf("pixels: got %v", failed[0])
 	}
-	if _, failed, _ := fetch(t.Context(), d, specs, op.Limits{MaxTime: time.Nanosecond}, 0); !errors.Is(failed[0], errs.Exhausted) {
+	if _, failed, _ := fetch(t.Context(), d, specs, op.Limits{MaxTime: time.Nanosecond}, 0); !errors.Is(failed[0],
+		errs.Exhausted) {
 		t.Errorf("time: got %v", failed[0])
 	}
 	func() {
@@ -317,7 +323,8 @@ func TestSavedIndex(t *testing.T) {
 	videotest.Need(t)
 	dir := t.TempDir()
 	index := filepath.Join(dir, "videos.index")
-	paths := []string{sampleFile("h264.mp4"), sampleFile("mpeg4.avi"), sampleFile("motion.avi"), sampleFile("animated.webp"), sampleFile("variable.mp4")}
+	paths := []string{sampleFile("h264.mp4"), sampleFile("mpeg4.avi"), sampleFile("motion.avi"),
+		sampleFile("animated.webp"), sampleFile("variable.mp4")}
 	args := op.Args{"filenames": paths, "sequence_length": 3, "index_path": index, "enable_timestamps": true}
 	d, specs := mustOpen(t, args)
 	var want []string
@@ -360,15 +367,17 @@ func TestSavedIndex(t *testing.T) {
 			}
 		}
 	}
-	// The index of another data set stays, and that of a changed video is made anew.
+	// The index of another data set stays, and the index of a changed video is made anew.
 	if err := os.WriteFile(index, first, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	more, _ := mustOpen(t, op.Args{"filenames": []string{sampleFile("vp9.webm")}, "sequence_length": 3, "index_path": index})
+	more, _ := mustOpen(t, op.Args{"filenames": []string{sampleFile("vp9.webm")}, "sequence_length": 3,
+		"index_path": index})
 	if known, err := readSaved(index); err != nil || len(known) != 6 || more.info.Samples != 10 {
 		t.Errorf("%d indices, %v", len(known), err)
 	}
-	if _, _, err := source(t, op.Args{"filenames": paths[:1], "sequence_length": 3, "index_path": filepath.Join(dir, "none", "x")}); !errors.Is(err, errs.NotFound) {
+	if _, _, err := source(t, op.Args{"filenames": paths[:1], "sequence_length": 3, "index_path": filepath.Join(dir,
+		"none", "x")}); !errors.Is(err, errs.NotFound) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -404,7 +413,8 @@ func TestArguments(t *testing.T) {
 		if err := os.WriteFile(list, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := source(t, op.Args{"file_list": list, "sequence_length": 1}); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), want) {
+		if _, _, err := source(t, op.Args{"file_list": list, "sequence_length": 1}); !errors.Is(err,
+			errs.Invalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: got %v", text, err)
 		}
 	}

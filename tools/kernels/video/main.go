@@ -1,5 +1,5 @@
-// Video writes the vector code of codec/video: for AVX2, as that package's generic functions compute,
-// bit for bit.
+// Video writes the vector code of codec/video: for AVX2, as that package's generic functions
+// compute, bit for bit.
 //
 //	go run ./kernels/video -out ../codec/video/kernels_amd64.s -stubs ../codec/video/stubs_amd64.go -pkg video
 package main
