@@ -15,9 +15,19 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/bivouac-ml/bivouac/codec/video/videotest"
 	"github.com/bivouac-ml/bivouac/errs"
 )
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(ownerPath); path != "" {
+		owner(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // ownerPath names the video of a process that owns a process of ffmpeg.
 const ownerPath = "BIVOUAC_VIDEO_OWNER"

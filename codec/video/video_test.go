@@ -15,20 +15,10 @@ import (
 	"slices"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/bivouac-ml/bivouac/codec/raster"
 	"github.com/bivouac-ml/bivouac/codec/video/videotest"
 	"github.com/bivouac-ml/bivouac/errs"
 )
-
-func TestMain(m *testing.M) {
-	if path := os.Getenv(ownerPath); path != "" {
-		owner(path)
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
 
 // sample is a video of testdata. Its frames have the hash, whatever decodes them.
 type sample struct {
