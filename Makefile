@@ -93,7 +93,8 @@ unit:
 	$(call say_in,tests) go test -vet=off -timeout 30m $(DISK) 2>&1; \
 		TMPDIR=$$d go test -vet=off -p 3 -timeout 30m $$(go list ./... | grep -vxF "$$(go list $(DISK))") 2>&1
 	$(call say,kernels without assembly) \
-		go test -vet=off -tags purego ./internal/kernel/... ./internal/fft ./internal/sound ./op/audio ./op/internal/resample ./op/image 2>&1
+		go test -vet=off -tags purego ./internal/kernel/... ./internal/fft ./internal/sound ./op/audio ./op/internal/resample ./op/image 2>&1; \
+		go test -vet=off -tags purego -run '^Test(Colors|Kernels)$$' ./codec/video 2>&1
 
 .PHONY: growth
 growth: ## each public operation at n, 2n, 4n and 8n: no cost may grow by more than 2.5 a doubling (GROWTH_FLAGS='-v -run tree')

@@ -8,6 +8,9 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
+// held is a file without a name, or nil.
+type held = *os.File
+
 // hold puts the bytes of the video in a file without a name, which a process can open.
 func (s *source) hold() error {
 	if s.path != "" || s.held != nil {

@@ -8,9 +8,12 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
+// held is the name of a temporary file, or empty.
+type held = string
+
 // hold puts the bytes of the video in a temporary file, which a process can open.
 func (s *source) hold() error {
-	if s.path != "" || s.named != "" {
+	if s.path != "" || s.held != "" {
 		return nil
 	}
 	f, err := os.CreateTemp("", "bivouac-video-")
@@ -25,7 +28,7 @@ func (s *source) hold() error {
 		os.Remove(f.Name()) //nolint:errcheck // the error of the file is returned
 		return &errs.Error{Kind: errs.IO, Op: opName, Subject: "a temporary file", Err: err}
 	}
-	s.named = f.Name()
+	s.held = f.Name()
 	return nil
 }
 
@@ -34,12 +37,12 @@ func (s *source) argument() (name string, inherit []*os.File) {
 	if s.path != "" {
 		return "file:" + s.path, nil
 	}
-	return "file:" + s.named, nil
+	return "file:" + s.held, nil
 }
 
 func (s *source) release() {
-	if s.named != "" {
-		os.Remove(s.named) //nolint:errcheck // the system removes temporary files
-		s.named = ""
+	if s.held != "" {
+		os.Remove(s.held) //nolint:errcheck // the system removes temporary files
+		s.held = ""
 	}
 }

@@ -25,7 +25,6 @@ package video
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/codec/raster"
@@ -81,10 +80,9 @@ type Video struct {
 
 // source is where the bytes of a video are: in a file, or in memory.
 type source struct {
-	path  string   // of the file; "" if the video is in memory
-	data  []byte   // if the video is in memory
-	held  *os.File // a file without a name that has data, made for ffmpeg
-	named string   // a temporary file that has data, where there are no files without names
+	path string // of the file; "" if the video is in memory
+	data []byte // if the video is in memory
+	held held   // a file that has data, made for ffmpeg
 }
 
 func (s *source) String() string {
