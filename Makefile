@@ -93,7 +93,8 @@ unit:
 	$(call say_in,tests) go test -vet=off -timeout 30m $(DISK) 2>&1; \
 		TMPDIR=$$d go test -vet=off -p 3 -timeout 30m $$(go list ./... | grep -vxF "$$(go list $(DISK))") 2>&1
 	$(call say,kernels without assembly) \
-		go test -vet=off -tags purego ./internal/kernel/... ./internal/fft ./internal/sound ./op/audio ./op/internal/resample ./op/image 2>&1
+		go test -vet=off -tags purego ./internal/kernel/... ./internal/fft ./internal/sound ./op/audio ./op/internal/resample ./op/image 2>&1; \
+		go test -vet=off -tags purego -run '^Test(Colors|Kernels)$$' ./codec/video 2>&1
 
 .PHONY: growth
 growth: ## each public operation at n, 2n, 4n and 8n: no cost may grow by more than 2.5 a doubling (GROWTH_FLAGS='-v -run tree')
@@ -109,8 +110,8 @@ scale: ## seconds and memory of a checkpoint of 10^6 leaves, and of an array of 
 # What has another decoder with cgo: the packages whose tests decode JPEG. A test of proof/archtest
 # compares this list with what links codec/jpeg. The race stage runs them with cgo, those that start
 # no goroutines without the race detector.
-DECODING = ./codec ./codec/jpeg ./codec/jpeg/encode ./codec/tiff ./dynamic ./examples/digits/demo ./examples/dynamic \
-	./op/decoders ./op/encoders ./pipeline
+DECODING = ./codec ./codec/jpeg ./codec/jpeg/encode ./codec/tiff ./codec/video ./dynamic ./examples/digits/demo \
+	./examples/dynamic ./op/decoders ./op/encoders ./pipeline ./reader/video
 
 # Tests that go through states, bytes or layouts one by one. They start the same goroutines as the
 # tests beside them, thousands of times; the race detector would learn nothing and take five times as
@@ -223,6 +224,7 @@ kernels:
 	$(call say_in,generated assembly) \
 	same() { (cd tools && go run ./kernels/$$1 -out $$d/$$1.s -stubs $$d/$$1.go -pkg $$2) && \
 		cmp <(tail -n +2 $$d/$$1.s) <(tail -n +2 $$3) || { echo "$$3 is not what tools/kernels/$$1 writes (make generate)" >&2; exit 1; }; } && \
+	same video video codec/video/kernels_amd64.s && \
 	same image kernel internal/kernel/avx2_amd64.s && same jpeg pure codec/jpeg/internal/pure/kernels_amd64.s && \
 	same feistel feistel internal/kernel/feistel/vector_amd64.s && \
 	same castagnoli castagnoli internal/kernel/castagnoli/fold_amd64.s && \

@@ -13,7 +13,7 @@ import (
 // The error for an operator of DALI that is missing here says so; it neither calls the operator
 // unknown nor proposes another. No existing operator counts as missing.
 func TestAbsentOperators(t *testing.T) {
-	for _, name := range []string{"decoders.video", "readers.video", "experimental.remap", "jitter", "optical_flow"} {
+	for _, name := range []string{"readers.video_resize", "readers.video", "experimental.remap", "jitter"} {
 		_, err := op.Lookup(name)
 		if !op.Planned(name) || !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "does not have yet") || strings.Contains(err.Error(), "did you mean") {
 			t.Errorf("%s: %v", name, err)

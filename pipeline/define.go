@@ -22,6 +22,7 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
 	_ "github.com/bivouac-ml/bivouac/reader/frames" // readers.sequence
+	_ "github.com/bivouac-ml/bivouac/reader/video"  // experimental.readers.video
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bivouac-ml/bivouac/codec/video/videotest"
 	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -68,10 +69,10 @@ type recordedCase struct {
 	Error    string
 }
 
-func recordedCases(t *testing.T) []recordedCase {
+func recordedCases(t *testing.T, name string) []recordedCase {
 	t.Helper()
 	t.Chdir(filepath.Join("..", "..", "testdata", "dali-readers"))
-	b, err := os.ReadFile("cases.json")
+	b, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,10 +91,29 @@ func recordedCases(t *testing.T) []recordedCase {
 // TestRecordedReaders: the readers deliver what DALI delivers, with the same metadata, names of
 // sources and checkpoints, and go on from DALI's checkpoints.
 func TestRecordedReaders(t *testing.T) {
-	cases := recordedCases(t)
+	cases := recordedCases(t, "cases.json")
 	if len(cases) < 100 {
 		t.Fatalf("%d cases", len(cases))
 	}
+	runRecorded(t, cases)
+}
+
+// TestRecordedVideos: experimental.readers.video delivers the frames that DALI delivers, with
+// values within two levels, and everything else exactly.
+func TestRecordedVideos(t *testing.T) {
+	videotest.Need(t)
+	cases := recordedCases(t, "videos.json")
+	if len(cases) < 50 {
+		t.Fatalf("%d cases", len(cases))
+	}
+	if testing.Short() { // each case starts several processes
+		cases = slices.DeleteFunc(cases, func(c recordedCase) bool { return len(c.Name)%5 != 0 })
+	}
+	runRecorded(t, cases)
+}
+
+func runRecorded(t *testing.T, cases []recordedCase) {
+	t.Helper()
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			args := op.Args{"name": "r"}
@@ -253,6 +273,10 @@ func sameValue(t *testing.T, got tensor.Tensor, want *recordedValue) error {
 		return fmt.Errorf("%v %v, want %s %v", got.DType, got.Shape, want.DType, want.Shape)
 	case got.Layout != want.Layout:
 		return fmt.Errorf("layout %q, want %q", got.Layout, want.Layout)
+	case want.Layout == "FHWC":
+		bias := 0.05
+		frames := tensor.Tensor{DType: got.DType, Shape: got.Shape, Layout: got.Layout, Data: data}
+		return dalivec.Compare(got, frames, dalivec.Tolerance{Abs: 2, Rounding: 1, Bias: &bias})
 	case !bytes.Equal(got.Data, data):
 		for i := range data {
 			if got.Data[i] != data[i] {

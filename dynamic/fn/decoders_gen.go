@@ -98,3 +98,16 @@ type DecodersNumpyArgs = opargs.DecodersNumpy
 func DecodersNumpy[T dynamic.Kind](ctx context.Context, encoded T, args DecodersNumpyArgs) (arrays T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "decoders.numpy", Args: args, Inputs: []dynamic.Value{encoded}})
 }
+
+// DecodersVideoArgs are the arguments of decoders.video.
+type DecodersVideoArgs = opargs.DecodersVideo
+
+// DecodersVideo is decoders.video. Decodes frames of videos, as RGB. The program ffmpeg must be installed,
+// except for motion JPEG, GIF and WebP. Without frames, start_frame, end_frame, sequence_length and stride,
+// all frames are decoded.
+//
+// Input encoded: the bytes of a video file.
+// Output videos: frames, uint8 of layout FHWC.
+func DecodersVideo[T dynamic.Kind](ctx context.Context, encoded T, args DecodersVideoArgs) (videos T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "decoders.video", Args: args, Inputs: []dynamic.Value{encoded}})
+}

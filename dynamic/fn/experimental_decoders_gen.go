@@ -53,3 +53,14 @@ type ExperimentalDecodersImageSliceArgs = opargs.ExperimentalDecodersImageSlice
 func ExperimentalDecodersImageSlice[T dynamic.Kind](ctx context.Context, encoded T, args ExperimentalDecodersImageSliceArgs, inputs ...dynamic.Value) (images T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.decoders.image_slice", Args: args, Inputs: append([]dynamic.Value{encoded}, inputs...)})
 }
+
+// ExperimentalDecodersVideoArgs are the arguments of experimental.decoders.video.
+type ExperimentalDecodersVideoArgs = opargs.ExperimentalDecodersVideo
+
+// ExperimentalDecodersVideo is experimental.decoders.video, an older name of decoders.video; see
+// [DecodersVideo].
+//
+// Deprecated: use decoders.video
+func ExperimentalDecodersVideo[T dynamic.Kind](ctx context.Context, encoded T, args ExperimentalDecodersVideoArgs) (videos T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.decoders.video", Args: args, Inputs: []dynamic.Value{encoded}})
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/exec"
 	"github.com/bivouac-ml/bivouac/reader"
 	_ "github.com/bivouac-ml/bivouac/reader/frames" // readers.sequence
+	_ "github.com/bivouac-ml/bivouac/reader/video"  // experimental.readers.video
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
 )

@@ -15,6 +15,22 @@ func NewFits(args opargs.ExperimentalReadersFits, o Options) (*Reader, error) {
 	return New("experimental.readers.fits", args, o)
 }
 
+// NewVideo returns a reader of kind experimental.readers.video.
+//
+// Reads clips of videos, as RGB: each has sequence_length frames, one every stride frames, and begins step
+// frames after the clip before it. Videos are files, files in the folders of a directory, or parts of files in
+// a list. The program ffmpeg must be installed, except for motion JPEG, GIF and WebP. A damaged frame is an
+// error of its clips alone.
+//
+// Outputs:
+//   - videos: frames, uint8 of layout FHWC
+//   - labels: with labels, file_list or file_root: the label, int32 of shape [1]
+//   - numbers: with enable_frame_num: numbers of frames, int32; -1 for padding
+//   - timestamps: with enable_timestamps: the time of each frame in seconds, float64; -1 for padding
+func NewVideo(args opargs.ExperimentalReadersVideo, o Options) (*Reader, error) {
+	return New("experimental.readers.video", args, o)
+}
+
 // NewArrayRecord returns a reader of kind readers.array_record.
 //
 // Reads the records of ArrayRecord files, which have an index of their own. The hashes of the format are

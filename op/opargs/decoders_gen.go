@@ -377,3 +377,37 @@ type DecodersNumpy struct {
 	// Type of the output. It must be given, because the type must be known before the data.
 	DType tensor.DType `op:"dtype"`
 }
+
+// DecodersVideo are the arguments of decoders.video.
+type DecodersVideo struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Numbers of the frames, in any order; a frame may be named twice.
+	Frames op.Arg[[]int] `op:"frames"`
+
+	// The first frame; by default 0.
+	StartFrame op.Arg[int] `op:"start_frame"`
+
+	// The end of the frames: one more than the last frame. Not with sequence_length.
+	EndFrame op.Arg[int] `op:"end_frame"`
+
+	// Number of frames. Not with end_frame.
+	SequenceLength op.Arg[int] `op:"sequence_length"`
+
+	// Frames from one frame to the next; by default 1.
+	Stride op.Arg[int] `op:"stride"`
+
+	// What stands for frames that the video does not have: none leaves them out, and is an error for frames;
+	// constant is fill_value; edge (or repeat) the nearest frame; reflect_101 (reflect) or reflect_1001
+	// (symmetric) the video back and forth. Default: "constant".
+	PadMode op.Arg[string] `op:"pad_mode"`
+
+	// Colour of pad_mode constant: a number from 0 to 255, or one for each channel. Default: 0.
+	FillValue []int `op:"fill_value"`
+
+	// Whether key frames are looked for first; has no effect: it is always done. Default: true.
+	BuildIndex op.Arg[bool] `op:"build_index"`
+
+	// Whether threads of decoders in hardware keep to a processor; has no effect. Default: true.
+	Affine op.Arg[bool] `op:"affine"`
+}

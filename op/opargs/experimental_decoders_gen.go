@@ -13,3 +13,6 @@ type ExperimentalDecodersImageRandomCrop = DecodersImageRandomCrop
 
 // ExperimentalDecodersImageSlice are the arguments of experimental.decoders.image_slice.
 type ExperimentalDecodersImageSlice = DecodersImageSlice
+
+// ExperimentalDecodersVideo are the arguments of experimental.decoders.video.
+type ExperimentalDecodersVideo = DecodersVideo

@@ -100,3 +100,17 @@ func DecodersNumpy(p *pipeline.Builder, encoded pipeline.Node, args DecodersNump
 	out := p.Op("decoders.numpy", args, encoded)
 	return out[0]
 }
+
+// DecodersVideoArgs are the arguments of decoders.video.
+type DecodersVideoArgs = opargs.DecodersVideo
+
+// DecodersVideo is decoders.video. Decodes frames of videos, as RGB. The program ffmpeg must be installed,
+// except for motion JPEG, GIF and WebP. Without frames, start_frame, end_frame, sequence_length and stride,
+// all frames are decoded.
+//
+// Input encoded: the bytes of a video file.
+// Output videos: frames, uint8 of layout FHWC.
+func DecodersVideo(p *pipeline.Builder, encoded pipeline.Node, args DecodersVideoArgs) (videos pipeline.Node) {
+	out := p.Op("decoders.video", args, encoded)
+	return out[0]
+}

@@ -54,3 +54,15 @@ func ExperimentalDecodersImageSlice(p *pipeline.Builder, encoded pipeline.Node, 
 	out := p.Op("experimental.decoders.image_slice", args, append([]pipeline.Node{encoded}, inputs...)...)
 	return out[0]
 }
+
+// ExperimentalDecodersVideoArgs are the arguments of experimental.decoders.video.
+type ExperimentalDecodersVideoArgs = opargs.ExperimentalDecodersVideo
+
+// ExperimentalDecodersVideo is experimental.decoders.video, an older name of decoders.video; see
+// [DecodersVideo].
+//
+// Deprecated: use decoders.video
+func ExperimentalDecodersVideo(p *pipeline.Builder, encoded pipeline.Node, args ExperimentalDecodersVideoArgs) (videos pipeline.Node) {
+	out := p.Op("experimental.decoders.video", args, encoded)
+	return out[0]
+}

@@ -17,7 +17,7 @@ import (
 //	go test -coverpkg=./codec/jpeg PACKAGE
 var linksOnly = []string{
 	"cmd/bivouac", "examples/coco", "examples/digits", "examples/shards", "examples/speech", "examples/train",
-	"pipeline/graph", "pipeline/recipe", "recipes",
+	"examples/video", "pipeline/graph", "pipeline/recipe", "recipes",
 	"proof/conform", "proof/conform/dali", "proof/documents",
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
 	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/fn", "reader",

@@ -70,7 +70,7 @@ func Module() Rules {
 				{Packages: "reader/internal/cache", Beside: []string{}},
 				{Packages: "reader/internal/columns", Beside: []string{"op", "reader/internal/loaderargs"}},
 				{Packages: "reader/parquet/...", Beside: []string{"op", "reader", "reader/shards", "reader/index", "reader/unpack", "reader/internal/...", "reader/parquet"}, Modules: []string{"github.com/parquet-go/parquet-go"}},
-				{Packages: "reader/readertest", Beside: []string{"op", "reader", "reader/index", "reader/arrow", "reader/frames"}},
+				{Packages: "reader/readertest", Beside: []string{"op", "reader", "reader/index", "reader/arrow", "reader/frames", "reader/video"}},
 				{Packages: "reader/tokenizer", Beside: []string{"reader", "reader/shards"}, Modules: []string{"github.com/clipperhouse/uax29/v2", "golang.org/x/text"}},
 				{Packages: "dynamic/internal/fields", Beside: []string{"op"}},
 				{Packages: "pipeline/graph", Beside: []string{"op", "reader"}},

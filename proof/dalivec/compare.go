@@ -46,6 +46,7 @@ func Compare(got, want tensor.Tensor, tol Tolerance) error {
 	if wide := roundings * epsilon(tensor.Float32) * most; want.DType == tensor.Int32 && tol.Abs > wide {
 		all.rounding = wide
 	}
+	all.rounding = max(all.rounding, tol.Rounding)
 	beyond, worst, first := 0, 0.0, -1
 	for i := range n {
 		d, same := difference(got, want, i)

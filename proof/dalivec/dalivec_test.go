@@ -72,6 +72,9 @@ func TestRulesHaveShares(t *testing.T) {
 	set := openSet(t)
 	named := 0
 	for i := range set.rules {
+		if r := set.rules[i].tolerance; r.Rounding > 0 && (r.Rounding > 1 || r.Bias == nil || *r.Bias > 0.05) {
+			t.Errorf("rule %d: roundings of %g with a bias of %v", i, r.Rounding, r.Bias)
+		}
 		if m := set.rules[i].tolerance.Mismatch; m != nil {
 			named++
 			if *m > largestShare {
@@ -198,6 +201,8 @@ func TestCompareHasBoundsOnAllElements(t *testing.T) {
 		"a tenth, as the rule allows": {every(10, 1, -1), Tolerance{Abs: 1, Mismatch: &share}, ""},
 		"few, all one way":            {every(50, 1, 1), Tolerance{Abs: 1}, "a signed mean of 0.02"},
 		"half, all one way":           {every(2, 1, 1), Tolerance{Abs: 1, Mismatch: &share}, "a signed mean of 0.5"},
+		"a level that is rounding":    {every(2, 1, 1), Tolerance{Abs: 2, Rounding: 1, Bias: &bias}, ""},
+		"a bias beside the rounding":  {every(1, 1, 1), Tolerance{Abs: 2, Rounding: 1, Bias: &bias}, "signed mean"},
 		"a bias that the rule allows": {every(2, 1, 1), Tolerance{Abs: 1, Mismatch: &share, Bias: &bias}, ""},
 	} {
 		got, want := levels(c.off)

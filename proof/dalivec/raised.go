@@ -67,7 +67,7 @@ var messages = []struct {
 	kinds   []errs.Kind
 }{
 	{regexp.MustCompile(`(?i)failed to decode|nvImageCodec failure|can not read header|error parsing serialized|ParseFromArray`), []errs.Kind{errs.Corrupt, errs.Unsupported}},
-	{regexp.MustCompile(`(?i)failed to open encoded data`), []errs.Kind{errs.Corrupt, errs.Unsupported}},
+	{regexp.MustCompile(`(?i)failed to open encoded data|failed to create video decoder`), []errs.Kind{errs.Corrupt, errs.Unsupported}},
 	{regexp.MustCompile(`(?i)numpy size|numpy header|header length|numpy type string|delim_start|expected a non-empty`),
 		[]errs.Kind{errs.Corrupt, errs.Unsupported}},
 	{regexp.MustCompile(`(?i)file mapping failed|failed to open|could not open file|not found or does not expose`), []errs.Kind{errs.NotFound}},

@@ -33,6 +33,9 @@ type Tolerance struct {
 	// Bias bounds the absolute value of the signed mean of all differences. Without it the
 	// mean must be indistinguishable from chance, see bounds.
 	Bias *float64 `json:"max_bias"`
+	// Rounding is what an element may differ by without counting towards the default share, where
+	// both results went through several roundings, as in decoded video. Such a rule bounds the bias.
+	Rounding float64
 	// Unbounded asks only for the fraction of elements that may differ.
 	Unbounded bool
 	Why       string `json:"-"`

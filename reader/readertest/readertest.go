@@ -41,6 +41,7 @@ var All = map[string]Maker{
 	"tfrecord":         TFRecords,
 	"tokens array":     TokenArray,
 	"tokens":           Tokens,
+	"video":            Video,
 	"webdataset":       Webdataset,
 }
 

@@ -1,0 +1,292 @@
+package video
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// program is ffmpeg or ffprobe.
+type program struct {
+	path  string
+	major int // of its version
+	minor int
+}
+
+// oldest is the oldest version of ffmpeg that has all options that are used here.
+var oldest = [2]int{4, 4}
+
+const install = "install the package ffmpeg, which has ffmpeg and ffprobe: " +
+	"apt-get install ffmpeg, dnf install ffmpeg, apk add ffmpeg or brew install ffmpeg"
+
+// programs are the programs that were asked for their version, by path, time and size.
+var programs sync.Map
+
+// atLeast reports whether a program has a version or a later one.
+func (p program) atLeast(major, minor int) bool {
+	return p.major > major || p.major == major && p.minor >= minor
+}
+
+// findProgram finds a program in PATH and asks for its version, once.
+func findProgram(ctx context.Context, name string, o Options) (program, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return program{}, &errs.Error{Kind: errs.Unsupported, Op: opName, Subject: name, Want: "the program in PATH",
+			Got: "no such program", Remedy: install}
+	}
+	key := path
+	if info, err := os.Stat(path); err == nil {
+		key = fmt.Sprint(path, " ", info.ModTime().UnixNano(), " ", info.Size())
+	}
+	if p, ok := programs.Load(key); ok {
+		return p.(program), nil
+	}
+	p := program{path: path}
+	first, known := "", false
+	err = p.lines(ctx, o, []string{"-version"}, nil, func(line []byte) error {
+		if first == "" {
+			first = string(line[:min(len(line), 100)])
+			p.major, p.minor, known = parseVersion(first, name)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return program{}, err
+	case !known:
+		return program{}, &errs.Error{Kind: errs.Unsupported, Op: opName, Subject: path,
+			Want: "a program that says its version", Got: strconv.Quote(first), Remedy: install}
+	case !p.atLeast(oldest[0], oldest[1]):
+		return program{}, &errs.Error{Kind: errs.Unsupported, Op: opName, Subject: path,
+			Want: fmt.Sprintf("version %d.%d or later", oldest[0], oldest[1]),
+			Got:  fmt.Sprintf("%d.%d", p.major, p.minor), Remedy: install}
+	}
+	programs.Store(key, p)
+	return p, nil
+}
+
+// parseVersion reads the first line that a program prints about itself. A build that was made
+// between two versions is as new as can be.
+func parseVersion(line, name string) (major, minor int, ok bool) {
+	text, ok := strings.CutPrefix(line, name+" version ")
+	if !ok {
+		return 0, 0, false
+	}
+	text, _, _ = strings.Cut(text, " ")
+	if strings.HasPrefix(text, "N-") || strings.HasPrefix(text, "git-") {
+		return 1 << 20, 0, true
+	}
+	number := func() int {
+		n := 0
+		for n < len(text) && n < 6 && text[n] >= '0' && text[n] <= '9' {
+			n++
+		}
+		v, err := strconv.Atoi(text[:n])
+		if err != nil {
+			v = -1
+		}
+		text = strings.TrimPrefix(text[n:], ".")
+		return v
+	}
+	text = strings.TrimPrefix(text, "n")
+	major = number()
+	return major, max(0, number()), major >= 0
+}
+
+// process is a program that runs. Its output comes through a pipe.
+type process struct {
+	cmd     *exec.Cmd
+	pipe    *os.File
+	said    tail
+	stall   time.Duration
+	waited  bool
+	outcome error // after wait
+}
+
+// start starts the program.
+func (p program) start(o Options, args []string, inherit []*os.File) (*process, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.IO, Op: opName, Subject: p.path, Err: err}
+	}
+	if c, err := w.SyscallConn(); err == nil {
+		c.Control(widenPipe) //nolint:errcheck // advice
+	}
+	x := &process{cmd: exec.Command(p.path, args...), pipe: r, stall: o.Stall}
+	x.cmd.Stdout, x.cmd.Stderr, x.cmd.ExtraFiles = w, &x.said, inherit
+	x.cmd.WaitDelay = time.Second // for what a killed process has started
+	separate(x.cmd)
+	err = x.cmd.Start()
+	w.Close() //nolint:errcheck // the process has its own
+	if err != nil {
+		r.Close() //nolint:errcheck // nothing was read
+		return nil, &errs.Error{Kind: errs.IO, Op: opName, Subject: p.path, Err: err}
+	}
+	return x, nil
+}
+
+// Read reads output. It fails when none comes for the time that Options give.
+func (x *process) Read(b []byte) (int, error) {
+	n, err := x.pipe.Read(b)
+	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		err = &errs.Error{Kind: errs.Exhausted, Op: opName, Subject: x.cmd.Path,
+			Want: fmt.Sprintf("output within %v", x.stall), Got: "none",
+			Remedy: "the file may be damaged; raise Stall if the disk is slow"}
+	}
+	return n, err
+}
+
+// allow gives the process its time anew. The reading ends when ctx does. release must be called.
+func (x *process) allow(ctx context.Context) (release func() bool) {
+	end := time.Now().Add(x.stall)
+	if d, ok := ctx.Deadline(); ok && d.Before(end) {
+		end = d
+	}
+	x.pipe.SetReadDeadline(end) //nolint:errcheck // pipes have deadlines
+	return context.AfterFunc(ctx, func() {
+		x.pipe.SetReadDeadline(time.Unix(1, 0)) //nolint:errcheck // pipes have deadlines
+	})
+}
+
+// wait waits for the end of the process and returns an error unless it was a success.
+func (x *process) wait() error {
+	if !x.waited {
+		x.waited = true
+		x.outcome = x.cmd.Wait()
+		x.pipe.Close() //nolint:errcheck // it was read
+	}
+	return x.outcome
+}
+
+// end kills the process and waits for it.
+func (x *process) end() {
+	if !x.waited {
+		kill(x.cmd)
+		x.wait() //nolint:errcheck // the program was killed
+	}
+}
+
+// failed returns the error of a process whose output ended early, with what it said.
+func (x *process) failed(want string) error {
+	err := x.wait()
+	got := "the end of its output"
+	if err != nil {
+		got = err.Error()
+	}
+	e := &errs.Error{Kind: errs.Corrupt, Op: opName, Subject: x.cmd.Path, Want: want, Got: got}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() < 0 {
+		e.Kind = errs.IO // a signal
+		e.Err = errKilled
+	}
+	if text := x.said.String(); text != "" {
+		e.Got += ", which says " + strconv.Quote(text)
+	}
+	return e
+}
+
+var (
+	errKilled = errors.New("the program was killed")
+	errMissed = errors.New("the program leaves the frame out")
+)
+
+func isKilled(err error) bool { return errors.Is(err, errKilled) }
+func isMissed(err error) bool { return errors.Is(err, errMissed) }
+
+// maxLine bounds a line of ffprobe.
+const maxLine = 1 << 16
+
+// pipeSize is how many bytes of frames wait in a pipe, and are written at once.
+const pipeSize = 1 << 20
+
+// lines runs the program and calls each with every line of its output.
+func (p program) lines(ctx context.Context, o Options, args []string, inherit []*os.File,
+	each func(line []byte) error) error {
+	x, err := p.start(o, args, inherit)
+	if err != nil {
+		return err
+	}
+	defer x.end()
+	in := bufio.NewReaderSize(x, maxLine)
+	for {
+		release := x.allow(ctx)
+		line, err := in.ReadSlice('\n')
+		release()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil || len(line) > 0 && errors.Is(err, io.EOF):
+			if err := each(bytes.TrimRight(line, "\r\n")); err != nil {
+				return err
+			}
+		case errors.Is(err, io.EOF):
+			if x.wait() != nil {
+				return x.failed("a description of the file")
+			}
+			return nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			return &errs.Error{Kind: errs.Corrupt, Op: opName, Subject: p.path,
+				Want: fmt.Sprintf("lines of at most %d bytes", maxLine), Got: "a longer line"}
+		default:
+			return err
+		}
+	}
+}
+
+// tail keeps the end of what a program says.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+	cut  bool
+}
+
+const maxTail = 1000
+
+// Write implements io.Writer.
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b[max(0, len(b)-maxTail):]...)
+	if n := len(t.text) - maxTail; n > 0 || len(b) > maxTail {
+		t.text, t.cut = append(t.text[:0], t.text[max(0, n):]...), true
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(t.text), "?")), " ")
+	text = withoutAddresses(text)
+	if t.cut {
+		text = "… " + text
+	}
+	return text
+}
+
+// withoutAddresses leaves out where in memory a decoder is, as in "[h264 @ 0x55d4]", so that equal
+// errors have equal texts.
+func withoutAddresses(text string) string {
+	for {
+		at := strings.Index(text, " @ 0x")
+		if at < 0 {
+			return text
+		}
+		end := strings.IndexByte(text[at:], ']')
+		if end < 0 {
+			end = len(text) - at
+		}
+		text = text[:at] + text[at+end:]
+	}
+}
