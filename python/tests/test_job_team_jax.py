@@ -80,7 +80,7 @@ def crc(tree):
 
 
 def leave_together():
-    '''Wait for the others. Who waits for a dead process sees an error of gloo instead of a signal.'''
+    '''Wait for the others: who waits for a dead process sees an error of gloo, not a signal.'''
     open(f"{directory}/ready{rank}", "w").close()
     while not all(os.path.exists(f"{directory}/ready{r}") for r in options["who"]):
         time.sleep(0.001)
