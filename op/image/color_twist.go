@@ -5,6 +5,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/kernel"
+	"github.com/bivouac-ml/bivouac/internal/libm"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -105,33 +106,23 @@ func notRGB(shape tensor.Shape) error {
 	return &errs.Error{Kind: errs.Invalid, Want: "three channels", Got: shape.String()}
 }
 
+// matrix is a map of three channels in float32.
+type matrix [3][3]float32
+
 // The conversions to and from the colour space YIQ, in which hue is an angle and saturation is a
-// length.
+// length. The second is the inverse of the first as DALI computes it in float32: its last bits are
+// fitted to what DALI returns.
 var (
-	toYIQ   = [3][3]float64{{.299, .587, .114}, {.596, -.274, -.321}, {.211, -.523, .311}}
-	fromYIQ = inverse(toYIQ)
+	toYIQ   = matrix{{.299, .587, .114}, {.596, -.274, -.321}, {.211, -.523, .311}}
+	fromYIQ = matrix{{0x1.ffd402p-1, 0x1.e9bfc4p-1, 0x1.3de196p-1}, {0x1.ffced4p-1, -0x1.16cf1ep-2, -0x1.4b7ebcp-1},
+		{0x1.00b84ep0, -0x1.1b5a64p0, 0x1.b49576p0}}
 )
 
-func inverse(m [3][3]float64) (out [3][3]float64) {
-	minor := func(i, j int) float64 {
-		a, b, c, d := (i+1)%3, (i+2)%3, (j+1)%3, (j+2)%3
-		return m[a][c]*m[b][d] - m[a][d]*m[b][c]
-	}
-	determinant := m[0][0]*minor(0, 0) + m[0][1]*minor(0, 1) + m[0][2]*minor(0, 2)
+// times returns the product of a and b. Each product and each sum is rounded.
+func (a matrix) times(b matrix) (out matrix) {
 	for i := range 3 {
 		for j := range 3 {
-			out[j][i] = minor(i, j) / determinant
-		}
-	}
-	return out
-}
-
-func product(a, b [3][3]float64) (out [3][3]float64) {
-	for i := range 3 {
-		for j := range 3 {
-			for k := range 3 {
-				out[i][j] += float64(a[i][k] * b[k][j])
-			}
+			out[i][j] = float32(a[i][0]*b[0][j]) + float32(a[i][1]*b[1][j]) + float32(a[i][2]*b[2][j])
 		}
 	}
 	return out
@@ -140,7 +131,7 @@ func product(a, b [3][3]float64) (out [3][3]float64) {
 // twist is the map of one sample: output channel i is the product of factors[i] and the channels,
 // plus offset.
 type twist struct {
-	factors [3][3]float32
+	factors matrix
 	offset  float32
 }
 
@@ -152,21 +143,18 @@ func (k *colorTwist) twist(b *op.Block, s int, in tensor.DType) (twist, error) {
 			return twist{}, err
 		}
 	}
-	sin, cos := math.Sincos(v[0] * math.Pi / 180)
-	saturation, brightness, contrast := v[1], v[3], v[4]
-	turned := product(product(fromYIQ, [3][3]float64{{1, 0, 0}, {0, cos, sin}, {0, -sin, cos}}),
-		product([3][3]float64{{1, 0, 0}, {0, saturation, 0}, {0, 0, saturation}}, toYIQ))
-	var t twist
-	for i := range 3 {
-		for j := range 3 {
-			t.factors[i][j] = float32(turned[i][j] * v[2] * brightness * contrast)
-		}
-	}
-	middle := 0.5
+	sin, cos := libm.Sincos(float32(v[0] * math.Pi / 180))
+	saturation, value, brightness, contrast := float32(v[1]), float32(v[2]), float32(v[3]), float32(v[4])
+	light := brightness * contrast
+	t := twist{factors: matrix{{light, 0, 0}, {0, light, 0}, {0, 0, light}}.times(fromYIQ).
+		times(matrix{{1, 0, 0}, {0, cos, sin}, {0, -sin, cos}}).
+		times(matrix{{1, 0, 0}, {0, saturation, 0}, {0, 0, saturation}}).
+		times(matrix{{value, 0, 0}, {0, value, 0}, {0, 0, value}}).times(toYIQ)}
+	middle := float32(0.5)
 	if in.IsInteger() {
 		middle = 128 // of all integer types, as in DALI
 	}
-	t.offset = float32((middle - middle*contrast) * brightness)
+	t.offset = (middle - float32(middle*contrast)) * brightness
 	return t, nil
 }
 
