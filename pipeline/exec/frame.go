@@ -254,7 +254,7 @@ func (f *Frame) collect(p *plan) error {
 	return nil
 }
 
-// layout is the layout of an output: of one whose rank is not known before, that of a sample.
+// layout is the layout of an output. If its rank is not known before, a sample tells it.
 func (v *value) layout(sample tensor.Tensor) string {
 	if v.spec.Shape == nil && len(sample.Layout) == len(sample.Shape) {
 		return sample.Layout
