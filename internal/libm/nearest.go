@@ -36,6 +36,13 @@ func (a double) over(b double) double {
 	return sum(q, ((a.hi-p.hi)-p.lo+a.lo)/b.hi)
 }
 
+// root returns the square root of a.
+func (a double) root() double {
+	y := math.Sqrt(a.hi)
+	p := product(y, y)
+	return sum(y, ((a.hi-p.hi)-p.lo+a.lo)/(2*y))
+}
+
 // ratio returns 1/n.
 func ratio(n float64) double { return double{hi: 1}.over(double{hi: n}) }
 

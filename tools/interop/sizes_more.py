@@ -246,4 +246,16 @@ def families(sizes):
         record("warp_affine", [[made((3, 3, 1), "uint8", "HWC")]], {"matrix": {"tensor": [[["nan", 0.0, 1.0], [0.0, 1.0, 0.0]]], "dtype": "float32"}, "interp_type": enum("INTERP_NN")})
         record("rotate", [[made((3, 3, 1), "uint8", "HWC")]], {"angle": {"tensor": [1e10], "dtype": "float32"}, "keep_size": True, "interp_type": enum("INTERP_NN")})
 
-    return [arguments, many, odd, colors, blurs, rearranged, windows, statistics, maps, files]
+    def functions():
+        """Functions of float32 that are glibc's to the bit: of all sizes, subnormal, NaN and infinite."""
+        ODDS = {"0": "nan", "1": "inf", "2": "-inf", "3": "0", "4": "1e-40", "5": "3e38", "6": "-1e-40"}
+        a = lambda over: {"made": {"shape": [150], "mul": 7919, "mod": 19997, "add": -9998, "over": over, "odd": ODDS}, "dtype": "float32"}
+        for name in ("exp", "log", "log2", "sin", "cos"):
+            for over in (50, 700, 100003):
+                record("math." + name, [[a(over)]], ast=["call", "math." + name, [["name", "a"]], {}], exact=False, group="arith")
+        for name in ("pow", "fpow"):
+            for over in (9000, 313):
+                x = {"made": {"shape": [150], "mul": 89, "mod": 4999, "add": 1, "over": over, "odd": {"1": "inf", "3": "1e-40"}}, "dtype": "float32"}
+                record("math." + name, [[x], [a(5003)]], ast=["call", "math." + name, [["name", "a"], ["name", "b"]], {}], exact=False, group="arith")
+
+    return [arguments, functions, many, odd, colors, blurs, rearranged, windows, statistics, maps, files]
