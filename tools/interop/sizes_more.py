@@ -258,4 +258,42 @@ def families(sizes):
                 x = {"made": {"shape": [150], "mul": 89, "mod": 4999, "add": 1, "over": over, "odd": {"1": "inf", "3": "1e-40"}}, "dtype": "float32"}
                 record("math." + name, [[x], [a(5003)]], ast=["call", "math." + name, [["name", "a"], ["name", "b"]], {}], exact=False, group="arith")
 
-    return [arguments, functions, many, odd, colors, blurs, rearranged, windows, statistics, maps, files]
+    def to_the_bit():
+        """Cases of which only a hash is kept, so that the last bit of each number counts: what differed once."""
+        keep, cases.INLINE = cases.INLINE, 0
+        m = lambda shape, mul, dtype="uint8", layout="HWC", **k: {**made(shape, dtype, layout, **k), "made": {**made(shape, dtype, layout, **k)["made"], "mul": mul}}
+        to_float = {"dtype": enum("FLOAT")}
+        for mode, size, most, start, end in (("not_smaller", [20.0, 5.5], 9, [2.362, 0.167508], [6.448, 5.83]), ("not_smaller", [20.0, 5.5], 9, [0.556533, 2.869], [7.019, 8.551]), ("not_smaller", [20.0, 5.5], 14, [-0.6, -1.85], [7.04, 7.065])):
+            record("tensor_resize", [[m((5, 6, 2), 89)]], {"axes": [1, 0], "sizes": size, "mode": mode, "max_size": most, "roi_start": start, "roi_end": end, "interp_type": enum("INTERP_LINEAR")})
+        for shape, mul, interp, start, end, size in (((39, 56, 1), 7, "CUBIC", [23, 17], [29, 27], [13, 1]), ((30, 24, 1), 7, "LANCZOS3", [23, 6], [25, 16], [21, 2]), ((13, 48, 1), 89, "CUBIC", [8, 30], [11, 33], [13, 3]), ((34, 34, 1), 163, "LANCZOS3", [21, 22], [25, 29], [18, 2])):
+            record("resize", [[m(shape, mul, "float32")]], {"interp_type": enum("INTERP_" + interp), "roi_start": start, "roi_end": end, "size": size})
+        for k in times(10):
+            d, h, w = R.choice([1, 1, R.randint(2, 6)]), R.randint(2, 9), R.randint(2, 9)
+            record("resize", [[m((d, h, w, 1), 7, layout="DHWC")]], {"interp_type": enum("INTERP_" + R.choice(["LANCZOS3", "GAUSSIAN"])), **to_float, "resize_z": d, "resize_y": h, "resize_x": w, "roi_start": [0.25, 0.375, 0.125], "roi_end": [d + 0.25, h + 0.375, w + 0.125]})
+        record("resize", [[m((3, 4, 4, 3), 163, layout="DHWC")]], {"interp_type": enum("INTERP_GAUSSIAN"), **to_float, "resize_z": 3, "resize_y": 4, "resize_x": 4})
+        for align in (0.0, 1.0, [0.0, 1.0]):
+            record("tensor_resize", [[m((7, 3, 5), 163)]], {"axes": [0, 1], "sizes": [4.3, 10.2], "mode": "not_smaller", "alignment": align, "roi_start": [0.7, 1.475522], "roi_end": [5.002, 6.7], **to_float})
+        for k in times(6):
+            v = lambda n: [f(-3, 3) for _ in range(n)]
+            d = R.choice([2, 3])
+            record("transforms.scale", [[literal((N.randn(d, d + 1) * 2).astype(np.float32))]] if k % 2 else [], {"scale": v(d), "center": v(d)}, **({} if k % 2 else {"batch": 1}))
+            record("transforms.crop", [], {"from_start": v(d), "from_end": [x + 4 for x in v(d)], "to_start": v(d), "to_end": v(d), "absolute": True}, batch=1)
+            record("transforms.rotation", [], {"angle": f(-400, 400), "center": v(2)}, batch=1)
+            record("transforms.combine", [[literal(N.randn(d, d + 1).astype(np.float32))], [literal(N.randn(d, d + 1).astype(np.float32))]], {})
+            record("coord_transform", [[m((60, d), 89, R.choice(["float32", "int16"]), None)]], R.choice([{"M": v(2 * d), "T": v(2)}, {"MT": v(2 * d + 2)}]))
+        for size in (7, 15, 25, 31, 41):
+            record("gaussian_blur", [[m((40, 50, 1), 89, "float32")]], {"window_size": size})
+        for op, words in (("color_twist", ("hue", "saturation", "brightness", "contrast")), ("hsv", ("hue", "saturation", "value")), ("hue", ("hue",)), ("saturation", ("saturation",))):
+            for k in times(4):
+                a = {n: f(-400, 400) if n == "hue" else f(0, 3) for n in words if maybe(0.8)}
+                record(op, [[m((30, 40, 3), 89, R.choice(["uint8", "float32", "int16"]))]], {**a, **to_float})
+        for name in ("exp", "log", "log2", "sin", "cos", "sqrt"):
+            for over in (113, 1003, 70001):
+                x = {"made": {"shape": [9000], "mul": 7919, "mod": 19997, "add": 1 if name in ("log", "log2", "sqrt") else -9998, "over": over}, "dtype": "float32"}
+                record("math." + name, [[x]], ast=["call", "math." + name, [["name", "a"]], {}])
+        for over in (9000, 313):
+            x, y = ({"made": {"shape": [9000], "mul": mul, "mod": mod, "add": add, "over": over}, "dtype": "float32"} for mul, mod, add in ((89, 4999, 1), (7919, 19997, -9998)))
+            record("math.pow", [[x], [{**y, "made": {**y["made"], "over": 5003}}]], ast=["call", "math.pow", [["name", "a"], ["name", "b"]], {}])
+        cases.INLINE = keep
+
+    return [arguments, functions, to_the_bit, many, odd, colors, blurs, rearranged, windows, statistics, maps, files]
