@@ -1,6 +1,10 @@
 package rng
 
-import "math"
+import (
+	"math"
+
+	"github.com/bivouac-ml/bivouac/internal/libm"
+)
 
 // elementStride is the number of words between the elements of a tensor.
 const elementStride = 257
@@ -50,8 +54,7 @@ func Flip(p *Philox, probability float32) bool {
 }
 
 // Normal32 returns a number from a normal distribution by the method of Box and Muller, for float32
-// and for integers of up to 16 bits. It takes two words. The last bits may differ from the C
-// library, because it uses logarithms and cosines.
+// and for integers of up to 16 bits. It takes two words. Logarithm and cosine are glibc's.
 func Normal32(p *Philox, mean, stddev float32) float32 {
 	u, v := float32(p.Uint32())*0x1p-32, float32(p.Uint32())*0x1p-32
 	if u == 0 {
@@ -59,13 +62,13 @@ func Normal32(p *Philox, mean, stddev float32) float32 {
 			u = 1e-30
 		}
 	}
-	radius := float32(math.Sqrt(float64(-2 * float32(math.Log(float64(u))))))
+	radius := float32(math.Sqrt(float64(-2 * libm.Log(u))))
 	angle := float32(2*math.Pi) * v
-	return fma32(radius*float32(math.Cos(float64(angle))), stddev, mean)
+	return fma32(radius*libm.Cos(angle), stddev, mean)
 }
 
 // Normal64 works like Normal32 in float64, for float64 and integers of 32 and 64 bits. It takes
-// four words.
+// four words. Logarithm and cosine are the nearest float64, which glibc's nearly always are.
 func Normal64(p *Philox, mean, stddev float64) float64 {
 	u, v := float64(p.Uint64())*0x1p-64, float64(p.Uint64())*0x1p-64
 	if u == 0 {
@@ -74,7 +77,7 @@ func Normal64(p *Philox, mean, stddev float64) float64 {
 			u = float64(tiny)
 		}
 	}
-	return math.FMA(math.Sqrt(-2*math.Log(u))*math.Cos(2*math.Pi*v), stddev, mean)
+	return math.FMA(math.Sqrt(-2*libm.Log64(u))*libm.Cos64(2*math.Pi*v), stddev, mean)
 }
 
 // fma32 returns a*b + c, rounded once. The product is exact in float64. The sum is rounded to odd

@@ -755,7 +755,7 @@ type OneHotArgs = opargs.OneHot
 
 // OneHot is one_hot. Makes a row of classes from each index, with on_value at the index and off_value
 // elsewhere. An index outside the classes gives only off_value. If every sample of the batch has one element
-// and the axis is left at -1, the output has only the axis of the classes.
+// and no axis is given, the output has only the axis of the classes.
 //
 // Input input: indices; floats are truncated.
 // Output output: the data with the axis of the classes.

@@ -15,6 +15,8 @@
 //
 // and in the suites dali and torchdata also ", N divergent", because these suites count divergences
 // separately. -status writes the counts of that suite, by section and by operator, into a document.
+// -arguments prints instead how many cases of the dali suite each operator has, and which of its
+// arguments change no recorded result.
 //
 // The exit status is 1 after a failure and if no case passed, and 2 for a wrong call.
 package main

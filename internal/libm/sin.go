@@ -1,8 +1,9 @@
-// Package libm has the sines and cosines of float32 that DALI takes from the C library.
+// Package libm has the functions that DALI takes from the C library.
 //
-// Results equal the results of glibc 2.28 to 2.40 on a processor with fused multiply-add. They are
-// polynomials in float64, rounded to float32 at the end. The error is at most 0.56 units in the
-// last place. So some results are not the nearest float32, which package math gives.
+// Results of float32 equal the results of glibc 2.28 to 2.40 on a processor with fused
+// multiply-add. They are polynomials in float64, rounded to float32 at the end. The error is at
+// most 0.56 units in the last place. So some results are not the nearest float32, which package
+// math gives. Results of float64 are the nearest numbers, as glibc's nearly always are.
 //
 // glibc uses Arm's optimized routines. The constants and the order of operations come from them.
 package libm

@@ -1,6 +1,7 @@
 package arith
 
 import (
+	"github.com/bivouac-ml/bivouac/internal/libm"
 	"math"
 	"unsafe"
 
@@ -292,18 +293,47 @@ func realLoop[T real](name string) loop {
 	case "mod":
 		return combine(func(x, y T) T { return T(math.Mod(float64(x), float64(y))) })
 	case "pow", "fpow":
-		return combine(func(x, y T) T { return T(math.Pow(float64(x), float64(y))) })
+		return combine(realPower[T])
 	case "atan2":
 		return combine(func(x, y T) T { return T(math.Atan2(float64(x), float64(y))) })
 	}
 	var zero T
-	if _, single := any(zero).(float32); single && name == "rsqrt" {
-		return apply(func(x T) T { return T(rsqrt32(float32(x))) })
+	if _, single := any(zero).(float32); single {
+		if f := singleFunction(name); f != nil {
+			return apply(func(x T) T { return T(f(float32(x))) })
+		}
 	}
 	if f := realFunction(name); f != nil {
 		return apply(func(x T) T { return T(f(float64(x))) })
 	}
 	return numberLoop[T](name)
+}
+
+func realPower[T real](x, y T) T {
+	if single, ok := any(x).(float32); ok {
+		return T(libm.Pow(single, float32(y)))
+	}
+	return T(math.Pow(float64(x), float64(y)))
+}
+
+// singleFunction returns a function of one float32 that does not go by way of float64, or nil. It
+// computes what the C library computes.
+func singleFunction(name string) func(float32) float32 {
+	switch name {
+	case "rsqrt":
+		return rsqrt32
+	case "exp":
+		return libm.Exp
+	case "log":
+		return libm.Log
+	case "log2":
+		return libm.Log2
+	case "sin":
+		return libm.Sin
+	case "cos":
+		return libm.Cos
+	}
+	return nil
 }
 
 func quotient[T real](dst, a, b, _ []byte) bool {

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"fmt"
+	"github.com/bivouac-ml/bivouac/internal/libm"
 	"math"
 
 	"github.com/bivouac-ml/bivouac/internal/kernel"
@@ -86,9 +87,9 @@ const (
 
 var slaneyMels = slaneyBreak / slaneyStep
 
-func log32(x float32) float32 { return float32(math.Log(float64(x))) }
+func log32(x float32) float32 { return libm.Log(x) }
 
-func exp32(x float32) float32 { return float32(math.Exp(float64(x))) }
+func exp32(x float32) float32 { return libm.Exp(x) }
 
 func (m *melBank) mel(frequency float64) float64 {
 	hz := float32(frequency)

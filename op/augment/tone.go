@@ -158,10 +158,7 @@ func center(src []byte) float32 {
 
 // saturate multiplies the saturation of the pixels by factor.
 func (p *painter) saturate(dst, src []byte, factor float32) {
-	var f [channels][channels]float32
-	for i, row := range tone.Twist(0, float64(factor)) {
-		f[i] = [channels]float32{float32(row[0]), float32(row[1]), float32(row[2])}
-	}
+	f := tone.Twist(0, factor, 1, 1)
 	for len(src) > 0 {
 		part := p.row[:min(len(p.row), len(src))]
 		kernel.Widen(part, src[:len(part)])

@@ -2,6 +2,7 @@ package detection
 
 import (
 	"fmt"
+	"github.com/bivouac-ml/bivouac/internal/libm"
 	"math"
 	"slices"
 
@@ -251,6 +252,6 @@ func (k *encoder) difference(row []float32, a int) {
 	}
 	for d := range 2 {
 		row[d] = ((row[d]-anchor[d])/anchor[2+d] - k.means[d]) / k.stds[d]
-		row[2+d] = (float32(math.Log(float64(row[2+d]/anchor[2+d]))) - k.means[2+d]) / k.stds[2+d]
+		row[2+d] = (libm.Log(row[2+d]/anchor[2+d]) - k.means[2+d]) / k.stds[2+d]
 	}
 }

@@ -13,7 +13,7 @@ func init() {
 	op.Register(op.Schema{
 		Name: "one_hot",
 		Doc: "Makes a row of classes from each index, with on_value at the index and off_value elsewhere. An index outside the classes gives only off_value. " +
-			"If every sample of the batch has one element and the axis is left at -1, the output has only the axis of the classes.",
+			"If every sample of the batch has one element and no axis is given, the output has only the axis of the classes.",
 		Inputs:  []op.Port{{Name: "input", Doc: "indices; floats are truncated"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the data with the axis of the classes"}},
 		Params: []op.Parameter{
@@ -31,6 +31,7 @@ func init() {
 type oneHot struct {
 	config  *op.Config
 	axis    int
+	alone   bool // samples of one element become a row: no axis is given
 	name    string
 	classes int
 	dtype   tensor.DType
@@ -38,7 +39,7 @@ type oneHot struct {
 }
 
 func newOneHot(c *op.Config) (op.Kernel, error) {
-	k := &oneHot{config: c, axis: op.Get[int](c, "axis"), name: op.Get[string](c, "axis_name"), classes: op.Get[int](c, "num_classes")}
+	k := &oneHot{config: c, axis: op.Get[int](c, "axis"), alone: !c.Given("axis"), name: op.Get[string](c, "axis_name"), classes: op.Get[int](c, "num_classes")}
 	var err error
 	if k.dtype, err = elementType(c, "dtype"); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func newOneHot(c *op.Config) (op.Kernel, error) {
 }
 
 // Batched implements op.Batched: without an axis the rank of the output depends on all samples.
-func (k *oneHot) Batched() bool { return k.axis < 0 }
+func (k *oneHot) Batched() bool { return k.alone }
 
 func (k *oneHot) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if d := in[0].DType; !element.Known(d) || d == tensor.Float16 || d == tensor.Bool {
@@ -76,13 +77,13 @@ func (k *oneHot) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 		return nil, k.config.Invalid("axis", fmt.Sprintf("an axis of -1 to %d", len(shape)), fmt.Sprint(k.axis), "")
 	}
 	static := op.Static(in[0])
-	if k.axis < 0 && !static { // one axis, or one more than the input
+	if k.alone && !static { // one axis, or one more than the input
 		if k.name != "" && len(in[0].Layout) != len(shape) {
 			return []tensor.Spec{{DType: k.dtype}}, nil
 		}
 		return []tensor.Spec{out}, nil
 	}
-	out.Shape = k.expanded(nil, shape, k.axis < 0 && shape.Len() == 1)
+	out.Shape = k.expanded(nil, shape, k.alone && shape.Len() == 1)
 	var err error
 	out.Layout, err = k.layout(in[0].Layout, len(out.Shape))
 	return []tensor.Spec{out}, err
@@ -120,7 +121,7 @@ func (k *oneHot) layout(in string, rank int) (string, error) {
 }
 
 func (k *oneHot) Run(b *op.Block) error {
-	scalars := k.axis < 0
+	scalars := k.alone
 	for s := range b.Len() {
 		scalars = scalars && b.In(0, s).Len() == 1
 	}

@@ -190,11 +190,11 @@ func (k *coordTransform) Sample(b *op.Block, s int) error {
 func (p *points) apply(out, in []float32) {
 	for ; len(out) >= p.rows && len(in) >= p.columns; out, in = out[p.rows:], in[p.columns:] {
 		for i := range p.rows {
-			v := p.offset[i]
+			var v float32
 			for j, m := range p.matrix[i*p.columns : (i+1)*p.columns] {
 				v += float32(m * in[j])
 			}
-			out[i] = v
+			out[i] = v + p.offset[i]
 		}
 	}
 }

@@ -76,7 +76,17 @@ func (m scale) make(b *op.Block, s, input int) (affine, error) {
 	for i := range n {
 		t.matrix[i*n+i] = factors[i]
 	}
-	return t, around(b, s, &t, m.center)
+	if !m.center.given {
+		return t, nil
+	}
+	var center [mostDims * mostDims]float32
+	if err := m.center.each(b, s, n, &center); err != nil {
+		return affine{}, err
+	}
+	for i := range n {
+		t.offset[i] = center[i] * (1 - factors[i]) // in DALI's order
+	}
+	return t, nil
 }
 
 func init() {

@@ -39,7 +39,7 @@ func (w *blurWindow) plan(sigma float32, size int) {
 	w.weights = w.weights[:size]
 	radius := size / 2
 	if sigma == 0 {
-		sigma = float32(float32(radius-1)*0.3) + 0.8
+		sigma = float32(float64(float64(radius-1)*0.3) + 0.8)
 	}
 	scale := 0.5 / (sigma * sigma)
 	var sum float32

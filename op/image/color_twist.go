@@ -107,7 +107,7 @@ func notRGB(shape tensor.Shape) error {
 // twist is the map of one sample: output channel i is the product of factors[i] and the channels,
 // plus offset.
 type twist struct {
-	factors [3][3]float32
+	factors tone.Matrix
 	offset  float32
 }
 
@@ -119,19 +119,13 @@ func (k *colorTwist) twist(b *op.Block, s int, in tensor.DType) (twist, error) {
 			return twist{}, err
 		}
 	}
-	brightness, contrast := v[3], v[4]
-	turned := tone.Twist(v[0], v[1])
-	var t twist
-	for i := range 3 {
-		for j := range 3 {
-			t.factors[i][j] = float32(turned[i][j] * v[2] * brightness * contrast)
-		}
-	}
-	middle := 0.5
+	brightness, contrast := float32(v[3]), float32(v[4])
+	t := twist{factors: tone.Twist(v[0], float32(v[1]), float32(v[2]), brightness*contrast)}
+	middle := float32(0.5)
 	if in.IsInteger() {
 		middle = 128 // of all integer types, as in DALI
 	}
-	t.offset = float32((middle - middle*contrast) * brightness)
+	t.offset = (middle - float32(middle*contrast)) * brightness
 	return t, nil
 }
 

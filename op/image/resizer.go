@@ -138,7 +138,7 @@ func (k *resizer) run(b *op.Block, s int, st *resizeState, first, n int) error {
 		return err
 	}
 	dtype := b.Binding().Specs[0].DType
-	job := resample.Job{Src: in.Data, SrcType: in.DType, DstType: dtype, Frames: 1, Channels: 1}
+	job := resample.Job{Src: in.Data, SrcType: in.DType, DstType: dtype, Frames: 1, Channels: 1, Volume: n == maxSpatial}
 	for i := range maxSpatial - n {
 		job.Axes[i] = resample.Axis{In: 1, Out: 1, Hi: 1, Min: resample.Filter{Kind: minimum.Kind},
 			Mag: resample.Filter{Kind: magnify.Kind}}

@@ -43,6 +43,7 @@ func init() {
 type tensorResize struct {
 	resizer
 	sizes, scales, align op.Vector[float64]
+	alignOthers          float64 // for axes that are not listed: as in DALI, their start if alignment is given
 	byScale              bool
 	axes                 []int
 	names                string
@@ -77,6 +78,9 @@ func newTensorResize(c *op.Config) (op.Kernel, error) {
 		k.how.round = math.Ceil
 	default:
 		return nil, c.Invalid("size_rounding", `"round", "truncate" or "ceil"`, fmt.Sprintf("%q", r), "")
+	}
+	if !c.Given("alignment") {
+		k.alignOthers = 0.5
 	}
 	k.roi, err = readROI(c)
 	return op.Each(k), err
@@ -189,7 +193,7 @@ func (k *tensorResize) targets(b *op.Block, s int, st *resizeState, shape, axes 
 		return nil, err
 	}
 	for i, extent := range shape {
-		want[i], hi[i], align[i] = float64(extent), float64(extent), 0.5
+		want[i], hi[i], align[i] = float64(extent), float64(extent), k.alignOthers
 	}
 	most, err := k.maxSize.of(n)
 	if err != nil {

@@ -2,6 +2,7 @@ package random
 
 import (
 	"fmt"
+	"github.com/bivouac-ml/bivouac/internal/libm"
 	"math"
 
 	"github.com/bivouac-ml/bivouac/op"
@@ -167,6 +168,14 @@ func (k *beta) draw(b *op.Block, s int, shape tensor.Shape, w *worker) error {
 
 // fillBeta draws each number from two numbers of gamma distributions. Their state, a number of a
 // normal distribution, lasts for the whole sample.
+// exp is the exponential of the C library.
+func exp[T interface{ float32 | float64 }](x T) T {
+	if single, ok := any(x).(float32); ok {
+		return T(libm.Exp(single))
+	}
+	return T(math.Exp(float64(x)))
+}
+
 func fillBeta[T interface{ float32 | float64 }](out tensor.Tensor, stream rng.Philox, w *worker, alpha, beta T) error {
 	small := alpha < 1 && beta < 1
 	one := T(0)
@@ -185,9 +194,9 @@ func fillBeta[T interface{ float32 | float64 }](out tensor.Tensor, stream rng.Ph
 		// larger power is 1.
 		lx, ly := T(-libstdcxx.Exponential(w.source, T(1))*ratio), -libstdcxx.Exponential(w.source, T(1))
 		if lx < ly {
-			x *= T(math.Exp(float64((lx - ly) / beta)))
+			x *= exp((lx - ly) / beta)
 		} else {
-			y *= T(math.Exp(float64((ly - lx) / beta)))
+			y *= exp((ly - lx) / beta)
 		}
 		return x / (x + y)
 	})

@@ -257,17 +257,25 @@ func (f *Frame) collect(p *plan) error {
 	return nil
 }
 
+// layout is the layout of an output. If its rank is not known before, a sample tells it.
+func (v *value) layout(sample tensor.Tensor) string {
+	if v.spec.Shape == nil && len(sample.Layout) == len(sample.Shape) {
+		return sample.Layout
+	}
+	return v.spec.Layout
+}
+
 // gather makes an output of samples of any shape.
 func (f *Frame) gather(b *tensor.Batch, v *value, samples []tensor.Tensor) error {
 	has := func(s int) bool { return samples[s].DType.Valid() && f.lost[s] == faults.Fail }
-	ndim := len(v.spec.Shape)
+	ndim, layout := len(v.spec.Shape), v.spec.Layout
 	for s := range samples {
 		if has(s) {
-			ndim = len(samples[s].Shape)
+			ndim, layout = len(samples[s].Shape), v.layout(samples[s])
 			break
 		}
 	}
-	b.Reset(v.spec.DType, ndim, v.spec.Layout)
+	b.Reset(v.spec.DType, ndim, layout)
 	for s, t := range samples {
 		switch {
 		case f.lost[s] == faults.Zero:

@@ -127,9 +127,9 @@ func (f *Frame) inPlace(i int, v *value, id int) bool {
 	if v.output < 0 || len(f.places) == 0 || len(f.places[i].ends) == 0 || f.losses.Load() {
 		return false
 	}
-	samples, ndim := f.values[id][:f.Len()], len(v.spec.Shape)
+	samples, ndim, layout := f.values[id][:f.Len()], len(v.spec.Shape), v.spec.Layout
 	if len(samples) > 0 {
-		ndim = len(samples[0].Shape)
+		ndim, layout = len(samples[0].Shape), v.layout(samples[0])
 	}
 	for s := range samples {
 		t := &samples[s]
@@ -140,7 +140,7 @@ func (f *Frame) inPlace(i int, v *value, id int) bool {
 	}
 	b := f.Outputs[i]
 	data := b.Data
-	b.Reset(v.spec.DType, ndim, v.spec.Layout)
+	b.Reset(v.spec.DType, ndim, layout)
 	b.Data = data
 	b.Offsets = append(b.Offsets, f.places[i].ends...)
 	for s := range samples {

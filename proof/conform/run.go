@@ -39,6 +39,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	only := fl.String("only", "", "comma-separated prefixes of case name, family or path; core for the flagged cases")
 	asJSON := fl.Bool("json", false, "print one JSON object a case")
 	status := fl.String("status", "", "the document to write the counts of the dali suite into")
+	arguments := fl.Bool("arguments", false, "print the cases and idle arguments of the dali suite, and no verdicts")
 	if err := fl.Parse(args); err != nil {
 		return 2
 	}
@@ -46,6 +47,9 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	if !ok || fl.NArg() != 1 {
 		fmt.Fprintf(stderr, "usage: conform -suite %s [-only a,b] [-json] DIR\n", strings.Join(suiteNames(), "|"))
 		return 2
+	}
+	if *arguments && *name == "dali" {
+		return printArguments(fl.Arg(0), stdout, stderr)
 	}
 	cases, err := s.Cases(fl.Arg(0))
 	if err != nil {
@@ -91,6 +95,23 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	if n[suite.Failed] > 0 || n[suite.Passed] == 0 {
 		return 1
 	}
+	return 0
+}
+
+// printArguments prints how the cases in a folder use operators and their arguments.
+func printArguments(dir string, stdout, stderr io.Writer) int {
+	scratch, err := os.MkdirTemp("", "conform")
+	if err != nil {
+		fmt.Fprintln(stderr, "conform:", err)
+		return 1
+	}
+	defer os.RemoveAll(scratch)
+	uses, err := dali.Uses(suite.WithScratch(context.Background(), scratch), dir)
+	if err != nil {
+		fmt.Fprintln(stderr, "conform:", err)
+		return 1
+	}
+	dali.WriteUses(stdout, uses)
 	return 0
 }
 

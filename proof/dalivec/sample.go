@@ -13,12 +13,41 @@ import (
 )
 
 // Sample describes a sample of an input: the bytes of a file of inputs/, a text,
-// an array of inputs/ or a literal.
+// an array of inputs/, a literal or an array that is made.
 type Sample struct {
 	File, Text, Npy string
 	Value           any
-	DType           string // of Value, numpy's name
+	Made            *Formula
+	DType           string // of Value and Made, numpy's name
 	Layout          string
+}
+
+// Formula describes an array whose element k is (k*Mul mod Mod + Add) / Over.
+type Formula struct {
+	Shape               tensor.Shape
+	Mul, Mod, Add, Over int
+	Odd                 map[string]string // number of an element → NaN or an infinity
+}
+
+// tensor computes the array.
+func (f *Formula) tensor(dtype string) (tensor.Tensor, error) {
+	d, err := tensor.ParseDType(dtype)
+	if err != nil {
+		return tensor.Tensor{}, err
+	}
+	t := tensor.Tensor{DType: d, Shape: f.Shape}
+	for k := range f.Shape.Len() {
+		text, odd := f.Odd[strconv.Itoa(k)]
+		if n := k*f.Mul%f.Mod + f.Add; !odd && d.IsFloat() {
+			text = strconv.FormatFloat(float64(n)/float64(f.Over), 'g', -1, 64)
+		} else if !odd {
+			text = strconv.Itoa(n / f.Over)
+		}
+		if t.Data, err = appendNumber(t.Data, d, text); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
 }
 
 func (s *Set) tensorOf(x Sample) (tensor.Tensor, error) {
@@ -28,6 +57,8 @@ func (s *Set) tensorOf(x Sample) (tensor.Tensor, error) {
 		return tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(b)}, Data: b}, err
 	case x.Npy != "":
 		return readArray(s.Path("inputs/" + x.Npy + ".npy"))
+	case x.Made != nil:
+		return x.Made.tensor(x.DType)
 	case x.Value != nil:
 		return Literal(x.Value, x.DType)
 	}

@@ -1,6 +1,7 @@
 package libstdcxx
 
 import (
+	"github.com/bivouac-ml/bivouac/internal/libm"
 	"math"
 	"sort"
 )
@@ -140,7 +141,7 @@ func (d *Gamma[T]) Next(g Source) T {
 	for u == 0 {
 		u = Canonical[T](g)
 	}
-	return T(T(T(math.Pow(float64(u), float64(1/d.Alpha)))*a1)*v) * d.Beta
+	return T(T(pow(u, 1/d.Alpha)*a1)*v) * d.Beta
 }
 
 // cube draws until a number is accepted. As in libstdc++ the comparisons are in
@@ -167,9 +168,21 @@ func (d *Gamma[T]) cube(g Source, a1, a2 T) T {
 	}
 }
 
-// log and sqrt are rounded to T once. For float32 they are logf and sqrtf.
+// log, pow and sqrt are logf, powf and sqrtf for float32.
 
-func log[T Float](x T) T { return T(math.Log(float64(x))) }
+func log[T Float](x T) T {
+	if isDouble[T]() {
+		return T(math.Log(float64(x)))
+	}
+	return T(libm.Log(float32(x)))
+}
+
+func pow[T Float](x, y T) T {
+	if isDouble[T]() {
+		return T(math.Pow(float64(x), float64(y)))
+	}
+	return T(libm.Pow(float32(x), float32(y)))
+}
 
 func sqrt[T Float](x T) T { return T(math.Sqrt(float64(x))) }
 

@@ -62,8 +62,13 @@ def permutation():
     return {"args": pick(allow_repetitions=[True, False], no_fixed_points=[True, False])}
 
 
+def normal():
+    a = pick(mean=[0.0, f(-9, 9)], stddev=[0.0, f(0, 30)], dtype=["FLOAT", "FLOAT16", "FLOAT64", "INT32", "INT16", "UINT8", "INT64"])
+    return {"args": {**a, "shape": R.choice([[1], [7], [3, 7], [300], []])}}
+
+
 FAMILIES = {"noise.gaussian": gaussian, "noise.salt_and_pepper": pepper, "noise.shot": shot, "random.beta": beta, "random.choice": choice,
-            "batch_permutation": permutation}
+            "batch_permutation": permutation, "random.normal": normal}
 
 
 def build(c):
@@ -115,7 +120,7 @@ def states(p):
 
 def sample(a):
     e = {"shape": list(a.shape), "dtype": str(a.dtype)}
-    bits = {"float32": ("f32", "%08x", np.uint32), "float64": ("f64", "%016x", np.uint64)}.get(e["dtype"])
+    bits = {"float32": ("f32", "%08x", np.uint32), "float64": ("f64", "%016x", np.uint64), "float16": ("f16", "%04x", np.uint16)}.get(e["dtype"])
     if bits:
         e[bits[0]] = [bits[1] % v for v in np.ascontiguousarray(a).view(bits[2]).ravel()]
     else:

@@ -14,6 +14,7 @@ package cropgen
 
 import (
 	"fmt"
+	"github.com/bivouac-ml/bivouac/internal/libm"
 	"math"
 
 	"github.com/bivouac-ml/bivouac/op"
@@ -62,7 +63,7 @@ func New(c *op.Config) (*Generator, error) {
 		ratioLow: float32(ratio[0]), ratioHigh: float32(ratio[1]),
 		attempts: attempts,
 	}
-	g.logLow, g.logHigh = float32(math.Log(float64(g.ratioLow))), float32(math.Log(float64(g.ratioHigh)))
+	g.logLow, g.logHigh = libm.Log(g.ratioLow), libm.Log(g.ratioHigh)
 	return g, nil
 }
 
@@ -93,7 +94,7 @@ func (g *Generator) size(words libstdcxx.Words, h, w int) (height, width int) {
 	}
 	for range g.attempts {
 		area := words.UniformReal(g.areaLow, g.areaHigh) * pixels
-		ratio := float32(math.Exp(float64(words.UniformReal(g.logLow, g.logHigh))))
+		ratio := libm.Exp(words.UniformReal(g.logLow, g.logHigh))
 		width, height = extent(area*ratio), extent(area/ratio)
 		if width > w || height > h {
 			continue

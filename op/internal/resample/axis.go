@@ -126,7 +126,7 @@ func (t *taps) sum(origin, scale float32, d described) {
 		w := t.weights[i*t.n : (i+1)*t.n]
 		var sum float32
 		for k := range w {
-			w[k] = f.at((float32(first) + float32(k) - at) * f.scale)
+			w[k] = f.at((float32(first) - at + float32(k)) * f.scale)
 			sum += w[k]
 		}
 		for k := range w {

@@ -32,6 +32,8 @@ func (p *passes) cheapest(image bool) (best [3]int) {
 	return best
 }
 
+// cost is the cost of an order of passes. Its float32 roundings decide between orders that cost the
+// same.
 func (p *passes) cost(order [3]int) (sum float32) {
 	var size [3]int
 	for i := range size {
@@ -39,7 +41,8 @@ func (p *passes) cost(order [3]int) (sum float32) {
 	}
 	for _, axis := range order {
 		size[axis] = p.out[axis]
-		sum += float32(size[0]) * float32(size[1]) * float32(size[2]) * (float32(p.support[axis])*costs[axis] + bias)
+		n := float32(size[0] * size[1] * size[2])
+		sum += float32(float32(n*float32(p.support[axis]))*costs[axis]) + float32(n*bias)
 	}
 	return sum
 }

@@ -41,7 +41,11 @@ type Job struct {
 	SrcType, DstType tensor.DType
 	Frames, Channels int
 	Axes             [3]Axis // D, H, W
+	Volume           bool    // D is resampled like H and W, also from one element to one
 }
+
+// flat reports whether the job is of images, whose D is not resampled.
+func (j *Job) flat() bool { return !j.Volume && j.Axes[0].In == 1 && j.Axes[0].Out == 1 }
 
 // Resampler holds the tables and rows of resamplings; its memory is reused. The zero
 // value is ready.
@@ -65,7 +69,7 @@ func (r *Resampler) Run(j Job) error {
 	for i := range j.Axes {
 		a := &j.Axes[i]
 		src, dst = src*a.In, dst*a.Out
-		nearest = nearest && (a.kind() == op.InterpNN || i == 0 && a.trivial())
+		nearest = nearest && (a.kind() == op.InterpNN || i == 0 && j.flat())
 	}
 	if dst*j.Frames == 0 {
 		return nil
@@ -98,7 +102,7 @@ func (r *Resampler) plan(j *Job) {
 		p.support[i], p.from[i], p.to[i] = a.reach()
 		p.out[i] = a.Out
 	}
-	r.order = p.cheapest(j.Axes[0].trivial())
+	r.order = p.cheapest(j.flat())
 	r.columns = span{p.from[2], p.to[2]}
 	for i := range j.Axes {
 		d := described{axis: j.Axes[i], columns: i == 2}
@@ -109,13 +113,10 @@ func (r *Resampler) plan(j *Job) {
 	}
 }
 
-// trivial reports whether the axis has one element in and out.
-func (a *Axis) trivial() bool { return a.In == 1 && a.Out == 1 }
-
 // frame resamples one image or volume by weighted sums.
 func (r *Resampler) frame(j *Job, dst, src []byte) error {
 	in := pixels{bytes: src}
-	if j.SrcType != tensor.Uint8 || !j.Axes[0].trivial() {
+	if j.SrcType != tensor.Uint8 || !j.flat() {
 		r.in = grow(r.in, len(src)/j.SrcType.Size())
 		if err := element.Into(tensor.Float32, element.Bytes(r.in), j.SrcType, src); err != nil {
 			return err
@@ -129,9 +130,9 @@ func (r *Resampler) frame(j *Job, dst, src []byte) error {
 		direct, out = true, pixels{floats: element.View[float32](dst)}
 	case !direct:
 		r.out = grow(r.out, len(dst)/j.DstType.Size())
-		out = pixels{floats: r.out, lanes: 16 / j.DstType.Size()}
+		out = pixels{floats: r.out, lanes: 16 / j.DstType.Size(), below: j.DstType == tensor.Int16}
 	}
-	if j.Axes[0].trivial() {
+	if j.flat() {
 		r.image(j, out, in)
 	} else {
 		r.solid(j, out, in.floats)
@@ -143,11 +144,13 @@ func (r *Resampler) frame(j *Job, dst, src []byte) error {
 }
 
 // pixels are the pixels of an image, as bytes or as floats. lanes is the number of integers that
-// DALI's vector code makes at a time, or 0 if pixels stay floats.
+// DALI's vector code makes at a time, or 0 if pixels stay floats. below says that the vector
+// code makes -1 of numbers from -0.5 to 0, as it does for int16.
 type pixels struct {
 	bytes  []byte
 	floats []float32
 	lanes  int
+	below  bool
 }
 
 // put writes a row that begins at element i. If elements become integers, elements in the spans of
@@ -169,7 +172,10 @@ func (p pixels) put(i int, row []float32, even []span) {
 	}
 	for _, e := range even {
 		for k, v := range row[e.from:e.to] {
-			p.floats[i+e.from+k] = float32(math.RoundToEven(float64(v)))
+			if v = float32(math.RoundToEven(float64(v))); p.below && v == 0 && math.Signbit(float64(v)) {
+				v = -1
+			}
+			p.floats[i+e.from+k] = v
 		}
 	}
 }

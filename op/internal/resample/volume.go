@@ -22,7 +22,7 @@ func (r *Resampler) solid(j *Job, dst pixels, src []float32) {
 	}
 	rows, row, last := size[0]*size[1], size[2]*j.Channels, r.order[2]
 	if last == 0 {
-		rows, row = 1, rows*row
+		rows, row = size[0], size[1]*row
 	}
 	var even []span
 	if last == 2 {

@@ -1,7 +1,11 @@
 // Package tone has the arithmetic of colours that several packages of operators share.
 package tone
 
-import "math"
+import (
+	"math"
+
+	"github.com/bivouac-ml/bivouac/internal/libm"
+)
 
 // Equalize returns the new value of each value of a channel of n pixels, at least one, whose values
 // are counted. Every value becomes the share of pixels up to it, without the pixels of the smallest
@@ -24,44 +28,36 @@ func Equalize(counts *[256]int32, n int) (table [256]byte) {
 	return table
 }
 
+// Matrix is a linear map of three channels in float32.
+type Matrix [3][3]float32
+
 // The conversions to and from the colour space YIQ, in which hue is an angle and saturation is a
-// length.
+// length. The second is the inverse of the first as DALI computes it in float32: its last bits are
+// fitted to what DALI returns.
 var (
-	toYIQ   = [3][3]float64{{.299, .587, .114}, {.596, -.274, -.321}, {.211, -.523, .311}}
-	fromYIQ = inverse(toYIQ)
+	toYIQ   = Matrix{{.299, .587, .114}, {.596, -.274, -.321}, {.211, -.523, .311}}
+	fromYIQ = Matrix{{0x1.ffd402p-1, 0x1.e9bfc4p-1, 0x1.3de196p-1}, {0x1.ffced4p-1, -0x1.16cf1ep-2, -0x1.4b7ebcp-1},
+		{0x1.00b84ep0, -0x1.1b5a64p0, 0x1.b49576p0}}
 )
 
-// Twist returns the linear map of RGB that turns the hue by an angle in degrees and multiplies the
-// saturation.
-func Twist(degrees, saturation float64) [3][3]float64 {
-	sin, cos := math.Sincos(degrees * math.Pi / 180)
-	return product(product(fromYIQ, [3][3]float64{{1, 0, 0}, {0, cos, sin}, {0, -sin, cos}}),
-		product([3][3]float64{{1, 0, 0}, {0, saturation, 0}, {0, 0, saturation}}, toYIQ))
-}
-
-func inverse(m [3][3]float64) (out [3][3]float64) {
-	minor := func(i, j int) float64 {
-		a, b, c, d := (i+1)%3, (i+2)%3, (j+1)%3, (j+2)%3
-		return m[a][c]*m[b][d] - m[a][d]*m[b][c]
-	}
-	determinant := m[0][0]*minor(0, 0) + m[0][1]*minor(0, 1) + m[0][2]*minor(0, 2)
+// times returns the product of a and b. Each product and each sum is rounded.
+func (a Matrix) times(b Matrix) (out Matrix) {
 	for i := range 3 {
 		for j := range 3 {
-			out[j][i] = minor(i, j) / determinant
+			out[i][j] = float32(a[i][0]*b[0][j]) + float32(a[i][1]*b[1][j]) + float32(a[i][2]*b[2][j])
 		}
 	}
 	return out
 }
 
-func product(a, b [3][3]float64) (out [3][3]float64) {
-	for i := range 3 {
-		for j := range 3 {
-			for k := range 3 {
-				out[i][j] += float64(a[i][k] * b[k][j])
-			}
-		}
-	}
-	return out
+// Twist returns the map of RGB that turns the hue by an angle in degrees, and multiplies the
+// saturation, the value and the brightness.
+func Twist(degrees float64, saturation, value, light float32) Matrix {
+	sin, cos := libm.Sincos(float32(degrees * math.Pi / 180))
+	return Matrix{{light, 0, 0}, {0, light, 0}, {0, 0, light}}.times(fromYIQ).
+		times(Matrix{{1, 0, 0}, {0, cos, sin}, {0, -sin, cos}}).
+		times(Matrix{{1, 0, 0}, {0, saturation, 0}, {0, 0, saturation}}).
+		times(Matrix{{value, 0, 0}, {0, value, 0}, {0, 0, value}}).times(toYIQ)
 }
 
 // Reflect returns the pixel of n that stands for pixel i: the pixels outside are those inside in

@@ -40,17 +40,30 @@ type rngCase struct {
 	Error      *dalivec.Raised
 }
 
-func rngCases(set *dalivec.Set) ([]suite.Case, error) {
+// readRng reads all files of rng.
+func readRng(set *dalivec.Set) ([]*rngCase, error) {
 	files, err := filepath.Glob(set.Path("rng/*.json"))
 	if err != nil {
 		return nil, err
 	}
-	var all []suite.Case
+	var all []*rngCase
 	for _, file := range files {
 		c := &rngCase{}
 		if err := dalivec.ReadJSON(file, c); err != nil {
 			return nil, err
 		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func rngCases(set *dalivec.Set) ([]suite.Case, error) {
+	cases, err := readRng(set)
+	if err != nil {
+		return nil, err
+	}
+	var all []suite.Case
+	for _, c := range cases {
 		name := path.Join("rng", c.Name)
 		all = append(all, suite.Case{
 			Name: name, Family: "rng", Path: name, Operators: []string{c.Params.Op},
