@@ -16,7 +16,7 @@ func ExportedLimits() map[string]int {
 		"checkpoint/partial":              12,
 		"checkpoint/surgery":              31,
 		"checkpoint/training":             167,
-		"codec":                           19,
+		"codec":                           23,
 		"codec/aiff":                      1,
 		"codec/audio":                     12,
 		"codec/bmp":                       3,
