@@ -22,8 +22,8 @@ type FeedOptions struct {
 }
 
 // Feed queues a batch for the external source called name: one Data for each of its outputs. The
-// source must be a zero Source, without a function or sequence, or be made by FromFed. Later batches may have other sizes,
-// up to the batch size. nil options mean the zero options.
+// source must be a zero Source, without a function or sequence, or be made by FromFed. Later
+// batches may have other sizes, up to the batch size. nil options mean the zero options.
 //
 // Only one goroutine at a time may call Feed or move the stream. Options.BeforeBatch may call Feed;
 // a source must not. Feed fails with errs.Busy during another call, with errs.NotFound for an

@@ -382,7 +382,7 @@ func (p *stillProcess) explain(err error) error {
 	}
 	p.in.Close()                                                        //nolint:errcheck // the process ends
 	p.process.pipe.SetReadDeadline(time.Now().Add(p.process.stall / 4)) //nolint:errcheck // pipes have deadlines
-	io.Copy(io.Discard, p.process.pipe)                                 //nolint:errcheck // the process is killed afterwards
+	io.Copy(io.Discard, p.process.pipe)                                 //nolint:errcheck // it is killed afterwards
 	p.process.wait()                                                    //nolint:errcheck // failed has its outcome
 	if !ended {
 		e := &errs.Error{Kind: errs.Corrupt, Op: p.kind.op, Want: "an image that ffmpeg decodes",

@@ -78,15 +78,16 @@ func NewInput(o InputOptions) (*Input, error) {
 		at: place{Version: placeVersion, Length: o.SequenceLength, Batch: o.BatchSize, Pad: o.Pad}}, nil
 }
 
-// Feed queues the bytes of a video: one sample of type uint8 with one axis. They must not change until
-// the last batch of the video was returned. Any goroutine may call it.
+// Feed queues the bytes of a video: one sample of type uint8 with one axis. They must not change
+// until the last batch of the video was returned. Any goroutine may call it.
 func (x *Input) Feed(samples []tensor.Tensor) error {
 	if len(samples) != 1 {
 		return &errs.Error{Kind: errs.Invalid, Op: inputName, Want: "one video", Got: fmt.Sprintf("%d samples", len(samples))}
 	}
 	t := samples[0]
 	if t.DType != tensor.Uint8 || len(t.Shape) != 1 || len(t.Data) == 0 {
-		return &errs.Error{Kind: errs.Invalid, Op: inputName, Want: "the bytes of a video: uint8 with one axis", Got: t.String()}
+		return &errs.Error{Kind: errs.Invalid, Op: inputName, Want: "the bytes of a video: uint8 with one axis",
+			Got: t.String()}
 	}
 	x.feeding.Lock()
 	defer x.feeding.Unlock()
@@ -133,8 +134,8 @@ func (x *Input) take(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// Next returns the sequences of the next batch. A video that cannot be decoded is left out after its
-// error.
+// Next returns the sequences of the next batch. A video that cannot be decoded is left out after
+// its error.
 func (x *Input) Next(ctx context.Context) ([]tensor.Tensor, error) {
 	x.moving.Lock()
 	begun := x.video != nil
@@ -166,8 +167,9 @@ func (x *Input) begin(ctx context.Context, data []byte) error {
 	checksum := hex.EncodeToString(sum[:])
 	if x.at.Frame > 0 && (len(data) != x.at.Size || checksum != x.at.Checksum) {
 		return &errs.Error{Kind: errs.Mismatch, Op: inputName, Subject: fmt.Sprintf("video %d", x.at.Videos),
-			Want: fmt.Sprintf("the video in which the state is, at frame %d: %d bytes with SHA-256 %s", x.at.Frame, x.at.Size, x.at.Checksum),
-			Got:  fmt.Sprintf("%d bytes with %s", len(data), checksum), Remedy: "feed the same video again"}
+			Want: fmt.Sprintf("the video in which the state is, at frame %d: %d bytes with SHA-256 %s",
+				x.at.Frame, x.at.Size, x.at.Checksum),
+			Got: fmt.Sprintf("%d bytes with %s", len(data), checksum), Remedy: "feed the same video again"}
 	}
 	v, err := video.OpenBytes(ctx, data, video.Options{Limits: x.options.Limits, Keep: 1})
 	if err != nil {

@@ -126,7 +126,7 @@ func all(t *testing.T, x *Input) (list [][]byte) {
 	return list
 }
 
-// TestInputIsExact holds the frames against those of a decoder.
+// TestInputIsExact holds the frames against a decoder.
 func TestInputIsExact(t *testing.T) {
 	videotest.Need(t)
 	v, err := video.Open(t.Context(), sampleFile("h264.mp4"), video.Options{})
@@ -201,7 +201,8 @@ func TestInputRefusesStates(t *testing.T) {
 	}
 	feedFile(t, other, "vp8.webm")
 	_, err = other.Next(t.Context())
-	if !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "video 0") || !strings.Contains(err.Error(), "feed the same video") {
+	if !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "video 0") ||
+		!strings.Contains(err.Error(), "feed the same video") {
 		t.Errorf("another video: got %v", err)
 	}
 	feedFile(t, other, "vp9.webm") // the right one goes on
@@ -249,7 +250,8 @@ func TestInputErrors(t *testing.T) {
 	}
 	x := newInput(t, InputOptions{SequenceLength: 2, BatchSize: 2})
 	one := tensor.FromSlice([]byte("no video at all"), 15)
-	for _, samples := range [][]tensor.Tensor{nil, {one, one}, {tensor.FromSlice([]int8{1}, 1)}, {tensor.New(tensor.Uint8, 1, 4)}, {tensor.New(tensor.Uint8, 0)}} {
+	for _, samples := range [][]tensor.Tensor{nil, {one, one}, {tensor.FromSlice([]int8{1}, 1)},
+		{tensor.New(tensor.Uint8, 1, 4)}, {tensor.New(tensor.Uint8, 0)}} {
 		if err := x.Feed(samples); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%v: got %v", samples, err)
 		}

@@ -31,7 +31,7 @@ type item struct {
 	colours       []byte
 	use           string // what an auxiliary image is for
 	turns         []byte // each a quarter to the left (1..3), or a mirror (mirrorRows, mirrorColumns)
-	clip          [4]int // of the clean aperture: x, y, width, height; no width if there is none
+	clip          [4]int // of the clean aperture: x, y, width, height; all 0 without one
 }
 
 const (
