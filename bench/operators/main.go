@@ -45,8 +45,10 @@ func librosa(target float64) turns.Side {
 }
 
 func main() {
-	b := &turns.Bench{Name: "operators", Comparisons: slices.Concat(onSound, onBoxes, onPictures, onAugment, onVideo),
-		Own: []string{"bivouac", "ffmpeg"}, Begin: begin, Peers: map[string]string{"python": "DALI and librosa", "librosa": "librosa"}}
+	b := &turns.Bench{Name: "operators",
+		Comparisons: slices.Concat(onSound, onBoxes, onPictures, onAugment, onVideo),
+		Own:         []string{"bivouac", "ffmpeg"}, Begin: begin,
+		Peers: map[string]string{"python": "DALI and librosa", "librosa": "librosa"}}
 	b.Prepare = func(dir string) error {
 		if err := prepare(dir, b.Source); err != nil {
 			return err

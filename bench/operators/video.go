@@ -58,7 +58,8 @@ func decodeVideos(p *pipeline.Builder, dir string) ([]pipeline.Node, error) {
 	for i := range videos {
 		videos[i] = tensor.FromSlice(b, len(b))
 	}
-	in := pipeline.ExternalSource(p, pipeline.BatchFunc(func(context.Context, pipeline.BatchInfo) ([]pipeline.Data, error) {
+	in := pipeline.ExternalSource(p, pipeline.BatchFunc(func(context.Context,
+		pipeline.BatchInfo) ([]pipeline.Data, error) {
 		return []pipeline.Data{videos}, nil
 	}), pipeline.SourceOptions{NoCopy: true})[0]
 	return []pipeline.Node{fn.DecodersVideo(p, in, fn.DecodersVideoArgs{})}, nil

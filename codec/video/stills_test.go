@@ -367,3 +367,84 @@ func BenchmarkStill(b *testing.B) {
 		}
 	}
 }
+
+// box returns a box with a body.
+func box(kind string, body ...[]byte) []byte {
+	b := bytes.Join(body, nil)
+	return append(append(binary.BigEndian.AppendUint32(nil, uint32(8+len(b))), kind...), b...)
+}
+
+// gridFile makes an AVIF file whose image is a grid of 2 x 2 tiles, all of them the same, of which
+// the last column and the last row are cut.
+func gridFile(t *testing.T, tile []byte, side [2]int, size [2]int) []byte {
+	t.Helper()
+	be := binary.BigEndian
+	config := tile[bytes.Index(tile, []byte("av1C"))-4:]
+	config = config[:be.Uint32(config)]
+	coded := tile[bytes.Index(tile, []byte("mdat"))+4:]
+	extent := func(s [2]int) []byte {
+		return box("ispe", make([]byte, 4), be.AppendUint32(nil, uint32(s[0])), be.AppendUint32(nil, uint32(s[1])))
+	}
+	entry := func(id byte, kind string) []byte {
+		return box("infe", []byte{2, 0, 0, 0, 0, id, 0, 0}, []byte(kind), []byte{0})
+	}
+	grid := []byte{0, 0, 1, 1, byte(size[0] >> 8), byte(size[0]), byte(size[1] >> 8), byte(size[1])}
+	ftyp := box("ftyp", []byte("avif\x00\x00\x00\x00avifmif1"))
+	make1 := func(at int) []byte { // at is where the data is in the file
+		place := func(id byte, method byte, offset, length int) []byte {
+			b := []byte{0, id, 0, method, 0, 0, 0, 1}
+			return be.AppendUint32(be.AppendUint32(b, uint32(offset)), uint32(length))
+		}
+		iloc := box("iloc", []byte{1, 0, 0, 0, 0x44, 0, 0, 5}, place(1, 1, 0, len(grid)), place(2, 0, at, len(coded)),
+			place(3, 0, at, len(coded)), place(4, 0, at, len(coded)), place(5, 0, at, len(coded)))
+		links := box("dimg", []byte{0, 1, 0, 4, 0, 2, 0, 3, 0, 4, 0, 5})
+		properties := []byte{0, 0, 0, 0, 0, 0, 0, 5, 0, 1, 1, 1}
+		for id := byte(2); id <= 5; id++ {
+			properties = append(properties, 0, id, 2, 2, 0x80|3)
+		}
+		return box("meta", make([]byte, 4), box("pitm", []byte{0, 0, 0, 0, 0, 1}), iloc,
+			box("iinf", []byte{0, 0, 0, 0, 0, 5}, entry(1, "grid"), entry(2, "av01"), entry(3, "av01"),
+				entry(4, "av01"), entry(5, "av01")),
+			box("iref", make([]byte, 4), links),
+			box("iprp", box("ipco", extent(size), extent(side), config), box("ipma", properties)), box("idat", grid))
+	}
+	at := len(ftyp) + len(make1(0)) + 8
+	return bytes.Join([][]byte{ftyp, make1(at), box("mdat", coded)}, nil)
+}
+
+// TestStillGrid decodes an image of several tiles, and some whose tiles do not fit.
+func TestStillGrid(t *testing.T) {
+	videotest.Need(t)
+	var d codec.Decoder
+	tile := still(t, "gray.avif")
+	want, _, err := decodeStill(&d, tile, codec.Output{Color: raster.Any})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const w, h = 45, 31
+	side, size := [2]int{w, h}, [2]int{2*w - 7, 2*h - 4}
+	data := gridFile(t, tile, side, size)
+	got, head, err := decodeStill(&d, data, codec.Output{Color: raster.Any})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head.Width != size[0] || head.Height != size[1] {
+		t.Fatalf("%dx%d pixels", head.Width, head.Height)
+	}
+	for y := range size[1] {
+		for x := range size[0] {
+			if got[y*size[0]+x] != want[y%h*w+x%w] {
+				t.Fatalf("pixel (%d, %d) is %d, want %d", x, y, got[y*size[0]+x], want[y%h*w+x%w])
+			}
+		}
+	}
+	for name, data := range map[string][]byte{
+		"small tiles":  gridFile(t, tile, side, [2]int{2*w + 1, h}),
+		"another size": gridFile(t, tile, [2]int{w + 1, h}, size),
+		"other tiles":  bytes.Replace(data, []byte("dimg\x00\x01\x00\x04\x00\x02"), []byte("dimg\x00\x01\x00\x04\x00\x09"), 1),
+	} {
+		if _, _, err := decodeStill(&d, data, codec.Output{Color: raster.Any}); !errors.Is(err, errs.Corrupt) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
