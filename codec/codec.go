@@ -1,6 +1,7 @@
 // Package codec decodes images, or windows of them: JPEG, PNG, BMP, PNM, TIFF, WebP and the first
-// frame of GIF. The first bytes show the format. The packages below it document each format;
-// codec/raster documents the conversion to the requested colour space and type.
+// frame of GIF, and JPEG 2000, AVIF and HEIC with a package that registers their decoder. The first
+// bytes show the format. The packages below it document each format; codec/raster documents the
+// conversion to the requested colour space and type.
 //
 //	bytes ── by magic ── jpeg ───────────── RGB, BGR, gray of 8 bits ─┐
 //	              └───── png, bmp, … ── rows ── raster.Image ────────┴── window
@@ -11,7 +12,9 @@
 // (the window as bytes), a progressive JPEG (its coefficients), GIF and WebP (the frame), and TIFF
 // (a strip or tile, or the whole image if it is in planes).
 //
-// JPEG 2000 files are errors of kind errs.Unsupported that name codec:jp2.
+// The headers of all formats are read here. The pixels of JPEG 2000, AVIF and HEIC are decoded by
+// what [Register] was given: package codec/video registers ffmpeg. Without it they are errors of
+// kind errs.Unsupported.
 package codec
 
 import (
@@ -20,6 +23,8 @@ import (
 
 	"github.com/bivouac-ml/bivouac/codec/bmp"
 	"github.com/bivouac-ml/bivouac/codec/gif"
+	"github.com/bivouac-ml/bivouac/codec/internal/heif"
+	"github.com/bivouac-ml/bivouac/codec/internal/jp2"
 	"github.com/bivouac-ml/bivouac/codec/jpeg"
 	"github.com/bivouac-ml/bivouac/codec/png"
 	"github.com/bivouac-ml/bivouac/codec/pnm"
@@ -44,10 +49,22 @@ const (
 	TIFF
 	WebP
 	GIF
-	JP2 // not decoded
+	// The formats below need a decoder that is registered.
+	JP2
+	AVIF
+	HEIC
 )
 
-var names = []string{"unknown", "jpeg", "png", "bmp", "pnm", "tiff", "webp", "gif", "jp2"}
+var names = []string{"unknown", "jpeg", "png", "bmp", "pnm", "tiff", "webp", "gif", "jp2", "avif", "heic"}
+
+// Registered decodes the image in data, whose header is h, to img.
+type Registered func(data []byte, h Header, img *raster.Image) error
+
+// registered are the decoders of other packages.
+var registered [HEIC + 1]Registered
+
+// Register sets the decoder of JP2, AVIF or HEIC. Init functions call it.
+func Register(f Format, d Registered) { registered[f] = d }
 
 // String returns the name in lower case: "jpeg".
 func (f Format) String() string { return enum.Name(f, names, names[Unknown]) }
@@ -68,8 +85,12 @@ func Detect(data []byte) Format {
 		return GIF
 	case pnm.Is(data):
 		return PNM
-	case begins("\x00\x00\x00\x0cjP  \r\n\x87\n"), begins("\xff\x4f\xff\x51"):
+	case jp2.Is(data):
 		return JP2
+	case heif.IsAVIF(data):
+		return AVIF
+	case heif.IsHEIC(data):
+		return HEIC
 	case begins(bmp.Magic):
 		return BMP
 	}
@@ -102,9 +123,11 @@ func ReadHeader(data []byte) (h Header, err error) {
 	case GIF:
 		h.Header, err = gif.ReadHeader(data)
 	case JP2:
-		err = &errs.Error{Kind: errs.Unsupported, Op: "codec:jp2", Got: "a JPEG 2000 file"}
+		h.Header, err = jp2.ReadHeader(data)
+	case AVIF, HEIC:
+		h.Header, err = heif.ReadHeader(data)
 	default:
-		err = raster.Corrupt("codec", "an image: JPEG, PNG, BMP, PNM, TIFF, WebP or GIF", fmt.Sprintf("%d other bytes", len(data)))
+		err = raster.Corrupt("codec", "an image: JPEG, PNG, BMP, PNM, TIFF, WebP, GIF, JPEG 2000, AVIF or HEIC", fmt.Sprintf("%d other bytes", len(data)))
 	}
 	return h, err
 }
@@ -182,7 +205,7 @@ func (d *Decoder) Decode(dst, data []byte, h Header, o Output) error {
 	d.image.Limits = o.Limits
 	d.image.To(dst, put)
 	defer d.image.Release()
-	return d.decode(data, h.Format)
+	return d.decode(data, h)
 }
 
 // convert decodes a window of a JPEG image to bytes, and then converts them to the output.
@@ -222,8 +245,8 @@ func jpegFormat(c raster.Color, components int) jpeg.Format {
 }
 
 // decode decodes images of all formats except JPEG to d.image.
-func (d *Decoder) decode(data []byte, format Format) error {
-	switch format {
+func (d *Decoder) decode(data []byte, h Header) error {
+	switch h.Format {
 	case PNG:
 		return png.Decode(data, &d.image)
 	case BMP:
@@ -237,7 +260,11 @@ func (d *Decoder) decode(data []byte, format Format) error {
 	case GIF:
 		return gif.Decode(data, &d.image)
 	}
-	return raster.Unsupported("codec", format.String()+" files")
+	if h.Format <= HEIC && registered[h.Format] != nil {
+		return registered[h.Format](data, h, &d.image)
+	}
+	return &errs.Error{Kind: errs.Unsupported, Op: "codec", Want: "a decoder of " + h.Format.String() + " files",
+		Got: "none", Remedy: "import codec/video, which decodes them by ffmpeg"}
 }
 
 // Pixels names everything besides the file that affects an output. Builds with equal names give the

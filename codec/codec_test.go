@@ -139,7 +139,7 @@ func TestRefused(t *testing.T) {
 		kind errs.Kind
 		text string
 	}{
-		{"k_jp2.jp2", Output{}, errs.Unsupported, "codec:jp2"},
+		{"k_jp2.jp2", Output{}, errs.Unsupported, "import codec/video"},
 		{"a0_pcm_16_1ch.wav", Output{}, errs.Corrupt, "an image"},
 		{"j_cmyk.jpg", Output{Color: raster.Any}, errs.Unsupported, "4 channels"},
 		{"p_la.png", Output{Color: raster.Any}, errs.Unsupported, "2 channels"},

@@ -48,6 +48,10 @@ func Lookup(name string) (*Schema, error) {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "operator", Subject: name,
 			Got: "an operator of DALI that Bivouac does not have yet", Remedy: "see the operators in docs/compat/dali.md"}
 	}
+	if name == "experimental.inputs.video" {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "operator", Subject: name, Want: "an operator of a graph",
+			Got: "an input that is fed", Remedy: "use pipeline.FromFed with video.NewInput of package reader/video"}
+	}
 	if path, ok := optIn[name]; ok {
 		return nil, &errs.Error{Kind: errs.NotFound, Op: "operator", Subject: name, Want: "an import of " + path,
 			Got:    "a program without it",

@@ -19,6 +19,10 @@ func TestAbsentOperators(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	_, err := op.Lookup("experimental.inputs.video")
+	if !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "video.NewInput") {
+		t.Errorf("an input: %v", err)
+	}
 	if all := op.Schemas(); len(all) < 50 {
 		t.Errorf("%d operators are registered", len(all))
 	}

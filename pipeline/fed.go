@@ -22,8 +22,8 @@ type FeedOptions struct {
 }
 
 // Feed queues a batch for the external source called name: one Data for each of its outputs. The
-// source must be a zero Source, without a function or sequence. Later batches may have other sizes,
-// up to the batch size. nil options mean the zero options.
+// source must be a zero Source, without a function or sequence, or be made by FromFed. Later
+// batches may have other sizes, up to the batch size. nil options mean the zero options.
 //
 // Only one goroutine at a time may call Feed or move the stream. Options.BeforeBatch may call Feed;
 // a source must not. Feed fails with errs.Busy during another call, with errs.NotFound for an
@@ -38,12 +38,15 @@ func (p *Pipeline) Feed(name string, data []Data, o *FeedOptions) error {
 	if err != nil {
 		return err
 	}
+	if o == nil {
+		o = &FeedOptions{}
+	}
+	if r := in.source.source.fedBy; r != nil {
+		return errs.Wrap(what, "", in.feedReader(r, data, o))
+	}
 	if in.gives != nil {
 		return &errs.Error{Kind: errs.Invalid, Op: what, Subject: "node " + name,
 			Want: "an external source that is fed", Got: "an external source with a function or sequence"}
-	}
-	if o == nil {
-		o = &FeedOptions{}
 	}
 	f := in.empty()
 	defer in.drop(f)
@@ -61,6 +64,22 @@ func (p *Pipeline) Feed(name string, data []Data, o *FeedOptions) error {
 		}
 		f.uses++
 		in.last = f
+	}
+	return nil
+}
+
+// feedReader gives data to a reader that makes batches of it.
+func (in *input) feedReader(r FedReader, data []Data, o *FeedOptions) error {
+	if len(data) != 1 {
+		return in.wrap(&errs.Error{Kind: errs.Invalid, Want: "data for 1 input", Got: fmt.Sprint(len(data))})
+	}
+	var all fedOutput // its memory becomes the reader's
+	err := all.take(data[0], o.Layout, o.NoCopy || in.source.options.NoCopy)
+	if err == nil {
+		err = r.Feed(all.samples)
+	}
+	if err != nil {
+		return in.wrap(err)
 	}
 	return nil
 }
@@ -93,6 +112,9 @@ func (p *Pipeline) lacking(n int) []string {
 	at := p.ring.Token().number
 	for _, in := range p.inputs {
 		repeats := in.last != nil && in.source.options.RepeatLast
+		if r := in.source.source.fedBy; r != nil && !r.Has() && int64(len(in.window)) < at-in.base+int64(n) {
+			names = append(names, in.node.Name)
+		}
 		if in.gives == nil && !repeats && int64(len(in.window)) < at-in.base+int64(n) {
 			names = append(names, in.node.Name)
 		}

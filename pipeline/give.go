@@ -22,6 +22,8 @@ func newGiver(in *input, calls *flow.Pool[call]) giver {
 		return callSamples{in}
 	case src.batch != nil:
 		return callBatch{in}
+	case src.fedBy != nil:
+		return callFed{callNext{in}}
 	case src.next != nil:
 		return callNext{in}
 	case src.batches != nil:
@@ -88,6 +90,23 @@ func (g callNext) give(ctx context.Context, _ BatchInfo, _ span, f *feed, _ bool
 
 func (callNext) restart() error { return nil }
 func (callNext) stop()          {}
+
+// callFed gets batches from a reader that is fed. Without data the batch comes later.
+type callFed struct{ callNext }
+
+func (g callFed) give(ctx context.Context, _ BatchInfo, _ span, f *feed, wait bool) error {
+	if r := g.in.source.source.fedBy; !r.Has() && !(wait && r.Blocks()) {
+		return errLater
+	}
+	data, err := g.in.source.source.next(ctx)
+	if err == nil {
+		err = g.in.fill(f, data, "", true) // the samples belong to the pipeline
+	}
+	if err != nil {
+		return err
+	}
+	return g.in.keepState(f)
+}
 
 // takeBatches takes batches from a sequence.
 type takeBatches struct {

@@ -37,6 +37,7 @@ type Source struct {
 	samples iter.Seq2[[]tensor.Tensor, error]
 	next    func(ctx context.Context) ([]Data, error)
 	state   state.Stateful
+	fedBy   FedReader
 }
 
 // BatchFunc returns a source that makes batches by their number. f returns the data of each output,
@@ -73,6 +74,31 @@ type BatchReader interface {
 // From returns a source that reads one batch after the other from r. The state of r is part of the
 // pipeline's state.
 func From(r BatchReader) Source { return Source{next: r.ReadBatch, state: r} }
+
+// FedReader makes one batch after the other of what it is fed. A batch may need less or more than
+// what was fed at once.
+type FedReader interface {
+	state.Stateful
+	// Feed takes the samples of a call of [Pipeline.Feed].
+	Feed(samples []tensor.Tensor) error
+	// Has reports whether there is data for a batch. Blocks reports whether Next waits for data that
+	// another goroutine feeds.
+	Has() bool
+	Blocks() bool
+	// Next returns the samples of the next batch. They belong to the caller.
+	Next(ctx context.Context) ([]tensor.Tensor, error)
+}
+
+// FromFed returns a source that [Pipeline.Feed] feeds, and whose batches r makes. The state of r is
+// part of the pipeline's state. After [Pipeline.SetState] the data must be fed again from where the
+// state is.
+func FromFed(r FedReader) Source {
+	next := func(ctx context.Context) ([]Data, error) {
+		samples, err := r.Next(ctx)
+		return []Data{samples}, err
+	}
+	return Source{next: next, state: r, fedBy: r}
+}
 
 // fed reports whether the data comes from Feed.
 func (s *Source) fed() bool {

@@ -1,4 +1,5 @@
-// Operators measures operators on sound, boxes, masks and images against DALI and librosa.
+// Operators measures operators on sound, boxes, masks, images and videos against DALI, librosa and
+// ffmpeg.
 //
 //	go run ./bench/operators                                Bivouac alone
 //	go run ./bench/operators -only log-mel,flip -threads 1  less of it
@@ -44,9 +45,16 @@ func librosa(target float64) turns.Side {
 }
 
 func main() {
-	b := &turns.Bench{Name: "operators", Comparisons: slices.Concat(onSound, onBoxes, onPictures, onAugment),
-		Own: []string{"bivouac"}, Begin: begin, Peers: map[string]string{"python": "DALI and librosa", "librosa": "librosa"}}
-	b.Prepare = func(dir string) error { return prepare(dir, b.Source) }
+	b := &turns.Bench{Name: "operators",
+		Comparisons: slices.Concat(onSound, onBoxes, onPictures, onAugment, onVideo),
+		Own:         []string{"bivouac", "ffmpeg"}, Begin: begin,
+		Peers: map[string]string{"python": "DALI and librosa", "librosa": "librosa"}}
+	b.Prepare = func(dir string) error {
+		if err := prepare(dir, b.Source); err != nil {
+			return err
+		}
+		return prepareVideo(dir)
+	}
 	b.Main()
 }
 
@@ -66,12 +74,19 @@ func graphOf(name string) graph {
 }
 
 func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
+	if r.Who == "ffmpeg" {
+		return program(r), nil
+	}
 	g := graphOf(r.Case)
+	size, times, perSample, prefetch := batchSize, batches, 1, 0
+	if r.Case == videoCase {
+		g, size, times, perSample, prefetch = decodeVideos, videoBatch, 1, videoFrames, pipeline.NoPrefetch
+	}
 	if g == nil {
 		return nil, fmt.Errorf("no case %q", r.Case)
 	}
 	var failed error
-	def, err := pipeline.Define(pipeline.Options{BatchSize: batchSize, Workers: r.Threads, Seed: 1},
+	def, err := pipeline.Define(pipeline.Options{BatchSize: size, Workers: r.Threads, Seed: 1, Prefetch: prefetch},
 		func(p *pipeline.Builder) []pipeline.Node {
 			nodes, err := g(p, r.Data)
 			failed = err
@@ -88,7 +103,7 @@ func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 		return nil, err
 	}
 	return func(ctx context.Context) (units int, digest uint64, err error) {
-		for range batches {
+		for range times {
 			b, err := p.Next(ctx)
 			if err != nil {
 				return 0, 0, err
@@ -97,7 +112,7 @@ func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 				digest ^= turns.Fold(o)
 			}
 		}
-		return batches * batchSize, digest, nil
+		return times * size * perSample, digest, nil
 	}, nil
 }
 

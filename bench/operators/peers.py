@@ -16,6 +16,7 @@ import augment
 import boxes
 import pictures
 import sound
+import video
 
 sys.modules.setdefault("torchdata", None)  # DALI takes a folder of that name for the package
 
@@ -36,6 +37,11 @@ def dali(case, threads, data):
         samples = [sample] * BATCH
         return fn.external_source(source=lambda: samples, batch=True, no_copy=True, **({"layout": layout} if layout else {}))
 
+    if case in video.CASES:
+        pipe = video.pipe(threads, data)
+        pipe.build()
+        pipe.run()
+        return consume(pipe, 1, video.BATCH * video.FRAMES)
     if case in augment.CASES:
         pipe = augment.pipe(case, threads, BATCH)
         pipe.build()
@@ -51,17 +57,17 @@ def dali(case, threads, data):
     return consume(pipe)
 
 
-def consume(pipe):
+def consume(pipe, batches=BATCHES, units=BATCHES * BATCH):
     def go():
         seen = 0
-        for _ in range(BATCHES):
+        for _ in range(batches):
             for out in pipe.run():
                 if out.is_dense_tensor():
                     seen ^= fold(out.as_array())
                 else:
                     for i in range(len(out)):
                         seen ^= fold(out.at(i))
-        return BATCHES * BATCH, seen
+        return units, seen
     return go
 
 

@@ -109,13 +109,20 @@ type process struct {
 	cmd     *exec.Cmd
 	pipe    *os.File
 	said    tail
+	errors  *os.File // what it says, if nobody copies that to said yet
 	stall   time.Duration
 	waited  bool
 	outcome error // after wait
 }
 
-// start starts the program.
+// start starts the program without input.
 func (p program) start(o Options, args []string, inherit []*os.File) (*process, error) {
+	return p.startFrom(nil, o, args, inherit)
+}
+
+// startFrom starts the program with an input, or without one if in is nil. With an input the caller
+// reads what the program says, so that no goroutine waits for a process that has nothing to do.
+func (p program) startFrom(in *os.File, o Options, args []string, inherit []*os.File) (*process, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, &errs.Error{Kind: errs.IO, Op: opName, Subject: p.path, Err: err}
@@ -125,12 +132,28 @@ func (p program) start(o Options, args []string, inherit []*os.File) (*process, 
 	}
 	x := &process{cmd: exec.Command(p.path, args...), pipe: r, stall: o.Stall}
 	x.cmd.Stdout, x.cmd.Stderr, x.cmd.ExtraFiles = w, &x.said, inherit
+	var said *os.File
+	if in != nil {
+		x.cmd.Stdin = in
+		if x.errors, said, err = os.Pipe(); err != nil {
+			r.Close() //nolint:errcheck // nothing was read
+			w.Close() //nolint:errcheck // nothing was written
+			return nil, &errs.Error{Kind: errs.IO, Op: opName, Subject: p.path, Err: err}
+		}
+		x.cmd.Stderr = said
+	}
 	x.cmd.WaitDelay = time.Second // for what a killed process has started
 	separate(x.cmd)
 	err = x.cmd.Start()
 	w.Close() //nolint:errcheck // the process has its own
+	if said != nil {
+		said.Close() //nolint:errcheck // the process has its own
+	}
 	if err != nil {
 		r.Close() //nolint:errcheck // nothing was read
+		if said != nil {
+			x.errors.Close() //nolint:errcheck // nothing was read
+		}
 		return nil, &errs.Error{Kind: errs.IO, Op: opName, Subject: p.path, Err: err}
 	}
 	return x, nil
@@ -159,12 +182,32 @@ func (x *process) allow(ctx context.Context) (release func() bool) {
 	})
 }
 
+// listen copies what the process says, until stop is called. A process that nobody listens to may
+// wait when it says a lot.
+func (x *process) listen() (stop func()) {
+	x.errors.SetReadDeadline(time.Time{}) //nolint:errcheck // pipes have deadlines
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		io.Copy(&x.said, x.errors) //nolint:errcheck // what was read counts
+	}()
+	return func() {
+		x.errors.SetReadDeadline(time.Unix(1, 0)) //nolint:errcheck // pipes have deadlines
+		<-ended
+	}
+}
+
 // wait waits for the end of the process and returns an error unless it was a success.
 func (x *process) wait() error {
 	if !x.waited {
 		x.waited = true
 		x.outcome = x.cmd.Wait()
 		x.pipe.Close() //nolint:errcheck // it was read
+		if x.errors != nil {
+			x.errors.SetReadDeadline(time.Now().Add(time.Second)) //nolint:errcheck // pipes have deadlines
+			io.Copy(&x.said, x.errors)                            //nolint:errcheck // what was read counts
+			x.errors.Close()                                      //nolint:errcheck // it was read
+		}
 	}
 	return x.outcome
 }

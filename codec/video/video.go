@@ -18,6 +18,9 @@
 // file says, as DALI does. Chroma is interpolated linearly between the middles of its samples.
 // Frames are not turned as the file's rotation says.
 //
+// The package registers decoders of JPEG 2000, AVIF and HEIC with package codec. Their processes
+// wait for the next image of their kind, and end when none comes for five seconds.
+//
 // A process of ffmpeg is killed when its decoder is closed or its context ends. It also ends when
 // the program ends for any reason: its pipe closes, and on Linux it gets a signal.
 package video

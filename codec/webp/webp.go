@@ -1,6 +1,6 @@
-// Package webp decodes still WebP images, lossy and lossless, with or without alpha, with
-// golang.org/x/image; animations are not supported. Chroma of lossy images is upsampled and
-// converted to RGB as libwebp does (its "fancy" upsampling), because users of the format expect
+// Package webp decodes WebP images, lossy and lossless, with or without alpha, with
+// golang.org/x/image. Of animations it decodes the first frame. Chroma of lossy images is upsampled
+// and converted to RGB as libwebp does (its "fancy" upsampling), because users of the format expect
 // libwebp's pixels. The orientation comes from an EXIF chunk.
 package webp
 
@@ -73,12 +73,9 @@ func ReadHeader(data []byte) (raster.Header, error) {
 }
 
 func readExtended(h *raster.Header, b []byte) error {
-	const alpha, animation = 0x10, 0x02
+	const alpha = 0x10
 	if len(b) < 10 {
 		return raster.Corrupt("webp", "a complete header", fmt.Sprintf("%d bytes", len(b)))
-	}
-	if b[0]&animation != 0 {
-		return raster.Unsupported("webp", "an animation")
 	}
 	if b[0]&alpha != 0 {
 		h.Channels = 4
@@ -93,6 +90,9 @@ func Decode(data []byte, img *raster.Image) error {
 	h, err := ReadHeader(data)
 	if err != nil {
 		return err
+	}
+	if frame, ok := firstFrame(data); ok {
+		return decodeFrame(frame, h, img)
 	}
 	// The frame may declare another size than the extended header, and the frame decides how much
 	// memory is needed.

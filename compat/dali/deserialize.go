@@ -1,6 +1,7 @@
 package dali
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -293,6 +294,11 @@ func unknownOperator(schema string) error {
 	if name, _ := Operator(schema); op.Planned(name) {
 		return &errs.Error{Kind: errs.Unsupported, Subject: schema, Got: "an operator of DALI that Bivouac does not have yet",
 			Remedy: "see the list of operators in docs/compat/dali.md"}
+	}
+	if name, ok := Operator(schema); ok {
+		if _, err := op.Lookup(name); errors.Is(err, errs.Unsupported) {
+			return err // an input
+		}
 	}
 	var names []string
 	for _, s := range op.Schemas() {

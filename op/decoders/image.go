@@ -20,7 +20,8 @@ func imageSchema() op.Schema {
 	}
 	return op.Schema{
 		Name: "image", Module: []string{"decoders"},
-		Doc:     "Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP and the first frame of GIF.",
+		Doc: "Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP and the first frame of GIF. " +
+			"JPEG 2000, AVIF and HEIC need the program ffmpeg.",
 		Inputs:  []op.Port{encoded()},
 		Outputs: decoded(),
 		Params: params([]op.Parameter{

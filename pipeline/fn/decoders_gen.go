@@ -25,7 +25,7 @@ func DecodersAudio(p *pipeline.Builder, encoded pipeline.Node, args DecodersAudi
 type DecodersImageArgs = opargs.DecodersImage
 
 // DecodersImage is decoders.image. Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP and the first frame of
-// GIF.
+// GIF. JPEG 2000, AVIF and HEIC need the program ffmpeg.
 //
 // Input encoded: the bytes of an image file.
 // Output images: images, HWC.

@@ -25,6 +25,8 @@ type Variable struct {
 func Variables() []Variable {
 	return []Variable{
 		{"codec/audio.registry", Registry, "formats of sound, entered by init"},
+		{"codec.registered", Registry, "decoders of images that the core does not decode, entered by init"},
+		{"codec/video.idle", Registry, "processes of ffmpeg that wait for the next image"},
 		{"checkpoint/handler.global", Registry, "handlers of items; programs add theirs at the start"},
 		{"checkpoint/internal/provided.process", Registry, "the engine and the codec that handlers work by, entered by init"},
 		{"checkpoint/partial.sessions", Registry, "sessions that parts of this process are being saved to"},

@@ -114,7 +114,7 @@ func (c *Case) optionalCodec() string {
 	for _, in := range c.Inputs {
 		for _, x := range in {
 			if filepath.Ext(x.File) == ".jp2" {
-				return "codec:jp2"
+				return "ffmpeg is not installed: JPEG 2000"
 			}
 		}
 	}
