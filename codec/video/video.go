@@ -1,6 +1,6 @@
 // Package video decodes the frames of videos, by number.
 //
-// Most videos are decoded by the program ffmpeg, of version 4.2 or later, which must be in PATH
+// Most videos are decoded by the program ffmpeg, of version 4.4 or later, which must be in PATH
 // together with ffprobe. One process decodes one stream and writes its frames to a pipe. The
 // package converts them to RGB. Motion JPEG (in AVI files, or one image after the other) and
 // animated GIF and WebP are decoded in Go, without ffmpeg.
