@@ -153,7 +153,7 @@ func TestFailedBatchesAreForgotten(t *testing.T) {
 				mistakes++
 			}
 		}
-		p.Close() // which ends the batches in the making
+		p.Close()                                    // which ends the batches in the making
 		if mistakes == 0 || mistakes > len(failed) { // batches made ahead of one that failed are dropped without a word
 			t.Errorf("%d ahead: %d batches failed, of %d calls", ahead, mistakes, len(failed))
 		}
