@@ -75,7 +75,7 @@ func ExportedLimits() map[string]int {
 		"loader/nodes":                    42,
 		"loader/protocol":                 9,
 		"loader/timeline":                 34,
-		"op":                              133,
+		"op":                              136,
 		"op/arith":                        12,
 		"op/audio":                        0,
 		"op/augment":                      2,

@@ -30,6 +30,7 @@ type daliArg struct {
 	Required bool   `json:"required"`
 	Default  any    `json:"default"`
 	TensorOK bool   `json:"tensor_ok"`
+	PerFrame bool   `json:"per_frame"`
 }
 
 // daliOps reads OPS.json, or skips the test.
@@ -64,6 +65,10 @@ func daliOps(t *testing.T) map[string]daliOp {
 	t.Skip("OPS.json is not here")
 	return nil
 }
+
+// perRegion are the arguments of multi_paste, which says that they can have a value per frame. Its
+// operator for CPUs fails with sequences.
+const perRegion = " in_anchors in_anchors_rel out_anchors out_anchors_rel shapes shapes_rel "
 
 // notInDALI are the operators of Bivouac alone, with the reason.
 var notInDALI = map[string]string{
@@ -185,6 +190,9 @@ func (a daliArg) differs(p *op.Parameter) string {
 	}
 	if p.PerSample != a.TensorOK {
 		list = append(list, fmt.Sprintf("per sample %v, not %v", p.PerSample, a.TensorOK))
+	}
+	if p.PerFrame != a.PerFrame && !strings.Contains(perRegion, " "+p.Name+" ") {
+		list = append(list, fmt.Sprintf("per frame %v, not %v", p.PerFrame, a.PerFrame))
 	}
 	if got, want := normalDefault(p, p.Default), normalDefault(p, a.value()); !a.Required && got != want {
 		list = append(list, fmt.Sprintf("default %q, not %q", got, want))
