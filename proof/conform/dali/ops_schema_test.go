@@ -77,6 +77,7 @@ var notInDALI = map[string]string{
 
 	"freq_mask":            "DALI has no masks of spectrograms",
 	"log_mel":              "DALI has its parts",
+	"spatial":              "DALI has operators for single kinds of data",
 	"pitch_shift":          "DALI has no phase vocoder",
 	"time_mask":            "DALI has no masks of spectrograms",
 	"time_stretch":         "DALI has no phase vocoder",
