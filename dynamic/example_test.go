@@ -183,3 +183,35 @@ func ExampleIndex() {
 	// [2,2] [3 1 6 4]
 	// [1,3] [1 2 3]
 }
+
+// One transform goes to an image and to its mask, its boxes and its keypoints. per_frame
+// marks values for the frames of a sequence.
+func Example_spatial() {
+	ctx := context.Background()
+	image := dynamic.TensorOf([][][]uint8{{{1}, {2}, {3}}, {{4}, {5}, {6}}}, dynamic.Form{Layout: "HWC"})
+	mask := dynamic.TensorOf([][]uint8{{0, 0, 9}, {0, 0, 9}}, dynamic.Form{Layout: "HW"})
+	boxes := dynamic.TensorOf([][]float32{{2, 0, 3, 2}})
+	points := dynamic.TensorOf([][]float32{{2.5, 1.5, 2}})
+	out := fn.Spatial(ctx, nil, fn.SpatialArgs{Targets: []string{"image", "mask", "bboxes", "keypoints"},
+		Normalized: op.Const(false), Horizontal: op.Const(1)}, image, mask, boxes, points)
+	for _, v := range out[:2] {
+		pixels, err := dynamic.Slice[uint8](ctx, v)
+		fmt.Println(pixels, err)
+	}
+	for _, v := range out[2:] {
+		numbers, err := dynamic.Slice[float32](ctx, v)
+		fmt.Println(numbers, err)
+	}
+
+	video := dynamic.TensorOf([][][][]uint8{{{{10}}}, {{{10}}}}, dynamic.Form{Layout: "FHWC"})
+	factors := fn.PerFrame(ctx, dynamic.TensorOf([]float32{1, 2}), fn.PerFrameArgs{})
+	video = fn.Brightness(ctx, video, fn.BrightnessArgs{Brightness: op.Of[float64](factors)})
+	bright, err := dynamic.Slice[uint8](ctx, video)
+	fmt.Println(bright, err)
+	// Output:
+	// [3 2 1 6 5 4] <nil>
+	// [9 0 0 9 0 0] <nil>
+	// [0 0 1 2] <nil>
+	// [0.5 1.5 2] <nil>
+	// [10 20] <nil>
+}

@@ -35,7 +35,7 @@ type SampleKernel interface {
 // interfaces of k. So Each panics if k implements one of them.
 func Each(k SampleKernel) Kernel {
 	switch k.(type) {
-	case Batched, Identifier, Regional, Windowed:
+	case Batched, Identifier, Regional, Windowed, Framed:
 		panic(fmt.Sprintf("op.Each: %T implements an interface of kernels that Each hides: give it a Run", k))
 	}
 	return each{k}

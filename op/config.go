@@ -210,7 +210,7 @@ func (c *Config) CheckArgument(p *Parameter, got tensor.Spec) error {
 	if got.Shape == nil {
 		return nil
 	}
-	list := p.Type == Ints || p.Type == Floats || p.AnyShape
+	list := p.Type == Ints || p.Type == Floats || p.AnyShape || p.PerFrame && isSequence(got.Layout)
 	if !list && Static(got) && got.Shape.Len() != 1 {
 		return c.Invalid(p.Name, p.Type.String(), "a tensor of shape "+got.Shape.String()+" per sample", "")
 	}

@@ -48,6 +48,9 @@ type Parameter struct {
 	Required bool // must be set
 	// PerSample allows [Of]: a different value for each sample.
 	PerSample bool
+	// PerFrame lets a value per sample hold a value for each frame of a sequence, along its first
+	// axis, F. The operator per_frame marks such values.
+	PerFrame bool
 	// AnyShape allows per-sample values of any shape, although the constant is one number. The
 	// operator checks the shape.
 	AnyShape bool
@@ -69,6 +72,9 @@ type Port struct {
 	Layouts []string       // accepted layouts of an input; empty: any. Data without a layout fits every layout of its rank.
 	// Optional marks an input that may be left out. All inputs after it must be optional as well.
 	Optional bool
+	// PerFrame marks an input that can hold a value for each frame of a sequence. If the layout of its
+	// data begins with F, each frame is computed with its own value.
+	PerFrame bool
 }
 
 // Precision says how exactly an operator meets its definition.
@@ -110,6 +116,9 @@ type Schema struct {
 	Reader    bool // is a source of samples: registered by package reader, without New
 	Precision Precision
 	Branch    Branch
+	// Spread says that values per frame make a sequence of inputs that are not sequences. Without it,
+	// such values need an input that is a sequence.
+	Spread bool
 	// Deprecated says what to use instead; the operator still works.
 	Deprecated string
 	// OutputCount returns the number of outputs if arguments or inputs decide it. It is at most

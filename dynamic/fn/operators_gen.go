@@ -1096,6 +1096,20 @@ func Slice[T dynamic.Kind](ctx context.Context, data T, args SliceArgs, inputs .
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "slice", Args: args, Inputs: append([]dynamic.Value{data}, inputs...)})
 }
 
+// SpatialArgs are the arguments of spatial.
+type SpatialArgs = opargs.Spatial
+
+// Spatial is spatial. Applies one transform to an image and to its masks, boxes and keypoints. The steps are,
+// in this order: crop, flip, affine transform around the centre, perspective, resize. A step without
+// arguments does nothing.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input data: the image, and what belongs to it, in the order of targets; up to 16 of them.
+// Output transformed: the data after the transform, in the order of the inputs.
+func Spatial[T dynamic.Kind](ctx context.Context, rng *random.RNG, args SpatialArgs, inputs ...T) []T {
+	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "spatial", Args: args, Inputs: dynamic.Values(inputs), Draw: random.Or(ctx, rng)}, 0)
+}
+
 // SpectrogramArgs are the arguments of spectrogram.
 type SpectrogramArgs = opargs.Spectrogram
 

@@ -78,3 +78,30 @@ func Objects(o pipeline.Options, n int64) (*pipeline.Definition, error) {
 		return []pipeline.Node{fn.Slice(p, in[0], window, start, extent), fn.Slice(p, in[1], window, start, extent), class}
 	})
 }
+
+// Follow returns a pipeline over n scenes. One drawn transform goes to image, mask, box and the
+// middle of the box. Its outputs are these, and the labels of boxes of which a fifth is left.
+func Follow(o pipeline.Options, n int64) (*pipeline.Definition, error) {
+	return pipeline.Define(o, func(p *pipeline.Builder) []pipeline.Node {
+		source := pipeline.SampleFunc(func(_ context.Context, info pipeline.SampleInfo) ([]tensor.Tensor, error) {
+			image, box, label, mask := Scene(info.IdxInEpoch % n)
+			b, err := tensor.Of[float32](box)
+			if err != nil {
+				return nil, err
+			}
+			middle := tensor.FromSlice([]float32{(b[0] + b[2]) / 2, (b[1] + b[3]) / 2, 2}, 1, 3)
+			return []tensor.Tensor{image, mask, box, middle, label}, nil
+		})
+		in := pipeline.ExternalSource(p, source, pipeline.SourceOptions{Outputs: 5})
+		angle := fn.RandomUniform(p, fn.RandomUniformArgs{Range: op.Const([]float64{-45, 45})})
+		corners := fn.RandomUniform(p, fn.RandomUniformArgs{Range: op.Const([]float64{-0.1, 0.1}), Shape: op.Const([]int{8})})
+		out := fn.Spatial(p, fn.SpatialArgs{
+			Targets:    []string{"image", "mask", "bboxes", "keypoints"},
+			Horizontal: op.Of[int](fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{})),
+			Angle:      op.Of[float64](angle), Corners: op.Of[[]float64](corners),
+			RandomCrop: true, RandomArea: []float64{0.5, 1}, Size: op.Const([]int{Side, Side}),
+		}, in[:4]...)
+		kept := p.Op("bbox_prune", fn.BboxPruneArgs{MinVisibility: op.Const(0.2)}, out[2], in[4])
+		return []pipeline.Node{out[0], out[1], kept[0], out[3], kept[1]}
+	})
+}

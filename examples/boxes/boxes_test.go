@@ -119,3 +119,51 @@ func TestObjectsAreCutOut(t *testing.T) {
 		}
 	}
 }
+
+// Boxes, points and mask show the same object after the transform.
+func TestAllFollow(t *testing.T) {
+	p := start(t, Follow, 5, 2)
+	boxes, points := 0, 0
+	for range 6 {
+		b, err := p.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range b.Outputs[0].NumSamples() {
+			image, mask := b.Outputs[0].Sample(s), b.Outputs[1].Sample(s)
+			box, _ := tensor.Of[float32](b.Outputs[2].Sample(s))
+			point, _ := tensor.Of[float32](b.Outputs[3].Sample(s))
+			labels, _ := tensor.Of[int32](b.Outputs[4].Sample(s))
+			if x, y := int(point[0]*Side), int(point[1]*Side); point[2] != 0 && x < Side && y < Side {
+				label := mask.Data[y*Side+x]
+				if got := image.Data[(y*Side+x)*3]; label == 0 || got != 50*label {
+					t.Errorf("under the point %v: %d in the image, %d in the mask", point, got, label)
+				}
+				points++
+			}
+			for i, label := range labels {
+				boxes++
+				for at, v := range mask.Data {
+					x, y := float32(at%Side), float32(at/Side)
+					inside := x+1 > box[4*i]*Side && y+1 > box[4*i+1]*Side && x < box[4*i+2]*Side && y < box[4*i+3]*Side
+					if v != 0 && (int32(v) != label || !inside) {
+						t.Fatalf("pixel %v, %v of the mask has %d, the box is %v of %d", x, y, v, box, label)
+					}
+				}
+			}
+		}
+	}
+	if boxes < 20 || points < 20 {
+		t.Errorf("%d boxes and %d points in 30 scenes", boxes, points)
+	}
+}
+
+// A transform depends on its position alone.
+func TestFollowDependsOnThePosition(t *testing.T) {
+	want := read(t, start(t, Follow, 2, 1), 12)
+	for i, got := range read(t, start(t, Follow, 6, 2), 4) {
+		if got != want[i] {
+			t.Fatalf("sample %d differs in batches of 6", i)
+		}
+	}
+}

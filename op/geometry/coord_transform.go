@@ -23,12 +23,17 @@ func init() {
 		Inputs:  []op.Port{{Name: "points", Doc: "points; the last axis holds the coordinates", DTypes: coordTypes()}},
 		Outputs: []op.Port{{Name: "output", Doc: "the points, with one coordinate per row of the matrix"}},
 		Params: []op.Parameter{
-			{Name: "M", Type: op.Floats, PerSample: true, Doc: "The matrix; by default the identity. It" + matrixDoc + "."},
-			{Name: "MT", Type: op.Floats, PerSample: true, Doc: "Matrix and offset together, in place of M and T. It" + matrixDoc + " and one more column, the offset."},
-			{Name: "T", Type: op.Floats, PerSample: true, Doc: "The offset: a number for each row of the matrix, or one for all."},
+			{Name: "M", Type: op.Floats, PerSample: true, PerFrame: true,
+				Doc: "The matrix; by default the identity. It" + matrixDoc + "."},
+			{Name: "MT", Type: op.Floats, PerSample: true, PerFrame: true,
+				Doc: "Matrix and offset together, in place of M and T. It" + matrixDoc + " and one more column, the " +
+					"offset."},
+			{Name: "T", Type: op.Floats, PerSample: true, PerFrame: true,
+				Doc: "The offset: a number for each row of the matrix, or one for all."},
 			{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output: float32 or the input's type."},
 		},
 		Precision: op.Tolerance,
+		Spread:    true,
 		New:       newCoordTransform,
 	})
 }

@@ -19,8 +19,10 @@ func init() {
 		Inputs:  []op.Port{{Name: "data", Doc: "pictures, volumes or sequences of them", Layouts: []string{"HWC", "FHWC", "DHWC", "FDHWC"}}},
 		Outputs: []op.Port{{Name: "output", Doc: "the turned images"}},
 		Params: append(warpParams(),
-			op.Parameter{Name: "angle", Type: op.Float, Required: true, PerSample: true, Doc: "The angle in degrees, counterclockwise."},
-			op.Parameter{Name: "axis", Type: op.Floats, PerSample: true, Doc: "The axis around which volumes are turned: x, y and z, of any length."},
+			op.Parameter{Name: "angle", Type: op.Float, Required: true, PerSample: true, PerFrame: true,
+				Doc: "The angle in degrees, counterclockwise."},
+			op.Parameter{Name: "axis", Type: op.Floats, PerSample: true, PerFrame: true,
+				Doc: "The axis around which volumes are turned: x, y and z, of any length."},
 			op.Parameter{Name: "keep_size", Type: op.Bool, Default: false, Doc: "Whether the output is as large as the input. It has no effect if a size is given."},
 		),
 		Precision: op.Tolerance,
@@ -37,24 +39,63 @@ type rotate struct {
 
 func newRotate(c *op.Config) (op.Kernel, error) {
 	w, err := newWarping(c)
-	return op.Each(&rotate{warping: w, angle: op.GetScalar[float64](c, "angle"), axis: readVector(c, "axis"), keep: op.Get[bool](c, "keep_size")}), err
+	return &rotate{warping: w, angle: op.GetScalar[float64](c, "angle"), axis: readVector(c, "axis"),
+		keep: op.Get[bool](c, "keep_size")}, err
 }
 
 func (k *rotate) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return k.infer(in[0], k.keep) }
 
-func (k *rotate) Sample(b *op.Block, s int) error {
+func (k *rotate) Run(b *op.Block) error {
+	return b.Each(func(s int) error {
+		var canvas [3]canvas.Extent
+		if err := k.measure(b, s, &canvas); err != nil {
+			return err
+		}
+		return k.sample(b, s, &canvas)
+	})
+}
+
+// Frames implements op.Framed: all frames have the size of the largest.
+func (k *rotate) Frames(b *op.Block) error {
+	var canvas [3]canvas.Extent
+	for s := range b.Len() {
+		if err := k.measure(b, s, &canvas); err != nil {
+			b.Fail(s, err)
+			return nil
+		}
+	}
+	return b.Each(func(s int) error { return k.sample(b, s, &canvas) })
+}
+
+// measure adds sample s to its canvas of depth, height and width.
+func (k *rotate) measure(b *op.Block, s int, canvas *[3]canvas.Extent) error {
+	f, err := framesOf(b.In(0, s))
+	if err != nil || k.keep {
+		return err
+	}
+	var m affineMap
+	sin, cos, err := k.turn(b, s, f.spatial, &m)
+	if err == nil {
+		m.measure(f.volume, sin, cos, canvas)
+	}
+	return err
+}
+
+func (k *rotate) sample(b *op.Block, s int, canvas *[3]canvas.Extent) error {
 	f, err := framesOf(b.In(0, s))
 	if err != nil {
 		return err
 	}
 	kept := op.PerWorker[affineMap](b)
-	sin, cos, err := k.turn(b, s, f.spatial, kept)
-	if err != nil {
+	if _, _, err = k.turn(b, s, f.spatial, kept); err != nil {
 		return err
 	}
 	natural := f.volume
 	if !k.keep {
-		natural = kept.canvas(f.volume, sin, cos)
+		natural = volume{1, canvas[1].Size(), canvas[2].Size()}
+		if f.spatial {
+			natural.d = canvas[0].Size()
+		}
 	}
 	size, err := k.outputSize(b, s, f, natural)
 	if err != nil {
@@ -99,15 +140,14 @@ func (k *rotate) turn(b *op.Block, s int, spatial bool, m *affineMap) (sin, cos 
 // extents returns the extents of a volume in x, y, z.
 func (v volume) extents() [3]int { return [3]int{v.w, v.h, v.d} }
 
-// canvas returns the size of the rotated image. Each extent is even or odd like the input extent
+// measure adds the rotated image to its canvas. Each extent is even or odd like the input extent
 // that contributes most to it.
-func (m *affineMap) canvas(in volume, sin, cos float64) volume {
+func (m *affineMap) measure(in volume, sin, cos float64, out *[3]canvas.Extent) {
 	if m.n == 2 {
-		h, w := canvas.Rotated(in.h, in.w, sin, cos)
-		return volume{1, h, w}
+		canvas.Turn((*[2]canvas.Extent)(out[1:]), in.h, in.w, sin, cos)
+		return
 	}
 	from := in.extents()
-	out := [3]int{1, 1, 1}
 	for i := range m.n {
 		var sum float32
 		dominant := i
@@ -117,12 +157,8 @@ func (m *affineMap) canvas(in volume, sin, cos float64) volume {
 				dominant = j
 			}
 		}
-		out[i] = max(int(math.Ceil(float64(sum-0.01))), 0)
-		if out[i]%2 != from[dominant]%2 {
-			out[i]++
-		}
+		out[2-i].Add(int(math.Ceil(float64(sum-0.01))), from[dominant])
 	}
-	return volume{out[2], out[1], out[0]}
 }
 
 // centre sets the offset that maps the centre of the output to the centre of the input.

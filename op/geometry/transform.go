@@ -21,22 +21,37 @@ type transform struct {
 	config  *op.Config
 	maker   maker
 	reverse bool
+	lists   []list // arguments per sample that are lists of numbers
+}
+
+// list is an argument per sample that is a list of numbers.
+type list struct {
+	name  string
+	input int // argument input
 }
 
 // registerTransform registers an operator whose maker newMaker makes.
 func registerTransform(name, doc string, params []op.Parameter, precision op.Precision, newMaker func(*op.Config) (maker, error)) {
 	op.Register(op.Schema{
-		Name:    name,
-		Module:  []string{"transforms"},
-		Doc:     doc,
-		Inputs:  []op.Port{{Name: "input", Doc: "a transform that is applied first", DTypes: []tensor.DType{tensor.Float32}, Optional: true}},
+		Name:   name,
+		Module: []string{"transforms"},
+		Doc:    doc,
+		Inputs: []op.Port{{Name: "input", Doc: "a transform that is applied first",
+			DTypes: []tensor.DType{tensor.Float32}, Optional: true, PerFrame: true}},
 		Outputs: []op.Port{{Name: "output", Doc: "the transform, a float32 matrix of n rows and n+1 columns"}},
 		Params: append(params, op.Parameter{Name: "reverse_order", Type: op.Bool, Default: false,
 			Doc: "Whether the input transform is applied last instead of first."}),
 		Precision: precision,
+		Spread:    true,
 		New: func(c *op.Config) (op.Kernel, error) {
 			m, err := newMaker(c)
-			return op.Each(&transform{config: c, maker: m, reverse: op.Get[bool](c, "reverse_order")}), err
+			k := &transform{config: c, maker: m, reverse: op.Get[bool](c, "reverse_order")}
+			for _, p := range params {
+				if i, ok := c.ArgumentInput(p.Name); ok && p.Type == op.Floats && p.Name != "shear" { // which may be a matrix
+					k.lists = append(k.lists, list{p.Name, i})
+				}
+			}
+			return op.Each(k), err
 		},
 	})
 }
@@ -78,6 +93,12 @@ func subject(err error) string {
 }
 
 func (k *transform) Sample(b *op.Block, s int) error {
+	for _, l := range k.lists {
+		if t := b.Arg(l.input, s); len(t.Shape) > 1 {
+			return &errs.Error{Kind: errs.Mismatch, Subject: "argument " + l.name, Want: "one list of numbers", Got: t.String(),
+				Remedy: "mark values for the frames of a sequence by per_frame"}
+		}
+	}
 	if b.Inputs() == 0 {
 		t, err := k.maker.make(b, s, 0)
 		if err != nil {
@@ -166,7 +187,8 @@ func dims(v vector, n int) error {
 
 // centerParam is the parameter center.
 func centerParam() op.Parameter {
-	return op.Parameter{Name: "center", Type: op.Floats, PerSample: true, Doc: "The point that does not move, by default the origin."}
+	return op.Parameter{Name: "center", Type: op.Floats, PerSample: true, PerFrame: true,
+		Doc: "The point that does not move, by default the origin."}
 }
 
 // around moves t to the center of a sample, if a center was given.

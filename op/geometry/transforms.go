@@ -12,7 +12,8 @@ import (
 
 func init() {
 	registerTransform("translation", "Makes the transform that moves points.", []op.Parameter{
-		{Name: "offset", Type: op.Floats, Required: true, PerSample: true, Doc: "The distance that points move: one number per dimension."},
+		{Name: "offset", Type: op.Floats, Required: true, PerSample: true, PerFrame: true,
+			Doc: "The distance that points move: one number per dimension."},
 	}, op.Exact, func(c *op.Config) (maker, error) { return translation{readVector(c, "offset")}, nil })
 }
 
@@ -38,7 +39,8 @@ func init() {
 	registerTransform("scale", "Makes the transform that stretches the dimensions.", []op.Parameter{
 		centerParam(),
 		{Name: "ndim", Type: op.Int, Doc: "The number of dimensions, if one scale is given for all."},
-		{Name: "scale", Type: op.Floats, Required: true, PerSample: true, Doc: "The scale of each dimension, or one for all."},
+		{Name: "scale", Type: op.Floats, Required: true, PerSample: true, PerFrame: true,
+			Doc: "The scale of each dimension, or one for all."},
 	}, op.Exact, func(c *op.Config) (maker, error) {
 		m := scale{scale: readVector(c, "scale"), center: readVector(c, "center"), ndim: op.Get[int](c, "ndim")}
 		if m.ndim > mostDims {
@@ -91,9 +93,10 @@ func (m scale) make(b *op.Block, s, input int) (affine, error) {
 
 func init() {
 	registerTransform("shear", "Makes the transform that shears the plane or space.", []op.Parameter{
-		{Name: "angles", Type: op.Floats, PerSample: true, Doc: "Angles in degrees. Their tangents are used in place of shear."},
+		{Name: "angles", Type: op.Floats, PerSample: true, PerFrame: true,
+			Doc: "Angles in degrees. Their tangents are used in place of shear."},
 		centerParam(),
-		{Name: "shear", Type: op.Floats, PerSample: true,
+		{Name: "shear", Type: op.Floats, PerSample: true, PerFrame: true,
 			Doc: "Elements of the matrix outside the diagonal, row by row: 2 values in the plane, 6 in space."},
 	}, op.Tolerance, func(c *op.Config) (maker, error) {
 		if c.Given("shear") == c.Given("angles") {
@@ -149,10 +152,14 @@ func init() {
 	}
 	registerTransform("crop", "Makes the transform that maps one box to another.", []op.Parameter{
 		{Name: "absolute", Type: op.Bool, Default: false, Doc: "Whether start and end of a box are swapped if the end is smaller; otherwise such a box mirrors."},
-		{Name: "from_end", Type: op.Floats, Default: []float64{1}, PerSample: true, Doc: doc("End of the box that is mapped,")},
-		{Name: "from_start", Type: op.Floats, Default: []float64{0}, PerSample: true, Doc: doc("Start of the box that is mapped,")},
-		{Name: "to_end", Type: op.Floats, Default: []float64{1}, PerSample: true, Doc: doc("End of the box that it is mapped to,")},
-		{Name: "to_start", Type: op.Floats, Default: []float64{0}, PerSample: true, Doc: doc("Start of the box that it is mapped to,")},
+		{Name: "from_end", Type: op.Floats, Default: []float64{1}, PerSample: true, PerFrame: true,
+			Doc: doc("End of the box that is mapped,")},
+		{Name: "from_start", Type: op.Floats, Default: []float64{0}, PerSample: true, PerFrame: true,
+			Doc: doc("Start of the box that is mapped,")},
+		{Name: "to_end", Type: op.Floats, Default: []float64{1}, PerSample: true, PerFrame: true,
+			Doc: doc("End of the box that it is mapped to,")},
+		{Name: "to_start", Type: op.Floats, Default: []float64{0}, PerSample: true, PerFrame: true,
+			Doc: doc("Start of the box that it is mapped to,")},
 	}, op.Tolerance, func(c *op.Config) (maker, error) {
 		return crop{absolute: op.Get[bool](c, "absolute"), corners: [4]vector{
 			readVector(c, "from_start"), readVector(c, "from_end"), readVector(c, "to_start"), readVector(c, "to_end"),
@@ -208,9 +215,10 @@ func (m crop) make(b *op.Block, s, _ int) (affine, error) {
 
 func init() {
 	registerTransform("rotation", "Makes the transform that turns the plane, or space around an axis.", []op.Parameter{
-		{Name: "angle", Type: op.Float, Required: true, PerSample: true,
+		{Name: "angle", Type: op.Float, Required: true, PerSample: true, PerFrame: true,
 			Doc: "The angle in degrees. It is counterclockwise if the vertical axis points up, and in space if the axis points towards the viewer."},
-		{Name: "axis", Type: op.Floats, PerSample: true, Doc: "The axis to turn around, of any length. If it is given, the transform has 3 dimensions, not 2."},
+		{Name: "axis", Type: op.Floats, PerSample: true, PerFrame: true,
+			Doc: "The axis to turn around, of any length. If it is given, the transform has 3 dimensions, not 2."},
 		centerParam(),
 	}, op.Tolerance, func(c *op.Config) (maker, error) {
 		return rotation{angle: op.GetScalar[float64](c, "angle"), axis: readVector(c, "axis"), center: readVector(c, "center")}, nil
@@ -304,8 +312,11 @@ func init() {
 		Module: []string{"transforms"},
 		Doc:    "Combines several transforms into one that applies them in turn.",
 		Inputs: []op.Port{
-			{Name: "first", Doc: "the transform that is applied first", DTypes: []tensor.DType{tensor.Float32}},
-			{Name: "next", Doc: "the transforms that are applied to its result", DTypes: []tensor.DType{tensor.Float32}},
+			{Name: "first",
+				Doc: "the transform that is applied first", DTypes: []tensor.DType{tensor.Float32}, PerFrame: true},
+			{Name: "next",
+				Doc:    "the transforms that are applied to its result",
+				DTypes: []tensor.DType{tensor.Float32}, PerFrame: true},
 		},
 		Repeat:  mostCombined - 1,
 		Outputs: []op.Port{{Name: "output", Doc: "the combined transform"}},

@@ -21,7 +21,7 @@ func init() {
 		Inputs: []op.Port{
 			{Name: "input", Doc: "images, planes or sequences of them: uint8, uint16, int16 or float32, with at most four channels",
 				Layouts: []string{"HW", "HWC", "FHWC", "CHW", "FCHW"}},
-			{Name: "matrix_input", Doc: "the float32 matrix, in place of the argument", Optional: true},
+			{Name: "matrix_input", Doc: "the float32 matrix, in place of the argument", Optional: true, PerFrame: true},
 		},
 		Outputs: []op.Port{{Name: "output", Doc: "the warped images"}},
 		Params: []op.Parameter{
@@ -30,7 +30,8 @@ func init() {
 			{Name: "fill_value", Type: op.Floats, Default: []float64{}, Doc: "Value of the border \"constant\", one for all channels or one for each; by default 0."},
 			{Name: "interp_type", Type: op.Interp, Default: op.InterpLinear, Doc: "INTERP_LINEAR or INTERP_NN."},
 			{Name: "inverse_map", Type: op.Bool, Default: true, Doc: "Whether the transform maps the output to the input; otherwise it maps the input to the output."},
-			{Name: "matrix", Type: op.Floats, Default: []float64{}, PerSample: true, Doc: "The matrix, row by row."},
+			{Name: "matrix", Type: op.Floats, Default: []float64{}, PerSample: true, PerFrame: true,
+				Doc: "The matrix, row by row."},
 			{Name: "pixel_origin", Type: op.String, Default: "corner", Doc: `Which point of the first pixel is (0, 0): its "corner" or its "center".`},
 			{Name: "size", Type: op.Floats, Default: []float64{}, PerSample: true, Doc: "Height and width of the output; by default the size of the input."},
 		},

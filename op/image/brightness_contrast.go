@@ -36,15 +36,17 @@ func registerLinear(name, doc string, params []op.Parameter) {
 
 func brightnessParams() []op.Parameter {
 	return []op.Parameter{
-		{Name: "brightness", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Brightness factor."},
-		{Name: "brightness_shift", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Number to add, in units of the output range."},
+		{Name: "brightness", Type: op.Float, Default: 1.0, PerSample: true, PerFrame: true, Doc: "Brightness factor."},
+		{Name: "brightness_shift", Type: op.Float, Default: 0.0, PerSample: true, PerFrame: true,
+			Doc: "Number to add, in units of the output range."},
 	}
 }
 
 func contrastParams() []op.Parameter {
 	return []op.Parameter{
-		{Name: "contrast", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Contrast factor; 0 gives contrast_center everywhere."},
-		{Name: "contrast_center", Type: op.Float, Default: 0.5, PerSample: true,
+		{Name: "contrast", Type: op.Float, Default: 1.0, PerSample: true, PerFrame: true,
+			Doc: "Contrast factor; 0 gives contrast_center everywhere."},
+		{Name: "contrast_center", Type: op.Float, Default: 0.5, PerSample: true, PerFrame: true,
 			Doc: "The value that contrast does not change. By default it is the middle of the input type's range: 0.5 for floats, 128 for uint8."},
 	}
 }

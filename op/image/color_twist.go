@@ -13,8 +13,10 @@ func init() {
 	registerTwist("color_twist", "Turns the hue and changes saturation, contrast and brightness of RGB images, as one "+
 		"linear map of the channels. Contrast does not change the value 0.5 of floats and 128 of integers.",
 		append(twistParams(),
-			op.Parameter{Name: "brightness", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Brightness factor."},
-			op.Parameter{Name: "contrast", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Contrast factor."},
+			op.Parameter{Name: "brightness", Type: op.Float, Default: 1.0, PerSample: true, PerFrame: true,
+				Doc: "Brightness factor."},
+			op.Parameter{Name: "contrast", Type: op.Float, Default: 1.0, PerSample: true, PerFrame: true,
+				Doc: "Contrast factor."},
 			hueParam, saturationParam))
 	registerTwist("hsv",
 		"Turns the hue and changes the saturation and the value of RGB images, as one linear map of the channels.",
@@ -51,9 +53,12 @@ func twistParams() []op.Parameter {
 }
 
 var (
-	hueParam        = op.Parameter{Name: "hue", Type: op.Float, Default: 0.0, PerSample: true, Doc: "The angle in degrees by which hues are turned."}
-	saturationParam = op.Parameter{Name: "saturation", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Saturation factor; 0 gives gray."}
-	valueParam      = op.Parameter{Name: "value", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Factor of all channels."}
+	hueParam = op.Parameter{Name: "hue", Type: op.Float, Default: 0.0, PerSample: true, PerFrame: true,
+		Doc: "The angle in degrees by which hues are turned."}
+	saturationParam = op.Parameter{Name: "saturation", Type: op.Float, Default: 1.0, PerSample: true, PerFrame: true,
+		Doc: "Saturation factor; 0 gives gray."}
+	valueParam = op.Parameter{Name: "value", Type: op.Float, Default: 1.0, PerSample: true, PerFrame: true,
+		Doc: "Factor of all channels."}
 )
 
 // colorTwist is the kernel of color_twist, hsv, hue and saturation. A parameter that an operator

@@ -20,12 +20,16 @@ func init() {
 			"around (it is a correlation).",
 		Inputs: []op.Port{
 			{Name: "data", Doc: "images with or without channels, or sequences of them: uint8, int16, uint16 or float32"},
-			{Name: "filter", Doc: "the weights, a float32 matrix of rows and columns, or a sequence with the layout FHW of one for each frame"},
-			{Name: "fill_value", Doc: "the number outside the image, of the type of the image, for the border \"constant\"; other borders ignore it", Optional: true},
+			{Name: "filter",
+				Doc:      "the weights, a float32 matrix of rows and columns, or a sequence with the layout FHW of one for each frame",
+				PerFrame: true},
+			{Name: "fill_value",
+				Doc:      "the number outside the image, of the type of the image, for the border \"constant\"; other borders ignore it",
+				Optional: true, PerFrame: true},
 		},
 		Outputs: []op.Port{{Name: "filtered", Doc: "the sums, with the layout of the input"}},
 		Params: []op.Parameter{
-			{Name: "anchor", Type: op.Ints, Default: []int{-1}, PerSample: true,
+			{Name: "anchor", Type: op.Ints, Default: []int{-1}, PerSample: true, PerFrame: true,
 				Doc: "Row and column of the weight that belongs to the pixel itself, or one number for both; -1 means the middle, rounded down."},
 			{Name: "border", Type: op.String, Default: "reflect_101",
 				Doc: `What lies outside the image: "reflect_101" mirrors without the edge, "reflect_1001" mirrors with the edge, "wrap", "clamp" or "constant".`},
@@ -170,11 +174,7 @@ func (k *filter) Sample(b *op.Block, s int) error {
 	}
 	frames, size, channels := volumes(in.Shape, first, n)
 	p := filterPlane{src: in, h: size[1], w: size[2], c: channels}
-	matrices := 1
-	if weights.Layout != "" && weights.Layout[0] == 'F' && len(weights.Shape) == 3 && first > 0 &&
-		in.Layout[0] == 'F' && weights.Shape[0] == in.Shape[0] {
-		matrices = weights.Shape[0]
-	} else if len(weights.Shape) != 2 {
+	if len(weights.Shape) != 2 {
 		return &errs.Error{Kind: errs.Invalid, Subject: "input 1",
 			Want: "a matrix, or the layout FHW and one for each frame", Got: weights.String()}
 	}
@@ -204,14 +204,13 @@ func (k *filter) Sample(b *op.Block, s int) error {
 		return err
 	}
 	for f := range frames {
-		m := f * matrices / frames * p.kh * p.kw
-		st.plan(list[m:m+p.kh*p.kw], &p)
+		st.plan(list, &p)
 		if b.Inputs() > 2 {
 			fill := b.In(2, s)
-			if l := fill.Len(); l != 1 && l != matrices && (first == 0 || l != in.Shape[0]) {
+			if fill.Len() != 1 {
 				return &errs.Error{Kind: errs.Invalid, Subject: "input 2", Want: "one number", Got: fill.String()}
 			}
-			v, _ := op.Number(fill, f*fill.Len()/frames)
+			v, _ := op.Number(fill, 0)
 			p.fill = float32(v)
 		}
 		p.from, p.to = f*p.h*p.w*p.c, f*p.outH*p.outW*p.c

@@ -21,9 +21,9 @@ func init() {
 		Outputs: []op.Port{{Name: "blurred", Doc: "arrays of the same shape"}},
 		Params: []op.Parameter{
 			{Name: "dtype", Type: op.DType, Doc: "Output type: the input's type, which is the default, or float32."},
-			{Name: "sigma", Type: op.Floats, Default: []float64{0}, PerSample: true,
+			{Name: "sigma", Type: op.Floats, Default: []float64{0}, PerSample: true, PerFrame: true,
 				Doc: "Standard deviation in pixels, one for all axes or one for each. 0 means (radius - 1) * 0.3 + 0.8."},
-			{Name: "window_size", Type: op.Ints, Default: []int{0}, PerSample: true,
+			{Name: "window_size", Type: op.Ints, Default: []int{0}, PerSample: true, PerFrame: true,
 				Doc: "Width of the window in pixels, one for all axes or one for each. It is odd; 0 means 2 * ceil(3 * sigma) + 1."},
 		},
 		Precision: op.Tolerance,

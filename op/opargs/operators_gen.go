@@ -1876,6 +1876,72 @@ type Slice struct {
 	DType tensor.DType `op:"dtype"`
 }
 
+// Spatial are the arguments of spatial.
+type Spatial struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// What each input is: image (the first), mask, bboxes or keypoints. Required.
+	Targets []string `op:"targets"`
+
+	// Angle in degrees, counterclockwise. Default: 0.
+	Angle op.Arg[float64] `op:"angle"`
+
+	// What the numbers of a box are: xyXY for corners, or xyWH for a corner and a size. Default: "xyXY".
+	BboxLayout op.Arg[string] `op:"bbox_layout"`
+
+	// Perspective: x and y by which each corner moves, as fractions of width and height. The corners are top
+	// left, top right, bottom right and bottom left.
+	Corners op.Arg[[]float64] `op:"corners"`
+
+	// x and y of the window to cut out, from 0 to 1, as random_bbox_crop delivers it.
+	CropAnchor op.Arg[[]float64] `op:"crop_anchor"`
+
+	// Width and height of the window, from 0 to 1.
+	CropShape op.Arg[[]float64] `op:"crop_shape"`
+
+	// Value of pixels outside the image. Default: 0.
+	FillValue float64 `op:"fill_value"`
+
+	// Whether left and right are swapped. Default: 0.
+	Horizontal op.Arg[int] `op:"horizontal"`
+
+	// INTERP_LINEAR or INTERP_NN, for images. Masks always have INTERP_NN. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// Value of masks outside the image, from 0 to 255. Default: 0.
+	MaskFillValue int `op:"mask_fill_value"`
+
+	// Whether boxes and keypoints are from 0 to 1; otherwise they are in pixels. Default: true.
+	Normalized op.Arg[bool] `op:"normalized"`
+
+	// Whether to draw the window, as random_resized_crop does. Default: false.
+	RandomCrop bool `op:"random_crop"`
+
+	// Factor of both axes, or of x and of y. Default: 1.
+	Scale op.Arg[[]float64] `op:"scale"`
+
+	// Angle in degrees by which x is sheared along y, or the angles of x and of y. Default: 0.
+	Shear op.Arg[[]float64] `op:"shear"`
+
+	// Height and width of the result; by default the size of the window. There is no antialiasing.
+	Size op.Arg[[]int] `op:"size"`
+
+	// x and y by which the image moves, as fractions of width and height. Default: 0 0.
+	Translate op.Arg[[]float64] `op:"translate"`
+
+	// Whether top and bottom are swapped. Default: 0.
+	Vertical op.Arg[int] `op:"vertical"`
+
+	// Range of the window's area as a fraction of the image's. Default: 0.08 1.
+	RandomArea []float64 `op:"random_area"`
+
+	// Range of the window's width over its height. Default: 0.75 1.333.
+	RandomAspectRatio []float64 `op:"random_aspect_ratio"`
+
+	// Number of draws before the largest window that fits is taken. Default: 10.
+	NumAttempts op.Arg[int] `op:"num_attempts"`
+}
+
 // Spectrogram are the arguments of spectrogram.
 type Spectrogram struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it

@@ -99,7 +99,7 @@ func New(c Case) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{c: c, count: c.Count, memory: memory{outputs: map[[2]int][]byte{}}}
-	if r.kernel, err = s.New(config); err != nil {
+	if r.kernel, err = s.Kernel(config); err != nil {
 		return nil, err
 	}
 	specs := make([]tensor.Spec, len(c.Inputs))
@@ -112,7 +112,19 @@ func New(c Case) (*Runner, error) {
 		}
 		r.count = len(in)
 	}
-	if r.Result.Specs, err = r.kernel.Infer(specs); err != nil {
+	args := make([]tensor.Spec, len(names))
+	for i, name := range names {
+		samples, ok := set[name].From.(Samples)
+		if !ok {
+			return nil, fmt.Errorf("argument %s is not Samples", name)
+		}
+		p, _ := s.Param(name)
+		args[i] = samples[0].Spec()
+		if err := config.CheckArgument(p, args[i]); err != nil {
+			return nil, err
+		}
+	}
+	if r.Result.Specs, err = op.Infer(r.kernel, specs, args); err != nil {
 		return nil, err
 	}
 	b := r.block.Binding()
@@ -122,15 +134,7 @@ func New(c Case) (*Runner, error) {
 		r.Result.Outputs = append(r.Result.Outputs, make([]tensor.Tensor, r.count))
 	}
 	for _, name := range names {
-		samples, ok := set[name].From.(Samples)
-		if !ok {
-			return nil, fmt.Errorf("argument %s is not Samples", name)
-		}
-		p, _ := s.Param(name)
-		if err := config.CheckArgument(p, samples[0].Spec()); err != nil {
-			return nil, err
-		}
-		b.Args = append(b.Args, samples)
+		b.Args = append(b.Args, set[name].From.(Samples))
 	}
 	b.In, b.Out = make([][]tensor.Tensor, len(c.Inputs)), make([][]tensor.Tensor, len(r.Result.Specs))
 	b.Positions, r.slots = make([]int64, r.count), make([]int32, r.count)

@@ -73,6 +73,9 @@ func operatorPage(s *op.Schema) string {
 		if p.PerSample {
 			perSample = "yes"
 		}
+		if p.PerFrame {
+			perSample = "yes, and per frame"
+		}
 		if p.Deprecated != "" {
 			doc += " Deprecated: " + p.Deprecated
 		}

@@ -1197,6 +1197,19 @@ func Slice(p *pipeline.Builder, data pipeline.Node, args SliceArgs, inputs ...pi
 	return out[0]
 }
 
+// SpatialArgs are the arguments of spatial.
+type SpatialArgs = opargs.Spatial
+
+// Spatial is spatial. Applies one transform to an image and to its masks, boxes and keypoints. The steps are,
+// in this order: crop, flip, affine transform around the centre, perspective, resize. A step without
+// arguments does nothing.
+//
+// Input data: the image, and what belongs to it, in the order of targets; up to 16 of them.
+// Output transformed: the data after the transform, in the order of the inputs.
+func Spatial(p *pipeline.Builder, args SpatialArgs, inputs ...pipeline.Node) []pipeline.Node {
+	return p.Op("spatial", args, inputs...)
+}
+
 // SpectrogramArgs are the arguments of spectrogram.
 type SpectrogramArgs = opargs.Spectrogram
 

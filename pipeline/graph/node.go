@@ -160,7 +160,7 @@ func (n *Node) read() error {
 // into its stage.
 func (n *Node) compute() error {
 	var err error
-	if n.Kernel, err = n.Schema.New(n.Config); err != nil {
+	if n.Kernel, err = n.Schema.Kernel(n.Config); err != nil {
 		return n.at(err)
 	}
 	outputs, err := n.outputs()
@@ -197,13 +197,15 @@ func (n *Node) infer() error {
 			return err
 		}
 	}
+	args := make([]tensor.Spec, len(n.Args))
 	for i, e := range n.Args {
+		args[i] = e.Spec()
 		p, _ := n.Schema.Param(n.params[i])
-		if err := n.Config.CheckArgument(p, e.Spec()); err != nil {
+		if err := n.Config.CheckArgument(p, args[i]); err != nil {
 			return err
 		}
 	}
-	specs, err := n.Kernel.Infer(in)
+	specs, err := op.Infer(n.Kernel, in, args)
 	if err != nil {
 		return n.at(err)
 	}

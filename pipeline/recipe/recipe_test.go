@@ -211,3 +211,43 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestSpatial: one step of a recipe transforms an image and all that belongs to it.
+func TestSpatial(t *testing.T) {
+	r, err := recipe.Parse([]byte(`
+about: One transform.
+inputs: [image]
+steps:
+  - {name: mask, op: reductions.max, of: image, args: {axes: [2]}}
+  - {name: mirror, op: random.coin_flip, args: {probability: 1}}
+  - name: [image, mask]
+    op: spatial
+    of: [image, mask]
+    args: {targets: [image, mask], horizontal: $mirror, size: [2, 4]}
+outputs: [image, mask]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	def, err := pipeline.Define(pipeline.Options{BatchSize: 1}, func(b *pipeline.Builder) []pipeline.Node {
+		return r.Append(b, nil, b.Constant(pipeline.Constant{Value: []uint8{1, 2}, Shape: []int{1, 2, 1}, Layout: "HWC"}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := def.New(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	batch, err := p.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := batch.Outputs[1].Sample(0).Data; !slices.Equal(got, []byte{2, 2, 1, 1, 2, 2, 1, 1}) {
+		t.Errorf("the mask is %v", got)
+	}
+	if got := batch.Outputs[0].Sample(0).Shape; !slices.Equal(got, []int{2, 4, 1}) {
+		t.Errorf("the image has the shape %v", got)
+	}
+}
