@@ -183,7 +183,7 @@ def elf(machine: int, kind: int) -> bytes:
         (elf(62, 1)[:20], "cut off"),
         (b"#!/bin/sh\n", "ELF"),
         (b"", "ELF"),
-        (elf(62, 1) + bytes(30_000_000), "at most"),
+        (elf(62, 1) + bytes(36_000_000), "at most"),
         (elf(62, 1), None),
     ],
 )
