@@ -182,10 +182,13 @@ func (k *spatial) keypoints(b *op.Block, s, i int, p *plan) error {
 		if !ok {
 			return behind(r)
 		}
-		to[r*n], to[r*n+1] = float32(u/scale[0]), float32(v/scale[1])
+		out := to[r*n : (r+1)*n]
+		out[0], out[1] = float32(u/scale[0]), float32(v/scale[1])
 		if n == 3 {
-			if to[r*n+2] = point[2]; u < 0 || v < 0 || u > float64(p.outWidth) || v > float64(p.outHeight) {
-				to[r*n+2] = 0
+			// The numbers that a caller sees decide, not those before they were rounded.
+			right, bottom := float32(float64(p.outWidth)/scale[0]), float32(float64(p.outHeight)/scale[1])
+			if out[2] = point[2]; out[0] < 0 || out[1] < 0 || out[0] > right || out[1] > bottom {
+				out[2] = 0
 			}
 		}
 	}
