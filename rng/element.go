@@ -54,7 +54,9 @@ func Flip(p *Philox, probability float32) bool {
 }
 
 // Normal32 returns a number from a normal distribution by the method of Box and Muller, for float32
-// and for integers of up to 16 bits. It takes two words. Logarithm and cosine are glibc's.
+// and for integers of up to 16 bits. It takes two words. Logarithm and cosine are glibc's, as in
+// DALI. Generators of NewKeyer round them to the nearest float32 instead, as they did before
+// glibc's were known here, because a job must find the same numbers when it goes on.
 func Normal32(p *Philox, mean, stddev float32) float32 {
 	u, v := float32(p.Uint32())*0x1p-32, float32(p.Uint32())*0x1p-32
 	if u == 0 {
@@ -62,13 +64,19 @@ func Normal32(p *Philox, mean, stddev float32) float32 {
 			u = 1e-30
 		}
 	}
-	radius := float32(math.Sqrt(float64(-2 * libm.Log(u))))
 	angle := float32(2*math.Pi) * v
-	return fma32(radius*libm.Cos(angle), stddev, mean)
+	log, cos := float32(0), float32(0)
+	if p.own {
+		log, cos = float32(math.Log(float64(u))), float32(math.Cos(float64(angle)))
+	} else {
+		log, cos = libm.Log(u), libm.Cos(angle)
+	}
+	return fma32(float32(math.Sqrt(float64(-2*log)))*cos, stddev, mean)
 }
 
 // Normal64 works like Normal32 in float64, for float64 and integers of 32 and 64 bits. It takes
-// four words. Logarithm and cosine are the nearest float64, which glibc's nearly always are.
+// four words. Logarithm and cosine are the nearest float64, which glibc's nearly always are. For
+// generators of NewKeyer the functions of package math are taken.
 func Normal64(p *Philox, mean, stddev float64) float64 {
 	u, v := float64(p.Uint64())*0x1p-64, float64(p.Uint64())*0x1p-64
 	if u == 0 {
@@ -77,7 +85,14 @@ func Normal64(p *Philox, mean, stddev float64) float64 {
 			u = float64(tiny)
 		}
 	}
-	return math.FMA(math.Sqrt(-2*libm.Log64(u))*libm.Cos64(2*math.Pi*v), stddev, mean)
+	angle := 2 * math.Pi * v
+	log, cos := 0.0, 0.0
+	if p.own {
+		log, cos = math.Log(u), math.Cos(angle)
+	} else {
+		log, cos = libm.Log64(u), libm.Cos64(angle)
+	}
+	return math.FMA(math.Sqrt(-2*log)*cos, stddev, mean)
 }
 
 // fma32 returns a*b + c, rounded once. The product is exact in float64. The sum is rounded to odd

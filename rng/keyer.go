@@ -30,7 +30,7 @@ type keyer struct{ seed uint64 } // after Mix
 func (k keyer) Stream(pos int64, _ int, node uint64, call uint32) Philox {
 	// With a fixed seed, the key is a bijection of the node. With a fixed node, it is a bijection of
 	// the seed.
-	return Philox{key: Mix(k.seed ^ node), seq: uint64(pos), block: uint64(call) << 32}
+	return Philox{key: Mix(k.seed ^ node), seq: uint64(pos), block: uint64(call) << 32, own: true}
 }
 
 // Mix is a bijection of 64-bit words. Each bit of x changes about half of the bits of the result.

@@ -12,6 +12,7 @@ type Philox struct {
 	words [4]uint32
 	phase uint8 // index of the next word
 	ready bool  // words belong to the counter
+	own   bool  // of a Keyer of Bivouac: says how normal numbers are rounded
 }
 
 // NewPhilox returns the generator of a key that is offset words from the start of a sequence.

@@ -355,3 +355,33 @@ func BenchmarkStream(b *testing.B) {
 		pos++
 	}
 }
+
+// TestNormalOfKeyer: a generator of NewKeyer keeps the normal numbers that it had before glibc's
+// functions. One of another origin at the same place has the same words, and here and there another
+// last bit.
+func TestNormalOfKeyer(t *testing.T) {
+	differ := 0
+	for pos := range int64(2000) {
+		own := NewKeyer(3).Stream(pos, 0, NodeKey("normal"), 0)
+		other := own
+		other.own = false
+		u, v := own, own
+		log := float32(math.Log(float64(float32(u.Uint32()) * 0x1p-32)))
+		v.Uint32()
+		cos := float32(math.Cos(float64(float32(2*math.Pi) * (float32(v.Uint32()) * 0x1p-32))))
+		got, glibc := Normal32(&own, 0, 1), Normal32(&other, 0, 1)
+		if want := float32(math.Sqrt(float64(-2*log))) * cos; got != want {
+			t.Fatalf("position %d: got %v, want %v", pos, got, want)
+		}
+		if math.Abs(float64(got-glibc)) > 1e-5 {
+			t.Fatalf("position %d: %v and %v are not the same number", pos, got, glibc)
+		}
+		if got != glibc {
+			differ++
+		}
+	}
+	if differ == 0 {
+		t.Error("no number shows which functions were taken")
+	}
+	t.Logf("%d of 2000 differ", differ)
+}
