@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/codec/internal/ffmpeg"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -82,7 +83,7 @@ func readIndex(ctx context.Context, s *source, o Options) (*Index, error) {
 	if x, err := readImages(s, o); x != nil || err != nil {
 		return x, err
 	}
-	p, err := findProgram(ctx, "ffprobe", o)
+	p, err := ffmpeg.Find(ctx, opName, "ffprobe", o.Stall)
 	if err != nil {
 		return nil, err
 	}
@@ -114,13 +115,13 @@ type indexReader struct {
 }
 
 // run reads packets or frames of the first stream of pictures.
-func (r *indexReader) run(ctx context.Context, p program, s *source, entries string) error {
+func (r *indexReader) run(ctx context.Context, p ffmpeg.Program, s *source, entries string) error {
 	name, inherit := s.argument()
 	args := []string{"-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file", "-fflags",
 		"+discardcorrupt", "-select_streams", "V:0",
 		"-show_entries", entries + ":stream=codec_name,width,height,pix_fmt,color_range,time_base,field_order,avg_frame_rate",
 		"-of", "compact", name}
-	return p.lines(ctx, r.options, args, inherit, r.line)
+	return p.Lines(ctx, args, inherit, r.line)
 }
 
 // line reads a line such as "packet|pts=512|flags=K_".

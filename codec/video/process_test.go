@@ -42,7 +42,7 @@ func owner(path string) {
 	if err := d.Decode(context.Background(), 0, make([]byte, v.Width*v.Height*3)); err != nil {
 		panic(err)
 	}
-	fmt.Println(d.stream.process.cmd.Process.Pid)
+	fmt.Println(d.stream.process.PID())
 	time.Sleep(time.Hour)
 }
 
@@ -125,7 +125,7 @@ func TestProcessEnds(t *testing.T) {
 			if err := d.Decode(t.Context(), 0, make([]byte, 640*480*3)); err != nil {
 				t.Fatal(err)
 			}
-			pid := d.stream.process.cmd.Process.Pid
+			pid := d.stream.process.PID()
 			end(t, d)
 			gone(t, pid)
 		})
@@ -148,7 +148,7 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("frame %d differs", i)
 		}
 		if i%7 == 3 {
-			syscall.Kill(d.stream.process.cmd.Process.Pid, syscall.SIGKILL)
+			syscall.Kill(d.stream.process.PID(), syscall.SIGKILL)
 		}
 	}
 }
@@ -241,26 +241,6 @@ func TestMissing(t *testing.T) {
 			}
 		} else if !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "install the package ffmpeg") {
 			t.Errorf("%s: got %v", s.name, err)
-		}
-	}
-}
-
-func TestParseVersion(t *testing.T) {
-	for line, want := range map[string]string{
-		"ffmpeg version 5.1.9-0+deb12u1 Copyright": "5 1 true",
-		"ffmpeg version n7.1 Copyright":            "7 1 true",
-		"ffmpeg version 4.4.2-0ubuntu0.22":         "4 4 true",
-		"ffmpeg version 8":                         "8 0 true",
-		"ffmpeg version N-109872-g1bb4c3c":         "1048576 0 true",
-		"ffmpeg version git-2020-01-01":            "1048576 0 true",
-		"ffmpeg version unknown":                   "-1 0 false",
-		"ffprobe version 5.1":                      "0 0 false",
-		"":                                         "0 0 false",
-		"ffmpeg version 99999999":                  "999999 99 true",
-	} {
-		major, minor, ok := parseVersion(line, "ffmpeg")
-		if got := fmt.Sprint(major, " ", minor, " ", ok); got != want {
-			t.Errorf("%q: got %s, want %s", line, got, want)
 		}
 	}
 }

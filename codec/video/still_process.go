@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/codec/internal/ffmpeg"
 	"github.com/bivouac-ml/bivouac/codec/raster"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -61,7 +62,7 @@ var idle struct {
 // stillProcess is a process that decodes images.
 type stillProcess struct {
 	kind    stillKind
-	process *process
+	process *ffmpeg.Process
 	in      *os.File
 	mark    []byte
 	frames  nutReader
@@ -94,7 +95,7 @@ func (k stillKind) decode(data []byte, width, height int, l raster.Limits, read 
 			return k.failed(ctx, l, err)
 		}
 		fresh := !p.used
-		quiet := p.process.listen()
+		quiet := p.process.Listen()
 		if err = p.decode(ctx, data, size, read); err != nil && ctx.Err() == nil && !errors.Is(err, errs.Exhausted) {
 			err = p.explain(err)
 		}
@@ -104,7 +105,7 @@ func (k stillKind) decode(data []byte, width, height int, l raster.Limits, read 
 			return nil
 		}
 		p.end()
-		if ctx.Err() != nil || again || fresh && !isKilled(err) {
+		if ctx.Err() != nil || again || fresh && !ffmpeg.IsKilled(err) {
 			return k.failed(ctx, l, err)
 		}
 		if err := l.Interrupted(); err != nil {
@@ -200,13 +201,12 @@ func (p *stillProcess) retire() {
 
 func (p *stillProcess) end() {
 	p.in.Close() //nolint:errcheck // the process is killed
-	p.process.end()
+	p.process.End()
 }
 
 // start starts a process, and writes its first mark.
 func (k stillKind) start(ctx context.Context) (*stillProcess, error) {
-	o := Options{Stall: stillStall}.withDefaults()
-	program, err := findProgram(ctx, "ffmpeg", o)
+	program, err := ffmpeg.Find(ctx, opName, "ffmpeg", stillStall)
 	if err != nil {
 		return nil, errs.Wrap("", k.op, err)
 	}
@@ -221,7 +221,7 @@ func (k stillKind) start(ctx context.Context) (*stillProcess, error) {
 		args = append(args, "-c:v", "hevc") // its name in an IVF stream is not known to old versions
 	}
 	args = append(args, "-i", "pipe:0", "-map", "0:v:0", "-autoscale", "0", "-copyts")
-	if program.atLeast(5, 1) {
+	if program.AtLeast(5, 1) {
 		args = append(args, "-fps_mode", "passthrough")
 	} else {
 		args = append(args, "-vsync", "passthrough")
@@ -231,13 +231,13 @@ func (k stillKind) start(ctx context.Context) (*stillProcess, error) {
 	}
 	args = append(args, "-enc_time_base", "-1", "-sws_flags", "bilinear+accurate_rnd+full_chroma_int+full_chroma_inp",
 		"-c:v", "rawvideo", "-pix_fmt", k.pixels, "-flush_packets", "1", "-f", "nut",
-		"-blocksize", strconv.Itoa(pipeSize), "pipe:1")
+		"-blocksize", strconv.Itoa(ffmpeg.PipeSize), "pipe:1")
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.IO, Op: k.op, Subject: program.path, Err: err}
+		return nil, &errs.Error{Kind: errs.IO, Op: k.op, Subject: program.Path, Err: err}
 	}
 	p := &stillProcess{kind: k, in: w, mark: mark}
-	p.process, err = program.startFrom(r, o, args, nil)
+	p.process, err = program.StartFrom(r, args, nil)
 	r.Close() //nolint:errcheck // the process has its own
 	if err != nil {
 		w.Close() //nolint:errcheck // nothing was written
@@ -288,7 +288,7 @@ var errDamaged = errors.New("the program leaves the image out")
 
 // decode decodes an image of size bytes.
 func (p *stillProcess) decode(ctx context.Context, data []byte, size int, read func(io.Reader) error) error {
-	release := p.process.allow(ctx)
+	release := p.process.Allow(ctx)
 	defer release()
 	stop := make(chan struct{})
 	written := make(chan struct{})
@@ -380,17 +380,15 @@ func (p *stillProcess) explain(err error) error {
 	if !ended && !errors.Is(err, errDamaged) {
 		return err
 	}
-	p.in.Close()                                                        //nolint:errcheck // the process ends
-	p.process.pipe.SetReadDeadline(time.Now().Add(p.process.stall / 4)) //nolint:errcheck // pipes have deadlines
-	io.Copy(io.Discard, p.process.pipe)                                 //nolint:errcheck // it is killed afterwards
-	p.process.wait()                                                    //nolint:errcheck // failed has its outcome
+	p.in.Close() //nolint:errcheck // the process ends
+	p.process.Drain()
 	if !ended {
 		e := &errs.Error{Kind: errs.Corrupt, Op: p.kind.op, Want: "an image that ffmpeg decodes",
 			Got: "no pixels", Remedy: "the file is damaged", Err: err}
-		if text := p.process.said.String(); text != "" {
+		if text := p.process.Said(); text != "" {
 			e.Got += ", and ffmpeg says " + strconv.Quote(text)
 		}
 		return e
 	}
-	return errs.Wrap("", p.kind.op, p.process.failed("an image"))
+	return errs.Wrap("", p.kind.op, p.process.Failed("an image"))
 }

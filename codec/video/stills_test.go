@@ -156,7 +156,7 @@ func TestStillProcessIsKept(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("other pixels, or %v", err)
 		}
-		pids[waiting(t).process.cmd.Process.Pid] = true
+		pids[waiting(t).process.PID()] = true
 	}
 	if len(pids) != 1 {
 		t.Errorf("%d processes for five images", len(pids))
@@ -225,12 +225,12 @@ func TestStillProcessKilled(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("other pixels, or %v", err)
 		}
-		syscall.Kill(waiting(t).process.cmd.Process.Pid, syscall.SIGKILL)
+		syscall.Kill(waiting(t).process.PID(), syscall.SIGKILL)
 	}
 	if _, _, err := decodeStill(&d, data, codec.Output{}); err != nil {
 		t.Fatal(err)
 	}
-	pid := waiting(t).process.cmd.Process.Pid
+	pid := waiting(t).process.PID()
 	retireAll()
 	gone(t, pid)
 }

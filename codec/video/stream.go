@@ -9,20 +9,21 @@ import (
 	"math/big"
 	"strconv"
 
+	"github.com/bivouac-ml/bivouac/codec/internal/ffmpeg"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // stream is a process of ffmpeg that writes the frames of a video in order.
 type stream struct {
 	video   *Video
-	process *process
+	process *ffmpeg.Process
 	frames  nutReader
 	next    int // the frame that comes next
 }
 
 // begin starts ffmpeg at a key frame. It writes the frames from a number on.
 func (v *Video) begin(ctx context.Context, key, from int) (*stream, error) {
-	p, err := findProgram(ctx, "ffmpeg", v.options)
+	p, err := ffmpeg.Find(ctx, opName, "ffmpeg", v.options.Stall)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (v *Video) begin(ctx context.Context, key, from int) (*stream, error) {
 		args = append(args, "-noaccurate_seek", "-seek_timestamp", "1", "-ss", x.seconds(x.times[key]))
 	}
 	args = append(args, "-i", name, "-map", "0:V:0", "-autoscale", "0", "-an", "-sn", "-dn")
-	if p.atLeast(5, 1) {
+	if p.AtLeast(5, 1) {
 		args = append(args, "-fps_mode", "passthrough")
 	} else {
 		args = append(args, "-vsync", "passthrough")
@@ -49,12 +50,12 @@ func (v *Video) begin(ctx context.Context, key, from int) (*stream, error) {
 	}
 	args = append(args, "-vf", filter, "-enc_time_base", "-1", "-sws_flags", "bilinear+accurate_rnd+full_chroma_int",
 		"-c:v", "rawvideo", "-pix_fmt", x.pixels, "-flush_packets", "1", "-f", "nut",
-		"-blocksize", strconv.Itoa(pipeSize), "pipe:1")
+		"-blocksize", strconv.Itoa(ffmpeg.PipeSize), "pipe:1")
 	s := &stream{video: v}
 	if !x.counted {
 		s.next = from
 	}
-	if s.process, err = p.start(v.options, args, inherit); err != nil {
+	if s.process, err = p.Start(args, inherit); err != nil {
 		return nil, err
 	}
 	s.frames.in = bufio.NewReaderSize(s.process, 1<<16)
@@ -66,7 +67,7 @@ func (s *stream) read(ctx context.Context, p []byte) (number int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	release := s.process.allow(ctx)
+	release := s.process.Allow(ctx)
 	defer release()
 	number, err = s.readFrame(p)
 	if ctx.Err() != nil {
@@ -93,16 +94,16 @@ func (s *stream) readFrame(p []byte) (number int, err error) {
 		_, err = io.ReadFull(s.frames.in, p[copy(p, h.start):])
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return 0, s.process.failed(fmt.Sprintf("frame %d", s.next))
+		return 0, s.process.Failed(fmt.Sprintf("frame %d", s.next))
 	}
 	return number, err
 }
 
 // missed returns the error of a frame that does not come, although a later one does.
 func (s *stream) missed(frame, number int) error {
-	e := &errs.Error{Kind: errs.Corrupt, Op: opName, Subject: s.process.cmd.Path, Want: fmt.Sprintf("frame %d", frame),
+	e := &errs.Error{Kind: errs.Corrupt, Op: opName, Subject: s.process.Path(), Want: fmt.Sprintf("frame %d", frame),
 		Got: fmt.Sprintf("frame %d", number), Err: errMissed, Remedy: "the file may be damaged"}
-	if text := s.process.said.String(); text != "" {
+	if text := s.process.Said(); text != "" {
 		e.Got += fmt.Sprintf(", and ffmpeg says %q", text)
 	}
 	return e
@@ -135,4 +136,8 @@ func (s *stream) number(time int64) (int, error) {
 	return number, nil
 }
 
-func (s *stream) close() { s.process.end() }
+var errMissed = errors.New("the program leaves the frame out")
+
+func isMissed(err error) bool { return errors.Is(err, errMissed) }
+
+func (s *stream) close() { s.process.End() }

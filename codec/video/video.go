@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/codec/internal/ffmpeg"
 	"github.com/bivouac-ml/bivouac/codec/raster"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -239,7 +240,7 @@ func (d *Decoder) decodeTo(ctx context.Context, frame int) ([]byte, error) {
 			if p, err = d.advance(ctx, frame); err == nil || ctx.Err() != nil {
 				return p, err
 			}
-			if !isKilled(err) {
+			if !ffmpeg.IsKilled(err) {
 				break
 			}
 		}

@@ -1,4 +1,4 @@
-package video
+package ffmpeg
 
 import (
 	"os/exec"
@@ -18,5 +18,5 @@ func kill(cmd *exec.Cmd) {
 
 // widenPipe gives a pipe room for more bytes, so that a process runs ahead of its reader.
 func widenPipe(fd uintptr) {
-	syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_SETPIPE_SZ, pipeSize) //nolint:errcheck // advice
+	syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_SETPIPE_SZ, PipeSize) //nolint:errcheck // advice
 }

@@ -1,4 +1,6 @@
-package video
+// Package ffmpeg runs the programs ffmpeg and ffprobe. Their output comes through a pipe, which is
+// read within a time. Errors have what the programs said.
+package ffmpeg
 
 import (
 	"bufio"
@@ -17,10 +19,12 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// program is ffmpeg or ffprobe.
-type program struct {
-	path  string
-	major int // of its version
+// Program is ffmpeg or ffprobe.
+type Program struct {
+	Path  string
+	op    string        // of errors
+	stall time.Duration // how long it may be silent
+	major int           // of its version
 	minor int
 }
 
@@ -33,28 +37,31 @@ const install = "install the package ffmpeg, which has ffmpeg and ffprobe: " +
 // programs are the programs that were asked for their version, by path, time and size.
 var programs sync.Map
 
-// atLeast reports whether a program has a version or a later one.
-func (p program) atLeast(major, minor int) bool {
+// AtLeast reports whether a program has a version or a later one.
+func (p Program) AtLeast(major, minor int) bool {
 	return p.major > major || p.major == major && p.minor >= minor
 }
 
-// findProgram finds a program in PATH and asks for its version, once.
-func findProgram(ctx context.Context, name string, o Options) (program, error) {
+// Find finds a program in PATH and asks for its version, once. op is what errors say was done. The
+// program ends with an error when it writes nothing for the time stall.
+func Find(ctx context.Context, op, name string, stall time.Duration) (Program, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return program{}, &errs.Error{Kind: errs.Unsupported, Op: opName, Subject: name, Want: "the program in PATH",
+		return Program{}, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: name, Want: "the program in PATH",
 			Got: "no such program", Remedy: install}
 	}
 	key := path
 	if info, err := os.Stat(path); err == nil {
 		key = fmt.Sprint(path, " ", info.ModTime().UnixNano(), " ", info.Size())
 	}
-	if p, ok := programs.Load(key); ok {
-		return p.(program), nil
+	if known, ok := programs.Load(key); ok {
+		p := known.(Program)
+		p.op, p.stall = op, stall
+		return p, nil
 	}
-	p := program{path: path}
+	p := Program{Path: path, op: op, stall: stall}
 	first, known := "", false
-	err = p.lines(ctx, o, []string{"-version"}, nil, func(line []byte) error {
+	err = p.Lines(ctx, []string{"-version"}, nil, func(line []byte) error {
 		if first == "" {
 			first = string(line[:min(len(line), 100)])
 			p.major, p.minor, known = parseVersion(first, name)
@@ -63,12 +70,12 @@ func findProgram(ctx context.Context, name string, o Options) (program, error) {
 	})
 	switch {
 	case err != nil:
-		return program{}, err
+		return Program{}, err
 	case !known:
-		return program{}, &errs.Error{Kind: errs.Unsupported, Op: opName, Subject: path,
+		return Program{}, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: path,
 			Want: "a program that says its version", Got: strconv.Quote(first), Remedy: install}
-	case !p.atLeast(oldest[0], oldest[1]):
-		return program{}, &errs.Error{Kind: errs.Unsupported, Op: opName, Subject: path,
+	case !p.AtLeast(oldest[0], oldest[1]):
+		return Program{}, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: path,
 			Want: fmt.Sprintf("version %d.%d or later", oldest[0], oldest[1]),
 			Got:  fmt.Sprintf("%d.%d", p.major, p.minor), Remedy: install}
 	}
@@ -104,9 +111,10 @@ func parseVersion(line, name string) (major, minor int, ok bool) {
 	return major, max(0, number()), major >= 0
 }
 
-// process is a program that runs. Its output comes through a pipe.
-type process struct {
+// Process is a program that runs. Its output comes through a pipe.
+type Process struct {
 	cmd     *exec.Cmd
+	op      string
 	pipe    *os.File
 	said    tail
 	errors  *os.File // what it says, if nobody copies that to said yet
@@ -115,22 +123,22 @@ type process struct {
 	outcome error // after wait
 }
 
-// start starts the program without input.
-func (p program) start(o Options, args []string, inherit []*os.File) (*process, error) {
-	return p.startFrom(nil, o, args, inherit)
+// Start starts the program without input. It inherits files, from descriptor 3 on.
+func (p Program) Start(args []string, inherit []*os.File) (*Process, error) {
+	return p.StartFrom(nil, args, inherit)
 }
 
-// startFrom starts the program with an input, or without one if in is nil. With an input the caller
-// reads what the program says, so that no goroutine waits for a process that has nothing to do.
-func (p program) startFrom(in *os.File, o Options, args []string, inherit []*os.File) (*process, error) {
+// StartFrom starts the program with an input, or without one if in is nil. With an input the caller
+// calls Listen, so that no goroutine waits for a process that has nothing to do.
+func (p Program) StartFrom(in *os.File, args []string, inherit []*os.File) (*Process, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.IO, Op: opName, Subject: p.path, Err: err}
+		return nil, &errs.Error{Kind: errs.IO, Op: p.op, Subject: p.Path, Err: err}
 	}
 	if c, err := w.SyscallConn(); err == nil {
 		c.Control(widenPipe) //nolint:errcheck // advice
 	}
-	x := &process{cmd: exec.Command(p.path, args...), pipe: r, stall: o.Stall}
+	x := &Process{cmd: exec.Command(p.Path, args...), op: p.op, pipe: r, stall: p.stall}
 	x.cmd.Stdout, x.cmd.Stderr, x.cmd.ExtraFiles = w, &x.said, inherit
 	var said *os.File
 	if in != nil {
@@ -138,7 +146,7 @@ func (p program) startFrom(in *os.File, o Options, args []string, inherit []*os.
 		if x.errors, said, err = os.Pipe(); err != nil {
 			r.Close() //nolint:errcheck // nothing was read
 			w.Close() //nolint:errcheck // nothing was written
-			return nil, &errs.Error{Kind: errs.IO, Op: opName, Subject: p.path, Err: err}
+			return nil, &errs.Error{Kind: errs.IO, Op: p.op, Subject: p.Path, Err: err}
 		}
 		x.cmd.Stderr = said
 	}
@@ -154,24 +162,24 @@ func (p program) startFrom(in *os.File, o Options, args []string, inherit []*os.
 		if said != nil {
 			x.errors.Close() //nolint:errcheck // nothing was read
 		}
-		return nil, &errs.Error{Kind: errs.IO, Op: opName, Subject: p.path, Err: err}
+		return nil, &errs.Error{Kind: errs.IO, Op: p.op, Subject: p.Path, Err: err}
 	}
 	return x, nil
 }
 
-// Read reads output. It fails when none comes for the time that Options give.
-func (x *process) Read(b []byte) (int, error) {
+// Read implements io.Reader. It fails when no output comes for the time of a stall.
+func (x *Process) Read(b []byte) (int, error) {
 	n, err := x.pipe.Read(b)
 	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
-		err = &errs.Error{Kind: errs.Exhausted, Op: opName, Subject: x.cmd.Path,
+		err = &errs.Error{Kind: errs.Exhausted, Op: x.op, Subject: x.cmd.Path,
 			Want: fmt.Sprintf("output within %v", x.stall), Got: "none",
 			Remedy: "the file may be damaged; raise Stall if the disk is slow"}
 	}
 	return n, err
 }
 
-// allow gives the process its time anew. The reading ends when ctx does. release must be called.
-func (x *process) allow(ctx context.Context) (release func() bool) {
+// Allow gives the process its time anew. The reading ends when ctx does. release must be called.
+func (x *Process) Allow(ctx context.Context) (release func() bool) {
 	end := time.Now().Add(x.stall)
 	if d, ok := ctx.Deadline(); ok && d.Before(end) {
 		end = d
@@ -182,9 +190,9 @@ func (x *process) allow(ctx context.Context) (release func() bool) {
 	})
 }
 
-// listen copies what the process says, until stop is called. A process that nobody listens to may
+// Listen copies what the process says, until stop is called. A process that nobody listens to may
 // wait when it says a lot.
-func (x *process) listen() (stop func()) {
+func (x *Process) Listen() (stop func()) {
 	x.errors.SetReadDeadline(time.Time{}) //nolint:errcheck // pipes have deadlines
 	ended := make(chan struct{})
 	go func() {
@@ -197,8 +205,8 @@ func (x *process) listen() (stop func()) {
 	}
 }
 
-// wait waits for the end of the process and returns an error unless it was a success.
-func (x *process) wait() error {
+// Wait waits for the end of the process and returns an error unless it was a success.
+func (x *Process) Wait() error {
 	if !x.waited {
 		x.waited = true
 		x.outcome = x.cmd.Wait()
@@ -212,22 +220,22 @@ func (x *process) wait() error {
 	return x.outcome
 }
 
-// end kills the process and waits for it.
-func (x *process) end() {
+// End kills the process and waits for it.
+func (x *Process) End() {
 	if !x.waited {
 		kill(x.cmd)
-		x.wait() //nolint:errcheck // the program was killed
+		x.Wait() //nolint:errcheck // the program was killed
 	}
 }
 
-// failed returns the error of a process whose output ended early, with what it said.
-func (x *process) failed(want string) error {
-	err := x.wait()
+// Failed returns the error of a process whose output ended early, with what it said.
+func (x *Process) Failed(want string) error {
+	err := x.Wait()
 	got := "the end of its output"
 	if err != nil {
 		got = err.Error()
 	}
-	e := &errs.Error{Kind: errs.Corrupt, Op: opName, Subject: x.cmd.Path, Want: want, Got: got}
+	e := &errs.Error{Kind: errs.Corrupt, Op: x.op, Subject: x.cmd.Path, Want: want, Got: got}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() < 0 {
 		e.Kind = errs.IO // a signal
@@ -239,31 +247,45 @@ func (x *process) failed(want string) error {
 	return e
 }
 
-var (
-	errKilled = errors.New("the program was killed")
-	errMissed = errors.New("the program leaves the frame out")
-)
+var errKilled = errors.New("the program was killed")
 
-func isKilled(err error) bool { return errors.Is(err, errKilled) }
-func isMissed(err error) bool { return errors.Is(err, errMissed) }
+// IsKilled reports whether an error of Failed is that a signal ended the program.
+func IsKilled(err error) bool { return errors.Is(err, errKilled) }
+
+// Path returns the path of the program.
+func (x *Process) Path() string { return x.cmd.Path }
+
+// PID returns the number of the process.
+func (x *Process) PID() int { return x.cmd.Process.Pid }
+
+// Said returns the end of what the process has said.
+func (x *Process) Said() string { return x.said.String() }
+
+// Drain reads the rest of the output for a quarter of the time of a stall, and waits for the end of
+// the process, which Said and Failed explain.
+func (x *Process) Drain() {
+	x.pipe.SetReadDeadline(time.Now().Add(x.stall / 4)) //nolint:errcheck // pipes have deadlines
+	io.Copy(io.Discard, x.pipe)                         //nolint:errcheck // the process ends
+	x.Wait()                                            //nolint:errcheck // Failed has its outcome
+}
 
 // maxLine bounds a line of ffprobe.
 const maxLine = 1 << 16
 
-// pipeSize is how many bytes of frames wait in a pipe, and are written at once.
-const pipeSize = 1 << 20
+// PipeSize is how many bytes of frames wait in a pipe, and are written at once.
+const PipeSize = 1 << 20
 
-// lines runs the program and calls each with every line of its output.
-func (p program) lines(ctx context.Context, o Options, args []string, inherit []*os.File,
+// Lines runs the program and calls each with every line of its output.
+func (p Program) Lines(ctx context.Context, args []string, inherit []*os.File,
 	each func(line []byte) error) error {
-	x, err := p.start(o, args, inherit)
+	x, err := p.Start(args, inherit)
 	if err != nil {
 		return err
 	}
-	defer x.end()
+	defer x.End()
 	in := bufio.NewReaderSize(x, maxLine)
 	for {
-		release := x.allow(ctx)
+		release := x.Allow(ctx)
 		line, err := in.ReadSlice('\n')
 		release()
 		switch {
@@ -274,12 +296,12 @@ func (p program) lines(ctx context.Context, o Options, args []string, inherit []
 				return err
 			}
 		case errors.Is(err, io.EOF):
-			if x.wait() != nil {
-				return x.failed("a description of the file")
+			if x.Wait() != nil {
+				return x.Failed("a description of the file")
 			}
 			return nil
 		case errors.Is(err, bufio.ErrBufferFull):
-			return &errs.Error{Kind: errs.Corrupt, Op: opName, Subject: p.path,
+			return &errs.Error{Kind: errs.Corrupt, Op: p.op, Subject: p.Path,
 				Want: fmt.Sprintf("lines of at most %d bytes", maxLine), Got: "a longer line"}
 		default:
 			return err

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package video
+package ffmpeg
 
 import "os/exec"
 
