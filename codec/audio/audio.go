@@ -5,6 +5,7 @@
 //	codec/aiff    AIFF and AIFF-C: PCM, floats, A-law, µ-law
 //	codec/flac    FLAC
 //	codec/vorbis  Ogg Vorbis
+//	codec/opus    Ogg Opus
 //
 // The first bytes of a file show its format. The error for a format that is not linked, or that no
 // package decodes, names the format.
@@ -97,7 +98,7 @@ var foreign = []struct {
 }{
 	{"WAV", linked("wav"), begins("RIFF")}, {"RF64", linked("wav"), begins("RF64")},
 	{"AIFF", linked("aiff"), begins("FORM")}, {"FLAC", linked("flac"), begins("fLaC")},
-	{"Ogg Opus", convert, func(b []byte) bool {
+	{"Ogg Opus", linked("opus"), func(b []byte) bool {
 		return begins("OggS")(b) && bytes.Contains(b[:min(len(b), 64)], []byte("OpusHead"))
 	}},
 	{"Ogg", linked("vorbis"), begins("OggS")},

@@ -15,7 +15,7 @@ import (
 func TestForeignFormatsAreNamed(t *testing.T) {
 	var d audio.Decoder
 	for want, file := range map[string]string{
-		"FLAC": "fLaC\x00\x00\x00\x22", "codec/flac": "fLaC", "AIFF": "FORM\x00\x00\x00\x00AIFF", "Opus": "OggS" + strings.Repeat("\x00", 24) + "OpusHead",
+		"FLAC": "fLaC\x00\x00\x00\x22", "codec/flac": "fLaC", "AIFF": "FORM\x00\x00\x00\x00AIFF", "codec/opus": "OggS" + strings.Repeat("\x00", 24) + "OpusHead",
 		"codec/vorbis": "OggS" + strings.Repeat("\x00",
 			24) + "\x01vorbis", "MP3": "ID3\x04", "format MP3": "\xff\xfb\x90\x00", "AAC": "\xff\xf1\x50\x80",
 		"MP4": "\x00\x00\x00\x20ftypM4A ", "CAF": "caff", "AU": ".snd", "Wave64": "riff",

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/bivouac-ml/bivouac/codec/audio"
+	"github.com/bivouac-ml/bivouac/codec/internal/pcm"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/jfreymuth/oggvorbis"
 )
@@ -28,7 +28,7 @@ func detect(head []byte) bool {
 
 // Decoder decodes files. It keeps memory from file to file.
 type Decoder struct {
-	sound  sound
+	sound  pcm.Lossy
 	buffer []float32
 }
 
@@ -83,48 +83,6 @@ func (d *Decoder) Open(b []byte, limit int64) (s audio.Sound, err error) {
 	if frames := int64(len(d.buffer) / channels); claimed > 0 && frames < claimed {
 		return nil, damaged(fmt.Sprintf("%d frames", claimed), fmt.Sprint(frames))
 	}
-	d.sound = sound{samples: d.buffer, channels: channels, rate: rate}
+	d.sound = pcm.NewLossy(d.buffer, channels, rate)
 	return &d.sound, nil
-}
-
-// sound is a decoded file.
-type sound struct {
-	samples        []float32
-	channels, rate int
-}
-
-func (s *sound) Channels() int { return s.channels }
-func (s *sound) Rate() int     { return s.rate }
-func (s *sound) Frames() int   { return len(s.samples) / s.channels }
-
-// Floats implements audio.Sound: samples fill the range of integers.
-func (s *sound) Floats() bool { return false }
-
-func (s *sound) Cut(first, n int) { s.samples = s.samples[first*s.channels : (first+n)*s.channels] }
-
-// Float32 implements audio.Sound.
-func (s *sound) Float32(to []float32) { copy(to, s.samples) }
-
-// Int32 implements audio.Sound.
-func (s *sound) Int32(to []int32) {
-	for i, v := range s.samples {
-		to[i] = int32(min(scale(v, math.MaxInt32), math.MaxInt32))
-	}
-}
-
-// Int16 implements audio.Sound.
-func (s *sound) Int16(to []int16) {
-	for i, v := range s.samples {
-		to[i] = int16(scale(v, math.MaxInt16))
-	}
-}
-
-// scale returns v times the largest integer, as a float32, rounded half to even and limited.
-func scale(v, most float32) float64 {
-	x := math.RoundToEven(float64(v * most))
-	least := -math.Ceil(float64(most)/2) * 2 // the even number below
-	if !(x > least) {
-		return least
-	}
-	return min(x, float64(most))
 }

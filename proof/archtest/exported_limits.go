@@ -27,6 +27,7 @@ func ExportedLimits() map[string]int {
 		"codec/jpeg/encode":               3,
 		"codec/webp/encode":               1,
 		"op/encoders":                     0,
+		"codec/opus":                      2,
 		"codec/png":                       3,
 		"codec/pnm":                       3,
 		"codec/raster":                    38,

@@ -52,7 +52,7 @@ func Module() Rules {
 					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/cespare/xxhash/v2", "github.com/zeebo/xxh3", "golang.org/x/crypto"}},
 				{Packages: "format/arrayrecord/...", Beside: []string{"format/internal/..."}, Modules: []string{
 					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/minio/highwayhash"}},
-				{Packages: "codec/...", Beside: []string{"codec/...", "codec"}, Modules: []string{"github.com/HugoSmits86/nativewebp", "github.com/jfreymuth/oggvorbis", "github.com/klauspost/compress", "golang.org/x/image", "golang.org/x/sys"}},
+				{Packages: "codec/...", Beside: []string{"codec/...", "codec"}, Modules: []string{"github.com/HugoSmits86/nativewebp", "github.com/jfreymuth/oggvorbis", "github.com/klauspost/compress", "github.com/pion/opus", "golang.org/x/image", "golang.org/x/sys"}},
 			}},
 			{Name: "machinery", Rows: []Row{
 				{Packages: "op", Beside: []string{}},
