@@ -6,6 +6,7 @@
 //	codec/flac    FLAC
 //	codec/vorbis  Ogg Vorbis
 //	codec/opus    Ogg Opus
+//	codec/mp3     MP3, with the program ffmpeg
 //
 // The first bytes of a file show its format. The error for a format that is not linked, or that no
 // package decodes, names the format.
@@ -102,7 +103,7 @@ var foreign = []struct {
 		return begins("OggS")(b) && bytes.Contains(b[:min(len(b), 64)], []byte("OpusHead"))
 	}},
 	{"Ogg", linked("vorbis"), begins("OggS")},
-	{"MP3", convert, func(b []byte) bool {
+	{"MP3", linked("mp3"), func(b []byte) bool {
 		return begins("ID3")(b) || len(b) > 1 && b[0] == 0xff && b[1]&0xe6 == 0xe2
 	}},
 	{"AAC", convert, func(b []byte) bool { return len(b) > 1 && b[0] == 0xff && b[1]&0xf6 == 0xf0 }},

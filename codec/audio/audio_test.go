@@ -17,7 +17,7 @@ func TestForeignFormatsAreNamed(t *testing.T) {
 	for want, file := range map[string]string{
 		"FLAC": "fLaC\x00\x00\x00\x22", "codec/flac": "fLaC", "AIFF": "FORM\x00\x00\x00\x00AIFF", "codec/opus": "OggS" + strings.Repeat("\x00", 24) + "OpusHead",
 		"codec/vorbis": "OggS" + strings.Repeat("\x00",
-			24) + "\x01vorbis", "MP3": "ID3\x04", "format MP3": "\xff\xfb\x90\x00", "AAC": "\xff\xf1\x50\x80",
+			24) + "\x01vorbis", "codec/mp3": "ID3\x04", "format MP3": "\xff\xfb\x90\x00", "AAC": "\xff\xf1\x50\x80",
 		"MP4": "\x00\x00\x00\x20ftypM4A ", "CAF": "caff", "AU": ".snd", "Wave64": "riff",
 	} {
 		_, err := d.Open([]byte(file), 1<<20)

@@ -83,8 +83,8 @@ type ended struct {
 	more     bool  // whether another stream follows the last packet
 }
 
-// packets returns the packets of the first stream of a file, at least one. Pages of streams beside it
-// are left out, and so is what follows the stream.
+// packets returns the packets of the first stream of a file, at least one. Pages of streams beside
+// it are left out, and so is what follows the stream.
 func packets(b []byte) (list []ended, err error) {
 	var first page
 	var open []byte // the packet that goes on

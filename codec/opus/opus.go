@@ -87,7 +87,8 @@ func parseHeader(b []byte) (h header, err error) {
 		}
 		h.streams, h.coupled, h.mapping = int(b[19]), int(b[20]), b[21:21+h.channels]
 		if h.channels < 1 || h.streams < 1 || h.coupled > h.streams || h.streams+h.coupled > mostStreams {
-			return h, damaged("channels and streams", fmt.Sprintf("%d channels, %d streams, %d of them stereo", h.channels, h.streams, h.coupled))
+			return h, damaged("channels and streams", fmt.Sprintf("%d channels, %d streams, %d of them stereo",
+				h.channels, h.streams, h.coupled))
 		}
 		for _, c := range h.mapping {
 			if int(c) >= h.streams+h.coupled && c != 255 {
@@ -174,8 +175,8 @@ func (d *Decoder) Open(b []byte, limit int64) (s audio.Sound, err error) {
 		return nil, damaged("a header, comments and packets of Opus", fmt.Sprintf("%d packets", len(list)))
 	}
 	if list[len(list)-1].more {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "opus", Want: "a file of one stream", Got: "another stream behind the first",
-			Remedy: "split the file"}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "opus", Want: "a file of one stream",
+			Got: "another stream behind the first", Remedy: "split the file"}
 	}
 	list = list[2:]
 	first, end, err := h.span(list)
@@ -191,7 +192,8 @@ func (d *Decoder) Open(b []byte, limit int64) (s audio.Sound, err error) {
 	if err := d.decode(&h, list, first+frames); err != nil {
 		return nil, err
 	}
-	d.sound = pcm.NewLossy(d.buffer[first*h.channels:(first+frames)*h.channels], h.channels, fullRate/factor)
+	d.sound = pcm.NewLossy(d.buffer[first*h.channels:(first+frames)*h.channels], h.channels, fullRate/factor,
+		math.MaxInt16)
 	return &d.sound, nil
 }
 

@@ -5,79 +5,33 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/codec/audio"
-	_ "github.com/bivouac-ml/bivouac/codec/flac" // the samples of DALI
+	"github.com/bivouac-ml/bivouac/codec/internal/decodetest"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
 const limit = 1 << 24
 
-func read(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// shorts returns all samples.
-func shorts(s audio.Sound) []int16 {
-	to := make([]int16, s.Frames()*s.Channels())
-	s.Int16(to)
-	return to
-}
-
-// TestDecodesLikeDALI holds files against the samples that DALI decodes from them. The modes SILK and
-// hybrid of libopus round in fixed point, and libopus mixes the channels of a file that calls itself
-// mono before its last filters. So those files have a wider tolerance.
+// TestDecodesLikeDALI holds files against the samples that DALI decodes from them. The modes SILK
+// and hybrid of libopus round in fixed point, and libopus mixes the channels of a file that calls
+// itself mono before its last filters. So those files have a wider tolerance.
 func TestDecodesLikeDALI(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.flac")
-	if err != nil || len(files) < 36 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
-	var ours, theirs audio.Decoder
-	for _, path := range files {
-		name := strings.TrimSuffix(filepath.Base(path), ".flac")
-		want, err := theirs.Open(read(t, name+".flac"), limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := ours.Open(read(t, name+".opus"), limit)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if got.Frames() != want.Frames() || got.Channels() != want.Channels() || got.Rate() != want.Rate() || got.Floats() {
-			t.Errorf("%s: %d frames of %d channels at %d, want %d of %d at %d", name, got.Frames(), got.Channels(), got.Rate(),
-				want.Frames(), want.Channels(), want.Rate())
-			continue
-		}
-		a, b := shorts(got), shorts(want)
-		worst, mean, noise, power := 0.0, 0.0, 0.0, 0.0
-		for i, v := range a {
-			d := float64(v) - float64(b[i])
-			worst, mean = max(worst, math.Abs(d)), mean+d/float64(len(a))
-			noise, power = noise+d*d, power+float64(b[i])*float64(b[i])
-		}
-		ratio := 10 * math.Log10(power/max(noise, 1))
-		wide := 0.0 // the least ratio of signal and difference in decibels, if the tolerance is wide
+	decodetest.Sounds(t, ".opus", limit, 36, func(name string, d decodetest.Difference) {
+		wide := 0.0 // the least ratio, if the tolerance is wide
 		switch {
 		case name == "stereo_as_mono":
 			wide = 40
 		case strings.HasPrefix(name, "silk"), strings.HasPrefix(name, "hybrid"), name == "celt_48_6":
 			wide = 48
 		}
-		if wide == 0 && (worst > 2 || math.Abs(mean) > 0.05) || wide > 0 && ratio < wide {
-			t.Errorf("%s: off by up to %v levels, by %.3f in the mean, ratio %.1f dB", name, worst, mean, ratio)
+		if wide == 0 && (d.Worst > 2 || math.Abs(d.Mean) > 0.05) || wide > 0 && d.Ratio < wide {
+			t.Errorf("%s: off by up to %v levels, by %.3f in the mean, ratio %.1f dB", name, d.Worst, d.Mean, d.Ratio)
 		}
-	}
+	})
 }
 
 // A decoder that has decoded other files decodes like a new one, and what it returned for a
@@ -87,21 +41,22 @@ func TestDecoderForgets(t *testing.T) {
 	var used Decoder
 	for _, path := range files {
 		name := filepath.Base(path)
-		a, err := used.Open(read(t, name), limit)
-		b, other := new(Decoder).Open(read(t, name), limit)
+		a, err := used.Open(decodetest.Read(t, name), limit)
+		b, other := new(Decoder).Open(decodetest.Read(t, name), limit)
 		if (err == nil) != (other == nil) {
 			t.Fatalf("%s: %v and %v", name, err, other)
 		}
-		if err == nil && !slices.Equal(shorts(a), shorts(b)) {
+		if err == nil && !slices.Equal(decodetest.Shorts(a), decodetest.Shorts(b)) {
 			t.Errorf("%s: other samples from a decoder that was used", name)
 		}
 	}
-	late, err := used.Open(read(t, "begin_late.opus"), limit)
+	late, err := used.Open(decodetest.Read(t, "begin_late.opus"), limit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	have := shorts(late)
-	if whole, err := used.Open(read(t, "celt_48_pages.opus"), limit); err != nil || !slices.Equal(have, shorts(whole)) {
+	have := decodetest.Shorts(late)
+	whole, err := used.Open(decodetest.Read(t, "celt_48_pages.opus"), limit)
+	if err != nil || !slices.Equal(have, decodetest.Shorts(whole)) {
 		t.Errorf("a stream with later positions has other samples, %v", err)
 	}
 }
@@ -125,7 +80,7 @@ func edit(file []byte, number int, change func(page []byte)) []byte {
 
 // Damaged files, and files that claim what is not there, are refused with the reason.
 func TestRefusals(t *testing.T) {
-	mono, pages := read(t, "celt_48_1.opus"), read(t, "celt_48_pages.opus")
+	mono, pages := decodetest.Read(t, "celt_48_1.opus"), decodetest.Read(t, "celt_48_pages.opus")
 	head := func(at int, v ...byte) []byte {
 		return edit(mono, 0, func(p []byte) { copy(p[pageHead+1+at:], v) })
 	}
@@ -154,7 +109,7 @@ func TestRefusals(t *testing.T) {
 		"no start":              {edit(mono, 0, func(p []byte) { p[5] &^= flagFirst }), errs.Corrupt, "first page"},
 		"rest of nothing":       {edit(mono, 2, func(p []byte) { p[5] |= flagRest }), errs.Corrupt, "rest of a packet"},
 		"a page is missing":     {append(slices.Clone(pages[:middle]), pages[second:]...), errs.Corrupt, "page"},
-		"another stream behind": {read(t, "chained.opus"), errs.Unsupported, "another stream"},
+		"another stream behind": {decodetest.Read(t, "chained.opus"), errs.Unsupported, "another stream"},
 		"no comments":           {edit(mono, 1, func(p []byte) { p[pageHead+1] = 'o' }), errs.Corrupt, "comments"},
 		"a long packet":         {edit(mono, 2, func(p []byte) { p[pageHead+int(p[26])] |= 3; p[pageHead+int(p[26])+1] = 63 }), errs.Corrupt, "120 ms"},
 		"Vorbis":                {[]byte("OggS" + strings.Repeat("\x00", 24) + "\x01vorbis"), errs.Corrupt, "a header of Opus"},
@@ -176,7 +131,7 @@ func TestRefusals(t *testing.T) {
 
 // Limits are checked by the lengths of the packets, before a sample is decoded.
 func TestLimit(t *testing.T) {
-	file := read(t, "celt_48_1.opus")
+	file := decodetest.Read(t, "celt_48_1.opus")
 	var d Decoder
 	if _, err := d.Open(file, 4*3000); !errors.Is(err, errs.Exhausted) || d.buffer != nil {
 		t.Errorf("a limit of 3000 samples: %v, %d bytes taken", err, 4*cap(d.buffer))
@@ -212,7 +167,7 @@ func TestUndelimit(t *testing.T) {
 
 func FuzzOpen(f *testing.F) {
 	for _, name := range []string{"celt_48_pages.opus", "silk_16_2.opus", "hybrid_48_1.opus", "celt_48_6.opus"} {
-		f.Add(read(f, name))
+		f.Add(decodetest.Read(f, name))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		// Most changes only break a checksum. So all are made right.
@@ -240,7 +195,7 @@ func FuzzOpen(f *testing.F) {
 func BenchmarkOpen(b *testing.B) {
 	for _, name := range []string{"celt_48_2_60ms.opus", "silk_16_1.opus", "hybrid_48_1.opus"} {
 		b.Run(strings.TrimSuffix(name, ".opus"), func(b *testing.B) {
-			file := read(b, name)
+			file := decodetest.Read(b, name)
 			var d Decoder
 			for b.Loop() {
 				if _, err := d.Open(file, limit); err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/bivouac-ml/bivouac/codec/audio"
 	"github.com/bivouac-ml/bivouac/codec/internal/pcm"
@@ -83,6 +84,6 @@ func (d *Decoder) Open(b []byte, limit int64) (s audio.Sound, err error) {
 	if frames := int64(len(d.buffer) / channels); claimed > 0 && frames < claimed {
 		return nil, damaged(fmt.Sprintf("%d frames", claimed), fmt.Sprint(frames))
 	}
-	d.sound = pcm.NewLossy(d.buffer, channels, rate)
+	d.sound = pcm.NewLossy(d.buffer, channels, rate, math.MaxInt16)
 	return &d.sound, nil
 }

@@ -7,6 +7,7 @@ import (
 	_ "github.com/bivouac-ml/bivouac/codec/aiff" // formats that the operator decodes
 	"github.com/bivouac-ml/bivouac/codec/audio"
 	_ "github.com/bivouac-ml/bivouac/codec/flac"
+	_ "github.com/bivouac-ml/bivouac/codec/mp3"
 	_ "github.com/bivouac-ml/bivouac/codec/opus"
 	_ "github.com/bivouac-ml/bivouac/codec/vorbis"
 	_ "github.com/bivouac-ml/bivouac/codec/wav"
@@ -25,7 +26,7 @@ func init() {
 func audioSchema() op.Schema {
 	return op.Schema{
 		Name: "audio", Module: []string{"decoders"},
-		Doc: "Decodes sound: WAV, RF64, AIFF, FLAC, Ogg Vorbis and Ogg Opus. The mean of the channels can be taken, and the sound can be resampled. " +
+		Doc: "Decodes sound: WAV, RF64, AIFF, FLAC, Ogg Vorbis, Ogg Opus, and MP3 if the program ffmpeg is there. The mean of the channels can be taken, and the sound can be resampled. " +
 			"A file that is cut or damaged is an error.",
 		Inputs: []op.Port{{Name: "encoded", Doc: "the bytes of a file of sound", DTypes: []tensor.DType{tensor.Uint8}}},
 		Outputs: []op.Port{

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bivouac-ml/bivouac/codec/video/videotest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/optest"
@@ -107,6 +108,39 @@ func TestAudioInBlocks(t *testing.T) {
 		if !slices.Equal(parts.Outputs[0][s].Data, want.Data) || !slices.Equal(want.Data,
 			whole.Outputs[0][s%len(names)].Data) {
 			t.Fatalf("sample %d differs", s)
+		}
+	}
+}
+
+// Ogg Opus and MP3 come out of the operator as the samples that other decoders gave, in FLAC.
+func TestLossyAudio(t *testing.T) {
+	run := func(name string) (tensor.Tensor, tensor.Tensor) {
+		t.Helper()
+		b, err := os.ReadFile("../../codec/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := optest.MustRun(t, optest.Case{Op: "decoders.audio", Args: op.Args{"dtype": tensor.Int16},
+			Inputs: optest.Inputs(encodedSound(b))})
+		return r.Outputs[0][0], r.Outputs[1][0]
+	}
+	for _, c := range []struct{ name, ext string }{
+		{"opus/testdata/celt_16_2", ".opus"}, {"mp3/testdata/stereo_44100", ".mp3"},
+	} {
+		if c.ext == ".mp3" {
+			videotest.Need(t)
+		}
+		got, rate := run(c.name + c.ext)
+		want, other := run(c.name + ".flac")
+		if !slices.Equal(got.Shape, want.Shape) || !slices.Equal(rate.Data, other.Data) {
+			t.Fatalf("%s: %v at %v, want %v at %v", c.name, got.Shape, rate, want.Shape, other)
+		}
+		a, _ := tensor.Of[int16](got)
+		b, _ := tensor.Of[int16](want)
+		for i := range a {
+			if d := int(a[i]) - int(b[i]); d < -2 || d > 2 {
+				t.Fatalf("%s: sample %d is %d, want %d", c.name, i, a[i], b[i])
+			}
 		}
 	}
 }

@@ -10,8 +10,9 @@ import (
 // DecodersAudioArgs are the arguments of decoders.audio.
 type DecodersAudioArgs = opargs.DecodersAudio
 
-// DecodersAudio is decoders.audio. Decodes sound: WAV, RF64, AIFF, FLAC and Ogg Vorbis. The mean of the
-// channels can be taken, and the sound can be resampled. A file that is cut or damaged is an error.
+// DecodersAudio is decoders.audio. Decodes sound: WAV, RF64, AIFF, FLAC, Ogg Vorbis, Ogg Opus, and MP3 if the
+// program ffmpeg is there. The mean of the channels can be taken, and the sound can be resampled. A file that
+// is cut or damaged is an error.
 //
 // Input encoded: the bytes of a file of sound.
 // Output sound: of shape [frames, channels], or with downmix [frames].

@@ -28,6 +28,7 @@ func ExportedLimits() map[string]int {
 		"codec/webp/encode":               1,
 		"op/encoders":                     0,
 		"codec/opus":                      2,
+		"codec/mp3":                       4,
 		"codec/png":                       3,
 		"codec/pnm":                       3,
 		"codec/raster":                    38,

@@ -7,10 +7,14 @@ import "math"
 type Lossy struct {
 	samples        []float32
 	channels, rate int
+	short          float32 // the int16 that 1 is
 }
 
-// NewLossy returns samples, in whole frames. A rate is in frames per second.
-func NewLossy(samples []float32, channels, rate int) Lossy { return Lossy{samples, channels, rate} }
+// NewLossy returns samples, in whole frames. A rate is in frames per second. 1 becomes the int16
+// short, 32767 or 32768: libsndfile has both, by the format of the file.
+func NewLossy(samples []float32, channels, rate int, short float32) Lossy {
+	return Lossy{samples, channels, rate, short}
+}
 
 // Channels returns the number of channels.
 func (s *Lossy) Channels() int { return s.channels }
@@ -40,7 +44,7 @@ func (s *Lossy) Int32(to []int32) {
 // Int16 implements audio.Sound.
 func (s *Lossy) Int16(to []int16) {
 	for i, v := range s.samples {
-		to[i] = int16(scale(v, math.MaxInt16))
+		to[i] = int16(min(scale(v, s.short), math.MaxInt16))
 	}
 }
 
