@@ -13,6 +13,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/bivouac-ml/bivouac/tools/kernels/rgb"
 )
 
 func main() {
@@ -276,19 +278,7 @@ func toRGB() {
 	crR, cbB := words("crR", 13173, 13173), words("cbB", -7471, -7471)
 	green := words("green", -22554, 18734)
 	half := dwords("half", 1<<15)
-	var masks [3][3]Mem // of register j, where the bytes of channel c go
-	for j := range masks {
-		for c := range masks[j] {
-			masks[j][c] = GLOBL("mask"+string(rune('0'+j))+string(rune('0'+c))+"", RODATA|NOPTR)
-			for i := range 16 {
-				at, v := 16*j+i, uint8(0x80)
-				if at%3 == c {
-					v = uint8(at / 3)
-				}
-				DATA(i, U8(v))
-			}
-		}
-	}
+	masks := rgb.NewMasks()
 	TEXT("toRGBAVX2", NOSPLIT, "func(dst, ys, cbs, crs *byte, n int)")
 	Doc("toRGBAVX2 is toRGBGeneric for n pixels, a multiple of 16.")
 	dst, ys := Load(Param("dst"), GP64()), Load(Param("ys"), GP64())
@@ -328,21 +318,7 @@ func toRGB() {
 	VPSUBW(cr, lo, lo)
 	VPADDW(y, lo, lo)
 
-	channels := [3]reg.VecVirtual{r, lo, b}
-	for _, c := range channels {
-		VPACKUSWB(c, c, c)
-		VPERMQ(Imm(0x08), c, c)
-	}
-	for j := range masks {
-		out, part := XMM(), XMM()
-		VPSHUFB(masks[j][0], r.AsX(), out)
-		VPSHUFB(masks[j][1], lo.AsX(), part)
-		VPOR(part, out, out)
-		VPSHUFB(masks[j][2], b.AsX(), part)
-		VPOR(part, out, out)
-		VMOVDQU(out, Mem{Base: dst, Disp: 16 * j})
-	}
-	ADDQ(Imm(48), dst)
+	masks.Store(dst, [3]reg.VecVirtual{r, lo, b}, 0)
 	ADDQ(Imm(16), i)
 	JMP(LabelRef("rgb"))
 	Label("rgbDone")

@@ -8,6 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/bivouac-ml/bivouac/tools/kernels/rgb"
 )
 
 func main() {
@@ -89,19 +91,7 @@ func widenRow() {
 // toRGB converts 16 pixels at a time.
 func toRGB() {
 	half := words("half", 16)
-	var masks [3][3]Mem // of register j, where the bytes of channel c go
-	for j := range masks {
-		for c := range masks[j] {
-			masks[j][c] = GLOBL("mask"+string(rune('0'+j))+string(rune('0'+c)), RODATA|NOPTR)
-			for i := range 16 {
-				at, v := 16*j+i, uint8(0x80)
-				if at%3 == c {
-					v = uint8(at / 3)
-				}
-				DATA(i, U8(v))
-			}
-		}
-	}
+	masks := rgb.NewMasks()
 	TEXT("toRGBAVX2", NOSPLIT, "func(dst, luma *byte, us, vs, factors *int16, n int)")
 	Doc("toRGBAVX2 is matrix.convertGeneric for n pixels, a multiple of 16.")
 	dst, luma := Load(Param("dst"), GP64()), Load(Param("luma"), GP64())
@@ -137,22 +127,7 @@ func toRGB() {
 	VPSUBW(v, g, g)
 	VPMULHRSW(blue, u, b)
 	VPADDW(y, b, b)
-	channels := [3]reg.VecVirtual{r, g, b}
-	for _, c := range channels {
-		VPSRAW(Imm(5), c, c)
-		VPACKUSWB(c, c, c)
-		VPERMQ(Imm(0x08), c, c)
-	}
-	for j := range masks {
-		out, part := XMM(), XMM()
-		VPSHUFB(masks[j][0], r.AsX(), out)
-		VPSHUFB(masks[j][1], g.AsX(), part)
-		VPOR(part, out, out)
-		VPSHUFB(masks[j][2], b.AsX(), part)
-		VPOR(part, out, out)
-		VMOVDQU(out, Mem{Base: dst, Disp: 16 * j})
-	}
-	ADDQ(Imm(48), dst)
+	masks.Store(dst, [3]reg.VecVirtual{r, g, b}, 5)
 	ADDQ(Imm(16), i)
 	JMP(LabelRef("rgb"))
 	Label("rgbDone")
