@@ -58,7 +58,7 @@ func Pow(x, y float32) float32 {
 		bits = math.Float32bits(x*0x1p23) - 23<<23
 	}
 	t := bits - logStart
-	entry := log2Table[t>>19%16]
+	entry := binary.table[t>>19%16]
 	top := t & 0xff800000
 	r := math.FMA(float64(math.Float32frombits(bits-top)), entry[0], -1)
 	y0 := entry[1] + float64(int32(top)>>23)
