@@ -14,7 +14,7 @@ type base struct {
 	poly  [4]float64 // of the logarithm of 1+r, the highest power first
 }
 
-var natural = base{
+var natural = &base{
 	two:  0x1.62e42fefa39efp-1,
 	poly: [4]float64{-0x1.00ea348b88334p-2, 0x1.5575b0be00b6ap-2, -0x1.ffffef20a4123p-2, 1},
 	table: [16][2]float64{
@@ -37,7 +37,7 @@ var natural = base{
 	},
 }
 
-var binary = base{
+var binary = &base{
 	two:  1,
 	poly: [4]float64{-0x1.712b6f70a7e4dp-2, 0x1.ecabf496832ep-2, -0x1.715479ffae3dep-1, 0x1.715475f35c8b8p0},
 	table: [16][2]float64{
@@ -61,12 +61,13 @@ var binary = base{
 }
 
 // Log returns the natural logarithm of x. Log of 0 is -Inf, and of a negative number NaN.
-func Log(x float32) float32 { return natural.log(x) }
+func Log(x float32) float32 { return logarithm(x, natural) }
 
 // Log2 returns the binary logarithm of x. Log2 of 0 is -Inf, and of a negative number NaN.
-func Log2(x float32) float32 { return binary.log(x) }
+func Log2(x float32) float32 { return logarithm(x, binary) }
 
-func (b *base) log(x float32) float32 {
+// logarithm returns the logarithm of x to a base.
+func logarithm(x float32, b *base) float32 {
 	bits := math.Float32bits(x)
 	if bits-0x00800000 >= 0x7f800000-0x00800000 { // 0, subnormal, infinite, negative or NaN
 		switch {
