@@ -54,11 +54,10 @@ func (k *wavWriter) Sample(b *op.Block, s int) error {
 		channels = in.Shape[1]
 	}
 	f := wav.Format{Rate: uint32(rate), Channels: channels, Bits: 8 * in.DType.Size(), Floats: in.DType == tensor.Float32}
-	head, err := f.Header(int64(len(in.Data)))
-	if err != nil {
+	out := b.Out(0, s, wav.HeaderSize+len(in.Data)).Data
+	if _, err := f.AppendHeader(out[:0], int64(len(in.Data))); err != nil {
 		return err
 	}
-	out := b.Out(0, s, len(head)+len(in.Data)).Data
-	copy(out[copy(out, head):], in.Data)
+	copy(out[wav.HeaderSize:], in.Data)
 	return nil
 }

@@ -179,3 +179,28 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// Once its memory is there, an operator allocates nothing. WebP does: its library takes memory for
+// each image.
+func TestEncodersAllocateNothing(t *testing.T) {
+	var cases []optest.Case
+	add := func(name string, in tensor.Tensor, args op.Args) {
+		for i := range in.Data {
+			in.Data[i] = byte(i * i >> 5)
+		}
+		in.Layout = [...]string{2: "", 3: "HWC"}[len(in.Shape)]
+		cases = append(cases, optest.Case{Op: "encoders." + name, Args: args, Inputs: optest.Inputs(in, in)})
+	}
+	for _, channels := range []int{1, 3, 4} {
+		for _, d := range []tensor.DType{tensor.Uint8, tensor.Uint16} {
+			add("png", tensor.New(d, 30, 40, channels), nil)
+		}
+		if channels < 4 {
+			add("jpeg", tensor.New(tensor.Uint8, 30, 40, channels), nil)
+		}
+	}
+	for _, d := range []tensor.DType{tensor.Int16, tensor.Int32, tensor.Float32} {
+		add("wav", tensor.New(d, 500, 2), op.Args{"sample_rate": 8000.0})
+	}
+	optest.CheckAllocations(t, cases)
+}

@@ -4,16 +4,14 @@ package encoders
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"image"
-	"image/png"
 
-	"github.com/bivouac-ml/bivouac/codec/jpeg/encode"
+	jpeg "github.com/bivouac-ml/bivouac/codec/jpeg/encode"
+	png "github.com/bivouac-ml/bivouac/codec/png/encode"
 	webp "github.com/bivouac-ml/bivouac/codec/webp/encode"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -40,7 +38,7 @@ func init() {
 			{Name: "subsampling", Type: op.String, Default: "4:2:0",
 				Doc: `How much colour is kept: "4:2:0" half both ways, "4:4:4" all. Gray images ignore it.`},
 		}, newJPEG, tensor.Uint8)
-	register("png", "Writes images as PNG files, without loss.",
+	register("png", "Writes images as PNG files, without loss, byte for byte as Go's package image/png.",
 		"images of 1, 3 or 4 channels, of which the last of 4 is alpha: uint8 or uint16",
 		[]op.Parameter{
 			{Name: "compression", Type: op.String, Default: "default", Doc: `How much time is spent for a small file: "none", "fast", "default" or "best".`},
@@ -56,21 +54,24 @@ type picture struct {
 	h, w, channels int
 }
 
+// The numbers of channels that formats have.
+var withoutAlpha, all = []int{1, 3}, []int{1, 3, 4}
+
 // writer writes images of one format.
 type writer interface {
 	// channels are the numbers of channels that the format has.
 	channels() []int
-	// write writes the file of sample s. The buffer is empty.
+	// write writes the file of sample s.
 	write(b *op.Block, s int, p picture, to *buffer) error
 }
 
-// buffer is the memory of a worker.
+// buffer is the memory of a worker. A writer leaves its file in it.
 type buffer struct {
-	bytes.Buffer
-	jpeg  encode.Encoder
 	file  []byte
+	jpeg  jpeg.Encoder
+	png   png.Encoder
+	webp  bytes.Buffer
 	image []byte
-	png   *png.EncoderBuffer
 }
 
 // encoder is the kernel of all formats.
@@ -120,11 +121,10 @@ func (k *encoder) Sample(b *op.Block, s int) error {
 		return err
 	}
 	to := op.PerWorker[buffer](b)
-	to.Reset()
 	if err := k.writer.write(b, s, p, to); err != nil {
 		return err
 	}
-	copy(b.Out(0, s, to.Len()).Data, to.Bytes())
+	copy(b.Out(0, s, len(to.file)).Data, to.file)
 	return nil
 }
 
@@ -146,88 +146,35 @@ func newJPEG(c *op.Config) (writer, error) {
 	return w, nil
 }
 
-func (w *jpegWriter) channels() []int { return []int{1, 3} }
+func (w *jpegWriter) channels() []int { return withoutAlpha }
 
 func (w *jpegWriter) write(b *op.Block, s int, p picture, to *buffer) error {
 	quality, err := w.quality.At(b, s)
 	if err != nil {
 		return err
 	}
-	o := encode.Options{Quality: quality, FullColour: w.fullColour}
+	o := jpeg.Options{Quality: quality, FullColour: w.fullColour}
 	to.file, err = to.jpeg.Append(to.file[:0], p.Data, p.w, p.h, p.channels, o)
-	to.Write(to.file)
 	return err
 }
 
 // pngWriter writes PNG.
-type pngWriter struct{ level png.CompressionLevel }
+type pngWriter struct{ level png.Level }
 
 func newPNG(c *op.Config) (writer, error) {
 	name := op.Get[string](c, "compression")
-	level, ok := map[string]png.CompressionLevel{"none": png.NoCompression, "fast": png.BestSpeed,
-		"default": png.DefaultCompression, "best": png.BestCompression}[name]
+	level, ok := map[string]png.Level{"none": png.None, "fast": png.Fast, "default": png.Default, "best": png.Best}[name]
 	if !ok {
 		return nil, c.Invalid("compression", `"none", "fast", "default" or "best"`, fmt.Sprintf("%q", name), "")
 	}
 	return &pngWriter{level}, nil
 }
 
-func (w *pngWriter) channels() []int { return []int{1, 3, 4} }
+func (w *pngWriter) channels() []int { return all }
 
-// Get and Put implement png.EncoderBufferPool for one worker.
-func (b *buffer) Get() *png.EncoderBuffer  { return b.png }
-func (b *buffer) Put(p *png.EncoderBuffer) { b.png = p }
-
-func (w *pngWriter) write(_ *op.Block, _ int, p picture, to *buffer) error {
-	e := png.Encoder{CompressionLevel: w.level, BufferPool: to}
-	return e.Encode(&to.Buffer, to.view(p))
-}
-
-// view returns an image for package image: gray, or with an alpha that is full if the image has no
-// alpha.
-func (b *buffer) view(p picture) image.Image {
-	r := image.Rect(0, 0, p.w, p.h)
-	if p.DType == tensor.Uint16 {
-		wide := element.View[uint16](p.Data)
-		if p.channels == 1 {
-			m := &image.Gray16{Pix: b.room(2 * len(wide)), Stride: 2 * p.w, Rect: r}
-			for i, v := range wide {
-				binary.BigEndian.PutUint16(m.Pix[2*i:], v)
-			}
-			return m
-		}
-		m := &image.NRGBA64{Pix: b.room(8 * p.w * p.h), Stride: 8 * p.w, Rect: r}
-		for i := range p.w * p.h {
-			alpha := uint16(1<<16 - 1)
-			if p.channels == 4 {
-				alpha = wide[4*i+3]
-			}
-			for c, v := range wide[i*p.channels : i*p.channels+3] {
-				binary.BigEndian.PutUint16(m.Pix[8*i+2*c:], v)
-			}
-			binary.BigEndian.PutUint16(m.Pix[8*i+6:], alpha)
-		}
-		return m
-	}
-	switch p.channels {
-	case 1:
-		return &image.Gray{Pix: p.Data, Stride: p.w, Rect: r}
-	case 4:
-		return &image.NRGBA{Pix: p.Data, Stride: 4 * p.w, Rect: r}
-	}
-	m := &image.NRGBA{Pix: b.room(4 * p.w * p.h), Stride: 4 * p.w, Rect: r}
-	for i := range p.w * p.h {
-		copy(m.Pix[4*i:4*i+3], p.Data[3*i:3*i+3])
-		m.Pix[4*i+3] = 255
-	}
-	return m
-}
-
-func (b *buffer) room(n int) []byte {
-	if cap(b.image) < n {
-		b.image = make([]byte, n)
-	}
-	return b.image[:n]
+func (w *pngWriter) write(_ *op.Block, _ int, p picture, to *buffer) (err error) {
+	to.file, err = to.png.Append(to.file[:0], p.Data, p.w, p.h, p.channels, 8*p.DType.Size(), w.level)
+	return err
 }
 
 // webpWriter writes WebP without loss.
@@ -235,8 +182,32 @@ type webpWriter struct{}
 
 func newWebP(*op.Config) (writer, error) { return webpWriter{}, nil }
 
-func (webpWriter) channels() []int { return []int{1, 3, 4} }
+func (webpWriter) channels() []int { return all }
 
 func (webpWriter) write(_ *op.Block, _ int, p picture, to *buffer) error {
-	return webp.Encode(&to.Buffer, to.view(p))
+	to.webp.Reset()
+	err := webp.Encode(&to.webp, to.view(p))
+	to.file = append(to.file[:0], to.webp.Bytes()...)
+	return err
+}
+
+// view returns an image for package image: gray, or with an alpha that is full if the image has no
+// alpha.
+func (b *buffer) view(p picture) image.Image {
+	r := image.Rect(0, 0, p.w, p.h)
+	switch p.channels {
+	case 1:
+		return &image.Gray{Pix: p.Data, Stride: p.w, Rect: r}
+	case 4:
+		return &image.NRGBA{Pix: p.Data, Stride: 4 * p.w, Rect: r}
+	}
+	if n := 4 * p.w * p.h; cap(b.image) < n {
+		b.image = make([]byte, n)
+	}
+	m := &image.NRGBA{Pix: b.image[:4*p.w*p.h], Stride: 4 * p.w, Rect: r}
+	for i := range p.w * p.h {
+		copy(m.Pix[4*i:4*i+3], p.Data[3*i:3*i+3])
+		m.Pix[4*i+3] = 255
+	}
+	return m
 }

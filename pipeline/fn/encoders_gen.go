@@ -23,7 +23,8 @@ func EncodersJpeg(p *pipeline.Builder, images pipeline.Node, args EncodersJpegAr
 // EncodersPngArgs are the arguments of encoders.png.
 type EncodersPngArgs = opargs.EncodersPng
 
-// EncodersPng is encoders.png. Writes images as PNG files, without loss.
+// EncodersPng is encoders.png. Writes images as PNG files, without loss, byte for byte as Go's package
+// image/png.
 //
 // Input images: images of 1, 3 or 4 channels, of which the last of 4 is alpha: uint8 or uint16.
 // Output encoded: the bytes of a file.
