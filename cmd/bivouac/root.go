@@ -31,15 +31,24 @@ carries on as if nothing had happened.
 ` + exitCodesHelp,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		PersistentPreRunE: checkPaths,
-
-		Version: currentVersion().text(), // makes cobra act on --version
 	}
-	root.SetVersionTemplate("{{.Version}}")
-	root.Flags().Bool("version", false, "print the version, as the command version does")
+	// Templates of cobra would make the linker keep every exported method: a sixth of the command.
+	show := root.Flags().Bool("version", false, "print the version, as the command version does")
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if *show {
+			return nil
+		}
+		return cobra.NoArgs(cmd, args)
+	}
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if !*show {
+			return cmd.Help()
+		}
+		g.print(currentVersion().text())
+		return nil
+	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().BoolVar(&g.plain, "plain", false,
