@@ -153,6 +153,17 @@ func (k stillKind) take(ctx context.Context, fresh bool) (*stillProcess, error) 
 	return k.start(ctx)
 }
 
+// chroma returns how chroma of less resolution is interpolated: as libheif and libavif do.
+func (k stillKind) chroma() string {
+	switch k.codec {
+	case "HEVC":
+		return "neighbor"
+	case "AV01":
+		return "bicubic"
+	}
+	return "bilinear"
+}
+
 // marks returns how many marks follow an image.
 func (k stillKind) marks() int {
 	if k.codec == "HEVC" {
@@ -229,7 +240,7 @@ func (k stillKind) start(ctx context.Context) (*stillProcess, error) {
 	if k.filter != "" {
 		args = append(args, "-vf", k.filter)
 	}
-	args = append(args, "-enc_time_base", "-1", "-sws_flags", "bilinear+accurate_rnd+full_chroma_int+full_chroma_inp",
+	args = append(args, "-enc_time_base", "-1", "-sws_flags", k.chroma()+"+accurate_rnd+full_chroma_int+full_chroma_inp",
 		"-c:v", "rawvideo", "-pix_fmt", k.pixels, "-flush_packets", "1", "-f", "nut",
 		"-blocksize", strconv.Itoa(ffmpeg.PipeSize), "pipe:1")
 	r, w, err := os.Pipe()
