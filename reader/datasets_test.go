@@ -365,10 +365,10 @@ func TestRecordsOfAnotherKind(t *testing.T) {
 // other rates are resampled. The rate is the rate of the file.
 func TestSpeech(t *testing.T) {
 	dir := t.TempDir()
-	files := map[string][]byte{"a.wav": readertest.WAV(8000, []int16{1, 2}), "b.mp3": []byte("ID3 and more"),
+	files := map[string][]byte{"a.wav": readertest.WAV(8000, []int16{1, 2}), "b.caf": []byte("caff and more"),
 		"c.wav": readertest.WAV(8000, []int16{1, 2})[:40]}
 	var manifest []byte
-	for _, name := range []string{"a.wav", "b.mp3", "c.wav"} {
+	for _, name := range []string{"a.wav", "b.caf", "c.wav"} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, files[name], 0o666); err != nil {
 			t.Fatal(err)
