@@ -97,3 +97,13 @@ func blend4AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, n in
 //
 //go:noescape
 func blend1AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, blocks int, pitch int)
+
+// lookVBMI replaces 64*blocks bytes, at least one block.
+//
+//go:noescape
+func lookVBMI(dst *byte, src *byte, blocks int, table *byte)
+
+// look3VBMI replaces the bytes of 64*blocks pixels of three, at least one block.
+//
+//go:noescape
+func look3VBMI(dst *byte, src *byte, blocks int, tables *byte)

@@ -13,6 +13,8 @@ import (
 var (
 	useAVX2 = cpu.X86.HasAVX2
 	useFMA  = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+	// useVBMI: tables of 256 bytes are looked up in registers.
+	useVBMI = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI
 )
 
 func widen(dst []float32, src []byte) {
@@ -263,4 +265,25 @@ func (r *gradualRow) vector(dst []byte) int {
 		run(r.wide-bayerBlock, 1)
 	}
 	return r.wide - r.first
+}
+
+const wide = 64 // bytes
+
+// look and look3 return how many bytes they made.
+func look(dst, src []byte, table *[256]byte) int {
+	blocks := len(src) / wide
+	if !useVBMI || blocks == 0 {
+		return 0
+	}
+	lookVBMI(&dst[0], &src[0], blocks, &table[0])
+	return blocks * wide
+}
+
+func look3(dst, src []byte, tables *[3][256]byte) int {
+	blocks := len(src) / (3 * wide)
+	if !useVBMI || blocks == 0 {
+		return 0
+	}
+	look3VBMI(&dst[0], &src[0], blocks, &tables[0][0])
+	return blocks * 3 * wide
 }

@@ -38,6 +38,8 @@ func main() {
 	project()
 	cells()
 	blend()
+	look()
+	look3()
 	Generate()
 }
 
