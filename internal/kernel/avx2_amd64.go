@@ -33,6 +33,26 @@ func fuseFloatsAVX2(dst *float32, base *byte, offsets *int, weights *float32, n 
 //go:noescape
 func fuseBytesAVX2(dst *float32, base *byte, offsets *int, weights *float32, n int, rows int)
 
+// correlateFloatsAVX2 computes n sums, at least 8, in each of 4 rows; stride, pitch and step are in bytes.
+//
+//go:noescape
+func correlateFloatsAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+
+// correlateBytesAVX2 computes n sums, at least 8, in each of 4 rows; stride, pitch and step are in bytes.
+//
+//go:noescape
+func correlateBytesAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+
+// correlateFusedFloatsAVX2 computes n sums, at least 8, in each of 4 rows; stride, pitch and step are in bytes.
+//
+//go:noescape
+func correlateFusedFloatsAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+
+// correlateFusedBytesAVX2 computes n sums, at least 8, in each of 4 rows; stride, pitch and step are in bytes.
+//
+//go:noescape
+func correlateFusedBytesAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+
 // gather3AVX2 computes n pixels, at least one, of which it reads and writes 16 bytes.
 //
 //go:noescape

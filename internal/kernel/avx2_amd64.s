@@ -668,6 +668,2834 @@ lastBt:
 	VZEROUPPER
 	RET
 
+// func correlateFloatsAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+// Requires: AVX
+TEXT ·correlateFloatsAVX2(SB), NOSPLIT, $0-72
+	MOVQ n+32(FP), AX
+	MOVQ step+64(FP), CX
+	MOVQ columns+56(FP), DX
+	SHLQ $0x02, DX
+	NEGQ DX
+	LEAQ (DX)(DX*2), BX
+	XORQ R12, R12
+	MOVQ AX, R13
+	SUBQ $0x10, R13
+
+loopBw:
+	CMPQ   R12, R13
+	JG     doneBx
+	VXORPS Y3, Y3, Y3
+	VXORPS Y8, Y8, Y8
+	VXORPS Y4, Y4, Y4
+	VXORPS Y9, Y9, Y9
+	VXORPS Y5, Y5, Y5
+	VXORPS Y10, Y10, Y10
+	VXORPS Y6, Y6, Y6
+	VXORPS Y11, Y11, Y11
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*4), R10
+	XORQ   SI, SI
+
+rowBy:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastCa
+
+tapCb:
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y8, Y8
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCb
+	JMP          rowsBz
+
+lastCa:
+	CMPQ SI, $0x01
+	JNE  lastCc
+	CMPQ R11, $+0
+	JLE  firstCd
+
+tapCe:
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y8, Y8
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y9, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCe
+	JMP          rowsBz
+
+firstCd:
+tapCf:
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y9, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCf
+	JMP          rowsBz
+
+lastCc:
+	CMPQ SI, $0x02
+	JNE  lastCg
+	CMPQ R11, $+0
+	JLE  firstCh
+
+tapCi:
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y8, Y8
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y9, Y9
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCi
+	JMP          rowsBz
+
+firstCh:
+	CMPQ R11, $-1
+	JLE  firstCj
+
+tapCk:
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y9, Y9
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCk
+	JMP          rowsBz
+
+firstCj:
+tapCl:
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCl
+	JMP          rowsBz
+
+lastCg:
+	CMPQ R11, $+0
+	JLE  firstCn
+
+tapCo:
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y8, Y8
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y9, Y9
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y10, Y10
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y11, Y11
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCo
+	JMP          rowsBz
+
+firstCn:
+	CMPQ R11, $-1
+	JLE  firstCp
+
+tapCq:
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y9, Y9
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y10, Y10
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y11, Y11
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCq
+	JMP          rowsBz
+
+firstCp:
+	CMPQ R11, $-2
+	JLE  firstCr
+
+tapCs:
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y10, Y10
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y11, Y11
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCs
+	JMP          rowsBz
+
+firstCr:
+tapCt:
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y11, Y11
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCt
+	JMP          rowsBz
+
+rowsBz:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowBy
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y3, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y9, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	VMOVUPS Y10, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y6, (DI)
+	VMOVUPS Y11, 32(DI)
+	ADDQ    $0x10, R12
+	JMP     loopBw
+
+doneBx:
+	MOVQ AX, R13
+	SUBQ $0x08, R13
+
+loopCu:
+	CMPQ   R12, R13
+	JG     doneCv
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*4), R10
+	XORQ   SI, SI
+
+rowCw:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastCy
+
+tapCz:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCz
+	JMP          rowsCx
+
+lastCy:
+	CMPQ SI, $0x01
+	JNE  lastDa
+	CMPQ R11, $+0
+	JLE  firstDb
+
+tapDc:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDc
+	JMP          rowsCx
+
+firstDb:
+tapDd:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDd
+	JMP          rowsCx
+
+lastDa:
+	CMPQ SI, $0x02
+	JNE  lastDe
+	CMPQ R11, $+0
+	JLE  firstDf
+
+tapDg:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDg
+	JMP          rowsCx
+
+firstDf:
+	CMPQ R11, $-1
+	JLE  firstDh
+
+tapDi:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDi
+	JMP          rowsCx
+
+firstDh:
+tapDj:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDj
+	JMP          rowsCx
+
+lastDe:
+	CMPQ R11, $+0
+	JLE  firstDl
+
+tapDm:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDm
+	JMP          rowsCx
+
+firstDl:
+	CMPQ R11, $-1
+	JLE  firstDn
+
+tapDo:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDo
+	JMP          rowsCx
+
+firstDn:
+	CMPQ R11, $-2
+	JLE  firstDp
+
+tapDq:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDq
+	JMP          rowsCx
+
+firstDp:
+tapDr:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDr
+	JMP          rowsCx
+
+rowsCx:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowCw
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y6, (DI)
+	ADDQ    $0x08, R12
+	JMP     loopCu
+
+doneCv:
+	CMPQ   R12, AX
+	JE     lastDs
+	MOVQ   AX, R12
+	SUBQ   $0x08, R12
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*4), R10
+	XORQ   SI, SI
+
+rowDt:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastDv
+
+tapDw:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDw
+	JMP          rowsDu
+
+lastDv:
+	CMPQ SI, $0x01
+	JNE  lastDx
+	CMPQ R11, $+0
+	JLE  firstDy
+
+tapDz:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDz
+	JMP          rowsDu
+
+firstDy:
+tapEa:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEa
+	JMP          rowsDu
+
+lastDx:
+	CMPQ SI, $0x02
+	JNE  lastEb
+	CMPQ R11, $+0
+	JLE  firstEc
+
+tapEd:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEd
+	JMP          rowsDu
+
+firstEc:
+	CMPQ R11, $-1
+	JLE  firstEe
+
+tapEf:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEf
+	JMP          rowsDu
+
+firstEe:
+tapEg:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEg
+	JMP          rowsDu
+
+lastEb:
+	CMPQ R11, $+0
+	JLE  firstEi
+
+tapEj:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEj
+	JMP          rowsDu
+
+firstEi:
+	CMPQ R11, $-1
+	JLE  firstEk
+
+tapEl:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEl
+	JMP          rowsDu
+
+firstEk:
+	CMPQ R11, $-2
+	JLE  firstEm
+
+tapEn:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEn
+	JMP          rowsDu
+
+firstEm:
+tapEo:
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEo
+	JMP          rowsDu
+
+rowsDu:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowDt
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y6, (DI)
+
+lastDs:
+	VZEROUPPER
+	RET
+
+// func correlateBytesAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+// Requires: AVX, AVX2
+TEXT ·correlateBytesAVX2(SB), NOSPLIT, $0-72
+	MOVQ n+32(FP), AX
+	MOVQ step+64(FP), CX
+	MOVQ columns+56(FP), DX
+	SHLQ $0x02, DX
+	NEGQ DX
+	LEAQ (DX)(DX*2), BX
+	XORQ R12, R12
+	MOVQ AX, R13
+	SUBQ $0x10, R13
+
+loopEp:
+	CMPQ   R12, R13
+	JG     doneEq
+	VXORPS Y3, Y3, Y3
+	VXORPS Y8, Y8, Y8
+	VXORPS Y4, Y4, Y4
+	VXORPS Y9, Y9, Y9
+	VXORPS Y5, Y5, Y5
+	VXORPS Y10, Y10, Y10
+	VXORPS Y6, Y6, Y6
+	VXORPS Y11, Y11, Y11
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*1), R10
+	XORQ   SI, SI
+
+rowEr:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastEt
+
+tapEu:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    8(DI), Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y8, Y8
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEu
+	JMP          rowsEs
+
+lastEt:
+	CMPQ SI, $0x01
+	JNE  lastEv
+	CMPQ R11, $+0
+	JLE  firstEw
+
+tapEx:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    8(DI), Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y8, Y8
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y9, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEx
+	JMP          rowsEs
+
+firstEw:
+tapEy:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    8(DI), Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y9, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEy
+	JMP          rowsEs
+
+lastEv:
+	CMPQ SI, $0x02
+	JNE  lastEz
+	CMPQ R11, $+0
+	JLE  firstFa
+
+tapFb:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    8(DI), Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y8, Y8
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y9, Y9
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFb
+	JMP          rowsEs
+
+firstFa:
+	CMPQ R11, $-1
+	JLE  firstFc
+
+tapFd:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    8(DI), Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y9, Y9
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFd
+	JMP          rowsEs
+
+firstFc:
+tapFe:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    8(DI), Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFe
+	JMP          rowsEs
+
+lastEz:
+	CMPQ R11, $+0
+	JLE  firstFg
+
+tapFh:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    8(DI), Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y8, Y8
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y9, Y9
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y10, Y10
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y11, Y11
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFh
+	JMP          rowsEs
+
+firstFg:
+	CMPQ R11, $-1
+	JLE  firstFi
+
+tapFj:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    8(DI), Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y9, Y9
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y10, Y10
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y11, Y11
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFj
+	JMP          rowsEs
+
+firstFi:
+	CMPQ R11, $-2
+	JLE  firstFk
+
+tapFl:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    8(DI), Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y10, Y10
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y11, Y11
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFl
+	JMP          rowsEs
+
+firstFk:
+tapFm:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    8(DI), Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y7, Y1
+	VADDPS       Y1, Y11, Y11
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFm
+	JMP          rowsEs
+
+rowsEs:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowEr
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y3, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y9, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	VMOVUPS Y10, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y6, (DI)
+	VMOVUPS Y11, 32(DI)
+	ADDQ    $0x10, R12
+	JMP     loopEp
+
+doneEq:
+	MOVQ AX, R13
+	SUBQ $0x08, R13
+
+loopFn:
+	CMPQ   R12, R13
+	JG     doneFo
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*1), R10
+	XORQ   SI, SI
+
+rowFp:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastFr
+
+tapFs:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFs
+	JMP          rowsFq
+
+lastFr:
+	CMPQ SI, $0x01
+	JNE  lastFt
+	CMPQ R11, $+0
+	JLE  firstFu
+
+tapFv:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFv
+	JMP          rowsFq
+
+firstFu:
+tapFw:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFw
+	JMP          rowsFq
+
+lastFt:
+	CMPQ SI, $0x02
+	JNE  lastFx
+	CMPQ R11, $+0
+	JLE  firstFy
+
+tapFz:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFz
+	JMP          rowsFq
+
+firstFy:
+	CMPQ R11, $-1
+	JLE  firstGa
+
+tapGb:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGb
+	JMP          rowsFq
+
+firstGa:
+tapGc:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGc
+	JMP          rowsFq
+
+lastFx:
+	CMPQ R11, $+0
+	JLE  firstGe
+
+tapGf:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGf
+	JMP          rowsFq
+
+firstGe:
+	CMPQ R11, $-1
+	JLE  firstGg
+
+tapGh:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGh
+	JMP          rowsFq
+
+firstGg:
+	CMPQ R11, $-2
+	JLE  firstGi
+
+tapGj:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGj
+	JMP          rowsFq
+
+firstGi:
+tapGk:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGk
+	JMP          rowsFq
+
+rowsFq:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowFp
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y6, (DI)
+	ADDQ    $0x08, R12
+	JMP     loopFn
+
+doneFo:
+	CMPQ   R12, AX
+	JE     lastGl
+	MOVQ   AX, R12
+	SUBQ   $0x08, R12
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*1), R10
+	XORQ   SI, SI
+
+rowGm:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastGo
+
+tapGp:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGp
+	JMP          rowsGn
+
+lastGo:
+	CMPQ SI, $0x01
+	JNE  lastGq
+	CMPQ R11, $+0
+	JLE  firstGr
+
+tapGs:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGs
+	JMP          rowsGn
+
+firstGr:
+tapGt:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGt
+	JMP          rowsGn
+
+lastGq:
+	CMPQ SI, $0x02
+	JNE  lastGu
+	CMPQ R11, $+0
+	JLE  firstGv
+
+tapGw:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGw
+	JMP          rowsGn
+
+firstGv:
+	CMPQ R11, $-1
+	JLE  firstGx
+
+tapGy:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGy
+	JMP          rowsGn
+
+firstGx:
+tapGz:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGz
+	JMP          rowsGn
+
+lastGu:
+	CMPQ R11, $+0
+	JLE  firstHb
+
+tapHc:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y3, Y3
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHc
+	JMP          rowsGn
+
+firstHb:
+	CMPQ R11, $-1
+	JLE  firstHd
+
+tapHe:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y4, Y4
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHe
+	JMP          rowsGn
+
+firstHd:
+	CMPQ R11, $-2
+	JLE  firstHf
+
+tapHg:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y5, Y5
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHg
+	JMP          rowsGn
+
+firstHf:
+tapHh:
+	VPMOVZXBD    (DI), Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y2, Y1
+	VADDPS       Y1, Y6, Y6
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHh
+	JMP          rowsGn
+
+rowsGn:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowGm
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y6, (DI)
+
+lastGl:
+	VZEROUPPER
+	RET
+
+// func correlateFusedFloatsAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+// Requires: AVX, FMA3
+TEXT ·correlateFusedFloatsAVX2(SB), NOSPLIT, $0-72
+	MOVQ n+32(FP), AX
+	MOVQ step+64(FP), CX
+	MOVQ columns+56(FP), DX
+	SHLQ $0x02, DX
+	NEGQ DX
+	LEAQ (DX)(DX*2), BX
+	XORQ R12, R12
+	MOVQ AX, R13
+	SUBQ $0x10, R13
+
+loopHi:
+	CMPQ   R12, R13
+	JG     doneHj
+	VXORPS Y2, Y2, Y2
+	VXORPS Y7, Y7, Y7
+	VXORPS Y3, Y3, Y3
+	VXORPS Y8, Y8, Y8
+	VXORPS Y4, Y4, Y4
+	VXORPS Y9, Y9, Y9
+	VXORPS Y5, Y5, Y5
+	VXORPS Y10, Y10, Y10
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*4), R10
+	XORQ   SI, SI
+
+rowHk:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastHm
+
+tapHn:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHn
+	JMP          rowsHl
+
+lastHm:
+	CMPQ SI, $0x01
+	JNE  lastHo
+	CMPQ R11, $+0
+	JLE  firstHp
+
+tapHq:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHq
+	JMP          rowsHl
+
+firstHp:
+tapHr:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHr
+	JMP          rowsHl
+
+lastHo:
+	CMPQ SI, $0x02
+	JNE  lastHs
+	CMPQ R11, $+0
+	JLE  firstHt
+
+tapHu:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHu
+	JMP          rowsHl
+
+firstHt:
+	CMPQ R11, $-1
+	JLE  firstHv
+
+tapHw:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHw
+	JMP          rowsHl
+
+firstHv:
+tapHx:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHx
+	JMP          rowsHl
+
+lastHs:
+	CMPQ R11, $+0
+	JLE  firstHz
+
+tapIa:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIa
+	JMP          rowsHl
+
+firstHz:
+	CMPQ R11, $-1
+	JLE  firstIb
+
+tapIc:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIc
+	JMP          rowsHl
+
+firstIb:
+	CMPQ R11, $-2
+	JLE  firstId
+
+tapIe:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIe
+	JMP          rowsHl
+
+firstId:
+tapIf:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIf
+	JMP          rowsHl
+
+rowsHl:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowHk
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y7, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y9, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	VMOVUPS Y10, 32(DI)
+	ADDQ    $0x10, R12
+	JMP     loopHi
+
+doneHj:
+	MOVQ AX, R13
+	SUBQ $0x08, R13
+
+loopIg:
+	CMPQ   R12, R13
+	JG     doneIh
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*4), R10
+	XORQ   SI, SI
+
+rowIi:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastIk
+
+tapIl:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIl
+	JMP          rowsIj
+
+lastIk:
+	CMPQ SI, $0x01
+	JNE  lastIm
+	CMPQ R11, $+0
+	JLE  firstIn
+
+tapIo:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIo
+	JMP          rowsIj
+
+firstIn:
+tapIp:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIp
+	JMP          rowsIj
+
+lastIm:
+	CMPQ SI, $0x02
+	JNE  lastIq
+	CMPQ R11, $+0
+	JLE  firstIr
+
+tapIs:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIs
+	JMP          rowsIj
+
+firstIr:
+	CMPQ R11, $-1
+	JLE  firstIt
+
+tapIu:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIu
+	JMP          rowsIj
+
+firstIt:
+tapIv:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIv
+	JMP          rowsIj
+
+lastIq:
+	CMPQ R11, $+0
+	JLE  firstIx
+
+tapIy:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIy
+	JMP          rowsIj
+
+firstIx:
+	CMPQ R11, $-1
+	JLE  firstIz
+
+tapJa:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJa
+	JMP          rowsIj
+
+firstIz:
+	CMPQ R11, $-2
+	JLE  firstJb
+
+tapJc:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJc
+	JMP          rowsIj
+
+firstJb:
+tapJd:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJd
+	JMP          rowsIj
+
+rowsIj:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowIi
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	ADDQ    $0x08, R12
+	JMP     loopIg
+
+doneIh:
+	CMPQ   R12, AX
+	JE     lastJe
+	MOVQ   AX, R12
+	SUBQ   $0x08, R12
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*4), R10
+	XORQ   SI, SI
+
+rowJf:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastJh
+
+tapJi:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJi
+	JMP          rowsJg
+
+lastJh:
+	CMPQ SI, $0x01
+	JNE  lastJj
+	CMPQ R11, $+0
+	JLE  firstJk
+
+tapJl:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJl
+	JMP          rowsJg
+
+firstJk:
+tapJm:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJm
+	JMP          rowsJg
+
+lastJj:
+	CMPQ SI, $0x02
+	JNE  lastJn
+	CMPQ R11, $+0
+	JLE  firstJo
+
+tapJp:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJp
+	JMP          rowsJg
+
+firstJo:
+	CMPQ R11, $-1
+	JLE  firstJq
+
+tapJr:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJr
+	JMP          rowsJg
+
+firstJq:
+tapJs:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJs
+	JMP          rowsJg
+
+lastJn:
+	CMPQ R11, $+0
+	JLE  firstJu
+
+tapJv:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJv
+	JMP          rowsJg
+
+firstJu:
+	CMPQ R11, $-1
+	JLE  firstJw
+
+tapJx:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJx
+	JMP          rowsJg
+
+firstJw:
+	CMPQ R11, $-2
+	JLE  firstJy
+
+tapJz:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJz
+	JMP          rowsJg
+
+firstJy:
+tapKa:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKa
+	JMP          rowsJg
+
+rowsJg:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowJf
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+
+lastJe:
+	VZEROUPPER
+	RET
+
+// func correlateFusedBytesAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·correlateFusedBytesAVX2(SB), NOSPLIT, $0-72
+	MOVQ n+32(FP), AX
+	MOVQ step+64(FP), CX
+	MOVQ columns+56(FP), DX
+	SHLQ $0x02, DX
+	NEGQ DX
+	LEAQ (DX)(DX*2), BX
+	XORQ R12, R12
+	MOVQ AX, R13
+	SUBQ $0x10, R13
+
+loopKb:
+	CMPQ   R12, R13
+	JG     doneKc
+	VXORPS Y2, Y2, Y2
+	VXORPS Y7, Y7, Y7
+	VXORPS Y3, Y3, Y3
+	VXORPS Y8, Y8, Y8
+	VXORPS Y4, Y4, Y4
+	VXORPS Y9, Y9, Y9
+	VXORPS Y5, Y5, Y5
+	VXORPS Y10, Y10, Y10
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*1), R10
+	XORQ   SI, SI
+
+rowKd:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastKf
+
+tapKg:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKg
+	JMP          rowsKe
+
+lastKf:
+	CMPQ SI, $0x01
+	JNE  lastKh
+	CMPQ R11, $+0
+	JLE  firstKi
+
+tapKj:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKj
+	JMP          rowsKe
+
+firstKi:
+tapKk:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKk
+	JMP          rowsKe
+
+lastKh:
+	CMPQ SI, $0x02
+	JNE  lastKl
+	CMPQ R11, $+0
+	JLE  firstKm
+
+tapKn:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKn
+	JMP          rowsKe
+
+firstKm:
+	CMPQ R11, $-1
+	JLE  firstKo
+
+tapKp:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKp
+	JMP          rowsKe
+
+firstKo:
+tapKq:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKq
+	JMP          rowsKe
+
+lastKl:
+	CMPQ R11, $+0
+	JLE  firstKs
+
+tapKt:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKt
+	JMP          rowsKe
+
+firstKs:
+	CMPQ R11, $-1
+	JLE  firstKu
+
+tapKv:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKv
+	JMP          rowsKe
+
+firstKu:
+	CMPQ R11, $-2
+	JLE  firstKw
+
+tapKx:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKx
+	JMP          rowsKe
+
+firstKw:
+tapKy:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKy
+	JMP          rowsKe
+
+rowsKe:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowKd
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y7, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y9, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	VMOVUPS Y10, 32(DI)
+	ADDQ    $0x10, R12
+	JMP     loopKb
+
+doneKc:
+	MOVQ AX, R13
+	SUBQ $0x08, R13
+
+loopKz:
+	CMPQ   R12, R13
+	JG     doneLa
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*1), R10
+	XORQ   SI, SI
+
+rowLb:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastLd
+
+tapLe:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLe
+	JMP          rowsLc
+
+lastLd:
+	CMPQ SI, $0x01
+	JNE  lastLf
+	CMPQ R11, $+0
+	JLE  firstLg
+
+tapLh:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLh
+	JMP          rowsLc
+
+firstLg:
+tapLi:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLi
+	JMP          rowsLc
+
+lastLf:
+	CMPQ SI, $0x02
+	JNE  lastLj
+	CMPQ R11, $+0
+	JLE  firstLk
+
+tapLl:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLl
+	JMP          rowsLc
+
+firstLk:
+	CMPQ R11, $-1
+	JLE  firstLm
+
+tapLn:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLn
+	JMP          rowsLc
+
+firstLm:
+tapLo:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLo
+	JMP          rowsLc
+
+lastLj:
+	CMPQ R11, $+0
+	JLE  firstLq
+
+tapLr:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLr
+	JMP          rowsLc
+
+firstLq:
+	CMPQ R11, $-1
+	JLE  firstLs
+
+tapLt:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLt
+	JMP          rowsLc
+
+firstLs:
+	CMPQ R11, $-2
+	JLE  firstLu
+
+tapLv:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLv
+	JMP          rowsLc
+
+firstLu:
+tapLw:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLw
+	JMP          rowsLc
+
+rowsLc:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowLb
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	ADDQ    $0x08, R12
+	JMP     loopKz
+
+doneLa:
+	CMPQ   R12, AX
+	JE     lastLx
+	MOVQ   AX, R12
+	SUBQ   $0x08, R12
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*1), R10
+	XORQ   SI, SI
+
+rowLy:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastMa
+
+tapMb:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMb
+	JMP          rowsLz
+
+lastMa:
+	CMPQ SI, $0x01
+	JNE  lastMc
+	CMPQ R11, $+0
+	JLE  firstMd
+
+tapMe:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMe
+	JMP          rowsLz
+
+firstMd:
+tapMf:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMf
+	JMP          rowsLz
+
+lastMc:
+	CMPQ SI, $0x02
+	JNE  lastMg
+	CMPQ R11, $+0
+	JLE  firstMh
+
+tapMi:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMi
+	JMP          rowsLz
+
+firstMh:
+	CMPQ R11, $-1
+	JLE  firstMj
+
+tapMk:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMk
+	JMP          rowsLz
+
+firstMj:
+tapMl:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMl
+	JMP          rowsLz
+
+lastMg:
+	CMPQ R11, $+0
+	JLE  firstMn
+
+tapMo:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMo
+	JMP          rowsLz
+
+firstMn:
+	CMPQ R11, $-1
+	JLE  firstMp
+
+tapMq:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMq
+	JMP          rowsLz
+
+firstMp:
+	CMPQ R11, $-2
+	JLE  firstMr
+
+tapMs:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMs
+	JMP          rowsLz
+
+firstMr:
+tapMt:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMt
+	JMP          rowsLz
+
+rowsLz:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowLy
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+
+lastLx:
+	VZEROUPPER
+	RET
+
 // func gather3AVX2(dst *float32, src *float32, first *int32, weights *float32, n int, taps int)
 // Requires: AVX
 TEXT ·gather3AVX2(SB), NOSPLIT, $0-48
@@ -678,9 +3506,9 @@ TEXT ·gather3AVX2(SB), NOSPLIT, $0-48
 	MOVQ n+32(FP), SI
 	MOVQ taps+40(FP), DI
 	CMPQ DI, $0x01
-	JNE  otherBw
+	JNE  otherMu
 
-pixelBx:
+pixelMv:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -691,14 +3519,14 @@ pixelBx:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBx
+	JNE          pixelMv
 	RET
 
-otherBw:
+otherMu:
 	CMPQ DI, $0x02
-	JNE  otherBy
+	JNE  otherMw
 
-pixelBz:
+pixelMx:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -712,14 +3540,14 @@ pixelBz:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBz
+	JNE          pixelMx
 	RET
 
-otherBy:
+otherMw:
 	CMPQ DI, $0x03
-	JNE  otherCa
+	JNE  otherMy
 
-pixelCb:
+pixelMz:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -736,14 +3564,14 @@ pixelCb:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCb
+	JNE          pixelMz
 	RET
 
-otherCa:
+otherMy:
 	CMPQ DI, $0x04
-	JNE  otherCc
+	JNE  otherNa
 
-pixelCd:
+pixelNb:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -763,14 +3591,14 @@ pixelCd:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCd
+	JNE          pixelNb
 	RET
 
-otherCc:
+otherNa:
 	CMPQ DI, $0x05
-	JNE  otherCe
+	JNE  otherNc
 
-pixelCf:
+pixelNd:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -793,14 +3621,14 @@ pixelCf:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCf
+	JNE          pixelNd
 	RET
 
-otherCe:
+otherNc:
 	CMPQ DI, $0x06
-	JNE  otherCg
+	JNE  otherNe
 
-pixelCh:
+pixelNf:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -826,14 +3654,14 @@ pixelCh:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCh
+	JNE          pixelNf
 	RET
 
-otherCg:
+otherNe:
 	CMPQ DI, $0x07
-	JNE  otherCi
+	JNE  otherNg
 
-pixelCj:
+pixelNh:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -862,14 +3690,14 @@ pixelCj:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCj
+	JNE          pixelNh
 	RET
 
-otherCi:
+otherNg:
 	CMPQ DI, $0x08
-	JNE  otherCk
+	JNE  otherNi
 
-pixelCl:
+pixelNj:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -901,11 +3729,11 @@ pixelCl:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCl
+	JNE          pixelNj
 	RET
 
-otherCk:
-pixelCm:
+otherNi:
+pixelNk:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -914,20 +3742,20 @@ pixelCm:
 	MOVQ         DI, R9
 	DECQ         R9
 
-tapCn:
+tapNl:
 	ADDQ         $0x04, BX
 	ADDQ         $0x0c, R8
 	VBROADCASTSS (BX), X1
 	VMULPS       (R8), X1, X1
 	VADDPS       X1, X0, X0
 	DECQ         R9
-	JNE          tapCn
+	JNE          tapNl
 	ADDQ         $0x04, BX
 	VMOVUPS      X0, (AX)
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCm
+	JNE          pixelNk
 	RET
 
 // func gather4AVX2(dst *float32, src *float32, first *int32, weights *float32, n int, taps int)
@@ -940,9 +3768,9 @@ TEXT ·gather4AVX2(SB), NOSPLIT, $0-48
 	MOVQ n+32(FP), SI
 	MOVQ taps+40(FP), DI
 	CMPQ DI, $0x01
-	JNE  otherCo
+	JNE  otherNm
 
-pixelCp:
+pixelNn:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -953,14 +3781,14 @@ pixelCp:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCp
+	JNE          pixelNn
 	RET
 
-otherCo:
+otherNm:
 	CMPQ DI, $0x02
-	JNE  otherCq
+	JNE  otherNo
 
-pixelCr:
+pixelNp:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -974,14 +3802,14 @@ pixelCr:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCr
+	JNE          pixelNp
 	RET
 
-otherCq:
+otherNo:
 	CMPQ DI, $0x03
-	JNE  otherCs
+	JNE  otherNq
 
-pixelCt:
+pixelNr:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -998,14 +3826,14 @@ pixelCt:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCt
+	JNE          pixelNr
 	RET
 
-otherCs:
+otherNq:
 	CMPQ DI, $0x04
-	JNE  otherCu
+	JNE  otherNs
 
-pixelCv:
+pixelNt:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -1025,14 +3853,14 @@ pixelCv:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCv
+	JNE          pixelNt
 	RET
 
-otherCu:
+otherNs:
 	CMPQ DI, $0x05
-	JNE  otherCw
+	JNE  otherNu
 
-pixelCx:
+pixelNv:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -1055,14 +3883,14 @@ pixelCx:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCx
+	JNE          pixelNv
 	RET
 
-otherCw:
+otherNu:
 	CMPQ DI, $0x06
-	JNE  otherCy
+	JNE  otherNw
 
-pixelCz:
+pixelNx:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -1088,14 +3916,14 @@ pixelCz:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCz
+	JNE          pixelNx
 	RET
 
-otherCy:
+otherNw:
 	CMPQ DI, $0x07
-	JNE  otherDa
+	JNE  otherNy
 
-pixelDb:
+pixelNz:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -1124,14 +3952,14 @@ pixelDb:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelDb
+	JNE          pixelNz
 	RET
 
-otherDa:
+otherNy:
 	CMPQ DI, $0x08
-	JNE  otherDc
+	JNE  otherOa
 
-pixelDd:
+pixelOb:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -1163,11 +3991,11 @@ pixelDd:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelDd
+	JNE          pixelOb
 	RET
 
-otherDc:
-pixelDe:
+otherOa:
+pixelOc:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -1176,20 +4004,20 @@ pixelDe:
 	MOVQ         DI, R9
 	DECQ         R9
 
-tapDf:
+tapOd:
 	ADDQ         $0x04, BX
 	ADDQ         $0x10, R8
 	VBROADCASTSS (BX), X1
 	VMULPS       (R8), X1, X1
 	VADDPS       X1, X0, X0
 	DECQ         R9
-	JNE          tapDf
+	JNE          tapOd
 	ADDQ         $0x04, BX
 	VMOVUPS      X0, (AX)
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelDe
+	JNE          pixelOc
 	RET
 
 // func normalizeAVX2(dst *float32, stride int, src *byte, blocks int, step int, masks *[6][16]byte, mean *[3]float32, factor *[3]float32)

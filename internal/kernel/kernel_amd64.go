@@ -136,6 +136,32 @@ func fuseBytes(dst []float32, base []byte, offsets []int, weights []float32) {
 	fuseBytesAVX2(&dst[0], &base[0], &offsets[0], &weights[0], len(dst), len(weights))
 }
 
+func correlateFloats(m *Correlation, dst, base []float32, n int) {
+	if !useFMA || n < vector {
+		correlateGeneric(m, dst, base, n)
+		return
+	}
+	run := correlateFloatsAVX2
+	if m.Fused {
+		run = correlateFusedFloatsAVX2
+	}
+	run(&dst[0], 4*n, (*byte)(unsafe.Pointer(&base[0])), 4*m.Pitch, n, &m.Weights[0], m.Rows, m.Columns, 4*m.Step)
+}
+
+func correlateBytes(m *Correlation, dst []float32, base []byte, n int) {
+	if !useFMA || n < vector {
+		correlateGeneric(m, dst, base, n)
+		return
+	}
+	run := correlateBytesAVX2
+	if m.Fused {
+		run = correlateFusedBytesAVX2
+	}
+	run(&dst[0], 4*n, &base[0], m.Pitch, n, &m.Weights[0], m.Rows, m.Columns, m.Step)
+}
+
+const vector = 8 // float32
+
 const grayBlock = 32 // pixels
 
 func gray(dst, src []byte, weights *[3]uint16) {

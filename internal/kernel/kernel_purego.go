@@ -32,6 +32,12 @@ func fuseBytes(dst []float32, base []byte, offsets []int, weights []float32) {
 	fuseBytesGeneric(dst, base, offsets, weights)
 }
 
+func correlateFloats(m *Correlation, dst, base []float32, n int) { correlateGeneric(m, dst, base, n) }
+
+func correlateBytes(m *Correlation, dst []float32, base []byte, n int) {
+	correlateGeneric(m, dst, base, n)
+}
+
 func gray(dst, src []byte, weights *[3]uint16) { grayGeneric(dst, src, weights) }
 
 func bayerRow(m Bayer, dst, above, row, below []byte) { bayerGeneric(m, dst, above, row, below) }
