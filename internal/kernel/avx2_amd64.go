@@ -73,15 +73,35 @@ func normalizeAVX2(dst *float32, stride int, src *byte, blocks int, step int, ma
 //go:noescape
 func grayAVX2(dst *byte, src *byte, blocks int, weights *[2]uint32)
 
-// bayerAVX2 makes 16*blocks pixels. coloured has 16 bytes, 255 where a pixel is not green; swapped has 16 bytes, all 255 if the colour of the row is blue.
+// bayerAVX2 makes 32*blocks pixels. coloured has 32 bytes, 255 where a pixel is not green. masks puts the row's colour, green and the other colour into three parts of each half.
 //
 //go:noescape
-func bayerAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
+func bayerAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, masks *[9][32]byte)
 
-// bayerEdgesAVX2 makes 16*blocks pixels. coloured has 16 bytes, 255 where a pixel is not green; swapped has 16 bytes, all 255 if the colour of the row is blue.
+// bayerEdgesAVX2 makes 32*blocks pixels. coloured has 32 bytes, 255 where a pixel is not green. masks puts the row's colour, green and the other colour into three parts of each half.
 //
 //go:noescape
-func bayerEdgesAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
+func bayerEdgesAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, masks *[9][32]byte)
+
+// bayerWordsAVX2 makes 16*blocks pixels. coloured has 32 bytes, 255 where a pixel is not green. masks puts the row's colour, green and the other colour into three parts of each half.
+//
+//go:noescape
+func bayerWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, coloured *byte, masks *[9][32]byte)
+
+// bayerEdgesWordsAVX2 makes 16*blocks pixels. coloured has 32 bytes, 255 where a pixel is not green. masks puts the row's colour, green and the other colour into three parts of each half.
+//
+//go:noescape
+func bayerEdgesWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, coloured *byte, masks *[9][32]byte)
+
+// bayerGrayAVX2 makes 8*blocks pixels. factors has what differs between green pixels and others: all bits for others, the factors of three sums, what is added, and by how many bits the sum is shifted.
+//
+//go:noescape
+func bayerGrayAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, factors *[6][8]uint32)
+
+// bayerGrayWordsAVX2 makes 8*blocks pixels. factors has what differs between green pixels and others: all bits for others, the factors of three sums, what is added, and by how many bits the sum is shifted.
+//
+//go:noescape
+func bayerGrayWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, factors *[6][8]uint32)
 
 // gradientsAVX2 computes the gradients of 16*blocks pixels; plane is in bytes.
 //

@@ -4180,7 +4180,7 @@ DATA grayLanes<>+24(SB)/4, $0x00000003
 DATA grayLanes<>+28(SB)/4, $0x00000007
 GLOBL grayLanes<>(SB), RODATA|NOPTR, $32
 
-// func bayerAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
+// func bayerAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, masks *[9][32]byte)
 // Requires: AVX, AVX2
 TEXT ·bayerAVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
@@ -4188,118 +4188,84 @@ TEXT ·bayerAVX2(SB), NOSPLIT, $0-56
 	MOVQ         row+16(FP), DX
 	MOVQ         below+24(FP), BX
 	MOVQ         blocks+32(FP), SI
-	MOVQ         coloured+40(FP), DI
-	VMOVDQU      (DI), X0
-	MOVQ         swapped+48(FP), DI
-	VMOVDQU      (DI), X1
-	VPBROADCASTW bayerAVX2Two<>+0(SB), Y2
+	MOVQ         masks+48(FP), DI
+	MOVQ         coloured+40(FP), R8
+	VMOVDQU      (R8), Y0
+	VPBROADCASTB bayerAVX2One<>+0(SB), Y1
 
 loop:
-	TESTQ     SI, SI
-	JE        done
-	VMOVDQU   (DX), X5
-	VMOVDQU   -1(DX), X3
-	VMOVDQU   1(DX), X7
-	VMOVDQU   (CX), X4
-	VMOVDQU   (BX), X6
-	VPAVGB    X7, X3, X3
-	VPAVGB    X6, X4, X4
-	VPMOVZXBW -1(CX), Y6
-	VPMOVZXBW 1(CX), Y7
-	VPADDW    Y7, Y6, Y6
-	VPMOVZXBW -1(BX), Y7
-	VPADDW    Y7, Y6, Y6
-	VPMOVZXBW 1(BX), Y7
-	VPADDW    Y7, Y6, Y6
-	VPADDW    Y2, Y6, Y6
-	VPSRLW    $0x02, Y6, Y6
-	VPACKUSWB Y6, Y6, Y6
-	VPERMQ    $0xd8, Y6, Y6
-	VPMOVZXBW (CX), Y7
-	VPMOVZXBW -1(DX), Y8
-	VPADDW    Y8, Y7, Y7
-	VPMOVZXBW 1(DX), Y8
-	VPADDW    Y8, Y7, Y7
-	VPMOVZXBW (BX), Y8
-	VPADDW    Y8, Y7, Y7
-	VPADDW    Y2, Y7, Y7
-	VPSRLW    $0x02, Y7, Y7
-	VPACKUSWB Y7, Y7, Y7
-	VPERMQ    $0xd8, Y7, Y7
-	VPBLENDVB X0, X5, X3, X3
-	VPBLENDVB X0, X7, X5, X5
-	VPBLENDVB X0, X6, X4, X4
-	VPBLENDVB X1, X4, X3, X6
-	VPBLENDVB X1, X3, X4, X3
-	VPSHUFB   bayerAVX2MaskA<>+0(SB), X6, X4
-	VPSHUFB   bayerAVX2MaskB<>+0(SB), X5, X7
-	VPOR      X7, X4, X4
-	VPSHUFB   bayerAVX2MaskC<>+0(SB), X3, X7
-	VPOR      X7, X4, X4
-	VMOVDQU   X4, (AX)
-	VPSHUFB   bayerAVX2MaskD<>+0(SB), X6, X4
-	VPSHUFB   bayerAVX2MaskE<>+0(SB), X5, X7
-	VPOR      X7, X4, X4
-	VPSHUFB   bayerAVX2MaskF<>+0(SB), X3, X7
-	VPOR      X7, X4, X4
-	VMOVDQU   X4, 16(AX)
-	VPSHUFB   bayerAVX2MaskG<>+0(SB), X6, X4
-	VPSHUFB   bayerAVX2MaskH<>+0(SB), X5, X7
-	VPOR      X7, X4, X4
-	VPSHUFB   bayerAVX2MaskI<>+0(SB), X3, X7
-	VPOR      X7, X4, X4
-	VMOVDQU   X4, 32(AX)
-	ADDQ      $0x30, AX
-	ADDQ      $0x10, CX
-	ADDQ      $0x10, DX
-	ADDQ      $0x10, BX
-	DECQ      SI
-	JMP       loop
+	TESTQ      SI, SI
+	JE         done
+	VMOVDQU    -1(CX), Y2
+	VMOVDQU    1(CX), Y3
+	VMOVDQU    -1(BX), Y4
+	VMOVDQU    1(BX), Y5
+	VPAVGB     Y2, Y3, Y6
+	VPAVGB     Y4, Y5, Y7
+	VPXOR      Y2, Y3, Y2
+	VPXOR      Y4, Y5, Y4
+	VPOR       Y2, Y4, Y2
+	VPXOR      Y6, Y7, Y4
+	VPAND      Y2, Y4, Y2
+	VPAND      Y1, Y2, Y2
+	VPAVGB     Y6, Y7, Y6
+	VPSUBB     Y2, Y6, Y6
+	VMOVDQU    -1(DX), Y2
+	VMOVDQU    1(DX), Y3
+	VMOVDQU    (CX), Y4
+	VMOVDQU    (BX), Y5
+	VPAVGB     Y2, Y3, Y7
+	VPAVGB     Y4, Y5, Y8
+	VMOVDQU    (DX), Y9
+	VPAVGB     Y4, Y2, Y10
+	VPAVGB     Y3, Y5, Y11
+	VPXOR      Y4, Y2, Y4
+	VPXOR      Y3, Y5, Y3
+	VPOR       Y4, Y3, Y4
+	VPXOR      Y10, Y11, Y3
+	VPAND      Y4, Y3, Y4
+	VPAND      Y1, Y4, Y4
+	VPAVGB     Y10, Y11, Y10
+	VPSUBB     Y4, Y10, Y10
+	VPBLENDVB  Y0, Y9, Y7, Y7
+	VPBLENDVB  Y0, Y10, Y9, Y10
+	VPBLENDVB  Y0, Y6, Y8, Y8
+	VPSHUFB    (DI), Y7, Y3
+	VPSHUFB    32(DI), Y10, Y2
+	VPOR       Y2, Y3, Y3
+	VPSHUFB    64(DI), Y8, Y2
+	VPOR       Y2, Y3, Y3
+	VPSHUFB    96(DI), Y7, Y4
+	VPSHUFB    128(DI), Y10, Y2
+	VPOR       Y2, Y4, Y4
+	VPSHUFB    160(DI), Y8, Y2
+	VPOR       Y2, Y4, Y4
+	VPSHUFB    192(DI), Y7, Y5
+	VPSHUFB    224(DI), Y10, Y2
+	VPOR       Y2, Y5, Y5
+	VPSHUFB    256(DI), Y8, Y2
+	VPOR       Y2, Y5, Y5
+	VPERM2I128 $0x20, Y4, Y3, Y2
+	VMOVDQU    Y2, (AX)
+	VPBLENDD   $0xf0, Y3, Y5, Y2
+	VMOVDQU    Y2, 32(AX)
+	VPERM2I128 $0x31, Y5, Y4, Y2
+	VMOVDQU    Y2, 64(AX)
+	ADDQ       $0x60, AX
+	ADDQ       $0x20, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x20, BX
+	DECQ       SI
+	JMP        loop
 
 done:
 	VZEROUPPER
 	RET
 
-DATA bayerAVX2Two<>+0(SB)/2, $0x0002
-GLOBL bayerAVX2Two<>(SB), RODATA|NOPTR, $2
+DATA bayerAVX2One<>+0(SB)/1, $0x01
+GLOBL bayerAVX2One<>(SB), RODATA|NOPTR, $1
 
-DATA bayerAVX2MaskA<>+0(SB)/8, $0x8002808001808000
-DATA bayerAVX2MaskA<>+8(SB)/8, $0x0580800480800380
-GLOBL bayerAVX2MaskA<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskB<>+0(SB)/8, $0x0280800180800080
-DATA bayerAVX2MaskB<>+8(SB)/8, $0x8080048080038080
-GLOBL bayerAVX2MaskB<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskC<>+0(SB)/8, $0x8080018080008080
-DATA bayerAVX2MaskC<>+8(SB)/8, $0x8004808003808002
-GLOBL bayerAVX2MaskC<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskD<>+0(SB)/8, $0x8080078080068080
-DATA bayerAVX2MaskD<>+8(SB)/8, $0x800a808009808008
-GLOBL bayerAVX2MaskD<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskE<>+0(SB)/8, $0x8007808006808005
-DATA bayerAVX2MaskE<>+8(SB)/8, $0x0a80800980800880
-GLOBL bayerAVX2MaskE<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskF<>+0(SB)/8, $0x0780800680800580
-DATA bayerAVX2MaskF<>+8(SB)/8, $0x8080098080088080
-GLOBL bayerAVX2MaskF<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskG<>+0(SB)/8, $0x0d80800c80800b80
-DATA bayerAVX2MaskG<>+8(SB)/8, $0x80800f80800e8080
-GLOBL bayerAVX2MaskG<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskH<>+0(SB)/8, $0x80800c80800b8080
-DATA bayerAVX2MaskH<>+8(SB)/8, $0x800f80800e80800d
-GLOBL bayerAVX2MaskH<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskI<>+0(SB)/8, $0x800c80800b80800a
-DATA bayerAVX2MaskI<>+8(SB)/8, $0x0f80800e80800d80
-GLOBL bayerAVX2MaskI<>(SB), RODATA|NOPTR, $16
-
-// func bayerEdgesAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
+// func bayerEdgesAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, masks *[9][32]byte)
 // Requires: AVX, AVX2
 TEXT ·bayerEdgesAVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
@@ -4307,66 +4273,356 @@ TEXT ·bayerEdgesAVX2(SB), NOSPLIT, $0-56
 	MOVQ         row+16(FP), DX
 	MOVQ         below+24(FP), BX
 	MOVQ         blocks+32(FP), SI
-	MOVQ         coloured+40(FP), DI
-	VMOVDQU      (DI), X0
-	MOVQ         swapped+48(FP), DI
-	VMOVDQU      (DI), X1
-	VPBROADCASTW bayerEdgesAVX2Two<>+0(SB), Y2
+	MOVQ         masks+48(FP), DI
+	MOVQ         coloured+40(FP), R8
+	VMOVDQU      (R8), Y0
+	VPBROADCASTB bayerEdgesAVX2One<>+0(SB), Y1
+
+loop:
+	TESTQ      SI, SI
+	JE         done
+	VMOVDQU    -1(CX), Y2
+	VMOVDQU    1(CX), Y3
+	VMOVDQU    -1(BX), Y4
+	VMOVDQU    1(BX), Y5
+	VPAVGB     Y2, Y3, Y6
+	VPAVGB     Y4, Y5, Y7
+	VPXOR      Y2, Y3, Y2
+	VPXOR      Y4, Y5, Y4
+	VPOR       Y2, Y4, Y2
+	VPXOR      Y6, Y7, Y4
+	VPAND      Y2, Y4, Y2
+	VPAND      Y1, Y2, Y2
+	VPAVGB     Y6, Y7, Y6
+	VPSUBB     Y2, Y6, Y6
+	VMOVDQU    -1(DX), Y2
+	VMOVDQU    1(DX), Y3
+	VMOVDQU    (CX), Y4
+	VMOVDQU    (BX), Y5
+	VPAVGB     Y2, Y3, Y7
+	VPAVGB     Y4, Y5, Y8
+	VMOVDQU    (DX), Y9
+	VPSUBUSB   Y3, Y2, Y10
+	VPSUBUSB   Y2, Y3, Y3
+	VPOR       Y3, Y10, Y10
+	VPSUBUSB   Y5, Y4, Y2
+	VPSUBUSB   Y4, Y5, Y3
+	VPOR       Y3, Y2, Y2
+	VPMAXUB    Y2, Y10, Y10
+	VPCMPEQB   Y2, Y10, Y10
+	VPBLENDVB  Y10, Y7, Y8, Y2
+	VPBLENDVB  Y0, Y9, Y7, Y7
+	VPBLENDVB  Y0, Y2, Y9, Y2
+	VPBLENDVB  Y0, Y6, Y8, Y8
+	VPSHUFB    (DI), Y7, Y4
+	VPSHUFB    32(DI), Y2, Y3
+	VPOR       Y3, Y4, Y4
+	VPSHUFB    64(DI), Y8, Y3
+	VPOR       Y3, Y4, Y4
+	VPSHUFB    96(DI), Y7, Y5
+	VPSHUFB    128(DI), Y2, Y3
+	VPOR       Y3, Y5, Y5
+	VPSHUFB    160(DI), Y8, Y3
+	VPOR       Y3, Y5, Y5
+	VPSHUFB    192(DI), Y7, Y6
+	VPSHUFB    224(DI), Y2, Y3
+	VPOR       Y3, Y6, Y6
+	VPSHUFB    256(DI), Y8, Y3
+	VPOR       Y3, Y6, Y6
+	VPERM2I128 $0x20, Y5, Y4, Y3
+	VMOVDQU    Y3, (AX)
+	VPBLENDD   $0xf0, Y4, Y6, Y3
+	VMOVDQU    Y3, 32(AX)
+	VPERM2I128 $0x31, Y6, Y5, Y3
+	VMOVDQU    Y3, 64(AX)
+	ADDQ       $0x60, AX
+	ADDQ       $0x20, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x20, BX
+	DECQ       SI
+	JMP        loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA bayerEdgesAVX2One<>+0(SB)/1, $0x01
+GLOBL bayerEdgesAVX2One<>(SB), RODATA|NOPTR, $1
+
+// func bayerWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, coloured *byte, masks *[9][32]byte)
+// Requires: AVX, AVX2
+TEXT ·bayerWordsAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         above+8(FP), CX
+	MOVQ         row+16(FP), DX
+	MOVQ         below+24(FP), BX
+	MOVQ         blocks+32(FP), SI
+	MOVQ         masks+48(FP), DI
+	MOVQ         coloured+40(FP), R8
+	VMOVDQU      (R8), Y0
+	VPBROADCASTW bayerWordsAVX2One<>+0(SB), Y1
+
+loop:
+	TESTQ      SI, SI
+	JE         done
+	VMOVDQU    -2(CX), Y2
+	VMOVDQU    2(CX), Y3
+	VMOVDQU    -2(BX), Y4
+	VMOVDQU    2(BX), Y5
+	VPAVGW     Y2, Y3, Y6
+	VPAVGW     Y4, Y5, Y7
+	VPXOR      Y2, Y3, Y2
+	VPXOR      Y4, Y5, Y4
+	VPOR       Y2, Y4, Y2
+	VPXOR      Y6, Y7, Y4
+	VPAND      Y2, Y4, Y2
+	VPAND      Y1, Y2, Y2
+	VPAVGW     Y6, Y7, Y6
+	VPSUBW     Y2, Y6, Y6
+	VMOVDQU    -2(DX), Y2
+	VMOVDQU    2(DX), Y3
+	VMOVDQU    (CX), Y4
+	VMOVDQU    (BX), Y5
+	VPAVGW     Y2, Y3, Y7
+	VPAVGW     Y4, Y5, Y8
+	VMOVDQU    (DX), Y9
+	VPAVGW     Y4, Y2, Y10
+	VPAVGW     Y3, Y5, Y11
+	VPXOR      Y4, Y2, Y4
+	VPXOR      Y3, Y5, Y3
+	VPOR       Y4, Y3, Y4
+	VPXOR      Y10, Y11, Y3
+	VPAND      Y4, Y3, Y4
+	VPAND      Y1, Y4, Y4
+	VPAVGW     Y10, Y11, Y10
+	VPSUBW     Y4, Y10, Y10
+	VPBLENDVB  Y0, Y9, Y7, Y7
+	VPBLENDVB  Y0, Y10, Y9, Y10
+	VPBLENDVB  Y0, Y6, Y8, Y8
+	VPSHUFB    (DI), Y7, Y3
+	VPSHUFB    32(DI), Y10, Y2
+	VPOR       Y2, Y3, Y3
+	VPSHUFB    64(DI), Y8, Y2
+	VPOR       Y2, Y3, Y3
+	VPSHUFB    96(DI), Y7, Y4
+	VPSHUFB    128(DI), Y10, Y2
+	VPOR       Y2, Y4, Y4
+	VPSHUFB    160(DI), Y8, Y2
+	VPOR       Y2, Y4, Y4
+	VPSHUFB    192(DI), Y7, Y5
+	VPSHUFB    224(DI), Y10, Y2
+	VPOR       Y2, Y5, Y5
+	VPSHUFB    256(DI), Y8, Y2
+	VPOR       Y2, Y5, Y5
+	VPERM2I128 $0x20, Y4, Y3, Y2
+	VMOVDQU    Y2, (AX)
+	VPBLENDD   $0xf0, Y3, Y5, Y2
+	VMOVDQU    Y2, 32(AX)
+	VPERM2I128 $0x31, Y5, Y4, Y2
+	VMOVDQU    Y2, 64(AX)
+	ADDQ       $0x60, AX
+	ADDQ       $0x20, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x20, BX
+	DECQ       SI
+	JMP        loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA bayerWordsAVX2One<>+0(SB)/2, $0x0001
+GLOBL bayerWordsAVX2One<>(SB), RODATA|NOPTR, $2
+
+// func bayerEdgesWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, coloured *byte, masks *[9][32]byte)
+// Requires: AVX, AVX2
+TEXT ·bayerEdgesWordsAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         above+8(FP), CX
+	MOVQ         row+16(FP), DX
+	MOVQ         below+24(FP), BX
+	MOVQ         blocks+32(FP), SI
+	MOVQ         masks+48(FP), DI
+	MOVQ         coloured+40(FP), R8
+	VMOVDQU      (R8), Y0
+	VPBROADCASTW bayerEdgesWordsAVX2One<>+0(SB), Y1
+
+loop:
+	TESTQ      SI, SI
+	JE         done
+	VMOVDQU    -2(CX), Y2
+	VMOVDQU    2(CX), Y3
+	VMOVDQU    -2(BX), Y4
+	VMOVDQU    2(BX), Y5
+	VPAVGW     Y2, Y3, Y6
+	VPAVGW     Y4, Y5, Y7
+	VPXOR      Y2, Y3, Y2
+	VPXOR      Y4, Y5, Y4
+	VPOR       Y2, Y4, Y2
+	VPXOR      Y6, Y7, Y4
+	VPAND      Y2, Y4, Y2
+	VPAND      Y1, Y2, Y2
+	VPAVGW     Y6, Y7, Y6
+	VPSUBW     Y2, Y6, Y6
+	VMOVDQU    -2(DX), Y2
+	VMOVDQU    2(DX), Y3
+	VMOVDQU    (CX), Y4
+	VMOVDQU    (BX), Y5
+	VPAVGW     Y2, Y3, Y7
+	VPAVGW     Y4, Y5, Y8
+	VMOVDQU    (DX), Y9
+	VPSUBUSW   Y3, Y2, Y10
+	VPSUBUSW   Y2, Y3, Y3
+	VPOR       Y3, Y10, Y10
+	VPSUBUSW   Y5, Y4, Y2
+	VPSUBUSW   Y4, Y5, Y3
+	VPOR       Y3, Y2, Y2
+	VPMAXUW    Y2, Y10, Y10
+	VPCMPEQW   Y2, Y10, Y10
+	VPBLENDVB  Y10, Y7, Y8, Y2
+	VPBLENDVB  Y0, Y9, Y7, Y7
+	VPBLENDVB  Y0, Y2, Y9, Y2
+	VPBLENDVB  Y0, Y6, Y8, Y8
+	VPSHUFB    (DI), Y7, Y4
+	VPSHUFB    32(DI), Y2, Y3
+	VPOR       Y3, Y4, Y4
+	VPSHUFB    64(DI), Y8, Y3
+	VPOR       Y3, Y4, Y4
+	VPSHUFB    96(DI), Y7, Y5
+	VPSHUFB    128(DI), Y2, Y3
+	VPOR       Y3, Y5, Y5
+	VPSHUFB    160(DI), Y8, Y3
+	VPOR       Y3, Y5, Y5
+	VPSHUFB    192(DI), Y7, Y6
+	VPSHUFB    224(DI), Y2, Y3
+	VPOR       Y3, Y6, Y6
+	VPSHUFB    256(DI), Y8, Y3
+	VPOR       Y3, Y6, Y6
+	VPERM2I128 $0x20, Y5, Y4, Y3
+	VMOVDQU    Y3, (AX)
+	VPBLENDD   $0xf0, Y4, Y6, Y3
+	VMOVDQU    Y3, 32(AX)
+	VPERM2I128 $0x31, Y6, Y5, Y3
+	VMOVDQU    Y3, 64(AX)
+	ADDQ       $0x60, AX
+	ADDQ       $0x20, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x20, BX
+	DECQ       SI
+	JMP        loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA bayerEdgesWordsAVX2One<>+0(SB)/2, $0x0001
+GLOBL bayerEdgesWordsAVX2One<>(SB), RODATA|NOPTR, $2
+
+// func bayerGrayAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, factors *[6][8]uint32)
+// Requires: AVX, AVX2
+TEXT ·bayerGrayAVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    above+8(FP), CX
+	MOVQ    row+16(FP), DX
+	MOVQ    below+24(FP), BX
+	MOVQ    blocks+32(FP), SI
+	MOVQ    factors+40(FP), DI
+	VMOVDQU (DI), Y0
+	VMOVDQU 32(DI), Y1
+	VMOVDQU 64(DI), Y2
+	VMOVDQU 96(DI), Y3
+	VMOVDQU 128(DI), Y4
+	VMOVDQU 160(DI), Y5
 
 loop:
 	TESTQ     SI, SI
 	JE        done
-	VMOVDQU   (DX), X5
-	VMOVDQU   -1(DX), X6
-	VMOVDQU   1(DX), X7
-	VMOVDQU   (CX), X8
-	VMOVDQU   (BX), X9
-	VPAVGB    X7, X6, X3
-	VPAVGB    X9, X8, X4
-	VPMOVZXBW -1(CX), Y10
-	VPMOVZXBW 1(CX), Y11
-	VPADDW    Y11, Y10, Y10
-	VPMOVZXBW -1(BX), Y11
-	VPADDW    Y11, Y10, Y10
-	VPMOVZXBW 1(BX), Y11
-	VPADDW    Y11, Y10, Y10
-	VPADDW    Y2, Y10, Y10
-	VPSRLW    $0x02, Y10, Y10
-	VPACKUSWB Y10, Y10, Y10
-	VPERMQ    $0xd8, Y10, Y10
-	VPSUBUSB  X7, X6, X11
-	VPSUBUSB  X6, X7, X7
-	VPOR      X7, X11, X11
-	VPSUBUSB  X9, X8, X6
-	VPSUBUSB  X8, X9, X7
-	VPOR      X7, X6, X6
-	VPMAXUB   X6, X11, X11
-	VPCMPEQB  X6, X11, X11
-	VPBLENDVB X11, X3, X4, X6
-	VPBLENDVB X0, X5, X3, X3
-	VPBLENDVB X0, X6, X5, X5
-	VPBLENDVB X0, X10, X4, X4
-	VPBLENDVB X1, X4, X3, X6
-	VPBLENDVB X1, X3, X4, X3
-	VPSHUFB   bayerEdgesAVX2MaskA<>+0(SB), X6, X4
-	VPSHUFB   bayerEdgesAVX2MaskB<>+0(SB), X5, X7
-	VPOR      X7, X4, X4
-	VPSHUFB   bayerEdgesAVX2MaskC<>+0(SB), X3, X7
-	VPOR      X7, X4, X4
-	VMOVDQU   X4, (AX)
-	VPSHUFB   bayerEdgesAVX2MaskD<>+0(SB), X6, X4
-	VPSHUFB   bayerEdgesAVX2MaskE<>+0(SB), X5, X7
-	VPOR      X7, X4, X4
-	VPSHUFB   bayerEdgesAVX2MaskF<>+0(SB), X3, X7
-	VPOR      X7, X4, X4
-	VMOVDQU   X4, 16(AX)
-	VPSHUFB   bayerEdgesAVX2MaskG<>+0(SB), X6, X4
-	VPSHUFB   bayerEdgesAVX2MaskH<>+0(SB), X5, X7
-	VPOR      X7, X4, X4
-	VPSHUFB   bayerEdgesAVX2MaskI<>+0(SB), X3, X7
-	VPOR      X7, X4, X4
-	VMOVDQU   X4, 32(AX)
-	ADDQ      $0x30, AX
+	VPMOVZXBD (CX), Y6
+	VPMOVZXBD (BX), Y7
+	VPADDD    Y7, Y6, Y6
+	VPMOVZXBD -1(DX), Y7
+	VPMOVZXBD 1(DX), Y8
+	VPADDD    Y8, Y7, Y7
+	VPMOVZXBD -1(CX), Y8
+	VPMOVZXBD 1(CX), Y9
+	VPADDD    Y9, Y8, Y8
+	VPMOVZXBD -1(BX), Y9
+	VPADDD    Y9, Y8, Y8
+	VPMOVZXBD 1(BX), Y9
+	VPADDD    Y9, Y8, Y8
+	VPMOVZXBD (DX), Y10
+	VPADDD    Y6, Y7, Y9
+	VPBLENDVB Y0, Y8, Y6, Y6
+	VPBLENDVB Y0, Y9, Y7, Y7
+	VPMULLD   Y1, Y6, Y6
+	VPMULLD   Y2, Y7, Y7
+	VPMULLD   Y3, Y10, Y10
+	VPADDD    Y7, Y6, Y6
+	VPADDD    Y10, Y6, Y6
+	VPADDD    Y4, Y6, Y6
+	VPSRLVD   Y5, Y6, Y6
+	VPACKUSDW Y6, Y6, Y6
+	VPERMQ    $0x08, Y6, Y6
+	VPACKUSWB Y6, Y6, Y6
+	VMOVQ     X6, (AX)
+	ADDQ      $0x08, AX
+	ADDQ      $0x08, CX
+	ADDQ      $0x08, DX
+	ADDQ      $0x08, BX
+	DECQ      SI
+	JMP       loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func bayerGrayWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, factors *[6][8]uint32)
+// Requires: AVX, AVX2
+TEXT ·bayerGrayWordsAVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    above+8(FP), CX
+	MOVQ    row+16(FP), DX
+	MOVQ    below+24(FP), BX
+	MOVQ    blocks+32(FP), SI
+	MOVQ    factors+40(FP), DI
+	VMOVDQU (DI), Y0
+	VMOVDQU 32(DI), Y1
+	VMOVDQU 64(DI), Y2
+	VMOVDQU 96(DI), Y3
+	VMOVDQU 128(DI), Y4
+	VMOVDQU 160(DI), Y5
+
+loop:
+	TESTQ     SI, SI
+	JE        done
+	VPMOVZXWD (CX), Y6
+	VPMOVZXWD (BX), Y7
+	VPADDD    Y7, Y6, Y6
+	VPMOVZXWD -2(DX), Y7
+	VPMOVZXWD 2(DX), Y8
+	VPADDD    Y8, Y7, Y7
+	VPMOVZXWD -2(CX), Y8
+	VPMOVZXWD 2(CX), Y9
+	VPADDD    Y9, Y8, Y8
+	VPMOVZXWD -2(BX), Y9
+	VPADDD    Y9, Y8, Y8
+	VPMOVZXWD 2(BX), Y9
+	VPADDD    Y9, Y8, Y8
+	VPMOVZXWD (DX), Y10
+	VPADDD    Y6, Y7, Y9
+	VPBLENDVB Y0, Y8, Y6, Y6
+	VPBLENDVB Y0, Y9, Y7, Y7
+	VPMULLD   Y1, Y6, Y6
+	VPMULLD   Y2, Y7, Y7
+	VPMULLD   Y3, Y10, Y10
+	VPADDD    Y7, Y6, Y6
+	VPADDD    Y10, Y6, Y6
+	VPADDD    Y4, Y6, Y6
+	VPSRLVD   Y5, Y6, Y6
+	VPACKUSDW Y6, Y6, Y6
+	VPERMQ    $0x08, Y6, Y6
+	VMOVDQU   X6, (AX)
+	ADDQ      $0x10, AX
 	ADDQ      $0x10, CX
 	ADDQ      $0x10, DX
 	ADDQ      $0x10, BX
@@ -4376,45 +4632,6 @@ loop:
 done:
 	VZEROUPPER
 	RET
-
-DATA bayerEdgesAVX2Two<>+0(SB)/2, $0x0002
-GLOBL bayerEdgesAVX2Two<>(SB), RODATA|NOPTR, $2
-
-DATA bayerEdgesAVX2MaskA<>+0(SB)/8, $0x8002808001808000
-DATA bayerEdgesAVX2MaskA<>+8(SB)/8, $0x0580800480800380
-GLOBL bayerEdgesAVX2MaskA<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskB<>+0(SB)/8, $0x0280800180800080
-DATA bayerEdgesAVX2MaskB<>+8(SB)/8, $0x8080048080038080
-GLOBL bayerEdgesAVX2MaskB<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskC<>+0(SB)/8, $0x8080018080008080
-DATA bayerEdgesAVX2MaskC<>+8(SB)/8, $0x8004808003808002
-GLOBL bayerEdgesAVX2MaskC<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskD<>+0(SB)/8, $0x8080078080068080
-DATA bayerEdgesAVX2MaskD<>+8(SB)/8, $0x800a808009808008
-GLOBL bayerEdgesAVX2MaskD<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskE<>+0(SB)/8, $0x8007808006808005
-DATA bayerEdgesAVX2MaskE<>+8(SB)/8, $0x0a80800980800880
-GLOBL bayerEdgesAVX2MaskE<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskF<>+0(SB)/8, $0x0780800680800580
-DATA bayerEdgesAVX2MaskF<>+8(SB)/8, $0x8080098080088080
-GLOBL bayerEdgesAVX2MaskF<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskG<>+0(SB)/8, $0x0d80800c80800b80
-DATA bayerEdgesAVX2MaskG<>+8(SB)/8, $0x80800f80800e8080
-GLOBL bayerEdgesAVX2MaskG<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskH<>+0(SB)/8, $0x80800c80800b8080
-DATA bayerEdgesAVX2MaskH<>+8(SB)/8, $0x800f80800e80800d
-GLOBL bayerEdgesAVX2MaskH<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskI<>+0(SB)/8, $0x800c80800b80800a
-DATA bayerEdgesAVX2MaskI<>+8(SB)/8, $0x0f80800e80800d80
-GLOBL bayerEdgesAVX2MaskI<>(SB), RODATA|NOPTR, $16
 
 // func gradientsAVX2(out *int16, plane int, above *byte, row *byte, below *byte, blocks int)
 // Requires: AVX, AVX2

@@ -176,41 +176,6 @@ func gray(dst, src []byte, weights *[3]uint16) {
 	}
 }
 
-const bayerBlock = 16 // pixels
-
-// alternating has bytes of 0 and 255 in turn, and uniform bytes of 0 and then of 255.
-var alternating, uniform = stripes(1), stripes(bayerBlock)
-
-func stripes(width int) (list [2 * bayerBlock]byte) {
-	for i := range list {
-		list[i] = byte(-(i / width & 1))
-	}
-	return list
-}
-
-func bayerRow(m Bayer, dst, above, row, below []byte) {
-	n := len(row) - 2
-	if !useAVX2 || n < bayerBlock {
-		bayerGeneric(m, dst, above, row, below)
-		return
-	}
-	phase, swap := 0, 0
-	if m.Coloured {
-		phase = 1
-	}
-	if m.Blue {
-		swap = bayerBlock
-	}
-	run := bayerAVX2
-	if m.Edges {
-		run = bayerEdgesAVX2
-	}
-	run(&dst[3], &above[1], &row[1], &below[1], n/bayerBlock, &alternating[phase], &uniform[swap])
-	if from := len(row) - 1 - bayerBlock; n%bayerBlock != 0 {
-		run(&dst[3*from], &above[from], &row[from], &below[from], 1, &alternating[(phase+from-1)&1], &uniform[swap])
-	}
-}
-
 // project, cells and blend return how many elements they made.
 func project(xs, ys []float32, start, slope *[3]float32) int {
 	n := len(xs) &^ 7
@@ -268,7 +233,7 @@ func gradients(out []int16, plane int, above, row, below []byte) {
 
 // vector returns how many pixels it made from the column first on.
 func (r *gradualRow) vector(dst []byte) int {
-	blocks := (r.wide - r.first) / bayerBlock
+	blocks := (r.wide - r.first) / gradualBlock
 	if !useAVX2 || blocks == 0 {
 		return 0
 	}
@@ -278,17 +243,17 @@ func (r *gradualRow) vector(dst []byte) int {
 		phase = 1
 	}
 	if r.blue {
-		swap = bayerBlock
+		swap = gradualBlock
 	}
 	run := func(x, blocks int) { // an even number of columns from the first
-		_ = dst[3*(x-margin+bayerBlock*blocks)-1]
+		_ = dst[3*(x-margin+gradualBlock*blocks)-1]
 		row := func(y int) *int16 { return &r.rows[y%3][x] }
 		gradualAVX2(&dst[3*(x-margin)], &r.padded[r.y*r.pitch+x], r.pitch, row(r.y-1), row(r.y), row(r.y+1), 2*r.plane,
 			blocks, &alternating[phase], &uniform[swap])
 	}
 	run(x, blocks)
-	if x+bayerBlock*blocks < r.wide {
-		run(r.wide-bayerBlock, 1)
+	if x+gradualBlock*blocks < r.wide {
+		run(r.wide-gradualBlock, 1)
 	}
 	return r.wide - r.first
 }

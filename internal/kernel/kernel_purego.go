@@ -42,6 +42,14 @@ func gray(dst, src []byte, weights *[3]uint16) { grayGeneric(dst, src, weights) 
 
 func bayerRow(m Bayer, dst, above, row, below []byte) { bayerGeneric(m, dst, above, row, below) }
 
+func bayerWords(m Bayer, dst, above, row, below []uint16) { bayerGeneric(m, dst, above, row, below) }
+
+func bayerGray(m Bayer, dst, above, row, below []byte) { bayerGrayGeneric(m, dst, above, row, below) }
+
+func bayerGrayWords(m Bayer, dst, above, row, below []uint16) {
+	bayerGrayGeneric(m, dst, above, row, below)
+}
+
 func project(_, _ []float32, _, _ *[3]float32) int { return 0 }
 
 func cells(_ *Cells, _, _ []float32, _ int) int { return 0 }
