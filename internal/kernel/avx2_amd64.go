@@ -147,3 +147,13 @@ func lookVBMI(dst *byte, src *byte, blocks int, table *byte)
 //
 //go:noescape
 func look3VBMI(dst *byte, src *byte, blocks int, tables *byte)
+
+// labFromRGBVBMI splits 16*blocks pixels, at least one block, and reads 16 bytes after the last.
+//
+//go:noescape
+func labFromRGBVBMI(light *byte, a *byte, b *byte, rgb *byte, blocks int, tables *byte, roots *int32)
+
+// labToRGBVBMI makes 64*blocks pixels, at least one block.
+//
+//go:noescape
+func labToRGBVBMI(rgb *byte, light *byte, a *byte, b *byte, blocks int, tables *byte)

@@ -66,3 +66,7 @@ func (r *gradualRow) vector([]byte) int { return 0 }
 func look(_, _ []byte, _ *[256]byte) int { return 0 }
 
 func look3(_, _ []byte, _ *[3][256]byte) int { return 0 }
+
+func labFromRGB(_ *Lab, _, _, _, _ []byte) int { return 0 }
+
+func labToRGB(_ *Lab, _, _, _, _ []byte) int { return 0 }

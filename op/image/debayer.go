@@ -231,6 +231,8 @@ func (p *raw[T]) colours(y int, k *debayer) {
 func (p *raw[T]) sides(y int) {
 	n := len(p.dst) / (p.h * p.w)
 	row := p.dst[n*y*p.w : n*(y+1)*p.w]
-	copy(row[:n], row[n:2*n])
-	copy(row[len(row)-n:], row[len(row)-2*n:])
+	last := row[len(row)-2*n:]
+	for i := range n {
+		row[i], last[n+i] = row[n+i], last[i]
+	}
 }

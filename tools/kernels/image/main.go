@@ -48,6 +48,8 @@ func main() {
 	blend()
 	look()
 	look3()
+	labSplit()
+	labMerge()
 	Generate()
 }
 
