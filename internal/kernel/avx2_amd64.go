@@ -138,6 +138,56 @@ func blend4AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, n in
 //go:noescape
 func blend1AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, blocks int, pitch int)
 
+// projectDoublesAVX2 computes n points, a multiple of 4.
+//
+//go:noescape
+func projectDoublesAVX2(xs *float32, ys *float32, n int, start *[3]float32, slope *[3]float32)
+
+// cubicWeightsAVX2 computes the weights at n places, a multiple of 8; stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicWeightsAVX2(w *float32, stride int, a *float32, n int)
+
+// cubicWeightsSecondAVX2 computes the weights at n places, a multiple of 8; stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicWeightsSecondAVX2(w *float32, stride int, a *float32, n int)
+
+// cubicBytesAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicBytesAVX2(dst *float32, src *byte, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// cubicSecondBytesAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicSecondBytesAVX2(dst *float32, src *byte, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// cubicWordsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicWordsAVX2(dst *float32, src *uint16, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// cubicSecondWordsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicSecondWordsAVX2(dst *float32, src *uint16, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// cubicSecondShortsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicSecondShortsAVX2(dst *float32, src *int16, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// cubicFloatsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicFloatsAVX2(dst *float32, src *float32, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// cubicSecondFloatsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicSecondFloatsAVX2(dst *float32, src *float32, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
 // lookVBMI replaces 64*blocks bytes, at least one block.
 //
 //go:noescape

@@ -5501,6 +5501,805 @@ done:
 DATA blend1Low<>+0(SB)/4, $0x000000ff
 GLOBL blend1Low<>(SB), RODATA|NOPTR, $4
 
+// func projectDoublesAVX2(xs *float32, ys *float32, n int, start *[3]float32, slope *[3]float32)
+// Requires: AVX, FMA3
+TEXT ·projectDoublesAVX2(SB), NOSPLIT, $0-40
+	MOVQ         xs+0(FP), AX
+	MOVQ         ys+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         start+24(FP), BX
+	MOVQ         slope+32(FP), SI
+	VBROADCASTSS (BX), X0
+	VCVTPS2PD    X0, Y0
+	VBROADCASTSS (SI), X1
+	VCVTPS2PD    X1, Y1
+	VBROADCASTSS 4(BX), X2
+	VCVTPS2PD    X2, Y3
+	VBROADCASTSS 4(SI), X2
+	VCVTPS2PD    X2, Y4
+	VBROADCASTSS 8(BX), X2
+	VCVTPS2PD    X2, Y6
+	VBROADCASTSS 8(SI), X2
+	VCVTPS2PD    X2, Y7
+	VMOVUPD      projectDoublesColumns<>+0(SB), Y9
+	VBROADCASTSD projectDoublesStep<>+0(SB), Y10
+	XORQ         BX, BX
+
+loop:
+	CMPQ        BX, DX
+	JGE         done
+	VMOVAPD     Y0, Y2
+	VFMADD231PD Y1, Y9, Y2
+	VMOVAPD     Y3, Y5
+	VFMADD231PD Y4, Y9, Y5
+	VMOVAPD     Y6, Y8
+	VFMADD231PD Y7, Y9, Y8
+	VDIVPD      Y8, Y2, Y2
+	VCVTPD2PSY  Y2, X2
+	VMOVUPS     X2, (AX)(BX*4)
+	VDIVPD      Y8, Y5, Y5
+	VCVTPD2PSY  Y5, X5
+	VMOVUPS     X5, (CX)(BX*4)
+	VADDPD      Y10, Y9, Y9
+	ADDQ        $0x04, BX
+	JMP         loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA projectDoublesColumns<>+0(SB)/8, $(0.0)
+DATA projectDoublesColumns<>+8(SB)/8, $(1.0)
+DATA projectDoublesColumns<>+16(SB)/8, $(2.0)
+DATA projectDoublesColumns<>+24(SB)/8, $(3.0)
+GLOBL projectDoublesColumns<>(SB), RODATA|NOPTR, $32
+
+DATA projectDoublesStep<>+0(SB)/8, $(4.0)
+GLOBL projectDoublesStep<>(SB), RODATA|NOPTR, $8
+
+// func cubicWeightsAVX2(w *float32, stride int, a *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·cubicWeightsAVX2(SB), NOSPLIT, $0-32
+	MOVQ         w+0(FP), AX
+	MOVQ         stride+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS cubicWeightsAVX2One<>+0(SB), Y0
+	VBROADCASTSS cubicWeightsAVX2Depth<>+0(SB), Y1
+	VBROADCASTSS cubicWeightsAVX2Cube<>+0(SB), Y2
+	VBROADCASTSS cubicWeightsAVX2Square<>+0(SB), Y3
+	LEAQ         (CX)(CX*2), SI
+
+loop:
+	TESTQ       BX, BX
+	JE          done
+	VMOVUPS     (DX), Y4
+	VSUBPS      Y4, Y0, Y5
+	VMULPS      Y4, Y4, Y6
+	VMULPS      Y5, Y5, Y7
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y1, Y7, Y7
+	VMULPS      Y6, Y5, Y8
+	VMULPS      Y1, Y8, Y8
+	VMOVAPS     Y3, Y5
+	VFMADD231PS Y2, Y4, Y5
+	VFMADD213PS Y0, Y6, Y5
+	VSUBPS      Y7, Y0, Y4
+	VSUBPS      Y5, Y4, Y4
+	VSUBPS      Y8, Y4, Y4
+	VMOVUPS     Y7, (AX)
+	VMOVUPS     Y5, (AX)(CX*1)
+	VMOVUPS     Y4, (AX)(CX*2)
+	VMOVUPS     Y8, (AX)(SI*1)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, DX
+	SUBQ        $0x08, BX
+	JMP         loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA cubicWeightsAVX2One<>+0(SB)/4, $(1.0)
+GLOBL cubicWeightsAVX2One<>(SB), RODATA|NOPTR, $4
+
+DATA cubicWeightsAVX2Depth<>+0(SB)/4, $(-0.75)
+GLOBL cubicWeightsAVX2Depth<>(SB), RODATA|NOPTR, $4
+
+DATA cubicWeightsAVX2Cube<>+0(SB)/4, $(1.25)
+GLOBL cubicWeightsAVX2Cube<>(SB), RODATA|NOPTR, $4
+
+DATA cubicWeightsAVX2Square<>+0(SB)/4, $(-2.25)
+GLOBL cubicWeightsAVX2Square<>(SB), RODATA|NOPTR, $4
+
+// func cubicWeightsSecondAVX2(w *float32, stride int, a *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·cubicWeightsSecondAVX2(SB), NOSPLIT, $0-32
+	MOVQ         w+0(FP), AX
+	MOVQ         stride+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS cubicWeightsSecondAVX2One<>+0(SB), Y0
+	VBROADCASTSS cubicWeightsSecondAVX2Depth<>+0(SB), Y1
+	VBROADCASTSS cubicWeightsSecondAVX2Cube<>+0(SB), Y2
+	VBROADCASTSS cubicWeightsSecondAVX2Square<>+0(SB), Y3
+	LEAQ         (CX)(CX*2), SI
+
+loop:
+	TESTQ       BX, BX
+	JE          done
+	VMOVUPS     (DX), Y4
+	VSUBPS      Y4, Y0, Y5
+	VMULPS      Y4, Y4, Y6
+	VMULPS      Y5, Y5, Y7
+	VMULPS      Y1, Y4, Y8
+	VMULPS      Y8, Y7, Y7
+	VMULPS      Y1, Y6, Y9
+	VMULPS      Y5, Y9, Y9
+	VMOVAPS     Y3, Y5
+	VFMADD231PS Y2, Y4, Y5
+	VFMADD213PS Y0, Y6, Y5
+	VSUBPS      Y7, Y0, Y8
+	VSUBPS      Y5, Y8, Y8
+	VSUBPS      Y9, Y8, Y8
+	VMOVUPS     Y7, (AX)
+	VMOVUPS     Y5, (AX)(CX*1)
+	VMOVUPS     Y8, (AX)(CX*2)
+	VMOVUPS     Y9, (AX)(SI*1)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, DX
+	SUBQ        $0x08, BX
+	JMP         loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA cubicWeightsSecondAVX2One<>+0(SB)/4, $(1.0)
+GLOBL cubicWeightsSecondAVX2One<>(SB), RODATA|NOPTR, $4
+
+DATA cubicWeightsSecondAVX2Depth<>+0(SB)/4, $(-0.75)
+GLOBL cubicWeightsSecondAVX2Depth<>(SB), RODATA|NOPTR, $4
+
+DATA cubicWeightsSecondAVX2Cube<>+0(SB)/4, $(1.25)
+GLOBL cubicWeightsSecondAVX2Cube<>(SB), RODATA|NOPTR, $4
+
+DATA cubicWeightsSecondAVX2Square<>+0(SB)/4, $(-2.25)
+GLOBL cubicWeightsSecondAVX2Square<>(SB), RODATA|NOPTR, $4
+
+// func cubicBytesAVX2(dst *float32, src *byte, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicBytesAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, R13
+	ADDQ         R13, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func cubicSecondBytesAVX2(dst *float32, src *byte, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicSecondBytesAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, R13
+	ADDQ         R13, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func cubicWordsAVX2(dst *float32, src *uint16, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicWordsAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func cubicSecondWordsAVX2(dst *float32, src *uint16, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicSecondWordsAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func cubicSecondShortsAVX2(dst *float32, src *int16, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicSecondShortsAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VPMOVSXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVSXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVSXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVSXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVSXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVSXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVSXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVSXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVSXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVSXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVSXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVSXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVSXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVSXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVSXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVSXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func cubicFloatsAVX2(dst *float32, src *float32, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicFloatsAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VMOVUPS      (R13), X4
+	VMULPS       X0, X4, X5
+	VMOVUPS      (R13)(R10*1), X4
+	VFMADD231PS  X1, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VMOVUPS      (R13), X4
+	VMULPS       X0, X4, X5
+	VMOVUPS      (R13)(R10*1), X4
+	VFMADD231PS  X1, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VMOVUPS      (R13), X4
+	VMULPS       X0, X4, X5
+	VMOVUPS      (R13)(R10*1), X4
+	VFMADD231PS  X1, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VMOVUPS      (R13), X4
+	VMULPS       X0, X4, X5
+	VMOVUPS      (R13)(R10*1), X4
+	VFMADD231PS  X1, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func cubicSecondFloatsAVX2(dst *float32, src *float32, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicSecondFloatsAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VMOVUPS      (R13)(R10*1), X4
+	VMULPS       X1, X4, X5
+	VMOVUPS      (R13), X4
+	VFMADD231PS  X0, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VMOVUPS      (R13)(R10*1), X4
+	VMULPS       X1, X4, X5
+	VMOVUPS      (R13), X4
+	VFMADD231PS  X0, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VMOVUPS      (R13)(R10*1), X4
+	VMULPS       X1, X4, X5
+	VMOVUPS      (R13), X4
+	VFMADD231PS  X0, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VMOVUPS      (R13)(R10*1), X4
+	VMULPS       X1, X4, X5
+	VMOVUPS      (R13), X4
+	VFMADD231PS  X0, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
 // func lookVBMI(dst *byte, src *byte, blocks int, table *byte)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
 TEXT ·lookVBMI(SB), NOSPLIT, $0-32

@@ -70,3 +70,9 @@ func look3(_, _ []byte, _ *[3][256]byte) int { return 0 }
 func labFromRGB(_ *Lab, _, _, _, _ []byte) int { return 0 }
 
 func labToRGB(_ *Lab, _, _, _, _ []byte) int { return 0 }
+
+func projectDoubles(_, _ []float32, _, _ *[3]float32) int { return 0 }
+
+func cubicWeights(*Cubic, []float32, int) int { return 0 }
+
+func cubicSums[T Element](*Cubic, []float32, []T, int, int, int) int { return 0 }

@@ -28,7 +28,7 @@ func init() {
 			{Name: "border_mode", Type: op.String, Default: "constant",
 				Doc: `What lies outside the image: "constant", "replicate", "reflect" with the edge, "reflect_101" without the edge, or "wrap".`},
 			{Name: "fill_value", Type: op.Floats, Default: []float64{}, Doc: "Value of the border \"constant\", one for all channels or one for each; by default 0."},
-			{Name: "interp_type", Type: op.Interp, Default: op.InterpLinear, Doc: "INTERP_LINEAR or INTERP_NN."},
+			{Name: "interp_type", Type: op.Interp, Default: op.InterpLinear, Doc: "INTERP_LINEAR, INTERP_NN or INTERP_CUBIC."},
 			{Name: "inverse_map", Type: op.Bool, Default: true, Doc: "Whether the transform maps the output to the input; otherwise it maps the input to the output."},
 			{Name: "matrix", Type: op.Floats, Default: []float64{}, PerSample: true, PerFrame: true,
 				Doc: "The matrix, row by row."},
@@ -45,6 +45,7 @@ type perspective struct {
 	border       func(i, n int) int
 	fill         []float64
 	nearest      bool
+	cubic        bool
 	inverse      bool
 	center       bool // pixels are at the centers of their squares
 	matrix, size vector
@@ -95,9 +96,9 @@ func newPerspective(c *op.Config) (op.Kernel, error) {
 	case op.InterpNN:
 		k.nearest = true
 	case op.InterpCubic:
-		return nil, c.Unsupported("interp_type", "INTERP_LINEAR or INTERP_NN", t.String())
+		k.cubic = true
 	default:
-		return nil, c.Invalid("interp_type", "INTERP_LINEAR or INTERP_NN", t.String(), "")
+		return nil, c.Invalid("interp_type", "INTERP_LINEAR, INTERP_NN or INTERP_CUBIC", t.String(), "")
 	}
 	if k.matrix.given == (c.Inputs > 1) {
 		return nil, c.Invalid("matrix", "the argument or a second input", "both or neither", "")
@@ -299,6 +300,9 @@ func warpPlanes[T depth](k *perspective, b *op.Block, out, in tensor.Tensor, v p
 			fill = float64(float32(k.fill[min(i, len(k.fill)-1)]))
 		}
 		p.fill[i] = evenly[T](float32(fill))
+	}
+	if k.cubic {
+		return warpCubic(&p, b, out, in, v, h, w, m)
 	}
 	if in.DType == tensor.Uint8 && !k.nearest {
 		cells := kernel.NewCells(v.w, v.h, op.Scratch[int32](b, w), op.Scratch[float32](b, w), op.Scratch[float32](b, w))
