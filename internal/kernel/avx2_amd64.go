@@ -118,10 +118,15 @@ func gradualAVX2(dst *byte, at *byte, pitch int, above *int16, here *int16, belo
 //go:noescape
 func projectAVX2(xs *float32, ys *float32, n int, start *[3]float32, slope *[3]float32)
 
-// cellsAVX2 finds the pixels of n points, a multiple of 8.
+// cellsAVX2 finds the pixels of n points, a multiple of 8: the pixels that stand back from a pixel from least to right and bottom, up to the last.
 //
 //go:noescape
-func cellsAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, right float32, bottom float32, width int32, last int32)
+func cellsAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, least float32, right float32, bottom float32, width int32, last int32, back int32)
+
+// nearestAVX2 finds the pixels of n points, a multiple of 8: the pixels that stand back from a pixel from least to right and bottom, up to the last.
+//
+//go:noescape
+func nearestAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, least float32, right float32, bottom float32, width int32, last int32, back int32)
 
 // blend3AVX2 makes n pixels, at least one, of which it reads and writes 4 bytes.
 //
@@ -137,6 +142,51 @@ func blend4AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, n in
 //
 //go:noescape
 func blend1AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, blocks int, pitch int)
+
+// blendWordsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.
+//
+//go:noescape
+func blendWordsAVX2(dst *float32, src *uint16, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+
+// blendFloatsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.
+//
+//go:noescape
+func blendFloatsAVX2(dst *float32, src *float32, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+
+// copyPixels1 copies n pixels, at least one, of which it reads and writes 1 bytes.
+//
+//go:noescape
+func copyPixels1(dst *byte, src *byte, index *int32, n int, size int)
+
+// copyPixels2 copies n pixels, at least one, of which it reads and writes 2 bytes.
+//
+//go:noescape
+func copyPixels2(dst *byte, src *byte, index *int32, n int, size int)
+
+// copyPixels4 copies n pixels, at least one, of which it reads and writes 4 bytes.
+//
+//go:noescape
+func copyPixels4(dst *byte, src *byte, index *int32, n int, size int)
+
+// copyPixels8 copies n pixels, at least one, of which it reads and writes 8 bytes.
+//
+//go:noescape
+func copyPixels8(dst *byte, src *byte, index *int32, n int, size int)
+
+// copyPixels16 copies n pixels, at least one, of which it reads and writes 16 bytes.
+//
+//go:noescape
+func copyPixels16(dst *byte, src *byte, index *int32, n int, size int)
+
+// roundWordsAVX2 converts 16*blocks elements.
+//
+//go:noescape
+func roundWordsAVX2(dst *uint16, src *float32, blocks int)
+
+// roundShortsAVX2 converts 16*blocks elements.
+//
+//go:noescape
+func roundShortsAVX2(dst *int16, src *float32, blocks int)
 
 // projectDoublesAVX2 computes n points, a multiple of 4.
 //

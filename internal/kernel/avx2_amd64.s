@@ -5299,57 +5299,125 @@ GLOBL projectColumns<>(SB), RODATA|NOPTR, $32
 DATA projectStep<>+0(SB)/4, $(8.0)
 GLOBL projectStep<>(SB), RODATA|NOPTR, $4
 
-// func cellsAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, right float32, bottom float32, width int32, last int32)
+// func cellsAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, least float32, right float32, bottom float32, width int32, last int32, back int32)
 // Requires: AVX, AVX2, SSE
-TEXT ·cellsAVX2(SB), NOSPLIT, $0-64
+TEXT ·cellsAVX2(SB), NOSPLIT, $0-72
 	MOVQ         index+0(FP), AX
 	MOVQ         a+8(FP), CX
 	MOVQ         b+16(FP), DX
 	MOVQ         xs+24(FP), BX
 	MOVQ         ys+32(FP), SI
 	MOVQ         n+40(FP), DI
-	MOVSS        right+48(FP), X0
+	MOVSS        least+48(FP), X0
 	VPBROADCASTD X0, Y0
-	MOVSS        bottom+52(FP), X1
+	MOVSS        right+52(FP), X1
 	VPBROADCASTD X1, Y1
-	MOVL         width+56(FP), R8
-	VMOVD        R8, X2
+	MOVSS        bottom+56(FP), X2
 	VPBROADCASTD X2, Y2
-	MOVL         last+60(FP), R8
+	MOVL         width+60(FP), R8
 	VMOVD        R8, X3
 	VPBROADCASTD X3, Y3
-	VXORPS       Y4, Y4, Y4
+	MOVL         last+64(FP), R8
+	VMOVD        R8, X4
+	VPBROADCASTD X4, Y4
+	MOVL         back+68(FP), R8
+	VMOVD        R8, X5
+	VPBROADCASTD X5, Y5
 	XORQ         R8, R8
 
 loop:
 	CMPQ       R8, DI
 	JGE        done
-	VMOVUPS    (BX)(R8*4), Y5
-	VMOVUPS    (SI)(R8*4), Y6
-	VROUNDPS   $0x01, Y5, Y7
+	VMOVUPS    (BX)(R8*4), Y6
+	VMOVUPS    (SI)(R8*4), Y7
 	VROUNDPS   $0x01, Y6, Y8
-	VSUBPS     Y7, Y5, Y5
+	VROUNDPS   $0x01, Y7, Y9
 	VSUBPS     Y8, Y6, Y6
-	VMOVUPS    Y5, (CX)(R8*4)
-	VMOVUPS    Y6, (DX)(R8*4)
-	VCMPPS     $0x0d, Y4, Y7, Y5
-	VCMPPS     $0x02, Y0, Y7, Y6
-	VPAND      Y6, Y5, Y5
-	VCMPPS     $0x0d, Y4, Y8, Y6
-	VPAND      Y6, Y5, Y5
-	VCMPPS     $0x02, Y1, Y8, Y6
-	VPAND      Y6, Y5, Y5
-	VCVTTPS2DQ Y7, Y7
+	VSUBPS     Y9, Y7, Y7
+	VMOVUPS    Y6, (CX)(R8*4)
+	VMOVUPS    Y7, (DX)(R8*4)
+	VCMPPS     $0x0d, Y0, Y8, Y6
+	VCMPPS     $0x02, Y1, Y8, Y7
+	VPAND      Y7, Y6, Y6
+	VCMPPS     $0x0d, Y0, Y9, Y7
+	VPAND      Y7, Y6, Y6
+	VCMPPS     $0x02, Y2, Y9, Y7
+	VPAND      Y7, Y6, Y6
 	VCVTTPS2DQ Y8, Y8
-	VPMULLD    Y2, Y8, Y8
-	VPADDD     Y8, Y7, Y7
-	VPCMPGTD   Y3, Y7, Y6
-	VPANDN     Y5, Y6, Y5
-	VPAND      Y5, Y7, Y7
-	VPCMPEQD   Y6, Y6, Y6
-	VPXOR      Y5, Y6, Y5
-	VPOR       Y5, Y7, Y7
-	VMOVDQU    Y7, (AX)(R8*4)
+	VCVTTPS2DQ Y9, Y9
+	VPMULLD    Y3, Y9, Y9
+	VPADDD     Y9, Y8, Y8
+	VPSUBD     Y5, Y8, Y8
+	VPCMPGTD   Y4, Y8, Y7
+	VPANDN     Y6, Y7, Y6
+	VPAND      Y6, Y8, Y8
+	VPCMPEQD   Y7, Y7, Y7
+	VPXOR      Y6, Y7, Y6
+	VPOR       Y6, Y8, Y8
+	VMOVDQU    Y8, (AX)(R8*4)
+	ADDQ       $0x08, R8
+	JMP        loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func nearestAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, least float32, right float32, bottom float32, width int32, last int32, back int32)
+// Requires: AVX, AVX2, SSE
+TEXT ·nearestAVX2(SB), NOSPLIT, $0-72
+	MOVQ         index+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         xs+24(FP), BX
+	MOVQ         ys+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVSS        least+48(FP), X0
+	VPBROADCASTD X0, Y0
+	MOVSS        right+52(FP), X1
+	VPBROADCASTD X1, Y1
+	MOVSS        bottom+56(FP), X2
+	VPBROADCASTD X2, Y2
+	MOVL         width+60(FP), R8
+	VMOVD        R8, X3
+	VPBROADCASTD X3, Y3
+	MOVL         last+64(FP), R8
+	VMOVD        R8, X4
+	VPBROADCASTD X4, Y4
+	MOVL         back+68(FP), R8
+	VMOVD        R8, X5
+	VPBROADCASTD X5, Y5
+	XORQ         R8, R8
+
+loop:
+	CMPQ       R8, DI
+	JGE        done
+	VMOVUPS    (BX)(R8*4), Y6
+	VMOVUPS    (SI)(R8*4), Y7
+	VROUNDPS   $0x00, Y6, Y8
+	VROUNDPS   $0x00, Y7, Y9
+	VSUBPS     Y8, Y6, Y6
+	VSUBPS     Y9, Y7, Y7
+	VMOVUPS    Y6, (CX)(R8*4)
+	VMOVUPS    Y7, (DX)(R8*4)
+	VCMPPS     $0x0d, Y0, Y8, Y6
+	VCMPPS     $0x02, Y1, Y8, Y7
+	VPAND      Y7, Y6, Y6
+	VCMPPS     $0x0d, Y0, Y9, Y7
+	VPAND      Y7, Y6, Y6
+	VCMPPS     $0x02, Y2, Y9, Y7
+	VPAND      Y7, Y6, Y6
+	VCVTTPS2DQ Y8, Y8
+	VCVTTPS2DQ Y9, Y9
+	VPMULLD    Y3, Y9, Y9
+	VPADDD     Y9, Y8, Y8
+	VPSUBD     Y5, Y8, Y8
+	VPCMPGTD   Y4, Y8, Y7
+	VPANDN     Y6, Y7, Y6
+	VPAND      Y6, Y8, Y8
+	VPCMPEQD   Y7, Y7, Y7
+	VPXOR      Y6, Y7, Y6
+	VPOR       Y6, Y8, Y8
+	VMOVDQU    Y8, (AX)(R8*4)
 	ADDQ       $0x08, R8
 	JMP        loop
 
@@ -5500,6 +5568,258 @@ done:
 
 DATA blend1Low<>+0(SB)/4, $0x000000ff
 GLOBL blend1Low<>(SB), RODATA|NOPTR, $4
+
+// func blendWordsAVX2(dst *float32, src *uint16, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·blendWordsAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ a+24(FP), BX
+	MOVQ b+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ pitch+48(FP), R8
+	MOVQ channels+56(FP), R9
+
+loop:
+	MOVLQSX      (DX), R10
+	IMULQ        R9, R10
+	LEAQ         (CX)(R10*2), R10
+	VPMOVZXWD    (R10), X2
+	VCVTDQ2PS    X2, X2
+	VPMOVZXWD    (R10)(R9*2), X3
+	VCVTDQ2PS    X3, X3
+	LEAQ         (R10)(R8*2), R10
+	VPMOVZXWD    (R10), X4
+	VCVTDQ2PS    X4, X4
+	VPMOVZXWD    (R10)(R9*2), X5
+	VCVTDQ2PS    X5, X5
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X2, X3, X3
+	VSUBPS       X4, X5, X5
+	VFMADD231PS  X0, X3, X2
+	VFMADD231PS  X0, X5, X4
+	VSUBPS       X2, X4, X4
+	VFMADD231PS  X1, X4, X2
+	VMOVUPS      X2, (AX)
+	LEAQ         (AX)(R9*4), AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+// func blendFloatsAVX2(dst *float32, src *float32, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·blendFloatsAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ a+24(FP), BX
+	MOVQ b+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ pitch+48(FP), R8
+	MOVQ channels+56(FP), R9
+
+loop:
+	MOVLQSX      (DX), R10
+	IMULQ        R9, R10
+	LEAQ         (CX)(R10*4), R10
+	VMOVUPS      (R10), X2
+	VMOVUPS      (R10)(R9*4), X3
+	LEAQ         (R10)(R8*4), R10
+	VMOVUPS      (R10), X4
+	VMOVUPS      (R10)(R9*4), X5
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X2, X3, X3
+	VSUBPS       X4, X5, X5
+	VFMADD231PS  X0, X3, X2
+	VFMADD231PS  X0, X5, X4
+	VSUBPS       X2, X4, X4
+	VFMADD231PS  X1, X4, X2
+	VMOVUPS      X2, (AX)
+	LEAQ         (AX)(R9*4), AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+// func copyPixels1(dst *byte, src *byte, index *int32, n int, size int)
+TEXT ·copyPixels1(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ size+32(FP), SI
+
+loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVBLZX (CX)(DI*1), DI
+	MOVB    DI, (AX)
+	ADDQ    SI, AX
+	ADDQ    $0x04, DX
+	DECQ    BX
+	JNE     loop
+	RET
+
+// func copyPixels2(dst *byte, src *byte, index *int32, n int, size int)
+TEXT ·copyPixels2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ size+32(FP), SI
+
+loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVWLZX (CX)(DI*1), DI
+	MOVW    DI, (AX)
+	ADDQ    SI, AX
+	ADDQ    $0x04, DX
+	DECQ    BX
+	JNE     loop
+	RET
+
+// func copyPixels4(dst *byte, src *byte, index *int32, n int, size int)
+TEXT ·copyPixels4(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ size+32(FP), SI
+
+loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVL    (CX)(DI*1), DI
+	MOVL    DI, (AX)
+	ADDQ    SI, AX
+	ADDQ    $0x04, DX
+	DECQ    BX
+	JNE     loop
+	RET
+
+// func copyPixels8(dst *byte, src *byte, index *int32, n int, size int)
+TEXT ·copyPixels8(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ size+32(FP), SI
+
+loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVQ    (CX)(DI*1), DI
+	MOVQ    DI, (AX)
+	ADDQ    SI, AX
+	ADDQ    $0x04, DX
+	DECQ    BX
+	JNE     loop
+	RET
+
+// func copyPixels16(dst *byte, src *byte, index *int32, n int, size int)
+// Requires: SSE2
+TEXT ·copyPixels16(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ size+32(FP), SI
+
+loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVOU   (CX)(DI*1), X0
+	MOVOU   X0, (AX)
+	ADDQ    SI, AX
+	ADDQ    $0x04, DX
+	DECQ    BX
+	JNE     loop
+	RET
+
+// func roundWordsAVX2(dst *uint16, src *float32, blocks int)
+// Requires: AVX, AVX2
+TEXT ·roundWordsAVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VBROADCASTSS roundWordsAVX2Least<>+0(SB), Y0
+	VBROADCASTSS roundWordsAVX2Most<>+0(SB), Y1
+
+loop:
+	TESTQ     DX, DX
+	JE        done
+	VMOVUPS   (CX), Y2
+	VMAXPS    Y0, Y2, Y2
+	VMINPS    Y1, Y2, Y2
+	VCVTPS2DQ Y2, Y2
+	VMOVUPS   32(CX), Y3
+	VMAXPS    Y0, Y3, Y3
+	VMINPS    Y1, Y3, Y3
+	VCVTPS2DQ Y3, Y3
+	VPACKUSDW Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JMP       loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA roundWordsAVX2Least<>+0(SB)/4, $(0.0)
+GLOBL roundWordsAVX2Least<>(SB), RODATA|NOPTR, $4
+
+DATA roundWordsAVX2Most<>+0(SB)/4, $(65535.0)
+GLOBL roundWordsAVX2Most<>(SB), RODATA|NOPTR, $4
+
+// func roundShortsAVX2(dst *int16, src *float32, blocks int)
+// Requires: AVX, AVX2
+TEXT ·roundShortsAVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VBROADCASTSS roundShortsAVX2Least<>+0(SB), Y0
+	VBROADCASTSS roundShortsAVX2Most<>+0(SB), Y1
+
+loop:
+	TESTQ     DX, DX
+	JE        done
+	VMOVUPS   (CX), Y2
+	VMAXPS    Y0, Y2, Y2
+	VMINPS    Y1, Y2, Y2
+	VCVTPS2DQ Y2, Y2
+	VMOVUPS   32(CX), Y3
+	VMAXPS    Y0, Y3, Y3
+	VMINPS    Y1, Y3, Y3
+	VCVTPS2DQ Y3, Y3
+	VPACKSSDW Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JMP       loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA roundShortsAVX2Least<>+0(SB)/4, $(-32768.0)
+GLOBL roundShortsAVX2Least<>(SB), RODATA|NOPTR, $4
+
+DATA roundShortsAVX2Most<>+0(SB)/4, $(32767.0)
+GLOBL roundShortsAVX2Most<>(SB), RODATA|NOPTR, $4
 
 // func projectDoublesAVX2(xs *float32, ys *float32, n int, start *[3]float32, slope *[3]float32)
 // Requires: AVX, FMA3

@@ -45,28 +45,28 @@ func NewCubic(w, h int, index []int32, a, across, down []float32, second bool) C
 func (c *Cubic) Find(xs, ys []float32) {
 	n := c.points
 	index, ys := c.index[:len(xs)], ys[:len(xs)]
-	right, bottom := float32(c.w-Taps+1), float32(c.h-Taps+1)
 	// Pixels at the end of the image are left out, so that four elements of each can be read.
-	last := c.w*c.h - (Taps-1)*c.w - 2*(Taps-1)
-	small := c.w < exactFloats && c.h < exactFloats && c.w*c.h <= math.MaxInt32
-	for i, x := range xs {
-		y := ys[i]
-		index[i] = -1
-		if small && x >= 1 && x < right+1 && y >= 1 && y < bottom+1 {
-			if at := (int(y)-1)*c.w + int(x) - 1; at < last {
+	last := c.w*c.h - (Taps-1)*c.w - 2*(Taps-1) - 1
+	cells := Cells{c.w, c.h, index, c.a[:len(xs)], c.down[3*n : 3*n+len(xs)]}
+	small, done := c.w < exactFloats && c.h < exactFloats && c.w*c.h <= math.MaxInt32, 0
+	if small {
+		done = cubicCells(&cells, xs, ys, last)
+	}
+	right, bottom := float32(c.w-Taps+1), float32(c.h-Taps+1)
+	for i := done; i < len(xs); i++ {
+		fx, fy := float32(math.Floor(float64(xs[i]))), float32(math.Floor(float64(ys[i])))
+		cells.a[i], cells.b[i], index[i] = xs[i]-fx, ys[i]-fy, -1
+		if small && fx >= 1 && fx <= right && fy >= 1 && fy <= bottom {
+			if at := (int(fy)-1)*c.w + int(fx) - 1; at <= last {
 				index[i] = int32(at)
 			}
 		}
 	}
-	for _, axis := range []struct{ to, from []float32 }{{c.across, xs}, {c.down, ys}} {
-		for i, v := range axis.from {
-			c.a[i] = v - float32(math.Floor(float64(v)))
-		}
-		done := cubicWeights(c, axis.to, len(xs))
-		for i := done; i < len(xs); i++ {
-			w := CubicWeights(c.a[i], c.second)
-			for k, v := range w {
-				axis.to[k*n+i] = v
+	for _, axis := range []struct{ to, from []float32 }{{c.across, cells.a}, {c.down, cells.b}} {
+		done := cubicWeights(c, axis.to, axis.from)
+		for i, v := range axis.from[done:] {
+			for k, v := range CubicWeights(v, c.second) {
+				axis.to[k*n+done+i] = v
 			}
 		}
 	}

@@ -2,7 +2,7 @@
 
 package kernel
 
-// projectDoubles, cubicWeights and cubicSums return how many elements they made.
+// projectDoubles, cubicCells, cubicWeights and cubicSums return how many elements they made.
 func projectDoubles(xs, ys []float32, start, slope *[3]float32) int {
 	n := len(xs) &^ 3
 	if !useFMA || n == 0 {
@@ -12,8 +12,18 @@ func projectDoubles(xs, ys []float32, start, slope *[3]float32) int {
 	return n
 }
 
-func cubicWeights(c *Cubic, to []float32, n int) int {
-	n &^= vector - 1
+func cubicCells(c *Cells, xs, ys []float32, last int) int {
+	n := len(xs) &^ (vector - 1)
+	if !useAVX2 || n == 0 {
+		return 0
+	}
+	cellsAVX2(&c.index[0], &c.a[0], &c.b[0], &xs[0], &ys[0], n, 1, float32(c.w-Taps+1), float32(c.h-Taps+1), int32(c.w),
+		int32(last), int32(c.w+1))
+	return n
+}
+
+func cubicWeights(c *Cubic, to, from []float32) int {
+	n := len(from) &^ (vector - 1)
 	if !useFMA || n == 0 {
 		return 0
 	}
@@ -22,7 +32,7 @@ func cubicWeights(c *Cubic, to []float32, n int) int {
 		run = cubicWeightsSecondAVX2
 	}
 	_ = to[3*c.points+n-1]
-	run(&to[0], 4*c.points, &c.a[0], n)
+	run(&to[0], 4*c.points, &from[0], n)
 	return n
 }
 

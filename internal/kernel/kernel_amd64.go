@@ -191,7 +191,8 @@ func cells(c *Cells, xs, ys []float32, last int) int {
 	if !useAVX2 || n == 0 {
 		return 0
 	}
-	cellsAVX2(&c.index[0], &c.a[0], &c.b[0], &xs[0], &ys[0], n, float32(c.w-2), float32(c.h-2), int32(c.w), int32(last))
+	cellsAVX2(&c.index[0], &c.a[0], &c.b[0], &xs[0], &ys[0], n, 0, float32(c.w-2), float32(c.h-2), int32(c.w),
+		int32(last), 0)
 	return n
 }
 

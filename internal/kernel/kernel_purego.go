@@ -73,6 +73,18 @@ func labToRGB(_ *Lab, _, _, _, _ []byte) int { return 0 }
 
 func projectDoubles(_, _ []float32, _, _ *[3]float32) int { return 0 }
 
-func cubicWeights(*Cubic, []float32, int) int { return 0 }
+func cubicCells(*Cells, []float32, []float32, int) int { return 0 }
+
+func cubicWeights(*Cubic, []float32, []float32) int { return 0 }
 
 func cubicSums[T Element](*Cubic, []float32, []T, int, int, int) int { return 0 }
+
+func nearest(*Cells, []float32, []float32) int { return 0 }
+
+func copyPixels([]byte, []byte, []int32, int) int { return 0 }
+
+func roundWords([]uint16, []float32) int { return 0 }
+
+func roundShorts([]int16, []float32) int { return 0 }
+
+func blendFloats[T uint16 | float32](*Cells, []float32, []T, int, int, int) int { return 0 }

@@ -66,16 +66,7 @@ func (q *warpedCubic[T]) row(row []T) {
 		i += n
 	}
 	q.filled()
-	switch to := any(row).(type) {
-	case []uint8:
-		kernel.RoundBytes(to, q.sums[:len(to)])
-	case []float32:
-		copy(to, q.sums)
-	default:
-		for i := range row {
-			row[i] = evenly[T](q.sums[i])
-		}
-	}
+	fromFloats(row, q.sums)
 }
 
 // filled puts the fill value where all pixels around points are outside: the sum of its shares has

@@ -106,6 +106,20 @@ func BenchmarkWarp(b *testing.B) {
 	}
 }
 
+func BenchmarkPerspective(b *testing.B) {
+	matrix := []float64{0.9, 0.1, 5, -0.05, 1.1, 3, 0.0002, -0.0001, 1}
+	for _, t := range []tensor.DType{tensor.Uint8, tensor.Uint16, tensor.Int16, tensor.Float32} {
+		in := tensor.New(t, 224, 224, 3)
+		in.Layout = "HWC"
+		for name, interp := range map[string]op.InterpType{"linear": op.InterpLinear, "nearest": op.InterpNN, "cubic": op.InterpCubic} {
+			b.Run(name+"-"+t.String(), func(b *testing.B) {
+				optest.Bench(b, optest.Case{Op: "experimental.warp_perspective", Args: op.Args{"matrix": matrix, "interp_type": interp},
+					Inputs: [][]tensor.Tensor{{in}}})
+			})
+		}
+	}
+}
+
 func TestDisplacementsAndMasks(t *testing.T) {
 	in := inputs(picture("HWC", 2, 3, 1))
 	checkAll(t, []row{

@@ -110,19 +110,22 @@ func cubicWeights(name string, second bool) {
 	RET()
 }
 
+// elements are the types of pixels.
+var elements = []struct {
+	name, kind string
+	size       int
+	load       func(Mem, VecVirtual)
+	orders     []bool // of cubic sums: whether the second order is needed
+}{
+	{"Bytes", "byte", 1, func(m Mem, v VecVirtual) { VPMOVZXBD(m, v); VCVTDQ2PS(v, v) }, []bool{false, true}},
+	{"Words", "uint16", 2, func(m Mem, v VecVirtual) { VPMOVZXWD(m, v); VCVTDQ2PS(v, v) }, []bool{false, true}},
+	{"Shorts", "int16", 2, func(m Mem, v VecVirtual) { VPMOVSXWD(m, v); VCVTDQ2PS(v, v) }, []bool{true}},
+	{"Floats", "float32", 4, func(m Mem, v VecVirtual) { VMOVUPS(m, v) }, []bool{false, true}},
+}
+
 // cubicSums writes the kernels of the sums of 16 pixels.
 func cubicSums() {
-	for _, e := range []struct {
-		name, kind string
-		size       int
-		load       func(Mem, VecVirtual)
-		orders     []bool
-	}{
-		{"Bytes", "byte", 1, func(m Mem, v VecVirtual) { VPMOVZXBD(m, v); VCVTDQ2PS(v, v) }, []bool{false, true}},
-		{"Words", "uint16", 2, func(m Mem, v VecVirtual) { VPMOVZXWD(m, v); VCVTDQ2PS(v, v) }, []bool{false, true}},
-		{"Shorts", "int16", 2, func(m Mem, v VecVirtual) { VPMOVSXWD(m, v); VCVTDQ2PS(v, v) }, []bool{true}},
-		{"Floats", "float32", 4, func(m Mem, v VecVirtual) { VMOVUPS(m, v) }, []bool{false, true}},
-	} {
+	for _, e := range elements {
 		for _, second := range e.orders {
 			name := "cubic" + e.name + "AVX2"
 			if second {

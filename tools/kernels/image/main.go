@@ -44,8 +44,13 @@ func main() {
 	gradients()
 	gradual()
 	project()
-	cells()
+	cells("cellsAVX2", 1)   // down
+	cells("nearestAVX2", 0) // half to even
 	blend()
+	blendTypes()
+	copyPixels()
+	roundWords("roundWordsAVX2", "uint16", 0, 1<<16-1, VPACKUSDW)
+	roundWords("roundShortsAVX2", "int16", -1<<15, 1<<15-1, VPACKSSDW)
 	projectDoubles()
 	cubicWeights("cubicWeightsAVX2", false)
 	cubicWeights("cubicWeightsSecondAVX2", true)
