@@ -15,13 +15,16 @@ type warpedCubic[T depth] struct {
 	cubic   kernel.Cubic
 	patches *kernel.CubicPatches[T]
 	sums    []float32
+	whole   bool // whole numbers: the sum of the shares of a fill value is rounded to it
 }
 
-func warpCubic[T depth](p *warped[T], b *op.Block, out, in tensor.Tensor, v planes, h, w int, m *[3][3]float64) error {
+func (st *warpState[T]) warpCubic(b *op.Block, out, in tensor.Tensor, v planes, h, w int, m *[3][3]float64) {
+	p, q := &st.warped, &st.cubic
 	// Pixels of two channels, and int16, are summed in another order, as in the reference.
 	second := v.channels == 2 || in.DType == tensor.Int16
-	q := warpedCubic[T]{warped: p, sums: op.Scratch[float32](b, w*v.channels+kernel.CubicSlack),
-		patches: op.PerWorker[kernel.CubicPatches[T]](b)}
+	*q = warpedCubic[T]{warped: p, sums: op.Scratch[float32](b, w*v.channels+kernel.CubicSlack),
+		patches: &st.cubicPatches,
+		whole:   in.DType != tensor.Float32 && p.k.border(-1, 1) < 0}
 	q.cubic = kernel.NewCubic(v.w, v.h, op.Scratch[int32](b, w), op.Scratch[float32](b, w),
 		op.Scratch[float32](b, kernel.Taps*w), op.Scratch[float32](b, kernel.Taps*w), second)
 	all, to := element.View[T](in.Data), element.View[T](out.Data)
@@ -33,7 +36,6 @@ func warpCubic[T depth](p *warped[T], b *op.Block, out, in tensor.Tensor, v plan
 			q.row(to[(f*h+y)*w*v.channels : (f*h+y+1)*w*v.channels])
 		}
 	}
-	return nil
 }
 
 // points computes the points of row y: what a row adds in float32, and the rest in float64.
@@ -58,8 +60,17 @@ func (q *warpedCubic[T]) row(row []T) {
 			i += n
 			continue
 		}
+		if q.whole && q.outside(i, 1) {
+			q.put(i, i+1)
+			i++
+			continue
+		}
 		n = min(n, kernel.MostPatches)
 		for k := range n {
+			if q.whole && k > 0 && q.outside(i+k, 1) {
+				n = k
+				break
+			}
 			q.copy(k, i+k)
 		}
 		q.patches.Sums(&q.cubic, sums, i, n, q.c)
@@ -103,7 +114,7 @@ func (q *warpedCubic[T]) corner(point int) (y, x int) {
 	return place(float32(math.Floor(float64(q.ys[point])))) - 1, place(float32(math.Floor(float64(q.xs[point])))) - 1
 }
 
-// outside reports whether all pixels around n points are outside.
+// outside reports whether all pixels around n points are outside, at places that are numbers.
 func (q *warpedCubic[T]) outside(from, n int) bool {
 	for i := from; i < from+n; i++ {
 		if y, x := q.corner(i); y >= -kernel.Taps && y < q.h && x >= -kernel.Taps && x < q.w {
@@ -116,10 +127,11 @@ func (q *warpedCubic[T]) outside(from, n int) bool {
 // copy copies the pixels around a point into a patch.
 func (q *warpedCubic[T]) copy(patch, point int) {
 	y, x := q.corner(point)
+	var columns [kernel.Taps]int
+	for s := range columns {
+		columns[s] = q.column(x + s)
+	}
 	for r := range kernel.Taps {
-		row := q.patches.Row(patch, r, q.c)
-		for s := range kernel.Taps {
-			copy(row[s*q.c:], q.at(y+r, x+s))
-		}
+		q.pixels(q.patches.Row(patch, r, q.c), q.line(y+r), columns[:])
 	}
 }

@@ -27,9 +27,20 @@ type warped[T depth] struct {
 	sums    []float32 // of a row, before they are rounded
 }
 
+// warpState is a worker's state.
+type warpState[T depth] struct {
+	warped       warped[T]
+	cubic        warpedCubic[T]
+	patches      kernel.Patches[T]
+	cubicPatches kernel.CubicPatches[T]
+}
+
 func warpPlanes[T depth](k *perspective, b *op.Block, out, in tensor.Tensor, v planes, h, w int,
 	m *[3][3]float64) error {
-	p := warped[T]{k: k, h: v.h, w: v.w, c: v.channels, xs: op.Scratch[float32](b, w), ys: op.Scratch[float32](b, w)}
+	st := op.PerWorker[warpState[T]](b)
+	p := &st.warped
+	*p = warped[T]{k: k, h: v.h, w: v.w, c: v.channels, xs: op.Scratch[float32](b, w), ys: op.Scratch[float32](b, w),
+		patches: &st.patches}
 	for i := range p.fill {
 		fill := 0.0
 		if len(k.fill) > 0 {
@@ -38,16 +49,14 @@ func warpPlanes[T depth](k *perspective, b *op.Block, out, in tensor.Tensor, v p
 		p.fill[i] = evenly[T](float32(fill))
 	}
 	if k.cubic {
-		return warpCubic(&p, b, out, in, v, h, w, m)
+		st.warpCubic(b, out, in, v, h, w, m)
+		return nil
 	}
 	p.cells = kernel.NewCells(v.w, v.h, op.Scratch[int32](b, w), op.Scratch[float32](b, w), op.Scratch[float32](b, w))
 	// Pixels of two channels, and int16, have weights of five bits, as in the reference.
 	coarse := !k.nearest && (v.channels == 2 || in.DType == tensor.Int16)
-	if !k.nearest && !coarse {
-		p.patches = op.PerWorker[kernel.Patches[T]](b)
-		if in.DType != tensor.Uint8 {
-			p.sums = op.Scratch[float32](b, w*v.channels+kernel.BlendSlack)
-		}
+	if !k.nearest && !coarse && in.DType != tensor.Uint8 {
+		p.sums = op.Scratch[float32](b, w*v.channels+kernel.BlendSlack)
 	}
 	all, to := element.View[T](in.Data), element.View[T](out.Data)
 	size := v.h * v.w * v.channels
@@ -154,10 +163,38 @@ func (p *warped[T]) around(patch, point int) {
 	upper, lower := p.patches.Around(patch, p.c)
 	y := place(float32(math.Floor(float64(p.ys[point]))))
 	x := place(float32(math.Floor(float64(p.xs[point]))))
-	copy(upper, p.at(y, x))
-	copy(upper[p.c:], p.at(y, x+1))
-	copy(lower, p.at(y+1, x))
-	copy(lower[p.c:], p.at(y+1, x+1))
+	columns := [2]int{p.column(x), p.column(x + 1)}
+	p.pixels(upper, p.line(y), columns[:])
+	p.pixels(lower, p.line(y+1), columns[:])
+}
+
+// column and line return the column and the row that stand for those that may be outside, or -1.
+func (p *warped[T]) column(x int) int {
+	if uint(x) < uint(p.w) {
+		return x
+	}
+	return p.k.border(x, p.w)
+}
+
+func (p *warped[T]) line(y int) int {
+	if uint(y) < uint(p.h) {
+		return y
+	}
+	return p.k.border(y, p.h)
+}
+
+// pixels copies the pixels of a row and of columns. Where one of them is -1, it is the fill value.
+func (p *warped[T]) pixels(to []T, y int, columns []int) {
+	for i, x := range columns {
+		from := p.fill[:p.c]
+		if y >= 0 && x >= 0 {
+			from = p.src[(y*p.w+x)*p.c:][:p.c]
+		}
+		d := to[i*p.c : (i+1)*p.c]
+		for k := range d {
+			d[k] = from[k]
+		}
+	}
 }
 
 func blendBytes(p *warped[uint8], row []uint8, i, n int, inside bool) {
