@@ -5745,6 +5745,35 @@ loop:
 	JNE     loop
 	RET
 
+// func leadingAVX2(index *int32, n int, flip int32) int
+// Requires: AVX, AVX2
+TEXT ·leadingAVX2(SB), NOSPLIT, $0-32
+	MOVQ         index+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVL         flip+16(FP), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	XORQ         DX, DX
+
+loop:
+	CMPQ      DX, CX
+	JGE       done
+	VPXOR     (AX)(DX*4), Y0, Y1
+	VMOVMSKPS Y1, BX
+	TESTL     BX, BX
+	JNE       found
+	ADDQ      $0x08, DX
+	JMP       loop
+
+found:
+	BSFL BX, BX
+	ADDQ BX, DX
+
+done:
+	VZEROUPPER
+	MOVQ DX, ret+24(FP)
+	RET
+
 // func roundWordsAVX2(dst *uint16, src *float32, blocks int)
 // Requires: AVX, AVX2
 TEXT ·roundWordsAVX2(SB), NOSPLIT, $0-24

@@ -91,14 +91,7 @@ func CubicWeights(a float32, second bool) (w [Taps]float32) {
 // Run returns how many points from a place on have all 16 pixels inside the image, or how many do
 // not. Some pixels at the end of the image do not count as inside.
 func (c *Cubic) Run(from, to int) (n int, inside bool) {
-	inside = c.index[from] >= 0
-	for _, v := range c.index[from:to] {
-		if v >= 0 != inside {
-			break
-		}
-		n++
-	}
-	return n, inside
+	return run(c.index[from:to])
 }
 
 // Element is the constraint of elements of pixels.
@@ -112,11 +105,7 @@ type Element interface {
 // CubicSlack more elements, which are overwritten with undefined values.
 func CubicSums[T Element](c *Cubic, dst []float32, src []T, from, n, channels int) {
 	src, dst = src[:c.w*c.h*channels], dst[:n*channels+CubicSlack]
-	for _, v := range c.index[from : from+n] {
-		if v < 0 {
-			panic("kernel: a point outside")
-		}
-	}
+	checkInside(c.index[from : from+n])
 	done := 0
 	if channels <= Taps {
 		done = cubicSums(c, dst, src, from, n, channels)

@@ -88,3 +88,5 @@ func roundWords([]uint16, []float32) int { return 0 }
 func roundShorts([]int16, []float32) int { return 0 }
 
 func blendFloats[T uint16 | float32](*Cells, []float32, []T, int, int, int) int { return 0 }
+
+func leading([]int32) int { return 0 }

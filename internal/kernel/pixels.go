@@ -3,7 +3,7 @@ package kernel
 import "math"
 
 // FindNearest finds the pixels next to points, half a pixel to the even one. After it, Run says
-// which of them are in the image, and Copy copies them.
+// which of them are in the image and not its last pixel, and Copy copies them.
 func (c *Cells) FindNearest(xs, ys []float32) {
 	c.index, c.a, c.b = c.index[:len(xs)], c.a[:len(xs)], c.b[:len(xs)]
 	ys = ys[:len(xs)]
@@ -12,12 +12,16 @@ func (c *Cells) FindNearest(xs, ys []float32) {
 	if small {
 		n = nearest(c, xs, ys)
 	}
+	// The last pixel is left out, so that more bytes than a pixel has can be read.
+	last := c.w*c.h - 2
 	right, bottom := float32(c.w-1), float32(c.h-1)
 	for i := n; i < len(xs); i++ {
 		c.index[i] = -1
 		fx, fy := float32(math.RoundToEven(float64(xs[i]))), float32(math.RoundToEven(float64(ys[i])))
 		if small && fx >= 0 && fx <= right && fy >= 0 && fy <= bottom {
-			c.index[i] = int32(int(fy)*c.w + int(fx))
+			if at := int(fy)*c.w + int(fx); at <= last {
+				c.index[i] = int32(at)
+			}
 		}
 	}
 }
@@ -26,11 +30,7 @@ func (c *Cells) FindNearest(xs, ys []float32) {
 func (c *Cells) Copy(dst, src []byte, from, n, size int) {
 	src, dst = src[:c.w*c.h*size], dst[:n*size]
 	index := c.index[from : from+n]
-	for _, v := range index {
-		if v < 0 {
-			panic("kernel: a point outside")
-		}
-	}
+	checkInside(index)
 	for i := copyPixels(dst, src, index, size); i < n; i++ {
 		at := int(index[i]) * size
 		copy(dst[i*size:(i+1)*size], src[at:at+size])

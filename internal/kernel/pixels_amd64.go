@@ -10,12 +10,12 @@ func nearest(c *Cells, xs, ys []float32) int {
 		return 0
 	}
 	nearestAVX2(&c.index[0], &c.a[0], &c.b[0], &xs[0], &ys[0], n, 0, float32(c.w-1), float32(c.h-1), int32(c.w),
-		int32(c.w*c.h-1), 0)
+		int32(c.w*c.h-2), 0)
 	return n
 }
 
-// copyPixels leaves out the last pixels, if more bytes than they have are copied, and pixels at the
-// end of the image.
+// copyPixels leaves out the last pixels, if more bytes than they have are copied. No index is that
+// of the last pixel of the image.
 func copyPixels(dst, src []byte, index []int32, size int) int {
 	width, run := 16, copyPixels16
 	for _, k := range []struct {
@@ -30,16 +30,7 @@ func copyPixels(dst, src []byte, index []int32, size int) int {
 	if size > width || n <= 0 {
 		return 0
 	}
-	most := (len(src) - width) / max(size, 1) // the last pixel that can be read
-	for i, v := range index[:n] {
-		if int(v) > most {
-			n = i
-			break
-		}
-	}
-	if n > 0 {
-		run(&dst[0], &src[0], &index[0], n, size)
-	}
+	run(&dst[0], &src[0], &index[0], n, size)
 	return n
 }
 
@@ -73,4 +64,13 @@ func blendFloats[T uint16 | float32](c *Cells, dst []float32, src []T, from, n, 
 		blendFloatsAVX2(&dst[0], &src[0], index, a, b, n, c.w*channels, channels)
 	}
 	return n
+}
+
+// leading counts the indices, of a multiple of 8, that have the sign of the first.
+func leading(index []int32) int {
+	n := len(index) &^ (vector - 1)
+	if !useAVX2 || n == 0 {
+		return 0
+	}
+	return leadingAVX2(&index[0], n, index[0])
 }

@@ -66,14 +66,25 @@ func (c *Cells) Find(xs, ys []float32) {
 // Run returns how many points from a place on have all four pixels inside the image, or how many do
 // not. Some pixels at the end of the image do not count as inside.
 func (c *Cells) Run(from int) (n int, inside bool) {
-	inside = c.index[from] >= 0
-	for _, v := range c.index[from:] {
-		if v >= 0 != inside {
-			break
-		}
-		n++
+	return run(c.index[from:])
+}
+
+// run counts the indices up to the first of another sign.
+func run(index []int32) (n int, inside bool) {
+	inside = index[0] >= 0
+	for n = leading(index); n < len(index) && index[n] >= 0 == inside; n++ {
 	}
 	return n, inside
+}
+
+// checkInside panics if a point is outside.
+func checkInside(index []int32) {
+	if len(index) == 0 {
+		return
+	}
+	if n, inside := run(index); n < len(index) || !inside {
+		panic("kernel: a point outside")
+	}
 }
 
 // Blend mixes the pixels around n points that Run found inside, by one line along the columns and
@@ -81,11 +92,7 @@ func (c *Cells) Run(from int) (n int, inside bool) {
 // even.
 func (c *Cells) Blend(dst, src []byte, from, n, channels int) {
 	src, dst = src[:c.w*c.h*channels], dst[:n*channels]
-	for _, v := range c.index[from : from+n] {
-		if v < 0 {
-			panic("kernel: a point outside")
-		}
-	}
+	checkInside(c.index[from : from+n])
 	done := blend(c, dst, src, from, n, channels)
 	for i := done; i < n; i++ {
 		a, b := c.a[from+i], c.b[from+i]
@@ -137,11 +144,7 @@ func (c *Cells) ofPatches(from, n int) Cells {
 // elements, which are overwritten with undefined values.
 func BlendFloats[T uint16 | float32](c *Cells, dst []float32, src []T, from, n, channels int) {
 	src, dst = src[:c.w*c.h*channels], dst[:n*channels+BlendSlack]
-	for _, v := range c.index[from : from+n] {
-		if v < 0 {
-			panic("kernel: a point outside")
-		}
-	}
+	checkInside(c.index[from : from+n])
 	done := 0
 	if channels <= BlendSlack+1 {
 		done = blendFloats(c, dst, src, from, n, channels)

@@ -49,6 +49,7 @@ func main() {
 	blend()
 	blendTypes()
 	copyPixels()
+	leading()
 	roundWords("roundWordsAVX2", "uint16", 0, 1<<16-1, VPACKUSDW)
 	roundWords("roundShortsAVX2", "int16", -1<<15, 1<<15-1, VPACKSSDW)
 	projectDoubles()

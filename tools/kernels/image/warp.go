@@ -325,3 +325,32 @@ func roundWords(name, kind string, least, most float32, pack func(...Op)) {
 	VZEROUPPER()
 	RET()
 }
+
+// leading writes the kernel that counts the numbers up to the first one of another sign.
+func leading() {
+	TEXT("leadingAVX2", NOSPLIT, "func(index *int32, n int, flip int32) int")
+	Doc("leadingAVX2 counts the leading numbers of n, a multiple of 8, whose sign bit is that of flip.")
+	Pragma("noescape")
+	index, n := Load(Param("index"), GP64()), Load(Param("n"), GP64())
+	x, flip, v := XMM(), YMM(), YMM()
+	VMOVD(Load(Param("flip"), GP32()), x)
+	VPBROADCASTD(x, flip)
+	i, mask := GP64(), GP64()
+	XORQ(i, i)
+	Label("loop")
+	CMPQ(i, n)
+	JGE(LabelRef("done"))
+	VPXOR(Mem{Base: index, Index: i, Scale: 4}, flip, v)
+	VMOVMSKPS(v, mask.As32())
+	TESTL(mask.As32(), mask.As32())
+	JNE(LabelRef("found"))
+	ADDQ(Imm(8), i)
+	JMP(LabelRef("loop"))
+	Label("found")
+	BSFL(mask.As32(), mask.As32())
+	ADDQ(mask, i)
+	Label("done")
+	VZEROUPPER()
+	Store(i, ReturnIndex(0))
+	RET()
+}
