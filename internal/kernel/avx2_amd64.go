@@ -153,6 +153,31 @@ func blendWordsAVX2(dst *float32, src *uint16, index *int32, a *float32, b *floa
 //go:noescape
 func blendFloatsAVX2(dst *float32, src *float32, index *int32, a *float32, b *float32, n int, pitch int, channels int)
 
+// projectUnitsAVX2 computes n points, a multiple of 4.
+//
+//go:noescape
+func projectUnitsAVX2(xi *int32, yi *int32, xs *float32, ys *float32, n int, start *[3]float64, slope *[3]float64)
+
+// coarseBytesAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.
+//
+//go:noescape
+func coarseBytesAVX2(dst *float32, src *byte, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+
+// coarseWordsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.
+//
+//go:noescape
+func coarseWordsAVX2(dst *float32, src *uint16, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+
+// coarseShortsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.
+//
+//go:noescape
+func coarseShortsAVX2(dst *float32, src *int16, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+
+// coarseFloatsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.
+//
+//go:noescape
+func coarseFloatsAVX2(dst *float32, src *float32, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+
 // copyPixels1 copies n pixels, at least one, of which it reads and writes 1 bytes.
 //
 //go:noescape

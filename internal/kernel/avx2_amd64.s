@@ -5649,6 +5649,284 @@ loop:
 	JNE          loop
 	RET
 
+// func projectUnitsAVX2(xi *int32, yi *int32, xs *float32, ys *float32, n int, start *[3]float64, slope *[3]float64)
+// Requires: AVX
+TEXT ·projectUnitsAVX2(SB), NOSPLIT, $0-56
+	MOVQ         xi+0(FP), AX
+	MOVQ         yi+8(FP), CX
+	MOVQ         xs+16(FP), DX
+	MOVQ         ys+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         start+40(FP), DI
+	MOVQ         slope+48(FP), R8
+	VBROADCASTSD (DI), Y0
+	VBROADCASTSD (R8), Y1
+	VBROADCASTSD 8(DI), Y3
+	VBROADCASTSD 8(R8), Y4
+	VBROADCASTSD 16(DI), Y6
+	VBROADCASTSD 16(R8), Y7
+	VMOVUPD      projectUnitsColumns<>+0(SB), Y9
+	VBROADCASTSD projectUnitsStep<>+0(SB), Y10
+	VBROADCASTSD projectUnitsUnits<>+0(SB), Y11
+	VBROADCASTSS projectUnitsUnit<>+0(SB), X14
+	VXORPD       Y12, Y12, Y12
+	XORQ         DI, DI
+
+loop:
+	CMPQ       DI, SI
+	JGE        done
+	VMULPD     Y1, Y9, Y2
+	VADDPD     Y0, Y2, Y2
+	VMULPD     Y4, Y9, Y5
+	VADDPD     Y3, Y5, Y5
+	VMULPD     Y7, Y9, Y8
+	VADDPD     Y6, Y8, Y8
+	VCMPPD     $0x04, Y12, Y8, Y13
+	VDIVPD     Y8, Y11, Y8
+	VANDPD     Y13, Y8, Y8
+	VMULPD     Y8, Y2, Y2
+	VCVTPD2DQY Y2, X2
+	VMOVDQU    X2, (AX)(DI*4)
+	VCVTDQ2PS  X2, X2
+	VMULPS     X14, X2, X2
+	VMOVUPS    X2, (DX)(DI*4)
+	VMULPD     Y8, Y5, Y5
+	VCVTPD2DQY Y5, X2
+	VMOVDQU    X2, (CX)(DI*4)
+	VCVTDQ2PS  X2, X2
+	VMULPS     X14, X2, X2
+	VMOVUPS    X2, (BX)(DI*4)
+	VADDPD     Y10, Y9, Y9
+	ADDQ       $0x04, DI
+	JMP        loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA projectUnitsColumns<>+0(SB)/8, $(0.0)
+DATA projectUnitsColumns<>+8(SB)/8, $(1.0)
+DATA projectUnitsColumns<>+16(SB)/8, $(2.0)
+DATA projectUnitsColumns<>+24(SB)/8, $(3.0)
+GLOBL projectUnitsColumns<>(SB), RODATA|NOPTR, $32
+
+DATA projectUnitsStep<>+0(SB)/8, $(4.0)
+GLOBL projectUnitsStep<>(SB), RODATA|NOPTR, $8
+
+DATA projectUnitsUnits<>+0(SB)/8, $(32.0)
+GLOBL projectUnitsUnits<>(SB), RODATA|NOPTR, $8
+
+DATA projectUnitsUnit<>+0(SB)/4, $(0.03125)
+GLOBL projectUnitsUnit<>(SB), RODATA|NOPTR, $4
+
+// func coarseBytesAVX2(dst *float32, src *byte, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+// Requires: AVX
+TEXT ·coarseBytesAVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         index+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         pitch+48(FP), R8
+	MOVQ         channels+56(FP), R9
+	VBROADCASTSS coarseBytesAVX2One<>+0(SB), X2
+
+loop:
+	MOVLQSX      (DX), R10
+	IMULQ        R9, R10
+	LEAQ         (CX)(R10*1), R10
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X0, X2, X3
+	VSUBPS       X1, X2, X4
+	VMULPS       X3, X4, X7
+	VPMOVZXBD    (R10), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X6
+	VMULPS       X0, X4, X7
+	VPMOVZXBD    (R10)(R9*1), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X3, X1, X7
+	LEAQ         (R10)(R8*1), R10
+	VPMOVZXBD    (R10), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X0, X1, X7
+	VPMOVZXBD    (R10)(R9*1), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMOVUPS      X6, (AX)
+	LEAQ         (AX)(R9*4), AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+DATA coarseBytesAVX2One<>+0(SB)/4, $(1.0)
+GLOBL coarseBytesAVX2One<>(SB), RODATA|NOPTR, $4
+
+// func coarseWordsAVX2(dst *float32, src *uint16, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+// Requires: AVX
+TEXT ·coarseWordsAVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         index+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         pitch+48(FP), R8
+	MOVQ         channels+56(FP), R9
+	VBROADCASTSS coarseWordsAVX2One<>+0(SB), X2
+
+loop:
+	MOVLQSX      (DX), R10
+	IMULQ        R9, R10
+	LEAQ         (CX)(R10*2), R10
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X0, X2, X3
+	VSUBPS       X1, X2, X4
+	VMULPS       X3, X4, X7
+	VPMOVZXWD    (R10), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X6
+	VMULPS       X0, X4, X7
+	VPMOVZXWD    (R10)(R9*2), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X3, X1, X7
+	LEAQ         (R10)(R8*2), R10
+	VPMOVZXWD    (R10), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X0, X1, X7
+	VPMOVZXWD    (R10)(R9*2), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMOVUPS      X6, (AX)
+	LEAQ         (AX)(R9*4), AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+DATA coarseWordsAVX2One<>+0(SB)/4, $(1.0)
+GLOBL coarseWordsAVX2One<>(SB), RODATA|NOPTR, $4
+
+// func coarseShortsAVX2(dst *float32, src *int16, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+// Requires: AVX
+TEXT ·coarseShortsAVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         index+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         pitch+48(FP), R8
+	MOVQ         channels+56(FP), R9
+	VBROADCASTSS coarseShortsAVX2One<>+0(SB), X2
+
+loop:
+	MOVLQSX      (DX), R10
+	IMULQ        R9, R10
+	LEAQ         (CX)(R10*2), R10
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X0, X2, X3
+	VSUBPS       X1, X2, X4
+	VMULPS       X3, X4, X7
+	VPMOVSXWD    (R10), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X6
+	VMULPS       X0, X4, X7
+	VPMOVSXWD    (R10)(R9*2), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X3, X1, X7
+	LEAQ         (R10)(R8*2), R10
+	VPMOVSXWD    (R10), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X0, X1, X7
+	VPMOVSXWD    (R10)(R9*2), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMOVUPS      X6, (AX)
+	LEAQ         (AX)(R9*4), AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+DATA coarseShortsAVX2One<>+0(SB)/4, $(1.0)
+GLOBL coarseShortsAVX2One<>(SB), RODATA|NOPTR, $4
+
+// func coarseFloatsAVX2(dst *float32, src *float32, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+// Requires: AVX
+TEXT ·coarseFloatsAVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         index+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         pitch+48(FP), R8
+	MOVQ         channels+56(FP), R9
+	VBROADCASTSS coarseFloatsAVX2One<>+0(SB), X2
+
+loop:
+	MOVLQSX      (DX), R10
+	IMULQ        R9, R10
+	LEAQ         (CX)(R10*4), R10
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X0, X2, X3
+	VSUBPS       X1, X2, X4
+	VMULPS       X3, X4, X7
+	VMOVUPS      (R10), X5
+	VMULPS       X7, X5, X6
+	VMULPS       X0, X4, X7
+	VMOVUPS      (R10)(R9*4), X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X3, X1, X7
+	LEAQ         (R10)(R8*4), R10
+	VMOVUPS      (R10), X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X0, X1, X7
+	VMOVUPS      (R10)(R9*4), X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMOVUPS      X6, (AX)
+	LEAQ         (AX)(R9*4), AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+DATA coarseFloatsAVX2One<>+0(SB)/4, $(1.0)
+GLOBL coarseFloatsAVX2One<>(SB), RODATA|NOPTR, $4
+
 // func copyPixels1(dst *byte, src *byte, index *int32, n int, size int)
 TEXT ·copyPixels1(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX

@@ -90,3 +90,7 @@ func roundShorts([]int16, []float32) int { return 0 }
 func blendFloats[T uint16 | float32](*Cells, []float32, []T, int, int, int) int { return 0 }
 
 func leading([]int32) int { return 0 }
+
+func projectUnits([]int32, []int32, []float32, []float32, *[3]float64, *[3]float64) int { return 0 }
+
+func blendCoarse[T Element](*Cells, []float32, []T, int, int, int) int { return 0 }

@@ -74,3 +74,30 @@ func leading(index []int32) int {
 	}
 	return leadingAVX2(&index[0], n, index[0])
 }
+
+func projectUnits(xi, yi []int32, xs, ys []float32, start, slope *[3]float64) int {
+	n := len(xi) &^ 3
+	if !useAVX2 || n == 0 {
+		return 0
+	}
+	projectUnitsAVX2(&xi[0], &yi[0], &xs[0], &ys[0], n, start, slope)
+	return n
+}
+
+func blendCoarse[T Element](c *Cells, dst []float32, src []T, from, n, channels int) int {
+	if !useAVX2 || n == 0 {
+		return 0
+	}
+	d, index, a, b, pitch := &dst[0], &c.index[from], &c.a[from], &c.b[from], c.w*channels
+	switch src := any(src).(type) {
+	case []uint8:
+		coarseBytesAVX2(d, &src[0], index, a, b, n, pitch, channels)
+	case []uint16:
+		coarseWordsAVX2(d, &src[0], index, a, b, n, pitch, channels)
+	case []int16:
+		coarseShortsAVX2(d, &src[0], index, a, b, n, pitch, channels)
+	case []float32:
+		coarseFloatsAVX2(d, &src[0], index, a, b, n, pitch, channels)
+	}
+	return n
+}

@@ -22,6 +22,7 @@ type warped[T depth] struct {
 	h, w, c int
 	fill    [4]T
 	xs, ys  []float32
+	xi, yi  []int32 // coarse points
 	cells   kernel.Cells
 	patches *kernel.Patches[T]
 	sums    []float32 // of a row, before they are rounded
@@ -55,7 +56,10 @@ func warpPlanes[T depth](k *perspective, b *op.Block, out, in tensor.Tensor, v p
 	p.cells = kernel.NewCells(v.w, v.h, op.Scratch[int32](b, w), op.Scratch[float32](b, w), op.Scratch[float32](b, w))
 	// Pixels of two channels, and int16, have weights of five bits, as in the reference.
 	coarse := !k.nearest && (v.channels == 2 || in.DType == tensor.Int16)
-	if !k.nearest && !coarse && in.DType != tensor.Uint8 {
+	if coarse {
+		p.xi, p.yi = op.Scratch[int32](b, w), op.Scratch[int32](b, w)
+	}
+	if !k.nearest && (coarse || in.DType != tensor.Uint8) {
 		p.sums = op.Scratch[float32](b, w*v.channels+kernel.BlendSlack)
 	}
 	all, to := element.View[T](in.Data), element.View[T](out.Data)
@@ -160,9 +164,12 @@ func (p *warped[T]) linear(row []T) {
 
 // around copies the four pixels around a point into a patch.
 func (p *warped[T]) around(patch, point int) {
+	p.aroundPixel(patch, place(float32(math.Floor(float64(p.ys[point])))), place(float32(math.Floor(float64(p.xs[point])))))
+}
+
+// aroundPixel copies a pixel, the next one, and those below into a patch.
+func (p *warped[T]) aroundPixel(patch, y, x int) {
 	upper, lower := p.patches.Around(patch, p.c)
-	y := place(float32(math.Floor(float64(p.ys[point]))))
-	x := place(float32(math.Floor(float64(p.xs[point]))))
 	columns := [2]int{p.column(x), p.column(x + 1)}
 	p.pixels(upper, p.line(y), columns[:])
 	p.pixels(lower, p.line(y+1), columns[:])
@@ -230,36 +237,36 @@ func fromFloats[T depth](row []T, sums []float32) {
 
 // coarse warps row y with points in units of 1/32.
 func (p *warped[T]) coarse(row []T, y int, m *[3][3]float64) {
-	for i := range len(row) / p.c {
-		fx, fy := float64(i), float64(y)
-		at := func(k int) float64 { return float64(m[k][0]*fx) + (float64(m[k][1]*fy) + m[k][2]) }
-		w := at(2)
-		if w != 0 {
-			w = 32 / w
-		}
-		x32, y32 := place64(at(0)*w), place64(at(1)*w)
-		ix, iy := x32>>5, y32>>5
-		a, b := float32(x32&31)/32, float32(y32&31)/32
-		p00, p01, p10, p11 := p.at(iy, ix), p.at(iy, ix+1), p.at(iy+1, ix), p.at(iy+1, ix+1)
-		w00, w01, w10, w11 := (1-b)*(1-a), (1-b)*a, b*(1-a), b*a
-		for c := range p.c {
-			v := float32(float32(p00[c])*w00) + float32(float32(p01[c])*w01)
-			v += float32(float32(p10[c]) * w10)
-			v += float32(float32(p11[c]) * w11)
-			if _, bytes := any(row).([]uint8); bytes {
-				v = float32(math.Floor(float64(v) + 0.5))
-			}
-			row[i*p.c+c] = evenly[T](v)
-		}
+	var start, slope [3]float64
+	for i := range m {
+		slope[i], start[i] = m[i][0], float64(m[i][1]*float64(y))+m[i][2]
 	}
+	kernel.ProjectUnits(p.xi, p.yi, p.xs, p.ys, &start, &slope)
+	p.cells.Find(p.xs, p.ys)
+	for i := 0; i < len(p.xs); {
+		n, inside := p.cells.Run(i)
+		if sums := p.sums[i*p.c:]; inside && p.w < coarseWidth && p.h < coarseWidth {
+			kernel.BlendCoarse(&p.cells, sums, p.src, i, n, p.c)
+		} else {
+			n = min(n, kernel.MostPatches)
+			for k := range n {
+				xi, yi := p.xi[i+k], p.yi[i+k]
+				p.cells.SetPlace(i+k, xi, yi)
+				p.aroundPixel(k, int(yi>>5), int(xi>>5))
+			}
+			kernel.BlendCoarsePatches(&p.cells, sums, p.patches, i, n, p.c)
+		}
+		i += n
+	}
+	if to, ok := any(row).([]uint8); ok {
+		kernel.RoundBytesAway(to, p.sums[:len(to)])
+		return
+	}
+	fromFloats(row, p.sums)
 }
 
-func place64(v float64) int {
-	if v = math.RoundToEven(v); v >= math.MinInt32 && v <= math.MaxInt32 {
-		return int(v)
-	}
-	return math.MinInt32
-}
+// coarseWidth is the extent up to which points in units of 1/32 are exact in float32.
+const coarseWidth = 1 << 24 / kernel.Units
 
 // evenly converts a float to a type; integers are rounded half to even and saturated.
 func evenly[T depth](v float32) (out T) {

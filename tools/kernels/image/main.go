@@ -48,6 +48,8 @@ func main() {
 	cells("nearestAVX2", 0) // half to even
 	blend()
 	blendTypes()
+	projectUnits()
+	blendCoarse()
 	copyPixels()
 	leading()
 	roundWords("roundWordsAVX2", "uint16", 0, 1<<16-1, VPACKUSDW)

@@ -354,3 +354,106 @@ func leading() {
 	Store(i, ReturnIndex(0))
 	RET()
 }
+
+// projectUnits writes the kernel of the points of a row in units of 1/32.
+func projectUnits() {
+	TEXT("projectUnitsAVX2", NOSPLIT, "func(xi, yi *int32, xs, ys *float32, n int, start, slope *[3]float64)")
+	Doc("projectUnitsAVX2 computes n points, a multiple of 4.")
+	Pragma("noescape")
+	ints := [2]Register{Load(Param("xi"), GP64()), Load(Param("yi"), GP64())}
+	floats := [2]Register{Load(Param("xs"), GP64()), Load(Param("ys"), GP64())}
+	n, start, slope := Load(Param("n"), GP64()), Load(Param("start"), GP64()), Load(Param("slope"), GP64())
+	var from, by, v [3]VecVirtual
+	for i := range v {
+		from[i], by[i], v[i] = YMM(), YMM(), YMM()
+		VBROADCASTSD(Mem{Base: start, Disp: 8 * i}, from[i])
+		VBROADCASTSD(Mem{Base: slope, Disp: 8 * i}, by[i])
+	}
+	column, step, units, zero, nonzero, unit := YMM(), YMM(), YMM(), YMM(), YMM(), XMM()
+	places := GLOBL("projectUnitsColumns", RODATA|NOPTR)
+	for i := range 4 {
+		DATA(8*i, F64(float64(i)))
+	}
+	VMOVUPD(places, column)
+	VBROADCASTSD(ConstData("projectUnitsStep", F64(4)), step)
+	VBROADCASTSD(ConstData("projectUnitsUnits", F64(32)), units)
+	VBROADCASTSS(ConstData("projectUnitsUnit", F32(1./32)), unit)
+	VXORPD(zero, zero, zero)
+	i := GP64()
+	XORQ(i, i)
+	Label("loop")
+	CMPQ(i, n)
+	JGE(LabelRef("done"))
+	for k := range v {
+		VMULPD(by[k], column, v[k])
+		VADDPD(from[k], v[k], v[k])
+	}
+	VCMPPD(Imm(4), zero, v[2], nonzero)
+	VDIVPD(v[2], units, v[2])
+	VANDPD(nonzero, v[2], v[2])
+	for k := range 2 {
+		x := XMM()
+		VMULPD(v[2], v[k], v[k])
+		VCVTPD2DQY(v[k], x)
+		VMOVDQU(x, Mem{Base: ints[k], Index: i, Scale: 4})
+		VCVTDQ2PS(x, x)
+		VMULPS(unit, x, x)
+		VMOVUPS(x, Mem{Base: floats[k], Index: i, Scale: 4})
+	}
+	VADDPD(step, column, column)
+	ADDQ(Imm(4), i)
+	JMP(LabelRef("loop"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// blendCoarse writes the kernels that mix four pixels by their weights.
+func blendCoarse() {
+	for _, e := range elements {
+		name := "coarse" + e.name + "AVX2"
+		TEXT(name, NOSPLIT, "func(dst *float32, src *"+e.kind+", index *int32, a, b *float32, n, pitch, channels int)")
+		Doc(name + " makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.")
+		Pragma("noescape")
+		dst, src, index := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("index"), GP64())
+		as, bs, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
+		pitch, channels := Load(Param("pitch"), GP64()), Load(Param("channels"), GP64())
+		at, a, b, one, na, nb := GP64(), XMM(), XMM(), XMM(), XMM(), XMM()
+		VBROADCASTSS(ConstData(name+"One", F32(1)), one)
+		p, sum, w := XMM(), XMM(), XMM()
+		size := uint8(e.size)
+		Label("loop")
+		MOVLQSX(Mem{Base: index}, at)
+		IMULQ(channels, at)
+		LEAQ(Mem{Base: src, Index: at, Scale: size}, at)
+		VBROADCASTSS(Mem{Base: as}, a)
+		VBROADCASTSS(Mem{Base: bs}, b)
+		VSUBPS(a, one, na)
+		VSUBPS(b, one, nb)
+		VMULPS(na, nb, w)
+		e.load(Mem{Base: at}, p)
+		VMULPS(w, p, sum)
+		VMULPS(a, nb, w)
+		for i, rows := range []VecVirtual{nil, na, a} {
+			if i > 0 {
+				VMULPS(rows, b, w)
+			}
+			m := Mem{Base: at, Index: channels, Scale: size}
+			if i == 1 {
+				LEAQ(Mem{Base: at, Index: pitch, Scale: size}, at)
+				m = Mem{Base: at}
+			}
+			e.load(m, p)
+			VMULPS(w, p, p)
+			VADDPS(p, sum, sum)
+		}
+		VMOVUPS(sum, Mem{Base: dst})
+		LEAQ(Mem{Base: dst, Index: channels, Scale: 4}, dst)
+		for _, r := range []Register{index, as, bs} {
+			ADDQ(Imm(4), r)
+		}
+		DECQ(n)
+		JNE(LabelRef("loop"))
+		RET()
+	}
+}
