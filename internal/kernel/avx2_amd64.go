@@ -203,7 +203,7 @@ func copyPixels8(dst *byte, src *byte, index *int32, n int, size int)
 //go:noescape
 func copyPixels16(dst *byte, src *byte, index *int32, n int, size int)
 
-// leadingAVX2 counts the leading numbers of n, a multiple of 8, whose sign bit is that of flip.
+// leadingAVX2 counts the leading numbers of n, a multiple of 8, that have the sign bit of flip.
 //
 //go:noescape
 func leadingAVX2(index *int32, n int, flip int32) int

@@ -36,7 +36,8 @@ func (m *Correlation) check(dst []float32, size, n int) bool {
 	if n < 0 || m.Rows < 1 || m.Columns < 1 || m.Step < 0 || m.Pitch < 0 {
 		panic("kernel: a negative size, or no weights")
 	}
-	if len(dst) < CorrelationRows*n || len(m.Weights) < m.Rows*m.Columns || n > 0 && (m.Rows+CorrelationRows-2)*m.Pitch+(m.Columns-1)*m.Step+n > size {
+	if len(dst) < CorrelationRows*n || len(m.Weights) < m.Rows*m.Columns ||
+		n > 0 && (m.Rows+CorrelationRows-2)*m.Pitch+(m.Columns-1)*m.Step+n > size {
 		panic("kernel: too few elements or weights")
 	}
 	return n > 0

@@ -101,7 +101,7 @@ type Element interface {
 
 // Sums computes n pixels from a point on, which Run found inside. A row of pixels is summed from
 // left to right, and then the rows from top to bottom; products are added without rounding them
-// first. Second means that the product of the first column is added to that of the second. dst has
+// first. Second means that the product of the second column comes before the first. dst has
 // CubicSlack more elements, which are overwritten with undefined values.
 func CubicSums[T Element](c *Cubic, dst []float32, src []T, from, n, channels int) {
 	src, dst = src[:c.w*c.h*channels], dst[:n*channels+CubicSlack]

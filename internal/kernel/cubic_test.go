@@ -50,7 +50,8 @@ func checkCubic[T Element](t *testing.T) {
 		for i := range n {
 			floor := func(v float32) float32 { return float32(math.Floor(float64(v))) }
 			fx, fy := floor(xs[i]), floor(ys[i])
-			if c.index[i] >= 0 && (c.index[i] != int32(fy-1)*int32(w)+int32(fx-1) || fx < 1 || int(fx)+3 > w || fy < 1 || int(fy)+3 > h) {
+			at := int32(fy-1)*int32(w) + int32(fx-1)
+			if c.index[i] >= 0 && (c.index[i] != at || fx < 1 || int(fx)+3 > w || fy < 1 || int(fy)+3 > h) {
 				t.Fatalf("point %v, %v of %d x %d pixels: index %d", xs[i], ys[i], w, h, c.index[i])
 			}
 			a, b := CubicWeights(xs[i]-fx, second), CubicWeights(ys[i]-fy, second)

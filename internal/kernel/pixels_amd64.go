@@ -14,8 +14,8 @@ func nearest(c *Cells, xs, ys []float32) int {
 	return n
 }
 
-// copyPixels leaves out the last pixels, if more bytes than they have are copied. No index is that
-// of the last pixel of the image.
+// copyPixels leaves out the last pixels, if more bytes than they have are copied. No index is the
+// last pixel of the image.
 func copyPixels(dst, src []byte, index []int32, size int) int {
 	width, run := 16, copyPixels16
 	for _, k := range []struct {

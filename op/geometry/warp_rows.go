@@ -164,7 +164,9 @@ func (p *warped[T]) linear(row []T) {
 
 // around copies the four pixels around a point into a patch.
 func (p *warped[T]) around(patch, point int) {
-	p.aroundPixel(patch, place(float32(math.Floor(float64(p.ys[point])))), place(float32(math.Floor(float64(p.xs[point])))))
+	y := place(float32(math.Floor(float64(p.ys[point]))))
+	x := place(float32(math.Floor(float64(p.xs[point]))))
+	p.aroundPixel(patch, y, x)
 }
 
 // aroundPixel copies a pixel, the next one, and those below into a patch.

@@ -127,10 +127,11 @@ func BenchmarkPerspective(b *testing.B) {
 	for _, t := range []tensor.DType{tensor.Uint8, tensor.Uint16, tensor.Int16, tensor.Float32} {
 		in := tensor.New(t, 224, 224, 3)
 		in.Layout = "HWC"
-		for name, interp := range map[string]op.InterpType{"linear": op.InterpLinear, "nearest": op.InterpNN, "cubic": op.InterpCubic} {
+		filters := map[string]op.InterpType{"linear": op.InterpLinear, "nearest": op.InterpNN, "cubic": op.InterpCubic}
+		for name, interp := range filters {
 			b.Run(name+"-"+t.String(), func(b *testing.B) {
-				optest.Bench(b, optest.Case{Op: "experimental.warp_perspective", Args: op.Args{"matrix": matrix, "interp_type": interp},
-					Inputs: [][]tensor.Tensor{{in}}})
+				args := op.Args{"matrix": matrix, "interp_type": interp}
+				optest.Bench(b, optest.Case{Op: "experimental.warp_perspective", Args: args, Inputs: [][]tensor.Tensor{{in}}})
 			})
 		}
 	}

@@ -367,8 +367,8 @@ func pad[T byte | float32](dst, row []T, fill T, columns []int32, p *filterPlane
 	}
 }
 
-// put writes rows of the output, from row y on. Integers are rounded half to even and saturated; what has no
-// place in 32 bits becomes the least.
+// put writes rows of the output, from row y on. Integers are rounded half to even and saturated;
+// what has no place in 32 bits becomes the least.
 func (p *filterPlane) put(y int, sum []float32) error {
 	size := p.dst.DType.Size()
 	at := p.to + y*p.outW*p.c

@@ -13,7 +13,8 @@ const correlated = 4 // rows of sums that are made together
 // correlate writes a kernel that moves a matrix of weights over rows of elements of size bytes. A
 // row of elements is loaded once for all rows of sums that it belongs to.
 func correlate(name string, size, unroll int, load func(Mem, VecVirtual), fused bool) {
-	TEXT(name, NOSPLIT, "func(dst *float32, stride int, base *byte, pitch, n int, weights *float32, rows, columns, step int)")
+	TEXT(name, NOSPLIT, "func(dst *float32, stride int, base *byte, pitch, n int, weights *float32, "+
+		"rows, columns, step int)")
 	Doc(fmt.Sprintf("%s computes n sums, at least 8, in each of %d rows; stride, pitch and step are in bytes.",
 		name, correlated))
 	Pragma("noescape")

@@ -137,7 +137,8 @@ func cubicSums() {
 }
 
 func cubicSum(name, kind string, size int, load func(Mem, VecVirtual), second bool) {
-	TEXT(name, NOSPLIT, "func(dst *float32, src *"+kind+", index *int32, across, down *float32, stride, n, pitch, channels int)")
+	TEXT(name, NOSPLIT, "func(dst *float32, src *"+kind+", index *int32, across, down *float32, "+
+		"stride, n, pitch, channels int)")
 	Doc(fmt.Sprintf("%s makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from "+
 		"weight to weight, is in bytes.", name))
 	Pragma("noescape")

@@ -329,7 +329,7 @@ func roundWords(name, kind string, least, most float32, pack func(...Op)) {
 // leading writes the kernel that counts the numbers up to the first one of another sign.
 func leading() {
 	TEXT("leadingAVX2", NOSPLIT, "func(index *int32, n int, flip int32) int")
-	Doc("leadingAVX2 counts the leading numbers of n, a multiple of 8, whose sign bit is that of flip.")
+	Doc("leadingAVX2 counts the leading numbers of n, a multiple of 8, that have the sign bit of flip.")
 	Pragma("noescape")
 	index, n := Load(Param("index"), GP64()), Load(Param("n"), GP64())
 	x, flip, v := XMM(), YMM(), YMM()
