@@ -684,14 +684,14 @@ TEXT ·correlateFloatsAVX2(SB), NOSPLIT, $0-72
 loopBw:
 	CMPQ   R12, R13
 	JG     doneBx
+	VXORPS Y2, Y2, Y2
+	VXORPS Y7, Y7, Y7
 	VXORPS Y3, Y3, Y3
 	VXORPS Y8, Y8, Y8
 	VXORPS Y4, Y4, Y4
 	VXORPS Y9, Y9, Y9
 	VXORPS Y5, Y5, Y5
 	VXORPS Y10, Y10, Y10
-	VXORPS Y6, Y6, Y6
-	VXORPS Y11, Y11, Y11
 	MOVQ   base+16(FP), R10
 	LEAQ   (R10)(R12*4), R10
 	XORQ   SI, SI
@@ -710,13 +710,13 @@ rowBy:
 	JNE   lastCa
 
 tapCb:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y7
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y8, Y8
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -730,18 +730,18 @@ lastCa:
 	JLE  firstCd
 
 tapCe:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y7
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y8, Y8
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y9, Y9
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -750,13 +750,13 @@ tapCe:
 
 firstCd:
 tapCf:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y7
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y9, Y9
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -770,23 +770,23 @@ lastCc:
 	JLE  firstCh
 
 tapCi:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y7
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y8, Y8
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y9, Y9
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y10, Y10
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -798,18 +798,18 @@ firstCh:
 	JLE  firstCj
 
 tapCk:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y7
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y9, Y9
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y10, Y10
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -818,13 +818,13 @@ tapCk:
 
 firstCj:
 tapCl:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y7
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y10, Y10
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -836,28 +836,28 @@ lastCg:
 	JLE  firstCn
 
 tapCo:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y7
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y8, Y8
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y9, Y9
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y10, Y10
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y11, Y11
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -869,23 +869,23 @@ firstCn:
 	JLE  firstCp
 
 tapCq:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y7
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y9, Y9
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y10, Y10
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y11, Y11
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -897,18 +897,18 @@ firstCp:
 	JLE  firstCr
 
 tapCs:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y7
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y10, Y10
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y11, Y11
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -917,13 +917,13 @@ tapCs:
 
 firstCr:
 tapCt:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y7
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y11, Y11
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -941,6 +941,9 @@ rowsBz:
 	MOVQ    dst+0(FP), DI
 	LEAQ    (DI)(R12*4), DI
 	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y7, 32(DI)
+	ADDQ    R11, DI
 	VMOVUPS Y3, (DI)
 	VMOVUPS Y8, 32(DI)
 	ADDQ    R11, DI
@@ -949,9 +952,6 @@ rowsBz:
 	ADDQ    R11, DI
 	VMOVUPS Y5, (DI)
 	VMOVUPS Y10, 32(DI)
-	ADDQ    R11, DI
-	VMOVUPS Y6, (DI)
-	VMOVUPS Y11, 32(DI)
 	ADDQ    $0x10, R12
 	JMP     loopBw
 
@@ -962,10 +962,10 @@ doneBx:
 loopCu:
 	CMPQ   R12, R13
 	JG     doneCv
+	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
 	MOVQ   base+16(FP), R10
 	LEAQ   (R10)(R12*4), R10
 	XORQ   SI, SI
@@ -984,10 +984,10 @@ rowCw:
 	JNE   lastCy
 
 tapCz:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1001,13 +1001,13 @@ lastCy:
 	JLE  firstDb
 
 tapDc:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1016,10 +1016,10 @@ tapDc:
 
 firstDb:
 tapDd:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1033,16 +1033,16 @@ lastDa:
 	JLE  firstDf
 
 tapDg:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1054,13 +1054,13 @@ firstDf:
 	JLE  firstDh
 
 tapDi:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1069,10 +1069,10 @@ tapDi:
 
 firstDh:
 tapDj:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1084,19 +1084,19 @@ lastDe:
 	JLE  firstDl
 
 tapDm:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1108,16 +1108,16 @@ firstDl:
 	JLE  firstDn
 
 tapDo:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1129,13 +1129,13 @@ firstDn:
 	JLE  firstDp
 
 tapDq:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1144,10 +1144,10 @@ tapDq:
 
 firstDp:
 tapDr:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1165,13 +1165,13 @@ rowsCx:
 	MOVQ    dst+0(FP), DI
 	LEAQ    (DI)(R12*4), DI
 	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
 	VMOVUPS Y3, (DI)
 	ADDQ    R11, DI
 	VMOVUPS Y4, (DI)
 	ADDQ    R11, DI
 	VMOVUPS Y5, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Y6, (DI)
 	ADDQ    $0x08, R12
 	JMP     loopCu
 
@@ -1180,10 +1180,10 @@ doneCv:
 	JE     lastDs
 	MOVQ   AX, R12
 	SUBQ   $0x08, R12
+	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
 	MOVQ   base+16(FP), R10
 	LEAQ   (R10)(R12*4), R10
 	XORQ   SI, SI
@@ -1202,10 +1202,10 @@ rowDt:
 	JNE   lastDv
 
 tapDw:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1219,13 +1219,13 @@ lastDv:
 	JLE  firstDy
 
 tapDz:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1234,10 +1234,10 @@ tapDz:
 
 firstDy:
 tapEa:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1251,16 +1251,16 @@ lastDx:
 	JLE  firstEc
 
 tapEd:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1272,13 +1272,13 @@ firstEc:
 	JLE  firstEe
 
 tapEf:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1287,10 +1287,10 @@ tapEf:
 
 firstEe:
 tapEg:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1302,19 +1302,19 @@ lastEb:
 	JLE  firstEi
 
 tapEj:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1326,16 +1326,16 @@ firstEi:
 	JLE  firstEk
 
 tapEl:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1347,13 +1347,13 @@ firstEk:
 	JLE  firstEm
 
 tapEn:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1362,10 +1362,10 @@ tapEn:
 
 firstEm:
 tapEo:
-	VMOVUPS      (DI), Y2
+	VMOVUPS      (DI), Y1
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1383,13 +1383,13 @@ rowsDu:
 	MOVQ    dst+0(FP), DI
 	LEAQ    (DI)(R12*4), DI
 	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
 	VMOVUPS Y3, (DI)
 	ADDQ    R11, DI
 	VMOVUPS Y4, (DI)
 	ADDQ    R11, DI
 	VMOVUPS Y5, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Y6, (DI)
 
 lastDs:
 	VZEROUPPER
@@ -1411,14 +1411,14 @@ TEXT ·correlateBytesAVX2(SB), NOSPLIT, $0-72
 loopEp:
 	CMPQ   R12, R13
 	JG     doneEq
+	VXORPS Y2, Y2, Y2
+	VXORPS Y7, Y7, Y7
 	VXORPS Y3, Y3, Y3
 	VXORPS Y8, Y8, Y8
 	VXORPS Y4, Y4, Y4
 	VXORPS Y9, Y9, Y9
 	VXORPS Y5, Y5, Y5
 	VXORPS Y10, Y10, Y10
-	VXORPS Y6, Y6, Y6
-	VXORPS Y11, Y11, Y11
 	MOVQ   base+16(FP), R10
 	LEAQ   (R10)(R12*1), R10
 	XORQ   SI, SI
@@ -1437,15 +1437,15 @@ rowEr:
 	JNE   lastEt
 
 tapEu:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
-	VPMOVZXBD    8(DI), Y7
-	VCVTDQ2PS    Y7, Y7
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y8, Y8
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1459,20 +1459,20 @@ lastEt:
 	JLE  firstEw
 
 tapEx:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
-	VPMOVZXBD    8(DI), Y7
-	VCVTDQ2PS    Y7, Y7
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y8, Y8
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y9, Y9
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1481,15 +1481,15 @@ tapEx:
 
 firstEw:
 tapEy:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
-	VPMOVZXBD    8(DI), Y7
-	VCVTDQ2PS    Y7, Y7
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y9, Y9
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1503,25 +1503,25 @@ lastEv:
 	JLE  firstFa
 
 tapFb:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
-	VPMOVZXBD    8(DI), Y7
-	VCVTDQ2PS    Y7, Y7
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y8, Y8
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y9, Y9
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y10, Y10
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1533,20 +1533,20 @@ firstFa:
 	JLE  firstFc
 
 tapFd:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
-	VPMOVZXBD    8(DI), Y7
-	VCVTDQ2PS    Y7, Y7
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y9, Y9
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y10, Y10
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1555,15 +1555,15 @@ tapFd:
 
 firstFc:
 tapFe:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
-	VPMOVZXBD    8(DI), Y7
-	VCVTDQ2PS    Y7, Y7
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y10, Y10
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1575,30 +1575,30 @@ lastEz:
 	JLE  firstFg
 
 tapFh:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
-	VPMOVZXBD    8(DI), Y7
-	VCVTDQ2PS    Y7, Y7
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y8, Y8
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y9, Y9
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y10, Y10
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y11, Y11
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1610,25 +1610,25 @@ firstFg:
 	JLE  firstFi
 
 tapFj:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
-	VPMOVZXBD    8(DI), Y7
-	VCVTDQ2PS    Y7, Y7
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y9, Y9
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y10, Y10
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y11, Y11
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1640,20 +1640,20 @@ firstFi:
 	JLE  firstFk
 
 tapFl:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
-	VPMOVZXBD    8(DI), Y7
-	VCVTDQ2PS    Y7, Y7
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y10, Y10
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y11, Y11
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1662,15 +1662,15 @@ tapFl:
 
 firstFk:
 tapFm:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
-	VPMOVZXBD    8(DI), Y7
-	VCVTDQ2PS    Y7, Y7
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
-	VMULPS       Y0, Y7, Y1
-	VADDPS       Y1, Y11, Y11
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1688,6 +1688,9 @@ rowsEs:
 	MOVQ    dst+0(FP), DI
 	LEAQ    (DI)(R12*4), DI
 	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y7, 32(DI)
+	ADDQ    R11, DI
 	VMOVUPS Y3, (DI)
 	VMOVUPS Y8, 32(DI)
 	ADDQ    R11, DI
@@ -1696,9 +1699,6 @@ rowsEs:
 	ADDQ    R11, DI
 	VMOVUPS Y5, (DI)
 	VMOVUPS Y10, 32(DI)
-	ADDQ    R11, DI
-	VMOVUPS Y6, (DI)
-	VMOVUPS Y11, 32(DI)
 	ADDQ    $0x10, R12
 	JMP     loopEp
 
@@ -1709,10 +1709,10 @@ doneEq:
 loopFn:
 	CMPQ   R12, R13
 	JG     doneFo
+	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
 	MOVQ   base+16(FP), R10
 	LEAQ   (R10)(R12*1), R10
 	XORQ   SI, SI
@@ -1731,11 +1731,11 @@ rowFp:
 	JNE   lastFr
 
 tapFs:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1749,14 +1749,14 @@ lastFr:
 	JLE  firstFu
 
 tapFv:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1765,11 +1765,11 @@ tapFv:
 
 firstFu:
 tapFw:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1783,17 +1783,17 @@ lastFt:
 	JLE  firstFy
 
 tapFz:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1805,14 +1805,14 @@ firstFy:
 	JLE  firstGa
 
 tapGb:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1821,11 +1821,11 @@ tapGb:
 
 firstGa:
 tapGc:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1837,20 +1837,20 @@ lastFx:
 	JLE  firstGe
 
 tapGf:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1862,17 +1862,17 @@ firstGe:
 	JLE  firstGg
 
 tapGh:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1884,14 +1884,14 @@ firstGg:
 	JLE  firstGi
 
 tapGj:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1900,11 +1900,11 @@ tapGj:
 
 firstGi:
 tapGk:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1922,13 +1922,13 @@ rowsFq:
 	MOVQ    dst+0(FP), DI
 	LEAQ    (DI)(R12*4), DI
 	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
 	VMOVUPS Y3, (DI)
 	ADDQ    R11, DI
 	VMOVUPS Y4, (DI)
 	ADDQ    R11, DI
 	VMOVUPS Y5, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Y6, (DI)
 	ADDQ    $0x08, R12
 	JMP     loopFn
 
@@ -1937,10 +1937,10 @@ doneFo:
 	JE     lastGl
 	MOVQ   AX, R12
 	SUBQ   $0x08, R12
+	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
 	MOVQ   base+16(FP), R10
 	LEAQ   (R10)(R12*1), R10
 	XORQ   SI, SI
@@ -1959,11 +1959,11 @@ rowGm:
 	JNE   lastGo
 
 tapGp:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1977,14 +1977,14 @@ lastGo:
 	JLE  firstGr
 
 tapGs:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -1993,11 +1993,11 @@ tapGs:
 
 firstGr:
 tapGt:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2011,17 +2011,17 @@ lastGq:
 	JLE  firstGv
 
 tapGw:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2033,14 +2033,14 @@ firstGv:
 	JLE  firstGx
 
 tapGy:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2049,11 +2049,11 @@ tapGy:
 
 firstGx:
 tapGz:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2065,20 +2065,20 @@ lastGu:
 	JLE  firstHb
 
 tapHc:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2090,17 +2090,17 @@ firstHb:
 	JLE  firstHd
 
 tapHe:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8)(DX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2112,14 +2112,14 @@ firstHd:
 	JLE  firstHf
 
 tapHg:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8)(DX*2), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2128,11 +2128,11 @@ tapHg:
 
 firstHf:
 tapHh:
-	VPMOVZXBD    (DI), Y2
-	VCVTDQ2PS    Y2, Y2
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
 	VBROADCASTSS (R8)(BX*1), Y0
-	VMULPS       Y0, Y2, Y1
-	VADDPS       Y1, Y6, Y6
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2150,13 +2150,13 @@ rowsGn:
 	MOVQ    dst+0(FP), DI
 	LEAQ    (DI)(R12*4), DI
 	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
 	VMOVUPS Y3, (DI)
 	ADDQ    R11, DI
 	VMOVUPS Y4, (DI)
 	ADDQ    R11, DI
 	VMOVUPS Y5, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Y6, (DI)
 
 lastGl:
 	VZEROUPPER
@@ -2173,19 +2173,23 @@ TEXT ·correlateFusedFloatsAVX2(SB), NOSPLIT, $0-72
 	LEAQ (DX)(DX*2), BX
 	XORQ R12, R12
 	MOVQ AX, R13
-	SUBQ $0x10, R13
+	SUBQ $0x18, R13
 
 loopHi:
 	CMPQ   R12, R13
 	JG     doneHj
 	VXORPS Y2, Y2, Y2
 	VXORPS Y7, Y7, Y7
+	VXORPS Y12, Y12, Y12
 	VXORPS Y3, Y3, Y3
 	VXORPS Y8, Y8, Y8
+	VXORPS Y13, Y13, Y13
 	VXORPS Y4, Y4, Y4
 	VXORPS Y9, Y9, Y9
+	VXORPS Y14, Y14, Y14
 	VXORPS Y5, Y5, Y5
 	VXORPS Y10, Y10, Y10
+	VXORPS Y15, Y15, Y15
 	MOVQ   base+16(FP), R10
 	LEAQ   (R10)(R12*4), R10
 	XORQ   SI, SI
@@ -2206,9 +2210,11 @@ rowHk:
 tapHn:
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
 	VBROADCASTSS (R8), Y0
 	VFMADD231PS  Y0, Y1, Y2
 	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2224,12 +2230,15 @@ lastHm:
 tapHq:
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
 	VBROADCASTSS (R8), Y0
 	VFMADD231PS  Y0, Y1, Y2
 	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
 	VBROADCASTSS (R8)(DX*1), Y0
 	VFMADD231PS  Y0, Y1, Y3
 	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2240,9 +2249,11 @@ firstHp:
 tapHr:
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
 	VBROADCASTSS (R8)(DX*1), Y0
 	VFMADD231PS  Y0, Y1, Y3
 	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2258,15 +2269,19 @@ lastHo:
 tapHu:
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
 	VBROADCASTSS (R8), Y0
 	VFMADD231PS  Y0, Y1, Y2
 	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
 	VBROADCASTSS (R8)(DX*1), Y0
 	VFMADD231PS  Y0, Y1, Y3
 	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
 	VBROADCASTSS (R8)(DX*2), Y0
 	VFMADD231PS  Y0, Y1, Y4
 	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2280,12 +2295,15 @@ firstHt:
 tapHw:
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
 	VBROADCASTSS (R8)(DX*1), Y0
 	VFMADD231PS  Y0, Y1, Y3
 	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
 	VBROADCASTSS (R8)(DX*2), Y0
 	VFMADD231PS  Y0, Y1, Y4
 	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2296,9 +2314,11 @@ firstHv:
 tapHx:
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
 	VBROADCASTSS (R8)(DX*2), Y0
 	VFMADD231PS  Y0, Y1, Y4
 	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2312,18 +2332,23 @@ lastHs:
 tapIa:
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
 	VBROADCASTSS (R8), Y0
 	VFMADD231PS  Y0, Y1, Y2
 	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
 	VBROADCASTSS (R8)(DX*1), Y0
 	VFMADD231PS  Y0, Y1, Y3
 	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
 	VBROADCASTSS (R8)(DX*2), Y0
 	VFMADD231PS  Y0, Y1, Y4
 	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
 	VBROADCASTSS (R8)(BX*1), Y0
 	VFMADD231PS  Y0, Y1, Y5
 	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2337,15 +2362,19 @@ firstHz:
 tapIc:
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
 	VBROADCASTSS (R8)(DX*1), Y0
 	VFMADD231PS  Y0, Y1, Y3
 	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
 	VBROADCASTSS (R8)(DX*2), Y0
 	VFMADD231PS  Y0, Y1, Y4
 	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
 	VBROADCASTSS (R8)(BX*1), Y0
 	VFMADD231PS  Y0, Y1, Y5
 	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2359,12 +2388,15 @@ firstIb:
 tapIe:
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
 	VBROADCASTSS (R8)(DX*2), Y0
 	VFMADD231PS  Y0, Y1, Y4
 	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
 	VBROADCASTSS (R8)(BX*1), Y0
 	VFMADD231PS  Y0, Y1, Y5
 	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2375,9 +2407,11 @@ firstId:
 tapIf:
 	VMOVUPS      (DI), Y1
 	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
 	VBROADCASTSS (R8)(BX*1), Y0
 	VFMADD231PS  Y0, Y1, Y5
 	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2397,16 +2431,20 @@ rowsHl:
 	MOVQ    stride+8(FP), R11
 	VMOVUPS Y2, (DI)
 	VMOVUPS Y7, 32(DI)
+	VMOVUPS Y12, 64(DI)
 	ADDQ    R11, DI
 	VMOVUPS Y3, (DI)
 	VMOVUPS Y8, 32(DI)
+	VMOVUPS Y13, 64(DI)
 	ADDQ    R11, DI
 	VMOVUPS Y4, (DI)
 	VMOVUPS Y9, 32(DI)
+	VMOVUPS Y14, 64(DI)
 	ADDQ    R11, DI
 	VMOVUPS Y5, (DI)
 	VMOVUPS Y10, 32(DI)
-	ADDQ    $0x10, R12
+	VMOVUPS Y15, 64(DI)
+	ADDQ    $0x18, R12
 	JMP     loopHi
 
 doneHj:
@@ -2820,19 +2858,23 @@ TEXT ·correlateFusedBytesAVX2(SB), NOSPLIT, $0-72
 	LEAQ (DX)(DX*2), BX
 	XORQ R12, R12
 	MOVQ AX, R13
-	SUBQ $0x10, R13
+	SUBQ $0x18, R13
 
 loopKb:
 	CMPQ   R12, R13
 	JG     doneKc
 	VXORPS Y2, Y2, Y2
 	VXORPS Y7, Y7, Y7
+	VXORPS Y12, Y12, Y12
 	VXORPS Y3, Y3, Y3
 	VXORPS Y8, Y8, Y8
+	VXORPS Y13, Y13, Y13
 	VXORPS Y4, Y4, Y4
 	VXORPS Y9, Y9, Y9
+	VXORPS Y14, Y14, Y14
 	VXORPS Y5, Y5, Y5
 	VXORPS Y10, Y10, Y10
+	VXORPS Y15, Y15, Y15
 	MOVQ   base+16(FP), R10
 	LEAQ   (R10)(R12*1), R10
 	XORQ   SI, SI
@@ -2855,9 +2897,12 @@ tapKg:
 	VCVTDQ2PS    Y1, Y1
 	VPMOVZXBD    8(DI), Y6
 	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
 	VBROADCASTSS (R8), Y0
 	VFMADD231PS  Y0, Y1, Y2
 	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2875,12 +2920,16 @@ tapKj:
 	VCVTDQ2PS    Y1, Y1
 	VPMOVZXBD    8(DI), Y6
 	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
 	VBROADCASTSS (R8), Y0
 	VFMADD231PS  Y0, Y1, Y2
 	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
 	VBROADCASTSS (R8)(DX*1), Y0
 	VFMADD231PS  Y0, Y1, Y3
 	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2893,9 +2942,12 @@ tapKk:
 	VCVTDQ2PS    Y1, Y1
 	VPMOVZXBD    8(DI), Y6
 	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
 	VBROADCASTSS (R8)(DX*1), Y0
 	VFMADD231PS  Y0, Y1, Y3
 	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2913,15 +2965,20 @@ tapKn:
 	VCVTDQ2PS    Y1, Y1
 	VPMOVZXBD    8(DI), Y6
 	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
 	VBROADCASTSS (R8), Y0
 	VFMADD231PS  Y0, Y1, Y2
 	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
 	VBROADCASTSS (R8)(DX*1), Y0
 	VFMADD231PS  Y0, Y1, Y3
 	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
 	VBROADCASTSS (R8)(DX*2), Y0
 	VFMADD231PS  Y0, Y1, Y4
 	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2937,12 +2994,16 @@ tapKp:
 	VCVTDQ2PS    Y1, Y1
 	VPMOVZXBD    8(DI), Y6
 	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
 	VBROADCASTSS (R8)(DX*1), Y0
 	VFMADD231PS  Y0, Y1, Y3
 	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
 	VBROADCASTSS (R8)(DX*2), Y0
 	VFMADD231PS  Y0, Y1, Y4
 	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2955,9 +3016,12 @@ tapKq:
 	VCVTDQ2PS    Y1, Y1
 	VPMOVZXBD    8(DI), Y6
 	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
 	VBROADCASTSS (R8)(DX*2), Y0
 	VFMADD231PS  Y0, Y1, Y4
 	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -2973,18 +3037,24 @@ tapKt:
 	VCVTDQ2PS    Y1, Y1
 	VPMOVZXBD    8(DI), Y6
 	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
 	VBROADCASTSS (R8), Y0
 	VFMADD231PS  Y0, Y1, Y2
 	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
 	VBROADCASTSS (R8)(DX*1), Y0
 	VFMADD231PS  Y0, Y1, Y3
 	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
 	VBROADCASTSS (R8)(DX*2), Y0
 	VFMADD231PS  Y0, Y1, Y4
 	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
 	VBROADCASTSS (R8)(BX*1), Y0
 	VFMADD231PS  Y0, Y1, Y5
 	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -3000,15 +3070,20 @@ tapKv:
 	VCVTDQ2PS    Y1, Y1
 	VPMOVZXBD    8(DI), Y6
 	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
 	VBROADCASTSS (R8)(DX*1), Y0
 	VFMADD231PS  Y0, Y1, Y3
 	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
 	VBROADCASTSS (R8)(DX*2), Y0
 	VFMADD231PS  Y0, Y1, Y4
 	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
 	VBROADCASTSS (R8)(BX*1), Y0
 	VFMADD231PS  Y0, Y1, Y5
 	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -3024,12 +3099,16 @@ tapKx:
 	VCVTDQ2PS    Y1, Y1
 	VPMOVZXBD    8(DI), Y6
 	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
 	VBROADCASTSS (R8)(DX*2), Y0
 	VFMADD231PS  Y0, Y1, Y4
 	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
 	VBROADCASTSS (R8)(BX*1), Y0
 	VFMADD231PS  Y0, Y1, Y5
 	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -3042,9 +3121,12 @@ tapKy:
 	VCVTDQ2PS    Y1, Y1
 	VPMOVZXBD    8(DI), Y6
 	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
 	VBROADCASTSS (R8)(BX*1), Y0
 	VFMADD231PS  Y0, Y1, Y5
 	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
 	ADDQ         CX, DI
 	ADDQ         $0x04, R8
 	DECQ         R9
@@ -3064,16 +3146,20 @@ rowsKe:
 	MOVQ    stride+8(FP), R11
 	VMOVUPS Y2, (DI)
 	VMOVUPS Y7, 32(DI)
+	VMOVUPS Y12, 64(DI)
 	ADDQ    R11, DI
 	VMOVUPS Y3, (DI)
 	VMOVUPS Y8, 32(DI)
+	VMOVUPS Y13, 64(DI)
 	ADDQ    R11, DI
 	VMOVUPS Y4, (DI)
 	VMOVUPS Y9, 32(DI)
+	VMOVUPS Y14, 64(DI)
 	ADDQ    R11, DI
 	VMOVUPS Y5, (DI)
 	VMOVUPS Y10, 32(DI)
-	ADDQ    $0x10, R12
+	VMOVUPS Y15, 64(DI)
+	ADDQ    $0x18, R12
 	JMP     loopKb
 
 doneKc:
@@ -5934,8 +6020,37 @@ TEXT ·copyPixels1(SB), NOSPLIT, $0-40
 	MOVQ index+16(FP), DX
 	MOVQ n+24(FP), BX
 	MOVQ size+32(FP), SI
+	LEAQ (SI)(SI*2), R8
+	SUBQ $0x04, BX
+	JL   rest
 
 loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVBLZX (CX)(DI*1), DI
+	MOVB    DI, (AX)
+	MOVLQSX 4(DX), DI
+	IMULQ   SI, DI
+	MOVBLZX (CX)(DI*1), DI
+	MOVB    DI, (AX)(SI*1)
+	MOVLQSX 8(DX), DI
+	IMULQ   SI, DI
+	MOVBLZX (CX)(DI*1), DI
+	MOVB    DI, (AX)(SI*2)
+	MOVLQSX 12(DX), DI
+	IMULQ   SI, DI
+	MOVBLZX (CX)(DI*1), DI
+	MOVB    DI, (AX)(R8*1)
+	LEAQ    (AX)(SI*4), AX
+	ADDQ    $0x10, DX
+	SUBQ    $0x04, BX
+	JGE     loop
+
+rest:
+	ADDQ $0x04, BX
+	JE   done
+
+one:
 	MOVLQSX (DX), DI
 	IMULQ   SI, DI
 	MOVBLZX (CX)(DI*1), DI
@@ -5943,7 +6058,9 @@ loop:
 	ADDQ    SI, AX
 	ADDQ    $0x04, DX
 	DECQ    BX
-	JNE     loop
+	JNE     one
+
+done:
 	RET
 
 // func copyPixels2(dst *byte, src *byte, index *int32, n int, size int)
@@ -5953,8 +6070,37 @@ TEXT ·copyPixels2(SB), NOSPLIT, $0-40
 	MOVQ index+16(FP), DX
 	MOVQ n+24(FP), BX
 	MOVQ size+32(FP), SI
+	LEAQ (SI)(SI*2), R8
+	SUBQ $0x04, BX
+	JL   rest
 
 loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVWLZX (CX)(DI*1), DI
+	MOVW    DI, (AX)
+	MOVLQSX 4(DX), DI
+	IMULQ   SI, DI
+	MOVWLZX (CX)(DI*1), DI
+	MOVW    DI, (AX)(SI*1)
+	MOVLQSX 8(DX), DI
+	IMULQ   SI, DI
+	MOVWLZX (CX)(DI*1), DI
+	MOVW    DI, (AX)(SI*2)
+	MOVLQSX 12(DX), DI
+	IMULQ   SI, DI
+	MOVWLZX (CX)(DI*1), DI
+	MOVW    DI, (AX)(R8*1)
+	LEAQ    (AX)(SI*4), AX
+	ADDQ    $0x10, DX
+	SUBQ    $0x04, BX
+	JGE     loop
+
+rest:
+	ADDQ $0x04, BX
+	JE   done
+
+one:
 	MOVLQSX (DX), DI
 	IMULQ   SI, DI
 	MOVWLZX (CX)(DI*1), DI
@@ -5962,7 +6108,9 @@ loop:
 	ADDQ    SI, AX
 	ADDQ    $0x04, DX
 	DECQ    BX
-	JNE     loop
+	JNE     one
+
+done:
 	RET
 
 // func copyPixels4(dst *byte, src *byte, index *int32, n int, size int)
@@ -5972,8 +6120,37 @@ TEXT ·copyPixels4(SB), NOSPLIT, $0-40
 	MOVQ index+16(FP), DX
 	MOVQ n+24(FP), BX
 	MOVQ size+32(FP), SI
+	LEAQ (SI)(SI*2), R8
+	SUBQ $0x04, BX
+	JL   rest
 
 loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVL    (CX)(DI*1), DI
+	MOVL    DI, (AX)
+	MOVLQSX 4(DX), DI
+	IMULQ   SI, DI
+	MOVL    (CX)(DI*1), DI
+	MOVL    DI, (AX)(SI*1)
+	MOVLQSX 8(DX), DI
+	IMULQ   SI, DI
+	MOVL    (CX)(DI*1), DI
+	MOVL    DI, (AX)(SI*2)
+	MOVLQSX 12(DX), DI
+	IMULQ   SI, DI
+	MOVL    (CX)(DI*1), DI
+	MOVL    DI, (AX)(R8*1)
+	LEAQ    (AX)(SI*4), AX
+	ADDQ    $0x10, DX
+	SUBQ    $0x04, BX
+	JGE     loop
+
+rest:
+	ADDQ $0x04, BX
+	JE   done
+
+one:
 	MOVLQSX (DX), DI
 	IMULQ   SI, DI
 	MOVL    (CX)(DI*1), DI
@@ -5981,7 +6158,9 @@ loop:
 	ADDQ    SI, AX
 	ADDQ    $0x04, DX
 	DECQ    BX
-	JNE     loop
+	JNE     one
+
+done:
 	RET
 
 // func copyPixels8(dst *byte, src *byte, index *int32, n int, size int)
@@ -5991,8 +6170,37 @@ TEXT ·copyPixels8(SB), NOSPLIT, $0-40
 	MOVQ index+16(FP), DX
 	MOVQ n+24(FP), BX
 	MOVQ size+32(FP), SI
+	LEAQ (SI)(SI*2), R8
+	SUBQ $0x04, BX
+	JL   rest
 
 loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVQ    (CX)(DI*1), DI
+	MOVQ    DI, (AX)
+	MOVLQSX 4(DX), DI
+	IMULQ   SI, DI
+	MOVQ    (CX)(DI*1), DI
+	MOVQ    DI, (AX)(SI*1)
+	MOVLQSX 8(DX), DI
+	IMULQ   SI, DI
+	MOVQ    (CX)(DI*1), DI
+	MOVQ    DI, (AX)(SI*2)
+	MOVLQSX 12(DX), DI
+	IMULQ   SI, DI
+	MOVQ    (CX)(DI*1), DI
+	MOVQ    DI, (AX)(R8*1)
+	LEAQ    (AX)(SI*4), AX
+	ADDQ    $0x10, DX
+	SUBQ    $0x04, BX
+	JGE     loop
+
+rest:
+	ADDQ $0x04, BX
+	JE   done
+
+one:
 	MOVLQSX (DX), DI
 	IMULQ   SI, DI
 	MOVQ    (CX)(DI*1), DI
@@ -6000,7 +6208,9 @@ loop:
 	ADDQ    SI, AX
 	ADDQ    $0x04, DX
 	DECQ    BX
-	JNE     loop
+	JNE     one
+
+done:
 	RET
 
 // func copyPixels16(dst *byte, src *byte, index *int32, n int, size int)
@@ -6011,8 +6221,37 @@ TEXT ·copyPixels16(SB), NOSPLIT, $0-40
 	MOVQ index+16(FP), DX
 	MOVQ n+24(FP), BX
 	MOVQ size+32(FP), SI
+	LEAQ (SI)(SI*2), R8
+	SUBQ $0x04, BX
+	JL   rest
 
 loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVOU   (CX)(DI*1), X0
+	MOVOU   X0, (AX)
+	MOVLQSX 4(DX), DI
+	IMULQ   SI, DI
+	MOVOU   (CX)(DI*1), X0
+	MOVOU   X0, (AX)(SI*1)
+	MOVLQSX 8(DX), DI
+	IMULQ   SI, DI
+	MOVOU   (CX)(DI*1), X0
+	MOVOU   X0, (AX)(SI*2)
+	MOVLQSX 12(DX), DI
+	IMULQ   SI, DI
+	MOVOU   (CX)(DI*1), X0
+	MOVOU   X0, (AX)(R8*1)
+	LEAQ    (AX)(SI*4), AX
+	ADDQ    $0x10, DX
+	SUBQ    $0x04, BX
+	JGE     loop
+
+rest:
+	ADDQ $0x04, BX
+	JE   done
+
+one:
 	MOVLQSX (DX), DI
 	IMULQ   SI, DI
 	MOVOU   (CX)(DI*1), X0
@@ -6020,7 +6259,9 @@ loop:
 	ADDQ    SI, AX
 	ADDQ    $0x04, DX
 	DECQ    BX
-	JNE     loop
+	JNE     one
+
+done:
 	RET
 
 // func leadingAVX2(index *int32, n int, flip int32) int

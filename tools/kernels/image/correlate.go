@@ -25,7 +25,7 @@ func correlate(name string, size, unroll int, load func(Mem, VecVirtual), fused 
 	NEGQ(back)
 	LEAQ(Mem{Base: back, Index: back, Scale: 2}, back3)
 	var sum [correlated][]VecVirtual
-	v, w, product := make([]VecVirtual, unroll), YMM(), YMM()
+	v, w := make([]VecVirtual, unroll), YMM()
 	for u := range unroll {
 		v[u] = YMM()
 		for o := range sum {
@@ -64,6 +64,7 @@ func correlate(name string, size, unroll int, load func(Mem, VecVirtual), fused 
 						VFMADD231PS(w, v[u], sum[o][u])
 						continue
 					}
+					product := YMM()
 					VMULPS(w, v[u], product)
 					VADDPS(product, sum[o][u], sum[o][u])
 				}

@@ -266,32 +266,51 @@ func copyPixels() {
 		Pragma("noescape")
 		dst, src, index := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("index"), GP64())
 		n, size := Load(Param("n"), GP64()), Load(Param("size"), GP64())
-		at, v, x := GP64(), GP64(), XMM()
-		Label("loop")
-		MOVLQSX(Mem{Base: index}, at)
-		IMULQ(size, at)
-		from, to := Mem{Base: src, Index: at, Scale: 1}, Mem{Base: dst}
-		switch width {
-		case 1:
-			MOVBLZX(from, v.As32())
-			MOVB(v.As8L(), to)
-		case 2:
-			MOVWLZX(from, v.As32())
-			MOVW(v.As16(), to)
-		case 4:
-			MOVL(from, v.As32())
-			MOVL(v.As32(), to)
-		case 8:
-			MOVQ(from, v)
-			MOVQ(v, to)
-		default:
-			MOVOU(from, x)
-			MOVOU(x, to)
+		at, v, x, size3 := GP64(), GP64(), XMM(), GP64()
+		LEAQ(Mem{Base: size, Index: size, Scale: 2}, size3)
+		one := func(k int, to Mem) {
+			MOVLQSX(Mem{Base: index, Disp: 4 * k}, at)
+			IMULQ(size, at)
+			from := Mem{Base: src, Index: at, Scale: 1}
+			switch width {
+			case 1:
+				MOVBLZX(from, v.As32())
+				MOVB(v.As8L(), to)
+			case 2:
+				MOVWLZX(from, v.As32())
+				MOVW(v.As16(), to)
+			case 4:
+				MOVL(from, v.As32())
+				MOVL(v.As32(), to)
+			case 8:
+				MOVQ(from, v)
+				MOVQ(v, to)
+			default:
+				MOVOU(from, x)
+				MOVOU(x, to)
+			}
 		}
+		SUBQ(Imm(4), n)
+		JL(LabelRef("rest"))
+		Label("loop")
+		one(0, Mem{Base: dst})
+		one(1, Mem{Base: dst, Index: size, Scale: 1})
+		one(2, Mem{Base: dst, Index: size, Scale: 2})
+		one(3, Mem{Base: dst, Index: size3, Scale: 1})
+		LEAQ(Mem{Base: dst, Index: size, Scale: 4}, dst)
+		ADDQ(Imm(16), index)
+		SUBQ(Imm(4), n)
+		JGE(LabelRef("loop"))
+		Label("rest")
+		ADDQ(Imm(4), n)
+		JE(LabelRef("done"))
+		Label("one")
+		one(0, Mem{Base: dst})
 		ADDQ(size, dst)
 		ADDQ(Imm(4), index)
 		DECQ(n)
-		JNE(LabelRef("loop"))
+		JNE(LabelRef("one"))
+		Label("done")
 		RET()
 	}
 }
