@@ -93,10 +93,10 @@ func bayerWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, bloc
 //go:noescape
 func bayerEdgesWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, coloured *byte, masks *[9][32]byte)
 
-// bayerGrayAVX2 makes 8*blocks pixels. factors has what differs between green pixels and others: all bits for others, the factors of three sums, what is added, and by how many bits the sum is shifted.
+// bayerGrayAVX2 makes 16*blocks pixels. factors has what differs between green pixels and others, as pairs of words: the words of others, the factors of two sums, the factors of a pixel and of 2, and a shift for each pixel.
 //
 //go:noescape
-func bayerGrayAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, factors *[6][8]uint32)
+func bayerGrayAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, factors *[4][8]uint32)
 
 // bayerGrayWordsAVX2 makes 8*blocks pixels. factors has what differs between green pixels and others: all bits for others, the factors of three sums, what is added, and by how many bits the sum is shifted.
 //

@@ -4604,63 +4604,70 @@ done:
 DATA bayerEdgesWordsAVX2One<>+0(SB)/2, $0x0001
 GLOBL bayerEdgesWordsAVX2One<>(SB), RODATA|NOPTR, $2
 
-// func bayerGrayAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, factors *[6][8]uint32)
+// func bayerGrayAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, factors *[4][8]uint32)
 // Requires: AVX, AVX2
 TEXT ·bayerGrayAVX2(SB), NOSPLIT, $0-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    above+8(FP), CX
-	MOVQ    row+16(FP), DX
-	MOVQ    below+24(FP), BX
-	MOVQ    blocks+32(FP), SI
-	MOVQ    factors+40(FP), DI
-	VMOVDQU (DI), Y0
-	VMOVDQU 32(DI), Y1
-	VMOVDQU 64(DI), Y2
-	VMOVDQU 96(DI), Y3
-	VMOVDQU 128(DI), Y4
-	VMOVDQU 160(DI), Y5
+	MOVQ         dst+0(FP), AX
+	MOVQ         above+8(FP), CX
+	MOVQ         row+16(FP), DX
+	MOVQ         below+24(FP), BX
+	MOVQ         blocks+32(FP), SI
+	MOVQ         factors+40(FP), DI
+	VMOVDQU      (DI), Y0
+	VMOVDQU      32(DI), Y1
+	VMOVDQU      64(DI), Y2
+	VMOVDQU      96(DI), Y3
+	VPBROADCASTW bayerGrayTwo<>+0(SB), Y4
 
 loop:
-	TESTQ     SI, SI
-	JE        done
-	VPMOVZXBD (CX), Y6
-	VPMOVZXBD (BX), Y7
-	VPADDD    Y7, Y6, Y6
-	VPMOVZXBD -1(DX), Y7
-	VPMOVZXBD 1(DX), Y8
-	VPADDD    Y8, Y7, Y7
-	VPMOVZXBD -1(CX), Y8
-	VPMOVZXBD 1(CX), Y9
-	VPADDD    Y9, Y8, Y8
-	VPMOVZXBD -1(BX), Y9
-	VPADDD    Y9, Y8, Y8
-	VPMOVZXBD 1(BX), Y9
-	VPADDD    Y9, Y8, Y8
-	VPMOVZXBD (DX), Y10
-	VPADDD    Y6, Y7, Y9
-	VPBLENDVB Y0, Y8, Y6, Y6
-	VPBLENDVB Y0, Y9, Y7, Y7
-	VPMULLD   Y1, Y6, Y6
-	VPMULLD   Y2, Y7, Y7
-	VPMULLD   Y3, Y10, Y10
-	VPADDD    Y7, Y6, Y6
-	VPADDD    Y10, Y6, Y6
-	VPADDD    Y4, Y6, Y6
-	VPSRLVD   Y5, Y6, Y6
-	VPACKUSDW Y6, Y6, Y6
-	VPERMQ    $0x08, Y6, Y6
-	VPACKUSWB Y6, Y6, Y6
-	VMOVQ     X6, (AX)
-	ADDQ      $0x08, AX
-	ADDQ      $0x08, CX
-	ADDQ      $0x08, DX
-	ADDQ      $0x08, BX
-	DECQ      SI
-	JMP       loop
+	TESTQ      SI, SI
+	JE         done
+	VPMOVZXBW  (CX), Y5
+	VPMOVZXBW  (BX), Y6
+	VPADDW     Y6, Y5, Y5
+	VPMOVZXBW  -1(DX), Y6
+	VPMOVZXBW  1(DX), Y7
+	VPADDW     Y7, Y6, Y6
+	VPMOVZXBW  -1(CX), Y7
+	VPMOVZXBW  1(CX), Y8
+	VPADDW     Y8, Y7, Y7
+	VPMOVZXBW  -1(BX), Y8
+	VPADDW     Y8, Y7, Y7
+	VPMOVZXBW  1(BX), Y8
+	VPADDW     Y8, Y7, Y7
+	VPMOVZXBW  (DX), Y8
+	VPADDW     Y5, Y6, Y9
+	VPBLENDVB  Y0, Y7, Y5, Y5
+	VPBLENDVB  Y0, Y9, Y6, Y6
+	VPUNPCKLWD Y6, Y5, Y7
+	VPUNPCKLWD Y4, Y8, Y9
+	VPMADDWD   Y1, Y7, Y7
+	VPMADDWD   Y2, Y9, Y9
+	VPADDD     Y9, Y7, Y7
+	VPSRLVD    Y3, Y7, Y7
+	VPUNPCKHWD Y6, Y5, Y5
+	VPUNPCKHWD Y4, Y8, Y6
+	VPMADDWD   Y1, Y5, Y5
+	VPMADDWD   Y2, Y6, Y6
+	VPADDD     Y6, Y5, Y5
+	VPSRLVD    Y3, Y5, Y5
+	VPACKUSDW  Y5, Y7, Y7
+	VPACKUSWB  Y7, Y7, Y7
+	VPERMQ     $0x08, Y7, Y7
+	VMOVDQU    X7, (AX)
+	ADDQ       $0x10, AX
+	ADDQ       $0x10, CX
+	ADDQ       $0x10, DX
+	ADDQ       $0x10, BX
+	DECQ       SI
+	JMP        loop
 
 done:
 	VZEROUPPER
 	RET
+
+DATA bayerGrayTwo<>+0(SB)/2, $0x0002
+GLOBL bayerGrayTwo<>(SB), RODATA|NOPTR, $2
 
 // func bayerGrayWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, factors *[6][8]uint32)
 // Requires: AVX, AVX2

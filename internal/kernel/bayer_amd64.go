@@ -90,7 +90,7 @@ func bayerWords(m Bayer, dst, above, row, below []uint16) {
 
 const grayRawBlock = 8 // pixels
 
-// grayFactors are the factors of pixels in turn: see bayerGrayAVX2.
+// grayFactors are the factors of pixels in turn: see bayerGrayWordsAVX2.
 func (m Bayer) grayFactors(coloured bool) (f [6][grayRawBlock]uint32) {
 	own, other := m.weights()
 	for i := range grayRawBlock {
@@ -105,16 +105,36 @@ func (m Bayer) grayFactors(coloured bool) (f [6][grayRawBlock]uint32) {
 	return f
 }
 
+// grayPairs are the factors of pairs of words: see bayerGrayAVX2.
+func (m Bayer) grayPairs(coloured bool) (f [4][8]uint32) {
+	own, other := m.weights()
+	others := uint32(0xffff0000)
+	if coloured {
+		others = 0x0000ffff
+	}
+	for i := range f[0] {
+		f[0][i] = others
+		if coloured {
+			f[1][i], f[2][i], f[3][i] = other|grayGreen<<16, 4*own|1<<14<<16, 16
+		} else {
+			f[1][i], f[2][i], f[3][i] = other|own<<16, 2*grayGreen|1<<13<<16, 15
+		}
+		coloured = !coloured
+	}
+	return f
+}
+
 func bayerGray(m Bayer, dst, above, row, below []byte) {
+	const block = 16
 	n := len(row) - 2
-	if !useAVX2 || n < grayRawBlock {
+	if !useAVX2 || n < block {
 		bayerGrayGeneric(m, dst, above, row, below)
 		return
 	}
-	f := m.grayFactors(m.Coloured)
-	bayerGrayAVX2(&dst[1], &above[1], &row[1], &below[1], n/grayRawBlock, &f)
-	if from := n + 1 - grayRawBlock; n%grayRawBlock != 0 {
-		f = m.grayFactors(m.Coloured != (from%2 == 0))
+	f := m.grayPairs(m.Coloured)
+	bayerGrayAVX2(&dst[1], &above[1], &row[1], &below[1], n/block, &f)
+	if from := n + 1 - block; n%block != 0 {
+		f = m.grayPairs(m.Coloured != (from%2 == 0))
 		bayerGrayAVX2(&dst[from], &above[from], &row[from], &below[from], 1, &f)
 	}
 }

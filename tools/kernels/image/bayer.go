@@ -113,10 +113,10 @@ func bayer(name string, size int, edges bool) {
 	RET()
 }
 
-// bayerGray writes the kernel that makes gray pixels of raw pixels of size bytes, 8 at a time.
-func bayerGray(name string, size int) {
-	element := map[int]string{1: "byte", 2: "uint16"}[size]
-	TEXT(name, NOSPLIT, "func(dst, above, row, below *"+element+", blocks int, factors *[6][8]uint32)")
+// bayerGrayWords writes the kernel that makes gray pixels of words, 8 at a time.
+func bayerGrayWords() {
+	const name = "bayerGrayWordsAVX2"
+	TEXT(name, NOSPLIT, "func(dst, above, row, below *uint16, blocks int, factors *[6][8]uint32)")
 	Doc(name + " makes 8*blocks pixels. factors has what differs between green pixels and others: all bits for others, " +
 		"the factors of three sums, what is added, and by how many bits the sum is shifted.")
 	Pragma("noescape")
@@ -134,11 +134,7 @@ func bayerGray(name string, size int) {
 	}
 	read := func(p place) VecVirtual {
 		v := YMM()
-		if size == 1 {
-			VPMOVZXBD(Mem{Base: p.base, Disp: p.d}, v)
-		} else {
-			VPMOVZXWD(Mem{Base: p.base, Disp: 2 * p.d}, v)
-		}
+		VPMOVZXWD(Mem{Base: p.base, Disp: 2 * p.d}, v)
 		return v
 	}
 	sum := func(first place, rest ...place) VecVirtual {
@@ -166,14 +162,69 @@ func bayerGray(name string, size int) {
 	VPSRLVD(f[5], upright, upright)
 	VPACKUSDW(upright, upright, upright)
 	VPERMQ(Imm(0x08), upright, upright)
-	if size == 1 {
-		VPACKUSWB(upright, upright, upright)
-		VMOVQ(upright.AsX(), Mem{Base: dst})
-	} else {
-		VMOVDQU(upright.AsX(), Mem{Base: dst})
-	}
+	VMOVDQU(upright.AsX(), Mem{Base: dst})
 	for _, r := range []Register{dst, above, row, below} {
-		ADDQ(Imm(uint64(8*size)), r)
+		ADDQ(Imm(16), r)
+	}
+	DECQ(n)
+	JMP(LabelRef("loop"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// bayerGrayPairs writes the kernel that makes gray pixels of bytes, 16 at a time.
+func bayerGrayPairs() {
+	TEXT("bayerGrayAVX2", NOSPLIT, "func(dst, above, row, below *byte, blocks int, factors *[4][8]uint32)")
+	Doc("bayerGrayAVX2 makes 16*blocks pixels. factors has what differs between green pixels and others, as pairs of " +
+		"words: the words of others, the factors of two sums, the factors of a pixel and of 2, and a shift for each pixel.")
+	Pragma("noescape")
+	dst, above := Load(Param("dst"), GP64()), Load(Param("above"), GP64())
+	row, below := Load(Param("row"), GP64()), Load(Param("below"), GP64())
+	n, factors := Load(Param("blocks"), GP64()), Load(Param("factors"), GP64())
+	var f [4]VecVirtual
+	for i := range f {
+		f[i] = YMM()
+		VMOVDQU(Mem{Base: factors, Disp: 32 * i}, f[i])
+	}
+	two := YMM()
+	VPBROADCASTW(ConstData("bayerGrayTwo", U16(2)), two)
+	sum := func(base Register, d int, more ...Mem) VecVirtual {
+		v, t := YMM(), YMM()
+		VPMOVZXBW(Mem{Base: base, Disp: d}, v)
+		for _, m := range more {
+			VPMOVZXBW(m, t)
+			VPADDW(t, v, v)
+		}
+		return v
+	}
+	at := func(base Register, d int) Mem { return Mem{Base: base, Disp: d} }
+	Label("loop")
+	TESTQ(n, n)
+	JE(LabelRef("done"))
+	upright, sides := sum(above, 0, at(below, 0)), sum(row, -1, at(row, 1))
+	diagonal, pixel := sum(above, -1, at(above, 1), at(below, -1), at(below, 1)), sum(row, 0)
+	cross := YMM()
+	VPADDW(upright, sides, cross)
+	VPBLENDVB(f[0], diagonal, upright, upright)
+	VPBLENDVB(f[0], cross, sides, sides)
+	var parts [2]VecVirtual
+	for i, unpack := range []func(...Op){VPUNPCKLWD, VPUNPCKHWD} {
+		parts[i] = YMM()
+		t := YMM()
+		unpack(sides, upright, parts[i])
+		unpack(two, pixel, t)
+		VPMADDWD(f[1], parts[i], parts[i])
+		VPMADDWD(f[2], t, t)
+		VPADDD(t, parts[i], parts[i])
+		VPSRLVD(f[3], parts[i], parts[i])
+	}
+	VPACKUSDW(parts[1], parts[0], parts[0])
+	VPACKUSWB(parts[0], parts[0], parts[0])
+	VPERMQ(Imm(0x08), parts[0], parts[0])
+	VMOVDQU(parts[0].AsX(), Mem{Base: dst})
+	for _, r := range []Register{dst, above, row, below} {
+		ADDQ(Imm(16), r)
 	}
 	DECQ(n)
 	JMP(LabelRef("loop"))
