@@ -268,22 +268,22 @@ func cubicFloatsAVX2(dst *float32, src *float32, index *int32, across *float32, 
 //go:noescape
 func cubicSecondFloatsAVX2(dst *float32, src *float32, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
 
-// lookVBMI replaces 64*blocks bytes, at least one block.
+// lookAVX512 replaces 64*blocks bytes, at least one block.
 //
 //go:noescape
-func lookVBMI(dst *byte, src *byte, blocks int, table *byte)
+func lookAVX512(dst *byte, src *byte, blocks int, table *byte)
 
-// look3VBMI replaces the bytes of 64*blocks pixels of three, at least one block.
+// look3AVX512 replaces the bytes of 64*blocks pixels of three, at least one block.
 //
 //go:noescape
-func look3VBMI(dst *byte, src *byte, blocks int, tables *byte)
+func look3AVX512(dst *byte, src *byte, blocks int, tables *byte)
 
-// labFromRGBVBMI splits 16*blocks pixels, at least one block, and reads 16 bytes after the last.
+// labFromRGBAVX512 splits 16*blocks pixels, at least one block, and reads 16 bytes after the last.
 //
 //go:noescape
-func labFromRGBVBMI(light *byte, a *byte, b *byte, rgb *byte, blocks int, tables *byte, roots *int32)
+func labFromRGBAVX512(light *byte, a *byte, b *byte, rgb *byte, blocks int, tables *byte, roots *int32)
 
-// labToRGBVBMI makes 64*blocks pixels, at least one block.
+// labToRGBAVX512 makes 64*blocks pixels, at least one block.
 //
 //go:noescape
-func labToRGBVBMI(rgb *byte, light *byte, a *byte, b *byte, blocks int, tables *byte)
+func labToRGBAVX512(rgb *byte, light *byte, a *byte, b *byte, blocks int, tables *byte)

@@ -7175,9 +7175,9 @@ loop:
 	JNE          loop
 	RET
 
-// func lookVBMI(dst *byte, src *byte, blocks int, table *byte)
+// func lookAVX512(dst *byte, src *byte, blocks int, table *byte)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
-TEXT ·lookVBMI(SB), NOSPLIT, $0-32
+TEXT ·lookAVX512(SB), NOSPLIT, $0-32
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      blocks+16(FP), DX
@@ -7201,9 +7201,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func look3VBMI(dst *byte, src *byte, blocks int, tables *byte)
+// func look3AVX512(dst *byte, src *byte, blocks int, tables *byte)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
-TEXT ·look3VBMI(SB), NOSPLIT, $0-32
+TEXT ·look3AVX512(SB), NOSPLIT, $0-32
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      blocks+16(FP), DX
@@ -7280,9 +7280,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func labFromRGBVBMI(light *byte, a *byte, b *byte, rgb *byte, blocks int, tables *byte, roots *int32)
+// func labFromRGBAVX512(light *byte, a *byte, b *byte, rgb *byte, blocks int, tables *byte, roots *int32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
-TEXT ·labFromRGBVBMI(SB), NOSPLIT, $0-56
+TEXT ·labFromRGBAVX512(SB), NOSPLIT, $0-56
 	MOVQ         light+0(FP), AX
 	MOVQ         a+8(FP), CX
 	MOVQ         b+16(FP), DX
@@ -7406,9 +7406,9 @@ GLOBL labAddL<>(SB), RODATA|NOPTR, $4
 DATA labAddA<>+0(SB)/4, $0x00404000
 GLOBL labAddA<>(SB), RODATA|NOPTR, $4
 
-// func labToRGBVBMI(rgb *byte, light *byte, a *byte, b *byte, blocks int, tables *byte)
+// func labToRGBAVX512(rgb *byte, light *byte, a *byte, b *byte, blocks int, tables *byte)
 // Requires: AVX, AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI
-TEXT ·labToRGBVBMI(SB), NOSPLIT, $0-48
+TEXT ·labToRGBAVX512(SB), NOSPLIT, $0-48
 	MOVQ         rgb+0(FP), AX
 	MOVQ         tables+40(FP), CX
 	MOVQ         blocks+32(FP), DX

@@ -267,7 +267,7 @@ func look(dst, src []byte, table *[256]byte) int {
 	if !useVBMI || blocks == 0 {
 		return 0
 	}
-	lookVBMI(&dst[0], &src[0], blocks, &table[0])
+	lookAVX512(&dst[0], &src[0], blocks, &table[0])
 	return blocks * wide
 }
 
@@ -276,6 +276,6 @@ func look3(dst, src []byte, tables *[3][256]byte) int {
 	if !useVBMI || blocks == 0 {
 		return 0
 	}
-	look3VBMI(&dst[0], &src[0], blocks, &tables[0][0])
+	look3AVX512(&dst[0], &src[0], blocks, &tables[0][0])
 	return blocks * 3 * wide
 }

@@ -18,7 +18,7 @@ func labFromRGB(t *Lab, light, a, b, rgb []byte) int {
 		return 0
 	}
 	blocks := (len(rgb)-read)/(3*block) + 1
-	labFromRGBVBMI(&light[0], &a[0], &b[0], &rgb[0], blocks, (*byte)(unsafe.Pointer(&t.vector)), &t.root[0])
+	labFromRGBAVX512(&light[0], &a[0], &b[0], &rgb[0], blocks, (*byte)(unsafe.Pointer(&t.vector)), &t.root[0])
 	return blocks * block
 }
 
@@ -27,6 +27,6 @@ func labToRGB(t *Lab, rgb, light, a, b []byte) int {
 	if !useLab || blocks == 0 {
 		return 0
 	}
-	labToRGBVBMI(&rgb[0], &light[0], &a[0], &b[0], blocks, (*byte)(unsafe.Pointer(&t.vector)))
+	labToRGBAVX512(&rgb[0], &light[0], &a[0], &b[0], blocks, (*byte)(unsafe.Pointer(&t.vector)))
 	return blocks * wide
 }

@@ -63,8 +63,8 @@ func signs(v VecVirtual) (high, low OpmaskVirtual) {
 
 // labSplit writes the kernel that makes L, a and b.
 func labSplit() {
-	TEXT("labFromRGBVBMI", NOSPLIT, "func(light, a, b, rgb *byte, blocks int, tables *byte, roots *int32)")
-	Doc("labFromRGBVBMI splits 16*blocks pixels, at least one block, and reads 16 bytes after the last.")
+	TEXT("labFromRGBAVX512", NOSPLIT, "func(light, a, b, rgb *byte, blocks int, tables *byte, roots *int32)")
+	Doc("labFromRGBAVX512 splits 16*blocks pixels, at least one block, and reads 16 bytes after the last.")
 	Pragma("noescape")
 	var pairs, thirds []byte // of bytes of two registers
 	for i := range 16 {
@@ -128,8 +128,8 @@ func labSplit() {
 
 // labMerge writes the kernel that makes pixels of L, a and b.
 func labMerge() {
-	TEXT("labToRGBVBMI", NOSPLIT, "func(rgb, light, a, b *byte, blocks int, tables *byte)")
-	Doc("labToRGBVBMI makes 64*blocks pixels, at least one block.")
+	TEXT("labToRGBAVX512", NOSPLIT, "func(rgb, light, a, b *byte, blocks int, tables *byte)")
+	Doc("labToRGBAVX512 makes 64*blocks pixels, at least one block.")
 	Pragma("noescape")
 	dst, tables, n := Load(Param("rgb"), GP64()), Load(Param("tables"), GP64()), Load(Param("blocks"), GP64())
 	light, a, b := Load(Param("light"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64())

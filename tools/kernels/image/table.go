@@ -19,8 +19,8 @@ func halves(table Register, at int) (list [4]VecVirtual) {
 
 // look writes the kernel of one table.
 func look() {
-	TEXT("lookVBMI", NOSPLIT, "func(dst, src *byte, blocks int, table *byte)")
-	Doc("lookVBMI replaces 64*blocks bytes, at least one block.")
+	TEXT("lookAVX512", NOSPLIT, "func(dst, src *byte, blocks int, table *byte)")
+	Doc("lookAVX512 replaces 64*blocks bytes, at least one block.")
 	Pragma("noescape")
 	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("blocks"), GP64())
 	table := halves(Load(Param("table"), GP64()), 0)
@@ -52,8 +52,8 @@ func replace(v VecVirtual, high, low OpmaskVirtual, table [4]VecVirtual, mask Op
 
 // look3 writes the kernel of three tables.
 func look3() {
-	TEXT("look3VBMI", NOSPLIT, "func(dst, src *byte, blocks int, tables *byte)")
-	Doc("look3VBMI replaces the bytes of 64*blocks pixels of three, at least one block.")
+	TEXT("look3AVX512", NOSPLIT, "func(dst, src *byte, blocks int, tables *byte)")
+	Doc("look3AVX512 replaces the bytes of 64*blocks pixels of three, at least one block.")
 	Pragma("noescape")
 	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("blocks"), GP64())
 	base := Load(Param("tables"), GP64())
