@@ -33,6 +33,26 @@ func fuseFloatsAVX2(dst *float32, base *byte, offsets *int, weights *float32, n 
 //go:noescape
 func fuseBytesAVX2(dst *float32, base *byte, offsets *int, weights *float32, n int, rows int)
 
+// correlateFloatsAVX2 computes n sums, at least 8, in each of 4 rows; stride, pitch and step are in bytes.
+//
+//go:noescape
+func correlateFloatsAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+
+// correlateBytesAVX2 computes n sums, at least 8, in each of 4 rows; stride, pitch and step are in bytes.
+//
+//go:noescape
+func correlateBytesAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+
+// correlateFusedFloatsAVX2 computes n sums, at least 8, in each of 4 rows; stride, pitch and step are in bytes.
+//
+//go:noescape
+func correlateFusedFloatsAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+
+// correlateFusedBytesAVX2 computes n sums, at least 8, in each of 4 rows; stride, pitch and step are in bytes.
+//
+//go:noescape
+func correlateFusedBytesAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+
 // gather3AVX2 computes n pixels, at least one, of which it reads and writes 16 bytes.
 //
 //go:noescape
@@ -53,15 +73,35 @@ func normalizeAVX2(dst *float32, stride int, src *byte, blocks int, step int, ma
 //go:noescape
 func grayAVX2(dst *byte, src *byte, blocks int, weights *[2]uint32)
 
-// bayerAVX2 makes 16*blocks pixels. coloured has 16 bytes, 255 where a pixel is not green; swapped has 16 bytes, all 255 if the colour of the row is blue.
+// bayerAVX2 makes 32*blocks pixels. coloured has 32 bytes, 255 where a pixel is not green. masks puts the row's colour, green and the other colour into three parts of each half.
 //
 //go:noescape
-func bayerAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
+func bayerAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, masks *[9][32]byte)
 
-// bayerEdgesAVX2 makes 16*blocks pixels. coloured has 16 bytes, 255 where a pixel is not green; swapped has 16 bytes, all 255 if the colour of the row is blue.
+// bayerEdgesAVX2 makes 32*blocks pixels. coloured has 32 bytes, 255 where a pixel is not green. masks puts the row's colour, green and the other colour into three parts of each half.
 //
 //go:noescape
-func bayerEdgesAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
+func bayerEdgesAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, masks *[9][32]byte)
+
+// bayerWordsAVX2 makes 16*blocks pixels. coloured has 32 bytes, 255 where a pixel is not green. masks puts the row's colour, green and the other colour into three parts of each half.
+//
+//go:noescape
+func bayerWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, coloured *byte, masks *[9][32]byte)
+
+// bayerEdgesWordsAVX2 makes 16*blocks pixels. coloured has 32 bytes, 255 where a pixel is not green. masks puts the row's colour, green and the other colour into three parts of each half.
+//
+//go:noescape
+func bayerEdgesWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, coloured *byte, masks *[9][32]byte)
+
+// bayerGrayAVX2 makes 16*blocks pixels. factors has what differs between green pixels and others, as pairs of words: the words of others, the factors of two sums, the factors of a pixel and of 2, and a shift for each pixel.
+//
+//go:noescape
+func bayerGrayAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, factors *[4][8]uint32)
+
+// bayerGrayWordsAVX2 makes 8*blocks pixels. factors has what differs between green pixels and others: all bits for others, the factors of three sums, what is added, and by how many bits the sum is shifted.
+//
+//go:noescape
+func bayerGrayWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, factors *[6][8]uint32)
 
 // gradientsAVX2 computes the gradients of 16*blocks pixels; plane is in bytes.
 //
@@ -78,10 +118,15 @@ func gradualAVX2(dst *byte, at *byte, pitch int, above *int16, here *int16, belo
 //go:noescape
 func projectAVX2(xs *float32, ys *float32, n int, start *[3]float32, slope *[3]float32)
 
-// cellsAVX2 finds the pixels of n points, a multiple of 8.
+// cellsAVX2 finds the pixels of n points, a multiple of 8: the pixels that stand back from a pixel from least to right and bottom, up to the last.
 //
 //go:noescape
-func cellsAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, right float32, bottom float32, width int32, last int32)
+func cellsAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, least float32, right float32, bottom float32, width int32, last int32, back int32)
+
+// nearestAVX2 finds the pixels of n points, a multiple of 8: the pixels that stand back from a pixel from least to right and bottom, up to the last.
+//
+//go:noescape
+func nearestAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, least float32, right float32, bottom float32, width int32, last int32, back int32)
 
 // blend3AVX2 makes n pixels, at least one, of which it reads and writes 4 bytes.
 //
@@ -97,3 +142,148 @@ func blend4AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, n in
 //
 //go:noescape
 func blend1AVX2(dst *byte, src *byte, index *int32, a *float32, b *float32, blocks int, pitch int)
+
+// blendWordsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.
+//
+//go:noescape
+func blendWordsAVX2(dst *float32, src *uint16, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+
+// blendFloatsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.
+//
+//go:noescape
+func blendFloatsAVX2(dst *float32, src *float32, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+
+// projectUnitsAVX2 computes n points, a multiple of 4.
+//
+//go:noescape
+func projectUnitsAVX2(xi *int32, yi *int32, xs *float32, ys *float32, n int, start *[3]float64, slope *[3]float64)
+
+// coarseBytesAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.
+//
+//go:noescape
+func coarseBytesAVX2(dst *float32, src *byte, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+
+// coarseWordsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.
+//
+//go:noescape
+func coarseWordsAVX2(dst *float32, src *uint16, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+
+// coarseShortsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.
+//
+//go:noescape
+func coarseShortsAVX2(dst *float32, src *int16, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+
+// coarseFloatsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes.
+//
+//go:noescape
+func coarseFloatsAVX2(dst *float32, src *float32, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+
+// copyPixels1 copies n pixels, at least one, of which it reads and writes 1 bytes.
+//
+//go:noescape
+func copyPixels1(dst *byte, src *byte, index *int32, n int, size int)
+
+// copyPixels2 copies n pixels, at least one, of which it reads and writes 2 bytes.
+//
+//go:noescape
+func copyPixels2(dst *byte, src *byte, index *int32, n int, size int)
+
+// copyPixels4 copies n pixels, at least one, of which it reads and writes 4 bytes.
+//
+//go:noescape
+func copyPixels4(dst *byte, src *byte, index *int32, n int, size int)
+
+// copyPixels8 copies n pixels, at least one, of which it reads and writes 8 bytes.
+//
+//go:noescape
+func copyPixels8(dst *byte, src *byte, index *int32, n int, size int)
+
+// copyPixels16 copies n pixels, at least one, of which it reads and writes 16 bytes.
+//
+//go:noescape
+func copyPixels16(dst *byte, src *byte, index *int32, n int, size int)
+
+// leadingAVX2 counts the leading numbers of n, a multiple of 8, that have the sign bit of flip.
+//
+//go:noescape
+func leadingAVX2(index *int32, n int, flip int32) int
+
+// roundWordsAVX2 converts 16*blocks elements.
+//
+//go:noescape
+func roundWordsAVX2(dst *uint16, src *float32, blocks int)
+
+// roundShortsAVX2 converts 16*blocks elements.
+//
+//go:noescape
+func roundShortsAVX2(dst *int16, src *float32, blocks int)
+
+// projectDoublesAVX2 computes n points, a multiple of 4.
+//
+//go:noescape
+func projectDoublesAVX2(xs *float32, ys *float32, n int, start *[3]float32, slope *[3]float32)
+
+// cubicWeightsAVX2 computes the weights at n places, a multiple of 8; stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicWeightsAVX2(w *float32, stride int, a *float32, n int)
+
+// cubicWeightsSecondAVX2 computes the weights at n places, a multiple of 8; stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicWeightsSecondAVX2(w *float32, stride int, a *float32, n int)
+
+// cubicBytesAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicBytesAVX2(dst *float32, src *byte, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// cubicSecondBytesAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicSecondBytesAVX2(dst *float32, src *byte, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// cubicWordsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicWordsAVX2(dst *float32, src *uint16, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// cubicSecondWordsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicSecondWordsAVX2(dst *float32, src *uint16, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// cubicSecondShortsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicSecondShortsAVX2(dst *float32, src *int16, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// cubicFloatsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicFloatsAVX2(dst *float32, src *float32, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// cubicSecondFloatsAVX2 makes n pixels, at least one, of which it reads 4 elements and writes 16 bytes. stride, from weight to weight, is in bytes.
+//
+//go:noescape
+func cubicSecondFloatsAVX2(dst *float32, src *float32, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+
+// lookAVX512 replaces 64*blocks bytes, at least one block.
+//
+//go:noescape
+func lookAVX512(dst *byte, src *byte, blocks int, table *byte)
+
+// look3AVX512 replaces the bytes of 64*blocks pixels of three, at least one block.
+//
+//go:noescape
+func look3AVX512(dst *byte, src *byte, blocks int, tables *byte)
+
+// labFromRGBAVX512 splits 16*blocks pixels, at least one block, and reads 16 bytes after the last.
+//
+//go:noescape
+func labFromRGBAVX512(light *byte, a *byte, b *byte, rgb *byte, blocks int, tables *byte, roots *int32)
+
+// labToRGBAVX512 makes 64*blocks pixels, at least one block.
+//
+//go:noescape
+func labToRGBAVX512(rgb *byte, light *byte, a *byte, b *byte, blocks int, tables *byte)

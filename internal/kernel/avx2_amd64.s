@@ -668,6 +668,2920 @@ lastBt:
 	VZEROUPPER
 	RET
 
+// func correlateFloatsAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+// Requires: AVX
+TEXT ·correlateFloatsAVX2(SB), NOSPLIT, $0-72
+	MOVQ n+32(FP), AX
+	MOVQ step+64(FP), CX
+	MOVQ columns+56(FP), DX
+	SHLQ $0x02, DX
+	NEGQ DX
+	LEAQ (DX)(DX*2), BX
+	XORQ R12, R12
+	MOVQ AX, R13
+	SUBQ $0x10, R13
+
+loopBw:
+	CMPQ   R12, R13
+	JG     doneBx
+	VXORPS Y2, Y2, Y2
+	VXORPS Y7, Y7, Y7
+	VXORPS Y3, Y3, Y3
+	VXORPS Y8, Y8, Y8
+	VXORPS Y4, Y4, Y4
+	VXORPS Y9, Y9, Y9
+	VXORPS Y5, Y5, Y5
+	VXORPS Y10, Y10, Y10
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*4), R10
+	XORQ   SI, SI
+
+rowBy:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastCa
+
+tapCb:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCb
+	JMP          rowsBz
+
+lastCa:
+	CMPQ SI, $0x01
+	JNE  lastCc
+	CMPQ R11, $+0
+	JLE  firstCd
+
+tapCe:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCe
+	JMP          rowsBz
+
+firstCd:
+tapCf:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCf
+	JMP          rowsBz
+
+lastCc:
+	CMPQ SI, $0x02
+	JNE  lastCg
+	CMPQ R11, $+0
+	JLE  firstCh
+
+tapCi:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCi
+	JMP          rowsBz
+
+firstCh:
+	CMPQ R11, $-1
+	JLE  firstCj
+
+tapCk:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCk
+	JMP          rowsBz
+
+firstCj:
+tapCl:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCl
+	JMP          rowsBz
+
+lastCg:
+	CMPQ R11, $+0
+	JLE  firstCn
+
+tapCo:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCo
+	JMP          rowsBz
+
+firstCn:
+	CMPQ R11, $-1
+	JLE  firstCp
+
+tapCq:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCq
+	JMP          rowsBz
+
+firstCp:
+	CMPQ R11, $-2
+	JLE  firstCr
+
+tapCs:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCs
+	JMP          rowsBz
+
+firstCr:
+tapCt:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCt
+	JMP          rowsBz
+
+rowsBz:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowBy
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y7, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y9, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	VMOVUPS Y10, 32(DI)
+	ADDQ    $0x10, R12
+	JMP     loopBw
+
+doneBx:
+	MOVQ AX, R13
+	SUBQ $0x08, R13
+
+loopCu:
+	CMPQ   R12, R13
+	JG     doneCv
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*4), R10
+	XORQ   SI, SI
+
+rowCw:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastCy
+
+tapCz:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapCz
+	JMP          rowsCx
+
+lastCy:
+	CMPQ SI, $0x01
+	JNE  lastDa
+	CMPQ R11, $+0
+	JLE  firstDb
+
+tapDc:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDc
+	JMP          rowsCx
+
+firstDb:
+tapDd:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDd
+	JMP          rowsCx
+
+lastDa:
+	CMPQ SI, $0x02
+	JNE  lastDe
+	CMPQ R11, $+0
+	JLE  firstDf
+
+tapDg:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDg
+	JMP          rowsCx
+
+firstDf:
+	CMPQ R11, $-1
+	JLE  firstDh
+
+tapDi:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDi
+	JMP          rowsCx
+
+firstDh:
+tapDj:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDj
+	JMP          rowsCx
+
+lastDe:
+	CMPQ R11, $+0
+	JLE  firstDl
+
+tapDm:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDm
+	JMP          rowsCx
+
+firstDl:
+	CMPQ R11, $-1
+	JLE  firstDn
+
+tapDo:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDo
+	JMP          rowsCx
+
+firstDn:
+	CMPQ R11, $-2
+	JLE  firstDp
+
+tapDq:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDq
+	JMP          rowsCx
+
+firstDp:
+tapDr:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDr
+	JMP          rowsCx
+
+rowsCx:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowCw
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	ADDQ    $0x08, R12
+	JMP     loopCu
+
+doneCv:
+	CMPQ   R12, AX
+	JE     lastDs
+	MOVQ   AX, R12
+	SUBQ   $0x08, R12
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*4), R10
+	XORQ   SI, SI
+
+rowDt:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastDv
+
+tapDw:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDw
+	JMP          rowsDu
+
+lastDv:
+	CMPQ SI, $0x01
+	JNE  lastDx
+	CMPQ R11, $+0
+	JLE  firstDy
+
+tapDz:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapDz
+	JMP          rowsDu
+
+firstDy:
+tapEa:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEa
+	JMP          rowsDu
+
+lastDx:
+	CMPQ SI, $0x02
+	JNE  lastEb
+	CMPQ R11, $+0
+	JLE  firstEc
+
+tapEd:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEd
+	JMP          rowsDu
+
+firstEc:
+	CMPQ R11, $-1
+	JLE  firstEe
+
+tapEf:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEf
+	JMP          rowsDu
+
+firstEe:
+tapEg:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEg
+	JMP          rowsDu
+
+lastEb:
+	CMPQ R11, $+0
+	JLE  firstEi
+
+tapEj:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEj
+	JMP          rowsDu
+
+firstEi:
+	CMPQ R11, $-1
+	JLE  firstEk
+
+tapEl:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEl
+	JMP          rowsDu
+
+firstEk:
+	CMPQ R11, $-2
+	JLE  firstEm
+
+tapEn:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEn
+	JMP          rowsDu
+
+firstEm:
+tapEo:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEo
+	JMP          rowsDu
+
+rowsDu:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowDt
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+
+lastDs:
+	VZEROUPPER
+	RET
+
+// func correlateBytesAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+// Requires: AVX, AVX2
+TEXT ·correlateBytesAVX2(SB), NOSPLIT, $0-72
+	MOVQ n+32(FP), AX
+	MOVQ step+64(FP), CX
+	MOVQ columns+56(FP), DX
+	SHLQ $0x02, DX
+	NEGQ DX
+	LEAQ (DX)(DX*2), BX
+	XORQ R12, R12
+	MOVQ AX, R13
+	SUBQ $0x10, R13
+
+loopEp:
+	CMPQ   R12, R13
+	JG     doneEq
+	VXORPS Y2, Y2, Y2
+	VXORPS Y7, Y7, Y7
+	VXORPS Y3, Y3, Y3
+	VXORPS Y8, Y8, Y8
+	VXORPS Y4, Y4, Y4
+	VXORPS Y9, Y9, Y9
+	VXORPS Y5, Y5, Y5
+	VXORPS Y10, Y10, Y10
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*1), R10
+	XORQ   SI, SI
+
+rowEr:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastEt
+
+tapEu:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEu
+	JMP          rowsEs
+
+lastEt:
+	CMPQ SI, $0x01
+	JNE  lastEv
+	CMPQ R11, $+0
+	JLE  firstEw
+
+tapEx:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEx
+	JMP          rowsEs
+
+firstEw:
+tapEy:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapEy
+	JMP          rowsEs
+
+lastEv:
+	CMPQ SI, $0x02
+	JNE  lastEz
+	CMPQ R11, $+0
+	JLE  firstFa
+
+tapFb:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFb
+	JMP          rowsEs
+
+firstFa:
+	CMPQ R11, $-1
+	JLE  firstFc
+
+tapFd:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFd
+	JMP          rowsEs
+
+firstFc:
+tapFe:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFe
+	JMP          rowsEs
+
+lastEz:
+	CMPQ R11, $+0
+	JLE  firstFg
+
+tapFh:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y7, Y7
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFh
+	JMP          rowsEs
+
+firstFg:
+	CMPQ R11, $-1
+	JLE  firstFi
+
+tapFj:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y8, Y8
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFj
+	JMP          rowsEs
+
+firstFi:
+	CMPQ R11, $-2
+	JLE  firstFk
+
+tapFl:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y11
+	VADDPS       Y11, Y4, Y4
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y9, Y9
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFl
+	JMP          rowsEs
+
+firstFk:
+tapFm:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VMULPS       Y0, Y6, Y0
+	VADDPS       Y0, Y10, Y10
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFm
+	JMP          rowsEs
+
+rowsEs:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowEr
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y7, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y9, 32(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	VMOVUPS Y10, 32(DI)
+	ADDQ    $0x10, R12
+	JMP     loopEp
+
+doneEq:
+	MOVQ AX, R13
+	SUBQ $0x08, R13
+
+loopFn:
+	CMPQ   R12, R13
+	JG     doneFo
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*1), R10
+	XORQ   SI, SI
+
+rowFp:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastFr
+
+tapFs:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFs
+	JMP          rowsFq
+
+lastFr:
+	CMPQ SI, $0x01
+	JNE  lastFt
+	CMPQ R11, $+0
+	JLE  firstFu
+
+tapFv:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFv
+	JMP          rowsFq
+
+firstFu:
+tapFw:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFw
+	JMP          rowsFq
+
+lastFt:
+	CMPQ SI, $0x02
+	JNE  lastFx
+	CMPQ R11, $+0
+	JLE  firstFy
+
+tapFz:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapFz
+	JMP          rowsFq
+
+firstFy:
+	CMPQ R11, $-1
+	JLE  firstGa
+
+tapGb:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGb
+	JMP          rowsFq
+
+firstGa:
+tapGc:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGc
+	JMP          rowsFq
+
+lastFx:
+	CMPQ R11, $+0
+	JLE  firstGe
+
+tapGf:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGf
+	JMP          rowsFq
+
+firstGe:
+	CMPQ R11, $-1
+	JLE  firstGg
+
+tapGh:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGh
+	JMP          rowsFq
+
+firstGg:
+	CMPQ R11, $-2
+	JLE  firstGi
+
+tapGj:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGj
+	JMP          rowsFq
+
+firstGi:
+tapGk:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGk
+	JMP          rowsFq
+
+rowsFq:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowFp
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	ADDQ    $0x08, R12
+	JMP     loopFn
+
+doneFo:
+	CMPQ   R12, AX
+	JE     lastGl
+	MOVQ   AX, R12
+	SUBQ   $0x08, R12
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*1), R10
+	XORQ   SI, SI
+
+rowGm:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastGo
+
+tapGp:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGp
+	JMP          rowsGn
+
+lastGo:
+	CMPQ SI, $0x01
+	JNE  lastGq
+	CMPQ R11, $+0
+	JLE  firstGr
+
+tapGs:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGs
+	JMP          rowsGn
+
+firstGr:
+tapGt:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGt
+	JMP          rowsGn
+
+lastGq:
+	CMPQ SI, $0x02
+	JNE  lastGu
+	CMPQ R11, $+0
+	JLE  firstGv
+
+tapGw:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGw
+	JMP          rowsGn
+
+firstGv:
+	CMPQ R11, $-1
+	JLE  firstGx
+
+tapGy:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGy
+	JMP          rowsGn
+
+firstGx:
+tapGz:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapGz
+	JMP          rowsGn
+
+lastGu:
+	CMPQ R11, $+0
+	JLE  firstHb
+
+tapHc:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHc
+	JMP          rowsGn
+
+firstHb:
+	CMPQ R11, $-1
+	JLE  firstHd
+
+tapHe:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y3, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHe
+	JMP          rowsGn
+
+firstHd:
+	CMPQ R11, $-2
+	JLE  firstHf
+
+tapHg:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHg
+	JMP          rowsGn
+
+firstHf:
+tapHh:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(BX*1), Y0
+	VMULPS       Y0, Y1, Y0
+	VADDPS       Y0, Y5, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHh
+	JMP          rowsGn
+
+rowsGn:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowGm
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+
+lastGl:
+	VZEROUPPER
+	RET
+
+// func correlateFusedFloatsAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+// Requires: AVX, FMA3
+TEXT ·correlateFusedFloatsAVX2(SB), NOSPLIT, $0-72
+	MOVQ n+32(FP), AX
+	MOVQ step+64(FP), CX
+	MOVQ columns+56(FP), DX
+	SHLQ $0x02, DX
+	NEGQ DX
+	LEAQ (DX)(DX*2), BX
+	XORQ R12, R12
+	MOVQ AX, R13
+	SUBQ $0x18, R13
+
+loopHi:
+	CMPQ   R12, R13
+	JG     doneHj
+	VXORPS Y2, Y2, Y2
+	VXORPS Y7, Y7, Y7
+	VXORPS Y12, Y12, Y12
+	VXORPS Y3, Y3, Y3
+	VXORPS Y8, Y8, Y8
+	VXORPS Y13, Y13, Y13
+	VXORPS Y4, Y4, Y4
+	VXORPS Y9, Y9, Y9
+	VXORPS Y14, Y14, Y14
+	VXORPS Y5, Y5, Y5
+	VXORPS Y10, Y10, Y10
+	VXORPS Y15, Y15, Y15
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*4), R10
+	XORQ   SI, SI
+
+rowHk:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastHm
+
+tapHn:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHn
+	JMP          rowsHl
+
+lastHm:
+	CMPQ SI, $0x01
+	JNE  lastHo
+	CMPQ R11, $+0
+	JLE  firstHp
+
+tapHq:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHq
+	JMP          rowsHl
+
+firstHp:
+tapHr:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHr
+	JMP          rowsHl
+
+lastHo:
+	CMPQ SI, $0x02
+	JNE  lastHs
+	CMPQ R11, $+0
+	JLE  firstHt
+
+tapHu:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHu
+	JMP          rowsHl
+
+firstHt:
+	CMPQ R11, $-1
+	JLE  firstHv
+
+tapHw:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHw
+	JMP          rowsHl
+
+firstHv:
+tapHx:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapHx
+	JMP          rowsHl
+
+lastHs:
+	CMPQ R11, $+0
+	JLE  firstHz
+
+tapIa:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIa
+	JMP          rowsHl
+
+firstHz:
+	CMPQ R11, $-1
+	JLE  firstIb
+
+tapIc:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIc
+	JMP          rowsHl
+
+firstIb:
+	CMPQ R11, $-2
+	JLE  firstId
+
+tapIe:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIe
+	JMP          rowsHl
+
+firstId:
+tapIf:
+	VMOVUPS      (DI), Y1
+	VMOVUPS      32(DI), Y6
+	VMOVUPS      64(DI), Y11
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIf
+	JMP          rowsHl
+
+rowsHl:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowHk
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y7, 32(DI)
+	VMOVUPS Y12, 64(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	VMOVUPS Y8, 32(DI)
+	VMOVUPS Y13, 64(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y9, 32(DI)
+	VMOVUPS Y14, 64(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	VMOVUPS Y10, 32(DI)
+	VMOVUPS Y15, 64(DI)
+	ADDQ    $0x18, R12
+	JMP     loopHi
+
+doneHj:
+	MOVQ AX, R13
+	SUBQ $0x08, R13
+
+loopIg:
+	CMPQ   R12, R13
+	JG     doneIh
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*4), R10
+	XORQ   SI, SI
+
+rowIi:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastIk
+
+tapIl:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIl
+	JMP          rowsIj
+
+lastIk:
+	CMPQ SI, $0x01
+	JNE  lastIm
+	CMPQ R11, $+0
+	JLE  firstIn
+
+tapIo:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIo
+	JMP          rowsIj
+
+firstIn:
+tapIp:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIp
+	JMP          rowsIj
+
+lastIm:
+	CMPQ SI, $0x02
+	JNE  lastIq
+	CMPQ R11, $+0
+	JLE  firstIr
+
+tapIs:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIs
+	JMP          rowsIj
+
+firstIr:
+	CMPQ R11, $-1
+	JLE  firstIt
+
+tapIu:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIu
+	JMP          rowsIj
+
+firstIt:
+tapIv:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIv
+	JMP          rowsIj
+
+lastIq:
+	CMPQ R11, $+0
+	JLE  firstIx
+
+tapIy:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapIy
+	JMP          rowsIj
+
+firstIx:
+	CMPQ R11, $-1
+	JLE  firstIz
+
+tapJa:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJa
+	JMP          rowsIj
+
+firstIz:
+	CMPQ R11, $-2
+	JLE  firstJb
+
+tapJc:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJc
+	JMP          rowsIj
+
+firstJb:
+tapJd:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJd
+	JMP          rowsIj
+
+rowsIj:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowIi
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	ADDQ    $0x08, R12
+	JMP     loopIg
+
+doneIh:
+	CMPQ   R12, AX
+	JE     lastJe
+	MOVQ   AX, R12
+	SUBQ   $0x08, R12
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*4), R10
+	XORQ   SI, SI
+
+rowJf:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastJh
+
+tapJi:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJi
+	JMP          rowsJg
+
+lastJh:
+	CMPQ SI, $0x01
+	JNE  lastJj
+	CMPQ R11, $+0
+	JLE  firstJk
+
+tapJl:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJl
+	JMP          rowsJg
+
+firstJk:
+tapJm:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJm
+	JMP          rowsJg
+
+lastJj:
+	CMPQ SI, $0x02
+	JNE  lastJn
+	CMPQ R11, $+0
+	JLE  firstJo
+
+tapJp:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJp
+	JMP          rowsJg
+
+firstJo:
+	CMPQ R11, $-1
+	JLE  firstJq
+
+tapJr:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJr
+	JMP          rowsJg
+
+firstJq:
+tapJs:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJs
+	JMP          rowsJg
+
+lastJn:
+	CMPQ R11, $+0
+	JLE  firstJu
+
+tapJv:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJv
+	JMP          rowsJg
+
+firstJu:
+	CMPQ R11, $-1
+	JLE  firstJw
+
+tapJx:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJx
+	JMP          rowsJg
+
+firstJw:
+	CMPQ R11, $-2
+	JLE  firstJy
+
+tapJz:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapJz
+	JMP          rowsJg
+
+firstJy:
+tapKa:
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKa
+	JMP          rowsJg
+
+rowsJg:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowJf
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+
+lastJe:
+	VZEROUPPER
+	RET
+
+// func correlateFusedBytesAVX2(dst *float32, stride int, base *byte, pitch int, n int, weights *float32, rows int, columns int, step int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·correlateFusedBytesAVX2(SB), NOSPLIT, $0-72
+	MOVQ n+32(FP), AX
+	MOVQ step+64(FP), CX
+	MOVQ columns+56(FP), DX
+	SHLQ $0x02, DX
+	NEGQ DX
+	LEAQ (DX)(DX*2), BX
+	XORQ R12, R12
+	MOVQ AX, R13
+	SUBQ $0x18, R13
+
+loopKb:
+	CMPQ   R12, R13
+	JG     doneKc
+	VXORPS Y2, Y2, Y2
+	VXORPS Y7, Y7, Y7
+	VXORPS Y12, Y12, Y12
+	VXORPS Y3, Y3, Y3
+	VXORPS Y8, Y8, Y8
+	VXORPS Y13, Y13, Y13
+	VXORPS Y4, Y4, Y4
+	VXORPS Y9, Y9, Y9
+	VXORPS Y14, Y14, Y14
+	VXORPS Y5, Y5, Y5
+	VXORPS Y10, Y10, Y10
+	VXORPS Y15, Y15, Y15
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*1), R10
+	XORQ   SI, SI
+
+rowKd:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastKf
+
+tapKg:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKg
+	JMP          rowsKe
+
+lastKf:
+	CMPQ SI, $0x01
+	JNE  lastKh
+	CMPQ R11, $+0
+	JLE  firstKi
+
+tapKj:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKj
+	JMP          rowsKe
+
+firstKi:
+tapKk:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKk
+	JMP          rowsKe
+
+lastKh:
+	CMPQ SI, $0x02
+	JNE  lastKl
+	CMPQ R11, $+0
+	JLE  firstKm
+
+tapKn:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKn
+	JMP          rowsKe
+
+firstKm:
+	CMPQ R11, $-1
+	JLE  firstKo
+
+tapKp:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKp
+	JMP          rowsKe
+
+firstKo:
+tapKq:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKq
+	JMP          rowsKe
+
+lastKl:
+	CMPQ R11, $+0
+	JLE  firstKs
+
+tapKt:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VFMADD231PS  Y0, Y6, Y7
+	VFMADD231PS  Y0, Y11, Y12
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKt
+	JMP          rowsKe
+
+firstKs:
+	CMPQ R11, $-1
+	JLE  firstKu
+
+tapKv:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VFMADD231PS  Y0, Y6, Y8
+	VFMADD231PS  Y0, Y11, Y13
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKv
+	JMP          rowsKe
+
+firstKu:
+	CMPQ R11, $-2
+	JLE  firstKw
+
+tapKx:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VFMADD231PS  Y0, Y6, Y9
+	VFMADD231PS  Y0, Y11, Y14
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKx
+	JMP          rowsKe
+
+firstKw:
+tapKy:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VPMOVZXBD    8(DI), Y6
+	VCVTDQ2PS    Y6, Y6
+	VPMOVZXBD    16(DI), Y11
+	VCVTDQ2PS    Y11, Y11
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	VFMADD231PS  Y0, Y6, Y10
+	VFMADD231PS  Y0, Y11, Y15
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapKy
+	JMP          rowsKe
+
+rowsKe:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowKd
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y7, 32(DI)
+	VMOVUPS Y12, 64(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	VMOVUPS Y8, 32(DI)
+	VMOVUPS Y13, 64(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y9, 32(DI)
+	VMOVUPS Y14, 64(DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	VMOVUPS Y10, 32(DI)
+	VMOVUPS Y15, 64(DI)
+	ADDQ    $0x18, R12
+	JMP     loopKb
+
+doneKc:
+	MOVQ AX, R13
+	SUBQ $0x08, R13
+
+loopKz:
+	CMPQ   R12, R13
+	JG     doneLa
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*1), R10
+	XORQ   SI, SI
+
+rowLb:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastLd
+
+tapLe:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLe
+	JMP          rowsLc
+
+lastLd:
+	CMPQ SI, $0x01
+	JNE  lastLf
+	CMPQ R11, $+0
+	JLE  firstLg
+
+tapLh:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLh
+	JMP          rowsLc
+
+firstLg:
+tapLi:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLi
+	JMP          rowsLc
+
+lastLf:
+	CMPQ SI, $0x02
+	JNE  lastLj
+	CMPQ R11, $+0
+	JLE  firstLk
+
+tapLl:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLl
+	JMP          rowsLc
+
+firstLk:
+	CMPQ R11, $-1
+	JLE  firstLm
+
+tapLn:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLn
+	JMP          rowsLc
+
+firstLm:
+tapLo:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLo
+	JMP          rowsLc
+
+lastLj:
+	CMPQ R11, $+0
+	JLE  firstLq
+
+tapLr:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLr
+	JMP          rowsLc
+
+firstLq:
+	CMPQ R11, $-1
+	JLE  firstLs
+
+tapLt:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLt
+	JMP          rowsLc
+
+firstLs:
+	CMPQ R11, $-2
+	JLE  firstLu
+
+tapLv:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLv
+	JMP          rowsLc
+
+firstLu:
+tapLw:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapLw
+	JMP          rowsLc
+
+rowsLc:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowLb
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+	ADDQ    $0x08, R12
+	JMP     loopKz
+
+doneLa:
+	CMPQ   R12, AX
+	JE     lastLx
+	MOVQ   AX, R12
+	SUBQ   $0x08, R12
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   base+16(FP), R10
+	LEAQ   (R10)(R12*1), R10
+	XORQ   SI, SI
+
+rowLy:
+	MOVQ  R10, DI
+	MOVQ  DX, R8
+	NEGQ  R8
+	IMULQ SI, R8
+	MOVQ  rows+48(FP), R11
+	SUBQ  SI, R11
+	MOVQ  weights+40(FP), R9
+	ADDQ  R9, R8
+	MOVQ  columns+56(FP), R9
+	CMPQ  SI, $0x00
+	JNE   lastMa
+
+tapMb:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMb
+	JMP          rowsLz
+
+lastMa:
+	CMPQ SI, $0x01
+	JNE  lastMc
+	CMPQ R11, $+0
+	JLE  firstMd
+
+tapMe:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMe
+	JMP          rowsLz
+
+firstMd:
+tapMf:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMf
+	JMP          rowsLz
+
+lastMc:
+	CMPQ SI, $0x02
+	JNE  lastMg
+	CMPQ R11, $+0
+	JLE  firstMh
+
+tapMi:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMi
+	JMP          rowsLz
+
+firstMh:
+	CMPQ R11, $-1
+	JLE  firstMj
+
+tapMk:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMk
+	JMP          rowsLz
+
+firstMj:
+tapMl:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMl
+	JMP          rowsLz
+
+lastMg:
+	CMPQ R11, $+0
+	JLE  firstMn
+
+tapMo:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y0
+	VFMADD231PS  Y0, Y1, Y2
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMo
+	JMP          rowsLz
+
+firstMn:
+	CMPQ R11, $-1
+	JLE  firstMp
+
+tapMq:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*1), Y0
+	VFMADD231PS  Y0, Y1, Y3
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMq
+	JMP          rowsLz
+
+firstMp:
+	CMPQ R11, $-2
+	JLE  firstMr
+
+tapMs:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(DX*2), Y0
+	VFMADD231PS  Y0, Y1, Y4
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMs
+	JMP          rowsLz
+
+firstMr:
+tapMt:
+	VPMOVZXBD    (DI), Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8)(BX*1), Y0
+	VFMADD231PS  Y0, Y1, Y5
+	ADDQ         CX, DI
+	ADDQ         $0x04, R8
+	DECQ         R9
+	JNE          tapMt
+	JMP          rowsLz
+
+rowsLz:
+	MOVQ    pitch+24(FP), DI
+	ADDQ    DI, R10
+	INCQ    SI
+	MOVQ    rows+48(FP), DI
+	ADDQ    $0x03, DI
+	CMPQ    SI, DI
+	JNE     rowLy
+	MOVQ    dst+0(FP), DI
+	LEAQ    (DI)(R12*4), DI
+	MOVQ    stride+8(FP), R11
+	VMOVUPS Y2, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Y5, (DI)
+
+lastLx:
+	VZEROUPPER
+	RET
+
 // func gather3AVX2(dst *float32, src *float32, first *int32, weights *float32, n int, taps int)
 // Requires: AVX
 TEXT ·gather3AVX2(SB), NOSPLIT, $0-48
@@ -678,9 +3592,9 @@ TEXT ·gather3AVX2(SB), NOSPLIT, $0-48
 	MOVQ n+32(FP), SI
 	MOVQ taps+40(FP), DI
 	CMPQ DI, $0x01
-	JNE  otherBw
+	JNE  otherMu
 
-pixelBx:
+pixelMv:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -691,14 +3605,14 @@ pixelBx:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBx
+	JNE          pixelMv
 	RET
 
-otherBw:
+otherMu:
 	CMPQ DI, $0x02
-	JNE  otherBy
+	JNE  otherMw
 
-pixelBz:
+pixelMx:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -712,14 +3626,14 @@ pixelBz:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelBz
+	JNE          pixelMx
 	RET
 
-otherBy:
+otherMw:
 	CMPQ DI, $0x03
-	JNE  otherCa
+	JNE  otherMy
 
-pixelCb:
+pixelMz:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -736,14 +3650,14 @@ pixelCb:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCb
+	JNE          pixelMz
 	RET
 
-otherCa:
+otherMy:
 	CMPQ DI, $0x04
-	JNE  otherCc
+	JNE  otherNa
 
-pixelCd:
+pixelNb:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -763,14 +3677,14 @@ pixelCd:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCd
+	JNE          pixelNb
 	RET
 
-otherCc:
+otherNa:
 	CMPQ DI, $0x05
-	JNE  otherCe
+	JNE  otherNc
 
-pixelCf:
+pixelNd:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -793,14 +3707,14 @@ pixelCf:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCf
+	JNE          pixelNd
 	RET
 
-otherCe:
+otherNc:
 	CMPQ DI, $0x06
-	JNE  otherCg
+	JNE  otherNe
 
-pixelCh:
+pixelNf:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -826,14 +3740,14 @@ pixelCh:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCh
+	JNE          pixelNf
 	RET
 
-otherCg:
+otherNe:
 	CMPQ DI, $0x07
-	JNE  otherCi
+	JNE  otherNg
 
-pixelCj:
+pixelNh:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -862,14 +3776,14 @@ pixelCj:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCj
+	JNE          pixelNh
 	RET
 
-otherCi:
+otherNg:
 	CMPQ DI, $0x08
-	JNE  otherCk
+	JNE  otherNi
 
-pixelCl:
+pixelNj:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -901,11 +3815,11 @@ pixelCl:
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCl
+	JNE          pixelNj
 	RET
 
-otherCk:
-pixelCm:
+otherNi:
+pixelNk:
 	MOVLQSX      (DX), R8
 	LEAQ         (R8)(R8*2), R8
 	LEAQ         (CX)(R8*4), R8
@@ -914,20 +3828,20 @@ pixelCm:
 	MOVQ         DI, R9
 	DECQ         R9
 
-tapCn:
+tapNl:
 	ADDQ         $0x04, BX
 	ADDQ         $0x0c, R8
 	VBROADCASTSS (BX), X1
 	VMULPS       (R8), X1, X1
 	VADDPS       X1, X0, X0
 	DECQ         R9
-	JNE          tapCn
+	JNE          tapNl
 	ADDQ         $0x04, BX
 	VMOVUPS      X0, (AX)
 	ADDQ         $0x0c, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCm
+	JNE          pixelNk
 	RET
 
 // func gather4AVX2(dst *float32, src *float32, first *int32, weights *float32, n int, taps int)
@@ -940,9 +3854,9 @@ TEXT ·gather4AVX2(SB), NOSPLIT, $0-48
 	MOVQ n+32(FP), SI
 	MOVQ taps+40(FP), DI
 	CMPQ DI, $0x01
-	JNE  otherCo
+	JNE  otherNm
 
-pixelCp:
+pixelNn:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -953,14 +3867,14 @@ pixelCp:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCp
+	JNE          pixelNn
 	RET
 
-otherCo:
+otherNm:
 	CMPQ DI, $0x02
-	JNE  otherCq
+	JNE  otherNo
 
-pixelCr:
+pixelNp:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -974,14 +3888,14 @@ pixelCr:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCr
+	JNE          pixelNp
 	RET
 
-otherCq:
+otherNo:
 	CMPQ DI, $0x03
-	JNE  otherCs
+	JNE  otherNq
 
-pixelCt:
+pixelNr:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -998,14 +3912,14 @@ pixelCt:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCt
+	JNE          pixelNr
 	RET
 
-otherCs:
+otherNq:
 	CMPQ DI, $0x04
-	JNE  otherCu
+	JNE  otherNs
 
-pixelCv:
+pixelNt:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -1025,14 +3939,14 @@ pixelCv:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCv
+	JNE          pixelNt
 	RET
 
-otherCu:
+otherNs:
 	CMPQ DI, $0x05
-	JNE  otherCw
+	JNE  otherNu
 
-pixelCx:
+pixelNv:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -1055,14 +3969,14 @@ pixelCx:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCx
+	JNE          pixelNv
 	RET
 
-otherCw:
+otherNu:
 	CMPQ DI, $0x06
-	JNE  otherCy
+	JNE  otherNw
 
-pixelCz:
+pixelNx:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -1088,14 +4002,14 @@ pixelCz:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelCz
+	JNE          pixelNx
 	RET
 
-otherCy:
+otherNw:
 	CMPQ DI, $0x07
-	JNE  otherDa
+	JNE  otherNy
 
-pixelDb:
+pixelNz:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -1124,14 +4038,14 @@ pixelDb:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelDb
+	JNE          pixelNz
 	RET
 
-otherDa:
+otherNy:
 	CMPQ DI, $0x08
-	JNE  otherDc
+	JNE  otherOa
 
-pixelDd:
+pixelOb:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -1163,11 +4077,11 @@ pixelDd:
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelDd
+	JNE          pixelOb
 	RET
 
-otherDc:
-pixelDe:
+otherOa:
+pixelOc:
 	MOVLQSX      (DX), R8
 	SHLQ         $0x04, R8
 	ADDQ         CX, R8
@@ -1176,20 +4090,20 @@ pixelDe:
 	MOVQ         DI, R9
 	DECQ         R9
 
-tapDf:
+tapOd:
 	ADDQ         $0x04, BX
 	ADDQ         $0x10, R8
 	VBROADCASTSS (BX), X1
 	VMULPS       (R8), X1, X1
 	VADDPS       X1, X0, X0
 	DECQ         R9
-	JNE          tapDf
+	JNE          tapOd
 	ADDQ         $0x04, BX
 	VMOVUPS      X0, (AX)
 	ADDQ         $0x10, AX
 	ADDQ         $0x04, DX
 	DECQ         SI
-	JNE          pixelDe
+	JNE          pixelOc
 	RET
 
 // func normalizeAVX2(dst *float32, stride int, src *byte, blocks int, step int, masks *[6][16]byte, mean *[3]float32, factor *[3]float32)
@@ -1352,7 +4266,7 @@ DATA grayLanes<>+24(SB)/4, $0x00000003
 DATA grayLanes<>+28(SB)/4, $0x00000007
 GLOBL grayLanes<>(SB), RODATA|NOPTR, $32
 
-// func bayerAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
+// func bayerAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, masks *[9][32]byte)
 // Requires: AVX, AVX2
 TEXT ·bayerAVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
@@ -1360,118 +4274,84 @@ TEXT ·bayerAVX2(SB), NOSPLIT, $0-56
 	MOVQ         row+16(FP), DX
 	MOVQ         below+24(FP), BX
 	MOVQ         blocks+32(FP), SI
-	MOVQ         coloured+40(FP), DI
-	VMOVDQU      (DI), X0
-	MOVQ         swapped+48(FP), DI
-	VMOVDQU      (DI), X1
-	VPBROADCASTW bayerAVX2Two<>+0(SB), Y2
+	MOVQ         masks+48(FP), DI
+	MOVQ         coloured+40(FP), R8
+	VMOVDQU      (R8), Y0
+	VPBROADCASTB bayerAVX2One<>+0(SB), Y1
 
 loop:
-	TESTQ     SI, SI
-	JE        done
-	VMOVDQU   (DX), X5
-	VMOVDQU   -1(DX), X3
-	VMOVDQU   1(DX), X7
-	VMOVDQU   (CX), X4
-	VMOVDQU   (BX), X6
-	VPAVGB    X7, X3, X3
-	VPAVGB    X6, X4, X4
-	VPMOVZXBW -1(CX), Y6
-	VPMOVZXBW 1(CX), Y7
-	VPADDW    Y7, Y6, Y6
-	VPMOVZXBW -1(BX), Y7
-	VPADDW    Y7, Y6, Y6
-	VPMOVZXBW 1(BX), Y7
-	VPADDW    Y7, Y6, Y6
-	VPADDW    Y2, Y6, Y6
-	VPSRLW    $0x02, Y6, Y6
-	VPACKUSWB Y6, Y6, Y6
-	VPERMQ    $0xd8, Y6, Y6
-	VPMOVZXBW (CX), Y7
-	VPMOVZXBW -1(DX), Y8
-	VPADDW    Y8, Y7, Y7
-	VPMOVZXBW 1(DX), Y8
-	VPADDW    Y8, Y7, Y7
-	VPMOVZXBW (BX), Y8
-	VPADDW    Y8, Y7, Y7
-	VPADDW    Y2, Y7, Y7
-	VPSRLW    $0x02, Y7, Y7
-	VPACKUSWB Y7, Y7, Y7
-	VPERMQ    $0xd8, Y7, Y7
-	VPBLENDVB X0, X5, X3, X3
-	VPBLENDVB X0, X7, X5, X5
-	VPBLENDVB X0, X6, X4, X4
-	VPBLENDVB X1, X4, X3, X6
-	VPBLENDVB X1, X3, X4, X3
-	VPSHUFB   bayerAVX2MaskA<>+0(SB), X6, X4
-	VPSHUFB   bayerAVX2MaskB<>+0(SB), X5, X7
-	VPOR      X7, X4, X4
-	VPSHUFB   bayerAVX2MaskC<>+0(SB), X3, X7
-	VPOR      X7, X4, X4
-	VMOVDQU   X4, (AX)
-	VPSHUFB   bayerAVX2MaskD<>+0(SB), X6, X4
-	VPSHUFB   bayerAVX2MaskE<>+0(SB), X5, X7
-	VPOR      X7, X4, X4
-	VPSHUFB   bayerAVX2MaskF<>+0(SB), X3, X7
-	VPOR      X7, X4, X4
-	VMOVDQU   X4, 16(AX)
-	VPSHUFB   bayerAVX2MaskG<>+0(SB), X6, X4
-	VPSHUFB   bayerAVX2MaskH<>+0(SB), X5, X7
-	VPOR      X7, X4, X4
-	VPSHUFB   bayerAVX2MaskI<>+0(SB), X3, X7
-	VPOR      X7, X4, X4
-	VMOVDQU   X4, 32(AX)
-	ADDQ      $0x30, AX
-	ADDQ      $0x10, CX
-	ADDQ      $0x10, DX
-	ADDQ      $0x10, BX
-	DECQ      SI
-	JMP       loop
+	TESTQ      SI, SI
+	JE         done
+	VMOVDQU    -1(CX), Y2
+	VMOVDQU    1(CX), Y3
+	VMOVDQU    -1(BX), Y4
+	VMOVDQU    1(BX), Y5
+	VPAVGB     Y2, Y3, Y6
+	VPAVGB     Y4, Y5, Y7
+	VPXOR      Y2, Y3, Y2
+	VPXOR      Y4, Y5, Y4
+	VPOR       Y2, Y4, Y2
+	VPXOR      Y6, Y7, Y4
+	VPAND      Y2, Y4, Y2
+	VPAND      Y1, Y2, Y2
+	VPAVGB     Y6, Y7, Y6
+	VPSUBB     Y2, Y6, Y6
+	VMOVDQU    -1(DX), Y2
+	VMOVDQU    1(DX), Y3
+	VMOVDQU    (CX), Y4
+	VMOVDQU    (BX), Y5
+	VPAVGB     Y2, Y3, Y7
+	VPAVGB     Y4, Y5, Y8
+	VMOVDQU    (DX), Y9
+	VPAVGB     Y4, Y2, Y10
+	VPAVGB     Y3, Y5, Y11
+	VPXOR      Y4, Y2, Y4
+	VPXOR      Y3, Y5, Y3
+	VPOR       Y4, Y3, Y4
+	VPXOR      Y10, Y11, Y3
+	VPAND      Y4, Y3, Y4
+	VPAND      Y1, Y4, Y4
+	VPAVGB     Y10, Y11, Y10
+	VPSUBB     Y4, Y10, Y10
+	VPBLENDVB  Y0, Y9, Y7, Y7
+	VPBLENDVB  Y0, Y10, Y9, Y10
+	VPBLENDVB  Y0, Y6, Y8, Y8
+	VPSHUFB    (DI), Y7, Y3
+	VPSHUFB    32(DI), Y10, Y2
+	VPOR       Y2, Y3, Y3
+	VPSHUFB    64(DI), Y8, Y2
+	VPOR       Y2, Y3, Y3
+	VPSHUFB    96(DI), Y7, Y4
+	VPSHUFB    128(DI), Y10, Y2
+	VPOR       Y2, Y4, Y4
+	VPSHUFB    160(DI), Y8, Y2
+	VPOR       Y2, Y4, Y4
+	VPSHUFB    192(DI), Y7, Y5
+	VPSHUFB    224(DI), Y10, Y2
+	VPOR       Y2, Y5, Y5
+	VPSHUFB    256(DI), Y8, Y2
+	VPOR       Y2, Y5, Y5
+	VPERM2I128 $0x20, Y4, Y3, Y2
+	VMOVDQU    Y2, (AX)
+	VPBLENDD   $0xf0, Y3, Y5, Y2
+	VMOVDQU    Y2, 32(AX)
+	VPERM2I128 $0x31, Y5, Y4, Y2
+	VMOVDQU    Y2, 64(AX)
+	ADDQ       $0x60, AX
+	ADDQ       $0x20, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x20, BX
+	DECQ       SI
+	JMP        loop
 
 done:
 	VZEROUPPER
 	RET
 
-DATA bayerAVX2Two<>+0(SB)/2, $0x0002
-GLOBL bayerAVX2Two<>(SB), RODATA|NOPTR, $2
+DATA bayerAVX2One<>+0(SB)/1, $0x01
+GLOBL bayerAVX2One<>(SB), RODATA|NOPTR, $1
 
-DATA bayerAVX2MaskA<>+0(SB)/8, $0x8002808001808000
-DATA bayerAVX2MaskA<>+8(SB)/8, $0x0580800480800380
-GLOBL bayerAVX2MaskA<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskB<>+0(SB)/8, $0x0280800180800080
-DATA bayerAVX2MaskB<>+8(SB)/8, $0x8080048080038080
-GLOBL bayerAVX2MaskB<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskC<>+0(SB)/8, $0x8080018080008080
-DATA bayerAVX2MaskC<>+8(SB)/8, $0x8004808003808002
-GLOBL bayerAVX2MaskC<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskD<>+0(SB)/8, $0x8080078080068080
-DATA bayerAVX2MaskD<>+8(SB)/8, $0x800a808009808008
-GLOBL bayerAVX2MaskD<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskE<>+0(SB)/8, $0x8007808006808005
-DATA bayerAVX2MaskE<>+8(SB)/8, $0x0a80800980800880
-GLOBL bayerAVX2MaskE<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskF<>+0(SB)/8, $0x0780800680800580
-DATA bayerAVX2MaskF<>+8(SB)/8, $0x8080098080088080
-GLOBL bayerAVX2MaskF<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskG<>+0(SB)/8, $0x0d80800c80800b80
-DATA bayerAVX2MaskG<>+8(SB)/8, $0x80800f80800e8080
-GLOBL bayerAVX2MaskG<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskH<>+0(SB)/8, $0x80800c80800b8080
-DATA bayerAVX2MaskH<>+8(SB)/8, $0x800f80800e80800d
-GLOBL bayerAVX2MaskH<>(SB), RODATA|NOPTR, $16
-
-DATA bayerAVX2MaskI<>+0(SB)/8, $0x800c80800b80800a
-DATA bayerAVX2MaskI<>+8(SB)/8, $0x0f80800e80800d80
-GLOBL bayerAVX2MaskI<>(SB), RODATA|NOPTR, $16
-
-// func bayerEdgesAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, swapped *byte)
+// func bayerEdgesAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, coloured *byte, masks *[9][32]byte)
 // Requires: AVX, AVX2
 TEXT ·bayerEdgesAVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
@@ -1479,66 +4359,363 @@ TEXT ·bayerEdgesAVX2(SB), NOSPLIT, $0-56
 	MOVQ         row+16(FP), DX
 	MOVQ         below+24(FP), BX
 	MOVQ         blocks+32(FP), SI
-	MOVQ         coloured+40(FP), DI
-	VMOVDQU      (DI), X0
-	MOVQ         swapped+48(FP), DI
-	VMOVDQU      (DI), X1
-	VPBROADCASTW bayerEdgesAVX2Two<>+0(SB), Y2
+	MOVQ         masks+48(FP), DI
+	MOVQ         coloured+40(FP), R8
+	VMOVDQU      (R8), Y0
+	VPBROADCASTB bayerEdgesAVX2One<>+0(SB), Y1
+
+loop:
+	TESTQ      SI, SI
+	JE         done
+	VMOVDQU    -1(CX), Y2
+	VMOVDQU    1(CX), Y3
+	VMOVDQU    -1(BX), Y4
+	VMOVDQU    1(BX), Y5
+	VPAVGB     Y2, Y3, Y6
+	VPAVGB     Y4, Y5, Y7
+	VPXOR      Y2, Y3, Y2
+	VPXOR      Y4, Y5, Y4
+	VPOR       Y2, Y4, Y2
+	VPXOR      Y6, Y7, Y4
+	VPAND      Y2, Y4, Y2
+	VPAND      Y1, Y2, Y2
+	VPAVGB     Y6, Y7, Y6
+	VPSUBB     Y2, Y6, Y6
+	VMOVDQU    -1(DX), Y2
+	VMOVDQU    1(DX), Y3
+	VMOVDQU    (CX), Y4
+	VMOVDQU    (BX), Y5
+	VPAVGB     Y2, Y3, Y7
+	VPAVGB     Y4, Y5, Y8
+	VMOVDQU    (DX), Y9
+	VPSUBUSB   Y3, Y2, Y10
+	VPSUBUSB   Y2, Y3, Y3
+	VPOR       Y3, Y10, Y10
+	VPSUBUSB   Y5, Y4, Y2
+	VPSUBUSB   Y4, Y5, Y3
+	VPOR       Y3, Y2, Y2
+	VPMAXUB    Y2, Y10, Y10
+	VPCMPEQB   Y2, Y10, Y10
+	VPBLENDVB  Y10, Y7, Y8, Y2
+	VPBLENDVB  Y0, Y9, Y7, Y7
+	VPBLENDVB  Y0, Y2, Y9, Y2
+	VPBLENDVB  Y0, Y6, Y8, Y8
+	VPSHUFB    (DI), Y7, Y4
+	VPSHUFB    32(DI), Y2, Y3
+	VPOR       Y3, Y4, Y4
+	VPSHUFB    64(DI), Y8, Y3
+	VPOR       Y3, Y4, Y4
+	VPSHUFB    96(DI), Y7, Y5
+	VPSHUFB    128(DI), Y2, Y3
+	VPOR       Y3, Y5, Y5
+	VPSHUFB    160(DI), Y8, Y3
+	VPOR       Y3, Y5, Y5
+	VPSHUFB    192(DI), Y7, Y6
+	VPSHUFB    224(DI), Y2, Y3
+	VPOR       Y3, Y6, Y6
+	VPSHUFB    256(DI), Y8, Y3
+	VPOR       Y3, Y6, Y6
+	VPERM2I128 $0x20, Y5, Y4, Y3
+	VMOVDQU    Y3, (AX)
+	VPBLENDD   $0xf0, Y4, Y6, Y3
+	VMOVDQU    Y3, 32(AX)
+	VPERM2I128 $0x31, Y6, Y5, Y3
+	VMOVDQU    Y3, 64(AX)
+	ADDQ       $0x60, AX
+	ADDQ       $0x20, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x20, BX
+	DECQ       SI
+	JMP        loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA bayerEdgesAVX2One<>+0(SB)/1, $0x01
+GLOBL bayerEdgesAVX2One<>(SB), RODATA|NOPTR, $1
+
+// func bayerWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, coloured *byte, masks *[9][32]byte)
+// Requires: AVX, AVX2
+TEXT ·bayerWordsAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         above+8(FP), CX
+	MOVQ         row+16(FP), DX
+	MOVQ         below+24(FP), BX
+	MOVQ         blocks+32(FP), SI
+	MOVQ         masks+48(FP), DI
+	MOVQ         coloured+40(FP), R8
+	VMOVDQU      (R8), Y0
+	VPBROADCASTW bayerWordsAVX2One<>+0(SB), Y1
+
+loop:
+	TESTQ      SI, SI
+	JE         done
+	VMOVDQU    -2(CX), Y2
+	VMOVDQU    2(CX), Y3
+	VMOVDQU    -2(BX), Y4
+	VMOVDQU    2(BX), Y5
+	VPAVGW     Y2, Y3, Y6
+	VPAVGW     Y4, Y5, Y7
+	VPXOR      Y2, Y3, Y2
+	VPXOR      Y4, Y5, Y4
+	VPOR       Y2, Y4, Y2
+	VPXOR      Y6, Y7, Y4
+	VPAND      Y2, Y4, Y2
+	VPAND      Y1, Y2, Y2
+	VPAVGW     Y6, Y7, Y6
+	VPSUBW     Y2, Y6, Y6
+	VMOVDQU    -2(DX), Y2
+	VMOVDQU    2(DX), Y3
+	VMOVDQU    (CX), Y4
+	VMOVDQU    (BX), Y5
+	VPAVGW     Y2, Y3, Y7
+	VPAVGW     Y4, Y5, Y8
+	VMOVDQU    (DX), Y9
+	VPAVGW     Y4, Y2, Y10
+	VPAVGW     Y3, Y5, Y11
+	VPXOR      Y4, Y2, Y4
+	VPXOR      Y3, Y5, Y3
+	VPOR       Y4, Y3, Y4
+	VPXOR      Y10, Y11, Y3
+	VPAND      Y4, Y3, Y4
+	VPAND      Y1, Y4, Y4
+	VPAVGW     Y10, Y11, Y10
+	VPSUBW     Y4, Y10, Y10
+	VPBLENDVB  Y0, Y9, Y7, Y7
+	VPBLENDVB  Y0, Y10, Y9, Y10
+	VPBLENDVB  Y0, Y6, Y8, Y8
+	VPSHUFB    (DI), Y7, Y3
+	VPSHUFB    32(DI), Y10, Y2
+	VPOR       Y2, Y3, Y3
+	VPSHUFB    64(DI), Y8, Y2
+	VPOR       Y2, Y3, Y3
+	VPSHUFB    96(DI), Y7, Y4
+	VPSHUFB    128(DI), Y10, Y2
+	VPOR       Y2, Y4, Y4
+	VPSHUFB    160(DI), Y8, Y2
+	VPOR       Y2, Y4, Y4
+	VPSHUFB    192(DI), Y7, Y5
+	VPSHUFB    224(DI), Y10, Y2
+	VPOR       Y2, Y5, Y5
+	VPSHUFB    256(DI), Y8, Y2
+	VPOR       Y2, Y5, Y5
+	VPERM2I128 $0x20, Y4, Y3, Y2
+	VMOVDQU    Y2, (AX)
+	VPBLENDD   $0xf0, Y3, Y5, Y2
+	VMOVDQU    Y2, 32(AX)
+	VPERM2I128 $0x31, Y5, Y4, Y2
+	VMOVDQU    Y2, 64(AX)
+	ADDQ       $0x60, AX
+	ADDQ       $0x20, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x20, BX
+	DECQ       SI
+	JMP        loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA bayerWordsAVX2One<>+0(SB)/2, $0x0001
+GLOBL bayerWordsAVX2One<>(SB), RODATA|NOPTR, $2
+
+// func bayerEdgesWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, coloured *byte, masks *[9][32]byte)
+// Requires: AVX, AVX2
+TEXT ·bayerEdgesWordsAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         above+8(FP), CX
+	MOVQ         row+16(FP), DX
+	MOVQ         below+24(FP), BX
+	MOVQ         blocks+32(FP), SI
+	MOVQ         masks+48(FP), DI
+	MOVQ         coloured+40(FP), R8
+	VMOVDQU      (R8), Y0
+	VPBROADCASTW bayerEdgesWordsAVX2One<>+0(SB), Y1
+
+loop:
+	TESTQ      SI, SI
+	JE         done
+	VMOVDQU    -2(CX), Y2
+	VMOVDQU    2(CX), Y3
+	VMOVDQU    -2(BX), Y4
+	VMOVDQU    2(BX), Y5
+	VPAVGW     Y2, Y3, Y6
+	VPAVGW     Y4, Y5, Y7
+	VPXOR      Y2, Y3, Y2
+	VPXOR      Y4, Y5, Y4
+	VPOR       Y2, Y4, Y2
+	VPXOR      Y6, Y7, Y4
+	VPAND      Y2, Y4, Y2
+	VPAND      Y1, Y2, Y2
+	VPAVGW     Y6, Y7, Y6
+	VPSUBW     Y2, Y6, Y6
+	VMOVDQU    -2(DX), Y2
+	VMOVDQU    2(DX), Y3
+	VMOVDQU    (CX), Y4
+	VMOVDQU    (BX), Y5
+	VPAVGW     Y2, Y3, Y7
+	VPAVGW     Y4, Y5, Y8
+	VMOVDQU    (DX), Y9
+	VPSUBUSW   Y3, Y2, Y10
+	VPSUBUSW   Y2, Y3, Y3
+	VPOR       Y3, Y10, Y10
+	VPSUBUSW   Y5, Y4, Y2
+	VPSUBUSW   Y4, Y5, Y3
+	VPOR       Y3, Y2, Y2
+	VPMAXUW    Y2, Y10, Y10
+	VPCMPEQW   Y2, Y10, Y10
+	VPBLENDVB  Y10, Y7, Y8, Y2
+	VPBLENDVB  Y0, Y9, Y7, Y7
+	VPBLENDVB  Y0, Y2, Y9, Y2
+	VPBLENDVB  Y0, Y6, Y8, Y8
+	VPSHUFB    (DI), Y7, Y4
+	VPSHUFB    32(DI), Y2, Y3
+	VPOR       Y3, Y4, Y4
+	VPSHUFB    64(DI), Y8, Y3
+	VPOR       Y3, Y4, Y4
+	VPSHUFB    96(DI), Y7, Y5
+	VPSHUFB    128(DI), Y2, Y3
+	VPOR       Y3, Y5, Y5
+	VPSHUFB    160(DI), Y8, Y3
+	VPOR       Y3, Y5, Y5
+	VPSHUFB    192(DI), Y7, Y6
+	VPSHUFB    224(DI), Y2, Y3
+	VPOR       Y3, Y6, Y6
+	VPSHUFB    256(DI), Y8, Y3
+	VPOR       Y3, Y6, Y6
+	VPERM2I128 $0x20, Y5, Y4, Y3
+	VMOVDQU    Y3, (AX)
+	VPBLENDD   $0xf0, Y4, Y6, Y3
+	VMOVDQU    Y3, 32(AX)
+	VPERM2I128 $0x31, Y6, Y5, Y3
+	VMOVDQU    Y3, 64(AX)
+	ADDQ       $0x60, AX
+	ADDQ       $0x20, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x20, BX
+	DECQ       SI
+	JMP        loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA bayerEdgesWordsAVX2One<>+0(SB)/2, $0x0001
+GLOBL bayerEdgesWordsAVX2One<>(SB), RODATA|NOPTR, $2
+
+// func bayerGrayAVX2(dst *byte, above *byte, row *byte, below *byte, blocks int, factors *[4][8]uint32)
+// Requires: AVX, AVX2
+TEXT ·bayerGrayAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         above+8(FP), CX
+	MOVQ         row+16(FP), DX
+	MOVQ         below+24(FP), BX
+	MOVQ         blocks+32(FP), SI
+	MOVQ         factors+40(FP), DI
+	VMOVDQU      (DI), Y0
+	VMOVDQU      32(DI), Y1
+	VMOVDQU      64(DI), Y2
+	VMOVDQU      96(DI), Y3
+	VPBROADCASTW bayerGrayTwo<>+0(SB), Y4
+
+loop:
+	TESTQ      SI, SI
+	JE         done
+	VPMOVZXBW  (CX), Y5
+	VPMOVZXBW  (BX), Y6
+	VPADDW     Y6, Y5, Y5
+	VPMOVZXBW  -1(DX), Y6
+	VPMOVZXBW  1(DX), Y7
+	VPADDW     Y7, Y6, Y6
+	VPMOVZXBW  -1(CX), Y7
+	VPMOVZXBW  1(CX), Y8
+	VPADDW     Y8, Y7, Y7
+	VPMOVZXBW  -1(BX), Y8
+	VPADDW     Y8, Y7, Y7
+	VPMOVZXBW  1(BX), Y8
+	VPADDW     Y8, Y7, Y7
+	VPMOVZXBW  (DX), Y8
+	VPADDW     Y5, Y6, Y9
+	VPBLENDVB  Y0, Y7, Y5, Y5
+	VPBLENDVB  Y0, Y9, Y6, Y6
+	VPUNPCKLWD Y6, Y5, Y7
+	VPUNPCKLWD Y4, Y8, Y9
+	VPMADDWD   Y1, Y7, Y7
+	VPMADDWD   Y2, Y9, Y9
+	VPADDD     Y9, Y7, Y7
+	VPSRLVD    Y3, Y7, Y7
+	VPUNPCKHWD Y6, Y5, Y5
+	VPUNPCKHWD Y4, Y8, Y6
+	VPMADDWD   Y1, Y5, Y5
+	VPMADDWD   Y2, Y6, Y6
+	VPADDD     Y6, Y5, Y5
+	VPSRLVD    Y3, Y5, Y5
+	VPACKUSDW  Y5, Y7, Y7
+	VPACKUSWB  Y7, Y7, Y7
+	VPERMQ     $0x08, Y7, Y7
+	VMOVDQU    X7, (AX)
+	ADDQ       $0x10, AX
+	ADDQ       $0x10, CX
+	ADDQ       $0x10, DX
+	ADDQ       $0x10, BX
+	DECQ       SI
+	JMP        loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA bayerGrayTwo<>+0(SB)/2, $0x0002
+GLOBL bayerGrayTwo<>(SB), RODATA|NOPTR, $2
+
+// func bayerGrayWordsAVX2(dst *uint16, above *uint16, row *uint16, below *uint16, blocks int, factors *[6][8]uint32)
+// Requires: AVX, AVX2
+TEXT ·bayerGrayWordsAVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    above+8(FP), CX
+	MOVQ    row+16(FP), DX
+	MOVQ    below+24(FP), BX
+	MOVQ    blocks+32(FP), SI
+	MOVQ    factors+40(FP), DI
+	VMOVDQU (DI), Y0
+	VMOVDQU 32(DI), Y1
+	VMOVDQU 64(DI), Y2
+	VMOVDQU 96(DI), Y3
+	VMOVDQU 128(DI), Y4
+	VMOVDQU 160(DI), Y5
 
 loop:
 	TESTQ     SI, SI
 	JE        done
-	VMOVDQU   (DX), X5
-	VMOVDQU   -1(DX), X6
-	VMOVDQU   1(DX), X7
-	VMOVDQU   (CX), X8
-	VMOVDQU   (BX), X9
-	VPAVGB    X7, X6, X3
-	VPAVGB    X9, X8, X4
-	VPMOVZXBW -1(CX), Y10
-	VPMOVZXBW 1(CX), Y11
-	VPADDW    Y11, Y10, Y10
-	VPMOVZXBW -1(BX), Y11
-	VPADDW    Y11, Y10, Y10
-	VPMOVZXBW 1(BX), Y11
-	VPADDW    Y11, Y10, Y10
-	VPADDW    Y2, Y10, Y10
-	VPSRLW    $0x02, Y10, Y10
-	VPACKUSWB Y10, Y10, Y10
-	VPERMQ    $0xd8, Y10, Y10
-	VPSUBUSB  X7, X6, X11
-	VPSUBUSB  X6, X7, X7
-	VPOR      X7, X11, X11
-	VPSUBUSB  X9, X8, X6
-	VPSUBUSB  X8, X9, X7
-	VPOR      X7, X6, X6
-	VPMAXUB   X6, X11, X11
-	VPCMPEQB  X6, X11, X11
-	VPBLENDVB X11, X3, X4, X6
-	VPBLENDVB X0, X5, X3, X3
-	VPBLENDVB X0, X6, X5, X5
-	VPBLENDVB X0, X10, X4, X4
-	VPBLENDVB X1, X4, X3, X6
-	VPBLENDVB X1, X3, X4, X3
-	VPSHUFB   bayerEdgesAVX2MaskA<>+0(SB), X6, X4
-	VPSHUFB   bayerEdgesAVX2MaskB<>+0(SB), X5, X7
-	VPOR      X7, X4, X4
-	VPSHUFB   bayerEdgesAVX2MaskC<>+0(SB), X3, X7
-	VPOR      X7, X4, X4
-	VMOVDQU   X4, (AX)
-	VPSHUFB   bayerEdgesAVX2MaskD<>+0(SB), X6, X4
-	VPSHUFB   bayerEdgesAVX2MaskE<>+0(SB), X5, X7
-	VPOR      X7, X4, X4
-	VPSHUFB   bayerEdgesAVX2MaskF<>+0(SB), X3, X7
-	VPOR      X7, X4, X4
-	VMOVDQU   X4, 16(AX)
-	VPSHUFB   bayerEdgesAVX2MaskG<>+0(SB), X6, X4
-	VPSHUFB   bayerEdgesAVX2MaskH<>+0(SB), X5, X7
-	VPOR      X7, X4, X4
-	VPSHUFB   bayerEdgesAVX2MaskI<>+0(SB), X3, X7
-	VPOR      X7, X4, X4
-	VMOVDQU   X4, 32(AX)
-	ADDQ      $0x30, AX
+	VPMOVZXWD (CX), Y6
+	VPMOVZXWD (BX), Y7
+	VPADDD    Y7, Y6, Y6
+	VPMOVZXWD -2(DX), Y7
+	VPMOVZXWD 2(DX), Y8
+	VPADDD    Y8, Y7, Y7
+	VPMOVZXWD -2(CX), Y8
+	VPMOVZXWD 2(CX), Y9
+	VPADDD    Y9, Y8, Y8
+	VPMOVZXWD -2(BX), Y9
+	VPADDD    Y9, Y8, Y8
+	VPMOVZXWD 2(BX), Y9
+	VPADDD    Y9, Y8, Y8
+	VPMOVZXWD (DX), Y10
+	VPADDD    Y6, Y7, Y9
+	VPBLENDVB Y0, Y8, Y6, Y6
+	VPBLENDVB Y0, Y9, Y7, Y7
+	VPMULLD   Y1, Y6, Y6
+	VPMULLD   Y2, Y7, Y7
+	VPMULLD   Y3, Y10, Y10
+	VPADDD    Y7, Y6, Y6
+	VPADDD    Y10, Y6, Y6
+	VPADDD    Y4, Y6, Y6
+	VPSRLVD   Y5, Y6, Y6
+	VPACKUSDW Y6, Y6, Y6
+	VPERMQ    $0x08, Y6, Y6
+	VMOVDQU   X6, (AX)
+	ADDQ      $0x10, AX
 	ADDQ      $0x10, CX
 	ADDQ      $0x10, DX
 	ADDQ      $0x10, BX
@@ -1548,45 +4725,6 @@ loop:
 done:
 	VZEROUPPER
 	RET
-
-DATA bayerEdgesAVX2Two<>+0(SB)/2, $0x0002
-GLOBL bayerEdgesAVX2Two<>(SB), RODATA|NOPTR, $2
-
-DATA bayerEdgesAVX2MaskA<>+0(SB)/8, $0x8002808001808000
-DATA bayerEdgesAVX2MaskA<>+8(SB)/8, $0x0580800480800380
-GLOBL bayerEdgesAVX2MaskA<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskB<>+0(SB)/8, $0x0280800180800080
-DATA bayerEdgesAVX2MaskB<>+8(SB)/8, $0x8080048080038080
-GLOBL bayerEdgesAVX2MaskB<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskC<>+0(SB)/8, $0x8080018080008080
-DATA bayerEdgesAVX2MaskC<>+8(SB)/8, $0x8004808003808002
-GLOBL bayerEdgesAVX2MaskC<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskD<>+0(SB)/8, $0x8080078080068080
-DATA bayerEdgesAVX2MaskD<>+8(SB)/8, $0x800a808009808008
-GLOBL bayerEdgesAVX2MaskD<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskE<>+0(SB)/8, $0x8007808006808005
-DATA bayerEdgesAVX2MaskE<>+8(SB)/8, $0x0a80800980800880
-GLOBL bayerEdgesAVX2MaskE<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskF<>+0(SB)/8, $0x0780800680800580
-DATA bayerEdgesAVX2MaskF<>+8(SB)/8, $0x8080098080088080
-GLOBL bayerEdgesAVX2MaskF<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskG<>+0(SB)/8, $0x0d80800c80800b80
-DATA bayerEdgesAVX2MaskG<>+8(SB)/8, $0x80800f80800e8080
-GLOBL bayerEdgesAVX2MaskG<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskH<>+0(SB)/8, $0x80800c80800b8080
-DATA bayerEdgesAVX2MaskH<>+8(SB)/8, $0x800f80800e80800d
-GLOBL bayerEdgesAVX2MaskH<>(SB), RODATA|NOPTR, $16
-
-DATA bayerEdgesAVX2MaskI<>+0(SB)/8, $0x800c80800b80800a
-DATA bayerEdgesAVX2MaskI<>+8(SB)/8, $0x0f80800e80800d80
-GLOBL bayerEdgesAVX2MaskI<>(SB), RODATA|NOPTR, $16
 
 // func gradientsAVX2(out *int16, plane int, above *byte, row *byte, below *byte, blocks int)
 // Requires: AVX, AVX2
@@ -2254,57 +5392,125 @@ GLOBL projectColumns<>(SB), RODATA|NOPTR, $32
 DATA projectStep<>+0(SB)/4, $(8.0)
 GLOBL projectStep<>(SB), RODATA|NOPTR, $4
 
-// func cellsAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, right float32, bottom float32, width int32, last int32)
+// func cellsAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, least float32, right float32, bottom float32, width int32, last int32, back int32)
 // Requires: AVX, AVX2, SSE
-TEXT ·cellsAVX2(SB), NOSPLIT, $0-64
+TEXT ·cellsAVX2(SB), NOSPLIT, $0-72
 	MOVQ         index+0(FP), AX
 	MOVQ         a+8(FP), CX
 	MOVQ         b+16(FP), DX
 	MOVQ         xs+24(FP), BX
 	MOVQ         ys+32(FP), SI
 	MOVQ         n+40(FP), DI
-	MOVSS        right+48(FP), X0
+	MOVSS        least+48(FP), X0
 	VPBROADCASTD X0, Y0
-	MOVSS        bottom+52(FP), X1
+	MOVSS        right+52(FP), X1
 	VPBROADCASTD X1, Y1
-	MOVL         width+56(FP), R8
-	VMOVD        R8, X2
+	MOVSS        bottom+56(FP), X2
 	VPBROADCASTD X2, Y2
-	MOVL         last+60(FP), R8
+	MOVL         width+60(FP), R8
 	VMOVD        R8, X3
 	VPBROADCASTD X3, Y3
-	VXORPS       Y4, Y4, Y4
+	MOVL         last+64(FP), R8
+	VMOVD        R8, X4
+	VPBROADCASTD X4, Y4
+	MOVL         back+68(FP), R8
+	VMOVD        R8, X5
+	VPBROADCASTD X5, Y5
 	XORQ         R8, R8
 
 loop:
 	CMPQ       R8, DI
 	JGE        done
-	VMOVUPS    (BX)(R8*4), Y5
-	VMOVUPS    (SI)(R8*4), Y6
-	VROUNDPS   $0x01, Y5, Y7
+	VMOVUPS    (BX)(R8*4), Y6
+	VMOVUPS    (SI)(R8*4), Y7
 	VROUNDPS   $0x01, Y6, Y8
-	VSUBPS     Y7, Y5, Y5
+	VROUNDPS   $0x01, Y7, Y9
 	VSUBPS     Y8, Y6, Y6
-	VMOVUPS    Y5, (CX)(R8*4)
-	VMOVUPS    Y6, (DX)(R8*4)
-	VCMPPS     $0x0d, Y4, Y7, Y5
-	VCMPPS     $0x02, Y0, Y7, Y6
-	VPAND      Y6, Y5, Y5
-	VCMPPS     $0x0d, Y4, Y8, Y6
-	VPAND      Y6, Y5, Y5
-	VCMPPS     $0x02, Y1, Y8, Y6
-	VPAND      Y6, Y5, Y5
-	VCVTTPS2DQ Y7, Y7
+	VSUBPS     Y9, Y7, Y7
+	VMOVUPS    Y6, (CX)(R8*4)
+	VMOVUPS    Y7, (DX)(R8*4)
+	VCMPPS     $0x0d, Y0, Y8, Y6
+	VCMPPS     $0x02, Y1, Y8, Y7
+	VPAND      Y7, Y6, Y6
+	VCMPPS     $0x0d, Y0, Y9, Y7
+	VPAND      Y7, Y6, Y6
+	VCMPPS     $0x02, Y2, Y9, Y7
+	VPAND      Y7, Y6, Y6
 	VCVTTPS2DQ Y8, Y8
-	VPMULLD    Y2, Y8, Y8
-	VPADDD     Y8, Y7, Y7
-	VPCMPGTD   Y3, Y7, Y6
-	VPANDN     Y5, Y6, Y5
-	VPAND      Y5, Y7, Y7
-	VPCMPEQD   Y6, Y6, Y6
-	VPXOR      Y5, Y6, Y5
-	VPOR       Y5, Y7, Y7
-	VMOVDQU    Y7, (AX)(R8*4)
+	VCVTTPS2DQ Y9, Y9
+	VPMULLD    Y3, Y9, Y9
+	VPADDD     Y9, Y8, Y8
+	VPSUBD     Y5, Y8, Y8
+	VPCMPGTD   Y4, Y8, Y7
+	VPANDN     Y6, Y7, Y6
+	VPAND      Y6, Y8, Y8
+	VPCMPEQD   Y7, Y7, Y7
+	VPXOR      Y6, Y7, Y6
+	VPOR       Y6, Y8, Y8
+	VMOVDQU    Y8, (AX)(R8*4)
+	ADDQ       $0x08, R8
+	JMP        loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func nearestAVX2(index *int32, a *float32, b *float32, xs *float32, ys *float32, n int, least float32, right float32, bottom float32, width int32, last int32, back int32)
+// Requires: AVX, AVX2, SSE
+TEXT ·nearestAVX2(SB), NOSPLIT, $0-72
+	MOVQ         index+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         xs+24(FP), BX
+	MOVQ         ys+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVSS        least+48(FP), X0
+	VPBROADCASTD X0, Y0
+	MOVSS        right+52(FP), X1
+	VPBROADCASTD X1, Y1
+	MOVSS        bottom+56(FP), X2
+	VPBROADCASTD X2, Y2
+	MOVL         width+60(FP), R8
+	VMOVD        R8, X3
+	VPBROADCASTD X3, Y3
+	MOVL         last+64(FP), R8
+	VMOVD        R8, X4
+	VPBROADCASTD X4, Y4
+	MOVL         back+68(FP), R8
+	VMOVD        R8, X5
+	VPBROADCASTD X5, Y5
+	XORQ         R8, R8
+
+loop:
+	CMPQ       R8, DI
+	JGE        done
+	VMOVUPS    (BX)(R8*4), Y6
+	VMOVUPS    (SI)(R8*4), Y7
+	VROUNDPS   $0x00, Y6, Y8
+	VROUNDPS   $0x00, Y7, Y9
+	VSUBPS     Y8, Y6, Y6
+	VSUBPS     Y9, Y7, Y7
+	VMOVUPS    Y6, (CX)(R8*4)
+	VMOVUPS    Y7, (DX)(R8*4)
+	VCMPPS     $0x0d, Y0, Y8, Y6
+	VCMPPS     $0x02, Y1, Y8, Y7
+	VPAND      Y7, Y6, Y6
+	VCMPPS     $0x0d, Y0, Y9, Y7
+	VPAND      Y7, Y6, Y6
+	VCMPPS     $0x02, Y2, Y9, Y7
+	VPAND      Y7, Y6, Y6
+	VCVTTPS2DQ Y8, Y8
+	VCVTTPS2DQ Y9, Y9
+	VPMULLD    Y3, Y9, Y9
+	VPADDD     Y9, Y8, Y8
+	VPSUBD     Y5, Y8, Y8
+	VPCMPGTD   Y4, Y8, Y7
+	VPANDN     Y6, Y7, Y6
+	VPAND      Y6, Y8, Y8
+	VPCMPEQD   Y7, Y7, Y7
+	VPXOR      Y6, Y7, Y6
+	VPOR       Y6, Y8, Y8
+	VMOVDQU    Y8, (AX)(R8*4)
 	ADDQ       $0x08, R8
 	JMP        loop
 
@@ -2455,3 +5661,2207 @@ done:
 
 DATA blend1Low<>+0(SB)/4, $0x000000ff
 GLOBL blend1Low<>(SB), RODATA|NOPTR, $4
+
+// func blendWordsAVX2(dst *float32, src *uint16, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·blendWordsAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ a+24(FP), BX
+	MOVQ b+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ pitch+48(FP), R8
+	MOVQ channels+56(FP), R9
+
+loop:
+	MOVLQSX      (DX), R10
+	IMULQ        R9, R10
+	LEAQ         (CX)(R10*2), R10
+	VPMOVZXWD    (R10), X2
+	VCVTDQ2PS    X2, X2
+	VPMOVZXWD    (R10)(R9*2), X3
+	VCVTDQ2PS    X3, X3
+	LEAQ         (R10)(R8*2), R10
+	VPMOVZXWD    (R10), X4
+	VCVTDQ2PS    X4, X4
+	VPMOVZXWD    (R10)(R9*2), X5
+	VCVTDQ2PS    X5, X5
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X2, X3, X3
+	VSUBPS       X4, X5, X5
+	VFMADD231PS  X0, X3, X2
+	VFMADD231PS  X0, X5, X4
+	VSUBPS       X2, X4, X4
+	VFMADD231PS  X1, X4, X2
+	VMOVUPS      X2, (AX)
+	LEAQ         (AX)(R9*4), AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+// func blendFloatsAVX2(dst *float32, src *float32, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·blendFloatsAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ a+24(FP), BX
+	MOVQ b+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ pitch+48(FP), R8
+	MOVQ channels+56(FP), R9
+
+loop:
+	MOVLQSX      (DX), R10
+	IMULQ        R9, R10
+	LEAQ         (CX)(R10*4), R10
+	VMOVUPS      (R10), X2
+	VMOVUPS      (R10)(R9*4), X3
+	LEAQ         (R10)(R8*4), R10
+	VMOVUPS      (R10), X4
+	VMOVUPS      (R10)(R9*4), X5
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X2, X3, X3
+	VSUBPS       X4, X5, X5
+	VFMADD231PS  X0, X3, X2
+	VFMADD231PS  X0, X5, X4
+	VSUBPS       X2, X4, X4
+	VFMADD231PS  X1, X4, X2
+	VMOVUPS      X2, (AX)
+	LEAQ         (AX)(R9*4), AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+// func projectUnitsAVX2(xi *int32, yi *int32, xs *float32, ys *float32, n int, start *[3]float64, slope *[3]float64)
+// Requires: AVX
+TEXT ·projectUnitsAVX2(SB), NOSPLIT, $0-56
+	MOVQ         xi+0(FP), AX
+	MOVQ         yi+8(FP), CX
+	MOVQ         xs+16(FP), DX
+	MOVQ         ys+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         start+40(FP), DI
+	MOVQ         slope+48(FP), R8
+	VBROADCASTSD (DI), Y0
+	VBROADCASTSD (R8), Y1
+	VBROADCASTSD 8(DI), Y3
+	VBROADCASTSD 8(R8), Y4
+	VBROADCASTSD 16(DI), Y6
+	VBROADCASTSD 16(R8), Y7
+	VMOVUPD      projectUnitsColumns<>+0(SB), Y9
+	VBROADCASTSD projectUnitsStep<>+0(SB), Y10
+	VBROADCASTSD projectUnitsUnits<>+0(SB), Y11
+	VBROADCASTSS projectUnitsUnit<>+0(SB), X14
+	VXORPD       Y12, Y12, Y12
+	XORQ         DI, DI
+
+loop:
+	CMPQ       DI, SI
+	JGE        done
+	VMULPD     Y1, Y9, Y2
+	VADDPD     Y0, Y2, Y2
+	VMULPD     Y4, Y9, Y5
+	VADDPD     Y3, Y5, Y5
+	VMULPD     Y7, Y9, Y8
+	VADDPD     Y6, Y8, Y8
+	VCMPPD     $0x04, Y12, Y8, Y13
+	VDIVPD     Y8, Y11, Y8
+	VANDPD     Y13, Y8, Y8
+	VMULPD     Y8, Y2, Y2
+	VCVTPD2DQY Y2, X2
+	VMOVDQU    X2, (AX)(DI*4)
+	VCVTDQ2PS  X2, X2
+	VMULPS     X14, X2, X2
+	VMOVUPS    X2, (DX)(DI*4)
+	VMULPD     Y8, Y5, Y5
+	VCVTPD2DQY Y5, X2
+	VMOVDQU    X2, (CX)(DI*4)
+	VCVTDQ2PS  X2, X2
+	VMULPS     X14, X2, X2
+	VMOVUPS    X2, (BX)(DI*4)
+	VADDPD     Y10, Y9, Y9
+	ADDQ       $0x04, DI
+	JMP        loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA projectUnitsColumns<>+0(SB)/8, $(0.0)
+DATA projectUnitsColumns<>+8(SB)/8, $(1.0)
+DATA projectUnitsColumns<>+16(SB)/8, $(2.0)
+DATA projectUnitsColumns<>+24(SB)/8, $(3.0)
+GLOBL projectUnitsColumns<>(SB), RODATA|NOPTR, $32
+
+DATA projectUnitsStep<>+0(SB)/8, $(4.0)
+GLOBL projectUnitsStep<>(SB), RODATA|NOPTR, $8
+
+DATA projectUnitsUnits<>+0(SB)/8, $(32.0)
+GLOBL projectUnitsUnits<>(SB), RODATA|NOPTR, $8
+
+DATA projectUnitsUnit<>+0(SB)/4, $(0.03125)
+GLOBL projectUnitsUnit<>(SB), RODATA|NOPTR, $4
+
+// func coarseBytesAVX2(dst *float32, src *byte, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+// Requires: AVX
+TEXT ·coarseBytesAVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         index+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         pitch+48(FP), R8
+	MOVQ         channels+56(FP), R9
+	VBROADCASTSS coarseBytesAVX2One<>+0(SB), X2
+
+loop:
+	MOVLQSX      (DX), R10
+	IMULQ        R9, R10
+	LEAQ         (CX)(R10*1), R10
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X0, X2, X3
+	VSUBPS       X1, X2, X4
+	VMULPS       X3, X4, X7
+	VPMOVZXBD    (R10), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X6
+	VMULPS       X0, X4, X7
+	VPMOVZXBD    (R10)(R9*1), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X3, X1, X7
+	LEAQ         (R10)(R8*1), R10
+	VPMOVZXBD    (R10), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X0, X1, X7
+	VPMOVZXBD    (R10)(R9*1), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMOVUPS      X6, (AX)
+	LEAQ         (AX)(R9*4), AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+DATA coarseBytesAVX2One<>+0(SB)/4, $(1.0)
+GLOBL coarseBytesAVX2One<>(SB), RODATA|NOPTR, $4
+
+// func coarseWordsAVX2(dst *float32, src *uint16, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+// Requires: AVX
+TEXT ·coarseWordsAVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         index+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         pitch+48(FP), R8
+	MOVQ         channels+56(FP), R9
+	VBROADCASTSS coarseWordsAVX2One<>+0(SB), X2
+
+loop:
+	MOVLQSX      (DX), R10
+	IMULQ        R9, R10
+	LEAQ         (CX)(R10*2), R10
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X0, X2, X3
+	VSUBPS       X1, X2, X4
+	VMULPS       X3, X4, X7
+	VPMOVZXWD    (R10), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X6
+	VMULPS       X0, X4, X7
+	VPMOVZXWD    (R10)(R9*2), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X3, X1, X7
+	LEAQ         (R10)(R8*2), R10
+	VPMOVZXWD    (R10), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X0, X1, X7
+	VPMOVZXWD    (R10)(R9*2), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMOVUPS      X6, (AX)
+	LEAQ         (AX)(R9*4), AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+DATA coarseWordsAVX2One<>+0(SB)/4, $(1.0)
+GLOBL coarseWordsAVX2One<>(SB), RODATA|NOPTR, $4
+
+// func coarseShortsAVX2(dst *float32, src *int16, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+// Requires: AVX
+TEXT ·coarseShortsAVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         index+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         pitch+48(FP), R8
+	MOVQ         channels+56(FP), R9
+	VBROADCASTSS coarseShortsAVX2One<>+0(SB), X2
+
+loop:
+	MOVLQSX      (DX), R10
+	IMULQ        R9, R10
+	LEAQ         (CX)(R10*2), R10
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X0, X2, X3
+	VSUBPS       X1, X2, X4
+	VMULPS       X3, X4, X7
+	VPMOVSXWD    (R10), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X6
+	VMULPS       X0, X4, X7
+	VPMOVSXWD    (R10)(R9*2), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X3, X1, X7
+	LEAQ         (R10)(R8*2), R10
+	VPMOVSXWD    (R10), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X0, X1, X7
+	VPMOVSXWD    (R10)(R9*2), X5
+	VCVTDQ2PS    X5, X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMOVUPS      X6, (AX)
+	LEAQ         (AX)(R9*4), AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+DATA coarseShortsAVX2One<>+0(SB)/4, $(1.0)
+GLOBL coarseShortsAVX2One<>(SB), RODATA|NOPTR, $4
+
+// func coarseFloatsAVX2(dst *float32, src *float32, index *int32, a *float32, b *float32, n int, pitch int, channels int)
+// Requires: AVX
+TEXT ·coarseFloatsAVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         index+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         pitch+48(FP), R8
+	MOVQ         channels+56(FP), R9
+	VBROADCASTSS coarseFloatsAVX2One<>+0(SB), X2
+
+loop:
+	MOVLQSX      (DX), R10
+	IMULQ        R9, R10
+	LEAQ         (CX)(R10*4), R10
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (SI), X1
+	VSUBPS       X0, X2, X3
+	VSUBPS       X1, X2, X4
+	VMULPS       X3, X4, X7
+	VMOVUPS      (R10), X5
+	VMULPS       X7, X5, X6
+	VMULPS       X0, X4, X7
+	VMOVUPS      (R10)(R9*4), X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X3, X1, X7
+	LEAQ         (R10)(R8*4), R10
+	VMOVUPS      (R10), X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMULPS       X0, X1, X7
+	VMOVUPS      (R10)(R9*4), X5
+	VMULPS       X7, X5, X5
+	VADDPS       X5, X6, X6
+	VMOVUPS      X6, (AX)
+	LEAQ         (AX)(R9*4), AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNE          loop
+	RET
+
+DATA coarseFloatsAVX2One<>+0(SB)/4, $(1.0)
+GLOBL coarseFloatsAVX2One<>(SB), RODATA|NOPTR, $4
+
+// func copyPixels1(dst *byte, src *byte, index *int32, n int, size int)
+TEXT ·copyPixels1(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ size+32(FP), SI
+	LEAQ (SI)(SI*2), R8
+	SUBQ $0x04, BX
+	JL   rest
+
+loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVBLZX (CX)(DI*1), DI
+	MOVB    DI, (AX)
+	MOVLQSX 4(DX), DI
+	IMULQ   SI, DI
+	MOVBLZX (CX)(DI*1), DI
+	MOVB    DI, (AX)(SI*1)
+	MOVLQSX 8(DX), DI
+	IMULQ   SI, DI
+	MOVBLZX (CX)(DI*1), DI
+	MOVB    DI, (AX)(SI*2)
+	MOVLQSX 12(DX), DI
+	IMULQ   SI, DI
+	MOVBLZX (CX)(DI*1), DI
+	MOVB    DI, (AX)(R8*1)
+	LEAQ    (AX)(SI*4), AX
+	ADDQ    $0x10, DX
+	SUBQ    $0x04, BX
+	JGE     loop
+
+rest:
+	ADDQ $0x04, BX
+	JE   done
+
+one:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVBLZX (CX)(DI*1), DI
+	MOVB    DI, (AX)
+	ADDQ    SI, AX
+	ADDQ    $0x04, DX
+	DECQ    BX
+	JNE     one
+
+done:
+	RET
+
+// func copyPixels2(dst *byte, src *byte, index *int32, n int, size int)
+TEXT ·copyPixels2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ size+32(FP), SI
+	LEAQ (SI)(SI*2), R8
+	SUBQ $0x04, BX
+	JL   rest
+
+loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVWLZX (CX)(DI*1), DI
+	MOVW    DI, (AX)
+	MOVLQSX 4(DX), DI
+	IMULQ   SI, DI
+	MOVWLZX (CX)(DI*1), DI
+	MOVW    DI, (AX)(SI*1)
+	MOVLQSX 8(DX), DI
+	IMULQ   SI, DI
+	MOVWLZX (CX)(DI*1), DI
+	MOVW    DI, (AX)(SI*2)
+	MOVLQSX 12(DX), DI
+	IMULQ   SI, DI
+	MOVWLZX (CX)(DI*1), DI
+	MOVW    DI, (AX)(R8*1)
+	LEAQ    (AX)(SI*4), AX
+	ADDQ    $0x10, DX
+	SUBQ    $0x04, BX
+	JGE     loop
+
+rest:
+	ADDQ $0x04, BX
+	JE   done
+
+one:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVWLZX (CX)(DI*1), DI
+	MOVW    DI, (AX)
+	ADDQ    SI, AX
+	ADDQ    $0x04, DX
+	DECQ    BX
+	JNE     one
+
+done:
+	RET
+
+// func copyPixels4(dst *byte, src *byte, index *int32, n int, size int)
+TEXT ·copyPixels4(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ size+32(FP), SI
+	LEAQ (SI)(SI*2), R8
+	SUBQ $0x04, BX
+	JL   rest
+
+loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVL    (CX)(DI*1), DI
+	MOVL    DI, (AX)
+	MOVLQSX 4(DX), DI
+	IMULQ   SI, DI
+	MOVL    (CX)(DI*1), DI
+	MOVL    DI, (AX)(SI*1)
+	MOVLQSX 8(DX), DI
+	IMULQ   SI, DI
+	MOVL    (CX)(DI*1), DI
+	MOVL    DI, (AX)(SI*2)
+	MOVLQSX 12(DX), DI
+	IMULQ   SI, DI
+	MOVL    (CX)(DI*1), DI
+	MOVL    DI, (AX)(R8*1)
+	LEAQ    (AX)(SI*4), AX
+	ADDQ    $0x10, DX
+	SUBQ    $0x04, BX
+	JGE     loop
+
+rest:
+	ADDQ $0x04, BX
+	JE   done
+
+one:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVL    (CX)(DI*1), DI
+	MOVL    DI, (AX)
+	ADDQ    SI, AX
+	ADDQ    $0x04, DX
+	DECQ    BX
+	JNE     one
+
+done:
+	RET
+
+// func copyPixels8(dst *byte, src *byte, index *int32, n int, size int)
+TEXT ·copyPixels8(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ size+32(FP), SI
+	LEAQ (SI)(SI*2), R8
+	SUBQ $0x04, BX
+	JL   rest
+
+loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVQ    (CX)(DI*1), DI
+	MOVQ    DI, (AX)
+	MOVLQSX 4(DX), DI
+	IMULQ   SI, DI
+	MOVQ    (CX)(DI*1), DI
+	MOVQ    DI, (AX)(SI*1)
+	MOVLQSX 8(DX), DI
+	IMULQ   SI, DI
+	MOVQ    (CX)(DI*1), DI
+	MOVQ    DI, (AX)(SI*2)
+	MOVLQSX 12(DX), DI
+	IMULQ   SI, DI
+	MOVQ    (CX)(DI*1), DI
+	MOVQ    DI, (AX)(R8*1)
+	LEAQ    (AX)(SI*4), AX
+	ADDQ    $0x10, DX
+	SUBQ    $0x04, BX
+	JGE     loop
+
+rest:
+	ADDQ $0x04, BX
+	JE   done
+
+one:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVQ    (CX)(DI*1), DI
+	MOVQ    DI, (AX)
+	ADDQ    SI, AX
+	ADDQ    $0x04, DX
+	DECQ    BX
+	JNE     one
+
+done:
+	RET
+
+// func copyPixels16(dst *byte, src *byte, index *int32, n int, size int)
+// Requires: SSE2
+TEXT ·copyPixels16(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ size+32(FP), SI
+	LEAQ (SI)(SI*2), R8
+	SUBQ $0x04, BX
+	JL   rest
+
+loop:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVOU   (CX)(DI*1), X0
+	MOVOU   X0, (AX)
+	MOVLQSX 4(DX), DI
+	IMULQ   SI, DI
+	MOVOU   (CX)(DI*1), X0
+	MOVOU   X0, (AX)(SI*1)
+	MOVLQSX 8(DX), DI
+	IMULQ   SI, DI
+	MOVOU   (CX)(DI*1), X0
+	MOVOU   X0, (AX)(SI*2)
+	MOVLQSX 12(DX), DI
+	IMULQ   SI, DI
+	MOVOU   (CX)(DI*1), X0
+	MOVOU   X0, (AX)(R8*1)
+	LEAQ    (AX)(SI*4), AX
+	ADDQ    $0x10, DX
+	SUBQ    $0x04, BX
+	JGE     loop
+
+rest:
+	ADDQ $0x04, BX
+	JE   done
+
+one:
+	MOVLQSX (DX), DI
+	IMULQ   SI, DI
+	MOVOU   (CX)(DI*1), X0
+	MOVOU   X0, (AX)
+	ADDQ    SI, AX
+	ADDQ    $0x04, DX
+	DECQ    BX
+	JNE     one
+
+done:
+	RET
+
+// func leadingAVX2(index *int32, n int, flip int32) int
+// Requires: AVX, AVX2
+TEXT ·leadingAVX2(SB), NOSPLIT, $0-32
+	MOVQ         index+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVL         flip+16(FP), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	XORQ         DX, DX
+
+loop:
+	CMPQ      DX, CX
+	JGE       done
+	VPXOR     (AX)(DX*4), Y0, Y1
+	VMOVMSKPS Y1, BX
+	TESTL     BX, BX
+	JNE       found
+	ADDQ      $0x08, DX
+	JMP       loop
+
+found:
+	BSFL BX, BX
+	ADDQ BX, DX
+
+done:
+	VZEROUPPER
+	MOVQ DX, ret+24(FP)
+	RET
+
+// func roundWordsAVX2(dst *uint16, src *float32, blocks int)
+// Requires: AVX, AVX2
+TEXT ·roundWordsAVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VBROADCASTSS roundWordsAVX2Least<>+0(SB), Y0
+	VBROADCASTSS roundWordsAVX2Most<>+0(SB), Y1
+
+loop:
+	TESTQ     DX, DX
+	JE        done
+	VMOVUPS   (CX), Y2
+	VMAXPS    Y0, Y2, Y2
+	VMINPS    Y1, Y2, Y2
+	VCVTPS2DQ Y2, Y2
+	VMOVUPS   32(CX), Y3
+	VMAXPS    Y0, Y3, Y3
+	VMINPS    Y1, Y3, Y3
+	VCVTPS2DQ Y3, Y3
+	VPACKUSDW Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JMP       loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA roundWordsAVX2Least<>+0(SB)/4, $(0.0)
+GLOBL roundWordsAVX2Least<>(SB), RODATA|NOPTR, $4
+
+DATA roundWordsAVX2Most<>+0(SB)/4, $(65535.0)
+GLOBL roundWordsAVX2Most<>(SB), RODATA|NOPTR, $4
+
+// func roundShortsAVX2(dst *int16, src *float32, blocks int)
+// Requires: AVX, AVX2
+TEXT ·roundShortsAVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VBROADCASTSS roundShortsAVX2Least<>+0(SB), Y0
+	VBROADCASTSS roundShortsAVX2Most<>+0(SB), Y1
+
+loop:
+	TESTQ     DX, DX
+	JE        done
+	VMOVUPS   (CX), Y2
+	VMAXPS    Y0, Y2, Y2
+	VMINPS    Y1, Y2, Y2
+	VCVTPS2DQ Y2, Y2
+	VMOVUPS   32(CX), Y3
+	VMAXPS    Y0, Y3, Y3
+	VMINPS    Y1, Y3, Y3
+	VCVTPS2DQ Y3, Y3
+	VPACKSSDW Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JMP       loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA roundShortsAVX2Least<>+0(SB)/4, $(-32768.0)
+GLOBL roundShortsAVX2Least<>(SB), RODATA|NOPTR, $4
+
+DATA roundShortsAVX2Most<>+0(SB)/4, $(32767.0)
+GLOBL roundShortsAVX2Most<>(SB), RODATA|NOPTR, $4
+
+// func projectDoublesAVX2(xs *float32, ys *float32, n int, start *[3]float32, slope *[3]float32)
+// Requires: AVX, FMA3
+TEXT ·projectDoublesAVX2(SB), NOSPLIT, $0-40
+	MOVQ         xs+0(FP), AX
+	MOVQ         ys+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         start+24(FP), BX
+	MOVQ         slope+32(FP), SI
+	VBROADCASTSS (BX), X0
+	VCVTPS2PD    X0, Y0
+	VBROADCASTSS (SI), X1
+	VCVTPS2PD    X1, Y1
+	VBROADCASTSS 4(BX), X2
+	VCVTPS2PD    X2, Y3
+	VBROADCASTSS 4(SI), X2
+	VCVTPS2PD    X2, Y4
+	VBROADCASTSS 8(BX), X2
+	VCVTPS2PD    X2, Y6
+	VBROADCASTSS 8(SI), X2
+	VCVTPS2PD    X2, Y7
+	VMOVUPD      projectDoublesColumns<>+0(SB), Y9
+	VBROADCASTSD projectDoublesStep<>+0(SB), Y10
+	XORQ         BX, BX
+
+loop:
+	CMPQ        BX, DX
+	JGE         done
+	VMOVAPD     Y0, Y2
+	VFMADD231PD Y1, Y9, Y2
+	VMOVAPD     Y3, Y5
+	VFMADD231PD Y4, Y9, Y5
+	VMOVAPD     Y6, Y8
+	VFMADD231PD Y7, Y9, Y8
+	VDIVPD      Y8, Y2, Y2
+	VCVTPD2PSY  Y2, X2
+	VMOVUPS     X2, (AX)(BX*4)
+	VDIVPD      Y8, Y5, Y5
+	VCVTPD2PSY  Y5, X5
+	VMOVUPS     X5, (CX)(BX*4)
+	VADDPD      Y10, Y9, Y9
+	ADDQ        $0x04, BX
+	JMP         loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA projectDoublesColumns<>+0(SB)/8, $(0.0)
+DATA projectDoublesColumns<>+8(SB)/8, $(1.0)
+DATA projectDoublesColumns<>+16(SB)/8, $(2.0)
+DATA projectDoublesColumns<>+24(SB)/8, $(3.0)
+GLOBL projectDoublesColumns<>(SB), RODATA|NOPTR, $32
+
+DATA projectDoublesStep<>+0(SB)/8, $(4.0)
+GLOBL projectDoublesStep<>(SB), RODATA|NOPTR, $8
+
+// func cubicWeightsAVX2(w *float32, stride int, a *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·cubicWeightsAVX2(SB), NOSPLIT, $0-32
+	MOVQ         w+0(FP), AX
+	MOVQ         stride+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS cubicWeightsAVX2One<>+0(SB), Y0
+	VBROADCASTSS cubicWeightsAVX2Depth<>+0(SB), Y1
+	VBROADCASTSS cubicWeightsAVX2Cube<>+0(SB), Y2
+	VBROADCASTSS cubicWeightsAVX2Square<>+0(SB), Y3
+	LEAQ         (CX)(CX*2), SI
+
+loop:
+	TESTQ       BX, BX
+	JE          done
+	VMOVUPS     (DX), Y4
+	VSUBPS      Y4, Y0, Y5
+	VMULPS      Y4, Y4, Y6
+	VMULPS      Y5, Y5, Y7
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y1, Y7, Y7
+	VMULPS      Y6, Y5, Y8
+	VMULPS      Y1, Y8, Y8
+	VMOVAPS     Y3, Y5
+	VFMADD231PS Y2, Y4, Y5
+	VFMADD213PS Y0, Y6, Y5
+	VSUBPS      Y7, Y0, Y4
+	VSUBPS      Y5, Y4, Y4
+	VSUBPS      Y8, Y4, Y4
+	VMOVUPS     Y7, (AX)
+	VMOVUPS     Y5, (AX)(CX*1)
+	VMOVUPS     Y4, (AX)(CX*2)
+	VMOVUPS     Y8, (AX)(SI*1)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, DX
+	SUBQ        $0x08, BX
+	JMP         loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA cubicWeightsAVX2One<>+0(SB)/4, $(1.0)
+GLOBL cubicWeightsAVX2One<>(SB), RODATA|NOPTR, $4
+
+DATA cubicWeightsAVX2Depth<>+0(SB)/4, $(-0.75)
+GLOBL cubicWeightsAVX2Depth<>(SB), RODATA|NOPTR, $4
+
+DATA cubicWeightsAVX2Cube<>+0(SB)/4, $(1.25)
+GLOBL cubicWeightsAVX2Cube<>(SB), RODATA|NOPTR, $4
+
+DATA cubicWeightsAVX2Square<>+0(SB)/4, $(-2.25)
+GLOBL cubicWeightsAVX2Square<>(SB), RODATA|NOPTR, $4
+
+// func cubicWeightsSecondAVX2(w *float32, stride int, a *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·cubicWeightsSecondAVX2(SB), NOSPLIT, $0-32
+	MOVQ         w+0(FP), AX
+	MOVQ         stride+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS cubicWeightsSecondAVX2One<>+0(SB), Y0
+	VBROADCASTSS cubicWeightsSecondAVX2Depth<>+0(SB), Y1
+	VBROADCASTSS cubicWeightsSecondAVX2Cube<>+0(SB), Y2
+	VBROADCASTSS cubicWeightsSecondAVX2Square<>+0(SB), Y3
+	LEAQ         (CX)(CX*2), SI
+
+loop:
+	TESTQ       BX, BX
+	JE          done
+	VMOVUPS     (DX), Y4
+	VSUBPS      Y4, Y0, Y5
+	VMULPS      Y4, Y4, Y6
+	VMULPS      Y5, Y5, Y7
+	VMULPS      Y1, Y4, Y8
+	VMULPS      Y8, Y7, Y7
+	VMULPS      Y1, Y6, Y9
+	VMULPS      Y5, Y9, Y9
+	VMOVAPS     Y3, Y5
+	VFMADD231PS Y2, Y4, Y5
+	VFMADD213PS Y0, Y6, Y5
+	VSUBPS      Y7, Y0, Y8
+	VSUBPS      Y5, Y8, Y8
+	VSUBPS      Y9, Y8, Y8
+	VMOVUPS     Y7, (AX)
+	VMOVUPS     Y5, (AX)(CX*1)
+	VMOVUPS     Y8, (AX)(CX*2)
+	VMOVUPS     Y9, (AX)(SI*1)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, DX
+	SUBQ        $0x08, BX
+	JMP         loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA cubicWeightsSecondAVX2One<>+0(SB)/4, $(1.0)
+GLOBL cubicWeightsSecondAVX2One<>(SB), RODATA|NOPTR, $4
+
+DATA cubicWeightsSecondAVX2Depth<>+0(SB)/4, $(-0.75)
+GLOBL cubicWeightsSecondAVX2Depth<>(SB), RODATA|NOPTR, $4
+
+DATA cubicWeightsSecondAVX2Cube<>+0(SB)/4, $(1.25)
+GLOBL cubicWeightsSecondAVX2Cube<>(SB), RODATA|NOPTR, $4
+
+DATA cubicWeightsSecondAVX2Square<>+0(SB)/4, $(-2.25)
+GLOBL cubicWeightsSecondAVX2Square<>(SB), RODATA|NOPTR, $4
+
+// func cubicBytesAVX2(dst *float32, src *byte, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicBytesAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, R13
+	ADDQ         R13, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func cubicSecondBytesAVX2(dst *float32, src *byte, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicSecondBytesAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXBD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXBD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXBD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXBD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, R13
+	ADDQ         R13, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func cubicWordsAVX2(dst *float32, src *uint16, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicWordsAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X0, X4, X5
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X1, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func cubicSecondWordsAVX2(dst *float32, src *uint16, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicSecondWordsAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVZXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVZXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVZXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVZXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func cubicSecondShortsAVX2(dst *float32, src *int16, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicSecondShortsAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VPMOVSXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVSXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVSXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVSXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVSXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVSXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVSXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVSXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVSXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVSXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVSXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVSXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VPMOVSXWD    (R13)(R10*1), X4
+	VCVTDQ2PS    X4, X4
+	VMULPS       X1, X4, X5
+	VPMOVSXWD    (R13), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X0, X4, X5
+	VPMOVSXWD    (R13)(R10*2), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X2, X4, X5
+	VPMOVSXWD    (R13)(R12*1), X4
+	VCVTDQ2PS    X4, X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func cubicFloatsAVX2(dst *float32, src *float32, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicFloatsAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VMOVUPS      (R13), X4
+	VMULPS       X0, X4, X5
+	VMOVUPS      (R13)(R10*1), X4
+	VFMADD231PS  X1, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VMOVUPS      (R13), X4
+	VMULPS       X0, X4, X5
+	VMOVUPS      (R13)(R10*1), X4
+	VFMADD231PS  X1, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VMOVUPS      (R13), X4
+	VMULPS       X0, X4, X5
+	VMOVUPS      (R13)(R10*1), X4
+	VFMADD231PS  X1, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VMOVUPS      (R13), X4
+	VMULPS       X0, X4, X5
+	VMOVUPS      (R13)(R10*1), X4
+	VFMADD231PS  X1, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func cubicSecondFloatsAVX2(dst *float32, src *float32, index *int32, across *float32, down *float32, stride int, n int, pitch int, channels int)
+// Requires: AVX, FMA3
+TEXT ·cubicSecondFloatsAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ index+16(FP), DX
+	MOVQ across+24(FP), BX
+	MOVQ down+32(FP), SI
+	MOVQ stride+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ pitch+56(FP), R9
+	MOVQ channels+64(FP), R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	ADDQ R9, R9
+	ADDQ R10, R10
+	LEAQ (DI)(DI*2), R11
+	LEAQ (R10)(R10*2), R12
+
+loop:
+	MOVLQSX      (DX), R13
+	IMULQ        R10, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (BX), X0
+	VBROADCASTSS (BX)(DI*1), X1
+	VBROADCASTSS (BX)(DI*2), X2
+	VBROADCASTSS (BX)(R11*1), X3
+	VMOVUPS      (R13)(R10*1), X4
+	VMULPS       X1, X4, X5
+	VMOVUPS      (R13), X4
+	VFMADD231PS  X0, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X5, X6
+	ADDQ         R9, R13
+	VMOVUPS      (R13)(R10*1), X4
+	VMULPS       X1, X4, X5
+	VMOVUPS      (R13), X4
+	VFMADD231PS  X0, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*1), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VMOVUPS      (R13)(R10*1), X4
+	VMULPS       X1, X4, X5
+	VMOVUPS      (R13), X4
+	VFMADD231PS  X0, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(DI*2), X4
+	VFMADD231PS  X4, X5, X6
+	ADDQ         R9, R13
+	VMOVUPS      (R13)(R10*1), X4
+	VMULPS       X1, X4, X5
+	VMOVUPS      (R13), X4
+	VFMADD231PS  X0, X4, X5
+	VMOVUPS      (R13)(R10*2), X4
+	VFMADD231PS  X2, X4, X5
+	VMOVUPS      (R13)(R12*1), X4
+	VFMADD231PS  X3, X4, X5
+	VBROADCASTSS (SI)(R11*1), X4
+	VFMADD231PS  X4, X5, X6
+	VMOVUPS      X6, (AX)
+	MOVQ         R10, R13
+	ADDQ         R13, AX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNE          loop
+	RET
+
+// func lookAVX512(dst *byte, src *byte, blocks int, table *byte)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·lookAVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      blocks+16(FP), DX
+	MOVQ      table+24(FP), BX
+	VMOVDQU64 (BX), Z0
+	VMOVDQU64 64(BX), Z1
+	VMOVDQU64 128(BX), Z2
+	VMOVDQU64 192(BX), Z3
+
+loop:
+	VMOVDQU64 (CX), Z4
+	VPMOVB2M  Z4, K1
+	KNOTQ     K1, K2
+	VPERMI2B  Z1, Z0, K2, Z4
+	VPERMI2B  Z3, Z2, K1, Z4
+	VMOVDQU64 Z4, (AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x40, AX
+	DECQ      DX
+	JNE       loop
+	VZEROUPPER
+	RET
+
+// func look3AVX512(dst *byte, src *byte, blocks int, tables *byte)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·look3AVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      blocks+16(FP), DX
+	MOVQ      tables+24(FP), BX
+	VMOVDQU64 (BX), Z0
+	VMOVDQU64 64(BX), Z1
+	VMOVDQU64 128(BX), Z2
+	VMOVDQU64 192(BX), Z3
+	MOVQ      $0x9249249249249249, SI
+	KMOVQ     SI, K1
+	VMOVDQU64 256(BX), Z4
+	VMOVDQU64 320(BX), Z5
+	VMOVDQU64 384(BX), Z6
+	VMOVDQU64 448(BX), Z7
+	MOVQ      $0x2492492492492492, SI
+	KMOVQ     SI, K2
+	VMOVDQU64 512(BX), Z8
+	VMOVDQU64 576(BX), Z9
+	VMOVDQU64 640(BX), Z10
+	VMOVDQU64 704(BX), Z11
+	MOVQ      $0x4924924924924924, BX
+	KMOVQ     BX, K3
+
+loop:
+	VMOVDQU64 (CX), Z12
+	VPMOVB2M  Z12, K4
+	KANDNQ    K1, K4, K6
+	KANDQ     K1, K4, K5
+	VPERMI2B  Z1, Z0, K6, Z12
+	VPERMI2B  Z3, Z2, K5, Z12
+	KANDNQ    K2, K4, K6
+	KANDQ     K2, K4, K5
+	VPERMI2B  Z5, Z4, K6, Z12
+	VPERMI2B  Z7, Z6, K5, Z12
+	KANDNQ    K3, K4, K6
+	KANDQ     K3, K4, K5
+	VPERMI2B  Z9, Z8, K6, Z12
+	VPERMI2B  Z11, Z10, K5, Z12
+	VMOVDQU64 Z12, (AX)
+	VMOVDQU64 64(CX), Z12
+	VPMOVB2M  Z12, K4
+	KANDNQ    K3, K4, K6
+	KANDQ     K3, K4, K5
+	VPERMI2B  Z1, Z0, K6, Z12
+	VPERMI2B  Z3, Z2, K5, Z12
+	KANDNQ    K1, K4, K6
+	KANDQ     K1, K4, K5
+	VPERMI2B  Z5, Z4, K6, Z12
+	VPERMI2B  Z7, Z6, K5, Z12
+	KANDNQ    K2, K4, K6
+	KANDQ     K2, K4, K5
+	VPERMI2B  Z9, Z8, K6, Z12
+	VPERMI2B  Z11, Z10, K5, Z12
+	VMOVDQU64 Z12, 64(AX)
+	VMOVDQU64 128(CX), Z12
+	VPMOVB2M  Z12, K4
+	KANDNQ    K2, K4, K6
+	KANDQ     K2, K4, K5
+	VPERMI2B  Z1, Z0, K6, Z12
+	VPERMI2B  Z3, Z2, K5, Z12
+	KANDNQ    K3, K4, K6
+	KANDQ     K3, K4, K5
+	VPERMI2B  Z5, Z4, K6, Z12
+	VPERMI2B  Z7, Z6, K5, Z12
+	KANDNQ    K1, K4, K6
+	KANDQ     K1, K4, K5
+	VPERMI2B  Z9, Z8, K6, Z12
+	VPERMI2B  Z11, Z10, K5, Z12
+	VMOVDQU64 Z12, 128(AX)
+	ADDQ      $0xc0, CX
+	ADDQ      $0xc0, AX
+	DECQ      DX
+	JNE       loop
+	VZEROUPPER
+	RET
+
+// func labFromRGBAVX512(light *byte, a *byte, b *byte, rgb *byte, blocks int, tables *byte, roots *int32)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·labFromRGBAVX512(SB), NOSPLIT, $0-56
+	MOVQ         light+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         rgb+24(FP), BX
+	MOVQ         blocks+32(FP), SI
+	MOVQ         tables+40(FP), DI
+	MOVQ         roots+48(FP), R8
+	VMOVDQU64    labPairs<>+0(SB), Z0
+	VMOVDQU64    labThirds<>+0(SB), Z1
+	VPXORQ       Z2, Z2, Z2
+	VPBROADCASTD labUnit<>+0(SB), Z3
+	MOVQ         $0x3333333333333333, R9
+	KMOVQ        R9, K1
+	VPBROADCASTD labFactorL<>+0(SB), Z4
+	VPBROADCASTD labFactorA<>+0(SB), Z5
+	VPBROADCASTD labFactorB<>+0(SB), Z6
+	VPBROADCASTD labAddL<>+0(SB), Z7
+	VPBROADCASTD labAddA<>+0(SB), Z8
+
+loop:
+	VMOVDQU64  (BX), Z9
+	VPMOVB2M   Z9, K2
+	KNOTQ      K2, K3
+	VMOVDQA64  Z9, Z10
+	VMOVDQU64  (DI), Z11
+	VPERMI2B   64(DI), Z11, K3, Z10
+	VMOVDQU64  128(DI), Z11
+	VPERMI2B   192(DI), Z11, K2, Z10
+	VMOVDQA64  Z9, Z9
+	VMOVDQU64  256(DI), Z11
+	VPERMI2B   320(DI), Z11, K3, Z9
+	VMOVDQU64  384(DI), Z11
+	VPERMI2B   448(DI), Z11, K2, Z9
+	VMOVDQA64  Z0, Z11
+	VPERMI2B   Z9, Z10, Z11
+	VMOVDQA64  Z1, Z15
+	VPERMI2B.Z Z9, Z10, K1, Z15
+	VPORQ      Z3, Z15, Z15
+	VPMADDWD   3328(DI), Z11, Z9
+	VPMADDWD   3392(DI), Z15, Z10
+	VPADDD     Z10, Z9, Z9
+	VPSRLD     $0x0c, Z9, Z9
+	KXNORQ     K4, K4, K4
+	VPXORQ     Z12, Z12, Z12
+	VPGATHERDD (R8)(Z9*4), K4, Z12
+	VPMADDWD   3456(DI), Z11, Z9
+	VPMADDWD   3520(DI), Z15, Z10
+	VPADDD     Z10, Z9, Z9
+	VPSRLD     $0x0c, Z9, Z9
+	KXNORQ     K5, K5, K5
+	VPXORQ     Z13, Z13, Z13
+	VPGATHERDD (R8)(Z9*4), K5, Z13
+	VPMADDWD   3584(DI), Z11, Z9
+	VPMADDWD   3648(DI), Z15, Z10
+	VPADDD     Z10, Z9, Z9
+	VPSRLD     $0x0c, Z9, Z9
+	KXNORQ     K6, K6, K6
+	VPXORQ     Z14, Z14, Z14
+	VPGATHERDD (R8)(Z9*4), K6, Z14
+	VPSUBD     Z13, Z12, Z12
+	VPSUBD     Z14, Z13, Z14
+	VPMULLD    Z4, Z13, Z13
+	VPADDD     Z7, Z13, Z13
+	VPSRAD     $0x0f, Z13, Z13
+	VPMAXSD    Z2, Z13, Z13
+	VPMOVUSDB  Z13, (AX)
+	ADDQ       $0x10, AX
+	VPMULLD    Z5, Z12, Z12
+	VPADDD     Z8, Z12, Z12
+	VPSRAD     $0x0f, Z12, Z12
+	VPMAXSD    Z2, Z12, Z12
+	VPMOVUSDB  Z12, (CX)
+	ADDQ       $0x10, CX
+	VPMULLD    Z6, Z14, Z14
+	VPADDD     Z8, Z14, Z14
+	VPSRAD     $0x0f, Z14, Z14
+	VPMAXSD    Z2, Z14, Z14
+	VPMOVUSDB  Z14, (DX)
+	ADDQ       $0x10, DX
+	ADDQ       $0x30, BX
+	DECQ       SI
+	JNE        loop
+	VZEROUPPER
+	RET
+
+DATA labPairs<>+0(SB)/8, $0x4404430341014000
+DATA labPairs<>+8(SB)/8, $0x4a0a490947074606
+DATA labPairs<>+16(SB)/8, $0x50104f0f4d0d4c0c
+DATA labPairs<>+24(SB)/8, $0x5616551553135212
+DATA labPairs<>+32(SB)/8, $0x5c1c5b1b59195818
+DATA labPairs<>+40(SB)/8, $0x622261215f1f5e1e
+DATA labPairs<>+48(SB)/8, $0x6828672765256424
+DATA labPairs<>+56(SB)/8, $0x6e2e6d2d6b2b6a2a
+GLOBL labPairs<>(SB), RODATA|NOPTR, $64
+
+DATA labThirds<>+0(SB)/8, $0x0000450500004202
+DATA labThirds<>+8(SB)/8, $0x00004b0b00004808
+DATA labThirds<>+16(SB)/8, $0x0000511100004e0e
+DATA labThirds<>+24(SB)/8, $0x0000571700005414
+DATA labThirds<>+32(SB)/8, $0x00005d1d00005a1a
+DATA labThirds<>+40(SB)/8, $0x0000632300006020
+DATA labThirds<>+48(SB)/8, $0x0000692900006626
+DATA labThirds<>+56(SB)/8, $0x00006f2f00006c2c
+GLOBL labThirds<>(SB), RODATA|NOPTR, $64
+
+DATA labUnit<>+0(SB)/4, $0x00010000
+GLOBL labUnit<>(SB), RODATA|NOPTR, $4
+
+DATA labFactorL<>+0(SB)/4, $0x00000128
+GLOBL labFactorL<>(SB), RODATA|NOPTR, $4
+
+DATA labFactorA<>+0(SB)/4, $0x000001f4
+GLOBL labFactorA<>(SB), RODATA|NOPTR, $4
+
+DATA labFactorB<>+0(SB)/4, $0x000000c8
+GLOBL labFactorB<>(SB), RODATA|NOPTR, $4
+
+DATA labAddL<>+0(SB)/4, $0xffebd99a
+GLOBL labAddL<>(SB), RODATA|NOPTR, $4
+
+DATA labAddA<>+0(SB)/4, $0x00404000
+GLOBL labAddA<>(SB), RODATA|NOPTR, $4
+
+// func labToRGBAVX512(rgb *byte, light *byte, a *byte, b *byte, blocks int, tables *byte)
+// Requires: AVX, AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI
+TEXT ·labToRGBAVX512(SB), NOSPLIT, $0-48
+	MOVQ         rgb+0(FP), AX
+	MOVQ         tables+40(FP), CX
+	MOVQ         blocks+32(FP), DX
+	MOVQ         light+8(FP), BX
+	MOVQ         a+16(FP), SI
+	MOVQ         b+24(FP), DI
+	VPBROADCASTD labSlope<>+0(SB), Z0
+	VPBROADCASTD labLinear<>+0(SB), Z1
+	VPBROADCASTD labKnee<>+0(SB), Z2
+	VPBROADCASTD labOnes<>+0(SB), Z3
+	VPBROADCASTD labMost<>+0(SB), Z4
+	VPBROADCASTD labFifteen<>+0(SB), Z5
+
+loop:
+	VMOVDQU64  (BX), Z6
+	VPMOVB2M   Z6, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z6, Z7
+	VMOVDQU64  512(CX), Z8
+	VPERMI2B   576(CX), Z8, K2, Z7
+	VMOVDQU64  640(CX), Z8
+	VPERMI2B   704(CX), Z8, K1, Z7
+	VMOVDQA64  Z6, Z8
+	VMOVDQU64  768(CX), Z9
+	VPERMI2B   832(CX), Z9, K2, Z8
+	VMOVDQU64  896(CX), Z9
+	VPERMI2B   960(CX), Z9, K1, Z8
+	VPUNPCKLBW Z8, Z7, Z9
+	VPUNPCKHBW Z8, Z7, Z7
+	VMOVDQA64  Z6, Z8
+	VMOVDQU64  1024(CX), Z10
+	VPERMI2B   1088(CX), Z10, K2, Z8
+	VMOVDQU64  1152(CX), Z10
+	VPERMI2B   1216(CX), Z10, K1, Z8
+	VMOVDQA64  Z6, Z6
+	VMOVDQU64  1280(CX), Z10
+	VPERMI2B   1344(CX), Z10, K2, Z6
+	VMOVDQU64  1408(CX), Z10
+	VPERMI2B   1472(CX), Z10, K1, Z6
+	VPUNPCKLBW Z6, Z8, Z10
+	VPUNPCKHBW Z6, Z8, Z6
+	ADDQ       $0x40, BX
+	VMOVDQU64  (SI), Z8
+	VPMOVB2M   Z8, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z8, Z11
+	VMOVDQU64  1536(CX), Z12
+	VPERMI2B   1600(CX), Z12, K2, Z11
+	VMOVDQU64  1664(CX), Z12
+	VPERMI2B   1728(CX), Z12, K1, Z11
+	VMOVDQA64  Z8, Z8
+	VMOVDQU64  1792(CX), Z12
+	VPERMI2B   1856(CX), Z12, K2, Z8
+	VMOVDQU64  1920(CX), Z12
+	VPERMI2B   1984(CX), Z12, K1, Z8
+	VPUNPCKLBW Z8, Z11, Z12
+	VPUNPCKHBW Z8, Z11, Z8
+	ADDQ       $0x40, SI
+	VMOVDQU64  (DI), Z11
+	VPMOVB2M   Z11, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z11, Z13
+	VMOVDQU64  2048(CX), Z14
+	VPERMI2B   2112(CX), Z14, K2, Z13
+	VMOVDQU64  2176(CX), Z14
+	VPERMI2B   2240(CX), Z14, K1, Z13
+	VMOVDQA64  Z11, Z11
+	VMOVDQU64  2304(CX), Z14
+	VPERMI2B   2368(CX), Z14, K2, Z11
+	VMOVDQU64  2432(CX), Z14
+	VPERMI2B   2496(CX), Z14, K1, Z11
+	VPUNPCKLBW Z11, Z13, Z14
+	VPUNPCKHBW Z11, Z13, Z11
+	ADDQ       $0x40, DI
+	VPADDW     Z10, Z12, Z12
+	VPSUBW     Z14, Z10, Z14
+	VPUNPCKLWD Z12, Z12, Z10
+	VPSRAD     $0x10, Z10, Z10
+	VPMULLD    Z10, Z10, Z13
+	VPSRAD     $0x0e, Z13, Z13
+	VPMULLD    Z10, Z13, Z13
+	VPSRAD     $0x0e, Z13, Z13
+	VCVTDQ2PS  Z10, Z15
+	VMULPS     Z0, Z15, Z15
+	VCVTTPS2DQ Z15, Z15
+	VPSUBD     Z1, Z15, Z15
+	VPCMPGTD   Z2, Z10, K1
+	VMOVDQA32  Z13, K1, Z15
+	VPUNPCKLWD Z14, Z14, Z10
+	VPSRAD     $0x10, Z10, Z10
+	VPMULLD    Z10, Z10, Z13
+	VPSRAD     $0x0e, Z13, Z13
+	VPMULLD    Z10, Z13, Z13
+	VPSRAD     $0x0e, Z13, Z13
+	VCVTDQ2PS  Z10, Z16
+	VMULPS     Z0, Z16, Z16
+	VCVTTPS2DQ Z16, Z16
+	VPSUBD     Z1, Z16, Z16
+	VPCMPGTD   Z2, Z10, K1
+	VMOVDQA32  Z13, K1, Z16
+	VPUNPCKLWD Z3, Z9, Z10
+	VPMADDWD   3776(CX), Z10, Z13
+	VPMULLD    3712(CX), Z15, Z17
+	VPADDD     Z17, Z13, Z13
+	VPMULLD    3840(CX), Z16, Z17
+	VPADDD     Z17, Z13, Z13
+	VPSRAD     $0x0e, Z13, Z13
+	VPMADDWD   3968(CX), Z10, Z17
+	VPMULLD    3904(CX), Z15, Z18
+	VPADDD     Z18, Z17, Z17
+	VPMULLD    4032(CX), Z16, Z18
+	VPADDD     Z18, Z17, Z17
+	VPSRAD     $0x0e, Z17, Z17
+	VPMADDWD   4160(CX), Z10, Z10
+	VPMULLD    4096(CX), Z15, Z15
+	VPADDD     Z15, Z10, Z10
+	VPMULLD    4224(CX), Z16, Z15
+	VPADDD     Z15, Z10, Z10
+	VPSRAD     $0x0e, Z10, Z10
+	VPUNPCKHWD Z12, Z12, Z12
+	VPSRAD     $0x10, Z12, Z12
+	VPMULLD    Z12, Z12, Z15
+	VPSRAD     $0x0e, Z15, Z15
+	VPMULLD    Z12, Z15, Z15
+	VPSRAD     $0x0e, Z15, Z15
+	VCVTDQ2PS  Z12, Z16
+	VMULPS     Z0, Z16, Z16
+	VCVTTPS2DQ Z16, Z16
+	VPSUBD     Z1, Z16, Z16
+	VPCMPGTD   Z2, Z12, K1
+	VMOVDQA32  Z15, K1, Z16
+	VPUNPCKHWD Z14, Z14, Z12
+	VPSRAD     $0x10, Z12, Z12
+	VPMULLD    Z12, Z12, Z14
+	VPSRAD     $0x0e, Z14, Z14
+	VPMULLD    Z12, Z14, Z14
+	VPSRAD     $0x0e, Z14, Z14
+	VCVTDQ2PS  Z12, Z15
+	VMULPS     Z0, Z15, Z15
+	VCVTTPS2DQ Z15, Z15
+	VPSUBD     Z1, Z15, Z15
+	VPCMPGTD   Z2, Z12, K1
+	VMOVDQA32  Z14, K1, Z15
+	VPUNPCKHWD Z3, Z9, Z9
+	VPMADDWD   3776(CX), Z9, Z12
+	VPMULLD    3712(CX), Z16, Z14
+	VPADDD     Z14, Z12, Z12
+	VPMULLD    3840(CX), Z15, Z14
+	VPADDD     Z14, Z12, Z12
+	VPSRAD     $0x0e, Z12, Z12
+	VPMADDWD   3968(CX), Z9, Z14
+	VPMULLD    3904(CX), Z16, Z18
+	VPADDD     Z18, Z14, Z14
+	VPMULLD    4032(CX), Z15, Z18
+	VPADDD     Z18, Z14, Z14
+	VPSRAD     $0x0e, Z14, Z14
+	VPMADDWD   4160(CX), Z9, Z9
+	VPMULLD    4096(CX), Z16, Z16
+	VPADDD     Z16, Z9, Z9
+	VPMULLD    4224(CX), Z15, Z16
+	VPADDD     Z16, Z9, Z9
+	VPSRAD     $0x0e, Z9, Z9
+	VPACKUSDW  Z12, Z13, Z13
+	VPMINUW    Z4, Z13, Z13
+	VPACKUSDW  Z14, Z17, Z17
+	VPMINUW    Z4, Z17, Z17
+	VPACKUSDW  Z9, Z10, Z10
+	VPMINUW    Z4, Z10, Z10
+	VPADDW     Z6, Z8, Z8
+	VPSUBW     Z11, Z6, Z11
+	VPUNPCKLWD Z8, Z8, Z6
+	VPSRAD     $0x10, Z6, Z6
+	VPMULLD    Z6, Z6, Z9
+	VPSRAD     $0x0e, Z9, Z9
+	VPMULLD    Z6, Z9, Z9
+	VPSRAD     $0x0e, Z9, Z9
+	VCVTDQ2PS  Z6, Z12
+	VMULPS     Z0, Z12, Z12
+	VCVTTPS2DQ Z12, Z12
+	VPSUBD     Z1, Z12, Z12
+	VPCMPGTD   Z2, Z6, K1
+	VMOVDQA32  Z9, K1, Z12
+	VPUNPCKLWD Z11, Z11, Z6
+	VPSRAD     $0x10, Z6, Z6
+	VPMULLD    Z6, Z6, Z9
+	VPSRAD     $0x0e, Z9, Z9
+	VPMULLD    Z6, Z9, Z9
+	VPSRAD     $0x0e, Z9, Z9
+	VCVTDQ2PS  Z6, Z14
+	VMULPS     Z0, Z14, Z14
+	VCVTTPS2DQ Z14, Z14
+	VPSUBD     Z1, Z14, Z14
+	VPCMPGTD   Z2, Z6, K1
+	VMOVDQA32  Z9, K1, Z14
+	VPUNPCKLWD Z3, Z7, Z6
+	VPMADDWD   3776(CX), Z6, Z9
+	VPMULLD    3712(CX), Z12, Z15
+	VPADDD     Z15, Z9, Z9
+	VPMULLD    3840(CX), Z14, Z15
+	VPADDD     Z15, Z9, Z9
+	VPSRAD     $0x0e, Z9, Z9
+	VPMADDWD   3968(CX), Z6, Z15
+	VPMULLD    3904(CX), Z12, Z16
+	VPADDD     Z16, Z15, Z15
+	VPMULLD    4032(CX), Z14, Z16
+	VPADDD     Z16, Z15, Z15
+	VPSRAD     $0x0e, Z15, Z15
+	VPMADDWD   4160(CX), Z6, Z6
+	VPMULLD    4096(CX), Z12, Z12
+	VPADDD     Z12, Z6, Z6
+	VPMULLD    4224(CX), Z14, Z12
+	VPADDD     Z12, Z6, Z6
+	VPSRAD     $0x0e, Z6, Z6
+	VPUNPCKHWD Z8, Z8, Z8
+	VPSRAD     $0x10, Z8, Z8
+	VPMULLD    Z8, Z8, Z12
+	VPSRAD     $0x0e, Z12, Z12
+	VPMULLD    Z8, Z12, Z12
+	VPSRAD     $0x0e, Z12, Z12
+	VCVTDQ2PS  Z8, Z14
+	VMULPS     Z0, Z14, Z14
+	VCVTTPS2DQ Z14, Z14
+	VPSUBD     Z1, Z14, Z14
+	VPCMPGTD   Z2, Z8, K1
+	VMOVDQA32  Z12, K1, Z14
+	VPUNPCKHWD Z11, Z11, Z8
+	VPSRAD     $0x10, Z8, Z8
+	VPMULLD    Z8, Z8, Z11
+	VPSRAD     $0x0e, Z11, Z11
+	VPMULLD    Z8, Z11, Z11
+	VPSRAD     $0x0e, Z11, Z11
+	VCVTDQ2PS  Z8, Z12
+	VMULPS     Z0, Z12, Z12
+	VCVTTPS2DQ Z12, Z12
+	VPSUBD     Z1, Z12, Z12
+	VPCMPGTD   Z2, Z8, K1
+	VMOVDQA32  Z11, K1, Z12
+	VPUNPCKHWD Z3, Z7, Z7
+	VPMADDWD   3776(CX), Z7, Z8
+	VPMULLD    3712(CX), Z14, Z11
+	VPADDD     Z11, Z8, Z8
+	VPMULLD    3840(CX), Z12, Z11
+	VPADDD     Z11, Z8, Z8
+	VPSRAD     $0x0e, Z8, Z8
+	VPMADDWD   3968(CX), Z7, Z11
+	VPMULLD    3904(CX), Z14, Z16
+	VPADDD     Z16, Z11, Z11
+	VPMULLD    4032(CX), Z12, Z16
+	VPADDD     Z16, Z11, Z11
+	VPSRAD     $0x0e, Z11, Z11
+	VPMADDWD   4160(CX), Z7, Z7
+	VPMULLD    4096(CX), Z14, Z14
+	VPADDD     Z14, Z7, Z7
+	VPMULLD    4224(CX), Z12, Z14
+	VPADDD     Z14, Z7, Z7
+	VPSRAD     $0x0e, Z7, Z7
+	VPACKUSDW  Z8, Z9, Z9
+	VPMINUW    Z4, Z9, Z9
+	VPACKUSDW  Z11, Z15, Z15
+	VPMINUW    Z4, Z15, Z15
+	VPACKUSDW  Z7, Z6, Z6
+	VPMINUW    Z4, Z6, Z6
+	VPSRLW     $0x04, Z13, Z7
+	VPSRLW     $0x04, Z9, Z8
+	VPACKUSWB  Z8, Z7, Z7
+	VPMOVB2M   Z7, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z7, Z8
+	VMOVDQU64  3072(CX), Z11
+	VPERMI2B   3136(CX), Z11, K2, Z8
+	VMOVDQU64  3200(CX), Z11
+	VPERMI2B   3264(CX), Z11, K1, Z8
+	VMOVDQA64  Z7, Z11
+	VMOVDQU64  2560(CX), Z12
+	VPERMI2B   2624(CX), Z12, K2, Z11
+	VMOVDQU64  2688(CX), Z12
+	VPERMI2B   2752(CX), Z12, K1, Z11
+	VMOVDQA64  Z7, Z7
+	VMOVDQU64  2816(CX), Z12
+	VPERMI2B   2880(CX), Z12, K2, Z7
+	VMOVDQU64  2944(CX), Z12
+	VPERMI2B   3008(CX), Z12, K1, Z7
+	VPUNPCKLBW Z7, Z11, Z12
+	VPANDNQ    Z5, Z13, Z13
+	VPSLLVW    Z13, Z12, Z12
+	VPOPCNTW   Z12, Z12
+	VPUNPCKHBW Z7, Z11, Z7
+	VPANDNQ    Z5, Z9, Z9
+	VPSLLVW    Z9, Z7, Z7
+	VPOPCNTW   Z7, Z7
+	VPACKUSWB  Z7, Z12, Z12
+	VPADDB     Z12, Z8, Z8
+	VPSRLW     $0x04, Z17, Z7
+	VPSRLW     $0x04, Z15, Z9
+	VPACKUSWB  Z9, Z7, Z7
+	VPMOVB2M   Z7, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z7, Z9
+	VMOVDQU64  3072(CX), Z11
+	VPERMI2B   3136(CX), Z11, K2, Z9
+	VMOVDQU64  3200(CX), Z11
+	VPERMI2B   3264(CX), Z11, K1, Z9
+	VMOVDQA64  Z7, Z11
+	VMOVDQU64  2560(CX), Z12
+	VPERMI2B   2624(CX), Z12, K2, Z11
+	VMOVDQU64  2688(CX), Z12
+	VPERMI2B   2752(CX), Z12, K1, Z11
+	VMOVDQA64  Z7, Z7
+	VMOVDQU64  2816(CX), Z12
+	VPERMI2B   2880(CX), Z12, K2, Z7
+	VMOVDQU64  2944(CX), Z12
+	VPERMI2B   3008(CX), Z12, K1, Z7
+	VPUNPCKLBW Z7, Z11, Z12
+	VPANDNQ    Z5, Z17, Z17
+	VPSLLVW    Z17, Z12, Z12
+	VPOPCNTW   Z12, Z12
+	VPUNPCKHBW Z7, Z11, Z7
+	VPANDNQ    Z5, Z15, Z15
+	VPSLLVW    Z15, Z7, Z7
+	VPOPCNTW   Z7, Z7
+	VPACKUSWB  Z7, Z12, Z12
+	VPADDB     Z12, Z9, Z9
+	VPSRLW     $0x04, Z10, Z7
+	VPSRLW     $0x04, Z6, Z11
+	VPACKUSWB  Z11, Z7, Z7
+	VPMOVB2M   Z7, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z7, Z11
+	VMOVDQU64  3072(CX), Z12
+	VPERMI2B   3136(CX), Z12, K2, Z11
+	VMOVDQU64  3200(CX), Z12
+	VPERMI2B   3264(CX), Z12, K1, Z11
+	VMOVDQA64  Z7, Z12
+	VMOVDQU64  2560(CX), Z13
+	VPERMI2B   2624(CX), Z13, K2, Z12
+	VMOVDQU64  2688(CX), Z13
+	VPERMI2B   2752(CX), Z13, K1, Z12
+	VMOVDQA64  Z7, Z7
+	VMOVDQU64  2816(CX), Z13
+	VPERMI2B   2880(CX), Z13, K2, Z7
+	VMOVDQU64  2944(CX), Z13
+	VPERMI2B   3008(CX), Z13, K1, Z7
+	VPUNPCKLBW Z7, Z12, Z13
+	VPANDNQ    Z5, Z10, Z10
+	VPSLLVW    Z10, Z13, Z13
+	VPOPCNTW   Z13, Z13
+	VPUNPCKHBW Z7, Z12, Z7
+	VPANDNQ    Z5, Z6, Z6
+	VPSLLVW    Z6, Z7, Z7
+	VPOPCNTW   Z7, Z7
+	VPACKUSWB  Z7, Z13, Z13
+	VPADDB     Z13, Z11, Z11
+	MOVQ       $0x4924924924924924, R8
+	KMOVQ      R8, K1
+	VMOVDQU64  labRedGreenA<>+0(SB), Z6
+	VMOVDQU64  labBlueA<>+0(SB), Z7
+	VPERMI2B   Z9, Z8, Z6
+	VPERMB     Z11, Z7, K1, Z6
+	VMOVDQU64  Z6, (AX)
+	MOVQ       $0x2492492492492492, R8
+	KMOVQ      R8, K1
+	VMOVDQU64  labRedGreenB<>+0(SB), Z6
+	VMOVDQU64  labBlueB<>+0(SB), Z7
+	VPERMI2B   Z9, Z8, Z6
+	VPERMB     Z11, Z7, K1, Z6
+	VMOVDQU64  Z6, 64(AX)
+	MOVQ       $0x9249249249249249, R8
+	KMOVQ      R8, K1
+	VMOVDQU64  labRedGreenC<>+0(SB), Z6
+	VMOVDQU64  labBlueC<>+0(SB), Z7
+	VPERMI2B   Z9, Z8, Z6
+	VPERMB     Z11, Z7, K1, Z6
+	VMOVDQU64  Z6, 128(AX)
+	ADDQ       $0xc0, AX
+	DECQ       DX
+	JNE        loop
+	VZEROUPPER
+	RET
+
+DATA labSlope<>+0(SB)/4, $0x3e03802a
+GLOBL labSlope<>(SB), RODATA|NOPTR, $4
+
+DATA labLinear<>+0(SB)/4, $0x00000122
+GLOBL labLinear<>(SB), RODATA|NOPTR, $4
+
+DATA labKnee<>+0(SB)/4, $0x00000d3e
+GLOBL labKnee<>(SB), RODATA|NOPTR, $4
+
+DATA labOnes<>+0(SB)/4, $0x00010001
+GLOBL labOnes<>(SB), RODATA|NOPTR, $4
+
+DATA labMost<>+0(SB)/4, $0x0fff0fff
+GLOBL labMost<>(SB), RODATA|NOPTR, $4
+
+DATA labFifteen<>+0(SB)/4, $0x000f000f
+GLOBL labFifteen<>(SB), RODATA|NOPTR, $4
+
+DATA labRedGreenA<>+0(SB)/8, $0x4202014101004000
+DATA labRedGreenA<>+8(SB)/8, $0x0504440403430302
+DATA labRedGreenA<>+16(SB)/8, $0x0747070646060545
+DATA labRedGreenA<>+24(SB)/8, $0x4a0a094909084808
+DATA labRedGreenA<>+32(SB)/8, $0x0d0c4c0c0b4b0b0a
+DATA labRedGreenA<>+40(SB)/8, $0x0f4f0f0e4e0e0d4d
+DATA labRedGreenA<>+48(SB)/8, $0x5212115111105010
+DATA labRedGreenA<>+56(SB)/8, $0x1514541413531312
+GLOBL labRedGreenA<>(SB), RODATA|NOPTR, $64
+
+DATA labBlueA<>+0(SB)/8, $0x0202010101000000
+DATA labBlueA<>+8(SB)/8, $0x0504040403030302
+DATA labBlueA<>+16(SB)/8, $0x0707070606060505
+DATA labBlueA<>+24(SB)/8, $0x0a0a090909080808
+DATA labBlueA<>+32(SB)/8, $0x0d0c0c0c0b0b0b0a
+DATA labBlueA<>+40(SB)/8, $0x0f0f0f0e0e0e0d0d
+DATA labBlueA<>+48(SB)/8, $0x1212111111101010
+DATA labBlueA<>+56(SB)/8, $0x1514141413131312
+GLOBL labBlueA<>(SB), RODATA|NOPTR, $64
+
+DATA labRedGreenB<>+0(SB)/8, $0x1757171656161555
+DATA labRedGreenB<>+8(SB)/8, $0x5a1a195919185818
+DATA labRedGreenB<>+16(SB)/8, $0x1d1c5c1c1b5b1b1a
+DATA labRedGreenB<>+24(SB)/8, $0x1f5f1f1e5e1e1d5d
+DATA labRedGreenB<>+32(SB)/8, $0x6222216121206020
+DATA labRedGreenB<>+40(SB)/8, $0x2524642423632322
+DATA labRedGreenB<>+48(SB)/8, $0x2767272666262565
+DATA labRedGreenB<>+56(SB)/8, $0x6a2a296929286828
+GLOBL labRedGreenB<>(SB), RODATA|NOPTR, $64
+
+DATA labBlueB<>+0(SB)/8, $0x1717171616161515
+DATA labBlueB<>+8(SB)/8, $0x1a1a191919181818
+DATA labBlueB<>+16(SB)/8, $0x1d1c1c1c1b1b1b1a
+DATA labBlueB<>+24(SB)/8, $0x1f1f1f1e1e1e1d1d
+DATA labBlueB<>+32(SB)/8, $0x2222212121202020
+DATA labBlueB<>+40(SB)/8, $0x2524242423232322
+DATA labBlueB<>+48(SB)/8, $0x2727272626262525
+DATA labBlueB<>+56(SB)/8, $0x2a2a292929282828
+GLOBL labBlueB<>(SB), RODATA|NOPTR, $64
+
+DATA labRedGreenC<>+0(SB)/8, $0x2d2c6c2c2b6b2b2a
+DATA labRedGreenC<>+8(SB)/8, $0x2f6f2f2e6e2e2d6d
+DATA labRedGreenC<>+16(SB)/8, $0x7232317131307030
+DATA labRedGreenC<>+24(SB)/8, $0x3534743433733332
+DATA labRedGreenC<>+32(SB)/8, $0x3777373676363575
+DATA labRedGreenC<>+40(SB)/8, $0x7a3a397939387838
+DATA labRedGreenC<>+48(SB)/8, $0x3d3c7c3c3b7b3b3a
+DATA labRedGreenC<>+56(SB)/8, $0x3f7f3f3e7e3e3d7d
+GLOBL labRedGreenC<>(SB), RODATA|NOPTR, $64
+
+DATA labBlueC<>+0(SB)/8, $0x2d2c2c2c2b2b2b2a
+DATA labBlueC<>+8(SB)/8, $0x2f2f2f2e2e2e2d2d
+DATA labBlueC<>+16(SB)/8, $0x3232313131303030
+DATA labBlueC<>+24(SB)/8, $0x3534343433333332
+DATA labBlueC<>+32(SB)/8, $0x3737373636363535
+DATA labBlueC<>+40(SB)/8, $0x3a3a393939383838
+DATA labBlueC<>+48(SB)/8, $0x3d3c3c3c3b3b3b3a
+DATA labBlueC<>+56(SB)/8, $0x3f3f3f3e3e3e3d3d
+GLOBL labBlueC<>(SB), RODATA|NOPTR, $64

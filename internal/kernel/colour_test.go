@@ -35,7 +35,7 @@ func TestGray(t *testing.T) {
 func TestBayer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := draw(t)
-		n := rapid.IntRange(2, 120).Draw(t, "n")
+		n := rapid.IntRange(2, 150).Draw(t, "n")
 		m := Bayer{rapid.Bool().Draw(t, "coloured"), rapid.Bool().Draw(t, "blue"), rapid.Bool().Draw(t, "edges")}
 		above, row, below := randomBytes(r, n), randomBytes(r, n), randomBytes(r, n)
 		if r.IntN(2) == 0 { // small differences, so that edges are about as strong both ways
@@ -51,16 +51,30 @@ func TestBayer(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Fatalf("%+v, %d pixels: got %v, want %v", m, n, got, want)
 		}
-		words := make([]uint16, 3*n)
-		widened := func(b []byte) (out []uint16) {
-			for _, v := range b {
-				out = append(out, uint16(v))
+		words, wantWords := make([]uint16, 3*n), make([]uint16, 3*n)
+		lists := [3][]uint16{}
+		for i, list := range [3][]byte{above, row, below} {
+			for k, v := range list {
+				lists[i] = append(lists[i], uint16(v))
+				if r.IntN(4) > 0 {
+					lists[i][k] = uint16(r.Uint32()) | 0xff00*uint16(n%2)
+				}
 			}
-			return out
 		}
-		BayerWords(m, words, widened(above), widened(row), widened(below))
-		if !slices.Equal(words, widened(want)) {
-			t.Fatalf("%+v: words %v, bytes %v", m, words, want)
+		m.Words(words, lists[0], lists[1], lists[2])
+		bayerGeneric(m, wantWords, lists[0], lists[1], lists[2])
+		if !slices.Equal(words, wantWords) {
+			t.Fatalf("%+v, %d pixels: words %v, want %v", m, n, words, wantWords)
+		}
+		m.Gray(got[:n], above, row, below)
+		bayerGrayGeneric(m, want[:n], above, row, below)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%+v, %d pixels: gray %v, want %v", m, n, got, want)
+		}
+		m.GrayWords(words[:n], lists[0], lists[1], lists[2])
+		bayerGrayGeneric(m, wantWords[:n], lists[0], lists[1], lists[2])
+		if !slices.Equal(words, wantWords) {
+			t.Fatalf("%+v, %d pixels: gray words %v, want %v", m, n, words, wantWords)
 		}
 	})
 }

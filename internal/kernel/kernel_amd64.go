@@ -13,6 +13,8 @@ import (
 var (
 	useAVX2 = cpu.X86.HasAVX2
 	useFMA  = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+	// useVBMI: tables of 256 bytes are looked up in registers.
+	useVBMI = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI
 )
 
 func widen(dst []float32, src []byte) {
@@ -134,6 +136,32 @@ func fuseBytes(dst []float32, base []byte, offsets []int, weights []float32) {
 	fuseBytesAVX2(&dst[0], &base[0], &offsets[0], &weights[0], len(dst), len(weights))
 }
 
+func correlateFloats(m *Correlation, dst, base []float32, n int) {
+	if !useFMA || n < vector {
+		correlateGeneric(m, dst, base, n)
+		return
+	}
+	run := correlateFloatsAVX2
+	if m.Fused {
+		run = correlateFusedFloatsAVX2
+	}
+	run(&dst[0], 4*n, (*byte)(unsafe.Pointer(&base[0])), 4*m.Pitch, n, &m.Weights[0], m.Rows, m.Columns, 4*m.Step)
+}
+
+func correlateBytes(m *Correlation, dst []float32, base []byte, n int) {
+	if !useFMA || n < vector {
+		correlateGeneric(m, dst, base, n)
+		return
+	}
+	run := correlateBytesAVX2
+	if m.Fused {
+		run = correlateFusedBytesAVX2
+	}
+	run(&dst[0], 4*n, &base[0], m.Pitch, n, &m.Weights[0], m.Rows, m.Columns, m.Step)
+}
+
+const vector = 8 // float32
+
 const grayBlock = 32 // pixels
 
 func gray(dst, src []byte, weights *[3]uint16) {
@@ -145,41 +173,6 @@ func gray(dst, src []byte, weights *[3]uint16) {
 	grayAVX2(&dst[0], &src[0], len(dst)/grayBlock, &pairs)
 	if last := len(dst) - grayBlock; len(dst)%grayBlock != 0 {
 		grayAVX2(&dst[last], &src[3*last], 1, &pairs)
-	}
-}
-
-const bayerBlock = 16 // pixels
-
-// alternating has bytes of 0 and 255 in turn, and uniform bytes of 0 and then of 255.
-var alternating, uniform = stripes(1), stripes(bayerBlock)
-
-func stripes(width int) (list [2 * bayerBlock]byte) {
-	for i := range list {
-		list[i] = byte(-(i / width & 1))
-	}
-	return list
-}
-
-func bayerRow(m Bayer, dst, above, row, below []byte) {
-	n := len(row) - 2
-	if !useAVX2 || n < bayerBlock {
-		bayerGeneric(m, dst, above, row, below)
-		return
-	}
-	phase, swap := 0, 0
-	if m.Coloured {
-		phase = 1
-	}
-	if m.Blue {
-		swap = bayerBlock
-	}
-	run := bayerAVX2
-	if m.Edges {
-		run = bayerEdgesAVX2
-	}
-	run(&dst[3], &above[1], &row[1], &below[1], n/bayerBlock, &alternating[phase], &uniform[swap])
-	if from := len(row) - 1 - bayerBlock; n%bayerBlock != 0 {
-		run(&dst[3*from], &above[from], &row[from], &below[from], 1, &alternating[(phase+from-1)&1], &uniform[swap])
 	}
 }
 
@@ -198,7 +191,8 @@ func cells(c *Cells, xs, ys []float32, last int) int {
 	if !useAVX2 || n == 0 {
 		return 0
 	}
-	cellsAVX2(&c.index[0], &c.a[0], &c.b[0], &xs[0], &ys[0], n, float32(c.w-2), float32(c.h-2), int32(c.w), int32(last))
+	cellsAVX2(&c.index[0], &c.a[0], &c.b[0], &xs[0], &ys[0], n, 0, float32(c.w-2), float32(c.h-2), int32(c.w),
+		int32(last), 0)
 	return n
 }
 
@@ -240,7 +234,7 @@ func gradients(out []int16, plane int, above, row, below []byte) {
 
 // vector returns how many pixels it made from the column first on.
 func (r *gradualRow) vector(dst []byte) int {
-	blocks := (r.wide - r.first) / bayerBlock
+	blocks := (r.wide - r.first) / gradualBlock
 	if !useAVX2 || blocks == 0 {
 		return 0
 	}
@@ -250,17 +244,38 @@ func (r *gradualRow) vector(dst []byte) int {
 		phase = 1
 	}
 	if r.blue {
-		swap = bayerBlock
+		swap = gradualBlock
 	}
 	run := func(x, blocks int) { // an even number of columns from the first
-		_ = dst[3*(x-margin+bayerBlock*blocks)-1]
+		_ = dst[3*(x-margin+gradualBlock*blocks)-1]
 		row := func(y int) *int16 { return &r.rows[y%3][x] }
 		gradualAVX2(&dst[3*(x-margin)], &r.padded[r.y*r.pitch+x], r.pitch, row(r.y-1), row(r.y), row(r.y+1), 2*r.plane,
 			blocks, &alternating[phase], &uniform[swap])
 	}
 	run(x, blocks)
-	if x+bayerBlock*blocks < r.wide {
-		run(r.wide-bayerBlock, 1)
+	if x+gradualBlock*blocks < r.wide {
+		run(r.wide-gradualBlock, 1)
 	}
 	return r.wide - r.first
+}
+
+const wide = 64 // bytes
+
+// look and look3 return how many bytes they made.
+func look(dst, src []byte, table *[256]byte) int {
+	blocks := len(src) / wide
+	if !useVBMI || blocks == 0 {
+		return 0
+	}
+	lookAVX512(&dst[0], &src[0], blocks, &table[0])
+	return blocks * wide
+}
+
+func look3(dst, src []byte, tables *[3][256]byte) int {
+	blocks := len(src) / (3 * wide)
+	if !useVBMI || blocks == 0 {
+		return 0
+	}
+	look3AVX512(&dst[0], &src[0], blocks, &tables[0][0])
+	return blocks * 3 * wide
 }

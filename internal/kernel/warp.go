@@ -26,7 +26,7 @@ type Cells struct {
 
 // cellSlack is how many pixels at the end of an image are left out of cells, so that pixels can be
 // read four bytes at a time.
-const cellSlack = 4
+const cellSlack = 5
 
 // exactFloats is the number up to which a float32 holds every whole number.
 const exactFloats = 1 << 24
@@ -66,14 +66,25 @@ func (c *Cells) Find(xs, ys []float32) {
 // Run returns how many points from a place on have all four pixels inside the image, or how many do
 // not. Some pixels at the end of the image do not count as inside.
 func (c *Cells) Run(from int) (n int, inside bool) {
-	inside = c.index[from] >= 0
-	for _, v := range c.index[from:] {
-		if v >= 0 != inside {
-			break
-		}
-		n++
+	return run(c.index[from:])
+}
+
+// run counts the indices up to the first of another sign.
+func run(index []int32) (n int, inside bool) {
+	inside = index[0] >= 0
+	for n = leading(index); n < len(index) && index[n] >= 0 == inside; n++ {
 	}
 	return n, inside
+}
+
+// checkInside panics if a point is outside.
+func checkInside(index []int32) {
+	if len(index) == 0 {
+		return
+	}
+	if n, inside := run(index); n < len(index) || !inside {
+		panic("kernel: a point outside")
+	}
 }
 
 // Blend mixes the pixels around n points that Run found inside, by one line along the columns and
@@ -81,11 +92,7 @@ func (c *Cells) Run(from int) (n int, inside bool) {
 // even.
 func (c *Cells) Blend(dst, src []byte, from, n, channels int) {
 	src, dst = src[:c.w*c.h*channels], dst[:n*channels]
-	for _, v := range c.index[from : from+n] {
-		if v < 0 {
-			panic("kernel: a point outside")
-		}
-	}
+	checkInside(c.index[from : from+n])
 	done := blend(c, dst, src, from, n, channels)
 	for i := done; i < n; i++ {
 		a, b := c.a[from+i], c.b[from+i]
@@ -107,10 +114,10 @@ const patchWidth = 2*MostPatches + cellSlack
 
 // Patches holds the pixels around points that are not inside the image: in the upper row two pixels
 // for each point, and in the lower row too.
-type Patches [2 * patchWidth * 4]byte
+type Patches[T Element] [2 * patchWidth * 4]T
 
 // Around returns where the upper and the lower two pixels of a point belong.
-func (p *Patches) Around(point, channels int) (upper, lower []byte) {
+func (p *Patches[T]) Around(point, channels int) (upper, lower []T) {
 	upper, lower = p[2*point*channels:], p[(patchWidth+2*point)*channels:]
 	return upper[:2*channels], lower[:2*channels]
 }
@@ -124,9 +131,46 @@ var patchIndex = func() (list [MostPatches]int32) {
 
 // BlendPatches is Blend for n points with pixels of their own: points from, from+1, … have the
 // patches 0, 1, …
-func (c *Cells) BlendPatches(dst []byte, patches *Patches, from, n, channels int) {
-	own := Cells{patchWidth, 2, patchIndex[:n], c.a[from : from+n], c.b[from : from+n]}
+func (c *Cells) BlendPatches(dst []byte, patches *Patches[byte], from, n, channels int) {
+	own := c.ofPatches(from, n)
 	own.Blend(dst, patches[:], 0, n, channels)
+}
+
+func (c *Cells) ofPatches(from, n int) Cells {
+	return Cells{patchWidth, 2, patchIndex[:n], c.a[from : from+n], c.b[from : from+n]}
+}
+
+// BlendFloats is Blend for words and floats, whose results are not rounded. dst has BlendSlack more
+// elements, which are overwritten with undefined values.
+func BlendFloats[T uint16 | float32](c *Cells, dst []float32, src []T, from, n, channels int) {
+	src, dst = src[:c.w*c.h*channels], dst[:n*channels+BlendSlack]
+	checkInside(c.index[from : from+n])
+	done := 0
+	if channels <= BlendSlack+1 {
+		done = blendFloats(c, dst, src, from, n, channels)
+	}
+	for i := done; i < n; i++ {
+		at := int(c.index[from+i]) * channels
+		blendPixel(dst[i*channels:], c.a[from+i], c.b[from+i], src[at:at+2*channels],
+			src[at+c.w*channels:at+(c.w+2)*channels], channels)
+	}
+}
+
+// BlendSlack is how many floats BlendFloats writes beyond a row.
+const BlendSlack = 3
+
+// BlendFloatPatches is BlendFloats for n points with pixels of their own.
+func BlendFloatPatches[T uint16 | float32](c *Cells, dst []float32, patches *Patches[T], from, n, channels int) {
+	own := c.ofPatches(from, n)
+	BlendFloats(&own, dst, patches[:], 0, n, channels)
+}
+
+func blendPixel[T uint16 | float32](dst []float32, a, b float32, upper, lower []T, channels int) {
+	for k := range channels {
+		p, q, r, s := float32(upper[k]), float32(upper[k+channels]), float32(lower[k]), float32(lower[k+channels])
+		above, below := Fuse(a, q-p, p), Fuse(a, s-r, r)
+		dst[k] = Fuse(b, below-above, above)
+	}
 }
 
 // between returns the value at a of the line from p to q.

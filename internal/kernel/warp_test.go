@@ -95,7 +95,7 @@ func checkBlend(t *rapid.T, c *Cells, src []byte, from, n, channels int) {
 	if n = min(n, MostPatches); channels > 4 {
 		return
 	}
-	var patches Patches
+	var patches Patches[byte]
 	for k := range n {
 		upper, lower := patches.Around(k, channels)
 		at := int(c.index[from+k]) * channels

@@ -13,21 +13,12 @@ const channels = 3
 type table [256]byte
 
 // look writes the new values of src.
-func (t *table) look(dst, src []byte) {
-	dst = dst[:len(src)]
-	for i, v := range src {
-		dst[i] = t[v]
-	}
-}
+func (t *table) look(dst, src []byte) { kernel.Look(dst, src, (*[256]byte)(t)) }
 
 // lookEach writes the new values of src, with a table for each channel.
 func lookEach(dst, src []byte, t *[channels]table) {
-	dst = dst[:len(src)]
-	for len(src) >= channels {
-		s, d := src[:channels:channels], dst[:channels:channels]
-		d[0], d[1], d[2] = t[0][s[0]], t[1][s[1]], t[2][s[2]]
-		src, dst = src[channels:], dst[channels:]
-	}
+	tables := [channels][256]byte{t[0], t[1], t[2]}
+	kernel.Look3(dst, src, &tables)
 }
 
 // fromFloats sets t to floats, rounded half away from zero.

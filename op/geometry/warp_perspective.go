@@ -6,9 +6,7 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -28,7 +26,7 @@ func init() {
 			{Name: "border_mode", Type: op.String, Default: "constant",
 				Doc: `What lies outside the image: "constant", "replicate", "reflect" with the edge, "reflect_101" without the edge, or "wrap".`},
 			{Name: "fill_value", Type: op.Floats, Default: []float64{}, Doc: "Value of the border \"constant\", one for all channels or one for each; by default 0."},
-			{Name: "interp_type", Type: op.Interp, Default: op.InterpLinear, Doc: "INTERP_LINEAR or INTERP_NN."},
+			{Name: "interp_type", Type: op.Interp, Default: op.InterpLinear, Doc: "INTERP_LINEAR, INTERP_NN or INTERP_CUBIC."},
 			{Name: "inverse_map", Type: op.Bool, Default: true, Doc: "Whether the transform maps the output to the input; otherwise it maps the input to the output."},
 			{Name: "matrix", Type: op.Floats, Default: []float64{}, PerSample: true, PerFrame: true,
 				Doc: "The matrix, row by row."},
@@ -45,6 +43,7 @@ type perspective struct {
 	border       func(i, n int) int
 	fill         []float64
 	nearest      bool
+	cubic        bool
 	inverse      bool
 	center       bool // pixels are at the centers of their squares
 	matrix, size vector
@@ -95,9 +94,9 @@ func newPerspective(c *op.Config) (op.Kernel, error) {
 	case op.InterpNN:
 		k.nearest = true
 	case op.InterpCubic:
-		return nil, c.Unsupported("interp_type", "INTERP_LINEAR or INTERP_NN", t.String())
+		k.cubic = true
 	default:
-		return nil, c.Invalid("interp_type", "INTERP_LINEAR or INTERP_NN", t.String(), "")
+		return nil, c.Invalid("interp_type", "INTERP_LINEAR, INTERP_NN or INTERP_CUBIC", t.String(), "")
 	}
 	if k.matrix.given == (c.Inputs > 1) {
 		return nil, c.Invalid("matrix", "the argument or a second input", "both or neither", "")
@@ -272,197 +271,4 @@ func inverse3(m [3][3]float64) (out [3][3]float64, err error) {
 		}
 	}
 	return out, nil
-}
-
-// depth is the constraint of elements of pixels.
-type depth interface {
-	uint8 | uint16 | int16 | float32
-}
-
-// warped warps planes of one type.
-type warped[T depth] struct {
-	k       *perspective
-	src     []T
-	h, w, c int
-	fill    [4]T
-	xs, ys  []float32
-	cells   *kernel.Cells // nil unless pixels are bytes and are mixed
-	patches *kernel.Patches
-}
-
-func warpPlanes[T depth](k *perspective, b *op.Block, out, in tensor.Tensor, v planes, h, w int,
-	m *[3][3]float64) error {
-	p := warped[T]{k: k, h: v.h, w: v.w, c: v.channels, xs: op.Scratch[float32](b, w), ys: op.Scratch[float32](b, w)}
-	for i := range p.fill {
-		fill := 0.0
-		if len(k.fill) > 0 {
-			fill = float64(float32(k.fill[min(i, len(k.fill)-1)]))
-		}
-		p.fill[i] = evenly[T](float32(fill))
-	}
-	if in.DType == tensor.Uint8 && !k.nearest {
-		cells := kernel.NewCells(v.w, v.h, op.Scratch[int32](b, w), op.Scratch[float32](b, w), op.Scratch[float32](b, w))
-		p.cells, p.patches = &cells, op.PerWorker[kernel.Patches](b)
-	}
-	all, to := element.View[T](in.Data), element.View[T](out.Data)
-	size := v.h * v.w * v.channels
-	// Pixels of two channels, and int16, have weights of five bits, as in the reference.
-	coarse := !k.nearest && (v.channels == 2 || in.DType == tensor.Int16)
-	for f := range v.frames {
-		p.src = all[f*size : (f+1)*size]
-		for y := range h {
-			row := to[(f*h+y)*w*v.channels : (f*h+y+1)*w*v.channels]
-			if coarse {
-				p.coarse(row, y, m)
-				continue
-			}
-			p.points(y, m)
-			if k.nearest {
-				p.nearest(row)
-			} else {
-				p.linear(row)
-			}
-		}
-	}
-	return nil
-}
-
-// points computes the points of row y. Blocks of 16 columns add in another order than the rest.
-func (p *warped[T]) points(y int, m *[3][3]float64) {
-	w, fy := len(p.xs), float32(y)
-	blocks := w &^ 15
-	var start, slope, by [3]float32
-	for i := range m {
-		slope[i] = float32(m[i][0])
-		by[i] = float32(m[i][1]) * fy
-		start[i] = by[i] + float32(m[i][2])
-	}
-	kernel.Project(p.xs[:blocks], p.ys[:blocks], &start, &slope)
-	for x := blocks; x < w; x++ {
-		at := func(i int) float32 { return kernel.Fuse(slope[i], float32(x), by[i]) + float32(m[i][2]) }
-		p.xs[x], p.ys[x] = at(0)/at(2), at(1)/at(2)
-	}
-}
-
-// place returns a float as an int of 32 bits; what has no place there is the least.
-func place(v float32) int {
-	if v >= math.MinInt32 && v < math.MaxInt32 {
-		return int(v)
-	}
-	return math.MinInt32
-}
-
-// at returns the pixel at row y and column x.
-func (p *warped[T]) at(y, x int) []T {
-	if uint(y) >= uint(p.h) || uint(x) >= uint(p.w) {
-		if y, x = p.k.border(y, p.h), p.k.border(x, p.w); y < 0 || x < 0 {
-			return p.fill[:p.c]
-		}
-	}
-	i := (y*p.w + x) * p.c
-	return p.src[i : i+p.c]
-}
-
-func (p *warped[T]) nearest(row []T) {
-	for i, x := range p.xs {
-		copy(row[i*p.c:(i+1)*p.c], p.at(place(float32(math.RoundToEven(float64(p.ys[i])))),
-			place(float32(math.RoundToEven(float64(x))))))
-	}
-}
-
-// linear makes a row.
-func (p *warped[T]) linear(row []T) {
-	if q, ok := any(p).(*warped[uint8]); ok {
-		linearBytes(q, any(row).([]uint8))
-		return
-	}
-	for i, x := range p.xs {
-		y := p.ys[i]
-		fx, fy := float32(math.Floor(float64(x))), float32(math.Floor(float64(y)))
-		a, b := x-fx, y-fy
-		ix, iy := place(fx), place(fy)
-		p00, p01, p10, p11 := p.at(iy, ix), p.at(iy, ix+1), p.at(iy+1, ix), p.at(iy+1, ix+1)
-		for c := range p.c {
-			above := between(a, float32(p00[c]), float32(p01[c]))
-			below := between(a, float32(p10[c]), float32(p11[c]))
-			row[i*p.c+c] = evenly[T](between(b, above, below))
-		}
-	}
-}
-
-// linearBytes makes a row of bytes, many pixels at a time. Pixels that are not inside the image are
-// copied first.
-func linearBytes(p *warped[uint8], row []uint8) {
-	p.cells.Find(p.xs, p.ys)
-	for i := 0; i < len(p.xs); {
-		n, inside := p.cells.Run(i)
-		if inside {
-			p.cells.Blend(row[i*p.c:(i+n)*p.c], p.src, i, n, p.c)
-			i += n
-			continue
-		}
-		n = min(n, kernel.MostPatches)
-		for k := range n {
-			upper, lower := p.patches.Around(k, p.c)
-			y := place(float32(math.Floor(float64(p.ys[i+k]))))
-			x := place(float32(math.Floor(float64(p.xs[i+k]))))
-			copy(upper, p.at(y, x))
-			copy(upper[p.c:], p.at(y, x+1))
-			copy(lower, p.at(y+1, x))
-			copy(lower[p.c:], p.at(y+1, x+1))
-		}
-		p.cells.BlendPatches(row[i*p.c:(i+n)*p.c], p.patches, i, n, p.c)
-		i += n
-	}
-}
-
-// between returns the value at a of the line from p to q.
-func between(a, p, q float32) float32 { return kernel.Fuse(a, q-p, p) }
-
-// coarse warps row y with points in units of 1/32.
-func (p *warped[T]) coarse(row []T, y int, m *[3][3]float64) {
-	for i := range len(row) / p.c {
-		fx, fy := float64(i), float64(y)
-		at := func(k int) float64 { return float64(m[k][0]*fx) + (float64(m[k][1]*fy) + m[k][2]) }
-		w := at(2)
-		if w != 0 {
-			w = 32 / w
-		}
-		x32, y32 := place64(at(0)*w), place64(at(1)*w)
-		ix, iy := x32>>5, y32>>5
-		a, b := float32(x32&31)/32, float32(y32&31)/32
-		p00, p01, p10, p11 := p.at(iy, ix), p.at(iy, ix+1), p.at(iy+1, ix), p.at(iy+1, ix+1)
-		w00, w01, w10, w11 := (1-b)*(1-a), (1-b)*a, b*(1-a), b*a
-		for c := range p.c {
-			v := float32(float32(p00[c])*w00) + float32(float32(p01[c])*w01)
-			v += float32(float32(p10[c]) * w10)
-			v += float32(float32(p11[c]) * w11)
-			if _, bytes := any(row).([]uint8); bytes {
-				v = float32(math.Floor(float64(v) + 0.5))
-			}
-			row[i*p.c+c] = evenly[T](v)
-		}
-	}
-}
-
-func place64(v float64) int {
-	if v = math.RoundToEven(v); v >= math.MinInt32 && v <= math.MaxInt32 {
-		return int(v)
-	}
-	return math.MinInt32
-}
-
-// evenly converts a float to a type; integers are rounded half to even and saturated.
-func evenly[T depth](v float32) (out T) {
-	switch p := any(&out).(type) {
-	case *float32:
-		*p = v
-	case *uint8:
-		*p = uint8(min(max(place(float32(math.RoundToEven(float64(v)))), 0), math.MaxUint8))
-	case *uint16:
-		*p = uint16(min(max(place(float32(math.RoundToEven(float64(v)))), 0), math.MaxUint16))
-	case *int16:
-		*p = int16(min(max(place(float32(math.RoundToEven(float64(v)))), math.MinInt16), math.MaxInt16))
-	}
-	return out
 }

@@ -106,6 +106,37 @@ func BenchmarkWarp(b *testing.B) {
 	}
 }
 
+// Perspective warps allocate nothing once they have run, whatever the type and the filter.
+func TestPerspectiveAllocatesNothing(t *testing.T) {
+	var cases []optest.Case
+	for _, dtype := range []tensor.DType{tensor.Uint8, tensor.Uint16, tensor.Int16, tensor.Float32} {
+		for _, interp := range []op.InterpType{op.InterpLinear, op.InterpNN, op.InterpCubic} {
+			for _, c := range []int{2, 3} {
+				in := tensor.New(dtype, 9, 21, c)
+				in.Layout = "HWC"
+				cases = append(cases, optest.Case{Op: "experimental.warp_perspective", Inputs: [][]tensor.Tensor{{in}},
+					Args: op.Args{"matrix": []float64{0.9, 0.1, 5, -0.05, 1.1, -3, 0.002, -0.01, 1}, "interp_type": interp}})
+			}
+		}
+	}
+	optest.CheckAllocations(t, cases)
+}
+
+func BenchmarkPerspective(b *testing.B) {
+	matrix := []float64{0.9, 0.1, 5, -0.05, 1.1, 3, 0.0002, -0.0001, 1}
+	for _, t := range []tensor.DType{tensor.Uint8, tensor.Uint16, tensor.Int16, tensor.Float32} {
+		in := tensor.New(t, 224, 224, 3)
+		in.Layout = "HWC"
+		filters := map[string]op.InterpType{"linear": op.InterpLinear, "nearest": op.InterpNN, "cubic": op.InterpCubic}
+		for name, interp := range filters {
+			b.Run(name+"-"+t.String(), func(b *testing.B) {
+				args := op.Args{"matrix": matrix, "interp_type": interp}
+				optest.Bench(b, optest.Case{Op: "experimental.warp_perspective", Args: args, Inputs: [][]tensor.Tensor{{in}}})
+			})
+		}
+	}
+}
+
 func TestDisplacementsAndMasks(t *testing.T) {
 	in := inputs(picture("HWC", 2, 3, 1))
 	checkAll(t, []row{

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -207,7 +208,7 @@ func (st *colorState) build(l line, dtype tensor.DType) error {
 func (st *colorState) look(out tensor.Tensor, in []byte) {
 	switch out.DType.Size() {
 	case 1:
-		look(out.Data, in, (*[256]uint8)(st.table[:]))
+		kernel.Look(out.Data, in, (*[256]byte)(st.table[:]))
 	case 2:
 		look(element.View[uint16](out.Data), in, (*[256]uint16)(element.View[uint16](st.table[:])))
 	default:

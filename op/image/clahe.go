@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/tone"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -77,10 +78,10 @@ func oneOrThree(shape tensor.Shape) error {
 
 // claheState is a worker's state.
 type claheState struct {
-	tables       [][256]byte // of the tiles, row by row
-	left, right  []int32     // per column: the tiles whose centres are left and right of it
-	near         []float32   // per column: the weight of the right tile
-	light, pairs []byte      // of colour images
+	tables      [][256]byte // of the tiles, row by row
+	left, right []int32     // per column: the tiles whose centres are left and right of it
+	near        []float32   // per column: the weight of the right tile
+	light, a, b []byte      // of colour images
 }
 
 func (k *clahe) Sample(b *op.Block, s int) error {
@@ -104,11 +105,11 @@ func (k *clahe) Sample(b *op.Block, s int) error {
 			k.plane(st, out.Data[c:], in.Data[c:], h, w, channels)
 		}
 	default:
-		st.light, st.pairs = grow(st.light, h*w), grow(st.pairs, 2*h*w)
-		t := lab()
-		t.fromRGB(st.light, st.pairs, in.Data)
+		st.light, st.a, st.b = grow(st.light, h*w), grow(st.a, h*w), grow(st.b, h*w)
+		t := kernel.NewLab()
+		t.FromRGB(st.light, st.a, st.b, in.Data)
 		k.plane(st, st.light, st.light, h, w, 1)
-		t.toPixels(out.Data, st.light, st.pairs)
+		t.ToRGB(out.Data, st.light, st.a, st.b)
 	}
 	return nil
 }
@@ -203,6 +204,6 @@ func (k *clahe) table(table *[256]byte, counts *[256]int32, n int) {
 	scale, sum := 255/float32(n), int32(0)
 	for i, v := range counts {
 		sum += v
-		table[i] = byte(min(math.RoundToEven(float64(float32(sum)*scale)), 255))
+		table[i] = byte(min(evenFloat(float32(sum)*scale), 255))
 	}
 }

@@ -197,11 +197,7 @@ func debayered[T uint8 | uint16](k *debayer, p *raw[T]) {
 		return
 	}
 	for y := 1; y < p.h-1; y++ {
-		if k.gray {
-			p.grays(y)
-		} else {
-			p.colours(y, k.edges)
-		}
+		p.colours(y, k)
 		p.sides(y)
 	}
 	row := len(p.dst) / p.h
@@ -210,15 +206,24 @@ func debayered[T uint8 | uint16](k *debayer, p *raw[T]) {
 }
 
 // colours makes the pixels of row y but the first and the last.
-func (p *raw[T]) colours(y int, edges bool) {
+func (p *raw[T]) colours(y int, k *debayer) {
 	green, blue := p.kind(y, 1)
-	m := kernel.Bayer{Coloured: !green, Blue: blue, Edges: edges}
+	m := kernel.Bayer{Coloured: !green, Blue: blue, Edges: k.edges}
 	above, row, below := p.src[(y-1)*p.w:y*p.w], p.src[y*p.w:(y+1)*p.w], p.src[(y+1)*p.w:(y+2)*p.w]
-	switch dst := any(p.dst[3*y*p.w : 3*(y+1)*p.w]).(type) {
+	n := k.channels() * p.w
+	switch dst := any(p.dst[n*y : n*(y+1)]).(type) {
 	case []uint8:
-		m.Row(dst, any(above).([]uint8), any(row).([]uint8), any(below).([]uint8))
+		run := m.Row
+		if k.gray {
+			run = m.Gray
+		}
+		run(dst, any(above).([]uint8), any(row).([]uint8), any(below).([]uint8))
 	case []uint16:
-		kernel.BayerWords(m, dst, any(above).([]uint16), any(row).([]uint16), any(below).([]uint16))
+		run := m.Words
+		if k.gray {
+			run = m.GrayWords
+		}
+		run(dst, any(above).([]uint16), any(row).([]uint16), any(below).([]uint16))
 	}
 }
 
@@ -226,37 +231,8 @@ func (p *raw[T]) colours(y int, edges bool) {
 func (p *raw[T]) sides(y int) {
 	n := len(p.dst) / (p.h * p.w)
 	row := p.dst[n*y*p.w : n*(y+1)*p.w]
-	copy(row[:n], row[n:2*n])
-	copy(row[len(row)-n:], row[len(row)-2*n:])
-}
-
-// The weights of gray, in units of 2^-14.
-const (
-	grayRed, grayGreen, grayBlue = 4899, 9617, 1868
-)
-
-// grays makes the pixels of row y but the first and the last: the weighted means of the colours
-// around them.
-func (p *raw[T]) grays(y int) {
-	green, blue := p.kind(y, 1)
-	own, other := uint32(grayRed), uint32(grayBlue) // of the row's colour, and of the other
-	if blue {
-		own, other = other, own
-	}
-	above, row, below := p.src[(y-1)*p.w:y*p.w], p.src[y*p.w:(y+1)*p.w], p.src[(y+1)*p.w:(y+2)*p.w]
-	dst := p.dst[y*p.w : (y+1)*p.w]
-	for x := 1; x < p.w-1; x++ {
-		var v uint32
-		if green {
-			v = (uint32(above[x])+uint32(below[x]))*other + (uint32(row[x-1])+uint32(row[x+1]))*own +
-				uint32(row[x])*2*grayGreen
-			v = (v + 1<<14) >> 15
-		} else {
-			v = (uint32(above[x-1])+uint32(above[x+1])+uint32(below[x-1])+uint32(below[x+1]))*other +
-				(uint32(above[x])+uint32(row[x-1])+uint32(row[x+1])+uint32(below[x]))*grayGreen + uint32(row[x])*4*own
-			v = (v + 1<<15) >> 16
-		}
-		dst[x] = T(v)
-		green = !green
+	last := row[len(row)-2*n:]
+	for i := range n {
+		row[i], last[n+i] = row[n+i], last[i]
 	}
 }

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/tone"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -57,28 +58,28 @@ func (k *equalize) Sample(b *op.Block, s int) error {
 
 // equalizePlane equalizes each channel of an image.
 func equalizePlane(dst, src []byte, channels int) {
-	for c := range channels {
-		var counts [4][256]int32 // four, so that equal neighbours do not wait for each other
-		at := c
-		for ; at+3*channels < len(src); at += 4 * channels {
-			counts[0][src[at]]++
-			counts[1][src[at+channels]]++
-			counts[2][src[at+2*channels]]++
-			counts[3][src[at+3*channels]]++
+	var counts, tables = [3][256]int32{}, [3][256]byte{}
+	switch channels {
+	case 1:
+		kernel.Count(&counts[0], src)
+		tables[0] = tone.Equalize(&counts[0], len(src))
+		kernel.Look(dst, src, &tables[0])
+	case 3:
+		kernel.Count3(&counts, src)
+		for c := range tables {
+			tables[c] = tone.Equalize(&counts[c], len(src)/3)
 		}
-		for ; at < len(src); at += channels {
-			counts[0][src[at]]++
-		}
-		for i := range 256 {
-			counts[0][i] += counts[1][i] + counts[2][i] + counts[3][i]
-		}
-		table := tone.Equalize(&counts[0], len(src)/channels)
-		if channels == 1 {
-			look(dst, src, &table)
-			continue
-		}
-		for i := c; i < len(src); i += channels {
-			dst[i] = table[src[i]]
+		kernel.Look3(dst, src, &tables)
+	default:
+		for c := range channels {
+			counts[0] = [256]int32{}
+			for i := c; i < len(src); i += channels {
+				counts[0][src[i]]++
+			}
+			tables[0] = tone.Equalize(&counts[0], len(src)/channels)
+			for i := c; i < len(src); i += channels {
+				dst[i] = tables[0][src[i]]
+			}
 		}
 	}
 }

@@ -144,7 +144,9 @@ type filterState struct {
 	anchor  []int
 	offsets []int
 	weights []float32
+	matrix  []float32 // with the weights that are zero
 	sum     []float32
+	part    []float32 // the first sums of rows
 	bytes   []byte    // a plane with its border, if it has bytes
 	floats  []float32 // otherwise
 	row     []float32
@@ -160,7 +162,8 @@ type filterPlane struct {
 	top, left     int // extents of the border
 	outH, outW    int
 	fill          float32
-	padded, pitch int // rows and elements in a row, with the border
+	padded, pitch int  // rows and elements in a row, with the border
+	small         bool // no sum of bytes reaches 2^31
 }
 
 func (k *filter) Sample(b *op.Block, s int) error {
@@ -264,7 +267,7 @@ func (k *filter) place(b *op.Block, s int, st *filterState, p *filterPlane) erro
 
 // plan lists the weights that are not zero, and the distances of their elements.
 func (st *filterState) plan(weights []float32, p *filterPlane) {
-	st.offsets, st.weights = st.offsets[:0], st.weights[:0]
+	st.offsets, st.weights, st.matrix = st.offsets[:0], st.weights[:0], weights
 	for i, w := range weights {
 		if w != 0 {
 			st.offsets, st.weights = append(st.offsets, i/p.kw*p.pitch+i%p.kw*p.c), append(st.weights, w)
@@ -277,7 +280,7 @@ func (st *filterState) plan(weights []float32, p *filterPlane) {
 
 // plane filters one image.
 func (k *filter) plane(st *filterState, p *filterPlane) error {
-	st.sum = grow(st.sum, p.outW*p.c)
+	st.sum = grow(st.sum, kernel.CorrelationRows*p.outW*p.c)[:p.outW*p.c]
 	bytes := p.src.DType == tensor.Uint8
 	if bytes {
 		st.bytes = grow(st.bytes, p.padded*p.pitch)
@@ -306,6 +309,10 @@ func (k *filter) plane(st *filterState, p *filterPlane) error {
 			}
 			pad(st.floats[y*p.pitch:(y+1)*p.pitch], st.row, p.fill, st.columns, p)
 		}
+	}
+	p.small = bytes && st.small()
+	if st.dense(p) {
+		return st.correlate(p)
 	}
 	fused, rest := st.sum[:p.fused()], st.sum[p.fused():]
 	for y := range p.outH {
@@ -360,17 +367,19 @@ func pad[T byte | float32](dst, row []T, fill T, columns []int32, p *filterPlane
 	}
 }
 
-// put writes row y of the output. Integers are rounded half to even and saturated; what has no
-// place in 32 bits becomes the least.
+// put writes rows of the output, from row y on. Integers are rounded half to even and saturated;
+// what has no place in 32 bits becomes the least.
 func (p *filterPlane) put(y int, sum []float32) error {
 	size := p.dst.DType.Size()
-	at := p.to + y*len(sum)
+	at := p.to + y*p.outW*p.c
 	data := p.dst.Data[at*size : (at+len(sum))*size]
 	switch p.dst.DType {
 	case tensor.Uint8:
-		for i, v := range sum {
-			if !(v < math.MaxInt32) {
-				sum[i] = 0
+		if !p.small {
+			for i, v := range sum {
+				if !(v < math.MaxInt32) {
+					sum[i] = 0
+				}
 			}
 		}
 		kernel.RoundBytes(data, sum)

@@ -38,7 +38,7 @@ type ExperimentalWarpPerspective struct {
 	// Value of the border "constant", one for all channels or one for each; by default 0. Default: .
 	FillValue []float64 `op:"fill_value"`
 
-	// INTERP_LINEAR or INTERP_NN. Default: INTERP_LINEAR.
+	// INTERP_LINEAR, INTERP_NN or INTERP_CUBIC. Default: INTERP_LINEAR.
 	InterpType op.Arg[op.InterpType] `op:"interp_type"`
 
 	// Whether the transform maps the output to the input; otherwise it maps the input to the output. Default:

@@ -285,6 +285,26 @@ def perspectives():
 FAMILIES = [spaces, equalizations, tiles, laplacians, filters, mosaics, distortions, aliases_of_resize, perspectives]
 
 
+def curves():
+    op = "experimental.warp_perspective"
+
+    def warped(a, args=None, layout="HWC"):
+        picture(op, one(a, layout), {"matrix": MATRIX, "interp_type": enum("INTERP_CUBIC"), **(args or {})})
+    for dtype in ("uint8", "uint16", "int16", "float32"):
+        for c in (1, 2, 3, 4):
+            a = noise(9, 19, c).astype(dtype) * (1 if dtype == "uint8" else 100)
+            warped(a, {"fill_value": 9.0})
+            warped(a, {"size": [6.0, 35.0], "border_mode": ["replicate", "reflect", "reflect_101", "wrap"][c - 1]})
+    for a in ({"border_mode": "reflect"}, {"fill_value": [1.0, 2.0, 300.0]}, {"inverse_map": False}, {"pixel_origin": "center"}, {"inverse_map": False, "pixel_origin": "center"},
+              {"matrix": [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]}, {"matrix": [0.5, 0.0, 70.0, 0.0, 0.5, 2.0, 0.0, 0.0, 1.0], "fill_value": 3.7},
+              {"matrix": [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.25, 0.0, -1.0], "fill_value": 5.0}, {"matrix": [1.0, 0.0], "border_mode": "wrap"}, {"size": [5.0]}):
+        warped(noise(9, 17, 3), a)
+        warped(floats(6, 16, 3), a)
+    for shape, layout in (((9, 8), "HW"), ((9, 8), None), ((2, 9, 8), "CHW"), ((3, 5, 8, 3), "FHWC"), ((2, 3, 5, 8), "FCHW"), ((1, 1, 1), "HWC"), ((3, 3, 2), "HWC"),
+                          ((40, 3, 1), "HWC"), ((4, 70, 1), "HWC")):
+        warped(noise(*shape), {"size": [7.0, 90.0]}, layout)
+
+
 def aliases():
     equalizations("experimental.equalize")
     filters("experimental.filter", few=True)
@@ -295,7 +315,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     os.makedirs(sys.argv[1], exist_ok=True)
     OUT, cases.FILES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    for family in [*FAMILIES, aliases]:
+    for family in [*FAMILIES, aliases, curves]:
         N.seed(FAMILIES.index(family) if family in FAMILIES else 99)
         family()
     with open(os.path.join(OUT, "cases.json"), "w") as out:
