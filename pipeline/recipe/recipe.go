@@ -29,6 +29,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -69,6 +70,17 @@ func (r *Recipe) Outputs() []string { return slices.Clone(r.outputs) }
 
 // Settings returns the names and values of the settings.
 func (r *Recipe) Settings() map[string]any { return maps.Clone(r.settings) }
+
+// Decodes reports whether the recipe decodes an input: it takes the bytes of a file then.
+func (r *Recipe) Decodes(input string) bool {
+	for i := range r.steps {
+		s := &r.steps[i]
+		if slices.Contains(s.of, any(input)) {
+			return strings.HasPrefix(s.op, "decoders.")
+		}
+	}
+	return false
+}
 
 // Read reads a recipe from a file; see [Parse].
 func Read(path string) (*Recipe, error) {

@@ -251,3 +251,32 @@ outputs: [image, mask]
 		t.Errorf("the image has the shape %v", got)
 	}
 }
+
+// TestParseValue: a setting of a command line has the type that YAML gives it.
+func TestParseValue(t *testing.T) {
+	for text, want := range map[string]any{"3": 3, "0.5": 0.5, "true": true, "[1, 2.5]": []any{1, 2.5}, "a b": "a b",
+		`"3"`: "3"} {
+		if v, err := recipe.ParseValue(text); err != nil || fmt.Sprintf("%T %v", v, v) != fmt.Sprintf("%T %v", want, want) {
+			t.Errorf("%s: %T %v, %v", text, v, v, err)
+		}
+	}
+	for _, text := range []string{"", "{a: 1}", "[", "null", "[{a: 1}]", "2020-01-01"} {
+		if v, err := recipe.ParseValue(text); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%q: %v, %v", text, v, err)
+		}
+	}
+}
+
+// TestDecodes: an input is decoded if its first step is a decoder.
+func TestDecodes(t *testing.T) {
+	r, err := recipe.Parse([]byte("inputs: [files, masks, unused]\nsteps:\n" +
+		"  - {name: images, op: decoders.image, of: files}\n  - {name: masks, op: flip, of: masks}\noutputs: [images]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"files": true, "masks": false, "unused": false, "images": false} {
+		if r.Decodes(name) != want {
+			t.Errorf("%s: %t", name, !want)
+		}
+	}
+}
