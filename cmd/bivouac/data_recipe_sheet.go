@@ -23,8 +23,8 @@ const (
 	mostSheet = 1 << 28 // pixels
 )
 
-// writeSheet draws the rows and writes them to a new file. Each output that is a picture has a cell.
-// Boxes are drawn on the pictures before them.
+// writeSheet draws the rows and writes them to a new file. Each output that is a picture has a
+// cell. Boxes are drawn on the pictures before them.
 func writeSheet(path string, rows []sheetRow, names []string, cell int) error {
 	columns := 0
 	for i := range rows {

@@ -130,8 +130,8 @@ func TestRecipeOfPictures(t *testing.T) {
 	}
 }
 
-// Partners are the next sample, and the last one takes the first. A recipe of a file says which input
-// has no column.
+// Partners are the next sample, and the last one takes the first. A recipe of a file says which
+// input has no column.
 func TestRecipeOfPartners(t *testing.T) {
 	same := pictureSet(t, image.Pt(8, 8), image.Pt(8, 8))
 	args := []string{"recipe", "torchvision-mixup", same, "--set", "alpha=1000"}
