@@ -545,6 +545,10 @@ type Cutmix struct {
 
 	// Vertical centre of the window, from 0 to 1. Default: 0.5.
 	CentreY op.Arg[float64] `op:"centre_y"`
+
+	// Whether the window reaches equally far to both sides of the pixel at its centre, as in torchvision. Extents
+	// then are truncated to even numbers; otherwise they are rounded. Default: false.
+	Even bool `op:"even"`
 }
 
 // Debayer are the arguments of debayer.
