@@ -57,7 +57,7 @@ func init() {
 			{Name: "centre_x", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Horizontal centre of the window, from 0 to 1."},
 			{Name: "centre_y", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Vertical centre of the window, from 0 to 1."},
 			{Name: "even", Type: op.Bool, Default: false,
-				Doc: "Whether the window reaches equally far to both sides of the pixel at its centre, as in torchvision. " +
+				Doc: "Whether the window reaches equally far to both sides of the pixel at its centre. " +
 					"Extents then are truncated to even numbers; otherwise they are rounded."},
 		},
 		OutputCount: mixCount,

@@ -45,7 +45,7 @@ type AutoAugment struct {
 	// Whether the pixels at the border are repeated outside of an image, in place of fill_value. Default: false.
 	Clamp bool `op:"clamp"`
 
-	// Value outside of an image that is warped: one for all channels, or three. Default: 128.
+	// Value outside of an image that is warped: one for all channels, or one for each. Default: 128.
 	FillValue []float64 `op:"fill_value"`
 
 	// INTERP_LINEAR or INTERP_NN; with the pixels "truncated" also INTERP_CUBIC. Default: INTERP_LINEAR.
@@ -546,8 +546,8 @@ type Cutmix struct {
 	// Vertical centre of the window, from 0 to 1. Default: 0.5.
 	CentreY op.Arg[float64] `op:"centre_y"`
 
-	// Whether the window reaches equally far to both sides of the pixel at its centre, as in torchvision. Extents
-	// then are truncated to even numbers; otherwise they are rounded. Default: false.
+	// Whether the window reaches equally far to both sides of the pixel at its centre. Extents then are truncated
+	// to even numbers; otherwise they are rounded. Default: false.
 	Even bool `op:"even"`
 }
 
@@ -1350,7 +1350,7 @@ type RandAugment struct {
 	// Names of augmentations that the suite shall not have. Default: .
 	Excluded []string `op:"excluded"`
 
-	// Value outside of an image that is warped: one for all channels, or three. Default: 128.
+	// Value outside of an image that is warped: one for all channels, or one for each. Default: 128.
 	FillValue []float64 `op:"fill_value"`
 
 	// INTERP_LINEAR or INTERP_NN; with the pixels "truncated" also INTERP_CUBIC. Default: INTERP_LINEAR.
@@ -2164,7 +2164,7 @@ type TrivialAugmentWide struct {
 	// Names of augmentations that the suite shall not have. Default: .
 	Excluded []string `op:"excluded"`
 
-	// Value outside of an image that is warped: one for all channels, or three. Default: 128.
+	// Value outside of an image that is warped: one for all channels, or one for each. Default: 128.
 	FillValue []float64 `op:"fill_value"`
 
 	// INTERP_LINEAR or INTERP_NN; with the pixels "truncated" also INTERP_CUBIC. Default: INTERP_LINEAR.

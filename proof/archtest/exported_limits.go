@@ -80,7 +80,7 @@ func ExportedLimits() map[string]int {
 		"op":                              136,
 		"op/arith":                        12,
 		"op/audio":                        0,
-		"op/augment":                      2,
+		"op/augment":                      4,
 		"op/conditional":                  0,
 		"op/debug":                        0,
 		"op/decoders":                     0,
