@@ -241,7 +241,8 @@ func TestBadDraws(t *testing.T) {
 // TestEdges: images of one pixel, of one row and without pixels, sequences, and nothing to do.
 func TestEdges(t *testing.T) {
 	for _, c := range programs {
-		for _, shape := range [][]int{{1, 1, 1}, {5, 6, 1}, {0, 4, 1}, {1, 1, 3}, {1, 9, 3}, {9, 1, 3}, {0, 4, 3}, {2, 5, 6, 3}, {0, 5, 6, 3}} {
+		for _, shape := range [][]int{{1, 1, 1}, {5, 6, 1}, {0, 4, 1}, {1, 1, 3}, {1, 9, 3}, {9, 1, 3}, {0, 4, 3},
+			{2, 5, 6, 3}, {0, 5, 6, 3}} {
 			in := make([]tensor.Tensor, 30)
 			for i := range in {
 				in[i] = tensor.New(tensor.Uint8, shape...)
