@@ -1890,6 +1890,10 @@ type Spatial struct {
 	// Angle in degrees, counterclockwise. Default: 0.
 	Angle op.Arg[float64] `op:"angle"`
 
+	// Whether a pixel of the result is the mean of the pixels of the image that it covers, where the image
+	// shrinks. Masks and INTERP_NN take one pixel. Default: true.
+	Antialias op.Arg[bool] `op:"antialias"`
+
 	// What the numbers of a box are: xyXY for corners, or xyWH for a corner and a size. Default: "xyXY".
 	BboxLayout op.Arg[string] `op:"bbox_layout"`
 
@@ -1927,7 +1931,7 @@ type Spatial struct {
 	// Angle in degrees by which x is sheared along y, or the angles of x and of y. Default: 0.
 	Shear op.Arg[[]float64] `op:"shear"`
 
-	// Height and width of the result; by default the size of the window. There is no antialiasing.
+	// Height and width of the result; by default the size of the window.
 	Size op.Arg[[]int] `op:"size"`
 
 	// x and y by which the image moves, as fractions of width and height. Default: 0 0.
