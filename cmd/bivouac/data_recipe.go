@@ -68,8 +68,9 @@ a data set. RECIPE is a name of the list, or a file (.yaml) of your own.
 With DATA, each sample goes through the recipe several times (--times), and each output
 is printed: type, shape, least, mean and largest value. -o FILE writes a contact sheet: a
 row for each sample, with the picture as it was and as the recipe made it. Outputs of
-boxes are drawn as frames, masks in colours. Other numbers than uint8 are stretched, so
-that the least is black and the largest white.
+boxes are drawn as frames, masks in colours. What the recipe normalized has its colours
+again; other numbers than uint8 are stretched, so that the least is black and the
+largest white.
 
 An input takes the column of its name. An input of pictures takes the only column that
 has pictures. Partners are the next sample. --input INPUT=COLUMN names another column.

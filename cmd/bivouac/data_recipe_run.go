@@ -118,7 +118,12 @@ func (o *RecipeOptions) apply(ctx context.Context, g *global, r *recipe.Recipe, 
 		advance(id+1, n)
 	}
 	if o.Output != "" {
-		if err := writeSheet(o.Output, rows, r.Outputs(), o.Cell); err != nil {
+		s := sheet{names: r.Outputs(), cell: o.Cell}
+		for _, name := range s.names {
+			mean, std, _ := r.Normalization(name, set)
+			s.mean, s.std = append(s.mean, mean), append(s.std, std)
+		}
+		if err := s.write(o.Output, rows); err != nil {
 			return err
 		}
 		run.Sheet = o.Output

@@ -18,41 +18,48 @@ type sheetRow struct {
 	after  [][]tensor.Tensor // [time][output]
 }
 
+// sheet says how pictures are drawn.
+type sheet struct {
+	names     []string    // of the outputs
+	mean, std [][]float64 // by which an output was normalized, or nil
+	cell      int
+}
+
 const (
 	sheetGap  = 2
 	mostSheet = 1 << 28 // pixels
 )
 
-// writeSheet draws the rows and writes them to a new file. Each output that is a picture has a
+// write draws the rows and writes them to a new file. Each output that is a picture has a
 // cell. Boxes are drawn on the pictures before them.
-func writeSheet(path string, rows []sheetRow, names []string, cell int) error {
-	columns := 0
+func (s *sheet) write(path string, rows []sheetRow) error {
+	columns, cell := 0, s.cell
 	for i := range rows {
-		columns = max(columns, len(cells(&rows[i], names)))
+		columns = max(columns, len(s.cells(&rows[i])))
 	}
 	width, height := columns*(cell+sheetGap)-sheetGap, len(rows)*(cell+sheetGap)-sheetGap
 	if columns == 0 {
 		return &errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--output", Want: "an output or input that is a picture",
-			Got: strings.Join(names, ", ")}
+			Got: strings.Join(s.names, ", ")}
 	}
 	if width > mostSheet/height {
 		return &errs.Error{Kind: errs.Exhausted, Op: "data", Subject: "--output", Want: "a sheet of at most 268435456 pixels",
 			Got: "more", Remedy: "lower --samples, --times or --cell"}
 	}
-	sheet := image.NewRGBA(image.Rect(0, 0, width, height))
-	for i := range sheet.Pix {
-		sheet.Pix[i] = 255
+	drawn := image.NewRGBA(image.Rect(0, 0, width, height))
+	for i := range drawn.Pix {
+		drawn.Pix[i] = 255
 	}
 	for y := range rows {
-		for x, c := range cells(&rows[y], names) {
-			c.draw(sheet, x*(cell+sheetGap), y*(cell+sheetGap), cell)
+		for x, c := range s.cells(&rows[y]) {
+			c.draw(drawn, x*(cell+sheetGap), y*(cell+sheetGap), cell)
 		}
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return unopened("data", path, err)
 	}
-	err = png.Encode(f, sheet)
+	err = png.Encode(f, drawn)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
@@ -67,10 +74,12 @@ type sheetCell struct {
 	picture tensor.Tensor
 	mask    bool
 	boxes   []float32 // left, top, right and bottom as shares
+
+	mean, std []float64 // by which it was normalized, or nil
 }
 
 // cells returns the pictures of a row.
-func cells(r *sheetRow, names []string) (list []sheetCell) {
+func (s *sheet) cells(r *sheetRow) (list []sheetCell) {
 	if r.before.DType.Valid() {
 		list = append(list, sheetCell{picture: r.before})
 	}
@@ -79,11 +88,15 @@ func cells(r *sheetRow, names []string) (list []sheetCell) {
 		for i, t := range outputs {
 			switch {
 			case isRaster(t):
-				list = append(list, sheetCell{picture: t, mask: strings.Contains(names[i], "mask")})
+				c := sheetCell{picture: t, mask: strings.Contains(s.names[i], "mask")}
+				if i < len(s.mean) {
+					c.mean, c.std = s.mean[i], s.std[i]
+				}
+				list = append(list, c)
 				if !list[len(list)-1].mask {
 					last = len(list) - 1
 				}
-			case strings.Contains(names[i], "boxes") && last >= 0 && t.DType == tensor.Float32 &&
+			case strings.Contains(s.names[i], "boxes") && last >= 0 && t.DType == tensor.Float32 &&
 				len(t.Shape) == 2 && t.Shape[1] == 4:
 				list[last].boxes, _ = tensor.Of[float32](t)
 			}
@@ -117,7 +130,8 @@ func (c *sheetCell) draw(sheet *image.RGBA, left, top, side int) {
 		channels, h, w = h, w, channels
 	}
 	least, scale := 0.0, 1.0
-	if c.picture.DType != tensor.Uint8 {
+	restored := c.picture.DType != tensor.Uint8 && len(c.mean) > 0 && len(c.std) > 0
+	if c.picture.DType != tensor.Uint8 && !restored {
 		least, scale = stretch(list)
 	}
 	rows, columns := side, side
@@ -148,7 +162,11 @@ func (c *sheetCell) draw(sheet *image.RGBA, left, top, side int) {
 							sum += at(v, u, k)
 						}
 					}
-					p[k] = level((sum/float64((y1-y0)*(x1-x0)) - least) * scale)
+					v := sum / float64((y1-y0)*(x1-x0))
+					if restored {
+						v = v*c.std[min(k, len(c.std)-1)] + c.mean[min(k, len(c.mean)-1)]
+					}
+					p[k] = level((v - least) * scale)
 				}
 			}
 			sheet.SetRGBA(left+x, top+y, color.RGBA{p[0], p[1], p[2], 255})

@@ -227,32 +227,44 @@ func TestRecipeMistakes(t *testing.T) {
 
 // A frame lies at the edges of its box, masks have colours, and floats are stretched.
 func TestSheetCells(t *testing.T) {
-	sheet := image.NewRGBA(image.Rect(0, 0, 16, 16))
-	frame(sheet, 0, 0, 16, 16, []float32{0.25, 0.5, 1, 2})
+	drawn := image.NewRGBA(image.Rect(0, 0, 16, 16))
+	frame(drawn, 0, 0, 16, 16, []float32{0.25, 0.5, 1, 2})
 	red := color.RGBA{255, 0, 0, 255}
 	for y := range 16 {
 		for x := range 16 {
 			want := x >= 4 && y >= 8 && (x == 4 || x == 15 || y == 8 || y == 15)
-			if (sheet.RGBAAt(x, y) == red) != want {
-				t.Errorf("%d, %d: %v", x, y, sheet.RGBAAt(x, y))
+			if (drawn.RGBAAt(x, y) == red) != want {
+				t.Errorf("%d, %d: %v", x, y, drawn.RGBAAt(x, y))
 			}
 		}
 	}
 	picture, mask := tensor.New(tensor.Uint8, 4, 8, 3), tensor.New(tensor.Uint8, 4, 8, 1)
 	picture.Layout, mask.Layout = "HWC", "HWC"
 	boxes := tensor.FromSlice([]float32{0, 0, 1, 1}, 1, 4)
-	list := cells(&sheetRow{after: [][]tensor.Tensor{{picture, mask, boxes, tensor.FromSlice([]int32{1})}}},
-		[]string{"images", "masks", "boxes", "labels"})
+	s := &sheet{names: []string{"images", "masks", "boxes", "labels"}, cell: 16}
+	list := s.cells(&sheetRow{after: [][]tensor.Tensor{{picture, mask, boxes, tensor.FromSlice([]int32{1})}}})
 	if len(list) != 2 || len(list[0].boxes) != 4 || list[0].mask || !list[1].mask {
 		t.Errorf("%+v", list)
 	}
-	list[0].draw(sheet, 0, 0, 16) // 16 x 8 pixels
-	if sheet.RGBAAt(0, 0) != red || sheet.RGBAAt(15, 7) != red || sheet.RGBAAt(1, 1) != (color.RGBA{0, 0, 0, 255}) {
-		t.Errorf("%v %v %v", sheet.RGBAAt(0, 0), sheet.RGBAAt(15, 7), sheet.RGBAAt(1, 1))
+	list[0].draw(drawn, 0, 0, 16) // 16 x 8 pixels
+	if drawn.RGBAAt(0, 0) != red || drawn.RGBAAt(15, 7) != red || drawn.RGBAAt(1, 1) != (color.RGBA{0, 0, 0, 255}) {
+		t.Errorf("%v %v %v", drawn.RGBAAt(0, 0), drawn.RGBAAt(15, 7), drawn.RGBAAt(1, 1))
 	}
-	if err := writeSheet(filepath.Join(t.TempDir(), "s.png"), []sheetRow{{after: [][]tensor.Tensor{{boxes}}}},
-		[]string{"boxes"}, 16); err == nil {
+	s.names = []string{"boxes"}
+	if err := s.write(filepath.Join(t.TempDir(), "s.png"), []sheetRow{{after: [][]tensor.Tensor{{boxes}}}}); err == nil {
 		t.Error("no pictures: no error")
+	}
+	floats := tensor.FromSlice([]float32{1, 1, 1}, 3, 1, 1)
+	floats.Layout = "CHW"
+	for _, c := range []struct {
+		cell sheetCell
+		want color.RGBA
+	}{{sheetCell{picture: floats, mean: []float64{100, 20, 0}, std: []float64{10}}, color.RGBA{110, 30, 10, 255}},
+		{sheetCell{picture: floats, mean: []float64{250}, std: []float64{10}}, color.RGBA{255, 255, 255, 255}},
+		{sheetCell{picture: floats}, color.RGBA{1, 1, 1, 255}}} {
+		if c.cell.draw(drawn, 0, 0, 8); drawn.RGBAAt(0, 0) != c.want {
+			t.Errorf("%v, %v: %v, want %v", c.cell.mean, c.cell.std, drawn.RGBAAt(0, 0), c.want)
+		}
 	}
 	seen := map[[3]uint8]bool{}
 	for v := range 256 {

@@ -267,6 +267,30 @@ func TestParseValue(t *testing.T) {
 	}
 }
 
+// TestNormalization: mean and deviation of an output are those of its last crop_mirror_normalize.
+func TestNormalization(t *testing.T) {
+	r, err := recipe.Parse([]byte("settings: {deviation: [2, 3, 4], low: 1}\ninputs: [files]\nsteps:\n" +
+		"  - {name: images, op: decoders.image, of: files}\n" +
+		"  - {name: a, op: crop_mirror_normalize, of: images, args: {mean: 5, std: $deviation}}\n" +
+		"  - {name: b, op: crop_mirror_normalize, of: images}\n" +
+		"  - {name: drawn, op: random.uniform}\n" +
+		"  - {name: c, op: crop_mirror_normalize, of: images, args: {mean: $drawn}}\noutputs: [a, b, c, images]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		output string
+		set    map[string]any
+		want   string
+	}{{"a", nil, "[5] [2 3 4] true"}, {"a", map[string]any{"deviation": 7}, "[5] [7] true"}, {"b", nil, "[0] [1] true"},
+		{"a", map[string]any{"deviation": "x"}, "[] [] false"}, {"c", nil, "[] [] false"}, {"images", nil, "[] [] false"}} {
+		mean, std, ok := r.Normalization(c.output, c.set)
+		if got := fmt.Sprint(mean, std, ok); got != c.want {
+			t.Errorf("%s %v: %s, want %s", c.output, c.set, got, c.want)
+		}
+	}
+}
+
 // TestDecodes: an input is decoded if its first step is a decoder.
 func TestDecodes(t *testing.T) {
 	r, err := recipe.Parse([]byte("inputs: [files, masks, unused]\nsteps:\n" +

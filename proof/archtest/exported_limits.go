@@ -97,7 +97,7 @@ func ExportedLimits() map[string]int {
 		"order":                           170,
 		"pipeline":                        139,
 		"pipeline/exec":                   31,
-		"pipeline/recipe":                 10,
+		"pipeline/recipe":                 11,
 		"pipeline/fn":                     414,
 		"pipeline/graph":                  31,
 		"reader":                          48,
