@@ -267,7 +267,7 @@ func TestParseValue(t *testing.T) {
 	}
 }
 
-// TestNormalization: mean and deviation of an output are those of its last crop_mirror_normalize.
+// TestNormalization: the last crop_mirror_normalize of an output says its mean and deviation.
 func TestNormalization(t *testing.T) {
 	r, err := recipe.Parse([]byte("settings: {deviation: [2, 3, 4], low: 1}\ninputs: [files]\nsteps:\n" +
 		"  - {name: images, op: decoders.image, of: files}\n" +
