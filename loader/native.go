@@ -51,6 +51,9 @@ func (n *native) Attach(e protocol.Engine) error {
 		n.at.Spans = []document.Span{{Samples: samples}}
 	}
 	n.identify()
+	if err := n.checkEmpty(); err != nil {
+		return err
+	}
 	n.takeSnapshot()
 	n.warnOfUnevenEnd()
 	n.warnOfPacks()

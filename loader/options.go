@@ -50,8 +50,11 @@ type Options[S, B any] struct {
 	// If the system refuses to lock it, there is one warning.
 	Pinned bool
 	// Tail is the policy for the end of an epoch: Short, or Drop, which leaves out the last batch if
-	// it is short.
+	// it is short. If Drop leaves no batch of the samples of an epoch, New fails.
 	Tail order.Tail
+	// EmptyEpochs makes New warn where it would fail because Drop leaves no batch: each epoch then
+	// ends at once, as in torch.
+	EmptyEpochs bool
 	// Timeout bounds the wait for one batch. It needs workers. 0 means no bound.
 	Timeout time.Duration
 	// WorkerInit is called in each worker after the worker is seeded and before it reads.
@@ -192,7 +195,7 @@ func (o *Options[S, B]) setup(iterable bool) protocol.Setup {
 		Workers: o.Workers, Persistent: o.Persistent, InOrder: !o.OutOfOrder, SnapshotEvery: o.SnapshotEvery,
 		Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Order: o.Order, Streams: o.Streams,
 		Seed: o.Seed, Name: o.Name, Rank: o.Rank, World: o.world(), OnError: o.OnError, NoDigest: o.NoDigest, Warn: o.warn(),
-		Packs: o.CollatePacks != nil, Uneven: o.Uneven, SettleEvery: o.SettleEvery, Extend: o.Extend,
+		Packs: o.CollatePacks != nil, Uneven: o.Uneven, SettleEvery: o.SettleEvery, Extend: o.Extend, EmptyEpochs: o.EmptyEpochs,
 	}
 	switch o.SnapshotEvery {
 	case 0:

@@ -32,11 +32,12 @@ func (s *Schema) Kernel(c *Config) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &perFrame{Kernel: k, schema: s, args: make([]bool, len(c.inputs)), names: make([]string, len(c.inputs))}
+	p := &perFrame{Kernel: k, schema: s, args: make([]bool, len(c.inputs)), single: make([]bool, len(c.inputs)),
+		names: make([]string, len(c.inputs))}
 	split := false
 	for name, i := range c.inputs {
 		param, _ := s.Param(name)
-		p.args[i], p.names[i] = param.PerFrame, name
+		p.args[i], p.single[i], p.names[i] = param.PerFrame, param.OneFrame, name
 		split = split || param.PerFrame
 	}
 	for i := range c.Inputs {
@@ -57,6 +58,7 @@ type perFrame struct {
 	Kernel // of frames, and of sequences without values per frame
 	schema *Schema
 	args   []bool   // the argument inputs that can hold a value for each frame
+	single []bool   // the argument inputs of which one frame is the value for a picture
 	names  []string // of the argument inputs
 }
 
@@ -180,7 +182,9 @@ func (k *perFrame) Run(b *Block) error {
 func (k *perFrame) unsplit(b *Block) error {
 	for i, can := range k.args {
 		for s := 0; can && s < b.Len(); s++ {
-			if t := b.Arg(i, s); isSequence(t.Layout) && t.Shape.Len() != 1 {
+			t := b.Arg(i, s)
+			one := t.Shape.Len() == 1 || k.single[i] && len(t.Shape) > 0 && t.Shape[0] == 1
+			if isSequence(t.Layout) && !one {
 				return &errs.Error{Kind: errs.Mismatch, Subject: "argument " + k.names[i],
 					Want: "a value for the sample, because no input is a sequence", Got: "values per frame, " + t.String(),
 					Remedy: "give the input a layout that begins with F: see per_frame"}

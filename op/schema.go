@@ -51,6 +51,9 @@ type Parameter struct {
 	// PerFrame lets a value per sample hold a value for each frame of a sequence, along its first
 	// axis, F. The operator per_frame marks such values.
 	PerFrame bool
+	// OneFrame lets a value that holds one frame be the value for a picture that is not a sequence,
+	// also if it has several numbers.
+	OneFrame bool
 	// AnyShape allows per-sample values of any shape, although the constant is one number. The
 	// operator checks the shape.
 	AnyShape bool

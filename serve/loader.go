@@ -214,7 +214,8 @@ func (b *block) WithGroup(string) slog.Handler { return b }
 func (b *block) open(a *loaderArgs) (*loader.Loader[pick, int], error) {
 	o := loader.Options[pick, int]{
 		BatchSize: a.batchSize, Shuffle: a.shuffle, Seed: a.seed, Name: a.name, Rank: a.rank, World: a.world,
-		Log: slog.New(b),
+		Log:         slog.New(b),
+		EmptyEpochs: true, // a client decides whether they are an error
 		Collate: func(samples []pick) (int, error) {
 			for _, s := range samples {
 				b.ids = append(b.ids, s.id)

@@ -154,7 +154,7 @@ func (o both) open(t testing.TB) *loader.Loader[pick, []pick] {
 		return pick{id, r.Seed()}, nil
 	})
 	lo := loader.Options[pick, []pick]{BatchSize: o.batch, Shuffle: o.shuffle, Seed: o.seed, Name: o.name,
-		Rank: o.rank, World: o.world, Log: discard, Workers: 2,
+		EmptyEpochs: true, Rank: o.rank, World: o.world, Log: discard, Workers: 2,
 		Collate: func(s []pick) ([]pick, error) { return slices.Clone(s), nil }}
 	if o.drop {
 		lo.Tail = order.Drop

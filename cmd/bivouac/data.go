@@ -25,7 +25,8 @@ func newDataCommand(g *global) *cobra.Command {
 		Use:   "data",
 		Short: "Look into a data set, or into the saved state of a loader",
 		Long: `Look into a data set (ls, show, sample, stat, verify): its samples, shards, bytes and
-columns, single samples, and whether every record can be read.
+columns, single samples, and whether every record can be read. recipe shows what a
+recipe for images makes of the samples.
 
 Or look into the saved state of a loader or pipeline: a file, - for standard input, or
 the run or step of a job that kept it (--at N is the step, --item its item).
@@ -56,6 +57,7 @@ is the first in the graph, --readers NAME,NAME,… gives their order.
 		newDataStatCommand(g),
 		newDataInspectCommand(g),
 		newDataVerifyCommand(g),
+		newDataRecipeCommand(g),
 		newDataPeekCommand(g),
 		newDataReplayCommand(g),
 		newDataExplainCommand(g),

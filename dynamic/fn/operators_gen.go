@@ -41,7 +41,7 @@ type AutoAugmentArgs = opargs.AutoAugment
 // magnitudes (AutoAugment).
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
-// Input images: pictures or sequences of three channels: uint8 of layout HWC or FHWC.
+// Input images: pictures or sequences: uint8 of layout HWC or FHWC.
 // Output augmented: images of the same shape.
 func AutoAugment[T dynamic.Kind](ctx context.Context, rng *random.RNG, images T, args AutoAugmentArgs) (augmented T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "auto_augment", Args: args, Inputs: []dynamic.Value{images}, Draw: random.Or(ctx, rng)})
@@ -892,7 +892,7 @@ type RandAugmentArgs = opargs.RandAugment
 // a suite; all have the magnitude m (RandAugment).
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
-// Input images: pictures or sequences of three channels: uint8 of layout HWC or FHWC.
+// Input images: pictures or sequences: uint8 of layout HWC or FHWC.
 // Output augmented: images of the same shape.
 func RandAugment[T dynamic.Kind](ctx context.Context, rng *random.RNG, images T, args RandAugmentArgs) (augmented T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "rand_augment", Args: args, Inputs: []dynamic.Value{images}, Draw: random.Or(ctx, rng)})
@@ -1245,7 +1245,7 @@ type TrivialAugmentWideArgs = opargs.TrivialAugmentWide
 // are drawn (TrivialAugment, wide).
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
-// Input images: pictures or sequences of three channels: uint8 of layout HWC or FHWC.
+// Input images: pictures or sequences: uint8 of layout HWC or FHWC.
 // Output augmented: images of the same shape.
 func TrivialAugmentWide[T dynamic.Kind](ctx context.Context, rng *random.RNG, images T, args TrivialAugmentWideArgs) (augmented T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "trivial_augment_wide", Args: args, Inputs: []dynamic.Value{images}, Draw: random.Or(ctx, rng)})

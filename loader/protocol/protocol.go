@@ -73,6 +73,7 @@ type Setup struct {
 	SettleEvery   int    // 0 means never
 	Packs         bool   // batch sizes count packs of Order
 	Extend        bool   // states from before the run was extended are accepted
+	EmptyEpochs   bool   // epochs of which Tail leaves no batch are accepted
 	NoDigest      bool   // no digest and coverage
 	Fingerprint   string // fingerprint of the data set
 	Anonymous     bool   // the fingerprint is only a hash of the data set's Go type

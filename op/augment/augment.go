@@ -18,6 +18,10 @@
 // num_magnitude_bins bins divide the range evenly. With "signed", brightness, contrast, color and
 // sharpness multiply by 1 plus the magnitude, otherwise by the magnitude.
 //
+// A program makes functions of its own known by [Register]. Images have one channel or three, and
+// any number if the suite has only shears, translations, rotations and own functions. color leaves
+// gray images as they are.
+//
 // # Policies
 //
 // A policy is a list of texts, too. A text is a sub-policy: augmentations of the suite, each with a
@@ -47,7 +51,7 @@ const (
 	learned               // a sub-policy
 )
 
-const wantImages = "pictures or sequences of three channels: uint8 of layout HWC or FHWC"
+const wantImages = "pictures or sequences: uint8 of layout HWC or FHWC"
 
 // drawn are the parameters by which the operators without random numbers get their draws, in the
 // order of the operators that draw them.
@@ -100,7 +104,7 @@ func register(name, doc string, how scheme, own []op.Parameter) {
 		op.Parameter{Name: "clamp", Type: op.Bool, Default: false,
 			Doc: "Whether the pixels at the border are repeated outside of an image, in place of fill_value."},
 		op.Parameter{Name: "fill_value", Type: op.Floats, Default: []float64{128},
-			Doc: "Value outside of an image that is warped: one for all channels, or three."},
+			Doc: "Value outside of an image that is warped: one for all channels, or one for each."},
 		op.Parameter{Name: "interp_type", Type: op.Interp, Default: op.InterpLinear,
 			Doc: `INTERP_LINEAR or INTERP_NN; with the pixels "truncated" also INTERP_CUBIC.`},
 		op.Parameter{Name: "max_translate_abs", Type: op.Floats, Default: []float64{},
@@ -149,6 +153,7 @@ type augment struct {
 	deviation   float64
 	probability float32
 	style       style
+	fill        []byte // outside of an image: one, or one for each channel
 	shape       op.Vector[int]
 	shaped      bool
 	draws       // if the draws are arguments
@@ -347,15 +352,17 @@ func (k *augment) readStyle() error {
 		return c.Invalid("clamp", `no fill_value, and the pixels "rounded"`, "one of them", "leave clamp out")
 	}
 	fill := op.Get[[]float64](c, "fill_value")
-	if len(fill) != 1 && len(fill) != channels {
-		return c.Invalid("fill_value", "one number or three", fmt.Sprint(fill), "")
+	if len(fill) == 0 {
+		return c.Invalid("fill_value", "one number, or one for each channel", "none", "")
 	}
-	for i := range channels {
-		v := fill[i%len(fill)]
+	for _, v := range fill {
 		if math.IsNaN(v) {
 			return c.Invalid("fill_value", "numbers", fmt.Sprint(fill), "")
 		}
-		k.style.border.fill[i] = op.Round[uint8](v)
+		k.fill = append(k.fill, op.Round[uint8](v))
+	}
+	for i := range k.style.border.fill {
+		k.style.border.fill[i] = k.fill[i%len(k.fill)]
 	}
 	return nil
 }
@@ -372,7 +379,7 @@ func (k *augment) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 		}
 		return []tensor.Spec{s}, nil
 	}
-	if err := checkImages(s.Shape, s.Layout); err != nil {
+	if err := k.checkImages(s.Shape, s.Layout); err != nil {
 		return nil, errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node+", input 0", err)
 	}
 	if s.Layout == "" {
@@ -382,15 +389,14 @@ func (k *augment) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 }
 
 // checkImages returns an error unless a sample can be augmented. An extent of -1 is not known yet.
-func checkImages(shape tensor.Shape, layout string) error {
+func (k *augment) checkImages(shape tensor.Shape, layout string) error {
 	n := len(shape)
-	ok := (n == 3 || n == 4) && (shape[n-1] == channels || shape[n-1] < 0)
+	ok := n == 3 || n == 4
 	if layout != "" && layout != "HWC" && layout != "FHWC" || layout != "" && len(layout) != n {
 		ok = false
 	}
 	if ok {
-		return nil
+		return k.checkChannels(shape[n-1])
 	}
-	return &errs.Error{Kind: errs.Invalid, Want: wantImages, Got: strings.TrimSpace(shape.String() + " " + layout),
-		Remedy: "convert gray images with color_space_conversion"}
+	return &errs.Error{Kind: errs.Invalid, Want: wantImages, Got: strings.TrimSpace(shape.String() + " " + layout)}
 }

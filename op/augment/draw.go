@@ -100,7 +100,7 @@ func DrawsOf(operator string, args op.Args) (Draws, error) {
 	if how == learned {
 		return Draws{len(k.policy.subs), k.policy.longest, true, k.policy.signed}, nil
 	}
-	ranged := slices.ContainsFunc(k.suite, func(a augmentation) bool { return kinds[a.kind].ranged })
+	ranged := slices.ContainsFunc(k.suite, func(a augmentation) bool { return a.ranged() })
 	return Draws{len(k.suite), k.n, ranged, k.signed()}, nil
 }
 

@@ -20,12 +20,14 @@ type painter struct {
 	offsets []int
 	factors []float32
 	sums    []float32
+	wide    [2][]byte // three channels of an image that has another number
+	gray    bool      // the three channels are one
 	xs, ys  []float32
 }
 
 func (k *augment) Sample(b *op.Block, s int) error {
 	in, p := b.In(0, s), op.PerWorker[painter](b)
-	if err := checkImages(in.Shape, in.Layout); err != nil {
+	if err := k.checkImages(in.Shape, in.Layout); err != nil {
 		return err
 	}
 	if err := k.plan(b, s, p); err != nil {
@@ -38,7 +40,7 @@ func (k *augment) Sample(b *op.Block, s int) error {
 		return nil
 	}
 	n := len(in.Shape)
-	h, w := in.Shape[n-3], in.Shape[n-2]
+	h, w, c := in.Shape[n-3], in.Shape[n-2], in.Shape[n-1]
 	extents := [2]int{h, w}
 	if k.shaped {
 		shape, err := k.shape.At(b, s, p.room.shape)
@@ -54,7 +56,7 @@ func (k *augment) Sample(b *op.Block, s int) error {
 		extents = [2]int{shape[0], shape[1]}
 	}
 	out := b.Out(0, s, in.Shape...)
-	frame := h * w * channels
+	frame := h * w * c
 	for at := 0; at < len(in.Data); at += frame {
 		if err := b.Overdue(); err != nil {
 			return err
@@ -66,10 +68,8 @@ func (k *augment) Sample(b *op.Block, s int) error {
 				p.frames[i%2] = grow(p.frames[i%2], frame)
 				dst = p.frames[i%2]
 			}
-			if k.style.truncated {
-				p.truncated(dst, src, h, w, &p.steps[i], extents, &k.style)
-			} else {
-				p.rounded(dst, src, h, w, &p.steps[i], extents, &k.style)
+			if err := p.step(dst, src, h, w, c, &p.steps[i], extents, k); err != nil {
+				return err
 			}
 			src = dst
 		}
@@ -120,7 +120,7 @@ func (p *painter) rounded(dst, src []byte, h, w int, s *step, extents [2]int, o 
 		p.table.linear(float32(s.factor()), 0, &p.values)
 		p.table.look(dst, src)
 	case contrast:
-		p.table.around(center(src), float32(s.factor()), &p.values)
+		p.table.around(p.center(src), float32(s.factor()), &p.values)
 		p.table.look(dst, src)
 	case color:
 		p.saturate(dst, src, float32(s.factor()))

@@ -67,7 +67,7 @@ func parseStage(text string, suite []augmentation, bins int) (s stage, err error
 		return s, bad("a probability from 0 to 1", fields[1], "")
 	}
 	s.probability = float32(p)
-	ranged := kinds[s.augmentation.kind].ranged
+	ranged := s.augmentation.ranged()
 	switch {
 	case ranged != (len(fields) == 3):
 		want := "a bin, because " + fields[0] + " has a magnitude"

@@ -1,6 +1,7 @@
 package augment
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -31,6 +32,7 @@ const (
 	invert
 	equalize
 	autoContrast
+	own // of a program, see Register
 )
 
 // kinds are the names of the kinds, with whether they have a magnitude.
@@ -51,11 +53,26 @@ type augmentation struct {
 	signed bool // half of the samples take the negative magnitude
 	whole  bool // the distance from lo is truncated to an integer
 	single bool // magnitudes are computed in float32
+
+	function *function // of own
 }
 
 // name is the name by which policies and excluded call an augmentation. Translations by a share and
 // by pixels have one name.
-func (a *augmentation) name() string { return strings.TrimSuffix(kinds[a.kind].name, "_pixels") }
+func (a *augmentation) name() string {
+	if a.kind == own {
+		return a.function.name
+	}
+	return strings.TrimSuffix(kinds[a.kind].name, "_pixels")
+}
+
+// ranged reports whether an augmentation has a magnitude.
+func (a *augmentation) ranged() bool {
+	if a.kind == own {
+		return a.function.ranged
+	}
+	return kinds[a.kind].ranged
+}
 
 func names() []string {
 	list := make([]string, len(kinds))
@@ -77,18 +94,14 @@ func parseAugmentation(text string) (augmentation, error) {
 	if len(fields) == 0 {
 		return augmentation{}, bad("no name", "")
 	}
-	var a augmentation
-	found := false
-	for i := range kinds {
-		if kinds[i].name == fields[0] {
-			a.kind, found = kind(i), true
-		}
-	}
-	if !found {
-		return a, bad("the unknown name "+strconv.Quote(fields[0]), errs.DidYouMean(fields[0], names()))
+	a, err := lookup(fields[0])
+	if err != nil {
+		var e *errs.Error
+		errors.As(err, &e)
+		return a, bad("the unknown name "+strconv.Quote(fields[0]), e.Remedy)
 	}
 	rest := fields[1:]
-	if !kinds[a.kind].ranged {
+	if !a.ranged() {
 		if len(rest) > 0 {
 			return a, bad(fields[0]+", which has no magnitude, with a range", "leave the range out")
 		}

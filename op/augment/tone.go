@@ -129,8 +129,8 @@ func extremes(n *[256]int32) (lo, hi int) {
 // weights are the weights of red, green and blue in the brightness of a pixel.
 var weights = [channels]float32{0.299, 0.587, 0.114}
 
-// center returns the weighted mean of all pixels.
-func center(src []byte) float32 {
+// center returns the weighted mean of all pixels, of a gray image their mean.
+func (p *painter) center(src []byte) float32 {
 	var sums [channels]int64
 	n := len(src) / channels
 	for len(src) >= channels {
@@ -138,6 +138,9 @@ func center(src []byte) float32 {
 		sums[1] += int64(src[1])
 		sums[2] += int64(src[2])
 		src = src[channels:]
+	}
+	if p.gray {
+		return float32(float64(sums[0]) / float64(n))
 	}
 	total := 0.0
 	for c, w := range weights {
@@ -190,6 +193,9 @@ func (p *painter) sharpen(dst, src []byte, h, w int, amount float32) {
 	}
 	p.sums = grow(p.sums, w*channels)
 	fused := len(p.sums) &^ 3 // these the filter operator computes several at a time
+	if p.gray {
+		fused = w &^ 3 * channels
+	}
 	for y := range h {
 		base := p.padded[y*pitch:]
 		kernel.FuseBytes(p.sums[:fused], base, p.offsets, p.factors)

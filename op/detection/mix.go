@@ -56,10 +56,13 @@ func init() {
 			{Name: "ratio", Type: op.Float, Required: true, PerSample: true, Doc: "The share of the image, from 0 to 1."},
 			{Name: "centre_x", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Horizontal centre of the window, from 0 to 1."},
 			{Name: "centre_y", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Vertical centre of the window, from 0 to 1."},
+			{Name: "even", Type: op.Bool, Default: false,
+				Doc: "Whether the window reaches equally far to both sides of the pixel at its centre. " +
+					"Extents then are truncated to even numbers; otherwise they are rounded."},
 		},
 		OutputCount: mixCount,
 		New: func(c *op.Config) (op.Kernel, error) {
-			return op.Each(&cutmix{config: c, ratio: op.GetScalar[float64](c, "ratio"),
+			return op.Each(&cutmix{config: c, even: op.Get[bool](c, "even"), ratio: op.GetScalar[float64](c, "ratio"),
 				x: op.GetScalar[float64](c, "centre_x"), y: op.GetScalar[float64](c, "centre_y")}), nil
 		},
 	})
@@ -97,12 +100,16 @@ func alike(b *op.Block, s, input int) error {
 
 // blend writes ratio * a + (1 - ratio) * b of one input and its partner.
 func blend(b *op.Block, s, input, output int, ratio float32) error {
+	return blendShares(b, s, input, output, ratio, 1-ratio)
+}
+
+// blendShares writes ratio * a + rest * b of one input and its partner.
+func blendShares(b *op.Block, s, input, output int, ratio, rest float32) error {
 	if err := alike(b, s, input); err != nil {
 		return err
 	}
 	x, y := b.In(input, s), b.In(input+1, s)
 	out := b.Out(output, s, x.Shape...)
-	rest := 1 - ratio
 	if x.DType == tensor.Uint8 {
 		for i, v := range x.Data {
 			out.Data[i] = uint8(float32(float32(v)*ratio) + float32(float32(y.Data[i])*rest) + 0.5)
@@ -146,6 +153,7 @@ func (k *mixup) Sample(b *op.Block, s int) error {
 
 type cutmix struct {
 	config      *op.Config
+	even        bool
 	ratio, x, y op.Scalar[float64]
 }
 
@@ -178,8 +186,12 @@ func (k *cutmix) Sample(b *op.Block, s int) error {
 	}
 	h, w := image.Shape[0], image.Shape[1]
 	side := math.Sqrt(float64(1 - ratio))
-	left, right := part(float64(x), side, w)
-	top, bottom := part(float64(y), side, h)
+	window := part
+	if k.even {
+		window = evenPart
+	}
+	left, right := window(float64(x), side, w)
+	top, bottom := window(float64(y), side, h)
 	out := b.Out(0, s, image.Shape...)
 	copy(out.Data, image.Data)
 	pixel := image.Shape[2] * image.DType.Size()
@@ -191,7 +203,8 @@ func (k *cutmix) Sample(b *op.Block, s int) error {
 		return nil
 	}
 	if h*w > 0 {
-		ratio = 1 - float32((bottom-top)*(right-left))/float32(h*w)
+		left := 1 - float64((bottom-top)*(right-left))/float64(h*w)
+		return blendShares(b, s, 2, 1, float32(left), float32(1-left))
 	}
 	return blend(b, s, 2, 1, ratio)
 }
@@ -201,4 +214,12 @@ func part(centre, length float64, extent int) (from, to int) {
 	n := int(math.Round(length * float64(extent)))
 	from = int(math.Round(centre*float64(extent))) - n/2
 	return min(max(from, 0), extent), min(max(from+n, 0), extent)
+}
+
+// evenPart returns the pixels of a window that reaches equally far to both sides of the pixel that
+// contains the centre.
+func evenPart(centre, length float64, extent int) (from, to int) {
+	half := int(0.5 * length * float64(extent))
+	at := min(int(centre*float64(extent)), max(extent-1, 0))
+	return max(at-half, 0), min(at+half, extent)
 }

@@ -47,6 +47,9 @@ func spatialParams() []op.Parameter {
 		{Name: "targets", Type: op.Strings, Required: true,
 			Doc: "What each input is: image (the first), mask, bboxes or keypoints."},
 		{Name: "angle", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Angle in degrees, counterclockwise."},
+		{Name: "antialias", Type: op.Bool, Default: true,
+			Doc: "Whether a pixel of the result is the mean of the pixels of the image that it covers, where the image shrinks. " +
+				"Masks and INTERP_NN take one pixel."},
 		{Name: "bbox_layout", Type: op.String, Default: "xyXY",
 			Doc: "What the numbers of a box are: xyXY for corners, or xyWH for a corner and a size."},
 		{Name: "corners", Type: op.Floats, PerSample: true,
@@ -69,7 +72,7 @@ func spatialParams() []op.Parameter {
 		{Name: "shear", Type: op.Floats, Default: []float64{0}, PerSample: true,
 			Doc: "Angle in degrees by which x is sheared along y, or the angles of x and of y."},
 		{Name: "size", Type: op.Ints, PerSample: true,
-			Doc: "Height and width of the result; by default the size of the window. There is no antialiasing."},
+			Doc: "Height and width of the result; by default the size of the window."},
 		{Name: "translate", Type: op.Floats, Default: []float64{0, 0}, PerSample: true,
 			Doc: "x and y by which the image moves, as fractions of width and height."},
 		{Name: "vertical", Type: op.Int, Default: 0, PerSample: true, Doc: "Whether top and bottom are swapped."},
@@ -80,6 +83,7 @@ func spatialParams() []op.Parameter {
 type spatial struct {
 	warping
 	targets              []string
+	antialias            bool
 	corners, normalized  bool // of boxes
 	maskFill             byte
 	angle                op.Scalar[float64]
@@ -96,7 +100,8 @@ func newSpatial(c *op.Config) (op.Kernel, error) {
 		return nil, err
 	}
 	w.clamp = false
-	k := &spatial{warping: w, targets: op.Get[[]string](c, "targets"), normalized: op.Get[bool](c, "normalized"),
+	k := &spatial{warping: w, targets: op.Get[[]string](c, "targets"),
+		antialias: op.Get[bool](c, "antialias"), normalized: op.Get[bool](c, "normalized"),
 		angle: op.GetScalar[float64](c, "angle"), horizontal: op.GetScalar[int](c, "horizontal"),
 		vertical: op.GetScalar[int](c, "vertical"), scale: op.GetVector[float64](c, "scale"),
 		shear: op.GetVector[float64](c, "shear"), move: op.GetVector[float64](c, "translate"),

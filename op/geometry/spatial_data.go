@@ -39,6 +39,19 @@ func (k *spatial) pixels(b *op.Block, s, i int, p *plan) error {
 		}
 		return err
 	}
+	if k.antialias {
+		if columns, rows := p.parts(); columns*rows > 1 {
+			switch in.DType {
+			case tensor.Uint8:
+				return shrinkAll[uint8](k, b, out, in, f, p, columns, rows)
+			case tensor.Int16:
+				return shrinkAll[int16](k, b, out, in, f, p, columns, rows)
+			case tensor.Int32:
+				return shrinkAll[int32](k, b, out, in, f, p, columns, rows)
+			}
+			return shrinkAll[float32](k, b, out, in, f, p, columns, rows)
+		}
+	}
 	size := volume{1, p.outHeight, p.outWidth}
 	switch in.DType {
 	case tensor.Uint8:

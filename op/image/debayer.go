@@ -21,7 +21,7 @@ func init() {
 			{Name: "algorithm", Type: op.String,
 				Doc: `How missing colours are made: "bilinear_ocv", which is the default, takes the mean of neighbours, "edgeaware_ocv" takes them along edges, "vng_ocv" takes those ` +
 					`in the directions of small gradients (uint8 only), and "gray_ocv" makes gray images of one channel.`},
-			{Name: "blue_position", Type: op.Ints, Required: true, PerSample: true, PerFrame: true,
+			{Name: "blue_position", Type: op.Ints, Required: true, PerSample: true, PerFrame: true, OneFrame: true,
 				Doc: "Row and column of blue, 0 or 1 each, in the tile of 2x2 pixels that begins at the second row and column; one number stands for both."},
 		},
 		Precision: op.Exact,

@@ -45,7 +45,7 @@ type AutoAugment struct {
 	// Whether the pixels at the border are repeated outside of an image, in place of fill_value. Default: false.
 	Clamp bool `op:"clamp"`
 
-	// Value outside of an image that is warped: one for all channels, or three. Default: 128.
+	// Value outside of an image that is warped: one for all channels, or one for each. Default: 128.
 	FillValue []float64 `op:"fill_value"`
 
 	// INTERP_LINEAR or INTERP_NN; with the pixels "truncated" also INTERP_CUBIC. Default: INTERP_LINEAR.
@@ -545,6 +545,10 @@ type Cutmix struct {
 
 	// Vertical centre of the window, from 0 to 1. Default: 0.5.
 	CentreY op.Arg[float64] `op:"centre_y"`
+
+	// Whether the window reaches equally far to both sides of the pixel at its centre. Extents then are truncated
+	// to even numbers; otherwise they are rounded. Default: false.
+	Even bool `op:"even"`
 }
 
 // Debayer are the arguments of debayer.
@@ -1346,7 +1350,7 @@ type RandAugment struct {
 	// Names of augmentations that the suite shall not have. Default: .
 	Excluded []string `op:"excluded"`
 
-	// Value outside of an image that is warped: one for all channels, or three. Default: 128.
+	// Value outside of an image that is warped: one for all channels, or one for each. Default: 128.
 	FillValue []float64 `op:"fill_value"`
 
 	// INTERP_LINEAR or INTERP_NN; with the pixels "truncated" also INTERP_CUBIC. Default: INTERP_LINEAR.
@@ -1886,6 +1890,10 @@ type Spatial struct {
 	// Angle in degrees, counterclockwise. Default: 0.
 	Angle op.Arg[float64] `op:"angle"`
 
+	// Whether a pixel of the result is the mean of the pixels of the image that it covers, where the image
+	// shrinks. Masks and INTERP_NN take one pixel. Default: true.
+	Antialias op.Arg[bool] `op:"antialias"`
+
 	// What the numbers of a box are: xyXY for corners, or xyWH for a corner and a size. Default: "xyXY".
 	BboxLayout op.Arg[string] `op:"bbox_layout"`
 
@@ -1923,7 +1931,7 @@ type Spatial struct {
 	// Angle in degrees by which x is sheared along y, or the angles of x and of y. Default: 0.
 	Shear op.Arg[[]float64] `op:"shear"`
 
-	// Height and width of the result; by default the size of the window. There is no antialiasing.
+	// Height and width of the result; by default the size of the window.
 	Size op.Arg[[]int] `op:"size"`
 
 	// x and y by which the image moves, as fractions of width and height. Default: 0 0.
@@ -2160,7 +2168,7 @@ type TrivialAugmentWide struct {
 	// Names of augmentations that the suite shall not have. Default: .
 	Excluded []string `op:"excluded"`
 
-	// Value outside of an image that is warped: one for all channels, or three. Default: 128.
+	// Value outside of an image that is warped: one for all channels, or one for each. Default: 128.
 	FillValue []float64 `op:"fill_value"`
 
 	// INTERP_LINEAR or INTERP_NN; with the pixels "truncated" also INTERP_CUBIC. Default: INTERP_LINEAR.

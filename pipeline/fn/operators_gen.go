@@ -38,7 +38,7 @@ type AutoAugmentArgs = opargs.AutoAugment
 // AutoAugment is auto_augment. Applies a sub-policy to each image: augmentations with their probabilities and
 // magnitudes (AutoAugment).
 //
-// Input images: pictures or sequences of three channels: uint8 of layout HWC or FHWC.
+// Input images: pictures or sequences: uint8 of layout HWC or FHWC.
 // Output augmented: images of the same shape.
 func AutoAugment(p *pipeline.Builder, images pipeline.Node, args AutoAugmentArgs) (augmented pipeline.Node) {
 	out := p.Op("auto_augment", args, images)
@@ -983,7 +983,7 @@ type RandAugmentArgs = opargs.RandAugment
 // RandAugment is rand_augment. Applies n augmentations to each image, one after the other. Each is drawn from
 // a suite; all have the magnitude m (RandAugment).
 //
-// Input images: pictures or sequences of three channels: uint8 of layout HWC or FHWC.
+// Input images: pictures or sequences: uint8 of layout HWC or FHWC.
 // Output augmented: images of the same shape.
 func RandAugment(p *pipeline.Builder, images pipeline.Node, args RandAugmentArgs) (augmented pipeline.Node) {
 	out := p.Op("rand_augment", args, images)
@@ -1361,7 +1361,7 @@ type TrivialAugmentWideArgs = opargs.TrivialAugmentWide
 // TrivialAugmentWide is trivial_augment_wide. Applies one augmentation to each image. It and its magnitude
 // are drawn (TrivialAugment, wide).
 //
-// Input images: pictures or sequences of three channels: uint8 of layout HWC or FHWC.
+// Input images: pictures or sequences: uint8 of layout HWC or FHWC.
 // Output augmented: images of the same shape.
 func TrivialAugmentWide(p *pipeline.Builder, images pipeline.Node, args TrivialAugmentWideArgs) (augmented pipeline.Node) {
 	out := p.Op("trivial_augment_wide", args, images)

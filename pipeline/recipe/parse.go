@@ -386,6 +386,22 @@ func value(n *yaml.Node) (any, error) {
 	return nil, refused(n, "a bool, a number, a text or a list of them", shown(n), "")
 }
 
+// ParseValue reads the value of a setting from a text, as YAML: a bool, a number, a text or a list
+// of them.
+func ParseValue(s string) (any, error) {
+	const what = "recipe.ParseValue"
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(s), &doc); err != nil {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: what, Want: "a bool, a number, a text or a list of them",
+			Got: fmt.Sprintf("%q", s), Err: err}
+	}
+	if len(doc.Content) == 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: what, Want: "a value", Got: "nothing"}
+	}
+	v, err := value(doc.Content[0])
+	return v, errs.Wrap(what, "", err)
+}
+
 // shown returns a value as an error shows it.
 func shown(n *yaml.Node) string {
 	switch n.Kind {

@@ -29,6 +29,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -69,6 +70,54 @@ func (r *Recipe) Outputs() []string { return slices.Clone(r.outputs) }
 
 // Settings returns the names and values of the settings.
 func (r *Recipe) Settings() map[string]any { return maps.Clone(r.settings) }
+
+// Decodes reports whether the recipe decodes an input: it takes the bytes of a file then.
+func (r *Recipe) Decodes(input string) bool {
+	for i := range r.steps {
+		s := &r.steps[i]
+		if slices.Contains(s.of, any(input)) {
+			return strings.HasPrefix(s.op, "decoders.")
+		}
+	}
+	return false
+}
+
+// Normalization returns the mean and the standard deviation by which the recipe normalizes the
+// images of an output, for each channel or for all. ok is false if it does not normalize them, or
+// if the numbers differ per sample. set replaces settings; it may be nil.
+func (r *Recipe) Normalization(output string, set map[string]any) (mean, std []float64, ok bool) {
+	for i := range r.steps {
+		s := &r.steps[i]
+		if s.op != "crop_mirror_normalize" || !slices.Contains(s.names, output) {
+			continue
+		}
+		schema, err := op.Lookup(s.op)
+		if err != nil {
+			return nil, nil, false
+		}
+		found := [2][]float64{{0}, {1}}
+		for k, name := range []string{"mean", "std"} {
+			v, given := s.args[name]
+			if ref, is := v.(reference); is {
+				p, _ := schema.Param(name)
+				value, changed := set[string(ref)]
+				if !changed {
+					value = r.settings[string(ref)]
+				}
+				if v, err = convert(p, value); err != nil {
+					return nil, nil, false
+				}
+			}
+			if list, is := v.([]float64); is && len(list) > 0 {
+				found[k] = list
+			} else if given {
+				return nil, nil, false
+			}
+		}
+		mean, std, ok = found[0], found[1], true
+	}
+	return mean, std, ok
+}
 
 // Read reads a recipe from a file; see [Parse].
 func Read(path string) (*Recipe, error) {

@@ -251,3 +251,56 @@ outputs: [image, mask]
 		t.Errorf("the image has the shape %v", got)
 	}
 }
+
+// TestParseValue: a setting of a command line has the type that YAML gives it.
+func TestParseValue(t *testing.T) {
+	for text, want := range map[string]any{"3": 3, "0.5": 0.5, "true": true, "[1, 2.5]": []any{1, 2.5}, "a b": "a b",
+		`"3"`: "3"} {
+		if v, err := recipe.ParseValue(text); err != nil || fmt.Sprintf("%T %v", v, v) != fmt.Sprintf("%T %v", want, want) {
+			t.Errorf("%s: %T %v, %v", text, v, v, err)
+		}
+	}
+	for _, text := range []string{"", "{a: 1}", "[", "null", "[{a: 1}]", "2020-01-01"} {
+		if v, err := recipe.ParseValue(text); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%q: %v, %v", text, v, err)
+		}
+	}
+}
+
+// TestNormalization: the last crop_mirror_normalize of an output says its mean and deviation.
+func TestNormalization(t *testing.T) {
+	r, err := recipe.Parse([]byte("settings: {deviation: [2, 3, 4], low: 1}\ninputs: [files]\nsteps:\n" +
+		"  - {name: images, op: decoders.image, of: files}\n" +
+		"  - {name: a, op: crop_mirror_normalize, of: images, args: {mean: 5, std: $deviation}}\n" +
+		"  - {name: b, op: crop_mirror_normalize, of: images}\n" +
+		"  - {name: drawn, op: random.uniform}\n" +
+		"  - {name: c, op: crop_mirror_normalize, of: images, args: {mean: $drawn}}\noutputs: [a, b, c, images]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		output string
+		set    map[string]any
+		want   string
+	}{{"a", nil, "[5] [2 3 4] true"}, {"a", map[string]any{"deviation": 7}, "[5] [7] true"}, {"b", nil, "[0] [1] true"},
+		{"a", map[string]any{"deviation": "x"}, "[] [] false"}, {"c", nil, "[] [] false"}, {"images", nil, "[] [] false"}} {
+		mean, std, ok := r.Normalization(c.output, c.set)
+		if got := fmt.Sprint(mean, std, ok); got != c.want {
+			t.Errorf("%s %v: %s, want %s", c.output, c.set, got, c.want)
+		}
+	}
+}
+
+// TestDecodes: an input is decoded if its first step is a decoder.
+func TestDecodes(t *testing.T) {
+	r, err := recipe.Parse([]byte("inputs: [files, masks, unused]\nsteps:\n" +
+		"  - {name: images, op: decoders.image, of: files}\n  - {name: masks, op: flip, of: masks}\noutputs: [images]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"files": true, "masks": false, "unused": false, "images": false} {
+		if r.Decodes(name) != want {
+			t.Errorf("%s: %t", name, !want)
+		}
+	}
+}

@@ -32,6 +32,7 @@ func Variables() []Variable {
 		{"checkpoint/partial.sessions", Registry, "sessions that parts of this process are being saved to"},
 		{"dynamic.defaultContext", Registry, "the EvalContext that calls share when their context names none, made at the first"},
 		{"op.registry", Registry, "operators, entered by init"},
+		{"op/augment.registered", Registry, "augmentations of programs, entered by init"},
 		{"record.open", Registry, "the file of this process, opened at its first record"},
 		{"reader.registry", Registry, "readers, formats and the tokenizer, entered by init"},
 		{"store/local.live", Registry, "staging names that this process is at work on"},

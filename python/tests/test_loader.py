@@ -57,6 +57,8 @@ def test_order_and_batches() -> None:
     assert sorted(sum(plain(shuffled()), [])) == list(range(23))
     assert len(StatefulDataLoader(data, 3)) == 3
     assert len(StatefulDataLoader(data, 3, drop_last=True)) == 2
+    assert len(StatefulDataLoader(data, 8, drop_last=True)) == 0
+    assert plain(StatefulDataLoader(data, 8, drop_last=True)) == []
 
 
 def test_a_data_set_may_read_batches() -> None:

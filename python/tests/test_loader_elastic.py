@@ -73,6 +73,7 @@ def test_resumed_pieces_are_the_unbroken_order(chosen: int) -> None:
     while run.epoch < 3:
         world, batch = draw.randrange(1, 5), draw.choice([1, 2, 3, 7, 20])
         drop = draw.random() < 0.3 and "sampler" not in same  # of a sampler, drawn samples count
+        drop = drop and not 0 < n < world * batch  # which is refused
         loaders = []
         for rank in range(world):
             workers = draw.choice([0, 0, 0, 1, 3])
@@ -111,6 +112,17 @@ def test_uneven_ranks_repeat_or_end() -> None:
         loader = make(data.Numbers(4), rank=0, world=3, batch_size=1, shuffle=False)
         repeated = [(batch, loader.last_batch_repeated) for batch in loader]
     assert repeated == [([0], 0), ([3], 1)]
+
+
+def test_drop_last_that_leaves_nothing() -> None:
+    for n, args in ((10, {"batch_size": 32}), (10, {"batch_size": 3, "rank": 1, "world": 4})):
+        with pytest.raises(errors.Invalid, match="at most 10 samples.*leave drop_last out"):
+            make(data.Numbers(n), drop_last=True, **args)
+    with pytest.raises(errors.Invalid, match="at most 2 samples"):
+        make(data.Numbers(9), drop_last=True, shuffle=False, sampler=[1, 2])
+    assert list(make(data.Numbers(0), drop_last=True, shuffle=False)) == []
+    assert ids(make(data.Numbers(3), drop_last=True, shuffle=False)) == [0, 1, 2]
+    assert ids(make(data.Numbers(2), shuffle=False)) == [0, 1]
 
 
 @pytest.mark.parametrize("workers", [0, 2])

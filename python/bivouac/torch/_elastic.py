@@ -20,6 +20,7 @@ from bivouac.torch._elastic_checks import (
     LOAD,
     OP,
     name_of,
+    no_empty_epochs,
     ranks,
     seed_of,
     streams_of,
@@ -212,6 +213,12 @@ class MapElastic(Elastic):
         self._ids = None if sampler is None else Ids(sampler)
         self._global = options["batch_size"] * options["world"]
         options = {**options, "samples": len(loader.dataset), "shuffle": shuffle}
+        no_empty_epochs(
+            options["samples"] if self._ids is None else len(self._ids),
+            options["batch_size"],
+            options["world"],
+            options["drop_last"],
+        )
         self._place = _blocks.Course(options, self._global, self._ids)
         super().__init__(loader.dataset, options, self._place)
 

@@ -113,6 +113,21 @@ def check(
         raise made(op=OP, subject=subject, want=f"{want} with elastic=True", got=got, remedy=remedy)
 
 
+def no_empty_epochs(samples: int, batch_size: int, world: int, drop_last: bool) -> None:
+    """Refuse drop_last that leaves no batch of an epoch. torch's manner has an empty epoch."""
+    if not drop_last or not 0 < samples < batch_size * world:
+        return
+    of = f" on each of {world} ranks" if world > 1 else ""
+    raise errors.Invalid(
+        op=OP,
+        subject="batch_size",
+        want=f"batches of at most {samples} samples over all ranks, the samples of an epoch, "
+        "with drop_last=True and elastic=True",
+        got=f"{batch_size}{of}",
+        remedy="lower batch_size, or leave drop_last out to get the samples in a short batch",
+    )
+
+
 def ranks(rank: int | None, world: int | None) -> tuple[int, int]:
     """Return rank and world: as given, or of torch.distributed if it is initialised."""
     if (rank is None) != (world is None):
