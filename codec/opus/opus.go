@@ -37,7 +37,6 @@ type Decoder struct {
 	sound   pcm.Lossy
 	streams streams
 	buffer  []float32
-	mixed   []float32
 }
 
 const (
