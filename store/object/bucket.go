@@ -100,6 +100,8 @@ var (
 	// ErrThrottled says that the server wants fewer requests, and that the request changed nothing: 429
 	// and 503.
 	ErrThrottled = errors.New("the server wants fewer requests")
+	// ErrNoBucket says that the bucket itself does not exist. The error's kind is errs.NotFound.
+	ErrNoBucket = errors.New("no such bucket")
 	// ErrUnknown says that the request may have been carried out: a lost reply, a time that ran out,
 	// 500, 502, 504.
 	ErrUnknown = errors.New("no reply says whether the request was carried out")
