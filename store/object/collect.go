@@ -16,6 +16,9 @@ import (
 func (s *Store) CleanStaging(ctx context.Context, dir string, keep func(store.Info) bool) ([]string, error) {
 	const op = "store.CleanStaging"
 	if err := s.directory(ctx, op, dir); err != nil {
+		if errs.KindOf(err) == errs.NotFound { // uploads have no keys
+			err = errors.Join(err, s.sweepUploads(ctx, op, dir))
+		}
 		return nil, err
 	}
 	var removed []string
@@ -57,6 +60,9 @@ func (s *Store) CleanStaging(ctx context.Context, dir string, keep func(store.In
 			removed = append(removed, p.Txn)
 		}
 	}
+	if err := s.sweep(ctx, op, dir); err != nil {
+		return removed, err
+	}
 	slices.Sort(removed)
 	return slices.Compact(removed), nil
 }
@@ -88,13 +94,7 @@ func (s *Store) collect(ctx context.Context, op string, p place, keep func() boo
 	if err != nil {
 		return false, err
 	}
-	if l.Phase == dead {
-		if !s.expired(a, s.opt.Grace) {
-			return false, nil
-		}
-		return false, s.bury(ctx, op, p, true)
-	}
-	if !s.expired(a, s.opt.Lease) || keep() {
+	if l.Phase != dead && !s.expired(a, s.opt.Lease) || keep() {
 		return false, nil
 	}
 	return s.end(ctx, op, p, l, a)
@@ -103,6 +103,9 @@ func (s *Store) collect(ctx context.Context, op string, p place, keep func() boo
 // end ends a transaction of another process. If its head is there, only its lease is left. Otherwise
 // the head is made impossible.
 func (s *Store) end(ctx context.Context, op string, p place, l *lease, a Attrs) (bool, error) {
+	if l.Phase == dead {
+		return true, s.bury(ctx, op, p)
+	}
 	if l.Phase == committing {
 		published, err := s.fence(ctx, op, p, l)
 		if err != nil {
@@ -121,7 +124,7 @@ func (s *Store) end(ctx context.Context, op string, p place, l *lease, a Attrs) 
 	if err != nil {
 		return false, err
 	}
-	return true, s.bury(ctx, op, p, false)
+	return true, s.bury(ctx, op, p)
 }
 
 // fence makes sure that the head of a transaction is there, or can never be put. The request for it
@@ -174,15 +177,114 @@ func (s *Store) fenceHead(ctx context.Context, op, name string, h state) error {
 	return nil
 }
 
-// bury frees the data of a transaction that has no directory, and its lease. Without final the lease
-// stays until requests that were given up cannot arrive any more.
-func (s *Store) bury(ctx context.Context, op string, p place, final bool) error {
-	freed, err := s.reclaim(ctx, op, p)
-	if err != nil || !final {
+// bury frees the data of a transaction that is dead, and its lease.
+func (s *Store) bury(ctx context.Context, op string, p place) error {
+	if _, err := s.reclaim(ctx, op, p); err != nil {
 		return err
 	}
-	_ = freed
 	return s.drop(ctx, op, s.liveKey(p))
+}
+
+// sweep frees what requests left that arrived after their transaction was over. Such keys belong to
+// a transaction without lease, note or name, and are older than Options.Grace.
+func (s *Store) sweep(ctx context.Context, op, dir string) error {
+	var lists [4][]Attrs
+	err := each(len(lists), func(i int) (err error) {
+		lists[i], err = s.list(ctx, op, s.own(dir, [...]string{"data", "heads", "live", "gone"}[i], ""), i == 0)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.sweepUploads(ctx, op, dir); err != nil {
+		return err
+	}
+	data, heads := lists[0], 0
+	for _, a := range lists[1] {
+		if a.Size >= headBytes {
+			heads++
+		}
+	}
+	known := map[string]bool{}
+	for _, a := range slices.Concat(lists[2], lists[3]) {
+		known[base(a.Key)] = true
+	}
+	unknown := slices.DeleteFunc(data, func(a Attrs) bool { return known[base(strings.TrimSuffix(a.Key, "/"))] })
+	if len(unknown) <= heads-len(known) {
+		return nil // as many as there are names for them
+	}
+	for _, a := range lists[1] {
+		h, err := s.lookOnce(ctx, op, path.Join(dir, base(a.Key)))
+		if err != nil {
+			return err
+		}
+		if h.dir() && h.head.At.Dir == dir {
+			known[h.head.At.Txn] = true
+		}
+	}
+	for _, a := range unknown {
+		p := place{dir, base(strings.TrimSuffix(a.Key, "/"))}
+		if known[p.Txn] || s.owns(p) {
+			continue
+		}
+		if err := s.sweepOne(ctx, op, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepUploads aborts uploads in parts of transactions that are over.
+func (s *Store) sweepUploads(ctx context.Context, op, dir string) error {
+	prefix := s.own(dir, "data", "")
+	_, err := s.retry(ctx, op, prefix, func(ctx context.Context) error {
+		for u, err := range s.b.Uploads(ctx, prefix) {
+			if err != nil {
+				return err
+			}
+			txn, _, _ := strings.Cut(u.Key[len(prefix):], "/")
+			p := place{dir, txn}
+			if s.owns(p) {
+				continue
+			}
+			if lives, err := s.exists(ctx, op, s.liveKey(p)); err != nil {
+				return err
+			} else if lives {
+				continue
+			}
+			if err := u.Abort(ctx); err != nil && errs.KindOf(err) != errs.NotFound {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// sweepOne frees the keys of a transaction if they are old and belong to nothing.
+func (s *Store) sweepOne(ctx context.Context, op string, p place) error {
+	keys, err := s.list(ctx, op, s.dataKey(p), false)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	newest := keys[0]
+	for _, a := range keys {
+		if a.Modified.After(newest.Modified) {
+			newest = a
+		}
+	}
+	a, err := s.head(ctx, op, newest.Key)
+	if errs.KindOf(err) == errs.NotFound {
+		return nil
+	}
+	if err != nil || !s.expired(a, s.opt.Grace) {
+		return err
+	}
+	if there, err := s.exists(ctx, op, s.liveKey(p), s.goneKey(p)); err != nil || there {
+		return err
+	}
+	_, err = s.reclaim(ctx, op, p)
+	return err
 }
 
 // reclaim frees the data of a transaction, unless a name leads to it. Objects that other directories
@@ -201,10 +303,10 @@ func (s *Store) reclaim(ctx context.Context, op string, p place) (freed bool, er
 	if err := s.freeKeys(ctx, op, p); err != nil {
 		return false, err
 	}
+	if err := s.unuse(ctx, op, p); err != nil {
+		return false, err
+	}
 	if len(keep) > 0 {
-		for _, a := range []string{s.treeKey(p)} {
-			keep[a] = true
-		}
 		users, err := s.list(ctx, op, s.usersKey(p), false)
 		if err != nil {
 			return false, err
@@ -212,10 +314,7 @@ func (s *Store) reclaim(ctx context.Context, op string, p place) (freed bool, er
 		for _, a := range users {
 			keep[a.Key] = true
 		}
-		return false, s.dropAll(ctx, op, s.objectKey(p), keep)
-	}
-	if err := s.unuse(ctx, op, p); err != nil {
-		return false, err
+		return false, s.dropAll(ctx, op, s.dataKey(p), keep)
 	}
 	if err := s.dropUploads(ctx, op, p); err != nil {
 		return false, err
@@ -280,7 +379,13 @@ func (s *Store) named(ctx context.Context, op string, p place) (bool, error) {
 			if err != nil {
 				return false, err
 			}
-			if h.dir() && h.head.At == p || h.short != nil && h.short.Moved != "" {
+			if h.short != nil && h.short.Moved != "" {
+				// The move has happened, and is perhaps not finished: this look finishes it.
+				if h, err = s.look(ctx, op, h.short.To); err != nil {
+					return false, err
+				}
+			}
+			if h.dir() && h.head.At == p {
 				return true, nil
 			}
 		}

@@ -297,5 +297,5 @@ func (t *txn) abort() error {
 	if err := t.keep.change(ctx, op, func(l *lease) { l.Phase = dead }); err != nil {
 		return err
 	}
-	return t.s.bury(ctx, op, t.at, !t.late)
+	return t.s.bury(ctx, op, t.at)
 }

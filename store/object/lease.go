@@ -32,15 +32,17 @@ type keeper struct {
 	stop context.CancelFunc
 	done chan struct{}
 
-	mu  sync.Mutex // held while the document is put
-	l   lease
-	tag string
+	turn chan struct{} // has room for the one that puts the document
+	l    lease
+	tag  string
+
+	mu  sync.Mutex
 	err error // the lease is lost
 }
 
 func (s *Store) keepAlive(at place, l lease, tag string) *keeper {
 	ctx, stop := context.WithCancel(context.Background())
-	k := &keeper{s: s, at: at, l: l, tag: tag, stop: stop, done: make(chan struct{})}
+	k := &keeper{s: s, at: at, l: l, tag: tag, stop: stop, done: make(chan struct{}), turn: make(chan struct{}, 1)}
 	go k.run(ctx)
 	return k
 }
@@ -60,10 +62,10 @@ func (k *keeper) run(ctx context.Context) {
 // change puts the document with a change. An error says that the lease is lost, or that nobody
 // knows.
 func (k *keeper) change(ctx context.Context, op string, change func(l *lease)) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.err != nil {
-		return k.err
+	k.turn <- struct{}{}
+	defer func() { <-k.turn }()
+	if err := k.lost(); err != nil {
+		return err
 	}
 	l := k.l
 	change(&l)
@@ -73,6 +75,8 @@ func (k *keeper) change(ctx context.Context, op string, change func(l *lease)) e
 	case err == nil:
 		k.l, k.tag = l, tag
 	case errors.Is(err, ErrCondition), errs.KindOf(err) == errs.NotFound:
+		k.mu.Lock()
+		defer k.mu.Unlock()
 		k.err = &errs.Error{Kind: errs.NotFound, Op: op, Subject: k.at.String(), Want: "the lease of this transaction",
 			Got: "another process ended the transaction, because it gave no sign of life", Err: err,
 			Remedy: "save again; see whether this process was stopped, or could not reach the object store"}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -59,7 +58,7 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 				Got:    "a lock held by " + old.Holder,
 				Remedy: fmt.Sprintf("stop the other process or let it finish; the lock of a process that has ended is free in %s", left)}
 		}
-		l := &lock{s: s, key: key, doc: locked{version, holder(time.Now()), old.Fence + 1, nonce()}, done: make(chan struct{})}
+		l := &lock{s: s, key: key, doc: locked{version, holder(time.Now()), old.Fence + 1, nonce()}, done: make(chan struct{}), turn: make(chan struct{}, 1)}
 		l.tag, err = s.put(ctx, op, key, encode(l.doc, 0), c)
 		if errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound {
 			continue
@@ -81,7 +80,7 @@ type lock struct {
 	stop context.CancelFunc
 	done chan struct{}
 
-	mu   sync.Mutex
+	turn chan struct{} // has room for the one that puts the document
 	doc  locked
 	tag  string
 	lost error
@@ -105,8 +104,8 @@ func (l *lock) run(ctx context.Context) {
 // change puts the document again.
 func (l *lock) change(ctx context.Context, change func(*locked)) error {
 	const op = "store.Lock"
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
 	if l.lost != nil {
 		return l.lost
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"sync"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -24,27 +23,40 @@ func (s *Store) Pin(ctx context.Context, name string) (store.Pinned, error) {
 	if err := alive(ctx, op, name); err != nil {
 		return nil, err
 	}
-	for name != "" {
-		h, err := s.look(ctx, op, name)
+	for {
+		h, err := s.lookDir(ctx, op, name)
 		if err != nil {
 			return nil, err
 		}
-		if !h.dir() {
-			break
+		if h == nil {
+			if err := s.directory(ctx, op, name); err != nil {
+				return nil, err
+			}
+			if h, err = s.lookDir(ctx, op, name); err != nil {
+				return nil, err
+			}
 		}
-		t, err := s.tree(ctx, op, h.head)
+		if h == nil {
+			return &named{s}, nil
+		}
+		t, err := s.tree(ctx, op, h)
 		if errs.KindOf(err) == errs.NotFound {
 			continue // it was removed meanwhile
 		}
 		if err != nil {
 			return nil, err
 		}
-		return &pinned{Store: s, name: name, h: h.head, t: t}, nil
+		return &pinned{Store: s, name: name, h: h, t: t, turn: make(chan struct{}, 1)}, nil
 	}
-	if err := s.directory(ctx, op, name); err != nil {
-		return nil, err
+}
+
+// lookDir returns the head of a directory, and nil for other names.
+func (s *Store) lookDir(ctx context.Context, op, name string) (*head, error) {
+	if name == "" {
+		return nil, nil
 	}
-	return &named{s}, nil
+	h, err := s.look(ctx, op, name)
+	return h.head, err
 }
 
 // named is a pinned directory that is read by its name, because no transaction made it.
@@ -77,8 +89,8 @@ type pinned struct {
 	h    *head
 	t    *tree
 
-	mu   sync.Mutex
-	key  string // of the lease
+	turn chan struct{} // has room for the one that takes or gives up the lease
+	key  string        // of the lease
 	stop context.CancelFunc
 	done chan struct{}
 }
@@ -223,8 +235,8 @@ func (p *pinned) Fate(ctx context.Context, name string) error {
 // Lease implements store.Pinned. The note is put before the head is looked at again, as in Link.
 func (p *pinned) Lease(ctx context.Context) error {
 	const op = "store.Lease"
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.turn <- struct{}{}
+	defer func() { <-p.turn }()
 	if p.key != "" {
 		return nil
 	}
@@ -280,8 +292,8 @@ func (p *pinned) Leased(ctx context.Context) (bool, error) {
 
 // Close implements store.Pinned.
 func (p *pinned) Close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.turn <- struct{}{}
+	defer func() { <-p.turn }()
 	if p.key == "" {
 		return nil
 	}

@@ -104,7 +104,11 @@ func (s *Store) hide(ctx context.Context, op, name string) (free func() error, e
 			return nil, err
 		}
 		if !h.dir() {
-			return s.hideLoose(ctx, op, name)
+			free, again, err := s.hideLoose(ctx, op, name)
+			if again {
+				continue // it has become a directory
+			}
+			return free, err
 		}
 		r, err := s.announce(ctx, op, name, h.head.At)
 		if err != nil {
@@ -124,27 +128,29 @@ func (s *Store) hide(ctx context.Context, op, name string) (free func() error, e
 
 // hideLoose removes an object of Put, or a directory that no transaction made. The directories in it
 // lose their names one by one.
-func (s *Store) hideLoose(ctx context.Context, op, name string) (free func() error, err error) {
+func (s *Store) hideLoose(ctx context.Context, op, name string) (free func() error, again bool, err error) {
 	nothing := func() error { return nil }
 	if _, _, t, rel, err := s.at(ctx, op, name); err != nil {
-		return nil, err
+		return nil, false, err
+	} else if t != nil && rel == "" {
+		return nil, true, nil
 	} else if t != nil {
 		if e, dir := t.find(rel); e != nil || dir {
-			return nil, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: name, Want: "a committed directory or an object of its own",
+			return nil, false, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: name, Want: "a committed directory or an object of its own",
 				Got: "a part of a committed directory", Remedy: "make a transaction that replaces the directory"}
 		}
 	}
 	if _, err := s.head(ctx, op, s.key(name)); err == nil {
-		return nothing, s.drop(ctx, op, s.key(name))
+		return nothing, false, s.drop(ctx, op, s.key(name))
 	} else if errs.KindOf(err) != errs.NotFound {
-		return nil, err
+		return nil, false, err
 	}
 	infos, some, err := s.loose(ctx, op, name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if !some {
-		return nil, notFound(op, name)
+		return nil, false, notFound(op, name)
 	}
 	var frees []func() error
 	for _, info := range infos {
@@ -153,7 +159,7 @@ func (s *Store) hideLoose(ctx context.Context, op, name string) (free func() err
 		}
 		f, err := s.hide(ctx, op, path.Join(name, info.Name))
 		if err != nil && errs.KindOf(err) != errs.NotFound {
-			return nil, err
+			return nil, false, err
 		}
 		if err == nil {
 			frees = append(frees, f)
@@ -165,7 +171,7 @@ func (s *Store) hideLoose(ctx context.Context, op, name string) (free func() err
 			all = append(all, f())
 		}
 		return errors.Join(all...)
-	}, nil
+	}, false, nil
 }
 
 // Rename implements store.Store.

@@ -31,7 +31,6 @@ type txn struct {
 	uses    map[place][]string // the objects that are linked, by the transaction that wrote them
 	stats   store.TxnStats
 	err     error
-	late    bool // a request for bytes may still be carried out
 	// published says that the request for the head may have been carried out, or may still be.
 	published bool
 }
@@ -156,9 +155,6 @@ func (t *txn) fail(err error) error {
 	defer t.mu.Unlock()
 	if t.err == nil {
 		t.err = err
-	}
-	if errors.Is(err, store.ErrUncertain) || errs.KindOf(err) == errs.Canceled || again(err) {
-		t.late = true
 	}
 	return err
 }
