@@ -31,7 +31,8 @@ import (
 //
 //   - what a reader sees of a directory is one directory, whole;
 //   - of writers that do not overwrite, one wins a name until somebody takes the directory away;
-//   - what was acknowledged is there at the end, unless somebody took it away;
+//   - what was acknowledged is there at the end, unless somebody took it away who was not through
+//     before;
 //   - a lock has one holder;
 //   - no call outlasts its deadline;
 //   - when all is over, and CleanStaging was called, every key belongs to a directory that is there.
@@ -48,10 +49,10 @@ type world struct {
 	broken  []string
 	wins    map[string][]string        // writers whose commit was acknowledged, by name, without overwriting
 	content map[string]map[string]bool // what each name may hold
-	touched map[string]bool            // names that somebody replaced, removed or moved, perhaps in vain
-	taken   map[string]int             // how often that was tried
-	holders int                        // of the lock
-	moved   bool                       // a directory may have got another name
+	taken   map[string]int             // how often somebody tried to replace, remove or move what has a name
+	events  []event
+	holders int  // of the lock
+	moved   bool // a directory may have got another name
 }
 
 func (w *world) violated(format string, args ...any) {
@@ -72,7 +73,8 @@ type actor struct {
 
 	mu     sync.Mutex
 	counts map[string]int
-	left   int // requests until it is killed; below 0 never
+	left   int    // requests until it is killed; below 0 never
+	fatal  string // it is killed when it puts this kind of key
 	killed bool
 	ctx    context.Context
 	kill   context.CancelFunc
@@ -94,7 +96,7 @@ func (a *actor) fate(r simulated.Request) simulated.Fate {
 		return simulated.Fate{Err: errKilled}
 	}
 	if a.left > 0 {
-		if a.left--; a.left == 0 {
+		if a.left--; a.left == 0 || a.fatal != "" && r.Kind == "Put" && strings.Contains(r.Key, a.fatal) {
 			a.killed = true
 			a.kill()
 			if rng.IntN(2) == 0 { // the last request may still arrive
@@ -154,8 +156,9 @@ func (a *actor) step() string { return "run/" + strconv.Itoa(a.rng.IntN(3)) }
 func (a *actor) save(overwrite bool) {
 	name := a.step()
 	id := fmt.Sprintf("%s-%d", a.name, a.rng.Uint32())
+	began := time.Now()
 	if overwrite {
-		a.w.touch(name)
+		a.w.touch(a, name)
 	}
 	err := a.timed("save", func() error {
 		t, err := a.store.Begin(a.ctx, name, store.TxnOptions{Overwrite: overwrite})
@@ -185,6 +188,9 @@ func (a *actor) save(overwrite bool) {
 		a.w.mayHold(name, id)
 		return t.Commit(a.ctx, store.Blob{Name: "manifest", Data: fmt.Appendf(nil, "%s %d", id, objects)})
 	})
+	if err == nil || overwrite {
+		a.w.note(a, event{name: name, id: id, begin: began}, err)
+	}
 	if err == nil && !overwrite {
 		a.w.mu.Lock()
 		a.w.wins[name] = append(a.w.wins[name], id)
@@ -206,11 +212,61 @@ func (w *world) mayHold(name, id string) {
 	w.content[name][id] = true
 }
 
-func (w *world) touch(name string) {
+// event is a call that changes what has a name.
+type event struct {
+	name       string
+	id         string // of the writer; empty if the call takes something away
+	begin, end time.Time
+}
+
+// touch notes a call that takes something away, and returns what to do at its end.
+func (w *world) touch(a *actor, names ...string) (end func(err error)) {
+	began := time.Now()
+	w.mu.Lock()
+	for _, name := range names {
+		w.taken[name]++
+	}
+	w.mu.Unlock()
+	return func(err error) {
+		for _, name := range names {
+			w.note(a, event{name: name, begin: began}, err)
+		}
+	}
+}
+
+// note keeps an event that ends now. The end of a call that may still have effects is never.
+func (w *world) note(a *actor, e event, err error) {
+	e.end = time.Now()
+	switch kind := errs.KindOf(err); {
+	case err == nil && e.id != "":
+	case err == nil, kind == errs.Exists, kind == errs.NotFound:
+		e.id = ""
+	default:
+		e.id, e.end = "", e.end.AddDate(100, 0, 0)
+	}
+	if err != nil && a.dead() {
+		e.id, e.end = "", e.end.AddDate(100, 0, 0)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.touched[name] = true
-	w.taken[name]++
+	w.events = append(w.events, e)
+}
+
+// survivor returns the writer of the last save of a name that was acknowledged, if every call that
+// took something away from the name was over before the save began.
+func (w *world) survivor(name string) string {
+	last := event{}
+	for _, e := range w.events {
+		if e.name == name && e.id != "" && e.begin.After(last.begin) {
+			last = e
+		}
+	}
+	for _, e := range w.events {
+		if e.name == name && e.id != last.id && e.end.After(last.begin) {
+			return ""
+		}
+	}
+	return last.id
 }
 
 func (w *world) moves() {
@@ -313,7 +369,7 @@ func (a *actor) lock() {
 		return
 	}
 	for range 1 + a.rng.IntN(4) {
-		time.Sleep(a.w.opt.Lease / 3)
+		time.Sleep(a.w.opt.Lease / 8)
 		if l.(store.HeldLock).Check(a.ctx) != nil { //nolint:forcetypeassert // the store's locks are held locks
 			break
 		}
@@ -324,7 +380,7 @@ func (a *actor) lock() {
 		if two {
 			a.w.violated("%s: a lock with two holders", a.name)
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(a.w.opt.Lease / 4) // the lock was renewed at most one deadline ago
 		a.w.mu.Lock()
 		a.w.holders--
 		a.w.mu.Unlock()
@@ -335,31 +391,34 @@ func (a *actor) lock() {
 // act does one thing.
 func (a *actor) act() {
 	switch n := a.rng.IntN(100); {
-	case n < 35:
+	case n < 33:
 		a.save(false)
-	case n < 45:
+	case n < 43:
 		a.save(true)
-	case n < 60:
+	case n < 57:
 		a.read(a.step())
-	case n < 72:
+	case n < 68:
 		name := a.step()
-		a.w.touch(name)
-		a.w.unexpected(a, "remove", a.timed("remove", func() error { return a.store.RemoveTree(a.ctx, name) }))
-	case n < 80:
+		end := a.w.touch(a, name)
+		err := a.timed("remove", func() error { return a.store.RemoveTree(a.ctx, name) })
+		end(err)
+		a.w.unexpected(a, "remove", err)
+	case n < 75:
 		from, to := a.step(), a.step()
 		if from == to {
 			return
 		}
-		a.w.touch(from)
-		a.w.touch(to)
+		end := a.w.touch(a, from, to)
 		a.w.moves()
-		a.w.unexpected(a, "rename", a.timed("rename", func() error { return a.store.Rename(a.ctx, from, to) }))
-	case n < 92:
+		err := a.timed("rename", func() error { return a.store.Rename(a.ctx, from, to) })
+		end(err)
+		a.w.unexpected(a, "rename", err)
+	case n < 86:
 		a.w.unexpected(a, "clean", a.timed("clean", func() error {
 			_, err := a.store.CleanStaging(a.ctx, "run", nil)
 			return err
 		}))
-	case n < 96:
+	case n < 90:
 		a.w.unexpected(a, "settle", a.timed("settle", func() error { return a.store.Settle(a.ctx, "run") }))
 	default:
 		a.lock()
@@ -370,7 +429,7 @@ func (a *actor) act() {
 func play(seed uint64, change func(object.Bucket) object.Bucket) []string {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	w := &world{
-		seed: seed, change: change, wins: map[string][]string{}, content: map[string]map[string]bool{}, touched: map[string]bool{},
+		seed: seed, change: change, wins: map[string][]string{}, content: map[string]map[string]bool{},
 		taken: map[string]int{}, opt: object.Options{Deadline: time.Minute, Lease: 4 * time.Minute, Grace: 6 * time.Hour, Part: 64},
 	}
 	w.server = simulated.NewServer(time.Duration(rng.Int64N(int64(2*time.Hour)))-time.Hour, simulated.Lies{NoDelete: rng.IntN(4) == 0})
@@ -381,6 +440,9 @@ func play(seed uint64, change func(object.Bucket) object.Bucket) []string {
 			left = 1 + rng.IntN(120)
 		}
 		a := w.actor(i, fmt.Sprint("actor", i), left)
+		if rng.IntN(3) == 0 {
+			a.fatal = "/heads/"
+		}
 		wait.Go(func() {
 			time.Sleep(time.Duration(a.rng.Int64N(int64(time.Second))))
 			for range 3 + a.rng.IntN(6) {
@@ -411,7 +473,7 @@ func (w *world) over() {
 		}
 		time.Sleep(w.opt.Grace + time.Minute)
 	}
-	held := map[string]bool{}
+	held := map[string]string{}
 	for i := range 3 {
 		name := "run/" + strconv.Itoa(i)
 		if _, err := quiet.Stat(last.ctx, name); err == nil {
@@ -422,13 +484,13 @@ func (w *world) over() {
 			if !w.content[name][id] && !w.moved {
 				w.violated("at the end %s is of %s, which was never saved there", name, id)
 			}
-			held[name] = true
+			held[name] = id
 		}
 		if wins := w.wins[name]; len(wins) > 1+w.taken[name] {
 			w.violated("%s was won by %q, and taken away %d times", name, wins, w.taken[name])
 		}
-		if len(w.wins[name]) > 0 && !w.touched[name] && !held[name] {
-			w.violated("%s was acknowledged to %q and is gone", name, w.wins[name])
+		if id := w.survivor(name); id != "" && held[name] != id {
+			w.violated("%s was acknowledged to %s and is of %q", name, id, held[name])
 		}
 	}
 	w.orphans(held)
@@ -440,7 +502,7 @@ func (w *world) over() {
 var own = regexp.MustCompile(`^p/run/\.bivouac\.objects/(heads|data|live|gone|lock)(?:/([^/]*))?`)
 
 // orphans looks for keys that belong to nothing.
-func (w *world) orphans(held map[string]bool) {
+func (w *world) orphans(held map[string]string) {
 	keys := w.server.Keys()
 	if os.Getenv("BIVOUAC_HISTORY") != "" {
 		fmt.Println(strings.Join(keys, "\n"))

@@ -39,9 +39,9 @@ func (s *Store) Pin(ctx context.Context, name string) (store.Pinned, error) {
 		if h == nil {
 			return &named{s}, nil
 		}
-		t, err := s.tree(ctx, op, h)
-		if errs.KindOf(err) == errs.NotFound {
-			continue // it was removed meanwhile
+		t, again, err := s.tree(ctx, op, name, h)
+		if again {
+			continue
 		}
 		if err != nil {
 			return nil, err

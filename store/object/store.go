@@ -167,9 +167,8 @@ func (s *Store) at(ctx context.Context, op, name string) (dir string, h *head, t
 		if !h.dir() {
 			continue
 		}
-		t, err := s.tree(ctx, op, h.head)
-		if errs.KindOf(err) == errs.NotFound {
-			// It was removed after its head was read.
+		t, again, err := s.tree(ctx, op, above[i], h.head)
+		if again {
 			return s.at(ctx, op, name)
 		}
 		return above[i], h.head, t, strings.TrimPrefix(name[len(above[i]):], "/"), err
@@ -180,17 +179,26 @@ func (s *Store) at(ctx context.Context, op, name string) (dir string, h *head, t
 // rememberedTrees is the number of trees that a Store keeps.
 const rememberedTrees = 16
 
-// tree returns the tree of a head.
-func (s *Store) tree(ctx context.Context, op string, h *head) (*tree, error) {
+// tree returns the tree of the head of name. again says that the name has another head now.
+func (s *Store) tree(ctx context.Context, op, name string, h *head) (t *tree, again bool, err error) {
 	s.mu.Lock()
-	t := s.trees[h.At]
+	t = s.trees[h.At]
 	s.mu.Unlock()
 	if t != nil {
-		return t, nil
+		return t, false, nil
 	}
-	t, err := s.loadTree(ctx, op, h.At, h.Sum)
+	t, err = s.loadTree(ctx, op, h.At, h.Sum)
+	if errs.KindOf(err) == errs.NotFound {
+		if now, lookErr := s.look(ctx, op, name); lookErr != nil {
+			return nil, false, lookErr
+		} else if !now.dir() || now.head.At != h.At {
+			return nil, true, nil
+		}
+		return nil, false, &errs.Error{Kind: errs.Corrupt, Op: op, Subject: name, Want: "the names of its objects under " + s.treeKey(h.At),
+			Got: "no such key", Remedy: "something else removed it: restore the key from a version of the bucket, or remove the directory"}
+	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +209,7 @@ func (s *Store) tree(ctx context.Context, op string, h *head) (*tree, error) {
 		}
 		s.trees[h.At], s.order = t, append(s.order, h.At)
 	}
-	return t, nil
+	return t, false, nil
 }
 
 // owns reports whether a transaction or a removal is one of this Store that goes on.
