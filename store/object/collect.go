@@ -267,8 +267,9 @@ func (s *Store) sweepOne(ctx context.Context, op string, p place) error {
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	newest := keys[0]
+	newest, notes := keys[0], true
 	for _, a := range keys {
+		notes = notes && strings.HasPrefix(a.Key, s.usersKey(p))
 		if a.Modified.After(newest.Modified) {
 			newest = a
 		}
@@ -282,6 +283,9 @@ func (s *Store) sweepOne(ctx context.Context, op string, p place) error {
 	}
 	if there, err := s.exists(ctx, op, s.liveKey(p), s.goneKey(p)); err != nil || there {
 		return err
+	}
+	if notes { // of users of objects that are gone
+		return s.dropAll(ctx, op, s.usersKey(p), nil)
 	}
 	_, err = s.reclaim(ctx, op, p)
 	return err

@@ -430,7 +430,7 @@ func play(seed uint64, change func(object.Bucket) object.Bucket) []string {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	w := &world{
 		seed: seed, change: change, wins: map[string][]string{}, content: map[string]map[string]bool{},
-		taken: map[string]int{}, opt: object.Options{Deadline: time.Minute, Lease: 4 * time.Minute, Grace: 6 * time.Hour, Part: 64},
+		taken: map[string]int{}, opt: object.Options{Deadline: time.Minute, Lease: 4 * time.Minute, Grace: 6 * time.Hour, Part: 64, SkipProbe: true},
 	}
 	w.server = simulated.NewServer(time.Duration(rng.Int64N(int64(2*time.Hour)))-time.Hour, simulated.Lies{NoDelete: rng.IntN(4) == 0})
 	var wait sync.WaitGroup

@@ -30,6 +30,9 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 	if err := alive(ctx, op, dir); err != nil {
 		return nil, err
 	}
+	if err := s.prepare(ctx, op); err != nil {
+		return nil, err
+	}
 	if dir != "" {
 		if info, err := s.stat(ctx, op, dir); err == nil && !info.Dir {
 			return nil, taken(op, dir, "an object")

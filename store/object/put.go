@@ -18,6 +18,9 @@ func (s *Store) Put(ctx context.Context, name string, b []byte, o store.PutOptio
 	if err := alive(ctx, op, name); err != nil {
 		return err
 	}
+	if err := s.prepare(ctx, op); err != nil {
+		return err
+	}
 	if err := s.above(ctx, op, name); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (r *removal) free(ctx context.Context, op string) error {
 func (s *Store) unpublish(ctx context.Context, op, name string, h state) (won bool, err error) {
 	key := s.headKey(name)
 	// A transaction whose lease is still there may have sent its request twice.
-	late := h.fenced
+	late := h.fenced || s.noDelete
 	if !late {
 		_, _, err := s.lease(ctx, op, h.head.At)
 		if late = err == nil; err != nil && errs.KindOf(err) != errs.NotFound {
@@ -96,6 +96,9 @@ func (s *Store) hide(ctx context.Context, op, name string) (free func() error, e
 		return nil, err
 	}
 	if err := alive(ctx, op, name); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx, op); err != nil {
 		return nil, err
 	}
 	for {
@@ -199,6 +202,9 @@ func (s *Store) move(ctx context.Context, op, from, to string) error {
 		return err
 	}
 	if err := alive(ctx, op, from); err != nil {
+		return err
+	}
+	if err := s.prepare(ctx, op); err != nil {
 		return err
 	}
 	if err := s.above(ctx, op, to); err != nil {

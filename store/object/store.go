@@ -25,6 +25,11 @@ type Options struct {
 	// Part is the number of bytes of a part of an upload, and of a request of a long read. The default
 	// is 8 MiB.
 	Part int64
+	// UnsafeSingleWriter takes a server that does not keep the laws of conditions. It is sound only if
+	// no two processes ever write to the bucket at once.
+	UnsafeSingleWriter bool
+	// SkipProbe trusts the server without asking.
+	SkipProbe bool
 	// Parallel is the number of requests for bytes that go on at once. The default is 16.
 	Parallel int
 }
@@ -54,19 +59,22 @@ type Store struct {
 	opt    Options
 	turn   chan struct{} // one for each request for bytes
 
+	probing  chan struct{} // has room for the one that probes
+	ready    bool          // the server keeps the laws
+	noDelete bool          // it cannot remove on a condition
+
 	mu    sync.Mutex
-	alive map[place]bool   // transactions and removals of this Store
-	trees map[place]*tree  // that were read lately
-	order []place          // of trees, oldest first
-	small map[string]short // short heads that cannot change their meaning, by tag
+	alive map[place]bool  // transactions and removals of this Store
+	trees map[place]*tree // that were read lately
+	order []place         // of trees, oldest first
 }
 
 // New returns the store of the keys of b that begin with prefix, which is empty or ends with "/". It
 // sends no request.
 func New(b Bucket, prefix string, o Options) *Store {
 	o = o.withDefaults()
-	return &Store{b: b, prefix: prefix, opt: o, turn: make(chan struct{}, o.Parallel),
-		alive: map[place]bool{}, trees: map[place]*tree{}, small: map[string]short{}}
+	return &Store{b: b, prefix: prefix, opt: o, turn: make(chan struct{}, o.Parallel), probing: make(chan struct{}, 1),
+		alive: map[place]bool{}, trees: map[place]*tree{}}
 }
 
 var (

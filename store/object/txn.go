@@ -53,6 +53,9 @@ func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (st
 	if err := alive(ctx, op, final); err != nil {
 		return nil, err
 	}
+	if err := s.prepare(ctx, op); err != nil {
+		return nil, err
+	}
 	t := &txn{s: s, final: final, opt: o, objects: map[string]*entry{}, parents: map[string]bool{}, writers: map[*writer]bool{},
 		uses: map[place][]string{}}
 	if o.Join != "" {
@@ -383,7 +386,8 @@ func (t *txn) use(ctx context.Context, op string, from place) error {
 	}
 	mine := t.s.usesKey(t.at) + escape(from.String())
 	for _, key := range []string{mine, t.s.userKey(from, t.at)} {
-		if _, err := t.s.put(ctx, op, key, encode(nil, 0), Condition{}); err != nil {
+		// A late one must not replace what the commit notes.
+		if _, err := t.s.put(ctx, op, key, encode(nil, 0), Condition{Absent: true}); err != nil && !errors.Is(err, ErrCondition) {
 			return err
 		}
 	}
