@@ -20,3 +20,6 @@ func Sources(s *Store, name string) (all []string) {
 	}
 	return all
 }
+
+// Combine is combine.
+var Combine = combine

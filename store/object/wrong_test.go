@@ -29,7 +29,7 @@ type wrong struct {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func send(b object.Bucket, ctx context.Context, key string, p []byte, c object.Condition) (string, error) { //nolint:revive // as the methods of wrong
-	return b.Put(ctx, key, p, crc32.Checksum(p, castagnoli), c)
+	return b.Put(ctx, key, p, sum(p), c)
 }
 
 func (w *wrong) Put(ctx context.Context, key string, p []byte, sum uint32, c object.Condition) (string, error) {
@@ -275,3 +275,5 @@ func (u *unabortable) Begin(ctx context.Context, key string) (object.Upload, err
 func (u *unabortable) Uploads(context.Context, string) iter.Seq2[object.Unfinished, error] {
 	return func(func(object.Unfinished, error) bool) {}
 }
+
+func sum(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
