@@ -37,17 +37,21 @@ func FromURL(ctx context.Context, path string) (st Store, name string, err error
 	u, err := url.Parse(path)
 	if err != nil {
 		// The error of the package would repeat what may be a secret.
-		return nil, "", &errs.Error{Kind: errs.Invalid, Op: op, Want: "a URL as scheme://bucket/name", Got: "a text that is no URL"}
+		return nil, "", &errs.Error{Kind: errs.Invalid, Op: op, Want: "a URL as scheme://bucket/name",
+			Got: "a text that is no URL"}
 	}
 	if u.User != nil {
-		return nil, "", &errs.Error{Kind: errs.Invalid, Op: op, Subject: u.Scheme + "://" + u.Host, Got: "credentials in the URL",
-			Remedy: "give them by the environment or the configuration files of the provider: a URL is printed and logged"}
+		return nil, "", &errs.Error{Kind: errs.Invalid, Op: op, Subject: u.Scheme + "://" + u.Host,
+			Got: "credentials in the URL",
+			Remedy: "give them by the environment or the configuration files of the provider: " +
+				"a URL is printed and logged"}
 	}
 	open, ok := schemes.Load(strings.ToLower(u.Scheme))
 	if !ok {
 		return nil, "", &errs.Error{Kind: errs.Unsupported, Op: op, Subject: u.Scheme + "://" + u.Host,
 			Want: "a scheme that this program knows", Got: u.Scheme,
-			Remedy: "import the package of the store, such as github.com/bivouac-ml/bivouac/store/object/s3 for s3, for its effect"}
+			Remedy: "import the package of the store for its effect, " +
+				"such as github.com/bivouac-ml/bivouac/store/object/s3 for s3"}
 	}
 	openLock.Lock()
 	defer openLock.Unlock()

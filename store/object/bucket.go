@@ -11,9 +11,9 @@ import (
 // example. All methods may be called concurrently. A driver does not retry: the store does, because
 // only the store knows what a lost reply means.
 //
-// Errors are of type *errs.Error. Their kind is NotFound for a missing key or bucket, Permission for
-// credentials that do not suffice, Invalid for a request that the server calls malformed. Err is one
-// of the sentinels below where one fits. No error contains credentials or signatures.
+// Errors are of type *errs.Error. Their kind is NotFound for a missing key or bucket, Permission
+// for credentials that do not suffice, Invalid for a request that the server calls malformed. Err
+// is one of the sentinels below where one fits. No error contains credentials or signatures.
 type Bucket interface {
 	// Put stores b under key, and returns its tag. sum is the CRC-32C of b; the server checks it if it
 	// can. It fails with ErrCondition if c does not hold.
@@ -97,8 +97,8 @@ var (
 	// ErrConflict says that another request for the same key was in the way, and that the request
 	// changed nothing: 409.
 	ErrConflict = errors.New("another request for the same key is going on")
-	// ErrThrottled says that the server wants fewer requests, and that the request changed nothing: 429
-	// and 503.
+	// ErrThrottled says that the server wants fewer requests, and that the request changed nothing:
+	// 429 and 503.
 	ErrThrottled = errors.New("the server wants fewer requests")
 	// ErrNoBucket says that the bucket itself does not exist. The error's kind is errs.NotFound.
 	ErrNoBucket = errors.New("no such bucket")

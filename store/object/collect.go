@@ -11,8 +11,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// CleanStaging implements store.Store. It ends transactions whose processes are dead, and frees what
-// they and unfinished removals left.
+// CleanStaging implements store.Store. It ends transactions whose processes are dead, and frees
+// what they and unfinished removals left.
 func (s *Store) CleanStaging(ctx context.Context, dir string, keep func(store.Info) bool) ([]string, error) {
 	const op = "store.CleanStaging"
 	if err := s.directory(ctx, op, dir); err != nil {
@@ -100,8 +100,8 @@ func (s *Store) collect(ctx context.Context, op string, p place, keep func() boo
 	return s.end(ctx, op, p, l, a)
 }
 
-// end ends a transaction of another process. If its head is there, only its lease is left. Otherwise
-// the head is made impossible.
+// end ends a transaction of another process. If its head is there, only its lease is left.
+// Otherwise the head is made impossible.
 func (s *Store) end(ctx context.Context, op string, p place, l *lease, a Attrs) (bool, error) {
 	if l.Phase == dead {
 		return true, s.bury(ctx, op, p)
@@ -291,8 +291,8 @@ func (s *Store) sweepOne(ctx context.Context, op string, p place) error {
 	return err
 }
 
-// reclaim frees the data of a transaction, unless a name leads to it. Objects that other directories
-// use stay, and so does the note of the removal. freed says that nothing is left.
+// reclaim frees the data of a transaction, unless a name leads to it. Objects that other
+// directories use stay, and so does the note of the removal. freed says that nothing is left.
 func (s *Store) reclaim(ctx context.Context, op string, p place) (freed bool, err error) {
 	if has, err := s.named(ctx, op, p); err != nil || has {
 		return false, err

@@ -80,7 +80,8 @@ func (t *txn) closed(op string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for w := range t.writers {
-		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: t.subject(w.name), Want: "sealed objects", Got: "an open writer"}
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: t.subject(w.name), Want: "sealed objects",
+			Got: "an open writer"}
 	}
 	return nil
 }
@@ -155,7 +156,7 @@ func (t *txn) writeTree(ctx context.Context, op string) (uint32, error) {
 	return sumOf(b), err
 }
 
-// publish puts the head. First the lease says on which condition, so that whoever ends this
+// publish puts the head. First the lease says on which condition, so that a process that ends this
 // transaction knows which request to make impossible.
 func (t *txn) publish(ctx context.Context, op string, sum uint32) error {
 	for {
@@ -173,7 +174,9 @@ func (t *txn) publish(ctx context.Context, op string, sum uint32) error {
 			continue
 		}
 		c := h.condition()
-		if err := t.keep.change(ctx, op, func(l *lease) { l.Phase, l.Absent, l.Tag = committing, c.Absent, c.Tag }); err != nil {
+		if err := t.keep.change(ctx, op, func(l *lease) {
+			l.Phase, l.Absent, l.Tag = committing, c.Absent, c.Tag
+		}); err != nil {
 			return err
 		}
 		var old *removal
@@ -196,7 +199,8 @@ func (t *txn) publish(ctx context.Context, op string, sum uint32) error {
 			continue
 		}
 		if h.dir() {
-			old.free(context.WithoutCancel(ctx), op) //nolint:errcheck // the new directory is there; CleanStaging frees the old one
+			// The new directory is there; CleanStaging frees the old one.
+			old.free(context.WithoutCancel(ctx), op) //nolint:errcheck // see above
 		}
 		// Only leftovers are removed now.
 		t.s.drop(context.WithoutCancel(ctx), op, t.s.liveKey(t.at)) //nolint:errcheck // CleanStaging does it

@@ -18,7 +18,7 @@
 // request. So of two writers of one name one wins, and a reader sees a whole directory or none.
 // Removal takes the head away first, and then the data.
 //
-// Whoever ends the transaction of another process first makes sure that its last request can no
+// A process that ends the transaction of another one first makes sure that its last request can no
 // longer succeed: it changes the tag on which the request depends, or occupies the key (see fence).
 // So it does not matter how late a request arrives, and no clock decides what is visible. Clocks
 // only decide when a process counts as dead. They are the server's, and never the caller's.

@@ -18,8 +18,8 @@ import (
 // fewer.
 const maxDocument = 1 << 30
 
-// A head of headBytes or more is a directory. A shorter one needs a look: a list shows the size, and
-// so the names of a directory are known without reading their heads.
+// A head of headBytes or more is a directory. A shorter one needs a look: a list shows the size,
+// and so the names of a directory are known without reading their heads.
 const headBytes = 256
 
 const version = 1
@@ -117,7 +117,8 @@ func encode(document any, least int) []byte {
 
 func decode(op, key string, b []byte, document any) error {
 	if err := json.Unmarshal(b, document); err != nil {
-		return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: key, Want: "a document of the object store", Got: quote(b), Err: err}
+		return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: key, Want: "a document of the object store",
+			Got: quote(b), Err: err}
 	}
 	return nil
 }
@@ -150,8 +151,9 @@ func (s *Store) loadTree(ctx context.Context, op string, at place, sum uint32) (
 		return nil, err
 	}
 	if got := sumOf(b); got != sum {
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: op, Subject: key, Want: fmt.Sprintf("the checksum %08x of its head", sum),
-			Got: fmt.Sprintf("%08x", got), Remedy: "load another step"}
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: op, Subject: key,
+			Want: fmt.Sprintf("the checksum %08x of its head", sum),
+			Got:  fmt.Sprintf("%08x", got), Remedy: "load another step"}
 	}
 	t := &tree{}
 	if err := decode(op, key, b, t); err != nil {
@@ -162,7 +164,9 @@ func (s *Store) loadTree(ctx context.Context, op string, at place, sum uint32) (
 
 // find returns the entry of a name, or whether the name is a directory of the tree.
 func (t *tree) find(name string) (e *entry, dir bool) {
-	i, ok := slices.BinarySearchFunc(t.Objects, name, func(e entry, name string) int { return strings.Compare(e.Name, name) })
+	i, ok := slices.BinarySearchFunc(t.Objects, name, func(e entry, name string) int {
+		return strings.Compare(e.Name, name)
+	})
 	if ok {
 		return &t.Objects[i], false
 	}
@@ -170,11 +174,14 @@ func (t *tree) find(name string) (e *entry, dir bool) {
 		return nil, true
 	}
 	// The names below a directory follow "name/", which is not where "name" would be.
-	i, _ = slices.BinarySearchFunc(t.Objects, name+"/", func(e entry, name string) int { return strings.Compare(e.Name, name) })
+	i, _ = slices.BinarySearchFunc(t.Objects, name+"/", func(e entry, name string) int {
+		return strings.Compare(e.Name, name)
+	})
 	return nil, i < len(t.Objects) && strings.HasPrefix(t.Objects[i].Name, name+"/")
 }
 
-// source returns the key of an entry of the tree of a transaction, and the transaction that wrote it.
+// source returns the key of an entry of the tree of a transaction, and the transaction that wrote
+// it.
 func (s *Store) source(at place, e *entry) (place, string) {
 	name := e.Name
 	if e.As != "" {

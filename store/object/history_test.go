@@ -123,7 +123,8 @@ func (a *actor) fate(r simulated.Request) simulated.Fate {
 }
 
 func (w *world) actor(i int, name string, left int) *actor {
-	a := &actor{w: w, name: name, id: uint64(i), counts: map[string]int{}, left: left, rng: rand.New(rand.NewPCG(w.seed, uint64(i)))}
+	a := &actor{w: w, name: name, id: uint64(i), counts: map[string]int{}, left: left,
+		rng: rand.New(rand.NewPCG(w.seed, uint64(i)))}
 	a.ctx, a.kill = context.WithCancel(context.Background())
 	b := w.server.Bucket(a.fate)
 	if w.change != nil {
@@ -432,7 +433,8 @@ func play(seed uint64, change func(object.Bucket) object.Bucket) []string {
 		seed: seed, change: change, wins: map[string][]string{}, content: map[string]map[string]bool{},
 		taken: map[string]int{}, opt: object.Options{Deadline: time.Minute, Lease: 4 * time.Minute, Grace: 6 * time.Hour, Part: 64, SkipProbe: true},
 	}
-	w.server = simulated.NewServer(time.Duration(rng.Int64N(int64(2*time.Hour)))-time.Hour, simulated.Lies{NoDelete: rng.IntN(4) == 0})
+	w.server = simulated.NewServer(time.Duration(rng.Int64N(int64(2*time.Hour)))-time.Hour,
+		simulated.Lies{NoDelete: rng.IntN(4) == 0})
 	var wait sync.WaitGroup
 	for i := range 3 + rng.IntN(3) {
 		left := -1

@@ -58,10 +58,12 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 		if old.Holder != "" && !s.expired(a, s.opt.Lease) {
 			left := (s.opt.Lease - a.Now.Sub(a.Modified)).Round(time.Second)
 			return nil, &errs.Error{Kind: errs.Busy, Op: op, Subject: s.Properties().Name + "/" + dir, Want: "no other writer",
-				Got:    "a lock held by " + old.Holder,
-				Remedy: fmt.Sprintf("stop the other process or let it finish; the lock of a process that has ended is free in %s", left)}
+				Got: "a lock held by " + old.Holder,
+				Remedy: "stop the other process or let it finish; the lock of a process that has ended is free in " +
+					left.String()}
 		}
-		l := &lock{s: s, key: key, doc: locked{version, holder(time.Now()), old.Fence + 1, nonce()}, done: make(chan struct{}), turn: make(chan struct{}, 1)}
+		l := &lock{s: s, key: key, doc: locked{version, holder(time.Now()), old.Fence + 1, nonce()},
+			done: make(chan struct{}), turn: make(chan struct{}, 1)}
 		l.tag, err = s.put(ctx, op, key, encode(l.doc, 0), c)
 		if errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound {
 			continue

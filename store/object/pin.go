@@ -73,7 +73,8 @@ func (n *named) Fate(ctx context.Context, name string) error {
 
 // Lease implements store.Pinned.
 func (n *named) Lease(context.Context) error {
-	return &errs.Error{Kind: errs.Unsupported, Op: "store.Lease", Subject: n.Properties().Name, Got: "a directory that no transaction made"}
+	return &errs.Error{Kind: errs.Unsupported, Op: "store.Lease", Subject: n.Properties().Name,
+		Got: "a directory that no transaction made"}
 }
 
 // Leased implements store.Pinned.
@@ -242,7 +243,8 @@ func (p *pinned) Lease(ctx context.Context) error {
 	}
 	key := p.usersKey(p.h.At) + readerMark + nonce()
 	note := func(ctx context.Context) error {
-		_, err := p.put(ctx, op, key, encode(map[string]string{"holder": holder(time.Now()), "nonce": nonce()}, 0), Condition{})
+		_, err := p.put(ctx, op, key, encode(map[string]string{"holder": holder(time.Now()), "nonce": nonce()}, 0),
+			Condition{})
 		return err
 	}
 	if err := note(ctx); err != nil {

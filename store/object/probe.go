@@ -107,7 +107,8 @@ func (s *Store) prepare(ctx context.Context, op string) error {
 		}
 	}
 	if found.Unsafe != "" && !s.opt.UnsafeSingleWriter {
-		return &errs.Error{Kind: errs.Unsupported, Op: op, Subject: s.Properties().Name, Want: found.Unsafe, Got: "a server that does not keep this law",
+		return &errs.Error{Kind: errs.Unsupported, Op: op, Subject: s.Properties().Name, Want: found.Unsafe,
+			Got:    "a server that does not keep this law",
 			Remedy: "use a server that does; or, if no other process ever writes there, --unsafe-single-writer"}
 	}
 	s.ready, s.noDelete = true, !found.Delete
@@ -140,7 +141,8 @@ func (s *Store) probe(ctx context.Context, op string) (probed, error) {
 		return s.b.Delete(ctx, key, Condition{Tag: fmt.Sprintf("%q", nonce())})
 	})
 	found.Delete = errors.Is(err, ErrCondition)
-	if err != nil && !found.Delete && errs.KindOf(err) != errs.Unsupported && (again(err) || errs.KindOf(err) == errs.Permission) {
+	if err != nil && !found.Delete && errs.KindOf(err) != errs.Unsupported &&
+		(again(err) || errs.KindOf(err) == errs.Permission) {
 		return found, err
 	}
 	_, err = s.put(ctx, op, s.own("", "probe"), encode(found, 0), Condition{})

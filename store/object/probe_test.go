@@ -39,7 +39,8 @@ func TestProbe(t *testing.T) {
 		server := simulated.NewServer(0, lies)
 		st := object.New(server.Bucket(nil), "", object.Options{})
 		err := save(st, "run/1")
-		if errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--unsafe-single-writer") {
+		if errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "--unsafe-single-writer") {
 			t.Errorf("%s: %v", want, err)
 		}
 		for op, err := range map[string]error{
@@ -92,8 +93,8 @@ func TestProbeIsRemembered(t *testing.T) {
 	}
 }
 
-// TestNoConditionalRemoval: where a tag is not compared in removals, a small key stays in place of a
-// name, and the name can be used again.
+// TestNoConditionalRemoval: where a tag is not compared in removals, a small key stays in place of
+// a name, and the name can be used again.
 func TestNoConditionalRemoval(t *testing.T) {
 	for _, lies := range []simulated.Lies{{NoDelete: true}, {IgnoresDelete: true}} {
 		server := simulated.NewServer(0, lies)
@@ -157,8 +158,8 @@ func TestDeadline(t *testing.T) {
 	for name, fate := range map[string]simulated.Fate{
 		"no answer": {Delay: time.Hour}, "busy": {Err: simulated.ErrSlow}, "500": {Err: simulated.ErrServer}, "lost": {Lost: true},
 	} {
-		st := object.New(simulated.NewServer(0, simulated.Lies{}).Bucket(func(simulated.Request) simulated.Fate { return fate }), "",
-			object.Options{Deadline: 300 * time.Millisecond})
+		b := simulated.NewServer(0, simulated.Lies{}).Bucket(func(simulated.Request) simulated.Fate { return fate })
+		st := object.New(b, "", object.Options{Deadline: 300 * time.Millisecond})
 		began := time.Now()
 		_, err := st.Stat(t.Context(), "x")
 		if errs.KindOf(err) != errs.IO || time.Since(began) > 5*time.Second {
@@ -172,7 +173,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestCombine: the sum of two pieces is that of both.
+// TestCombine: two sums of pieces give the sum of both pieces together.
 func TestCombine(t *testing.T) {
 	b := []byte(strings.Repeat("the sum of the whole ", 997))
 	for _, n := range []int{0, 1, 7, 8, 1000, len(b) - 1, len(b)} {

@@ -36,8 +36,8 @@ func (s *Store) Put(ctx context.Context, name string, b []byte, o store.PutOptio
 	case err == nil:
 		return nil
 	case unknown:
-		// With a condition, the object that is there may be this one or that of another caller with the
-		// same bytes.
+		// With a condition, the object that is there may be this one or the object of another caller with
+		// the same bytes.
 		return uncertain(op, name, err)
 	case errors.Is(err, ErrCondition):
 		return taken(op, name, "an object")
@@ -55,7 +55,8 @@ func (s *Store) free(ctx context.Context, op, name string) error {
 		if e, dir := t.find(rel); dir {
 			return taken(op, name, "a directory")
 		} else if e != nil {
-			return &errs.Error{Kind: errs.Exists, Op: op, Subject: name, Got: "an object of a committed directory, which does not change",
+			return &errs.Error{Kind: errs.Exists, Op: op, Subject: name,
+				Got:    "an object of a committed directory, which does not change",
 				Remedy: "make a transaction that replaces the directory"}
 		}
 	}

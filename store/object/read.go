@@ -85,8 +85,8 @@ func (r *reader) ReadAt(ctx context.Context, p []byte, off int64) error {
 		return err
 	}
 	if off > r.size || int64(len(p)) > r.size-off {
-		return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: r.name, Want: fmt.Sprintf("bytes %d to %d", off, off+int64(len(p))),
-			Got: fmt.Sprintf("an object of %d bytes", r.size)}
+		return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: r.name,
+			Want: fmt.Sprintf("bytes %d to %d", off, off+int64(len(p))), Got: fmt.Sprintf("an object of %d bytes", r.size)}
 	}
 	if len(p) == 0 {
 		return nil

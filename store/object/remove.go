@@ -59,7 +59,9 @@ func (s *Store) unpublish(ctx context.Context, op, name string, h state) (won bo
 		}
 	}
 	if !late {
-		unknown, err := s.retry(ctx, op, name, func(ctx context.Context) error { return s.b.Delete(ctx, key, Condition{Tag: h.tag}) })
+		unknown, err := s.retry(ctx, op, name, func(ctx context.Context) error {
+			return s.b.Delete(ctx, key, Condition{Tag: h.tag})
+		})
 		switch {
 		case err == nil:
 			return true, nil
@@ -129,8 +131,8 @@ func (s *Store) hide(ctx context.Context, op, name string) (free func() error, e
 	}
 }
 
-// hideLoose removes an object of Put, or a directory that no transaction made. The directories in it
-// lose their names one by one.
+// hideLoose removes an object of Put, or a directory that no transaction made. The directories in
+// it lose their names one by one.
 func (s *Store) hideLoose(ctx context.Context, op, name string) (free func() error, again bool, err error) {
 	nothing := func() error { return nil }
 	if _, _, t, rel, err := s.at(ctx, op, name); err != nil {
@@ -139,8 +141,9 @@ func (s *Store) hideLoose(ctx context.Context, op, name string) (free func() err
 		return nil, true, nil
 	} else if t != nil {
 		if e, dir := t.find(rel); e != nil || dir {
-			return nil, false, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: name, Want: "a committed directory or an object of its own",
-				Got: "a part of a committed directory", Remedy: "make a transaction that replaces the directory"}
+			return nil, false, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: name,
+				Want: "a committed directory or an object of its own",
+				Got:  "a part of a committed directory", Remedy: "make a transaction that replaces the directory"}
 		}
 	}
 	if _, err := s.head(ctx, op, s.key(name)); err == nil {
@@ -244,7 +247,8 @@ func (s *Store) move(ctx context.Context, op, from, to string) error {
 		if err != nil {
 			if errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound {
 				// Somebody removed, replaced or fenced it: this move did not happen, and cannot any more.
-				s.put(ctx, op, s.headKey(to), encode(short{Removed: nonce()}, 0), Condition{Tag: tag}) //nolint:errcheck // it has no meaning now
+				free := encode(short{Removed: nonce()}, 0)
+				s.put(ctx, op, s.headKey(to), free, Condition{Tag: tag}) //nolint:errcheck // it has no meaning now
 				continue
 			}
 			return err
@@ -330,8 +334,9 @@ func (s *Store) movePlain(ctx context.Context, op, from, to string) error {
 	b, a, err := s.read(ctx, op, s.key(from))
 	if errs.KindOf(err) == errs.NotFound {
 		if there, err := s.any(ctx, op, s.key(from)+"/"); err != nil || there {
-			return errors.Join(err, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: from, Want: "a committed directory or an object",
-				Got: "a directory that no transaction made"})
+			return errors.Join(err, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: from,
+				Want: "a committed directory or an object",
+				Got:  "a directory that no transaction made"})
 		}
 		return notFound(op, from)
 	}

@@ -26,9 +26,11 @@ func again(err error) bool {
 	return errors.Is(err, ErrConflict) || errors.Is(err, ErrThrottled) || errors.Is(err, ErrUnknown)
 }
 
-// retry sends a request until it succeeds, fails for good, or Options.Deadline is over. unknown says
-// that an attempt may have been carried out although it returned an error.
-func (s *Store) retry(ctx context.Context, op, name string, request func(context.Context) error) (unknown bool, err error) {
+// retry sends a request until it succeeds, fails for good, or Options.Deadline is over. unknown
+// says that an attempt may have been carried out although it returned an error.
+func (s *Store) retry(
+	ctx context.Context, op, name string, request func(context.Context) error,
+) (unknown bool, err error) {
 	limited, cancel := context.WithTimeoutCause(ctx, s.opt.Deadline, errDeadline)
 	defer cancel()
 	wait := firstWait
@@ -49,8 +51,9 @@ func (s *Store) retry(ctx context.Context, op, name string, request func(context
 			if err := alive(ctx, op, name); err != nil {
 				return unknown, err
 			}
-			return unknown, &errs.Error{Kind: errs.IO, Op: op, Subject: name, Err: err, Want: "an answer within " + s.opt.Deadline.String(),
-				Got: "none in " + count(attempts, "attempt"), Remedy: "see whether the object store can be reached, or raise the deadline"}
+			return unknown, &errs.Error{Kind: errs.IO, Op: op, Subject: name, Err: err,
+				Want: "an answer within " + s.opt.Deadline.String(), Got: "none in " + count(attempts, "attempt"),
+				Remedy: "see whether the object store can be reached, or raise the deadline"}
 		case <-time.After(wait/2 + rand.N(wait/2+1)):
 		}
 		wait = min(2*wait, lastWait)
@@ -135,7 +138,9 @@ func (s *Store) drop(ctx context.Context, op string, keys ...string) error {
 	most := max(1, s.b.Limits().MaxDelete)
 	for len(keys) > 0 {
 		n := min(most, len(keys))
-		if _, err := s.retry(ctx, op, keys[0], func(ctx context.Context) error { return s.b.DeleteAll(ctx, keys[:n]) }); err != nil {
+		if _, err := s.retry(ctx, op, keys[0], func(ctx context.Context) error {
+			return s.b.DeleteAll(ctx, keys[:n])
+		}); err != nil {
 			return err
 		}
 		keys = keys[n:]

@@ -69,8 +69,8 @@ type Store struct {
 	order []place         // of trees, oldest first
 }
 
-// New returns the store of the keys of b that begin with prefix, which is empty or ends with "/". It
-// sends no request.
+// New returns the store of the keys of b that begin with prefix, which is empty or ends with "/".
+// It sends no request.
 func New(b Bucket, prefix string, o Options) *Store {
 	o = o.withDefaults()
 	return &Store{b: b, prefix: prefix, opt: o, turn: make(chan struct{}, o.Parallel), probing: make(chan struct{}, 1),
@@ -105,7 +105,7 @@ func (h state) dir() bool { return h.head != nil }
 // condition is what a request needs to change what was read.
 func (h state) condition() Condition { return Condition{Absent: h.tag == "", Tag: h.tag} }
 
-// look reads the head of a name. The head of a move that has happened is that of the directory.
+// look reads the head of a name. The head of a move that has happened is the head of the directory.
 func (s *Store) look(ctx context.Context, op, name string) (state, error) {
 	for {
 		h, err := s.lookOnce(ctx, op, name)
@@ -202,8 +202,10 @@ func (s *Store) tree(ctx context.Context, op, name string, h *head) (t *tree, ag
 		} else if !now.dir() || now.head.At != h.At {
 			return nil, true, nil
 		}
-		return nil, false, &errs.Error{Kind: errs.Corrupt, Op: op, Subject: name, Want: "the names of its objects under " + s.treeKey(h.At),
-			Got: "no such key", Remedy: "something else removed it: restore the key from a version of the bucket, or remove the directory"}
+		return nil, false, &errs.Error{Kind: errs.Corrupt, Op: op, Subject: name,
+			Want: "the names of its objects under " + s.treeKey(h.At), Got: "no such key",
+			Remedy: "something else removed it: restore the key from a version of the bucket, " +
+				"or remove the directory"}
 	}
 	if err != nil {
 		return nil, false, err

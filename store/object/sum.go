@@ -14,8 +14,8 @@ func combine(first, second uint32, length int64) uint32 {
 	return multiply(factor, first) ^ second
 }
 
-// multiply returns the product of two polynomials modulo that of CRC-32C, lowest power in the
-// highest bit.
+// multiply returns the product of two polynomials modulo the polynomial of CRC-32C, lowest power in
+// the highest bit.
 func multiply(a, b uint32) uint32 {
 	const polynomial = 0x82F63B78
 	product := uint32(0)

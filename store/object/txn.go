@@ -12,8 +12,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// txn is a transaction. Its objects lie under keys of its own from the start. Its lease says that it
-// goes on.
+// txn is a transaction. Its objects lie under keys of its own from the start. Its lease says that
+// it goes on.
 type txn struct {
 	s     *Store
 	final string
@@ -56,8 +56,8 @@ func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (st
 	if err := s.prepare(ctx, op); err != nil {
 		return nil, err
 	}
-	t := &txn{s: s, final: final, opt: o, objects: map[string]*entry{}, parents: map[string]bool{}, writers: map[*writer]bool{},
-		uses: map[place][]string{}}
+	t := &txn{s: s, final: final, opt: o, objects: map[string]*entry{}, parents: map[string]bool{},
+		writers: map[*writer]bool{}, uses: map[place][]string{}}
 	if o.Join != "" {
 		return t, t.join(ctx, op)
 	}
@@ -69,7 +69,8 @@ func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (st
 	}
 	t.at = place{parent(final), base(store.StagingName(staging, nonce()))}
 	s.own1(t.at, true)
-	l := lease{Version: version, Phase: writing, Final: final, Shared: o.Shared, Holder: holder(time.Now()), Nonce: nonce()}
+	l := lease{Version: version, Phase: writing, Final: final, Shared: o.Shared, Holder: holder(time.Now()),
+		Nonce: nonce()}
 	tag, err := s.put(ctx, op, s.liveKey(t.at), encode(l, 0), Condition{Absent: true})
 	if err != nil {
 		s.own1(t.at, false)
@@ -290,8 +291,8 @@ func (t *txn) put(ctx context.Context, op, name string, b []byte) error {
 }
 
 // Link implements store.Txn. The new directory uses the objects of another one. The use is noted
-// before the other directory is looked at again. So whoever frees it afterwards sees the note, and
-// whoever freed it before has removed its head.
+// before the other directory is looked at again. So a process that frees it afterwards sees the
+// note, and one that freed it before has removed its head.
 func (t *txn) Link(ctx context.Context, name, committed string) error {
 	const op = "store.Link"
 	if err := t.enter(ctx, op, name); err != nil {
@@ -363,7 +364,8 @@ func (t *txn) copyPlain(ctx context.Context, op, name, committed string, isDir b
 		if _, err := t.s.stat(ctx, op, committed); err != nil {
 			return nil, err
 		}
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: committed, Want: "an object of a committed directory", Got: "an object of Put"}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: committed,
+			Want: "an object of a committed directory", Got: "an object of Put"}
 	}
 	b, err := store.ReadAll(ctx, t.s, committed)
 	if err != nil {
@@ -387,7 +389,8 @@ func (t *txn) use(ctx context.Context, op string, from place) error {
 	mine := t.s.usesKey(t.at) + escape(from.String())
 	for _, key := range []string{mine, t.s.userKey(from, t.at)} {
 		// A late one must not replace what the commit notes.
-		if _, err := t.s.put(ctx, op, key, encode(nil, 0), Condition{Absent: true}); err != nil && !errors.Is(err, ErrCondition) {
+		if _, err := t.s.put(ctx, op, key, encode(nil, 0), Condition{Absent: true}); err != nil &&
+			!errors.Is(err, ErrCondition) {
 			return err
 		}
 	}

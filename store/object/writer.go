@@ -101,8 +101,9 @@ func (w *writer) WriteAt(ctx context.Context, p []byte, off int64) error {
 		return w.fail(err)
 	}
 	if off < 0 || off > w.size || int64(len(p)) > w.size-off {
-		return w.fail(&errs.Error{Kind: errs.Invalid, Op: op, Subject: w.t.subject(w.name), Want: fmt.Sprintf("bytes within the %d of the object", w.size),
-			Got: fmt.Sprintf("%d bytes at offset %d", len(p), off)})
+		return w.fail(&errs.Error{Kind: errs.Invalid, Op: op, Subject: w.t.subject(w.name),
+			Want: fmt.Sprintf("bytes within the %d of the object", w.size),
+			Got:  fmt.Sprintf("%d bytes at offset %d", len(p), off)})
 	}
 	if len(p) == 0 {
 		return nil
@@ -177,7 +178,9 @@ func (w *writer) send(ctx context.Context, op string, n int, b []byte, whole boo
 	w.t.s.turn <- struct{}{}
 	defer func() { <-w.t.s.turn }()
 	sum := sumOf(b)
-	_, err := w.t.s.retry(ctx, op, w.t.subject(w.name), func(ctx context.Context) error { return w.up.Part(ctx, n+1, b, sum) })
+	_, err := w.t.s.retry(ctx, op, w.t.subject(w.name), func(ctx context.Context) error {
+		return w.up.Part(ctx, n+1, b, sum)
+	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil {
@@ -205,8 +208,9 @@ func (w *writer) Seal(ctx context.Context) error {
 		return w.fail(err)
 	}
 	if filled != w.size {
-		return w.fail(&errs.Error{Kind: errs.Invalid, Op: op, Subject: w.t.subject(w.name), Want: fmt.Sprintf("all of %d bytes", w.size),
-			Got: fmt.Sprintf("%d bytes", filled)})
+		return w.fail(&errs.Error{Kind: errs.Invalid, Op: op, Subject: w.t.subject(w.name),
+			Want: fmt.Sprintf("all of %d bytes", w.size),
+			Got:  fmt.Sprintf("%d bytes", filled)})
 	}
 	if err := w.finish(ctx, op); err != nil {
 		return w.fail(err)

@@ -28,7 +28,8 @@ type wrong struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func send(b object.Bucket, ctx context.Context, key string, p []byte, c object.Condition) (string, error) { //nolint:revive // as the methods of wrong
+// send has its parameters in the order of the methods of wrong.
+func send(b object.Bucket, ctx context.Context, key string, p []byte, c object.Condition) (string, error) {
 	return b.Put(ctx, key, p, sum(p), c)
 }
 
@@ -83,7 +84,9 @@ func is(key, kind string) bool { return strings.Contains(key, "/"+kind+"/") }
 // without takes conditions from the puts of a kind of key.
 func without(kind string, which func(c object.Condition) object.Condition) func(object.Bucket) object.Bucket {
 	return func(b object.Bucket) object.Bucket {
-		return &wrong{Bucket: b, put: func(b object.Bucket, ctx context.Context, key string, p []byte, c object.Condition) (string, error) {
+		return &wrong{Bucket: b, put: func(
+			b object.Bucket, ctx context.Context, key string, p []byte, c object.Condition,
+		) (string, error) {
 			if is(key, kind) || strings.HasSuffix(key, "/"+kind) {
 				c = which(c)
 			}
@@ -101,7 +104,9 @@ func noCondition(object.Condition) object.Condition {
 // unsent never sends the puts for which skip returns true, and says that they succeeded.
 func unsent(skip func(key string, p []byte, c object.Condition) bool) func(object.Bucket) object.Bucket {
 	return func(b object.Bucket) object.Bucket {
-		return &wrong{Bucket: b, put: func(b object.Bucket, ctx context.Context, key string, p []byte, c object.Condition) (string, error) {
+		return &wrong{Bucket: b, put: func(
+			b object.Bucket, ctx context.Context, key string, p []byte, c object.Condition,
+		) (string, error) {
 			if skip(key, p, c) {
 				return "never", nil
 			}
@@ -115,7 +120,9 @@ func late(kind, after string) func(object.Bucket) object.Bucket {
 	return func(b object.Bucket) object.Bucket {
 		var mu sync.Mutex
 		held := map[string][]byte{}
-		return &wrong{Bucket: b, put: func(b object.Bucket, ctx context.Context, key string, p []byte, c object.Condition) (string, error) {
+		return &wrong{Bucket: b, put: func(
+			b object.Bucket, ctx context.Context, key string, p []byte, c object.Condition,
+		) (string, error) {
 			if is(key, kind) || strings.HasSuffix(key, "/"+kind) {
 				mu.Lock()
 				held[key] = bytes.Clone(p)
@@ -142,7 +149,9 @@ func late(kind, after string) func(object.Bucket) object.Bucket {
 // answers makes something else of the results of puts of a kind of key.
 func answers(kind string, change func(err error) error) func(object.Bucket) object.Bucket {
 	return func(b object.Bucket) object.Bucket {
-		return &wrong{Bucket: b, put: func(b object.Bucket, ctx context.Context, key string, p []byte, c object.Condition) (string, error) {
+		return &wrong{Bucket: b, put: func(
+			b object.Bucket, ctx context.Context, key string, p []byte, c object.Condition,
+		) (string, error) {
 			tag, err := send(b, ctx, key, p, c)
 			if is(key, kind) {
 				err = change(err)

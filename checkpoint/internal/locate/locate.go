@@ -18,8 +18,8 @@ import (
 )
 
 // Directory locates a directory that need not exist. With a nil store, path is a path of the local
-// file system, and the name is "" in a store rooted there; or it is the URL of a store and a name in
-// it. Otherwise path is the name in st; "" is its root.
+// file system, and the name is "" in a store rooted there; or it is the URL of a store and a name
+// in it. Otherwise path is the name in st; "" is its root.
 func Directory(path string, st store.Store) (store.Store, string, error) {
 	if st == nil && store.IsURL(path) {
 		return store.FromURL(context.Background(), path)

@@ -35,7 +35,8 @@ func TestRun(t *testing.T) {
 	ctx := context.Background()
 	v := simulated.NewServer(0, simulated.Lies{})
 	st := object.New(v.Bucket(nil), "team/", object.Options{})
-	o := &training.Options{Store: st, Preserve: training.LatestN{N: 3}, Clean: true, Foreground: true, Dedup: training.Dedup{On: true}}
+	o := &training.Options{Store: st, Preserve: training.LatestN{N: 3}, Clean: true, Foreground: true,
+		Dedup: training.Dedup{On: true}}
 	c, err := training.Open(ctx, "run", o)
 	if err != nil {
 		t.Fatal(err)

@@ -145,7 +145,9 @@ func failure(r Request, kind errs.Kind, err error) error {
 func (v *Server) now() time.Time { return time.Now().Add(v.skew) }
 
 // put stores bytes. The caller holds the mutex.
-func (v *Server) put(r Request, key string, p []byte, c object.Condition, absentCounts, tagCounts bool) (string, error) {
+func (v *Server) put(
+	r Request, key string, p []byte, c object.Condition, absentCounts, tagCounts bool,
+) (string, error) {
 	old := v.objects[key]
 	if c.Absent && old != nil && absentCounts || c.Tag != "" && tagCounts && (old == nil || old.tag != c.Tag) {
 		kind := errs.Exists
@@ -166,11 +168,14 @@ func (v *Server) checked(r Request, p []byte, sum uint32) error {
 	if v.lies.IgnoresSum || crc32.Checksum(p, castagnoli) == sum {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Corrupt, Op: r.Kind, Subject: r.Key, Want: fmt.Sprintf("bytes with the checksum %08x", sum)}
+	return &errs.Error{Kind: errs.Corrupt, Op: r.Kind, Subject: r.Key,
+		Want: fmt.Sprintf("bytes with the checksum %08x", sum)}
 }
 
 // Put implements object.Bucket.
-func (b *bucket) Put(ctx context.Context, key string, p []byte, sum uint32, c object.Condition) (tag string, err error) {
+func (b *bucket) Put(
+	ctx context.Context, key string, p []byte, sum uint32, c object.Condition,
+) (tag string, err error) {
 	r := Request{"Put", key, true}
 	p = slices.Clone(p)
 	answer := ""
@@ -234,7 +239,8 @@ func (b *bucket) Read(ctx context.Context, key string, limit int64) (p []byte, a
 			return err
 		}
 		if int64(len(o.b)) > limit {
-			return &errs.Error{Kind: errs.Exhausted, Op: r.Kind, Subject: key, Want: fmt.Sprintf("at most %d bytes", limit), Got: fmt.Sprint(len(o.b))}
+			return &errs.Error{Kind: errs.Exhausted, Op: r.Kind, Subject: key, Want: fmt.Sprintf("at most %d bytes", limit),
+				Got: fmt.Sprint(len(o.b))}
 		}
 		got, attrs = slices.Clone(o.b), b.v.attrs(key, o)
 		return nil
