@@ -24,8 +24,7 @@ type Server struct {
 	ConditionalDelete bool
 	// WholeSum says that the server compares the checksum of an upload as a whole.
 	WholeSum bool
-	// FileKeys says that the server keeps objects as files, so a key cannot be "a" beside "a/b", and its
-	// lists may come in the order of directories.
+	// FileKeys says that the server keeps objects as files, so that "a" and "a/b" cannot both be keys.
 	FileKeys bool
 }
 
@@ -76,7 +75,7 @@ type bench struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Sum is the CRC-32C of b.
+// sum is the CRC-32C of b.
 func sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 func ctx() context.Context { return context.Background() }

@@ -34,9 +34,9 @@ type bucket struct {
 	regionGuessed bool
 	credentials   *watched
 
-	mu       sync.Mutex
-	deletes  verdict
-	noFull   bool // the server refused FULL_OBJECT checksums
+	mu      sync.Mutex
+	deletes verdict
+	noFull  bool // the server refused FULL_OBJECT checksums
 }
 
 // Limits of S3.

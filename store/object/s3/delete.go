@@ -140,4 +140,3 @@ func (b *bucket) undeleted(op string, all []types.Error) error {
 	}
 	return e
 }
-

@@ -92,11 +92,12 @@ func (b *bucket) fail(ctx context.Context, r request, err error) error {
 	var sent *smithyhttp.RequestSendError
 	answer := new(smithyhttp.ResponseError)
 	f := &failure{}
-	if errors.As(err, &answer) && answer.Response != nil && answer.Response.Response != nil {
+	switch {
+	case errors.As(err, &answer) && answer.Response != nil && answer.Response.Response != nil && answer.HTTPStatusCode() != 0:
 		b.read(f, answer.Response.Response)
-	} else if errors.As(err, &sent) {
+	case errors.As(err, &sent):
 		return b.unanswered(r, sent)
-	} else {
+	default:
 		f.message = b.mask(innermost(err).Error())
 		return &errs.Error{Kind: errs.Invalid, Op: r.op, Subject: b.subject(r.key), Want: "a request that the SDK can make", Err: f}
 	}

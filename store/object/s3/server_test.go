@@ -22,6 +22,7 @@ func TestLaws(t *testing.T) {
 	}
 	var n atomic.Int64
 	buckettest.Run(t, buckettest.Server{
-		Open: func(*testing.T) (object.Bucket, string) { return b, fmt.Sprintf("law-%02d/", n.Add(1)) },
+		Open:              func(*testing.T) (object.Bucket, string) { return b, fmt.Sprintf("law-%02d/", n.Add(1)) },
+		ConditionalDelete: true, WholeSum: true, FileKeys: true,
 	})
 }
