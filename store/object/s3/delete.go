@@ -81,9 +81,9 @@ func (b *bucket) probeDelete(ctx context.Context) error {
 			b.deletes = kept
 			// A server that refuses every conditional delete does not compare either.
 			switch err := b.remove(ctx, op, key, object.Condition{Tag: tag}); {
-			case err == nil:
+			case err == nil && tag != "":
 				return nil
-			case errors.Is(err, object.ErrCondition):
+			case err == nil || errors.Is(err, object.ErrCondition):
 				b.deletes = ignored
 			default:
 				b.deletes = notTried

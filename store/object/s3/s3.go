@@ -128,15 +128,16 @@ func parse(rawURL string, o Options) (*target, error) {
 	path, query, _ := strings.Cut(rest, "?")
 	t.bucket, t.prefix, _ = strings.Cut(path, "/")
 	t.prefix = strings.Trim(t.prefix, "/")
+	bad := strings.Trim(t.bucket, bucketLetters) != "" || len(t.bucket) > 255
 	switch {
-	case strings.Contains(t.bucket, "@"):
+	case bad && strings.Contains(path, "@"):
 		return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen, Want: "a URL s3://bucket/prefix",
 			Got: "credentials in front of the bucket", Remedy: "take them out of the URL; " + lookedFor}
 	case t.bucket == "":
 		return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen, Want: "a URL s3://bucket/prefix", Got: "no bucket"}
-	case strings.Trim(t.bucket, bucketLetters) != "" || len(t.bucket) > 255:
-		return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: "s3://" + t.bucket,
-			Want: "a bucket name of letters, digits, \".\", \"-\" and \"_\"", Got: t.bucket,
+	case bad:
+		return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen,
+			Want: "a bucket name of letters, digits, \".\", \"-\" and \"_\"", Got: mask(t.bucket, nil),
 			Remedy: "name an access point by its alias, not by its ARN"}
 	}
 	values, err := url.ParseQuery(query)
