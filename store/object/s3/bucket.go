@@ -1,23 +1,11 @@
 package s3
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"io"
-	"iter"
-	"net/url"
-	"strings"
+	"net/http"
 	"sync"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/smithy-go/middleware"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
@@ -25,18 +13,15 @@ import (
 
 // bucket implements object.Bucket.
 type bucket struct {
-	client        *s3.Client
+	client
 	bucket        string
 	prefix        string // where the probe of conditional deletes lies
 	name          string
-	endpoint      string
-	region        string
 	regionGuessed bool
-	credentials   *watched
 
 	mu      sync.Mutex
 	deletes verdict
-	noFull  bool // the server refused FULL_OBJECT checksums
+	noFull  bool // the server refused checksums of whole objects
 }
 
 // Limits of S3.
@@ -55,22 +40,6 @@ func (b *bucket) Limits() object.Limits {
 
 // Name implements object.Bucket. It names the endpoint if that is not AWS.
 func (b *bucket) Name() string { return b.name }
-
-// encoded is a CRC-32C as S3 writes it.
-func encoded(sum uint32) *string {
-	return aws.String(base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum)))
-}
-
-// headers returns If-Match and If-None-Match of c.
-func headers(c object.Condition) (match, noneMatch *string) {
-	if c.Tag != "" {
-		match = aws.String(c.Tag)
-	}
-	if c.Absent {
-		noneMatch = aws.String("*")
-	}
-	return match, noneMatch
-}
 
 // check returns an error for a key or condition that no server takes.
 func (b *bucket) check(op, key string, c object.Condition) error {
@@ -97,15 +66,24 @@ func (b *bucket) Put(ctx context.Context, key string, p []byte, sum uint32, c ob
 	if err := b.check(op, key, c); err != nil {
 		return "", err
 	}
-	match, noneMatch := headers(c)
-	out, err := b.client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &b.bucket, Key: &key, Body: bytes.NewReader(p), ContentLength: aws.Int64(int64(len(p))),
-		ChecksumCRC32C: encoded(sum), IfMatch: match, IfNoneMatch: noneMatch,
-	})
+	h := conditional(c)
+	h["X-Amz-Checksum-Crc32c"], h["Content-Type"] = encoded(sum), octets
+	answer, err := b.send(ctx, call{request: request{op: op, key: key, cond: c}, method: http.MethodPut, hasKey: true, header: h, body: whole(p)})
 	if err != nil {
-		return "", b.fail(ctx, request{op: op, key: key, cond: c}, err)
+		return "", err
 	}
-	return aws.ToString(out.ETag), nil
+	finish(answer)
+	return answer.Header.Get("ETag"), nil
+}
+
+const octets = "application/octet-stream"
+
+// whole is a body that is sent even if it is empty.
+func whole(p []byte) []byte {
+	if p == nil {
+		return []byte{}
+	}
+	return p
 }
 
 // Get implements object.Bucket. It reads the answer straight into p.
@@ -121,17 +99,19 @@ func (b *bucket) Get(ctx context.Context, key string, p []byte, off int64, tag s
 	if len(p) == 0 {
 		return b.getNothing(ctx, key, off, tag)
 	}
-	match, _ := headers(cond)
-	want := fmt.Sprintf("bytes=%d-%d", off, off+int64(len(p))-1)
-	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: &key, Range: &want, IfMatch: match})
+	answer, err := b.send(ctx, call{
+		request: request{op: op, key: key, cond: cond, want: fmt.Sprintf("%d bytes from offset %d", len(p), off)},
+		method:  http.MethodGet, hasKey: true,
+		header: map[string]string{"Range": fmt.Sprintf("bytes=%d-%d", off, off+int64(len(p))-1), "If-Match": tag},
+	})
 	if err != nil {
-		return b.fail(ctx, request{op: op, key: key, cond: cond, want: fmt.Sprintf("%d bytes from offset %d", len(p), off)}, err)
-	}
-	defer out.Body.Close()
-	if err := b.checkRange(op, key, off, int64(len(p)), out); err != nil {
 		return err
 	}
-	if _, err := io.ReadFull(out.Body, p); err != nil {
+	defer answer.Body.Close()
+	if err := b.checkRange(op, key, off, int64(len(p)), answer); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(answer.Body, p); err != nil {
 		return b.broken(ctx, op, key, err)
 	}
 	return nil
@@ -154,21 +134,21 @@ func (b *bucket) getNothing(ctx context.Context, key string, off int64, tag stri
 }
 
 // checkRange returns an error unless the answer has the n bytes from off.
-func (b *bucket) checkRange(op, key string, off, n int64, out *s3.GetObjectOutput) error {
+func (b *bucket) checkRange(op, key string, off, n int64, answer *http.Response) error {
 	e := &errs.Error{Op: op, Subject: b.subject(key), Want: fmt.Sprintf("%d bytes from offset %d", n, off)}
 	from := int64(0)
-	if r := aws.ToString(out.ContentRange); r != "" {
+	if r := answer.Header.Get("Content-Range"); r != "" {
 		if _, err := fmt.Sscanf(r, "bytes %d-", &from); err != nil {
 			e.Kind, e.Got = errs.Unsupported, "an answer whose Content-Range does not parse"
 			return e
 		}
-	} else if size := aws.ToInt64(out.ContentLength); off > 0 || size > n {
+	} else if size := answer.ContentLength; off > 0 || size > n {
 		e.Kind, e.Got = errs.Unsupported, fmt.Sprintf("the whole object of %d bytes", size)
 		e.Remedy = "the server ignores ranges: use another server"
 		return e
 	}
-	if got := out.ContentLength; from != off || got != nil && *got >= 0 && *got != n {
-		e.Kind, e.Got = errs.Corrupt, fmt.Sprintf("%d bytes from offset %d", aws.ToInt64(got), from)
+	if got := answer.ContentLength; from != off || got >= 0 && got != n {
+		e.Kind, e.Got = errs.Corrupt, fmt.Sprintf("%d bytes from offset %d", got, from)
 		return e
 	}
 	return nil
@@ -180,19 +160,19 @@ func (b *bucket) Read(ctx context.Context, key string, limit int64) ([]byte, obj
 	if err := b.check(op, key, object.Condition{}); err != nil {
 		return nil, object.Attrs{}, err
 	}
-	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: &key})
+	answer, err := b.send(ctx, call{request: request{op: op, key: key}, method: http.MethodGet, hasKey: true})
 	if err != nil {
-		return nil, object.Attrs{}, b.fail(ctx, request{op: op, key: key}, err)
+		return nil, object.Attrs{}, err
 	}
-	defer out.Body.Close()
-	a := attrs(key, out.ContentLength, out.ETag, out.LastModified, out.ResultMetadata)
+	defer answer.Body.Close()
+	a := attrs(key, answer)
 	exhausted := &errs.Error{Kind: errs.Exhausted, Op: op, Subject: b.subject(key), Want: fmt.Sprint("at most ", limit, " bytes")}
 	if a.Size > limit {
 		exhausted.Got = fmt.Sprint(a.Size)
 		return nil, a, exhausted
 	}
-	if out.ContentLength == nil || a.Size < 0 {
-		p, err := io.ReadAll(io.LimitReader(out.Body, limit+1))
+	if a.Size < 0 {
+		p, err := io.ReadAll(io.LimitReader(answer.Body, limit+1))
 		switch {
 		case err != nil:
 			return nil, a, b.broken(ctx, op, key, err)
@@ -204,7 +184,7 @@ func (b *bucket) Read(ctx context.Context, key string, limit int64) ([]byte, obj
 		return p, a, nil
 	}
 	p := make([]byte, a.Size)
-	if _, err := io.ReadFull(out.Body, p); err != nil {
+	if _, err := io.ReadFull(answer.Body, p); err != nil {
 		return nil, a, b.broken(ctx, op, key, err)
 	}
 	return p, a, nil
@@ -216,120 +196,16 @@ func (b *bucket) Head(ctx context.Context, key string) (object.Attrs, error) {
 	if err := b.check(op, key, object.Condition{}); err != nil {
 		return object.Attrs{}, err
 	}
-	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.bucket, Key: &key})
+	answer, err := b.send(ctx, call{request: request{op: op, key: key}, method: http.MethodHead, hasKey: true})
 	if err != nil {
-		return object.Attrs{}, b.fail(ctx, request{op: op, key: key}, err)
+		return object.Attrs{}, err
 	}
-	return attrs(key, out.ContentLength, out.ETag, out.LastModified, out.ResultMetadata), nil
+	finish(answer)
+	return attrs(key, answer), nil
 }
 
-func attrs(key string, size *int64, tag *string, modified *time.Time, m middleware.Metadata) object.Attrs {
-	return object.Attrs{Key: key, Size: aws.ToInt64(size), Tag: aws.ToString(tag), Modified: aws.ToTime(modified), Now: now(m)}
-}
-
-// now is the Date of an answer.
-func now(m middleware.Metadata) time.Time {
-	t, _ := awsmiddleware.GetServerTime(m)
-	return t
-}
-
-// look lists at most one key.
-func (b *bucket) look(ctx context.Context) error {
-	in := &s3.ListObjectsV2Input{Bucket: &b.bucket, MaxKeys: aws.Int32(1)}
-	if b.prefix != "" {
-		in.Prefix = aws.String(b.prefix + "/")
-	}
-	if _, err := b.client.ListObjectsV2(ctx, in); err != nil {
-		return b.fail(ctx, request{op: opOpen}, err)
-	}
-	return nil
-}
-
-// List implements object.Bucket.
-func (b *bucket) List(ctx context.Context, prefix string, delimited bool) iter.Seq2[object.Attrs, error] {
-	const op = "s3.List"
-	return func(yield func(object.Attrs, error) bool) {
-		in := &s3.ListObjectsV2Input{Bucket: &b.bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
-		if delimited {
-			in.Delimiter = aws.String("/")
-		}
-		last := ""
-		for {
-			out, err := b.client.ListObjectsV2(ctx, in)
-			if err != nil {
-				yield(object.Attrs{}, b.fail(ctx, request{op: op, key: prefix}, err))
-				return
-			}
-			page, err := b.page(out)
-			if err != nil {
-				yield(object.Attrs{}, err)
-				return
-			}
-			for _, a := range page {
-				if a.Key <= last && last != "" || !strings.HasPrefix(a.Key, prefix) {
-					yield(object.Attrs{}, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: b.subject(prefix),
-						Want: "keys with this prefix in ascending order", Got: fmt.Sprintf("%q after %q", a.Key, last),
-						Remedy: "use a server, or a kind of bucket, that lists keys in the order of their bytes"})
-					return
-				}
-				last = a.Key
-				if !yield(a, nil) {
-					return
-				}
-			}
-			if !aws.ToBool(out.IsTruncated) {
-				return
-			}
-			next := aws.ToString(out.NextContinuationToken) // a page may be empty, but it leads on
-			if next == "" || next == aws.ToString(in.ContinuationToken) {
-				yield(object.Attrs{}, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: b.subject(prefix),
-					Want: "the next page of keys", Got: "an answer that is cut off and does not say where to go on"})
-				return
-			}
-			in.ContinuationToken = out.NextContinuationToken
-		}
-	}
-}
-
-// page returns the keys and the common beginnings of a page, in one order.
-func (b *bucket) page(out *s3.ListObjectsV2Output) ([]object.Attrs, error) {
-	at := now(out.ResultMetadata)
-	decode := func(s *string) (string, error) {
-		key := aws.ToString(s)
-		if out.EncodingType != types.EncodingTypeUrl {
-			return key, nil
-		}
-		key, err := url.QueryUnescape(key)
-		if err != nil {
-			return "", &errs.Error{Kind: errs.Corrupt, Op: "s3.List", Subject: b.subject(aws.ToString(out.Prefix)),
-				Want: "keys in URL encoding", Got: fmt.Sprintf("%q", aws.ToString(s))}
-		}
-		return key, nil
-	}
-	page := make([]object.Attrs, 0, len(out.Contents)+len(out.CommonPrefixes))
-	keys, beginnings := out.Contents, out.CommonPrefixes
-	for len(keys)+len(beginnings) > 0 {
-		var key, beginning string
-		var err error
-		if len(keys) > 0 {
-			if key, err = decode(keys[0].Key); err != nil {
-				return nil, err
-			}
-		}
-		if len(beginnings) > 0 {
-			if beginning, err = decode(beginnings[0].Prefix); err != nil {
-				return nil, err
-			}
-		}
-		if len(beginnings) == 0 || len(keys) > 0 && key <= beginning {
-			o := keys[0]
-			page = append(page, object.Attrs{Key: key, Size: aws.ToInt64(o.Size), Tag: aws.ToString(o.ETag),
-				Modified: aws.ToTime(o.LastModified), Now: at})
-			keys = keys[1:]
-			continue
-		}
-		page = append(page, object.Attrs{Key: beginning, Now: at, Prefix: true})
-		beginnings = beginnings[1:]
-	}
-	return page, nil
+// attrs describes the object of an answer.
+func attrs(key string, answer *http.Response) object.Attrs {
+	h := answer.Header
+	return object.Attrs{Key: key, Size: answer.ContentLength, Tag: h.Get("ETag"), Modified: timeOf(h.Get("Last-Modified")), Now: timeOf(h.Get("Date"))}
 }

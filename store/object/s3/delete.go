@@ -2,15 +2,18 @@ package s3
 
 import (
 	"context"
+	"crypto/md5"
 	"crypto/rand"
+	"encoding/base64"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"net/http"
+	"net/url"
 	"slices"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
@@ -43,18 +46,18 @@ func (b *bucket) Delete(ctx context.Context, key string, c object.Condition) err
 }
 
 func (b *bucket) remove(ctx context.Context, op, key string, c object.Condition) error {
-	match, _ := headers(c)
-	_, err := b.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.bucket, Key: &key, IfMatch: match})
-	if err == nil {
-		return nil
-	}
-	err = b.fail(ctx, request{op: op, key: key, cond: c}, err)
+	answer, err := b.send(ctx, call{request: request{op: op, key: key, cond: c}, method: http.MethodDelete, hasKey: true, header: conditional(c)})
 	var f *failure
-	if c.Tag == "" && errors.As(err, &f) && f.code == codeNoKey {
+	switch {
+	case err == nil:
+		finish(answer)
+	case c.Tag == "" && errors.As(err, &f) && f.code == codeNoKey:
 		return nil
 	}
 	return err
 }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // probeDelete returns an error unless the server compares the tag of a delete. It asks once, with an
 // object of its own.
@@ -68,7 +71,7 @@ func (b *bucket) probeDelete(ctx context.Context) error {
 			key = b.prefix + "/" + key
 		}
 		p := []byte("Bivouac asks whether this server compares the tag of a delete.\n")
-		sum := crc32.Checksum(p, crc32.MakeTable(crc32.Castagnoli))
+		sum := crc32.Checksum(p, castagnoli)
 		tag, err := b.Put(ctx, key, p, sum, object.Condition{Absent: true})
 		if err != nil {
 			return err
@@ -103,40 +106,70 @@ func (b *bucket) probeDelete(ctx context.Context) error {
 	return nil
 }
 
-// DeleteAll implements object.Bucket. It sends at most 1000 keys a request.
+// DeleteAll implements object.Bucket. It sends at most 1000 keys a request. Keys with letters that XML
+// cannot have are deleted one by one.
 func (b *bucket) DeleteAll(ctx context.Context, keys []string) error {
 	const op = "s3.DeleteAll"
-	for some := range slices.Chunk(keys, maxDelete) {
-		ids := make([]types.ObjectIdentifier, len(some))
-		for i, key := range some {
-			if err := b.check(op, key, object.Condition{}); err != nil {
-				return err
-			}
-			ids[i].Key = aws.String(key)
+	var sendable []string
+	for _, key := range keys {
+		if err := b.check(op, key, object.Condition{}); err != nil {
+			return err
 		}
-		out, err := b.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &b.bucket,
-			Delete: &types.Delete{Objects: ids, Quiet: aws.Bool(true)}})
-		if err != nil {
-			return b.fail(ctx, request{op: op}, err)
+		if inXML(key) {
+			sendable = append(sendable, key)
+		} else if err := b.remove(ctx, op, key, object.Condition{}); err != nil {
+			return err
 		}
-		if err := b.undeleted(op, out.Errors); err != nil {
+	}
+	for some := range slices.Chunk(sendable, maxDelete) {
+		if err := b.deleteSome(ctx, op, some); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// undeleted returns the first error of an answer, and says how many there are.
-func (b *bucket) undeleted(op string, all []types.Error) error {
-	all = slices.DeleteFunc(slices.Clone(all), func(e types.Error) bool { return aws.ToString(e.Code) == codeNoKey })
-	if len(all) == 0 {
+// inXML reports whether XML can have all letters of key.
+func inXML(key string) bool {
+	return utf8.ValidString(key) && !strings.ContainsFunc(key, func(r rune) bool {
+		return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff
+	})
+}
+
+// undeleted is a key that was not deleted.
+type undeleted struct{ Key, Code, Message string }
+
+func (b *bucket) deleteSome(ctx context.Context, op string, keys []string) error {
+	type named struct{ Key string }
+	in := struct {
+		XMLName xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ Delete"`
+		Quiet   bool
+		Object  []named
+	}{Quiet: true}
+	for _, key := range keys {
+		in.Object = append(in.Object, named{key})
+	}
+	body, err := xml.Marshal(in)
+	if err != nil {
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: b.name, Err: err}
+	}
+	// AWS wants a checksum, older servers want MD5.
+	old := md5.Sum(body)
+	h := map[string]string{"Content-Type": "application/xml", "Content-Md5": base64.StdEncoding.EncodeToString(old[:]),
+		"X-Amz-Checksum-Crc32c": encoded(crc32.Checksum(body, castagnoli))}
+	var out struct{ Error []undeleted }
+	c := call{request: request{op: op}, method: http.MethodPost, query: url.Values{"delete": {""}}, header: h, body: body}
+	if _, err := b.ask(ctx, c, &out); err != nil {
+		return err
+	}
+	left := slices.DeleteFunc(out.Error, func(u undeleted) bool { return u.Code == codeNoKey })
+	if len(left) == 0 {
 		return nil
 	}
-	first := all[0]
-	f := &failure{code: aws.ToString(first.Code), message: aws.ToString(first.Message)}
-	e := b.explain(request{op: op, key: aws.ToString(first.Key)}, f)
-	if n := len(all) - 1; n > 0 {
-		e.Got += fmt.Sprintf(" and %d more keys", n)
+	f := &failure{code: b.mask(left[0].Code), message: b.mask(left[0].Message)}
+	e := b.explain(request{op: op, key: left[0].Key}, f)
+	if n := len(left) - 1; n > 0 {
+		e.Got += fmt.Sprintf("this key and %d more are left", n)
 	}
 	return e
 }

@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
@@ -41,7 +39,7 @@ type request struct {
 }
 
 // failure is the cause of an error: what the server answered, or why there is no answer. It keeps no
-// error of the SDK, which has the request with its signature.
+// error of the HTTP client, which may have the URL of the request.
 type failure struct {
 	status  int
 	code    string
@@ -75,81 +73,50 @@ func (f *failure) Unwrap() []error { return f.is }
 
 // broken is the error of an answer that ended early.
 func (b *bucket) broken(ctx context.Context, op, key string, err error) error {
-	return b.fail(ctx, request{op: op, key: key}, &smithyhttp.RequestSendError{Err: fmt.Errorf("the answer ended early: %w", err)})
+	return b.unanswered(ctx, request{op: op, key: key}, fmt.Errorf("the answer ended early: %w", err))
 }
 
-// fail turns an error of the SDK into one of package errs.
-func (b *bucket) fail(ctx context.Context, r request, err error) error {
-	if cause := ctx.Err(); cause != nil {
-		f := &failure{message: "the context ended before the answer", is: []error{cause, object.ErrUnknown}}
-		return &errs.Error{Kind: errs.Canceled, Op: r.op, Subject: b.subject(r.key), Err: f}
-	}
-	var none *noCredentials
-	if errors.As(err, &none) {
-		return &errs.Error{Kind: errs.Permission, Op: r.op, Subject: b.subject(r.key), Want: "credentials", Got: "none",
-			Err: &failure{message: b.mask(none.err.Error())}, Remedy: lookedFor}
-	}
-	var sent *smithyhttp.RequestSendError
-	answer := new(smithyhttp.ResponseError)
-	f := &failure{}
-	switch {
-	case errors.As(err, &answer) && answer.Response != nil && answer.Response.Response != nil && answer.HTTPStatusCode() != 0:
-		b.read(f, answer.Response.Response)
-	case errors.As(err, &sent):
-		return b.unanswered(r, sent)
-	default:
-		f.message = b.mask(innermost(err).Error())
-		return &errs.Error{Kind: errs.Invalid, Op: r.op, Subject: b.subject(r.key), Want: "a request that the SDK can make", Err: f}
-	}
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		f.code, f.message = b.mask(api.ErrorCode()), b.mask(api.ErrorMessage())
-	} else {
-		f.message = "the answer does not parse: " + b.mask(innermost(err).Error())
-	}
-	return b.explain(r, f)
-}
-
-// innermost is the error at the end of a chain, which has the text that matters.
-func innermost(err error) error {
-	for {
-		next := errors.Unwrap(err)
-		if next == nil {
-			return err
-		}
-		err = next
-	}
+// ended is the error of a request whose context ended. The request may have been carried out.
+func (b *bucket) ended(ctx context.Context, r request) error {
+	f := &failure{message: "the context ended before the answer", is: []error{ctx.Err(), object.ErrUnknown}}
+	return &errs.Error{Kind: errs.Canceled, Op: r.op, Subject: b.subject(r.key), Err: f}
 }
 
 // read takes from an answer what errors say.
-func (b *bucket) read(f *failure, answer *http.Response) {
-	f.status = answer.StatusCode
-	f.id = b.mask(answer.Header.Get("X-Amz-Request-Id"))
+func (b *bucket) read(answer *http.Response) *failure {
+	f := &failure{status: answer.StatusCode, id: b.mask(answer.Header.Get("X-Amz-Request-Id")), date: timeOf(answer.Header.Get("Date"))}
 	if len(f.id) > 64 {
 		f.id = ""
 	}
-	f.date, _ = http.ParseTime(answer.Header.Get("Date"))
 	if region := answer.Header.Get("X-Amz-Bucket-Region"); region != b.region && isRegion(region) {
 		f.region = region
 	}
+	return f
 }
 
 // unanswered is the error of a request without an answer. The request may have been carried out.
-func (b *bucket) unanswered(r request, sent *smithyhttp.RequestSendError) error {
-	f := &failure{message: b.mask(sent.Err.Error())}
+func (b *bucket) unanswered(ctx context.Context, r request, err error) error {
+	if ctx.Err() != nil {
+		return b.ended(ctx, r)
+	}
+	var at *url.Error // its text has the URL of the request
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	f := &failure{message: b.mask(err.Error())}
 	e := &errs.Error{Kind: errs.IO, Op: r.op, Subject: b.subject(r.key), Err: f}
 	var untrusted *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	var plain tls.RecordHeaderError
 	var name *net.DNSError
 	switch {
-	case errors.As(sent, &untrusted), errors.As(sent, &unknown):
+	case errors.As(err, &untrusted), errors.As(err, &unknown):
 		e.Kind, e.Want, e.Remedy = errs.Invalid, "a certificate that this machine trusts", "set AWS_CA_BUNDLE to the certificates of the server"
 		return e
-	case errors.As(sent, &plain), strings.Contains(f.message, "gave HTTP response to HTTPS client"):
+	case errors.As(err, &plain), strings.Contains(f.message, "gave HTTP response to HTTPS client"):
 		e.Kind, e.Want, e.Remedy = errs.Invalid, "a server that speaks TLS", "write http:// in the endpoint"
 		return e
-	case errors.As(sent, &name) && name.IsNotFound:
+	case errors.As(err, &name) && name.IsNotFound:
 		e.Remedy = "check the endpoint and the region " + b.region
 	}
 	f.is = []error{object.ErrUnknown}
@@ -260,6 +227,7 @@ func (b *bucket) explain(r request, f *failure) *errs.Error {
 	case f.code == codeSkew:
 		e.Want, e.Remedy = "a request that is not older than the server allows", "set the clock of this machine"
 		if !f.date.IsZero() {
+			b.skew.Store(int64(time.Until(f.date)))
 			e.Got = fmt.Sprintf("a clock that differs from the server's by %v", time.Until(f.date).Abs().Round(time.Second))
 		}
 	case m.is == object.ErrCondition && r.cond.Absent:

@@ -22,17 +22,11 @@ type watched struct {
 // rememberedSecrets limits the memory of secrets. Credentials that change have three each.
 const rememberedSecrets = 24
 
-// noCredentials is the error of a search for credentials.
-type noCredentials struct{ err error }
-
-func (e *noCredentials) Error() string { return e.err.Error() }
-func (e *noCredentials) Unwrap() error { return e.err }
-
 // Retrieve implements aws.CredentialsProvider.
 func (w *watched) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	c, err := w.under.Retrieve(ctx)
 	if err != nil {
-		return c, &noCredentials{err}
+		return c, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,7 +55,7 @@ func (w *watched) secrets() []string {
 	return slices.Clone(w.seen)
 }
 
-// mask takes secrets out of a text of the server or of the SDK.
+// mask takes secrets out of a text of the server or of the library.
 func (b *bucket) mask(text string) string { return mask(text, b.credentials.secrets()) }
 
 var (

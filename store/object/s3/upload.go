@@ -1,17 +1,14 @@
 package s3
 
 import (
-	"bytes"
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
-	"iter"
+	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
@@ -40,31 +37,46 @@ func (b *bucket) Begin(ctx context.Context, key string) (object.Upload, error) {
 	if err := b.check(op, key, object.Condition{}); err != nil {
 		return nil, err
 	}
-	in := &s3.CreateMultipartUploadInput{Bucket: &b.bucket, Key: &key, ChecksumAlgorithm: types.ChecksumAlgorithmCrc32c}
 	b.mu.Lock()
 	full := !b.noFull
 	b.mu.Unlock()
+	u, err := b.begin(ctx, op, key, full)
+	var f *failure
+	if err == nil || !full || !errors.As(err, &f) || f.region != "" || f.status != 400 && f.status != 501 || errors.Is(err, errs.Permission) {
+		return u, err
+	}
+	u, again := b.begin(ctx, op, key, false)
+	if again != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	b.noFull = true
+	b.mu.Unlock()
+	return u, nil
+}
+
+const (
+	wholeObject = "FULL_OBJECT"
+	ofParts     = "COMPOSITE"
+)
+
+// begin starts an upload that has a checksum of the whole object, if full.
+func (b *bucket) begin(ctx context.Context, op, key string, full bool) (object.Upload, error) {
+	h := map[string]string{"Content-Type": octets, "X-Amz-Checksum-Algorithm": "CRC32C"}
 	if full {
-		in.ChecksumType = types.ChecksumTypeFullObject
+		h["X-Amz-Checksum-Type"] = wholeObject
 	}
-	out, err := b.client.CreateMultipartUpload(ctx, in)
+	var out struct{ UploadId string }
+	header, err := b.ask(ctx, call{request: request{op: op, key: key}, method: http.MethodPost, hasKey: true,
+		query: url.Values{"uploads": {""}}, header: h}, &out)
 	if err != nil {
-		err = b.fail(ctx, request{op: op, key: key}, err)
-		var f *failure
-		if !full || !errors.As(err, &f) || f.status != 400 && f.status != 501 || f.region != "" || errors.Is(err, errs.Permission) {
-			return nil, err
-		}
-		in.ChecksumType = ""
-		var again error
-		if out, again = b.client.CreateMultipartUpload(ctx, in); again != nil {
-			return nil, err
-		}
-		b.mu.Lock()
-		b.noFull = true
-		b.mu.Unlock()
+		return nil, err
 	}
-	return &upload{b: b, key: key, id: aws.ToString(out.UploadId), parts: map[int]part{},
-		full: in.ChecksumType != "" && out.ChecksumType != types.ChecksumTypeComposite}, nil
+	if out.UploadId == "" {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: b.subject(key), Want: "an upload with an ID", Got: "none"}
+	}
+	return &upload{b: b, key: key, id: out.UploadId, parts: map[int]part{},
+		full: full && header.Get("X-Amz-Checksum-Type") != ofParts}, nil
 }
 
 // Part implements object.Upload.
@@ -74,16 +86,16 @@ func (u *upload) Part(ctx context.Context, n int, p []byte, sum uint32) error {
 		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: u.b.subject(u.key),
 			Want: fmt.Sprintf("a part from 1 to %d", maxParts), Got: fmt.Sprint(n)}
 	}
-	out, err := u.b.client.UploadPart(ctx, &s3.UploadPartInput{
-		Bucket: &u.b.bucket, Key: &u.key, UploadId: &u.id, PartNumber: aws.Int32(int32(n)),
-		Body: bytes.NewReader(p), ContentLength: aws.Int64(int64(len(p))), ChecksumCRC32C: encoded(sum),
-	})
+	answer, err := u.b.send(ctx, call{request: request{op: op, key: u.key}, method: http.MethodPut, hasKey: true,
+		query:  url.Values{"partNumber": {strconv.Itoa(n)}, "uploadId": {u.id}},
+		header: map[string]string{"X-Amz-Checksum-Crc32c": encoded(sum)}, body: whole(p)})
 	if err != nil {
-		return u.b.fail(ctx, request{op: op, key: u.key}, err)
+		return err
 	}
+	finish(answer)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.parts[n] = part{tag: aws.ToString(out.ETag), sum: sum, size: int64(len(p))}
+	u.parts[n] = part{tag: answer.Header.Get("ETag"), sum: sum, size: int64(len(p))}
 	return nil
 }
 
@@ -97,23 +109,33 @@ func (u *upload) Complete(ctx context.Context, n int, sum uint32, c object.Condi
 	if err != nil {
 		return "", err
 	}
-	match, noneMatch := headers(c)
-	in := &s3.CompleteMultipartUploadInput{
-		Bucket: &u.b.bucket, Key: &u.key, UploadId: &u.id, MultipartUpload: &types.CompletedMultipartUpload{Parts: all},
-		IfMatch: match, IfNoneMatch: noneMatch,
-	}
-	if u.full {
-		in.ChecksumCRC32C, in.ChecksumType, in.MpuObjectSize = encoded(sum), types.ChecksumTypeFullObject, &size
-	}
-	out, err := u.b.client.CompleteMultipartUpload(ctx, in)
+	body, err := xml.Marshal(struct {
+		XMLName xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ CompleteMultipartUpload"`
+		Part    []completed
+	}{Part: all})
 	if err != nil {
-		return "", u.b.fail(ctx, request{op: op, key: u.key, cond: c}, err)
+		return "", &errs.Error{Kind: errs.Invalid, Op: op, Subject: u.b.subject(u.key), Err: err}
 	}
-	return aws.ToString(out.ETag), nil
+	h := conditional(c)
+	h["Content-Type"] = "application/xml"
+	if u.full {
+		h["X-Amz-Checksum-Crc32c"], h["X-Amz-Checksum-Type"], h["X-Amz-Mp-Object-Size"] = encoded(sum), wholeObject, strconv.FormatInt(size, 10)
+	}
+	var out struct{ ETag string }
+	_, err = u.b.ask(ctx, call{request: request{op: op, key: u.key, cond: c}, method: http.MethodPost, hasKey: true,
+		query: url.Values{"uploadId": {u.id}}, header: h, body: body}, &out)
+	return out.ETag, err
+}
+
+// completed is a part in the request to complete an upload.
+type completed struct {
+	PartNumber     int
+	ETag           string
+	ChecksumCRC32C string
 }
 
 // list returns the parts 1 to n and the bytes that they have.
-func (u *upload) list(op string, n int) ([]types.CompletedPart, int64, error) {
+func (u *upload) list(op string, n int) ([]completed, int64, error) {
 	e := &errs.Error{Op: op, Subject: u.b.subject(u.key), Want: fmt.Sprintf("from 1 to %d parts", maxParts), Got: fmt.Sprint(n)}
 	if n < 1 || n > maxParts {
 		e.Kind = errs.Invalid
@@ -121,14 +143,14 @@ func (u *upload) list(op string, n int) ([]types.CompletedPart, int64, error) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	all, size := make([]types.CompletedPart, n), int64(0)
+	all, size := make([]completed, n), int64(0)
 	for i := range all {
 		p, ok := u.parts[i+1]
 		if !ok {
 			e.Kind, e.Want, e.Got = errs.Sequence, fmt.Sprintf("the parts 1 to %d", n), fmt.Sprintf("no part %d", i+1)
 			return nil, 0, e
 		}
-		all[i] = types.CompletedPart{PartNumber: aws.Int32(int32(i + 1)), ETag: aws.String(p.tag), ChecksumCRC32C: encoded(p.sum)}
+		all[i] = completed{PartNumber: i + 1, ETag: p.tag, ChecksumCRC32C: encoded(p.sum)}
 		size += p.size
 	}
 	return all, size, nil
@@ -139,62 +161,14 @@ func (u *upload) Abort(ctx context.Context) error { return u.b.abort(ctx, u.key,
 
 // abort drops an upload. An upload that is gone is no error.
 func (b *bucket) abort(ctx context.Context, key, id string) error {
-	_, err := b.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &b.bucket, Key: &key, UploadId: &id})
-	if err == nil {
-		return nil
-	}
-	err = b.fail(ctx, request{op: "s3.Abort", key: key}, err)
+	answer, err := b.send(ctx, call{request: request{op: "s3.Abort", key: key}, method: http.MethodDelete, hasKey: true,
+		query: url.Values{"uploadId": {id}}})
 	var f *failure
-	if errors.As(err, &f) && f.code == codeNoUpload {
+	switch {
+	case err == nil:
+		finish(answer)
+	case errors.As(err, &f) && f.code == codeNoUpload:
 		return nil
 	}
 	return err
-}
-
-// Uploads implements object.Bucket.
-func (b *bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[object.Unfinished, error] {
-	const op = "s3.Uploads"
-	return func(yield func(object.Unfinished, error) bool) {
-		in := &s3.ListMultipartUploadsInput{Bucket: &b.bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
-		for {
-			out, err := b.client.ListMultipartUploads(ctx, in)
-			if err != nil {
-				yield(object.Unfinished{}, b.fail(ctx, request{op: op, key: prefix}, err))
-				return
-			}
-			for _, m := range out.Uploads {
-				key, id := aws.ToString(m.Key), aws.ToString(m.UploadId)
-				if out.EncodingType == types.EncodingTypeUrl {
-					if key, err = url.QueryUnescape(key); err != nil {
-						yield(object.Unfinished{}, &errs.Error{Kind: errs.Corrupt, Op: op, Subject: b.subject(prefix),
-							Want: "keys in URL encoding", Got: fmt.Sprintf("%q", aws.ToString(m.Key))})
-						return
-					}
-				}
-				found := object.Unfinished{Key: key, Started: aws.ToTime(m.Initiated),
-					Abort: func(ctx context.Context) error { return b.abort(ctx, key, id) }}
-				if !yield(found, nil) {
-					return
-				}
-			}
-			if !aws.ToBool(out.IsTruncated) {
-				return
-			}
-			if aws.ToString(out.NextKeyMarker) == "" || len(out.Uploads) == 0 {
-				yield(object.Unfinished{}, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: b.subject(prefix),
-					Want: "the next page of uploads", Got: "an answer that is cut off and does not say where to go on"})
-				return
-			}
-			in.KeyMarker, in.UploadIdMarker = out.NextKeyMarker, out.NextUploadIdMarker
-			if out.EncodingType == types.EncodingTypeUrl {
-				marker, err := url.QueryUnescape(aws.ToString(out.NextKeyMarker))
-				if err != nil {
-					yield(object.Unfinished{}, &errs.Error{Kind: errs.Corrupt, Op: op, Subject: b.subject(prefix),
-						Want: "a marker in URL encoding", Got: fmt.Sprintf("%q", aws.ToString(out.NextKeyMarker))})
-					return
-				}
-				in.KeyMarker = &marker
-			}
-		}
-	}
 }

@@ -7,7 +7,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,8 +19,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
 // Require is the environment variable that makes a test fail, not skip, if the server cannot be
@@ -59,16 +61,27 @@ func (s *Server) Credentials() aws.CredentialsProvider {
 	return credentials.NewStaticCredentialsProvider(s.Access, s.Secret, "")
 }
 
-// Client returns a client of the server.
-func (s *Server) Client() *s3.Client {
-	return s3.New(s3.Options{BaseEndpoint: &s.Endpoint, UsePathStyle: true, Region: "us-east-1", Credentials: s.Credentials()})
-}
-
 // Bucket makes a bucket and returns its URL for s3.Open.
 func (s *Server) Bucket(t testing.TB, name string) string {
 	t.Helper()
-	if _, err := s.Client().CreateBucket(context.Background(), &s3.CreateBucketInput{Bucket: &name}); err != nil {
+	const nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" // SHA-256 of no bytes
+	r, err := http.NewRequest(http.MethodPut, s.Endpoint+"/"+name, nil)
+	if err != nil {
 		t.Fatal(err)
+	}
+	r.Header.Set("X-Amz-Content-Sha256", nothing)
+	keys := aws.Credentials{AccessKeyID: s.Access, SecretAccessKey: s.Secret}
+	if err := v4.NewSigner().SignHTTP(context.Background(), keys, r, nothing, "s3", "us-east-1", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
+		t.Fatalf("making the bucket %s: %s: %s", name, answer.Status, text)
 	}
 	return "s3://" + name + "?endpoint=" + s.Endpoint
 }
