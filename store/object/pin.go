@@ -154,12 +154,20 @@ func (p *pinned) Open(ctx context.Context, name string) (store.Reader, error) {
 	return p.later(ctx, op, name)
 }
 
-// later opens an object that was put into the directory after it was committed.
+// later opens an object that was put into the directory after it was committed. It has a key of its
+// own name, so that it is never an object of another directory that has the name now.
 func (p *pinned) later(ctx context.Context, op, name string) (store.Reader, error) {
+	a, err := p.head(ctx, op, p.Store.key(name))
+	if errs.KindOf(err) == errs.NotFound {
+		return nil, p.noObject(ctx, op, name)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if err := p.Fate(ctx, p.name); err != nil {
 		return nil, notFound(op, name)
 	}
-	return p.Store.Open(ctx, name)
+	return &reader{s: p.Store, name: name, key: a.Key, tag: a.Tag, size: a.Size}, nil
 }
 
 // Stat implements store.Store.
@@ -175,10 +183,11 @@ func (p *pinned) Stat(ctx context.Context, name string) (store.Info, error) {
 	if info, ok := p.t.stat(name, rel); ok {
 		return info, nil
 	}
-	if err := p.Fate(ctx, p.name); err != nil {
-		return store.Info{}, notFound(op, name)
+	info, err := p.statPlain(ctx, op, name)
+	if err == nil && p.Fate(ctx, p.name) != nil {
+		err = notFound(op, name)
 	}
-	return p.Store.Stat(ctx, name)
+	return info, err
 }
 
 // List implements store.Store.
@@ -189,30 +198,41 @@ func (p *pinned) List(ctx context.Context, dir string) iter.Seq2[store.Info, err
 		return p.Store.List(ctx, dir)
 	}
 	return func(yield func(store.Info, error) bool) {
-		if err == nil {
-			if e, _ := p.t.find(rel); e != nil {
-				err = invalid(op, dir, "a directory", "an object")
-			}
-		}
-		if err == nil && p.Fate(ctx, p.name) == nil {
-			p.Store.List(ctx, dir)(yield)
-			return
-		}
-		if err != nil {
-			yield(store.Info{}, err)
-			return
-		}
-		infos := sorted(p.t.list(rel))
-		if len(infos) == 0 && rel != "" {
-			yield(store.Info{}, notFound(op, dir))
-			return
-		}
+		infos, err := p.below(ctx, op, dir, rel, err)
 		for _, info := range infos {
 			if !yield(info, nil) {
 				return
 			}
 		}
+		if err != nil {
+			yield(store.Info{}, err)
+		}
 	}
+}
+
+// below returns what is directly below dir, which is rel in the pinned directory.
+func (p *pinned) below(ctx context.Context, op, dir, rel string, err error) ([]store.Info, error) {
+	if err != nil {
+		return nil, err
+	}
+	e, isDir := p.t.find(rel)
+	if e != nil {
+		return nil, invalid(op, dir, "a directory", "an object")
+	}
+	infos := p.t.list(rel)
+	more, some, err := p.loose(ctx, op, dir)
+	if err != nil {
+		return nil, err
+	}
+	if p.Fate(ctx, p.name) == nil {
+		infos = append(infos, more...)
+	} else if some = false; !isDir {
+		return nil, notFound(op, dir)
+	}
+	if !isDir && !some {
+		return nil, notFound(op, dir)
+	}
+	return sorted(infos), nil
 }
 
 // Fate implements store.Pinned.

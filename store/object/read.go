@@ -137,6 +137,11 @@ func (s *Store) stat(ctx context.Context, op, name string) (store.Info, error) {
 			return info, nil
 		}
 	}
+	return s.statPlain(ctx, op, name)
+}
+
+// statPlain describes an object of Put, or a directory that no transaction made.
+func (s *Store) statPlain(ctx context.Context, op, name string) (store.Info, error) {
 	a, err := s.head(ctx, op, s.key(name))
 	if err == nil {
 		return store.Info{Name: name, Size: a.Size, ModTime: a.Modified}, nil
