@@ -538,8 +538,18 @@ func histories(t *testing.T, from, n uint64, change func(object.Bucket) object.B
 	return 0, nil
 }
 
-// TestHistories plays 2,000 histories: BIVOUAC_HISTORIES asks for more, BIVOUAC_HISTORY for the one
-// of a seed.
+// TestLongHistories plays 100,000 histories.
+func TestLongHistories(t *testing.T) {
+	if os.Getenv("BIVOUAC_LONG") == "" {
+		t.Skip("set BIVOUAC_LONG=1, as make test-long does")
+	}
+	if seed, broken := histories(t, 1, 100_000, nil); len(broken) > 0 {
+		t.Fatalf("history %d: %s", seed, strings.Join(slices.Compact(broken), "\n"))
+	}
+}
+
+// TestHistories plays 2,000 histories, or 200 with -short. BIVOUAC_HISTORIES asks for another number,
+// BIVOUAC_HISTORY for the one of a seed.
 func TestHistories(t *testing.T) {
 	from, n := uint64(1), uint64(2000)
 	if text := os.Getenv("BIVOUAC_HISTORY"); text != "" {

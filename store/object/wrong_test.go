@@ -255,6 +255,9 @@ var wrongs = map[string]func(object.Bucket) object.Bucket{
 // TestWrongImplementations: the histories find each mistake. All of these implementations pass the
 // conformance suite, or nearly.
 func TestWrongImplementations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
 	for name, change := range wrongs {
 		t.Run(name, func(t *testing.T) {
 			seed, broken := histories(t, 1, 2000, change)

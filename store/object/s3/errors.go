@@ -146,7 +146,7 @@ var codes = map[string]meaning{
 	"RequestTimeout":             {errs.IO, object.ErrUnknown},
 	"IncompleteBody":             {errs.IO, object.ErrUnknown},
 	codeNoKey:                    {errs.NotFound, nil},
-	codeNoBucket:                 {errs.NotFound, nil},
+	codeNoBucket:                 {errs.NotFound, object.ErrNoBucket},
 	codeNoUpload:                 {errs.NotFound, nil},
 	"NotFound":                   {errs.NotFound, nil},
 	"BadDigest":                  {errs.Corrupt, nil},

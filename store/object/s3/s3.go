@@ -11,6 +11,12 @@
 // the shared config and credentials files (AWS_PROFILE), in a web identity token, in the container
 // and in the metadata of the machine. No error contains a key, a secret, a token or a signature.
 //
+// # URLs
+//
+// The package registers the scheme s3 with store.Register, so that a program that imports it takes
+// s3://bucket/name wherever it takes a path. The parameters of Open may follow, and
+// unsafe_single_writer=true: see object.Options.
+//
 // # Checksums
 //
 // Each Put and each part carries its CRC-32C, and the server compares it. An upload in parts asks
@@ -167,7 +173,7 @@ func (t *target) invalid(want, got string) error {
 }
 
 func (t *target) set(name, value string) error {
-	parameters := []string{"region", "endpoint", "path_style", "anonymous"}
+	parameters := []string{"region", "endpoint", "path_style", "anonymous", unsafeSingleWriter}
 	truth := value == "true" || value == "1" || value == ""
 	switch name {
 	case "region":
