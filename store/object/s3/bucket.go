@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
@@ -19,9 +20,10 @@ type bucket struct {
 	name          string
 	regionGuessed bool
 
-	mu      sync.Mutex
+	noFull atomic.Bool // the server refused checksums of whole objects
+
+	mu      sync.Mutex // held while the probe asks
 	deletes verdict
-	noFull  bool // the server refused checksums of whole objects
 }
 
 // Limits of S3.

@@ -37,9 +37,7 @@ func (b *bucket) Begin(ctx context.Context, key string) (object.Upload, error) {
 	if err := b.check(op, key, object.Condition{}); err != nil {
 		return nil, err
 	}
-	b.mu.Lock()
-	full := !b.noFull
-	b.mu.Unlock()
+	full := !b.noFull.Load()
 	u, err := b.begin(ctx, op, key, full)
 	var f *failure
 	if err == nil || !full || !errors.As(err, &f) || f.status != 400 && f.status != 501 {
@@ -52,9 +50,7 @@ func (b *bucket) Begin(ctx context.Context, key string) (object.Upload, error) {
 	if again != nil {
 		return nil, err
 	}
-	b.mu.Lock()
-	b.noFull = true
-	b.mu.Unlock()
+	b.noFull.Store(true)
 	return u, nil
 }
 
