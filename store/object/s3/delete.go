@@ -92,9 +92,11 @@ func (b *bucket) probeDelete(ctx context.Context) error {
 				b.deletes = ignored
 			default:
 				b.deletes = notTried
+				_ = b.remove(ctx, op, key, object.Condition{})
 				return err
 			}
 		default:
+			_ = b.remove(ctx, op, key, object.Condition{})
 			return err
 		}
 		if err := b.remove(ctx, op, key, object.Condition{}); err != nil {
