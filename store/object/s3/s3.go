@@ -1,8 +1,8 @@
 // Package s3 drives object stores that speak the S3 protocol, for store/object.
 //
 // It speaks HTTP by itself, and takes the search for credentials and the signatures from
-// aws-sdk-go-v2: this adds 5.5 MB and 14 modules to the command. The client service/s3 adds 11 MB and
-// moves bytes no faster; minio-go v7.4.1 adds 3 MB, but has no conditional delete, and knows no
+// aws-sdk-go-v2: this adds 5.5 MB and 14 modules to the command. The client service/s3 adds 11 MB
+// and moves bytes no faster; minio-go v7.4.1 adds 3 MB, but has no conditional delete, and knows no
 // roles and no SSO of the shared config file.
 //
 // # Credentials
