@@ -206,8 +206,10 @@ lint: gomod gofmt vet staticcheck kernels licences english archtest python ## wh
 
 gomod:
 	$(call say,go.mod) \
-		grep -qx 'go 1.26' go.mod && grep -qx 'go 1.26' tools/go.mod && ! grep -q '^toolchain' go.mod tools/go.mod \
-		|| { echo 'go.mod and tools/go.mod must say "go 1.26" and name no toolchain' >&2; exit 1; }
+		for m in go.mod tools/go.mod tools/versitygw/go.mod; do \
+			grep -qx 'go 1.26' $$m && ! grep -q '^toolchain' $$m \
+			|| { echo "$$m must say \"go 1.26\" and name no toolchain" >&2; exit 1; }; \
+		done
 
 gofmt:
 	$(call say,gofmt) bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "not formatted (make fmt):" >&2; echo "$$bad" >&2; exit 1; }
