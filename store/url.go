@@ -35,8 +35,8 @@ func IsURL(path string) bool {
 		strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+-.") == ""
 }
 
-// SplitURL splits a URL into the URL of its store, which has no path, and the name in the store. The
-// name is taken as it stands: "%2F" is three characters.
+// SplitURL splits a URL into the URL of its store, which has no path, and the name in the store.
+// The name is taken as it stands: "%2F" is three characters.
 func SplitURL(url string) (root, name string) {
 	scheme, rest, _ := strings.Cut(url, "://")
 	rest, query, asked := strings.Cut(rest, "?")
@@ -61,8 +61,8 @@ func JoinURL(root, name string) string {
 	return host
 }
 
-// FromURL opens the store of a URL, such as "s3://bucket/run", and returns the name in it. URLs that
-// differ only in their names share one store for the life of the process.
+// FromURL opens the store of a URL, such as "s3://bucket/run", and returns the name in it. URLs
+// that differ only in their names share one store for the life of the process.
 func FromURL(ctx context.Context, url string) (st Store, name string, err error) {
 	const op = "store.FromURL"
 	root, name := SplitURL(url)

@@ -92,7 +92,8 @@ func TestFromURLRefuses(t *testing.T) {
 		"none://key:SECRET@b/x?y=": {errs.Invalid, "credentials in the URL"},
 	} {
 		_, _, err := store.FromURL(t.Context(), url)
-		if errs.KindOf(err) != want.kind || !strings.Contains(err.Error(), want.text) || strings.Contains(err.Error(), "SECRET") {
+		if errs.KindOf(err) != want.kind || !strings.Contains(err.Error(), want.text) ||
+			strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -77,12 +77,12 @@ func runCopy(ctx context.Context, src, dst place, o CopyOptions, g *global) erro
 		return err
 	}
 	if !is {
-		return &errs.Error{Kind: errs.Unsupported, Op: "cp", Subject: string(src), Want: "the directory of a checkpoint or a run",
-			Got: "a file", Remedy: "bivouac convert writes a checkpoint that is a file as a directory"}
+		return &errs.Error{Kind: errs.Unsupported, Op: "cp", Subject: string(src),
+			Want: "the directory of a checkpoint or a run", Got: "a file", Remedy: "bivouac convert writes a checkpoint that is a file as a directory"}
 	}
 	if src.inside(dst) || dst.inside(src) {
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cp", Subject: string(dst), Want: "a destination outside the source",
-			Got: string(src)}}
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cp", Subject: string(dst),
+			Want: "a destination outside the source", Got: string(src)}}
 	}
 	c := &copier{g: g, o: o, work: newWork(g)}
 	c.out = copies{Source: string(src), Destination: string(dst), Checkpoints: []copiedOne{}, Skipped: []skippedSource{}}
@@ -155,8 +155,8 @@ func (c *copier) run(ctx context.Context, src, dst place) error {
 		return run.missing(ctx, string(src), anyStep)
 	}
 	if is, err := dst.isDirectory(ctx); err == nil && (!is || checkpoint.IsCheckpoint(ctx, string(dst), nil)) {
-		return &errs.Error{Kind: errs.Exists, Op: "cp", Subject: string(dst), Want: "no checkpoint and no file under the name of a run",
-			Remedy: "choose another name"}
+		return &errs.Error{Kind: errs.Exists, Op: "cp", Subject: string(dst),
+			Want: "no checkpoint and no file under the name of a run", Remedy: "choose another name"}
 	} else if err != nil && errs.KindOf(err) != errs.NotFound {
 		return err
 	}
@@ -284,7 +284,8 @@ func (c *copier) arrived(ctx context.Context, t *transfer, src, dst place) (soun
 		if len(r.Problems) > 0 {
 			problem = r.Problems[0]
 		}
-		err = &errs.Error{Kind: errs.Corrupt, Op: "cp", Subject: string(dst), Got: "the bytes of a damaged checkpoint", Err: problem,
+		err = &errs.Error{Kind: errs.Corrupt, Op: "cp", Subject: string(dst),
+			Got: "the bytes of a damaged checkpoint", Err: problem,
 			Remedy: "the source is damaged: bivouac verify " + string(src) + " says where, bivouac repair may mend it"}
 	}
 	return false, err
@@ -306,7 +307,7 @@ func lastOf(files []storedFile) []string {
 	return names
 }
 
-// differs returns the error for bytes that are not those of the source.
+// differs returns the error for bytes that differ from the source.
 func differs(dst place, name string, off int64) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "cp", Subject: dst.join(name), Want: "the bytes of the source",
 		Got: "others, near offset " + strconv.FormatInt(off, 10), Remedy: "copy it again with --overwrite"}
@@ -328,8 +329,8 @@ func newTransfer(ctx context.Context, src, dst place, files []storedFile) (*tran
 		return nil, err
 	}
 	if t.final == "" {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "cp", Subject: string(dst), Want: "a name in the bucket", Got: "a whole bucket",
-			Remedy: "give " + dst.join(path.Base(t.root))}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "cp", Subject: string(dst),
+			Want: "a name in the bucket", Got: "a whole bucket", Remedy: "give " + dst.join(path.Base(t.root))}
 	}
 	return t, nil
 }

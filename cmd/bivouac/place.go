@@ -76,7 +76,8 @@ func (p place) open(ctx context.Context) (store.Store, string, error) {
 	}
 	dir, name := filepath.Split(abs)
 	if name == "" {
-		return nil, "", &errs.Error{Kind: errs.Invalid, Subject: string(p), Want: "a directory below the root of the file system"}
+		return nil, "", &errs.Error{Kind: errs.Invalid, Subject: string(p),
+			Want: "a directory below the root of the file system"}
 	}
 	st, err := local.Open(dir, nil)
 	return st, name, err
@@ -269,7 +270,8 @@ func localOnly(cmd *cobra.Command, arg string) error {
 	scheme, _, _ := strings.Cut(arg, "://")
 	switch {
 	case strings.EqualFold(scheme, schemes):
-		e.Remedy = "bivouac " + cmd.Name() + " works on the local file system: bivouac cp copies checkpoints and runs from and to s3://"
+		e.Remedy = cmd.CommandPath() + " works on the local file system: " +
+			"bivouac cp copies checkpoints and runs from and to s3://"
 	case !strings.EqualFold(scheme, "file"):
 		return unknownScheme(arg, scheme)
 	}

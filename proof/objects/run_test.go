@@ -91,7 +91,8 @@ func serverFor(t *testing.T) *s3test.Server {
 // run trains in an object store: steps with retention and shared bytes, a start after the end, a
 // step that is set aside, and a checkpoint that is replaced. url returns the URL of a name.
 func run(t *testing.T, url func(name string) string) {
-	o := &training.Options{Preserve: training.LatestN{N: 3}, Clean: true, Foreground: true, Dedup: training.Dedup{On: true}}
+	o := &training.Options{Preserve: training.LatestN{N: 3}, Clean: true, Foreground: true,
+		Dedup: training.Dedup{On: true}}
 	// Each array has its own file, so that those that do not change can be shared.
 	ctx := options.With(t.Context(), options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}})
 	c, err := training.Open(ctx, url("run"), o)
@@ -181,7 +182,8 @@ func out(t *testing.T, url string) {
 		}
 	}
 	copied := &state{}
-	if err := checkpoint.LoadInto(t.Context(), plain, copied, nil); err != nil || fmt.Sprint(copied) != fmt.Sprint(made(5)) {
+	if err := checkpoint.LoadInto(t.Context(), plain, copied, nil); err != nil ||
+		fmt.Sprint(copied) != fmt.Sprint(made(5)) {
 		t.Fatal(err)
 	}
 	if r, err := integrity.Verify(t.Context(), plain, nil); err != nil || !r.OK() {

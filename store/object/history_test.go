@@ -35,7 +35,7 @@ import (
 //     before;
 //   - a lock has one holder;
 //   - no call outlasts its deadline;
-//   - when all is over, and CleanStaging was called, every key belongs to a directory that is there.
+//   - when all is over, and CleanStaging was called, each key belongs to a directory that exists.
 
 // world is one history.
 type world struct {
@@ -43,7 +43,6 @@ type world struct {
 	server *simulated.Server
 	change func(object.Bucket) object.Bucket // a wrong implementation; nil is the right one
 	opt    object.Options
-	lies   simulated.Lies
 
 	mu      sync.Mutex
 	broken  []string
@@ -548,8 +547,8 @@ func TestLongHistories(t *testing.T) {
 	}
 }
 
-// TestHistories plays 2,000 histories, or 200 with -short. BIVOUAC_HISTORIES asks for another number,
-// BIVOUAC_HISTORY for the one of a seed.
+// TestHistories plays 2,000 histories, or 200 with -short. BIVOUAC_HISTORIES asks for another
+// number, BIVOUAC_HISTORY for the one of a seed.
 func TestHistories(t *testing.T) {
 	from, n := uint64(1), uint64(2000)
 	if text := os.Getenv("BIVOUAC_HISTORY"); text != "" {
