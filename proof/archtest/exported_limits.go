@@ -123,7 +123,7 @@ func ExportedLimits() map[string]int {
 		"store/object":                    28,
 		"store/object/buckettest":         2,
 		"store/object/s3":                 2,
-		"store/object/s3/s3test":          5,
+		"store/object/s3/s3test":          6,
 		"store/object/simulated":          12,
 		"store/storetest":                 1,
 		"stream":                          2,
