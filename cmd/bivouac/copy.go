@@ -78,7 +78,8 @@ func runCopy(ctx context.Context, src, dst place, o CopyOptions, g *global) erro
 	}
 	if !is {
 		return &errs.Error{Kind: errs.Unsupported, Op: "cp", Subject: string(src),
-			Want: "the directory of a checkpoint or a run", Got: "a file", Remedy: "bivouac convert writes a checkpoint that is a file as a directory"}
+			Want: "the directory of a checkpoint or a run", Got: "a file",
+			Remedy: "bivouac convert writes a checkpoint that is a file as a directory"}
 	}
 	if src.inside(dst) || dst.inside(src) {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cp", Subject: string(dst),
