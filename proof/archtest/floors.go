@@ -174,7 +174,7 @@ func Module() Rules {
 		Restrictions: []Restriction{
 			{
 				Package: "store/object/s3/...",
-				To:      []string{"cmd/...", "serve/...", "examples/..."},
+				To:      []string{"cmd/bivouac"},
 				Reason:  "the engines get an object store from the caller: a program links a driver by importing it",
 			},
 			{
