@@ -59,7 +59,7 @@ With --dry-run DST is not needed.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runSurgery(cmd.Context(), args[0], args[1:], o, g)
 		},
-	}, o.AddFlags, g.addStepPrefix, g.addJSON)
+	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 func runSurgery(ctx context.Context, rules string, paths []string, o SurgeryOptions, g *global) error {

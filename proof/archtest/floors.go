@@ -47,7 +47,8 @@ func Module() Rules {
 				{Packages: "store/storetest", Beside: []string{"store", "internal/vfs/..."}},
 				{Packages: "store/object", Beside: []string{"store"}},
 				{Packages: "store/object/buckettest", Beside: []string{"store/object"}},
-				{Packages: "store/object/s3", Beside: []string{"store/object"}, Modules: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"}},
+				{Packages: "store/object/simulated", Beside: []string{"store/object"}},
+				{Packages: "store/object/s3", Beside: []string{"store", "store/object"}, Modules: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"}},
 				{Packages: "store/object/s3/s3test", Modules: []string{"github.com/aws/aws-sdk-go-v2"}}, // for tests
 			}},
 			{Name: "formats", Rows: []Row{
@@ -151,6 +152,7 @@ func Module() Rules {
 				{Packages: "internal/conform", Beside: []string{"proof/conform"}},
 				{Packages: "proof/conform/...", Beside: []string{"proof/conform/...", "proof/dalivec", "proof/logtest"}, Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "proof/pages"},
+				{Packages: "proof/objects"},
 				{Packages: "proof/crash/..."},
 				{Packages: "proof/crewtest"},
 				{Packages: "proof/declared"},
@@ -172,7 +174,7 @@ func Module() Rules {
 		Restrictions: []Restriction{
 			{
 				Package: "store/object/s3/...",
-				To:      []string{"cmd/...", "serve/...", "examples/..."},
+				To:      []string{"cmd/bivouac"},
 				Reason:  "the engines get an object store from the caller: a program links a driver by importing it",
 			},
 			{

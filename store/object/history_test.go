@@ -35,7 +35,7 @@ import (
 //     before;
 //   - a lock has one holder;
 //   - no call outlasts its deadline;
-//   - when all is over, and CleanStaging was called, every key belongs to a directory that is there.
+//   - when all is over, and CleanStaging was called, each key belongs to a directory that exists.
 
 // world is one history.
 type world struct {
@@ -43,7 +43,6 @@ type world struct {
 	server *simulated.Server
 	change func(object.Bucket) object.Bucket // a wrong implementation; nil is the right one
 	opt    object.Options
-	lies   simulated.Lies
 
 	mu      sync.Mutex
 	broken  []string
@@ -538,8 +537,18 @@ func histories(t *testing.T, from, n uint64, change func(object.Bucket) object.B
 	return 0, nil
 }
 
-// TestHistories plays 2,000 histories: BIVOUAC_HISTORIES asks for more, BIVOUAC_HISTORY for the one
-// of a seed.
+// TestLongHistories plays 100,000 histories.
+func TestLongHistories(t *testing.T) {
+	if os.Getenv("BIVOUAC_LONG") == "" {
+		t.Skip("set BIVOUAC_LONG=1, as make test-long does")
+	}
+	if seed, broken := histories(t, 1, 100_000, nil); len(broken) > 0 {
+		t.Fatalf("history %d: %s", seed, strings.Join(slices.Compact(broken), "\n"))
+	}
+}
+
+// TestHistories plays 2,000 histories, or 200 with -short. BIVOUAC_HISTORIES asks for another
+// number, BIVOUAC_HISTORY for the one of a seed.
 func TestHistories(t *testing.T) {
 	from, n := uint64(1), uint64(2000)
 	if text := os.Getenv("BIVOUAC_HISTORY"); text != "" {

@@ -57,7 +57,8 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 		}
 		if old.Holder != "" && !s.expired(a, s.opt.Lease) {
 			left := (s.opt.Lease - a.Now.Sub(a.Modified)).Round(time.Second)
-			return nil, &errs.Error{Kind: errs.Busy, Op: op, Subject: s.Properties().Name + "/" + dir, Want: "no other writer",
+			return nil, &errs.Error{Kind: errs.Busy, Op: op,
+				Subject: store.JoinURL(s.Properties().Name, dir), Want: "no other writer",
 				Got: "a lock held by " + old.Holder,
 				Remedy: "stop the other process or let it finish; the lock of a process that has ended is free in " +
 					left.String()}

@@ -87,7 +87,7 @@ var (
 
 // Properties implements store.Store.
 func (s *Store) Properties() store.Properties {
-	return store.Properties{Block: 1, Links: true, Name: s.b.Name() + "/" + strings.TrimSuffix(s.prefix, "/")}
+	return store.Properties{Block: 1, Links: true, Name: store.JoinURL(s.b.Name(), strings.TrimSuffix(s.prefix, "/"))}
 }
 
 // state is what the key of a head holds.

@@ -1,5 +1,5 @@
-// Command versitygw serves a directory as S3 on loopback, for tests. It ends when its standard input
-// ends, so it never outlives the process that started it.
+// Command versitygw serves a directory as S3 on loopback, for tests. It ends when its standard
+// input ends, so it never outlives the process that started it.
 package main
 
 import (
@@ -25,8 +25,8 @@ func main() {
 	}
 }
 
-// serve runs the server until standard input ends. Attributes of files serve better than a directory
-// beside them, but not all file systems have them.
+// serve runs the server until standard input ends. Attributes of files serve better than a
+// directory beside them, but not all file systems have them.
 func serve(dir, side, addr string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {

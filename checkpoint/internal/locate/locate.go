@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -110,11 +108,7 @@ func Above(at string, st store.Store, up int) (dir string, ok bool) {
 
 // aboveURL returns the URL up levels above at.
 func aboveURL(at string, up int) (dir string, ok bool) {
-	u, err := url.Parse(at)
-	if err != nil {
-		return "", false
-	}
-	name := strings.Trim(u.Path, "/")
+	root, name := store.SplitURL(at)
 	for ; up > 0; up-- {
 		if name == "" {
 			return "", false
@@ -123,8 +117,7 @@ func aboveURL(at string, up int) (dir string, ok bool) {
 			name = ""
 		}
 	}
-	u.Path, u.RawPath = "/"+name, ""
-	return u.String(), true
+	return store.JoinURL(root, name), true
 }
 
 // Holds reports whether dir has a file called name. dir is a path, or a name in st if st is not

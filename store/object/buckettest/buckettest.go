@@ -19,8 +19,8 @@ import (
 type Server struct {
 	// Open returns a bucket, and a beginning of keys that no object has. It is called for each law.
 	Open func(t *testing.T) (b object.Bucket, prefix string)
-	// ConditionalDelete says that the server compares the tag of a delete. If it is false, a conditional
-	// delete may fail with errs.Unsupported.
+	// ConditionalDelete says that the server compares the tag of a delete. If it is false, a
+	// conditional delete may fail with errs.Unsupported.
 	ConditionalDelete bool
 	// WholeSum says that the server compares the checksum of an upload as a whole.
 	WholeSum bool

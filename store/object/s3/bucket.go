@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
@@ -19,9 +20,10 @@ type bucket struct {
 	name          string
 	regionGuessed bool
 
-	mu      sync.Mutex
+	noFull atomic.Bool // the server refused checksums of whole objects
+
+	mu      sync.Mutex // held while the probe asks
 	deletes verdict
-	noFull  bool // the server refused checksums of whole objects
 }
 
 // Limits of S3.
@@ -66,9 +68,10 @@ func (b *bucket) Put(ctx context.Context, key string, p []byte, sum uint32, c ob
 	if err := b.check(op, key, c); err != nil {
 		return "", err
 	}
-	h := conditional(c)
-	h["X-Amz-Checksum-Crc32c"], h["Content-Type"] = encoded(sum), octets
-	answer, err := b.send(ctx, call{request: request{op: op, key: key, cond: c}, method: http.MethodPut, hasKey: true, header: h, body: whole(p)})
+	put := on(http.MethodPut, op, key)
+	put.cond, put.header, put.body = c, conditional(c), whole(p)
+	put.header["X-Amz-Checksum-Crc32c"], put.header["Content-Type"] = encoded(sum), octets
+	answer, err := b.send(ctx, put)
 	if err != nil {
 		return "", err
 	}
@@ -94,16 +97,15 @@ func (b *bucket) Get(ctx context.Context, key string, p []byte, off int64, tag s
 		return err
 	}
 	if off < 0 {
-		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: b.subject(key), Want: "an offset of at least 0", Got: fmt.Sprint(off)}
+		return b.bad(errs.Invalid, op, key, "an offset of at least 0", fmt.Sprint(off))
 	}
 	if len(p) == 0 {
 		return b.getNothing(ctx, key, off, tag)
 	}
-	answer, err := b.send(ctx, call{
-		request: request{op: op, key: key, cond: cond, want: fmt.Sprintf("%d bytes from offset %d", len(p), off)},
-		method:  http.MethodGet, hasKey: true,
-		header: map[string]string{"Range": fmt.Sprintf("bytes=%d-%d", off, off+int64(len(p))-1), "If-Match": tag},
-	})
+	get := on(http.MethodGet, op, key)
+	get.cond, get.want = cond, fmt.Sprintf("%d bytes from offset %d", len(p), off)
+	get.header = map[string]string{"Range": fmt.Sprintf("bytes=%d-%d", off, off+int64(len(p))-1), "If-Match": tag}
+	answer, err := b.send(ctx, get)
 	if err != nil {
 		return err
 	}
@@ -125,10 +127,11 @@ func (b *bucket) getNothing(ctx context.Context, key string, off int64, tag stri
 	case err != nil:
 		return err
 	case tag != "" && a.Tag != tag:
-		return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: b.subject(key), Want: "tag " + tag, Got: a.Tag, Err: object.ErrCondition}
+		e := b.bad(errs.Mismatch, op, key, "the tag "+tag, a.Tag)
+		e.Err = object.ErrCondition
+		return e
 	case off > a.Size:
-		return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: b.subject(key),
-			Want: fmt.Sprint("at least ", off, " bytes"), Got: fmt.Sprint(a.Size)}
+		return b.bad(errs.Corrupt, op, key, fmt.Sprint("at least ", off, " bytes"), fmt.Sprint(a.Size))
 	}
 	return nil
 }
@@ -160,13 +163,13 @@ func (b *bucket) Read(ctx context.Context, key string, limit int64) ([]byte, obj
 	if err := b.check(op, key, object.Condition{}); err != nil {
 		return nil, object.Attrs{}, err
 	}
-	answer, err := b.send(ctx, call{request: request{op: op, key: key}, method: http.MethodGet, hasKey: true})
+	answer, err := b.send(ctx, on(http.MethodGet, op, key))
 	if err != nil {
 		return nil, object.Attrs{}, err
 	}
 	defer answer.Body.Close()
 	a := attrs(key, answer)
-	exhausted := &errs.Error{Kind: errs.Exhausted, Op: op, Subject: b.subject(key), Want: fmt.Sprint("at most ", limit, " bytes")}
+	exhausted := b.bad(errs.Exhausted, op, key, fmt.Sprint("at most ", limit, " bytes"), "")
 	if a.Size > limit {
 		exhausted.Got = fmt.Sprint(a.Size)
 		return nil, a, exhausted
@@ -196,7 +199,7 @@ func (b *bucket) Head(ctx context.Context, key string) (object.Attrs, error) {
 	if err := b.check(op, key, object.Condition{}); err != nil {
 		return object.Attrs{}, err
 	}
-	answer, err := b.send(ctx, call{request: request{op: op, key: key}, method: http.MethodHead, hasKey: true})
+	answer, err := b.send(ctx, on(http.MethodHead, op, key))
 	if err != nil {
 		return object.Attrs{}, err
 	}
@@ -207,5 +210,6 @@ func (b *bucket) Head(ctx context.Context, key string) (object.Attrs, error) {
 // attrs describes the object of an answer.
 func attrs(key string, answer *http.Response) object.Attrs {
 	h := answer.Header
-	return object.Attrs{Key: key, Size: answer.ContentLength, Tag: h.Get("ETag"), Modified: timeOf(h.Get("Last-Modified")), Now: timeOf(h.Get("Date"))}
+	return object.Attrs{Key: key, Size: answer.ContentLength, Tag: h.Get("ETag"),
+		Modified: timeOf(h.Get("Last-Modified")), Now: timeOf(h.Get("Date"))}
 }

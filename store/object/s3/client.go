@@ -29,6 +29,7 @@ type client struct {
 	signer      *v4.Signer
 	credentials *watched
 	anonymous   bool
+	unsigned    bool // no body is signed
 	region      string
 	base        *url.URL // the endpoint; with the bucket as its host, or else as the beginning of the path
 	skew        atomic.Int64
@@ -44,7 +45,7 @@ const (
 // may refuse a condition at once.
 const continueAbove = 2 << 20
 
-const unsigned = "UNSIGNED-PAYLOAD"
+const unsignedBody = "UNSIGNED-PAYLOAD"
 
 // call is a request of S3.
 type call struct {
@@ -54,6 +55,11 @@ type call struct {
 	header map[string]string // empty values are left out
 	body   []byte
 	hasKey bool
+}
+
+// on is a call about one object.
+func on(method, op, key string) call {
+	return call{request: request{op: op, key: key}, method: method, hasKey: true}
 }
 
 // send sends a request and returns an answer with a status of 200 to 299, whose body the caller
@@ -83,7 +89,8 @@ func (b *bucket) send(ctx context.Context, c call) (*http.Response, error) {
 	return nil, b.explain(c.request, f)
 }
 
-// sign makes the request of a call, with the signature of its headers and, without TLS, of its body.
+// sign makes the request of a call, with the signature of its headers and, without TLS, of its
+// body.
 func (b *bucket) sign(ctx context.Context, c call) (*http.Request, error) {
 	u := *b.base
 	if c.hasKey {
@@ -99,8 +106,7 @@ func (b *bucket) sign(ctx context.Context, c call) (*http.Request, error) {
 	}
 	r, err := http.NewRequestWithContext(ctx, c.method, u.String(), body)
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: c.op, Subject: b.subject(c.key), Want: "a request that can be made",
-			Err: &failure{message: b.mask(err.Error())}}
+		return nil, b.bad(errs.Invalid, c.op, c.key, "a request that can be made", b.mask(err.Error()))
 	}
 	r.URL = &u
 	for name, value := range c.header {
@@ -114,8 +120,8 @@ func (b *bucket) sign(ctx context.Context, c call) (*http.Request, error) {
 	if b.anonymous {
 		return r, nil
 	}
-	hash := unsigned
-	if u.Scheme == "http" {
+	hash := unsignedBody
+	if u.Scheme == "http" && !b.unsigned {
 		h := sha256.Sum256(c.body)
 		hash = hex.EncodeToString(h[:])
 	}
@@ -125,13 +131,13 @@ func (b *bucket) sign(ctx context.Context, c call) (*http.Request, error) {
 		if ctx.Err() != nil {
 			return nil, b.ended(ctx, c.request)
 		}
-		return nil, &errs.Error{Kind: errs.Permission, Op: c.op, Subject: b.subject(c.key), Want: "credentials", Got: "none",
-			Err: &failure{message: b.mask(err.Error())}, Remedy: lookedFor}
+		e := b.bad(errs.Permission, c.op, c.key, "credentials", "none")
+		e.Err, e.Remedy = &failure{message: b.mask(err.Error())}, lookedFor
+		return nil, e
 	}
 	err = b.signer.SignHTTP(ctx, keys, r, hash, "s3", b.region, time.Now().Add(time.Duration(b.skew.Load())))
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: c.op, Subject: b.subject(c.key), Want: "a request that can be signed",
-			Err: &failure{message: b.mask(err.Error())}}
+		return nil, b.bad(errs.Invalid, c.op, c.key, "a request that can be signed", b.mask(err.Error()))
 	}
 	return r, nil
 }

@@ -35,7 +35,7 @@ func (b *bucket) Delete(ctx context.Context, key string, c object.Condition) err
 		return err
 	}
 	if c.Absent {
-		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: b.subject(key), Want: "a condition with a tag, or none", Got: "Absent"}
+		return b.bad(errs.Invalid, op, key, "a condition with a tag, or none", "Absent")
 	}
 	if c.Tag != "" {
 		if err := b.probeDelete(ctx); err != nil {
@@ -46,7 +46,9 @@ func (b *bucket) Delete(ctx context.Context, key string, c object.Condition) err
 }
 
 func (b *bucket) remove(ctx context.Context, op, key string, c object.Condition) error {
-	answer, err := b.send(ctx, call{request: request{op: op, key: key, cond: c}, method: http.MethodDelete, hasKey: true, header: conditional(c)})
+	remove := on(http.MethodDelete, op, key)
+	remove.cond, remove.header = c, conditional(c)
+	answer, err := b.send(ctx, remove)
 	var f *failure
 	switch {
 	case err == nil:
@@ -59,8 +61,8 @@ func (b *bucket) remove(ctx context.Context, op, key string, c object.Condition)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// probeDelete returns an error unless the server compares the tag of a delete. It asks once, with an
-// object of its own.
+// probeDelete returns an error unless the server compares the tag of a delete. It asks once, with
+// an object of its own.
 func (b *bucket) probeDelete(ctx context.Context) error {
 	const op = "s3.Delete"
 	b.mu.Lock()
@@ -90,9 +92,11 @@ func (b *bucket) probeDelete(ctx context.Context) error {
 				b.deletes = ignored
 			default:
 				b.deletes = notTried
+				_ = b.remove(ctx, op, key, object.Condition{})
 				return err
 			}
 		default:
+			_ = b.remove(ctx, op, key, object.Condition{})
 			return err
 		}
 		if err := b.remove(ctx, op, key, object.Condition{}); err != nil {
@@ -100,14 +104,15 @@ func (b *bucket) probeDelete(ctx context.Context) error {
 		}
 	}
 	if b.deletes == ignored {
-		return &errs.Error{Kind: errs.Unsupported, Op: op, Subject: b.name, Want: "a server that compares the tag of a delete",
-			Got: "one that ignores If-Match", Remedy: "delete without a condition, or use a server that has conditional deletes"}
+		e := b.bad(errs.Unsupported, op, "", "a server that compares the tag of a delete", "one that ignores If-Match")
+		e.Remedy = "delete without a condition, or use a server that has conditional deletes"
+		return e
 	}
 	return nil
 }
 
-// DeleteAll implements object.Bucket. It sends at most 1000 keys a request. Keys with letters that XML
-// cannot have are deleted one by one.
+// DeleteAll implements object.Bucket. It sends at most 1000 keys a request. Keys with letters that
+// XML cannot have are deleted one by one.
 func (b *bucket) DeleteAll(ctx context.Context, keys []string) error {
 	const op = "s3.DeleteAll"
 	var sendable []string
@@ -158,7 +163,8 @@ func (b *bucket) deleteSome(ctx context.Context, op string, keys []string) error
 	h := map[string]string{"Content-Type": "application/xml", "Content-Md5": base64.StdEncoding.EncodeToString(old[:]),
 		"X-Amz-Checksum-Crc32c": encoded(crc32.Checksum(body, castagnoli))}
 	var out struct{ Error []undeleted }
-	c := call{request: request{op: op}, method: http.MethodPost, query: url.Values{"delete": {""}}, header: h, body: body}
+	c := call{request: request{op: op}, method: http.MethodPost, header: h, body: body}
+	c.query = url.Values{"delete": {""}}
 	if _, err := b.ask(ctx, c, &out); err != nil {
 		return err
 	}

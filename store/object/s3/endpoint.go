@@ -11,7 +11,8 @@ import (
 
 // suffixes of the names of AWS, by the beginning of a region.
 var suffixes = []struct{ region, suffix string }{
-	{"cn-", "amazonaws.com.cn"}, {"us-iso-", "c2s.ic.gov"}, {"us-isob-", "sc2s.sgov.gov"}, {"us-isof-", "csp.hci.ic.gov"},
+	{"cn-", "amazonaws.com.cn"}, {"us-iso-", "c2s.ic.gov"}, {"us-isob-", "sc2s.sgov.gov"},
+	{"us-isof-", "csp.hci.ic.gov"},
 	{"eu-isoe-", "cloud.adc-e.uk"}, {"eusc-", "amazonaws.eu"}, {"", "amazonaws.com"},
 }
 

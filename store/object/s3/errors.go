@@ -28,8 +28,9 @@ const (
 )
 
 // lookedFor says where the search for credentials goes.
-const lookedFor = "credentials are looked for in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the profile AWS_PROFILE of " +
-	"~/.aws/config and ~/.aws/credentials, AWS_WEB_IDENTITY_TOKEN_FILE, the container and the metadata of the machine"
+const lookedFor = "credentials are looked for in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, " +
+	"in the profile AWS_PROFILE of ~/.aws/config and ~/.aws/credentials, in AWS_WEB_IDENTITY_TOKEN_FILE, " +
+	"in the container and in the metadata of the machine"
 
 // request is what an error says about the request that failed.
 type request struct {
@@ -38,8 +39,8 @@ type request struct {
 	want    string
 }
 
-// failure is the cause of an error: what the server answered, or why there is no answer. It keeps no
-// error of the HTTP client, which may have the URL of the request.
+// failure is the cause of an error: what the server answered, or why there is no answer. It keeps
+// no error of the HTTP client, which may have the URL of the request.
 type failure struct {
 	status  int
 	code    string
@@ -71,6 +72,11 @@ func (f *failure) Error() string {
 // Unwrap returns the sentinels of package object that f is.
 func (f *failure) Unwrap() []error { return f.is }
 
+// bad is an error of kind that says what was wanted of key and what was found.
+func (b *bucket) bad(kind errs.Kind, op, key, want, got string) *errs.Error {
+	return &errs.Error{Kind: kind, Op: op, Subject: b.subject(key), Want: want, Got: got}
+}
+
 // broken is the error of an answer that ended early.
 func (b *bucket) broken(ctx context.Context, op, key string, err error) error {
 	return b.unanswered(ctx, request{op: op, key: key}, fmt.Errorf("the answer ended early: %w", err))
@@ -84,11 +90,12 @@ func (b *bucket) ended(ctx context.Context, r request) error {
 
 // read takes from an answer what errors say.
 func (b *bucket) read(answer *http.Response) *failure {
-	f := &failure{status: answer.StatusCode, id: b.mask(answer.Header.Get("X-Amz-Request-Id")), date: timeOf(answer.Header.Get("Date"))}
+	h := answer.Header
+	f := &failure{status: answer.StatusCode, id: b.mask(h.Get("X-Amz-Request-Id")), date: timeOf(h.Get("Date"))}
 	if len(f.id) > 64 {
 		f.id = ""
 	}
-	if region := answer.Header.Get("X-Amz-Bucket-Region"); region != b.region && isRegion(region) {
+	if region := h.Get("X-Amz-Bucket-Region"); region != b.region && isRegion(region) {
 		f.region = region
 	}
 	return f
@@ -111,7 +118,8 @@ func (b *bucket) unanswered(ctx context.Context, r request, err error) error {
 	var name *net.DNSError
 	switch {
 	case errors.As(err, &untrusted), errors.As(err, &unknown):
-		e.Kind, e.Want, e.Remedy = errs.Invalid, "a certificate that this machine trusts", "set AWS_CA_BUNDLE to the certificates of the server"
+		e.Kind, e.Want = errs.Invalid, "a certificate that this machine trusts"
+		e.Remedy = "set AWS_CA_BUNDLE to the certificates of the server"
 		return e
 	case errors.As(err, &plain), strings.Contains(f.message, "gave HTTP response to HTTPS client"):
 		e.Kind, e.Want, e.Remedy = errs.Invalid, "a server that speaks TLS", "write http:// in the endpoint"
@@ -146,7 +154,7 @@ var codes = map[string]meaning{
 	"RequestTimeout":             {errs.IO, object.ErrUnknown},
 	"IncompleteBody":             {errs.IO, object.ErrUnknown},
 	codeNoKey:                    {errs.NotFound, nil},
-	codeNoBucket:                 {errs.NotFound, nil},
+	codeNoBucket:                 {errs.NotFound, object.ErrNoBucket},
 	codeNoUpload:                 {errs.NotFound, nil},
 	"NotFound":                   {errs.NotFound, nil},
 	"BadDigest":                  {errs.Corrupt, nil},
@@ -228,7 +236,8 @@ func (b *bucket) explain(r request, f *failure) *errs.Error {
 		e.Want, e.Remedy = "a request that is not older than the server allows", "set the clock of this machine"
 		if !f.date.IsZero() {
 			b.skew.Store(int64(time.Until(f.date)))
-			e.Got = fmt.Sprintf("a clock that differs from the server's by %v", time.Until(f.date).Abs().Round(time.Second))
+			skew := time.Until(f.date).Abs().Round(time.Second)
+			e.Got = fmt.Sprintf("a clock that differs from the server's by %v", skew)
 		}
 	case m.is == object.ErrCondition && r.cond.Absent:
 		e.Kind, e.Want, e.Got = errs.Exists, "no object", "one"

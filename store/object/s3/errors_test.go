@@ -79,7 +79,8 @@ func (f *fake) reopen(t *testing.T) object.Bucket {
 func checkError(t *testing.T, what string, err error) {
 	t.Helper()
 	var e *errs.Error
-	if !errors.As(err, &e) || e.Kind == errs.Other || !strings.HasPrefix(e.Op, "s3.") || !strings.HasPrefix(e.Subject, "s3://bucket") {
+	if !errors.As(err, &e) || e.Kind == errs.Other ||
+		!strings.HasPrefix(e.Op, "s3.") || !strings.HasPrefix(e.Subject, "s3://bucket") {
 		t.Errorf("%s: want an *errs.Error of package s3 with a kind and the bucket, got %#v", what, err)
 	}
 }
@@ -209,7 +210,8 @@ func TestTLSErrorsAreInvalid(t *testing.T) {
 	secure.StartTLS()
 	defer secure.Close()
 	_, _, err = f.try("s3://bucket?endpoint="+secure.URL, s3.Options{})
-	if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "AWS_CA_BUNDLE") || errors.Is(err, object.ErrUnknown) {
+	if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "AWS_CA_BUNDLE") ||
+		errors.Is(err, object.ErrUnknown) {
 		t.Errorf("an unknown certificate: %v", err)
 	}
 }
@@ -233,7 +235,8 @@ func TestNoErrorShowsSecrets(t *testing.T) {
 			w.Header().Set("X-Amz-Id-2", auth)
 			w.Header().Set("Location", "http://"+accessKey+":x@host/?X-Amz-Signature=abc")
 			w.WriteHeader(status)
-			_, _ = fmt.Fprintf(w, `<?xml version="1.0"?><Error><Code>%s</Code><Message>%s %s; secret_access_key: %s; %s; %s</Message>`+
+			_, _ = fmt.Fprintf(w, `<?xml version="1.0"?><Error><Code>%s</Code>`+
+				`<Message>%s %s; secret_access_key: %s; %s; %s</Message>`+
 				`<AWSAccessKeyId>%s</AWSAccessKeyId><StringToSign>%s</StringToSign></Error>`,
 				code, auth, r.Header.Get("X-Amz-Security-Token"), secretKey, accessKey, token, accessKey, auth)
 		}
@@ -279,7 +282,8 @@ func TestNoErrorShowsSecrets(t *testing.T) {
 	// The search for credentials fails with a text of another service.
 	f := newFake(t)
 	failing := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		return aws.Credentials{}, fmt.Errorf("POST https://sts/?X-Amz-Credential=%s&X-Amz-Signature=abc: secretAccessKey=%s", accessKey, secretKey)
+		text := "POST https://sts/?X-Amz-Credential=%s&X-Amz-Signature=abc: secretAccessKey=%s"
+		return aws.Credentials{}, fmt.Errorf(text, accessKey, secretKey)
 	})
 	_, _, err := f.try("s3://bucket", s3.Options{Credentials: failing})
 	if !errors.Is(err, errs.Permission) || !strings.Contains(err.Error(), "AWS_PROFILE") {

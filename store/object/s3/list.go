@@ -76,8 +76,8 @@ func (b *bucket) List(ctx context.Context, prefix string, delimited bool) iter.S
 	}
 }
 
-// page returns the keys and the common beginnings of a page, in one order, and the token of the next
-// page. A page may be empty and lead on.
+// page returns the keys and the common beginnings of a page, in one order, and the token of the
+// next page. A page may be empty and lead on.
 func (b *bucket) page(ctx context.Context, prefix string, q url.Values) (page []object.Attrs, next string, err error) {
 	var out listed
 	header, err := b.ask(ctx, call{request: request{op: opList, key: prefix}, method: http.MethodGet, query: q}, &out)
@@ -107,8 +107,8 @@ func (b *bucket) page(ctx context.Context, prefix string, q url.Values) (page []
 	return merged(page, len(out.Contents)), next, nil
 }
 
-// merged brings the keys, which are the first n, and the common beginnings into one order. It leaves
-// each of the two in the order that the server gave it.
+// merged brings the keys, which are the first n, and the common beginnings into one order. It
+// leaves each of the two in the order that the server gave it.
 func merged(page []object.Attrs, n int) []object.Attrs {
 	keys, beginnings := page[:n], page[n:]
 	if len(keys) == 0 || len(beginnings) == 0 {
@@ -129,7 +129,7 @@ func merged(page []object.Attrs, n int) []object.Attrs {
 func (b *bucket) decoded(op, prefix, key string) (string, error) {
 	out, err := url.QueryUnescape(key)
 	if err != nil {
-		return "", &errs.Error{Kind: errs.Corrupt, Op: op, Subject: b.subject(prefix), Want: "keys in URL encoding", Got: fmt.Sprintf("%q", key)}
+		return "", b.bad(errs.Corrupt, op, prefix, "keys in URL encoding", fmt.Sprintf("%q", key))
 	}
 	return out, nil
 }
@@ -159,7 +159,8 @@ func (b *bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[object.Un
 		fail := func(err error) { yield(object.Unfinished{}, err) }
 		for {
 			var out uploads
-			if _, err := b.ask(ctx, call{request: request{op: op, key: prefix}, method: http.MethodGet, query: q}, &out); err != nil {
+			c := call{request: request{op: op, key: prefix}, method: http.MethodGet, query: q}
+			if _, err := b.ask(ctx, c, &out); err != nil {
 				fail(err)
 				return
 			}

@@ -1,8 +1,8 @@
 // Package s3 drives object stores that speak the S3 protocol, for store/object.
 //
 // It speaks HTTP by itself, and takes the search for credentials and the signatures from
-// aws-sdk-go-v2: this adds 5 MB and 15 modules to the command. The client service/s3 adds 11 MB and
-// moves bytes no faster; minio-go v7.4.1 adds 3 MB, but has no conditional delete, and knows no
+// aws-sdk-go-v2: this adds 5.5 MB and 14 modules to the command. The client service/s3 adds 11 MB
+// and moves bytes no faster; minio-go v7.4.1 adds 3 MB, but has no conditional delete, and knows no
 // roles and no SSO of the shared config file.
 //
 // # Credentials
@@ -10,6 +10,12 @@
 // Open looks for credentials as all tools of AWS do: in the environment (AWS_ACCESS_KEY_ID, …), in
 // the shared config and credentials files (AWS_PROFILE), in a web identity token, in the container
 // and in the metadata of the machine. No error contains a key, a secret, a token or a signature.
+//
+// # URLs
+//
+// The package registers the scheme s3 with store.Register, so that a program that imports it takes
+// s3://bucket/name wherever it takes a path. The parameters of Open may follow, and
+// unsafe_single_writer=true: see object.Options.
 //
 // # Checksums
 //
@@ -45,8 +51,8 @@ import (
 // Options say how to reach a bucket. What the URL says wins over Options, and Options win over the
 // environment and the shared config file.
 type Options struct {
-	// Endpoint is the URL of a server other than AWS: "http://127.0.0.1:7070". The environment variables
-	// AWS_ENDPOINT_URL_S3 and AWS_ENDPOINT_URL say it too.
+	// Endpoint is the URL of a server other than AWS: "http://127.0.0.1:7070". The environment
+	// variables AWS_ENDPOINT_URL_S3 and AWS_ENDPOINT_URL say it too.
 	Endpoint string
 	// Region is the region of the bucket. If nothing names a region, Open asks the server.
 	Region string
@@ -56,6 +62,9 @@ type Options struct {
 	// Credentials replaces the usual search for credentials. aws.AnonymousCredentials reads public
 	// buckets; so does anonymous=true in the URL.
 	Credentials aws.CredentialsProvider
+	// UnsignedBody sends bodies without their SHA-256 to an http:// endpoint, which takes less time: a
+	// body still has its CRC-32C. So does unsigned_body=true in the URL. With TLS no body is signed.
+	UnsignedBody bool
 	// HTTPClient replaces the HTTP client of the driver. AWS_CA_BUNDLE has no effect on it.
 	HTTPClient *http.Client
 }
@@ -71,8 +80,8 @@ const anyRegion = "us-east-1"
 //
 //	s3://bucket/prefix?region=eu-west-1&endpoint=http://127.0.0.1:7070&path_style=true
 //
-// The prefix is taken as it stands: %2F is three characters. It has no "/" at its ends. Open lists at
-// most one key, so that wrong credentials, a missing bucket and a wrong region fail here.
+// The prefix is taken as it stands: %2F is three characters. It has no "/" at its ends. Open lists
+// at most one key, so that wrong credentials, a missing bucket and a wrong region fail here.
 func Open(ctx context.Context, rawURL string, o Options) (object.Bucket, string, error) {
 	t, err := parse(rawURL, o)
 	if err != nil {
@@ -110,13 +119,14 @@ type target struct {
 	pathStyle        bool
 	virtualHost      bool
 	anonymous        bool
+	unsigned         bool
 	o                Options
 }
 
 const opOpen = "s3.Open"
 
 func parse(rawURL string, o Options) (*target, error) {
-	t := &target{region: o.Region, endpoint: o.Endpoint, pathStyle: o.PathStyle, o: o}
+	t := &target{region: o.Region, endpoint: o.Endpoint, pathStyle: o.PathStyle, unsigned: o.UnsignedBody, o: o}
 	rest, ok := strings.CutPrefix(rawURL, "s3://")
 	if !ok {
 		scheme, _, _ := strings.Cut(rawURL, "://")
@@ -136,8 +146,8 @@ func parse(rawURL string, o Options) (*target, error) {
 	case t.bucket == "":
 		return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen, Want: "a URL s3://bucket/prefix", Got: "no bucket"}
 	case strings.HasSuffix(t.bucket, "--x-s3"):
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: opOpen, Subject: "s3://" + t.bucket, Want: "a general purpose bucket",
-			Got: "a directory bucket", Remedy: "its lists have no order: use a general purpose bucket"}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: opOpen, Subject: "s3://" + t.bucket,
+			Want: "a general purpose bucket", Got: "a directory bucket", Remedy: "its lists have no order"}
 	case bad:
 		return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen,
 			Want: "a bucket name of letters, digits, \".\", \"-\" and \"_\"", Got: mask(t.bucket, nil),
@@ -145,7 +155,7 @@ func parse(rawURL string, o Options) (*target, error) {
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, t.invalid("parameters like region=eu-west-1&endpoint=http://host:port", "parameters that do not parse")
+		return nil, t.invalid("parameters like region=eu-west-1&path_style=true", "parameters that do not parse")
 	}
 	for name, v := range values {
 		if err := t.set(name, v[len(v)-1]); err != nil {
@@ -167,25 +177,29 @@ func (t *target) invalid(want, got string) error {
 }
 
 func (t *target) set(name, value string) error {
-	parameters := []string{"region", "endpoint", "path_style", "anonymous"}
+	parameters := []string{"region", "endpoint", "path_style", "anonymous", "unsigned_body", unsafeSingleWriter}
 	truth := value == "true" || value == "1" || value == ""
 	switch name {
 	case "region":
 		t.region = value
 	case "endpoint":
 		t.endpoint = value
-	case "path_style", "anonymous":
+	case "path_style", "anonymous", "unsigned_body":
 		if !truth && value != "false" && value != "0" {
 			return t.invalid(name+"=true or "+name+"=false", "another value")
 		}
-		if name == "anonymous" {
+		switch name {
+		case "anonymous":
 			t.anonymous = truth
-		} else {
+		case "unsigned_body":
+			t.unsigned = truth
+		default:
 			t.pathStyle, t.virtualHost = truth, !truth
 		}
 	default:
 		e := &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: "s3://" + t.bucket,
-			Want: "the parameters " + strings.Join(parameters, ", "), Got: "another parameter", Remedy: errs.DidYouMean(name, parameters)}
+			Want: "the parameters " + strings.Join(parameters, ", "), Got: "another parameter",
+			Remedy: errs.DidYouMean(name, parameters)}
 		if len(name) <= 40 && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz_-") == "" {
 			e.Got = name
 		}
@@ -236,6 +250,7 @@ func (t *target) open(ctx context.Context) (*bucket, error) {
 	if t.o.Credentials != nil {
 		b.credentials.under = aws.NewCredentialsCache(t.o.Credentials)
 	}
+	b.unsigned = t.unsigned
 	b.anonymous = t.anonymous || aws.IsCredentialsProvider(t.o.Credentials, aws.AnonymousCredentials{})
 	b.signer = v4.NewSigner(func(so *v4.SignerOptions) {
 		so.DisableURIPathEscaping = true // S3 escapes a key once
@@ -268,8 +283,9 @@ func (t *target) locate(ctx context.Context, cfg aws.Config, b *bucket) error {
 }
 
 func (t *target) misconfigured(err error) error {
-	return &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: "s3://" + t.bucket, Want: "a configuration that the SDK reads",
-		Err: errors.New(mask(err.Error(), nil)), Remedy: "see AWS_PROFILE, AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE"}
+	return &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: "s3://" + t.bucket,
+		Want: "a configuration that the SDK reads", Err: errors.New(mask(err.Error(), nil)),
+		Remedy: "see AWS_PROFILE, AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE"}
 }
 
 // transport sets up connections: one for each request that is under way, with buffers that suit

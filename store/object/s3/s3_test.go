@@ -9,8 +9,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
@@ -22,9 +27,12 @@ func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 // lonely takes away all credentials and settings of the machine.
 func lonely(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION",
+	for _, name := range []string{
+		"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION",
 		"AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_WEB_IDENTITY_TOKEN_FILE",
-		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CA_BUNDLE"} {
+		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CA_BUNDLE",
+		"AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+	} {
 		t.Setenv(name, "")
 		os.Unsetenv(name)
 	}
@@ -50,7 +58,8 @@ func TestURLsAreChecked(t *testing.T) {
 			t.Errorf("%q: want invalid with %q, got %v", c.url, c.text, err)
 		}
 	}
-	if _, _, err := s3.Open(context.Background(), "s3://bucket", s3.Options{Endpoint: "nonsense"}); !errors.Is(err, errs.Invalid) {
+	_, _, err := s3.Open(context.Background(), "s3://bucket", s3.Options{Endpoint: "nonsense"})
+	if !errors.Is(err, errs.Invalid) {
 		t.Error(err)
 	}
 	t.Setenv("AWS_ENDPOINT_URL", "nonsense")
@@ -110,13 +119,15 @@ func TestUsualChain(t *testing.T) {
 	t.Setenv("AWS_PROFILE", "train")
 	open("s3://bucket/run")
 	auth := got.Header.Get("Authorization")
-	if !strings.Contains(auth, "Credential=AKIAOFTHEPROFILE00/") || !strings.Contains(auth, "/eu-north-1/s3/") || got.URL.Path != "/bucket" {
+	if !strings.Contains(auth, "Credential=AKIAOFTHEPROFILE00/") || !strings.Contains(auth, "/eu-north-1/s3/") ||
+		got.URL.Path != "/bucket" {
 		t.Errorf("%s of %s", auth, got.URL)
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIAOFTHEENVIRONMENT")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "s")
 	open("s3://bucket/run?region=sa-east-1")
-	if auth = got.Header.Get("Authorization"); !strings.Contains(auth, "Credential=AKIAOFTHEENVIRONMENT/") || !strings.Contains(auth, "/sa-east-1/s3/") {
+	auth = got.Header.Get("Authorization")
+	if !strings.Contains(auth, "Credential=AKIAOFTHEENVIRONMENT/") || !strings.Contains(auth, "/sa-east-1/s3/") {
 		t.Error(auth)
 	}
 	open("s3://bucket/run?anonymous=true")
@@ -124,7 +135,8 @@ func TestUsualChain(t *testing.T) {
 		t.Errorf("an anonymous request has %q", auth)
 	}
 	t.Setenv("AWS_PROFILE", "nobody")
-	if _, _, err := s3.Open(context.Background(), "s3://bucket", s3.Options{}); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "AWS_PROFILE") {
+	_, _, err := s3.Open(context.Background(), "s3://bucket", s3.Options{})
+	if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "AWS_PROFILE") {
 		t.Errorf("a profile that is not there: %v", err)
 	}
 }
@@ -344,9 +356,11 @@ func TestOddAnswersAreRefused(t *testing.T) {
 	f.set(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		_, _ = io.WriteString(w, `<DeleteResult><Error><Key>k</Key><Code>NoSuchKey</Code></Error>`+
-			`<Error><Key>l</Key><Code>AccessDenied</Code></Error><Error><Key>m</Key><Code>AccessDenied</Code></Error></DeleteResult>`)
+			`<Error><Key>l</Key><Code>AccessDenied</Code></Error>`+
+			`<Error><Key>m</Key><Code>AccessDenied</Code></Error></DeleteResult>`)
 	})
-	if err := b.DeleteAll(ctx, []string{"k", "l", "m"}); !errors.Is(err, errs.Permission) || !strings.Contains(err.Error(), "bucket/l: ") ||
+	if err := b.DeleteAll(ctx, []string{"k", "l", "m"}); !errors.Is(err, errs.Permission) ||
+		!strings.Contains(err.Error(), "bucket/l: ") ||
 		!strings.Contains(err.Error(), "1 more") {
 		t.Errorf("some keys are left: %v", err)
 	}
@@ -392,5 +406,120 @@ func TestServersWithoutWholeSums(t *testing.T) {
 	}
 	if got := strings.Join(begun, ","); got != "FULL_OBJECT,," {
 		t.Errorf("Begin asked for %q", got)
+	}
+}
+
+// A request to AWS goes to the host of its region. A name that the certificate does not cover goes
+// into the path.
+func TestEndpointsOfAWS(t *testing.T) {
+	lonely(t)
+	var asked string
+	o := s3.Options{Credentials: credentials.NewStaticCredentialsProvider(accessKey, secretKey, "")}
+	o.HTTPClient = &http.Client{
+		Transport: trip(func(r *http.Request) (*http.Response, error) {
+			asked = r.URL.Scheme + "://" + r.URL.Host + r.URL.EscapedPath()
+			if hash := r.Header.Get("X-Amz-Content-Sha256"); hash != "UNSIGNED-PAYLOAD" {
+				t.Errorf("with TLS, the hash of the body is %s", hash)
+			}
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(emptyList)), Request: r}, nil
+		}),
+	}
+	check := func(url, want string) {
+		t.Helper()
+		if _, _, err := s3.Open(context.Background(), url, o); err != nil || asked != want {
+			t.Errorf("%s: asked %s, %v, want %s", url, asked, err, want)
+		}
+	}
+	check("s3://bucket/a", "https://bucket.s3.us-east-1.amazonaws.com/")
+	check("s3://bucket?region=cn-north-1", "https://bucket.s3.cn-north-1.amazonaws.com.cn/")
+	check("s3://bucket?region=eu-west-1&path_style=true", "https://s3.eu-west-1.amazonaws.com/bucket")
+	check("s3://dotted.name?region=eu-west-1", "https://s3.eu-west-1.amazonaws.com/dotted.name")
+	check("s3://bucket?endpoint=https://bucket.vpce-1.s3.eu-west-1.vpce.amazonaws.com/",
+		"https://bucket.bucket.vpce-1.s3.eu-west-1.vpce.amazonaws.com/")
+	t.Setenv("AWS_USE_FIPS_ENDPOINT", "true")
+	t.Setenv("AWS_USE_DUALSTACK_ENDPOINT", "true")
+	check("s3://bucket?region=us-gov-west-1", "https://bucket.s3-fips.dualstack.us-gov-west-1.amazonaws.com/")
+	t.Setenv("AWS_ENDPOINT_URL", "https://general")
+	check("s3://bucket", "https://general/bucket")
+	t.Setenv("AWS_ENDPOINT_URL_S3", "https://special/base/")
+	check("s3://bucket", "https://special/base/bucket")
+	t.Setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")
+	check("s3://bucket?region=eu-west-1&endpoint=https://told", "https://told/bucket")
+	t.Setenv("AWS_USE_FIPS_ENDPOINT", "false")
+	t.Setenv("AWS_USE_DUALSTACK_ENDPOINT", "false")
+	check("s3://bucket?region=eu-west-1", "https://bucket.s3.eu-west-1.amazonaws.com/")
+	if _, _, err := s3.Open(context.Background(), "s3://fast--use1-az4--x-s3", o); !errors.Is(err, errs.Unsupported) {
+		t.Errorf("a directory bucket: %v", err)
+	}
+}
+
+type trip func(*http.Request) (*http.Response, error)
+
+func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A body is signed without TLS, unless the caller wants it otherwise.
+func TestBodiesAreSigned(t *testing.T) {
+	f := newFake(t)
+	for url, want := range map[string]string{
+		"s3://bucket":                    "d1b2a59fbea7e20077af9f91b27e95e865061b270be03ff539ab3b73587882e8", // of "contents"
+		"s3://bucket?unsigned_body=true": "UNSIGNED-PAYLOAD",
+	} {
+		f.answer.Store(nil)
+		b, _, err := f.try(url, s3.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.set(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if got := r.Header.Get("X-Amz-Content-Sha256"); got != want {
+				t.Errorf("%s: the hash of the body is %s, want %s", url, got, want)
+			}
+		})
+		if _, err := b.Put(context.Background(), "k", []byte("contents"), 0, object.Condition{}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Open sets its clock by the server's, if the server minds.
+func TestClockIsCorrected(t *testing.T) {
+	f := newFake(t)
+	server := time.Now().Add(-7 * time.Hour)
+	asked := 0
+	f.set(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		w.Header().Set("Date", server.UTC().Format(http.TimeFormat))
+		at, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
+		if err != nil || at.Sub(server).Abs() > 15*time.Minute {
+			refuse(403, "RequestTimeTooSkewed", "too far")(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, emptyList)
+	})
+	if _, _, err := f.try("s3://bucket", s3.Options{}); err != nil || asked != 2 {
+		t.Errorf("asked %d times, %v", asked, err)
+	}
+}
+
+// Keys that XML cannot have are deleted one by one.
+func TestKeysOutsideXMLAreDeleted(t *testing.T) {
+	f := newFake(t)
+	var asked []string
+	b := f.open(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Method == http.MethodPost {
+			asked = append(asked, strings.Join(regexp.MustCompile(`<Key>[^<]*</Key>`).FindAllString(string(body), -1), ""))
+			_, _ = io.WriteString(w, `<DeleteResult></DeleteResult>`)
+			return
+		}
+		asked = append(asked, r.Method+" "+r.URL.EscapedPath())
+		w.WriteHeader(204)
+	})
+	if err := b.DeleteAll(context.Background(), []string{"a\x01b", "tab\t&", "bad\xff", "plain"}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"DELETE /bucket/a%01b", "DELETE /bucket/bad%FF", "<Key>tab&#x9;&amp;</Key><Key>plain</Key>"}
+	if !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
 	}
 }

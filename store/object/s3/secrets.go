@@ -62,8 +62,9 @@ var (
 	// keyID matches access keys of AWS, and signatures.
 	keyID = regexp.MustCompile(`\b(?:(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{12,}|[0-9a-f]{64})\b`)
 	// signed matches parameters and headers of a signed request, with their values.
-	signed = regexp.MustCompile(`(?i)\b(x-amz-(?:signature|credential|security-token)|signature|credential|authorization|` +
-		`aws_?secret_?access_?key|secret_?access_?key|session_?token|aws_?access_?key_?id)(["']?\s*[=:]\s*)(AWS4-HMAC-SHA256\s+)?["']?[^\s,&"'<>]+`)
+	signed = regexp.MustCompile(`(?i)\b(x-amz-(?:signature|credential|security-token)|signature|credential|` +
+		`authorization|aws_?secret_?access_?key|secret_?access_?key|session_?token|aws_?access_?key_?id)` +
+		`(["']?\s*[=:]\s*)(AWS4-HMAC-SHA256\s+)?["']?[^\s,&"'<>]+`)
 	// userinfo matches the name and password of a URL.
 	userinfo = regexp.MustCompile(`://[^/@\s]+@`)
 )

@@ -37,21 +37,20 @@ func (b *bucket) Begin(ctx context.Context, key string) (object.Upload, error) {
 	if err := b.check(op, key, object.Condition{}); err != nil {
 		return nil, err
 	}
-	b.mu.Lock()
-	full := !b.noFull
-	b.mu.Unlock()
+	full := !b.noFull.Load()
 	u, err := b.begin(ctx, op, key, full)
 	var f *failure
-	if err == nil || !full || !errors.As(err, &f) || f.region != "" || f.status != 400 && f.status != 501 || errors.Is(err, errs.Permission) {
+	if err == nil || !full || !errors.As(err, &f) || f.status != 400 && f.status != 501 {
 		return u, err
+	}
+	if f.region != "" || errors.Is(err, errs.Permission) {
+		return nil, err
 	}
 	u, again := b.begin(ctx, op, key, false)
 	if again != nil {
 		return nil, err
 	}
-	b.mu.Lock()
-	b.noFull = true
-	b.mu.Unlock()
+	b.noFull.Store(true)
 	return u, nil
 }
 
@@ -62,18 +61,19 @@ const (
 
 // begin starts an upload that has a checksum of the whole object, if full.
 func (b *bucket) begin(ctx context.Context, op, key string, full bool) (object.Upload, error) {
-	h := map[string]string{"Content-Type": octets, "X-Amz-Checksum-Algorithm": "CRC32C"}
+	begin := on(http.MethodPost, op, key)
+	begin.query = url.Values{"uploads": {""}}
+	begin.header = map[string]string{"Content-Type": octets, "X-Amz-Checksum-Algorithm": "CRC32C"}
 	if full {
-		h["X-Amz-Checksum-Type"] = wholeObject
+		begin.header["X-Amz-Checksum-Type"] = wholeObject
 	}
 	var out struct{ UploadId string }
-	header, err := b.ask(ctx, call{request: request{op: op, key: key}, method: http.MethodPost, hasKey: true,
-		query: url.Values{"uploads": {""}}, header: h}, &out)
+	header, err := b.ask(ctx, begin, &out)
 	if err != nil {
 		return nil, err
 	}
 	if out.UploadId == "" {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: b.subject(key), Want: "an upload with an ID", Got: "none"}
+		return nil, b.bad(errs.Unsupported, op, key, "an upload with an ID", "none")
 	}
 	return &upload{b: b, key: key, id: out.UploadId, parts: map[int]part{},
 		full: full && header.Get("X-Amz-Checksum-Type") != ofParts}, nil
@@ -83,12 +83,12 @@ func (b *bucket) begin(ctx context.Context, op, key string, full bool) (object.U
 func (u *upload) Part(ctx context.Context, n int, p []byte, sum uint32) error {
 	const op = "s3.Part"
 	if n < 1 || n > maxParts {
-		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: u.b.subject(u.key),
-			Want: fmt.Sprintf("a part from 1 to %d", maxParts), Got: fmt.Sprint(n)}
+		return u.b.bad(errs.Invalid, op, u.key, fmt.Sprintf("a part from 1 to %d", maxParts), fmt.Sprint(n))
 	}
-	answer, err := u.b.send(ctx, call{request: request{op: op, key: u.key}, method: http.MethodPut, hasKey: true,
-		query:  url.Values{"partNumber": {strconv.Itoa(n)}, "uploadId": {u.id}},
-		header: map[string]string{"X-Amz-Checksum-Crc32c": encoded(sum)}, body: whole(p)})
+	put := on(http.MethodPut, op, u.key)
+	put.query = url.Values{"partNumber": {strconv.Itoa(n)}, "uploadId": {u.id}}
+	put.header, put.body = map[string]string{"X-Amz-Checksum-Crc32c": encoded(sum)}, whole(p)
+	answer, err := u.b.send(ctx, put)
 	if err != nil {
 		return err
 	}
@@ -116,14 +116,17 @@ func (u *upload) Complete(ctx context.Context, n int, sum uint32, c object.Condi
 	if err != nil {
 		return "", &errs.Error{Kind: errs.Invalid, Op: op, Subject: u.b.subject(u.key), Err: err}
 	}
+	complete := on(http.MethodPost, op, u.key)
+	complete.cond, complete.query, complete.body = c, url.Values{"uploadId": {u.id}}, body
 	h := conditional(c)
+	complete.header = h
 	h["Content-Type"] = "application/xml"
 	if u.full {
-		h["X-Amz-Checksum-Crc32c"], h["X-Amz-Checksum-Type"], h["X-Amz-Mp-Object-Size"] = encoded(sum), wholeObject, strconv.FormatInt(size, 10)
+		h["X-Amz-Checksum-Crc32c"], h["X-Amz-Checksum-Type"] = encoded(sum), wholeObject
+		h["X-Amz-Mp-Object-Size"] = strconv.FormatInt(size, 10)
 	}
 	var out struct{ ETag string }
-	_, err = u.b.ask(ctx, call{request: request{op: op, key: u.key, cond: c}, method: http.MethodPost, hasKey: true,
-		query: url.Values{"uploadId": {u.id}}, header: h, body: body}, &out)
+	_, err = u.b.ask(ctx, complete, &out)
 	return out.ETag, err
 }
 
@@ -136,10 +139,8 @@ type completed struct {
 
 // list returns the parts 1 to n and the bytes that they have.
 func (u *upload) list(op string, n int) ([]completed, int64, error) {
-	e := &errs.Error{Op: op, Subject: u.b.subject(u.key), Want: fmt.Sprintf("from 1 to %d parts", maxParts), Got: fmt.Sprint(n)}
 	if n < 1 || n > maxParts {
-		e.Kind = errs.Invalid
-		return nil, 0, e
+		return nil, 0, u.b.bad(errs.Invalid, op, u.key, fmt.Sprintf("from 1 to %d parts", maxParts), fmt.Sprint(n))
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -147,8 +148,8 @@ func (u *upload) list(op string, n int) ([]completed, int64, error) {
 	for i := range all {
 		p, ok := u.parts[i+1]
 		if !ok {
-			e.Kind, e.Want, e.Got = errs.Sequence, fmt.Sprintf("the parts 1 to %d", n), fmt.Sprintf("no part %d", i+1)
-			return nil, 0, e
+			want, got := fmt.Sprintf("the parts 1 to %d", n), fmt.Sprintf("no part %d", i+1)
+			return nil, 0, u.b.bad(errs.Sequence, op, u.key, want, got)
 		}
 		all[i] = completed{PartNumber: i + 1, ETag: p.tag, ChecksumCRC32C: encoded(p.sum)}
 		size += p.size
@@ -161,8 +162,9 @@ func (u *upload) Abort(ctx context.Context) error { return u.b.abort(ctx, u.key,
 
 // abort drops an upload. An upload that is gone is no error.
 func (b *bucket) abort(ctx context.Context, key, id string) error {
-	answer, err := b.send(ctx, call{request: request{op: "s3.Abort", key: key}, method: http.MethodDelete, hasKey: true,
-		query: url.Values{"uploadId": {id}}})
+	abort := on(http.MethodDelete, "s3.Abort", key)
+	abort.query = url.Values{"uploadId": {id}}
+	answer, err := b.send(ctx, abort)
 	var f *failure
 	switch {
 	case err == nil:

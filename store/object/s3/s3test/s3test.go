@@ -176,11 +176,12 @@ var build = sync.OnceValues(func() (string, error) {
 	}
 	made := fmt.Sprintf("%s.%d", program, os.Getpid())
 	defer os.Remove(made)
-	limited, stop := context.WithTimeout(context.Background(), 15*time.Minute)
+	limited, stop := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer stop()
 	c := exec.CommandContext(limited, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", made, ".")
 	c.Dir = source
-	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOWORK=off")
+	// Some proxies stall many downloads over one connection of HTTP/2.
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOWORK=off", "GODEBUG=http2client=0")
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build in tools/versitygw: %w: %s", err, tail(string(out)))
 	}
@@ -211,24 +212,5 @@ func source() (string, error) {
 			return "", errors.New("tools/versitygw is in no folder above: run the tests in the repository")
 		}
 		dir = up
-	}
-}
-
-// lock waits until no other process builds. A lock older than any build is left over.
-func lock(name string) (unlock func(), err error) {
-	for {
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if err == nil {
-			_ = f.Close()
-			return func() { _ = os.Remove(name) }, nil
-		}
-		if !errors.Is(err, os.ErrExist) {
-			return nil, err
-		}
-		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > 20*time.Minute {
-			_ = os.Remove(name)
-			continue
-		}
-		time.Sleep(200 * time.Millisecond)
 	}
 }
