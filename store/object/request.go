@@ -42,7 +42,9 @@ func (s *Store) retry(
 		if limited.Err() != nil && err != nil && !errors.Is(err, ErrCondition) && errs.KindOf(err) != errs.NotFound {
 			unknown = true // the request was sent, and then its time ran out
 		}
-		if err == nil || !again(err) && limited.Err() == nil {
+		// Bytes that were damaged on their way are sent again, but not for ever.
+		damaged := errs.KindOf(err) == errs.Corrupt && attempts < 3
+		if err == nil || !again(err) && !damaged && limited.Err() == nil {
 			return unknown, err
 		}
 		unknown = unknown || errors.Is(err, ErrUnknown)
