@@ -182,3 +182,24 @@ func TestCombine(t *testing.T) {
 		}
 	}
 }
+
+// TestDamagedOnTheWay: bytes whose sum the server finds wrong are sent again, three times in all.
+func TestDamagedOnTheWay(t *testing.T) {
+	for failures, want := range map[int]errs.Kind{2: errs.Other, 3: errs.Corrupt} {
+		left := failures
+		b := &wrong{
+			Bucket: simulated.NewServer(0, simulated.Lies{}).Bucket(nil),
+			put: func(b object.Bucket, ctx context.Context, key string, p []byte, c object.Condition) (string, error) {
+				if key == "note" && left > 0 {
+					left--
+					return "", &errs.Error{Kind: errs.Corrupt, Got: "another checksum"}
+				}
+				return send(b, ctx, key, p, c)
+			},
+		}
+		st := object.New(b, "", object.Options{SkipProbe: true})
+		if err := st.Put(t.Context(), "note", []byte("x"), store.PutOptions{}); errs.KindOf(err) != want {
+			t.Errorf("%d failures: %v", failures, err)
+		}
+	}
+}
