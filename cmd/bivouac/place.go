@@ -247,21 +247,22 @@ func (g *global) checkPaths(cmd *cobra.Command, args []string) (err error) {
 				args[i] = store.JoinURL(root+mark+"unsafe_single_writer=true", name)
 			}
 		case strings.HasPrefix(arg, "~/") || strings.Contains(arg, "://"):
-			if err := localOnly(cmd, arg); err != nil {
+			if err := localOnly(arg, cmd.CommandPath()+" works on"); err != nil {
 				return err
 			}
 		}
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && pathFlags[f.Name] {
-			err = localOnly(cmd, f.Value.String())
+			err = localOnly(f.Value.String(), "--"+f.Name+" takes a path of")
 		}
 	})
 	return err
 }
 
-// localOnly returns an error unless arg is a path of the local file system.
-func localOnly(cmd *cobra.Command, arg string) error {
+// localOnly returns an error unless arg is a path of the local file system. what begins the remedy,
+// such as "bivouac demo works on".
+func localOnly(arg, what string) error {
 	err := local.CheckPath(arg)
 	var e *errs.Error
 	if !errors.As(err, &e) || !store.IsURL(arg) {
@@ -270,8 +271,7 @@ func localOnly(cmd *cobra.Command, arg string) error {
 	scheme, _, _ := strings.Cut(arg, "://")
 	switch {
 	case strings.EqualFold(scheme, schemes):
-		e.Remedy = cmd.CommandPath() + " works on the local file system: " +
-			"bivouac cp copies checkpoints and runs from and to s3://"
+		e.Remedy = what + " the local file system: bivouac cp copies checkpoints and runs from and to s3://"
 	case !strings.EqualFold(scheme, "file"):
 		return unknownScheme(arg, scheme)
 	}
