@@ -72,8 +72,9 @@ type actor struct {
 
 	mu     sync.Mutex
 	counts map[string]int
-	left   int    // requests until it is killed; below 0 never
-	fatal  string // it is killed when it puts this kind of key
+	left   int       // requests until it is killed; below 0 never
+	fatal  string    // it is killed when it puts this kind of key
+	until  time.Time // it is stopped until then
 	killed bool
 	ctx    context.Context
 	kill   context.CancelFunc
@@ -83,6 +84,9 @@ var errKilled = errors.New("killed")
 
 // fate decides about a request by what it is, so that a history depends on the seed alone.
 func (a *actor) fate(r simulated.Request) simulated.Fate {
+	if a.stopped() {
+		return simulated.Fate{Ghost: 1} // it was on its way, and nobody waited for the reply
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	what := r.Kind + " " + digits.ReplaceAllString(r.Key, "x")
@@ -119,6 +123,24 @@ func (a *actor) fate(r simulated.Request) simulated.Fate {
 		f.Delay = time.Duration(rng.Int64N(int64(3 * time.Minute)))
 	}
 	return f
+}
+
+// stop stops the process for longer than a lease lasts.
+func (a *actor) stop() {
+	d := 4*a.w.opt.Lease + time.Duration(a.rng.Int64N(int64(a.w.opt.Lease)))
+	a.mu.Lock()
+	a.until = time.Now().Add(d)
+	a.mu.Unlock()
+	time.Sleep(d)
+}
+
+// stopped waits while the process is stopped, and reports whether it was.
+func (a *actor) stopped() bool {
+	a.mu.Lock()
+	wait := time.Until(a.until)
+	a.mu.Unlock()
+	time.Sleep(max(wait, 0))
+	return wait > 0
 }
 
 func (w *world) actor(i int, name string, left int) *actor {
@@ -186,6 +208,9 @@ func (a *actor) save(overwrite bool) {
 			}
 		}
 		a.w.mayHold(name, id)
+		if a.rng.IntN(8) == 0 {
+			a.stop()
+		}
 		return t.Commit(a.ctx, store.Blob{Name: "manifest", Data: fmt.Appendf(nil, "%s %d", id, objects)})
 	})
 	if err == nil || overwrite {

@@ -83,11 +83,11 @@ func (k *keeper) change(ctx context.Context, op string, change func(l *lease)) e
 		return k.err
 	case errors.Is(err, store.ErrUncertain):
 		// The tag is not known any more. The document that is there decides.
-		if now, a, readErr := k.s.lease(ctx, op, k.at); readErr == nil && (now.Nonce == l.Nonce || now.Nonce == k.l.Nonce) {
+		// The first document may come back by a late request of Begin, after another process has ended
+		// the transaction; then it has another tag.
+		if now, a, readErr := k.s.lease(ctx, op, k.at); readErr == nil && now.Nonce == l.Nonce {
 			k.l, k.tag = *now, a.Tag
-			if now.Nonce == l.Nonce {
-				return nil
-			}
+			return nil
 		}
 	}
 	return err

@@ -125,8 +125,9 @@ func (l *lock) change(ctx context.Context, change func(*locked)) error {
 	case errors.Is(err, store.ErrUncertain):
 		b, a, readErr := l.s.read(ctx, op, l.key)
 		now := locked{}
-		if readErr == nil && decode(op, l.key, b, &now) == nil && (now.Nonce == doc.Nonce || now.Nonce == l.doc.Nonce) {
+		if readErr == nil && decode(op, l.key, b, &now) == nil && now.Nonce == doc.Nonce {
 			l.doc, l.tag = now, a.Tag
+			return nil
 		}
 	case errs.KindOf(err) == errs.NotFound:
 		l.lost = &errs.Error{Kind: errs.NotFound, Op: op, Subject: l.key, Want: "the lock of this process",
