@@ -141,6 +141,7 @@ func newRepairJSON(r *integrity.RepairReport, applied bool) repairJSON {
 }
 
 func printRepair(g *global, r *integrity.RepairReport, applied bool) {
+	kept := 0
 	for _, a := range r.Actions {
 		name := a.Path
 		if name == "" {
@@ -163,6 +164,11 @@ func printRepair(g *global, r *integrity.RepairReport, applied bool) {
 				g.printf("           the same files are in %s beside it: repair the directory to mend them all\n", some(a.Shared))
 			}
 		case integrity.RepairClean:
+			if applied && !a.Done {
+				g.printf("kept       %s: another process may be at work on it; try again in 10 minutes\n", name)
+				kept++
+				continue
+			}
 			g.printf("remove     %s: an interrupted save left it\n", name)
 		}
 	}
@@ -173,7 +179,7 @@ func printRepair(g *global, r *integrity.RepairReport, applied bool) {
 	case len(r.Actions) == 0:
 		g.printf("%d checkpoints looked at, nothing to repair\n", r.Checked)
 	case applied:
-		g.printf("%d checkpoints looked at, %d repairs done\n", r.Checked, len(r.Actions))
+		g.printf("%d checkpoints looked at, %d repairs done\n", r.Checked, len(r.Actions)-kept)
 	default:
 		g.printf("%d checkpoints looked at, %d repairs to do: --apply does them\n", r.Checked, len(r.Actions))
 	}
