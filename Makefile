@@ -117,7 +117,7 @@ DECODING = ./codec ./codec/jpeg ./codec/jpeg/encode ./codec/tiff ./codec/video .
 # tests beside them, thousands of times; the race detector would learn nothing and take five times as
 # long. The stage of all tests runs them. The scripts are those that train the digits: the tests of
 # examples/digits/demo do it under the detector.
-ONE_BY_ONE = ^Test(PowerLoss.*|.*BitFlips?|WholeFiles|ChunksMoved|SameBytesEitherWay|DedupLaw|BelievedChecksums|SumsAreThoseOfTheBytes|SeveralFilesFaults|BoxesOfVectors|MendIsRepeatable|MendManifest|RepairIs.*|Every(Failure.*|ReadFails)|StorageDType.*|CompressedShards.*|LayoutsRoundTrip|LeafStorage.*|OneColumnReadsItsPart|Histories|HistoriesFindMissingSyncs|Mend|ForgedData|LargeChunks|DCPFlips|DCPBoxes|NothingToResume|DamagedStep)$$|^TestScripts$$/^(demo|corrupt_jpeg|bad_input|resume|diff)$$
+ONE_BY_ONE = ^Test(PowerLoss.*|.*BitFlips?|WholeFiles|ChunksMoved|SameBytesEitherWay|DedupLaw|BelievedChecksums|SumsAreThoseOfTheBytes|SeveralFilesFaults|BoxesOfVectors|MendIsRepeatable|MendManifest|RepairIs.*|Every(Failure.*|ReadFails)|StorageDType.*|CompressedShards.*|LayoutsRoundTrip|LeafStorage.*|OneColumnReadsItsPart|Histories|HistoriesFindMissingSyncs|WrongImplementations|Mend|ForgedData|LargeChunks|DCPFlips|DCPBoxes|NothingToResume|DamagedStep)$$|^TestScripts$$/^(demo|corrupt_jpeg|bad_input|resume|diff)$$
 
 # The race detector needs cgo and a C compiler that works. It makes each process wait at its end, by
 # default a second, for reports of other threads; the tests start hundreds of processes.
@@ -206,8 +206,10 @@ lint: gomod gofmt vet staticcheck kernels licences english archtest python ## wh
 
 gomod:
 	$(call say,go.mod) \
-		grep -qx 'go 1.26' go.mod && grep -qx 'go 1.26' tools/go.mod && ! grep -q '^toolchain' go.mod tools/go.mod \
-		|| { echo 'go.mod and tools/go.mod must say "go 1.26" and name no toolchain' >&2; exit 1; }
+		for m in go.mod tools/go.mod tools/versitygw/go.mod; do \
+			grep -qx 'go 1.26' $$m && ! grep -q '^toolchain' $$m \
+			|| { echo "$$m must say \"go 1.26\" and name no toolchain" >&2; exit 1; }; \
+		done
 
 gofmt:
 	$(call say,gofmt) bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "not formatted (make fmt):" >&2; echo "$$bad" >&2; exit 1; }

@@ -42,6 +42,8 @@ type RepairAction struct {
 	Path string // what is repaired, relative to the given directory; "" is that directory
 	To   string // its new name, if it is renamed
 	Why  error  // the damage of a step that is set aside or mended
+	// Done is false without RepairOptions.Apply. With it, only a leftover stays that another process
+	// may be at work on, as the store sees it.
 	Done bool
 
 	Files []string // for RepairMend: the damaged files, relative to the checkpoint
@@ -134,7 +136,8 @@ func (r *repairer) below(name string) string {
 // problem; other errors end the repair.
 func (r *repairer) act(a RepairAction, do func() error) error {
 	if r.opts.Apply {
-		if err := do(); err != nil {
+		err := do()
+		if err != nil && !errors.Is(err, errStays) {
 			switch errs.KindOf(err) {
 			case errs.Corrupt, errs.Mismatch, errs.Exists, errs.Unsupported, errs.NotFound, errs.Invalid, errs.Busy:
 				r.report.Problems = append(r.report.Problems, err)
@@ -142,11 +145,14 @@ func (r *repairer) act(a RepairAction, do func() error) error {
 			}
 			return err
 		}
-		a.Done = true
+		a.Done = err == nil
 	}
 	r.report.Actions = append(r.report.Actions, a)
 	return nil
 }
+
+// errStays says that a store keeps a leftover for now.
+var errStays = errors.New("another process may be at work on it")
 
 func (r *repairer) problem(err error) { r.report.Problems = append(r.report.Problems, err) }
 
@@ -500,7 +506,10 @@ func (r *repairer) leftovers(ctx context.Context, dir string) error {
 			continue
 		}
 		err := r.act(RepairAction{Kind: RepairClean, Path: r.below(path.Join(dir, e.Name))}, func() error {
-			_, err := r.st.CleanStaging(ctx, dir, func(i store.Info) bool { return i.Name != e.Name })
+			removed, err := r.st.CleanStaging(ctx, dir, func(i store.Info) bool { return i.Name != e.Name })
+			if err == nil && !slices.Contains(removed, e.Name) {
+				return errStays
+			}
 			return err
 		})
 		if err != nil {

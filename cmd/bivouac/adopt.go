@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/spf13/cobra"
@@ -30,7 +29,7 @@ and Orbax loads it as before. A damaged checkpoint is not adopted.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runAdopt(cmd.Context(), args[0], o, g) },
-	}, o.AddFlags, g.addStepPrefix, g.addJSON)
+	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 func runAdopt(ctx context.Context, path string, o AdoptOptions, g *global) error {
@@ -39,7 +38,7 @@ func runAdopt(ctx context.Context, path string, o AdoptOptions, g *global) error
 		return err
 	}
 	work := newWork(g)
-	r, err := integrity.Adopt(ctx, found.path, &integrity.AdoptOptions{Progress: work.on(filepath.Base(found.path))})
+	r, err := integrity.Adopt(ctx, found.path, &integrity.AdoptOptions{Progress: work.on(place(found.path).base())})
 	work.close()
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ large arrays only the values at the edges. A leaf is named by its keys joined wi
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCat(cmd.Context(), args[0], args[1], o, g)
 		},
-	}, o.AddFlags, g.addStepPrefix, g.addJSON)
+	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 func runCat(ctx context.Context, path, name string, o CatOptions, g *global) error {

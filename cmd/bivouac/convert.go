@@ -71,11 +71,11 @@ A file that DALI's Pipeline.serialize wrote, with a name that ends in .bin, .pb 
 	o.AddFlags(cmd)
 	cmd.Flags().BoolVar(&o.Salvage, "salvage", false,
 		"convert the whole leaves of a damaged checkpoint, write None for the others, list them, and exit with 4")
-	return with(cmd, g.addStepPrefix, g.addJSON)
+	return with(cmd, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *global) error {
-	if isPipelineFile(src) {
+	if isPipelineFile(src) && !place(src).remote() {
 		return convertPipeline(src, dst, o, g)
 	}
 	ctx, from, err := o.locate(ctx, src, g)
@@ -188,7 +188,7 @@ func (o ConvertOptions) library(ctx context.Context, load checkpoint.LoadOptions
 func converting(g *global, dst string, c *checkpoint.ConvertOptions, run func() error) error {
 	debug.SetMemoryLimit(c.MemoryBudget.Bytes() / 2) // the other half is outside the heap
 	work := newWork(g)
-	c.Progress = work.on(filepath.Base(dst))
+	c.Progress = work.on(place(dst).base())
 	err := run()
 	work.close()
 	return convertAdvice(err)
@@ -269,6 +269,10 @@ func convertToNpz(ctx context.Context, from located, dst string, o ConvertOption
 	if o.Compress != "" && o.Compress != options.Uncompressed.String() {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--compress", Want: "none for npz",
 			Got: o.Compress}}
+	}
+	if place(dst).remote() {
+		return &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: dst, Want: "a path of the local file system for npz",
+			Got: "a URL", Remedy: "write the archive to a disk"}
 	}
 	if o.SignKey != "" {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--sign-key", Want: "a layout with a manifest", Got: npzLayout}}

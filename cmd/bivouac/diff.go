@@ -48,7 +48,7 @@ for its newest step.
 Checkpoints that differ are exit status 4.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), args[0], args[1], o, g) },
-	}, o.AddFlags, g.addStepPrefix, g.addJSON)
+	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 func runDiff(ctx context.Context, a, b string, o DiffOptions, g *global) error {

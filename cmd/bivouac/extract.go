@@ -47,7 +47,7 @@ when they are whole.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runExtract(cmd.Context(), args[0], args[1:], o, g)
 		},
-	}, o.AddFlags, g.addStepPrefix, g.addJSON)
+	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 // extracted is what `extract --json` prints.

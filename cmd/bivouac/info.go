@@ -89,7 +89,7 @@ are described as well.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runInfo(cmd.Context(), args[0], o, g) },
-	}, o.AddFlags, g.addStepPrefix, g.addJSON)
+	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 func runInfo(ctx context.Context, path string, o InfoOptions, g *global) error {
@@ -113,11 +113,12 @@ func runInfo(ctx context.Context, path string, o InfoOptions, g *global) error {
 	for _, it := range info.Items {
 		d.Items[it.Name] = describe(it, contents[it.Name])
 	}
-	files, err := filesBelow(path)
+	files, err := place(path).files(ctx)
 	if err != nil {
 		return err
 	}
 	d.Storage = sum(files)
+	d.Storage.remote = place(path).remote()
 	if o.Files {
 		d.Files = files
 	}
@@ -219,7 +220,7 @@ func (d *description) print(g *global, info *checkpoint.Info, o InfoOptions) {
 	}
 	covered := "no manifest: only what the format checks is covered"
 	if d.Manifest {
-		covered = "every byte is covered by " + filepath.Join(filepath.Base(d.Path), "bivouac.manifest")
+		covered = "every byte is covered by " + place(d.Path).base() + "/bivouac.manifest"
 	}
 	g.printf("\n%s\n%s\n", d.Storage, covered)
 	for _, f := range d.Files {
@@ -298,6 +299,8 @@ type storage struct {
 	Allocated   int64 `json:"allocated"`
 	LinkedFiles int   `json:"linked_files"` // files with further names, usually in other steps
 	LinkedBytes int64 `json:"linked_bytes"` // their bytes, which stay if only this checkpoint is removed
+
+	remote bool // the files are objects of an object store, which says nothing of disks and links
 }
 
 // filesBelow lists the files of a checkpoint, which may be one file.
@@ -341,6 +344,9 @@ func sum(files []storedFile) storage {
 
 // String describes the storage in words.
 func (s storage) String() string {
+	if s.remote {
+		return strconv.Itoa(s.Files) + " objects, " + size(s.Bytes)
+	}
 	text := strconv.Itoa(s.Files) + " files, " + size(s.Bytes) + ", " + size(s.Allocated) + " on the disk"
 	if s.LinkedFiles > 0 {
 		text += "; " + size(s.LinkedBytes) + " in " + strconv.Itoa(s.LinkedFiles) + " files that other checkpoints link too"

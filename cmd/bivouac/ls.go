@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,7 +51,7 @@ checkpoint, what bivouac info prints.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runLs(cmd.Context(), args[0], g) },
-	}, g.addStepPrefix, g.addJSON)
+	}, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 func runLs(ctx context.Context, dir string, g *global) error {
@@ -72,7 +71,7 @@ func runLs(ctx context.Context, dir string, g *global) error {
 	}
 	l := listing{Directory: dir, Steps: []listedStep{}, Skipped: append([]skippedStep{}, run.skipped...), Aside: append([]string{}, run.aside...)}
 	for _, s := range run.steps {
-		files, err := filesBelow(filepath.Join(dir, s.Directory))
+		files, err := place(place(dir).join(s.Directory)).files(ctx)
 		if err != nil {
 			return err
 		}

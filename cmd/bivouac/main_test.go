@@ -29,11 +29,17 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"bivouac": main, "crashjob": crashJob})
 }
 
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { scripts(t, "testdata/script", nil) }
+
+// scripts runs the scripts of a folder. more has further variables of the environment.
+func scripts(t *testing.T, dir string, more map[string]string) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
+			for name, value := range more {
+				env.Setenv(name, value)
+			}
 			cases, err := filepath.Abs("../../testdata/orbax")
 			if err != nil {
 				return err
@@ -54,6 +60,7 @@ func TestScripts(t *testing.T) {
 			"loader":  loaderState,
 			"ordered": orderedState,
 			"grown":   grownState,
+			"same":    sameTree,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +61,7 @@ there meanwhile.
 Damage that cannot be repaired is exit status 4.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runRepair(cmd.Context(), args[0], o, g) },
-	}, o.AddFlags, g.addStepPrefix, g.addJSON)
+	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 func runRepair(ctx context.Context, path string, o RepairOptions, g *global) error {
@@ -75,7 +73,7 @@ func runRepair(ctx context.Context, path string, o RepairOptions, g *global) err
 	var tell func(done, total int64)
 	r, err := integrity.Repair(ctx, path, &integrity.RepairOptions{Apply: o.Apply, Quick: o.Quick, IsStep: isStep, Progress: func(name string, done, total int64) {
 		if tell == nil || name != reading {
-			reading, tell = name, work.on(filepath.Base(filepath.Join(path, name)))
+			reading, tell = name, work.on(place(place(path).join(name)).base())
 		}
 		tell(done, total)
 	}})
@@ -106,16 +104,16 @@ func nothingToRepair(ctx context.Context, path string, g *global) error {
 // stepsToRepair returns a function that recognizes the names of steps of a run. It returns nil if
 // the names are plain numbers, or if path is not a run.
 func stepsToRepair(ctx context.Context, path string, g *global) (func(name string) bool, error) {
-	if needDirectory(path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
+	if needDirectory(ctx, path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
 		return nil, nil
 	}
-	list, err := os.ReadDir(path)
+	list, err := place(path).list(ctx)
 	if err != nil {
 		return nil, nil // Repair reports it
 	}
 	names := make([]string, len(list))
 	for i, e := range list {
-		names[i] = e.Name()
+		names[i] = e.name
 	}
 	f, err := stepNames(ctx, path, names, g)
 	if err != nil {
@@ -143,6 +141,7 @@ func newRepairJSON(r *integrity.RepairReport, applied bool) repairJSON {
 }
 
 func printRepair(g *global, r *integrity.RepairReport, applied bool) {
+	kept := 0
 	for _, a := range r.Actions {
 		name := a.Path
 		if name == "" {
@@ -165,6 +164,11 @@ func printRepair(g *global, r *integrity.RepairReport, applied bool) {
 				g.printf("           the same files are in %s beside it: repair the directory to mend them all\n", some(a.Shared))
 			}
 		case integrity.RepairClean:
+			if applied && !a.Done {
+				g.printf("kept       %s: another process may be at work on it; try again in 10 minutes\n", name)
+				kept++
+				continue
+			}
 			g.printf("remove     %s: an interrupted save left it\n", name)
 		}
 	}
@@ -175,7 +179,7 @@ func printRepair(g *global, r *integrity.RepairReport, applied bool) {
 	case len(r.Actions) == 0:
 		g.printf("%d checkpoints looked at, nothing to repair\n", r.Checked)
 	case applied:
-		g.printf("%d checkpoints looked at, %d repairs done\n", r.Checked, len(r.Actions))
+		g.printf("%d checkpoints looked at, %d repairs done\n", r.Checked, len(r.Actions)-kept)
 	default:
 		g.printf("%d checkpoints looked at, %d repairs to do: --apply does them\n", r.Checked, len(r.Actions))
 	}

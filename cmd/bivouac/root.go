@@ -3,13 +3,9 @@ package main
 import (
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/term"
-
-	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // global holds what all commands share.
@@ -19,6 +15,8 @@ type global struct {
 	quiet          bool // no progress at all
 	json           bool
 	stepPrefix     *string // prefix of the steps of runs; nil: find it
+
+	unsafeSingleWriter bool // take object stores that do not keep the laws of conditions
 }
 
 func newRootCommand(g *global) *cobra.Command {
@@ -32,7 +30,7 @@ carries on as if nothing had happened.
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
-		PersistentPreRunE: checkPaths,
+		PersistentPreRunE: g.checkPaths,
 	}
 	// Templates of cobra would make the linker keep every exported method: a sixth of the command.
 	show := root.Flags().Bool("version", false, "print the version, as the command version does")
@@ -54,6 +52,8 @@ carries on as if nothing had happened.
 	root.PersistentFlags().BoolVar(&g.plain, "plain", false,
 		"print plain lines instead of progress bars, also on a terminal")
 	root.PersistentFlags().BoolVar(&g.quiet, "no-progress", false, "print no progress at all")
+	root.PersistentFlags().BoolVar(&g.unsafeSingleWriter, "unsafe-single-writer", false,
+		"use an object store without conditional writes; sound only if no other process ever writes there")
 	root.AddCommand(
 		newDemoCommand(g),
 		newDemoTrainCommand(g),
@@ -65,6 +65,7 @@ carries on as if nothing had happened.
 		newRepairCommand(g),
 		newAdoptCommand(g),
 		newConvertCommand(g),
+		newCopyCommand(g),
 		newRunCommand(g),
 		newGraphCommand(g),
 		newSurgeryCommand(g),
@@ -104,28 +105,4 @@ func (g *global) bars(w io.Writer) bool {
 func isTerminal(w io.Writer) bool {
 	f, ok := underlying(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// pathFlags are the flags of all commands whose values are paths.
-var pathFlags = map[string]bool{"dir": true, "output": true, "key": true, "sign-key": true, "checkpoint-in": true, "checkpoint-out": true, "listen": true}
-
-// checkPaths returns an error for a URL or a home directory in place of a path: the command would
-// look for a file of that name, or make one.
-func checkPaths(cmd *cobra.Command, args []string) (err error) {
-	if cmd.Name() == crashtestCommand {
-		args = nil // the job has its own
-	}
-	for _, arg := range args {
-		if strings.HasPrefix(arg, "~/") || strings.Contains(arg, "://") {
-			if err := local.CheckPath(arg); err != nil {
-				return err
-			}
-		}
-	}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if err == nil && pathFlags[f.Name] {
-			err = local.CheckPath(f.Value.String())
-		}
-	})
-	return err
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -73,22 +71,22 @@ func openRun(ctx context.Context, dir string, g *global) (*runDir, error) {
 // openRunOf works like openRun. The key must have signed the head of the run, if the run has one; a
 // nil key checks no signature.
 func openRunOf(ctx context.Context, dir string, key ed25519.PublicKey, g *global) (*runDir, error) {
-	if err := needDirectory(dir); err != nil {
+	if err := needDirectory(ctx, dir); err != nil {
 		return nil, err
 	}
 	var r runDir
-	list, err := os.ReadDir(dir)
+	list, err := place(dir).list(ctx)
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.IO, Subject: dir, Err: err}
+		return nil, err
 	}
 	var names []string
 	for _, e := range list {
 		switch {
-		case !e.IsDir():
-		case isAside(e.Name()):
-			r.aside = append(r.aside, e.Name())
+		case !e.dir:
+		case isAside(e.name):
+			r.aside = append(r.aside, e.name)
 		default:
-			names = append(names, e.Name())
+			names = append(names, e.name)
 		}
 	}
 	if r.family, err = stepNames(ctx, dir, names, g); err != nil {
@@ -136,7 +134,7 @@ func stepNames(ctx context.Context, dir string, names []string, g *global) (trai
 		if f.Prefix == nil {
 			plain = f
 		}
-		if slices.ContainsFunc(f.Names, func(name string) bool { return checkpoint.IsCheckpoint(ctx, filepath.Join(dir, name), nil) }) {
+		if slices.ContainsFunc(f.Names, func(name string) bool { return checkpoint.IsCheckpoint(ctx, place(dir).join(name), nil) }) {
 			found = append(found, f)
 		}
 	}
@@ -175,19 +173,12 @@ func described(families []training.NameFamily) string {
 	return some(list)
 }
 
-func needDirectory(dir string) error {
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return &errs.Error{Kind: errs.NotFound, Subject: dir, Got: "no such file or directory"}
-	case errors.Is(err, fs.ErrPermission):
-		return &errs.Error{Kind: errs.Permission, Subject: dir, Err: err}
-	case err != nil:
-		return &errs.Error{Kind: errs.IO, Subject: dir, Err: err}
-	case !info.IsDir():
+func needDirectory(ctx context.Context, dir string) error {
+	is, err := place(dir).isDirectory(ctx)
+	if err == nil && !is {
 		return noCheckpoint(dir)
 	}
-	return nil
+	return err
 }
 
 // noCheckpoint returns the error for a file that is not a checkpoint.
@@ -214,7 +205,7 @@ type resolved struct {
 // resolve finds the checkpoint that path means: path itself, or a step of the run directory path.
 // It warns if a newer step is damaged.
 func resolve(ctx context.Context, path string, step int64, g *global) (resolved, error) {
-	if err := needDirectory(path); err != nil && (errs.KindOf(err) != errs.Invalid || !checkpoint.IsCheckpoint(ctx, path, nil)) {
+	if err := needDirectory(ctx, path); err != nil && (errs.KindOf(err) != errs.Invalid || !checkpoint.IsCheckpoint(ctx, path, nil)) {
 		return resolved{}, err
 	}
 	if checkpoint.IsCheckpoint(ctx, path, nil) {
@@ -244,11 +235,11 @@ func (r *runDir) choose(ctx context.Context, dir string, step int64, g *global) 
 		if step == anyStep {
 			r.warnPassed(dir, s, g)
 		}
-		return resolved{filepath.Join(dir, s.Directory), &s.Step, true}, nil
+		return resolved{place(dir).join(s.Directory), &s.Step, true}, nil
 	}
 	for i := len(r.skipped) - 1; i >= 0; i-- {
 		if s := r.skipped[i]; step == anyStep || s.Step == step {
-			return resolved{}, errs.Wrap("", filepath.Join(dir, s.Directory), s.reason())
+			return resolved{}, errs.Wrap("", place(dir).join(s.Directory), s.reason())
 		}
 	}
 	return resolved{}, r.missing(ctx, dir, step)
@@ -268,7 +259,7 @@ func (s skippedStep) reason() error {
 func (r *runDir) warnPassed(dir string, chosen training.Info, g *global) {
 	for i := len(r.skipped) - 1; i >= 0; i-- {
 		if s := r.skipped[i]; s.Step > chosen.Step {
-			g.warn(&errs.Error{Subject: filepath.Join(dir, s.Directory), Got: "passed over, step " + strconv.FormatInt(chosen.Step, 10) + " is read instead", Err: s.reason()})
+			g.warn(&errs.Error{Subject: place(dir).join(s.Directory), Got: "passed over, step " + strconv.FormatInt(chosen.Step, 10) + " is read instead", Err: s.reason()})
 		}
 	}
 }
@@ -288,35 +279,35 @@ func (r *runDir) missing(ctx context.Context, dir string, step int64) error {
 		return err // it is a checkpoint, of a newer version for example, or its remains
 	}
 	e := &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "a checkpoint or the directory of a run", Got: "a directory without steps"}
-	list, err := os.ReadDir(dir)
+	list, err := place(dir).list(ctx)
 	switch {
 	case err == nil && len(list) == 0:
 		e.Got = "an empty directory"
 	case len(r.aside) > 0:
-		e.Got, e.Remedy = "a directory whose steps were set aside: "+some(r.aside), "bivouac verify "+filepath.Join(dir, r.aside[0])+" says why"
+		e.Got, e.Remedy = "a directory whose steps were set aside: "+some(r.aside), "bivouac verify "+place(dir).join(r.aside[0])+" says why"
 	}
 	for _, d := range list {
-		below := filepath.Join(dir, d.Name())
-		if e.Remedy == "" && d.IsDir() && (checkpoint.IsCheckpoint(ctx, below, nil) || holdsSteps(ctx, below)) {
+		below := place(dir).join(d.name)
+		if e.Remedy == "" && d.dir && (checkpoint.IsCheckpoint(ctx, below, nil) || holdsSteps(ctx, below)) {
 			e.Remedy = "did you mean " + below + "?"
 		}
 	}
 	if files := checkpointFiles(list); e.Remedy == "" && len(files) > 0 {
 		e.Got = "a directory of files: " + some(files)
-		e.Remedy = "each file is a checkpoint by itself; name one, such as " + filepath.Join(dir, files[len(files)-1])
+		e.Remedy = "each file is a checkpoint by itself; name one, such as " + place(dir).join(files[len(files)-1])
 	}
 	return e
 }
 
 // checkpointFiles returns the files that are named like single-file checkpoints; Flax names them by
 // their steps.
-func checkpointFiles(list []os.DirEntry) []string {
+func checkpointFiles(list []entry) []string {
 	var files []string
 	for _, d := range list {
-		step, flax := strings.CutPrefix(d.Name(), "checkpoint_")
+		step, flax := strings.CutPrefix(d.name, "checkpoint_")
 		_, err := strconv.ParseUint(step, 10, 64)
-		if !d.IsDir() && (flax && err == nil || slices.Contains([]string{".msgpack", ".npz", ".npy"}, filepath.Ext(d.Name()))) {
-			files = append(files, d.Name())
+		if !d.dir && (flax && err == nil || slices.Contains([]string{".msgpack", ".npz", ".npy"}, filepath.Ext(d.name))) {
+			files = append(files, d.name)
 		}
 	}
 	slices.SortFunc(files, func(a, b string) int {
@@ -327,16 +318,16 @@ func checkpointFiles(list []os.DirEntry) []string {
 
 // holdsSteps reports whether a directory looks like the directory of a run.
 func holdsSteps(ctx context.Context, dir string) bool {
-	list, err := os.ReadDir(dir)
+	list, err := place(dir).list(ctx)
 	if err != nil {
 		return false
 	}
 	names := make([]string, len(list))
 	for i, e := range list {
-		names[i] = e.Name()
+		names[i] = e.name
 	}
 	for _, f := range training.NameFamilies(names) {
-		if checkpoint.IsCheckpoint(ctx, filepath.Join(dir, f.Names[len(f.Names)-1]), nil) {
+		if checkpoint.IsCheckpoint(ctx, place(dir).join(f.Names[len(f.Names)-1]), nil) {
 			return true
 		}
 	}
@@ -345,5 +336,5 @@ func holdsSteps(ctx context.Context, dir string) bool {
 
 // stepOf reads the step from the name of a step's directory, of a plain number.
 func stepOf(path string) (int64, bool) {
-	return training.StandardNames{}.Parse(filepath.Base(filepath.Clean(path)))
+	return training.StandardNames{}.Parse(place(path).base())
 }

@@ -127,11 +127,11 @@ func (h *holes) read(ctx context.Context, r *checkpoint.Reader, l checkpoint.Lea
 				to[k] += e[k]
 			}
 			h.list = append(h.list, lostBox{o, to, oneLine(err)})
-			place(h.lost, a, e, bytes.Repeat([]byte{1}, n))
+			paste(h.lost, a, e, bytes.Repeat([]byte{1}, n))
 		case err != nil:
 			return err
 		default:
-			place(t, a, e, buf)
+			paste(t, a, e, buf)
 		}
 		k := len(cell) - 1
 		for ; k >= 0; k-- {

@@ -106,13 +106,13 @@ func (p part) readEdges(ctx context.Context, r *checkpoint.Reader, l checkpoint.
 		return p.holes.read(ctx, r, l, t, origin, extent, at)
 	}
 	if err == nil {
-		place(t, at, extent, buf)
+		paste(t, at, extent, buf)
 	}
 	return err
 }
 
-// place copies a box of elements to its place in t.
-func place(t tensor.Tensor, at, extent []int, buf []byte) {
+// paste copies a box of elements to its place in t.
+func paste(t tensor.Tensor, at, extent []int, buf []byte) {
 	size := t.DType.Size()
 	if len(extent) == 0 {
 		copy(t.Data, buf)

@@ -61,7 +61,7 @@ state that it kept. bivouac data looks into the samples of a loader's.
 			}
 			return g.show(d, func() { g.printState(d) })
 		},
-	}, src.addFlags, g.addStepPrefix, g.addJSON)
+	}, src.addFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 func (g *global) printState(d stateDump) {

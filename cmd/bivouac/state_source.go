@@ -1,11 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -31,7 +29,11 @@ func (s *stateSource) addFlags(cmd *cobra.Command) {
 // read reads a saved state: a file, - for standard input, an item of a checkpoint, or
 // of a step of a run.
 func (s stateSource) read(ctx context.Context, name string, g *global) (*saved, error) {
-	if info, err := os.Stat(name); name == "-" || err != nil || !info.IsDir() {
+	if is, err := place(name).isDirectory(ctx); name == "-" || err != nil || !is {
+		if place(name).remote() {
+			return nil, cmp.Or(err, error(&errs.Error{Kind: errs.Unsupported, Op: "state", Subject: name,
+				Want: "a run or a step of a job", Got: "an object", Remedy: "copy it to a disk first"}))
+		}
 		if s.Item != "" || s.At != anyStep {
 			return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--item and --at", Want: "a run or a checkpoint", Got: name}}
 		}
@@ -42,8 +44,8 @@ func (s stateSource) read(ctx context.Context, name string, g *global) (*saved, 
 	if err != nil && item == "" && errs.KindOf(err) == errs.Invalid {
 		// The directory of an item is no run, and says so. Runs and other directories may lie
 		// beside files that make their parent look like a checkpoint.
-		if parent := filepath.Dir(filepath.Clean(name)); checkpoint.IsCheckpoint(ctx, parent, nil) {
-			item = filepath.Base(name)
+		if parent := place(name).parent(); checkpoint.IsCheckpoint(ctx, parent, nil) {
+			item = place(name).base()
 			found, err = resolve(ctx, parent, s.At, g)
 		}
 	}
@@ -73,7 +75,7 @@ func itemState(ctx context.Context, path, item string) (*saved, error) {
 			}
 			continue
 		}
-		s := &saved{name: filepath.Join(path, it.Name), raw: b}
+		s := &saved{name: place(path).join(it.Name), raw: b}
 		switch err := s.recognize(); {
 		case err != nil && (item != "" || it.Name == dataItem):
 			return nil, errs.Wrap("data", s.name, err)
@@ -109,24 +111,20 @@ func itemBytes(ctx context.Context, path string, it checkpoint.ItemInfo) ([]byte
 	case "tree", "proto":
 		return nil, nil
 	}
-	files, err := filepath.Glob(filepath.Join(escapeGlob(filepath.Join(path, it.Name)), "process_*.json"))
-	if err != nil || len(files) == 0 {
-		return nil, nil //nolint:nilerr // the error is in a pattern that the caller did not write
+	dir := place(place(path).join(it.Name))
+	list, err := dir.list(ctx)
+	if errs.KindOf(err) == errs.NotFound {
+		return nil, nil
 	}
-	f, err := os.Open(files[0])
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.IO, Op: "data", Subject: files[0], Err: err}
+		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
-	b, err := io.ReadAll(io.LimitReader(f, mostState))
-	if err != nil {
-		return nil, &errs.Error{Kind: errs.IO, Op: "data", Subject: files[0], Err: err}
+	for _, e := range list {
+		if !e.dir && strings.HasPrefix(e.name, "process_") && strings.HasSuffix(e.name, ".json") {
+			return place(dir.join(e.name)).read(ctx, mostState)
+		}
 	}
-	return b, nil
-}
-
-func escapeGlob(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
+	return nil, nil
 }
 
 // jobDocument is the document in the item of a job: the state of its stream at a step.

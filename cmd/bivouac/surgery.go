@@ -57,9 +57,12 @@ With --dry-run DST is not needed.
 ` + exitCodesHelp,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := localOnly(args[0], "RULES is a file of"); err != nil {
+				return err
+			}
 			return runSurgery(cmd.Context(), args[0], args[1:], o, g)
 		},
-	}, o.AddFlags, g.addStepPrefix, g.addJSON)
+	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 func runSurgery(ctx context.Context, rules string, paths []string, o SurgeryOptions, g *global) error {

@@ -6,7 +6,6 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"math"
-	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -121,7 +120,7 @@ arguments. Both say which checkpoints and why.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runVerify(cmd.Context(), args[0], o, g) },
-	}, o.AddFlags, g.addStepPrefix, g.addJSON)
+	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) error {
@@ -142,7 +141,7 @@ func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) err
 		if key != nil && f.run {
 			label = training.Label(*f.step)
 		}
-		v := verify(ctx, f.path, integrity.VerifyOptions{Key: key, Label: label, Progress: work.on(filepath.Base(f.path))})
+		v := verify(ctx, f.path, integrity.VerifyOptions{Key: key, Label: label, Progress: work.on(place(f.path).base())})
 		if ctx.Err() != nil {
 			work.close()
 			return v.failed
@@ -189,7 +188,7 @@ func (o *VerifyOptions) judge(path string, verdicts []verdict) error {
 // toVerify lists the checkpoints that path and step name, and the verdicts on directories that
 // should be checkpoints and are not.
 func toVerify(ctx context.Context, path string, step int64, key ed25519.PublicKey, g *global) (verdicts []verdict, found []resolved, err error) {
-	if step != anyStep || needDirectory(path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
+	if step != anyStep || needDirectory(ctx, path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
 		one, err := resolve(ctx, path, step, g)
 		return nil, []resolved{one}, err
 	}
@@ -198,17 +197,17 @@ func toVerify(ctx context.Context, path string, step int64, key ed25519.PublicKe
 		return nil, nil, err
 	}
 	for _, s := range run.skipped {
-		v := verdict{Path: filepath.Join(path, s.Directory), Verdict: integrity.Damaged.String(), Problems: []string{s.Reason}, Orbax: []string{}, Parts: []cover{}}
+		v := verdict{Path: place(path).join(s.Directory), Verdict: integrity.Damaged.String(), Problems: []string{s.Reason}, Orbax: []string{}, Parts: []cover{}}
 		if errs.KindOf(s.err) == errs.Unsupported { // written by a newer version, for example
 			v.Verdict, v.Problems, v.Unread, v.failed = "", []string{}, s.Reason, s.err
 		}
 		verdicts = append(verdicts, v)
 	}
 	for _, m := range run.gone {
-		verdicts = append(verdicts, verdict{Path: filepath.Join(path, m.Name), Verdict: integrity.Damaged.String(), Problems: []string{oneLine(m.Err)}, Orbax: []string{}, Parts: []cover{}})
+		verdicts = append(verdicts, verdict{Path: place(path).join(m.Name), Verdict: integrity.Damaged.String(), Problems: []string{oneLine(m.Err)}, Orbax: []string{}, Parts: []cover{}})
 	}
 	for _, s := range run.steps {
-		found = append(found, resolved{filepath.Join(path, s.Directory), &s.Step, true})
+		found = append(found, resolved{place(path).join(s.Directory), &s.Step, true})
 	}
 	if len(verdicts)+len(found) == 0 {
 		err = run.missing(ctx, path, anyStep)

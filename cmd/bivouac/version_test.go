@@ -29,7 +29,7 @@ func TestLicencesAreComplete(t *testing.T) {
 			t.Errorf("%s: version %q, licence %q, %d texts", m.Module, m.Version, m.Licence, len(m.Texts))
 		}
 		for _, text := range m.Texts {
-			if len(text.Text) < 100 || strings.Contains(text.Text, "=== ") {
+			if len(text.Text) < 60 || strings.Contains(text.Text, "=== ") {
 				t.Errorf("%s: %s has %d bytes, or a heading in its text", m.Module, text.Name, len(text.Text))
 			}
 		}

@@ -45,6 +45,11 @@ func Module() Rules {
 				{Packages: "stream/streamtest"},
 				{Packages: "record", Beside: []string{}},
 				{Packages: "store/storetest", Beside: []string{"store", "internal/vfs/..."}},
+				{Packages: "store/object", Beside: []string{"store"}},
+				{Packages: "store/object/buckettest", Beside: []string{"store/object"}},
+				{Packages: "store/object/simulated", Beside: []string{"store/object"}},
+				{Packages: "store/object/s3", Beside: []string{"store", "store/object"}, Modules: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"}},
+				{Packages: "store/object/s3/s3test", Modules: []string{"github.com/aws/aws-sdk-go-v2"}}, // for tests
 			}},
 			{Name: "formats", Rows: []Row{
 				{Packages: "format/...", Beside: []string{"format/..."}, Modules: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
@@ -147,6 +152,7 @@ func Module() Rules {
 				{Packages: "internal/conform", Beside: []string{"proof/conform"}},
 				{Packages: "proof/conform/...", Beside: []string{"proof/conform/...", "proof/dalivec", "proof/logtest"}, Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "proof/pages"},
+				{Packages: "proof/objects"},
 				{Packages: "proof/crash/..."},
 				{Packages: "proof/crewtest"},
 				{Packages: "proof/declared"},
@@ -166,6 +172,11 @@ func Module() Rules {
 			}},
 		},
 		Restrictions: []Restriction{
+			{
+				Package: "store/object/s3/...",
+				To:      []string{"cmd/bivouac"},
+				Reason:  "the engines get an object store from the caller: a program links a driver by importing it",
+			},
 			{
 				Package: "internal/vfs/...",
 				To:      []string{"store/...", "proof/crash/...", "proof/growth/gate"},
@@ -194,7 +205,7 @@ func Module() Rules {
 			"github.com/apache/arrow-go", "github.com/parquet-go",
 		},
 		Command: []string{"cmd/...", "serve/...", "bench/readers", "proof/conform/...", "internal/conform", "proof/interop"},
-		OptIn:   []string{"reader/parquet/...", "examples/text"},
+		OptIn:   []string{"reader/parquet/...", "examples/text", "store/object/s3/..."},
 		Without: []Without{{
 			Packages: []string{"reader", "loader", "loader/nodes", "examples/blend"},
 			Links:    []string{"codec/..."},

@@ -29,7 +29,7 @@ func sharing(s *suite) {
 	s.ok(guest.Commit(s.ctx, store.Blob{Name: "other/manifest", Data: []byte("guest")}))
 	s.ok(guest.Abort()) // a no-op
 	s.ok(host.Commit(s.ctx, manifest))
-	for name, content := range map[string]string{"state/note": "host", "state/d/0": "host", "state/d/1": "guest", "state/d/2": "other", "other/d/1": "guest", "other/manifest": "guest", "manifest": "all there"} {
+	for name, content := range map[string]string{"state/note": "host", "state/d/0": "host", "state/d/2": "other", "other/d/1": "guest", "other/manifest": "guest", "manifest": "all there"} {
 		s.want("run/100/"+name, content)
 	}
 	s.wantList("run", "100")

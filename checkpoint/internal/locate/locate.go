@@ -16,9 +16,12 @@ import (
 )
 
 // Directory locates a directory that need not exist. With a nil store, path is a path of the local
-// file system, and the name is "" in a store rooted there. Otherwise path is the name in st; "" is
-// its root.
+// file system, and the name is "" in a store rooted there; or it is the URL of a store and a name
+// in it. Otherwise path is the name in st; "" is its root.
 func Directory(path string, st store.Store) (store.Store, string, error) {
+	if st == nil && store.IsURL(path) {
+		return store.FromURL(context.Background(), path)
+	}
 	if st != nil && path == "" {
 		return st, "", nil
 	}
@@ -35,6 +38,12 @@ func Directory(path string, st store.Store) (store.Store, string, error) {
 // Checkpoint locates a checkpoint, a directory that a transaction can make. With a nil store it is
 // a name in a store rooted at its parent.
 func Checkpoint(path string, st store.Store) (store.Store, string, error) {
+	if st == nil && store.IsURL(path) {
+		var err error
+		if st, path, err = store.FromURL(context.Background(), path); err != nil {
+			return nil, "", err
+		}
+	}
 	if st != nil {
 		if path == "" {
 			return nil, "", &errs.Error{Kind: errs.Invalid, Op: "path", Got: "empty", Remedy: "name a checkpoint"}
@@ -73,6 +82,9 @@ func Target(path string, st store.Store, mode fs.FileMode) (store.Store, string,
 // Above returns the directory up levels above at, which is a path, or a name in st if st is not
 // nil. ok is false if the path has fewer levels.
 func Above(at string, st store.Store, up int) (dir string, ok bool) {
+	if st == nil && store.IsURL(at) {
+		return aboveURL(at, up)
+	}
 	if st == nil {
 		abs, err := filepath.Abs(at)
 		for range up {
@@ -94,9 +106,29 @@ func Above(at string, st store.Store, up int) (dir string, ok bool) {
 	return dir, true
 }
 
+// aboveURL returns the URL up levels above at.
+func aboveURL(at string, up int) (dir string, ok bool) {
+	root, name := store.SplitURL(at)
+	for ; up > 0; up-- {
+		if name == "" {
+			return "", false
+		}
+		if name = path.Dir(name); name == "." {
+			name = ""
+		}
+	}
+	return store.JoinURL(root, name), true
+}
+
 // Holds reports whether dir has a file called name. dir is a path, or a name in st if st is not
 // nil. A directory that may not be read has no file.
 func Holds(ctx context.Context, dir string, st store.Store, name string) (bool, error) {
+	if st == nil && store.IsURL(dir) {
+		var err error
+		if st, dir, err = store.FromURL(ctx, dir); err != nil {
+			return false, err
+		}
+	}
 	if st != nil {
 		info, err := st.Stat(ctx, path.Join(dir, name))
 		switch errs.KindOf(err) {
@@ -118,6 +150,17 @@ func Holds(ctx context.Context, dir string, st store.Store, name string) (bool, 
 // Beside locates the checkpoint base in the store in which Checkpoint finds path. With a nil store
 // both lie in the same directory.
 func Beside(path, base string, st store.Store) (string, error) {
+	if st == nil && store.IsURL(base) {
+		here, _, err := store.FromURL(context.Background(), path)
+		if err != nil {
+			return "", err
+		}
+		there, name, err := store.FromURL(context.Background(), base)
+		if err == nil && here != there {
+			err = &errs.Error{Kind: errs.Invalid, Op: "path", Subject: base, Want: "a checkpoint in the bucket of the new one"}
+		}
+		return name, err
+	}
 	if st != nil {
 		return base, store.CheckName("path", base)
 	}

@@ -1,0 +1,337 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// CopyOptions are the flags of `bivouac cp`.
+type CopyOptions struct {
+	Overwrite bool
+}
+
+// AddFlags declares the flags.
+func (o *CopyOptions) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.Overwrite, "overwrite", false, "replace other checkpoints at the destination")
+}
+
+// copies is what `cp --json` prints.
+type copies struct {
+	Source      string          `json:"source"`
+	Destination string          `json:"destination"`
+	Checkpoints []copiedOne     `json:"checkpoints"`
+	Files       int             `json:"files"` // of the run, outside its checkpoints
+	Skipped     []skippedSource `json:"skipped"`
+}
+
+type copiedOne struct {
+	Path    string `json:"path"`
+	Files   int    `json:"files"`
+	Bytes   int64  `json:"bytes"`
+	Present bool   `json:"present"` // it was there already, and nothing was copied
+	Sound   bool   `json:"sound"`   // checksums of the checkpoint cover each byte, and all hold at the destination
+}
+
+// skippedSource is a directory of a run that is not copied.
+type skippedSource struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+func newCopyCommand(g *global) *cobra.Command {
+	var o CopyOptions
+	return with(&cobra.Command{
+		Use:   "cp SRC DST",
+		Short: "Copy a checkpoint or a run as it is, also from and to an object store",
+		Long: `Copy a checkpoint, or a run with all its whole steps, byte for byte. SRC and DST are
+paths or URLs, such as s3://bucket/run. DST is the name of the copy. A checkpoint
+appears there in one move when it is whole and durable. It is read back and compared
+with its checksums, or with the source.
+
+Checkpoints that are there already and have the same files are passed over. So the
+same call again goes on where an interrupted one stopped, and brings new steps.
+Steps that share files on a disk have files of their own in the copy.
+
+` + exitCodesHelp,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runCopy(cmd.Context(), place(args[0]), place(args[1]), o, g)
+		},
+	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
+}
+
+func runCopy(ctx context.Context, src, dst place, o CopyOptions, g *global) error {
+	is, err := src.isDirectory(ctx)
+	if err != nil {
+		return err
+	}
+	if !is {
+		return &errs.Error{Kind: errs.Unsupported, Op: "cp", Subject: string(src),
+			Want: "the directory of a checkpoint or a run", Got: "a file",
+			Remedy: "bivouac convert writes a checkpoint that is a file as a directory"}
+	}
+	if src.inside(dst) || dst.inside(src) {
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cp", Subject: string(dst),
+			Want: "a destination outside the source", Got: string(src)}}
+	}
+	c := &copier{g: g, o: o, work: newWork(g)}
+	c.out = copies{Source: string(src), Destination: string(dst), Checkpoints: []copiedOne{}, Skipped: []skippedSource{}}
+	if checkpoint.IsCheckpoint(ctx, string(src), nil) {
+		err = c.checkpoint(ctx, src, dst)
+	} else {
+		err = c.run(ctx, src, dst)
+	}
+	c.work.close()
+	if err != nil {
+		return err
+	}
+	return g.show(c.out, func() { c.print() })
+}
+
+// inside reports whether p is q, or below it.
+func (p place) inside(q place) bool {
+	if p.remote() != q.remote() {
+		return false
+	}
+	for at := place(p.join()); ; {
+		if string(at) == q.join() {
+			return true
+		}
+		up := place(at.parent())
+		if up == at {
+			return false
+		}
+		at = up
+	}
+}
+
+// copier copies checkpoints, and keeps what it did.
+type copier struct {
+	g    *global
+	o    CopyOptions
+	work *work
+	out  copies
+}
+
+func (c *copier) print() {
+	for _, one := range c.out.Checkpoints {
+		what := "copied  "
+		switch {
+		case one.Present:
+			what = "present "
+		case one.Sound:
+			what = "sound   "
+		}
+		c.g.printf("%s  %s  %d files, %s\n", what, one.Path, one.Files, size(one.Bytes))
+	}
+	for _, s := range c.out.Skipped {
+		c.g.printf("skipped   %s: %s\n", s.Path, s.Reason)
+	}
+	if c.out.Files > 0 {
+		c.g.printf("copied    %d further files of the run\n", c.out.Files)
+	}
+}
+
+// run copies the whole steps of a run, oldest first, and then what lies beside them.
+func (c *copier) run(ctx context.Context, src, dst place) error {
+	run, err := openRun(ctx, string(src), c.g)
+	if err != nil {
+		return err
+	}
+	if len(run.steps) == 0 {
+		if len(run.skipped) > 0 {
+			return errs.Wrap("cp", src.join(run.skipped[0].Directory), run.skipped[0].reason())
+		}
+		return run.missing(ctx, string(src), anyStep)
+	}
+	if is, err := dst.isDirectory(ctx); err == nil && (!is || checkpoint.IsCheckpoint(ctx, string(dst), nil)) {
+		return &errs.Error{Kind: errs.Exists, Op: "cp", Subject: string(dst),
+			Want: "no checkpoint and no file under the name of a run", Remedy: "choose another name"}
+	} else if err != nil && errs.KindOf(err) != errs.NotFound {
+		return err
+	}
+	done := map[string]bool{}
+	for _, s := range run.steps {
+		done[s.Directory] = true
+		if err := c.checkpoint(ctx, place(src.join(s.Directory)), place(dst.join(s.Directory))); err != nil {
+			return err
+		}
+	}
+	for _, s := range run.skipped {
+		done[s.Directory] = true
+		c.out.Skipped = append(c.out.Skipped, skippedSource{src.join(s.Directory), s.Reason})
+	}
+	for _, name := range run.aside {
+		done[name] = true
+		c.out.Skipped = append(c.out.Skipped, skippedSource{src.join(name), "it was set aside, and is no step any more"})
+	}
+	return c.beside(ctx, src, dst, done)
+}
+
+// beside copies what a run has beside its steps.
+func (c *copier) beside(ctx context.Context, src, dst place, done map[string]bool) error {
+	list, err := src.list(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		from, to := place(src.join(e.name)), place(dst.join(e.name))
+		switch {
+		case done[e.name] || store.IsStaging(e.name) || e.name == store.LockName:
+		case e.dir && checkpoint.IsCheckpoint(ctx, string(from), nil):
+			err = c.checkpoint(ctx, from, to)
+		case e.dir:
+			err = c.beside(ctx, from, to, nil)
+		default:
+			err = c.small(ctx, from, to)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// small copies a file of a run.
+func (c *copier) small(ctx context.Context, src, dst place) error {
+	from, name, err := src.open(ctx)
+	if err != nil {
+		return err
+	}
+	to, final, err := dst.open(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := store.ReadAll(ctx, from, name)
+	if err != nil {
+		return err
+	}
+	if old, err := store.ReadAll(ctx, to, final); err == nil && slices.Equal(old, b) {
+		return nil
+	}
+	c.out.Files++
+	return to.Put(ctx, final, b, store.PutOptions{})
+}
+
+// checkpoint copies a checkpoint, unless it is there.
+func (c *copier) checkpoint(ctx context.Context, src, dst place) error {
+	files, err := src.files(ctx)
+	if err != nil {
+		return err
+	}
+	one := copiedOne{Path: string(dst), Files: len(files)}
+	for _, f := range files {
+		one.Bytes += f.Bytes
+	}
+	t, err := newTransfer(ctx, src, dst, files)
+	if err != nil {
+		return err
+	}
+	switch is, err := dst.isDirectory(ctx); {
+	case err == nil && is:
+		same, err := t.present(ctx, c.work.on("compare "+src.base()))
+		if err != nil {
+			return err
+		}
+		if same {
+			one.Present = true
+			c.out.Checkpoints = append(c.out.Checkpoints, one)
+			return nil
+		}
+		if !c.o.Overwrite {
+			return &errs.Error{Kind: errs.Exists, Op: "cp", Subject: string(dst), Want: "no other checkpoint under this name",
+				Remedy: "choose another name, or give --overwrite"}
+		}
+	case err == nil:
+		return &errs.Error{Kind: errs.Exists, Op: "cp", Subject: string(dst), Got: "a file", Remedy: "choose another name"}
+	case errs.KindOf(err) != errs.NotFound:
+		return err
+	}
+	if err := t.run(ctx, c.o.Overwrite, c.work.on(src.base())); err != nil {
+		return err
+	}
+	one.Sound, err = c.arrived(ctx, t, src, dst)
+	c.out.Checkpoints = append(c.out.Checkpoints, one)
+	return err
+}
+
+// arrived reads the copy back. sound says that checksums of the checkpoint cover each byte.
+// Otherwise the bytes are compared with what was read from the source.
+func (c *copier) arrived(ctx context.Context, t *transfer, src, dst place) (sound bool, err error) {
+	r, err := integrity.Verify(ctx, string(dst), &integrity.VerifyOptions{Progress: c.work.on("verify " + src.base())})
+	if err == nil && r.Verdict() == integrity.Sound {
+		return true, nil
+	}
+	if kind := errs.KindOf(err); err != nil && kind != errs.Unsupported && kind != errs.Corrupt && kind != errs.NotFound {
+		return false, err
+	}
+	// It may be damaged at the source, or have no checksums.
+	if lost := t.compare(ctx, c.work.on("compare "+src.base())); lost != nil {
+		return false, lost
+	}
+	if err == nil && r.Verdict() == integrity.Damaged {
+		problem := error(nil)
+		if len(r.Problems) > 0 {
+			problem = r.Problems[0]
+		}
+		err = &errs.Error{Kind: errs.Corrupt, Op: "cp", Subject: string(dst),
+			Got: "the bytes of a damaged checkpoint", Err: problem,
+			Remedy: "the source is damaged: bivouac verify " + string(src) + " says where, bivouac repair may mend it"}
+	}
+	return false, err
+}
+
+// lastOf returns the names of the files that make a checkpoint whole, the last one first.
+func lastOf(files []storedFile) []string {
+	var names []string
+	for _, name := range []string{"bivouac.manifest", "commit_success.txt", "_CHECKPOINT_METADATA"} {
+		if slices.ContainsFunc(files, func(f storedFile) bool { return f.Name == name }) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		names = append(names, slices.MinFunc(files, func(a, b storedFile) int {
+			return cmp.Or(cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Name, b.Name))
+		}).Name)
+	}
+	return names
+}
+
+// differs returns the error for bytes that differ from the source.
+func differs(dst place, name string, off int64) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: "cp", Subject: dst.join(name), Want: "the bytes of the source",
+		Got: "others, near offset " + strconv.FormatInt(off, 10), Remedy: "copy it again with --overwrite"}
+}
+
+var errEmpty = errors.New("a checkpoint without files")
+
+// newTransfer prepares the copy of the files of a checkpoint.
+func newTransfer(ctx context.Context, src, dst place, files []storedFile) (*transfer, error) {
+	if len(files) == 0 {
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: "cp", Subject: string(src), Err: errEmpty}
+	}
+	t := &transfer{files: files, dst: dst, last: lastOf(files), sums: map[string][]uint32{}}
+	var err error
+	if t.from, t.root, err = src.open(ctx); err != nil {
+		return nil, err
+	}
+	if t.to, t.final, err = dst.open(ctx); err != nil {
+		return nil, err
+	}
+	if t.final == "" {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "cp", Subject: string(dst),
+			Want: "a name in the bucket", Got: "a whole bucket", Remedy: "give " + dst.join(path.Base(t.root))}
+	}
+	return t, nil
+}
