@@ -36,6 +36,12 @@ if size > 1:
     )
 """
 
+# Without it, threads of torch may abort a process that has ended well.
+_TORCH_END = """
+if size > 1:
+    dist.destroy_process_group()
+"""
+
 _JAX = """
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=" + sys.argv[5]
@@ -78,7 +84,8 @@ class Job:
             port = probe.getsockname()[1]
         directory.mkdir(parents=True, exist_ok=True)
         script = directory / f"program{len(list(directory.glob('program*')))}.py"
-        script.write_text(head + textwrap.dedent(code))
+        end = _TORCH_END if library == "torch" else ""
+        script.write_text(head + textwrap.dedent(code) + end)
         path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
         env = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
         self.processes = [

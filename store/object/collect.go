@@ -94,7 +94,7 @@ func (s *Store) collect(ctx context.Context, op string, p place, keep func() boo
 	if err != nil {
 		return false, err
 	}
-	if l.Phase != dead && !s.expired(a, s.opt.Lease) || keep() {
+	if l.Phase != dead && !l.over() && !s.expired(a, s.opt.Lease) || keep() {
 		return false, nil
 	}
 	return s.end(ctx, op, p, l, a)
@@ -518,7 +518,8 @@ func (s *Store) Settle(ctx context.Context, dir string) error {
 		if errs.KindOf(err) == errs.NotFound {
 			continue
 		}
-		if err == nil && l.Phase == committing && (strings.HasPrefix(l.Holder, thisProcess()) || s.expired(at, s.opt.Lease)) {
+		idle := err == nil && (strings.HasPrefix(l.Holder, thisProcess()) || l.over() || s.expired(at, s.opt.Lease))
+		if idle && l.Phase == committing {
 			_, err = s.end(ctx, op, p, l, at)
 		}
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -82,10 +83,25 @@ type lease struct {
 	Final   string `json:"final"`
 	Shared  bool   `json:"shared,omitempty"`
 	Holder  string `json:"holder"`
+	process
 	// Absent and Tag are the condition of the head.
 	Absent bool   `json:"absent,omitempty"`
 	Tag    string `json:"tag,omitempty"`
 	Nonce  string `json:"nonce"`
+}
+
+// process says which process wrote a document. Another one of the same system can see whether it
+// has ended, and need not wait until its lease is over.
+type process struct {
+	System string `json:"system,omitempty"`
+	PID    int    `json:"pid,omitempty"`
+}
+
+func thisOne() process { return process{system, os.Getpid()} }
+
+// over reports whether the process has ended. It returns false where that cannot be seen.
+func (p process) over() bool {
+	return p.System != "" && p.System == system && p.PID > 0 && p.PID != os.Getpid() && ended(p.PID)
 }
 
 // gone is the document gone/TXN.

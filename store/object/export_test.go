@@ -1,6 +1,9 @@
 package object
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // Sources returns the transactions that wrote the objects of a directory, and its own.
 func Sources(s *Store, name string) (all []string) {
@@ -23,3 +26,8 @@ func Sources(s *Store, name string) (all []string) {
 
 // Combine is combine.
 var Combine = combine
+
+// Process is the identity in documents of a process with a number on this system.
+func Process(pid int) string {
+	return strings.TrimSpace(string(encode(process{system, pid}, 0)))
+}

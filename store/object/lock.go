@@ -16,8 +16,9 @@ import (
 type locked struct {
 	Version int    `json:"version"`
 	Holder  string `json:"holder,omitempty"` // empty if nobody has the lock
-	Fence   int64  `json:"fence"`            // how often the lock was taken
-	Nonce   string `json:"nonce"`
+	process
+	Fence int64  `json:"fence"` // how often the lock was taken
+	Nonce string `json:"nonce"`
 }
 
 // Lock implements store.Locker. The lock is a lease: it ends when its process gives no sign of life
@@ -55,7 +56,7 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 		} else if errs.KindOf(err) != errs.NotFound || errors.Is(err, ErrNoBucket) {
 			return nil, err
 		}
-		if old.Holder != "" && !s.expired(a, s.opt.Lease) {
+		if old.Holder != "" && !old.over() && !s.expired(a, s.opt.Lease) {
 			left := (s.opt.Lease - a.Now.Sub(a.Modified)).Round(time.Second)
 			return nil, &errs.Error{Kind: errs.Busy, Op: op,
 				Subject: store.JoinURL(s.Properties().Name, dir), Want: "no other writer",
@@ -63,7 +64,7 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 				Remedy: "stop the other process or let it finish; the lock of a process that has ended is free in " +
 					left.String()}
 		}
-		l := &lock{s: s, key: key, doc: locked{version, holder(time.Now()), old.Fence + 1, nonce()},
+		l := &lock{s: s, key: key, doc: locked{version, holder(time.Now()), thisOne(), old.Fence + 1, nonce()},
 			done: make(chan struct{}), turn: make(chan struct{}, 1)}
 		l.tag, err = s.put(ctx, op, key, encode(l.doc, 0), c)
 		if errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound {

@@ -70,7 +70,7 @@ func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (st
 	t.at = place{parent(final), base(store.StagingName(staging, nonce()))}
 	s.own1(t.at, true)
 	l := lease{Version: version, Phase: writing, Final: final, Shared: o.Shared, Holder: holder(time.Now()),
-		Nonce: nonce()}
+		process: thisOne(), Nonce: nonce()}
 	tag, err := s.put(ctx, op, s.liveKey(t.at), encode(l, 0), Condition{Absent: true})
 	if err != nil {
 		s.own1(t.at, false)
