@@ -28,7 +28,8 @@ type writer struct {
 
 // part is a part that is being filled.
 type part struct {
-	have []span // written, ascending and apart from each other
+	have []span // taken by calls, ascending and apart from each other
+	full int64  // bytes that are in buf, or in the memory of the one call that has them all
 	buf  []byte
 	sum  uint32
 	sent bool
@@ -133,7 +134,6 @@ func (w *writer) fill(ctx context.Context, op string, n int, p []byte, off int64
 			Got: fmt.Sprintf("bytes from %d on a second time", int64(n)*w.part+off)}
 	}
 	w.filled += int64(len(p))
-	whole := len(x.have) == 1 && x.have[0] == span{0, length}
 	b := p
 	if int64(len(p)) < length || w.up == nil {
 		if x.buf == nil {
@@ -145,10 +145,14 @@ func (w *writer) fill(ctx context.Context, op string, n int, p []byte, off int64
 	if len(b) != len(p) || &b[0] != &p[0] {
 		copy(b[off:], p)
 	}
+	w.mu.Lock()
+	x.full += int64(len(p))
+	whole := x.full == length // for the call whose copy was the last to end
+	w.mu.Unlock()
 	return w.send(ctx, op, n, b, whole)
 }
 
-// add notes that the bytes from from to to are there, and returns false if some were before.
+// add takes the bytes from from to to for a call, and returns false if another call has some of them.
 func (x *part) add(from, to int64) bool {
 	at := 0
 	for at < len(x.have) && x.have[at].to < from {
