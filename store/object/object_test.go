@@ -33,8 +33,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestPartsOfManyCalls: a part that several calls fill at once is sent when all have put their bytes
-// there, and not before.
+// TestPartsOfManyCalls: a part that several calls fill at once is sent when all have put their
+// bytes there, and not before.
 func TestPartsOfManyCalls(t *testing.T) {
 	const size, piece = 20_000, 7
 	st := object.New(simulated.NewServer(0, simulated.Lies{}).Bucket(nil), "", object.Options{Part: 4096, SkipProbe: true})

@@ -152,7 +152,8 @@ func (w *writer) fill(ctx context.Context, op string, n int, p []byte, off int64
 	return w.send(ctx, op, n, b, whole)
 }
 
-// add takes the bytes from from to to for a call, and returns false if another call has some of them.
+// add takes the bytes from from to to for a call, and returns false if another call has some of
+// them.
 func (x *part) add(from, to int64) bool {
 	at := 0
 	for at < len(x.have) && x.have[at].to < from {
