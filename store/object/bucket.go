@@ -18,9 +18,9 @@ type Bucket interface {
 	// Put stores b under key, and returns its tag. sum is the CRC-32C of b; the server checks it if it
 	// can. It fails with ErrCondition if c does not hold.
 	Put(ctx context.Context, key string, b []byte, sum uint32, c Condition) (tag string, err error)
-	// Get fills p from offset off of an object, and describes the object. If p is longer than what the
-	// object has from there, the error is of kind errs.Corrupt. If tag is not empty, it fails with
-	// ErrCondition unless the object has this tag.
+	// Get fills p from offset off of an object. If p is longer than what the object has from there,
+	// the error is of kind errs.Corrupt. If tag is not empty, it fails with ErrCondition unless the
+	// object has this tag.
 	Get(ctx context.Context, key string, p []byte, off int64, tag string) error
 	// Read returns a whole object of at most limit bytes, and describes it. If it has more, the error
 	// is of kind errs.Exhausted.

@@ -107,7 +107,7 @@ func (k *keeper) end() {
 }
 
 // expired reports whether the process of a document gave no sign of life for too long, by the clock
-// of the server. slack is for the time between two looks.
+// of the server.
 func (s *Store) expired(a Attrs, limit time.Duration) bool {
 	return !a.Now.IsZero() && a.Now.Sub(a.Modified) > limit
 }

@@ -331,7 +331,7 @@ func (s *Store) moveLater(ctx context.Context, op, from, to string) error {
 
 // movePlain moves an object of Put: it copies it, and removes the first.
 func (s *Store) movePlain(ctx context.Context, op, from, to string) error {
-	b, a, err := s.read(ctx, op, s.key(from))
+	b, _, err := s.read(ctx, op, s.key(from))
 	if errs.KindOf(err) == errs.NotFound {
 		if there, err := s.any(ctx, op, s.key(from)+"/"); err != nil || there {
 			return errors.Join(err, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: from,
@@ -351,6 +351,5 @@ func (s *Store) movePlain(ctx context.Context, op, from, to string) error {
 	} else if err != nil {
 		return err
 	}
-	_ = a
 	return s.drop(ctx, op, s.key(from))
 }

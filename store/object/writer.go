@@ -32,7 +32,6 @@ type part struct {
 	full int64  // bytes that are in buf, or in the memory of the one call that has them all
 	buf  []byte
 	sum  uint32
-	sent bool
 }
 
 type span struct{ from, to int64 }
@@ -189,7 +188,7 @@ func (w *writer) send(ctx context.Context, op string, n int, b []byte, whole boo
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil {
-		w.parts[n].sum, w.parts[n].sent, w.parts[n].buf = sum, true, nil
+		w.parts[n].sum, w.parts[n].buf = sum, nil
 	}
 	return err
 }
