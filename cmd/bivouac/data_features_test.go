@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/tfrecord"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/dataset"
 )
 
 // writeFeatures makes a file of n records: a text, one label, as many numbers as the record's
@@ -67,7 +68,7 @@ func TestFeaturesAreFound(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "data.yaml"), []byte("path: a.tfrecord\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		d, err := loader.Open(t.Context(), name, loader.OpenOptions{})
+		d, err := dataset.Open(t.Context(), name, dataset.OpenOptions{})
 		if errs.KindOf(err) != errs.Invalid || !strings.Contains(fmt.Sprint(err), "args: {"+found+"}") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -80,7 +81,7 @@ func TestFeaturesAreFound(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "data.yaml"), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	d, err := loader.Open(t.Context(), filepath.Join(dir, "data.yaml"), loader.OpenOptions{})
+	d, err := dataset.Open(t.Context(), filepath.Join(dir, "data.yaml"), dataset.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/codec/raster"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/dataset"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/recipe"
 	"github.com/bivouac-ml/bivouac/reader"
@@ -132,7 +133,7 @@ func (o *RecipeOptions) apply(ctx context.Context, g *global, r *recipe.Recipe, 
 	return g.show(run, func() { run.print(g, d) })
 }
 
-func (run *recipeRun) print(g *global, d *loader.Data) {
+func (run *recipeRun) print(g *global, d *dataset.Data) {
 	sayFound(g, d)
 	for _, s := range run.Samples {
 		g.printf("sample %d (%s)\n", s.ID, s.From)
@@ -184,7 +185,7 @@ func finite(v float64) float64 {
 
 // recipeInputs reads the samples that a recipe gets.
 type recipeInputs struct {
-	data    *loader.Data
+	data    *dataset.Data
 	recipe  *recipe.Recipe
 	names   []string // of the inputs
 	columns []string
@@ -193,7 +194,7 @@ type recipeInputs struct {
 }
 
 // inputs finds the columns of the inputs. The first sample tells which hold pictures.
-func (o *RecipeOptions) inputs(ctx context.Context, r *recipe.Recipe, d *loader.Data) (*recipeInputs, error) {
+func (o *RecipeOptions) inputs(ctx context.Context, r *recipe.Recipe, d *dataset.Data) (*recipeInputs, error) {
 	f, err := d.At(ctx, 0, loader.Random{})
 	if err != nil {
 		return nil, errs.Wrap("data", "", err)

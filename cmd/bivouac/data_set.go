@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/dataset"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader"
 	_ "github.com/bivouac-ml/bivouac/reader/tokenizer" // for tokenize in a data.yaml
@@ -41,7 +41,7 @@ func (o *setOptions) addFlags(cmd *cobra.Command) {
 }
 
 // open opens a data set to look at it.
-func (o *setOptions) open(ctx context.Context, path string) (*loader.Data, error) {
+func (o *setOptions) open(ctx context.Context, path string) (*dataset.Data, error) {
 	args := op.Args{}
 	if len(o.Args) > 0 {
 		name := o.Reader
@@ -71,11 +71,11 @@ func (o *setOptions) open(ctx context.Context, path string) (*loader.Data, error
 			}
 		}
 	}
-	return loader.Open(ctx, path, loader.OpenOptions{Reader: o.Reader, Split: o.Split, Args: args, Inspect: true})
+	return dataset.Open(ctx, path, dataset.OpenOptions{Reader: o.Reader, Split: o.Split, Args: args, Inspect: true})
 }
 
 // sayFound says which sources of TFRecords are read with features that their records told.
-func sayFound(g *global, d *loader.Data) {
+func sayFound(g *global, d *dataset.Data) {
 	for i, name := range d.Sources() {
 		if f := d.Found(i); f != nil {
 			g.printf("%s: the features are as in the first %d records; bivouac data ls lists them\n", name, f.Records)

@@ -19,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/npy"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/dataset"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -85,7 +86,7 @@ bytes of pictures and texts, and numbers as .npy.
 }
 
 // show prints a sample, and writes its fields.
-func (o *ShowOptions) show(ctx context.Context, g *global, d *loader.Data, id int64) error {
+func (o *ShowOptions) show(ctx context.Context, g *global, d *dataset.Data, id int64) error {
 	f, shown, err := readShown(ctx, d, id)
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func (o *ShowOptions) show(ctx context.Context, g *global, d *loader.Data, id in
 	})
 }
 
-func readShown(ctx context.Context, d *loader.Data, id int64) (f reader.Fields, s shownSample, err error) {
+func readShown(ctx context.Context, d *dataset.Data, id int64) (f reader.Fields, s shownSample, err error) {
 	if f, err = d.At(ctx, id, loader.Random{}); err != nil {
 		return f, s, errs.Wrap("data", "", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/dataset"
 	"github.com/bivouac-ml/bivouac/reader"
 )
 
@@ -51,7 +51,7 @@ const mostErrors = 100
 
 // scan reads every sample of a data set from all processors. A sample that cannot be read counts as
 // damaged, unless the command was interrupted.
-func scan(ctx context.Context, g *global, task string, d *loader.Data) ([]scanned, error) {
+func scan(ctx context.Context, g *global, task string, d *dataset.Data) ([]scanned, error) {
 	w := newWork(g)
 	defer w.close()
 	var list []scanned

@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/dataset"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -52,7 +53,7 @@ func run(ctx context.Context, dir string, stop int, out io.Writer) error {
 	if err := makeFiles(dir); err != nil {
 		return err
 	}
-	data, err := loader.Open(ctx, filepath.Join(dir, "data.yaml"), loader.OpenOptions{})
+	data, err := dataset.Open(ctx, filepath.Join(dir, "data.yaml"), dataset.OpenOptions{})
 	if err != nil {
 		return err
 	}

@@ -63,6 +63,7 @@ func Module() Rules {
 				{Packages: "op", Beside: []string{}},
 				{Packages: "loader/protocol"},
 				{Packages: "loader/internal/document"},
+				{Packages: "loader/internal/config", Beside: []string{"loader/internal/document"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "op/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "op/internal/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "reader/shards", Beside: []string{}, Modules: []string{"golang.org/x/sys"}},
@@ -106,7 +107,8 @@ func Module() Rules {
 				{Packages: "dynamic/checkpoint", Beside: []string{"dynamic", "dynamic/random"}},
 				{Packages: "dynamic/random", Beside: []string{"dynamic"}},
 				{Packages: "dynamic/readers", Beside: []string{"dynamic", "dynamic/random", "dynamic/checkpoint", "pipeline"}},
-				{Packages: "loader", Modules: []string{"go.yaml.in/yaml/v3"}},
+				{Packages: "loader"},
+				{Packages: "loader/dataset", Beside: []string{"loader"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "loader/nodes", Beside: []string{"loader"}},
 				{Packages: "loader/timeline"},
 				{Packages: "compat/..."},
@@ -207,7 +209,7 @@ func Module() Rules {
 		Command: []string{"cmd/...", "serve/...", "bench/readers", "proof/conform/...", "internal/conform", "proof/interop"},
 		OptIn:   []string{"reader/parquet/...", "examples/text", "store/object/s3/..."},
 		Without: []Without{{
-			Packages: []string{"reader", "loader", "loader/nodes", "examples/blend"},
+			Packages: []string{"reader", "loader", "loader/dataset", "loader/nodes", "examples/blend"},
 			Links:    []string{"codec/..."},
 			Except:   []string{"codec/audio", "codec/internal/pcm", "codec/wav"}, // the list of codecs of sound, and WAV
 			Reason:   "programs that decode nothing link no codec: readers that decode are packages of their own",

@@ -250,5 +250,5 @@ func lacking(where, name string) error {
 // unknownType is the error for a part that this package does not have.
 func unknownType(what, kind string) error {
 	return &errs.Error{Kind: errs.Unsupported, Subject: what, Want: "a type that Bivouac has", Got: kind,
-		Remedy: "give loader.OpenOptions a Tokenizer of your own"}
+		Remedy: "give dataset.OpenOptions a Tokenizer of your own"}
 }

@@ -177,7 +177,7 @@ func TestUnknownIsRefused(t *testing.T) {
 	}
 }
 
-// The package is what loader.Open finds by its registration.
+// The package is what dataset.Open finds by its registration.
 func TestRegistered(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokenizer.json")
 	if err := os.WriteFile(path, []byte(small), 0o666); err != nil {

@@ -1,4 +1,4 @@
-package loader_test
+package dataset_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/dataset"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/reader"
@@ -122,9 +123,9 @@ func dataYAML(t testing.TB, text string) string {
 	return path
 }
 
-func openData(t testing.TB, path string, o loader.OpenOptions) *loader.Data {
+func openData(t testing.TB, path string, o dataset.OpenOptions) *dataset.Data {
 	t.Helper()
-	d, err := loader.Open(context.Background(), path, o)
+	d, err := dataset.Open(context.Background(), path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ type fields = loader.Loader[reader.Fields, reader.Fields]
 func ranksOfData(t *testing.T, path string, world, workers int, saved []byte) (list []*fields) {
 	t.Helper()
 	for rank := range world {
-		d := openData(t, path, loader.OpenOptions{})
+		d := openData(t, path, dataset.OpenOptions{})
 		o := d.Options()
 		o.Rank, o.World, o.Workers, o.Log = rank, world, workers, slog.New(slog.DiscardHandler)
 		l, err := loader.New(d, o)
@@ -270,7 +271,7 @@ func TestOpenedDataIsElastic(t *testing.T) {
 // After every prefix since the last change of weights each source has its part, to within one
 // sample.
 func TestOpenedMixtureKeepsProportions(t *testing.T) {
-	d := openData(t, dataYAML(t, three), loader.OpenOptions{})
+	d := openData(t, dataYAML(t, three), dataset.OpenOptions{})
 	weights := [][]float64{{0.6, 0.3, 0.1}, {0.2, 0.2, 0.6}, {0.5, 0, 0.5}}
 	starts := []int64{0, 240, 600}
 	ids := make([]int64, 3000)
@@ -302,9 +303,9 @@ func TestPhaseOfPacksBeginsAtItsStep(t *testing.T) {
 	const text = `
 {seed: 7, shuffle: true, global_batch: 12, pack: {length: 16, block: 64}, sources: [
   {name: web, reader: made, args: {n: 400}, weight: 2}, {name: math, reader: made, args: {n: 60, base: 2000}}]`
-	plain := openData(t, dataYAML(t, text+"}"), loader.OpenOptions{})
+	plain := openData(t, dataYAML(t, text+"}"), dataset.OpenOptions{})
 	phased := openData(t, dataYAML(t, text+", phases: [{from_step: 20, weights: {web: 0, math: 1}}]}"),
-		loader.OpenOptions{})
+		dataset.OpenOptions{})
 	packs, pos := plain.Order().(order.Packer), int64(0)
 	for range 20 * 12 {
 		first, n, _ := packs.Pack(pos)
@@ -324,7 +325,7 @@ func TestPhaseOfPacksBeginsAtItsStep(t *testing.T) {
 
 func TestPacksHaveMasks(t *testing.T) {
 	d := openData(t, dataYAML(t,
-		"{reader: made, args: {n: 4}, batch_size: 2, pack: {length: 6, pad: 9, longer: refuse}}"), loader.OpenOptions{})
+		"{reader: made, args: {n: 4}, batch_size: 2, pack: {length: 6, pad: 9, longer: refuse}}"), dataset.OpenOptions{})
 	l, err := loader.New(d, d.Options())
 	if err != nil {
 		t.Fatal(err)
@@ -352,7 +353,7 @@ func TestPacksHaveMasks(t *testing.T) {
 // Batches of samples: a field of known shape is stacked, and one that differs in length is joined.
 func TestBatchesOfFields(t *testing.T) {
 	d := openData(t, dataYAML(t, "{reader: made, args: {n: 9}, batch_size: 3, fields: {ids: tokens, label: number}}"),
-		loader.OpenOptions{})
+		dataset.OpenOptions{})
 	l, err := loader.New(d, d.Options())
 	if err != nil {
 		t.Fatal(err)

@@ -1,11 +1,11 @@
-package loader
+package dataset
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -19,12 +19,12 @@ const maskField = "loss_mask"
 // Collate makes a batch of samples, as Options says.
 func (d *Data) Collate(samples []reader.Fields) (batch reader.Fields, err error) {
 	if len(samples) == 0 {
-		return batch, &errs.Error{Kind: errs.Invalid, Op: "loader.Collate", Want: "at least one sample", Got: "no sample"}
+		return batch, &errs.Error{Kind: errs.Invalid, Op: "dataset.Collate", Want: "at least one sample", Got: "no sample"}
 	}
 	names := samples[0].Names
 	for i := range samples {
 		if !slices.Equal(samples[i].Names, names) {
-			return batch, &errs.Error{Kind: errs.Mismatch, Op: "loader.Collate", Subject: samples[i].Origin(),
+			return batch, &errs.Error{Kind: errs.Mismatch, Op: "dataset.Collate", Subject: samples[i].Origin(),
 				Want: fmt.Sprintf("the fields %q, as the first sample has", names), Got: fmt.Sprintf("%q", samples[i].Names),
 				Remedy: "choose and rename fields of the sources with fields, or set Options.Collate"}
 		}
@@ -37,7 +37,7 @@ func (d *Data) Collate(samples []reader.Fields) (batch reader.Fields, err error)
 			same := len(v.Shape) == len(first.Shape) && (v.Shape.Equal(first.Shape) || !fixed &&
 				v.Shape[1:].Equal(first.Shape[1:]))
 			if v.DType != first.DType || !v.DType.Valid() || !same {
-				return batch, &errs.Error{Kind: errs.Mismatch, Op: "loader.Collate",
+				return batch, &errs.Error{Kind: errs.Mismatch, Op: "dataset.Collate",
 					Subject: samples[s].Origin() + ", field " + name,
 					Want:    first.String() + ", as the first sample of the batch has", Got: v.String(),
 					Remedy: "set Options.Collate"}
@@ -103,39 +103,66 @@ func joinFields(samples []reader.Fields, i int) (values, ends tensor.Tensor) {
 // collatePacks makes rows of packs.
 func (d *Data) collatePacks(packs [][]reader.Fields) (batch reader.Fields, err error) {
 	p := d.file.pack
-	rows := newRows(len(packs), p.length, p.pad)
+	tokens := make([][][]int32, len(packs))
 	for i, samples := range packs {
-		at := 0
+		left := p.length
 		for k := range samples {
-			f := &samples[k]
-			place, err := p.tokensOf(f.Names)
+			list, err := p.tokens(&samples[k])
 			if err != nil {
-				return batch, errs.Wrap("loader.Pack", f.Origin(), err)
+				return batch, errs.Wrap("dataset.Pack", samples[k].Origin(), err)
 			}
-			tokens, err := int32s(f.Values[place])
-			if err != nil {
-				return batch, errs.Wrap("loader.Pack", f.Origin(), err)
-			}
-			if len(tokens) > p.length-at || k >= math.MaxInt32 {
-				return batch, &errs.Error{Kind: errs.Mismatch, Op: "loader.Pack", Subject: f.Origin(),
-					Want: fmt.Sprintf("at most %d tokens, as its length said", p.length-at), Got: fmt.Sprint(len(tokens)),
+			if len(list) > left {
+				return batch, &errs.Error{Kind: errs.Mismatch, Op: "dataset.Pack", Subject: samples[k].Origin(),
+					Want: fmt.Sprintf("at most %d tokens, as its length said", left), Got: fmt.Sprint(len(list)),
 					Remedy: "correct the lengths of the source"}
 			}
-			rows.put(i, at, int32(k+1), tokens)
-			if mask, ok := f.Get(maskField); ok {
-				weights, err := tensor.Of[float32](mask)
-				if err != nil || len(weights) != len(tokens) {
-					return batch, &errs.Error{Kind: errs.Mismatch, Op: "loader.Pack", Subject: f.Origin() + ", field " + maskField,
-						Want: fmt.Sprintf("%d numbers of type float32", len(tokens)), Got: mask.String(), Err: err}
-				}
-				copy(rows.mask[i*p.length+at:], weights)
-			}
-			at += len(tokens)
+			tokens[i] = append(tokens[i], list)
+			left -= len(list)
 		}
 	}
-	b := rows.batch()
+	b, err := loader.PackTokens(p.length, p.pad)(tokens)
+	if err != nil {
+		return batch, err
+	}
+	weights, err := tensor.Of[float32](b.LossMask)
+	if err != nil {
+		return batch, err
+	}
+	for i, samples := range packs {
+		at := i * p.length
+		for k := range samples {
+			if err := copyMask(weights[at:at+len(tokens[i][k])], &samples[k]); err != nil {
+				return batch, err
+			}
+			at += len(tokens[i][k])
+		}
+	}
 	return reader.Fields{Names: packedNames, Values: []tensor.Tensor{b.Tokens, b.SegmentIDs, b.Positions,
 		b.LossMask}}, nil
+}
+
+// tokens returns the tokens of a sample.
+func (p *dataPack) tokens(f *reader.Fields) ([]int32, error) {
+	i, err := p.tokensOf(f.Names)
+	if err != nil {
+		return nil, err
+	}
+	return int32s(f.Values[i])
+}
+
+// copyMask copies the mask of a sample to dst if the sample has one.
+func copyMask(dst []float32, f *reader.Fields) error {
+	mask, ok := f.Get(maskField)
+	if !ok {
+		return nil
+	}
+	weights, err := tensor.Of[float32](mask)
+	if err != nil || len(weights) != len(dst) {
+		return &errs.Error{Kind: errs.Mismatch, Op: "dataset.Pack", Subject: f.Origin() + ", field " + maskField,
+			Want: fmt.Sprintf("%d numbers of type float32", len(dst)), Got: mask.String(), Err: err}
+	}
+	copy(dst, weights)
+	return nil
 }
 
 var packedNames = []string{tokensField, "segment_ids", "positions", maskField}

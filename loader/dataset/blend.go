@@ -1,4 +1,4 @@
-package loader
+package dataset
 
 import (
 	"fmt"
@@ -48,7 +48,7 @@ func (d *Data) orderOf(sources []*openSource, window int64) (order.Order, error)
 		}
 		own := s.data.Shards()
 		if own == nil {
-			return nil, &errs.Error{Kind: errs.Unsupported, Op: "loader.Open", Subject: s.where,
+			return nil, &errs.Error{Kind: errs.Unsupported, Op: "dataset.Open", Subject: s.where,
 				Want: "a source that lies in shards, for shuffle_window", Got: "a source of " + s.data.Reader(),
 				Remedy: "write shuffle: true instead"}
 		}
@@ -70,7 +70,7 @@ func (d *Data) blend(sources []order.Source) error {
 	for _, p := range d.file.phases {
 		weights := make([]float64, len(sources))
 		for i := range sources {
-			weights[i], _ = p.weights[sources[i].Name].weight()
+			weights[i], _ = weightOf(p.weights[sources[i].Name])
 		}
 		from := p.sample
 		if p.step >= 0 {
@@ -80,14 +80,14 @@ func (d *Data) blend(sources []order.Source) error {
 			}
 		}
 		if last := len(phases) - 1; last >= 0 && from <= phases[last].From {
-			return d.file.in.wrong(p.where.where(), fmt.Sprintf("a phase after sample %d, where the phase before begins",
+			return d.file.in.Wrong(p.where.Where(), fmt.Sprintf("a phase after sample %d, where the phase before begins",
 				phases[last].From),
 				fmt.Sprintf("one from sample %d", from))
 		}
 		phases = append(phases, order.Phase{From: from, Weights: weights})
 	}
 	if err := d.mix(sources, phases); err != nil {
-		return errs.Wrap("loader.Open", d.file.at, err)
+		return errs.Wrap("dataset.Open", d.file.at, err)
 	}
 	return d.pack(d.mixture)
 }
@@ -104,7 +104,7 @@ func (d *Data) begin(sources []order.Source, phases []order.Phase, p dataPhase) 
 		return p.step * batch, nil
 	}
 	if err := d.mix(sources, phases); err != nil {
-		return 0, errs.Wrap("loader.Open", d.file.at, err)
+		return 0, errs.Wrap("dataset.Open", d.file.at, err)
 	}
 	packs, err := order.NewPacks(d.mixture, d.lengths, d.file.pack.PackOptions)
 	if err != nil {
@@ -114,7 +114,7 @@ func (d *Data) begin(sources []order.Source, phases []order.Phase, p dataPhase) 
 	for left := p.step * batch; left > 0; left-- {
 		first, n, ok := packs.Pack(pos)
 		if !ok {
-			return 0, d.file.in.wrong(p.where.where(), fmt.Sprintf("a step before the end of the mixture at sample %d", pos),
+			return 0, d.file.in.Wrong(p.where.Where(), fmt.Sprintf("a step before the end of the mixture at sample %d", pos),
 				fmt.Sprint("step ", p.step))
 		}
 		pos = first + n
@@ -132,7 +132,7 @@ func (d *Data) pack(o order.Order) error {
 	}
 	packs, err := order.NewPacks(o, d.lengths, d.file.pack.PackOptions)
 	if err != nil {
-		return errs.Wrap("loader.Open", d.file.pack.where.where(), err)
+		return errs.Wrap("dataset.Open", d.file.pack.where.Where(), err)
 	}
 	d.order = packs
 	return nil

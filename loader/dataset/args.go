@@ -1,13 +1,13 @@
-package loader
+package dataset
 
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/bivouac-ml/bivouac/loader/internal/config"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -23,9 +23,9 @@ func (s *dataSource) arguments(schema *op.Schema, dir string) (op.Args, error) {
 			for i := range schema.Params {
 				known = append(known, schema.Params[i].Name)
 			}
-			return nil, v.unknown(name, known)
+			return nil, v.Unknown(name, known)
 		}
-		value, err := v.argument(p)
+		value, err := argument(v, p)
 		if err != nil {
 			return nil, err
 		}
@@ -56,45 +56,45 @@ func isPath(p *op.Parameter) bool {
 }
 
 // argument returns the value for a parameter.
-func (v configValue) argument(p *op.Parameter) (any, error) {
+func argument(v config.Value, p *op.Parameter) (any, error) {
 	if p.Type == op.Features {
-		return v.features(p)
+		return features(v, p)
 	}
-	if v.node.Kind == yaml.SequenceNode {
-		list := make([]any, len(v.node.Content))
-		for i, n := range v.node.Content {
-			x, err := (configValue{v.name + "[" + strconv.Itoa(i) + "]", n, v.in}).scalar(p)
+	if v.Node.Kind == yaml.SequenceNode {
+		list := make([]any, len(v.Node.Content))
+		for i := range list {
+			x, err := scalar(v.Element(i), p)
 			if err != nil {
 				return nil, err
 			}
 			list[i] = x
 		}
-		return v.converted(p, typed(list))
+		return converted(v, p, typed(list))
 	}
-	x, err := v.scalar(p)
+	x, err := scalar(v, p)
 	if err != nil {
 		return nil, err
 	}
-	return v.converted(p, x)
+	return converted(v, p, x)
 }
 
 // features returns the features of TFRecords: maps, as definitions of pipelines have them.
-func (v configValue) features(p *op.Parameter) (any, error) {
+func features(v config.Value, p *op.Parameter) (any, error) {
 	var list []map[string]any
-	if v.node.Kind != yaml.SequenceNode || v.node.Decode(&list) != nil {
-		return nil, v.wrong("a list of features such as {name: text, type: bytes}")
+	if v.Node.Kind != yaml.SequenceNode || v.Node.Decode(&list) != nil {
+		return nil, v.Wrong("a list of features such as {name: text, type: bytes}")
 	}
 	all := make([]any, len(list))
 	for i := range list {
 		all[i] = list[i]
 	}
-	return v.converted(p, all)
+	return converted(v, p, all)
 }
 
-func (v configValue) converted(p *op.Parameter, x any) (any, error) {
+func converted(v config.Value, p *op.Parameter, x any) (any, error) {
 	out, err := p.Convert(x)
 	if err != nil {
-		return nil, v.wrong(p.Type.String())
+		return nil, v.Wrong(p.Type.String())
 	}
 	return out, nil
 }
@@ -142,15 +142,15 @@ func sliceOf[T any](list []any) any {
 	return out
 }
 
-func (v configValue) scalar(p *op.Parameter) (any, error) {
+func scalar(v config.Value, p *op.Parameter) (any, error) {
 	var x any
-	if v.node.Kind != yaml.ScalarNode || v.null() || v.node.Decode(&x) != nil {
-		return nil, v.wrong(p.Type.String())
+	if v.Node.Kind != yaml.ScalarNode || v.Null() || v.Node.Decode(&x) != nil {
+		return nil, v.Wrong(p.Type.String())
 	}
 	if text, ok := x.(string); ok && (p.Type == op.DType || p.Type == op.DTypes) {
 		d, err := tensor.ParseDType(text)
 		if err != nil {
-			return nil, v.wrong("a dtype such as uint16")
+			return nil, v.Wrong("a dtype such as uint16")
 		}
 		return d, nil
 	}
@@ -158,5 +158,5 @@ func (v configValue) scalar(p *op.Parameter) (any, error) {
 	case string, bool, int, float64:
 		return x, nil
 	}
-	return nil, v.wrong(p.Type.String())
+	return nil, v.Wrong(p.Type.String())
 }

@@ -1,4 +1,4 @@
-package loader_test
+package dataset_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/npy"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/dataset"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/reader"
 	_ "github.com/bivouac-ml/bivouac/reader/tokenizer"
@@ -24,9 +25,9 @@ import (
 func TestLengthsAreCountedOnce(t *testing.T) {
 	const text = "{reader: made, args: {n: 200, text: true}, global_batch: 2, pack: {length: 20}}"
 	path := dataYAML(t, text)
-	count := func() (calls int, data *loader.Data) {
+	count := func() (calls int, data *dataset.Data) {
 		var last int64
-		d := openData(t, path, loader.OpenOptions{Tokenizer: bytesAsTokens{}, Progress: func(task string, done,
+		d := openData(t, path, dataset.OpenOptions{Tokenizer: bytesAsTokens{}, Progress: func(task string, done,
 			total int64) {
 			if calls++; total != 200 || done < 1 || task == "" {
 				t.Error(task, done, total)
@@ -92,7 +93,7 @@ func TestOpenPath(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := openData(t, dir, loader.OpenOptions{})
+	d := openData(t, dir, dataset.OpenOptions{})
 	o := loader.Options[reader.Fields, []string]{Order: d.Order(), BatchSize: 2,
 		Collate: func(list []reader.Fields) (out []string, err error) {
 			for i := range list {
@@ -121,14 +122,14 @@ func TestOpenPath(t *testing.T) {
 	}
 	for path, kind := range map[string]errs.Kind{"none": errs.NotFound, "s3://bucket/x": errs.Unsupported,
 		"none.yaml": errs.NotFound, "~/x.yml": errs.Unsupported} {
-		if _, err := loader.Open(context.Background(), path, loader.OpenOptions{}); !errors.Is(err, kind) {
+		if _, err := dataset.Open(context.Background(), path, dataset.OpenOptions{}); !errors.Is(err, kind) {
 			t.Errorf("%s: want %v, got %v", path, kind, err)
 		}
 	}
 }
 
 func TestFingerprintOfOpenedData(t *testing.T) {
-	of := func(text string) string { return openData(t, dataYAML(t, text), loader.OpenOptions{}).Fingerprint() }
+	of := func(text string) string { return openData(t, dataYAML(t, text), dataset.OpenOptions{}).Fingerprint() }
 	a, b := "{name: a, reader: made, args: {n: 10}}", "{name: b, reader: made, args: {n: 20}}"
 	base := of("sources: [" + a + ", " + b + "]")
 	seen := map[string]string{base: "base"}
@@ -199,7 +200,7 @@ func TestMistakesInDataFiles(t *testing.T) {
 		"sources: [{name: a, reader: made, args: {n: 3}, shuffle_window: 2}]": "want weights, for a shuffle_window of a source",
 	} {
 		path := dataYAML(t, text)
-		_, err := loader.Open(context.Background(), path, loader.OpenOptions{})
+		_, err := dataset.Open(context.Background(), path, dataset.OpenOptions{})
 		if err == nil {
 			t.Errorf("%q: want an error", text)
 			continue
@@ -212,12 +213,12 @@ func TestMistakesInDataFiles(t *testing.T) {
 
 func TestEnvironmentOfDataFiles(t *testing.T) {
 	const text = "{rank: env RANK_OF_TEST or 0, world: env WORLD_OF_TEST or 4, reader: made, args: {n: 3}}"
-	if o := openData(t, dataYAML(t, text), loader.OpenOptions{}).Options(); o.Rank != 0 || o.World != 4 {
+	if o := openData(t, dataYAML(t, text), dataset.OpenOptions{}).Options(); o.Rank != 0 || o.World != 4 {
 		t.Error(o.Rank, o.World)
 	}
 	t.Setenv("RANK_OF_TEST", "5")
 	t.Setenv("WORLD_OF_TEST", "8")
-	if o := openData(t, dataYAML(t, text), loader.OpenOptions{}).Options(); o.Rank != 5 || o.World != 8 {
+	if o := openData(t, dataYAML(t, text), dataset.OpenOptions{}).Options(); o.Rank != 5 || o.World != 8 {
 		t.Error(o.Rank, o.World)
 	}
 }
@@ -229,7 +230,7 @@ func TestPathsOfDataFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := openData(t, path, loader.OpenOptions{})
+	d := openData(t, path, dataset.OpenOptions{})
 	f, err := d.At(context.Background(), 1, loader.Random{})
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +260,7 @@ func TestTokenizeInDataFiles(t *testing.T) {
 		}
 	}
 	write(file)
-	d := openData(t, path, loader.OpenOptions{})
+	d := openData(t, path, dataset.OpenOptions{})
 	f, err := d.At(context.Background(), 9, loader.Random{})
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +269,7 @@ func TestTokenizeInDataFiles(t *testing.T) {
 		t.Error(v, err)
 	}
 	write(strings.Replace(file, `"sep":["s",9],"cls":["c",8]`, `"sep":["s",9],"cls":["c",7]`, 1))
-	if other := openData(t, path, loader.OpenOptions{}); other.Fingerprint() == d.Fingerprint() {
+	if other := openData(t, path, dataset.OpenOptions{}); other.Fingerprint() == d.Fingerprint() {
 		t.Error("another tokenizer gives the same fingerprint")
 	}
 	for _, file := range []string{file, strings.Replace(file, `"a b"`, ``, 1)} {
@@ -276,7 +277,7 @@ func TestTokenizeInDataFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(file)
-		packed := openData(t, path, loader.OpenOptions{})
+		packed := openData(t, path, dataset.OpenOptions{})
 		l, err := loader.New(packed, packed.Options())
 		if err != nil {
 			t.Fatal(err)
@@ -295,7 +296,7 @@ func TestTokenizeInDataFiles(t *testing.T) {
 		t.Error("want lengths for two tokenizers, got", files)
 	}
 	write("{}")
-	if _, err := loader.Open(context.Background(), path, loader.OpenOptions{}); err == nil ||
+	if _, err := dataset.Open(context.Background(), path, dataset.OpenOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "t.json") {
 		t.Error(err)
 	}
@@ -303,7 +304,7 @@ func TestTokenizeInDataFiles(t *testing.T) {
 
 func TestLengthsThatAreGiven(t *testing.T) {
 	const text = "{reader: made, args: {n: 6}, batch_size: 1, pack: {length: 20}, lengths: "
-	open := func(lengths string, list []uint16) (*loader.Data, error) {
+	open := func(lengths string, list []uint16) (*dataset.Data, error) {
 		path := dataYAML(t, text+lengths+"}")
 		b, err := npy.Encode(tensor.FromSlice(list), nil)
 		if err != nil {
@@ -312,7 +313,7 @@ func TestLengthsThatAreGiven(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "l.npy"), b, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		d, err := loader.Open(context.Background(), path, loader.OpenOptions{})
+		d, err := dataset.Open(context.Background(), path, dataset.OpenOptions{})
 		if err == nil {
 			t.Cleanup(func() { d.Close() })
 		}

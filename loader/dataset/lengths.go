@@ -1,4 +1,4 @@
-package loader
+package dataset
 
 import (
 	"context"
@@ -51,14 +51,14 @@ func (d *Data) measure(ctx context.Context, o OpenOptions) error {
 	for _, s := range d.sources {
 		list, err := d.lengthsOf(ctx, s, o)
 		if err != nil {
-			return errs.Wrap("loader.Open", s.where, err)
+			return errs.Wrap("dataset.Open", s.where, err)
 		}
 		for id, n := range list {
 			if int(n) <= p.length {
 				continue
 			}
 			if !p.cut {
-				e := d.file.in.wrong(p.where.where(), fmt.Sprintf("samples of at most %d tokens", p.length),
+				e := d.file.in.Wrong(p.where.Where(), fmt.Sprintf("samples of at most %d tokens", p.length),
 					fmt.Sprintf("%d tokens in sample %d of source %s (%s)", n, id, s.name, s.data.Describe(int64(id))))
 				e.Remedy = "write longer: cut, which drops the tokens beyond"
 				return e

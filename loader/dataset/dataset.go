@@ -1,4 +1,11 @@
-package loader
+// Package dataset opens the data sets of files: a file, a folder or a pattern of files in any
+// format that a linked reader reads, or a data.yaml, which names sources, weights and the options
+// of a loader. docs/guide/data-yaml.md has its settings.
+//
+//	Open ──▶ Data ──┬── a loader.Map: the samples of one or several sources
+//	                ├── Order: their order, a mixture or packs
+//	                └── Options: the options of the file, for loader.New
+package dataset
 
 import (
 	"context"
@@ -13,6 +20,8 @@ import (
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/internal/config"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/reader"
@@ -70,18 +79,18 @@ type openSource struct {
 // reads, or a data.yaml, which names sources, weights and the options of a loader; see
 // docs/guide/data-yaml.md.
 //
-//	data, err := loader.Open(ctx, "data.yaml", loader.OpenOptions{})
+//	data, err := dataset.Open(ctx, "data.yaml", dataset.OpenOptions{})
 //	…
 //	defer data.Close()
 //	l, err := loader.New(data, data.Options())
 //
 // Errors of kind errs.Invalid name the line of a mistake in the file.
 func Open(ctx context.Context, path string, o OpenOptions) (*Data, error) {
-	f := &dataFile{in: &configText{op: "loader.Open", file: path}, at: path, exhausted: order.CycleOn}
+	f := &dataFile{in: &config.Text{Op: "dataset.Open", File: path}, at: path, exhausted: order.CycleOn}
 	if ext := strings.ToLower(filepath.Ext(path)); ext == ".yaml" || ext == ".yml" {
 		var err error
 		if o.Reader != "" || len(o.Args) > 0 || o.Split != "" {
-			return nil, f.in.wrong(path, "the reader, its args and the split in the file",
+			return nil, f.in.Wrong(path, "the reader, its args and the split in the file",
 				"OpenOptions.Reader, Args or Split")
 		}
 		if f, err = readDataFile(path, o.Inspect); err != nil {
@@ -110,17 +119,17 @@ func (d *Data) open(ctx context.Context, o OpenOptions) (err error) {
 	coder := o.Tokenizer
 	if coder == nil && d.file.tokenize != "" {
 		if coder, err = reader.OpenTokenizer(d.file.tokenize); err != nil {
-			return errs.Wrap("loader.Open", d.file.at, err)
+			return errs.Wrap("dataset.Open", d.file.at, err)
 		}
 	}
 	for _, s := range d.file.sources {
 		open, err := d.addSource(ctx, s, coder, o)
 		if err != nil {
-			return errs.Wrap("loader.Open", s.where, err)
+			return errs.Wrap("dataset.Open", s.where, err)
 		}
 		n := open.data.Len()
 		if open.first = d.samples; n > math.MaxInt64-d.samples {
-			return &errs.Error{Kind: errs.Invalid, Op: "loader.Open", Subject: s.where, Want: "fewer than 2^63 samples",
+			return &errs.Error{Kind: errs.Invalid, Op: "dataset.Open", Subject: s.where, Want: "fewer than 2^63 samples",
 				Got: "more"}
 		}
 		d.samples += n
@@ -294,15 +303,15 @@ func (d *Data) fingerprint(sources []*openSource) string {
 	return h.Sum()
 }
 
-// Len implements Map.
+// Len implements loader.Map.
 func (d *Data) Len() int64 { return d.samples }
 
-// Fingerprint implements Fingerprinted. It depends on the samples of all sources, on their order,
-// and on the tokenizer, and not on weights or phases, which the order has.
+// Fingerprint implements loader.Fingerprinted. It depends on the samples of all sources, on their
+// order, and on the tokenizer, and not on weights or phases, which the order has.
 func (d *Data) Fingerprint() string { return d.print }
 
-// FingerprintOf implements Growing, for data to which whole sources were added at the end of the
-// list. For other numbers of samples it returns the fingerprint of no data set.
+// FingerprintOf implements loader.Growing, for data to which whole sources were added at the end of
+// the list. For other numbers of samples it returns the fingerprint of no data set.
 func (d *Data) FingerprintOf(n int64) string {
 	for i, s := range d.sources {
 		if s.first+s.data.Len() == n {
@@ -344,8 +353,8 @@ func (d *Data) split(id int64) (*openSource, int64, error) {
 	return nil, 0, outOfRange(id, d.samples)
 }
 
-// At implements Map.
-func (d *Data) At(ctx context.Context, id int64, _ Random) (f reader.Fields, err error) {
+// At implements loader.Map.
+func (d *Data) At(ctx context.Context, id int64, _ loader.Random) (f reader.Fields, err error) {
 	s, own, err := d.split(id)
 	if err != nil {
 		return f, err
@@ -472,16 +481,21 @@ func (d *Data) Order() order.Order { return d.order }
 // Options returns the options of the file, with the order, and with a function that makes batches.
 // A field of known shape becomes one tensor with a row for each sample. A field whose first axis
 // differs becomes the samples one after the other, and NAME_ends says where each ends. Packs become
-// tokens, segment_ids, positions and loss_mask; see Packed.
-func (d *Data) Options() Options[reader.Fields, reader.Fields] {
+// tokens, segment_ids, positions and loss_mask; see loader.Packed.
+func (d *Data) Options() loader.Options[reader.Fields, reader.Fields] {
 	o := d.file.options
 	o.Order, o.Shuffle = d.order, false
 	if d.file.pack != nil {
 		o.CollatePacks = d.collatePacks
 		return o
 	}
-	if o.BatchSize != NoBatching {
+	if o.BatchSize != loader.NoBatching {
 		o.Collate = d.Collate
 	}
 	return o
+}
+
+func outOfRange(id, n int64) error {
+	return &errs.Error{Kind: errs.Invalid, Subject: "sample " + strconv.FormatInt(id, 10),
+		Want: "an id below " + strconv.FormatInt(n, 10), Got: "an id that the data set does not have"}
 }

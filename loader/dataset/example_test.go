@@ -1,4 +1,4 @@
-package loader_test
+package dataset_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/dataset"
 	"github.com/bivouac-ml/bivouac/reader"
 )
 
@@ -34,7 +35,7 @@ sources:
 		}
 	}
 
-	data, err := loader.Open(ctx, filepath.Join(dir, "data.yaml"), loader.OpenOptions{})
+	data, err := dataset.Open(ctx, filepath.Join(dir, "data.yaml"), dataset.OpenOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
