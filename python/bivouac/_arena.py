@@ -39,6 +39,7 @@ class Lease:
 
     It ends with `release`, or when nobody has it any more: an interrupt may have come before its
     owner knew of it. The hook of the save's Call has it until the save needs the arena no more.
+    The hook of a pull has it until the side-car writes to the arena no more.
     """
 
     __slots__ = ("__weakref__", "arena", "released")
@@ -58,6 +59,13 @@ class Lease:
         if event in ("released", "end"):
             self.released = True
 
+    def hold(self, _: Call, event: str) -> None:
+        """Do nothing. As the hook of a pull it keeps the lease until the pull has ended.
+
+        An interrupt can come before anything can cancel the pull, and the side-car may carry it
+        out after the next one. So no other save may have the arena before that.
+        """
+
     def release(self) -> None:
         """Release the arena. The call that has the hook must not have been sent."""
         self.released = True
@@ -74,7 +82,7 @@ class Lease:
         """
         assert self.arena is not None
         if self.arena.private:
-            return _pull.pull(connection, self.arena.number, copies)
+            return _pull.pull(connection, self.arena.number, copies, self.hold)
         memory = self.arena.map()
         if not moves:
             copy_all(memory, copies)

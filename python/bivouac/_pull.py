@@ -15,6 +15,7 @@ import numpy as np
 from bivouac import errors
 
 if TYPE_CHECKING:
+    from bivouac._call import Hook
     from bivouac._client import Connection
 
 __all__ = ["pull"]
@@ -26,14 +27,15 @@ _BUFFER = 64 << 20  # bytes that are put together for one call
 _PIECES = 20_000  # of one call
 
 
-def pull(connection: Connection, arena: int, copies: Sequence[Copy]) -> bool:
+def pull(connection: Connection, arena: int, copies: Sequence[Copy], hook: Hook) -> bool:
     """Have the side-car copy arrays into a private arena, and wait for it.
 
     Return False if the side-car cannot read them: memory of a device, for example. An interrupt
-    cancels the call; the arena then has no save.
+    cancels the call, or comes too early for that. `hook` is of the calls: who has the arena must
+    keep it until they have ended.
     """
     for pieces, _ in _rounds(copies):
-        call = connection.start("arena.pull", arena=arena, pieces=pieces)
+        call = connection.start("arena.pull", hook=hook, arena=arena, pieces=pieces)
         call.cancel_on_interrupt = True
         try:
             call.result()

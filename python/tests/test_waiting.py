@@ -151,6 +151,59 @@ print("ok")
         )
         assert output(process) == "ok\n"
 
+    def test_a_late_pull_writes_into_no_other_save(
+        self, program: Program, tmp_path: Path
+    ) -> None:
+        """An interrupt comes after a pull was sent, and before anything can cancel it."""
+        (tmp_path / "run").mkdir()
+        process = program(
+            PRELUDE
+            + """
+class Stop(Exception): pass
+link = _client.connection()
+pid = link._process.pid
+start = link.start
+armed = False
+def interrupted(op, /, **args):
+    global armed
+    call = start(op, **args)
+    if armed and op == "arena.pull":
+        armed = False
+        raise Stop
+    return call
+link.start = interrupted
+def save_number(i):
+    args = {"path": f"{sys.argv[1]}/{i}"}
+    tree = {"a": np.full(10000, float(i))}
+    return _engine.start_save("save", {"s": tree}, background=False, args=args).result()
+save_number(0)
+stops = 0
+for i in range(1, 20, 2):
+    os.kill(pid, signal.SIGSTOP)  # the side-car finds both pulls, and begins with the last
+    time.sleep(0.05)
+    armed = True
+    kept = np.full(10000, float(i))  # its memory stays as it is
+    args = {"path": f"{sys.argv[1]}/{i}"}
+    try:
+        _engine.start_save("save", {"s": {"a": kept}}, background=False, args=args)
+    except Stop:
+        stops += 1
+    assert link.arenas.held() == 1
+    threading.Timer(0.1, os.kill, (pid, signal.SIGCONT)).start()
+    save_number(i + 1)
+    assert (load(f"{sys.argv[1]}/{i + 1}") == float(i + 1)).all(), i + 1
+assert stops == 10
+deadline = time.monotonic() + 10
+while link.arenas.held() and time.monotonic() < deadline:
+    link._look()
+    time.sleep(0.01)
+assert link.arenas.held() == 0
+print("ok")
+""",
+            str(tmp_path / "run"),
+        )
+        assert output(process) == "ok\n"
+
     def test_a_signal_handler_may_save(self, program: Program, tmp_path: Path) -> None:
         process = program(
             PRELUDE
