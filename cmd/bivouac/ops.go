@@ -22,7 +22,7 @@ type operatorInfo struct {
 	Random     bool           `json:"random,omitempty"`
 	Stateful   bool           `json:"stateful,omitempty"`
 	Deprecated string         `json:"deprecated,omitempty"`
-	Missing    string         `json:"missing,omitempty"` // an operator of DALI that is none here: why, and what to use
+	Missing    string         `json:"missing,omitempty"` // why there is no such operator, and what to use
 	MinInputs  int            `json:"min_inputs"`
 	MaxInputs  int            `json:"max_inputs"`
 	Inputs     []portInfo     `json:"inputs"`

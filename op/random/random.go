@@ -28,8 +28,8 @@ func distributionParams(more ...op.Parameter) []op.Parameter {
 	)
 }
 
-// registerTwice registers an operator under its name, and under the name old that DALI gave up. Both
-// draw the same numbers from the same stream.
+// registerTwice registers an operator under its name, and under the name old that DALI deprecates.
+// Both draw the same numbers from the same stream.
 func registerTwice(old string, s op.Schema) {
 	op.Register(s)
 	s.Deprecated = "use " + s.FullName()

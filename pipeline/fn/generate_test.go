@@ -137,7 +137,8 @@ func replacement(s *op.Schema) *op.Schema {
 // link is how the package refers to the newer function.
 func documentation(s *op.Schema, name, more string, link func(newer *op.Schema) string) string {
 	if newer := replacement(s); newer != nil {
-		return comment(fmt.Sprintf("%s is %s, an older name of %s; see [%s].", name, s.FullName(), newer.FullName(), link(newer)))
+		return comment(fmt.Sprintf("%s is %s, an older name of %s; see [%s].", name, s.FullName(), newer.FullName(),
+			link(newer)))
 	}
 	return comment(fmt.Sprintf("%s is %s. %s", name, s.FullName(), s.Doc)) + "//\n" + more + ports(s)
 }

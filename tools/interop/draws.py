@@ -77,7 +77,7 @@ def uniform():
 
 FAMILIES = {"noise.gaussian": gaussian, "noise.salt_and_pepper": pepper, "noise.shot": shot, "random.beta": beta, "random.choice": choice,
             "batch_permutation": permutation, "random.normal": normal}
-OLDER = {"coin_flip": flip, "uniform": uniform, "normal_distribution": normal}  # names that DALI gave up; older.py has more of them
+OLDER = {"coin_flip": flip, "uniform": uniform, "normal_distribution": normal}  # names that DALI deprecates; older.py has more of them
 
 
 def build(c):

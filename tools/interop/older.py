@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records cases of operators under the names that DALI gave up: older.py OUT (testdata/dali/ops/older).
+"""Records cases of operators under the names that DALI deprecates: older.py OUT (testdata/dali/ops/older).
 
 Writes OUT/cases.json in the format of testdata/dali/README.md. Every argument of every operator has
 at least two values. Two runs give the same bytes.
