@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -182,6 +183,19 @@ func TestSchemasAreDALIs(t *testing.T) {
 	for key := range schemaDifferences {
 		if !used[key] {
 			t.Errorf("%s does not differ any more", key)
+		}
+	}
+}
+
+// Each operator of DALI's CPU backend is one here, or is listed with what to use instead.
+func TestNoOperatorIsAbsent(t *testing.T) {
+	recorded := daliOps(t)
+	if len(recorded) < 163 {
+		t.Errorf("%d operators are recorded", len(recorded))
+	}
+	for name := range recorded {
+		if _, err := op.Lookup(name); (err != nil) != slices.Contains(op.Elsewhere(), name) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
