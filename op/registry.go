@@ -3,6 +3,7 @@ package op
 import (
 	"cmp"
 	_ "embed" // planned.txt
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +38,7 @@ func Register(s Schema) {
 
 // Lookup returns the operator with the given full name, such as "decoders.image". The error for an
 // unknown name suggests the nearest known name. The error for an operator of DALI that Bivouac does
-// not have is of kind errs.Unsupported.
+// not have, or has in another form, is of kind errs.Unsupported.
 func Lookup(name string) (*Schema, error) {
 	registry.RLock()
 	defer registry.RUnlock()
@@ -48,9 +49,9 @@ func Lookup(name string) (*Schema, error) {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "operator", Subject: name,
 			Got: "an operator of DALI that Bivouac does not have yet", Remedy: "see the operators in docs/compat/dali.md"}
 	}
-	if name == "experimental.inputs.video" {
+	if e, ok := elsewhere[name]; ok {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "operator", Subject: name, Want: "an operator of a graph",
-			Got: "an input that is fed", Remedy: "use pipeline.FromFed with video.NewInput of package reader/video"}
+			Got: e.what, Remedy: e.instead}
 	}
 	if path, ok := optIn[name]; ok {
 		return nil, &errs.Error{Kind: errs.NotFound, Op: "operator", Subject: name, Want: "an import of " + path,
@@ -69,6 +70,23 @@ var optIn = map[string]string{
 	"readers.arrow":   "github.com/bivouac-ml/bivouac/reader/arrow",
 	"readers.parquet": "github.com/bivouac-ml/bivouac/reader/parquet",
 }
+
+// elsewhere are the operators of DALI's CPU backend that are not operators here: what DALI has
+// under that name, and what to use instead.
+var elsewhere = map[string]struct{ what, instead string }{
+	"external_source": {"samples that the program gives",
+		"use pipeline.ExternalSource"},
+	"experimental.inputs.video": {"an input that is fed",
+		"use pipeline.FromFed with video.NewInput of package reader/video"},
+	"python_function": {"a function in Python, which needs a Python interpreter",
+		"write the function in Go and use fn.Func of pipeline/fn, or call it on the batches in Python"},
+	"dl_tensor_python_function": {"a function in Python on DLPack tensors, which needs a Python interpreter",
+		"write the function in Go and use fn.Func of pipeline/fn, or call it on the batches in Python"},
+}
+
+// Elsewhere returns the names of the operators of DALI's CPU backend that are not operators here,
+// sorted. The error of Lookup says what to use instead.
+func Elsewhere() []string { return slices.Sorted(maps.Keys(elsewhere)) }
 
 // Planned reports whether name is the name of an operator of DALI that Bivouac does not have yet.
 func Planned(name string) bool { return slices.Contains(planned, name) }

@@ -28,7 +28,7 @@ var imageAndAudioFiles = []string{
 }
 
 func init() {
-	Register(op.Schema{
+	s := op.Schema{
 		Name: "file", Module: []string{"readers"},
 		Doc: "Reads whole files and their labels. With file_root, each folder below it is a class: folders are sorted by the bytes of " +
 			"their names and numbered from 0, empty ones too, and so are the files in each; deeper folders are not entered.",
@@ -42,7 +42,8 @@ func init() {
 			{Name: "dir_filters", Type: op.Strings, Tuning: true, Doc: "Patterns of folder names, of which one must match; by default all do."},
 			{Name: "case_sensitive_filter", Type: op.Bool, Default: false, Tuning: true, Doc: "Patterns tell upper from lower case."},
 		}...),
-	}, Opener{
+	}
+	o := Opener{
 		Outputs: func(c *op.Config) ([]tensor.Spec, error) {
 			if err := checkFiles(c); err != nil {
 				return nil, err
@@ -50,7 +51,9 @@ func init() {
 			return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1}}, {DType: tensor.Int32, Shape: tensor.Shape{1}}}, nil
 		},
 		Open: openFiles,
-	})
+	}
+	Register(s, o)
+	alias("file_reader", s, o)
 }
 
 // files is an index of files. It has no pointer per file, so the garbage collector does not scan

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	_ "github.com/bivouac-ml/bivouac/pipeline"     // its operators
 	_ "github.com/bivouac-ml/bivouac/reader/arrow" // readers.arrow
@@ -18,6 +22,7 @@ type operatorInfo struct {
 	Random     bool           `json:"random,omitempty"`
 	Stateful   bool           `json:"stateful,omitempty"`
 	Deprecated string         `json:"deprecated,omitempty"`
+	Missing    string         `json:"missing,omitempty"` // why there is no such operator, and what to use
 	MinInputs  int            `json:"min_inputs"`
 	MaxInputs  int            `json:"max_inputs"`
 	Inputs     []portInfo     `json:"inputs"`
@@ -49,6 +54,9 @@ func newOpsCommand(g *global) *cobra.Command {
 		Long: `List the operators of pipelines with the first sentence about each, or describe
 one: inputs, outputs, and arguments with types and defaults.
 
+The list also has the operators of DALI on CPUs that are not operators here, with
+the word "missing", the reason, and what to use instead.
+
 ` + exitCodesHelp,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -66,18 +74,46 @@ one: inputs, outputs, and arguments with types and defaults.
 }
 
 func (g *global) listOperators() error {
-	all := make([]operatorInfo, 0, len(op.Schemas()))
-	width := 0
+	var all []operatorInfo
 	for _, s := range op.Schemas() {
 		all = append(all, operator(s))
-		width = max(width, len(s.FullName()))
+	}
+	for _, name := range op.Elsewhere() {
+		all = append(all, missing(name))
+	}
+	slices.SortFunc(all, func(a, b operatorInfo) int { return cmp.Compare(a.Name, b.Name) })
+	width := 0
+	for _, o := range all {
+		width = max(width, len(o.Name))
 	}
 	return g.show(all, func() {
 		for _, o := range all {
-			summary, _, _ := strings.Cut(o.Doc, ". ")
-			g.printf("%-*s  %s\n", width, o.Name, strings.TrimSuffix(summary, "."))
+			g.printf("%-*s  %s\n", width, o.Name, o.summary())
 		}
 	})
+}
+
+// summary is the line about an operator in the list.
+func (o operatorInfo) summary() string {
+	if o.Missing != "" {
+		return "missing: " + o.Missing
+	}
+	first, _, _ := strings.Cut(o.Doc, ". ")
+	first = strings.TrimSuffix(first, ".")
+	if o.Deprecated != "" {
+		first += " (deprecated: " + o.Deprecated + ")"
+	}
+	return first
+}
+
+// missing returns the entry of an operator of DALI that is not an operator here.
+func missing(name string) operatorInfo {
+	o := operatorInfo{Name: name, Inputs: []portInfo{}, Outputs: []portInfo{}, Arguments: []argumentInfo{}}
+	_, err := op.Lookup(name)
+	if e, ok := errors.AsType[*errs.Error](err); ok {
+		o.Missing = e.Got + "; " + e.Remedy
+	}
+	return o
 }
 
 func (g *global) describeOperator(o operatorInfo) {

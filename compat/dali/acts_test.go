@@ -237,7 +237,7 @@ func TestReaderArgumentsAct(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := s.FullName()
-		if current, ok := strings.CutPrefix(s.Deprecated, "use "); ok {
+		if current, ok := strings.CutPrefix(s.Deprecated, "use "); ok && name != "file_reader" { // which has all cases itself
 			name = current
 		}
 		if acts[name] == nil {
@@ -286,7 +286,7 @@ func TestReaderArgumentsAct(t *testing.T) {
 	}
 	readers := []string{"readers.file", "readers.tfrecord", "readers.mxnet", "readers.webdataset", "readers.numpy",
 		"readers.coco", "readers.caffe", "readers.caffe2", "readers.nemo_asr", "readers.sequence",
-		"experimental.readers.fits"}
+		"experimental.readers.fits", "file_reader"}
 	for _, reader := range readers {
 		s, err := op.Lookup(reader)
 		if err != nil {

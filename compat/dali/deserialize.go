@@ -291,14 +291,13 @@ func (r *rebuilder) put(e pipeproto.Edge, n pipeline.Node) error {
 
 // unknownOperator returns an error that proposes the schema with the most similar name.
 func unknownOperator(schema string) error {
-	if name, _ := Operator(schema); op.Planned(name) {
+	name, _ := Operator(schema)
+	if op.Planned(name) {
 		return &errs.Error{Kind: errs.Unsupported, Subject: schema, Got: "an operator of DALI that Bivouac does not have yet",
 			Remedy: "see the list of operators in docs/compat/dali.md"}
 	}
-	if name, ok := Operator(schema); ok {
-		if _, err := op.Lookup(name); errors.Is(err, errs.Unsupported) {
-			return err // an input
-		}
+	if _, err := op.Lookup(name); errors.Is(err, errs.Unsupported) {
+		return err // what to use instead
 	}
 	var names []string
 	for _, s := range op.Schemas() {

@@ -8,7 +8,7 @@ import (
 
 // words are the words in names of operators that DALI does not write with one capital letter.
 var words = map[string]string{
-	"bbox": "BBox", "coco": "COCO", "mfcc": "MFCC", "mxnet": "MXNet", "rms": "RMS", "roi": "ROI", "ssd": "SSD", "tfrecord": "TFRecord",
+	"bbox": "BBox", "coco": "COCO", "dl": "DL", "mfcc": "MFCC", "mxnet": "MXNet", "rms": "RMS", "roi": "ROI", "ssd": "SSD", "tfrecord": "TFRecord",
 }
 
 // SchemaName returns DALI's name of an operator in a serialized pipeline. The argument is Bivouac's
@@ -46,25 +46,21 @@ func class(name string) string {
 	return b.String()
 }
 
-// former are old names of schemas, in older pipelines, of operators that now have other names.
-var former = map[string]string{
-	"_ExternalSource": "external_source", "FileReader": "readers.file", "Uniform": "random.uniform", "CoinFlip": "random.coin_flip",
-	"NormalDistribution": "random.normal", "TransformTranslation": "transforms.translation",
-}
-
 // Operator returns the full name of the operator that DALI's pipelines call schema. If no operator
 // has that name, ok is false and name is the nearest guess: looking it up returns the right error.
 func Operator(schema string) (name string, ok bool) {
-	if name, ok := former[schema]; ok {
-		return name, true
-	}
 	for _, s := range op.Schemas() {
 		if SchemaName(s.FullName()) == schema {
 			return s.FullName(), true
 		}
 	}
-	if schema == "ExternalSource" { // an input of a graph, which no operator computes
-		return "external_source", true
+	if schema == "_ExternalSource" { // its name in older pipelines
+		return externalSource, true
+	}
+	for _, name := range op.Elsewhere() {
+		if SchemaName(name) == schema {
+			return name, name == externalSource // an input of a graph, which no operator computes
+		}
 	}
 	return guess(schema), false
 }

@@ -32,9 +32,17 @@ func TestSchemaNames(t *testing.T) {
 		}
 	}
 	for schema, want := range map[string]string{
-		"CoinFlip": "random.coin_flip", "FileReader": "readers.file", "_ExternalSource": "external_source", "ExternalSource": "external_source",
+		"CoinFlip": "coin_flip", "random__CoinFlip": "random.coin_flip", "FileReader": "file_reader", "_ExternalSource": "external_source", "ExternalSource": "external_source",
 	} {
 		if got, ok := dali.Operator(schema); !ok || got != want {
+			t.Errorf("%s is %s, %v; want %s", schema, got, ok, want)
+		}
+	}
+	for schema, want := range map[string]string{ // no operators here
+		"PythonFunction": "python_function", "DLTensorPythonFunction": "dl_tensor_python_function",
+		"experimental__inputs__Video": "experimental.inputs.video",
+	} {
+		if got, ok := dali.Operator(schema); ok || got != want {
 			t.Errorf("%s is %s, %v; want %s", schema, got, ok, want)
 		}
 	}

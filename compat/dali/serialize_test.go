@@ -86,6 +86,9 @@ func TestDeserializeRefuses(t *testing.T) {
 		says []string
 	}{
 		"operator":          {start + "op:\n  - {name: random__CoinFlp, inst_name: a}\n", errs.NotFound, []string{`"a"`, "random__CoinFlp", "random__CoinFlip"}},
+		"function":          {start + "op:\n  - {name: PythonFunction, inst_name: a}\n", errs.Unsupported, []string{`"a"`, "python_function", "fn.Func"}},
+		"DLPack function":   {start + "op:\n  - {name: DLTensorPythonFunction, inst_name: a}\n", errs.Unsupported, []string{`"a"`, "dl_tensor_python_function", "fn.Func"}},
+		"video input":       {start + "op:\n  - {name: experimental__inputs__Video, inst_name: a}\n", errs.Unsupported, []string{`"a"`, "video.NewInput"}},
 		"argument":          {start + "op:\n  - {name: random__CoinFlip, inst_name: a, args: {probabilty: 0.5}}\n", errs.Invalid, []string{"probabilty", "probability"}},
 		"type":              {start + "op:\n  - {name: random__CoinFlip, inst_name: a, args: {probability: often}}\n", errs.Invalid, []string{`"a"`, "probability", "float"}},
 		"dtype":             {start + "op:\n  - {name: random__CoinFlip, inst_name: a, args: {dtype: 99}}\n", errs.Invalid, []string{`"a"`, "dtype", "99"}},

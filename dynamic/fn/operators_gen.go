@@ -211,6 +211,26 @@ func Clahe[T dynamic.Kind](ctx context.Context, images T, args ClaheArgs) (equal
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "clahe", Args: args, Inputs: []dynamic.Value{images}})
 }
 
+// CoinFlipArgs are the arguments of coin_flip.
+type CoinFlipArgs = opargs.CoinFlip
+
+// CoinFlip is coin_flip, an older name of random.coin_flip; see [random.CoinFlip].
+//
+// Deprecated: use random.coin_flip
+func CoinFlip(ctx context.Context, rng *random.RNG, args CoinFlipArgs, inputs ...*dynamic.Tensor) (flips *dynamic.Tensor) {
+	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "coin_flip", Args: args, Inputs: dynamic.Values(inputs), Draw: random.Or(ctx, rng)})
+}
+
+// CoinFlipBatch is coin_flip for n samples; if n is 0, inputs or arguments that differ by sample tell how
+// many.
+//
+// See [CoinFlip].
+//
+// Deprecated: use random.coin_flip
+func CoinFlipBatch(ctx context.Context, rng *random.RNG, n int, args CoinFlipArgs, inputs ...dynamic.Value) (flips *dynamic.Batch) {
+	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "coin_flip", Args: args, Inputs: inputs, Draw: random.Or(ctx, rng), Batch: n})
+}
+
 // ColorSpaceConversionArgs are the arguments of color_space_conversion.
 type ColorSpaceConversionArgs = opargs.ColorSpaceConversion
 
@@ -736,6 +756,26 @@ func NonsilentRegion[T dynamic.Kind](ctx context.Context, signal T, args Nonsile
 	return out[0], out[1]
 }
 
+// NormalDistributionArgs are the arguments of normal_distribution.
+type NormalDistributionArgs = opargs.NormalDistribution
+
+// NormalDistribution is normal_distribution, an older name of random.normal; see [random.Normal].
+//
+// Deprecated: use random.normal
+func NormalDistribution(ctx context.Context, rng *random.RNG, args NormalDistributionArgs, inputs ...*dynamic.Tensor) (numbers *dynamic.Tensor) {
+	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "normal_distribution", Args: args, Inputs: dynamic.Values(inputs), Draw: random.Or(ctx, rng)})
+}
+
+// NormalDistributionBatch is normal_distribution for n samples; if n is 0, inputs or arguments that differ by
+// sample tell how many.
+//
+// See [NormalDistribution].
+//
+// Deprecated: use random.normal
+func NormalDistributionBatch(ctx context.Context, rng *random.RNG, n int, args NormalDistributionArgs, inputs ...dynamic.Value) (numbers *dynamic.Batch) {
+	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "normal_distribution", Args: args, Inputs: inputs, Draw: random.Or(ctx, rng), Batch: n})
+}
+
 // NormalizeArgs are the arguments of normalize.
 type NormalizeArgs = opargs.Normalize
 
@@ -1227,6 +1267,27 @@ func ToDecibels[T dynamic.Kind](ctx context.Context, input T, args ToDecibelsArg
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "to_decibels", Args: args, Inputs: []dynamic.Value{input}})
 }
 
+// TransformTranslationArgs are the arguments of transform_translation.
+type TransformTranslationArgs = opargs.TransformTranslation
+
+// TransformTranslation is transform_translation, an older name of transforms.translation; see
+// [TransformsTranslation].
+//
+// Deprecated: use transforms.translation
+func TransformTranslation(ctx context.Context, args TransformTranslationArgs, inputs ...*dynamic.Tensor) (output *dynamic.Tensor) {
+	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "transform_translation", Args: args, Inputs: dynamic.Values(inputs)})
+}
+
+// TransformTranslationBatch is transform_translation for n samples; if n is 0, inputs or arguments that
+// differ by sample tell how many.
+//
+// See [TransformTranslation].
+//
+// Deprecated: use transforms.translation
+func TransformTranslationBatch(ctx context.Context, n int, args TransformTranslationArgs, inputs ...dynamic.Value) (output *dynamic.Batch) {
+	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "transform_translation", Args: args, Inputs: inputs, Batch: n})
+}
+
 // TransposeArgs are the arguments of transpose.
 type TransposeArgs = opargs.Transpose
 
@@ -1249,6 +1310,25 @@ type TrivialAugmentWideArgs = opargs.TrivialAugmentWide
 // Output augmented: images of the same shape.
 func TrivialAugmentWide[T dynamic.Kind](ctx context.Context, rng *random.RNG, images T, args TrivialAugmentWideArgs) (augmented T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "trivial_augment_wide", Args: args, Inputs: []dynamic.Value{images}, Draw: random.Or(ctx, rng)})
+}
+
+// UniformArgs are the arguments of uniform.
+type UniformArgs = opargs.Uniform
+
+// Uniform is uniform, an older name of random.uniform; see [random.Uniform].
+//
+// Deprecated: use random.uniform
+func Uniform(ctx context.Context, rng *random.RNG, args UniformArgs, inputs ...*dynamic.Tensor) (numbers *dynamic.Tensor) {
+	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "uniform", Args: args, Inputs: dynamic.Values(inputs), Draw: random.Or(ctx, rng)})
+}
+
+// UniformBatch is uniform for n samples; if n is 0, inputs or arguments that differ by sample tell how many.
+//
+// See [Uniform].
+//
+// Deprecated: use random.uniform
+func UniformBatch(ctx context.Context, rng *random.RNG, n int, args UniformArgs, inputs ...dynamic.Value) (numbers *dynamic.Batch) {
+	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "uniform", Args: args, Inputs: inputs, Draw: random.Or(ctx, rng), Batch: n})
 }
 
 // WarpAffineArgs are the arguments of warp_affine.

@@ -30,9 +30,11 @@ type list struct {
 	input int // argument input
 }
 
-// registerTransform registers an operator whose maker newMaker makes.
-func registerTransform(name, doc string, params []op.Parameter, precision op.Precision, newMaker func(*op.Config) (maker, error)) {
-	op.Register(op.Schema{
+// registerTransform registers an operator whose maker newMaker makes, and returns its schema.
+func registerTransform(name, doc string, params []op.Parameter, precision op.Precision,
+	newMaker func(*op.Config) (maker, error),
+) op.Schema {
+	schema := op.Schema{
 		Name:   name,
 		Module: []string{"transforms"},
 		Doc:    doc,
@@ -53,7 +55,9 @@ func registerTransform(name, doc string, params []op.Parameter, precision op.Pre
 			}
 			return op.Each(k), err
 		},
-	})
+	}
+	op.Register(schema)
+	return schema
 }
 
 func (k *transform) Infer(in []tensor.Spec) ([]tensor.Spec, error) {

@@ -3,6 +3,7 @@ package geometry
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/libm"
@@ -11,10 +12,17 @@ import (
 )
 
 func init() {
-	registerTransform("translation", "Makes the transform that moves points.", []op.Parameter{
+	s := registerTransform("translation", "Makes the transform that moves points.", []op.Parameter{
 		{Name: "offset", Type: op.Floats, Required: true, PerSample: true, PerFrame: true,
 			Doc: "The distance that points move: one number per dimension."},
 	}, op.Exact, func(c *op.Config) (maker, error) { return translation{readVector(c, "offset")}, nil })
+	s.Deprecated = "use " + s.FullName()
+	s.Module, s.Name = nil, "transform_translation"
+	s.Params, s.Spread = slices.Clone(s.Params), false
+	for i := range s.Params {
+		s.Params[i].PerFrame = false // the older name takes no offset for each frame, in DALI too
+	}
+	op.Register(s)
 }
 
 type translation struct{ offset vector }

@@ -297,6 +297,9 @@ type Clahe struct {
 // CocoReader are the arguments of coco_reader.
 type CocoReader = ReadersCoco
 
+// CoinFlip are the arguments of coin_flip.
+type CoinFlip = RandomCoinFlip
+
 // ColorSpaceConversion are the arguments of color_space_conversion.
 type ColorSpaceConversion struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -728,6 +731,9 @@ type FastResizeCropMirror struct {
 	Mirror op.Arg[int] `op:"mirror"`
 }
 
+// FileReader are the arguments of file_reader.
+type FileReader = ReadersFile
+
 // Filter are the arguments of filter.
 type Filter struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -1130,6 +1136,9 @@ type NonsilentRegion struct {
 	// Elements of a window. Default: 2048.
 	WindowLength op.Arg[int] `op:"window_length"`
 }
+
+// NormalDistribution are the arguments of normal_distribution.
+type NormalDistribution = RandomNormal
 
 // Normalize are the arguments of normalize.
 type Normalize struct {
@@ -2140,6 +2149,9 @@ type ToDecibels struct {
 	Reference float64 `op:"reference"`
 }
 
+// TransformTranslation are the arguments of transform_translation.
+type TransformTranslation = TransformsTranslation
+
 // Transpose are the arguments of transpose.
 type Transpose struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -2193,6 +2205,9 @@ type TrivialAugmentWide struct {
 	// Height and width that translations are shares of; by default the extents of the image.
 	Shape op.Arg[[]int] `op:"shape"`
 }
+
+// Uniform are the arguments of uniform.
+type Uniform = RandomUniform
 
 // WarpAffine are the arguments of warp_affine.
 type WarpAffine struct {

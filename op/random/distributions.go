@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	op.Register(op.Schema{
+	registerTwice("uniform", op.Schema{
 		Name: "uniform", Module: []string{"random"},
 		Doc:     "Draws numbers evenly from a range without its end, or from a list of values.",
 		Inputs:  []op.Port{shapeLike()},
@@ -77,7 +77,7 @@ func (k *uniform) draw(b *op.Block, s int, shape tensor.Shape, w *worker) error 
 }
 
 func init() {
-	op.Register(op.Schema{
+	registerTwice("normal_distribution", op.Schema{
 		Name: "normal", Module: []string{"random"},
 		Doc:     "Draws numbers from a normal distribution.",
 		Inputs:  []op.Port{shapeLike()},
@@ -203,7 +203,7 @@ func fillBeta[T interface{ float32 | float64 }](out tensor.Tensor, stream rng.Ph
 }
 
 func init() {
-	op.Register(op.Schema{
+	registerTwice("coin_flip", op.Schema{
 		Name: "coin_flip", Module: []string{"random"},
 		Doc:     "Draws 1 with a given probability, and 0 otherwise.",
 		Inputs:  []op.Port{shapeLike()},

@@ -28,6 +28,15 @@ func distributionParams(more ...op.Parameter) []op.Parameter {
 	)
 }
 
+// registerTwice registers an operator under its name, and under the name old that DALI deprecates.
+// Both draw the same numbers from the same stream.
+func registerTwice(old string, s op.Schema) {
+	op.Register(s)
+	s.Deprecated = "use " + s.FullName()
+	s.Module, s.Name = nil, old
+	op.Register(s)
+}
+
 // shapeLike is the input from which samples take their shape.
 func shapeLike() op.Port {
 	return op.Port{Name: "shape_like", Doc: "tensors whose shape the samples take", Optional: true}

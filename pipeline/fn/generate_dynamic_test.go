@@ -59,6 +59,14 @@ func dynamicName(s *op.Schema) string {
 	return goName(s.FullName())
 }
 
+// dynamicLink is how the package of s refers to the function of newer.
+func dynamicLink(s, newer *op.Schema) string {
+	if inRandom(newer) && !inRandom(s) {
+		return randomModule + "." + dynamicName(newer)
+	}
+	return dynamicName(newer)
+}
+
 func inRandom(s *op.Schema) bool { return len(s.Module) == 1 && s.Module[0] == randomModule }
 
 // dynamicForm is one function of an operator.
@@ -115,7 +123,7 @@ func (f dynamicForm) doc() string {
 		if s.Random {
 			numbers = comment("Numbers come from rng; where it is nil, from the generator of ctx.")
 		}
-		b.WriteString(documentation(s, name, numbers))
+		b.WriteString(documentation(s, name, numbers, func(newer *op.Schema) string { return dynamicLink(s, newer) }))
 	}
 	if s.Deprecated != "" {
 		b.WriteString("//\n" + comment("Deprecated: "+s.Deprecated))

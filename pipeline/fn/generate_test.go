@@ -134,10 +134,11 @@ func replacement(s *op.Schema) *op.Schema {
 
 // documentation says what the function called name does; more goes before the inputs. Of
 // an older name it says what the newer one is.
-func documentation(s *op.Schema, name, more string) string {
+// link is how the package refers to the newer function.
+func documentation(s *op.Schema, name, more string, link func(newer *op.Schema) string) string {
 	if newer := replacement(s); newer != nil {
 		return comment(fmt.Sprintf("%s is %s, an older name of %s; see [%s].", name, s.FullName(), newer.FullName(),
-			goName(newer.FullName())))
+			link(newer)))
 	}
 	return comment(fmt.Sprintf("%s is %s. %s", name, s.FullName(), s.Doc)) + "//\n" + more + ports(s)
 }
@@ -163,7 +164,7 @@ func fnFile(schemas []*op.Schema) string {
 	for _, s := range schemas {
 		name := goName(s.FullName())
 		fmt.Fprintf(&b, "// %sArgs are the arguments of %s.\ntype %[1]sArgs = opargs.%[1]s\n\n", name, s.FullName())
-		b.WriteString(documentation(s, name, ""))
+		b.WriteString(documentation(s, name, "", func(newer *op.Schema) string { return goName(newer.FullName()) }))
 		if s.Deprecated != "" {
 			b.WriteString("//\n" + comment("Deprecated: "+s.Deprecated))
 		}

@@ -239,6 +239,17 @@ func CocoReader(p *pipeline.Builder, args CocoReaderArgs) []pipeline.Node {
 	return p.Op("coco_reader", args)
 }
 
+// CoinFlipArgs are the arguments of coin_flip.
+type CoinFlipArgs = opargs.CoinFlip
+
+// CoinFlip is coin_flip, an older name of random.coin_flip; see [RandomCoinFlip].
+//
+// Deprecated: use random.coin_flip
+func CoinFlip(p *pipeline.Builder, args CoinFlipArgs, inputs ...pipeline.Node) (flips pipeline.Node) {
+	out := p.Op("coin_flip", args, inputs...)
+	return out[0]
+}
+
 // ColorSpaceConversionArgs are the arguments of color_space_conversion.
 type ColorSpaceConversionArgs = opargs.ColorSpaceConversion
 
@@ -460,6 +471,17 @@ type FastResizeCropMirrorArgs = opargs.FastResizeCropMirror
 func FastResizeCropMirror(p *pipeline.Builder, images pipeline.Node, args FastResizeCropMirrorArgs) (windows pipeline.Node) {
 	out := p.Op("fast_resize_crop_mirror", args, images)
 	return out[0]
+}
+
+// FileReaderArgs are the arguments of file_reader.
+type FileReaderArgs = opargs.FileReader
+
+// FileReader is file_reader, an older name of readers.file; see [ReadersFile].
+//
+// Deprecated: use readers.file
+func FileReader(p *pipeline.Builder, args FileReaderArgs) (files, labels pipeline.Node) {
+	out := p.Op("file_reader", args)
+	return out[0], out[1]
 }
 
 // FilterArgs are the arguments of filter.
@@ -810,6 +832,17 @@ type NonsilentRegionArgs = opargs.NonsilentRegion
 func NonsilentRegion(p *pipeline.Builder, signal pipeline.Node, args NonsilentRegionArgs) (begin, length pipeline.Node) {
 	out := p.Op("nonsilent_region", args, signal)
 	return out[0], out[1]
+}
+
+// NormalDistributionArgs are the arguments of normal_distribution.
+type NormalDistributionArgs = opargs.NormalDistribution
+
+// NormalDistribution is normal_distribution, an older name of random.normal; see [RandomNormal].
+//
+// Deprecated: use random.normal
+func NormalDistribution(p *pipeline.Builder, args NormalDistributionArgs, inputs ...pipeline.Node) (numbers pipeline.Node) {
+	out := p.Op("normal_distribution", args, inputs...)
+	return out[0]
 }
 
 // NormalizeArgs are the arguments of normalize.
@@ -1343,6 +1376,18 @@ func ToDecibels(p *pipeline.Builder, input pipeline.Node, args ToDecibelsArgs) (
 	return out[0]
 }
 
+// TransformTranslationArgs are the arguments of transform_translation.
+type TransformTranslationArgs = opargs.TransformTranslation
+
+// TransformTranslation is transform_translation, an older name of transforms.translation; see
+// [TransformsTranslation].
+//
+// Deprecated: use transforms.translation
+func TransformTranslation(p *pipeline.Builder, args TransformTranslationArgs, inputs ...pipeline.Node) (output pipeline.Node) {
+	out := p.Op("transform_translation", args, inputs...)
+	return out[0]
+}
+
 // TransposeArgs are the arguments of transpose.
 type TransposeArgs = opargs.Transpose
 
@@ -1365,6 +1410,17 @@ type TrivialAugmentWideArgs = opargs.TrivialAugmentWide
 // Output augmented: images of the same shape.
 func TrivialAugmentWide(p *pipeline.Builder, images pipeline.Node, args TrivialAugmentWideArgs) (augmented pipeline.Node) {
 	out := p.Op("trivial_augment_wide", args, images)
+	return out[0]
+}
+
+// UniformArgs are the arguments of uniform.
+type UniformArgs = opargs.Uniform
+
+// Uniform is uniform, an older name of random.uniform; see [RandomUniform].
+//
+// Deprecated: use random.uniform
+func Uniform(p *pipeline.Builder, args UniformArgs, inputs ...pipeline.Node) (numbers pipeline.Node) {
+	out := p.Op("uniform", args, inputs...)
 	return out[0]
 }
 

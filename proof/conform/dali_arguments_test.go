@@ -68,6 +68,34 @@ func TestOperatorArgumentsAct(t *testing.T) {
 	}
 }
 
+// TestArgumentsOfOlderNamesAct: the cases under older names show by themselves what each argument
+// does.
+func TestArgumentsOfOlderNamesAct(t *testing.T) {
+	dir := alteredDali(t, "ops/older/cases.json", "", "")
+	uses, err := dali.Uses(suite.WithScratch(t.Context(), t.TempDir()), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"coin_flip", "uniform", "normal_distribution", "transform_translation"} {
+		s, err := op.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := uses[dali.Current(name)]
+		if u == nil || u.Cases < enoughCases {
+			t.Fatalf("%s: fewer than %d cases pass: %+v", name, enoughCases, u)
+		}
+		if idle := u.Idle(s); len(idle) > 0 {
+			t.Errorf("%s: no recorded case shows what %q do", name, idle)
+		}
+		for _, arg := range []string{"preserve", "bytes_per_sample_hint"} {
+			if !u.Set[arg] {
+				t.Errorf("%s: no recorded case gives %s", name, arg)
+			}
+		}
+	}
+}
+
 // The command prints what the test judges.
 func TestArgumentsArePrinted(t *testing.T) {
 	dir := alteredDali(t, "ops/crop/cases.json", "", "")

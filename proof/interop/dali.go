@@ -357,8 +357,22 @@ type daliMaker struct {
 
 // op appends an operator and returns its first output.
 func (m *daliMaker) op(name string, args op.Args, inputs ...pipeline.Node) pipeline.Node {
+	name = m.older(name)
 	m.used = append(m.used, name)
 	return m.p.Op(name, args, inputs...)[0]
+}
+
+// olderNames are names that DALI deprecates.
+var olderNames = map[string]string{
+	"random.coin_flip": "coin_flip", "random.uniform": "uniform", "readers.file": "file_reader",
+}
+
+// older returns the name, or now and then the older name of the same operator.
+func (m *daliMaker) older(name string) string {
+	if old, ok := olderNames[name]; ok && m.r.IntN(4) == 0 {
+		return old
+	}
+	return name
 }
 
 func (m *daliMaker) flip() bool { return m.r.IntN(2) == 0 }
@@ -407,6 +421,7 @@ func (m *daliMaker) reader() []pipeline.Node {
 		m.failed = err
 		return nil
 	}
+	kind = m.older(kind)
 	m.used = append(m.used, kind)
 	if m.flip() {
 		a["random_shuffle"], a["initial_fill"] = true, 1+m.r.IntN(8)

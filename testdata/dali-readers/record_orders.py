@@ -206,12 +206,12 @@ def webdataset():
     reader("readers.webdataset", {"paths": names, "ext": ["txt", "cls"]}, [{"paths": names[:1]}, {"ext": ["txt"]}])
 
 
-def file():
+def file(op="readers.file"):
     for i in range(SAMPLES):
         write(f"orders/file/{'abC'[i % 3]}/{i}.{'txt' if i % 2 else 'JPG'}", b"file %d" % i)
     listed = write("orders/file/list.txt", b"".join(b"%s/%d.%s %d\n" % (b"abC"[i % 3:i % 3 + 1], i, b"txt" if i % 2 else b"JPG", 90 - i) for i in (7, 2, 5)))
     names = [f"{'abC'[i % 3]}/{i}.{'txt' if i % 2 else 'JPG'}" for i in (3, 8, 1)]
-    reader("readers.file", {"file_root": "orders/file"},
+    reader(op, {"file_root": "orders/file"},
            [{"file_list": listed}, {"files": names}, {"files": names, "labels": [5, 6, 7]}, {"file_filters": ["*.txt"]}, {"file_filters": ["*.txt", "*.jpg"]},
             {"file_filters": ["*.jpg"], "case_sensitive_filter": True}, {"dir_filters": ["[ab]"]}, {"dir_filters": ["c"], "case_sensitive_filter": True},
             {"file_root": "orders/file/a/.."}, {"file_root": None, "files": ["orders/file/" + n for n in names]}])
@@ -304,6 +304,7 @@ def main():
     shutil.rmtree("orders", ignore_errors=True)
     for record in (tfrecord, mxnet, webdataset, file, numpy, sequence, fits_files, coco, caffe, nemo):
         record()
+    file("file_reader")
     with open("orders.json", "w") as f:
         f.write('{"dali":' + json.dumps(dali.__version__) + ',"cases":[\n')
         f.write(",\n".join(json.dumps(c, separators=(",", ":")) for c in CASES) + "\n]}\n")

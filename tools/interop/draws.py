@@ -67,8 +67,17 @@ def normal():
     return {"args": {**a, "shape": R.choice([[1], [7], [3, 7], [300], []])}}
 
 
+def flip():
+    return {"args": {**pick(probability=[0.1, f(0, 1)], dtype=["BOOL", "UINT8", "INT32"]), "shape": R.choice([[1], [7], []])}}
+
+
+def uniform():
+    return {"args": {**pick(range=[[0.0, f(1, 9)]], dtype=["FLOAT", "FLOAT64", "INT16"]), "shape": R.choice([[1], [7], []])}}
+
+
 FAMILIES = {"noise.gaussian": gaussian, "noise.salt_and_pepper": pepper, "noise.shot": shot, "random.beta": beta, "random.choice": choice,
             "batch_permutation": permutation, "random.normal": normal}
+OLDER = {"coin_flip": flip, "uniform": uniform, "normal_distribution": normal}  # names that DALI deprecates; older.py has more of them
 
 
 def build(c):
@@ -145,9 +154,10 @@ def record(c):
 
 
 def main(out):
+    all = [(op, family, 14) for op, family in FAMILIES.items()] + [(op, family, 4) for op, family in OLDER.items()]
     errors = 0
-    for op, family in FAMILIES.items():
-        for k in range(14):
+    for op, family, count in all:
+        for k in range(count):
             c = {"name": "%s_s%02d" % (op.replace(".", "_"), k), "op": op, "batch_size": R.randint(1, 4), "num_threads": R.randint(1, 3),
                  "pipe_seed": R.choice([1, 77, 2 ** 40 + 5]), "copies": R.choice([1, 1, 2]), "iters": R.randint(2, 3), **family()}
             if R.random() < 0.5:
@@ -157,7 +167,7 @@ def main(out):
             with open(os.path.join(out, c["name"] + ".json"), "w") as to:
                 json.dump(e, to)
                 to.write("\n")
-    print(14 * len(FAMILIES), "cases,", errors, "with errors")
+    print(sum(count for _, _, count in all), "cases,", errors, "with errors")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/op"
 	_ "github.com/bivouac-ml/bivouac/pipeline" // its operators
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -22,6 +24,11 @@ type daliOp struct {
 	InputsMin int       `json:"inputs_min"`
 	InputsMax int       `json:"inputs_max"`
 	Args      []daliArg `json:"args"`
+
+	// Deprecated is there if DALI warns at each use. InFavorOf is the schema that the warning names.
+	Deprecated *struct {
+		InFavorOf string `json:"in_favor_of"`
+	} `json:"deprecated"`
 }
 
 type daliArg struct {
@@ -56,6 +63,7 @@ func daliOps(t *testing.T) map[string]daliOp {
 		for _, o := range file.Ops {
 			name := strings.TrimPrefix(o.Fn, "fn.")
 			if newer, ok := bySchema[o.AliasFor]; ok && len(o.Args) < len(newer.Args) { // it passes all on
+				newer.Deprecated = o.Deprecated
 				o = newer
 			}
 			ops[name] = o
@@ -132,7 +140,7 @@ var schemaDifferences = map[string]string{
 // Every operator has DALI's name, inputs and arguments: types, defaults, and what
 // must be given or may differ per sample.
 func TestSchemasAreDALIs(t *testing.T) {
-	dali := daliOps(t)
+	recorded := daliOps(t)
 	used := map[string]bool{}
 	report := func(key, format string, args ...any) {
 		if schemaDifferences[key] != "" {
@@ -143,7 +151,7 @@ func TestSchemasAreDALIs(t *testing.T) {
 	}
 	for _, s := range op.Schemas() {
 		name := s.FullName()
-		want, ok := dali[name]
+		want, ok := recorded[name]
 		if !ok {
 			if notInDALI[name] == "" {
 				t.Errorf("%s is no operator of DALI", name)
@@ -176,6 +184,44 @@ func TestSchemasAreDALIs(t *testing.T) {
 		if !used[key] {
 			t.Errorf("%s does not differ any more", key)
 		}
+	}
+}
+
+// Each operator of DALI's CPU backend is one here, or is listed with what to use instead.
+func TestNoOperatorIsAbsent(t *testing.T) {
+	recorded := daliOps(t)
+	if len(recorded) < 163 {
+		t.Errorf("%d operators are recorded", len(recorded))
+	}
+	for name := range recorded {
+		if _, err := op.Lookup(name); (err != nil) != slices.Contains(op.Elsewhere(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The operators that DALI warns about are deprecated here, in favour of the same operators.
+func TestDeprecatedOperatorsAreDALIs(t *testing.T) {
+	seen := 0
+	for name, want := range daliOps(t) {
+		s, err := op.Lookup(name)
+		if err != nil {
+			continue
+		}
+		use, named := strings.CutPrefix(s.Deprecated, "use ")
+		switch {
+		case want.Deprecated == nil && s.Deprecated != "":
+			t.Errorf("%s: deprecated (%s), which it is not in DALI", name, s.Deprecated)
+		case want.Deprecated != nil && s.Deprecated == "":
+			t.Errorf("%s: not deprecated, as in DALI", name)
+		case want.Deprecated != nil && want.Deprecated.InFavorOf != "":
+			if seen++; !named || dali.SchemaName(use) != want.Deprecated.InFavorOf {
+				t.Errorf("%s: %q, but DALI's warning names %s", name, s.Deprecated, want.Deprecated.InFavorOf)
+			}
+		}
+	}
+	if seen < 29 {
+		t.Errorf("%d deprecated operators", seen)
 	}
 }
 
