@@ -124,6 +124,9 @@ type Schema struct {
 	Spread bool
 	// Deprecated says what to use instead; the operator still works.
 	Deprecated string
+	// Same is the full name of the operator of which this one is another name. Fingerprints of graphs
+	// have that name. It is "" for an operator of its own, and for older names that fingerprints have.
+	Same string
 	// OutputCount returns the number of outputs if arguments or inputs decide it. It is at most
 	// len(Outputs), unless the last output repeats. If OutputCount is nil, there are len(Outputs)
 	// outputs.

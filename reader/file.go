@@ -53,6 +53,7 @@ func init() {
 		Open: openFiles,
 	}
 	Register(s, o)
+	s.Same = s.FullName()
 	alias("file_reader", s, o)
 }
 

@@ -16,7 +16,7 @@ func init() {
 		{Name: "offset", Type: op.Floats, Required: true, PerSample: true, PerFrame: true,
 			Doc: "The distance that points move: one number per dimension."},
 	}, op.Exact, func(c *op.Config) (maker, error) { return translation{readVector(c, "offset")}, nil })
-	s.Deprecated = "use " + s.FullName()
+	s.Deprecated, s.Same = "use "+s.FullName(), s.FullName()
 	s.Module, s.Name = nil, "transform_translation"
 	s.Params, s.Spread = slices.Clone(s.Params), false
 	for i := range s.Params {

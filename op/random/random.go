@@ -32,7 +32,7 @@ func distributionParams(more ...op.Parameter) []op.Parameter {
 // Both draw the same numbers from the same stream.
 func registerTwice(old string, s op.Schema) {
 	op.Register(s)
-	s.Deprecated = "use " + s.FullName()
+	s.Deprecated, s.Same = "use "+s.FullName(), s.FullName()
 	s.Module, s.Name = nil, old
 	op.Register(s)
 }

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -116,7 +117,7 @@ func (n *Node) Drawer() string {
 // render writes operator, inputs and arguments, with edges as name has them.
 func (n *Node) render(name func(Edge) string, arguments func(source func(int) string) string) string {
 	var b strings.Builder
-	b.WriteString(n.Schema.FullName())
+	b.WriteString(cmp.Or(n.Schema.Same, n.Schema.FullName()))
 	b.WriteByte('(')
 	for i, in := range n.Inputs {
 		if i > 0 {
