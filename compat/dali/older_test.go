@@ -44,7 +44,7 @@ func fingerprint(t *testing.T, d *dali.Definition) string {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	return p.Fingerprint()
+	return p.Fingerprint() + " " + p.Config()
 }
 
 // A pipeline with deprecated names delivers the batches of the newer names. Serialized, it keeps
