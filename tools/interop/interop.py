@@ -1,6 +1,6 @@
 """interop.py write DIR SEED TREES: the libraries write random checkpoints below DIR.
 interop.py changed DIR: Orbax reads what Bivouac merged and adopted there.
-interop.py read DIR: they read what Bivouac wrote below DIR and compare every leaf.
+interop.py read DIR [brief]: they read what Bivouac wrote below DIR and compare every leaf.
 interop.py write-pipelines DIR SEED PIPELINES: DALI writes random pipelines, what they deliver and a checkpoint of each.
 interop.py read-pipelines DIR: DALI runs those that Bivouac wrote, also from Bivouac's checkpoints.
 interop.py write-dynamic DIR SEED PROGRAMS: DALI writes random programs of dynamic mode, what they deliver and a checkpoint of each.
@@ -37,7 +37,8 @@ def main(command, root, *rest):
         import readers
 
         failed = readers.read(root)
-        print(limits.table())
+        if "brief" not in rest:
+            print(limits.table())
         return 1 if failed else 0
     if command == "turns":
         import sessions
