@@ -206,7 +206,7 @@ lint: gomod gofmt vet staticcheck kernels licences english archtest python ## wh
 
 gomod:
 	$(call say,go.mod) \
-		for m in go.mod tools/go.mod tools/versitygw/go.mod; do \
+		for m in go.mod tools/go.mod tools/versitygw/go.mod bench/stores/go.mod; do \
 			grep -qx 'go 1.26' $$m && ! grep -q '^toolchain' $$m \
 			|| { echo "$$m must say \"go 1.26\" and name no toolchain" >&2; exit 1; }; \
 		done

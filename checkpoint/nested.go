@@ -80,6 +80,9 @@ type directoryStore struct {
 	dir         handler.Reader
 }
 
+// Properties implements store.Store.
+func (s directoryStore) Properties() store.Properties { return store.Properties{Block: 1} }
+
 // Open implements store.Store.
 func (s directoryStore) Open(ctx context.Context, name string) (store.Reader, error) {
 	f, err := s.dir.Open(ctx, name)

@@ -77,7 +77,9 @@ type Properties struct {
 	// object. 1 means no alignment. Memory whose address is a multiple of Block saves a copy.
 	Block int
 	Links bool
-	Name  string // for messages: "local:/data/runs"
+	// Parallel is how many reads should go on at once; 0: as suits the processor.
+	Parallel int
+	Name     string // for messages: "local:/data/runs"
 }
 
 // PutOptions modify Put.

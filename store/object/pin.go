@@ -167,7 +167,7 @@ func (p *pinned) later(ctx context.Context, op, name string) (store.Reader, erro
 	if err := p.Fate(ctx, p.name); err != nil {
 		return nil, notFound(op, name)
 	}
-	return &reader{s: p.Store, name: name, key: a.Key, tag: a.Tag, size: a.Size}, nil
+	return p.newReader(name, a.Key, a.Tag, a.Size), nil
 }
 
 // Stat implements store.Store.

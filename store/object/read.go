@@ -39,7 +39,7 @@ func (s *Store) Open(ctx context.Context, name string) (store.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reader{s: s, name: name, key: a.Key, tag: a.Tag, size: a.Size}, nil
+	return s.newReader(name, a.Key, a.Tag, a.Size), nil
 }
 
 // openEntry opens an object of a tree.
@@ -49,7 +49,7 @@ func (s *Store) openEntry(name string, at place, t *tree, rel string) (r *reader
 		return nil, dir
 	}
 	_, key := s.source(at, e)
-	return &reader{s: s, name: name, key: key, size: e.Size}, false
+	return s.newReader(name, key, "", e.Size), false
 }
 
 // noObject returns the error for a name that is not an object.
@@ -69,10 +69,19 @@ type reader struct {
 	tag       string // not empty if the object may be replaced
 	size      int64
 	closed    atomic.Bool
+	ahead     *ahead
 	gone      func(ctx context.Context) error // says why the object is gone; may be nil
 }
 
-// ReadAt implements store.Reader. It reads long pieces by several requests at once.
+// newReader returns the reader of an object. tag is not empty if the object may be replaced.
+func (s *Store) newReader(name, key, tag string, size int64) *reader {
+	r := &reader{s: s, name: name, key: key, tag: tag, size: size}
+	r.ahead = newAhead(r)
+	return r
+}
+
+// ReadAt implements store.Reader. It reads long pieces by several requests at once, and ahead of
+// short pieces that follow each other.
 func (r *reader) ReadAt(ctx context.Context, p []byte, off int64) error {
 	const op = "store.ReadAt"
 	if r.closed.Load() {
@@ -91,16 +100,16 @@ func (r *reader) ReadAt(ctx context.Context, p []byte, off int64) error {
 	if len(p) == 0 {
 		return nil
 	}
-	part := int(r.s.opt.Part)
-	err := each((len(p)+part-1)/part, func(i int) error {
-		piece := p[i*part : min((i+1)*part, len(p))]
-		r.s.turn <- struct{}{}
-		defer func() { <-r.s.turn }()
-		_, err := r.s.retry(ctx, op, r.name, func(ctx context.Context) error {
-			return r.s.b.Get(ctx, r.key, piece, off+int64(i*part), r.tag)
-		})
+	n, err := r.ahead.read(ctx, p, off)
+	if n == len(p) || err != nil {
 		return err
+	}
+	p, off = p[n:], off+int64(n)
+	part := int(r.s.opt.Part)
+	err = each((len(p)+part-1)/part, func(i int) error {
+		return r.get(ctx, p[i*part:min((i+1)*part, len(p))], off+int64(i*part))
 	})
+	r.ahead.noted(off + int64(len(p)))
 	if err != nil && r.gone != nil && errs.KindOf(err) == errs.NotFound {
 		if why := r.gone(ctx); why != nil {
 			return why
@@ -113,7 +122,11 @@ func (r *reader) ReadAt(ctx context.Context, p []byte, off int64) error {
 func (r *reader) Size() int64 { return r.size }
 
 // Close implements store.Reader.
-func (r *reader) Close() error { r.closed.Store(true); return nil }
+func (r *reader) Close() error {
+	r.closed.Store(true)
+	r.ahead.close()
+	return nil
+}
 
 // Stat implements store.Store.
 func (s *Store) Stat(ctx context.Context, name string) (store.Info, error) {

@@ -32,6 +32,9 @@ type Options struct {
 	SkipProbe bool
 	// Parallel is the number of requests for bytes that go on at once. The default is 16.
 	Parallel int
+	// Ahead is how many bytes all readers together may have read ahead. The default is 64 MiB;
+	// negative: none.
+	Ahead int64
 }
 
 func (o Options) withDefaults() Options {
@@ -49,6 +52,9 @@ func (o Options) withDefaults() Options {
 	if o.Parallel <= 0 {
 		o.Parallel = 16
 	}
+	if o.Ahead == 0 {
+		o.Ahead = 64 << 20
+	}
 	return o
 }
 
@@ -58,6 +64,8 @@ type Store struct {
 	prefix string
 	opt    Options
 	turn   chan struct{} // one for each request for bytes
+	memory memory        // that readers may read ahead
+	pace   pace          // of requests for bytes
 
 	probing  chan struct{} // has room for the one that probes
 	ready    bool          // the server keeps the laws
@@ -74,7 +82,7 @@ type Store struct {
 func New(b Bucket, prefix string, o Options) *Store {
 	o = o.withDefaults()
 	return &Store{b: b, prefix: prefix, opt: o, turn: make(chan struct{}, o.Parallel), probing: make(chan struct{}, 1),
-		alive: map[place]bool{}, trees: map[place]*tree{}}
+		memory: memory{left: o.Ahead, readers: map[*ahead]bool{}}, alive: map[place]bool{}, trees: map[place]*tree{}}
 }
 
 var (
@@ -87,7 +95,8 @@ var (
 
 // Properties implements store.Store.
 func (s *Store) Properties() store.Properties {
-	return store.Properties{Block: 1, Links: true, Name: store.JoinURL(s.b.Name(), strings.TrimSuffix(s.prefix, "/"))}
+	return store.Properties{Block: 1, Links: true, Parallel: min(s.opt.Parallel, readers),
+		Name: store.JoinURL(s.b.Name(), strings.TrimSuffix(s.prefix, "/"))}
 }
 
 // state is what the key of a head holds.

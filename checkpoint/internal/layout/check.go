@@ -32,7 +32,7 @@ type Checker struct {
 func (t *OpenTree) Check(ctx context.Context, c *Checker) error {
 	tasks := c.divide(t)
 	pool := newPool(budget)
-	return each(len(tasks), func(i int) error {
+	return t.files.each(len(tasks), func(i int) error {
 		w := worker{pool: pool}
 		defer w.release()
 		for p := range tasks[i].regions(t) {

@@ -82,7 +82,7 @@ func (c *Checkpoint) fillDCP(ctx context.Context, t *OpenTree, m *dcp.Metadata) 
 		}
 	}
 	values := make([]*pt.Archive, len(m.Entries))
-	err := each(len(m.Entries), func(i int) error {
+	err := t.files.each(len(m.Entries), func(i int) error {
 		e := &m.Entries[i]
 		if !e.Value || e.Err != nil {
 			return nil

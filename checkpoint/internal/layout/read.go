@@ -67,7 +67,7 @@ func (t *OpenTree) Read(ctx context.Context, targets []Target) error {
 	}
 	tasks := divide(targets)
 	pool := newPool(t.limit.memory(budget))
-	err := each(len(tasks), func(i int) error {
+	err := t.files.each(len(tasks), func(i int) error {
 		if ctx.Err() != nil {
 			return &errs.Error{Kind: errs.Canceled, Err: context.Cause(ctx)}
 		}
@@ -81,7 +81,7 @@ func (t *OpenTree) Read(ctx context.Context, targets []Target) error {
 	if err != nil {
 		return err
 	}
-	return each(len(targets), func(i int) error {
+	return t.files.each(len(targets), func(i int) error {
 		g := &targets[i]
 		if g.staged() {
 			return nil
@@ -263,11 +263,11 @@ func (t *task) run(ctx context.Context, w *worker) error {
 	return nil
 }
 
-// each calls f for every index below n, on several cores. It returns the error of the lowest failed
-// index that it has seen. Calls that run at the same time have distant indices, because neighbours
-// often write to the same pages, which the system would have to clear for each of them.
-func each(n int, f func(i int) error) error {
-	workers := min(workers(), n)
+// each calls f for every index below n, in several goroutines. It returns the error of the lowest
+// failed index that it has seen. Calls that run at the same time have distant indices, because
+// neighbours often write to the same pages, which the system would have to clear for each of them.
+func (s *files) each(n int, f func(i int) error) error {
+	workers := min(s.workers(), n)
 	var next, stop atomic.Int64
 	failures := make([]failure, workers)
 	var wg sync.WaitGroup
@@ -310,8 +310,14 @@ type failure struct {
 }
 
 // workers returns the number of goroutines that read: twice the number of cores, because some wait
-// for the disk.
-func workers() int { return 2 * runtime.GOMAXPROCS(0) }
+// for the disk, or more for a store that answers late.
+func (s *files) workers() int {
+	n := 2 * runtime.GOMAXPROCS(0)
+	if s == nil { // the tree is in memory
+		return n
+	}
+	return max(n, s.c.st.Properties().Parallel)
+}
 
 // A target is staged if its elements cannot be read directly into its memory: they are cast, or the
 // box extends beyond the array. Regions that several targets share are staged too.
