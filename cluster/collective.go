@@ -377,13 +377,29 @@ func (m *Member) absent(rank int, key string, s *seat, early *glance) (text stri
 		if key == "" || rank == m.o.Rank {
 			return "", true
 		}
-		for _, a := range s.Open {
-			if a.Key == key {
-				return "", true
-			}
+		if s.waitsAt(key) || early.of(rank, s).waitsAt(key) { // the time of the other may be over as well
+			return "", true
 		}
 	}
 	return m.describe(rank, s, early), false
+}
+
+// waitsAt reports whether a seat lists a key.
+func (s *seat) waitsAt(key string) bool {
+	return s != nil && slices.ContainsFunc(s.Open, func(a arrival) bool { return a.Key == key })
+}
+
+// of returns the seat as it was some time before, if it had the same process.
+func (g *glance) of(rank int, now *seat) *seat {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if old := g.seats[rank]; old != nil && now != nil && old.Incarnation == now.Incarnation {
+		return old
+	}
+	return nil
 }
 
 // describe says what is known of a member.
@@ -391,24 +407,24 @@ func (m *Member) describe(rank int, s *seat, early *glance) string {
 	if s == nil {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if rank < len(m.roster) && m.roster[rank].Host != "" {
-			return m.roster[rank].since() + " has left"
+		if w, ok := m.known[rank]; ok {
+			return w.since() + " has left"
 		}
 		return fmt.Sprintf("rank %d has not joined", rank)
 	}
 	if s.Refused != "" {
 		return s.since() + " was refused: " + s.Refused
 	}
-	text := s.since()
-	if early != nil {
-		early.mu.Lock()
-		defer early.mu.Unlock()
-		if old := early.seats[rank]; old != nil && old.Incarnation == s.Incarnation && old.Beat == s.Beat {
-			return fmt.Sprintf("%s gives no sign of life (for %v at least)", text, time.Since(early.at).Round(time.Second/10))
-		}
+	text, old := s.since(), early.of(rank, s)
+	if old != nil && old.Beat == s.Beat {
+		return fmt.Sprintf("%s gives no sign of life (for %v at least)", text, time.Since(early.at).Round(time.Second/10))
 	}
-	if len(s.Open) > 0 {
-		return fmt.Sprintf("%s waits at %q", text, s.Open[0].Key)
+	open := s.Open
+	if len(open) == 0 && old != nil {
+		open = old.Open
+	}
+	if len(open) > 0 {
+		return fmt.Sprintf("%s waits at %q", text, open[0].Key)
 	}
 	return text + " is at no barrier"
 }

@@ -34,6 +34,7 @@ type Member struct {
 	seatVersion string
 	beat        int64
 	lastBeat    time.Time
+	lastCheck   time.Time // of the job
 	round       Document // that was read or written last
 	root        *root    // on rank 0
 	isJoined    bool
@@ -43,7 +44,7 @@ type Member struct {
 	calls   map[string]*call // by nonce
 	keys    map[string]bool  // of calls that wait
 	changes int64            // counts changes of calls that must be told now
-	roster  []place
+	known   map[int]who      // the last process of each rank
 	fenced  error
 	trouble error // the last error of the board, nil after a success
 	leases  map[*Lease]bool
@@ -63,6 +64,7 @@ func (m *Member) init() {
 	m.nudge, m.done = make(chan struct{}, 1), make(chan struct{})
 	m.joined, m.unjoined, m.ended = make(chan struct{}), make(chan error, 1), make(chan struct{})
 	m.calls, m.keys, m.leases = map[string]*call{}, map[string]bool{}, map[*Lease]bool{}
+	m.known = map[int]who{}
 	if m.o.Rank == 0 {
 		m.root = newRoot(m.o.World)
 	}
@@ -238,10 +240,11 @@ func (m *Member) giveSign(ctx context.Context) error {
 	if !due && !dirty {
 		return nil
 	}
-	if due {
-		if err := m.checkJob(ctx); err != nil {
+	if time.Since(m.lastCheck) >= m.o.beat() {
+		if err := m.checkJob(ctx); err != nil || m.why() != nil {
 			return err
 		}
+		m.lastCheck = time.Now()
 	}
 	s, changes := m.seat()
 	key, began := seatKey(m.o.Rank), time.Now()
@@ -377,7 +380,11 @@ func (m *Member) deliver(r *round) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.roster = r.Roster
+	for rank, p := range r.Roster {
+		if p.Incarnation != "" {
+			m.known[rank] = p.who
+		}
+	}
 	for _, e := range r.Open {
 		if m.o.Rank >= len(e.Of) {
 			continue
