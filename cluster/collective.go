@@ -190,6 +190,9 @@ func (m *Member) got(c *call) {
 func (m *Member) depart(c *call, now bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if c.gone {
+		return
+	}
 	c.gone = true
 	delete(m.keys, c.Key)
 	if now {
@@ -214,6 +217,7 @@ func (m *Member) await(ctx context.Context, op string, c *call, early *glance) (
 		return e, nil
 	default:
 	}
+	m.depart(c, true)
 	return release{}, m.late(ctx, op, c.Key, early, m.lastError())
 }
 

@@ -35,8 +35,8 @@ type Member struct {
 	beat        int64
 	lastBeat    time.Time
 	lastCheck   time.Time // of the job
-	round       Document // that was read or written last
-	root        *root    // on rank 0
+	round       Document  // that was read or written last
+	root        *root     // on rank 0
 	isJoined    bool
 	flushed     int64 // the change that the seat has
 

@@ -134,7 +134,8 @@ var callTests = []test{
 		time.AfterFunc(e.Lease/4, func() { cancel(errors.New("stopped by hand")) })
 		e.want(all[0].Barrier(ctx, "k"), errs.Canceled, "stopped by hand", "rank 1 on host-b")
 		e.want(all[0].Barrier(ctx, "k"), errs.Canceled, "stopped by hand") // at once
-		// The one that gave up has not come.
+		// The one that gave up has not come, once all know it.
+		time.Sleep(e.Lease / 4)
 		short, stop := context.WithTimeout(context.Background(), e.Lease/2)
 		defer stop()
 		e.want(all[1].Barrier(short, "k"), errs.Canceled, "rank 0 on host-a")

@@ -50,7 +50,7 @@ var joinTests = []test{
 			_, err := e.tryJoin(o)
 			return err
 		}) {
-			e.want(err, errs.Canceled, "rank 1 has not joined; rank 3 has not joined")
+			e.want(err, errs.Canceled, "rank 1 has not joined", "rank 3 has not joined")
 			if !errors.Is(err, context.DeadlineExceeded) {
 				e.Errorf("%d: %v", rank, err)
 			}

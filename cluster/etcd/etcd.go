@@ -247,6 +247,8 @@ func (b *board) Put(ctx context.Context, key string, value []byte, version strin
 	was := version
 	if was == "" {
 		was = "0" // a key that is not there
+	} else if !isRevision(version) {
+		return "", b.changed(op, key)
 	}
 	var answer txnAnswer
 	err := b.call(ctx, op, key, "/v3/kv/txn", txnRequest{
@@ -271,6 +273,9 @@ func (b *board) Delete(ctx context.Context, key, version string) error {
 		Success: []keyRequest{{Delete: &rangeRequest{Key: b.key(key)}}},
 		Failure: []keyRequest{{Range: &rangeRequest{Key: b.key(key), KeysOnly: true}}},
 	}
+	if version != "" && !isRevision(version) {
+		return b.changed(op, key)
+	}
 	if version != "" {
 		t.Compare = []compare{{b.key(key), "MOD", "EQUAL", version}}
 	}
@@ -289,6 +294,12 @@ func (b *board) Delete(ctx context.Context, key, version string) error {
 	return b.changed(op, key)
 }
 
+// isRevision reports whether a version may be one of etcd.
+func isRevision(version string) bool {
+	n, err := strconv.ParseInt(version, 10, 64)
+	return err == nil && n > 0
+}
+
 func (b *board) changed(op, key string) error {
 	return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: b.name + ": " + key, Err: cluster.ErrChanged}
 }
@@ -299,7 +310,8 @@ const partPrefix = "part/"
 // List implements cluster.Board.
 func (b *board) List(ctx context.Context, prefix string) ([]cluster.Document, error) {
 	const op = "etcd.List"
-	r := rangeRequest{Key: b.key(prefix), RangeEnd: end(b.key(prefix)), KeysOnly: strings.HasPrefix(prefix, partPrefix)}
+	r := b.all(prefix)
+	r.KeysOnly = strings.HasPrefix(prefix, partPrefix)
 	var answer rangeAnswer
 	if err := b.call(ctx, op, prefix, "/v3/kv/range", r, &answer); err != nil {
 		return nil, err
@@ -318,6 +330,15 @@ func (b *board) List(ctx context.Context, prefix string) ([]cluster.Document, er
 	return out, nil
 }
 
+// all is the range of the keys that begin with prefix.
+func (b *board) all(prefix string) rangeRequest {
+	key := b.key(prefix)
+	if len(key) == 0 {
+		return rangeRequest{Key: []byte{0}, RangeEnd: []byte{0}}
+	}
+	return rangeRequest{Key: key, RangeEnd: end(key)}
+}
+
 // end returns the first key behind all that begin with prefix. A zero byte stands for all keys.
 func end(prefix []byte) []byte {
 	out := bytes.Clone(prefix)
@@ -333,8 +354,7 @@ func end(prefix []byte) []byte {
 // Changes implements cluster.Watcher.
 func (b *board) Changes(ctx context.Context, prefix string) (<-chan struct{}, error) {
 	const op = "etcd.Watch"
-	key := b.key(prefix)
-	body, err := json.Marshal(map[string]any{"create_request": rangeRequest{Key: key, RangeEnd: end(key)}})
+	body, err := json.Marshal(map[string]any{"create_request": b.all(prefix)})
 	if err != nil {
 		return nil, err
 	}
@@ -407,6 +427,8 @@ func (b *board) unanswered(ctx context.Context, op, key string, err error) error
 		e.Kind, e.Want, e.Remedy = errs.Invalid, "a certificate that this machine trusts", "set ETCDCTL_CACERT"
 	case errors.As(err, &plain), strings.Contains(err.Error(), "gave HTTP response to HTTPS client"):
 		e.Kind, e.Want, e.Remedy = errs.Invalid, "a server that speaks TLS", "leave tls=true out, and unset ETCDCTL_CACERT"
+	case b.scheme == "https" && errors.Is(err, io.EOF):
+		e.Remedy = "see whether the server speaks TLS: etcd without it closes the connection"
 	}
 	return e
 }
