@@ -25,7 +25,7 @@ const (
 // Barrier returns when all members have called it with this key. It may be called again with the
 // same key, and concurrently with other keys. If ctx ends or Options.Deadline is over, the error is
 // of kind errs.Canceled and names the members that have not come, by rank and host. Then this
-// member has not come either.
+// member has not come either, unless rank 0 does not answer.
 func (m *Member) Barrier(ctx context.Context, key string) error {
 	_, err := m.meet(ctx, arrival{Kind: kindBarrier, Key: key}, nil)
 	return err
@@ -217,8 +217,31 @@ func (m *Member) await(ctx context.Context, op string, c *call, early *glance) (
 		return e, nil
 	default:
 	}
+	// The others may be released at this moment. So rank 0 is asked to count this member no more, and
+	// answers whether it still could.
+	m.withdraw(c)
+	t := time.NewTimer(lookLimit)
+	defer t.Stop()
+	err := m.late(ctx, op, c.Key, early, m.lastError())
+	select {
+	case e := <-c.answer:
+		if !e.Withdrawn {
+			return e, nil
+		}
+	case <-m.ended:
+	case <-t.C:
+	}
 	m.depart(c, true)
-	return release{}, m.late(ctx, op, c.Key, early, m.lastError())
+	return release{}, err
+}
+
+// withdraw says in the seat that this member gives up.
+func (m *Member) withdraw(c *call) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.Withdrawn = true
+	m.changes++
+	m.tell()
 }
 
 // store writes a value that is too large for the seat in parts.

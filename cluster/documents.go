@@ -81,6 +81,8 @@ type arrival struct {
 	From  int    `json:"from,omitempty"` // of a broadcast
 	Value *value `json:"value,omitempty"`
 	Got   bool   `json:"got,omitempty"` // the member has the values of the others
+	// Withdrawn says that the member gives up, unless the others were released before.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
 // find returns the arrival with a nonce, or nil.
@@ -129,6 +131,8 @@ type release struct {
 	// Failure is why the members that came do not fit together.
 	Failure string `json:"failure,omitempty"`
 	Done    bool   `json:"done,omitempty"` // all have the values
+	// Withdrawn says that the member whose nonce is in Of has given up, and does not count.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
 // hold is the document of a lease. It is never removed, so that Token only grows.

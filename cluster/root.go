@@ -236,9 +236,18 @@ func settle(r round, seats []*seat, world int) (next round, changed bool) {
 		}
 		next.Open = append(next.Open, e)
 	}
+	for rank, s := range seats {
+		for i := 0; s != nil && i < len(s.Open); i++ {
+			if a := s.Open[i]; a.Withdrawn && !released[a.Nonce] {
+				e := release{Key: a.Key, Of: make([]string, world), Withdrawn: true}
+				e.Of[rank] = a.Nonce
+				next.Open, changed = append(next.Open, e), true
+			}
+		}
+	}
 	if seats[0] != nil {
 		for _, a := range seats[0].Open {
-			if released[a.Nonce] {
+			if released[a.Nonce] || a.Withdrawn {
 				continue
 			}
 			if e, ok := gather(a.Key, seats, released); ok {
@@ -278,7 +287,7 @@ func gather(key string, seats []*seat, released map[string]bool) (e release, ok 
 			return e, false
 		}
 		for i := range s.Open {
-			if a := &s.Open[i]; a.Key == key && !released[a.Nonce] {
+			if a := &s.Open[i]; a.Key == key && !a.Withdrawn && !released[a.Nonce] {
 				came[rank], e.Of[rank] = a, a.Nonce
 			}
 		}

@@ -134,12 +134,29 @@ var callTests = []test{
 		time.AfterFunc(e.Lease/4, func() { cancel(errors.New("stopped by hand")) })
 		e.want(all[0].Barrier(ctx, "k"), errs.Canceled, "stopped by hand", "rank 1 on host-b")
 		e.want(all[0].Barrier(ctx, "k"), errs.Canceled, "stopped by hand") // at once
-		// The one that gave up has not come, once all know it.
-		time.Sleep(e.Lease / 4)
+		// The one that gave up has not come.
 		short, stop := context.WithTimeout(context.Background(), e.Lease/2)
 		defer stop()
 		e.want(all[1].Barrier(short, "k"), errs.Canceled, "rank 0 on host-a")
 		e.each(2, func(rank int) error { return all[rank].Barrier(context.Background(), "k") })
+		e.closeAll(all)
+	}},
+	{"GivingUpAtTheSameTime", func(e *env) { // members either all pass, or those that gave up come again
+		all := e.all(3, nil)
+		for i := range 20 {
+			e.each(3, func(rank int) error {
+				ctx, cancel := context.WithTimeout(context.Background(), e.Lease/50)
+				defer cancel()
+				if rank > 0 {
+					time.Sleep(e.Lease / 50 * time.Duration(i) / 10)
+				}
+				err := all[rank].Barrier(ctx, "k")
+				if errs.KindOf(err) == errs.Canceled {
+					err = all[rank].Barrier(context.Background(), "k")
+				}
+				return err
+			})
+		}
 		e.closeAll(all)
 	}},
 	{"BackInTheMiddle", func(e *env) { // a member dies at a barrier, and a new process of its rank comes to it

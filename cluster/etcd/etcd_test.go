@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestEtcd(t *testing.T) {
 	server := etcdtest.Start(t)
 	var runs atomic.Int64
-	clustertest.Run(t, clustertest.Suite{Lease: 4 * time.Second, Barriers: 200, Open: func(t *testing.T) func() cluster.Board {
+	clustertest.Run(t, clustertest.Suite{Barriers: 200, Open: func(t *testing.T) func() cluster.Board {
 		run := server.URL(fmt.Sprint("runs/", runs.Add(1), "/"))
 		return func() cluster.Board {
 			b, err := cluster.OpenBoard(context.Background(), run)

@@ -20,7 +20,7 @@ func TestS3(t *testing.T) {
 	server := s3test.Start(t)
 	url := environment(t, server)
 	var runs atomic.Int64
-	clustertest.Run(t, clustertest.Suite{Lease: 4 * time.Second, Barriers: 30, Open: func(t *testing.T) func() cluster.Board {
+	clustertest.Run(t, clustertest.Suite{Lease: 3 * time.Second, Barriers: 30, Open: func(t *testing.T) func() cluster.Board {
 		run := strings.Replace(url, "?", fmt.Sprintf("/run-%d/.cluster?", runs.Add(1)), 1)
 		return func() cluster.Board {
 			b, err := cluster.OpenBoard(context.Background(), run)
