@@ -53,7 +53,7 @@ type trainer struct {
 	out   io.Writer
 
 	pending *checkpoint.Response[bool]
-	at      int64 // step of pending
+	at      int64 // the step that was saved last, or loaded
 }
 
 // train trains until the last step, or until a process is told to stop.
@@ -133,6 +133,7 @@ func (t *trainer) resume(ctx context.Context) error {
 	if err := t.data.SetState(items[dataItem].(json.RawMessage)); err != nil {
 		return err
 	}
+	t.at = step
 	t.say("resumed at step %d", step)
 	return nil
 }
