@@ -17,10 +17,10 @@ import (
 // Its methods may be called concurrently, and return soon after ctx ends.
 //
 // A version identifies the contents of a document. A version never comes back, not even after the
-// document was removed and written again. Errors are of type *errs.Error. Those of the kinds IO,
-// Busy and Canceled may mean that the request was carried out; members look, and try again.
+// document was removed and written again. Errors are of type *errs.Error. An error of kind IO,
+// Busy or Canceled may mean that the request was carried out; members look, and try again.
 type Board interface {
-	// Get returns a document. The kind of the error is errs.NotFound if there is none.
+	// Get returns a document. The kind of the error is errs.NotFound if it does not exist.
 	Get(ctx context.Context, key string) (Document, error)
 	// Put writes a document, and returns its new version. It changes nothing and fails with ErrChanged
 	// unless the document has this version now. The version "" means that there is no document.

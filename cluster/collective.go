@@ -89,7 +89,8 @@ func (m *Member) inline() int {
 // partBytes is the largest number of bytes of a part of a value.
 func (m *Member) partBytes() int { return min(1<<20, m.Board.Properties().MaxValue) }
 
-// meet comes to a key and waits for the other members. payload is nil if this member gives no value.
+// meet comes to a key and waits for the other members. payload is nil if this member gives no
+// value.
 func (m *Member) meet(ctx context.Context, a arrival, payload []byte) (all [][]byte, err error) {
 	op := "cluster." + a.Kind
 	if err := m.why(); err != nil {
@@ -185,8 +186,8 @@ func (m *Member) got(c *call) {
 	m.tell()
 }
 
-// depart takes a call out of the seat. If now is false, the next sign of life says so, which is soon
-// enough: the round keeps the release until then.
+// depart takes a call out of the seat. If now is false, the next sign of life says so, which is
+// soon enough: the round keeps the release until then.
 func (m *Member) depart(c *call, now bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Directory returns the board in a directory that all members share. It makes the directory if it is
-// missing.
+// Directory returns the board in a directory that all members share. It makes the directory if it
+// is missing.
 //
-// A document is a file. Changes happen under a lock of the file system (flock), so that of two
-// changes to one version one fails; a document that was absent is also linked exclusively. So the
-// file system must have locks among the machines, as NFS version 4, Lustre, GPFS and CephFS do. With
-// NFS mount the directory with lookupcache=none, or members see each other late.
+// A document is a file. Changes happen under a lock of the file system (flock), so one of two
+// changes to the same version fails; a document that was absent is also linked exclusively. So the
+// file system must have locks among the machines, as NFS version 4, Lustre, GPFS and CephFS do.
+// With NFS mount the directory with lookupcache=none, or members see each other late.
 func Directory(path string) (Board, error) {
 	const op = "cluster.Directory"
 	if path == "" {

@@ -63,7 +63,7 @@ type job struct {
 	Nonce   string `json:"nonce"`
 }
 
-// seat is the document of a member. Only the member writes it, and whoever takes its place.
+// seat is the document of a member. Only the member writes it, and a process that takes its place.
 type seat struct {
 	Version int    `json:"version"`
 	Epoch   string `json:"epoch"`

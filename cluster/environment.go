@@ -24,6 +24,11 @@ type Environment struct {
 	Coordinator string
 }
 
+// Options returns the options of the member that the environment describes.
+func (e Environment) Options() Options {
+	return Options{Rank: e.Rank, World: e.World, Job: e.Job, Host: e.Host}
+}
+
 // launcher is which variables a launcher sets.
 type launcher struct {
 	system      string
@@ -39,24 +44,24 @@ type launcher struct {
 // launchers are in the order of their precedence. A launcher that is started by another one comes
 // first: torchrun runs inside jobs of Slurm, and mpirun does.
 var launchers = []launcher{
-	{system: "bivouac", rank: []string{"BIVOUAC_RANK"}, world: []string{"BIVOUAC_WORLD"}, local: "BIVOUAC_LOCAL_RANK", job: "BIVOUAC_JOB",
-		host: "BIVOUAC_HOST"},
+	{system: "bivouac", rank: []string{"BIVOUAC_RANK"}, world: []string{"BIVOUAC_WORLD"},
+		local: "BIVOUAC_LOCAL_RANK", job: "BIVOUAC_JOB", host: "BIVOUAC_HOST"},
 	{system: "torchrun", rank: []string{"RANK"}, world: []string{"WORLD_SIZE"}, local: "LOCAL_RANK", job: "TORCHELASTIC_RUN_ID"},
 	{system: "jax", rank: []string{"JAX_PROCESS_ID"}, world: []string{"JAX_NUM_PROCESSES", "JAX_PROCESS_COUNT"},
 		local: "JAX_LOCAL_PROCESS_ID"},
 	{system: "openmpi", rank: []string{"OMPI_COMM_WORLD_RANK"}, world: []string{"OMPI_COMM_WORLD_SIZE"},
 		local: "OMPI_COMM_WORLD_LOCAL_RANK", job: "PMIX_NAMESPACE"},
 	{system: "pmi", rank: []string{"PMI_RANK"}, world: []string{"PMI_SIZE"}, local: "MPI_LOCALRANKID"},
-	// In a batch script that srun does not run, SLURM_PROCID is 0 and SLURM_NTASKS is that of the whole
-	// job. SLURM_STEP_ID is set by srun.
+	// In a batch script, which srun does not run, SLURM_PROCID is 0, and SLURM_NTASKS counts the whole
+	// job. srun sets SLURM_STEP_ID.
 	{system: "slurm", rank: []string{"SLURM_PROCID"}, world: []string{"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
 		local: "SLURM_LOCALID", job: "SLURM_JOB_ID", host: "SLURMD_NODENAME", only: "SLURM_STEP_ID", lonely: true},
 	// An indexed Job knows its index; the number of pods is given with BIVOUAC_WORLD.
 	{system: "kubernetes", rank: []string{"JOB_COMPLETION_INDEX"}, world: []string{"BIVOUAC_WORLD"}},
 }
 
-// FromEnvironment finds rank and world in the variables that launchers set; getenv is os.Getenv. The
-// first of these that has set something counts:
+// FromEnvironment finds rank and world in the variables that launchers set; getenv is os.Getenv.
+// The first of these that has set something counts:
 //
 //	BIVOUAC_RANK          BIVOUAC_WORLD         explicit; also BIVOUAC_LOCAL_RANK, BIVOUAC_JOB
 //	RANK                  WORLD_SIZE            torchrun
@@ -80,7 +85,9 @@ func FromEnvironment(getenv func(string) string) (Environment, error) {
 			return e, err
 		}
 	}
-	return Environment{World: 1, LocalRank: -1, Job: getenv("BIVOUAC_JOB"), Coordinator: getenv("BIVOUAC_COORDINATOR")}, nil
+	e := Environment{World: 1, LocalRank: -1, Job: getenv("BIVOUAC_JOB")}
+	e.Coordinator = getenv("BIVOUAC_COORDINATOR")
+	return e, nil
 }
 
 // read reads the variables of a launcher.
@@ -104,8 +111,8 @@ func (l launcher) read(getenv func(string) string) (e Environment, found bool, e
 		return e, false, nil
 	}
 	missing := func(name, other string) error {
-		e := &errs.Error{Kind: errs.Invalid, Op: "cluster.FromEnvironment", Subject: name, Want: "a number beside " + other,
-			Got: "no such variable", Remedy: "set both variables, or none"}
+		e := &errs.Error{Kind: errs.Invalid, Op: "cluster.FromEnvironment", Subject: name,
+			Want: "a number beside " + other, Got: "no such variable", Remedy: "set both variables, or none"}
 		if l.system == "kubernetes" {
 			e.Remedy = "set BIVOUAC_WORLD to the completions of the Job"
 		}

@@ -20,8 +20,10 @@ func variables(text string) func(string) string {
 
 const (
 	torchrun = "RANK=5 WORLD_SIZE=8 LOCAL_RANK=1 LOCAL_WORLD_SIZE=4 TORCHELASTIC_RUN_ID=run7 MASTER_ADDR=a MASTER_PORT=1 "
-	srun     = "SLURM_PROCID=2 SLURM_NTASKS=16 SLURM_STEP_NUM_TASKS=4 SLURM_LOCALID=0 SLURM_JOB_ID=991 SLURM_STEP_ID=0 SLURMD_NODENAME=n3 "
-	openMPI  = "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=1 PMIX_RANK=1 PMIX_NAMESPACE=prte-1 "
+	srun     = "SLURM_PROCID=2 SLURM_NTASKS=16 SLURM_STEP_NUM_TASKS=4 SLURM_LOCALID=0 SLURM_JOB_ID=991 SLURM_STEP_ID=0 " +
+		"SLURMD_NODENAME=n3 "
+	openMPI = "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=1 PMIX_RANK=1 " +
+		"PMIX_NAMESPACE=prte-1 "
 )
 
 func TestFromEnvironment(t *testing.T) {
@@ -80,3 +82,5 @@ func TestBadEnvironment(t *testing.T) {
 		}
 	}
 }
+
+func contains(err error, text string) bool { return strings.Contains(err.Error(), text) }

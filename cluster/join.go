@@ -106,7 +106,7 @@ func (m *Member) differs(j *job) error {
 	case j.World != m.o.World:
 		e.Subject = m.self.at() + ": World"
 		e.Want, e.Got = fmt.Sprintf("%d, as %s has", j.World, j.First.at()), strconv.Itoa(m.o.World)
-		e.Remedy = "start all members with one number of processes; stop those of an earlier start"
+		e.Remedy = "start all members with one number of processes; stop the processes of an earlier start"
 		return e
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.Terms)) {
@@ -129,8 +129,8 @@ func (m *Member) differs(j *job) error {
 	return nil
 }
 
-// findJob returns the job that this process belongs to. If there is none, or another one whose
-// members are dead, it begins the job.
+// findJob returns the job that this process belongs to. If it does not exist, or if there is
+// another one whose members are dead, findJob begins the job.
 func (m *Member) findJob(ctx context.Context) (*job, error) {
 	for {
 		doc, err := m.get(ctx, opJoin, jobKey)

@@ -14,8 +14,8 @@ import (
 // its rank, or could not renew it for Options.Lease.
 //
 // A process that was stopped does not know that its lease has ended. So what it changes must be
-// guarded by the token: every later lease of the name has a greater one, and who takes the change
-// refuses a token that is less than the greatest that it has seen.
+// guarded by the token: every later lease of the name has a greater one, and the receiver of a
+// change refuses a token that is less than the greatest that it has seen.
 type Lease struct {
 	m     *Member
 	name  string
@@ -34,7 +34,7 @@ type Lease struct {
 	err error
 }
 
-// Holder is who has a lease.
+// Holder is the member that has a lease.
 type Holder struct {
 	Rank  int
 	Host  string
@@ -50,8 +50,8 @@ func (m *Member) Lead(ctx context.Context) (*Lease, error) { return m.Acquire(ct
 // Leader returns who leads. The kind of the error is errs.NotFound if nobody does.
 func (m *Member) Leader(ctx context.Context) (Holder, error) { return m.Holder(ctx, leader) }
 
-// Holder returns who has a lease. It may be over by the time that Holder returns. The kind of the
-// error is errs.NotFound if nobody has it.
+// Holder returns the member that has a lease. It may be over by the time that Holder returns. The
+// kind of the error is errs.NotFound if nobody has it.
 func (m *Member) Holder(ctx context.Context, name string) (Holder, error) {
 	const op = "cluster.Holder"
 	if err := m.why(); err != nil {

@@ -104,7 +104,7 @@ func (m *Member) run(ctx context.Context) {
 		case err != nil:
 			listen, pause = nil, backoff
 			backoff = min(2*backoff, m.o.beat(), time.Second)
-		case !busy: // rank 0 sees soon enough who has come again
+		case !busy: // rank 0 looks again soon enough for a process that joins
 			listen, wait, backoff = nil, p.Poll, firstWait
 			if m.root != nil {
 				pause = min(pause, max(p.MaxPoll, m.o.beat()/8))

@@ -42,8 +42,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// New returns the board of the keys of b below prefix. It asks the server first whether it keeps the
-// laws of conditional puts, and refuses one that does not, by the name of the law.
+// New returns the board of the keys of b below prefix. It asks the server first whether it keeps
+// the laws of conditional puts, and refuses one that does not, by the name of the law.
 func New(ctx context.Context, b object.Bucket, prefix string) (cluster.Board, error) {
 	if prefix = strings.Trim(prefix, "/"); prefix != "" {
 		prefix += "/"
@@ -61,8 +61,9 @@ func (o *board) probe(ctx context.Context) error {
 	}
 	defer o.b.Delete(context.WithoutCancel(ctx), o.prefix+key, object.Condition{}) //nolint:errcheck // about 64 bytes
 	broken := func(law string) error {
-		return &errs.Error{Kind: errs.Unsupported, Op: "cluster.Open", Subject: o.name(""), Want: "a server that keeps this law: " + law,
-			Got: "one that does not", Remedy: "coordinate by etcd or a shared directory, or use another server"}
+		return &errs.Error{Kind: errs.Unsupported, Op: "cluster.Open", Subject: o.name(""),
+			Want: "a server that keeps this law: " + law, Got: "one that does not",
+			Remedy: "coordinate by etcd or a shared directory, or use another server"}
 	}
 	switch _, err := o.Put(ctx, key, nil, ""); {
 	case err == nil:
@@ -126,8 +127,8 @@ func (o *board) Get(ctx context.Context, key string) (cluster.Document, error) {
 func (o *board) Put(ctx context.Context, key string, value []byte, version string) (string, error) {
 	const op = "cluster.Put"
 	if len(value) > maxValue {
-		return "", &errs.Error{Kind: errs.Invalid, Op: op, Subject: o.name(key), Want: fmt.Sprintf("at most %d bytes", maxValue),
-			Got: fmt.Sprint(len(value))}
+		return "", &errs.Error{Kind: errs.Invalid, Op: op, Subject: o.name(key),
+			Want: fmt.Sprintf("at most %d bytes", maxValue), Got: fmt.Sprint(len(value))}
 	}
 	line := header + nonce()
 	all := append([]byte(line+strings.Repeat(" ", headerBytes-1-len(line))+"\n"), value...)

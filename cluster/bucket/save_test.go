@@ -88,7 +88,9 @@ const lease = 20 * time.Second
 
 // start joins and opens the run. A process that takes the place of a dead one waits for the lock of
 // the run, which is a lease too.
-func start(t *testing.T, server *simulated.Server, rank int, barrier func(n *node, key string, arrive func() error) error) (*node, error) {
+func start(
+	t *testing.T, server *simulated.Server, rank int, barrier func(n *node, key string, arrive func() error) error,
+) (*node, error) {
 	n := &node{rank: rank}
 	b := server.Bucket(func(simulated.Request) simulated.Fate {
 		if n.cut.Load() {
@@ -123,9 +125,9 @@ func start(t *testing.T, server *simulated.Server, rank int, barrier func(n *nod
 	return n, err
 }
 
-// The primary process is killed at each barrier of a save, before it comes to it or right after. The
-// others are told, by a deadline's error that names it. No torn step is visible. A new process of
-// rank 0 joins those that are still there, and they save the next step.
+// The primary process is killed at each barrier of a save, before it comes to it or right after.
+// The others are told, by a deadline's error that names it. No torn step is visible. A new process
+// of rank 0 joins those that are still there, and they save the next step.
 //
 // All runs share one bubble, because a package of the encoder keeps channels.
 func TestPrimaryIsKilled(t *testing.T) {

@@ -166,7 +166,9 @@ func (b *faulty) List(ctx context.Context, prefix string) (docs []cluster.Docume
 }
 
 // faultyAll joins members whose boards have faults.
-func (e *env) faultyAll(world int, prepare func(b *faulty), change func(o *cluster.Options)) ([]*cluster.Member, []*faulty) {
+func (e *env) faultyAll(
+	world int, prepare func(b *faulty), change func(o *cluster.Options),
+) ([]*cluster.Member, []*faulty) {
 	e.Helper()
 	boards, all := make([]*faulty, world), make([]*cluster.Member, world)
 	e.each(world, func(rank int) error {

@@ -130,7 +130,7 @@ func parse(rawURL string, getenv func(string) string) (*board, error) {
 	return b, nil
 }
 
-// certificates reads the files that the environment names; nil is none.
+// certificates reads the files that the environment names. It returns nil if it names no file.
 func certificates(getenv func(string) string) (*tls.Config, error) {
 	ca, cert, key := getenv("ETCDCTL_CACERT"), getenv("ETCDCTL_CERT"), getenv("ETCDCTL_KEY")
 	if ca == "" && cert == "" && key == "" {
@@ -144,7 +144,8 @@ func certificates(getenv func(string) string) (*tls.Config, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: "ETCDCTL_CACERT: " + ca, Want: "certificates in PEM"}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: "ETCDCTL_CACERT: " + ca,
+				Want: "certificates in PEM"}
 		}
 	}
 	if cert != "" || key != "" {
@@ -159,7 +160,8 @@ func certificates(getenv func(string) string) (*tls.Config, error) {
 
 // Properties implements cluster.Board. etcd takes requests of up to 1.5 MiB.
 func (b *board) Properties() cluster.Properties {
-	return cluster.Properties{Name: b.name, MaxValue: 1 << 20, Poll: 10 * time.Millisecond, MaxPoll: 250 * time.Millisecond}
+	return cluster.Properties{Name: b.name, MaxValue: 1 << 20, Poll: 10 * time.Millisecond,
+		MaxPoll: 250 * time.Millisecond}
 }
 
 // Close implements cluster.Board.
@@ -526,7 +528,7 @@ func (b *board) post(ctx context.Context, op, key, host, path, token string, bod
 	return nil, b.refused(op, key, host, answer.StatusCode, all)
 }
 
-// refused is the error of an answer that is none of success.
+// refused is the error of an answer with another status than success.
 func (b *board) refused(op, key, host string, status int, body []byte) error {
 	var said struct {
 		Message string `json:"message"`
@@ -548,8 +550,8 @@ func (b *board) refused(op, key, host string, status int, body []byte) error {
 	}
 	e.Got = fmt.Sprintf("status %d from %s, %q", status, host, message[:min(len(message), 200)])
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, strings.Contains(message, "user name is empty"),
-		strings.Contains(message, "invalid auth token"):
+	case status == http.StatusUnauthorized, status == http.StatusForbidden,
+		strings.Contains(message, "user name is empty"), strings.Contains(message, "invalid auth token"):
 		e.Kind, e.Remedy = errs.Permission, "set ETCDCTL_USER and ETCDCTL_PASSWORD; see the roles of the user"
 	case strings.Contains(message, "space exceeded"):
 		e.Kind, e.Remedy = errs.Exhausted, "compact and defragment etcd, then clear its alarm"

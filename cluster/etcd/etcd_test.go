@@ -73,7 +73,8 @@ func TestMistakes(t *testing.T) {
 		"etcd://host:1,user:secret@h:2/x": "credentials in the URL",
 	} {
 		_, err := cluster.OpenBoard(t.Context(), url)
-		if errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+		if errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

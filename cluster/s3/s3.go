@@ -1,7 +1,7 @@
 // Package s3 opens the board of a cluster in a bucket of S3, or of a server that speaks S3:
 // s3://bucket/run/.cluster. It registers the scheme s3 with cluster.Register, and is imported for
-// this effect. The parameters of the URL and the search for credentials are those of
-// store/object/s3.
+// this effect. The URL has the parameters of store/object/s3, and
+// credentials are searched for in the same places.
 package s3
 
 import (

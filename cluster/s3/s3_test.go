@@ -20,7 +20,8 @@ func TestS3(t *testing.T) {
 	server := s3test.Start(t)
 	url := environment(t, server)
 	var runs atomic.Int64
-	clustertest.Run(t, clustertest.Suite{Lease: 3 * time.Second, Barriers: 30, Open: func(t *testing.T) func() cluster.Board {
+	suite := clustertest.Suite{Lease: 3 * time.Second, Barriers: 30}
+	suite.Open = func(t *testing.T) func() cluster.Board {
 		run := strings.Replace(url, "?", fmt.Sprintf("/run-%d/.cluster?", runs.Add(1)), 1)
 		return func() cluster.Board {
 			b, err := cluster.OpenBoard(context.Background(), run)
@@ -29,7 +30,8 @@ func TestS3(t *testing.T) {
 			}
 			return b
 		}
-	}})
+	}
+	clustertest.Run(t, suite)
 }
 
 func environment(t *testing.T, server *s3test.Server) string {

@@ -63,8 +63,9 @@ func (j *job) start(world int) []*process {
 	all := make([]*process, world)
 	for rank := range world {
 		p := &process{lines: make(chan string, 1000), ended: make(chan struct{})}
-		p.cmd = j.command("-run", j.run, "-coordinator", j.coordinator, "-job", j.name, "-host", fmt.Sprintf("node-%c", 'a'+rank),
-			"-rank", strconv.Itoa(rank), "-world", strconv.Itoa(world), "-lease", "2s", "-deadline", "8s", "-pause", "20ms")
+		p.cmd = j.command("-run", j.run, "-coordinator", j.coordinator, "-job", j.name,
+			"-host", fmt.Sprintf("node-%c", 'a'+rank), "-rank", strconv.Itoa(rank), "-world", strconv.Itoa(world),
+			"-lease", "2s", "-deadline", "8s", "-pause", "20ms")
 		out, err := p.cmd.StdoutPipe()
 		if err != nil {
 			j.Fatal(err)

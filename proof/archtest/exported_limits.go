@@ -16,7 +16,7 @@ func ExportedLimits() map[string]int {
 		"checkpoint/partial":              12,
 		"checkpoint/surgery":              31,
 		"checkpoint/training":             167,
-		"cluster":                         39,
+		"cluster":                         40,
 		"cluster/bucket":                  1,
 		"cluster/clustertest":             2,
 		"cluster/etcd":                    0,
