@@ -401,8 +401,11 @@ func (m *Member) late(ctx context.Context, op, key string, early *glance, troubl
 
 // absent says why a member has not come to a key.
 func (m *Member) absent(rank int, key string, s *seat, early *glance) (text string, here bool) {
+	if rank == m.o.Rank {
+		return "", true
+	}
 	if s != nil && s.Refused == "" {
-		if key == "" || rank == m.o.Rank {
+		if key == "" {
 			return "", true
 		}
 		if s.waitsAt(key) || early.of(rank, s).waitsAt(key) { // the time of the other may be over as well

@@ -30,11 +30,16 @@ func Join(ctx context.Context, b Board, o Options) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
+	if most := b.Properties().MaxValue / placeBytes; o.World > most {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: opJoin, Subject: b.Properties().Name,
+			Want: fmt.Sprintf("at most %d members on this board", most), Got: strconv.Itoa(o.World),
+			Remedy: "use a directory or a bucket"}
+	}
 	m := newMember(b, o)
 	limited, cancel := context.WithTimeoutCause(ctx, o.Deadline, errDeadline)
 	defer cancel()
 	if err := m.enter(limited); err != nil {
-		return nil, err
+		return nil, m.giveUp(limited, err)
 	}
 	m.start()
 	select {
@@ -49,6 +54,23 @@ func Join(ctx context.Context, b Board, o Options) (*Member, error) {
 	err = m.late(limited, opJoin, "", nil, m.lastError())
 	return nil, errors.Join(err, m.Close())
 }
+
+// giveUp takes back what a Join that fails has written. It returns the error of Join.
+func (m *Member) giveUp(ctx context.Context, err error) error {
+	if m.epoch == "" {
+		return err
+	}
+	if ctx.Err() != nil {
+		err = m.late(ctx, opJoin, "", nil, err)
+	}
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+	defer cancel()
+	m.leave(leaving) //nolint:errcheck // the reason is already being returned; the next job sweeps
+	return err
+}
+
+// placeBytes is the number of bytes that a member takes in the document of the round.
+const placeBytes = 256
 
 // attempts bounds one attempt of a request: a lease must outlive two of them.
 func attempts(o Options) time.Duration { return max(o.Lease/4, 2*time.Second) }

@@ -71,7 +71,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-const maxWorld = 100_000
+const maxWorld = 100_000 // a board may take fewer
 
 // beat is the time between two signs of life.
 func (o Options) beat() time.Duration { return o.Lease / 4 }

@@ -163,7 +163,13 @@ func (o *board) put(ctx context.Context, key string, all []byte, c object.Condit
 
 // changed says by the error of this package that a condition does not hold.
 func (o *board) changed(op, key string, err error) error {
-	if !errors.Is(err, object.ErrCondition) {
+	switch {
+	case errors.Is(err, object.ErrCondition):
+	case errs.KindOf(err) == errs.Exists:
+		// A server that keeps objects as files may take a name for a directory for a moment, while it
+		// removes empty directories. No key of a board is below another one.
+		return &errs.Error{Kind: errs.Busy, Op: op, Subject: o.name(key), Err: err}
+	default:
 		return err
 	}
 	return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: o.name(key), Err: errors.Join(cluster.ErrChanged, err)}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/crc32"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -98,11 +99,16 @@ func bad(seed uint64) simulated.Network {
 
 // Whatever the network does, barriers open only when all have come, at most one has a lease, and
 // tokens grow.
-func TestBadNetwork(t *testing.T) {
-	seeds := 60
-	if testing.Short() {
-		seeds = 15
+func TestBadNetwork(t *testing.T) { badNetworks(t, map[bool]int{false: 60, true: 15}[testing.Short()]) }
+
+func TestBadNetworkLong(t *testing.T) {
+	if os.Getenv("BIVOUAC_LONG") == "" {
+		t.Skip("make test-long runs it")
 	}
+	badNetworks(t, 5000)
+}
+
+func badNetworks(t *testing.T, seeds int) {
 	for seed := range uint64(seeds) {
 		synctest.Test(t, func(t *testing.T) {
 			const world, rounds = 3, 6

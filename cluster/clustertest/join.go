@@ -65,7 +65,7 @@ var joinTests = []test{
 		e.clean()
 	}},
 	{"JoinIsCanceled", func(e *env) {
-		ctx, cancel := context.WithTimeoutCause(context.Background(), e.Lease/4, errors.New("the user gave up"))
+		ctx, cancel := context.WithTimeoutCause(context.Background(), e.Lease, errors.New("the user gave up"))
 		defer cancel()
 		_, err := cluster.Join(ctx, e.board(), e.options(0, 2))
 		e.want(err, errs.Canceled, "the user gave up", "rank 1 has not joined")
