@@ -92,19 +92,15 @@ func (m *Member) enter(ctx context.Context) error {
 			return err
 		}
 		m.epoch, m.first = j.Epoch, j.First
-		if err := m.claim(ctx); err != nil {
+		if err := m.claim(ctx); errors.Is(err, errAnotherJob) {
+			continue
+		} else if err != nil {
 			return err
 		}
 		// The last member of the job may have left between.
-		doc, err := m.get(ctx, opJoin, jobKey)
-		if err != nil && errs.KindOf(err) != errs.NotFound {
+		now, err := m.job(ctx)
+		if err != nil {
 			return err
-		}
-		now := job{}
-		if err == nil {
-			if err := m.decode(opJoin, doc, &now); err != nil {
-				return err
-			}
 		}
 		if now.Epoch == m.epoch && !now.Closing {
 			return nil
@@ -113,6 +109,21 @@ func (m *Member) enter(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// errAnotherJob says that the job has ended meanwhile.
+var errAnotherJob = errors.New("another job has begun")
+
+// job reads the document of the job. It is zero if there is none.
+func (m *Member) job(ctx context.Context) (j job, err error) {
+	doc, err := m.get(ctx, opJoin, jobKey)
+	if errs.KindOf(err) == errs.NotFound {
+		return j, nil
+	}
+	if err != nil {
+		return j, err
+	}
+	return j, m.decode(opJoin, doc, &j)
 }
 
 // differs says in which way this process does not fit into a job.
@@ -294,19 +305,28 @@ func (m *Member) sweep(ctx context.Context, epoch string) error {
 	if err != nil {
 		return err
 	}
+	var old []Document
 	for _, d := range docs {
-		if s, err := m.seatOf(ctx, d); err != nil && errs.KindOf(err) != errs.Corrupt {
+		s, err := m.seatOf(ctx, d)
+		if err != nil && errs.KindOf(err) != errs.Corrupt {
 			return err
-		} else if err == nil && (s == nil || s.Epoch == epoch) {
-			continue
 		}
-		if err := m.drop(ctx, opJoin, d.Key, d.Version); err != nil {
-			return err
+		if err != nil || s != nil && s.Epoch != epoch {
+			old = append(old, d)
 		}
 	}
 	parts, err := m.list(ctx, opJoin, partPrefix)
 	if err != nil {
 		return err
+	}
+	// If the job is still this one, what was read before belongs to jobs before it, not after it.
+	if now, err := m.job(ctx); err != nil || now.Epoch != epoch {
+		return err
+	}
+	for _, d := range old {
+		if err := m.drop(ctx, opJoin, d.Key, d.Version); err != nil {
+			return err
+		}
 	}
 	for _, d := range parts {
 		if err := m.drop(ctx, opJoin, d.Key, ""); err != nil {
@@ -328,6 +348,14 @@ func (m *Member) claim(ctx context.Context) error {
 		if err == nil {
 			if err := m.decode(opJoin, doc, old); err != nil {
 				return err
+			}
+			if old.Epoch != m.epoch {
+				// Only a seat of a job before this one may be taken at once.
+				if now, err := m.job(ctx); err != nil {
+					return err
+				} else if now.Epoch != m.epoch {
+					return errAnotherJob
+				}
 			}
 			if old.Epoch == m.epoch && old.Refused == "" {
 				changed, err := m.observe(ctx, opJoin, key, doc.Version)

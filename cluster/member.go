@@ -549,8 +549,14 @@ func (m *Member) leave(ctx context.Context) error {
 		}
 	}
 	if doc, err := m.get(ctx, op, roundKey); err == nil {
-		if err := m.drop(ctx, op, roundKey, doc.Version); err != nil {
+		r := round{}
+		if err := m.decode(op, doc, &r); err != nil {
 			return err
+		}
+		if r.Epoch == m.epoch { // not of the next job, which may have begun
+			if err := m.drop(ctx, op, roundKey, doc.Version); err != nil {
+				return err
+			}
 		}
 	} else if errs.KindOf(err) != errs.NotFound {
 		return err

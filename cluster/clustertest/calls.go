@@ -132,7 +132,11 @@ var callTests = []test{
 		all := e.all(2, nil)
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(e.Lease/4, func() { cancel(errors.New("stopped by hand")) })
+		began := time.Now()
 		e.want(all[0].Barrier(ctx, "k"), errs.Canceled, "stopped by hand", "rank 1 on host-b")
+		if took := time.Since(began) - e.Lease/4; e.Virtual && took > 1900*time.Millisecond {
+			e.Errorf("the call went on for %v", took)
+		}
 		e.want(all[0].Barrier(ctx, "k"), errs.Canceled, "stopped by hand") // at once
 		// The one that gave up has not come.
 		short, stop := context.WithTimeout(context.Background(), e.Lease/2)

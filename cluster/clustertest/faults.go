@@ -88,6 +88,7 @@ type faulty struct {
 	slow    time.Duration
 	garbage string // a prefix of keys whose documents are garbage
 	broken  error  // what all requests return
+	lose    int    // the reply of this Put is lost, counted from 1
 }
 
 func (b *faulty) change(f func(b *faulty)) {
@@ -140,6 +141,13 @@ func (b *faulty) Get(ctx context.Context, key string) (d cluster.Document, err e
 
 func (b *faulty) Put(ctx context.Context, key string, value []byte, version string) (v string, err error) {
 	err = b.request(ctx, key, func() (err error) { v, err = b.Board.Put(ctx, key, value, version); return err })
+	b.mu.Lock()
+	b.lose--
+	lost := b.lose == 0
+	b.mu.Unlock()
+	if err == nil && lost {
+		err = &errs.Error{Kind: errs.IO, Op: "clustertest", Subject: key, Got: "an injected lost reply"}
+	}
 	if err != nil {
 		return "", err
 	}
@@ -221,6 +229,27 @@ var faultTests = []test{
 		}
 		e.each(world, func(rank int) error { return all[rank].Close() })
 		e.clean()
+	}},
+	{"OneLostReply", func(e *env) { // is no reason to wait for the end of a lease
+		for n := 1; n <= 6; n++ {
+			b := &faulty{Board: e.board(), rng: rand.New(rand.NewPCG(1, 1)), lose: n}
+			began := time.Now()
+			m, err := cluster.Join(context.Background(), b, e.options(0, 1))
+			if err != nil {
+				e.Fatal(err)
+			}
+			l, err := m.Lead(context.Background())
+			if err != nil {
+				e.Fatal(err)
+			}
+			if err := errors.Join(m.Barrier(context.Background(), "k"), l.Release(context.Background()), m.Close()); err != nil {
+				e.Error(err)
+			}
+			if took := time.Since(began); took > e.Lease {
+				e.Errorf("with reply %d lost it took %v", n, took)
+			}
+			e.clean()
+		}
 	}},
 	{"SlowBoard", func(e *env) {
 		const world = 3

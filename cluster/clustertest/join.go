@@ -131,6 +131,40 @@ var joinTests = []test{
 		e.each(2, func(rank int) error { return all[rank].Barrier(context.Background(), "k") })
 		e.closeAll(all)
 	}},
+	{"OtherJobFences", func(e *env) { // a process that was stopped while another job took the board
+		stopped := newPaused(e.board())
+		views := []cluster.Board{newMortal(e.board()), stopped}
+		all := make([]*cluster.Member, 2)
+		e.each(2, func(rank int) error {
+			var err error
+			all[rank], err = cluster.Join(context.Background(), views[rank], e.options(rank, 2))
+			return err
+		})
+		if e.Failed() {
+			return
+		}
+		defer all[0].Close()      //nolint:errcheck // it was killed
+		defer all[1].Close()      //nolint:errcheck // it was fenced
+		views[0].(*mortal).kill() //nolint:forcetypeassert // made above
+		stopped.stop()
+		o := e.options(0, 1)
+		o.Job = "job-2"
+		next := e.join(o)
+		stopped.goOn()
+		select {
+		case <-all[1].Done():
+		case <-time.After(3 * e.Lease):
+			e.Fatal("the process does not notice the other job")
+		}
+		if err := all[1].Barrier(context.Background(), "k"); !errors.Is(err, cluster.ErrFenced) {
+			e.Errorf("want ErrFenced, got %v", err)
+		}
+		e.want(all[1].Err(), errs.Closed, `the job "job-2"`, "rank 0 on host-a")
+		if err := next.Barrier(context.Background(), "k"); err != nil {
+			e.Error(err)
+		}
+		e.closeAll([]*process{next})
+	}},
 	{"ComesBackAtOnce", func(e *env) { // after Close, a rank is free
 		all := e.all(3, nil)
 		for range 3 {
