@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -129,8 +131,17 @@ func start(
 // The others are told, by a deadline's error that names it. No torn step is visible. A new process
 // of rank 0 joins those that are still there, and they save the next step.
 //
-// All runs share one bubble, because a package of the encoder keeps channels.
+// A process of its own does it: an encoder keeps channels, which belong to the first bubble of
+// synctest that uses it.
 func TestPrimaryIsKilled(t *testing.T) {
+	if os.Getenv(isChild) == "" {
+		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPrimaryIsKilled$", "-test.count=1")
+		c.Env = append(os.Environ(), isChild+"=1")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
 	synctest.Test(t, func(t *testing.T) {
 		for _, at := range barriers {
 			for _, after := range []bool{false, true} {
@@ -142,6 +153,9 @@ func TestPrimaryIsKilled(t *testing.T) {
 		}
 	})
 }
+
+// isChild tells the test binary to be the process of TestPrimaryIsKilled.
+const isChild = "BIVOUAC_CLUSTER_SAVE_TEST"
 
 var errKilled = errors.New("killed")
 
