@@ -65,7 +65,7 @@ demo: build ## train, kill five times, resume, compare bit for bit; then read ov
 	@bin/bivouac demo elastic
 
 cluster-demo: ## 4 processes save to a real S3 server and meet in etcd; one is killed, one stopped; 3 and then 5 go on (needs etcd; under a minute)
-	@go test -count=1 -timeout 170s -v -run '^TestClusterDemo$$' ./examples/cluster | grep -vE '^(===|---|PASS)'
+	@BIVOUAC_REQUIRE_ETCD=1 BIVOUAC_REQUIRE_VERSITYGW=1 go test -count=1 -timeout 170s -v -run '^TestClusterDemo$$' ./examples/cluster | grep -vE '^(===|---|PASS)'
 
 check: ## before a commit, aims at two minutes: format, vet, archtest, short tests of what changed (CHECK_BASE, CHECK_SECONDS)
 	@$(MAKE) --no-print-directory gofmt vet archtest changed CHECK_SINCE=$$(date +%s)

@@ -38,6 +38,7 @@ type job struct {
 	*testing.T
 	run, coordinator string
 	name             string
+	env, more        []string // of the processes, and flags
 }
 
 // process is a running process.
@@ -53,7 +54,7 @@ type process struct {
 
 func (j *job) command(args ...string) *exec.Cmd {
 	c := exec.Command(os.Args[0], args...)
-	c.Env = append(os.Environ(), isTrainer+"=1", "GOCOVERDIR="+j.TempDir())
+	c.Env = append(append(os.Environ(), isTrainer+"=1", "GOCOVERDIR="+j.TempDir()), j.env...)
 	return c
 }
 
@@ -65,7 +66,8 @@ func (j *job) start(world int) []*process {
 		p := &process{lines: make(chan string, 1000), ended: make(chan struct{})}
 		p.cmd = j.command("-run", j.run, "-coordinator", j.coordinator, "-job", j.name,
 			"-host", fmt.Sprintf("node-%c", 'a'+rank), "-rank", strconv.Itoa(rank), "-world", strconv.Itoa(world),
-			"-lease", "2s", "-deadline", "8s", "-pause", "20ms")
+			"-lease", "2s", "-deadline", "6s", "-pause", "10ms")
+		p.cmd.Args = append(p.cmd.Args, j.more...)
 		out, err := p.cmd.StdoutPipe()
 		if err != nil {
 			j.Fatal(err)
@@ -174,14 +176,14 @@ func (j *job) recomputed() string {
 
 // demo runs a job that nobody interrupts, and one of which a process is killed, then one is told to
 // stop, with 4, 3 and 5 processes. It prints what they came to.
-func demo(t *testing.T, run, coordinator func(name string) string, killed int) {
+func demo(t *testing.T, run, coordinator func(name string) string, killed int, env ...string) {
 	began := time.Now()
-	calm := &job{T: t, run: run("calm"), coordinator: coordinator("calm"), name: "calm"}
+	calm := &job{T: t, run: run("calm"), coordinator: coordinator("calm"), name: "calm", env: env}
 	all := calm.start(4)
 	calm.end(all, 0)
 	want := calm.result(all)
 
-	j := &job{T: t, run: run("rough"), coordinator: coordinator("rough"), name: "rough"}
+	j := &job{T: t, run: run("rough"), coordinator: coordinator("rough"), name: "rough", env: env}
 	all = j.start(4)
 	j.until(all[1], 40)
 	if err := all[killed].cmd.Process.Kill(); err != nil {
@@ -229,39 +231,47 @@ func demo(t *testing.T, run, coordinator func(name string) string, killed int) {
 
 // The primary process is the one that is killed, in a directory.
 func TestDirectory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	demo(t, func(name string) string { return filepath.Join(dir, name) },
 		func(name string) string { return filepath.Join(dir, name+".cluster") }, 0)
 }
 
-// The same with a bucket of a real S3 server, and a real etcd.
-func TestClusterDemo(t *testing.T) {
-	store := s3test.Start(t)
-	etcd := etcdtest.Start(t)
-	url := store.Bucket(t, "demo")
-	t.Setenv("AWS_ACCESS_KEY_ID", store.Access)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", store.Secret)
-	t.Setenv("AWS_REGION", "us-east-1")
-	demo(t, func(name string) string { return strings.Replace(url, "?", "/runs/"+name+"?", 1) },
-		func(name string) string { return etcd.URL("jobs/" + name) }, 2)
+// credentials are the environment of a program that uses the server.
+func credentials(s *s3test.Server) []string {
+	return []string{"AWS_ACCESS_KEY_ID=" + s.Access, "AWS_SECRET_ACCESS_KEY=" + s.Secret, "AWS_REGION=us-east-1"}
 }
 
-// Run and board share a bucket.
-func TestInOneBucket(t *testing.T) {
+// The same with a bucket of a real S3 server, and a real etcd.
+func TestClusterDemo(t *testing.T) {
 	if testing.Short() {
-		t.Skip("TestClusterDemo does most of it")
+		t.Skip("TestDirectory does the same with less")
 	}
+	t.Parallel()
+	etcd := etcdtest.Start(t)
 	store := s3test.Start(t)
 	url := store.Bucket(t, "demo")
-	t.Setenv("AWS_ACCESS_KEY_ID", store.Access)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", store.Secret)
-	t.Setenv("AWS_REGION", "us-east-1")
+	demo(t, func(name string) string { return strings.Replace(url, "?", "/runs/"+name+"?", 1) },
+		func(name string) string { return etcd.URL("jobs/" + name) }, 2, credentials(store)...)
+}
+
+// Run and board share a bucket, and a directory of it.
+func TestInOneBucket(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a server")
+	}
+	t.Parallel()
+	store := s3test.Start(t)
+	url := store.Bucket(t, "demo")
 	in := func(name string) string { return strings.Replace(url, "?", "/"+name+"?", 1) }
-	j := &job{T: t, run: in("run"), coordinator: in("run/.cluster"), name: "one"}
-	all := j.start(2)
-	j.end(all, 0)
-	if got := j.recomputed(); got != j.result(all) {
-		t.Errorf("%s, want %s", got, j.result(all))
+	j := &job{T: t, run: in("run"), coordinator: in("run/.cluster"), name: "one", env: credentials(store),
+		more: []string{"-steps", "40"}}
+	for range 2 { // the second finds nothing left to do
+		all := j.start(2)
+		j.end(all, 0)
+		if got := j.recomputed(); got != j.result(all) {
+			t.Errorf("%s, want %s", got, j.result(all))
+		}
 	}
 }
 
