@@ -54,7 +54,8 @@ func TestClosingIsTakenBack(t *testing.T) {
 			t.Errorf("%v are left over, %v", docs, err)
 		}
 		// Nobody is there: the next process need not wait for a lease.
-		if _, err := b.Put(t.Context(), jobKey, encode(job{Version: version, Epoch: "e", Name: "j", World: 1, Closing: true}), ""); err != nil {
+		left := job{Version: version, Epoch: "e", Name: "j", World: 1, Closing: true}
+		if _, err := b.Put(t.Context(), jobKey, encode(left), ""); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()

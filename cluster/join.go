@@ -114,7 +114,7 @@ func (m *Member) enter(ctx context.Context) error {
 // errAnotherJob says that the job has ended meanwhile.
 var errAnotherJob = errors.New("another job has begun")
 
-// job reads the document of the job. It is zero if there is none.
+// job reads the document of the job. It is zero if there is no such document.
 func (m *Member) job(ctx context.Context) (j job, err error) {
 	doc, err := m.get(ctx, opJoin, jobKey)
 	if errs.KindOf(err) == errs.NotFound {

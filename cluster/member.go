@@ -507,7 +507,7 @@ func (m *Member) leave(ctx context.Context) error {
 	if err != nil && errs.KindOf(err) != errs.NotFound {
 		return err
 	}
-	alone, refused, err := m.alone(ctx, op)
+	alone, _, err := m.alone(ctx, op)
 	if err != nil || !alone {
 		return err
 	}
@@ -532,7 +532,8 @@ func (m *Member) leave(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if alone, refused, err = m.alone(ctx, op); err != nil {
+	alone, refused, err := m.alone(ctx, op)
+	if err != nil {
 		return err
 	}
 	if !alone {

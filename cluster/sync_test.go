@@ -13,8 +13,8 @@ import (
 // putsIn tells the test binary to write two documents into a directory.
 const putsIn = "BIVOUAC_CLUSTER_PUTS_IN"
 
-// The document of a lease, and its name, survive a power failure, so that no token comes back. Other
-// documents are not worth the time.
+// The document of a lease, and its name, survive a power failure, so that no token comes back.
+// Other documents are not worth the time.
 func TestTokensAreSynced(t *testing.T) {
 	if dir := os.Getenv(putsIn); dir != "" {
 		b, err := cluster.Directory(dir)
