@@ -15,8 +15,8 @@ import (
 )
 
 // Processes of one rank join and leave in turn, while requests take their time: the last member of
-// a job leaves, and removes its documents, while the next one joins. Nobody who has joined loses
-// its rank, and nothing is left over.
+// a job leaves, and removes its documents, while the next one joins. No member loses its rank,
+// and nothing is left over.
 func TestJoinAndLeaveInTurn(t *testing.T) {
 	seeds := 60
 	if testing.Short() {
