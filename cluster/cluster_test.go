@@ -30,3 +30,20 @@ func TestDirectory(t *testing.T) {
 		}
 	}})
 }
+
+func BenchmarkBarrier(b *testing.B) {
+	b.Run("memory", func(b *testing.B) {
+		board := cluster.InProcess()
+		clustertest.Bench(b, func() cluster.Board { return board })
+	})
+	b.Run("directory", func(b *testing.B) {
+		dir := b.TempDir()
+		clustertest.Bench(b, func() cluster.Board {
+			board, err := cluster.Directory(dir)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return board
+		})
+	})
+}

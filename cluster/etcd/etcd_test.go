@@ -226,3 +226,14 @@ func answeringAt(t *testing.T, address string, environment map[string]string) *b
 	t.Cleanup(func() { b.Close() })
 	return b
 }
+
+func BenchmarkBarrier(b *testing.B) {
+	server := etcdtest.Start(b)
+	clustertest.Bench(b, func() cluster.Board {
+		board, err := cluster.OpenBoard(context.Background(), server.URL("bench"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		return board
+	})
+}

@@ -34,7 +34,7 @@ func TestS3(t *testing.T) {
 	clustertest.Run(t, suite)
 }
 
-func environment(t *testing.T, server *s3test.Server) string {
+func environment(t testing.TB, server *s3test.Server) string {
 	url := server.Bucket(t, "cluster")
 	t.Setenv("AWS_ACCESS_KEY_ID", server.Access)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", server.Secret)
@@ -60,4 +60,16 @@ func TestWrongBucket(t *testing.T) {
 			t.Errorf("%s: want %v, got %v", c.url, c.kind, err)
 		}
 	}
+}
+
+func BenchmarkBarrier(b *testing.B) {
+	server := s3test.Start(b)
+	url := strings.Replace(environment(b, server), "?", "/bench?", 1)
+	clustertest.Bench(b, func() cluster.Board {
+		board, err := cluster.OpenBoard(context.Background(), url)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return board
+	})
 }

@@ -18,7 +18,7 @@ func ExportedLimits() map[string]int {
 		"checkpoint/training":             167,
 		"cluster":                         40,
 		"cluster/bucket":                  1,
-		"cluster/clustertest":             2,
+		"cluster/clustertest":             3,
 		"cluster/etcd":                    0,
 		"cluster/etcd/etcdtest":           4,
 		"cluster/s3":                      0,
