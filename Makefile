@@ -51,7 +51,7 @@ say = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 4194304 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 say_in = @d=$$(mktemp -d -p $(MEMORY)); trap 'rm -rf $$d; echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 
-.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
+.PHONY: help build check changed licences demo cluster-demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -63,6 +63,9 @@ build: ## build bin/bivouac
 demo: build ## train, kill five times, resume, compare bit for bit; then read over 8, 6, 13 and 1 ranks (DEMO_FLAGS, DEMO_DIR)
 	@bin/bivouac demo --dir $(DEMO_DIR) $(DEMO_FLAGS)
 	@bin/bivouac demo elastic
+
+cluster-demo: ## 4 processes save to a real S3 server and meet in etcd; one is killed, one stopped; 3 and then 5 go on (needs etcd; under a minute)
+	@BIVOUAC_REQUIRE_ETCD=1 BIVOUAC_REQUIRE_VERSITYGW=1 go test -count=1 -timeout 170s -v -run '^TestClusterDemo$$' ./examples/cluster | grep -vE '^(===|---|PASS)'
 
 check: ## before a commit, aims at two minutes: format, vet, archtest, short tests of what changed (CHECK_BASE, CHECK_SECONDS)
 	@$(MAKE) --no-print-directory gofmt vet archtest changed CHECK_SINCE=$$(date +%s)

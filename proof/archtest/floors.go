@@ -122,6 +122,14 @@ func Module() Rules {
 				{Packages: "compat/torchdata", Beside: []string{"compat/torchdata/internal/leap", "loader"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "compat/torchdata/internal/leap"},
 			}},
+			{Name: "cluster", Rows: []Row{
+				{Packages: "cluster"},
+				{Packages: "cluster/bucket", Beside: []string{"cluster"}},
+				{Packages: "cluster/s3", Beside: []string{"cluster", "cluster/bucket"}},
+				{Packages: "cluster/etcd", Beside: []string{"cluster"}},
+				{Packages: "cluster/etcd/etcdtest"}, // for tests
+				{Packages: "cluster/clustertest", Beside: []string{"cluster"}},
+			}},
 			{Name: "generated", Rows: []Row{
 				{Packages: "pipeline/fn"},
 				{Packages: "dynamic/fn"},
@@ -176,8 +184,13 @@ func Module() Rules {
 		Restrictions: []Restriction{
 			{
 				Package: "store/object/s3/...",
-				To:      []string{"cmd/bivouac"},
+				To:      []string{"cmd/bivouac", "cluster/s3", "examples/cluster"},
 				Reason:  "the engines get an object store from the caller: a program links a driver by importing it",
+			},
+			{
+				Package: "cluster/...",
+				To:      []string{"cmd/...", "serve/...", "examples/cluster", "proof/..."},
+				Reason:  "the engines are handed a barrier: they do not know where it comes from",
 			},
 			{
 				Package: "internal/vfs/...",
@@ -207,7 +220,7 @@ func Module() Rules {
 			"github.com/apache/arrow-go", "github.com/parquet-go",
 		},
 		Command: []string{"cmd/...", "serve/...", "bench/readers", "proof/conform/...", "internal/conform", "proof/interop"},
-		OptIn:   []string{"reader/parquet/...", "examples/text", "store/object/s3/..."},
+		OptIn:   []string{"reader/parquet/...", "examples/text", "store/object/s3/...", "cluster/s3", "examples/cluster"},
 		Without: []Without{{
 			Packages: []string{"reader", "loader", "loader/dataset", "loader/nodes", "examples/blend"},
 			Links:    []string{"codec/..."},

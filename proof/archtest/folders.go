@@ -19,7 +19,7 @@ func Folders() [][]string {
 		{"op"},
 		{"reader"},
 		{"checkpoint", "loader", "pipeline"},
-		{"dynamic", "recipes"},
+		{"dynamic", "recipes", "cluster"},
 		{"compat"},
 		{"."},
 		{"examples"},

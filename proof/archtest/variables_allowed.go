@@ -35,6 +35,7 @@ func Variables() []Variable {
 		{"op/augment.registered", Registry, "augmentations of programs, entered by init"},
 		{"record.open", Registry, "the file of this process, opened at its first record"},
 		{"reader.registry", Registry, "readers, formats and the tokenizer, entered by init"},
+		{"cluster.schemes", Registry, "schemes of URLs of boards, entered by init"},
 		{"store.schemes", Registry, "schemes of URLs, entered by init"},
 		{"store.opened", Registry, "stores of URLs that this process has opened"},
 		{"store/local.live", Registry, "staging names that this process is at work on"},

@@ -21,6 +21,11 @@ func (s *Store) Open(ctx context.Context, name string) (store.Reader, error) {
 	if err := alive(ctx, op, name); err != nil {
 		return nil, err
 	}
+	if a, ok, err := s.staged(ctx, op, name); err != nil {
+		return nil, err
+	} else if ok {
+		return s.newReader(name, a.Key, a.Tag, a.Size), nil
+	}
 	_, h, t, rel, err := s.at(ctx, op, name)
 	if err != nil {
 		return nil, err
@@ -40,6 +45,26 @@ func (s *Store) Open(ctx context.Context, name string) (store.Reader, error) {
 		return nil, err
 	}
 	return s.newReader(name, a.Key, a.Tag, a.Size), nil
+}
+
+// staged describes an object of a transaction that goes on: name begins with its staging name. The
+// callers of a shared transaction read there what the others have written.
+func (s *Store) staged(ctx context.Context, op, name string) (a Attrs, ok bool, err error) {
+	for i := range len(name) {
+		if name[i] != '/' || !store.IsLeftover(name[:i]) {
+			continue
+		}
+		p := placeOf(name[:i])
+		_, _, err := s.lease(ctx, op, p)
+		if err == nil {
+			a, err = s.head(ctx, op, s.objectKey(p)+name[i+1:])
+		}
+		if errs.KindOf(err) == errs.NotFound {
+			continue
+		}
+		return a, err == nil, err
+	}
+	return a, false, nil
 }
 
 // openEntry opens an object of a tree.
@@ -141,6 +166,9 @@ func (s *Store) Stat(ctx context.Context, name string) (store.Info, error) {
 }
 
 func (s *Store) stat(ctx context.Context, op, name string) (store.Info, error) {
+	if a, ok, err := s.staged(ctx, op, name); err != nil || ok {
+		return store.Info{Name: name, Size: a.Size, ModTime: a.Modified}, err
+	}
 	_, _, t, rel, err := s.at(ctx, op, name)
 	if err != nil {
 		return store.Info{}, err

@@ -18,6 +18,12 @@ func sharing(s *suite) {
 	s.write(other, "state/d/2", "other")
 	s.write(host, "state/d/0", "host")
 	s.is(guest.Put(s.ctx, "state/note", []byte("guest")), errs.Exists)
+	s.want(host.Staging()+"/state/note", "host") // the callers read what the others have written
+	s.want(host.Staging()+"/state/d/2", "other")
+	if in, err := s.Stat(s.ctx, host.Staging()+"/state/d/1"); err != nil || in.Size != 5 || in.Dir {
+		s.Fatalf("%+v, %v", in, err)
+	}
+	s.missing(host.Staging() + "/state/d/3")
 	s.ok(other.Commit(s.ctx, store.Blob{}))
 	s.missing("run/100")
 	if guest.Stats().Files != 1 || guest.Staging() != host.Staging() {
@@ -33,6 +39,7 @@ func sharing(s *suite) {
 		s.want("run/100/"+name, content)
 	}
 	s.wantList("run", "100")
+	s.missing(host.Staging() + "/state/note") // it has another name now
 
 	host = s.begin("run/200", store.TxnOptions{Shared: true})
 	guest = s.begin("run/200", store.TxnOptions{Join: host.Staging()})
