@@ -41,7 +41,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -226,18 +225,13 @@ func (t *target) checkEndpoint(endpoint string) error {
 
 // open makes the client. It sends no request to the bucket.
 func (t *target) open(ctx context.Context) (*bucket, error) {
-	load := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})}
-	if t.region != "" {
-		load = append(load, config.WithRegion(t.region))
-	}
+	var client aws.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(transport)
 	if c := t.o.HTTPClient; c != nil {
 		own := *c
 		own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		load = append(load, config.WithHTTPClient(&own))
-	} else {
-		load = append(load, config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(transport)))
+		client = &own
 	}
-	cfg, err := config.LoadDefaultConfig(ctx, load...)
+	cfg, err := configuration(ctx, client, t.region)
 	if err != nil {
 		return nil, t.misconfigured(err)
 	}
