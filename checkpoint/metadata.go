@@ -3,11 +3,13 @@ package checkpoint
 import (
 	"context"
 	"encoding/json"
+	pathpkg "path"
 	"slices"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -95,6 +97,7 @@ type LeafInfo struct {
 	ChunkShape []int        // of a chunk of the grid
 	ReadShape  []int        // of the smallest part that can be read by itself
 	WriteShape []int        // of one written fragment, jax.Array only
+	Sharding   string       // as Orbax wrote it, jax.Array only, from Metadata; see mesh.FromSharding
 	File       string       // that holds the array, of a safetensors checkpoint
 	KeyImpl    string       // of a typed PRNG key
 	Text       string       // of a string
@@ -183,6 +186,9 @@ func (o *LoadOptions) describe(ctx context.Context, path string, c *layout.Check
 			if err := describeTree(ctx, o.describer(c), it.Name, o.PyTree.LeafHandlers, &info); err != nil {
 				return nil, err
 			}
+			if err := addShardings(ctx, c, it.Name, info.Leaves); err != nil {
+				return nil, err
+			}
 		}
 		if err := more(c, it, &info); err != nil {
 			return nil, err
@@ -227,6 +233,29 @@ func describeTree(ctx context.Context, open describer, item string, handlers *ha
 		l.Forget()
 	}
 	return describeForeign(ctx, t, handlers, info.Leaves)
+}
+
+// addShardings adds the shardings of arrays of JAX. A file that is missing or no _sharding of Orbax
+// is left to Verify.
+func addShardings(ctx context.Context, c *layout.Checkpoint, item string, leaves []LeafInfo) error {
+	if !slices.ContainsFunc(leaves, func(l LeafInfo) bool { return l.ValueType == orbax.TypeJAX }) {
+		return nil
+	}
+	b, err := c.Document(ctx, pathpkg.Join(item, orbax.ShardingFile))
+	if errs.KindOf(err) == errs.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	of, err := orbax.ParseSharding(b)
+	if err != nil {
+		return nil //nolint:nilerr // Verify tells it
+	}
+	for i := range leaves {
+		leaves[i].Sharding = of[leaves[i].Param]
+	}
+	return nil
 }
 
 // IsCheckpoint reports whether path holds a checkpoint, whole or damaged.

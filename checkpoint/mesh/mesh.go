@@ -9,6 +9,9 @@
 //
 // Layout.Shards makes the leaf of a save, and Layout.Want the boxes of a load. Meshes of saves and
 // loads may differ.
+//
+// FromSharding reads the mesh and the cut of an array that JAX processes saved by Orbax, and
+// Layout.JAX writes them, so that Orbax loads arrays of JAX.
 package mesh
 
 import (
@@ -27,13 +30,19 @@ import (
 type Mesh struct {
 	Axes  []string // names
 	Sizes []int    // how many processes there are along each axis
+	// Devices are the numbers of JAX of the devices of the processes, in their order. Only shardings
+	// have them. nil: 0, 1, 2, …
+	Devices []int
 }
+
+const mostProcesses = 1 << 24
 
 // Validate returns an error unless the axes have different names and positive sizes.
 func (m Mesh) Validate() error {
 	if len(m.Axes) != len(m.Sizes) {
 		return invalid("Mesh.Sizes", strconv.Itoa(len(m.Axes))+", one for each axis", strconv.Itoa(len(m.Sizes)))
 	}
+	all := 1
 	for i, axis := range m.Axes {
 		if slices.Index(m.Axes, axis) != i {
 			return invalid("Mesh.Axes", "axes of different names", strconv.Quote(axis)+" twice")
@@ -41,6 +50,13 @@ func (m Mesh) Validate() error {
 		if m.Sizes[i] < 1 {
 			return invalid("Mesh.Sizes", "at least 1 process along "+strconv.Quote(axis), strconv.Itoa(m.Sizes[i]))
 		}
+		if all > mostProcesses/m.Sizes[i] {
+			return invalid("Mesh.Sizes", "at most "+strconv.Itoa(mostProcesses)+" processes", "more")
+		}
+		all *= m.Sizes[i]
+	}
+	if m.Devices != nil && len(m.Devices) != m.Len() {
+		return invalid("Mesh.Devices", strconv.Itoa(m.Len())+", one for each process", strconv.Itoa(len(m.Devices)))
 	}
 	return nil
 }
@@ -69,6 +85,9 @@ type Rule struct {
 type Layout struct {
 	Mesh  Mesh
 	Rules []Rule
+	// JAX makes Shards give the leaves a sharding, so that Orbax loads them as arrays of JAX on the
+	// devices of the mesh. See Mesh.Sharding.
+	JAX bool
 }
 
 // spec returns the Spec of a leaf.
@@ -141,6 +160,12 @@ func (l Layout) Shards(key tree.Path, shape tensor.Shape, part tensor.Tensor, pr
 	if !slices.Equal(part.Shape, b.Shape) {
 		return out, &errs.Error{Kind: errs.Mismatch, Op: "mesh.Shards", Subject: key.Param(),
 			Want: "a part of shape " + tensor.Shape(b.Shape).String(), Got: part.Shape.String()}
+	}
+	if l.JAX {
+		s, _ := l.spec(key) //nolint:errcheck // Box has asked for it
+		if out.Sharding, err = l.Mesh.Sharding(s, shape); err != nil {
+			return out, errs.Wrap("mesh.Shards", key.Param(), err)
+		}
 	}
 	if part.Len() > 0 {
 		out.Parts = []checkpoint.Shard{{Origin: b.Origin, Data: part}}

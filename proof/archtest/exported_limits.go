@@ -11,7 +11,7 @@ func ExportedLimits() map[string]int {
 		"checkpoint/handler":              104,
 		"checkpoint/handler/protohandler": 0,
 		"checkpoint/integrity":            26,
-		"checkpoint/mesh":                 10,
+		"checkpoint/mesh":                 12,
 		"checkpoint/options":              108,
 		"checkpoint/partial":              12,
 		"checkpoint/surgery":              31,

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/mesh"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -25,6 +26,9 @@ type testCase struct {
 	Step    int64           `json:"step,omitempty"` // of a run
 	Data    json.RawMessage `json:"data,omitempty"` // its JSON item
 	Leaves  []leaf          `json:"leaves"`
+	// Cuts say along which axes of a mesh the arrays are cut, of kind "meshed": what the processes of
+	// a mesh saved.
+	Cuts map[string]mesh.Spec `json:"cuts,omitempty"`
 }
 
 // leaf is one leaf or empty container.

@@ -53,7 +53,9 @@ func writers() []writer {
 		writer{"tree", options.SafetensorsLayout, safetensorsLimits(), writeTree},
 		writer{"common", options.SafetensorsLayout, commonLimits(), writeTree},
 		writer{"tree", options.DefaultLayout, zarrLimits(options.DefaultLayout), writeSeveral},
-		writer{"tree", options.OCDBTZarr2, zarrLimits(options.OCDBTZarr2), writeSeveral})
+		writer{"tree", options.OCDBTZarr2, zarrLimits(options.OCDBTZarr2), writeSeveral},
+		writer{"meshed", options.DefaultLayout, zarrLimits(options.DefaultLayout), writeMeshed},
+		writer{"meshed", options.OCDBTZarr2, zarrLimits(options.OCDBTZarr2), writeMeshed})
 }
 
 func (t *trees) storage(l options.Layout) storage {

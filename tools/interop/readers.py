@@ -44,6 +44,22 @@ def sharded_v1(folder, case):
     return truth.leaves(v1.load(os.path.join(folder, case["path"]), truth.tree(case["leaves"], abstract))), []
 
 
+def meshed_v1(folder, case):
+    """Arrays of jax without an abstract tree, on the devices of the mesh with which they were saved."""
+    from jax.sharding import NamedSharding
+    from orbax.checkpoint import v1
+
+    found, wrong = v1.load(os.path.join(folder, case["path"])), []
+    for name, cut in case["cuts"].items():
+        sharding = getattr(found[name], "sharding", None)
+        if not isinstance(sharding, NamedSharding):
+            wrong.append(f"{name}: read {type(found[name]).__name__} with {sharding}")
+            continue
+        axes = [[] if a is None else [a] if isinstance(a, str) else list(a) for a in sharding.spec]
+        wrong += expected([dict(sharding.mesh.shape), axes], [{"x": 2, "y": 4}, [a or [] for a in cut]])
+    return truth.leaves(found), wrong
+
+
 def tree_v0(folder, case):
     import orbax.checkpoint as v0
 
@@ -199,6 +215,7 @@ READERS = [
     ("tree", OCDBT + PLAIN, "orbax v1.load", tree_v1, None, ORBAX_LOOSE),
     ("tree", OCDBT + PLAIN, "orbax v1.load sharded", sharded_v1, None, ORBAX_LOOSE),
     ("tree", OCDBT + PLAIN, "orbax v0 PyTree", tree_v0, None, ORBAX_LOOSE),
+    ("meshed", OCDBT + PLAIN, "orbax v1.load meshed", meshed_v1, None, ORBAX_LOOSE),
     ("run", OCDBT + PLAIN, "orbax v1 Checkpointer", run_v1, None, ORBAX_LOOSE),
     ("run", OCDBT + PLAIN, "orbax v0 CheckpointManager", run_v0, None, ORBAX_LOOSE),
     ("handled", OCDBT + PLAIN, "orbax v1 handlers", handled.items_v1, None, ORBAX_LOOSE),
