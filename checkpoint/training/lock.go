@@ -102,7 +102,7 @@ type Lease struct {
 	pin store.Pinned
 }
 
-// Lease takes a lease of a step, or of the newest for Latest. The preservation policies
+// Lease takes a lease of the nearest copy of a step, or of the newest for Latest. The preservation policies
 // of all processes that write the directory spare the step until Close, or until this
 // process ends, however it does: they tell it as Spared. When the step is deleted or
 // overwritten all the same its name goes, and the bytes stay for reads that have begun.
@@ -112,17 +112,18 @@ type Lease struct {
 // another host would not see it, as on network file systems.
 func (c *Checkpointer) Lease(ctx context.Context, step int64) (*Lease, error) {
 	const op = "training.Lease"
-	in, err := c.find(op, step)
+	copies, err := c.copies(op, step)
 	if err != nil {
 		return nil, err
 	}
+	nearest := copies[0]
 	for range 16 { // an overwritten step is another directory, so look again
 		var pin store.Pinned
-		if pin, err = store.Pin(ctx, c.store, c.path(in.Directory)); err != nil {
+		if pin, err = store.Pin(ctx, nearest.at.store, nearest.at.path(nearest.Directory)); err != nil {
 			break
 		}
 		if err = pin.Lease(ctx); err == nil {
-			return &Lease{Info: in, pin: pin}, nil
+			return &Lease{Info: nearest.Info, pin: pin}, nil
 		}
 		pin.Close() //nolint:errcheck // nothing was written
 		if !errors.Is(err, store.ErrReplaced) {

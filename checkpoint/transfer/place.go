@@ -8,7 +8,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
-	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -58,26 +57,6 @@ func Files(ctx context.Context, p Place) ([]File, error) {
 	err := below("")
 	slices.SortFunc(out, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
 	return out, err
-}
-
-// Same reports whether two checkpoints of Bivouac are copies of each other: whether they have the
-// same manifest. It reads nothing else. It is false if one of the two has no manifest.
-func Same(ctx context.Context, a, b Place) (bool, error) {
-	var sums [2]manifest.Hash
-	for i, p := range []Place{a, b} {
-		doc, err := store.ReadAll(ctx, p.Store, p.below(manifest.Name))
-		if errs.KindOf(err) == errs.NotFound {
-			if _, gone := p.Store.Stat(ctx, p.Name); gone != nil {
-				return false, gone
-			}
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		sums[i] = manifest.HashOf(doc)
-	}
-	return sums[0] == sums[1], nil
 }
 
 // lastOf returns the names of the files that make a checkpoint whole, the last one first.

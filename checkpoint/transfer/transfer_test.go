@@ -87,9 +87,6 @@ func TestCopyIsCompared(t *testing.T) {
 	if same, err := made.Present(ctx); err != nil || !same {
 		t.Fatal(same, err)
 	}
-	if same, err := transfer.Same(ctx, src, dst); err != nil || !same {
-		t.Fatal(same, err)
-	}
 	for _, f := range files {
 		if f.Bytes == 0 {
 			continue
@@ -373,7 +370,11 @@ func TestCopyOverFaults(t *testing.T) {
 			}
 		})
 		dst := transfer.Place{Store: object.New(server.Bucket(nil), "", object.Options{}), Name: "run/7"}
-		if same, err := transfer.Same(t.Context(), src, dst); err != nil || !same {
+		made, err := transfer.New(t.Context(), src, dst, files, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same, err := made.Present(t.Context()); err != nil || !same {
 			t.Fatalf("seed %d: %v, %v", seed, same, err)
 		}
 		r, err := integrity.Verify(t.Context(), dst.Name, &integrity.VerifyOptions{Store: dst.Store})
@@ -383,28 +384,6 @@ func TestCopyOverFaults(t *testing.T) {
 	}
 	if again == 0 || again == histories {
 		t.Errorf("%d of %d histories needed a second transfer", again, histories)
-	}
-}
-
-// Two checkpoints of the same size and another manifest are not the same, and one that is missing is
-// an error.
-func TestSame(t *testing.T) {
-	st := local.New(vfstest.NewMem(), "/a", nil)
-	a, _ := saved(t, st, "a", 10)
-	b, _ := saved(t, st, "b", 10)
-	if same, err := transfer.Same(t.Context(), a, b); err != nil || same {
-		t.Errorf("two saves: %v, %v", same, err)
-	}
-	b.Name = "none"
-	if _, err := transfer.Same(t.Context(), a, b); errs.KindOf(err) != errs.NotFound {
-		t.Errorf("a missing one: %v", err)
-	}
-	if err := st.Put(t.Context(), "c/note", []byte("x"), store.PutOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	b.Name = "c"
-	if same, err := transfer.Same(t.Context(), a, b); err != nil || same {
-		t.Errorf("one without a manifest: %v, %v", same, err)
 	}
 }
 
