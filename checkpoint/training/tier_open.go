@@ -31,6 +31,7 @@ func (c *Checkpointer) openTiers(ctx context.Context) error {
 		if failed[i] == nil {
 			continue
 		}
+		c.forgetTier(t, failed[i])
 		if err := c.unreachable(t, failed[i]); err != nil {
 			return err
 		}
