@@ -131,6 +131,7 @@ type tier struct {
 	abandon context.CancelFunc // ends the copy in progress
 	ended   chan struct{}      // closed when it has ended
 	err     error              // of the last copy
+	untidy  bool               // the policy of the tier gives steps up that it has
 	lost    []error
 }
 

@@ -39,6 +39,22 @@ func (c *Checkpointer) openTiers(ctx context.Context) error {
 	if err := c.agree(ctx); err != nil {
 		return err
 	}
+	for _, t := range u.tiers {
+		if c.trust == nil || !stale(c.snapshot(), t.far.snapshot()) {
+			continue
+		}
+		if err := t.far.checkHead(ctx, c.trust); err != nil {
+			return errs.Wrap("", t.Name, err)
+		}
+	}
+	for _, t := range u.tiers {
+		if c.trust == nil || !stale(c.snapshot(), t.far.snapshot()) {
+			continue
+		}
+		if err := t.far.checkHead(ctx, c.trust); err != nil {
+			return errs.Wrap("", t.Name, err)
+		}
+	}
 	if err := c.newestIsWhole(ctx); err != nil {
 		return err
 	}

@@ -51,6 +51,9 @@ func (c *Checkpointer) offer(in Info) {
 func (c *Checkpointer) offerAll() {
 	near := c.snapshot()
 	u := &c.uploads
+	for _, t := range u.tiers {
+		c.markUntidy(t)
+	}
 	u.mu.Lock()
 	for _, t := range u.tiers {
 		c.offerOld(t, near)
@@ -125,7 +128,7 @@ func (c *Checkpointer) tell(events []Event) {
 // uploads.mu is held.
 func (c *Checkpointer) startUploads() {
 	u := &c.uploads
-	if !u.running && !u.drained && slices.ContainsFunc(u.tiers, func(t *tier) bool { return len(t.waiting) > 0 }) {
+	if !u.running && !u.drained && slices.ContainsFunc(u.tiers, func(t *tier) bool { return len(t.waiting) > 0 || t.untidy }) {
 		u.running = true
 		ctx, stop := context.WithCancel(context.Background())
 		u.stop = stop
@@ -149,44 +152,42 @@ func (u *uploads) wakeAll() {
 // Drain has begun, or ctx ends.
 func (c *Checkpointer) upload(ctx context.Context, t *tier, wake <-chan struct{}) {
 	pause := firstPause
-	last := false // a copy that fails from now on is not tried again
-	for ctx.Err() == nil {
-		w, draining := c.nextUpload(t)
-		if w == nil {
-			if draining {
-				return
-			}
+	for last := false; ctx.Err() == nil; {
+		w, tidy, draining := c.nextUpload(t)
+		last = last || draining // a copy that fails from now on is not tried again
+		switch {
+		case tidy:
+			c.tidy(ctx, t)
+		case w == nil && draining:
+			return
+		case w == nil:
 			select {
 			case <-wake:
 			case <-ctx.Done():
 			}
-			continue
-		}
-		last = last || draining
-		err := c.bring(ctx, t, *w)
-		if c.brought(ctx, t, *w, err) {
+		case c.brought(ctx, t, *w, c.bring(ctx, t, *w)):
 			pause = firstPause
-			continue
-		}
-		if last {
+		case last:
 			return // Drain says what is missing
+		default:
+			c.pause(ctx, pause, wake)
+			pause = min(2*pause, longestPause)
 		}
-		timer := time.NewTimer(pause)
-		pause = min(2*pause, longestPause)
-	paused:
-		for {
-			select {
-			case <-timer.C:
-				break paused
-			case <-wake:
-				if c.isDraining() {
-					break paused
-				}
-			case <-ctx.Done():
-				break paused
-			}
+	}
+}
+
+// pause waits until a copy that failed is tried again. Drain makes the wait short.
+func (c *Checkpointer) pause(ctx context.Context, d time.Duration, wake <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for !c.isDraining() {
+		select {
+		case <-timer.C:
+			return
+		case <-wake:
+		case <-ctx.Done():
+			return
 		}
-		timer.Stop()
 	}
 }
 
@@ -196,17 +197,46 @@ func (c *Checkpointer) isDraining() bool {
 	return c.uploads.draining
 }
 
-// nextUpload returns the newest step that waits for a tier, or nil.
-func (c *Checkpointer) nextUpload(t *tier) (w *want, draining bool) {
+// nextUpload returns the newest step that waits for a tier, or nil. tidy says that the policy of the
+// tier comes first; when the time is short, the steps do.
+func (c *Checkpointer) nextUpload(t *tier) (w *want, tidy, draining bool) {
 	c.uploads.mu.Lock()
 	defer c.uploads.mu.Unlock()
+	draining = c.uploads.draining
 	order := t.order()
+	if t.untidy && (len(order) == 0 || !draining) {
+		t.untidy = false
+		return nil, true, draining
+	}
 	if len(order) == 0 {
-		return nil, c.uploads.draining
+		return nil, false, draining
 	}
 	next := t.waiting[order[0]]
 	t.busy, t.sent, t.ended = next.Step, 0, make(chan struct{})
-	return &next, c.uploads.draining
+	return &next, false, draining
+}
+
+// tidy removes the steps of a tier that its policy does not keep. What could not be removed is removed
+// after the next copy, or when the run is opened again.
+func (c *Checkpointer) tidy(ctx context.Context, t *tier) {
+	err := t.lock(ctx)
+	if err == nil {
+		var hidden []hiddenStep
+		hidden, err = t.far.retain(ctx)
+		err = errors.Join(err, t.far.free(hidden))
+	}
+	if err != nil {
+		c.opts.OnEvent(Event{Kind: TierFailed, Step: -1, Tier: t.Name, Err: err,
+			Reason: "steps that its policy does not keep stay for now"})
+	}
+}
+
+// markUntidy notes whether the policy of a tier gives steps up that it has.
+func (c *Checkpointer) markUntidy(t *tier) {
+	untidy := slices.Contains(t.far.keeps(context.Background(), t.far.snapshot()), false)
+	c.uploads.mu.Lock()
+	defer c.uploads.mu.Unlock()
+	t.untidy = t.untidy || untidy
 }
 
 // brought records the outcome of a copy. It returns false if the copy must be tried again later.
@@ -365,8 +395,8 @@ func (c *Checkpointer) copyTo(ctx context.Context, t *tier, src store.Pinned, w 
 	}
 	c.opts.OnEvent(Event{Kind: Uploaded, Step: w.Step, Name: name, Tier: t.Name, Bytes: made.Total(),
 		Took: time.Since(began)})
-	hidden, err := t.far.retain(ctx)
-	return errors.Join(err, t.far.free(hidden))
+	c.markUntidy(t)
+	return nil
 }
 
 // sameCopy reports whether a tier has the step already.
