@@ -69,32 +69,39 @@ Steps that share files on a disk have files of their own in the copy.
 	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
-func runCopy(ctx context.Context, src, dst place, o CopyOptions, g *global) error {
-	is, err := src.isDirectory(ctx)
-	if err != nil {
+func runCopy(ctx context.Context, src, dst place, o CopyOptions, g *global) (err error) {
+	if err := copyable(ctx, "cp", src, dst); err != nil {
 		return err
 	}
-	if !is {
-		return &errs.Error{Kind: errs.Unsupported, Op: "cp", Subject: string(src),
-			Want: "the directory of a checkpoint or a run", Got: "a file",
-			Remedy: "bivouac convert writes a checkpoint that is a file as a directory"}
-	}
-	if src.inside(dst) || dst.inside(src) {
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cp", Subject: string(dst),
-			Want: "a destination outside the source", Got: string(src)}}
-	}
-	c := &copier{g: g, o: o, work: newWork(g)}
-	c.out = copies{Source: string(src), Destination: string(dst), Checkpoints: []copiedOne{}, Skipped: []skippedSource{}}
+	c := newCopier(src, dst, o, g)
 	if checkpoint.IsCheckpoint(ctx, string(src), nil) {
 		err = c.checkpoint(ctx, src, dst)
 	} else {
-		err = c.run(ctx, src, dst)
+		err = c.run(ctx, src, dst, func(*runDir) error { return nil })
 	}
 	c.work.close()
 	if err != nil {
 		return err
 	}
 	return g.show(c.out, func() { c.print() })
+}
+
+// copyable returns an error unless src is a directory outside of dst.
+func copyable(ctx context.Context, op string, src, dst place) error {
+	is, err := src.isDirectory(ctx)
+	if err != nil {
+		return err
+	}
+	if !is {
+		return &errs.Error{Kind: errs.Unsupported, Op: op, Subject: string(src),
+			Want: "the directory of a checkpoint or a run", Got: "a file",
+			Remedy: "bivouac convert writes a checkpoint that is a file as a directory"}
+	}
+	if src.inside(dst) || dst.inside(src) {
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: op, Subject: string(dst),
+			Want: "a destination outside the source", Got: string(src)}}
+	}
+	return nil
 }
 
 // inside reports whether p is q, or below it.
@@ -120,6 +127,12 @@ type copier struct {
 	o    CopyOptions
 	work *work
 	out  copies
+	dry  bool // only say what would be copied
+}
+
+func newCopier(src, dst place, o CopyOptions, g *global) *copier {
+	return &copier{g: g, o: o, work: newWork(g), out: copies{Source: string(src), Destination: string(dst),
+		Checkpoints: []copiedOne{}, Skipped: []skippedSource{}}}
 }
 
 func (c *copier) print() {
@@ -128,6 +141,8 @@ func (c *copier) print() {
 		switch {
 		case one.Present:
 			what = "present "
+		case c.dry:
+			what = "copy    "
 		case one.Sound:
 			what = "sound   "
 		}
@@ -137,12 +152,17 @@ func (c *copier) print() {
 		c.g.printf("skipped   %s: %s\n", s.Path, s.Reason)
 	}
 	if c.out.Files > 0 {
-		c.g.printf("copied    %d further files of the run\n", c.out.Files)
+		what := "copied  "
+		if c.dry {
+			what = "copy    "
+		}
+		c.g.printf("%s  %d further files of the run\n", what, c.out.Files)
 	}
 }
 
-// run copies the whole steps of a run, oldest first, and then what lies beside them.
-func (c *copier) run(ctx context.Context, src, dst place) error {
+// run copies the whole steps of a run, oldest first, calls copied, and then copies what lies beside
+// the steps.
+func (c *copier) run(ctx context.Context, src, dst place, copied func(run *runDir) error) error {
 	run, err := openRun(ctx, string(src), c.g)
 	if err != nil {
 		return err
@@ -173,6 +193,9 @@ func (c *copier) run(ctx context.Context, src, dst place) error {
 	for _, name := range run.aside {
 		done[name] = true
 		c.out.Skipped = append(c.out.Skipped, skippedSource{src.join(name), "it was set aside, and is no step any more"})
+	}
+	if err := copied(run); err != nil {
+		return err
 	}
 	return c.beside(ctx, src, dst, done)
 }
@@ -219,6 +242,9 @@ func (c *copier) small(ctx context.Context, src, dst place) error {
 		return nil
 	}
 	c.out.Files++
+	if c.dry {
+		return nil
+	}
 	return to.Put(ctx, final, b, store.PutOptions{})
 }
 
@@ -258,6 +284,10 @@ func (c *copier) checkpoint(ctx context.Context, src, dst place) error {
 		return &errs.Error{Kind: errs.Exists, Op: "cp", Subject: string(dst), Got: "a file", Remedy: "choose another name"}
 	case errs.KindOf(err) != errs.NotFound:
 		return err
+	}
+	if c.dry {
+		c.out.Checkpoints = append(c.out.Checkpoints, one)
+		return nil
 	}
 	tell = c.work.on(src.base())
 	if err := t.Run(ctx); err != nil {
