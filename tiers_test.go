@@ -135,8 +135,8 @@ func TestDamagedStepIsReadFromTheTier(t *testing.T) {
 	}
 }
 
-// A job with an empty disk does not begin at step 0 because its bucket does not answer. With steps on
-// the disk it goes on.
+// A job with an empty disk does not begin at step 0 because its bucket does not answer. With steps
+// on the disk it goes on.
 func TestJobWaitsForItsTier(t *testing.T) {
 	guard(t)
 	server, dir := simulated.NewServer(0, simulated.Lies{}), t.TempDir()

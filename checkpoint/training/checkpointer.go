@@ -251,9 +251,9 @@ type Info struct {
 	Custom json.RawMessage
 }
 
-// Checkpoints returns what is committed, ascending by step, the steps of further tiers included; see
-// Tiers. Of a step that only a further tier has, Metrics and Custom may be nil and Time may be the
-// time of the copy: Metadata reads the step.
+// Checkpoints returns what is committed, ascending by step, the steps of further tiers included;
+// see Tiers. Of a step that only a further tier has, Metrics and Custom may be nil and Time may be
+// the time of the copy: Metadata reads the step.
 func (c *Checkpointer) Checkpoints() []Info {
 	return slices.Clone(c.all())
 }
@@ -433,10 +433,11 @@ func (c *Checkpointer) forgive(err error) {
 	c.failed = slices.DeleteFunc(c.failed, func(kept error) bool { return kept == err })
 }
 
-// Close waits for the save in flight, for the copies to further tiers (see Drain and Uploads) and for
-// removals. It ends the scrub, releases the memory of snapshots and the locks, and returns the
-// failures in the background that no other call has returned. It may be called twice; Saving and deleting afterwards is errs.Closed; loading works.
-// (Orbax still saves then, and nothing waits for the save.)
+// Close waits for the save in flight, for the copies to further tiers (see Drain and Uploads) and
+// for removals. It ends the scrub, releases the memory of snapshots and the locks, and returns the
+// failures in the background that no other call has returned. It may be called twice; Saving and
+// deleting afterwards is errs.Closed; loading works. (Orbax still saves then, and nothing waits for
+// the save.)
 func (c *Checkpointer) Close() error {
 	c.saving.Lock()
 	defer c.saving.Unlock()

@@ -102,10 +102,10 @@ type Lease struct {
 	pin store.Pinned
 }
 
-// Lease takes a lease of the nearest copy of a step, or of the newest for Latest. The preservation policies
-// of all processes that write the directory spare the step until Close, or until this
-// process ends, however it does: they tell it as Spared. When the step is deleted or
-// overwritten all the same its name goes, and the bytes stay for reads that have begun.
+// Lease takes a lease of the nearest copy of a step, or of the newest for Latest. The preservation
+// policies of all processes that write the directory spare the step until Close, or until this
+// process ends, however it does: they tell it as Spared. When the step is deleted or overwritten
+// all the same its name goes, and the bytes stay for reads that have begun.
 //
 // The lease is a lock of the directory, which needs no permission to write. Errors:
 // NotFound for a step that is not there any more, errs.Unsupported where a writer on

@@ -243,8 +243,8 @@ func b2i(b bool) int {
 	return 0
 }
 
-// all returns the steps of all tiers, ascending. The description of a step is the one of the nearest
-// tier that has it.
+// all returns the steps of all tiers, ascending. The description of a step is the one of the
+// nearest tier that has it.
 func (c *Checkpointer) all() []Info {
 	c.mu.Lock()
 	defer c.mu.Unlock()

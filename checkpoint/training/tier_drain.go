@@ -17,12 +17,13 @@ type DrainOptions struct {
 	Newest bool
 }
 
-// Drain copies the steps that the further tiers still want, the newest first, until all is copied or
-// ctx ends. It sends TierState for each tier, and returns what the tiers lack. A copy that fails is
-// tried once more. Afterwards nothing is copied any more. Without further tiers Drain does nothing.
+// Drain copies the steps that the further tiers still want, the newest first, until all is copied
+// or ctx ends. It sends TierState for each tier, and returns what the tiers lack. A copy that fails
+// is tried once more. Afterwards nothing is copied any more. Without further tiers Drain does
+// nothing.
 //
-// Call it before a machine goes away, with the time that is left as the deadline. Close calls it with
-// Uploads.Patience. Only the first call has an effect.
+// Call it before a machine goes away, with the time that is left as the deadline. Close calls it
+// with Uploads.Patience. Only the first call has an effect.
 func (c *Checkpointer) Drain(ctx context.Context, o *DrainOptions) error {
 	u := &c.uploads
 	if len(u.tiers) == 0 {

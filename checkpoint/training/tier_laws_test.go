@@ -24,8 +24,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store/object/simulated"
 )
 
-// inBucket returns the steps that the bucket has now, after it has checked that each is whole. Nothing
-// else may have the name of a step.
+// inBucket returns the steps that the bucket has now, after it has checked that each is whole.
+// Nothing else may have the name of a step.
 func inBucket(t *testing.T, server *simulated.Server) []int64 {
 	t.Helper()
 	c, err := training.Open(t.Context(), "run", &training.Options{Store: object.New(server.Bucket(nil), "", object.Options{}),
@@ -42,9 +42,9 @@ func inBucket(t *testing.T, server *simulated.Server) []int64 {
 	return c.Steps()
 }
 
-// The process is cut off at each request of a copy in turn. What the bucket shows is whole, what was
-// acknowledged is there, and the next process of the same disk brings the rest, also what the first
-// had begun.
+// The process is cut off at each request of a copy in turn. What the bucket shows is whole, what
+// was acknowledged is there, and the next process of the same disk brings the rest, also what the
+// first had begun.
 func TestCopyInterruptedAtEachRequest(t *testing.T) {
 	resumed := 0
 	for left := 1; ; left++ {

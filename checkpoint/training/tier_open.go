@@ -132,8 +132,8 @@ func ranks(p PreservationPolicy) bool {
 	return !builtIn(p)
 }
 
-// unreachable returns an error for a tier that could not be listed, unless the job can go on without
-// it: because the nearest tier has a whole step. Then it sends TierFailed.
+// unreachable returns an error for a tier that could not be listed, unless the job can go on
+// without it: because the nearest tier has a whole step. Then it sends TierFailed.
 func (c *Checkpointer) unreachable(t *tier, why error) error {
 	switch errs.KindOf(why) {
 	case errs.Invalid, errs.Unsupported, errs.Canceled, errs.Mismatch:

@@ -39,8 +39,8 @@ func (c *Checkpointer) copies(op string, step int64) ([]stepCopy, error) {
 	return out, nil
 }
 
-// read calls get for the nearest copy of a step. If this copy is damaged or cannot be read, it calls
-// get for the next one, and sends FellBack when a copy was read.
+// read calls get for the nearest copy of a step. If this copy is damaged or cannot be read, it
+// calls get for the next one, and sends FellBack when a copy was read.
 func read[T any](ctx context.Context, c *Checkpointer, op string, step int64, o *checkpoint.LoadOptions,
 	get func(ctx context.Context, path string, o *checkpoint.LoadOptions) (T, error)) (v T, err error) {
 	copies, err := c.copies(op, step)
@@ -85,8 +85,8 @@ func elsewhere(err error) bool {
 }
 
 // allFailed returns the error for a step of which no copy could be read. It is of kind errs.Corrupt
-// only if all copies are damaged: as long as one may be whole and was not reached, an older step must
-// not take its place.
+// only if all copies are damaged: as long as one may be whole and was not reached, an older step
+// must not take its place.
 func allFailed(op, dir string, failed []error) error {
 	kind := errs.Corrupt
 	for _, err := range failed {

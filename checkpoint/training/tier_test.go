@@ -98,8 +98,8 @@ func TestTierPolicies(t *testing.T) {
 	})
 }
 
-// While a step is copied it stays, and so does the newest that waits. The others go as the policy of
-// the disk says, with an event, and nothing that was given up is copied.
+// While a step is copied it stays, and so does the newest that waits. The others go as the policy
+// of the disk says, with an event, and nothing that was given up is copied.
 func TestRetentionWaitsForCopies(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		server := simulated.NewServer(0, simulated.Lies{})

@@ -197,8 +197,8 @@ func (c *Checkpointer) isDraining() bool {
 	return c.uploads.draining
 }
 
-// nextUpload returns the newest step that waits for a tier, or nil. tidy says that the policy of the
-// tier comes first; when the time is short, the steps do.
+// nextUpload returns the newest step that waits for a tier, or nil. tidy says that the policy of
+// the tier comes first; when the time is short, the steps do.
 func (c *Checkpointer) nextUpload(t *tier) (w *want, tidy, draining bool) {
 	c.uploads.mu.Lock()
 	defer c.uploads.mu.Unlock()
@@ -216,8 +216,8 @@ func (c *Checkpointer) nextUpload(t *tier) (w *want, tidy, draining bool) {
 	return &next, false, draining
 }
 
-// tidy removes the steps of a tier that its policy does not keep. What could not be removed is removed
-// after the next copy, or when the run is opened again.
+// tidy removes the steps of a tier that its policy does not keep. What could not be removed is
+// removed after the next copy, or when the run is opened again.
 func (c *Checkpointer) tidy(ctx context.Context, t *tier) {
 	err := t.lock(ctx)
 	if err == nil {

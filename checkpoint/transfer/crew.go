@@ -28,8 +28,8 @@ func newCrew(ctx context.Context, all int64, tell func(done, total int64)) *crew
 	return c
 }
 
-// run starts a task of n bytes. It waits while too many go on. It returns false if the task will not
-// run.
+// run starts a task of n bytes. It waits while too many go on. It returns false if the task will
+// not run.
 func (c *crew) run(n int64, task func(ctx context.Context) error) bool {
 	select {
 	case c.turn <- struct{}{}:

@@ -67,7 +67,8 @@ func run(t *testing.T, src, dst transfer.Place, files []transfer.File, o *transf
 	return made, made.Run(t.Context())
 }
 
-// A byte that changed after the copy is found, wherever it is, and so is a file that became shorter.
+// A byte that changed after the copy is found, wherever it is, and so is a file that became
+// shorter.
 func TestCopyIsCompared(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	st := disk(t, dir)
