@@ -47,7 +47,7 @@ type Options struct {
 	Scrub training.Scrub
 	// Tiers are further directories for the steps, such as a bucket, from the nearest to the furthest.
 	// Steps are copied there in the background. Open restores the newest step of all tiers, from the
-	// nearest whole copy. After SIGTERM the newest step is copied to all tiers, as far as Grace lasts.
+	// nearest whole copy. After SIGTERM the newest step is copied to all tiers, within Grace.
 	Tiers []training.Tier
 	// Uploads bounds the copies to Tiers.
 	Uploads training.Uploads

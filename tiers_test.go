@@ -27,7 +27,8 @@ func behind(server *simulated.Server, cut *atomic.Bool) []training.Tier {
 		}
 		return simulated.Fate{}
 	})
-	return []training.Tier{{Directory: "run", Name: "bucket", Store: object.New(b, "", object.Options{Deadline: 20 * time.Millisecond})}}
+	st := object.New(b, "", object.Options{Deadline: 20 * time.Millisecond})
+	return []training.Tier{{Directory: "run", Name: "bucket", Store: st}}
 }
 
 // heard collects events by kind.

@@ -95,7 +95,7 @@ func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 	if c.trust == nil && eff.Signing != nil {
 		c.trust = eff.Signing.Public().(ed25519.PublicKey)
 	}
-	if err := c.newTiers(); err != nil {
+	if err := c.newTiers(eff.File.PathPermissionMode); err != nil {
 		return nil, errs.Wrap("training.Open", dir, err)
 	}
 	if err := c.start(ctx); err != nil {

@@ -25,18 +25,18 @@ const (
 	MovedAside                         // Options.StartFresh moved a step, or what was left of one, to Name
 	Unfreed                            // a step was removed, but its bytes are still there, Err says why; a later save or Open frees them
 	StepMissing                        // a signed step is missing or replaced, Err says which; see Options.AcceptMissing
+	DamageFound                        // a scrub found a damaged file of a step, which Err names; Open tells what was found before
 	Uploaded                           // the further tier Tier has the step, whole and verified
 	UploadFailed                       // a copy to Tier failed, Err says why; it is tried again unless GivenUp follows
 	GivenUp                            // the step will not be copied to Tier, Reason says why
 	FellBack                           // the step was read from Tier, because nearer copies could not be read: Err
 	TierFailed                         // Tier could not be listed, Err says why; Reason says with what the run goes on
 	TierState                          // copying is over: Step is the newest step of Tier, or -1; Err says what it lacks
-	DamageFound                        // a scrub found a damaged file of a step, which Err names; Open tells what was found before
 )
 
 var eventNames = []string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped",
-	"cleaned", "settled", "declined", "spared", "moved aside", "unfreed", "step missing", "uploaded",
-	"upload failed", "given up", "fell back", "tier failed", "tier state", "damage found"}
+	"cleaned", "settled", "declined", "spared", "moved aside", "unfreed", "step missing", "damage found",
+	"uploaded", "upload failed", "given up", "fell back", "tier failed", "tier state"}
 
 // String returns the kind in words.
 func (k EventKind) String() string {

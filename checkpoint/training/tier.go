@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -149,7 +151,7 @@ type uploads struct {
 	mu       sync.Mutex
 	running  bool
 	draining bool
-	drained  bool
+	offered  bool // this process is the writer, and has looked for steps of earlier processes
 	owed     bool // retention spared a step for an upload
 	stop     context.CancelFunc
 	over     sync.WaitGroup
@@ -157,18 +159,14 @@ type uploads struct {
 }
 
 // newTiers makes the further tiers. It touches no storage.
-func (c *Checkpointer) newTiers() error {
+func (c *Checkpointer) newTiers(mode fs.FileMode) error {
 	u := &c.uploads
 	u.budget = transfer.NewBudget(c.opts.Uploads.Rate, c.opts.Uploads.Memory)
-	type spot struct {
-		st   store.Store
-		root string
-	}
-	taken := map[string]string{c.store.Properties().Name + "\x00" + c.root: "the directory of the run"}
+	taken := []*Checkpointer{c}
 	for i, t := range c.opts.Tiers {
 		st, root, err := locate.Directory(t.Directory, t.Store)
 		if err == nil && t.Store == nil {
-			st, err = store.WithPermissions(st, c.opts.File.PathPermissionMode)
+			st, err = store.WithPermissions(st, mode)
 			if errs.KindOf(err) == errs.Unsupported {
 				st, root, err = locate.Directory(t.Directory, t.Store) // a store without permissions
 			}
@@ -176,13 +174,6 @@ func (c *Checkpointer) newTiers() error {
 		if err != nil {
 			return errs.Wrap("", "Options.Tiers["+strconv.Itoa(i)+"]", err)
 		}
-		at := spot{st, root}
-		id := at.st.Properties().Name + "\x00" + at.root
-		if other, twice := taken[id]; twice && (t.Store == nil || t.Store == c.store) {
-			return &errs.Error{Kind: errs.Invalid, Subject: "Options.Tiers[" + strconv.Itoa(i) + "].Directory",
-				Want: "a directory of its own", Got: t.Directory + ", which is " + other}
-		}
-		taken[id] = "another tier"
 		o := c.opts
 		o.Store, o.Tiers, o.Preserve, o.Clean, o.LookFirst = t.Store, nil, t.Preserve, false, false
 		o.OnEvent = func(e Event) {
@@ -191,11 +182,33 @@ func (c *Checkpointer) newTiers() error {
 		}
 		far := &Checkpointer{opts: o, store: st, root: root, dir: t.Directory, limit: c.limit, writer: c.writer,
 			trust: c.trust, signing: c.signing}
+		for _, other := range taken {
+			if sameDirectory(far, other) {
+				return &errs.Error{Kind: errs.Invalid, Subject: "Options.Tiers[" + strconv.Itoa(i) + "].Directory",
+					Want: "a directory of its own", Got: "the directory of the run or of another tier"}
+			}
+		}
+		taken = append(taken, far)
 		u.tiers = append(u.tiers, &tier{Tier: t, far: far, waiting: map[int64]want{}, replace: map[int64]bool{},
 			carried: map[string]bool{}, busy: -1})
 		u.wake = append(u.wake, make(chan struct{}, 1))
 	}
 	return nil
+}
+
+// sameDirectory reports whether two Checkpointers have the same directory. Stores of the caller may
+// have the same name and be different.
+func sameDirectory(a, b *Checkpointer) bool {
+	if a.root != b.root {
+		return false
+	}
+	if a.opts.Store == nil && b.opts.Store == nil {
+		return a.store.Properties().Name == b.store.Properties().Name
+	}
+	if a.opts.Store == nil || b.opts.Store == nil || !reflect.TypeOf(a.opts.Store).Comparable() {
+		return false
+	}
+	return a.opts.Store == b.opts.Store
 }
 
 // Tiers says which tier has which step: first the directory of the run, then the further tiers in

@@ -102,9 +102,16 @@ func onlyFar(step int64) error {
 		Remedy: "open the directory of the tier as a run of its own"}
 }
 
-// reloadTiers lists the further tiers again. A tier that does not answer keeps its list.
+// reloadTiers lists the further tiers again, unless this process copies to them. A tier that does
+// not answer keeps its list.
 func (c *Checkpointer) reloadTiers(ctx context.Context) error {
 	for _, t := range c.uploads.tiers {
+		t.turn.Lock()
+		mine := t.far.locked
+		t.turn.Unlock()
+		if mine {
+			continue // nobody else changes it
+		}
 		list, err := t.names(ctx)
 		if errs.KindOf(err) == errs.Canceled {
 			return err

@@ -36,7 +36,13 @@ func (c *Checkpointer) Drain(ctx context.Context, o *DrainOptions) error {
 		return nil
 	}
 	if o != nil && o.Newest && c.writer {
+		u.offered = true
 		c.wantNewest()
+	}
+	if !u.offered { // a reader
+		u.draining = true
+		u.mu.Unlock()
+		return nil
 	}
 	c.startUploads()
 	u.draining = true
@@ -76,7 +82,6 @@ func (c *Checkpointer) drained(ctx context.Context) error {
 	var events []Event
 	var all []error
 	u.mu.Lock()
-	u.drained = true
 	for _, t := range u.tiers {
 		e := Event{Kind: TierState, Step: -1, Tier: t.Name}
 		if list := t.far.snapshot(); len(list) > 0 {

@@ -5,6 +5,8 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +30,8 @@ import (
 // Nothing else may have the name of a step.
 func inBucket(t *testing.T, server *simulated.Server) []int64 {
 	t.Helper()
-	c, err := training.Open(t.Context(), "run", &training.Options{Store: object.New(server.Bucket(nil), "", object.Options{}),
+	st := object.New(server.Bucket(nil), "", object.Options{})
+	c, err := training.Open(t.Context(), "run", &training.Options{Store: st,
 		OnEvent: func(e training.Event) { t.Errorf("in the bucket: %s, step %d: %v", e.Kind, e.Step, e.Err) }})
 	if err != nil {
 		t.Fatal(err)
@@ -153,15 +156,98 @@ func TestPowerLossWithATier(t *testing.T) {
 		}
 		return nil
 	}
-	o := &crash.Options{Setup: prepared(10, 20), Limit: sampling}
-	if !testing.Short() {
-		o.Limit = 256
+	o := &crash.Options{Setup: prepared(10, 20), Limit: sampling, Samples: 24}
+	if os.Getenv("BIVOUAC_LONG") != "" {
+		o.Limit = 1 << 12
 	}
 	report, err := crash.Run(work, check, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Log(report)
+}
+
+// Machines follow each other over a network with faults, each cut off at some request. Each goes on
+// from the newest step that it finds, on its own disk or an empty one. Whatever happens, the bucket
+// shows whole steps only, a step that was acknowledged stays, no machine begins behind one, and the
+// last machine, whose network is well, brings everything.
+func TestTierHistories(t *testing.T) {
+	histories := 200
+	if testing.Short() {
+		histories = 25
+	}
+	cut, uploaded := 0, 0
+	for seed := range uint64(histories) {
+		inBubble(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 3))
+			server := simulated.NewServer(0, simulated.Lies{})
+			disk, acked, next := vfstest.NewMem(), int64(-1), int64(1)
+			for life := range 4 {
+				last := life == 3
+				net := &network{rng: rand.New(rand.NewPCG(seed, uint64(life))), left: 20 + rng.IntN(400)}
+				if last {
+					net = &network{}
+				}
+				if rng.IntN(2) == 0 {
+					disk = vfstest.NewMem()
+				}
+				m, err := boot(disk, server, net, func(o *training.Options) {
+					o.Preserve = training.LatestN{N: 2}
+					o.Uploads.Patience = -1
+					if last {
+						o.Uploads.Patience = time.Hour
+					}
+				})
+				if err != nil && !last && errs.KindOf(err) != errs.Mismatch {
+					time.Sleep(time.Hour)
+					continue // it was cut off
+				}
+				if errs.KindOf(err) == errs.Mismatch {
+					disk = vfstest.NewMem() // its disk has steps that the others never saw
+					if m, err = boot(disk, server, &network{}, nil); err != nil {
+						t.Fatalf("seed %d: %v", seed, err)
+					}
+				} else if err != nil {
+					t.Fatalf("seed %d, life %d: %v", seed, life, err)
+				}
+				if newest, ok := m.Latest(); ok {
+					if err := equals(t.Context(), m.Checkpointer, newest.Step); err != nil && last {
+						t.Errorf("seed %d: %v", seed, err)
+					}
+					next = newest.Step + 1
+				}
+				if next <= acked {
+					t.Errorf("seed %d, life %d: it goes on at step %d, and %d was acknowledged", seed, life, next, acked)
+				}
+				for range 1 + rng.IntN(3) {
+					m.save(t, next)
+					next++
+					time.Sleep(time.Duration(rng.Int64N(int64(time.Minute))))
+				}
+				if err := m.Close(); err != nil && last {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+				for _, e := range m.has(training.Uploaded) {
+					acked = max(acked, e.Step)
+					uploaded++
+				}
+				if net.cut {
+					cut++
+				}
+				time.Sleep(2 * time.Hour) // late requests, and leases
+				if there := inBucket(t, server); acked >= 0 && !slices.Contains(there, acked) {
+					t.Errorf("seed %d, life %d: %d was acknowledged, and %v are there", seed, life, acked, there)
+				}
+			}
+		})
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	t.Logf("%d lives were cut off, %d steps copied", cut, uploaded)
+	if cut == 0 || uploaded == 0 {
+		t.Error("nothing happened")
+	}
 }
 
 // Copies keep to their rate by the clock, over all tiers together.
@@ -437,7 +523,8 @@ func TestSignedTier(t *testing.T) {
 		stranger := func(o *training.Options) {
 			signed(o)
 			o.Bivouac.Signing = nil
-			o.Bivouac.Verification = ed25519.NewKeyFromSeed([]byte("another key with 32 bytes of it.")).Public().(ed25519.PublicKey)
+			other := ed25519.NewKeyFromSeed([]byte("another key with 32 bytes of it."))
+			o.Bivouac.Verification = other.Public().(ed25519.PublicKey)
 		}
 		if _, err := boot(vfstest.NewMem(), server, &network{}, stranger); err == nil {
 			t.Error("another key was to have signed the steps, and the run was opened")

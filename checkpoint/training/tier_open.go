@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"errors"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -59,7 +60,7 @@ func (c *Checkpointer) openTiers(ctx context.Context) error {
 		return err
 	}
 	if c.opts.Clean && c.writer {
-		c.offerAll()
+		c.offerAll(math.MaxInt64)
 	}
 	return nil
 }
@@ -283,6 +284,9 @@ func (c *Checkpointer) inspectIn(ctx context.Context, t *tier, in Info) (whole b
 		c.forgetTier(t, err)
 		return false, c.unreachable(t, err)
 	}
+	if errs.KindOf(err) == errs.Unsupported { // a run that went on from an older step would have two histories
+		return false, errs.Wrap("", t.Name, err)
+	}
 	if err != nil {
 		c.passTier(t, in, err)
 		return false, nil
@@ -339,7 +343,7 @@ func (t *tier) lock(ctx context.Context) error {
 	return err
 }
 
-// carryMetadata copies the metadata of the run to a tier, as far as the tier does not have them.
+// carryMetadata copies the metadata of the run that a tier does not have.
 func (c *Checkpointer) carryMetadata(ctx context.Context, t *tier) error {
 	t.turn.Lock()
 	defer t.turn.Unlock()

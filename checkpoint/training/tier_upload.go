@@ -29,6 +29,12 @@ func (c *Checkpointer) offer(in Info) {
 	now := c.opts.Now()
 	u := &c.uploads
 	u.mu.Lock()
+	old := !u.offered && !u.draining
+	u.mu.Unlock()
+	if old {
+		c.offerAll(in.Step)
+	}
+	u.mu.Lock()
 	for _, t := range u.tiers {
 		if u.draining {
 			break
@@ -46,15 +52,18 @@ func (c *Checkpointer) offer(in Info) {
 	c.tell(gone)
 }
 
-// offerAll asks the policies about the steps that the nearest tier has and a further tier does not,
-// because an earlier process ended before it had copied them.
-func (c *Checkpointer) offerAll() {
+// offerAll asks the policies about the steps below a step that the nearest tier has and a further tier
+// does not, because an earlier process ended before it had copied them.
+func (c *Checkpointer) offerAll(below int64) {
 	near := c.snapshot()
+	i, _ := indexOf(near, below)
+	near = near[:i:i]
 	u := &c.uploads
 	for _, t := range u.tiers {
 		c.markUntidy(t)
 	}
 	u.mu.Lock()
+	u.offered = true
 	for _, t := range u.tiers {
 		c.offerOld(t, near)
 	}
@@ -128,7 +137,8 @@ func (c *Checkpointer) tell(events []Event) {
 // uploads.mu is held.
 func (c *Checkpointer) startUploads() {
 	u := &c.uploads
-	if !u.running && !u.drained && slices.ContainsFunc(u.tiers, func(t *tier) bool { return len(t.waiting) > 0 || t.untidy }) {
+	work := slices.ContainsFunc(u.tiers, func(t *tier) bool { return len(t.waiting) > 0 || t.untidy })
+	if work && !u.running && !u.draining {
 		u.running = true
 		ctx, stop := context.WithCancel(context.Background())
 		u.stop = stop
@@ -262,7 +272,7 @@ func (c *Checkpointer) brought(ctx context.Context, t *tier, w want, err error) 
 		giveUp, t.err = true, nil
 	case errors.Is(err, transfer.ErrSource), kind == errs.Mismatch, kind == errs.Unsupported, kind == errs.Invalid:
 		giveUp = true
-		t.lost = append(t.lost, &errs.Error{Subject: "step " + strconv.FormatInt(w.Step, 10) + " for " + t.Name, Err: err})
+		t.lose(w.Step, err)
 	}
 	if giveUp {
 		delete(t.waiting, w.Step)
@@ -281,6 +291,9 @@ func (c *Checkpointer) brought(ctx context.Context, t *tier, w want, err error) 
 	default:
 		c.opts.OnEvent(Event{Kind: UploadFailed, Step: w.Step, Name: w.Directory, Tier: t.Name, Err: err})
 	}
+	if errors.Is(err, transfer.ErrSource) {
+		c.noteDamage(ctx, w.Info, err)
+	}
 	if giveUp {
 		c.opts.OnEvent(Event{Kind: GivenUp, Step: w.Step, Name: w.Directory, Tier: t.Name, Err: err,
 			Reason: "it cannot be copied"})
@@ -289,6 +302,17 @@ func (c *Checkpointer) brought(ctx context.Context, t *tier, w want, err error) 
 		c.retire(ctx, "step "+strconv.FormatInt(w.Step, 10)+" of "+c.dir) //nolint:errcheck // kept for the next call
 	}
 	return err == nil || giveUp
+}
+
+// mostLost bounds what a tier remembers of the steps that could not be copied.
+const mostLost = 8
+
+// lose notes that a step could not be copied. uploads.mu is held.
+func (t *tier) lose(step int64, why error) {
+	if len(t.lost) == mostLost {
+		t.lost = t.lost[1:]
+	}
+	t.lost = append(t.lost, &errs.Error{Subject: "step " + strconv.FormatInt(step, 10) + " for " + t.Name, Err: why})
 }
 
 var (
@@ -333,7 +357,8 @@ func (c *Checkpointer) bring(ctx context.Context, t *tier, w want) (err error) {
 	}
 	defer src.Close() //nolint:errcheck // only read
 	err = c.copyTo(ctx, t, src, w, began)
-	if kind := errs.KindOf(err); (kind == errs.NotFound || kind == errs.Corrupt) && src.Fate(ctx, c.path(w.Directory)) != nil {
+	kind := errs.KindOf(err)
+	if (kind == errs.NotFound || kind == errs.Corrupt) && src.Fate(ctx, c.path(w.Directory)) != nil {
 		return &errs.Error{Kind: errs.NotFound, Subject: w.Directory, Err: errors.Join(errGone, err)}
 	}
 	if err == nil {
@@ -400,7 +425,8 @@ func (c *Checkpointer) copyTo(ctx context.Context, t *tier, src store.Pinned, w 
 }
 
 // sameCopy reports whether a tier has the step already.
-func (c *Checkpointer) sameCopy(ctx context.Context, t *tier, w want, name string, made *transfer.Transfer) (bool, error) {
+func (c *Checkpointer) sameCopy(ctx context.Context, t *tier, w want, name string,
+	made *transfer.Transfer) (bool, error) {
 	x, err := identity(ctx, c, w.Info)
 	if err != nil {
 		return false, err

@@ -3,6 +3,7 @@ package training_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -25,11 +26,12 @@ type network struct {
 	left  int // requests until it is cut; 0 is never
 	count int
 	delay time.Duration
+	rng   *rand.Rand // faults; nil has none
 }
 
 var errCut = errors.New("the network is cut")
 
-func (n *network) fate(simulated.Request) simulated.Fate {
+func (n *network) fate(r simulated.Request) simulated.Fate {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.count++
@@ -41,7 +43,21 @@ func (n *network) fate(simulated.Request) simulated.Fate {
 	if n.cut {
 		return simulated.Fate{Err: errCut}
 	}
-	return simulated.Fate{Delay: n.delay}
+	if n.rng == nil {
+		return simulated.Fate{Delay: n.delay}
+	}
+	f := simulated.Fate{Delay: time.Duration(n.rng.IntN(40e6) + 1)}
+	switch k := n.rng.IntN(100); {
+	case k < 3:
+		f.Lost = true
+	case k < 6:
+		f.Err = simulated.ErrSlow
+	case k < 8:
+		f.Err = simulated.ErrServer
+	case k < 10 && r.Changes:
+		f = simulated.Fate{Ghost: time.Duration(n.rng.Int64N(int64(time.Hour)))}
+	}
+	return f
 }
 
 func (n *network) set(cut bool) {
@@ -152,7 +168,8 @@ func settled(t *testing.T, m *booted) {
 // bucketHolds opens the bucket as a run of its own: it has these steps, all whole.
 func bucketHolds(t *testing.T, server *simulated.Server, steps ...int64) {
 	t.Helper()
-	c, err := training.Open(t.Context(), "run", &training.Options{Store: object.New(server.Bucket(nil), "", object.Options{}),
+	st := object.New(server.Bucket(nil), "", object.Options{})
+	c, err := training.Open(t.Context(), "run", &training.Options{Store: st,
 		OnEvent: func(e training.Event) { t.Errorf("in the bucket: %s, step %d: %v", e.Kind, e.Step, e.Err) }})
 	if err != nil {
 		t.Fatal(err)

@@ -207,7 +207,8 @@ func (t *Transfer) file(c *crew, txn store.Txn, f File) {
 }
 
 // move copies one piece.
-func (t *Transfer) move(ctx context.Context, r store.Reader, w store.Writer, name string, i int, off, size int64) error {
+func (t *Transfer) move(ctx context.Context, r store.Reader, w store.Writer, name string, i int,
+	off, size int64) error {
 	if err := t.budget.take(ctx, size); err != nil {
 		return err
 	}
@@ -255,7 +256,7 @@ func (t *Transfer) check(f File) error {
 	return t.sound(listed, sum, f.Bytes)
 }
 
-// sound returns an error unless the bytes of the source are those of its manifest.
+// sound returns an error unless a file of the source is what its manifest says.
 func (t *Transfer) sound(f manifest.File, sum uint32, size int64) error {
 	if f.Size == size && f.CRC == sum {
 		return nil

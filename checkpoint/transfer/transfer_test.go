@@ -58,7 +58,8 @@ func disk(t *testing.T, dir string) store.Store {
 	return st
 }
 
-func run(t *testing.T, src, dst transfer.Place, files []transfer.File, o *transfer.Options) (*transfer.Transfer, error) {
+func run(t *testing.T, src, dst transfer.Place, files []transfer.File,
+	o *transfer.Options) (*transfer.Transfer, error) {
 	t.Helper()
 	made, err := transfer.New(t.Context(), src, dst, files, o)
 	if err != nil {
