@@ -48,14 +48,6 @@ func (c *Checkpointer) openTiers(ctx context.Context) error {
 			return errs.Wrap("", t.Name, err)
 		}
 	}
-	for _, t := range u.tiers {
-		if c.trust == nil || !stale(c.snapshot(), t.far.snapshot()) {
-			continue
-		}
-		if err := t.far.checkHead(ctx, c.trust); err != nil {
-			return errs.Wrap("", t.Name, err)
-		}
-	}
 	if err := c.newestIsWhole(ctx); err != nil {
 		return err
 	}
