@@ -19,7 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store/object/simulated"
 )
 
-// cutAfter cuts the network after so many requests; 0 is never.
+// cutAfter cuts the network at the request with this number from now on; 0 is never.
 func (n *network) cutAfter(left int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
