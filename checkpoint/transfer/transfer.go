@@ -132,7 +132,7 @@ func (t *Transfer) takeBack(ctx context.Context, why error) error {
 	}
 	err := t.dst.Store.RemoveTree(context.WithoutCancel(ctx), t.dst.Name)
 	if err != nil && errs.KindOf(err) != errs.NotFound {
-		return &errs.Error{Kind: errs.Corrupt, Err: why, Got: "and the copy could not be removed: " + err.Error()}
+		return &errs.Error{Kind: errs.Corrupt, Got: "a wrong copy, which could not be removed", Err: errors.Join(why, err)}
 	}
 	return why
 }
