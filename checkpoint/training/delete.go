@@ -111,7 +111,7 @@ func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOpti
 		do := checkpoint.DeleteOptions{Name: o.Name, MissingOK: o.MissingOK}
 		do.Signing = c.opts.Signing
 		deleted, err := c.changed(ctx, in, func() (bool, error) { return c.deleteAt(ctx, in, do) })
-		if err == nil {
+		if deleted {
 			c.offer(in) // tiers that have the step get it once more
 		}
 		return deleted, err

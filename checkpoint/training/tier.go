@@ -165,11 +165,8 @@ func (c *Checkpointer) newTiers(mode fs.FileMode) error {
 	taken := []*Checkpointer{c}
 	for i, t := range c.opts.Tiers {
 		st, root, err := locate.Directory(t.Directory, t.Store)
-		if err == nil && t.Store == nil {
-			st, err = store.WithPermissions(st, mode)
-			if errs.KindOf(err) == errs.Unsupported {
-				st, root, err = locate.Directory(t.Directory, t.Store) // a store without permissions
-			}
+		if p, ok := st.(store.Permitter); ok && mode != 0 {
+			st = p.WithPermissions(mode)
 		}
 		if err != nil {
 			return errs.Wrap("", "Options.Tiers["+strconv.Itoa(i)+"]", err)

@@ -75,11 +75,9 @@ func (c *Checkpointer) openTier(ctx context.Context, t *tier) error {
 // they contain.
 func (c *Checkpointer) listTier(ctx context.Context, t *tier) error {
 	list, err := t.names(ctx)
-	if err == nil {
-		t.far.mu.Lock()
-		t.far.list = list
-		t.far.mu.Unlock()
-	}
+	t.far.mu.Lock()
+	t.far.list = list // nil after an error
+	t.far.mu.Unlock()
 	c.uploads.mu.Lock()
 	defer c.uploads.mu.Unlock()
 	t.known, t.why = err == nil, err
@@ -151,13 +149,18 @@ func (c *Checkpointer) unreachable(t *tier, why error) error {
 // common step: then they are of two jobs, or of one job that went on from two places.
 func (c *Checkpointer) agree(ctx context.Context) error {
 	for i, t := range c.uploads.tiers {
-		if err := c.agreeOn(ctx, c, c.dir, t); err != nil {
-			return err
-		}
+		err := c.agreeOn(ctx, c, c.dir, t)
 		for _, other := range c.uploads.tiers[:i] {
-			if err := c.agreeOn(ctx, other.far, other.Name, t); err != nil {
-				return err
+			if err == nil {
+				err = c.agreeOn(ctx, other.far, other.Name, t)
 			}
+		}
+		if err == nil {
+			continue
+		}
+		c.forgetTier(t, err)
+		if err := c.unreachable(t, err); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -170,29 +173,21 @@ func (c *Checkpointer) agreeOn(ctx context.Context, near *Checkpointer, name str
 		return nil
 	}
 	x, err := identity(ctx, near, a)
-	if err != nil || x == "" {
-		return passedOver(err)
+	if errs.KindOf(err) == errs.Corrupt || err == nil && x == "" {
+		return nil // it is found when it is read
+	}
+	if err != nil {
+		return err
 	}
 	y, err := identity(ctx, t.far, b)
 	switch {
 	case errs.KindOf(err) == errs.Corrupt:
 		c.passTier(t, b, err)
 		return nil
-	case err != nil || y == "":
-		return passedOver(err)
-	case x == y:
-		return nil
-	}
-	return disagree(a.Step, name, t.Name)
-}
-
-// passedOver drops the errors of a step that cannot be compared now. It is compared when it is read
-// or copied.
-func passedOver(err error) error {
-	if errs.KindOf(err) == errs.Canceled {
+	case err != nil || y == "" || x == y:
 		return err
 	}
-	return nil
+	return disagree(a.Step, name, t.Name)
 }
 
 func disagree(step int64, a, b string) error {

@@ -107,10 +107,7 @@ func (h hidden) Error() string { return h.err.Error() }
 
 // noteDamage makes retention in the nearest tier not count a damaged step.
 func (c *Checkpointer) noteDamage(ctx context.Context, in Info, why error) {
-	b, err := store.ReadAll(ctx, c.store, c.path(in.Directory, manifest.Name))
-	if err != nil {
-		return
-	}
+	b, _ := store.ReadAll(ctx, c.store, c.path(in.Directory, manifest.Name)) // the hash of nothing is of no step
 	c.unsound.note(scrub.Entry{Step: in.Step, Directory: in.Directory, Manifest: manifest.HashOf(b),
 		Damages: []scrub.Damage{{File: in.Directory, What: why.Error()}}})
 }

@@ -502,7 +502,7 @@ func TestTierMistakes(t *testing.T) {
 		"Options.Uploads":    {Uploads: training.Uploads{Rate: -1}},
 		"directory of its own": {Tiers: []training.Tier{{Directory: "run", Store: st}},
 			Store: st},
-		"gs": {Tiers: []training.Tier{{Directory: "gs://bucket/run"}}},
+		"Options.Tiers[0]: store.FromURL": {Tiers: []training.Tier{{Directory: "gs://bucket/run"}}},
 	} {
 		if o.Store == nil {
 			o.Store = st
