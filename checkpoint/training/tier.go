@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/transfer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -173,6 +174,7 @@ func (c *Checkpointer) newTiers(mode fs.FileMode) error {
 		}
 		o := c.opts
 		o.Store, o.Tiers, o.Preserve, o.Clean, o.LookFirst = t.Store, nil, t.Preserve, false, false
+		o.Deletion = options.Deletion{} // the trash is a directory of the nearest tier
 		o.OnEvent = func(e Event) {
 			e.Tier = t.Name
 			c.opts.OnEvent(e)

@@ -32,7 +32,8 @@ func (n *network) isCut() bool {
 	return n.cut
 }
 
-// A call whose requests do not get through returns an error: at whichever request the bucket is lost.
+// A call whose requests do not get through returns an error: at whichever request the bucket is
+// lost.
 func TestCallsThatLoseTheBucketFail(t *testing.T) {
 	signed := func(o *training.Options) {
 		o.Bivouac.Signing = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
@@ -148,8 +149,8 @@ func TestCallsThatLoseTheBucketFail(t *testing.T) {
 	}
 }
 
-// A reader sees what another process has copied when it lists again. What it knew stays if the bucket
-// does not answer.
+// A reader sees what another process has copied when it lists again. What it knew stays if the
+// bucket does not answer.
 func TestReloadOfTiers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		server, net := simulated.NewServer(0, simulated.Lies{}), &network{}

@@ -148,8 +148,8 @@ func (l sourLock) Check(ctx context.Context) error {
 	return l.HeldLock.Check(ctx)
 }
 
-// Each call of the disk or the bucket fails once while steps are copied. The failure is told, the copy
-// is tried again, and at the end the bucket has what it should have, signed.
+// Each call of the disk or the bucket fails once while steps are copied. The failure is told, the
+// copy is tried again, and at the end the bucket has what it should have, signed.
 func TestEachCallOfACopyFailsOnce(t *testing.T) {
 	for name, c := range map[string]struct{ far, unknown bool }{
 		"disk": {}, "bucket": {far: true}, "bucket that was away": {far: true, unknown: true},
@@ -243,8 +243,9 @@ func TestEachCallOfACopyFailsOnce(t *testing.T) {
 	}
 }
 
-// Each call of the bucket fails once while a run is opened. With steps on the disk the run is opened,
-// or it says why not; with an empty disk it is not opened. No step counts as damaged because of it.
+// Each call of the bucket fails once while a run is opened. With steps on the disk the run is
+// opened, or it says why not; with an empty disk it is not opened. No step counts as damaged
+// because of it.
 func TestEachCallOfOpenFailsOnce(t *testing.T) {
 	for _, empty := range []bool{false, true} {
 		failed := 0
@@ -346,7 +347,7 @@ func TestUnknownTierStaysUnknown(t *testing.T) {
 	})
 }
 
-// A copy that is given up for a newer step is no failure, whatever it was doing.
+// A copy that is given up for a newer step is no failure, also in the middle of a request.
 func TestAbandonedCopyIsNoFailure(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		server, net := simulated.NewServer(0, simulated.Lies{}), &network{}

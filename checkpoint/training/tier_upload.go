@@ -52,8 +52,8 @@ func (c *Checkpointer) offer(in Info) {
 	c.tell(gone)
 }
 
-// offerAll asks the policies about the steps below a step that the nearest tier has and a further tier
-// does not, because an earlier process ended before it had copied them.
+// offerAll asks the policies about the steps below a step that the nearest tier has and a further
+// tier does not, because an earlier process ended before it had copied them.
 func (c *Checkpointer) offerAll(below int64) {
 	near := c.snapshot()
 	i, _ := indexOf(near, below)

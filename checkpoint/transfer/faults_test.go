@@ -134,8 +134,8 @@ func (w faultyWriter) Seal(ctx context.Context) error {
 	return w.Writer.Seal(ctx)
 }
 
-// Every call of both stores fails in turn. The method that it belongs to says so, and a copy that has
-// a name is whole.
+// Every call of both stores fails in turn. The method that it belongs to says so, and a copy that
+// has a name is whole.
 func TestEveryCallFails(t *testing.T) {
 	near := local.New(vfstest.NewMem(), "/a", nil)
 	whole, _ := saved(t, near, "src", 40_000)
@@ -190,8 +190,8 @@ func TestEveryCallFails(t *testing.T) {
 			break
 		}
 	}
-	for _, want := range []string{"Files List", "New Open", "New ReadAt", "Run Begin", "Run Open", "Run ReadAt", "Run Create",
-		"Run WriteAt", "Run Seal", "Run Reread", "Run Commit", "Compare Open", "Compare ReadAt", "Present List",
+	for _, want := range []string{"Files List", "New Open", "New ReadAt", "Run Begin", "Run Open", "Run ReadAt",
+		"Run Create", "Run WriteAt", "Run Seal", "Run Reread", "Run Commit", "Compare Open", "Compare ReadAt", "Present List",
 		"Present Open", "Present ReadAt"} {
 		if !seen[want] {
 			t.Errorf("never failed: %s; only %v", want, seen)
