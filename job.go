@@ -399,10 +399,8 @@ func (j *Job[B]) Close() error {
 		if last, ok := j.Latest(); ok {
 			e.Committed = last
 		}
+		e.Tiers = j.drain(j.notice.over)
 		preempted = e
-	}
-	if j.notice.isGiven() && !j.told {
-		preempted = errors.Join(preempted, j.drain(j.notice.over))
 	}
 	j.endNotice()
 	err := j.steps.Close()

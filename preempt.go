@@ -193,6 +193,7 @@ func (j *Job[B]) drain(over context.Context) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
+	j.Wait(ctx) //nolint:errcheck // the caller has the error, or Close returns it
 	return j.steps.Drain(ctx, &training.DrainOptions{Newest: true})
 }
 

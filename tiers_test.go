@@ -90,6 +90,41 @@ func TestPreemptedJobGoesOnElsewhere(t *testing.T) {
 	}
 }
 
+// A loop that ends by itself after SIGTERM leaves the last save to the tiers too.
+func TestLoopThatEndsAfterSIGTERM(t *testing.T) {
+	guard(t)
+	server := simulated.NewServer(0, simulated.Lies{})
+	tiers := behind(server, nil)
+	tiers[0].Save = training.SpecificSteps{}
+	m := newModel()
+	job := opened(t, t.TempDir(), &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 5, Tiers: tiers})
+	for b, err := range job.Steps(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job.Step() == 10 { // its save is in flight
+			if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Millisecond)
+			break
+		}
+		m.train(b)
+	}
+	var e *bivouac.PreemptedError
+	if err := job.Close(); !errors.As(err, &e) || e.Step != 10 || e.Tiers != nil {
+		t.Fatalf("%v", err)
+	}
+	h := heard{}
+	got, err := run(t, t.TempDir(), 30, bivouac.Options{Tiers: behind(server, nil), OnEvent: h.on})
+	if err != nil || !same(got, uninterrupted(30)) {
+		t.Errorf("another result, or %v", err)
+	}
+	if r := h[bivouac.Resumed]; len(r) != 1 || r[0].Step != 10 {
+		t.Errorf("resumed: %+v", r)
+	}
+}
+
 // The grace time bounds the copies. The loop says which tier lacks the step, and what it has.
 func TestGraceEndsCopies(t *testing.T) {
 	guard(t)

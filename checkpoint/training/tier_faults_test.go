@@ -151,8 +151,9 @@ func (l sourLock) Check(ctx context.Context) error {
 // Each call of the disk or the bucket fails once while steps are copied. The failure is told, the
 // copy is tried again, and at the end the bucket has what it should have, signed.
 func TestEachCallOfACopyFailsOnce(t *testing.T) {
-	for name, c := range map[string]struct{ far, unknown bool }{
+	for name, c := range map[string]struct{ far, unknown, overwrite bool }{
 		"disk": {}, "bucket": {far: true}, "bucket that was away": {far: true, unknown: true},
+		"disk, step overwritten": {overwrite: true}, "bucket, step overwritten": {far: true, overwrite: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := map[string]bool{}
@@ -179,8 +180,19 @@ func TestEachCallOfACopyFailsOnce(t *testing.T) {
 					}
 					net.set(c.unknown)
 					a := mustBoot(t, nil, server, net, options)
-					net.set(true)
-					a.save(t, 2, 3)
+					if c.overwrite {
+						a.save(t, 2, 3)
+						settled(t, a)
+						net.set(true)
+						_, err := a.SaveCheckpointables(t.Context(), 3, map[string]any{"state": model(3), "data": position(3),
+							"more": model(4)}, &training.SaveOptions{Force: true, Overwrite: true})
+						if err != nil {
+							t.Fatal(err)
+						}
+					} else {
+						net.set(true)
+						a.save(t, 2, 3)
+					}
 					time.Sleep(15 * time.Second)
 					net.set(false)
 					armed := near
@@ -221,6 +233,9 @@ func TestEachCallOfACopyFailsOnce(t *testing.T) {
 					if err := equals(t.Context(), next.Checkpointer, 3); err != nil {
 						t.Errorf("call %d, %s, failed: %v", left, what, err)
 					}
+					if items, err := next.LoadCheckpointables(t.Context(), 3, nil); err != nil || (items["more"] != nil) != c.overwrite {
+						t.Errorf("call %d, %s, failed: %v, %v", left, what, items, err)
+					}
 					if raw, err := next.RootMetadata(t.Context()); err != nil || string(raw) != `{"a":1}` {
 						t.Errorf("call %d, %s, failed: %s, %v", left, what, raw, err)
 					}
@@ -243,11 +258,93 @@ func TestEachCallOfACopyFailsOnce(t *testing.T) {
 	}
 }
 
-// Each call of the bucket fails once while a run is opened. With steps on the disk the run is
+// deaf is a store that says nothing of why a call was ended. Its first transaction waits for that.
+type deaf struct {
+	store.Store
+	once sync.Once
+}
+
+func (d *deaf) Begin(ctx context.Context, final string, o store.TxnOptions) (txn store.Txn, err error) {
+	d.once.Do(func() {
+		<-ctx.Done()
+		err = errors.New("interrupted")
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d.Store.Begin(ctx, final, o)
+}
+
+// A copy is given up for the newest step, whatever the store makes of it.
+func TestNewestStepComesFirstOnAnyStore(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		server := simulated.NewServer(0, simulated.Lies{})
+		a := mustBoot(t, vfstest.NewMem(), server, &network{}, func(o *training.Options) {
+			o.Tiers[0].Store = &deaf{Store: o.Tiers[0].Store}
+		})
+		a.save(t, 10)
+		time.Sleep(time.Second)
+		a.save(t, 11)
+		if err := a.Drain(t.Context(), &training.DrainOptions{Newest: true}); err != nil {
+			t.Error(err)
+		}
+		if got := eventSteps(a.has(training.Uploaded)); !slices.Equal(got, []int64{11, 10}) {
+			t.Errorf("copied in the order %v", got)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// unpinnable is a store whose first pins fail.
+type unpinnable struct {
+	store.Store
+	s *sour
+}
+
+func (u unpinnable) Pin(ctx context.Context, name string) (store.Pinned, error) {
+	if err := u.s.hit("Pin"); err != nil {
+		return nil, err
+	}
+	return store.Pin(ctx, u.Store, name)
+}
+
+// A step that cannot be held is not copied, and not given up either.
+func TestStepThatCannotBeHeld(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		server, pins := simulated.NewServer(0, simulated.Lies{}), &sour{}
+		net := &network{}
+		a := mustBoot(t, nil, server, net, func(o *training.Options) {
+			o.Store = unpinnable{local.New(vfstest.NewMem(), "/run", nil), pins}
+		})
+		net.set(true)
+		a.save(t, 1)
+		if err := a.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		before := len(a.has(training.UploadFailed))
+		pins.arm(1)
+		net.set(false)
+		settled(t, a)
+		if e := a.has(training.UploadFailed)[before:]; pins.happened() == "" || !slices.ContainsFunc(e,
+			func(e training.Event) bool { return errors.Is(e.Err, errSour) }) {
+			t.Errorf("%+v", e)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		bucketHolds(t, server, 1)
+	})
+}
+
+// Each call of the bucket, or of the disk, fails once while a run is opened. With steps on the disk the run is
 // opened, or it says why not; with an empty disk it is not opened. No step counts as damaged
 // because of it.
 func TestEachCallOfOpenFailsOnce(t *testing.T) {
-	for _, empty := range []bool{false, true} {
+	for _, where := range []string{"bucket", "bucket, empty disk", "disk"} {
+		empty := where == "bucket, empty disk"
 		failed := 0
 		for left := 1; ; left++ {
 			done := false
@@ -262,7 +359,14 @@ func TestEachCallOfOpenFailsOnce(t *testing.T) {
 					disk = vfstest.NewMem()
 				}
 				far := &sour{Store: object.New(server.Bucket(nil), "", object.Options{}), left: left}
-				m, err := boot(disk, server, &network{}, func(o *training.Options) { o.Tiers[0].Store = far })
+				m, err := boot(disk, server, &network{}, func(o *training.Options) {
+					if where != "disk" {
+						o.Tiers[0].Store = far
+						return
+					}
+					far.Store = o.Store
+					o.Store = far
+				})
 				what := far.happened()
 				far.arm(0)
 				done = what == ""

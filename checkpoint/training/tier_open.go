@@ -149,17 +149,25 @@ func (c *Checkpointer) unreachable(t *tier, why error) error {
 // common step: then they are of two jobs, or of one job that went on from two places.
 func (c *Checkpointer) agree(ctx context.Context) error {
 	for i, t := range c.uploads.tiers {
-		err := c.agreeOn(ctx, c, c.dir, t)
-		for _, other := range c.uploads.tiers[:i] {
-			if err == nil {
-				err = c.agreeOn(ctx, other.far, other.Name, t)
-			}
-		}
+		err := c.agreeWith(ctx, t, c.uploads.tiers[:i])
 		if err == nil {
 			continue
 		}
 		c.forgetTier(t, err)
 		if err := c.unreachable(t, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// agreeWith compares a tier with the nearest tier and the tiers before it.
+func (c *Checkpointer) agreeWith(ctx context.Context, t *tier, before []*tier) error {
+	if err := c.agreeOn(ctx, c, c.dir, t); err != nil {
+		return err
+	}
+	for _, other := range before {
+		if err := c.agreeOn(ctx, other.far, other.Name, t); err != nil {
 			return err
 		}
 	}

@@ -1,9 +1,13 @@
 package training_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -511,5 +515,53 @@ func TestTierMistakes(t *testing.T) {
 		if kind := errs.KindOf(err); kind != errs.Invalid && kind != errs.Unsupported || !says(err, kind, want) {
 			t.Errorf("%s: %v", want, err)
 		}
+	}
+}
+
+// Steps that another program wrote have no manifest. They are copied too, and once. A directory of
+// the local file system is a tier like a bucket.
+func TestStepsWithoutManifestsAreCopied(t *testing.T) {
+	dir, far := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "far")
+	from := os.DirFS("../../testdata/orbax/v1-noocdbt-zarr2/checkpoint")
+	if err := os.CopyFS(filepath.Join(dir, "5"), from); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 2 {
+		var copied []training.Event
+		c, err := training.Open(t.Context(), dir, &training.Options{Clean: true, Tiers: []training.Tier{{Directory: far}},
+			OnEvent: func(e training.Event) {
+				if e.Kind == training.Uploaded {
+					copied = append(copied, e)
+				}
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if len(copied) != 1-round {
+			t.Errorf("round %d: %+v", round, copied)
+		}
+	}
+	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		want, err := fs.ReadFile(from, name)
+		if err != nil {
+			return err
+		}
+		if got, err := os.ReadFile(filepath.Join(far, "5", name)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := training.Open(t.Context(), dir, &training.Options{Tiers: []training.Tier{{Directory: dir + "/."}}}); !says(err,
+		errs.Invalid, "directory of its own") {
+		t.Errorf("the directory of the run as a tier: %v", err)
 	}
 }
