@@ -565,3 +565,28 @@ func TestStepsWithoutManifestsAreCopied(t *testing.T) {
 		t.Errorf("the directory of the run as a tier: %v", err)
 	}
 }
+
+// A step without a manifest is not compared with a copy that has one.
+func TestStepWithoutAManifestDisagreesWithNone(t *testing.T) {
+	dir, far := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "far")
+	if err := os.CopyFS(filepath.Join(dir, "5"), os.DirFS("../../testdata/orbax/v1-noocdbt-zarr2/checkpoint")); err != nil {
+		t.Fatal(err)
+	}
+	other, err := training.Open(t.Context(), far, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Save(t.Context(), 5, model(5), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := training.Open(t.Context(), dir, &training.Options{Clean: true, Tiers: []training.Tier{{Directory: far}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -323,14 +323,9 @@ var (
 )
 
 // bring copies a step to a tier, unless it is there.
-func (c *Checkpointer) bring(ctx context.Context, t *tier, w want) (err error) {
+func (c *Checkpointer) bring(ctx context.Context, t *tier, w want) error {
 	ctx, abandon := context.WithCancelCause(ctx)
-	defer func() {
-		if err != nil && errors.Is(context.Cause(ctx), errAbandoned) {
-			err = &errs.Error{Kind: errs.Canceled, Subject: w.Directory, Err: errAbandoned}
-		}
-		abandon(nil)
-	}()
+	defer abandon(nil)
 	c.uploads.mu.Lock()
 	t.abandon = func() { abandon(errAbandoned) }
 	known := t.known
