@@ -560,8 +560,8 @@ func TestStepsWithoutManifestsAreCopied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := training.Open(t.Context(), dir, &training.Options{Tiers: []training.Tier{{Directory: dir + "/."}}}); !says(err,
-		errs.Invalid, "directory of its own") {
+	_, err = training.Open(t.Context(), dir, &training.Options{Tiers: []training.Tier{{Directory: dir + "/."}}})
+	if !says(err, errs.Invalid, "directory of its own") {
 		t.Errorf("the directory of the run as a tier: %v", err)
 	}
 }
@@ -569,7 +569,8 @@ func TestStepsWithoutManifestsAreCopied(t *testing.T) {
 // A step without a manifest is not compared with a copy that has one.
 func TestStepWithoutAManifestDisagreesWithNone(t *testing.T) {
 	dir, far := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "far")
-	if err := os.CopyFS(filepath.Join(dir, "5"), os.DirFS("../../testdata/orbax/v1-noocdbt-zarr2/checkpoint")); err != nil {
+	from := os.DirFS("../../testdata/orbax/v1-noocdbt-zarr2/checkpoint")
+	if err := os.CopyFS(filepath.Join(dir, "5"), from); err != nil {
 		t.Fatal(err)
 	}
 	other, err := training.Open(t.Context(), far, nil)

@@ -39,14 +39,9 @@ func withTiers[B any](ctx context.Context, run, bucket string, data stream.Strea
 	})
 }
 
-// A job with tiers goes on on a second machine, which has nothing but the bucket.
-func TestTiers(t *testing.T) {
-	server := s3test.Start(t)
-	server.Bucket(t, "bucket")
-	t.Setenv("AWS_ACCESS_KEY_ID", server.Access)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", server.Secret)
-	t.Setenv("AWS_REGION", "us-east-1")
-	t.Setenv("AWS_ENDPOINT_URL", server.Endpoint)
+// machines trains a job with tiers on a machine, and goes on on a second one, which has nothing but
+// the bucket.
+func machines(t *testing.T) {
 	for machine, until := range []int64{2000, 2500} {
 		data, err := loader.New(make(loader.Slice[int], 100), loader.Options[int, tensor.Tensor]{BatchSize: 10, Seed: 7})
 		if err != nil {
@@ -91,7 +86,8 @@ func TestBucket(t *testing.T) {
 	if err := inBucket(t.Context(), saved, loaded); err != nil || loaded["w"][1] != 2 {
 		t.Fatal(loaded, err)
 	}
-	for range 2 { // the second job finds nothing left to do
+	t.Run("tiers", machines) // with the same server: a URL has one store for the life of the process
+	for range 2 {            // the second job finds nothing left to do
 		state := map[string][]float32{"w": {0}}
 		step := func(batch *pipeline.Batch) { state["w"][0] += float32(batch.Outputs[0].NumSamples()) }
 		if err := train(t.Context(), files.TrainDir(), "s3://bucket/runs/digits", state, step); err != nil {
