@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -332,7 +333,10 @@ func TestCopyOverFaults(t *testing.T) {
 			left := rng.IntN(60)
 			ctx, kill := context.WithCancel(t.Context())
 			defer kill()
+			var mu sync.Mutex
 			faulty := server.Bucket(func(r simulated.Request) simulated.Fate {
+				mu.Lock()
+				defer mu.Unlock()
 				if left--; left == 0 {
 					kill()
 				}
