@@ -47,7 +47,8 @@ func TestKilledCopier(t *testing.T) {
 	}
 	for ; ; next++ {
 		items := map[string]any{"state": model(next), "data": position(next)}
-		if _, err := c.SaveCheckpointables(context.Background(), next, items, &training.SaveOptions{Force: true}); err != nil {
+		o := &training.SaveOptions{Force: true}
+		if _, err := c.SaveCheckpointables(context.Background(), next, items, o); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Println("committed", next)
@@ -56,8 +57,8 @@ func TestKilledCopier(t *testing.T) {
 }
 
 // A process is killed at random instants while it saves and copies, and its disk may be lost. The
-// next process goes on behind what was acknowledged: on the disk, or in the tier. It brings the tier
-// what it lacks.
+// next process goes on behind what was acknowledged: on the disk, or in the tier. It brings the
+// tier what it lacks.
 func TestKillWithATier(t *testing.T) {
 	kills := 12
 	if os.Getenv("BIVOUAC_LONG") != "" {
@@ -111,8 +112,8 @@ func TestKillWithATier(t *testing.T) {
 	t.Logf("%d kills, %d disks lost, %d copies brought by the next process", kills, lost, brought)
 }
 
-// killCopier starts a child, kills it a while after its first word, and returns the newest steps that
-// it acknowledged, or -1.
+// killCopier starts a child, kills it a while after its first word, and returns the newest steps
+// that it acknowledged, or -1.
 func killCopier(t *testing.T, dir, far string, after time.Duration) (committed, uploaded int64) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledCopier$", "-test.v")
