@@ -44,9 +44,9 @@ type Job[B any] struct {
 }
 
 // Open opens the run in dir, or makes a new run. It restores Options.State and data to the newest
-// whole step, and removes the remains of interrupted saves. If a step is damaged, Open restores the
-// step before it and renames the damaged step. While dir is open no other job may use it. dir must
-// not hold a step of a newer version.
+// whole step of all Options.Tiers, and removes the remains of interrupted saves. If a step is
+// damaged, Open restores the step before it and renames the damaged step. While dir is open no
+// other job may use it. dir must not hold a step of a newer version.
 //
 // A run begins at step 0 only if dir has no steps and no remains of steps. If there are remains
 // (training.Checkpointer.Remains) and no whole step, Open fails. If Open fails, it renames no step
@@ -80,6 +80,8 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 		LookFirst:  true, // if Open fails, nothing was renamed
 		StartFresh: o.StartFresh,
 		Scrub:      o.Scrub,
+		Tiers:      o.Tiers,
+		Uploads:    o.Uploads,
 
 		AcceptMissing: o.AcceptMissing,
 		Options:       checkpoint.Options{Bivouac: options.Bivouac{Parity: o.Parity}},
@@ -120,7 +122,7 @@ func serialized(f func(Event)) func(Event) {
 // relay passes on the events of the checkpointer.
 func (j *Job[B]) relay(e training.Event) {
 	j.emit(Event{
-		Kind: eventKinds[e.Kind], Step: e.Step, Name: e.Name, Bytes: e.Bytes, Blocked: e.Blocked, Took: e.Took,
+		Kind: eventKinds[e.Kind], Step: e.Step, Name: e.Name, Tier: e.Tier, Bytes: e.Bytes, Blocked: e.Blocked, Took: e.Took,
 		Uncertain: e.Uncertain, Reason: e.Reason, Err: e.Err,
 	})
 }
@@ -196,8 +198,9 @@ func (j *Job[B]) Latest() (step int64, ok bool) {
 //
 // From the first call of Steps until all steps are done or Close is called, SIGTERM does not end
 // the process. The current step is finished and committed, and the loop ends with a PreemptedError,
-// which says "preempted at step 12, committed". If that takes longer than Options.Grace, the run
-// keeps the commit before it, and another SIGTERM ends the process.
+// which says "preempted at step 12, committed". The rest of Options.Grace is for copies of this
+// step to Options.Tiers. If the commit takes longer than Options.Grace, the run keeps the commit
+// before it, and another SIGTERM ends the process.
 func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) {
 		var zero B
@@ -396,6 +399,7 @@ func (j *Job[B]) Close() error {
 		if last, ok := j.Latest(); ok {
 			e.Committed = last
 		}
+		e.Tiers = j.drain(j.notice.over)
 		preempted = e
 	}
 	j.endNotice()

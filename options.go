@@ -45,8 +45,15 @@ type Options struct {
 	// Scrub makes the job read kept steps again in the background. OnEvent is told about damage as
 	// DamageFound.
 	Scrub training.Scrub
+	// Tiers are further directories for the steps, such as a bucket, from the nearest to the furthest.
+	// Steps are copied there in the background. Open restores the newest step of all tiers, from the
+	// nearest whole copy. After SIGTERM the newest step is copied to all tiers, within Grace.
+	Tiers []training.Tier
+	// Uploads bounds the copies to Tiers.
+	Uploads training.Uploads
 	// OnEvent, if not nil, is called for each event. The calls do not overlap. They come from the
-	// goroutine of the trainer, of a save or of a scrub. OnEvent should return soon.
+	// goroutine of the trainer, of a save, of a scrub or of a copy to a tier. OnEvent should return
+	// soon.
 	OnEvent func(Event)
 	// Store, if not nil, holds the steps instead of the local file system. The directory given to Open
 	// is then a name in it.
@@ -114,6 +121,12 @@ const (
 	Preempted                          // SIGTERM came, and Step is the last one; Err is the PreemptedError
 	DamageFound                        // a scrub found a damaged file of a step, which Err names
 	StepMissing                        // a signed step is missing, and AcceptMissing lets the job continue
+	Uploaded                           // Tier has the step, whole and verified
+	UploadFailed                       // a copy to Tier failed (Err); it is tried again unless GivenUp follows
+	GivenUp                            // the step will not be copied to Tier; Reason says why
+	FellBack                           // the step was read from Tier, because nearer copies could not be read (Err)
+	TierFailed                         // Tier could not be listed (Err)
+	TierState                          // copying is over: Step is the newest of Tier, or -1; Err says what Tier lacks
 )
 
 // eventKinds are the kinds of the checkpointer's events.
@@ -121,12 +134,15 @@ var eventKinds = map[training.EventKind]EventKind{
 	training.SaveBegin: SaveBegin, training.SaveCommitted: SaveCommitted, training.SaveFailed: SaveFailed,
 	training.Removed: Removed, training.Quarantined: Quarantined, training.Skipped: Skipped, training.Cleaned: Cleaned,
 	training.Settled: Settled, training.Declined: Declined, training.Spared: Spared, training.MovedAside: MovedAside, training.Unfreed: Unfreed,
-	training.DamageFound: DamageFound, training.StepMissing: StepMissing,
+	training.DamageFound: DamageFound, training.StepMissing: StepMissing, training.Uploaded: Uploaded,
+	training.UploadFailed: UploadFailed, training.GivenUp: GivenUp, training.FellBack: FellBack,
+	training.TierFailed: TierFailed, training.TierState: TierState,
 }
 
 var eventNames = []string{
 	"", "resumed", "save begin", "save committed", "save failed", "removed", "quarantined", "cleaned",
 	"skipped", "settled", "declined", "spared", "moved aside", "pass ended", "unfreed", "preempted", "damage found", "step missing",
+	"uploaded", "upload failed", "given up", "fell back", "tier failed", "tier state",
 }
 
 // String returns the kind in words.
@@ -139,12 +155,13 @@ type Event struct {
 	Kind    EventKind
 	Step    int64         // 0 for Cleaned
 	Name    string        // name of the directory, relative to the run directory
+	Tier    string        // the further tier that the event is about; empty for the run directory
 	Bytes   int64         // SaveBegin, SaveCommitted: size of the step
 	Blocked time.Duration // SaveBegin: how long it stopped the trainer
 	Took    time.Duration // SaveCommitted: from the begin of the save to its commit; Resumed: how long the restore took
 	// Uncertain is set with SaveFailed if the step is visible, but may not survive power loss. An
 	// event Settled follows.
 	Uncertain bool
-	Reason    string // Declined, Spared
-	Err       error  // SaveFailed, Quarantined, Skipped, Settled, Preempted
+	Reason    string // Declined, Spared, GivenUp, TierFailed, TierState
+	Err       error  // SaveFailed, Quarantined, Skipped, Settled, Preempted, and of tiers
 }

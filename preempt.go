@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -32,6 +33,8 @@ type PreemptedError struct {
 	Step      int64 // steps done
 	Committed int64 // the newest committed step, or -1
 	Err       error // why Step is not committed; nil if it is
+	// Tiers is what Options.Tiers lack, and why; nil if each has all that it was to get.
+	Tiers error
 }
 
 // Error implements error: "preempted at step 12, committed".
@@ -39,11 +42,16 @@ func (e *PreemptedError) Error() string {
 	text := "bivouac.Job: preempted at step " + strconv.FormatInt(e.Step, 10)
 	switch {
 	case e.Err == nil:
-		return text + ", committed"
+		text += ", committed"
 	case e.Committed < 0:
-		return text + ", not committed, as no step before it: " + e.Err.Error()
+		text += ", not committed, as no step before it: " + e.Err.Error()
+	default:
+		text += ", not committed; step " + strconv.FormatInt(e.Committed, 10) + " is the last that is: " + e.Err.Error()
 	}
-	return text + ", not committed; step " + strconv.FormatInt(e.Committed, 10) + " is the last that is: " + e.Err.Error()
+	if e.Tiers != nil {
+		text += "; not in all tiers: " + e.Tiers.Error()
+	}
+	return text
 }
 
 // Is reports whether target is ErrPreempted or errs.Canceled.
@@ -172,11 +180,21 @@ func (j *Job[B]) leave(ctx context.Context) error {
 			e.Err = nil
 		}
 	}
+	e.Tiers = j.drain(over)
 	if !j.told {
 		j.emit(Event{Kind: Preempted, Step: j.step, Err: e})
 	}
 	j.told = true
 	return e
+}
+
+// drain copies the newest step to the further tiers, until over ends.
+func (j *Job[B]) drain(over context.Context) error {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
+	j.Wait(ctx) //nolint:errcheck // the caller has the error, or Close returns it
+	return j.steps.Drain(ctx, &training.DrainOptions{Newest: true})
 }
 
 // commitLast saves the current step, even if the save before failed.

@@ -150,3 +150,19 @@ func Sync(ctx context.Context, st Store, name string) error {
 	}
 	return nil
 }
+
+// Rereader is a Txn whose objects can be read before they are published.
+type Rereader interface {
+	// Reread opens an object of the transaction whose writer was sealed.
+	Reread(ctx context.Context, name string) (Reader, error)
+}
+
+// Reread calls t.Reread. It fails with errs.Unsupported if t is not a Rereader: then the objects
+// can be read once they are published.
+func Reread(ctx context.Context, t Txn, name string) (Reader, error) {
+	if r, ok := t.(Rereader); ok {
+		return r.Reread(ctx, name)
+	}
+	return nil, &errs.Error{Kind: errs.Unsupported, Op: "store.Reread", Subject: name,
+		Want: "a store whose transactions can be read"}
+}

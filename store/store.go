@@ -140,6 +140,11 @@ type Blob struct {
 // of them is whole. Store.Settle decides which.
 var ErrUncertain = errors.New("published, but whether it would survive power loss is unknown")
 
+// ErrNoStore is in the chain of an error of kind errs.NotFound if the store itself does not exist,
+// such as a bucket. It differs from a name that is missing in a store: nothing is known of what the
+// store held.
+var ErrNoStore = errors.New("the store itself does not exist")
+
 // Txn is a transaction: everything in it becomes visible at once, or never. Create, Put and Link
 // may be called concurrently.
 // Errors of the system are sticky: after one in any method, Commit fails with it. Errors of the

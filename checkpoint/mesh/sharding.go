@@ -32,7 +32,7 @@ func FromSharding(text string) (Mesh, Spec, error) {
 	}
 	var d document
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		return wrong("a JSON object as Orbax writes it", err)
+		return wrong("a JSON object with the sharding of an array", err)
 	}
 	switch d.Kind {
 	case "SingleDeviceSharding":
@@ -123,8 +123,8 @@ func (m Mesh) Sharding(s Spec, shape tensor.Shape) (string, error) {
 		}
 		if shape[i]%parts != 0 {
 			return "", &errs.Error{Kind: errs.Unsupported, Op: op, Subject: "axis " + strconv.Itoa(i),
-				Want: "a multiple of " + strconv.Itoa(parts) + " elements, for a sharding of JAX", Got: strconv.Itoa(shape[i]),
-				Remedy: "save the array without a sharding; Orbax then loads it as an array of numpy"}
+				Want: "a multiple of " + strconv.Itoa(parts) + " elements, for its sharding", Got: strconv.Itoa(shape[i]),
+				Remedy: "leave Layout.JAX unset: the array is then saved without a sharding"}
 		}
 	}
 	b := []byte(`{"sharding_type": "NamedSharding", "shape": `)

@@ -51,6 +51,7 @@ type Checkpointer struct {
 	scrub   *scrubber    // nil without Options.Scrub
 	unsound unsound
 	head    head
+	uploads uploads // to the further tiers
 
 	signing ed25519.PrivateKey // signs saves, unless a call has its own key
 	trust   ed25519.PublicKey  // must have signed the head; nil checks no signature
@@ -94,8 +95,15 @@ func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 	if c.trust == nil && eff.Signing != nil {
 		c.trust = eff.Signing.Public().(ed25519.PublicKey)
 	}
+	if err := c.newTiers(eff.File.PathPermissionMode); err != nil {
+		return nil, errs.Wrap("training.Open", dir, err)
+	}
 	if err := c.start(ctx); err != nil {
-		return nil, errs.Wrap("training.Open", dir, errors.Join(err, c.unlock()))
+		err = errors.Join(err, c.unlock())
+		for _, t := range c.uploads.tiers {
+			err = errors.Join(err, t.far.unlock())
+		}
+		return nil, errs.Wrap("training.Open", dir, err)
 	}
 	return c, nil
 }
@@ -120,6 +128,9 @@ func (c *Checkpointer) start(ctx context.Context) (err error) {
 		}
 	}
 	err = c.listFirst(ctx) // the last call that may rename something
+	if err == nil {
+		err = c.openTiers(ctx)
+	}
 	if err != nil && c.memory != nil {
 		err = errors.Join(err, c.memory.Close())
 	}
@@ -139,7 +150,7 @@ func (c *Checkpointer) listFirst(ctx context.Context) error {
 		err = c.checkHead(ctx, c.trust)
 	}
 	if err == nil && c.passed && !c.opts.LookFirst {
-		return c.Reload(ctx) // it sends all events
+		return errs.Wrap("training.Reload", c.dir, c.reloadNearest(ctx)) // it sends all events
 	}
 	for _, e := range events {
 		c.opts.OnEvent(e)
@@ -196,18 +207,29 @@ func (c *Checkpointer) path(elem ...string) string {
 // place returns the path of a step for functions of package checkpoint that are given
 // Options.Store.
 func (c *Checkpointer) place(in Info) string {
-	if c.opts.Store == nil {
-		return filepath.Join(c.dir, in.Directory)
+	switch {
+	case c.opts.Store != nil:
+		return c.path(in.Directory)
+	case store.IsURL(c.dir):
+		root, _ := store.SplitURL(c.dir)
+		return store.JoinURL(root, c.path(in.Directory))
 	}
-	return c.path(in.Directory)
+	return filepath.Join(c.dir, in.Directory)
 }
 
 // Directory returns the directory as it was given to Open.
 func (c *Checkpointer) Directory() string { return c.dir }
 
-// RootMetadata returns the metadata of the run as JSON, or nil if the run has no metadata.
+// RootMetadata returns the metadata of the run as JSON, or nil if the run has no metadata. Metadata
+// that the directory of the run does not have are read from a further tier.
 func (c *Checkpointer) RootMetadata(ctx context.Context) (json.RawMessage, error) {
 	b, err := store.ReadAll(ctx, c.store, c.path(orbax.RootDir, orbax.RootFile))
+	for _, t := range c.uploads.tiers {
+		if !errors.Is(err, errs.NotFound) {
+			break
+		}
+		b, err = store.ReadAll(ctx, t.far.store, t.far.path(orbax.RootDir, orbax.RootFile))
+	}
 	if errors.Is(err, errs.NotFound) {
 		return nil, nil
 	}
@@ -229,14 +251,15 @@ type Info struct {
 	Custom json.RawMessage
 }
 
-// Checkpoints returns what is committed, ascending by step.
+// Checkpoints returns what is committed, ascending by step, the steps of further tiers included;
+// see Tiers. Of a step that only a further tier has, Metrics and Custom may be nil and Time may be
+// the time of the copy: Metadata reads the step.
 func (c *Checkpointer) Checkpoints() []Info {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]Info(nil), c.list...)
+	return slices.Clone(c.all())
 }
 
-// snapshot returns the committed steps, ascending. The list must not be changed.
+// snapshot returns the committed steps of the directory, without further tiers, ascending. The list
+// must not be changed.
 func (c *Checkpointer) snapshot() []Info {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -245,12 +268,11 @@ func (c *Checkpointer) snapshot() []Info {
 
 // Latest returns the newest committed checkpoint; ok is false if there is no checkpoint.
 func (c *Checkpointer) Latest() (last Info, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.list) == 0 {
+	list := c.all()
+	if len(list) == 0 {
 		return Info{}, false
 	}
-	return c.list[len(c.list)-1], true
+	return list[len(list)-1], true
 }
 
 // Best returns the checkpoint that ranks first by the BestN of the preservation
@@ -271,18 +293,12 @@ func (c *Checkpointer) Best() (best Info, ok bool) {
 
 // Steps returns the steps that are committed, ascending.
 func (c *Checkpointer) Steps() []int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := make([]int64, len(c.list))
-	for i, in := range c.list {
-		out[i] = in.Step
-	}
-	return out
+	return stepsIn(c.all())
 }
 
 // find returns the checkpoint of a step, or the newest one for Latest.
 func (c *Checkpointer) find(op string, step int64) (Info, error) {
-	list := c.snapshot()
+	list := c.all()
 	if step == Latest && len(list) > 0 {
 		return list[len(list)-1], nil
 	}
@@ -295,6 +311,16 @@ func (c *Checkpointer) find(op string, step int64) (Info, error) {
 		e.Want = "a checkpoint"
 	}
 	return Info{}, e
+}
+
+// own returns a step of the directory; ok is false if only further tiers have it.
+func (c *Checkpointer) own(step int64) (in Info, ok bool) {
+	list := c.snapshot()
+	i, ok := indexOf(list, step)
+	if ok {
+		in = list[i]
+	}
+	return in, ok
 }
 
 // indexOf returns the index of a step in an ascending list, or the index at which to insert it.
@@ -407,10 +433,11 @@ func (c *Checkpointer) forgive(err error) {
 	c.failed = slices.DeleteFunc(c.failed, func(kept error) bool { return kept == err })
 }
 
-// Close waits for the save in flight and for removals, ends the scrub, releases the memory of
-// snapshots and the lock, and returns the failures in the background that no other call has
-// returned. It may be called twice; Saving and deleting afterwards is errs.Closed; loading works.
-// (Orbax still saves then, and nothing waits for the save.)
+// Close waits for the save in flight, for the copies to further tiers (see Drain and Uploads) and
+// for removals. It ends the scrub, releases the memory of snapshots and the locks, and returns the
+// failures in the background that no other call has returned. It may be called twice; Saving and
+// deleting afterwards is errs.Closed; loading works. (Orbax still saves then, and nothing waits for
+// the save.)
 func (c *Checkpointer) Close() error {
 	c.saving.Lock()
 	defer c.saving.Unlock()
@@ -426,8 +453,9 @@ func (c *Checkpointer) Close() error {
 	if r != nil {
 		<-r.Done()
 	}
+	err := c.closeTiers()
 	<-c.removals()
-	err := c.takeFailure()
+	err = errors.Join(err, c.takeFailure())
 	if c.memory != nil {
 		err = errors.Join(err, c.memory.Close())
 	}

@@ -100,13 +100,24 @@ func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOpti
 		}
 		return false, err
 	}
+	here, has := c.own(step)
+	if has {
+		in = here
+	}
+	if o.Name != "" && !has {
+		return false, onlyFar(step)
+	}
 	if o.Name != "" {
 		do := checkpoint.DeleteOptions{Name: o.Name, MissingOK: o.MissingOK}
 		do.Signing = c.opts.Signing
-		return c.changed(ctx, in, func() (bool, error) { return c.deleteAt(ctx, in, do) })
+		deleted, err := c.changed(ctx, in, func() (bool, error) { return c.deleteAt(ctx, in, do) })
+		if deleted {
+			c.offer(in) // tiers that have the step get it once more
+		}
+		return deleted, err
 	}
-	if !o.Last {
-		others := slices.DeleteFunc(c.Checkpoints(), func(other Info) bool { return other.Step == in.Step })
+	if !o.Last && !c.elsewhereToo(step) {
+		others := slices.DeleteFunc(slices.Clone(c.snapshot()), func(other Info) bool { return other.Step == in.Step })
 		whole, err := c.newestWhole(ctx, others)
 		if err != nil {
 			return false, err
@@ -115,6 +126,9 @@ func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOpti
 			return false, &errs.Error{Kind: errs.Invalid, Got: "the last whole step",
 				Remedy: "set DeleteOptions.Last to delete it all the same"}
 		}
+	}
+	if deleted, err := c.deleteFar(ctx, step); err != nil || !has {
+		return deleted, err
 	}
 	free, err := c.remove(ctx, in)
 	if free != nil && err == nil {

@@ -26,10 +26,17 @@ const (
 	Unfreed                            // a step was removed, but its bytes are still there, Err says why; a later save or Open frees them
 	StepMissing                        // a signed step is missing or replaced, Err says which; see Options.AcceptMissing
 	DamageFound                        // a scrub found a damaged file of a step, which Err names; Open tells what was found before
+	Uploaded                           // the further tier Tier has the step, whole and verified
+	UploadFailed                       // a copy to Tier failed, Err says why; it is tried again unless GivenUp follows
+	GivenUp                            // the step will not be copied to Tier, Reason says why
+	FellBack                           // the step was read from Tier, because nearer copies could not be read: Err
+	TierFailed                         // Tier could not be listed, Err says why; Reason says with what the run goes on
+	TierState                          // copying is over: Step is the newest step of Tier, or -1; Err says what it lacks
 )
 
 var eventNames = []string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped",
-	"cleaned", "settled", "declined", "spared", "moved aside", "unfreed", "step missing", "damage found"}
+	"cleaned", "settled", "declined", "spared", "moved aside", "unfreed", "step missing", "damage found",
+	"uploaded", "upload failed", "given up", "fell back", "tier failed", "tier state"}
 
 // String returns the kind in words.
 func (k EventKind) String() string {
@@ -41,6 +48,7 @@ type Event struct {
 	Kind    EventKind
 	Step    int64
 	Name    string               // of the directory below the root
+	Tier    string               // the further tier that the event is about; "" is the directory of the run
 	Bytes   int64                // SaveBegin, SaveCommitted: bytes of the checkpoint
 	Blocked time.Duration        // SaveBegin: how long the caller was blocked by the copy
 	Took    time.Duration        // SaveCommitted: since the save began
@@ -48,6 +56,6 @@ type Event struct {
 	// Uncertain belongs to SaveFailed: the step was published, but may not survive power loss. Err
 	// is store.ErrUncertain. The event Settled follows.
 	Uncertain bool
-	Reason    string // Declined: what the policy said; Spared
+	Reason    string // Declined: what the policy said; Spared, GivenUp, TierFailed, TierState
 	Err       error
 }

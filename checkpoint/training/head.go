@@ -320,7 +320,7 @@ func (c *Checkpointer) missingSteps(ctx context.Context, key ed25519.PublicKey) 
 		}
 	}
 	last, _ := latestOn(list)
-	listed := c.Checkpoints()
+	listed := c.snapshot()
 	for _, in := range listed {
 		if on[in.Directory] || there && in.Step < last.step {
 			continue
@@ -435,7 +435,7 @@ func (c *Checkpointer) checkHead(ctx context.Context, key ed25519.PublicKey) err
 	h := &c.head
 	h.mu.Lock()
 	h.list, h.known = nil, true
-	for _, in := range c.Checkpoints() {
+	for _, in := range c.snapshot() {
 		if b, err := store.ReadAll(ctx, c.store, c.path(in.Directory, manifest.Name)); err == nil {
 			h.list = append(h.list, headStep{in.Step, in.Directory, sumOf(b)})
 		}

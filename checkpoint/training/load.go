@@ -24,61 +24,34 @@ import (
 
 // Load reads the item "state" of a step, or of the newest for Latest.
 func (c *Checkpointer) Load(ctx context.Context, step int64, o *checkpoint.LoadOptions) (*tree.Node, error) {
-	path, lo, err := c.toLoad(ctx, "training.Load", step, o)
-	if err != nil {
-		return nil, err
-	}
-	return checkpoint.Load(ctx, path, lo)
+	return read(ctx, c, "training.Load", step, o, checkpoint.Load)
 }
 
 // LoadInto reads the item "state" of a step into dst, as checkpoint.LoadInto does.
 func (c *Checkpointer) LoadInto(ctx context.Context, step int64, dst any, o *checkpoint.LoadOptions) error {
-	path, lo, err := c.toLoad(ctx, "training.LoadInto", step, o)
-	if err != nil {
-		return err
-	}
-	return checkpoint.LoadInto(ctx, path, dst, lo)
+	_, err := read(ctx, c, "training.LoadInto", step, o,
+		func(ctx context.Context, path string, o *checkpoint.LoadOptions) (struct{}, error) {
+			return struct{}{}, checkpoint.LoadInto(ctx, path, dst, o)
+		})
+	return err
 }
 
 // LoadCheckpointables reads all items of a step: trees as *tree.Node, JSON as
 // json.RawMessage, text protobufs as checkpoint.ProtoText.
 func (c *Checkpointer) LoadCheckpointables(ctx context.Context, step int64,
 	o *checkpoint.LoadOptions) (map[string]any, error) {
-	path, lo, err := c.toLoad(ctx, "training.LoadCheckpointables", step, o)
-	if err != nil {
-		return nil, err
-	}
-	return checkpoint.LoadCheckpointables(ctx, path, lo)
+	return read(ctx, c, "training.LoadCheckpointables", step, o, checkpoint.LoadCheckpointables)
 }
 
 // Metadata describes a step without reading its arrays.
 func (c *Checkpointer) Metadata(ctx context.Context, step int64) (*checkpoint.Info, error) {
-	path, lo, err := c.toLoad(ctx, "training.Metadata", step, nil)
-	if err != nil {
-		return nil, err
-	}
-	return checkpoint.Metadata(ctx, path, lo)
+	return read(ctx, c, "training.Metadata", step, nil, checkpoint.Metadata)
 }
 
 // CheckpointablesMetadata is Metadata with what the handlers of items say of them,
 // as checkpoint.CheckpointablesMetadata.
 func (c *Checkpointer) CheckpointablesMetadata(ctx context.Context, step int64) (*checkpoint.Info, error) {
-	path, lo, err := c.toLoad(ctx, "training.CheckpointablesMetadata", step, nil)
-	if err != nil {
-		return nil, err
-	}
-	return checkpoint.CheckpointablesMetadata(ctx, path, lo)
-}
-
-// toLoad returns the path of a step, and the options to read it with.
-func (c *Checkpointer) toLoad(ctx context.Context, op string, step int64,
-	o *checkpoint.LoadOptions) (string, *checkpoint.LoadOptions, error) {
-	in, err := c.find(op, step)
-	if err != nil {
-		return "", nil, err
-	}
-	lo, err := c.loadOptions(ctx, in, o)
-	return c.path(in.Directory), lo, err
+	return read(ctx, c, "training.CheckpointablesMetadata", step, nil, checkpoint.CheckpointablesMetadata)
 }
 
 // Label is what a step is signed as: "step 12".
@@ -111,12 +84,22 @@ func (c *Checkpointer) loadOptions(ctx context.Context, in Info,
 // steps and are not whole checkpoints are reported to OnEvent and not listed. Reload reads each
 // step from one directory. It does so while no save of this Checkpointer publishes and none of its
 // steps is removed. A step that another process removes meanwhile is not listed.
+//
+// Reload lists the further tiers too. A tier that does not answer keeps its list, and OnEvent gets
+// TierFailed.
 func (c *Checkpointer) Reload(ctx context.Context) error {
-	events, err := c.reload(ctx)
-	for _, e := range events {
-		c.opts.OnEvent(e)
+	err := c.reloadNearest(ctx)
+	if err == nil {
+		err = c.reloadTiers(ctx)
 	}
 	return errs.Wrap("training.Reload", c.dir, err)
+}
+
+// reloadNearest lists the directory of the run again.
+func (c *Checkpointer) reloadNearest(ctx context.Context) error {
+	events, err := c.reload(ctx)
+	c.tell(events)
+	return err
 }
 
 // reload implements Reload, and returns the events to send.
@@ -342,8 +325,15 @@ func numbers(raw json.RawMessage) map[string]float64 {
 // from the one before; nothing is deleted. why is told to OnEvent.
 func (c *Checkpointer) Quarantine(ctx context.Context, step int64, why error) error {
 	in, err := c.find("training.Quarantine", step)
+	if err == nil {
+		err = c.quarantineFar(ctx, in.Step, why)
+	}
 	if err != nil {
 		return err
+	}
+	in, here := c.own(in.Step)
+	if !here {
+		return nil
 	}
 	c.deciding.Lock()
 	if err := c.headLoses(ctx, in.Step); err != nil {

@@ -102,27 +102,28 @@ type Lease struct {
 	pin store.Pinned
 }
 
-// Lease takes a lease of a step, or of the newest for Latest. The preservation policies
-// of all processes that write the directory spare the step until Close, or until this
-// process ends, however it does: they tell it as Spared. When the step is deleted or
-// overwritten all the same its name goes, and the bytes stay for reads that have begun.
+// Lease takes a lease of the nearest copy of a step, or of the newest for Latest. The preservation
+// policies of all processes that write the directory spare the step until Close, or until this
+// process ends, however it does: they tell it as Spared. When the step is deleted or overwritten
+// all the same its name goes, and the bytes stay for reads that have begun.
 //
 // The lease is a lock of the directory, which needs no permission to write. Errors:
 // NotFound for a step that is not there any more, errs.Unsupported where a writer on
 // another host would not see it, as on network file systems.
 func (c *Checkpointer) Lease(ctx context.Context, step int64) (*Lease, error) {
 	const op = "training.Lease"
-	in, err := c.find(op, step)
+	copies, err := c.copies(op, step)
 	if err != nil {
 		return nil, err
 	}
+	nearest := copies[0]
 	for range 16 { // an overwritten step is another directory, so look again
 		var pin store.Pinned
-		if pin, err = store.Pin(ctx, c.store, c.path(in.Directory)); err != nil {
+		if pin, err = store.Pin(ctx, nearest.at.store, nearest.at.path(nearest.Directory)); err != nil {
 			break
 		}
 		if err = pin.Lease(ctx); err == nil {
-			return &Lease{Info: in, pin: pin}, nil
+			return &Lease{Info: nearest.Info, pin: pin}, nil
 		}
 		pin.Close() //nolint:errcheck // nothing was written
 		if !errors.Is(err, store.ErrReplaced) {

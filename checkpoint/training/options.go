@@ -1,6 +1,7 @@
 package training
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -79,8 +80,15 @@ type Options struct {
 	Pace Pace
 	// Scrub reads kept steps again in the background, to find damage.
 	Scrub Scrub
+	// Tiers are further directories for the steps, such as a bucket, from the nearest to the furthest.
+	// Each committed step that a tier wants is copied there in the background. A step is read from the
+	// nearest tier that has it whole. See Tier, and docs/guide/many-machines.md.
+	Tiers []Tier
+	// Uploads bounds the copies to all Tiers.
+	Uploads Uploads
 	// OnEvent, when not nil, receives events. It is called from the goroutine of the caller, of the
-	// save or of the scrub, with one call at a time per goroutine. It must not save, delete or wait.
+	// save, of the scrub or of a copy to a tier, with one call at a time per goroutine. It must not
+	// save, delete or wait.
 	OnEvent func(Event)
 	// Now replaces time.Now in tests. It gives the times that are recorded.
 	Now func() time.Time
@@ -134,6 +142,10 @@ func (o *Options) withDefaults() Options {
 	if d.Now == nil {
 		d.Now = time.Now // a test sets its own
 	}
+	d.Tiers = slices.Clone(d.Tiers)
+	for i, t := range d.Tiers {
+		d.Tiers[i] = t.withDefaults()
+	}
 	return d
 }
 
@@ -155,6 +167,14 @@ func (o Options) Validate() error {
 	if o.Scrub.Every < 0 || o.Scrub.Rate < 0 {
 		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Scrub",
 			Want: "a duration of at least 0, and at least 0 bytes a second"}
+	}
+	for i, t := range o.Tiers {
+		if err := t.validate(i); err != nil {
+			return err
+		}
+	}
+	if err := o.Uploads.validate(); err != nil {
+		return err
 	}
 	for _, part := range []interface{ Validate() error }{o.Names, o.Save, o.Preserve} {
 		if part == nil {

@@ -105,7 +105,12 @@ func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err err
 	if doomed, err = c.spare(ctx, kept, doomed); err != nil {
 		return nil, err
 	}
+	held := c.holds(doomed)
 	for _, in := range doomed {
+		if why := held[in.Step]; why != "" {
+			c.opts.OnEvent(Event{Kind: Spared, Step: in.Step, Name: in.Directory, Reason: why})
+			continue
+		}
 		leased, err := c.leased(ctx, in)
 		if err != nil {
 			return hidden, err

@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,7 +21,7 @@ type Retained struct {
 // now, ascending by step: a dry run, nothing is removed. After a commit it speaks
 // with one checkpoint more.
 func (c *Checkpointer) Retention() []Retained {
-	list := c.Checkpoints()
+	list := slices.Clone(c.snapshot())
 	out := make([]Retained, len(list))
 	for i, in := range list {
 		out[i].Info = in

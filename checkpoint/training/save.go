@@ -36,10 +36,11 @@ func (c *Checkpointer) preempted() bool {
 }
 
 func (c *Checkpointer) shouldSave(step int64, preempted bool) (bool, string) {
-	if n := len(c.list); n > 0 && step <= c.list[n-1].Step {
-		return false, "not above the latest step, " + strconv.FormatInt(c.list[n-1].Step, 10)
+	list := c.allLocked()
+	if n := len(list); n > 0 && step <= list[n-1].Step {
+		return false, "not above the latest step, " + strconv.FormatInt(list[n-1].Step, 10)
 	}
-	return c.opts.Save.ShouldSave(Decision{Step: step, Now: c.opts.Now(), Previous: c.list, Saving: c.inFlight(),
+	return c.opts.Save.ShouldSave(Decision{Step: step, Now: c.opts.Now(), Previous: list, Saving: c.inFlight(),
 		Preempt: preempted})
 }
 
@@ -240,7 +241,7 @@ func (c *Checkpointer) admit(ctx context.Context, s *saving.Save, to saving.Targ
 	c.mu.Lock()
 	closed := c.closed
 	save, reason := c.shouldSave(step, preempted)
-	_, exists := c.index(step)
+	_, exists := indexOf(c.allLocked(), step)
 	c.mu.Unlock()
 	save = save || o.Force || exists
 	switch {
@@ -393,6 +394,7 @@ func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Targ
 		c.follow(ctx)
 		return true, nil
 	}
+	c.offer(in)
 	if unlisted != nil {
 		err := errs.Wrap("training.Save", subject+" is committed, writing "+headName, unlisted)
 		c.keepFailure(err)

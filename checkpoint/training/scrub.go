@@ -106,7 +106,7 @@ type reading struct {
 func (c *Checkpointer) startScrub(ctx context.Context) {
 	known := scrub.Read(ctx, c.store, c.root)
 	for _, e := range known {
-		if i, err := c.find("", e.Step); err != nil || i.Directory != e.Directory {
+		if in, ok := c.own(e.Step); !ok || in.Directory != e.Directory {
 			continue
 		}
 		c.unsound.note(e)
@@ -238,7 +238,7 @@ func (s *scrubber) run(ctx context.Context) {
 func (s *scrubber) next() (in *Info, wait time.Duration) {
 	wait = s.every
 	now, oldest := s.c.opts.Now(), time.Time{}
-	for _, i := range s.c.Checkpoints() {
+	for _, i := range s.c.snapshot() {
 		at := i.Time
 		if e, ok := s.entries[i.Directory]; ok && e.Step == i.Step && !e.At.Before(i.Time.Truncate(time.Second)) {
 			at = e.At
@@ -378,7 +378,7 @@ func (s *scrubber) idle(ctx context.Context) error {
 // again: nothing depends on the file.
 func (s *scrubber) keep(ctx context.Context) {
 	there := map[string]bool{}
-	for _, in := range s.c.Checkpoints() {
+	for _, in := range s.c.snapshot() {
 		there[in.Directory] = true
 	}
 	var list []scrub.Entry

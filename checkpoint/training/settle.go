@@ -44,6 +44,7 @@ func (c *Checkpointer) settleStep(ctx context.Context, in Info) error {
 	}
 	c.opts.OnEvent(Event{Kind: Settled, Step: in.Step, Name: in.Directory, Err: err})
 	if err == nil {
+		c.offer(in)
 		return c.listAgain(ctx, in)
 	}
 	return nil

@@ -34,14 +34,18 @@ func (c *Checkpointer) LoadAndTransform(ctx context.Context, from []Source, abst
 			paths = append(paths, s.Path)
 			continue
 		}
-		in, err := c.find("training.LoadAndTransform", s.Step)
-		if err == nil {
-			err = c.trusted(ctx, in)
-		}
+		copies, err := c.copies("training.LoadAndTransform", s.Step)
 		if err != nil {
 			return nil, err
 		}
-		paths = append(paths, c.place(in))
+		nearest := copies[0]
+		if nearest.at.store != c.store && (c.opts.Store != nil || nearest.at.opts.Store != nil) {
+			return nil, errs.Wrap("training.LoadAndTransform", c.dir, onlyFar(nearest.Step))
+		}
+		if err := nearest.at.trusted(ctx, nearest.Info); err != nil {
+			return nil, err
+		}
+		paths = append(paths, nearest.at.place(nearest.Info))
 	}
 	return checkpoint.LoadAndTransform(ctx, paths, abstract, fn, &lo)
 }

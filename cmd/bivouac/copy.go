@@ -1,17 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"path"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
+	"github.com/bivouac-ml/bivouac/checkpoint/transfer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -71,32 +69,39 @@ Steps that share files on a disk have files of their own in the copy.
 	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
-func runCopy(ctx context.Context, src, dst place, o CopyOptions, g *global) error {
-	is, err := src.isDirectory(ctx)
-	if err != nil {
+func runCopy(ctx context.Context, src, dst place, o CopyOptions, g *global) (err error) {
+	if err := copyable(ctx, "cp", src, dst); err != nil {
 		return err
 	}
-	if !is {
-		return &errs.Error{Kind: errs.Unsupported, Op: "cp", Subject: string(src),
-			Want: "the directory of a checkpoint or a run", Got: "a file",
-			Remedy: "bivouac convert writes a checkpoint that is a file as a directory"}
-	}
-	if src.inside(dst) || dst.inside(src) {
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cp", Subject: string(dst),
-			Want: "a destination outside the source", Got: string(src)}}
-	}
-	c := &copier{g: g, o: o, work: newWork(g)}
-	c.out = copies{Source: string(src), Destination: string(dst), Checkpoints: []copiedOne{}, Skipped: []skippedSource{}}
+	c := newCopier(src, dst, o, g)
 	if checkpoint.IsCheckpoint(ctx, string(src), nil) {
 		err = c.checkpoint(ctx, src, dst)
 	} else {
-		err = c.run(ctx, src, dst)
+		err = c.run(ctx, src, dst, func(*runDir) error { return nil })
 	}
 	c.work.close()
 	if err != nil {
 		return err
 	}
 	return g.show(c.out, func() { c.print() })
+}
+
+// copyable returns an error unless src is a directory outside of dst.
+func copyable(ctx context.Context, op string, src, dst place) error {
+	is, err := src.isDirectory(ctx)
+	if err != nil {
+		return err
+	}
+	if !is {
+		return &errs.Error{Kind: errs.Unsupported, Op: op, Subject: string(src),
+			Want: "the directory of a checkpoint or a run", Got: "a file",
+			Remedy: "bivouac convert writes a checkpoint that is a file as a directory"}
+	}
+	if src.inside(dst) || dst.inside(src) {
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: op, Subject: string(dst),
+			Want: "a destination outside the source", Got: string(src)}}
+	}
+	return nil
 }
 
 // inside reports whether p is q, or below it.
@@ -122,6 +127,12 @@ type copier struct {
 	o    CopyOptions
 	work *work
 	out  copies
+	dry  bool // only say what would be copied
+}
+
+func newCopier(src, dst place, o CopyOptions, g *global) *copier {
+	return &copier{g: g, o: o, work: newWork(g), out: copies{Source: string(src), Destination: string(dst),
+		Checkpoints: []copiedOne{}, Skipped: []skippedSource{}}}
 }
 
 func (c *copier) print() {
@@ -130,6 +141,8 @@ func (c *copier) print() {
 		switch {
 		case one.Present:
 			what = "present "
+		case c.dry:
+			what = "copy    "
 		case one.Sound:
 			what = "sound   "
 		}
@@ -139,12 +152,17 @@ func (c *copier) print() {
 		c.g.printf("skipped   %s: %s\n", s.Path, s.Reason)
 	}
 	if c.out.Files > 0 {
-		c.g.printf("copied    %d further files of the run\n", c.out.Files)
+		what := "copied  "
+		if c.dry {
+			what = "copy    "
+		}
+		c.g.printf("%s  %d further files of the run\n", what, c.out.Files)
 	}
 }
 
-// run copies the whole steps of a run, oldest first, and then what lies beside them.
-func (c *copier) run(ctx context.Context, src, dst place) error {
+// run copies the whole steps of a run, oldest first, calls copied, and then copies what lies beside
+// the steps.
+func (c *copier) run(ctx context.Context, src, dst place, copied func(run *runDir) error) error {
 	run, err := openRun(ctx, string(src), c.g)
 	if err != nil {
 		return err
@@ -175,6 +193,9 @@ func (c *copier) run(ctx context.Context, src, dst place) error {
 	for _, name := range run.aside {
 		done[name] = true
 		c.out.Skipped = append(c.out.Skipped, skippedSource{src.join(name), "it was set aside, and is no step any more"})
+	}
+	if err := copied(run); err != nil {
+		return err
 	}
 	return c.beside(ctx, src, dst, done)
 }
@@ -221,6 +242,9 @@ func (c *copier) small(ctx context.Context, src, dst place) error {
 		return nil
 	}
 	c.out.Files++
+	if c.dry {
+		return nil
+	}
 	return to.Put(ctx, final, b, store.PutOptions{})
 }
 
@@ -234,13 +258,16 @@ func (c *copier) checkpoint(ctx context.Context, src, dst place) error {
 	for _, f := range files {
 		one.Bytes += f.Bytes
 	}
-	t, err := newTransfer(ctx, src, dst, files)
+	tell := func(int64, int64) {}
+	t, err := newTransfer(ctx, src, dst, files, &transfer.Options{Overwrite: c.o.Overwrite,
+		Progress: func(done, total int64) { tell(done, total) }})
 	if err != nil {
 		return err
 	}
 	switch is, err := dst.isDirectory(ctx); {
 	case err == nil && is:
-		same, err := t.present(ctx, c.work.on("compare "+src.base()))
+		tell = c.work.on("compare " + src.base())
+		same, err := t.Present(ctx)
 		if err != nil {
 			return err
 		}
@@ -258,17 +285,25 @@ func (c *copier) checkpoint(ctx context.Context, src, dst place) error {
 	case errs.KindOf(err) != errs.NotFound:
 		return err
 	}
-	if err := t.run(ctx, c.o.Overwrite, c.work.on(src.base())); err != nil {
+	if c.dry {
+		c.out.Checkpoints = append(c.out.Checkpoints, one)
+		return nil
+	}
+	tell = c.work.on(src.base())
+	if err := t.Run(ctx); err != nil {
 		return err
 	}
-	one.Sound, err = c.arrived(ctx, t, src, dst)
+	one.Sound, err = c.arrived(ctx, src, dst, func() error {
+		tell = c.work.on("compare " + src.base())
+		return t.Compare(ctx)
+	})
 	c.out.Checkpoints = append(c.out.Checkpoints, one)
 	return err
 }
 
 // arrived reads the copy back. sound says that checksums of the checkpoint cover each byte.
 // Otherwise the bytes are compared with what was read from the source.
-func (c *copier) arrived(ctx context.Context, t *transfer, src, dst place) (sound bool, err error) {
+func (c *copier) arrived(ctx context.Context, src, dst place, compare func() error) (sound bool, err error) {
 	r, err := integrity.Verify(ctx, string(dst), &integrity.VerifyOptions{Progress: c.work.on("verify " + src.base())})
 	if err == nil && r.Verdict() == integrity.Sound {
 		return true, nil
@@ -277,7 +312,7 @@ func (c *copier) arrived(ctx context.Context, t *transfer, src, dst place) (soun
 		return false, err
 	}
 	// It may be damaged at the source, or have no checksums.
-	if lost := t.compare(ctx, c.work.on("compare "+src.base())); lost != nil {
+	if lost := compare(); lost != nil {
 		return false, lost
 	}
 	if err == nil && r.Verdict() == integrity.Damaged {
@@ -292,46 +327,24 @@ func (c *copier) arrived(ctx context.Context, t *transfer, src, dst place) (soun
 	return false, err
 }
 
-// lastOf returns the names of the files that make a checkpoint whole, the last one first.
-func lastOf(files []storedFile) []string {
-	var names []string
-	for _, name := range []string{"bivouac.manifest", "commit_success.txt", "_CHECKPOINT_METADATA"} {
-		if slices.ContainsFunc(files, func(f storedFile) bool { return f.Name == name }) {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		names = append(names, slices.MinFunc(files, func(a, b storedFile) int {
-			return cmp.Or(cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Name, b.Name))
-		}).Name)
-	}
-	return names
-}
-
-// differs returns the error for bytes that differ from the source.
-func differs(dst place, name string, off int64) error {
-	return &errs.Error{Kind: errs.Corrupt, Op: "cp", Subject: dst.join(name), Want: "the bytes of the source",
-		Got: "others, near offset " + strconv.FormatInt(off, 10), Remedy: "copy it again with --overwrite"}
-}
-
-var errEmpty = errors.New("a checkpoint without files")
-
 // newTransfer prepares the copy of the files of a checkpoint.
-func newTransfer(ctx context.Context, src, dst place, files []storedFile) (*transfer, error) {
-	if len(files) == 0 {
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: "cp", Subject: string(src), Err: errEmpty}
-	}
-	t := &transfer{files: files, dst: dst, last: lastOf(files), sums: map[string][]uint32{}}
-	var err error
-	if t.from, t.root, err = src.open(ctx); err != nil {
+func newTransfer(ctx context.Context, src, dst place, files []storedFile,
+	o *transfer.Options) (*transfer.Transfer, error) {
+	from, err := src.located(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if t.to, t.final, err = dst.open(ctx); err != nil {
+	to, err := dst.located(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if t.final == "" {
+	if to.Name == "" {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "cp", Subject: string(dst),
-			Want: "a name in the bucket", Got: "a whole bucket", Remedy: "give " + dst.join(path.Base(t.root))}
+			Want: "a name in the bucket", Got: "a whole bucket", Remedy: "give " + dst.join(path.Base(from.Name))}
 	}
-	return t, nil
+	list := make([]transfer.File, len(files))
+	for i, f := range files {
+		list[i] = transfer.File{Name: f.Name, Bytes: f.Bytes}
+	}
+	return transfer.New(ctx, from, to, list, o)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/transfer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -81,6 +82,12 @@ func (p place) open(ctx context.Context) (store.Store, string, error) {
 	}
 	st, err := local.Open(dir, nil)
 	return st, name, err
+}
+
+// located works like open, for transfers.
+func (p place) located(ctx context.Context) (transfer.Place, error) {
+	st, name, err := p.open(ctx)
+	return transfer.Place{Store: st, Name: name, Text: string(p)}, err
 }
 
 // isDirectory reports whether a place is a directory. The error for a missing one has the kind

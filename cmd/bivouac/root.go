@@ -66,6 +66,7 @@ carries on as if nothing had happened.
 		newAdoptCommand(g),
 		newConvertCommand(g),
 		newCopyCommand(g),
+		newSyncCommand(g),
 		newRunCommand(g),
 		newGraphCommand(g),
 		newSurgeryCommand(g),

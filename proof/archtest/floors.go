@@ -95,7 +95,8 @@ func Module() Rules {
 			}},
 			{Name: "engines", Rows: []Row{
 				{Packages: "checkpoint"},
-				{Packages: "checkpoint/training", Beside: []string{"checkpoint"}},
+				{Packages: "checkpoint/transfer"},
+				{Packages: "checkpoint/training", Beside: []string{"checkpoint", "checkpoint/transfer"}},
 				{Packages: "checkpoint/integrity"},
 				{Packages: "checkpoint/diff"},
 				{Packages: "checkpoint/partial", Beside: []string{"checkpoint", "checkpoint/integrity"}},

@@ -16,8 +16,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// writeMeshed writes arrays as the 8 processes of a mesh do, each with its part. Orbax loads them as
-// arrays of JAX on 8 devices, cut in the same way.
+// writeMeshed writes arrays as the 8 processes of a mesh do, each with its part. Orbax loads them
+// as arrays of JAX on 8 devices, cut in the same way.
 func writeMeshed(ctx context.Context, dir string, t *trees, l options.Layout, s storage) (testCase, error) {
 	m := mesh.Mesh{Axes: []string{"x", "y"}, Sizes: []int{2, 4}}
 	layout := mesh.Layout{Mesh: m, JAX: true}

@@ -33,7 +33,10 @@ type txn struct {
 	err     error
 }
 
-var _ store.Txn = (*txn)(nil)
+var (
+	_ store.Txn      = (*txn)(nil)
+	_ store.Rereader = (*txn)(nil)
+)
 
 // Begin implements store.Store.
 func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (store.Txn, error) {
@@ -373,6 +376,16 @@ func (t *txn) copy(ctx context.Context, name, committed string) (err error) {
 		}
 	}
 	return w.Seal(ctx)
+}
+
+// Reread implements store.Rereader.
+func (t *txn) Reread(ctx context.Context, name string) (store.Reader, error) {
+	const op = "store.Reread"
+	if err := t.enter(ctx, op, name); err != nil {
+		return nil, err
+	}
+	defer t.leave()
+	return t.s.Open(ctx, path.Join(t.staging, name))
 }
 
 // Abort implements store.Txn.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 	"time"
+
+	"github.com/bivouac-ml/bivouac/store"
 )
 
 // Bucket is what the store needs of an object store. Drivers implement it: store/object/s3 for
@@ -101,8 +103,17 @@ var (
 	// 429 and 503.
 	ErrThrottled = errors.New("the server wants fewer requests")
 	// ErrNoBucket says that the bucket itself does not exist. The error's kind is errs.NotFound.
-	ErrNoBucket = errors.New("no such bucket")
+	// store.ErrNoStore is in its chain.
+	ErrNoBucket error = noBucket{}
 	// ErrUnknown says that the request may have been carried out: a lost reply, a time that ran out,
 	// 500, 502, 504.
 	ErrUnknown = errors.New("no reply says whether the request was carried out")
 )
+
+type noBucket struct{}
+
+// Error implements error.
+func (noBucket) Error() string { return "no such bucket" }
+
+// Unwrap returns store.ErrNoStore.
+func (noBucket) Unwrap() error { return store.ErrNoStore }

@@ -67,6 +67,23 @@ func (s *Store) staged(ctx context.Context, op, name string) (a Attrs, ok bool, 
 	return a, false, nil
 }
 
+// Reread implements store.Rereader.
+func (t *txn) Reread(ctx context.Context, name string) (store.Reader, error) {
+	const op = "store.Reread"
+	if err := t.enter(ctx, op, name); err != nil {
+		return nil, err
+	}
+	defer t.leave()
+	t.mu.Lock()
+	e := t.objects[name]
+	t.mu.Unlock()
+	if e == nil {
+		return nil, notFound(op, t.subject(name))
+	}
+	_, key := t.s.source(t.at, e)
+	return &reader{s: t.s, name: t.subject(name), key: key, size: e.Size}, nil
+}
+
 // openEntry opens an object of a tree.
 func (s *Store) openEntry(name string, at place, t *tree, rel string) (r *reader, dir bool) {
 	e, dir := t.find(rel)

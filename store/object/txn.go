@@ -35,7 +35,10 @@ type txn struct {
 	published bool
 }
 
-var _ store.Txn = (*txn)(nil)
+var (
+	_ store.Txn      = (*txn)(nil)
+	_ store.Rereader = (*txn)(nil)
+)
 
 // Begin implements store.Store.
 func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (store.Txn, error) {

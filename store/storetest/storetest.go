@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"objects", objects},
 		{"large objects", large},
 		{"reading", reading},
+		{"reading before the commit", rereading},
 		{"put", put},
 		{"no replacing", noReplacing},
 		{"overwrite", overwrite},
@@ -257,6 +258,34 @@ func reading(s *suite) {
 	for _, err := range s.List(s.ctx, "a/x") {
 		s.is(err, errs.Invalid)
 	}
+}
+
+// rereading reads objects of a transaction, which nobody else sees.
+func rereading(s *suite) {
+	t := s.begin("run/1", store.TxnOptions{})
+	defer t.Abort()
+	s.write(t, "d/x", "0123456789")
+	r, err := store.Reread(s.ctx, t, "d/x")
+	if errs.KindOf(err) == errs.Unsupported {
+		s.Skip("transactions of this store cannot be read")
+	}
+	s.ok(err)
+	defer r.Close()
+	b := make([]byte, 4)
+	s.ok(r.ReadAt(s.ctx, b, 6))
+	if r.Size() != 10 || string(b) != "6789" {
+		s.Errorf("%d bytes, of which the last are %q", r.Size(), b)
+	}
+	s.is(r.ReadAt(s.ctx, b, 8), errs.Corrupt)
+	s.missing("run/1")
+	for _, name := range []string{"none", "d", "d/x/y"} {
+		if _, err := store.Reread(s.ctx, t, name); errs.KindOf(err) != errs.NotFound && errs.KindOf(err) != errs.Invalid {
+			s.Errorf("%s: %v", name, err)
+		}
+	}
+	s.ok(t.Commit(s.ctx, manifest))
+	_, err = store.Reread(s.ctx, t, "d/x")
+	s.is(err, errs.Closed)
 }
 
 func put(s *suite) {

@@ -13,7 +13,7 @@ var (
 	// notSynced holds the packages that pass syncs on or imitate them.
 	notSynced = regexp.MustCompile(`^(proof/crash|proof/conform|internal/conform|bench|examples|tools)(/|$)|^internal/vfs/vfstest/`)
 	// verified holds those whose checksum comparisons are sites.
-	verified = regexp.MustCompile(`^(store|store/local|format/ocdbt|format/zarr|checkpoint|checkpoint/(integrity|partial|training|internal/[a-z]+))$`)
+	verified = regexp.MustCompile(`^(store|store/local|format/ocdbt|format/zarr|checkpoint|checkpoint/(integrity|partial|training|transfer|internal/[a-z]+))$`)
 	// damaging holds those whose checks for damage are.
 	damaging = regexp.MustCompile(`^checkpoint(/integrity|/internal/(layout|manifest|parts))?$`)
 	// kernel holds the files that ask the kernel: what they make of its errors are sites as well.
@@ -23,7 +23,7 @@ var (
 	deciding = regexp.MustCompile(`^((job|resume|preempt)|checkpoint/training/(remains|level))\.go$`)
 	// committing matches the packages whose error checks and orderings are sites, except in files that
 	// only read: those read, compute, or prepare what is committed.
-	committing = regexp.MustCompile(`^(store/local|internal/vfs|checkpoint|checkpoint/(integrity|partial|training|internal/[a-z]+))$`)
+	committing = regexp.MustCompile(`^(store/local|internal/vfs|checkpoint|checkpoint/(integrity|partial|training|transfer|internal/[a-z]+))$`)
 	reading    = regexp.MustCompile(`^(store/local/(kind|live|local|read)|internal/vfs/(lock[a-z_]*|vfs)|` +
 		`checkpoint/(abstract|checkpointables|compare|destination|engine|foreign[a-z_]*|lazy|load|loading|metadata|nested|options|reader|report|request|shards|stats|transform|want|wanted_items)|` +
 		`checkpoint/integrity/(repair|verify)|` +
