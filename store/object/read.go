@@ -81,7 +81,7 @@ func (t *txn) Reread(ctx context.Context, name string) (store.Reader, error) {
 		return nil, notFound(op, t.subject(name))
 	}
 	_, key := t.s.source(t.at, e)
-	return &reader{s: t.s, name: t.subject(name), key: key, size: e.Size}, nil
+	return t.s.newReader(t.subject(name), key, "", e.Size), nil
 }
 
 // openEntry opens an object of a tree.
