@@ -5,7 +5,8 @@
 //	cd bench/stores && go run . -mib 256        less of it
 //
 // The server is tools/versitygw over a temporary directory. Every measurement is a process of its
-// own, several rounds, each beginning with another one. What counts is the ratio of medians in one
+// own, several rounds, each in another order: who comes after a large one finds the memory of the
+// system as that left it. What counts is the ratio of medians in one
 // run: the machine serves and asks at once, so absolute figures say little. This is a module of its
 // own, because the SDK's client is not a dependency of Bivouac.
 package main
@@ -15,6 +16,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -81,12 +83,12 @@ func (b *bench) run(ctx context.Context) error {
 	}
 	defer stop()
 	all := map[string][]result{}
+	turn := slices.Clone(sides) // in the first round, what reads comes after what writes
 	for round := range b.rounds {
-		for i := range sides {
-			s := sides[(i+round)%len(sides)]
-			if round == 0 {
-				s = sides[i] // what reads needs what was written
-			}
+		if round > 0 {
+			rand.Shuffle(len(turn), func(i, j int) { turn[i], turn[j] = turn[j], turn[i] })
+		}
+		for _, s := range turn {
 			r, err := b.child(ctx, s.name)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)

@@ -111,7 +111,7 @@ func (a *ahead) take(p []byte, off int64) *window {
 // begin requests a window, unless there is no memory for it. The lock is held.
 func (a *ahead) begin(off, size int64) *window {
 	size = min(size, a.r.size-off)
-	for !a.r.s.memory.take(a, size) {
+	for !a.r.s.memory.take(a, lastWindow) { // as its buffer has, however short it is
 		// The windows that nobody uses, and that were used longest ago, make room.
 		i := slices.IndexFunc(a.windows, func(w *window) bool { return w.users == 0 && w.over() })
 		if i >= 0 {
@@ -123,7 +123,7 @@ func (a *ahead) begin(off, size int64) *window {
 	w := &window{off: off, end: off + size, done: make(chan struct{}), left: size}
 	a.windows = append(a.windows, w)
 	a.busy.Go(func() {
-		b := a.r.s.memory.buffer(size)
+		b := a.r.s.memory.buffers.take(size)
 		err := a.r.get(a.ctx, b, off)
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -161,7 +161,8 @@ func (a *ahead) give(w *window, n int64) {
 func (a *ahead) drop(i int) {
 	w := a.windows[i]
 	a.windows = slices.Delete(a.windows, i, i+1)
-	a.r.s.memory.give(w.end-w.off, w.b)
+	a.r.s.memory.buffers.give(w.b)
+	a.r.s.memory.give(lastWindow)
 	if w.err == nil && !w.next {
 		a.note(w.end)
 	}
@@ -218,22 +219,7 @@ type memory struct {
 	mu      sync.Mutex
 	left    int64
 	readers map[*ahead]bool // that have windows
-	free    [][]byte        // of lastWindow bytes
-}
-
-// mostFree is how many buffers are kept for later windows.
-const mostFree = 16
-
-// buffer returns memory for a window.
-func (m *memory) buffer(n int64) []byte {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if last := len(m.free) - 1; last >= 0 && n <= lastWindow {
-		b := m.free[last]
-		m.free = m.free[:last]
-		return b[:n]
-	}
-	return make([]byte, n, max(n, lastWindow))
+	buffers
 }
 
 // reclaim has other readers drop windows, and reports whether they did.
@@ -268,14 +254,10 @@ func (m *memory) take(by *ahead, n int64) bool {
 	return true
 }
 
-// give takes back what a window had.
-func (m *memory) give(n int64, b []byte) {
+func (m *memory) give(n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.left += n
-	if cap(b) == lastWindow && len(m.free) < mostFree {
-		m.free = append(m.free, b)
-	}
 }
 
 // get fills p from offset off of the object, by one request, or by two if the first one is slow:

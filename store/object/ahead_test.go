@@ -45,7 +45,7 @@ func long(t *testing.T, size int, o object.Options, n simulated.Network) (store.
 // Requests fail and are late meanwhile, and there is memory for all windows, for a few, or for
 // none.
 func TestReadsAhead(t *testing.T) {
-	for _, memory := range []int64{0, 3 << 20, -1} {
+	for _, memory := range []int64{0, 9 << 20, -1} {
 		for seed := range uint64(4) {
 			t.Run(fmt.Sprint(memory, "/", seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestMemoryForWindowsIsShared(t *testing.T) {
 				n.Add(1)
 			}
 			return simulated.Fate{Delay: time.Millisecond}
-		}), "", object.Options{Ahead: 6 << 20, SkipProbe: true})
+		}), "", object.Options{Ahead: 16 << 20, SkipProbe: true})
 		want := make([]byte, 8<<20)
 		for i := range 5 {
 			if err := st.Put(t.Context(), fmt.Sprint(i), want, store.PutOptions{}); err != nil {

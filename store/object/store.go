@@ -65,6 +65,7 @@ type Store struct {
 	opt    Options
 	turn   chan struct{} // one for each request for bytes
 	memory memory        // that readers may read ahead
+	parts  buffers       // of Options.Part bytes, of writers
 	pace   pace          // of requests for bytes
 
 	probing  chan struct{} // has room for the one that probes
@@ -82,7 +83,8 @@ type Store struct {
 func New(b Bucket, prefix string, o Options) *Store {
 	o = o.withDefaults()
 	return &Store{b: b, prefix: prefix, opt: o, turn: make(chan struct{}, o.Parallel), probing: make(chan struct{}, 1),
-		memory: memory{left: o.Ahead, readers: map[*ahead]bool{}}, alive: map[place]bool{}, trees: map[place]*tree{}}
+		memory: memory{left: o.Ahead, buffers: buffers{size: lastWindow}, readers: map[*ahead]bool{}},
+		parts:  buffers{size: o.Part, least: o.Part / 2}, alive: map[place]bool{}, trees: map[place]*tree{}}
 }
 
 var (

@@ -136,7 +136,7 @@ func (w *writer) fill(ctx context.Context, op string, n int, p []byte, off int64
 	b := p
 	if int64(len(p)) < length || w.up == nil {
 		if x.buf == nil {
-			x.buf = make([]byte, length)
+			x.buf = w.t.s.parts.take(length)
 		}
 		b = x.buf
 	}
@@ -181,13 +181,17 @@ func (w *writer) send(ctx context.Context, op string, n int, b []byte, whole boo
 	}
 	w.t.s.turn <- struct{}{}
 	defer func() { <-w.t.s.turn }()
-	sum := sumOf(b)
+	sum, tries := sumOf(b), 0
 	_, err := w.t.s.retry(ctx, op, w.t.subject(w.name), func(ctx context.Context) error {
+		tries++
 		return w.up.Part(ctx, n+1, b, sum)
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil {
+		if tries == 1 { // a client may still read what it sent in a request that was given up
+			w.t.s.parts.give(w.parts[n].buf)
+		}
 		w.parts[n].sum, w.parts[n].buf = sum, nil
 	}
 	return err
