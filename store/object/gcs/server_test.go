@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store/object"
 	"github.com/bivouac-ml/bivouac/store/object/buckettest"
 	"github.com/bivouac-ml/bivouac/store/object/gcs"
+	"github.com/bivouac-ml/bivouac/store/object/gcs/gcstest"
 )
 
 // serverURL is the environment variable with the URL of a bucket on which the laws are tried, such
@@ -41,4 +42,9 @@ func laws(t *testing.T, url string, o gcs.Options) {
 		},
 		ConditionalDelete: true, WholeSum: true,
 	})
+}
+
+// The driver keeps the laws of object.Bucket on a server in memory.
+func TestLaws(t *testing.T) {
+	laws(t, gcstest.Start(t).Bucket(t, "laws"), gcs.Options{})
 }
