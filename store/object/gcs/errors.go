@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 
+	"golang.org/x/oauth2"
+
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
 )
@@ -77,7 +79,8 @@ func (b *bucket) noToken(r request, err error) error {
 	e := &errs.Error{Kind: errs.Permission, Op: r.op, Subject: b.subject(r.key), Want: "a token", Got: "none",
 		Err: &failure{message: b.mask(withoutURL(err).Error())}, Remedy: b.remedy()}
 	var unreachable net.Error
-	if errors.As(err, &unreachable) {
+	var refused *oauth2.RetrieveError
+	if errors.As(err, &unreachable) || errors.As(err, &refused) && refused.Response.StatusCode >= 500 {
 		e.Kind = errs.IO
 		e.Err = &failure{message: b.mask(withoutURL(err).Error()), is: []error{object.ErrThrottled}}
 	}

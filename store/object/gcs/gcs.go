@@ -132,7 +132,7 @@ func parse(rawURL string, o Options) (*target, error) {
 	path, query, _ := strings.Cut(rest, "?")
 	t.bucket, t.prefix, _ = strings.Cut(path, "/")
 	t.prefix = strings.Trim(t.prefix, "/")
-	bad := strings.Trim(t.bucket, bucketLetters) != "" || len(t.bucket) > 222
+	bad := strings.Trim(t.bucket, bucketLetters) != "" || len(t.bucket) > 222 || mask(t.bucket, nil) != t.bucket
 	switch {
 	case bad && strings.Contains(path, "@"):
 		return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen, Want: like,
@@ -181,7 +181,7 @@ func (t *target) set(name, value string) error {
 			Want: "the parameters " + strings.Join(parameters, ", "), Got: "another parameter",
 			Remedy: errs.DidYouMean(name, parameters)}
 		if len(name) <= 40 && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz_-") == "" {
-			e.Got = name
+			e.Got = mask(name, nil)
 		}
 		return e
 	}
