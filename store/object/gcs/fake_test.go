@@ -1,6 +1,8 @@
 package gcs_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -160,4 +162,12 @@ func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 func answering(r *http.Request, status int, text string) *http.Response {
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(strings.NewReader(text)), Request: r, ContentLength: int64(len(text))}
+}
+
+func compressed(text string) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	say(w, text)
+	_ = w.Close()
+	return b.Bytes()
 }
