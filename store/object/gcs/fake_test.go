@@ -40,6 +40,7 @@ func lonely(t *testing.T) {
 		t.Setenv(name, "")
 		os.Unsetenv(name)
 	}
+	t.Setenv("GCE_METADATA_HOST", "127.0.0.1:1") // nobody listens there
 	t.Setenv("HOME", filepath.Join(t.TempDir(), "nobody"))
 }
 

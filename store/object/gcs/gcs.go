@@ -254,7 +254,11 @@ func (t *target) nobody(ctx context.Context, b *bucket, err error) error {
 	if ctx.Err() != nil {
 		return b.ended(ctx, request{op: opOpen})
 	}
-	return &errs.Error{Kind: errs.Permission, Op: opOpen, Subject: scheme + t.bucket, Want: "credentials", Got: "none",
+	got := "none"
+	if file := os.Getenv(credentialsFile); file != "" {
+		got = "none in the file " + file
+	}
+	return &errs.Error{Kind: errs.Permission, Op: opOpen, Subject: scheme + t.bucket, Want: "credentials", Got: got,
 		Err: &failure{message: b.mask(err.Error())}, Remedy: lookedFor + "; anonymous=true reads public buckets"}
 }
 

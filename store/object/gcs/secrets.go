@@ -17,6 +17,9 @@ import (
 // scope is what a token allows: to read and to write objects.
 const scope = "https://www.googleapis.com/auth/devstorage.read_write"
 
+// credentialsFile is the environment variable that names a file with credentials.
+const credentialsFile = "GOOGLE_APPLICATION_CREDENTIALS"
+
 // tokenTimeout ends a request for a token.
 const tokenTimeout = 30 * time.Second
 
@@ -48,8 +51,8 @@ func (w *watched) find(ctx context.Context, own *http.Client) error {
 	}
 	w.under = found.TokenSource
 	switch {
-	case os.Getenv("GOOGLE_APPLICATION_CREDENTIALS") != "":
-		w.from = "the file " + os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")
+	case os.Getenv(credentialsFile) != "":
+		w.from = "the file " + os.Getenv(credentialsFile)
 	case found.JSON != nil:
 		w.from = "the application default credentials of gcloud"
 	default:
