@@ -126,6 +126,8 @@ func ExportedLimits() map[string]int {
 		"store/local":                     24,
 		"store/object":                    28,
 		"store/object/buckettest":         2,
+		"store/object/gcs":                2,
+		"store/object/gcs/gcstest":        6,
 		"store/object/s3":                 2,
 		"store/object/s3/s3test":          6,
 		"store/object/simulated":          12,
