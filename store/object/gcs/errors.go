@@ -179,7 +179,7 @@ var (
 func (b *bucket) explain(r request, f *failure) *errs.Error {
 	m := meaningOf(f)
 	switch {
-	case f.status == 404 && (r.noKey || ofBucket.MatchString(f.message)):
+	case f.status == 404 && (r.noKey && r.cond.Tag == "" || ofBucket.MatchString(f.message)):
 		m = meaning{errs.NotFound, object.ErrNoBucket}
 	case (f.status == 400 || f.status == 412) && ofSum.MatchString(f.message):
 		m = meaning{errs.Corrupt, nil}

@@ -102,6 +102,9 @@ func TestConditionsSayWhatWasWanted(t *testing.T) {
 	if err := b.Get(ctx, "k", p, 0, someTag); !errors.Is(err, object.ErrCondition) {
 		t.Error(err)
 	}
+	if _, err := b.Put(ctx, "k", p, 0, object.Condition{Tag: someTag}); !errors.Is(err, object.ErrCondition) {
+		t.Error(err)
+	}
 	if err := b.Get(ctx, "k", p, 0, ""); !errors.Is(err, errs.NotFound) || errors.Is(err, object.ErrCondition) ||
 		errors.Is(err, object.ErrNoBucket) {
 		t.Error(err)

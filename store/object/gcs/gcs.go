@@ -100,8 +100,9 @@ func Open(ctx context.Context, rawURL string, o Options) (object.Bucket, string,
 	}
 	err = b.look(ctx, t.prefix)
 	var f *failure
-	if errors.As(err, &f) && f.status == http.StatusForbidden && errors.Is(err, errs.Permission) {
-		err = nil // these credentials may not list; they may read
+	if errors.As(err, &f) && errors.Is(err, errs.Permission) &&
+		(f.status == http.StatusForbidden || f.status == http.StatusUnauthorized && t.anonymous) {
+		err = nil // this caller may not list, but may read
 	}
 	if err != nil {
 		return nil, "", err

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/object"
 	"github.com/bivouac-ml/bivouac/store/object/gcs"
 	"github.com/bivouac-ml/bivouac/store/object/gcs/gcstest"
@@ -86,6 +87,26 @@ func TestEmulators(t *testing.T) {
 	}
 }
 
+// The store of a URL takes the parameters of the driver and of the store.
+func TestStoreOfAURL(t *testing.T) {
+	lonely(t)
+	url := gcstest.Start(t).Bucket(t, "bucket")
+	for _, more := range []string{"", "&unsafe_single_writer=true", "&unsafe_single_writer=0&user_project=p", "&unsafe_single_writer"} {
+		st, name, err := store.FromURL(t.Context(), store.JoinURL(url+more, "team/run"))
+		if err != nil || name != "team/run" {
+			t.Fatalf("%s: %q, %v", more, name, err)
+		}
+		if _, err := st.Stat(t.Context(), name); !errors.Is(err, errs.NotFound) {
+			t.Errorf("%s: %v", more, err)
+		}
+	}
+	for _, more := range []string{"&unsafe_single_writer=maybe", "&anonymous=maybe", "&region=x"} {
+		if _, _, err := store.FromURL(t.Context(), url+more); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%s: %v", more, err)
+		}
+	}
+}
+
 // Credentials that may read but not list open a bucket; those that may only read cannot write.
 func TestCredentialsThatDoNotSuffice(t *testing.T) {
 	f := newFake(t)
@@ -132,6 +153,13 @@ func TestCredentialsThatDoNotSuffice(t *testing.T) {
 	}
 	if _, err := as("expired"); !errors.Is(err, errs.Permission) || !strings.Contains(err.Error(), "Invalid Credentials") {
 		t.Errorf("an expired token: %v", err)
+	}
+	anonymous, _, err := gcs.Open(ctx, url, gcs.Options{Anonymous: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := anonymous.Read(ctx, "k", 10); !errors.Is(err, errs.Permission) {
+		t.Errorf("an object that is not public: %v", err)
 	}
 	if _, err := as(""); !errors.Is(err, errs.Permission) || !strings.Contains(err.Error(), "no credentials were sent") {
 		t.Errorf("no token: %v", err)
