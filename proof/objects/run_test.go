@@ -94,7 +94,8 @@ func bucketOfGCS(t *testing.T, name string) string {
 		return gcstest.Start(t).Bucket(t, name)
 	}
 	name = fmt.Sprintf("%s-%d", name, time.Now().UnixNano())
-	answer, err := http.Post(host+"/storage/v1/b?project=test", "application/json", strings.NewReader(`{"name": "`+name+`"}`))
+	said := strings.NewReader(`{"name": "` + name + `"}`)
+	answer, err := http.Post(host+"/storage/v1/b?project=test", "application/json", said)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,9 @@ func (b *bucket) Put(ctx context.Context, key string, p []byte, sum uint32, c ob
 
 // insert puts an object in one request, whose body has a description with the checksum before the
 // bytes.
-func (b *bucket) insert(ctx context.Context, op, key string, p []byte, sum uint32, c object.Condition) (object.Attrs, error) {
+func (b *bucket) insert(
+	ctx context.Context, op, key string, p []byte, sum uint32, c object.Condition,
+) (object.Attrs, error) {
 	said, err := json.Marshal(map[string]string{
 		"name": key, "crc32c": encoded(sum), "contentType": octets, "cacheControl": noStore})
 	if err != nil {
@@ -172,7 +174,8 @@ func (b *bucket) Get(ctx context.Context, key string, p []byte, off int64, tag s
 	}
 	get.want = fmt.Sprintf("%d bytes from offset %d", len(p), off)
 	get.query.Set("alt", "media")
-	get.header = map[string]string{"Range": fmt.Sprintf("bytes=%d-%d", off, off+int64(len(p))-1), "Accept-Encoding": stored}
+	get.header = map[string]string{"Accept-Encoding": stored,
+		"Range": fmt.Sprintf("bytes=%d-%d", off, off+int64(len(p))-1)}
 	answer, err := b.send(ctx, get)
 	if err != nil {
 		return err
@@ -328,7 +331,7 @@ func (b *bucket) removeAll(ctx context.Context, op string, keys []string) error 
 	})
 }
 
-// each calls f for 0 to n-1, at most so many at a time, and returns the first error. After an error
+// each calls f for 0 to n-1, at most most at a time, and returns the first error. After an error
 // it begins no more calls.
 func each(n, most int, f func(i int) error) error {
 	var mu sync.Mutex

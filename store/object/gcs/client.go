@@ -199,8 +199,8 @@ func (b *bucket) said(answer *http.Response, text []byte) *failure {
 	return f
 }
 
-// stored is the encoding that a reader must take, so that the server does not decompress objects that
-// are kept compressed.
+// stored is the encoding that a reader must take, so that the server does not decompress objects
+// that are kept compressed.
 const stored = "gzip"
 
 // encoded is a CRC-32C as the JSON API writes it.
@@ -226,8 +226,8 @@ func conditional(c object.Condition) url.Values {
 	return q
 }
 
-// isGeneration reports whether a tag may be the generation of an object. 0 would mean that there is
-// none.
+// isGeneration reports whether a tag may be the generation of an object. 0 would mean that the
+// key is absent.
 func isGeneration(tag string) bool {
 	n, err := strconv.ParseInt(tag, 10, 64)
 	return err == nil && n > 0 && tag == strconv.FormatInt(n, 10)

@@ -143,7 +143,7 @@ func TestUsualChain(t *testing.T) {
 			if at.authorization != "Bearer "+accessToken || at.host != "https://storage.googleapis.com" {
 				t.Errorf("%q was sent to %s", at.authorization, at.host)
 			}
-			// Who asks for no credentials gets none, and no other server gets them unasked.
+			// A caller may go without credentials, and no other server gets them unasked.
 			for url, want := range map[string]string{
 				"gs://bucket?anonymous=true":                                             "",
 				"gs://bucket?endpoint=https://example.org":                               "",
@@ -171,7 +171,8 @@ func TestCredentialsThatFail(t *testing.T) {
 			body, _ := io.ReadAll(r.Body)
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(status)
-			_, _ = fmt.Fprintf(w, `{"error":"invalid_grant","error_description":"expired or revoked: %s %s"}`, refreshToken, clientSecret)
+			_, _ = fmt.Fprintf(w, `{"error":"invalid_grant","error_description":"expired or revoked: %s %s"}`,
+				refreshToken, clientSecret)
 			_, _ = w.Write(body)
 		})
 		return f.URL
@@ -200,7 +201,8 @@ func TestCredentialsThatFail(t *testing.T) {
 			t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", c.file(t))
 			err := (&cloud{}).open(context.Background(), "gs://bucket")
 			checkError(t, c.name, err)
-			if !errors.Is(err, c.is) || errors.Is(err, object.ErrUnknown) || !strings.Contains(err.Error(), "GOOGLE_APPLICATION_CREDENTIALS") {
+			if !errors.Is(err, c.is) || errors.Is(err, object.ErrUnknown) ||
+				!strings.Contains(err.Error(), "GOOGLE_APPLICATION_CREDENTIALS") {
 				t.Errorf("want %v, got %v", c.is, err)
 			}
 			for _, text := range c.texts {

@@ -73,8 +73,8 @@ func (b *bucket) ended(ctx context.Context, r request) error {
 	return &errs.Error{Kind: errs.Canceled, Op: r.op, Subject: b.subject(r.key), Err: f}
 }
 
-// noToken is the error of credentials that give no token. The request was not sent, so that it can be
-// sent again if the server of tokens could not be reached.
+// noToken is the error of credentials that give no token. The request was not sent, so that it can
+// be sent again if the server of tokens could not be reached.
 func (b *bucket) noToken(r request, err error) error {
 	e := &errs.Error{Kind: errs.Permission, Op: r.op, Subject: b.subject(r.key), Want: "a token", Got: "none",
 		Err: &failure{message: b.mask(withoutURL(err).Error())}, Remedy: b.remedy()}

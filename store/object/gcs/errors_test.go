@@ -255,7 +255,8 @@ func TestTLSErrorsAreInvalid(t *testing.T) {
 	secure.StartTLS()
 	defer secure.Close()
 	_, _, err = f.try("gs://bucket?endpoint="+secure.URL, gcs.Options{})
-	if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "SSL_CERT_FILE") || errors.Is(err, object.ErrUnknown) {
+	if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "SSL_CERT_FILE") ||
+		errors.Is(err, object.ErrUnknown) {
 		t.Errorf("an unknown certificate: %v", err)
 	}
 }
@@ -280,7 +281,8 @@ func TestNothingIsRetried(t *testing.T) {
 // back.
 func TestNoErrorShowsSecrets(t *testing.T) {
 	lonely(t)
-	secrets := []string{accessToken, plainToken, refreshToken, clientSecret, "MIIEfakePrivateKey", "eyJhbGciOi.eyJpc3MiOi.c2ln"}
+	secrets := []string{accessToken, plainToken, refreshToken, clientSecret, "MIIEfakePrivateKey",
+		"eyJhbGciOi.eyJpc3MiOi.c2ln"}
 	seen := 0
 	check := func(what string, err error) {
 		t.Helper()
@@ -353,7 +355,8 @@ func TestNoErrorShowsSecrets(t *testing.T) {
 type failing struct{}
 
 func (failing) Token() (*oauth2.Token, error) {
-	return nil, fmt.Errorf("POST https://oauth2/token?refresh_token=%s&client_secret=%s: refused", refreshToken, clientSecret)
+	return nil, fmt.Errorf("POST https://oauth2/token?refresh_token=%s&client_secret=%s: refused",
+		refreshToken, clientSecret)
 }
 
 // texts returns what prints of err and of all its causes can show.

@@ -8,8 +8,8 @@
 // Open looks for the application default credentials as all tools of Google do: in the file of
 // GOOGLE_APPLICATION_CREDENTIALS (a service account, a user, or workload identity federation), in
 // the file that "gcloud auth application-default login" writes, and in the metadata of the machine.
-// No error contains a token, a key or a secret. No token is sent without TLS, unless the caller hands
-// it over in Options.
+// No error contains a token, a key or a secret. No token is sent without TLS, unless the caller
+// hands it over in Options.
 //
 // # URLs
 //
@@ -20,8 +20,8 @@
 // # Conditions
 //
 // The tag of an object is its generation. All requests that change something are of the JSON API,
-// where ifGenerationMatch=0 says that the key must be absent, and ifGenerationMatch=N that the object
-// must be of generation N. Deletes and reads have the same condition.
+// where ifGenerationMatch=0 says that the key must be absent, and ifGenerationMatch=N that the
+// object must be of generation N. Deletes and reads have the same condition.
 //
 // # Uploads in parts
 //
@@ -245,7 +245,8 @@ func (t *target) open(ctx context.Context) (*bucket, error) {
 			return nil, t.nobody(ctx, b, err)
 		}
 	case t.anonymousSaid:
-		return nil, t.invalid("an https:// endpoint with anonymous=false", "an http:// endpoint, where all could read the token")
+		return nil, t.invalid("an https:// endpoint with anonymous=false",
+			"an http:// endpoint, where all could read the token")
 	}
 	return b, nil
 }

@@ -38,7 +38,8 @@ func TestURLsAreChecked(t *testing.T) {
 	}
 	t.Setenv("STORAGE_EMULATOR_HOST", "http://user:word@host")
 	_, _, err := gcs.Open(context.Background(), "gs://bucket", gcs.Options{})
-	if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "STORAGE_EMULATOR_HOST") || strings.Contains(err.Error(), "word") {
+	if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "STORAGE_EMULATOR_HOST") ||
+		strings.Contains(err.Error(), "word") {
 		t.Error(err)
 	}
 }
@@ -78,7 +79,8 @@ func TestEmulators(t *testing.T) {
 		}
 	}
 	t.Setenv("STORAGE_EMULATOR_HOST", "127.0.0.1:1")
-	if _, _, err := gcs.Open(context.Background(), "gs://bucket?user_project=p&endpoint="+f.URL, gcs.Options{}); err != nil {
+	url := "gs://bucket?user_project=p&endpoint=" + f.URL
+	if _, _, err := gcs.Open(context.Background(), url, gcs.Options{}); err != nil {
 		t.Errorf("the URL wins: %v", err)
 	}
 	path := "/storage/v1/b/bucket/o "
@@ -91,7 +93,8 @@ func TestEmulators(t *testing.T) {
 func TestStoreOfAURL(t *testing.T) {
 	lonely(t)
 	url := gcstest.Start(t).Bucket(t, "bucket")
-	for _, more := range []string{"", "&unsafe_single_writer=true", "&unsafe_single_writer=0&user_project=p", "&unsafe_single_writer"} {
+	for _, more := range []string{"", "&unsafe_single_writer=true", "&unsafe_single_writer=0&user_project=p",
+		"&unsafe_single_writer"} {
 		st, name, err := store.FromURL(t.Context(), store.JoinURL(url+more, "team/run"))
 		if err != nil || name != "team/run" {
 			t.Fatalf("%s: %q, %v", more, name, err)
@@ -191,7 +194,8 @@ func TestUploadsOfManyParts(t *testing.T) {
 			}
 		}
 		// A Complete that fails leaves the parts for another one.
-		if _, err := u.Complete(ctx, n, sumOf(string(whole)), object.Condition{Tag: someTag}); !errors.Is(err, object.ErrCondition) {
+		_, err = u.Complete(ctx, n, sumOf(string(whole)), object.Condition{Tag: someTag})
+		if !errors.Is(err, object.ErrCondition) {
 			t.Fatal(err)
 		}
 		if _, err := u.Complete(ctx, n, sumOf(string(whole))^1, object.Condition{}); !errors.Is(err, errs.Corrupt) {
@@ -235,7 +239,8 @@ func TestPartsAreHidden(t *testing.T) {
 	hidden := ".bivouac-uploads/dir/k"
 	_, err = b.Put(ctx, hidden, nil, 0, object.Condition{})
 	_, headErr := b.Head(ctx, hidden)
-	for what, err := range map[string]error{"Put": err, "Head": headErr, "Delete": b.Delete(ctx, hidden, object.Condition{}),
+	for what, err := range map[string]error{"Put": err, "Head": headErr,
+		"Delete":    b.Delete(ctx, hidden, object.Condition{}),
 		"DeleteAll": b.DeleteAll(ctx, []string{hidden}), "Get": b.Get(ctx, hidden, nil, 0, "")} {
 		if !errors.Is(err, errs.Invalid) {
 			t.Errorf("%s of a part: %v", what, err)
@@ -286,7 +291,8 @@ func TestReadDescribesWhatItReturns(t *testing.T) {
 		t.Errorf("%q, %+v, %v after %d requests", p, a, err, asked)
 	}
 	changes = 1000
-	if _, _, err := b.Read(context.Background(), "k", 100); !errors.Is(err, object.ErrConflict) || !errors.Is(err, errs.Busy) {
+	_, _, err = b.Read(context.Background(), "k", 100)
+	if !errors.Is(err, object.ErrConflict) || !errors.Is(err, errs.Busy) {
 		t.Errorf("an object that never stays the same: %v", err)
 	}
 }
@@ -353,7 +359,9 @@ func TestOddAnswersAreRefused(t *testing.T) {
 	}); err != nil || string(p) != "chunked" {
 		t.Errorf("an answer without a length: %q, %v", p, err)
 	}
-	if _, err := read(7, func(w http.ResponseWriter, _ *http.Request) { w.Header().Del("X-Goog-Generation") }); !errors.Is(err, object.ErrUnknown) {
+	if _, err := read(7, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Del("X-Goog-Generation")
+	}); !errors.Is(err, object.ErrUnknown) {
 		t.Errorf("an answer without a generation: %v", err)
 	}
 	for what, page := range map[string]string{

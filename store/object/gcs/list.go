@@ -27,7 +27,8 @@ const (
 
 // lister is a call that lists keys.
 func lister(op, prefix string, delimited bool) call {
-	c := call{request: request{op: op, key: prefix, noKey: true}, method: http.MethodGet, root: pathJSON, path: []string{"o"}}
+	c := call{request: request{op: op, key: prefix, noKey: true}, method: http.MethodGet}
+	c.root, c.path = pathJSON, []string{"o"}
 	c.query = url.Values{"fields": {listFields}}
 	if prefix != "" {
 		c.query.Set("prefix", prefix)
@@ -103,8 +104,8 @@ func (b *bucket) page(ctx context.Context, c call) (page []object.Attrs, next st
 		return nil, "", err
 	}
 	if next = out.NextPageToken; next != "" && next == c.query.Get("pageToken") {
-		return nil, "", &errs.Error{Kind: errs.Unsupported, Op: c.op, Subject: b.subject(c.key), Want: "the next page of a list",
-			Got: "the same page again", Remedy: "use a server that pages its lists"}
+		return nil, "", &errs.Error{Kind: errs.Unsupported, Op: c.op, Subject: b.subject(c.key),
+			Want: "the next page of a list", Got: "the same page again", Remedy: "use a server that pages its lists"}
 	}
 	now := timeOf(header.Get("Date"))
 	beginnings := out.Prefixes

@@ -118,8 +118,8 @@ var (
 	shaped = regexp.MustCompile(`\bya29\.[\w.~+/-]+=*|\b1//[\w-]{10,}|\bAIza[\w-]{30,}|\bGOCSPX-[\w-]+|` +
 		`\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?|(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
 	// named matches parameters, members and headers that hold a secret, with their values.
-	named = regexp.MustCompile(`(?i)\b(authorization|access_?token|refresh_?token|id_?token|subject_?token|client_?secret|` +
-		`private_?key(?:_?id)?|assertion|x-goog-signature|x-goog-credential|signature|upload_?id|password)` +
+	named = regexp.MustCompile(`(?i)\b(authorization|access_?token|refresh_?token|id_?token|subject_?token|` +
+		`client_?secret|private_?key(?:_?id)?|assertion|x-goog-signature|x-goog-credential|signature|upload_?id|password)` +
 		`(["']?\s*[=:]\s*)(?:Bearer\s+)?["']?[^\s,&"'<>]+`)
 	// bearer matches a token in a header.
 	bearer = regexp.MustCompile(`(?i)\bbearer\s+[\w.~+/=-]{8,}`)

@@ -18,8 +18,8 @@ import (
 // as gs://bucket?endpoint=http://127.0.0.1:9000. They put and remove keys below laws-….
 const serverURL = "BIVOUAC_TEST_GCS"
 
-// The driver keeps the laws of object.Bucket on a server that the caller names: Google Cloud Storage
-// or an emulator.
+// The driver keeps the laws of object.Bucket on a server that the caller names: Google Cloud
+// Storage or an emulator.
 func TestLawsOnAServer(t *testing.T) {
 	url := os.Getenv(serverURL)
 	if url == "" {

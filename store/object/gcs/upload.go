@@ -62,7 +62,8 @@ func (b *bucket) Begin(ctx context.Context, key string) (object.Upload, error) {
 	}
 	if len(key) > maxUploadKey {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: scheme + b.bucket,
-			Want: fmt.Sprintf("a key of at most %d bytes for an object in parts", maxUploadKey), Got: fmt.Sprint(len(key), " bytes")}
+			Want: fmt.Sprintf("a key of at most %d bytes for an object in parts", maxUploadKey),
+			Got:  fmt.Sprint(len(key), " bytes")}
 	}
 	if ctx.Err() != nil {
 		return nil, b.ended(ctx, request{op: op, key: key})
@@ -225,7 +226,7 @@ func (b *bucket) abort(ctx context.Context, dir string) error {
 	return b.removeAll(ctx, op, keys)
 }
 
-// Uploads implements object.Bucket. An upload is known by its parts, and has started with the first.
+// Uploads implements object.Bucket. An upload is known by its parts, and starts with the first.
 func (b *bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[object.Unfinished, error] {
 	const op = "gcs.Uploads"
 	return func(yield func(object.Unfinished, error) bool) {

@@ -1,7 +1,7 @@
 // Package gcstest is a server for tests that answers like Google Cloud Storage: in memory, in the
-// process of the test. It keeps what the documentation of the JSON API promises of the requests that
-// store/object/gcs sends: generations and their conditions, checksums, compositions, pages of lists
-// and ranges. It is no proof of what the real server does.
+// process of the test. It keeps what the documentation of the JSON API promises of the requests
+// that store/object/gcs sends: generations and their conditions, checksums, compositions, pages of
+// lists and ranges. It is no proof of what the real server does.
 package gcstest
 
 import (
@@ -169,7 +169,8 @@ func (s *Server) allowed(r *http.Request) error {
 	change, ok := s.tokens[token]
 	switch {
 	case token == "":
-		return refuse(401, "required", "Anonymous caller does not have storage.objects access to the Google Cloud Storage bucket.")
+		return refuse(401, "required", "Anonymous caller does not have storage.objects access to the "+
+			"Google Cloud Storage bucket.")
 	case !ok:
 		return refuse(401, "authError", "Invalid Credentials")
 	case !change && r.Method != http.MethodGet:

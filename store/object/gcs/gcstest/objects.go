@@ -25,8 +25,8 @@ func sumOf(b []byte) string {
 	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc32.Checksum(b, castagnoli)))
 }
 
-// holds returns an error unless the condition of a request holds for an object, which is nil if there
-// is none.
+// holds returns an error unless the condition of a request holds for an object, which is nil if the
+// key is absent.
 func holds(q url.Values, o *stored) error {
 	want := q.Get("ifGenerationMatch")
 	if want == "" {
@@ -102,7 +102,9 @@ func (s *Server) insert(w http.ResponseWriter, r *http.Request, objects map[stri
 }
 
 // compose makes an object of 1 to 32 others.
-func (s *Server) compose(w http.ResponseWriter, q url.Values, objects map[string]*stored, key string, body []byte) error {
+func (s *Server) compose(
+	w http.ResponseWriter, q url.Values, objects map[string]*stored, key string, body []byte,
+) error {
 	var said struct {
 		SourceObjects []struct{ Name, Generation string }
 	}
@@ -153,7 +155,7 @@ func (s *Server) readXML(w http.ResponseWriter, r *http.Request, bucket, key str
 	return media(w, r, objects[key])
 }
 
-// media answers with the bytes of an object, or with those of a range.
+// media answers with the bytes of an object, or with a range of its bytes.
 func media(w http.ResponseWriter, r *http.Request, o *stored) error {
 	b, status := o.b, http.StatusOK
 	if asked := r.Header.Get("Range"); asked != "" {
