@@ -45,10 +45,12 @@ package gcs
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/oauth2"
 
@@ -267,12 +269,11 @@ func (t *target) nobody(ctx context.Context, b *bucket, err error) error {
 // transport sets up connections: one for each request that is under way, with buffers that suit
 // objects of megabytes.
 func transport() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // net/http says so
-	t.MaxIdleConns, t.MaxIdleConnsPerHost = connections, connections
-	t.WriteBufferSize, t.ReadBufferSize = 64<<10, 64<<10
-	t.ForceAttemptHTTP2 = false // one connection would carry all parts
-	t.Protocols = new(http.Protocols)
-	t.Protocols.SetHTTP1(true)
-	t.DisableCompression = true
+	t := &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: 90 * time.Second,
+		MaxIdleConns: connections, MaxIdleConnsPerHost: connections,
+		TLSHandshakeTimeout: 10 * time.Second, WriteBufferSize: 64 << 10, ReadBufferSize: 64 << 10,
+		DialContext:        (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DisableCompression: true, Protocols: new(http.Protocols)}
+	t.Protocols.SetHTTP1(true) // with HTTP/2 one connection would carry all parts
 	return t
 }
