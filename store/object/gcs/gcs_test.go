@@ -265,6 +265,53 @@ func TestPartsAreHidden(t *testing.T) {
 	}
 }
 
+// What a process leaves that is killed in the middle of an upload is found by CleanStaging: the
+// parts of a transaction without a lease.
+func TestCleanStagingFindsParts(t *testing.T) {
+	s := gcstest.Start(t)
+	b, _, err := gcs.Open(t.Context(), s.Bucket(t, "bucket"), gcs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := func(key string) {
+		t.Helper()
+		u, err := b.Begin(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 40 {
+			if err := u.Part(t.Context(), n+1, []byte("p"), sumOf("p")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	left("run/.bivouac.objects/data/5.orbax-checkpoint-tmp-0123456789abcdef/objects/large")
+	left("other/.bivouac.objects/data/5.orbax-checkpoint-tmp-0123456789abcdef/objects/large")
+	if _, err := b.Put(t.Context(), "run/note", nil, 0, object.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Keys("bucket"); n != 81 {
+		t.Fatalf("%d objects, want 80 parts and a note", n)
+	}
+	st := object.New(b, "", object.Options{})
+	if _, err := st.CleanStaging(t.Context(), "run", nil); err != nil {
+		t.Fatal(err)
+	}
+	for u, err := range b.Uploads(t.Context(), "run/") {
+		t.Errorf("%s is left, %v", u.Key, err)
+	}
+	others := 0
+	for _, err := range b.Uploads(t.Context(), "other/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		others++
+	}
+	if others != 1 {
+		t.Errorf("%d uploads of another run, want 1", others)
+	}
+}
+
 // Read describes the bytes that it returns, also where the answer does not say when they were put.
 func TestReadDescribesWhatItReturns(t *testing.T) {
 	f := newFake(t)
