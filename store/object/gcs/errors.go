@@ -107,7 +107,7 @@ func (b *bucket) unanswered(ctx context.Context, r request, err error) error {
 	var untrusted *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	var plain tls.RecordHeaderError
-	var name *net.DNSError
+	var dial *net.OpError
 	switch {
 	case errors.As(err, &untrusted), errors.As(err, &unknown):
 		e.Kind, e.Want = errs.Invalid, "a certificate that this machine trusts"
@@ -116,7 +116,7 @@ func (b *bucket) unanswered(ctx context.Context, r request, err error) error {
 	case errors.As(err, &plain), strings.Contains(f.message, "gave HTTP response to HTTPS client"):
 		e.Kind, e.Want, e.Remedy = errs.Invalid, "a server that speaks TLS", "write http:// in the endpoint"
 		return e
-	case errors.As(err, &name) && name.IsNotFound:
+	case errors.As(err, &dial) && dial.Op == "dial":
 		e.Remedy = "check the endpoint " + b.base.Scheme + "://" + b.base.Host
 	}
 	f.is = []error{object.ErrUnknown}

@@ -238,7 +238,8 @@ func TestLostRepliesAreUnknown(t *testing.T) {
 	f.Listener.Close()
 	f.CloseClientConnections()
 	_, err = b.Put(context.Background(), "k", []byte("x"), 0, object.Condition{})
-	if !errors.Is(err, object.ErrUnknown) || !errors.Is(err, errs.IO) {
+	if !errors.Is(err, object.ErrUnknown) || !errors.Is(err, errs.IO) ||
+		!strings.Contains(err.Error(), "check the endpoint "+f.URL) {
 		t.Errorf("nobody listens: %v", err)
 	}
 }
