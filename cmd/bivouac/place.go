@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,10 @@ import (
 )
 
 // schemes are the schemes of URLs that this program opens.
-const schemes = "s3"
+var schemes = append([]string{"s3"}, moreSchemes...)
+
+// opens reports whether this program opens URLs of a scheme.
+func opens(scheme string) bool { return slices.Contains(schemes, strings.ToLower(scheme)) }
 
 // place is what an argument names: a path of the local file system, or the URL of a name in an
 // object store. The library takes its text as it is.
@@ -242,7 +246,7 @@ func (g *global) checkPaths(cmd *cobra.Command, args []string) (err error) {
 		switch {
 		case store.IsURL(arg) && cmd.Annotations[takesURLs] != "":
 			scheme, _, _ := strings.Cut(arg, "://")
-			if !strings.EqualFold(scheme, schemes) {
+			if !opens(scheme) {
 				return unknownScheme(arg, scheme)
 			}
 			if g.unsafeSingleWriter {
@@ -277,8 +281,9 @@ func localOnly(arg, what string) error {
 	}
 	scheme, _, _ := strings.Cut(arg, "://")
 	switch {
-	case strings.EqualFold(scheme, schemes):
-		e.Remedy = what + " the local file system: bivouac cp copies checkpoints and runs from and to s3://"
+	case opens(scheme):
+		e.Remedy = what + " the local file system: bivouac cp copies checkpoints and runs from and to " +
+			strings.Join(schemes, ":// and ") + "://"
 	case !strings.EqualFold(scheme, "file"):
 		return unknownScheme(arg, scheme)
 	}
@@ -287,9 +292,9 @@ func localOnly(arg, what string) error {
 
 func unknownScheme(arg, scheme string) error {
 	e := &errs.Error{Kind: errs.Unsupported, Op: "path", Subject: arg,
-		Want:   "a path of the local file system, or a URL " + schemes + "://bucket/name",
+		Want:   "a path of the local file system, or a URL " + strings.Join(schemes, "://bucket/name, ") + "://bucket/name",
 		Got:    "a URL of scheme " + scheme,
-		Remedy: "GCS and others that speak the S3 protocol: s3://bucket/name?endpoint=https://…"}
+		Remedy: "other servers that speak the S3 protocol: s3://bucket/name?endpoint=https://…"}
 	if strings.EqualFold(scheme, "file") {
 		e.Remedy = "give the path without file://"
 	}

@@ -49,6 +49,8 @@ func Module() Rules {
 				{Packages: "store/object/buckettest", Beside: []string{"store/object"}},
 				{Packages: "store/object/simulated", Beside: []string{"store/object"}},
 				{Packages: "store/object/s3", Beside: []string{"store", "store/object"}, Modules: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"}},
+				{Packages: "store/object/gcs", Beside: []string{"store", "store/object"}, Modules: []string{"golang.org/x/oauth2"}},
+				{Packages: "store/object/gcs/gcstest"},                                                  // for tests
 				{Packages: "store/object/s3/s3test", Modules: []string{"github.com/aws/aws-sdk-go-v2"}}, // for tests
 			}},
 			{Name: "formats", Rows: []Row{
@@ -184,6 +186,11 @@ func Module() Rules {
 		},
 		Restrictions: []Restriction{
 			{
+				Package: "store/object/gcs/...",
+				To:      []string{"cmd/bivouac"},
+				Reason:  "the engines get an object store from the caller: a program links a driver by importing it",
+			},
+			{
 				Package: "store/object/s3/...",
 				To:      []string{"cmd/bivouac", "cluster/s3", "examples/cluster"},
 				Reason:  "the engines get an object store from the caller: a program links a driver by importing it",
@@ -221,7 +228,8 @@ func Module() Rules {
 			"github.com/apache/arrow-go", "github.com/parquet-go",
 		},
 		Command: []string{"cmd/...", "serve/...", "bench/readers", "proof/conform/...", "internal/conform", "proof/interop"},
-		OptIn:   []string{"reader/parquet/...", "examples/text", "store/object/s3/...", "cluster/s3", "examples/cluster"},
+		OptIn: []string{"reader/parquet/...", "examples/text", "store/object/gcs/...", "store/object/s3/...", "cluster/s3",
+			"examples/cluster"},
 		Without: []Without{{
 			Packages: []string{"reader", "loader", "loader/dataset", "loader/nodes", "examples/blend"},
 			Links:    []string{"codec/..."},

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
@@ -19,11 +21,13 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/gcs/gcstest"
 	"github.com/bivouac-ml/bivouac/store/object/s3/s3test"
 	"github.com/bivouac-ml/bivouac/store/object/simulated"
 	"github.com/bivouac-ml/bivouac/store/storetest"
 
-	_ "github.com/bivouac-ml/bivouac/store/object/s3" // the scheme s3
+	_ "github.com/bivouac-ml/bivouac/store/object/gcs" // the scheme gs
+	_ "github.com/bivouac-ml/bivouac/store/object/s3"  // the scheme s3
 )
 
 type state struct {
@@ -59,6 +63,47 @@ func TestRunInS3(t *testing.T) {
 	server := serverFor(t)
 	url := server.Bucket(t, "runs")
 	run(t, func(name string) string { return store.JoinURL(url, "team/"+name) })
+}
+
+// TestRunInGCS is the same run in a server that answers like Google Cloud Storage.
+func TestRunInGCS(t *testing.T) {
+	url := bucketOfGCS(t, "runs")
+	run(t, func(name string) string { return store.JoinURL(url, "team/"+name) })
+}
+
+// TestStoreInGCS runs the conformance suite of stores in a server that answers like Google Cloud
+// Storage.
+func TestStoreInGCS(t *testing.T) {
+	n := 0
+	storetest.Run(t, func(t *testing.T) store.Store {
+		n++
+		st, _, err := store.FromURL(t.Context(), bucketOfGCS(t, fmt.Sprint("suite-", n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	})
+}
+
+// bucketOfGCS makes a bucket in a server of its own. With STORAGE_EMULATOR_HOST it makes the bucket
+// in that server.
+func bucketOfGCS(t *testing.T, name string) string {
+	t.Helper()
+	host := os.Getenv("STORAGE_EMULATOR_HOST")
+	if host == "" {
+		return gcstest.Start(t).Bucket(t, name)
+	}
+	name = fmt.Sprintf("%s-%d", name, time.Now().UnixNano())
+	said := strings.NewReader(`{"name": "` + name + `"}`)
+	answer, err := http.Post(host+"/storage/v1/b?project=test", "application/json", said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s makes no bucket: %s", host, answer.Status)
+	}
+	return "gs://" + name
 }
 
 // TestStoreInS3 runs the conformance suite of stores in a real server.
