@@ -56,6 +56,8 @@ func (b *bucket) check(op, key string, c object.Condition) error {
 		e.Want, e.Got = "a key in UTF-8", fmt.Sprintf("%q", key)
 	case strings.Contains(key, ".") && slices.ContainsFunc(strings.Split(key, "/"), dots):
 		e.Want, e.Got = `a key without the elements "." and ".."`, "one with such an element"
+	case strings.Contains(key, `\`):
+		e.Want, e.Got = `a key without "\", which Azure takes for "/"`, "one with it"
 	case c.Absent && c.Tag != "":
 		e.Want, e.Got = "one condition", "Absent and a Tag"
 	default:

@@ -24,6 +24,6 @@ func TestLaws(t *testing.T) {
 	var n atomic.Int64
 	buckettest.Run(t, buckettest.Server{
 		Open:              func(*testing.T) (object.Bucket, string) { return b, fmt.Sprintf("law-%02d/", n.Add(1)) },
-		ConditionalDelete: true,
+		ConditionalDelete: true, NoBackslash: true,
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -126,15 +127,7 @@ func (u *upload) Complete(ctx context.Context, n int, _ uint32, c object.Conditi
 	if err != nil {
 		return "", err
 	}
-	body, err := xml.Marshal(list)
-	if err != nil {
-		return "", &errs.Error{Kind: errs.Invalid, Op: op, Subject: u.b.subject(u.key), Err: err}
-	}
-	commit := on(http.MethodPut, op, u.key)
-	commit.cond, commit.query, commit.header = c, url.Values{"comp": {"blocklist"}}, conditional(c)
-	commit.header["X-Ms-Blob-Content-Type"], commit.header["Content-Type"] = octets, "application/xml"
-	commit.body = body
-	answer, err := u.b.summed(ctx, commit, crc32.Checksum(body, castagnoli))
+	answer, err := u.b.commit(ctx, op, u.key, list, c, nil)
 	var f *failure
 	if errors.As(err, &f) && f.code == codeBlockList {
 		return "", u.dropped(ctx, op, c, err)
@@ -144,6 +137,22 @@ func (u *upload) Complete(ctx context.Context, n int, _ uint32, c object.Conditi
 	}
 	finish(answer)
 	return answer.Header.Get("ETag"), nil
+}
+
+// commit makes a blob of blocks.
+func (b *bucket) commit(
+	ctx context.Context, op, key string, list *blockList, c object.Condition, metadata map[string]string,
+) (*http.Response, error) {
+	body, err := xml.Marshal(list)
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: b.subject(key), Err: err}
+	}
+	commit := on(http.MethodPut, op, key)
+	commit.cond, commit.query, commit.header = c, url.Values{"comp": {"blocklist"}}, conditional(c)
+	commit.header["X-Ms-Blob-Content-Type"], commit.header["Content-Type"] = octets, "application/xml"
+	maps.Copy(commit.header, metadata)
+	commit.body = body
+	return b.summed(ctx, commit, crc32.Checksum(body, castagnoli))
 }
 
 // list returns the blocks of the parts 1 to n.
@@ -202,10 +211,10 @@ func (u *upload) Abort(ctx context.Context) error {
 const abortedBy = "X-Ms-Meta-Bivouac_aborted"
 
 // abort drops the blocks of an upload. Azure drops the blocks of a blob only as a whole, when the
-// blob is written. So, if there is no blob and no other upload of the key goes on, abort puts an empty
-// blob on the condition that there is none, and deletes it again. Otherwise it puts a small block
-// that says that the upload was aborted; then Azure drops the blocks when the blob is written, or
-// after a week.
+// blob is written. So, if there is no blob and no other upload of the key goes on, abort makes an
+// empty blob of no blocks on the condition that there is none, and deletes it again. Otherwise it puts
+// a small block that says that the upload was aborted. Then Azure drops the blocks when the blob is
+// written, or after a week.
 func (u *upload) abort(ctx context.Context) error {
 	const op = "azure.Abort"
 	k, err := u.b.blocks(ctx, op, u.key)
@@ -230,11 +239,8 @@ func (u *upload) abort(ctx context.Context) error {
 		mark := []byte("aborted")
 		return u.stage(ctx, op, abortMark, mark, crc32.Checksum(mark, castagnoli))
 	}
-	put := on(http.MethodPut, op, u.key)
-	put.cond = object.Condition{Absent: true}
-	put.header = conditional(put.cond)
-	put.header[headerType], put.header[abortedBy] = blockBlob, u.id
-	answer, err := u.b.summed(ctx, put, 0)
+	c := object.Condition{Absent: true}
+	answer, err := u.b.commit(ctx, op, u.key, &blockList{}, c, map[string]string{abortedBy: u.id})
 	if errors.Is(err, object.ErrCondition) {
 		return nil // somebody has written the blob, which dropped the blocks
 	}
