@@ -17,11 +17,14 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 
-	_ "github.com/bivouac-ml/bivouac/store/object/s3" // the scheme s3
+	_ "github.com/bivouac-ml/bivouac/store/object/azure" // the scheme az
+	_ "github.com/bivouac-ml/bivouac/store/object/s3"    // the scheme s3
 )
 
-// schemes are the schemes of URLs that this program opens.
-const schemes = "s3"
+// opens reports whether this program opens URLs of a scheme.
+func opens(scheme string) bool {
+	return strings.EqualFold(scheme, "s3") || strings.EqualFold(scheme, "az")
+}
 
 // place is what an argument names: a path of the local file system, or the URL of a name in an
 // object store. The library takes its text as it is.
@@ -235,7 +238,7 @@ func (g *global) checkPaths(cmd *cobra.Command, args []string) (err error) {
 		switch {
 		case store.IsURL(arg) && cmd.Annotations[takesURLs] != "":
 			scheme, _, _ := strings.Cut(arg, "://")
-			if !strings.EqualFold(scheme, schemes) {
+			if !opens(scheme) {
 				return unknownScheme(arg, scheme)
 			}
 			if g.unsafeSingleWriter {
@@ -270,8 +273,9 @@ func localOnly(arg, what string) error {
 	}
 	scheme, _, _ := strings.Cut(arg, "://")
 	switch {
-	case strings.EqualFold(scheme, schemes):
-		e.Remedy = what + " the local file system: bivouac cp copies checkpoints and runs from and to s3://"
+	case opens(scheme):
+		e.Remedy = what + " the local file system: bivouac cp copies checkpoints and runs from and to " +
+			strings.ToLower(scheme) + "://"
 	case !strings.EqualFold(scheme, "file"):
 		return unknownScheme(arg, scheme)
 	}
@@ -280,11 +284,14 @@ func localOnly(arg, what string) error {
 
 func unknownScheme(arg, scheme string) error {
 	e := &errs.Error{Kind: errs.Unsupported, Op: "path", Subject: arg,
-		Want:   "a path of the local file system, or a URL " + schemes + "://bucket/name",
+		Want:   "a path of the local file system, or a URL s3://bucket/name or az://account/container/name",
 		Got:    "a URL of scheme " + scheme,
 		Remedy: "GCS and others that speak the S3 protocol: s3://bucket/name?endpoint=https://…"}
-	if strings.EqualFold(scheme, "file") {
+	switch strings.ToLower(scheme) {
+	case "file":
 		e.Remedy = "give the path without file://"
+	case "abfs", "abfss", "wasb", "wasbs", "adl", "azure":
+		e.Remedy = scheme + "://container@account.… is az://account/container/… here"
 	}
 	return e
 }

@@ -125,6 +125,8 @@ func ExportedLimits() map[string]int {
 		"store":                           45,
 		"store/local":                     24,
 		"store/object":                    28,
+		"store/object/azure":              2,
+		"store/object/azure/azuretest":    5,
 		"store/object/buckettest":         2,
 		"store/object/s3":                 2,
 		"store/object/s3/s3test":          6,

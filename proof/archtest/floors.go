@@ -50,6 +50,8 @@ func Module() Rules {
 				{Packages: "store/object/simulated", Beside: []string{"store/object"}},
 				{Packages: "store/object/s3", Beside: []string{"store", "store/object"}, Modules: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"}},
 				{Packages: "store/object/s3/s3test", Modules: []string{"github.com/aws/aws-sdk-go-v2"}}, // for tests
+				{Packages: "store/object/azure", Beside: []string{"store", "store/object"}, Modules: []string{"github.com/Azure/azure-sdk-for-go", "github.com/minio/crc64nvme"}},
+				{Packages: "store/object/azure/azuretest"}, // for tests
 			}},
 			{Name: "formats", Rows: []Row{
 				{Packages: "format/...", Beside: []string{"format/..."}, Modules: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
@@ -180,6 +182,11 @@ func Module() Rules {
 				Reason:  "the engines get an object store from the caller: a program links a driver by importing it",
 			},
 			{
+				Package: "store/object/azure/...",
+				To:      []string{"cmd/bivouac"},
+				Reason:  "the engines get an object store from the caller: a program links a driver by importing it",
+			},
+			{
 				Package: "internal/vfs/...",
 				To:      []string{"store/...", "proof/crash/...", "proof/growth/gate"},
 				Reason:  "the file system belongs to the stores",
@@ -207,7 +214,7 @@ func Module() Rules {
 			"github.com/apache/arrow-go", "github.com/parquet-go",
 		},
 		Command: []string{"cmd/...", "serve/...", "bench/readers", "proof/conform/...", "internal/conform", "proof/interop"},
-		OptIn:   []string{"reader/parquet/...", "examples/text", "store/object/s3/..."},
+		OptIn:   []string{"reader/parquet/...", "examples/text", "store/object/s3/...", "store/object/azure/..."},
 		Without: []Without{{
 			Packages: []string{"reader", "loader", "loader/dataset", "loader/nodes", "examples/blend"},
 			Links:    []string{"codec/..."},
