@@ -149,65 +149,57 @@ type meaning struct {
 
 // codes has the meaning of codes. A status alone does not tell: 409 and 412 mean many things.
 var codes = map[string]meaning{
-	codeExists:                              {errs.Exists, nil}, // a condition only if the request has one
-	"ConditionNotMet":                       {errs.Mismatch, object.ErrCondition},
-	"TargetConditionNotMet":                 {errs.Mismatch, object.ErrCondition},
-	"ServerBusy":                            {errs.Busy, object.ErrThrottled},
-	"AccountBeingCreated":                   {errs.Busy, object.ErrThrottled},
-	"PendingCopyOperation":                  {errs.Busy, object.ErrConflict},
-	"OperationTimedOut":                     {errs.IO, object.ErrUnknown},
-	"InternalError":                         {errs.IO, object.ErrUnknown},
-	codeNoBlob:                              {errs.NotFound, nil},
-	"ResourceNotFound":                      {errs.NotFound, nil},
-	codeNoContainer:                         {errs.NotFound, object.ErrNoBucket},
-	"ContainerBeingDeleted":                 {errs.NotFound, object.ErrNoBucket},
-	codeBlockList:                           {errs.NotFound, nil},
-	"Md5Mismatch":                           {errs.Corrupt, nil},
-	"Crc64Mismatch":                         {errs.Corrupt, nil},
-	"InvalidRange":                          {errs.Corrupt, nil},
-	codeAuthentication:                      {errs.Permission, nil},
-	codeNotAllowed:                          {errs.Permission, nil},
-	"AuthorizationFailure":                  {errs.Permission, nil},
-	"AuthorizationProtocolMismatch":         {errs.Permission, nil},
-	"AuthorizationResourceTypeMismatch":     {errs.Permission, nil},
-	"AuthorizationServiceMismatch":          {errs.Permission, nil},
-	"AuthorizationSourceIPMismatch":         {errs.Permission, nil},
-	"InsufficientAccountPermissions":        {errs.Permission, nil},
-	"InvalidAuthenticationInfo":             {errs.Permission, nil},
-	"KeyBasedAuthenticationNotPermitted":    {errs.Permission, nil},
-	"NoAuthenticationInformation":           {errs.Permission, nil},
-	"PublicAccessNotPermitted":              {errs.Permission, nil},
-	"AccountIsDisabled":                     {errs.Permission, nil},
-	"ContainerDisabled":                     {errs.Permission, nil},
-	"BlobImmutableDueToPolicy":              {errs.Permission, nil},
-	"LeaseIdMissing":                        {errs.Busy, nil},
-	"LeaseIdMismatchWithBlobOperation":      {errs.Busy, nil},
-	"LeaseLost":                             {errs.Busy, nil},
-	"LeaseNotPresentWithBlobOperation":      {errs.Busy, nil},
-	"BlobBeingRehydrated":                   {errs.Busy, nil},
-	"BlobArchived":                          {errs.Unsupported, nil},
-	"BlobOverwritten":                       {errs.Mismatch, object.ErrCondition},
-	"InvalidBlobType":                       {errs.Invalid, nil},
-	"SnapshotsPresent":                      {errs.Invalid, nil},
-	"FeatureNotSupported":                   {errs.Unsupported, nil},
-	"UnsupportedHeader":                     {errs.Unsupported, nil},
-	"UnsupportedHttpVerb":                   {errs.Unsupported, nil},
-	"ResourceTypeMismatch":                  {errs.Unsupported, nil},
-	"BlockCountExceedsLimit":                {errs.Exhausted, nil},
-	"RequestBodyTooLarge":                   {errs.Invalid, nil},
-	"BlobAccessTierNotSupportedForAccount":  {errs.Unsupported, nil},
-	"AccountRequiresHttps":                  {errs.Invalid, nil},
-	"InvalidHeaderValue":                    {errs.Invalid, nil},
-	"InvalidQueryParameterValue":            {errs.Invalid, nil},
-	"OutOfRangeInput":                       {errs.Invalid, nil},
-	codeInvalidBlock:                        {errs.Exists, nil},
-	"ContainerAlreadyExists":                {errs.Exists, nil},
-	"AuthorizationPermissionDenied":         {errs.Permission, nil},
-	"UnauthorizedBlobOverwrite":             {errs.Permission, nil},
-	"InsufficientStorage":                   {errs.Exhausted, nil},
-	"AccountProblem":                        {errs.Permission, nil},
-	"InvalidResourceName":                   {errs.Invalid, nil},
-	"IncrementalCopyOfEarlierVersionsError": {errs.Invalid, nil},
+	codeExists:                           {errs.Exists, nil}, // a condition only if the request has one
+	"ConditionNotMet":                    {errs.Mismatch, object.ErrCondition},
+	"ServerBusy":                         {errs.Busy, object.ErrThrottled},
+	"AccountBeingCreated":                {errs.Busy, object.ErrThrottled},
+	"PendingCopyOperation":               {errs.Busy, object.ErrConflict},
+	"OperationTimedOut":                  {errs.IO, object.ErrUnknown},
+	"InternalError":                      {errs.IO, object.ErrUnknown},
+	codeNoBlob:                           {errs.NotFound, nil},
+	"ResourceNotFound":                   {errs.NotFound, nil},
+	codeNoContainer:                      {errs.NotFound, object.ErrNoBucket},
+	"ContainerBeingDeleted":              {errs.NotFound, object.ErrNoBucket},
+	codeBlockList:                        {errs.NotFound, nil},
+	"Md5Mismatch":                        {errs.Corrupt, nil},
+	"Crc64Mismatch":                      {errs.Corrupt, nil},
+	"InvalidRange":                       {errs.Corrupt, nil},
+	codeAuthentication:                   {errs.Permission, nil},
+	codeNotAllowed:                       {errs.Permission, nil},
+	"AuthorizationFailure":               {errs.Permission, nil},
+	"AuthorizationProtocolMismatch":      {errs.Permission, nil},
+	"AuthorizationResourceTypeMismatch":  {errs.Permission, nil},
+	"AuthorizationServiceMismatch":       {errs.Permission, nil},
+	"AuthorizationSourceIPMismatch":      {errs.Permission, nil},
+	"InsufficientAccountPermissions":     {errs.Permission, nil},
+	"InvalidAuthenticationInfo":          {errs.Permission, nil},
+	"KeyBasedAuthenticationNotPermitted": {errs.Permission, nil},
+	"NoAuthenticationInformation":        {errs.Permission, nil},
+	"PublicAccessNotPermitted":           {errs.Permission, nil},
+	"AccountIsDisabled":                  {errs.Permission, nil},
+	"ContainerDisabled":                  {errs.Permission, nil},
+	"BlobImmutableDueToPolicy":           {errs.Permission, nil},
+	"LeaseIdMissing":                     {errs.Busy, nil},
+	"LeaseIdMismatchWithBlobOperation":   {errs.Busy, nil},
+	"LeaseLost":                          {errs.Busy, nil},
+	"LeaseNotPresentWithBlobOperation":   {errs.Busy, nil},
+	"BlobBeingRehydrated":                {errs.Busy, nil},
+	"BlobArchived":                       {errs.Unsupported, nil},
+	"InvalidBlobType":                    {errs.Invalid, nil},
+	"SnapshotsPresent":                   {errs.Invalid, nil},
+	"FeatureNotSupported":                {errs.Unsupported, nil},
+	"UnsupportedHeader":                  {errs.Unsupported, nil},
+	"UnsupportedHttpVerb":                {errs.Unsupported, nil},
+	"ResourceTypeMismatch":               {errs.Unsupported, nil},
+	"BlockCountExceedsLimit":             {errs.Exhausted, nil},
+	"RequestBodyTooLarge":                {errs.Invalid, nil},
+	"AccountRequiresHttps":               {errs.Invalid, nil},
+	"InvalidHeaderValue":                 {errs.Invalid, nil},
+	"InvalidQueryParameterValue":         {errs.Invalid, nil},
+	"OutOfRangeInput":                    {errs.Invalid, nil},
+	codeInvalidBlock:                     {errs.Exists, nil},
+	"UnauthorizedBlobOverwrite":          {errs.Permission, nil},
+	"InvalidResourceName":                {errs.Invalid, nil},
 }
 
 // statuses has the meaning of answers without a code that the driver knows.
@@ -262,14 +254,17 @@ func (b *bucket) explain(r request, f *failure) *errs.Error {
 		e.Kind, e.Want, e.Got = errs.Exists, "no object", "one"
 	case m.is == object.ErrCondition:
 		e.Want, e.Got = "the tag "+r.cond.Tag, "another"
+	case f.code == "BlockCountExceedsLimit":
+		e.Want, e.Got = "at most 100,000 parts that were not completed", "more"
+		e.Remedy = "write the object in one request, or wait a week"
 	case m.kind == errs.NotFound && r.cond.Tag != "" && f.code != codeBlockList:
 		e.Kind, e.Want, e.Got, f.is = errs.Mismatch, "the tag "+r.cond.Tag, "no object", []error{object.ErrCondition}
 	case f.code == codeAuthentication && drift.Abs() > skew:
 		e.Kind, e.Want = errs.Invalid, "a request that is not older than the server allows"
 		e.Got = fmt.Sprintf("a clock that differs from the server's by %v", drift.Abs().Round(time.Second))
 		e.Remedy = "set the clock of this machine"
-	case m.kind == errs.Permission:
-		e.Remedy = b.remedy()
+	case m.kind == errs.Permission, b.credential == anonymous{} && f.code == "ResourceNotFound":
+		e.Remedy = b.remedy() // Azure says to callers without credentials that a private container is not there
 	case f.code == "AccountRequiresHttps":
 		e.Remedy = "write https:// in the endpoint"
 	case f.code == codeInvalidBlock:

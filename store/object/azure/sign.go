@@ -80,6 +80,8 @@ var (
 	schemes = regexp.MustCompile(`(?i)\b(Bearer|SharedKey|SharedKeyLite)\s+[^\s,;"'<>]+`)
 	// userinfo matches the name and password of a URL.
 	userinfo = regexp.MustCompile(`://[^/@\s]+@`)
+	// rules matches the lines that azidentity draws.
+	rules = regexp.MustCompile(`-{8,}`)
 )
 
 const hidden = "[hidden]"
@@ -96,7 +98,7 @@ func mask(text string, secrets []string) string {
 	text = signatures.ReplaceAllString(text, hidden)
 	text = tokens.ReplaceAllString(text, hidden)
 	text = userinfo.ReplaceAllString(text, "://"+hidden+"@")
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(rules.ReplaceAllString(text, " ")), " ")
 	if len(text) > 600 {
 		text = strings.ToValidUTF8(text[:600], "") + "…"
 	}
