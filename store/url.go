@@ -37,8 +37,8 @@ func IsURL(path string) bool {
 }
 
 // SplitURL splits a URL into the URL of its store and the name in the store. The URL of a store has
-// no path, except that az://account/container has a container. The name is taken as it stands: "%2F"
-// is three characters.
+// no path, except az://account/container. The name is taken as it stands: "%2F" is three
+// characters.
 func SplitURL(url string) (root, name string) {
 	scheme, rest, _ := strings.Cut(url, "://")
 	scheme = strings.ToLower(scheme)

@@ -19,11 +19,12 @@
 // # Checksums
 //
 // Azure compares the CRC-64 (x-ms-content-crc64) or the MD5 (Content-MD5) of a request with the
-// bytes that arrived, and keeps neither for a block. It knows no CRC-32C. So the driver computes the
-// CRC-64 of the bytes, then compares their CRC-32C with the one of the caller, and sends the CRC-64.
-// Bytes that change before the second sum differ from the first, and bytes that change later differ
-// from the CRC-64. A server that refuses the CRC-64, as the emulator Azurite does, gets the MD5.
-// Nothing compares a checksum of a whole upload in parts: its proof is the sums of its parts.
+// bytes that arrived, and keeps neither for a block. It knows no CRC-32C. So the driver computes
+// the CRC-64 of the bytes, then compares their CRC-32C with the one of the caller, and sends the
+// CRC-64. Bytes that change before the second sum differ from the first, and bytes that change
+// later differ from the CRC-64. A server that refuses the CRC-64, as the emulator Azurite does,
+// gets the MD5. Nothing compares a checksum of a whole upload in parts: its proof is the sums of
+// its parts.
 //
 // # Conditions
 //
@@ -31,9 +32,9 @@
 //
 // # Uploads in parts
 //
-// A part is a block of the blob that was not committed. Its ID has the ID of the upload and the time
-// when the upload began. Azure drops such blocks when the blob is written, or after a week. It cannot
-// drop the blocks of one upload: see upload.Abort.
+// A part is a block of the blob that was not committed. Its ID has the ID of the upload and the
+// time when the upload began. Azure drops such blocks when the blob is written, or after a week. It
+// cannot drop the blocks of one upload: see upload.Abort.
 package azure
 
 import (
@@ -82,7 +83,8 @@ const opOpen = "azure.Open"
 //
 // The prefix is taken as it stands: %2F is three characters. It has no "/" at its ends. Open lists
 // at most one key, so that wrong credentials and a missing container fail here. An account with a
-// hierarchical namespace is refused: its directories are objects, and their lists have another order.
+// hierarchical namespace is refused: its directories are objects, and their lists have another
+// order.
 func Open(ctx context.Context, rawURL string, o Options) (object.Bucket, string, error) {
 	t, err := parse(rawURL, o)
 	if err != nil {
@@ -143,7 +145,8 @@ func parse(rawURL string, o Options) (*target, error) {
 			Want: "an account of at most 24 lower-case letters and digits", Got: mask(t.account, nil),
 			Remedy: "write the name of the account, not of its host: az://account/container/prefix"}
 	case t.container == "":
-		return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: "az://" + t.account, Want: wantURL, Got: "no container"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: "az://" + t.account,
+			Want: wantURL, Got: "no container"}
 	case !isContainer(t.container):
 		return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: "az://" + t.account,
 			Want: `a container of 3 to 63 lower-case letters, digits and "-"`, Got: mask(t.container, nil)}
@@ -166,7 +169,7 @@ func parse(rawURL string, o Options) (*target, error) {
 }
 
 // isContainer reports whether Azure takes name for a container. The container $root has no path of
-// its own, and so it is none here.
+// its own, and is not taken.
 func isContainer(name string) bool {
 	return len(name) >= 3 && len(name) <= 63 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" &&
 		name[0] != '-' && name[len(name)-1] != '-' && !strings.Contains(name, "--")
@@ -207,7 +210,8 @@ func (t *target) set(name, value string) error {
 		}
 		t.anonymous = truth
 	case "sig", "se", "sv", "sp", "sr", "st", "srt", "ss", "skoid":
-		e := &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: t.subject(), Got: "a shared access signature in the URL",
+		e := &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: t.subject(),
+			Got:    "a shared access signature in the URL",
 			Remedy: "set AZURE_STORAGE_SAS_TOKEN: a URL is printed and logged"}
 		return e
 	default:
@@ -266,7 +270,7 @@ func (t *target) open() (*bucket, error) {
 	}
 	if _, ok := b.credential.(*bearer); ok && u.Scheme != "https" {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: t.subject(),
-			Want: "an https:// endpoint: a token opens the account to everybody who reads it on the way", Got: endpoint,
+			Want: "an https:// endpoint: a token that is read on the way opens the account", Got: endpoint,
 			Remedy: "give a key or a SAS for an http:// endpoint; " + lookedFor}
 	}
 	b.base = u

@@ -97,6 +97,7 @@ func TestCredentialsAreFound(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, emptyList)
 	})
+	const connection = "AZURE_STORAGE_CONNECTION_STRING=DefaultEndpointsProtocol=https;"
 	for _, c := range []struct {
 		name string
 		env  string
@@ -107,9 +108,9 @@ func TestCredentialsAreFound(t *testing.T) {
 		{"key of the account", "AZURE_STORAGE_KEY=a2V5 AZURE_STORAGE_ACCOUNT=account", "SharedKey account:", ""},
 		{"SAS", "AZURE_STORAGE_SAS_TOKEN=?sv=1&sig=ab%2Bc%3D", "", "ab+c="},
 		{"key before SAS", "AZURE_STORAGE_SAS_TOKEN=sig=x AZURE_STORAGE_KEY=a2V5", "SharedKey account:", ""},
-		{"connection string first", "AZURE_STORAGE_CONNECTION_STRING=AccountName=account;SharedAccessSignature=sig=first AZURE_STORAGE_KEY=a2V5", "", "first"},
-		{"connection string of another", "AZURE_STORAGE_CONNECTION_STRING=AccountName=other;AccountKey=b3RoZXI= AZURE_STORAGE_SAS_TOKEN=sig=mine", "", "mine"},
-		{"connection string with a key", "AZURE_STORAGE_CONNECTION_STRING=DefaultEndpointsProtocol=https;AccountName=account;AccountKey=a2V5;", "SharedKey account:", ""},
+		{"connection string first", connection + "AccountName=account;SharedAccessSignature=sig=first AZURE_STORAGE_KEY=a2V5", "", "first"},
+		{"connection string of another", connection + "AccountName=other;AccountKey=eA== AZURE_STORAGE_SAS_TOKEN=sig=mine", "", "mine"},
+		{"connection string with a key", connection + "AccountName=account;AccountKey=a2V5;", "SharedKey account:", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, e := range strings.Fields(c.env) {
@@ -133,7 +134,8 @@ func TestCredentialsAreFound(t *testing.T) {
 	if err != nil || b.Name() != at+"?endpoint="+f.URL {
 		t.Errorf("an endpoint of the connection string: %v", err)
 	}
-	if _, _, err := azure.Open(context.Background(), at+"?anonymous=true", azure.Options{}); err != nil || got.Header.Get("Authorization") != "" {
+	_, _, err = azure.Open(context.Background(), at+"?anonymous=true", azure.Options{})
+	if err != nil || got.Header.Get("Authorization") != "" {
 		t.Errorf("anonymous: %v", err)
 	}
 	// A token is not sent where everybody can read it.
@@ -150,12 +152,13 @@ func TestCredentialsAreFound(t *testing.T) {
 func TestHosts(t *testing.T) {
 	lonely(t)
 	var asked string
-	o := azure.Options{Key: accountKey, HTTPClient: &http.Client{Transport: trip(func(r *http.Request) (*http.Response, error) {
+	note := trip(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Query().Get("comp") == "list" {
 			asked = r.URL.Scheme + "://" + r.URL.Host + r.URL.EscapedPath()
 		}
 		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(emptyList)), Request: r}, nil
-	})}}
+	})
+	o := azure.Options{Key: accountKey, HTTPClient: &http.Client{Transport: note}}
 	check := func(url, want string) {
 		t.Helper()
 		if _, _, err := azure.Open(context.Background(), url, o); err != nil || asked != want {
@@ -197,7 +200,8 @@ func TestTokensAreKept(t *testing.T) {
 	}))
 	defer server.Close()
 	source := &tokens{}
-	b, _, err := azure.Open(context.Background(), at+"?endpoint="+server.URL, azure.Options{Credential: source, HTTPClient: server.Client()})
+	o := azure.Options{Credential: source, HTTPClient: server.Client()}
+	b, _, err := azure.Open(context.Background(), at+"?endpoint="+server.URL, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +215,8 @@ func TestTokensAreKept(t *testing.T) {
 	}
 	good = "token2"
 	err = list()
-	if !errors.Is(err, errs.Permission) || strings.Contains(err.Error(), "token1") || !strings.Contains(err.Error(), "Options.Credential") {
+	if !errors.Is(err, errs.Permission) || strings.Contains(err.Error(), "token1") ||
+		!strings.Contains(err.Error(), "Options.Credential") {
 		t.Errorf("a token that ended: %v", err)
 	}
 	if err := list(); err != nil || source.n != 2 || seen != "Bearer token2" {
@@ -297,7 +302,8 @@ func TestBodiesHaveSums(t *testing.T) {
 		if _, err := u.Complete(ctx, 1, 0, object.Condition{}); err != nil {
 			t.Error(err)
 		}
-		if len(bodies) != 4 || bodies[0] != "contents" || bodies[2] != "contents" || !strings.Contains(bodies[3], "<Latest>") {
+		if len(bodies) != 4 || bodies[0] != "contents" || bodies[2] != "contents" ||
+			!strings.Contains(bodies[3], "<Latest>") {
 			t.Errorf("the server has %q", bodies)
 		}
 		for _, err := range []error{u.Part(ctx, 1, contents, 1), func() error {
@@ -456,7 +462,8 @@ func TestDeleteAllNamesAKeyThatIsLeft(t *testing.T) {
 	if err := b.DeleteAll(ctx, []string{"a", "gone", "c"}); err != nil {
 		t.Error(err)
 	}
-	if err := b.DeleteAll(ctx, []string{"a", "bad", "c"}); !errors.Is(err, errs.Permission) || !strings.Contains(err.Error(), "container/bad: ") {
+	err := b.DeleteAll(ctx, []string{"a", "bad", "c"})
+	if !errors.Is(err, errs.Permission) || !strings.Contains(err.Error(), "container/bad: ") {
 		t.Error(err)
 	}
 	f.set(refuse(404, "ContainerNotFound", "no"))

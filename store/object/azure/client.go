@@ -64,7 +64,7 @@ func on(method, op, key string) call {
 	return call{request: request{op: op, key: key}, method: method, scoped: true}
 }
 
-// now is the time of the server, as far as its last answer tells.
+// now is the time of the server by its last answer.
 func (b *bucket) now() time.Time { return time.Now().Add(time.Duration(b.drift.Load())) }
 
 func (b *bucket) skewed() bool { return time.Duration(b.drift.Load()).Abs() > skew }
@@ -158,8 +158,8 @@ func escaped(key string) string {
 	return s.String()
 }
 
-// summed sends a request with the CRC-64 of its body, or with its MD5 if the server refuses that. It
-// fails before it sends anything if the CRC-32C of the body is not sum.
+// summed sends a request with the CRC-64 of its body, or with its MD5 if the server refuses that.
+// It fails before it sends anything if the CRC-32C of the body is not sum.
 func (b *bucket) summed(ctx context.Context, c call, sum uint32) (*http.Response, error) {
 	if c.body == nil {
 		c.body = []byte{} // a body is sent even if it is empty

@@ -309,7 +309,9 @@ func (b *bearer) refused() {
 // environmentSecrets are the secrets that azidentity reads.
 func environmentSecrets() []string {
 	var all []string
-	for _, name := range []string{"AZURE_CLIENT_SECRET", "AZURE_PASSWORD", "AZURE_CLIENT_CERTIFICATE_PASSWORD", "IDENTITY_HEADER"} {
+	for _, name := range []string{
+		"AZURE_CLIENT_SECRET", "AZURE_PASSWORD", "AZURE_CLIENT_CERTIFICATE_PASSWORD", "IDENTITY_HEADER",
+	} {
 		all = append(all, os.Getenv(name))
 	}
 	return all

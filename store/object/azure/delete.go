@@ -40,8 +40,8 @@ func (b *bucket) remove(ctx context.Context, op, key string, c object.Condition)
 // deletesAtOnce is how many deletes of DeleteAll are under way at the same time.
 const deletesAtOnce = 16
 
-// DeleteAll implements object.Bucket. It sends a request for each key: Azure bills the requests of a
-// batch one by one, too.
+// DeleteAll implements object.Bucket. It sends a request for each key: Azure bills the requests of
+// a batch one by one, too.
 func (b *bucket) DeleteAll(ctx context.Context, keys []string) error {
 	const op = "azure.DeleteAll"
 	for _, key := range keys {

@@ -268,8 +268,8 @@ func (b *bucket) explain(r request, f *failure) *errs.Error {
 	case f.code == "AccountRequiresHttps":
 		e.Remedy = "write https:// in the endpoint"
 	case f.code == codeInvalidBlock:
-		e.Want, e.Got = "an object whose blocks have IDs of 64 letters, or none", "one that another program made of blocks"
-		e.Remedy = "delete the object first"
+		e.Want, e.Got = "blocks with IDs of 64 letters, or none", "blocks of another program"
+		e.Remedy = "delete the object first; unfinished blocks of another program vanish after a week"
 	case strings.HasPrefix(f.code, "Lease"):
 		e.Want, e.Got, e.Remedy = "an object without a lease", "one that a program has leased", "release or break its lease"
 	case f.status == 416 || f.code == "InvalidRange":

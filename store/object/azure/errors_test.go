@@ -23,8 +23,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store/object/azure"
 )
 
-// Each answer has one meaning, whatever was asked. Statuses 409 and 412 are conditions only with the
-// codes that say so.
+// Each answer has one meaning, whatever was asked. Statuses 409 and 412 are conditions only with
+// the codes that say so.
 func TestAnswersHaveOneMeaning(t *testing.T) {
 	for _, c := range []struct {
 		status int
@@ -33,7 +33,7 @@ func TestAnswersHaveOneMeaning(t *testing.T) {
 		not    []error
 	}{
 		{412, "ConditionNotMet", []error{object.ErrCondition}, []error{object.ErrUnknown}},
-		{412, "LeaseIdMissing", []error{errs.Busy}, []error{object.ErrCondition, object.ErrConflict, object.ErrUnknown}},
+		{412, "LeaseIdMissing", []error{errs.Busy}, []error{object.ErrCondition, object.ErrConflict}},
 		{409, "LeaseIdMismatchWithBlobOperation", []error{errs.Busy}, []error{object.ErrCondition, object.ErrConflict}},
 		{409, "PendingCopyOperation", []error{object.ErrConflict, errs.Busy}, []error{object.ErrCondition}},
 		{409, "BlobImmutableDueToPolicy", []error{errs.Permission}, []error{object.ErrCondition, object.ErrConflict}},
@@ -109,7 +109,8 @@ func TestConditionsSayWhatWasWanted(t *testing.T) {
 		t.Error(err)
 	}
 	f.set(refuse(412, "ConditionNotMet", "no"))
-	if err := put(object.Condition{Tag: someTag}); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), someTag) {
+	err := put(object.Condition{Tag: someTag})
+	if !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), someTag) {
 		t.Error(err)
 	}
 	// Answers without a code.
@@ -121,14 +122,16 @@ func TestConditionsSayWhatWasWanted(t *testing.T) {
 		t.Error(err)
 	}
 	f.set(refuse(409, "", "no"))
-	if err := put(object.Condition{Absent: true}); errors.Is(err, object.ErrCondition) || !errors.Is(err, object.ErrConflict) {
+	err = put(object.Condition{Absent: true})
+	if errors.Is(err, object.ErrCondition) || !errors.Is(err, object.ErrConflict) {
 		t.Error(err)
 	}
 	f.set(refuse(404, "BlobNotFound", "no"))
 	if err := put(object.Condition{Tag: someTag}); !errors.Is(err, object.ErrCondition) {
 		t.Error(err)
 	}
-	if err := b.Get(ctx, "k", make([]byte, 1), 0, ""); !errors.Is(err, errs.NotFound) || errors.Is(err, object.ErrCondition) {
+	err = b.Get(ctx, "k", make([]byte, 1), 0, "")
+	if !errors.Is(err, errs.NotFound) || errors.Is(err, object.ErrCondition) {
 		t.Error(err)
 	}
 	if err := b.Delete(ctx, "k", object.Condition{}); err != nil {
@@ -240,7 +243,8 @@ func TestTLSErrorsAreInvalid(t *testing.T) {
 	secure.StartTLS()
 	defer secure.Close()
 	_, _, err = f.try(at+"?endpoint="+secure.URL, azure.Options{})
-	if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "SSL_CERT_FILE") || errors.Is(err, object.ErrUnknown) {
+	if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "SSL_CERT_FILE") ||
+		errors.Is(err, object.ErrUnknown) {
 		t.Errorf("an unknown certificate: %v", err)
 	}
 }

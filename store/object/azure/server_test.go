@@ -42,6 +42,7 @@ func TestCredentialsThatDoNotSuffice(t *testing.T) {
 	server := azuretest.Start(t)
 	url := server.Container(t, "closed")
 	ctx := context.Background()
+	const nobody = "sv=2022-11-02&ss=b&srt=sco&sp=rl&se=2090-01-01T00:00:00Z&sig=bm8="
 	open := func(url string, o azure.Options) error {
 		_, _, err := azure.Open(ctx, url, o)
 		return err
@@ -54,7 +55,7 @@ func TestCredentialsThatDoNotSuffice(t *testing.T) {
 	}{
 		{"a wrong key", open(url, azure.Options{Key: accountKey}), errs.Permission, "come from Options.Key"},
 		{"a SAS that ended", open(url, azure.Options{SAS: server.SAS("rl", -time.Hour)}), errs.Permission, "a SAS that ended at "},
-		{"a SAS of nobody", open(url, azure.Options{SAS: "sv=2022-11-02&ss=b&srt=sco&sp=rl&se=2090-01-01T00:00:00Z&sig=bm8="}), errs.Permission, "Options.SAS"},
+		{"a SAS of nobody", open(url, azure.Options{SAS: nobody}), errs.Permission, "Options.SAS"},
 		{"nothing", open(url, azure.Options{Anonymous: true}), errs.Permission, "anonymous=true"},
 		{"no container", open(strings.Replace(url, "/closed", "/missing", 1), azure.Options{Key: server.Key}), errs.NotFound, "make the container"},
 		{"another account", open(strings.Replace(url, "az://trainaccount", "az://other", 1), azure.Options{Key: server.Key}), errs.Permission, ""},
@@ -155,7 +156,8 @@ func (c *container) raw(method, key, query, body string, header ...string) {
 
 func (c *container) put(key, text string) string {
 	c.t.Helper()
-	tag, err := c.Put(c.t.Context(), key, []byte(text), crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)), object.Condition{})
+	sum := crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli))
+	tag, err := c.Put(c.t.Context(), key, []byte(text), sum, object.Condition{})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -230,14 +232,15 @@ func TestAbortTouchesNothingElse(t *testing.T) {
 		t.Error(err)
 	}
 	// Another program has blocks: they stay, and are no upload of ours.
-	c.raw(http.MethodPut, "foreign", "comp=block&blockid="+strings.Repeat("QUFB", 16), "theirs")
+	block := strings.Repeat("QUFB", 16)
+	c.raw(http.MethodPut, "foreign", "comp=block&blockid="+block, "theirs")
 	if n := len(c.open("foreign")); n != 0 {
 		t.Errorf("%d uploads of another program", n)
 	}
 	if err := c.begun("foreign").Abort(ctx); err != nil {
 		t.Fatal(err)
 	}
-	c.raw(http.MethodPut, "foreign", "comp=blocklist", "<BlockList><Uncommitted>"+strings.Repeat("QUFB", 16)+"</Uncommitted></BlockList>")
+	c.raw(http.MethodPut, "foreign", "comp=blocklist", "<BlockList><Latest>"+block+"</Latest></BlockList>")
 	if b, _, err := c.Read(ctx, "foreign", 100); err != nil || string(b) != "theirs" {
 		t.Errorf("%q, %v", b, err)
 	}
@@ -282,7 +285,7 @@ func TestAbortThatWasCutOff(t *testing.T) {
 	if err := c.begun("data/empty").Abort(ctx); err != nil {
 		t.Error(err)
 	}
-	c.raw(http.MethodPut, "data/half", "x=1", "", "X-Ms-Blob-Type", "BlockBlob", "X-Ms-Meta-Bivouac_aborted", "SOMEUPLOAD")
+	c.raw(http.MethodPut, "data/half", "x=1", "", "X-Ms-Blob-Type", "BlockBlob", "X-Ms-Meta-Bivouac_aborted", "ID")
 	all := c.open("data/half")
 	c.put("data/half", "new")
 	if err := all[0].Abort(ctx); err != nil {
@@ -293,8 +296,8 @@ func TestAbortThatWasCutOff(t *testing.T) {
 	}
 }
 
-// A Complete whose reply was lost can be sent again. If another writer was first, its condition does
-// not hold; without a condition the parts are gone.
+// A Complete whose reply was lost can be sent again. If another writer was first, its condition
+// does not hold; without a condition the parts are gone.
 func TestCompleteAfterAnotherWriter(t *testing.T) {
 	c, ctx := newContainer(t, "again"), t.Context()
 	u := c.begun("k")
@@ -320,20 +323,21 @@ func TestCompleteAfterAnotherWriter(t *testing.T) {
 		}
 	}
 	_, err := one.Complete(ctx, 1, sumOfContents, object.Condition{})
-	if !errors.Is(err, errs.NotFound) || errors.Is(err, object.ErrCondition) || !strings.Contains(err.Error(), "begin again") {
+	if !errors.Is(err, errs.NotFound) || errors.Is(err, object.ErrCondition) ||
+		!strings.Contains(err.Error(), "begin again") {
 		t.Errorf("without a condition: %v", err)
 	}
 	if err := one.Part(ctx, 1, nil, 0); !errors.Is(err, errs.Invalid) {
 		t.Errorf("an empty part: %v", err)
 	}
-	// An object whose blocks have IDs of another length must be deleted first.
+	// All blocks of a key have IDs of the same length.
 	c.raw(http.MethodPut, "theirs", "comp=block&blockid=QUFB", "theirs")
-	c.raw(http.MethodPut, "theirs", "comp=blocklist", "<BlockList><Latest>QUFB</Latest></BlockList>")
 	v, err := c.Begin(ctx, "theirs")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := v.Part(ctx, 1, contents, sumOfContents); err != nil && !strings.Contains(err.Error(), "delete the object first") {
+	err = v.Part(ctx, 1, contents, sumOfContents)
+	if !errors.Is(err, errs.Exists) || !strings.Contains(err.Error(), "delete the object first") {
 		t.Error(err)
 	}
 }

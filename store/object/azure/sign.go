@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -42,26 +43,34 @@ func (k *sharedKey) toSign(r *http.Request) string {
 	}
 	lines := []string{r.Method, r.Header.Get("Content-Encoding"), r.Header.Get("Content-Language"), length}
 	for _, name := range []string{
-		"Content-Md5", "Content-Type", "Date", "If-Modified-Since", "If-Match", "If-None-Match", "If-Unmodified-Since", "Range",
+		"Content-Md5", "Content-Type", "Date", "If-Modified-Since", "If-Match", "If-None-Match",
+		"If-Unmodified-Since", "Range",
 	} {
 		lines = append(lines, r.Header.Get(name))
 	}
-	var own []string
+	own := http.Header{}
 	for name, values := range r.Header {
-		if name = strings.ToLower(name); strings.HasPrefix(name, "x-ms-") {
-			own = append(own, name+":"+strings.Join(values, ","))
+		if strings.HasPrefix(strings.ToLower(name), "x-ms-") {
+			own[name] = values
 		}
 	}
-	slices.Sort(own)
-	lines = append(lines, own...)
+	lines = append(lines, sorted(own)...)
 	lines = append(lines, "/"+k.account+r.URL.EscapedPath())
-	var parameters []string
-	for name, values := range r.URL.Query() {
-		slices.Sort(values)
-		parameters = append(parameters, strings.ToLower(name)+":"+strings.Join(values, ","))
+	return strings.Join(append(lines, sorted(r.URL.Query())...), "\n")
+}
+
+// sorted returns a line for each name, in ascending order of the names in lower case.
+func sorted(all map[string][]string) []string {
+	lower := map[string]string{}
+	for name, values := range all {
+		values = slices.Sorted(slices.Values(values))
+		lower[strings.ToLower(name)] = strings.Join(values, ",")
 	}
-	slices.Sort(parameters)
-	return strings.Join(append(lines, parameters...), "\n")
+	lines := make([]string, 0, len(lower))
+	for _, name := range slices.Sorted(maps.Keys(lower)) {
+		lines = append(lines, name+":"+lower[name])
+	}
+	return lines
 }
 
 // mask takes secrets out of a text of the server or of the library.
@@ -69,7 +78,8 @@ func (b *bucket) mask(text string) string { return mask(text, b.credential.secre
 
 var (
 	// signatures matches a SHA-256 and an account key in base64, as they are and in a URL.
-	signatures = regexp.MustCompile(`[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==|(?:[A-Za-z0-9]|%2[BbFf]){43,88}(?:%3[Dd]){1,2}`)
+	signatures = regexp.MustCompile(`[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==|` +
+		`(?:[A-Za-z0-9]|%2[BbFf]){43,88}(?:%3[Dd]){1,2}`)
 	// tokens matches tokens of Entra ID.
 	tokens = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,4}`)
 	// signed matches parameters and headers of a request, with their values.

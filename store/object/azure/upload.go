@@ -45,8 +45,9 @@ func (b *bucket) Begin(ctx context.Context, key string) (object.Upload, error) {
 	return &upload{b: b, key: key, id: rand.Text(), started: b.now(), parts: map[int]bool{}}, nil
 }
 
-// The ID of a block is "bv1", the ID of its upload, the second when the upload began, and the number
-// of the part. All IDs of a blob must have the same length: this has 48 bytes, and 64 in base64.
+// The ID of a block is "bv1", the ID of its upload, the second when the upload began, and the
+// number of the part. All IDs of a blob must have the same length: this has 48 bytes, and 64 in
+// base64.
 const (
 	blockFormat = "bv1-%26s-%011d-%05d"
 	blockBytes  = 48
@@ -176,8 +177,9 @@ func (u *upload) list(op string, n int) (*blockList, error) {
 	return out, nil
 }
 
-// dropped is the error of an upload whose blocks are gone: another writer of the blob drops them, and
-// so does Abort. If the condition does not hold now, that is the error. The request changed nothing.
+// dropped is the error of an upload whose blocks are gone: another writer of the blob drops them,
+// and so does Abort. If the condition does not hold now, that is the error. The request changed
+// nothing.
 func (u *upload) dropped(ctx context.Context, op string, c object.Condition, err error) error {
 	if c.Absent || c.Tag != "" {
 		a, headErr := u.b.Head(ctx, u.key)
@@ -212,8 +214,8 @@ const abortedBy = "X-Ms-Meta-Bivouac_aborted"
 
 // abort drops the blocks of an upload. Azure drops the blocks of a blob only as a whole, when the
 // blob is written. So, if there is no blob and no other upload of the key goes on, abort makes an
-// empty blob of no blocks on the condition that there is none, and deletes it again. Otherwise it puts
-// a small block that says that the upload was aborted. Then Azure drops the blocks when the blob is
+// empty blob on the condition that the key has no blob, and deletes it again. Otherwise it puts a
+// small block that says that the upload was aborted. Then Azure drops the blocks when the blob is
 // written, or after a week.
 func (u *upload) abort(ctx context.Context) error {
 	const op = "azure.Abort"
@@ -320,7 +322,8 @@ func (b *bucket) blocks(ctx context.Context, op, key string) (*kept, error) {
 		}
 	}
 	k.size, _ = strconv.ParseInt(header.Get("X-Ms-Blob-Content-Length"), 10, 64)
-	// Azure gives a blob that is a beginning only no ETag. Not all servers do: Head finds no such blob.
+	// Azure gives a blob that is a beginning only no ETag. Not all servers do: Head finds no such
+	// blob.
 	if header.Get("ETag") != "" {
 		_, err := b.Head(ctx, key)
 		if err != nil && errs.KindOf(err) != errs.NotFound {
@@ -331,10 +334,10 @@ func (b *bucket) blocks(ctx context.Context, op, key string) (*kept, error) {
 	return k, nil
 }
 
-// Uploads implements object.Bucket. It finds the uploads of keys that have no object, and those of
-// the object whose key is prefix. Others of objects that exist it does not find: Azure would have to
-// be asked about each object, and Abort could not free anything. Uploads of other programs are left
-// out.
+// Uploads implements object.Bucket. It finds the uploads of keys that have no object, and the
+// uploads of the key prefix. It does not find uploads of other keys that have an object: it would
+// have to ask for the blocks of each object, and Abort could not free them. It leaves out uploads
+// of other programs.
 func (b *bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[object.Unfinished, error] {
 	const op = "azure.Uploads"
 	return func(yield func(object.Unfinished, error) bool) {

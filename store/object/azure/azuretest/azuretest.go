@@ -36,8 +36,8 @@ type Server struct {
 	Key      string // its key, in base64
 }
 
-// Start starts a server that ends with the test. It installs the server first, once for all programs:
-// this takes half a minute. Without npm or a network, it skips the test; see Require.
+// Start starts a server that ends with the test. It installs the server first, once for all
+// programs: this takes half a minute. Without npm or a network, it skips the test; see Require.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	program, err := install()
@@ -81,7 +81,7 @@ func (s *Server) Container(t testing.TB, name string) string {
 // protocol is the version of the protocol for which the SAS is.
 const protocol = "2022-11-02"
 
-// SAS returns a shared access signature of the account with some permissions, such as "rl", that ends
+// SAS returns a shared access signature of the account with some permissions, such as "rl". It ends
 // after a time, which may be negative.
 func (s *Server) SAS(permissions string, lasts time.Duration) string {
 	key, _ := base64.StdEncoding.DecodeString(s.Key)
@@ -107,7 +107,8 @@ func start(t testing.TB, program string) (*Server, error) {
 	if err := free.Close(); err != nil {
 		return nil, err
 	}
-	s := &Server{Account: "trainaccount", Key: base64.StdEncoding.EncodeToString([]byte("a key that opens nothing but this server of a test; 64 bytes...."))}
+	key := []byte("a key that opens nothing but this server of a test; 64 bytes....")
+	s := &Server{Account: "trainaccount", Key: base64.StdEncoding.EncodeToString(key)}
 	s.Endpoint = "http://" + addr + "/" + s.Account
 	_, port, _ := strings.Cut(addr, ":")
 	var out bytes.Buffer
@@ -181,7 +182,8 @@ var install = sync.OnceValues(func() (string, error) {
 	}
 	limited, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	c := exec.CommandContext(limited, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", made, "azurite@"+version)
+	c := exec.CommandContext(limited, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
+		"--prefix", made, "azurite@"+version)
 	c.Dir = made
 	c.WaitDelay = 5 * time.Second
 	if out, err := c.CombinedOutput(); err != nil {
