@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"hash/crc64"
 	"io"
 	"net/http"
@@ -326,6 +327,23 @@ func TestBodiesHaveSums(t *testing.T) {
 	f.set(func(w http.ResponseWriter, r *http.Request) { asked++; answer(w, r) })
 	if _, err := b.Put(ctx, "k", contents, sumOfContents, object.Condition{}); err != nil || asked != 1 {
 		t.Errorf("asked %d times, %v", asked, err)
+	}
+}
+
+// The sums are the ones that Azure itself answered to a Put Blob of these bytes.
+func TestSumsAreThoseOfAzure(t *testing.T) {
+	f := newFake(t)
+	var sum string
+	b := f.open(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		sum = r.Header.Get("X-Ms-Content-Crc64")
+		w.WriteHeader(http.StatusCreated)
+	})
+	for text, want := range map[string]string{"HelloWorld": "8R2aIe9T07E=", "Hello World": "YeJLfssylmU="} {
+		castagnoli := crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli))
+		if _, err := b.Put(context.Background(), "k", []byte(text), castagnoli, object.Condition{}); err != nil || sum != want {
+			t.Errorf("%s has the CRC-64 %s, %v, want %s", text, sum, err, want)
+		}
 	}
 }
 

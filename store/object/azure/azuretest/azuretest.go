@@ -183,7 +183,7 @@ var install = sync.OnceValues(func() (string, error) {
 	limited, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(limited, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
-		"--prefix", made, "azurite@"+version)
+		"--fetch-retries", "1", "--fetch-retry-mintimeout", "1000", "--prefix", made, "azurite@"+version)
 	c.Dir = made
 	c.WaitDelay = 5 * time.Second
 	if out, err := c.CombinedOutput(); err != nil {
