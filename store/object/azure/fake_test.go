@@ -7,7 +7,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -139,9 +138,4 @@ func (f *fake) uploading(t *testing.T, b object.Bucket, h http.HandlerFunc) map[
 	_, out["Complete tag"] = u.Complete(ctx, 1, 0, object.Condition{Tag: someTag})
 	out["Abort"] = u.Abort(ctx)
 	return out
-}
-
-// conditional reports whether what a name says has a condition.
-func conditional(what string) (absent, tag bool) {
-	return strings.HasSuffix(what, "absent"), strings.HasSuffix(what, "tag")
 }
