@@ -9,7 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Opener opens the store of a URL without a path, such as "s3://bucket?region=eu-west-1".
+// Opener opens the store of a URL without a name, such as "s3://bucket?region=eu-west-1" or
+// "az://account/container".
 type Opener func(ctx context.Context, root string) (Store, error)
 
 var (
@@ -35,20 +36,31 @@ func IsURL(path string) bool {
 		strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+-.") == ""
 }
 
-// SplitURL splits a URL into the URL of its store, which has no path, and the name in the store.
-// The name is taken as it stands: "%2F" is three characters.
+// SplitURL splits a URL into the URL of its store and the name in the store. The URL of a store has
+// no path, except az://account/container. The name is taken as it stands: "%2F" is three
+// characters.
 func SplitURL(url string) (root, name string) {
 	scheme, rest, _ := strings.Cut(url, "://")
+	scheme = strings.ToLower(scheme)
 	rest, query, asked := strings.Cut(rest, "?")
 	host, name, _ := strings.Cut(rest, "/")
-	root = strings.ToLower(scheme) + "://" + host
+	if scheme == azure {
+		var container string
+		if container, name, _ = strings.Cut(name, "/"); container != "" {
+			host += "/" + container
+		}
+	}
+	root = scheme + "://" + host
 	if asked && query != "" {
 		root += "?" + query
 	}
 	return root, strings.Trim(name, "/")
 }
 
-// JoinURL returns the URL of a name in the store of a URL without a path. It is the inverse of
+// azure is the scheme of Azure Blob Storage. Its stores are containers of accounts.
+const azure = "az"
+
+// JoinURL returns the URL of a name in the store of a URL without a name. It is the inverse of
 // SplitURL.
 func JoinURL(root, name string) string {
 	host, query, asked := strings.Cut(root, "?")
@@ -68,6 +80,13 @@ func FromURL(ctx context.Context, url string) (st Store, name string, err error)
 	root, name := SplitURL(url)
 	scheme, host, _ := strings.Cut(root, "://")
 	host, _, _ = strings.Cut(host, "?")
+	switch scheme {
+	case "abfs", "abfss", "wasb", "wasbs", "adl":
+		_, after, _ := strings.Cut(host, "@") // what is in front may be a container, or a secret
+		return nil, "", &errs.Error{Kind: errs.Unsupported, Op: op, Subject: scheme + "://" + after,
+			Want: "a URL az://account/container/name", Got: "a URL of scheme " + scheme,
+			Remedy: scheme + "://container@account.… is az://account/container/… here"}
+	}
 	if _, after, ok := strings.Cut(host, "@"); ok {
 		// The error must not repeat what may be a secret.
 		return nil, "", &errs.Error{Kind: errs.Invalid, Op: op, Subject: scheme + "://" + after,
@@ -80,7 +99,7 @@ func FromURL(ctx context.Context, url string) (st Store, name string, err error)
 		return nil, "", &errs.Error{Kind: errs.Unsupported, Op: op, Subject: scheme + "://" + host,
 			Want: "a URL whose scheme this program knows: " + known(), Got: scheme,
 			Remedy: "a program knows a scheme once it imports the package of the store for its effect, " +
-				"such as github.com/bivouac-ml/bivouac/store/object/s3 for s3"}
+				"such as github.com/bivouac-ml/bivouac/store/object/s3 for s3, and …/azure for az"}
 	}
 	if name != "" {
 		if err := CheckName(op, name); err != nil {

@@ -23,6 +23,11 @@ func TestSplitURL(t *testing.T) {
 		"s3://b/run?":               {"s3://b", "run"},
 		"s3://b/a#1":                {"s3://b", "a#1"},
 		"s3://b/with space/100%/é?": {"s3://b", "with space/100%/é"},
+		"az://account/c/run/5?x=1":  {"az://account/c?x=1", "run/5"},
+		"AZ://account/c/":           {"az://account/c", ""},
+		"az://account/c":            {"az://account/c", ""},
+		"az://account/":             {"az://account", ""},
+		"az://account?x=1":          {"az://account?x=1", ""},
 	} {
 		root, name := store.SplitURL(url)
 		if root != want[0] || name != want[1] {
@@ -118,5 +123,17 @@ func TestFromURLRefuses(t *testing.T) {
 	close(hold)
 	if err := <-done; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// URLs of Azure in the forms of other programs are refused with the form of this one. A secret in
+// front of the host is not repeated.
+func TestOtherFormsOfAzure(t *testing.T) {
+	for _, scheme := range []string{"abfs", "abfss", "wasb", "wasbs", "ABFSS"} {
+		_, _, err := store.FromURL(t.Context(), scheme+"://topsecret@account.dfs.core.windows.net/run")
+		if !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "az://account/container") ||
+			strings.Contains(err.Error(), "topsecret") {
+			t.Errorf("%s: %v", scheme, err)
+		}
 	}
 }

@@ -283,7 +283,7 @@ func localOnly(arg, what string) error {
 	switch {
 	case opens(scheme):
 		e.Remedy = what + " the local file system: bivouac cp copies checkpoints and runs from and to " +
-			strings.Join(schemes, ":// and ") + "://"
+			strings.ToLower(scheme) + "://"
 	case !strings.EqualFold(scheme, "file"):
 		return unknownScheme(arg, scheme)
 	}
@@ -292,11 +292,13 @@ func localOnly(arg, what string) error {
 
 func unknownScheme(arg, scheme string) error {
 	e := &errs.Error{Kind: errs.Unsupported, Op: "path", Subject: arg,
-		Want:   "a path of the local file system, or a URL " + strings.Join(schemes, "://bucket/name, ") + "://bucket/name",
-		Got:    "a URL of scheme " + scheme,
+		Want: "a path of the local file system, or a URL of " + strings.Join(schemes, "://, ") + "://", Got: "a URL of scheme " + scheme,
 		Remedy: "other servers that speak the S3 protocol: s3://bucket/name?endpoint=https://…"}
-	if strings.EqualFold(scheme, "file") {
+	switch strings.ToLower(scheme) {
+	case "file":
 		e.Remedy = "give the path without file://"
+	case "abfs", "abfss", "wasb", "wasbs", "adl", "azure":
+		e.Remedy = scheme + "://container@account.… is az://account/container/… here"
 	}
 	return e
 }

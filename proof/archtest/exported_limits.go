@@ -132,6 +132,8 @@ func ExportedLimits() map[string]int {
 		"store":                           48,
 		"store/local":                     24,
 		"store/object":                    28,
+		"store/object/azure":              2,
+		"store/object/azure/azuretest":    5,
 		"store/object/buckettest":         2,
 		"store/object/gcs":                2,
 		"store/object/gcs/gcstest":        6,

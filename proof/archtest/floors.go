@@ -52,6 +52,8 @@ func Module() Rules {
 				{Packages: "store/object/gcs", Beside: []string{"store", "store/object"}, Modules: []string{"golang.org/x/oauth2"}},
 				{Packages: "store/object/gcs/gcstest"},                                                  // for tests
 				{Packages: "store/object/s3/s3test", Modules: []string{"github.com/aws/aws-sdk-go-v2"}}, // for tests
+				{Packages: "store/object/azure", Beside: []string{"store", "store/object"}, Modules: []string{"github.com/Azure/azure-sdk-for-go", "github.com/minio/crc64nvme"}},
+				{Packages: "store/object/azure/azuretest"}, // for tests
 			}},
 			{Name: "formats", Rows: []Row{
 				{Packages: "format/...", Beside: []string{"format/..."}, Modules: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
@@ -201,6 +203,11 @@ func Module() Rules {
 				Reason:  "the engines are handed a barrier: they do not know where it comes from",
 			},
 			{
+				Package: "store/object/azure/...",
+				To:      []string{"cmd/bivouac"},
+				Reason:  "the engines get an object store from the caller: a program links a driver by importing it",
+			},
+			{
 				Package: "internal/vfs/...",
 				To:      []string{"store/...", "proof/crash/...", "proof/growth/gate"},
 				Reason:  "the file system belongs to the stores",
@@ -228,8 +235,8 @@ func Module() Rules {
 			"github.com/apache/arrow-go", "github.com/parquet-go",
 		},
 		Command: []string{"cmd/...", "serve/...", "bench/readers", "proof/conform/...", "internal/conform", "proof/interop"},
-		OptIn: []string{"reader/parquet/...", "examples/text", "store/object/gcs/...", "store/object/s3/...", "cluster/s3",
-			"examples/cluster"},
+		OptIn: []string{"reader/parquet/...", "examples/text", "store/object/gcs/...", "store/object/s3/...",
+			"store/object/azure/...", "cluster/s3", "examples/cluster"},
 		Without: []Without{{
 			Packages: []string{"reader", "loader", "loader/dataset", "loader/nodes", "examples/blend"},
 			Links:    []string{"codec/..."},

@@ -26,6 +26,8 @@ type Server struct {
 	WholeSum bool
 	// FileKeys says that the server keeps objects as files, so that "a" and "a/b" cannot both be keys.
 	FileKeys bool
+	// NoBackslash says that the server takes "\" for "/", so that the driver refuses such keys.
+	NoBackslash bool
 }
 
 // Run tries all laws.
