@@ -133,5 +133,6 @@ func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 	if p.noStates == nil {
 		p.origin, _ = p.codec.AppendState(nil, p.progress()) // without an origin, SetState(nil) fails
 	}
+	p.tellDeprecated(d.graph.Nodes)
 	return p, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/internal/enum"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
@@ -27,10 +28,13 @@ const (
 	// SampleOverdue: an operator works longer on a sample than Options.Limits.MaxTime allows (Err).
 	// The pipeline waits for it.
 	SampleOverdue
+	// OperatorDeprecated: the pipeline that was made has an Operator whose name is given up. It works;
+	// Instead says what to use. There is one event for each such operator.
+	OperatorDeprecated
 )
 
 var eventNames = []string{"", "batch delivered", "sample excused", "epoch ended", "batch failed", "moved",
-	"sample overdue"}
+	"sample overdue", "operator deprecated"}
 
 // String returns the kind in words.
 func (k EventKind) String() string { return enum.Name(k, eventNames, "event %d") }
@@ -46,12 +50,27 @@ type Event struct {
 	Position int64         // Moved
 	Fault    *faults.Fault // SampleExcused
 	Err      error         // BatchFailed, SampleOverdue
+	Operator string        // OperatorDeprecated
+	Instead  string        // OperatorDeprecated
 }
 
 // tell passes an event to Options.OnEvent.
 func (p *Pipeline) tell(e Event) {
 	if p.options.OnEvent != nil {
 		p.turn.Callback(func() { p.options.OnEvent(e) })
+	}
+}
+
+// tellDeprecated tells which operators of the graph have names that are given up.
+func (p *Pipeline) tellDeprecated(nodes []*graph.Node) {
+	told := map[string]bool{}
+	for _, n := range nodes {
+		name := n.Schema.FullName()
+		if n.Schema.Deprecated == "" || told[name] {
+			continue
+		}
+		told[name] = true
+		p.tell(Event{Kind: OperatorDeprecated, Operator: name, Instead: n.Schema.Deprecated})
 	}
 }
 
@@ -76,6 +95,8 @@ func LogEvents(log *slog.Logger, every int) func(Event) {
 			log.Error("pipeline: a batch failed", "error", e.Err)
 		case SampleOverdue:
 			log.Warn("pipeline: a sample takes long", "error", e.Err)
+		case OperatorDeprecated:
+			log.Warn("pipeline: the operator "+e.Operator+" is deprecated", "instead", e.Instead)
 		case Moved:
 			log.Info("pipeline: moved", "position", e.Position)
 		default:

@@ -37,6 +37,23 @@ func threeBatches(t *testing.T, d *dali.Definition) (all [][]byte) {
 	return all
 }
 
+// deprecations makes a pipeline and returns how many operators it says are deprecated.
+func deprecations(t *testing.T, d *dali.Definition) (n int) {
+	t.Helper()
+	p, err := d.New(t.Context(), &dali.PipelineOptions{Options: pipeline.Options{OnEvent: func(e pipeline.Event) {
+		if e.Kind == pipeline.OperatorDeprecated && e.Operator != "" && e.Instead != "" {
+			n++
+		}
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	return n
+}
+
 func fingerprint(t *testing.T, d *dali.Definition) string {
 	t.Helper()
 	p, err := d.New(t.Context(), nil)
@@ -82,6 +99,12 @@ func TestDeprecatedNames(t *testing.T) {
 		return d
 	}
 	older := define(0)
+	if got, want := deprecations(t, older), 5; got != want {
+		t.Errorf("%d warnings, want %d", got, want)
+	}
+	if got := deprecations(t, define(1)); got != 0 {
+		t.Errorf("%d warnings of newer names", got)
+	}
 	want := threeBatches(t, define(1))
 	if diff := cmp.Diff(want, threeBatches(t, older)); diff != "" {
 		t.Errorf("(-newer names +older names)\n%s", diff)

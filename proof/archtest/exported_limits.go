@@ -106,7 +106,7 @@ func ExportedLimits() map[string]int {
 		"op/reduce":                       0,
 		"op/segmentation":                 0,
 		"order":                           170,
-		"pipeline":                        139,
+		"pipeline":                        140,
 		"pipeline/exec":                   31,
 		"pipeline/recipe":                 11,
 		"pipeline/fn":                     424,
