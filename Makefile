@@ -51,7 +51,7 @@ say = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 4194304 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 say_in = @d=$$(mktemp -d -p $(MEMORY)); trap 'rm -rf $$d; echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 
-.PHONY: help build check changed licences demo cluster-demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
+.PHONY: help build check changed licences demo cluster-demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic bench-stores interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -181,6 +181,9 @@ bench-pipeline: ## pipelines against DALI, OpenCV, Pillow and a C loop over libj
 
 bench-operators: ## operators on sound, boxes, masks and images against DALI and librosa (needs Python and PyPI; BENCH_FLAGS='-only log-mel,flip -threads 1')
 	@PYTHON=$(PYTHON) bench/operators/peers $(BENCH_FLAGS)
+
+bench-stores: ## checkpoints in a bucket against the transfer manager of the AWS SDK (a server on loopback; BENCH_FLAGS='-mib 256 -rounds 3')
+	@cd bench/stores && go run . $(BENCH_FLAGS)
 
 bench-readers: ## readers of records against raw reads, DALI, webdataset, streaming, Grain and pyarrow (needs Python and PyPI; PEERS_STREAMING; BENCH_FLAGS='-only tfrecord-1k-order')
 	@PYTHON=$(PYTHON) bench/readers/peers $(BENCH_FLAGS)
