@@ -208,11 +208,11 @@ test-python: wheel ## the Python client, from its wheel in a fresh environment: 
 		PYTHON=$(PYTHON) TORCH_PYTHON='$(TORCH_PYTHON)' GO="$$(command -v go)" tools/wheel/test $(PYTEST_FLAGS) 2>&1
 
 lint: export CGO_ENABLED = 0
-lint: gomod gofmt vet staticcheck kernels licences english archtest python ## what can be checked without running the code
+lint: gomod gofmt vet staticcheck kernels licences deploy english archtest python ## what can be checked without running the code
 
 gomod:
 	$(call say,go.mod) \
-		for m in go.mod tools/go.mod tools/versitygw/go.mod bench/stores/go.mod; do \
+		for m in go.mod tools/go.mod tools/versitygw/go.mod tools/deploy/go.mod bench/stores/go.mod; do \
 			grep -qx 'go 1.26' $$m && ! grep -q '^toolchain' $$m \
 			|| { echo "$$m must say \"go 1.26\" and name no toolchain" >&2; exit 1; }; \
 		done
@@ -241,6 +241,11 @@ kernels:
 licences:
 	$(call say,licences of what is linked and the tests of tools/check and tools/licences) \
 		cd tools && go vet ./check ./licences && go test ./check ./licences 2>&1 && go run ./licences -root .. -check
+
+# The manifests in deploy/ have only fields that Kubernetes knows.
+.PHONY: deploy
+deploy:
+	$(call say,manifests) go -C tools/deploy vet ./... && go -C tools/deploy test ./... 2>&1
 
 # Comments, texts and pages: riddles and long lines (tools/english). Its limits.txt may only fall.
 english:
