@@ -6,4 +6,4 @@ set -euo pipefail
 run=${RUN:-s3://bucket/runs/7}
 exec torchrun --nnodes=2 --nproc-per-node=2 --max-restarts=100 --rdzv-backend=c10d \
 	--rdzv-endpoint="$1:29500" --rdzv-id=train-7 --no-python \
-	./cluster -run "$run" -coordinator "$run.cluster" -steps 2000
+	./cluster -run "$run" -coordinator "$run.cluster" -steps 2000 -deadline 2m
