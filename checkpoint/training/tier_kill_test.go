@@ -3,6 +3,7 @@ package training_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
+	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // childTier names the tier of a child that is killed while it copies steps there.
@@ -98,7 +100,11 @@ func TestKillWithATier(t *testing.T) {
 			t.Fatalf("kill %d: step %d was acknowledged, the latest is %d", n, promised, last.Step)
 		}
 		for _, step := range c.Steps() {
-			if err := equals(t.Context(), c, step); err != nil {
+			err := equals(t.Context(), c, step)
+			if errors.Is(err, errs.NotFound) && !slices.Contains(c.Steps(), step) {
+				continue // the tier has newer steps by now, and keeps no more
+			}
+			if err != nil {
 				t.Fatalf("kill %d: %v", n, err)
 			}
 		}

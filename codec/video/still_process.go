@@ -116,13 +116,20 @@ func (k stillKind) decode(data []byte, width, height int, l raster.Limits, read 
 
 // failed returns the error of the limit of time in place of the error of a context.
 func (k stillKind) failed(ctx context.Context, l raster.Limits, err error) error {
-	if ctx.Err() != nil {
-		if late := l.Interrupted(); late != nil {
-			return late
-		}
-		return &errs.Error{Kind: errs.Exhausted, Op: k.op, Want: "the image within its time", Err: ctx.Err()}
+	if !late(ctx) {
+		return err
 	}
-	return err
+	if why := l.Interrupted(); why != nil {
+		return why
+	}
+	return &errs.Error{Kind: errs.Exhausted, Op: k.op, Want: "the image within its time", Err: context.DeadlineExceeded}
+}
+
+// late reports whether the time of ctx is over. The pipe has the same deadline, and may notice it
+// first.
+func late(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(end)
 }
 
 // size returns the bytes of an image.
