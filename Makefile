@@ -28,7 +28,7 @@ BUILD := CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)'
 
 # Packages whose own code or tests start goroutines; these run under the race detector. The rules of
 # proof/archtest only name such calls.
-CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir='.[a-z]*' --exclude-dir=testdata --exclude-dir=tools '^[[:space:]]*go (func\b|[A-Za-z_][A-Za-z0-9_.]*\()|\.Go\(|goleak\.' . | xargs -rn1 dirname | sort -u | grep -vx ./proof/archtest)
+CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir='.[a-z]*' --exclude-dir=testdata --exclude-dir=tools --exclude-dir=stores '^[[:space:]]*go (func\b|[A-Za-z_][A-Za-z0-9_.]*\()|\.Go\(|goleak\.' . | xargs -rn1 dirname | sort -u | grep -vx ./proof/archtest)
 
 PYTHON ?= python3
 DEMO_FLAGS ?=
@@ -127,7 +127,7 @@ ONE_BY_ONE = ^Test(PowerLoss.*|.*BitFlips?|WholeFiles|ChunksMoved|SameBytesEithe
 race:
 	$(call say_in,race detector on concurrent packages; with cgo) \
 	if [ "$$(go env CGO_ENABLED)" = 1 ] && echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null; then \
-		all=$$(go list $(CONCURRENT)) disk=$$(go list $(DISK)); \
+		all=$$(go list $(CONCURRENT)) && disk=$$(go list $(DISK)) || exit 1; \
 		go test -short -vet=off $$(go list $(DECODING) | grep -vxF "$$all") 2>&1; \
 		judge() { GORACE=atexit_sleep_ms=20 go test -race $(DEBUG) -short -vet=off -p 3 -timeout 40m -skip '$(ONE_BY_ONE)' "$$@" 2>&1; }; \
 		judge $$(grep -xF "$$disk" <<< "$$all"); TMPDIR=$$d judge $$(grep -vxF "$$disk" <<< "$$all"); \
