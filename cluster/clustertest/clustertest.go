@@ -166,16 +166,26 @@ func together(n int, f func(rank int) error) []error {
 	return out
 }
 
-// closeAll closes the members, and checks that nothing is left but leases.
+// closeAll closes the members, and checks that nothing is left but leases. The documents of a
+// member stay if its board was slower than its lease.
 func (e *env) closeAll(all []*process) {
 	e.Helper()
+	lost := false
+	for rank, m := range all {
+		if m != nil && m.Err() != nil {
+			e.Logf("rank %d has lost its place: %v", rank, m.Err())
+			lost = true
+		}
+	}
 	e.each(len(all), func(rank int) error {
 		if all[rank] == nil {
 			return nil
 		}
 		return all[rank].Close()
 	})
-	e.clean()
+	if !lost {
+		e.clean()
+	}
 }
 
 // clean checks that the board has no documents but leases.
