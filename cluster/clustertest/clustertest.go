@@ -39,7 +39,8 @@ func Run(t *testing.T, s Suite) {
 	if s.Barriers == 0 {
 		s.Barriers = 1000
 	}
-	// Tests with a real clock mostly wait: they run together, more of them than there are processors.
+	// Tests with a real clock wait most of the time. So more of them run at once than there are
+	// processors.
 	var wait sync.WaitGroup
 	turn := make(chan struct{}, atOnce)
 	for _, c := range slices.Concat(boardTests, joinTests, callTests, leaseTests, faultTests) {

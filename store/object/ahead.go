@@ -288,6 +288,7 @@ type pace struct {
 const (
 	paceRequests = 16                     // before which nothing is hedged
 	leastHedge   = 500 * time.Millisecond // that a request may take at least
+	shortRequest = 256 << 10              // bytes up to which times are compared with short ones
 )
 
 // add takes the time of a request.
@@ -310,12 +311,15 @@ func (a *pace) limit() time.Duration {
 
 // hedged sends a request, and the same again if it is slow. The first answer counts.
 func (s *Store) hedged(ctx context.Context, p []byte, get func(context.Context, []byte) error) error {
-	began := time.Now()
-	limit := s.pace.limit()
+	began, pace := time.Now(), &s.paces[0]
+	if len(p) > shortRequest {
+		pace = &s.paces[1]
+	}
+	limit := pace.limit()
 	if limit == 0 {
 		err := get(ctx, p)
 		if err == nil {
-			s.pace.add(time.Since(began))
+			pace.add(time.Since(began))
 		}
 		return err
 	}
@@ -328,7 +332,7 @@ func (s *Store) hedged(ctx context.Context, p []byte, get func(context.Context, 
 	select {
 	case err := <-first:
 		if err == nil {
-			s.pace.add(time.Since(began))
+			pace.add(time.Since(began))
 		}
 		return err
 	case <-slow.C:
@@ -354,7 +358,7 @@ func (s *Store) hedged(ctx context.Context, p []byte, get func(context.Context, 
 		}
 	}
 	if err == nil {
-		s.pace.add(time.Since(began))
+		pace.add(time.Since(began))
 	}
 	return err
 }

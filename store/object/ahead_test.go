@@ -197,6 +197,35 @@ func TestSlowRequestsAreHedged(t *testing.T) {
 	})
 }
 
+// Over a slow line long requests take long. That short ones are fast does not make them slow ones:
+// no byte is sent twice.
+func TestLongRequestsAreNotSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var requests atomic.Int64
+		var length atomic.Int64
+		r, _ := long(t, 8<<20, object.Options{Ahead: -1}, func(q simulated.Request) simulated.Fate {
+			if q.Kind == "Get" {
+				requests.Add(1)
+			}
+			return simulated.Fate{Delay: time.Duration(length.Load()) * time.Microsecond} // 1 MB a second
+		})
+		requests.Store(0)
+		for i := range int64(60) {
+			n := int64(300)
+			if i%6 == 5 || i < 20 { // of 20 requests, and then of each sixth
+				n = 4 << 20
+			}
+			length.Store(n)
+			if err := r.ReadAt(t.Context(), make([]byte, n), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if requests.Load() != 60 {
+			t.Errorf("%d requests for 60 pieces", requests.Load())
+		}
+	})
+}
+
 // Windows of readers that stand still make room for another reader.
 func TestMemoryForWindowsIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

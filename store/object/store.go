@@ -66,7 +66,7 @@ type Store struct {
 	turn   chan struct{} // one for each request for bytes
 	memory memory        // that readers may read ahead
 	parts  buffers       // of Options.Part bytes, of writers
-	pace   pace          // of requests for bytes
+	paces  [2]pace       // of short and of long requests for bytes
 
 	probing  chan struct{} // has room for the one that probes
 	ready    bool          // the server keeps the laws
