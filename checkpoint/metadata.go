@@ -235,14 +235,14 @@ func describeTree(ctx context.Context, open describer, item string, handlers *ha
 	return describeForeign(ctx, t, handlers, info.Leaves)
 }
 
-// addShardings adds the shardings of arrays of JAX. A file that is missing or no _sharding of Orbax
-// is left to Verify.
+// addShardings adds the shardings of arrays of JAX. A file that is missing, damaged or no _sharding
+// of Orbax is left to Verify.
 func addShardings(ctx context.Context, c *layout.Checkpoint, item string, leaves []LeafInfo) error {
 	if !slices.ContainsFunc(leaves, func(l LeafInfo) bool { return l.ValueType == orbax.TypeJAX }) {
 		return nil
 	}
 	b, err := c.Document(ctx, pathpkg.Join(item, orbax.ShardingFile))
-	if errs.KindOf(err) == errs.NotFound {
+	if kind := errs.KindOf(err); kind == errs.NotFound || kind == errs.Corrupt {
 		return nil
 	}
 	if err != nil {

@@ -87,6 +87,35 @@ func TestShardingThereAndBack(t *testing.T) {
 	}
 }
 
+// A checkpoint whose _sharding is damaged can still be described, without shardings.
+func TestDamagedShardings(t *testing.T) {
+	l := mesh.Layout{Mesh: mesh.Mesh{Axes: []string{"x"}, Sizes: []int{1}}, JAX: true}
+	w, err := l.Shards(tree.Path{{Name: "w"}}, tensor.Shape{4}, tensor.New(tensor.Float32, 4), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "c")
+	if err := checkpoint.Save(t.Context(), path, map[string]any{"w": w}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, damage := range []func(name string) error{
+		func(string) error { return nil },
+		func(name string) error { return os.WriteFile(name, []byte("{"), 0o666) },
+		os.Remove,
+	} {
+		if err := damage(filepath.Join(path, "state", "_sharding")); err != nil {
+			t.Fatal(err)
+		}
+		info, err := checkpoint.Metadata(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Items[0].Leaves[0].Sharding; (got != "") != (i == 0) {
+			t.Errorf("damage %d: the sharding %q", i, got)
+		}
+	}
+}
+
 func TestBadShardings(t *testing.T) {
 	const good = `{"sharding_type": "NamedSharding", "shape": [2], "axis_names": ["x"], "partition_spec": ["x"], ` +
 		`"device_mesh": {"mesh": [{"id": 0}, {"id": 1}]}}`
