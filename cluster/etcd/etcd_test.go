@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -172,6 +174,33 @@ func TestEndpoints(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "TLS") {
 		t.Errorf("TLS with a server that has none: %v", err)
 	}
+	_, err = cluster.OpenBoard(t.Context(), "etcd://"+resetting(t)+"/run?tls=true")
+	if err == nil || !strings.Contains(err.Error(), "TLS") {
+		t.Errorf("TLS with a server that resets the connection: %v", err)
+	}
+}
+
+// resetting is the address of a server that resets each connection as soon as it has read something:
+// a server without TLS does so when it closes before it has read all.
+func resetting(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served sync.WaitGroup
+	t.Cleanup(func() { listener.Close(); served.Wait() })
+	served.Go(func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			c.Read(make([]byte, 1))
+			c.(*net.TCPConn).SetLinger(0)
+			c.Close()
+		}
+	})
+	return listener.Addr().String()
 }
 
 // User and password come from the environment, and are in no error.
