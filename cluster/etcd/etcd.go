@@ -430,7 +430,8 @@ func (b *board) unanswered(ctx context.Context, op, key string, err error) error
 		e.Kind, e.Want, e.Remedy = errs.Invalid, "a certificate that this machine trusts", "set ETCDCTL_CACERT"
 	case errors.As(err, &plain), strings.Contains(err.Error(), "gave HTTP response to HTTPS client"):
 		e.Kind, e.Want, e.Remedy = errs.Invalid, "a server that speaks TLS", "leave tls=true out, and unset ETCDCTL_CACERT"
-	case b.scheme == "https" && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)):
+	case b.scheme == "https" && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)):
 		e.Remedy = "see whether the server speaks TLS: etcd without it closes the connection"
 	}
 	return e

@@ -180,8 +180,8 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// resetting is the address of a server that resets each connection as soon as it has read something:
-// a server without TLS does so when it closes before it has read all.
+// resetting is the address of a server that resets each connection when it has read something.
+// A server without TLS does so when it closes before it has read all.
 func resetting(t *testing.T) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
