@@ -129,6 +129,15 @@ type Reader interface {
 	Close() error
 }
 
+// Scatterer is a Reader that fills several pieces of memory at once. A Reader has it where a
+// request costs more than its bytes, and a copy takes long.
+type Scatterer interface {
+	Reader
+	// Scatter fills the pieces, in their order, with the bytes that follow each other from offset off
+	// on, or fails as ReadAt does.
+	Scatter(ctx context.Context, off int64, into ...[]byte) error
+}
+
 // Blob is a small object with its name.
 type Blob struct {
 	Name string

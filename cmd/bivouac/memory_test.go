@@ -18,7 +18,7 @@ import (
 const (
 	memoryState   = 256 << 20
 	memoryBudget  = 64 << 20
-	memoryProgram = 48 << 20
+	memoryProgram = 56 << 20 // of which 27 MiB before it does anything: it links the clients of three clouds
 	memoryHeap    = 64 << 20 // the same of the library, without a limit for the heap
 )
 

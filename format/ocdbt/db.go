@@ -25,6 +25,13 @@ type Files interface {
 	Size(ctx context.Context, name string) (int64, error)
 }
 
+// Scatterer is implemented by Files that can fill several pieces of memory by one request.
+type Scatterer interface {
+	// Scatter fills the pieces, in their order, from the offset off, or fails. ok is false if it did
+	// nothing, because ReadAt serves this file as well.
+	Scatter(ctx context.Context, name string, off int64, into ...[]byte) (ok bool, err error)
+}
+
 // Lister is implemented by Files that can list the directory. Only databases of kind KindNumbered
 // need it.
 type Lister interface {

@@ -48,6 +48,11 @@ func (s subFiles) ReadAt(ctx context.Context, name string, p []byte, off int64) 
 	return s.files.ReadAt(ctx, s.dir+name, p, off)
 }
 
+// Scatter implements Scatterer.
+func (s subFiles) Scatter(ctx context.Context, name string, off int64, into ...[]byte) (ok bool, err error) {
+	return files{s.files}.scatter(ctx, s.dir+name, off, into)
+}
+
 func (s subFiles) Size(ctx context.Context, name string) (int64, error) {
 	return s.files.Size(ctx, s.dir+name)
 }

@@ -48,10 +48,27 @@ func (f files) readValue(ctx context.Context, ref Ref, p []byte) ([]byte, error)
 	return p, f.readValueAt(ctx, ref, p, 0)
 }
 
-func (f files) readValueAt(ctx context.Context, ref Ref, p []byte, off int64) error {
-	if off < 0 || off > ref.Length || int64(len(p)) > ref.Length-off {
+// scatter fills pieces of memory by one request, if the files can.
+func (f files) scatter(ctx context.Context, name string, off int64, into [][]byte) (ok bool, err error) {
+	s, ok := f.Files.(Scatterer)
+	if !ok {
+		return false, nil
+	}
+	return s.Scatter(ctx, name, off, into...)
+}
+
+// within returns an error unless a value has n bytes from off on.
+func (r Ref) within(off, n int64) error {
+	if off < 0 || off > r.Length || n > r.Length-off {
 		return &errs.Error{Kind: errs.Invalid, Op: "ocdbt.ReadValueAt",
-			Want: "a range inside of " + utoa(uint64(ref.Length)) + " bytes", Got: utoa(uint64(len(p))) + " bytes at " + utoa(uint64(off))}
+			Want: "a range inside of " + utoa(uint64(r.Length)) + " bytes", Got: utoa(uint64(n)) + " bytes at " + utoa(uint64(off))}
+	}
+	return nil
+}
+
+func (f files) readValueAt(ctx context.Context, ref Ref, p []byte, off int64) error {
+	if err := ref.within(off, int64(len(p))); err != nil {
+		return err
 	}
 	if ref.IsInline() {
 		copy(p, ref.Inline[off:])
@@ -111,6 +128,28 @@ func (v Values) ReadAt(ctx context.Context, key string, p []byte, off int64) err
 		return err
 	}
 	return v.files.readValueAt(ctx, ref, p, off)
+}
+
+// Scatter fills the pieces, in their order, with the bytes of the value of key from off on, if the
+// files can do that by one request. Otherwise ok is false, and ReadAt has to be called.
+func (v Values) Scatter(ctx context.Context, key string, off int64, into ...[]byte) (ok bool, err error) {
+	ref, err := v.find(ctx, key)
+	if err != nil || ref.IsInline() {
+		return false, err
+	}
+	n := int64(0)
+	for _, p := range into {
+		n += int64(len(p))
+	}
+	if err := ref.within(off, n); err != nil {
+		return false, err
+	}
+	name := ref.File.Path()
+	if err := v.files.checkExtent(ctx, name, ref.Offset+off, n); err != nil {
+		return false, err
+	}
+	ok, err = v.files.scatter(ctx, name, ref.Offset+off, into)
+	return ok, errs.Wrap("ocdbt.Scatter", name, err)
 }
 
 // Size returns the length of the value of key.

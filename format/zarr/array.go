@@ -30,6 +30,14 @@ type InlineKV interface {
 	Look(ctx context.Context, key string) (size int64, value []byte, err error)
 }
 
+// ScatterKV is a KV that can fill several pieces of memory by one request.
+type ScatterKV interface {
+	KV
+	// Scatter fills the pieces, in their order, from the offset off of a value, or fails. ok is false
+	// if it did nothing, because ReadAt serves this value as well.
+	Scatter(ctx context.Context, key string, off int64, into ...[]byte) (ok bool, err error)
+}
+
 // Array is an array open for reading. It is immutable. It is safe for concurrent use if its KV is.
 type Array struct {
 	*common

@@ -47,6 +47,17 @@ func (f Files) ReadAt(ctx context.Context, key string, p []byte, off int64) erro
 	return f.dir.ReadAt(ctx, key, p, off)
 }
 
+// Scatter implements ScatterKV, for a Directory that has such a method.
+func (f Files) Scatter(ctx context.Context, key string, off int64, into ...[]byte) (ok bool, err error) {
+	s, ok := f.dir.(interface {
+		Scatter(ctx context.Context, name string, off int64, into ...[]byte) (ok bool, err error)
+	})
+	if err := checkKey(key); err != nil || !ok {
+		return false, err
+	}
+	return s.Scatter(ctx, key, off, into...)
+}
+
 // Size implements KV.
 func (f Files) Size(ctx context.Context, key string) (int64, error) {
 	if err := checkKey(key); err != nil {

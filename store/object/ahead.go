@@ -124,7 +124,7 @@ func (a *ahead) begin(off, size int64) *window {
 	a.windows = append(a.windows, w)
 	a.busy.Go(func() {
 		b := a.r.s.memory.buffers.take(size)
-		err := a.r.get(a.ctx, b, off)
+		err := a.r.get(a.ctx, off, b)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		w.b, w.err = b, err
@@ -260,9 +260,9 @@ func (m *memory) give(n int64) {
 	m.left += n
 }
 
-// get fills p from offset off of the object, by one request, or by two if the first one is slow:
-// now and then a server takes seconds for what it does in milliseconds otherwise.
-func (r *reader) get(ctx context.Context, p []byte, off int64) error {
+// get fills the pieces from offset off of the object, by one request, or by two if the first one is
+// slow: now and then a server takes seconds for what it does in milliseconds otherwise.
+func (r *reader) get(ctx context.Context, off int64, into ...[]byte) error {
 	const op = "store.ReadAt"
 	select {
 	case r.s.turn <- struct{}{}:
@@ -271,8 +271,8 @@ func (r *reader) get(ctx context.Context, p []byte, off int64) error {
 	}
 	defer func() { <-r.s.turn }()
 	_, err := r.s.retry(ctx, op, r.name, func(ctx context.Context) error {
-		return r.s.hedged(ctx, p, func(ctx context.Context, p []byte) error {
-			return r.s.b.Get(ctx, r.key, p, off, r.tag)
+		return r.s.hedged(ctx, into, func(ctx context.Context, into [][]byte) error {
+			return r.s.b.Get(ctx, r.key, off, r.tag, into...)
 		})
 	})
 	return err
@@ -310,14 +310,14 @@ func (a *pace) limit() time.Duration {
 }
 
 // hedged sends a request, and the same again if it is slow. The first answer counts.
-func (s *Store) hedged(ctx context.Context, p []byte, get func(context.Context, []byte) error) error {
-	began, pace := time.Now(), &s.paces[0]
-	if len(p) > shortRequest {
+func (s *Store) hedged(ctx context.Context, into [][]byte, get func(context.Context, [][]byte) error) error {
+	began, pace, size := time.Now(), &s.paces[0], Size(into)
+	if size > shortRequest {
 		pace = &s.paces[1]
 	}
 	limit := pace.limit()
 	if limit == 0 {
-		err := get(ctx, p)
+		err := get(ctx, into)
 		if err == nil {
 			pace.add(time.Since(began))
 		}
@@ -326,7 +326,7 @@ func (s *Store) hedged(ctx context.Context, p []byte, get func(context.Context, 
 	both, stop := context.WithCancel(ctx)
 	defer stop()
 	first := make(chan error, 1)
-	go func() { first <- get(both, p) }()
+	go func() { first <- get(both, into) }()
 	slow := time.NewTimer(limit)
 	defer slow.Stop()
 	select {
@@ -337,8 +337,8 @@ func (s *Store) hedged(ctx context.Context, p []byte, get func(context.Context, 
 		return err
 	case <-slow.C:
 	}
-	other, second := make([]byte, len(p)), make(chan error, 1)
-	go func() { second <- get(both, other) }()
+	other, second := make([]byte, size), make(chan error, 1)
+	go func() { second <- get(both, [][]byte{other}) }()
 	var err error
 	select {
 	case err = <-first:
@@ -346,13 +346,13 @@ func (s *Store) hedged(ctx context.Context, p []byte, get func(context.Context, 
 			stop()
 			<-second
 		} else if err = <-second; err == nil {
-			copy(p, other)
+			spread(into, other)
 		}
 	case err = <-second:
 		if err == nil {
 			stop()
-			<-first // writes to p no more
-			copy(p, other)
+			<-first // it writes no more
+			spread(into, other)
 		} else {
 			err = <-first
 		}

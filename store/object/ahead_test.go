@@ -89,6 +89,61 @@ func TestReadsAhead(t *testing.T) {
 	}
 }
 
+// Scatter fills any pieces with the bytes of the object, by requests of at most a part, whatever
+// fails or is late meanwhile. It refuses what ReadAt refuses.
+func TestScatter(t *testing.T) {
+	for seed := range uint64(6) {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			draws := rand.New(rand.NewPCG(seed, 2))
+			draw := func(n int) int { mu.Lock(); defer mu.Unlock(); return draws.IntN(n) }
+			var faults bool
+			var requests atomic.Int64
+			const part = 1 << 20
+			r, want := long(t, 5<<20+3, object.Options{Part: part}, func(q simulated.Request) simulated.Fate {
+				if q.Kind == "Get" {
+					requests.Add(1)
+				}
+				if q.Kind != "Get" || !faults || draw(4) > 0 {
+					return simulated.Fate{Delay: time.Duration(draw(int(20 * time.Millisecond)))}
+				}
+				return []simulated.Fate{{Err: object.ErrThrottled}, {Lost: true}, {Delay: 3 * time.Second}}[draw(3)]
+			})
+			s := r.(store.Scatterer)
+			for i := range 60 {
+				faults = i > 20
+				off, n := draw(len(want)), 0
+				var pieces [][]byte
+				for range draw(6) {
+					p := make([]byte, draw(min(len(want)-off-n, 1500<<10)+1))
+					pieces, n = append(pieces, p), n+len(p)
+				}
+				before := requests.Load()
+				if err := s.Scatter(t.Context(), int64(off), pieces...); err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(bytes.Join(pieces, nil), want[off:off+n]) {
+					t.Fatalf("%d pieces from %d have other bytes", len(pieces), off)
+				}
+				if got := requests.Load() - before; !faults && got != int64((n+part-1)/part) {
+					t.Fatalf("%d bytes cost %d requests", n, got)
+				}
+			}
+			for off, p := range map[int64][]byte{-1: {0}, r.Size() - 1: {0, 0}, r.Size() + 1: nil} {
+				one, two := s.Scatter(t.Context(), off, p), r.ReadAt(t.Context(), p, off)
+				if one == nil || errs.KindOf(one) != errs.KindOf(two) {
+					t.Errorf("%d bytes from %d: %v, and of ReadAt %v", len(p), off, one, two)
+				}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := s.Scatter(ctx, 0, make([]byte, 9)); errs.KindOf(err) != errs.Canceled {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // Neighbours come in few requests, and in a twentieth of the time.
 func TestNeighboursComeTogether(t *testing.T) {
 	read := func(memory int64) (requests int64, took time.Duration) {

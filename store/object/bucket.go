@@ -20,10 +20,10 @@ type Bucket interface {
 	// Put stores b under key, and returns its tag. sum is the CRC-32C of b; the server checks it if it
 	// can. It fails with ErrCondition if c does not hold.
 	Put(ctx context.Context, key string, b []byte, sum uint32, c Condition) (tag string, err error)
-	// Get fills p from offset off of an object. If p is longer than what the object has from there,
-	// the error is of kind errs.Corrupt. If tag is not empty, it fails with ErrCondition unless the
-	// object has this tag.
-	Get(ctx context.Context, key string, p []byte, off int64, tag string) error
+	// Get fills the pieces of memory, in their order, from offset off of an object. If they are longer
+	// than what the object has from there, the error is of kind errs.Corrupt. If tag is not empty, it
+	// fails with ErrCondition unless the object has this tag.
+	Get(ctx context.Context, key string, off int64, tag string, into ...[]byte) error
 	// Read returns a whole object of at most limit bytes, and describes it. If it has more, the error
 	// is of kind errs.Exhausted.
 	Read(ctx context.Context, key string, limit int64) ([]byte, Attrs, error)

@@ -125,7 +125,29 @@ func (s *Store) newReader(name, key, tag string, size int64) *reader {
 // ReadAt implements store.Reader. It reads long pieces by several requests at once, and ahead of
 // short pieces that follow each other.
 func (r *reader) ReadAt(ctx context.Context, p []byte, off int64) error {
-	const op = "store.ReadAt"
+	if err := r.check(ctx, "store.ReadAt", off, int64(len(p))); err != nil || len(p) == 0 {
+		return err
+	}
+	n, err := r.ahead.read(ctx, p, off)
+	if n == len(p) || err != nil {
+		return err
+	}
+	p, off = p[n:], off+int64(n)
+	err = r.fill(ctx, off, p)
+	r.ahead.noted(off + int64(len(p)))
+	return err
+}
+
+// Scatter implements store.Scatterer. It reads nothing ahead.
+func (r *reader) Scatter(ctx context.Context, off int64, into ...[]byte) error {
+	if err := r.check(ctx, "store.Scatter", off, Size(into)); err != nil {
+		return err
+	}
+	return r.fill(ctx, off, into...)
+}
+
+// check returns an error unless n bytes from off can be read.
+func (r *reader) check(ctx context.Context, op string, off, n int64) error {
 	if r.closed.Load() {
 		return &errs.Error{Kind: errs.Closed, Op: op, Subject: r.name}
 	}
@@ -135,23 +157,19 @@ func (r *reader) ReadAt(ctx context.Context, p []byte, off int64) error {
 	if err := alive(ctx, op, r.name); err != nil {
 		return err
 	}
-	if off > r.size || int64(len(p)) > r.size-off {
+	if off > r.size || n > r.size-off {
 		return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: r.name,
-			Want: fmt.Sprintf("bytes %d to %d", off, off+int64(len(p))), Got: fmt.Sprintf("an object of %d bytes", r.size)}
+			Want: fmt.Sprintf("bytes %d to %d", off, off+n), Got: fmt.Sprintf("an object of %d bytes", r.size)}
 	}
-	if len(p) == 0 {
-		return nil
-	}
-	n, err := r.ahead.read(ctx, p, off)
-	if n == len(p) || err != nil {
-		return err
-	}
-	p, off = p[n:], off+int64(n)
-	part := int(r.s.opt.Part)
-	err = each((len(p)+part-1)/part, func(i int) error {
-		return r.get(ctx, p[i*part:min((i+1)*part, len(p))], off+int64(i*part))
+	return nil
+}
+
+// fill fills the pieces by requests of at most Options.Part bytes, all at once.
+func (r *reader) fill(ctx context.Context, off int64, into ...[]byte) error {
+	lists := split(into, r.s.opt.Part)
+	err := each(len(lists), func(i int) error {
+		return r.get(ctx, off+int64(i)*r.s.opt.Part, lists[i]...)
 	})
-	r.ahead.noted(off + int64(len(p)))
 	if err != nil && r.gone != nil && errs.KindOf(err) == errs.NotFound {
 		if why := r.gone(ctx); why != nil {
 			return why

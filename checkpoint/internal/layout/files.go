@@ -44,6 +44,20 @@ func (f *files) ReadAt(ctx context.Context, name string, p []byte, off int64) er
 	return r.ReadAt(ctx, p, off)
 }
 
+// Scatter implements ocdbt.Scatterer. Only stores whose requests are slow have such readers.
+func (f *files) Scatter(ctx context.Context, name string, off int64, into ...[]byte) (ok bool, err error) {
+	r, err := f.readers.borrow(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	defer f.readers.giveBack(r)
+	s, ok := r.Reader.(store.Scatterer)
+	if !ok || f.nodes(name).holds(off, 0) { // nodes are read as a whole, once
+		return false, nil
+	}
+	return true, s.Scatter(ctx, off, into...)
+}
+
 // Size implements ocdbt.Files.
 func (f *files) Size(ctx context.Context, name string) (int64, error) {
 	r, err := f.readers.borrow(ctx, name)

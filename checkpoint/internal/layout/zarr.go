@@ -253,7 +253,11 @@ func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, b
 	encoded := p.Data
 	if encoded == nil {
 		encoded = w.take(&w.encoded, int(p.Length))
-		if err := l.values.ReadAt(ctx, p.Key, encoded, p.Offset); err != nil {
+		ok, err := l.scatter(ctx, p, encoded)
+		if err == nil && !ok {
+			err = l.values.ReadAt(ctx, p.Key, encoded, p.Offset)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -268,10 +272,32 @@ func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, b
 // cache.
 const tile = 2 * crc.Tile
 
+// scatterBytes is the size from which a part has a request of its own. Smaller ones are read with
+// their neighbours, and copied.
+const scatterBytes = 1 << 20
+
+// scatter reads a part by one request directly into pieces of memory, if the store can do that and
+// the part is large. It reports whether it did.
+func (l *zarrArray) scatter(ctx context.Context, p *zarr.Part, into ...[]byte) (ok bool, err error) {
+	kv, ok := l.values.(zarr.ScatterKV)
+	if !ok || p.Length < scatterBytes {
+		return false, nil
+	}
+	return kv.Scatter(ctx, p.Key, p.Offset, into...)
+}
+
 // readDirect reads a part directly into place. If a checksum follows, it sums the bytes while they
 // are in the cache.
 func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, target []byte) error {
 	n := p.Length - int64(len(target))
+	suffix := make([]byte, n)
+	if ok, err := l.scatter(ctx, p, target, suffix); err != nil {
+		return err
+	} else if ok && n == 0 {
+		return p.Finish(target, nil)
+	} else if ok {
+		return l.compare(p, check, target, suffix, crc.Sum(target))
+	}
 	if n == 0 {
 		if err := l.values.ReadAt(ctx, p.Key, target, p.Offset); err != nil {
 			return err
@@ -287,7 +313,6 @@ func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, t
 		sum = crc.Update(sum, t)
 		rest, off = rest[len(t):], off+int64(len(t))
 	}
-	suffix := make([]byte, n)
 	if err := l.values.ReadAt(ctx, p.Key, suffix, off); err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func TestConditionsSayWhatWasWanted(t *testing.T) {
 	if err := put(object.Condition{Tag: someTag}); !errors.Is(err, object.ErrCondition) {
 		t.Error(err)
 	}
-	err = b.Get(ctx, "k", make([]byte, 1), 0, "")
+	err = b.Get(ctx, "k", 0, "", make([]byte, 1))
 	if !errors.Is(err, errs.NotFound) || errors.Is(err, object.ErrCondition) {
 		t.Error(err)
 	}

@@ -98,9 +98,9 @@ func everything(b object.Bucket) map[string]error {
 	_, out["Put"] = b.Put(ctx, "k", contents, sumOfContents, object.Condition{})
 	_, out["Put absent"] = b.Put(ctx, "k", contents, sumOfContents, object.Condition{Absent: true})
 	_, out["Put tag"] = b.Put(ctx, "k", contents, sumOfContents, object.Condition{Tag: someTag})
-	out["Get"] = b.Get(ctx, "k", p, 0, "")
-	out["Get tag"] = b.Get(ctx, "k", p, 0, someTag)
-	out["Get nothing"] = b.Get(ctx, "k", nil, 0, "")
+	out["Get"] = b.Get(ctx, "k", 0, "", p)
+	out["Get tag"] = b.Get(ctx, "k", 0, someTag, p)
+	out["Get nothing"] = b.Get(ctx, "k", 0, "")
 	_, _, out["Read"] = b.Read(ctx, "k", 100)
 	_, out["Head"] = b.Head(ctx, "k")
 	for _, err := range b.List(ctx, "k", true) {

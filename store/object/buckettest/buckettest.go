@@ -166,8 +166,8 @@ func missingKeysAreNotFound(t *testing.T, k *bench) {
 	k.missing(key)
 	_, _, err := k.Read(ctx(), key, 10)
 	k.is(err, errs.NotFound)
-	k.is(k.Get(ctx(), key, make([]byte, 3), 0, ""), errs.NotFound)
-	k.is(k.Get(ctx(), key, nil, 0, ""), errs.NotFound)
+	k.is(k.Get(ctx(), key, 0, "", make([]byte, 3)), errs.NotFound)
+	k.is(k.Get(ctx(), key, 0, ""), errs.NotFound)
 	if err := k.Delete(ctx(), key, object.Condition{}); err != nil {
 		t.Error(err)
 	}
@@ -209,12 +209,12 @@ func putKeepsItsCondition(t *testing.T, k *bench) {
 func getKeepsItsTag(t *testing.T, k *bench) {
 	key, p := k.prefix+"tagged", make([]byte, 3)
 	old := k.put(key, []byte("one"))
-	if err := k.Get(ctx(), key, p, 0, old); err != nil || string(p) != "one" {
+	if err := k.Get(ctx(), key, 0, old, p); err != nil || string(p) != "one" {
 		t.Fatalf("%q, %v", p, err)
 	}
 	k.put(key, []byte("two"))
-	k.is(k.Get(ctx(), key, p, 0, old), object.ErrCondition)
-	k.is(k.Get(ctx(), key, nil, 0, old), object.ErrCondition)
+	k.is(k.Get(ctx(), key, 0, old, p), object.ErrCondition)
+	k.is(k.Get(ctx(), key, 0, old), object.ErrCondition)
 	if string(p) != "one" {
 		t.Errorf("a refused Get wrote %q", p)
 	}
@@ -229,7 +229,7 @@ func rangesAreExact(t *testing.T, k *bench) {
 	} {
 		all := bytes.Repeat([]byte{0xa5}, r.n+16)
 		p := all[8 : 8+r.n : 8+r.n]
-		if err := k.Get(ctx(), key, p, int64(r.off), tag); err != nil {
+		if err := k.Get(ctx(), key, int64(r.off), tag, p); err != nil {
 			t.Fatalf("%d bytes from %d: %v", r.n, r.off, err)
 		}
 		if !bytes.Equal(p, b[r.off:r.off+r.n]) {
@@ -239,12 +239,19 @@ func rangesAreExact(t *testing.T, k *bench) {
 			t.Errorf("%d bytes from %d: Get wrote outside its slice", r.n, r.off)
 		}
 	}
+	pieces := [][]byte{make([]byte, 5), nil, make([]byte, 1<<20), make([]byte, 1), {}}
+	if err := k.Get(ctx(), key, 7, tag, pieces...); err != nil || !bytes.Equal(bytes.Join(pieces, nil), b[7:7+6+1<<20]) {
+		t.Errorf("several pieces: %v, or other bytes", err)
+	}
+	if err := k.Get(ctx(), key, int64(size-3), tag, make([]byte, 2), make([]byte, 2)); !errors.Is(err, errs.Corrupt) {
+		t.Errorf("several pieces that reach beyond the end: want corrupt, got %v", err)
+	}
 	for _, r := range []struct{ off, n int }{{0, size + 1}, {size - 1, 2}, {size, 1}, {size + 10, 5}, {size + 1, 0}} {
-		if err := k.Get(ctx(), key, make([]byte, r.n), int64(r.off), ""); !errors.Is(err, errs.Corrupt) {
+		if err := k.Get(ctx(), key, int64(r.off), "", make([]byte, r.n)); !errors.Is(err, errs.Corrupt) {
 			t.Errorf("%d bytes from %d of %d: want corrupt, got %v", r.n, r.off, size, err)
 		}
 	}
-	k.is(k.Get(ctx(), key, make([]byte, 1), -1, ""), errs.Invalid)
+	k.is(k.Get(ctx(), key, -1, "", make([]byte, 1)), errs.Invalid)
 }
 
 func readHasALimit(t *testing.T, k *bench) {

@@ -148,7 +148,7 @@ func oddKeysAreKept(t *testing.T, k *bench) {
 	for _, key := range keys {
 		k.holds(key, []byte(key))
 		p := make([]byte, 2)
-		if err := k.Get(ctx(), key, p, 1, tags[key]); err != nil || string(p) != key[1:3] {
+		if err := k.Get(ctx(), key, 1, tags[key], p); err != nil || string(p) != key[1:3] {
 			t.Errorf("%q: %q, %v", key, p, err)
 		}
 		if got := keysOf(k.list(key, false)); !slices.Equal(got, []string{key}) {
@@ -235,7 +235,7 @@ func uploadsAppearAsAWhole(t *testing.T, k *bench) {
 		t.Errorf("%+v, want tag %s, size %d", a, tag, len(whole))
 	}
 	p := make([]byte, part+2) // over an edge of parts
-	if err := k.Get(ctx(), key, p, int64(part-1), tag); err != nil || string(p) != string(whole[part-1:2*part+1]) {
+	if err := k.Get(ctx(), key, int64(part-1), tag, p); err != nil || string(p) != string(whole[part-1:2*part+1]) {
 		t.Errorf("the bytes over an edge of parts: %v", err)
 	}
 }

@@ -154,9 +154,10 @@ func (b *bucket) insert(
 	return a, err
 }
 
-// Get implements object.Bucket. It reads the answer straight into p.
-func (b *bucket) Get(ctx context.Context, key string, p []byte, off int64, tag string) error {
+// Get implements object.Bucket. It reads the answer straight into the pieces.
+func (b *bucket) Get(ctx context.Context, key string, off int64, tag string, into ...[]byte) error {
 	const op = "gcs.Get"
+	n := object.Size(into)
 	cond := object.Condition{Tag: tag}
 	if err := b.check(op, key, cond); err != nil {
 		return err
@@ -165,26 +166,26 @@ func (b *bucket) Get(ctx context.Context, key string, p []byte, off int64, tag s
 		return b.bad(errs.Invalid, op, key, "an offset of at least 0", fmt.Sprint(off))
 	}
 	get := on(http.MethodGet, op, key, cond)
-	if len(p) == 0 { // a request for no bytes has no range
+	if n == 0 { // a request for no bytes has no range
 		_, a, err := b.described(ctx, get)
 		if err == nil && off > a.Size {
 			return b.bad(errs.Corrupt, op, key, fmt.Sprint("at least ", off, " bytes"), fmt.Sprint(a.Size))
 		}
 		return err
 	}
-	get.want = fmt.Sprintf("%d bytes from offset %d", len(p), off)
+	get.want = fmt.Sprintf("%d bytes from offset %d", n, off)
 	get.query.Set("alt", "media")
 	get.header = map[string]string{"Accept-Encoding": stored,
-		"Range": fmt.Sprintf("bytes=%d-%d", off, off+int64(len(p))-1)}
+		"Range": fmt.Sprintf("bytes=%d-%d", off, off+n-1)}
 	answer, err := b.send(ctx, get)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
-	if err := b.checkRange(op, key, off, int64(len(p)), answer); err != nil {
+	if err := b.checkRange(op, key, off, n, answer); err != nil {
 		return err
 	}
-	if _, err := io.ReadFull(answer.Body, p); err != nil {
+	if err := object.Fill(answer.Body, into); err != nil {
 		return b.broken(ctx, op, key, err)
 	}
 	return nil

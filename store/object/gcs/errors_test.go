@@ -99,13 +99,13 @@ func TestConditionsSayWhatWasWanted(t *testing.T) {
 		t.Errorf("a rule of the organization: %v", err)
 	}
 	f.set(refuse(404, "notFound", "No such object: bucket/k"))
-	if err := b.Get(ctx, "k", p, 0, someTag); !errors.Is(err, object.ErrCondition) {
+	if err := b.Get(ctx, "k", 0, someTag, p); !errors.Is(err, object.ErrCondition) {
 		t.Error(err)
 	}
 	if _, err := b.Put(ctx, "k", p, 0, object.Condition{Tag: someTag}); !errors.Is(err, object.ErrCondition) {
 		t.Error(err)
 	}
-	if err := b.Get(ctx, "k", p, 0, ""); !errors.Is(err, errs.NotFound) || errors.Is(err, object.ErrCondition) ||
+	if err := b.Get(ctx, "k", 0, "", p); !errors.Is(err, errs.NotFound) || errors.Is(err, object.ErrCondition) ||
 		errors.Is(err, object.ErrNoBucket) {
 		t.Error(err)
 	}

@@ -241,7 +241,7 @@ func TestPartsAreHidden(t *testing.T) {
 	_, headErr := b.Head(ctx, hidden)
 	for what, err := range map[string]error{"Put": err, "Head": headErr,
 		"Delete":    b.Delete(ctx, hidden, object.Condition{}),
-		"DeleteAll": b.DeleteAll(ctx, []string{hidden}), "Get": b.Get(ctx, hidden, nil, 0, "")} {
+		"DeleteAll": b.DeleteAll(ctx, []string{hidden}), "Get": b.Get(ctx, hidden, 0, "")} {
 		if !errors.Is(err, errs.Invalid) {
 			t.Errorf("%s of a part: %v", what, err)
 		}
@@ -357,7 +357,7 @@ func TestOddAnswersAreRefused(t *testing.T) {
 			w.WriteHeader(status)
 			say(w, body)
 		})
-		return b.Get(ctx, "k", make([]byte, 4), 2, "")
+		return b.Get(ctx, "k", 2, "", make([]byte, 4))
 	}
 	for _, c := range []struct {
 		what string
@@ -502,7 +502,7 @@ func TestCompressedAnswers(t *testing.T) {
 	})
 	ctx := context.Background()
 	_, _, err := b.Read(ctx, "k", 10)
-	if !errors.Is(err, object.ErrNoBucket) || b.Get(ctx, "k", make([]byte, 1), 0, "") == nil {
+	if !errors.Is(err, object.ErrNoBucket) || b.Get(ctx, "k", 0, "", make([]byte, 1)) == nil {
 		t.Error(err)
 	}
 	if !slices.Equal(encodings, []string{"gzip", "gzip"}) {

@@ -89,9 +89,10 @@ func whole(p []byte) []byte {
 	return p
 }
 
-// Get implements object.Bucket. It reads the answer straight into p.
-func (b *bucket) Get(ctx context.Context, key string, p []byte, off int64, tag string) error {
+// Get implements object.Bucket. It reads the answer straight into the pieces.
+func (b *bucket) Get(ctx context.Context, key string, off int64, tag string, into ...[]byte) error {
 	const op = "s3.Get"
+	n := object.Size(into)
 	cond := object.Condition{Tag: tag}
 	if err := b.check(op, key, cond); err != nil {
 		return err
@@ -99,21 +100,21 @@ func (b *bucket) Get(ctx context.Context, key string, p []byte, off int64, tag s
 	if off < 0 {
 		return b.bad(errs.Invalid, op, key, "an offset of at least 0", fmt.Sprint(off))
 	}
-	if len(p) == 0 {
+	if n == 0 {
 		return b.getNothing(ctx, key, off, tag)
 	}
 	get := on(http.MethodGet, op, key)
-	get.cond, get.want = cond, fmt.Sprintf("%d bytes from offset %d", len(p), off)
-	get.header = map[string]string{"Range": fmt.Sprintf("bytes=%d-%d", off, off+int64(len(p))-1), "If-Match": tag}
+	get.cond, get.want = cond, fmt.Sprintf("%d bytes from offset %d", n, off)
+	get.header = map[string]string{"Range": fmt.Sprintf("bytes=%d-%d", off, off+n-1), "If-Match": tag}
 	answer, err := b.send(ctx, get)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
-	if err := b.checkRange(op, key, off, int64(len(p)), answer); err != nil {
+	if err := b.checkRange(op, key, off, n, answer); err != nil {
 		return err
 	}
-	if _, err := io.ReadFull(answer.Body, p); err != nil {
+	if err := object.Fill(answer.Body, into); err != nil {
 		return b.broken(ctx, op, key, err)
 	}
 	return nil

@@ -104,7 +104,7 @@ func TestConditionsSayWhatWasWanted(t *testing.T) {
 	if !errors.Is(err, object.ErrCondition) {
 		t.Error(err)
 	}
-	if err := b.Get(ctx, "k", p, 0, ""); !errors.Is(err, errs.NotFound) || errors.Is(err, object.ErrCondition) {
+	if err := b.Get(ctx, "k", 0, "", p); !errors.Is(err, errs.NotFound) || errors.Is(err, object.ErrCondition) {
 		t.Error(err)
 	}
 	if err := b.Delete(ctx, "k", object.Condition{}); err != nil {

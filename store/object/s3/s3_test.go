@@ -281,7 +281,7 @@ func TestOddAnswersAreRefused(t *testing.T) {
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, body)
 		})
-		return b.Get(ctx, "k", make([]byte, 4), 2, "")
+		return b.Get(ctx, "k", 2, "", make([]byte, 4))
 	}
 	for _, c := range []struct {
 		what string

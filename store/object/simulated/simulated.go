@@ -201,9 +201,10 @@ func (v *Server) get(r Request, key string) (*stored, error) {
 }
 
 // Get implements object.Bucket.
-func (b *bucket) Get(ctx context.Context, key string, p []byte, off int64, tag string) error {
+func (b *bucket) Get(ctx context.Context, key string, off int64, tag string, into ...[]byte) error {
 	r := Request{"Get", key, false}
 	var got []byte
+	end := off + object.Size(into)
 	err := b.do(ctx, r, func() error {
 		o, err := b.v.get(r, key)
 		if err != nil {
@@ -212,14 +213,16 @@ func (b *bucket) Get(ctx context.Context, key string, p []byte, off int64, tag s
 		if tag != "" && o.tag != tag {
 			return failure(r, errs.Mismatch, object.ErrCondition)
 		}
-		if off+int64(len(p)) > int64(len(o.b)) {
+		if end > int64(len(o.b)) {
 			return &errs.Error{Kind: errs.Corrupt, Op: r.Kind, Subject: key, Got: fmt.Sprintf("%d bytes", len(o.b))}
 		}
-		got = o.b[off : off+int64(len(p))]
+		got = o.b[off:end]
 		return nil
 	})
 	if err == nil {
-		copy(p, got)
+		for _, p := range into {
+			got = got[copy(p, got):]
+		}
 	}
 	return err
 }

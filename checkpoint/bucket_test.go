@@ -1,0 +1,106 @@
+package checkpoint_test
+
+import (
+	"hash/crc32"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/simulated"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// A load from a bucket asks once for each large part of an array, whether it lies as a whole in the
+// memory that is asked for or only as rows, is compressed or not, is in a database or in files of
+// its own. A flipped bit anywhere in what it reads is an error, or changes nothing.
+func TestLoadFromBucket(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]options.Bivouac{
+		"database":   {},
+		"files":      {Layout: options.PlainZarr3},
+		"compressed": {Compression: options.Zstd},
+		"zarr 2":     {Layout: options.OCDBTZarr2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var gets atomic.Int64
+			server := simulated.NewServer(0, simulated.Lies{})
+			counted := server.Bucket(func(q simulated.Request) simulated.Fate {
+				if q.Kind == "Get" {
+					gets.Add(1)
+				}
+				return simulated.Fate{}
+			})
+			open := func() *object.Store { return object.New(counted, "", object.Options{SkipProbe: true}) }
+			r := rand.New(rand.NewPCG(1, 2))
+			root := tree.NewDict()
+			root.Set("large", tree.NewLeaf(noise(r, tensor.Float32, 3000, 2000))) // 6 sub-chunks of 4 MiB
+			root.Set("small", tree.NewLeaf(noise(r, tensor.Float32, 100)))
+			if err := checkpoint.Save(t.Context(), "c", root, &checkpoint.SaveOptions{
+				Options: options.Options{Bivouac: o}, Store: open()}); err != nil {
+				t.Fatal(err)
+			}
+			load := func() (*tree.Node, error) {
+				lo := checkpoint.LoadOptions{}
+				lo.File.Store = open()
+				return checkpoint.Load(t.Context(), "c", &lo)
+			}
+			got, err := load()
+			if err != nil || !tree.Equal(got, root) {
+				t.Fatalf("%v, or other values", err)
+			}
+			if n := gets.Load(); n > 6+14 {
+				t.Errorf("a load of 6 large parts sent %d requests for bytes", n)
+			}
+			plain := server.Bucket(nil)
+			flips, found := 0, 0
+			for _, key := range server.Keys() {
+				if !strings.Contains(key, "/objects/") {
+					continue
+				}
+				a, err := plain.Head(t.Context(), key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				was := make([]byte, a.Size)
+				if err := plain.Get(t.Context(), key, 0, "", was); err != nil {
+					t.Fatal(err)
+				}
+				for range min(6, int(a.Size>>20)) {
+					flips++
+					b := append([]byte(nil), was...)
+					b[r.IntN(len(b))] ^= 1 << r.IntN(8)
+					reput(t, plain, key, b)
+					now, err := load()
+					if err == nil && !tree.Equal(now, root) {
+						t.Fatalf("%s: a flipped bit was loaded", key)
+					}
+					if err != nil {
+						found++
+					}
+				}
+				reput(t, plain, key, was)
+			}
+			if flips == 0 || found*2 < flips {
+				t.Errorf("%d bits were flipped, and %d noticed", flips, found)
+			}
+			if got, err := load(); err != nil || !tree.Equal(got, root) {
+				t.Errorf("with all bits as they were: %v", err)
+			}
+		})
+	}
+}
+
+// reput puts other bytes under a key.
+func reput(t *testing.T, b object.Bucket, key string, p []byte) {
+	t.Helper()
+	sum := crc32.Checksum(p, crc32.MakeTable(crc32.Castagnoli))
+	if _, err := b.Put(t.Context(), key, p, sum, object.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+}
