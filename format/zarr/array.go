@@ -51,6 +51,8 @@ type common struct {
 	chain *chain
 	sub   []int   // shape of the smallest part that can be read by itself
 	small *single // nil where there is more than one chunk, or it is not stored plainly
+
+	indices indices // of shards
 }
 
 // KeyPrefix returns the prefix of the keys of an array of that name, as in TensorStore: a slash

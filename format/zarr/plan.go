@@ -189,20 +189,23 @@ func (p *planner) index(ctx context.Context, part *Part) ([]byte, error) {
 	if s.atStart {
 		at = 0
 	}
-	var b []byte
+	decode := func(b []byte) ([]byte, error) {
+		index, err := s.decodeIndex(b)
+		if err != nil {
+			return nil, corrupt(part.Key, "shard index: %v", err)
+		}
+		return index, nil
+	}
 	if part.Data != nil {
-		b = part.Data[at : at+n]
-	} else {
-		b = make([]byte, n)
+		return decode(part.Data[at : at+n])
+	}
+	return p.array.indices.get(ctx, part.Key, part.Offset, n, func() ([]byte, error) {
+		b := make([]byte, n)
 		if err := p.array.kv.ReadAt(ctx, part.Key, b, part.Offset+at); err != nil {
 			return nil, errs.Wrap("zarr.Plan", part.Key, err)
 		}
-	}
-	index, err := s.decodeIndex(b)
-	if err != nil {
-		return nil, corrupt(part.Key, "shard index: %v", err)
-	}
-	return index, nil
+		return decode(b)
+	})
 }
 
 // shard plans the sub-chunks that the box touches.

@@ -218,16 +218,25 @@ func (s *Store) stat(ctx context.Context, op, name string) (store.Info, error) {
 
 // statPlain describes an object of Put, or a directory that no transaction made.
 func (s *Store) statPlain(ctx context.Context, op, name string) (store.Info, error) {
-	a, err := s.head(ctx, op, s.key(name))
-	if err == nil {
+	var a Attrs
+	var there bool
+	var headErr, anyErr error
+	_ = each(2, func(i int) error { // at once: most names that are asked for are missing
+		if i == 0 {
+			a, headErr = s.head(ctx, op, s.key(name))
+		} else {
+			there, anyErr = s.any(ctx, op, s.key(name)+"/")
+		}
+		return nil
+	})
+	switch {
+	case headErr == nil:
 		return store.Info{Name: name, Size: a.Size, ModTime: a.Modified}, nil
-	}
-	if errs.KindOf(err) != errs.NotFound {
-		return store.Info{}, err
-	}
-	if there, err := s.any(ctx, op, s.key(name)+"/"); err != nil {
-		return store.Info{}, err
-	} else if there {
+	case errs.KindOf(headErr) != errs.NotFound:
+		return store.Info{}, headErr
+	case anyErr != nil:
+		return store.Info{}, anyErr
+	case there:
 		return store.Info{Name: name, Dir: true}, nil
 	}
 	return store.Info{}, notFound(op, name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
@@ -30,23 +31,55 @@ var marks = []string{orbax.CheckpointFile, manifest.Name, orbax.TreeFile}
 // if st is nil. Of several checkpoints Within returns the outermost that begins from or more levels
 // above at. ok is false if there is no checkpoint.
 func Within(ctx context.Context, at string, st store.Store, from int) (dir string, up int, ok bool, err error) {
+	var above []string
 	for n := from; n <= levels; n++ {
-		above, there := locate.Above(at, st, n)
+		dir, there := locate.Above(at, st, n)
 		if !there {
 			break
 		}
-		for _, mark := range marks {
-			is, err := locate.Holds(ctx, above, st, mark)
-			if err != nil {
-				return "", 0, false, err
-			}
-			if is {
-				dir, up, ok = above, n, true
-				break
+		above = append(above, dir)
+	}
+	holds := make([]bool, len(above)*len(marks))
+	look := func(i int) (err error) {
+		holds[i], err = locate.Holds(ctx, above[i/len(marks)], st, marks[i%len(marks)])
+		return err
+	}
+	if st == nil && store.IsURL(at) || st != nil && st.Properties().Parallel > 0 {
+		err = atOnce(len(holds), look) // each is a request or more
+	} else {
+		for i := 0; i < len(holds) && err == nil; i++ {
+			if i%len(marks) == 0 || !holds[i-1] {
+				err = look(i)
+			} else {
+				holds[i] = true // one mark is enough
 			}
 		}
 	}
+	if err != nil {
+		return "", 0, false, err
+	}
+	for i, is := range holds {
+		if is {
+			dir, up, ok = above[i/len(marks)], from+i/len(marks), true
+		}
+	}
 	return dir, up, ok, nil
+}
+
+// atOnce calls f for each number below n, all at once, and returns the error of the lowest.
+func atOnce(n int, f func(i int) error) error {
+	all := make([]error, n)
+	var calls sync.WaitGroup
+	for i := range n {
+		calls.Go(func() { all[i] = f(i) })
+	}
+	calls.Wait()
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // CheckOutside returns errs.Invalid if at, which is to become a checkpoint, lies in a checkpoint.
