@@ -128,9 +128,7 @@ func (p *barProgress) Advance(done int64, note string) {
 }
 
 func (p *barProgress) End() {
-	if !p.bar.Completed() {
-		p.bar.Abort(false)
-	}
+	p.bar.Abort(false) // without effect on a bar that is complete; Completed races with its last drawing
 	p.bar.Wait()
 }
 
