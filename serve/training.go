@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"path"
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -16,7 +18,7 @@ import (
 func trainingOpen(k *call) (reply, error) {
 	c := &checkpointer{id: k.checkpointers.number(), to: k.connection, declined: map[int64]string{},
 		stats: map[int64]checkpoint.SaveStats{}}
-	dir := k.args.text("dir")
+	dir := k.args.place("dir")
 	o := &training.Options{
 		Options: k.args.context(), Custom: k.args.custom(),
 		Clean: k.args.flag("clean"), StartFresh: k.args.flag("start_fresh"), AcceptMissing: k.args.flag("accept_missing"),
@@ -29,9 +31,6 @@ func trainingOpen(k *call) (reply, error) {
 	o.Names = k.names()
 	if err == nil {
 		err = k.args.finish()
-	}
-	if err == nil && dir == "" {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "argument dir", Want: "an absolute path", Got: "no path"}
 	}
 	if err != nil {
 		return reply{}, err
@@ -256,15 +255,24 @@ func (c *checkpointer) describe(ctx context.Context, step int64, o *checkpoint.L
 	if o.AllowNoManifest || o.Salvage {
 		for _, s := range c.Checkpoints() {
 			if s.Step == step {
-				return checkpoint.Metadata(ctx, filepath.Join(c.Directory(), s.Directory), o)
+				return checkpoint.Metadata(ctx, c.below(s.Directory), o)
 			}
 		}
 	}
 	info, err := c.Metadata(ctx, step)
-	if err == nil && !filepath.IsAbs(info.Path) {
-		info.Path = filepath.Join(c.Directory(), info.Path)
+	if err == nil && !filepath.IsAbs(info.Path) && !store.IsURL(info.Path) {
+		info.Path = c.below(info.Path)
 	}
 	return info, err
+}
+
+// below returns the place of a name in the run: a path or a URL.
+func (c *checkpointer) below(name string) string {
+	if dir := c.Directory(); !store.IsURL(dir) {
+		return filepath.Join(dir, name)
+	}
+	root, run := store.SplitURL(c.Directory())
+	return store.JoinURL(root, path.Join(run, name))
 }
 
 // trainingCheckpoints lists the steps.

@@ -122,6 +122,10 @@ func FromURL(ctx context.Context, url string) (st Store, name string, err error)
 	return o.st, name, err
 }
 
+// Forget makes FromURL open each store anew, as when the process has got other credentials. Stores
+// that were opened before stay as they are.
+func Forget() { opened.Clear() }
+
 // known lists the schemes that this program knows.
 func known() string {
 	var all []string

@@ -129,7 +129,7 @@ func ExportedLimits() map[string]int {
 		"rng/numpy":                       37,
 		"serve":                           6,
 		"state":                           26,
-		"store":                           48,
+		"store":                           49,
 		"store/local":                     24,
 		"store/object":                    28,
 		"store/object/azure":              2,

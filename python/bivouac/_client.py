@@ -28,7 +28,7 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bivouac import _exit, _process, _wire, errors
+from bivouac import _environment, _exit, _process, _wire, errors
 from bivouac._call import Call, Failure, Hook, Waiter, guard
 
 if TYPE_CHECKING:
@@ -45,8 +45,10 @@ class Connection:
     """A Connection is a connection to a side-car. It belongs to the process that made it."""
 
     def __init__(self) -> None:
+        variables = _environment.now()
         sock, self._process = _process.start()
         self._setup(sock)
+        self.variables = variables if self._process is not None else None
         try:
             self._hello()
         except BaseException:
@@ -57,6 +59,7 @@ class Connection:
         """Begin with a connected socket."""
         self.pid = os.getpid()
         self.server: dict[str, Any] = {}
+        self.variables: dict[str, str] | None = None  # of the side-car; None: it is shared
         self.arenas: Arenas | None = None
         self.token: Token | None = None
         self._socket = sock
@@ -119,8 +122,10 @@ class Connection:
         """
         if self._failure is not None:
             raise self._failure()
-        number = next(self._numbers)
         args = {key: value for key, value in args.items() if value is not None}
+        if self.variables is not None and _environment.opens_url(args):
+            self._send_variables(self.variables)
+        number = next(self._numbers)
         try:
             data = _wire.encode(_wire.CALL, {"id": number, "op": op, "args": args})
         except (ValueError, TypeError, RecursionError) as err:
@@ -143,6 +148,13 @@ class Connection:
         if self._failure is not None and call._outcome is None:
             call._finish({}, self._failure, [])
         return call
+
+    def _send_variables(self, before: dict[str, str]) -> None:
+        """Tell the side-car which variables of buckets have changed."""
+        after = _environment.now()
+        if after != before:
+            self.call("environment", variables=_environment.changes(before, after))
+            self.variables = after
 
     def has_hook(self, hook: Hook) -> bool:
         """Report whether a call that has not ended has a hook."""

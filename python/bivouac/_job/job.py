@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
-from bivouac import errors
+from bivouac import _url, errors
 from bivouac._job import resume
 from bivouac._job import state as states
 from bivouac._job.commits import Commits
@@ -87,7 +87,7 @@ class Job(Commits[B, S]):
         step is damaged, the job continues from the step before it.
 
         Args:
-          directory: directory of the run. It is made if it does not exist.
+          directory: directory of the run, or its URL in a bucket. It is made if it does not exist.
           loader: yields the batches of an epoch each time that it is iterated. It, or its iterator,
             has `state_dict()` and `load_state_dict(state)`, or `get_state()` and
             `set_state(state)`.
@@ -121,7 +121,7 @@ class Job(Commits[B, S]):
         """
         _check(save_every, keep, steps, epochs, grace)
         super().__init__()
-        self._team = team = team_of(os.path.abspath(os.fspath(directory)), context)
+        self._team = team = team_of(_url.absolute(directory), context)
         self.state = state
         self.metrics: dict[str, Any] = {}
 
@@ -516,7 +516,7 @@ def _open(directory: str | os.PathLike[str], **options: Any) -> Checkpointer:
 def _make(directory: str | os.PathLike[str]) -> None:
     """Make a directory, so that the run is locked from the beginning, not from the first save."""
     try:
-        os.makedirs(directory, exist_ok=True)
+        _url.make(directory)
     except FileExistsError:
         pass  # a file: opening it says so
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bivouac import _client, _processes, errors
+from bivouac import _client, _processes, _url, errors
 from bivouac._client import Call
 from bivouac._job import generators, resume
 from bivouac._job import state as states
@@ -114,7 +114,7 @@ def open_run(
     **options: Any,
 ) -> Checkpointer:
     """Open the run of a directory. The directory is made if it does not exist."""
-    os.makedirs(directory, exist_ok=True)
+    _url.make(directory)
     return Checkpointer(
         directory,
         preservation_policy=policy,

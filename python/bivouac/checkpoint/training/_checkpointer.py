@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import os
-import pathlib
 import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from bivouac import _url
 from bivouac._client import Call
 from bivouac.checkpoint import _api, _describe, _engine, _items, multihost
 from bivouac.checkpoint._api import Progress
@@ -67,7 +67,7 @@ class Checkpointer(Reader):
         """Open the run of a directory. The directory is made if it does not exist.
 
         Args:
-          directory: directory of the run.
+          directory: directory of the run, or its URL in a bucket.
           context: options of the calls for which no context is active; they are copied. None takes
             the context that is active now.
           save_decision_policy: decides whether a step is saved; None saves the first step, and then
@@ -97,7 +97,7 @@ class Checkpointer(Reader):
                 op="Checkpointer", subject="logger", want="None", remedy="use on_event"
             )
         _items.check_json("custom_metadata", custom_metadata)
-        self._directory = pathlib.Path(_engine.absolute(directory))
+        self._directory = _url.located(_engine.absolute(directory))
         self._context = Context(context if context is not None else get_context())
         self._policy = save_decision_policy or decide.default_policy()
         self._preservation = preservation_policy or keep.PreserveAll()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import collections
 import os
-import pathlib
 import threading
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from bivouac import _client, _processes
+from bivouac._url import Location
 from bivouac.checkpoint.training._metadata import CheckpointMetadata
 from bivouac.errors import BivouacError, Closed
 
@@ -36,7 +36,7 @@ class Server:
 
     def __init__(
         self,
-        directory: pathlib.Path,
+        directory: Location,
         arguments: Mapping[str, Any],
         preserve: Preserve | None,
         listener: Listener | None,
