@@ -16,9 +16,9 @@ import (
 
 // trainingOpen opens a checkpointer.
 func trainingOpen(k *call) (reply, error) {
-	c := &checkpointer{id: k.checkpointers.number(), to: k.connection, declined: map[int64]string{},
-		stats: map[int64]checkpoint.SaveStats{}}
 	dir := k.args.place("dir")
+	c := &checkpointer{places: []string{dir}, id: k.checkpointers.number(), to: k.connection, declined: map[int64]string{},
+		stats: map[int64]checkpoint.SaveStats{}}
 	o := &training.Options{
 		Options: k.args.context(), Custom: k.args.custom(),
 		Clean: k.args.flag("clean"), StartFresh: k.args.flag("start_fresh"), AcceptMissing: k.args.flag("accept_missing"),
@@ -29,6 +29,9 @@ func trainingOpen(k *call) (reply, error) {
 	k.processes(&o.Multiprocessing)
 	err := k.policies(o, c)
 	o.Names = k.names()
+	if err == nil {
+		err = k.tiers(o, c)
+	}
 	if err == nil {
 		err = k.args.finish()
 	}
@@ -255,29 +258,26 @@ func (c *checkpointer) describe(ctx context.Context, step int64, o *checkpoint.L
 	if o.AllowNoManifest || o.Salvage {
 		for _, s := range c.Checkpoints() {
 			if s.Step == step {
-				return checkpoint.Metadata(ctx, c.below(s.Directory), o)
+				return checkpoint.Metadata(ctx, below(c.placeOf(step, c.Tiers()), s.Directory), o)
 			}
 		}
 	}
 	info, err := c.Metadata(ctx, step)
 	if err == nil && !filepath.IsAbs(info.Path) && !store.IsURL(info.Path) {
-		info.Path = c.below(info.Path)
+		info.Path = below(c.placeOf(step, c.Tiers()), path.Base(info.Path))
 	}
 	return info, err
 }
 
-// below returns the place of a name in the run: a path or a URL.
-func (c *checkpointer) below(name string) string {
-	if dir := c.Directory(); !store.IsURL(dir) {
-		return filepath.Join(dir, name)
-	}
-	root, run := store.SplitURL(c.Directory())
-	return store.JoinURL(root, path.Join(run, name))
-}
-
 // trainingCheckpoints lists the steps.
 func trainingCheckpoints(_ *call, c *checkpointer) (reply, error) {
-	return answer(map[string]any{"checkpoints": newStepInfos(c.Checkpoints()), "saving": c.IsSavingInProgress()})
+	steps, tiers := newStepInfos(c.Checkpoints()), c.Tiers()
+	for i, s := range steps {
+		if at := c.placeOf(s.Step, tiers); at != c.places[0] {
+			steps[i].Path = below(at, s.Directory)
+		}
+	}
+	return answer(map[string]any{"checkpoints": steps, "saving": c.IsSavingInProgress()})
 }
 
 // trainingRootMetadata returns the metadata of the run.
@@ -328,5 +328,5 @@ func trainingClose(k *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return nothing(c.Close())
+	return nothing(c.closeUntil(k.ctx))
 }

@@ -45,10 +45,11 @@ class Connection:
     """A Connection is a connection to a side-car. It belongs to the process that made it."""
 
     def __init__(self) -> None:
-        variables = _environment.now()
+        before = _environment.now()
         sock, self._process = _process.start()
         self._setup(sock)
-        self.variables = variables if self._process is not None else None
+        if self._process is not None:
+            self.variables = before
         try:
             self._hello()
         except BaseException:
@@ -58,8 +59,8 @@ class Connection:
     def _setup(self, sock: socket.socket) -> None:
         """Begin with a connected socket."""
         self.pid = os.getpid()
+        self.variables: dict[str, str] | None = None  # of the side-car; None if it is shared
         self.server: dict[str, Any] = {}
-        self.variables: dict[str, str] | None = None  # of the side-car; None: it is shared
         self.arenas: Arenas | None = None
         self.token: Token | None = None
         self._socket = sock
