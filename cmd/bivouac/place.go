@@ -299,15 +299,8 @@ func checkScheme(url string) error {
 	return unknownScheme(url, scheme)
 }
 
-// withoutSecrets returns a URL without its parameters and without what stands in front of "@".
-func withoutSecrets(url string) string {
-	scheme, rest, _ := strings.Cut(url, "://")
-	rest, _, _ = strings.Cut(rest, "?")
-	return scheme + "://" + rest[strings.LastIndex(rest, "@")+1:]
-}
-
 func unknownScheme(arg, scheme string) error {
-	e := &errs.Error{Kind: errs.Unsupported, Op: "path", Subject: withoutSecrets(arg),
+	e := &errs.Error{Kind: errs.Unsupported, Op: "path", Subject: arg,
 		Want: "a path of the local file system, or a URL of " + strings.Join(schemes, "://, ") + "://", Got: "a URL of scheme " + scheme,
 		Remedy: "other servers that speak the S3 protocol: s3://bucket/name?endpoint=https://…"}
 	switch strings.ToLower(scheme) {
