@@ -44,6 +44,8 @@ _HELLO = 60.0  # seconds that a side-car may take to start
 class Connection:
     """A Connection is a connection to a side-car. It belongs to the process that made it."""
 
+    variables: dict[str, str] | None  # of buckets, as the side-car has them; None if it is shared
+
     def __init__(self) -> None:
         before = _environment.now()
         sock, self._process = _process.start()
@@ -59,7 +61,7 @@ class Connection:
     def _setup(self, sock: socket.socket) -> None:
         """Begin with a connected socket."""
         self.pid = os.getpid()
-        self.variables: dict[str, str] | None = None  # of the side-car; None if it is shared
+        self.variables = None
         self.server: dict[str, Any] = {}
         self.arenas: Arenas | None = None
         self.token: Token | None = None
