@@ -1,0 +1,99 @@
+"""Several processes save one checkpoint to a bucket. They meet in the store of their launcher."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import bivouac.checkpoint as ocp
+from buckets import Server
+from processes import Job, needs
+
+TORCH = """
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Shard, distribute_tensor, zeros
+from bivouac.checkpoint.training import Checkpointer
+url = open(directory + "/url").read()
+mesh = init_device_mesh("cpu", (size,))
+full = torch.arange(70, dtype=torch.float32).reshape(10, 7)
+state = {"w": distribute_tensor(full, mesh, [Shard(0)]), "n": 7}
+bv.save(url + "/a", state)
+bv.save_async(url + "/b", state).result()
+with Checkpointer(url + "/run") as run:
+    for step in range(3):
+        assert run.save(step, {**state, "n": step}, force=True)
+    dist.barrier()
+    into = {"w": zeros(10, 7, device_mesh=mesh, placements=[Shard(1)]), "n": 0}
+    got = run.load(2, into=into)
+    assert got["n"] == 2 and torch.equal(got["w"].full_tensor(), full)
+dist.barrier()
+got = bv.load(url + "/b", into={"w": zeros(10, 7, device_mesh=mesh, placements=[Shard(0)]), "n": 0})
+assert torch.equal(got["w"].full_tensor(), full)
+print(rank, "whole", flush=True)
+dist.barrier()
+"""
+
+JAX = """
+import jax.numpy as jnp
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from bivouac.checkpoint.training import Checkpointer
+url = open(directory + "/url").read()
+mesh = Mesh(np.array(jax.devices()), ("x",))
+cut = NamedSharding(mesh, P("x"))
+full = np.arange(64, dtype=np.float32).reshape(8, 8)
+w = jax.make_array_from_callback(full.shape, cut, lambda box: full[box])
+bv.save(url + "/a", {"w": w, "n": 7})
+with Checkpointer(url + "/run") as run:
+    for step in range(2):
+        assert run.save(step, {"w": w, "n": step}, force=True)
+got = bv.load(url + "/run/1", {"w": jax.ShapeDtypeStruct(full.shape, full.dtype, sharding=cut), "n": 0})
+for part in got["w"].addressable_shards:
+    assert np.array_equal(part.data, full[part.index])
+print(rank, "whole", flush=True)
+"""
+
+DIES = """
+import signal
+from bivouac.checkpoint.training import Checkpointer
+url = open(directory + "/url").read()
+run = Checkpointer(url + "/run")
+assert run.save(0, {"n": 0}, force=True)
+dist.barrier()
+if rank == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+context = bv.Context(multiprocessing_options=bv.options.MultiprocessingOptions(
+    barrier_timeout_secs=3))
+try:
+    with context:
+        run.save(1, {"n": 1}, force=True)
+except errors.DeadlineExceeded as err:
+    print("missing", err.subject, flush=True)
+os._exit(0)
+"""
+
+
+def place(directory: Path, bucket: str) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "url").write_text(bucket)
+
+
+@pytest.mark.parametrize("library, code", [("torch", TORCH), ("jax", JAX)])
+def test_processes_save_one_checkpoint(
+    library: str, code: str, bucket: str, server: Server, tmp_path: Path
+) -> None:
+    needs(library)
+    place(tmp_path / "job", bucket)
+    assert Job(library, code, 2, tmp_path / "job").outputs() == ["0 whole", "1 whole"]
+    assert ocp.verify(f"{bucket}/a").sound and ocp.verify(f"{bucket}/run/1").sound
+    below = bucket.split("/", 3)[3]
+    assert not [key for key in server.keys(below) if "/live/" in key or "/lock" in key]
+
+
+def test_a_process_that_died_is_named(bucket: str, tmp_path: Path) -> None:
+    needs("torch")
+    place(tmp_path / "job", bucket)
+    results = Job("torch", DIES, 2, tmp_path / "job").results()
+    assert results[0][1].strip() == "missing process 1", results[0]
+    with ocp.training.Checkpointer(f"{bucket}/run") as run:
+        assert [c.step for c in run.checkpoints] == [0]
