@@ -264,7 +264,9 @@ def test_one_process_at_a_time(bucket: str) -> None:
         assert two.save(1, tree(), force=True)
 
 
-def test_parameters_of_the_url_stay(bucket: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parameters_of_the_url_stay(
+    bucket: str, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL")
     url = f"{bucket}/run?endpoint={server.endpoint}"
     with Checkpointer(url) as run:
