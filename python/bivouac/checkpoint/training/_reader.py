@@ -173,8 +173,7 @@ class Reader:
             step=self._number(step),
             context=get_context(self._context).as_json() or None,
         )
-        path = str(self._directory / value["info"]["path"])
-        return {**value["info"], "path": path, "step": value["step"]}
+        return {**value["info"], "step": value["step"]}
 
     def _described(self, step: Step, describe: Callable[[dict[str, Any]], Any]) -> Any:
         with translated(ERRORS):
