@@ -13,8 +13,8 @@ import (
 // Variables in which the drivers of buckets find endpoints and credentials, and the way to servers.
 var (
 	variablePrefixes = []string{"AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_", "GCE_"}
-	variableNames    = []string{"STORAGE_EMULATOR_HOST", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy",
-		"no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"}
+	variableNames    = []string{"STORAGE_EMULATOR_HOST", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy",
+		"https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 )
 
 // isVariable reports whether a client may set a variable.
@@ -47,8 +47,9 @@ func environment(k *call) (reply, error) {
 	names := slices.Sorted(maps.Keys(values))
 	for _, name := range names {
 		if !isVariable(name) {
-			return reply{}, &errs.Error{Kind: errs.Invalid, Op: "serve.environment", Subject: "variable " + clipped([]byte(name)),
-				Want: "a variable of buckets, such as AWS_PROFILE", Got: "another variable"}
+			return reply{}, &errs.Error{Kind: errs.Invalid, Op: "serve.environment",
+				Subject: "variable " + clipped([]byte(name)), Want: "a variable of buckets, such as AWS_PROFILE",
+				Got: "another variable"}
 		}
 	}
 	if !k.own {

@@ -15,7 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// defaultPatience is that of training.Uploads.
+// defaultPatience is the default of training.Uploads.Patience.
 const defaultPatience = 10 * time.Minute
 
 // tierArgs is training.Tier as it travels.
