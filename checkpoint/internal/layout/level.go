@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
@@ -30,23 +31,50 @@ var marks = []string{orbax.CheckpointFile, manifest.Name, orbax.TreeFile}
 // if st is nil. Of several checkpoints Within returns the outermost that begins from or more levels
 // above at. ok is false if there is no checkpoint.
 func Within(ctx context.Context, at string, st store.Store, from int) (dir string, up int, ok bool, err error) {
+	var above []string
 	for n := from; n <= levels; n++ {
-		above, there := locate.Above(at, st, n)
+		dir, there := locate.Above(at, st, n)
 		if !there {
 			break
 		}
-		for _, mark := range marks {
-			is, err := locate.Holds(ctx, above, st, mark)
+		above = append(above, dir)
+	}
+	holds := func(n, mark int) (bool, error) { return locate.Holds(ctx, above[n], st, marks[mark]) }
+	if st == nil && store.IsURL(at) {
+		holds = atOnce(len(above), holds)
+	}
+	for n := range above {
+		for mark := range marks {
+			is, err := holds(n, mark)
 			if err != nil {
 				return "", 0, false, err
 			}
 			if is {
-				dir, up, ok = above, n, true
+				dir, up, ok = above[n], from+n, true
 				break
 			}
 		}
 	}
 	return dir, up, ok, nil
+}
+
+// atOnce asks all questions of Within at the same time, because a bucket takes some requests for
+// each, and returns their answers.
+func atOnce(n int, holds func(n, mark int) (bool, error)) func(n, mark int) (bool, error) {
+	type answer struct {
+		is  bool
+		err error
+	}
+	answers := make([]answer, n*len(marks))
+	var asked sync.WaitGroup
+	for i := range answers {
+		asked.Go(func() { answers[i].is, answers[i].err = holds(i/len(marks), i%len(marks)) })
+	}
+	asked.Wait()
+	return func(n, mark int) (bool, error) {
+		a := answers[n*len(marks)+mark]
+		return a.is, a.err
+	}
 }
 
 // CheckOutside returns errs.Invalid if at, which is to become a checkpoint, lies in a checkpoint.
