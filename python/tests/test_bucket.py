@@ -35,7 +35,7 @@ def test_save_and_load(bucket: str, server: Server) -> None:
     ocp.save(f"{bucket}/a", tree(), custom_metadata={"k": 1})
     assert same(ocp.load(f"{bucket}/a"), tree())
     assert any(key.endswith("/objects/state/manifest.ocdbt") for key in server.keys())
-    into = {"w": np.zeros((300, 7)), "b": {"n": 0, "s": ""}, "l": [0.0, False]}
+    into: dict[str, Any] = {"w": np.zeros((300, 7)), "b": {"n": 0, "s": ""}, "l": [0.0, False]}
     assert np.array_equal(ocp.load(f"{bucket}/a", into=into)["w"], tree()["w"])
     assert np.array_equal(into["w"], tree()["w"])
     with pytest.raises(ValueError):
@@ -291,7 +291,7 @@ def _child(url: str, out: Any) -> None:
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_children_have_side_cars_of_their_own(bucket: str, method: str) -> None:
     ocp.save(f"{bucket}/of-parent", {"x": np.arange(5)})
-    context = multiprocessing.get_context(method)
+    context: Any = multiprocessing.get_context(method)
     out = context.Queue()
     child = context.Process(target=_child, args=(bucket, out))
     child.start()

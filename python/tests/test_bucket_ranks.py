@@ -79,7 +79,11 @@ def place(directory: Path, bucket: str) -> None:
     (directory / "url").write_text(bucket)
 
 
-@pytest.mark.parametrize("library, code", [("torch", TORCH), ("jax", JAX)])
+@pytest.mark.parametrize(
+    "library, code",
+    [pytest.param("torch", TORCH, marks=pytest.mark.torch), ("jax", JAX)],
+    ids=["torch", "jax"],
+)
 def test_processes_save_one_checkpoint(
     library: str, code: str, bucket: str, server: Server, tmp_path: Path
 ) -> None:
@@ -93,6 +97,7 @@ def test_processes_save_one_checkpoint(
         assert run.save(9, {"n": 9}, force=True)
 
 
+@pytest.mark.torch
 def test_a_process_that_died_is_named(bucket: str, tmp_path: Path) -> None:
     needs("torch")
     place(tmp_path / "job", bucket)
@@ -100,3 +105,55 @@ def test_a_process_that_died_is_named(bucket: str, tmp_path: Path) -> None:
     assert results[0][1].strip() == "missing True True", results[0]
     with ocp.training.Checkpointer(f"{bucket}/run") as run:
         assert [c.step for c in run.checkpoints] == [0]
+
+
+JOB = """
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Shard, distribute_tensor
+from pathlib import Path
+import bivouac
+from bivouac.checkpoint.training import Tier
+sys.path.insert(0, open(directory + "/tests").read())
+from jobs import Batches
+url = open(directory + "/url").read()
+mesh = init_device_mesh("cpu", (size,))
+
+def new():
+    full = torch.arange(12, dtype=torch.float64).reshape(4, 3)
+    return {"w": distribute_tensor(full, mesh, [Shard(0)]), "n": 0}
+
+def go(where, until, **options):
+    state = new()
+    with bivouac.Job(where, Batches(seed=rank), state, save_every=2, steps=8, **options) as job:
+        for ids in job:
+            state["n"] += 1
+            state["w"] += float(state["n"])
+            if state["n"] == until:
+                break
+    return state, job
+
+whole, _ = go(directory + "/whole", 9)
+go(url + "/run", 5)
+dist.barrier()
+state, job = go(url + "/run", 9)
+assert job.resumed == 4 and torch.equal(state["w"].full_tensor(), whole["w"].full_tensor())
+far = [Tier(directory=url + "/far", name="far")]
+go(directory + "/one", 5, tiers=far)
+dist.barrier()
+state, job = go(directory + "/two", 9, tiers=far)
+assert job.resumed == 4, job.resumed
+assert torch.equal(state["w"].full_tensor(), whole["w"].full_tensor())
+print(rank, "whole", flush=True)
+dist.barrier()
+"""
+
+
+@pytest.mark.torch
+def test_jobs_of_several_processes(bucket: str, tmp_path: Path) -> None:
+    needs("torch")
+    place(tmp_path / "job", bucket)
+    (tmp_path / "job" / "tests").write_text(str(Path(__file__).parent))
+    assert Job("torch", JOB, 2, tmp_path / "job").outputs() == ["0 whole", "1 whole"]
+    for name in ("run", "far"):
+        with ocp.training.Checkpointer(f"{bucket}/{name}") as run:
+            assert run.latest is not None and run.latest.step == 8
