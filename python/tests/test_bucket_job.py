@@ -327,3 +327,43 @@ def test_bad_tiers_are_refused(bucket: str, tmp_path: Path) -> None:
     with Checkpointer(tmp_path / "a") as steps:
         assert [t.tier for t in steps.tiers()] == [str(tmp_path / "a")]
         steps.drain()
+
+
+def test_an_interrupted_job_waits_for_no_copies(
+    bucket: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = {"n": 0, "w": np.random.default_rng(0).normal(size=1 << 18)}
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        with bv.Job(
+            tmp_path / "run",
+            Batches(),
+            state,
+            save_every=1,
+            tiers=behind(bucket),
+            uploads=Uploads(rate=1000),
+        ) as job:
+            for _ in job:
+                if job.step == 2:
+                    job.wait()
+                    raise KeyboardInterrupt
+    assert time.monotonic() - began < 30.0
+    assert "for far" in caplog.text and "bivouac sync" in caplog.text
+    assert _opens(tmp_path / "run")
+
+
+def test_an_exception_is_not_replaced_by_what_a_tier_lacks(bucket: str, tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        with bv.Job(
+            tmp_path / "run",
+            Batches(),
+            {"n": 0, "w": np.random.default_rng(0).normal(size=1 << 18)},
+            save_every=1,
+            tiers=behind(bucket),
+            uploads=Uploads(rate=1000, patience=0.5),
+        ) as job:
+            for _ in job:
+                if job.step == 2:
+                    job.wait()
+                    raise ZeroDivisionError
+    assert _opens(tmp_path / "run")

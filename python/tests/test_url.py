@@ -112,3 +112,17 @@ def test_which_calls_open_urls() -> None:
     assert opens({"base": "az://a/c/x"})
     assert opens({"paths": ["/x", "s3://b/x"]}) and opens({"tiers": [{"directory": "s3://b"}]})
     assert not opens({"path": "/x", "paths": None, "custom": "s3://b/x"}) and not opens({})
+
+
+@pytest.mark.parametrize("text", ["s3://bucket/runs/7", "gs://bucket", "az://account/c/x"])
+def test_paths_of_etils(text: str) -> None:
+    epath = pytest.importorskip("etils.epath", reason="needs etils")
+    assert _url.absolute(epath.Path(text)) == text
+
+
+def test_some_integrations_need_a_disk(tmp_path: Path) -> None:
+    from bivouac.integrations import _steps
+
+    assert _steps.on_disk(tmp_path.as_uri(), "train", "output_dir") == tmp_path
+    with pytest.raises(errors.Unsupported, match="bivouac sync DIRECTORY URL"):
+        _steps.on_disk("s3://bucket/run", "train", "output_dir")

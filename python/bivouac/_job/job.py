@@ -528,9 +528,11 @@ class Job(Commits[B, S]):
         After an interrupt nothing more is copied.
         """
         try:
-            if self._tiered and isinstance(error, KeyboardInterrupt):
-                self._run.drain(0.0)
-            self._run.close()
+            try:
+                if self._tiered and isinstance(error, KeyboardInterrupt):
+                    self._run.drain(0.0)
+            finally:
+                self._run.close()
         except errors.BivouacError as err:
             if tell or not self._tiered:
                 raise
