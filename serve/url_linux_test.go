@@ -27,7 +27,7 @@ func bucket(t *testing.T) string {
 	return scheme + "://bucket/dir"
 }
 
-// freshScheme returns a scheme that no other run of a test has: the first opener of a scheme counts.
+// freshScheme returns a scheme that no other run of a test has: its first opener counts.
 func freshScheme() string { return "t" + strconv.FormatInt(time.Now().UnixNano(), 10) }
 
 // servedWith starts a server with options for one connection.
