@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,18 +108,19 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("AWS_TEST_A", "before")
 	t.Setenv("AWS_TEST_B", "before")
 	c := servedWith(t, Options{own: true})
-	scheme, opened := freshScheme(), 0
+	scheme := freshScheme()
+	var opened atomic.Int32
 	url := scheme + "://b"
 	server := simulated.NewServer(0, simulated.Lies{})
 	store.Register(scheme, func(context.Context, string) (store.Store, error) {
-		opened++
+		opened.Add(1)
 		return objects.New(server.Bucket(nil), "", objects.Options{}), nil
 	})
 	for range 2 {
 		c.call("is_checkpoint", object{"path": url + "/x"})
 	}
-	if opened != 1 {
-		t.Fatalf("opened %d times", opened)
+	if opened.Load() != 1 {
+		t.Fatalf("opened %d times", opened.Load())
 	}
 	c.call("environment", object{"variables": object{"AWS_TEST_A": "after é\n", "AWS_TEST_B": nil}})
 	_, has := os.LookupEnv("AWS_TEST_B")
@@ -126,8 +128,8 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("%q, %v", got, has)
 	}
 	c.call("is_checkpoint", object{"path": url + "/x"})
-	if opened != 2 {
-		t.Errorf("opened %d times", opened)
+	if opened.Load() != 2 {
+		t.Errorf("opened %d times", opened.Load())
 	}
 	for _, bad := range []any{
 		object{"PATH": "hidden"}, object{"AWS_TEST_A": "hidden", "LD_PRELOAD": "hidden"}, object{"AWS_A=B": "hidden"},
