@@ -67,6 +67,8 @@ type Error struct {
 // Error renders the error on one line:
 //
 //	op: subject: kind: want W, got G: cause (remedy)
+//
+// A URL in Subject is shown without its secrets.
 func (e *Error) Error() string {
 	var b strings.Builder
 	part := func(s string) {
@@ -79,7 +81,7 @@ func (e *Error) Error() string {
 		b.WriteString(s)
 	}
 	part(e.Op)
-	part(e.Subject)
+	part(WithoutSecrets(e.Subject))
 	if e.Kind != Other {
 		part(e.Kind.String())
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
 )
 
 // args are the arguments of a call. Each method reads one by its name; the first mistake is kept.
@@ -16,6 +17,8 @@ type args struct {
 	left map[string][]byte // that were not read yet
 	all  []string
 	err  error
+	// checkURL is Options.CheckURL.
+	checkURL func(url string) error
 }
 
 // newArgs takes an object apart, or nothing.
@@ -73,12 +76,30 @@ func (a *args) id(name string) (n int64) {
 }
 
 // path reads the argument path, which must be there.
-func (a *args) path() string {
-	p := a.text("path")
+func (a *args) path() string { return a.place("path") }
+
+// place reads an absolute path, or a URL that the program opens. It must be there.
+func (a *args) place(name string) string {
+	p := a.optionalPlace(name)
 	if p == "" && a.err == nil {
-		a.err = &errs.Error{Kind: errs.Invalid, Subject: "argument path", Want: "an absolute path", Got: "no path"}
+		a.err = &errs.Error{Kind: errs.Invalid, Subject: "argument " + name, Want: "an absolute path or a URL",
+			Got: "no path"}
 	}
 	return p
+}
+
+// optionalPlace works like place, and returns "" without the argument.
+func (a *args) optionalPlace(name string) string {
+	p := a.text(name)
+	a.checkPlace(p)
+	return p
+}
+
+// checkPlace refuses a URL that the program does not open.
+func (a *args) checkPlace(p string) {
+	if a.err == nil && a.checkURL != nil && store.IsURL(p) {
+		a.err = a.checkURL(p)
+	}
 }
 
 // context reads the options of the call.

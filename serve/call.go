@@ -59,9 +59,10 @@ func nothing(err error) (reply, error) { return reply{json: []byte("{}")}, err }
 // ops are the calls by their names.
 func ops() map[string]func(*call) (reply, error) {
 	return map[string]func(*call) (reply, error){
-		"arena.new":  arenaNew,
-		"arena.free": arenaFree,
-		"arena.pull": arenaPull,
+		"arena.new":   arenaNew,
+		"arena.free":  arenaFree,
+		"arena.pull":  arenaPull,
+		"environment": environment,
 
 		"save":             save,
 		"partial.save":     partialSave,
@@ -90,6 +91,8 @@ func ops() map[string]func(*call) (reply, error) {
 		"training.retention":     with(trainingRetention),
 		"training.remains":       with(trainingRemains),
 		"training.quarantine":    trainingQuarantine,
+		"training.tiers":         with(trainingTiers),
+		"training.drain":         trainingDrain,
 		"training.close":         trainingClose,
 
 		"loader.batches": loaderBatches,
@@ -106,6 +109,7 @@ func (c *connection) begin(ctx context.Context, body []byte) error {
 		return err
 	}
 	k.connection, k.canceled = c, make(chan struct{})
+	k.args.checkURL = c.CheckURL
 	k.ctx, k.stop = context.WithCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()

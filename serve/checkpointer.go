@@ -19,6 +19,9 @@ type checkpointer struct {
 	id int64
 	to *connection
 
+	places   []string      // of the run, and of its further tiers
+	patience time.Duration // training.Uploads.Patience, 0 without further tiers
+
 	mu       sync.Mutex
 	declined map[int64]string               // why the policy did not want steps
 	stats    map[int64]checkpoint.SaveStats // of steps that were committed
@@ -34,8 +37,8 @@ func (c *checkpointer) event(e training.Event) {
 		c.stats[e.Step] = e.Stats
 	}
 	c.mu.Unlock()
-	t := checkpointerEvent{Checkpointer: c.id, Event: e.Kind.String(), Step: e.Step, Name: e.Name, Text: e.Reason,
-		Uncertain: e.Uncertain}
+	t := checkpointerEvent{Checkpointer: c.id, Event: e.Kind.String(), Step: e.Step, Name: e.Name, Tier: e.Tier,
+		Text: e.Reason, Uncertain: e.Uncertain}
 	if e.Err != nil {
 		t.Error = newFault(e.Err)
 		if t.Text == "" {
@@ -51,6 +54,7 @@ type checkpointerEvent struct {
 	Event        string `json:"event"`
 	Step         int64  `json:"step"`
 	Name         string `json:"name,omitempty"`
+	Tier         string `json:"tier,omitempty"`
 	Text         string `json:"text"`
 	Uncertain    bool   `json:"uncertain,omitempty"`
 	Error        *fault `json:"error,omitempty"`
@@ -101,12 +105,13 @@ type stepInfo struct {
 	TimeNS    int64                      `json:"time_ns"`
 	Metrics   map[string]json.RawMessage `json:"metrics"`
 	Custom    json.RawMessage            `json:"custom"`
+	Path      string                     `json:"path,omitempty"` // of a step that only a further tier has
 }
 
 func newStepInfos(cs []training.Info) []stepInfo {
 	out := make([]stepInfo, len(cs))
 	for i, c := range cs {
-		out[i] = stepInfo{c.Step, c.Directory, c.Time.UnixNano(), newMetrics(c.Metrics), c.Custom}
+		out[i] = stepInfo{c.Step, c.Directory, c.Time.UnixNano(), newMetrics(c.Metrics), c.Custom, ""}
 	}
 	return out
 }
@@ -206,7 +211,7 @@ func (cs *checkpointers) remove(id int64) (*checkpointer, error) {
 	return c, nil
 }
 
-// close closes all. It waits for their saves.
+// close closes all. It waits for their saves, but copies nothing more to their further tiers.
 func (cs *checkpointers) close() error {
 	cs.mu.Lock()
 	open := slices.Collect(maps.Values(cs.by))
@@ -214,6 +219,7 @@ func (cs *checkpointers) close() error {
 	cs.mu.Unlock()
 	var first error
 	for _, c := range open {
+		c.endCopies()
 		if err := c.Close(); err != nil && first == nil {
 			first = err
 		}

@@ -25,7 +25,7 @@ type fault struct {
 func newFault(err error) *fault {
 	f := &fault{Kind: errs.KindOf(err).String(), Text: oneLine(err), Tags: tagsOf(err)}
 	if e := telling(err); e != nil {
-		f.Op, f.Subject, f.Want, f.Got, f.Remedy = e.Op, e.Subject, e.Want, e.Got, e.Remedy
+		f.Op, f.Subject, f.Want, f.Got, f.Remedy = e.Op, errs.WithoutSecrets(e.Subject), e.Want, e.Got, e.Remedy
 	}
 	return f
 }

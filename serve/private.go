@@ -15,6 +15,7 @@ func ServeFile(ctx context.Context, fd int, o Options) error {
 	if err != nil {
 		return err
 	}
+	o.own = true
 	return Serve(ctx, conn, o)
 }
 

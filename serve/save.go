@@ -129,7 +129,7 @@ func save(k *call) (reply, error) {
 		path := k.args.path()
 		o := k.saveOptions(h)
 		o.Overwrite, o.PartialUpdate = k.args.flag("overwrite"), k.args.flag("partial_update")
-		o.Base = k.args.text("base")
+		o.Base = k.args.optionalPlace("base")
 		if err := k.args.finish(); err != nil {
 			return nil, err
 		}

@@ -25,6 +25,11 @@ type Options struct {
 	Version string
 	// Log receives the ends of connections that broke the protocol. Default: no log.
 	Log *slog.Logger
+	// CheckURL returns an error for a URL that this program does not open. If it is nil, the library
+	// returns its own error.
+	CheckURL func(url string) error
+
+	own bool // the client has started this program, which serves nobody else
 }
 
 func (o Options) withDefaults() Options {

@@ -4,19 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"path"
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
 // trainingOpen opens a checkpointer.
 func trainingOpen(k *call) (reply, error) {
-	c := &checkpointer{id: k.checkpointers.number(), to: k.connection, declined: map[int64]string{},
+	dir := k.args.place("dir")
+	c := &checkpointer{places: []string{dir}, id: k.checkpointers.number(), to: k.connection, declined: map[int64]string{},
 		stats: map[int64]checkpoint.SaveStats{}}
-	dir := k.args.text("dir")
 	o := &training.Options{
 		Options: k.args.context(), Custom: k.args.custom(),
 		Clean: k.args.flag("clean"), StartFresh: k.args.flag("start_fresh"), AcceptMissing: k.args.flag("accept_missing"),
@@ -28,10 +30,10 @@ func trainingOpen(k *call) (reply, error) {
 	err := k.policies(o, c)
 	o.Names = k.names()
 	if err == nil {
-		err = k.args.finish()
+		err = k.tiers(o, c)
 	}
-	if err == nil && dir == "" {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "argument dir", Want: "an absolute path", Got: "no path"}
+	if err == nil {
+		err = k.args.finish()
 	}
 	if err != nil {
 		return reply{}, err
@@ -256,20 +258,26 @@ func (c *checkpointer) describe(ctx context.Context, step int64, o *checkpoint.L
 	if o.AllowNoManifest || o.Salvage {
 		for _, s := range c.Checkpoints() {
 			if s.Step == step {
-				return checkpoint.Metadata(ctx, filepath.Join(c.Directory(), s.Directory), o)
+				return checkpoint.Metadata(ctx, below(c.placeOf(step, c.Tiers()), s.Directory), o)
 			}
 		}
 	}
 	info, err := c.Metadata(ctx, step)
-	if err == nil && !filepath.IsAbs(info.Path) {
-		info.Path = filepath.Join(c.Directory(), info.Path)
+	if err == nil && !filepath.IsAbs(info.Path) && !store.IsURL(info.Path) {
+		info.Path = below(c.placeOf(step, c.Tiers()), path.Base(info.Path))
 	}
 	return info, err
 }
 
 // trainingCheckpoints lists the steps.
 func trainingCheckpoints(_ *call, c *checkpointer) (reply, error) {
-	return answer(map[string]any{"checkpoints": newStepInfos(c.Checkpoints()), "saving": c.IsSavingInProgress()})
+	steps, tiers := newStepInfos(c.Checkpoints()), c.Tiers()
+	for i, s := range steps {
+		if at := c.placeOf(s.Step, tiers); at != c.places[0] {
+			steps[i].Path = below(at, s.Directory)
+		}
+	}
+	return answer(map[string]any{"checkpoints": steps, "saving": c.IsSavingInProgress()})
 }
 
 // trainingRootMetadata returns the metadata of the run.
@@ -320,5 +328,5 @@ func trainingClose(k *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return nothing(c.Close())
+	return nothing(c.closeUntil(k.ctx))
 }

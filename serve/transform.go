@@ -15,6 +15,9 @@ func loadTransform(k *call) (reply, error) {
 	return k.loadTree(func(o *checkpoint.LoadOptions) (*tree.Node, error) {
 		var paths []string
 		k.args.into("paths", &paths)
+		for _, p := range paths {
+			k.args.checkPlace(p)
+		}
 		transform, err := k.transform()
 		if err == nil {
 			err = k.args.finish()

@@ -87,17 +87,21 @@ func FromURL(ctx context.Context, url string) (st Store, name string, err error)
 			Want: "a URL az://account/container/name", Got: "a URL of scheme " + scheme,
 			Remedy: scheme + "://container@account.… is az://account/container/… here"}
 	}
-	if _, after, ok := strings.Cut(host, "@"); ok {
+	_, after, ok := strings.Cut(host, "@")
+	if !ok && strings.Contains(host, ":") { // a secret may contain "/"
+		_, after, ok = strings.Cut(name, "@")
+	}
+	if ok {
 		// The error must not repeat what may be a secret.
 		return nil, "", &errs.Error{Kind: errs.Invalid, Op: op, Subject: scheme + "://" + after,
 			Got: "credentials in the URL",
 			Remedy: "give them by the environment or the configuration files of the provider: " +
 				"a URL is printed and logged"}
 	}
-	open, ok := schemes.Load(scheme)
-	if !ok {
+	open, known := schemes.Load(scheme)
+	if !known {
 		return nil, "", &errs.Error{Kind: errs.Unsupported, Op: op, Subject: scheme + "://" + host,
-			Want: "a URL whose scheme this program knows: " + known(), Got: scheme,
+			Want: "a URL whose scheme this program knows: " + knownSchemes(), Got: scheme,
 			Remedy: "a program knows a scheme once it imports the package of the store for its effect, " +
 				"such as github.com/bivouac-ml/bivouac/store/object/s3 for s3, and …/azure for az"}
 	}
@@ -122,8 +126,12 @@ func FromURL(ctx context.Context, url string) (st Store, name string, err error)
 	return o.st, name, err
 }
 
-// known lists the schemes that this program knows.
-func known() string {
+// Forget makes FromURL open each store anew, as when the process has got other credentials. Stores
+// that were opened before stay as they are.
+func Forget() { opened.Clear() }
+
+// knownSchemes lists the schemes that this program knows.
+func knownSchemes() string {
 	var all []string
 	schemes.Range(func(scheme, _ any) bool {
 		all = append(all, scheme.(string)) //nolint:forcetypeassert // only Register stores there

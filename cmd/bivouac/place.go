@@ -290,11 +290,23 @@ func localOnly(arg, what string) error {
 	return e
 }
 
+// checkScheme returns an error for a URL that this program does not open.
+func checkScheme(url string) error {
+	scheme, _, _ := strings.Cut(url, "://")
+	if opens(scheme) {
+		return nil
+	}
+	return unknownScheme(url, scheme)
+}
+
 func unknownScheme(arg, scheme string) error {
 	e := &errs.Error{Kind: errs.Unsupported, Op: "path", Subject: arg,
 		Want: "a path of the local file system, or a URL of " + strings.Join(schemes, "://, ") + "://", Got: "a URL of scheme " + scheme,
 		Remedy: "other servers that speak the S3 protocol: s3://bucket/name?endpoint=https://…"}
 	switch strings.ToLower(scheme) {
+	case "gs", "az":
+		e.Remedy = "wheels leave gs:// and az:// out: set BIVOUAC_BINARY to the command of this version that was built " +
+			"whole (go install github.com/bivouac-ml/bivouac/cmd/bivouac@VERSION)"
 	case "file":
 		e.Remedy = "give the path without file://"
 	case "abfs", "abfss", "wasb", "wasbs", "adl", "azure":

@@ -1,6 +1,11 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
 
 func TestPlaces(t *testing.T) {
 	for _, c := range []struct{ at, below, joined, base, parent string }{
@@ -27,5 +32,30 @@ func TestPlaces(t *testing.T) {
 		if c.p.inside(c.q) != c.inside {
 			t.Errorf("%s inside %s: want %v", c.p, c.q, c.inside)
 		}
+	}
+}
+
+// TestUnknownSchemes: the error says what this program opens, and repeats no secret.
+func TestUnknownSchemes(t *testing.T) {
+	for url, remedy := range map[string]string{
+		"gs://me:hidden@b/x":                 "BIVOUAC_BINARY", // of a command in a wheel
+		"az://a/c/x?sig=hidden":              "BIVOUAC_BINARY",
+		"ftp://me:hidden@b/x":                "s3://bucket/name?endpoint=",
+		"file:///x":                          "without file://",
+		"abfss://c@a.dfs.net/x?token=hidden": "az://account/container",
+	} {
+		scheme, _, _ := strings.Cut(url, "://")
+		text := unknownScheme(url, scheme).Error()
+		if !strings.Contains(text, remedy) || strings.Contains(text, "hidden") || !strings.Contains(text, "s3://") {
+			t.Errorf("%s: %s", url, text)
+		}
+	}
+	for _, scheme := range schemes {
+		if err := checkScheme(strings.ToUpper(scheme) + "://b/x"); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := checkScheme("ftp://b/x"); errs.KindOf(err) != errs.Unsupported {
+		t.Error(err)
 	}
 }

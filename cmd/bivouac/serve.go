@@ -60,7 +60,8 @@ func runServe(cmd *cobra.Command, o ServeOptions, g *global) error {
 	// SIGPIPE would end the process when the log's reader is gone.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	ctx := context.WithoutCancel(cmd.Context())
-	so := serve.Options{Version: currentVersion().Version, Log: slog.New(slog.NewTextHandler(g.stderr, nil))}
+	so := serve.Options{Version: currentVersion().Version, Log: slog.New(slog.NewTextHandler(g.stderr, nil)),
+		CheckURL: checkScheme}
 	if o.Listen == "" {
 		return serve.ServeFile(ctx, o.FD, so)
 	}

@@ -58,7 +58,7 @@ func ExportedLimits() map[string]int {
 		"dynamic/fn":                      369,
 		"dynamic/random":                  35,
 		"dynamic/readers":                 54,
-		"errs":                            26,
+		"errs":                            27,
 		"format/arrayrecord":              16,
 		"format/arrowipc":                 23,
 		"format/caffe":                    11,

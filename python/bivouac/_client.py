@@ -28,7 +28,7 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bivouac import _exit, _process, _wire, errors
+from bivouac import _environment, _exit, _process, _wire, errors
 from bivouac._call import Call, Failure, Hook, Waiter, guard
 
 if TYPE_CHECKING:
@@ -44,9 +44,14 @@ _HELLO = 60.0  # seconds that a side-car may take to start
 class Connection:
     """A Connection is a connection to a side-car. It belongs to the process that made it."""
 
+    variables: dict[str, str] | None  # of buckets, as the side-car has them; None if it is shared
+
     def __init__(self) -> None:
+        before = _environment.now()
         sock, self._process = _process.start()
         self._setup(sock)
+        if self._process is not None:
+            self.variables = before
         try:
             self._hello()
         except BaseException:
@@ -56,6 +61,7 @@ class Connection:
     def _setup(self, sock: socket.socket) -> None:
         """Begin with a connected socket."""
         self.pid = os.getpid()
+        self.variables = None
         self.server: dict[str, Any] = {}
         self.arenas: Arenas | None = None
         self.token: Token | None = None
@@ -119,8 +125,10 @@ class Connection:
         """
         if self._failure is not None:
             raise self._failure()
-        number = next(self._numbers)
         args = {key: value for key, value in args.items() if value is not None}
+        if self.variables is not None and _environment.opens_url(args):
+            self._send_variables(self.variables)
+        number = next(self._numbers)
         try:
             data = _wire.encode(_wire.CALL, {"id": number, "op": op, "args": args})
         except (ValueError, TypeError, RecursionError) as err:
@@ -143,6 +151,13 @@ class Connection:
         if self._failure is not None and call._outcome is None:
             call._finish({}, self._failure, [])
         return call
+
+    def _send_variables(self, before: dict[str, str]) -> None:
+        """Tell the side-car which variables of buckets have changed."""
+        after = _environment.now()
+        if after != before:
+            self.call("environment", variables=_environment.changes(before, after))
+            self.variables = after
 
     def has_hook(self, hook: Hook) -> bool:
         """Report whether a call that has not ended has a hook."""

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from buckets import BUCKET, Server, running as running_server, variables
+
 SOURCE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SOURCE))
 
@@ -70,6 +72,25 @@ def program(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A real S3 server with a bucket."""
+    yield from running_server(tmp_path_factory)
+
+
+@pytest.fixture
+def bucket(
+    server: Server, sidecar: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    """The URL of a place in a bucket that only this test uses. The environment leads there."""
+    del sidecar
+    for name in [n for n in os.environ if n.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name, value in variables(server.endpoint).items():
+        monkeypatch.setenv(name, value)
+    return f"s3://{BUCKET}/{tmp_path.parent.name}/{tmp_path.name}"
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:

@@ -1,8 +1,10 @@
 package object
 
 import (
+	"bytes"
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -21,5 +23,23 @@ var system = func() string {
 	return strings.TrimSpace(string(boot)) + " " + numbers
 }()
 
-// ended reports whether no process has a number.
-func ended(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+// ended reports whether no process has a number, or one that has ended and waits for its parent.
+func ended(pid int) bool {
+	return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || isZombie(pid)
+}
+
+// isZombie reports whether a process has ended although nobody has waited for it, as happens in
+// containers whose first process does not wait for the orphans that it gets.
+func isZombie(pid int) bool {
+	dir := "/proc/" + strconv.Itoa(pid)
+	stat, err := os.ReadFile(dir + "/stat")
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
+	if !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X") {
+		return false
+	}
+	threads, err := os.ReadDir(dir + "/task")
+	return err == nil && len(threads) <= 1 // the first thread may end before the others
+}

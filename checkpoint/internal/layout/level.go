@@ -39,47 +39,42 @@ func Within(ctx context.Context, at string, st store.Store, from int) (dir strin
 		}
 		above = append(above, dir)
 	}
-	holds := make([]bool, len(above)*len(marks))
-	look := func(i int) (err error) {
-		holds[i], err = locate.Holds(ctx, above[i/len(marks)], st, marks[i%len(marks)])
-		return err
-	}
+	holds := func(n, mark int) (bool, error) { return locate.Holds(ctx, above[n], st, marks[mark]) }
 	if st == nil && store.IsURL(at) || st != nil && st.Properties().Parallel > 0 {
-		err = atOnce(len(holds), look) // each is a request or more
-	} else {
-		for i := 0; i < len(holds) && err == nil; i++ {
-			if i%len(marks) == 0 || !holds[i-1] {
-				err = look(i)
-			} else {
-				holds[i] = true // one mark is enough
+		holds = atOnce(len(above), holds)
+	}
+	for n := range above {
+		for mark := range marks {
+			is, err := holds(n, mark)
+			if err != nil {
+				return "", 0, false, err
 			}
-		}
-	}
-	if err != nil {
-		return "", 0, false, err
-	}
-	for i, is := range holds {
-		if is {
-			dir, up, ok = above[i/len(marks)], from+i/len(marks), true
+			if is {
+				dir, up, ok = above[n], from+n, true
+				break
+			}
 		}
 	}
 	return dir, up, ok, nil
 }
 
-// atOnce calls f for each number below n, all at once, and returns the error of the lowest.
-func atOnce(n int, f func(i int) error) error {
-	all := make([]error, n)
-	var calls sync.WaitGroup
-	for i := range n {
-		calls.Go(func() { all[i] = f(i) })
+// atOnce asks all questions of Within at the same time, because a bucket takes some requests for
+// each, and returns their answers.
+func atOnce(n int, holds func(n, mark int) (bool, error)) func(n, mark int) (bool, error) {
+	type answer struct {
+		is  bool
+		err error
 	}
-	calls.Wait()
-	for _, err := range all {
-		if err != nil {
-			return err
-		}
+	answers := make([]answer, n*len(marks))
+	var asked sync.WaitGroup
+	for i := range answers {
+		asked.Go(func() { answers[i].is, answers[i].err = holds(i/len(marks), i%len(marks)) })
 	}
-	return nil
+	asked.Wait()
+	return func(n, mark int) (bool, error) {
+		a := answers[n*len(marks)+mark]
+		return a.is, a.err
+	}
 }
 
 // CheckOutside returns errs.Invalid if at, which is to become a checkpoint, lies in a checkpoint.

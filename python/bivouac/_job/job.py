@@ -7,11 +7,11 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
-from bivouac import errors
+from bivouac import _url, errors
 from bivouac._job import resume
 from bivouac._job import state as states
 from bivouac._job.commits import Commits
@@ -19,7 +19,7 @@ from bivouac._job.loader import Source
 from bivouac._job.notice import Notice, Preempted
 from bivouac._job.team import team_of
 from bivouac.checkpoint._context import Context
-from bivouac.checkpoint.training import Checkpointer, preservation_policies
+from bivouac.checkpoint.training import Checkpointer, Tier, Uploads, preservation_policies
 from bivouac.checkpoint.training.save_decision_policies import SaveDecisionPolicy
 
 __all__ = ["Job"]
@@ -29,7 +29,10 @@ S = TypeVar("S")
 Event = dict[str, Any]
 
 _log = logging.getLogger("bivouac")
-_LOUD = ("quarantined", "save failed", "preempted", "moved aside")
+_LOUD = (
+    *("quarantined", "save failed", "preempted", "moved aside"),
+    *("upload failed", "given up", "fell back", "tier failed"),
+)
 
 
 class Job(Commits[B, S]):
@@ -80,6 +83,8 @@ class Job(Commits[B, S]):
         grace: float = 25.0,
         custom_metadata: Any = None,
         on_event: Callable[[Event], None] | None = None,
+        tiers: Sequence[Tier] = (),
+        uploads: Uploads | None = None,
     ) -> None:
         """Open the run of a directory, or begin a new one. Restore state and loader.
 
@@ -87,7 +92,7 @@ class Job(Commits[B, S]):
         step is damaged, the job continues from the step before it.
 
         Args:
-          directory: directory of the run. It is made if it does not exist.
+          directory: directory of the run, or its URL in a bucket. It is made if it does not exist.
           loader: yields the batches of an epoch each time that it is iterated. It, or its iterator,
             has `state_dict()` and `load_state_dict(state)`, or `get_state()` and
             `set_state(state)`.
@@ -111,6 +116,9 @@ class Job(Commits[B, S]):
           grace: seconds that a commit may take after a signal.
           custom_metadata: JSON object that describes the run. It is written once.
           on_event: called with what happens, as dictionaries with event, step and text.
+          tiers: further places to which the steps are copied in the background, such as a bucket;
+            see `bivouac.checkpoint.training.Tier`. The job continues from the newest step of all.
+          uploads: bounds of the copies, and how long the end of the job waits for them.
 
         Raises:
           Mismatch: the step has another shape of state, another loader or another identity.
@@ -121,7 +129,7 @@ class Job(Commits[B, S]):
         """
         _check(save_every, keep, steps, epochs, grace)
         super().__init__()
-        self._team = team = team_of(os.path.abspath(os.fspath(directory)), context)
+        self._team = team = team_of(_url.absolute(directory), context)
         self.state = state
         self.metrics: dict[str, Any] = {}
 
@@ -161,7 +169,10 @@ class Job(Commits[B, S]):
             cleanup_tmp_directories=True,
             on_event=self._emit,
             look_first=True,
+            tiers=tiers,
+            uploads=uploads,
         )
+        self._tiered = bool(tiers)
         self._run = self._open(open_, start_fresh)
         try:
             found = resume.find(self._run, state, identity, self._apply, team)
@@ -428,12 +439,23 @@ class Job(Commits[B, S]):
             committed = self.latest
         except errors.BivouacError as err:
             committed, why = None, why or err
-        error = Preempted(self._step, committed, "" if why is None else str(why))
+        lacks = self._drain()
+        error = Preempted(self._step, committed, "" if why is None else str(why), lacks)
         if not self._told:
             self._emit({"event": "preempted", "step": self._step, "text": str(error)})
         self._told = True
         # A handler that was there before may have raised an exception of its own.
         return self._notice.error or error
+
+    def _drain(self) -> str:
+        """Copy the newest step to the further tiers within the grace time. Return what they lack."""
+        if not self._tiered:
+            return ""
+        try:
+            self._run.drain(self._notice.left(), newest=True)
+        except errors.BivouacError as err:
+            return str(err)
+        return ""
 
     def _emit(self, event: Event) -> None:
         """Report an event."""
@@ -494,10 +516,27 @@ class Job(Commits[B, S]):
             preemption: BaseException | None = None
             if tell and self._notice.given and not self._told and not self._finished():
                 preemption = self._preemption(errors.Canceled("the loop ended before"))
-            self._run.close()
+            self._close_run(tell, error)
             self._part()
         if preemption is not None:
             raise preemption
+
+
+    def _close_run(self, tell: bool, error: BaseException | None) -> None:
+        """Close the run. If `tell` is false, print what the further tiers lack instead of raising.
+
+        After an interrupt nothing more is copied.
+        """
+        try:
+            try:
+                if self._tiered and isinstance(error, KeyboardInterrupt):
+                    self._run.drain(0.0)
+            finally:
+                self._run.close()
+        except errors.BivouacError as err:
+            if tell or not self._tiered:
+                raise
+            _log.warning("%s", err)
 
 
 def _reason(error: BaseException | None, step: int) -> str:
@@ -516,7 +555,7 @@ def _open(directory: str | os.PathLike[str], **options: Any) -> Checkpointer:
 def _make(directory: str | os.PathLike[str]) -> None:
     """Make a directory, so that the run is locked from the beginning, not from the first save."""
     try:
-        os.makedirs(directory, exist_ok=True)
+        _url.make(directory)
     except FileExistsError:
         pass  # a file: opening it says so
 

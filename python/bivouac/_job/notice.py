@@ -25,15 +25,22 @@ class Preempted(SystemExit):
     Attributes:
       step: the steps that are done.
       committed: the newest committed step, or None.
+      tiers: what the further tiers of the job lack, and why; "" if they have all that they want.
     """
 
-    def __init__(self, step: int, committed: int | None, reason: str = "") -> None:
+    def __init__(
+        self, step: int, committed: int | None, reason: str = "", tiers: str = ""
+    ) -> None:
         self.step = step
         self.committed = committed
+        self.tiers = tiers
         self._reason = reason
         super().__init__(EXIT_PREEMPTED)
 
     def __str__(self) -> str:
+        return self._committed() + (f"; not in all tiers: {self.tiers}" if self.tiers else "")
+
+    def _committed(self) -> str:
         text = f"bivouac.Job: preempted at step {self.step}"
         if self.committed == self.step:
             return f"{text}, committed"
@@ -43,7 +50,7 @@ class Preempted(SystemExit):
         return f"{text}, not committed; step {self.committed} is the last that is{why}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Preempted, (self.step, self.committed, self._reason)
+        return Preempted, (self.step, self.committed, self._reason, self.tiers)
 
 
 class Notice:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from bivouac import _client, _dtypes
+from bivouac import _client, _dtypes, _url
 from bivouac.checkpoint import _engine
 from bivouac.checkpoint._leaves import Leaves
 from bivouac.checkpoint._metadata import CheckpointMetadata
@@ -43,7 +42,7 @@ def info(
 def fields(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a `CheckpointMetadata` other than its metadata."""
     return {
-        "path": pathlib.Path(found["path"]),
+        "path": _url.located(found["path"]),
         "init_timestamp_nsecs": found.get("began_ns"),
         "commit_timestamp_nsecs": found.get("commit_ns"),
         "custom_metadata": found.get("custom"),

@@ -24,6 +24,7 @@ from bivouac._arena import Arenas, Lease, map_memory
 from bivouac._client import Call, Connection
 from bivouac._restore import Mapped, Memory, Restorer, check_targets
 from bivouac._tree import PLACEHOLDER, Flattener
+from bivouac._url import absolute
 from bivouac.checkpoint import _leaves, _phases
 from bivouac.checkpoint._leaves import Leaves
 
@@ -57,11 +58,6 @@ def context_json() -> dict[str, Any] | None:
         return None
     value = current_context()
     return None if value is None else dict(value)
-
-
-def absolute(path: str | os.PathLike[str]) -> str:
-    """Return a path as the protocol wants it: a string that is absolute."""
-    return os.path.abspath(os.fspath(path))
 
 
 def _arguments(args: Mapping[str, Any]) -> dict[str, Any]:

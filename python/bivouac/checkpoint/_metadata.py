@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import pathlib
 from typing import Any, Generic, TypeVar
+
+from bivouac._url import Location
 
 __all__ = ["CheckpointMetadata", "PyTreeMetadata"]
 
@@ -30,7 +31,7 @@ class CheckpointMetadata(Generic[T]):
 
     def __init__(
         self,
-        path: pathlib.Path,
+        path: Location,
         *,
         metadata: T,
         init_timestamp_nsecs: int | None = None,
@@ -53,8 +54,8 @@ class CheckpointMetadata(Generic[T]):
         self._custom = custom_metadata
 
     @property
-    def path(self) -> pathlib.Path:
-        """The directory of the checkpoint."""
+    def path(self) -> Location:
+        """The directory of the checkpoint: a path, or a URL of `bivouac.checkpoint.path`."""
         return self._path
 
     @property

@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pathlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bivouac import _client, _processes, errors
+from bivouac import _client, _processes, _url, errors
 from bivouac._client import Call
 from bivouac._job import generators, resume
 from bivouac._job import state as states
@@ -114,7 +115,7 @@ def open_run(
     **options: Any,
 ) -> Checkpointer:
     """Open the run of a directory. The directory is made if it does not exist."""
-    os.makedirs(directory, exist_ok=True)
+    _url.make(directory)
     return Checkpointer(
         directory,
         preservation_policy=policy,
@@ -122,6 +123,20 @@ def open_run(
         start_fresh=start_fresh,
         look_first=True,
         **options,
+    )
+
+
+def on_disk(place: str | os.PathLike[str], op: str, what: str) -> pathlib.Path:
+    """Return the path of a directory, or raise Unsupported for the URL of a bucket."""
+    path = _url.located(_url.absolute(place))
+    if isinstance(path, pathlib.Path):
+        return path
+    raise errors.Unsupported(
+        op=op,
+        subject=what,
+        want="a directory of a disk, in which other files are written too",
+        got="the URL of a bucket",
+        remedy="train on a disk, and copy the run: bivouac sync DIRECTORY URL",
     )
 
 

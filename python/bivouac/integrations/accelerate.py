@@ -28,11 +28,12 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from bivouac import errors
+from bivouac import _url, errors
 from bivouac._job import resume
 from bivouac._job.loader import Source
 from bivouac._tree import type_text
-from bivouac.checkpoint import _engine
+from bivouac._url import URL, Location
+from bivouac.checkpoint import _api, _engine
 from bivouac.checkpoint._engine import Wire
 from bivouac.checkpoint.path.step import standard_name_format
 from bivouac.checkpoint.training import Checkpointer, preservation_policies
@@ -317,7 +318,7 @@ class BivouacAccelerator(_Accelerator):  # type: ignore[misc]
                 call = _steps.save_step(run, number, items)
             else:
                 assert output_dir is not None
-                path = str(pathlib.Path(output_dir).expanduser())
+                path = str(_place(output_dir))
                 call = _steps.save(path, items, True)
         except BaseException:
             shutil.rmtree(private, ignore_errors=True)
@@ -376,8 +377,9 @@ class BivouacAccelerator(_Accelerator):  # type: ignore[misc]
         self._wait()
         if input_dir is None:
             return self._load_newest()
-        path = pathlib.Path(input_dir).expanduser()
-        if not path.exists():
+        path = _place(input_dir)
+        there = _api.is_orbax_checkpoint(path) if isinstance(path, URL) else path.exists()
+        if not there:
             return False
         with _steps.named("load_state"):
             self._apply(_steps.load(path, None, self._identity), str(path))
@@ -488,6 +490,13 @@ def _same_number(path: str, what: str, saved: Any, now: Any) -> None:
             got=str(len(saved)),
             remedy="prepare and register what the program did that saved the checkpoint",
         )
+
+
+def _place(path: str | os.PathLike[str]) -> Location:
+    """Return the place of a checkpoint. `~` is the home directory."""
+    if _url.is_url(path):
+        return _url.located(_url.absolute(path))
+    return pathlib.Path(path).expanduser()
 
 
 def _refuse(op: str, kwargs: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bivouac import errors
+from bivouac import _url, errors
 from bivouac._job import generators, resume
 from bivouac.checkpoint._engine import Wire
 from bivouac.checkpoint.training import Checkpointer, preservation_policies
@@ -85,7 +85,7 @@ class BivouacCallback(_Callback):  # type: ignore[misc]
           Busy: another process saves there.
         """
         del logs
-        os.makedirs(self._directory, exist_ok=True)
+        _url.make(self._directory)
         self._run = Checkpointer(
             self._directory,
             preservation_policy=preservation_policies.LatestN(self._keep),

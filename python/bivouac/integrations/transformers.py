@@ -378,7 +378,8 @@ class BivouacTrainerMixin:
         _steps.refuse_processes("train")
         fresh, self._start_fresh = self._start_fresh, False
         policy = _Keep(self.args.save_total_limit, self)
-        self._run = _steps.open_run(self.args.output_dir, policy, start_fresh=fresh)
+        path = _steps.on_disk(self.args.output_dir, "train", "output_dir")
+        self._run = _steps.open_run(path, policy, start_fresh=fresh)
         return self._run
 
     def _find(self, run: Checkpointer, wanted: Any) -> resume.Found | None:
@@ -395,7 +396,7 @@ class BivouacTrainerMixin:
                     " moves all steps into aside-<time>",
                 )
         elif wanted is not True:
-            newest = None if latest is None else latest.path
+            newest = None if latest is None else pathlib.Path(latest.path)
             if newest is None or pathlib.Path(wanted).resolve() != newest.resolve():
                 raise errors.Unsupported(
                     op="train",
@@ -485,7 +486,7 @@ class BivouacTrainerMixin:
         self._wait()
         self.store_flos()  # type: ignore[attr-defined]
         if self.state.best_global_step:
-            best = self._run.directory / str(self.state.best_global_step)
+            best = pathlib.Path(self._run.directory) / str(self.state.best_global_step)
             if best.exists() or self.state.best_global_step == step:
                 self.state.best_model_checkpoint = str(best)
         state = {

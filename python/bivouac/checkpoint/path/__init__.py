@@ -1,13 +1,14 @@
-"""Paths: types of arguments, and directories that may not exist yet."""
+"""Paths: types of arguments, URLs of buckets, and directories that may not exist yet."""
 
 from __future__ import annotations
 
 import pathlib
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from bivouac._url import URL
 from bivouac.checkpoint.path import step
 
-__all__ = ["Path", "PathAwaitingCreation", "PathLike", "step"]
+__all__ = ["URL", "Path", "PathAwaitingCreation", "PathLike", "step"]
 
 Path: TypeAlias = pathlib.Path
 PathLike: TypeAlias = "pathlib.Path | str"

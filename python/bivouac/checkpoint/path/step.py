@@ -7,6 +7,8 @@ import pathlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Union, runtime_checkable
 
+from bivouac import _url, errors
+
 if TYPE_CHECKING:
     from bivouac.checkpoint.training._metadata import CheckpointMetadata
 
@@ -69,6 +71,7 @@ class _Standard:
         self, base_path: Union[str, os.PathLike[str]]
     ) -> Iterator[CheckpointMetadata[Any]]:
         """Yield the committed steps of a directory, ascending."""
+        base_path = _on_disk(base_path)
         found: dict[int, str] = {}
         for name in os.listdir(base_path):
             step = self.parse(name)
@@ -83,6 +86,7 @@ class _Standard:
         self, base_path: Union[str, os.PathLike[str]], step: int
     ) -> CheckpointMetadata[Any]:
         """Return the step of that number, or raise ValueError."""
+        base_path = _on_disk(base_path)
         info = _info(pathlib.Path(base_path) / self.build_name(step), step)
         if info is None:
             raise ValueError(
@@ -188,6 +192,21 @@ def composite_name_format(
             f" got {list(read_name_formats)!r}"
         )
     return _Composite(write_name_format, read_name_formats)
+
+
+def _on_disk(path: Union[str, os.PathLike[str]]) -> str:
+    """Return the path of a directory, or raise Unsupported for the URL of a bucket."""
+    if not _url.is_url(path):
+        return os.fspath(path)
+    text = _url.absolute(path)
+    if _url.is_url(text):
+        raise errors.Unsupported(
+            op="NameFormat",
+            want="a directory of a disk",
+            got="the URL of a bucket",
+            remedy="Checkpointer(url, step_name_format=…).checkpoints lists its steps",
+        )
+    return text
 
 
 def _info(path: pathlib.Path, step: int) -> CheckpointMetadata[Any] | None:

@@ -11,11 +11,15 @@ from __future__ import annotations
 from bivouac.checkpoint.training import errors, preservation_policies, save_decision_policies
 from bivouac.checkpoint.training._checkpointer import Checkpointer
 from bivouac.checkpoint.training._metadata import CheckpointMetadata, RootMetadata
+from bivouac.checkpoint.training._tiers import Tier, TierStatus, Uploads
 
 __all__ = [
     "CheckpointMetadata",
     "Checkpointer",
     "RootMetadata",
+    "Tier",
+    "TierStatus",
+    "Uploads",
     "errors",
     "preservation_policies",
     "save_decision_policies",

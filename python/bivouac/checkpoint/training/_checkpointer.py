@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import os
-import pathlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
+from bivouac import _url
 from bivouac._client import Call
 from bivouac.checkpoint import _api, _describe, _engine, _items, multihost
 from bivouac.checkpoint._api import Progress
@@ -19,11 +19,13 @@ from bivouac.checkpoint._context import Context, get_context
 from bivouac.checkpoint._response import AsyncResponse, CallResponse
 from bivouac.checkpoint.errors import translated
 from bivouac.checkpoint.path.step import NameFormat, _Composite, _Standard
+from bivouac.checkpoint.training import _tiers
 from bivouac.checkpoint.training import preservation_policies as keep
 from bivouac.checkpoint.training import save_decision_policies as decide
 from bivouac.checkpoint.training._metadata import CheckpointMetadata, RootMetadata
 from bivouac.checkpoint.training._reader import ERRORS, Reader, Step
 from bivouac.checkpoint.training._server import Listener, Server
+from bivouac.checkpoint.training._tiers import Tier, TierStatus, Uploads
 from bivouac.checkpoint.training.errors import StepAlreadyExistsError
 from bivouac.errors import BivouacError, Exists, Unsupported
 
@@ -63,11 +65,13 @@ class Checkpointer(Reader):
         dedup: bool = False,
         on_event: Listener | None = None,
         look_first: bool = False,
+        tiers: Sequence[Tier] = (),
+        uploads: Uploads | None = None,
     ) -> None:
         """Open the run of a directory. The directory is made if it does not exist.
 
         Args:
-          directory: directory of the run.
+          directory: directory of the run, or its URL in a bucket.
           context: options of the calls for which no context is active; they are copied. None takes
             the context that is active now.
           save_decision_policy: decides whether a step is saved; None saves the first step, and then
@@ -85,6 +89,9 @@ class Checkpointer(Reader):
           on_event: called with what happens, as dictionaries with event, step and text.
           look_first: True renames no damaged step until `reload`, also if the leftovers of
             interrupted saves are removed.
+          tiers: further places to which the steps are copied, from the nearest to the furthest. The
+            newest step of all of them counts. Events about them have the member tier.
+          uploads: bounds of the copies; None is `Uploads()`.
 
         Raises:
           ValueError: a policy or a format makes no sense.
@@ -97,7 +104,8 @@ class Checkpointer(Reader):
                 op="Checkpointer", subject="logger", want="None", remedy="use on_event"
             )
         _items.check_json("custom_metadata", custom_metadata)
-        self._directory = pathlib.Path(_engine.absolute(directory))
+        further = _tiers.arguments(tiers, uploads)
+        self._directory = _url.located(_engine.absolute(directory))
         self._context = Context(context if context is not None else get_context())
         self._policy = save_decision_policy or decide.default_policy()
         self._preservation = preservation_policy or keep.PreserveAll()
@@ -121,6 +129,7 @@ class Checkpointer(Reader):
             "foreground": True,
             "context": _of_the_run(self._context) or None,
             "processes": multihost.processes(self._context, f"run {self._directory}"),
+            **further,
         }
         preserve = self._preserve if kept is None else None
         self._server = Server(self._directory, arguments, preserve, on_event)
@@ -394,6 +403,25 @@ class Checkpointer(Reader):
     def _preserve(self, steps: list[CheckpointMetadata[None]]) -> list[bool]:
         context = keep.PreservationContext()
         return list(self._preservation.should_preserve(steps, context=context))
+
+    def tiers(self) -> list[TierStatus]:
+        """Return which tier has which step: first the directory of the run, then the others."""
+        return [_tiers.status(t) for t in self._server.call("training.tiers")["tiers"]]
+
+    def drain(self, timeout: float | None = None, *, newest: bool = False) -> None:
+        """Copy the steps that the further tiers still want. Afterwards nothing is copied any more.
+
+        Call it before a machine goes away. `close` does it too. Only the first call has an effect,
+        and without further tiers there is none.
+
+        Args:
+          timeout: the most seconds to wait; None has no bound.
+          newest: True copies the newest step to all tiers, whatever their policies say, and first.
+
+        Raises:
+          BivouacError: a tier lacks steps; the text names them.
+        """
+        self._server.call("training.drain", seconds=timeout, newest=newest or None)
 
     def wait(self) -> None:
         """Wait for the saves in the background. Their errors come from their responses."""

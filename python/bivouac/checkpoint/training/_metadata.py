@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import pathlib
 from typing import Any, TypeVar
 
+from bivouac._url import Location
 from bivouac.checkpoint import _metadata
 
 __all__ = ["CheckpointMetadata", "RootMetadata"]
@@ -20,7 +20,7 @@ class CheckpointMetadata(_metadata.CheckpointMetadata[T]):
     def __init__(
         self,
         step: int,
-        path: pathlib.Path,
+        path: Location,
         *,
         metadata: T,
         init_timestamp_nsecs: int | None = None,
@@ -77,5 +77,5 @@ class RootMetadata:
       custom_metadata: what the first `Checkpointer` of the run was given; None if nothing.
     """
 
-    directory: pathlib.Path
+    directory: Location
     custom_metadata: Any = None

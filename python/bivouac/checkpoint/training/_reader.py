@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from bivouac._url import Location
 from bivouac.checkpoint import _api, _describe, _engine, _items
 from bivouac.checkpoint._background import ThreadResponse
 from bivouac.checkpoint._context import Context, get_context
@@ -29,13 +29,13 @@ ERRORS: dict[type[BivouacError], type[BivouacError]] = {
 class Reader:
     """What a Checkpointer does without saving."""
 
-    _directory: pathlib.Path
+    _directory: Location
     _context: Context | None
     _server: Server
 
     @property
-    def directory(self) -> pathlib.Path:
-        """The directory of the run."""
+    def directory(self) -> Location:
+        """The directory of the run: a path, or a URL of `bivouac.checkpoint.path`."""
         return self._directory
 
     @property
@@ -173,8 +173,7 @@ class Reader:
             step=self._number(step),
             context=get_context(self._context).as_json() or None,
         )
-        path = str(self._directory / value["info"]["path"])
-        return {**value["info"], "path": path, "step": value["step"]}
+        return {**value["info"], "step": value["step"]}
 
     def _described(self, step: Step, describe: Callable[[dict[str, Any]], Any]) -> Any:
         with translated(ERRORS):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import collections
 import os
-import pathlib
 import threading
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from bivouac import _client, _processes
+from bivouac._url import Location, located
 from bivouac.checkpoint.training._metadata import CheckpointMetadata
 from bivouac.errors import BivouacError, Closed
 
@@ -36,7 +36,7 @@ class Server:
 
     def __init__(
         self,
-        directory: pathlib.Path,
+        directory: Location,
         arguments: Mapping[str, Any],
         preserve: Preserve | None,
         listener: Listener | None,
@@ -106,19 +106,27 @@ class Server:
         with self._guard:
             if self._closed:
                 return
-            if self._link is not None and self._link.alive():
-                self.call("training.close")
-            self._closed = True
+            try:
+                if self._link is not None and self._link.alive():
+                    self.call("training.close")
+            finally:
+                self._closed = True
 
     def steps(self, value: Mapping[str, Any]) -> Steps:
         """Return the descriptions of steps that the server sent."""
         return [self.step(entry) for entry in value["checkpoints"]]
 
+    def _place(self, entry: Mapping[str, Any]) -> Location:
+        """Return where a step is. It has a path if only a further tier has it."""
+        if "path" in entry:
+            return located(str(entry["path"]))
+        return self._directory / str(entry["directory"])
+
     def step(self, entry: Mapping[str, Any]) -> CheckpointMetadata[None]:
         """Return the description of one step."""
         return CheckpointMetadata(
             int(entry["step"]),
-            self._directory / str(entry["directory"]),
+            self._place(entry),
             metadata=None,
             commit_timestamp_nsecs=entry.get("time_ns"),
             custom_metadata=entry.get("custom"),
