@@ -47,8 +47,8 @@ func (b *Batch) Put(key string, value []byte) { b.set(key, change{data: value}) 
 // PutRef sets the value of key to a value that the caller stores, or that is already stored.
 func (b *Batch) PutRef(key string, ref Ref) { b.set(key, change{stored: true, ref: ref}) }
 
-// PutList works like PutRef for each entry, whose keys must ascend. As the first and only change of a
-// batch they take no more memory than the list, which must not change until the commit.
+// PutList works like PutRef for each entry, whose keys must ascend. As the first and only change of
+// a batch they take no more memory than the list, which must not change until the commit.
 func (b *Batch) PutList(entries []Entry) error {
 	for i := 1; i < len(entries); i++ {
 		if entries[i].Key <= entries[i-1].Key {

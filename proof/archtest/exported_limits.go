@@ -72,7 +72,7 @@ func ExportedLimits() map[string]int {
 		"format/litdata":                  12,
 		"format/lmdb":                     14,
 		"format/nemo":                     2,
-		"format/ocdbt":                    105,
+		"format/ocdbt":                    106,
 		"format/pickle":                   14,
 		"format/pt":                       11,
 		"format/recordio":                 9,

@@ -170,8 +170,8 @@ func (p *pinned) later(ctx context.Context, op, name string) (store.Reader, erro
 	return p.newReader(name, a.Key, a.Tag, a.Size), nil
 }
 
-// still returns nil while the directory has its name. Else an object that was put there later is not
-// found: it may belong to another directory. An error of the look says nothing about it.
+// still returns nil while the directory has its name. Else an object that was put there later is
+// not found: it may belong to another directory. An error of the look says nothing about it.
 func (p *pinned) still(ctx context.Context, op, name string) error {
 	err := p.Fate(ctx, p.name)
 	if errs.KindOf(err) == errs.NotFound {

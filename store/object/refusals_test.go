@@ -277,8 +277,8 @@ func litter(ctx context.Context, v *simulated.Server) error {
 	return nil
 }
 
-// halfway saves a directory whose process ends with the request for the head, which is carried out or
-// not.
+// halfway saves a directory whose process ends with the request for the head, which is carried out
+// or not.
 func halfway(ctx context.Context, v *simulated.Server, name string, head bool) error {
 	ended := false
 	st := object.New(v.Bucket(func(r simulated.Request) simulated.Fate {

@@ -17,8 +17,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store/object/simulated"
 )
 
-// A stop is the end of a process at one request of a call. What follows is what another process does
-// then, at once or when the lease of the first is over.
+// A stop is the end of a process at one request of a call. What follows is what another process
+// does then, at once or when the lease of the first is over.
 var followed = map[string]func(ctx context.Context, st *object.Store) error{
 	"nothing": func(context.Context, *object.Store) error { return nil },
 	"clean": func(ctx context.Context, st *object.Store) error {
@@ -78,9 +78,9 @@ var lasts = map[string]simulated.Fate{
 	"late":       {Ghost: 20 * time.Minute}, // after the lease, and after what follows
 }
 
-// TestEveryStop ends a process at each request of a call, in each way. Whatever another process does
-// then, directories are whole, and nothing is left in the end. No late request of a save changes what
-// CleanStaging has decided. With -short only cleaning follows.
+// TestEveryStop ends a process at each request of a call, in each way. Whatever another process
+// does then, directories are whole, and nothing is left in the end. No late request of a save
+// changes what CleanStaging has decided. With -short only cleaning follows.
 func TestEveryStop(t *testing.T) {
 	for name, call := range stopped {
 		for way, last := range lasts {

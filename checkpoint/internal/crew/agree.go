@@ -90,8 +90,8 @@ func (m *Meeting) rolls(ctx context.Context, mine roll) (map[int]roll, error) {
 	return rolls, nil
 }
 
-// Messages are read one after the other if there are few, so that the order of requests is known,
-// and else so many at once.
+// Messages are read one after the other if there are at most fewMessages, so that the order of
+// requests is known, and else up to readers at once.
 const (
 	fewMessages = 8
 	readers     = 16

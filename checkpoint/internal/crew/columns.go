@@ -173,7 +173,8 @@ func (list entries) append(b []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(list))), body...)
 }
 
-// parseEntries reads entries, without those that are known with the same value. Their values lie in b.
+// parseEntries reads entries, without those that are known with the same value. Their values lie in
+// b.
 func parseEntries(b []byte, known map[string][]byte) (entries, error) {
 	r := numbers{b: b}
 	files := make([]ocdbt.File, r.count(1))

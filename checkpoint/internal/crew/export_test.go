@@ -38,9 +38,11 @@ func (m *Meeting) Files() (map[string]int64, error) {
 	return files, nil
 }
 
-// ReportAs returns the report of this process as another process would write it: with other names of
-// its files below an item, other keys, and other sub-chunks of each array.
-func (m *Meeting) ReportAs(item string, file, key func(string) string, at func(param string, chunk int) int) ([]byte, error) {
+// ReportAs returns the report of this process as another process would write it: with other names
+// of its files below an item, other keys, and other sub-chunks of each array.
+func (m *Meeting) ReportAs(
+	item string, file, key func(string) string, at func(param string, chunk int) int,
+) ([]byte, error) {
 	written, err := manifest.Parse(m.report.Manifest)
 	if err != nil {
 		return nil, err
@@ -48,7 +50,8 @@ func (m *Meeting) ReportAs(item string, file, key func(string) string, at func(p
 	for i, f := range written.Files {
 		written.Files[i].Name = file(f.Name)
 	}
-	r := report{Manifest: written.Append(nil), leaves: slices.Clone(m.report.leaves), entries: maps.Clone(m.report.entries)}
+	r := report{Manifest: written.Append(nil), leaves: slices.Clone(m.report.leaves),
+		entries: maps.Clone(m.report.entries)}
 	for i := range r.leaves {
 		l := &r.leaves[i]
 		l.sums = slices.Clone(l.sums)

@@ -134,8 +134,8 @@ func (q queue) less(i, j int) bool {
 	return c < 0 || c == 0 && q[i].n < q[j].n
 }
 
-// down moves list i to its place: to the end of the way along the least lists, since what follows an
-// entry in its list is seldom the least of all, and from there up.
+// down moves list i to its place: to the end of the way along the least lists, since what follows
+// an entry in its list is seldom the least of all, and from there up.
 func (q queue) down(i int) {
 	top, moved := i, q[i]
 	for {
@@ -182,8 +182,8 @@ func (g *gathering) addLeaf(l leafSums) error {
 	return nil
 }
 
-// leafSums are what a process contributes to the checksums of an array. Of a thousand processes each
-// has a thousandth of the sub-chunks, so the others are left out.
+// leafSums are what a process contributes to the checksums of an array. Of a thousand processes
+// each has a thousandth of the sub-chunks, so the others are left out.
 type leafSums struct {
 	leafName
 	size   int64 // of the array

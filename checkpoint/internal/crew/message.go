@@ -19,8 +19,8 @@ func (m *Meeting) say(ctx context.Context, name string, word any) error {
 	return m.sayWith(ctx, name, word, nil)
 }
 
-// sayWith writes a message with bytes after it: JSON, a line break, and the bytes. So long lists need
-// not be JSON, which a thousand readers of a thousand messages would notice.
+// sayWith writes a message with bytes after it: JSON, a line break, and the bytes. So long lists
+// need not be JSON, which a thousand readers of a thousand messages would notice.
 func (m *Meeting) sayWith(ctx context.Context, name string, word any, tail []byte) error {
 	b, err := json.Marshal(word)
 	if err != nil {

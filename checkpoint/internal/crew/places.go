@@ -2,19 +2,18 @@ package crew
 
 import (
 	"bytes"
+	"compress/flate"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"io"
 
-	"github.com/klauspost/compress/flate"
-
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 )
 
-// places are the boxes of the shards of a process. After a message they are unsigned varints: for each
-// leaf the number of its shards, and if there is one, the number of axes and then, for each shard,
-// the origin and the shape.
+// places are the boxes of the shards of a process. After a message they are unsigned varints: for
+// each leaf the number of its shards, and if there is one, the number of axes and then, for each
+// shard, the origin and the shape.
 type places struct {
 	at    []int32 // where each leaf begins in boxes; one more at the end
 	axes  []int32 // of each leaf

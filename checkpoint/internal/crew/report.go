@@ -190,7 +190,9 @@ const reportsAtOnce = 64
 
 // readReport reads the report of a process, without the entries that are known. Every file of the
 // report must exist.
-func (m *Meeting) readReport(ctx context.Context, process int, r *report, known map[string]map[string][]byte) (err error) {
+func (m *Meeting) readReport(
+	ctx context.Context, process int, r *report, known map[string]map[string][]byte,
+) (err error) {
 	if *r, err = m.hearReport(ctx, process); err != nil || r.Failure != nil {
 		return err
 	}

@@ -425,7 +425,8 @@ func measure(t *testing.T, m model) {
 		return err
 	})
 	c.total, c.used = c.total-their.took, c.used-their.used
-	t.Logf("%-60s %7.3f s %7.3f s of a processor", "  of which the others' part", their.took.Seconds(), their.used.Seconds())
+	t.Logf("%-60s %7.3f s %7.3f s of a processor", "  of which the others' part", their.took.Seconds(),
+		their.used.Seconds())
 	t.Logf("%-60s %7.3f s %7.3f s of a processor, live %6.1f MB, taken %6.1f MB", "the primary in all", c.total.Seconds(),
 		c.used.Seconds(), float64(c.alive)/1e6, float64(c.peak)/1e6)
 	t.Logf("a plan has %d bytes, a report %d", largest["plan"], largest["report"])
@@ -445,13 +446,14 @@ func measure(t *testing.T, m model) {
 	})
 	more := model{m.layers, m.width, m.side * 2}
 	reads.stage("a load of one of 4 times as many ranks, to its first byte", func() error {
-		_, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: nothing, Want: func(l checkpoint.LeafInfo) checkpoint.Want {
+		want := func(l checkpoint.LeafInfo) checkpoint.Want {
 			shape, cell := more.shard(l.Shape, more.ranks()-1)
 			for k := range cell {
 				cell[k] *= shape[k]
 			}
 			return checkpoint.Want{Boxes: []checkpoint.Box{{Origin: cell, Shape: shape}}}
-		}})
+		}
+		_, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: nothing, Want: want})
 		if !errors.Is(err, errPayload) {
 			return fmt.Errorf("want a read of an array, got %w", err)
 		}
