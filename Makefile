@@ -120,7 +120,7 @@ DECODING = ./codec ./codec/jpeg ./codec/jpeg/encode ./codec/tiff ./codec/video .
 # tests beside them, thousands of times; the race detector would learn nothing and take five times as
 # long. The stage of all tests runs them. The scripts are those that train the digits: the tests of
 # examples/digits/demo do it under the detector.
-ONE_BY_ONE = ^Test(PowerLoss.*|.*BitFlips?|WholeFiles|ChunksMoved|SameBytesEitherWay|DedupLaw|BelievedChecksums|SumsAreThoseOfTheBytes|SeveralFilesFaults|BoxesOfVectors|MendIsRepeatable|MendManifest|RepairIs.*|Every(Failure.*|ReadFails)|StorageDType.*|CompressedShards.*|LayoutsRoundTrip|LeafStorage.*|OneColumnReadsItsPart|Histories|HistoriesFindMissingSyncs|WrongImplementations|Mend|ForgedData|LargeChunks|DCPFlips|DCPBoxes|NothingToResume|DamagedStep|Etcd)$$|^TestScripts$$/^(demo|corrupt_jpeg|bad_input|resume|diff)$$
+ONE_BY_ONE = ^Test(PowerLoss.*|.*BitFlips?|WholeFiles|ChunksMoved|SameBytesEitherWay|DedupLaw|BelievedChecksums|SumsAreThoseOfTheBytes|SeveralFilesFaults|BoxesOfVectors|MendIsRepeatable|MendManifest|RepairIs.*|Every(Failure.*|ReadFails|Stop|RefusalIsTold)|StorageDType.*|CompressedShards.*|LayoutsRoundTrip|LeafStorage.*|OneColumnReadsItsPart|Histories|HistoriesFindMissingSyncs|WrongImplementations|Mend|ForgedData|LargeChunks|DCPFlips|DCPBoxes|NothingToResume|DamagedStep|Etcd)$$|^TestScripts$$/^(demo|corrupt_jpeg|bad_input|resume|diff)$$
 
 # The race detector needs cgo and a C compiler that works. It makes each process wait at its end, by
 # default a second, for reports of other threads; the tests start hundreds of processes.
