@@ -1,16 +1,21 @@
 package crew
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
+	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -223,5 +228,35 @@ func TestDamagedPlaces(t *testing.T) {
 				t.Errorf("%s at %d: %v", what, at, err)
 			}
 		}
+	}
+}
+
+// Places of another number of axes than the leaf has are damage.
+func TestPlacesOfOtherAxes(t *testing.T) {
+	rolls, items := rollsOf(t, dict("a", part(4, 0, 2)), dict("a", part(4, 2, 2)))
+	other := rolls[1]
+	other.Items[0].places = places{at: []int32{0, 4}, axes: []int32{2}, boxes: []int{0, 0, 2, 2}}
+	g := Group{Active: []int{0, 1}}
+	if _, err := g.dealOut(items, map[int]roll{0: rolls[0], 1: other}); errs.KindOf(err) != errs.Corrupt {
+		t.Error(err)
+	}
+}
+
+// A chunk that two processes have written ends the save, and the error names the second process.
+func TestOneChunkTwice(t *testing.T) {
+	host, guest, _ := meetings(t)
+	stored := entries{{Key: "w/c/0", Value: ocdbt.Ref{File: ocdbt.File{Name: "d/1"}, Length: 4}}}
+	guest.report = report{Manifest: (&manifest.Manifest{}).Append(nil), entries: map[string]entries{"state": stored}}
+	if err := guest.sayReport(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	host.next = func(context.Context, store.Txn, *writer.Draft) error { return nil }
+	draft := &writer.Draft{Manifest: &manifest.Manifest{}, Entries: map[string][]ocdbt.Entry{"state": stored}}
+	err := host.Join(t.Context(), host.txn, draft)
+	if errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), "process 1") {
+		t.Error(err)
+	}
+	if err := errors.Join(guest.close(), host.close()); err != nil {
+		t.Fatal(err)
 	}
 }
