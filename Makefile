@@ -166,7 +166,7 @@ fuzz: ## each fuzz target for FUZZTIME (60s)
 		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s "$$(dirname $$file)" 2>&1 | tail -n 15; \
 	done
 
-mutate: ## remove each sync, check and ordering in turn: the tests must fail (MUTATE_FLAGS='-only expression', -shard i/n, -print)
+mutate: ## remove each sync, check and ordering in turn: the tests must fail (MUTATE_FLAGS='-only expression', -shard i/n, -print, -open)
 	@cd tools && go vet ./mutate && go test ./mutate && go run ./mutate -root .. $(MUTATE_FLAGS)
 
 bench: ## all benchmarks, with allocations, then the ratios to the limits of the machine

@@ -13,8 +13,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store/object/simulated"
 )
 
-// A transaction that lasts longer than a lease gives signs of life, is left alone, and commits. So it
-// does if replies to the signs are lost.
+// A transaction that lasts longer than a lease gives signs of life, is left alone, and commits. So
+// it does if replies to the signs are lost.
 func TestLongTransactions(t *testing.T) {
 	for name, network := range map[string]simulated.Network{
 		"every reply comes": nil,
