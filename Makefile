@@ -120,7 +120,7 @@ DECODING = ./codec ./codec/jpeg ./codec/jpeg/encode ./codec/tiff ./codec/video .
 # tests beside them, thousands of times; the race detector would learn nothing and take five times as
 # long. The stage of all tests runs them. The scripts are those that train the digits: the tests of
 # examples/digits/demo do it under the detector.
-ONE_BY_ONE = ^Test(PowerLoss.*|.*BitFlips?|WholeFiles|ChunksMoved|SameBytesEitherWay|DedupLaw|BelievedChecksums|SumsAreThoseOfTheBytes|SeveralFilesFaults|BoxesOfVectors|MendIsRepeatable|MendManifest|RepairIs.*|Every(Failure.*|ReadFails)|StorageDType.*|CompressedShards.*|LayoutsRoundTrip|LeafStorage.*|OneColumnReadsItsPart|Histories|HistoriesFindMissingSyncs|WrongImplementations|Mend|ForgedData|LargeChunks|DCPFlips|DCPBoxes|NothingToResume|DamagedStep|Etcd)$$|^TestScripts$$/^(demo|corrupt_jpeg|bad_input|resume|diff)$$
+ONE_BY_ONE = ^Test(PowerLoss.*|.*BitFlips?|WholeFiles|ChunksMoved|SameBytesEitherWay|DedupLaw|BelievedChecksums|SumsAreThoseOfTheBytes|SeveralFilesFaults|BoxesOfVectors|MendIsRepeatable|MendManifest|RepairIs.*|Every(Failure.*|ReadFails|Stop|RefusalIsTold)|StorageDType.*|CompressedShards.*|LayoutsRoundTrip|LeafStorage.*|OneColumnReadsItsPart|Histories|HistoriesFindMissingSyncs|WrongImplementations|Mend|ForgedData|LargeChunks|DCPFlips|DCPBoxes|NothingToResume|DamagedStep|Etcd)$$|^TestScripts$$/^(demo|corrupt_jpeg|bad_input|resume|diff)$$
 
 # The race detector needs cgo and a C compiler that works. It makes each process wait at its end, by
 # default a second, for reports of other threads; the tests start hundreds of processes.
@@ -137,7 +137,7 @@ race:
 
 test-long: ## crash states in full, kills by the thousand, each fuzz target for FUZZTIME (half an hour)
 	@echo '== long tests'
-	@BIVOUAC_LONG=1 go test -count=1 -timeout 120m -v -run 'Long|PowerLoss|Every|SIGTERM|CastMemory' ./... 2>&1 | grep -vE '^(ok|\?) .*(no tests to run|no test files)|^testing: warning: no tests to run|^PASS$$|^=== '
+	@BIVOUAC_LONG=1 go test -count=1 -timeout 120m -v -run 'Long|PowerLoss|Every|SIGTERM|CastMemory|^TestScale$$|ManyNames' ./... 2>&1 | grep -vE '^(ok|\?) .*(no tests to run|no test files)|^testing: warning: no tests to run|^PASS$$|^=== '
 	@$(MAKE) --no-print-directory fuzz
 
 # Packages run one by one, so that each failure is reported under its package, and all of them run.
@@ -166,7 +166,7 @@ fuzz: ## each fuzz target for FUZZTIME (60s)
 		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s "$$(dirname $$file)" 2>&1 | tail -n 15; \
 	done
 
-mutate: ## remove each sync, check and ordering in turn: the tests must fail (MUTATE_FLAGS='-only expression', -shard i/n, -print)
+mutate: ## remove each sync, check and ordering in turn: the tests must fail (MUTATE_FLAGS='-only expression', -shard i/n, -print, -open)
 	@cd tools && go vet ./mutate && go test ./mutate && go run ./mutate -root .. $(MUTATE_FLAGS)
 
 bench: ## all benchmarks, with allocations, then the ratios to the limits of the machine

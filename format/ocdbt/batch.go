@@ -18,6 +18,7 @@ type Batch struct {
 	changes map[string]change
 	ranges  []Range // ranges to remove, in call order
 	settled int     // number of ranges whose removed changes are already gone
+	list    []Entry // of PutList, as long as there is nothing else
 }
 
 // change is the change of one key.
@@ -30,6 +31,7 @@ type change struct {
 }
 
 func (b *Batch) set(key string, c change) {
+	b.spill()
 	c.after = len(b.ranges)
 	if b.changes == nil {
 		b.changes = map[string]change{}
@@ -45,6 +47,34 @@ func (b *Batch) Put(key string, value []byte) { b.set(key, change{data: value}) 
 // PutRef sets the value of key to a value that the caller stores, or that is already stored.
 func (b *Batch) PutRef(key string, ref Ref) { b.set(key, change{stored: true, ref: ref}) }
 
+// PutList works like PutRef for each entry, whose keys must ascend. As the first and only change of
+// a batch they take no more memory than the list, which must not change until the commit.
+func (b *Batch) PutList(entries []Entry) error {
+	for i := 1; i < len(entries); i++ {
+		if entries[i].Key <= entries[i-1].Key {
+			return &errs.Error{Kind: errs.Invalid, Op: "ocdbt.PutList", Subject: entries[i].Key,
+				Want: "a key greater than " + entries[i-1].Key, Got: "keys that do not ascend"}
+		}
+	}
+	if len(b.changes) == 0 && len(b.ranges) == 0 && b.list == nil {
+		b.list = entries
+		return nil
+	}
+	for _, e := range entries {
+		b.PutRef(e.Key, e.Value)
+	}
+	return nil
+}
+
+// spill turns the list of PutList into changes, since there will be others.
+func (b *Batch) spill() {
+	list := b.list
+	b.list = nil
+	for _, e := range list {
+		b.PutRef(e.Key, e.Value)
+	}
+}
+
 // Delete removes key. Removing a missing key is no error.
 func (b *Batch) Delete(key string) { b.set(key, change{removed: true}) }
 
@@ -53,6 +83,7 @@ func (b *Batch) DeleteRange(r Range) {
 	if r.End != "" && r.Start >= r.End {
 		return
 	}
+	b.spill()
 	b.ranges = append(b.ranges, r)
 }
 
@@ -125,6 +156,13 @@ func (b *Batch) Embed(ctx context.Context, child *DB, dir string) error {
 func (b *Batch) Files() map[string]bool {
 	b.settle()
 	files := map[string]bool{}
+	last := File{}
+	for _, e := range b.list {
+		if !e.Value.IsInline() && e.Value.File != last {
+			last = e.Value.File
+			files[last.Path()] = true
+		}
+	}
 	for _, c := range b.changes {
 		if c.stored && !c.ref.IsInline() {
 			files[c.ref.File.Path()] = true
@@ -148,6 +186,7 @@ func (r Range) contains(key string) bool { return key >= r.Start && (r.End == ""
 type edit struct {
 	keys   []keyEdit
 	ranges []Range // ascending, apart from each other
+	list   []Entry // in place of keys and ranges, for an empty database
 }
 
 type keyEdit struct {

@@ -152,6 +152,10 @@ func (w *commitWriter) edit(b *Batch) (edit, error) {
 	if b == nil {
 		return e, nil
 	}
+	if b.list != nil && w.db.version.Empty() {
+		return edit{list: b.list}, checkEntries(entryList(b.list))
+	}
+	b.spill()
 	b.settle()
 	e.ranges = mergeRanges(b.ranges)
 	var entries []Entry

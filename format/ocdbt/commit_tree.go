@@ -137,6 +137,9 @@ func (w *commitWriter) subtrees(entries []Entry, height int) ([]innerEntry, erro
 
 // puts returns the entries that the edit sets.
 func (e edit) puts() []Entry {
+	if e.list != nil {
+		return e.list
+	}
 	var out []Entry
 	for _, k := range e.keys {
 		if !k.removed {

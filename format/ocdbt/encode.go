@@ -60,10 +60,11 @@ func invalid(subject, want string) error {
 
 func checkEntries(entries Entries) error {
 	var last File
+	var held Ref
 	var key, before []byte
 	for i := range entries.Len() {
 		key, before = entries.AppendKey(before[:0], i), key
-		v := entries.Value(i)
+		v := valueOf(entries, i, &held)
 		switch {
 		case len(key) > MaxKeyLength:
 			return invalid("key "+string(key[:64])+"…", "at most 65535 bytes")
@@ -117,13 +118,20 @@ const maxHeight = math.MaxUint8
 // leaves writes entries as leaves; top: no other node is at their height.
 func (e *treeEncoder) leaves(entries Entries, top bool) ([]innerEntry, error) {
 	var key []byte
+	var held Ref
+	list, _ := entries.(entryList)
 	size := func(i int) uint64 {
-		v := entries.Value(i)
-		key = entries.AppendKey(key[:0], i)
-		if v.IsInline() {
-			return 16 + uint64(len(key)+len(v.Inline))
+		v, length := valueOf(entries, i, &held), 0
+		if list != nil {
+			length = len(list[i].Key)
+		} else {
+			key = entries.AppendKey(key[:0], i)
+			length = len(key)
 		}
-		return 32 + uint64(len(key)+len(v.File.Base)+len(v.File.Name))
+		if v.IsInline() {
+			return 16 + uint64(length+len(v.Inline))
+		}
+		return 32 + uint64(length+len(v.File.Base)+len(v.File.Name))
 	}
 	n := entries.Len()
 	shared := func(i, j int) int { return commonPrefix(keyOf(entries, i), keyOf(entries, j)) }

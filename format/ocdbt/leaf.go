@@ -26,6 +26,15 @@ func (l entryList) Len() int                           { return len(l) }
 func (l entryList) AppendKey(dst []byte, i int) []byte { return append(dst, l[i].Key...) }
 func (l entryList) Value(i int) Ref                    { return l[i].Value }
 
+// valueOf returns the value of entry i: where it is, if the entries lie in memory, or in held.
+func valueOf(l Entries, i int, held *Ref) *Ref {
+	if list, ok := l.(entryList); ok {
+		return &list[i].Value
+	}
+	*held = l.Value(i)
+	return held
+}
+
 func keyOf(l Entries, i int) string { return string(l.AppendKey(nil, i)) }
 
 // leafPart is what one leaf of the tree holds: entries i … j-1, whose keys lack their
@@ -39,8 +48,9 @@ type leafPart struct {
 
 func newLeafPart(entries Entries, i, j, prefix int) leafPart {
 	return leafPart{entries, i, j, prefix, newFileSet(func(yield func(File) bool) {
+		var held Ref
 		for k := i; k < j; k++ {
-			if v := entries.Value(k); !v.IsInline() && !yield(v.File) {
+			if v := valueOf(entries, k, &held); !v.IsInline() && !yield(v.File) {
 				return
 			}
 		}
@@ -50,8 +60,9 @@ func newLeafPart(entries Entries, i, j, prefix int) leafPart {
 // stats returns the statistics of the node without its own size.
 func (p *leafPart) stats() Stats {
 	s := Stats{Keys: uint64(p.j - p.i)}
+	var held Ref
 	for i := p.i; i < p.j; i++ {
-		if v := p.entries.Value(i); !v.IsInline() {
+		if v := valueOf(p.entries, i, &held); !v.IsInline() {
 			s.IndirectBytes = saturate(s.IndirectBytes, uint64(v.Length))
 		}
 	}
@@ -60,31 +71,32 @@ func (p *leafPart) stats() Stats {
 
 // write writes the body of the node, column by column.
 func (p *leafPart) write(c *columns) {
+	var held Ref
 	c.bytes(p.files.append([]byte{0}))
 	c.number(uint64(p.j - p.i))
 	p.keys(c)
 	for i := p.i; i < p.j; i++ {
-		c.number(uint64(p.entries.Value(i).Length))
+		c.number(uint64(valueOf(p.entries, i, &held).Length))
 	}
 	for i := p.i; i < p.j; i++ {
 		kind := uint64(1)
-		if v := p.entries.Value(i); v.IsInline() {
+		if v := valueOf(p.entries, i, &held); v.IsInline() {
 			kind = 0
 		}
 		c.number(kind)
 	}
 	for i := p.i; i < p.j; i++ {
-		if v := p.entries.Value(i); !v.IsInline() {
+		if v := valueOf(p.entries, i, &held); !v.IsInline() {
 			c.number(p.files.index[v.File])
 		}
 	}
 	for i := p.i; i < p.j; i++ {
-		if v := p.entries.Value(i); !v.IsInline() {
+		if v := valueOf(p.entries, i, &held); !v.IsInline() {
 			c.number(uint64(v.Offset))
 		}
 	}
 	for i := p.i; i < p.j; i++ {
-		if v := p.entries.Value(i); v.IsInline() {
+		if v := valueOf(p.entries, i, &held); v.IsInline() {
 			c.bytes(v.Inline)
 		}
 	}
@@ -93,6 +105,10 @@ func (p *leafPart) write(c *columns) {
 // keys writes for each key how many bytes it shares with the key before, how many bytes are its
 // own, and these bytes.
 func (p *leafPart) keys(c *columns) {
+	if list, ok := p.entries.(entryList); ok {
+		p.listedKeys(list[p.i:p.j], c)
+		return
+	}
 	each := func(do func(key []byte, shared int)) {
 		var key, before []byte
 		for i := p.i; i < p.j; i++ {
@@ -113,6 +129,27 @@ func (p *leafPart) keys(c *columns) {
 	})
 	each(func(key []byte, shared int) { c.number(uint64(len(key) - shared)) })
 	each(func(key []byte, shared int) { c.bytes(key[shared:]) })
+}
+
+// listedKeys works like keys for a list in memory, whose keys need not be copied.
+func (p *leafPart) listedKeys(list []Entry, c *columns) {
+	shared := func(i int) int {
+		if i == 0 {
+			return p.prefix
+		}
+		return commonPrefix(list[i-1].Key, list[i].Key)
+	}
+	for i := 1; i < len(list); i++ {
+		c.number(uint64(shared(i) - p.prefix))
+	}
+	for i := range list {
+		c.number(uint64(len(list[i].Key) - shared(i)))
+	}
+	var own []byte
+	for i := range list {
+		own = append(own[:0], list[i].Key[shared(i):]...)
+		c.bytes(own)
+	}
 }
 
 // columns takes the body of a node piece by piece. Without w it counts the bytes only.

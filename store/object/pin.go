@@ -164,10 +164,20 @@ func (p *pinned) later(ctx context.Context, op, name string) (store.Reader, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Fate(ctx, p.name); err != nil {
-		return nil, notFound(op, name)
+	if err := p.still(ctx, op, name); err != nil {
+		return nil, err
 	}
 	return p.newReader(name, a.Key, a.Tag, a.Size), nil
+}
+
+// still returns nil while the directory has its name. Else an object that was put there later is
+// not found: it may belong to another directory. An error of the look says nothing about it.
+func (p *pinned) still(ctx context.Context, op, name string) error {
+	err := p.Fate(ctx, p.name)
+	if errs.KindOf(err) == errs.NotFound {
+		return notFound(op, name)
+	}
+	return err
 }
 
 // Stat implements store.Store.
@@ -184,8 +194,8 @@ func (p *pinned) Stat(ctx context.Context, name string) (store.Info, error) {
 		return info, nil
 	}
 	info, err := p.statPlain(ctx, op, name)
-	if err == nil && p.Fate(ctx, p.name) != nil {
-		err = notFound(op, name)
+	if err == nil {
+		err = p.still(ctx, op, name)
 	}
 	return info, err
 }
@@ -224,10 +234,13 @@ func (p *pinned) below(ctx context.Context, op, dir, rel string, err error) ([]s
 	if err != nil {
 		return nil, err
 	}
-	if p.Fate(ctx, p.name) == nil {
+	switch err := p.still(ctx, op, dir); {
+	case err == nil:
 		infos = append(infos, more...)
-	} else if some = false; !isDir {
-		return nil, notFound(op, dir)
+	case errs.KindOf(err) != errs.NotFound:
+		return nil, err
+	default:
+		some = false
 	}
 	if !isDir && !some {
 		return nil, notFound(op, dir)

@@ -9,8 +9,11 @@ import (
 // if, of a loop and of a switch without tag, which then never holds, or always; and each
 // operand of && and ||, which then plays no part. A check of an error never holds, and does
 // not always hold: any test would fail then.
+//
+// In the files of a protocol a condition that is && is not made to hold always, nor one that is ||
+// never: a test that sees an operand missing sees that too.
 func (v *visitor) decisions() {
-	if !deciding.MatchString(v.f.name) {
+	if !deciding.MatchString(v.f.name) && !v.f.protocol() {
 		return
 	}
 	ast.Inspect(v.fn.Body, func(n ast.Node) bool {
@@ -46,7 +49,13 @@ func (v *visitor) decision(init ast.Stmt, cond ast.Expr, always bool) {
 	if init != nil {
 		text = v.f.brief(init) + "; " + text
 	}
-	v.wrap(kindDecision, text+" … never", cond, "(", ") && !mutant.Off("+number+")")
+	never := true
+	if b, ok := cond.(*ast.BinaryExpr); ok && v.f.protocol() {
+		always, never = always && b.Op != token.LAND, b.Op != token.LOR
+	}
+	if never {
+		v.wrap(kindDecision, text+" … never", cond, "(", ") && !mutant.Off("+number+")")
+	}
 	if always {
 		v.wrap(kindDecision, text+" … always", cond, "(", ") || mutant.Off("+number+")")
 	}

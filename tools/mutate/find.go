@@ -86,7 +86,7 @@ func (v *visitor) list(list []ast.Stmt) {
 		}
 		before = s
 	}
-	if v.f.commits() {
+	if v.f.commits() || v.f.protocol() {
 		v.orders(list)
 	}
 }

@@ -7,7 +7,8 @@
 //	damage    checks whose outcome is that bytes are damaged or missing
 //	error     checks of an error on the commit path
 //	order     pairs of steps of which one must come before the other
-//	decision  conditions of a job that never hold, or always, and operands that play no part
+//	decision  conditions of a job and of the protocols over a bucket and over a board, which
+//	          never hold, or always, and operands that play no part
 //
 // Which functions are looked at follows from what they call, not from the file
 // they stand in; a site is named by its function and what stands there, so that
@@ -35,7 +36,8 @@
 // The command fails when
 //
 //   - a mutant survives that the list does not excuse, with a reason, or is killed by
-//     time alone and the list does not say endless;
+//     time alone and the list does not say endless. Sites that are open in the list, which
+//     no test kills yet, are tried with -open only;
 //   - the list excuses one that a test kills, or lists a site that is gone;
 //   - the source has a site that the list does not know: -update adds it, once
 //     its mutant was killed.
@@ -64,6 +66,7 @@ type options struct {
 	skip    *regexp.Regexp // sites to leave out; nil: leave out nothing
 	pkgs    *regexp.Regexp // whose tests are compiled
 	fresh   bool           // only sites that the list does not know
+	open    bool           // also sites that are open in the list
 	shard   int            // this one, from 0
 	shards  int            // the number of shards
 	jobs    int
@@ -98,6 +101,7 @@ func parse(args []string) (*options, error) {
 	skip := f.String("skip", "", "no tests whose package and name match this `expression`, such as slow ones: the same")
 	pkgs := f.String("packages", "", "only tests of packages that match this `expression`, relative to the module; no others are compiled: the same")
 	f.BoolVar(&o.fresh, "new", false, "only sites that the list does not know")
+	f.BoolVar(&o.open, "open", false, "also the sites that are open in the list, each with all tests that reach it")
 	shard := f.String("shard", "0/1", "only this part of the sites: `i/n`, i from 0")
 	f.IntVar(&o.jobs, "j", runtime.GOMAXPROCS(0), "tests and mutants tried at a time")
 	f.BoolVar(&o.update, "update", false, "rewrite the list: add new sites that were killed, drop those that are gone")
@@ -151,6 +155,9 @@ func run(ctx context.Context, o *options) error {
 	var chosen []*site
 	for i, s := range sites {
 		if _, listed := known.known[s.ID()]; o.fresh && listed {
+			continue
+		}
+		if !o.open && known.entry(s).open != "" {
 			continue
 		}
 		if i%o.shards == o.shard && o.only.MatchString(s.ID()) {

@@ -24,10 +24,41 @@ var rules = []rule{
 	{"made before durable", []string{"Mkdir"}, []string{"SyncDir"}},
 }
 
+// requests are the rules of the protocols over a bucket and over a board, by package.
+var requests = map[string][]rule{
+	"store/object": {
+		{"objects before the tree", []string{"put", "settleUses"}, []string{"writeTree", "hand"}},
+		{"lease before the head", []string{"change"}, []string{"putHead"}},
+		{"note before the head goes", []string{"announce"}, []string{"putHead", "unpublish"}},
+		{"leftovers after the head", []string{"putHead"}, []string{"free", "drop"}},
+		{"data before the lease and the note", []string{"reclaim", "freeKeys", "unuse", "dropUploads", "dropAll"},
+			[]string{"drop"}},
+		{"dead before its data goes", []string{"change", "put"}, []string{"bury"}},
+		{"name noted before it is given", []string{"namesKey"}, []string{"headKey"}},
+		{"new head before the old one goes", []string{"newHead"}, []string{"headKey"}},
+		{"move before what was put later", []string{"finishMove"}, []string{"moveLater"}},
+		{"copy before the first goes", []string{"put"}, []string{"drop"}},
+		{"use noted before the look", []string{"use"}, []string{"look"}},
+		{"reader noted before the look", []string{"note"}, []string{"Fate"}},
+		{"last write before the drop", []string{"Wait"}, []string{"drop"}},
+	},
+	"cluster": {
+		{"seat before the look at the job", []string{"claim"}, []string{"job"}},
+		{"lists before the look at the job", []string{"list", "seatOf"}, []string{"job"}},
+		{"look at the job before the sign of life", []string{"checkJob"}, []string{"once"}},
+		{"parts before the seat", []string{"dropParts"}, []string{"drop"}},
+		{"withdrawal before the last look", []string{"withdraw"}, []string{"late"}},
+	},
+}
+
 // orders enters the pairs of statements of one block that a rule puts in order:
 // each later one with the nearest earlier one.
 func (v *visitor) orders(list []ast.Stmt) {
-	for _, r := range rules {
+	all := rules
+	if v.f.protocol() {
+		all = requests[v.f.dir()]
+	}
+	for _, r := range all {
 		for j := range list {
 			if !callsAny(list[j], r.then) || callsAny(list[j], without(r.first, r.then)) {
 				continue // none, or the nearest is in the statement itself
@@ -65,19 +96,37 @@ func (v *visitor) order(r rule, list []ast.Stmt, i, j int) {
 		edits = v.move(a, b, b.End())
 	case closed(b) && !v.uses(b, list[i:j]):
 		edits = v.move(b, a, a.Pos())
-	case closed(a) && returns && len(b.(*ast.ReturnStmt).Results) == 1 && !v.uses(b, list[i:j]):
+	case returns && v.publishes(a, b.(*ast.ReturnStmt)) && !v.uses(b, list[i:j]):
 		// return publish(): publish first, then what should have come before.
-		call := v.f.between(b.(*ast.ReturnStmt).Results[0])
+		results := b.(*ast.ReturnStmt).Results
+		last := len(results) - 1
+		call, others := v.f.between(results[last]), ""
+		for _, r := range results[:last] {
+			others += v.f.between(r) + ", "
+		}
 		edits = []edit{
 			{file: v.f.name, at: v.f.offset(a.Pos()), rank: before,
 				text: "var early" + number + " error; if mutant.Off(" + number + ") { early" + number + " = " + call + " }; "},
 			{file: v.f.name, at: v.f.offset(b.Pos()), rank: before,
-				text: "if mutant.Off(" + number + ") { return early" + number + " }; "},
+				text: "if mutant.Off(" + number + ") { return " + others + "early" + number + " }; "},
 		}
 	default:
 		return // the compiler keeps these in order: the second needs what the first makes
 	}
 	v.add(kindOrder, text, b, edits...)
+}
+
+// publishes reports whether a return may be split in two: the call of its last result, which comes
+// before the statement a, and the return. In a protocol the other results are constants.
+func (v *visitor) publishes(a ast.Stmt, r *ast.ReturnStmt) bool {
+	if !v.f.protocol() {
+		return closed(a) && len(r.Results) == 1
+	}
+	if len(r.Results) == 0 {
+		return false
+	}
+	_, call := r.Results[len(r.Results)-1].(*ast.CallExpr)
+	return call
 }
 
 // move takes s away from where it stands and puts it at another place, which is

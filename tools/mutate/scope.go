@@ -21,6 +21,11 @@ var (
 	// deciding holds the files whose every decision is a site: what a job makes of what lies in
 	// its directory, of its stream and of signals, and what a directory of steps is.
 	deciding = regexp.MustCompile(`^((job|resume|preempt)|checkpoint/training/(remains|level))\.go$`)
+	// protocol holds the files of the protocols over a bucket and over a board of documents. Every
+	// condition of theirs is a site, and so are the orders of requests.
+	protocol = regexp.MustCompile(
+		`^(store/object/(commit|txn|writer|remove|collect|lock|lease|pin|put|documents|request|store)|` +
+			`cluster/(collective|lease|member|join|documents|directory))\.go$`)
 	// committing matches the packages whose error checks and orderings are sites, except in files that
 	// only read: those read, compute, or prepare what is committed.
 	committing = regexp.MustCompile(`^(store/local|internal/vfs|checkpoint|checkpoint/(integrity|partial|training|transfer|internal/[a-z]+))$`)
@@ -78,6 +83,9 @@ func checkersOf(files []*source) map[string]bool {
 func (f *source) commits() bool {
 	return committing.MatchString(f.dir()) && !reading.MatchString(f.name)
 }
+
+// protocol reports whether a file holds functions of a protocol over requests.
+func (f *source) protocol() bool { return protocol.MatchString(f.name) }
 
 // each visits the functions with a body in the packages that match.
 func each(files []*source, dirs *regexp.Regexp, visit func(*source, *ast.FuncDecl)) {

@@ -95,7 +95,7 @@ func packagesOf(root string) ([]string, error) {
 	}
 	packages := slices.Clone(always)
 	for _, f := range files {
-		if dir := f.dir(); verified.MatchString(dir) || committing.MatchString(dir) {
+		if dir := f.dir(); verified.MatchString(dir) || committing.MatchString(dir) || f.protocol() {
 			packages = append(packages, dir)
 		}
 	}

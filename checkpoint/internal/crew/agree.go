@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
@@ -25,7 +27,8 @@ func (m *Meeting) Agree(ctx context.Context, items []writer.Item, o *writer.Opti
 	if err != nil {
 		mine = roll{Failure: fail(err)}
 	}
-	told := m.say(ctx, of("plan", m.group.Self), mine)
+	tail := mine.pack()
+	told := m.sayWith(ctx, of("plan", m.group.Self), mine, tail)
 	if e := m.barrier(ctx, plan); e != nil {
 		m.close() //nolint:errcheck // the reason is already being returned
 		return nil, e
@@ -62,20 +65,57 @@ func (m *Meeting) Agree(ctx context.Context, items []writer.Item, o *writer.Opti
 
 // rolls reads the roll of each process. A process that has written none is NotFound.
 func (m *Meeting) rolls(ctx context.Context, mine roll) (map[int]roll, error) {
-	rolls := map[int]roll{}
-	for _, p := range m.group.Active {
-		var r roll
-		if err := m.hear(ctx, of("plan", p), &r); errs.KindOf(err) == errs.NotFound {
-			return nil, err
-		} else if err != nil {
-			return nil, errs.Wrap("", "process "+strconv.Itoa(p), err)
+	heard := make([]roll, len(m.group.Active))
+	failed := atOnce(len(heard), func(i int) error {
+		p := m.group.Active[i]
+		tail, err := m.hearWith(ctx, of("plan", p), &heard[i])
+		if errs.KindOf(err) == errs.NotFound {
+			return err
+		}
+		if err == nil && p != m.group.Self {
+			err = heard[i].unpack(tail, mine)
+		}
+		return errs.Wrap("", "process "+strconv.Itoa(p), err)
+	})
+	rolls := make(map[int]roll, len(heard))
+	for i, p := range m.group.Active {
+		if failed[i] != nil {
+			return nil, failed[i]
 		}
 		if p == m.group.Self {
-			r = mine // it also has the parts
+			heard[i] = mine // it also has the parts
 		}
-		rolls[p] = r
+		rolls[p] = heard[i]
 	}
 	return rolls, nil
+}
+
+// Messages are read one after the other if there are at most fewMessages, so that the order of
+// requests is known, and else up to readers at once.
+const (
+	fewMessages = 8
+	readers     = 16
+)
+
+// atOnce calls f for 0 to n-1, several at once if there are many, and returns the errors.
+func atOnce(n int, f func(i int) error) []error {
+	all := make([]error, n)
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			all[i] = f(i)
+		}
+	}
+	if n <= fewMessages {
+		work()
+		return all
+	}
+	var wg sync.WaitGroup
+	for range readers {
+		wg.Go(work)
+	}
+	wg.Wait()
+	return all
 }
 
 // settle compares the rolls and divides the work.

@@ -79,26 +79,35 @@ func TestReportsAreHeldAgainstFiles(t *testing.T) {
 	if err := guest.txn.Put(t.Context(), "state/d/1", []byte("four")); err != nil {
 		t.Fatal(err)
 	}
-	listing := func(file string, size int64, l manifest.Leaf, e entry) report {
+	listing := func(file string, size int64, l manifest.Leaf, e ocdbt.Entry) report {
 		m := &manifest.Manifest{Files: []manifest.File{{Name: file, Size: size}}, Leaves: []manifest.Leaf{l}}
-		return report{Manifest: m.Append(nil), Entries: map[string][]entry{"state": {e}}}
+		return report{Manifest: m.Append(nil), entries: map[string]entries{"state": {e}}}
+	}
+	stored := func(key, file string) ocdbt.Entry {
+		return ocdbt.Entry{Key: key, Value: ocdbt.Ref{File: ocdbt.File{Name: file}, Length: 4}}
 	}
 	leaf := manifest.Leaf{Item: "state", Param: "w", Size: 8, CRC: 5, Chunks: []uint32{0, 5}}
 	for name, c := range map[string]struct {
 		report
 		kind errs.Kind
 	}{
-		"right":     {listing("state/d/1", 4, leaf, entry{Key: "w/zarr.json", Inline: []byte("{}")}), errs.Other},
-		"missing":   {listing("state/d/2", 4, leaf, entry{Key: "w/c/1", File: "d/2", Length: 4}), errs.NotFound},
-		"short":     {listing("state/d/1", 5, leaf, entry{Key: "w/c/1", File: "d/1", Length: 4}), errs.Corrupt},
-		"other cut": {listing("state/d/1", 4, manifest.Leaf{Item: "state", Param: "w", Size: 8, Chunks: []uint32{1, 2, 3}}, entry{Key: "w/c/1"}), errs.Mismatch},
-		"twice":     {listing("state/d/1", 4, leaf, entry{Key: "w/c/0", File: "d/1", Length: 4}), errs.Mismatch},
+		"right":     {listing("state/d/1", 4, leaf, ocdbt.Entry{Key: "w/zarr.json", Value: ocdbt.InlineRef([]byte("{}"))}), errs.Other},
+		"missing":   {listing("state/d/2", 4, leaf, stored("w/c/1", "d/2")), errs.NotFound},
+		"short":     {listing("state/d/1", 5, leaf, stored("w/c/1", "d/1")), errs.Corrupt},
+		"other cut": {listing("state/d/1", 4, manifest.Leaf{Item: "state", Param: "w", Size: 8, Chunks: []uint32{1, 2, 3}}, stored("w/c/1", "d/1")), errs.Mismatch},
+		"twice":     {listing("state/d/1", 4, leaf, stored("w/c/0", "d/1")), errs.Mismatch},
 	} {
 		draft := &writer.Draft{
 			Manifest: &manifest.Manifest{Leaves: []manifest.Leaf{{Item: "state", Param: "w", Size: 8, CRC: 3, Chunks: []uint32{3, 0}}}},
 			Entries:  map[string][]ocdbt.Entry{"state": {{Key: "w/zarr.json", Value: ocdbt.InlineRef([]byte("{}"))}, {Key: "w/c/0", Value: ocdbt.Ref{File: ocdbt.File{Name: "d/0"}, Length: 4}}}},
 		}
-		err := host.add(t.Context(), c.report, draft)
+		err := host.checkFiles(t.Context(), &c.report)
+		if err == nil {
+			g := newGathering(draft)
+			if err = g.add(1, &c.report); err == nil {
+				err = g.finish(func(n int) int { return n })
+			}
+		}
 		if errs.KindOf(err) != c.kind || (err == nil) != (name == "right") {
 			t.Errorf("%s: %v", name, err)
 		}

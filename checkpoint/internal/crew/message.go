@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,9 +16,18 @@ import (
 
 // say writes a message into the meeting. Its readers wait at a barrier.
 func (m *Meeting) say(ctx context.Context, name string, word any) error {
+	return m.sayWith(ctx, name, word, nil)
+}
+
+// sayWith writes a message with bytes after it: JSON, a line break, and the bytes. So long lists
+// need not be JSON, which a thousand readers of a thousand messages would notice.
+func (m *Meeting) sayWith(ctx context.Context, name string, word any, tail []byte) error {
 	b, err := json.Marshal(word)
 	if err != nil {
 		return &errs.Error{Kind: errs.Invalid, Subject: name, Err: err}
+	}
+	if len(tail) > 0 {
+		b = append(append(b, '\n'), tail...)
 	}
 	ctx, cancel := patient(ctx)
 	defer cancel()
@@ -27,18 +37,30 @@ func (m *Meeting) say(ctx context.Context, name string, word any) error {
 // hear reads a message of the meeting. A missing message is errs.NotFound, which names the process
 // that has not written it.
 func (m *Meeting) hear(ctx context.Context, name string, word any) error {
+	_, err := m.hearWith(ctx, name, word)
+	return err
+}
+
+// hearWith works like hear, and returns the bytes after the message.
+func (m *Meeting) hearWith(ctx context.Context, name string, word any) (tail []byte, err error) {
 	ctx, cancel := patient(ctx)
 	defer cancel()
 	b, err := store.ReadAll(ctx, m.call.Store, path.Join(m.talk.Staging(), name))
 	switch {
 	case errs.KindOf(err) == errs.NotFound:
-		return m.silence(name)
+		return nil, m.silence(name)
 	case err == nil:
+		b, tail, _ = bytes.Cut(b, []byte("\n"))
 		if e := json.Unmarshal(b, word); e != nil {
 			err = &errs.Error{Kind: errs.Corrupt, Subject: path.Join(m.talk.Staging(), name), Err: e}
 		}
 	}
-	return err
+	return tail, err
+}
+
+// damaged returns the error for bytes after a message that are not what the message says.
+func damaged(what string) error {
+	return &errs.Error{Kind: errs.Corrupt, Subject: what, Want: "what the process has packed", Got: "other bytes"}
 }
 
 // meaning describes the messages.

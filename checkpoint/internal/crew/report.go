@@ -1,12 +1,12 @@
 package crew
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -15,42 +15,66 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
 // report describes what a process has written.
 type report struct {
-	Failure  *failure           `json:"failure,omitempty"`
-	Manifest []byte             `json:"manifest,omitempty"` // lists its files and its shares of arrays
-	Entries  map[string][]entry `json:"entries,omitempty"`  // for the databases, by item
+	Failure  *failure `json:"failure,omitempty"`
+	Manifest []byte   `json:"manifest,omitempty"` // lists its files
+	// The numbers of bytes after the message that are its shares in the checksums of arrays, and its
+	// entries of the databases, by item.
+	Leaves  int            `json:"leaves,omitempty"`
+	Entries map[string]int `json:"entries,omitempty"`
+
+	leaves  leaves
+	packed  map[string][]byte // entries as they are in the message
+	entries map[string]entries
+	files   *manifest.Manifest // Manifest, once it is read
 }
 
-// entry is an ocdbt.Entry.
-type entry struct {
-	Key    string `json:"key"`
-	File   string `json:"file,omitempty"` // "" for inline values
-	Offset int64  `json:"offset,omitempty"`
-	Length int64  `json:"length,omitempty"`
-	Inline []byte `json:"inline,omitempty"`
+// pack returns the bytes that follow the report in its message.
+func (r *report) pack() (tail []byte) {
+	tail = r.leaves.append(nil)
+	r.Leaves, r.Entries = len(tail), map[string]int{}
+	for _, item := range slices.Sorted(maps.Keys(r.entries)) {
+		at := len(tail)
+		tail = r.entries[item].append(tail)
+		r.Entries[item] = len(tail) - at
+	}
+	return tail
 }
 
-func entriesOf(list []ocdbt.Entry) []entry {
-	out := make([]entry, len(list))
-	for i, e := range list {
-		out[i] = entry{Key: e.Key, Inline: e.Value.Inline}
-		if !e.Value.IsInline() {
-			out[i] = entry{Key: e.Key, File: e.Value.File.Name, Offset: e.Value.Offset, Length: e.Value.Length}
+// unpack completes a report with the bytes after its message.
+func (r *report) unpack(tail []byte) error {
+	rest := numbers{b: tail}
+	var ok bool
+	if len(tail) > 0 {
+		if r.leaves, ok = parseLeaves(rest.bytes(r.Leaves)); !ok {
+			return damaged("report")
 		}
 	}
-	return out
+	r.packed = map[string][]byte{}
+	for _, item := range slices.Sorted(maps.Keys(r.Entries)) {
+		r.packed[item] = rest.bytes(r.Entries[item])
+	}
+	if rest.err != nil || len(rest.b) > 0 {
+		return damaged("report")
+	}
+	return nil
 }
 
-func (e entry) ocdbt() ocdbt.Entry {
-	if e.File == "" {
-		return ocdbt.Entry{Key: e.Key, Value: ocdbt.InlineRef(e.Inline)}
+// parse reads the entries, without those that the primary has too, by item and key: the metadata of
+// arrays, which must be the same.
+func (r *report) parse(known map[string]map[string][]byte) (err error) {
+	r.entries = map[string]entries{}
+	for item, b := range r.packed {
+		if r.entries[item], err = parseEntries(b, known[item]); err != nil {
+			return errs.Wrap("", item, err)
+		}
 	}
-	return ocdbt.Entry{Key: e.Key, Value: ocdbt.Ref{File: ocdbt.File{Name: e.File}, Offset: e.Offset, Length: e.Length}}
+	r.packed = nil
+	return nil
 }
 
 // sealed is a report with the signature of the process, if checkpoints are signed.
@@ -59,9 +83,11 @@ type sealed struct {
 	Signature []byte          `json:"signature,omitempty"`
 }
 
-// message returns the text that is signed: the report, bound to this meeting and process.
-func (m *Meeting) message(process int, doc []byte) []byte {
-	return append([]byte("bivouac crew\n"+m.talk.Staging()+"\n"+strconv.Itoa(process)+"\n"), doc...)
+// message returns the text that is signed: the report and the bytes after it, bound to this meeting
+// and process.
+func (m *Meeting) message(process int, doc, tail []byte) []byte {
+	text := append([]byte("bivouac crew\n"+m.talk.Staging()+"\n"+strconv.Itoa(process)+"\n"), doc...)
+	return append(append(text, '\n'), tail...)
 }
 
 // public returns the name of a key.
@@ -77,24 +103,29 @@ func (m *Meeting) sayReport(ctx context.Context, err error) error {
 	if err != nil {
 		m.report = report{Failure: fail(err)}
 	}
+	var tail []byte
+	if m.report.Failure == nil {
+		tail = m.report.pack()
+	}
 	doc, err := json.Marshal(m.report)
 	if err != nil {
 		return &errs.Error{Kind: errs.Invalid, Subject: "report", Err: err}
 	}
 	s := sealed{Report: doc}
 	if m.signing != nil {
-		s.Signature = ed25519.Sign(m.signing, m.message(m.group.Self, doc))
+		s.Signature = ed25519.Sign(m.signing, m.message(m.group.Self, doc, tail))
 	}
-	return m.say(ctx, of("report", m.group.Self), s)
+	return m.sayWith(ctx, of("report", m.group.Self), s, tail)
 }
 
 // hearReport reads the report of a process.
 func (m *Meeting) hearReport(ctx context.Context, process int) (r report, err error) {
 	var s sealed
-	if err := m.hear(ctx, of("report", process), &s); err != nil {
+	tail, err := m.hearWith(ctx, of("report", process), &s)
+	if err != nil {
 		return r, err
 	}
-	if m.signing != nil && !ed25519.Verify(m.signing.Public().(ed25519.PublicKey), m.message(process, s.Report),
+	if m.signing != nil && !ed25519.Verify(m.signing.Public().(ed25519.PublicKey), m.message(process, s.Report, tail),
 		s.Signature) {
 		return r, &errs.Error{Kind: errs.Corrupt, Subject: "report",
 			Want: "the signature of the key that signs the checkpoint", Got: "another signature, or no signature"}
@@ -102,7 +133,7 @@ func (m *Meeting) hearReport(ctx context.Context, process int) (r report, err er
 	if e := json.Unmarshal(s.Report, &r); e != nil {
 		return r, &errs.Error{Kind: errs.Corrupt, Subject: "report", Err: e}
 	}
-	return r, nil
+	return r, r.unpack(tail)
 }
 
 // Join implements writer.Options.Join. On the primary it waits for the reports of the others and
@@ -110,9 +141,11 @@ func (m *Meeting) hearReport(ctx context.Context, process int) (r report, err er
 // makes the documents.
 func (m *Meeting) Join(ctx context.Context, txn store.Txn, draft *writer.Draft) error {
 	if !m.group.Leads() {
-		m.report = report{Manifest: draft.Manifest.Append(nil), Entries: map[string][]entry{}}
+		m.report = report{leaves: sumsOf(draft.Manifest.Leaves), entries: map[string]entries{}}
+		draft.Manifest.Leaves = nil
+		m.report.Manifest = draft.Manifest.Append(nil)
 		for item, list := range draft.Entries {
-			m.report.Entries[item] = entriesOf(list)
+			m.report.entries[item] = list
 		}
 		draft.Docs = nil
 		return nil
@@ -121,30 +154,62 @@ func (m *Meeting) Join(ctx context.Context, txn store.Txn, draft *writer.Draft) 
 	if err := m.barrier(ctx, written); err != nil {
 		return err
 	}
-	for _, process := range m.group.others() {
-		r, err := m.hearReport(ctx, process)
-		if errs.KindOf(err) == errs.NotFound {
-			return err
-		}
-		if err == nil {
-			if failed := r.Failure.from(process); failed != nil {
-				return failed
+	others := m.group.others()
+	g := newGathering(draft)
+	for start := 0; start < len(others); start += reportsAtOnce {
+		some := others[start:min(start+reportsAtOnce, len(others))]
+		reports := make([]report, len(some))
+		failed := atOnce(len(some), func(i int) error { return m.readReport(ctx, some[i], &reports[i], g.known) })
+		for i, process := range some {
+			switch err := failed[i]; {
+			case errs.KindOf(err) == errs.NotFound && reports[i].files == nil:
+				return err
+			case err != nil:
+				return errs.Wrap("", "process "+strconv.Itoa(process), err)
+			case reports[i].Failure != nil:
+				return reports[i].Failure.from(process)
 			}
-			err = m.add(ctx, r, draft)
+			if err := g.add(start+i+1, &reports[i]); err != nil {
+				return errs.Wrap("", "process "+strconv.Itoa(process), err)
+			}
 		}
-		if err != nil {
-			return errs.Wrap("", "process "+strconv.Itoa(process), err)
+	}
+	if err := g.finish(func(n int) int {
+		if n == 0 {
+			return m.group.Primary
 		}
+		return others[n-1]
+	}); err != nil {
+		return err
 	}
 	return m.next(ctx, txn, draft)
 }
 
-// add adds the report of a process to the draft. Every file of the report must exist.
-func (m *Meeting) add(ctx context.Context, r report, draft *writer.Draft) error {
+// reportsAtOnce is how many reports are in memory at once.
+const reportsAtOnce = 64
+
+// readReport reads the report of a process, without the entries that are known. Every file of the
+// report must exist.
+func (m *Meeting) readReport(
+	ctx context.Context, process int, r *report, known map[string]map[string][]byte,
+) (err error) {
+	if *r, err = m.hearReport(ctx, process); err != nil || r.Failure != nil {
+		return err
+	}
+	if err := m.checkFiles(ctx, r); err != nil {
+		return err
+	}
+	return r.parse(known)
+}
+
+// checkFiles returns an error unless every file of the report exists.
+func (m *Meeting) checkFiles(ctx context.Context, r *report) error {
 	written, err := manifest.Parse(r.Manifest)
 	if err != nil {
 		return err
 	}
+	r.files, r.Manifest = written, nil
+	r.leaves = append(r.leaves, sumsOf(written.Leaves)...)
 	for _, f := range written.Files {
 		in, err := m.call.Store.Stat(ctx, path.Join(m.txn.Staging(), f.Name))
 		if errs.KindOf(err) == errs.NotFound {
@@ -158,55 +223,6 @@ func (m *Meeting) add(ctx context.Context, r report, draft *writer.Draft) error 
 		if err != nil {
 			return err
 		}
-	}
-	draft.Manifest.Files = append(draft.Manifest.Files, written.Files...)
-	for _, l := range written.Leaves {
-		if err := addLeaf(draft.Manifest, l); err != nil {
-			return err
-		}
-	}
-	for item, list := range r.Entries {
-		if err := addEntries(draft, item, list); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addEntries adds entries of a database. A key that several processes have is the metadata of an
-// array, which must be the same.
-func addEntries(draft *writer.Draft, item string, list []entry) error {
-	inline := make(map[string][]byte, len(draft.Entries[item]))
-	for _, e := range draft.Entries[item] {
-		inline[e.Key] = e.Value.Inline
-	}
-	for _, e := range list {
-		if b, twice := inline[e.Key]; twice && (b == nil || !bytes.Equal(b, e.Inline)) {
-			return &errs.Error{Kind: errs.Mismatch, Subject: item + ": " + e.Key,
-				Want: "the same storage of the array on all processes", Got: "different storage",
-				Remedy: "give all processes the same storage options of leaves"}
-		}
-		draft.Entries[item] = append(draft.Entries[item], e.ocdbt())
-	}
-	return nil
-}
-
-// addLeaf adds what a process contributes to the checksums of an array: the checksums of its
-// sub-chunks, and its share in the checksum of the whole.
-func addLeaf(m *manifest.Manifest, l manifest.Leaf) error {
-	i := slices.IndexFunc(m.Leaves, func(k manifest.Leaf) bool { return k.Item == l.Item && k.Param == l.Param })
-	if i < 0 {
-		m.Leaves = append(m.Leaves, l)
-		return nil
-	}
-	k := &m.Leaves[i]
-	if k.Size != l.Size || len(k.Chunks) != len(l.Chunks) {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "array " + strconv.Quote(l.Param),
-			Want: "the same chunks of the array on all processes", Got: "different chunks"}
-	}
-	k.CRC ^= l.CRC
-	for n, c := range l.Chunks {
-		k.Chunks[n] ^= c
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,25 +25,29 @@ type term struct {
 	Value  string `json:"value"`
 }
 
+// itemRoll describes an item. Every process reads the rolls of all, and of a thousand processes
+// nearly all have the same leaves. So the list of leaves is packed, and is unpacked only if its
+// checksum differs from the checksum of the reader's own list. The places of the shards differ:
+// they are a few bytes each.
 type itemRoll struct {
-	Name    string     `json:"name"`
-	Handler string     `json:"handler,omitempty"`
-	Tree    bool       `json:"tree,omitempty"`
-	Leaves  []leafRoll `json:"leaves,omitempty"` // of a tree, in tree order
+	Name    string `json:"name"`
+	Handler string `json:"handler,omitempty"`
+	Tree    bool   `json:"tree,omitempty"`
+	Sum     []byte `json:"sum,omitempty"` // SHA-256 of the list of leaves
+	// The numbers of bytes after the message that are the list, see packLeaves, and the places.
+	Packed int `json:"leaves,omitempty"`
+	Placed int `json:"places,omitempty"`
+
+	leaves []leafRoll // of a tree, in tree order
+	packed []byte     // leaves
+	places places     // of the shards of the process, leaf by leaf
 }
 
 type leafRoll struct {
-	Path  string `json:"path"`
-	Is    string `json:"is"`              // in words: what it is, its dtype and shape
-	Boxes []box  `json:"boxes,omitempty"` // for a leaf in shards, the shards of the process
+	Path string `json:"path"`
+	Is   string `json:"is"` // in words: what it is, its dtype and shape
 
 	parts *writer.Parts // only on this process; nil for a leaf without shards
-}
-
-// box is the place of a shard.
-type box struct {
-	Origin []int `json:"origin"`
-	Shape  []int `json:"shape"`
 }
 
 // rollOf describes the items of this process.
@@ -56,7 +61,12 @@ func rollOf(items []writer.Item, terms []term) (roll, error) {
 				if err != nil {
 					return r, errs.Wrap("", it.Name, errs.Wrap("", e.Path.String(), err))
 				}
-				ir.Leaves = append(ir.Leaves, l)
+				ir.leaves = append(ir.leaves, l)
+				ir.places.add(l.parts)
+			}
+			var err error
+			if ir.packed, ir.Sum, err = packLeaves(ir.leaves); err != nil {
+				return r, errs.Wrap("", it.Name, err)
 			}
 		}
 		r.Items = append(r.Items, ir)
@@ -90,11 +100,6 @@ func leafOf(e tree.Entry, foreign map[*tree.Node]string) (leafRoll, error) {
 	case writer.Parts:
 		l.Is = spec(v.DType, v.Shape) + " in shards"
 		l.parts = &v
-		for _, p := range v.Parts {
-			if p.Data.Len() > 0 {
-				l.Boxes = append(l.Boxes, box{p.Origin, p.Data.Shape})
-			}
-		}
 		return l, v.Check()
 	default:
 		l.Is = fmt.Sprintf("%T", v)
@@ -138,7 +143,7 @@ func (r roll) against(want roll, primary, p int) error {
 
 func (it itemRoll) String() string {
 	if it.Tree {
-		return "a tree of " + strconv.Itoa(len(it.Leaves)) + " leaves"
+		return "a tree of " + strconv.Itoa(len(it.leaves)) + " leaves"
 	}
 	return it.Handler
 }
@@ -146,11 +151,14 @@ func (it itemRoll) String() string {
 // against compares the leaves of a tree with the leaves of the primary.
 func (it itemRoll) against(want itemRoll, primary, p int) error {
 	const nothing = "nothing"
-	mine := make(map[string]string, len(it.Leaves))
-	for _, l := range it.Leaves {
+	if same(it.leaves, want.leaves) {
+		return nil
+	}
+	mine := make(map[string]string, len(it.leaves))
+	for _, l := range it.leaves {
 		mine[l.Path] = l.Is
 	}
-	for _, w := range want.Leaves {
+	for _, w := range want.leaves {
 		is, ok := mine[w.Path]
 		if !ok {
 			is = nothing
@@ -160,10 +168,57 @@ func (it itemRoll) against(want itemRoll, primary, p int) error {
 		}
 		delete(mine, w.Path)
 	}
-	for _, l := range it.Leaves {
+	for _, l := range it.leaves {
 		if is, more := mine[l.Path]; more {
 			return differ("leaf "+it.Name+": "+l.Path, nothing, is, primary, p)
 		}
+	}
+	return nil
+}
+
+// same reports whether two lists of leaves are one in memory, as equal lists are after unpack.
+func same(a, b []leafRoll) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
+
+// pack returns the bytes that follow the roll in its message.
+func (r *roll) pack() (tail []byte) {
+	for i := range r.Items {
+		it := &r.Items[i]
+		if !it.Tree {
+			continue
+		}
+		at := len(tail)
+		tail = append(tail, it.packed...)
+		it.Packed = len(it.packed)
+		tail = it.places.append(tail)
+		it.Placed = len(tail) - at - it.Packed
+	}
+	return tail
+}
+
+// unpack completes a roll of another process with the bytes after its message. Lists of leaves that
+// are equal to a list of own are taken from there.
+func (r *roll) unpack(tail []byte, own roll) error {
+	rest := numbers{b: tail}
+	for i := range r.Items {
+		it := &r.Items[i]
+		if !it.Tree {
+			continue
+		}
+		it.packed = rest.bytes(it.Packed)
+		placed := rest.bytes(it.Placed)
+		mine := slices.IndexFunc(own.Items, func(o itemRoll) bool { return o.Name == it.Name && bytes.Equal(o.Sum, it.Sum) })
+		if mine >= 0 {
+			it.leaves = own.Items[mine].leaves
+		} else if err := it.unpackLeaves(); err != nil {
+			return errs.Wrap("", it.Name, err)
+		}
+		it.packed = nil
+		if !it.places.parse(placed, len(it.leaves)) {
+			return errs.Wrap("", it.Name, damaged("places of shards"))
+		}
+	}
+	if rest.err != nil || len(rest.b) > 0 {
+		return damaged("plan")
 	}
 	return nil
 }

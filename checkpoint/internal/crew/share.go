@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -16,62 +17,116 @@ type share struct {
 	parts []writer.Part
 }
 
-// owned is a shard and the process that writes it.
-type owned struct {
-	writer.Part     // without data
-	by          int // the lowest process that has the shard
+// rolled is a leaf as the processes have it: leaf at[p] of the roll of process p, or -1.
+type rolled struct {
+	rolls []*itemRoll // of each of Group.Active
+	at    []int32
 }
 
-// shareOf determines what this process writes of a leaf, given its roll on each process. Every
-// process gets the same result or the same failure.
-func (g Group) shareOf(leaves map[int]leafRoll) (share, error) {
-	mine := leaves[g.Self].parts
-	shape := mine.Shape
-	var all []owned
-	for _, p := range g.Active {
-		for _, b := range leaves[p].Boxes {
-			if !slices.ContainsFunc(all,
-				func(o owned) bool { return slices.Equal(o.Origin, b.Origin) && slices.Equal(o.Data.Shape, b.Shape) }) {
-				all = append(all, owned{writer.Part{Origin: b.Origin, Data: tensor.Tensor{DType: mine.DType, Shape: b.Shape}}, p})
-			}
-		}
-	}
-	parts := make([]writer.Part, len(all))
-	for i, o := range all {
-		parts[i] = o.Part
-	}
-	if err := writer.Tiles(shape, parts); err != nil {
-		return share{}, &errs.Error{Err: err, Remedy: "the shards of all processes together must tile the array; " +
-			who(leaves, g.Active)}
-	}
-	var s share
-	alone := g.Leads()
-	for _, o := range all {
-		if o.by != g.Self {
-			alone = false
+// boxes yields the shards of all processes, process by process.
+func (l *rolled) boxes(axes int, yield func(by int, origin, shape []int)) error {
+	for p, r := range l.rolls {
+		i := int(l.at[p])
+		if i < 0 {
 			continue
 		}
-		i := slices.IndexFunc(mine.Parts, func(p writer.Part) bool {
+		n := r.places.count(i)
+		if n > 0 && int(r.places.axes[i]) != axes {
+			return &errs.Error{Kind: errs.Corrupt, Subject: "places of shards", Want: count(axes, "axis", "axes"),
+				Got: count(int(r.places.axes[i]), "axis", "axes")}
+		}
+		for k := range n {
+			origin, shape := r.places.box(i, k)
+			yield(p, origin, shape)
+		}
+	}
+	return nil
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// boxKey identifies a box of up to four axes; text is for boxes of more.
+type boxKey struct {
+	at   [8]int
+	text string
+}
+
+func keyOfBox(origin, shape []int) (k boxKey) {
+	if n := len(origin); n <= 4 {
+		copy(k.at[:], origin)
+		copy(k.at[n:], shape)
+		return k
+	}
+	k.text = fmt.Sprint(origin, shape)
+	return k
+}
+
+// divider divides leaves. Its memory serves one leaf after the other.
+type divider struct {
+	Group
+	self  int // the index of Self in Active
+	seen  map[boxKey]struct{}
+	parts []writer.Part // of all processes, each once, without data
+	mine  []writer.Part // the ones that this process writes, without data
+	alone bool          // this process writes all
+}
+
+// shareOf determines what this process writes of a leaf. Of equal shards the lowest process writes
+// its own. Every process gets the same result or the same failure.
+func (d *divider) shareOf(has *writer.Parts, l *rolled) (share, error) {
+	clear(d.seen)
+	d.parts, d.mine, d.alone = d.parts[:0], d.mine[:0], d.Leads()
+	err := l.boxes(len(has.Shape), func(by int, origin, shape []int) {
+		k := keyOfBox(origin, shape)
+		if _, twice := d.seen[k]; twice {
+			return
+		}
+		d.seen[k] = struct{}{}
+		p := writer.Part{Origin: origin, Data: tensor.Tensor{DType: has.DType, Shape: shape}}
+		d.parts = append(d.parts, p)
+		if by == d.self {
+			d.mine = append(d.mine, p)
+		} else {
+			d.alone = false
+		}
+	})
+	if err != nil {
+		return share{}, err
+	}
+	if err := writer.Tiles(has.Shape, d.parts); err != nil {
+		return share{}, &errs.Error{Err: err, Remedy: "the shards of all processes together must tile the array; " + d.who(l)}
+	}
+	var s share
+	for _, o := range d.mine {
+		i := slices.IndexFunc(has.Parts, func(p writer.Part) bool {
 			return slices.Equal(p.Origin, o.Origin) && slices.Equal(p.Data.Shape, o.Data.Shape)
 		})
-		s.parts = append(s.parts, mine.Parts[i])
+		s.parts = append(s.parts, has.Parts[i])
 	}
-	if alone {
+	if d.alone {
 		return s, nil
 	}
-	var err error
-	s.grid, err = writer.Grid(shape, parts)
+	s.grid, err = writer.Grid(has.Shape, d.parts)
 	return s, err
 }
 
 // who returns a text with the number of shards of each process.
-func who(leaves map[int]leafRoll, active []int) string {
+func (d *divider) who(l *rolled) string {
 	text := ""
-	for i, p := range active {
+	for i, p := range d.Active {
 		if i > 0 {
 			text += ", "
 		}
-		text += "process " + strconv.Itoa(p) + " has " + strconv.Itoa(len(leaves[p].Boxes))
+		n := 0
+		if k := int(l.at[i]); k >= 0 {
+			n = l.rolls[i].places.count(k)
+		}
+		text += "process " + strconv.Itoa(p) + " has " + strconv.Itoa(n)
 	}
 	return text
 }
@@ -105,28 +160,47 @@ func (g Group) dealOut(items []writer.Item, rolls map[int]roll) (mine []writer.I
 
 // sharesOf returns the shares of this process in the leaves of an item, by path.
 func (g Group) sharesOf(item string, rolls map[int]roll) (map[string]share, error) {
-	at := map[string]map[int]leafRoll{}
-	var paths []string // in the order of the primary's tree
-	for _, p := range append([]int{g.Primary}, g.Active...) {
-		i := slices.IndexFunc(rolls[p].Items, func(it itemRoll) bool { return it.Name == item })
-		for _, l := range rolls[p].Items[i].Leaves {
-			if at[l.Path] == nil {
-				at[l.Path] = map[int]leafRoll{}
-				paths = append(paths, l.Path)
-			}
-			at[l.Path][p] = l
+	d := divider{Group: g, self: slices.Index(g.Active, g.Self), seen: map[boxKey]struct{}{}}
+	l := rolled{rolls: make([]*itemRoll, len(g.Active)), at: make([]int32, len(g.Active))}
+	find := func(process int) *itemRoll {
+		items := rolls[process].Items
+		return &items[slices.IndexFunc(items, func(it itemRoll) bool { return it.Name == item })]
+	}
+	for i, p := range g.Active {
+		l.rolls[i] = find(p)
+	}
+	order, own := find(g.Primary).leaves, l.rolls[d.self].leaves
+	where := make([]map[string]int32, len(g.Active)) // where lists of another order have each leaf
+	for i, r := range l.rolls {
+		if same(r.leaves, order) {
+			continue
+		}
+		where[i] = make(map[string]int32, len(r.leaves))
+		for k, leaf := range r.leaves {
+			where[i][leaf.Path] = int32(k)
 		}
 	}
 	shares := map[string]share{}
-	for _, path := range paths {
-		if at[path][g.Self].parts == nil {
+	for k, leaf := range order {
+		for i := range l.at {
+			l.at[i] = int32(k)
+			if where[i] != nil {
+				at, ok := where[i][leaf.Path]
+				if !ok {
+					at = -1
+				}
+				l.at[i] = at
+			}
+		}
+		has := own[l.at[d.self]].parts
+		if has == nil {
 			continue
 		}
-		s, err := g.shareOf(at[path])
+		s, err := d.shareOf(has, &l)
 		if err != nil {
-			return nil, errs.Wrap("", "leaf "+item+": "+path, err)
+			return nil, errs.Wrap("", "leaf "+item+": "+leaf.Path, err)
 		}
-		shares[path] = s
+		shares[leaf.Path] = s
 	}
 	return shares, nil
 }

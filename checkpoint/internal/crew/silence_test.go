@@ -70,7 +70,7 @@ func TestDeadProcessIsNamed(t *testing.T) {
 	// A file that a process has reported, and that is not there.
 	host := meeting(one(0), vfstest.NewMem())
 	m := manifest.Manifest{Files: []manifest.File{{Name: "d/z", Size: 1}}}
-	if err := host.add(t.Context(), report{Manifest: m.Append(nil)}, piece()); errs.KindOf(err) != errs.NotFound ||
+	if err := host.checkFiles(t.Context(), &report{Manifest: m.Append(nil)}); errs.KindOf(err) != errs.NotFound ||
 		strings.Contains(err.Error(), ".orbax-checkpoint-tmp") {
 		t.Error(err)
 	}

@@ -112,9 +112,13 @@ func (d *database) build(ctx context.Context, files ocdbt.Files) (built, error) 
 			}
 			seed.Write([]byte("-" + p + "\n"))
 		}
+		var line []byte
 		for _, e := range s.put {
-			put(e)
-			seed.Write([]byte("+" + e.Key + " " + e.Value.File.Name + "\n"))
+			line = append(append(append(append(append(line[:0], '+'), e.Key...), ' '), e.Value.File.Name...), '\n')
+			seed.Write(line)
+		}
+		if err := b.PutList(ascending(s.put)); err != nil {
+			return built{}, err
 		}
 		if s.embed == "" {
 			continue
@@ -134,6 +138,32 @@ func (d *database) build(ctx context.Context, files ocdbt.Files) (built, error) 
 		return built{}, err
 	}
 	return built{c, b.Files()}, nil
+}
+
+// ascending returns entries in the order of their keys; of equal keys the last one counts.
+func ascending(entries []ocdbt.Entry) []ocdbt.Entry {
+	byKey := func(a, b ocdbt.Entry) int { return strings.Compare(a.Key, b.Key) }
+	if !slices.IsSortedFunc(entries, byKey) {
+		entries = slices.Clone(entries)
+		slices.SortStableFunc(entries, byKey)
+	}
+	for i := 1; i < len(entries); i++ {
+		if entries[i].Key == entries[i-1].Key {
+			return lastOfEach(entries)
+		}
+	}
+	return entries
+}
+
+// lastOfEach returns sorted entries without those that another one of the same key follows.
+func lastOfEach(entries []ocdbt.Entry) []ocdbt.Entry {
+	out := make([]ocdbt.Entry, 0, len(entries))
+	for i, e := range entries {
+		if i+1 == len(entries) || entries[i+1].Key != e.Key {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // sub returns the files of a directory that ends in "/", or of the item itself.

@@ -58,13 +58,11 @@ func newArray(a *array, param string, src source, how Storage, known *forms) (*a
 	}
 	*a = array{form: f, param: param, src: src}
 	a.chunks = a.one[:0]
-	if len(f.cells) > 1 {
-		a.chunks = make([]chunk, 0, len(f.cells))
+	mine := a.cellsOf()
+	if len(mine) > 1 {
+		a.chunks = make([]chunk, 0, len(mine))
 	}
-	for i := range f.cells {
-		if region, ok := f.chunkBox(i); src.grid != nil && (!ok || !src.has(region)) {
-			continue
-		}
+	for _, i := range mine {
 		a.chunks = append(a.chunks, chunk{array: a, at: i, size: f.sizes[i]})
 		c := &a.chunks[len(a.chunks)-1]
 		c.makeSums(f.enc.SubChunks())
@@ -78,6 +76,20 @@ func newArray(a *array, param string, src source, how Storage, known *forms) (*a
 		return a, nil
 	}
 	return a, a.fillInline(context.Background())
+}
+
+// cellsOf lists the chunks that this process writes: of a thousand processes each has a few.
+func (a *array) cellsOf() []int {
+	all := make([]int, 0, 1)
+	for i := range a.cells {
+		if a.src.grid != nil {
+			if region, ok := a.chunkBox(i); !ok || !a.src.has(region) {
+				continue
+			}
+		}
+		all = append(all, i)
+	}
+	return all
 }
 
 // fillInline encodes the chunks that lie in B+tree nodes or small files.

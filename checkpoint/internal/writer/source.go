@@ -232,6 +232,9 @@ func checkParts(d tensor.DType, shape tensor.Shape, parts []Part) error {
 // Tiles returns an error unless the parts, each inside the shape, tile it. It looks only at the
 // shapes of their data.
 func Tiles(shape tensor.Shape, parts []Part) error {
+	if tilesGrid(shape, parts) {
+		return nil
+	}
 	if i, j, ok := overlap(parts, shape); ok {
 		return &errs.Error{Kind: errs.Invalid, Subject: "shard at " + parts[i].box().String(),
 			Want: "shards that do not overlap", Got: "a shard at " + parts[j].box().String()}
@@ -249,20 +252,58 @@ func Tiles(shape tensor.Shape, parts []Part) error {
 	return nil
 }
 
+// tilesGrid reports whether the parts are the cells of a regular grid, each once. It takes time in
+// proportion to their number. Other parts may tile the shape too.
+func tilesGrid(shape tensor.Shape, parts []Part) bool {
+	chunk := regular(shape, parts)
+	if chunk == nil {
+		return false
+	}
+	cells := 1
+	for k, n := range shape {
+		cells *= (n + chunk[k] - 1) / chunk[k]
+	}
+	if cells != len(parts) {
+		return false
+	}
+	seen := make([]bool, cells)
+	for _, p := range parts {
+		at := 0
+		for k, n := range shape {
+			at = at*((n+chunk[k]-1)/chunk[k]) + p.Origin[k]/chunk[k]
+		}
+		if at < 0 || at >= cells || seen[at] {
+			return false
+		}
+		seen[at] = true
+	}
+	return true
+}
+
 // overlap finds two parts with a common element.
 func overlap(parts []Part, shape tensor.Shape) (i, j int, ok bool) {
 	if len(shape) == 0 {
 		return 0, 1, len(parts) > 1
 	}
-	order := make([]int, len(parts)) // by origin on the first axis
+	axis := 0 // the one along which most parts lie apart
+	for k, most := 0, 0; k < len(shape); k++ {
+		at := map[int]bool{}
+		for _, p := range parts {
+			at[p.Origin[k]] = true
+		}
+		if len(at) > most {
+			axis, most = k, len(at)
+		}
+	}
+	order := make([]int, len(parts)) // by origin on this axis
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return parts[a].Origin[0] - parts[b].Origin[0] })
+	slices.SortStableFunc(order, func(a, b int) int { return parts[a].Origin[axis] - parts[b].Origin[axis] })
 	for n, i := range order {
-		end := parts[i].Origin[0] + parts[i].Data.Shape[0]
+		end := parts[i].Origin[axis] + parts[i].Data.Shape[axis]
 		for _, j := range order[n+1:] {
-			if parts[j].Origin[0] >= end {
+			if parts[j].Origin[axis] >= end {
 				break
 			}
 			if _, common := parts[i].box().Intersect(parts[j].box()); common {
