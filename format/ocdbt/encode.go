@@ -3,8 +3,10 @@ package ocdbt
 import (
 	"encoding/binary"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -169,7 +171,8 @@ func (e *treeEncoder) inner(children []innerEntry, height int, top bool) ([]inne
 
 // level cuts n entries into nodes and encodes them. shared is the length of the
 // prefix of all keys of the level; encode makes the node of entries i … j-1 and
-// the entry for the parent, of which level fills in the place.
+// the entry for the parent, of which level fills in the place. It is called for
+// several nodes at once.
 func (e *treeEncoder) level(n, shared, minArity int, size func(i int) uint64,
 	encode func(i, j int) ([]byte, innerEntry, error)) ([]innerEntry, error) {
 	sums := make([]uint64, n+1)
@@ -177,27 +180,54 @@ func (e *treeEncoder) level(n, shared, minArity int, size func(i int) uint64,
 		sums[i+1] = sums[i] + size(i)
 	}
 	span := func(i, j int) uint64 { return sums[j] - sums[i] - uint64(j-i-1)*uint64(shared) }
-	var out []innerEntry
-	for i := 0; i < n; {
-		j := e.cut(i, n, minArity, span)
-		b, entry, err := encode(i, j)
-		if err != nil {
-			return nil, err
+	starts := []int{0}
+	for i := 0; i < n; starts = append(starts, i) {
+		i = e.cut(i, n, minArity, span)
+	}
+	type encoded struct {
+		b     []byte
+		entry innerEntry
+		err   error
+	}
+	out := make([]innerEntry, 0, len(starts)-1)
+	some := make([]encoded, runtime.GOMAXPROCS(0)) // nodes that are encoded at once
+	for first := 0; first < len(starts)-1; first += len(some) {
+		some = some[:min(len(some), len(starts)-1-first)]
+		var all sync.WaitGroup
+		for k := range some[1:] {
+			all.Go(func() {
+				c := &some[1+k]
+				c.b, c.entry, c.err = encode(starts[first+1+k], starts[first+2+k])
+			})
 		}
-		file, offset := e.place(len(b))
-		if why := checkFile(file); why != "" {
-			return nil, invalid("file of a node", why)
+		some[0].b, some[0].entry, some[0].err = encode(starts[first], starts[first+1])
+		all.Wait()
+		for _, c := range some {
+			if c.err != nil {
+				return nil, c.err
+			}
+			if err := e.put(c.b, &c.entry); err != nil {
+				return nil, err
+			}
+			out = append(out, c.entry)
 		}
-		if offset < 0 || offset > maxInt64-int64(len(b)) {
-			return nil, invalid("offset of a node", "63 bits")
-		}
-		e.nodes = append(e.nodes, EncodedNode{File: file, Offset: offset, Bytes: b})
-		entry.node.File, entry.node.Offset, entry.node.Length = file, offset, int64(len(b))
-		entry.node.Stats.TreeBytes = saturate(entry.node.Stats.TreeBytes, uint64(len(b)))
-		out = append(out, entry)
-		i = j
 	}
 	return out, nil
+}
+
+// put gives an encoded node its place, and tells it to the entry of its parent.
+func (e *treeEncoder) put(b []byte, entry *innerEntry) error {
+	file, offset := e.place(len(b))
+	if why := checkFile(file); why != "" {
+		return invalid("file of a node", why)
+	}
+	if offset < 0 || offset > maxInt64-int64(len(b)) {
+		return invalid("offset of a node", "63 bits")
+	}
+	e.nodes = append(e.nodes, EncodedNode{File: file, Offset: offset, Bytes: b})
+	entry.node.File, entry.node.Offset, entry.node.Length = file, offset, int64(len(b))
+	entry.node.Stats.TreeBytes = saturate(entry.node.Stats.TreeBytes, uint64(len(b)))
+	return nil
 }
 
 // cut returns the end of the node that begins with entry i of n. span estimates

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -139,19 +140,18 @@ func TestStreamedLeafEqualsWhole(t *testing.T) {
 }
 
 // Entries that are others when they are asked for again are refused.
-type moody struct{ asked *int }
+type moody struct{ asked *atomic.Int64 }
 
 func (m moody) Len() int { return 10_000 }
 
 func (m moody) AppendKey(dst []byte, i int) []byte { return fmt.Appendf(dst, "%06d", i) }
 
 func (m moody) Value(int) Ref {
-	*m.asked++
-	return InlineRef(make([]byte, 200+*m.asked%7))
+	return InlineRef(make([]byte, 200+m.asked.Add(1)%7))
 }
 
 func TestEntriesThatChangeAreRefused(t *testing.T) {
-	_, _, err := EncodeEntries(moody{new(int)}, OrbaxConfig([16]byte{}), func(int) (File, int64) { return File{Name: "d/n"}, 0 })
+	_, _, err := EncodeEntries(moody{new(atomic.Int64)}, OrbaxConfig([16]byte{}), func(int) (File, int64) { return File{Name: "d/n"}, 0 })
 	if !errors.Is(err, errs.Invalid) {
 		t.Fatalf("EncodeEntries = %v, want Invalid", err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Entries are entries in the order of their keys, without duplicates. What a method
-// returns for an entry is always the same.
+// returns for an entry is always the same. Methods may be called concurrently.
 type Entries interface {
 	Len() int
 	// AppendKey appends the key of entry i to dst.
