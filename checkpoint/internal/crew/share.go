@@ -6,6 +6,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -16,52 +17,65 @@ type share struct {
 	parts []writer.Part
 }
 
-// owned is a shard and the process that writes it.
-type owned struct {
-	writer.Part     // without data
-	by          int // the lowest process that has the shard
-}
-
 // shareOf determines what this process writes of a leaf, given its roll on each process. Every
 // process gets the same result or the same failure.
 func (g Group) shareOf(leaves map[int]leafRoll) (share, error) {
 	mine := leaves[g.Self].parts
 	shape := mine.Shape
-	var all []owned
+	var all []held
 	for _, p := range g.Active {
 		for _, b := range leaves[p].Boxes {
-			if !slices.ContainsFunc(all,
-				func(o owned) bool { return slices.Equal(o.Origin, b.Origin) && slices.Equal(o.Data.Shape, b.Shape) }) {
-				all = append(all, owned{writer.Part{Origin: b.Origin, Data: tensor.Tensor{DType: mine.DType, Shape: b.Shape}}, p})
+			i := slices.IndexFunc(all,
+				func(h held) bool { return slices.Equal(h.Origin, b.Origin) && slices.Equal(h.Shape, b.Shape) })
+			switch {
+			case i < 0:
+				all = append(all, held{zarr.Box{Origin: b.Origin, Shape: b.Shape}, []int{p}})
+			case !slices.Contains(all[i].by, p):
+				all[i].by = append(all[i].by, p)
 			}
 		}
 	}
-	parts := make([]writer.Part, len(all))
-	for i, o := range all {
-		parts[i] = o.Part
-	}
-	if err := writer.Tiles(shape, parts); err != nil {
+	tiles := places(mine.DType, Replicas{}.deal(mine.DType, all))
+	if err := writer.Tiles(shape, tiles); err != nil {
 		return share{}, &errs.Error{Err: err, Remedy: "the shards of all processes together must tile the array; " +
 			who(leaves, g.Active)}
 	}
-	var s share
-	alone := g.Leads()
-	for _, o := range all {
+	dealt := g.Replicas.deal(mine.DType, all)
+	if len(dealt) > len(all) {
+		if grid, err := writer.Grid(shape, places(mine.DType, dealt)); err == nil {
+			return g.own(mine, dealt, grid), nil
+		}
+		dealt = Replicas{}.deal(mine.DType, all) // slices would be too many chunks
+	}
+	if g.Leads() && !slices.ContainsFunc(dealt, func(o owned) bool { return o.by != g.Self }) {
+		return g.own(mine, dealt, nil), nil
+	}
+	grid, err := writer.Grid(shape, tiles)
+	return g.own(mine, dealt, grid), err
+}
+
+// places returns the places of what was dealt out, without data.
+func places(d tensor.DType, all []owned) []writer.Part {
+	out := make([]writer.Part, len(all))
+	for i, o := range all {
+		out[i] = writer.Part{Origin: o.Origin, Data: tensor.Tensor{DType: d, Shape: o.Shape}}
+	}
+	return out
+}
+
+// own returns the share of this process in a leaf that was dealt out.
+func (g Group) own(mine *writer.Parts, dealt []owned, grid tensor.Shape) share {
+	s := share{grid: grid}
+	for _, o := range dealt {
 		if o.by != g.Self {
-			alone = false
 			continue
 		}
 		i := slices.IndexFunc(mine.Parts, func(p writer.Part) bool {
-			return slices.Equal(p.Origin, o.Origin) && slices.Equal(p.Data.Shape, o.Data.Shape)
+			return slices.Equal(p.Origin, o.of.Origin) && slices.Equal(p.Data.Shape, o.of.Shape)
 		})
-		s.parts = append(s.parts, mine.Parts[i])
+		s.parts = append(s.parts, take(mine.Parts[i], o))
 	}
-	if alone {
-		return s, nil
-	}
-	var err error
-	s.grid, err = writer.Grid(shape, parts)
-	return s, err
+	return s
 }
 
 // who returns a text with the number of shards of each process.
