@@ -152,6 +152,18 @@ func (o Options) checkNumbers() error {
 			"a number from 0 to 1", fmt.Sprint(f),
 			"")
 	}
+	for _, c := range []struct {
+		field string
+		value *int
+	}{{"replica_axis_index", l.ReplicaAxisIndex}, {"primary_replica_id", l.PrimaryReplicaID}} {
+		if c.value != nil && *c.value < 0 {
+			return invalid("array.loading.load_and_broadcast_options."+c.field, "a number from 0 on", strconv.Itoa(*c.value), "")
+		}
+	}
+	if i := slices.IndexFunc(l.MeshShape, func(n int) bool { return n < 1 }); i >= 0 || l.MeshShape != nil && len(l.MeshShape) == 0 {
+		return invalid("array.loading.load_and_broadcast_options.mesh_shape", "the extents of axes, at least 1 each",
+			fmt.Sprint(l.MeshShape), "leave it unset for one axis with all processes")
+	}
 	if m.Regulator != nil {
 		return &errs.Error{Kind: errs.Unsupported, Op: "options.Validate", Subject: "memory.regulator_options",
 			Got: "a limit that follows measured memory", Remedy: "set memory.transfer_concurrent_bytes or bivouac.memory_budget"}
