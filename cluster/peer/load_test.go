@@ -421,6 +421,7 @@ func TestBroadcastMistakes(t *testing.T) {
 	}
 	o := checkpoint.LoadOptions{}
 	o.Array.Loading.UseLoadAndBroadcast, o.Multiprocessing.ProcessCount = options.On, 2
+	o.Multiprocessing.Barrier = func(context.Context, string) error { return nil }
 	if _, err := checkpoint.Load(t.Context(), j.dir+"/c", &o); errs.KindOf(err) != errs.Invalid ||
 		!strings.Contains(fmt.Sprint(err), "load_and_broadcast_options.peers") {
 		t.Error(err)
@@ -429,7 +430,7 @@ func TestBroadcastMistakes(t *testing.T) {
 	if _, err := checkpoint.Load(t.Context(), j.dir+"/c", &o); errs.KindOf(err) != errs.Mismatch {
 		t.Error(err)
 	}
-	o.Array.Loading.LoadAndBroadcast.Peers, o.Multiprocessing.ProcessCount = nil, 1
+	o.Array.Loading.LoadAndBroadcast.Peers, o.Multiprocessing = nil, options.Multiprocessing{}
 	if _, err := checkpoint.Load(t.Context(), j.dir+"/c", &o); err != nil {
 		t.Errorf("one process: %v", err)
 	}

@@ -8,7 +8,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv("BIVOUAC_PEER_CHILD") != "" {
+		os.Exit(child())
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // flip changes a byte in the middle of the largest file of a directory.
 func flip(t *testing.T, dir string) {
