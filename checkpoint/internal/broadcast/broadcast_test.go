@@ -405,8 +405,9 @@ func (s slow) Read(b []byte) (int, error) {
 // A slow receiver gets all, and keeps nobody else from it; the primary waits for it, because the
 // bytes are sent from its memory.
 func TestSlowReceiver(t *testing.T) {
-	want := noise(4 << 20)
+	want := noise(1 << 20)
 	n := newNetwork(3)
+	n.deadline = time.Minute
 	first := true
 	n.pipe = func(_ string, in io.Reader) io.Reader {
 		n.mu.Lock()

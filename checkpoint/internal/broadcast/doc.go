@@ -41,8 +41,12 @@
 // # Nothing waits forever
 //
 // A stream without any frame for Limits.Silence is an error, and so is a stream that has only beats
-// for Limits.Deadline. A receiver that does not come for its stream, or stops to read it, is left
-// behind after Limits.Silence. Each error names the process.
+// for Limits.Deadline. A receiver that stops to read its stream is left behind after Limits.Silence,
+// and one that does not come for its stream after half of it.
+//
+// A process that fails says so for twice Limits.Silence at most. A process that has all its bytes
+// waits for the words of the others as long as Exchange does: give the cluster a deadline that is
+// longer than a load. Each error names the process.
 //
 // A load succeeds on all processes or on none, except that a process may die after its last word.
 package broadcast

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -126,7 +127,9 @@ func (s *Session) Same(fields ...Field) {
 	}
 }
 
-// exchange tells the others a word and returns theirs. Its error ends the load.
+// exchange tells the others a word and returns theirs. Its error ends the load. If the words were
+// exchanged, all processes have the same error. If they were not, the others may have them all the
+// same, or not; so each process that fails in this way has another word to say.
 func (s *Session) exchange(ctx context.Context, w word) ([]word, error) {
 	w.Protocol, w.Fields = protocol, s.fields
 	b, err := json.Marshal(w)
@@ -134,14 +137,14 @@ func (s *Session) exchange(ctx context.Context, w word) ([]word, error) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "broadcast", Err: err}
 	}
 	all, err := s.peers.Exchange(ctx, b)
-	var words []word
-	if err == nil {
-		words, err = parse(all)
+	if err != nil {
+		return nil, err
 	}
+	words, err := parse(all)
 	if err == nil {
 		err = judge(words, s.primary)
 	}
-	s.over = s.over || err != nil
+	s.over = err != nil
 	return words, err
 }
 
@@ -177,7 +180,7 @@ func (s *Session) Read(ctx context.Context, memory [][]byte, round []Field,
 	}
 	note, err := read(ctx, out.done)
 	out.end(note, err)
-	out.wait(ctx, silence)
+	out.wait(ctx, silence/2) // a receiver that has failed tells it for a longer time
 	return note, err
 }
 
@@ -199,15 +202,17 @@ func (s *Session) receive(ctx context.Context, memory [][]byte, primary int, str
 // the load ended on another process.
 func (s *Session) End(ctx context.Context, err error) error {
 	defer s.release()
+	silence, _ := s.peers.Limits()
 	if err != nil {
 		if !s.over {
-			silence, _ := s.peers.Limits()
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), silence)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*silence)
 			defer cancel()
 			s.exchange(ctx, word{State: stateFailed, Failure: fail(err)}) //nolint:errcheck // err is returned
 		}
 		return err
 	}
+	ctx, stop := later(ctx, silence) // this process has all, and the others need its word
+	defer stop()
 	for {
 		words, err := s.exchange(ctx, word{State: stateDone})
 		if err != nil {
@@ -218,4 +223,19 @@ func (s *Session) End(ctx context.Context, err error) error {
 		}
 		// Another group reads on. It tells the outcome with its next word.
 	}
+}
+
+// later returns a context that ends some time after ctx ends.
+func later(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel(context.Cause(ctx))
+		case <-out.Done():
+		}
+	})
+	return out, func() { stop(); cancel(nil) }
 }
