@@ -1,0 +1,182 @@
+package checkpoint_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/proof/crewtest"
+	"github.com/bivouac-ml/bivouac/store/local"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// switchboard connects goroutines that load together.
+type switchboard struct {
+	world int
+
+	mu     sync.Mutex
+	rounds map[int][]([]byte)
+	full   map[int]chan struct{}
+	sends  map[string]func(context.Context, int, io.Writer) error
+}
+
+func newSwitchboard(world int) *switchboard {
+	return &switchboard{world: world, rounds: map[int][]([]byte){}, full: map[int]chan struct{}{},
+		sends: map[string]func(context.Context, int, io.Writer) error{}}
+}
+
+// line is the end of one process.
+type line struct {
+	*switchboard
+	rank, calls int
+}
+
+func (l *line) Rank() int                                           { return l.rank }
+func (l *line) World() int                                          { return l.world }
+func (l *line) Limits() (silence, deadline time.Duration)           { return time.Second, 10 * time.Second }
+func (l *line) Acquire(context.Context) (release func(), err error) { return func() {}, nil }
+
+func (l *line) Exchange(ctx context.Context, given []byte) ([][]byte, error) {
+	l.mu.Lock()
+	n := l.calls
+	l.calls++
+	if l.full[n] == nil {
+		l.full[n], l.rounds[n] = make(chan struct{}), make([][]byte, l.world)
+	}
+	l.rounds[n][l.rank] = given
+	here := 0
+	for _, b := range l.rounds[n] {
+		if b != nil {
+			here++
+		}
+	}
+	all, full := l.rounds[n], l.full[n]
+	if here == l.world {
+		close(full)
+	}
+	l.mu.Unlock()
+	select {
+	case <-full:
+		return all, nil
+	case <-ctx.Done():
+		return nil, &errs.Error{Kind: errs.Canceled, Err: context.Cause(ctx)}
+	}
+}
+
+func (l *line) Offer(name string, send func(context.Context, int, io.Writer) error) (withdraw func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sends[name] = send
+	return func() {}
+}
+
+func (l *line) Open(ctx context.Context, _ int, name string) (io.ReadCloser, error) {
+	l.mu.Lock()
+	send := l.sends[name]
+	l.mu.Unlock()
+	r, w := io.Pipe()
+	go func() { _ = w.CloseWithError(send(ctx, l.rank, w)) }()
+	return r, nil
+}
+
+// Which process reads depends on the mesh, the axis of replicas and the primary. The others read
+// no array, and have the same.
+func TestLoadAndBroadcast(t *testing.T) {
+	dir := t.TempDir()
+	x := noise(rand.New(rand.NewPCG(1, 1)), tensor.Float32, 512, 1024)
+	if err := checkpoint.Save(t.Context(), filepath.Join(dir, "c"), map[string]any{"x": x, "n": 3}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		set   func(*options.LoadAndBroadcast)
+		reads string // the processes that read the array
+	}{
+		"default":                      {func(*options.LoadAndBroadcast) {}, "[0]"},
+		"primary_replica_id":           {func(l *options.LoadAndBroadcast) { l.PrimaryReplicaID = new(3) }, "[3]"},
+		"mesh_shape":                   {func(l *options.LoadAndBroadcast) { l.MeshShape = []int{2, 2} }, "[0 1]"},
+		"replica_axis_index":           {func(l *options.LoadAndBroadcast) { l.MeshShape, l.ReplicaAxisIndex = []int{2, 2}, new(1) }, "[0 2]"},
+		"broadcast_memory_limit_bytes": {func(l *options.LoadAndBroadcast) { l.BroadcastMemoryLimitBytes = 3 * 4096 }, "[0]"},
+		"one of each":                  {func(l *options.LoadAndBroadcast) { l.MeshShape, l.ReplicaAxisIndex = []int{4, 1}, new(1) }, "[0 1 2 3]"},
+	} {
+		board := newSwitchboard(4)
+		counts := make([]atomic.Int64, 4)
+		err := errors.Join(crewtest.Run(4, func(p int) error {
+			disk, err := local.Open(dir, nil)
+			if err != nil {
+				return err
+			}
+			o := checkpoint.LoadOptions{Store: tallying{disk, &counts[p]}}
+			o.Array.Loading.UseLoadAndBroadcast = options.On
+			l := &o.Array.Loading.LoadAndBroadcast
+			c.set(l)
+			l.Peers = &line{switchboard: board, rank: p}
+			n, err := checkpoint.Load(t.Context(), "c", &o)
+			if err != nil {
+				return err
+			}
+			if d := tree.Diff(tree.NewDict().Set("n", tree.NewLeaf(int64(3))).Set("x", tree.NewLeaf(x)), n); len(d) > 0 {
+				return errors.New(tree.FormatDiff(d))
+			}
+			return nil
+		})...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var reads []int
+		for p := range counts {
+			if counts[p].Load() >= int64(len(x.Data)) {
+				reads = append(reads, p)
+			}
+		}
+		if fmt.Sprint(reads) != c.reads {
+			t.Errorf("%s: the processes %v read, want %s", name, reads, c.reads)
+		}
+	}
+}
+
+// All processes report what the process that reads has found: missing chunks too.
+func TestBroadcastReports(t *testing.T) {
+	dir := t.TempDir()
+	var s checkpoint.SaveOptions
+	s.Layout, s.Array.Saving.Storage.ChunkByteSize = options.PlainZarr2, 100_000
+	if err := checkpoint.Save(t.Context(), filepath.Join(dir, "c"), map[string]any{"whole": []int32{1, 2, 3}, "x": grid(400, 500)}, &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"bivouac.manifest", "state/x/1.0"} {
+		if err := os.Remove(filepath.Join(dir, "c", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	board := newSwitchboard(3)
+	texts := make([]string, 3)
+	err := errors.Join(crewtest.Run(3, func(p int) error {
+		o := checkpoint.LoadOptions{AllowNoManifest: true, Report: &checkpoint.LoadReport{}}
+		o.Array.Loading.RaiseArrayDataMissingError = options.Off
+		o.Array.Loading.UseLoadAndBroadcast = options.On
+		o.Array.Loading.LoadAndBroadcast.Peers = &line{switchboard: board, rank: p}
+		_, err := checkpoint.Load(t.Context(), filepath.Join(dir, "c"), &o)
+		texts[p] = o.Report.String()
+		return err
+	})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, text := range texts {
+		if text != texts[0] || !strings.Contains(text, "filled where chunks are missing") {
+			t.Errorf("process %d: %q", p, text)
+		}
+	}
+}
