@@ -52,7 +52,8 @@ func (o *LoadOptions) joinLoad(ctx context.Context) (*broadcast.Session, error) 
 	if n := l.Peers.World(); m.ProcessCount > 1 && (m.ProcessCount != n || int(*m.ProcessIndex) != l.Peers.Rank()) {
 		return nil, &errs.Error{Kind: errs.Mismatch, Subject: at + "peers",
 			Want: fmt.Sprintf("process %d of %d, as multiprocessing says", *m.ProcessIndex, m.ProcessCount),
-			Got:  fmt.Sprintf("process %d of %d", l.Peers.Rank(), n), Remedy: "use Multiprocessing and Peers of one cluster.Member"}
+			Got: fmt.Sprintf("process %d of %d", l.Peers.Rank(),
+				n), Remedy: "use Multiprocessing and Peers of one cluster.Member"}
 	}
 	s, err := broadcast.Begin(ctx, l.Peers, broadcast.Options{Mesh: l.MeshShape, Axis: *l.ReplicaAxisIndex,
 		Primary: *l.PrimaryReplicaID, Memory: l.BroadcastMemoryLimitBytes.Bytes()})
@@ -85,13 +86,15 @@ func (rs *readings) fetch(ctx context.Context, t *layout.OpenTree) (filled map[i
 	for i := range rs.targets {
 		g := &rs.targets[i]
 		memory[i], final[i], g.Final = g.Dst, g.Final, nil // the memory is sent until all have it
-		fmt.Fprintf(sum, "%q %v %v %v %v %v %v\n", g.Leaf.Param, g.Leaf.DType, g.Leaf.Shape, g.Box.Origin, g.Box.Shape, g.DType, g.Lossy)
+		fmt.Fprintf(sum, "%q %v %v %v %v %v %v\n", g.Leaf.Param, g.Leaf.DType, g.Leaf.Shape, g.Box.Origin,
+			g.Box.Shape, g.DType, g.Lossy)
 	}
 	round := []broadcast.Field{
 		{Name: "LoadOptions.Name", Value: strconv.Quote(rs.item)},
 		{Name: "the boxes", Value: fmt.Sprintf("%d boxes with the SHA-256 %x", len(rs.targets), sum.Sum(nil)[:8])},
 	}
-	note, err := rs.session.Read(ctx, memory, round, func(ctx context.Context, done func(i, from, n int)) ([]byte, error) {
+	note, err := rs.session.Read(ctx, memory, round, func(ctx context.Context, done func(i, from, n int)) ([]byte,
+		error) {
 		if done != nil {
 			for i := range rs.targets {
 				rs.targets[i].Done = func(from, n int) { done(i, from, n) }
@@ -113,7 +116,8 @@ func (rs *readings) fetch(ctx context.Context, t *layout.OpenTree) (filled map[i
 	}
 	var list []int
 	if err := json.Unmarshal(note, &list); err != nil {
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: "broadcast", Subject: "the note of the process that read", Err: err}
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: "broadcast", Subject: "the note of the process that read",
+			Err: err}
 	}
 	filled = make(map[int]bool, len(list))
 	for _, at := range list {

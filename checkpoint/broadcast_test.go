@@ -104,12 +104,18 @@ func TestLoadAndBroadcast(t *testing.T) {
 		set   func(*options.LoadAndBroadcast)
 		reads string // the processes that read the array
 	}{
-		"default":                      {func(*options.LoadAndBroadcast) {}, "[0]"},
-		"primary_replica_id":           {func(l *options.LoadAndBroadcast) { l.PrimaryReplicaID = new(3) }, "[3]"},
-		"mesh_shape":                   {func(l *options.LoadAndBroadcast) { l.MeshShape = []int{2, 2} }, "[0 1]"},
-		"replica_axis_index":           {func(l *options.LoadAndBroadcast) { l.MeshShape, l.ReplicaAxisIndex = []int{2, 2}, new(1) }, "[0 2]"},
+		"default":            {func(*options.LoadAndBroadcast) {}, "[0]"},
+		"primary_replica_id": {func(l *options.LoadAndBroadcast) { l.PrimaryReplicaID = new(3) }, "[3]"},
+		"mesh_shape":         {func(l *options.LoadAndBroadcast) { l.MeshShape = []int{2, 2} }, "[0 1]"},
+		"replica_axis_index": {func(l *options.LoadAndBroadcast) {
+			l.MeshShape,
+				l.ReplicaAxisIndex = []int{2, 2}, new(1)
+		}, "[0 2]"},
 		"broadcast_memory_limit_bytes": {func(l *options.LoadAndBroadcast) { l.BroadcastMemoryLimitBytes = 3 * 4096 }, "[0]"},
-		"one of each":                  {func(l *options.LoadAndBroadcast) { l.MeshShape, l.ReplicaAxisIndex = []int{4, 1}, new(1) }, "[0 1 2 3]"},
+		"one of each": {func(l *options.LoadAndBroadcast) {
+			l.MeshShape,
+				l.ReplicaAxisIndex = []int{4, 1}, new(1)
+		}, "[0 1 2 3]"},
 	} {
 		board := newSwitchboard(4)
 		counts := make([]atomic.Int64, 4)
@@ -127,7 +133,8 @@ func TestLoadAndBroadcast(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if d := tree.Diff(tree.NewDict().Set("n", tree.NewLeaf(int64(3))).Set("x", tree.NewLeaf(x)), n); len(d) > 0 {
+			if d := tree.Diff(tree.NewDict().Set("n", tree.NewLeaf(int64(3))).Set("x", tree.NewLeaf(x)),
+				n); len(d) > 0 {
 				return errors.New(tree.FormatDiff(d))
 			}
 			return nil
@@ -152,7 +159,8 @@ func TestBroadcastReports(t *testing.T) {
 	dir := t.TempDir()
 	var s checkpoint.SaveOptions
 	s.Layout, s.Array.Saving.Storage.ChunkByteSize = options.PlainZarr2, 100_000
-	if err := checkpoint.Save(t.Context(), filepath.Join(dir, "c"), map[string]any{"whole": []int32{1, 2, 3}, "x": grid(400, 500)}, &s); err != nil {
+	if err := checkpoint.Save(t.Context(), filepath.Join(dir, "c"), map[string]any{"whole": []int32{1, 2, 3},
+		"x": grid(400, 500)}, &s); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"bivouac.manifest", "state/x/1.0"} {

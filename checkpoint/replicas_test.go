@@ -69,7 +69,8 @@ func TestReplicasWriteTheirShares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for n := 1; n <= 8; n++ {
 		for _, l := range []options.Layout{options.OCDBTZarr3, options.OCDBTZarr2} {
-			big, odd, small := noise(rng, tensor.Float32, 840, 256), noise(rng, tensor.Float32, 839, 251), noise(rng, tensor.Float32, 3, 5)
+			big, odd, small := noise(rng, tensor.Float32, 840, 256), noise(rng, tensor.Float32, 839,
+				251), noise(rng, tensor.Float32, 3, 5)
 			mem := vfstest.NewMem()
 			s := together(n, mem)
 			o := parallel(0, 0)
@@ -99,7 +100,8 @@ func TestReplicasWriteTheirShares(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := tree.NewDict().Set("big", tree.NewLeaf(big)).Set("odd", tree.NewLeaf(odd)).Set("small", tree.NewLeaf(small))
+			want := tree.NewDict().Set("big", tree.NewLeaf(big)).Set("odd", tree.NewLeaf(odd)).Set("small",
+				tree.NewLeaf(small))
 			if d := tree.Diff(want, got); len(d) > 0 {
 				t.Errorf("%v, %d processes:\n%s", l, n, tree.FormatDiff(d))
 			}
@@ -128,7 +130,8 @@ func TestReplicasMustAgree(t *testing.T) {
 			return checkpoint.Save(t.Context(), "c", map[string]any{"x": replicated(x)}, s.options(p, o))
 		})
 		for p, err := range list {
-			if errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "process 1") {
+			if errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), name) ||
+				!strings.Contains(err.Error(), "process 1") {
 				t.Errorf("%s: process %d: %v", name, p, err)
 			}
 		}
@@ -150,7 +153,8 @@ func TestSeparateFolderIsRefused(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := failed(together(1, vfstest.NewMem()).save(waiting, func(int) any { return map[string]any{"x": replicated(x)} }, o)); err != nil {
+	if err := failed(together(1, vfstest.NewMem()).save(waiting,
+		func(int) any { return map[string]any{"x": replicated(x)} }, o)); err != nil {
 		t.Errorf("one process has no replicas: %v", err)
 	}
 }

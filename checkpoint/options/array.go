@@ -95,10 +95,11 @@ type ArrayLoading struct {
 	LoadAndBroadcast    LoadAndBroadcast `json:"load_and_broadcast_options"`
 }
 
-// LoadAndBroadcast says who reads for whom if ArrayLoading.UseLoadAndBroadcast is On.
+// LoadAndBroadcast says which process reads if ArrayLoading.UseLoadAndBroadcast is On, and how the
+// others receive.
 //
-// A load succeeds on all processes, or fails on all. If the replica that reads finds damage, ends or
-// hangs, the error on the others names its process. Nothing is read a second time.
+// A load succeeds on all processes, or fails on all. If the replica that reads finds damage, ends
+// or hangs, the error on the others names its process. Nothing is read a second time.
 type LoadAndBroadcast struct {
 	// ReplicaAxisIndex is the axis of the mesh along which replicas lie. Processes that differ only on
 	// this axis must ask for the same boxes. Default: 0.

@@ -15,7 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// pace makes all readers together wait so that they get so many bytes a second; 0 is no bound.
+// pace bounds the bytes that all readers together get in a second to rate; 0 is no bound.
 type pace struct {
 	mu   sync.Mutex
 	next time.Time
@@ -37,11 +37,13 @@ func (p *pace) wait(n int64) {
 }
 
 // BenchmarkLoad loads 64 MiB in each of 4 processes: each reads for itself, or one reads for all;
-// from a disk that is as fast as memory, and from a store that gives 100 MB a second to all together.
+// from a disk that is as fast as memory, and from a store that gives 100 MB a second to all
+// together.
 func BenchmarkLoad(b *testing.B) {
 	const world, size = 4, 64 << 20
 	dir := b.TempDir()
-	if err := checkpoint.Save(b.Context(), dir+"/c", map[string]any{"w": tensor.New(tensor.Float32, size/4)}, nil); err != nil {
+	if err := checkpoint.Save(b.Context(), dir+"/c", map[string]any{"w": tensor.New(tensor.Float32, size/4)},
+		nil); err != nil {
 		b.Fatal(err)
 	}
 	disk, err := local.Open(dir, nil)
@@ -82,7 +84,11 @@ func BenchmarkLoad(b *testing.B) {
 				b.SetBytes(world * size)
 				for b.Loop() {
 					each(func(p int) error {
-						o := checkpoint.LoadOptions{Store: counting{disk, &bytes, func(_ string, _, n int64) error { limit.wait(n); return nil }}}
+						o := checkpoint.LoadOptions{Store: counting{disk, &bytes, func(_ string, _,
+							n int64) error {
+							limit.wait(n)
+							return nil
+						}}}
 						o.Array.Loading.UseLoadAndBroadcast, o.Array.Loading.LoadAndBroadcast.Peers = how, peers[p]
 						return checkpoint.LoadInto(b.Context(), "c", into[p], &o)
 					})

@@ -109,7 +109,8 @@ func newJob(t *testing.T, world int) *job {
 		j.o = append(j.o, nil)
 	}
 	for p, err := range j.each(func(p int) error {
-		m, err := cluster.Join(t.Context(), board, cluster.Options{Rank: p, World: world, Lease: testLease, Deadline: testDeadline})
+		m, err := cluster.Join(t.Context(), board, cluster.Options{Rank: p, World: world, Lease: testLease,
+			Deadline: testDeadline})
 		if err != nil {
 			return err
 		}
@@ -218,7 +219,8 @@ func TestOneReadsForAll(t *testing.T) {
 	}
 }
 
-// Loads into memory of the caller, of boxes and with casts give what each process would read itself.
+// Loads into memory of the caller, of boxes and with casts give what each process would read
+// itself.
 func TestBroadcastIntoBoxesAndCasts(t *testing.T) {
 	j := newJob(t, 3)
 	for p, err := range j.each(func(p int) error {
@@ -346,12 +348,16 @@ func TestMembersMustAgree(t *testing.T) {
 		"process 2: the checkpoint": func(p int, _ *checkpoint.LoadOptions) string {
 			return map[bool]string{true: "other"}[p == 2]
 		},
-		"process 1: array.loading.load_and_broadcast_options.primary_replica_id": func(p int, o *checkpoint.LoadOptions) string {
+		"process 1: array.loading.load_and_broadcast_options.primary_replica_id": func(p int,
+			o *checkpoint.LoadOptions) string {
 			o.Array.Loading.LoadAndBroadcast.PrimaryReplicaID = new(p % 2)
 			return ""
 		},
 		"process 1: the boxes": func(p int, o *checkpoint.LoadOptions) string {
-			o.Want = func(l checkpoint.LeafInfo) checkpoint.Want { return checkpoint.Want{Skip: p == 1 && l.Param == "big"} }
+			o.Want = func(l checkpoint.LeafInfo) checkpoint.Want {
+				return checkpoint.Want{Skip: p == 1 &&
+					l.Param == "big"}
+			}
 			return ""
 		},
 		"process 2: no such": func(p int, _ *checkpoint.LoadOptions) string {
@@ -363,7 +369,8 @@ func TestMembersMustAgree(t *testing.T) {
 			}
 			return ""
 		},
-		"process 2: array.loading.load_and_broadcast_options.mesh_shape": func(p int, o *checkpoint.LoadOptions) string {
+		"process 2: array.loading.load_and_broadcast_options.mesh_shape": func(p int,
+			o *checkpoint.LoadOptions) string {
 			if p == 2 {
 				o.Array.Loading.LoadAndBroadcast.MeshShape = []int{3, 1}
 			}

@@ -39,7 +39,8 @@ func TestCancel(t *testing.T) {
 			_, err := checkpoint.Load(own, "c", j.o[p])
 			return err
 		}) {
-			if errs.KindOf(err) != errs.Canceled || p != who && !strings.Contains(fmt.Sprint(err), fmt.Sprint("process ", who)) {
+			if errs.KindOf(err) != errs.Canceled || p != who && !strings.Contains(fmt.Sprint(err),
+				fmt.Sprint("process ", who)) {
 				t.Errorf("canceled %d: process %d: %v", who, p, err)
 			}
 		}
@@ -64,7 +65,8 @@ func TestPrimaryFails(t *testing.T) {
 			return nil
 		}
 		for p, err := range j.load() {
-			if errs.KindOf(err) != errs.IO || !strings.Contains(err.Error(), "the disk") || p > 0 && !strings.Contains(err.Error(), "process 0") {
+			if errs.KindOf(err) != errs.IO || !strings.Contains(err.Error(), "the disk") || p > 0 &&
+				!strings.Contains(err.Error(), "process 0") {
 				t.Errorf("read %d, process %d: %v", n, p, err)
 			}
 		}
@@ -82,7 +84,8 @@ func TestPrimaryFails(t *testing.T) {
 		return nil
 	}
 	for p, err := range j.load() {
-		if err == nil || p > 0 && !strings.Contains(err.Error(), "process 0") && !strings.Contains(err.Error(), "process 1") && !strings.Contains(err.Error(), "process 2") {
+		if err == nil || p > 0 && !strings.Contains(err.Error(), "process 0") && !strings.Contains(err.Error(),
+			"process 1") && !strings.Contains(err.Error(), "process 2") {
 			t.Errorf("closed: process %d: %v", p, err)
 		}
 	}
@@ -152,7 +155,8 @@ func TestFinalAfterBroadcast(t *testing.T) {
 // Checkpoints of all layouts, compressed or not, are broadcast.
 func TestBroadcastLayouts(t *testing.T) {
 	j := newJob(t, 2)
-	for _, l := range []options.Layout{options.OCDBTZarr2, options.PlainZarr3, options.PlainZarr2, options.SafetensorsLayout} {
+	for _, l := range []options.Layout{options.OCDBTZarr2, options.PlainZarr3, options.PlainZarr2,
+		options.SafetensorsLayout} {
 		for _, c := range []options.Compression{options.DefaultCompression, options.Zstd} {
 			if l == options.SafetensorsLayout && c == options.Zstd {
 				continue

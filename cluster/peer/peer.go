@@ -37,8 +37,8 @@ type Options struct {
 	// CertFile and KeyFile are PEM files of a certificate and its key. The default is a certificate
 	// that is made for the run.
 	CertFile, KeyFile string
-	// CAFile is a PEM file of authorities, one of which must have signed the certificates of others for
-	// their Host. The default is that only the fingerprint on the board counts.
+	// CAFile is a PEM file of authorities, one of which must have signed the certificates of others
+	// for their Host. The default is that only the fingerprint on the board counts.
 	CAFile string
 	// Silence is how long a process may send nothing before it counts as lost. The default is 30
 	// seconds.
@@ -54,8 +54,8 @@ const (
 	defaultDeadline = 10 * time.Minute
 )
 
-// Peers are the connections of one process to the others of its job. They implement options.Peers of
-// package checkpoint/options. All methods may be called concurrently.
+// Peers are the connections of one process to the others of its job. They implement options.Peers
+// of package checkpoint/options. All methods may be called concurrently.
 type Peers struct {
 	member *cluster.Member
 	o      Options
@@ -88,8 +88,8 @@ type card struct {
 	Silence   time.Duration `json:"silence"`
 }
 
-// Open listens for the other processes, and tells them how to connect. All processes of the job call
-// it. The Member must be open until Close.
+// Open listens for the other processes, and tells them how to connect. All processes of the job
+// call it. The Member must be open until Close.
 func Open(ctx context.Context, m *cluster.Member, o Options) (*Peers, error) {
 	const op = "peer.Open"
 	if o.Silence < 0 || o.Deadline < 0 {
@@ -109,23 +109,27 @@ func Open(ctx context.Context, m *cluster.Member, o Options) (*Peers, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Peers{member: m, o: o, token: rand.Text() + rand.Text(), served: make(chan error, 1), turn: make(chan struct{}, 1),
+	p := &Peers{member: m, o: o, token: rand.Text() + rand.Text(), served: make(chan error, 1),
+		turn:   make(chan struct{}, 1),
 		offers: map[string]*offer{}, changed: make(chan struct{}), dialers: map[int]*http.Client{}}
 	if p.roots, err = o.authority(); err != nil {
 		return nil, err
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", listenAt(o.Listen))
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.IO, Op: op, Subject: "Options.Listen", Want: "an address to listen on", Got: listenAt(o.Listen),
+		return nil, &errs.Error{Kind: errs.IO, Op: op, Subject: "Options.Listen", Want: "an address to listen on",
+			Got: listenAt(o.Listen),
 			Err: err}
 	}
 	p.ctx, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: o.Silence,
 		ErrorLog:    log.New(io.Discard, "", 0), // the other side of a connection says what went wrong
 		BaseContext: func(net.Listener) context.Context { return p.ctx },
-		TLSConfig:   &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}}
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert},
+			NextProtos: []string{"http/1.1"}}}
 	go func() { p.served <- p.server.ServeTLS(l, "", "") }()
-	own := card{Protocol: protocol, Addresses: addresses(o.Host, l.Addr()), Host: o.Host, Print: fingerprint(cert.Certificate[0]),
+	own := card{Protocol: protocol, Addresses: addresses(o.Host, l.Addr()), Host: o.Host,
+		Print: fingerprint(cert.Certificate[0]),
 		Token: p.token, Silence: o.Silence}
 	if err := p.meet(ctx, own); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -149,16 +153,19 @@ func (p *Peers) meet(ctx context.Context, own card) error {
 		c := &p.cards[rank]
 		who := "rank " + strconv.Itoa(rank)
 		if err := json.Unmarshal(b, c); err != nil || c.Protocol == 0 {
-			return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: who, Want: "a card with addresses", Got: "other bytes",
+			return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: who, Want: "a card with addresses",
+				Got:    "other bytes",
 				Remedy: "all processes must run the same program"}
 		}
 		if c.Protocol != protocol {
-			return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: who + ": version of the protocol", Want: strconv.Itoa(protocol),
-				Got: strconv.Itoa(c.Protocol), Remedy: "run the same version of Bivouac in all processes"}
+			return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: who + ": version of the protocol",
+				Want: strconv.Itoa(protocol),
+				Got:  strconv.Itoa(c.Protocol), Remedy: "run the same version of Bivouac in all processes"}
 		}
 		if c.Silence != p.o.Silence {
-			return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: who + ": Options.Silence", Want: p.o.Silence.String(),
-				Got: c.Silence.String(), Remedy: "give all processes the same options"}
+			return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: who + ": Options.Silence",
+				Want: p.o.Silence.String(),
+				Got:  c.Silence.String(), Remedy: "give all processes the same options"}
 		}
 	}
 	return nil

@@ -29,7 +29,8 @@ func child() int {
 	number := func(name string) int { n, _ := strconv.Atoi(os.Getenv(name)); return n }
 	ctx, dir := context.Background(), os.Getenv("BIVOUAC_PEER_CHILD")
 	err := func() (err error) {
-		m, err := cluster.Open(ctx, dir+"/board", cluster.Options{Rank: number("RANK"), World: number("WORLD_SIZE"), Lease: testLease,
+		m, err := cluster.Open(ctx, dir+"/board", cluster.Options{Rank: number("RANK"), World: number("WORLD_SIZE"),
+			Lease:    testLease,
 			Deadline: 3 * testLease})
 		if err != nil {
 			return err
@@ -86,7 +87,8 @@ func digest(n *tree.Node) []byte {
 	return sum.Sum(nil)
 }
 
-// children runs the processes of a job and returns what each printed. limit bounds the time of each.
+// children runs the processes of a job and returns what each printed. limit bounds the time of
+// each.
 func children(t *testing.T, dir string, world int, limit time.Duration, more func(rank int) string) []string {
 	t.Helper()
 	out := make([]string, world)
@@ -96,7 +98,8 @@ func children(t *testing.T, dir string, world int, limit time.Duration, more fun
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			c := exec.CommandContext(ctx, os.Args[0])
-			c.Env = append(os.Environ(), "BIVOUAC_PEER_CHILD="+dir, fmt.Sprint("RANK=", rank), fmt.Sprint("WORLD_SIZE=", world))
+			c.Env = append(os.Environ(), "BIVOUAC_PEER_CHILD="+dir, fmt.Sprint("RANK=", rank),
+				fmt.Sprint("WORLD_SIZE=", world))
 			if more != nil {
 				c.Env = append(c.Env, more(rank))
 			}
@@ -157,7 +160,8 @@ func TestProcesses(t *testing.T) {
 			switch {
 			case rank == 0 && !strings.Contains(text, "killed"):
 				t.Errorf("read %d: rank 0 lives: %s", at, text)
-			case rank > 0 && (!strings.Contains(text, "error:") || !strings.Contains(text, "process 0") && !strings.Contains(text, "rank 0")):
+			case rank > 0 && (!strings.Contains(text, "error:") || !strings.Contains(text, "process 0") &&
+				!strings.Contains(text, "rank 0")):
 				t.Errorf("killed at read %d, rank %d: %s", at, rank, text)
 			}
 		}
@@ -184,7 +188,8 @@ func TestProcessHangs(t *testing.T) {
 		}
 		return "HANG_AT=0"
 	}) {
-		if rank > 0 && (!strings.Contains(text, "process 0") || !strings.Contains(text, "signs of life") || strings.HasSuffix(text, "hung")) {
+		if rank > 0 && (!strings.Contains(text, "process 0") || !strings.Contains(text, "signs of life") ||
+			strings.HasSuffix(text, "hung")) {
 			t.Errorf("rank %d: %s", rank, text)
 		}
 	}

@@ -33,9 +33,9 @@ type offer struct {
 	closed bool
 }
 
-// Offer calls send for each process that opens the stream of this name. A Write fails if the process
-// takes nothing for Options.Silence. w has a method Flush() error. withdraw ends the offer, and
-// returns when no call of send goes on.
+// Offer calls send for each process that opens the stream of this name. A Write fails if the
+// process takes nothing for Options.Silence. w has a method Flush() error. withdraw ends the offer,
+// and returns when no call of send goes on.
 func (p *Peers) Offer(name string, send func(ctx context.Context, rank int, w io.Writer) error) (withdraw func()) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	f := &offer{send: send, ctx: ctx}
@@ -151,7 +151,8 @@ func (w *writer) Flush() error {
 func (p *Peers) Open(ctx context.Context, from int, name string) (io.ReadCloser, error) {
 	const op = "peer.Open"
 	if from < 0 || from >= len(p.cards) {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "from", Want: fmt.Sprintf("0 to %d", len(p.cards)-1),
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "from", Want: fmt.Sprintf("0 to %d",
+			len(p.cards)-1),
 			Got: strconv.Itoa(from)}
 	}
 	c := p.cards[from]
@@ -191,7 +192,8 @@ func refused(from int, resp *http.Response) error {
 	e := &errs.Error{Kind: errs.Permission, Op: "peer.Open", Subject: "rank " + strconv.Itoa(from), Want: "a stream"}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		e.Got, e.Remedy = "a refusal: wrong token", "see whether another job uses the same board; tokens are drawn anew by peer.Open"
+		e.Got = "a refusal: wrong token"
+		e.Remedy = "see whether another job uses the same board; tokens are drawn anew by peer.Open"
 	case http.StatusNotFound:
 		e.Kind, e.Got, e.Remedy = errs.NotFound, "no such stream", "that process may have given up; its own error says why"
 	default:
@@ -301,7 +303,8 @@ func (p *Peers) dial(ctx context.Context, rank int) (net.Conn, error) {
 			break
 		}
 	}
-	e := &errs.Error{Kind: errs.IO, Op: "peer", Subject: "rank " + strconv.Itoa(rank), Want: "a connection by TLS to one of its addresses",
+	e := &errs.Error{Kind: errs.IO, Op: "peer", Subject: "rank " + strconv.Itoa(rank),
+		Want:   "a connection by TLS to one of its addresses",
 		Err:    errors.Join(all...),
 		Remedy: "see whether that process has ended; set Options.Host and Options.Listen if others reach it elsewhere"}
 	if foreign {

@@ -37,7 +37,8 @@ func pair(t *testing.T, o Options) (a, b *Peers) {
 	var wait sync.WaitGroup
 	for rank := range peers {
 		wait.Go(func() {
-			m, err := cluster.Join(t.Context(), board, cluster.Options{Rank: rank, World: 2, Lease: time.Second, Deadline: 10 * time.Second})
+			m, err := cluster.Join(t.Context(), board, cluster.Options{Rank: rank, World: 2, Lease: time.Second,
+				Deadline: 10 * time.Second})
 			if err != nil {
 				t.Error(err)
 				return
@@ -129,7 +130,7 @@ func must(t *testing.T, a *Peers, err error, kind errs.Kind, words ...string) {
 	}
 }
 
-// Whoever has no token, or a wrong one, gets nothing.
+// A client without a token, or with a wrong one, gets nothing.
 func TestWrongToken(t *testing.T) {
 	a, b := pair(t, Options{Silence: time.Second})
 	defer a.Offer("x", func(context.Context, int, io.Writer) error { t.Error("it was sent"); return nil })()
@@ -165,7 +166,7 @@ func TestWrongFingerprint(t *testing.T) {
 	}
 }
 
-// Something that does not speak TLS is an error in time, whatever it says or does not say.
+// A program that does not speak TLS is an error in time, if it answers and if it does not.
 func TestNoTLS(t *testing.T) {
 	a, b := pair(t, Options{Silence: time.Second})
 	for name, answer := range map[string]func(c net.Conn){
@@ -211,7 +212,8 @@ func TestClientWithoutTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close() //nolint:errcheck // a test
-	fmt.Fprintf(c, "GET %sx HTTP/1.1\r\nHost: h\r\nAuthorization: %s%s\r\n%s: 1\r\n\r\n", prefix, bearer, a.token, rankHeader)
+	fmt.Fprintf(c, "GET %sx HTTP/1.1\r\nHost: h\r\nAuthorization: %s%s\r\n%s: 1\r\n\r\n", prefix, bearer, a.token,
+		rankHeader)
 	if err := c.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +233,8 @@ func TestOtherRequests(t *testing.T) {
 		method, path, rank string
 		want               int
 	}{
-		{"POST", prefix + "x", "1", http.StatusNotImplemented}, {"GET", "/bivouac/peer/2/x", "1", http.StatusNotImplemented},
+		{"POST", prefix + "x", "1", http.StatusNotImplemented}, {"GET", "/bivouac/peer/2/x", "1",
+			http.StatusNotImplemented},
 		{"GET", prefix + "x", "2", http.StatusBadRequest}, {"GET", prefix + "x", "-1", http.StatusBadRequest},
 		{"GET", prefix + "x", "", http.StatusBadRequest},
 	} {
@@ -250,7 +253,8 @@ func TestOtherRequests(t *testing.T) {
 			t.Errorf("%+v: %s", r, resp.Status)
 		}
 	}
-	if err := refused(0, &http.Response{StatusCode: 501, Status: "501 Not Implemented"}); errs.KindOf(err) != errs.Mismatch {
+	if err := refused(0, &http.Response{StatusCode: 501,
+		Status: "501 Not Implemented"}); errs.KindOf(err) != errs.Mismatch {
 		t.Error(err)
 	}
 }
@@ -367,7 +371,8 @@ func TestOpenDiffers(t *testing.T) {
 		var wait sync.WaitGroup
 		for rank := range 2 {
 			wait.Go(func() {
-				m, err := cluster.Join(t.Context(), board, cluster.Options{Rank: rank, World: 2, Lease: time.Second, Deadline: 5 * time.Second})
+				m, err := cluster.Join(t.Context(), board, cluster.Options{Rank: rank, World: 2, Lease: time.Second,
+					Deadline: 5 * time.Second})
 				if err != nil {
 					t.Error(err)
 					return
@@ -403,7 +408,8 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, o := range map[string]Options{
-		"Options.CertFile": {CertFile: "nowhere", KeyFile: "nowhere"}, "Options.CAFile": {CAFile: empty}, "no such file": {CAFile: "nowhere"},
+		"Options.CertFile": {CertFile: "nowhere",
+			KeyFile: "nowhere"}, "Options.CAFile": {CAFile: empty}, "no such file": {CAFile: "nowhere"},
 		"Options.Silence": {Silence: -1}, "Options.Listen": {Listen: "256.0.0.1:x"},
 	} {
 		if p, err := Open(t.Context(), m, o); p != nil || !strings.Contains(fmt.Sprint(err), want) {
@@ -437,8 +443,9 @@ func TestCertificateFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
-			NotAfter: time.Now().Add(time.Hour), BasicConstraintsValid: true, IsCA: authority == nil,
+		c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+			NotBefore: time.Now().Add(-time.Hour),
+			NotAfter:  time.Now().Add(time.Hour), BasicConstraintsValid: true, IsCA: authority == nil,
 			KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, DNSNames: []string{host}}
 		parent, by := c, key
 		if authority != nil {
@@ -465,7 +472,8 @@ func TestCertificateFiles(t *testing.T) {
 	other := sign("other", "other", nil)
 	sign("stranger", "localhost", &other)
 	for name, fine := range map[string]bool{"good": true, "elsewhere": false, "stranger": false} {
-		a, b := pair(t, Options{Silence: 2 * time.Second, Host: "localhost", Listen: "127.0.0.1:0", CAFile: dir + "/ca.crt",
+		a, b := pair(t, Options{Silence: 2 * time.Second, Host: "localhost", Listen: "127.0.0.1:0",
+			CAFile:   dir + "/ca.crt",
 			CertFile: dir + "/" + name + ".crt", KeyFile: dir + "/" + name + ".key"})
 		withdraw := a.Offer("x", write("text"))
 		got, err := read(t.Context(), b, "x")

@@ -61,8 +61,9 @@ func (o Options) authority() (*x509.CertPool, error) {
 		err = errors.New("no certificate is in the file")
 	}
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "peer.Open", Subject: "Options.CAFile", Want: "a PEM file of certificates",
-			Err: err}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "peer.Open", Subject: "Options.CAFile",
+			Want: "a PEM file of certificates",
+			Err:  err}
 	}
 	return pool, nil
 }
@@ -93,7 +94,8 @@ func clientTLS(print, host string, roots *x509.CertPool) *tls.Config {
 			for _, cert := range c.PeerCertificates[1:] {
 				others.AddCert(cert)
 			}
-			_, err := c.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: others, DNSName: host})
+			_, err := c.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: others,
+				DNSName: host})
 			return err
 		},
 	}

@@ -168,17 +168,19 @@ func TestRead(t *testing.T) {
 		o     Options
 	}{
 		{1, Options{}}, {2, Options{}}, {4, Options{Primary: 2}}, {4, Options{Mesh: []int{2, 2}, Axis: 1}},
-		{4, Options{Mesh: []int{1, 4}}}, {6, Options{Mesh: []int{3, 2}, Primary: 1}}, {3, Options{Memory: 2 * leastBuffer}},
+		{4, Options{Mesh: []int{1, 4}}}, {6, Options{Mesh: []int{3, 2}, Primary: 1}}, {3,
+			Options{Memory: 2 * leastBuffer}},
 	} {
 		want := noise(5000, 0, 1, 3<<20, 77)
 		reads := make([]int, c.world)
 		for rank, err := range newNetwork(c.world).run(c.o, func(rank int, s *Session) error {
 			for range 2 {
 				got := blank(want)
-				note, err := s.Read(t.Context(), got, []Field{{"boxes", fmt.Sprint(s.primary(rank))}}, func(ctx context.Context, done func(int, int, int)) ([]byte, error) {
-					reads[rank]++
-					return fill(want, got)(ctx, done)
-				})
+				note, err := s.Read(t.Context(), got, []Field{{"boxes", fmt.Sprint(s.primary(rank))}},
+					func(ctx context.Context, done func(int, int, int)) ([]byte, error) {
+						reads[rank]++
+						return fill(want, got)(ctx, done)
+					})
 				if err != nil {
 					return err
 				}
@@ -239,7 +241,8 @@ func TestFailures(t *testing.T) {
 			return err
 		},
 		"primary while it reads": func(_ int, s *Session) error {
-			_, err := s.Read(context.Background(), blank(want), nil, func(_ context.Context, done func(int, int, int)) ([]byte, error) {
+			_, err := s.Read(context.Background(), blank(want), nil, func(_ context.Context, done func(int, int,
+				int)) ([]byte, error) {
 				done(0, 0, 1000)
 				return nil, broken
 			})
@@ -307,11 +310,12 @@ func TestGarbage(t *testing.T) {
 	text := newFrame(kindEnd, 0, 0, nil)
 	binary.LittleEndian.PutUint32(text.header[16:], 1<<31)
 	for name, b := range map[string][]byte{
-		"noise":            noise(100)[0],
-		"http":             []byte("HTTP/1.1 400 Bad Request\r\n\r\n"),
-		"a gap":            frames(a, end),
-		"twice":            frames(a, a, c, ending{Bytes: 4010}.frame()),
-		"overlap":          frames(newFrame(kindData, 0, 0, want[0][:1500]), newFrame(kindData, 0, 1000, want[0][1000:]), c, ending{Bytes: 2510}.frame()),
+		"noise": noise(100)[0],
+		"http":  []byte("HTTP/1.1 400 Bad Request\r\n\r\n"),
+		"a gap": frames(a, end),
+		"twice": frames(a, a, c, ending{Bytes: 4010}.frame()),
+		"overlap": frames(newFrame(kindData, 0, 0, want[0][:1500]), newFrame(kindData, 0, 1000,
+			want[0][1000:]), c, ending{Bytes: 2510}.frame()),
 		"another array":    frames(newFrame(kindData, 2, 0, want[1])),
 		"beyond":           frames(newFrame(kindData, 0, 1999, want[1])),
 		"far beyond":       frames(newFrame(kindData, 0, -1, want[1])),
@@ -501,7 +505,8 @@ func TestWords(t *testing.T) {
 		"process 1: b":                       `{"protocol":1,"state":"read","fields":[{"name":"a","value":"1"},{"name":"b","value":"2"}]}`,
 		"process 1: a":                       `{"protocol":1,"state":"read","fields":[{"name":"a","value":"2"}]}`,
 	} {
-		words, err := parse([][]byte{[]byte(`{"protocol":1,"state":"read","fields":[{"name":"a","value":"1"}]}`), []byte(b)})
+		words, err := parse([][]byte{[]byte(`{"protocol":1,"state":"read","fields":[{"name":"a","value":"1"}]}`),
+			[]byte(b)})
 		if err == nil {
 			err = judge(words, func(int) int { return 0 })
 		}

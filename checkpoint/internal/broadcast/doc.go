@@ -3,9 +3,10 @@
 //
 // # Groups
 //
-// The processes of a job lie on a mesh. One axis of the mesh is the axis of replicas: processes that
-// differ only on this axis want the same boxes of the same arrays. They are a group. The process of
-// the group at Options.Primary is the primary of the group. It reads; the others receive.
+// The processes of a job lie on a mesh. One axis of the mesh is the axis of replicas: processes
+// that differ only on this axis want the same boxes of the same arrays. They are a group. The
+// process of the group at Options.Primary is the primary of the group. It reads; the others
+// receive.
 //
 //	mesh 3 x 2, replicas along axis 0, primary 0
 //
@@ -41,8 +42,8 @@
 // # Nothing waits forever
 //
 // A stream without any frame for Limits.Silence is an error, and so is a stream that has only beats
-// for Limits.Deadline. A receiver that stops to read its stream is left behind after Limits.Silence,
-// and one that does not come for its stream after half of it.
+// for Limits.Deadline. A receiver that stops to read its stream is left behind after
+// Limits.Silence, and one that does not come for its stream after half of it.
 //
 // A process that fails says so for twice Limits.Silence at most. A process that has all its bytes
 // waits for the words of the others as long as Exchange does: give the cluster a deadline that is

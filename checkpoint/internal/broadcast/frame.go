@@ -12,8 +12,8 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/crc"
 )
 
-// A header has, little-endian: the kind in 4 bytes, the array in 4, the offset in 8, the size of the
-// payload in 4, and the CRC-32C of the first 20 bytes and the payload in 4.
+// A header has, little-endian: the kind in 4 bytes, the array in 4, the offset in 8, the size of
+// the payload in 4, and the CRC-32C of the first 20 bytes and the payload in 4.
 const (
 	headerBytes = 24
 	mostData    = 1 << 20 // payload of a data frame
@@ -103,7 +103,8 @@ func (r *receiver) receive(in io.Reader) (note []byte, err error) {
 				return nil, err
 			}
 			if idle := time.Since(last); idle > r.deadline {
-				return nil, &errs.Error{Kind: errs.Canceled, Subject: name(r.primary), Want: "bytes within " + r.deadline.String(),
+				return nil, &errs.Error{Kind: errs.Canceled, Subject: name(r.primary),
+					Want:   "bytes within " + r.deadline.String(),
 					Got:    "only signs of life: it reads nothing from the store",
 					Remedy: "see why the store does not answer there; a longer Deadline of the cluster waits longer"}
 			}
@@ -154,7 +155,8 @@ func (r *receiver) whole(e ending) error {
 		end := int64(0)
 		for _, s := range spans {
 			if s.from != end {
-				return r.garbage(fmt.Sprintf("each byte of array %d once", i), fmt.Sprintf("byte %d, then byte %d", end, s.from))
+				return r.garbage(fmt.Sprintf("each byte of array %d once", i), fmt.Sprintf("byte %d, then byte %d",
+					end, s.from))
 			}
 			end = s.to
 		}

@@ -94,7 +94,8 @@ func (s *sender) next(i int) ([]frame, *frame, <-chan struct{}) {
 	return s.frames[i:len(s.frames):len(s.frames)], s.last, s.ready
 }
 
-// send writes all frames to a receiver. flush, if w has it, is called when the receiver has to wait.
+// send writes all frames to a receiver. flush, if w has it, is called when the receiver has to
+// wait.
 func (s *sender) send(ctx context.Context, rank int, w io.Writer) error {
 	s.mu.Lock()
 	known, twice := slices.Contains(s.others, rank), s.served[rank]

@@ -14,7 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Options say who reads for whom.
+// Options say which process reads for which others.
 type Options struct {
 	Mesh    []int // extents of the mesh of processes; nil: one axis with all
 	Axis    int   // the axis along which replicas lie
@@ -76,7 +76,8 @@ func (s *Session) check() error {
 	case all != s.peers.World():
 		return bad("mesh_shape", fmt.Sprintf("a mesh of %d processes", s.peers.World()), fmt.Sprint(s.o.Mesh))
 	case s.o.Axis < 0 || s.o.Axis >= len(s.o.Mesh):
-		return bad("replica_axis_index", fmt.Sprintf("an axis of the mesh %v, counted from 0", s.o.Mesh), strconv.Itoa(s.o.Axis))
+		return bad("replica_axis_index", fmt.Sprintf("an axis of the mesh %v, counted from 0", s.o.Mesh),
+			strconv.Itoa(s.o.Axis))
 	case s.o.Primary < 0 || s.o.Primary >= s.o.Mesh[s.o.Axis]:
 		return bad("primary_replica_id", fmt.Sprintf("one of %d replicas, counted from 0", s.o.Mesh[s.o.Axis]),
 			strconv.Itoa(s.o.Primary))
@@ -116,7 +117,7 @@ func (s *Session) group(p int) []int {
 // primary returns the process that reads for p.
 func (s *Session) primary(p int) int { return s.group(p)[s.o.Primary] }
 
-// Same adds fields that must be the same on all processes, or replaces those of the same name.
+// Same adds fields that must be the same on all processes, or replaces the fields of the same name.
 func (s *Session) Same(fields ...Field) {
 	for _, f := range fields {
 		if i := slices.IndexFunc(s.fields, func(g Field) bool { return g.Name == f.Name }); i >= 0 {

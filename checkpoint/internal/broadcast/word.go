@@ -53,7 +53,8 @@ func fail(err error) *failure {
 
 // from returns the failure as the error of a process.
 func (f *failure) from(process int) error {
-	return &errs.Error{Kind: f.Kind, Op: "broadcast", Subject: "process " + strconv.Itoa(process), Err: errors.New(f.Text)}
+	return &errs.Error{Kind: f.Kind, Op: "broadcast", Subject: "process " + strconv.Itoa(process),
+		Err: errors.New(f.Text)}
 }
 
 // parse reads the words of all processes.
@@ -64,8 +65,9 @@ func parse(all [][]byte) ([]word, error) {
 		w := &out[p]
 		switch {
 		case err != nil || w.Protocol == 0:
-			return nil, &errs.Error{Kind: errs.Corrupt, Op: "broadcast", Subject: "process " + strconv.Itoa(p), Want: "a word of a load",
-				Got: fmt.Sprintf("%.60q", b), Err: err, Remedy: "all processes must run the same program"}
+			return nil, &errs.Error{Kind: errs.Corrupt, Op: "broadcast", Subject: "process " + strconv.Itoa(p),
+				Want: "a word of a load",
+				Got:  fmt.Sprintf("%.60q", b), Err: err, Remedy: "all processes must run the same program"}
 		case w.Protocol != protocol:
 			return nil, differ(p, "version of the protocol", strconv.Itoa(protocol), strconv.Itoa(w.Protocol),
 				"run the same version of Bivouac in all processes")
@@ -89,7 +91,8 @@ func judge(words []word, group func(p int) (primary int)) error {
 		}
 		q := group(p)
 		if w.State != words[q].State {
-			return differ(p, "the state of the load", words[q].State+", as process "+strconv.Itoa(q), w.State, remedyBoxes)
+			return differ(p, "the state of the load", words[q].State+", as process "+strconv.Itoa(q), w.State,
+				remedyBoxes)
 		}
 		if err := compare(p, q, words[q].Round, w.Round, remedyBoxes); err != nil {
 			return err
@@ -122,6 +125,7 @@ func compare(p, q int, want, got []Field, remedy string) error {
 }
 
 func differ(p int, field, want, got, remedy string) error {
-	return &errs.Error{Kind: errs.Mismatch, Op: "broadcast", Subject: "process " + strconv.Itoa(p) + ": " + field, Want: want,
-		Got: got, Remedy: remedy}
+	return &errs.Error{Kind: errs.Mismatch, Op: "broadcast", Subject: "process " + strconv.Itoa(p) + ": " + field,
+		Want: want,
+		Got:  got, Remedy: remedy}
 }

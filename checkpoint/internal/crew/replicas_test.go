@@ -52,7 +52,8 @@ func TestSlicesOfReplicas(t *testing.T) {
 	} {
 		all := []held{{zarr.WholeBox(c.shape), upTo(c.replicas)}}
 		if axis, n := c.r.axis(d, all); n != c.n || n > 1 && axis != c.axis {
-			t.Errorf("%v for %d replicas, %+v: %d slices along axis %d, want %d along %d", c.shape, c.replicas, c.r, n, axis,
+			t.Errorf("%v for %d replicas, %+v: %d slices along axis %d, want %d along %d", c.shape, c.replicas, c.r,
+				n, axis,
 				c.n, c.axis)
 		}
 	}
@@ -92,7 +93,8 @@ func TestSlicesTile(t *testing.T) {
 		for i := range whole.Data {
 			whole.Data[i] = byte(i * 7)
 		}
-		r := Replicas{Split: true, MinBytes: int64(rapid.IntRange(1, 40).Draw(t, "bytes")), Most: rapid.IntRange(0, 9).Draw(t, "most")}
+		r := Replicas{Split: true, MinBytes: int64(rapid.IntRange(1, 40).Draw(t, "bytes")), Most: rapid.IntRange(0,
+			9).Draw(t, "most")}
 		shard := held{zarr.WholeBox(shape), upTo(rapid.IntRange(1, 8).Draw(t, "replicas"))}
 		dealt := r.deal(tensor.Int16, []held{shard})
 		if err := writer.Tiles(shape, places(tensor.Int16, dealt)); err != nil {
