@@ -114,7 +114,7 @@ func (s *sender) send(ctx context.Context, rank int, w io.Writer) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if err := put(out, f); err != nil {
+			if err := emit(out, f); err != nil {
 				return err
 			}
 		}
@@ -122,7 +122,7 @@ func (s *sender) send(ctx context.Context, rank int, w io.Writer) error {
 			continue
 		}
 		if last != nil {
-			return put(out, *last, flusher)
+			return emit(out, *last, flusher)
 		}
 		if err := flush(out, flusher); err != nil {
 			return err
@@ -134,7 +134,7 @@ func (s *sender) send(ctx context.Context, rank int, w io.Writer) error {
 			t.Stop()
 			return context.Cause(ctx)
 		case <-t.C:
-			if err := put(out, newFrame(kindBeat, 0, 0, nil)); err != nil {
+			if err := emit(out, newFrame(kindBeat, 0, 0, nil)); err != nil {
 				return err
 			}
 		}
@@ -142,8 +142,8 @@ func (s *sender) send(ctx context.Context, rank int, w io.Writer) error {
 	}
 }
 
-// put writes a frame, and flushes it if a flusher is given.
-func put(out *bufio.Writer, f frame, last ...interface{ Flush() error }) error {
+// emit writes a frame, and flushes it if a flusher is given.
+func emit(out *bufio.Writer, f frame, last ...interface{ Flush() error }) error {
 	if _, err := out.Write(f.header[:]); err != nil {
 		return err
 	}

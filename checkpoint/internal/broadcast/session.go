@@ -133,10 +133,7 @@ func (s *Session) Same(fields ...Field) {
 // same, or not; so each process that fails in this way has another word to say.
 func (s *Session) exchange(ctx context.Context, w word) ([]word, error) {
 	w.Protocol, w.Fields = protocol, s.fields
-	b, err := json.Marshal(w)
-	if err != nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "broadcast", Err: err}
-	}
+	b, _ := json.Marshal(w) //nolint:errcheck // strings and numbers
 	all, err := s.peers.Exchange(ctx, b)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -117,4 +118,26 @@ func TestSlicesTile(t *testing.T) {
 			t.Fatal("elements differ")
 		}
 	})
+}
+
+// Slices that would make too many chunks are not cut: the lowest process writes the shards.
+func TestSlicesOfTooManyChunks(t *testing.T) {
+	const rows = 600_000
+	d := tensor.Uint8
+	one, rest := tensor.New(d, 1, 2), tensor.New(d, rows-1, 2)
+	p := &writer.Parts{DType: d, Shape: tensor.Shape{rows, 2},
+		Parts: []writer.Part{{Origin: []int{0, 0}, Data: one}, {Origin: []int{1, 0}, Data: rest}}}
+	leaf := leafRoll{parts: p, Boxes: []box{{[]int{0, 0}, one.Shape}, {[]int{1, 0}, rest.Shape}}}
+	for self, want := range []int{2, 0} {
+		g := Group{Self: self, Active: []int{0, 1}, Replicas: Replicas{Split: true, MinBytes: 1}}
+		s, err := g.shareOf(map[int]leafRoll{0: leaf, 1: leaf})
+		if err != nil || len(s.parts) != want || want > 0 && !slices.Equal(s.parts[1].Data.Shape, rest.Shape) {
+			t.Errorf("process %d: %d parts, %v", self, len(s.parts), err)
+		}
+	}
+	leaf.Boxes = leaf.Boxes[:1]
+	g := Group{Active: []int{0, 1}, Replicas: Replicas{Split: true, MinBytes: 1}}
+	if _, err := g.shareOf(map[int]leafRoll{0: leaf, 1: leaf}); err == nil || !strings.Contains(err.Error(), "process 1 has 1") {
+		t.Error(err)
+	}
 }
