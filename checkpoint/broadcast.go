@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -93,8 +92,8 @@ func (rs *readings) fetch(ctx context.Context, t *layout.OpenTree) (filled map[i
 		{Name: "LoadOptions.Name", Value: strconv.Quote(rs.item)},
 		{Name: "the boxes", Value: fmt.Sprintf("%d boxes with the SHA-256 %x", len(rs.targets), sum.Sum(nil)[:8])},
 	}
-	note, err := rs.session.Read(ctx, memory, round, func(ctx context.Context, done func(i, from, n int)) ([]byte,
-		error) {
+	list, err := rs.session.Read(ctx, memory, round, func(ctx context.Context,
+		done func(i, from, n int)) (list []int, err error) {
 		if done != nil {
 			for i := range rs.targets {
 				rs.targets[i].Done = func(from, n int) { done(i, from, n) }
@@ -103,21 +102,15 @@ func (rs *readings) fetch(ctx context.Context, t *layout.OpenTree) (filled map[i
 		if err := t.Read(ctx, rs.targets); err != nil {
 			return nil, err
 		}
-		var list []int
 		for i := range rs.list {
 			if rs.list[i].leaf.Filled() {
 				list = append(list, rs.list[i].at)
 			}
 		}
-		return json.Marshal(list)
+		return list, nil
 	})
 	if err != nil {
 		return nil, err
-	}
-	var list []int
-	if err := json.Unmarshal(note, &list); err != nil {
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: "broadcast", Subject: "the note of the process that read",
-			Err: err}
 	}
 	filled = make(map[int]bool, len(list))
 	for _, at := range list {

@@ -149,6 +149,22 @@ func TestFinalAfterBroadcast(t *testing.T) {
 			t.Errorf("process %d: %v", p, err)
 		}
 	}
+	// An error of Final ends the load, on all processes.
+	for p, err := range j.each(func(p int) error {
+		o := *j.o[p]
+		o.Final = func([]byte) error {
+			if p == 1 {
+				return &errs.Error{Kind: errs.Exhausted, Subject: "the place for arrays"}
+			}
+			return nil
+		}
+		_, err := checkpoint.Load(t.Context(), "c", &o)
+		return err
+	}) {
+		if errs.KindOf(err) != errs.Exhausted || p != 1 && !strings.Contains(err.Error(), "process 1") {
+			t.Errorf("process %d: %v", p, err)
+		}
+	}
 	j.mustLoad()
 }
 

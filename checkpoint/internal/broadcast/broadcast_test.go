@@ -125,8 +125,8 @@ func (n *network) run(o Options, load func(rank int, s *Session) error) []error 
 }
 
 // fill reads memory as if from a store, and tells of parts of it.
-func fill(want, memory [][]byte) func(context.Context, func(array, from, n int)) ([]byte, error) {
-	return func(_ context.Context, done func(array, from, n int)) ([]byte, error) {
+func fill(want, memory [][]byte) func(context.Context, func(array, from, n int)) ([]int, error) {
+	return func(_ context.Context, done func(array, from, n int)) ([]int, error) {
 		for i, b := range want {
 			for from := 0; from < len(b); from += 1000 {
 				n := copy(memory[i][from:], b[from:min(len(b), from+1000)])
@@ -135,7 +135,7 @@ func fill(want, memory [][]byte) func(context.Context, func(array, from, n int))
 				}
 			}
 		}
-		return []byte("note"), nil
+		return []int{4, 2}, nil
 	}
 }
 
@@ -159,7 +159,7 @@ func noise(sizes ...int) [][]byte {
 	return out
 }
 
-var never = func(context.Context, func(int, int, int)) ([]byte, error) { return nil, errors.New("it was read") }
+var never = func(context.Context, func(int, int, int)) ([]int, error) { return nil, errors.New("it was read") }
 
 // All have what the primary has read, and its note. On a mesh each group has its own.
 func TestRead(t *testing.T) {
@@ -177,7 +177,7 @@ func TestRead(t *testing.T) {
 			for range 2 {
 				got := blank(want)
 				note, err := s.Read(t.Context(), got, []Field{{"boxes", fmt.Sprint(s.primary(rank))}},
-					func(ctx context.Context, done func(int, int, int)) ([]byte, error) {
+					func(ctx context.Context, done func(int, int, int)) ([]int, error) {
 						reads[rank]++
 						return fill(want, got)(ctx, done)
 					})
@@ -189,8 +189,8 @@ func TestRead(t *testing.T) {
 						return fmt.Errorf("array %d differs", i)
 					}
 				}
-				if string(note) != "note" {
-					return fmt.Errorf("note %q", note)
+				if fmt.Sprint(note) != "[4 2]" {
+					return fmt.Errorf("note %v", note)
 				}
 			}
 			if isPrimary := s.primary(rank) == rank; (reads[rank] == 2) != isPrimary {
@@ -242,7 +242,7 @@ func TestFailures(t *testing.T) {
 		},
 		"primary while it reads": func(_ int, s *Session) error {
 			_, err := s.Read(context.Background(), blank(want), nil, func(_ context.Context, done func(int, int,
-				int)) ([]byte, error) {
+				int)) ([]int, error) {
 				done(0, 0, 1000)
 				return nil, broken
 			})
@@ -271,7 +271,7 @@ func TestGarbage(t *testing.T) {
 	want := noise(2000, 10)
 	var whole []byte
 	s := newSender(want, []int{1}, mostBuffer, time.Second)
-	s.end([]byte("note"), nil)
+	s.end([]int{4, 2}, nil)
 	var out bytes.Buffer
 	if err := s.send(t.Context(), 1, &out); err != nil {
 		t.Fatal(err)
@@ -351,7 +351,7 @@ func TestGarbage(t *testing.T) {
 func FuzzReceive(f *testing.F) {
 	memory := noise(300, 5)
 	s := newSender(memory, []int{1}, mostBuffer, time.Second)
-	s.end([]byte("note"), nil)
+	s.end([]int{4, 2}, nil)
 	var out bytes.Buffer
 	if err := s.send(context.Background(), 1, &out); err != nil {
 		f.Fatal(err)
@@ -383,7 +383,7 @@ func TestOnlyBeats(t *testing.T) {
 	var once sync.Once
 	for rank, err := range n.run(Options{}, func(rank int, s *Session) error {
 		got := blank(want)
-		_, err := s.Read(context.Background(), got, nil, func(context.Context, func(int, int, int)) ([]byte, error) {
+		_, err := s.Read(context.Background(), got, nil, func(context.Context, func(int, int, int)) ([]int, error) {
 			<-stop // the store hangs
 			return nil, errors.New("it was stopped")
 		})

@@ -49,7 +49,7 @@ func newFrame(kind uint32, array int, off int64, payload []byte) frame {
 type ending struct {
 	Failure *failure `json:"failure,omitempty"`
 	Bytes   int64    `json:"bytes"`
-	Note    []byte   `json:"note,omitempty"`
+	Note    []int    `json:"note,omitempty"`
 }
 
 func (e ending) frame() frame {
@@ -73,7 +73,7 @@ type receiver struct {
 }
 
 // receive reads a stream to its end and returns the note of the primary.
-func (r *receiver) receive(in io.Reader) (note []byte, err error) {
+func (r *receiver) receive(in io.Reader) (note []int, err error) {
 	r.seen = make([][]span, len(r.memory))
 	last := time.Now()
 	var h [headerBytes]byte

@@ -74,7 +74,7 @@ func (s *sender) rest() {
 }
 
 // end makes the last frame.
-func (s *sender) end(note []byte, err error) {
+func (s *sender) end(note []int, err error) {
 	if err == nil {
 		s.rest()
 	}
@@ -86,8 +86,8 @@ func (s *sender) end(note []byte, err error) {
 	s.wake()
 }
 
-// next returns the frames from i on, the last frame if there are no others to come, and a channel
-// that is closed when there is more.
+// next returns the frames from i on, the last frame if no others will come, and a channel that is
+// closed when there is more.
 func (s *sender) next(i int) ([]frame, *frame, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,17 +114,12 @@ func (s *sender) send(ctx context.Context, rank int, w io.Writer) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if err := emit(out, f); err != nil {
-				return err
-			}
+			emit(out, f)
 		}
-		if i += len(frames); len(frames) > 0 {
-			continue
+		if i += len(frames); last != nil {
+			emit(out, *last)
 		}
-		if last != nil {
-			return emit(out, *last, flusher)
-		}
-		if err := flush(out, flusher); err != nil {
+		if err := flush(out, flusher); err != nil || last != nil {
 			return err
 		}
 		t := time.NewTimer(s.beat)
@@ -134,26 +129,16 @@ func (s *sender) send(ctx context.Context, rank int, w io.Writer) error {
 			t.Stop()
 			return context.Cause(ctx)
 		case <-t.C:
-			if err := emit(out, newFrame(kindBeat, 0, 0, nil)); err != nil {
-				return err
-			}
+			emit(out, newFrame(kindBeat, 0, 0, nil))
 		}
 		t.Stop()
 	}
 }
 
-// emit writes a frame, and flushes it if a flusher is given.
-func emit(out *bufio.Writer, f frame, last ...interface{ Flush() error }) error {
-	if _, err := out.Write(f.header[:]); err != nil {
-		return err
-	}
-	if _, err := out.Write(f.payload); err != nil {
-		return err
-	}
-	for _, fl := range last {
-		return flush(out, fl)
-	}
-	return nil
+// emit writes a frame. The next flush returns its error.
+func emit(out *bufio.Writer, f frame) {
+	out.Write(f.header[:]) //nolint:errcheck // as above
+	out.Write(f.payload)   //nolint:errcheck // as above
 }
 
 func flush(out *bufio.Writer, f interface{ Flush() error }) error {

@@ -152,7 +152,7 @@ func (s *Session) exchange(ctx context.Context, w word) ([]word, error) {
 //
 // round has what must be the same in the group: which boxes the memory is for.
 func (s *Session) Read(ctx context.Context, memory [][]byte, round []Field,
-	read func(ctx context.Context, done func(array, from, n int)) (note []byte, err error)) ([]byte, error) {
+	read func(ctx context.Context, done func(array, from, n int)) (note []int, err error)) ([]int, error) {
 	self := s.peers.Rank()
 	w, primary := word{State: stateRead, Round: round}, s.primary(self)
 	if primary == self {
@@ -182,7 +182,7 @@ func (s *Session) Read(ctx context.Context, memory [][]byte, round []Field,
 	return note, err
 }
 
-func (s *Session) receive(ctx context.Context, memory [][]byte, primary int, stream string) ([]byte, error) {
+func (s *Session) receive(ctx context.Context, memory [][]byte, primary int, stream string) ([]int, error) {
 	in, err := s.peers.Open(ctx, primary, stream)
 	if err != nil {
 		return nil, errs.Wrap("broadcast", name(primary), err)
