@@ -18,6 +18,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/proof/crewtest"
+	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -187,4 +188,83 @@ func TestBroadcastReports(t *testing.T) {
 			t.Errorf("process %d: %q", p, text)
 		}
 	}
+}
+
+// A load that fails on one process fails on all, and names the process: bad options, damage on the
+// process that reads, and a caller that has no place for an array.
+func TestBroadcastFails(t *testing.T) {
+	dir := t.TempDir()
+	at := filepath.Join(dir, "c")
+	x := noise(rand.New(rand.NewPCG(1, 1)), tensor.Float32, 512, 1024)
+	if err := checkpoint.Save(t.Context(), at, map[string]any{"x": x}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		set  func(p int, o *checkpoint.LoadOptions)
+		kind errs.Kind
+		who  int
+	}{
+		"salvage": {func(p int, o *checkpoint.LoadOptions) {
+			o.Salvage, o.Report = p == 1, &checkpoint.LoadReport{}
+		}, errs.Unsupported, 1},
+		"options": {func(p int, o *checkpoint.LoadOptions) {
+			o.Array.Loading.LoadAndBroadcast.ReplicaAxisIndex = new(p / 2)
+		}, errs.Invalid, 2},
+		"final": {func(p int, o *checkpoint.LoadOptions) {
+			o.Final = func([]byte) error {
+				if p == 1 {
+					return &errs.Error{Kind: errs.Exhausted}
+				}
+				return nil
+			}
+		}, errs.Exhausted, 1},
+		"damage": {func(_ int, o *checkpoint.LoadOptions) {
+			disk, err := local.Open(dir, nil)
+			if err != nil {
+				t.Error(err)
+			}
+			o.Store = torn{disk}
+		}, errs.IO, 0},
+	} {
+		board := newSwitchboard(3)
+		for p, err := range crewtest.Run(3, func(p int) error {
+			var o checkpoint.LoadOptions
+			o.Array.Loading.UseLoadAndBroadcast = options.On
+			o.Array.Loading.LoadAndBroadcast.Peers = &line{switchboard: board, rank: p}
+			c.set(p, &o)
+			path := at
+			if o.Store != nil {
+				path = "c"
+			}
+			n, err := checkpoint.Load(t.Context(), path, &o)
+			if err != nil && n != nil {
+				t.Errorf("%s: process %d has a tree and an error", name, p)
+			}
+			return err
+		}) {
+			if errs.KindOf(err) != c.kind || p != c.who && !strings.Contains(err.Error(), fmt.Sprint("process ", c.who)) {
+				t.Errorf("%s: process %d: %v", name, p, err)
+			}
+		}
+	}
+}
+
+// torn is a store whose data files cannot be read.
+type torn struct{ store.Store }
+
+func (s torn) Open(ctx context.Context, name string) (store.Reader, error) {
+	r, err := s.Store.Open(ctx, name)
+	if err != nil || !strings.Contains(name, "/d/") {
+		return r, err
+	}
+	return tornReader{r}, nil
+}
+
+type tornReader struct{ store.Reader }
+
+func (r tornReader) ReadAt(ctx context.Context, p []byte, off int64) error {
+	if len(p) > 64<<10 {
+		return &errs.Error{Kind: errs.IO, Subject: "the disk"}
+	}
+	return r.Reader.ReadAt(ctx, p, off)
 }

@@ -62,7 +62,10 @@ func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[
 		out, err = o.loadItems(ctx, c)
 		return o.excused(ctx, c, err)
 	})
-	return out, errs.Wrap(op, path, err)
+	if err != nil { // on another process, it may be
+		return nil, errs.Wrap(op, path, err)
+	}
+	return out, nil
 }
 
 func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[string]any, error) {

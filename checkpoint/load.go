@@ -168,7 +168,10 @@ func load(ctx context.Context, path string, into *destination, o *LoadOptions) (
 		n, err = loadTree(ctx, c, item, into, o)
 		return o.excused(ctx, c, err)
 	})
-	return n, err
+	if err != nil { // on another process, it may be
+		return nil, err
+	}
+	return n, nil
 }
 
 // salvages reports whether damaged leaves are left out. It fails if the options do not allow that.
