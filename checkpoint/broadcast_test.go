@@ -69,7 +69,11 @@ func (l *line) Exchange(ctx context.Context, given []byte) ([][]byte, error) {
 		close(full)
 	}
 	l.mu.Unlock()
+	limit := time.NewTimer(4 * time.Second)
+	defer limit.Stop()
 	select {
+	case <-limit.C:
+		return nil, &errs.Error{Kind: errs.Canceled, Got: "not all have come"}
 	case <-full:
 		return all, nil
 	case <-ctx.Done():
