@@ -137,7 +137,8 @@ func TestSlicesOfTooManyChunks(t *testing.T) {
 	}
 	leaf.Boxes = leaf.Boxes[:1]
 	g := Group{Active: []int{0, 1}, Replicas: Replicas{Split: true, MinBytes: 1}}
-	if _, err := g.shareOf(map[int]leafRoll{0: leaf, 1: leaf}); err == nil || !strings.Contains(err.Error(), "process 1 has 1") {
+	if _, err := g.shareOf(map[int]leafRoll{0: leaf, 1: leaf}); err == nil || !strings.Contains(err.Error(),
+		"process 1 has 1") {
 		t.Error(err)
 	}
 }
