@@ -251,30 +251,39 @@ func signs(t *testing.T) {
 
 // elsewhere are options that act, and the tests that show it.
 var elsewhere = map[string]string{
-	"array.loading.raise_array_data_missing_error": "TestRaiseArrayDataMissingError",
-	"array.saving.array_metadata_store":            "TestArraysOfJAX",
-	"array.saving.enable_write_sharding_file":      "TestArraysOfJAX",
-	"atomicity.allow_legacy_atomic_rename":         "TestLoadsByCommitFile",
-	"atomicity.mode":                               "TestLoadsByCommitFile",
-	"bivouac.annotations":                          "TestAnnotations",
-	"bivouac.parity":                               "TestMend",
-	"bivouac.zarr_metadata_key":                    "TestZarrMetadataKey",
-	"file.path_permission_mode":                    "TestPathPermissionMode",
-	"file.temporary_path_class":                    "TestLoadsByCommitFile",
-	"memory.deepcopy_host_arrays":                  "TestDeepcopyHostArrays",
-	"memory.is_prioritized_key_fn":                 "TestIsPrioritizedKey",
-	"memory.read_concurrent_bytes":                 "TestReadConcurrentBytes",
-	"memory.serialization_status_callback":         "TestSerializationStatus",
-	"memory.write_concurrent_bytes":                "TestWriteConcurrentBytes",
-	"multiprocessing.active_processes":             "TestActiveProcesses",
-	"multiprocessing.barrier":                      "TestBarrierKeys",
-	"multiprocessing.barrier_sync_key_prefix":      "TestBarrierKeys",
-	"multiprocessing.primary_host":                 "TestPrimaryHost",
-	"multiprocessing.process_count":                "TestSeveralProcessesAreOne",
-	"multiprocessing.process_index":                "TestSeveralProcessesAreOne",
-	"pytree.leaf_handlers":                         "TestLeafHandlers",
-	"safetensors.max_over_read_ratio":              "TestSafetensorsReads",
-	"safetensors.read_chunk_bytes":                 "TestSafetensorsReads",
+	"array.loading.raise_array_data_missing_error":                          "TestRaiseArrayDataMissingError",
+	"array.loading.use_load_and_broadcast":                                  "TestLoadAndBroadcast",
+	"array.loading.load_and_broadcast_options.replica_axis_index":           "TestLoadAndBroadcast",
+	"array.loading.load_and_broadcast_options.primary_replica_id":           "TestLoadAndBroadcast",
+	"array.loading.load_and_broadcast_options.mesh_shape":                   "TestLoadAndBroadcast",
+	"array.loading.load_and_broadcast_options.peers":                        "TestLoadAndBroadcast",
+	"array.loading.load_and_broadcast_options.broadcast_memory_limit_bytes": "TestLoadAndBroadcast",
+	"array.saving.use_replica_parallel":                                     "TestReplicasWriteTheirShares",
+	"array.saving.min_slice_bytes_for_replica_parallel":                     "TestReplicasWriteTheirShares",
+	"array.saving.max_replicas_for_replica_parallel":                        "TestReplicasWriteTheirShares",
+	"array.saving.array_metadata_store":                                     "TestArraysOfJAX",
+	"array.saving.enable_write_sharding_file":                               "TestArraysOfJAX",
+	"atomicity.allow_legacy_atomic_rename":                                  "TestLoadsByCommitFile",
+	"atomicity.mode":                                                        "TestLoadsByCommitFile",
+	"bivouac.annotations":                                                   "TestAnnotations",
+	"bivouac.parity":                                                        "TestMend",
+	"bivouac.zarr_metadata_key":                                             "TestZarrMetadataKey",
+	"file.path_permission_mode":                                             "TestPathPermissionMode",
+	"file.temporary_path_class":                                             "TestLoadsByCommitFile",
+	"memory.deepcopy_host_arrays":                                           "TestDeepcopyHostArrays",
+	"memory.is_prioritized_key_fn":                                          "TestIsPrioritizedKey",
+	"memory.read_concurrent_bytes":                                          "TestReadConcurrentBytes",
+	"memory.serialization_status_callback":                                  "TestSerializationStatus",
+	"memory.write_concurrent_bytes":                                         "TestWriteConcurrentBytes",
+	"multiprocessing.active_processes":                                      "TestActiveProcesses",
+	"multiprocessing.barrier":                                               "TestBarrierKeys",
+	"multiprocessing.barrier_sync_key_prefix":                               "TestBarrierKeys",
+	"multiprocessing.primary_host":                                          "TestPrimaryHost",
+	"multiprocessing.process_count":                                         "TestSeveralProcessesAreOne",
+	"multiprocessing.process_index":                                         "TestSeveralProcessesAreOne",
+	"pytree.leaf_handlers":                                                  "TestLeafHandlers",
+	"safetensors.max_over_read_ratio":                                       "TestSafetensorsReads",
+	"safetensors.read_chunk_bytes":                                          "TestSafetensorsReads",
 }
 
 // Each option that the table of package options says to act changes something, given
@@ -351,12 +360,10 @@ func optionTable(t *testing.T) map[string]string {
 const idle = `{
 	"array": {
 		"saving": {
-			"enable_pinned_host_transfer": true, "enable_post_merge_validation": false, "use_replica_parallel": true,
-			"min_slice_bytes_for_replica_parallel": 7, "max_replicas_for_replica_parallel": 3, "enable_replica_parallel_separate_folder": true
+			"enable_pinned_host_transfer": true, "enable_post_merge_validation": false
 		},
 		"loading": {
-			"use_load_and_broadcast": true,
-			"load_and_broadcast_options": {"replica_axis_index": 1, "primary_replica_id": 2, "broadcast_memory_limit_bytes": 9, "broadcast_memory_scaling_factor": 0.5}
+			"load_and_broadcast_options": {"broadcast_memory_scaling_factor": 0.5}
 		}
 	},
 	"asynchronous": {"create_directories_asynchronously": false},

@@ -58,11 +58,14 @@ func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[
 		return nil, errs.Wrap(op, path, err)
 	}
 	var out map[string]any
-	err = o.read(ctx, path, func(c *layout.Checkpoint) (err error) {
+	err = o.readTogether(ctx, path, func(o *LoadOptions, c *layout.Checkpoint) (err error) {
 		out, err = o.loadItems(ctx, c)
 		return o.excused(ctx, c, err)
 	})
-	return out, errs.Wrap(op, path, err)
+	if err != nil { // on another process, it may be
+		return nil, errs.Wrap(op, path, err)
+	}
+	return out, nil
 }
 
 func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[string]any, error) {

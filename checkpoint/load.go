@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/broadcast"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
@@ -85,7 +86,8 @@ type LoadOptions struct {
 	// the local file system. The path is then a name in it.
 	Store store.Store
 
-	reads *layout.Limit // shared by several checkpoints; nil: each has its own limit
+	reads   *layout.Limit      // shared by several checkpoints; nil: each has its own limit
+	session *broadcast.Session // of a load in which one replica reads for the others; or nil
 }
 
 // Key is a leaf that holds typed PRNG keys of JAX: the key data with the name of
@@ -156,7 +158,7 @@ func load(ctx context.Context, path string, into *destination, o *LoadOptions) (
 		return nil, err
 	}
 	var n *tree.Node
-	err = o.read(ctx, path, func(c *layout.Checkpoint) (err error) {
+	err = o.readTogether(ctx, path, func(o *LoadOptions, c *layout.Checkpoint) (err error) {
 		item := o.Name
 		if item == "" {
 			if item, err = c.Default(ctx); err != nil {
@@ -166,7 +168,10 @@ func load(ctx context.Context, path string, into *destination, o *LoadOptions) (
 		n, err = loadTree(ctx, c, item, into, o)
 		return o.excused(ctx, c, err)
 	})
-	return n, err
+	if err != nil { // on another process, it may be
+		return nil, err
+	}
+	return n, nil
 }
 
 // salvages reports whether damaged leaves are left out. It fails if the options do not allow that.

@@ -134,6 +134,11 @@ func TestSeveralProcessesAreOne(t *testing.T) {
 			o.Base = "c"
 		}
 		o.Parity = rapid.SampledFrom([]int{0, 3}).Draw(t, "parity")
+		if rapid.Bool().Draw(t, "replica parallel") {
+			o.Array.Saving.UseReplicaParallel = options.On
+			o.Array.Saving.MinSliceBytesForReplicaParallel = rapid.SampledFrom([]int64{0, 1, 100}).Draw(t, "slice")
+			o.Array.Saving.MaxReplicasForReplicaParallel = rapid.IntRange(0, 4).Draw(t, "most")
+		}
 		m := rapid.SampledFrom([]manner{waiting, copying, handingOver}).Draw(t, "manner")
 		if err := failed(s.save(m, func(p int) any { return has[p] }, o)); err != nil {
 			t.Fatal(err)

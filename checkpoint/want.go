@@ -189,7 +189,7 @@ const readAtOnce = 16 << 10
 func (rs *readings) read(ctx context.Context, t *layout.OpenTree, entries []tree.Entry) error {
 	ld := rs.loading
 	defer func() { rs.list, rs.targets = rs.list[:0], rs.targets[:0] }()
-	err := t.Read(ctx, rs.targets)
+	filled, err := rs.fetch(ctx, t)
 	lost := map[int]error{}
 	if ld.salvage && layout.IsDamage(err) {
 		lost, err = rs.each(ctx, t)
@@ -204,7 +204,7 @@ func (rs *readings) read(ctx context.Context, t *layout.OpenTree, entries []tree
 				Saved: tensor.Spec{DType: r.leaf.DType, Shape: r.leaf.Shape}, Lost: why})
 			continue
 		}
-		if r.leaf.Filled() {
+		if r.leaf.Filled() || filled[r.at] {
 			ld.filled(&r)
 		}
 		v, err := r.value()

@@ -1,6 +1,8 @@
 package options
 
 import (
+	"context"
+	"io"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -48,14 +50,20 @@ type ArraySaving struct {
 	// EnablePostMergeValidation has no effect: what is committed is always compared with its manifest.
 	// Default: On.
 	EnablePostMergeValidation Toggle `json:"enable_post_merge_validation"`
-	// UseReplicaParallel has no effect: arrays have no replicas on devices, and
-	// each shard is written once. Default: Off.
+	// UseReplicaParallel makes processes that have the same shard share the work: each writes its
+	// slice of the shard. Slices lie along the first axis that divides evenly, as in Orbax; if none
+	// does, fewer processes write. Off lets the lowest process write the shard. It acts on Shards in
+	// saves of several processes. The elements of replicas must be equal. Default: Off.
 	UseReplicaParallel Toggle `json:"use_replica_parallel"`
-	// MinSliceBytesForReplicaParallel has no effect, like UseReplicaParallel.
+	// MinSliceBytesForReplicaParallel is the size of the smallest slice, in bytes. Default: 64 KiB. In
+	// Orbax the default is no minimum, which is 1 here.
 	MinSliceBytesForReplicaParallel int64 `json:"min_slice_bytes_for_replica_parallel"`
-	// MaxReplicasForReplicaParallel has no effect, like UseReplicaParallel.
+	// MaxReplicasForReplicaParallel is the largest number of processes that share a shard. Default: no
+	// bound.
 	MaxReplicasForReplicaParallel int `json:"max_replicas_for_replica_parallel"`
-	// EnableReplicaParallelSeparateFolder has no effect, like UseReplicaParallel. Default: Off.
+	// EnableReplicaParallelSeparateFolder is refused by saves of several processes with
+	// UseReplicaParallel: all processes write one database, and nothing is merged from folders. Other
+	// saves ignore it. Default: Off.
 	EnableReplicaParallelSeparateFolder Toggle `json:"enable_replica_parallel_separate_folder"`
 	// EnableWriteShardingFile writes the file _sharding, which names the devices of arrays of JAX.
 	// Without it, Orbax loads these arrays only with an abstract tree. It does not concern other
@@ -79,21 +87,60 @@ type ArrayLoading struct {
 	// fill value of the array, mostly zeros, and the LoadReport says so. If there is a manifest, as in
 	// each checkpoint of Bivouac, every chunk must exist in both cases. Default: On.
 	RaiseArrayDataMissingError Toggle `json:"raise_array_data_missing_error"`
-	// UseLoadAndBroadcast has no effect: each process reads the boxes that it asks for. Default: Off.
+	// UseLoadAndBroadcast makes one replica read the arrays from the store, verify them and send them
+	// to the other replicas. All processes of the job make the same calls of Load, LoadInto and
+	// LoadCheckpointables, in the same order. Other calls, and items and leaves that are not arrays,
+	// are read by each process for itself. Salvage is refused. Default: Off.
 	UseLoadAndBroadcast Toggle           `json:"use_load_and_broadcast"`
 	LoadAndBroadcast    LoadAndBroadcast `json:"load_and_broadcast_options"`
 }
 
-// LoadAndBroadcast has no effect, like ArrayLoading.UseLoadAndBroadcast.
+// LoadAndBroadcast says which process reads if ArrayLoading.UseLoadAndBroadcast is On, and how the
+// others receive.
+//
+// A load succeeds on all processes, or fails on all. If the replica that reads finds damage, ends
+// or hangs, the error on the others names its process. Nothing is read a second time.
 type LoadAndBroadcast struct {
-	// ReplicaAxisIndex is the axis of the mesh along which replicas lie.
+	// ReplicaAxisIndex is the axis of the mesh along which replicas lie. Processes that differ only on
+	// this axis must ask for the same boxes. Default: 0.
 	ReplicaAxisIndex *int `json:"replica_axis_index"`
-	// PrimaryReplicaID is the replica that reads.
+	// PrimaryReplicaID is the replica that reads: its place on the axis. Default: 0.
 	PrimaryReplicaID *int `json:"primary_replica_id"`
-	// BroadcastMemoryLimitBytes bounds the memory for the broadcast.
+	// BroadcastMemoryLimitBytes bounds the buffers of a process for the broadcast, in bytes, at least
+	// 4 KiB for each replica that receives. The arrays are sent from the memory into which they are
+	// loaded, so no other copies exist. Default: Unlimited, which is 64 KiB for each replica.
 	BroadcastMemoryLimitBytes Limit `json:"broadcast_memory_limit_bytes"`
-	// BroadcastMemoryScalingFactor bounds it by a fraction of the free memory, at most 1.
+	// BroadcastMemoryScalingFactor has no effect: no limit follows from the memory that is free.
 	BroadcastMemoryScalingFactor float64 `json:"broadcast_memory_scaling_factor"`
+	// MeshShape is the shape of the mesh of processes; the last axis runs fastest. nil inherits.
+	// Default: one axis with all processes. Not an option of Orbax, which takes the mesh of an array.
+	MeshShape []int `json:"mesh_shape"`
+	// Peers connects this process to the others; package cluster/peer has one. It must be set if
+	// there are several processes. Default: nil. Not an option of Orbax, which uses the collectives
+	// of JAX.
+	Peers Peers `json:"-" orbax:"peers"`
+}
+
+// Peers connects a process to the other processes of its job. All methods may be called
+// concurrently.
+type Peers interface {
+	// Rank returns the number of this process, and World the number of processes.
+	Rank() int
+	World() int
+	// Limits returns how long a process that works may send nothing, and how long it may wait for
+	// others.
+	Limits() (silence, deadline time.Duration)
+	// Acquire waits until no other load of this process uses the Peers. release ends the use.
+	Acquire(ctx context.Context) (release func(), err error)
+	// Exchange gives a value to all processes and returns the values of all, by rank. The n-th call of
+	// each process meets the n-th call of the others.
+	Exchange(ctx context.Context, given []byte) ([][]byte, error)
+	// Offer calls send for each process that opens the stream of this name. A Write fails if the
+	// process takes nothing for the time of silence. w has a method Flush() error. withdraw ends the
+	// offer, and returns when no call of send goes on.
+	Offer(name string, send func(ctx context.Context, rank int, w io.Writer) error) (withdraw func())
+	// Open opens a stream of another process. A Read fails if nothing comes for the time of silence.
+	Open(ctx context.Context, from int, name string) (io.ReadCloser, error)
 }
 
 // Memory bounds the memory of saves and loads.

@@ -50,20 +50,22 @@
 //	array.saving.ocdbt_target_data_file_size                        acts
 //	array.saving.enable_pinned_host_transfer                        nothing: there is no device memory
 //	array.saving.enable_post_merge_validation                       nothing: commits are always held against their manifest
-//	array.saving.use_replica_parallel                               nothing: each shard is given, and written, once
-//	array.saving.min_slice_bytes_for_replica_parallel               nothing: as use_replica_parallel
-//	array.saving.max_replicas_for_replica_parallel                  nothing: as use_replica_parallel
-//	array.saving.enable_replica_parallel_separate_folder            nothing: as use_replica_parallel
+//	array.saving.use_replica_parallel                               acts on shards that several processes have
+//	array.saving.min_slice_bytes_for_replica_parallel               acts; default 64 KiB
+//	array.saving.max_replicas_for_replica_parallel                  acts
+//	array.saving.enable_replica_parallel_separate_folder            refused by saves of several processes with use_replica_parallel
 //	array.saving.enable_write_sharding_file                         acts on arrays of JAX
 //	array.saving.array_metadata_store                               acts on arrays of JAX; PRNG keys are recorded also without it
 //	array.saving.scoped_storage_options_creator                     acts
 //	array.loading.enable_padding_and_truncation                     acts
 //	array.loading.raise_array_data_missing_error                    acts; what a manifest covers is never missing
-//	array.loading.use_load_and_broadcast                            nothing: each process reads the boxes it asks for
-//	array.loading.load_and_broadcast_options.replica_axis_index     nothing: as use_load_and_broadcast
-//	array.loading.load_and_broadcast_options.primary_replica_id     nothing: as use_load_and_broadcast
-//	array.loading.load_and_broadcast_options.broadcast_memory_limit_bytes nothing: as use_load_and_broadcast
-//	array.loading.load_and_broadcast_options.broadcast_memory_scaling_factor nothing: as use_load_and_broadcast
+//	array.loading.use_load_and_broadcast                            acts, with peers
+//	array.loading.load_and_broadcast_options.replica_axis_index     acts
+//	array.loading.load_and_broadcast_options.primary_replica_id     acts
+//	array.loading.load_and_broadcast_options.broadcast_memory_limit_bytes acts; the arrays are their own buffers
+//	array.loading.load_and_broadcast_options.broadcast_memory_scaling_factor nothing: no limit follows from the free memory
+//	array.loading.load_and_broadcast_options.mesh_shape             acts (ours)
+//	array.loading.load_and_broadcast_options.peers                  acts (ours)
 //	asynchronous.timeout_secs                                       acts
 //	asynchronous.save_timeout_secs                                  acts (ours)
 //	asynchronous.load_timeout_secs                                  acts (ours)

@@ -82,6 +82,9 @@ func drawOptions(t *rapid.T) Options {
 	if o.Safetensors.MaxOverReadRatio != 0 {
 		o.Safetensors.MaxOverReadRatio += 1
 	}
+	for i := range o.Array.Loading.LoadAndBroadcast.MeshShape {
+		o.Array.Loading.LoadAndBroadcast.MeshShape[i]++
+	}
 	if o.agreeLayout() != nil {
 		o.Bivouac.Layout = DefaultLayout
 	}

@@ -52,7 +52,8 @@ func (o Options) complete() error {
 	}
 	for _, p := range m.ActiveProcesses {
 		if p >= m.ProcessCount {
-			return invalid("multiprocessing.active_processes", fmt.Sprintf("less than process_count, %d", m.ProcessCount),
+			return invalid("multiprocessing.active_processes", fmt.Sprintf("less than process_count, %d",
+				m.ProcessCount),
 				strconv.Itoa(p), "")
 		}
 	}
@@ -123,7 +124,8 @@ func (o Options) checkNumbers() error {
 		{"array.saving.ocdbt_target_data_file_size", int64(s.OCDBTTargetDataFileSize), true, "bytes"},
 		{"array.saving.min_slice_bytes_for_replica_parallel", s.MinSliceBytesForReplicaParallel, false, "bytes"},
 		{"array.saving.max_replicas_for_replica_parallel", int64(s.MaxReplicasForReplicaParallel), false, "replicas"},
-		{"array.loading.load_and_broadcast_options.broadcast_memory_limit_bytes", int64(l.BroadcastMemoryLimitBytes), true, "bytes"},
+		{"array.loading.load_and_broadcast_options.broadcast_memory_limit_bytes",
+			int64(l.BroadcastMemoryLimitBytes), true, "bytes"},
 		{"memory.write_concurrent_bytes", int64(m.WriteConcurrentBytes), true, "bytes"},
 		{"memory.read_concurrent_bytes", int64(m.ReadConcurrentBytes), true, "bytes"},
 		{"memory.transfer_concurrent_bytes", int64(m.TransferConcurrentBytes), true, "bytes"},
@@ -151,6 +153,20 @@ func (o Options) checkNumbers() error {
 		return invalid("array.loading.load_and_broadcast_options.broadcast_memory_scaling_factor",
 			"a number from 0 to 1", fmt.Sprint(f),
 			"")
+	}
+	for _, c := range []struct {
+		field string
+		value *int
+	}{{"replica_axis_index", l.ReplicaAxisIndex}, {"primary_replica_id", l.PrimaryReplicaID}} {
+		if c.value != nil && *c.value < 0 {
+			return invalid("array.loading.load_and_broadcast_options."+c.field, "a number from 0 on",
+				strconv.Itoa(*c.value), "")
+		}
+	}
+	if i := slices.IndexFunc(l.MeshShape, func(n int) bool { return n < 1 }); i >= 0 || l.MeshShape != nil &&
+		len(l.MeshShape) == 0 {
+		return invalid("array.loading.load_and_broadcast_options.mesh_shape", "the extents of axes, at least 1 each",
+			fmt.Sprint(l.MeshShape), "leave it unset for one axis with all processes")
 	}
 	if m.Regulator != nil {
 		return &errs.Error{Kind: errs.Unsupported, Op: "options.Validate", Subject: "memory.regulator_options",
@@ -204,7 +220,8 @@ func (o Options) checkProcesses() error {
 			"the number of a process, or EveryHost", strconv.Itoa(int(*m.PrimaryHost)), "")
 	}
 	if m.ProcessIndex != nil && *m.ProcessIndex < 0 {
-		return invalid("multiprocessing.process_index", "the number of a process", strconv.Itoa(int(*m.ProcessIndex)), "")
+		return invalid("multiprocessing.process_index", "the number of a process",
+			strconv.Itoa(int(*m.ProcessIndex)), "")
 	}
 	if a := m.ActiveProcesses; a != nil {
 		for i, p := range a {
@@ -217,7 +234,8 @@ func (o Options) checkProcesses() error {
 				"leave it unset for all processes")
 		}
 		if m.PrimaryHost != nil && *m.PrimaryHost != EveryHost && !slices.Contains(a, int(*m.PrimaryHost)) {
-			return invalid("multiprocessing.active_processes", fmt.Sprintf("a list with the primary host %d", *m.PrimaryHost),
+			return invalid("multiprocessing.active_processes", fmt.Sprintf("a list with the primary host %d",
+				*m.PrimaryHost),
 				fmt.Sprint(a), "")
 		}
 	}
@@ -239,7 +257,8 @@ func (o Options) checkFiles() error {
 	}
 	if d := o.Deletion.GCS.TodeleteFullPath; d != "" &&
 		(strings.ContainsRune(d, 0) || slices.Contains(strings.Split(d, "/"), "..") || path.Clean(d) == ".") {
-		return invalid("deletion.gcs_deletion_options.todelete_full_path", "a directory, without ..", strconv.Quote(d), "")
+		return invalid("deletion.gcs_deletion_options.todelete_full_path", "a directory, without ..",
+			strconv.Quote(d), "")
 	}
 	return nil
 }
@@ -258,7 +277,8 @@ func (o Options) checkOurs() error {
 			fmt.Sprintf("%d bytes", len(b.Signing)), "")
 	}
 	if b.Verification != nil && len(b.Verification) != ed25519.PublicKeySize {
-		return invalid("bivouac.verification_key", fmt.Sprintf("an Ed25519 public key of %d bytes", ed25519.PublicKeySize),
+		return invalid("bivouac.verification_key", fmt.Sprintf("an Ed25519 public key of %d bytes",
+			ed25519.PublicKeySize),
 			fmt.Sprintf("%d bytes", len(b.Verification)), "")
 	}
 	if k := b.ZarrMetadataKey; k != "" && (strings.ContainsAny(k, "/\\\x00") || k == "." || k == ".." ||
@@ -266,7 +286,8 @@ func (o Options) checkOurs() error {
 		return invalid("bivouac.zarr_metadata_key", "a file name that no chunk has", strconv.Quote(k), "")
 	}
 	if b.Parity < -1 || b.Parity > maxParity {
-		return invalid("bivouac.parity", fmt.Sprintf("1 to %d blocks for 100 blocks of data, or -1 for no parity", maxParity),
+		return invalid("bivouac.parity", fmt.Sprintf("1 to %d blocks for 100 blocks of data, or -1 for no parity",
+			maxParity),
 			strconv.Itoa(b.Parity), "")
 	}
 	size := 0

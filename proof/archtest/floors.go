@@ -131,6 +131,7 @@ func Module() Rules {
 				{Packages: "cluster"},
 				{Packages: "cluster/bucket", Beside: []string{"cluster"}},
 				{Packages: "cluster/s3", Beside: []string{"cluster", "cluster/bucket"}},
+				{Packages: "cluster/peer", Beside: []string{"cluster"}},
 				{Packages: "cluster/etcd", Beside: []string{"cluster"}},
 				{Packages: "cluster/etcd/etcdtest"}, // for tests
 				{Packages: "cluster/clustertest", Beside: []string{"cluster"}},

@@ -28,7 +28,7 @@ func PeerLiterals() map[string]int {
 		"checkpoint/internal/layout": 10,
 		"checkpoint/internal/orbax":  11,
 		"checkpoint/internal/parts":  1,
-		"checkpoint/options":         11,
+		"checkpoint/options":         12,
 		"format/dcp":                 9,  // the names that its pickles have
 		"format/pt":                  22, // likewise
 		"op":                         2,

@@ -33,6 +33,11 @@ func writeMeshed(ctx context.Context, dir string, t *trees, l options.Layout, s 
 		layout.Rules = append(layout.Rules, mesh.Rule{Match: name, Spec: cuts[name]})
 		whole[name] = x
 	}
+	var saving options.ArraySaving
+	if t.rnd.IntN(2) == 0 { // processes with the same part share the work
+		saving = options.ArraySaving{UseReplicaParallel: options.On, MinSliceBytesForReplicaParallel: 1,
+			MaxReplicasForReplicaParallel: t.rnd.IntN(5)}
+	}
 	barrier := crewtest.NewBarrier(m.Len(), nil)
 	err := errors.Join(crewtest.Run(m.Len(), func(p int) error {
 		has := map[string]any{}
@@ -50,6 +55,7 @@ func writeMeshed(ctx context.Context, dir string, t *trees, l options.Layout, s 
 			}
 		}
 		o := options.Options{Bivouac: options.Bivouac{Layout: l, Signing: s.signing}}
+		o.Array.Saving = saving
 		o.Multiprocessing = options.Multiprocessing{ProcessIndex: new(options.Host(p)), ProcessCount: m.Len(),
 			Barrier: barrier.Of(p)}
 		return checkpoint.Save(ctx, filepath.Join(dir, "checkpoint"), has, &checkpoint.SaveOptions{Options: o})

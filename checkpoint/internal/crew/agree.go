@@ -22,7 +22,7 @@ func (m *Meeting) Agree(ctx context.Context, items []writer.Item, o *writer.Opti
 		err = storable(o)
 	}
 	if err == nil {
-		mine, err = rollOf(items, termsOf(o))
+		mine, err = rollOf(items, append(termsOf(o), m.group.Replicas.terms()...))
 	}
 	if err != nil {
 		mine = roll{Failure: fail(err)}
@@ -147,7 +147,16 @@ func storable(o *writer.Options) error {
 func termsOf(o *writer.Options) []term {
 	of := func(name string, v any) term { return term{name, fmt.Sprint(v)} }
 	return []term{
-		of("Bivouac.Layout", o.Layout), of("Bivouac.Compression", o.Compression), of("Storage.ChunkByteSize", o.ChunkBytes), of("Storage.ShardAxes", o.ShardAxes),
-		of("the kind of checkpoint", o.Style), of("Bivouac.Signing", public(o.Signing)), of("Bivouac.Label", o.Label), of("Base", o.Dedup != nil), of("PartialUpdate of a checkpoint", o.Join != nil), of("Bivouac.Parity", o.Parity),
+		of("Bivouac.Layout", o.Layout), of("Bivouac.Compression", o.Compression), of("Storage.ChunkByteSize",
+			o.ChunkBytes), of("Storage.ShardAxes", o.ShardAxes),
+		of("the kind of checkpoint", o.Style), of("Bivouac.Signing", public(o.Signing)), of("Bivouac.Label",
+			o.Label), of("Base", o.Dedup != nil), of("PartialUpdate of a checkpoint", o.Join != nil), of("Bivouac.Parity", o.Parity),
 	}
+}
+
+// terms lists the options that decide who writes a shard.
+func (r Replicas) terms() []term {
+	of := func(name string, v any) term { return term{"Array.Saving." + name, fmt.Sprint(v)} }
+	return []term{of("UseReplicaParallel", r.Split), of("MinSliceBytesForReplicaParallel", r.MinBytes),
+		of("MaxReplicasForReplicaParallel", r.Most)}
 }

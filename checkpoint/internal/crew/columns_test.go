@@ -236,9 +236,11 @@ func TestPlacesOfOtherAxes(t *testing.T) {
 	rolls, items := rollsOf(t, dict("a", part(4, 0, 2)), dict("a", part(4, 2, 2)))
 	other := rolls[1]
 	other.Items[0].places = places{at: []int32{0, 4}, axes: []int32{2}, boxes: []int{0, 0, 2, 2}}
-	g := Group{Active: []int{0, 1}}
-	if _, err := g.dealOut(items, map[int]roll{0: rolls[0], 1: other}); errs.KindOf(err) != errs.Corrupt {
-		t.Error(err)
+	for _, split := range []bool{false, true} {
+		g := Group{Active: []int{0, 1}, Replicas: Replicas{Split: split}}
+		if _, err := g.dealOut(items, map[int]roll{0: rolls[0], 1: other}); errs.KindOf(err) != errs.Corrupt {
+			t.Error(split, err)
+		}
 	}
 }
 

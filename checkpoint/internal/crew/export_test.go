@@ -16,7 +16,7 @@ func (m *Meeting) Directories() (talk, txn string) { return m.talk.Staging(), m.
 
 // Roll returns the message "plan" of a process.
 func Roll(items []writer.Item, o *writer.Options) ([]byte, error) {
-	r, err := rollOf(items, termsOf(o))
+	r, err := rollOf(items, append(termsOf(o), Replicas{}.terms()...))
 	if err != nil {
 		return nil, err
 	}

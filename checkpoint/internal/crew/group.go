@@ -22,6 +22,8 @@ type Group struct {
 	Active  []int // ascending; Self is one of them
 	// Barrier returns when all of Active have called it with the key, or fails.
 	Barrier func(ctx context.Context, key string) error
+	// Replicas says who writes a shard that several processes have. All processes need the same.
+	Replicas Replicas
 }
 
 // Leads reports whether this process is the primary.

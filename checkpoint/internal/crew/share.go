@@ -7,6 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -77,8 +78,11 @@ type divider struct {
 }
 
 // shareOf determines what this process writes of a leaf. Of equal shards the lowest process writes
-// its own. Every process gets the same result or the same failure.
+// its own, unless they are split. Every process gets the same result or the same failure.
 func (d *divider) shareOf(has *writer.Parts, l *rolled) (share, error) {
+	if d.Replicas.Split {
+		return d.split(has, l)
+	}
 	clear(d.seen)
 	d.parts, d.mine, d.alone = d.parts[:0], d.mine[:0], d.Leads()
 	err := l.boxes(len(has.Shape), func(by int, origin, shape []int) {
@@ -99,7 +103,7 @@ func (d *divider) shareOf(has *writer.Parts, l *rolled) (share, error) {
 		return share{}, err
 	}
 	if err := writer.Tiles(has.Shape, d.parts); err != nil {
-		return share{}, &errs.Error{Err: err, Remedy: "the shards of all processes together must tile the array; " + d.who(l)}
+		return share{}, d.untiled(l, err)
 	}
 	var s share
 	for _, o := range d.mine {
@@ -113,6 +117,71 @@ func (d *divider) shareOf(has *writer.Parts, l *rolled) (share, error) {
 	}
 	s.grid, err = writer.Grid(has.Shape, d.parts)
 	return s, err
+}
+
+// untiled is the error for shards that do not tile their array.
+func (d *divider) untiled(l *rolled, err error) error {
+	return &errs.Error{Err: err, Remedy: "the shards of all processes together must tile the array; " + d.who(l)}
+}
+
+// split works like shareOf. Processes that have the same shard each write a slice of it.
+func (d *divider) split(has *writer.Parts, l *rolled) (share, error) {
+	var all []held
+	at := map[boxKey]int{}
+	err := l.boxes(len(has.Shape), func(by int, origin, shape []int) {
+		k, p := keyOfBox(origin, shape), d.Active[by]
+		i, ok := at[k]
+		switch {
+		case !ok:
+			at[k] = len(all)
+			all = append(all, held{zarr.Box{Origin: origin, Shape: shape}, []int{p}})
+		case !slices.Contains(all[i].by, p):
+			all[i].by = append(all[i].by, p)
+		}
+	})
+	if err != nil {
+		return share{}, err
+	}
+	whole := Replicas{}.deal(has.DType, all)
+	if err := writer.Tiles(has.Shape, placed(has.DType, whole)); err != nil {
+		return share{}, d.untiled(l, err)
+	}
+	dealt := d.Replicas.deal(has.DType, all)
+	if len(dealt) > len(all) {
+		if grid, err := writer.Grid(has.Shape, placed(has.DType, dealt)); err == nil {
+			return d.own(has, dealt, grid), nil
+		}
+		dealt = whole // slices would be too many chunks
+	}
+	if d.Leads() && !slices.ContainsFunc(dealt, func(o owned) bool { return o.by != d.Self }) {
+		return d.own(has, dealt, nil), nil
+	}
+	grid, err := writer.Grid(has.Shape, placed(has.DType, whole))
+	return d.own(has, dealt, grid), err
+}
+
+// placed returns the places of what was dealt out, without data.
+func placed(d tensor.DType, all []owned) []writer.Part {
+	out := make([]writer.Part, len(all))
+	for i, o := range all {
+		out[i] = writer.Part{Origin: o.Origin, Data: tensor.Tensor{DType: d, Shape: o.Shape}}
+	}
+	return out
+}
+
+// own returns the share of this process in a leaf that was dealt out.
+func (g Group) own(mine *writer.Parts, dealt []owned, grid tensor.Shape) share {
+	s := share{grid: grid}
+	for _, o := range dealt {
+		if o.by != g.Self {
+			continue
+		}
+		i := slices.IndexFunc(mine.Parts, func(p writer.Part) bool {
+			return slices.Equal(p.Origin, o.of.Origin) && slices.Equal(p.Data.Shape, o.of.Shape)
+		})
+		s.parts = append(s.parts, take(mine.Parts[i], o))
+	}
+	return s
 }
 
 // who returns a text with the number of shards of each process.

@@ -29,6 +29,8 @@ type Target struct {
 	// touch again. The parts do not overlap, and need not be all of Dst. Calls may run at the same
 	// time. An error ends Read.
 	Final func(mem []byte) error
+	// Done, if not nil, is told of the same parts: n bytes of Dst from the offset from on.
+	Done func(from, n int)
 }
 
 const (
@@ -87,8 +89,8 @@ func (t *OpenTree) Read(ctx context.Context, targets []Target) error {
 			return nil
 		}
 		err := g.Leaf.array.checkBox(g.Box, g.Dst)
-		if err == nil && g.Final != nil && g.late() {
-			err = g.Final(g.Dst)
+		if err == nil && g.late() {
+			err = g.tell(0, len(g.Dst))
 		}
 		return g.Leaf.wrap(err)
 	})
@@ -100,16 +102,27 @@ func (g *Target) late() bool { return g.Leaf.array.entire() && !g.staged() }
 // final tells targets which of their memory the task has finished, if its bytes are adjacent.
 func (t *task) final() error {
 	for _, p := range t.pieces {
-		if p.Final == nil || p.late() {
+		if p.Final == nil && p.Done == nil || p.late() {
 			continue
 		}
 		if from, n, ok := p.run(); ok {
-			if err := p.Final(p.Dst[from:][:n:n]); err != nil {
+			if err := p.tell(from, n); err != nil {
 				return p.Leaf.wrap(err)
 			}
 		}
 	}
 	return nil
+}
+
+// tell says that a part of Dst is finished.
+func (g *Target) tell(from, n int) error {
+	if g.Done != nil {
+		g.Done(from, n)
+	}
+	if g.Final == nil {
+		return nil
+	}
+	return g.Final(g.Dst[from:][:n:n])
 }
 
 // run returns where the region lies in Dst, if it is one run of bytes there.

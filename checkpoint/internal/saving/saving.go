@@ -84,6 +84,15 @@ func Resolve(c Call) (*Save, error) {
 	}
 	io.Watch, io.OnRelease, io.Progress = c.Watch, c.Release, c.Progress
 	s := &Save{call: c, Options: io, role: roleOf(c.Options.Multiprocessing)}
+	if a := c.Options.Array.Saving; s.role.joint && a.UseReplicaParallel == options.On {
+		if a.EnableReplicaParallelSeparateFolder == options.On {
+			return nil, &errs.Error{Kind: errs.Unsupported, Subject: "array.saving.enable_replica_parallel_separate_folder",
+				Want: "the data files of all processes in one folder", Got: "a folder for replicas",
+				Remedy: "leave it unset: the processes write one database, and nothing is merged from folders"}
+		}
+		s.role.group.Replicas = crew.Replicas{Split: true, MinBytes: a.MinSliceBytesForReplicaParallel,
+			Most: a.MaxReplicasForReplicaParallel}
+	}
 	return s, nil
 }
 
