@@ -36,6 +36,8 @@ func Variables() []Variable {
 		{"record.open", Registry, "the file of this process, opened at its first record"},
 		{"reader.registry", Registry, "readers, formats and the tokenizer, entered by init"},
 		{"cluster.schemes", Registry, "schemes of URLs of boards, entered by init"},
+		{"reader/readertest.buckets", Registry, "buckets in memory, made by tests"},
+		{"reader/readertest.numbers", Registry, "of buckets in memory"},
 		{"reader/datafs.shared", Configuration, "the cache of the process, opened at its first use"},
 		{"store.schemes", Registry, "schemes of URLs, entered by init"},
 		{"store.opened", Registry, "stores of URLs that this process has opened"},

@@ -189,6 +189,7 @@ type Object struct {
 	fetch Fetch
 	last  atomic.Int64 // the number of the block that was read last, plus 1
 	row   atomic.Int64 // blocks that were read one after the other
+	until atomic.Int64 // the block up to which blocks were requested, as they are read one after the other
 	plan  atomic.Bool  // Ahead was called
 }
 
@@ -514,10 +515,13 @@ func (o *Object) follow(first, last int64) {
 			return
 		}
 		window := min(int64(1)<<min(row-1, 30), max(1, 2*runBytes/o.c.o.Block))
-		if end := (o.size + o.c.o.Block - 1) / o.c.o.Block; last+1 < end {
-			o.request(last+1, min(end, last+1+window))
+		from, end := max(last+1, o.until.Load()), (o.size+o.c.o.Block-1)/o.c.o.Block
+		if to := min(end, last+1+window); from < to && (from-last-1 <= window/2 || to == end) {
+			o.until.Store(to)
+			o.request(from, to)
 		}
 	default:
 		o.row.Store(0)
+		o.until.Store(0)
 	}
 }

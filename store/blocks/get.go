@@ -37,7 +37,7 @@ func (c *Cache) get(o *Object, run []*block) {
 	}
 	var others []*block
 	for _, b := range run {
-		if c.fromDisk(b) {
+		if c.fromDisk(b, true) {
 			send()
 			continue
 		}
@@ -47,7 +47,7 @@ func (c *Cache) get(o *Object, run []*block) {
 			send()
 			continue
 		}
-		if err == nil && c.fromDisk(b) { // another process was quicker
+		if err == nil && c.fromDisk(b, false) { // another process was quicker
 			c.disk.unlock(part, b.at)
 			send()
 			continue
@@ -63,8 +63,8 @@ func (c *Cache) get(o *Object, run []*block) {
 	}
 }
 
-// fromDisk finishes a block that lies on the disk.
-func (c *Cache) fromDisk(b *block) bool {
+// fromDisk finishes a block that lies on the disk. With tell, it reports damage.
+func (c *Cache) fromDisk(b *block, tell bool) bool {
 	buf := c.buffer(b.size)
 	defer c.recycle(buf)
 	f, err := c.disk.open(b.at, buf)
@@ -73,7 +73,7 @@ func (c *Cache) fromDisk(b *block) bool {
 		c.finish(b, nil, f, nil)
 		return true
 	}
-	if errors.Is(err, errs.Corrupt) {
+	if tell && errors.Is(err, errs.Corrupt) {
 		c.damaged.Add(1)
 		slog.Warn("a block of the cache is damaged and is requested again", "file", c.disk.path(b.at), "error", err)
 	}
@@ -91,14 +91,14 @@ func (c *Cache) await(o *Object, b *block) {
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, lastPause)
-		if c.fromDisk(b) {
+		if c.fromDisk(b, false) {
 			return
 		}
 		part, err := c.disk.lock(b.at)
 		if errors.Is(err, errLocked) {
 			continue
 		}
-		if err == nil && c.fromDisk(b) {
+		if err == nil && c.fromDisk(b, false) {
 			c.disk.unlock(part, b.at)
 			return
 		}
