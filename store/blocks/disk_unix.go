@@ -308,12 +308,17 @@ func (d *disk) keep(part *os.File, at place, data []byte) error {
 		return &errs.Error{Kind: errs.Exhausted, Subject: d.dir, Got: "a full disk"}
 	}
 	n := headerBytes + int64(len(data))
-	if err := d.reserve(n); err != nil {
-		return err
-	}
 	err := part.Truncate(0) // what a killed process left
 	if err == nil {
 		_, err = part.WriteAt(header(at, data), 0)
+	}
+	if err == nil {
+		err = part.Truncate(n) // so that evict knows the size
+	}
+	reserved := false
+	if err == nil {
+		err = d.reserve(n, d.path(at)+partEnd)
+		reserved = err == nil
 	}
 	if err == nil {
 		_, err = part.WriteAt(data, headerBytes)
@@ -327,7 +332,9 @@ func (d *disk) keep(part *os.File, at place, data []byte) error {
 	if err == nil {
 		return nil
 	}
-	d.release(n)
+	if reserved {
+		d.release(n)
+	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		d.mu.Lock()
 		d.waits = time.Now().Add(fullPause)
@@ -358,13 +365,13 @@ func (d *disk) account(change func(used int64, known bool) (int64, error)) error
 	return err
 }
 
-// reserve makes room for n bytes.
-func (d *disk) reserve(n int64) error {
+// reserve makes room for n bytes, which part will have.
+func (d *disk) reserve(n int64, part string) error {
 	return d.account(func(used int64, known bool) (int64, error) {
 		if known && used+n <= d.size {
 			return used + n, nil
 		}
-		used, err := d.evict(n)
+		used, err := d.evict(n, part)
 		if err != nil {
 			return used, err
 		}
@@ -394,9 +401,9 @@ type kept struct {
 }
 
 // evict removes the blocks that were used longest ago until n bytes and a tenth of the size are
-// free. It returns the bytes of those that are left. It touches only regular files that have the
-// name and the first bytes of a block.
-func (d *disk) evict(n int64) (used int64, err error) {
+// free. It returns the bytes of those that are left, except part. It touches only regular files that
+// have the name and the first bytes of a block.
+func (d *disk) evict(n int64, part string) (used int64, err error) {
 	var all []kept
 	root := filepath.Join(d.dir, blockDir)
 	shelves, err := os.ReadDir(root)
@@ -424,7 +431,9 @@ func (d *disk) evict(n int64) (used int64, err error) {
 			}
 			path := filepath.Join(root, s.Name(), e.Name())
 			if filepath.Ext(path) == partEnd {
-				d.removePart(path)
+				if path != part && !d.removePart(path) {
+					used += info.Size()
+				}
 				continue
 			}
 			all = append(all, kept{path, info.Size(), info.ModTime()})
@@ -463,19 +472,19 @@ func isBlock(path string) bool {
 	return err == nil && string(b[:len(headerMagic)]) == headerMagic && hex.EncodeToString(b[len(headerMagic):]) == name[:40]
 }
 
-// removePart removes what a killed process left, unless a process is writing it.
-func (d *disk) removePart(path string) {
+// removePart removes what a killed process left, unless a process is writing it. It reports whether
+// the file is gone.
+func (d *disk) removePart(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if err != nil {
-		return
+		return false
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
 	if flock(f, syscall.LOCK_EX|syscall.LOCK_NB) != nil || !isAt(f, path) {
-		return
+		return false
 	}
-	if info, err := f.Stat(); err == nil && (info.Size() == 0 || isBlock(path)) {
-		os.Remove(path) //nolint:errcheck // it is tried again
-	}
+	info, err := f.Stat()
+	return err == nil && (info.Size() == 0 || isBlock(path)) && os.Remove(path) == nil
 }
 
 // openLimit is how many files the process may open.
