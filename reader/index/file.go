@@ -56,11 +56,11 @@ func Is(ctx context.Context, path string) bool {
 
 // IsIndex reports whether a file begins like an index of any version.
 func IsIndex(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, err := datafs.OpenText(context.Background(), path)
 	if err != nil {
 		return false, fileError("index.IsIndex", path, err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	head := make([]byte, len(magic))
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -114,6 +114,8 @@ type block struct {
 	f     *os.File // nil if the block is in data
 	users int
 	ahead bool // requested ahead, and not read yet
+	// shared says that a reader came after the request. It does not change after done.
+	shared bool
 	began time.Time
 	gone  bool // no longer in the cache: the last user frees it
 	elem  *list.Element
@@ -313,6 +315,7 @@ func (c *Cache) take(o *Object, from, to int64) ([]*block, error) {
 			run = c.send(o, run)
 			c.used.MoveToFront(b.elem)
 			c.wanted(b)
+			b.shared = b.shared || !b.over()
 			c.hits.Add(1)
 		} else {
 			b = c.add(at, o.sizeOf(number))
@@ -459,7 +462,9 @@ func (o *Object) ReadAt(ctx context.Context, p []byte, off int64) error {
 		for _, b := range taken {
 			if err == nil {
 				lo, hi := max(off, b.at.number*size), min(off+int64(len(p)), b.at.number*size+b.size)
-				err = o.read(ctx, b, p[lo-off:hi-off], lo)
+				if err = o.read(ctx, b, p[lo-off:hi-off], lo); err != nil && b.err != nil && b.shared {
+					err = o.again(ctx, b.at.number, p[lo-off:hi-off], lo)
+				}
 			}
 			o.c.give(b)
 		}
@@ -468,6 +473,16 @@ func (o *Object) ReadAt(ctx context.Context, p []byte, off int64) error {
 		}
 	}
 	return nil
+}
+
+// again reads bytes of a block whose request failed before this reader came, or for another reader.
+func (o *Object) again(ctx context.Context, number int64, p []byte, off int64) error {
+	taken, err := o.c.take(o, number, number+1)
+	if err != nil {
+		return err
+	}
+	defer o.c.give(taken[0])
+	return o.read(ctx, taken[0], p, off)
 }
 
 // read copies bytes of a block, once it is there. off is the offset in the object.
