@@ -244,9 +244,12 @@ func (g *global) checkPaths(cmd *cobra.Command, args []string) (err error) {
 		args = nil // the job has its own
 	}
 	for i, arg := range args {
-		if cmd.Annotations[takesURLs] != "" && datafs.Check(arg) == nil {
-			args[i] = datafs.Local(arg) // file:///…
-			arg = args[i]
+		if cmd.Annotations[takesURLs] != "" && store.IsURL(arg) && !datafs.IsURL(arg) { // file:///…
+			if err := datafs.Check(arg); err != nil {
+				return err
+			}
+			arg = datafs.Local(arg)
+			args[i] = arg
 		}
 		switch {
 		case store.IsURL(arg) && cmd.Annotations[takesURLs] != "":

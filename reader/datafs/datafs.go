@@ -103,8 +103,12 @@ type bucket struct {
 	name string
 }
 
-// open opens the bucket of a URL.
+// open opens the bucket of a URL. A mistake in the settings of the cache is an error here, before
+// anything is read.
 func open(ctx context.Context, url string) (b bucket, err error) {
+	if _, err := Cache(); err != nil {
+		return b, err
+	}
 	st, name, err := store.FromURL(ctx, url)
 	if err != nil {
 		return b, err

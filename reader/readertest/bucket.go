@@ -87,6 +87,11 @@ func (b *Bucket) Put(key string, p []byte) error {
 	return err
 }
 
+// Remove removes an object.
+func (b *Bucket) Remove(key string) error {
+	return b.bucket.Delete(context.Background(), key, object.Condition{})
+}
+
 // Upload stores the files below a directory, under a prefix.
 func (b *Bucket) Upload(dir, prefix string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
