@@ -10,7 +10,7 @@ import (
 type Placed interface {
 	// Files returns the files.
 	Files() *shards.Set
-	// Spans appends the bytes that Fetch reads for a sample. It may leave out bytes, and reads no file.
+	// Spans appends the bytes that Fetch reads for a sample. It may leave out bytes. It reads no file.
 	Spans(list []shards.Span, id int64) []shards.Span
 }
 
@@ -56,7 +56,7 @@ func spansOf(x *index.Index, list []shards.Span, id int64) []shards.Span {
 	return append(list, shards.Span{File: at.File, Offset: at.Offset, Length: at.Length})
 }
 
-// wholeFile appends a file that is one sample.
+// wholeFile appends the whole file of a sample, where each sample has a file.
 func wholeFile(set *shards.Set, list []shards.Span, id int64) []shards.Span {
 	return append(list, shards.Span{File: int(id), Length: set.Size(int(id))})
 }

@@ -51,7 +51,8 @@ func BenchmarkBucket(b *testing.B) {
 	for _, f := range files {
 		p, err := os.ReadFile(f)
 		if err == nil {
-			_, err = bucket.Put(b.Context(), "set/"+filepath.Base(f), p, crc32.Checksum(p, crc32.MakeTable(crc32.Castagnoli)), object.Condition{})
+			sum := crc32.Checksum(p, crc32.MakeTable(crc32.Castagnoli))
+			_, err = bucket.Put(b.Context(), "set/"+filepath.Base(f), p, sum, object.Condition{})
 		}
 		if err != nil {
 			b.Fatal(err)

@@ -216,9 +216,11 @@ func TestPathsOfBuckets(t *testing.T) {
 	b := readertest.NewBucket()
 	dir := t.TempDir()
 	for _, name := range []string{"plain/part-00.jsonl", "plain/part-01.jsonl", "plain/part-10.jsonl", "plain/readme.md",
-		"plain/.hidden", "split/train/a.jsonl", "split/test/b.jsonl", "split/train/.ipynb/c.jsonl", "deep/x/1/p.jsonl", "deep/y/1/p.jsonl"} {
+		"plain/.hidden", "split/train/a.jsonl", "split/test/b.jsonl", "split/train/.ipynb/c.jsonl",
+		"deep/x/1/p.jsonl", "deep/y/1/p.jsonl"} {
 		at := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.WriteFile(at, []byte("{\"x\": 1}\n"), 0o666)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.WriteFile(at, []byte("{\"x\": 1}\n"), 0o666))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -238,7 +240,8 @@ func TestPathsOfBuckets(t *testing.T) {
 		}
 	}
 	// A folder of class folders, and the bucket itself.
-	if name, args, err := reader.Detect(ctx, []string{b.URL}); err != nil || name != "readers.file" || args["file_root"] != b.URL {
+	name, args, err := reader.Detect(ctx, []string{b.URL})
+	if err != nil || name != "readers.file" || args["file_root"] != b.URL {
 		t.Errorf("a bucket of folders: %s %v %v", name, args, err)
 	}
 	if _, _, err := reader.Detect(ctx, []string{"sim://no-such-bucket/x"}); !errors.Is(err, errs.NotFound) {
@@ -260,7 +263,8 @@ func TestPathsOfBuckets(t *testing.T) {
 	if heads, lists := b.Requests("Head"), b.Requests("List"); heads != 0 || lists != 1 {
 		t.Errorf("%d and %d requests describe 40 files of a folder, want one list", heads, lists)
 	}
-	if _, at, err := datafs.StatAll(ctx, append(paths, b.URL+"/many/none", b.URL+"/other")); !errors.Is(err, errs.NotFound) || at != 40 {
+	paths = append(paths, b.URL+"/many/none", b.URL+"/other")
+	if _, at, err := datafs.StatAll(ctx, paths); !errors.Is(err, errs.NotFound) || at != 40 {
 		t.Errorf("a file that is missing: %d, %v", at, err)
 	}
 }

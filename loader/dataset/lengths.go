@@ -117,8 +117,8 @@ func (d *Data) lengthsOf(ctx context.Context, s *openSource, o OpenOptions) ([]i
 		return nil, err
 	}
 	if datafs.IsURL(path) {
-		slog.Warn("the lengths are not kept in a bucket: the next Open reads all samples again", "from", "loader", "file", path,
-			"remedy", "open the data by a data.yaml on a disk")
+		slog.Warn("the lengths are not kept in a bucket: the next Open reads all samples again", "from", "loader",
+			"file", path, "remedy", "open the data by a data.yaml on a disk")
 		return list, nil
 	}
 	if err := writeLengthsFile(path, key, list); err != nil {

@@ -23,8 +23,8 @@ var shared struct {
 }
 
 // Cache returns the cache through which this process reads objects. The first call opens it, with
-// the directory of BIVOUAC_CACHE_DIR and the size of BIVOUAC_CACHE_SIZE. Without a directory, blocks
-// are kept in memory.
+// the directory of BIVOUAC_CACHE_DIR and the size of BIVOUAC_CACHE_SIZE. Without a directory, the
+// process keeps blocks in memory.
 func Cache() (*blocks.Cache, error) {
 	shared.Lock()
 	defer shared.Unlock()

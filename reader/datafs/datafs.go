@@ -1,8 +1,8 @@
 // Package datafs finds and opens the files of a data set, by a path of the local file system or by
 // the URL of an object in a bucket, such as s3://bucket/train/000.tar.
 //
-// Its functions are like those of os and path/filepath. A URL file:///data/000.tar is the path
-// /data/000.tar. A bucket has no folders: the names below "train/" are the folder train.
+// Its functions are like the functions of os and path/filepath. A URL file:///data/000.tar is the
+// path /data/000.tar. A bucket has no folders: the names below "train/" are the folder train.
 package datafs
 
 import (

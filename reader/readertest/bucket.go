@@ -83,7 +83,8 @@ func (b *Bucket) Requests(kind string) int {
 
 // Put stores an object.
 func (b *Bucket) Put(key string, p []byte) error {
-	_, err := b.bucket.Put(context.Background(), key, p, crc32.Checksum(p, crc32.MakeTable(crc32.Castagnoli)), object.Condition{})
+	sum := crc32.Checksum(p, crc32.MakeTable(crc32.Castagnoli))
+	_, err := b.bucket.Put(context.Background(), key, p, sum, object.Condition{})
 	return err
 }
 

@@ -90,8 +90,8 @@ func (s *Set) Ahead(spans []Span) {
 	}
 }
 
-// sorted puts the spans of a file together, by their offsets. The files keep the order in which they
-// are wanted first.
+// sorted puts the spans of a file together, by their offsets. The files keep the order in which
+// they are wanted first.
 func sorted(spans []Span) {
 	rank := make(map[int]int, 8)
 	for i, s := range spans {

@@ -116,9 +116,9 @@ type block struct {
 	ahead bool // requested ahead, and not read yet
 	// shared says that a reader came after the request. It does not change after done.
 	shared bool
-	began time.Time
-	gone  bool // no longer in the cache: the last user frees it
-	elem  *list.Element
+	began  time.Time
+	gone   bool // no longer in the cache: the last user frees it
+	elem   *list.Element
 }
 
 // Open opens a cache. With Options.Dir it makes the directory if it is missing. Fails with
@@ -299,7 +299,7 @@ func (c *Cache) send(o *Object, run []*block) []*block {
 	return nil
 }
 
-// take returns blocks for a reader, who gives them back. Those that are not there are requested.
+// take returns blocks, which the caller gives back. Blocks that are not there are requested.
 func (c *Cache) take(o *Object, from, to int64) ([]*block, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -440,8 +440,8 @@ func (c *Cache) finish(b *block, data []byte, f *os.File, err error) {
 // the object.
 func (o *Object) ReadAt(ctx context.Context, p []byte, off int64) error {
 	if off < 0 || off > o.size || int64(len(p)) > o.size-off {
-		return &errs.Error{Kind: errs.Corrupt, Op: "blocks.ReadAt", Want: fmt.Sprintf("bytes %d to %d", off, off+int64(len(p))),
-			Got: fmt.Sprintf("an object of %d bytes", o.size)}
+		return &errs.Error{Kind: errs.Corrupt, Op: "blocks.ReadAt",
+			Want: fmt.Sprintf("bytes %d to %d", off, off+int64(len(p))), Got: fmt.Sprintf("an object of %d bytes", o.size)}
 	}
 	if len(p) == 0 {
 		return nil

@@ -223,7 +223,8 @@ func TestForeignFilesStay(t *testing.T) {
 	put := func(path string) {
 		t.Helper()
 		want[path] = "the only copy of " + path
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(want[path]), 0o644)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(want[path]), 0o644))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -286,7 +287,8 @@ func TestDirectories(t *testing.T) {
 		dir  string
 		kind errs.Kind
 	}{{file, errs.Invalid}, {filepath.Join(file, "below"), errs.Invalid}, {newer, errs.Mismatch}} {
-		if _, err := blocks.Open(blocks.Options{Dir: c.dir}); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.dir) {
+		_, err := blocks.Open(blocks.Options{Dir: c.dir})
+		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.dir) {
 			t.Errorf("%s: %v, want %v", c.dir, err, c.kind)
 		}
 	}
@@ -302,7 +304,8 @@ func TestDirectories(t *testing.T) {
 	}
 	// A process that was killed while it made the mark is no obstacle.
 	empty := filepath.Join(base, "empty")
-	if err := errors.Join(os.Mkdir(empty, 0o700), os.WriteFile(filepath.Join(empty, "BIVOUAC_CACHE"), nil, 0o600)); err != nil {
+	markOf := filepath.Join(empty, "BIVOUAC_CACHE")
+	if err := errors.Join(os.Mkdir(empty, 0o700), os.WriteFile(markOf, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	s := newServer(1000)

@@ -401,8 +401,8 @@ type kept struct {
 }
 
 // evict removes the blocks that were used longest ago until n bytes and a tenth of the size are
-// free. It returns the bytes of those that are left, except part. It touches only regular files that
-// have the name and the first bytes of a block.
+// free. It returns the bytes of the blocks that are left, without part. It touches only regular
+// files that have the name and the first bytes of a block.
 func (d *disk) evict(n int64, part string) (used int64, err error) {
 	var all []kept
 	root := filepath.Join(d.dir, blockDir)
@@ -469,7 +469,8 @@ func isBlock(path string) bool {
 	var b [len(headerMagic) + 20]byte
 	_, err = f.ReadAt(b[:], 0)
 	name := filepath.Base(path)
-	return err == nil && string(b[:len(headerMagic)]) == headerMagic && hex.EncodeToString(b[len(headerMagic):]) == name[:40]
+	return err == nil && string(b[:len(headerMagic)]) == headerMagic &&
+		hex.EncodeToString(b[len(headerMagic):]) == name[:40]
 }
 
 // removePart removes what a killed process left, unless a process is writing it. It reports whether

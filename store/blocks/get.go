@@ -164,7 +164,8 @@ func (c *Cache) request(o *Object, run []*block, locks []*os.File) {
 // full notes a block that the disk does not keep.
 func (c *Cache) full(err error) {
 	if c.unkept.Add(1) == 1 {
-		slog.Warn("the cache cannot keep a block, which stays in memory; this is said once", "directory", c.o.Dir, "error", err)
+		slog.Warn("the cache cannot keep a block, which stays in memory; this is said once", "directory", c.o.Dir,
+			"error", err)
 	}
 }
 

@@ -52,7 +52,8 @@ func (s *Store) Objects(ctx context.Context, prefix string, delimited bool) iter
 }
 
 func (s *Store) object(a Attrs) store.Object {
-	return store.Object{Name: strings.TrimPrefix(a.Key, s.prefix), Size: a.Size, Tag: a.Tag, ModTime: a.Modified, Dir: a.Prefix}
+	return store.Object{Name: strings.TrimPrefix(a.Key, s.prefix), Size: a.Size, Tag: a.Tag, ModTime: a.Modified,
+		Dir: a.Prefix}
 }
 
 // ReadRange implements store.Ranger. It sends one request, or two if the first one is slow.

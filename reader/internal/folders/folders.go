@@ -45,10 +45,16 @@ func (l *Listing) add(name string) {
 
 // Tag returns the tag of an object in a bucket, or "" for a local file.
 func (l *Listing) Tag(f Entry) string {
-	if i, ok := slices.BinarySearchFunc(l.Files, f, func(a, b Entry) int { return cmp.Compare(l.Name(a), l.Name(b)) }); ok && l.tags != nil {
-		return l.tags[i]
+	if l.tags == nil {
+		return ""
 	}
-	return ""
+	i, ok := slices.BinarySearchFunc(l.Files, l.Name(f), func(a Entry, name string) int {
+		return cmp.Compare(l.Name(a), name)
+	})
+	if !ok {
+		return ""
+	}
+	return l.tags[i]
 }
 
 // readObjects reads the names, sizes and tags of a folder of a bucket. Names are sorted.
