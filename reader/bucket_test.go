@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/reader/datafs"
+	"github.com/bivouac-ml/bivouac/reader/parquet/parquettest"
 	"github.com/bivouac-ml/bivouac/reader/readertest"
 	"github.com/bivouac-ml/bivouac/store/blocks"
 	"github.com/bivouac-ml/bivouac/store/object"
@@ -44,7 +46,9 @@ func useCache(t testing.TB, o blocks.Options) *blocks.Cache {
 func TestBucketsGiveTheSameSamples(t *testing.T) {
 	const n = 24
 	ctx := context.Background()
-	for name, maker := range readertest.All {
+	makers := maps.Clone(readertest.All)
+	makers["parquet"] = parquettest.Parquet
+	for name, maker := range makers {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			kind, args, err := maker(dir, n)

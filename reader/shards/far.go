@@ -90,6 +90,19 @@ func (s *Set) Ahead(spans []Span) {
 	}
 }
 
+// AheadEnds begins to read the last n bytes of each file, where some formats have an index. It does
+// nothing for local files.
+func (s *Set) AheadEnds(n int64) {
+	if s.far == nil {
+		return
+	}
+	for _, o := range s.far {
+		if o != nil {
+			o.Warm(max(0, o.Size()-n), n)
+		}
+	}
+}
+
 // sorted puts the spans of a file together, by their offsets. The files keep the order in which
 // they are wanted first.
 func sorted(spans []Span) {

@@ -215,14 +215,20 @@ func (o *Object) Size() int64 { return o.size }
 // sizeOf returns the bytes of a block.
 func (o *Object) sizeOf(number int64) int64 { return min(o.c.o.Block, o.size-number*o.c.o.Block) }
 
-// Ahead requests the blocks with n bytes from an offset on, unless they are there. It does not
-// wait. It requests nothing if as much as the cache may hold was requested ahead already.
-func (o *Object) Ahead(off, n int64) {
+// Warm requests the blocks with n bytes from an offset on, unless they are there. It does not wait.
+// It requests nothing if as much as the cache may hold was requested ahead already.
+func (o *Object) Warm(off, n int64) {
 	if n = min(n, o.size-off); off < 0 || n <= 0 {
 		return
 	}
-	o.plan.Store(true)
 	o.request(off/o.c.o.Block, (off+n-1)/o.c.o.Block+1)
+}
+
+// Ahead works like Warm, for a caller who says from now on what will be read. Other blocks are not
+// requested ahead any more, also if blocks are read one after the other.
+func (o *Object) Ahead(off, n int64) {
+	o.plan.Store(true)
+	o.Warm(off, n)
 }
 
 // request requests blocks ahead.

@@ -21,6 +21,14 @@ const (
 
 // get gets blocks that follow each other, and finishes each of them.
 func (c *Cache) get(o *Object, run []*block) {
+	// The turn comes first, so that few files are open and locked at a time.
+	if err := c.enter(); err != nil {
+		for _, b := range run {
+			c.finish(b, nil, nil, err)
+		}
+		return
+	}
+	defer c.leave()
 	if c.disk == nil {
 		c.request(o, run, nil)
 		return
@@ -105,11 +113,36 @@ func (c *Cache) await(o *Object, b *block) {
 		if err != nil {
 			c.full(err)
 		}
-		c.request(o, []*block{b}, []*os.File{part}) // the other process failed, or was killed
+		c.requestOne(o, b, part) // the other process failed, or was killed
 		return
 	}
-	c.request(o, []*block{b}, []*os.File{nil})
+	c.requestOne(o, b, nil)
 }
+
+// requestOne requests a block that another process did not get.
+func (c *Cache) requestOne(o *Object, b *block, part *os.File) {
+	if err := c.enter(); err != nil {
+		if part != nil {
+			c.disk.unlock(part, b.at)
+		}
+		c.finish(b, nil, nil, err)
+		return
+	}
+	defer c.leave()
+	c.request(o, []*block{b}, []*os.File{part})
+}
+
+// enter waits until few enough requests are under way.
+func (c *Cache) enter() error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-c.ctx.Done():
+		return &errs.Error{Kind: errs.Canceled, Op: "blocks.ReadAt", Err: context.Cause(c.ctx)}
+	}
+}
+
+func (c *Cache) leave() { <-c.turn }
 
 // request requests blocks that follow each other and finishes them. locks are their locked files;
 // a block whose lock is nil stays in memory.
@@ -171,12 +204,6 @@ func (c *Cache) full(err error) {
 
 // ask sends one request.
 func (c *Cache) ask(o *Object, p []byte, off int64) error {
-	select {
-	case c.turn <- struct{}{}:
-	case <-c.ctx.Done():
-		return &errs.Error{Kind: errs.Canceled, Op: "blocks.ReadAt", Err: context.Cause(c.ctx)}
-	}
-	defer func() { <-c.turn }()
 	c.requests.Add(1)
 	c.bytes.Add(int64(len(p)))
 	return o.fetch(c.ctx, p, off)
