@@ -142,6 +142,7 @@ func Find(ctx context.Context, op string, set *shards.Set, f Format, path string
 	x, err := openPath(ctx, path)
 	if err != nil {
 		if !given && errors.Is(err, errs.NotFound) {
+			warnFar(op, path, set)
 			return inMemory(ctx, op, set, f)
 		}
 		return nil, errs.Wrap(op, "", err)
@@ -158,6 +159,19 @@ func Find(ctx context.Context, op string, set *shards.Set, f Format, path string
 	}
 	found.show(set)
 	return found, nil
+}
+
+// warnFar warns of a scan that requests many bytes of a bucket.
+func warnFar(op, path string, set *shards.Set) {
+	const much = 64 << 20
+	total := int64(0)
+	for i := range set.Len() {
+		total += set.Size(i)
+	}
+	if set.Far() && total > much {
+		slog.Warn("there is no index beside the data, and files of a bucket are read to find the records", "from", op,
+			"index", path, "files", set.Len(), "bytes", total, "remedy", "make the index once with bivouac index")
+	}
 }
 
 // beside returns the path of the index beside the files of a set.
