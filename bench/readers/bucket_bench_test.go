@@ -1,4 +1,4 @@
-package reader_test
+package main
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/readertest"
 	"github.com/bivouac-ml/bivouac/store/blocks"
 	"github.com/bivouac-ml/bivouac/store/object"
@@ -91,6 +92,21 @@ func BenchmarkBucket(b *testing.B) {
 			readEpoch(b, far, ids, cache)
 		})
 	}
+}
+
+// useCache makes a cache the cache of the process, until the benchmark ends.
+func useCache(b *testing.B, o blocks.Options) *blocks.Cache {
+	b.Helper()
+	c, err := blocks.Open(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	before := datafs.SetCache(c)
+	b.Cleanup(func() {
+		datafs.SetCache(before)
+		c.Close() //nolint:errcheck // nothing is lost
+	})
+	return c
 }
 
 // readEpoch reads samples with 4 goroutines. With caches it makes one for each run.
