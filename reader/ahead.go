@@ -1,6 +1,8 @@
 package reader
 
 import (
+	"context"
+
 	"github.com/bivouac-ml/bivouac/format/mds"
 	"github.com/bivouac-ml/bivouac/reader/index"
 	"github.com/bivouac-ml/bivouac/reader/shards"
@@ -23,6 +25,10 @@ func AheadOf(s Source) func(ids []int64) {
 		return s.ahead
 	case *files:
 		if s.objects.ends != nil {
+			return s.ahead
+		}
+	case *mdsSet:
+		if s.set.Far() {
 			return s.ahead
 		}
 	case Placed:
@@ -99,7 +105,7 @@ func (r *arrayRecords) Spans(list []shards.Span, id int64) []shards.Span {
 func (m *mdsSet) Files() *shards.Set { return m.set }
 
 // Spans implements Placed. Of a shard that was not read yet it is the table, or the whole shard if
-// it is compressed.
+// it is compressed or verified.
 func (m *mdsSet) Spans(list []shards.Span, id int64) []shards.Span {
 	i := m.find(id)
 	s := m.shards[i]
@@ -107,12 +113,42 @@ func (m *mdsSet) Spans(list []shards.Span, id int64) []shards.Span {
 	switch {
 	case s.zip:
 		return append(list, shards.Span{File: i, Length: s.Zip.Bytes})
+	case t == nil && m.verify && len(s.Raw.Hashes) > 0: // makeTable reads all of it
+		return append(list, shards.Span{File: i, Length: s.Raw.Bytes})
 	case t == nil:
 		return append(list, shards.Span{File: i, Length: min(mds.TableSize(s.Samples), s.Raw.Bytes)})
 	}
 	at := id - s.first
 	from, to := int64((*t)[at]), int64((*t)[at+1])
 	return append(list, shards.Span{File: i, Offset: from, Length: to - from})
+}
+
+// ahead begins to read samples. Of a shard that was not read yet it reads the table first, and not
+// on the goroutine of the caller.
+func (m *mdsSet) ahead(ids []int64) {
+	spans := make([]shards.Span, 0, len(ids))
+	later := map[int][]int64{} // ids of shards without a table
+	for _, id := range ids {
+		if i := m.find(id); !m.shards[i].zip && m.shards[i].table.Load() == nil {
+			later[i] = append(later[i], id)
+		} else {
+			spans = m.Spans(spans, id)
+		}
+	}
+	for i, ids := range later {
+		spans = m.Spans(spans, ids[0]) // the table
+		go func() {
+			if _, err := m.makeTable(context.Background(), i); err != nil {
+				return // Fetch returns the error
+			}
+			var spans []shards.Span
+			for _, id := range ids {
+				spans = m.Spans(spans, id)
+			}
+			m.set.Ahead(spans)
+		}()
+	}
+	m.set.Ahead(spans)
 }
 
 // Files implements Placed.
