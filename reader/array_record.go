@@ -62,6 +62,7 @@ func openArrayRecord(ctx context.Context, c *op.Config) (_ Source, err error) {
 		}
 	}()
 	r := &arrayRecords{set: set, chunks: cache.New[[2]int, *arrayrecord.Chunk](int64(op.Get[int](c, "cache_bytes")))}
+	set.AheadEnds(64 << 10) // the footers
 	h := state.NewHasher("bivouac.readers.array_record.v1")
 	for i := range set.Len() {
 		f, err := arrayrecord.Open(set.Reader(ctx, i), set.Size(i))

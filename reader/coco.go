@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/coco"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 	"github.com/bivouac-ml/bivouac/state"
@@ -185,10 +186,13 @@ func openCoco(ctx context.Context, c *op.Config) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range []string{a.root, a.annotations, a.preprocessed, a.saveDir} {
-		if err := errs.CheckPath(path); err != nil {
+	for _, path := range []string{a.root, a.annotations, a.preprocessed} {
+		if err := datafs.Check(path); err != nil {
 			return nil, errs.Wrap(cocoName, "", err)
 		}
+	}
+	if err := errs.CheckPath(a.saveDir); err != nil { // files are written there
+		return nil, errs.Wrap(cocoName, "", err)
 	}
 	s := &cocoSource{args: a, painters: sync.Pool{New: func() any { return new(coco.Painter) }}}
 	if a.preprocessed != "" {
@@ -206,7 +210,7 @@ func openCoco(ctx context.Context, c *op.Config) (Source, error) {
 	}
 	paths := make([]string, s.data.Len())
 	for i := range paths {
-		paths[i] = filepath.Join(a.root, filepath.FromSlash(s.data.Name(i)))
+		paths[i] = datafs.Join(a.root, filepath.FromSlash(s.data.Name(i)))
 	}
 	if s.set, err = shards.Open(ctx, cocoName, paths); err != nil {
 		return nil, err
@@ -238,7 +242,7 @@ func readAnnotations(ctx context.Context, a cocoArgs) (*coco.Dataset, error) {
 // readPreprocessed reads a folder of binary files.
 func readPreprocessed(ctx context.Context, a cocoArgs) (*coco.Dataset, error) {
 	d, err := coco.Read(a.parts(), func(name string) ([]byte, error) {
-		path := filepath.Join(a.preprocessed, name)
+		path := datafs.Join(a.preprocessed, name)
 		set, err := shards.Open(ctx, cocoName, []string{path})
 		if errors.Is(err, errs.NotFound) {
 			return nil, nil

@@ -3,10 +3,10 @@ package reader
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/index"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 	"github.com/bivouac-ml/bivouac/state"
@@ -25,7 +25,7 @@ func openSet(ctx context.Context, c *op.Config, name, arg string) (*shards.Set, 
 	paths := op.Get[[]string](c, arg)
 	seen := make(map[string]bool, len(paths))
 	for _, path := range paths {
-		if clean := filepath.Clean(path); seen[clean] {
+		if clean := datafs.Clean(path); seen[clean] {
 			return nil, c.Invalid(arg, "each file once", path+" twice",
 				"a sample that comes twice has two ids: copy the file if that is meant")
 		} else {
@@ -175,7 +175,7 @@ func named(ctx context.Context, c *op.Config, name, arg string, set *shards.Set,
 	case len(paths) == 0:
 		x, err := index.Find(ctx, name, set, f, "")
 		return x, nil, err
-	case len(paths) == 1 && index.Is(paths[0]):
+	case len(paths) == 1 && index.Is(ctx, paths[0]):
 		x, err := index.Find(ctx, name, set, f, paths[0])
 		return x, nil, err
 	}

@@ -44,8 +44,9 @@ type Data struct {
 	info  Info
 	names []string
 	specs []tensor.Spec
-	most  int64     // no sample is larger
-	pool  sync.Pool // of *fetcher
+	most  int64             // no sample is larger
+	pool  sync.Pool         // of *fetcher
+	ahead func(ids []int64) // nil if the source needs no such call
 }
 
 // Open opens a data set with a registered reader. name is the name of the reader, such as "file" or
@@ -80,7 +81,7 @@ func Open(ctx context.Context, name string, args any) (*Data, error) {
 	if d.Source, err = opener.Open(ctx, config); err != nil {
 		return nil, err
 	}
-	d.info, d.most = d.Source.Info(), math.MaxInt64
+	d.info, d.most, d.ahead = d.Source.Info(), math.MaxInt64, AheadOf(d.Source)
 	if b, ok := d.Source.(bounded); ok {
 		d.most = b.largest()
 	}
@@ -212,6 +213,9 @@ func (d *Data) Read(ctx context.Context, ids []int64, dst []Fields) error {
 				return d.failed(id, err)
 			}
 		}
+	}
+	if d.ahead != nil {
+		d.ahead(ids)
 	}
 	r, _ := d.pool.Get().(*fetcher)
 	if r == nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/internal/folders"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
@@ -77,8 +77,8 @@ func openDataFiles(ctx context.Context, c *op.Config) (*dataFiles, error) {
 	if root != "" {
 		paths = make([]string, len(names))
 		for i, n := range names {
-			if paths[i] = n; !filepath.IsAbs(n) {
-				paths[i] = root + "/" + strings.TrimPrefix(n, "./")
+			if paths[i] = n; !datafs.IsAbs(n) {
+				paths[i] = datafs.Under(root, strings.TrimPrefix(n, "./"))
 			}
 		}
 	}
@@ -100,8 +100,8 @@ func firstDataFile(c *op.Config) (*shards.Set, error) {
 		return nil, err
 	}
 	first := names[0]
-	if root != "" && !filepath.IsAbs(first) {
-		first = root + "/" + strings.TrimPrefix(first, "./")
+	if root != "" && !datafs.IsAbs(first) {
+		first = datafs.Under(root, strings.TrimPrefix(first, "./"))
 	}
 	return shards.Open(context.Background(), c.Schema.FullName(), []string{first})
 }
@@ -118,7 +118,7 @@ func dataFileNames(ctx context.Context, c *op.Config, first bool) (names []strin
 	case c.Has("file_list"):
 		list := op.Get[string](c, "file_list")
 		if root == "" {
-			root = filepath.ToSlash(filepath.Dir(list))
+			root = filepath.ToSlash(datafs.Dir(list))
 		}
 		names, err = linesOf(ctx, c.Schema.FullName(), list, first)
 	default:
@@ -129,7 +129,7 @@ func dataFileNames(ctx context.Context, c *op.Config, first bool) (names []strin
 
 // linesOf returns the lines of a list of files that are not empty, at least one.
 func linesOf(ctx context.Context, name, list string, first bool) ([]string, error) {
-	file, err := os.Open(list)
+	file, err := datafs.OpenText(ctx, list)
 	if err != nil {
 		return nil, fileError(name, list, err)
 	}
@@ -167,10 +167,10 @@ func linesOf(ctx context.Context, name, list string, first bool) ([]string, erro
 // and sorts them: folder by folder, and the directory itself is the folder ".".
 func walkDataFiles(ctx context.Context, c *op.Config, root string, first bool) ([]string, error) {
 	name := c.Schema.FullName()
-	if info, err := os.Stat(root); err == nil && !info.IsDir() {
+	if info, err := datafs.Stat(ctx, root); err == nil && !info.IsDir() {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: root, Want: "a directory", Got: "a file"}
 	}
-	dirs, err := folders.Names(name, root)
+	dirs, err := folders.Names(ctx, name, root)
 	if err != nil {
 		return nil, err
 	}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 )
 
@@ -47,7 +47,7 @@ func detect(ctx context.Context, paths []string) (name string, args op.Args, err
 	if err != nil {
 		return "", nil, err
 	}
-	if name, args, ok := folderOf(paths, files); ok {
+	if name, args, ok := folderOf(ctx, paths, files); ok {
 		return name, args, nil
 	}
 	var found Format
@@ -99,7 +99,7 @@ func PathArgs(ctx context.Context, name string, paths []string) (op.Args, error)
 		return nil, err
 	}
 	if _, ok := schema.Param("file_root"); ok && len(paths) == 1 {
-		if info, err := os.Stat(paths[0]); err == nil && info.IsDir() {
+		if info, err := datafs.Stat(ctx, paths[0]); err == nil && info.IsDir() {
 			return op.Args{"file_root": paths[0]}, nil
 		}
 	}
@@ -139,18 +139,18 @@ func pathArgs(schema *op.Schema, files []string) (op.Args, error) {
 }
 
 // folderOf finds data sets that are folders with files of their own.
-func folderOf(paths, files []string) (name string, args op.Args, ok bool) {
+func folderOf(ctx context.Context, paths, files []string) (name string, args op.Args, ok bool) {
 	if len(paths) != 1 {
 		return "", nil, false
 	}
-	info, err := os.Stat(paths[0])
+	info, err := datafs.Stat(ctx, paths[0])
 	if err != nil || !info.IsDir() {
 		return "", nil, false
 	}
 	for _, f := range files {
-		switch filepath.Base(f) {
+		switch datafs.Base(f) {
 		case "index.json": // of MDS and of litdata
-			b, err := os.ReadFile(f)
+			b, err := datafs.ReadFile(ctx, f)
 			for key, reader := range map[string]string{`"shards"`: "readers.mds", `"chunks"`: "readers.litdata"} {
 				if err == nil && strings.Contains(string(b), key) {
 					if schema, err := op.Lookup(reader); err == nil {
@@ -184,7 +184,7 @@ func dirArgs(schema *op.Schema, dir string) (op.Args, bool) {
 
 // side reports whether a file lies beside the data and has no samples.
 func side(name string) bool {
-	base := filepath.Base(name)
+	base := datafs.Base(name)
 	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || strings.HasPrefix(base, "bivouac.") {
 		return true
 	}
@@ -208,7 +208,7 @@ func Expand(ctx context.Context, paths []string) ([]string, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, &errs.Error{Kind: errs.Canceled, Op: "reader.Expand", Err: err}
 		}
-		list, err := expand(path)
+		list, err := expand(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -217,18 +217,18 @@ func Expand(ctx context.Context, paths []string) ([]string, error) {
 	return files, nil
 }
 
-func expand(path string) ([]string, error) {
-	info, err := os.Stat(path)
+func expand(ctx context.Context, path string) ([]string, error) {
+	info, err := datafs.Stat(ctx, path)
 	if err == nil && info.IsDir() {
-		entries, err := os.ReadDir(path)
+		entries, err := datafs.ReadDir(ctx, path)
 		if err != nil {
 			return nil, expandError(path, err)
 		}
 		var files, folders int
 		var list []string
 		for _, e := range entries {
-			full := filepath.Join(path, e.Name())
-			if info, err := os.Stat(full); err == nil && info.IsDir() {
+			full := datafs.Join(path, e.Name())
+			if info, err := datafs.Stat(ctx, full); err == nil && info.IsDir() {
 				folders++
 				continue
 			}
@@ -255,17 +255,17 @@ func expand(path string) ([]string, error) {
 		}
 		list = ranged
 	}
-	if strings.ContainsAny(path, "*?[") {
+	if datafs.HasMeta(path) {
 		var found []string
 		for _, pattern := range list {
-			names, err := filepath.Glob(pattern)
+			names, err := datafs.Glob(ctx, pattern)
 			if err != nil {
 				return nil, &errs.Error{Kind: errs.Invalid, Op: "reader.Expand", Subject: path, Want: "a pattern of file names",
 					Got: err.Error()}
 			}
 			found = append(found, slices.DeleteFunc(names, func(name string) bool {
-				ext := filepath.Ext(pattern) // a pattern such as *.txt asks for them
-				return side(name) && (ext == "" || ext != filepath.Ext(name))
+				ext := datafs.Ext(pattern) // a pattern such as *.txt asks for them
+				return side(name) && (ext == "" || ext != datafs.Ext(name))
 			})...)
 		}
 		if len(found) == 0 {
@@ -323,8 +323,12 @@ func braces(path string) ([]string, error) {
 }
 
 func expandError(path string, err error) error {
+	var own *errs.Error
+	if errors.As(err, &own) {
+		return errs.Wrap("reader.Expand", "", err)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if other := errs.CheckPath(path); other != nil {
+		if other := datafs.Check(path); other != nil {
 			return errs.Wrap("reader.Expand", "", other)
 		}
 	}

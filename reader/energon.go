@@ -1,12 +1,13 @@
 package reader
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/internal/energon"
 )
 
@@ -16,12 +17,12 @@ const energonSplits = ".nv-meta/split.yaml"
 // energonOf finds a split of a folder that Megatron-Energon prepared: WebDataset archives, in the
 // order of split.yaml. The outputs are the components of the samples. Of dataset.yaml nothing is
 // used: it names code.
-func energonOf(dir, split string) (name string, args op.Args, err error) {
-	at := filepath.Join(dir, filepath.FromSlash(energonSplits))
+func energonOf(ctx context.Context, dir, split string) (name string, args op.Args, err error) {
+	at := datafs.Join(dir, filepath.FromSlash(energonSplits))
 	bad := func(kind errs.Kind, want, got, remedy string) error {
 		return &errs.Error{Kind: kind, Op: "reader.Detect", Subject: at, Want: want, Got: got, Remedy: remedy}
 	}
-	text, err := readText(at)
+	text, err := readText(ctx, at)
 	if err != nil {
 		return "", nil, err
 	}
@@ -68,7 +69,7 @@ func energonOf(dir, split string) (name string, args op.Args, err error) {
 		if !filepath.IsLocal(filepath.FromSlash(a)) {
 			return "", nil, bad(errs.Corrupt, "archives below the folder", fmt.Sprintf("%q", a), "")
 		}
-		path := filepath.Join(dir, filepath.FromSlash(a))
+		path := datafs.Join(dir, filepath.FromSlash(a))
 		if seen[path] {
 			return "", nil, bad(errs.Corrupt, "each archive once", a+" twice", "")
 		}
@@ -80,7 +81,7 @@ func energonOf(dir, split string) (name string, args op.Args, err error) {
 		return "", nil, bad(errs.Invalid, "an archive of the split "+split+" that is not excluded", "none", "")
 	}
 	for _, path := range paths {
-		if _, err := os.Stat(path); err != nil {
+		if _, err := datafs.Stat(ctx, path); err != nil {
 			return "", nil, fileError("reader.Detect", path, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/internal/folders"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
@@ -60,18 +61,19 @@ func init() {
 // files is an index of files. It has no pointer per file, so the garbage collector does not scan
 // ten million pointers.
 type files struct {
-	info   Info
-	root   string
-	paths  strings.Builder // all paths, back to back; slash-separated, relative to root unless absolute
-	ends   []int64         // where each path ends
-	sizes  []int64
-	labels []int32
+	info    Info
+	root    string
+	paths   strings.Builder // all paths, back to back; slash-separated, relative to root unless absolute
+	ends    []int64         // where each path ends
+	sizes   []int64
+	labels  []int32
+	objects objects // the files that lie in a bucket
 }
 
 func openFiles(ctx context.Context, c *op.Config) (Source, error) {
 	f := &files{root: op.Get[string](c, "file_root")}
 	for _, path := range []string{f.root, op.Get[string](c, "file_list")} {
-		if err := errs.CheckPath(path); err != nil {
+		if err := datafs.Check(path); err != nil {
 			return nil, errs.Wrap(fileName, "", err)
 		}
 	}
@@ -132,7 +134,7 @@ func (f *files) named(ctx context.Context, c *op.Config) error {
 		if int(int32(label)) != label {
 			return c.Invalid("labels", "labels that fit into 32 bits", fmt.Sprint(label), "")
 		}
-		if err := f.stat(filepath.ToSlash(name), int32(label)); err != nil {
+		if err := f.stat(ctx, filepath.ToSlash(name), int32(label)); err != nil {
 			return err
 		}
 	}
@@ -140,8 +142,8 @@ func (f *files) named(ctx context.Context, c *op.Config) error {
 }
 
 // stat adds one named file.
-func (f *files) stat(name string, label int32) error {
-	info, err := os.Stat(f.resolve(name))
+func (f *files) stat(ctx context.Context, name string, label int32) error {
+	info, err := datafs.Stat(ctx, f.resolve(name))
 	if err != nil {
 		return fileError(fileName, f.resolve(name), err)
 	}
@@ -149,6 +151,7 @@ func (f *files) stat(name string, label int32) error {
 		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.resolve(name), Want: "a file", Got: "a directory"}
 	}
 	f.add(name, info.Size(), label)
+	f.addTag(datafs.Tag(info))
 	return nil
 }
 
@@ -162,10 +165,10 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(f.root); err == nil && !info.IsDir() {
+	if info, err := datafs.Stat(ctx, f.root); err == nil && !info.IsDir() {
 		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "a directory", Got: "a file"}
 	}
-	classes, err := folders.Names(fileName, f.root)
+	classes, err := folders.Names(ctx, fileName, f.root)
 	if err != nil {
 		return err
 	}
@@ -190,6 +193,7 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 			f.paths.WriteString(class)
 			f.paths.WriteByte('/')
 			f.add(l.Name(e), e.Size, int32(label))
+			f.addTag(l.Tag(e))
 		}
 		*l = folders.Listing{}
 	}
@@ -248,10 +252,10 @@ func (f *files) path(id int64) string {
 
 // resolve returns the path to open for a name in the index.
 func (f *files) resolve(name string) string {
-	if f.root == "" || filepath.IsAbs(name) {
+	if f.root == "" || datafs.IsAbs(name) {
 		return name
 	}
-	return f.root + "/" + name
+	return datafs.Under(f.root, name)
 }
 
 func (f *files) Info() Info { return f.info }
@@ -263,11 +267,15 @@ func (f *files) Describe(id int64) string { return "file " + f.resolve(f.path(id
 func (f *files) Close() error { return nil }
 
 func (f *files) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
-	return Each(ctx, ids, dst, func(id int64, s int) error { return f.fetch(id, s, dst) })
+	return Each(ctx, ids, dst, func(id int64, s int) error { return f.fetch(ctx, id, s, dst) })
 }
 
-func (f *files) fetch(id int64, s int, dst *op.Block) error {
-	file, err := os.Open(f.resolve(f.path(id)))
+func (f *files) fetch(ctx context.Context, id int64, s int, dst *op.Block) error {
+	path := f.resolve(f.path(id))
+	if f.objects.ends != nil && datafs.IsURL(path) {
+		return f.fetchObject(ctx, path, id, s, dst)
+	}
+	file, err := os.Open(datafs.Local(path))
 	if err != nil {
 		return readError(err)
 	}

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 )
 
 // maxListLine bounds the length of a line of a list.
@@ -24,9 +24,9 @@ const maxListLine = 1 << 16
 func (f *files) listed(ctx context.Context, c *op.Config) error {
 	list := op.Get[string](c, "file_list")
 	if f.root == "" {
-		f.root = filepath.ToSlash(filepath.Dir(list))
+		f.root = filepath.ToSlash(datafs.Dir(list))
 	}
-	file, err := os.Open(list)
+	file, err := datafs.OpenText(ctx, list)
 	if err != nil {
 		return fileError(fileName, list, err)
 	}
@@ -69,7 +69,7 @@ func (f *files) entry(ctx context.Context, list string, number int, line string)
 		return listError(list, number, "a path and then its label (a number from 0 to 2147483647)",
 			strconv.Quote(line[:min(len(line), 200)]))
 	}
-	return f.stat(filepath.ToSlash(name), int32(label))
+	return f.stat(ctx, filepath.ToSlash(name), int32(label))
 }
 
 func listError(list string, line int, want, got string) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 	"github.com/bivouac-ml/bivouac/state"
@@ -145,7 +146,7 @@ func (f *folder) choose(splits map[string][]splitFile) error {
 func (f *folder) checkOutside(all []string, splits map[string][]splitFile) error {
 	isMetadata := func(name string) bool { return slices.Contains(metadataNames, path.Base(name)) }
 	if out := outside(all, splits, isMetadata); len(out) > 0 {
-		return &errs.Error{Kind: errs.Invalid, Op: folderName, Subject: filepath.Join(f.root, out[0]),
+		return &errs.Error{Kind: errs.Invalid, Op: folderName, Subject: datafs.Join(f.root, out[0]),
 			Want: "metadata in the folder of its split", Got: "metadata that belongs to no split",
 			Remedy: "write a file for each split, into its folder"}
 	}
@@ -192,7 +193,7 @@ const fileColumn = "file_name"
 func (f *folder) metadataPaths() []string {
 	paths := make([]string, len(f.metadata))
 	for i, m := range f.metadata {
-		paths[i] = filepath.Join(f.root, filepath.FromSlash(m))
+		paths[i] = datafs.Join(f.root, filepath.FromSlash(m))
 	}
 	return paths
 }
@@ -363,7 +364,7 @@ func (s *folderSource) openRows(ctx context.Context) error {
 func (s *folderSource) openFiles(ctx context.Context) (err error) {
 	paths := make([]string, len(s.files))
 	for i, f := range s.files {
-		paths[i] = filepath.Join(s.root, filepath.FromSlash(f))
+		paths[i] = datafs.Join(s.root, filepath.FromSlash(f))
 	}
 	s.set, err = shards.Open(ctx, folderName, paths)
 	if err != nil && len(s.metadata) > 0 {

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -24,7 +24,7 @@ type metadata struct {
 
 // readMetadata finds the columns of the metadata, and of CSV their types: it reads the whole table.
 func readMetadata(ctx context.Context, paths []string) (*metadata, error) {
-	m := &metadata{paths: paths, kind: filepath.Ext(paths[0])}
+	m := &metadata{paths: paths, kind: datafs.Ext(paths[0])}
 	switch m.kind {
 	case ".jsonl":
 		head, err := headOf(ctx, paths[0], mostHead)

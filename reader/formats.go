@@ -18,6 +18,7 @@ import (
 	"github.com/bivouac-ml/bivouac/format/seekable"
 	"github.com/bivouac-ml/bivouac/format/tfrecord"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/index"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 )
@@ -126,7 +127,7 @@ func DetectRecords(ctx context.Context, op string, set *shards.Set, i int) (inde
 
 // byContent returns the first format whose files begin with head.
 func byContent(list []Format, path string, head []byte) (Format, bool) {
-	name := strings.ToLower(filepath.Base(seekable.Plain(path)))
+	name := strings.ToLower(filepath.Base(seekable.Plain(datafs.Name(path))))
 	for _, f := range list {
 		if f.Detect != nil && f.Detect(name, head) {
 			return f, true
@@ -180,7 +181,7 @@ func headOf(ctx context.Context, path string, n int64) ([]byte, error) {
 
 // NamedLikeData reports whether the name of a file is a usual name of a known format.
 func NamedLikeData(path string) bool {
-	return filepath.Base(path) == "index.json" || len(byName(formatList(), path)) > 0
+	return datafs.Base(path) == "index.json" || len(byName(formatList(), path)) > 0
 }
 
 // startsWith returns a Detect for formats with a magic number.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/lines"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/index"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -152,6 +152,6 @@ func guessFields(ctx context.Context, c *op.Config, fields []lineField, paths *l
 
 // hasSuffix reports whether the name of a file ends with one of some suffixes, in any case.
 func hasSuffix(name string, suffixes ...string) bool {
-	name = strings.ToLower(filepath.Base(name))
+	name = strings.ToLower(datafs.Base(name))
 	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
 }

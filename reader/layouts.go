@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 )
 
 // DetectSplit works like Detect for one split of a data set, such as "train". The folders that
@@ -186,7 +186,7 @@ var metadataNames = []string{"metadata.csv", "metadata.jsonl", "metadata.parquet
 // layoutOf finds data sets as Hugging Face's datasets lays them out in a folder. ok is false if the
 // folder has no such layout.
 func layoutOf(ctx context.Context, dir, split string) (name string, args op.Args, ok bool, err error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := datafs.ReadDir(ctx, dir)
 	if err != nil {
 		return "", nil, false, nil // it is a file, a pattern, or not there: Expand says it
 	}
@@ -207,8 +207,8 @@ func layoutOf(ctx context.Context, dir, split string) (name string, args op.Args
 		}
 	}
 	switch {
-	case known[path.Dir(energonSplits)] && isFile(filepath.Join(dir, filepath.FromSlash(energonSplits))):
-		name, args, err := energonOf(dir, split)
+	case known[path.Dir(energonSplits)] && isFile(ctx, datafs.Join(dir, filepath.FromSlash(energonSplits))):
+		name, args, err := energonOf(ctx, dir, split)
 		return name, args, true, err
 	case known["dataset_dict.json"]:
 		return savedSplits(ctx, dir, split)
@@ -248,7 +248,7 @@ func layoutOf(ctx context.Context, dir, split string) (name string, args op.Args
 			return folderName, op.Args{"path": dir, "split": split}, true, nil
 		}
 		if isSample(f.path) {
-			paths = append(paths, filepath.Join(dir, filepath.FromSlash(f.path)))
+			paths = append(paths, datafs.Join(dir, filepath.FromSlash(f.path)))
 		}
 	}
 	name, args, err = detect(ctx, paths)
@@ -258,8 +258,8 @@ func layoutOf(ctx context.Context, dir, split string) (name string, args op.Args
 	return name, args, true, err
 }
 
-func isFile(path string) bool {
-	info, err := os.Stat(path)
+func isFile(ctx context.Context, path string) bool {
+	info, err := datafs.Stat(ctx, path)
 	return err == nil && info.Mode().IsRegular()
 }
 
@@ -274,6 +274,10 @@ func isSample(file string) bool {
 // Hidden files and folders, and files and folders whose names begin with "__", are left out.
 func filesBelow(ctx context.Context, dir string) ([]string, error) {
 	var files []string
+	if datafs.IsURL(dir) {
+		return filesBelowURL(ctx, dir)
+	}
+	dir = datafs.Local(dir)
 	root := strings.TrimSuffix(dir, "/") + "/" // so that a link is followed
 	err := filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error {
 		switch {
@@ -300,30 +304,47 @@ func filesBelow(ctx context.Context, dir string) ([]string, error) {
 	return files, err
 }
 
+// filesBelowURL is filesBelow for a folder of a bucket.
+func filesBelowURL(ctx context.Context, dir string) (files []string, err error) {
+	err = datafs.Below(ctx, dir, func(name string, _ fs.FileInfo) error {
+		hidden := slices.ContainsFunc(strings.Split(name, "/"), func(element string) bool {
+			return strings.HasPrefix(element, ".") || strings.HasPrefix(element, "__")
+		})
+		if !hidden {
+			files = append(files, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fileError("reader.Detect", dir, err)
+	}
+	return files, nil
+}
+
 // savedSplits finds a split of a folder that DatasetDict.save_to_disk wrote.
 func savedSplits(ctx context.Context, dir, split string) (name string, args op.Args, ok bool, err error) {
 	var dict struct {
 		Splits []string `json:"splits"`
 	}
-	if err := readJSON(filepath.Join(dir, "dataset_dict.json"), &dict); err != nil {
+	if err := readJSON(ctx, datafs.Join(dir, "dataset_dict.json"), &dict); err != nil {
 		return "", nil, false, err
 	}
 	if len(dict.Splits) == 0 {
-		return "", nil, false, &errs.Error{Kind: errs.Corrupt, Op: "reader.Detect", Subject: filepath.Join(dir,
+		return "", nil, false, &errs.Error{Kind: errs.Corrupt, Op: "reader.Detect", Subject: datafs.Join(dir,
 			"dataset_dict.json"),
 			Want: "at least one split", Got: "no split"}
 	}
 	for _, s := range dict.Splits {
 		if !filepath.IsLocal(s) {
 			return "", nil, false, &errs.Error{Kind: errs.Corrupt, Op: "reader.Detect",
-				Subject: filepath.Join(dir,
+				Subject: datafs.Join(dir,
 					"dataset_dict.json"), Want: "splits that are folders beside the file", Got: fmt.Sprintf("%q", s)}
 		}
 	}
 	if split, err = chooseSplit(dir, split, slices.Clone(dict.Splits)); err != nil {
 		return "", nil, false, err
 	}
-	name, args, err = savedFiles(ctx, filepath.Join(dir, split), "")
+	name, args, err = savedFiles(ctx, datafs.Join(dir, split), "")
 	return name, args, true, err
 }
 
@@ -334,8 +355,8 @@ func savedFiles(ctx context.Context, dir, split string) (name string, args op.Ar
 		Split *string                      `json:"_split"`
 		Files []struct{ Filename *string } `json:"_data_files"`
 	}
-	at := filepath.Join(dir, "state.json")
-	if err := readJSON(at, &state); err != nil {
+	at := datafs.Join(dir, "state.json")
+	if err := readJSON(ctx, at, &state); err != nil {
 		return "", nil, err
 	}
 	if split != "" && (state.Split == nil || *state.Split != split) {
@@ -353,17 +374,15 @@ func savedFiles(ctx context.Context, dir, split string) (name string, args op.Ar
 			return "", nil, &errs.Error{Kind: errs.Corrupt, Op: "reader.Detect", Subject: at,
 				Want: fmt.Sprintf("the name of a file in the folder in _data_files[%d]", i), Got: "another"}
 		}
-		paths = append(paths, filepath.Join(dir, *f.Filename))
+		paths = append(paths, datafs.Join(dir, *f.Filename))
 	}
 	if len(paths) == 0 {
 		return "", nil, &errs.Error{Kind: errs.Corrupt, Op: "reader.Detect", Subject: at,
 			Want: "at least one file in _data_files",
 			Got:  "no file"}
 	}
-	for _, p := range paths {
-		if _, err := os.Stat(p); err != nil {
-			return "", nil, fileError("reader.Detect", p, err)
-		}
+	if _, at, err := datafs.StatAll(ctx, paths); err != nil {
+		return "", nil, fileError("reader.Detect", paths[at], err)
 	}
 	if _, err := Schema("readers.arrow"); err != nil {
 		return "", nil, err
@@ -400,15 +419,15 @@ func withoutPaths(ctx context.Context, name string, args op.Args) op.Args {
 const mostJSON = 64 << 20
 
 // readText reads a file that describes a data set.
-func readText(at string) ([]byte, error) {
-	info, err := os.Stat(at)
+func readText(ctx context.Context, at string) ([]byte, error) {
+	info, err := datafs.Stat(ctx, at)
 	if err == nil && info.Size() > mostJSON {
 		return nil, &errs.Error{Kind: errs.Exhausted, Op: "reader.Detect", Subject: at,
 			Want: fmt.Sprintf("at most %d bytes", mostJSON), Got: fmt.Sprint(info.Size())}
 	}
 	var b []byte
 	if err == nil {
-		b, err = os.ReadFile(at)
+		b, err = datafs.ReadFile(ctx, at)
 	}
 	if err != nil {
 		return nil, fileError("reader.Detect", at, err)
@@ -416,8 +435,8 @@ func readText(at string) ([]byte, error) {
 	return b, nil
 }
 
-func readJSON(at string, to any) error {
-	b, err := readText(at)
+func readJSON(ctx context.Context, at string, to any) error {
+	b, err := readText(ctx, at)
 	if err != nil {
 		return err
 	}

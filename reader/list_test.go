@@ -108,11 +108,16 @@ func TestOpeningAllocatesLittle(t *testing.T) {
 	}
 }
 
-// TestPathsOfOtherPlaces refuses what looks like another storage or a home directory.
+// TestPathsOfOtherPlaces refuses a storage that the program does not know, and a home directory.
 func TestPathsOfOtherPlaces(t *testing.T) {
-	for _, root := range []string{"gs://bucket/train", "s3://bucket/train", "file:///train", "~/train", "~someone/train"} {
-		if _, err := openRoot(t, root); !errors.Is(err, errs.Unsupported) || !strings.Contains(fmt.Sprint(err), root) {
+	for root, want := range map[string]string{"gs://bucket/train": "gs://bucket", "s3://bucket/train": "s3://bucket",
+		"abfss://c@a.example/train": "az://account/container", "file://host/train": "file://host/train", "~/train": "~/train",
+		"~someone/train": "~someone/train"} {
+		if _, err := openRoot(t, root); !errors.Is(err, errs.Unsupported) || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: %v", root, err)
 		}
+	}
+	if _, err := openRoot(t, "file:///no/such/train"); !errors.Is(err, errs.NotFound) {
+		t.Errorf("a folder that is not there: %v", err)
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sort"
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/litdata"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/internal/cache"
 	"github.com/bivouac-ml/bivouac/reader/internal/columns"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
@@ -72,8 +72,8 @@ func openLitdata(ctx context.Context, c *op.Config) (_ *litdataSet, err error) {
 		return nil, err
 	}
 	dir := op.Get[string](c, "path")
-	if filepath.Base(dir) == litdata.IndexName {
-		dir = filepath.Dir(dir)
+	if datafs.Base(dir) == litdata.IndexName {
+		dir = datafs.Dir(dir)
 	}
 	l := &litdataSet{expanded: cache.New[int, []byte](int64(op.Get[int](c, "cache_bytes")))}
 	if l.index, err = litdataIndex(ctx, dir); err != nil {
@@ -95,7 +95,7 @@ func openLitdata(ctx context.Context, c *op.Config) (_ *litdataSet, err error) {
 		if l.index.Tokens {
 			n = chunk.Dim / l.block
 		}
-		paths = append(paths, filepath.Join(dir, chunk.Filename))
+		paths = append(paths, datafs.Join(dir, chunk.Filename))
 		l.first = append(l.first, l.info.Samples)
 		l.info.Samples += n
 		l.info.Files = append(l.info.Files, n)
@@ -132,10 +132,10 @@ func openLitdata(ctx context.Context, c *op.Config) (_ *litdataSet, err error) {
 
 // litdataIndex reads the index of a folder.
 func litdataIndex(ctx context.Context, dir string) (*litdata.Index, error) {
-	if err := errs.CheckPath(dir); err != nil {
+	if err := datafs.Check(dir); err != nil {
 		return nil, errs.Wrap(litdataName, "", err)
 	}
-	path := filepath.Join(dir, litdata.IndexName)
+	path := datafs.Join(dir, litdata.IndexName)
 	set, err := shards.Open(ctx, litdataName, []string{path})
 	if err != nil {
 		return nil, err

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/lmdb"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/index"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -31,9 +30,9 @@ var lmdbFormat = index.Format{
 }
 
 // lmdbPath returns the file of a database: DALI's readers are given its folder.
-func lmdbPath(path string) string {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return filepath.Join(path, "data.mdb")
+func lmdbPath(ctx context.Context, path string) string {
+	if info, err := datafs.Stat(ctx, path); err == nil && info.IsDir() {
+		return datafs.Join(path, "data.mdb")
 	}
 	return path
 }
@@ -62,10 +61,10 @@ func openLMDB(ctx context.Context, c *op.Config, decode func(record []byte, s in
 	s := &lmdbSource{name: name, given: op.Get[[]string](c, "path"), decode: decode}
 	paths := make([]string, len(s.given))
 	for i, path := range s.given {
-		if err := errs.CheckPath(path); err != nil {
+		if err := datafs.Check(path); err != nil {
 			return nil, errs.Wrap(name, "", err)
 		}
-		paths[i] = lmdbPath(path)
+		paths[i] = lmdbPath(ctx, path)
 	}
 	var err error
 	if s.set, err = shards.Open(ctx, name, paths); err != nil {
@@ -161,10 +160,10 @@ func firstLMDB(c *op.Config) ([]byte, error) {
 	ctx, name := context.Background(), c.Schema.FullName()
 	paths := op.Get[[]string](c, "path")
 	for _, path := range paths {
-		if err := errs.CheckPath(path); err != nil {
+		if err := datafs.Check(path); err != nil {
 			return nil, errs.Wrap(name, "", err)
 		}
-		path = lmdbPath(path)
+		path = lmdbPath(ctx, path)
 		set, err := shards.Open(ctx, name, []string{path})
 		if err != nil {
 			return nil, err

@@ -3,7 +3,6 @@ package reader
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -12,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/mds"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/internal/cache"
 	"github.com/bivouac-ml/bivouac/reader/internal/columns"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
@@ -112,12 +112,12 @@ func openMDS(ctx context.Context, c *op.Config) (_ *mdsSet, err error) {
 
 // addFolder adds the shards of a folder, and returns the paths of their files.
 func (m *mdsSet) addFolder(ctx context.Context, folder string, h *state.Hasher) ([]string, error) {
-	if err := errs.CheckPath(folder); err != nil {
+	if err := datafs.Check(folder); err != nil {
 		return nil, errs.Wrap(mdsName, "", err)
 	}
 	path := folder
-	if filepath.Base(path) != mds.IndexName {
-		path = filepath.Join(path, mds.IndexName)
+	if datafs.Base(path) != mds.IndexName {
+		path = datafs.Join(path, mds.IndexName)
 	}
 	set, err := shards.Open(ctx, mdsName, []string{path})
 	if err != nil {
@@ -130,7 +130,7 @@ func (m *mdsSet) addFolder(ctx context.Context, folder string, h *state.Hasher) 
 	}
 	x, err := mds.ParseIndex(text)
 	if err != nil {
-		return nil, errs.Wrap(mdsName, filepath.Dir(path), err)
+		return nil, errs.Wrap(mdsName, datafs.Dir(path), err)
 	}
 	var names []string
 	for i := range x.Shards {
@@ -142,15 +142,15 @@ func (m *mdsSet) addFolder(ctx context.Context, folder string, h *state.Hasher) 
 			m.columns = s.Columns
 		} else if !slices.EqualFunc(m.columns, s.Columns, mds.Column.Equal) {
 			return nil, &errs.Error{Kind: errs.Mismatch, Op: mdsName,
-				Subject: filepath.Join(filepath.Dir(path), s.Raw.Name),
+				Subject: datafs.Join(datafs.Dir(path), s.Raw.Name),
 				Want:    "the columns of the other shards: " + columnText(m.columns), Got: columnText(s.Columns)}
 		}
 		// A shard may lie there without compression, as MosaicML Streaming leaves it.
 		e := &mdsShard{Shard: s, first: m.info.Samples}
-		name := filepath.Join(filepath.Dir(path), filepath.FromSlash(s.Raw.Name))
+		name := datafs.Join(datafs.Dir(path), filepath.FromSlash(s.Raw.Name))
 		if s.Zip != nil {
-			if _, err := os.Stat(name); err != nil {
-				e.zip, name = true, filepath.Join(filepath.Dir(path), filepath.FromSlash(s.Zip.Name))
+			if _, err := datafs.Stat(ctx, name); err != nil {
+				e.zip, name = true, datafs.Join(datafs.Dir(path), filepath.FromSlash(s.Zip.Name))
 			}
 		}
 		names, m.shards = append(names, name), append(m.shards, e)

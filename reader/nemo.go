@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/nemo"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 	"github.com/bivouac-ml/bivouac/state"
@@ -157,7 +158,7 @@ func (s *nemoSource) fingerprint() string {
 			h.Int(int64(math.Float64bits(v)))
 		}
 		h.Int(s.set.Size(i))
-		h.String(filepath.Base(s.set.Path(i)))
+		h.String(datafs.Base(s.set.Path(i)))
 	}
 	return h.Sum()
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 )
 
@@ -47,11 +46,11 @@ func pathsOf(ctx context.Context, c *op.Config) ([]string, error) {
 		if path == "" {
 			return nil, c.Invalid("path", "paths of files", "an empty path", "")
 		}
-		if !strings.ContainsAny(path, "*?[") || exists(ctx, path) {
+		if !datafs.HasMeta(path) || exists(ctx, path) {
 			list = append(list, path)
 			continue
 		}
-		found, err := filepath.Glob(path)
+		found, err := datafs.Glob(ctx, path)
 		if err != nil {
 			return nil, c.Invalid("path", "a pattern such as *.txt", fmt.Sprintf("%q", path), "")
 		}

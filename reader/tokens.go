@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -12,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/format/tokens"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 	"github.com/bivouac-ml/bivouac/state"
@@ -117,14 +117,18 @@ func tokenPaths(ctx context.Context, c *op.Config) ([]tokenPath, error) {
 	seen := map[string]bool{}
 	for _, path := range paths {
 		p := tokenPath{data: path}
-		base := strings.TrimSuffix(strings.TrimSuffix(path, ".idx"), ".bin")
-		switch ext := filepath.Ext(path); {
+		with := func(ext string) string {
+			return datafs.Rename(path, func(name string) string {
+				return strings.TrimSuffix(strings.TrimSuffix(name, ".idx"), ".bin") + ext
+			})
+		}
+		switch ext := datafs.Ext(path); {
 		case ext == ".idx":
-			p = tokenPath{base + ".bin", path}
-		case ext == ".bin" && exists(ctx, base+".idx"):
-			p.index = base + ".idx"
-		case ext != ".bin" && !exists(ctx, path) && exists(ctx, path+".idx"):
-			p = tokenPath{path + ".bin", path + ".idx"}
+			p = tokenPath{with(".bin"), path}
+		case ext == ".bin" && exists(ctx, with(".idx")):
+			p.index = with(".idx")
+		case ext != ".bin" && !exists(ctx, path) && exists(ctx, with(".idx")):
+			p = tokenPath{with(".bin"), with(".idx")}
 		}
 		if p.index != "" && len(op.Get[[]string](c, "path")) < len(paths) {
 			if seen[p.data] {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"iter"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -165,4 +167,35 @@ func Reread(ctx context.Context, t Txn, name string) (Reader, error) {
 	}
 	return nil, &errs.Error{Kind: errs.Unsupported, Op: "store.Reread", Subject: name,
 		Want: "a store whose transactions can be read"}
+}
+
+// Object describes an object as it lies in a bucket.
+type Object struct {
+	Name    string // the whole name; it ends with "/" if Dir is set
+	Size    int64
+	Tag     string // changes with each Put of other contents: the ETag or generation
+	ModTime time.Time
+	Dir     bool // a common beginning of names
+}
+
+// Ranger is a Store whose objects can be read as any program has put them, by ranges of one
+// version. It knows nothing of transactions. Data sets are read this way.
+type Ranger interface {
+	// Head describes the object with a name.
+	Head(ctx context.Context, name string) (Object, error)
+	// Objects yields the objects whose names begin with prefix, in ascending byte order. With
+	// delimited, names that have "/" after the prefix are yielded once, as Dir.
+	Objects(ctx context.Context, prefix string, delimited bool) iter.Seq2[Object, error]
+	// ReadRange fills p from offset off of an object. If the object does not have the tag any more,
+	// the error is of kind errs.Mismatch and names both tags.
+	ReadRange(ctx context.Context, name string, p []byte, off int64, tag string) error
+}
+
+// AsRanger returns st as a Ranger. It fails with errs.Unsupported if st is not a Ranger.
+func AsRanger(op string, st Store) (Ranger, error) {
+	if r, ok := st.(Ranger); ok {
+		return r, nil
+	}
+	return nil, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: st.Properties().Name,
+		Want: "a store whose objects can be read by ranges"}
 }

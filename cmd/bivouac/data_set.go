@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/loader/dataset"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	_ "github.com/bivouac-ml/bivouac/reader/tokenizer" // for tokenize in a data.yaml
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -137,14 +136,14 @@ func isDataSet(ctx context.Context, path string, o *setOptions) bool {
 	if o.Reader != "" || o.Split != "" || len(o.Args) > 0 {
 		return true
 	}
-	switch strings.ToLower(filepath.Ext(path)) {
+	switch strings.ToLower(datafs.Ext(path)) {
 	case ".yaml", ".yml":
 		return true
 	}
-	if strings.ContainsAny(path, "*?[{") {
+	if datafs.HasMeta(path) || strings.Contains(path, "{") {
 		return path != "-"
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	if info, err := datafs.Stat(ctx, path); err == nil && info.IsDir() {
 		files, err := reader.Expand(ctx, []string{path})
 		if err == nil && slices.ContainsFunc(files, reader.NamedLikeData) {
 			return true
@@ -202,7 +201,7 @@ func newDataLsCommand(g *global) *cobra.Command {
 			}
 			return g.show(list, func() { printSets(g, list, d.Len()) })
 		},
-	}, o.addFlags, g.addJSON)
+	}, o.addFlags, g.addJSON, g.addURLs)
 }
 
 func infoOf(ctx context.Context, name string, d *reader.Data) (setInfo, error) {

@@ -82,7 +82,7 @@ bytes of pictures and texts, and numbers as .npy.
 			defer d.Close() //nolint:errcheck // only read
 			return o.show(cmd.Context(), g, d, id)
 		},
-	}, o.addFlags, g.addJSON)
+	}, o.addFlags, g.addJSON, g.addURLs)
 }
 
 // show prints a sample, and writes its fields.
@@ -339,5 +339,5 @@ func newDataSampleCommand(g *global) *cobra.Command {
 		},
 	}, o.addFlags, func(cmd *cobra.Command) {
 		cmd.Flags().Uint64Var(&o.Seed, "seed", 0, "seed of the draw")
-	}, g.addJSON)
+	}, g.addJSON, g.addURLs)
 }

@@ -189,7 +189,7 @@ mean and largest extent of the first axis. Samples that cannot be read are count
 			}
 			return err
 		},
-	}, o.addFlags, g.addJSON)
+	}, o.addFlags, g.addJSON, g.addURLs)
 }
 
 func printStats(g *global, list []scanned) {

@@ -80,7 +80,7 @@ a known form is damaged.
 			g.printf("digest %s\n", proof.Digest)
 			return err
 		},
-	}, o.addFlags, set.addFlags, g.addStepPrefix, g.addJSON)
+	}, o.addFlags, set.addFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
 // provable returns the timeline of a state of Bivouac. It returns nil if the state does not tell

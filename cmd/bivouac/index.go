@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -19,8 +20,10 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/index"
 	"github.com/bivouac-ml/bivouac/reader/shards"
+	"github.com/bivouac-ml/bivouac/store"
 )
 
 // IndexOptions are the flags of `bivouac index`.
@@ -92,19 +95,19 @@ if one is missing, was changed, is damaged, or is not in the index.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.index(cmd.Context(), args, o)
 		},
-	}, g.addJSON, o.AddFlags)
+	}, g.addJSON, o.AddFlags, g.addURLs)
 }
 
 const indexOp = "index"
 
 func (g *global) index(ctx context.Context, args []string, o IndexOptions) error {
-	paths, dir, err := dataFiles(args, o.Output)
+	paths, dir, err := dataFiles(ctx, args, o.Output)
 	if err != nil {
 		return err
 	}
 	target := o.Output
 	if target == "" {
-		target = filepath.Join(dir, index.Name)
+		target = datafs.Join(dir, index.Name)
 	}
 	set, err := shards.Open(ctx, indexOp, paths)
 	if err != nil {
@@ -131,7 +134,7 @@ func (g *global) index(ctx context.Context, args []string, o IndexOptions) error
 	}
 	w := newWork(g)
 	show := w.on(f.Name)
-	build := index.BuildOptions{Workers: o.Workers, Root: filepath.Dir(target),
+	build := index.BuildOptions{Workers: o.Workers, Root: datafs.Dir(target),
 		OnFile: func(_ int, done int64) { show(done, total) }}
 	if o.Check {
 		r, err := checkIndex(ctx, target, set, f, build)
@@ -152,11 +155,11 @@ func (g *global) index(ctx context.Context, args []string, o IndexOptions) error
 			return err
 		}
 	}
-	if err := mayReplace(target, set, f, o.Overwrite); err != nil {
+	if err := mayReplace(ctx, target, set, f, o.Overwrite); err != nil {
 		w.close()
 		return err
 	}
-	x, reused, err := index.Make(ctx, indexOp, target, set, f, build)
+	x, reused, err := makeIndex(ctx, target, set, f, build)
 	w.close()
 	if err != nil {
 		return err
@@ -172,10 +175,41 @@ func (g *global) index(ctx context.Context, args []string, o IndexOptions) error
 	return g.show(r, func() { g.printIndexed(r) })
 }
 
+// makeIndex makes the index at target. An index that belongs into a bucket is made in a temporary
+// directory first.
+func makeIndex(ctx context.Context, target string, set *shards.Set, f index.Format,
+	o index.BuildOptions) (x *index.Index, reused int, err error) {
+	if !datafs.IsURL(target) {
+		return index.Make(ctx, indexOp, target, set, f, o)
+	}
+	st, name, err := store.FromURL(ctx, target)
+	if err != nil {
+		return nil, 0, err
+	}
+	dir, err := os.MkdirTemp("", "bivouac-index-*")
+	if err != nil {
+		return nil, 0, fileError(target, err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // it is temporary
+	local := filepath.Join(dir, index.Name)
+	if x, reused, err = index.Make(ctx, indexOp, local, set, f, o); err != nil {
+		return nil, 0, err
+	}
+	b, err := os.ReadFile(local)
+	if err == nil {
+		err = st.Put(ctx, name, b, store.PutOptions{})
+	}
+	if err != nil {
+		x.Close() //nolint:errcheck // the other error says more
+		return nil, 0, fileError(target, err)
+	}
+	return x, reused, nil
+}
+
 // mayReplace returns an error if the file at target must not be replaced by an index of set: if it
 // is not an index, or an index that knows more than the new one will. With overwrite any index may
 // be replaced. An index that is damaged, and one of files that are gone, may always be replaced.
-func mayReplace(target string, set *shards.Set, f index.Format, overwrite bool) error {
+func mayReplace(ctx context.Context, target string, set *shards.Set, f index.Format, overwrite bool) error {
 	refuse := func(got, remedy string) error {
 		return &errs.Error{Kind: errs.Exists, Op: indexOp, Subject: target, Want: "no file, or an index of these files",
 			Got: got, Remedy: remedy}
@@ -208,7 +242,7 @@ func mayReplace(target string, set *shards.Set, f index.Format, overwrite bool) 
 	}
 	for _, file := range x.Files() {
 		path := absolute(pathOf(target, file))
-		if _, err := os.Stat(path); err == nil && !chosen[path] {
+		if _, err := datafs.Stat(ctx, path); err == nil && !chosen[path] {
 			return refuse("an index that also has "+file.Name,
 				"name the whole folder, name another index with --output, or replace it with --overwrite")
 		}
@@ -218,9 +252,9 @@ func mayReplace(target string, set *shards.Set, f index.Format, overwrite bool) 
 
 // dataFiles returns the files that the arguments name, and the folder that the index belongs into.
 // Of a folder it returns all files below it, sorted by path, without hidden ones and indexes.
-func dataFiles(args []string, output string) (paths []string, dir string, err error) {
+func dataFiles(ctx context.Context, args []string, output string) (paths []string, dir string, err error) {
 	for _, arg := range args {
-		info, err := os.Stat(arg)
+		info, err := datafs.Stat(ctx, arg)
 		if err != nil {
 			return nil, "", fileError(arg, err)
 		}
@@ -232,6 +266,22 @@ func dataFiles(args []string, output string) (paths []string, dir string, err er
 			dir = arg
 		}
 		before := len(paths)
+		if datafs.IsURL(arg) {
+			err = datafs.Below(ctx, arg, func(name string, _ fs.FileInfo) error {
+				base := path.Base(name)
+				if !strings.HasPrefix(name, ".") && !strings.Contains(name, "/.") && !isIndex(base) {
+					paths = append(paths, datafs.Join(arg, name))
+				}
+				return nil
+			})
+			if err == nil && len(paths) == before {
+				err = noFile(arg)
+			}
+			if err != nil {
+				return nil, "", err
+			}
+			continue
+		}
 		root := strings.TrimSuffix(arg, "/") + "/" // so that a link is followed
 		err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			switch {
@@ -262,14 +312,17 @@ func dataFiles(args []string, output string) (paths []string, dir string, err er
 		}
 		slices.Sort(paths[before:])
 		if len(paths) == before {
-			return nil, "", &errs.Error{Kind: errs.NotFound, Op: indexOp, Subject: arg, Want: "a folder with files",
-				Got: "no file"}
+			return nil, "", noFile(arg)
 		}
 	}
 	if dir == "" {
-		dir = filepath.Dir(paths[0])
+		dir = datafs.Dir(paths[0])
 	}
 	return paths, dir, nil
+}
+
+func noFile(dir string) error {
+	return &errs.Error{Kind: errs.NotFound, Op: indexOp, Subject: dir, Want: "a folder with files", Got: "no file"}
 }
 
 // isIndex reports whether a file is an index of others, or being written.
@@ -280,6 +333,10 @@ func isIndex(name string) bool {
 func fileError(path string, err error) error {
 	if err == nil {
 		return nil
+	}
+	var own *errs.Error
+	if errors.As(err, &own) {
+		return errs.Wrap(indexOp, "", err)
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -370,10 +427,10 @@ func describeIndex(path string, x *index.Index) indexed {
 // pathOf returns the path of a file of an index.
 func pathOf(path string, f index.File) string {
 	name := filepath.FromSlash(f.Name)
-	if filepath.IsAbs(name) {
+	if datafs.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(filepath.Dir(path), name)
+	return datafs.Join(datafs.Dir(path), name)
 }
 
 func (g *global) printIndexed(r indexed) {
@@ -457,10 +514,10 @@ func checkIndex(ctx context.Context, path string, set *shards.Set, f index.Forma
 }
 
 func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
+	if abs, err := datafs.Abs(path); err == nil {
 		return abs
 	}
-	return filepath.Clean(path)
+	return datafs.Clean(path)
 }
 
 // compare finds the records of a file again.
@@ -523,6 +580,10 @@ func linesOf(set *shards.Set, f index.Format, overwrite bool) ([]string, error) 
 	var list []string
 	for i := range set.Len() {
 		path := f.Lines.Path(set.Path(i))
+		if datafs.IsURL(path) {
+			return nil, &errs.Error{Kind: errs.Unsupported, Op: indexOp, Subject: "--idx", Want: "files on a disk",
+				Got: path, Remedy: "leave --idx out: the index in the bucket has the same"}
+		}
 		if _, err := os.Lstat(path); err == nil && !overwrite {
 			return nil, &errs.Error{Kind: errs.Exists, Op: indexOp, Subject: path, Remedy: "give --overwrite to replace it"}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/transfer"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 
@@ -243,6 +244,13 @@ func (g *global) checkPaths(cmd *cobra.Command, args []string) (err error) {
 		args = nil // the job has its own
 	}
 	for i, arg := range args {
+		if cmd.Annotations[takesURLs] != "" && store.IsURL(arg) && !datafs.IsURL(arg) { // file:///…
+			if err := datafs.Check(arg); err != nil {
+				return err
+			}
+			arg = datafs.Local(arg)
+			args[i] = arg
+		}
 		switch {
 		case store.IsURL(arg) && cmd.Annotations[takesURLs] != "":
 			scheme, _, _ := strings.Cut(arg, "://")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/s3"
 	"github.com/bivouac-ml/bivouac/store/object/s3/s3test"
 )
 
@@ -20,10 +23,28 @@ func TestS3Scripts(t *testing.T) {
 	server.Policy(t, "public", `{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*",
 		"Action": ["s3:GetObject", "s3:ListBucket"],
 		"Resource": ["arn:aws:s3:::public", "arn:aws:s3:::public/*"]}]}`)
+	upload(t, server, map[string]string{"data/lines/a.jsonl": "{\"x\": 1}\n{\"x\": 2}\n{\"x\": 3}\n",
+		"data/lines/b.jsonl": "{\"x\": 4}\n{\"x\": 5}\n", "data/data.yaml": "path: lines/*.jsonl\n"})
 	scripts(t, "testdata/s3", map[string]string{
 		"AWS_ACCESS_KEY_ID": server.Access, "AWS_SECRET_ACCESS_KEY": server.Secret, "AWS_REGION": "us-east-1",
 		"AWS_ENDPOINT_URL": server.Endpoint, "AWS_EC2_METADATA_DISABLED": "true",
 	})
+}
+
+// upload stores objects in the bucket named bucket.
+func upload(t *testing.T, server *s3test.Server, objects map[string]string) {
+	t.Helper()
+	b, _, err := s3.Open(t.Context(), "s3://bucket?region=us-east-1&endpoint="+server.Endpoint,
+		s3.Options{Credentials: server.Credentials()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, text := range objects {
+		sum := crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli))
+		if _, err := b.Put(t.Context(), key, []byte(text), sum, object.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // sameTree compares two directories with all below: same A B.

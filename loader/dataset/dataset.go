@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +24,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -87,7 +87,7 @@ type openSource struct {
 // Errors of kind errs.Invalid name the line of a mistake in the file.
 func Open(ctx context.Context, path string, o OpenOptions) (*Data, error) {
 	f := &dataFile{in: &config.Text{Op: "dataset.Open", File: path}, at: path, exhausted: order.CycleOn}
-	if ext := strings.ToLower(filepath.Ext(path)); ext == ".yaml" || ext == ".yml" {
+	if ext := strings.ToLower(datafs.Ext(path)); ext == ".yaml" || ext == ".yml" {
 		var err error
 		if o.Reader != "" || len(o.Args) > 0 || o.Split != "" {
 			return nil, f.in.Wrong(path, "the reader, its args and the split in the file",
@@ -97,7 +97,7 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Data, error) {
 			return nil, err
 		}
 	} else {
-		s := newDataSource(path, filepath.Base(path))
+		s := newDataSource(path, datafs.Base(path))
 		s.paths, s.reader, s.given, s.split = []string{path}, o.Reader, o.Args, o.Split
 		f.sources = []dataSource{s}
 	}

@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"math"
 	"os"
@@ -17,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 )
 
 // dataFile is a data.yaml.
@@ -81,11 +84,11 @@ var dataNames = slices.Concat([]string{"sources", "path", "split", "reader", "ar
 
 // readDataFile reads a data.yaml.
 func readDataFile(path string, inspect bool) (*dataFile, error) {
-	b, err := os.ReadFile(path)
+	b, err := datafs.ReadFile(context.Background(), path)
 	if err != nil {
 		return nil, pathError("dataset.Open", path, err)
 	}
-	f := &dataFile{in: &config.Text{Op: "dataset.Open", File: path, Inspect: inspect}, dir: filepath.Dir(path), at: path,
+	f := &dataFile{in: &config.Text{Op: "dataset.Open", File: path, Inspect: inspect}, dir: datafs.Dir(path), at: path,
 		exhausted: order.CycleOn}
 	root, err := f.in.Parse(b)
 	if err != nil {
@@ -347,7 +350,7 @@ func under(dir, path string) string {
 	if dir == "" || filepath.IsAbs(path) || strings.Contains(path, "://") || strings.HasPrefix(path, "~") {
 		return path
 	}
-	return filepath.Join(dir, path)
+	return datafs.Join(dir, path)
 }
 
 func weightOf(v config.Value) (w float64, err error) {
@@ -418,7 +421,11 @@ func fieldsOf(v config.Value, list *[]dataField) error {
 }
 
 func pathError(name, path string, err error) error {
-	if other := errs.CheckPath(path); other != nil {
+	var own *errs.Error
+	if errors.As(err, &own) {
+		return errs.Wrap(name, path, err)
+	}
+	if other := datafs.Check(path); other != nil {
 		return errs.Wrap(name, "", other)
 	}
 	kind := errs.IO

@@ -3,7 +3,9 @@ package dataset
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
 	"os"
@@ -19,6 +21,7 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -101,17 +104,22 @@ func (d *Data) lengthsOf(ctx context.Context, s *openSource, o OpenOptions) ([]i
 		h.String(s.coder.Fingerprint())
 	}
 	key := h.Sum()
-	path := filepath.Join(d.lengthsFolder(), "bivouac.lengths-"+key[:16])
+	path := datafs.Join(d.lengthsFolder(), "bivouac.lengths-"+key[:16])
 	list, err := readLengthsFile(path, key, s.data.Len())
 	if err == nil {
 		return list, nil
 	}
-	if !os.IsNotExist(err) {
+	if !errors.Is(err, fs.ErrNotExist) {
 		slog.Warn("the file of lengths is not used, and all samples are read again", "from", "loader", "file", path,
 			"error", err)
 	}
 	if list, err = s.count(ctx, i, column, o); err != nil {
 		return nil, err
+	}
+	if datafs.IsURL(path) {
+		slog.Warn("the lengths are not kept in a bucket: the next Open reads all samples again", "from", "loader",
+			"file", path, "remedy", "open the data by a data.yaml on a disk")
+		return list, nil
 	}
 	if err := writeLengthsFile(path, key, list); err != nil {
 		slog.Warn("the lengths could not be kept: the next Open reads all samples again", "from", "loader", "file", path,
@@ -121,7 +129,7 @@ func (d *Data) lengthsOf(ctx context.Context, s *openSource, o OpenOptions) ([]i
 }
 
 // lengthsFolder is the folder of the data.yaml, or of the data set.
-func (d *Data) lengthsFolder() string { return filepath.Dir(d.file.at) }
+func (d *Data) lengthsFolder() string { return datafs.Dir(d.file.at) }
 
 // known returns lengths that the source knows.
 func (s *openSource) known(field int) []int32 {
@@ -206,7 +214,7 @@ func (s *openSource) lengthOf(ctx context.Context, id int64, field, column int) 
 
 // readLengths reads the lengths from the file that the data.yaml names: integers in a .npy file.
 func (s *openSource) readLengths() ([]int32, error) {
-	b, err := os.ReadFile(s.lengths)
+	b, err := datafs.ReadFile(context.Background(), s.lengths)
 	if err != nil {
 		return nil, pathError("lengths", s.lengths, err)
 	}
@@ -271,7 +279,7 @@ func writeLengthsFile(path, key string, list []int32) error {
 }
 
 func readLengthsFile(path, key string, n int64) ([]int32, error) {
-	b, err := os.ReadFile(path)
+	b, err := datafs.ReadFile(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}

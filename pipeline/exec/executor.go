@@ -70,8 +70,9 @@ type Config struct {
 type Executor struct {
 	plan     *plan
 	config   Config
-	sources  []reader.Source // of plan.readers
-	workers  []*worker       // one a thread, and one for the caller; with a shared pool made when needed
+	sources  []reader.Source     // of plan.readers
+	ahead    []func(ids []int64) // of sources: begins to read samples; nil for local files
+	workers  []*worker           // one a thread, and one for the caller; with a shared pool made when needed
 	fetchers []*fetcher
 	cpu      *flow.Pool[task]
 	io       *flow.Pool[task]
@@ -106,6 +107,9 @@ func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
 		e.cpu = c.Pool.tasks
 	} else {
 		e.cpu = e.ownPool()
+	}
+	for _, source := range sources {
+		e.ahead = append(e.ahead, reader.AheadOf(source))
 	}
 	if len(sources) > 0 {
 		for range c.Fetchers {
@@ -174,6 +178,11 @@ func (e *Executor) launch(f *Frame) {
 	f.sizes = f.sizes[:n]
 	for i := range f.sizes {
 		f.sizes[i] = e.size(f, i)
+	}
+	for i, ahead := range e.ahead {
+		if ahead != nil {
+			ahead(f.IDs[i])
+		}
 	}
 	e.divide(f)
 	e.lay(f)

@@ -95,6 +95,7 @@ func open(ctx context.Context, c *op.Config) (_ *source, err error) {
 			s.set.Close() //nolint:errcheck // the other error says more
 		}
 	}()
+	s.set.AheadEnds(64 << 10) // the footers
 	h := state.NewHasher("bivouac.readers.arrow.v1")
 	for i := range s.set.Len() {
 		if err := s.add(ctx, c, i, h); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/internal/folders"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
@@ -103,7 +104,7 @@ func openSequences(ctx context.Context, c *op.Config) (reader.Source, error) {
 		output: codec.Output{Color: raster.Color(op.Get[op.ImageType](c, "image_type")), DType: tensor.Uint8},
 	}
 	root := op.Get[string](c, "file_root")
-	streams, err := folders.Names(sequenceName, root)
+	streams, err := folders.Names(ctx, sequenceName, root)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func openSequences(ctx context.Context, c *op.Config) (reader.Source, error) {
 		before := len(paths)
 		for _, e := range lists[i].Files {
 			if name := lists[i].Name(e); e.Size >= 0 {
-				paths = append(paths, root+"/"+streams[i]+"/"+name)
+				paths = append(paths, datafs.Under(root, streams[i]+"/"+name))
 				h.String(name)
 				h.Int(e.Size)
 			}

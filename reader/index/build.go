@@ -13,6 +13,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 	"github.com/bivouac-ml/bivouac/state"
 )
@@ -190,7 +191,7 @@ func (b builder) describe(ctx context.Context, i int) (f File, err error) {
 	file := b.set.File(i)
 	name := file.Path
 	if b.o.Root != "" {
-		if rel, err := filepath.Rel(absolute(b.o.Root), absolute(name)); err == nil {
+		if rel, err := datafs.Rel(absolute(b.o.Root), absolute(name)); err == nil {
 			name = rel
 		}
 	}

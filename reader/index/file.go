@@ -14,12 +14,23 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 )
 
 // Open maps an index into memory. It reads the description of the files and no record.
-func Open(path string) (*Index, error) {
-	data, unmap, err := mapFile(path)
+func Open(path string) (*Index, error) { return openPath(context.Background(), path) }
+
+// openPath works like Open. An index in a bucket is read into memory.
+func openPath(ctx context.Context, path string) (*Index, error) {
+	var data []byte
+	var err error
+	unmap := func() error { return nil }
+	if datafs.IsURL(path) {
+		data, err = datafs.ReadFile(ctx, path)
+	} else {
+		data, unmap, err = mapFile(datafs.Local(path))
+	}
 	if err != nil {
 		return nil, fileError("index.Open", path, err)
 	}
@@ -32,12 +43,12 @@ func Open(path string) (*Index, error) {
 }
 
 // Is reports whether the file at path begins like an index that Write made.
-func Is(path string) bool {
-	f, err := os.Open(path)
+func Is(ctx context.Context, path string) bool {
+	f, err := datafs.OpenText(ctx, path)
 	if err != nil {
 		return false
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	var head [len(magic)]byte
 	_, err = io.ReadFull(f, head[:])
 	return err == nil && string(head[:]) == magic
@@ -45,11 +56,11 @@ func Is(path string) bool {
 
 // IsIndex reports whether a file begins like an index of any version.
 func IsIndex(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, err := datafs.OpenText(context.Background(), path)
 	if err != nil {
 		return false, fileError("index.IsIndex", path, err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	head := make([]byte, len(magic))
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -60,7 +71,13 @@ func IsIndex(path string) (bool, error) {
 
 func fileError(op, path string, err error) error {
 	var own *errs.Error
-	if err == nil || errors.As(err, &own) {
+	if err == nil {
+		return nil
+	}
+	if errors.As(err, &own) {
+		if own.Op == "" {
+			return errs.Wrap(op, "", err)
+		}
 		return err
 	}
 	var p *fs.PathError
@@ -120,11 +137,12 @@ func Write(path string, x *Index) (err error) {
 func Find(ctx context.Context, op string, set *shards.Set, f Format, path string) (*Index, error) {
 	given := path != ""
 	if !given {
-		path = beside(set)
+		path = beside(ctx, set)
 	}
-	x, err := Open(path)
+	x, err := openPath(ctx, path)
 	if err != nil {
 		if !given && errors.Is(err, errs.NotFound) {
+			warnFar(op, path, set)
 			return inMemory(ctx, op, set, f)
 		}
 		return nil, errs.Wrap(op, "", err)
@@ -143,36 +161,49 @@ func Find(ctx context.Context, op string, set *shards.Set, f Format, path string
 	return found, nil
 }
 
+// warnFar warns of a scan that requests many bytes of a bucket.
+func warnFar(op, path string, set *shards.Set) {
+	const much = 64 << 20
+	total := int64(0)
+	for i := range set.Len() {
+		total += set.Size(i)
+	}
+	if set.Far() && total > much {
+		slog.Warn("there is no index beside the data, and files of a bucket are read to find the records", "from", op,
+			"index", path, "files", set.Len(), "bytes", total, "remedy", "make the index once with bivouac index")
+	}
+}
+
 // beside returns the path of the index beside the files of a set.
-func beside(set *shards.Set) string {
-	dir := filepath.Dir(set.Path(0))
-	path := filepath.Join(dir, Name)
-	if _, err := os.Stat(path); err == nil {
+func beside(ctx context.Context, set *shards.Set) string {
+	dir := datafs.Dir(set.Path(0))
+	path := datafs.Join(dir, Name)
+	if _, err := datafs.Stat(ctx, path); err == nil {
 		return path
 	}
 	for i := range set.Len() {
-		for !within(dir, filepath.Dir(set.Path(i))) {
-			up := filepath.Dir(dir)
+		for !within(dir, datafs.Dir(set.Path(i))) {
+			up := datafs.Dir(dir)
 			if up == dir {
 				return path
 			}
 			dir = up
 		}
 	}
-	return filepath.Join(dir, Name)
+	return datafs.Join(dir, Name)
 }
 
 // absolute returns the path from the root, if the system tells where the process is.
 func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
+	if abs, err := datafs.Abs(path); err == nil {
 		return abs
 	}
-	return filepath.Clean(path)
+	return datafs.Clean(path)
 }
 
 // within reports whether path is dir or below it.
 func within(dir, path string) bool {
-	rel, err := filepath.Rel(absolute(dir), absolute(path))
+	rel, err := datafs.Rel(absolute(dir), absolute(path))
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
@@ -188,11 +219,11 @@ func (x *Index) of(ctx context.Context, op string, set *shards.Set, f Format, pa
 			Got: "an index of " + x.Format(),
 			Err: errAnother, Remedy: again}
 	}
-	root, places := absolute(filepath.Dir(path)), make(map[string]int, len(x.files))
+	root, places := absolute(datafs.Dir(path)), make(map[string]int, len(x.files))
 	for i, file := range x.files {
 		name := filepath.FromSlash(file.Name)
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(root, name)
+		if !datafs.IsAbs(name) {
+			name = datafs.Join(root, name)
 		}
 		places[absolute(name)] = i
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -95,6 +96,7 @@ func open(ctx context.Context, c *op.Config) (_ *source, err error) {
 			s.set.Close() //nolint:errcheck // the other error says more
 		}
 	}()
+	s.set.AheadEnds(footer)
 	h := state.NewHasher("bivouac.readers.parquet.v1")
 	for i := range s.set.Len() {
 		if err := s.add(ctx, c, i, h); err != nil {
@@ -174,6 +176,29 @@ func (s *source) add(ctx context.Context, c *op.Config, i int, h *state.Hasher) 
 		h.String(column.spec.DType.String() + column.spec.Shape.String())
 	}
 	return nil
+}
+
+const (
+	footer      = 64 << 10 // bytes at the end of a file that are read first
+	smallColumn = 4 << 20  // a column of a row group that is read ahead as a whole
+)
+
+// Files implements reader.Placed.
+func (s *source) Files() *shards.Set { return s.set }
+
+// Spans implements reader.Placed: the columns of the row group, except large ones, whose pages are
+// requested when a row of them is read.
+func (s *source) Spans(list []shards.Span, id int64) []shards.Span {
+	g := s.find(id)
+	f := s.files[g.file]
+	for _, c := range f.chosen {
+		from, to, err := f.place(g.number, c)
+		if span := (shards.Span{File: g.file, Offset: from, Length: to - from}); err == nil &&
+			span.Length <= smallColumn && !slices.Contains(list, span) {
+			list = append(list, span)
+		}
+	}
+	return list
 }
 
 // Fields implements reader.Fielded: the names of the columns.

@@ -1,4 +1,4 @@
-// Package shards reads the files in which a data set is stored.
+// Package shards reads the files in which a data set is stored: local files, or objects in buckets.
 //
 // A [Set] knows its files from the start and opens them when they are read. It keeps a limited
 // number of them open. A file that was replaced is noticed when it is opened again: its size or its
@@ -12,11 +12,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -36,6 +38,7 @@ type Set struct {
 	files []File
 	limit int
 	table []atomic.Pointer[handle] // of the open files
+	far   []*far                   // the objects among the files; nil if all files are local
 	views atomic.Pointer[[]store.Reader]
 	waits atomic.Int64 // pages of a disk that the process has waited for: see mapping
 
@@ -54,7 +57,7 @@ type handle struct {
 
 // Open describes the files with the given paths, in this order. op is the name of the reader and
 // begins every error. Fails with errs.NotFound for a file that is missing and with errs.Invalid for
-// no path at all, for a directory, and for a path that looks like a URL.
+// no path at all and for a directory. A path may be the URL of an object: see package datafs.
 func Open(ctx context.Context, op string, paths []string) (*Set, error) {
 	return OpenLimit(ctx, op, paths, DefaultOpen)
 }
@@ -66,20 +69,31 @@ func OpenLimit(ctx context.Context, op string, paths []string, limit int) (*Set,
 	}
 	s := &Set{op: op, files: make([]File, len(paths)), limit: max(1, limit),
 		table: make([]atomic.Pointer[handle], len(paths))}
+	if slices.ContainsFunc(paths, datafs.IsURL) {
+		return s, s.openFar(ctx, paths)
+	}
 	for i, path := range paths {
 		if err := ctx.Err(); err != nil {
 			return nil, s.fail(path, err)
 		}
-		info, err := os.Stat(path)
-		if err == nil && !info.Mode().IsRegular() {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: path, Want: "a file", Got: kindOfFile(info)}
-		}
+		info, err := os.Stat(datafs.Local(path))
 		if err != nil {
 			return nil, s.fail(path, err)
 		}
-		s.files[i] = File{path, info.Size(), info.ModTime()}
+		if err := s.describe(i, path, info); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
+}
+
+// describe notes what a file is.
+func (s *Set) describe(i int, path string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return &errs.Error{Kind: errs.Invalid, Op: s.op, Subject: path, Want: "a file", Got: kindOfFile(info)}
+	}
+	s.files[i] = File{path, info.Size(), info.ModTime()}
+	return nil
 }
 
 func kindOfFile(info fs.FileInfo) string {
@@ -180,6 +194,9 @@ func (s *Set) View(i int, n int, off int64, summed bool, use func(b []byte) bool
 
 // read fills head and then p with bytes of a file that lie within it.
 func (s *Set) read(ctx context.Context, i int, head, p []byte, off int64) error {
+	if s.far != nil && s.far[i] != nil {
+		return s.readFar(ctx, i, head, p, off)
+	}
 	h := s.table[i].Load()
 	if h != nil && h.retain() {
 	} else if whole := int64(len(head)+len(p)) == s.files[i].Size; whole && len(s.files) > s.limit {
@@ -332,7 +349,7 @@ func (s *Set) openFile(ctx context.Context, i int) (*file, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, s.fail(want.Path, err)
 	}
-	f, err := openOS(want.Path, want.Size, &s.waits)
+	f, err := openOS(datafs.Local(want.Path), want.Size, &s.waits)
 	if err != nil {
 		return nil, s.fail(want.Path, err)
 	}
@@ -413,10 +430,13 @@ func (s *Set) readError(i int, err error) error {
 func (s *Set) fail(path string, err error) error {
 	var own *errs.Error
 	if errors.As(err, &own) {
+		if datafs.IsURL(path) && own.Op == "" {
+			return errs.Wrap(s.op, "", err)
+		}
 		return err
 	}
 	if errors.Is(err, fs.ErrNotExist) { // the path may be a URL or a home directory
-		if other := errs.CheckPath(path); other != nil {
+		if other := datafs.Check(path); other != nil {
 			return errs.Wrap(s.op, "", other)
 		}
 	}
@@ -427,8 +447,11 @@ func (s *Set) fail(path string, err error) error {
 	return &errs.Error{Kind: Kind(err), Op: s.op, Subject: path, Err: err}
 }
 
-// Kind returns the kind of an error of the system.
+// Kind returns the kind of an error of the system, or the kind that the error has.
 func Kind(err error) errs.Kind {
+	if kind := errs.KindOf(err); kind != errs.Other {
+		return kind
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return errs.NotFound

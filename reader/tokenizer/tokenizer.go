@@ -21,17 +21,18 @@ package tokenizer
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 	"github.com/bivouac-ml/bivouac/state"
 )
@@ -56,9 +57,9 @@ type Tokenizer struct {
 // Open reads a tokenizer.json. The error is of kind errs.Unsupported if it has a part that this
 // package does not know.
 func Open(path string) (*Tokenizer, error) {
-	b, err := os.ReadFile(path)
+	b, err := datafs.ReadFile(context.Background(), path)
 	if err != nil {
-		if other := errs.CheckPath(path); other != nil {
+		if other := datafs.Check(path); other != nil {
 			return nil, errs.Wrap("tokenizer.Open", "", other)
 		}
 		kind, p := shards.Kind(err), (*fs.PathError)(nil)

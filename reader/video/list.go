@@ -86,7 +86,7 @@ func listEntries(ctx context.Context, c *op.Config) ([]entry, error) {
 
 // walk lists the videos in the folders of a directory.
 func walk(ctx context.Context, root string) ([]entry, error) {
-	names, err := folders.Names(readerName, root)
+	names, err := folders.Names(ctx, readerName, root)
 	if err != nil {
 		return nil, err
 	}

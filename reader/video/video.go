@@ -25,6 +25,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/internal/folders"
 	"github.com/bivouac-ml/bivouac/reader/internal/loaderargs"
 	"github.com/bivouac-ml/bivouac/state"
@@ -199,6 +200,13 @@ func open(ctx context.Context, c *op.Config) (reader.Source, error) {
 	s, err := parse(c)
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range append(op.Get[[]string](c, "filenames"), op.Get[string](c, "file_root"),
+		op.Get[string](c, "file_list")) {
+		if datafs.IsURL(name) {
+			return nil, &errs.Error{Kind: errs.Unsupported, Op: readerName, Subject: name, Want: "videos on a disk",
+				Got: "a URL of a bucket", Remedy: "copy the videos to a disk: ffmpeg reads them there"}
+		}
 	}
 	for _, name := range []string{"file_root", "file_list", "index_path"} {
 		if err := errs.CheckPath(op.Get[string](c, name)); err != nil {

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/reader/datafs"
 	"github.com/bivouac-ml/bivouac/reader/shards"
 )
 
@@ -24,6 +23,7 @@ type Listing struct {
 	op    string // the reader, for errors
 	dir   string
 	text  strings.Builder
+	tags  []string // of objects in a bucket, in the order of Files; nil for local files
 	Files []Entry
 	Seen  int // entries that are not folders, matching or not
 }
@@ -43,6 +43,45 @@ func (l *Listing) add(name string) {
 	l.Files = append(l.Files, Entry{start: start, end: l.text.Len()})
 }
 
+// Tag returns the tag of an object in a bucket, or "" for a local file.
+func (l *Listing) Tag(f Entry) string {
+	if l.tags == nil {
+		return ""
+	}
+	i, ok := slices.BinarySearchFunc(l.Files, l.Name(f), func(a Entry, name string) int {
+		return cmp.Compare(l.Name(a), name)
+	})
+	if !ok {
+		return ""
+	}
+	return l.tags[i]
+}
+
+// readObjects reads the names, sizes and tags of a folder of a bucket. Names are sorted.
+func (l *Listing) readObjects(ctx context.Context, match func(name string) bool) error {
+	entries, err := datafs.ReadDir(ctx, l.dir)
+	if err != nil {
+		return Error(l.op, l.dir, err)
+	}
+	l.tags = []string{}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		if l.Seen++; !match(e.Name()) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return Error(l.op, l.dir, err)
+		}
+		l.add(e.Name())
+		l.Files[len(l.Files)-1].Size = info.Size()
+		l.tags = append(l.tags, datafs.Tag(info))
+	}
+	return nil
+}
+
 // sort sorts by the bytes of the names.
 func (l *Listing) sort() {
 	slices.SortFunc(l.Files, func(a, b Entry) int { return cmp.Compare(l.Name(a), l.Name(b)) })
@@ -57,7 +96,10 @@ func List(ctx context.Context, op, root string, folders []string, match func(nam
 	lists := make([]Listing, len(folders))
 	err := Each(ctx, op, root, len(lists), func(i int) error {
 		l := &lists[i]
-		l.op, l.dir = op, filepath.Join(root, folders[i])
+		l.op, l.dir = op, datafs.Join(root, folders[i])
+		if datafs.IsURL(root) {
+			return l.readObjects(ctx, match)
+		}
 		if err := l.read(match); err != nil {
 			return Error(op, l.dir, err)
 		}
@@ -66,6 +108,9 @@ func List(ctx context.Context, op, root string, folders []string, match func(nam
 	})
 	if err != nil {
 		return nil, err
+	}
+	if datafs.IsURL(root) {
+		return lists, nil // with their sizes
 	}
 	type part struct{ list, lo, hi int }
 	var parts []part
@@ -120,8 +165,8 @@ func Each(ctx context.Context, op, root string, n int, f func(i int) error) erro
 
 // Names returns the names of the folders in a directory, sorted by their bytes. A link counts as
 // its target. op begins the errors.
-func Names(op, dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir) // ReadDir sorts the names
+func Names(ctx context.Context, op, dir string) ([]string, error) {
+	entries, err := datafs.ReadDir(ctx, dir) // ReadDir sorts the names
 	if err != nil {
 		return nil, Error(op, dir, err)
 	}
@@ -129,9 +174,9 @@ func Names(op, dir string) ([]string, error) {
 	for _, e := range entries {
 		is := e.IsDir()
 		if e.Type()&fs.ModeSymlink != 0 {
-			info, err := os.Stat(filepath.Join(dir, e.Name()))
+			info, err := datafs.Stat(ctx, datafs.Join(dir, e.Name()))
 			if err != nil {
-				return nil, Error(op, filepath.Join(dir, e.Name()), err)
+				return nil, Error(op, datafs.Join(dir, e.Name()), err)
 			}
 			is = info.IsDir()
 		}
@@ -144,8 +189,12 @@ func Names(op, dir string) ([]string, error) {
 
 // Error returns an error of the reader op about a file or a folder.
 func Error(op, path string, err error) error {
+	var own *errs.Error
+	if errors.As(err, &own) {
+		return errs.Wrap(op, "", err)
+	}
 	if errors.Is(err, fs.ErrNotExist) { // the name may be a URL or a home directory
-		if other := errs.CheckPath(path); other != nil {
+		if other := datafs.Check(path); other != nil {
 			return errs.Wrap(op, "", other)
 		}
 	}
