@@ -85,7 +85,7 @@ class URL(os.PathLike[str]):
         return URL("/".join([host, *names[:-1]]) + query)
 
     def __truediv__(self, other: str | os.PathLike[str]) -> URL:
-        """Return the URL of an entry below this one. A URL, and a path from the root, replace it."""
+        """Return the URL of an entry below this one. A URL or a path from the root replaces it."""
         below = os.fspath(other)
         if is_url(below):
             return URL(below)

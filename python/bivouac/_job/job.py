@@ -448,7 +448,7 @@ class Job(Commits[B, S]):
         return self._notice.error or error
 
     def _drain(self) -> str:
-        """Copy the newest step to the further tiers within the grace time. Return what they lack."""
+        """Copy the newest step to all tiers within the grace time. Return what they lack."""
         if not self._tiered:
             return ""
         try:

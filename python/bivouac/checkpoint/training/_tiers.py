@@ -117,7 +117,7 @@ class TierStatus:
       tier: name of the tier; of the nearest one its directory.
       known: True if the tier was reached. Otherwise steps is empty.
       steps: the steps that are whole in the tier, ascending.
-      waiting: the steps that will be copied to the tier, in this order. The first may be on its way.
+      waiting: steps that will be copied to the tier, in this order. The first may be on its way.
       error: why the last copy failed; None after a success.
     """
 
