@@ -129,14 +129,20 @@ var acts = map[string]struct {
 			}
 			return nil
 		},
-		silent: never,
+		silent: belowObject,
 	},
-	"read what is pinned": {prepare: later, do: readPinned, silent: never},
+	"read what is pinned": {prepare: later, do: readPinned, silent: belowObject},
 }
 
 func none(context.Context, *simulated.Server) error { return nil }
 
 func never(simulated.Request, bool) bool { return false }
+
+// belowObject is the question whether a name is a directory. Stat asks it together with the question
+// whether the name is an object, and does not need it if it is one.
+func belowObject(r simulated.Request, _ bool) bool {
+	return r.Kind == "List" && (strings.HasSuffix(r.Key, "/later/") || strings.HasSuffix(r.Key, "/loose/"))
+}
 
 func afterHead(_ simulated.Request, published bool) bool { return published }
 
