@@ -138,8 +138,8 @@ func none(context.Context, *simulated.Server) error { return nil }
 
 func never(simulated.Request, bool) bool { return false }
 
-// belowObject is the question whether a name is a directory. Stat asks it together with the question
-// whether the name is an object, and does not need it if it is one.
+// belowObject is the question whether a name is a directory. Stat asks at the same time whether it
+// is an object, and does not need the first answer then.
 func belowObject(r simulated.Request, _ bool) bool {
 	return r.Kind == "List" && (strings.HasSuffix(r.Key, "/later/") || strings.HasSuffix(r.Key, "/loose/"))
 }
