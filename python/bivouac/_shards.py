@@ -14,6 +14,7 @@ __all__ = [
     "Box",
     "box_of",
     "boxes_of_sharding",
+    "distinct",
     "dtensor_box",
     "dtensor_like",
     "dtensor_local",
@@ -40,6 +41,14 @@ def boxes_of_sharding(sharding: Any, shape: tuple[int, ...]) -> list[Box]:
         box = box_of(index, shape)
         boxes[tuple(map(tuple, box))] = box
     return list(boxes.values())
+
+
+def distinct(array: Any) -> list[Any]:
+    """Return the shards of an array of jax that this process holds, one for each box."""
+    shards: dict[str, Any] = {}
+    for shard in array.addressable_shards:
+        shards.setdefault(str(box_of(shard.index, array.shape)), shard)
+    return list(shards.values())
 
 
 def sharding_text(sharding: Any) -> str | None:

@@ -247,6 +247,7 @@ class Flattener(Walker):
         follows: bool = False,
         leaf_type: Callable[[Any], str | None] | None = None,
         stages: bool = False,
+        replicas: bool = False,
     ) -> None:
         """Make a flattener.
 
@@ -255,6 +256,8 @@ class Flattener(Walker):
             and shapes count. They share the first bytes of the arena, and are not copied.
           leaf_type: returns the type string of a leaf that a leaf handler saves, or None.
           stages: the caller copies tensors on CUDA devices. False copies them to the host now.
+          replicas: each process hands over all parts of an array that it has, and the side-cars
+            share the work. False leaves a part to the process that has the first replica of it.
         """
         super().__init__()
         self._leaf_type = leaf_type
@@ -265,6 +268,7 @@ class Flattener(Walker):
         self.copies: list[Copy] = []
         self.moves: _stage.Moves = []
         self._stages = stages
+        self._replicas = replicas
         self._dtypes: dict[np.dtype[Any], tuple[str, np.dtype[Any], bool]] = {}
 
     def flatten(self, value: Any, name: str = "") -> Any:
@@ -412,7 +416,8 @@ class Flattener(Walker):
             want = "placements that shard or replicate"
             raise self._error(errors.Unsupported, path, want, placement, remedy)
         parts = []
-        box = _shards.dtensor_box(tensor) if _shards.owns(tensor) else None
+        hands_over = self._replicas or _shards.owns(tensor)
+        box = _shards.dtensor_box(tensor) if hands_over else None
         if box is not None:
             offset, shape = self._dense(_shards.dtensor_local(tensor), name)
             parts.append([box[0], shape, offset])
@@ -469,9 +474,12 @@ class Flattener(Walker):
 
     def _whole(self, array: Any, path: Path) -> Any:
         """Add an array of jax. The parts of it that other processes have are theirs to save."""
-        shards = [shard for shard in array.addressable_shards if shard.replica_id == 0]
         text = self._sharding(array)
         addressable = array.is_fully_addressable
+        if self._replicas and not addressable:
+            shards = _shards.distinct(array)
+        else:
+            shards = [shard for shard in array.addressable_shards if shard.replica_id == 0]
         if text is None and addressable and len(shards) == 1:
             return self._array(np.asarray(shards[0].data), path)
         name, target, viewed = self._described(array, path)

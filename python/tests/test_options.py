@@ -28,7 +28,7 @@ VALUES: dict[str, Any] = {
     "ocdbt_target_data_file_size": 1 << 20,
     "enable_pinned_host_transfer": True,
     "enable_post_merge_validation": False,
-    "use_replica_parallel": False,
+    "use_replica_parallel": True,
     "min_slice_bytes_for_replica_parallel": 1024,
     "max_replicas_for_replica_parallel": 2,
     "enable_replica_parallel_separate_folder": True,

@@ -70,6 +70,11 @@ def _arguments(args: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
+def _is_on(args: Mapping[str, Any], direction: str, name: str) -> bool:
+    """Report whether an option of arrays is set in arguments that have a context."""
+    return bool(((args["context"] or {}).get("array") or {}).get(direction, {}).get(name))
+
+
 def start_save(
     op: str,
     items: Mapping[str, Any],
@@ -129,8 +134,13 @@ def _send_save(
     writings: list[_phases.Writing],
 ) -> Call:
     """Copy the trees and send the call of a save. `writings` takes the saves of leaf handlers."""
+    out = _arguments(args)
     flattener = Flattener(
-        follows=follows, leaf_type=None if leaves is None else leaves.type_of, stages=True
+        follows=follows,
+        leaf_type=None if leaves is None else leaves.type_of,
+        stages=True,
+        replicas=args.get("processes") is not None
+        and _is_on(out, "saving", "use_replica_parallel"),
     )
     several = len(items) > 1
     sent: dict[str, Any] = {}
@@ -147,7 +157,6 @@ def _send_save(
                 sent[name]["files"] = str(writing.directory)
                 if follows:
                     writing.follow()
-    out = _arguments(args)
     out["items"] = sent
     link = connection or _client.connection()
     if args.get("processes") is not None:
@@ -218,6 +227,19 @@ def _recorded(
     return {item["name"]: _leaves.recorded(item.get("tree")) for item in trees}
 
 
+def _refuse_broadcast(op: str) -> None:
+    """Raise an error if there are other processes, to which one would have to send arrays."""
+    job = _processes.world()
+    if job is not None:
+        raise errors.Unsupported(
+            op=op,
+            subject="array.loading.use_load_and_broadcast",
+            want=f"a load in which each of the {job.count} processes reads what it asks for",
+            got="True",
+            remedy="leave it False; a Go program can broadcast, with package cluster/peer",
+        )
+
+
 def _run(
     op: str,
     args: dict[str, Any],
@@ -231,9 +253,12 @@ def _run(
     """
     if leaves is not None:
         args["leaf_types"] = leaves.types() or None
+    full = _arguments(args)
+    if op != "load_transform" and _is_on(full, "loading", "use_load_and_broadcast"):
+        _refuse_broadcast(op)
     link = connection or _client.connection()
     memory_of_ours = None if devices else _rooms.argument(link)
-    call = link.start(op, memory=memory_of_ours, **_arguments(args))
+    call = link.start(op, memory=memory_of_ours, **full)
     call.cancel_on_interrupt = True
     value = call.result()
     memory: Memory | None = call.rooms

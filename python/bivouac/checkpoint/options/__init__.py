@@ -4,8 +4,8 @@ The groups, fields and defaults are Orbax's, except that `ArrayOptions.Saving.us
 False here. `BivouacOptions` has the options that Orbax does not have.
 
 A field does one of three things. Most act in the server. Functions act in this process. A value
-that cannot act is refused when the group is made, with the reason. Fields for devices and replicas
-have no effect here, as their attributes say.
+that cannot act is refused with the reason: when the group is made, or by the call if that depends
+on the job. Fields for devices have no effect here, as their attributes say.
 """
 
 from __future__ import annotations

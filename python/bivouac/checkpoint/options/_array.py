@@ -44,10 +44,16 @@ class ArrayOptions(Options):
             means no bound, None the default of the writer.
           enable_pinned_host_transfer: no effect; arrays come from host memory.
           enable_post_merge_validation: no effect; a commit is always compared with its manifest.
-          use_replica_parallel: no effect; each shard is written once.
-          min_slice_bytes_for_replica_parallel: no effect, as use_replica_parallel.
-          max_replicas_for_replica_parallel: no effect, as use_replica_parallel.
-          enable_replica_parallel_separate_folder: no effect, as use_replica_parallel.
+          use_replica_parallel: True makes processes that have the same shard share the work: each
+            writes a slice of it. All of them need the same option and equal elements. It acts on
+            DTensors, on Parts and on arrays of jax over several processes. None is False; Orbax's
+            default is True, except on GPUs.
+          min_slice_bytes_for_replica_parallel: the smallest slice in bytes; None means 64 KiB. In
+            Orbax the default is no minimum, which is 1 here.
+          max_replicas_for_replica_parallel: the most processes that share a shard; None has no
+            bound.
+          enable_replica_parallel_separate_folder: True is refused by saves of several processes
+            with use_replica_parallel, as all write one database. Other saves ignore it.
           enable_write_sharding_file: False records no devices of JAX arrays. Then Orbax loads them
             only with an abstract tree.
           array_metadata_store: None records no chunks of JAX arrays; typed PRNG keys are recorded
@@ -142,13 +148,15 @@ class ArrayOptions(Options):
             shape is an error.
           raise_array_data_missing_error: False takes the fill value for chunks that are missing.
             What a manifest lists must be there either way.
-          use_load_and_broadcast: no effect; each process reads what it asks for.
-          load_and_broadcast_options: no effect, as use_load_and_broadcast.
+          use_load_and_broadcast: True is refused by loads in a job of several processes: each
+            process reads what it asks for. One process alone ignores it, as does
+            load_and_transform.
+          load_and_broadcast_options: no effect, because use_load_and_broadcast is refused.
         """
 
         @dataclasses.dataclass(kw_only=True)
         class LoadAndBroadcastOptions(Options):
-            """Options of loads by one replica. They have no effect.
+            """Options of loads by one replica. They have no effect: no load broadcasts.
 
             Attributes:
               replica_axis_index: axis of the mesh along which replicas lie.
