@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -96,10 +99,10 @@ func (v versionInfo) text() string {
 }
 
 // licenceTexts holds the licences of all that this command links on any platform.
-// tools/licences writes it, and describes its form.
+// tools/licences writes it, compresses it, and describes its form.
 //
-//go:embed licences.txt
-var licenceTexts string
+//go:embed licences.txt.gz
+var licenceTexts []byte
 
 //go:generate go -C ../../tools run ./licences -root ..
 
@@ -119,9 +122,17 @@ type licenceText struct {
 
 // licences reads licenceTexts. Bivouac and Go's standard library get the versions of
 // the running program, which the file cannot know.
-func licences(v versionInfo) []licenceInfo {
+func licences(v versionInfo) ([]licenceInfo, error) {
+	packed, err := gzip.NewReader(bytes.NewReader(licenceTexts))
+	if err != nil {
+		return nil, err
+	}
+	texts, err := io.ReadAll(packed)
+	if err != nil {
+		return nil, err
+	}
 	var out []licenceInfo
-	for _, section := range strings.Split("\n"+licenceTexts, "\n=== module ")[1:] {
+	for _, section := range strings.Split("\n"+string(texts), "\n=== module ")[1:] {
 		heading, files, _ := strings.Cut(section, "\n")
 		name, rest, _ := strings.Cut(heading, " ")
 		version, licence, _ := strings.Cut(rest, " ")
@@ -138,12 +149,15 @@ func licences(v versionInfo) []licenceInfo {
 		}
 		out = append(out, m)
 	}
-	return out
+	return out, nil
 }
 
 // printLicences prints a table of the modules, and then their texts.
 func (g *global) printLicences(v versionInfo) error {
-	all := licences(v)
+	all, err := licences(v)
+	if err != nil {
+		return err
+	}
 	if g.json {
 		return g.printJSON(all)
 	}

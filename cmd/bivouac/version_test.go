@@ -21,7 +21,10 @@ func TestBuildVersion(t *testing.T) {
 
 // Every entry has a name, a version, a licence and its text.
 func TestLicencesAreComplete(t *testing.T) {
-	all := licences(versionInfo{Version: "v9.8.7", Go: "go9.9"})
+	all, err := licences(versionInfo{Version: "v9.8.7", Go: "go9.9"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	versions := map[string]string{}
 	for _, m := range all {
 		versions[m.Module] = m.Version
