@@ -93,7 +93,11 @@ Description-Content-Type: text/markdown
 
 # What dist-info/licenses holds, and where it comes from. The last one has the licences of all
 # modules that the command links, which `bivouac version --licenses` prints.
-LICENCES = {"LICENSE": "LICENSE", "NOTICE": "NOTICE", "LICENSES-LINKED": "cmd/bivouac/licences.txt.gz"}
+LICENCES = {
+    "LICENSE": "LICENSE",
+    "NOTICE": "NOTICE",
+    "LICENSES-LINKED": "cmd/bivouac/licences.txt.gz",
+}
 
 
 class Refused(Exception):
