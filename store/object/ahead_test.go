@@ -97,21 +97,21 @@ func TestScatter(t *testing.T) {
 			var mu sync.Mutex
 			draws := rand.New(rand.NewPCG(seed, 2))
 			draw := func(n int) int { mu.Lock(); defer mu.Unlock(); return draws.IntN(n) }
-			var faults bool
+			var faults atomic.Bool
 			var requests atomic.Int64
 			const part = 1 << 20
 			r, want := long(t, 5<<20+3, object.Options{Part: part}, func(q simulated.Request) simulated.Fate {
 				if q.Kind == "Get" {
 					requests.Add(1)
 				}
-				if q.Kind != "Get" || !faults || draw(4) > 0 {
+				if q.Kind != "Get" || !faults.Load() || draw(4) > 0 {
 					return simulated.Fate{Delay: time.Duration(draw(int(20 * time.Millisecond)))}
 				}
 				return []simulated.Fate{{Err: object.ErrThrottled}, {Lost: true}, {Delay: 3 * time.Second}}[draw(3)]
 			})
 			s := r.(store.Scatterer)
 			for i := range 60 {
-				faults = i > 20
+				faults.Store(i > 20)
 				off, n := draw(len(want)), 0
 				var pieces [][]byte
 				for range draw(6) {
@@ -125,7 +125,7 @@ func TestScatter(t *testing.T) {
 				if !bytes.Equal(bytes.Join(pieces, nil), want[off:off+n]) {
 					t.Fatalf("%d pieces from %d have other bytes", len(pieces), off)
 				}
-				if got := requests.Load() - before; !faults && got != int64((n+part-1)/part) {
+				if got := requests.Load() - before; !faults.Load() && got != int64((n+part-1)/part) {
 					t.Fatalf("%d bytes cost %d requests", n, got)
 				}
 			}

@@ -3,6 +3,7 @@ package object_test
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,9 +69,9 @@ func TestLostTransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		server, other := fresh(t, none)
-		cut := false
+		var cut atomic.Bool
 		st := object.New(server.Bucket(func(simulated.Request) simulated.Fate {
-			if cut {
+			if cut.Load() {
 				return simulated.Fate{Err: errRefused}
 			}
 			return simulated.Fate{}
@@ -82,12 +83,12 @@ func TestLostTransaction(t *testing.T) {
 		if err := txn.Put(ctx, "x", []byte("x")); err != nil {
 			t.Fatal(err)
 		}
-		cut = true
+		cut.Store(true)
 		time.Sleep(3 * quick.Lease)
 		if removed, err := other.CleanStaging(ctx, "run", nil); err != nil || len(removed) != 1 {
 			t.Fatalf("%q, %v", removed, err)
 		}
-		cut = false
+		cut.Store(false)
 		time.Sleep(quick.Lease)
 		for range 2 {
 			kind(t, "a write", txn.Put(ctx, "y", nil), errs.NotFound)
@@ -147,9 +148,9 @@ func TestLostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		server, other := fresh(t, saved("run/c"))
-		cut := false
+		var cut atomic.Bool
 		st := object.New(server.Bucket(func(simulated.Request) simulated.Fate {
-			if cut {
+			if cut.Load() {
 				return simulated.Fate{Err: errRefused}
 			}
 			return simulated.Fate{}
@@ -158,13 +159,13 @@ func TestLostLock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cut = true
+		cut.Store(true)
 		time.Sleep(3 * quick.Lease)
 		mine, err := other.Lock(ctx, "run")
 		if err != nil {
 			t.Fatal(err)
 		}
-		cut = false
+		cut.Store(false)
 		for range 2 {
 			kind(t, "the lost lock", l.(store.HeldLock).Check(ctx), errs.Busy) //nolint:forcetypeassert // as above
 		}
