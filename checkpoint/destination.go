@@ -82,11 +82,11 @@ func (d *destination) memory(l *layout.Leaf, box tensor.Spec) (mem []byte, ok bo
 	return t.Data, ok && t.DType == box.DType && t.Shape.Equal(box.Shape)
 }
 
-// allocate returns new memory for a box of an array.
-func (o *LoadOptions) allocate(l *layout.Leaf, box tensor.Spec) ([]byte, error) {
+// allocate returns new memory for a box of an array, whose bytes come over a network if far is set.
+func (o *LoadOptions) allocate(l *layout.Leaf, box tensor.Spec, far bool) ([]byte, error) {
 	n := box.Shape.Len() * box.DType.Size()
 	if o.Allocate == nil {
-		mem, err := newMemory(n)
+		mem, err := newMemory(n, far)
 		return mem, errs.Wrap("", "array "+strconv.Quote(l.Param), err)
 	}
 	mem, err := o.Allocate(n)
@@ -109,7 +109,11 @@ func (d *destination) kept(l *layout.Leaf) any {
 // would take half as long as reading into them. It does not touch them either, so metadata that
 // lies about a shape costs no memory before the first chunk is found missing. If the system has too
 // little memory, newMemory fails with errs.Exhausted.
-func newMemory(n int) ([]byte, error) {
+//
+// far says that the bytes come over a network. While requests wait for it, the system has time to
+// make small pages, and a large one may hold them all up. Reads from a disk are faster with large
+// pages.
+func newMemory(n int, far bool) ([]byte, error) {
 	if n < unclearedBytes {
 		return tensor.New(tensor.Uint8, n).Data, nil
 	}
@@ -120,7 +124,9 @@ func newMemory(n int) ([]byte, error) {
 	b.Grow(n)
 	b.WriteByte(0)
 	mem := unsafe.Slice(unsafe.StringData(b.String()), n)
-	arena.Advise(mem)
+	if !far {
+		arena.Advise(mem)
+	}
 	return mem, nil
 }
 

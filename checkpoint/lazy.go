@@ -60,7 +60,7 @@ func (l Lazy) Tensor(ctx context.Context) (tensor.Tensor, error) {
 	if _, err := l.Shape.Bytes(l.DType); err != nil {
 		return tensor.Tensor{}, err
 	}
-	mem, err := newMemory(l.Shape.Len() * l.DType.Size())
+	mem, err := newMemory(l.Shape.Len()*l.DType.Size(), false)
 	if err == nil {
 		err = l.ReadBox(ctx, Box(zarr.WholeBox(l.Shape)), mem)
 	}

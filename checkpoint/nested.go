@@ -26,7 +26,7 @@ func (t *nested) below(name string) (string, bool) {
 
 // Create implements store.Txn. The bytes are kept until the file is sealed.
 func (t *nested) Create(_ context.Context, name string, size int64) (store.Writer, error) {
-	b, err := newMemory(int(size))
+	b, err := newMemory(int(size), false)
 	return &nestedFile{txn: t, name: name, b: b}, err
 }
 

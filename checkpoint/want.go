@@ -68,6 +68,7 @@ type readings struct {
 	list    []reading
 	targets []layout.Target
 	numbers []byte // memory for scalars, before they become numbers
+	far     bool   // the bytes come over a network
 }
 
 // leafInfo returns the LeafInfo of a leaf.
@@ -134,7 +135,7 @@ func (rs *readings) memory(l *layout.Leaf, box tensor.Spec, one bool) (dst []byt
 		if mem, ok := rs.into.memory(l, box); ok && one {
 			return mem, false, nil
 		}
-		dst, err = rs.allocate(l, box)
+		dst, err = rs.allocate(l, box, rs.far)
 		return dst, true, err
 	}
 	if t, ok := rs.into.view(l); ok && t.DType == box.DType && len(t.Shape) == 0 {
@@ -154,7 +155,7 @@ func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries [
 	if err := ld.leaveOut(t, entries); err != nil {
 		return err
 	}
-	rs := &readings{loading: ld}
+	rs := &readings{loading: ld, far: t.Far()}
 	if n := min(len(arrays), readAtOnce); ld.LoadOptions.Want == nil {
 		rs.list, rs.targets = make([]reading, 0, n), make([]layout.Target, 0, n)
 	}

@@ -332,6 +332,9 @@ func (s *files) workers() int {
 	return max(n, s.c.st.Properties().Parallel)
 }
 
+// Far reports whether the bytes of arrays come over a network.
+func (t *OpenTree) Far() bool { return t.files != nil && t.files.c.st.Properties().Parallel > 0 }
+
 // A target is staged if its elements cannot be read directly into its memory: they are cast, or the
 // box extends beyond the array. Regions that several targets share are staged too.
 
