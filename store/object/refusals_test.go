@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -286,8 +287,11 @@ func litter(ctx context.Context, v *simulated.Server) error {
 // halfway saves a directory whose process ends with the request for the head, which is carried out
 // or not.
 func halfway(ctx context.Context, v *simulated.Server, name string, head bool) error {
+	var mu sync.Mutex
 	ended := false
 	st := object.New(v.Bucket(func(r simulated.Request) simulated.Fate {
+		mu.Lock()
+		defer mu.Unlock()
 		switch {
 		case ended:
 			return simulated.Fate{Err: errRefused}
@@ -361,8 +365,11 @@ func TestEveryRefusalIsTold(t *testing.T) {
 					if err := a.prepare(t.Context(), server); err != nil {
 						t.Fatal(err)
 					}
+					var mu sync.Mutex // some requests are sent at once
 					n, published := 0, false
 					st := object.New(server.Bucket(func(r simulated.Request) simulated.Fate {
+						mu.Lock()
+						defer mu.Unlock()
 						if n++; n != k {
 							published = published || n < k && r.Kind == "Put" && strings.Contains(r.Key, "/heads/")
 							return simulated.Fate{}

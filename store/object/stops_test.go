@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,8 +138,11 @@ func (s *stop) violated(format string, args ...any) {
 }
 
 func (s *stop) play(ctx context.Context, call, next func(context.Context, *object.Store) error, wait time.Duration) {
+	var mu sync.Mutex // some requests are sent at once
 	n := 0
 	first := object.New(s.server.Bucket(func(r simulated.Request) simulated.Fate {
+		mu.Lock()
+		defer mu.Unlock()
 		n++
 		switch {
 		case s.ended:
