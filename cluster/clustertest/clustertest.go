@@ -39,8 +39,7 @@ func Run(t *testing.T, s Suite) {
 	if s.Barriers == 0 {
 		s.Barriers = 1000
 	}
-	// Tests with a real clock wait most of the time. So more of them run at once than there are
-	// processors.
+	// More tests run at once than there are processors: with a real clock they mostly wait.
 	var wait sync.WaitGroup
 	turn := make(chan struct{}, atOnce)
 	for _, c := range slices.Concat(boardTests, joinTests, callTests, leaseTests, faultTests) {
