@@ -193,14 +193,14 @@ func TestEachCallOfACopyFailsOnce(t *testing.T) {
 						net.set(true)
 						a.save(t, 2, 3)
 					}
-					time.Sleep(15 * time.Second)
+					time.Sleep(15500 * time.Millisecond) // between two tries, which come after whole seconds
 					net.set(false)
 					armed := near
 					if c.far {
 						armed = far
 					}
-					armed.arm(left)
 					before := len(a.has(training.UploadFailed))
+					armed.arm(left)
 					settled(t, a)
 					time.Sleep(time.Minute)
 					what := armed.happened()
