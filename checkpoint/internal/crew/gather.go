@@ -1,15 +1,11 @@
 package crew
 
 import (
-	"bytes"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/format/ocdbt"
 )
 
 // gathering adds reports to the draft of the primary. It takes time in proportion to the reports.
@@ -73,91 +69,10 @@ func (g *gathering) finish(processOf func(n int) int) error {
 	return nil
 }
 
-// merge returns the entries of all lists in the order of their keys. A key that is in several lists
-// is the metadata of an array, which must be the same. n is the list with another one.
-func merge(lists []entries) (all entries, n int, err error) {
-	total := 0
-	for i, list := range lists {
-		total += len(list)
-		if !slices.IsSortedFunc(list, compareKeys) {
-			lists[i] = slices.Clone(list)
-			slices.SortStableFunc(lists[i], compareKeys)
-		}
-	}
-	all = make(entries, 0, total)
-	q := make(queue, 0, len(lists))
-	for i, list := range lists {
-		if len(list) > 0 {
-			q = append(q, rest{list, i})
-		}
-	}
-	for i := len(q)/2 - 1; i >= 0; i-- {
-		q.down(i)
-	}
-	for len(q) > 0 {
-		e := &q[0].list[0]
-		if last := len(all) - 1; last < 0 || all[last].Key != e.Key {
-			all = append(all, *e)
-		} else if b := all[last].Value.Inline; b == nil || !bytes.Equal(b, e.Value.Inline) {
-			return nil, q[0].n, otherStorage(e.Key)
-		}
-		if q[0].list = q[0].list[1:]; len(q[0].list) == 0 {
-			q[0] = q[len(q)-1]
-			q = q[:len(q)-1]
-		}
-		if len(q) > 1 {
-			q.down(0)
-		}
-	}
-	return all, 0, nil
-}
-
 // otherStorage returns the error for a key that processes have with different values.
 func otherStorage(key string) error {
 	return &errs.Error{Kind: errs.Mismatch, Subject: key, Want: "the same storage of the array on all processes",
 		Got: "different storage", Remedy: "give all processes the same storage options of leaves"}
-}
-
-func compareKeys(a, b ocdbt.Entry) int { return strings.Compare(a.Key, b.Key) }
-
-// rest is what is left of list n.
-type rest struct {
-	list entries
-	n    int
-}
-
-// queue is a heap of lists: the first has the least key, and of equal keys the least number.
-type queue []rest
-
-func (q queue) less(i, j int) bool {
-	c := strings.Compare(q[i].list[0].Key, q[j].list[0].Key)
-	return c < 0 || c == 0 && q[i].n < q[j].n
-}
-
-// down moves list i to its place: to the end of the way along the least lists, since what follows
-// an entry in its list is seldom the least of all, and from there up.
-func (q queue) down(i int) {
-	top, moved := i, q[i]
-	for {
-		least := 2*i + 1
-		if least >= len(q) {
-			break
-		}
-		if right := least + 1; right < len(q) && q.less(right, least) {
-			least = right
-		}
-		q[i] = q[least]
-		i = least
-	}
-	q[i] = moved
-	for i > top {
-		above := (i - 1) / 2
-		if !q.less(i, above) {
-			return
-		}
-		q[i], q[above] = q[above], q[i]
-		i = above
-	}
 }
 
 // addLeaf adds what a process contributes to the checksums of an array: the checksums of its
