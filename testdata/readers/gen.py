@@ -135,7 +135,7 @@ def webdataset():
 def numpy():
     op = "readers.numpy"
     a = np.arange(12, dtype=np.float32).reshape(3, 4)
-    for i, p in enumerate(["b", "a", "B", "s/x", "s/d/y", "z/q", ".hid", "a10", "a2", "s.d/e"]):
+    for i, p in enumerate(["c", "a", "B", "s/x", "s/d/y", "z/q", ".hid", "a10", "a2", "s.d/e"]):
         os.makedirs(os.path.dirname(f"npy/t/{p}"), exist_ok=True)
         np.save(f"npy/t/{p}.npy", a[:1] + 100 * i)
     os.rename("npy/t/a10.npy", "npy/t/a10.NPY")
@@ -143,20 +143,20 @@ def numpy():
     root = "npy/t"
     case("root", op, file_root=root)
     case("slash", op, file_root=root + "/")
-    for f in ("[ab]*.npy", "*.NPY", "*.foo", "*.npy;*.NPY", "s/*.npy", "[!a]*.npy"):
+    for f in ("[ac]*.npy", "*.NPY", "*.foo", "*.npy;*.NPY", "s/*.npy", "[!a]*.npy"):
         case("filter", op, file_root=root, file_filter=f)
-    case("files", op, files=["npy/t/b.npy", "npy/t/a.npy"])
-    case("files and root", op, files=["b.npy", "a.npy"], file_root=root)
+    case("files", op, files=["npy/t/c.npy", "npy/t/a.npy"])
+    case("files and root", op, files=["c.npy", "a.npy"], file_root=root)
     case("no files", op, files=[])
     case("missing", op, files=["npy/t/none.npy"])
     case("nothing", op)
     case("no root", op, file_root="npy/none")
-    for name, text in {"list": "b.npy\na.npy\n\n", "no-end": "b.npy\na.npy", "empty": "", "label": "b.npy 1\n"}.items():
+    for name, text in {"list": "c.npy\na.npy\n\n", "no-end": "c.npy\na.npy", "empty": "", "label": "c.npy 1\n"}.items():
         open(f"npy/t/{name}.txt", "w").write(text)
         case("list", op, file_list=f"npy/t/{name}.txt")
     case("list and root", op, file_list="npy/t/list.txt", file_root=root)
     case("no list", op, file_list="npy/t/none.txt")
-    case("list and files", op, file_list="npy/t/list.txt", files=["npy/t/b.npy"])
+    case("list and files", op, file_list="npy/t/list.txt", files=["npy/t/c.npy"])
     for t in ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "c8", "S3", "U3", "M8[s]", ">f4", ">u2"):
         name = "npy/dt-" + "".join(c if c.isalnum() else f"{ord(c):x}" for c in t) + ".npy"
         np.save(name, np.arange(6).reshape(2, 3).astype(t))
