@@ -42,6 +42,7 @@ MUTATE_FLAGS ?=
 PYTEST_FLAGS ?=
 TORCH_PYTHON ?=
 BENCH_FLAGS ?=
+RELEASE_FLAGS ?=
 GROWTH_FLAGS ?=
 
 # A stage says its name, and at its end, which may be a failure, its seconds.
@@ -51,7 +52,7 @@ say = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 4194304 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 say_in = @d=$$(mktemp -d -p $(MEMORY)); trap 'rm -rf $$d; echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 
-.PHONY: help build check changed licences demo cluster-demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic bench-stores interop wheel test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
+.PHONY: help build check changed licences demo cluster-demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic bench-stores interop wheel release test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -203,6 +204,9 @@ wheel: ## dist/*.whl for x86_64 and aarch64: the Python client with the static c
 	@rm -f dist/*.whl
 	@$(PYTHON) tools/wheel/wheel.py amd64 arm64
 
+release: ## dist/release: commands for Linux and macOS, .deb, .rpm, images, wheels, SBOMs, checksums; then installs them (RELEASE_FLAGS=-snapshot for a commit without a tag; needs python3)
+	@cd tools/release && go vet . && go test . && PYTHON=$(PYTHON) go run . -root ../.. -install $(RELEASE_FLAGS)
+
 test-python: wheel ## the Python client, from its wheel in a fresh environment: types and tests (TORCH_PYTHON; needs Python and PyPI; PYTEST_FLAGS='-k wheel')
 	$(call say,tests of the Python client) \
 		PYTHON=$(PYTHON) TORCH_PYTHON='$(TORCH_PYTHON)' GO="$$(command -v go)" tools/wheel/test $(PYTEST_FLAGS) 2>&1
@@ -212,7 +216,7 @@ lint: gomod gofmt vet staticcheck kernels licences deploy english archtest pytho
 
 gomod:
 	$(call say,go.mod) \
-		for m in go.mod tools/go.mod tools/versitygw/go.mod tools/deploy/go.mod bench/stores/go.mod; do \
+		for m in go.mod tools/go.mod tools/versitygw/go.mod tools/deploy/go.mod tools/release/go.mod bench/stores/go.mod; do \
 			grep -qx 'go 1.26' $$m && ! grep -q '^toolchain' $$m \
 			|| { echo "$$m must say \"go 1.26\" and name no toolchain" >&2; exit 1; }; \
 		done
