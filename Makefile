@@ -52,7 +52,7 @@ say = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 4194304 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 say_in = @d=$$(mktemp -d -p $(MEMORY)); trap 'rm -rf $$d; echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 
-.PHONY: help build check changed licences demo cluster-demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic bench-stores interop wheel release test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race
+.PHONY: help build check changed licences demo cluster-demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic bench-stores interop wheel release test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race adapters
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -82,8 +82,8 @@ changed:
 	$(call say,short tests of what changed) \
 		go -C tools run ./check -root .. -base '$(CHECK_BASE)' -seconds $(CHECK_SECONDS) -since $(CHECK_SINCE) 2>&1
 
-test: ## everything a change must pass: lint, all tests, the growth gate, the race detector
-	$(call say,make test) $(MAKE) --no-print-directory lint unit growth race && echo '== make test: all stages passed'
+test: ## everything a change must pass: lint, all tests, the growth gate, the race detector, the adapters
+	$(call say,make test) $(MAKE) --no-print-directory lint unit growth race adapters && echo '== make test: all stages passed'
 
 # Packages whose tests are about the disk, or kill a program in the middle of a commit, which memory
 # makes too short.
@@ -135,6 +135,10 @@ race:
 	else \
 		echo 'skipped: there is no cgo or no C compiler here'; \
 	fi
+
+# Modules of their own, so that nobody else links what they adapt.
+adapters:
+	$(call say_in,adapters) cd adapters/gomlx && go vet ./... && TMPDIR=$$d go test -vet=off ./... 2>&1
 
 test-long: ## crash states in full, kills by the thousand, each fuzz target for FUZZTIME (half an hour)
 	@echo '== long tests'
@@ -216,7 +220,7 @@ lint: gomod gofmt vet staticcheck kernels licences deploy english archtest pytho
 
 gomod:
 	$(call say,go.mod) \
-		for m in go.mod tools/go.mod tools/versitygw/go.mod tools/deploy/go.mod tools/release/go.mod bench/stores/go.mod; do \
+		for m in go.mod tools/go.mod tools/versitygw/go.mod tools/deploy/go.mod tools/release/go.mod adapters/gomlx/go.mod bench/stores/go.mod; do \
 			grep -qx 'go 1.26' $$m && ! grep -q '^toolchain' $$m \
 			|| { echo "$$m must say \"go 1.26\" and name no toolchain" >&2; exit 1; }; \
 		done

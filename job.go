@@ -97,15 +97,6 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 	return j, nil
 }
 
-// checkState returns an error in the first run for a state that a later run could not restore.
-func checkState(state any) error {
-	node, err := tree.From(state)
-	if err == nil {
-		err = tree.Into(node, state) // the values are the same, so nothing changes
-	}
-	return errs.Wrap("bivouac.Open", "Options.State", err)
-}
-
 // serialized makes f safe to call from two goroutines.
 func serialized(f func(Event)) func(Event) {
 	if f == nil {
@@ -171,7 +162,7 @@ func (j *Job[B]) apply(at training.Info, items map[string]any) error {
 	if err := j.data.SetState(doc.Stream); err != nil {
 		return errs.Wrap("", dataItem, err)
 	}
-	return errs.Wrap("", stateItem, tree.Into(node, j.opts.State))
+	return errs.Wrap("", stateItem, setState(j.opts.State, node))
 }
 
 // Resumed returns the step that Open restored. ok is false for a fresh run.
@@ -366,8 +357,12 @@ func (j *Job[B]) saveAsync(ctx context.Context) error {
 	if err != nil {
 		return &errs.Error{Kind: errs.Invalid, Op: "bivouac.Job", Subject: "state of the stream", Want: "JSON", Err: err}
 	}
+	state, err := stateOf(j.opts.State)
+	if err != nil {
+		return errs.Wrap("bivouac.Job", "Options.State", err)
+	}
 	r, err := j.steps.SaveCheckpointablesAsync(ctx, j.step,
-		map[string]any{stateItem: j.opts.State, dataItem: json.RawMessage(raw)}, nil)
+		map[string]any{stateItem: state, dataItem: json.RawMessage(raw)}, nil)
 	if err != nil {
 		return err
 	}

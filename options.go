@@ -13,9 +13,9 @@ import (
 // Options configure a Job. The zero value of each field except State works.
 type Options struct {
 	// State is what is saved and restored: a pointer to a struct, a map or a *tree.Node, as tree.From
-	// and tree.Into take it. It is required. The job reads it between two steps, and Open writes it.
-	// The first Open returns an error for a State that could not be restored, such as a struct by
-	// value.
+	// and tree.Into take it, or a TreeState. It is required. The job reads it between two steps, and
+	// Open writes it. The first Open returns an error for a State that could not be restored, such as
+	// a struct by value.
 	State any
 	// SaveEvery is the number of steps from one save to the next: each step that is a multiple of it
 	// is saved. 0 means 100. Never saves only at the end of Steps and when Save is called.
