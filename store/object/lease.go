@@ -40,9 +40,14 @@ type keeper struct {
 	err error // the lease is lost
 }
 
+// working has the transactions that go on in this process, whichever Store they belong to. Their
+// names have nonces.
+var working sync.Map
+
 func (s *Store) keepAlive(at place, l lease, tag string) *keeper {
 	ctx, stop := context.WithCancel(context.Background())
 	k := &keeper{s: s, at: at, l: l, tag: tag, stop: stop, done: make(chan struct{}), turn: make(chan struct{}, 1)}
+	working.Store(at.Txn, true)
 	go k.run(ctx)
 	return k
 }
@@ -74,7 +79,7 @@ func (k *keeper) change(ctx context.Context, op string, change func(l *lease)) e
 	switch {
 	case err == nil:
 		k.l, k.tag = l, tag
-	case errors.Is(err, ErrCondition), errs.KindOf(err) == errs.NotFound:
+	case errors.Is(err, ErrCondition):
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.err = &errs.Error{Kind: errs.NotFound, Op: op, Subject: k.at.String(), Want: "the lease of this transaction",
@@ -102,6 +107,7 @@ func (k *keeper) lost() error {
 
 // end stops the signs of life. The document stays.
 func (k *keeper) end() {
+	working.Delete(k.at.Txn)
 	k.stop()
 	<-k.done
 }

@@ -67,7 +67,7 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 		l := &lock{s: s, key: key, doc: locked{version, holder(time.Now()), thisOne(), old.Fence + 1, nonce()},
 			done: make(chan struct{}), turn: make(chan struct{}, 1)}
 		l.tag, err = s.put(ctx, op, key, encode(l.doc, 0), c)
-		if errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound {
+		if errors.Is(err, ErrCondition) {
 			continue
 		}
 		if err != nil {
@@ -130,11 +130,12 @@ func (l *lock) change(ctx context.Context, change func(*locked)) error {
 			l.doc, l.tag = now, a.Tag
 			return nil
 		}
-	case errs.KindOf(err) == errs.NotFound:
-		l.lost = &errs.Error{Kind: errs.NotFound, Op: op, Subject: l.key, Want: "the lock of this process",
-			Got: "no lock (it was removed)", Remedy: "find out which program removes it, and open the run again"}
-		return l.lost
 	case errors.Is(err, ErrCondition):
+		if there, err := l.s.exists(ctx, op, l.key); err == nil && !there {
+			l.lost = &errs.Error{Kind: errs.NotFound, Op: op, Subject: l.key, Want: "the lock of this process",
+				Got: "no lock (it was removed)", Remedy: "find out which program removes it, and open the run again"}
+			return l.lost
+		}
 		l.lost = &errs.Error{Kind: errs.Busy, Op: op, Subject: l.key, Want: "the lock of this process",
 			Got: "another process has taken the lock", Remedy: "find out which program saves there, and open the run again"}
 		return l.lost
