@@ -143,11 +143,6 @@ func (s *Store) fence(ctx context.Context, op string, p place, l *lease) (publis
 		case h.dir() && l.Absent && !h.fenced, h.dir() && h.tag == l.Tag:
 			err = s.retag(ctx, op, l.Final, h, h.fenced || l.Absent)
 		case h.short != nil && h.tag == l.Tag:
-			if h.short.Moved != "" { // the move is perhaps not finished: this look finishes it
-				if _, err := s.look(ctx, op, h.short.To); err != nil {
-					return false, err
-				}
-			}
 			_, err = s.put(ctx, op, s.headKey(l.Final), encode(short{Removed: nonce()}, 0), Condition{Tag: h.tag})
 		}
 		if errors.Is(err, ErrCondition) {

@@ -169,8 +169,11 @@ func (m *middle) fate(r simulated.Request) simulated.Fate {
 // run makes the call, and returns what became of it.
 func (m *middle) run(ctx context.Context, do call) outcome {
 	m.turn, m.labels = make(chan struct{}, 1), labels{}
-	st := object.New(m.server.Bucket(m.fate), "p/", quick)
-	err := do(ctx, st)
+	return m.result(ctx, do(ctx, object.New(m.server.Bucket(m.fate), "p/", quick)))
+}
+
+// result returns what became of the call, which has ended with err.
+func (m *middle) result(ctx context.Context, err error) outcome {
 	o := outcome{first: verdict(err), other: verdict(m.err), uncertain: errors.Is(err, store.ErrUncertain)}
 	o.text = fmt.Sprintf("%v; %v", err, m.err)
 	o.found = found(ctx, m.server)

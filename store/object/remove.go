@@ -294,6 +294,9 @@ func (s *Store) finishMove(ctx context.Context, op, to string, waits, from state
 	if err != nil {
 		return err
 	}
+	if err := decode(op, s.treeKey(*waits.short.At), b, &tree{}); err != nil {
+		return err
+	}
 	_, err = s.put(ctx, op, s.headKey(to), newHead(*waits.short.At, sumOf(b), true), Condition{Tag: waits.tag})
 	if err != nil && !errors.Is(err, ErrCondition) {
 		return err
