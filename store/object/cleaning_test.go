@@ -65,13 +65,14 @@ func ok(t *testing.T, all ...error) {
 }
 
 // What dead processes left is freed as soon as their leases are over. The names that are returned
-// are those of transactions that were never committed, and of removals that were finished.
+// are the names of transactions that were never committed, and of removals that were finished.
 func TestCleaningFreesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, st := fresh(t, litter)
 		want := []string{"c.orbax-checkpoint-tmp-x", "half-false.orbax-checkpoint-tmp-x"}
 		asked := map[string]bool{}
-		if got := cleaned(t, st, func(info store.Info) bool { asked[info.Name] = true; return true }); len(got) > 0 || len(asked) != 4 {
+		keep := func(info store.Info) bool { asked[info.Name] = true; return true }
+		if got := cleaned(t, st, keep); len(got) > 0 || len(asked) != 4 {
 			t.Errorf("removed %q, asked about %d names", got, len(asked))
 		}
 		if got := cleaned(t, st, nil); !slices.Equal(got, want) {
@@ -162,7 +163,7 @@ func TestAbortCutShort(t *testing.T) {
 			server, other := fresh(t, saved("run/c"))
 			aborts, over := !commits, false
 			armed := false
-			st := object.New(server.Bucket(func(r simulated.Request) simulated.Fate {
+			st := object.New(server.Bucket(one(func(r simulated.Request) simulated.Fate {
 				switch {
 				case over, armed && r.Kind == "Put" && is(r.Key, "heads"):
 					aborts = true
@@ -171,7 +172,7 @@ func TestAbortCutShort(t *testing.T) {
 					over = true
 				}
 				return simulated.Fate{}
-			}), "p/", quick)
+			})), "p/", quick)
 			txn, err := st.Begin(ctx, "run/a", store.TxnOptions{})
 			ok(t, err, txn.Put(ctx, "x", []byte("x")))
 			armed = true
@@ -285,8 +286,8 @@ func (r racing) Uploads(ctx context.Context, prefix string) iter.Seq2[object.Unf
 	}
 }
 
-// Uploads of living transactions go on. Those of transactions that are over are aborted, also where
-// nothing else is left of the directory, and also if somebody else is quicker.
+// Uploads of living transactions go on. Uploads of transactions that are over are aborted, also
+// where nothing else is left of the directory, and also if somebody else is quicker.
 func TestCleaningOfUploads(t *testing.T) {
 	ctx := t.Context()
 	server, st := fresh(t, none)
@@ -312,12 +313,12 @@ func TestCleaningOfUploads(t *testing.T) {
 	}
 	ok(t, w.WriteAt(ctx, make([]byte, 200), 0), w.Seal(ctx), txn.Commit(ctx, store.Blob{Name: "manifest"}))
 	uploads := 0
-	refusing := object.New(server.Bucket(func(r simulated.Request) simulated.Fate {
+	refusing := object.New(server.Bucket(one(func(r simulated.Request) simulated.Fate {
 		if r.Kind == "Uploads" {
 			uploads++
 		}
 		return simulated.Fate{Err: errRefused}
-	}), "p/", quick)
+	})), "p/", quick)
 	if _, err := refusing.CleanStaging(ctx, "run", nil); !errors.Is(err, errRefused) || uploads > 0 {
 		t.Errorf("%v, and %d requests for uploads", err, uploads)
 	}
@@ -337,7 +338,8 @@ func TestUploadsOfTheDead(t *testing.T) {
 		end()
 		txn.Abort() //nolint:errcheck // its process has ended
 		time.Sleep(2 * quick.Lease)
-		if got := cleaned(t, object.New(racing{server.Bucket(nil)}, "p/", quick), nil); len(got) != 1 || server.Uploads() > 0 {
+		racer := object.New(racing{server.Bucket(nil)}, "p/", quick)
+		if got := cleaned(t, racer, nil); len(got) != 1 || server.Uploads() > 0 {
 			t.Errorf("removed %q, left %d uploads", got, server.Uploads())
 		}
 		if _, err := list(st.List(t.Context(), "run")); err != nil {
@@ -451,11 +453,11 @@ func TestKeysOfRemovedNames(t *testing.T) {
 				ctx := t.Context()
 				server := simulated.NewServer(0, c.lies)
 				lose := false
-				st := object.New(server.Bucket(func(r simulated.Request) simulated.Fate {
+				st := object.New(server.Bucket(one(func(r simulated.Request) simulated.Fate {
 					f := simulated.Fate{Lost: lose && r.Kind == "Put" && is(r.Key, "heads")}
 					lose = lose && !f.Lost
 					return f
-				}), "p/", quick)
+				})), "p/", quick)
 				ok(t, saveDir(ctx, st, "run/a", "a"))
 				lose = c.lose
 				ok(t, overwrite(ctx, st, "run/a", "b"), st.RemoveTree(ctx, "run/a"))

@@ -101,21 +101,20 @@ func (s *Store) collect(ctx context.Context, op string, p place, keep func() boo
 }
 
 // end ends a transaction of another process. If its head is there, only its lease is left.
-// Otherwise the head is made impossible, which asks nothing of one that is still writing.
+// Otherwise the head is made impossible.
 func (s *Store) end(ctx context.Context, op string, p place, l *lease, a Attrs) (bool, error) {
-	if l.Phase == dead {
-		return true, s.bury(ctx, op, p)
-	}
-	published, err := s.fence(ctx, op, p, l)
-	if err != nil {
-		return false, err
-	}
-	if published {
-		return false, s.drop(ctx, op, s.liveKey(p))
+	if l.Phase == committing {
+		published, err := s.fence(ctx, op, p, l)
+		if err != nil {
+			return false, err
+		}
+		if published {
+			return false, s.drop(ctx, op, s.liveKey(p))
+		}
 	}
 	over := *l
 	over.Phase, over.Nonce = dead, nonce()
-	_, err = s.put(ctx, op, s.liveKey(p), encode(over, 0), Condition{Tag: a.Tag})
+	_, err := s.put(ctx, op, s.liveKey(p), encode(over, 0), Condition{Tag: a.Tag})
 	if errors.Is(err, ErrCondition) {
 		return false, nil // it lives, or somebody else has ended it
 	}
@@ -127,10 +126,10 @@ func (s *Store) end(ctx context.Context, op string, p place, l *lease, a Attrs) 
 
 // fence makes sure that the head of a transaction is there, or can never be put. The request for it
 // depends on a tag, or on the absence of the key. So the tag is changed, or the key is occupied for
-// ever.
+// ever. A move to the name that has not happened has replaced the tag already.
 func (s *Store) fence(ctx context.Context, op string, p place, l *lease) (published bool, err error) {
 	for {
-		h, err := s.lookOnce(ctx, op, l.Final)
+		h, err := s.look(ctx, op, l.Final)
 		if err != nil {
 			return false, err
 		}
@@ -138,17 +137,14 @@ func (s *Store) fence(ctx context.Context, op string, p place, l *lease) (publis
 			return true, s.fenceHead(ctx, op, l.Final, h)
 		}
 		switch {
-		case h.tag == "" && l.Absent:
-			_, err = s.put(ctx, op, s.headKey(l.Final), encode(short{Removed: nonce()}, 0), Condition{Absent: true})
-		case h.dir() && l.Absent && !h.fenced, h.dir() && h.tag == l.Tag:
+		case h.dir():
 			err = s.retag(ctx, op, l.Final, h, h.fenced || l.Absent)
-		case h.short != nil && h.tag == l.Tag:
-			_, err = s.put(ctx, op, s.headKey(l.Final), encode(short{Removed: nonce()}, 0), Condition{Tag: h.tag})
+		case h.short == nil && l.Absent, h.short != nil && h.short.Removed != "":
+			_, err = s.put(ctx, op, s.headKey(l.Final), encode(short{Removed: nonce()}, 0), h.condition())
 		}
-		if errors.Is(err, ErrCondition) {
-			continue
+		if !errors.Is(err, ErrCondition) {
+			return false, err
 		}
-		return false, err
 	}
 }
 
@@ -249,8 +245,11 @@ func (s *Store) sweepUploads(ctx context.Context, op, dir string) error {
 // sweepOne frees the keys of a transaction if they are old and belong to nothing.
 func (s *Store) sweepOne(ctx context.Context, op string, p place) error {
 	keys, err := s.list(ctx, op, s.dataKey(p), false)
-	if err != nil || len(keys) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(keys) == 0 {
+		return nil
 	}
 	newest, notes := keys[0], true
 	for _, a := range keys {
@@ -263,8 +262,11 @@ func (s *Store) sweepOne(ctx context.Context, op string, p place) error {
 	if errs.KindOf(err) == errs.NotFound {
 		return nil
 	}
-	if err != nil || !s.expired(a, s.opt.Grace) {
+	if err != nil {
 		return err
+	}
+	if !s.expired(a, s.opt.Grace) {
+		return nil
 	}
 	if there, err := s.exists(ctx, op, s.liveKey(p), s.goneKey(p)); err != nil || there {
 		return err

@@ -29,7 +29,7 @@ func (t *txn) Commit(ctx context.Context, manifest store.Blob, markers ...store.
 		}
 		return nil
 	}
-	if errors.Is(err, store.ErrUncertain) && t.published {
+	if t.published {
 		// The head may be there, or may still come: Settle decides.
 		t.keep.end()
 		t.s.own1(t.at, false)

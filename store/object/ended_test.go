@@ -155,13 +155,13 @@ func TestContextEndsAnywhere(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					var n atomic.Int64
-					st := object.New(server.Bucket(func(simulated.Request) simulated.Fate {
+					st := object.New(server.Bucket(one(func(simulated.Request) simulated.Fate {
 						if n.Add(1) == k {
 							met = true
 							return simulated.Fate{Then: cancel}
 						}
 						return simulated.Fate{}
-					}), "p/", quick)
+					})), "p/", quick)
 					if err := a.do(ctx, st); err != nil && !errors.Is(err, errs.Canceled) && !errors.Is(err, context.Canceled) {
 						t.Errorf("at request %d: %v", k, err)
 					}
@@ -217,12 +217,12 @@ func TestDamagedDocuments(t *testing.T) {
 							t.Fatal(err)
 						}
 						var published atomic.Bool
-						b := &garbled{Bucket: server.Bucket(func(r simulated.Request) simulated.Fate {
+						b := &garbled{Bucket: server.Bucket(one(func(r simulated.Request) simulated.Fate {
 							if r.Kind == "Put" && is(r.Key, "heads") {
 								published.Store(true)
 							}
 							return simulated.Fate{}
-						}), nth: k, make: c.make}
+						})), nth: k, make: c.make}
 						err := a.do(t.Context(), object.New(b, "p/", quick))
 						if met = b.key; met == "" {
 							return

@@ -21,7 +21,7 @@ import (
 func lateHead(t *testing.T, v *simulated.Server, overwrites, twice bool) {
 	t.Helper()
 	ended, n := false, 0
-	st := object.New(v.Bucket(func(r simulated.Request) simulated.Fate {
+	st := object.New(v.Bucket(one(func(r simulated.Request) simulated.Fate {
 		switch {
 		case ended:
 			return simulated.Fate{Err: errRefused}
@@ -34,7 +34,7 @@ func lateHead(t *testing.T, v *simulated.Server, overwrites, twice bool) {
 			return simulated.Fate{Lost: true}
 		}
 		return simulated.Fate{}
-	}), "p/", quick)
+	})), "p/", quick)
 	err := write(t.Context(), st, "run/x", store.TxnOptions{Overwrite: overwrites}, nil)
 	if !ended || err == nil {
 		t.Fatalf("a process that ended: %v", err)
@@ -65,20 +65,31 @@ var before = map[string]func(ctx context.Context, v *simulated.Server) error{
 		st, _ := process(v)
 		return saveDir(ctx, st, "run/x", "first")
 	},
-	"moving":         func(ctx context.Context, v *simulated.Server) error { return halfMoved(ctx, v, "run/x", "run/first", 2) },
-	"about to move":  func(ctx context.Context, v *simulated.Server) error { return halfMoved(ctx, v, "run/x", "run/first", 1) },
-	"waiting":        func(ctx context.Context, v *simulated.Server) error { return halfMoved(ctx, v, "run/first", "run/x", 1) },
-	"almost left":    func(ctx context.Context, v *simulated.Server) error { return halfMoved(ctx, v, "run/x", "run/first", 3) },
-	"almost arrived": func(ctx context.Context, v *simulated.Server) error { return halfMoved(ctx, v, "run/first", "run/x", 2) },
+	"moving": func(ctx context.Context, v *simulated.Server) error {
+		return halfMoved(ctx, v, "run/x", "run/first", 2)
+	},
+	"about to move": func(ctx context.Context, v *simulated.Server) error {
+		return halfMoved(ctx, v, "run/x", "run/first", 1)
+	},
+	"waiting": func(ctx context.Context, v *simulated.Server) error {
+		return halfMoved(ctx, v, "run/first", "run/x", 1)
+	},
+	"almost left": func(ctx context.Context, v *simulated.Server) error {
+		return halfMoved(ctx, v, "run/x", "run/first", 3)
+	},
+	"almost arrived": func(ctx context.Context, v *simulated.Server) error {
+		return halfMoved(ctx, v, "run/first", "run/x", 2)
+	},
 }
 
 // halfMoved saves a directory and renames it in a process that ends after n puts of heads.
 func halfMoved(ctx context.Context, v *simulated.Server, from, to string, n int) error {
-	if err := func() error { st, _ := process(v); return saveDir(ctx, st, from, "first") }(); err != nil {
+	first, _ := process(v)
+	if err := saveDir(ctx, first, from, "first"); err != nil {
 		return err
 	}
 	done := 0
-	st := object.New(v.Bucket(func(r simulated.Request) simulated.Fate {
+	st := object.New(v.Bucket(one(func(r simulated.Request) simulated.Fate {
 		if done == n {
 			return simulated.Fate{Err: errRefused}
 		}
@@ -86,7 +97,7 @@ func halfMoved(ctx context.Context, v *simulated.Server, from, to string, n int)
 			done++
 		}
 		return simulated.Fate{}
-	}), "p/", quick)
+	})), "p/", quick)
 	if err := st.Rename(ctx, from, to); !errors.Is(err, errRefused) {
 		return fmt.Errorf("a rename that ended: %w", err)
 	}
@@ -97,7 +108,8 @@ func halfMoved(ctx context.Context, v *simulated.Server, from, to string, n int)
 // whatever the name was before and whatever others do with it before and after. A request for the
 // head that arrives later changes nothing.
 func TestLateHeads(t *testing.T) {
-	orders := strings.Fields("clean settle save,clean other,clean to,clean save,settle save,away,clean clean,save,remove " +
+	orders := strings.Fields("clean settle save,clean other,clean to,clean save,settle save,away,clean " +
+		"clean,save,remove " +
 		"clean,save,away clean,to,away settle,save,remove save,clean,remove save,settle,remove other,clean,remove " +
 		"to,clean,away save,clean,away other,away,clean remove,clean remove,save,clean clean,remove clean,away " +
 		"away,clean save,remove,clean to,away,clean other,clean,clean,remove settle,clean,to,remove")
@@ -143,6 +155,37 @@ func TestLateHeads(t *testing.T) {
 	}
 }
 
+// Ending a dead transaction touches no name before its commit. It occupies no name that the commit
+// would replace.
+func TestFencesTouchLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		server, st := fresh(t, before["a directory"])
+		dying, end := process(server)
+		txn, err := dying.Begin(ctx, "run/x", store.TxnOptions{Overwrite: true})
+		ok(t, err)
+		end()
+		txn.Abort() //nolint:errcheck // its process has ended
+		time.Sleep(2 * quick.Lease)
+		heads := 0
+		watched := object.New(server.Bucket(one(func(r simulated.Request) simulated.Fate {
+			if is(r.Key, "heads") && r.Changes {
+				heads++
+			}
+			return simulated.Fate{}
+		})), "p/", quick)
+		if got := cleaned(t, watched, nil); len(got) != 1 || heads > 0 {
+			t.Errorf("removed %q with %d changes of heads", got, heads)
+		}
+		lateHead(t, server, true, false)
+		ok(t, st.RemoveTree(ctx, "run/x"))
+		time.Sleep(2 * quick.Lease)
+		if got := cleaned(t, st, nil); len(got) != 1 || len(left(server, "heads")) > 0 {
+			t.Errorf("removed %q, left %q", got, left(server, "heads"))
+		}
+	})
+}
+
 // A call on a name or a directory in the middle of a move does what it does before the move, or
 // after it. What was about to be removed before the move stays whole under its new name.
 func TestHalfMoves(t *testing.T) {
@@ -184,13 +227,13 @@ func TestMoveOfWhatWasAboutToGo(t *testing.T) {
 			server, st := fresh(t, saved("run/a"))
 			abandon(t, server, "run/a")
 			var n atomic.Int64
-			mover := object.New(server.Bucket(func(simulated.Request) simulated.Fate {
+			mover := object.New(server.Bucket(one(func(simulated.Request) simulated.Fate {
 				if n.Add(1) >= k {
 					met = true
 					return simulated.Fate{Err: errRefused}
 				}
 				return simulated.Fate{}
-			}), "p/", quick)
+			})), "p/", quick)
 			mover.Rename(ctx, "run/a", "run/b") //nolint:errcheck // its process ends
 			for range 2 {
 				cleaned(t, st, nil)
@@ -210,13 +253,40 @@ func TestMoveOfWhatWasAboutToGo(t *testing.T) {
 // abandon removes a directory in a process that ends before its head goes.
 func abandon(t *testing.T, v *simulated.Server, name string) {
 	t.Helper()
-	st := object.New(v.Bucket(func(r simulated.Request) simulated.Fate {
+	st := object.New(v.Bucket(one(func(r simulated.Request) simulated.Fate {
 		if is(r.Key, "heads") && r.Changes {
 			return simulated.Fate{Err: errRefused}
 		}
 		return simulated.Fate{}
-	}), "p/", quick)
+	})), "p/", quick)
 	if err := st.RemoveTree(t.Context(), name); !errors.Is(err, errRefused) {
 		t.Fatal(err)
 	}
+}
+
+// A directory that is replaced may have another name for a moment, in the middle of the commit.
+func TestReplacedDirectoryComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		server, other := fresh(t, saved("run/a"))
+		commits, back := false, false
+		st := object.New(server.Bucket(one(func(r simulated.Request) simulated.Fate {
+			if commits && r.Kind == "Head" && r.Key == "p/run/a" && !back {
+				back = true // the name was free a moment ago
+				return simulated.Fate{Then: func() { ok(t, other.Rename(ctx, "run/z", "run/a")) }}
+			}
+			return simulated.Fate{}
+		})), "p/", quick)
+		p := pin(t, st, "run/a")
+		txn, err := st.Begin(ctx, "run/a", store.TxnOptions{Replaces: p})
+		ok(t, err, txn.Put(ctx, "d/0", []byte("written")))
+		ok(t, other.Rename(ctx, "run/a", "run/z"))
+		commits = true
+		if ok(t, txn.Commit(ctx, store.Blob{Name: "manifest", Data: []byte("new")})); !back {
+			t.Error("it did not come back")
+		}
+		if b, err := store.ReadAll(ctx, st, "run/a/manifest"); err != nil || string(b) != "new" {
+			t.Errorf("%q, %v", b, err)
+		}
+	})
 }

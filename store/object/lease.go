@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/store"
 )
 
 // lease reads the lease of a transaction.
@@ -86,7 +85,7 @@ func (k *keeper) change(ctx context.Context, op string, change func(l *lease)) e
 			Got: "another process ended the transaction, because it gave no sign of life", Err: err,
 			Remedy: "save again; see whether this process was stopped, or could not reach the object store"}
 		return k.err
-	case errors.Is(err, store.ErrUncertain):
+	default:
 		// The tag is not known any more. The document that is there decides.
 		// The first document may come back by a late request of Begin, after another process has ended
 		// the transaction; then it has another tag.
@@ -115,5 +114,5 @@ func (k *keeper) end() {
 // expired reports whether the process of a document gave no sign of life for too long, by the clock
 // of the server.
 func (s *Store) expired(a Attrs, limit time.Duration) bool {
-	return !a.Now.IsZero() && a.Now.Sub(a.Modified) > limit
+	return a.Now.Sub(a.Modified) > limit // not if a list does not know the time
 }

@@ -67,8 +67,10 @@ func (s *Store) unpublish(ctx context.Context, op, name string, h state) (won bo
 		case errs.KindOf(err) == errs.Unsupported:
 		case errors.Is(err, ErrCondition):
 			return unknown, nil // if it was sent twice, the first may have removed it
-		default:
+		case unknown:
 			return false, uncertain(op, name, err)
+		default:
+			return false, err
 		}
 	}
 	_, err = s.put(ctx, op, key, encode(short{Removed: nonce()}, 0), Condition{Tag: h.tag})

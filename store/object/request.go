@@ -82,11 +82,12 @@ func (s *Store) tryPut(
 	})
 	if unknown && errors.Is(err, ErrCondition) {
 		there, attrs, readErr := s.read(ctx, op, key)
-		if readErr == nil && bytes.Equal(there, b) {
-			return attrs.Tag, false, nil
-		}
-		if readErr != nil && errs.KindOf(readErr) != errs.NotFound {
+		switch {
+		case errs.KindOf(readErr) == errs.NotFound:
+		case readErr != nil:
 			return "", false, uncertain(op, key, readErr)
+		case bytes.Equal(there, b):
+			return attrs.Tag, false, nil
 		}
 		return "", true, err
 	}

@@ -116,7 +116,7 @@ func (h state) dir() bool { return h.head != nil }
 // condition is what a request needs to change what was read.
 func (h state) condition() Condition { return Condition{Absent: h.tag == "", Tag: h.tag} }
 
-// look reads the head of a name. It finishes a move that has happened, to this name or away from it.
+// look reads the head of a name. It finishes a move to this name or away from it that has happened.
 func (s *Store) look(ctx context.Context, op, name string) (state, error) {
 	for {
 		h, err := s.lookOnce(ctx, op, name)
