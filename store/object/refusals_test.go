@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/object"
 	"github.com/bivouac-ml/bivouac/store/object/simulated"
@@ -132,10 +133,35 @@ var acts = map[string]struct {
 		},
 		silent: belowObject,
 	},
+	"save over a move": {prepare: moving("run/c", "run/a", 1), do: meddling["overwrite"], silent: endOfLease},
+	"read a move":      {prepare: moving("run/c", "run/a", 2), do: lookAtMove, silent: never},
+	"read an old name": {prepare: moving("run/c", "run/a", 3), do: lookAtMove, silent: never},
+	"rename over a move": {prepare: moving("run/c", "run/a", 1), do: func(ctx context.Context, st *object.Store) error {
+		return st.Rename(ctx, "run/c", "run/a")
+	}, silent: never},
 	"lock again":          {prepare: unlocked, do: lockOnce, silent: never},
 	"clean what is old":   {prepare: old, do: meddled["clean"], silent: never},
 	"leased":              {prepare: leased, do: askLeased, silent: never},
 	"read what is pinned": {prepare: later, do: readPinned, silent: belowObject},
+}
+
+// moving prepares a move whose process has ended.
+func moving(from, to string, n int) func(ctx context.Context, v *simulated.Server) error {
+	return func(ctx context.Context, v *simulated.Server) error {
+		return errors.Join(saved("run/x")(ctx, v), halfMoved(ctx, v, from, to, n))
+	}
+}
+
+// lookAtMove looks at the old name of a move before it looks at the new one.
+func lookAtMove(ctx context.Context, st *object.Store) error {
+	if _, err := st.Pin(ctx, "run/c"); errs.KindOf(err) != errs.NotFound {
+		return fmt.Errorf("the old name: %w", err)
+	}
+	p, err := st.Pin(ctx, "run/a")
+	if err != nil {
+		return err
+	}
+	return p.Close()
 }
 
 // unlocked prepares a lock that nobody has.
