@@ -142,7 +142,7 @@ func ExportedLimits() map[string]int {
 		"store/object/gcs/gcstest":        6,
 		"store/object/s3":                 2,
 		"store/object/s3/s3test":          6,
-		"store/object/simulated":          12,
+		"store/object/simulated":          13,
 		"store/storetest":                 1,
 		"stream":                          2,
 		"stream/faults":                   14,

@@ -38,6 +38,7 @@ func Variables() []Variable {
 		{"cluster.schemes", Registry, "schemes of URLs of boards, entered by init"},
 		{"reader/readertest.buckets", Registry, "buckets in memory, made by tests"},
 		{"reader/readertest.numbers", Registry, "of buckets in memory"},
+		{"store/object.working", Registry, "transactions that this process works on"},
 		{"reader/datafs.shared", Configuration, "the cache of the process, opened at its first use"},
 		{"store.schemes", Registry, "schemes of URLs, entered by init"},
 		{"store.opened", Registry, "stores of URLs that this process has opened"},

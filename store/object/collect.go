@@ -103,9 +103,6 @@ func (s *Store) collect(ctx context.Context, op string, p place, keep func() boo
 // end ends a transaction of another process. If its head is there, only its lease is left.
 // Otherwise the head is made impossible.
 func (s *Store) end(ctx context.Context, op string, p place, l *lease, a Attrs) (bool, error) {
-	if l.Phase == dead {
-		return true, s.bury(ctx, op, p)
-	}
 	if l.Phase == committing {
 		published, err := s.fence(ctx, op, p, l)
 		if err != nil {
@@ -118,7 +115,7 @@ func (s *Store) end(ctx context.Context, op string, p place, l *lease, a Attrs) 
 	over := *l
 	over.Phase, over.Nonce = dead, nonce()
 	_, err := s.put(ctx, op, s.liveKey(p), encode(over, 0), Condition{Tag: a.Tag})
-	if errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound {
+	if errors.Is(err, ErrCondition) {
 		return false, nil // it lives, or somebody else has ended it
 	}
 	if err != nil {
@@ -129,10 +126,10 @@ func (s *Store) end(ctx context.Context, op string, p place, l *lease, a Attrs) 
 
 // fence makes sure that the head of a transaction is there, or can never be put. The request for it
 // depends on a tag, or on the absence of the key. So the tag is changed, or the key is occupied for
-// ever.
+// ever. A move to the name that has not happened has replaced the tag already.
 func (s *Store) fence(ctx context.Context, op string, p place, l *lease) (published bool, err error) {
 	for {
-		h, err := s.lookOnce(ctx, op, l.Final)
+		h, err := s.look(ctx, op, l.Final)
 		if err != nil {
 			return false, err
 		}
@@ -140,28 +137,20 @@ func (s *Store) fence(ctx context.Context, op string, p place, l *lease) (publis
 			return true, s.fenceHead(ctx, op, l.Final, h)
 		}
 		switch {
-		case h.tag == "" && l.Absent:
-			_, err = s.put(ctx, op, s.headKey(l.Final), encode(short{Removed: nonce()}, 0), Condition{Absent: true})
-		case h.dir() && l.Absent && !h.fenced, h.dir() && h.tag == l.Tag:
+		case h.dir():
 			err = s.retag(ctx, op, l.Final, h, h.fenced || l.Absent)
-		case h.short != nil && h.tag == l.Tag:
-			x := *h.short
-			if x.Removed != "" {
-				x.Removed = nonce()
-			}
-			_, err = s.put(ctx, op, s.headKey(l.Final), encode(x, 0), Condition{Tag: h.tag})
+		case h.short == nil && l.Absent, h.short != nil && h.short.Removed != "":
+			_, err = s.put(ctx, op, s.headKey(l.Final), encode(short{Removed: nonce()}, 0), h.condition())
 		}
-		if errors.Is(err, ErrCondition) || err != nil && errs.KindOf(err) == errs.NotFound {
-			continue
+		if !errors.Is(err, ErrCondition) {
+			return false, err
 		}
-		return false, err
 	}
 }
 
-// fenceHead makes the head of a name one whose key never becomes absent.
+// fenceHead makes the head of a directory one whose key never becomes absent.
 func (s *Store) fenceHead(ctx context.Context, op, name string, h state) error {
-	for h.dir() && !h.fenced {
-		at := h.head.At
+	for at := h.head.At; h.dir() && h.head.At == at; {
 		err := s.retag(ctx, op, name, h, true)
 		if !errors.Is(err, ErrCondition) {
 			return err
@@ -169,12 +158,8 @@ func (s *Store) fenceHead(ctx context.Context, op, name string, h state) error {
 		if h, err = s.look(ctx, op, name); err != nil {
 			return err
 		}
-		if h.dir() && h.head.At != at {
-			// It was removed, which saw the lease of the transaction, or it was replaced.
-			return nil
-		}
 	}
-	return nil
+	return nil // it was removed, which saw the lease of the transaction, or it was replaced
 }
 
 // bury frees the data of a transaction that is dead, and its lease.
@@ -218,13 +203,13 @@ func (s *Store) sweep(ctx context.Context, op, dir string) error {
 		if err != nil {
 			return err
 		}
-		if h.dir() && h.head.At.Dir == dir {
+		if h.dir() {
 			known[h.head.At.Txn] = true
 		}
 	}
 	for _, a := range unknown {
 		p := place{dir, base(strings.TrimSuffix(a.Key, "/"))}
-		if known[p.Txn] || s.owns(p) {
+		if known[p.Txn] {
 			continue
 		}
 		if err := s.sweepOne(ctx, op, p); err != nil {
@@ -243,11 +228,7 @@ func (s *Store) sweepUploads(ctx context.Context, op, dir string) error {
 				return err
 			}
 			txn, _, _ := strings.Cut(u.Key[len(prefix):], "/")
-			p := place{dir, txn}
-			if s.owns(p) {
-				continue
-			}
-			if lives, err := s.exists(ctx, op, s.liveKey(p)); err != nil {
+			if lives, err := s.exists(ctx, op, s.liveKey(place{dir, txn})); err != nil {
 				return err
 			} else if lives {
 				continue
@@ -264,8 +245,11 @@ func (s *Store) sweepUploads(ctx context.Context, op, dir string) error {
 // sweepOne frees the keys of a transaction if they are old and belong to nothing.
 func (s *Store) sweepOne(ctx context.Context, op string, p place) error {
 	keys, err := s.list(ctx, op, s.dataKey(p), false)
-	if err != nil || len(keys) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(keys) == 0 {
+		return nil
 	}
 	newest, notes := keys[0], true
 	for _, a := range keys {
@@ -278,8 +262,11 @@ func (s *Store) sweepOne(ctx context.Context, op string, p place) error {
 	if errs.KindOf(err) == errs.NotFound {
 		return nil
 	}
-	if err != nil || !s.expired(a, s.opt.Grace) {
+	if err != nil {
 		return err
+	}
+	if !s.expired(a, s.opt.Grace) {
+		return nil
 	}
 	if there, err := s.exists(ctx, op, s.liveKey(p), s.goneKey(p)); err != nil || there {
 		return err
@@ -383,12 +370,6 @@ func (s *Store) named(ctx context.Context, op string, p place) (bool, error) {
 			if err != nil {
 				return false, err
 			}
-			if h.short != nil && h.short.Moved != "" {
-				// The move has happened, and is perhaps not finished: this look finishes it.
-				if h, err = s.look(ctx, op, h.short.To); err != nil {
-					return false, err
-				}
-			}
 			if h.dir() && h.head.At == p {
 				return true, nil
 			}
@@ -407,12 +388,14 @@ func (s *Store) used(ctx context.Context, op string, p place) (map[string]bool, 
 	for _, a := range users {
 		name := base(a.Key)
 		if strings.HasPrefix(name, readerMark) {
-			if h, err := s.head(ctx, op, a.Key); errs.KindOf(err) == errs.NotFound || err == nil && s.expired(h, s.opt.Lease) {
-				continue
-			} else if err != nil {
+			h, err := s.head(ctx, op, a.Key)
+			switch {
+			case errs.KindOf(err) == errs.NotFound:
+			case err != nil:
 				return nil, err
+			case !s.expired(h, s.opt.Lease):
+				keep[""] = true
 			}
-			keep[""] = true
 			continue
 		}
 		by := placeOf(unescape(name))
@@ -518,7 +501,8 @@ func (s *Store) Settle(ctx context.Context, dir string) error {
 		if errs.KindOf(err) == errs.NotFound {
 			continue
 		}
-		idle := err == nil && (strings.HasPrefix(l.Holder, thisProcess()) || l.over() || s.expired(at, s.opt.Lease))
+		_, works := working.Load(p.Txn)
+		idle := err == nil && (strings.HasPrefix(l.Holder, thisProcess()) && !works || l.over() || s.expired(at, s.opt.Lease))
 		if idle && l.Phase == committing {
 			_, err = s.end(ctx, op, p, l, at)
 		}

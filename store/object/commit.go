@@ -1,6 +1,7 @@
 package object
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -28,7 +29,7 @@ func (t *txn) Commit(ctx context.Context, manifest store.Blob, markers ...store.
 		}
 		return nil
 	}
-	if errors.Is(err, store.ErrUncertain) && t.published {
+	if t.published {
 		// The head may be there, or may still come: Settle decides.
 		t.keep.end()
 		t.s.own1(t.at, false)
@@ -58,13 +59,17 @@ func (t *txn) commit(ctx context.Context, op string, manifest store.Blob, marker
 			}
 		}
 	}
-	if err := t.settleUses(ctx, op); err != nil {
-		return err
-	}
 	if t.opt.Join != "" {
 		return t.hand(ctx, op)
 	}
-	sum, err := t.writeTree(ctx, op)
+	all, err := t.gather(ctx, op)
+	if err != nil {
+		return err
+	}
+	if err := t.settleUses(ctx, op, all); err != nil {
+		return err
+	}
+	sum, err := t.writeTree(ctx, op, all)
 	if err != nil {
 		return err
 	}
@@ -86,9 +91,19 @@ func (t *txn) closed(op string) error {
 	return nil
 }
 
-// settleUses notes which objects of other transactions are used. Until now all of them were.
-func (t *txn) settleUses(ctx context.Context, op string) error {
-	for from, names := range t.uses {
+// settleUses notes which objects of other transactions the tree uses, whichever caller has linked
+// them. Until now all of them were.
+func (t *txn) settleUses(ctx context.Context, op string, all []entry) error {
+	uses := map[place][]string{}
+	for from := range t.uses {
+		uses[from] = []string{}
+	}
+	for _, e := range all {
+		if e.In != nil {
+			uses[*e.In] = append(uses[*e.In], cmp.Or(e.As, e.Name))
+		}
+	}
+	for from, names := range uses {
 		if _, err := t.s.put(ctx, op, t.s.userKey(from, t.at), encode(user{names}, 0), Condition{}); err != nil {
 			return err
 		}
@@ -122,22 +137,22 @@ func (t *txn) hand(ctx context.Context, op string) error {
 	return t.hosted(ctx, op)
 }
 
-// writeTree writes the tree, with the objects that others have handed over, and returns its sum.
-func (t *txn) writeTree(ctx context.Context, op string) (uint32, error) {
+// gather returns the objects of the transaction, with those that others have handed over.
+func (t *txn) gather(ctx context.Context, op string) ([]entry, error) {
 	all := t.sealed()
 	if t.opt.Shared {
 		parts, err := t.s.list(ctx, op, t.s.partsKey(t.at), false)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		for _, a := range parts {
 			b, _, err := t.s.read(ctx, op, a.Key)
 			if err != nil {
-				return 0, err
+				return nil, err
 			}
 			part := tree{}
 			if err := decode(op, a.Key, b, &part); err != nil {
-				return 0, err
+				return nil, err
 			}
 			all = append(all, part.Objects...)
 		}
@@ -147,10 +162,15 @@ func (t *txn) writeTree(ctx context.Context, op string) (uint32, error) {
 		// "a", "a.b" and "a/c" lie in this order, so a name is compared with all that it begins.
 		for k := i - 1; k >= 0 && strings.HasPrefix(all[i].Name, all[k].Name); k-- {
 			if rest := all[i].Name[len(all[k].Name):]; rest == "" || rest[0] == '/' {
-				return 0, taken(op, t.subject(all[i].Name), "two callers that made "+all[k].Name)
+				return nil, taken(op, t.subject(all[i].Name), "two callers that made "+all[k].Name)
 			}
 		}
 	}
+	return all, nil
+}
+
+// writeTree writes the tree, and returns its sum.
+func (t *txn) writeTree(ctx context.Context, op string, all []entry) (uint32, error) {
 	b := encode(tree{Version: version, Final: t.final, Time: time.Now().UTC().Format(time.RFC3339Nano), Objects: all}, 0)
 	_, err := t.s.put(ctx, op, t.s.treeKey(t.at), b, Condition{})
 	return sumOf(b), err
@@ -164,8 +184,10 @@ func (t *txn) publish(ctx context.Context, op string, sum uint32) error {
 		if err != nil {
 			return err
 		}
-		if err := t.overtaken(ctx, h); err != nil {
+		if again, err := t.overtaken(ctx, h); err != nil {
 			return err
+		} else if again {
+			continue
 		}
 		if h.short != nil && h.short.Move != "" {
 			if err := t.s.stopMove(ctx, op, t.final, h); err != nil {
@@ -232,14 +254,7 @@ func (t *txn) putHead(ctx context.Context, op string, sum uint32, h state) (won 
 	case lookErr != nil:
 		return false, uncertain(op, t.final, errors.Join(err, lookErr))
 	case !now.dir() || now.head.At != t.at:
-		if errors.Is(err, ErrCondition) && !h.fenced && h.tag == "" {
-			// Another writer won, or this transaction won and was removed since.
-			return false, uncertain(op, t.final, err)
-		}
-		if errors.Is(err, ErrCondition) {
-			t.published = false
-			return false, nil
-		}
+		// Another writer won, or this transaction won and was replaced since. Then its data may be gone.
 		return false, uncertain(op, t.final, err)
 	}
 	if h.tag != "" {
@@ -252,19 +267,17 @@ func (t *txn) putHead(ctx context.Context, op string, sum uint32, h state) (won 
 	return true, nil
 }
 
-// overtaken returns an error if the name does not hold the directory that is to be replaced.
-func (t *txn) overtaken(ctx context.Context, h state) error {
+// overtaken returns an error if the name does not hold the directory that is to be replaced. again
+// says that it holds it now, and that h is something else.
+func (t *txn) overtaken(ctx context.Context, h state) (again bool, err error) {
 	if t.opt.Replaces == nil {
-		return nil
+		return false, nil
 	}
 	if err := store.Overtaken(ctx, t.s, t.opt.Replaces, t.final); err != nil {
-		return err
+		return false, err
 	}
 	p, ok := t.opt.Replaces.(*pinned)
-	if ok && (!h.dir() || h.head.At != p.h.At) {
-		return t.overtaken(ctx, h) // it changed between the two looks
-	}
-	return nil
+	return ok && (!h.dir() || h.head.At != p.h.At), nil
 }
 
 // Abort implements store.Txn.

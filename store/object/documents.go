@@ -101,7 +101,7 @@ func thisOne() process { return process{system, os.Getpid()} }
 
 // over reports whether the process has ended. It returns false where that cannot be seen.
 func (p process) over() bool {
-	return p.System != "" && p.System == system && p.PID > 0 && p.PID != os.Getpid() && ended(p.PID)
+	return p.System == system && p.PID > 0 && ended(p.PID)
 }
 
 // gone is the document gone/TXN.

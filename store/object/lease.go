@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/store"
 )
 
 // lease reads the lease of a transaction.
@@ -40,9 +39,14 @@ type keeper struct {
 	err error // the lease is lost
 }
 
+// working has the transactions that go on in this process, whichever Store they belong to. Their
+// names have nonces.
+var working sync.Map
+
 func (s *Store) keepAlive(at place, l lease, tag string) *keeper {
 	ctx, stop := context.WithCancel(context.Background())
 	k := &keeper{s: s, at: at, l: l, tag: tag, stop: stop, done: make(chan struct{}), turn: make(chan struct{}, 1)}
+	working.Store(at.Txn, true)
 	go k.run(ctx)
 	return k
 }
@@ -74,14 +78,14 @@ func (k *keeper) change(ctx context.Context, op string, change func(l *lease)) e
 	switch {
 	case err == nil:
 		k.l, k.tag = l, tag
-	case errors.Is(err, ErrCondition), errs.KindOf(err) == errs.NotFound:
+	case errors.Is(err, ErrCondition):
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.err = &errs.Error{Kind: errs.NotFound, Op: op, Subject: k.at.String(), Want: "the lease of this transaction",
 			Got: "another process ended the transaction, because it gave no sign of life", Err: err,
 			Remedy: "save again; see whether this process was stopped, or could not reach the object store"}
 		return k.err
-	case errors.Is(err, store.ErrUncertain):
+	default:
 		// The tag is not known any more. The document that is there decides.
 		// The first document may come back by a late request of Begin, after another process has ended
 		// the transaction; then it has another tag.
@@ -102,6 +106,7 @@ func (k *keeper) lost() error {
 
 // end stops the signs of life. The document stays.
 func (k *keeper) end() {
+	working.Delete(k.at.Txn)
 	k.stop()
 	<-k.done
 }
@@ -109,5 +114,5 @@ func (k *keeper) end() {
 // expired reports whether the process of a document gave no sign of life for too long, by the clock
 // of the server.
 func (s *Store) expired(a Attrs, limit time.Duration) bool {
-	return !a.Now.IsZero() && a.Now.Sub(a.Modified) > limit
+	return a.Now.Sub(a.Modified) > limit // not if a list does not know the time
 }

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 		l := &lock{s: s, key: key, doc: locked{version, holder(time.Now()), thisOne(), old.Fence + 1, nonce()},
 			done: make(chan struct{}), turn: make(chan struct{}, 1)}
 		l.tag, err = s.put(ctx, op, key, encode(l.doc, 0), c)
-		if errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound {
+		if errors.Is(err, ErrCondition) {
 			continue
 		}
 		if err != nil {
@@ -124,17 +125,19 @@ func (l *lock) change(ctx context.Context, change func(*locked)) error {
 	case err == nil:
 		l.doc, l.tag = doc, tag
 	case errors.Is(err, store.ErrUncertain):
-		b, a, readErr := l.s.read(ctx, op, l.key)
+		b, a, _ := l.s.read(ctx, op, l.key) //nolint:errcheck // no document has no nonce
 		now := locked{}
-		if readErr == nil && decode(op, l.key, b, &now) == nil && now.Nonce == doc.Nonce {
+		decode(op, l.key, b, &now) //nolint:errcheck // likewise
+		if now.Nonce == doc.Nonce {
 			l.doc, l.tag = now, a.Tag
 			return nil
 		}
-	case errs.KindOf(err) == errs.NotFound:
-		l.lost = &errs.Error{Kind: errs.NotFound, Op: op, Subject: l.key, Want: "the lock of this process",
-			Got: "no lock (it was removed)", Remedy: "find out which program removes it, and open the run again"}
-		return l.lost
 	case errors.Is(err, ErrCondition):
+		if there, err := l.s.exists(ctx, op, l.key); err == nil && !there {
+			l.lost = &errs.Error{Kind: errs.NotFound, Op: op, Subject: l.key, Want: "the lock of this process",
+				Got: "no lock (it was removed)", Remedy: "find out which program removes it, and open the run again"}
+			return l.lost
+		}
 		l.lost = &errs.Error{Kind: errs.Busy, Op: op, Subject: l.key, Want: "the lock of this process",
 			Got: "another process has taken the lock", Remedy: "find out which program saves there, and open the run again"}
 		return l.lost
@@ -144,9 +147,6 @@ func (l *lock) change(ctx context.Context, change func(*locked)) error {
 
 // Check implements store.HeldLock. It renews the lock.
 func (l *lock) Check(ctx context.Context) error {
-	if err := alive(ctx, "store.Lock", l.key); err != nil {
-		return err
-	}
 	return l.change(ctx, func(*locked) {})
 }
 
@@ -167,9 +167,6 @@ func (l *lock) Close() error {
 
 // thisProcess is how holder begins for this process.
 func thisProcess() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "an unknown host"
-	}
-	return fmt.Sprintf("process %d on %s ", os.Getpid(), host)
+	host, _ := os.Hostname() //nolint:errcheck // then it is empty
+	return fmt.Sprintf("process %d on %s ", os.Getpid(), cmp.Or(host, "an unknown host"))
 }

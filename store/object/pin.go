@@ -17,9 +17,6 @@ const readerMark = "reader-"
 // directories are read by their names.
 func (s *Store) Pin(ctx context.Context, name string) (store.Pinned, error) {
 	const op = "store.Pin"
-	if err := checkDir(op, name); err != nil {
-		return nil, err
-	}
 	if err := alive(ctx, op, name); err != nil {
 		return nil, err
 	}
@@ -204,7 +201,7 @@ func (p *pinned) Stat(ctx context.Context, name string) (store.Info, error) {
 func (p *pinned) List(ctx context.Context, dir string) iter.Seq2[store.Info, error] {
 	const op = "store.List"
 	rel, ok, err := p.in(ctx, op, dir)
-	if err == nil && !ok {
+	if !ok {
 		return p.Store.List(ctx, dir)
 	}
 	return func(yield func(store.Info, error) bool) {
@@ -315,11 +312,12 @@ func (p *pinned) Leased(ctx context.Context) (bool, error) {
 			continue
 		}
 		h, err := p.head(ctx, op, a.Key)
-		if err == nil && !p.expired(h, p.opt.Lease) {
-			return true, nil
-		}
-		if err != nil && errs.KindOf(err) != errs.NotFound {
+		switch {
+		case errs.KindOf(err) == errs.NotFound:
+		case err != nil:
 			return false, err
+		case !p.expired(h, p.opt.Lease):
+			return true, nil
 		}
 	}
 	return false, nil

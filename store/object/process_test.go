@@ -32,6 +32,8 @@ func TestEndedProcess(t *testing.T) {
 		"this process":   {object.Process(os.Getpid()), false},
 		"another system": {strings.Replace(object.Process(child.Process.Pid), `"system":"`, `"system":"other `, 1), false},
 		"unknown":        {`{}`, false},
+		"no number":      {object.Process(0), false},
+		"a bad number":   {object.Process(-1 << 30), false},
 	} {
 		server := simulated.NewServer(0, simulated.Lies{})
 		b := server.Bucket(nil)

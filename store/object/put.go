@@ -32,14 +32,12 @@ func (s *Store) Put(ctx context.Context, name string, b []byte, o store.PutOptio
 		_, err := s.b.Put(ctx, s.key(name), b, sumOf(b), c)
 		return err
 	})
-	switch {
-	case err == nil:
-		return nil
-	case unknown:
+	if unknown && err != nil {
 		// With a condition, the object that is there may be this one or the object of another caller with
 		// the same bytes.
 		return uncertain(op, name, err)
-	case errors.Is(err, ErrCondition):
+	}
+	if errors.Is(err, ErrCondition) {
 		return taken(op, name, "an object")
 	}
 	return err
@@ -61,8 +59,11 @@ func (s *Store) free(ctx context.Context, op, name string) error {
 		}
 	}
 	there, err := s.any(ctx, op, s.key(name)+"/")
-	if err == nil && there {
+	if err != nil {
+		return err
+	}
+	if there {
 		return taken(op, name, "a directory")
 	}
-	return err
+	return nil
 }

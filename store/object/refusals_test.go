@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/object"
 	"github.com/bivouac-ml/bivouac/store/object/simulated"
@@ -132,7 +133,95 @@ var acts = map[string]struct {
 		},
 		silent: belowObject,
 	},
+	"save over a move": {prepare: moving("run/c", "run/a", 1), do: meddling["overwrite"], silent: endOfLease},
+	"read a move":      {prepare: moving("run/c", "run/a", 2), do: lookAtMove, silent: never},
+	"read an old name": {prepare: moving("run/c", "run/a", 3), do: lookAtMove, silent: never},
+	"rename over a move": {prepare: moving("run/c", "run/a", 1), do: func(ctx context.Context, st *object.Store) error {
+		return st.Rename(ctx, "run/c", "run/a")
+	}, silent: never},
+	"lock again":          {prepare: unlocked, do: lockOnce, silent: never},
+	"clean what is old":   {prepare: old, do: meddled["clean"], silent: never},
+	"leased":              {prepare: leased, do: askLeased, silent: never},
 	"read what is pinned": {prepare: later, do: readPinned, silent: belowObject},
+}
+
+// moving prepares a move whose process has ended.
+func moving(from, to string, n int) func(ctx context.Context, v *simulated.Server) error {
+	return func(ctx context.Context, v *simulated.Server) error {
+		return errors.Join(saved("run/x")(ctx, v), halfMoved(ctx, v, from, to, n))
+	}
+}
+
+// lookAtMove looks at the old name of a move before it looks at the new one.
+func lookAtMove(ctx context.Context, st *object.Store) error {
+	if _, err := st.Pin(ctx, "run/c"); errs.KindOf(err) != errs.NotFound {
+		return fmt.Errorf("the old name: %w", err)
+	}
+	p, err := st.Pin(ctx, "run/a")
+	if err != nil {
+		return err
+	}
+	return p.Close()
+}
+
+// unlocked prepares a lock that nobody has.
+func unlocked(ctx context.Context, v *simulated.Server) error {
+	st, _ := process(v)
+	return errors.Join(saved("run/a")(ctx, v), lockOnce(ctx, st))
+}
+
+// old prepares an upload of a transaction that goes on, what a late request has left long ago, and
+// a note of a user that does not exist.
+func old(ctx context.Context, v *simulated.Server) error {
+	if err := linked(ctx, v); err != nil {
+		return err
+	}
+	st, end := process(v)
+	for _, key := range []string{
+		"data/o.orbax-checkpoint-tmp-0123456789abcdef/objects/x",
+		"data/" + strings.TrimPrefix(object.Sources(st, "run/a")[0], "run/") + "/users/run%2Fnone.orbax-checkpoint-tmp-0",
+	} {
+		if _, err := v.Bucket(nil).Put(ctx, mine+key, []byte("null"), sum([]byte("null")), object.Condition{}); err != nil {
+			return err
+		}
+	}
+	if _, err := st.Hide(ctx, "run/a"); err != nil { // nobody frees it
+		return err
+	}
+	end()
+	if _, err := v.Bucket(nil).Begin(ctx, mine+"data/o.orbax-checkpoint-tmp-0123456789abcdef/objects/y"); err != nil {
+		return err
+	}
+	time.Sleep(2 * quick.Grace)
+	return nil
+}
+
+// leased prepares a directory that another process has leased.
+func leased(ctx context.Context, v *simulated.Server) error {
+	st, end := process(v)
+	if err := saveDir(ctx, st, "run/a", "a"); err != nil {
+		return err
+	}
+	p, err := st.Pin(ctx, "run/a")
+	if err != nil {
+		return err
+	}
+	err = p.Lease(ctx)
+	end()
+	p.Close() //nolint:errcheck // the note stays
+	return err
+}
+
+func askLeased(ctx context.Context, st *object.Store) error {
+	p, err := st.Pin(ctx, "run/a")
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // it has no lease
+	if held, err := p.Leased(ctx); err != nil || held {
+		return err
+	}
+	return errors.New("nobody has leased it")
 }
 
 func none(context.Context, *simulated.Server) error { return nil }
@@ -384,6 +473,8 @@ func TestEveryRefusalIsTold(t *testing.T) {
 							t.Errorf("without a refusal: %v", err)
 						}
 					case a.silent(sent, published):
+					case errors.Is(err, store.ErrUncertain) && name != "settle":
+						t.Errorf("request %d, %s %s, was not carried out: %v", k, sent.Kind, sent.Key, err)
 					case !errors.Is(err, errRefused):
 						t.Errorf("request %d, %s %s, is refused: %v", k, sent.Kind, sent.Key, err)
 					}

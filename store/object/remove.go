@@ -53,8 +53,7 @@ func (s *Store) unpublish(ctx context.Context, op, name string, h state) (won bo
 	// A transaction whose lease is still there may have sent its request twice.
 	late := h.fenced || s.noDelete
 	if !late {
-		_, _, err := s.lease(ctx, op, h.head.At)
-		if late = err == nil; err != nil && errs.KindOf(err) != errs.NotFound {
+		if late, err = s.exists(ctx, op, s.liveKey(h.head.At)); err != nil {
 			return false, err
 		}
 	}
@@ -66,14 +65,16 @@ func (s *Store) unpublish(ctx context.Context, op, name string, h state) (won bo
 		case err == nil:
 			return true, nil
 		case errs.KindOf(err) == errs.Unsupported:
-		case errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound:
+		case errors.Is(err, ErrCondition):
 			return unknown, nil // if it was sent twice, the first may have removed it
-		default:
+		case unknown:
 			return false, uncertain(op, name, err)
+		default:
+			return false, err
 		}
 	}
 	_, err = s.put(ctx, op, key, encode(short{Removed: nonce()}, 0), Condition{Tag: h.tag})
-	if errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound {
+	if errors.Is(err, ErrCondition) {
 		return false, nil
 	}
 	return err == nil, err
@@ -237,15 +238,23 @@ func (s *Store) move(ctx context.Context, op, from, to string) error {
 		}
 		wait := short{Move: nonce(), From: from, At: &at}
 		tag, err := s.put(ctx, op, s.headKey(to), encode(wait, 0), free.condition())
-		if errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound {
+		if errors.Is(err, ErrCondition) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		oldTag, err := s.put(ctx, op, s.headKey(from), encode(short{Moved: wait.Move, To: to}, 0), Condition{Tag: old.tag})
+		went := short{Moved: wait.Move, To: to}
+		oldTag, replaced, err := s.tryPut(ctx, op, s.headKey(from), encode(went, 0), Condition{Tag: old.tag})
 		if err != nil {
-			if errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound {
+			if replaced {
+				if done, err := s.movedSince(ctx, op, to, tag, at); err != nil {
+					return err
+				} else if done {
+					return s.moveLater(ctx, op, from, to)
+				}
+			}
+			if errors.Is(err, ErrCondition) {
 				// Somebody removed, replaced or fenced it: this move did not happen, and cannot any more.
 				free := encode(short{Removed: nonce()}, 0)
 				s.put(ctx, op, s.headKey(to), free, Condition{Tag: tag}) //nolint:errcheck // it has no meaning now
@@ -254,18 +263,40 @@ func (s *Store) move(ctx context.Context, op, from, to string) error {
 			return err
 		}
 		waits := state{tag: tag, short: &wait, fenced: true}
-		went := state{tag: oldTag, short: &short{Moved: wait.Move, To: to}, fenced: old.fenced}
-		if err := s.finishMove(ctx, op, to, waits, went); err != nil {
+		if err := s.finishMove(ctx, op, to, waits, state{tag: oldTag, short: &went, fenced: old.fenced}); err != nil {
 			return err
 		}
 		return s.moveLater(ctx, op, from, to)
 	}
 }
 
+// movedSince reports whether a move to name has happened and was finished by somebody else. tag is
+// the tag of the head that waited for it.
+func (s *Store) movedSince(ctx context.Context, op, to, tag string, at place) (bool, error) {
+	now, err := s.lookOnce(ctx, op, to)
+	switch {
+	case err != nil || now.tag == tag: // a move is finished at the new name first
+		return false, err
+	case now.dir() && now.head.At == at:
+		return true, nil
+	}
+	return false, uncertain(op, to, errors.New("the name has changed since"))
+}
+
 // finishMove makes the head of the new name a head like any other, and takes the old one away.
 func (s *Store) finishMove(ctx context.Context, op, to string, waits, from state) error {
 	b, _, err := s.read(ctx, op, s.treeKey(*waits.short.At))
+	if errs.KindOf(err) == errs.NotFound {
+		now, lookErr := s.lookOnce(ctx, op, to)
+		if lookErr == nil && now.tag != waits.tag {
+			return nil // somebody else has finished it, and removed the directory since
+		}
+		return errors.Join(err, lookErr)
+	}
 	if err != nil {
+		return err
+	}
+	if err := decode(op, s.treeKey(*waits.short.At), b, &tree{}); err != nil {
 		return err
 	}
 	_, err = s.put(ctx, op, s.headKey(to), newHead(*waits.short.At, sumOf(b), true), Condition{Tag: waits.tag})
@@ -274,7 +305,7 @@ func (s *Store) finishMove(ctx context.Context, op, to string, waits, from state
 	}
 	// The old head stays as one of a name that is free: a late request must not find it absent.
 	_, err = s.put(ctx, op, s.headKey(waits.short.From), encode(short{Removed: nonce()}, 0), Condition{Tag: from.tag})
-	if errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound {
+	if errors.Is(err, ErrCondition) {
 		return nil
 	}
 	return err
@@ -299,7 +330,7 @@ func (s *Store) stopMove(ctx context.Context, op, name string, h state) error {
 		}
 	}
 	_, err = s.put(ctx, op, s.headKey(name), encode(short{Removed: nonce()}, 0), h.condition())
-	if errors.Is(err, ErrCondition) || errs.KindOf(err) == errs.NotFound {
+	if errors.Is(err, ErrCondition) {
 		return nil
 	}
 	return err

@@ -67,23 +67,34 @@ var errDeadline = errors.New("the deadline of the request is over")
 // put stores a document of the store's own under a condition. Such a document is like no other, so
 // that a lost reply is no question: if the document is there, this call put it there.
 func (s *Store) put(ctx context.Context, op, key string, b []byte, c Condition) (tag string, err error) {
+	tag, _, err = s.tryPut(ctx, op, key, b, c)
+	return tag, err
+}
+
+// tryPut works like put. replaced says that the condition does not hold, and that the document may
+// have been there before.
+func (s *Store) tryPut(
+	ctx context.Context, op, key string, b []byte, c Condition,
+) (tag string, replaced bool, err error) {
 	unknown, err := s.retry(ctx, op, key, func(ctx context.Context) (err error) {
 		tag, err = s.b.Put(ctx, key, b, sumOf(b), c)
 		return err
 	})
 	if unknown && errors.Is(err, ErrCondition) {
 		there, attrs, readErr := s.read(ctx, op, key)
-		if readErr == nil && bytes.Equal(there, b) {
-			return attrs.Tag, nil
+		switch {
+		case errs.KindOf(readErr) == errs.NotFound:
+		case readErr != nil:
+			return "", false, uncertain(op, key, readErr)
+		case bytes.Equal(there, b):
+			return attrs.Tag, false, nil
 		}
-		if readErr != nil && errs.KindOf(readErr) != errs.NotFound {
-			return "", uncertain(op, key, readErr)
-		}
+		return "", true, err
 	}
-	if unknown && err != nil && !errors.Is(err, ErrCondition) {
-		return "", uncertain(op, key, err)
+	if unknown && err != nil {
+		return "", false, uncertain(op, key, err)
 	}
-	return tag, err
+	return tag, false, err
 }
 
 // read returns a document.

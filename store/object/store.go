@@ -116,12 +116,20 @@ func (h state) dir() bool { return h.head != nil }
 // condition is what a request needs to change what was read.
 func (h state) condition() Condition { return Condition{Absent: h.tag == "", Tag: h.tag} }
 
-// look reads the head of a name. The head of a move that has happened is the head of the directory.
+// look reads the head of a name. It finishes a move to this name or away from it that has happened.
 func (s *Store) look(ctx context.Context, op, name string) (state, error) {
 	for {
 		h, err := s.lookOnce(ctx, op, name)
-		if err != nil || h.short == nil || h.short.Move == "" {
+		switch {
+		case err != nil || h.short == nil:
 			return h, err
+		case h.short.Moved != "":
+			if err := s.leave(ctx, op, name, h); err != nil {
+				return state{}, err
+			}
+			continue
+		case h.short.Move == "":
+			return h, nil
 		}
 		done, err := s.moved(ctx, op, name, h)
 		if err != nil {
@@ -151,6 +159,19 @@ func (s *Store) lookOnce(ctx context.Context, op, name string) (state, error) {
 		return state{}, err
 	}
 	return state{tag: a.Tag, head: x, fenced: x.Fenced}, newer(op, key, x.Version)
+}
+
+// leave finishes a move away from name, which has happened. Until the new name has its head, this
+// one is all that says so.
+func (s *Store) leave(ctx context.Context, op, name string, h state) error {
+	if _, err := s.look(ctx, op, h.short.To); err != nil {
+		return err
+	}
+	_, err := s.put(ctx, op, s.headKey(name), encode(short{Removed: nonce()}, 0), Condition{Tag: h.tag})
+	if errors.Is(err, ErrCondition) {
+		return nil
+	}
+	return err
 }
 
 // moved finishes a move to name that has happened, and returns whether there is one.

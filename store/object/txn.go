@@ -28,7 +28,7 @@ type txn struct {
 	objects map[string]*entry // nil until sealed
 	parents map[string]bool   // of objects
 	writers map[*writer]bool
-	uses    map[place][]string // the objects that are linked, by the transaction that wrote them
+	uses    map[place]bool // transactions that know that this one uses objects of theirs
 	stats   store.TxnStats
 	err     error
 	// published says that the request for the head may have been carried out, or may still be.
@@ -60,7 +60,7 @@ func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (st
 		return nil, err
 	}
 	t := &txn{s: s, final: final, opt: o, objects: map[string]*entry{}, parents: map[string]bool{},
-		writers: map[*writer]bool{}, uses: map[place][]string{}}
+		writers: map[*writer]bool{}, uses: map[place]bool{}}
 	if o.Join != "" {
 		return t, t.join(ctx, op)
 	}
@@ -122,26 +122,32 @@ func (s *Store) above(ctx context.Context, op, name string) error {
 
 // occupied returns what final holds. It returns an error if that must not be replaced.
 func (s *Store) occupied(ctx context.Context, op, final string, overwrite bool) (state, error) {
-	h, err := s.look(ctx, op, final)
-	if err != nil {
-		return h, err
-	}
-	if h.dir() {
-		if !overwrite {
-			return h, taken(op, final, "a directory")
+	for {
+		h, err := s.look(ctx, op, final)
+		if err != nil {
+			return h, err
 		}
-		return h, nil
+		if h.dir() {
+			if !overwrite {
+				return h, taken(op, final, "a directory")
+			}
+			return h, nil
+		}
+		info, err := s.stat(ctx, op, final)
+		switch {
+		case errs.KindOf(err) == errs.NotFound:
+			return h, nil
+		case err != nil:
+			return h, err
+		case !info.Dir:
+			return h, taken(op, final, "an object")
+		}
+		if now, err := s.look(ctx, op, final); err != nil {
+			return h, err
+		} else if !now.dir() {
+			return h, taken(op, final, "a directory that no transaction made")
+		}
 	}
-	info, err := s.stat(ctx, op, final)
-	switch {
-	case errs.KindOf(err) == errs.NotFound:
-		return h, nil
-	case err != nil:
-		return h, err
-	case info.Dir:
-		return h, taken(op, final, "a directory that no transaction made")
-	}
-	return h, taken(op, final, "an object")
 }
 
 // Stats implements store.Txn.
@@ -347,9 +353,6 @@ func (t *txn) link(ctx context.Context, op, name, committed string) (*entry, err
 			continue // it was removed or replaced: look again
 		}
 		as := strings.TrimPrefix(key, t.s.objectKey(from))
-		t.mu.Lock()
-		t.uses[from] = append(t.uses[from], as)
-		t.mu.Unlock()
 		linked := &entry{Name: name, Size: e.Size, Sum: e.Sum, In: &from}
 		if as != name {
 			linked.As = as
@@ -384,9 +387,9 @@ func (t *txn) copyPlain(ctx context.Context, op, name, committed string, isDir b
 // is found when this one is freed, then with the other.
 func (t *txn) use(ctx context.Context, op string, from place) error {
 	t.mu.Lock()
-	_, noted := t.uses[from]
+	noted := t.uses[from]
 	t.mu.Unlock()
-	if noted || from == t.at {
+	if noted {
 		return nil
 	}
 	mine := t.s.usesKey(t.at) + escape(from.String())
@@ -398,10 +401,7 @@ func (t *txn) use(ctx context.Context, op string, from place) error {
 		}
 	}
 	t.mu.Lock()
-	t.uses[from] = t.uses[from][:len(t.uses[from]):len(t.uses[from])]
-	if t.uses[from] == nil {
-		t.uses[from] = []string{}
-	}
+	t.uses[from] = true
 	t.mu.Unlock()
 	return nil
 }

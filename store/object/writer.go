@@ -100,7 +100,7 @@ func (w *writer) WriteAt(ctx context.Context, p []byte, off int64) error {
 	if err := alive(ctx, op, w.t.subject(w.name)); err != nil {
 		return w.fail(err)
 	}
-	if off < 0 || off > w.size || int64(len(p)) > w.size-off {
+	if off < 0 || int64(len(p)) > w.size-off {
 		return w.fail(&errs.Error{Kind: errs.Invalid, Op: op, Subject: w.t.subject(w.name),
 			Want: fmt.Sprintf("bytes within the %d of the object", w.size),
 			Got:  fmt.Sprintf("%d bytes at offset %d", len(p), off)})
@@ -141,7 +141,7 @@ func (w *writer) fill(ctx context.Context, op string, n int, p []byte, off int64
 		b = x.buf
 	}
 	w.mu.Unlock()
-	if len(b) != len(p) || &b[0] != &p[0] {
+	if &b[0] != &p[0] {
 		copy(b[off:], p)
 	}
 	w.mu.Lock()
@@ -157,9 +157,6 @@ func (x *part) add(from, to int64) bool {
 	at := 0
 	for at < len(x.have) && x.have[at].to < from {
 		at++
-	}
-	if at < len(x.have) && x.have[at].from < to && x.have[at].to > from {
-		return false
 	}
 	merged := span{from, to}
 	end := at
@@ -247,13 +244,11 @@ func (w *writer) finish(ctx context.Context, op string) error {
 	})
 	if unknown && err != nil {
 		// The upload may be complete already, and then it cannot be completed again.
-		a, headErr := t.s.head(ctx, op, t.s.objectKey(t.at)+w.name)
-		switch {
-		case headErr == nil && a.Size == w.size && !c.Absent:
-			err = nil
-		default:
-			err = uncertain(op, t.subject(w.name), err)
+		_, headErr := t.s.head(ctx, op, t.s.objectKey(t.at)+w.name)
+		if headErr != nil || c.Absent {
+			return uncertain(op, t.subject(w.name), err)
 		}
+		err = nil // nobody else writes there
 	}
 	if err != nil {
 		return err

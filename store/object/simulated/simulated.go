@@ -5,6 +5,7 @@ package simulated
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -25,7 +26,6 @@ type Server struct {
 	mu      sync.Mutex
 	objects map[string]*stored
 	uploads map[*upload]bool
-	tags    int
 	skew    time.Duration // the server's clock less the caller's
 	lies    Lies
 }
@@ -49,6 +49,15 @@ type stored struct {
 // NewServer returns an empty server whose clock is ahead of the callers' by skew.
 func NewServer(skew time.Duration, lies Lies) *Server {
 	return &Server{objects: map[string]*stored{}, uploads: map[*upload]bool{}, skew: skew, lies: lies}
+}
+
+// Clone returns a server with the same objects. There must be no uploads that were not completed.
+func (v *Server) Clone() *Server {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	w := NewServer(v.skew, v.lies)
+	w.objects = maps.Clone(v.objects)
+	return w
 }
 
 // Keys returns the keys of all objects, in ascending order.
@@ -81,6 +90,8 @@ type Fate struct {
 	Lost  bool          // the reply is lost: the caller gets object.ErrUnknown
 	// Ghost is when the request arrives, counted from the time at which the caller gave up.
 	Ghost time.Duration
+	// Then, if not nil, is called when the request was carried out, before its reply is sent.
+	Then func()
 }
 
 // Network decides the fate of requests. nil is a network without faults.
@@ -120,6 +131,9 @@ func (b *bucket) do(ctx context.Context, r Request, apply func() error) error {
 		return failure(r, errs.IO, f.Err)
 	}
 	err := locked()
+	if f.Then != nil {
+		f.Then()
+	}
 	if f.Lost || !wait(ctx, f.Reply) {
 		return failure(r, errs.IO, object.ErrUnknown)
 	}
@@ -150,14 +164,14 @@ func (v *Server) put(
 ) (string, error) {
 	old := v.objects[key]
 	if c.Absent && old != nil && absentCounts || c.Tag != "" && tagCounts && (old == nil || old.tag != c.Tag) {
-		kind := errs.Exists
-		if old == nil {
-			kind = errs.NotFound
+		kind := errs.Mismatch
+		if c.Absent {
+			kind = errs.Exists
 		}
 		return "", failure(r, kind, object.ErrCondition)
 	}
-	v.tags++
-	tag := fmt.Sprintf("%q", fmt.Sprint("tag-", v.tags))
+	// As with ETags, the same bytes have the same tag.
+	tag := fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(p)))
 	v.objects[key] = &stored{slices.Clone(p), tag, v.now()}
 	return tag, nil
 }
