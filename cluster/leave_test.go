@@ -56,7 +56,17 @@ func TestCloseMeetsOthers(t *testing.T) {
 			}
 			another(b, epoch)
 		}, left: comes},
-		"a seat that goes": {before: another, at: "Get " + seatKey(3), do: gone(seatKey(3))},
+		"its own sign of life, late": {at: "Delete " + seatKey(0), do: func(b Board, _ string) {
+			d, err := b.Get(t.Context(), seatKey(0))
+			if err == nil {
+				_, err = b.Put(t.Context(), d.Key, d.Value, d.Version)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}},
+		"another process at that moment": {at: "Delete " + seatKey(0), do: put(seatKey(0), seated("old", 0, "b")), left: stays},
+		"a seat that goes":               {before: another, at: "Get " + seatKey(3), do: gone(seatKey(3))},
 	} {
 		for _, bare := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s,bare=%v", name, bare), func(t *testing.T) {

@@ -483,9 +483,15 @@ func (m *Member) leave(ctx context.Context) error {
 	if err := m.dropParts(ctx, m.self.Incarnation); err != nil {
 		return err
 	}
-	// The version may be unknown after a lost reply.
-	doc, err := m.get(ctx, op, seatKey(m.o.Rank))
-	if err == nil {
+	// The version may be unknown after a lost reply, and the last sign of life may come late.
+	for {
+		doc, err := m.get(ctx, op, seatKey(m.o.Rank))
+		if errs.KindOf(err) == errs.NotFound {
+			break
+		}
+		if err != nil {
+			return err
+		}
 		s := seat{}
 		if err := m.decode(op, doc, &s); err != nil {
 			return err
@@ -493,16 +499,15 @@ func (m *Member) leave(ctx context.Context) error {
 		if s.Incarnation != m.self.Incarnation {
 			return nil
 		}
-		err = m.drop(ctx, op, doc.Key, doc.Version)
-	}
-	if err != nil && errs.KindOf(err) != errs.NotFound {
-		return err
+		if err := m.drop(ctx, op, doc.Key, doc.Version); err != nil {
+			return err
+		}
 	}
 	alone, _, err := m.alone(ctx, op)
 	if !alone {
 		return err
 	}
-	doc, err = m.get(ctx, op, jobKey)
+	doc, err := m.get(ctx, op, jobKey)
 	if errs.KindOf(err) == errs.NotFound {
 		return nil
 	}
