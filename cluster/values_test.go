@@ -279,3 +279,27 @@ func TestReleasedAtTheLastMoment(t *testing.T) {
 		closeAll(t, c.all...)
 	})
 }
+
+// A part whose reply was lost is there: it is not written twice, and the call goes on.
+func TestLostReplyOfAPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		view, lost := &script{Board: InProcess(), t: t}, false
+		m := newMember(view, short(0, 1))
+		view.act(func(r request) error {
+			if r.op != "Put" || lost {
+				return nil
+			}
+			lost = true
+			set(t, view.Board, r.key, r.value)
+			return injected(errs.IO)
+		})
+		given := make([]byte, 2<<20)
+		v, err := m.store(t.Context(), "op", "n", given)
+		if err != nil || v.Parts != 2 || view.asked() != 3 {
+			t.Fatalf("%+v, %v, %v", v, err, view.since(0))
+		}
+		if got, err := m.fetch(t.Context(), "op", "k", v); err != nil || !bytes.Equal(got, given) {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+	})
+}
