@@ -11,7 +11,7 @@ import (
 // the mark back, and a process that comes meanwhile joins them: it does not begin another job.
 func TestClosingIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := InProcess()
+		b := &watching{script: &script{Board: InProcess(), t: t}}
 		o := Options{World: 2, Job: "j", Lease: 8 * time.Second}
 		all := make([]*Member, 2)
 		done := make(chan error, 2)

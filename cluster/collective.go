@@ -107,19 +107,17 @@ func (m *Member) meet(ctx context.Context, a arrival, payload []byte) (all [][]b
 		if c.Value, err = m.store(limited, op, a.Nonce, payload); err != nil {
 			return nil, err
 		}
-		if c.Value.Parts > 0 {
-			defer func() {
-				if e := m.unstore(c.Value); err == nil {
-					err = e
-				}
-			}()
-		}
+		defer func() {
+			if e := m.unstore(c.Value); err == nil {
+				err = e
+			}
+		}()
 	}
 	if err := m.arrive(op, c); err != nil {
 		return nil, err
 	}
 	early := m.soon(limited)
-	defer early.end()
+	defer early.stop()
 	e, err := m.await(limited, op, c, early)
 	if err != nil {
 		m.depart(c, true)
@@ -135,14 +133,14 @@ func (m *Member) meet(ctx context.Context, a arrival, payload []byte) (all [][]b
 	for i := range e.Values {
 		v := &e.Values[i]
 		parts = parts || v.Parts > 0
-		if v.Owner == m.self.Incarnation && v.Nonce == a.Nonce {
+		if v.Nonce == a.Nonce { // what this member has given
 			all[i] = slices.Clone(payload)
 		} else if all[i], err = m.fetch(limited, op, a.Key, v); err != nil {
 			m.depart(c, true)
 			return nil, err
 		}
 	}
-	if parts && c.Value != nil && c.Value.Parts > 0 {
+	if c.Value != nil && c.Value.Parts > 0 {
 		// The parts must stay until all members have read them.
 		m.got(c)
 		select {
@@ -191,9 +189,6 @@ func (m *Member) got(c *call) {
 func (m *Member) depart(c *call, now bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c.gone {
-		return
-	}
 	c.gone = true
 	delete(m.keys, c.Key)
 	if now {
@@ -232,7 +227,6 @@ func (m *Member) await(ctx context.Context, op string, c *call, early *glance) (
 	case <-m.ended:
 	case <-t.C:
 	}
-	m.depart(c, true)
 	return release{}, err
 }
 
@@ -285,7 +279,7 @@ func (m *Member) unstore(v *value) error {
 func (m *Member) fetch(ctx context.Context, op, key string, v *value) ([]byte, error) {
 	b := v.Inline
 	if v.Parts > 0 {
-		b = make([]byte, 0, min(v.Size, 64<<20))
+		b = make([]byte, 0, max(0, min(v.Size, 64<<20)))
 		for i := range v.Parts {
 			doc, err := m.get(ctx, op, partKey(v.Owner, v.Nonce, i))
 			if err != nil {
@@ -295,7 +289,7 @@ func (m *Member) fetch(ctx context.Context, op, key string, v *value) ([]byte, e
 		}
 	}
 	sum := sha256.Sum256(b)
-	if got := hex.EncodeToString(sum[:]); int64(len(b)) != v.Size || got != v.Sum {
+	if got := hex.EncodeToString(sum[:]); got != v.Sum {
 		return nil, &errs.Error{Kind: errs.Corrupt, Op: op, Subject: m.Board.Properties().Name + ": " + key,
 			Want: fmt.Sprintf("%d bytes with the SHA-256 %.16s…", v.Size, v.Sum),
 			Got:  fmt.Sprintf("%d bytes with the SHA-256 %.16s…", len(b), got), Remedy: "see which other program writes there"}
@@ -312,29 +306,16 @@ type glance struct {
 	at    time.Time
 }
 
-func (g *glance) end() {
-	if g != nil {
-		g.stop()
-	}
-}
-
 // soon looks at the seats before the deadline of ctx.
 func (m *Member) soon(ctx context.Context) *glance {
 	g := &glance{}
 	ctx, g.stop = context.WithCancel(ctx)
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return g
-	}
+	deadline, _ := ctx.Deadline() // of the call, which has one
 	t := time.AfterFunc(time.Until(deadline.Add(-m.o.Lease/2-m.o.beat())), func() {
-		if ctx.Err() != nil {
-			return
-		}
-		if seats, err := m.seats(ctx); err == nil {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.seats, g.at = seats, time.Now()
-		}
+		seats, _ := m.seats(ctx) //nolint:errcheck // without an answer there was no look
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.seats, g.at = seats, time.Now()
 	})
 	stop := g.stop
 	g.stop = func() { t.Stop(); stop() }
@@ -350,7 +331,8 @@ func (m *Member) seats(ctx context.Context) (map[int]*seat, error) {
 	out := map[int]*seat{}
 	for _, d := range docs {
 		rank, ok := rankOf(d.Key)
-		if s, err := m.seatOf(ctx, d); err == nil && s != nil && ok && s.Epoch == m.epoch {
+		s, _ := m.seatOf(ctx, d) //nolint:errcheck // who cannot be read has not come
+		if ok && s != nil && s.Epoch == m.epoch {
 			out[rank] = s
 		}
 	}
@@ -427,7 +409,7 @@ func (g *glance) of(rank int, now *seat) *seat {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if old := g.seats[rank]; old != nil && now != nil && old.Incarnation == now.Incarnation {
+	if old := g.seats[rank]; old != nil && old.Incarnation == now.Incarnation {
 		return old
 	}
 	return nil

@@ -30,18 +30,18 @@ func Directory(path string) (Board, error) {
 	if err := errs.CheckPath(path); err != nil {
 		return nil, err
 	}
-	path, err := filepath.Abs(path)
+	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, failure(op, path, err)
 	}
-	if err := os.MkdirAll(path, 0o777); err != nil {
-		return nil, failure(op, path, err)
+	if err := os.MkdirAll(absolute, 0o777); err != nil {
+		return nil, failure(op, absolute, err)
 	}
-	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o666)
+	lock, err := os.OpenFile(filepath.Join(absolute, lockName), os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
-		return nil, failure(op, path, err)
+		return nil, failure(op, absolute, err)
 	}
-	return &directory{path: path, lock: lock, turn: make(chan struct{}, 1)}, nil
+	return &directory{path: absolute, lock: lock, turn: make(chan struct{}, 1)}, nil
 }
 
 // directory is a board in a directory.
@@ -70,9 +70,7 @@ func (b *directory) Properties() Properties {
 
 // Close implements Board.
 func (b *directory) Close() error {
-	if err := b.lock.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
-		return failure("cluster.Close", b.path, err)
-	}
+	b.lock.Close() //nolint:errcheck // nothing was written to it
 	return nil
 }
 
@@ -94,10 +92,7 @@ func (b *directory) read(op, key string) (Document, error) {
 		return Document{}, &errs.Error{Kind: errs.Corrupt, Op: op, Subject: name, Want: "a document of a cluster",
 			Got: "a file of another kind or size", Remedy: "see which other program writes there, and remove the file"}
 	}
-	var all []byte
-	if err == nil {
-		all, err = os.ReadFile(name)
-	}
+	all, err := os.ReadFile(name) // fails as well if Stat did
 	if err != nil {
 		return Document{}, failure(op, name, err)
 	}
@@ -138,20 +133,22 @@ func (b *directory) replace(op, key string, all []byte, absent bool) error {
 	}
 	defer os.Remove(made) //nolint:errcheck // gone after a rename
 	_, err = f.Write(all)
-	if err == nil && strings.HasPrefix(key, leasePrefix) {
-		err = f.Sync() // a token must not come back after a power failure
+	lease := strings.HasPrefix(key, leasePrefix) // a token must not come back after a power failure
+	if lease {
+		err = errors.Join(err, f.Sync())
 	}
-	if e := f.Close(); err == nil {
-		err = e
+	if err = errors.Join(err, f.Close()); err != nil {
+		return failure(op, made, err)
 	}
-	if err == nil && absent {
-		if err = os.Link(made, name); errors.Is(err, fs.ErrExist) {
-			return changed(op, name)
-		}
-	} else if err == nil {
+	if absent {
+		err = os.Link(made, name)
+	} else {
 		err = os.Rename(made, name)
 	}
-	if err == nil && strings.HasPrefix(key, leasePrefix) {
+	if absent && errors.Is(err, fs.ErrExist) {
+		return changed(op, name)
+	}
+	if err == nil && lease {
 		err = syncDir(b.path)
 	}
 	if err != nil {
@@ -203,8 +200,8 @@ func (b *directory) List(ctx context.Context, prefix string) ([]Document, error)
 	}
 	var out []Document
 	for _, e := range entries {
-		key, err := url.PathUnescape(e.Name())
-		if err != nil || strings.HasPrefix(key, ".") || !strings.HasPrefix(key, prefix) || url.PathEscape(key) != e.Name() {
+		key, _ := url.PathUnescape(e.Name()) //nolint:errcheck // no key has such a name
+		if strings.HasPrefix(key, ".") || !strings.HasPrefix(key, prefix) || url.PathEscape(key) != e.Name() {
 			continue
 		}
 		d, err := b.read(op, key)
@@ -228,10 +225,10 @@ func (b *directory) locked(ctx context.Context, op, key string, f func() error) 
 		return alive(ctx, op, key)
 	}
 	defer func() { <-b.turn }()
+	if err := alive(ctx, op, key); err != nil {
+		return err
+	}
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
-		if err := alive(ctx, op, key); err != nil {
-			return err
-		}
 		ok, err := tryLock(b.lock)
 		if err != nil {
 			return failure(op, filepath.Join(b.path, lockName), err)
@@ -255,10 +252,7 @@ func (b *directory) locked(ctx context.Context, op, key string, f func() error) 
 // clean removes files that a process was writing when it was killed. The lock is held, so nobody is
 // writing one.
 func (b *directory) clean() {
-	names, err := filepath.Glob(filepath.Join(globbed(b.path), newPrefix+"*"))
-	if err != nil {
-		return
-	}
+	names, _ := filepath.Glob(filepath.Join(globbed(b.path), newPrefix+"*")) //nolint:errcheck // a good pattern
 	for _, name := range names {
 		os.Remove(name) //nolint:errcheck // the next process tries again
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -194,11 +195,8 @@ func nonce() string {
 
 // thisHost names this machine.
 func thisHost() string {
-	host, err := os.Hostname()
-	if err != nil {
-		return "an unknown host"
-	}
-	return host
+	host, _ := os.Hostname() //nolint:errcheck // it is empty then
+	return cmp.Or(host, "an unknown host")
 }
 
 // ownerOf returns the incarnation in the key of a part.

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -18,7 +19,7 @@ func tryLock(f *os.File) (bool, error) {
 	err = raw.Control(func(fd uintptr) { flockErr = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB) })
 	switch {
 	case err != nil:
-		return false, err
+		return false, fs.ErrClosed // Control fails for no other reason
 	case errors.Is(flockErr, syscall.EWOULDBLOCK), errors.Is(flockErr, syscall.EINTR):
 		return false, nil
 	}

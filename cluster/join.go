@@ -181,7 +181,7 @@ func (m *Member) findJob(ctx context.Context) (*job, error) {
 			}
 			state, err := m.watch(ctx, doc, j)
 			if err != nil {
-				return nil, err
+				return nil, errors.Join(err, other)
 			}
 			switch {
 			case state == living && other != nil:
@@ -202,6 +202,7 @@ func (m *Member) findJob(ctx context.Context) (*job, error) {
 		if err != nil {
 			return nil, err
 		}
+		m.epoch = j.Epoch // so that a Join that fails now takes the job back
 		return j, m.sweep(ctx, j.Epoch)
 	}
 }
@@ -234,7 +235,7 @@ func (m *Member) watch(ctx context.Context, at Document, j *job) (life, error) {
 		}
 		members := 0
 		for _, d := range docs {
-			if n > 0 && first[d.Key] == d.Version {
+			if first[d.Key] == d.Version {
 				members++
 				continue
 			}
@@ -264,9 +265,7 @@ func (m *Member) watch(ctx context.Context, at Document, j *job) (life, error) {
 		case time.Since(began) >= m.o.patience():
 			return gone, nil
 		}
-		if !sleep(ctx, m.pause()) {
-			return gone, m.over(ctx, opJoin, m.differs(j))
-		}
+		sleep(ctx, m.pause()) // the next request fails once ctx has ended
 	}
 }
 
@@ -286,7 +285,10 @@ func (m *Member) seatOf(ctx context.Context, d Document) (*seat, error) {
 		}
 	}
 	s := &seat{}
-	return s, m.decode(opJoin, d, s)
+	if err := m.decode(opJoin, d, s); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // refuse tells the members that wait in Join why this process does not join. It takes a seat only
@@ -320,8 +322,10 @@ func (m *Member) sweep(ctx context.Context, epoch string) error {
 		return err
 	}
 	// If the job is still this one, what was read before belongs to jobs before it, not after it.
-	if now, err := m.job(ctx); err != nil || now.Epoch != epoch {
+	if now, err := m.job(ctx); err != nil {
 		return err
+	} else if now.Epoch != epoch {
+		return nil
 	}
 	for _, d := range old {
 		if err := m.drop(ctx, opJoin, d.Key, d.Version); err != nil {
@@ -349,13 +353,11 @@ func (m *Member) claim(ctx context.Context) error {
 			if err := m.decode(opJoin, doc, old); err != nil {
 				return err
 			}
-			if old.Epoch != m.epoch {
-				// Only a seat of a job before this one may be taken at once.
-				if now, err := m.job(ctx); err != nil {
-					return err
-				} else if now.Epoch != m.epoch {
-					return errAnotherJob
-				}
+			// Only a seat of this job, or of a job before it, may be taken.
+			if now, err := m.job(ctx); err != nil {
+				return err
+			} else if now.Epoch != m.epoch {
+				return errAnotherJob
 			}
 			if old.Epoch == m.epoch && old.Refused == "" {
 				changed, err := m.observe(ctx, opJoin, key, doc.Version)
@@ -403,19 +405,15 @@ func (m *Member) sameHolder(ctx context.Context, key string, old *seat) (bool, e
 		return false, err
 	}
 	now := &seat{}
-	if err := m.decode(opJoin, doc, now); err != nil {
-		return false, err
-	}
-	return now.Incarnation == old.Incarnation && now.Epoch == old.Epoch, nil
+	err = m.decode(opJoin, doc, now)
+	return now.Incarnation == old.Incarnation && now.Epoch == old.Epoch, err
 }
 
 // observe watches a document for as long as its writer may be silent, and reports whether it
 // changed or went.
 func (m *Member) observe(ctx context.Context, op, key, version string) (changed bool, err error) {
 	for began := time.Now(); time.Since(began) < m.o.patience(); {
-		if !sleep(ctx, m.pause()) {
-			return false, m.over(ctx, op, nil)
-		}
+		sleep(ctx, m.pause()) // the next request fails once ctx has ended
 		doc, err := m.get(ctx, op, key)
 		if errs.KindOf(err) == errs.NotFound {
 			return true, nil

@@ -77,9 +77,6 @@ func (m *Member) Holder(ctx context.Context, name string) (Holder, error) {
 // that gives no sign of life is taken from it after Options.Lease.
 func (m *Member) Acquire(ctx context.Context, name string) (*Lease, error) {
 	const op = "cluster.Acquire"
-	if err := m.why(); err != nil {
-		return nil, errs.Wrap(op, name, err)
-	}
 	limited, cancel := context.WithTimeoutCause(ctx, m.o.Deadline, errDeadline)
 	defer cancel()
 	key := leasePrefix + name
@@ -127,10 +124,8 @@ func (m *Member) Acquire(ctx context.Context, name string) (*Lease, error) {
 		live, cancel := context.WithCancel(context.Background())
 		l.stop = cancel
 		m.mu.Lock()
+		m.leases[l] = true
 		fenced := m.fenced
-		if fenced == nil {
-			m.leases[l] = true
-		}
 		m.mu.Unlock()
 		if fenced != nil {
 			close(l.done)
@@ -195,7 +190,7 @@ func (l *Lease) change(ctx context.Context, change func(*hold)) error {
 	case err == nil:
 		l.doc, l.version, l.renewed = doc, v, began
 		return nil
-	case errors.Is(err, ErrChanged), errs.KindOf(err) == errs.NotFound:
+	case errors.Is(err, ErrChanged):
 		err = &errs.Error{Kind: errs.Busy, Op: op, Subject: "lease " + l.name, Want: fmt.Sprintf("the token %d", l.token),
 			Got: "another member has taken the lease", Err: ErrFenced}
 		l.lose(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -106,9 +105,7 @@ func (m *Member) run(ctx context.Context) {
 			backoff = min(2*backoff, m.o.beat(), time.Second)
 		case !busy: // rank 0 looks again soon enough for a process that joins
 			listen, wait, backoff = nil, p.Poll, firstWait
-			if m.root != nil {
-				pause = min(pause, max(p.MaxPoll, m.o.beat()/8))
-			}
+			pause = min(pause, max(p.MaxPoll, m.o.beat()/8))
 		case news:
 			wait, backoff = p.Poll, firstWait
 		default:
@@ -192,9 +189,7 @@ func (m *Member) fence(err error) {
 	for l := range m.leases {
 		l.lose(err)
 	}
-	if m.stop != nil {
-		m.stop()
-	}
+	m.stop()
 }
 
 // why returns the reason for which the member ended, or nil.
@@ -223,12 +218,6 @@ func (m *Member) seat() (seat, int64) {
 		}
 		s.Open = append(s.Open, c.arrival)
 	}
-	slices.SortFunc(s.Open, func(a, b arrival) int {
-		if a.Nonce < b.Nonce {
-			return -1
-		}
-		return 1
-	})
 	return s, m.changes
 }
 
@@ -249,11 +238,9 @@ func (m *Member) giveSign(ctx context.Context) error {
 	s, changes := m.seat()
 	key, began := seatKey(m.o.Rank), time.Now()
 	m.beat = s.Beat
-	err := m.once(ctx, func(ctx context.Context) error {
-		v, err := m.Put(ctx, key, encode(s), m.seatVersion)
-		if err == nil {
-			m.seatVersion = v
-		}
+	var v string
+	err := m.once(ctx, func(ctx context.Context) (err error) {
+		v, err = m.Put(ctx, key, encode(s), m.seatVersion)
 		return err
 	})
 	if errors.Is(err, ErrChanged) {
@@ -262,6 +249,7 @@ func (m *Member) giveSign(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.seatVersion = v
 	m.mu.Lock()
 	m.lastBeat, m.flushed = began, changes
 	m.mu.Unlock()
@@ -390,7 +378,7 @@ func (m *Member) deliver(r *round) {
 			continue
 		}
 		c := m.calls[e.Of[m.o.Rank]]
-		if c == nil || c.gone {
+		if c == nil {
 			continue
 		}
 		select {
@@ -495,23 +483,31 @@ func (m *Member) leave(ctx context.Context) error {
 	if err := m.dropParts(ctx, m.self.Incarnation); err != nil {
 		return err
 	}
-	// The version may be unknown after a lost reply.
-	doc, err := m.get(ctx, op, seatKey(m.o.Rank))
-	if err == nil {
+	// The version may be unknown after a lost reply, and the last sign of life may come late.
+	for {
+		doc, err := m.get(ctx, op, seatKey(m.o.Rank))
+		if errs.KindOf(err) == errs.NotFound {
+			break
+		}
+		if err != nil {
+			return err
+		}
 		s := seat{}
-		if m.decode(op, doc, &s) != nil || s.Incarnation != m.self.Incarnation {
+		if err := m.decode(op, doc, &s); err != nil {
+			return err
+		}
+		if s.Incarnation != m.self.Incarnation {
 			return nil
 		}
-		err = m.drop(ctx, op, doc.Key, doc.Version)
-	}
-	if err != nil && errs.KindOf(err) != errs.NotFound {
-		return err
+		if err := m.drop(ctx, op, doc.Key, doc.Version); err != nil {
+			return err
+		}
 	}
 	alone, _, err := m.alone(ctx, op)
-	if err != nil || !alone {
+	if !alone {
 		return err
 	}
-	doc, err = m.get(ctx, op, jobKey)
+	doc, err := m.get(ctx, op, jobKey)
 	if errs.KindOf(err) == errs.NotFound {
 		return nil
 	}
@@ -519,8 +515,11 @@ func (m *Member) leave(ctx context.Context) error {
 		return err
 	}
 	j := job{}
-	if err := m.decode(op, doc, &j); err != nil || j.Epoch != m.epoch || j.Closing {
+	if err := m.decode(op, doc, &j); err != nil {
 		return err
+	}
+	if j.Epoch != m.epoch || j.Closing { // of another job, or another member is doing this
+		return nil
 	}
 	// A process that joins now finds that the job is closing, and begins another one; or its seat is
 	// found here, and the job stays.
