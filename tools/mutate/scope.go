@@ -20,7 +20,7 @@ var (
 	kernel = regexp.MustCompile(`^internal/vfs/os[a-z_]*\.go$`)
 	// deciding holds the files whose every decision is a site: what a job makes of what lies in
 	// its directory, of its stream and of signals, and what a directory of steps is.
-	deciding = regexp.MustCompile(`^((job|resume|preempt)|checkpoint/training/(remains|level))\.go$`)
+	deciding = regexp.MustCompile(`^((job|resume|preempt|state)|checkpoint/training/(remains|level))\.go$`)
 	// protocol holds the files of the protocols over a bucket and over a board of documents. Every
 	// condition of theirs is a site, and so are the orders of requests.
 	protocol = regexp.MustCompile(
