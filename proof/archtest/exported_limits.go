@@ -84,6 +84,7 @@ func ExportedLimits() map[string]int {
 		"format/tarball":                  6,
 		"format/webdataset":               11,
 		"format/zarr":                     105,
+		"journal":                         59,
 		"loader":                          54,
 		"loader/dataset":                  17,
 		"loader/nodes":                    42,
