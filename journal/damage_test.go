@@ -170,7 +170,8 @@ func TestRenamedSegmentIsTold(t *testing.T) {
 // TestLineOfTheDocument reads the line in docs/format/journal.md, whose checksum another program
 // computed.
 func TestLineOfTheDocument(t *testing.T) {
-	row, err := journal.ParseLine([]byte(`{"kind":"step","step":12,"t":3.204101,"scalars":{"loss":0.5,"lr":0.001},"crc":"d06921fe"}`))
+	line := `{"kind":"step","step":12,"t":3.204101,"scalars":{"loss":0.5,"lr":0.001},"crc":"d06921fe"}`
+	row, err := journal.ParseLine([]byte(line))
 	if err != nil || row.Step != 12 || len(row.Scalars) != 2 || row.Scalars[1].Value != 0.001 {
 		t.Errorf("got %+v, %v", row, err)
 	}
