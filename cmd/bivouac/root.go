@@ -58,6 +58,7 @@ carries on as if nothing had happened.
 		newDemoCommand(g),
 		newDemoTrainCommand(g),
 		newCrashtestCommand(g),
+		newShowCommand(g),
 		newLsCommand(g),
 		newInfoCommand(g),
 		newVerifyCommand(g),
