@@ -59,6 +59,7 @@ carries on as if nothing had happened.
 		newDemoTrainCommand(g),
 		newCrashtestCommand(g),
 		newShowCommand(g),
+		newPlotCommand(g),
 		newLsCommand(g),
 		newInfoCommand(g),
 		newVerifyCommand(g),

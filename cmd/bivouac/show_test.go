@@ -55,6 +55,11 @@ func TestWatchEqualsOneLook(t *testing.T) {
 				if a != b {
 					rt.Fatalf("after many looks:\n%s\nafter one:\n%s", a, b)
 				}
+				for _, earlier := range one.Attempts[:len(one.Attempts)-1] {
+					if earlier.State != "killed" {
+						rt.Fatalf("attempt %d is %s", earlier.Attempt, earlier.State)
+					}
+				}
 				if one.Step != step || one.State != stateRunning || one.Rates == nil || one.Rates.Samples != 16 ||
 					one.NextSave != (step/10+1)*10 {
 					rt.Fatalf("at step %d: %s", step, a)

@@ -13,6 +13,7 @@ func Module() Rules {
 				{Packages: "internal/crc", Beside: []string{"internal/kernel/..."}},
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/fold"},
+				{Packages: "internal/chart"},
 				{Packages: "internal/recording", Beside: []string{"errs"}},
 				{Packages: "internal/loan", Beside: []string{"errs"}},
 				{Packages: "internal/thrown"},
