@@ -112,7 +112,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			w.Begin()
 			tenth := 0.1
 			w.Step(11, values("loss", tenth+0.2, "lr", 1e-7))
-			w.Step(12, values("loss", math.NaN(), "up", math.Inf(1), "down", math.Inf(-1), `a "b", {c}`, -0.0))
+			w.Step(12, values("loss", math.NaN(), "up", math.Inf(1), "down", math.Inf(-1), `a "b", {c}`, math.Copysign(0, -1)))
 			w.Save(12, journal.Save{Bytes: 5, Blocked: 0.25, Took: 1.5})
 			w.Event(journal.Event{Name: "damage found", Object: "10/state", Error: "line\nbreak"})
 			w.End(journal.End{Outcome: journal.Done})
@@ -136,7 +136,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			list, damage := rows(t, r, a)
 			want := "start 10\n" +
 				"step 11 loss=0.30000000000000004 lr=1e-07\n" +
-				`step 12 loss=NaN up=+Inf down=-Inf a "b", {c}=0` + "\n" +
+				`step 12 loss=NaN up=+Inf down=-Inf a "b", {c}=-0` + "\n" +
 				"save 12 {Bytes:5 Blocked:0.25 Took:1.5 Error:}\n" +
 				"event 12 {Name:damage found Object:10/state Tier: Reason: Error:line\nbreak}\n" +
 				"end 12 {Outcome:done Error:}\n"

@@ -63,7 +63,6 @@ type Writer struct {
 	wake   chan struct{} // a row was added
 	full   chan struct{} // many rows wait
 	quit   context.CancelFunc
-	closed sync.Once
 	done   sync.WaitGroup
 
 	mu      sync.Mutex

@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// newPlotCommand returns a command that says where plot is: the command of the wheel has no room for
-// it.
+// newPlotCommand returns a command that says where plot is: the command of the wheel has no room
+// for it.
 func newPlotCommand(*global) *cobra.Command {
 	return &cobra.Command{
 		Use:                "plot RUN…",
