@@ -15,6 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
+	"github.com/bivouac-ml/bivouac/journal"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -68,7 +69,7 @@ func (d *onDisk) steps(t *testing.T) (out []string) {
 		t.Fatal(err)
 	}
 	for _, e := range list {
-		if e.IsDir() {
+		if e.IsDir() && e.Name() != journal.Folder {
 			out = append(out, e.Name())
 		}
 	}

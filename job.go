@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"strconv"
-	"sync"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
@@ -30,6 +29,7 @@ type Job[B any] struct {
 	data  stream.Stream[B]
 	steps *training.Checkpointer
 	emit  func(Event)
+	story *recorder
 
 	notice  *notice // set from the first call of Steps until all steps are done, or Close
 	cancels []context.CancelFunc
@@ -70,7 +70,8 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 		return nil, err
 	}
 	o = o.withDefaults()
-	j := &Job[B]{opts: o, data: data, emit: serialized(o.OnEvent), saved: -1, resumed: -1}
+	j := &Job[B]{opts: o, data: data, story: newRecorder(o), saved: -1, resumed: -1}
+	j.emit = j.story.emit
 	keep := training.PreservationPolicy(training.LatestN{N: o.Keep})
 	steps, err := training.Open(ctx, dir, &training.Options{
 		Store:      o.Store,
@@ -94,20 +95,8 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 	if err := j.restore(ctx); err != nil {
 		return nil, errors.Join(errs.Wrap("bivouac.Open", dir, err), steps.Close())
 	}
+	j.story.open(steps, j.step)
 	return j, nil
-}
-
-// serialized makes f safe to call from two goroutines.
-func serialized(f func(Event)) func(Event) {
-	if f == nil {
-		return func(Event) {}
-	}
-	var mu sync.Mutex
-	return func(e Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		f(e)
-	}
 }
 
 // relay passes on the events of the checkpointer.
@@ -200,10 +189,12 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 			return
 		}
 		pulling := j.begin(ctx)
+		j.story.begin()
 		fail := func(err error) {
 			if j.notice.wasGiven(ctx) {
 				err = j.leave(ctx)
 			}
+			j.story.failed(err)
 			yield(zero, err)
 		}
 		ended := false
@@ -216,6 +207,7 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 				fail(errs.Wrap("bivouac.Job", "step "+strconv.FormatInt(j.step+1, 10), context.Cause(ctx)))
 				return
 			}
+			j.story.waiting()
 			batch, err := j.next(pulling)
 			if ended = errors.Is(err, io.EOF); ended {
 				break
@@ -224,10 +216,12 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 				fail(err)
 				return
 			}
+			j.story.training()
 			if !yield(batch, nil) {
 				return
 			}
 			j.step++
+			j.story.stepDone(j.step)
 			if j.opts.SaveEvery > 0 && j.step%j.opts.SaveEvery == 0 {
 				if err := j.saveAsync(ctx); err != nil {
 					fail(err)
@@ -240,6 +234,7 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 			return
 		}
 		j.endNotice()
+		j.story.allDone()
 		if ended && j.opts.Steps > 0 {
 			yield(zero, j.tooShort())
 		}
@@ -337,6 +332,7 @@ func (j *Job[B]) forget(ctx context.Context) {
 // saveAsync copies the state and starts to write it. It waits for the previous save and returns its
 // error.
 func (j *Job[B]) saveAsync(ctx context.Context) error {
+	defer j.story.blocking()()
 	if j.closed {
 		return &errs.Error{Kind: errs.Closed, Op: "bivouac.Job", Subject: "save"}
 	}
@@ -362,7 +358,8 @@ func (j *Job[B]) saveAsync(ctx context.Context) error {
 		return errs.Wrap("bivouac.Job", "Options.State", err)
 	}
 	r, err := j.steps.SaveCheckpointablesAsync(ctx, j.step,
-		map[string]any{stateItem: state, dataItem: json.RawMessage(raw)}, nil)
+		map[string]any{stateItem: state, dataItem: json.RawMessage(raw)},
+		&training.SaveOptions{Before: j.story.beforeCommit})
 	if err != nil {
 		return err
 	}
@@ -398,9 +395,10 @@ func (j *Job[B]) Close() error {
 		preempted = e
 	}
 	j.endNotice()
+	told := j.story.close(preempted, j.Wait)
 	err := j.steps.Close()
 	if j.told && errors.Is(err, errs.Canceled) {
 		err = nil // the save was ended by the grace time, and leave has returned the error
 	}
-	return errors.Join(preempted, err, j.data.Close())
+	return errors.Join(preempted, err, told, j.data.Close())
 }

@@ -1,6 +1,7 @@
 package bivouac
 
 import (
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -55,6 +56,16 @@ type Options struct {
 	// goroutine of the trainer, of a save, of a scrub or of a copy to a tier. OnEvent should return
 	// soon.
 	OnEvent func(Event)
+	// BatchSize is the number of samples of one step, of all ranks. 0 means that it is not known. It
+	// is for Job.Scalar: the journal then has the samples a second.
+	BatchSize int64
+	// NoJournal turns off the journal, the record of each step in the directory of the run; see
+	// Job.Scalar.
+	NoJournal bool
+	// Log gets a line with the step and its scalars from time to time. nil means slog.Default().
+	Log *slog.Logger
+	// LogEvery is the time between two such lines. 0 means 30 seconds; Never writes none.
+	LogEvery time.Duration
 	// Store, if not nil, holds the steps instead of the local file system. The directory given to Open
 	// is then a name in it.
 	Store store.Store
@@ -62,7 +73,7 @@ type Options struct {
 
 // Values of Options fields.
 const (
-	Never   = -1 // Options.SaveEvery, Options.Grace
+	Never   = -1 // Options.SaveEvery, Options.Grace, Options.LogEvery
 	KeepAll = -1 // Options.Keep
 )
 
@@ -75,6 +86,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Grace == 0 {
 		o.Grace = 25 * time.Second // Kubernetes, Slurm and preemptible machines give 30
+	}
+	if o.LogEvery == 0 {
+		o.LogEvery = 30 * time.Second // often enough to watch, and a thousand lines in a night
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
 	}
 	return o
 }
@@ -95,6 +112,10 @@ func (o Options) Validate() error {
 		return bad("Steps", "a number of steps, or 0", strconv.FormatInt(o.Steps, 10))
 	case o.Grace < Never:
 		return bad("Grace", "a time, or Never", o.Grace.String())
+	case o.LogEvery < Never:
+		return bad("LogEvery", "a time, or Never", o.LogEvery.String())
+	case o.BatchSize < 0:
+		return bad("BatchSize", "a number of samples, or 0", strconv.FormatInt(o.BatchSize, 10))
 	}
 	return nil
 }
@@ -127,6 +148,7 @@ const (
 	FellBack                           // the step was read from Tier, because nearer copies could not be read (Err)
 	TierFailed                         // Tier could not be listed (Err)
 	TierState                          // copying is over: Step is the newest of Tier, or -1; Err says what Tier lacks
+	JournalFailed                      // the journal could not be written (Err); it is tried again
 )
 
 // eventKinds are the kinds of the checkpointer's events.
@@ -142,7 +164,7 @@ var eventKinds = map[training.EventKind]EventKind{
 var eventNames = []string{
 	"", "resumed", "save begin", "save committed", "save failed", "removed", "quarantined", "cleaned",
 	"skipped", "settled", "declined", "spared", "moved aside", "pass ended", "unfreed", "preempted", "damage found", "step missing",
-	"uploaded", "upload failed", "given up", "fell back", "tier failed", "tier state",
+	"uploaded", "upload failed", "given up", "fell back", "tier failed", "tier state", "journal failed",
 }
 
 // String returns the kind in words.
@@ -163,5 +185,5 @@ type Event struct {
 	// event Settled follows.
 	Uncertain bool
 	Reason    string // Declined, Spared, GivenUp, TierFailed, TierState
-	Err       error  // SaveFailed, Quarantined, Skipped, Settled, Preempted, and of tiers
+	Err       error  // SaveFailed, Quarantined, Skipped, Settled, Preempted, JournalFailed, and of tiers
 }

@@ -185,6 +185,7 @@ func (j *Job[B]) leave(ctx context.Context) error {
 		j.emit(Event{Kind: Preempted, Step: j.step, Err: e})
 	}
 	j.told = true
+	j.story.preempted(over, e)
 	return e
 }
 

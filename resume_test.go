@@ -14,9 +14,10 @@ import (
 	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/journal"
 )
 
-// names returns the entries of a directory, except the lock.
+// names returns the entries of a directory, except the lock and the journal.
 func names(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	list, err := os.ReadDir(dir)
@@ -24,7 +25,7 @@ func names(t *testing.T, dir string) (out []string) {
 		t.Fatal(err)
 	}
 	for _, e := range list {
-		if e.Name() != ".bivouac.lock" {
+		if e.Name() != ".bivouac.lock" && e.Name() != journal.Folder {
 			out = append(out, e.Name())
 		}
 	}
@@ -272,8 +273,9 @@ func TestRemovedDirectoryIsNoticed(t *testing.T) {
 		if !errors.Is(told, errs.NotFound) || job.Step() != 10 {
 			t.Errorf("without %q: at step %d %v", what, job.Step(), told)
 		}
-		if err := job.Close(); err != nil {
-			t.Error(err)
+		err = job.Close()
+		if lost := what == ""; lost != errors.Is(err, errs.NotFound) || lost && !strings.Contains(err.Error(), "journal") {
+			t.Errorf("without %q: Close returns %v; want an error only for the journal that is gone", what, err)
 		}
 	}
 }

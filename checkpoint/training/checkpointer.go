@@ -220,6 +220,12 @@ func (c *Checkpointer) place(in Info) string {
 // Directory returns the directory as it was given to Open.
 func (c *Checkpointer) Directory() string { return c.dir }
 
+// Storage returns the store of the run and the name of its directory there. writer is false if
+// another process publishes the steps, or if this one does not take part in saves.
+func (c *Checkpointer) Storage() (st store.Store, name string, writer bool) {
+	return c.store, c.root, c.writer
+}
+
 // RootMetadata returns the metadata of the run as JSON, or nil if the run has no metadata. Metadata
 // that the directory of the run does not have are read from a further tier.
 func (c *Checkpointer) RootMetadata(ctx context.Context) (json.RawMessage, error) {

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -211,4 +212,7 @@ type SaveOptions struct {
 	// Progress, when not nil, receives how many bytes of the data files were written, of how many, one
 	// call at a time and from other goroutines.
 	Progress func(done, total int64)
+	// Before, when not nil, runs in the background before the step is written. If it fails, the save
+	// fails with its error. What it makes durable is there when the step is committed.
+	Before func(context.Context) error
 }

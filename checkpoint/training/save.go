@@ -144,6 +144,7 @@ func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[stri
 	}
 	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: s.Writer.Size(),
 		Blocked: time.Since(start)})
+	to.Before = o.Before
 	r := inBackground(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, s, to, in, start) })
 	c.mu.Lock()
 	c.pending = r

@@ -58,6 +58,8 @@ carries on as if nothing had happened.
 		newDemoCommand(g),
 		newDemoTrainCommand(g),
 		newCrashtestCommand(g),
+		newShowCommand(g),
+		newPlotCommand(g),
 		newLsCommand(g),
 		newInfoCommand(g),
 		newVerifyCommand(g),

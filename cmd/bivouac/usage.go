@@ -160,7 +160,7 @@ func argumentsError(cmd *cobra.Command, args []string) error {
 
 // words maps commands of other programs to the commands here that do the same.
 var words = map[string]string{
-	"list": "ls", "dir": "ls", "steps": "ls", "show": "info", "describe": "info", "inspect": "info", "metadata": "info", "tree": "info",
+	"list": "ls", "dir": "ls", "steps": "ls", "describe": "info", "inspect": "info", "metadata": "info", "tree": "info",
 	"check": "verify", "fsck": "verify", "validate": "verify", "compare": "diff", "fix": "repair", "clean": "repair",
 	"print": "cat", "export": "extract", "copy": "convert", "rename": "surgery", "edit": "surgery", "operators": "ops", "loader": "data",
 	"kill": "crashtest", "chaos": "crashtest", "crash": "crashtest", "test": "crashtest",

@@ -13,6 +13,7 @@ func Module() Rules {
 				{Packages: "internal/crc", Beside: []string{"internal/kernel/..."}},
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/fold"},
+				{Packages: "internal/chart"},
 				{Packages: "internal/recording", Beside: []string{"errs"}},
 				{Packages: "internal/loan", Beside: []string{"errs"}},
 				{Packages: "internal/thrown"},
@@ -57,6 +58,7 @@ func Module() Rules {
 				{Packages: "store/object/azure/azuretest"}, // for tests
 			}},
 			{Name: "formats", Rows: []Row{
+				{Packages: "journal"},
 				{Packages: "format/...", Beside: []string{"format/..."}, Modules: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
 				{Packages: "format/mds/...", Beside: []string{"format/internal/..."}, Modules: []string{
 					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/cespare/xxhash/v2", "github.com/zeebo/xxh3", "golang.org/x/crypto"}},

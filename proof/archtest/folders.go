@@ -16,7 +16,7 @@ func Folders() [][]string {
 		{"order", "state", "tree"},
 		{"stream", "record"},
 		{"store", "codec", "format"},
-		{"op"},
+		{"op", "journal"},
 		{"reader"},
 		{"checkpoint", "loader", "pipeline"},
 		{"dynamic", "recipes", "cluster"},

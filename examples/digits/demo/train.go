@@ -72,6 +72,7 @@ func steps(ctx context.Context, job *bivouac.Job[*pipeline.Batch], state *digits
 		if err != nil {
 			return err
 		}
+		job.Scalar("loss", float64(loss))
 		order, pixels := digestBatch(batch)
 		if err := emit(Event{Kind: StepDone, Step: state.Step, Loss: loss, Order: order, Pixels: pixels}); err != nil {
 			return err
