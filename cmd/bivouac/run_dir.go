@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -200,6 +201,8 @@ type resolved struct {
 	path string
 	step *int64 // step of a run, or the step in the name of the directory; nil: no step
 	run  bool   // it was found as a step of a run
+
+	committed time.Time // of a step of a run
 }
 
 // resolve finds the checkpoint that path means: path itself, or a step of the run directory path.
@@ -235,7 +238,7 @@ func (r *runDir) choose(ctx context.Context, dir string, step int64, g *global) 
 		if step == anyStep {
 			r.warnPassed(dir, s, g)
 		}
-		return resolved{place(dir).join(s.Directory), &s.Step, true}, nil
+		return resolved{place(dir).join(s.Directory), &s.Step, true, s.Time}, nil
 	}
 	for i := len(r.skipped) - 1; i >= 0; i-- {
 		if s := r.skipped[i]; step == anyStep || s.Step == step {

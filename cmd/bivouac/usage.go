@@ -158,6 +158,25 @@ func argumentsError(cmd *cobra.Command, args []string) error {
 	return misused(cmd, "", want, got, remedy)
 }
 
+// strayValue returns the error for a value that was given to a flag with an optional value without
+// a =, and that is an argument therefore.
+func strayValue(cmd *cobra.Command, args []string, flag string) error {
+	f := cmd.Flags().Lookup(flag)
+	if !f.Changed {
+		return nil
+	}
+	for _, arg := range args {
+		if _, err := strconv.ParseFloat(arg, 64); err != nil {
+			continue
+		}
+		if _, err := place(arg).isDirectory(cmd.Context()); errs.KindOf(err) == errs.NotFound {
+			return misused(cmd, strconv.Quote(arg), "a path", "a number that is no path",
+				"the value of --"+f.Name+" follows a =, as in --"+f.Name+"="+arg)
+		}
+	}
+	return nil
+}
+
 // words maps commands of other programs to the commands here that do the same.
 var words = map[string]string{
 	"list": "ls", "dir": "ls", "steps": "ls", "show": "info", "describe": "info", "inspect": "info", "metadata": "info", "tree": "info",
