@@ -21,7 +21,8 @@ type parallel struct {
 func (p *parallel) addFlags(g *global) func(cmd *cobra.Command) {
 	return func(cmd *cobra.Command) {
 		atLeast(cmd.Flags(), &p.Jobs, "jobs", 1, 0, "how many runs to work on at once; by default as many as there are cores")
-		cmd.Flags().BoolVar(&g.jsonl, "jsonl", false, "print a line of JSON for each result as it is known, and one with the summary")
+		cmd.Flags().BoolVar(&g.jsonl, "jsonl", false,
+			"print a line of JSON for each result as it is known, and one with the summary")
 	}
 }
 
@@ -123,12 +124,13 @@ func (t *tally) add(path string, err error) {
 	}
 }
 
-// err returns the error of the command: that of the only run, or one that names the worst runs.
+// err returns the error of the only run, or an error that names the worst runs.
 func (t *tally) err() error {
 	if t.first == nil || t.runs == 1 {
 		return t.first
 	}
-	return &errs.Error{Kind: t.kind, Op: t.op, Subject: some(t.names), Got: fmt.Sprintf("%d of %d failed, first: %s", t.bad, t.runs, oneLine(t.first))}
+	return &errs.Error{Kind: t.kind, Op: t.op, Subject: some(t.names), Got: fmt.Sprintf("%d of %d failed, first: %s",
+		t.bad, t.runs, oneLine(t.first))}
 }
 
 // failedRun is what --json prints in the place of a run that a command could not work on.

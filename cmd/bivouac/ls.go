@@ -97,7 +97,10 @@ func runLs(ctx context.Context, args []string, o LsOptions, g *global) error {
 		return runInfo(ctx, list[0].path, InfoOptions{Step: anyStep}, g)
 	}
 	l := &lister{g: g, o: o, docs: documents{g: g}, tally: tally{op: "ls"}, many: len(list) > 1}
-	err = each(ctx, o.jobs(), list, func(ctx context.Context, t named) (*listing, error) { return listRun(ctx, t.path, g) }, l.add)
+	err = each(ctx, o.jobs(), list, func(ctx context.Context, t named) (*listing, error) {
+		return listRun(ctx, t.path,
+			g)
+	}, l.add)
 	if err != nil {
 		return err
 	}
@@ -120,13 +123,15 @@ func listRun(ctx context.Context, dir string, g *global) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &listing{Directory: dir, Steps: []listedStep{}, Skipped: append([]skippedStep{}, run.skipped...), Aside: append([]string{}, run.aside...)}
+	l := &listing{Directory: dir, Steps: []listedStep{}, Skipped: append([]skippedStep{}, run.skipped...),
+		Aside: append([]string{}, run.aside...)}
 	for _, s := range run.steps {
 		files, err := place(place(dir).join(s.Directory)).files(ctx)
 		if err != nil {
 			return nil, err
 		}
-		l.Steps = append(l.Steps, listedStep{Step: s.Step, Directory: s.Directory, Committed: s.Time.UTC(), storage: sum(files), Scrub: scrubbed[s.Directory], Metrics: s.Metrics, Custom: s.Custom})
+		l.Steps = append(l.Steps, listedStep{Step: s.Step, Directory: s.Directory, Committed: s.Time.UTC(),
+			storage: sum(files), Scrub: scrubbed[s.Directory], Metrics: s.Metrics, Custom: s.Custom})
 	}
 	for _, m := range run.gone {
 		l.Missing = append(l.Missing, m.Name+": "+oneLine(m.Err))
@@ -145,7 +150,8 @@ func listOne(ctx context.Context, path string) (*listing, error) {
 		return nil, err
 	}
 	step, _ := stepOf(path)
-	return &listing{Directory: path, Skipped: []skippedStep{}, Aside: []string{}, Steps: []listedStep{{Step: step, Directory: ".",
+	return &listing{Directory: path, Skipped: []skippedStep{}, Aside: []string{}, Steps: []listedStep{{Step: step,
+		Directory: ".",
 		Committed: info.Commit.UTC(), storage: sum(files), Metrics: nil, Custom: info.Custom}}}, nil
 }
 
@@ -208,7 +214,8 @@ func (l *lister) row(listed *listing, bytes int64) {
 	for _, note := range []struct {
 		n    int
 		what string
-	}{{len(listed.Skipped), "not whole"}, {len(listed.Missing), "MISSING"}, {len(listed.Aside), "set aside"}, {listed.unsound(), "DAMAGED"}} {
+	}{{len(listed.Skipped), "not whole"}, {len(listed.Missing), "MISSING"}, {len(listed.Aside), "set aside"},
+		{listed.unsound(), "DAMAGED"}} {
 		if note.n > 0 {
 			if notes != "" {
 				notes += ", "
@@ -216,7 +223,8 @@ func (l *lister) row(listed *listing, bytes int64) {
 			notes += strconv.Itoa(note.n) + " " + note.what
 		}
 	}
-	l.table.add(listed.Directory, strconv.Itoa(len(listed.Steps)), first, last, committed, size(bytes), painted{warned, notes})
+	l.table.add(listed.Directory, strconv.Itoa(len(listed.Steps)), first, last, committed, size(bytes), painted{warned,
+		notes})
 }
 
 // unsound returns the number of steps in which the last scrub found damage.
@@ -257,7 +265,8 @@ func (l *listing) print(g *global) {
 		if len(s.Tags) > 0 {
 			tags = "tagged " + strings.Join(s.Tags, ", ")
 		}
-		table.add(strconv.FormatInt(s.Step, 10), s.Committed.Local().Format(time.DateTime), size(s.Bytes), s.Directory, linked, tags, scrubbed)
+		table.add(strconv.FormatInt(s.Step, 10), s.Committed.Local().Format(time.DateTime), size(s.Bytes), s.Directory,
+			linked, tags, scrubbed)
 	}
 	if len(l.Steps) > 0 {
 		table.print()

@@ -42,7 +42,8 @@ func findTargets(ctx context.Context, args []string) ([]named, error) {
 				return nil, err
 			}
 			if len(names) == 0 {
-				out = append(out, named{arg, &errs.Error{Kind: errs.NotFound, Subject: arg, Want: "a run or checkpoint that matches the pattern"}})
+				out = append(out, named{arg, &errs.Error{Kind: errs.NotFound, Subject: arg,
+					Want: "a run or checkpoint that matches the pattern"}})
 			}
 		}
 		for _, name := range names {
@@ -102,7 +103,8 @@ func (w *walk) list(ctx context.Context, dir string) ([]entry, error) {
 		return nil, err
 	}
 	if w.listed++; w.listed > walkMost {
-		return nil, &errs.Error{Kind: errs.Exhausted, Subject: dir, Want: "at most " + strconv.Itoa(walkMost) + " directories below an argument",
+		return nil, &errs.Error{Kind: errs.Exhausted, Subject: dir, Want: "at most " + strconv.Itoa(walkMost) +
+			" directories below an argument",
 			Remedy: "name the directory of the runs, or a pattern of them"}
 	}
 	return place(dir).list(ctx)
@@ -145,7 +147,7 @@ func (w *walk) below(ctx context.Context, dir string, depth int) error {
 	return nil
 }
 
-// isRun reports whether a directory is that of a run, and whether names in it are like those of
+// isRun reports whether a directory is a run, and whether it has names like
 // steps.
 func isRun(ctx context.Context, dir string, list []entry) (steps, run bool) {
 	var names []string
@@ -192,7 +194,8 @@ func (w *walk) expand(ctx context.Context, pattern string) ([]string, error) {
 	}
 	for _, e := range elems[fixed:] {
 		if _, err := path.Match(e, ""); err != nil {
-			return nil, usageError{&errs.Error{Kind: errs.Invalid, Subject: pattern, Want: "a pattern such as runs/*/ckpt", Got: strconv.Quote(e)}}
+			return nil, usageError{&errs.Error{Kind: errs.Invalid, Subject: pattern, Want: "a pattern such as runs/*/ckpt",
+				Got: strconv.Quote(e)}}
 		}
 	}
 	var out []string

@@ -51,7 +51,8 @@ var ages = []struct {
 
 // parseAge parses a span of time as people write it: 90m, 36h, 7d, 2w, 1y6mo, 1d12h.
 func parseAge(text string) (time.Duration, error) {
-	wrong := &errs.Error{Kind: errs.Invalid, Want: "a span of time such as 90m, 36h, 7d, 2w or 1y6mo", Got: strconv.Quote(text)}
+	wrong := &errs.Error{Kind: errs.Invalid, Want: "a span of time such as 90m, 36h, 7d, 2w or 1y6mo",
+		Got: strconv.Quote(text)}
 	var sum time.Duration
 	rest := text
 	for _, a := range ages {
@@ -121,7 +122,8 @@ func (s *sample) Set(text string) error {
 			return nil
 		}
 	}
-	return &errs.Error{Kind: errs.Invalid, Want: "a share above 0 such as 5%, or a part such as 3/20", Got: strconv.Quote(text)}
+	return &errs.Error{Kind: errs.Invalid, Want: "a share above 0 such as 5%, or a part such as 3/20",
+		Got: strconv.Quote(text)}
 }
 
 // String implements pflag.Value.
@@ -145,7 +147,8 @@ func (s *sample) of(steps []resolved) []resolved {
 	case s.parts > 0:
 		return slices.DeleteFunc(slices.Clone(steps), func(r resolved) bool {
 			h := fnv.New32a()
-			h.Write([]byte(place(place(r.path).parent()).base() + "/" + place(r.path).base())) //nolint:errcheck // it never fails
+			h.Write([]byte(place(place(r.path).parent()).base() + "/" +
+				place(r.path).base())) //nolint:errcheck // it never fails
 			return int(h.Sum32()%uint32(s.parts)) != s.part-1
 		})
 	case s.share > 0:

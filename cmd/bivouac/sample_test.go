@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// Spans of time are read as people write them, and what is none is refused.
+// Spans of time are read as people write them, and other words are refused.
 func TestParseAge(t *testing.T) {
 	const day = 24 * time.Hour
-	for s, want := range map[string]time.Duration{"90m": 90 * time.Minute, "36h": 36 * time.Hour, "7d": 7 * day, "2w": 14 * day, "1y6mo": 545 * day,
+	for s, want := range map[string]time.Duration{"90m": 90 * time.Minute, "36h": 36 * time.Hour, "7d": 7 * day,
+		"2w": 14 * day, "1y6mo": 545 * day,
 		"1d12h": 36 * time.Hour, "1.5h": 90 * time.Minute, "0s": 0, "5m": 5 * time.Minute} {
 		if got, err := parseAge(s); err != nil || got != want {
 			t.Errorf("%q: %v, %v; want %v", s, got, err, want)

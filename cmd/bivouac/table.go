@@ -81,7 +81,7 @@ type table struct {
 	rows  [][]painted
 }
 
-// newTable returns a table. A header that begins with > is that of a column of numbers.
+// newTable returns a table. A header that begins with > heads a column of numbers.
 func newTable(g *global, headers ...string) *table {
 	t := &table{g: g}
 	var row []painted

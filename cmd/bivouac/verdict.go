@@ -95,9 +95,11 @@ func printVerdicts(g *global, verdicts []verdict, o VerifyOptions) {
 				g.printf("          repair can mend it: bivouac repair --apply %s\n", v.Path)
 			}
 		case v.Sound:
-			g.printf("sound     %s  %d files, %d leaves, %s; covered: %s\n", v.Path, v.Files, v.Leaves, size(v.Bytes), v.Coverage)
+			g.printf("sound     %s  %d files, %d leaves, %s; covered: %s\n", v.Path, v.Files, v.Leaves, size(v.Bytes),
+				v.Coverage)
 		default:
-			g.printf("readable  %s  %d files, %d leaves, %s; %g %% of the bytes are covered\n", v.Path, v.Files, v.Leaves, size(v.Bytes), v.Percent)
+			g.printf("readable  %s  %d files, %d leaves, %s; %g %% of the bytes are covered\n", v.Path, v.Files, v.Leaves,
+				size(v.Bytes), v.Percent)
 			g.printf("          covered: %s\n", v.Coverage)
 			v.printBare(g)
 		}
@@ -122,7 +124,8 @@ func (v *verdict) printBare(g *global) {
 	}
 	for _, kind := range []string{"leaf", "document"} {
 		if list := bare[kind]; len(list) > 0 {
-			g.printf("          not covered: %s: %s\n", map[string]string{"leaf": "leaves", "document": "documents"}[kind], some(list))
+			g.printf("          not covered: %s: %s\n", map[string]string{"leaf": "leaves", "document": "documents"}[kind],
+				some(list))
 		}
 	}
 }

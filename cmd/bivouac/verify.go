@@ -317,7 +317,8 @@ func (v *verification) end(runs int) error {
 	printVerdicts(v.g, v.told, v.o)
 	s := v.sum
 	if v.many {
-		v.g.printf("%d runs, %d checkpoints, %s read: %d sound, %d readable, %d damaged, %d unknown\n", s.Runs, s.Checkpoints, size(s.Bytes),
+		v.g.printf("%d runs, %d checkpoints, %s read: %d sound, %d readable, %d damaged, %d unknown\n", s.Runs,
+			s.Checkpoints, size(s.Bytes),
 			s.Sound, s.Readable, s.Damaged, s.Unknown)
 	}
 	if s.LeftOut > 0 {
@@ -339,7 +340,8 @@ func (v *verification) judge() error {
 		{v.sum.Refused, errs.Mismatch, "refused by Orbax"},
 	} {
 		if found.n > 0 {
-			return &errs.Error{Kind: found.kind, Op: "verify", Subject: some(v.subjects[i]), Got: fmt.Sprintf("%d of %d checkpoints %s", found.n, v.sum.Checkpoints, found.what)}
+			return &errs.Error{Kind: found.kind, Op: "verify", Subject: some(v.subjects[i]),
+				Got: fmt.Sprintf("%d of %d checkpoints %s", found.n, v.sum.Checkpoints, found.what)}
 		}
 	}
 	if !v.many {
@@ -350,7 +352,8 @@ func (v *verification) judge() error {
 
 // toVerify lists the checkpoints that path and step name, and the verdicts on directories that
 // should be checkpoints and are not.
-func toVerify(ctx context.Context, path string, step int64, key ed25519.PublicKey, g *global) (verdicts []verdict, found []resolved, err error) {
+func toVerify(ctx context.Context, path string, step int64, key ed25519.PublicKey, g *global) (verdicts []verdict,
+	found []resolved, err error) {
 	if step != anyStep || needDirectory(ctx, path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
 		one, err := resolve(ctx, path, step, g)
 		return nil, []resolved{one}, err
@@ -360,14 +363,16 @@ func toVerify(ctx context.Context, path string, step int64, key ed25519.PublicKe
 		return nil, nil, err
 	}
 	for _, s := range run.skipped {
-		v := verdict{Path: place(path).join(s.Directory), Verdict: integrity.Damaged.String(), Problems: []string{s.Reason}, Orbax: []string{}, Parts: []cover{}}
+		v := verdict{Path: place(path).join(s.Directory), Verdict: integrity.Damaged.String(), Problems: []string{s.Reason},
+			Orbax: []string{}, Parts: []cover{}}
 		if errs.KindOf(s.err) == errs.Unsupported { // written by a newer version, for example
 			v.Verdict, v.Problems, v.Unread, v.failed = "", []string{}, s.Reason, s.err
 		}
 		verdicts = append(verdicts, v)
 	}
 	for _, m := range run.gone {
-		verdicts = append(verdicts, verdict{Path: place(path).join(m.Name), Verdict: integrity.Damaged.String(), Problems: []string{oneLine(m.Err)}, Orbax: []string{}, Parts: []cover{}})
+		verdicts = append(verdicts, verdict{Path: place(path).join(m.Name), Verdict: integrity.Damaged.String(),
+			Problems: []string{oneLine(m.Err)}, Orbax: []string{}, Parts: []cover{}})
 	}
 	for _, s := range run.steps {
 		found = append(found, resolved{place(path).join(s.Directory), &s.Step, true, s.Time})
