@@ -89,7 +89,7 @@ const manyHelp = `PATH is a run or a checkpoint, a directory with runs up to 5 l
 a pattern such as 'runs/*' or 'runs/**/seed-[0-9]'. All may be URLs of a bucket.`
 
 func runLs(ctx context.Context, args []string, o LsOptions, g *global) error {
-	list, err := findTargets(ctx, args)
+	list, err := findNamed(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,8 @@ func listRun(ctx context.Context, dir string, g *global) (*listing, error) {
 			return nil, err
 		}
 		l.Steps = append(l.Steps, listedStep{Step: s.Step, Directory: s.Directory, Committed: s.Time.UTC(),
-			storage: sum(files), Scrub: scrubbed[s.Directory], Metrics: s.Metrics, Custom: s.Custom})
+			storage: sum(files), Tags: run.tags[s.Step],
+			Scrub: scrubbed[s.Directory], Metrics: s.Metrics, Custom: s.Custom})
 	}
 	for _, m := range run.gone {
 		l.Missing = append(l.Missing, m.Name+": "+oneLine(m.Err))

@@ -24,7 +24,8 @@ func newScreen(g *global) progress {
 	return &lineProgress{w: g.stdout}
 }
 
-// underlying returns the terminal below standard output or standard error, whose width bars ask for.
+// underlying returns the terminal below standard output or standard error, whose width bars ask
+// for.
 func underlying(w io.Writer) io.Writer {
 	switch o := w.(type) {
 	case *output:

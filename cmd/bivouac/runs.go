@@ -27,10 +27,10 @@ const (
 	walkMost = 100_000
 )
 
-// findTargets returns what the arguments of a command name, in their order, each once. An argument
+// findNamed returns what the arguments of a command name, in their order, each once. An argument
 // is a checkpoint, a run, a directory with runs somewhere below it, or a pattern of these. An
 // argument that names nothing of them is returned as it is: the command says what is wrong with it.
-func findTargets(ctx context.Context, args []string) ([]named, error) {
+func findNamed(ctx context.Context, args []string) ([]named, error) {
 	var out []named
 	seen := map[string]bool{}
 	for _, arg := range args {

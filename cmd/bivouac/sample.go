@@ -81,6 +81,9 @@ func parseAge(text string) (time.Duration, error) {
 // age is the value of a flag for a span of time.
 type age time.Duration
 
+// span returns the span of time.
+func (a age) span() time.Duration { return time.Duration(a) }
+
 // Set implements pflag.Value.
 func (a *age) Set(s string) error {
 	d, err := parseAge(s)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +46,7 @@ The same call again goes on where an interrupted one stopped.
 
 Nothing in DST is removed or replaced unless a flag says so. With --delete the steps
 of DST that SRC does not have are removed when all steps are copied. A step of DST
-stays if SRC has a damaged one of the same name. If a job saves in DST, nothing is
+stays if SRC has a damaged one of the same name, or if it has a tag. If a job saves in DST, nothing is
 removed.
 
 ` + exitCodesHelp,
@@ -116,6 +117,11 @@ func (c *copier) removeOthers(ctx context.Context, run *runDir, dst place) (remo
 		defer func() { err = errors.Join(err, steps.Close()) }()
 	}
 	for _, s := range others {
+		if tags := there.tags[s.Step]; len(tags) > 0 {
+			c.out.Skipped = append(c.out.Skipped, skippedSource{dst.join(s.Directory), "it has the tag " + strings.Join(tags,
+				", ") + " and stays"})
+			continue
+		}
 		if !c.dry {
 			if _, err := steps.Delete(ctx, s.Step, &training.DeleteOptions{MissingOK: true}); err != nil {
 				return removed, err

@@ -120,7 +120,7 @@ func runVerify(ctx context.Context, args []string, o VerifyOptions, g *global) e
 	if err != nil {
 		return err
 	}
-	list, err := findTargets(ctx, args)
+	list, err := findNamed(ctx, args)
 	if err != nil {
 		return err
 	}
