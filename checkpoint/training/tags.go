@@ -179,10 +179,9 @@ func (c *Checkpointer) Prune(ctx context.Context, o *PruneOptions) ([]Retained, 
 			list[i].Reason = spared
 		}
 	})
-	for i := range list { // steps that were not reached after a failure
-		if err != nil && !list[i].Keep && !slices.ContainsFunc(hidden,
-			func(h hiddenStep) bool { return h.Step == list[i].Step }) {
-			list[i].Keep, list[i].Reason = true, "the removal failed before it"
+	for i := range list {
+		if _, there := c.own(list[i].Step); there && err != nil && !list[i].Keep {
+			list[i].Keep, list[i].Reason = true, "a removal failed"
 		}
 	}
 	return list, errs.Wrap(op, c.dir, errors.Join(err, c.free(hidden)))

@@ -165,10 +165,11 @@ func (p *pruner) run(ctx context.Context, t named) (out *pruned, err error) {
 			Got:    "a checkpoint",
 			Remedy: "bivouac rm removes a checkpoint"}
 	}
-	run, err := openRun(ctx, t.path, p.g)
+	run, c, err := openSteps(ctx, t.path, nil, training.Options{Preserve: p.policy}, p.g)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, c.Close()) }()
 	if run.empty() {
 		return nil, run.missing(ctx, t.path, anyStep)
 	}
@@ -184,11 +185,6 @@ func (p *pruner) run(ctx context.Context, t named) (out *pruned, err error) {
 		}
 		bytes[s.Directory] = sum(files).Bytes
 	}
-	c, err := training.Open(ctx, t.path, &training.Options{Names: run.family.Format, Preserve: p.policy})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
 	list, err := c.Prune(ctx, &training.PruneOptions{DryRun: p.o.DryRun})
 	if errs.KindOf(err) == errs.Busy && p.o.SkipBusy {
 		out.Busy = oneLine(err)

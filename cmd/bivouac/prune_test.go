@@ -32,6 +32,11 @@ func TestPruneBesideTraining(t *testing.T) {
 	if _, _, code := command(t, "prune", dir, "--keep-last", "1", "--dry-run"); code != exitOK {
 		t.Errorf("a dry run: exit status %d", code)
 	}
+	for _, args := range [][]string{{"rm", dir, "--step", "1"}, {"rm", "-r", dir}, {"rm", "-r", "--force", dir}} {
+		if _, errText, code := command(t, args...); code != exitFailure || !strings.Contains(errText, "busy") {
+			t.Errorf("%q: exit status %d: %s", args, code, errText)
+		}
+	}
 	if _, _, code := command(t, "protect", dir, "--step", "1"); code != exitOK {
 		t.Errorf("protect: exit status %d", code)
 	}

@@ -73,6 +73,8 @@ carries on as if nothing had happened.
 		newCopyCommand(g),
 		newSyncCommand(g),
 		newPruneCommand(g),
+		newRemoveCommand(g),
+		newDuCommand(g),
 		newProtectCommand(g),
 		newTagCommand(g),
 		newRunCommand(g),

@@ -73,13 +73,24 @@ func openRun(ctx context.Context, dir string, g *global) (*runDir, error) {
 // openRunOf works like openRun. The key must have signed the head of the run, if the run has one; a
 // nil key checks no signature.
 func openRunOf(ctx context.Context, dir string, key ed25519.PublicKey, g *global) (*runDir, error) {
-	if err := needDirectory(ctx, dir); err != nil {
+	r, c, err := openSteps(ctx, dir, key, training.Options{}, g)
+	if err != nil {
 		return nil, err
+	}
+	return r, c.Close()
+}
+
+// openSteps works like openRunOf, and returns what it has opened with the options. The caller must
+// close it.
+func openSteps(ctx context.Context, dir string, key ed25519.PublicKey, o training.Options,
+	g *global) (*runDir, *training.Checkpointer, error) {
+	if err := needDirectory(ctx, dir); err != nil {
+		return nil, nil, err
 	}
 	var r runDir
 	list, err := place(dir).list(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var names []string
 	for _, e := range list {
@@ -92,16 +103,20 @@ func openRunOf(ctx context.Context, dir string, key ed25519.PublicKey, g *global
 		}
 	}
 	if r.family, err = stepNames(ctx, dir, names, g); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	c, err := training.Open(ctx, dir, &training.Options{Names: r.family.Format, OnEvent: func(e training.Event) {
-		if e.Kind == training.Skipped {
+	opening := true
+	o.Names = r.family.Format
+	o.OnEvent = func(e training.Event) {
+		if opening && e.Kind == training.Skipped {
 			r.skipped = append(r.skipped, skippedStep{Step: e.Step, Directory: e.Name, Reason: e.Err.Error(), err: e.Err})
 		}
-	}})
-	if err != nil {
-		return nil, err
 	}
+	c, err := training.Open(ctx, dir, &o)
+	if err != nil {
+		return nil, nil, err
+	}
+	opening = false
 	slices.SortFunc(r.skipped, func(a, b skippedStep) int { return cmp.Compare(a.Step, b.Step) })
 	r.steps = c.Checkpoints()
 	r.gone, err = c.MissingSteps(ctx, key)
@@ -109,9 +124,9 @@ func openRunOf(ctx context.Context, dir string, key ed25519.PublicKey, g *global
 		r.tags, err = c.Tags(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, nil, errors.Join(err, c.Close())
 	}
-	return &r, c.Close()
+	return &r, c, nil
 }
 
 // isAside reports whether a directory of a run was set aside: a damaged step by a repair or a

@@ -31,6 +31,11 @@ const (
 // is a checkpoint, a run, a directory with runs somewhere below it, or a pattern of these. An
 // argument that names nothing of them is returned as it is: the command says what is wrong with it.
 func findNamed(ctx context.Context, args []string) ([]named, error) {
+	return find(ctx, args, runsBelow)
+}
+
+// find implements findNamed. below returns what a directory stands for.
+func find(ctx context.Context, args []string, below func(context.Context, string) ([]string, error)) ([]named, error) {
 	var out []named
 	seen := map[string]bool{}
 	for _, arg := range args {
@@ -47,7 +52,7 @@ func findNamed(ctx context.Context, args []string) ([]named, error) {
 			}
 		}
 		for _, name := range names {
-			found, err := runsBelow(ctx, name)
+			found, err := below(ctx, name)
 			if err != nil {
 				return nil, err
 			}
@@ -60,6 +65,12 @@ func findNamed(ctx context.Context, args []string) ([]named, error) {
 		}
 	}
 	return out, nil
+}
+
+// findExactly works like findNamed, but does not look below directories: nobody should remove runs
+// by the name of a directory above them.
+func findExactly(ctx context.Context, args []string) ([]named, error) {
+	return find(ctx, args, func(_ context.Context, name string) ([]string, error) { return []string{name}, nil })
 }
 
 // isPattern reports whether an argument has a character of patterns and names nothing itself.

@@ -125,20 +125,16 @@ func tagRun(ctx context.Context, path, tag string, o TagOptions, g *global) (don
 			Got:    "a checkpoint",
 			Remedy: "name the run, and the step with --step"}
 	}
-	run, err := openRun(ctx, path, g)
+	run, c, err := openSteps(ctx, path, nil, training.Options{}, g)
 	if err != nil {
 		return done, err
 	}
+	defer func() { err = errors.Join(err, c.Close()) }()
 	if o.Step == anyStep && !o.Remove || len(run.steps) == 0 {
 		if _, err := run.choose(ctx, path, o.Step, g); err != nil {
 			return done, err
 		}
 	}
-	c, err := training.Open(ctx, path, &training.Options{Names: run.family.Format})
-	if err != nil {
-		return done, err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
 	done = tagged{Directory: path, Step: o.Step, Tags: []string{}, Changed: true}
 	if newest, ok := c.Latest(); ok && o.Step == anyStep {
 		done.Step = newest.Step

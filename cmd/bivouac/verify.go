@@ -38,8 +38,10 @@ func (o *VerifyOptions) AddFlags(cmd *cobra.Command) {
 		"exit with 4 if checksums cover less than this share of the bytes; without PERCENT, less than all of them")
 	f.Lookup("require-coverage").NoOptDefVal = "100"
 	f.StringVar(&o.For, "for", "", "orbax: exit with 4 if Orbax would refuse to load a checkpoint")
-	f.Var(&o.Since, "since", "check only steps that were committed since: an age such as 36h or 7d, a date, or a time of RFC 3339")
-	f.Var(&o.Sample, "sample", "read only a part of the steps of each run: a share, such as 5%, at random, or a part, such as 3/20")
+	f.Var(&o.Since, "since",
+		"check only steps that were committed since: an age such as 36h or 7d, a date, or a time of RFC 3339")
+	f.Var(&o.Sample, "sample",
+		"read only a part of the steps of each run: a share, such as 5%, at random, or a part, such as 3/20")
 	o.addFlag(cmd)
 }
 
