@@ -15,8 +15,9 @@ import (
 
 // named is a run or a checkpoint that an argument names.
 type named struct {
-	path string
-	err  error // why there is nothing: a pattern without a match
+	path  string
+	below string // what path adds to the argument; its last element if that is the run itself
+	err   error  // why there is nothing: a pattern without a match
 }
 
 const (
@@ -47,7 +48,7 @@ func find(ctx context.Context, args []string, below func(context.Context, string
 				return nil, err
 			}
 			if len(names) == 0 {
-				out = append(out, named{arg, &errs.Error{Kind: errs.NotFound, Subject: arg,
+				out = append(out, named{path: arg, err: &errs.Error{Kind: errs.NotFound, Subject: arg,
 					Want: "a run or checkpoint that matches the pattern"}})
 			}
 		}
@@ -59,7 +60,7 @@ func find(ctx context.Context, args []string, below func(context.Context, string
 			for _, at := range found {
 				if clean := place(at).join(); !seen[clean] {
 					seen[clean] = true
-					out = append(out, named{path: at})
+					out = append(out, named{path: at, below: place(at).under(place(name))})
 				}
 			}
 		}
@@ -71,6 +72,19 @@ func find(ctx context.Context, args []string, below func(context.Context, string
 // by the name of a directory above them.
 func findExactly(ctx context.Context, args []string) ([]named, error) {
 	return find(ctx, args, func(_ context.Context, name string) ([]string, error) { return []string{name}, nil })
+}
+
+// under returns the path from top to p, or the last element of p if that is top.
+func (p place) under(top place) string {
+	whole, above := p.join(), top.join()
+	if p.remote() {
+		_, whole = store.SplitURL(whole)
+		_, above = store.SplitURL(above)
+	}
+	if whole == above {
+		return p.base()
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(whole, strings.TrimSuffix(above, "/")), "/")
 }
 
 // isPattern reports whether an argument has a character of patterns and names nothing itself.
