@@ -181,7 +181,9 @@ func strayValue(cmd *cobra.Command, args []string, flag string) error {
 var words = map[string]string{
 	"list": "ls", "dir": "ls", "steps": "ls", "show": "info", "describe": "info", "inspect": "info", "metadata": "info", "tree": "info",
 	"check": "verify", "fsck": "verify", "validate": "verify", "compare": "diff", "fix": "repair", "clean": "repair",
-	"print": "cat", "export": "extract", "copy": "convert", "rename": "surgery", "edit": "surgery", "operators": "ops", "loader": "data",
+	"forget": "prune", "gc": "prune", "thin": "prune", "expire": "prune", "remove": "rm", "delete": "rm", "del": "rm",
+	"pin": "protect", "lock": "protect", "keep": "protect", "label": "tag", "size": "du", "usage": "du", "mirror": "sync", "rsync": "sync",
+	"print": "cat", "export": "extract", "copy": "cp", "rename": "surgery", "edit": "surgery", "operators": "ops", "loader": "data",
 	"kill": "crashtest", "chaos": "crashtest", "crash": "crashtest", "test": "crashtest",
 }
 
