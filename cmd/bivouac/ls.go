@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -16,12 +17,15 @@ import (
 // LsOptions are the flags of `bivouac ls`.
 type LsOptions struct {
 	parallel
-	Long bool
+	Long    bool
+	Metrics string
 }
 
 // AddFlags declares the flags.
 func (o *LsOptions) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&o.Long, "long", "l", false, "of several runs, list each step, and not only a line for each run")
+	cmd.Flags().StringVar(&o.Metrics, "openmetrics", "",
+		"write the numbers of each run to this file, for the textfile collector of node exporters")
 }
 
 // listing is what `ls --json` prints.
@@ -104,7 +108,7 @@ func runLs(ctx context.Context, args []string, o LsOptions, g *global) error {
 	if err != nil {
 		return err
 	}
-	return l.end(len(list))
+	return cmp.Or(l.end(len(list)), l.gauges.write(ctx, o.Metrics, "ls"), l.tally.err())
 }
 
 // listRun lists one run, or a checkpoint among runs as a run with one step.
@@ -165,6 +169,8 @@ type lister struct {
 	sum   lsSummary
 	tally tally
 	table *table
+
+	gauges gauges
 }
 
 // add prints one listing.
@@ -185,6 +191,7 @@ func (l *lister) add(t named, listed *listing, err error) error {
 		bytes += s.Bytes
 	}
 	l.sum.Bytes += bytes
+	l.measure(listed, bytes)
 	switch {
 	case l.g.machine():
 		return l.docs.add(listed)
@@ -198,6 +205,22 @@ func (l *lister) add(t named, listed *listing, err error) error {
 		l.row(listed, bytes)
 	}
 	return nil
+}
+
+// measure adds the numbers of a run to the gauges.
+func (l *lister) measure(listed *listing, bytes int64) {
+	run := listed.Directory
+	l.gauges.set("bivouac_run_steps", "Committed steps of the run.", run, float64(len(listed.Steps)))
+	l.gauges.set("bivouac_run_bytes", "Bytes of its steps.", run, float64(bytes))
+	l.gauges.set("bivouac_run_not_whole", "Directories that look like steps and are not whole.", run,
+		float64(len(listed.Skipped)))
+	l.gauges.set("bivouac_run_set_aside", "Steps that were set aside.", run, float64(len(listed.Aside)))
+	l.gauges.set("bivouac_run_damaged", "Steps in which the last scrub found damage.", run, float64(listed.unsound()))
+	if n := len(listed.Steps); n > 0 {
+		l.gauges.set("bivouac_run_latest_step", "The newest step.", run, float64(listed.Steps[n-1].Step))
+		l.gauges.set("bivouac_run_latest_commit_seconds", "When the newest step was committed, in seconds since 1970.", run,
+			float64(listed.Steps[n-1].Committed.Unix()))
+	}
 }
 
 // row adds the line of a run to the table of runs.
@@ -247,7 +270,7 @@ func (l *lister) end(runs int) error {
 		l.table.print()
 		l.g.printf("%d runs, %d steps, %s\n", l.sum.Runs, l.sum.Steps, size(l.sum.Bytes))
 	}
-	return l.tally.err()
+	return nil
 }
 
 func (l *listing) print(g *global) {

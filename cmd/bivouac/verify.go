@@ -26,6 +26,7 @@ type VerifyOptions struct {
 	For      string
 	Since    since
 	Sample   sample
+	Metrics  string
 }
 
 // AddFlags declares the flags.
@@ -42,6 +43,8 @@ func (o *VerifyOptions) AddFlags(cmd *cobra.Command) {
 		"check only steps that were committed since: an age such as 36h or 7d, a date, or a time of RFC 3339")
 	f.Var(&o.Sample, "sample",
 		"read only a part of the steps of each run: a share, such as 5%, at random, or a part, such as 3/20")
+	f.StringVar(&o.Metrics, "openmetrics", "",
+		"write the numbers of each run to this file, for the textfile collector of node exporters")
 	o.addFlag(cmd)
 }
 
@@ -133,7 +136,7 @@ func runVerify(ctx context.Context, args []string, o VerifyOptions, g *global) e
 	if err != nil {
 		return err
 	}
-	return cmp.Or(v.end(len(list)), v.judge())
+	return cmp.Or(v.end(len(list)), v.gauges.write(ctx, o.Metrics, "verify"), v.judge())
 }
 
 // verification is a verification of one or several runs.
@@ -149,6 +152,7 @@ type verification struct {
 	told  []verdict // verdicts to print
 	sum   verifySummary
 
+	gauges   gauges
 	subjects [3][]string // runs with damaged, bare and refused checkpoints
 	unknown  tally       // what could not be read
 }
@@ -221,6 +225,8 @@ func (v *verification) add(t named, run *verifiedRun, err error) error {
 	if v.many {
 		v.work.count(v.sum.Runs, v.sum.Bytes)
 	}
+	before := v.sum
+	defer func() { v.measure(t.path, before) }()
 	if err != nil {
 		v.sum.Unknown++
 		if v.unknown.add(t.path, err); v.many {
@@ -231,7 +237,6 @@ func (v *verification) add(t named, run *verifiedRun, err error) error {
 	}
 	v.sum.LeftOut += run.leftOut
 	var bytes int64
-	before := v.sum
 	for _, one := range run.verdicts {
 		bytes += one.Bytes
 		v.count(t, one)
@@ -251,6 +256,24 @@ func (v *verification) add(t named, run *verifiedRun, err error) error {
 		v.row(t, run, bytes, before)
 	}
 	return nil
+}
+
+// measure adds the numbers of a run to the gauges.
+func (v *verification) measure(run string, before verifySummary) {
+	now := v.sum
+	for _, n := range []struct {
+		name, help string
+		value      int64
+	}{
+		{"checkpoints", "Checkpoints that were checked.", int64(now.Checkpoints - before.Checkpoints)},
+		{"left_out", "Checkpoints that --since and --sample left out.", int64(now.LeftOut - before.LeftOut)},
+		{"bytes", "Bytes of the checkpoints that were checked.", now.Bytes - before.Bytes},
+		{"damaged", "Damaged checkpoints.", int64(now.Damaged - before.Damaged)},
+		{"uncovered", "Checkpoints with fewer covered bytes than --require-coverage wants.", int64(now.Bare - before.Bare)},
+		{"unknown", "Checkpoints, or the run, that could not be read.", int64(now.Unknown - before.Unknown)},
+	} {
+		v.gauges.set("bivouac_verify_"+n.name, n.help, run, float64(n.value))
+	}
 }
 
 // count counts a verdict.
