@@ -90,6 +90,7 @@ carries on as if nothing had happened.
 		newVersionCommand(g),
 		newCompletionCommand(g),
 	)
+	g.addCompletion(root)
 	markUsage(root)
 	return root
 }
