@@ -20,6 +20,9 @@ type DeleteOptions struct {
 	// Last allows Delete to delete the last whole step, which leaves the run with nothing to resume
 	// from. Without Last that is errs.Invalid.
 	Last bool
+	// Tagged allows Delete to delete a step with tags, together with its tags. Without Tagged that is
+	// errs.Invalid; see Checkpointer.Tag.
+	Tagged bool
 }
 
 // Delete removes a step, or one of its items, as Options.Deletion says, whatever the preservation
@@ -28,7 +31,8 @@ type DeleteOptions struct {
 // instant, and durably so when Delete returns.
 //
 // Errors: NotFound for a step or an item that is not there, Invalid for the last
-// whole step, see DeleteOptions, and for the only item; Closed after Close.
+// whole step and for a step with tags, see DeleteOptions, and for the only item;
+// Closed after Close.
 func (c *Checkpointer) Delete(ctx context.Context, step int64, o *DeleteOptions) (bool, error) {
 	r := c.DeleteAsync(ctx, step, o)
 	defer context.AfterFunc(ctx, r.Cancel)()
@@ -126,6 +130,9 @@ func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOpti
 			return false, &errs.Error{Kind: errs.Invalid, Got: "the last whole step",
 				Remedy: "set DeleteOptions.Last to delete it all the same"}
 		}
+	}
+	if err := c.untagToDelete(ctx, step, o); err != nil {
+		return false, err
 	}
 	if deleted, err := c.deleteFar(ctx, step); err != nil || !has {
 		return deleted, err

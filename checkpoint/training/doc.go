@@ -43,7 +43,8 @@
 // After a commit, the steps that the preservation policy does not keep are deleted. Delete deletes
 // the steps that it is given. Both check once more that the directory is a step in the sense above.
 // The policy never removes the last whole step. It never removes the newest step either; Orbax does
-// so if its policy does not keep it. With Options.Clean staging directories are deleted by name.
+// so if its policy does not keep it. Neither removes a step with tags; see [Checkpointer.Tag]. With
+// Options.Clean staging directories are deleted by name.
 // Nothing else is ever deleted.
 //
 // # Numbers

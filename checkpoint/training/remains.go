@@ -157,6 +157,14 @@ func (c *Checkpointer) startFresh(ctx context.Context) error {
 		}
 		c.opts.OnEvent(Event{Kind: MovedAside, Step: c.stepOf(r.Name), Name: to})
 	}
+	// The tags belong to the steps that went. They would keep steps of the new run.
+	if _, err := c.store.Stat(ctx, c.path(tagsName)); err == nil {
+		if err := store.Move(ctx, c.store, c.path(tagsName), c.path(path.Join(aside, tagsName))); err != nil {
+			return err
+		}
+	} else if errs.KindOf(err) != errs.NotFound {
+		return err
+	}
 	if signed { // last: without the head the remaining steps would look complete
 		return store.Move(ctx, c.store, c.path(headName), c.path(path.Join(aside, headName)))
 	}

@@ -37,7 +37,7 @@ func (c *Checkpointer) retire(ctx context.Context, subject string) error {
 		return err
 	}
 	if c.opts.Foreground {
-		hidden, err := c.retain(ctx)
+		hidden, err := c.retain(ctx, false, nil)
 		return fail(errors.Join(err, c.free(hidden)))
 	}
 	r := &removal{hidden: make(chan struct{}), over: make(chan struct{})}
@@ -50,7 +50,7 @@ func (c *Checkpointer) retire(ctx context.Context, subject string) error {
 		if before != nil {
 			<-before
 		}
-		hidden, err := c.retain(ctx)
+		hidden, err := c.retain(ctx, false, nil)
 		r.err = fail(err)
 		close(r.hidden)
 		fail(c.free(hidden)) //nolint:errcheck // fail keeps it
@@ -86,9 +86,12 @@ func (c *Checkpointer) free(hidden []hiddenStep) error {
 }
 
 // retain makes the steps invisible that the preservation policy does not keep, oldest first. It
-// never removes the newest step, nor the last whole step. The caller must free the steps that it
-// returns, also after an error.
-func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err error) {
+// never removes the newest step, nor the last whole step, nor a step with tags or a lease. With dry
+// it removes nothing. decided, if not nil, receives each step that the policy gives up, and why it
+// stays all the same, or "". The caller must free the steps that retain returns, also after an
+// error.
+func (c *Checkpointer) retain(ctx context.Context, dry bool, decided func(in Info,
+	spared string)) (hidden []hiddenStep, err error) {
 	list := c.snapshot()
 	keep := c.keeps(ctx, list)
 	if !slices.Contains(keep, false) {
@@ -102,13 +105,31 @@ func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err err
 			doomed = append(doomed, in)
 		}
 	}
-	if doomed, err = c.spare(ctx, kept, doomed); err != nil {
+	if decided == nil {
+		decided = func(Info, string) {}
+	}
+	spare := func(in Info, why string) {
+		c.opts.OnEvent(Event{Kind: Spared, Step: in.Step, Name: in.Directory, Reason: why})
+		decided(in, why)
+	}
+	last, none, err := c.spare(ctx, kept, doomed)
+	if err != nil {
 		return nil, err
+	}
+	if none {
+		for _, in := range doomed {
+			decided(in, "no step is whole")
+		}
+		return nil, nil
 	}
 	held := c.holds(doomed)
 	for _, in := range doomed {
+		if last != nil && in.Step == last.Step {
+			spare(in, "no other step is whole")
+			continue
+		}
 		if why := held[in.Step]; why != "" {
-			c.opts.OnEvent(Event{Kind: Spared, Step: in.Step, Name: in.Directory, Reason: why})
+			spare(in, why)
 			continue
 		}
 		leased, err := c.leased(ctx, in)
@@ -116,7 +137,19 @@ func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err err
 			return hidden, err
 		}
 		if leased {
-			c.opts.OnEvent(Event{Kind: Spared, Step: in.Step, Name: in.Directory, Reason: "a reader has a lease of it"})
+			spare(in, "a reader has a lease of it")
+			continue
+		}
+		why, err := c.tagged(ctx, in.Step) // directly before the removal: another process may just give it a tag
+		if err != nil {
+			return hidden, err
+		}
+		if why != "" {
+			spare(in, why)
+			continue
+		}
+		decided(in, "")
+		if dry {
 			continue
 		}
 		free, err := c.remove(ctx, in)
@@ -179,18 +212,15 @@ func builtIn(p PreservationPolicy) bool {
 	return !slices.ContainsFunc(parts, func(q PreservationPolicy) bool { return !builtIn(q) })
 }
 
-// spare removes the newest whole step from doomed if no kept step is whole.
-func (c *Checkpointer) spare(ctx context.Context, kept, doomed []Info) ([]Info, error) {
+// spare returns the newest whole step of doomed if no kept step is whole, and nil otherwise. none
+// reports that no step of both is whole.
+func (c *Checkpointer) spare(ctx context.Context, kept, doomed []Info) (last *Info, none bool, err error) {
 	whole, err := c.newestWhole(ctx, kept)
 	if err != nil || whole != nil {
-		return doomed, err
+		return nil, false, err
 	}
 	whole, err = c.newestWhole(ctx, doomed)
-	if err != nil || whole == nil {
-		return nil, err
-	}
-	c.opts.OnEvent(Event{Kind: Spared, Step: whole.Step, Name: whole.Directory, Reason: "no other step is whole"})
-	return slices.DeleteFunc(doomed, func(in Info) bool { return in.Step == whole.Step }), nil
+	return whole, err == nil && whole == nil, err
 }
 
 // newestWhole returns the newest step that is still a whole checkpoint, is signed if there is a

@@ -232,7 +232,7 @@ func (c *Checkpointer) tidy(ctx context.Context, t *tier) {
 	err := t.lock(ctx)
 	if err == nil {
 		var hidden []hiddenStep
-		hidden, err = t.far.retain(ctx)
+		hidden, err = t.far.retain(ctx, false, nil)
 		err = errors.Join(err, t.far.free(hidden))
 	}
 	if err != nil {

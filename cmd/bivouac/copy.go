@@ -16,6 +16,7 @@ import (
 
 // CopyOptions are the flags of `bivouac cp`.
 type CopyOptions struct {
+	parallel
 	Overwrite bool
 }
 
@@ -50,40 +51,139 @@ type skippedSource struct {
 func newCopyCommand(g *global) *cobra.Command {
 	var o CopyOptions
 	return with(&cobra.Command{
-		Use:   "cp SRC DST",
-		Short: "Copy a checkpoint or a run as it is, also from and to an object store",
-		Long: `Copy a checkpoint, or a run with all its whole steps, byte for byte. SRC and DST are
-paths or URLs, such as s3://bucket/run. DST is the name of the copy. A checkpoint
-appears there in one move when it is whole and durable. It is read back and compared
-with its checksums, or with the source.
+		Use:   "cp SRC… DST",
+		Short: "Copy checkpoints or runs as they are, also from and to an object store",
+		Long: `Copy a checkpoint, or a run with all its whole steps and its tags, byte for byte. SRC
+and DST are paths or URLs, such as s3://bucket/run. DST is the name of the copy. A
+checkpoint appears there in one move when it is whole and durable. It is read back and
+compared with its checksums, or with the source.
+
+` + severalHelp + `
 
 Checkpoints that are there already and have the same files are passed over. So the
 same call again goes on where an interrupted one stopped, and brings new steps.
 Steps that share files on a disk have files of their own in the copy.
 
 ` + exitCodesHelp,
-		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runCopy(cmd.Context(), place(args[0]), place(args[1]), o, g)
-		},
-	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
+		Example: `  bivouac cp runs/digits s3://bucket/digits
+  bivouac cp 'runs/*' s3://bucket/runs`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error { return runCopy(cmd.Context(), args, o, g) },
+	}, o.AddFlags, o.addFlags(g), g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
-func runCopy(ctx context.Context, src, dst place, o CopyOptions, g *global) (err error) {
-	if err := copyable(ctx, "cp", src, dst); err != nil {
-		return err
+// severalHelp says in the help of cp and sync how several runs are copied.
+const severalHelp = `With several SRC, a pattern, or a directory with runs below it, DST is a directory, and
+each run is copied to its name there. A failure of one does not stop the others.`
+
+// copySource is a run or checkpoint to copy, and its destination.
+type copySource struct {
+	named
+	dst place
+}
+
+// sources returns what to copy where. alone reports whether the last argument is the name of the
+// only copy.
+func sources(ctx context.Context, args []string) (list []copySource, alone bool, err error) {
+	dst := place(args[len(args)-1])
+	found, err := findNamed(ctx, args[:len(args)-1])
+	if err != nil {
+		return nil, false, err
 	}
-	c := newCopier(src, dst, o, g)
-	if checkpoint.IsCheckpoint(ctx, string(src), nil) {
-		err = c.checkpoint(ctx, src, dst)
-	} else {
-		err = c.run(ctx, src, dst, func(*runDir) error { return nil })
+	if len(args) == 2 && len(found) == 1 && found[0].path == args[0] {
+		return []copySource{{found[0], dst}}, true, nil
 	}
-	c.work.close()
+	to := map[place]string{}
+	for _, f := range found {
+		s := copySource{f, place(dst.join(f.below))}
+		if other, taken := to[s.dst]; taken && f.err == nil {
+			return nil, false, usageError{&errs.Error{Kind: errs.Invalid, Op: "cp", Subject: string(s.dst), Want: "one source",
+				Got: other + " and " + f.path, Remedy: "copy them in two calls"}}
+		}
+		to[s.dst] = f.path
+		list = append(list, s)
+	}
+	return list, false, nil
+}
+
+// copyAll copies sources, each with copy, which returns what to print for programs and for people.
+func copyAll(ctx context.Context, op string, args []string, o CopyOptions, g *global,
+	copy func(ctx context.Context, src, dst place, g *global) (doc any, print func(), err error)) error {
+	list, alone, err := sources(ctx, args)
 	if err != nil {
 		return err
 	}
-	return g.show(c.out, func() { c.print() })
+	if alone && list[0].err == nil {
+		doc, print, err := copy(ctx, place(list[0].path), list[0].dst, g)
+		if err != nil {
+			return err
+		}
+		docs := documents{g: g}
+		if err := docs.add(doc); err != nil {
+			return err
+		}
+		if !g.machine() {
+			print()
+		}
+		return docs.end(1, map[string]int{"runs": 1, "failed": 0})
+	}
+	silent := *g
+	silent.quiet = true // several bars at once would disturb each other
+	work := newWork(g)
+	work.runs = len(list)
+	type copied struct {
+		doc   any
+		print func()
+	}
+	docs, sums := documents{g: g, array: true}, tally{op: op}
+	var prints []func()
+	names, at := make([]named, len(list)), map[string]place{}
+	for i, s := range list {
+		names[i], at[s.path] = s.named, s.dst
+	}
+	err = each(ctx, o.jobs(), names, func(ctx context.Context, t named) (copied, error) {
+		doc, print, err := copy(ctx, place(t.path), at[t.path], &silent)
+		return copied{doc, print}, err
+	}, func(t named, c copied, err error) error {
+		sums.add(t.path, err)
+		work.count(sums.runs, 0)
+		if err != nil {
+			g.blame(t.path, err)
+			return docs.add(failedRun{t.path, newFailureText(err)})
+		}
+		prints = append(prints, c.print)
+		return docs.add(c.doc)
+	})
+	work.close()
+	if err != nil {
+		return err
+	}
+	if !g.machine() {
+		for _, print := range prints {
+			print()
+		}
+		g.printf("%d of %d copied\n", sums.runs-sums.bad, sums.runs)
+	}
+	if err := docs.end(len(list), map[string]int{"runs": sums.runs, "failed": sums.bad}); err != nil {
+		return err
+	}
+	return sums.err()
+}
+
+func runCopy(ctx context.Context, args []string, o CopyOptions, g *global) error {
+	return copyAll(ctx, "cp", args, o, g, func(ctx context.Context, src, dst place, g *global) (any, func(), error) {
+		if err := copyable(ctx, "cp", src, dst); err != nil {
+			return nil, nil, err
+		}
+		c, err := newCopier(src, dst, o, g), error(nil)
+		if checkpoint.IsCheckpoint(ctx, string(src), nil) {
+			err = c.checkpoint(ctx, src, dst)
+		} else {
+			err = c.run(ctx, src, dst, func(*runDir) error { return nil })
+		}
+		c.work.close()
+		return c.out, c.print, err
+	})
 }
 
 // copyable returns an error unless src is a directory outside of dst.

@@ -18,3 +18,12 @@ func inode(info fs.FileInfo) (links int, allocated int64) {
 	}
 	return int(s.Nlink), int64(s.Blocks) * blockBytes
 }
+
+// identity identifies a file, whatever names it has. It is zero if that is not known.
+func identity(info fs.FileInfo) inodeID {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return inodeID{}
+	}
+	return inodeID{uint64(s.Dev), s.Ino} //nolint:unconvert // its type differs between systems
+}

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,6 +13,20 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 )
+
+// LsOptions are the flags of `bivouac ls`.
+type LsOptions struct {
+	parallel
+	Long    bool
+	Metrics string
+}
+
+// AddFlags declares the flags.
+func (o *LsOptions) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&o.Long, "long", "l", false, "of several runs, list each step, and not only a line for each run")
+	cmd.Flags().StringVar(&o.Metrics, "openmetrics", "",
+		"write the numbers of each run to this file, for the textfile collector of node exporters")
+}
 
 // listing is what `ls --json` prints.
 type listing struct {
@@ -25,6 +42,7 @@ type listedStep struct {
 	Directory string    `json:"directory"`
 	Committed time.Time `json:"committed"`
 	storage
+	Tags    []string           `json:"tags,omitempty"`
 	Scrub   *listedScrub       `json:"scrub,omitempty"` // the findings of its last scrub
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	Custom  json.RawMessage    `json:"custom,omitempty"`
@@ -38,69 +56,244 @@ type listedScrub struct {
 	Damaged []string  `json:"damaged"` // each a file and its fault
 }
 
+// lsSummary is the summary of `ls --jsonl`.
+type lsSummary struct {
+	Runs    int   `json:"runs"`
+	Steps   int   `json:"steps"`
+	Bytes   int64 `json:"bytes"`
+	Skipped int   `json:"skipped"` // directories that look like steps but are not whole checkpoints
+	Failed  int   `json:"failed"`  // runs that could not be listed
+}
+
 func newLsCommand(g *global) *cobra.Command {
+	var o LsOptions
 	return with(&cobra.Command{
-		Use:   "ls PATH",
-		Short: "List the steps of a run directory, or the leaves of a checkpoint",
+		Use:   "ls PATH…",
+		Short: "List the steps of runs, or the leaves of a checkpoint",
 		Long: `List the committed steps of a run directory, oldest first. Directories that look
 like steps and are no whole checkpoints are named with the reason; they are never
 resumed from. So are those that a repair or a start has set aside. Where the run
 is scrubbed it is said when each step was read last, and what was found. Of a
 checkpoint, what bivouac info prints.
 
+` + manyHelp + ` Of several runs each has one line; --long lists their steps.
+No array is read.
+
 ` + exitCodesHelp,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runLs(cmd.Context(), args[0], g) },
-	}, g.addStepPrefix, g.addJSON, g.addURLs)
+		Example: `  bivouac ls runs/digits
+  bivouac ls runs                  # all runs below a directory
+  bivouac ls 's3://bucket/runs/*'  # also in a bucket`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runLs(cmd.Context(), args, o, g) },
+	}, o.AddFlags, o.addFlags(g), g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
-func runLs(ctx context.Context, dir string, g *global) error {
+// manyHelp says in the help of a command that it takes several runs.
+const manyHelp = `PATH is a run or a checkpoint, a directory with runs up to 5 levels below it, or
+a pattern such as 'runs/*' or 'runs/**/seed-[0-9]'. All may be URLs of a bucket.`
+
+func runLs(ctx context.Context, args []string, o LsOptions, g *global) error {
+	list, err := findNamed(ctx, args)
+	if err != nil {
+		return err
+	}
+	if len(list) == 1 && list[0].err == nil && checkpoint.IsCheckpoint(ctx, list[0].path, nil) {
+		return runInfo(ctx, list[0].path, InfoOptions{Step: anyStep}, g)
+	}
+	l := &lister{g: g, o: o, docs: documents{g: g}, tally: tally{op: "ls"}, many: len(list) > 1}
+	err = each(ctx, o.jobs(), list, func(ctx context.Context, t named) (*listing, error) {
+		return listRun(ctx, t.path,
+			g)
+	}, l.add)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(l.end(len(list)), l.gauges.write(ctx, o.Metrics, "ls"), l.tally.err())
+}
+
+// listRun lists one run, or a checkpoint among runs as a run with one step.
+func listRun(ctx context.Context, dir string, g *global) (*listing, error) {
 	if checkpoint.IsCheckpoint(ctx, dir, nil) {
-		return runInfo(ctx, dir, InfoOptions{Step: anyStep}, g)
+		return listOne(ctx, dir)
 	}
 	run, err := openRun(ctx, dir, g)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if run.empty() {
-		return run.missing(ctx, dir, anyStep)
+		return nil, run.missing(ctx, dir, anyStep)
 	}
 	scrubbed, err := scrubs(ctx, dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l := listing{Directory: dir, Steps: []listedStep{}, Skipped: append([]skippedStep{}, run.skipped...), Aside: append([]string{}, run.aside...)}
+	l := &listing{Directory: dir, Steps: []listedStep{}, Skipped: append([]skippedStep{}, run.skipped...),
+		Aside: append([]string{}, run.aside...)}
 	for _, s := range run.steps {
 		files, err := place(place(dir).join(s.Directory)).files(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		l.Steps = append(l.Steps, listedStep{Step: s.Step, Directory: s.Directory, Committed: s.Time.UTC(), storage: sum(files), Scrub: scrubbed[s.Directory], Metrics: s.Metrics, Custom: s.Custom})
+		l.Steps = append(l.Steps, listedStep{Step: s.Step, Directory: s.Directory, Committed: s.Time.UTC(),
+			storage: sum(files), Tags: run.tags[s.Step],
+			Scrub: scrubbed[s.Directory], Metrics: s.Metrics, Custom: s.Custom})
 	}
 	for _, m := range run.gone {
 		l.Missing = append(l.Missing, m.Name+": "+oneLine(m.Err))
 	}
-	if g.json {
-		return g.printJSON(l)
+	return l, nil
+}
+
+// listOne lists a checkpoint that is not of a run.
+func listOne(ctx context.Context, path string) (*listing, error) {
+	info, err := checkpoint.Metadata(ctx, path, nil)
+	if err != nil {
+		return nil, err
 	}
+	files, err := place(path).files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	step, _ := stepOf(path)
+	return &listing{Directory: path, Skipped: []skippedStep{}, Aside: []string{}, Steps: []listedStep{{Step: step,
+		Directory: ".",
+		Committed: info.Commit.UTC(), storage: sum(files), Metrics: nil, Custom: info.Custom}}}, nil
+}
+
+// lister prints listings.
+type lister struct {
+	g     *global
+	o     LsOptions
+	many  bool
+	docs  documents
+	sum   lsSummary
+	tally tally
+	table *table
+
+	gauges gauges
+}
+
+// add prints one listing.
+func (l *lister) add(t named, listed *listing, err error) error {
+	l.tally.add(t.path, err)
+	l.sum.Runs++
+	if err != nil {
+		if l.sum.Failed++; l.many {
+			l.g.blame(t.path, err)
+			return l.docs.add(failedRun{t.path, newFailureText(err)})
+		}
+		return nil
+	}
+	l.sum.Steps += len(listed.Steps)
+	l.sum.Skipped += len(listed.Skipped)
+	var bytes int64
+	for _, s := range listed.Steps {
+		bytes += s.Bytes
+	}
+	l.sum.Bytes += bytes
+	l.measure(listed, bytes)
+	switch {
+	case l.g.machine():
+		return l.docs.add(listed)
+	case !l.many:
+		listed.print(l.g)
+	case l.o.Long:
+		l.g.printf("%s\n", listed.Directory)
+		listed.print(l.g)
+		l.g.printf("\n")
+	default:
+		l.row(listed, bytes)
+	}
+	return nil
+}
+
+// measure adds the numbers of a run to the gauges.
+func (l *lister) measure(listed *listing, bytes int64) {
+	run := listed.Directory
+	l.gauges.set("bivouac_run_steps", "Committed steps of the run.", run, float64(len(listed.Steps)))
+	l.gauges.set("bivouac_run_bytes", "Bytes of its steps.", run, float64(bytes))
+	l.gauges.set("bivouac_run_not_whole", "Directories that look like steps and are not whole.", run,
+		float64(len(listed.Skipped)))
+	l.gauges.set("bivouac_run_set_aside", "Steps that were set aside.", run, float64(len(listed.Aside)))
+	l.gauges.set("bivouac_run_damaged", "Steps in which the last scrub found damage.", run, float64(listed.unsound()))
+	if n := len(listed.Steps); n > 0 {
+		l.gauges.set("bivouac_run_latest_step", "The newest step.", run, float64(listed.Steps[n-1].Step))
+		l.gauges.set("bivouac_run_latest_commit_seconds", "When the newest step was committed, in seconds since 1970.", run,
+			float64(listed.Steps[n-1].Committed.Unix()))
+	}
+}
+
+// row adds the line of a run to the table of runs.
+func (l *lister) row(listed *listing, bytes int64) {
+	if l.table == nil {
+		l.table = newTable(l.g, "RUN", ">STEPS", ">FIRST", ">LATEST", "COMMITTED", ">SIZE", "")
+	}
+	first, last, committed, notes := "", "", "", ""
+	if n := len(listed.Steps); n > 0 {
+		if listed.Steps[0].Directory != "." {
+			first, last = strconv.FormatInt(listed.Steps[0].Step, 10), strconv.FormatInt(listed.Steps[n-1].Step, 10)
+		}
+		committed = listed.Steps[n-1].Committed.Local().Format(time.DateTime)
+	}
+	for _, note := range []struct {
+		n    int
+		what string
+	}{{len(listed.Skipped), "not whole"}, {len(listed.Missing), "MISSING"}, {len(listed.Aside), "set aside"},
+		{listed.unsound(), "DAMAGED"}} {
+		if note.n > 0 {
+			if notes != "" {
+				notes += ", "
+			}
+			notes += strconv.Itoa(note.n) + " " + note.what
+		}
+	}
+	l.table.add(listed.Directory, strconv.Itoa(len(listed.Steps)), first, last, committed, size(bytes), painted{warned,
+		notes})
+}
+
+// unsound returns the number of steps in which the last scrub found damage.
+func (l *listing) unsound() (n int) {
 	for _, s := range l.Steps {
-		linked := ""
+		if s.Scrub != nil && !s.Scrub.Sound {
+			n++
+		}
+	}
+	return n
+}
+
+// end prints what stands after the listings.
+func (l *lister) end(runs int) error {
+	if err := l.docs.end(runs, l.sum); err != nil {
+		return err
+	}
+	if l.many && !l.g.machine() {
+		l.table.print()
+		l.g.printf("%d runs, %d steps, %s\n", l.sum.Runs, l.sum.Steps, size(l.sum.Bytes))
+	}
+	return nil
+}
+
+func (l *listing) print(g *global) {
+	table := newTable(g, ">      STEP", "COMMITTED", ">      SIZE", "DIRECTORY", "", "", "")
+	for _, s := range l.Steps {
+		linked, scrubbed, tags := "", painted{}, ""
 		if s.LinkedBytes > 0 {
-			linked = "  " + size(s.LinkedBytes) + " of it linked"
+			linked = size(s.LinkedBytes) + " of it linked"
 		}
-		scrubbed := ""
 		if s.Scrub != nil {
-			scrubbed = "  scrubbed " + s.Scrub.Time.Local().Format(time.DateTime)
+			scrubbed.text = "scrubbed " + s.Scrub.Time.Local().Format(time.DateTime)
 			if !s.Scrub.Sound {
-				scrubbed += ": DAMAGED"
+				scrubbed = painted{bad, scrubbed.text + ": DAMAGED: " + strings.Join(s.Scrub.Damaged, "; ")}
 			}
 		}
-		g.printf("%10d  %s  %10s  %s%s%s\n", s.Step, s.Committed.Local().Format(time.DateTime), size(s.Bytes), s.Directory, linked, scrubbed)
-		if s.Scrub != nil {
-			for _, d := range s.Scrub.Damaged {
-				g.printf("            %s\n", d)
-			}
+		if len(s.Tags) > 0 {
+			tags = "tagged " + strings.Join(s.Tags, ", ")
 		}
+		table.add(strconv.FormatInt(s.Step, 10), s.Committed.Local().Format(time.DateTime), size(s.Bytes), s.Directory,
+			linked, tags, scrubbed)
+	}
+	if len(l.Steps) > 0 {
+		table.print()
 	}
 	for _, s := range l.Skipped {
 		g.printf("   skipped  %s: %s\n", s.Directory, s.Reason)
@@ -112,9 +305,8 @@ func runLs(ctx context.Context, dir string, g *global) error {
 		g.printf(" set aside  %s: not a step any more; bivouac verify says what is wrong with it\n", name)
 	}
 	if len(l.Steps) == 0 {
-		g.printf("no committed steps in %s\n", dir)
+		g.printf("no committed steps in %s\n", l.Directory)
 	}
-	return nil
 }
 
 // scrubs returns the findings of the last scrub of each step, by directory.

@@ -58,6 +58,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	working, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	out := &output{w: stdout, fail: fail}
+	stderr = &locked{w: stderr}
 	g := &global{stdout: out, stderr: stderr}
 	root := newRootCommand(g)
 	root.SetArgs(args)
@@ -73,7 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	code := exitCode(ctx, err)
 	switch {
 	case err == nil:
-	case g.json || asksJSON(args):
+	case g.machine() || asksJSON(args):
 		g.tellJSON(failure{newFailureText(err), code})
 	default:
 		fmt.Fprintf(stderr, "bivouac: %s\n", oneLine(err)) //nolint:errcheck // there is nowhere to tell it
@@ -85,7 +86,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func asksJSON(args []string) bool {
 	for _, a := range args {
 		switch a {
-		case "--json", "--json=true":
+		case "--json", "--json=true", "--jsonl", "--jsonl=true":
 			return true
 		case "--":
 			return false

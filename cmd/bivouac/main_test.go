@@ -61,6 +61,7 @@ func scripts(t *testing.T, dir string, more map[string]string) {
 			"ordered": orderedState,
 			"grown":   grownState,
 			"same":    sameTree,
+			"trained": trainedRun,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -201,12 +202,19 @@ func orderedState(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	packs, err := order.NewPacks(filtered, lengths, order.PackOptions{Capacity: 8})
 	ts.Check(err)
-	mixture, err := order.NewMixture([]order.Source{{Order: packs, Weight: 3, Samples: 12}, {Order: order.NewShuffled(5, 7, "other"), Weight: 1}}, order.CycleOn)
+	mixture, err := order.NewMixture([]order.Source{{Order: packs, Weight: 3, Samples: 12}, {Order: order.NewShuffled(5,
+		7, "other"), Weight: 1}}, order.CycleOn)
 	ts.Check(err)
 	data := loader.Func(17, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil })
-	o := loader.Options[int64, int]{Order: mixture, BatchSize: 2, Collate: func(s []int64) (int, error) { return len(s), nil }}
+	o := loader.Options[int64, int]{Order: mixture, BatchSize: 2, Collate: func(s []int64) (int, error) {
+		return len(s),
+			nil
+	}}
 	if len(args) > 2 { // batches of two packs
-		o = loader.Options[int64, int]{Order: packs, BatchSize: 2, CollatePacks: func(p [][]int64) (int, error) { return len(p), nil }}
+		o = loader.Options[int64, int]{Order: packs, BatchSize: 2, CollatePacks: func(p [][]int64) (int,
+			error) {
+			return len(p), nil
+		}}
 	}
 	l, err := loader.New(data, o)
 	ts.Check(err)
@@ -236,7 +244,8 @@ func grownState(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		return w
 	}
-	m, err := order.NewMixture([]order.Source{{Order: windows(5, 3, 4), Weight: 3}, {Order: order.NewShuffled(5, 7, "other"), Weight: 1}}, order.CycleOn)
+	m, err := order.NewMixture([]order.Source{{Order: windows(5, 3, 4), Weight: 3}, {Order: order.NewShuffled(5, 7,
+		"other"), Weight: 1}}, order.CycleOn)
 	ts.Check(err)
 	var state []byte
 	for i, n := range []int64{17, 23} {
@@ -249,7 +258,10 @@ func grownState(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(err)
 		}
 		data := loader.Func(n, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil })
-		l, err := loader.New(data, loader.Options[int64, int]{Order: m, BatchSize: 2, Collate: func(s []int64) (int, error) { return len(s), nil }})
+		l, err := loader.New(data, loader.Options[int64, int]{Order: m, BatchSize: 2, Collate: func(s []int64) (int,
+			error) {
+			return len(s), nil
+		}})
 		ts.Check(err)
 		if state != nil {
 			ts.Check(l.Extend(state))

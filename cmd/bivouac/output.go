@@ -26,6 +26,19 @@ type output struct {
 	err error
 }
 
+// locked is standard error, to which the work on several runs writes at once.
+type locked struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write implements io.Writer.
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
 // Write implements io.Writer.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
@@ -232,11 +245,22 @@ func newFailureText(err error) failureText {
 
 // warn prints an error to standard error that did not stop the command.
 func (g *global) warn(err error) {
-	if g.json {
+	if g.machine() {
 		g.tellJSON(warning{newFailureText(err)})
 		return
 	}
 	fmt.Fprintf(g.stderr, "bivouac: warning: %s\n", oneLine(err)) //nolint:errcheck // there is nowhere to tell it
+}
+
+// blame prints the error of one of several runs. The command goes on with the others.
+func (g *global) blame(path string, err error) {
+	if g.machine() {
+		return // the document says it
+	}
+	if !strings.Contains(err.Error(), path) {
+		err = errs.Wrap("", path, err)
+	}
+	fmt.Fprintf(g.stderr, "bivouac: %s\n", oneLine(err)) //nolint:errcheck // there is nowhere to tell it
 }
 
 // tellJSON writes a line of JSON to standard error.

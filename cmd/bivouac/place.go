@@ -233,7 +233,7 @@ func (g *global) addURLs(cmd *cobra.Command) {
 // pathFlags are the flags of all commands whose values are paths.
 var pathFlags = map[string]bool{
 	"dir": true, "output": true, "key": true, "sign-key": true, "checkpoint-in": true, "checkpoint-out": true,
-	"listen": true,
+	"listen": true, "openmetrics": true,
 }
 
 // checkPaths returns an error for a URL that a command cannot open, or a home directory in place of
@@ -309,7 +309,8 @@ func checkScheme(url string) error {
 
 func unknownScheme(arg, scheme string) error {
 	e := &errs.Error{Kind: errs.Unsupported, Op: "path", Subject: arg,
-		Want: "a path of the local file system, or a URL of " + strings.Join(schemes, "://, ") + "://", Got: "a URL of scheme " + scheme,
+		Want:   "a path of the local file system, or a URL of " + strings.Join(schemes, "://, ") + "://",
+		Got:    "a URL of scheme " + scheme,
 		Remedy: "other servers that speak the S3 protocol: s3://bucket/name?endpoint=https://…"}
 	switch strings.ToLower(scheme) {
 	case "gs", "az":

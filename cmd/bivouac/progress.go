@@ -24,9 +24,13 @@ func newScreen(g *global) progress {
 	return &lineProgress{w: g.stdout}
 }
 
-// underlying returns the terminal below standard output, whose width bars ask for.
+// underlying returns the terminal below standard output or standard error, whose width bars ask
+// for.
 func underlying(w io.Writer) io.Writer {
-	if o, ok := w.(*output); ok {
+	switch o := w.(type) {
+	case *output:
+		return o.w
+	case *locked:
 		return o.w
 	}
 	return w
@@ -42,6 +46,7 @@ type work struct {
 	screen progress
 	begun  bool
 	total  int64
+	runs   int // number of runs that count counts
 }
 
 // newWork returns a work that has not begun. The caller calls close when all tasks are done, and
@@ -53,7 +58,7 @@ func newWork(g *global) *work {
 	case g.plain:
 		w.screen = &lineProgress{w: g.stderr}
 	case g.bars(g.stderr):
-		w.screen = newBars(g.stderr)
+		w.screen = newBars(underlying(g.stderr))
 	}
 	return w
 }
@@ -70,6 +75,18 @@ func (w *work) on(task string) func(done, total int64) {
 		}
 		w.screen.Advance(done, "")
 	}
+}
+
+// count shows how many of several runs are done, and how much was read of them.
+func (w *work) count(runs int, bytes int64) {
+	if w.runs == 0 {
+		return
+	}
+	if !w.begun {
+		w.screen.Begin("runs", int64(w.runs))
+		w.begun = true
+	}
+	w.screen.Advance(int64(runs), size(bytes))
 }
 
 func (w *work) end() {

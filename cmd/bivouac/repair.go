@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -13,6 +14,7 @@ import (
 
 // RepairOptions are the flags of `bivouac repair`.
 type RepairOptions struct {
+	parallel
 	Apply bool
 	Quick bool
 }
@@ -46,7 +48,7 @@ type repairActionJSON struct {
 func newRepairCommand(g *global) *cobra.Command {
 	var o RepairOptions
 	return with(&cobra.Command{
-		Use:   "repair PATH",
+		Use:   "repair PATH…",
 		Short: "Repair damage and leftovers of interrupted programs; by default only print the plan",
 		Long: `Look at a checkpoint, a session of partial saves or a run directory, and with
 --apply repair it: merge databases of several processes that were never merged,
@@ -57,38 +59,97 @@ removed, and no data file is changed in place: a mended checkpoint is checked
 against the manifest and then replaces the damaged one. No other process may write
 there meanwhile.
 
+` + manyHelp + ` A failure of one does not stop the others.
+
 ` + exitCodesHelp + `
 Damage that cannot be repaired is exit status 4.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runRepair(cmd.Context(), args[0], o, g) },
-	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
+		Example: `  bivouac repair runs/digits
+  bivouac repair runs --apply`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runRepair(cmd.Context(), args, o, g) },
+	}, o.AddFlags, o.addFlags(g), g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
-func runRepair(ctx context.Context, path string, o RepairOptions, g *global) error {
-	isStep, err := stepsToRepair(ctx, path, g)
+func runRepair(ctx context.Context, args []string, o RepairOptions, g *global) error {
+	list, err := findNamed(ctx, args)
 	if err != nil {
 		return err
 	}
-	work, reading := newWork(g), ""
-	var tell func(done, total int64)
-	r, err := integrity.Repair(ctx, path, &integrity.RepairOptions{Apply: o.Apply, Quick: o.Quick, IsStep: isStep, Progress: func(name string, done, total int64) {
-		if tell == nil || name != reading {
-			reading, tell = name, work.on(place(place(path).join(name)).base())
+	many := len(list) > 1
+	single := *g
+	single.quiet = g.quiet || many // several bars at once would disturb each other
+	work := newWork(g)
+	work.runs = len(list)
+	docs, sums := documents{g: g}, tally{op: "repair"}
+	var reports []*integrity.RepairReport
+	err = each(ctx, o.jobs(), list, func(ctx context.Context, t named) (*integrity.RepairReport, error) {
+		return repairOne(ctx, t.path, o, &single)
+	}, func(t named, r *integrity.RepairReport, err error) error {
+		if err == nil {
+			err = o.judge(ctx, t.path, r, g)
 		}
-		tell(done, total)
-	}})
+		if sums.add(t.path, err); many {
+			work.count(sums.runs, 0)
+			if err != nil {
+				g.blame(t.path, err)
+			}
+		}
+		switch {
+		case r != nil:
+			reports = append(reports, r)
+			return docs.add(newRepairJSON(r, o.Apply))
+		case many:
+			return docs.add(failedRun{t.path, newFailureText(err)})
+		}
+		return nil
+	})
 	work.close()
 	if err != nil {
 		return err
 	}
-	err = g.show(newRepairJSON(r, o.Apply), func() { printRepair(g, r, o.Apply) })
-	if err == nil && r.Checked+len(r.Actions)+len(r.Problems) == 0 {
+	if !g.machine() {
+		for _, r := range reports {
+			if many {
+				g.printf("%s\n", r.Path)
+			}
+			printRepair(g, r, o.Apply)
+		}
+	}
+	if many || len(reports) > 0 {
+		err = docs.end(len(list), map[string]int{"runs": sums.runs, "failed": sums.bad})
+	}
+	return cmp.Or(err, sums.err())
+}
+
+// repairOne repairs one run or checkpoint, or plans it.
+func repairOne(ctx context.Context, path string, o RepairOptions, g *global) (*integrity.RepairReport, error) {
+	isStep, err := stepsToRepair(ctx, path, g)
+	if err != nil {
+		return nil, err
+	}
+	work, reading := newWork(g), ""
+	var tell func(done, total int64)
+	r, err := integrity.Repair(ctx, path, &integrity.RepairOptions{Apply: o.Apply, Quick: o.Quick, IsStep: isStep,
+		Progress: func(name string, done, total int64) {
+			if tell == nil || name != reading {
+				reading, tell = name, work.on(place(place(path).join(name)).base())
+			}
+			tell(done, total)
+		}})
+	work.close()
+	return r, err
+}
+
+// judge returns the error of a report: damage that stays, or nothing to look at.
+func (o *RepairOptions) judge(ctx context.Context, path string, r *integrity.RepairReport, g *global) error {
+	switch {
+	case r.Checked+len(r.Actions)+len(r.Problems) == 0:
 		return nothingToRepair(ctx, path, g)
+	case len(r.Problems) > 0:
+		return &errs.Error{Kind: errs.Corrupt, Op: "repair", Subject: path,
+			Got: fmt.Sprintf("%d problems that cannot be repaired", len(r.Problems))}
 	}
-	if err == nil && len(r.Problems) > 0 {
-		err = &errs.Error{Kind: errs.Corrupt, Op: "repair", Subject: path, Got: fmt.Sprintf("%d problems that cannot be repaired", len(r.Problems))}
-	}
-	return err
+	return nil
 }
 
 // nothingToRepair returns the error for a path without a checkpoint, as ls and verify report it. It
@@ -126,7 +187,8 @@ func stepsToRepair(ctx context.Context, path string, g *global) (func(name strin
 }
 
 func newRepairJSON(r *integrity.RepairReport, applied bool) repairJSON {
-	out := repairJSON{Path: r.Path, Applied: applied, Checked: r.Checked, Actions: []repairActionJSON{}, Problems: []string{}}
+	out := repairJSON{Path: r.Path, Applied: applied, Checked: r.Checked, Actions: []repairActionJSON{},
+		Problems: []string{}}
 	for _, a := range r.Actions {
 		j := repairActionJSON{Kind: a.Kind.String(), Path: a.Path, To: a.To, Done: a.Done, Files: a.Files, Shared: a.Shared}
 		if a.Why != nil {

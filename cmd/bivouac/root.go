@@ -12,8 +12,10 @@ import (
 type global struct {
 	stdout, stderr io.Writer
 	plain          bool
-	quiet          bool // no progress at all
+	quiet          bool   // no progress at all
+	color          string // --color
 	json           bool
+	jsonl          bool    // a line of JSON for each result
 	stepPrefix     *string // prefix of the steps of runs; nil: find it
 
 	unsafeSingleWriter bool // take object stores that do not keep the laws of conditions
@@ -51,6 +53,9 @@ carries on as if nothing had happened.
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().BoolVar(&g.plain, "plain", false,
 		"print plain lines instead of progress bars, also on a terminal")
+	g.color = "auto"
+	root.PersistentFlags().Var(colorWhen{&g.color}, "color",
+		"when to print colours: auto (on a terminal, unless NO_COLOR is set), always or never")
 	root.PersistentFlags().BoolVar(&g.quiet, "no-progress", false, "print no progress at all")
 	root.PersistentFlags().BoolVar(&g.unsafeSingleWriter, "unsafe-single-writer", false,
 		"use an object store without conditional writes; sound only if no other process ever writes there")
@@ -69,6 +74,11 @@ carries on as if nothing had happened.
 		newConvertCommand(g),
 		newCopyCommand(g),
 		newSyncCommand(g),
+		newPruneCommand(g),
+		newRemoveCommand(g),
+		newDuCommand(g),
+		newProtectCommand(g),
+		newTagCommand(g),
 		newRunCommand(g),
 		newGraphCommand(g),
 		newSurgeryCommand(g),
@@ -82,6 +92,7 @@ carries on as if nothing had happened.
 		newVersionCommand(g),
 		newCompletionCommand(g),
 	)
+	g.addCompletion(root)
 	markUsage(root)
 	return root
 }
@@ -98,6 +109,9 @@ func with(cmd *cobra.Command, flags ...func(*cobra.Command)) *cobra.Command {
 func (g *global) addJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&g.json, "json", false, "print JSON for programs")
 }
+
+// machine reports whether a command prints JSON.
+func (g *global) machine() bool { return g.json || g.jsonl }
 
 // bars reports whether progress bars may be drawn on w.
 func (g *global) bars(w io.Writer) bool {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,6 +50,7 @@ type runDir struct {
 	family  training.NameFamily
 	steps   []training.Info    // ascending
 	skipped []skippedStep      // directories that look like steps but are not whole checkpoints, ascending
+	tags    map[int64][]string // of steps
 	gone    []training.Missing // signed steps that do not exist any more
 	aside   []string           // directories that were set aside: damaged steps, or all steps at a fresh start
 }
@@ -71,13 +73,24 @@ func openRun(ctx context.Context, dir string, g *global) (*runDir, error) {
 // openRunOf works like openRun. The key must have signed the head of the run, if the run has one; a
 // nil key checks no signature.
 func openRunOf(ctx context.Context, dir string, key ed25519.PublicKey, g *global) (*runDir, error) {
-	if err := needDirectory(ctx, dir); err != nil {
+	r, c, err := openSteps(ctx, dir, key, training.Options{}, g)
+	if err != nil {
 		return nil, err
+	}
+	return r, c.Close()
+}
+
+// openSteps works like openRunOf, and returns what it has opened with the options. The caller must
+// close it.
+func openSteps(ctx context.Context, dir string, key ed25519.PublicKey, o training.Options,
+	g *global) (*runDir, *training.Checkpointer, error) {
+	if err := needDirectory(ctx, dir); err != nil {
+		return nil, nil, err
 	}
 	var r runDir
 	list, err := place(dir).list(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var names []string
 	for _, e := range list {
@@ -90,30 +103,38 @@ func openRunOf(ctx context.Context, dir string, key ed25519.PublicKey, g *global
 		}
 	}
 	if r.family, err = stepNames(ctx, dir, names, g); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	c, err := training.Open(ctx, dir, &training.Options{Names: r.family.Format, OnEvent: func(e training.Event) {
-		if e.Kind == training.Skipped {
+	opening := true
+	o.Names = r.family.Format
+	o.OnEvent = func(e training.Event) {
+		if opening && e.Kind == training.Skipped {
 			r.skipped = append(r.skipped, skippedStep{Step: e.Step, Directory: e.Name, Reason: e.Err.Error(), err: e.Err})
 		}
-	}})
-	if err != nil {
-		return nil, err
 	}
+	c, err := training.Open(ctx, dir, &o)
+	if err != nil {
+		return nil, nil, err
+	}
+	opening = false
 	slices.SortFunc(r.skipped, func(a, b skippedStep) int { return cmp.Compare(a.Step, b.Step) })
 	r.steps = c.Checkpoints()
 	r.gone, err = c.MissingSteps(ctx, key)
-	if err != nil {
-		return nil, errors.Join(err, c.Close())
+	if err == nil {
+		r.tags, err = c.Tags(ctx)
 	}
-	return &r, c.Close()
+	if err != nil {
+		return nil, nil, errors.Join(err, c.Close())
+	}
+	return &r, c, nil
 }
 
 // isAside reports whether a directory of a run was set aside: a damaged step by a repair or a
 // start, or all contents of the run at a fresh start.
 func isAside(name string) bool {
 	step, n, ok := strings.Cut(name, ".damaged")
-	return ok && step != "" && strings.Trim(strings.TrimPrefix(n, "-"), "0123456789") == "" || strings.HasPrefix(name, "aside-")
+	return ok && step != "" && strings.Trim(strings.TrimPrefix(n, "-"), "0123456789") == "" || strings.HasPrefix(name,
+		"aside-")
 }
 
 // stepNames determines how the steps of a run are named: as --step-prefix says, with plain numbers,
@@ -127,14 +148,18 @@ func stepNames(ctx context.Context, dir string, names []string, g *global) (trai
 				return f, nil
 			}
 		}
-		return plain, &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "steps named " + prefixed(*g.stepPrefix), Got: described(families)}
+		return plain, &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "steps named " + prefixed(*g.stepPrefix),
+			Got: described(families)}
 	}
 	var found []training.NameFamily
 	for _, f := range families {
 		if f.Prefix == nil {
 			plain = f
 		}
-		if slices.ContainsFunc(f.Names, func(name string) bool { return checkpoint.IsCheckpoint(ctx, place(dir).join(name), nil) }) {
+		if slices.ContainsFunc(f.Names, func(name string) bool {
+			return checkpoint.IsCheckpoint(ctx, place(dir).join(name),
+				nil)
+		}) {
 			found = append(found, f)
 		}
 	}
@@ -142,9 +167,11 @@ func stepNames(ctx context.Context, dir string, names []string, g *global) (trai
 	case len(found) == 0:
 		return plain, nil
 	case len(found) > 1 && found[0].Prefix == nil:
-		g.warn(&errs.Error{Subject: dir, Got: "checkpoints named " + described(found[1:]) + " lie beside the steps", Remedy: "--step-prefix reads them"})
+		g.warn(&errs.Error{Subject: dir, Got: "checkpoints named " + described(found[1:]) + " lie beside the steps",
+			Remedy: "--step-prefix reads them"})
 	case len(found) > 1:
-		return plain, &errs.Error{Kind: errs.Invalid, Subject: dir, Want: "steps that are named in one way", Got: described(found), Remedy: "choose with --step-prefix " + *found[0].Prefix}
+		return plain, &errs.Error{Kind: errs.Invalid, Subject: dir, Want: "steps that are named in one way",
+			Got: described(found), Remedy: "choose with --step-prefix " + *found[0].Prefix}
 	}
 	return found[0], nil
 }
@@ -183,7 +210,9 @@ func needDirectory(ctx context.Context, dir string) error {
 
 // noCheckpoint returns the error for a file that is not a checkpoint.
 func noCheckpoint(file string) error {
-	e := &errs.Error{Kind: errs.Invalid, Subject: file, Want: "a checkpoint: a directory, or a file .safetensors, .npz, .npy, .pt, .pth, .ckpt or .msgpack", Got: "another file"}
+	e := &errs.Error{Kind: errs.Invalid, Subject: file,
+		Want: "a checkpoint: a directory, or a file .safetensors, .npz, .npy, .pt, .pth, .ckpt or .msgpack",
+		Got:  "another file"}
 	switch ext := strings.ToLower(filepath.Ext(file)); ext {
 	case ".bin":
 		e.Got, e.Remedy = "a file "+ext, "if torch.save wrote it, rename it to .pt"
@@ -200,12 +229,15 @@ type resolved struct {
 	path string
 	step *int64 // step of a run, or the step in the name of the directory; nil: no step
 	run  bool   // it was found as a step of a run
+
+	committed time.Time // of a step of a run
 }
 
 // resolve finds the checkpoint that path means: path itself, or a step of the run directory path.
 // It warns if a newer step is damaged.
 func resolve(ctx context.Context, path string, step int64, g *global) (resolved, error) {
-	if err := needDirectory(ctx, path); err != nil && (errs.KindOf(err) != errs.Invalid || !checkpoint.IsCheckpoint(ctx, path, nil)) {
+	if err := needDirectory(ctx, path); err != nil && (errs.KindOf(err) != errs.Invalid || !checkpoint.IsCheckpoint(ctx,
+		path, nil)) {
 		return resolved{}, err
 	}
 	if checkpoint.IsCheckpoint(ctx, path, nil) {
@@ -214,7 +246,8 @@ func resolve(ctx context.Context, path string, step int64, g *global) (resolved,
 			r.step = &own
 		}
 		if step != anyStep && (r.step == nil || *r.step != step) {
-			return r, &errs.Error{Kind: errs.Invalid, Subject: "--step", Want: "the directory of a run", Got: path + ", which is a checkpoint"}
+			return r, &errs.Error{Kind: errs.Invalid, Subject: "--step", Want: "the directory of a run", Got: path +
+				", which is a checkpoint"}
 		}
 		return r, nil
 	}
@@ -235,7 +268,7 @@ func (r *runDir) choose(ctx context.Context, dir string, step int64, g *global) 
 		if step == anyStep {
 			r.warnPassed(dir, s, g)
 		}
-		return resolved{place(dir).join(s.Directory), &s.Step, true}, nil
+		return resolved{place(dir).join(s.Directory), &s.Step, true, s.Time}, nil
 	}
 	for i := len(r.skipped) - 1; i >= 0; i-- {
 		if s := r.skipped[i]; step == anyStep || s.Step == step {
@@ -259,7 +292,8 @@ func (s skippedStep) reason() error {
 func (r *runDir) warnPassed(dir string, chosen training.Info, g *global) {
 	for i := len(r.skipped) - 1; i >= 0; i-- {
 		if s := r.skipped[i]; s.Step > chosen.Step {
-			g.warn(&errs.Error{Subject: place(dir).join(s.Directory), Got: "passed over, step " + strconv.FormatInt(chosen.Step, 10) + " is read instead", Err: s.reason()})
+			g.warn(&errs.Error{Subject: place(dir).join(s.Directory), Got: "passed over, step " +
+				strconv.FormatInt(chosen.Step, 10) + " is read instead", Err: s.reason()})
 		}
 	}
 }
@@ -267,7 +301,8 @@ func (r *runDir) warnPassed(dir string, chosen training.Info, g *global) {
 // missing returns the error for a directory without a checkpoint, or without the step.
 func (r *runDir) missing(ctx context.Context, dir string, step int64) error {
 	if n := len(r.steps); n > 0 {
-		e := &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "step " + strconv.FormatInt(step, 10), Got: "only step " + strconv.FormatInt(r.steps[0].Step, 10)}
+		e := &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "step " + strconv.FormatInt(step, 10), Got: "only step " +
+			strconv.FormatInt(r.steps[0].Step, 10)}
 		if n > 1 {
 			e.Got = "steps " + strconv.FormatInt(r.steps[0].Step, 10) + " to " + strconv.FormatInt(r.steps[n-1].Step, 10)
 		}
@@ -275,16 +310,19 @@ func (r *runDir) missing(ctx context.Context, dir string, step int64) error {
 	}
 	_, err := checkpoint.Metadata(ctx, dir, nil)
 	var why *errs.Error
-	if kind := errs.KindOf(err); err != nil && kind != errs.NotFound && (kind != errs.Invalid || errors.As(err, &why) && why.Remedy != "") {
+	if kind := errs.KindOf(err); err != nil && kind != errs.NotFound && (kind != errs.Invalid || errors.As(err, &why) &&
+		why.Remedy != "") {
 		return err // it is a checkpoint, of a newer version for example, or its remains
 	}
-	e := &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "a checkpoint or the directory of a run", Got: "a directory without steps"}
+	e := &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "a checkpoint or the directory of a run",
+		Got: "a directory without steps"}
 	list, err := place(dir).list(ctx)
 	switch {
 	case err == nil && len(list) == 0:
 		e.Got = "an empty directory"
 	case len(r.aside) > 0:
-		e.Got, e.Remedy = "a directory whose steps were set aside: "+some(r.aside), "bivouac verify "+place(dir).join(r.aside[0])+" says why"
+		e.Got, e.Remedy = "a directory whose steps were set aside: "+some(r.aside),
+			"bivouac verify "+place(dir).join(r.aside[0])+" says why"
 	}
 	for _, d := range list {
 		below := place(dir).join(d.name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,58 +37,63 @@ type synced struct {
 func newSyncCommand(g *global) *cobra.Command {
 	var o SyncOptions
 	return with(&cobra.Command{
-		Use:   "sync SRC DST",
-		Short: "Give a run what another one has, also from and to an object store",
+		Use:   "sync SRC… DST",
+		Short: "Give runs what others have, also from and to an object store",
 		Long: `Copy the whole steps of the run SRC that the run DST does not have. SRC and DST are
 paths or URLs, such as s3://bucket/run. A step appears in DST in one move when it is
 whole and durable. It is read back and compared with its checksums, or with the source.
 The same call again goes on where an interrupted one stopped.
 
+` + severalHelp + `
+
 Nothing in DST is removed or replaced unless a flag says so. With --delete the steps
 of DST that SRC does not have are removed when all steps are copied. A step of DST
-stays if SRC has a damaged one of the same name. If a job saves in DST, nothing is
+stays if SRC has a damaged one of the same name, or if it has a tag. If a job saves in DST, nothing is
 removed.
 
 ` + exitCodesHelp,
-		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runSync(cmd.Context(), place(args[0]), place(args[1]), o, g)
-		},
-	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
+		Example: `  bivouac sync runs/digits s3://bucket/digits
+  bivouac sync runs s3://bucket/runs --dry-run`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error { return runSync(cmd.Context(), args, o, g) },
+	}, o.AddFlags, o.addFlags(g), g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
-func runSync(ctx context.Context, src, dst place, o SyncOptions, g *global) error {
-	if err := copyable(ctx, "sync", src, dst); err != nil {
-		return err
-	}
-	if checkpoint.IsCheckpoint(ctx, string(src), nil) {
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "sync", Subject: string(src), Want: "the directory of a run",
-			Got: "a checkpoint", Remedy: "bivouac cp copies one checkpoint"}}
-	}
-	c := newCopier(src, dst, o.CopyOptions, g)
-	c.dry = o.DryRun
-	done := synced{DryRun: o.DryRun, Removed: []string{}}
-	err := c.run(ctx, src, dst, func(run *runDir) (err error) {
-		if o.Delete {
-			done.Removed, err = c.removeOthers(ctx, run, dst)
+func runSync(ctx context.Context, args []string, o SyncOptions, g *global) error {
+	return copyAll(ctx, "sync", args, o.CopyOptions, g, func(ctx context.Context, src, dst place, g *global) (any,
+		func(), error) {
+		if err := copyable(ctx, "sync", src, dst); err != nil {
+			return nil, nil, err
 		}
-		return err
-	})
-	c.work.close()
-	if err != nil {
-		return err
-	}
-	done.copies = c.out
-	return g.show(done, func() {
-		c.print()
-		for _, name := range done.Removed {
-			what := "removed "
-			if c.dry {
-				what = "remove  "
+		if checkpoint.IsCheckpoint(ctx, string(src), nil) {
+			return nil, nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "sync", Subject: string(src),
+				Want: "the directory of a run", Got: "a checkpoint", Remedy: "bivouac cp copies one checkpoint"}}
+		}
+		c := newCopier(src, dst, o.CopyOptions, g)
+		c.dry = o.DryRun
+		done := synced{DryRun: o.DryRun, Removed: []string{}}
+		err := c.run(ctx, src, dst, func(run *runDir) (err error) {
+			if o.Delete {
+				done.Removed, err = c.removeOthers(ctx, run, dst)
 			}
-			g.printf("%s  %s\n", what, name)
-		}
+			return err
+		})
+		c.work.close()
+		done.copies = c.out
+		return done, func() { done.print(c) }, err
 	})
+}
+
+// print prints what was copied and removed.
+func (s *synced) print(c *copier) {
+	c.print()
+	for _, name := range s.Removed {
+		what := "removed "
+		if c.dry {
+			what = "remove  "
+		}
+		c.g.printf("%s  %s\n", what, name)
+	}
 }
 
 // removeOthers removes the steps of dst that the run does not have, and returns their places.
@@ -116,6 +122,11 @@ func (c *copier) removeOthers(ctx context.Context, run *runDir, dst place) (remo
 		defer func() { err = errors.Join(err, steps.Close()) }()
 	}
 	for _, s := range others {
+		if tags := there.tags[s.Step]; len(tags) > 0 {
+			c.out.Skipped = append(c.out.Skipped, skippedSource{dst.join(s.Directory), "it has the tag " + strings.Join(tags,
+				", ") + " and stays"})
+			continue
+		}
 		if !c.dry {
 			if _, err := steps.Delete(ctx, s.Step, &training.DeleteOptions{MissingOK: true}); err != nil {
 				return removed, err

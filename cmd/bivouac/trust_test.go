@@ -82,7 +82,7 @@ func TestKeyOfCommands(t *testing.T) {
 	out := func(name string) string { n++; return filepath.Join(dir, "out", string(rune('a'+n)), name) }
 	commands := map[string]func(run, key string, g *global) error{
 		"verify": func(run, key string, g *global) error {
-			return runVerify(ctx, run, VerifyOptions{Step: anyStep, trust: trust{key}}, g)
+			return runVerify(ctx, []string{run}, VerifyOptions{Step: anyStep, trust: trust{key}}, g)
 		},
 		"cat": func(run, key string, g *global) error {
 			return runCat(ctx, run, "w", CatOptions{source: keyed(key)}, g)

@@ -158,11 +158,32 @@ func argumentsError(cmd *cobra.Command, args []string) error {
 	return misused(cmd, "", want, got, remedy)
 }
 
+// strayValue returns the error for a value that was given to a flag with an optional value without
+// a =, and that is an argument therefore.
+func strayValue(cmd *cobra.Command, args []string, flag string) error {
+	f := cmd.Flags().Lookup(flag)
+	if !f.Changed {
+		return nil
+	}
+	for _, arg := range args {
+		if _, err := strconv.ParseFloat(arg, 64); err != nil {
+			continue
+		}
+		if _, err := place(arg).isDirectory(cmd.Context()); errs.KindOf(err) == errs.NotFound {
+			return misused(cmd, strconv.Quote(arg), "a path", "a number that is no path",
+				"the value of --"+f.Name+" follows a =, as in --"+f.Name+"="+arg)
+		}
+	}
+	return nil
+}
+
 // words maps commands of other programs to the commands here that do the same.
 var words = map[string]string{
 	"list": "ls", "dir": "ls", "steps": "ls", "describe": "info", "inspect": "info", "metadata": "info", "tree": "info",
 	"check": "verify", "fsck": "verify", "validate": "verify", "compare": "diff", "fix": "repair", "clean": "repair",
-	"print": "cat", "export": "extract", "copy": "convert", "rename": "surgery", "edit": "surgery", "operators": "ops", "loader": "data",
+	"forget": "prune", "gc": "prune", "thin": "prune", "expire": "prune", "remove": "rm", "delete": "rm", "del": "rm",
+	"pin": "protect", "lock": "protect", "keep": "protect", "label": "tag", "size": "du", "usage": "du", "mirror": "sync", "rsync": "sync",
+	"print": "cat", "export": "extract", "copy": "cp", "rename": "surgery", "edit": "surgery", "operators": "ops", "loader": "data",
 	"kill": "crashtest", "chaos": "crashtest", "crash": "crashtest", "test": "crashtest",
 }
 

@@ -35,7 +35,7 @@ func TestVerifyKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := &global{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, plain: true}
-		err := runVerify(t.Context(), path, VerifyOptions{Step: anyStep, trust: trust{file}}, g)
+		err := runVerify(t.Context(), []string{path}, VerifyOptions{Step: anyStep, trust: trust{file}}, g)
 		if errs.KindOf(err) != c.want || c.want == errs.Other && err != nil {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}

@@ -160,6 +160,7 @@ func Module() Rules {
 				{Packages: "proof/archtest"},
 				{Packages: "bench", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/checkpoint", Beside: []string{"bench/internal/..."}},
+				{Packages: "bench/fleet", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/dynamic", Beside: []string{"bench/internal/...", "proof/photos"}},
 				{Packages: "bench/loader", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/order", Beside: []string{"bench/internal/...", "proof/shuffletest"}},
