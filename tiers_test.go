@@ -39,6 +39,7 @@ func (h heard) on(e bivouac.Event) { h[e.Kind] = append(h[e.Kind], e) }
 // preemptAt trains until a step, sends SIGTERM, and returns what the loop was told.
 func preemptAt(t *testing.T, dir string, at int64, o bivouac.Options) (*bivouac.PreemptedError, time.Duration) {
 	t.Helper()
+	arrived := guard(t)
 	m := newModel()
 	o.State = &m
 	job := opened(t, dir, &counter{Seed: 1}, o)
@@ -49,7 +50,8 @@ func preemptAt(t *testing.T, dir string, at int64, o bivouac.Options) (*bivouac.
 			if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(20 * time.Millisecond) // until it has arrived
+			<-arrived
+			time.Sleep(20 * time.Millisecond) // until it has arrived at the job too
 		}
 	})
 	took := time.Since(began)
@@ -92,7 +94,7 @@ func TestPreemptedJobGoesOnElsewhere(t *testing.T) {
 
 // A loop that ends by itself after SIGTERM leaves the last save to the tiers too.
 func TestLoopThatEndsAfterSIGTERM(t *testing.T) {
-	guard(t)
+	arrived := guard(t)
 	server := simulated.NewServer(0, simulated.Lies{})
 	tiers := behind(server, nil)
 	tiers[0].Save = training.SpecificSteps{}
@@ -106,7 +108,8 @@ func TestLoopThatEndsAfterSIGTERM(t *testing.T) {
 			if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(20 * time.Millisecond)
+			<-arrived
+			time.Sleep(20 * time.Millisecond) // until it has arrived at the job too
 			break
 		}
 		m.train(b)
