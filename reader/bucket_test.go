@@ -149,7 +149,7 @@ func TestReplacedObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := far.Values(ctx, last)
-	if !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), key) || strings.Count(err.Error(), "tag-") != 2 {
+	if !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), key) || strings.Count(err.Error(), `tag "`) != 2 {
 		t.Errorf("%s was replaced: %v", key, err)
 	}
 	if got, err := far.Values(ctx, 0); err != nil {
