@@ -2,8 +2,7 @@
 // archives, packages for Debian and for RPM, container images, wheels, an SBOM for each command,
 // and the module as the proxy of Go would serve it, with the checksums of all.
 //
-// The same commit, Go and Python give the same bytes. All times in the files are the time of the
-// commit, and nothing of the machine enters them.
+// All times in the files are the time of the commit, and nothing of the machine enters them.
 //
 // A release is made from a clean tree whose commit has the tag of its version. Without -snapshot
 // anything else is refused. A snapshot has the commit in its version, so nobody takes it for a
