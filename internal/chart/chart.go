@@ -206,7 +206,7 @@ func (s scale) axes(b *bytes.Buffer) {
 	for _, y := range ticks(s.y0, s.y1) {
 		at, label := s.y(y), number(y)
 		if s.log {
-			label = number(math.Pow(10, y))
+			label = power(y)
 		}
 		fmt.Fprintf(b, `<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/>`+
 			`<text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n",
@@ -224,6 +224,15 @@ func number(v float64) string {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+// power writes ten to the power of y, which may lie beyond what a float64 holds.
+func power(y float64) string {
+	whole := math.Floor(y)
+	if math.Abs(y) < 300 {
+		return number(math.Pow(10, y))
+	}
+	return number(math.Pow(10, y-whole)) + "e" + number(whole)
 }
 
 // ticks returns up to eight round numbers from low to high.

@@ -102,6 +102,17 @@ func TestGapsBreakTheLine(t *testing.T) {
 	}
 }
 
+// TestEndsOfTheRangeHaveNumbers draws one value near an end of float64 on a logarithmic axis, which
+// reaches beyond that end.
+func TestEndsOfTheRangeHaveNumbers(t *testing.T) {
+	for y, want := range map[float64]string{1e308: ">1e320<", 5e-324: ">1e-330<"} {
+		p := chart.Panel{Log: true, Lines: []chart.Line{{Points: []chart.Point{{Y: y}}}}}
+		if doc := string(chart.Draw(chart.Auto, []chart.Panel{p})); !strings.Contains(doc, want) {
+			t.Errorf("%g: no %s in %s", y, want, doc)
+		}
+	}
+}
+
 func TestThemes(t *testing.T) {
 	for theme, want := range map[chart.Theme][2]bool{
 		chart.Light: {true, false}, chart.Dark: {false, true}, chart.Auto: {true, true},
