@@ -50,11 +50,12 @@ func Module() Rules {
 				{Packages: "store/object", Beside: []string{"store"}},
 				{Packages: "store/object/buckettest", Beside: []string{"store/object"}},
 				{Packages: "store/object/simulated", Beside: []string{"store/object"}},
-				{Packages: "store/object/s3", Beside: []string{"store", "store/object"}, Modules: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"}},
-				{Packages: "store/object/gcs", Beside: []string{"store", "store/object"}, Modules: []string{"golang.org/x/oauth2"}},
+				{Packages: "store/object/internal/web", Beside: []string{"store", "store/object"}},
+				{Packages: "store/object/s3", Beside: []string{"store/object", "store/object/internal/web"}, Modules: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"}},
+				{Packages: "store/object/gcs", Beside: []string{"store/object", "store/object/internal/web"}, Modules: []string{"golang.org/x/oauth2"}},
 				{Packages: "store/object/gcs/gcstest"},                                                  // for tests
 				{Packages: "store/object/s3/s3test", Modules: []string{"github.com/aws/aws-sdk-go-v2"}}, // for tests
-				{Packages: "store/object/azure", Beside: []string{"store", "store/object"}, Modules: []string{"github.com/Azure/azure-sdk-for-go", "github.com/minio/crc64nvme"}},
+				{Packages: "store/object/azure", Beside: []string{"store/object", "store/object/internal/web"}, Modules: []string{"github.com/Azure/azure-sdk-for-go", "github.com/minio/crc64nvme"}},
 				{Packages: "store/object/azure/azuretest"}, // for tests
 			}},
 			{Name: "formats", Rows: []Row{

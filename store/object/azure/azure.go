@@ -41,16 +41,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // Options say how to reach a container. What the URL says wins over Options, and Options win over
@@ -72,9 +71,6 @@ type Options struct {
 	HTTPClient *http.Client
 }
 
-// connections is how many idle connections to a server the driver keeps.
-const connections = 256
-
 const opOpen = "azure.Open"
 
 // Open opens the container of a URL, and returns the prefix of keys that the URL names:
@@ -95,12 +91,12 @@ func Open(ctx context.Context, rawURL string, o Options) (object.Bucket, string,
 		return nil, "", err
 	}
 	err = b.look(ctx)
-	var f *failure
+	var f *web.Failure
 	if errors.As(err, &f) {
 		switch {
-		case f.code == codeAuthentication && b.skewed():
+		case f.Code == codeAuthentication && b.skewed():
 			err = b.look(ctx) // the Date of the answer has corrected the clock
-		case f.code == codeNotAllowed:
+		case f.Code == codeNotAllowed:
 			err = nil // these credentials may not list; they may read
 		}
 	}
@@ -199,7 +195,7 @@ func (t *target) invalid(want, got string) error {
 }
 
 func (t *target) set(name, value string) error {
-	parameters := []string{"endpoint", "anonymous", unsafeSingleWriter}
+	parameters := []string{"endpoint", "anonymous", web.UnsafeSingleWriter}
 	truth := value == "true" || value == "1" || value == ""
 	switch name {
 	case "endpoint":
@@ -274,39 +270,24 @@ func (t *target) open() (*bucket, error) {
 			Remedy: "give a key or a SAS for an http:// endpoint; " + lookedFor}
 	}
 	b.base = u
-	b.http = &http.Client{Transport: transport()}
-	if t.o.HTTPClient != nil {
-		own := *t.o.HTTPClient
-		b.http = &own
-	}
-	b.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	b.Objects = web.Objects{Driver: "azure", Check: b.check, Send: b.send, Server: web.Server{
+		Subject: b.subject, Mask: b.mask, Certificates: "SSL_CERT_FILE", HTTP: web.Client(t.o.HTTPClient),
+		Unreached: "check the name of the account " + b.account + " and the endpoint"}}
 	return b, nil
-}
-
-// transport makes connections: one for each request that is under way, with buffers that suit
-// objects of megabytes.
-func transport() *http.Transport {
-	dial := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: dial.DialContext,
-		MaxIdleConns: connections, MaxIdleConnsPerHost: connections, IdleConnTimeout: 90 * time.Second,
-		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
-		WriteBufferSize: 64 << 10, ReadBufferSize: 64 << 10, DisableCompression: true,
-	} // HTTP/1.1: one connection of HTTP/2 would carry all parts
 }
 
 // checkFlat returns an error if the account has a hierarchical namespace. An answer that does not
 // say it is no error: the question needs rights of its own.
 func (b *bucket) checkFlat(ctx context.Context) error {
 	q := url.Values{"restype": {"account"}, "comp": {"properties"}}
-	answer, err := b.send(ctx, call{request: request{op: opOpen}, method: http.MethodGet, query: q})
+	answer, err := b.Send(ctx, web.Call{Request: web.Request{Op: opOpen}, Method: http.MethodGet, Query: q})
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
 		return nil
 	}
-	finish(answer)
+	web.Finish(answer)
 	if answer.Header.Get("X-Ms-Is-Hns-Enabled") == "true" {
 		return b.hierarchical(opOpen)
 	}

@@ -21,26 +21,17 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // client sends requests once.
 type client struct {
-	http       *http.Client
+	web.Objects
 	credential credential
 	base       *url.URL     // the blob service of the account
 	drift      atomic.Int64 // the server's clock less the one of this machine
 	noCRC64    atomic.Bool  // the server refused a CRC-64
 }
-
-// Limits of what the driver reads of an answer that is no object.
-const (
-	mostError = 64 << 10
-	mostXML   = 64 << 20
-)
-
-// continueAbove is the size of bodies that are sent only when the server has seen the headers: it
-// may refuse a condition at once.
-const continueAbove = 2 << 20
 
 // version is the version of the protocol.
 const version = "2023-11-03"
@@ -49,21 +40,6 @@ const version = "2023-11-03"
 // minutes.
 const skew = 5 * time.Minute
 
-// call is a request of the blob service.
-type call struct {
-	request
-	method string
-	query  url.Values
-	header map[string]string // empty values are left out
-	body   []byte
-	scoped bool // it is about the container, or about a blob in it
-}
-
-// on is a call about one blob.
-func on(method, op, key string) call {
-	return call{request: request{op: op, key: key}, method: method, scoped: true}
-}
-
 // now is the time of the server by its last answer.
 func (b *bucket) now() time.Time { return time.Now().Add(time.Duration(b.drift.Load())) }
 
@@ -71,74 +47,62 @@ func (b *bucket) skewed() bool { return time.Duration(b.drift.Load()).Abs() > sk
 
 // send sends a request and returns an answer with a status of 200 to 299, whose body the caller
 // closes. All other answers become errors.
-func (b *bucket) send(ctx context.Context, c call) (*http.Response, error) {
+func (b *bucket) send(ctx context.Context, c web.Call) (*http.Response, error) {
 	r, err := b.make(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := b.http.Do(r)
+	answer, text, refused, err := b.Do(ctx, c.Request, r)
 	if err != nil {
-		return nil, b.unanswered(ctx, c.request, err)
+		return nil, err
 	}
-	if at := timeOf(answer.Header.Get("Date")); !at.IsZero() {
+	if at := web.TimeOf(answer.Header.Get("Date")); !at.IsZero() {
 		b.drift.Store(int64(time.Until(at)))
 	}
-	if answer.StatusCode >= 200 && answer.StatusCode < 300 {
+	if !refused {
 		return answer, nil
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostError))
-	if err != nil && ctx.Err() != nil {
-		return nil, b.unanswered(ctx, c.request, err)
 	}
 	if answer.StatusCode == http.StatusUnauthorized {
 		b.credential.refused()
 	}
-	return nil, b.explain(c.request, b.read(answer, text))
+	return nil, b.explain(c.Request, b.read(answer, text))
 }
 
 // make makes the request of a call.
-func (b *bucket) make(ctx context.Context, c call) (*http.Request, error) {
+func (b *bucket) make(ctx context.Context, c web.Call) (*http.Request, error) {
 	u := *b.base
-	if c.scoped {
+	if c.Object {
 		at := u.EscapedPath() + "/" + b.container
 		u.Path += "/" + b.container
-		if c.key != "" {
-			u.Path, at = u.Path+"/"+c.key, at+"/"+escaped(c.key)
+		if c.Key != "" {
+			u.Path, at = u.Path+"/"+c.Key, at+"/"+escaped(c.Key)
 		}
 		u.RawPath = at
 	} else if u.Path == "" {
 		u.Path = "/"
 	}
-	u.RawQuery = strings.ReplaceAll(c.query.Encode(), "+", "%20")
+	u.RawQuery = strings.ReplaceAll(c.Query.Encode(), "+", "%20")
 	var body io.Reader
-	if c.body != nil {
-		body = bytes.NewReader(c.body)
+	if c.Body != nil {
+		body = bytes.NewReader(c.Body)
 	}
-	r, err := http.NewRequestWithContext(ctx, c.method, u.String(), body)
+	r, err := http.NewRequestWithContext(ctx, c.Method, u.String(), body)
 	if err != nil {
-		return nil, b.bad(errs.Invalid, c.op, c.key, "a request that can be made", b.mask(err.Error()))
+		return nil, b.Bad(errs.Invalid, c.Op, c.Key, "a request that can be made", b.Mask(err.Error()))
 	}
 	r.URL = &u
-	for name, value := range c.header {
-		if value != "" {
-			r.Header.Set(name, value)
-		}
-	}
+	c.Set(r)
 	r.Header.Set("X-Ms-Version", version)
-	if len(c.body) > continueAbove {
-		r.Header.Set("Expect", "100-continue")
-	}
 	now := time.Now()
 	if b.skewed() {
 		now = b.now()
 	}
 	if err := b.credential.authorize(ctx, r, now); err != nil {
 		if ctx.Err() != nil {
-			return nil, b.ended(ctx, c.request)
+			return nil, b.Ended(ctx, c.Request)
 		}
-		e := b.bad(errs.Permission, c.op, c.key, "credentials", "none")
-		e.Err, e.Remedy = &failure{message: b.mask(err.Error())}, b.remedy()
+		e := b.Bad(errs.Permission, c.Op, c.Key, "credentials", "none")
+		e.Err, e.Remedy = &web.Failure{Message: b.Mask(err.Error())}, b.remedy()
 		return nil, e
 	}
 	return r, nil
@@ -160,23 +124,23 @@ func escaped(key string) string {
 
 // summed sends a request with the CRC-64 of its body, or with its MD5 if the server refuses that.
 // It fails before it sends anything if the CRC-32C of the body is not sum.
-func (b *bucket) summed(ctx context.Context, c call, sum uint32) (*http.Response, error) {
-	if c.body == nil {
-		c.body = []byte{} // a body is sent even if it is empty
+func (b *bucket) summed(ctx context.Context, c web.Call, sum uint32) (*http.Response, error) {
+	if c.Body == nil {
+		c.Body = []byte{} // a body is sent even if it is empty
 	}
 	crc64 := !b.noCRC64.Load()
 	b.sum(&c, crc64)
-	if got := crc32.Checksum(c.body, castagnoli); got != sum {
-		e := b.bad(errs.Corrupt, c.op, c.key, fmt.Sprintf("bytes with the CRC-32C %08x", sum), fmt.Sprintf("%08x", got))
+	if got := crc32.Checksum(c.Body, castagnoli); got != sum {
+		e := b.Bad(errs.Corrupt, c.Op, c.Key, fmt.Sprintf("bytes with the CRC-32C %08x", sum), fmt.Sprintf("%08x", got))
 		e.Remedy = "the bytes changed in memory after their sum was taken, or the sum is of other bytes"
 		return nil, e
 	}
-	answer, err := b.send(ctx, c)
-	var f *failure
-	if crc64 && errors.As(err, &f) && f.unknownHeader() {
+	answer, err := b.Send(ctx, c)
+	var f *web.Failure
+	if crc64 && errors.As(err, &f) && unknownHeader(f) {
 		b.noCRC64.Store(true)
 		b.sum(&c, false)
-		return b.send(ctx, c)
+		return b.Send(ctx, c)
 	}
 	return answer, err
 }
@@ -189,55 +153,35 @@ const (
 )
 
 // sum puts the sum of the body into the headers. Azure takes one of two.
-func (b *bucket) sum(c *call, crc64 bool) {
-	delete(c.header, headerCRC64)
-	delete(c.header, headerMD5)
+func (b *bucket) sum(c *web.Call, crc64 bool) {
+	delete(c.Header, headerCRC64)
+	delete(c.Header, headerMD5)
 	if crc64 {
-		sum := binary.LittleEndian.AppendUint64(nil, crc64nvme.Checksum(c.body))
-		c.header[headerCRC64] = base64.StdEncoding.EncodeToString(sum)
+		sum := binary.LittleEndian.AppendUint64(nil, crc64nvme.Checksum(c.Body))
+		c.Header[headerCRC64] = base64.StdEncoding.EncodeToString(sum)
 		return
 	}
-	sum := md5.Sum(c.body)
-	c.header[headerMD5] = base64.StdEncoding.EncodeToString(sum[:])
+	sum := md5.Sum(c.Body)
+	c.Header[headerMD5] = base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // ask sends a request whose answer is XML, and parses it into v.
-func (b *bucket) ask(ctx context.Context, c call, v any) (http.Header, error) {
-	answer, err := b.send(ctx, c)
+func (b *bucket) ask(ctx context.Context, c web.Call, v any) (http.Header, error) {
+	answer, err := b.Send(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostXML))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, web.MostDocument))
 	if err != nil {
-		return nil, b.broken(ctx, c.op, c.key, err)
+		return nil, b.Broken(ctx, c.Op, c.Key, err)
 	}
 	if err := xml.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), v); err != nil {
 		f := b.read(answer, nil)
-		f.message = "the answer does not parse: " + b.mask(err.Error())
-		f.is = []error{object.ErrUnknown}
-		return nil, &errs.Error{Kind: errs.IO, Op: c.op, Subject: b.subject(c.key), Err: f,
+		f.Message = "the answer does not parse: " + b.Mask(err.Error())
+		f.Is = []error{object.ErrUnknown}
+		return nil, &errs.Error{Kind: errs.IO, Op: c.Op, Subject: b.Subject(c.Key), Err: f,
 			Remedy: "see whether the endpoint is a blob service: " + mask(b.base.String(), nil)}
 	}
 	return answer.Header, nil
-}
-
-// finish reads the rest of an answer that has no contents, so that its connection is used again.
-func finish(answer *http.Response) {
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostError))
-	_ = answer.Body.Close()
-}
-
-// conditional returns the headers of a condition.
-func conditional(c object.Condition) map[string]string {
-	h := map[string]string{"If-Match": c.Tag}
-	if c.Absent {
-		h["If-None-Match"] = "*"
-	}
-	return h
-}
-
-func timeOf(header string) time.Time {
-	t, _ := http.ParseTime(header)
-	return t
 }

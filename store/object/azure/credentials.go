@@ -14,6 +14,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
 	"github.com/bivouac-ml/bivouac/errs"
+
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // Variables of the environment.
@@ -94,7 +96,7 @@ func (t *target) chain(otherConnection, otherAccount bool) (credential, error) {
 	c, err := azidentity.NewDefaultAzureCredential(nil)
 	if err != nil {
 		return nil, &errs.Error{Kind: errs.Permission, Op: opOpen, Subject: t.subject(), Want: "credentials", Got: "none",
-			Err: &failure{message: mask(err.Error(), environmentSecrets())}, Remedy: lookedFor}
+			Err: &web.Failure{Message: mask(err.Error(), environmentSecrets())}, Remedy: lookedFor}
 	}
 	from := "azidentity"
 	switch {
@@ -257,7 +259,7 @@ type bearer struct {
 
 	turn  chan struct{} // holds one element unless a caller looks at the token
 	token azcore.AccessToken
-	seen  []string
+	seen  web.Seen
 }
 
 func newBearer(under azcore.TokenCredential, source string) *bearer {
@@ -265,9 +267,6 @@ func newBearer(under azcore.TokenCredential, source string) *bearer {
 	b.turn <- struct{}{}
 	return b
 }
-
-// rememberedTokens limits the memory of tokens, which no error may show.
-const rememberedTokens = 8
 
 func (b *bearer) authorize(ctx context.Context, r *http.Request, _ time.Time) error {
 	select {
@@ -282,10 +281,7 @@ func (b *bearer) authorize(ctx context.Context, r *http.Request, _ time.Time) er
 			return err
 		}
 		b.token = token
-		b.seen = append(b.seen, token.Token)
-		if n := len(b.seen) - rememberedTokens; n > 0 {
-			b.seen = b.seen[n:]
-		}
+		b.seen.Add(token.Token)
 	}
 	r.Header.Set("Authorization", "Bearer "+b.token.Token)
 	return nil
@@ -293,11 +289,7 @@ func (b *bearer) authorize(ctx context.Context, r *http.Request, _ time.Time) er
 
 func (b *bearer) from() string { return b.source }
 
-func (b *bearer) secrets() []string {
-	<-b.turn
-	defer func() { b.turn <- struct{}{} }()
-	return append(environmentSecrets(), b.seen...)
-}
+func (b *bearer) secrets() []string { return append(environmentSecrets(), b.seen.All()...) }
 
 // refused forgets the token, so that the next request has another one.
 func (b *bearer) refused() {

@@ -2,12 +2,11 @@ package azure
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // Delete implements object.Bucket. The snapshots of the blob go with it.
@@ -17,21 +16,20 @@ func (b *bucket) Delete(ctx context.Context, key string, c object.Condition) err
 		return err
 	}
 	if c.Absent {
-		return b.bad(errs.Invalid, op, key, "a condition with a tag, or none", "Absent")
+		return b.Bad(errs.Invalid, op, key, "a condition with a tag, or none", "Absent")
 	}
 	return b.remove(ctx, op, key, c)
 }
 
 func (b *bucket) remove(ctx context.Context, op, key string, c object.Condition) error {
-	remove := on(http.MethodDelete, op, key)
-	remove.cond, remove.header = c, conditional(c)
-	remove.header["X-Ms-Delete-Snapshots"] = "include"
-	answer, err := b.send(ctx, remove)
-	var f *failure
+	remove := web.On(http.MethodDelete, op, key)
+	remove.Cond, remove.Header = c, web.Conditional(c)
+	remove.Header["X-Ms-Delete-Snapshots"] = "include"
+	answer, err := b.Send(ctx, remove)
 	switch {
 	case err == nil:
-		finish(answer)
-	case c.Tag == "" && errors.As(err, &f) && f.code == codeNoBlob:
+		web.Finish(answer)
+	case c.Tag == "" && web.CodeOf(err) == codeNoBlob:
 		return nil
 	}
 	return err
@@ -41,7 +39,8 @@ func (b *bucket) remove(ctx context.Context, op, key string, c object.Condition)
 const deletesAtOnce = 16
 
 // DeleteAll implements object.Bucket. It sends a request for each key: Azure bills the requests of
-// a batch one by one, too.
+// a batch one by one, too. It ends with the first error, once the requests that are under way have
+// ended.
 func (b *bucket) DeleteAll(ctx context.Context, keys []string) error {
 	const op = "azure.DeleteAll"
 	for _, key := range keys {
@@ -49,32 +48,7 @@ func (b *bucket) DeleteAll(ctx context.Context, keys []string) error {
 			return err
 		}
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var mu sync.Mutex
-	var first error
-	next := make(chan string)
-	var all sync.WaitGroup
-	for range min(deletesAtOnce, len(keys)) {
-		all.Go(func() {
-			for key := range next {
-				err := b.remove(ctx, op, key, object.Condition{})
-				if err == nil {
-					continue
-				}
-				mu.Lock()
-				if first == nil {
-					first = err
-				}
-				mu.Unlock()
-				stop()
-			}
-		})
-	}
-	for _, key := range keys { // after an error, those that are left fail at once
-		next <- key
-	}
-	close(next)
-	all.Wait()
-	return first
+	return web.Each(len(keys), deletesAtOnce, func(i int) error {
+		return b.remove(ctx, op, keys[i], object.Condition{})
+	})
 }

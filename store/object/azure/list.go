@@ -14,6 +14,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // listed is a page of blobs and common beginnings.
@@ -50,17 +51,17 @@ type rfcTime struct{ time.Time }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (t *rfcTime) UnmarshalText(text []byte) error {
-	t.Time = timeOf(string(text))
+	t.Time = web.TimeOf(string(text))
 	return nil
 }
 
 const opList = "azure.List"
 
-func (b *bucket) listCall(op, prefix string) call {
-	c := call{request: request{op: op, key: prefix}, method: http.MethodGet, scoped: true}
-	c.query = url.Values{"restype": {"container"}, "comp": {"list"}}
+func (b *bucket) listCall(op, prefix string) web.Call {
+	c := web.Call{Request: web.Request{Op: op, Key: prefix}, Method: http.MethodGet, Object: true}
+	c.Query = url.Values{"restype": {"container"}, "comp": {"list"}}
 	if prefix != "" {
-		c.query.Set("prefix", prefix)
+		c.Query.Set("prefix", prefix)
 	}
 	return c
 }
@@ -72,50 +73,50 @@ func (b *bucket) look(ctx context.Context) error {
 		prefix += "/"
 	}
 	c := b.listCall(opOpen, prefix)
-	c.query.Set("maxresults", "1")
+	c.Query.Set("maxresults", "1")
 	_, _, err := b.page(ctx, c)
 	return err
 }
 
 // page sends a request for a page. The call keeps the prefix as its key, which is no blob.
-func (b *bucket) page(ctx context.Context, c call) (*listed, time.Time, error) {
+func (b *bucket) page(ctx context.Context, c web.Call) (*listed, time.Time, error) {
 	var out listed
-	prefix := c.key
-	c.key = ""
+	prefix := c.Key
+	c.Key = ""
 	header, err := b.ask(ctx, c, &out)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if out.NextMarker != "" && out.NextMarker == c.query.Get("marker") {
-		return nil, time.Time{}, &errs.Error{Kind: errs.Unsupported, Op: c.op, Subject: b.subject(prefix),
+	if out.NextMarker != "" && out.NextMarker == c.Query.Get("marker") {
+		return nil, time.Time{}, &errs.Error{Kind: errs.Unsupported, Op: c.Op, Subject: b.Subject(prefix),
 			Want: "the next page of a list", Got: "the same page", Remedy: "use a server that pages its lists"}
 	}
 	for i := range out.Blobs.Blob {
-		if err := b.decode(c.op, prefix, &out.Blobs.Blob[i].Name); err != nil {
+		if err := b.decode(c.Op, prefix, &out.Blobs.Blob[i].Name); err != nil {
 			return nil, time.Time{}, err
 		}
 		if out.Blobs.Blob[i].Properties.ResourceType == "directory" {
-			return nil, time.Time{}, b.hierarchical(c.op)
+			return nil, time.Time{}, b.hierarchical(c.Op)
 		}
 	}
 	for i := range out.Blobs.BlobPrefix {
-		if err := b.decode(c.op, prefix, &out.Blobs.BlobPrefix[i].Name); err != nil {
+		if err := b.decode(c.Op, prefix, &out.Blobs.BlobPrefix[i].Name); err != nil {
 			return nil, time.Time{}, err
 		}
 	}
-	return &out, timeOf(header.Get("Date")), nil
+	return &out, web.TimeOf(header.Get("Date")), nil
 }
 
 func (b *bucket) decode(op, prefix string, n *named) error {
 	if n.Encoded {
 		text, err := url.PathUnescape(n.Text)
 		if err != nil {
-			return b.bad(errs.Corrupt, op, prefix, "names in URL encoding", fmt.Sprintf("%q", n.Text))
+			return b.Bad(errs.Corrupt, op, prefix, "names in URL encoding", fmt.Sprintf("%q", n.Text))
 		}
 		n.Text = text
 	}
 	if !strings.HasPrefix(n.Text, prefix) {
-		return &errs.Error{Kind: errs.Unsupported, Op: op, Subject: b.subject(prefix), Want: "keys with this prefix",
+		return &errs.Error{Kind: errs.Unsupported, Op: op, Subject: b.Subject(prefix), Want: "keys with this prefix",
 			Got: fmt.Sprintf("%q", n.Text), Remedy: "use a server that keeps to the prefix of a list"}
 	}
 	return nil
@@ -127,7 +128,7 @@ func (b *bucket) List(ctx context.Context, prefix string, delimited bool) iter.S
 	return func(yield func(object.Attrs, error) bool) {
 		c := b.listCall(opList, prefix)
 		if delimited {
-			c.query.Set("delimiter", "/")
+			c.Query.Set("delimiter", "/")
 		}
 		last := ""
 		for {
@@ -147,7 +148,7 @@ func (b *bucket) List(ctx context.Context, prefix string, delimited bool) iter.S
 			slices.SortFunc(all, func(a, b object.Attrs) int { return cmp.Compare(a.Key, b.Key) })
 			for _, a := range all {
 				if a.Key <= last && last != "" {
-					yield(object.Attrs{}, &errs.Error{Kind: errs.Unsupported, Op: opList, Subject: b.subject(prefix),
+					yield(object.Attrs{}, &errs.Error{Kind: errs.Unsupported, Op: opList, Subject: b.Subject(prefix),
 						Want: "keys in ascending order", Got: fmt.Sprintf("%q after %q", a.Key, last),
 						Remedy: "use a server that lists keys in the order of their bytes"})
 					return
@@ -160,7 +161,7 @@ func (b *bucket) List(ctx context.Context, prefix string, delimited bool) iter.S
 			if page.NextMarker == "" {
 				return
 			}
-			c.query.Set("marker", page.NextMarker)
+			c.Query.Set("marker", page.NextMarker)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // sharedKey signs requests with a key of the account.
@@ -76,41 +78,20 @@ func sorted(all map[string][]string) []string {
 // mask takes secrets out of a text of the server or of the library.
 func (b *bucket) mask(text string) string { return mask(text, b.credential.secrets()) }
 
-var (
-	// signatures matches a SHA-256 and an account key in base64, as they are and in a URL.
-	signatures = regexp.MustCompile(`[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==|` +
-		`(?:[A-Za-z0-9]|%2[BbFf]){43,88}(?:%3[Dd]){1,2}`)
-	// tokens matches tokens of Entra ID.
-	tokens = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,4}`)
-	// signed matches parameters and headers of a request, with their values.
-	signed = regexp.MustCompile(`(?i)\b(sig|signature|authorization|accountkey|account_?key|sharedaccesssignature|sas|` +
+// rules find what looks like a secret of Azure, and the lines that azidentity draws.
+var rules = []web.Rule{
+	// parameters and headers of a request, with their values
+	{Match: regexp.MustCompile(`(?i)\b(sig|signature|authorization|accountkey|account_?key|sharedaccesssignature|sas|` +
 		`client_?secret|client_?assertion|password|access_?token|refresh_?token)` +
-		`(["']?\s*[=:]\s*)((?:Bearer|SharedKey)\s+)?["']?[^\s,&;"'<>]+`)
-	// schemes matches the values of the header Authorization.
-	schemes = regexp.MustCompile(`(?i)\b(Bearer|SharedKey|SharedKeyLite)\s+[^\s,;"'<>]+`)
-	// userinfo matches the name and password of a URL.
-	userinfo = regexp.MustCompile(`://[^/@\s]+@`)
-	// rules matches the lines that azidentity draws.
-	rules = regexp.MustCompile(`-{8,}`)
-)
-
-const hidden = "[hidden]"
-
-// mask hides the secrets, and what looks like one, and cuts the text to a readable length.
-func mask(text string, secrets []string) string {
-	for _, s := range secrets {
-		if len(s) >= 4 {
-			text = strings.ReplaceAll(text, s, hidden)
-		}
-	}
-	text = signed.ReplaceAllString(text, "${1}${2}"+hidden)
-	text = schemes.ReplaceAllString(text, "${1} "+hidden)
-	text = signatures.ReplaceAllString(text, hidden)
-	text = tokens.ReplaceAllString(text, hidden)
-	text = userinfo.ReplaceAllString(text, "://"+hidden+"@")
-	text = strings.Join(strings.Fields(rules.ReplaceAllString(text, " ")), " ")
-	if len(text) > 600 {
-		text = strings.ToValidUTF8(text[:600], "") + "…"
-	}
-	return text
+		`(["']?\s*[=:]\s*)((?:Bearer|SharedKey)\s+)?["']?[^\s,&;"'<>]+`), With: "${1}${2}" + web.Hidden},
+	// values of the header Authorization
+	{Match: regexp.MustCompile(`(?i)\b(Bearer|SharedKey|SharedKeyLite)\s+[^\s,;"'<>]+`), With: "${1} " + web.Hidden},
+	// a SHA-256 and an account key in base64, as they are and in a URL
+	{Match: regexp.MustCompile(`[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==|` +
+		`(?:[A-Za-z0-9]|%2[BbFf]){43,88}(?:%3[Dd]){1,2}`), With: web.Hidden},
+	// tokens of Entra ID
+	{Match: regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,4}`), With: web.Hidden},
+	{Match: regexp.MustCompile(`-{8,}`), With: " "},
 }
+
+func mask(text string, secrets []string) string { return web.Mask(text, secrets, rules) }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // upload implements object.Upload. Its parts are blocks of the blob that were not committed.
@@ -40,7 +41,7 @@ func (b *bucket) Begin(ctx context.Context, key string) (object.Upload, error) {
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, b.ended(ctx, request{op: op, key: key})
+		return nil, b.Ended(ctx, web.Request{Op: op, Key: key})
 	}
 	return &upload{b: b, key: key, id: rand.Text(), started: b.now(), parts: map[int]bool{}}, nil
 }
@@ -73,14 +74,14 @@ func parseBlockID(text string) (id string, started time.Time, n int, ok bool) {
 
 // stage puts a block.
 func (u *upload) stage(ctx context.Context, op string, n int, p []byte, sum uint32) error {
-	put := on(http.MethodPut, op, u.key)
-	put.query = url.Values{"comp": {"block"}, "blockid": {blockID(u.id, u.started, n)}}
-	put.header, put.body = map[string]string{}, p
+	put := web.On(http.MethodPut, op, u.key)
+	put.Query = url.Values{"comp": {"block"}, "blockid": {blockID(u.id, u.started, n)}}
+	put.Header, put.Body = map[string]string{}, p
 	answer, err := u.b.summed(ctx, put, sum)
 	if err != nil {
 		return err
 	}
-	finish(answer)
+	web.Finish(answer)
 	return nil
 }
 
@@ -89,11 +90,11 @@ func (u *upload) Part(ctx context.Context, n int, p []byte, sum uint32) error {
 	const op = "azure.Part"
 	switch {
 	case n < 1 || n > maxParts:
-		return u.b.bad(errs.Invalid, op, u.key, fmt.Sprintf("a part from 1 to %d", maxParts), fmt.Sprint(n))
+		return u.b.Bad(errs.Invalid, op, u.key, fmt.Sprintf("a part from 1 to %d", maxParts), fmt.Sprint(n))
 	case len(p) == 0:
-		return u.b.bad(errs.Invalid, op, u.key, "a part of at least 1 byte", "0")
+		return u.b.Bad(errs.Invalid, op, u.key, "a part of at least 1 byte", "0")
 	case u.over():
-		return u.b.bad(errs.NotFound, op, u.key, "an upload that goes on", "one that was aborted")
+		return u.b.Bad(errs.NotFound, op, u.key, "an upload that goes on", "one that was aborted")
 	}
 	if err := u.stage(ctx, op, n, p, sum); err != nil {
 		return err
@@ -129,14 +130,13 @@ func (u *upload) Complete(ctx context.Context, n int, _ uint32, c object.Conditi
 		return "", err
 	}
 	answer, err := u.b.commit(ctx, op, u.key, list, c, nil)
-	var f *failure
-	if errors.As(err, &f) && f.code == codeBlockList {
+	if web.CodeOf(err) == codeBlockList {
 		return "", u.dropped(ctx, op, c, err)
 	}
 	if err != nil {
 		return "", err
 	}
-	finish(answer)
+	web.Finish(answer)
 	return answer.Header.Get("ETag"), nil
 }
 
@@ -146,31 +146,31 @@ func (b *bucket) commit(
 ) (*http.Response, error) {
 	body, err := xml.Marshal(list)
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: b.subject(key), Err: err}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: b.Subject(key), Err: err}
 	}
-	commit := on(http.MethodPut, op, key)
-	commit.cond, commit.query, commit.header = c, url.Values{"comp": {"blocklist"}}, conditional(c)
-	commit.header["X-Ms-Blob-Content-Type"], commit.header["Content-Type"] = octets, "application/xml"
-	maps.Copy(commit.header, metadata)
-	commit.body = body
+	commit := web.On(http.MethodPut, op, key)
+	commit.Cond, commit.Query, commit.Header = c, url.Values{"comp": {"blocklist"}}, web.Conditional(c)
+	commit.Header["X-Ms-Blob-Content-Type"], commit.Header["Content-Type"] = web.Octets, "application/xml"
+	maps.Copy(commit.Header, metadata)
+	commit.Body = body
 	return b.summed(ctx, commit, crc32.Checksum(body, castagnoli))
 }
 
 // list returns the blocks of the parts 1 to n.
 func (u *upload) list(op string, n int) (*blockList, error) {
 	if n < 1 || n > maxParts {
-		return nil, u.b.bad(errs.Invalid, op, u.key, fmt.Sprintf("from 1 to %d parts", maxParts), fmt.Sprint(n))
+		return nil, u.b.Bad(errs.Invalid, op, u.key, fmt.Sprintf("from 1 to %d parts", maxParts), fmt.Sprint(n))
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.aborted {
-		return nil, u.b.bad(errs.NotFound, op, u.key, "an upload that goes on", "one that was aborted")
+		return nil, u.b.Bad(errs.NotFound, op, u.key, "an upload that goes on", "one that was aborted")
 	}
 	out := &blockList{Latest: make([]string, n)}
 	for i := range out.Latest {
 		if !u.parts[i+1] {
 			want, got := fmt.Sprintf("the parts 1 to %d", n), fmt.Sprintf("no part %d", i+1)
-			return nil, u.b.bad(errs.Sequence, op, u.key, want, got)
+			return nil, u.b.Bad(errs.Sequence, op, u.key, want, got)
 		}
 		out.Latest[i] = blockID(u.id, u.started, i+1)
 	}
@@ -183,12 +183,12 @@ func (u *upload) list(op string, n int) (*blockList, error) {
 func (u *upload) dropped(ctx context.Context, op string, c object.Condition, err error) error {
 	if c.Absent || c.Tag != "" {
 		a, headErr := u.b.Head(ctx, u.key)
-		r := request{op: op, key: u.key, cond: c}
+		r := web.Request{Op: op, Key: u.key, Cond: c}
 		switch {
 		case headErr == nil && c.Absent:
-			return u.b.explain(r, &failure{status: http.StatusConflict, code: codeExists})
+			return u.b.explain(r, &web.Failure{Status: http.StatusConflict, Code: codeExists})
 		case headErr == nil && a.Tag != c.Tag, errs.KindOf(headErr) == errs.NotFound && c.Tag != "":
-			return u.b.explain(r, &failure{status: http.StatusPreconditionFailed, code: "ConditionNotMet"})
+			return u.b.explain(r, &web.Failure{Status: http.StatusPreconditionFailed, Code: "ConditionNotMet"})
 		case headErr != nil && errs.KindOf(headErr) != errs.NotFound:
 			return headErr
 		}
@@ -249,7 +249,7 @@ func (u *upload) abort(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	finish(answer)
+	web.Finish(answer)
 	err = u.b.remove(ctx, op, u.key, object.Condition{Tag: answer.Header.Get("ETag")})
 	if errors.Is(err, object.ErrCondition) {
 		return nil // somebody has replaced it
@@ -290,8 +290,8 @@ type begun struct {
 
 // blocks returns what Azure keeps of a blob, or nil if it keeps nothing.
 func (b *bucket) blocks(ctx context.Context, op, key string) (*kept, error) {
-	get := on(http.MethodGet, op, key)
-	get.query = url.Values{"comp": {"blocklist"}, "blocklisttype": {"uncommitted"}}
+	get := web.On(http.MethodGet, op, key)
+	get.Query = url.Values{"comp": {"blocklist"}, "blocklisttype": {"uncommitted"}}
 	var out struct {
 		XMLName     xml.Name `xml:"BlockList"`
 		Uncommitted struct {
@@ -342,7 +342,7 @@ func (b *bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[object.Un
 	const op = "azure.Uploads"
 	return func(yield func(object.Unfinished, error) bool) {
 		c := b.listCall(op, prefix)
-		c.query.Set("include", "metadata,uncommittedblobs")
+		c.Query.Set("include", "metadata,uncommittedblobs")
 		for {
 			page, _, err := b.page(ctx, c)
 			if err != nil {
@@ -368,7 +368,7 @@ func (b *bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[object.Un
 			if page.NextMarker == "" {
 				return
 			}
-			c.query.Set("marker", page.NextMarker)
+			c.Query.Set("marker", page.NextMarker)
 		}
 	}
 }

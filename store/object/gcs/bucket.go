@@ -11,12 +11,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // bucket implements object.Bucket.
@@ -45,11 +45,16 @@ func (b *bucket) Limits() object.Limits {
 // Name implements object.Bucket. It names the endpoint if that is not Google's.
 func (b *bucket) Name() string { return b.name }
 
-func (b *bucket) subject(key string) string { return scheme + b.bucket + "/" + key }
+func (b *bucket) subject(key string) string {
+	if key == "" {
+		return scheme + b.bucket
+	}
+	return scheme + b.bucket + "/" + key
+}
 
 // check returns an error for a key or condition that the server does not take.
 func (b *bucket) check(op, key string, c object.Condition) error {
-	e := &errs.Error{Kind: errs.Invalid, Op: op, Subject: b.subject(key)}
+	e := &errs.Error{Kind: errs.Invalid, Op: op, Subject: b.Subject(key)}
 	switch {
 	case key == "":
 		e.Want, e.Got = "a key", "an empty one"
@@ -81,7 +86,6 @@ type resource struct {
 const (
 	kindObject = "storage#object"
 	fields     = "name,generation,size,crc32c,timeCreated"
-	octets     = "application/octet-stream"
 	// noStore keeps the caches of public objects from answering with what was.
 	noStore = "no-store"
 )
@@ -106,12 +110,12 @@ func (b *bucket) described(ctx context.Context, c call) (o resource, a object.At
 		return o, a, err
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostError))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, web.MostError))
 	if err != nil {
-		return o, a, b.broken(ctx, c.op, c.key, err)
+		return o, a, b.Broken(ctx, c.Op, c.Key, err)
 	}
 	if json.Unmarshal(text, &o) == nil {
-		if a, ok := o.attrs(timeOf(answer.Header.Get("Date"))); ok && o.Name == c.key {
+		if a, ok := o.attrs(web.TimeOf(answer.Header.Get("Date"))); ok && o.Name == c.Key {
 			return o, a, nil
 		}
 	}
@@ -134,9 +138,9 @@ func (b *bucket) insert(
 	ctx context.Context, op, key string, p []byte, sum uint32, c object.Condition,
 ) (object.Attrs, error) {
 	said, err := json.Marshal(map[string]string{
-		"name": key, "crc32c": encoded(sum), "contentType": octets, "cacheControl": noStore})
+		"name": key, "crc32c": web.CRC(sum), "contentType": web.Octets, "cacheControl": noStore})
 	if err != nil {
-		return object.Attrs{}, b.bad(errs.Invalid, op, key, "a key that JSON can have", b.mask(err.Error()))
+		return object.Attrs{}, b.Bad(errs.Invalid, op, key, "a key that JSON can have", b.Mask(err.Error()))
 	}
 	edge := "bivouac-" + rand.Text()
 	put := on(http.MethodPost, op, key, c)
@@ -145,10 +149,10 @@ func (b *bucket) insert(
 	put.contentType = "multipart/related; boundary=" + edge
 	put.body = [][]byte{
 		[]byte("--" + edge + "\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n"), said,
-		[]byte("\r\n--" + edge + "\r\nContent-Type: " + octets + "\r\n\r\n"), p, []byte("\r\n--" + edge + "--\r\n")}
+		[]byte("\r\n--" + edge + "\r\nContent-Type: " + web.Octets + "\r\n\r\n"), p, []byte("\r\n--" + edge + "--\r\n")}
 	o, a, err := b.described(ctx, put)
-	if err == nil && (a.Size != int64(len(p)) || o.CRC32C != "" && o.CRC32C != encoded(sum)) {
-		return a, b.bad(errs.Corrupt, op, key, fmt.Sprintf("%d bytes with the CRC-32C %s", len(p), encoded(sum)),
+	if err == nil && (a.Size != int64(len(p)) || o.CRC32C != "" && o.CRC32C != web.CRC(sum)) {
+		return a, b.Bad(errs.Corrupt, op, key, fmt.Sprintf("%d bytes with the CRC-32C %s", len(p), web.CRC(sum)),
 			fmt.Sprintf("%d bytes with %s on the server", a.Size, o.CRC32C))
 	}
 	return a, err
@@ -163,53 +167,25 @@ func (b *bucket) Get(ctx context.Context, key string, off int64, tag string, int
 		return err
 	}
 	if off < 0 {
-		return b.bad(errs.Invalid, op, key, "an offset of at least 0", fmt.Sprint(off))
+		return b.Bad(errs.Invalid, op, key, "an offset of at least 0", fmt.Sprint(off))
 	}
 	get := on(http.MethodGet, op, key, cond)
 	if n == 0 { // a request for no bytes has no range
 		_, a, err := b.described(ctx, get)
-		if err == nil && off > a.Size {
-			return b.bad(errs.Corrupt, op, key, fmt.Sprint("at least ", off, " bytes"), fmt.Sprint(a.Size))
+		if err != nil {
+			return err
 		}
-		return err
+		return b.Beyond(op, key, off, a.Size)
 	}
-	get.want = fmt.Sprintf("%d bytes from offset %d", n, off)
+	get.Want = web.Range(off, n)
 	get.query.Set("alt", "media")
 	get.header = map[string]string{"Accept-Encoding": stored,
-		"Range": fmt.Sprintf("bytes=%d-%d", off, off+n-1)}
+		"Range": web.RangeHeader(off, n)}
 	answer, err := b.send(ctx, get)
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
-	if err := b.checkRange(op, key, off, n, answer); err != nil {
-		return err
-	}
-	if err := object.Fill(answer.Body, into); err != nil {
-		return b.broken(ctx, op, key, err)
-	}
-	return nil
-}
-
-// checkRange returns an error unless the answer has the n bytes from off.
-func (b *bucket) checkRange(op, key string, off, n int64, answer *http.Response) error {
-	e := &errs.Error{Op: op, Subject: b.subject(key), Want: fmt.Sprintf("%d bytes from offset %d", n, off)}
-	from, got := int64(0), answer.ContentLength
-	if r := answer.Header.Get("Content-Range"); r != "" {
-		if _, err := fmt.Sscanf(r, "bytes %d-", &from); err != nil {
-			e.Kind, e.Got = errs.Unsupported, "an answer whose Content-Range does not parse"
-			return e
-		}
-	} else if off > 0 || got > n {
-		e.Kind, e.Got = errs.Unsupported, fmt.Sprintf("the whole object of %d bytes", got)
-		e.Remedy = "the server ignores ranges: use another server"
-		return e
-	}
-	if from != off || got >= 0 && got != n {
-		e.Kind, e.Got = errs.Corrupt, fmt.Sprintf("%d bytes from offset %d", got, from)
-		return e
-	}
-	return nil
+	return b.Fill(ctx, get.Request, answer, off, into)
 }
 
 // readTurns limits how often Read asks anew for an object that changes meanwhile.
@@ -236,48 +212,29 @@ func (b *bucket) Read(ctx context.Context, key string, limit int64) ([]byte, obj
 			return nil, a, err
 		}
 	}
-	e := b.bad(errs.Busy, op, key, "an object that stays the same for two requests", fmt.Sprint(readTurns, " changes"))
+	e := b.Bad(errs.Busy, op, key, "an object that stays the same for two requests", fmt.Sprint(readTurns, " changes"))
 	e.Err = object.ErrConflict
 	return nil, object.Attrs{}, e
 }
 
 // readOnce reads a whole object.
 func (b *bucket) readOnce(ctx context.Context, op, key string, limit int64) ([]byte, object.Attrs, error) {
-	get := call{request: request{op: op, key: key}, method: http.MethodGet, root: "/"}
+	get := call{request: about(op, key, object.Condition{}), method: http.MethodGet, root: "/"}
 	get.path, get.query = strings.Split(key, "/"), url.Values{}
 	get.header = map[string]string{"Accept-Encoding": stored}
 	answer, err := b.send(ctx, get)
 	if err != nil {
 		return nil, object.Attrs{}, err
 	}
-	defer answer.Body.Close()
 	h := answer.Header
 	a := object.Attrs{Key: key, Size: answer.ContentLength, Tag: h.Get("X-Goog-Generation"),
-		Modified: timeOf(h.Get("Last-Modified")), Now: timeOf(h.Get("Date"))}
+		Modified: web.TimeOf(h.Get("Last-Modified")), Now: web.TimeOf(h.Get("Date"))}
 	if !isGeneration(a.Tag) {
+		_ = answer.Body.Close()
 		return nil, a, b.garbage(get.request, answer, "x-goog-generation")
 	}
-	exhausted := b.bad(errs.Exhausted, op, key, fmt.Sprint("at most ", limit, " bytes"), fmt.Sprint(a.Size))
-	if a.Size > limit {
-		return nil, a, exhausted
-	}
-	if a.Size >= 0 {
-		p := make([]byte, a.Size)
-		if _, err := io.ReadFull(answer.Body, p); err != nil {
-			return nil, a, b.broken(ctx, op, key, err)
-		}
-		return p, a, nil
-	}
-	p, err := io.ReadAll(io.LimitReader(answer.Body, limit+1))
-	if err != nil {
-		return nil, a, b.broken(ctx, op, key, err)
-	}
-	if int64(len(p)) > limit {
-		exhausted.Got = "more"
-		return nil, a, exhausted
-	}
-	a.Size = int64(len(p))
-	return p, a, nil
+	p, err := b.Whole(ctx, op, answer, &a, limit)
+	return p, a, err
 }
 
 // Head implements object.Bucket.
@@ -297,7 +254,7 @@ func (b *bucket) Delete(ctx context.Context, key string, c object.Condition) err
 		return err
 	}
 	if c.Absent {
-		return b.bad(errs.Invalid, op, key, "a condition with a tag, or none", "Absent")
+		return b.Bad(errs.Invalid, op, key, "a condition with a tag, or none", "Absent")
 	}
 	return b.remove(ctx, op, key, c)
 }
@@ -306,7 +263,7 @@ func (b *bucket) remove(ctx context.Context, op, key string, c object.Condition)
 	answer, err := b.send(ctx, on(http.MethodDelete, op, key, c))
 	switch {
 	case err == nil:
-		finish(answer)
+		web.Finish(answer)
 	case c.Tag == "" && errs.KindOf(err) == errs.NotFound && !errors.Is(err, object.ErrNoBucket):
 		return nil
 	}
@@ -327,39 +284,7 @@ func (b *bucket) DeleteAll(ctx context.Context, keys []string) error {
 // removeAll removes keys. It ends with the first error, once the requests that are under way have
 // ended.
 func (b *bucket) removeAll(ctx context.Context, op string, keys []string) error {
-	return each(len(keys), deletes, func(i int) error {
+	return web.Each(len(keys), deletes, func(i int) error {
 		return b.remove(ctx, op, keys[i], object.Condition{})
 	})
-}
-
-// each calls f for 0 to n-1, at most most at a time, and returns the first error. After an error
-// it begins no more calls.
-func each(n, most int, f func(i int) error) error {
-	var mu sync.Mutex
-	var first error
-	next := 0
-	var all sync.WaitGroup
-	for range min(n, most) {
-		all.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				stop := first != nil || i >= n
-				mu.Unlock()
-				if stop {
-					return
-				}
-				if err := f(i); err != nil {
-					mu.Lock()
-					if first == nil {
-						first = err
-					}
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	all.Wait()
-	return first
 }

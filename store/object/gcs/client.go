@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -15,25 +13,19 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // client sends requests once.
 type client struct {
-	http        *http.Client
+	web.Server
 	tokens      *watched
 	base        *url.URL
 	userProject string
 }
-
-// Limits of what the driver reads of an answer that is no object.
-const (
-	mostError = 64 << 10
-	mostJSON  = 32 << 20
-)
 
 // Beginnings of the paths of the JSON API.
 const (
@@ -55,7 +47,7 @@ type call struct {
 
 // on is a call of the JSON API about one object.
 func on(method, op, key string, c object.Condition) call {
-	return call{request: request{op: op, key: key, cond: c}, method: method, root: pathJSON,
+	return call{request: about(op, key, c), method: method, root: pathJSON,
 		path: []string{"o", key}, query: conditional(c)}
 }
 
@@ -66,17 +58,9 @@ func (b *bucket) send(ctx context.Context, c call) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := b.http.Do(r)
-	if err != nil {
-		return nil, b.unanswered(ctx, c.request, err)
-	}
-	if answer.StatusCode >= 200 && answer.StatusCode < 300 {
-		return answer, nil
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostError))
-	if err != nil && ctx.Err() != nil {
-		return nil, b.unanswered(ctx, c.request, err)
+	answer, text, refused, err := b.Do(ctx, c.Request, r)
+	if err != nil || !refused {
+		return answer, err
 	}
 	return nil, b.explain(c.request, b.said(answer, text))
 }
@@ -91,7 +75,7 @@ func (b *bucket) build(ctx context.Context, c call) (*http.Request, error) {
 	u.Path, u.RawPath, u.RawQuery = plain, escaped, c.query.Encode()
 	r, err := http.NewRequestWithContext(ctx, c.method, u.String(), nil)
 	if err != nil {
-		return nil, b.bad(errs.Invalid, c.op, c.key, "a request that can be made", b.mask(err.Error()))
+		return nil, b.Bad(errs.Invalid, c.Op, c.Key, "a request that can be made", b.Mask(err.Error()))
 	}
 	r.URL = &u
 	if c.body != nil {
@@ -114,7 +98,7 @@ func (b *bucket) build(ctx context.Context, c call) (*http.Request, error) {
 	token, err := b.tokens.token(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, b.ended(ctx, c.request)
+			return nil, b.Ended(ctx, c.Request)
 		}
 		return nil, b.noToken(c.request, err)
 	}
@@ -140,9 +124,9 @@ func (b *bucket) ask(ctx context.Context, c call, kind string, v any) (http.Head
 		return nil, err
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostJSON))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, web.MostDocument))
 	if err != nil {
-		return nil, b.broken(ctx, c.op, c.key, err)
+		return nil, b.Broken(ctx, c.Op, c.Key, err)
 	}
 	var is struct{ Kind string }
 	if json.Unmarshal(text, &is) != nil || is.Kind != kind || json.Unmarshal(text, v) != nil {
@@ -155,26 +139,20 @@ func (b *bucket) ask(ctx context.Context, c call, kind string, v any) (http.Head
 // carried out.
 func (b *bucket) garbage(r request, answer *http.Response, want string) error {
 	f := b.said(answer, nil)
-	f.is = []error{object.ErrUnknown}
-	return &errs.Error{Kind: errs.IO, Op: r.op, Subject: b.subject(r.key), Err: f, Want: "an answer with a " + want,
-		Got:    "something else of the type " + strconv.Quote(b.mask(answer.Header.Get("Content-Type"))),
+	f.Is = []error{object.ErrUnknown}
+	return &errs.Error{Kind: errs.IO, Op: r.Op, Subject: b.Subject(r.Key), Err: f, Want: "an answer with a " + want,
+		Got:    "something else of the type " + strconv.Quote(b.Mask(answer.Header.Get("Content-Type"))),
 		Remedy: "check that " + b.base.Scheme + "://" + b.base.Host + " is a server of the JSON API of Google Cloud Storage"}
 }
 
-// finish reads the rest of an answer that has no contents, so that its connection is used again.
-func finish(answer *http.Response) {
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostError))
-	_ = answer.Body.Close()
-}
-
 // said takes from an answer what errors say: in JSON, or in XML where the XML API answers.
-func (b *bucket) said(answer *http.Response, text []byte) *failure {
+func (b *bucket) said(answer *http.Response, text []byte) *web.Failure {
 	if answer.Header.Get("Content-Encoding") == stored {
 		if r, err := gzip.NewReader(bytes.NewReader(text)); err == nil {
-			text, _ = io.ReadAll(io.LimitReader(r, mostError))
+			text, _ = io.ReadAll(io.LimitReader(r, web.MostError))
 		}
 	}
-	f := &failure{status: answer.StatusCode}
+	f := &web.Failure{Status: answer.StatusCode}
 	var inJSON struct {
 		Error struct {
 			Message string
@@ -187,14 +165,14 @@ func (b *bucket) said(answer *http.Response, text []byte) *failure {
 	}
 	switch {
 	case json.Unmarshal(text, &inJSON) == nil && inJSON.Error.Message != "":
-		f.message = b.mask(inJSON.Error.Message)
+		f.Message = b.Mask(inJSON.Error.Message)
 		if all := inJSON.Error.Errors; len(all) > 0 {
-			f.code = b.mask(all[0].Reason)
+			f.Code = b.Mask(all[0].Reason)
 		}
 	case xml.Unmarshal(text, &inXML) == nil:
-		f.code, f.message = b.mask(inXML.Code), b.mask(inXML.Message)
+		f.Code, f.Message = b.Mask(inXML.Code), b.Mask(inXML.Message)
 	case strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain"):
-		f.message = b.mask(string(text))
+		f.Message = b.Mask(string(text))
 	}
 	return f
 }
@@ -202,11 +180,6 @@ func (b *bucket) said(answer *http.Response, text []byte) *failure {
 // stored is the encoding that a reader must take, so that the server does not decompress objects
 // that are kept compressed.
 const stored = "gzip"
-
-// encoded is a CRC-32C as the JSON API writes it.
-func encoded(sum uint32) string {
-	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum))
-}
 
 // never is a generation that no object has.
 const never = math.MaxInt64
@@ -231,9 +204,4 @@ func conditional(c object.Condition) url.Values {
 func isGeneration(tag string) bool {
 	n, err := strconv.ParseInt(tag, 10, 64)
 	return err == nil && n > 0 && tag == strconv.FormatInt(n, 10)
-}
-
-func timeOf(header string) time.Time {
-	t, _ := http.ParseTime(header)
-	return t
 }

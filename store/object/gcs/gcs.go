@@ -45,17 +45,16 @@ package gcs
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"golang.org/x/oauth2"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // Options say how to reach a bucket. What the URL says wins over Options, and Options win over the
@@ -74,9 +73,6 @@ type Options struct {
 	// HTTPClient replaces the HTTP client of the driver.
 	HTTPClient *http.Client
 }
-
-// connections is how many idle connections to a server the driver keeps.
-const connections = 256
 
 const (
 	googleEndpoint = "https://storage.googleapis.com"
@@ -101,9 +97,9 @@ func Open(ctx context.Context, rawURL string, o Options) (object.Bucket, string,
 		return nil, "", err
 	}
 	err = b.look(ctx, t.prefix)
-	var f *failure
+	var f *web.Failure
 	if errors.As(err, &f) && errors.Is(err, errs.Permission) &&
-		(f.status == http.StatusForbidden || f.status == http.StatusUnauthorized && t.anonymous) {
+		(f.Status == http.StatusForbidden || f.Status == http.StatusUnauthorized && t.anonymous) {
 		err = nil // this caller may not list, but may read
 	}
 	if err != nil {
@@ -163,19 +159,15 @@ func (t *target) invalid(want, got string) error {
 }
 
 func (t *target) set(name, value string) error {
-	parameters := []string{"endpoint", "anonymous", "user_project", unsafeSingleWriter}
+	parameters := []string{"endpoint", "anonymous", "user_project", web.UnsafeSingleWriter}
 	switch name {
 	case "endpoint":
 		t.o.Endpoint = value
 	case "user_project":
 		t.o.UserProject = value
 	case "anonymous":
-		switch value {
-		case "true", "1", "":
-			t.anonymous = true
-		case "false", "0":
-			t.anonymous = false
-		default:
+		var known bool
+		if t.anonymous, known = web.Truth(value); !known {
 			return t.invalid("anonymous=true or anonymous=false", "another value")
 		}
 		t.anonymousSaid = true
@@ -231,12 +223,8 @@ func (t *target) open(ctx context.Context) (*bucket, error) {
 	if base.String() != googleEndpoint {
 		b.name += "?endpoint=" + base.String()
 	}
-	b.http = &http.Client{Transport: transport()}
-	if t.o.HTTPClient != nil {
-		own := *t.o.HTTPClient
-		b.http = &own
-	}
-	b.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	b.Server = web.Server{Subject: b.subject, Mask: b.mask, Certificates: "SSL_CERT_FILE",
+		HTTP: web.Client(t.o.HTTPClient), Unreached: "check the endpoint " + base.Scheme + "://" + base.Host}
 	b.tokens = &watched{}
 	switch {
 	case t.anonymous:
@@ -256,24 +244,12 @@ func (t *target) open(ctx context.Context) (*bucket, error) {
 // nobody is the error of a search for credentials that found none.
 func (t *target) nobody(ctx context.Context, b *bucket, err error) error {
 	if ctx.Err() != nil {
-		return b.ended(ctx, request{op: opOpen})
+		return b.Ended(ctx, web.Request{Op: opOpen})
 	}
 	got := "none"
 	if file := os.Getenv(credentialsFile); file != "" {
 		got = "none in the file " + file
 	}
 	return &errs.Error{Kind: errs.Permission, Op: opOpen, Subject: scheme + t.bucket, Want: "credentials", Got: got,
-		Err: &failure{message: b.mask(err.Error())}, Remedy: lookedFor + "; anonymous=true reads public buckets"}
-}
-
-// transport sets up connections: one for each request that is under way, with buffers that suit
-// objects of megabytes.
-func transport() *http.Transport {
-	t := &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: 90 * time.Second,
-		MaxIdleConns: connections, MaxIdleConnsPerHost: connections,
-		TLSHandshakeTimeout: 10 * time.Second, WriteBufferSize: 64 << 10, ReadBufferSize: 64 << 10,
-		DialContext:        (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		DisableCompression: true, Protocols: new(http.Protocols)}
-	t.Protocols.SetHTTP1(true) // with HTTP/2 one connection would carry all parts
-	return t
+		Err: &web.Failure{Message: b.Mask(err.Error())}, Remedy: lookedFor + "; anonymous=true reads public buckets"}
 }

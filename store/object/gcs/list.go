@@ -10,6 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // listed is a page of keys.
@@ -27,7 +28,7 @@ const (
 
 // lister is a call that lists keys.
 func lister(op, prefix string, delimited bool) call {
-	c := call{request: request{op: op, key: prefix, noKey: true}, method: http.MethodGet}
+	c := call{request: request{Request: web.Request{Op: op, Key: prefix}, noKey: true}, method: http.MethodGet}
 	c.root, c.path = pathJSON, []string{"o"}
 	c.query = url.Values{"fields": {listFields}}
 	if prefix != "" {
@@ -77,7 +78,7 @@ func (b *bucket) list(ctx context.Context, op, prefix string, delimited bool) it
 			}
 			for _, a := range page {
 				if a.Key <= last && last != "" || !strings.HasPrefix(a.Key, prefix) {
-					yield(object.Attrs{}, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: b.subject(prefix),
+					yield(object.Attrs{}, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: b.Subject(prefix),
 						Want: "keys with this prefix in ascending order", Got: fmt.Sprintf("%q after %q", a.Key, last),
 						Remedy: "use a server that lists keys in the order of their bytes"})
 					return
@@ -104,15 +105,15 @@ func (b *bucket) page(ctx context.Context, c call) (page []object.Attrs, next st
 		return nil, "", err
 	}
 	if next = out.NextPageToken; next != "" && next == c.query.Get("pageToken") {
-		return nil, "", &errs.Error{Kind: errs.Unsupported, Op: c.op, Subject: b.subject(c.key),
+		return nil, "", &errs.Error{Kind: errs.Unsupported, Op: c.Op, Subject: b.Subject(c.Key),
 			Want: "the next page of a list", Got: "the same page again", Remedy: "use a server that pages its lists"}
 	}
-	now := timeOf(header.Get("Date"))
+	now := web.TimeOf(header.Get("Date"))
 	beginnings := out.Prefixes
 	for _, o := range out.Items {
 		a, ok := o.attrs(now)
 		if !ok {
-			return nil, "", b.bad(errs.Corrupt, c.op, c.key, "objects with a size and a generation",
+			return nil, "", b.Bad(errs.Corrupt, c.Op, c.Key, "objects with a size and a generation",
 				fmt.Sprintf("%q with the size %q and the generation %q", o.Name, o.Size, o.Generation))
 		}
 		for len(beginnings) > 0 && beginnings[0] < a.Key {

@@ -5,13 +5,12 @@ import (
 	"net/http"
 	"os"
 	"regexp"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
+
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // scope is what a token allows: to read and to write objects.
@@ -27,13 +26,8 @@ const tokenTimeout = 30 * time.Second
 type watched struct {
 	under oauth2.TokenSource // nil: no credentials are sent
 	from  string
-
-	mu   sync.Mutex
-	seen []string
+	seen  web.Seen
 }
-
-// rememberedSecrets limits the memory of tokens, which change once an hour.
-const rememberedSecrets = 24
 
 // find looks for the application default credentials.
 func (w *watched) find(ctx context.Context, own *http.Client) error {
@@ -90,57 +84,25 @@ func (w *watched) token(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, s := range []string{t.AccessToken, t.RefreshToken} {
-		if s != "" && !slices.Contains(w.seen, s) {
-			w.seen = append(w.seen, s)
-		}
-	}
-	if n := len(w.seen) - rememberedSecrets; n > 0 {
-		w.seen = slices.Delete(w.seen, 0, n)
-	}
+	w.seen.Add(t.AccessToken, t.RefreshToken)
 	return t.AccessToken, nil
 }
 
-func (w *watched) secrets() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.seen)
-}
-
 // mask takes secrets out of a text of the server or of the library.
-func (b *bucket) mask(text string) string { return mask(text, b.tokens.secrets()) }
+func (b *bucket) mask(text string) string { return mask(text, b.tokens.seen.All()) }
 
-var (
-	// shaped matches what has the form of a secret of Google: access tokens, refresh tokens, API keys,
-	// secrets of clients, signed tokens and private keys.
-	shaped = regexp.MustCompile(`\bya29\.[\w.~+/-]+=*|\b1//[\w-]{10,}|\bAIza[\w-]{30,}|\bGOCSPX-[\w-]+|` +
-		`\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?|(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
-	// named matches parameters, members and headers that hold a secret, with their values.
-	named = regexp.MustCompile(`(?i)\b(authorization|access_?token|refresh_?token|id_?token|subject_?token|` +
+// rules find what looks like a secret of Google.
+var rules = []web.Rule{
+	// access tokens, refresh tokens, API keys, secrets of clients, signed tokens and private keys
+	{Match: regexp.MustCompile(`\bya29\.[\w.~+/-]+=*|\b1//[\w-]{10,}|\bAIza[\w-]{30,}|\bGOCSPX-[\w-]+|` +
+		`\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?|(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
+		With: web.Hidden},
+	// parameters, members and headers that hold a secret, with their values
+	{Match: regexp.MustCompile(`(?i)\b(authorization|access_?token|refresh_?token|id_?token|subject_?token|` +
 		`client_?secret|private_?key(?:_?id)?|assertion|x-goog-signature|x-goog-credential|signature|upload_?id|password)` +
-		`(["']?\s*[=:]\s*)(?:Bearer\s+)?["']?[^\s,&"'<>]+`)
-	// bearer matches a token in a header.
-	bearer = regexp.MustCompile(`(?i)\bbearer\s+[\w.~+/=-]{8,}`)
-	// userinfo matches the name and password of a URL.
-	userinfo = regexp.MustCompile(`://[^/@\s]+@`)
-)
-
-const hidden = "[hidden]"
-
-// mask hides the secrets, and what looks like one, and cuts the text to a readable length.
-func mask(text string, secrets []string) string {
-	for _, s := range secrets {
-		text = strings.ReplaceAll(text, s, hidden)
-	}
-	text = shaped.ReplaceAllString(text, hidden)
-	text = named.ReplaceAllString(text, "${1}${2}"+hidden)
-	text = bearer.ReplaceAllString(text, "Bearer "+hidden)
-	text = userinfo.ReplaceAllString(text, "://"+hidden+"@")
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > 600 {
-		text = strings.ToValidUTF8(text[:600], "") + "…"
-	}
-	return text
+		`(["']?\s*[=:]\s*)(?:Bearer\s+)?["']?[^\s,&"'<>]+`), With: "${1}${2}" + web.Hidden},
+	// a token in a header
+	{Match: regexp.MustCompile(`(?i)\bbearer\s+[\w.~+/=-]{8,}`), With: "Bearer " + web.Hidden},
 }
+
+func mask(text string, secrets []string) string { return web.Mask(text, secrets, rules) }

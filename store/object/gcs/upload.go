@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 const (
@@ -66,7 +67,7 @@ func (b *bucket) Begin(ctx context.Context, key string) (object.Upload, error) {
 			Got:  fmt.Sprint(len(key), " bytes")}
 	}
 	if ctx.Err() != nil {
-		return nil, b.ended(ctx, request{op: op, key: key})
+		return nil, b.Ended(ctx, web.Request{Op: op, Key: key})
 	}
 	return &upload{b: b, key: key, dir: partsRoot + key + "/" + random() + "/", parts: map[int]piece{}}, nil
 }
@@ -84,7 +85,7 @@ func (u *upload) name(beginning string) string {
 func (u *upload) Part(ctx context.Context, n int, p []byte, sum uint32) error {
 	const op = "gcs.Part"
 	if n < 1 || n > maxParts {
-		return u.b.bad(errs.Invalid, op, u.key, fmt.Sprintf("a part from 1 to %d", maxParts), fmt.Sprint(n))
+		return u.b.Bad(errs.Invalid, op, u.key, fmt.Sprintf("a part from 1 to %d", maxParts), fmt.Sprint(n))
 	}
 	key := u.name(fmt.Sprintf("%05d", n))
 	a, err := u.b.insert(ctx, op, key, p, sum, object.Condition{})
@@ -108,7 +109,7 @@ func (u *upload) Complete(ctx context.Context, n int, sum uint32, c object.Condi
 		return "", err
 	}
 	if whole := joined(all); whole.sum != sum {
-		return "", u.b.bad(errs.Corrupt, op, u.key, "parts that make the CRC-32C "+encoded(sum), encoded(whole.sum))
+		return "", u.b.Bad(errs.Corrupt, op, u.key, "parts that make the CRC-32C "+web.CRC(sum), web.CRC(whole.sum))
 	}
 	for len(all) > maxSources {
 		if all, err = u.level(ctx, op, all); err != nil {
@@ -131,7 +132,7 @@ func (u *upload) Complete(ctx context.Context, n int, sum uint32, c object.Condi
 // list returns the parts 1 to n.
 func (u *upload) list(op string, n int) ([]piece, error) {
 	if n < 1 || n > maxParts {
-		return nil, u.b.bad(errs.Invalid, op, u.key, fmt.Sprintf("from 1 to %d parts", maxParts), fmt.Sprint(n))
+		return nil, u.b.Bad(errs.Invalid, op, u.key, fmt.Sprintf("from 1 to %d parts", maxParts), fmt.Sprint(n))
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -139,7 +140,7 @@ func (u *upload) list(op string, n int) ([]piece, error) {
 	for i := range all {
 		p, ok := u.parts[i+1]
 		if !ok {
-			return nil, u.b.bad(errs.Sequence, op, u.key, fmt.Sprintf("the parts 1 to %d", n), fmt.Sprintf("no part %d", i+1))
+			return nil, u.b.Bad(errs.Sequence, op, u.key, fmt.Sprintf("the parts 1 to %d", n), fmt.Sprintf("no part %d", i+1))
 		}
 		all[i] = p
 	}
@@ -150,7 +151,7 @@ func (u *upload) list(op string, n int) ([]piece, error) {
 func (u *upload) level(ctx context.Context, op string, all []piece) ([]piece, error) {
 	groups := slices.Collect(slices.Chunk(all, maxSources))
 	out := make([]piece, len(groups))
-	return out, each(len(groups), composes, func(i int) error {
+	return out, web.Each(len(groups), composes, func(i int) error {
 		if len(groups[i]) == 1 {
 			out[i] = groups[i][0]
 			return nil
@@ -182,13 +183,13 @@ func (b *bucket) compose(ctx context.Context, op, key string, all []piece, c obj
 	in := struct {
 		SourceObjects []source          `json:"sourceObjects"`
 		Destination   map[string]string `json:"destination"`
-	}{Destination: map[string]string{"contentType": octets, "cacheControl": noStore}}
+	}{Destination: map[string]string{"contentType": web.Octets, "cacheControl": noStore}}
 	for _, p := range all {
 		in.SourceObjects = append(in.SourceObjects, source{p.key, p.generation})
 	}
 	body, err := json.Marshal(in)
 	if err != nil {
-		return "", b.bad(errs.Invalid, op, key, "keys that JSON can have", b.mask(err.Error()))
+		return "", b.Bad(errs.Invalid, op, key, "keys that JSON can have", b.Mask(err.Error()))
 	}
 	post := on(http.MethodPost, op, key, c)
 	post.path, post.sources = append(post.path, "compose"), true
@@ -198,11 +199,11 @@ func (b *bucket) compose(ctx context.Context, op, key string, all []piece, c obj
 		return "", err
 	}
 	whole := joined(all)
-	if a.Size == whole.size && (o.CRC32C == "" || o.CRC32C == encoded(whole.sum)) {
+	if a.Size == whole.size && (o.CRC32C == "" || o.CRC32C == web.CRC(whole.sum)) {
 		return a.Tag, nil
 	}
 	// The server composed other bytes than it was told to. Nobody shall read them.
-	e := b.bad(errs.Corrupt, op, key, fmt.Sprintf("%d bytes with the CRC-32C %s", whole.size, encoded(whole.sum)),
+	e := b.Bad(errs.Corrupt, op, key, fmt.Sprintf("%d bytes with the CRC-32C %s", whole.size, web.CRC(whole.sum)),
 		fmt.Sprintf("%d bytes with %s on the server", a.Size, o.CRC32C))
 	if err := b.remove(ctx, op, key, object.Condition{Tag: a.Tag}); err != nil && !errors.Is(err, object.ErrCondition) {
 		e.Remedy = "remove the object: its bytes are damaged"

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // verdict says what is known of conditional deletes.
@@ -35,7 +36,7 @@ func (b *bucket) Delete(ctx context.Context, key string, c object.Condition) err
 		return err
 	}
 	if c.Absent {
-		return b.bad(errs.Invalid, op, key, "a condition with a tag, or none", "Absent")
+		return b.Bad(errs.Invalid, op, key, "a condition with a tag, or none", "Absent")
 	}
 	if c.Tag != "" {
 		if err := b.probeDelete(ctx); err != nil {
@@ -46,14 +47,13 @@ func (b *bucket) Delete(ctx context.Context, key string, c object.Condition) err
 }
 
 func (b *bucket) remove(ctx context.Context, op, key string, c object.Condition) error {
-	remove := on(http.MethodDelete, op, key)
-	remove.cond, remove.header = c, conditional(c)
-	answer, err := b.send(ctx, remove)
-	var f *failure
+	remove := web.On(http.MethodDelete, op, key)
+	remove.Cond, remove.Header = c, web.Conditional(c)
+	answer, err := b.Send(ctx, remove)
 	switch {
 	case err == nil:
-		finish(answer)
-	case c.Tag == "" && errors.As(err, &f) && f.code == codeNoKey:
+		web.Finish(answer)
+	case c.Tag == "" && web.CodeOf(err) == codeNoKey:
 		return nil
 	}
 	return err
@@ -104,7 +104,7 @@ func (b *bucket) probeDelete(ctx context.Context) error {
 		}
 	}
 	if b.deletes == ignored {
-		e := b.bad(errs.Unsupported, op, "", "a server that compares the tag of a delete", "one that ignores If-Match")
+		e := b.Bad(errs.Unsupported, op, "", "a server that compares the tag of a delete", "one that ignores If-Match")
 		e.Remedy = "delete without a condition, or use a server that has conditional deletes"
 		return e
 	}
@@ -161,10 +161,10 @@ func (b *bucket) deleteSome(ctx context.Context, op string, keys []string) error
 	// AWS wants a checksum, older servers want MD5.
 	old := md5.Sum(body)
 	h := map[string]string{"Content-Type": "application/xml", "Content-Md5": base64.StdEncoding.EncodeToString(old[:]),
-		"X-Amz-Checksum-Crc32c": encoded(crc32.Checksum(body, castagnoli))}
+		"X-Amz-Checksum-Crc32c": web.CRC(crc32.Checksum(body, castagnoli))}
 	var out struct{ Error []undeleted }
-	c := call{request: request{op: op}, method: http.MethodPost, header: h, body: body}
-	c.query = url.Values{"delete": {""}}
+	c := web.Call{Request: web.Request{Op: op}, Method: http.MethodPost, Header: h, Body: body}
+	c.Query = url.Values{"delete": {""}}
 	if _, err := b.ask(ctx, c, &out); err != nil {
 		return err
 	}
@@ -172,8 +172,8 @@ func (b *bucket) deleteSome(ctx context.Context, op string, keys []string) error
 	if len(left) == 0 {
 		return nil
 	}
-	f := &failure{code: b.mask(left[0].Code), message: b.mask(left[0].Message)}
-	e := b.explain(request{op: op, key: left[0].Key}, f)
+	f := &web.Failure{Code: b.Mask(left[0].Code), Message: b.Mask(left[0].Message)}
+	e := b.explain(web.Request{Op: op, Key: left[0].Key}, f)
 	if n := len(left) - 1; n > 0 {
 		e.Got += fmt.Sprintf("this key and %d more are left", n)
 	}

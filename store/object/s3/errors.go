@@ -1,20 +1,14 @@
 package s3
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // Codes of S3 that the driver branches on.
@@ -32,181 +26,61 @@ const lookedFor = "credentials are looked for in AWS_ACCESS_KEY_ID and AWS_SECRE
 	"in the profile AWS_PROFILE of ~/.aws/config and ~/.aws/credentials, in AWS_WEB_IDENTITY_TOKEN_FILE, " +
 	"in the container and in the metadata of the machine"
 
-// request is what an error says about the request that failed.
-type request struct {
-	op, key string
-	cond    object.Condition
-	want    string
-}
-
-// failure is the cause of an error: what the server answered, or why there is no answer. It keeps
-// no error of the HTTP client, which may have the URL of the request.
-type failure struct {
-	status  int
-	code    string
-	message string // masked
-	id      string // of the request, for the people who run the server
-	region  string // the right one, if the answer says it
-	date    time.Time
-	is      []error // sentinels and errors of the context
-}
-
-// Error returns the answer on one line.
-func (f *failure) Error() string {
-	var parts []string
-	if f.status != 0 {
-		parts = append(parts, fmt.Sprint(f.status))
-	}
-	if f.code != "" {
-		parts = append(parts, f.code)
-	}
-	if f.message != "" {
-		parts = append(parts, fmt.Sprintf("%q", f.message))
-	}
-	if f.id != "" {
-		parts = append(parts, "request "+f.id)
-	}
-	return strings.Join(parts, " ")
-}
-
-// Unwrap returns the sentinels of package object that f is.
-func (f *failure) Unwrap() []error { return f.is }
-
-// bad is an error of kind that says what was wanted of key and what was found.
-func (b *bucket) bad(kind errs.Kind, op, key, want, got string) *errs.Error {
-	return &errs.Error{Kind: kind, Op: op, Subject: b.subject(key), Want: want, Got: got}
-}
-
-// broken is the error of an answer that ended early.
-func (b *bucket) broken(ctx context.Context, op, key string, err error) error {
-	return b.unanswered(ctx, request{op: op, key: key}, fmt.Errorf("the answer ended early: %w", err))
-}
-
-// ended is the error of a request whose context ended. The request may have been carried out.
-func (b *bucket) ended(ctx context.Context, r request) error {
-	f := &failure{message: "the context ended before the answer", is: []error{ctx.Err(), object.ErrUnknown}}
-	return &errs.Error{Kind: errs.Canceled, Op: r.op, Subject: b.subject(r.key), Err: f}
-}
-
 // read takes from an answer what errors say.
-func (b *bucket) read(answer *http.Response) *failure {
+func (b *bucket) read(answer *http.Response) *web.Failure {
 	h := answer.Header
-	f := &failure{status: answer.StatusCode, id: b.mask(h.Get("X-Amz-Request-Id")), date: timeOf(h.Get("Date"))}
-	if len(f.id) > 64 {
-		f.id = ""
+	f := &web.Failure{Status: answer.StatusCode, ID: b.Mask(h.Get("X-Amz-Request-Id")), Date: web.TimeOf(h.Get("Date"))}
+	if len(f.ID) > 64 {
+		f.ID = ""
 	}
 	if region := h.Get("X-Amz-Bucket-Region"); region != b.region && isRegion(region) {
-		f.region = region
+		f.Region = region
 	}
 	return f
 }
 
-// unanswered is the error of a request without an answer. The request may have been carried out.
-func (b *bucket) unanswered(ctx context.Context, r request, err error) error {
-	if ctx.Err() != nil {
-		return b.ended(ctx, r)
-	}
-	var at *url.Error // its text has the URL of the request
-	if errors.As(err, &at) {
-		err = at.Err
-	}
-	f := &failure{message: b.mask(err.Error())}
-	e := &errs.Error{Kind: errs.IO, Op: r.op, Subject: b.subject(r.key), Err: f}
-	var untrusted *tls.CertificateVerificationError
-	var unknown x509.UnknownAuthorityError
-	var plain tls.RecordHeaderError
-	var name *net.DNSError
-	switch {
-	case errors.As(err, &untrusted), errors.As(err, &unknown):
-		e.Kind, e.Want = errs.Invalid, "a certificate that this machine trusts"
-		e.Remedy = "set AWS_CA_BUNDLE to the certificates of the server"
-		return e
-	case errors.As(err, &plain), strings.Contains(f.message, "gave HTTP response to HTTPS client"):
-		e.Kind, e.Want, e.Remedy = errs.Invalid, "a server that speaks TLS", "write http:// in the endpoint"
-		return e
-	case errors.As(err, &name) && name.IsNotFound:
-		e.Remedy = "check the endpoint and the region " + b.region
-	}
-	f.is = []error{object.ErrUnknown}
-	return e
-}
-
-// meaning is what a code or status of S3 means.
-type meaning struct {
-	kind errs.Kind
-	is   error
-}
-
-var codes = map[string]meaning{
-	"PreconditionFailed":         {errs.Mismatch, object.ErrCondition},
-	"ConditionalRequestConflict": {errs.Busy, object.ErrConflict},
-	"OperationAborted":           {errs.Busy, object.ErrConflict},
-	"SlowDown":                   {errs.Busy, object.ErrThrottled},
-	"SlowDownRead":               {errs.Busy, object.ErrThrottled},
-	"SlowDownWrite":              {errs.Busy, object.ErrThrottled},
-	"ServiceUnavailable":         {errs.Busy, object.ErrThrottled},
-	"Throttling":                 {errs.Busy, object.ErrThrottled},
-	"ThrottlingException":        {errs.Busy, object.ErrThrottled},
-	"RequestLimitExceeded":       {errs.Busy, object.ErrThrottled},
-	"TooManyRequests":            {errs.Busy, object.ErrThrottled},
-	"TemporaryRedirect":          {errs.Busy, object.ErrThrottled},
-	"InternalError":              {errs.IO, object.ErrUnknown},
-	"RequestTimeout":             {errs.IO, object.ErrUnknown},
-	"IncompleteBody":             {errs.IO, object.ErrUnknown},
-	codeNoKey:                    {errs.NotFound, nil},
-	codeNoBucket:                 {errs.NotFound, object.ErrNoBucket},
-	codeNoUpload:                 {errs.NotFound, nil},
-	"NotFound":                   {errs.NotFound, nil},
-	"BadDigest":                  {errs.Corrupt, nil},
-	"XAmzContentSHA256Mismatch":  {errs.Corrupt, nil},
-	"XAmzContentChecksumMismatch": {
-		errs.Corrupt, nil},
-	codeNoRange:                          {errs.Corrupt, nil},
-	codeSkew:                             {errs.Invalid, nil},
-	codeDenied:                           {errs.Permission, nil},
-	"InvalidAccessKeyId":                 {errs.Permission, nil},
-	"SignatureDoesNotMatch":              {errs.Permission, nil},
-	"ExpiredToken":                       {errs.Permission, nil},
-	"ExpiredTokenException":              {errs.Permission, nil},
-	"InvalidToken":                       {errs.Permission, nil},
-	"InvalidClientTokenId":               {errs.Permission, nil},
-	"TokenRefreshRequired":               {errs.Permission, nil},
-	"NotImplemented":                     {errs.Unsupported, nil},
-	"MethodNotAllowed":                   {errs.Unsupported, nil},
-	"ObjectParentIsFile":                 {errs.Exists, nil},
-	"ExistingObjectIsDirectory":          {errs.Exists, nil},
-	"QuotaExceeded":                      {errs.Exhausted, nil},
-	"AuthorizationHeaderMalformed":       {errs.Invalid, nil},
-	"PermanentRedirect":                  {errs.Invalid, nil},
-	"IllegalLocationConstraintException": {errs.Invalid, nil},
-}
-
-var statuses = map[int]meaning{
-	401: {errs.Permission, nil},
-	403: {errs.Permission, nil},
-	404: {errs.NotFound, nil},
-	405: {errs.Unsupported, nil},
-	408: {errs.IO, object.ErrUnknown},
-	409: {errs.Busy, object.ErrConflict},
-	412: {errs.Mismatch, object.ErrCondition},
-	416: {errs.Corrupt, nil},
-	429: {errs.Busy, object.ErrThrottled},
-	501: {errs.Unsupported, nil},
-	503: {errs.Busy, object.ErrThrottled},
-	507: {errs.Exhausted, nil},
-}
-
-func meaningOf(f *failure) meaning {
-	if m, ok := codes[f.code]; ok {
-		return m
-	}
-	if m, ok := statuses[f.status]; ok {
-		return m
-	}
-	if f.status >= 400 && f.status < 500 || f.status >= 300 && f.status < 400 {
-		return meaning{errs.Invalid, nil}
-	}
-	return meaning{errs.IO, object.ErrUnknown} // 5xx, and answers that do not parse
+// codes has the meaning of codes, which a status alone does not tell.
+var codes = map[string]web.Meaning{
+	"PreconditionFailed":                 web.Condition,
+	"ConditionalRequestConflict":         web.Conflict,
+	"OperationAborted":                   web.Conflict,
+	"SlowDown":                           web.Throttled,
+	"SlowDownRead":                       web.Throttled,
+	"SlowDownWrite":                      web.Throttled,
+	"ServiceUnavailable":                 web.Throttled,
+	"Throttling":                         web.Throttled,
+	"ThrottlingException":                web.Throttled,
+	"RequestLimitExceeded":               web.Throttled,
+	"TooManyRequests":                    web.Throttled,
+	"TemporaryRedirect":                  web.Throttled,
+	"InternalError":                      web.Unknown,
+	"RequestTimeout":                     web.Unknown,
+	"IncompleteBody":                     web.Unknown,
+	codeNoKey:                            web.Plain(errs.NotFound),
+	codeNoBucket:                         web.NoBucket,
+	codeNoUpload:                         web.Plain(errs.NotFound),
+	"NotFound":                           web.Plain(errs.NotFound),
+	"BadDigest":                          web.Plain(errs.Corrupt),
+	"XAmzContentSHA256Mismatch":          web.Plain(errs.Corrupt),
+	"XAmzContentChecksumMismatch":        web.Plain(errs.Corrupt),
+	codeNoRange:                          web.Plain(errs.Corrupt),
+	codeSkew:                             web.Plain(errs.Invalid),
+	codeDenied:                           web.Plain(errs.Permission),
+	"InvalidAccessKeyId":                 web.Plain(errs.Permission),
+	"SignatureDoesNotMatch":              web.Plain(errs.Permission),
+	"ExpiredToken":                       web.Plain(errs.Permission),
+	"ExpiredTokenException":              web.Plain(errs.Permission),
+	"InvalidToken":                       web.Plain(errs.Permission),
+	"InvalidClientTokenId":               web.Plain(errs.Permission),
+	"TokenRefreshRequired":               web.Plain(errs.Permission),
+	"NotImplemented":                     web.Plain(errs.Unsupported),
+	"MethodNotAllowed":                   web.Plain(errs.Unsupported),
+	"ObjectParentIsFile":                 web.Plain(errs.Exists),
+	"ExistingObjectIsDirectory":          web.Plain(errs.Exists),
+	"QuotaExceeded":                      web.Plain(errs.Exhausted),
+	"AuthorizationHeaderMalformed":       web.Plain(errs.Invalid),
+	"PermanentRedirect":                  web.Plain(errs.Invalid),
+	"IllegalLocationConstraintException": web.Plain(errs.Invalid),
 }
 
 // expecting finds the region that the server wants, in the message of AuthorizationHeaderMalformed.
@@ -217,40 +91,31 @@ func isRegion(s string) bool {
 }
 
 // explain makes the error of an answer.
-func (b *bucket) explain(r request, f *failure) *errs.Error {
-	m := meaningOf(f)
-	e := &errs.Error{Kind: m.kind, Op: r.op, Subject: b.subject(r.key), Err: f}
-	if m.is != nil {
-		f.is = []error{m.is}
-	}
-	if found := expecting.FindStringSubmatch(f.message); found != nil && found[1] != b.region {
-		f.region = found[1]
+func (b *bucket) explain(r web.Request, f *web.Failure) *errs.Error {
+	m := web.MeaningOf(codes, f)
+	e := b.Refused(r, f, m)
+	if found := expecting.FindStringSubmatch(f.Message); found != nil && found[1] != b.region {
+		f.Region = found[1]
 	}
 	switch {
-	case f.region != "" && (f.status == 301 || f.status == 400 || f.status == 307):
-		e.Kind, e.Subject, f.is = errs.Invalid, "s3://"+b.bucket, nil
-		e.Want, e.Got, e.Remedy = "the region "+f.region, b.region, "give region="+f.region
-	case f.code == codeNoBucket:
-		e.Subject, e.Remedy = "s3://"+b.bucket, "make the bucket, or check its name and the endpoint"
-	case f.code == codeSkew:
+	case f.Region != "" && (f.Status == 301 || f.Status == 400 || f.Status == 307):
+		e.Kind, e.Subject, f.Is = errs.Invalid, "s3://"+b.bucket, nil
+		e.Want, e.Got, e.Remedy = "the region "+f.Region, b.region, "give region="+f.Region
+	case f.Code == codeSkew:
 		e.Want, e.Remedy = "a request that is not older than the server allows", "set the clock of this machine"
-		if !f.date.IsZero() {
-			b.skew.Store(int64(time.Until(f.date)))
-			skew := time.Until(f.date).Abs().Round(time.Second)
+		if !f.Date.IsZero() {
+			b.skew.Store(int64(time.Until(f.Date)))
+			skew := time.Until(f.Date).Abs().Round(time.Second)
 			e.Got = fmt.Sprintf("a clock that differs from the server's by %v", skew)
 		}
-	case m.is == object.ErrCondition && r.cond.Absent:
-		e.Kind, e.Want, e.Got = errs.Exists, "no object", "one"
-	case m.is == object.ErrCondition:
-		e.Want, e.Got = "the tag "+r.cond.Tag, "another"
-	case m.kind == errs.NotFound && r.cond.Tag != "" && f.code != codeNoUpload:
-		e.Kind, e.Want, e.Got, f.is = errs.Mismatch, "the tag "+r.cond.Tag, "no object", []error{object.ErrCondition}
-	case m.kind == errs.Permission:
+	case m.Kind == errs.NotFound && r.Cond.Tag != "" && f.Code != codeNoUpload:
+		b.Replaced(e, f, r)
+	case m.Kind == errs.Permission:
 		e.Remedy = b.remedy()
-	case m.kind == errs.Exists:
+	case m.Kind == errs.Exists:
 		e.Remedy = "this server keeps objects as files: a key cannot be the beginning of another one with a / after it"
-	case f.status == 416 || f.code == codeNoRange:
-		e.Want, e.Got = r.want, "an object that is shorter"
+	case f.Code == codeNoRange:
+		b.Short(e, r)
 	}
 	return e
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // listed is a page of keys.
@@ -38,7 +39,7 @@ func (b *bucket) look(ctx context.Context) error {
 	if b.prefix != "" {
 		q.Set("prefix", b.prefix+"/")
 	}
-	_, err := b.ask(ctx, call{request: request{op: opOpen}, method: http.MethodGet, query: q}, &listed{})
+	_, err := b.ask(ctx, web.Call{Request: web.Request{Op: opOpen}, Method: http.MethodGet, Query: q}, &listed{})
 	return err
 }
 
@@ -58,7 +59,7 @@ func (b *bucket) List(ctx context.Context, prefix string, delimited bool) iter.S
 			}
 			for _, a := range page {
 				if a.Key <= last && last != "" || !strings.HasPrefix(a.Key, prefix) {
-					yield(object.Attrs{}, &errs.Error{Kind: errs.Unsupported, Op: opList, Subject: b.subject(prefix),
+					yield(object.Attrs{}, &errs.Error{Kind: errs.Unsupported, Op: opList, Subject: b.Subject(prefix),
 						Want: "keys with this prefix in ascending order", Got: fmt.Sprintf("%q after %q", a.Key, last),
 						Remedy: "use a server that lists keys in the order of their bytes"})
 					return
@@ -80,7 +81,8 @@ func (b *bucket) List(ctx context.Context, prefix string, delimited bool) iter.S
 // next page. A page may be empty and lead on.
 func (b *bucket) page(ctx context.Context, prefix string, q url.Values) (page []object.Attrs, next string, err error) {
 	var out listed
-	header, err := b.ask(ctx, call{request: request{op: opList, key: prefix}, method: http.MethodGet, query: q}, &out)
+	c := web.Call{Request: web.Request{Op: opList, Key: prefix}, Method: http.MethodGet, Query: q}
+	header, err := b.ask(ctx, c, &out)
 	if err != nil {
 		return nil, "", err
 	}
@@ -89,7 +91,7 @@ func (b *bucket) page(ctx context.Context, prefix string, q url.Values) (page []
 			return nil, "", b.cutOff(opList, prefix)
 		}
 	}
-	at := timeOf(header.Get("Date"))
+	at := web.TimeOf(header.Get("Date"))
 	page = make([]object.Attrs, 0, len(out.Contents)+len(out.CommonPrefixes))
 	for _, o := range out.Contents {
 		page = append(page, object.Attrs{Key: o.Key, Size: o.Size, Tag: o.ETag, Modified: o.LastModified, Now: at})
@@ -129,13 +131,13 @@ func merged(page []object.Attrs, n int) []object.Attrs {
 func (b *bucket) decoded(op, prefix, key string) (string, error) {
 	out, err := url.QueryUnescape(key)
 	if err != nil {
-		return "", b.bad(errs.Corrupt, op, prefix, "keys in URL encoding", fmt.Sprintf("%q", key))
+		return "", b.Bad(errs.Corrupt, op, prefix, "keys in URL encoding", fmt.Sprintf("%q", key))
 	}
 	return out, nil
 }
 
 func (b *bucket) cutOff(op, prefix string) error {
-	return &errs.Error{Kind: errs.Unsupported, Op: op, Subject: b.subject(prefix), Want: "the next page of a list",
+	return &errs.Error{Kind: errs.Unsupported, Op: op, Subject: b.Subject(prefix), Want: "the next page of a list",
 		Got: "an answer that is cut off and does not say where to go on", Remedy: "use a server that pages its lists"}
 }
 
@@ -159,7 +161,7 @@ func (b *bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[object.Un
 		fail := func(err error) { yield(object.Unfinished{}, err) }
 		for {
 			var out uploads
-			c := call{request: request{op: op, key: prefix}, method: http.MethodGet, query: q}
+			c := web.Call{Request: web.Request{Op: op, Key: prefix}, Method: http.MethodGet, Query: q}
 			if _, err := b.ask(ctx, c, &out); err != nil {
 				fail(err)
 				return

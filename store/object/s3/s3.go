@@ -45,6 +45,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // Options say how to reach a bucket. What the URL says wins over Options, and Options win over the
@@ -68,9 +69,6 @@ type Options struct {
 	HTTPClient *http.Client
 }
 
-// connections is how many idle connections to a server the driver keeps.
-const connections = 256
-
 // anyRegion is the region of requests to servers that have no regions, and of the first request to
 // AWS if nothing names a region. AWS answers it with the right region.
 const anyRegion = "us-east-1"
@@ -91,17 +89,17 @@ func Open(ctx context.Context, rawURL string, o Options) (object.Bucket, string,
 		return nil, "", err
 	}
 	err = b.look(ctx)
-	var e *failure
+	var e *web.Failure
 	if errors.As(err, &e) {
 		switch {
-		case e.region != "" && t.region == "" && b.regionGuessed:
-			t.region = e.region
+		case e.Region != "" && t.region == "" && b.regionGuessed:
+			t.region = e.Region
 			if b, err = t.open(ctx); err == nil {
 				err = b.look(ctx)
 			}
-		case e.code == codeSkew:
+		case e.Code == codeSkew:
 			err = b.look(ctx) // the Date of the answer has corrected the clock
-		case e.code == codeDenied:
+		case e.Code == codeDenied:
 			err = nil // these credentials may not list; they may read
 		}
 	}
@@ -176,15 +174,15 @@ func (t *target) invalid(want, got string) error {
 }
 
 func (t *target) set(name, value string) error {
-	parameters := []string{"region", "endpoint", "path_style", "anonymous", "unsigned_body", unsafeSingleWriter}
-	truth := value == "true" || value == "1" || value == ""
+	parameters := []string{"region", "endpoint", "path_style", "anonymous", "unsigned_body", web.UnsafeSingleWriter}
 	switch name {
 	case "region":
 		t.region = value
 	case "endpoint":
 		t.endpoint = value
 	case "path_style", "anonymous", "unsigned_body":
-		if !truth && value != "false" && value != "0" {
+		truth, known := web.Truth(value)
+		if !known {
 			return t.invalid(name+"=true or "+name+"=false", "another value")
 		}
 		switch name {
@@ -225,11 +223,9 @@ func (t *target) checkEndpoint(endpoint string) error {
 
 // open makes the client. It sends no request to the bucket.
 func (t *target) open(ctx context.Context) (*bucket, error) {
-	var client aws.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(transport)
-	if c := t.o.HTTPClient; c != nil {
-		own := *c
-		own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		client = &own
+	var client aws.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(web.Tune)
+	if t.o.HTTPClient != nil {
+		client = web.Client(t.o.HTTPClient)
 	}
 	cfg, err := configuration(ctx, client, t.region)
 	if err != nil {
@@ -240,7 +236,10 @@ func (t *target) open(ctx context.Context) (*bucket, error) {
 	if b.region == "" {
 		b.region = anyRegion
 	}
-	b.http, b.credentials = cfg.HTTPClient, &watched{under: cfg.Credentials}
+	b.credentials = &watched{under: cfg.Credentials}
+	b.Objects = web.Objects{Driver: "s3", Check: b.check, Send: b.send, Server: web.Server{
+		Subject: b.subject, Mask: b.mask, Certificates: "AWS_CA_BUNDLE", HTTP: cfg.HTTPClient,
+		Unreached: "check the endpoint and the region " + b.region}}
 	if t.o.Credentials != nil {
 		b.credentials.under = aws.NewCredentialsCache(t.o.Credentials)
 	}
@@ -280,13 +279,4 @@ func (t *target) misconfigured(err error) error {
 	return &errs.Error{Kind: errs.Invalid, Op: opOpen, Subject: "s3://" + t.bucket,
 		Want: "a configuration that the SDK reads", Err: errors.New(mask(err.Error(), nil)),
 		Remedy: "see AWS_PROFILE, AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE"}
-}
-
-// transport sets up connections: one for each request that is under way, with buffers that suit
-// objects of megabytes.
-func transport(t *http.Transport) {
-	t.MaxIdleConns, t.MaxIdleConnsPerHost = connections, connections
-	t.WriteBufferSize, t.ReadBufferSize = 64<<10, 64<<10
-	t.ForceAttemptHTTP2 = false // one connection would carry all parts
-	t.DisableCompression = true
 }

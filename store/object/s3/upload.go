@@ -12,6 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/object"
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // upload implements object.Upload.
@@ -39,11 +40,11 @@ func (b *bucket) Begin(ctx context.Context, key string) (object.Upload, error) {
 	}
 	full := !b.noFull.Load()
 	u, err := b.begin(ctx, op, key, full)
-	var f *failure
-	if err == nil || !full || !errors.As(err, &f) || f.status != 400 && f.status != 501 {
+	var f *web.Failure
+	if err == nil || !full || !errors.As(err, &f) || f.Status != 400 && f.Status != 501 {
 		return u, err
 	}
-	if f.region != "" || errors.Is(err, errs.Permission) {
+	if f.Region != "" || errors.Is(err, errs.Permission) {
 		return nil, err
 	}
 	u, again := b.begin(ctx, op, key, false)
@@ -61,11 +62,11 @@ const (
 
 // begin starts an upload that has a checksum of the whole object, if full.
 func (b *bucket) begin(ctx context.Context, op, key string, full bool) (object.Upload, error) {
-	begin := on(http.MethodPost, op, key)
-	begin.query = url.Values{"uploads": {""}}
-	begin.header = map[string]string{"Content-Type": octets, "X-Amz-Checksum-Algorithm": "CRC32C"}
+	begin := web.On(http.MethodPost, op, key)
+	begin.Query = url.Values{"uploads": {""}}
+	begin.Header = map[string]string{"Content-Type": web.Octets, "X-Amz-Checksum-Algorithm": "CRC32C"}
 	if full {
-		begin.header["X-Amz-Checksum-Type"] = wholeObject
+		begin.Header["X-Amz-Checksum-Type"] = wholeObject
 	}
 	var out struct{ UploadId string }
 	header, err := b.ask(ctx, begin, &out)
@@ -73,7 +74,7 @@ func (b *bucket) begin(ctx context.Context, op, key string, full bool) (object.U
 		return nil, err
 	}
 	if out.UploadId == "" {
-		return nil, b.bad(errs.Unsupported, op, key, "an upload with an ID", "none")
+		return nil, b.Bad(errs.Unsupported, op, key, "an upload with an ID", "none")
 	}
 	return &upload{b: b, key: key, id: out.UploadId, parts: map[int]part{},
 		full: full && header.Get("X-Amz-Checksum-Type") != ofParts}, nil
@@ -83,16 +84,16 @@ func (b *bucket) begin(ctx context.Context, op, key string, full bool) (object.U
 func (u *upload) Part(ctx context.Context, n int, p []byte, sum uint32) error {
 	const op = "s3.Part"
 	if n < 1 || n > maxParts {
-		return u.b.bad(errs.Invalid, op, u.key, fmt.Sprintf("a part from 1 to %d", maxParts), fmt.Sprint(n))
+		return u.b.Bad(errs.Invalid, op, u.key, fmt.Sprintf("a part from 1 to %d", maxParts), fmt.Sprint(n))
 	}
-	put := on(http.MethodPut, op, u.key)
-	put.query = url.Values{"partNumber": {strconv.Itoa(n)}, "uploadId": {u.id}}
-	put.header, put.body = map[string]string{"X-Amz-Checksum-Crc32c": encoded(sum)}, whole(p)
-	answer, err := u.b.send(ctx, put)
+	put := web.On(http.MethodPut, op, u.key)
+	put.Query = url.Values{"partNumber": {strconv.Itoa(n)}, "uploadId": {u.id}}
+	put.Header, put.Body = map[string]string{"X-Amz-Checksum-Crc32c": web.CRC(sum)}, whole(p)
+	answer, err := u.b.Send(ctx, put)
 	if err != nil {
 		return err
 	}
-	finish(answer)
+	web.Finish(answer)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.parts[n] = part{tag: answer.Header.Get("ETag"), sum: sum, size: int64(len(p))}
@@ -114,15 +115,15 @@ func (u *upload) Complete(ctx context.Context, n int, sum uint32, c object.Condi
 		Part    []completed
 	}{Part: all})
 	if err != nil {
-		return "", &errs.Error{Kind: errs.Invalid, Op: op, Subject: u.b.subject(u.key), Err: err}
+		return "", &errs.Error{Kind: errs.Invalid, Op: op, Subject: u.b.Subject(u.key), Err: err}
 	}
-	complete := on(http.MethodPost, op, u.key)
-	complete.cond, complete.query, complete.body = c, url.Values{"uploadId": {u.id}}, body
-	h := conditional(c)
-	complete.header = h
+	complete := web.On(http.MethodPost, op, u.key)
+	complete.Cond, complete.Query, complete.Body = c, url.Values{"uploadId": {u.id}}, body
+	h := web.Conditional(c)
+	complete.Header = h
 	h["Content-Type"] = "application/xml"
 	if u.full {
-		h["X-Amz-Checksum-Crc32c"], h["X-Amz-Checksum-Type"] = encoded(sum), wholeObject
+		h["X-Amz-Checksum-Crc32c"], h["X-Amz-Checksum-Type"] = web.CRC(sum), wholeObject
 		h["X-Amz-Mp-Object-Size"] = strconv.FormatInt(size, 10)
 	}
 	var out struct{ ETag string }
@@ -140,7 +141,7 @@ type completed struct {
 // list returns the parts 1 to n and the bytes that they have.
 func (u *upload) list(op string, n int) ([]completed, int64, error) {
 	if n < 1 || n > maxParts {
-		return nil, 0, u.b.bad(errs.Invalid, op, u.key, fmt.Sprintf("from 1 to %d parts", maxParts), fmt.Sprint(n))
+		return nil, 0, u.b.Bad(errs.Invalid, op, u.key, fmt.Sprintf("from 1 to %d parts", maxParts), fmt.Sprint(n))
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -149,9 +150,9 @@ func (u *upload) list(op string, n int) ([]completed, int64, error) {
 		p, ok := u.parts[i+1]
 		if !ok {
 			want, got := fmt.Sprintf("the parts 1 to %d", n), fmt.Sprintf("no part %d", i+1)
-			return nil, 0, u.b.bad(errs.Sequence, op, u.key, want, got)
+			return nil, 0, u.b.Bad(errs.Sequence, op, u.key, want, got)
 		}
-		all[i] = completed{PartNumber: i + 1, ETag: p.tag, ChecksumCRC32C: encoded(p.sum)}
+		all[i] = completed{PartNumber: i + 1, ETag: p.tag, ChecksumCRC32C: web.CRC(p.sum)}
 		size += p.size
 	}
 	return all, size, nil
@@ -162,14 +163,13 @@ func (u *upload) Abort(ctx context.Context) error { return u.b.abort(ctx, u.key,
 
 // abort drops an upload. An upload that is gone is no error.
 func (b *bucket) abort(ctx context.Context, key, id string) error {
-	abort := on(http.MethodDelete, "s3.Abort", key)
-	abort.query = url.Values{"uploadId": {id}}
-	answer, err := b.send(ctx, abort)
-	var f *failure
+	abort := web.On(http.MethodDelete, "s3.Abort", key)
+	abort.Query = url.Values{"uploadId": {id}}
+	answer, err := b.Send(ctx, abort)
 	switch {
 	case err == nil:
-		finish(answer)
-	case errors.As(err, &f) && f.code == codeNoUpload:
+		web.Finish(answer)
+	case web.CodeOf(err) == codeNoUpload:
 		return nil
 	}
 	return err

@@ -1,4 +1,4 @@
-package gcs
+package web_test
 
 import (
 	"crypto/tls"
@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/bivouac-ml/bivouac/store/object/internal/web"
 )
 
 // Requests are of HTTP/1.1, also to a server that offers HTTP/2, as Google does, and in a program
@@ -24,7 +26,7 @@ func TestConnectionsCarryOneRequest(t *testing.T) {
 		answer.Body.Close()
 		t.Fatal("the certificate of the test is trusted")
 	}
-	own := transport()
+	own := web.Transport()
 	defer own.CloseIdleConnections()
 	pool := x509.NewCertPool()
 	pool.AddCert(server.Certificate())
