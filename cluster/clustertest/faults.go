@@ -173,6 +173,28 @@ func (b *faulty) List(ctx context.Context, prefix string) (docs []cluster.Docume
 	return docs, err
 }
 
+// loseReply lets one member lead, pass a barrier and leave, with reply n of its board lost. It
+// returns how long that took.
+func (e *env) loseReply(n int) time.Duration {
+	ctx := context.Background()
+	began := time.Now()
+	b := &faulty{Board: e.board(), rng: rand.New(rand.NewPCG(1, 1)), lose: n}
+	m, err := cluster.Join(ctx, b, e.options(0, 1))
+	if err != nil {
+		e.Fatal(err)
+	}
+	l, err := m.Lead(ctx)
+	if err != nil {
+		e.Fatal(err)
+	}
+	if err := errors.Join(m.Barrier(ctx, "k"), l.Release(ctx), m.Close()); err != nil {
+		e.Error(err)
+	}
+	took := time.Since(began)
+	e.clean()
+	return took
+}
+
 // faultyAll joins members whose boards have faults.
 func (e *env) faultyAll(
 	world int, prepare func(b *faulty), change func(o *cluster.Options),
@@ -232,23 +254,14 @@ var faultTests = []test{
 	}},
 	{"OneLostReply", func(e *env) { // is no reason to wait for the end of a lease
 		for n := 1; n <= 6; n++ {
-			b := &faulty{Board: e.board(), rng: rand.New(rand.NewPCG(1, 1)), lose: n}
-			began := time.Now()
-			m, err := cluster.Join(context.Background(), b, e.options(0, 1))
-			if err != nil {
-				e.Fatal(err)
+			// A member that waits for the end of a lease does so each time; a busy machine does not.
+			took := e.Lease + 1
+			for try := 0; try < 3 && took > e.Lease; try++ {
+				took = e.loseReply(n)
 			}
-			l, err := m.Lead(context.Background())
-			if err != nil {
-				e.Fatal(err)
+			if took > e.Lease {
+				e.Errorf("with reply %d lost it took %v, three times", n, took)
 			}
-			if err := errors.Join(m.Barrier(context.Background(), "k"), l.Release(context.Background()), m.Close()); err != nil {
-				e.Error(err)
-			}
-			if took := time.Since(began); took > e.Lease {
-				e.Errorf("with reply %d lost it took %v", n, took)
-			}
-			e.clean()
 		}
 	}},
 	{"SlowBoard", func(e *env) {
