@@ -127,7 +127,7 @@ type shownScalar struct {
 	Name  string `json:"name"`
 	Step  int64  `json:"step"`
 	Value any    `json:"value"` // a number, or "NaN", "Infinity", "-Infinity"
-	curve *curve
+	curve *series
 }
 
 func (r *shownRun) print(g *global) {

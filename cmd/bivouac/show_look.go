@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/chart"
 	"github.com/bivouac-ml/bivouac/journal"
 )
 
@@ -19,6 +20,13 @@ const mostRead = 64 << 20
 // The journal is written every few seconds.
 const fresh = 15 * time.Second
 
+// series is a scalar: its newest value, and the curve of all.
+type series struct {
+	step int64
+	last float64
+	chart.Spark
+}
+
 // teller looks at a run, again and again with --watch. It reads each row once.
 type teller struct {
 	dir string
@@ -27,7 +35,7 @@ type teller struct {
 	journal  *journal.Reader
 	attempts int              // when the rows were read
 	at       journal.Position // in the last attempt
-	curves   map[string]*curve
+	curves   map[string]*series
 	names    []string
 	steps    []float64 // seconds of the newest steps
 	save     *journal.Save
@@ -220,7 +228,7 @@ func (t *teller) rows(ctx context.Context) error {
 		return nil
 	}
 	if len(list) != t.attempts {
-		*t = teller{dir: t.dir, g: t.g, journal: t.journal, attempts: len(list), curves: map[string]*curve{}}
+		*t = teller{dir: t.dir, g: t.g, journal: t.journal, attempts: len(list), curves: map[string]*series{}}
 		budget := int64(mostRead)
 		from := make([]journal.Position, len(list))
 		first := len(list)
@@ -285,9 +293,10 @@ func (t *teller) step(row journal.Row) {
 		}
 		c := t.curves[s.Name]
 		if c == nil {
-			c = &curve{}
+			c = &series{}
 			t.curves[s.Name], t.names = c, append(t.names, s.Name)
 		}
-		c.add(row.Step, s.Value)
+		c.step, c.last = row.Step, s.Value
+		c.Add(s.Value)
 	}
 }

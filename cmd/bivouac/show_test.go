@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -110,45 +109,5 @@ func TestLockHeldTellsRunningFromKilled(t *testing.T) {
 	}
 	if held, _ := lockHeld(dir); held {
 		t.Error("held after Close")
-	}
-}
-
-// TestCurveKeepsTheMean draws series of any length. A curve has few points, all within the range of
-// the values.
-func TestCurveKeepsTheMean(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		values := rapid.SliceOfN(rapid.Float64Range(-10, 10), 1, 2000).Draw(rt, "values")
-		var c curve
-		for i, v := range values {
-			c.add(int64(i), math.NaN())
-			c.add(int64(i), v)
-		}
-		low, high := values[0], values[0]
-		for _, v := range values {
-			low, high = min(low, v), max(high, v)
-		}
-		sum, n := c.sum, c.n
-		for _, p := range c.points {
-			if p < low-1e-9 || p > high+1e-9 {
-				rt.Fatalf("a point at %v outside of %v to %v", p, low, high)
-			}
-			sum += p * float64(c.each)
-			n += c.each
-		}
-		want := 0.0
-		for _, v := range values {
-			want += v
-		}
-		if n != len(values) || math.Abs(sum-want) > 1e-6 || len([]rune(c.String())) > curvePoints {
-			rt.Fatalf("%d values of sum %v, want %d of %v", n, sum, len(values), want)
-		}
-	})
-	var flat, none, huge curve
-	flat.add(1, 5)
-	none.add(1, math.Inf(1))
-	huge.add(1, -math.MaxFloat64)
-	huge.add(2, math.MaxFloat64)
-	if flat.String() != "▁" || none.String() != "" || huge.String() != "▁█" {
-		t.Errorf("got %q, %q, %q", flat.String(), none.String(), huge.String())
 	}
 }

@@ -2,6 +2,7 @@ package digits
 
 import (
 	"context"
+	"math"
 
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/order"
@@ -19,6 +20,11 @@ type PipelineOptions struct {
 
 // What pixels, 0 to 255, are centred at and divided by.
 const mean, deviation = 128, 64
+
+// Pixel is the pixel, 0 to 255, that a normalised value is nearest to.
+func Pixel(v float32) uint8 {
+	return uint8(math.Round(max(0, min(255, float64(v)*deviation+mean))))
+}
 
 // TrainPipeline opens the training digits: shuffled anew each epoch, cropped at
 // random to at least four fifths of their area, of varied brightness and

@@ -98,6 +98,7 @@ const (
 	calmDir        = "uninterrupted"
 	killedDir      = "interrupted"
 	plotFile       = "loss.svg"
+	pageFile       = "demo.html"
 	resultFile     = "result.json"
 	ownershipLabel = ".bivouac-demo"
 )
@@ -123,6 +124,7 @@ func Run(ctx context.Context, o Options, screen Screen) (*Report, error) {
 	d := demonstration{options: o, screen: screen, report: Report{
 		Seed: o.Seed, Steps: o.Steps, SaveEvery: o.SaveEvery, Train: set.Train, Test: set.Test,
 		Plot:   filepath.Join(o.Dir, plotFile),
+		Page:   filepath.Join(o.Dir, pageFile),
 		Result: filepath.Join(o.Dir, resultFile),
 	}}
 	if err := d.runCalm(ctx); err != nil {
@@ -132,7 +134,7 @@ func Run(ctx context.Context, o Options, screen Screen) (*Report, error) {
 		return nil, err
 	}
 	d.report.Seconds = time.Since(start).Seconds()
-	if err := d.write(); err != nil {
+	if err := d.write(ctx); err != nil {
 		return nil, err
 	}
 	return &d.report, nil
@@ -161,7 +163,7 @@ func claim(dir string) error {
 		return &errs.Error{Kind: errs.Exists, Op: "demo", Subject: dir, Got: "a directory with other contents",
 			Remedy: "choose an empty one with --dir"}
 	}
-	for _, name := range []string{calmDir, killedDir, plotFile, resultFile} {
+	for _, name := range []string{calmDir, killedDir, plotFile, pageFile, resultFile} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return system(dir, err)
 		}

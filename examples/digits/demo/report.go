@@ -23,6 +23,7 @@ type Report struct {
 	Bound         int64    `json:"bound"`    // what Executed may be at most
 	Failures      []string `json:"failures"` // empty when all is as it must be
 	Plot          string   `json:"plot"`
+	Page          string   `json:"page"`
 	Result        string   `json:"result"`
 	Seconds       float64  `json:"seconds"`
 }
@@ -166,7 +167,7 @@ func (r *Report) Print(w io.Writer) {
 	p("\n%d saves: the trainer stood still for %.2f ms each (median), the commit took %.2f ms meanwhile\n",
 		r.Saves, float64(r.PauseMicros)/1000, float64(r.CommitMicros)/1000)
 	p("checkpoints  %s\n             %s\n", r.Uninterrupted.Checkpoints, r.Interrupted.Checkpoints)
-	p("plot         %s\n", r.Plot)
+	p("to look at   %s\n             %s\n", r.Page, r.Plot)
 	p("report       %s\n", r.Result)
 	for _, f := range r.Failures {
 		p("FAILED: %s\n", f)

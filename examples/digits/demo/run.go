@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/examples/digits"
+	"github.com/bivouac-ml/bivouac/internal/chart"
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
@@ -23,6 +25,7 @@ type demonstration struct {
 	calm    ledger
 	killed  ledger
 	marks   []digits.Mark
+	line    lossLine // of the killed training
 }
 
 // training returns what to train in the directory name.
@@ -43,6 +46,7 @@ func (d *demonstration) runCalm(ctx context.Context) error {
 		steps, commits, pauses []time.Duration
 		pause                  time.Duration
 		last                   = time.Now()
+		line                   = lossLine{Spark: chart.Spark{Most: lineColumns}}
 	)
 	err := Train(ctx, d.training(calmDir), func(e Event) error {
 		mu.Lock()
@@ -51,7 +55,7 @@ func (d *demonstration) runCalm(ctx context.Context) error {
 		case StepDone:
 			steps = append(steps, time.Since(last))
 			last = time.Now()
-			d.screen.Advance(e.Step, lossNote(e))
+			d.screen.Advance(e.Step, line.note(e))
 			return d.calm.add(e)
 		case SaveBegin:
 			pause = time.Duration(e.Micros) * time.Microsecond
@@ -80,13 +84,31 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-func lossNote(e Event) string { return "loss " + strconv.FormatFloat(float64(e.Loss), 'f', 4, 32) }
+// lineColumns is how wide the losses are drawn while a training runs.
+const lineColumns = 20
+
+// note is the loss of a step, and the line of all that came before it. Steps that are done again
+// are not drawn twice.
+func (l *lossLine) note(e Event) string {
+	if e.Step > l.step {
+		l.step = e.Step
+		l.Add(math.Log(float64(e.Loss)))
+	}
+	return "loss " + strconv.FormatFloat(float64(e.Loss), 'f', 4, 32) + " " + l.String()
+}
+
+// lossLine draws the losses of a training on a logarithmic scale.
+type lossLine struct {
+	chart.Spark
+	step int64
+}
 
 // seedDomain keeps the instants of the kills apart from the seeds of everything else.
 const seedDomain = 0x6b696c6c73 // "kills"
 
 // runKilled trains in children, and kills them.
 func (d *demonstration) runKilled(ctx context.Context) error {
+	d.line.Most = lineColumns
 	d.screen.Begin("interrupted", d.options.Steps)
 	defer d.screen.End()
 	random := rng.NewPhilox(d.options.KillSeed, seedDomain, 0)
@@ -140,7 +162,7 @@ func (d *demonstration) observe(e Event) error {
 	case Quarantined:
 		d.report.fail("step %d was damaged by a kill: %s", e.Step, e.Text)
 	case StepDone:
-		d.screen.Advance(e.Step, lossNote(e))
+		d.screen.Advance(e.Step, d.line.note(e))
 		return d.killed.add(e)
 	case Done:
 		d.report.Interrupted.finish(e)
@@ -166,8 +188,8 @@ func (d *demonstration) record(l life) {
 	d.screen.Printf("child %d killed after step %d, %s\n", len(d.report.Kills), l.last, instant)
 }
 
-// write leaves the plot and the report in the directory.
-func (d *demonstration) write() error {
+// write leaves the plot, the page and the report in the directory.
+func (d *demonstration) write(ctx context.Context) error {
 	title := strconv.Itoa(len(d.report.Kills)) + " kills, one training"
 	plot := digits.LossPlot(title,
 		digits.Curve{Name: "uninterrupted", First: 1, Values: d.calm.losses()},
@@ -175,6 +197,13 @@ func (d *demonstration) write() error {
 		d.marks)
 	if err := os.WriteFile(d.report.Plot, plot, 0o666); err != nil {
 		return system(d.report.Plot, err)
+	}
+	page, err := d.page(ctx, plot)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(d.report.Page, page, 0o666); err != nil {
+		return system(d.report.Page, err)
 	}
 	text, err := json.MarshalIndent(&d.report, "", "  ")
 	if err != nil {

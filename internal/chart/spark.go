@@ -1,27 +1,26 @@
-package main
+package chart
 
 import (
 	"math"
 	"strings"
 )
 
-// curvePoints is how many points a curve has at most: twice the columns of a sparkline.
-const curvePoints = 96
+// sparkPoints is how many columns a Spark without Most has at most.
+const sparkPoints = 96
 
-// curve is a series of any length in little memory. Each point is the mean of the same number of
-// steps.
-type curve struct {
-	step   int64
-	last   float64
+// Spark is a series of any length as a line of text, in little memory. Each column is the mean of
+// the same number of values. The zero value is an empty series.
+type Spark struct {
+	Most int // columns, at least 2; 0 is 96
+
 	points []float64
 	sum    float64
 	n      int // values in sum
 	each   int // values of a point
 }
 
-// add appends a value. Values that are not finite are gaps.
-func (c *curve) add(step int64, v float64) {
-	c.step, c.last = step, v
+// Add appends a value. Values that are not finite are left out.
+func (c *Spark) Add(v float64) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return
 	}
@@ -32,17 +31,21 @@ func (c *curve) add(step int64, v float64) {
 	}
 	c.points = append(c.points, c.sum/float64(c.n))
 	c.sum, c.n = 0, 0
-	if len(c.points) == curvePoints {
-		for i := range curvePoints / 2 {
+	most := c.Most &^ 1
+	if most == 0 {
+		most = sparkPoints
+	}
+	if len(c.points) == most {
+		for i := range most / 2 {
 			c.points[i] = c.points[2*i]/2 + c.points[2*i+1]/2
 		}
-		c.points = c.points[:curvePoints/2]
+		c.points = c.points[:most/2]
 		c.each *= 2
 	}
 }
 
-// String draws the curve as a line of blocks, from the lowest to the highest value.
-func (c *curve) String() string {
+// String draws the series as a line of blocks, from the lowest to the highest value.
+func (c *Spark) String() string {
 	points := c.points
 	if c.n > 0 {
 		points = append(points[:len(points):len(points)], c.sum/float64(c.n))
