@@ -148,9 +148,10 @@ func (s *Store) fence(ctx context.Context, op string, p place, l *lease) (publis
 	}
 }
 
-// fenceHead makes the head of a directory one whose key never becomes absent.
+// fenceHead makes the head of a directory one whose key never becomes absent. A call that removed
+// or replaced the directory meanwhile has seen the lease of its transaction, and did the same.
 func (s *Store) fenceHead(ctx context.Context, op, name string, h state) error {
-	for at := h.head.At; h.dir() && h.head.At == at; {
+	for h.dir() && !h.fenced {
 		err := s.retag(ctx, op, name, h, true)
 		if !errors.Is(err, ErrCondition) {
 			return err
@@ -159,7 +160,7 @@ func (s *Store) fenceHead(ctx context.Context, op, name string, h state) error {
 			return err
 		}
 	}
-	return nil // it was removed, which saw the lease of the transaction, or it was replaced
+	return nil
 }
 
 // bury frees the data of a transaction that is dead, and its lease.

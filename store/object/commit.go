@@ -184,10 +184,12 @@ func (t *txn) publish(ctx context.Context, op string, sum uint32) error {
 		if err != nil {
 			return err
 		}
-		if again, err := t.overtaken(ctx, h); err != nil {
-			return err
-		} else if again {
-			continue
+		if t.opt.Replaces != nil {
+			// A directory that came back after the look has another tag than h: then the put of the head
+			// fails, and the loop looks again.
+			if err := store.Overtaken(ctx, t.s, t.opt.Replaces, t.final); err != nil {
+				return err
+			}
 		}
 		if h.short != nil && h.short.Move != "" {
 			if err := t.s.stopMove(ctx, op, t.final, h); err != nil {
@@ -203,6 +205,9 @@ func (t *txn) publish(ctx context.Context, op string, sum uint32) error {
 		}
 		var old *removal
 		if h.dir() {
+			if h.fenced, err = t.s.stays(ctx, op, h); err != nil {
+				return err
+			}
 			if old, err = t.s.announce(ctx, op, t.final, h.head.At); err != nil {
 				return err
 			}
@@ -265,19 +270,6 @@ func (t *txn) putHead(ctx context.Context, op string, sum uint32, h state) (won 
 		return false, uncertain(op, t.final, err)
 	}
 	return true, nil
-}
-
-// overtaken returns an error if the name does not hold the directory that is to be replaced. again
-// says that it holds it now, and that h is something else.
-func (t *txn) overtaken(ctx context.Context, h state) (again bool, err error) {
-	if t.opt.Replaces == nil {
-		return false, nil
-	}
-	if err := store.Overtaken(ctx, t.s, t.opt.Replaces, t.final); err != nil {
-		return false, err
-	}
-	p, ok := t.opt.Replaces.(*pinned)
-	return ok && (!h.dir() || h.head.At != p.h.At), nil
 }
 
 // Abort implements store.Txn.

@@ -54,7 +54,7 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 				return nil, err
 			}
 			c = Condition{Tag: a.Tag}
-		} else if errs.KindOf(err) != errs.NotFound || errors.Is(err, ErrNoBucket) {
+		} else if errs.KindOf(err) != errs.NotFound {
 			return nil, err
 		}
 		if old.Holder != "" && !old.over() && !s.expired(a, s.opt.Lease) {

@@ -139,6 +139,14 @@ var acts = map[string]struct {
 	"rename over a move": {prepare: moving("run/c", "run/a", 1), do: func(ctx context.Context, st *object.Store) error {
 		return st.Rename(ctx, "run/c", "run/a")
 	}, silent: never},
+	"remove what is leased": {prepare: leased, do: remove("run/a"), silent: never},
+	"pin what no transaction made": {prepare: saved("run/a"), do: func(ctx context.Context, st *object.Store) error {
+		p, err := st.Pin(ctx, "run")
+		if err != nil {
+			return err
+		}
+		return p.Close()
+	}, silent: never},
 	"lock again":          {prepare: unlocked, do: lockOnce, silent: never},
 	"clean what is old":   {prepare: old, do: meddled["clean"], silent: never},
 	"leased":              {prepare: leased, do: askLeased, silent: never},
@@ -238,11 +246,13 @@ func afterHead(_ simulated.Request, published bool) bool { return published }
 
 func endOfLease(r simulated.Request, published bool) bool { return published && r.Kind == "DeleteAll" }
 
-// process is a store, and what ends its process: no request comes through any more.
+// process is a store, and what ends its process: no request comes through any more. So it is after
+// more requests than a test sends, which ends a call that would go on for ever.
 func process(v *simulated.Server) (st *object.Store, end func()) {
 	var ended atomic.Bool
+	var sent atomic.Int64
 	return object.New(v.Bucket(func(simulated.Request) simulated.Fate {
-		if ended.Load() {
+		if sent.Add(1) > 10_000 || ended.Load() {
 			return simulated.Fate{Err: errRefused}
 		}
 		return simulated.Fate{}

@@ -50,14 +50,11 @@ func (r *removal) free(ctx context.Context, op string) error {
 // unpublish takes the head away. won is false if the name holds something else than h now.
 func (s *Store) unpublish(ctx context.Context, op, name string, h state) (won bool, err error) {
 	key := s.headKey(name)
-	// A transaction whose lease is still there may have sent its request twice.
-	late := h.fenced || s.noDelete
-	if !late {
-		if late, err = s.exists(ctx, op, s.liveKey(h.head.At)); err != nil {
-			return false, err
-		}
+	stays, err := s.stays(ctx, op, h)
+	if err != nil {
+		return false, err
 	}
-	if !late {
+	if !stays {
 		unknown, err := s.retry(ctx, op, name, func(ctx context.Context) error {
 			return s.b.Delete(ctx, key, Condition{Tag: h.tag})
 		})
@@ -78,6 +75,15 @@ func (s *Store) unpublish(ctx context.Context, op, name string, h state) (won bo
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// stays reports whether the key of a directory must not become absent, also when another directory
+// replaces this one: a transaction whose lease is still there may have sent its request twice.
+func (s *Store) stays(ctx context.Context, op string, h state) (bool, error) {
+	if h.fenced || s.noDelete {
+		return true, nil
+	}
+	return s.exists(ctx, op, s.liveKey(h.head.At))
 }
 
 // RemoveTree implements store.Store.
@@ -121,7 +127,7 @@ func (s *Store) hide(ctx context.Context, op, name string) (free func() error, e
 			return nil, err
 		}
 		won, err := s.unpublish(ctx, op, name, h)
-		if err != nil || !won {
+		if !won {
 			r.end()
 			if err != nil {
 				return nil, err
@@ -275,8 +281,10 @@ func (s *Store) move(ctx context.Context, op, from, to string) error {
 func (s *Store) movedSince(ctx context.Context, op, to, tag string, at place) (bool, error) {
 	now, err := s.lookOnce(ctx, op, to)
 	switch {
-	case err != nil || now.tag == tag: // a move is finished at the new name first
-		return false, err
+	case err != nil:
+		return false, uncertain(op, to, err)
+	case now.tag == tag: // a move is finished at the new name first
+		return false, nil
 	case now.dir() && now.head.At == at:
 		return true, nil
 	}
@@ -287,11 +295,11 @@ func (s *Store) movedSince(ctx context.Context, op, to, tag string, at place) (b
 func (s *Store) finishMove(ctx context.Context, op, to string, waits, from state) error {
 	b, _, err := s.read(ctx, op, s.treeKey(*waits.short.At))
 	if errs.KindOf(err) == errs.NotFound {
-		now, lookErr := s.lookOnce(ctx, op, to)
-		if lookErr == nil && now.tag != waits.tag {
-			return nil // somebody else has finished it, and removed the directory since
+		now, err := s.lookOnce(ctx, op, to)
+		if now.tag == waits.tag {
+			return s.noTree(op, to, *waits.short.At, "")
 		}
-		return errors.Join(err, lookErr)
+		return err // nil if somebody else has finished it, and removed the directory since
 	}
 	if err != nil {
 		return err
@@ -364,10 +372,12 @@ func (s *Store) moveLater(ctx context.Context, op, from, to string) error {
 func (s *Store) movePlain(ctx context.Context, op, from, to string) error {
 	b, _, err := s.read(ctx, op, s.key(from))
 	if errs.KindOf(err) == errs.NotFound {
-		if there, err := s.any(ctx, op, s.key(from)+"/"); err != nil || there {
-			return errors.Join(err, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: from,
+		if there, err := s.any(ctx, op, s.key(from)+"/"); err != nil {
+			return err
+		} else if there {
+			return &errs.Error{Kind: errs.Unsupported, Op: op, Subject: from,
 				Want: "a committed directory or an object",
-				Got:  "a directory that no transaction made"})
+				Got:  "a directory that no transaction made"}
 		}
 		return notFound(op, from)
 	}

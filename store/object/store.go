@@ -183,7 +183,7 @@ func (s *Store) moved(ctx context.Context, op, name string, h state) (bool, erro
 	if from.short == nil || from.short.Moved != h.short.Move {
 		// Either it has not happened, or somebody has finished it meanwhile.
 		now, err := s.lookOnce(ctx, op, name)
-		return err == nil && now.tag != h.tag, err
+		return now.tag != h.tag, err
 	}
 	return true, s.finishMove(ctx, op, name, h, from)
 }
@@ -234,10 +234,7 @@ func (s *Store) tree(ctx context.Context, op, name string, h *head) (t *tree, ag
 		} else if !now.dir() || now.head.At != h.At {
 			return nil, true, nil
 		}
-		return nil, false, &errs.Error{Kind: errs.Corrupt, Op: op, Subject: name,
-			Want: "the names of its objects under " + s.treeKey(h.At), Got: "no such key",
-			Remedy: "something else removed it: restore the key from a version of the bucket, " +
-				"or remove the directory"}
+		return nil, false, s.noTree(op, name, h.At, ", or remove the directory")
 	}
 	if err != nil {
 		return nil, false, err
@@ -252,6 +249,13 @@ func (s *Store) tree(ctx context.Context, op, name string, h *head) (t *tree, ag
 		s.trees[h.At], s.order = t, append(s.order, h.At)
 	}
 	return t, false, nil
+}
+
+// noTree is the error of a directory whose tree is missing.
+func (s *Store) noTree(op, name string, at place, remedy string) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: name,
+		Want: "the names of its objects under " + s.treeKey(at), Got: "no such key",
+		Remedy: "something else removed it: restore the key from a version of the bucket" + remedy}
 }
 
 // owns reports whether a transaction or a removal is one of this Store that goes on.

@@ -29,7 +29,7 @@ type writer struct {
 // part is a part that is being filled.
 type part struct {
 	have []span // taken by calls, ascending and apart from each other
-	full int64  // bytes that are in buf, or in the memory of the one call that has them all
+	full int64  // bytes that are in buf
 	buf  []byte
 	sum  uint32
 }
@@ -133,22 +133,24 @@ func (w *writer) fill(ctx context.Context, op string, n int, p []byte, off int64
 			Got: fmt.Sprintf("bytes from %d on a second time", int64(n)*w.part+off)}
 	}
 	w.filled += int64(len(p))
-	b := p
-	if int64(len(p)) < length || w.up == nil {
-		if x.buf == nil {
-			x.buf = w.t.s.parts.take(length)
-		}
-		b = x.buf
+	if int64(len(p)) == length && w.up != nil {
+		w.mu.Unlock()
+		return w.send(ctx, op, n, p)
 	}
+	if x.buf == nil {
+		x.buf = w.t.s.parts.take(length)
+	}
+	b := x.buf
 	w.mu.Unlock()
-	if &b[0] != &p[0] {
-		copy(b[off:], p)
-	}
+	copy(b[off:], p)
 	w.mu.Lock()
 	x.full += int64(len(p))
 	whole := x.full == length // for the call whose copy was the last to end
 	w.mu.Unlock()
-	return w.send(ctx, op, n, b, whole)
+	if w.up == nil || !whole { // the bytes of an object of one part wait for Seal
+		return nil
+	}
+	return w.send(ctx, op, n, b)
 }
 
 // add takes the bytes from from to to for a call, and returns false if another call has some of
@@ -171,11 +173,8 @@ func (x *part) add(from, to int64) bool {
 	return true
 }
 
-// send uploads part n if it is whole. The bytes of an object of one part wait for Seal.
-func (w *writer) send(ctx context.Context, op string, n int, b []byte, whole bool) error {
-	if w.up == nil || !whole {
-		return nil
-	}
+// send uploads part n.
+func (w *writer) send(ctx context.Context, op string, n int, b []byte) error {
 	w.t.s.turn <- struct{}{}
 	defer func() { <-w.t.s.turn }()
 	sum, tries := sumOf(b), 0
@@ -209,9 +208,6 @@ func (w *writer) Seal(ctx context.Context) error {
 	}
 	filled := w.filled
 	w.mu.Unlock()
-	if err := alive(ctx, op, w.t.subject(w.name)); err != nil {
-		return w.fail(err)
-	}
 	if filled != w.size {
 		return w.fail(&errs.Error{Kind: errs.Invalid, Op: op, Subject: w.t.subject(w.name),
 			Want: fmt.Sprintf("all of %d bytes", w.size),

@@ -4,6 +4,7 @@
 package simulated
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -86,8 +87,10 @@ type Request struct {
 type Fate struct {
 	Delay time.Duration // until the request arrives
 	Reply time.Duration // until the reply arrives
-	Err   error         // returned by the server in place of an answer; the request changes nothing
-	Lost  bool          // the reply is lost: the caller gets object.ErrUnknown
+	// Err is returned by the server in place of an answer; the request changes nothing. If it has no
+	// kind, the kind is errs.IO.
+	Err  error
+	Lost bool // the reply is lost: the caller gets object.ErrUnknown
 	// Ghost is when the request arrives, counted from the time at which the caller gave up.
 	Ghost time.Duration
 	// Then, if not nil, is called when the request was carried out, before its reply is sent.
@@ -128,7 +131,7 @@ func (b *bucket) do(ctx context.Context, r Request, apply func() error) error {
 		return failure(r, errs.IO, object.ErrUnknown)
 	}
 	if f.Err != nil {
-		return failure(r, errs.IO, f.Err)
+		return failure(r, cmp.Or(errs.KindOf(f.Err), errs.IO), f.Err)
 	}
 	err := locked()
 	if f.Then != nil {
