@@ -89,6 +89,7 @@ carries on as if nothing had happened.
 		newStateCommand(g),
 		newServeCommand(g),
 		newOpsCommand(g),
+		newDoctorCommand(g),
 		newVersionCommand(g),
 		newCompletionCommand(g),
 	)
