@@ -64,6 +64,7 @@ carries on as if nothing had happened.
 		newDemoTrainCommand(g),
 		newCrashtestCommand(g),
 		newShowCommand(g),
+		newWatchCommand(g),
 		newPlotCommand(g),
 		newLsCommand(g),
 		newInfoCommand(g),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,8 +30,9 @@ type WatchOptions struct {
 // AddFlags declares the flags.
 func (o *WatchOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Var(&o.Stall, "stall", "a run stalls if it has no new step for this time, such as 20m or 2h; by default see --factor")
-	f.Float64Var(&o.Factor, "factor", 10, "without --stall: a run stalls after so many times its usual time for a step")
+	f.Var(&o.Stall, "stall",
+		"a run stalls if it has no new step for this time, such as 20m or 2h; by default see --factor")
+	f.Float64Var(&o.Factor, "factor", 10, "without --stall: a run stalls after this number of its usual times for a step")
 	o.Since = age(7 * 24 * time.Hour)
 	f.Var(&o.Since, "since", "a run that did nothing for this time when it is first seen does not stall")
 	f.DurationVar(&o.Every, "every", 30*time.Second, "time between two looks")
@@ -67,8 +69,9 @@ does not get through is given again after the next look.
 
 DIR is a run, a directory with runs up to 5 levels below it, or a pattern. Runs may come
 and go. A look reads the names in a run and the last row of its journal, and more only
-if something has changed. A run that has ended does not stall. A run without a journal
-stalls only if it saved a step while it was watched.
+if something has changed. A run that has ended does not stall; one that was preempted or
+killed has not ended. A run without a journal stalls only if it saved a step while it was
+watched.
 
 --on-alert is a command for sh. It gets the alert as JSON on standard input, and its
 facts in BIVOUAC_ALERT_CAUSE, _STATE (begun or over), _RUN, _SUBJECT, _STEP and _MESSAGE.
@@ -97,7 +100,7 @@ func (o *WatchOptions) validate() error {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "watch", Subject: flag, Want: want, Got: got}}
 	}
 	if !(o.Factor >= 1) {
-		return wrong("--factor", "a number of at least 1", jsonText(o.Factor))
+		return wrong("--factor", "a number of at least 1", strconv.FormatFloat(o.Factor, 'g', -1, 64))
 	}
 	if o.Every < mostWatched {
 		return wrong("--every", "a time of at least "+mostWatched.String(), o.Every.String())

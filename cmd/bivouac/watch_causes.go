@@ -13,11 +13,11 @@ import (
 type cause string
 
 const (
-	stalled    cause = "stall"
-	failedRunC cause = "failed"
-	lost       cause = "lost"
-	damaged    cause = "damaged"
-	unreadable cause = "unreadable"
+	causeStall      cause = "stall"
+	causeFailed     cause = "failed"
+	causeLost       cause = "lost"
+	causeDamaged    cause = "damaged"
+	causeUnreadable cause = "unreadable"
 )
 
 // alert is what is told of a cause.
@@ -80,20 +80,26 @@ func (s *sight) sign() time.Time {
 
 // runMemory is what is remembered of a run from one look to the next, also in --state.
 type runMemory struct {
-	Seen     bool              `json:"seen"`
-	Old      bool              `json:"old,omitempty"` // it did nothing for long when it was first seen
-	Newest   int64             `json:"newest"`        // saved step
-	Lost     []int64           `json:"lost,omitempty"`
-	Tags     []int64           `json:"tags,omitempty"`
-	Aside    []string          `json:"aside,omitempty"`
-	Attempt  int               `json:"attempt"`
-	Step     int64             `json:"step"`
-	Moved    time.Time         `json:"moved"`             // when the last new step was noticed
-	Moving   bool              `json:"moving,omitempty"`  // a new step came while it was watched
-	Ended    bool              `json:"ended,omitempty"`   // no further step is expected
-	Verified map[string]string `json:"verified,omitempty"` // what is wrong, or "", by the directory of a step
-	Unread   int               `json:"unread,omitempty"`  // looks that failed one after the other
-	Open     map[string]*told  `json:"open,omitempty"`    // alerts that are not over for all, by their keys
+	Seen     bool                   `json:"seen"`
+	Old      bool                   `json:"old,omitempty"`  // it did nothing for long when it was first seen
+	Newest   int64                  `json:"newest"`         // saved step
+	Lost     map[int64]bool         `json:"lost,omitempty"` // steps, and whether they had a tag
+	Tags     []int64                `json:"tags,omitempty"`
+	Aside    []string               `json:"aside,omitempty"`
+	Attempt  int                    `json:"attempt"`
+	Step     int64                  `json:"step"`
+	Moved    time.Time              `json:"moved"`              // when the last new step was noticed
+	Moving   bool                   `json:"moving,omitempty"`   // a new step came while it was watched
+	Ended    bool                   `json:"ended,omitempty"`    // no further step is expected
+	Verified map[string]checkedStep `json:"verified,omitempty"` // by the directory of a step
+	Unread   int                    `json:"unread,omitempty"`   // looks that failed one after the other
+	Open     map[string]*told       `json:"open,omitempty"`     // alerts that are not over for all, by their keys
+}
+
+// checkedStep is what a verification of a step found.
+type checkedStep struct {
+	What  string `json:"what,omitempty"`  // what is wrong
+	Files string `json:"files,omitempty"` // of a damaged step: its files, so that a repair is noticed
 }
 
 // told is an alert and who was told.
@@ -130,7 +136,7 @@ func (r rules) threshold(usual time.Duration) time.Duration {
 	return time.Duration(min(max(r.factor*float64(usual), float64(leastStall)), float64(1<<62)))
 }
 
-// see takes a look into account: it opens alerts for new causes, and ends those whose cause is over.
+// see takes a look into account: it opens alerts for new causes, and ends the others.
 func (m *runMemory) see(run string, s *sight, now time.Time, r rules) {
 	active := map[string]alert{}
 	add := func(c cause, subject, format string, args ...any) {
@@ -139,11 +145,11 @@ func (m *runMemory) see(run string, s *sight, now time.Time, r rules) {
 	}
 	if s.err != nil {
 		if m.Unread++; m.Unread >= r.patient {
-			add(unreadable, "", "cannot be read: %s", oneLine(s.err))
+			add(causeUnreadable, "", "cannot be read: %s", oneLine(s.err))
 		}
 		// Nothing else is known, so nothing else begins or is over.
 		for key, t := range m.Open {
-			if t.Alert.Cause != unreadable && t.Over.IsZero() {
+			if t.Alert.Cause != causeUnreadable && t.Over.IsZero() {
 				active[key] = t.Alert
 			}
 		}
@@ -153,15 +159,15 @@ func (m *runMemory) see(run string, s *sight, now time.Time, r rules) {
 	m.Unread = 0
 	m.losses(s, add)
 	for dir, what := range s.damage {
-		add(damaged, dir, "step %s is damaged: %s", dir, what)
+		add(causeDamaged, dir, "step %s is damaged: %s", dir, what)
 	}
 	m.moves(s, now, r)
 	m.Ended = s.outcome == "done" || s.outcome == "stopped" || s.outcome == "failed"
 	if s.outcome == "failed" && !m.Old {
-		add(failedRunC, "attempt "+strconv.Itoa(s.attempt), "attempt %d failed: %s", s.attempt, excerpt(s.errorEnd))
+		add(causeFailed, "attempt "+strconv.Itoa(s.attempt), "attempt %d failed: %s", s.attempt, excerpt(s.errorEnd))
 	}
 	if still := now.Sub(m.Moved); !m.Ended && !m.Old && (s.journal || m.Moving) && still > r.threshold(s.usual) {
-		add(stalled, "", "no new step for %v; the last one is %d", still.Round(time.Second), s.progress())
+		add(causeStall, "", "no new step for %v; the last one is %d", still.Round(time.Second), s.progress())
 	}
 	for key, a := range active {
 		a.Step = max(s.progress(), 0)
@@ -175,29 +181,30 @@ func (m *runMemory) losses(s *sight, add func(c cause, subject, format string, a
 	if s.fresh && s.attempt > m.Attempt {
 		m.Newest, m.Lost, m.Tags, m.Aside = -1, nil, nil, s.aside // a start moved its steps aside, as it was told
 	}
-	if m.Seen {
-		if newest := s.newest(); newest < m.Newest && !slices.Contains(m.Lost, m.Newest) {
-			m.Lost = append(m.Lost, m.Newest)
-		}
-		for _, step := range m.Tags {
-			if !slices.Contains(s.steps, step) && !slices.Contains(m.Lost, step) {
-				m.Lost = append(m.Lost, step)
-			}
+	if m.Lost == nil {
+		m.Lost = map[int64]bool{}
+	}
+	if m.Seen && s.newest() < m.Newest {
+		m.Lost[m.Newest] = false
+	}
+	for _, step := range m.Tags { // of the look before
+		if !slices.Contains(s.steps, step) {
+			m.Lost[step] = true
 		}
 	}
 	// A step that comes back, or that the run has done again and passed, is not lost any more.
-	m.Lost = slices.DeleteFunc(m.Lost, func(step int64) bool {
-		return slices.Contains(s.steps, step) || s.newest() >= step && !slices.Contains(m.Tags, step)
+	maps.DeleteFunc(m.Lost, func(step int64, tagged bool) bool {
+		return slices.Contains(s.steps, step) || s.newest() >= step && !tagged
 	})
-	for _, step := range m.Lost {
-		add(lost, strconv.FormatInt(step, 10), "step %d is not there any more", step)
+	for step := range m.Lost {
+		add(causeLost, strconv.FormatInt(step, 10), "step %d is not there any more", step)
 	}
 	for _, name := range s.missing {
-		add(lost, name, "a signed step is missing: %s", name)
+		add(causeLost, name, "a signed step is missing: %s", name)
 	}
 	for _, name := range s.aside {
 		if m.Seen && !slices.Contains(m.Aside, name) {
-			add(lost, name, "a step was set aside: %s", name)
+			add(causeLost, name, "a step was set aside: %s", name)
 		}
 	}
 	m.Newest = s.newest()
@@ -205,11 +212,6 @@ func (m *runMemory) losses(s *sight, add func(c cause, subject, format string, a
 		m.Aside = s.aside
 	}
 	m.Tags = slices.Sorted(maps.Keys(s.tags))
-	for _, step := range m.Lost {
-		if !slices.Contains(m.Tags, step) && slices.Contains(s.steps, step) {
-			m.Tags = append(m.Tags, step)
-		}
-	}
 }
 
 // moves notices whether the run goes on.
@@ -232,7 +234,7 @@ func (m *runMemory) moves(s *sight, now time.Time, r rules) {
 func (m *runMemory) gone(run string, now time.Time) {
 	active := map[string]alert{}
 	if m.Seen && !m.Ended && !m.Old && m.Moving {
-		active[string(lost)+" run"] = alert{Version: 1, Cause: lost, Run: run, Step: max(m.Step, 0),
+		active[string(causeLost)+" run"] = alert{Version: 1, Cause: causeLost, Run: run, Step: max(m.Step, 0),
 			Message: "the run was removed before it had ended"}
 	}
 	m.reconcile(active, now)
@@ -250,14 +252,14 @@ func (m *runMemory) reconcile(active map[string]alert, now time.Time) {
 			if m.Open == nil {
 				m.Open = map[string]*told{}
 			}
-			m.Open[key] = &told{Alert: a, Begun: map[string]bool{}, Ended: map[string]bool{}}
+			m.Open[key] = &told{Alert: a}
 			continue
 		}
 		if !t.Over.IsZero() { // it is there again before everybody was told that it was over
 			for channel := range t.Ended {
 				delete(t.Begun, channel)
 			}
-			t.Over, t.Ended = time.Time{}, map[string]bool{}
+			t.Over, t.Ended = time.Time{}, nil
 		}
 		began := t.Alert.Began
 		t.Alert = a
@@ -283,11 +285,11 @@ func (m *runMemory) due(channel string, now time.Time) (list []alert, take []fun
 		switch {
 		case t.Over.IsZero() && !t.Begun[channel]:
 			a.State = "begun"
-			take = append(take, func() { t.Begun[channel] = true })
+			take = append(take, func() { mark(&t.Begun, channel) })
 		case !t.Over.IsZero() && t.Begun[channel] && !t.Ended[channel]:
 			a.State = "over"
 			a.Message = "over: " + a.Message
-			take = append(take, func() { t.Ended[channel] = true })
+			take = append(take, func() { mark(&t.Ended, channel) })
 		default:
 			continue
 		}
@@ -295,6 +297,14 @@ func (m *runMemory) due(channel string, now time.Time) (list []alert, take []fun
 		list = append(list, a)
 	}
 	return list, take
+}
+
+// mark adds a channel to those that were told.
+func mark(set *map[string]bool, channel string) {
+	if *set == nil {
+		*set = map[string]bool{}
+	}
+	(*set)[channel] = true
 }
 
 // settle forgets the alerts of which everybody was told everything.
