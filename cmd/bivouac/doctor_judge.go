@@ -214,7 +214,7 @@ func (p pythonFacts) judge(out *findings, version string) {
 	case p.Err != nil:
 		out.add("python", risky, p.Program+": "+oneLine(p.Err), "whether the client is installed is not known", "")
 	case olderPython(p.Version):
-		out.add("python", risky, "Python "+p.Version, "the client needs Python 3.11", "apt-get install python3.11")
+		out.add("python", risky, "Python "+p.Version, "the client needs Python 3.10", "apt-get install python3.10")
 	case p.Client == "":
 		out.add("python", noted, "Python "+p.Version+", and the client is not installed", "only Python trainers need it",
 			install)
@@ -226,13 +226,13 @@ func (p pythonFacts) judge(out *findings, version string) {
 	}
 }
 
-// olderPython reports whether a version is below 3.11. A version that cannot be read is not.
+// olderPython reports whether a version is below 3.10. A version that cannot be read is not.
 func olderPython(version string) bool {
 	major, rest, _ := strings.Cut(version, ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	m, err := strconv.Atoi(major)
 	n, err2 := strconv.Atoi(minor)
-	return errors.Join(err, err2) == nil && (m < 3 || m == 3 && n < 11)
+	return errors.Join(err, err2) == nil && (m < 3 || m == 3 && n < 10)
 }
 
 // lasting says of which file systems the contents are lost, and what that is called.

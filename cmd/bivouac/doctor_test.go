@@ -71,7 +71,7 @@ func TestDoctorGradesEachFact(t *testing.T) {
 		"no ffprobe":         {func(f *facts) { f.FFmpeg.Probe = false }, "ffmpeg", risky, "install ffmpeg"},
 		"no python":          {func(f *facts) { f.Python = pythonFacts{Program: "python3"} }, "python", noted, ""},
 		"python fails":       {func(f *facts) { f.Python.Err = full }, "python", risky, ""},
-		"old python":         {func(f *facts) { f.Python.Version = "3.9.2" }, "python", risky, "python3.11"},
+		"old python":         {func(f *facts) { f.Python.Version = "3.9.2" }, "python", risky, "python3.10"},
 		"no client":          {func(f *facts) { f.Python.Client = "" }, "python", noted, "pip install bivouac-ml==1.2.3"},
 		"another client":     {func(f *facts) { f.Python.Client = "1.2.2" }, "python", noted, "pip install bivouac-ml==1.2.3"},
 		"no binary":          {func(f *facts) { f.Python.BinaryErr = full }, "BIVOUAC_BINARY", risky, "unset"},
