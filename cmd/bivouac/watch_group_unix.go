@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !bivouac_wheel
 
 package main
 

@@ -74,8 +74,7 @@ func (s *site) whole(p *page, body []byte) []byte {
 	b.Write(scrolled(body))
 	fmt.Fprintf(&b, "<footer>%s</footer>\n</main>\n", sourceNote(p.source))
 	p.writeContents(&b)
-	fmt.Fprintf(&b, "</div>\n<script src=\"%[1]sassets/index.js\" defer></script>\n<script src=\"%[1]sassets/search.js\" "+
-		"defer></script>\n</body>\n</html>\n", top)
+	fmt.Fprintf(&b, "</div>\n<script src=\"%sassets/search.js\" defer></script>\n</body>\n</html>\n", top)
 	return b.Bytes()
 }
 

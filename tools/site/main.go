@@ -32,8 +32,8 @@ func main() {
 	}
 }
 
-// build writes the site. It replaces an older site, and refuses a directory with other contents. The
-// old site stays until the new one is whole.
+// build writes the site. It replaces an older site, and refuses a directory with other contents.
+// The old site stays until the new one is whole.
 func build(root, out string) error {
 	if list, err := os.ReadDir(out); err == nil && len(list) > 0 {
 		if _, err := os.Stat(filepath.Join(out, marker)); err != nil {

@@ -169,6 +169,9 @@ func plain(n ast.Node, source []byte) string {
 	var b bytes.Buffer
 	ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) { //nolint:errcheck // it returns none
 		if !entering {
+			if n.Type() == ast.TypeBlock {
+				b.WriteByte(' ') // between the cells of a table, for example
+			}
 			return ast.WalkContinue, nil
 		}
 		switch n := n.(type) {

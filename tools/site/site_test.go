@@ -43,6 +43,9 @@ func TestSiteOfTheRepository(t *testing.T) {
 		t.Errorf("%d sections, %v", len(sections), err)
 	}
 	for _, sec := range sections {
+		if sec.URL == "guide/fleets.html#what-names-runs" && !strings.Contains(sec.Text, "Argument Names runs/digits a run") {
+			t.Errorf("the cells of a table run together: %.200s", sec.Text)
+		}
 		if name, _, _ := strings.Cut(sec.URL, "#"); files[name] == nil {
 			t.Errorf("the search leads to %s, which is not there", sec.URL)
 		}
@@ -98,8 +101,8 @@ func repositoryOf(t *testing.T, files map[string]string) string {
 
 // What is wrong with the pages fails the build, with its place.
 func TestWrongPages(t *testing.T) {
-	compat := map[string]string{"docs/compat/mistakes.md": "# M\n", "docs/README.md": "# Pages\n\n- Start: [one](one.md), " +
-		"[m](compat/mistakes.md)\n"}
+	compat := map[string]string{"docs/compat/mistakes.md": "# M\n",
+		"docs/README.md": "# Pages\n\n- Start: [one](one.md), [m](compat/mistakes.md)\n"}
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string

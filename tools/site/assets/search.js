@@ -1,4 +1,5 @@
-// Search in window.searchIndex, the button of the theme, and the menu of narrow screens.
+// Search in window.searchIndex, the button of the theme, and the menu of narrow screens. The index
+// is loaded when somebody begins to search.
 (function () {
   "use strict";
   var root = document.documentElement, top = root.dataset.top || "";
@@ -48,14 +49,25 @@
       item.append(a, p);
       list.append(item);
     });
-    if (found.length === 0) {
+    if (found.length === 0 && window.searchIndex) {
       var none = document.createElement("li");
       none.textContent = "Nothing found.";
       list.append(none);
     }
   }
 
-  input.addEventListener("input", find);
+  var asked = false;
+  function load() {
+    if (asked) return;
+    asked = true;
+    var script = document.createElement("script");
+    script.src = top + "assets/index.js";
+    script.onload = find;
+    document.head.append(script);
+  }
+
+  input.addEventListener("focus", load);
+  input.addEventListener("input", function () { load(); find(); });
   input.addEventListener("keydown", function (e) {
     if (e.key === "Escape") { input.value = ""; find(); input.blur(); }
     if (e.key === "Enter" && list.querySelector("a")) location.href = list.querySelector("a").href;
