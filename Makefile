@@ -216,11 +216,11 @@ test-python: wheel ## the Python client, from its wheel in a fresh environment: 
 		PYTHON=$(PYTHON) TORCH_PYTHON='$(TORCH_PYTHON)' GO="$$(command -v go)" tools/wheel/test $(PYTEST_FLAGS) 2>&1
 
 lint: export CGO_ENABLED = 0
-lint: gomod gofmt vet staticcheck kernels licences deploy english archtest python ## what can be checked without running the code
+lint: gomod gofmt vet staticcheck kernels licences deploy pages english archtest python ## what can be checked without running the code
 
 gomod:
 	$(call say,go.mod) \
-		for m in go.mod tools/go.mod tools/versitygw/go.mod tools/deploy/go.mod tools/release/go.mod adapters/gomlx/go.mod bench/stores/go.mod; do \
+		for m in go.mod tools/go.mod tools/versitygw/go.mod tools/deploy/go.mod tools/release/go.mod tools/site/go.mod adapters/gomlx/go.mod bench/stores/go.mod; do \
 			grep -qx 'go 1.26' $$m && ! grep -q '^toolchain' $$m \
 			|| { echo "$$m must say \"go 1.26\" and name no toolchain" >&2; exit 1; }; \
 		done
@@ -254,6 +254,16 @@ licences:
 .PHONY: deploy
 deploy:
 	$(call say,manifests) go -C tools/deploy vet ./... && go -C tools/deploy test ./... 2>&1
+
+# The pages as a site: links, the list of pages, and the catalogue of errors. The cache of results
+# does not know of files outside of the module.
+.PHONY: pages
+pages:
+	$(call say,the pages as a site) cd tools/site && go vet . && go test -count=1 . 2>&1
+
+.PHONY: site
+site: ## site/: all pages with navigation, search and a catalogue of errors; fails on a dead link
+	@go -C tools/site run . -root ../..
 
 # Comments, texts and pages: riddles and long lines (tools/english). Its limits.txt may only fall.
 english:

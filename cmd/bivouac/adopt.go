@@ -27,8 +27,9 @@ then on every byte is covered, and verify calls it sound. No other file is chang
 and Orbax loads it as before. A damaged checkpoint is not adopted.
 
 ` + exitCodesHelp,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runAdopt(cmd.Context(), args[0], o, g) },
+		Example: `  bivouac adopt runs/orbax/100`,
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runAdopt(cmd.Context(), args[0], o, g) },
 	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 

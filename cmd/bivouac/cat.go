@@ -53,6 +53,8 @@ large arrays only the values at the edges. A leaf is named by its keys joined wi
 ".", as bivouac info prints it. The name of a JSON or text item prints the item.
 
 ` + exitCodesHelp,
+		Example: `  bivouac cat runs/digits params.dense.kernel
+  bivouac cat runs/digits/1000 params.dense.kernel --slice 0:3,:`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCat(cmd.Context(), args[0], args[1], o, g)

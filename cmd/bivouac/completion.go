@@ -11,6 +11,7 @@ func newCompletionCommand(g *global) *cobra.Command {
 		Long: `Print a completion script for a shell. For the shell at hand:
 
   source <(bivouac completion bash)`,
+		Example:   `  source <(bivouac completion bash)`,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"bash", "zsh", "fish"},
 		RunE: func(cmd *cobra.Command, args []string) error {

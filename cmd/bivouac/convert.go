@@ -63,6 +63,8 @@ A file that DALI's Pipeline.serialize wrote, with a name that ends in .bin, .pb 
 .dali, becomes YAML (.yaml, .yml). YAML becomes such a file again, with the same bytes.
 
 ` + exitCodesHelp,
+		Example: `  bivouac convert runs/orbax/100 copy --to zarr3 --compress zstd
+  bivouac convert weights.pt weights.safetensors --to safetensors`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runConvert(cmd.Context(), args[0], args[1], o, g)

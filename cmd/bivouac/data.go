@@ -47,6 +47,8 @@ The readers of a pipeline deliver together. If the state does not tell which rea
 is the first in the graph, --readers NAME,NAME,… gives their order.
 
 ` + exitCodesHelp,
+		Example: `  bivouac data ls data.yaml
+  bivouac data peek runs/digits --step 9`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

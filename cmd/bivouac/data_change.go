@@ -51,6 +51,8 @@ that is given it goes on from there. Digest and coverage are computed from the
 order, some ten nanoseconds a sample.
 
 ` + exitCodesHelp,
+		Example: `  bivouac data seek runs/digits --step 4000 -o state
+  bivouac data seek state --epoch 3 -o later`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (step < 0) == (epoch < 0) {
@@ -94,7 +96,8 @@ func newDataSkipCommand(g *global) *cobra.Command {
 leaves them out. The digest is the digest of a run that delivered them.
 
 ` + exitCodesHelp,
-		Args: cobra.ExactArgs(1),
+		Example: `  bivouac data skip state --batches 100 -o later`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if batches < 1 {
 				return usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--batches", Want: "at least 1", Got: fmt.Sprint(batches)}}
@@ -123,7 +126,8 @@ shorter one. Other states are compared member by member.
 
 ` + exitCodesHelp + `
 States of runs that differ are exit status 4.`,
-		Args: cobra.ExactArgs(2),
+		Example: `  bivouac data diff runs/a runs/b`,
+		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, err := o.read(cmd.Context(), args[0], g)
 			if err != nil {

@@ -30,6 +30,8 @@ func newDataInspectCommand(g *global) *cobra.Command {
 which batches, what was skipped.
 
 ` + exitCodesHelp,
+		Example: `  bivouac data inspect runs/digits
+  bivouac data inspect state.json --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := src.read(cmd.Context(), args[0], g)

@@ -76,6 +76,8 @@ An input takes the column of its name. An input of pictures takes the only colum
 has pictures. Partners are the next sample. --input INPUT=COLUMN names another column.
 
 ` + setHelp + exitCodesHelp,
+		Example: `  bivouac data recipe                                  # the names of all recipes
+  bivouac data recipe timm-train images -o sheet.png`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {

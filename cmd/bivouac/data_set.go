@@ -181,7 +181,9 @@ func newDataLsCommand(g *global) *cobra.Command {
 		Use:   "ls DATA",
 		Short: "List the samples, shards, bytes and columns of a data set",
 		Long:  "List how many samples, shards and bytes a data set has, and its columns.\n\n" + setHelp + exitCodesHelp,
-		Args:  cobra.ExactArgs(1),
+		Example: `  bivouac data ls data.yaml
+  bivouac data ls 'shards/part-*.tar' --json`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := o.open(cmd.Context(), args[0])
 			if err != nil {

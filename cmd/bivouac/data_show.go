@@ -69,6 +69,8 @@ a terminal with 24-bit colours (COLORTERM=truecolor) pictures are drawn. -o writ
 bytes of pictures and texts, and numbers as .npy.
 
 ` + setHelp + exitCodesHelp,
+		Example: `  bivouac data show data.yaml 12
+  bivouac data show 'part-*.tar' 12 --field txt`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[1], 10, 64)
@@ -301,10 +303,11 @@ type SampleOptions struct {
 func newDataSampleCommand(g *global) *cobra.Command {
 	var o SampleOptions
 	return with(&cobra.Command{
-		Use:   "sample DATA N",
-		Short: "Show N samples of a data set, drawn at random",
-		Long:  "Show N different samples of a data set, drawn at random. The seed decides which.\n\n" + setHelp + exitCodesHelp,
-		Args:  cobra.ExactArgs(2),
+		Use:     "sample DATA N",
+		Short:   "Show N samples of a data set, drawn at random",
+		Long:    "Show N different samples of a data set, drawn at random. The seed decides which.\n\n" + setHelp + exitCodesHelp,
+		Example: `  bivouac data sample data.yaml 5 --seed 7`,
+		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.ParseInt(args[1], 10, 64)
 			if err != nil || n < 1 {

@@ -169,7 +169,8 @@ func newDataStatCommand(g *global) *cobra.Command {
 mean and largest extent of the first axis. Samples that cannot be read are counted.
 
 ` + setHelp + exitCodesHelp,
-		Args: cobra.ExactArgs(1),
+		Example: `  bivouac data stat data.yaml`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := o.open(cmd.Context(), args[0])
 			if err != nil {

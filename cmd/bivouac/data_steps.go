@@ -164,7 +164,8 @@ that comes next. Steps count from the beginning of the run, from 0. Where batche
 are of packs, | is between the samples of two packs.
 
 ` + exitCodesHelp,
-		Args: cobra.ExactArgs(1),
+		Example: `  bivouac data peek runs/digits --step 9`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, world, err := o.open(cmd.Context(), args[0], g)
 			if err != nil {
@@ -209,7 +210,8 @@ delivered up to the state, and then the digest of their ids. With --json a line
 for each step, and each reader of a pipeline with several, is an object.
 
 ` + exitCodesHelp,
-		Args: cobra.ExactArgs(1),
+		Example: `  bivouac data replay runs/digits --from 1 --to 10`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, world, err := o.open(cmd.Context(), args[0], g)
 			if err != nil {
@@ -292,7 +294,8 @@ after it. A mixture may deliver a sample more than once in an epoch: at most --m
 of its places are listed.
 
 ` + exitCodesHelp,
-		Args: cobra.ExactArgs(1),
+		Example: `  bivouac data explain runs/digits --sample 1234`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if sample < 0 {
 				return usageError{&errs.Error{Kind: errs.Invalid, Op: "data explain", Subject: "--sample", Want: "the id of a sample", Got: "nothing"}}

@@ -41,6 +41,8 @@ hash of the options are checked, and the output says so. JSON that is not a stat
 a known form is damaged.
 
 ` + exitCodesHelp,
+		Example: `  bivouac data verify data.yaml
+  bivouac data verify runs/digits`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if isDataSet(cmd.Context(), args[0], &set) {

@@ -44,6 +44,8 @@ Steps are committed asynchronously as Orbax checkpoints.
 
 ` + exitCodesHelp + `
 Trainings that differ are exit status 4.`,
+		Example: `  bivouac demo
+  bivouac demo --dir digits --steps 200 --kills 2`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o, g) },
 	}

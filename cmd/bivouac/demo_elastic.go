@@ -20,8 +20,9 @@ augmentation, and each sample exactly once in an epoch.
 
 ` + exitCodesHelp + `
 Runs that differ are exit status 4.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDemoElastic(cmd.Context(), o, g) },
+		Example: `  bivouac demo elastic`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemoElastic(cmd.Context(), o, g) },
 	}
 	f := cmd.Flags()
 	atLeast(f, &o.Samples, "samples", 1, d.Samples, "samples of the data set")

@@ -46,6 +46,8 @@ for its newest step.
 
 ` + exitCodesHelp + `
 Checkpoints that differ are exit status 4.`,
+		Example: `  bivouac diff runs/a/100 runs/b/100
+  bivouac diff runs/a weights.safetensors --json`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), args[0], args[1], o, g) },
 	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)

@@ -147,7 +147,7 @@ func measure(ctx context.Context, dir string, o DuOptions) (*usage, error) {
 	case checkpoint.IsCheckpoint(ctx, dir, nil):
 		u.Steps = 1
 	case !is:
-		return nil, noCheckpoint(dir)
+		return nil, noCheckpoint(ctx, dir)
 	default:
 		if parts, err = place(dir).list(ctx); err != nil {
 			return nil, err

@@ -43,6 +43,8 @@ info prints it; a name that ends in ".*" stands for all below. Files appear
 when they are whole.
 
 ` + exitCodesHelp,
+		Example: `  bivouac extract runs/digits 'params.*' -o params.safetensors
+  bivouac extract runs/digits/1000 loss -o loss.npy`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runExtract(cmd.Context(), args[0], args[1:], o, g)

@@ -82,7 +82,8 @@ command is killed, the next run goes on with the files that are not done.
 if one is missing, was changed, is damaged, or is not in the index.
 
 ` + exitCodesHelp,
-		Args: cobra.MinimumNArgs(1),
+		Example: `  bivouac index shards`,
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.index(cmd.Context(), args, o)
 		},

@@ -87,6 +87,8 @@ func newInfoCommand(g *global) *cobra.Command {
 are described as well.
 
 ` + exitCodesHelp,
+		Example: `  bivouac info runs/digits           # the newest step
+  bivouac info runs/digits --step 1000 --tree`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runInfo(cmd.Context(), args[0], o, g) },
 	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)

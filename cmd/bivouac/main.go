@@ -15,6 +15,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,8 +69,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = root.ExecuteContext(working)
 	}
-	if lost := out.failed(); lost != nil {
+	err = cmp.Or(err, out.close())
+	if lost, quit := out.failed(); lost != nil {
 		err = lost
+	} else if quit {
+		err = nil // the reader has seen enough
 	}
 	code := exitCode(ctx, err)
 	switch {

@@ -58,6 +58,8 @@ The list also has the operators of DALI on CPUs that are not operators here, wit
 the word "missing", the reason, and what to use instead.
 
 ` + exitCodesHelp,
+		Example: `  bivouac ops
+  bivouac ops resize`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

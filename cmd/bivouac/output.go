@@ -22,8 +22,11 @@ type output struct {
 	w    io.Writer
 	fail func(error)
 
-	mu  sync.Mutex
-	err error
+	pager *pager // in front of w, if there is one; set before the first write
+
+	mu   sync.Mutex
+	err  error
+	quit bool // the reader of the pager has seen enough
 }
 
 // locked is standard error, to which the work on several runs writes at once.
@@ -46,7 +49,16 @@ func (o *output) Write(p []byte) (int, error) {
 	if o.err != nil {
 		return 0, o.err
 	}
-	n, err := o.w.Write(p)
+	w := o.w
+	if o.pager != nil {
+		w = o.pager
+	}
+	n, err := w.Write(p)
+	if errors.Is(err, errQuit) {
+		o.err, o.quit = err, true
+		o.fail(err)
+		return n, err
+	}
 	if err != nil {
 		o.err = &errs.Error{Kind: errs.IO, Op: "write", Subject: "standard output", Err: err}
 		o.fail(o.err)
@@ -55,11 +67,23 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// failed returns the error of the first write that failed.
-func (o *output) failed() error {
+// failed returns the error of the first write that failed. That a reader quits the pager is no
+// error.
+func (o *output) failed() (err error, quit bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.err
+	if o.quit {
+		return nil, true
+	}
+	return o.err, false
+}
+
+// close ends the pager, if there is one.
+func (o *output) close() error {
+	if o.pager == nil {
+		return nil
+	}
+	return o.pager.close()
 }
 
 // printf writes to standard output. Arguments are names and values from outside: characters that a

@@ -39,8 +39,9 @@ func newGraphCommand(g *global) *cobra.Command {
 Pipeline.serialize wrote, or YAML. No data is read.
 
 ` + exitCodesHelp,
-		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return showGraph(args[0], o, g) },
+		Example: `  bivouac graph pipeline.yaml`,
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return showGraph(args[0], o, g) },
 	}, o.AddFlags, g.addJSON)
 }
 

@@ -51,8 +51,9 @@ func newRunCommand(g *global) *cobra.Command {
 in the pipeline are relative to the current directory.
 
 ` + exitCodesHelp,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runPipeline(cmd.Context(), args[0], o, g) },
+		Example: `  bivouac run pipeline.yaml`,
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runPipeline(cmd.Context(), args[0], o, g) },
 	}, o.AddFlags, g.addJSON)
 }
 

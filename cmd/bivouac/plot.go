@@ -65,6 +65,8 @@ attempt continued. With --smooth the moving average is drawn, and the values beh
 Peaks stay visible however long the run is. NaN and infinite values are gaps.
 
 ` + exitCodesHelp,
+		Example: `  bivouac plot runs/digits -o loss.svg
+  bivouac plot runs/a runs/b --scalar loss,lr --smooth 0.9 -o both.svg`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runPlot(cmd.Context(), args, o, g) },
 	}, o.AddFlags, g.addJSON, g.addURLs)

@@ -14,6 +14,7 @@ func newPlotCommand(*global) *cobra.Command {
 	return &cobra.Command{
 		Use:                "plot RUN…",
 		Short:              "Draw the scalars of one or several runs (not in this build)",
+		Example:            `  bivouac plot runs/digits -o loss.svg`,
 		DisableFlagParsing: true,
 		RunE: func(*cobra.Command, []string) error {
 			return &errs.Error{Kind: errs.Unsupported, Op: "plot", Want: "a command that was built whole",

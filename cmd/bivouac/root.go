@@ -13,6 +13,7 @@ type global struct {
 	stdout, stderr io.Writer
 	plain          bool
 	quiet          bool   // no progress at all
+	noPager        bool   // --no-pager
 	color          string // --color
 	json           bool
 	jsonl          bool    // a line of JSON for each result
@@ -32,7 +33,15 @@ carries on as if nothing had happened.
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
-		PersistentPreRunE: g.checkPaths,
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if err := g.checkPaths(cmd, args); err != nil {
+				return err
+			}
+			if cmd.Annotations[pages] != "" {
+				g.usePager(cmd)
+			}
+			return nil
+		},
 	}
 	// Templates of cobra would make the linker keep every exported method: a sixth of the command.
 	show := root.Flags().Bool("version", false, "print the version, as the command version does")
@@ -59,11 +68,19 @@ carries on as if nothing had happened.
 	root.PersistentFlags().BoolVar(&g.quiet, "no-progress", false, "print no progress at all")
 	root.PersistentFlags().BoolVar(&g.unsafeSingleWriter, "unsafe-single-writer", false,
 		"use an object store without conditional writes; sound only if no other process ever writes there")
+	root.PersistentFlags().BoolVar(&g.noPager, "no-pager", false,
+		"print long output on a terminal as it is, and not through $BIVOUAC_PAGER, $PAGER or less")
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		g.usePager(cmd)
+		help(cmd, args)
+	})
 	root.AddCommand(
 		newDemoCommand(g),
 		newDemoTrainCommand(g),
 		newCrashtestCommand(g),
 		newShowCommand(g),
+		newWatchCommand(g),
 		newPlotCommand(g),
 		newLsCommand(g),
 		newInfoCommand(g),
@@ -89,10 +106,18 @@ carries on as if nothing had happened.
 		newStateCommand(g),
 		newServeCommand(g),
 		newOpsCommand(g),
+		newDoctorCommand(g),
 		newVersionCommand(g),
+		newManCommand(g),
 		newCompletionCommand(g),
 	)
 	g.addCompletion(root)
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "ls", "info", "show", "cat", "diff", "du", "ops", "state", "version":
+			addPager(cmd)
+		}
+	}
 	markUsage(root)
 	return root
 }

@@ -203,25 +203,9 @@ func described(families []training.NameFamily) string {
 func needDirectory(ctx context.Context, dir string) error {
 	is, err := place(dir).isDirectory(ctx)
 	if err == nil && !is {
-		return noCheckpoint(dir)
+		return noCheckpoint(ctx, dir)
 	}
 	return err
-}
-
-// noCheckpoint returns the error for a file that is not a checkpoint.
-func noCheckpoint(file string) error {
-	e := &errs.Error{Kind: errs.Invalid, Subject: file,
-		Want: "a checkpoint: a directory, or a file .safetensors, .npz, .npy, .pt, .pth, .ckpt or .msgpack",
-		Got:  "another file"}
-	switch ext := strings.ToLower(filepath.Ext(file)); ext {
-	case ".bin":
-		e.Got, e.Remedy = "a file "+ext, "if torch.save wrote it, rename it to .pt"
-	case ".pkl", ".pickle":
-		e.Got, e.Remedy = "a file "+ext, "Bivouac runs no pickle: save it as .safetensors with the program that wrote it"
-	case ".h5", ".hdf5", ".keras":
-		e.Got, e.Remedy = "an HDF5 file", "save it as .safetensors or .npz with the program that wrote it"
-	}
-	return e
 }
 
 // resolved is a checkpoint that was found.
@@ -333,6 +317,9 @@ func (r *runDir) missing(ctx context.Context, dir string, step int64) error {
 	if files := checkpointFiles(list); e.Remedy == "" && len(files) > 0 {
 		e.Got = "a directory of files: " + some(files)
 		e.Remedy = "each file is a checkpoint by itself; name one, such as " + place(dir).join(files[len(files)-1])
+	}
+	if files, remedy := foreignFiles(list); e.Remedy == "" && len(files) > 0 {
+		e.Got, e.Remedy = "a directory with files of another program: "+some(files), remedy
 	}
 	return e
 }

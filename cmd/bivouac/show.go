@@ -37,6 +37,8 @@ a journal the steps are shown, and it is said what is not known. Of a checkpoint
 what bivouac info prints. Nothing is changed, and no lock is taken.
 
 ` + exitCodesHelp,
+		Example: `  bivouac show runs/digits --watch
+  bivouac show s3://bucket/runs/digits --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runShow(cmd.Context(), args[0], o, g) },
 	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)

@@ -49,6 +49,8 @@ pipeline of DALI. FILE may be - for standard input, and a run or a step of a job
 state that it kept. bivouac data looks into the samples of a loader's.
 
 ` + exitCodesHelp,
+		Example: `  bivouac state runs/digits
+  bivouac state state.json --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := src.read(cmd.Context(), args[0], g)

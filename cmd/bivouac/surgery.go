@@ -55,7 +55,8 @@ rules drop are not read.
 With --dry-run DST is not needed.
 
 ` + exitCodesHelp,
-		Args: cobra.MinimumNArgs(2),
+		Example: `  bivouac surgery rules.yaml runs/digits/1000 smaller`,
+		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := localOnly(args[0], "RULES is a file of"); err != nil {
 				return err

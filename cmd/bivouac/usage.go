@@ -184,7 +184,8 @@ var words = map[string]string{
 	"forget": "prune", "gc": "prune", "thin": "prune", "expire": "prune", "remove": "rm", "delete": "rm", "del": "rm",
 	"pin": "protect", "lock": "protect", "keep": "protect", "label": "tag", "size": "du", "usage": "du", "mirror": "sync", "rsync": "sync",
 	"print": "cat", "export": "extract", "copy": "cp", "rename": "surgery", "edit": "surgery", "operators": "ops", "loader": "data",
-	"kill": "crashtest", "chaos": "crashtest", "crash": "crashtest", "test": "crashtest",
+	"kill": "crashtest", "chaos": "crashtest", "monitor": "watch", "alert": "watch",
+	"diagnose": "doctor", "health": "doctor", "env": "doctor", "crash": "crashtest", "test": "crashtest",
 }
 
 // commandNames returns the names that a user may have meant as a command.

@@ -44,6 +44,8 @@ that it links.
 with version and licence, followed by the texts of the licences.
 
 ` + exitCodesHelp,
+		Example: `  bivouac version --json
+  bivouac version --licenses`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := currentVersion()

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -81,15 +83,58 @@ var completions = map[string]string{
 	"fish": "fish/vendor_completions.d/bivouac.fish",
 }
 
-// shellScripts returns the completions that the command prints, by shell.
-func (r *release) shellScripts(ctx context.Context) (map[string][]byte, error) {
-	dir, err := os.MkdirTemp("", "release")
+// ownCommand writes the command of this machine to a temporary directory, which the caller removes.
+func (r *release) ownCommand() (dir, file string, err error) {
+	if dir, err = os.MkdirTemp("", "release"); err != nil {
+		return "", "", err
+	}
+	file = filepath.Join(dir, "bivouac")
+	return dir, file, os.WriteFile(file, r.commands[runtime.GOOS+"/"+runtime.GOARCH], 0o755)
+}
+
+// manPages returns the manual pages that the command writes, compressed as Debian wants them, by
+// their names.
+func (r *release) manPages(ctx context.Context) (map[string][]byte, error) {
+	dir, file, err := r.ownCommand()
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
 	if err != nil {
 		return nil, err
 	}
+	pages := filepath.Join(dir, "man1")
+	if _, err := output(ctx, dir, nil, file, "man", pages); err != nil {
+		return nil, err
+	}
+	list, err := filepath.Glob(filepath.Join(pages, "*.1"))
+	if err != nil || len(list) == 0 {
+		return nil, fmt.Errorf("want manual pages, got %d: %v", len(list), err)
+	}
+	out := map[string][]byte{}
+	for _, name := range list {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := z.Write(text); err != nil {
+			return nil, err
+		}
+		if err := z.Close(); err != nil {
+			return nil, err
+		}
+		out[filepath.Base(name)+".gz"] = b.Bytes()
+	}
+	return out, nil
+}
+
+// shellScripts returns the completions that the command prints, by shell.
+func (r *release) shellScripts(ctx context.Context) (map[string][]byte, error) {
+	dir, file, err := r.ownCommand()
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
-	file := filepath.Join(dir, "bivouac")
-	if err := os.WriteFile(file, r.commands[runtime.GOOS+"/"+runtime.GOARCH], 0o755); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	out := map[string][]byte{}

@@ -24,6 +24,10 @@ func (r *release) packages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	manual, err := r.manPages(ctx)
+	if err != nil {
+		return err
+	}
 	docs, err := r.documents()
 	if err != nil {
 		return err
@@ -39,6 +43,9 @@ func (r *release) packages(ctx context.Context) error {
 		}
 		for shell, text := range scripts {
 			list = append(list, entry{name: "/usr/share/" + completions[shell], mode: 0o644, data: text})
+		}
+		for name, page := range manual {
+			list = append(list, entry{name: "/usr/share/man/man1/" + name, mode: 0o644, data: page})
 		}
 		for _, format := range []string{"deb", "rpm"} {
 			if err := r.pack(format, arch, list); err != nil {
