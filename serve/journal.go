@@ -121,6 +121,9 @@ func trainingRecord(k *call) (reply, error) {
 	}
 	rows.record(c)
 	if end != nil && c.rows != nil {
+		if end.Outcome != journal.Preempted { // the grace time bounds the wait of the client
+			c.Wait(k.ctx) //nolint:errcheck // the save has the error; its row comes before the end
+		}
 		c.rows.End(*end)
 		c.rows.Flush(k.ctx)
 	}

@@ -47,7 +47,7 @@ func kinds(t *testing.T, r *journal.Reader) (words []string) {
 	return words
 }
 
-// TestJournalOfAClient records steps with a save and by themselves, events and the end.
+// TestJournalOfAClient records steps, a save, events and the end.
 func TestJournalOfAClient(t *testing.T) {
 	c := served(t)
 	dir, board := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "board")
@@ -59,10 +59,10 @@ func TestJournalOfAClient(t *testing.T) {
 	c.failed(errs.Sequence, "training.journal", object{"checkpointer": run, "start": object{"from": 0}})
 	c.quiet("training.record", object{"checkpointer": run, "journal": object{"begin": true, "names": []string{},
 		"rows": []any{[]any{"resumed", "0", "", ""}}}})
+	c.quiet("training.record", object{"checkpointer": run, "journal": object{"names": []string{"loss", "größe"},
+		"rows": []any{[]any{1, 0.25, 0, 0.5}, []any{2, 0.5, 1, []any{"f", "nan"}, 0, -1e-300}}}})
 	c.quiet("training.save", object{"checkpointer": run, "step": 2, "force": true, "arena": id,
-		"items": object{"state": object{"tree": raw(`["d",["w"],[["a","uint8",[4],0]]]`)}},
-		"journal": object{"names": []string{"loss", "größe"}, "rows": []any{
-			[]any{1, 0.25, 0, 0.5}, []any{2, 0.5, 1, []any{"f", "nan"}, 0, -1e-300}}}})
+		"items": object{"state": object{"tree": raw(`["d",["w"],[["a","uint8",[4],0]]]`)}}})
 	// The rows are there when the step is.
 	if words := strings.Join(kinds(t, journalOf(t, dir)), " "); !strings.HasPrefix(words, "start resumed step step") {
 		t.Errorf("rows after the save: %s", words)

@@ -150,13 +150,11 @@ func trainingSave(k *call) (reply, error) {
 		so := k.saveOptions(h)
 		o := &training.SaveOptions{Options: so.Options, Custom: so.Custom, Release: so.Release, Progress: so.Progress,
 			Force: k.args.flag("force"), Overwrite: k.args.flag("overwrite"), Metrics: k.args.metrics()}
-		journal := k.journalRows()
+		if c.rows != nil {
+			o.Before = c.flushJournal
+		}
 		if err := k.args.finish(); err != nil {
 			return nil, err
-		}
-		if c.rows != nil {
-			journal.record(c)
-			o.Before = c.flushJournal
 		}
 		take(c, c.declined, step)
 		if r, err = c.SaveCheckpointablesAsync(k.ctx, step, items, o); err != nil {
