@@ -3,9 +3,12 @@ package serve
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"math"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -132,9 +135,9 @@ func trainingRecord(k *call) (reply, error) {
 
 // journalRows are rows of a journal as they travel.
 type journalRows struct {
-	Begin bool   `json:"begin"` // makes the attempt visible
-	Names texts  `json:"names"` // of scalars
-	Rows  points `json:"rows"`
+	Begin bool  `json:"begin"` // makes the attempt visible
+	Names texts `json:"names"` // of scalars
+	Rows  parts `json:"rows"`
 }
 
 // texts is a list of names that are Unicode.
@@ -147,69 +150,78 @@ func (t *texts) UnmarshalJSON(b []byte) error {
 	return c.err
 }
 
-// point is a row of a journal: a step with its scalars, or an event.
-type point struct {
-	step   int64
-	at     time.Duration
-	values []indexed
-	event  *journal.Event
+// part is a part of a journal: steps with the same scalars, or an event.
+type part struct {
+	step    int64     // the first one
+	columns []int     // the numbers of the names
+	data    []float64 // of each step: its seconds since the begin, and a value for each column
+	event   *journal.Event
 }
 
-// indexed is a value with the number of its name.
-type indexed struct {
-	name  int
-	value float64
+// steps yields the steps: their data without the seconds, and the seconds.
+func (p *part) steps(yield func(step int64, at time.Duration, values []float64)) {
+	width := 1 + len(p.columns)
+	for i := 0; i < len(p.data); i += width {
+		yield(p.step+int64(i/width), time.Duration(p.data[i]*1e9), p.data[i+1:i+width])
+	}
 }
 
-type points []point
+type parts []part
 
-// UnmarshalJSON implements json.Unmarshaler. A step is an array [step, seconds, name, value, …], an
-// event an array of texts [name, object, reason, error].
-func (p *points) UnmarshalJSON(b []byte) error {
+// UnmarshalJSON implements json.Unmarshaler. Steps are an object, an event is an array of texts
+// [name, object, reason, error].
+func (p *parts) UnmarshalJSON(b []byte) error {
 	c := &cursor{b: b}
 	for c.enter('['); c.err == nil && c.more(']'); {
-		var one point
-		c.enter('[')
-		if c.peek() == '"' {
+		var one part
+		if c.peek() == '{' {
+			one.read(c)
+		} else {
 			one.event = &journal.Event{}
+			c.enter('[')
 			for _, field := range []*string{&one.event.Name, &one.event.Object, &one.event.Reason, &one.event.Error} {
 				*field = c.text()
 			}
-		} else {
-			one.step = c.integer()
-			seconds := c.float()
-			if !(seconds >= 0 && seconds < math.MaxInt64/1e9) {
-				c.fail("seconds of at least 0 before it")
+			if c.err == nil && c.more(']') {
+				c.fail("the end of the event")
 			}
-			one.at = time.Duration(seconds * 1e9)
-			for c.err == nil && c.peek() != ']' {
-				one.values = append(one.values, indexed{int(c.integer()), c.float()})
-			}
-		}
-		if c.err == nil && c.more(']') {
-			c.fail("the end of the row")
 		}
 		*p = append(*p, one)
 	}
 	return c.err
 }
 
-// float reads a number, or a node for one that JSON does not have.
-func (c *cursor) float() float64 {
-	if c.peek() == '[' {
-		v, err := number(c.skip())
-		if err != nil && c.err == nil {
-			c.err = err
+// read reads steps.
+func (p *part) read(c *cursor) {
+	var data []byte
+	for c.enter('{'); c.err == nil && c.more('}'); {
+		switch name := c.text(); name {
+		case "step":
+			if p.step = c.integer(); p.step < 0 {
+				c.fail("a step of at least 0 before it")
+			}
+		case "columns":
+			p.columns = c.extents()
+		case "data":
+			var err error
+			if data, err = base64.StdEncoding.DecodeString(c.text()); err != nil {
+				c.fail("base64 before it")
+			}
+		default:
+			c.fail("step, columns or data")
 		}
-		return v
 	}
-	from := c.at
-	v, err := strconv.ParseFloat(string(c.word()), 64)
-	if err != nil {
-		c.at = from
-		c.fail("a number of float64")
+	width := 8 * (1 + len(p.columns))
+	if len(data) == 0 || len(data)%width != 0 {
+		c.fail("words of 64 bits for whole steps before it")
 	}
-	return v
+	for i := 0; i+8 <= len(data) && c.err == nil; i += 8 {
+		v := math.Float64frombits(binary.LittleEndian.Uint64(data[i:]))
+		if i%width == 0 && !(v >= 0 && v < math.MaxInt64/1e9) {
+			c.fail("seconds of at least 0 before it")
+		}
+		p.data = append(p.data, v)
+	}
 }
 
 // journalRows reads the argument journal.
@@ -217,10 +229,10 @@ func (k *call) journalRows() *journalRows {
 	r := &journalRows{}
 	k.args.into("journal", r)
 	for _, p := range r.Rows {
-		for _, v := range p.values {
-			if k.args.err == nil && (v.name < 0 || v.name >= len(r.Names)) {
-				k.args.err = &errs.Error{Kind: errs.Invalid, Subject: "argument journal", Want: "the number of a name, below " +
-					strconv.Itoa(len(r.Names)), Got: strconv.Itoa(v.name)}
+		for _, column := range p.columns {
+			if k.args.err == nil && column >= len(r.Names) {
+				k.args.err = &errs.Error{Kind: errs.Invalid, Subject: "argument journal",
+					Want: "the number of a name, below " + strconv.Itoa(len(r.Names)), Got: strconv.Itoa(column)}
 			}
 		}
 	}
@@ -243,13 +255,28 @@ func (r *journalRows) record(c *checkpointer) {
 			c.rows.Event(*p.event)
 			continue
 		}
-		for _, v := range p.values {
-			if err := c.rows.scalars.Set(r.Names[v.name], v.value); err != nil && c.rows.refused == nil {
-				c.rows.refused = err
-				c.journalFailed(err)
+		p.steps(func(step int64, at time.Duration, values []float64) {
+			nonfinite := 0
+			for i, column := range p.columns {
+				name, v := r.Names[column], values[i]
+				c.setScalar(name, v)
+				if (math.IsNaN(v) || math.IsInf(v, 0)) && !strings.HasPrefix(name, "job/") {
+					nonfinite++
+				}
 			}
-		}
-		c.rows.StepAt(p.step, p.at, &c.rows.scalars)
-		c.rows.scalars.Clear()
+			if nonfinite > 0 {
+				c.setScalar("job/nonfinite", float64(nonfinite))
+			}
+			c.rows.StepAt(step, at, &c.rows.scalars)
+			c.rows.scalars.Clear()
+		})
+	}
+}
+
+// setScalar adds a scalar to the row. The first name that the journal refuses is told.
+func (c *checkpointer) setScalar(name string, v float64) {
+	if err := c.rows.scalars.Set(name, v); err != nil && c.rows.refused == nil {
+		c.rows.refused = err
+		c.journalFailed(err)
 	}
 }

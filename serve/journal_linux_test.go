@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"math"
 	"os"
@@ -47,6 +49,15 @@ func kinds(t *testing.T, r *journal.Reader) (words []string) {
 	return words
 }
 
+// steps is a block of steps as it travels. The data are the seconds and the values of each step.
+func steps(first int64, columns []int, data ...float64) object {
+	var b []byte
+	for _, v := range data {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	}
+	return object{"step": first, "columns": columns, "data": base64.StdEncoding.EncodeToString(b)}
+}
+
 // TestJournalOfAClient records steps, a save, events and the end.
 func TestJournalOfAClient(t *testing.T) {
 	c := served(t)
@@ -60,7 +71,7 @@ func TestJournalOfAClient(t *testing.T) {
 	c.quiet("training.record", object{"checkpointer": run, "journal": object{"begin": true, "names": []string{},
 		"rows": []any{[]any{"resumed", "0", "", ""}}}})
 	c.quiet("training.record", object{"checkpointer": run, "journal": object{"names": []string{"loss", "größe"},
-		"rows": []any{[]any{1, 0.25, 0, 0.5}, []any{2, 0.5, 1, []any{"f", "nan"}, 0, -1e-300}}}})
+		"rows": []any{steps(1, []int{0}, 0.25, 0.5), steps(2, []int{1, 0}, 0.5, math.NaN(), -1e-300)}}})
 	c.quiet("training.save", object{"checkpointer": run, "step": 2, "force": true, "arena": id,
 		"items": object{"state": object{"tree": raw(`["d",["w"],[["a","uint8",[4],0]]]`)}}})
 	// The rows are there when the step is.
@@ -68,7 +79,7 @@ func TestJournalOfAClient(t *testing.T) {
 		t.Errorf("rows after the save: %s", words)
 	}
 	c.quiet("training.record", object{"checkpointer": run, "journal": object{"names": []string{"loss"},
-		"rows": []any{[]any{3, 0.75, 0, 3}, []any{"pass ended", "", "", ""}}},
+		"rows": []any{steps(3, []int{0}, 0.75, 3), []any{"pass ended", "", "", ""}}},
 		"end": object{"outcome": "failed", "error": "ValueError"}})
 	c.quiet("training.close", object{"checkpointer": run})
 	r := journalOf(t, dir)
@@ -80,17 +91,20 @@ func TestJournalOfAClient(t *testing.T) {
 		a.End().Outcome != journal.Failed || a.End().Error != "ValueError" {
 		t.Errorf("start %+v, end %+v", a.Start, a.End())
 	}
-	var steps []journal.Row
+	var recorded []journal.Row
 	for row, err := range r.Current(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps = append(steps, row)
+		recorded = append(recorded, row)
 	}
-	if size, _ := steps[1].Value("größe"); !math.IsNaN(size) || steps[1].At != 0.5 || steps[1].Step != 2 {
-		t.Errorf("row %+v", steps[1])
+	if size, _ := recorded[1].Value("größe"); !math.IsNaN(size) || recorded[1].At != 0.5 || recorded[1].Step != 2 {
+		t.Errorf("row %+v", recorded[1])
 	}
-	if loss, _ := steps[1].Value("loss"); loss != -1e-300 {
+	if n, _ := recorded[1].Value("job/nonfinite"); n != 1 {
+		t.Errorf("%v values are not finite, want 1", n)
+	}
+	if loss, _ := recorded[1].Value("loss"); loss != -1e-300 {
 		t.Errorf("loss %v", loss)
 	}
 	got, err := tensorboardtest.Read(board)
@@ -106,7 +120,7 @@ func TestJournalOfAKilledClient(t *testing.T) {
 	run := c.quiet("training.open", object{"dir": dir, "journal": true}).Checkpointer
 	c.quiet("training.journal", object{"checkpointer": run, "start": object{"from": 0}})
 	c.quiet("training.record", object{"checkpointer": run, "journal": object{"names": []string{"loss"},
-		"rows": []any{[]any{1, 0, 0, 1}, []any{2, 0, 0, 1}}}})
+		"rows": []any{steps(1, []int{0}, 0, 1, 0, 1)}}})
 	c.end()
 	if words := strings.Join(kinds(t, journalOf(t, dir)), " "); words != "start step step" {
 		t.Errorf("rows: %s", words)
@@ -126,10 +140,21 @@ func TestBadRowsAreRefused(t *testing.T) {
 	c.failed(errs.Invalid, "training.journal", start(object{"start": object{}, "tensorboard": "relative"}))
 	c.failed(errs.Unsupported, "training.journal", start(object{"start": object{}, "tensorboard": "s3://bucket/board"}))
 	c.quiet("training.journal", start(object{"start": object{"from": 0}}))
+	one, two := "AAAAAAAAAAA=", "AAAAAAAAAAAAAAAAAAAAAA==" // base64 of 8 and of 16 zeros
+	nan, minus := "AAAAAAAA+H8=", "AAAAAAAA8L8="           // of NaN and of -1
 	for _, rows := range []string{
-		`{"names":["a"],"rows":[[1,0,1,1]]}`, `{"names":["a"],"rows":[[1,0,-1,1]]}`, `{"names":["a"],"rows":[[1,0,0]]}`,
-		`{"names":["a"],"rows":[[1,-1]]}`, `{"names":["a"],"rows":[[1,1e300]]}`, `{"names":["a"],"rows":[[1,["f","nan"]]]}`,
-		`{"names":["a"],"rows":[[1.5,0]]}`, `{"names":["a"],"rows":[[1,0,0,"1"]]}`, `{"names":["a"],"rows":[[1,0,0,null]]}`,
+		`{"names":["a"],"rows":[{"step":1,"columns":[1],"data":"` + two + `"}]}`,
+		`{"names":["a"],"rows":[{"step":1,"columns":[-1],"data":"` + two + `"}]}`,
+		`{"names":["a"],"rows":[{"step":1,"columns":[0],"data":"` + one + `"}]}`,
+		`{"names":["a"],"rows":[{"step":-1,"columns":[],"data":"` + one + `"}]}`,
+		`{"names":["a"],"rows":[{"step":1.5,"columns":[],"data":"` + one + `"}]}`,
+		`{"names":["a"],"rows":[{"step":1,"columns":[],"data":"` + nan + `"}]}`,
+		`{"names":["a"],"rows":[{"step":1,"columns":[],"data":"` + minus + `"}]}`,
+		`{"names":["a"],"rows":[{"step":1,"columns":[],"data":"AAAA"}]}`,
+		`{"names":["a"],"rows":[{"step":1,"columns":[],"data":"?"}]}`,
+		`{"names":["a"],"rows":[{"step":1,"columns":[],"data":""}]}`,
+		`{"names":["a"],"rows":[{"step":1,"columns":[],"data":null}]}`, `{"names":["a"],"rows":[{"step":1,"columns":[]}]}`,
+		`{"names":["a"],"rows":[{"step":1,"columns":{},"data":"` + one + `"}]}`, `{"names":["a"],"rows":[{"stop":1}]}`,
 		`{"names":["a"],"rows":[["event"]]}`, `{"names":["a"],"rows":[["event","","","",""]]}`, `{"names":["a"],"rows":[1]}`,
 		`{"names":["a"],"rows":[[]]}`, `{"names":["a"],"rows":{}}`, `{"names":[1],"rows":[]}`, `{"names":"a","rows":[]}`,
 		`{"names":["\ud800"],"rows":[]}`, `{"nams":[],"rows":[]}`, `[]`, `1`,
@@ -149,7 +174,7 @@ func TestNamesThatTheJournalRefusesAreTold(t *testing.T) {
 	run := c.quiet("training.open", object{"dir": dir, "journal": true}).Checkpointer
 	c.quiet("training.journal", object{"checkpointer": run, "start": object{"from": 0}})
 	id := c.start("training.record", object{"checkpointer": run, "journal": object{
-		"names": []string{"", "loss"}, "rows": []any{[]any{1, 0, 0, 1, 1, 2}, []any{2, 0, 0, 1}}}})
+		"names": []string{"", "loss"}, "rows": []any{steps(1, []int{0, 1}, 0, 1, 2), steps(2, []int{0}, 0, 1)}}})
 	told := 0
 	c.await(func(s said) bool {
 		if s.Event == "journal failed" {
@@ -177,7 +202,7 @@ func TestRowsWithoutAJournalAreDropped(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		run := c.quiet("training.open", object{"dir": dir, "journal": asked}).Checkpointer
 		c.quiet("training.record", object{"checkpointer": run, "journal": object{"names": []string{"loss"},
-			"rows": []any{[]any{1, 0, 0, 1}}}, "end": object{"outcome": "done"}})
+			"rows": []any{steps(1, []int{0}, 0, 1)}}, "end": object{"outcome": "done"}})
 		if !asked {
 			c.failed(errs.Sequence, "training.journal", object{"checkpointer": run, "start": object{}})
 		}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
+import array
+import base64
 import os
 import platform
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from bivouac import errors
 from bivouac._client import Call
@@ -20,10 +21,11 @@ __all__ = ["Journal", "Run", "describe"]
 _EVERY = 1.0  # seconds between two messages while steps are done
 _MOST = 65536  # rows that wait while the side-car cannot be reached
 
-_OWN = ("seconds", "data_seconds", "blocked_seconds", "samples_per_second", "nonfinite")
-_SECONDS, _DATA, _BLOCKED, _SPEED, _NONFINITE = range(len(_OWN))
+_OWN = ("seconds", "data_seconds", "blocked_seconds", "samples_per_second")
+_SECONDS, _DATA, _BLOCKED, _SPEED = range(len(_OWN))
 
-Row = tuple[int, float, dict[int, Any]]  # a step, its time, and its scalars by their numbers
+Row = tuple[int, float, dict[int, Any], bool]
+"""A step, its time, its scalars by their numbers, and whether a device has some of them."""
 
 
 class Run(Checkpointer):
@@ -83,6 +85,8 @@ class Journal:
         self._values: dict[int, Any] = {}  # of the step under way
         self._rows: list[Row | list[str]] = []  # steps and events that the side-car does not have
         self._old = 0  # how many of them were there a second ago
+        self._late = False  # a device has a value of the step under way
+        self._young = False  # a device has a value of a row after the old ones
         self._sent: Call | None = None
         self._sending = False
         self._place: tuple[Any, int] | None = None  # where the attempt was begun
@@ -122,6 +126,7 @@ class Journal:
             index = self._names[name] = len(self._names)
         if type(value) is not float:
             value = scalars.number(name, value)
+            self._late = self._late or type(value) is not float
         if self.on:
             self._values[index] = value
 
@@ -157,7 +162,9 @@ class Journal:
             values[_BLOCKED], self._blocked = self._blocked, 0.0
         if self._batch_size is not None and took > 0:
             values[_SPEED] = self._batch_size / took
-        self._rows.append((step, now, values))
+        self._rows.append((step, now, values, self._late))
+        if self._late:
+            self._late, self._young = False, True
         if now >= self._next:
             self._tick(now)
 
@@ -172,16 +179,10 @@ class Journal:
             return  # the next save starts a side-car again, or fails
         if self._sent is not None and not self._sent.done():
             return
-        young = any(
-            type(v) is not float
-            for row in self._rows[self._old :]
-            if type(row) is tuple
-            for v in row[2].values()
-        )
-        count = self._old if young else len(self._rows)
+        count = self._old if self._young else len(self._rows)
         if count:
             self._send(count, wait=False)
-        self._old = len(self._rows)
+        self._old, self._young = len(self._rows), False
 
     def _shorten(self) -> None:
         """Drop the oldest rows if there are too many."""
@@ -236,39 +237,58 @@ class Journal:
             self._sending = False
 
     def _encode(self, rows: list[Row | list[str]]) -> dict[str, Any]:
-        """Return rows as they travel. Values of devices are read."""
+        """Return rows as they travel: blocks of steps that have the same scalars, and events."""
+        self._read(rows)
+        out: list[Any] = []
+        block: dict[str, Any] | None = None
+        data = array.array("d")
+
+        def end() -> None:
+            if block is not None:
+                if sys.byteorder == "big":
+                    data.byteswap()
+                block["data"] = base64.b64encode(data.tobytes()).decode()
+                del data[:]
+
+        last = 0
+        columns: tuple[int, ...] = ()
+        for row in rows:
+            if type(row) is list:
+                end()
+                block = None
+                out.append(row)
+                continue
+            step, at, values, _ = cast(Row, row)
+            keys = tuple(values)
+            if block is None or keys != columns or step != last + 1:
+                end()
+                block = {"step": step, "columns": keys}
+                columns = keys
+                out.append(block)
+            last = step
+            data.append(max(at - self._began, 0.0))
+            data.extend(values.values())
+        end()
+        return {"names": list(self._names), "rows": out}
+
+    def _read(self, rows: list[Row | list[str]]) -> None:
+        """Read the values that devices have."""
         places = [
             (row[2], index, value)
             for row in rows
-            if type(row) is tuple
+            if type(row) is tuple and row[3]
             for index, value in row[2].items()
             if type(value) is not float
         ]
+        if not places:
+            return
         names = list(self._names)
-        if places:
-            for (values, index, _), found in zip(places, scalars.read(p[2] for p in places)):
-                if isinstance(found, float):
-                    values[index] = found
-                    continue
-                del values[index]
-                self._fail("value", f"scalar {names[index]!r} cannot be read: {found}")
-        out: list[Any] = []
-        for row in rows:
-            if type(row) is not tuple:
-                out.append(row)
+        for (values, index, _), found in zip(places, scalars.read(p[2] for p in places)):
+            if isinstance(found, float):
+                values[index] = found
                 continue
-            step, at, values = row
-            flat: list[Any] = [step, round(max(at - self._began, 0.0), 6)]
-            odd = 0
-            for index, value in values.items():
-                if not math.isfinite(value):
-                    odd += 1
-                    value = ["f", "nan" if value != value else "inf" if value > 0 else "-inf"]
-                flat += index, value
-            if odd:
-                flat += _NONFINITE, float(odd)
-            out.append(flat)
-        return {"names": names, "rows": out}
+            del values[index]
+            self._fail("value", f"scalar {names[index]!r} cannot be read: {found}")
 
     def _fail(self, kind: str, text: str) -> None:
         """Tell what could not be recorded, once for each kind."""

@@ -41,7 +41,7 @@ class Recorded:
         Raises:
           Invalid: the name is empty, longer than 200 bytes, not Unicode, or begins with job/; or
             the value is not a real number. It is a ValueError.
-          Exhausted: there are more than 995 names.
+          Exhausted: there are more than 990 names.
         """
         if self._journal is not None:
             self._journal.scalar(name, value)

@@ -17,9 +17,10 @@ from bivouac._tree import type_text
 
 __all__ = ["MOST", "check_name", "number", "read"]
 
-MOST = 995
-"""How many names of scalars a job may have. The job has up to 5 of its own."""
+MOST = 990
+"""How many names of scalars a job may have. The job has some of its own."""
 
+_OTHERS = (str, bytes, complex, np.complexfloating, np.datetime64, np.timedelta64)
 _LONGEST = 200  # bytes of a name
 _OP = "bivouac.Job.scalar"
 
@@ -80,7 +81,7 @@ def number(name: str, value: Any) -> Any:
         if value.size != 1 or value.dtype.kind in "cOSUMm":
             raise _refused(name, f"an array of {value.dtype} with shape {value.shape}")
         value = value.reshape(())[()]
-    if isinstance(value, str | bytes | complex | np.datetime64 | np.timedelta64):
+    if isinstance(value, _OTHERS):
         raise _refused(name, f"type {type_text(value)}")
     try:
         return float(value)
