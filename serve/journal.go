@@ -50,8 +50,8 @@ func (c *checkpointer) record(e training.Event) {
 	}
 }
 
-// flushJournal makes the rows of all steps durable before a step is committed. A journal that cannot
-// be written does not stop the save.
+// flushJournal makes the rows of all steps durable before a step is committed. A journal that
+// cannot be written does not stop the save.
 func (c *checkpointer) flushJournal(ctx context.Context) error {
 	c.rows.Flush(ctx)
 	return nil
@@ -67,8 +67,8 @@ func (c *checkpointer) closeJournal() error {
 	return errs.Wrap("serve.journal", c.places[0], c.rows.Close(ctx))
 }
 
-// endJournal closes the journal after the end of the connection. It waits for the saves first, which
-// have rows.
+// endJournal closes the journal after the end of the connection. It waits for the saves first,
+// which have rows.
 func (c *checkpointer) endJournal() error {
 	if c.rows == nil {
 		return nil

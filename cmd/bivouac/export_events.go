@@ -35,8 +35,8 @@ func newExportCommand(g *global) *cobra.Command {
 		Use:   "export RUN --tensorboard DIR",
 		Short: "Write the scalars of a run as event files, which TensorBoard shows",
 		Long: `Write the scalars of the journal of a run as event files, one for each attempt.
-TensorBoard shows what counts: an attempt that continued from step 100 drops what the
-one before it did beyond that step. Values are float32 there.
+They have what counts: if an attempt continued from step 100, what the one before it
+did beyond that step is left out. Values are float32 there.
 
 DIR is made if it does not exist. Files of an earlier export of the run are replaced.
 A directory with other event files is left alone, because TensorBoard would show both

@@ -10,7 +10,12 @@
 // restarts of TensorFlow. A file of a killed attempt stays as it is.
 //
 // A [Writer] writes the file of an attempt while it runs. [Export] writes the files of all attempts
-// of a journal. Both write the same bytes, except for rows that the journal lacks.
+// of a journal. Both write the same records, but Export leaves superseded rows out.
+//
+// The data server of TensorBoard, which its page uses by default, does not know starts. It drops
+// the values of a scalar when a lower or equal step of this scalar comes. So a scalar that is not
+// recorded at each step may show superseded values in the files of a job. An export has none, and
+// tensorboard --load_fast=false shows none.
 //
 // The journal is the truth: event files have float32, only the scalars of steps, and no checksum of
 // the whole. They are not synced to the disk. If they are lost, Export writes them anew.

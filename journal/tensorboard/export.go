@@ -17,13 +17,14 @@ import (
 type Exported struct {
 	File    string `json:"file"`
 	Attempt int    `json:"attempt"`
-	Steps   int64  `json:"steps"` // with scalars, superseded ones too
+	Steps   int64  `json:"steps"` // with scalars
 	Bytes   int64  `json:"bytes"`
 }
 
 // Export writes the event files of all attempts of a journal into dir, which it makes if it does
-// not exist. Files of an earlier Export of the same run are replaced, each in one step. The error
-// is of kind errs.Exists if dir has other event files: TensorBoard would show both as one run.
+// not exist. They have the rows that count; see journal.Spans. Files of an earlier Export of the
+// same run are replaced, each in one step. The error is of kind errs.Exists if dir has other event
+// files: TensorBoard would show both as one run.
 //
 // warn is called for damage in the journal. The other rows are exported.
 func Export(ctx context.Context, r *journal.Reader, dir string, warn func(error)) ([]Exported, error) {
@@ -36,8 +37,9 @@ func Export(ctx context.Context, r *journal.Reader, dir string, warn func(error)
 	}
 	out := []Exported{}
 	moment := 0.0 // the last known one, in seconds since 1970
-	for _, a := range r.Attempts() {
-		e := &exporter{attempt: a, moment: moment, warn: warn}
+	for _, span := range journal.Spans(r.Attempts()) {
+		a := span.Attempt
+		e := &exporter{attempt: a, span: span, moment: moment, warn: warn}
 		done, err := e.file(ctx, r, dir)
 		if err != nil {
 			return out, errs.Wrap(op, filepath.Join(dir, fileName(a.Start, byExport)), err)
@@ -80,6 +82,7 @@ func checkForeign(op string, r *journal.Reader, dir string) error {
 // exporter writes the event file of an attempt.
 type exporter struct {
 	attempt *journal.Attempt
+	span    journal.Span
 	moment  float64
 	warn    func(error)
 }
@@ -141,7 +144,7 @@ func (e *exporter) rows(ctx context.Context, r *journal.Reader, to io.Writer, ou
 			return err
 		}
 		e.moment = begin + float64(row.At)
-		if row.Kind != journal.StepRow || len(row.Scalars) == 0 {
+		if row.Kind != journal.StepRow || len(row.Scalars) == 0 || !e.span.Has(row.Step) {
 			continue
 		}
 		out.Steps++

@@ -48,9 +48,10 @@ def test_each_step_is_recorded(tmp_path: Path) -> None:
         assert "job/nonfinite" not in row["scalars"]
     first, second = journals.attempts(tmp_path)
     start = second[0]["start"]
-    wanted = {"attempt": 2, "from": 10, "identity": "tiny", "steps": 15, "save_every": 4, "batch": 3}
+    wanted = {"attempt": 2, "from": 10, "identity": "tiny", "steps": 15, "save_every": 4}
     assert {key: start[key] for key in wanted} == wanted
-    assert (start["world"], start["seed"], start["bivouac"]) == (1, "1", bv.__version__)
+    assert (start["world"], start["batch"], start["seed"]) == (1, 3, "1")
+    assert start["bivouac"] == bv.__version__
     assert start["runtime"].startswith("python3")
     assert [row["step"] for row in first if row["kind"] == "save"] == [4, 8, 10]
     assert journals.events(first)[-1] == "pass ended"
@@ -119,7 +120,10 @@ def test_other_values_are_refused(value: Any) -> None:
     assert "a real number" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["", "x" * 201, "é" * 101, "job/seconds", "\ud800", 7, None, ["a"]])
+BAD_NAMES = ["", "x" * 201, "é" * 101, "job/seconds", "\ud800", 7, None, ["a"]]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
 def test_bad_names_are_refused(tmp_path: Path, name: Any) -> None:
     for on in True, False:
         run = tmp_path / str(on)
