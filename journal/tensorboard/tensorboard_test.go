@@ -102,8 +102,8 @@ func open(t *testing.T, st store.Store) *journal.Reader {
 func noWarning(t *testing.T) func(error) { return func(err error) { t.Errorf("warned: %v", err) } }
 
 // TestTensorBoardShowsWhatCounts draws histories of attempts. The event files of the job show the
-// rows of the journal that count, and so do those of an export. An attempt of which all rows count
-// has the same bytes in both.
+// rows of the journal that count, and so do the event files of an export. If all rows of an attempt
+// count, its two files are equal.
 func TestTensorBoardShowsWhatCounts(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 7))

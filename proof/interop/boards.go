@@ -21,8 +21,8 @@ type boardCase struct {
 	Superseded int                    `json:"superseded"` // rows that must not be shown
 }
 
-// writeBoards writes the event files of random runs: those of the job, and an export. Each attempt
-// after the first continues from a step that was done.
+// writeBoards writes random runs, each with the event files of its job and of an export. Each
+// attempt after the first continues from a step that was done.
 func writeBoards(ctx context.Context, root string, seed uint64, cases int) error {
 	for i := range cases {
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))

@@ -33,7 +33,8 @@
 // datasets of MosaicML Streaming. write-nodes writes graphs of nodes with what they give and their
 // states; compare-nodes plays torchdata's graphs.
 //
-// write-boards writes event files of random runs, which TensorBoard reads (tools/interop/boards.py).
+// write-boards writes event files of random runs, which TensorBoard reads
+// (tools/interop/boards.py).
 //
 // compare-data reads the data sets that MosaicML Streaming, ArrayRecord and pyarrow wrote, and
 // compares every value.
