@@ -5,8 +5,8 @@ package chart
 
 import (
 	"bytes"
+	"encoding/xml"
 	"fmt"
-	"html"
 	"math"
 	"slices"
 	"strconv"
@@ -92,7 +92,7 @@ func style(theme Theme) string {
 // draw draws a panel at the origin.
 func (p *Panel) draw(b *bytes.Buffer) {
 	s := p.scale()
-	fmt.Fprintf(b, `<text x="%d" y="22" font-size="15">%s</text>`+"\n", left, html.EscapeString(p.Title))
+	fmt.Fprintf(b, `<text x="%d" y="22" font-size="15">%s</text>`+"\n", left, escape(p.Title))
 	s.axes(b)
 	for _, m := range p.Marks {
 		if m.X >= s.x0 && m.X <= s.x1 {
@@ -153,7 +153,7 @@ func (p *Panel) legend(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(b, `<line x1="%d" x2="%d" y1="40" y2="40" stroke="%s" %s/>`+
 			`<text x="%d" y="44">%s</text>`+"\n",
-			at, at+20, color(l.Color), look, at+26, html.EscapeString(l.Name))
+			at, at+20, color(l.Color), look, at+26, escape(l.Name))
 		at += 50 + 7*len([]rune(l.Name))
 	}
 	for _, killed := range []bool{false, true} {
@@ -167,6 +167,14 @@ func (p *Panel) legend(b *bytes.Buffer) {
 		fmt.Fprintf(b, `<text x="%d" y="44" opacity="0.7">%s</text>`+"\n", at, text)
 		at += 80
 	}
+}
+
+// escape makes text safe inside an element. Package html would link its table of entities, which has
+// no room in the command of the wheel.
+func escape(text string) string {
+	var b bytes.Buffer
+	xml.EscapeText(&b, []byte(text)) //nolint:errcheck // a buffer takes everything
+	return b.String()
 }
 
 func color(i int) string { return palette[((i%len(palette))+len(palette))%len(palette)] }
