@@ -71,7 +71,7 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 	}
 	o = o.withDefaults()
 	j := &Job[B]{opts: o, data: data, story: newRecorder(o), saved: -1, resumed: -1}
-	j.emit = j.story.emit
+	j.emit = j.story.event
 	keep := training.PreservationPolicy(training.LatestN{N: o.Keep})
 	steps, err := training.Open(ctx, dir, &training.Options{
 		Store:      o.Store,
@@ -86,7 +86,7 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 
 		AcceptMissing: o.AcceptMissing,
 		Options:       checkpoint.Options{Bivouac: options.Bivouac{Parity: o.Parity}},
-		OnEvent:       j.relay,
+		OnEvent:       j.story.relay,
 	})
 	if err != nil {
 		return nil, errs.Wrap("bivouac.Open", dir, err)
@@ -95,16 +95,19 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 	if err := j.restore(ctx); err != nil {
 		return nil, errors.Join(errs.Wrap("bivouac.Open", dir, err), steps.Close())
 	}
-	j.story.open(steps, j.step)
+	if err := j.begun(); err != nil {
+		return nil, errors.Join(errs.Wrap("bivouac.Open", dir, err), steps.Close())
+	}
 	return j, nil
 }
 
-// relay passes on the events of the checkpointer.
-func (j *Job[B]) relay(e training.Event) {
-	j.emit(Event{
-		Kind: eventKinds[e.Kind], Step: e.Step, Name: e.Name, Tier: e.Tier, Bytes: e.Bytes, Blocked: e.Blocked, Took: e.Took,
-		Uncertain: e.Uncertain, Reason: e.Reason, Err: e.Err,
-	})
+// begun begins the journal.
+func (j *Job[B]) begun() error {
+	var origin []byte
+	if !j.opts.NoJournal {
+		origin, _ = j.data.AppendState(nil) //nolint:errcheck // the first save returns the error
+	}
+	return j.story.open(j.steps, j.step, origin)
 }
 
 // document is the JSON document of the data item.

@@ -62,6 +62,12 @@ type Options struct {
 	// NoJournal turns off the journal, the record of each step in the directory of the run; see
 	// Job.Scalar.
 	NoJournal bool
+	// TensorBoard, if not empty, is a directory of this machine that gets an event file of each
+	// attempt, with the scalars of the journal. The file grows when the journal is written. Give each
+	// run a directory of its own. If the directory is lost, bivouac export --tensorboard writes the
+	// files anew. The URL of a bucket is an error of kind Unsupported, because event files grow in
+	// place.
+	TensorBoard string
 	// Log gets a line with the step and its scalars from time to time. nil means slog.Default().
 	Log *slog.Logger
 	// LogEvery is the time between two such lines. 0 means 30 seconds; Never writes none.
@@ -116,6 +122,8 @@ func (o Options) Validate() error {
 		return bad("LogEvery", "a time, or Never", o.LogEvery.String())
 	case o.BatchSize < 0:
 		return bad("BatchSize", "a number of samples, or 0", strconv.FormatInt(o.BatchSize, 10))
+	case o.TensorBoard != "" && o.NoJournal:
+		return bad("TensorBoard", "a job with a journal, of which the event files are made", "NoJournal")
 	}
 	return nil
 }

@@ -2,19 +2,21 @@ package bivouac
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"math"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
+	"github.com/bivouac-ml/bivouac/checkpoint/training/journaling"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/journal"
+	"github.com/bivouac-ml/bivouac/state"
 )
 
 // Names of the scalars that the job records by itself.
@@ -28,11 +30,11 @@ const (
 	lastFlushTimeout = 30 * time.Second // of Close: a store that hangs must not hold the program for good
 )
 
-// recorder writes the journal of a job. Its methods are for the goroutine of the trainer, except
-// event and flushed.
+// recorder measures the steps of a job and writes its journal. Its methods are for the goroutine of
+// the trainer, except relay.
 type recorder struct {
 	opts Options
-	emit func(Event) // tells the journal and Options.OnEvent, from any goroutine
+	emit func(Event) // tells Options.OnEvent, from any goroutine
 
 	scalars journal.Scalars
 	mark    time.Time     // the end of the last step
@@ -46,22 +48,16 @@ type recorder struct {
 	outcome journal.Outcome
 	err     error // why the loop ended
 
-	mu      sync.Mutex
-	w       *journal.Writer // nil before open, without a journal, and in processes that do not record
-	opened  bool
-	early   []Event // before open
-	saves   map[int64]journal.Save
-	failing bool // OnEvent was told that the journal cannot be written
+	rows *journaling.Recorder
 }
 
 func newRecorder(o Options) *recorder {
-	r := &recorder{opts: o, outcome: journal.Stopped, saves: map[int64]journal.Save{}}
-	r.emit = serialized(func(e Event) {
-		r.event(e)
-		if o.OnEvent != nil {
-			o.OnEvent(e)
-		}
-	})
+	r := &recorder{opts: o, outcome: journal.Stopped}
+	r.rows = journaling.New(func(err error) { r.emit(Event{Kind: JournalFailed, Err: err}) })
+	r.emit = func(Event) {}
+	if o.OnEvent != nil {
+		r.emit = serialized(o.OnEvent)
+	}
 	return r
 }
 
@@ -75,22 +71,46 @@ func serialized(f func(Event)) func(Event) {
 	}
 }
 
-// open begins the attempt, which continues from a step.
-func (r *recorder) open(steps *training.Checkpointer, from int64) {
-	st, dir, writer := steps.Storage()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if writer && !r.opts.NoJournal {
-		start := journal.Start{From: from, Fresh: r.opts.StartFresh, Identity: r.opts.Identity, Steps: r.opts.Steps,
-			SaveEvery: max(r.opts.SaveEvery, 0), Batch: r.opts.BatchSize,
-			Runtime: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
-		describeProgram(&start)
-		r.w = journal.New(st, dir, start, &journal.WriterOptions{OnFlush: r.flushed})
+// relay records an event of the checkpointer, and passes it on.
+func (r *recorder) relay(e training.Event) {
+	r.rows.Checkpointer(e)
+	r.emit(Event{
+		Kind: eventKinds[e.Kind], Step: e.Step, Name: e.Name, Tier: e.Tier, Bytes: e.Bytes, Blocked: e.Blocked, Took: e.Took,
+		Uncertain: e.Uncertain, Reason: e.Reason, Err: e.Err,
+	})
+}
+
+// event records an event of the job, and passes it on.
+func (r *recorder) event(e Event) {
+	text := ""
+	if e.Err != nil {
+		text = e.Err.Error()
 	}
-	for _, e := range r.early {
-		r.record(e)
+	r.rows.Event(journal.Event{Name: e.Kind.String(), Object: e.Name, Error: text})
+	r.emit(e)
+}
+
+// open begins the attempt, which continues from a step. origin is the state of the stream there.
+func (r *recorder) open(steps *training.Checkpointer, from int64, origin []byte) error {
+	start := journal.Start{From: from, Fresh: r.opts.StartFresh, Identity: r.opts.Identity, Steps: r.opts.Steps,
+		SaveEvery: max(r.opts.SaveEvery, 0), Batch: r.opts.BatchSize,
+		Runtime: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
+	describeProgram(&start)
+	describeStream(&start, origin)
+	return r.rows.Open(steps, start, journaling.Options{Off: r.opts.NoJournal, TensorBoard: r.opts.TensorBoard})
+}
+
+// describeStream fills in what the state of a loader or a pipeline says about the stream.
+func describeStream(s *journal.Start, token []byte) {
+	d, err := state.Unmarshal(token)
+	if err != nil {
+		return // another stream: its ranks and its seed are not known
 	}
-	r.opened, r.early = true, nil
+	s.Seed = d.Fields["seed"]
+	var world int
+	if json.Unmarshal(d.Extra["world"], &world) == nil {
+		s.World = world
+	}
 }
 
 // module is the path of this module in the build information of a program.
@@ -122,15 +142,7 @@ func describeProgram(s *journal.Start) {
 func (r *recorder) begin() {
 	now := time.Now()
 	r.mark, r.logged = now, now
-	if w := r.writer(); w != nil {
-		w.Begin()
-	}
-}
-
-func (r *recorder) writer() *journal.Writer {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.w
+	r.rows.Begin()
 }
 
 // waiting notes that the job begins to wait for a batch.
@@ -183,9 +195,7 @@ func (r *recorder) stepDone(step int64) {
 	if nonfinite > 0 {
 		r.own(nonfiniteScalar, float64(nonfinite))
 	}
-	if w := r.writer(); w != nil {
-		w.Step(step, &r.scalars)
-	}
+	r.rows.Step(step, &r.scalars)
 	if r.refused != nil && !r.told {
 		r.told = true
 		r.emit(Event{Kind: JournalFailed, Step: step, Err: r.refused})
@@ -230,63 +240,10 @@ func rounded(v float64) float64 {
 	return v
 }
 
-// unrecorded are the kinds of events that have rows of their own or belong to each save.
-var unrecorded = []EventKind{SaveBegin, SaveCommitted, SaveFailed, Removed, Declined, JournalFailed}
-
-// event records an event. It may be called from any goroutine, one call at a time.
-func (r *recorder) event(e Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.opened {
-		r.early = append(r.early, e)
-		return
-	}
-	r.record(e)
-}
-
-// record records an event. r.mu is held.
-func (r *recorder) record(e Event) {
-	text := ""
-	if e.Err != nil {
-		text = e.Err.Error()
-	}
-	switch e.Kind {
-	case SaveBegin:
-		r.saves[e.Step] = journal.Save{Bytes: e.Bytes, Blocked: journal.Seconds(e.Blocked.Seconds())}
-	case SaveCommitted, SaveFailed:
-		s := r.saves[e.Step]
-		delete(r.saves, e.Step)
-		s.Took, s.Error = journal.Seconds(e.Took.Seconds()), text
-		if e.Bytes > 0 {
-			s.Bytes = e.Bytes
-		}
-		if r.w != nil {
-			r.w.Save(e.Step, s)
-		}
-	}
-	if r.w == nil || slices.Contains(unrecorded, e.Kind) {
-		return
-	}
-	r.w.Event(journal.Event{Name: e.Kind.String(), Object: e.Name, Tier: e.Tier, Reason: e.Reason, Error: text})
-}
-
-// flushed tells OnEvent the first failure after each success.
-func (r *recorder) flushed(err error) {
-	r.mu.Lock()
-	tell := err != nil && !r.failing
-	r.failing = err != nil
-	r.mu.Unlock()
-	if tell {
-		r.emit(Event{Kind: JournalFailed, Err: err})
-	}
-}
-
 // beforeCommit makes the rows of all steps durable before a step is committed. A journal that
 // cannot be written does not stop the save.
 func (r *recorder) beforeCommit(ctx context.Context) error {
-	if w := r.writer(); w != nil {
-		r.flushed(w.Flush(ctx))
-	}
+	r.rows.Flush(ctx)
 	return nil
 }
 
@@ -303,17 +260,14 @@ func (r *recorder) allDone() { r.outcome, r.err = journal.Done, nil }
 // preempted ends the attempt: the program may not have the time to call Close.
 func (r *recorder) preempted(over context.Context, err error) {
 	r.outcome, r.err = journal.Preempted, err
-	if w := r.writer(); w != nil {
-		w.End(journal.End{Outcome: journal.Preempted, Error: err.Error()})
-		r.flushed(w.Flush(over))
-	}
+	r.rows.End(journal.End{Outcome: journal.Preempted, Error: err.Error()})
+	r.rows.Flush(over)
 }
 
 // close ends the attempt. wait waits for the save in flight. It is not called after a preemption:
 // the grace time has ended that save. close returns an error if rows are missing in the store.
 func (r *recorder) close(preempted error, wait func(context.Context) error) error {
-	w := r.writer()
-	if w == nil {
+	if !r.rows.Recording() {
 		return nil
 	}
 	if r.outcome != journal.Preempted {
@@ -326,8 +280,8 @@ func (r *recorder) close(preempted error, wait func(context.Context) error) erro
 	if r.err != nil {
 		e.Error = r.err.Error()
 	}
-	w.End(e)
+	r.rows.End(e)
 	ctx, cancel := context.WithTimeout(context.Background(), lastFlushTimeout)
 	defer cancel()
-	return errs.Wrap("bivouac.Job", "journal", errors.Join(r.refused, w.Close(ctx)))
+	return errs.Wrap("bivouac.Job", "journal", errors.Join(r.refused, r.rows.Close(ctx)))
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // BenchmarkScalars measures what the journal costs a step: four scalars, the scalars of the job,
-// the writes in the background and the lines of the log. "cpu-µs/step" is the time of all
+// the writes in the background and the lines of the log; "tensorboard" writes an event file too.
+// "cpu-µs/step" is the time of all
 // processors, which other programs of the machine do not change. "none" has the same loop without a
 // journal. A step of 1 ms may lose 1 %, which is 10 µs.
 func BenchmarkScalars(b *testing.B) {
@@ -24,6 +25,7 @@ func BenchmarkScalars(b *testing.B) {
 	}{
 		{"none", bivouac.Options{NoJournal: true, LogEvery: bivouac.Never}},
 		{"journal", bivouac.Options{BatchSize: 32, Log: quiet}},
+		{"tensorboard", bivouac.Options{BatchSize: 32, Log: quiet, TensorBoard: b.TempDir()}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			m := newModel()

@@ -198,7 +198,8 @@ func TestRecordingChild(t *testing.T) {
 	if dir == "" {
 		t.Skip("the program of another test")
 	}
-	err := record(t.Context(), dir, 150, bivouac.Options{SaveEvery: 4}, func(step int64) {
+	o := bivouac.Options{SaveEvery: 4, TensorBoard: boardOf(dir)}
+	err := record(t.Context(), dir, 150, o, func(step int64) {
 		fmt.Println("step", step)
 		time.Sleep(300 * time.Microsecond)
 	})
@@ -244,6 +245,7 @@ func TestKilledJobsTellOneStory(t *testing.T) {
 		}
 		r := readJournal(t, localStore(t, dir), "")
 		checkCurrent(t, r, committed)
+		checkBoard(t, boardOf(dir), committed)
 		for i, a := range r.Attempts() {
 			last := i == len(r.Attempts())-1
 			killedAfter := committed == 150 && a.End() != nil && a.End().Outcome == journal.Done
@@ -253,6 +255,9 @@ func TestKilledJobsTellOneStory(t *testing.T) {
 		}
 	}
 	r := readJournal(t, localStore(t, dir), "")
+	if last := checkBoard(t, boardOf(dir), 150); last != 150 {
+		t.Errorf("the last step of the event files is %d, want 150", last)
+	}
 	if last := checkCurrent(t, r, 150); last != 150 || kills < 3 {
 		t.Errorf("the last step is %d after %d kills, want 150 after at least 3", last, kills)
 	}

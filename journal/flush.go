@@ -31,9 +31,12 @@ func (w *Writer) Flush(ctx context.Context) error {
 				return errs.Wrap(op, w.dir, err)
 			}
 			w.number = number
+			w.mu.Lock()
+			w.start.Attempt = number
+			w.mu.Unlock()
 		}
-		start := w.start
-		start.Attempt, start.Segment, start.Rows = w.number, next.number, next.before
+		start := w.Start()
+		start.Segment, start.Rows = next.number, next.before
 		whole := appendRow(make([]byte, 0, len(next.bytes)+1024), &Row{Kind: StartRow, Step: start.From, Start: &start})
 		whole = append(whole, next.bytes...)
 		name := segmentName(w.number, w.start.ID, next.number)

@@ -116,6 +116,9 @@ func appendStep(b []byte, step int64, at time.Duration, s *Scalars) []byte {
 	return seal(append(b, '}'), from)
 }
 
+// inMicros returns a time as appendMicros writes it.
+func inMicros(d time.Duration) Seconds { return Seconds(float64(max(d, 0).Microseconds()) / 1e6) }
+
 // appendMicros appends a time in seconds with six decimals.
 func appendMicros(b []byte, d time.Duration) []byte {
 	micros := max(d, 0).Microseconds()

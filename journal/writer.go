@@ -134,15 +134,38 @@ func (w *Writer) run(ctx context.Context) {
 	}
 }
 
-// Step records the scalars of a step that was done.
-func (w *Writer) Step(step int64, s *Scalars) {
+// Start returns the start row of the attempt. Its Attempt is 0 until the first flush has chosen it.
+func (w *Writer) Start() Start {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.start
+}
+
+// Step records the scalars of a step that was done just now. It returns the time of the row.
+func (w *Writer) Step(step int64, s *Scalars) Seconds {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := w.opt.Now().Sub(w.since)
+	w.stepAt(step, at, s)
+	return inMicros(at)
+}
+
+// StepAt records the scalars of a step that was done at a time after Start.Time. It returns the
+// time of the row.
+func (w *Writer) StepAt(step int64, at time.Duration, s *Scalars) Seconds {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stepAt(step, at, s)
+	return inMicros(at)
+}
+
+// stepAt records the scalars of a step. w.mu is held.
+func (w *Writer) stepAt(step int64, at time.Duration, s *Scalars) {
 	w.step = step
 	if !w.room(step) {
 		return
 	}
-	w.tail.bytes = appendStep(w.tail.bytes, step, w.opt.Now().Sub(w.since), s)
+	w.tail.bytes = appendStep(w.tail.bytes, step, at, s)
 	w.added()
 }
 

@@ -91,6 +91,8 @@ func ops() map[string]func(*call) (reply, error) {
 		"training.retention":     with(trainingRetention),
 		"training.remains":       with(trainingRemains),
 		"training.quarantine":    trainingQuarantine,
+		"training.journal":       trainingJournal,
+		"training.record":        trainingRecord,
 		"training.tiers":         with(trainingTiers),
 		"training.drain":         trainingDrain,
 		"training.close":         trainingClose,

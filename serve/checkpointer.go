@@ -21,6 +21,7 @@ type checkpointer struct {
 
 	places   []string      // of the run, and of its further tiers
 	patience time.Duration // training.Uploads.Patience, 0 without further tiers
+	rows     *recorder     // nil without a journal
 
 	mu       sync.Mutex
 	declined map[int64]string               // why the policy did not want steps
@@ -29,6 +30,7 @@ type checkpointer struct {
 
 // event sends what happens to the client.
 func (c *checkpointer) event(e training.Event) {
+	c.record(e)
 	c.mu.Lock()
 	switch e.Kind {
 	case training.Declined:
@@ -220,8 +222,10 @@ func (cs *checkpointers) close() error {
 	var first error
 	for _, c := range open {
 		c.endCopies()
-		if err := c.Close(); err != nil && first == nil {
-			first = err
+		for _, err := range []error{c.endJournal(), c.Close()} {
+			if err != nil && first == nil {
+				first = err
+			}
 		}
 	}
 	return first

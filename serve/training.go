@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"path"
 	"path/filepath"
 
@@ -24,6 +25,9 @@ func trainingOpen(k *call) (reply, error) {
 		Clean: k.args.flag("clean"), StartFresh: k.args.flag("start_fresh"), AcceptMissing: k.args.flag("accept_missing"),
 		NoLock: k.args.flag("no_lock"), Foreground: k.args.flag("foreground"), LookFirst: k.args.flag("look_first"),
 		Dedup: training.Dedup{On: k.args.flag("dedup")}, OnEvent: c.event,
+	}
+	if k.args.flag("journal") {
+		c.rows = newRecorder(c)
 	}
 	o.Deletion = o.Options.Deletion
 	k.processes(&o.Multiprocessing)
@@ -146,6 +150,9 @@ func trainingSave(k *call) (reply, error) {
 		so := k.saveOptions(h)
 		o := &training.SaveOptions{Options: so.Options, Custom: so.Custom, Release: so.Release, Progress: so.Progress,
 			Force: k.args.flag("force"), Overwrite: k.args.flag("overwrite"), Metrics: k.args.metrics()}
+		if c.rows != nil {
+			o.Before = c.flushJournal
+		}
 		if err := k.args.finish(); err != nil {
 			return nil, err
 		}
@@ -328,5 +335,5 @@ func trainingClose(k *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return nothing(c.closeUntil(k.ctx))
+	return nothing(errors.Join(c.closeJournal(), c.closeUntil(k.ctx)))
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/chart"
-	"github.com/bivouac-ml/bivouac/journal"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -160,20 +159,9 @@ func runPlot(ctx context.Context, dirs []string, o PlotOptions, g *global) error
 
 // readLines reads the scalars of a run that count.
 func readLines(ctx context.Context, dir string, smooth float64, g *global) (*runLines, error) {
-	if err := needDirectory(ctx, dir); err != nil {
-		return nil, err
-	}
-	st, name, err := place(dir).open(ctx)
+	j, err := openJournal(ctx, dir)
 	if err != nil {
 		return nil, err
-	}
-	j, err := journal.Open(ctx, st, name)
-	if err != nil {
-		return nil, err
-	}
-	if len(j.Attempts()) == 0 {
-		return nil, &errs.Error{Kind: errs.NotFound, Want: "a journal", Got: "none",
-			Remedy: "a job writes it, with the scalars that Job.Scalar records"}
 	}
 	for _, p := range j.Problems() {
 		g.warn(p)

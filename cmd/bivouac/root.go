@@ -82,6 +82,7 @@ carries on as if nothing had happened.
 		newShowCommand(g),
 		newWatchCommand(g),
 		newPlotCommand(g),
+		newExportCommand(g),
 		newLsCommand(g),
 		newInfoCommand(g),
 		newVerifyCommand(g),

@@ -28,21 +28,19 @@ func TestLossPlot(t *testing.T) {
 			counts[e.Name.Local]++
 		}
 	}
-	if counts["polyline"] != 2 || counts["path"] != 2 { // a resumption, and its legend
+	if counts["polyline"] != 2 || counts["path"] != 2 { // the values before the gaps, and the last one
 		t.Errorf("elements: %v", counts)
+	}
+	for _, text := range []string{"a &lt; b &amp; c: loss", "resumed", "killed", `stroke-dasharray="1 3"`,
+		`stroke-dasharray="4 3"`, `stroke-width="5"`} {
+		if !strings.Contains(svg, text) {
+			t.Errorf("%s is missing", text)
+		}
 	}
 	if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
 		t.Error("a coordinate is not a number")
 	}
 	if empty := LossPlot("", Curve{}, Curve{}, nil); !strings.HasSuffix(string(empty), "</svg>\n") {
 		t.Errorf("empty plot: %s", empty)
-	}
-}
-
-func TestTickEvery(t *testing.T) {
-	for _, tt := range []struct{ steps, want int64 }{{1, 1}, {10, 1}, {11, 2}, {22, 5}, {55, 10}, {700, 100}, {1000, 100}, {12345, 2000}} {
-		if got := tickEvery(tt.steps); got != tt.want {
-			t.Errorf("%d steps: a tick every %d, want %d", tt.steps, got, tt.want)
-		}
 	}
 }

@@ -5,9 +5,10 @@ package chart
 
 import (
 	"bytes"
+	"encoding/xml"
 	"fmt"
-	"html"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -29,13 +30,15 @@ type Line struct {
 	Name   string
 	Points []Point
 	Faint  bool // drawn pale and thin, without an entry in the legend
+	Wide   bool // drawn pale and broad below other lines, so that an equal line on top hides nothing
 	Color  int  // lines of one run have the same
 }
 
-// Mark is a place on the axis of steps where an attempt began.
+// Mark is a place on the axis of steps where an attempt began, or was killed.
 type Mark struct {
-	X     float64
-	Color int
+	X      float64
+	Killed bool
+	Color  int
 }
 
 // Panel is a drawing with its own axes.
@@ -89,35 +92,89 @@ func style(theme Theme) string {
 // draw draws a panel at the origin.
 func (p *Panel) draw(b *bytes.Buffer) {
 	s := p.scale()
-	fmt.Fprintf(b, `<text x="%d" y="22" font-size="15">%s</text>`+"\n", left, html.EscapeString(p.Title))
+	fmt.Fprintf(b, `<text x="%d" y="22" font-size="15">%s</text>`+"\n", left, escape(p.Title))
 	s.axes(b)
 	for _, m := range p.Marks {
 		if m.X >= s.x0 && m.X <= s.x1 {
 			fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="%s" `+
-				`stroke-dasharray="4 3" opacity="0.6"/>`+"\n",
-				s.x(m.X), s.x(m.X), top, height-bottom, color(m.Color))
+				`stroke-dasharray="%s" opacity="0.6"/>`+"\n",
+				s.x(m.X), s.x(m.X), top, height-bottom, color(m.Color), m.dashes())
 		}
 	}
-	for _, faint := range []bool{true, false} {
+	for layer := range 3 {
 		for _, l := range p.Lines {
-			if l.Faint == faint {
+			if l.layer() == layer {
 				s.line(b, l)
 			}
 		}
 	}
+	p.legend(b)
+}
+
+// layer returns when a line is drawn: lines of higher layers lie on top.
+func (l *Line) layer() int {
+	switch {
+	case l.Wide:
+		return 0
+	case l.Faint:
+		return 1
+	}
+	return 2
+}
+
+// look returns the attributes of a line.
+func (l *Line) look() string {
+	switch {
+	case l.Wide:
+		return `stroke-width="5" opacity="0.35"`
+	case l.Faint:
+		return `stroke-width="1" opacity="0.3"`
+	}
+	return `stroke-width="1.6"`
+}
+
+func (m *Mark) dashes() string {
+	if m.Killed {
+		return "1 3"
+	}
+	return "4 3"
+}
+
+// legend names the lines and the marks.
+func (p *Panel) legend(b *bytes.Buffer) {
 	at := left
 	for _, l := range p.Lines {
 		if l.Faint {
 			continue
 		}
-		fmt.Fprintf(b, `<line x1="%d" x2="%d" y1="40" y2="40" stroke="%s" stroke-width="2"/>`+
+		look := `stroke-width="2"`
+		if l.Wide {
+			look = l.look()
+		}
+		fmt.Fprintf(b, `<line x1="%d" x2="%d" y1="40" y2="40" stroke="%s" %s/>`+
 			`<text x="%d" y="44">%s</text>`+"\n",
-			at, at+20, color(l.Color), at+26, html.EscapeString(l.Name))
+			at, at+20, color(l.Color), look, at+26, escape(l.Name))
 		at += 50 + 7*len([]rune(l.Name))
 	}
-	if len(p.Marks) > 0 {
-		fmt.Fprintf(b, `<text x="%d" y="44" opacity="0.7">┆ resumed</text>`+"\n", at)
+	for _, killed := range []bool{false, true} {
+		if !slices.ContainsFunc(p.Marks, func(m Mark) bool { return m.Killed == killed }) {
+			continue
+		}
+		text := "┆ resumed"
+		if killed {
+			text = "⁞ killed"
+		}
+		fmt.Fprintf(b, `<text x="%d" y="44" opacity="0.7">%s</text>`+"\n", at, text)
+		at += 80
 	}
+}
+
+// escape makes text safe inside an element. Package html would link its table of entities, which has
+// no room in the command of the wheel.
+func escape(text string) string {
+	var b bytes.Buffer
+	xml.EscapeText(&b, []byte(text)) //nolint:errcheck // a buffer takes everything
+	return b.String()
 }
 
 func color(i int) string { return palette[((i%len(palette))+len(palette))%len(palette)] }
@@ -169,10 +226,6 @@ func (s scale) y(y float64) float64 {
 
 // line draws the pieces of a line between its gaps. A piece of one point is a dot.
 func (s scale) line(b *bytes.Buffer, l Line) {
-	look := `stroke-width="1.6"`
-	if l.Faint {
-		look = `stroke-width="1" opacity="0.3"`
-	}
 	var piece []byte
 	n := 0
 	end := func() {
@@ -182,7 +235,7 @@ func (s scale) line(b *bytes.Buffer, l Line) {
 				bytes.TrimSpace(piece), color(l.Color))
 		case n > 1:
 			fmt.Fprintf(b, `<polyline fill="none" stroke-linejoin="round" stroke="%s" %s points="%s"/>`+"\n",
-				color(l.Color), look, bytes.TrimSpace(piece))
+				color(l.Color), l.look(), bytes.TrimSpace(piece))
 		}
 		piece, n = piece[:0], 0
 	}

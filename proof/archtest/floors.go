@@ -60,6 +60,8 @@ func Module() Rules {
 			}},
 			{Name: "formats", Rows: []Row{
 				{Packages: "journal"},
+				{Packages: "journal/tensorboard", Beside: []string{"journal", "format/tfevents"}},
+				{Packages: "journal/tensorboard/tensorboardtest", Beside: []string{"format/tfrecord"}, Modules: []string{"google.golang.org/protobuf"}}, // for tests
 				{Packages: "format/...", Beside: []string{"format/..."}, Modules: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
 				{Packages: "format/mds/...", Beside: []string{"format/internal/..."}, Modules: []string{
 					"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/cespare/xxhash/v2", "github.com/zeebo/xxh3", "golang.org/x/crypto"}},
@@ -106,6 +108,7 @@ func Module() Rules {
 				{Packages: "checkpoint"},
 				{Packages: "checkpoint/transfer"},
 				{Packages: "checkpoint/training", Beside: []string{"checkpoint", "checkpoint/transfer"}},
+				{Packages: "checkpoint/training/journaling", Beside: []string{"checkpoint/training"}},
 				{Packages: "checkpoint/integrity"},
 				{Packages: "checkpoint/diff"},
 				{Packages: "checkpoint/partial", Beside: []string{"checkpoint", "checkpoint/integrity"}},

@@ -30,7 +30,7 @@ type specimen struct {
 // specimens are all documents. Names are for ever.
 func specimens() []specimen {
 	return slices.Concat(loaderSpecimens(), orderSpecimens(), nodeSpecimens(), compatSpecimens(), pipelineSpecimens(),
-		dynamicSpecimens(), checkpointSpecimens(), trainingSpecimens(), jobSpecimens(), textSpecimens())
+		dynamicSpecimens(), checkpointSpecimens(), trainingSpecimens(), jobSpecimens(), journalSpecimens(), textSpecimens())
 }
 
 // A document gives for ever what it gave when it was written.

@@ -12,6 +12,7 @@
 //	go run ./proof/interop compare-streaming DIR
 //	go run ./proof/interop write-nodes DIR SEED GRAPHS
 //	go run ./proof/interop compare-nodes DIR
+//	go run ./proof/interop write-boards DIR SEED RUNS
 //	go run ./proof/interop compare-data DIR
 //	go run ./proof/interop compare-refusals DIR
 //
@@ -31,6 +32,9 @@
 // compare-loaders goes on from torchdata's states. write-streaming and compare-streaming do so with
 // datasets of MosaicML Streaming. write-nodes writes graphs of nodes with what they give and their
 // states; compare-nodes plays torchdata's graphs.
+//
+// write-boards writes event files of random runs, which TensorBoard reads
+// (tools/interop/boards.py).
 //
 // compare-data reads the data sets that MosaicML Streaming, ArrayRecord and pyarrow wrote, and
 // compares every value.
@@ -54,7 +58,7 @@ import (
 // caseWriters write cases for the libraries.
 var caseWriters = map[string]func(ctx context.Context, root string, seed uint64, cases int) error{
 	"write": writeAll, "write-pipelines": writeDALI, "write-dynamic": writeDynamic, "write-loaders": writeLoaders,
-	"write-streaming": writeStreaming, "write-nodes": writeNodes,
+	"write-streaming": writeStreaming, "write-nodes": writeNodes, "write-boards": writeBoards,
 }
 
 // caseReaders compare cases that the libraries wrote.
@@ -83,7 +87,7 @@ func main() {
 		}
 	}
 	fmt.Fprintln(os.Stderr, "usage: interop compare DIR | interop write DIR SEED CASES | interop exchange < REQUEST |"+
-		" interop compare-WHAT DIR | interop write-WHAT DIR SEED CASES, WHAT one of pipelines, dynamic, loaders, nodes, streaming; compare has refusals too")
+		" interop compare-WHAT DIR | interop write-WHAT DIR SEED CASES, WHAT one of pipelines, dynamic, loaders, nodes, streaming; write has boards, compare has refusals too")
 	os.Exit(2)
 }
 

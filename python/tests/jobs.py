@@ -76,8 +76,9 @@ def damage(step: Path) -> None:
 
 
 def names(directory: Path) -> list[str]:
-    """Return what a directory has, sorted."""
-    return sorted(p.name for p in directory.iterdir() if not p.name.startswith("."))
+    """Return what a directory has, sorted, without the journal."""
+    hidden = (".", "journal")
+    return sorted(p.name for p in directory.iterdir() if not p.name.startswith(hidden))
 
 
 PROGRAM = f"""

@@ -43,7 +43,9 @@ OURS = "github.com/bivouac-ml/bivouac"
 RARE = (
     f"{OURS}/cmd/...", f"{OURS}/compat/...", f"{OURS}/examples/...",
     f"{OURS}/checkpoint/options", f"{OURS}/checkpoint/surgery", f"{OURS}/checkpoint/training",
-    f"{OURS}/checkpoint/transfer", f"{OURS}/loader/dataset", f"{OURS}/pipeline/recipe",
+    f"{OURS}/checkpoint/training/journaling", f"{OURS}/checkpoint/transfer",
+    f"{OURS}/internal/chart", f"{OURS}/journal/tensorboard", f"{OURS}/loader/dataset",
+    f"{OURS}/pipeline/recipe", OURS,
     f"{OURS}/recipes", f"{OURS}/store/object/s3",
     "github.com/aws/...", "github.com/spf13/...", "github.com/vbauerster/...", "go.yaml.in/...",
     "crypto/x509", "encoding/xml", "net/http",

@@ -12,10 +12,9 @@ from bivouac._job import generators, ranks, resume
 from bivouac._job import state as states
 from bivouac._job.loader import Source
 from bivouac._job.notice import Notice
-from bivouac._job.team import Team
+from bivouac._job.recorded import Recorded
 from bivouac.checkpoint import _items
 from bivouac.checkpoint._engine import Wire
-from bivouac.checkpoint.training import Checkpointer
 from bivouac.checkpoint.training.save_decision_policies import SaveDecisionPolicy
 
 __all__ = ["Commits"]
@@ -24,17 +23,13 @@ B = TypeVar("B")
 S = TypeVar("S")
 
 
-class Commits(Generic[B, S]):
+class Commits(Recorded, Generic[B, S]):
     """A Commits is the part of a job that saves steps and continues from them."""
 
     state: S
     metrics: dict[str, Any]
-    _run: Checkpointer
     _source: Source[B]
     _notice: Notice
-    _team: Team | None
-    _identity: str
-    _save_every: int | None
     _policy: SaveDecisionPolicy | None
     _running: bool
 
@@ -165,6 +160,7 @@ class Commits(Generic[B, S]):
         """Copy the state and begin to write it, after the save before it has ended."""
         self._check_position()
         self._wait(self._notice.left() if self._running else None)
+        self._flush_journal()
         items = self._items()
         metrics = _items.check_json("metrics", self.metrics or None)
         if self._team is not None and not self._team.leads:

@@ -7,14 +7,16 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
 from bivouac import _url, errors
-from bivouac._job import resume
+from bivouac._job import arguments, resume
 from bivouac._job import state as states
 from bivouac._job.commits import Commits
+from bivouac._job.journal import Run
 from bivouac._job.loader import Source
 from bivouac._job.notice import Notice, Preempted
 from bivouac._job.team import team_of
@@ -31,7 +33,7 @@ Event = dict[str, Any]
 _log = logging.getLogger("bivouac")
 _LOUD = (
     *("quarantined", "save failed", "preempted", "moved aside"),
-    *("upload failed", "given up", "fell back", "tier failed"),
+    *("upload failed", "given up", "fell back", "tier failed", "journal failed"),
 )
 
 
@@ -85,6 +87,9 @@ class Job(Commits[B, S]):
         on_event: Callable[[Event], None] | None = None,
         tiers: Sequence[Tier] = (),
         uploads: Uploads | None = None,
+        journal: bool = True,
+        tensorboard: str | os.PathLike[str] | None = None,
+        batch_size: int | None = None,
     ) -> None:
         """Open the run of a directory, or begin a new one. Restore state and loader.
 
@@ -119,6 +124,10 @@ class Job(Commits[B, S]):
           tiers: further places to which the steps are copied in the background, such as a bucket;
             see `bivouac.checkpoint.training.Tier`. The job continues from the newest step of all.
           uploads: bounds of the copies, and how long the end of the job waits for them.
+          journal: False turns off the journal, the record of each step; see `scalar`.
+          tensorboard: a directory of this machine that gets an event file of each attempt.
+          batch_size: samples of one step, of all processes. The journal then has the samples a
+            second.
 
         Raises:
           Mismatch: the step has another shape of state, another loader or another identity.
@@ -127,7 +136,9 @@ class Job(Commits[B, S]):
           Busy: another process saves there.
           ValueError: an argument makes no sense, or a leaf of the state cannot be saved.
         """
-        _check(save_every, keep, steps, epochs, grace)
+        numbers = {"save_every": save_every, "keep": keep, "steps": steps, "epochs": epochs}
+        arguments.check(grace, **numbers, batch_size=batch_size)
+        arguments.board(tensorboard, journal)
         super().__init__()
         self._team = team = team_of(_url.absolute(directory), context)
         self.state = state
@@ -176,6 +187,7 @@ class Job(Commits[B, S]):
         self._run = self._open(open_, start_fresh)
         try:
             found = resume.find(self._run, state, identity, self._apply, team)
+            self._open_journal(journal, tensorboard, batch_size, start_fresh, loader)
         except BaseException:
             self._closed = True
             self._run.close()
@@ -263,21 +275,32 @@ class Job(Commits[B, S]):
 
     def _loop(self) -> Iterator[B]:
         self._running = True
+        self._failure, self._done = None, False
         self._notice.start()
+        journal = self._journal
+        assert journal is not None
         try:
             self._begin()
+            journal.begin()
             while not self._finished():
                 if self._ends():
                     self._leave()
+                since = time.perf_counter()
                 if not self._undone and not self._ask():
                     break
+                journal.waited(since)
                 yield self._undone[0]
                 self._undone.clear()
                 self._step += 1
                 self._in_epoch += 1
+                journal.step(self._step)
                 self._save_if_due()
             self._save_last()
             self._notice.stop()
+            self._done = True
+        except Exception as err:
+            self._failure = err
+            raise
         finally:
             self._running = False
         if self._steps is not None and self._step < self._steps and self._epochs is None:
@@ -400,12 +423,15 @@ class Job(Commits[B, S]):
         """Save in the background if this step is to be saved."""
         if not self._due():
             return
+        since = time.perf_counter()
         try:
             self._start()
         except errors.BivouacError:
             if self._notice.given:
                 self._leave()
             raise
+        assert self._journal is not None
+        self._journal.blocked(since)
 
     def _save_last(self) -> None:
         """Commit the last step."""
@@ -444,6 +470,7 @@ class Job(Commits[B, S]):
         if not self._told:
             self._emit({"event": "preempted", "step": self._step, "text": str(error)})
         self._told = True
+        self._end_journal(True, error)
         # A handler that was there before may have raised an exception of its own.
         return self._notice.error or error
 
@@ -459,6 +486,7 @@ class Job(Commits[B, S]):
 
     def _emit(self, event: Event) -> None:
         """Report an event."""
+        self._record(event)
         name = event.get("event")
         level = logging.WARNING if name in _LOUD else logging.DEBUG
         _log.log(level, "%s", _sentence(event))
@@ -516,6 +544,7 @@ class Job(Commits[B, S]):
             preemption: BaseException | None = None
             if tell and self._notice.given and not self._told and not self._finished():
                 preemption = self._preemption(errors.Canceled("the loop ended before"))
+            self._end_journal(False, error)
             self._close_run(tell, error)
             self._part()
         if preemption is not None:
@@ -549,7 +578,7 @@ def _reason(error: BaseException | None, step: int) -> str:
 
 def _open(directory: str | os.PathLike[str], **options: Any) -> Checkpointer:
     _make(directory)
-    return Checkpointer(directory, **options)
+    return Run(directory, **options)
 
 
 def _make(directory: str | os.PathLike[str]) -> None:
@@ -565,17 +594,3 @@ def _sentence(event: Event) -> str:
     text = str(event.get("text") or event.get("name") or "")
     head = f"step {event.get('step', 0)}: {event.get('event')}"
     return text if event.get("event") == "preempted" else f"{head}: {text}" if text else head
-
-
-def _check(
-    save_every: int | None, keep: int | None, steps: int | None, epochs: int | None, grace: float
-) -> None:
-    """Raise ValueError for the first argument that makes no sense."""
-    numbers = {"save_every": save_every, "keep": keep, "steps": steps, "epochs": epochs}
-    for name, value in numbers.items():
-        if value is not None and (isinstance(value, bool) or value < 1):
-            raise errors.Invalid(
-                op="bivouac.Job", subject=name, want="at least 1, or None", got=repr(value)
-            )
-    if grace < 0:
-        raise errors.Invalid(op="bivouac.Job", subject="grace", want="seconds", got=repr(grace))

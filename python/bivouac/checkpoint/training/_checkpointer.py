@@ -48,6 +48,8 @@ class Checkpointer(Reader):
     process at a time writes to a run. The object is a context manager; leaving it closes it.
     """
 
+    _journal = False  # whether the side-car writes a journal, as for a job
+
     def __init__(
         self,
         directory: str | os.PathLike[str],
@@ -126,6 +128,7 @@ class Checkpointer(Reader):
             "start_fresh": start_fresh or None,
             "dedup": dedup or None,
             "look_first": look_first or None,
+            "journal": self._journal or None,
             "foreground": True,
             "context": _of_the_run(self._context) or None,
             "processes": multihost.processes(self._context, f"run {self._directory}"),
