@@ -117,6 +117,36 @@ func TestSweepLeavesWhatIsHidden(t *testing.T) {
 	})
 }
 
+// Settle decides about commits only. A sign of life is one request, and asks nothing.
+func TestSettleLeavesWhatIsWritten(t *testing.T) {
+	bubble(t, "a dead process", func(t *testing.T) {
+		s := on(t, saved("run/c"))
+		dying, end := process(s.server)
+		txn, err := dying.Begin(s.ctx, "run/x", store.TxnOptions{})
+		ok(t, err)
+		end()
+		txn.Abort() //nolint:errcheck // its process has ended
+		time.Sleep(2 * quick.Lease)
+		if ok(t, s.other.Settle(s.ctx, "run")); len(left(s.server, "live")) != 1 {
+			t.Errorf("%q", left(s.server, "live"))
+		}
+		if got := cleaned(t, s.other, nil); len(got) != 1 {
+			t.Errorf("removed %q", got)
+		}
+	})
+	bubble(t, "signs of life", func(t *testing.T) {
+		s := on(t, none)
+		st, n := scripted(t, s.server)
+		txn, err := st.Begin(s.ctx, "run/x", store.TxnOptions{})
+		ok(t, err)
+		time.Sleep(5 * quick.Lease)
+		if n.count("Put live/x") < 10 || n.count("Read live/x") > 0 {
+			t.Errorf("%d signs, %d questions", n.count("Put live/x"), n.count("Read live/x"))
+		}
+		ok(t, txn.Abort())
+	})
+}
+
 // What a holder of a lock learns from requests that fail: the lock is lost if another document is
 // there, or none. If the reply is lost, the document decides.
 func TestLocksInterrupted(t *testing.T) {
