@@ -199,6 +199,12 @@ func TestSecondAttempts(t *testing.T) {
 		ok(t, st.Put(s.ctx, "run/note", []byte("text"), store.PutOptions{}))
 		s.wants(map[string]string{"run/note": "text"})
 	})
+	bubble(t, "a lease whose reply is lost", func(t *testing.T) {
+		s := on(t, none)
+		st, _ := scripted(t, s.server, step{at: "Put live/x", fate: simulated.Fate{Lost: true}})
+		ok(t, saveDir(s.ctx, st, "run/x", "new"))
+		s.wants(map[string]string{"run/x/manifest": "new"})
+	})
 	bubble(t, "a lease", func(t *testing.T) {
 		s := on(t, none)
 		st, _ := scripted(t, s.server, step{at: "Put live/x", fate: failed}, step{at: "Put heads/x", fate: failed})
@@ -303,6 +309,48 @@ func TestLinksInterrupted(t *testing.T) {
 	}
 }
 
+// A link of a transaction that goes on keeps all objects of its directory. After the commit the
+// linked ones stay, and no other.
+func TestLinksKeepWhatTheyNeed(t *testing.T) {
+	for what, do := range map[string]func(s stage, commit func()){
+		"removed before the commit": func(s stage, commit func()) { ok(s.T, s.other.RemoveTree(s.ctx, "run/a")); commit() },
+		"removed after it":          func(s stage, commit func()) { commit(); ok(s.T, s.other.RemoveTree(s.ctx, "run/a")) },
+	} {
+		bubble(t, what, func(t *testing.T) {
+			s := on(t, saved("run/a"))
+			st, _ := process(s.server)
+			txn, err := st.Begin(s.ctx, "run/b", store.TxnOptions{})
+			ok(t, err, txn.Link(s.ctx, "l", "run/a/d/0"))
+			do(s, func() { ok(t, txn.Commit(s.ctx, store.Blob{Name: "manifest"})) })
+			s.wants(map[string]string{"run/b/l": "run/a 0"})
+			cleaned(t, s.other, nil)
+			s.wants(map[string]string{"run/b/l": "run/a 0"})
+			for _, key := range left(s.server, "data") {
+				if strings.HasSuffix(key, "/objects/d/1") {
+					t.Errorf("%s is left", key)
+				}
+			}
+		})
+	}
+}
+
+// Leftovers are found beside names that are free, and all uploads that nobody completes.
+func TestLeftoversBesideFreeNames(t *testing.T) {
+	bubble(t, "leftovers", func(t *testing.T) {
+		s := on(t, before["free"])
+		raw(t, s.server, mine+"data/o.orbax-checkpoint-tmp-0123456789abcdef/objects/x", "x")
+		time.Sleep(2 * quick.Grace)
+		for _, name := range []string{"y", "z"} { // of a transaction that has no keys
+			_, err := s.server.Bucket(nil).Begin(s.ctx, mine+"data/p.orbax-checkpoint-tmp-0123456789abcdef/objects/"+name)
+			ok(t, err)
+		}
+		cleaned(t, s.other, nil)
+		if _, broken := nothingOf(t, s.server, s.other); len(broken) > 0 {
+			t.Error(broken)
+		}
+	})
+}
+
 // A name that becomes a directory while Begin looks at it is one, and may be replaced. A request
 // that is refused is told.
 func TestBeginsInterrupted(t *testing.T) {
@@ -320,11 +368,14 @@ func TestBeginsInterrupted(t *testing.T) {
 	for k := 1; ; k++ {
 		n := 0
 		err := begin(ctx, object.New(server.Bucket(one(func(simulated.Request) simulated.Fate {
-			if n++; n == k {
+			if n++; n >= k {
 				return simulated.Fate{Err: errRefused}
 			}
 			return simulated.Fate{}
 		})), "p/", quick))
+		if k > 100 {
+			t.Fatal("the call does not end")
+		}
 		if n < k {
 			exists(t, err, "a directory that no transaction made")
 			return

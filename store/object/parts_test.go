@@ -140,7 +140,8 @@ func TestFirstErrorOfParts(t *testing.T) {
 // A call without bytes changes nothing, also in a part that is whole and was sent.
 func TestEmptyWrites(t *testing.T) {
 	ctx := t.Context()
-	_, st := fresh(t, none)
+	server, _ := fresh(t, none)
+	st, n := scripted(t, server)
 	txn := beginning(t, st, "run/a")
 	w, err := txn.Create(ctx, "x", 128)
 	ok(t, err)
@@ -149,7 +150,22 @@ func TestEmptyWrites(t *testing.T) {
 		ok(t, w.WriteAt(ctx, body[at[0]:at[1]], at[0]))
 	}
 	ok(t, w.Seal(ctx), txn.Commit(ctx, store.Blob{Name: "manifest"}))
-	if got := content(t, st, "run/a/x"); got != string(body) {
-		t.Errorf("%q", got)
+	if got := content(t, st, "run/a/x"); got != string(body) || n.count("Part ") != 2 {
+		t.Errorf("%q, sent in %d parts", got, n.count("Part "))
+	}
+}
+
+// A small object is one part unless the options say otherwise.
+func TestDefaultParts(t *testing.T) {
+	server, begun := simulated.NewServer(0, simulated.Lies{}), 0
+	st := object.New(server.Bucket(one(func(r simulated.Request) simulated.Fate {
+		if r.Kind == "Begin" {
+			begun++
+		}
+		return simulated.Fate{}
+	})), "p/", object.Options{SkipProbe: true})
+	w, err := beginning(t, st, "run/a").Create(t.Context(), "x", 5000)
+	if ok(t, err, w.Abort()); begun > 0 {
+		t.Error("it has several parts")
 	}
 }
