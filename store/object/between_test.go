@@ -219,7 +219,7 @@ func TestReadsInterrupted(t *testing.T) {
 	reads := map[string]call{
 		"Open": func(ctx context.Context, st *object.Store) error {
 			b, err := store.ReadAll(ctx, st, "run/a/d/0")
-			return cmp(b, err)
+			return isWritten(b, err)
 		},
 		"Pin": func(ctx context.Context, st *object.Store) error {
 			p, err := st.Pin(ctx, "run/a")
@@ -227,7 +227,7 @@ func TestReadsInterrupted(t *testing.T) {
 				return err
 			}
 			b, err := store.ReadAll(ctx, p, "run/a/d/0")
-			return errors.Join(cmp(b, err), p.Close())
+			return errors.Join(isWritten(b, err), p.Close())
 		},
 		"Link": func(ctx context.Context, st *object.Store) error {
 			return write(ctx, st, "run/l", store.TxnOptions{}, []string{"run/a/d/0"})
@@ -263,8 +263,8 @@ func TestReadsInterrupted(t *testing.T) {
 	}
 }
 
-// cmp returns an error unless an object has what overwrite writes.
-func cmp(b []byte, err error) error {
+// isWritten returns an error unless an object has what overwrite writes.
+func isWritten(b []byte, err error) error {
 	if err == nil && string(b) != "written" {
 		err = fmt.Errorf("%q", b)
 	}
