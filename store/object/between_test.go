@@ -368,7 +368,7 @@ func TestBeginsInterrupted(t *testing.T) {
 	for k := 1; ; k++ {
 		n := 0
 		err := begin(ctx, object.New(server.Bucket(one(func(simulated.Request) simulated.Fate {
-			if n++; n >= k {
+			if n++; n == k || n > mostRequests {
 				return simulated.Fate{Err: errRefused}
 			}
 			return simulated.Fate{}
