@@ -117,6 +117,36 @@ func TestSweepLeavesWhatIsHidden(t *testing.T) {
 	})
 }
 
+// Settle decides about commits only. A sign of life is one request, and asks nothing.
+func TestSettleLeavesWhatIsWritten(t *testing.T) {
+	bubble(t, "a dead process", func(t *testing.T) {
+		s := on(t, saved("run/c"))
+		dying, end := process(s.server)
+		txn, err := dying.Begin(s.ctx, "run/x", store.TxnOptions{})
+		ok(t, err)
+		end()
+		txn.Abort() //nolint:errcheck // its process has ended
+		time.Sleep(2 * quick.Lease)
+		if ok(t, s.other.Settle(s.ctx, "run")); len(left(s.server, "live")) != 1 {
+			t.Errorf("%q", left(s.server, "live"))
+		}
+		if got := cleaned(t, s.other, nil); len(got) != 1 {
+			t.Errorf("removed %q", got)
+		}
+	})
+	bubble(t, "signs of life", func(t *testing.T) {
+		s := on(t, none)
+		st, n := scripted(t, s.server)
+		txn, err := st.Begin(s.ctx, "run/x", store.TxnOptions{})
+		ok(t, err)
+		time.Sleep(5 * quick.Lease)
+		if n.count("Put live/x") < 10 || n.count("Read live/x") > 0 {
+			t.Errorf("%d signs, %d questions", n.count("Put live/x"), n.count("Read live/x"))
+		}
+		ok(t, txn.Abort())
+	})
+}
+
 // What a holder of a lock learns from requests that fail: the lock is lost if another document is
 // there, or none. If the reply is lost, the document decides.
 func TestLocksInterrupted(t *testing.T) {
@@ -169,6 +199,12 @@ func TestSecondAttempts(t *testing.T) {
 		ok(t, st.Put(s.ctx, "run/note", []byte("text"), store.PutOptions{}))
 		s.wants(map[string]string{"run/note": "text"})
 	})
+	bubble(t, "a lease whose reply is lost", func(t *testing.T) {
+		s := on(t, none)
+		st, _ := scripted(t, s.server, step{at: "Put live/x", fate: simulated.Fate{Lost: true}})
+		ok(t, saveDir(s.ctx, st, "run/x", "new"))
+		s.wants(map[string]string{"run/x/manifest": "new"})
+	})
 	bubble(t, "a lease", func(t *testing.T) {
 		s := on(t, none)
 		st, _ := scripted(t, s.server, step{at: "Put live/x", fate: failed}, step{at: "Put heads/x", fate: failed})
@@ -183,7 +219,7 @@ func TestReadsInterrupted(t *testing.T) {
 	reads := map[string]call{
 		"Open": func(ctx context.Context, st *object.Store) error {
 			b, err := store.ReadAll(ctx, st, "run/a/d/0")
-			return cmp(b, err)
+			return isWritten(b, err)
 		},
 		"Pin": func(ctx context.Context, st *object.Store) error {
 			p, err := st.Pin(ctx, "run/a")
@@ -191,7 +227,7 @@ func TestReadsInterrupted(t *testing.T) {
 				return err
 			}
 			b, err := store.ReadAll(ctx, p, "run/a/d/0")
-			return errors.Join(cmp(b, err), p.Close())
+			return errors.Join(isWritten(b, err), p.Close())
 		},
 		"Link": func(ctx context.Context, st *object.Store) error {
 			return write(ctx, st, "run/l", store.TxnOptions{}, []string{"run/a/d/0"})
@@ -227,8 +263,8 @@ func TestReadsInterrupted(t *testing.T) {
 	}
 }
 
-// cmp returns an error unless an object has what overwrite writes.
-func cmp(b []byte, err error) error {
+// isWritten returns an error unless an object has what overwrite writes.
+func isWritten(b []byte, err error) error {
 	if err == nil && string(b) != "written" {
 		err = fmt.Errorf("%q", b)
 	}
@@ -273,6 +309,48 @@ func TestLinksInterrupted(t *testing.T) {
 	}
 }
 
+// A link of a transaction that goes on keeps all objects of its directory. After the commit the
+// linked ones stay, and no other.
+func TestLinksKeepWhatTheyNeed(t *testing.T) {
+	for what, do := range map[string]func(s stage, commit func()){
+		"removed before the commit": func(s stage, commit func()) { ok(s.T, s.other.RemoveTree(s.ctx, "run/a")); commit() },
+		"removed after it":          func(s stage, commit func()) { commit(); ok(s.T, s.other.RemoveTree(s.ctx, "run/a")) },
+	} {
+		bubble(t, what, func(t *testing.T) {
+			s := on(t, saved("run/a"))
+			st, _ := process(s.server)
+			txn, err := st.Begin(s.ctx, "run/b", store.TxnOptions{})
+			ok(t, err, txn.Link(s.ctx, "l", "run/a/d/0"))
+			do(s, func() { ok(t, txn.Commit(s.ctx, store.Blob{Name: "manifest"})) })
+			s.wants(map[string]string{"run/b/l": "run/a 0"})
+			cleaned(t, s.other, nil)
+			s.wants(map[string]string{"run/b/l": "run/a 0"})
+			for _, key := range left(s.server, "data") {
+				if strings.HasSuffix(key, "/objects/d/1") {
+					t.Errorf("%s is left", key)
+				}
+			}
+		})
+	}
+}
+
+// Leftovers are found beside names that are free, and all uploads that nobody completes.
+func TestLeftoversBesideFreeNames(t *testing.T) {
+	bubble(t, "leftovers", func(t *testing.T) {
+		s := on(t, before["free"])
+		raw(t, s.server, mine+"data/o.orbax-checkpoint-tmp-0123456789abcdef/objects/x", "x")
+		time.Sleep(2 * quick.Grace)
+		for _, name := range []string{"y", "z"} { // of a transaction that has no keys
+			_, err := s.server.Bucket(nil).Begin(s.ctx, mine+"data/p.orbax-checkpoint-tmp-0123456789abcdef/objects/"+name)
+			ok(t, err)
+		}
+		cleaned(t, s.other, nil)
+		if _, broken := nothingOf(t, s.server, s.other); len(broken) > 0 {
+			t.Error(broken)
+		}
+	})
+}
+
 // A name that becomes a directory while Begin looks at it is one, and may be replaced. A request
 // that is refused is told.
 func TestBeginsInterrupted(t *testing.T) {
@@ -290,11 +368,14 @@ func TestBeginsInterrupted(t *testing.T) {
 	for k := 1; ; k++ {
 		n := 0
 		err := begin(ctx, object.New(server.Bucket(one(func(simulated.Request) simulated.Fate {
-			if n++; n == k {
+			if n++; n == k || n > mostRequests {
 				return simulated.Fate{Err: errRefused}
 			}
 			return simulated.Fate{}
 		})), "p/", quick))
+		if k > 100 {
+			t.Fatal("the call does not end")
+		}
 		if n < k {
 			exists(t, err, "a directory that no transaction made")
 			return

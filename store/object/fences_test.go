@@ -90,6 +90,22 @@ func TestCommitsFence(t *testing.T) {
 			}
 		})
 	}
+	bubble(t, "the first request comes late", func(t *testing.T) {
+		s := on(t, none)
+		st, _ := scripted(t, s.server, step{at: "Put heads/x", fate: simulated.Fate{Ghost: time.Hour}})
+		ok(t, saveDir(s.ctx, st, "run/x", "new"), s.other.RemoveTree(s.ctx, "run/x"))
+		time.Sleep(2 * time.Hour)
+		s.wants(map[string]string{"run/x/manifest": ""})
+	})
+	bubble(t, "not carried out, and another saves", func(t *testing.T) {
+		s := on(t, none)
+		st, _ := scripted(t, s.server, step{at: "Put heads/x", do: s.does(saves("run/x", "other")),
+			fate: simulated.Fate{Err: simulated.ErrServer}})
+		if err := saveDir(s.ctx, st, "run/x", "new"); !errors.Is(err, store.ErrUncertain) {
+			t.Error(err)
+		}
+		s.wants(map[string]string{"run/x/manifest": "other"})
+	})
 	bubble(t, "something removes the key", func(t *testing.T) {
 		s := on(t, none)
 		st, _ := scripted(t, s.server, step{at: "Put heads/x", fate: simulated.Fate{Lost: true}}, step{at: "Put heads/x"},

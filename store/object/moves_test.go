@@ -56,10 +56,6 @@ func remove(name string) call {
 	return func(ctx context.Context, st *object.Store) error { return st.RemoveTree(ctx, name) }
 }
 
-func rename(from, to string) call {
-	return func(ctx context.Context, st *object.Store) error { return st.Rename(ctx, from, to) }
-}
-
 func saves(name, text string) call {
 	return func(ctx context.Context, st *object.Store) error { return saveDir(ctx, st, name, text) }
 }

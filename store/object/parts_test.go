@@ -3,6 +3,7 @@ package object_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,4 +135,37 @@ func TestFirstErrorOfParts(t *testing.T) {
 			t.Error("the object is made")
 		}
 	})
+}
+
+// A call without bytes changes nothing, also in a part that is whole and was sent.
+func TestEmptyWrites(t *testing.T) {
+	ctx := t.Context()
+	server, _ := fresh(t, none)
+	st, n := scripted(t, server)
+	txn := beginning(t, st, "run/a")
+	w, err := txn.Create(ctx, "x", 128)
+	ok(t, err)
+	body := []byte(strings.Repeat("0123456789abcdef", 8))
+	for _, at := range [][2]int64{{0, 0}, {0, 32}, {32, 64}, {0, 0}, {64, 64}, {64, 128}, {64, 64}, {128, 128}} {
+		ok(t, w.WriteAt(ctx, body[at[0]:at[1]], at[0]))
+	}
+	ok(t, w.Seal(ctx), txn.Commit(ctx, store.Blob{Name: "manifest"}))
+	if got := content(t, st, "run/a/x"); got != string(body) || n.count("Part ") != 2 {
+		t.Errorf("%q, sent in %d parts", got, n.count("Part "))
+	}
+}
+
+// A small object is one part unless the options say otherwise.
+func TestDefaultParts(t *testing.T) {
+	server, begun := simulated.NewServer(0, simulated.Lies{}), 0
+	st := object.New(server.Bucket(one(func(r simulated.Request) simulated.Fate {
+		if r.Kind == "Begin" {
+			begun++
+		}
+		return simulated.Fate{}
+	})), "p/", object.Options{SkipProbe: true})
+	w, err := beginning(t, st, "run/a").Create(t.Context(), "x", 5000)
+	if ok(t, err, w.Abort()); begun > 0 {
+		t.Error("it has several parts")
+	}
 }

@@ -24,7 +24,6 @@ const mostRequests = 300
 
 // script is a network on which the steps happen, in their order.
 type script struct {
-	t     *testing.T
 	mu    sync.Mutex
 	steps []step
 	sent  []string // all requests
@@ -63,7 +62,7 @@ func (s *script) count(at string) (n int) {
 // scripted returns a store whose calls meet the steps. The test fails if one does not come.
 func scripted(t *testing.T, v *simulated.Server, steps ...step) (*object.Store, *script) {
 	t.Helper()
-	s := &script{t: t, steps: steps}
+	s := &script{steps: steps}
 	t.Cleanup(func() {
 		for _, left := range s.steps {
 			t.Errorf("no request %s, but\n%s", left.at, strings.Join(s.sent, "\n"))
