@@ -69,11 +69,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = root.ExecuteContext(working)
 	}
-	err = cmp.Or(err, out.close())
-	if lost, quit := out.failed(); lost != nil {
+	unshown := out.close()
+	switch lost, quit := out.failed(); {
+	case lost != nil:
 		err = lost
-	} else if quit {
-		err = nil // the reader has seen enough
+	case quit:
+		err = unshown // nil if the reader has seen enough
+	default:
+		err = cmp.Or(err, unshown)
 	}
 	code := exitCode(ctx, err)
 	switch {

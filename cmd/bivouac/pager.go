@@ -33,8 +33,9 @@ func addPager(cmds ...*cobra.Command) {
 	}
 }
 
-// pagerCommand returns the command of the pager for the shell; "" means none.
-func pagerCommand(getenv func(string) (string, bool)) string {
+// pagerCommand returns the command of the pager for the shell; "" means none. A machine without
+// less, such as a small image, has no pager unless the environment names it.
+func pagerCommand(getenv func(string) (string, bool), look func(string) (string, error)) string {
 	for _, name := range pagerVariables {
 		if v, set := getenv(name); set {
 			if v == "cat" {
@@ -42,6 +43,9 @@ func pagerCommand(getenv func(string) (string, bool)) string {
 			}
 			return v
 		}
+	}
+	if _, err := look("less"); err != nil {
+		return ""
 	}
 	return "less -FRX"
 }
@@ -145,7 +149,7 @@ func (g *global) usePager(cmd *cobra.Command) {
 			return
 		}
 	}
-	command := pagerCommand(os.LookupEnv)
+	command := pagerCommand(os.LookupEnv, exec.LookPath)
 	f, _ := underlying(g.stdout).(*os.File)
 	columns, lines, err := term.GetSize(int(f.Fd()))
 	if command == "" || err != nil || lines < 2 {
@@ -170,9 +174,11 @@ func startPager(ctx context.Context, command string, terminal *os.File) (io.Writ
 	}
 	return to, func() error {
 		var status *exec.ExitError
-		if err := cmd.Wait(); err != nil && !errors.As(err, &status) {
-			return &errs.Error{Kind: errs.IO, Op: "pager", Subject: command, Err: err}
+		err := cmd.Wait()
+		if err == nil || errors.As(err, &status) && status.ExitCode() != 126 && status.ExitCode() != 127 {
+			return nil // its status says how it was quit
 		}
-		return nil // its status says how it was quit
+		return &errs.Error{Kind: errs.IO, Op: "pager", Subject: command, Want: "a program that shows text", Err: err,
+			Remedy: "set " + pagerVariables[0] + ", or give --no-pager"}
 	}, nil
 }

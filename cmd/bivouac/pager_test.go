@@ -89,17 +89,22 @@ func TestPagerIsQuit(t *testing.T) {
 }
 
 func TestPagerCommand(t *testing.T) {
+	here := func(string) (string, error) { return "/usr/bin/less", nil }
+	gone := func(string) (string, error) { return "", errors.New("not in PATH") }
+	if got := pagerCommand(func(string) (string, bool) { return "", false }, gone); got != "" {
+		t.Errorf("without less: %q", got)
+	}
 	for want, env := range map[string]map[string]string{
 		"less -FRX": {},
 		"most":      {"PAGER": "most"},
 		"bat":       {"PAGER": "most", "BIVOUAC_PAGER": "bat"},
 		"":          {"PAGER": "most", "BIVOUAC_PAGER": ""},
 	} {
-		if got := pagerCommand(func(k string) (string, bool) { v, ok := env[k]; return v, ok }); got != want {
+		if got := pagerCommand(func(k string) (string, bool) { v, ok := env[k]; return v, ok }, here); got != want {
 			t.Errorf("%v: %q, want %q", env, got, want)
 		}
 	}
-	if got := pagerCommand(func(string) (string, bool) { return "cat", true }); got != "" {
+	if got := pagerCommand(func(string) (string, bool) { return "cat", true }, here); got != "" {
 		t.Errorf("cat: %q", got)
 	}
 }

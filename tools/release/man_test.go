@@ -13,7 +13,8 @@ import (
 func TestManPages(t *testing.T) {
 	r := &release{commands: map[string][]byte{}}
 	host := runtime.GOOS + "/" + runtime.GOARCH
-	r.commands[host] = []byte("#!/bin/sh\nmkdir -p \"$2\" && cd \"$2\" && echo .TH A > bivouac.1 && echo .TH B > bivouac-ls.1\n")
+	r.commands[host] = []byte("#!/bin/sh\nmkdir -p \"$2\" && cd \"$2\" && echo .TH A > bivouac.1 && " +
+		"echo .TH B > bivouac-ls.1\n")
 	first, err := r.manPages(t.Context())
 	if err != nil || len(first) != 2 {
 		t.Fatalf("%d pages, %v", len(first), err)
