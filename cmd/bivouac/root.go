@@ -73,6 +73,7 @@ carries on as if nothing had happened.
 		newAdoptCommand(g),
 		newConvertCommand(g),
 		newCopyCommand(g),
+		newForkCommand(g),
 		newSyncCommand(g),
 		newPruneCommand(g),
 		newRemoveCommand(g),
