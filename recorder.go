@@ -32,7 +32,8 @@ const (
 // event and flushed.
 type recorder struct {
 	opts Options
-	emit func(Event) // tells the journal and Options.OnEvent, from any goroutine
+	made *journal.Data // what the data were made from, or nil
+	emit func(Event)   // tells the journal and Options.OnEvent, from any goroutine
 
 	scalars journal.Scalars
 	mark    time.Time     // the end of the last step
@@ -82,7 +83,7 @@ func (r *recorder) open(steps *training.Checkpointer, from int64) {
 	defer r.mu.Unlock()
 	if writer && !r.opts.NoJournal {
 		start := journal.Start{From: from, Fresh: r.opts.StartFresh, Identity: r.opts.Identity, Steps: r.opts.Steps,
-			SaveEvery: max(r.opts.SaveEvery, 0), Batch: r.opts.BatchSize,
+			SaveEvery: max(r.opts.SaveEvery, 0), Batch: r.opts.BatchSize, Data: r.made,
 			Runtime: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
 		describeProgram(&start)
 		r.w = journal.New(st, dir, start, &journal.WriterOptions{OnFlush: r.flushed})

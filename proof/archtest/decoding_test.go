@@ -22,7 +22,7 @@ var linksOnly = []string{
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
 	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/fn", "reader",
 	// Through readers.sequence.
-	"loader/dataset", "bench/readers",
+	"loader/dataset", "bench/readers", ".",
 	"examples/augment", "examples/boxes", "examples/segmentation", "format/arrowipc", "reader/arrow", "reader/parquet",
 }
 
