@@ -74,6 +74,8 @@ carries on as if nothing had happened.
 		newConvertCommand(g),
 		newCopyCommand(g),
 		newForkCommand(g),
+		newExplainCommand(g),
+		newReplayCommand(g),
 		newSyncCommand(g),
 		newPruneCommand(g),
 		newRemoveCommand(g),

@@ -7,7 +7,7 @@ func ExportedLimits() map[string]int {
 	return map[string]int{
 		".":                               56,
 		"checkpoint":                      102,
-		"checkpoint/diff":                 9,
+		"checkpoint/diff":                 14,
 		"checkpoint/handler":              104,
 		"checkpoint/handler/protohandler": 0,
 		"checkpoint/integrity":            26,
