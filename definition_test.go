@@ -1,14 +1,20 @@
 package bivouac_test
 
 import (
+	"context"
+	"errors"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/loader/dataset"
 	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // A run keeps the data.yaml of its data, each version of it, and the journal names it.
@@ -66,4 +72,55 @@ func TestRunKeepsTheDefinitionOfItsData(t *testing.T) {
 	if err != nil || len(kept) != 2 {
 		t.Errorf("%v %v", kept, err)
 	}
+}
+
+// A run whose definition cannot be kept says so: nothing is committed that could not be explained.
+func TestDefinitionThatCannotBeKept(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "rows.jsonl"), []byte("{\"a\":1}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	data, err := dataset.Open(t.Context(), filepath.Join(dir, "rows.jsonl"), dataset.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.Close() //nolint:errcheck // only read
+	l, err := loader.New(data, data.Options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := local.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newModel()
+	job, err := bivouac.Open[reader.Fields](t.Context(), "run", l, bivouac.Options{State: &m, Steps: 1,
+		Grace: bivouac.Never, Store: unnoted{st}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed error
+	for _, err := range job.Steps(t.Context()) {
+		failed = err
+	}
+	if !errors.Is(failed, errFull) {
+		t.Errorf("the loop ended with %v", failed)
+	}
+	if _, ok := job.Latest(); ok {
+		t.Error("a step is committed")
+	}
+	if err := job.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// unnoted is a store that takes no definitions of data.
+type unnoted struct{ store.Store }
+
+// Put implements store.Store.
+func (u unnoted) Put(ctx context.Context, name string, b []byte, o store.PutOptions) error {
+	if strings.HasPrefix(path.Base(name), "data-") {
+		return errFull
+	}
+	return u.Store.Put(ctx, name, b, o)
 }

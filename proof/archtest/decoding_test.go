@@ -16,7 +16,7 @@ import (
 //
 //	go test -coverpkg=./codec/jpeg PACKAGE
 var linksOnly = []string{
-	"cmd/bivouac", "examples/coco", "examples/digits", "examples/shards", "examples/speech", "examples/train",
+	"cmd/bivouac", "examples/coco", "examples/digits", "examples/quickstart", "examples/shards", "examples/speech", "examples/train",
 	"examples/video", "pipeline/graph", "pipeline/recipe", "recipes",
 	"proof/conform", "proof/conform/dali", "proof/documents",
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
