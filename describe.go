@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"regexp"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/order"
 )
@@ -29,9 +28,7 @@ func (j *Job[B]) keepDescription(ctx context.Context, token []byte) error {
 	if order.IdentityOf(description) != identity {
 		return nil // the digest belongs to another order
 	}
-	_, digest, _ := strings.Cut(identity, "digest=")
-	digest, _, _ = strings.Cut(digest, " ")
-	if err := j.steps.PutMetadata(ctx, "order-"+digest+".txt", []byte(description)); err != nil {
+	if err := j.steps.PutMetadata(ctx, descriptionFile(identity), []byte(description)); err != nil {
 		return err
 	}
 	j.order = identity

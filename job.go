@@ -40,7 +40,9 @@ type Job[B any] struct {
 	resumed int64 // step that Open restored, or -1
 	pending *checkpoint.Response[bool]
 	order   string // identity of the order whose description was written
-	closed  bool
+
+	definition definition
+	closed     bool
 }
 
 // Open opens the run in dir, or makes a new run. It restores Options.State and data to the newest
@@ -92,6 +94,8 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 		return nil, errs.Wrap("bivouac.Open", dir, err)
 	}
 	j.steps = steps
+	j.definition = definitionOf(data)
+	j.story.made = j.definition.row()
 	if err := j.restore(ctx); err != nil {
 		return nil, errors.Join(errs.Wrap("bivouac.Open", dir, err), steps.Close())
 	}
@@ -350,6 +354,9 @@ func (j *Job[B]) saveAsync(ctx context.Context) error {
 		return errs.Wrap("bivouac.Job", "state of the stream", err)
 	}
 	if err := j.keepDescription(ctx, token); err != nil {
+		return err
+	}
+	if err := j.keepDefinition(ctx); err != nil {
 		return err
 	}
 	raw, err := json.Marshal(document{Version: documentVersion, Identity: j.opts.Identity, Step: j.step, Stream: token})

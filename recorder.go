@@ -34,7 +34,8 @@ const (
 // the trainer, except relay.
 type recorder struct {
 	opts Options
-	emit func(Event) // tells Options.OnEvent, from any goroutine
+	made *journal.Data // what the data were made from, or nil
+	emit func(Event)   // tells Options.OnEvent, from any goroutine
 
 	scalars journal.Scalars
 	mark    time.Time     // the end of the last step
@@ -93,7 +94,7 @@ func (r *recorder) event(e Event) {
 // open begins the attempt, which continues from a step. origin is the state of the stream there.
 func (r *recorder) open(steps *training.Checkpointer, from int64, origin []byte) error {
 	start := journal.Start{From: from, Fresh: r.opts.StartFresh, Identity: r.opts.Identity, Steps: r.opts.Steps,
-		SaveEvery: max(r.opts.SaveEvery, 0), Batch: r.opts.BatchSize,
+		SaveEvery: max(r.opts.SaveEvery, 0), Batch: r.opts.BatchSize, Data: r.made,
 		Runtime: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
 	describeProgram(&start)
 	describeStream(&start, origin)

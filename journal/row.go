@@ -98,6 +98,26 @@ type Start struct {
 	Program   string `json:"program,omitempty"`    // package path of the program
 	Build     string `json:"build,omitempty"`      // version or revision of the program
 	Runtime   string `json:"runtime,omitempty"`    // such as "go1.26.1 linux/amd64"
+
+	Data   *Data   `json:"data,omitempty"`   // what the data was made from
+	Origin *Origin `json:"origin,omitempty"` // of a run that was forked
+}
+
+// Data names the definition of the data of an attempt.
+type Data struct {
+	// Definition is the name of a file in the folder metadata of the run. It has the text of a
+	// data.yaml, and its name ends with the SHA-256 of the text.
+	Definition string `json:"definition,omitempty"`
+	// Base is the directory to which paths in the text are relative, on the machine of the attempt.
+	Base string `json:"base,omitempty"`
+}
+
+// Origin says where a run comes from.
+type Origin struct {
+	Run     string `json:"run"`               // the directory of the other run, as it was called then
+	Step    int64  `json:"step"`              // of the other run
+	Attempt int    `json:"attempt,omitempty"` // of the other run, that did the step; 0 if it is not known
+	ID      string `json:"id,omitempty"`      // of that attempt
 }
 
 // Save describes a save that has ended.
@@ -133,6 +153,7 @@ const (
 	Preempted Outcome = "preempted" // a signal ended it
 	Failed    Outcome = "failed"    // an error ended it
 	Stopped   Outcome = "stopped"   // the program left the loop early
+	Forked    Outcome = "forked"    // the run was made from a step of another one; see Start.Origin
 )
 
 // End describes how an attempt ended.

@@ -2,8 +2,6 @@ package journal
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"path"
 	"strings"
 	"sync"
@@ -92,14 +90,11 @@ type segment struct {
 func New(st store.Store, dir string, start Start, o *WriterOptions) *Writer {
 	w := &Writer{st: st, dir: path.Join(dir, Folder), opt: o.withDefaults(), turn: make(chan struct{}, 1),
 		wake: make(chan struct{}, 1), full: make(chan struct{}, 1), start: start, step: start.From}
-	for _, text := range []*string{&w.start.Identity, &w.start.Seed, &w.start.Bivouac, &w.start.Program,
-		&w.start.Build, &w.start.Runtime} {
+	for _, text := range w.start.texts() {
 		*text = short(*text)
 	}
-	var id [8]byte
-	rand.Read(id[:]) //nolint:errcheck // it never fails
 	w.since = w.opt.Now()
-	w.start.Version, w.start.Attempt, w.start.ID = Version, 0, hex.EncodeToString(id[:])
+	w.start.Version, w.start.Attempt, w.start.ID = Version, 0, newID()
 	w.start.Time = w.since.UTC().Round(0)
 	w.tail.number, w.flushed = 1, -1
 	w.turn <- struct{}{}

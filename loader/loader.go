@@ -272,6 +272,16 @@ func (l *Loader[S, B]) Description() string {
 	return o.String()
 }
 
+// Definition returns what Definition of the data set returns: the text from which it was made, such
+// as a data.yaml, and the directory to which paths in it are relative. Without such a method text
+// is nil. A job keeps both with the run.
+func (l *Loader[S, B]) Definition() (text []byte, base string) {
+	if d, ok := l.engine.source.dataset().(interface{ Definition() ([]byte, string) }); ok {
+		return d.Definition()
+	}
+	return nil, ""
+}
+
 // Close ends all workers and waits for them. The error names workers that do not end because the
 // data set blocks for longer than Options.Timeout, or five seconds without a timeout. Close may be
 // called twice.

@@ -48,8 +48,17 @@ type Leaf struct {
 	// Elements and MaxAbs are set for a changed array whose dtype and shape did not
 	// change: the number of elements with different bits, and the largest absolute difference. That
 	// is NaN if a NaN is compared with another value, or if the type has no order.
+	// If only the dtype changed, they are of the values, and Elements counts other values.
 	Elements int
 	MaxAbs   float64
+	// Size says how large the change is as a whole. It is set together with MaxAbs.
+	Size Size
+	// Histogram is set with Options.Histogram, for the same leaves.
+	Histogram *Histogram
+	// Members are the values that differ in an item of JSON, at most MostMembers. More is how many
+	// others differ.
+	Members []Member
+	More    int
 }
 
 // Options modify Leaves; nil is the zero value.
@@ -60,6 +69,8 @@ type Options struct {
 	Labels [2]string
 	// Store holds both checkpoints; nil is the local file system.
 	Store store.Store
+	// Histogram counts the differences of each changed array by their size.
+	Histogram bool
 }
 
 // Leaves compares two checkpoints of any layout leaf by leaf, in the order of items and paths. Of
@@ -72,7 +83,7 @@ func Leaves(ctx context.Context, a, b string, o *Options) iter.Seq2[Leaf, error]
 		o = &Options{}
 	}
 	return func(yield func(Leaf, error) bool) {
-		d := differ{ctx: ctx, yield: yield}
+		d := differ{ctx: ctx, yield: yield, histogram: o.Histogram}
 		if err := d.run(a, b, o); err != nil && !d.stopped {
 			yield(Leaf{}, errs.Wrap("diff.Leaves", a+" and "+b, err))
 		}
@@ -83,6 +94,8 @@ type differ struct {
 	ctx     context.Context
 	yield   func(Leaf, error) bool
 	stopped bool // the caller stopped the iteration
+
+	histogram bool
 }
 
 // emit yields one comparison and reports whether to go on.
@@ -198,6 +211,9 @@ func (d *differ) documents(side [2]*layout.Checkpoint, it layout.Item) error {
 	l := Leaf{Item: it.Name, Was: it.Kind.String(), Is: it.Kind.String()}
 	if !bytes.Equal(b[0], b[1]) {
 		l.Status = Changed
+		if it.Kind == layout.JSON {
+			l.Members, l.More = members(b[0], b[1])
+		}
 	}
 	d.emit(l)
 	return nil
@@ -288,6 +304,10 @@ func (d *differ) leaves(l *Leaf, was, is *layout.Leaf) error {
 	l.Is = describe(is)
 	if l.Was != l.Is || was.HasArray() != is.HasArray() || was.KeyImpl != is.KeyImpl {
 		l.Status = Changed
+		if was.HasArray() && is.HasArray() && was.KeyImpl == is.KeyImpl && slices.Equal(was.Shape, is.Shape) {
+			_, err := d.arrays(l, was, is)
+			return err
+		}
 		return nil
 	}
 	if !was.HasArray() {

@@ -82,6 +82,8 @@ type saved struct {
 	alone []fact
 	// job are the facts about the job that kept the state.
 	job []fact
+	// jobStep is how many steps that job had done, or -1.
+	jobStep int64
 }
 
 // The forms of states.
@@ -117,7 +119,7 @@ func readState(name string) (*saved, error) {
 	if len(b) > mostState {
 		return nil, &errs.Error{Kind: errs.Exhausted, Op: "data", Subject: name, Want: "a state of at most 64 MiB"}
 	}
-	s := &saved{name: name, raw: b}
+	s := &saved{name: name, raw: b, jobStep: -1}
 	return s, errs.Wrap("data", name, s.recognize())
 }
 
@@ -205,6 +207,12 @@ type dataOptions struct {
 	torchOptions
 	stateSource
 	tableOptions
+	tailGiven bool // --drop-last was given
+}
+
+// otherTail returns the other policy for the end of epochs.
+func (o *dataOptions) otherTail() order.Tail {
+	return order.DropLast(o.Tail != order.Drop)
 }
 
 func (o *dataOptions) addFlags(cmd *cobra.Command) {
@@ -214,7 +222,7 @@ func (o *dataOptions) addFlags(cmd *cobra.Command) {
 		"say that short batches at the end of epochs are left out, if a state of the first epoch does not say it",
 		func(text string) error {
 			drop, err := strconv.ParseBool(text)
-			o.Tail = order.DropLast(drop)
+			o.Tail, o.tailGiven = order.DropLast(drop), true
 			return err
 		})
 }

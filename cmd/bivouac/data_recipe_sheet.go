@@ -4,6 +4,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"math"
 	"os"
 	"strings"
@@ -33,18 +34,48 @@ const (
 // write draws the rows and writes them to a new file. Each output that is a picture has a
 // cell. Boxes are drawn on the pictures before them.
 func (s *sheet) write(path string, rows []sheetRow) error {
+	drawn, err := s.draw(rows)
+	if err != nil {
+		return err
+	}
+	return writeNew(path, func(w io.Writer) error { return png.Encode(w, drawn) })
+}
+
+// writeNew writes a new file.
+func writeNew(path string, write func(w io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if os.IsExist(err) {
+		return &errs.Error{Kind: errs.Exists, Op: "data", Subject: path, Want: "a name that is free",
+			Remedy: "choose another name, or remove the file"}
+	}
+	if err != nil {
+		return unopened("data", path, err)
+	}
+	err = write(f)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		os.Remove(path) //nolint:errcheck // the other error says more
+		return &errs.Error{Kind: errs.IO, Op: "data", Subject: path, Err: err}
+	}
+	return nil
+}
+
+// draw draws the rows.
+func (s *sheet) draw(rows []sheetRow) (*image.RGBA, error) {
 	columns, cell := 0, s.cell
 	for i := range rows {
 		columns = max(columns, len(s.cells(&rows[i])))
 	}
 	width, height := columns*(cell+sheetGap)-sheetGap, len(rows)*(cell+sheetGap)-sheetGap
 	if columns == 0 {
-		return &errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--output", Want: "an output or input that is a picture",
-			Got: strings.Join(s.names, ", ")}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--output",
+			Want: "an output or input that is a picture", Got: strings.Join(s.names, ", ")}
 	}
 	if width > mostSheet/height {
-		return &errs.Error{Kind: errs.Exhausted, Op: "data", Subject: "--output", Want: "a sheet of at most 268435456 pixels",
-			Got: "more", Remedy: "lower --samples, --times or --cell"}
+		return nil, &errs.Error{Kind: errs.Exhausted, Op: "data", Subject: "--output",
+			Want: "a sheet of at most 268435456 pixels", Got: "more", Remedy: "lower --samples, --times or --cell"}
 	}
 	drawn := image.NewRGBA(image.Rect(0, 0, width, height))
 	for i := range drawn.Pix {
@@ -55,18 +86,7 @@ func (s *sheet) write(path string, rows []sheetRow) error {
 			c.draw(drawn, x*(cell+sheetGap), y*(cell+sheetGap), cell)
 		}
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return unopened("data", path, err)
-	}
-	err = png.Encode(f, drawn)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return &errs.Error{Kind: errs.IO, Op: "data", Subject: path, Err: err}
-	}
-	return nil
+	return drawn, nil
 }
 
 // sheetCell is a picture of the sheet.
@@ -134,12 +154,7 @@ func (c *sheetCell) draw(sheet *image.RGBA, left, top, side int) {
 	if c.picture.DType != tensor.Uint8 && !restored {
 		least, scale = stretch(list)
 	}
-	rows, columns := side, side
-	if h > w {
-		columns = max(1, side*w/h)
-	} else {
-		rows = max(1, side*h/w)
-	}
+	rows, columns := c.extent(side)
 	at := func(y, x, channel int) float64 {
 		channel = min(channel, channels-1)
 		if planar {
@@ -175,6 +190,18 @@ func (c *sheetCell) draw(sheet *image.RGBA, left, top, side int) {
 	for i := 0; i+4 <= len(c.boxes); i += 4 {
 		frame(sheet, left, top, rows, columns, c.boxes[i:i+4])
 	}
+}
+
+// extent returns the height and the width with which the picture fits into a square.
+func (c *sheetCell) extent(side int) (rows, columns int) {
+	h, w := c.picture.Shape[0], c.picture.Shape[1]
+	if c.picture.Layout == "CHW" {
+		h, w = w, c.picture.Shape[2]
+	}
+	if h > w {
+		return side, max(1, side*w/h)
+	}
+	return max(1, side*h/w), side
 }
 
 // stretch returns how numbers become levels: the least becomes 0 and the largest 255.

@@ -43,11 +43,14 @@ type stepInfo struct {
 	Epoch     int64     `json:"epoch"`
 	Index     int64     `json:"index"` // of the first sample of the step in the epoch
 	Delivered bool      `json:"delivered"`
-	Reader    string    `json:"reader,omitempty"` // of a pipeline with several
-	Rank      int       `json:"rank"`             // the first of Ranks
+	JobStep   *int64    `json:"job_step,omitempty"` // as the journal counts: the step that trained on it
+	Reader    string    `json:"reader,omitempty"`   // of a pipeline with several
+	Rank      int       `json:"rank"`               // the first of Ranks
 	Ranks     [][]int64 `json:"ranks"`
 	// Packs are the samples of each pack of each of Ranks, where batches are of packs.
 	Packs [][][]int64 `json:"packs,omitempty"`
+	// Names are the names of the samples of Ranks, if the data are known.
+	Names [][]string `json:"names,omitempty"`
 }
 
 // readerOptions say of which readers of a pipeline samples are wanted.
@@ -116,6 +119,9 @@ func (s stepInfo) print(g *global) {
 	if s.Delivered {
 		when = "delivered"
 	}
+	if s.JobStep != nil {
+		when += fmt.Sprint(", in step ", *s.JobStep, " of the job")
+	}
 	if s.Reader != "" {
 		when += "  reader " + s.Reader
 	}
@@ -126,6 +132,11 @@ func (s stepInfo) print(g *global) {
 			text = strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Packs[i]), "] [", " | "), "[]")
 		}
 		g.printf("  rank %d  %s\n", s.Rank+i, text)
+		if s.Names != nil {
+			for k, id := range ids {
+				g.printf("    %d  %s\n", id, s.Names[i][k])
+			}
+		}
 	}
 }
 
@@ -146,57 +157,21 @@ func (o *stepsOptions) addFlags(cmd *cobra.Command) {
 
 // open returns the timeline of a state, and the number of ranks.
 func (o *stepsOptions) open(ctx context.Context, state string, g *global) (t *timeline.Timeline, world int, err error) {
-	if t, err = o.data.open(ctx, state, g); err != nil {
-		return nil, 0, err
-	}
-	world, err = o.ranks.of(t)
+	_, t, world, err = o.openState(ctx, state, g)
 	return t, world, err
 }
 
-func newDataPeekCommand(g *global) *cobra.Command {
-	var o stepsOptions
-	var step, count int64
-	cmd := &cobra.Command{
-		Use:   "peek STATE [--step N]",
-		Short: "List the samples of a step, before or after the state",
-		Long: `List the ids of the samples of a step, on each rank or one: by default of the step
-that comes next. Steps count from the beginning of the run, from 0. Where batches
-are of packs, | is between the samples of two packs.
-
-` + exitCodesHelp,
-		Example: `  bivouac data peek runs/digits --step 9`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, world, err := o.open(cmd.Context(), args[0], g)
-			if err != nil {
-				return err
-			}
-			if step < 0 {
-				step = t.Here().Step
-			}
-			names, readers, err := o.reader.of(t)
-			if err != nil {
-				return errs.Wrap("data", args[0], err)
-			}
-			all := []stepInfo{}
-			for i := range count {
-				s, _, err := o.ranks.steps(names, readers, step+i, world)
-				if err != nil {
-					return errs.Wrap("data", args[0], err)
-				}
-				all = append(all, s...)
-			}
-			return g.show(all, func() {
-				for _, s := range all {
-					s.print(g)
-				}
-			})
-		},
+// openState works like open, and returns the state too.
+func (o *stepsOptions) openState(ctx context.Context, state string, g *global) (s *saved, t *timeline.Timeline,
+	world int, err error) {
+	if s, err = o.data.read(ctx, state, g); err != nil {
+		return nil, nil, 0, err
 	}
-	with(cmd, o.addFlags, g.addStepPrefix, g.addJSON)
-	atLeast(cmd.Flags(), &step, "step", 0, -1, "the step; by default the next one")
-	atLeast(cmd.Flags(), &count, "count", 1, 1, "how many steps")
-	return cmd
+	if t, err = o.data.timeline(s); err != nil {
+		return nil, nil, 0, err
+	}
+	world, err = o.ranks.of(t)
+	return s, t, world, err
 }
 
 func newDataReplayCommand(g *global) *cobra.Command {

@@ -2,12 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,8 +93,8 @@ func digestOf(d *state.Document) string {
 func keptDescription(s *saved, identity string) string {
 	_, digest, _ := strings.Cut(identity, "digest=")
 	digest, _, _ = strings.Cut(digest, " ")
-	run := filepath.Dir(filepath.Dir(s.name)) // s.name is the item of a step
-	b, err := os.ReadFile(filepath.Join(run, "metadata", "order-"+digest+".txt"))
+	run := place(place(place(s.name).parent()).parent()) // s.name is the item of a step
+	b, err := place(run.join("metadata", "order-"+digest+".txt")).read(context.Background(), mostState)
 	if err != nil || order.IdentityOf(string(b)) != identity {
 		return ""
 	}

@@ -62,6 +62,7 @@ func scripts(t *testing.T, dir string, more map[string]string) {
 			"grown":   grownState,
 			"same":    sameTree,
 			"trained": trainedRun,
+			"looked":  trainOnPictures,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {

@@ -112,6 +112,8 @@ type shownAttempt struct {
 	State      string     `json:"state"`
 	Error      string     `json:"error,omitempty"`
 	Fresh      bool       `json:"fresh,omitempty"`
+	// Origin is set if the run was forked.
+	Origin *journal.Origin `json:"origin,omitempty"`
 }
 
 type shownRates struct {
@@ -223,6 +225,9 @@ func (r *shownRun) printAttempts(g *global) {
 			did += ", begun anew"
 		}
 		g.printf("%-10s %s  %s, %s", fmt.Sprint("attempt ", a.Attempt), began, did, a.State)
+		if a.Origin != nil {
+			g.printf(" from step %d of %s", a.Origin.Step, a.Origin.Run)
+		}
 		if a.Error != "" {
 			g.printf(": %s", excerpt(a.Error))
 		}

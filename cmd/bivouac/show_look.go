@@ -125,7 +125,7 @@ func (t *teller) addJournal(ctx context.Context, r *shownRun) {
 	for i, s := range journal.Spans(list) {
 		a := s.Attempt
 		out := shownAttempt{Attempt: a.Number, From: a.Start.From, Last: max(a.Last.Step, a.Start.From),
-			Fresh: a.Start.Fresh, State: "killed"}
+			Fresh: a.Start.Fresh, State: "killed", Origin: a.Start.Origin}
 		if a.Known {
 			began := a.Start.Time
 			out.Began = &began

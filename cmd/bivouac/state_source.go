@@ -75,7 +75,7 @@ func itemState(ctx context.Context, path, item string) (*saved, error) {
 			}
 			continue
 		}
-		s := &saved{name: place(path).join(it.Name), raw: b}
+		s := &saved{name: place(path).join(it.Name), raw: b, jobStep: -1}
 		switch err := s.recognize(); {
 		case err != nil && (item != "" || it.Name == dataItem):
 			return nil, errs.Wrap("data", s.name, err)
@@ -147,6 +147,7 @@ func (s *saved) unwrap() (ok bool, err error) {
 	if *d.Step < 0 {
 		return true, &errs.Error{Kind: errs.Corrupt, Subject: "step", Want: "at least 0", Got: strconv.FormatInt(*d.Step, 10)}
 	}
+	s.jobStep = *d.Step
 	s.job = []fact{{"job step", strconv.FormatInt(*d.Step, 10)}}
 	if d.Identity != "" {
 		s.job = append(s.job, fact{"identity", d.Identity})

@@ -101,6 +101,14 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Data, error) {
 		s.paths, s.reader, s.given, s.split = []string{path}, o.Reader, o.Args, o.Split
 		f.sources = []dataSource{s}
 	}
+	return openFile(ctx, f, o)
+}
+
+// openFile opens the sources of a file.
+func openFile(ctx context.Context, f *dataFile, o OpenOptions) (*Data, error) {
+	if p := f.pack; p != nil && p.cut {
+		f.cut = p.length
+	}
 	if o.Inspect {
 		f.pack = nil
 		for i := range f.phases { // the step of a phase depends on the packs
@@ -297,8 +305,8 @@ func (d *Data) fingerprint(sources []*openSource) string {
 			h.Int(int64(s.text))
 		}
 	}
-	if p := d.file.pack; p != nil && p.cut {
-		h.Int(int64(p.length))
+	if d.file.cut > 0 {
+		h.Int(int64(d.file.cut))
 	}
 	return h.Sum()
 }

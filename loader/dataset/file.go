@@ -25,6 +25,7 @@ import (
 // dataFile is a data.yaml.
 type dataFile struct {
 	in        *config.Text
+	text      []byte // of the file; nil for a path
 	dir       string // that paths are relative to
 	at        string // the path of the file, or of the data set
 	sources   []dataSource
@@ -36,6 +37,7 @@ type dataFile struct {
 	window    int64
 	tokenize  string
 	pack      *dataPack
+	cut       int // to how many tokens longer samples are cut; 0: to no length
 	options   loader.Options[reader.Fields, reader.Fields]
 }
 
@@ -88,24 +90,30 @@ func readDataFile(path string, inspect bool) (*dataFile, error) {
 	if err != nil {
 		return nil, pathError("dataset.Open", path, err)
 	}
-	f := &dataFile{in: &config.Text{Op: "dataset.Open", File: path, Inspect: inspect}, dir: datafs.Dir(path), at: path,
-		exhausted: order.CycleOn}
+	return parseDataFile(path, b, path, inspect)
+}
+
+// parseDataFile parses the text of a data.yaml that lies at a path, or would lie there. name is for
+// errors.
+func parseDataFile(name string, b []byte, path string, inspect bool) (*dataFile, error) {
+	f := &dataFile{in: &config.Text{Op: "dataset.Open", File: name, Inspect: inspect}, text: b, dir: datafs.Dir(path),
+		at: path, exhausted: order.CycleOn}
 	root, err := f.in.Parse(b)
 	if err != nil {
 		return nil, err
 	}
 	if root.Node == nil {
-		return nil, f.in.Wrong(path, "sources, or a path", "an empty file")
+		return nil, f.in.Wrong(name, "sources, or a path", "an empty file")
 	}
-	top := newDataSource(path, "")
+	top := newDataSource(name, "")
 	if err := root.Each(func(name string, v config.Value) error { return f.set(&top, name, v) }); err != nil {
 		return nil, err
 	}
 	switch {
 	case f.single && f.listed:
-		return nil, root.In.Wrong("sources of "+path, "either sources, or path and reader", "both")
+		return nil, root.In.Wrong("sources of "+name, "either sources, or path and reader", "both")
 	case !f.single && !f.listed:
-		return nil, root.In.Wrong(path, "sources, or a path", "neither")
+		return nil, root.In.Wrong(name, "sources, or a path", "neither")
 	case f.single:
 		f.sources = []dataSource{top}
 	}

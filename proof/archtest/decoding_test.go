@@ -16,13 +16,13 @@ import (
 //
 //	go test -coverpkg=./codec/jpeg PACKAGE
 var linksOnly = []string{
-	"cmd/bivouac", "examples/coco", "examples/digits", "examples/shards", "examples/speech", "examples/train",
+	"cmd/bivouac", "examples/coco", "examples/digits", "examples/quickstart", "examples/shards", "examples/speech", "examples/train",
 	"examples/video", "pipeline/graph", "pipeline/recipe", "recipes",
 	"proof/conform", "proof/conform/dali", "proof/documents",
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
 	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/fn", "reader",
 	// Through readers.sequence.
-	"loader/dataset", "bench/readers",
+	"loader/dataset", "bench/readers", ".",
 	"examples/augment", "examples/boxes", "examples/segmentation", "format/arrowipc", "reader/arrow", "reader/parquet",
 }
 

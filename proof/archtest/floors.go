@@ -245,7 +245,7 @@ func Module() Rules {
 			"github.com/apache/arrow-go", "github.com/parquet-go",
 		},
 		Command: []string{"cmd/...", "serve/...", "bench/readers", "proof/conform/...", "internal/conform", "proof/interop"},
-		OptIn: []string{"reader/parquet/...", "examples/text", "store/object/gcs/...", "store/object/s3/...",
+		OptIn: []string{"reader/parquet/...", "examples/text", "examples/quickstart/text", "store/object/gcs/...", "store/object/s3/...",
 			"store/object/azure/...", "cluster/s3", "examples/cluster"},
 		Without: []Without{{
 			Packages: []string{"reader", "loader", "loader/dataset", "loader/nodes", "examples/blend"},
