@@ -100,7 +100,8 @@ func trainOn(run, data string, steps int64, seed uint64, keep int) (seen [][]int
 	return seen, job.Close()
 }
 
-// trainOnPictures makes pictures if they are missing, and trains on them: looked RUN PICTURES STEPS SEED.
+// trainOnPictures makes pictures if they are missing, and trains on them: looked RUN PICTURES STEPS
+// SEED.
 func trainOnPictures(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: looked RUN PICTURES STEPS SEED")

@@ -40,7 +40,7 @@ func (o stepFlag) find(ctx context.Context, arg string, g *global) (s runStep, e
 	case err != nil:
 		return s, err
 	case !is:
-		return s, noCheckpoint(arg)
+		return s, noCheckpoint(ctx, arg)
 	case checkpoint.IsCheckpoint(ctx, arg, nil):
 		base = place(arg).base()
 	}
