@@ -233,7 +233,7 @@ func (g *global) addURLs(cmd *cobra.Command) {
 // pathFlags are the flags of all commands whose values are paths.
 var pathFlags = map[string]bool{
 	"dir": true, "output": true, "key": true, "sign-key": true, "checkpoint-in": true, "checkpoint-out": true,
-	"listen": true, "openmetrics": true,
+	"listen": true, "openmetrics": true, "export": true, "token-file": true,
 }
 
 // checkPaths returns an error for a URL that a command cannot open, or a home directory in place of

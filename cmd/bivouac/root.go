@@ -65,6 +65,7 @@ carries on as if nothing had happened.
 		newCrashtestCommand(g),
 		newShowCommand(g),
 		newPlotCommand(g),
+		newUICommand(g),
 		newLsCommand(g),
 		newInfoCommand(g),
 		newVerifyCommand(g),

@@ -6,7 +6,7 @@ package archtest
 func ExportedLimits() map[string]int {
 	return map[string]int{
 		".":                               49,
-		"checkpoint":                      102,
+		"checkpoint":                      103,
 		"checkpoint/diff":                 9,
 		"checkpoint/handler":              104,
 		"checkpoint/handler/protohandler": 0,
