@@ -93,7 +93,7 @@ func runUI(ctx context.Context, args []string, o UIOptions, g *global) error {
 	host, _, _ := net.SplitHostPort(o.Address)
 	h := ui.Handler(ui.Options{Answers: s.answers(), Metrics: s.metrics, Token: token, Hosts: append(o.Hosts, host),
 		Failure: func(err error) any { return newFailureText(err) }})
-	out := served{URL: "http://" + ln.Addr().String() + "/", Address: ln.Addr().String(), Token: token, Runs: found}
+	out := served{URL: "http://" + o.reachable(ln.Addr().String()) + "/", Address: ln.Addr().String(), Token: token, Runs: found}
 	if token != "" {
 		out.URL += "#token=" + token
 	}
@@ -105,6 +105,22 @@ func runUI(ctx context.Context, args []string, o UIOptions, g *global) error {
 		return err
 	}
 	return ui.Serve(ctx, ln, h)
+}
+
+// reachable returns what a browser asks for: the first name of --host, and localhost in place of all
+// addresses of the machine.
+func (o *UIOptions) reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	if len(o.Hosts) > 0 {
+		host = o.Hosts[0]
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // fewestToken is the length of the shortest token that is taken from a file.

@@ -46,13 +46,7 @@ func (k *kept[T]) get(ctx context.Context, key string, find func(context.Context
 		}
 		k.mu.Unlock()
 		if !old {
-			began := k.now()
-			v.value, v.err = find(ctx)
-			v.until = k.now().Add(max(leastKept, keptTimes*k.now().Sub(began)))
-			close(v.ready)
-			if v.err != nil {
-				k.drop(key, v)
-			}
+			k.fill(ctx, key, v, find)
 			return v.value, v.err
 		}
 		select {
@@ -66,6 +60,20 @@ func (k *kept[T]) get(ctx context.Context, key string, find func(context.Context
 		}
 		// The caller that made it may have gone away. This one makes it itself.
 	}
+}
+
+// fill makes a value. The others do not wait for ever, even if find panics.
+func (k *kept[T]) fill(ctx context.Context, key string, v *keptValue[T], find func(context.Context) (T, error)) {
+	defer func() {
+		if v.err != nil {
+			k.drop(key, v)
+		}
+		close(v.ready)
+	}()
+	began := k.now()
+	v.err = context.Canceled
+	v.value, v.err = find(ctx)
+	v.until = k.now().Add(max(leastKept, keptTimes*k.now().Sub(began)))
 }
 
 // over reports whether a value is too old. Work is never too old.

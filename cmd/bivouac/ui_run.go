@@ -81,11 +81,22 @@ func (s *site) detail(ctx context.Context, dir string) (*uiRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Text, r.Warnings = words.String(), warnings()
+	r.Text, r.Warnings = shortened(words.String()), warnings()
 	if r.Kind == "run" {
 		r.History, err = s.histories.get(ctx, dir, func(ctx context.Context) (*uiHistory, error) { return history(ctx, dir) })
 	}
 	return r, err
+}
+
+// mostText is how many bytes of text the page gets: a checkpoint may have a million leaves.
+const mostText = 64 << 10
+
+// shortened returns the first lines of a text.
+func shortened(text string) string {
+	if len(text) <= mostText {
+		return text
+	}
+	return text[:strings.LastIndexByte(text[:mostText], '\n')+1] + "… bivouac info prints all of it\n"
 }
 
 func (r *uiRun) look(ctx context.Context, dir string, g *global) error {

@@ -15,19 +15,14 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/journal"
 	"github.com/bivouac-ml/bivouac/store/local"
-	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // pagedRun makes a run that was killed at step 15 and resumed at step 10, with steps 10 and 20.
@@ -339,174 +334,6 @@ func TestCurvesOfThePage(t *testing.T) {
 	}
 }
 
-// TestHistogramLaw draws arrays: all finite values are counted, each in the bin that has it.
-func TestHistogramLaw(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		value := rapid.OneOf(rapid.Float64(), rapid.Float64Range(-1, 1), rapid.SampledFrom([]float64{0, 1, math.NaN(),
-			math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, math.Nextafter(1, 2)}))
-		list := rapid.SliceOfN(value, 0, 40).Draw(rt, "values")
-		h := &histogram{}
-		if err := h.fill(rapid.IntRange(1, mostBins).Draw(rt, "bins"), func(do func(float64)) error {
-			for _, v := range list {
-				do(v)
-			}
-			return nil
-		}); err != nil {
-			rt.Fatal(err)
-		}
-		var finite []float64
-		for _, v := range list {
-			if !math.IsNaN(v) && !math.IsInf(v, 0) {
-				finite = append(finite, v)
-			}
-		}
-		if h.Elements != int64(len(list)) || h.Finite != int64(len(finite)) || h.Elements != h.Finite+h.NaN+h.Infinite {
-			rt.Fatalf("%+v", h)
-		}
-		if len(finite) == 0 {
-			if len(h.Bins) != 0 || h.Min != nil {
-				rt.Fatalf("%+v", h)
-			}
-			return
-		}
-		if *h.Min != slices.Min(finite) || *h.Max != slices.Max(finite) {
-			rt.Fatalf("from %v to %v", *h.Min, *h.Max)
-		}
-		last := len(h.Bins) - 1
-		if h.Bins[0].From != *h.Min || h.Bins[last].To != *h.Max {
-			rt.Fatalf("ends of %+v", h.Bins)
-		}
-		for i, b := range h.Bins {
-			want := int64(0)
-			for _, v := range finite {
-				if v >= b.From && (v < b.To || i == last && v <= b.To) {
-					want++
-				}
-			}
-			if b.Count != want {
-				rt.Fatalf("bin %d, %v to %v, has %d, want %d", i, b.From, b.To, b.Count, want)
-			}
-			if i > 0 && b.From != h.Bins[i-1].To || i < last && b.From >= b.To {
-				rt.Fatalf("bin %d does not continue: %+v", i, h.Bins)
-			}
-		}
-	})
-}
-
-// histogramOf returns the histogram of the leaf w.
-func histogramOf(t rapid.TB, path string, bins int) *histogram {
-	r, err := checkpoint.OpenReader(context.Background(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close() //nolint:errcheck // only read
-	l, err := r.Leaf("w")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := newHistogram(context.Background(), r, l, bins)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
-
-// TestHistogramOfLargeArrays reads arrays of several pieces and types, and checks the numbers.
-func TestHistogramOfLargeArrays(t *testing.T) {
-	const n = 3 << 20
-	big := tensor.New(tensor.Float32, n/4, 4)
-	for i := range n {
-		v := math.Float32bits(float32(i))
-		copy(big.Data[4*i:], []byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)})
-	}
-	path := filepath.Join(t.TempDir(), "c")
-	if err := checkpoint.Save(t.Context(), path, map[string]any{"w": big}, nil); err != nil {
-		t.Fatal(err)
-	}
-	h := histogramOf(t, path, 32)
-	mean, std := float64(n-1)/2, math.Sqrt((float64(n)*float64(n)-1)/12)
-	if h.Elements != n || *h.Min != 0 || *h.Max != n-1 || math.Abs(*h.Mean-mean) > 1e-6 || math.Abs(*h.Std-std) > 1e-6 {
-		t.Errorf("%+v, mean %v, std %v; want %v, %v", h, *h.Mean, *h.Std, mean, std)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	r, err := checkpoint.OpenReader(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close() //nolint:errcheck // only read
-	l, _ := r.Leaf("w")
-	if _, err := newHistogram(ctx, r, l, 32); err == nil {
-		t.Error("a browser that has gone does not end the histogram")
-	}
-	l.DType = tensor.Complex64
-	if _, err := newHistogram(t.Context(), r, l, 32); errs.KindOf(err) != errs.Unsupported {
-		t.Errorf("complex numbers: %v", err)
-	}
-}
-
-// TestKept checks that a value is made once, again when it is old, and again after a failure.
-func TestKept(t *testing.T) {
-	now := time.Unix(1000, 0)
-	var mu sync.Mutex
-	k := kept[int]{most: 2, now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now }}
-	var made atomic.Int64
-	find := func(context.Context) (int, error) { return int(made.Add(1)), nil }
-	get := func(key string) int {
-		v, err := k.get(t.Context(), key, find)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	if get("a") != 1 || get("a") != 1 || get("b") != 2 {
-		t.Error("a value is made twice")
-	}
-	mu.Lock()
-	now = now.Add(leastKept + 1)
-	mu.Unlock()
-	if get("a") != 3 || get("b") != 4 {
-		t.Error("an old value is used")
-	}
-	if get("c") != 5 || len(k.list) != 2 || get("c") != 5 {
-		t.Errorf("%d values are kept, want 2", len(k.list))
-	}
-	failing := func(context.Context) (int, error) { return 0, &errs.Error{Kind: errs.IO} }
-	if _, err := k.get(t.Context(), "d", failing); err == nil {
-		t.Error("a failure is no error")
-	}
-	if get("d") != 6 {
-		t.Error("a failure is kept")
-	}
-
-	// One makes it, and goes away; another one that waits makes it itself.
-	began, canceled := make(chan struct{}), make(chan struct{})
-	var all sync.WaitGroup
-	all.Go(func() {
-		_, err := k.get(t.Context(), "e", func(context.Context) (int, error) {
-			close(began)
-			<-canceled
-			return 0, context.Canceled
-		})
-		if err != context.Canceled {
-			t.Errorf("the first one got %v", err)
-		}
-	})
-	<-began
-	all.Go(func() {
-		if v, err := k.get(t.Context(), "e", find); err != nil || v != 7 {
-			t.Errorf("the second one got %v, %v", v, err)
-		}
-	})
-	gone, stop := context.WithCancel(t.Context())
-	stop()
-	if _, err := k.get(gone, "e", find); err != context.Canceled {
-		t.Errorf("one that has gone got %v", err)
-	}
-	close(canceled)
-	all.Wait()
-}
-
 // TestNewestRows checks how much of a journal is read: as many of the newest files as fit.
 func TestNewestRows(t *testing.T) {
 	attempt := func(sizes ...int64) *journal.Attempt {
@@ -539,6 +366,36 @@ func TestNewestRows(t *testing.T) {
 		if first != c.first || !slices.Equal(segments, c.segments) {
 			t.Errorf("budget %d: from attempt %d, segments %d; want %d, %d", c.budget, first, segments, c.first, c.segments)
 		}
+	}
+}
+
+// TestReachable checks which address a person is told.
+func TestReachable(t *testing.T) {
+	for _, c := range []struct {
+		hosts         []string
+		address, want string
+	}{
+		{nil, "127.0.0.1:80", "127.0.0.1:80"},
+		{nil, "[::]:80", "localhost:80"},
+		{nil, "0.0.0.0:80", "localhost:80"},
+		{[]string{"trainer", "other"}, "0.0.0.0:80", "trainer:80"},
+		{nil, "[::1]:80", "[::1]:80"},
+	} {
+		if got := (&UIOptions{Hosts: c.hosts}).reachable(c.address); got != c.want {
+			t.Errorf("%q on %s: %s, want %s", c.hosts, c.address, got, c.want)
+		}
+	}
+}
+
+// TestShortened checks that long text is cut between lines.
+func TestShortened(t *testing.T) {
+	line := strings.Repeat("x", 99) + "\n"
+	if text := strings.Repeat(line, mostText/100); shortened(text) != text {
+		t.Error("short text is cut")
+	}
+	got := shortened(strings.Repeat(line, mostText))
+	if body, note, _ := strings.Cut(got, "…"); len(body) > mostText || len(body)%100 != 0 || note == "" {
+		t.Errorf("%d bytes, then %q", len(body), note)
 	}
 }
 

@@ -155,7 +155,7 @@ func (h *handler) known(host string) bool {
 	host = strings.ToLower(strings.Trim(host, "[]"))
 	_, err := netip.ParseAddr(host)
 	return err == nil || host == "localhost" || slices.ContainsFunc(h.Hosts, func(name string) bool {
-		return strings.EqualFold(name, host)
+		return name != "" && strings.EqualFold(name, host)
 	})
 }
 

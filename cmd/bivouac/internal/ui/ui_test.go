@@ -27,7 +27,7 @@ func server(token string) http.Handler {
 	failing := func(kind errs.Kind) Answer {
 		return func(context.Context, url.Values) (any, error) { return nil, &errs.Error{Kind: kind, Subject: "it"} }
 	}
-	return Handler(Options{Token: token, Hosts: []string{"Trainer.example"},
+	return Handler(Options{Token: token, Hosts: []string{"", "Trainer.example"},
 		Answers: map[string]Answer{
 			"echo":    func(_ context.Context, q url.Values) (any, error) { return q, nil },
 			"missing": failing(errs.NotFound),
@@ -59,6 +59,7 @@ func TestWhoMayAsk(t *testing.T) {
 		{name: "a foreign name", path: "/api/echo", host: "evil.example:8080", want: 421},
 		{name: "a foreign name for the page", path: "/", host: "evil.example", want: 421},
 		{name: "no name", path: "/", host: " ", want: 421},
+		{name: "only a port", path: "/", host: ":8080", want: 421},
 		{name: "a name that begins like an address", path: "/", host: "127.0.0.1.evil.example", want: 421},
 		{name: "a post", method: "POST", path: "/api/echo", want: 405},
 		{name: "a deletion", method: "DELETE", path: "/", want: 405},
