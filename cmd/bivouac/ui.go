@@ -86,14 +86,14 @@ func runUI(ctx context.Context, args []string, o UIOptions, g *global) error {
 		return &errs.Error{Kind: errs.IO, Op: "ui", Subject: "--address " + o.Address, Err: err,
 			Remedy: "--address 127.0.0.1:0 takes a free port"}
 	}
-	at, ok := ln.Addr().(*net.TCPAddr)
-	if token == "" && (!ok || !at.IP.IsLoopback()) {
+	at := ln.Addr()
+	if tcp, ok := at.(*net.TCPAddr); token == "" && (!ok || !tcp.IP.IsLoopback()) {
 		token = ui.NewToken()
 	}
 	host, _, _ := net.SplitHostPort(o.Address)
 	h := ui.Handler(ui.Options{Answers: s.answers(), Metrics: s.metrics, Token: token, Hosts: append(o.Hosts, host),
 		Failure: func(err error) any { return newFailureText(err) }})
-	out := served{URL: "http://" + o.reachable(ln.Addr().String()) + "/", Address: ln.Addr().String(), Token: token, Runs: found}
+	out := served{URL: "http://" + o.reachable(at.String()) + "/", Address: at.String(), Token: token, Runs: found}
 	if token != "" {
 		out.URL += "#token=" + token
 	}
@@ -107,8 +107,8 @@ func runUI(ctx context.Context, args []string, o UIOptions, g *global) error {
 	return ui.Serve(ctx, ln, h)
 }
 
-// reachable returns what a browser asks for: the first name of --host, and localhost in place of all
-// addresses of the machine.
+// reachable returns what a browser asks for: the first name of --host, or the address. localhost
+// stands for all addresses of the machine.
 func (o *UIOptions) reachable(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
