@@ -52,7 +52,7 @@ say = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 4194304 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 say_in = @d=$$(mktemp -d -p $(MEMORY)); trap 'rm -rf $$d; echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 
-.PHONY: help build check changed licences demo cluster-demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic bench-stores interop wheel release test-python lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race adapters
+.PHONY: help build check changed licences demo cluster-demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-operators bench-loader bench-readers bench-dynamic bench-stores interop wheel release test-python test-page lint fmt generate gomod gofmt vet staticcheck kernels english archtest python race adapters
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -215,12 +215,15 @@ test-python: wheel ## the Python client, from its wheel in a fresh environment: 
 	$(call say,tests of the Python client) \
 		PYTHON=$(PYTHON) TORCH_PYTHON='$(TORCH_PYTHON)' GO="$$(command -v go)" tools/wheel/test $(PYTEST_FLAGS) 2>&1
 
+test-page: ## the page of bivouac ui in headless Chromium: console, requests, contrast, keyboard (skipped without chromium)
+	$(call say_in,the page in Chromium) cd tools/ui && go vet . && TMPDIR=$$d go test -count=1 -vet=off . 2>&1
+
 lint: export CGO_ENABLED = 0
 lint: gomod gofmt vet staticcheck kernels licences deploy pages english archtest python ## what can be checked without running the code
 
 gomod:
 	$(call say,go.mod) \
-		for m in go.mod tools/go.mod tools/versitygw/go.mod tools/deploy/go.mod tools/release/go.mod tools/site/go.mod adapters/gomlx/go.mod bench/stores/go.mod; do \
+		for m in go.mod tools/go.mod tools/versitygw/go.mod tools/deploy/go.mod tools/release/go.mod tools/site/go.mod tools/ui/go.mod adapters/gomlx/go.mod bench/stores/go.mod; do \
 			grep -qx 'go 1.26' $$m && ! grep -q '^toolchain' $$m \
 			|| { echo "$$m must say \"go 1.26\" and name no toolchain" >&2; exit 1; }; \
 		done

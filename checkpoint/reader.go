@@ -2,6 +2,8 @@ package checkpoint
 
 import (
 	"context"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -113,6 +115,26 @@ func (r *Reader) ReadBox(ctx context.Context, l LeafInfo, origin, shape []int, d
 		return r.c.Explain(ctx, r.cells.Reader(leaf)(ctx, box, dst))
 	}
 	return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param, Want: "an array"}
+}
+
+// Boxes yields boxes that together are the array of a leaf, in an order in which ReadBox reads no
+// stored part twice, unless a single part is larger than the cache of the Reader. A box has at most
+// most bytes, or one element. A leaf that is not an array has no boxes.
+func (r *Reader) Boxes(l LeafInfo, most int) iter.Seq[Box] {
+	return func(yield func(Box) bool) {
+		i := slices.IndexFunc(r.tree.Leaves, func(leaf layout.Leaf) bool { return leaf.Param == l.Param && leaf.HasArray() })
+		if i < 0 {
+			return
+		}
+		leaf := &r.tree.Leaves[i]
+		for tile := range leaf.Tiles(most) {
+			for box := range layout.Pieces(tile, leaf.DType.Size(), int64(most)) {
+				if !yield(Box{Origin: box.Origin, Shape: box.Shape}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Check reads a whole array piece by piece and returns an error if it is damaged. It takes some

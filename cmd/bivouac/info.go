@@ -100,20 +100,20 @@ func runInfo(ctx context.Context, path string, o InfoOptions, g *global) error {
 		return err
 	}
 	path = found.path
-	info, err := checkpoint.Metadata(ctx, path, nil)
+	d, info, err := describeFound(ctx, found)
 	if err != nil {
 		return err
 	}
-	d := description{Path: path, Step: found.step, Layout: info.Layout, Began: known(info.Began), Committed: known(info.Commit),
-		Manifest: info.Manifest, Custom: info.Custom, Notes: info.Annotations, Items: map[string]itemJSON{}}
 	var contents map[string]any
 	if o.Contents {
 		if contents, err = checkpoint.LoadCheckpointables(ctx, path, nil); err != nil {
 			return err
 		}
 	}
-	for _, it := range info.Items {
-		d.Items[it.Name] = describe(it, contents[it.Name])
+	if o.Contents {
+		for _, it := range info.Items {
+			d.Items[it.Name] = describe(it, contents[it.Name])
+		}
 	}
 	files, err := place(path).files(ctx)
 	if err != nil {
@@ -125,6 +125,21 @@ func runInfo(ctx context.Context, path string, o InfoOptions, g *global) error {
 		d.Files = files
 	}
 	return cmp.Or(g.show(d, func() { d.print(g, info, o) }), unreadable(path, info))
+}
+
+// describeFound describes a checkpoint without its contents and files.
+func describeFound(ctx context.Context, found resolved) (description, *checkpoint.Info, error) {
+	info, err := checkpoint.Metadata(ctx, found.path, nil)
+	if err != nil {
+		return description{}, nil, err
+	}
+	d := description{Path: found.path, Step: found.step, Layout: info.Layout, Began: known(info.Began),
+		Committed: known(info.Commit), Manifest: info.Manifest, Custom: info.Custom, Notes: info.Annotations,
+		Items: map[string]itemJSON{}}
+	for _, it := range info.Items {
+		d.Items[it.Name] = describe(it, nil)
+	}
+	return d, info, nil
 }
 
 // unreadable returns an error for leaves that cannot be read, after all were listed.

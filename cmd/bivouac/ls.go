@@ -186,12 +186,9 @@ func (l *lister) add(t named, listed *listing, err error) error {
 	}
 	l.sum.Steps += len(listed.Steps)
 	l.sum.Skipped += len(listed.Skipped)
-	var bytes int64
-	for _, s := range listed.Steps {
-		bytes += s.Bytes
-	}
-	l.sum.Bytes += bytes
-	l.measure(listed, bytes)
+	numbers := listed.numbers()
+	l.sum.Bytes += numbers.bytes
+	l.gauges.addRun(listed.Directory, numbers)
 	switch {
 	case l.g.machine():
 		return l.docs.add(listed)
@@ -202,24 +199,39 @@ func (l *lister) add(t named, listed *listing, err error) error {
 		listed.print(l.g)
 		l.g.printf("\n")
 	default:
-		l.row(listed, bytes)
+		l.row(listed, numbers.bytes)
 	}
 	return nil
 }
 
-// measure adds the numbers of a run to the gauges.
-func (l *lister) measure(listed *listing, bytes int64) {
-	run := listed.Directory
-	l.gauges.set("bivouac_run_steps", "Committed steps of the run.", run, float64(len(listed.Steps)))
-	l.gauges.set("bivouac_run_bytes", "Bytes of its steps.", run, float64(bytes))
-	l.gauges.set("bivouac_run_not_whole", "Directories that look like steps and are not whole.", run,
-		float64(len(listed.Skipped)))
-	l.gauges.set("bivouac_run_set_aside", "Steps that were set aside.", run, float64(len(listed.Aside)))
-	l.gauges.set("bivouac_run_damaged", "Steps in which the last scrub found damage.", run, float64(listed.unsound()))
-	if n := len(listed.Steps); n > 0 {
-		l.gauges.set("bivouac_run_latest_step", "The newest step.", run, float64(listed.Steps[n-1].Step))
-		l.gauges.set("bivouac_run_latest_commit_seconds", "When the newest step was committed, in seconds since 1970.", run,
-			float64(listed.Steps[n-1].Committed.Unix()))
+// runNumbers are the numbers of a run for a monitoring system.
+type runNumbers struct {
+	steps, notWhole, aside, damaged int
+	bytes                           int64
+	latest                          *listedStep // the newest step, or nil
+}
+
+// numbers returns the numbers of a listing.
+func (l *listing) numbers() runNumbers {
+	n := runNumbers{steps: len(l.Steps), notWhole: len(l.Skipped), aside: len(l.Aside), damaged: l.unsound()}
+	for i := range l.Steps {
+		n.bytes += l.Steps[i].Bytes
+		n.latest = &l.Steps[i]
+	}
+	return n
+}
+
+// addRun adds the numbers of a run.
+func (m *gauges) addRun(run string, n runNumbers) {
+	m.set("bivouac_run_steps", "Committed steps of the run.", run, float64(n.steps))
+	m.set("bivouac_run_bytes", "Bytes of its steps.", run, float64(n.bytes))
+	m.set("bivouac_run_not_whole", "Directories that look like steps and are not whole.", run, float64(n.notWhole))
+	m.set("bivouac_run_set_aside", "Steps that were set aside.", run, float64(n.aside))
+	m.set("bivouac_run_damaged", "Steps in which the last scrub found damage.", run, float64(n.damaged))
+	if n.latest != nil {
+		m.set("bivouac_run_latest_step", "The newest step.", run, float64(n.latest.Step))
+		m.set("bivouac_run_latest_commit_seconds", "When the newest step was committed, in seconds since 1970.", run,
+			float64(n.latest.Committed.Unix()))
 	}
 }
 

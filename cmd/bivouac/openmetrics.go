@@ -53,13 +53,18 @@ func (m *gauges) document() []byte {
 	return []byte(b.String())
 }
 
+// ended says when a command has looked at all runs.
+func (m *gauges) ended(command string, at time.Time) {
+	m.set("bivouac_"+command+"_time_seconds", "When bivouac "+command+" ended, in seconds since 1970.", "",
+		float64(at.Unix()))
+}
+
 // write writes the file in one move, so that no exporter reads half of it. name "" writes nothing.
 func (m *gauges) write(ctx context.Context, name, command string) error {
 	if name == "" {
 		return nil
 	}
-	m.set("bivouac_"+command+"_time_seconds", "When bivouac "+command+" ended, in seconds since 1970.", "",
-		float64(time.Now().Unix()))
+	m.ended(command, time.Now())
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		return err

@@ -234,6 +234,7 @@ func (g *global) addURLs(cmd *cobra.Command) {
 var pathFlags = map[string]bool{
 	"dir": true, "output": true, "key": true, "sign-key": true, "checkpoint-in": true, "checkpoint-out": true,
 	"listen": true, "openmetrics": true, "state": true, "tensorboard": true, "sheet": true, "pipeline": true,
+	"export": true, "token-file": true,
 }
 
 // checkPaths returns an error for a URL that a command cannot open, or a home directory in place of

@@ -83,6 +83,7 @@ carries on as if nothing had happened.
 		newWatchCommand(g),
 		newPlotCommand(g),
 		newExportCommand(g),
+		newUICommand(g),
 		newLsCommand(g),
 		newInfoCommand(g),
 		newVerifyCommand(g),

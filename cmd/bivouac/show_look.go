@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"path/filepath"
@@ -29,8 +30,9 @@ type series struct {
 
 // teller looks at a run, again and again with --watch. It reads each row once.
 type teller struct {
-	dir string
-	g   *global
+	dir  string
+	g    *global
+	most int64 // bytes of the journal that are read; 0 means mostRead
 
 	journal  *journal.Reader
 	attempts int              // when the rows were read
@@ -228,19 +230,8 @@ func (t *teller) rows(ctx context.Context) error {
 		return nil
 	}
 	if len(list) != t.attempts {
-		*t = teller{dir: t.dir, g: t.g, journal: t.journal, attempts: len(list), curves: map[string]*series{}}
-		budget := int64(mostRead)
-		from := make([]journal.Position, len(list))
-		first := len(list)
-		for i := len(list) - 1; i >= 0 && budget > 0; i-- {
-			first = i
-			for _, f := range slices.Backward(list[i].Files) {
-				if budget -= f.Size; budget < 0 {
-					break
-				}
-				from[i].Segment = f.Number
-			}
-		}
+		*t = teller{dir: t.dir, g: t.g, most: t.most, journal: t.journal, attempts: len(list), curves: map[string]*series{}}
+		from, first := newestRows(list, cmp.Or(t.most, mostRead))
 		spans := journal.Spans(list)
 		for i := first; i < len(list); i++ {
 			t.events, t.save = nil, nil // of the last attempt only
@@ -251,6 +242,22 @@ func (t *teller) rows(ctx context.Context) error {
 		return nil
 	}
 	return t.read(ctx, journal.Span{Attempt: list[len(list)-1], From: -1, To: -1}, t.at)
+}
+
+// newestRows returns where to begin to read attempts, from the attempt first on, so that at most
+// budget bytes are read, or the newest file of the last attempt if that is larger.
+func newestRows(list []*journal.Attempt, budget int64) (from []journal.Position, first int) {
+	from, first = make([]journal.Position, len(list)), len(list)
+	for i := len(list) - 1; i >= 0; i-- {
+		for _, f := range slices.Backward(list[i].Files) {
+			newest := first == len(list)
+			if budget -= f.Size; budget < 0 && !newest {
+				return from, first
+			}
+			first, from[i].Segment = i, f.Number
+		}
+	}
+	return from, min(first, len(list)-1)
 }
 
 // read reads the rows of an attempt. Damage is kept; other errors are returned.

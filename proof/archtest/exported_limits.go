@@ -6,7 +6,7 @@ package archtest
 func ExportedLimits() map[string]int {
 	return map[string]int{
 		".":                                   56,
-		"checkpoint":                          102,
+		"checkpoint":                          103,
 		"checkpoint/diff":                     14,
 		"checkpoint/handler":                  104,
 		"checkpoint/handler/protohandler":     0,

@@ -156,7 +156,8 @@ func Module() Rules {
 				{Packages: "examples/...", Beside: []string{"examples/..."}},
 				{Packages: "serve/...", Modules: []string{"golang.org/x/sys"}},
 				{Packages: "cmd/bivouac/internal/crashtest"},
-				{Packages: "cmd/bivouac", Beside: []string{"cmd/bivouac/internal/crashtest", "examples/...", "serve/..."}, Modules: []string{
+				{Packages: "cmd/bivouac/internal/ui"},
+				{Packages: "cmd/bivouac", Beside: []string{"cmd/bivouac/internal/crashtest", "cmd/bivouac/internal/ui", "examples/...", "serve/..."}, Modules: []string{
 					"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8", "golang.org/x/term", "golang.org/x/sys"}},
 			}},
 			{Name: "proof", Rows: []Row{ // nothing imports these but tests
