@@ -169,8 +169,8 @@ func (p *Panel) legend(b *bytes.Buffer) {
 	}
 }
 
-// escape makes text safe inside an element. Package html would link its table of entities, which has
-// no room in the command of the wheel.
+// escape makes text safe inside an element. Package html would link its table of entities, which
+// has no room in the command of the wheel.
 func escape(text string) string {
 	var b bytes.Buffer
 	xml.EscapeText(&b, []byte(text)) //nolint:errcheck // a buffer takes everything
