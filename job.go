@@ -99,19 +99,11 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 	if err := j.restore(ctx); err != nil {
 		return nil, errors.Join(errs.Wrap("bivouac.Open", dir, err), steps.Close())
 	}
-	if err := j.begun(); err != nil {
+	origin, _ := data.AppendState(nil) //nolint:errcheck // the first save returns the error
+	if err := j.story.open(steps, j.step, origin); err != nil {
 		return nil, errors.Join(errs.Wrap("bivouac.Open", dir, err), steps.Close())
 	}
 	return j, nil
-}
-
-// begun begins the journal.
-func (j *Job[B]) begun() error {
-	var origin []byte
-	if !j.opts.NoJournal {
-		origin, _ = j.data.AppendState(nil) //nolint:errcheck // the first save returns the error
-	}
-	return j.story.open(j.steps, j.step, origin)
 }
 
 // document is the JSON document of the data item.

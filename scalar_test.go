@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,8 +21,10 @@ import (
 	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/journal"
+	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
+	"github.com/bivouac-ml/bivouac/stream"
 )
 
 // lossAt is what the jobs of these tests record.
@@ -140,6 +143,39 @@ func TestScalarsOfEachStepAreRecorded(t *testing.T) {
 	}
 	if fmt.Sprint(saves) != "[15 20]" || !resumed {
 		t.Errorf("saves %v, resumed %v; want [15 20], true", saves, resumed)
+	}
+}
+
+// seeded is a stream with the state of a loader.
+type seeded struct{ counter }
+
+func (s *seeded) AppendState([]byte) ([]byte, error) {
+	return state.Document{Version: state.Version, Kind: "loader", Fields: map[string]string{"seed": "7"},
+		Extra: map[string]json.RawMessage{"world": json.RawMessage("3")}}.Marshal()
+}
+
+// TestStartSaysSeedAndRanks also shows that they are not known of another stream.
+func TestStartSaysSeedAndRanks(t *testing.T) {
+	for want, data := range map[string]stream.Stream[int64]{
+		"7 of 3": &seeded{counter{Seed: 1}}, " of 0": &counter{Seed: 1},
+	} {
+		m, dir := newModel(), t.TempDir()
+		job, err := bivouac.Open(t.Context(), dir, data, bivouac.Options{State: &m, SaveEvery: bivouac.Never})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range job.Steps(t.Context()) {
+			if job.Step() == 2 {
+				break
+			}
+		}
+		if err := job.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s := readJournal(t, localStore(t, dir), "").Attempts()[0].Start
+		if got := fmt.Sprintf("%s of %d", s.Seed, s.World); got != want {
+			t.Errorf("seed %q, want %q", got, want)
+		}
 	}
 }
 

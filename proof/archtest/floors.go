@@ -230,7 +230,7 @@ func Module() Rules {
 			},
 			{
 				Package: "store/local",
-				To:      []string{".", "checkpoint/...", "dynamic/checkpoint", "cmd/...", "proof/crash/..."},
+				To:      []string{".", "checkpoint/...", "dynamic/checkpoint", "cmd/...", "proof/crash/...", "proof/interop"},
 				Reason:  "only who opens a directory by name picks the store",
 			},
 			{
