@@ -15,7 +15,6 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -76,7 +75,7 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 	}
 	var r *Report
 	open, st, name, err := plan.OpenSigned(ctx, path, o.Key, o.Label, o.Store)
-	if err == nil {
+	if open.Once = true; err == nil {
 		err = open.Read(ctx, st, name, func(c *layout.Checkpoint) (err error) {
 			if r, err = verify(ctx, path, c, o); err == nil && !r.OK() {
 				err = c.Explain(ctx, errDamaged)
@@ -187,11 +186,20 @@ func verify(ctx context.Context, path string, c *layout.Checkpoint, o *VerifyOpt
 		if o.Key != nil {
 			r.Coverage += "; signed with the key"
 		}
+		v.sizes()
+	}
+	err = v.content(ctx, there)
+	if r.Manifest && errs.KindOf(err) != errs.Canceled {
+		// The files are compared last, because most of their bytes were read with the content. Their
+		// problems come first.
+		inside := r.Problems
+		r.Problems = nil
 		if err := v.files(ctx, there); err != nil {
 			return nil, err
 		}
+		r.Problems = append(r.Problems, inside...)
 	}
-	if err := v.content(ctx, there); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if !r.Manifest {
@@ -265,8 +273,17 @@ func (v *verifier) found(err error) error {
 	return err
 }
 
+// progress tells that n more bytes of elements were checked. With a manifest the bytes of files
+// count instead.
 func (v *verifier) progress(n int64) {
-	v.done += n
+	if v.r.Manifest {
+		n = max(0, min(v.c.BytesRead(), v.total)-v.done)
+	}
+	v.tell(v.done + n)
+}
+
+func (v *verifier) tell(done int64) {
+	v.done = done
 	if v.o.Progress != nil {
 		v.o.Progress(v.done, max(v.total, v.done))
 	}
@@ -282,50 +299,31 @@ func (v *verifier) files(ctx context.Context, there []store.Info) error {
 			v.r.strangers++
 		}
 	}
+	var present []manifest.File
 	for _, f := range v.c.Manifest.Files {
-		v.total += f.Size
-	}
-	for _, l := range v.c.Manifest.Leaves {
-		v.total += l.Size
-	}
-	for _, f := range v.c.Manifest.Files {
-		if !names[f.Name] {
-			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: f.Name,
-				Got: "the file is missing"})
-			continue
+		if names[f.Name] {
+			present = append(present, f)
 		}
-		if err := v.found(v.file(ctx, f)); err != nil {
+	}
+	compared := v.c.CompareFiles(ctx, present, v.progress)
+	for _, f := range v.c.Manifest.Files {
+		err := error(&errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: f.Name, Got: "the file is missing"})
+		if names[f.Name] {
+			err, compared = compared[0], compared[1:]
+		}
+		if err := v.found(err); err != nil {
 			return err
 		}
 	}
+	v.tell(v.total)
 	return nil
 }
 
-// file reads one file in pieces.
-func (v *verifier) file(ctx context.Context, f manifest.File) error {
-	r, err := v.c.OpenFile(ctx, f.Name)
-	if err != nil {
-		return err
+// sizes adds up the bytes of the files in the manifest, which are to be read.
+func (v *verifier) sizes() {
+	for _, f := range v.c.Manifest.Files {
+		v.total += f.Size
 	}
-	defer r.Close() //nolint:errcheck // nothing was written
-	if r.Size() != f.Size {
-		return &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: f.Name,
-			Want: strconv.FormatInt(f.Size, 10) + " bytes", Got: strconv.FormatInt(r.Size(), 10)}
-	}
-	buf := make([]byte, min(f.Size, 1<<20))
-	sum := uint32(0)
-	for off := int64(0); off < f.Size; off += int64(len(buf)) {
-		p := buf[:min(int64(len(buf)), f.Size-off)]
-		if err := r.ReadAt(ctx, p, off); err != nil {
-			return err
-		}
-		sum = crc.Update(sum, p)
-		v.progress(int64(len(p)))
-	}
-	if sum != f.CRC {
-		return manifest.ChecksumError(f.Name, f.CRC, sum)
-	}
-	return nil
 }
 
 // content reads every array and document.

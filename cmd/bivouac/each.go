@@ -32,6 +32,11 @@ func (p *parallel) jobs() int { return cmp.Or(p.Jobs, runtime.GOMAXPROCS(0)) }
 // ahead is how many results may wait, for each job, until an earlier one is there.
 const ahead = 8
 
+// unusedBytes is memory that each allocates and never touches, so that it takes no memory of the
+// machine. The garbage collector counts it, and begins its next cycle when the heap has doubled: it
+// need not look through a small heap after every few runs.
+const unusedBytes = 32 << 20
+
 // each calls do for the targets, at most jobs at once, and then emit for each one with what do
 // returned. emit is called in the order of the targets, by one goroutine. each ends with the first
 // error of emit, or when ctx ends.
@@ -43,6 +48,7 @@ func each[T any](ctx context.Context, jobs int, list []named, do func(ctx contex
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	defer runtime.KeepAlive(make([]byte, unusedBytes))
 	slots, window := make(chan struct{}, jobs), make(chan chan outcome, jobs*ahead)
 	go func() {
 		defer close(window)
@@ -173,4 +179,70 @@ func (d *documents) end(runs int, summary any) error {
 		d.list = []any{}
 	}
 	return d.g.printJSON(d.list)
+}
+
+// runForms prints the results of a command for several runs, each in the form that the flags ask
+// for: a document for programs, the long form of a single run, the long form under its name with
+// --long, or a row of a table.
+type runForms struct {
+	g    *global
+	many bool // the arguments name several runs
+	long bool
+	docs documents
+
+	headers []string // of the table
+	table   *table   // nil before the first row
+}
+
+// shown is a result that runForms prints.
+type shown interface {
+	run() string
+	print(g *global) // the long form
+	row() []any      // the cells of the row
+}
+
+// add takes a result.
+func (f *runForms) add(result shown) error {
+	switch {
+	case f.g.machine():
+		return f.docs.add(result)
+	case !f.many:
+		result.print(f.g)
+	case f.long:
+		f.g.printf("%s\n", result.run())
+		result.print(f.g)
+		f.g.printf("\n")
+	default:
+		if f.table == nil {
+			f.table = newTable(f.g, f.headers...)
+		}
+		f.table.add(result.row()...)
+	}
+	return nil
+}
+
+// fail takes the error of a run without a result. Of a single run the command returns the error.
+func (f *runForms) fail(run string, err error) error {
+	if !f.many {
+		return nil
+	}
+	return f.docs.add(failedRun{run, newFailureText(err)})
+}
+
+// blame prints the error of one of several runs.
+func (f *runForms) blame(run string, err error) {
+	if f.many {
+		f.g.blame(run, err)
+	}
+}
+
+// end prints what add has kept, and then the summary: a document for programs, or the text. runs is
+// how many runs the arguments name.
+func (f *runForms) end(runs int, summary any, text string) error {
+	if err := f.docs.end(runs, summary); err != nil || f.g.machine() || !f.many {
+		return err
+	}
+	f.table.print()
+	f.g.printf("%s\n", text)
+	return nil
 }

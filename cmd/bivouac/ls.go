@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -100,10 +101,10 @@ func runLs(ctx context.Context, args []string, o LsOptions, g *global) error {
 	if len(list) == 1 && list[0].err == nil && checkpoint.IsCheckpoint(ctx, list[0].path, nil) {
 		return runInfo(ctx, list[0].path, InfoOptions{Step: anyStep}, g)
 	}
-	l := &lister{g: g, o: o, docs: documents{g: g}, tally: tally{op: "ls"}, many: len(list) > 1}
+	l := &lister{tally: tally{op: "ls"}, forms: runForms{g: g, many: len(list) > 1, long: o.Long, docs: documents{g: g},
+		headers: []string{"RUN", ">STEPS", ">FIRST", ">LATEST", "COMMITTED", ">SIZE", ""}}}
 	err = each(ctx, o.jobs(), list, func(ctx context.Context, t named) (*listing, error) {
-		return listRun(ctx, t.path,
-			g)
+		return listRun(ctx, t.path, g)
 	}, l.add)
 	if err != nil {
 		return err
@@ -162,14 +163,9 @@ func listOne(ctx context.Context, path string) (*listing, error) {
 
 // lister prints listings.
 type lister struct {
-	g     *global
-	o     LsOptions
-	many  bool
-	docs  documents
-	sum   lsSummary
-	tally tally
-	table *table
-
+	forms  runForms
+	sum    lsSummary
+	tally  tally
 	gauges gauges
 }
 
@@ -178,30 +174,15 @@ func (l *lister) add(t named, listed *listing, err error) error {
 	l.tally.add(t.path, err)
 	l.sum.Runs++
 	if err != nil {
-		if l.sum.Failed++; l.many {
-			l.g.blame(t.path, err)
-			return l.docs.add(failedRun{t.path, newFailureText(err)})
-		}
-		return nil
+		l.sum.Failed++
+		l.forms.blame(t.path, err)
+		return l.forms.fail(t.path, err)
 	}
 	l.sum.Steps += len(listed.Steps)
 	l.sum.Skipped += len(listed.Skipped)
-	numbers := listed.numbers()
-	l.sum.Bytes += numbers.bytes
-	l.gauges.addRun(listed.Directory, numbers)
-	switch {
-	case l.g.machine():
-		return l.docs.add(listed)
-	case !l.many:
-		listed.print(l.g)
-	case l.o.Long:
-		l.g.printf("%s\n", listed.Directory)
-		listed.print(l.g)
-		l.g.printf("\n")
-	default:
-		l.row(listed, numbers.bytes)
-	}
-	return nil
+	l.sum.Bytes += listed.bytes()
+	l.gauges.addRun(listed.Directory, listed.numbers())
+	return l.forms.add(listed)
 }
 
 // runNumbers are the numbers of a run for a monitoring system.
@@ -213,10 +194,10 @@ type runNumbers struct {
 
 // numbers returns the numbers of a listing.
 func (l *listing) numbers() runNumbers {
-	n := runNumbers{steps: len(l.Steps), notWhole: len(l.Skipped), aside: len(l.Aside), damaged: l.unsound()}
-	for i := range l.Steps {
-		n.bytes += l.Steps[i].Bytes
-		n.latest = &l.Steps[i]
+	n := runNumbers{steps: len(l.Steps), notWhole: len(l.Skipped), aside: len(l.Aside), damaged: l.unsound(),
+		bytes: l.bytes()}
+	if k := len(l.Steps); k > 0 {
+		n.latest = &l.Steps[k-1]
 	}
 	return n
 }
@@ -235,23 +216,31 @@ func (m *gauges) addRun(run string, n runNumbers) {
 	}
 }
 
-// row adds the line of a run to the table of runs.
-func (l *lister) row(listed *listing, bytes int64) {
-	if l.table == nil {
-		l.table = newTable(l.g, "RUN", ">STEPS", ">FIRST", ">LATEST", "COMMITTED", ">SIZE", "")
+// run implements shown.
+func (l *listing) run() string { return l.Directory }
+
+// bytes returns the size of the steps.
+func (l *listing) bytes() (n int64) {
+	for _, s := range l.Steps {
+		n += s.Bytes
 	}
+	return n
+}
+
+// row implements shown.
+func (l *listing) row() []any {
 	first, last, committed, notes := "", "", "", ""
-	if n := len(listed.Steps); n > 0 {
-		if listed.Steps[0].Directory != "." {
-			first, last = strconv.FormatInt(listed.Steps[0].Step, 10), strconv.FormatInt(listed.Steps[n-1].Step, 10)
+	if n := len(l.Steps); n > 0 {
+		if l.Steps[0].Directory != "." {
+			first, last = strconv.FormatInt(l.Steps[0].Step, 10), strconv.FormatInt(l.Steps[n-1].Step, 10)
 		}
-		committed = listed.Steps[n-1].Committed.Local().Format(time.DateTime)
+		committed = l.Steps[n-1].Committed.Local().Format(time.DateTime)
 	}
 	for _, note := range []struct {
 		n    int
 		what string
-	}{{len(listed.Skipped), "not whole"}, {len(listed.Missing), "MISSING"}, {len(listed.Aside), "set aside"},
-		{listed.unsound(), "DAMAGED"}} {
+	}{{len(l.Skipped), "not whole"}, {len(l.Missing), "MISSING"}, {len(l.Aside), "set aside"},
+		{l.unsound(), "DAMAGED"}} {
 		if note.n > 0 {
 			if notes != "" {
 				notes += ", "
@@ -259,8 +248,7 @@ func (l *lister) row(listed *listing, bytes int64) {
 			notes += strconv.Itoa(note.n) + " " + note.what
 		}
 	}
-	l.table.add(listed.Directory, strconv.Itoa(len(listed.Steps)), first, last, committed, size(bytes), painted{warned,
-		notes})
+	return []any{l.Directory, strconv.Itoa(len(l.Steps)), first, last, committed, size(l.bytes()), painted{warned, notes}}
 }
 
 // unsound returns the number of steps in which the last scrub found damage.
@@ -273,18 +261,12 @@ func (l *listing) unsound() (n int) {
 	return n
 }
 
-// end prints what stands after the listings.
+// end prints the summary.
 func (l *lister) end(runs int) error {
-	if err := l.docs.end(runs, l.sum); err != nil {
-		return err
-	}
-	if l.many && !l.g.machine() {
-		l.table.print()
-		l.g.printf("%d runs, %d steps, %s\n", l.sum.Runs, l.sum.Steps, size(l.sum.Bytes))
-	}
-	return nil
+	return l.forms.end(runs, l.sum, fmt.Sprintf("%d runs, %d steps, %s", l.sum.Runs, l.sum.Steps, size(l.sum.Bytes)))
 }
 
+// print implements shown.
 func (l *listing) print(g *global) {
 	table := newTable(g, ">      STEP", "COMMITTED", ">      SIZE", "DIRECTORY", "", "", "")
 	for _, s := range l.Steps {

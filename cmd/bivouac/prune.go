@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,8 +139,9 @@ func runPrune(ctx context.Context, args []string, o PruneOptions, g *global) err
 	if err != nil {
 		return err
 	}
-	p := &pruner{g: g, o: o, policy: policy, many: len(list) > 1, docs: documents{g: g}, tally: tally{op: "prune"},
-		sum: pruneSummary{DryRun: o.DryRun}}
+	p := &pruner{g: g, o: o, policy: policy, tally: tally{op: "prune"}, sum: pruneSummary{DryRun: o.DryRun},
+		forms: runForms{g: g, many: len(list) > 1, long: o.Long, docs: documents{g: g},
+			headers: []string{"RUN", ">KEPT", ">REMOVED", ">SIZE", ""}}}
 	if err := each(ctx, o.jobs(), list, p.run, p.add); err != nil {
 		return err
 	}
@@ -151,11 +153,9 @@ type pruner struct {
 	g      *global
 	o      PruneOptions
 	policy training.PreservationPolicy
-	many   bool
-	docs   documents
+	forms  runForms
 	tally  tally
 	sum    pruneSummary
-	table  *table
 }
 
 // run prunes one run.
@@ -240,27 +240,12 @@ func (p *pruner) add(t named, done *pruned, err error) error {
 	}
 	if err != nil {
 		p.sum.Failed++
-		if p.many {
-			p.g.blame(t.path, err)
-			if done == nil {
-				return p.docs.add(failedRun{t.path, newFailureText(err)})
-			}
-		}
+		p.forms.blame(t.path, err)
 	}
-	switch {
-	case done == nil:
-	case p.g.machine():
-		return p.docs.add(done)
-	case !p.many:
-		done.print(p.g)
-	case p.o.Long:
-		p.g.printf("%s\n", done.Directory)
-		done.print(p.g)
-		p.g.printf("\n")
-	default:
-		p.row(done)
+	if done == nil {
+		return p.forms.fail(t.path, err)
 	}
-	return nil
+	return p.forms.add(done)
 }
 
 // verb returns the words for a removal.
@@ -271,22 +256,22 @@ func (d *pruned) verb() string {
 	return "removed"
 }
 
-// row adds the line of a run to the table of runs.
-func (p *pruner) row(done *pruned) {
-	if p.table == nil {
-		p.table = newTable(p.g, "RUN", ">KEPT", ">REMOVED", ">SIZE", "")
-	}
+// run implements shown.
+func (d *pruned) run() string { return d.Directory }
+
+// row implements shown.
+func (d *pruned) row() []any {
 	note := painted{}
 	switch {
-	case done.Busy != "":
+	case d.Busy != "":
 		note = painted{warned, "busy: nothing was removed"}
-	case done.Skipped > 0:
-		note = painted{warned, strconv.Itoa(done.Skipped) + " not whole"}
+	case d.Skipped > 0:
+		note = painted{warned, strconv.Itoa(d.Skipped) + " not whole"}
 	}
-	p.table.add(done.Directory, strconv.Itoa(done.Kept), strconv.Itoa(done.Removed), size(done.Bytes), note)
+	return []any{d.Directory, strconv.Itoa(d.Kept), strconv.Itoa(d.Removed), size(d.Bytes), note}
 }
 
-// print prints the steps of a run.
+// print implements shown: it prints the steps of the run.
 func (d *pruned) print(g *global) {
 	if d.Busy != "" {
 		g.printf("busy: nothing was removed: %s\n", d.Busy)
@@ -310,21 +295,14 @@ func (d *pruned) print(g *global) {
 
 // end prints the summary.
 func (p *pruner) end(runs int) error {
-	if err := p.docs.end(runs, p.sum); err != nil {
-		return err
+	what, busy := "removed", ""
+	if p.o.DryRun {
+		what = "to remove; --dry-run removed nothing"
 	}
-	if p.many && !p.g.machine() {
-		p.table.print()
-		what := "removed"
-		if p.o.DryRun {
-			what = "to remove; --dry-run removed nothing"
-		}
-		busy := ""
-		if p.sum.Busy > 0 {
-			busy = fmt.Sprintf(", %d busy", p.sum.Busy)
-		}
-		p.g.printf("%d runs%s: %d steps kept, %d steps of %s %s\n", p.sum.Runs, busy, p.sum.Kept, p.sum.Removed,
-			size(p.sum.Bytes), what)
+	if p.sum.Busy > 0 {
+		busy = fmt.Sprintf(", %d busy", p.sum.Busy)
 	}
-	return p.tally.err()
+	err := p.forms.end(runs, p.sum, fmt.Sprintf("%d runs%s: %d steps kept, %d steps of %s %s", p.sum.Runs, busy,
+		p.sum.Kept, p.sum.Removed, size(p.sum.Bytes), what))
+	return cmp.Or(err, p.tally.err())
 }

@@ -34,12 +34,19 @@ var withoutOpenat2 atomic.Bool
 
 // at opens a name below the directory with the flags.
 func (d *osDir) at(op, name string, flags int) (*os.File, error) {
-	full := path.Join(d.name, name)
-	if !fs.ValidPath(name) {
-		return nil, &os.PathError{Op: op, Path: full, Err: unix.EINVAL}
+	fd, err := d.descriptor(op, name, flags)
+	if err != nil {
+		return nil, err
 	}
-	var fd int
-	err := control(d.f, func(dir int) (err error) {
+	return os.NewFile(uintptr(fd), path.Join(d.name, name)), nil
+}
+
+// descriptor works like at. The caller closes the descriptor.
+func (d *osDir) descriptor(op, name string, flags int) (fd int, err error) {
+	if !fs.ValidPath(name) {
+		return -1, &os.PathError{Op: op, Path: path.Join(d.name, name), Err: unix.EINVAL}
+	}
+	err = control(d.f, func(dir int) (err error) {
 		flags |= unix.O_CLOEXEC | unix.O_NOFOLLOW
 		if !withoutOpenat2.Load() {
 			how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
@@ -58,11 +65,11 @@ func (d *osDir) at(op, name string, flags int) (*os.File, error) {
 	})
 	if err != nil {
 		if err != os.ErrClosed {
-			err = &os.PathError{Op: op, Path: full, Err: err}
+			err = &os.PathError{Op: op, Path: path.Join(d.name, name), Err: err}
 		}
-		return nil, err
+		return -1, err
 	}
-	return os.NewFile(uintptr(fd), full), nil
+	return fd, nil
 }
 
 // walkAt replaces openat2: it opens each element as a directory that is not a link.
@@ -96,11 +103,11 @@ func isLink(dir int, name string) bool {
 
 // Open implements Dir. A pipe without a writer does not block it.
 func (d *osDir) Open(name string) (File, error) {
-	f, err := d.at("open", name, unix.O_RDONLY|unix.O_NONBLOCK)
+	fd, err := d.descriptor("open", name, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil, err
 	}
-	return osFile{f}, nil
+	return &heldFile{fd: fd, name: path.Join(d.name, name)}, nil
 }
 
 // Stat implements Dir.
@@ -109,26 +116,32 @@ func (d *osDir) Stat(name string) (fs.FileInfo, error) {
 		return d.f.Stat()
 	}
 	dir, base := path.Split(name)
-	parent := d.f
-	if dir != "" {
-		f, err := d.at("lstat", strings.TrimSuffix(dir, "/"), unix.O_PATH|unix.O_DIRECTORY)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close() //nolint:errcheck // it was only looked at
-		parent = f
-	}
 	if !fs.ValidPath(base) {
 		return nil, &os.PathError{Op: "lstat", Path: path.Join(d.name, name), Err: unix.EINVAL}
 	}
 	info := &statInfo{name: base}
-	if err := control(parent, func(fd int) error { return unix.Fstatat(fd, base, &info.stat, unix.AT_SYMLINK_NOFOLLOW) }); err != nil {
-		if err != os.ErrClosed {
-			err = &os.PathError{Op: "lstat", Path: path.Join(d.name, name), Err: err}
+	look := func(fd int) error { return unix.Fstatat(fd, base, &info.stat, unix.AT_SYMLINK_NOFOLLOW) }
+	if dir != "" {
+		parent, err := d.descriptor("lstat", strings.TrimSuffix(dir, "/"), unix.O_PATH|unix.O_DIRECTORY)
+		if err != nil {
+			return nil, err
 		}
-		return nil, err
+		err = retry(func() error { return look(parent) })
+		unix.Close(parent) //nolint:errcheck // it was only looked at
+		return d.looked(info, name, err)
 	}
-	return info, nil
+	return d.looked(info, name, control(d.f, look))
+}
+
+// looked returns the result of a look at a name.
+func (d *osDir) looked(info fs.FileInfo, name string, err error) (fs.FileInfo, error) {
+	if err == nil {
+		return info, nil
+	}
+	if err != os.ErrClosed {
+		err = &os.PathError{Op: "lstat", Path: path.Join(d.name, name), Err: err}
+	}
+	return nil, err
 }
 
 // statInfo is the result of fstatat for a name: one system call, without a descriptor.
@@ -207,7 +220,8 @@ func inode(i fs.FileInfo) (dev, ino uint64, ok bool) {
 	return 0, 0, false
 }
 
-// ReadDir implements Dir.
+// ReadDir implements Dir. It looks at each object while the directory is open, so that Info needs
+// no way to it.
 func (d *osDir) ReadDir(name string) ([]fs.DirEntry, error) {
 	f, err := d.at("open", name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
@@ -215,7 +229,31 @@ func (d *osDir) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
 	list, err := f.ReadDir(-1)
-	return entriesOf(d, name, list), err
+	list = entriesOf(d, name, list)
+	seen := make([]seenEntry, len(list))
+	for i, e := range list {
+		s := &seen[i]
+		*s = seenEntry{DirEntry: e, info: statInfo{name: e.Name()}}
+		look := func(fd int) error { return unix.Fstatat(fd, s.info.name, &s.info.stat, unix.AT_SYMLINK_NOFOLLOW) }
+		_, s.err = d.looked(nil, path.Join(name, s.info.name), control(f, look))
+		list[i] = s
+	}
+	return list, err
+}
+
+// seenEntry is a name in a directory, and what it named when the directory was read.
+type seenEntry struct {
+	fs.DirEntry
+	info statInfo
+	err  error
+}
+
+// Info implements fs.DirEntry.
+func (e *seenEntry) Info() (fs.FileInfo, error) {
+	if e.err != nil {
+		return nil, e.err
+	}
+	return &e.info, nil
 }
 
 // Lock implements Dir. It works only on file systems of this machine. On a network file system the

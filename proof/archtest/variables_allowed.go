@@ -47,6 +47,7 @@ func Variables() []Variable {
 		{"checkpoint/options.process", Configuration, "options.Configure sets it"},
 
 		{"codec/internal/ffmpeg.programs", Memo, "versions of ffmpeg and ffprobe, by path, time and size"},
+		{"checkpoint/internal/layout.spareRoom", Memo, "memory for reuse"},
 		{"checkpoint/internal/writer.castRoom", Memo, "memory for reuse"},
 		{"checkpoint/internal/parity.codes", Memo, "matrices, by the number of parity blocks"},
 		{"checkpoint/internal/parity.parts", Memo, "matrices of parts of a code"},

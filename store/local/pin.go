@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -142,14 +143,12 @@ func (p *pinned) List(ctx context.Context, dir string) iter.Seq2[store.Info, err
 		if _, _, err := p.in(ctx, op, dir); err != nil {
 			return nil, err
 		}
-		info, err := p.dir.Stat(rel)
-		if err != nil {
-			return nil, wrap(op, dir, err)
-		}
-		if err := directory(op, dir, info); err != nil {
-			return nil, err
-		}
 		entries, err := p.dir.ReadDir(rel)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be no directory
+			if info, serr := p.dir.Stat(rel); serr == nil {
+				err = cmp.Or(directory(op, dir, info), err)
+			}
+		}
 		return entries, wrap(op, dir, err)
 	})
 }

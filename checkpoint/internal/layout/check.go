@@ -32,6 +32,8 @@ type Checker struct {
 func (t *OpenTree) Check(ctx context.Context, c *Checker) error {
 	tasks := c.divide(t)
 	pool := newPool(budget)
+	pool.reuse()
+	defer pool.spare()
 	return t.files.each(len(tasks), func(i int) error {
 		w := worker{pool: pool}
 		defer w.release()

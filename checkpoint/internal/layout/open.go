@@ -31,6 +31,7 @@ type Checkpoint struct {
 	pin   store.Pinned // the directory; nil for a single file
 	st    store.Store  // all reads of the checkpoint go through it
 	raw   store.Store  // the same store, without checks against the manifest
+	once  *once        // the same store, with Options.Once; else nil
 	name  string
 	info  store.Info // of the directory or file
 	opts  Options
@@ -156,6 +157,7 @@ type Options struct {
 	AllowNoManifest bool              // a checkpoint that was written with a manifest may have lost it
 	Committed       bool              // a layout of Orbax must have commit_success.txt
 	Lease           bool              // a removed checkpoint keeps its files until Close, if the store can
+	Once            bool              // what was read is kept for CompareFiles; see once
 }
 
 // Open works like Options.Open of the zero Options.
@@ -239,6 +241,9 @@ func (c *Checkpoint) begin(ctx context.Context) error {
 	}
 	if err := c.trust(in); err != nil {
 		return errs.Wrap(op, name, err)
+	}
+	if c.once != nil {
+		c.once.manifest = c.Manifest
 	}
 	return errs.Wrap(op, name, c.kind.meta(c, ctx))
 }

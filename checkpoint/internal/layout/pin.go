@@ -125,6 +125,10 @@ func (c *Checkpoint) hold(ctx context.Context, st store.Store) error {
 	if c.opts.Reads != nil {
 		st = limited{st, c.opts.Reads}
 	}
+	if c.opts.Once {
+		c.once = newOnce(st, c.name)
+		st = c.once
+	}
 	c.st, c.raw = st, st
 	return nil
 }

@@ -25,6 +25,35 @@ func newPool(most int) *pool {
 	return p
 }
 
+// spareRoom has memory of pools that are done, for the next one: who verifies thousands of small
+// checkpoints would clear new memory for each of them.
+var spareRoom sync.Pool // of *[]byte
+
+// spareBytes is the size up to which memory is kept for another pool.
+const spareBytes = 1 << 20
+
+// reuse takes memory of an earlier pool. The pool must be new.
+func (p *pool) reuse() {
+	if b, ok := spareRoom.Get().(*[]byte); ok {
+		p.idle = append(p.idle, *b)
+	}
+}
+
+// spare leaves its largest piece of small memory to a later pool. Nothing may be lent.
+func (p *pool) spare() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var largest []byte
+	for _, b := range p.idle {
+		if cap(b) > cap(largest) && cap(b) <= spareBytes {
+			largest = b
+		}
+	}
+	if p.idle = nil; largest != nil {
+		spareRoom.Put(&largest)
+	}
+}
+
 // admit waits until the budget allows n bytes and promises them. A caller that already holds memory
 // must not call it: all callers might wait for each other.
 func (p *pool) admit(n int) {

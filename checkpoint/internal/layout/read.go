@@ -281,6 +281,9 @@ func (t *task) run(ctx context.Context, w *worker) error {
 // neighbours often write to the same pages, which the system would have to clear for each of them.
 func (s *files) each(n int, f func(i int) error) error {
 	workers := min(s.workers(), n)
+	if n == 1 { // of a small checkpoint, a goroutine would cost more than its work
+		return f(0)
+	}
 	var next, stop atomic.Int64
 	failures := make([]failure, workers)
 	var wg sync.WaitGroup

@@ -36,6 +36,10 @@ func (c *Checkpoint) seal() *sealed {
 	}
 	slices.Sort(s.names)
 	c.st = s
+	if c.once != nil { // what is noted was compared with its digest
+		c.once = newOnce(s, c.name)
+		c.st = c.once
+	}
 	return s
 }
 
