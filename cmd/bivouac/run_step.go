@@ -87,6 +87,3 @@ func (s *runStep) take(ctx context.Context, step int64) error {
 	}
 	return s.dir.missing(ctx, s.run, step)
 }
-
-// path returns where the step lies.
-func (s *runStep) path() string { return place(s.run).join(s.info.Directory) }
