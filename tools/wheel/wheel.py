@@ -38,7 +38,7 @@ COMMAND = "bivouac/bin/bivouac"  # in a wheel
 LIMIT = 30_000_000  # bytes of the command
 
 # Packages whose functions run seldom. The compiler puts no function of others into theirs, which
-# takes 0.3 MB less.
+# takes 0.6 MB less.
 OURS = "github.com/bivouac-ml/bivouac"
 RARE = (
     f"{OURS}/cmd/...", f"{OURS}/compat/...", f"{OURS}/examples/...",
@@ -48,7 +48,12 @@ RARE = (
     f"{OURS}/pipeline/recipe", OURS,
     f"{OURS}/recipes", f"{OURS}/store/object/s3",
     "github.com/aws/...", "github.com/spf13/...", "github.com/vbauerster/...", "go.yaml.in/...",
-    "crypto/x509", "encoding/xml", "net/http",
+    f"{OURS}/checkpoint/integrity", f"{OURS}/checkpoint/diff", f"{OURS}/journal",
+    f"{OURS}/store/object", f"{OURS}/store/object/internal/web", f"{OURS}/format/pickle",
+    f"{OURS}/format/pt", f"{OURS}/format/dcp", f"{OURS}/format/flax", f"{OURS}/format/fits",
+    f"{OURS}/format/coco", f"{OURS}/format/caffe", f"{OURS}/format/nemo", f"{OURS}/format/tarball",
+    "crypto/tls", "crypto/x509", "encoding/asn1", "encoding/xml", "log/slog", "net", "net/http",
+    "net/url", "regexp/syntax", "text/tabwriter", "time", "mime/...",
 )  # fmt: skip
 
 # zip holds no earlier time. All files get the same one, so that a second build has the same bytes.
