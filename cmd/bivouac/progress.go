@@ -3,8 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -120,23 +123,67 @@ type barProgress struct {
 }
 
 func (p *barProgress) Begin(task string, total int64) {
-	p.begin(task, total, decor.CountersNoUnit(" %d/%d "))
+	p.begin(task, total, decor.CountersNoUnit(" %d/%d "), strconv.FormatInt)
 }
 
 func (p *barProgress) BeginBytes(task string, total int64) {
-	p.begin(task, total, decor.CountersKibiByte(" % .1f/% .1f "))
+	p.begin(task, total, decor.CountersKibiByte(" % .1f/% .1f "), func(n int64, _ int) string { return size(n) })
 }
 
-func (p *barProgress) begin(task string, total int64, counters decor.Decorator) {
+// begin draws the bar of a task. amount writes a number of what is counted.
+func (p *barProgress) begin(task string, total int64, counters decor.Decorator, amount func(int64, int) string) {
 	note := new(atomic.Value)
 	note.Store("")
 	p.note = note
+	began, speed, ended := time.Now(), "", false
 	p.bar = p.container.New(total, mpb.BarStyle().Lbound("").Filler("━").Tip("").Padding("─").Rbound(""),
 		mpb.PrependDecorators(decor.Name(task, decor.WC{W: 14, C: decor.DindentRight})),
 		mpb.AppendDecorators(
 			counters,
+			decor.Any(func(s decor.Statistics) string {
+				if !ended { // a bar that has ended is drawn again beside the next one
+					speed, ended = pace(s.Current, s.Total, time.Since(began), amount), s.Completed || s.Aborted
+				}
+				return speed
+			}),
 			decor.Any(func(decor.Statistics) string { return note.Load().(string) }),
 		))
+}
+
+// pace says how much of a task is done, how fast it goes, and how long it still takes if it goes on
+// like that. amount writes a number of what is counted, in base 10.
+func pace(done, total int64, took time.Duration, amount func(int64, int) string) string {
+	if done <= 0 || total <= 0 {
+		return ""
+	}
+	done = min(done, total)
+	text := fmt.Sprintf(" %d %%", int64(float64(done)/float64(total)*100))
+	if took < time.Second { // too early to tell
+		return text + " "
+	}
+	rate := float64(done) / took.Seconds()
+	if rate >= 1 {
+		text += "  " + amount(int64(rate), 10) + "/s"
+	}
+	if left := float64(total-done) / rate; left > 0 {
+		text += "  " + remaining(left) + " left"
+	}
+	return text + " "
+}
+
+// remaining writes a number of seconds in one or two units.
+func remaining(seconds float64) string {
+	const minute, hour, day = 60, 3600, 86400
+	s := int64(math.Ceil(min(seconds, 1e9*day)))
+	switch {
+	case s < minute:
+		return fmt.Sprint(s, " s")
+	case s < hour:
+		return fmt.Sprint(s/minute, " min ", s%minute, " s")
+	case s < day:
+		return fmt.Sprint(s/hour, " h ", s%hour/minute, " min")
+	}
+	return fmt.Sprint(s/day, " d ", s%day/hour, " h")
 }
 
 func (p *barProgress) Advance(done int64, note string) {
