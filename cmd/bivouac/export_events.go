@@ -45,8 +45,9 @@ A directory with other event files is left alone, because TensorBoard would show
 as one run.
 
 ` + exitCodesHelp,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runExport(cmd.Context(), args[0], o, g) },
+		Example: "  bivouac export runs/digits --tensorboard board/digits",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runExport(cmd.Context(), args[0], o, g) },
 	}, o.AddFlags, g.addJSON, g.addURLs)
 }
 
