@@ -9,6 +9,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
@@ -109,22 +110,7 @@ type past[B any] struct {
 // move moves the stream: to a saved state, to a place that a state tells, or by reading on from the
 // nearest saved state before it.
 func (p *past[B]) move(ctx context.Context, step int64) (Moment, error) {
-	list := p.steps.Checkpoints()
-	from := -1 // the nearest at or before the step
-	for i, in := range list {
-		if in.Step <= step {
-			from = i
-		}
-	}
-	if from < 0 && len(list) > 0 {
-		from = 0 // a later state may tell the place
-	}
-	if from < 0 {
-		_, err := chosen(p.steps, p.dir, step)
-		return Moment{}, err
-	}
-	in := list[from]
-	token, err := p.token(ctx, in)
+	in, token, err := p.nearest(ctx, step)
 	if err != nil {
 		return Moment{}, err
 	}
@@ -152,6 +138,42 @@ func (p *past[B]) move(ctx context.Context, step int64) (Moment, error) {
 		m.Read++
 	}
 	return m, nil
+}
+
+// nearest returns the saved step at or before a step, or else the oldest, whose state may tell the
+// place too, and the state of the stream there. If a save of the job removes that step meanwhile,
+// it chooses again.
+func (p *past[B]) nearest(ctx context.Context, step int64) (in training.Info, token []byte, err error) {
+	const patience, pause = 5 * time.Second, 5 * time.Millisecond
+	for began := time.Now(); ; {
+		list := p.steps.Checkpoints()
+		if len(list) == 0 {
+			_, err := chosen(p.steps, p.dir, step)
+			return in, nil, err
+		}
+		in = list[0]
+		for _, other := range list {
+			if other.Step <= step {
+				in = other
+			}
+		}
+		token, err = p.token(ctx, in)
+		if errs.KindOf(err) != errs.NotFound || time.Since(began) > patience || p.there(ctx, in) {
+			return in, token, err
+		}
+		select {
+		case <-ctx.Done():
+			return in, nil, err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// there reports whether the directory of a step still exists.
+func (p *past[B]) there(ctx context.Context, in training.Info) bool {
+	st, dir, _ := p.steps.Storage()
+	_, err := st.Stat(ctx, path.Join(dir, in.Directory))
+	return errs.KindOf(err) != errs.NotFound
 }
 
 // token returns the state of the stream in a saved step.

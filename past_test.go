@@ -169,8 +169,10 @@ func TestAtEveryStep(t *testing.T) {
 				if at, ok := job.Latest(); ok && job.Step() > at {
 					back := fresh()
 					moved, err := job.At(t.Context(), at, back, nil)
-					if err != nil || moved != (bivouac.Moment{Step: at, Saved: at}) {
-						t.Fatalf("%+v %v", moved, err)
+					// A save that ends meanwhile takes the place of the one before.
+					other := moved.Saved != at && (c.keep == bivouac.KeepAll || moved.Saved < at)
+					if err != nil || moved.Step != at || moved.Read != 0 || other {
+						t.Fatalf("step %d: %+v %v", at, moved, err)
 					}
 					if got := batchesOf(t, back, 1)[0]; got != want[at] {
 						t.Errorf("after step %d: %s, want %s", at, got, want[at])
