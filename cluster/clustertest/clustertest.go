@@ -39,7 +39,7 @@ func Run(t *testing.T, s Suite) {
 	if s.Barriers == 0 {
 		s.Barriers = 1000
 	}
-	// The tests wait most of the time, so more of them run at once than there are processors.
+	// The tests mostly wait. So more of them run at the same time than there are processors.
 	var wait sync.WaitGroup
 	turn := make(chan struct{}, atOnce)
 	for _, c := range slices.Concat(boardTests, joinTests, callTests, leaseTests, faultTests) {
