@@ -1,6 +1,6 @@
 """buckets.py DIR BIVOUAC SERVER: checkpoints go through a bucket, both ways.
 
-DIR/ours has what Bivouac wrote, and DIR/theirs what the libraries wrote. BIVOUAC is the command,
+DIR/ours has what Bivouac wrote, and DIR/untouched what the libraries wrote. BIVOUAC is the command,
 SERVER is tools/versitygw. The bucket is a directory here, as where a system mounts it.
 
 DIR/copied     what Bivouac wrote, copied into the bucket and out of it again
@@ -77,7 +77,7 @@ def describe(root, folder, target):
 def through(root, command, server):
     """Copy all checkpoints. Return how many went each way, and how many were left out."""
     bucket = Bucket(server, os.path.join(root, "bucket"))
-    ours, theirs = os.path.join(root, "ours"), os.path.join(root, "theirs")
+    ours, theirs = os.path.join(root, "ours"), os.path.join(root, "untouched")
     copied, mounted, fetched = (os.path.join(root, n) for n in ("copied", "mounted", "fetched"))
 
     def cp(source, target):
@@ -97,7 +97,7 @@ def through(root, command, server):
             shutil.copytree(bucket.objects(name), os.path.join(mounted, folder, case["path"]))
             counts[1] += 1
     for folder, case in cases(theirs):
-        name = os.path.join("theirs", folder, case["path"])
+        name = os.path.join("untouched", folder, case["path"])
         if not is_checkpoint(os.path.join(root, name)):
             continue
         if sum(len(files) for _, _, files in os.walk(os.path.join(root, name))) > MOST:
