@@ -290,3 +290,83 @@ func TestReplacedDirectoryComesBack(t *testing.T) {
 		}
 	})
 }
+
+// The first request for a lease may be sent twice, and come a second time after another process has
+// ended the transaction. A process that was stopped meanwhile then finds the document that it put
+// first, and must not take it for its own: its objects are gone.
+func TestLateLeases(t *testing.T) {
+	for what, fate := range map[string]simulated.Fate{
+		"late":       {Ghost: 20 * time.Minute},
+		"carried on": {},
+	} {
+		bubble(t, what, func(t *testing.T) {
+			s := on(t, saved("run/c"))
+			var stopped time.Time
+			first := true
+			st := object.New(s.server.Bucket(one(func(r simulated.Request) simulated.Fate {
+				if r.Kind == "Put" && is(r.Key, "live") && first {
+					first = false
+					return fate
+				}
+				return simulated.Fate{Delay: time.Until(stopped)}
+			})), "p/", quick)
+			txn, err := st.Begin(s.ctx, "run/x", store.TxnOptions{})
+			ok(t, err, txn.Put(s.ctx, "d/0", []byte("written")))
+			stopped = time.Now().Add(40 * time.Minute)
+			time.Sleep(5 * time.Minute)
+			if got := cleaned(t, s.other, nil); len(got) != 1 {
+				t.Errorf("removed %q", got)
+			}
+			time.Sleep(time.Hour) // the request comes, then the process goes on
+			err = txn.Commit(s.ctx, store.Blob{Name: "manifest", Data: []byte("new")})
+			if errs.KindOf(err) != errs.NotFound {
+				t.Errorf("a commit without objects: %v", err)
+			}
+			s.wants(map[string]string{"run/x/manifest": "", "run/x/d/0": ""})
+			time.Sleep(2 * quick.Grace)
+			cleaned(t, s.other, nil)
+			if _, broken := nothingOf(t, s.server, s.other); len(broken) > 0 {
+				t.Error(broken)
+			}
+		})
+	}
+}
+
+// A lease that was put by one request is not changed before it is due.
+func TestLeaseOfOneRequest(t *testing.T) {
+	bubble(t, "begin", func(t *testing.T) {
+		s := on(t, none)
+		st, n := scripted(t, s.server)
+		txn, err := st.Begin(s.ctx, "run/x", store.TxnOptions{})
+		if ok(t, err, txn.Abort()); n.count("Put live/x") != 2 { // it begins, and is dead
+			t.Errorf("%d puts of the lease: %q", n.count("Put live/x"), n.sent)
+		}
+	})
+}
+
+// A process whose lease may come back late does not begin if it cannot change the lease first.
+func TestLateLeaseNotChanged(t *testing.T) {
+	bubble(t, "refused", func(t *testing.T) {
+		s := on(t, saved("run/c"))
+		st, n := scripted(t, s.server,
+			step{at: "Put live/x", fate: simulated.Fate{Ghost: 20 * time.Minute}},
+			step{at: "Put live/x"},
+			step{at: "Put live/x", fate: simulated.Fate{Err: errRefused}})
+		if _, err := st.Begin(s.ctx, "run/x", store.TxnOptions{}); !errors.Is(err, errRefused) {
+			t.Error(err)
+		}
+		sent := n.count("")
+		time.Sleep(10 * quick.Lease)
+		if n.count("") != sent {
+			t.Error("it still renews the lease")
+		}
+		if got := cleaned(t, st, nil); len(got) != 1 {
+			t.Errorf("removed %q", got)
+		}
+		time.Sleep(2 * quick.Grace)
+		cleaned(t, s.other, nil)
+		if _, broken := nothingOf(t, s.server, s.other); len(broken) > 0 {
+			t.Error(broken)
+		}
+	})
+}

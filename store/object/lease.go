@@ -88,7 +88,7 @@ func (k *keeper) change(ctx context.Context, op string, change func(l *lease)) e
 	default:
 		// The tag is not known any more. The document that is there decides.
 		// The first document may come back by a late request of Begin, after another process has ended
-		// the transaction; then it has another tag.
+		// the transaction; then it has another nonce.
 		if now, a, readErr := k.s.lease(ctx, op, k.at); readErr == nil && now.Nonce == l.Nonce {
 			k.l, k.tag = *now, a.Tag
 			return nil

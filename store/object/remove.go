@@ -251,9 +251,9 @@ func (s *Store) move(ctx context.Context, op, from, to string) error {
 			return err
 		}
 		went := short{Moved: wait.Move, To: to}
-		oldTag, replaced, err := s.tryPut(ctx, op, s.headKey(from), encode(went, 0), Condition{Tag: old.tag})
+		oldTag, twice, err := s.tryPut(ctx, op, s.headKey(from), encode(went, 0), Condition{Tag: old.tag})
 		if err != nil {
-			if replaced {
+			if twice { // it may have happened by the first request
 				if done, err := s.movedSince(ctx, op, to, tag, at); err != nil {
 					return err
 				} else if done {

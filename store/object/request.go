@@ -71,11 +71,11 @@ func (s *Store) put(ctx context.Context, op, key string, b []byte, c Condition) 
 	return tag, err
 }
 
-// tryPut works like put. replaced says that the condition does not hold, and that the document may
-// have been there before.
+// tryPut works like put. twice says, unless the outcome is uncertain, that a request without an
+// answer was sent before the last one: it may have been carried out, or may still arrive.
 func (s *Store) tryPut(
 	ctx context.Context, op, key string, b []byte, c Condition,
-) (tag string, replaced bool, err error) {
+) (tag string, twice bool, err error) {
 	unknown, err := s.retry(ctx, op, key, func(ctx context.Context) (err error) {
 		tag, err = s.b.Put(ctx, key, b, sumOf(b), c)
 		return err
@@ -87,14 +87,14 @@ func (s *Store) tryPut(
 		case readErr != nil:
 			return "", false, uncertain(op, key, readErr)
 		case bytes.Equal(there, b):
-			return attrs.Tag, false, nil
+			return attrs.Tag, true, nil
 		}
 		return "", true, err
 	}
 	if unknown && err != nil {
 		return "", false, uncertain(op, key, err)
 	}
-	return tag, false, err
+	return tag, unknown, err
 }
 
 // read returns a document.

@@ -74,12 +74,22 @@ func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (st
 	s.own1(t.at, true)
 	l := lease{Version: version, Phase: writing, Final: final, Shared: o.Shared, Holder: holder(time.Now()),
 		process: thisOne(), Nonce: nonce()}
-	tag, err := s.put(ctx, op, s.liveKey(t.at), encode(l, 0), Condition{Absent: true})
+	tag, twice, err := s.tryPut(ctx, op, s.liveKey(t.at), encode(l, 0), Condition{Absent: true})
 	if err != nil {
 		s.own1(t.at, false)
 		return nil, err
 	}
 	t.keep = s.keepAlive(t.at, l, tag)
+	if !twice {
+		return t, nil
+	}
+	// A request that comes late brings this document back, with the same tag, after another process
+	// has ended the transaction. So nothing may depend on this tag.
+	if err := t.keep.change(ctx, op, func(*lease) {}); err != nil {
+		t.keep.end()
+		s.own1(t.at, false)
+		return nil, err
+	}
 	return t, nil
 }
 
