@@ -254,7 +254,7 @@ func TestForksAtOnce(t *testing.T) {
 // newBucket returns the store of a bucket that fails nothing.
 func newBucket() store.Store {
 	bucket := simulated.NewServer(0, simulated.Lies{}).Bucket(nil)
-	return object.New(bucket, "", object.Options{Deadline: 20 * time.Millisecond})
+	return object.New(bucket, "", object.Options{Deadline: 10 * time.Second})
 }
 
 // A fork that fails, at whichever file, leaves nothing behind under its name.

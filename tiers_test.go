@@ -27,7 +27,7 @@ func behind(server *simulated.Server, cut *atomic.Bool) []training.Tier {
 		}
 		return simulated.Fate{}
 	})
-	st := object.New(b, "", object.Options{Deadline: 20 * time.Millisecond})
+	st := object.New(b, "", object.Options{Deadline: 10 * time.Second})
 	return []training.Tier{{Directory: "run", Name: "bucket", Store: st}}
 }
 
@@ -51,7 +51,7 @@ func preemptAt(t *testing.T, dir string, at int64, o bivouac.Options) (*bivouac.
 				t.Fatal(err)
 			}
 			<-arrived
-			time.Sleep(20 * time.Millisecond) // until it has arrived at the job too
+			bivouac.AwaitSignal(job)
 		}
 	})
 	took := time.Since(began)
@@ -109,7 +109,7 @@ func TestLoopThatEndsAfterSIGTERM(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-arrived
-			time.Sleep(20 * time.Millisecond) // until it has arrived at the job too
+			bivouac.AwaitSignal(job)
 			break
 		}
 		m.train(b)
