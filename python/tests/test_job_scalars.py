@@ -81,6 +81,22 @@ def test_ends_are_recorded(tmp_path: Path) -> None:
         assert name != "failed" or rows[-1]["end"]["error"] == "ValueError: broken"
 
 
+def test_journal_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+    """A file has the name of its folder. The job tells it, trains to its end, and raises then."""
+    mine, told = tmp_path / "journal", []
+    mine.write_text("mine")
+    with pytest.raises(errors.Invalid, match="want a directory, got a file"):
+        record(tmp_path, 9, on_event=told.append)
+    failed = [event for event in told if event["event"] == "journal failed"]
+    assert len(failed) == 1, told
+    assert "journal" in failed[0]["text"]
+    assert mine.read_text() == "mine"
+    assert {"4", "8", "9"} <= {path.name for path in tmp_path.iterdir()}
+    mine.unlink()
+    record(tmp_path, 12)
+    assert [row["step"] for row in journals.current(tmp_path)] == [10, 11, 12]
+
+
 def test_nan_and_infinities_are_recorded(tmp_path: Path) -> None:
     odd = {"a": float("nan"), "b": float("inf"), "c": np.float32("-inf"), "d": 1e300}
     with bv.Job(tmp_path, Batches(), new_state(), steps=2) as job:
