@@ -19,6 +19,10 @@ import (
 
 var _ store.Locker = (*Store)(nil)
 
+// killedWait is how long Lock waits for the end of a process that was killed: the system may have
+// to finish a write for it first, and it holds the lock meanwhile.
+const killedWait = 5 * time.Second
+
 // Lock implements store.Locker by flock(2). The system releases the lock when the process ends in
 // any way.
 func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
@@ -37,6 +41,14 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 	name := s.path(path.Join(dir, store.LockName))
 	l, err := s.fs.Lock(name, s.opt.FileMode, []byte(holder(time.Now())+"\n"))
 	var held *vfs.Held
+	for began := time.Now(); errors.As(err, &held) && killed(held.Note) && time.Since(began) < killedWait; {
+		select {
+		case <-ctx.Done():
+			return nil, alive(ctx, op, dir)
+		case <-time.After(5 * time.Millisecond):
+		}
+		l, err = s.fs.Lock(name, s.opt.FileMode, []byte(holder(time.Now())+"\n"))
+	}
 	if errors.As(err, &held) {
 		return nil, &errs.Error{
 			Kind: errs.Busy, Op: op, Subject: s.path(dir), Want: "no other writer", Got: "a lock held by " + heldBy(held.Note),
@@ -95,6 +107,18 @@ func holder(since time.Time) string {
 		host = "an unknown host"
 	}
 	return fmt.Sprintf("process %d on %s since %s", os.Getpid(), host, since.Format(time.RFC3339))
+}
+
+// killed reports whether the holder of a lock is a process of this machine that was killed and has
+// not ended yet, or has ended.
+func killed(note []byte) bool {
+	var pid int
+	var host string
+	if _, err := fmt.Sscanf(string(note), "process %d on %s since", &pid, &host); err != nil {
+		return false
+	}
+	here, err := os.Hostname()
+	return err == nil && here == host && ending(pid)
 }
 
 // heldBy returns the note of a holder in a form that is fit for a message, because any program may

@@ -1,0 +1,4 @@
+package local
+
+// Dying is dying.
+var Dying = dying
