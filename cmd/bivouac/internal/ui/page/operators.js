@@ -76,7 +76,7 @@ function drawOperators(room, r) {
   const fits = text => text.length > letters ? text.slice(0, letters - 1) + '…' : text;
   list.forEach((o, i) => {
     const numbers = [o.samples && `${ms(perSample(o))} a sample, ${(100 * o.time_ns / all).toFixed(1)} %`, queueOf(o, r),
-      r.measured && size(o.held)].filter(Boolean).join('; ');
+      r.measured && `${size(o.held)} held`].filter(Boolean).join('; ');
     parts.push(svg('circle', {class: o.reader ? 'resume' : 'did', cx: gutter, cy: y(i), r: 4.5}, svg('title', null, `${o.name}: ${o.kind}`)),
       svg('text', {x: left, y: y(i) + 4}, fits(o.name === o.kind ? o.name : `${o.name}: ${o.kind}`)),
       svg('text', {class: 'quiet', x: left, y: y(i) + 18}, fits(numbers)));
