@@ -35,6 +35,14 @@ const operatorsEvery = 10 * time.Second
 // firstOperators is when the first one is written: the first batches are there.
 const firstOperators = time.Second
 
+// profileOf returns what tells of the operators of the data, or nil.
+func profileOf(data any) func() stream.Profile {
+	if p, ok := data.(stream.Profiled); ok {
+		return p.Profile
+	}
+	return nil
+}
+
 // newOperators returns what writes the document of the run in dir. first has what is known at once.
 func newOperators(st store.Store, dir string, first journal.Operators, profile func() stream.Profile,
 	tell func(error)) *operators {

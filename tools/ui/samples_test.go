@@ -61,7 +61,8 @@ func trainOn(t testing.TB, run, data string) {
 		t.Fatal(err)
 	}
 	state := map[string]any{"w": []float32{0}}
-	job, err := training.Open(ctx, run, l, training.Options{State: state, Steps: 6, SaveEvery: 3, Grace: training.Never, LogEvery: training.Never})
+	job, err := training.Open(ctx, run, l, training.Options{State: state, Steps: 6, SaveEvery: 3,
+		Grace: training.Never, LogEvery: training.Never})
 	if err != nil {
 		t.Fatal(err)
 	}
