@@ -1,11 +1,28 @@
 package bivouac
 
 import (
+	"context"
 	"syscall"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
+	"github.com/bivouac-ml/bivouac/journal"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/stream"
 )
+
+// Operators writes what the operators of the data do.
+type Operators struct{ *operators }
+
+// NewOperators returns the writer of the run in dir.
+func NewOperators(st store.Store, dir string, profile func() stream.Profile, tell func(error)) Operators {
+	return Operators{newOperators(st, dir, journal.Operators{Attempt: "0123456789abcdef", World: 1}, profile, tell)}
+}
+
+// Begin, StepDone and Close are what the job calls.
+func (o Operators) Begin()                    { o.begin() }
+func (o Operators) StepDone(step int64)       { o.stepDone(step) }
+func (o Operators) Close(ctx context.Context) { o.close(ctx) }
 
 // KindOfTraining is as what an event of the checkpointer is told.
 func KindOfTraining(k training.EventKind) EventKind { return eventKinds[k] }

@@ -96,6 +96,7 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 	j.steps = steps
 	j.definition = definitionOf(data)
 	j.story.made = j.definition.row()
+	j.story.profile = profileOf(data)
 	if err := j.restore(ctx); err != nil {
 		return nil, errors.Join(errs.Wrap("bivouac.Open", dir, err), steps.Close())
 	}

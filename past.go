@@ -9,7 +9,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
@@ -18,6 +17,7 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/stream"
+	"github.com/bivouac-ml/bivouac/tree"
 )
 
 // Moment is where At has put a stream and a state.
@@ -50,7 +50,9 @@ type AtOptions struct {
 //
 // The error is of kind errs.NotFound if no saved step leads there, or if AtOptions.State asks for a
 // step that is not saved, and errs.Mismatch if data is another stream. After an error of a batch
-// between, data stands somewhere before the step.
+// between, data stands somewhere before the step. After any other error data stands where it stood.
+// With AtOptions.State the whole step is read before data is moved, so that both are of one step,
+// or neither changes; a state of another shape may be partly filled.
 func At[B any](ctx context.Context, dir string, step int64, data stream.Stream[B], o *AtOptions) (m Moment, err error) {
 	if o == nil {
 		o = &AtOptions{}
@@ -60,7 +62,7 @@ func At[B any](ctx context.Context, dir string, step int64, data stream.Stream[B
 		return Moment{}, errs.Wrap("bivouac.At", dir, err)
 	}
 	defer func() { err = errors.Join(err, steps.Close()) }()
-	m, err = at(ctx, steps, dir, step, data, o.State)
+	m, err = at(ctx, steps, dir, step, data, o.State, true)
 	return m, errs.Wrap("bivouac.At", dir, err)
 }
 
@@ -70,34 +72,21 @@ func (j *Job[B]) At(ctx context.Context, step int64, data stream.Stream[B], stat
 	if j.closed {
 		return Moment{}, &errs.Error{Kind: errs.Closed, Op: "bivouac.Job", Subject: "At"}
 	}
-	m, err := at(ctx, j.steps, j.steps.Directory(), step, data, state)
+	m, err := at(ctx, j.steps, j.steps.Directory(), step, data, state, false)
 	return m, errs.Wrap("bivouac.Job", "At", err)
 }
 
 func at[B any](ctx context.Context, steps *training.Checkpointer, dir string, step int64, data stream.Stream[B],
-	state any) (Moment, error) {
-	p := past[B]{steps: steps, dir: dir, data: data}
-	if step < 0 {
+	state any, reload bool) (Moment, error) {
+	p := past[B]{steps: steps, dir: dir, data: data, reload: reload}
+	switch {
+	case step < 0:
 		return Moment{}, &errs.Error{Kind: errs.Invalid, Subject: "step", Want: "at least 0",
 			Got: strconv.FormatInt(step, 10)}
+	case state != nil:
+		return p.fill(ctx, step, state)
 	}
-	if state != nil {
-		if _, err := chosen(steps, dir, step); err != nil {
-			return Moment{}, errs.Wrap("", "State", err)
-		}
-		if err := checkState(state); err != nil {
-			return Moment{}, err
-		}
-	}
-	m, err := p.move(ctx, step)
-	if err != nil || state == nil {
-		return m, err
-	}
-	node, err := steps.Load(ctx, step, nil)
-	if err != nil {
-		return m, err
-	}
-	return m, errs.Wrap("", stateItem, setState(state, node))
+	return p.move(ctx, step)
 }
 
 // past is a run of which a step is looked for.
@@ -105,6 +94,45 @@ type past[B any] struct {
 	steps *training.Checkpointer
 	dir   string
 	data  stream.Stream[B]
+	// reload reports whether the list of steps is of the time when steps was opened. The list of a job
+	// is kept up to date by the job.
+	reload bool
+}
+
+// fill moves the stream to a saved step and fills a state from it. The step is read before anything
+// is moved, so that it does not matter if a save removes the step meanwhile.
+func (p *past[B]) fill(ctx context.Context, step int64, state any) (Moment, error) {
+	if _, err := chosen(p.steps, p.dir, step); err != nil {
+		return Moment{}, errs.Wrap("", "State", err)
+	}
+	if err := checkState(state); err != nil {
+		return Moment{}, err
+	}
+	items, err := p.steps.LoadCheckpointables(ctx, step, nil)
+	if err != nil {
+		return Moment{}, err
+	}
+	raw, _ := items[dataItem].(json.RawMessage)
+	token, err := streamIn(raw)
+	if err != nil {
+		return Moment{}, err
+	}
+	node, ok := items[stateItem].(*tree.Node)
+	if !ok {
+		return Moment{}, &errs.Error{Kind: errs.Mismatch, Subject: stateItem, Want: "the trainer's state",
+			Got: "no such item"}
+	}
+	before, err := p.data.AppendState(nil)
+	if err == nil {
+		err = p.data.SetState(token)
+	}
+	if err != nil {
+		return Moment{}, errs.Wrap("", dataItem, err)
+	}
+	if err := setState(state, node); err != nil {
+		return Moment{}, errors.Join(errs.Wrap("", stateItem, err), errs.Wrap("", dataItem, p.data.SetState(before)))
+	}
+	return Moment{Step: step, Saved: step}, nil
 }
 
 // move moves the stream: to a saved state, to a place that a state tells, or by reading on from the
@@ -141,32 +169,41 @@ func (p *past[B]) move(ctx context.Context, step int64) (Moment, error) {
 }
 
 // nearest returns the saved step at or before a step, or else the oldest, whose state may tell the
-// place too, and the state of the stream there. If a save of the job removes that step meanwhile,
-// it chooses again.
+// place too, and the state of the stream there. If that step is removed before it was read, nearest
+// chooses among the others: a save of the job lists its step before it removes older ones.
 func (p *past[B]) nearest(ctx context.Context, step int64) (in training.Info, token []byte, err error) {
-	const patience, pause = 5 * time.Second, 5 * time.Millisecond
-	for began := time.Now(); ; {
-		list := p.steps.Checkpoints()
-		if len(list) == 0 {
+	gone := map[string]bool{}
+	for {
+		found := false
+		for _, other := range p.steps.Checkpoints() {
+			if !gone[identityOf(other)] && (!found || other.Step <= step) {
+				in, found = other, true
+			}
+		}
+		if !found && err != nil {
+			return in, nil, err // of the last step that was removed
+		}
+		if !found {
 			_, err := chosen(p.steps, p.dir, step)
 			return in, nil, err
 		}
-		in = list[0]
-		for _, other := range list {
-			if other.Step <= step {
-				in = other
-			}
-		}
 		token, err = p.token(ctx, in)
-		if errs.KindOf(err) != errs.NotFound || time.Since(began) > patience || p.there(ctx, in) {
+		if errs.KindOf(err) != errs.NotFound || ctx.Err() != nil || p.there(ctx, in) {
 			return in, token, err
 		}
-		select {
-		case <-ctx.Done():
-			return in, nil, err
-		case <-time.After(pause):
+		gone[identityOf(in)] = true
+		if !p.reload {
+			continue
+		}
+		if failed := p.steps.Reload(ctx); failed != nil {
+			return in, nil, errors.Join(err, failed)
 		}
 	}
+}
+
+// identityOf tells a saved step from another one that was saved later under its name.
+func identityOf(in training.Info) string {
+	return in.Directory + " " + strconv.FormatInt(in.Time.UnixNano(), 10)
 }
 
 // there reports whether the directory of a step still exists.
@@ -183,6 +220,11 @@ func (p *past[B]) token(ctx context.Context, in training.Info) ([]byte, error) {
 	if err != nil {
 		return nil, errs.Wrap("", "step "+strconv.FormatInt(in.Step, 10), err)
 	}
+	return streamIn(raw)
+}
+
+// streamIn returns the state of the stream in the document of a job.
+func streamIn(raw []byte) ([]byte, error) {
 	var doc document
 	if err := json.Unmarshal(raw, &doc); err != nil || doc.Version < 1 {
 		return nil, &errs.Error{Kind: errs.Mismatch, Subject: dataItem, Want: "the document of a job", Err: err}

@@ -17,6 +17,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/journal"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream"
 )
 
 // Names of the scalars that the job records by itself.
@@ -49,7 +50,9 @@ type recorder struct {
 	outcome journal.Outcome
 	err     error // why the loop ended
 
-	rows *journaling.Recorder
+	rows      *journaling.Recorder
+	profile   func() stream.Profile // of the data; nil if they tell nothing
+	operators *operators            // nil unless it is written what they do
 }
 
 func newRecorder(o Options) *recorder {
@@ -98,7 +101,13 @@ func (r *recorder) open(steps *training.Checkpointer, from int64, origin []byte)
 		Runtime: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
 	describeProgram(&start)
 	describeStream(&start, origin)
-	return r.rows.Open(steps, start, journaling.Options{Off: r.opts.NoJournal, TensorBoard: r.opts.TensorBoard})
+	err := r.rows.Open(steps, start, journaling.Options{Off: r.opts.NoJournal, TensorBoard: r.opts.TensorBoard})
+	if id := r.rows.ID(); err == nil && id != "" && r.profile != nil {
+		st, dir, _ := steps.Storage()
+		r.operators = newOperators(st, dir, journal.Operators{Attempt: id, Step: from, World: max(start.World, 1)}, r.profile,
+			func(err error) { r.emit(Event{Kind: JournalFailed, Err: err}) })
+	}
+	return err
 }
 
 // describeStream fills in what the state of a loader or a pipeline says about the stream.
@@ -144,6 +153,7 @@ func (r *recorder) begin() {
 	now := time.Now()
 	r.mark, r.logged = now, now
 	r.rows.Begin()
+	r.operators.begin()
 }
 
 // waiting notes that the job begins to wait for a batch.
@@ -197,6 +207,7 @@ func (r *recorder) stepDone(step int64) {
 		r.own(nonfiniteScalar, float64(nonfinite))
 	}
 	r.rows.Step(step, &r.scalars)
+	r.operators.stepDone(step)
 	if r.refused != nil && !r.told {
 		r.told = true
 		r.emit(Event{Kind: JournalFailed, Step: step, Err: r.refused})
@@ -284,5 +295,6 @@ func (r *recorder) close(preempted error, wait func(context.Context) error) erro
 	r.rows.End(e)
 	ctx, cancel := context.WithTimeout(context.Background(), lastFlushTimeout)
 	defer cancel()
+	r.operators.close(ctx)
 	return errs.Wrap("bivouac.Job", "journal", errors.Join(r.refused, r.rows.Close(ctx)))
 }

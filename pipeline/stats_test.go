@@ -198,3 +198,52 @@ func TestRefusedStateOfASource(t *testing.T) {
 		t.Errorf("the state is\n%s\nand was\n%s", save(t, b), before)
 	}
 }
+
+// A profile has each operator after its inputs, with what Operators and Statistics say of it.
+func TestProfile(t *testing.T) {
+	dir := dataset(t, prime)
+	for _, counted := range []bool{false, true} {
+		p := start(t, pipeline.Options{BatchSize: 4, Workers: 2, EnableTiming: counted, EnableMemoryStats: counted},
+			training(dir))
+		if first := p.Profile(); len(first.Operators) == 0 || first.Batches != 0 {
+			t.Errorf("before the first batch: %+v", first)
+		}
+		for range 5 {
+			next(t, p)
+		}
+		got, operators, s := p.Profile(), p.Operators(), p.Statistics()
+		if got.Batches != 5 || got.Samples != s.Samples || got.Depth != s.Depth || got.Timed != counted ||
+			got.Measured != counted || counted != (got.Waited > 0) || len(got.Operators) != len(operators) {
+			t.Errorf("%+v, statistics %+v", got, s)
+		}
+		before, readers, outputs := map[string]bool{}, 0, 0
+		for _, o := range got.Operators {
+			for _, in := range o.Inputs {
+				if !before[in] {
+					t.Errorf("%s stands before its input %s", o.Name, in)
+				}
+			}
+			before[o.Name] = true
+			most := int64(0) // now: the pipeline goes on
+			for _, n := range operators[o.Name].RealMemorySize {
+				most += n
+			}
+			if counted != (o.Time > 0) || counted != (o.Samples > 0) || o.Largest > most || !counted && o.Held > 0 ||
+				counted && o.Reader && o.Largest == 0 {
+				t.Errorf("counted %v: %+v, at most %d", counted, o, most)
+			}
+			if o.Reader != strings.HasPrefix(o.Kind, "readers.") || o.Reader && len(o.Inputs) > 0 {
+				t.Errorf("%+v", o)
+			}
+			if o.Reader {
+				readers++
+			}
+			if o.Output {
+				outputs++
+			}
+		}
+		if readers != 1 || outputs == 0 {
+			t.Errorf("%d readers, %d outputs", readers, outputs)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -85,6 +87,10 @@ func (o *behindOptions) kept(ctx context.Context, s *saved) (*dataset.Data, erro
 	}
 	name := run.join("metadata", made.Definition)
 	text, err := place(name).read(ctx, mostState)
+	if errors.Is(err, fs.ErrNotExist) || errs.KindOf(err) == errs.NotFound {
+		return nil, &errs.Error{Kind: errs.NotFound, Op: "data", Subject: name, Want: "the data.yaml that the journal names",
+			Got: "no such file", Remedy: "give the data with --data"}
+	}
 	if err != nil {
 		return nil, errs.Wrap("data", name, err)
 	}

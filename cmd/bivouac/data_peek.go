@@ -80,14 +80,74 @@ func (o *PeekOptions) peek(ctx context.Context, arg string, g *global) error {
 	if err := checkSheet(o.Sheet); err != nil {
 		return err
 	}
-	s, t, world, err := o.openState(ctx, arg, g)
+	f, err := o.find(ctx, arg, g)
 	if err != nil {
 		return err
+	}
+	defer f.close()
+	if f.data != nil {
+		for i := range f.steps {
+			f.steps[i].name(f.data)
+		}
+	}
+	if o.Sheet == "" {
+		return g.show(f.steps, func() {
+			for _, s := range f.steps {
+				s.print(g)
+			}
+		})
+	}
+	if o.File != "" {
+		err = o.draw(ctx, f.timeline, f.step, o.Count, o.Sheet, o.Cell, g)
+	} else if err = f.needData(arg); err == nil {
+		err = drawSamples(ctx, f.data, f.steps, o.Sheet, o.Cell, g)
+	}
+	if err != nil {
+		return err
+	}
+	return g.show(peeked{f.steps, o.Sheet}, func() {
+		for _, s := range f.steps {
+			s.print(g)
+		}
+		g.printf("sheet: %s\n", o.Sheet)
+	})
+}
+
+// peekedSteps are the steps that were asked for, and the data behind them.
+type peekedSteps struct {
+	timeline *timeline.Timeline
+	step     int64 // the first one
+	steps    []stepInfo
+	data     *behind // nil if nobody knows what they were
+}
+
+// close closes the data.
+func (f *peekedSteps) close() {
+	if f.data != nil {
+		f.data.Close() //nolint:errcheck // only read
+	}
+}
+
+// needData returns an error if nobody knows what the data were.
+func (f *peekedSteps) needData(arg string) error {
+	if f.data != nil {
+		return nil
+	}
+	return &errs.Error{Kind: errs.NotFound, Op: "data peek", Subject: arg, Want: "what the data of the run were",
+		Got: "nothing: the run keeps no data.yaml", Remedy: "name them with --data, or a pipeline with --pipeline"}
+}
+
+// find computes which samples the steps have, and opens the data behind them. The caller must close
+// what it returns.
+func (o *PeekOptions) find(ctx context.Context, arg string, g *global) (*peekedSteps, error) {
+	s, t, world, err := o.openState(ctx, arg, g)
+	if err != nil {
+		return nil, err
 	}
 	step := o.Step
 	switch {
 	case o.JobStep >= 0 && s.jobStep < 0:
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "data peek", Subject: "--job-step",
+		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "data peek", Subject: "--job-step",
 			Want: "the state of a job", Got: arg, Remedy: "use --step"}}
 	case o.JobStep >= 0:
 		step = t.Here().Step + o.JobStep - 1 - s.jobStep
@@ -95,18 +155,18 @@ func (o *PeekOptions) peek(ctx context.Context, arg string, g *global) error {
 		step = t.Here().Step
 	}
 	if s, t, err = o.earlier(ctx, arg, g, s, t, step); err != nil {
-		return err
+		return nil, err
 	}
 	o.warnOpenTail(s, t, step+o.Count-1, g)
 	names, readers, err := o.reader.of(t)
 	if err != nil {
-		return errs.Wrap("data", arg, err)
+		return nil, errs.Wrap("data", arg, err)
 	}
-	all := []stepInfo{}
+	f := &peekedSteps{timeline: t, step: step, steps: []stepInfo{}}
 	for i := range o.Count {
 		list, _, err := o.ranks.steps(names, readers, step+i, world)
 		if err != nil {
-			return errs.Wrap("data", arg, err)
+			return nil, errs.Wrap("data", arg, err)
 		}
 		for k := range list {
 			if s.jobStep >= 0 {
@@ -114,42 +174,10 @@ func (o *PeekOptions) peek(ctx context.Context, arg string, g *global) error {
 				list[k].JobStep = &of
 			}
 		}
-		all = append(all, list...)
+		f.steps = append(f.steps, list...)
 	}
-	data, err := o.behind(ctx, s, g)
-	if err != nil {
-		return err
-	}
-	if data != nil {
-		defer data.Close() //nolint:errcheck // only read
-		for i := range all {
-			all[i].name(data)
-		}
-	}
-	if o.Sheet == "" {
-		return g.show(all, func() {
-			for _, s := range all {
-				s.print(g)
-			}
-		})
-	}
-	if o.File != "" {
-		err = o.draw(ctx, t, step, o.Count, o.Sheet, o.Cell, g)
-	} else if data == nil {
-		err = &errs.Error{Kind: errs.NotFound, Op: "data peek", Subject: arg, Want: "what the data of the run were",
-			Got: "nothing: the run keeps no data.yaml", Remedy: "name them with --data, or a pipeline with --pipeline"}
-	} else {
-		err = drawSamples(ctx, data, all, o.Sheet, o.Cell, g)
-	}
-	if err != nil {
-		return err
-	}
-	return g.show(peeked{all, o.Sheet}, func() {
-		for _, s := range all {
-			s.print(g)
-		}
-		g.printf("sheet: %s\n", o.Sheet)
-	})
+	f.data, err = o.behind(ctx, s, g)
+	return f, err
 }
 
 // behind opens the data for names and for the sheet. If only names need them, an error is a

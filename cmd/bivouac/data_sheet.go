@@ -43,12 +43,7 @@ type drawnSample struct {
 
 // drawSamples reads the samples of steps again and draws them to a new file.
 func drawSamples(ctx context.Context, data *behind, steps []stepInfo, path string, cell int, g *global) error {
-	total := int64(0)
-	for _, s := range steps {
-		for _, ids := range s.Ranks {
-			total += int64(len(ids))
-		}
-	}
+	total := samplesOf(steps)
 	if err := checkDrawn(total); err != nil {
 		return err
 	}
@@ -56,20 +51,48 @@ func drawSamples(ctx context.Context, data *behind, steps []stepInfo, path strin
 	defer w.close()
 	advance := samplesDone(w, "samples")
 	var all []drawnSample
+	err := eachDrawn(ctx, data, steps, 0, total, func(d drawnSample) error {
+		all = append(all, d)
+		advance(int64(len(all)), total)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	w.close()
+	return writeSheet(path, all, cell)
+}
+
+// samplesOf counts the samples of steps.
+func samplesOf(steps []stepInfo) (n int64) {
+	for _, s := range steps {
+		for _, ids := range s.Ranks {
+			n += int64(len(ids))
+		}
+	}
+	return n
+}
+
+// eachDrawn reads samples of steps again, at most n from sample from on, and calls do for each.
+func eachDrawn(ctx context.Context, data *behind, steps []stepInfo, from, n int64, do func(drawnSample) error) error {
+	at := int64(0)
 	for _, s := range steps {
 		for i, ids := range s.Ranks {
 			for row, id := range ids {
+				if at++; at <= from || at-from > n {
+					continue
+				}
 				f, err := data.sample(ctx, id)
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				all = append(all, drawn(s.title(i, row), data.describe(id), &f, err))
-				advance(int64(len(all)), total)
+				if err := do(drawn(s.title(i, row), data.describe(id), &f, err)); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	w.close()
-	return writeSheet(path, all, cell)
+	return nil
 }
 
 func checkDrawn(n int64) error {
@@ -154,6 +177,23 @@ func writeSheet(path string, all []drawnSample, cell int) error {
 	return (&sheet{names: []string{"pictures"}, cell: cell}).write(path, rows)
 }
 
+// address returns the picture as an address that has its bytes, at most side high and wide, or ""
+// if the sample has no picture.
+func (d *drawnSample) address(side int) (string, error) {
+	if !d.picture.DType.Valid() {
+		return "", nil
+	}
+	c := sheetCell{picture: d.picture}
+	h, wide := c.extent(side)
+	thumb := image.NewRGBA(image.Rect(0, 0, wide, h))
+	c.draw(thumb, 0, 0, side)
+	var b bytes.Buffer
+	if err := png.Encode(&b, thumb); err != nil {
+		return "", err
+	}
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), nil
+}
+
 const pageHead = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Samples</title>
@@ -174,17 +214,12 @@ func writePage(w io.Writer, all []drawnSample, cell int) error {
 	for _, d := range all {
 		var b bytes.Buffer
 		b.WriteString("<figure>")
-		if d.picture.DType.Valid() {
-			c := sheetCell{picture: d.picture}
-			h, wide := c.extent(cell)
-			thumb := image.NewRGBA(image.Rect(0, 0, wide, h))
-			c.draw(thumb, 0, 0, cell)
-			var data bytes.Buffer
-			if err := png.Encode(&data, thumb); err != nil {
-				return err
-			}
-			fmt.Fprintf(&b, `<img alt="%s" src="data:image/png;base64,%s">`, html.EscapeString(d.title),
-				base64.StdEncoding.EncodeToString(data.Bytes()))
+		address, err := d.address(cell)
+		if err != nil {
+			return err
+		}
+		if address != "" {
+			fmt.Fprintf(&b, `<img alt="%s" src="%s">`, html.EscapeString(d.title), address)
 		}
 		fmt.Fprintf(&b, "<figcaption><b>%s</b>", html.EscapeString(d.title))
 		for _, line := range d.lines {

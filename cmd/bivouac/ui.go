@@ -24,6 +24,7 @@ type UIOptions struct {
 	Hosts     []string
 	TokenFile string
 	Export    string
+	Sheet     bool
 }
 
 // AddFlags declares the flags.
@@ -33,6 +34,7 @@ func (o *UIOptions) AddFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&o.Hosts, "host", nil, "further names under which browsers reach this server")
 	f.StringVar(&o.TokenFile, "token-file", "", "file with the token that requests must bring, also on this machine")
 	f.StringVar(&o.Export, "export", "", "write the page with its data to this file, which ends with .html, and end")
+	f.BoolVar(&o.Sheet, "sheet", false, "with --export: draw the samples of the last step of each run, of at most 20 runs")
 }
 
 func newUICommand(g *global) *cobra.Command {
@@ -41,9 +43,10 @@ func newUICommand(g *global) *cobra.Command {
 		Use:   "ui PATH…",
 		Short: "Show runs as a page in the browser, or write the page to a file",
 		Long: `Serve a page that shows runs: their attempts with kills and resumes, saves, damage,
-curves, the steps kept, the leaves of a step with histograms, and what changed from
-one step to another. The page says what show, ls, info, plot and diff say. It asks for
-nothing from elsewhere. /metrics has the numbers of ls --openmetrics.
+curves, the operators of the data, the samples of any step as pictures, the steps kept,
+the leaves of a step with histograms, and what changed from one step to another. The
+page says what show, ls, info, plot, diff and data peek say. It asks for nothing from
+elsewhere. /metrics has the numbers of ls --openmetrics.
 
 ` + manyHelp + `
 
@@ -55,7 +58,12 @@ encrypted; a tunnel such as ssh -L is. Nothing is changed, and no lock is taken.
 		Example: `  bivouac ui runs
   bivouac ui runs --export report.html`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runUI(cmd.Context(), args, o, g) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Sheet && o.Export == "" {
+				return misused(cmd, "--sheet", "--export beside it", "none", "the page that is served draws any step")
+			}
+			return runUI(cmd.Context(), args, o, g)
+		},
 	}, o.AddFlags, g.addStepPrefix, g.addJSON, g.addURLs)
 }
 
@@ -75,7 +83,7 @@ func runUI(ctx context.Context, args []string, o UIOptions, g *global) error {
 		return err
 	}
 	if o.Export != "" {
-		return exportPage(ctx, s, o.Export, g)
+		return o.exportPage(ctx, s, g)
 	}
 	token, err := o.token()
 	if err != nil {
@@ -145,7 +153,8 @@ func (o *UIOptions) token() (string, error) {
 }
 
 // exportPage writes the page with its data, in one move.
-func exportPage(ctx context.Context, s *site, file string, g *global) error {
+func (o *UIOptions) exportPage(ctx context.Context, s *site, g *global) error {
+	file := o.Export
 	if !strings.EqualFold(filepath.Ext(file), ".html") {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "ui", Subject: "--export", Want: "a name that ends with .html",
 			Got: strconv.Quote(file)}}
@@ -161,7 +170,7 @@ func exportPage(ctx context.Context, s *site, file string, g *global) error {
 	if err := replaceablePage(file); err != nil {
 		return err
 	}
-	r, err := s.report(ctx)
+	r, err := s.report(ctx, o.Sheet)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,8 @@ func (s *site) answers() map[string]ui.Answer {
 		"curves":    func(ctx context.Context, q url.Values) (any, error) { return s.answerCurves(ctx, q) },
 		"step":      func(ctx context.Context, q url.Values) (any, error) { return s.answerStep(ctx, q) },
 		"histogram": func(ctx context.Context, q url.Values) (any, error) { return s.answerHistogram(ctx, q) },
+		"sheet":     func(ctx context.Context, q url.Values) (any, error) { return s.answerSheet(ctx, q) },
+		"operators": func(ctx context.Context, q url.Values) (any, error) { return s.answerOperators(ctx, q) },
 		"diff":      func(ctx context.Context, q url.Values) (any, error) { return s.answerDiff(ctx, q) },
 	}
 }

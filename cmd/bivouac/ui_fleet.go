@@ -31,7 +31,9 @@ type site struct {
 	histories kept[*uiHistory]
 	steps     kept[*uiStep]
 	details   kept[*uiRun]
+	told      kept[*uiOperators]
 	reading   chan struct{} // slots for answers that read arrays
+	drawing   chan struct{} // a slot for an answer that draws samples
 
 	mu      sync.Mutex
 	known   map[string]bool   // names that may be asked for
@@ -81,7 +83,7 @@ func newSite(ctx context.Context, args []string, g *global) *site {
 	return &site{args: args, g: g, ctx: ctx, stop: stop, known: map[string]bool{}, rows: map[string]*uiRow{},
 		curves: kept[*uiLines]{most: 4, now: time.Now}, histories: kept[*uiHistory]{most: 8, now: time.Now},
 		steps: kept[*uiStep]{most: 2, now: time.Now}, details: kept[*uiRun]{most: 16, now: time.Now},
-		reading: make(chan struct{}, 2)}
+		told: kept[*uiOperators]{most: 16, now: time.Now}, reading: make(chan struct{}, 2), drawing: make(chan struct{}, 1)}
 }
 
 // close ends the work in the background.

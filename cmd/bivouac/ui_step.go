@@ -168,7 +168,7 @@ func (s *site) answerDiff(ctx context.Context, q url.Values) (*uiDiff, error) {
 	if err != nil {
 		return nil, err
 	}
-	leave, err := s.enter(ctx)
+	leave, err := enter(ctx, s.reading)
 	if err != nil {
 		return nil, err
 	}
@@ -188,11 +188,11 @@ func (s *site) answerDiff(ctx context.Context, q url.Values) (*uiDiff, error) {
 	return out, nil
 }
 
-// enter waits until few other answers read arrays. The caller must call leave.
-func (s *site) enter(ctx context.Context) (leave func(), err error) {
+// enter waits for one of few slots, so that few answers work at a time. The caller must call leave.
+func enter(ctx context.Context, slots chan struct{}) (leave func(), err error) {
 	select {
-	case s.reading <- struct{}{}:
-		return func() { <-s.reading }, nil
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -207,7 +207,7 @@ func (s *site) answerHistogram(ctx context.Context, q url.Values) (*histogram, e
 	if err != nil {
 		return nil, err
 	}
-	leave, err := s.enter(ctx)
+	leave, err := enter(ctx, s.reading)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (s *site) answerHistogram(ctx context.Context, q url.Values) (*histogram, e
 }
 
 // report collects what a page in a file has.
-func (s *site) report(ctx context.Context) (*uiReport, error) {
+func (s *site) report(ctx context.Context, sheets bool) (*uiReport, error) {
 	if err := s.wait(ctx, math.MaxInt64); err != nil {
 		return nil, err
 	}
@@ -236,7 +236,10 @@ func (s *site) report(ctx context.Context) (*uiReport, error) {
 	}
 	runs.Runs, runs.Matched = all, len(all)
 	out := &uiReport{Runs: runs, Details: map[string]*uiRun{}, Curves: map[string]*uiCurves{},
-		Steps: map[string]*uiLeaves{}}
+		Steps: map[string]*uiLeaves{}, Operators: map[string]*uiOperators{}}
+	if sheets && len(all) <= fewReported {
+		out.Sheets = map[string]uiLastSheet{}
+	}
 	for _, row := range all {
 		if row.Error != nil {
 			continue
@@ -250,15 +253,17 @@ func (s *site) report(ctx context.Context) (*uiReport, error) {
 
 const (
 	mostReported = 5000
-	fewReported  = 20 // runs with all their curves
+	fewReported  = 20 // runs with all their curves, and with sheets if they are asked for
 )
 
 // uiReport is the data of a page in a file. Steps are the newest ones of their runs.
 type uiReport struct {
-	Runs    *uiRuns              `json:"runs"`
-	Details map[string]*uiRun    `json:"details"`
-	Curves  map[string]*uiCurves `json:"curves"`
-	Steps   map[string]*uiLeaves `json:"steps"`
+	Runs      *uiRuns                 `json:"runs"`
+	Details   map[string]*uiRun       `json:"details"`
+	Curves    map[string]*uiCurves    `json:"curves"`
+	Steps     map[string]*uiLeaves    `json:"steps"`
+	Operators map[string]*uiOperators `json:"operators"`
+	Sheets    map[string]uiLastSheet  `json:"sheets,omitempty"` // only if they were asked for
 }
 
 // add adds a run. Of few runs all scalars are drawn, of many the one that plot draws.
@@ -275,6 +280,14 @@ func (r *uiReport) add(ctx context.Context, s *site, row uiRow, few bool) (err e
 		return errs.Wrap("ui", name, err)
 	}
 	r.Curves[name] = curves
+	if r.Operators[name], err = s.operators(ctx, name); err != nil {
+		return errs.Wrap("ui", name, err)
+	}
+	if r.Sheets != nil {
+		if err := r.addSheet(ctx, s, name); err != nil {
+			return errs.Wrap("ui", name, err)
+		}
+	}
 	if row.Kept == 0 {
 		return nil
 	}

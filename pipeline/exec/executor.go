@@ -120,6 +120,9 @@ func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
 	return e
 }
 
+// Graph returns the graph that the executor runs. It is safe for concurrent use.
+func (e *Executor) Graph() *graph.Graph { return e.plan.graph }
+
 // ownPool starts workers that are the executor's alone.
 func (e *Executor) ownPool() *flow.Pool[task] {
 	for w := range e.workers {

@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/journal"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
+	"github.com/bivouac-ml/bivouac/stream"
 )
 
 func journalStore(t *testing.T, path string) store.Store {
@@ -21,7 +22,24 @@ func journalStore(t *testing.T, path string) store.Store {
 // journalSpecimens are runs with a journal: every kind of row, attempts of which the last one
 // supersedes steps of the others, and segments.
 func journalSpecimens() []specimen {
-	return []specimen{{name: "journal/run", write: writeJournal, read: readJournal}}
+	return []specimen{{name: "journal/run", write: writeJournal, read: readJournal},
+		{name: "journal/operators", write: writeOperators, read: readOperators}}
+}
+
+// writeOperators writes what the operators of a run have done.
+func writeOperators(t *testing.T, path string) {
+	check(t, journal.PutOperators(t.Context(), journalStore(t, path), "", journal.Operators{Attempt: "0123456789abcdef",
+		Time: time.Date(2026, 11, 29, 6, 0, 0, 123456789, time.UTC), Step: 7, World: 2, Ended: true,
+		Profile: stream.Profile{Batches: 9, Samples: 288, Faults: 1, Queue: 2, Depth: 3, ReadAhead: 1 << 20, ReadAheadPeak: 3 << 20,
+			Timed: true, Waited: 1500, Starved: 4, Measured: true, Operators: []stream.Operator{
+				{Name: "größe", Kind: "readers.file", Reader: true, Samples: 9, Time: 1 << 40, Largest: 5, Held: 6},
+				{Name: "crop", Kind: "crop", Inputs: []string{"größe"}, Output: true}}}}))
+}
+
+func readOperators(t *testing.T, path string) string {
+	o, err := journal.ReadOperators(t.Context(), journalStore(t, path), "")
+	check(t, err)
+	return fmt.Sprintf("%+v\n", *o)
 }
 
 func writeJournal(t *testing.T, path string) {

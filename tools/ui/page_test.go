@@ -146,7 +146,7 @@ const contrasts = `(() => {
 			const got = ratio(inDrawing ? style.fill : style.color, behind(e));
 			texts++;
 			if (!(got >= 4.5)) out.push(got.toFixed(2) + ' ' + e.tagName + ' ' + e.textContent.slice(0, 40));
-		} else if (inDrawing && e.matches('.curve, .kill') && !e.matches('.faint')) {
+		} else if (inDrawing && e.matches('.curve, .kill, .edge') && !e.matches('.faint')) {
 			const got = ratio(style.stroke, behind(e));
 			if (!(got >= 3)) out.push(got.toFixed(2) + ' line ' + e.getAttribute('class'));
 		} else if (inDrawing && e.matches('.did, .resume, .save, .failed, .bar')) {

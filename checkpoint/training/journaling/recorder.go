@@ -69,6 +69,15 @@ func (r *Recorder) Open(steps *training.Checkpointer, start journal.Start, o Opt
 // Recording reports whether this process writes a journal.
 func (r *Recorder) Recording() bool { return r.writer() != nil }
 
+// ID returns the id of the attempt, or "" in a process that does not record.
+func (r *Recorder) ID() string {
+	w := r.writer()
+	if w == nil {
+		return ""
+	}
+	return w.Start().ID
+}
+
 func (r *Recorder) writer() *journal.Writer {
 	r.mu.Lock()
 	defer r.mu.Unlock()

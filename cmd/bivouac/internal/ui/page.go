@@ -22,6 +22,12 @@ var script string
 //go:embed page/draw.js
 var drawing string
 
+//go:embed page/sheet.js
+var samples string
+
+//go:embed page/operators.js
+var operators string
+
 // MostReport is the largest data of a report, in bytes: browsers open larger files badly.
 const MostReport = 128 << 20
 
@@ -56,7 +62,7 @@ func assemble(meta string, data []byte) []byte {
 }
 
 // code is the script of the page.
-func code() string { return drawing + script }
+func code() string { return drawing + samples + operators + script }
 
 // policy returns the Content-Security-Policy: the style and the script of the page by their
 // hashes, and requests to connect only.

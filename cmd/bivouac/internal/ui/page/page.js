@@ -38,6 +38,7 @@ function fromReport(name, p) {
       return {...report.runs, matched: runs.length, offset: p.offset, runs: runs.slice(p.offset, p.offset + p.limit)};
     }
     case 'run': return report.details[p.run] || none();
+    case 'operators': return report.operators[p.run] || none();
     case 'curves': {
       const c = report.curves[p.run] || none();
       return {...c, names: c.lines.map(l => l.scalar), lines: c.lines.filter(l => !p.scalar || p.scalar.includes(l.scalar))};
@@ -148,8 +149,10 @@ async function showRun() {
   const mine = open, told = await get('run', {run: mine.run}, asked.signal);
   if (open !== mine) return;
   const said = JSON.stringify(told);
-  if (said === mine.said) return;
+  if (told.kind === 'run') await showOperators();
+  if (open !== mine || said === mine.said) return;
   mine.said = said;
+  offerSheet(told);
   const part = (id, ...children) => keepFocus(() => byId(id).replaceChildren(...children.flat(9).filter(Boolean)));
   part('words', told.text);
   part('notes', told.warnings.concat(told.show ? told.show.problems : []).map(w => h('p', {class: 'warn'}, w)));
@@ -191,6 +194,8 @@ function frameRun() {
       value: 0, onchange: () => attempt(showCurves)})),
     h('label', {class: 'check'}, h('input', {type: 'checkbox', id: 'log', onchange: () => attempt(showCurves)}), 'Logarithmic')),
     names, h('div', {id: 'curves', class: 'curves'}),
+    h('h3', null, 'Operators'), h('div', {id: 'operators'}),
+    h('h3', null, 'Contact sheet of a step'), sheetForm(),
     h('h3', null, 'Saves'), h('div', {id: 'saves'}),
     h('h3', null, 'Steps'), h('div', {id: 'kept'}), h('div', {id: 'step'}));
 }
@@ -311,8 +316,7 @@ function route() {
     return attempt(showRuns);
   }
   const same = open && open.run === run;
-  open = {run, step: step === null ? undefined : +step, said: same ? open.said : '', scalars: same ? open.scalars : undefined,
-    steps: same ? open.steps : []};
+  open = {...same ? open : {said: '', operators: '', steps: []}, run, step: step === null ? undefined : +step};
   if (!same) {
     frameRun();
     byId('run-title').focus();
