@@ -104,7 +104,9 @@ func (t *tier) names(ctx context.Context) ([]Info, error) {
 		found = append(found, &looked{step: step, entry: e})
 	}
 	if ranks(t.Preserve) || ranks(far.opts.Preserve) {
-		far.inspectAll(ctx, found)
+		if err := far.inspectAll(ctx, found); err != nil {
+			return nil, err
+		}
 		for _, l := range found {
 			if l.err == nil {
 				whole[l.entry.Name] = l.in

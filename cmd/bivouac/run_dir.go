@@ -67,21 +67,16 @@ func (r *runDir) empty() bool { return len(r.steps)+len(r.skipped)+len(r.aside) 
 
 // openRun reads the steps of dir and changes nothing there.
 func openRun(ctx context.Context, dir string, g *global) (*runDir, error) {
-	return openRunOf(ctx, dir, nil, g)
-}
-
-// openRunOf works like openRun. The key must have signed the head of the run, if the run has one; a
-// nil key checks no signature.
-func openRunOf(ctx context.Context, dir string, key ed25519.PublicKey, g *global) (*runDir, error) {
-	r, c, err := openSteps(ctx, dir, key, training.Options{}, g)
+	r, c, err := openSteps(ctx, dir, nil, training.Options{}, g)
 	if err != nil {
 		return nil, err
 	}
 	return r, c.Close()
 }
 
-// openSteps works like openRunOf, and returns what it has opened with the options. The caller must
-// close it.
+// openSteps works like openRun, and returns what it has opened with the options. The caller must
+// close it. The key must have signed the head of the run, if the run has one; a nil key checks no
+// signature.
 func openSteps(ctx context.Context, dir string, key ed25519.PublicKey, o training.Options,
 	g *global) (*runDir, *training.Checkpointer, error) {
 	if err := needDirectory(ctx, dir); err != nil {

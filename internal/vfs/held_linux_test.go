@@ -77,7 +77,7 @@ func TestHeldFileTellsFailures(t *testing.T) {
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f := &heldFile{name: "file", fd: 1 << 20} // no such descriptor
+	f := &heldFile{held{name: "file", fd: 1 << 20}} // no such descriptor
 	if _, err := f.Stat(); !errors.Is(err, syscall.EBADF) {
 		t.Errorf("Stat of a descriptor that does not exist: %v", err)
 	}
