@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
 )
 
 // anyStep as a step means the newest one.
@@ -112,8 +113,10 @@ func openSteps(ctx context.Context, dir string, key ed25519.PublicKey, o trainin
 		return nil, nil, err
 	}
 	opening = false
+	if r.steps = c.Checkpoints(); len(r.steps)+len(r.aside) == 0 && !isLocked(list) && !holdsRemains(ctx, dir, list) {
+		r.skipped = nil // numbered directories with other contents: it is not a run
+	}
 	slices.SortFunc(r.skipped, func(a, b skippedStep) int { return cmp.Compare(a.Step, b.Step) })
-	r.steps = c.Checkpoints()
 	r.gone, err = c.MissingSteps(ctx, key)
 	if err == nil {
 		r.tags, err = c.Tags(ctx)
@@ -122,6 +125,11 @@ func openSteps(ctx context.Context, dir string, key ed25519.PublicKey, o trainin
 		return nil, nil, errors.Join(err, c.Close())
 	}
 	return &r, c, nil
+}
+
+// isLocked reports whether a directory has the lock file of a run.
+func isLocked(list []entry) bool {
+	return slices.ContainsFunc(list, func(e entry) bool { return e.name == store.LockName })
 }
 
 // isAside reports whether a directory of a run was set aside: a damaged step by a repair or a
