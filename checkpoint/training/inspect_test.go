@@ -89,19 +89,28 @@ func TestInspectOpensOnce(t *testing.T) {
 	const steps = 5
 	in := newInspected(t, steps)
 	reports := in.open(t, training.Options{})
-	files := 0
+	files, bytes := 0, int64(0)
 	for step := range int64(steps) {
 		r := reports[step]
 		if r == nil || !r.OK() || r.Verdict() != integrity.Sound || r.Leaves == 0 {
 			t.Fatalf("step %d: %+v", step, r)
 		}
-		files += r.Files
+		files, bytes = files+r.Files, bytes+r.Bytes
 	}
 	if opened := in.names(vfstest.OpOpenDir); len(opened) != steps {
 		t.Errorf("these directories are opened, want %d: %q", steps, opened)
 	}
 	if opened := in.names(vfstest.OpOpen); len(opened) > files+steps {
 		t.Errorf("%d files are opened, want at most %d: %q", len(opened), files+steps, opened)
+	}
+	read := int64(0)
+	for _, c := range in.calls {
+		if c.Op == vfstest.OpReadAt {
+			read += c.Size
+		}
+	}
+	if most := bytes + bytes/100; read > most {
+		t.Errorf("%d bytes are read, want at most %d", read, most)
 	}
 }
 
