@@ -222,11 +222,21 @@ func (d *osDir) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	return d.list(fd, name)
+}
+
+// list lists the directory fd, which has a name below d. If it fails, it returns what it has read.
+func (d *osDir) list(fd int, name string) ([]fs.DirEntry, error) {
 	names, err := readNames(fd)
 	if err != nil {
 		err = &os.PathError{Op: "readdirent", Path: path.Join(d.name, name), Err: err}
 	}
 	slices.Sort(names)
+	return d.describe(fd, name, names), err
+}
+
+// describe looks at names in the directory fd, which has a name below d.
+func (d *osDir) describe(fd int, name string, names []string) []fs.DirEntry {
 	list, seen := make([]fs.DirEntry, len(names)), make([]seenEntry, len(names))
 	for i, base := range names {
 		s := &seen[i]
@@ -236,7 +246,7 @@ func (d *osDir) ReadDir(name string) ([]fs.DirEntry, error) {
 		}
 		list[i] = s
 	}
-	return list, err
+	return list
 }
 
 // listBytes is how much of a directory the system lists at once.
