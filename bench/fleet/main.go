@@ -162,12 +162,14 @@ func (b *bench) damage(ctx context.Context, runs string) error {
 	} {
 		o, err := start(ctx, b.command, c.args...)
 		if err != nil || o.code != c.want {
-			return fmt.Errorf("%q with three damaged runs: exit status %d, want %d: %w\n%s", c.args, o.code, c.want, err, o.text)
+			return fmt.Errorf("%q with three damaged runs: exit status %d, want %d: %w\n%s", c.args, o.code, c.want, err,
+				o.text)
 		}
 		if c.want == 4 && c.args[1] == runs && !strings.Contains(o.text, "3 damaged") {
 			return fmt.Errorf("verify does not find three damages:\n%s", o.text)
 		}
-		fmt.Printf("exit status %d, as wanted: bivouac %s\n", o.code, strings.ReplaceAll(strings.Join(c.args, " "), b.dir, "…"))
+		fmt.Printf("exit status %d, as wanted: bivouac %s\n", o.code,
+				strings.ReplaceAll(strings.Join(c.args, " "), b.dir, "…"))
 	}
 	return nil
 }

@@ -94,8 +94,8 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 	return r, errs.Wrap(op, path, r.unread)
 }
 
-// reading calls look with the checkpoint at path, open. A caller that asks for no signature may have
-// opened it.
+// reading calls look with the checkpoint at path, open. A caller that asks for no signature may
+// have opened it.
 func reading(ctx context.Context, path string, o *VerifyOptions, look func(*layout.Checkpoint) error) error {
 	if c := layout.Opened(ctx, path, o.Store); c != nil && o.Key == nil {
 		return c.Explain(ctx, look(c))

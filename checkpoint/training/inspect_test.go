@@ -83,8 +83,8 @@ func (in *inspected) names(op vfstest.Op) (names []string) {
 	return names
 }
 
-// A step that Inspect verifies is opened once, and each of its files is opened once, but for the
-// data file, whose rest is read at the end.
+// A step that Inspect verifies is opened once, and each of its files is opened once. The data
+// file is opened twice: its rest is read at the end.
 func TestInspectOpensOnce(t *testing.T) {
 	const steps = 5
 	in := newInspected(t, steps)
@@ -166,8 +166,8 @@ func TestInspectFindsDamage(t *testing.T) {
 // failure of Open.
 func TestInspectFails(t *testing.T) {
 	in := newInspected(t, 3)
-	for kind, all := range map[errs.Kind]bool{errs.Corrupt: false, errs.Invalid: false, errs.IO: true, errs.Permission: true,
-		errs.Canceled: true, errs.Exhausted: true} {
+	for kind, all := range map[errs.Kind]bool{errs.Corrupt: false, errs.Invalid: false, errs.IO: true,
+		errs.Permission: true, errs.Canceled: true, errs.Exhausted: true} {
 		why := &errs.Error{Kind: kind, Got: "what the test says"}
 		var skipped []int64
 		c, err := training.Open(t.Context(), "run", &training.Options{Store: in.st,

@@ -113,7 +113,7 @@ var ofStep = []string{
 }
 
 // WasStep reports whether a directory with the name of a step may be what is left of one, by the
-// names in it: there are none, or one of them occurs in a step.
+// names in it: the directory is empty, or one of the names occurs in a step.
 func WasStep(names []string) bool {
 	return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(ofStep, name) })
 }

@@ -234,7 +234,9 @@ func (v *verification) one(ctx context.Context, path, label string) verdict {
 }
 
 // isGone reports whether a checkpoint was removed or replaced while it was read.
-func isGone(err error) bool { return errors.Is(err, store.ErrRemoved) || errors.Is(err, store.ErrReplaced) }
+func isGone(err error) bool {
+	return errors.Is(err, store.ErrRemoved) || errors.Is(err, store.ErrReplaced)
+}
 
 // choose returns the checkpoints that --since and --sample want. A checkpoint that the command line
 // names is always read.

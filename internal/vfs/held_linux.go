@@ -20,8 +20,8 @@ type held struct {
 	fd int          // -1 after close
 }
 
-// with calls do with the descriptor, again if a signal interrupted the call. The error is that of do,
-// or os.ErrClosed.
+// with calls do with the descriptor, again if a signal interrupted the call. It returns the error
+// of do, or os.ErrClosed.
 func (h *held) with(do func(fd int) error) error {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

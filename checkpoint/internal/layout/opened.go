@@ -22,8 +22,8 @@ func (c *Checkpoint) With(ctx context.Context, path string, st store.Store) cont
 	return context.WithValue(ctx, openedKey{}, opened{c, path, st})
 }
 
-// Opened returns the checkpoint that With put into ctx, if path and st name it. Otherwise it returns
-// nil. Its signature was not checked.
+// Opened returns the checkpoint that With put into ctx, if path and st name it. Otherwise it
+// returns nil. Its signature was not checked.
 func Opened(ctx context.Context, path string, st store.Store) *Checkpoint {
 	if o, ok := ctx.Value(openedKey{}).(opened); ok && o.path == path && o.st == st {
 		return o.c

@@ -26,8 +26,8 @@ func newPool(most int) *pool {
 	return p
 }
 
-// spareRoom has memory of pools that are done, for the next ones: who verifies many checkpoints would
-// clear new memory for each of them.
+// spareRoom has memory of pools that are done, for the next ones: who verifies many checkpoints
+// would clear new memory for each of them.
 var spareRoom sync.Pool // of *[]byte
 
 // spareBytes is the size up to which memory is kept for another pool.

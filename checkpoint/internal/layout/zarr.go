@@ -296,9 +296,9 @@ func (l *zarrArray) sumsSuffice(check check) bool {
 }
 
 // readDirect reads a part directly into place. If a checksum follows, it sums the bytes while they
-// are in the cache. With sumsOnly all of them go through the first bytes of the place, which stay in
-// the cache.
-func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, target []byte, sumsOnly bool) error {
+// are in the cache. With sumsOnly all bytes go through the start of the place, which stays there.
+func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, target []byte,
+	sumsOnly bool) error {
 	n := p.Length - int64(len(target))
 	suffix := make([]byte, n)
 	if ok, err := l.scatter(ctx, p, target, suffix); err != nil {
