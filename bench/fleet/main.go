@@ -169,7 +169,7 @@ func (b *bench) damage(ctx context.Context, runs string) error {
 			return fmt.Errorf("verify does not find three damages:\n%s", o.text)
 		}
 		fmt.Printf("exit status %d, as wanted: bivouac %s\n", o.code,
-				strings.ReplaceAll(strings.Join(c.args, " "), b.dir, "…"))
+			strings.ReplaceAll(strings.Join(c.args, " "), b.dir, "…"))
 	}
 	return nil
 }
