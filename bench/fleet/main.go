@@ -5,8 +5,9 @@
 //
 // It makes the runs, reads all their bytes once with as many goroutines as there are cores, and
 // starts `bivouac verify`, `bivouac ls` and `bivouac prune --dry-run` on all of them, several
-// rounds in turn. It prints the median of each, its ratio to the read, and the bytes that the
-// command read. Then it damages three runs, and checks the exit statuses.
+// rounds in turn. Each is a process of its own. It prints the median time of each and its
+// ratio to the read, the same for the time of processors, and the bytes that the command read. Then
+// it damages three runs, and checks the exit statuses.
 package main
 
 import (
@@ -47,7 +48,15 @@ func main() {
 	flag.BoolVar(&b.cold, "cold", false, "let the cache of the system forget the runs before each measurement")
 	flag.StringVar(&b.dir, "dir", "", "directory on the disk to measure; a temporary one is made in it")
 	flag.StringVar(&b.command, "bivouac", "", "the command; by default it is built")
+	read := flag.String("read", "", "only read the files below this directory; the benchmark starts itself with it")
 	flag.Parse()
+	if *read != "" {
+		if err := readAll(*read); err != nil {
+			fmt.Fprintln(os.Stderr, "bench/fleet:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := b.run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/fleet:", err)
 		os.Exit(1)
@@ -82,43 +91,40 @@ func (b *bench) run(ctx context.Context) (err error) {
 
 // measure runs the commands in turn, and prints a table.
 func (b *bench) measure(ctx context.Context, runs string) error {
-	cases := []struct {
-		name string
-		args []string
-	}{
-		{"read every byte once", nil},
-		{"bivouac verify", []string{"verify", runs}},
-		{"bivouac ls", []string{"ls", runs}},
-		{"bivouac prune --keep-last 3 --dry-run", []string{"prune", runs, "--keep-last", "3", "--dry-run"}},
+	itself, err := os.Executable()
+	if err != nil {
+		return err
 	}
-	seconds, read := make([][]float64, len(cases)), make([]int64, len(cases))
+	cases := []struct {
+		name, command string
+		args          []string
+	}{
+		{"read every byte once", itself, []string{"-read", runs}},
+		{"bivouac verify", b.command, []string{"verify", runs}},
+		{"bivouac ls", b.command, []string{"ls", runs}},
+		{"bivouac prune --keep-last 3 --dry-run", b.command, []string{"prune", runs, "--keep-last", "3", "--dry-run"}},
+	}
+	seconds, busy, read := make([][]float64, len(cases)), make([][]float64, len(cases)), make([]int64, len(cases))
 	for range b.rounds {
 		for i, c := range cases {
 			if err := b.forget(runs); err != nil {
 				return err
 			}
 			began := time.Now()
-			if c.args == nil {
-				n, err := readAll(runs)
-				if err != nil {
-					return err
-				}
-				read[i] = n
-			} else {
-				code, n, out, err := b.start(ctx, c.args...)
-				if err != nil || code != 0 {
-					return fmt.Errorf("%s: exit status %d: %w\n%s", c.name, code, err, out)
-				}
-				read[i] = n
+			o, err := start(ctx, c.command, c.args...)
+			if err != nil || o.code != 0 {
+				return fmt.Errorf("%s: exit status %d: %w\n%s", c.name, o.code, err, o.text)
 			}
 			seconds[i] = append(seconds[i], time.Since(began).Seconds())
+			busy[i] = append(busy[i], o.busy.Seconds())
+			read[i] = o.read
 		}
 	}
-	fmt.Printf("%-40s %9s %7s %12s\n", "", "seconds", "ratio", "MiB read")
-	base := median(seconds[0])
+	fmt.Printf("%-40s %9s %7s %10s %7s %10s\n", "", "seconds", "ratio", "processor", "ratio", "MiB read")
 	for i, c := range cases {
-		m := median(seconds[i])
-		fmt.Printf("%-40s %9.2f %7.2f %12.1f\n", c.name, m, m/base, float64(read[i])/(1<<20))
+		m, p := median(seconds[i]), median(busy[i])
+		fmt.Printf("%-40s %9.2f %7.2f %10.2f %7.2f %10.1f\n", c.name, m, m/median(seconds[0]), p, p/median(busy[0]),
+			float64(read[i])/(1<<20))
 	}
 	return nil
 }
@@ -154,14 +160,16 @@ func (b *bench) damage(ctx context.Context, runs string) error {
 		{0, []string{"ls", runs}},
 		{0, []string{"prune", runs, "--keep-last", "3", "--dry-run"}},
 	} {
-		code, _, out, err := b.start(ctx, c.args...)
-		if err != nil || code != c.want {
-			return fmt.Errorf("%q with three damaged runs: exit status %d, want %d: %w\n%s", c.args, code, c.want, err, out)
+		o, err := start(ctx, b.command, c.args...)
+		if err != nil || o.code != c.want {
+			return fmt.Errorf("%q with three damaged runs: exit status %d, want %d: %w\n%s", c.args, o.code, c.want, err,
+				o.text)
 		}
-		if c.want == 4 && c.args[1] == runs && !strings.Contains(out, "3 damaged") {
-			return fmt.Errorf("verify does not find three damages:\n%s", out)
+		if c.want == 4 && c.args[1] == runs && !strings.Contains(o.text, "3 damaged") {
+			return fmt.Errorf("verify does not find three damages:\n%s", o.text)
 		}
-		fmt.Printf("exit status %d, as wanted: bivouac %s\n", code, strings.ReplaceAll(strings.Join(c.args, " "), b.dir, "…"))
+		fmt.Printf("exit status %d, as wanted: bivouac %s\n", o.code,
+			strings.ReplaceAll(strings.Join(c.args, " "), b.dir, "…"))
 	}
 	return nil
 }
@@ -192,14 +200,21 @@ func (b *bench) train(ctx context.Context, dir string, seed int) error {
 	return c.Close()
 }
 
-// start starts the command, and returns its exit status, how many bytes it read, and its output.
-// System calls read these bytes; /proc of Linux told them last before its end.
-func (b *bench) start(ctx context.Context, args ...string) (code int, read int64, out string, err error) {
+// outcome is how a process ended.
+type outcome struct {
+	code int
+	text string        // its output
+	busy time.Duration // the time of processors that it took
+	read int64         // the bytes that it read by system calls
+}
+
+// start starts a process and waits for its end. /proc of Linux told the bytes last before the end.
+func start(ctx context.Context, name string, args ...string) (outcome, error) {
 	var text bytes.Buffer
-	cmd := exec.CommandContext(ctx, b.command, args...)
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdout, cmd.Stderr = &text, &text
 	if err := cmd.Start(); err != nil {
-		return 0, 0, "", err
+		return outcome{}, err
 	}
 	ended, told := make(chan struct{}), make(chan int64)
 	go func() {
@@ -219,31 +234,31 @@ func (b *bench) start(ctx context.Context, args ...string) (code int, read int64
 			}
 		}
 	}()
-	err = cmd.Wait()
+	err := cmd.Wait()
 	close(ended)
-	read = <-told
+	o := outcome{read: <-told, text: text.String(), code: cmd.ProcessState.ExitCode(),
+		busy: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		err = nil
 	}
-	return cmd.ProcessState.ExitCode(), read, text.String(), err
+	return o, err
 }
 
 // readAll reads every file below a directory.
-func readAll(dir string) (total int64, err error) {
+func readAll(dir string) error {
 	var names []string
-	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			names = append(names, name)
 		}
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	var mu sync.Mutex
 	pool := sync.Pool{New: func() any { b := make([]byte, 1<<20); return &b }}
-	err = each(len(names), func(i int) error {
+	return each(len(names), func(i int) error {
 		f, err := os.Open(names[i])
 		if err != nil {
 			return err
@@ -252,10 +267,7 @@ func readAll(dir string) (total int64, err error) {
 		buf := pool.Get().(*[]byte)
 		defer pool.Put(buf)
 		for {
-			n, err := f.Read(*buf)
-			mu.Lock()
-			total += int64(n)
-			mu.Unlock()
+			_, err := f.Read(*buf)
 			if err == io.EOF {
 				return nil
 			}
@@ -264,7 +276,6 @@ func readAll(dir string) (total int64, err error) {
 			}
 		}
 	})
-	return total, err
 }
 
 // each calls do for 0 to n-1, with a goroutine for each core.

@@ -74,15 +74,13 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 		o = &VerifyOptions{}
 	}
 	var r *Report
-	open, st, name, err := plan.OpenSigned(ctx, path, o.Key, o.Label, o.Store)
-	if open.Once = true; err == nil {
-		err = open.Read(ctx, st, name, func(c *layout.Checkpoint) (err error) {
-			if r, err = verify(ctx, path, c, o); err == nil && !r.OK() {
-				err = c.Explain(ctx, errDamaged)
-			}
-			return err
-		})
+	look := func(c *layout.Checkpoint) (err error) {
+		if r, err = verify(ctx, path, c, o); err == nil && !r.OK() {
+			err = c.Explain(ctx, errDamaged)
+		}
+		return err
 	}
+	err := reading(ctx, path, o, look)
 	switch {
 	case err == errDamaged:
 		err = r.mendable(ctx, o)
@@ -94,6 +92,19 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 		return nil, errs.Wrap(op, path, err)
 	}
 	return r, errs.Wrap(op, path, r.unread)
+}
+
+// reading calls look with the checkpoint at path, open. A caller that asks for no signature may
+// have opened it.
+func reading(ctx context.Context, path string, o *VerifyOptions, look func(*layout.Checkpoint) error) error {
+	if c := layout.Opened(ctx, path, o.Store); c != nil && o.Key == nil {
+		return c.Explain(ctx, look(c))
+	}
+	how, st, name, err := plan.OpenSigned(ctx, path, o.Key, o.Label, o.Store)
+	if how.Once = true; err != nil {
+		return err
+	}
+	return how.Read(ctx, st, name, look)
 }
 
 // unopened checks the files of a checkpoint that cannot be opened, if its manifest or a copy of it

@@ -122,7 +122,9 @@ func (c *Checkpointer) reload(ctx context.Context) (events []Event, err error) {
 		}
 		found = append(found, &looked{step: step, entry: e})
 	}
-	c.inspectAll(ctx, found)
+	if err := c.inspectAll(ctx, found); err != nil {
+		return events, err
+	}
 	for _, l := range found {
 		step, e, in, err := l.step, l.entry, l.in, l.err
 		switch errs.KindOf(err) {
@@ -180,17 +182,25 @@ type looked struct {
 // few dozen system calls, which wait for each other or for the disk.
 const manySteps = 128
 
-// inspectAll inspects the directories in order, up to the first that cannot be identified.
-func (c *Checkpointer) inspectAll(ctx context.Context, found []*looked) {
+// inspectAll inspects the directories in order, up to the first that cannot be identified. It calls
+// Options.Inspect for those that are whole, from one goroutine.
+func (c *Checkpointer) inspectAll(ctx context.Context, found []*looked) error {
+	if len(found) == 0 {
+		return nil
+	}
+	how, err := c.inspection(ctx)
+	if err != nil {
+		return err
+	}
 	workers := 1
-	if len(found) >= manySteps {
+	if len(found) >= manySteps && c.opts.Inspect == nil {
 		workers = min(runtime.GOMAXPROCS(0), 16)
 	}
 	var next atomic.Int64
 	work := func() {
 		for i := next.Add(1) - 1; i < int64(len(found)); i = next.Add(1) - 1 {
 			l := found[i]
-			l.in, l.err = c.inspect(ctx, l.step, l.entry)
+			l.in, l.err = c.inspectAs(ctx, how, l.step, l.entry, c.opts.Inspect)
 			switch errs.KindOf(l.err) {
 			case errs.Canceled, errs.Permission, errs.IO, errs.Exhausted:
 				next.Store(int64(len(found))) // the directories before it are inspected or being inspected
@@ -199,13 +209,14 @@ func (c *Checkpointer) inspectAll(ctx context.Context, found []*looked) {
 	}
 	if workers == 1 {
 		work()
-		return
+		return nil
 	}
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(work)
 	}
 	group.Wait()
+	return nil
 }
 
 // suspect is a directory with the name of a step that is not a whole checkpoint.
@@ -268,18 +279,37 @@ func (c *Checkpointer) passOver(ctx context.Context, step int64, e store.Info, w
 
 // inspect reads the Info of a step. It fails if the directory is not a whole checkpoint.
 func (c *Checkpointer) inspect(ctx context.Context, step int64, e store.Info) (Info, error) {
-	in := Info{Step: step, Directory: e.Name, Time: e.ModTime}
-	o, err := c.loadOptions(ctx, in, nil)
+	how, err := c.inspection(ctx)
 	if err != nil {
-		return in, err
+		return Info{Step: step, Directory: e.Name, Time: e.ModTime}, err
 	}
-	// trusted checks the signature.
-	err = layout.Options{Committed: o.NeedsCommitFile()}.Read(ctx, c.store, c.path(e.Name),
-		func(cp *layout.Checkpoint) (err error) {
-			in, err = described(ctx, in, cp)
-			return err
-		})
-	return in, err
+	return c.inspectAs(ctx, how, step, e, nil)
+}
+
+// inspection returns how inspect opens a step. trusted checks the signature.
+func (c *Checkpointer) inspection(ctx context.Context) (layout.Options, error) {
+	o, err := c.merged(ctx, nil)
+	how := plan.Load(o.Options)
+	how.Key, how.Label = nil, ""
+	if how.Once = c.opts.Inspect != nil; how.Once {
+		how.FillMissing = false // a missing chunk is damage when a step is verified
+	}
+	return how, errs.Wrap("training.Load", c.dir, err)
+}
+
+// inspectAs works like inspect, with the options of inspection. While the step is open it calls
+// also, which may be nil.
+func (c *Checkpointer) inspectAs(ctx context.Context, how layout.Options, step int64, e store.Info,
+	also func(context.Context, Info) error) (Info, error) {
+	in := Info{Step: step, Directory: e.Name, Time: e.ModTime}
+	found := in
+	err := how.Read(ctx, c.store, c.path(e.Name), func(cp *layout.Checkpoint) (err error) {
+		if found, err = described(ctx, in, cp); err == nil && also != nil {
+			err = also(cp.With(ctx, c.place(in), c.opts.Store), found)
+		}
+		return err
+	})
+	return found, err
 }
 
 // described adds to a step the metadata of an open checkpoint.

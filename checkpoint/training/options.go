@@ -91,6 +91,14 @@ type Options struct {
 	// save, of the scrub or of a copy to a tier, with one call at a time per goroutine. It must not
 	// save, delete or wait.
 	OnEvent func(Event)
+	// Inspect, when not nil, is called by Open and Reload for each directory with a whole step, while
+	// the step is open. integrity.Verify, called with the context and with the path of the step, reads
+	// the step in this opening. The path is Directory and Info.Directory, joined by filepath.Join, or
+	// the name in Store. Inspect is called by one goroutine, again for a step that was replaced
+	// meanwhile, and for steps that are then not listed, because another directory has the same step
+	// or a key did not sign them. If it returns an error, the step is not whole. An error of kind
+	// errs.Canceled, errs.IO, errs.Permission or errs.Exhausted is the error of Open or Reload.
+	Inspect func(ctx context.Context, step Info) error
 	// Now replaces time.Now in tests. It gives the times that are recorded.
 	Now func() time.Time
 }

@@ -112,10 +112,15 @@ var ofStep = []string{
 	orbax.StateItem, orbax.MetricsItem, "data", "default", "d", "manifest.ocdbt", "ocdbt.process_0",
 }
 
-// wasStep reports whether a directory that is not a checkpoint is empty or holds a name that occurs
-// in a step.
+// WasStep reports whether a directory with the name of a step may be what is left of one, by the
+// names in it: the directory is empty, or one of the names occurs in a step.
+func WasStep(names []string) bool {
+	return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(ofStep, name) })
+}
+
+// wasStep works like WasStep for a directory that is not a checkpoint.
 func (c *Checkpointer) wasStep(ctx context.Context, name string) (bool, error) {
-	empty := true
+	var names []string
 	for e, err := range c.store.List(ctx, c.path(name)) {
 		if errs.KindOf(err) == errs.NotFound {
 			return false, nil
@@ -123,12 +128,9 @@ func (c *Checkpointer) wasStep(ctx context.Context, name string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if slices.Contains(ofStep, e.Name) {
-			return true, nil
-		}
-		empty = false
+		names = append(names, e.Name)
 	}
-	return empty, nil
+	return WasStep(names), nil
 }
 
 // startFresh moves all steps and remains of steps into a new directory below the root, the newest

@@ -103,8 +103,9 @@ func (t *tier) names(ctx context.Context) ([]Info, error) {
 		whole[e.Name] = Info{Step: step, Directory: e.Name, Time: e.ModTime}
 		found = append(found, &looked{step: step, entry: e})
 	}
+	var failed error
 	if ranks(t.Preserve) || ranks(far.opts.Preserve) {
-		far.inspectAll(ctx, found)
+		failed = far.inspectAll(ctx, found)
 		for _, l := range found {
 			if l.err == nil {
 				whole[l.entry.Name] = l.in
@@ -112,7 +113,7 @@ func (t *tier) names(ctx context.Context) ([]Info, error) {
 		}
 	}
 	list, _ := far.preferred(whole)
-	return list, nil
+	return list, failed
 }
 
 // ranks reports whether a policy needs more than the steps and their times.

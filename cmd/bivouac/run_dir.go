@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
 )
 
 // anyStep as a step means the newest one.
@@ -67,21 +68,16 @@ func (r *runDir) empty() bool { return len(r.steps)+len(r.skipped)+len(r.aside) 
 
 // openRun reads the steps of dir and changes nothing there.
 func openRun(ctx context.Context, dir string, g *global) (*runDir, error) {
-	return openRunOf(ctx, dir, nil, g)
-}
-
-// openRunOf works like openRun. The key must have signed the head of the run, if the run has one; a
-// nil key checks no signature.
-func openRunOf(ctx context.Context, dir string, key ed25519.PublicKey, g *global) (*runDir, error) {
-	r, c, err := openSteps(ctx, dir, key, training.Options{}, g)
+	r, c, err := openSteps(ctx, dir, nil, training.Options{}, g)
 	if err != nil {
 		return nil, err
 	}
 	return r, c.Close()
 }
 
-// openSteps works like openRunOf, and returns what it has opened with the options. The caller must
-// close it.
+// openSteps works like openRun, and returns what it has opened with the options. The caller must
+// close it. The key must have signed the head of the run, if the run has one; a nil key checks no
+// signature.
 func openSteps(ctx context.Context, dir string, key ed25519.PublicKey, o training.Options,
 	g *global) (*runDir, *training.Checkpointer, error) {
 	if err := needDirectory(ctx, dir); err != nil {
@@ -117,8 +113,10 @@ func openSteps(ctx context.Context, dir string, key ed25519.PublicKey, o trainin
 		return nil, nil, err
 	}
 	opening = false
+	if r.steps = c.Checkpoints(); len(r.steps)+len(r.aside) == 0 && !isLocked(list) && !holdsRemains(ctx, dir, list) {
+		r.skipped = nil // numbered directories with other contents: it is not a run
+	}
 	slices.SortFunc(r.skipped, func(a, b skippedStep) int { return cmp.Compare(a.Step, b.Step) })
-	r.steps = c.Checkpoints()
 	r.gone, err = c.MissingSteps(ctx, key)
 	if err == nil {
 		r.tags, err = c.Tags(ctx)
@@ -127,6 +125,11 @@ func openSteps(ctx context.Context, dir string, key ed25519.PublicKey, o trainin
 		return nil, nil, errors.Join(err, c.Close())
 	}
 	return &r, c, nil
+}
+
+// isLocked reports whether a directory has the lock file of a run.
+func isLocked(list []entry) bool {
+	return slices.ContainsFunc(list, func(e entry) bool { return e.name == store.LockName })
 }
 
 // isAside reports whether a directory of a run was set aside: a damaged step by a repair or a

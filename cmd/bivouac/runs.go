@@ -166,10 +166,37 @@ func (w *walk) below(ctx context.Context, dir string, depth int) error {
 			return err
 		}
 	}
-	if steps && len(w.found) == before { // all its steps are damaged
+	if steps && len(w.found) == before && holdsRemains(ctx, dir, list) { // all its steps are damaged
 		w.found = append(w.found, dir)
 	}
 	return nil
+}
+
+// holdsRemains reports whether one of the directories in dir that have names like steps may be what
+// is left of one. The folders of the classes of an image data set have such names too.
+func holdsRemains(ctx context.Context, dir string, list []entry) bool {
+	var names []string
+	for _, e := range list {
+		if e.dir {
+			names = append(names, e.name)
+		}
+	}
+	for _, f := range training.NameFamilies(names) {
+		for _, name := range f.Names {
+			inside, err := place(place(dir).join(name)).list(ctx)
+			if err != nil {
+				return true // the command says why it cannot be read
+			}
+			below := make([]string, len(inside))
+			for i, e := range inside {
+				below[i] = e.name
+			}
+			if training.WasStep(below) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isRun reports whether a directory is a run, and whether it has names like

@@ -143,6 +143,9 @@ func (s *sample) String() string {
 // Type implements pflag.Value.
 func (s *sample) Type() string { return "part" }
 
+// all reports whether the sample is all steps.
+func (s *sample) all() bool { return s.share == 0 && s.parts == 0 }
+
 // of returns the sample of the steps of a run, in their order. A share is rounded up. A step is
 // always in the same one of several parts, whatever other steps there are.
 func (s *sample) of(steps []resolved) []resolved {

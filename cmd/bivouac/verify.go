@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
 )
 
 // VerifyOptions are the flags of `bivouac verify`.
@@ -180,28 +182,60 @@ type verifiedRun struct {
 // run verifies a run, or a checkpoint.
 func (v *verification) run(ctx context.Context, t named) (*verifiedRun, error) {
 	out := &verifiedRun{}
-	verdicts, found, err := toVerify(ctx, t.path, v.o.Step, v.key, v.g)
+	var inspect func(context.Context, training.Info) error
+	known := map[string]verdict{} // by path
+	if v.key == nil && v.o.Sample.all() {
+		inspect = func(ctx context.Context, in training.Info) error {
+			path := place(t.path).join(in.Directory)
+			if in.Time.Before(v.o.Since.at) {
+				return nil
+			}
+			one := v.one(ctx, path, "")
+			known[path] = one
+			switch {
+			case ctx.Err() != nil:
+				return &errs.Error{Kind: errs.Canceled, Subject: path, Err: context.Cause(ctx)}
+			case isGone(one.failed):
+				return one.failed // it is looked for once more
+			}
+			return nil
+		}
+	}
+	verdicts, found, err := toVerify(ctx, t.path, v.o.Step, v.key, inspect, v.g)
 	if err != nil {
 		return nil, err
 	}
 	chosen := v.o.choose(found)
 	out.verdicts, out.leftOut = verdicts, len(found)-len(chosen)
 	for _, f := range chosen {
-		label := ""
-		if v.key != nil && f.run {
-			label = training.Label(*f.step)
+		one, seen := known[f.path]
+		if !seen {
+			label := ""
+			if v.key != nil && f.run {
+				label = training.Label(*f.step)
+			}
+			one = v.one(ctx, f.path, label)
 		}
-		tell := func(int64, int64) {}
-		if !v.many {
-			tell = v.work.on(place(f.path).base())
-		}
-		one := verify(ctx, f.path, integrity.VerifyOptions{Key: v.key, Label: label, Progress: tell})
 		if ctx.Err() != nil {
 			return nil, one.failed
 		}
 		out.verdicts = append(out.verdicts, one)
 	}
 	return out, nil
+}
+
+// one verifies a checkpoint, which must be signed as label if there is a key.
+func (v *verification) one(ctx context.Context, path, label string) verdict {
+	tell := func(int64, int64) {}
+	if !v.many {
+		tell = v.work.on(place(path).base())
+	}
+	return verify(ctx, path, integrity.VerifyOptions{Key: v.key, Label: label, Progress: tell})
+}
+
+// isGone reports whether a checkpoint was removed or replaced while it was read.
+func isGone(err error) bool {
+	return errors.Is(err, store.ErrRemoved) || errors.Is(err, store.ErrReplaced)
 }
 
 // choose returns the checkpoints that --since and --sample want. A checkpoint that the command line
@@ -377,13 +411,17 @@ func (v *verification) judge() error {
 
 // toVerify lists the checkpoints that path and step name, and the verdicts on directories that
 // should be checkpoints and are not.
-func toVerify(ctx context.Context, path string, step int64, key ed25519.PublicKey, g *global) (verdicts []verdict,
-	found []resolved, err error) {
+// inspect, which may be nil, is called for the steps of a run: see training.Options.
+func toVerify(ctx context.Context, path string, step int64, key ed25519.PublicKey,
+	inspect func(context.Context, training.Info) error, g *global) (verdicts []verdict, found []resolved, err error) {
 	if step != anyStep || needDirectory(ctx, path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
 		one, err := resolve(ctx, path, step, g)
 		return nil, []resolved{one}, err
 	}
-	run, err := openRunOf(ctx, path, key, g)
+	run, c, err := openSteps(ctx, path, key, training.Options{Inspect: inspect}, g)
+	if err == nil {
+		err = c.Close()
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -96,13 +96,13 @@ func (o *Opener) Open(ctx context.Context, name string) (*Array, error) {
 
 // OpenAt opens the array whose keys begin with a prefix.
 func (o *Opener) OpenAt(ctx context.Context, prefix string) (*Array, error) {
-	key, parse := prefix+V3.MetadataKey(), ParseMetadata
+	key, parse, format := prefix+V3.MetadataKey(), ParseMetadata, V3
 	prefix = key[:len(prefix)]
 	b, err := o.kv.Get(ctx, key)
 	if isNotFound(err) {
 		key2 := prefix + o.keyV2()
 		if b2, err2 := o.kv.Get(ctx, key2); !isNotFound(err2) {
-			key, parse, b, err = key2, ParseMetadataV2, b2, err2
+			key, parse, format, b, err = key2, ParseMetadataV2, V2, b2, err2
 		}
 	}
 	if err != nil {
@@ -111,15 +111,19 @@ func (o *Opener) OpenAt(ctx context.Context, prefix string) (*Array, error) {
 	if a := o.same(b); a != nil {
 		return &Array{a.common, prefix}, nil
 	}
-	m, err := parse(b, key)
-	if err != nil {
-		return nil, err
+	a := &Array{met.get(o.kv, format, b), prefix}
+	if a.common == nil {
+		m, err := parse(b, key)
+		if err != nil {
+			return nil, err
+		}
+		if a, err = newArray(o.kv, prefix, m); err != nil {
+			return nil, err
+		}
+		met.put(format, b, a.common)
 	}
-	a, err := newArray(o.kv, prefix, m)
-	if err == nil {
-		o.like[string(b)], o.last, o.text = a, a, b
-	}
-	return a, err
+	o.like[string(b)], o.last, o.text = a, a, b
+	return a, nil
 }
 
 func (o *Opener) keyV2() string {

@@ -1,11 +1,6 @@
 package vfs
 
-import (
-	"io/fs"
-	"path"
-	"slices"
-	"strings"
-)
+import "io/fs"
 
 // Dir is an open directory. Names are slash-separated and relative to it; "." is the directory
 // itself. They lead to objects in this directory even if the directory is renamed. No symbolic link
@@ -24,25 +19,6 @@ type Dir interface {
 	Lock(exclusive bool) (taken bool, err error)
 	// Close releases the directory and its lock.
 	Close() error
-}
-
-// entry is a name in a directory that was opened.
-type entry struct {
-	fs.DirEntry
-	dir  Dir
-	name string
-}
-
-// Info describes the object with that name in this directory, even if the directory was renamed.
-func (e entry) Info() (fs.FileInfo, error) { return e.dir.Stat(e.name) }
-
-// entriesOf returns a list of names in ascending order, as entries of d.
-func entriesOf(d Dir, dir string, list []fs.DirEntry) []fs.DirEntry {
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	for i, e := range list {
-		list[i] = entry{e, d, path.Join(dir, e.Name())}
-	}
-	return list
 }
 
 // OpenDir implements FS.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,38 +16,30 @@ import (
 
 // openDir opens a directory.
 func openDir(name string) (Dir, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|openNoFollow, 0)
+	d := &osDir{held{name: name}}
+	err := retry(func() (err error) {
+		d.fd, err = unix.Open(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|openNoFollow, 0)
+		return err
+	})
 	if err != nil {
-		return nil, err
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
 	}
-	return &osDir{f: f, name: name}, nil
+	return d, nil
 }
 
 // osDir is a directory that is held by its descriptor.
-type osDir struct {
-	f    *os.File
-	name string // the name when it was opened, for messages
-}
+type osDir struct{ held }
 
 // withoutOpenat2 is set if the kernel, or a filter in front of it, does not know openat2. Names are
 // then walked element by element.
 var withoutOpenat2 atomic.Bool
 
-// at opens a name below the directory with the flags.
-func (d *osDir) at(op, name string, flags int) (*os.File, error) {
-	fd, err := d.descriptor(op, name, flags)
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), path.Join(d.name, name)), nil
-}
-
-// descriptor works like at. The caller closes the descriptor.
+// descriptor opens a name below the directory with the flags. The caller closes the descriptor.
 func (d *osDir) descriptor(op, name string, flags int) (fd int, err error) {
 	if !fs.ValidPath(name) {
 		return -1, &os.PathError{Op: op, Path: path.Join(d.name, name), Err: unix.EINVAL}
 	}
-	err = control(d.f, func(dir int) (err error) {
+	err = d.with(func(dir int) (err error) {
 		flags |= unix.O_CLOEXEC | unix.O_NOFOLLOW
 		if !withoutOpenat2.Load() {
 			how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
@@ -107,13 +100,14 @@ func (d *osDir) Open(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &heldFile{fd: fd, name: path.Join(d.name, name)}, nil
+	return &heldFile{held{fd: fd, name: path.Join(d.name, name)}}, nil
 }
 
 // Stat implements Dir.
 func (d *osDir) Stat(name string) (fs.FileInfo, error) {
 	if name == "." {
-		return d.f.Stat()
+		info := &statInfo{name: path.Base(d.name)}
+		return d.looked(info, name, d.with(func(fd int) error { return unix.Fstat(fd, &info.stat) }))
 	}
 	dir, base := path.Split(name)
 	if !fs.ValidPath(base) {
@@ -130,7 +124,7 @@ func (d *osDir) Stat(name string) (fs.FileInfo, error) {
 		unix.Close(parent) //nolint:errcheck // it was only looked at
 		return d.looked(info, name, err)
 	}
-	return d.looked(info, name, control(d.f, look))
+	return d.looked(info, name, d.with(look))
 }
 
 // looked returns the result of a look at a name.
@@ -223,30 +217,76 @@ func inode(i fs.FileInfo) (dev, ino uint64, ok bool) {
 // ReadDir implements Dir. It looks at each object while the directory is open, so that Info needs
 // no way to it.
 func (d *osDir) ReadDir(name string) ([]fs.DirEntry, error) {
-	f, err := d.at("open", name, unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := d.descriptor("open", name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	list, err := f.ReadDir(-1)
-	list = entriesOf(d, name, list)
-	seen := make([]seenEntry, len(list))
-	for i, e := range list {
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	return d.list(fd, name)
+}
+
+// list lists the directory fd, which has a name below d. If it fails, it returns what it has read.
+func (d *osDir) list(fd int, name string) ([]fs.DirEntry, error) {
+	names, err := readNames(fd)
+	if err != nil {
+		err = &os.PathError{Op: "readdirent", Path: path.Join(d.name, name), Err: err}
+	}
+	slices.Sort(names)
+	return d.describe(fd, name, names), err
+}
+
+// describe looks at names in the directory fd, which has a name below d.
+func (d *osDir) describe(fd int, name string, names []string) []fs.DirEntry {
+	list, seen := make([]fs.DirEntry, len(names)), make([]seenEntry, len(names))
+	for i, base := range names {
 		s := &seen[i]
-		*s = seenEntry{DirEntry: e, info: statInfo{name: e.Name()}}
-		look := func(fd int) error { return unix.Fstatat(fd, s.info.name, &s.info.stat, unix.AT_SYMLINK_NOFOLLOW) }
-		_, s.err = d.looked(nil, path.Join(name, s.info.name), control(f, look))
+		s.info.name = base
+		if err := retry(func() error { return unix.Fstatat(fd, base, &s.info.stat, unix.AT_SYMLINK_NOFOLLOW) }); err != nil {
+			_, s.err = d.looked(nil, path.Join(name, base), err)
+		}
 		list[i] = s
 	}
-	return list, err
+	return list
+}
+
+// listBytes is how much of a directory the system lists at once.
+const listBytes = 8 << 10
+
+// readNames returns the names in the directory fd. If it fails, it returns what it has read.
+func readNames(fd int) (names []string, err error) {
+	buf := make([]byte, listBytes)
+	for {
+		n := 0
+		err := retry(func() (err error) { n, err = unix.ReadDirent(fd, buf); return err })
+		if err != nil || n <= 0 {
+			return names, err
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
 }
 
 // seenEntry is a name in a directory, and what it named when the directory was read.
 type seenEntry struct {
-	fs.DirEntry
 	info statInfo
-	err  error
+	err  error // why it could not be looked at
 }
+
+// Name implements fs.DirEntry.
+func (e *seenEntry) Name() string { return e.info.name }
+
+// IsDir implements fs.DirEntry.
+func (e *seenEntry) IsDir() bool { return e.Type().IsDir() }
+
+// Type implements fs.DirEntry. It is irregular if the object could not be looked at.
+func (e *seenEntry) Type() fs.FileMode {
+	if e.err != nil {
+		return fs.ModeIrregular
+	}
+	return e.info.Mode().Type()
+}
+
+// String returns the entry as fs.FormatDirEntry does.
+func (e *seenEntry) String() string { return fs.FormatDirEntry(e) }
 
 // Info implements fs.DirEntry.
 func (e *seenEntry) Info() (fs.FileInfo, error) {
@@ -260,7 +300,7 @@ func (e *seenEntry) Info() (fs.FileInfo, error) {
 // lock of a directory exists only on this host, and other hosts would not see it.
 func (d *osDir) Lock(exclusive bool) (taken bool, err error) {
 	var st unix.Statfs_t
-	err = control(d.f, func(fd int) error { return unix.Fstatfs(fd, &st) })
+	err = d.with(func(fd int) error { return unix.Fstatfs(fd, &st) })
 	if err == nil && !localFS[uint32(st.Type)] {
 		err = unix.ENOTSUP
 	}
@@ -269,7 +309,7 @@ func (d *osDir) Lock(exclusive bool) (taken bool, err error) {
 		how = unix.LOCK_EX | unix.LOCK_NB
 	}
 	if err == nil {
-		err = control(d.f, func(fd int) error { return unix.Flock(fd, how) })
+		err = d.with(func(fd int) error { return unix.Flock(fd, how) })
 	}
 	switch {
 	case err == nil:
@@ -287,6 +327,3 @@ var localFS = map[uint32]bool{
 	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true,
 	unix.OVERLAYFS_SUPER_MAGIC: true, unix.F2FS_SUPER_MAGIC: true, unix.RAMFS_MAGIC: true, 0x2fc12fc1 /* zfs */ : true, 0xca451a4e /* bcachefs */ : true,
 }
-
-// Close implements Dir.
-func (d *osDir) Close() error { return d.f.Close() }

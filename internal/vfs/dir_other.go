@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -98,3 +100,22 @@ func (d *osDir) Close() error { return d.root.Close() }
 
 // sameInode leaves the comparison to os.SameFile.
 func sameInode(_, _ fs.FileInfo) (same, ok bool) { return false, false }
+
+// entry is a name in a directory that was opened.
+type entry struct {
+	fs.DirEntry
+	dir  Dir
+	name string
+}
+
+// Info describes the object with that name in this directory, even if the directory was renamed.
+func (e entry) Info() (fs.FileInfo, error) { return e.dir.Stat(e.name) }
+
+// entriesOf returns a list of names in ascending order, as entries of d.
+func entriesOf(d Dir, dir string, list []fs.DirEntry) []fs.DirEntry {
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for i, e := range list {
+		list[i] = entry{e, d, path.Join(dir, e.Name())}
+	}
+	return list
+}

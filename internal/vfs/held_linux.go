@@ -10,29 +10,52 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// heldFile is a file for reading that was opened in a directory. It is a plain descriptor: an
-// os.File asks the system three times more for each file, which small files notice. Like an
-// os.File it may be closed while it is read. It does not close itself when it is forgotten.
-type heldFile struct {
-	name string // for messages
+// held is an open descriptor. It is a plain one: an os.File asks the system several times more for
+// each file, which small files notice. Like an os.File it may be closed while it is used. It does
+// not close itself when it is forgotten.
+type held struct {
+	name string // when it was opened, for messages
 
 	mu sync.RWMutex // held for reading while the descriptor is used
-	fd int          // -1 after Close
+	fd int          // -1 after close
 }
 
-// use calls do with the descriptor.
-func (f *heldFile) use(op string, do func(fd int) error) error {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	err := os.ErrClosed
-	if f.fd >= 0 {
-		err = retry(func() error { return do(f.fd) })
+// with calls do with the descriptor, again if a signal interrupted the call. It returns the error
+// of do, or os.ErrClosed.
+func (h *held) with(do func(fd int) error) error {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if h.fd < 0 {
+		return os.ErrClosed
 	}
+	return retry(func() error { return do(h.fd) })
+}
+
+// use works like with. The error says what failed and where.
+func (h *held) use(op string, do func(fd int) error) error {
+	err := h.with(do)
 	if err != nil {
-		err = &os.PathError{Op: op, Path: f.name, Err: err}
+		err = &os.PathError{Op: op, Path: h.name, Err: err}
 	}
 	return err
 }
+
+// Close closes the descriptor. A second call is an error.
+func (h *held) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.fd < 0 {
+		return &os.PathError{Op: "close", Path: h.name, Err: os.ErrClosed}
+	}
+	err := unix.Close(h.fd)
+	if h.fd = -1; err != nil {
+		err = &os.PathError{Op: "close", Path: h.name, Err: err}
+	}
+	return err
+}
+
+// heldFile is a file for reading that was opened in a directory.
+type heldFile struct{ held }
 
 // maxRead is how much the system reads at once at most.
 const maxRead = 1 << 30
@@ -66,20 +89,6 @@ func (f *heldFile) Stat() (fs.FileInfo, error) {
 		return nil, err
 	}
 	return info, nil
-}
-
-// Close implements File.
-func (f *heldFile) Close() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.fd < 0 {
-		return &os.PathError{Op: "close", Path: f.name, Err: os.ErrClosed}
-	}
-	err := unix.Close(f.fd)
-	if f.fd = -1; err != nil {
-		err = &os.PathError{Op: "close", Path: f.name, Err: err}
-	}
-	return err
 }
 
 // readOnly is the error of a call that changes the file.

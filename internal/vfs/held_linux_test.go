@@ -3,6 +3,7 @@ package vfs
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -77,7 +78,7 @@ func TestHeldFileTellsFailures(t *testing.T) {
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f := &heldFile{name: "file", fd: 1 << 20} // no such descriptor
+	f := &heldFile{held{name: "file", fd: 1 << 20}} // no such descriptor
 	if _, err := f.Stat(); !errors.Is(err, syscall.EBADF) {
 		t.Errorf("Stat of a descriptor that does not exist: %v", err)
 	}
@@ -184,6 +185,61 @@ func TestHeldListDescribes(t *testing.T) {
 		if list[i].Name() != want || info.Name() != want || info.Mode() != ref.Mode() || info.Size() != ref.Size() ||
 			!SameFile(info, ref) {
 			t.Errorf("%s: %v %v %d", want, info.Name(), info.Mode(), info.Size())
+		}
+	}
+}
+
+// A list that cannot be read says where, and an object that is gone when it is looked at says so.
+func TestHeldListTellsFailures(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "there"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	held, err := openDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close() //nolint:errcheck // nothing was written
+	d := held.(*osDir)
+	var at *fs.PathError
+	if list, err := d.list(1<<20, "sub"); len(list) != 0 || !errors.Is(err, syscall.EBADF) || !errors.As(err, &at) ||
+		at.Path != filepath.Join(root, "sub") {
+		t.Errorf("%v, %v", list, err)
+	}
+	list := d.describe(d.fd, ".", []string{"gone", "there"})
+	if _, err := list[0].Info(); !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &at) ||
+		at.Path != filepath.Join(root, "gone") {
+		t.Errorf("Info of what is gone: %v", err)
+	}
+	if list[0].IsDir() || list[0].Type() != fs.ModeIrregular {
+		t.Errorf("what is gone has the type %v", list[0].Type())
+	}
+	if _, err := list[1].Info(); err != nil || list[1].Type() != 0 {
+		t.Errorf("what is there: %v, %v", err, list[1].Type())
+	}
+}
+
+// A directory with more names than fit into one answer of the system is listed whole.
+func TestHeldListIsWhole(t *testing.T) {
+	root := t.TempDir()
+	const files = 1000
+	for i := range files {
+		if err := os.WriteFile(filepath.Join(root, fmt.Sprintf("file-%04d", i)), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := openDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close() //nolint:errcheck // nothing was written
+	list, err := d.ReadDir(".")
+	if err != nil || len(list) != files {
+		t.Fatalf("%d names, %v", len(list), err)
+	}
+	for i, e := range list {
+		if want := fmt.Sprintf("file-%04d", i); e.Name() != want || e.IsDir() {
+			t.Fatalf("%d: %v, want %s", i, e, want)
 		}
 	}
 }

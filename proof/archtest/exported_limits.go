@@ -15,7 +15,7 @@ func ExportedLimits() map[string]int {
 		"checkpoint/options":                  109,
 		"checkpoint/partial":                  12,
 		"checkpoint/surgery":                  31,
-		"checkpoint/training":                 187,
+		"checkpoint/training":                 188,
 		"checkpoint/training/journaling":      14,
 		"cluster":                             40,
 		"cluster/bucket":                      1,

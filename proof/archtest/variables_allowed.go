@@ -56,6 +56,7 @@ func Variables() []Variable {
 		{"internal/fft.wholes", Memo, "plans of inverse transforms, by size"},
 		{"internal/sound.filters", Memo, "filters, by their number of lobes"},
 		{"reader.plans", Memo, "how structs are decoded, by type"},
+		{"format/zarr.met", Memo, "metadata of arrays, by their bytes"},
 		{"internal/vfs.withoutOpenat2", Memo, "the kernel has no openat2"},
 
 		{"format/internal/zframe.encoders", Constant, "encoders by level, each made when it is first asked for"},

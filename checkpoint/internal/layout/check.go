@@ -35,7 +35,7 @@ func (t *OpenTree) Check(ctx context.Context, c *Checker) error {
 	pool.reuse()
 	defer pool.spare()
 	return t.files.each(len(tasks), func(i int) error {
-		w := worker{pool: pool}
+		w := worker{pool: pool, sumsOnly: true}
 		defer w.release()
 		for p := range tasks[i].regions(t) {
 			if ctx.Err() != nil {

@@ -421,6 +421,9 @@ func (c *Checkpoint) CheckFiles(ctx context.Context) error {
 	if c.Manifest == nil {
 		return nil
 	}
+	if err := c.listShared(ctx); err != nil {
+		return err
+	}
 	for _, f := range c.Manifest.Files {
 		if parity.Is(f.Name) {
 			continue // a lost parity file does not affect a load
@@ -433,6 +436,31 @@ func (c *Checkpoint) CheckFiles(ctx context.Context) error {
 			return err
 		case info.Dir || info.Size != f.Size:
 			return sizeError(c.path(f.Name), f.Size, info.Size)
+		}
+	}
+	return nil
+}
+
+// listShared lists the directories in which the manifest has several files, if lists are kept. So
+// these files need not be looked for one by one.
+func (c *Checkpoint) listShared(ctx context.Context) error {
+	if c.once == nil {
+		return nil
+	}
+	before := ""
+	for i, f := range c.Manifest.Files {
+		dir := path.Dir(f.Name)
+		if dir == before || dir == "." || i+1 == len(c.Manifest.Files) || path.Dir(c.Manifest.Files[i+1].Name) != dir {
+			continue
+		}
+		before = dir
+		for _, err := range c.st.List(ctx, c.path(dir)) {
+			if errs.KindOf(err) == errs.NotFound {
+				break // CheckFiles says which file is missing
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -11,7 +11,8 @@ const budget = 32 << 20
 
 // pool lends memory to the workers of a read, within the budget, and reuses it.
 type pool struct {
-	most int // the budget
+	most   int  // the budget
+	spares bool // memory of earlier pools is taken
 
 	mu   sync.Mutex
 	free sync.Cond // signalled when lent shrinks
@@ -25,34 +26,30 @@ func newPool(most int) *pool {
 	return p
 }
 
-// spareRoom has memory of pools that are done, for the next one: who verifies thousands of small
-// checkpoints would clear new memory for each of them.
+// spareRoom has memory of pools that are done, for the next ones: who verifies many checkpoints
+// would clear new memory for each of them.
 var spareRoom sync.Pool // of *[]byte
 
 // spareBytes is the size up to which memory is kept for another pool.
-const spareBytes = 1 << 20
+const spareBytes = slabBytes + 64<<10
 
-// reuse takes memory of an earlier pool. The pool must be new.
-func (p *pool) reuse() {
-	if b, ok := spareRoom.Get().(*[]byte); ok {
-		p.idle = append(p.idle, *b)
-	}
-}
+// reuse lets the pool take memory of earlier pools. The pool must be new.
+func (p *pool) reuse() { p.spares = true }
 
-// spare leaves its largest piece of small memory to a later pool. Nothing may be lent.
+// spare leaves memory to later pools. Nothing may be lent.
 func (p *pool) spare() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var largest []byte
 	for _, b := range p.idle {
-		if cap(b) > cap(largest) && cap(b) <= spareBytes {
-			largest = b
+		if cap(b) <= spareBytes {
+			spareRoom.Put(&b)
 		}
 	}
-	if p.idle = nil; largest != nil {
-		spareRoom.Put(&largest)
-	}
+	p.idle = nil
 }
+
+// fits reports whether memory is large enough for n bytes, and not much too large.
+func fits(b []byte, n int) bool { return cap(b) >= n && cap(b) <= 2*n+64<<10 }
 
 // admit waits until the budget allows n bytes and promises them. A caller that already holds memory
 // must not call it: all callers might wait for each other.
@@ -71,10 +68,19 @@ func (p *pool) get(n, promised int) []byte {
 	defer p.mu.Unlock()
 	p.lent -= promised
 	for i, b := range p.idle {
-		if cap(b) >= n && cap(b) <= 2*n+64<<10 {
+		if fits(b, n) {
 			p.idle = slices.Delete(p.idle, i, i+1)
 			p.lent += cap(b)
 			return b[:n]
+		}
+	}
+	if p.spares {
+		if b, ok := spareRoom.Get().(*[]byte); ok && fits(*b, n) {
+			p.lent += cap(*b)
+			p.trim()
+			return (*b)[:n]
+		} else if ok {
+			spareRoom.Put(b)
 		}
 	}
 	p.lent += n
@@ -121,7 +127,8 @@ type worker struct {
 	whole   []byte // the sub-chunk or region to copy from
 	shared  []byte // a region from which several boxes are copied
 
-	cover *cover // counts the bytes read for a check; else nil
+	cover    *cover // counts the bytes read for a check; else nil
+	sumsOnly bool   // nobody wants the elements, only their checksums
 }
 
 // take returns n bytes in *b, one of the pieces of the worker. The previous content is lost.

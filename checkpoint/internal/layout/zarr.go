@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // zarrArray is an array in the chunks of a key-value store.
@@ -244,7 +245,8 @@ func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, b
 	}
 	if place, ok := p.Direct(box); ok {
 		w.cover.part(ctx, l, p, nil)
-		return l.readDirect(ctx, p, check, dst[place.Offset:place.Offset+place.Length])
+		target := dst[place.Offset : place.Offset+place.Length]
+		return l.readDirect(ctx, p, check, target, w.sumsOnly && l.sumsSuffice(check))
 	}
 	if count, size, ok := p.Rows(); ok {
 		w.cover.part(ctx, l, p, nil)
@@ -286,9 +288,17 @@ func (l *zarrArray) scatter(ctx context.Context, p *zarr.Part, into ...[]byte) (
 	return kv.Scatter(ctx, p.Key, p.Offset, into...)
 }
 
+// sumsSuffice reports whether the checksum behind a part says all about its elements: any bytes are
+// elements of the type, and the elements are not summed again.
+func (l *zarrArray) sumsSuffice(check check) bool {
+	d := l.array.Metadata().DType
+	return d.Bits() >= 8 && d != tensor.Bool && (check == bySuffix || l.sums == nil)
+}
+
 // readDirect reads a part directly into place. If a checksum follows, it sums the bytes while they
-// are in the cache.
-func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, target []byte) error {
+// are in the cache. With sumsOnly all bytes go through the start of the place, which stays there.
+func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, target []byte,
+	sumsOnly bool) error {
 	n := p.Length - int64(len(target))
 	suffix := make([]byte, n)
 	if ok, err := l.scatter(ctx, p, target, suffix); err != nil {
@@ -305,13 +315,16 @@ func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, t
 		return p.Finish(target, nil)
 	}
 	sum, off := uint32(0), p.Offset
-	for rest := target; len(rest) > 0; {
-		t := rest[:min(tile, len(rest))]
+	for at := 0; at < len(target); {
+		t := target[at:min(at+tile, len(target))]
+		if sumsOnly {
+			t = target[:len(t)]
+		}
 		if err := l.values.ReadAt(ctx, p.Key, t, off); err != nil {
 			return err
 		}
 		sum = crc.Update(sum, t)
-		rest, off = rest[len(t):], off+int64(len(t))
+		at, off = at+len(t), off+int64(len(t))
 	}
 	if err := l.values.ReadAt(ctx, p.Key, suffix, off); err != nil {
 		return err

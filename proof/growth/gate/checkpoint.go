@@ -282,6 +282,25 @@ func policies(n int) map[string]training.PreservationPolicy {
 	}
 }
 
+// verifyRun verifies each of the n steps of a run while it is open, as the command does.
+func verifyRun(ctx context.Context, dir string, n int) error {
+	sound := 0
+	c, err := training.Open(ctx, dir, &training.Options{Inspect: func(ctx context.Context, step training.Info) error {
+		r, err := integrity.Verify(ctx, filepath.Join(dir, step.Directory), nil)
+		if err == nil && r.Verdict() == integrity.Sound {
+			sound++
+		}
+		return err
+	}})
+	if err == nil {
+		err = c.Close()
+	}
+	if err == nil && sound != n {
+		err = fmt.Errorf("%d of %d steps are sound", sound, n)
+	}
+	return err
+}
+
 func trainingOps() []growth.Op {
 	// run is a directory of n steps.
 	run := func(tb growth.TB, n int) string {
@@ -310,6 +329,10 @@ func trainingOps() []growth.Op {
 				}
 				return c.Close()
 			}
+		}},
+		{Name: "training: verify a run", N: 5, Prepare: func(tb growth.TB, n int) func() error {
+			dir := run(tb, n)
+			return func() error { return verifyRun(tb.Context(), dir, n) }
 		}},
 	}
 	names := []string{"all", "custom", "twice custom", "latest", "best", "every", "closest", "interval", "duration",

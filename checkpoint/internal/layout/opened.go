@@ -1,0 +1,32 @@
+package layout
+
+import (
+	"context"
+
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// openedKey is the key of a context for the checkpoint that its calls find open.
+type openedKey struct{}
+
+// opened is an open checkpoint, and the arguments that name it.
+type opened struct {
+	c    *Checkpoint
+	path string
+	st   store.Store
+}
+
+// With returns a context for calls that read c, and that get path and st as its name. They need not
+// open it again. The context must not be used after Close.
+func (c *Checkpoint) With(ctx context.Context, path string, st store.Store) context.Context {
+	return context.WithValue(ctx, openedKey{}, opened{c, path, st})
+}
+
+// Opened returns the checkpoint that With put into ctx, if path and st name it. Otherwise it
+// returns nil. Its signature was not checked.
+func Opened(ctx context.Context, path string, st store.Store) *Checkpoint {
+	if o, ok := ctx.Value(openedKey{}).(opened); ok && o.path == path && o.st == st {
+		return o.c
+	}
+	return nil
+}
