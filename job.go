@@ -13,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/stream"
+	"github.com/bivouac-ml/bivouac/telemetry"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -65,6 +66,17 @@ type Job[B any] struct {
 //     that is a checkpoint or lies in one
 //   - Busy if another process saves there
 func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Options) (*Job[B], error) {
+	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Open, Path: dir, Step: telemetry.NoStep})
+	j, err := open(ctx, dir, data, o)
+	out := telemetry.Outcome{Err: err, Resumed: telemetry.NoStep}
+	if err == nil {
+		out.Resumed = j.resumed
+	}
+	told.End(out)
+	return j, err
+}
+
+func open[B any](ctx context.Context, dir string, data stream.Stream[B], o Options) (*Job[B], error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -187,7 +199,7 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 			yield(zero, &errs.Error{Kind: errs.Closed, Op: "bivouac.Job", Subject: "Steps"})
 			return
 		}
-		pulling := j.begin(ctx)
+		pulling, watcher := j.begin(ctx), telemetry.Of(ctx)
 		j.story.begin()
 		fail := func(err error) {
 			if j.notice.wasGiven(ctx) {
@@ -220,7 +232,9 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 				return
 			}
 			j.step++
-			j.story.stepDone(j.step)
+			if done := j.story.stepDone(j.step); watcher != nil {
+				watcher.Step(ctx, done)
+			}
 			if j.opts.SaveEvery > 0 && j.step%j.opts.SaveEvery == 0 {
 				if err := j.saveAsync(ctx); err != nil {
 					fail(err)

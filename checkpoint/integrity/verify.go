@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/telemetry"
 )
 
 // VerifyOptions modify Verify; nil is the zero value.
@@ -73,7 +74,30 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 	if o == nil {
 		o = &VerifyOptions{}
 	}
-	var r *Report
+	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Verify, Path: path, Step: telemetry.NoStep})
+	r, err := whole(ctx, path, o)
+	if told != nil {
+		told.End(r.outcome(err))
+	}
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	return r, errs.Wrap(op, path, r.unread)
+}
+
+// outcome returns what telemetry is told: damage that was found is an error too.
+func (r *Report) outcome(err error) telemetry.Outcome {
+	if err != nil {
+		return telemetry.Outcome{Err: err}
+	}
+	if err = r.unread; len(r.Problems) > 0 {
+		err = r.Problems[0]
+	}
+	return telemetry.Outcome{Err: err, Bytes: r.Bytes, Files: r.Files}
+}
+
+// whole is Verify without what it tells.
+func whole(ctx context.Context, path string, o *VerifyOptions) (r *Report, err error) {
 	open, st, name, err := plan.OpenSigned(ctx, path, o.Key, o.Label, o.Store)
 	if open.Once = true; err == nil {
 		err = open.Read(ctx, st, name, func(c *layout.Checkpoint) (err error) {
@@ -90,10 +114,7 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 		r = &Report{Path: path, Problems: []error{asDamage(err)}, Coverage: "the checkpoint cannot be opened"}
 		err = r.unopened(ctx, o)
 	}
-	if err != nil {
-		return nil, errs.Wrap(op, path, err)
-	}
-	return r, errs.Wrap(op, path, r.unread)
+	return r, err
 }
 
 // unopened checks the files of a checkpoint that cannot be opened, if its manifest or a copy of it

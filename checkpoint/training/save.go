@@ -19,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/telemetry"
 )
 
 // ShouldSave asks the policy whether step would be saved now, and why or why
@@ -106,6 +107,19 @@ func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64,
 // background. It returns no save if the policy declined the step.
 func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[string]any, o *SaveOptions,
 	background bool) (*checkpoint.Response[bool], *saving.Save, error) {
+	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Save, Path: c.dir, Step: step})
+	r, s, err := c.beginSave(ctx, step, items, o, background, told)
+	if err != nil {
+		told.End(telemetry.Outcome{Err: err})
+	} else if s == nil {
+		told.End(telemetry.Outcome{Declined: true})
+	}
+	return r, s, err
+}
+
+// beginSave is startSave after telemetry was told. told ends with a save that is returned.
+func (c *Checkpointer) beginSave(ctx context.Context, step int64, items map[string]any, o *SaveOptions,
+	background bool, told telemetry.Ending) (*checkpoint.Response[bool], *saving.Save, error) {
 	if o == nil {
 		o = &SaveOptions{}
 	}
@@ -145,7 +159,11 @@ func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[stri
 	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: s.Writer.Size(),
 		Blocked: time.Since(start)})
 	to.Before = o.Before
-	r := inBackground(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, s, to, in, start) })
+	r := inBackground(ctx, func(ctx context.Context) (bool, error) {
+		saved, err := c.write(ctx, s, to, in, start)
+		told.End(s.Outcome(err))
+		return saved, err
+	})
 	c.mu.Lock()
 	c.pending = r
 	c.mu.Unlock()

@@ -152,6 +152,8 @@ func ExportedLimits() map[string]int {
 		"stream":                              2,
 		"stream/faults":                       14,
 		"stream/streamtest":                   2,
+		"telemetry":                           20,
+		"telemetry/otel":                      3,
 		"tensor":                              99,
 		"tree":                                61,
 	}
