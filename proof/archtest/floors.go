@@ -14,6 +14,7 @@ func Module() Rules {
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/fold"},
 				{Packages: "internal/chart"},
+				{Packages: "internal/chart/raster", Beside: []string{"errs", "internal/chart"}, Modules: []string{"golang.org/x/image"}},
 				{Packages: "internal/recording", Beside: []string{"errs"}},
 				{Packages: "internal/loan", Beside: []string{"errs"}},
 				{Packages: "internal/thrown"},
