@@ -65,18 +65,9 @@ type Job[B any] struct {
 //   - Invalid for wrong options, for a State that could not be restored, and for a directory
 //     that is a checkpoint or lies in one
 //   - Busy if another process saves there
-func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Options) (*Job[B], error) {
+func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Options) (opened *Job[B], err error) {
 	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Open, Path: dir, Step: telemetry.NoStep})
-	j, err := open(ctx, dir, data, o)
-	out := telemetry.Outcome{Err: err, Resumed: telemetry.NoStep}
-	if err == nil {
-		out.Resumed = j.resumed
-	}
-	told.End(out)
-	return j, err
-}
-
-func open[B any](ctx context.Context, dir string, data stream.Stream[B], o Options) (*Job[B], error) {
+	defer func() { told.End(opened.outcome(err)) }()
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -116,6 +107,14 @@ func open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 		return nil, errors.Join(errs.Wrap("bivouac.Open", dir, err), steps.Close())
 	}
 	return j, nil
+}
+
+// outcome returns what telemetry is told of Open. j is nil after an error.
+func (j *Job[B]) outcome(err error) telemetry.Outcome {
+	if j == nil {
+		return telemetry.Outcome{Err: err, Resumed: telemetry.NoStep}
+	}
+	return telemetry.Outcome{Resumed: j.resumed}
 }
 
 // document is the JSON document of the data item.

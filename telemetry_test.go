@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,10 +13,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac"
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
+	"github.com/bivouac-ml/bivouac/checkpoint/partial"
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/telemetry"
+	"github.com/bivouac-ml/bivouac/tree"
 )
 
 // watching is a telemetry.Observer that keeps what it is told. Operations are written as the names
@@ -215,6 +221,81 @@ func TestFailuresOfAJobAreTold(t *testing.T) {
 		}
 		if d := cmp.Diff(failed, got); d != "" {
 			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// TestEveryOperationEndsOnce calls the engines so that they succeed, fail and decline. Each operation
+// that began ends once, with the error that the caller got.
+func TestEveryOperationEndsOnce(t *testing.T) {
+	dir := t.TempDir()
+	state := map[string]any{"w": []float32{1, 2, 3}}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	none := func(_ context.Context, sources []*tree.Node) (*tree.Node, error) { return sources[0], nil }
+	for _, c := range []struct {
+		name string
+		do   func(ctx context.Context) error
+		want map[string]int // how often operations ended; the names of failures have an exclamation mark
+	}{
+		{"save", func(ctx context.Context) error { return checkpoint.Save(ctx, at("c"), state, nil) },
+			map[string]int{"save": 1, "save/snapshot": 1, "save/write": 1}},
+		{"save what is there", func(ctx context.Context) error { return checkpoint.Save(ctx, at("c"), state, nil) },
+			map[string]int{"save!": 1, "save/snapshot!": 1}},
+		{"save a part", func(ctx context.Context) error { return partial.Save(ctx, at("p"), state, nil) },
+			map[string]int{"save": 1, "save/snapshot": 1, "save/write": 1}},
+		{"save a part of what is there", func(ctx context.Context) error { return partial.Save(ctx, at("c"), state, nil) },
+			map[string]int{"save!": 1}},
+		{"load", func(ctx context.Context) error { _, err := checkpoint.Load(ctx, at("c"), nil); return err },
+			map[string]int{"load": 1}},
+		{"load what is missing", func(ctx context.Context) error { _, err := checkpoint.Load(ctx, at("x"), nil); return err },
+			map[string]int{"load!": 1}},
+		{"load items", func(ctx context.Context) error {
+			_, err := checkpoint.LoadCheckpointables(ctx, at("c"), nil)
+			return err
+		}, map[string]int{"load": 1}},
+		{"transform", func(ctx context.Context) error {
+			_, err := checkpoint.LoadAndTransform(ctx, []string{at("c")}, nil, none, nil)
+			return err
+		}, map[string]int{"load": 1}},
+		{"verify", func(ctx context.Context) error { _, err := integrity.Verify(ctx, at("c"), nil); return err },
+			map[string]int{"verify": 1}},
+		{"verify what is missing", func(ctx context.Context) error { _, err := integrity.Verify(ctx, at("x"), nil); return err },
+			map[string]int{"verify!": 1}},
+		{"steps and a tier", func(ctx context.Context) error {
+			steps, err := training.Open(ctx, at("run"), &training.Options{Save: training.FixedInterval{Steps: 2},
+				Tiers: []training.Tier{{Name: "far", Directory: at("far")}}})
+			if err != nil {
+				return err
+			}
+			defer steps.Close() //nolint:errcheck // it was drained
+			for step := range int64(2) {
+				if _, err := steps.Save(ctx, step, state, nil); err != nil {
+					return err
+				}
+			}
+			if _, err := steps.Save(ctx, -1, state, nil); err == nil {
+				return errors.New("step -1 was saved")
+			}
+			return steps.Drain(ctx, nil)
+		}, map[string]int{"save": 2, "save!": 1, "save/snapshot": 1, "save/write": 1, "copy": 1}},
+	} {
+		w := &watching{}
+		err := c.do(telemetry.With(t.Context(), w))
+		got := map[string]int{}
+		for name, outs := range w.out {
+			for _, o := range outs {
+				if o.Err != nil {
+					got[name+"!"]++
+				} else {
+					got[name]++
+				}
+				if o.Err == nil && o.Bytes == 0 && !o.Declined && !strings.HasSuffix(name, "snapshot") {
+					t.Errorf("%s: %s has no bytes: %+v", c.name, name, o)
+				}
+			}
+		}
+		if d := cmp.Diff(c.want, got); d != "" || w.open != 0 {
+			t.Errorf("%s: %v, %d operations did not end: %s", c.name, err, w.open, d)
 		}
 	}
 }

@@ -102,11 +102,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 		return absent(ctx, o.Release), nil, nil
 	}
 	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Save, Path: path, Step: telemetry.NoStep})
-	defer func() {
-		if err != nil {
-			told.End(telemetry.Outcome{Err: err})
-		}
-	}()
+	defer func() { told.Failed(err) }()
 	s, to, err := o.prepare(ctx, path, values, background)
 	err = o.overtaken(ctx, to, false, err)
 	if s != nil {

@@ -58,6 +58,13 @@ func (e Ending) End(o Outcome) {
 	}
 }
 
+// Failed ends the operation if err is not nil. Otherwise it goes on.
+func (e Ending) Failed(err error) {
+	if err != nil {
+		e.End(Outcome{Err: err})
+	}
+}
+
 // Outcome is how an operation ended.
 type Outcome struct {
 	Err   error

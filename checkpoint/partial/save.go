@@ -79,11 +79,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 	background bool) (_ *checkpoint.Response[checkpoint.SaveStats], _ *saving.Save, err error) {
 	const op = "partial.Save"
 	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Save, Path: path, Step: telemetry.NoStep})
-	defer func() {
-		if err != nil {
-			told.End(telemetry.Outcome{Err: err})
-		}
-	}()
+	defer func() { told.Failed(err) }()
 	o, err = o.resolve(ctx)
 	if err != nil {
 		return nil, nil, errs.Wrap(op, path, err)

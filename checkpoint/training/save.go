@@ -107,23 +107,12 @@ func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64,
 // background. It returns no save if the policy declined the step.
 func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[string]any, o *SaveOptions,
 	background bool) (*checkpoint.Response[bool], *saving.Save, error) {
-	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Save, Path: c.dir, Step: step})
-	r, s, err := c.beginSave(ctx, step, items, o, background, told)
-	if err != nil {
-		told.End(telemetry.Outcome{Err: err})
-	} else if s == nil {
-		told.End(telemetry.Outcome{Declined: true})
-	}
-	return r, s, err
-}
-
-// beginSave is startSave after telemetry was told. told ends with a save that is returned.
-func (c *Checkpointer) beginSave(ctx context.Context, step int64, items map[string]any, o *SaveOptions,
-	background bool, told telemetry.Ending) (*checkpoint.Response[bool], *saving.Save, error) {
 	if o == nil {
 		o = &SaveOptions{}
 	}
+	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Save, Path: c.dir, Step: step})
 	fail := func(err error) (*checkpoint.Response[bool], *saving.Save, error) {
+		told.Failed(err)
 		return nil, nil, errs.Wrap("training.Save", "step "+strconv.FormatInt(step, 10)+" of "+c.dir, err)
 	}
 	if step < 0 {
@@ -143,12 +132,14 @@ func (c *Checkpointer) beginSave(ctx context.Context, step int64, items map[stri
 		return fail(err)
 	}
 	if saving.Absent(eff) {
+		told.End(telemetry.Outcome{Declined: true})
 		return skipped(ctx, o, background), nil, nil
 	}
 	c.saving.Lock()
 	defer c.saving.Unlock()
 	skip, err := c.admit(ctx, s, c.target(st, step, o.Overwrite), step, o)
 	if skip {
+		told.End(telemetry.Outcome{Declined: true})
 		return skipped(ctx, o, background), nil, nil
 	}
 	start, to := time.Now(), c.target(st, step, o.Overwrite) // the step may exist only now

@@ -87,16 +87,9 @@ func (t *Transfer) piece(f File, i int) (off, size int64) {
 }
 
 // Run copies the files in a transaction. What makes the checkpoint whole comes last.
-func (t *Transfer) Run(ctx context.Context) error {
+func (t *Transfer) Run(ctx context.Context) (err error) {
 	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Copy, Path: t.dst.Text, Step: telemetry.NoStep})
-	err := t.run(ctx)
-	if told != nil {
-		told.End(telemetry.Outcome{Err: err, Bytes: t.Total(), Files: len(t.files)})
-	}
-	return err
-}
-
-func (t *Transfer) run(ctx context.Context) (err error) {
+	defer func() { told.End(telemetry.Outcome{Err: err, Bytes: t.Total(), Files: len(t.files)}) }()
 	txn, err := t.dst.Store.Begin(ctx, t.dst.Name, store.TxnOptions{Overwrite: t.o.Overwrite})
 	if err != nil {
 		return err

@@ -152,7 +152,7 @@ func ExportedLimits() map[string]int {
 		"stream":                              2,
 		"stream/faults":                       14,
 		"stream/streamtest":                   2,
-		"telemetry":                           20,
+		"telemetry":                           21,
 		"telemetry/otel":                      3,
 		"tensor":                              99,
 		"tree":                                61,

@@ -116,14 +116,9 @@ func (s *Save) Collect(ctx context.Context, values map[string]any) (err error) {
 // Snapshot plans the files and copies the arrays, into memory of its own if the engine gave it
 // none. In a Joint save the processes first agree who writes what. err, if not nil, is why the
 // engine abandons the save. It is returned after the other processes were told.
-func (s *Save) Snapshot(ctx context.Context, t Target, err error) error {
+func (s *Save) Snapshot(ctx context.Context, t Target, err error) (failed error) {
 	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Snapshot, Step: telemetry.NoStep})
-	err = s.snapshot(ctx, t, err)
-	told.End(telemetry.Outcome{Err: err})
-	return err
-}
-
-func (s *Save) snapshot(ctx context.Context, t Target, err error) error {
+	defer func() { told.End(telemetry.Outcome{Err: failed}) }()
 	if err = s.agree(ctx, t, err); err != nil {
 		return err
 	}

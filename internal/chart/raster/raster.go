@@ -39,6 +39,17 @@ func Draw(t chart.Theme, panels []chart.Panel) ([]byte, error) {
 			Want: "at most " + strconv.Itoa(MostPanels) + " panels", Got: strconv.Itoa(len(panels)),
 			Remedy: "choose fewer scalars, or write SVG"}
 	}
+	img, err := paint(t, panels)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = png.Encode(&b, img)
+	return b.Bytes(), err
+}
+
+// paint draws the panels below each other.
+func paint(t chart.Theme, panels []chart.Panel) (*image.RGBA, error) {
 	look := theme{back: rgb("#ffffff"), text: rgb("#222222"), grid: rgb("#dddddd")}
 	if t == chart.Dark {
 		look = theme{back: rgb("#16181d"), text: rgb("#dddddd"), grid: rgb("#383c45")}
@@ -55,9 +66,7 @@ func Draw(t chart.Theme, panels []chart.Panel) ([]byte, error) {
 		part := image.Rect(0, i*high, w*Scale, (i+1)*high)
 		return &canvas{look, img.SubImage(part).(*image.RGBA), parsed, map[float64]font.Face{}}
 	})
-	var b bytes.Buffer
-	err = png.Encode(&b, img)
-	return b.Bytes(), err
+	return img, nil
 }
 
 // rgb reads a colour such as #0072b2.
