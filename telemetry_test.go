@@ -225,8 +225,8 @@ func TestFailuresOfAJobAreTold(t *testing.T) {
 	}
 }
 
-// TestEveryOperationEndsOnce calls the engines so that they succeed, fail and decline. Each operation
-// that began ends once, with the error that the caller got.
+// TestEveryOperationEndsOnce calls the engines so that they succeed, fail and decline. Each
+// operation that began ends once, with the error that the caller got.
 func TestEveryOperationEndsOnce(t *testing.T) {
 	dir := t.TempDir()
 	state := map[string]any{"w": []float32{1, 2, 3}}

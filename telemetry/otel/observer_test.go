@@ -46,7 +46,7 @@ func watch(tb testing.TB, batches bool) *watched {
 func attributes(list []attribute.KeyValue) map[string]string {
 	out := map[string]string{}
 	for _, kv := range list {
-		out[string(kv.Key)] = kv.Value.Emit()
+		out[string(kv.Key)] = kv.Value.String()
 	}
 	return out
 }
@@ -84,7 +84,7 @@ func (w *watched) metrics(t *testing.T) map[string]int64 {
 func series(name string, of attribute.Set) string {
 	var list []string
 	for _, kv := range of.ToSlice() { // sorted by key
-		list = append(list, string(kv.Key)+"="+kv.Value.Emit())
+		list = append(list, string(kv.Key)+"="+kv.Value.String())
 	}
 	return name + "{" + strings.Join(list, ",") + "}"
 }
