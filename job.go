@@ -13,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/stream"
+	"github.com/bivouac-ml/bivouac/telemetry"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -64,7 +65,9 @@ type Job[B any] struct {
 //   - Invalid for wrong options, for a State that could not be restored, and for a directory
 //     that is a checkpoint or lies in one
 //   - Busy if another process saves there
-func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Options) (*Job[B], error) {
+func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Options) (opened *Job[B], err error) {
+	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Open, Path: dir, Step: telemetry.NoStep})
+	defer func() { told.End(opened.outcome(err)) }()
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -105,6 +108,14 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 		return nil, errors.Join(errs.Wrap("bivouac.Open", dir, err), steps.Close())
 	}
 	return j, nil
+}
+
+// outcome returns what telemetry is told of Open. j is nil after an error.
+func (j *Job[B]) outcome(err error) telemetry.Outcome {
+	if j == nil {
+		return telemetry.Outcome{Err: err, Resumed: telemetry.NoStep}
+	}
+	return telemetry.Outcome{Resumed: j.resumed}
 }
 
 // document is the JSON document of the data item.
@@ -188,7 +199,7 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 			yield(zero, &errs.Error{Kind: errs.Closed, Op: "bivouac.Job", Subject: "Steps"})
 			return
 		}
-		pulling := j.begin(ctx)
+		pulling, watcher := j.begin(ctx), telemetry.Of(ctx)
 		j.story.begin()
 		fail := func(err error) {
 			if j.notice.wasGiven(ctx) {
@@ -221,7 +232,9 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 				return
 			}
 			j.step++
-			j.story.stepDone(j.step)
+			if done := j.story.stepDone(j.step); watcher != nil {
+				watcher.Step(ctx, done)
+			}
 			if j.opts.SaveEvery > 0 && j.step%j.opts.SaveEvery == 0 {
 				if err := j.saveAsync(ctx); err != nil {
 					fail(err)

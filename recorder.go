@@ -18,6 +18,7 @@ import (
 	"github.com/bivouac-ml/bivouac/journal"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream"
+	"github.com/bivouac-ml/bivouac/telemetry"
 )
 
 // Names of the scalars that the job records by itself.
@@ -183,10 +184,11 @@ func (r *recorder) blocking() func() {
 	return func() { r.blocked += time.Since(start) }
 }
 
-// stepDone records a step.
-func (r *recorder) stepDone(step int64) {
+// stepDone records a step, and returns its times.
+func (r *recorder) stepDone(step int64) telemetry.Step {
 	now := time.Now()
 	took := now.Sub(r.mark)
+	times := telemetry.Step{Number: step, Took: took, Data: r.data, Blocked: r.blocked}
 	r.mark = now
 	nonfinite := 0
 	for _, v := range r.scalars.All() {
@@ -216,6 +218,7 @@ func (r *recorder) stepDone(step int64) {
 		r.log(step, now)
 	}
 	r.scalars.Clear()
+	return times
 }
 
 func (r *recorder) own(name string, v float64) {

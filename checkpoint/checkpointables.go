@@ -46,18 +46,19 @@ func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string
 // protobufs as ProtoText. It leaves out items that no handler can read. It also leaves out items of
 // objects that save themselves; give these objects as LoadOptions.Abstract. Metadata lists the
 // items left out. If an item that Abstract names cannot be loaded, the load fails.
-func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[string]any, error) {
+func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (out map[string]any, err error) {
 	const op = "checkpoint.LoadCheckpointables"
-	o, err := o.resolve(ctx)
+	o, err = o.resolve(ctx)
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
+	ctx, o, told := o.tell(ctx, path)
+	defer func() { told(err) }()
 	ctx, cancel, err := o.bound(ctx)
 	defer cancel()
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
-	var out map[string]any
 	err = o.readTogether(ctx, path, func(o *LoadOptions, c *layout.Checkpoint) (err error) {
 		out, err = o.loadItems(ctx, c)
 		return o.excused(ctx, c, err)

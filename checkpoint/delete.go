@@ -138,12 +138,17 @@ func (d *deletion) without(ctx context.Context, item string, scope options.Optio
 		return err
 	}
 	defer c.Close()
-	if !c.Has(item) {
-		return &errs.Error{Kind: errs.NotFound, Subject: "item " + strconv.Quote(item), Want: "an item of the checkpoint"}
-	}
 	items, err := c.Items(ctx)
 	if err != nil {
 		return err
+	}
+	if !c.Has(item) {
+		names := make([]string, len(items))
+		for i, it := range items {
+			names[i] = it.Name
+		}
+		return &errs.Error{Kind: errs.NotFound, Subject: "item " + strconv.Quote(item), Want: "an item of the checkpoint",
+			Remedy: errs.DidYouMean(item, names)}
 	}
 	others := 0
 	for _, it := range items {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/broadcast"
@@ -15,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/telemetry"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -86,6 +88,7 @@ type LoadOptions struct {
 	// the local file system. The path is then a name in it.
 	Store store.Store
 
+	loaded  *atomic.Int64      // bytes of arrays that were read, for telemetry; or nil
 	reads   *layout.Limit      // shared by several checkpoints; nil: each has its own limit
 	session *broadcast.Session // of a load in which one replica reads for the others; or nil
 }
@@ -148,16 +151,17 @@ func LoadAsync(ctx context.Context, path string, o *LoadOptions) *Response[*tree
 }
 
 // load reads one tree. It reads an array into the memory of into, if into has memory for it.
-func load(ctx context.Context, path string, into *destination, o *LoadOptions) (*tree.Node, error) {
+func load(ctx context.Context, path string, into *destination, o *LoadOptions) (n *tree.Node, err error) {
 	if o == nil {
 		o = &LoadOptions{}
 	}
+	ctx, o, told := o.tell(ctx, path)
+	defer func() { told(err) }()
 	ctx, cancel, err := o.bound(ctx)
 	defer cancel()
 	if err != nil {
 		return nil, err
 	}
-	var n *tree.Node
 	err = o.readTogether(ctx, path, func(o *LoadOptions, c *layout.Checkpoint) (err error) {
 		item := o.Name
 		if item == "" {
@@ -172,6 +176,18 @@ func load(ctx context.Context, path string, into *destination, o *LoadOptions) (
 		return nil, err
 	}
 	return n, nil
+}
+
+// tell tells telemetry that a load begins. It returns the context of the load, options that count
+// its bytes if somebody watches, and a function that tells the end.
+func (o *LoadOptions) tell(ctx context.Context, path string) (context.Context, *LoadOptions, func(error)) {
+	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Load, Path: path, Step: telemetry.NoStep})
+	if told == nil {
+		return ctx, o, func(error) {}
+	}
+	own := *o
+	own.loaded = &atomic.Int64{}
+	return ctx, &own, func(err error) { told.End(telemetry.Outcome{Err: err, Bytes: own.loaded.Load()}) }
 }
 
 // salvages reports whether damaged leaves are left out. It fails if the options do not allow that.

@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/telemetry"
 )
 
 // SaveOptions modify a save; nil is the zero value.
@@ -91,15 +92,17 @@ func (o *SaveOptions) named(state any) map[string]any {
 // startSave plans the files, copies the state if that is asked for and fits, and saves in the
 // background.
 func startSave(ctx context.Context, path string, values map[string]any, o *SaveOptions,
-	background bool) (*Response[SaveStats], *saving.Save, error) {
+	background bool) (r *Response[SaveStats], s *saving.Save, err error) {
 	const op = "checkpoint.Save"
-	o, err := o.resolve(ctx)
+	o, err = o.resolve(ctx)
 	if err != nil {
 		return nil, nil, errs.Wrap(op, path, err)
 	}
 	if saving.Absent(o.Options) {
 		return absent(ctx, o.Release), nil, nil
 	}
+	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Save, Path: path, Step: telemetry.NoStep})
+	defer func() { told.Failed(err) }()
 	s, to, err := o.prepare(ctx, path, values, background)
 	err = o.overtaken(ctx, to, false, err)
 	if s != nil {
@@ -111,8 +114,9 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 	}
 	return inBackground(ctx, func(ctx context.Context) (SaveStats, error) {
 		defer letGo(to)
-		err := o.overtaken(ctx, to, true, s.Write(ctx, to))
-		return SaveStats(s.Writer.Stats()), errs.Wrap(op, path, err)
+		err := errs.Wrap(op, path, o.overtaken(ctx, to, true, s.Write(ctx, to)))
+		told.End(s.Outcome(err))
+		return SaveStats(s.Writer.Stats()), err
 	}), s, nil
 }
 

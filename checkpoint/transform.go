@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
@@ -30,7 +31,7 @@ type Transform func(ctx context.Context, sources []*tree.Node) (*tree.Node, erro
 // It fails as Load and fn do. A leaf of the result that is not an array, scalar, string, PRNG key,
 // Handled or nil is errs.Invalid.
 func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Transform,
-	o *LoadOptions) (*tree.Node, error) {
+	o *LoadOptions) (n *tree.Node, err error) {
 	const op = "checkpoint.LoadAndTransform"
 	if o == nil {
 		o = &LoadOptions{}
@@ -43,10 +44,11 @@ func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Tran
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "LoadOptions.Abstract", Want: "one abstract tree",
 			Got: "two"}
 	}
-	o, err := o.resolve(ctx)
-	if err != nil {
+	if o, err = o.resolve(ctx); err != nil {
 		return nil, errs.Wrap(op, "", err)
 	}
+	ctx, o, told := o.tell(ctx, strings.Join(paths, ", "))
+	defer func() { told(err) }()
 	o.reads = layout.NewLimit(o.Memory.ReadConcurrentBytes.Bytes())
 	var in sources
 	defer in.close()
@@ -62,7 +64,7 @@ func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Tran
 			return nil, errs.Wrap(op, path, err)
 		}
 	}
-	n, err := in.transform(ctx, fn)
+	n, err = in.transform(ctx, fn)
 	if err == nil {
 		matched := *o
 		matched.Final = nil

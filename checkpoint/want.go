@@ -198,6 +198,11 @@ func (rs *readings) read(ctx context.Context, t *layout.OpenTree, entries []tree
 	if err != nil {
 		return err
 	}
+	if ld.loaded != nil {
+		for _, t := range rs.targets {
+			ld.loaded.Add(int64(len(t.Dst)))
+		}
+	}
 	for _, r := range rs.list {
 		if why := lost[r.at]; why != nil {
 			entries[r.at].Node.Value = Placeholder{}

@@ -57,7 +57,8 @@ func (o *LoadOptions) wantedItems(has []layout.Item) (map[string]any, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if !slices.Contains(names, name) {
-			return nil, &errs.Error{Kind: errs.NotFound, Subject: "item " + name, Want: "one of " + strings.Join(names, ", ")}
+			return nil, &errs.Error{Kind: errs.NotFound, Subject: "item " + name, Want: "one of " + strings.Join(names, ", "),
+				Remedy: errs.DidYouMean(name, names)}
 		}
 	}
 	return wanted, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/flow"
@@ -13,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream"
 	"github.com/bivouac-ml/bivouac/stream/faults"
+	"github.com/bivouac-ml/bivouac/telemetry"
 )
 
 // Loader delivers the batches of a data set, epoch after epoch. Its methods are for one goroutine
@@ -105,6 +107,30 @@ func (l *Loader[S, B]) Next(ctx context.Context) (B, error) {
 	if l.closed {
 		return none, &errs.Error{Kind: errs.Closed, Op: "loader.Next"}
 	}
+	if watcher := telemetry.Of(ctx); watcher != nil {
+		return l.watched(ctx, watcher)
+	}
+	return l.attempt(ctx)
+}
+
+// watched is attempt for a context with an Observer. The end of an epoch is no batch, nor is a call
+// that its context ended.
+func (l *Loader[S, B]) watched(ctx context.Context, watcher telemetry.Observer) (B, error) {
+	began := time.Now()
+	b, err := l.attempt(ctx)
+	t := telemetry.Batch{Engine: telemetry.Loader, Waited: time.Since(began), Err: err}
+	switch {
+	case err == nil:
+		t.Samples = l.engine.last.Samples
+	case errors.Is(err, io.EOF) || errs.KindOf(err) == errs.Canceled:
+		return b, err
+	}
+	watcher.Batch(ctx, t)
+	return b, err
+}
+
+// attempt is Next of an open loader.
+func (l *Loader[S, B]) attempt(ctx context.Context) (none B, _ error) {
 	b, err := l.next(ctx)
 	switch {
 	case err == nil:

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/flow"
@@ -49,11 +50,16 @@ func (p *Pipeline) Take(ctx context.Context) (*Batch, error) {
 		return nil, err
 	}
 	defer p.turn.Leave()
+	began, watcher := watch(ctx)
 	s, ok, err := p.ring.Share(ctx)
 	if !ok && err == nil {
 		return nil, io.EOF
 	}
-	return p.deliver(ctx, what, s, ok, err)
+	b, err := p.deliver(ctx, what, s, ok, err)
+	if watcher != nil {
+		tellBatch(ctx, watcher, b, err, time.Since(began))
+	}
+	return b, err
 }
 
 // Release gives back the batch that the caller has held longest. If the caller holds no batch,

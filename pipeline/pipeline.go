@@ -36,6 +36,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/flow"
@@ -201,8 +202,13 @@ func (p *Pipeline) Next(ctx context.Context) (*Batch, error) {
 		return nil, err
 	}
 	defer p.turn.Leave()
+	began, watcher := watch(ctx)
 	s, ok, err := p.ring.Next(ctx)
-	return p.deliver(ctx, "pipeline.Next", s, ok, err)
+	b, err := p.deliver(ctx, "pipeline.Next", s, ok, err)
+	if watcher != nil {
+		tellBatch(ctx, watcher, b, err, time.Since(began))
+	}
+	return b, err
 }
 
 // deliver hands the slot of the ring to the caller as a Batch.

@@ -95,12 +95,17 @@ func (p *Pipeline) Statistics() Statistics {
 	return s
 }
 
+// samples returns the number of samples of a batch.
+func (b *Batch) samples() int {
+	if len(b.Outputs) == 0 {
+		return 0
+	}
+	return b.Outputs[0].NumSamples()
+}
+
 // count counts a delivered batch.
 func (p *Pipeline) count(b *Batch) {
-	samples := 0
-	if len(b.Outputs) > 0 {
-		samples = b.Outputs[0].NumSamples()
-	}
+	samples := b.samples()
 	p.meter.batches.Add(1)
 	p.meter.samples.Add(int64(samples))
 	p.meter.queue.Store(int64(p.ring.InFlight()))

@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/telemetry"
 )
 
 // VerifyOptions modify Verify; nil is the zero value.
@@ -73,14 +74,37 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 	if o == nil {
 		o = &VerifyOptions{}
 	}
-	var r *Report
+	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Verify, Path: path, Step: telemetry.NoStep})
+	r, err := whole(ctx, path, o)
+	if told != nil {
+		told.End(r.outcome(err))
+	}
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	return r, errs.Wrap(op, path, r.unread)
+}
+
+// outcome returns what telemetry is told: damage that was found is an error too.
+func (r *Report) outcome(err error) telemetry.Outcome {
+	if err != nil {
+		return telemetry.Outcome{Err: err}
+	}
+	if err = r.unread; len(r.Problems) > 0 {
+		err = r.Problems[0]
+	}
+	return telemetry.Outcome{Err: err, Bytes: r.Bytes, Files: r.Files}
+}
+
+// whole is Verify without what it tells.
+func whole(ctx context.Context, path string, o *VerifyOptions) (r *Report, err error) {
 	look := func(c *layout.Checkpoint) (err error) {
 		if r, err = verify(ctx, path, c, o); err == nil && !r.OK() {
 			err = c.Explain(ctx, errDamaged)
 		}
 		return err
 	}
-	err := reading(ctx, path, o, look)
+	err = reading(ctx, path, o, look)
 	switch {
 	case err == errDamaged:
 		err = r.mendable(ctx, o)
@@ -88,10 +112,7 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 		r = &Report{Path: path, Problems: []error{asDamage(err)}, Coverage: "the checkpoint cannot be opened"}
 		err = r.unopened(ctx, o)
 	}
-	if err != nil {
-		return nil, errs.Wrap(op, path, err)
-	}
-	return r, errs.Wrap(op, path, r.unread)
+	return r, err
 }
 
 // reading calls look with the checkpoint at path, open. A caller that asks for no signature may

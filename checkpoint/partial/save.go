@@ -19,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/telemetry"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -75,9 +76,11 @@ func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string
 
 // startSave determines what the part may add, plans its files, and saves in the background.
 func startSave(ctx context.Context, path string, values map[string]any, o *SaveOptions,
-	background bool) (*checkpoint.Response[checkpoint.SaveStats], *saving.Save, error) {
+	background bool) (_ *checkpoint.Response[checkpoint.SaveStats], _ *saving.Save, err error) {
 	const op = "partial.Save"
-	o, err := o.resolve(ctx)
+	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Save, Path: path, Step: telemetry.NoStep})
+	defer func() { told.Failed(err) }()
+	o, err = o.resolve(ctx)
 	if err != nil {
 		return nil, nil, errs.Wrap(op, path, err)
 	}
@@ -107,6 +110,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 				f.err = err
 				turn.keep(f)
 			}
+			told.End(s.Outcome(err))
 			return checkpoint.SaveStats(s.Writer.Stats()), err
 		}))
 	f.response.Store(r)

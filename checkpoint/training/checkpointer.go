@@ -23,6 +23,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/telemetry"
 )
 
 // Latest as a step means the newest checkpoint.
@@ -95,6 +96,7 @@ func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 	if c.trust == nil && eff.Signing != nil {
 		c.trust = eff.Signing.Public().(ed25519.PublicKey)
 	}
+	c.uploads.watcher = telemetry.Of(ctx)
 	if err := c.newTiers(eff.File.PathPermissionMode); err != nil {
 		return nil, errs.Wrap("training.Open", dir, err)
 	}

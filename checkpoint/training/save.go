@@ -19,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/telemetry"
 )
 
 // ShouldSave asks the policy whether step would be saved now, and why or why
@@ -109,7 +110,9 @@ func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[stri
 	if o == nil {
 		o = &SaveOptions{}
 	}
+	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Save, Path: c.dir, Step: step})
 	fail := func(err error) (*checkpoint.Response[bool], *saving.Save, error) {
+		told.Failed(err)
 		return nil, nil, errs.Wrap("training.Save", "step "+strconv.FormatInt(step, 10)+" of "+c.dir, err)
 	}
 	if step < 0 {
@@ -129,12 +132,14 @@ func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[stri
 		return fail(err)
 	}
 	if saving.Absent(eff) {
+		told.End(telemetry.Outcome{Declined: true})
 		return skipped(ctx, o, background), nil, nil
 	}
 	c.saving.Lock()
 	defer c.saving.Unlock()
 	skip, err := c.admit(ctx, s, c.target(st, step, o.Overwrite), step, o)
 	if skip {
+		told.End(telemetry.Outcome{Declined: true})
 		return skipped(ctx, o, background), nil, nil
 	}
 	start, to := time.Now(), c.target(st, step, o.Overwrite) // the step may exist only now
@@ -145,7 +150,11 @@ func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[stri
 	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: s.Writer.Size(),
 		Blocked: time.Since(start)})
 	to.Before = o.Before
-	r := inBackground(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, s, to, in, start) })
+	r := inBackground(ctx, func(ctx context.Context) (bool, error) {
+		saved, err := c.write(ctx, s, to, in, start)
+		told.End(s.Outcome(err))
+		return saved, err
+	})
 	c.mu.Lock()
 	c.pending = r
 	c.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/transfer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/telemetry"
 )
 
 // Tier is a further directory for the steps of a run, such as a bucket behind a local disk. Steps
@@ -148,6 +149,8 @@ type want struct {
 type uploads struct {
 	tiers  []*tier
 	budget *transfer.Budget
+	// watcher is the Observer of the context of Open, or nil. It is told of copies.
+	watcher telemetry.Observer
 
 	mu       sync.Mutex
 	running  bool

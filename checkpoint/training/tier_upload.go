@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/transfer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/telemetry"
 )
 
 // A copy that failed is tried again after a pause, which doubles from the first to the longest.
@@ -140,7 +141,7 @@ func (c *Checkpointer) startUploads() {
 	work := slices.ContainsFunc(u.tiers, func(t *tier) bool { return len(t.waiting) > 0 || t.untidy })
 	if work && !u.running && !u.draining {
 		u.running = true
-		ctx, stop := context.WithCancel(context.Background())
+		ctx, stop := context.WithCancel(telemetry.With(context.Background(), u.watcher))
 		u.stop = stop
 		for i, t := range u.tiers {
 			u.over.Go(func() { c.upload(ctx, t, u.wake[i]) })

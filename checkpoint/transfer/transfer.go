@@ -13,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/telemetry"
 )
 
 // Options of a Transfer. The zero value copies what the source has, damaged or not.
@@ -87,6 +88,8 @@ func (t *Transfer) piece(f File, i int) (off, size int64) {
 
 // Run copies the files in a transaction. What makes the checkpoint whole comes last.
 func (t *Transfer) Run(ctx context.Context) (err error) {
+	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Copy, Path: t.dst.Text, Step: telemetry.NoStep})
+	defer func() { told.End(telemetry.Outcome{Err: err, Bytes: t.Total(), Files: len(t.files)}) }()
 	txn, err := t.dst.Store.Begin(ctx, t.dst.Name, store.TxnOptions{Overwrite: t.o.Overwrite})
 	if err != nil {
 		return err

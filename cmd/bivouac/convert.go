@@ -317,12 +317,12 @@ func convertToNpz(ctx context.Context, from located, dst string, o ConvertOption
 
 // npzItem returns the tree that goes into an archive: the named tree, or the only item.
 func npzItem(info *checkpoint.Info, name string) (checkpoint.ItemInfo, error) {
-	names := make([]string, len(info.Items))
+	names, quoted := make([]string, len(info.Items)), make([]string, len(info.Items))
 	for i, it := range info.Items {
-		names[i] = strconv.Quote(it.Name)
+		names[i], quoted[i] = it.Name, strconv.Quote(it.Name)
 	}
 	if name == "" && len(names) != 1 {
-		return checkpoint.ItemInfo{}, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: "items " + some(names),
+		return checkpoint.ItemInfo{}, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: "items " + some(quoted),
 			Want: "one tree, because an .npz file holds one",
 			Got:  strconv.Itoa(len(names)) + " items", Remedy: "choose one with --item"}
 	}
@@ -330,7 +330,8 @@ func npzItem(info *checkpoint.Info, name string) (checkpoint.ItemInfo, error) {
 	if name != "" {
 		var ok bool
 		if it, ok = info.Item(name); !ok {
-			return it, &errs.Error{Kind: errs.NotFound, Op: "convert", Subject: "item " + strconv.Quote(name), Got: "items " + some(names)}
+			return it, &errs.Error{Kind: errs.NotFound, Op: "convert", Subject: "item " + strconv.Quote(name),
+				Got: "items " + some(quoted), Remedy: errs.DidYouMean(name, names)}
 		}
 	}
 	if it.Kind != "tree" {

@@ -24,6 +24,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -65,9 +67,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
+	asJSON := asksJSON(args)
+	watched, ended := observe(working, func(err error) { g.warnAs(asJSON, err) })
+	var cmd *cobra.Command
 	err := checkCommand(root, args)
 	if err == nil {
-		err = root.ExecuteContext(working)
+		cmd, err = root.ExecuteContextC(watched)
 	}
 	unshown := out.close()
 	switch lost, quit := out.failed(); {
@@ -81,11 +86,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	code := exitCode(ctx, err)
 	switch {
 	case err == nil:
-	case g.machine() || asksJSON(args):
+	case g.machine() || asJSON:
 		g.tellJSON(failure{newFailureText(err), code})
 	default:
 		fmt.Fprintf(stderr, "bivouac: %s\n", oneLine(err)) //nolint:errcheck // there is nowhere to tell it
 	}
+	ended(cmd, code, err)
 	return code
 }
 

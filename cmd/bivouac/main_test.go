@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image/png"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -61,6 +63,7 @@ func scripts(t *testing.T, dir string, more map[string]string) {
 			"ordered": orderedState,
 			"grown":   grownState,
 			"same":    sameTree,
+			"png":     checkPNG,
 			"trained": trainedRun,
 			"looked":  trainOnPictures,
 		},
@@ -95,6 +98,18 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// checkPNG checks that a file is a PNG of a size: png FILE WIDTH HEIGHT
+func checkPNG(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: png FILE WIDTH HEIGHT")
+	}
+	img, err := png.Decode(strings.NewReader(ts.ReadFile(args[0])))
+	ts.Check(err)
+	if size := img.Bounds().Size(); fmt.Sprint(size.X, size.Y) != args[1]+" "+args[2] {
+		ts.Fatalf("%s is %v, want %s by %s", args[0], size, args[1], args[2])
 	}
 }
 

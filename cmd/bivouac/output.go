@@ -268,8 +268,11 @@ func newFailureText(err error) failureText {
 }
 
 // warn prints an error to standard error that did not stop the command.
-func (g *global) warn(err error) {
-	if g.machine() {
+func (g *global) warn(err error) { g.warnAs(g.machine(), err) }
+
+// warnAs is warn for a goroutine that does not know whether the flags were read: asJSON says it.
+func (g *global) warnAs(asJSON bool, err error) {
+	if asJSON {
 		g.tellJSON(warning{newFailureText(err)})
 		return
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/chart"
+	"github.com/bivouac-ml/bivouac/internal/chart/raster"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -33,11 +34,11 @@ type PlotOptions struct {
 // AddFlags declares the flags.
 func (o *PlotOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&o.Output, "output", "o", "", "file to write, which ends with .svg")
+	f.StringVarP(&o.Output, "output", "o", "", "file to write, which ends with .svg or .png")
 	f.StringSliceVar(&o.Scalars, "scalar", nil, "scalars to draw, each in a panel; by default loss, or the first one")
 	f.Float64Var(&o.Smooth, "smooth", 0, "weight of the past in a moving average, from 0 to below 1; 0 draws the values")
 	f.BoolVar(&o.Log, "log", false, "draw values on a logarithmic axis")
-	f.StringVar(&o.Theme, "theme", string(chart.Auto), "light, dark, or auto: as the viewer asks for")
+	f.StringVar(&o.Theme, "theme", string(chart.Auto), "light, dark, or auto: as the viewer asks for; a PNG is light then")
 }
 
 // plotted is what `plot --json` prints.
@@ -58,14 +59,14 @@ func newPlotCommand(g *global) *cobra.Command {
 	return with(&cobra.Command{
 		Use:   "plot RUN…",
 		Short: "Draw the scalars of one or several runs",
-		Long: `Draw scalars of the journals of runs as SVG: a panel for each scalar, and a line for each
-run. What was superseded is not drawn. A dashed line marks each step from which an
+		Long: `Draw scalars of the journals of runs as SVG or PNG: a panel for each scalar, and a line
+for each run. What was superseded is not drawn. A dashed line marks each step from which an
 attempt continued. With --smooth the moving average is drawn, and the values behind it.
 Peaks stay visible however long the run is. NaN and infinite values are gaps.
 
 ` + exitCodesHelp,
 		Example: `  bivouac plot runs/digits -o loss.svg
-  bivouac plot runs/a runs/b --scalar loss,lr --smooth 0.9 -o both.svg`,
+  bivouac plot runs/a runs/b --scalar loss,lr --smooth 0.9 -o both.png`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runPlot(cmd.Context(), args, o, g) },
 	}, o.AddFlags, g.addJSON, g.addURLs)
@@ -79,9 +80,9 @@ func (o *PlotOptions) validate() error {
 	switch {
 	case o.Output == "":
 		return bad("--output", "a file to write", "none", "-o loss.svg")
-	case !strings.EqualFold(filepath.Ext(o.Output), ".svg"):
-		return bad("--output", "a name that ends with .svg", strconv.Quote(o.Output),
-			"a browser or rsvg-convert makes other formats of it")
+	case !o.isPNG() && !strings.EqualFold(filepath.Ext(o.Output), ".svg"):
+		return bad("--output", "a name that ends with .svg or .png", strconv.Quote(o.Output),
+			"a browser or rsvg-convert makes other formats of SVG")
 	case !(o.Smooth >= 0 && o.Smooth < 1):
 		return bad("--smooth", "0 to below 1", strconv.FormatFloat(o.Smooth, 'g', -1, 64), "0.9 is about the last 10 steps")
 	case !slices.Contains([]chart.Theme{chart.Auto, chart.Light, chart.Dark}, chart.Theme(o.Theme)):
@@ -89,6 +90,17 @@ func (o *PlotOptions) validate() error {
 			errs.DidYouMean(o.Theme, []string{"auto", "light", "dark"}))
 	}
 	return nil
+}
+
+// isPNG reports whether the drawing is a PNG. Otherwise it is SVG.
+func (o *PlotOptions) isPNG() bool { return strings.EqualFold(filepath.Ext(o.Output), ".png") }
+
+// draw returns the file of panels.
+func (o *PlotOptions) draw(panels []chart.Panel) ([]byte, error) {
+	if o.isPNG() {
+		return raster.Draw(chart.Theme(o.Theme), panels)
+	}
+	return chart.Draw(chart.Theme(o.Theme), panels), nil
 }
 
 // runLines are the scalars of a run.
@@ -104,7 +116,7 @@ func runPlot(ctx context.Context, dirs []string, o PlotOptions, g *global) error
 	if err := o.validate(); err != nil {
 		return err
 	}
-	if err := replaceable(o.Output); err != nil {
+	if err := o.replaceable(); err != nil {
 		return err
 	}
 	var runs []*runLines
@@ -142,7 +154,11 @@ func runPlot(ctx context.Context, dirs []string, o PlotOptions, g *global) error
 		}
 		panels = append(panels, p)
 	}
-	if err := writePlot(ctx, o.Output, chart.Draw(chart.Theme(o.Theme), panels)); err != nil {
+	b, err := o.draw(panels)
+	if err != nil {
+		return err
+	}
+	if err := writePlot(ctx, o.Output, b); err != nil {
 		return err
 	}
 	return g.show(out, func() {
@@ -227,17 +243,20 @@ func chosenScalars(runs []*runLines, asked []string) ([]string, error) {
 		Got: "no step"}
 }
 
-// replaceable returns an error if file is something other than a drawing.
-func replaceable(file string) error {
-	b, err := os.ReadFile(file)
-	svg := len(b) == 0 || bytes.Contains(b[:min(len(b), 4096)], []byte("<svg"))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && svg {
+// replaceable returns an error if the file to write is something other than such a drawing.
+func (o *PlotOptions) replaceable() error {
+	b, err := os.ReadFile(o.Output)
+	is, want := bytes.Contains(b[:min(len(b), 4096)], []byte("<svg")), "an SVG drawing"
+	if o.isPNG() {
+		is, want = bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")), "a PNG"
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && (is || len(b) == 0):
 		return nil
+	case err != nil:
+		return &errs.Error{Kind: errs.Exists, Op: "plot", Subject: o.Output, Err: err, Remedy: "choose another name"}
 	}
-	if err != nil {
-		return &errs.Error{Kind: errs.Exists, Op: "plot", Subject: file, Err: err, Remedy: "choose another name"}
-	}
-	return &errs.Error{Kind: errs.Exists, Op: "plot", Subject: file, Want: "no file, or an SVG drawing",
+	return &errs.Error{Kind: errs.Exists, Op: "plot", Subject: o.Output, Want: "no file, or " + want,
 		Got: "another file", Remedy: "choose another name"}
 }
 

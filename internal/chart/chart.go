@@ -1,11 +1,10 @@
 // Package chart draws series of numbers over steps as an SVG document: one panel a scalar, one line
 // a run. A document needs no script and no font of its own, and follows the light or dark scheme of
-// the page that shows it.
+// the page that shows it. Package raster draws the same as pixels.
 package chart
 
 import (
 	"bytes"
-	"encoding/xml"
 	"fmt"
 	"math"
 	"slices"
@@ -59,20 +58,32 @@ const (
 // palette has colours that people with weak colour vision can tell apart (Okabe and Ito).
 var palette = [...]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#666666"}
 
+// Extent returns the size of the drawing of n panels, in user units.
+func Extent(n int) (w, h int) { return width, height * max(1, n) }
+
 // Draw returns the panels below each other.
 func Draw(theme Theme, panels []Panel) []byte {
+	w, h := Extent(len(panels))
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" `+
-		`font-family="sans-serif" font-size="12">`+"\n", width, height*max(1, len(panels)))
+		`font-family="sans-serif" font-size="12">`+"\n", w, h)
 	b.WriteString(style(theme))
-	fmt.Fprintf(&b, `<rect class="back" width="%d" height="%d"/>`+"\n", width, height*max(1, len(panels)))
+	fmt.Fprintf(&b, `<rect class="back" width="%d" height="%d"/>`+"\n", w, h)
 	for i, p := range panels {
 		fmt.Fprintf(&b, `<g transform="translate(0 %d)">`+"\n", i*height)
-		p.draw(&b)
+		p.draw(&svg{&b})
 		b.WriteString("</g>\n")
 	}
 	b.WriteString("</svg>\n")
 	return b.Bytes()
+}
+
+// Paint draws the panels on canvases: on(i) returns the canvas of panel i, whose origin is its
+// upper left corner.
+func Paint(panels []Panel, on func(i int) Canvas) {
+	for i, p := range panels {
+		p.draw(on(i))
+	}
 }
 
 // style returns the colours of a theme.
@@ -90,25 +101,25 @@ func style(theme Theme) string {
 }
 
 // draw draws a panel at the origin.
-func (p *Panel) draw(b *bytes.Buffer) {
+func (p *Panel) draw(c Canvas) {
 	s := p.scale()
-	fmt.Fprintf(b, `<text x="%d" y="22" font-size="15">%s</text>`+"\n", left, escape(p.Title))
-	s.axes(b)
+	c.Text(left, 22, Text{Size: 15}, p.Title)
+	s.axes(c)
 	for _, m := range p.Marks {
 		if m.X >= s.x0 && m.X <= s.x1 {
-			fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="%s" `+
-				`stroke-dasharray="%s" opacity="0.6"/>`+"\n",
-				s.x(m.X), s.x(m.X), top, height-bottom, color(m.Color), m.dashes())
+			x := s.x(m.X)
+			c.Line(Point{x, top}, Point{x, height - bottom}, Stroke{Color: color(m.Color), Width: 1, Opacity: 0.6,
+				Dashes: m.dashes()})
 		}
 	}
 	for layer := range 3 {
 		for _, l := range p.Lines {
 			if l.layer() == layer {
-				s.line(b, l)
+				s.line(c, l)
 			}
 		}
 	}
-	p.legend(b)
+	p.legend(c)
 }
 
 // layer returns when a line is drawn: lines of higher layers lie on top.
@@ -122,39 +133,39 @@ func (l *Line) layer() int {
 	return 2
 }
 
-// look returns the attributes of a line.
-func (l *Line) look() string {
+// stroke returns how a line is drawn.
+func (l *Line) stroke() Stroke {
+	s := Stroke{Color: color(l.Color), Width: 1.6}
 	switch {
 	case l.Wide:
-		return `stroke-width="5" opacity="0.35"`
+		s.Width, s.Opacity = 5, 0.35
 	case l.Faint:
-		return `stroke-width="1" opacity="0.3"`
+		s.Width, s.Opacity = 1, 0.3
 	}
-	return `stroke-width="1.6"`
+	return s
 }
 
-func (m *Mark) dashes() string {
+func (m *Mark) dashes() []float64 {
 	if m.Killed {
-		return "1 3"
+		return []float64{1, 3}
 	}
-	return "4 3"
+	return []float64{4, 3}
 }
 
 // legend names the lines and the marks.
-func (p *Panel) legend(b *bytes.Buffer) {
-	at := left
+func (p *Panel) legend(c Canvas) {
+	at := float64(left)
 	for _, l := range p.Lines {
 		if l.Faint {
 			continue
 		}
-		look := `stroke-width="2"`
+		look := Stroke{Color: color(l.Color), Width: 2}
 		if l.Wide {
-			look = l.look()
+			look = l.stroke()
 		}
-		fmt.Fprintf(b, `<line x1="%d" x2="%d" y1="40" y2="40" stroke="%s" %s/>`+
-			`<text x="%d" y="44">%s</text>`+"\n",
-			at, at+20, color(l.Color), look, at+26, escape(l.Name))
-		at += 50 + 7*len([]rune(l.Name))
+		c.Line(Point{at, 40}, Point{at + 20, 40}, look)
+		c.Text(at+26, 44, Text{}, l.Name)
+		at += 50 + 7*float64(len([]rune(l.Name)))
 	}
 	for _, killed := range []bool{false, true} {
 		if !slices.ContainsFunc(p.Marks, func(m Mark) bool { return m.Killed == killed }) {
@@ -164,17 +175,9 @@ func (p *Panel) legend(b *bytes.Buffer) {
 		if killed {
 			text = "⁞ killed"
 		}
-		fmt.Fprintf(b, `<text x="%d" y="44" opacity="0.7">%s</text>`+"\n", at, text)
+		c.Text(at, 44, Text{Opacity: 0.7}, text)
 		at += 80
 	}
-}
-
-// escape makes text safe inside an element. Package html would link its table of entities, which
-// has no room in the command of the wheel.
-func escape(text string) string {
-	var b bytes.Buffer
-	xml.EscapeText(&b, []byte(text)) //nolint:errcheck // a buffer takes everything
-	return b.String()
 }
 
 func color(i int) string { return palette[((i%len(palette))+len(palette))%len(palette)] }
@@ -225,19 +228,17 @@ func (s scale) y(y float64) float64 {
 }
 
 // line draws the pieces of a line between its gaps. A piece of one point is a dot.
-func (s scale) line(b *bytes.Buffer, l Line) {
-	var piece []byte
-	n := 0
+func (s scale) line(c Canvas, l Line) {
+	var piece []Point
 	end := func() {
-		switch {
-		case n == 1:
-			fmt.Fprintf(b, `<path d="M%sh0.01" stroke="%s" stroke-width="3" stroke-linecap="round"/>`+"\n",
-				bytes.TrimSpace(piece), color(l.Color))
-		case n > 1:
-			fmt.Fprintf(b, `<polyline fill="none" stroke-linejoin="round" stroke="%s" %s points="%s"/>`+"\n",
-				color(l.Color), l.look(), bytes.TrimSpace(piece))
+		switch len(piece) {
+		case 0:
+		case 1:
+			c.Dot(piece[0], Stroke{Color: color(l.Color), Width: 3})
+		default:
+			c.Polyline(piece, l.stroke())
 		}
-		piece, n = piece[:0], 0
+		piece = piece[:0]
 	}
 	for _, q := range l.Points {
 		y, ok := s.value(q.Y)
@@ -245,30 +246,25 @@ func (s scale) line(b *bytes.Buffer, l Line) {
 			end()
 			continue
 		}
-		piece = strconv.AppendFloat(piece, s.x(q.X), 'f', 1, 64)
-		piece = append(piece, ',')
-		piece = strconv.AppendFloat(piece, s.y(y), 'f', 1, 64)
-		piece = append(piece, ' ')
-		n++
+		piece = append(piece, Point{s.x(q.X), s.y(y)})
 	}
 	end()
 }
 
 // axes draws the grid with its numbers.
-func (s scale) axes(b *bytes.Buffer) {
+func (s scale) axes(c Canvas) {
 	for _, y := range ticks(s.y0, s.y1) {
 		at, label := s.y(y), number(y)
 		if s.log {
 			label = power(y)
 		}
-		fmt.Fprintf(b, `<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/>`+
-			`<text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n",
-			left, width-right, at, at, left-8, at+4, label)
+		c.Line(Point{left, at}, Point{width - right, at}, Stroke{Width: 1})
+		c.Text(left-8, at+4, Text{Anchor: End}, label)
 	}
 	for _, x := range ticks(s.x0, s.x1) {
-		fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", s.x(x), height-bottom+18, number(x))
+		c.Text(s.x(x), height-bottom+18, Text{Anchor: Middle}, number(x))
 	}
-	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">step</text>`+"\n", (left+width-right)/2, height-bottom+36)
+	c.Text((left+width-right)/2, height-bottom+36, Text{Anchor: Middle}, "step")
 }
 
 // number writes a number of an axis.

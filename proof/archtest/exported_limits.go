@@ -154,5 +154,7 @@ func ExportedLimits() map[string]int {
 		"stream/streamtest":                   2,
 		"tensor":                              99,
 		"tree":                                61,
+		"telemetry":                           21,
+		"telemetry/otel":                      3,
 	}
 }

@@ -14,6 +14,7 @@ func Module() Rules {
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/fold"},
 				{Packages: "internal/chart"},
+				{Packages: "internal/chart/raster", Beside: []string{"errs", "internal/chart"}, Modules: []string{"golang.org/x/image"}},
 				{Packages: "internal/recording", Beside: []string{"errs"}},
 				{Packages: "internal/loan", Beside: []string{"errs"}},
 				{Packages: "internal/thrown"},
@@ -22,6 +23,8 @@ func Module() Rules {
 				{Packages: "internal/toggle", Beside: []string{"internal/enum"}},
 				{Packages: "errs"}, // pure, and below everything that can fail
 				{Packages: "stream/faults", Beside: []string{"internal/enum"}},
+				{Packages: "telemetry"},
+				{Packages: "telemetry/otel", Beside: []string{"errs", "telemetry"}, Modules: []string{"go.opentelemetry.io/otel"}},
 			}},
 			{
 				Name: "pure",
@@ -157,8 +160,9 @@ func Module() Rules {
 				{Packages: "serve/...", Modules: []string{"golang.org/x/sys"}},
 				{Packages: "cmd/bivouac/internal/crashtest"},
 				{Packages: "cmd/bivouac/internal/ui"},
-				{Packages: "cmd/bivouac", Beside: []string{"cmd/bivouac/internal/crashtest", "cmd/bivouac/internal/ui", "examples/...", "serve/..."}, Modules: []string{
-					"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8", "golang.org/x/term", "golang.org/x/sys"}},
+				{Packages: "cmd/bivouac/internal/otlp", Modules: []string{"go.opentelemetry.io", "google.golang.org/protobuf"}},
+				{Packages: "cmd/bivouac", Beside: []string{"cmd/bivouac/internal/crashtest", "cmd/bivouac/internal/otlp", "cmd/bivouac/internal/ui", "examples/...", "serve/..."}, Modules: []string{
+					"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8", "golang.org/x/term", "golang.org/x/sys", "go.opentelemetry.io/otel"}},
 			}},
 			{Name: "proof", Rows: []Row{ // nothing imports these but tests
 				{Packages: "proof"},
@@ -243,10 +247,10 @@ func Module() Rules {
 			"github.com/spf13/cobra", "github.com/vbauerster/mpb",
 			"go.etcd.io", "go.uber.org/zap", "google.golang.org/grpc",
 			"cloud.google.com", "github.com/aws", "github.com/Azure", "github.com/minio/minio-go",
-			"github.com/apache/arrow-go", "github.com/parquet-go",
+			"github.com/apache/arrow-go", "github.com/parquet-go", "go.opentelemetry.io",
 		},
 		Command: []string{"cmd/...", "serve/...", "bench/readers", "proof/conform/...", "internal/conform", "proof/interop"},
-		OptIn: []string{"reader/parquet/...", "examples/text", "examples/quickstart/text", "store/object/gcs/...", "store/object/s3/...",
+		OptIn: []string{"telemetry/otel", "reader/parquet/...", "examples/text", "examples/quickstart/text", "store/object/gcs/...", "store/object/s3/...",
 			"store/object/azure/...", "cluster/s3", "examples/cluster"},
 		Without: []Without{{
 			Packages: []string{"reader", "loader", "loader/dataset", "loader/nodes", "examples/blend"},

@@ -11,6 +11,7 @@ import (
 func Folders() [][]string {
 	return [][]string{
 		{"errs"},
+		{"telemetry"},
 		{"internal"}, // what every floor uses: memory, checksums, kernels, rings, the file system
 		{"tensor", "rng"},
 		{"order", "state", "tree"},

@@ -73,7 +73,7 @@ func (c *Checkpoint) Has(item string) bool { return slices.Contains(c.items, ite
 func (c *Checkpoint) Item(ctx context.Context, name string) (Item, error) {
 	if !c.Has(name) {
 		return Item{}, &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: c.name,
-			Want: "item " + strconv.Quote(name), Got: "items " + quoted(c.items)}
+			Want: "item " + strconv.Quote(name), Got: "items " + quoted(c.items), Remedy: errs.DidYouMean(name, c.items)}
 	}
 	return c.kind.item(c, ctx, name)
 }

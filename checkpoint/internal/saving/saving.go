@@ -27,6 +27,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/telemetry"
 )
 
 // Call has the arguments of a save, for any engine.
@@ -115,7 +116,9 @@ func (s *Save) Collect(ctx context.Context, values map[string]any) (err error) {
 // Snapshot plans the files and copies the arrays, into memory of its own if the engine gave it
 // none. In a Joint save the processes first agree who writes what. err, if not nil, is why the
 // engine abandons the save. It is returned after the other processes were told.
-func (s *Save) Snapshot(ctx context.Context, t Target, err error) error {
+func (s *Save) Snapshot(ctx context.Context, t Target, err error) (failed error) {
+	ctx, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Snapshot, Step: telemetry.NoStep})
+	defer func() { told.End(telemetry.Outcome{Err: failed}) }()
 	if err = s.agree(ctx, t, err); err != nil {
 		return err
 	}
@@ -150,7 +153,9 @@ func (s *Save) plan() (err error) {
 func (s *Save) Write(ctx context.Context, t Target) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	at, err := s.transact(ctx, t)
+	writing, told := telemetry.Begin(ctx, telemetry.Operation{Name: telemetry.Write, Step: telemetry.NoStep})
+	at, err := s.transact(writing, t)
+	told.End(s.Outcome(err))
 	s.Writer.Close()
 	s.free() //nolint:errcheck // unmapping it twice is harmless
 	if err != nil {
@@ -163,6 +168,12 @@ func (s *Save) Write(ctx context.Context, t Target) error {
 		f()
 	}
 	return nil
+}
+
+// Outcome returns what telemetry is told of a save that was written, or could not be.
+func (s *Save) Outcome(err error) telemetry.Outcome {
+	stats := s.Writer.Stats()
+	return telemetry.Outcome{Err: err, Bytes: stats.Bytes, Files: stats.Files, Blocked: stats.Blocked}
 }
 
 // bound returns a context that ends at the time limit of the save.

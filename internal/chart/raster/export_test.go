@@ -1,0 +1,4 @@
+package raster
+
+// Paint draws panels without encoding them.
+var Paint = paint
