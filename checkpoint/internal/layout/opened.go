@@ -2,6 +2,7 @@ package layout
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -25,8 +26,14 @@ func (c *Checkpoint) With(ctx context.Context, path string, st store.Store) cont
 // Opened returns the checkpoint that With put into ctx, if path and st name it. Otherwise it
 // returns nil. Its signature was not checked.
 func Opened(ctx context.Context, path string, st store.Store) *Checkpoint {
-	if o, ok := ctx.Value(openedKey{}).(opened); ok && o.path == path && o.st == st {
+	if o, ok := ctx.Value(openedKey{}).(opened); ok && o.path == path && sameStore(o.st, st) {
 		return o.c
 	}
 	return nil
+}
+
+// sameStore reports whether two stores are one. A Store of a caller may be of a type that cannot be
+// compared.
+func sameStore(a, b store.Store) bool {
+	return a == nil && b == nil || a != nil && b != nil && reflect.ValueOf(a).Comparable() && a == b
 }
