@@ -52,6 +52,10 @@ RARE = (
     f"{OURS}/store/object", f"{OURS}/store/object/internal/web", f"{OURS}/format/pickle",
     f"{OURS}/format/pt", f"{OURS}/format/dcp", f"{OURS}/format/flax", f"{OURS}/format/fits",
     f"{OURS}/format/coco", f"{OURS}/format/caffe", f"{OURS}/format/nemo", f"{OURS}/format/tarball",
+    f"{OURS}/checkpoint/partial", f"{OURS}/checkpoint/handler", f"{OURS}/checkpoint/internal/crew",
+    f"{OURS}/checkpoint/internal/plan", f"{OURS}/checkpoint/internal/locate",
+    f"{OURS}/checkpoint/internal/parity", f"{OURS}/telemetry", "net/netip", "net/textproto",
+    "os/exec",
     "crypto/tls", "crypto/x509", "encoding/asn1", "encoding/xml", "log/slog", "net", "net/http",
     "net/url", "regexp/syntax", "text/tabwriter", "time", "mime/...",
 )  # fmt: skip
