@@ -225,23 +225,38 @@ func (e *env) want(err error, kind errs.Kind, words ...string) {
 type mortal struct {
 	cluster.Board
 	dead chan struct{}
-	once sync.Once
+
+	mu     sync.Mutex
+	killed bool
+	sent   sync.WaitGroup // requests
 }
 
 func newMortal(b cluster.Board) *mortal { return &mortal{Board: b, dead: make(chan struct{})} }
 
-// kill ends all requests of the process.
-func (b *mortal) kill() { b.once.Do(func() { close(b.dead) }) }
+// kill ends all requests of the process. None of them changes the board after kill: another process
+// would take that for a sign of life.
+func (b *mortal) kill() {
+	b.mu.Lock()
+	if !b.killed {
+		b.killed = true
+		close(b.dead)
+	}
+	b.mu.Unlock()
+	b.sent.Wait()
+}
 
 var errKilled = &errs.Error{Kind: errs.Closed, Op: "clustertest", Got: "the process was killed"}
 
 // do runs a request, which ends when the process is killed.
 func (b *mortal) do(ctx context.Context, request func(ctx context.Context) error) error {
-	select {
-	case <-b.dead:
+	b.mu.Lock()
+	if b.killed {
+		b.mu.Unlock()
 		return errKilled
-	default:
 	}
+	b.sent.Add(1)
+	b.mu.Unlock()
+	defer b.sent.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan struct{})
