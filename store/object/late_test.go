@@ -301,18 +301,18 @@ func TestLateLeases(t *testing.T) {
 	} {
 		bubble(t, what, func(t *testing.T) {
 			s := on(t, saved("run/c"))
-			var stopped time.Time
+			var stopped atomic.Int64 // until then, in nanoseconds
 			first := true
 			st := object.New(s.server.Bucket(one(func(r simulated.Request) simulated.Fate {
 				if r.Kind == "Put" && is(r.Key, "live") && first {
 					first = false
 					return fate
 				}
-				return simulated.Fate{Delay: time.Until(stopped)}
+				return simulated.Fate{Delay: time.Until(time.Unix(0, stopped.Load()))}
 			})), "p/", quick)
 			txn, err := st.Begin(s.ctx, "run/x", store.TxnOptions{})
 			ok(t, err, txn.Put(s.ctx, "d/0", []byte("written")))
-			stopped = time.Now().Add(40 * time.Minute)
+			stopped.Store(time.Now().Add(40 * time.Minute).UnixNano())
 			time.Sleep(5 * time.Minute)
 			if got := cleaned(t, s.other, nil); len(got) != 1 {
 				t.Errorf("removed %q", got)
