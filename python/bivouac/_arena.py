@@ -39,7 +39,8 @@ class Lease:
 
     It ends with `release`, or when nobody has it any more: an interrupt may have come before its
     owner knew of it. The hook of the save's Call has it until the save needs the arena no more.
-    The hook of a pull has it until the side-car writes to the arena no more.
+    The hook of a pull has it until the side-car writes to the arena no more. The last lease of an
+    arena is of the call that gives its memory back.
     """
 
     __slots__ = ("__weakref__", "arena", "released")
@@ -154,9 +155,6 @@ class Arena:
         return lease is not None and not lease.released
 
 
-_gone = Lease()  # of arenas that were given back
-
-
 class Arenas:
     """Arenas are the arenas of a connection. They are kept from save to save."""
 
@@ -233,16 +231,30 @@ class Arenas:
             for arena in list(self._arenas.values()):
                 # An arena that was not used yet is for the thread that asked for it, or was left
                 # by an interrupt.
-                idle = arena.used or len(self._arenas) > _MOST
-                if idle and arena.take(lambda: _gone):
-                    self._give_back(arena)
+                if arena.used or len(self._arenas) > _MOST:
+                    last = Lease()
+                    if arena.take(weakref.ref(last)):
+                        self._give_back(arena, last)
         return None if lease.arena is None else lease
 
-    def _give_back(self, arena: Arena) -> None:
-        """Give the memory of a free arena back."""
+    def _give_back(self, arena: Arena, last: Lease) -> None:
+        """Give the memory of an arena back, which a lease has taken for that.
+
+        The hook of the call has the lease too. So if an interrupt comes before the call is sent,
+        the arena is free again; if it comes later, nobody takes the arena, which goes with the end
+        of the call.
+        """
+        last.arena = arena
+        self._connection.start(
+            "arena.free", hook=lambda _, event: self._freed(last, event), arena=arena.number
+        )
         self._arenas.pop(arena.number, None)
-        self._connection.start("arena.free", arena=arena.number)
         arena.close()
+
+    def _freed(self, last: Lease, event: str) -> None:
+        """Forget an arena whose memory was given back."""
+        if event == "end":
+            self._arenas.pop(last.number, None)
 
 
 def copy_all(memory: mmap.mmap, copies: Sequence[Copy]) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gc
 import mmap
+import sys
 import threading
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
 
-from bivouac import _arena, _client, _stage
+from bivouac import _arena, _client, _stage, errors
 from bivouac.checkpoint import _engine
 from fake_cuda import Runtime
 
@@ -90,6 +93,58 @@ class TestArenas:
                 )
         arenas = _client.connection().arenas
         assert arenas is not None and arenas.held() == 0 and len(arenas._arenas) == 1
+
+    def test_an_interrupt_while_memory_is_given_back_loses_no_arena(self) -> None:
+        """The interrupt comes before each line in turn, until there are no more lines."""
+        link = _client.connection()
+        arenas = _engine.arenas(link)
+        methods = {arenas._take.__code__, arenas._give_back.__code__, link.start.__code__}
+
+        class Stop(Exception):
+            pass
+
+        def interrupted(line: int) -> bool:
+            """Give an arena back with an interrupt before a line. Return False if none came."""
+            left = line
+
+            def trace(frame: FrameType, event: str, _: object) -> Any:
+                nonlocal left
+                if frame.f_code not in methods:
+                    return None
+                if event == "line":
+                    left -= 1
+                    if left == 0:
+                        raise Stop
+                return trace
+
+            sys.settrace(trace)
+            try:
+                arenas._take(1 << 30, True)
+            except Stop:
+                pass
+            finally:
+                sys.settrace(None)
+            return left <= 0
+
+        line = 1
+        while True:
+            arenas.acquire(1000).release()
+            came = interrupted(line)
+            link._wait(lambda: not link._calls, 10, {})
+            assert arenas.held() == 0, line
+            numbers = list(arenas._arenas)
+            first, second = arenas.acquire(1000), arenas.acquire(2000)
+            assert arenas.held() == 2 and len(arenas._arenas) == 2, line
+            for number in numbers:
+                if number not in arenas._arenas:
+                    with pytest.raises(errors.NotFound):  # it is not kept by the side-car
+                        link.call("arena.free", arena=number)
+            first.release()
+            second.release()
+            if not came:
+                break
+            line += 1
+        assert line > 30
 
     def test_too_much_memory_is_an_error_that_says_so(self) -> None:
         with pytest.raises(MemoryError):
