@@ -263,15 +263,17 @@ type notingReader struct {
 func (r notingReader) ReadAt(ctx context.Context, p []byte, off int64) error {
 	err := r.Reader.ReadAt(ctx, p, off)
 	if err == nil {
-		r.note(off, p)
+		r.note(ctx, off, p)
 	}
 	return err
 }
 
-func (r notingReader) note(off int64, p []byte) {
+// note notes a range that was read into p. Its checksum goes to the reader's caller too, if the
+// caller wants it.
+func (r notingReader) note(ctx context.Context, off int64, p []byte) {
 	r.once.count(len(p))
 	if r.into != nil {
-		r.into.add(off, p)
+		r.into.add(span{off, off + int64(len(p)), handing(ctx).sumOf(p)})
 	}
 }
 
@@ -285,7 +287,7 @@ func (r scatteringReader) Scatter(ctx context.Context, off int64, into ...[]byte
 		return err
 	}
 	for _, p := range into {
-		r.note(off, p)
+		r.note(ctx, off, p)
 		off += int64(len(p))
 	}
 	return nil
