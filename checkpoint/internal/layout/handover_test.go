@@ -16,7 +16,7 @@ func TestHandoverIsTheChecksum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.Byte(), 1, 300).Draw(t, "file")
 		o := newOnce(nil, "")
-		r := notingReader{&countingFile{b: b, times: make([]int, len(b))}, o, o.spans("f")}
+		r := notingReader{&countingFile{b: b, times: make([]int, len(b))}, o, "f", o.spans("f")}
 		var h handover
 		ctx := h.with(t.Context())
 		memory, sum, all := make([]byte, len(b)), uint32(0), []byte(nil)
@@ -54,7 +54,7 @@ func TestHandoverIsTheChecksum(t *testing.T) {
 func TestHandoverSumsOnce(t *testing.T) {
 	b := []byte("0123456789abcdef")
 	o := newOnce(nil, "")
-	r := notingReader{&countingFile{b: b, times: make([]int, len(b))}, o, o.spans("f")}
+	r := notingReader{&countingFile{b: b, times: make([]int, len(b))}, o, "f", o.spans("f")}
 	var h handover
 	ctx := h.with(t.Context())
 	memory := make([]byte, len(b))
